@@ -1,0 +1,76 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+var (
+	// ErrNotFound is returned when there is no such thread, namespace or commit.
+	ErrNotFound = errors.New("checkpoint: not found")
+	// ErrCorrupt is returned when stored bytes are not what was once written.
+	// The bytes are left as they are; errors.As with *CorruptError gives the place.
+	ErrCorrupt = errors.New("checkpoint: stored bytes are damaged")
+	// ErrUnsupported is returned when stored bytes were written by a newer
+	// version of this package, or are not its own at all.
+	ErrUnsupported = errors.New("checkpoint: stored in a format this version does not know")
+	// ErrConflict is returned when the head is not the one that was expected:
+	// somebody else went on with the thread. Nothing was written.
+	ErrConflict = errors.New("checkpoint: the thread was moved on by another writer")
+	// ErrThreadID is returned when a thread id is empty, too long or not UTF-8.
+	ErrThreadID = errors.New("checkpoint: bad thread id")
+	// ErrBusy is returned when a store stayed locked by others for too long.
+	// Nothing was written.
+	ErrBusy = errors.New("checkpoint: the store is busy")
+	// ErrUnavailable is returned when a store cannot be opened or reached.
+	ErrUnavailable = errors.New("checkpoint: the store cannot be used")
+	// ErrClosed is returned when a store is used after Close.
+	ErrClosed = errors.New("checkpoint: the store is closed")
+)
+
+// ConflictError says where a chain really is. It is an ErrConflict.
+type ConflictError struct {
+	Key
+	Want, Head uint64
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%v: thread %q, namespace %q: head is %d, not %d", ErrConflict, e.Thread, e.Namespace, e.Head, e.Want)
+}
+
+// Is makes errors.Is(err, ErrConflict) true.
+func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
+
+// CorruptError says which stored bytes are damaged. It is an ErrCorrupt.
+type CorruptError struct {
+	Key
+	Seq   uint64 // 0 when not known
+	Field string // the field, "header", or "pending"
+	Why   string
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("%v: thread %q, namespace %q, commit %d, %s: %s", ErrCorrupt, e.Thread, e.Namespace, e.Seq, e.Field, e.Why)
+}
+
+// Is makes errors.Is(err, ErrCorrupt) true.
+func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
+
+// MaxThread is the greatest length of a thread id, in bytes.
+const MaxThread = 1024
+
+// CheckThread returns an ErrThreadID that says what is wrong with a thread id, or
+// nil. Ids are never shortened or changed: any valid UTF-8 of 1 to 1024 bytes is
+// an id of its own.
+func CheckThread(id string) error {
+	switch {
+	case id == "":
+		return fmt.Errorf("%w: it is empty; give the thread a name", ErrThreadID)
+	case len(id) > MaxThread:
+		return fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrThreadID, len(id), MaxThread)
+	case !utf8.ValidString(id):
+		return fmt.Errorf("%w: it is not valid UTF-8", ErrThreadID)
+	}
+	return nil
+}

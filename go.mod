@@ -1,0 +1,3 @@
+module github.com/weftrun/weft
+
+go 1.26.8

@@ -1,0 +1,124 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Channel is one field of a state: a committed value, and the writes that the
+// holder of this copy has made on top of it.
+//
+// The runtime keeps one state per run and hands every task a copy of it, made by
+// plain assignment of the struct. So the committed part of a channel is
+// immutable or persistent: an assigned copy is a snapshot, and nothing that
+// happens to one copy may show in another. The writes of a task stay in the
+// task's copy until Fold carries them into the run's state.
+//
+// Value, List, Map and the other types of this package are channels. A type of
+// your own is one too if its pointer has these methods; Reduced is the short way
+// when only the reducing function is new.
+//
+// A Channel is not safe for concurrent use; its copies are independent.
+type Channel interface {
+	// MarshalJSON returns the value as the holder sees it, own writes included;
+	// null when there is none. The same value gives the same bytes.
+	json.Marshaler
+	// UnmarshalJSON records the JSON value as a write, as an input does: it sets
+	// a Value, appends to a List, adds to a Sum.
+	json.Unmarshaler
+
+	// Wrote reports whether the holder has written to this copy.
+	Wrote() bool
+	// Fold carries the writes of one superstep into the committed value. The
+	// elements have the receiver's own type, are never empty, and come in
+	// canonical order; Fold must not keep or change them. It returns a
+	// *ConflictError when these writes cannot stand together.
+	Fold(writes []Channel) error
+
+	// Stored returns the committed value for a codec to encode. ok is false when
+	// there is nothing to store.
+	Stored() (v any, ok bool)
+	// Restore replaces the committed value by a stored one.
+	Restore(dec Decode) error
+	// Writes returns what the holder wrote, for a codec to encode.
+	Writes() Write
+	// RestoreWrites records writes that were encoded earlier, replacing the
+	// holder's writes.
+	RestoreWrites(overwrite bool, dec Decode) error
+}
+
+// Decode stores a decoded value in the variable that into points to. A channel
+// passes a pointer to the Go type it wants, so types come from the program and
+// never from the data.
+type Decode func(into any) error
+
+// Write is what one task wrote to one channel.
+type Write struct {
+	// Value is what a codec encodes: the value for a Value, the added elements
+	// for a List, the difference for a Sum.
+	Value any
+	// Overwrite is true when the write replaces the channel's value instead of
+	// being merged into it.
+	Overwrite bool
+}
+
+// Expirer is a channel whose value lives for one superstep.
+type Expirer interface {
+	Channel
+	// Expire is called at the end of each superstep in which nobody wrote to the
+	// channel.
+	Expire()
+}
+
+// Delta is a channel that can be stored as a base and what was added since, so
+// that the bytes of a step do not grow with the value.
+type Delta interface {
+	Channel
+	// Since returns what must be applied to prev, an earlier copy of this same
+	// channel, to get the committed value. ok is false when the difference is
+	// not known or not smaller; the whole value is stored then.
+	Since(prev Channel) (v any, ok bool)
+	// Apply adds one stored difference to the committed value.
+	Apply(dec Decode) error
+}
+
+// ConflictError is returned by Fold when two writes of one superstep cannot both
+// hold. First and Second index the writes that Fold was given; the runtime names
+// the field and the two nodes.
+type ConflictError struct {
+	First, Second int
+	Rule          string // the rule that was broken, for people
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("state: writes %d and %d conflict: %s", e.First, e.Second, e.Rule)
+}
+
+const (
+	oneWrite     = "this field takes one write per step; use a reducing channel (List, Sum, Map, Latest…) or write it from one node"
+	oneOverwrite = "a field takes one Overwrite per step"
+)
+
+// replacer is a channel of this package that knows Overwrite.
+type replacer interface{ overwrote() bool }
+
+// overwriter returns the index of the write that replaces the whole value, or -1.
+// An Overwrite wins its whole step; two of them are a conflict.
+func overwriter(writes []Channel) (int, error) {
+	at := -1
+	for i, w := range writes {
+		if !w.(replacer).overwrote() {
+			continue
+		}
+		if at >= 0 {
+			return 0, &ConflictError{First: at, Second: i, Rule: oneOverwrite}
+		}
+		at = i
+	}
+	return at, nil
+}
+
+// jsonDecoder returns a Decode that reads data as JSON.
+func jsonDecoder(data []byte) Decode {
+	return func(into any) error { return json.Unmarshal(data, into) }
+}

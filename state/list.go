@@ -1,0 +1,159 @@
+package state
+
+import (
+	"encoding/json"
+	"iter"
+	"reflect"
+)
+
+// List holds a sequence; writes append to it. The appends of one superstep land
+// in canonical order, whatever order the tasks finished in. The zero List is
+// empty and ready to use.
+//
+// Copies share their elements: a step costs what it appends, not what the list
+// holds, in memory and in the store.
+type List[T any] struct {
+	base vec[T]
+	own  vec[T] // appended by the holder, after base
+	over bool   // own replaces base
+	gen  int    // counts the overwrites of the committed value
+}
+
+// ListOf returns a List to which items were appended: the way to fill an input.
+func ListOf[T any](items ...T) List[T] {
+	var l List[T]
+	l.Append(items...)
+	return l
+}
+
+// Append adds items at the end.
+func (l *List[T]) Append(items ...T) { l.own = l.own.append(items) }
+
+// Overwrite replaces the whole list by a copy of items. It wins over all appends
+// of other tasks in the same step; two Overwrites in one step are an error.
+func (l *List[T]) Overwrite(items []T) {
+	l.base, l.own, l.over = vec[T]{}, vecOf(items), true
+}
+
+// Len returns the number of elements.
+func (l *List[T]) Len() int { return len(l.base.s) + len(l.own.s) }
+
+// At returns element i, counted from 0. It panics if i is out of range, as a
+// slice does.
+func (l *List[T]) At(i int) T {
+	if i < len(l.base.s) {
+		return l.base.s[i]
+	}
+	return l.own.s[i-len(l.base.s)]
+}
+
+// Last returns the last element; ok is false when the list is empty.
+func (l *List[T]) Last() (v T, ok bool) {
+	if l.Len() == 0 {
+		return v, false
+	}
+	return l.At(l.Len() - 1), true
+}
+
+// All iterates over index and element, first to last.
+func (l *List[T]) All() iter.Seq2[int, T] {
+	return func(yield func(int, T) bool) {
+		for i := 0; i < l.Len(); i++ {
+			if !yield(i, l.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Slice returns the elements in a new slice that the caller owns.
+func (l *List[T]) Slice() []T {
+	return append(append(make([]T, 0, l.Len()), l.base.s...), l.own.s...)
+}
+
+// Wrote implements [Channel].
+func (l *List[T]) Wrote() bool { return l.over || len(l.own.s) > 0 }
+
+func (l *List[T]) overwrote() bool { return l.over }
+
+// Fold implements [Channel].
+func (l *List[T]) Fold(writes []Channel) error {
+	at, err := overwriter(writes)
+	if err != nil {
+		return err
+	}
+	if at >= 0 {
+		l.base, l.gen = writes[at].(*List[T]).own, l.gen+1
+		return nil
+	}
+	for _, w := range writes {
+		l.base = l.base.append(w.(*List[T]).own.s)
+	}
+	return nil
+}
+
+// MarshalJSON returns the elements as an array; an empty list is [].
+func (l List[T]) MarshalJSON() ([]byte, error) { return json.Marshal(l.Slice()) }
+
+// UnmarshalJSON appends the elements of a JSON array.
+func (l *List[T]) UnmarshalJSON(data []byte) error {
+	var items []T
+	if err := json.Unmarshal(data, &items); err != nil {
+		return err
+	}
+	l.Append(items...)
+	return nil
+}
+
+// Stored implements [Channel].
+func (l *List[T]) Stored() (any, bool) { return l.base.s, len(l.base.s) > 0 }
+
+// Restore implements [Channel].
+func (l *List[T]) Restore(dec Decode) error {
+	var items []T
+	if err := dec(&items); err != nil {
+		return err
+	}
+	*l = List[T]{base: vecOf(items)}
+	return nil
+}
+
+// Writes implements [Channel].
+func (l *List[T]) Writes() Write { return Write{Value: l.own.s, Overwrite: l.over} }
+
+// RestoreWrites implements [Channel].
+func (l *List[T]) RestoreWrites(overwrite bool, dec Decode) error {
+	var items []T
+	if err := dec(&items); err != nil {
+		return err
+	}
+	if overwrite {
+		l.Overwrite(items)
+		return nil
+	}
+	l.own = vecOf(items)
+	return nil
+}
+
+// Since implements [Delta]: the elements appended after prev.
+func (l *List[T]) Since(prev Channel) (any, bool) {
+	p := prev.(*List[T])
+	if p.gen != l.gen || len(p.base.s) > len(l.base.s) {
+		return nil, false
+	}
+	return l.base.s[len(p.base.s):], true
+}
+
+// Apply implements [Delta].
+func (l *List[T]) Apply(dec Decode) error {
+	var items []T
+	if err := dec(&items); err != nil {
+		return err
+	}
+	l.base = l.base.append(items)
+	return nil
+}
+
+var _ Delta = (*List[int])(nil)
+
+func (l *List[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }

@@ -1,0 +1,199 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Schema is what a state type declares: its fields in the order of the struct,
+// with the name, lifetime and default of each. It is built once, by [SchemaOf]
+// or [Shape.Schema], and is safe for concurrent use.
+type Schema struct {
+	fields []Field
+	index  map[string]int
+	blank  func() View          // a state in which every channel is its zero value
+	assign func(dst, src any)   // *dst = *src
+	copies []func(dst, src any) // the same for one channel, by field
+	proto  View                 // the state with its defaults; never written
+}
+
+// Field is one channel of a state.
+type Field struct {
+	// Name is the wire name: the json names of the groups around the field and of
+	// the field itself, joined by "_".
+	Name string
+	// Type is the channel's Go type, such as state.List[string].
+	Type string
+	// Turn is true when the field is reset to its default by each new input.
+	Turn bool
+	// Default is the field's default as JSON; nil when it is the zero value.
+	Default json.RawMessage
+}
+
+// View is one copy of a state: a task's private one, or the run's own.
+type View struct {
+	// State points to the state: a *S.
+	State any
+	// Channels point to the channels inside it, in the order of Schema.Fields.
+	Channels []Channel
+}
+
+// Fields returns the fields in the order of the struct. The caller must not
+// change the slice.
+func (s *Schema) Fields() []Field { return s.fields }
+
+// Index returns the place of the field with this wire name.
+func (s *Schema) Index(name string) (i int, ok bool) {
+	i, ok = s.index[name]
+	return i, ok
+}
+
+// New returns a state of its own with every field at its default.
+func (s *Schema) New() View {
+	v := s.blank()
+	s.assign(v.State, s.proto.State)
+	return v
+}
+
+// Blank returns a state of its own with every field unset or empty, whatever its
+// default: the ground on which a stored state is restored.
+func (s *Schema) Blank() View { return s.blank() }
+
+// Assign makes dst a copy of src. The two are independent afterwards.
+func (s *Schema) Assign(dst, src View) { s.assign(dst.State, src.State) }
+
+// AssignField makes field i of dst a copy of the same field of src.
+func (s *Schema) AssignField(dst, src View, i int) { s.copies[i](dst.Channels[i], src.Channels[i]) }
+
+// Reset sets field i of v to its default.
+func (s *Schema) Reset(v View, i int) { s.AssignField(v, s.proto, i) }
+
+// Encode returns the state as one JSON object by wire name, in the order of the
+// fields. Fields without a value are left out.
+func (s *Schema) Encode(v View) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, f := range s.fields {
+		data, err := v.Channels[i].MarshalJSON()
+		if err != nil {
+			return nil, fmt.Errorf("state: field %q: %w", f.Name, err)
+		}
+		if string(data) == "null" {
+			continue
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		name, _ := json.Marshal(f.Name)
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(data)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// Decode records a JSON object by wire name as writes to v. Every unknown field
+// and every value of the wrong type is reported, as one error.
+func (s *Schema) Decode(v View, data []byte) error {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(data, &object); err != nil {
+		return fmt.Errorf("state: input is not a JSON object: %w", err)
+	}
+	var errs []error
+	for _, name := range sortedKeys(object) {
+		i, ok := s.index[name]
+		if !ok {
+			errs = append(errs, fmt.Errorf("%w %q; the fields are %s", ErrUnknownField, name, s.names()))
+			continue
+		}
+		if err := v.Channels[i].UnmarshalJSON(object[name]); err != nil {
+			errs = append(errs, fmt.Errorf("state: field %q (%s): %w", name, s.fields[i].Type, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Schema) names() string {
+	names := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		names[i] = f.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// SchemaOf returns the schema of the struct type S. Every mistake in the type is
+// reported, as one *SchemaError: a field that is neither a channel nor a group, an
+// unexported field, two fields with one name, a type that cannot be stored, a
+// tag or a default that cannot be read.
+func SchemaOf[S any]() (*Schema, error) {
+	t := reflect.TypeFor[S]()
+	w := walker{seen: map[string]string{}}
+	if t.Kind() != reflect.Struct {
+		w.fail(t.String(), "a state is a struct of channels, not a %s", t.Kind())
+	} else {
+		w.walk(t, t.Name(), "", nil, false)
+	}
+	s := &Schema{index: map[string]int{}}
+	for i, l := range w.leaves {
+		s.fields = append(s.fields, l.Field)
+		s.index[l.Name] = i
+		s.copies = append(s.copies, assignReflect)
+	}
+	s.blank = func() View { return viewOf(new(S), w.leaves) }
+	s.assign = func(dst, src any) { *dst.(*S) = *src.(*S) }
+	if len(w.mistakes) == 0 {
+		s.proto = s.blank()
+		w.mistakes = s.applyDefaults()
+	}
+	if len(w.mistakes) > 0 {
+		return nil, &SchemaError{Type: t.String(), Mistakes: w.mistakes}
+	}
+	return s, nil
+}
+
+// viewOf returns the view of the state that p points to.
+func viewOf(p any, leaves []leaf) View {
+	v := View{State: p, Channels: make([]Channel, len(leaves))}
+	root := reflect.ValueOf(p).Elem()
+	for i, l := range leaves {
+		v.Channels[i] = root.FieldByIndex(l.index).Addr().Interface().(Channel)
+	}
+	return v
+}
+
+func assignReflect(dst, src any) {
+	reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(src).Elem())
+}
+
+// applyDefaults folds the declared defaults into the prototype.
+func (s *Schema) applyDefaults() (mistakes []Mistake) {
+	for i, f := range s.fields {
+		if f.Default == nil {
+			continue
+		}
+		v := s.blank()
+		err := v.Channels[i].UnmarshalJSON(f.Default)
+		if err == nil && v.Channels[i].Wrote() {
+			err = s.proto.Channels[i].Fold(v.Channels[i : i+1])
+		}
+		if err != nil {
+			mistakes = append(mistakes, Mistake{f.Name, fmt.Sprintf("default %s: %v", f.Default, err)})
+		}
+	}
+	return mistakes
+}

@@ -1,0 +1,178 @@
+package state
+
+import (
+	"encoding/json"
+	"reflect"
+)
+
+// cell is a value that may be unset. It is the body of the channels that hold
+// one value and replace it.
+type cell[T any] struct {
+	v          T
+	set, wrote bool
+}
+
+// Get returns the value, or the zero value of T when nothing was ever set.
+// Do not change what a slice, map or pointer in it points to: siblings read it.
+func (c *cell[T]) Get() T { return c.v }
+
+// Lookup returns the value and whether it was ever set.
+func (c *cell[T]) Lookup() (v T, ok bool) { return c.v, c.set }
+
+// Set writes v. Writing a zero value is a write like any other.
+func (c *cell[T]) Set(v T) { c.v, c.set, c.wrote = v, true, true }
+
+// Clear writes "no value": Lookup reports false afterwards.
+func (c *cell[T]) Clear() {
+	var zero T
+	c.v, c.set, c.wrote = zero, false, true
+}
+
+// Wrote reports whether this copy was written to.
+func (c *cell[T]) Wrote() bool { return c.wrote }
+
+// take makes w's value the committed value of c.
+func (c *cell[T]) take(w *cell[T]) { c.v, c.set = w.v, w.set }
+
+// MarshalJSON returns the value, or null when there is none.
+func (c cell[T]) MarshalJSON() ([]byte, error) {
+	if !c.set {
+		return []byte("null"), nil
+	}
+	return json.Marshal(c.v)
+}
+
+// UnmarshalJSON records the JSON value as a write.
+func (c *cell[T]) UnmarshalJSON(data []byte) error {
+	var v T
+	if err := json.Unmarshal(data, &v); err != nil {
+		return err
+	}
+	c.Set(v)
+	return nil
+}
+
+// Stored implements [Channel].
+func (c *cell[T]) Stored() (any, bool) { return c.v, c.set }
+
+// Restore implements [Channel].
+func (c *cell[T]) Restore(dec Decode) error {
+	var v T
+	if err := dec(&v); err != nil {
+		return err
+	}
+	*c = cell[T]{v: v, set: true}
+	return nil
+}
+
+// optional is the stored form of a write: it tells a cleared value from a zero one.
+type optional[T any] struct {
+	V   T    `json:"v"`
+	Set bool `json:"set"`
+}
+
+// Writes implements [Channel].
+func (c *cell[T]) Writes() Write { return Write{Value: optional[T]{c.v, c.set}} }
+
+// RestoreWrites implements [Channel].
+func (c *cell[T]) RestoreWrites(_ bool, dec Decode) error {
+	var o optional[T]
+	if err := dec(&o); err != nil {
+		return err
+	}
+	c.v, c.set, c.wrote = o.V, o.Set, true
+	return nil
+}
+
+// Value holds one value; a write replaces it. Two tasks that write it in one
+// superstep are an error that names the field and both nodes: nothing is lost
+// silently. The zero Value is unset and ready to use.
+type Value[T any] struct{ cell[T] }
+
+// Of returns a Value that was set to v: the way to fill an input.
+func Of[T any](v T) Value[T] { return Value[T]{cell[T]{v: v, set: true, wrote: true}} }
+
+// Fold implements [Channel].
+func (c *Value[T]) Fold(writes []Channel) error {
+	if len(writes) > 1 {
+		return &ConflictError{First: 0, Second: 1, Rule: oneWrite}
+	}
+	c.take(&writes[0].(*Value[T]).cell)
+	return nil
+}
+
+// Latest holds one value; of several writes in one superstep the last in
+// canonical order stays (nodes by name, then Sends in the order they were sent).
+type Latest[T any] struct{ cell[T] }
+
+// LatestOf returns a Latest that was set to v.
+func LatestOf[T any](v T) Latest[T] { return Latest[T]{cell[T]{v: v, set: true, wrote: true}} }
+
+// Fold implements [Channel].
+func (c *Latest[T]) Fold(writes []Channel) error {
+	c.take(&writes[len(writes)-1].(*Latest[T]).cell)
+	return nil
+}
+
+// Ephemeral holds one value for one superstep: what a task sets is read in the
+// next step and is gone after it. Two writes in one step are an error.
+type Ephemeral[T any] struct{ cell[T] }
+
+// EphemeralOf returns an Ephemeral that was set to v.
+func EphemeralOf[T any](v T) Ephemeral[T] {
+	return Ephemeral[T]{cell[T]{v: v, set: true, wrote: true}}
+}
+
+// Fold implements [Channel].
+func (c *Ephemeral[T]) Fold(writes []Channel) error {
+	if len(writes) > 1 {
+		return &ConflictError{First: 0, Second: 1, Rule: oneWrite}
+	}
+	c.take(&writes[0].(*Ephemeral[T]).cell)
+	return nil
+}
+
+// Expire implements [Expirer].
+func (c *Ephemeral[T]) Expire() { c.cell = cell[T]{} }
+
+// Untracked holds one value in memory for the length of a run and is never
+// stored: a client, a handle, a cache. After a crash or a resume it is unset.
+type Untracked[T any] struct{ cell[T] }
+
+// UntrackedOf returns an Untracked that was set to v.
+func UntrackedOf[T any](v T) Untracked[T] {
+	return Untracked[T]{cell[T]{v: v, set: true, wrote: true}}
+}
+
+// Fold implements [Channel].
+func (c *Untracked[T]) Fold(writes []Channel) error {
+	if len(writes) > 1 {
+		return &ConflictError{First: 0, Second: 1, Rule: oneWrite}
+	}
+	c.take(&writes[0].(*Untracked[T]).cell)
+	return nil
+}
+
+// MarshalJSON returns null: an untracked value never leaves the process.
+func (c Untracked[T]) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
+// Stored implements [Channel]: there is never anything to store.
+func (c *Untracked[T]) Stored() (any, bool) { return nil, false }
+
+// Writes implements [Channel]: the write has no stored form.
+func (c *Untracked[T]) Writes() Write { return Write{} }
+
+// RestoreWrites implements [Channel]: nothing was stored.
+func (c *Untracked[T]) RestoreWrites(bool, Decode) error { return nil }
+
+var (
+	_ Channel = (*Value[int])(nil)
+	_ Channel = (*Latest[int])(nil)
+	_ Expirer = (*Ephemeral[int])(nil)
+	_ Channel = (*Untracked[int])(nil)
+)
+
+func (c *cell[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
+
+// elements of an Untracked are never stored, so any type will do.
+func (c *Untracked[T]) elements() []reflect.Type { return nil }

@@ -1,0 +1,185 @@
+package state
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// leaf is a channel found in a state type, with the way to it.
+type leaf struct {
+	Field
+	index []int
+}
+
+// walker collects the channels of a state type and the mistakes in it.
+type walker struct {
+	leaves   []leaf
+	mistakes []Mistake
+	seen     map[string]string // wire name → Go path
+}
+
+func (w *walker) fail(path, format string, args ...any) {
+	w.mistakes = append(w.mistakes, Mistake{path, fmt.Sprintf(format, args...)})
+}
+
+var channelType = reflect.TypeFor[Channel]()
+
+// walk visits the fields of the struct t, which is found at path and whose fields
+// have prefix before their wire names.
+func (w *walker) walk(t reflect.Type, path, prefix string, index []int, turn bool) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		at := append(index[:len(index):len(index)], i)
+		w.field(f, path+"."+f.Name, prefix, at, turn)
+	}
+}
+
+func (w *walker) field(f reflect.StructField, path, prefix string, index []int, turn bool) {
+	opts, err := parseTag(f.Tag.Get("weft"))
+	if err != nil {
+		w.fail(path, "%v", err)
+		return
+	}
+	isChannel := reflect.PointerTo(f.Type).Implements(channelType)
+	isGroup := f.Type.Kind() == reflect.Struct && !isChannel
+	name, dash := jsonName(f)
+	switch {
+	case f.Name == "_":
+	case !f.IsExported() && !(f.Anonymous && isGroup):
+		w.fail(path, "the field is not exported, so it could not be stored")
+	case dash:
+		w.fail(path, `the tag json:"-" would drop the field; a field that must not be stored is a state.Untracked`)
+	case isChannel:
+		w.channel(leaf{Field{prefix + name, f.Type.String(), turn || opts.turn, opts.def}, index}, path, f.Type)
+	case isGroup && f.Anonymous && f.Tag.Get("json") == "":
+		w.walk(f.Type, path, prefix, index, turn || opts.turn)
+	case isGroup:
+		w.walk(f.Type, path, prefix+name+"_", index, turn || opts.turn)
+	default:
+		w.fail(path, "type %s is not a channel; write state.Value[%[1]s] or another channel", f.Type)
+	}
+}
+
+func (w *walker) channel(l leaf, path string, t reflect.Type) {
+	if other, dup := w.seen[l.Name]; dup {
+		w.fail(path, "the wire name %q is already taken by %s", l.Name, other)
+		return
+	}
+	w.seen[l.Name] = path
+	w.leaves = append(w.leaves, l)
+	if e, ok := reflect.New(t).Interface().(elementer); ok {
+		for _, et := range e.elements() {
+			if why := unstorable(et, nil); why != "" {
+				w.fail(path, "%s cannot be stored: %s", et, why)
+			}
+		}
+	}
+}
+
+// elementer is a channel that names the types it stores.
+type elementer interface{ elements() []reflect.Type }
+
+type tagOptions struct {
+	turn bool
+	def  json.RawMessage
+}
+
+// parseTag reads a weft tag: "turn", "default=JSON", or both in this order.
+func parseTag(tag string) (o tagOptions, err error) {
+	rest := tag
+	if rest == "turn" || strings.HasPrefix(rest, "turn,") {
+		o.turn = true
+		rest = strings.TrimPrefix(strings.TrimPrefix(rest, "turn"), ",")
+	}
+	if def, ok := strings.CutPrefix(rest, "default="); ok {
+		if !json.Valid([]byte(def)) {
+			return o, fmt.Errorf("tag weft:%q: the default is not JSON", tag)
+		}
+		o.def, rest = json.RawMessage(def), ""
+	}
+	if rest != "" {
+		return o, fmt.Errorf("tag weft:%q: want turn, default=JSON or turn,default=JSON", tag)
+	}
+	return o, nil
+}
+
+// jsonName returns the field's name on the wire; dash is true for json:"-".
+func jsonName(f reflect.StructField) (name string, dash bool) {
+	tag := f.Tag.Get("json")
+	if tag == "-" {
+		return "", true
+	}
+	if name, _, _ = strings.Cut(tag, ","); name != "" {
+		return name, false
+	}
+	return f.Name, false
+}
+
+var (
+	jsonMarshaler   = reflect.TypeFor[json.Marshaler]()
+	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
+	textMarshaler   = reflect.TypeFor[encoding.TextMarshaler]()
+	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+// unstorable says why values of t would not survive being encoded and decoded,
+// or "" if they do. path guards against recursive types.
+func unstorable(t reflect.Type, path []reflect.Type) string {
+	for _, p := range path {
+		if p == t {
+			return ""
+		}
+	}
+	path = append(path, t)
+	p := reflect.PointerTo(t)
+	if p.Implements(jsonMarshaler) && p.Implements(jsonUnmarshaler) ||
+		p.Implements(textMarshaler) && p.Implements(textUnmarshaler) {
+		return ""
+	}
+	switch t.Kind() {
+	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer, reflect.Uintptr:
+		return fmt.Sprintf("a %s has no stored form", t.Kind())
+	case reflect.Interface:
+		if t.NumMethod() > 0 {
+			return fmt.Sprintf("the interface %s says nothing about the type to decode into", t)
+		}
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return unstorable(t.Elem(), path)
+	case reflect.Map:
+		if k := t.Key(); !storableKey(k) {
+			return fmt.Sprintf("a map key of type %s has no stored form", k)
+		}
+		return unstorable(t.Elem(), path)
+	case reflect.Struct:
+		return unstorableStruct(t, path)
+	}
+	return ""
+}
+
+func unstorableStruct(t reflect.Type, path []reflect.Type) string {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Tag.Get("json") == "-" || f.Name == "_" {
+			continue
+		}
+		if !f.IsExported() && !f.Anonymous {
+			return fmt.Sprintf(`its field %s is not exported and would be lost (mark it json:"-" if that is meant)`, f.Name)
+		}
+		if why := unstorable(f.Type, path); why != "" {
+			return fmt.Sprintf("its field %s: %s", f.Name, why)
+		}
+	}
+	return ""
+}
+
+func storableKey(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return true
+	}
+	return reflect.PointerTo(t).Implements(textUnmarshaler) && t.Implements(textMarshaler)
+}
