@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 )
@@ -118,7 +119,5 @@ func overwriter(writes []Channel) (int, error) {
 	return at, nil
 }
 
-// jsonDecoder returns a Decode that reads data as JSON.
-func jsonDecoder(data []byte) Decode {
-	return func(into any) error { return json.Unmarshal(data, into) }
-}
+// isNull reports whether data is the JSON null.
+func isNull(data []byte) bool { return string(bytes.TrimSpace(data)) == "null" }

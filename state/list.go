@@ -16,7 +16,6 @@ type List[T any] struct {
 	base vec[T]
 	own  vec[T] // appended by the holder, after base
 	over bool   // own replaces base
-	gen  int    // counts the overwrites of the committed value
 }
 
 // ListOf returns a List to which items were appended: the way to fill an input.
@@ -32,19 +31,28 @@ func (l *List[T]) Append(items ...T) { l.own = l.own.append(items) }
 // Overwrite replaces the whole list by a copy of items. It wins over all appends
 // of other tasks in the same step; two Overwrites in one step are an error.
 func (l *List[T]) Overwrite(items []T) {
-	l.base, l.own, l.over = vec[T]{}, vecOf(items), true
+	l.own, l.over = vecOf(items), true
+}
+
+// head returns the committed elements that the holder still sees.
+func (l *List[T]) head() []T {
+	if l.over {
+		return nil
+	}
+	return l.base.s
 }
 
 // Len returns the number of elements.
-func (l *List[T]) Len() int { return len(l.base.s) + len(l.own.s) }
+func (l *List[T]) Len() int { return len(l.head()) + len(l.own.s) }
 
 // At returns element i, counted from 0. It panics if i is out of range, as a
 // slice does.
 func (l *List[T]) At(i int) T {
-	if i < len(l.base.s) {
-		return l.base.s[i]
+	head := l.head()
+	if i < len(head) {
+		return head[i]
 	}
-	return l.own.s[i-len(l.base.s)]
+	return l.own.s[i-len(head)]
 }
 
 // Last returns the last element; ok is false when the list is empty.
@@ -55,11 +63,20 @@ func (l *List[T]) Last() (v T, ok bool) {
 	return l.At(l.Len() - 1), true
 }
 
-// All iterates over index and element, first to last.
-func (l *List[T]) All() iter.Seq2[int, T] {
+// All iterates over index and element, first to last. Elements appended during
+// the iteration are not visited.
+func (l *List[T]) All() iter.Seq2[int, T] { return chain(l.head(), l.own.s) }
+
+// chain iterates over the elements of a, then of b, counted through.
+func chain[T any](a, b []T) iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
-		for i := 0; i < l.Len(); i++ {
-			if !yield(i, l.At(i)) {
+		for i, v := range a {
+			if !yield(i, v) {
+				return
+			}
+		}
+		for i, v := range b {
+			if !yield(len(a)+i, v) {
 				return
 			}
 		}
@@ -68,7 +85,7 @@ func (l *List[T]) All() iter.Seq2[int, T] {
 
 // Slice returns the elements in a new slice that the caller owns.
 func (l *List[T]) Slice() []T {
-	return append(append(make([]T, 0, l.Len()), l.base.s...), l.own.s...)
+	return append(append(make([]T, 0, l.Len()), l.head()...), l.own.s...)
 }
 
 // Wrote implements [Channel].
@@ -83,7 +100,7 @@ func (l *List[T]) Fold(writes []Channel) error {
 		return err
 	}
 	if at >= 0 {
-		l.base, l.gen = writes[at].(*List[T]).own, l.gen+1
+		l.base = writes[at].(*List[T]).own
 		return nil
 	}
 	for _, w := range writes {
@@ -127,21 +144,17 @@ func (l *List[T]) RestoreWrites(overwrite bool, dec Decode) error {
 	if err := dec(&items); err != nil {
 		return err
 	}
-	if overwrite {
-		l.Overwrite(items)
-		return nil
-	}
-	l.own = vecOf(items)
+	l.own, l.over = vecOf(items), overwrite
 	return nil
 }
 
 // Since implements [Delta]: the elements appended after prev.
 func (l *List[T]) Since(prev Channel) (any, bool) {
-	p := prev.(*List[T])
-	if p.gen != l.gen || len(p.base.s) > len(l.base.s) {
+	added, ok := l.base.since(prev.(*List[T]).base)
+	if !ok {
 		return nil, false
 	}
-	return l.base.s[len(p.base.s):], true
+	return added, true
 }
 
 // Apply implements [Delta].

@@ -16,10 +16,11 @@ import (
 type Schema struct {
 	fields []Field
 	index  map[string]int
-	blank  func() View          // a state in which every channel is its zero value
-	assign func(dst, src any)   // *dst = *src
-	copies []func(dst, src any) // the same for one channel, by field
-	proto  View                 // the state with its defaults; never written
+	blank  func() View                               // a state in which every channel is its zero value
+	assign func(dst, src any)                        // *dst = *src
+	copies []func(dst, src any)                      // the same for one channel, by field
+	decode func(c Channel, i int, data []byte) error // records JSON as a write to field i
+	proto  View                                      // the state with its defaults; never written
 }
 
 // Field is one channel of a state.
@@ -107,16 +108,32 @@ func (s *Schema) Decode(v View, data []byte) error {
 	}
 	var errs []error
 	for _, name := range sortedKeys(object) {
-		i, ok := s.index[name]
-		if !ok {
-			errs = append(errs, fmt.Errorf("%w %q; the fields are %s", ErrUnknownField, name, s.names()))
-			continue
+		i, err := s.find(name)
+		if err == nil {
+			err = s.decode(v.Channels[i], i, object[name])
 		}
-		if err := v.Channels[i].UnmarshalJSON(object[name]); err != nil {
-			errs = append(errs, fmt.Errorf("state: field %q (%s): %w", name, s.fields[i].Type, err))
+		if err != nil {
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// find returns the place of the field with this name, or an error that lists
+// the fields.
+func (s *Schema) find(name string) (int, error) {
+	i, ok := s.index[name]
+	if !ok {
+		return 0, fmt.Errorf("%w %q; the fields are %s", ErrUnknownField, name, s.names())
+	}
+	return i, nil
+}
+
+func (s *Schema) decodeChannel(c Channel, i int, data []byte) error {
+	if err := c.UnmarshalJSON(data); err != nil {
+		return fmt.Errorf("state: field %q (%s): %w", s.fields[i].Name, s.fields[i].Type, err)
+	}
+	return nil
 }
 
 func (s *Schema) names() string {
@@ -149,19 +166,29 @@ func SchemaOf[S any]() (*Schema, error) {
 		w.walk(t, t.Name(), "", nil, false)
 	}
 	s := &Schema{index: map[string]int{}}
-	for i, l := range w.leaves {
-		s.fields = append(s.fields, l.Field)
-		s.index[l.Name] = i
-		s.copies = append(s.copies, assignReflect)
+	s.decode = s.decodeChannel
+	for _, l := range w.leaves {
+		s.add(l.Field, assignReflect)
 	}
 	s.blank = func() View { return viewOf(new(S), w.leaves) }
 	s.assign = func(dst, src any) { *dst.(*S) = *src.(*S) }
-	if len(w.mistakes) == 0 {
+	return s.finish(t.String(), w.mistakes)
+}
+
+func (s *Schema) add(f Field, assign func(dst, src any)) {
+	s.index[f.Name] = len(s.fields)
+	s.fields = append(s.fields, f)
+	s.copies = append(s.copies, assign)
+}
+
+// finish makes the prototype, unless the type has mistakes.
+func (s *Schema) finish(typ string, mistakes []Mistake) (*Schema, error) {
+	if len(mistakes) == 0 {
 		s.proto = s.blank()
-		w.mistakes = s.applyDefaults()
+		mistakes = s.applyDefaults()
 	}
-	if len(w.mistakes) > 0 {
-		return nil, &SchemaError{Type: t.String(), Mistakes: w.mistakes}
+	if len(mistakes) > 0 {
+		return nil, &SchemaError{Type: typ, Mistakes: mistakes}
 	}
 	return s, nil
 }
@@ -187,7 +214,7 @@ func (s *Schema) applyDefaults() (mistakes []Mistake) {
 			continue
 		}
 		v := s.blank()
-		err := v.Channels[i].UnmarshalJSON(f.Default)
+		err := s.decode(v.Channels[i], i, f.Default)
 		if err == nil && v.Channels[i].Wrote() {
 			err = s.proto.Channels[i].Fold(v.Channels[i : i+1])
 		}

@@ -42,8 +42,12 @@ func (c cell[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(c.v)
 }
 
-// UnmarshalJSON records the JSON value as a write.
+// UnmarshalJSON records the JSON value as a write; null clears.
 func (c *cell[T]) UnmarshalJSON(data []byte) error {
+	if isNull(data) {
+		c.Clear()
+		return nil
+	}
 	var v T
 	if err := json.Unmarshal(data, &v); err != nil {
 		return err

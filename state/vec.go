@@ -5,14 +5,14 @@ import "sync/atomic"
 // vec is a persistent append-only sequence: appending gives a new vec and never
 // changes one that somebody holds, yet it copies nothing while there is room.
 //
-// The elements past a holder's length belong to whoever claims them first: claimed
-// counts the slots of the backing array that are taken, and only the append
-// that moves it from its own length goes on in place. Every other one copies. So
-// two runs may grow the same default, and a fork the same history, without
-// knowing of each other.
+// A vec belongs to a history, in which every place is filled once: claimed is the
+// number of places taken, and only the append that moves it from its own length
+// continues the history. Every other one copies and starts a new history. So two
+// runs may grow the same default, and a fork the same past, without knowing of
+// each other.
 type vec[T any] struct {
 	s       []T
-	claimed *atomic.Int64
+	claimed *atomic.Int64 // shared by all vecs of one history; nil while s is empty
 }
 
 // vecOf returns a vec that holds a copy of s.
@@ -22,12 +22,20 @@ func (v vec[T]) append(items []T) vec[T] {
 	if len(items) == 0 {
 		return v
 	}
-	n := len(v.s) + len(items)
-	if n <= cap(v.s) && v.claimed.CompareAndSwap(int64(len(v.s)), int64(n)) {
+	n := int64(len(v.s) + len(items))
+	if v.claimed != nil && v.claimed.CompareAndSwap(int64(len(v.s)), n) {
 		return vec[T]{append(v.s, items...), v.claimed}
 	}
-	grown := append(v.s[:len(v.s):len(v.s)], items...)
-	v = vec[T]{grown, new(atomic.Int64)}
-	v.claimed.Store(int64(n))
-	return v
+	fork := vec[T]{append(v.s[:len(v.s):len(v.s)], items...), new(atomic.Int64)}
+	fork.claimed.Store(n)
+	return fork
+}
+
+// since returns what was appended to prev to get v; ok is false when v did not
+// grow out of prev.
+func (v vec[T]) since(prev vec[T]) (added []T, ok bool) {
+	if len(prev.s) > 0 && (prev.claimed != v.claimed || len(prev.s) > len(v.s)) {
+		return nil, false
+	}
+	return v.s[len(prev.s):], true
 }

@@ -1,0 +1,72 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Source says what made a commit.
+type Source string
+
+const (
+	Input  Source = "input"  // a new input began a turn
+	Step   Source = "step"   // a superstep ended
+	Update Source = "update" // somebody edited the state
+	Fork   Source = "fork"   // a branch began at an older commit
+)
+
+// Record is where a run stands after a commit: all that is needed to go on, beside
+// the fields of the state.
+type Record struct {
+	Graph    string            `json:"graph"`
+	Program  string            `json:"program"` // hash of the graph that made the commit
+	Run      string            `json:"run"`     // id of the call that made it
+	Time     time.Time         `json:"time"`    // for people; nothing is ordered by it
+	Source   Source            `json:"source"`
+	Turn     int               `json:"turn"` // counts inputs, from 1
+	Step     int               `json:"step"` // counts supersteps of the thread, from 1; 0 before the first
+	Ran      []string          `json:"ran,omitempty"`
+	Next     []Task            `json:"next,omitempty"`    // due in the next step, in canonical order
+	Waiting  []string          `json:"waiting,omitempty"` // deferred nodes that were reached
+	Joins    []Join            `json:"joins,omitempty"`   // joins that some sources have reached
+	Input    string            `json:"input,omitempty"`   // hash of the turn's input
+	Answered []Answered        `json:"answered,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+	Fields   []Field           `json:"fields"` // written by the Chain
+}
+
+// Done reports whether the turn has ended: nothing is due.
+func (r *Record) Done() bool { return len(r.Next) == 0 && len(r.Waiting) == 0 }
+
+// Task is one due task.
+type Task struct {
+	ID   string `json:"id"`
+	Node string `json:"node"`
+	// Send is true when a Send started the task, with Payload as its payload.
+	Send    bool            `json:"send,omitempty"`
+	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+// Join is a join that waits: the number it has in the program, and the sources that
+// have arrived, by name.
+type Join struct {
+	Target  string   `json:"target"`
+	Sources []string `json:"sources"`
+	Arrived []string `json:"arrived"`
+}
+
+// Answered is a question of this turn that was answered, with a hash of the answer:
+// the same answer given again, after a crash, is then no mistake.
+type Answered struct {
+	ID     string `json:"id"`
+	Answer string `json:"answer"`
+}
+
+// Field is one field of the state as a commit holds it.
+type Field struct {
+	Name       string `json:"n"`
+	Base       uint64 `json:"b,omitempty"` // the commit that wrote the base; 0 when the field is empty
+	Chunks     int    `json:"c,omitempty"`
+	BaseBytes  int    `json:"bb,omitempty"`
+	ChunkBytes int    `json:"cb,omitempty"` // of all chunks together
+}

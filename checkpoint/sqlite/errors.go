@@ -1,0 +1,71 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	driver "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// typed is the border: every error of SQLite passes it once and leaves as one of
+// package checkpoint's, with the file's path. An error that is typed already keeps
+// its type.
+func (s *Store) typed(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("sqlite: %s: %w", s.path, err)
+	}
+	kind, advice := kindOf(err)
+	if kind == nil {
+		return fmt.Errorf("sqlite: %s: %w", s.path, err)
+	}
+	return fmt.Errorf("%w: %s: %s (%w)", kind, s.path, advice, err)
+}
+
+// kindOf returns the sentinel for an error of SQLite and what to do about it.
+func kindOf(err error) (kind error, advice string) {
+	switch code(err) & 0xff {
+	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED, codes.SQLITE_PROTOCOL:
+		return checkpoint.ErrBusy, "another program holds the file's lock; end it, or try again, or set a greater Config.BusyTimeout"
+	case codes.SQLITE_CORRUPT:
+		return checkpoint.ErrCorrupt, "SQLite finds the file damaged; put back a copy, or save what can be read with sqlite3's .recover"
+	case codes.SQLITE_NOTADB:
+		return checkpoint.ErrUnsupported, "this is not an SQLite file, or its header is damaged"
+	case codes.SQLITE_FULL:
+		return checkpoint.ErrFull, "free some space and try again"
+	case codes.SQLITE_CANTOPEN, codes.SQLITE_PERM, codes.SQLITE_READONLY, codes.SQLITE_AUTH:
+		return checkpoint.ErrUnavailable, "this program must be able to write the file and its directory"
+	case codes.SQLITE_IOERR, codes.SQLITE_NOMEM, codes.SQLITE_NOLFS:
+		return checkpoint.ErrUnavailable, "the system refused a read or a write"
+	}
+	return nil, ""
+}
+
+// code returns SQLite's result code, 0 when err is not SQLite's.
+func code(err error) int {
+	var e *driver.Error
+	if errors.As(err, &e) {
+		return e.Code()
+	}
+	return 0
+}
+
+func isBusy(err error) bool {
+	kind, _ := kindOf(err)
+	return kind == checkpoint.ErrBusy
+}
+
+// notFound makes sql.ErrNoRows an ErrNotFound.
+func notFound(err error, k checkpoint.Key, seq uint64) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("%w: thread %q, namespace %q, commit %d", checkpoint.ErrNotFound, k.Thread, k.Namespace, seq)
+	}
+	return err
+}

@@ -1,0 +1,83 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// The references of a commit are one column: their number, then for each the length
+// of the field's name, the name, the base and the number of chunks, all as uvarints,
+// and at the end a CRC-32C of all that, little endian. The sum is here because
+// nobody above ever sees these bytes.
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func encodeRefs(refs []checkpoint.Ref) []byte {
+	b := binary.AppendUvarint(make([]byte, 0, 16+24*len(refs)), uint64(len(refs)))
+	for _, r := range refs {
+		b = binary.AppendUvarint(b, uint64(len(r.Field)))
+		b = append(b, r.Field...)
+		b = binary.AppendUvarint(b, r.Base)
+		b = binary.AppendUvarint(b, uint64(r.Chunks))
+	}
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+var (
+	errRefsSum  = errors.New("the checksum of the references is wrong")
+	errRefsForm = errors.New("the references are cut off")
+)
+
+// decodeRefs returns nil for a commit without references.
+func decodeRefs(b []byte) ([]checkpoint.Ref, error) {
+	n := len(b) - crc32.Size
+	if n < 0 {
+		return nil, errRefsForm
+	}
+	if crc32.Checksum(b[:n], castagnoli) != binary.LittleEndian.Uint32(b[n:]) {
+		return nil, errRefsSum
+	}
+	d := decoder{rest: b[:n]}
+	var refs []checkpoint.Ref
+	for range d.uvarint() {
+		r := checkpoint.Ref{Field: d.text(), Base: d.uvarint(), Chunks: int(d.uvarint())}
+		if d.bad {
+			return nil, errRefsForm
+		}
+		refs = append(refs, r)
+	}
+	if d.bad || len(d.rest) > 0 {
+		return nil, errRefsForm
+	}
+	return refs, nil
+}
+
+// decoder reads from the front of rest until something is bad.
+type decoder struct {
+	rest []byte
+	bad  bool
+}
+
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.rest)
+	if n <= 0 {
+		d.bad = true
+		return 0
+	}
+	d.rest = d.rest[n:]
+	return v
+}
+
+func (d *decoder) text() string {
+	n := d.uvarint()
+	if n > uint64(len(d.rest)) {
+		d.bad = true
+		return ""
+	}
+	s := string(d.rest[:n])
+	d.rest = d.rest[n:]
+	return s
+}

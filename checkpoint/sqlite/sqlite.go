@@ -1,0 +1,194 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// Config says how a file is opened. The zero value is what Open uses.
+type Config struct {
+	// BusyTimeout is how long a call waits while another process holds the file's
+	// lock, before it fails with ErrBusy; 0 means 5 seconds. Locks are held for
+	// milliseconds unless somebody works on the file by hand.
+	BusyTimeout time.Duration
+	// Readers is how many connections read at once; 0 means the number of
+	// processors, at least 2. Each costs a file handle and up to 2 MB of cache.
+	Readers int
+}
+
+// Store is an open file. It is safe for concurrent use.
+type Store struct {
+	path    string
+	queue   queue
+	writer  *sql.DB
+	readers *sql.DB
+	reads   reading
+	written sync.WaitGroup // the writer goroutine
+
+	mu     sync.RWMutex // held for reading while a read runs
+	closed bool
+}
+
+var _ checkpoint.Store = (*Store)(nil)
+
+// Open opens the file at path with the zero Config. A missing file is made, for its
+// owner only, and so are missing directories.
+func Open(ctx context.Context, path string) (*Store, error) {
+	return OpenConfig(ctx, path, Config{})
+}
+
+// OpenConfig is Open with settings.
+func OpenConfig(ctx context.Context, path string, cfg Config) (*Store, error) {
+	cfg.BusyTimeout = orDefault(cfg.BusyTimeout, 5*time.Second)
+	cfg.Readers = orDefault(cfg.Readers, max(2, runtime.GOMAXPROCS(0)))
+	s := &Store{path: path}
+	s.queue.init()
+	if err := s.open(ctx, cfg); err != nil {
+		s.closeAll()
+		return nil, s.typed(err)
+	}
+	return s, nil
+}
+
+func orDefault[T ~int | ~int64](v, def T) T {
+	if v <= 0 {
+		return def
+	}
+	return v
+}
+
+// open makes the connections. What it made is closed by closeAll.
+func (s *Store) open(ctx context.Context, cfg Config) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	abs, err := createFile(s.path)
+	if err != nil {
+		return err
+	}
+	if s.writer, err = sql.Open("sqlite", dsn(abs, cfg, "_txlock=immediate")); err != nil {
+		return err
+	}
+	s.writer.SetMaxOpenConns(1)
+	if s.readers, err = sql.Open("sqlite", dsn(abs, cfg, "_query_only=1")); err != nil {
+		return err
+	}
+	s.readers.SetMaxOpenConns(cfg.Readers)
+	s.readers.SetMaxIdleConns(cfg.Readers)
+
+	var conn *sql.Conn
+	err = untilFree(ctx, cfg.BusyTimeout, func() (err error) {
+		conn, err = connect(ctx, s.writer)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.start(ctx, conn)
+}
+
+// connect makes a connection and makes the file ours.
+func connect(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := prepareFile(ctx, conn); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// start prepares the statements and lets the writer run on conn.
+func (s *Store) start(ctx context.Context, conn *sql.Conn) error {
+	w := &writer{conn: conn}
+	if err := w.prepare(ctx); err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	if err := s.reads.prepare(ctx, s.readers); err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	s.written.Go(func() { s.write(w) })
+	return nil
+}
+
+// creating is held while a file is made: closing its descriptor would take away
+// the locks that another Open of this process already has on it.
+var creating sync.Mutex
+
+// createFile makes a missing file and its directories, readable by the owner only,
+// and returns the absolute path.
+func createFile(path string) (string, error) {
+	switch {
+	case path == "" || path == ":memory:" || strings.HasPrefix(path, "file:"):
+		return "", fmt.Errorf("%w: %q is not the path of a file; for a store in memory use checkpoint.Memory", checkpoint.ErrUnavailable, path)
+	case strings.ContainsRune(path, 0):
+		return "", fmt.Errorf("%w: a path has no NUL", checkpoint.ErrUnavailable)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", checkpoint.ErrUnavailable, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
+		return "", fmt.Errorf("%w: %w", checkpoint.ErrUnavailable, err)
+	}
+	creating.Lock()
+	defer creating.Unlock()
+	f, err := os.OpenFile(abs, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return abs, nil
+	case err != nil:
+		return "", fmt.Errorf("%w: %w", checkpoint.ErrUnavailable, err)
+	}
+	return abs, f.Close()
+}
+
+// dsn names the file in the driver's way. Every connection waits for locks, and
+// knows a page with impossible cells as damage.
+func dsn(abs string, cfg Config, extra string) string {
+	u := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(abs), "/")}
+	return u.String() + "?_busy_timeout=" + strconv.FormatInt(cfg.BusyTimeout.Milliseconds(), 10) +
+		"&_synchronous=FULL&_defensive=1&_error_rc=1&_pragma=cell_size_check(1)&" + extra
+}
+
+// Close waits for the calls that were accepted and closes the file. Calls that come
+// later return ErrClosed. Closing twice does no harm.
+func (s *Store) Close() error {
+	s.queue.close()
+	s.written.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	return s.typed(s.closeAll())
+}
+
+// closeAll closes the readers first, so that the writer is the last to leave and
+// folds the log into the file.
+func (s *Store) closeAll() error {
+	s.closed = true
+	var errs []error
+	for _, db := range []*sql.DB{s.readers, s.writer} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,203 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Question is what a node asks a person.
+type Question struct {
+	// Prompt is one line: what is asked.
+	Prompt string
+	// Detail is text to read before answering, such as a report or a plan.
+	Detail string
+	// Data is anything a program that shows the question may want; it must survive
+	// JSON.
+	Data any
+	// Key tells questions of one task apart when their order is not fixed, as when
+	// they are asked from several goroutines. Without it the order counts.
+	Key string
+}
+
+// Interrupt is why a run pauses: an open question, or a static interrupt.
+type Interrupt struct {
+	// ID names the question: the same after each resume, unlike any other.
+	ID        string `json:"id"`
+	Namespace string `json:"namespace,omitempty"`
+	Node      string `json:"node"`
+	Task      string `json:"task,omitempty"`
+	// Kind is "question", "before" or "after".
+	Kind   string          `json:"kind"`
+	Prompt string          `json:"prompt,omitempty"`
+	Detail string          `json:"detail,omitempty"`
+	Data   json.RawMessage `json:"data,omitempty"`
+	// Schema is the JSON Schema of the answer.
+	Schema json.RawMessage `json:"schema,omitempty"`
+}
+
+// Ask asks a person and returns the answer. If there is none yet, it returns
+// [ErrInterrupted], which the node returns in turn: the run pauses, and after
+// Resume the node runs again from its top, where Ask now has the answer. So do what
+// must not be done twice after the last Ask, or in a node of its own.
+//
+// A node may ask several questions, one after the other or, going on after
+// ErrInterrupted, all at once. T is checked: an answer that does not fit is refused
+// by Resume, and the question stays open.
+func Ask[T any](ctx context.Context, q Question) (T, error) {
+	var answer T
+	t := taskOf(ctx)
+	if t == nil {
+		return answer, fmt.Errorf("%w: Ask %q", ErrNoTask, q.Prompt)
+	}
+	id, err := t.question(q.Key)
+	if err != nil {
+		return answer, err
+	}
+	if data, ok := t.run.given.find(id); ok {
+		if err := json.Unmarshal(data, &answer); err != nil {
+			return answer, fmt.Errorf("%w: %q: %w", ErrAnswer, q.Prompt, err)
+		}
+		return answer, nil
+	}
+	schema, err := schemaOf[T]()
+	if err != nil {
+		return answer, fmt.Errorf("graph: the answer to %q cannot be a %T: %w", q.Prompt, answer, err)
+	}
+	in := Interrupt{ID: id, Namespace: t.run.ns, Node: t.node.name, Kind: "question",
+		Prompt: q.Prompt, Detail: q.Detail, Schema: schema}
+	if q.Data != nil {
+		if in.Data, err = json.Marshal(q.Data); err != nil {
+			return answer, fmt.Errorf("graph: data of the question %q: %w", q.Prompt, err)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	in.Task = t.id()
+	t.open = append(t.open, in)
+	return answer, ErrInterrupted
+}
+
+// question returns the id of the next question with this key.
+func (t *task) question(key string) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.fenced.Load() {
+		return "", ErrTimeout
+	}
+	if t.asked == nil {
+		t.asked = map[string]int{}
+	}
+	t.asked[key]++
+	return hash("question", t.id(), key, strconv.Itoa(t.asked[key])), nil
+}
+
+// schemaOf returns the JSON Schema of T.
+func schemaOf[T any]() (json.RawMessage, error) {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(s)
+}
+
+// Answers close open questions. The zero Answers closes none: Resume then goes on
+// with what failed or was cut off.
+type Answers struct {
+	given []given
+}
+
+type given struct {
+	id    string // "" is the only open question
+	value any
+}
+
+// Answer closes the question with this id. The value is stored as JSON; a
+// json.RawMessage is taken as it is. false, 0 and "" are answers.
+func Answer(id string, value any) Answers { return Answers{}.Answer(id, value) }
+
+// Reply closes the only open question. If several are open, Resume returns an
+// ErrAmbiguous that lists them.
+func Reply(value any) Answers { return Answers{}.Answer("", value) }
+
+// Answer returns a with one more answer.
+func (a Answers) Answer(id string, value any) Answers {
+	a.given = append(slices.Clip(a.given), given{id, value})
+	return a
+}
+
+// answers are answers by the id of their question, as JSON.
+type answers map[string]json.RawMessage
+
+func (a answers) find(id string) (json.RawMessage, bool) {
+	data, ok := a[id]
+	return data, ok
+}
+
+// match pairs each answer with its open question and checks that it fits. An answer
+// that this turn already had is no mistake: the same command may be given again
+// after a crash.
+func (a Answers) match(open []Interrupt, had func(id, digest string) bool) (answers, error) {
+	matched := answers{}
+	for _, g := range a.given {
+		data, err := json.Marshal(g.value)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
+		}
+		if g.id == "" && len(open) > 1 {
+			return nil, fmt.Errorf("%w:\n%s", ErrAmbiguous, list(open))
+		}
+		at := slices.IndexFunc(open, func(in Interrupt) bool { return in.ID == g.id || g.id == "" })
+		switch {
+		case at >= 0:
+			if err := open[at].accepts(data); err != nil {
+				return nil, err
+			}
+			matched[open[at].ID] = data
+		case had(g.id, hash(string(data))):
+		case len(open) == 0:
+			return nil, fmt.Errorf("%w %q: none is open", ErrUnknownQuestion, g.id)
+		default:
+			return nil, fmt.Errorf("%w %q; open are:\n%s", ErrUnknownQuestion, g.id, list(open))
+		}
+	}
+	return matched, nil
+}
+
+// accepts checks an answer against the question's schema.
+func (in *Interrupt) accepts(data []byte) error {
+	if len(in.Schema) == 0 {
+		return nil
+	}
+	var schema jsonschema.Schema
+	err := json.Unmarshal(in.Schema, &schema)
+	if err != nil {
+		return fmt.Errorf("graph: question %s: its schema: %w", in.ID, err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		return fmt.Errorf("graph: question %s: its schema: %w", in.ID, err)
+	}
+	var value any
+	if err = json.Unmarshal(data, &value); err == nil {
+		err = resolved.Validate(value)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s to %q (%s): %w", ErrAnswer, data, in.Prompt, in.ID, err)
+	}
+	return nil
+}
+
+// list names open questions, a line each.
+func list(open []Interrupt) string {
+	lines := make([]string, len(open))
+	for i, in := range open {
+		lines[i] = fmt.Sprintf("\t%s  %s: %s", in.ID, in.Node, in.Prompt)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,131 @@
+package graph_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state"
+)
+
+type small struct {
+	Question state.Value[string] `json:"question"`
+	Facts    state.List[string]  `json:"facts"`
+	Rounds   state.Sum[int]      `json:"rounds"`
+	Approved state.Value[bool]   `json:"approved"`
+}
+
+func addRound(_ context.Context, s *small) error {
+	s.Rounds.Add(1)
+	return nil
+}
+
+// BenchmarkChain1000 runs 1,000 nodes one after the other, each with one write.
+func BenchmarkChain1000(b *testing.B) {
+	const n = 1000
+	d := graph.New[small]("chain")
+	for i := range n {
+		d.Node(fmt.Sprintf("n%04d", i), graph.Func(addRound))
+		if i > 0 {
+			d.Edge(fmt.Sprintf("n%04d", i-1), fmt.Sprintf("n%04d", i))
+		}
+	}
+	d.Edge(graph.Start, "n0000")
+	d.Edge(fmt.Sprintf("n%04d", n-1), graph.End)
+	benchSteps(b, compile(b, d), n, func(s *small) bool { return s.Rounds.Get() == n })
+}
+
+// BenchmarkLoop1000 goes 1,000 times through two nodes that send each other on.
+func BenchmarkLoop1000(b *testing.B) {
+	const turns = 1000
+	d := graph.New[small]("loop")
+	d.Node("ping", graph.Func(addRound))
+	d.Node("pong", graph.Router(func(_ context.Context, s *small) (graph.Command, error) {
+		if s.Rounds.Get() >= turns {
+			return graph.Goto(graph.End), nil
+		}
+		return graph.Goto("ping"), nil
+	}, "ping", graph.End))
+	d.Edge(graph.Start, "ping")
+	d.Edge("ping", "pong")
+	benchSteps(b, compile(b, d), 2*turns, func(s *small) bool { return s.Rounds.Get() == turns })
+}
+
+// BenchmarkFanOut100 runs 100 nodes at once, each of which appends to one list.
+func BenchmarkFanOut100(b *testing.B) {
+	const n, laps = 100, 20
+	d := graph.New[small]("fan")
+	d.Node("start", graph.Func(func(context.Context, *small) error { return nil }))
+	d.Edge(graph.Start, "start")
+	for i := range n {
+		name := fmt.Sprintf("w%03d", i)
+		d.Node(name, graph.Func(func(_ context.Context, s *small) error {
+			s.Facts.Append(name)
+			return nil
+		}))
+		d.Edge("start", name)
+		d.Edge(name, "end")
+	}
+	d.Node("end", graph.Router(func(_ context.Context, s *small) (graph.Command, error) {
+		s.Rounds.Add(1)
+		if s.Rounds.Get() >= laps {
+			return graph.Goto(graph.End), nil
+		}
+		return graph.Goto("start"), nil
+	}, "start", graph.End))
+	g := compile(b, d)
+	b.ReportAllocs()
+	for b.Loop() {
+		res, err := g.Invoke(b.Context(), small{}, graph.Run{})
+		if err != nil || res.State.Facts.Len() != n*laps || res.State.Facts.At(n*laps-1) != "w099" {
+			b.Fatal(res.State.Facts.Len(), err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(n*laps), "ns/task")
+}
+
+type wide struct {
+	C00, C01, C02, C03, C04, C05, C06, C07, C08, C09 state.Value[int]
+	C10, C11, C12, C13, C14, C15, C16, C17, C18, C19 state.Value[string]
+	C20, C21, C22, C23, C24                          state.Sum[int]
+	C25, C26, C27                                    state.List[string]
+	C28, C29                                         state.Map[string, int]
+}
+
+// BenchmarkWide30 loops over one node with a state of 30 fields.
+func BenchmarkWide30(b *testing.B) {
+	const n = 1000
+	d := graph.New[wide]("wide")
+	d.Node("a", graph.Router(func(_ context.Context, s *wide) (graph.Command, error) {
+		s.C20.Add(1)
+		if s.C20.Get() >= n {
+			return graph.Goto(graph.End), nil
+		}
+		return graph.Goto("a"), nil
+	}, "a", graph.End))
+	d.Edge(graph.Start, "a")
+	benchSteps(b, compile(b, d), n, func(s *wide) bool { return s.C20.Get() == n })
+}
+
+func compile[S any](tb testing.TB, d *graph.Builder[S]) *graph.Graph[S] {
+	tb.Helper()
+	g, err := d.Compile(graph.Config{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return g
+}
+
+// benchSteps runs a graph of so many supersteps and checks each result.
+func benchSteps[S any](b *testing.B, g *graph.Graph[S], steps int, right func(*S) bool) {
+	b.ReportAllocs()
+	for b.Loop() {
+		var in S
+		res, err := g.Invoke(b.Context(), in, graph.Run{})
+		if err != nil || res.Steps != steps || !right(&res.State) {
+			b.Fatalf("got %d steps, right %v, %v; want %d", res.Steps, right(&res.State), err, steps)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(steps), "ns/step")
+}

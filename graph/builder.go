@@ -1,0 +1,126 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weftrun/weft/state"
+)
+
+// Builder collects the parts of a graph over the state S. Its methods never fail;
+// Compile reports every mistake at once, each with the file and line of the call
+// that made it. A Builder is not safe for concurrent use.
+type Builder[S any] struct{ d *draft }
+
+// New returns an empty graph with this name. The name goes into checkpoints.
+func New[S any](name string) *Builder[S] {
+	schema, err := state.SchemaOf[S]()
+	return &Builder[S]{&draft{name: name, schema: schema, schemaErr: err, pos: caller(1), parts: &parts{}}}
+}
+
+// NewRecord returns an empty graph whose state is declared by shape instead of a
+// Go type: the ground of graphs that are written down.
+func NewRecord(name string, shape *state.Shape) *Builder[state.Record] {
+	return &Builder[state.Record]{&draft{name: name, schema: shape.Schema(), pos: caller(1), parts: &parts{}}}
+}
+
+// Node adds a node. At most one Policy may be given.
+func (b *Builder[S]) Node(name string, n Node[S], policy ...Policy) {
+	d := nodeDraft{name: name, call: n.call, targets: n.targets, payload: n.payload, pos: b.d.place()}
+	if len(policy) > 1 {
+		b.d.fail(d.pos, "node %q has %d policies; give one", name, len(policy))
+	}
+	for _, p := range policy {
+		d.policy = p
+	}
+	b.d.nodes = append(b.d.nodes, d)
+}
+
+// Edge makes to due when from has completed. From may be [Start], to may be [End].
+func (b *Builder[S]) Edge(from, to string) {
+	b.d.edges = append(b.d.edges, edgeDraft{from, to, b.d.place()})
+}
+
+// Branch calls choose after each completion of from, with the state as from left it
+// (its own writes, nobody else's), and goes where the Command says, beside the
+// static edges of from. It may only go to its targets.
+func (b *Builder[S]) Branch(from string, choose func(ctx context.Context, s *S) (Command, error), targets ...string) {
+	c := func(ctx context.Context, s, _ any) (Command, error) { return choose(ctx, s.(*S)) }
+	b.d.branches = append(b.d.branches, branchDraft{from, c, targets, b.d.place()})
+}
+
+// Join makes to due once all of from have completed, in whatever steps they do. It
+// starts anew when it has fired, and with each new input.
+func (b *Builder[S]) Join(to string, from ...string) {
+	b.d.joins = append(b.d.joins, joinDraft{to, from, b.d.place()})
+}
+
+// Defer lets a node wait, once it is reached, until nothing else is due.
+func (b *Builder[S]) Defer(node string) {
+	b.d.defers = append(b.d.defers, namedDraft{node, b.d.place()})
+}
+
+// At returns a Builder of the same graph whose calls are reported at pos, for
+// front ends that read a graph from a file.
+func (b *Builder[S]) At(pos string) *Builder[S] {
+	d := *b.d // the parts stay shared
+	d.at = pos
+	return &Builder[S]{&d}
+}
+
+// draft is a graph as it was declared, before it is checked.
+type draft struct {
+	name      string
+	schema    *state.Schema
+	schemaErr error
+	pos       string
+	at        string // where calls are reported; "" means at their own line
+	*parts
+}
+
+type parts struct {
+	nodes    []nodeDraft
+	edges    []edgeDraft
+	branches []branchDraft
+	joins    []joinDraft
+	defers   []namedDraft
+	mistakes []Mistake
+}
+
+// place returns where the call of a Builder's method is to be reported.
+func (d *draft) place() string {
+	if d.at != "" {
+		return d.at
+	}
+	return caller(2)
+}
+
+func (d *draft) fail(pos, format string, args ...any) {
+	d.mistakes = append(d.mistakes, Mistake{pos, fmt.Sprintf(format, args...)})
+}
+
+type nodeDraft struct {
+	name    string
+	call    call
+	targets []string
+	payload *payloadType
+	policy  Policy
+	pos     string
+}
+
+type edgeDraft struct{ from, to, pos string }
+
+type branchDraft struct {
+	from    string
+	call    call
+	targets []string
+	pos     string
+}
+
+type joinDraft struct {
+	to   string
+	from []string
+	pos  string
+}
+
+type namedDraft struct{ name, pos string }

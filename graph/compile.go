@@ -1,0 +1,341 @@
+package graph
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/internal/step"
+	"github.com/weftrun/weft/state"
+)
+
+// Compile checks the graph and returns it ready to run. It returns a
+// *CompileError that lists every mistake: unknown, duplicate and unreachable
+// nodes, dead ends, a missing entry, undeclared targets, a state type that cannot
+// be stored, a policy that cannot hold. Later calls on b do not change the graph.
+func (b *Builder[S]) Compile(cfg Config) (*Graph[S], error) {
+	p, err := b.d.compile(cfg, caller(1))
+	if err != nil {
+		return nil, err
+	}
+	return &Graph[S]{p}, nil
+}
+
+// program is a compiled graph of any state: what the executor runs. It does not
+// change, and all runs share it.
+type program struct {
+	name   string
+	shape  step.Program
+	nodes  []node // numbered as in shape
+	schema *state.Schema
+	expire []int // the fields that live for one step
+	cfg    Config
+	draft  *draft // as declared, for drawing
+	hash   string
+}
+
+// node is a compiled node.
+type node struct {
+	name          string
+	call          call
+	branches      []branch
+	targets       targets
+	payload       *payloadType
+	policy        Policy
+	mustGo        bool // it has no static edge, so its Command must name a target
+	before, after bool // a static interrupt
+}
+
+type branch struct {
+	call    call
+	targets targets
+}
+
+// targets are the places a Command may go to, by name. There are few, so a scan
+// is faster than a map.
+type targets []target
+
+type target struct {
+	name string
+	node int // end for End
+}
+
+const end = -1
+
+func (ts targets) find(name string) (node int, ok bool) {
+	for i := range ts {
+		if ts[i].name == name {
+			return ts[i].node, true
+		}
+	}
+	return 0, false
+}
+
+func (ts targets) String() string {
+	names := make([]string, len(ts))
+	for i, t := range ts {
+		names[i] = t.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// compile turns the draft into a program, or lists all that is wrong with it.
+func (d *draft) compile(cfg Config, pos string) (*program, error) {
+	c := compiler{draft: d, pos: pos, mistakes: slices.Clone(d.mistakes)}
+	c.checkConfig(cfg)
+	c.addNodes()
+	c.addEdges()
+	c.addBranches()
+	c.addJoins()
+	c.addDefers()
+	c.addBreakpoints(cfg)
+	c.checkPaths()
+	if len(c.mistakes) > 0 {
+		slices.SortStableFunc(c.mistakes, func(a, b Mistake) int { return comparePos(a.Pos, b.Pos) })
+		return nil, &CompileError{Graph: d.name, Mistakes: slices.Compact(c.mistakes)}
+	}
+	c.p.name, c.p.schema, c.p.cfg, c.p.draft = d.name, d.schema, cfg.withDefaults(), c.snapshot()
+	for i, ch := range d.schema.Blank().Channels {
+		if _, ok := ch.(state.Expirer); ok {
+			c.p.expire = append(c.p.expire, i)
+		}
+	}
+	c.p.hash = c.p.digest()
+	return &c.p, nil
+}
+
+// comparePos orders file:line:col positions by file and then by number.
+func comparePos(a, b string) int {
+	as, bs := strings.Split(a, ":"), strings.Split(b, ":")
+	for i := range min(len(as), len(bs)) {
+		if as[i] != bs[i] {
+			return cmp.Or(cmp.Compare(len(as[i]), len(bs[i]))*numeric(as[i], bs[i]), cmp.Compare(as[i], bs[i]))
+		}
+	}
+	return cmp.Compare(len(as), len(bs))
+}
+
+// numeric returns 1 if both are numbers, which compare by length first, and else 0.
+func numeric(a, b string) int {
+	if strings.Trim(a+b, "0123456789") == "" {
+		return 1
+	}
+	return 0
+}
+
+// compiler is the state of one compilation.
+type compiler struct {
+	*draft
+	pos      string
+	p        program
+	index    map[string]int // node name → number
+	places   []string       // node number → where it was added
+	mistakes []Mistake
+}
+
+func (c *compiler) fail(pos, format string, args ...any) {
+	d := draft{parts: &parts{}}
+	d.fail(pos, format, args...)
+	c.mistakes = append(c.mistakes, d.mistakes...)
+}
+
+func (c *compiler) checkConfig(cfg Config) {
+	if c.name == "" {
+		c.fail(c.draft.pos, "the graph has no name")
+	}
+	if err := cfg.check(); err != nil {
+		c.fail(c.pos, "%v", err)
+	}
+	var se *state.SchemaError
+	if errors.As(c.schemaErr, &se) {
+		for _, m := range se.Mistakes {
+			c.fail(c.draft.pos, "state %s: %s: %s", se.Type, m.Path, m.What)
+		}
+	} else if c.schemaErr != nil {
+		c.fail(c.draft.pos, "%v", c.schemaErr)
+	}
+}
+
+// addNodes numbers the nodes by name.
+func (c *compiler) addNodes() {
+	c.index = map[string]int{}
+	sorted := slices.Clone(c.nodes)
+	slices.SortStableFunc(sorted, func(a, b nodeDraft) int { return cmp.Compare(a.name, b.name) })
+	for _, n := range sorted {
+		if why := badName(n.name); why != "" {
+			c.fail(n.pos, "node %q: %s", n.name, why)
+		}
+		if first, dup := c.index[n.name]; dup {
+			c.fail(n.pos, "node %q was already added at %s", n.name, c.places[first])
+			continue
+		}
+		if n.call == nil {
+			c.fail(n.pos, "node %q has no function", n.name)
+		}
+		if err := n.policy.check(); err != nil {
+			c.fail(n.pos, "node %q: policy: %v", n.name, err)
+		}
+		c.index[n.name] = len(c.places)
+		c.places = append(c.places, n.pos)
+		c.p.nodes = append(c.p.nodes, node{name: n.name, call: n.call, payload: n.payload, policy: n.policy})
+		c.p.shape.Nodes = append(c.p.shape.Nodes, step.Node{Name: n.name})
+	}
+	for _, n := range sorted {
+		i := c.index[n.name]
+		if c.places[i] == n.pos {
+			c.p.nodes[i].targets = c.resolve(n.pos, "node "+quote(n.name), n.targets)
+		}
+	}
+}
+
+func badName(name string) string {
+	switch {
+	case name == "":
+		return "a node needs a name"
+	case name == Start || name == End || name == "*":
+		return "the name is reserved"
+	case strings.ContainsAny(name, "|:/\x00\n\r\t"):
+		return `a name may not contain | : / or control characters`
+	}
+	return ""
+}
+
+func quote(s string) string { return `"` + s + `"` }
+
+// resolve turns names into targets.
+func (c *compiler) resolve(pos, who string, names []string) targets {
+	var ts targets
+	for _, name := range names {
+		n, ok := c.lookup(name)
+		switch _, dup := ts.find(name); {
+		case name == Start:
+			c.fail(pos, "%s goes to Start; nothing can", who)
+		case !ok:
+			c.fail(pos, "%s goes to %q, which is not a node%s", who, name, c.suggest(name))
+		case !dup:
+			ts = append(ts, target{name, n})
+		}
+	}
+	return ts
+}
+
+func (c *compiler) lookup(name string) (n int, ok bool) {
+	if name == End {
+		return end, true
+	}
+	n, ok = c.index[name]
+	return n, ok
+}
+
+func (c *compiler) addEdges() {
+	for _, e := range c.edges {
+		to, known := c.lookup(e.to)
+		switch {
+		case e.to == Start:
+			c.fail(e.pos, "an edge from %q leads to Start; nothing can", e.from)
+			continue
+		case !known:
+			c.fail(e.pos, "an edge from %q leads to %q, which is not a node%s", e.from, e.to, c.suggest(e.to))
+		case to != end && c.p.nodes[to].payload != nil:
+			c.fail(e.pos, "an edge from %q leads to %q, a Worker; only a Send gives it its payload", e.from, e.to)
+		}
+		if e.from == Start {
+			if known && to != end {
+				c.p.shape.Start = insert(c.p.shape.Start, to)
+			} else if to == end {
+				c.fail(e.pos, "an edge leads from Start to End; there is nothing to run")
+			}
+			continue
+		}
+		from, ok := c.source(e.pos, "an edge", e.from)
+		if ok && known && to != end {
+			c.p.shape.Nodes[from].Next = insert(c.p.shape.Nodes[from].Next, to)
+		}
+	}
+}
+
+// insert adds n to a sorted set of node numbers.
+func insert(set []int, n int) []int {
+	at, found := slices.BinarySearch(set, n)
+	if found {
+		return set
+	}
+	return slices.Insert(set, at, n)
+}
+
+func (c *compiler) source(pos, what, name string) (n int, ok bool) {
+	if name == End {
+		c.fail(pos, "%s leads from End; nothing follows it", what)
+		return 0, false
+	}
+	if n, ok = c.index[name]; !ok {
+		c.fail(pos, "%s leads from %q, which is not a node%s", what, name, c.suggest(name))
+	}
+	return n, ok
+}
+
+func (c *compiler) addBranches() {
+	for _, b := range c.branches {
+		if len(b.targets) == 0 {
+			c.fail(b.pos, "a branch from %q declares no targets", b.from)
+		}
+		ts := c.resolve(b.pos, "a branch from "+quote(b.from), b.targets)
+		if from, ok := c.source(b.pos, "a branch", b.from); ok {
+			c.p.nodes[from].branches = append(c.p.nodes[from].branches, branch{b.call, ts})
+		}
+	}
+}
+
+func (c *compiler) addJoins() {
+	for _, j := range c.joins {
+		to, known := c.index[j.to]
+		switch {
+		case !known:
+			c.fail(j.pos, "a join leads to %q, which is not a node%s", j.to, c.suggest(j.to))
+		case c.p.nodes[to].payload != nil:
+			c.fail(j.pos, "a join leads to %q, a Worker; only a Send gives it its payload", j.to)
+		}
+		if len(j.from) == 0 {
+			c.fail(j.pos, "the join into %q waits for nothing", j.to)
+		}
+		var sources []int
+		for _, name := range j.from {
+			if from, ok := c.source(j.pos, "the join into "+quote(j.to), name); ok {
+				sources = insert(sources, from)
+			}
+		}
+		for _, s := range sources {
+			c.p.shape.Nodes[s].Feeds = append(c.p.shape.Nodes[s].Feeds, len(c.p.shape.Joins))
+		}
+		c.p.shape.Joins = append(c.p.shape.Joins, step.Join{Target: to, Sources: sources})
+	}
+}
+
+func (c *compiler) addDefers() {
+	for _, d := range c.defers {
+		if n, ok := c.index[d.name]; ok {
+			c.p.shape.Nodes[n].Deferred = true
+		} else {
+			c.fail(d.pos, "%q is deferred, but is not a node%s", d.name, c.suggest(d.name))
+		}
+	}
+}
+
+func (c *compiler) addBreakpoints(cfg Config) {
+	mark := func(names []string, set func(*node)) {
+		for _, name := range names {
+			if name == "*" {
+				for i := range c.p.nodes {
+					set(&c.p.nodes[i])
+				}
+			} else if n, ok := c.index[name]; ok {
+				set(&c.p.nodes[n])
+			} else {
+				c.fail(c.pos, "the run is to be interrupted at %q, which is not a node%s", name, c.suggest(name))
+			}
+		}
+	}
+	mark(cfg.InterruptBefore, func(n *node) { n.before = true })
+	mark(cfg.InterruptAfter, func(n *node) { n.after = true })
+}

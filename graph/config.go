@@ -1,0 +1,84 @@
+package graph
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// Config holds for every run of a compiled graph. The zero Config is usable: no
+// store, generous limits.
+type Config struct {
+	// Store keeps the checkpoints; nil means that nothing survives the run. The
+	// caller opens and closes it.
+	Store checkpoint.Store
+
+	// MaxSteps bounds the supersteps of one call of Invoke, Resume or Stream;
+	// 0 means 10,000. Beyond it a run fails with [ErrSteps].
+	MaxSteps int
+	// MaxTasks bounds the tasks of one superstep; 0 means 10,000. Beyond it a run
+	// fails with [ErrFanOut].
+	MaxTasks int
+	// Timeout bounds the wall clock of one call; 0 means no limit. Beyond it a run
+	// fails with [ErrTimeout].
+	Timeout time.Duration
+	// Concurrency bounds the tasks that run at once in one run; 0 means 64. It does
+	// not depend on the number of processors: nodes mostly wait.
+	Concurrency int
+	// Grace is how long a node may go on after its context was cancelled before the
+	// run stops waiting for it; 0 means one second. Its writes are dropped at once.
+	Grace time.Duration
+
+	// InterruptBefore and InterruptAfter name nodes at which a run pauses, before
+	// or after a step in which they run. "*" means every node.
+	InterruptBefore, InterruptAfter []string
+
+	// Now gives the time that is written into checkpoints; nil means time.Now.
+	Now func() time.Time
+	// NewID gives the ids of runs and commits; nil means random UUIDs.
+	NewID func() string
+}
+
+func (c Config) withDefaults() Config {
+	if c.MaxSteps == 0 {
+		c.MaxSteps = 10_000
+	}
+	if c.MaxTasks == 0 {
+		c.MaxTasks = 10_000
+	}
+	if c.Concurrency == 0 {
+		c.Concurrency = 64
+	}
+	if c.Grace == 0 {
+		c.Grace = time.Second
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.NewID == nil {
+		c.NewID = uuid.NewString
+	}
+	return c
+}
+
+func (c Config) check() error {
+	if c.MaxSteps < 0 || c.MaxTasks < 0 || c.Concurrency < 0 || c.Timeout < 0 || c.Grace < 0 {
+		return fmt.Errorf("a limit is negative: %d steps, %d tasks, %d at once, %v, grace %v",
+			c.MaxSteps, c.MaxTasks, c.Concurrency, c.Timeout, c.Grace)
+	}
+	return nil
+}
+
+// Run holds for one call of Invoke, Resume or Stream.
+type Run struct {
+	// Thread names the thread whose state the run goes on with. It needs a Store;
+	// without one it must be empty.
+	Thread string
+	// Modes says which events Stream yields; 0 means Updates. Invoke and Resume ignore it.
+	Modes Mode
+	// Metadata is written into every checkpoint of the run.
+	Metadata map[string]string
+}

@@ -1,0 +1,30 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// digest returns a hash of what the program is: nodes, ways between them and the
+// fields of the state. It does not depend on the order of the declarations.
+func (p *program) digest() string {
+	var parts []string
+	for i, n := range p.nodes {
+		s := p.shape.Nodes[i]
+		part := fmt.Sprintf("node %q %v %v %v", n.name, s.Next, s.Deferred, n.targets)
+		for _, b := range n.branches {
+			part += fmt.Sprintf(" branch %v", b.targets)
+		}
+		parts = append(parts, part)
+	}
+	joins := make([]string, len(p.shape.Joins))
+	for i, j := range p.shape.Joins {
+		joins[i] = fmt.Sprintf("join %v %d", j.Sources, j.Target)
+	}
+	slices.Sort(joins)
+	for _, f := range p.schema.Fields() {
+		joins = append(joins, fmt.Sprintf("field %q %s %v %s", f.Name, f.Type, f.Turn, f.Default))
+	}
+	return hash(p.name, strings.Join(parts, "\n"), strings.Join(joins, "\n"), fmt.Sprint(p.shape.Start))
+}

@@ -1,0 +1,81 @@
+// Package graph declares, compiles and runs graphs of nodes over a typed state.
+//
+// A node is a plain function of a struct of channels (package state). A graph runs in
+// supersteps: all nodes that are due run at once, each on a private view of the state
+// as it was when the step began; then their writes are folded into the state in one
+// canonical order, the state is committed to a checkpoint, and the next step begins.
+// A node may pause the run to ask a person ([Ask]); the run goes on where it
+// stopped, in this process or another, after an answer or after a crash.
+//
+//	type State struct {
+//		Question state.Value[string] `json:"question"`
+//		Facts    state.List[string]  `json:"facts"`
+//		Rounds   state.Sum[int]      `json:"rounds"`
+//		Approved state.Value[bool]   `json:"approved"`
+//	}
+//
+//	func search(ctx context.Context, s *State) error {
+//		s.Facts.Append("a fact about " + s.Question.Get())
+//		s.Rounds.Add(1)
+//		return nil
+//	}
+//
+//	func review(ctx context.Context, s *State) (graph.Command, error) {
+//		if s.Rounds.Get() < 2 {
+//			return graph.Goto("search"), nil
+//		}
+//		ok, err := graph.Ask[bool](ctx, graph.Question{Prompt: "Ship it?"})
+//		if err != nil {
+//			return graph.Command{}, err
+//		}
+//		s.Approved.Set(ok)
+//		return graph.Goto(graph.End), nil
+//	}
+//
+//	b := graph.New[State]("review")
+//	b.Node("search", graph.Func(search), graph.Policy{Timeout: 30 * time.Second})
+//	b.Node("review", graph.Router(review, "search", graph.End))
+//	b.Edge(graph.Start, "search")
+//	b.Edge("search", "review")
+//	g, err := b.Compile(graph.Config{Store: store})
+//
+//	res, err := g.Invoke(ctx, State{Question: state.Of("why?")}, graph.Run{Thread: "t1"})
+//	if res.Status == graph.Interrupted {
+//		res, err = g.Resume(ctx, graph.Answer(res.Interrupts[0].ID, true), graph.Run{Thread: "t1"})
+//	}
+//
+// # Nouns
+//
+//   - A [Builder] collects nodes, edges, branches and joins; [Builder.Compile] reports
+//     every mistake at once, each with the place of the call, or returns a [Graph].
+//   - A [Node] is made by [Func], [Router] or [Worker]; a [Policy] says how long it may
+//     take and how often it is tried.
+//   - A [Command] says where to go: [Goto] names nodes, [Send] starts a task of a
+//     Worker with a payload of its own.
+//   - A thread is a named chain of checkpoints; a turn is what one input starts in it.
+//   - An [Interrupt] is an open question with an id of its own; [Answer] closes it.
+//
+// # Laws
+//
+//  1. One coordinator owns the state; a task runs on a private view, and a failed
+//     task leaves no trace.
+//  2. Results are folded in one order, edge-triggered nodes by name and then Sends
+//     as they were sent, whatever finished first.
+//  3. A branch sees the state with its own node's writes and never a sibling's.
+//  4. One due task runs inline; many run on a bounded pool.
+//  5. A join fires once when all its sources have arrived; it does not outlive its turn.
+//  6. A step is committed before the next one starts.
+//  7. What finished beside a failure or a question is stored and not run again.
+//  8. Every question has its own id; only tasks whose questions were answered run again.
+//  9. Limits are errors that carry the state so far.
+//  10. Unknown names are errors, at compile where they can be seen there.
+//  11. A panic is an error; cancelling the context stops the run and leaves the
+//     thread resumable.
+//
+// # What it does not do
+//
+// A node's side effects are its own: between a side effect and the commit of its step a
+// crash makes the node run again, so give the outside world an idempotency key
+// ([TaskID]). Writes made after a node has returned or timed out never land. A node
+// must not keep its state or its context after it returns.
+package graph

@@ -1,0 +1,109 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+var (
+	// ErrSteps is returned when a run took more supersteps than Config.MaxSteps.
+	// The thread stays resumable.
+	ErrSteps = errors.New("graph: the step limit is reached")
+	// ErrFanOut is returned when a superstep has more tasks than Config.MaxTasks.
+	ErrFanOut = errors.New("graph: too many tasks in one step")
+	// ErrTimeout is returned when a node or a run took longer than it may.
+	ErrTimeout = errors.New("graph: out of time")
+	// ErrInterrupted is returned by Ask when the question is open. A node passes it
+	// on; the runtime turns it into a pause.
+	ErrInterrupted = errors.New("graph: waiting for an answer")
+	// ErrWaiting is returned when a new input arrives for a thread that has open
+	// questions. The thread is unchanged.
+	ErrWaiting = errors.New("graph: the thread waits for an answer")
+	// ErrUnknownQuestion is returned when an answer names no open question. The
+	// thread is unchanged.
+	ErrUnknownQuestion = errors.New("graph: no such open question")
+	// ErrAmbiguous is returned when one answer is given without an id and several
+	// questions are open. The thread is unchanged.
+	ErrAmbiguous = errors.New("graph: several questions are open; answer by id")
+	// ErrAnswer is returned when an answer does not fit the question's schema. The
+	// question stays open.
+	ErrAnswer = errors.New("graph: the answer does not fit the question")
+	// ErrUnknownThread is returned when there is nothing to resume or read.
+	ErrUnknownThread = errors.New("graph: no such thread")
+	// ErrNoStore is returned when a call needs a Store and the graph has none.
+	ErrNoStore = errors.New("graph: the graph was compiled without a Store")
+	// ErrProgram is returned when a thread cannot go on with this graph, because
+	// what it waits for is no longer there. The thread is unchanged.
+	ErrProgram = errors.New("graph: the thread belongs to another version of the graph")
+	// ErrTarget is returned when a Command goes where the node did not declare.
+	ErrTarget = errors.New("graph: undeclared target")
+	// ErrConflict is returned when two tasks of one step wrote what only one may
+	// write.
+	ErrConflict = errors.New("graph: conflicting writes")
+	// ErrAbandoned is returned when a node did not return in time after its context
+	// was cancelled.
+	ErrAbandoned = errors.New("graph: a node did not stop")
+	// ErrNoTask is returned by functions that need the context of a running node.
+	ErrNoTask = errors.New("graph: the context does not belong to a running node")
+)
+
+// CompileError holds every mistake in a graph's definition.
+type CompileError struct {
+	Graph    string
+	Mistakes []Mistake
+}
+
+// Mistake is one thing that is wrong with a definition.
+type Mistake struct {
+	Pos  string // file:line of the call that made it
+	What string
+}
+
+func (m Mistake) String() string { return m.Pos + ": " + m.What }
+
+func (e *CompileError) Error() string {
+	lines := make([]string, len(e.Mistakes))
+	for i, m := range e.Mistakes {
+		lines[i] = "\n\t" + m.String()
+	}
+	return fmt.Sprintf("graph %q does not compile:%s", e.Graph, strings.Join(lines, ""))
+}
+
+// NodeError says which node failed, and where.
+type NodeError struct {
+	Graph   string
+	Thread  string // "" without a thread
+	Node    string
+	Task    string // the task's id
+	Step    int
+	Attempt int // from 1
+	Err     error
+}
+
+func (e *NodeError) Error() string {
+	at := fmt.Sprintf("graph %q: node %q: step %d", e.Graph, e.Node, e.Step)
+	if e.Thread != "" {
+		at += fmt.Sprintf(": thread %q", e.Thread)
+	}
+	if e.Attempt > 1 {
+		at += fmt.Sprintf(": attempt %d", e.Attempt)
+	}
+	return at + ": " + e.Err.Error()
+}
+
+func (e *NodeError) Unwrap() error { return e.Err }
+
+// PanicError is the error of a node that panicked.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Unwrap returns the value of the panic if it was an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}

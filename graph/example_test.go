@@ -1,0 +1,60 @@
+package graph_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state"
+)
+
+type State struct {
+	Question state.Value[string] `json:"question"`
+	Facts    state.List[string]  `json:"facts"`
+	Rounds   state.Sum[int]      `json:"rounds"`
+	Approved state.Value[bool]   `json:"approved"`
+}
+
+func search(ctx context.Context, s *State) error {
+	s.Facts.Append("a fact about " + s.Question.Get())
+	s.Rounds.Add(1)
+	return nil
+}
+
+func review(ctx context.Context, s *State) (graph.Command, error) {
+	if s.Rounds.Get() < 2 {
+		return graph.Goto("search"), nil
+	}
+	ok, err := graph.Ask[bool](ctx, graph.Question{Prompt: "Ship it?"})
+	if err != nil {
+		return graph.Command{}, err
+	}
+	s.Approved.Set(ok)
+	return graph.Goto(graph.End), nil
+}
+
+// A graph that searches twice, asks a person, and goes on with the answer.
+func Example() {
+	ctx := context.Background()
+	b := graph.New[State]("review")
+	b.Node("search", graph.Func(search), graph.Policy{Timeout: 30 * time.Second, Retry: graph.Retry{Attempts: 3}})
+	b.Node("review", graph.Router(review, "search", graph.End))
+	b.Edge(graph.Start, "search")
+	b.Edge("search", "review")
+	g, err := b.Compile(graph.Config{Store: new(checkpoint.Memory)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	res, err := g.Invoke(ctx, State{Question: state.Of("why?")}, graph.Run{Thread: "t1"})
+	fmt.Println(res.Status, res.Interrupts[0].Prompt, err)
+
+	res, err = g.Resume(ctx, graph.Answer(res.Interrupts[0].ID, true), graph.Run{Thread: "t1"})
+	fmt.Println(res.Status, res.State.Facts.Len(), "facts, approved:", res.State.Approved.Get(), err)
+	// Output:
+	// interrupted Ship it? <nil>
+	// done 2 facts, approved: true <nil>
+}

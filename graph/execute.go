@@ -1,0 +1,213 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// errGoexit is the error of a node that ended its goroutine.
+var errGoexit = errors.New("the node called runtime.Goexit")
+
+// execute runs the tasks of the step that are not settled yet. One runs inline,
+// several on a bounded pool; results stay with their tasks, so the order in which
+// they finish does not matter. It returns when all have ended.
+func (r *run) execute() {
+	r.todo = r.todo[:0]
+	for i, t := range r.tasks {
+		if !t.settled {
+			r.todo = append(r.todo, i)
+		}
+	}
+	if len(r.todo) == 1 {
+		r.perform(r.todo[0])
+		r.ended(r.todo[0])
+		return
+	}
+	if len(r.todo) > 0 {
+		r.executeMany()
+	}
+}
+
+// executeMany runs r.todo on a pool. What finished while others still run is
+// stored at once, so that a crash does not lose it.
+func (r *run) executeMany() {
+	p := pool{done: make(chan int, len(r.todo))}
+	for range min(len(r.todo), r.cfg.Concurrency) {
+		p.Go(func() { r.work(&p) })
+	}
+	defer p.Wait()
+	finished := make([]int, 0, len(r.todo))
+	for left := len(r.todo); left > 0; {
+		finished = append(finished[:0], <-p.done)
+		for more := true; more; {
+			select {
+			case i := <-p.done:
+				finished = append(finished, i)
+			default:
+				more = false
+			}
+		}
+		left -= len(finished)
+		for _, i := range finished {
+			r.ended(i)
+		}
+		if left > 0 {
+			r.keep(finished)
+		}
+	}
+}
+
+// pool is the workers of one step.
+type pool struct {
+	sync.WaitGroup
+	next atomic.Int64 // the place in r.todo that is taken next
+	done chan int     // the tasks that have ended; it has room for all
+}
+
+// work performs tasks until none is left. It reports each one, come what may.
+func (r *run) work(p *pool) {
+	for at := int(p.next.Add(1)) - 1; at < len(r.todo); at = int(p.next.Add(1)) - 1 {
+		r.report(p, r.todo[at])
+	}
+}
+
+func (r *run) report(p *pool, i int) {
+	returned := false
+	defer func() {
+		if !returned { // the node is ending this goroutine; another takes over its work
+			r.tasks[i].err = r.tasks[i].fail(errGoexit)
+			p.Go(func() { r.work(p) })
+		}
+		p.done <- i
+	}()
+	r.perform(i)
+	returned = true
+}
+
+// ended tells the watchers how task i ended, and stops the others if it failed.
+func (r *run) ended(i int) {
+	t := r.tasks[i]
+	if t.err != nil {
+		r.stop(t.err)
+	}
+	r.emitEnd(t)
+}
+
+// errStopped is the cause of cancelling a step in which another task failed.
+var errStopped = errors.New("graph: stopped because another task failed")
+
+// stop cancels the other tasks of the step, because of err.
+func (r *run) stop(err error) { r.cancel(fmt.Errorf("%w: %w", errStopped, err)) }
+
+// perform runs task i to its end: a result, a question, or an error after the last
+// attempt.
+func (r *run) perform(i int) {
+	t := r.tasks[i]
+	for {
+		if r.ctx.Err() != nil {
+			t.err = t.fail(r.cancelled())
+			return
+		}
+		t.attempt++
+		r.emitStart(t)
+		err := r.attempt(i)
+		t = r.tasks[i] // a task that was given up has a successor
+		switch {
+		case len(t.open) > 0 && (err == nil || errors.Is(err, ErrInterrupted)):
+			return
+		case err == nil:
+			return
+		}
+		t.open = nil
+		t.err = t.fail(err)
+		if r.ctx.Err() != nil || !t.node.policy.Retry.again(t.attempt, err) || !r.pause(t) {
+			return
+		}
+		t.err = nil
+		t.reset()
+	}
+}
+
+// pause waits before the next attempt of t; false means that the run has ended.
+func (r *run) pause(t *task) bool {
+	r.emitRetry(t)
+	timer := time.NewTimer(t.node.policy.Retry.wait(t.attempt))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.ctx.Done():
+		return false
+	}
+}
+
+// attempt runs the node of task i once, within its timeout.
+func (r *run) attempt(i int) error {
+	t := r.tasks[i]
+	limit := t.node.policy.Timeout
+	if limit == 0 {
+		return t.call(t)
+	}
+	ctx, cancel := context.WithTimeoutCause(t, limit, ErrTimeout)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		err := errGoexit
+		defer func() { done <- err }()
+		err = t.call(ctx)
+	}()
+	select {
+	case err := <-done:
+		return timedOut(ctx, limit, err)
+	case <-ctx.Done():
+	}
+	// Out of time. The node may still return in good order, but what it did does
+	// not count, unless it was the run that ended and not the node's own time.
+	t.fenced.Store(true)
+	timer := time.NewTimer(r.cfg.Grace)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		t.fenced.Store(false)
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		return timedOut(ctx, limit, err)
+	case <-timer.C:
+		r.replace(i)
+		return timedOut(ctx, limit, ErrAbandoned)
+	}
+}
+
+// timedOut names the limit in the error of an attempt that ran into it.
+func timedOut(ctx context.Context, limit time.Duration, err error) error {
+	if err == nil || !errors.Is(context.Cause(ctx), ErrTimeout) {
+		return err
+	}
+	if errors.Is(err, ErrTimeout) {
+		return fmt.Errorf("%w: the limit is %v", ErrTimeout, limit)
+	}
+	return fmt.Errorf("%w: the limit is %v (%w)", ErrTimeout, limit, err)
+}
+
+// replace gives up task i, whose node still runs, and puts a new one in its place.
+func (r *run) replace(i int) {
+	old := r.tasks[i]
+	t := r.newTask()
+	t.begin(r, old.node, old.number, old.index, old.payload)
+	t.attempt = old.attempt
+	r.tasks[i] = t
+}
+
+// cancelled returns why the run's context ended.
+func (r *run) cancelled() error {
+	err, cause := r.ctx.Err(), context.Cause(r.ctx)
+	if errors.Is(cause, err) || err == nil {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", cause, err)
+}

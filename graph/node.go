@@ -1,0 +1,66 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"runtime"
+)
+
+// Node is something a graph can run, made by [Func], [Router] or [Worker].
+type Node[S any] struct {
+	call    call
+	targets []string
+	payload *payloadType // nil unless it is a Worker
+	pos     string
+}
+
+// call runs a node with the types erased: s is a *S.
+type call func(ctx context.Context, s any, payload any) (Command, error)
+
+// Func makes a node of a function that reads and writes the state. The function
+// gets a view of its own: if it returns an error, its writes are dropped.
+func Func[S any](fn func(ctx context.Context, s *S) error) Node[S] {
+	return Node[S]{call: func(ctx context.Context, s, _ any) (Command, error) {
+		return Command{}, fn(ctx, s.(*S))
+	}}
+}
+
+// Router makes a node that also decides where to go. It may only go to its
+// targets. A Router without static edges must name at least one target each time;
+// to end the path it names [End].
+func Router[S any](fn func(ctx context.Context, s *S) (Command, error), targets ...string) Node[S] {
+	return Node[S]{targets: targets, pos: caller(1), call: func(ctx context.Context, s, _ any) (Command, error) {
+		return fn(ctx, s.(*S))
+	}}
+}
+
+// Worker makes a node that is started by [Send], one task for each payload. It
+// reads the state like any node, with the payload beside it. P must survive JSON.
+func Worker[S, P any](fn func(ctx context.Context, s *S, payload P) error) Node[S] {
+	t := &payloadType{
+		name:    reflect.TypeFor[P]().String(),
+		accepts: func(v any) bool { _, ok := v.(P); return ok },
+		decode:  func(data []byte) (any, error) { var p P; err := json.Unmarshal(data, &p); return p, err },
+	}
+	return Node[S]{payload: t, call: func(ctx context.Context, s, payload any) (Command, error) {
+		return Command{}, fn(ctx, s.(*S), payload.(P))
+	}}
+}
+
+// payloadType is what a Worker takes, with the type erased.
+type payloadType struct {
+	name    string
+	accepts func(v any) bool
+	decode  func(data []byte) (any, error)
+}
+
+// caller returns the file:line of the call that is skip frames above its caller.
+func caller(skip int) string {
+	_, file, line, ok := runtime.Caller(skip + 1)
+	if !ok {
+		return "unknown place"
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}

@@ -1,0 +1,127 @@
+package graph
+
+import "slices"
+
+// checkPaths finds what no run could use: a graph without an entry, nodes that
+// nothing leads to, and nodes that lead nowhere.
+func (c *compiler) checkPaths() {
+	ahead := make([][]int, len(c.p.nodes)) // node → where it can lead; end included
+	for _, e := range c.edges {
+		c.link(ahead, e.from, e.to)
+	}
+	for i := range c.p.nodes {
+		n := &c.p.nodes[i]
+		n.mustGo = len(ahead[i]) == 0 && len(c.p.shape.Nodes[i].Feeds) == 0
+		for _, t := range n.targets {
+			ahead[i] = append(ahead[i], t.node)
+		}
+		for _, b := range n.branches {
+			for _, t := range b.targets {
+				ahead[i] = append(ahead[i], t.node)
+			}
+		}
+		for _, j := range c.p.shape.Nodes[i].Feeds {
+			ahead[i] = append(ahead[i], c.p.shape.Joins[j].Target)
+		}
+	}
+	if len(c.p.shape.Start) == 0 {
+		c.fail(c.draft.pos, "the graph has no entry: add an edge from Start")
+	} else {
+		c.checkReached(ahead)
+	}
+	c.checkEnds(ahead)
+}
+
+func (c *compiler) link(ahead [][]int, from, to string) {
+	f, okFrom := c.index[from]
+	t, okTo := c.lookup(to)
+	if okFrom && okTo {
+		ahead[f] = append(ahead[f], t)
+	}
+}
+
+// checkReached reports the nodes that no path from Start leads to.
+func (c *compiler) checkReached(ahead [][]int) {
+	reached := make([]bool, len(ahead))
+	queue := slices.Clone(c.p.shape.Start)
+	for len(queue) > 0 {
+		n := queue[0]
+		queue = queue[1:]
+		if n == end || reached[n] {
+			continue
+		}
+		reached[n] = true
+		queue = append(queue, ahead[n]...)
+	}
+	for i, ok := range reached {
+		if !ok {
+			c.fail(c.places[i], "node %q is unreachable: no path from Start leads to it", c.p.nodes[i].name)
+		}
+	}
+}
+
+// checkEnds reports the nodes from which no path leads to End.
+func (c *compiler) checkEnds(ahead [][]int) {
+	ends := make([]bool, len(ahead))
+	for changed := true; changed; {
+		changed = false
+		for i, next := range ahead {
+			if !ends[i] && slices.ContainsFunc(next, func(n int) bool { return n == end || ends[n] }) {
+				ends[i], changed = true, true
+			}
+		}
+	}
+	for i, ok := range ends {
+		switch {
+		case ok:
+		case len(ahead[i]) == 0:
+			c.fail(c.places[i], "node %q is a dead end: nothing follows it; add an edge to End", c.p.nodes[i].name)
+		default:
+			c.fail(c.places[i], "node %q is a dead end: no path from it leads to End", c.p.nodes[i].name)
+		}
+	}
+}
+
+// suggest returns a hint at the node that an unknown name may have meant.
+func (c *compiler) suggest(name string) string {
+	best, distance := "", 3
+	for _, n := range c.p.nodes {
+		if d := editDistance(name, n.name); d < distance && d < len(name) {
+			best, distance = n.name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + quote(best) + "?"
+}
+
+// editDistance returns how many letters must change to turn a into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
+
+// snapshot returns a copy of the draft that later calls on the Builder do not change.
+func (c *compiler) snapshot() *draft {
+	d := *c.draft
+	p := *c.draft.parts
+	d.parts = &p
+	p.nodes, p.edges = slices.Clone(p.nodes), slices.Clone(p.edges)
+	p.branches, p.joins = slices.Clone(p.branches), slices.Clone(p.joins)
+	return &d
+}

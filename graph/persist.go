@@ -1,0 +1,380 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/step"
+)
+
+// The slots of a task's entries beside the head.
+const (
+	slotResult = "result"  // what the finished task did
+	slotOpen   = "open"    // its open questions
+	slotError  = "error"   // why it failed last
+	slotAnswer = "answer/" // the answer to the question whose id follows
+)
+
+// flush bounds the writing of what a cancelled run had finished.
+const flush = 5 * time.Second
+
+// commit stores the state and the frontier as the thread's next checkpoint.
+func (r *run) commit(source checkpoint.Source) error {
+	if r.chain == nil {
+		return nil
+	}
+	rec := &checkpoint.Record{
+		Graph: r.name, Program: r.hash, Run: r.id, Time: r.cfg.Now().UTC(), Source: source,
+		Turn: r.turn, Step: r.step, Input: r.input, Answered: r.answered, Metadata: r.opts.Metadata,
+	}
+	for _, o := range r.outs {
+		rec.Ran = append(rec.Ran, r.nodes[o.Node].name)
+	}
+	if err := r.record(rec); err != nil {
+		return err
+	}
+	id := fmt.Sprintf("%s.%d", r.id, r.chain.Head()+1)
+	err := r.lastingly(func(ctx context.Context) error {
+		return r.chain.Commit(ctx, id, rec, r.state, r.changed)
+	})
+	if err != nil {
+		return err
+	}
+	clear(r.changed)
+	r.emitCommit()
+	return nil
+}
+
+// record writes the frontier into rec.
+func (r *run) record(rec *checkpoint.Record) error {
+	for _, n := range r.front.Due {
+		name := r.nodes[n].name
+		rec.Next = append(rec.Next, checkpoint.Task{ID: taskID(r.ns, r.step+1, name, -1), Node: name})
+	}
+	for i, s := range r.front.Sends {
+		name := r.nodes[s.Node].name
+		payload, err := json.Marshal(s.Payload)
+		if err != nil {
+			return r.fail(fmt.Errorf("the payload of a Send to %q cannot be stored: %w", name, err))
+		}
+		rec.Next = append(rec.Next, checkpoint.Task{ID: taskID(r.ns, r.step+1, name, i), Node: name, Send: true, Payload: payload})
+	}
+	for _, n := range r.front.Waiting {
+		rec.Waiting = append(rec.Waiting, r.nodes[n].name)
+	}
+	for j, arrived := range r.front.Arrived {
+		if slices.Contains(arrived, true) {
+			rec.Joins = append(rec.Joins, r.joinRecord(j, arrived))
+		}
+	}
+	return nil
+}
+
+func (r *run) joinRecord(j int, arrived []bool) checkpoint.Join {
+	join := r.shape.Joins[j]
+	rec := checkpoint.Join{Target: r.nodes[join.Target].name}
+	for i, s := range join.Sources {
+		rec.Sources = append(rec.Sources, r.nodes[s].name)
+		if arrived[i] {
+			rec.Arrived = append(rec.Arrived, r.nodes[s].name)
+		}
+	}
+	return rec
+}
+
+// unrecord restores the frontier from rec. What is no longer in the program is an
+// ErrProgram that names it all.
+func (r *run) unrecord(rec *checkpoint.Record) error {
+	var missing []string
+	find := func(name string) int {
+		n, ok := r.find(name)
+		if !ok {
+			missing = append(missing, "node "+quote(name))
+		}
+		return n
+	}
+	for _, t := range rec.Next {
+		n := find(t.Node)
+		switch {
+		case !t.Send:
+			r.front.Due = insert(r.front.Due, n)
+		case n >= 0 && r.nodes[n].payload == nil:
+			missing = append(missing, "Worker "+quote(t.Node))
+		case n >= 0:
+			p, err := r.nodes[n].payload.decode(t.Payload)
+			if err != nil {
+				return r.fail(fmt.Errorf("%w: the payload of node %q: %w", ErrProgram, t.Node, err))
+			}
+			r.front.Sends = append(r.front.Sends, step.Send{Node: n, Payload: p})
+		}
+	}
+	for _, name := range rec.Waiting {
+		r.front.Waiting = insert(r.front.Waiting, find(name))
+	}
+	r.front.Arrived = make([][]bool, len(r.shape.Joins))
+	for j, join := range r.shape.Joins {
+		r.front.Arrived[j] = make([]bool, len(join.Sources))
+	}
+	for _, saved := range rec.Joins {
+		if !r.unrecordJoin(saved) {
+			missing = append(missing, fmt.Sprintf("the join of %s into %q", strings.Join(saved.Sources, ", "), saved.Target))
+		}
+	}
+	if len(missing) > 0 {
+		return r.fail(fmt.Errorf("%w: it waits for %s", ErrProgram, strings.Join(missing, ", ")))
+	}
+	return nil
+}
+
+func (r *run) unrecordJoin(saved checkpoint.Join) bool {
+	for j := range r.shape.Joins {
+		now := r.joinRecord(j, r.front.Arrived[j])
+		if now.Target == saved.Target && slices.Equal(now.Sources, saved.Sources) {
+			for i, name := range saved.Sources {
+				r.front.Arrived[j][i] = slices.Contains(saved.Arrived, name)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// find returns the number of a node.
+func (p *program) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(p.nodes, name, func(n node, name string) int { return strings.Compare(n.name, name) })
+}
+
+// result is the stored form of what a finished task did.
+type result struct {
+	Writes []fieldWrite `json:"writes,omitempty"`
+	Goto   []string     `json:"goto,omitempty"`
+	Sends  []sendResult `json:"sends,omitempty"`
+}
+
+type fieldWrite struct {
+	Field     string          `json:"field"`
+	Overwrite bool            `json:"overwrite,omitempty"`
+	Value     json.RawMessage `json:"value"`
+}
+
+type sendResult struct {
+	Node    string          `json:"node"`
+	Payload json.RawMessage `json:"payload"`
+}
+
+func (t *task) result() (res result, err error) {
+	for i, c := range t.view.Channels {
+		if !c.Wrote() {
+			continue
+		}
+		w, f := c.Writes(), fieldWrite{Field: t.run.schema.Fields()[i].Name}
+		if f.Overwrite = w.Overwrite; w.Value == nil {
+			continue // it is never stored
+		}
+		if f.Value, err = json.Marshal(w.Value); err != nil {
+			return res, fmt.Errorf("field %q: %w", f.Field, err)
+		}
+		res.Writes = append(res.Writes, f)
+	}
+	for _, n := range t.gotos {
+		res.Goto = append(res.Goto, t.run.nodes[n].name)
+	}
+	for _, s := range t.sends {
+		name := t.run.nodes[s.Node].name
+		payload, err := json.Marshal(s.Payload)
+		if err != nil {
+			return res, fmt.Errorf("the payload of a Send to %q: %w", name, err)
+		}
+		res.Sends = append(res.Sends, sendResult{name, payload})
+	}
+	return res, nil
+}
+
+// restore makes t a task that has finished with this result.
+func (t *task) restore(data []byte) error {
+	var res result
+	if err := json.Unmarshal(data, &res); err != nil {
+		return err
+	}
+	for _, w := range res.Writes {
+		i, ok := t.run.schema.Index(w.Field)
+		if !ok {
+			return fmt.Errorf("%w: it wrote field %q, which is gone", ErrProgram, w.Field)
+		}
+		dec := func(into any) error { return json.Unmarshal(w.Value, into) }
+		if err := t.view.Channels[i].RestoreWrites(w.Overwrite, dec); err != nil {
+			return fmt.Errorf("%w: field %q: %w", ErrProgram, w.Field, err)
+		}
+	}
+	for _, name := range res.Goto {
+		n, ok := t.run.find(name)
+		if !ok {
+			return fmt.Errorf("%w: it goes to %q, which is gone", ErrProgram, name)
+		}
+		t.gotos = append(t.gotos, n)
+	}
+	for _, s := range res.Sends {
+		n, ok := t.run.find(s.Node)
+		if !ok || t.run.nodes[n].payload == nil {
+			return fmt.Errorf("%w: it sends to %q, which is gone", ErrProgram, s.Node)
+		}
+		p, err := t.run.nodes[n].payload.decode(s.Payload)
+		if err != nil {
+			return fmt.Errorf("%w: its payload for %q: %w", ErrProgram, s.Node, err)
+		}
+		t.sends = append(t.sends, step.Send{Node: n, Payload: p})
+	}
+	t.settled = true
+	return nil
+}
+
+// failure is the stored form of an error.
+type failure struct {
+	Node    string `json:"node"`
+	Attempt int    `json:"attempt"`
+	Message string `json:"message"`
+}
+
+// entries returns what must be kept of t beside the head.
+func (t *task) entries() ([]checkpoint.Entry, error) {
+	var slot string
+	var v any
+	switch {
+	case t.settled:
+		return nil, nil
+	case t.err != nil:
+		slot, v = slotError, failure{t.node.name, t.attempt, t.err.Error()}
+	case len(t.open) > 0:
+		slot, v = slotOpen, t.open
+	default:
+		res, err := t.result()
+		if err != nil {
+			return nil, t.fail(fmt.Errorf("its result cannot be stored: %w", err))
+		}
+		slot, v = slotResult, res
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	return []checkpoint.Entry{{Task: t.id(), Slot: slot, Keep: slot == slotResult, Data: data}}, nil
+}
+
+// keep stores what these tasks finished, while others still run. If that fails the
+// run fails.
+func (r *run) keep(finished []int) {
+	if r.chain == nil || r.keepErr != nil {
+		return
+	}
+	var entries []checkpoint.Entry
+	for _, i := range finished {
+		if t := r.tasks[i]; t.err == nil && len(t.open) == 0 {
+			es, err := t.entries()
+			if err != nil {
+				t.err = err
+				r.stop(err)
+				continue
+			}
+			entries = append(entries, es...)
+			t.settled = true
+		}
+	}
+	if len(entries) > 0 {
+		if r.keepErr = r.put(entries); r.keepErr != nil {
+			r.stop(r.keepErr)
+		}
+	}
+}
+
+// keepAll stores what the tasks of a step that cannot be committed have done.
+func (r *run) keepAll() error {
+	if r.chain == nil || r.keepErr != nil {
+		return r.keepErr
+	}
+	var entries []checkpoint.Entry
+	var errs []error
+	for _, t := range r.tasks {
+		es, err := t.entries()
+		errs = append(errs, err)
+		entries = append(entries, es...)
+	}
+	if len(entries) > 0 {
+		errs = append(errs, r.put(entries))
+	}
+	return errors.Join(errs...)
+}
+
+// put stores entries beside the head.
+func (r *run) put(entries []checkpoint.Entry) error {
+	return r.lastingly(func(ctx context.Context) error { return r.chain.Put(ctx, entries) })
+}
+
+// lastingly writes what is finished with a context that outlives the run's by a
+// moment, so that cancelling a run does not lose its work. A run that was given up
+// writes nothing any more.
+func (r *run) lastingly(write func(context.Context) error) error {
+	if r.isFenced() {
+		return r.fail(ErrAbandoned)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.ctx))
+	defer cancel()
+	stop := context.AfterFunc(r.ctx, func() {
+		select {
+		case <-time.After(flush):
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	defer stop()
+	if err := write(ctx); err != nil {
+		return r.fail(err)
+	}
+	return nil
+}
+
+// isFenced reports whether the run, or one that it is part of, was given up.
+func (r *run) isFenced() bool {
+	if r.fenced.Load() {
+		return true
+	}
+	return r.inside != nil && (r.inside.fenced.Load() || r.inside.run.isFenced())
+}
+
+// readPending sorts the entries beside the head by task and slot.
+func readPending(entries []checkpoint.Entry) (byTask map[string]map[string][]byte, given answers) {
+	byTask, given = map[string]map[string][]byte{}, answers{}
+	for _, e := range entries {
+		if id, ok := strings.CutPrefix(e.Slot, slotAnswer); ok {
+			given[id] = e.Data
+			continue
+		}
+		if byTask[e.Task] == nil {
+			byTask[e.Task] = map[string][]byte{}
+		}
+		byTask[e.Task][e.Slot] = e.Data
+	}
+	return byTask, given
+}
+
+// openOf returns the questions of a task that have no answer yet.
+func openOf(slots map[string][]byte, given answers) (open []Interrupt, err error) {
+	if slots[slotResult] != nil || slots[slotOpen] == nil {
+		return nil, nil
+	}
+	var all []Interrupt
+	if err := json.Unmarshal(slots[slotOpen], &all); err != nil {
+		return nil, fmt.Errorf("graph: the open questions of a task: %w", err)
+	}
+	for _, in := range all {
+		if _, ok := given[in.ID]; !ok {
+			open = append(open, in)
+		}
+	}
+	return open, nil
+}

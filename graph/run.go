@@ -1,0 +1,253 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/step"
+	"github.com/weftrun/weft/state"
+)
+
+// run is one call of Invoke, Resume or Stream. One goroutine, the coordinator,
+// owns it; tasks reach it only through what they return.
+type run struct {
+	*program
+	ctx    context.Context // ends with the caller's, a limit, or the first failure
+	cancel context.CancelCauseFunc
+	opts   Run
+	id     string
+	ns     string            // the namespace; "" is the root
+	chain  *checkpoint.Chain // nil without a store
+	watch  *watch            // nil when nobody watches
+	given  answers           // the answers to this run's questions, by id
+
+	state, before state.View // the state, and what it was when the step began
+	front         step.Frontier
+	turn, step    int // of the thread; step is the one that runs, or ran last
+	steps         int // supersteps of this call
+	resumed       bool
+	input         string      // hash of the turn's input
+	inside        *task       // the task that runs this subgraph; nil at the root
+	fenced        atomic.Bool // the run was given up: it must not write any more
+	keepErr       error       // a failure to store what finished tasks did
+	answered      []checkpoint.Answered
+
+	tasks   []*task // of this step, in canonical order
+	spare   []*task // tasks to use again
+	todo    []int
+	outs    []step.Outcome
+	changed []bool          // fields that differ from the last commit
+	writes  []state.Channel // of one field
+	writers []int           // the tasks that wrote them
+}
+
+// loop runs supersteps until nothing is due, somebody must be asked, or the run
+// fails. When it returns, everything that can be resumed is stored.
+func (r *run) loop() (Status, error) {
+	for !r.front.Empty() {
+		if err := r.mayStep(); err != nil {
+			return Failed, err
+		}
+		r.prepare()
+		if r.pausesBefore() {
+			return Interrupted, nil
+		}
+		r.execute()
+		if err := r.settle(); err != nil {
+			return Failed, err
+		}
+		if r.waits() {
+			return Interrupted, nil
+		}
+		if err := r.fold(); err != nil {
+			return Failed, err
+		}
+		r.advance()
+		if err := r.commit(checkpoint.Step); err != nil {
+			return Failed, err
+		}
+		r.publish()
+		if r.pausesAfter() {
+			return Interrupted, nil
+		}
+	}
+	return Done, nil
+}
+
+// mayStep checks the limits of the run. It comes after "is anything due?", so a run
+// that is just done never fails.
+func (r *run) mayStep() error {
+	taken := r.steps
+	if len(r.tasks) > 0 {
+		taken-- // the step that was taken up is already counted
+	}
+	switch {
+	case r.ctx.Err() != nil:
+		return r.fail(r.cancelled())
+	case taken >= r.cfg.MaxSteps:
+		return r.fail(fmt.Errorf("%w: %d steps did not finish the run", ErrSteps, r.cfg.MaxSteps))
+	case r.front.Len() > r.cfg.MaxTasks:
+		return r.fail(fmt.Errorf("%w: %d tasks are due, the limit is %d", ErrFanOut, r.front.Len(), r.cfg.MaxTasks))
+	}
+	return nil
+}
+
+// fail wraps err with the place of the run.
+func (r *run) fail(err error) error {
+	if r.opts.Thread == "" {
+		return fmt.Errorf("graph %q: step %d: %w", r.name, r.step, err)
+	}
+	return fmt.Errorf("graph %q: thread %q: step %d: %w", r.name, r.opts.Thread, r.step, err)
+}
+
+// prepare makes the tasks of the next step: edge-triggered nodes by name, then
+// Sends. On the first step of a resumed run they may be there already.
+func (r *run) prepare() {
+	if len(r.tasks) > 0 {
+		return
+	}
+	r.step++
+	r.steps++
+	for _, n := range r.front.Due {
+		r.add(n, -1, nil)
+	}
+	for i, s := range r.front.Sends {
+		r.add(s.Node, i, s.Payload)
+	}
+}
+
+// add appends a task to the step.
+func (r *run) add(number, index int, payload any) {
+	t := r.newTask()
+	t.begin(r, &r.nodes[number], number, index, payload)
+	r.tasks = append(r.tasks, t)
+}
+
+func (r *run) newTask() *task {
+	if n := len(r.spare); n > 0 {
+		t := r.spare[n-1]
+		r.spare = r.spare[:n-1]
+		return t
+	}
+	return &task{view: r.schema.Blank()}
+}
+
+// settle looks at what the tasks returned. If one failed or asked, what the others
+// finished is stored. It returns the first failure in canonical order; one that
+// only came from stopping the others does not count before a real one.
+func (r *run) settle() error {
+	var failed, stopped error
+	asked := false
+	for _, t := range r.tasks {
+		asked = asked || len(t.open) > 0
+		switch {
+		case t.err == nil:
+		case errors.Is(t.err, errStopped) || r.ctx.Err() != nil && errors.Is(t.err, context.Canceled):
+			stopped = first(stopped, t.err)
+		default:
+			failed = first(failed, t.err)
+		}
+	}
+	failed = first(failed, stopped)
+	if failed == nil && !asked {
+		return nil
+	}
+	err := r.keepAll()
+	return errors.Join(failed, err)
+}
+
+// first returns the first error that is one.
+func first(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// waits reports whether a question of the step is open.
+func (r *run) waits() bool {
+	return slices.ContainsFunc(r.tasks, func(t *task) bool { return len(t.open) > 0 })
+}
+
+// fold carries the writes of the step's tasks into the state, field by field and in
+// canonical order. If that fails the state is as it was.
+func (r *run) fold() (err error) {
+	r.schema.Assign(r.before, r.state)
+	field := 0
+	defer func() {
+		if v := recover(); v != nil { // a reducer of the user
+			err = r.fail(fmt.Errorf("folding field %q: %w", r.schema.Fields()[field].Name, &PanicError{Value: v}))
+		}
+		if err != nil {
+			r.schema.Assign(r.state, r.before)
+		}
+	}()
+	for field = range r.state.Channels {
+		r.writes, r.writers = r.writes[:0], r.writers[:0]
+		for i, t := range r.tasks {
+			if c := t.view.Channels[field]; c.Wrote() {
+				r.writes, r.writers = append(r.writes, c), append(r.writers, i)
+			}
+		}
+		if len(r.writes) == 0 {
+			continue
+		}
+		if err := r.state.Channels[field].Fold(r.writes); err != nil {
+			return r.fail(r.conflict(field, err))
+		}
+		r.changed[field] = true
+	}
+	for _, i := range r.expire {
+		if !slices.ContainsFunc(r.tasks, func(t *task) bool { return t.view.Channels[i].Wrote() }) {
+			r.state.Channels[i].(state.Expirer).Expire()
+			r.changed[i] = true
+		}
+	}
+	return nil
+}
+
+// conflict names the field and the two nodes of a ConflictError.
+func (r *run) conflict(field int, err error) error {
+	name := r.schema.Fields()[field].Name
+	var c *state.ConflictError
+	if !errors.As(err, &c) {
+		return fmt.Errorf("folding field %q: %w", name, err)
+	}
+	a, b := r.tasks[r.writers[c.First]], r.tasks[r.writers[c.Second]]
+	return fmt.Errorf("%w: field %q was written by node %q and by node %q: %s", ErrConflict, name, a.node.name, b.node.name, c.Rule)
+}
+
+// advance works out what is due next.
+func (r *run) advance() {
+	r.outs = r.outs[:0]
+	for _, t := range r.tasks {
+		r.outs = append(r.outs, step.Outcome{Node: t.number, Goto: t.gotos, Sends: t.sends})
+	}
+	r.shape.Advance(&r.front, r.outs)
+}
+
+// publish tells the watchers what the step did, and puts its tasks back.
+func (r *run) publish() {
+	if r.watch != nil {
+		r.emitStep()
+	}
+	r.spare = append(r.spare, r.tasks...)
+	r.tasks = r.tasks[:0]
+	r.resumed = false
+}
+
+// pausesBefore reports whether a node of the step has a static interrupt before it
+// that was not just resumed from.
+func (r *run) pausesBefore() bool {
+	return !r.resumed && slices.ContainsFunc(r.tasks, func(t *task) bool { return t.node.before })
+}
+
+// pausesAfter reports whether a node that just ran has a static interrupt after it,
+// and something is left to do.
+func (r *run) pausesAfter() bool {
+	return !r.front.Empty() && slices.ContainsFunc(r.outs, func(o step.Outcome) bool { return r.nodes[o.Node].after })
+}

@@ -1,0 +1,194 @@
+package graph
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weftrun/weft/internal/step"
+	"github.com/weftrun/weft/state"
+)
+
+// task is one run of a node in one superstep. It is also the context that the node
+// gets, so that a step costs no allocation; [taskOf] finds it again.
+//
+// Only the goroutine that runs the node touches a task while it runs, except for
+// what mu guards. A task whose node did not return is fenced and given up: a new
+// one takes its place, so late writes land nowhere.
+type task struct {
+	context.Context // the run's
+
+	run     *run
+	node    *node
+	number  int // of the node
+	index   int // among the step's Sends; -1 for an edge-triggered task
+	payload any
+	view    state.View
+
+	attempt  int
+	gotos    []int
+	sends    []step.Send
+	err      error
+	settled  bool        // there is nothing to run: the result is stored, or the question open
+	open     []Interrupt // the questions that have no answer
+	fenced   atomic.Bool
+	storedID string // the id, once it was asked for
+
+	mu    sync.Mutex
+	asked map[string]int // how often each key was asked for
+}
+
+type taskKey struct{}
+
+// Value makes the task findable in every context derived from it.
+func (t *task) Value(key any) any {
+	if key == (taskKey{}) {
+		return t
+	}
+	return t.Context.Value(key)
+}
+
+// taskOf returns the task that ctx belongs to, or nil.
+func taskOf(ctx context.Context) *task {
+	t, _ := ctx.Value(taskKey{}).(*task)
+	return t
+}
+
+// TaskID returns the id of the running task: the same in every attempt and after
+// every crash, and different for every other task of the thread. It is the
+// idempotency key to give to the outside world. It is "" outside a node.
+func TaskID(ctx context.Context) string {
+	t := taskOf(ctx)
+	if t == nil {
+		return ""
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.id()
+}
+
+// id returns the task's id: a hash of namespace, step, node and place among Sends.
+func (t *task) id() string {
+	if t.storedID == "" {
+		t.storedID = taskID(t.run.ns, t.run.step, t.node.name, t.index)
+	}
+	return t.storedID
+}
+
+func taskID(ns string, step int, node string, index int) string {
+	return hash("task", ns, strconv.Itoa(step), node, strconv.Itoa(index))
+}
+
+// hash returns 16 hex digits that depend on all parts and on where they end.
+func hash(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// begin makes t a fresh task.
+func (t *task) begin(r *run, n *node, number, index int, payload any) {
+	t.Context, t.run, t.node, t.number, t.index, t.payload = r.ctx, r, n, number, index, payload
+	t.attempt, t.err, t.settled, t.open, t.storedID = 0, nil, false, nil, ""
+	t.reset()
+}
+
+// reset drops what an attempt left.
+func (t *task) reset() {
+	t.run.schema.Assign(t.view, t.run.state)
+	t.gotos, t.sends, t.asked = t.gotos[:0], t.sends[:0], nil
+}
+
+// call runs the node and its branches once. A panic becomes an error.
+func (t *task) call(ctx context.Context) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	cmd, err := t.node.call(ctx, t.view.State, t.payload)
+	if err != nil {
+		return err
+	}
+	if err := t.route(&cmd, t.node.targets); err != nil {
+		return err
+	}
+	for _, b := range t.node.branches {
+		cmd, err := b.call(ctx, t.view.State, nil)
+		if err != nil {
+			return fmt.Errorf("branch: %w", err)
+		}
+		if cmd.empty() {
+			return fmt.Errorf("%w: the branch named none; it may go to %v", ErrTarget, b.targets)
+		}
+		if err := t.route(&cmd, b.targets); err != nil {
+			return fmt.Errorf("branch: %w", err)
+		}
+	}
+	if t.node.mustGo && cmd.empty() && len(t.node.branches) == 0 && len(t.open) == 0 {
+		return fmt.Errorf("%w: the Command names none, and no edge leads on; it may go to %v", ErrTarget, t.node.targets)
+	}
+	return nil
+}
+
+// route turns the names in a Command into numbers.
+func (t *task) route(c *Command, allowed targets) error {
+	if c.to != "" {
+		if err := t.goTo(c.to, allowed); err != nil {
+			return err
+		}
+	}
+	for _, name := range c.more {
+		if err := t.goTo(name, allowed); err != nil {
+			return err
+		}
+	}
+	for _, s := range c.sends {
+		if err := t.send(s, allowed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *task) goTo(name string, allowed targets) error {
+	n, ok := allowed.find(name)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w %q; it may go to %v", ErrTarget, name, allowed)
+	case n == end:
+		return nil
+	case t.run.nodes[n].payload != nil:
+		return fmt.Errorf("%w %q: a Worker is started by Send, not Goto", ErrTarget, name)
+	}
+	t.gotos = append(t.gotos, n)
+	return nil
+}
+
+func (t *task) send(s send, allowed targets) error {
+	n, ok := allowed.find(s.node)
+	if !ok || n == end {
+		return fmt.Errorf("%w %q of a Send; it may go to %v", ErrTarget, s.node, allowed)
+	}
+	switch p := t.run.nodes[n].payload; {
+	case p == nil:
+		return fmt.Errorf("%w %q of a Send: it is not a Worker and takes no payload", ErrTarget, s.node)
+	case !p.accepts(s.payload):
+		return fmt.Errorf("graph: the payload of a Send to %q is a %T, not a %s", s.node, s.payload, p.name)
+	}
+	t.sends = append(t.sends, step.Send{Node: n, Payload: s.payload})
+	return nil
+}
+
+// fail wraps err with the place of the task.
+func (t *task) fail(err error) error {
+	return &NodeError{Graph: t.run.name, Thread: t.run.opts.Thread, Node: t.node.name,
+		Task: t.id(), Step: t.run.step, Attempt: t.attempt, Err: err}
+}

@@ -1,0 +1,185 @@
+package exprs
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/checker"
+	"github.com/expr-lang/expr/checker/nature"
+	"github.com/expr-lang/expr/compiler"
+	"github.com/expr-lang/expr/conf"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/types"
+	"github.com/expr-lang/expr/vm"
+)
+
+// program is one compiled expression. It is immutable and may run in many goroutines at once.
+type program struct {
+	src  source
+	code *vm.Program
+	kind Kind
+}
+
+// compile parses and checks an expression as it was written, and only then rewrites it to run within bounds,
+// so that no message speaks of anything the user did not write.
+func compile(src source, env Env) (p *program, failed *Error) {
+	defer func() {
+		if r := recover(); r != nil {
+			p, failed = nil, src.errorAt(src.start(), 1, fmt.Sprintf("expression cannot be compiled: %v", r))
+		}
+	}()
+	text := src.text()
+	switch {
+	case src.start() == src.to:
+		return nil, src.errorAt(src.from, 1, "expression is empty")
+	case len(text) > MaxSource:
+		return nil, src.errorAt(src.start(), 1, fmt.Sprintf("expression is too long (%d bytes of at most %d)", len(text), MaxSource))
+	}
+	config := newConfig(env)
+	tree, err := parser.ParseWithConfig(text, config)
+	if err != nil {
+		return nil, src.translate(err)
+	}
+	if tooLarge(tree.Node) {
+		return nil, src.errorAt(src.start(), 1, "comparisons are chained too deeply")
+	}
+	if _, err := checker.Check(tree, config); err != nil {
+		e := src.translate(err)
+		if at, ok := err.(*file.Error); ok {
+			e.name(tree.Node, at.Location, env)
+		}
+		return nil, e
+	}
+	if e := forbidden(tree.Node, src, env); e != nil {
+		return nil, e
+	}
+	kind := kindOf(*tree.Node.Nature())
+	ast.Walk(&tree.Node, newRewriter())
+	if _, err := checker.Check(tree, config); err != nil {
+		return nil, src.translate(err)
+	}
+	code, err := compiler.Compile(tree, config)
+	if err != nil {
+		return nil, src.translate(err)
+	}
+	return &program{src: src, code: code, kind: kind}, nil
+}
+
+// newConfig prepares the engine: strict names, our functions beside its own, the unpredictable ones gone.
+func newConfig(env Env) *conf.Config {
+	config := conf.CreateNew()
+	names := types.Map{meterName: types.Any}
+	for name, t := range env {
+		names[name] = t
+	}
+	config.WithEnv(names)
+	config.MaxNodes = MaxNodes
+	config.Optimize = false // it moves locations, and the programs are short
+	for _, name := range disabled {
+		config.Disabled[name] = true
+		delete(config.Builtins, name)
+	}
+	for name, fn := range ownFunctions {
+		config.Functions[name] = fn
+	}
+	for name, fn := range metered {
+		config.Functions[hidden(name)] = fn
+	}
+	return config
+}
+
+// tooLarge reports whether a tree is far larger than its text. The parser shares the middle operand of
+// a < b < c between two comparisons, so nested chains would double the tree at each level.
+func tooLarge(tree ast.Node) (large bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			large = true
+		}
+	}()
+	ast.Walk(&tree, new(nodeCounter))
+	return false
+}
+
+// nodeCounter stops the walk by a panic, the only way out of ast.Walk.
+type nodeCounter int
+
+func (c *nodeCounter) Visit(*ast.Node) {
+	if *c++; *c > 10*MaxNodes {
+		panic("tree is too large")
+	}
+}
+
+// forbidden finds what the engine allows and we do not: the environment as a value, bytes, and methods.
+func forbidden(tree ast.Node, src source, env Env) *Error {
+	g := &guard{src: src, env: env}
+	ast.Walk(&tree, g)
+	return g.err
+}
+
+type guard struct {
+	src source
+	env Env
+	err *Error
+}
+
+func (g *guard) Visit(node *ast.Node) {
+	if g.err != nil {
+		return
+	}
+	switch n := (*node).(type) {
+	case *ast.IdentifierNode:
+		if n.Value == "$env" {
+			g.err = g.src.locate(n.Location(), "unknown name $env")
+			g.err.Hint = absent["$env"]
+		}
+	case *ast.BytesNode:
+		g.err = g.src.locate(n.Location(), "bytes are not supported; write a string")
+	case *ast.CallNode:
+		if id, ok := n.Callee.(*ast.IdentifierNode); ok && ownFunctions[id.Value] != nil {
+			return
+		}
+		g.err = g.src.locate(n.Callee.Location(), "this is a value, not a function")
+		g.err.Hint = "write f(value) or value | f() with one of the functions"
+	}
+}
+
+// Kind is what is known about a result before it is computed.
+type Kind string
+
+// The kinds. AnyKind means that only the run will tell.
+const (
+	AnyKind    Kind = "any"
+	NilKind    Kind = "nil"
+	BoolKind   Kind = "bool"
+	IntKind    Kind = "int"
+	NumberKind Kind = "number"
+	StringKind Kind = "string"
+	ListKind   Kind = "list"
+	MapKind    Kind = "map"
+)
+
+func kindOf(n nature.Nature) Kind {
+	switch {
+	case n.Nil:
+		return NilKind
+	case n.Type == nil:
+		return AnyKind
+	case n.IsInteger:
+		return IntKind
+	case n.IsFloat:
+		return NumberKind
+	}
+	switch n.Kind {
+	case reflect.Bool:
+		return BoolKind
+	case reflect.String:
+		return StringKind
+	case reflect.Slice, reflect.Array:
+		return ListKind
+	case reflect.Map:
+		return MapKind
+	}
+	return AnyKind
+}

@@ -1,0 +1,146 @@
+package exprs
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/expr-lang/expr/file"
+)
+
+var (
+	errWork  = fmt.Errorf("too much work for an expression (more than %d steps)", MaxWork)
+	errText  = fmt.Errorf("text is too long (more than %d bytes)", MaxText)
+	errDepth = fmt.Errorf("value is nested too deeply (more than %d levels)", maxDepth)
+)
+
+// Error is one mistake, and the place in the scalar where it was made.
+type Error struct {
+	Offset  int      // byte offset in the whole scalar, from 0
+	Width   int      // runes to underline, at least 1
+	Line    int      // line in the scalar, from 1
+	Col     int      // column in that line in runes, from 1
+	Msg     string   // what is wrong, one line
+	Suggest string   // the known name that was probably meant, or ""
+	Known   []string // the names that would have been right, sorted; set with unknown names only
+	Hint    string   // how to write it instead, or ""
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d:%d: %s", e.Line, e.Col, e.Msg)
+	if e.Suggest != "" {
+		fmt.Fprintf(&b, "; did you mean %q?", e.Suggest)
+	}
+	if e.Hint != "" {
+		fmt.Fprintf(&b, " (%s)", e.Hint)
+	}
+	return b.String()
+}
+
+// Errors are all mistakes of one scalar, in the order of the text. CompileX functions return no other error.
+type Errors []*Error
+
+func (es Errors) Error() string {
+	lines := make([]string, len(es))
+	for i, e := range es {
+		lines[i] = e.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap lets errors.As find the first *Error.
+func (es Errors) Unwrap() []error {
+	errs := make([]error, len(es))
+	for i, e := range es {
+		errs[i] = e
+	}
+	return errs
+}
+
+func (es Errors) sorted() Errors {
+	slices.SortStableFunc(es, func(a, b *Error) int { return cmp.Compare(a.Offset, b.Offset) })
+	return es
+}
+
+// orNil avoids the typed nil.
+func (es Errors) orNil() error {
+	if len(es) == 0 {
+		return nil
+	}
+	return es
+}
+
+// source is an expression inside the scalar it was written in.
+type source struct {
+	whole    string
+	from, to int // bytes
+}
+
+func (s source) text() string { return s.whole[s.from:s.to] }
+
+// errorAt makes an error at a byte offset of the whole scalar.
+func (s source) errorAt(offset, width int, msg string) *Error {
+	before := s.whole[:min(offset, len(s.whole))]
+	lineStart := strings.LastIndexByte(before, '\n') + 1
+	return &Error{
+		Offset: len(before),
+		Width:  max(width, 1),
+		Line:   strings.Count(before, "\n") + 1,
+		Col:    utf8.RuneCountInString(before[lineStart:]) + 1,
+		Msg:    msg,
+	}
+}
+
+// start is the offset of the first character that is not a space.
+func (s source) start() int {
+	text := s.text()
+	return s.from + len(text) - len(strings.TrimLeft(text, " \t\r\n"))
+}
+
+// locate turns a location of the engine, in runes of the expression, into an error.
+func (s source) locate(loc file.Location, msg string) *Error {
+	offset, text := 0, s.text()
+	for range max(loc.From, 0) {
+		_, size := utf8.DecodeRuneInString(text[offset:])
+		offset += size
+	}
+	return s.errorAt(s.from+offset, loc.To-loc.From, msg)
+}
+
+// translate turns an error of the engine into one of ours.
+func (s source) translate(err error) *Error {
+	msg := engineWords.Replace(err.Error())
+	var at *file.Error
+	if !errors.As(err, &at) {
+		return s.errorAt(s.start(), 1, msg)
+	}
+	msg, _, _ = strings.Cut(engineWords.Replace(at.Message), "\n")
+	e := s.locate(at.Location, msg)
+	e.Hint = hint(msg, s.whole[s.from:e.Offset])
+	return e
+}
+
+var engineWords = strings.NewReplacer(
+	"compilation failed: expression exceeds maximum allowed nodes", fmt.Sprintf("expression is too long (more than %d parts)", MaxNodes),
+	"memory budget exceeded", errWork.Error(),
+	"map[interface {}][]interface {}", "map",
+	"map[string]interface {}", "map",
+	"[]interface {}", "list",
+	"[]string", "list",
+	"[]int", "list",
+	"interface {}", "any",
+	"float64", "number",
+	"builtin ", "",
+	"predicate should", "the condition in the parentheses should",
+	"predicate with brackets", "the condition with brackets",
+	"unexpected token EOF", "unexpected end of the expression",
+	`unexpected token Operator(`, `unexpected token (`,
+	`unexpected token Bracket(`, `unexpected token (`,
+	`unexpected token Identifier(`, `unexpected token (`,
+	`unexpected token Number(`, `unexpected token (`,
+	`unexpected token String(`, `unexpected token (`,
+)

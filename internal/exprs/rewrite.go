@@ -1,0 +1,181 @@
+package exprs
+
+import (
+	"reflect"
+	"regexp/syntax"
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// meterName is a name no one can write; every run puts its meter there.
+const meterName = "\x00meter"
+
+// hidden is the name of a function that only the rewriter may call.
+func hidden(name string) string { return "\x00" + name }
+
+// rewriter puts a meter in front of everything whose cost depends on the data, and replaces what the engine
+// does in random order, in bytes or without bounds. It keeps locations and types.
+type rewriter struct {
+	done map[ast.Node]ast.Node // the parser shares nodes: each is rewritten once
+}
+
+func newRewriter() *rewriter { return &rewriter{done: map[ast.Node]ast.Node{}} }
+
+// Visit is called for the children first.
+func (r *rewriter) Visit(node *ast.Node) {
+	if done, ok := r.done[*node]; ok {
+		*node = done
+		return
+	}
+	old := *node
+	switch n := old.(type) {
+	case *ast.BuiltinNode:
+		*node = r.builtin(n)
+	case *ast.CallNode:
+		*node = r.call(n.Callee.(*ast.IdentifierNode).Value, n, n.Arguments...)
+	case *ast.BinaryNode:
+		*node = r.binary(n)
+	case *ast.SliceNode:
+		*node = r.slice(n)
+	}
+	r.done[old] = *node
+	r.done[*node] = *node
+}
+
+// call makes a call with the meter as first argument, in the place and of the type of old.
+func (r *rewriter) call(name string, old ast.Node, args ...ast.Node) ast.Node {
+	meter := &ast.IdentifierNode{Value: meterName}
+	callee := &ast.IdentifierNode{Value: name}
+	n := &ast.CallNode{Callee: callee, Arguments: append([]ast.Node{meter}, args...)}
+	for _, made := range []ast.Node{meter, callee, n} {
+		made.SetLocation(old.Location())
+		r.done[made] = made
+	}
+	n.SetNature(*old.Nature())
+	return n
+}
+
+// pay puts a meter in front of an argument whose size is not known.
+func (r *rewriter) pay(name string, arg ast.Node) ast.Node {
+	switch arg.(type) {
+	case *ast.NilNode, *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.ConstantNode:
+		return arg
+	}
+	switch kindOf(*arg.Nature()) {
+	case BoolKind, IntKind, NumberKind:
+		return arg
+	}
+	return r.call(hidden(name), arg, arg)
+}
+
+func (r *rewriter) builtin(n *ast.BuiltinNode) ast.Node {
+	switch {
+	case n.Name == "sortBy":
+		return r.sortBy(n)
+	case metered[n.Name] != nil:
+		return r.call(hidden(n.Name), n, n.Arguments...)
+	case slices.Contains(free, n.Name):
+		return n
+	}
+	price, last := "charge", len(n.Arguments)-1
+	if slices.Contains(deep, n.Name) {
+		price = "weigh"
+	}
+	for i, arg := range n.Arguments {
+		closure, ok := arg.(*ast.PredicateNode)
+		if !ok && (last < 1 || !isClosure(n.Arguments[1])) {
+			n.Arguments[i] = r.pay(price, arg)
+		}
+		if ok {
+			closure.Node = r.call(hidden("tick"), closure.Node, closure.Node)
+		}
+	}
+	return n
+}
+
+func isClosure(n ast.Node) bool {
+	_, ok := n.(*ast.PredicateNode)
+	return ok
+}
+
+// sortBy turns sortBy(list, key, order) into a stable sort of map(list, [#, key]).
+func (r *rewriter) sortBy(n *ast.BuiltinNode) ast.Node {
+	closure := n.Arguments[1].(*ast.PredicateNode)
+	item := &ast.PointerNode{}
+	item.SetLocation(closure.Location())
+	pair := &ast.ArrayNode{Nodes: []ast.Node{item, closure.Node}}
+	pair.SetLocation(closure.Location())
+	closure.Node = r.call(hidden("tick"), pair, pair)
+	pairs := &ast.BuiltinNode{Name: "map", Arguments: n.Arguments[:2:2]}
+	pairs.SetLocation(n.Location())
+	return r.call(hidden("sortBy"), n, append([]ast.Node{pairs}, n.Arguments[2:]...)...)
+}
+
+func (r *rewriter) binary(n *ast.BinaryNode) ast.Node {
+	switch n.Operator {
+	case "==":
+		return r.call(hidden("equal"), n, n.Left, n.Right)
+	case "!=":
+		not := &ast.UnaryNode{Operator: "not", Node: r.call(hidden("equal"), n, n.Left, n.Right)}
+		not.SetLocation(n.Location())
+		return not
+	case "in":
+		return r.call(hidden("in"), n, n.Left, n.Right)
+	case "matches":
+		return r.call(hidden("matches"), n, n.Left, compilePattern(n.Right))
+	case "+":
+		if k := kindOf(*n.Nature()); k == StringKind || k == AnyKind {
+			return r.call(hidden("add"), n, n.Left, n.Right)
+		}
+	case "<", "<=", ">", ">=":
+		n.Left = r.pay("charge", n.Left)
+	case "contains", "startsWith", "endsWith":
+		n.Left, n.Right = r.pay("charge", n.Left), r.pay("charge", n.Right)
+	}
+	return n
+}
+
+// slice cuts text by characters, as len counts them; the engine would cut bytes.
+func (r *rewriter) slice(n *ast.SliceNode) ast.Node {
+	if k := kindOf(*n.Node.Nature()); k != StringKind && k != AnyKind {
+		return n
+	}
+	from, to := n.From, n.To
+	if from == nil {
+		from = &ast.NilNode{}
+	}
+	if to == nil {
+		to = &ast.NilNode{}
+	}
+	return r.call(hidden("slice"), n, n.Node, from, to)
+}
+
+// compilePattern compiles a pattern that is written out, once.
+func compilePattern(n ast.Node) ast.Node {
+	s, ok := n.(*ast.StringNode)
+	if !ok {
+		return n
+	}
+	p, err := newPattern(s.Value)
+	if err != nil {
+		return n // the run reports it in its place
+	}
+	c := &ast.ConstantNode{Value: p}
+	c.SetLocation(n.Location())
+	c.SetType(reflect.TypeOf(p))
+	return c
+}
+
+// patternSize is the number of steps of a pattern's program, which bounds the work for each byte of text.
+func patternSize(pattern string) (int, error) {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0, err
+	}
+	prog, err := syntax.Compile(re.Simplify())
+	if err != nil {
+		return 0, err
+	}
+	return len(prog.Inst), nil
+}

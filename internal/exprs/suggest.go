@@ -1,0 +1,124 @@
+package exprs
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+)
+
+// name finds the name meant by an "unknown name" or "unknown field" error, and fills in what is known there.
+func (e *Error) name(tree ast.Node, loc file.Location, env Env) {
+	word, field := strings.CutPrefix(e.Msg, "unknown field ")
+	known := knownFields(tree, loc)
+	if !field {
+		var ok bool
+		if word, ok = strings.CutPrefix(e.Msg, "unknown name "); !ok {
+			return
+		}
+		known = nil
+		for name := range env {
+			known = append(known, name)
+		}
+	}
+	slices.Sort(known)
+	e.Known = known
+	if why, ok := absent[word]; ok && !field {
+		e.Hint = why
+		return
+	}
+	if !field {
+		known = append(slices.Clone(known), Functions()...)
+	}
+	e.Suggest = nearest(word, known)
+}
+
+// knownFields lists the fields of the value whose unknown field stands at loc.
+func knownFields(tree ast.Node, loc file.Location) []string {
+	f := &fieldFinder{loc: loc}
+	ast.Walk(&tree, f)
+	return f.fields
+}
+
+type fieldFinder struct {
+	loc    file.Location
+	fields []string
+}
+
+func (f *fieldFinder) Visit(node *ast.Node) {
+	m, ok := (*node).(*ast.MemberNode)
+	if !ok || m.Property == nil || m.Property.Location() != f.loc || f.fields != nil {
+		return
+	}
+	if t := m.Node.Nature().TypeData; t != nil {
+		for name := range t.Fields {
+			f.fields = append(f.fields, name)
+		}
+	}
+}
+
+// nearest returns the known name that differs least from word, or "" when all are far away.
+func nearest(word string, known []string) string {
+	best, least := "", max(1, len(word)/3)+1
+	for _, name := range known {
+		d := distance(strings.ToLower(word), strings.ToLower(name))
+		if d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance in bytes, good enough for names.
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// absent holds names that users of the engine look for, and why they are not here.
+var absent = map[string]string{
+	"now":      "the time is not readable here, so that a replay gives the same result; pass it in as input",
+	"date":     "there is no time type; ISO dates compare and slice as text, as in day[0:7]",
+	"duration": "there is no time type",
+	"timezone": "there is no time type",
+	"env":      "the environment is not readable here",
+	"$env":     "write the name itself",
+}
+
+var closureMap = regexp.MustCompile(`(\(|,)\s*\{\s*("[^"]*"|'[^']*'|\w+)\s*$`)
+
+// hint explains the traps of the language. before is the text up to the error.
+func hint(msg, before string) string {
+	token, ok := strings.CutPrefix(msg, "unexpected token (")
+	switch {
+	case !ok:
+		return ""
+	case strings.HasPrefix(token, `":"`) && closureMap.MatchString(before):
+		return "a map inside map(), filter() and the like needs double braces: map({{url: .link}})"
+	case strings.HasPrefix(token, `"="`):
+		return "compare with =="
+	case strings.HasPrefix(token, `"&"`):
+		return "write && or and"
+	}
+	return ""
+}

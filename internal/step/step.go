@@ -1,0 +1,161 @@
+package step
+
+import "slices"
+
+// Program is the shape of a graph. It does not change once built.
+type Program struct {
+	Nodes []Node // in ascending order of Name; a node's number is its place here
+	Joins []Join
+	Start []int // the nodes that a new turn begins with, ascending
+}
+
+// Node is one node and what follows from its completion.
+type Node struct {
+	Name     string
+	Next     []int // nodes that its completion makes due
+	Feeds    []int // joins that its completion counts for
+	Deferred bool  // it waits until nothing else is due
+}
+
+// Join makes Target due when every one of Sources has completed.
+type Join struct {
+	Target  int
+	Sources []int
+}
+
+// Send starts one task of Node with a payload of its own.
+type Send struct {
+	Node    int
+	Payload any
+}
+
+// Outcome is what one finished task leads to, beside the edges of its node.
+type Outcome struct {
+	Node  int
+	Goto  []int
+	Sends []Send
+}
+
+// Frontier is what is due in the next superstep and what still waits. The zero
+// Frontier is empty; Begin makes it ready.
+type Frontier struct {
+	Due     []int    // edge-triggered nodes, ascending
+	Sends   []Send   // in canonical order
+	Waiting []int    // deferred nodes that were reached, ascending
+	Arrived [][]bool // for each join, which of its sources have arrived
+
+	mark  []int // mark[n] == stamp: node n is already due
+	stamp int
+}
+
+// Begin makes f the frontier of a new turn: the nodes after Start are due, joins
+// are empty.
+func (p *Program) Begin(f *Frontier) {
+	p.ready(f)
+	f.reset()
+	for _, arrived := range f.Arrived {
+		clear(arrived)
+	}
+	f.Waiting = f.Waiting[:0]
+	for _, n := range p.Start {
+		p.trigger(f, n)
+	}
+	p.settle(f)
+}
+
+// Advance replaces f by what is due after a superstep with these outcomes, which
+// are in canonical order. It keeps no slice of done.
+func (p *Program) Advance(f *Frontier, done []Outcome) {
+	p.ready(f)
+	f.reset()
+	for i := range done {
+		o := &done[i]
+		n := &p.Nodes[o.Node]
+		for _, to := range n.Next {
+			p.trigger(f, to)
+		}
+		for _, to := range o.Goto {
+			p.trigger(f, to)
+		}
+		for _, j := range n.Feeds {
+			p.arrive(f, j, o.Node)
+		}
+		f.Sends = append(f.Sends, o.Sends...)
+	}
+	p.settle(f)
+}
+
+// Empty reports whether nothing is due.
+func (f *Frontier) Empty() bool { return len(f.Due) == 0 && len(f.Sends) == 0 }
+
+// Len returns the number of tasks that are due.
+func (f *Frontier) Len() int { return len(f.Due) + len(f.Sends) }
+
+// Starved returns the joins that some of their sources have reached, but not all.
+func (p *Program) Starved(f *Frontier) []int {
+	var starved []int
+	for j, arrived := range f.Arrived {
+		if slices.Contains(arrived, true) {
+			starved = append(starved, j)
+		}
+	}
+	return starved
+}
+
+// ready gives f the room that p needs.
+func (p *Program) ready(f *Frontier) {
+	if len(f.mark) == len(p.Nodes) && len(f.Arrived) == len(p.Joins) {
+		return
+	}
+	f.mark = make([]int, len(p.Nodes))
+	if len(f.Arrived) != len(p.Joins) {
+		f.Arrived = make([][]bool, len(p.Joins))
+		for j := range f.Arrived {
+			f.Arrived[j] = make([]bool, len(p.Joins[j].Sources))
+		}
+	}
+}
+
+func (f *Frontier) reset() {
+	f.Due = f.Due[:0]
+	clear(f.Sends) // let go of the payloads
+	f.Sends = f.Sends[:0]
+	f.stamp++
+}
+
+// trigger makes node n due, once, or lets it wait if it is deferred.
+func (p *Program) trigger(f *Frontier, n int) {
+	if p.Nodes[n].Deferred {
+		if at, found := slices.BinarySearch(f.Waiting, n); !found {
+			f.Waiting = slices.Insert(f.Waiting, at, n)
+		}
+		return
+	}
+	if f.mark[n] == f.stamp {
+		return
+	}
+	f.mark[n] = f.stamp
+	f.Due = append(f.Due, n)
+}
+
+// arrive counts source's completion for join j and fires the join when it is full.
+func (p *Program) arrive(f *Frontier, j, source int) {
+	join, arrived := &p.Joins[j], f.Arrived[j]
+	arrived[slices.Index(join.Sources, source)] = true
+	if !slices.Contains(arrived, false) {
+		clear(arrived)
+		p.trigger(f, join.Target)
+	}
+}
+
+// settle puts the due nodes in canonical order, and releases the deferred ones if
+// there is nothing else to do.
+func (p *Program) settle(f *Frontier) {
+	if f.Empty() && len(f.Waiting) > 0 {
+		f.Due = append(f.Due, f.Waiting...)
+		f.Waiting = f.Waiting[:0]
+	}
+	if len(f.Due) > 1 {
+		slices.Sort(f.Due)
+	}
+}

@@ -1,0 +1,203 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// maxValueDepth bounds how deep a value may nest, so that a value that contains
+// itself is an error and not a crash.
+const maxValueDepth = 500
+
+// Convert checks that v fits t and returns it as a plain value: nil, bool, string,
+// int64, float64, []any or map[string]any, with defaults filled in. The result
+// shares no slice or map with v. An int is exact; a number is a float64, and a
+// whole one in the range in which float64 is exact will do as an int. Values of
+// other Go types are converted by way of their JSON.
+//
+// The error is a *TypeError that names the place inside v.
+func (t Type) Convert(v any) (any, error) {
+	out, err := t.convert(v, 0)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// decode reads JSON as a value of type t.
+func (t Type) decode(data []byte) (any, error) {
+	v, err := decodePlain(data)
+	if err != nil {
+		return nil, err
+	}
+	return t.Convert(v)
+}
+
+func (t *Type) convert(v any, depth int) (any, *TypeError) {
+	if depth > maxValueDepth {
+		return nil, &TypeError{What: fmt.Sprintf("nested deeper than %d levels", maxValueDepth)}
+	}
+	v, err := simplify(v)
+	if err != nil {
+		return nil, err
+	}
+	switch t.Base() {
+	case "any":
+		return convertAny(v, depth)
+	case "list":
+		return t.convertList(v, depth)
+	case "map":
+		return t.convertMap(v, depth)
+	case "object":
+		return t.convertObject(v, depth)
+	}
+	return t.convertScalar(v)
+}
+
+func (t *Type) convertScalar(v any) (any, *TypeError) {
+	ok := false
+	switch n := v.(type) {
+	case string:
+		ok = t.base == "string"
+	case bool:
+		ok = t.base == "bool"
+	case int64:
+		if ok = t.base == "int"; t.base == "number" {
+			return float64(n), nil
+		}
+	case float64:
+		if ok = t.base == "number"; t.base == "int" && n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
+			return int64(n), nil
+		}
+	}
+	if !ok {
+		return nil, t.mismatch(v)
+	}
+	return v, nil
+}
+
+func (t *Type) mismatch(v any) *TypeError {
+	got := describe(v)
+	if f, ok := v.(float64); ok && t.base == "int" {
+		got += " " + strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return &TypeError{What: fmt.Sprintf("want %s, got %s", t, got)}
+}
+
+func (t *Type) convertList(v any, depth int) (any, *TypeError) {
+	items, ok := v.([]any)
+	if !ok {
+		return nil, t.mismatch(v)
+	}
+	out := make([]any, len(items))
+	for i, item := range items {
+		var err *TypeError
+		if out[i], err = t.elem.convert(item, depth+1); err != nil {
+			return nil, err.under(fmt.Sprintf("[%d]", i))
+		}
+	}
+	return out, nil
+}
+
+func (t *Type) convertMap(v any, depth int) (any, *TypeError) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, t.mismatch(v)
+	}
+	out := make(map[string]any, len(m))
+	for _, k := range sortedKeys(m) {
+		c, err := t.elem.convert(m[k], depth+1)
+		if err != nil {
+			return nil, err.under(keyPath(k))
+		}
+		out[k] = c
+	}
+	return out, nil
+}
+
+func (t *Type) convertObject(v any, depth int) (any, *TypeError) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, t.mismatch(v)
+	}
+	out := make(map[string]any, len(t.members))
+	for i := range t.members {
+		if err := t.members[i].convert(out, m, depth); err != nil {
+			return nil, err.under(keyPath(t.members[i].Name))
+		}
+	}
+	for _, k := range sortedKeys(m) {
+		if !t.has(k) {
+			return nil, (&TypeError{What: "unknown member; the members are " + t.memberList()}).under(keyPath(k))
+		}
+	}
+	return out, nil
+}
+
+func (t *Type) has(member string) bool {
+	for i := range t.members {
+		if t.members[i].Name == member {
+			return true
+		}
+	}
+	return false
+}
+
+// convert moves the member from one object to another. A null stands for an
+// absent member, except where the member may be null.
+func (m *Member) convert(to, from map[string]any, depth int) *TypeError {
+	v, ok := from[m.Name]
+	switch {
+	case ok && (v != nil || m.Type.base == ""):
+	case m.Default != nil:
+		v, _ = decodePlain(m.Default)
+	case m.Optional:
+		return nil
+	case !ok:
+		return &TypeError{What: fmt.Sprintf("missing; want %s", m.Type)}
+	}
+	c, err := m.Type.convert(v, depth+1)
+	if err == nil {
+		to[m.Name] = c
+	}
+	return err
+}
+
+// keyPath returns k as a step of a path.
+func keyPath(k string) string {
+	if badName(k) != "" || strings.Contains(k, ".") {
+		return "[" + strconv.Quote(k) + "]"
+	}
+	return k
+}
+
+func describe(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "bool"
+	case string:
+		return "string"
+	case []any:
+		return "list"
+	case map[string]any:
+		return "object"
+	}
+	return "number"
+}
+
+// decodePlain reads JSON; numbers stay text, as json.Number.
+func decodePlain(data []byte) (v any, err error) {
+	if !json.Valid(data) { // a Decoder would stop after the first value
+		return nil, json.Unmarshal(data, &v)
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	err = d.Decode(&v)
+	return v, err
+}

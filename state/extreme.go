@@ -1,0 +1,170 @@
+package state
+
+import (
+	"cmp"
+	"encoding/json"
+	"reflect"
+)
+
+// Max holds the greatest value that was ever offered. The zero Max is unset and
+// ready to use.
+type Max[T cmp.Ordered] struct{ extreme[T, greater[T]] }
+
+// MaxOf returns a Max to which v was offered: the way to fill an input.
+func MaxOf[T cmp.Ordered](v T) (m Max[T]) {
+	m.Offer(v)
+	return m
+}
+
+// Fold implements [Channel].
+func (m *Max[T]) Fold(writes []Channel) error {
+	at, err := overwriter(writes)
+	if err != nil {
+		return err
+	}
+	if at >= 0 {
+		m.set = false
+		writes = writes[at : at+1]
+	}
+	for _, w := range writes {
+		m.take(w.(*Max[T]).own)
+	}
+	return nil
+}
+
+// Min holds the least value that was ever offered. The zero Min is unset and
+// ready to use.
+type Min[T cmp.Ordered] struct{ extreme[T, less[T]] }
+
+// MinOf returns a Min to which v was offered: the way to fill an input.
+func MinOf[T cmp.Ordered](v T) (m Min[T]) {
+	m.Offer(v)
+	return m
+}
+
+// Fold implements [Channel].
+func (m *Min[T]) Fold(writes []Channel) error {
+	at, err := overwriter(writes)
+	if err != nil {
+		return err
+	}
+	if at >= 0 {
+		m.set = false
+		writes = writes[at : at+1]
+	}
+	for _, w := range writes {
+		m.take(w.(*Min[T]).own)
+	}
+	return nil
+}
+
+type greater[T cmp.Ordered] struct{}
+
+func (greater[T]) Reduce(acc, v T) T { return max(acc, v) }
+
+type less[T cmp.Ordered] struct{}
+
+func (less[T]) Reduce(acc, v T) T { return min(acc, v) }
+
+// extreme is the body of Max and Min: R chooses one of two values.
+type extreme[T any, R Reducer[T]] struct {
+	base, own        T
+	set, wrote, over bool // set: base holds a value; over: own replaces base
+}
+
+// Offer writes v, which becomes the value if it is the better one.
+func (e *extreme[T, R]) Offer(v T) {
+	if e.wrote {
+		var r R
+		v = r.Reduce(e.own, v)
+	}
+	e.own, e.wrote = v, true
+}
+
+// Get returns the value, or the zero value of T when nothing was ever offered.
+func (e *extreme[T, R]) Get() T {
+	v, _ := e.Lookup()
+	return v
+}
+
+// Lookup returns the value and whether any was ever offered.
+func (e *extreme[T, R]) Lookup() (v T, ok bool) {
+	switch {
+	case !e.wrote:
+		return e.base, e.set
+	case e.over || !e.set:
+		return e.own, true
+	}
+	var r R
+	return r.Reduce(e.base, e.own), true
+}
+
+// Overwrite replaces the value by v, better or not. It wins over what other tasks
+// offer in the same step; two Overwrites in one step are an error.
+func (e *extreme[T, R]) Overwrite(v T) { e.own, e.wrote, e.over = v, true, true }
+
+// take merges v into the committed value.
+func (e *extreme[T, R]) take(v T) {
+	if e.set {
+		var r R
+		v = r.Reduce(e.base, v)
+	}
+	e.base, e.set = v, true
+}
+
+// Wrote implements [Channel].
+func (e *extreme[T, R]) Wrote() bool { return e.wrote }
+
+func (e *extreme[T, R]) overwrote() bool { return e.over }
+
+// MarshalJSON returns the value, or null when there is none.
+func (e extreme[T, R]) MarshalJSON() ([]byte, error) {
+	v, ok := e.Lookup()
+	if !ok {
+		return []byte("null"), nil
+	}
+	return json.Marshal(v)
+}
+
+// UnmarshalJSON offers the JSON value; null offers nothing.
+func (e *extreme[T, R]) UnmarshalJSON(data []byte) error {
+	var v T
+	if err := json.Unmarshal(data, &v); err != nil || isNull(data) {
+		return err
+	}
+	e.Offer(v)
+	return nil
+}
+
+// Stored implements [Channel].
+func (e *extreme[T, R]) Stored() (any, bool) { return e.base, e.set }
+
+// Restore implements [Channel].
+func (e *extreme[T, R]) Restore(dec Decode) error {
+	var v T
+	if err := dec(&v); err != nil {
+		return err
+	}
+	*e = extreme[T, R]{base: v, set: true}
+	return nil
+}
+
+// Writes implements [Channel]: the best value offered, or the new value.
+func (e *extreme[T, R]) Writes() Write { return Write{Value: e.own, Overwrite: e.over} }
+
+// RestoreWrites implements [Channel].
+func (e *extreme[T, R]) RestoreWrites(overwrite bool, dec Decode) error {
+	var v T
+	if err := dec(&v); err != nil {
+		return err
+	}
+	e.own, e.wrote, e.over = v, true, overwrite
+	return nil
+}
+
+var (
+	_ Channel = (*Max[int])(nil)
+	_ Channel = (*Min[int])(nil)
+)
+
+func (e *extreme[T, R]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }

@@ -1,0 +1,145 @@
+package state
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// plain is the element of the channels of a Record: nil, bool, string, int64,
+// float64, []any or map[string]any. Its JSON tells a float from an int, so that
+// what is decoded is what was encoded: 3.0 and 3.
+type plain struct{ v any }
+
+func (p plain) MarshalJSON() ([]byte, error) { return appendPlain(nil, p.v) }
+
+func (p *plain) UnmarshalJSON(data []byte) (err error) {
+	p.v, err = Type{}.decode(data)
+	return err
+}
+
+func appendPlain(b []byte, v any) (_ []byte, err error) {
+	switch v := v.(type) {
+	case int64:
+		return strconv.AppendInt(b, v, 10), nil
+	case float64:
+		return appendFloat(b, v)
+	case []any:
+		return appendList(b, v)
+	case map[string]any:
+		return appendObject(b, v)
+	}
+	data, err := json.Marshal(v)
+	return append(b, data...), err
+}
+
+func appendFloat(b []byte, f float64) ([]byte, error) {
+	data, err := json.Marshal(f)
+	b = append(b, data...)
+	if err == nil && !strings.ContainsAny(string(data), ".e") {
+		b = append(b, ".0"...)
+	}
+	return b, err
+}
+
+func appendList(b []byte, items []any) (_ []byte, err error) {
+	b = append(b, '[')
+	for i, item := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = appendPlain(b, item); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, ']'), nil
+}
+
+func appendObject(b []byte, m map[string]any) (_ []byte, err error) {
+	b = append(b, '{')
+	for i, k := range sortedKeys(m) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		key, _ := json.Marshal(k)
+		b = append(append(b, key...), ':')
+		if b, err = appendPlain(b, m[k]); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// convertAny copies v as it is.
+func convertAny(v any, depth int) (any, *TypeError) {
+	switch v := v.(type) {
+	case []any:
+		return (&Type{base: "list", elem: &Type{}}).convertList(v, depth)
+	case map[string]any:
+		return (&Type{base: "map", elem: &Type{}}).convertMap(v, depth)
+	}
+	return v, nil
+}
+
+// simplify returns v as one of the plain types; lists and objects are not looked
+// into.
+func simplify(v any) (any, *TypeError) {
+	switch n := v.(type) {
+	case nil, bool, string, int64, []any, map[string]any:
+		return v, nil
+	case plain:
+		return n.v, nil
+	case float64:
+		return finite(n)
+	case json.Number:
+		return number(string(n))
+	}
+	r := reflect.ValueOf(v)
+	_, asJSON := v.(json.Marshaler)
+	_, asText := v.(encoding.TextMarshaler)
+	switch {
+	case asJSON || asText:
+	case r.CanInt():
+		return r.Int(), nil
+	case r.CanUint():
+		return number(strconv.FormatUint(r.Uint(), 10))
+	case r.CanFloat():
+		return finite(r.Float())
+	}
+	return simplifyJSON(v)
+}
+
+func simplifyJSON(v any) (any, *TypeError) {
+	data, err := json.Marshal(v)
+	if err == nil {
+		v, err = decodePlain(data)
+	}
+	if err != nil {
+		return nil, &TypeError{What: fmt.Sprintf("a %T has no JSON form: %v", v, err)}
+	}
+	return simplify(v)
+}
+
+func finite(f float64) (any, *TypeError) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil, &TypeError{What: fmt.Sprintf("%v cannot be stored", f)}
+	}
+	return f, nil
+}
+
+// number reads a JSON number: as an int64 where it is written like one and fits,
+// otherwise as a float64.
+func number(s string) (any, *TypeError) {
+	if i, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return i, nil
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return nil, &TypeError{What: fmt.Sprintf("the number %.40s is out of range", s)}
+	}
+	return finite(f)
+}

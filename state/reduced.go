@@ -1,0 +1,141 @@
+package state
+
+import (
+	"encoding/json"
+	"reflect"
+)
+
+// Reducer merges an update into a value: the part of a channel that is usually
+// new. R of a [Reduced] is an empty struct with this method.
+type Reducer[T any] interface {
+	// Reduce returns acc with update merged into it. It is pure: it depends on its
+	// arguments alone and changes neither, for others hold what they point to. The
+	// first acc is the zero value of T.
+	Reduce(acc, update T) T
+}
+
+// Reduced holds a value that R merges: the short way to a channel of your own.
+// The updates of one superstep are replayed in canonical order, each task's in
+// the order in which it made them. The zero Reduced is the zero value of T and
+// ready to use.
+type Reduced[T any, R Reducer[T]] struct {
+	base, now T      // committed; with the holder's writes
+	ops       vec[T] // the holder's updates
+	set, over bool   // set: base was ever written; over: now replaces base
+}
+
+// ReducedOf returns a Reduced that was updated by v: the way to fill an input.
+func ReducedOf[T any, R Reducer[T]](v T) (c Reduced[T, R]) {
+	c.Update(v)
+	return c
+}
+
+// Update merges v into the value.
+func (c *Reduced[T, R]) Update(v T) {
+	var r R
+	c.now = r.Reduce(c.now, v)
+	if !c.over {
+		c.ops = c.ops.append([]T{v})
+	}
+}
+
+// Get returns the value. Do not change what a slice, map or pointer in it points
+// to: siblings read it.
+func (c *Reduced[T, R]) Get() T { return c.now }
+
+// Overwrite replaces the value by v. It wins over the updates of other tasks in
+// the same step; two Overwrites in one step are an error.
+func (c *Reduced[T, R]) Overwrite(v T) { c.now, c.ops, c.over = v, vec[T]{}, true }
+
+// Wrote implements [Channel].
+func (c *Reduced[T, R]) Wrote() bool { return c.over || len(c.ops.s) > 0 }
+
+func (c *Reduced[T, R]) overwrote() bool { return c.over }
+
+// Fold implements [Channel].
+func (c *Reduced[T, R]) Fold(writes []Channel) error {
+	at, err := overwriter(writes)
+	if err != nil {
+		return err
+	}
+	if at >= 0 {
+		c.commit(writes[at].(*Reduced[T, R]).now)
+		return nil
+	}
+	v := c.base
+	for _, w := range writes {
+		v = replay[T, R](v, w.(*Reduced[T, R]).ops.s)
+	}
+	c.commit(v)
+	return nil
+}
+
+func (c *Reduced[T, R]) commit(v T) { c.base, c.now, c.set = v, v, true }
+
+func replay[T any, R Reducer[T]](acc T, ops []T) T {
+	var r R
+	for _, op := range ops {
+		acc = r.Reduce(acc, op)
+	}
+	return acc
+}
+
+// MarshalJSON returns the value, or null when nothing was ever written.
+func (c Reduced[T, R]) MarshalJSON() ([]byte, error) {
+	if !c.set && !c.Wrote() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(c.now)
+}
+
+// UnmarshalJSON updates the value by the JSON value; null is no update.
+func (c *Reduced[T, R]) UnmarshalJSON(data []byte) error {
+	var v T
+	if err := json.Unmarshal(data, &v); err != nil || isNull(data) {
+		return err
+	}
+	c.Update(v)
+	return nil
+}
+
+// Stored implements [Channel].
+func (c *Reduced[T, R]) Stored() (any, bool) { return c.base, c.set }
+
+// Restore implements [Channel].
+func (c *Reduced[T, R]) Restore(dec Decode) error {
+	var v T
+	if err := dec(&v); err != nil {
+		return err
+	}
+	*c = Reduced[T, R]{}
+	c.commit(v)
+	return nil
+}
+
+// Writes implements [Channel]: the updates in order, or the new value.
+func (c *Reduced[T, R]) Writes() Write {
+	if c.over {
+		return Write{Value: c.now, Overwrite: true}
+	}
+	return Write{Value: c.ops.s}
+}
+
+// RestoreWrites implements [Channel].
+func (c *Reduced[T, R]) RestoreWrites(overwrite bool, dec Decode) error {
+	if overwrite {
+		var v T
+		if err := dec(&v); err != nil {
+			return err
+		}
+		c.Overwrite(v)
+		return nil
+	}
+	var ops []T
+	if err := dec(&ops); err != nil {
+		return err
+	}
+	c.ops, c.now, c.over = vecOf(ops), replay[T, R](c.base, ops), false
+	return nil
+}
+
+func (c *Reduced[T, R]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }

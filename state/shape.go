@@ -1,0 +1,134 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Shape is what a graph that is written down declares: the fields of its
+// [Record]. It is safe for concurrent use.
+type Shape struct {
+	bindings []binding
+	schema   *Schema
+}
+
+// RecordField is one field of a [Record].
+type RecordField struct {
+	Name string
+	Kind Kind // "" is KindValue
+	// Type is the type of the value as it is read: list<T> for a list, a topic and
+	// a set, map<T> for a map. The zero Type is any.
+	Type Type
+	// Turn is true when the field is reset to its default by each new input.
+	Turn bool
+	// Default is the field's default as JSON; nil when it is unset or empty.
+	Default json.RawMessage
+}
+
+// NewShape returns the shape with these fields. Every mistake is reported, as one
+// *SchemaError: a bad or repeated name, an unknown kind, a kind that cannot hold
+// the type, a default that does not fit.
+func NewShape(fields ...RecordField) (*Shape, error) {
+	var w walker
+	sh := &Shape{schema: &Schema{index: map[string]int{}}}
+	for _, f := range fields {
+		b, why := f.bind()
+		if why == "" {
+			why = sh.refuse(f.Name)
+		}
+		if why != "" {
+			w.fail(f.Name, "%s", why)
+			continue
+		}
+		sh.bindings = append(sh.bindings, b)
+		sh.schema.add(f.field(), b.assign)
+	}
+	s := sh.schema
+	s.blank, s.assign, s.decode = sh.view, sh.assign, sh.decode
+	if _, err := s.finish("the record", w.mistakes); err != nil {
+		return nil, err
+	}
+	return sh, nil
+}
+
+// Schema returns the schema of the shape's records. The State of its views is a
+// *Record.
+func (sh *Shape) Schema() *Schema { return sh.schema }
+
+// New returns a record in which nothing is set, not even defaults: the way to
+// fill an input.
+func (sh *Shape) New() Record { return *sh.view().State.(*Record) }
+
+func (sh *Shape) view() View {
+	r := &Record{shape: sh, cells: make([]Channel, len(sh.bindings))}
+	for i, b := range sh.bindings {
+		r.cells[i] = b.make()
+	}
+	return View{State: r, Channels: r.cells}
+}
+
+// assign copies one record to another. A record that was never given a shape is
+// an empty one.
+func (sh *Shape) assign(dst, src any) {
+	d, s := dst.(*Record), src.(*Record)
+	if s.shape == nil {
+		s = sh.view().State.(*Record)
+	}
+	if d.shape != sh || s.shape != sh {
+		panic("state: a Record was given to a graph of another Shape; make it with this graph's Shape.New")
+	}
+	for i := range d.cells {
+		sh.bindings[i].assign(d.cells[i], s.cells[i])
+	}
+}
+
+func (sh *Shape) decode(c Channel, i int, data []byte) error {
+	v, err := decodePlain(data)
+	if err != nil {
+		return fmt.Errorf("state: field %q: %w", sh.schema.fields[i].Name, err)
+	}
+	return sh.named(i, sh.bindings[i].write(c, v))
+}
+
+// named returns err with the name of field i in front, as an error.
+func (sh *Shape) named(i int, err *TypeError) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("state: %w", err.under(sh.schema.fields[i].Name))
+}
+
+func (sh *Shape) refuse(name string) string {
+	if _, dup := sh.schema.index[name]; dup {
+		return "the field is declared twice"
+	}
+	return badName(name)
+}
+
+func (f *RecordField) field() Field {
+	return Field{
+		Name: f.Name, Type: string(f.kind()) + " " + f.Type.String(),
+		Turn: f.Turn, Default: slices.Clone(f.Default),
+	}
+}
+
+func (f *RecordField) kind() Kind {
+	if f.Kind == "" {
+		return KindValue
+	}
+	return f.Kind
+}
+
+// bind makes the binding of the field; why says what is wrong with it.
+func (f *RecordField) bind() (b binding, why string) {
+	row, ok := kinds[f.kind()]
+	if !ok {
+		return b, fmt.Sprintf("unknown kind %q; the kinds are %v", f.Kind, Kinds())
+	}
+	t := f.Type
+	if b, ok = row.bind(&t); !ok {
+		why = fmt.Sprintf("a %s holds %s, not %s", f.kind(), row.holds, t)
+	}
+	return b, why
+}

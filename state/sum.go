@@ -1,0 +1,102 @@
+package state
+
+import (
+	"encoding/json"
+	"reflect"
+)
+
+// Number is the constraint of [Sum].
+type Number interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 |
+		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 |
+		~float32 | ~float64
+}
+
+// Sum holds a number; writes add to it. The zero Sum is 0 and ready to use.
+// Integers wrap around on overflow, as they do in Go.
+type Sum[T Number] struct {
+	base, own   T
+	wrote, over bool // over: own replaces base
+}
+
+// SumOf returns a Sum to which v was added: the way to fill an input.
+func SumOf[T Number](v T) Sum[T] { return Sum[T]{own: v, wrote: true} }
+
+// Add adds n, which may be negative.
+func (s *Sum[T]) Add(n T) { s.own, s.wrote = s.own+n, true }
+
+// Get returns the sum.
+func (s *Sum[T]) Get() T {
+	if s.over {
+		return s.own
+	}
+	return s.base + s.own
+}
+
+// Overwrite replaces the sum by v. It wins over what other tasks add in the same
+// step; two Overwrites in one step are an error.
+func (s *Sum[T]) Overwrite(v T) { s.own, s.wrote, s.over = v, true, true }
+
+// Wrote implements [Channel].
+func (s *Sum[T]) Wrote() bool { return s.wrote }
+
+func (s *Sum[T]) overwrote() bool { return s.over }
+
+// Fold implements [Channel].
+func (s *Sum[T]) Fold(writes []Channel) error {
+	at, err := overwriter(writes)
+	if err != nil {
+		return err
+	}
+	if at >= 0 {
+		s.base = writes[at].(*Sum[T]).own
+		return nil
+	}
+	for _, w := range writes {
+		s.base += w.(*Sum[T]).own
+	}
+	return nil
+}
+
+// MarshalJSON returns the sum.
+func (s Sum[T]) MarshalJSON() ([]byte, error) { return json.Marshal(s.Get()) }
+
+// UnmarshalJSON adds a JSON number; null adds nothing.
+func (s *Sum[T]) UnmarshalJSON(data []byte) error {
+	var n T
+	if err := json.Unmarshal(data, &n); err != nil || isNull(data) {
+		return err
+	}
+	s.Add(n)
+	return nil
+}
+
+// Stored implements [Channel]: 0 is what an unwritten Sum holds.
+func (s *Sum[T]) Stored() (any, bool) { return s.base, s.base != 0 }
+
+// Restore implements [Channel].
+func (s *Sum[T]) Restore(dec Decode) error {
+	var v T
+	if err := dec(&v); err != nil {
+		return err
+	}
+	*s = Sum[T]{base: v}
+	return nil
+}
+
+// Writes implements [Channel]: what is to be added, or the new sum.
+func (s *Sum[T]) Writes() Write { return Write{Value: s.own, Overwrite: s.over} }
+
+// RestoreWrites implements [Channel].
+func (s *Sum[T]) RestoreWrites(overwrite bool, dec Decode) error {
+	var v T
+	if err := dec(&v); err != nil {
+		return err
+	}
+	s.own, s.wrote, s.over = v, true, overwrite
+	return nil
+}
+
+var _ Channel = (*Sum[int])(nil)
+
+func (s *Sum[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }

@@ -1,0 +1,95 @@
+package state
+
+import (
+	"encoding/json"
+	"iter"
+	"reflect"
+)
+
+// Topic carries messages from one superstep to the next: what is published in a
+// step is read in the next one and is gone after it. Messages come in canonical
+// order. A task reads what was delivered to it, then what it published itself.
+// The zero Topic is empty and ready to use.
+type Topic[T any] struct {
+	base vec[T] // delivered: published in the step before
+	own  vec[T] // published by the holder
+}
+
+// TopicOf returns a Topic to which items were published: the way to fill an input.
+func TopicOf[T any](items ...T) (t Topic[T]) {
+	t.Publish(items...)
+	return t
+}
+
+// Publish sends items to the tasks of the next superstep.
+func (t *Topic[T]) Publish(items ...T) { t.own = t.own.append(items) }
+
+// Len returns the number of messages.
+func (t *Topic[T]) Len() int { return len(t.base.s) + len(t.own.s) }
+
+// All iterates over index and message. Messages published during the iteration
+// are not visited.
+func (t *Topic[T]) All() iter.Seq2[int, T] { return chain(t.base.s, t.own.s) }
+
+// Slice returns the messages in a new slice that the caller owns.
+func (t *Topic[T]) Slice() []T {
+	return append(append(make([]T, 0, t.Len()), t.base.s...), t.own.s...)
+}
+
+// Wrote implements [Channel].
+func (t *Topic[T]) Wrote() bool { return len(t.own.s) > 0 }
+
+// Fold implements [Channel]: what was delivered before is gone.
+func (t *Topic[T]) Fold(writes []Channel) error {
+	t.base = writes[0].(*Topic[T]).own
+	for _, w := range writes[1:] {
+		t.base = t.base.append(w.(*Topic[T]).own.s)
+	}
+	return nil
+}
+
+// Expire implements [Expirer].
+func (t *Topic[T]) Expire() { *t = Topic[T]{} }
+
+// MarshalJSON returns the messages as an array; an empty topic is [].
+func (t Topic[T]) MarshalJSON() ([]byte, error) { return json.Marshal(t.Slice()) }
+
+// UnmarshalJSON publishes the elements of a JSON array.
+func (t *Topic[T]) UnmarshalJSON(data []byte) error {
+	var items []T
+	if err := json.Unmarshal(data, &items); err != nil {
+		return err
+	}
+	t.Publish(items...)
+	return nil
+}
+
+// Stored implements [Channel].
+func (t *Topic[T]) Stored() (any, bool) { return t.base.s, len(t.base.s) > 0 }
+
+// Restore implements [Channel].
+func (t *Topic[T]) Restore(dec Decode) error {
+	var items []T
+	if err := dec(&items); err != nil {
+		return err
+	}
+	*t = Topic[T]{base: vecOf(items)}
+	return nil
+}
+
+// Writes implements [Channel].
+func (t *Topic[T]) Writes() Write { return Write{Value: t.own.s} }
+
+// RestoreWrites implements [Channel].
+func (t *Topic[T]) RestoreWrites(_ bool, dec Decode) error {
+	var items []T
+	if err := dec(&items); err != nil {
+		return err
+	}
+	t.own = vecOf(items)
+	return nil
+}
+
+var _ Expirer = (*Topic[int])(nil)
+
+func (t *Topic[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }

@@ -1,0 +1,105 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Type is the declared type of a value in a [Record]. The zero Type is any.
+// Types are values: they may be copied, and nothing changes one.
+type Type struct {
+	base    string // "" is any
+	name    string // of a named type
+	elem    *Type
+	members []Member
+}
+
+// Member is one member of an object type.
+type Member struct {
+	Name string
+	Type Type
+	// Optional is true when the member may be absent.
+	Optional bool
+	// Default stands in for an absent member, as JSON; nil when there is none.
+	Default json.RawMessage
+}
+
+// required reports whether a value must have the member.
+func (m *Member) required() bool { return !m.Optional && m.Default == nil }
+
+var baseTypes = []string{"any", "bool", "int", "number", "string"}
+
+// ObjectType returns the type of objects with these members and no others. Every
+// mistake is reported, as one *SchemaError.
+func ObjectType(members ...Member) (Type, error) {
+	var w walker
+	seen := map[string]bool{}
+	for _, m := range members {
+		if why := badName(m.Name); why != "" {
+			w.fail(m.Name, "%s", why)
+		}
+		if seen[m.Name] {
+			w.fail(m.Name, "the member is declared twice")
+		}
+		seen[m.Name] = true
+		if m.Default == nil {
+			continue
+		}
+		if _, err := m.Type.decode(m.Default); err != nil {
+			w.fail(m.Name, "default %s: %v", m.Default, err)
+		}
+	}
+	if len(w.mistakes) > 0 {
+		return Type{}, &SchemaError{Type: "the object", Mistakes: w.mistakes}
+	}
+	return Type{base: "object", members: slices.Clone(members)}, nil
+}
+
+// Base returns the name of the type without its parts: any, bool, int, number,
+// string, list, map or object.
+func (t Type) Base() string {
+	if t.base == "" {
+		return "any"
+	}
+	return t.base
+}
+
+// Elem returns the type of the elements of a list or a map, and any for others.
+func (t Type) Elem() Type {
+	if t.elem == nil {
+		return Type{}
+	}
+	return *t.elem
+}
+
+// Members returns the members of an object type. The caller must not change them.
+func (t Type) Members() []Member { return t.members }
+
+// String returns the text form that [ParseType] reads: the name of a named type,
+// otherwise the type written out. Defaults have no text form; a member that has
+// one is written like an optional one.
+func (t Type) String() string {
+	switch {
+	case t.name != "":
+		return t.name
+	case t.base == "object":
+		return "object{" + t.memberList() + "}"
+	case t.elem != nil:
+		return t.base + "<" + t.elem.String() + ">"
+	}
+	return t.Base()
+}
+
+func (t Type) memberList() string {
+	parts := make([]string, len(t.members))
+	for i, m := range t.members {
+		mark := "?"
+		if m.required() {
+			mark = ""
+		}
+		parts[i] = fmt.Sprintf("%s%s: %s", m.Name, mark, m.Type)
+	}
+	return strings.Join(parts, ", ")
+}
