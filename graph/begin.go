@@ -71,12 +71,12 @@ func (r *run) begin(input state.View) error {
 
 // foldInput folds the writes of an input into the state. A field that nobody wrote,
 // as in the state of an earlier Result, starts a new thread with its value.
-func (r *run) foldInput(input state.View, fresh bool) error {
-	digest, err := r.schema.Encode(input)
-	if err != nil {
-		return fmt.Errorf("graph %q: input: %w", r.name, err)
+func (r *run) foldInput(input state.View, fresh bool) (err error) {
+	if r.chain != nil {
+		if r.input, err = r.inputHash(input); err != nil {
+			return err
+		}
 	}
-	r.input = hash(string(digest))
 	for i, c := range input.Channels {
 		_, holds := c.Stored()
 		switch _, adds := c.(state.Delta); {
@@ -95,6 +95,15 @@ func (r *run) foldInput(input state.View, fresh bool) error {
 		}
 	}
 	return nil
+}
+
+// inputHash returns what tells one input from another.
+func (p *program) inputHash(input state.View) (string, error) {
+	data, err := p.schema.Encode(input)
+	if err != nil {
+		return "", fmt.Errorf("graph %q: input: %w", p.name, err)
+	}
+	return hash(string(data)), nil
 }
 
 // resume goes on with the turn that the thread is in: tasks that finished are taken

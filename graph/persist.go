@@ -234,13 +234,6 @@ func (t *task) restore(data []byte) error {
 	return nil
 }
 
-// failure is the stored form of an error.
-type failure struct {
-	Node    string `json:"node"`
-	Attempt int    `json:"attempt"`
-	Message string `json:"message"`
-}
-
 // entries returns what must be kept of t beside the head.
 func (t *task) entries() ([]checkpoint.Entry, error) {
 	var slot string
@@ -249,7 +242,7 @@ func (t *task) entries() ([]checkpoint.Entry, error) {
 	case t.settled:
 		return nil, nil
 	case t.err != nil:
-		slot, v = slotError, failure{t.node.name, t.attempt, t.err.Error()}
+		slot, v = slotError, Failure{t.node.name, t.attempt, t.err.Error()}
 	case len(t.open) > 0:
 		slot, v = slotOpen, t.open
 	default:

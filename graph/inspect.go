@@ -1,0 +1,180 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// Pending is the Status of a thread that has work left and waits for nobody: its
+// run failed, was cut off, or pauses at a static interrupt. Resume goes on with it.
+const Pending Status = "pending"
+
+// Point is one commit of a thread, as far as it can be told without the graph.
+type Point struct {
+	Thread     string            `json:"thread"`
+	Checkpoint uint64            `json:"checkpoint"` // the commit's number
+	Graph      string            `json:"graph"`
+	Program    string            `json:"program"` // hash of the graph that made it
+	Run        string            `json:"run"`
+	Time       time.Time         `json:"time"`
+	Source     checkpoint.Source `json:"source"`
+	Turn       int               `json:"turn"`
+	Step       int               `json:"step"`
+	Ran        []string          `json:"ran,omitempty"`  // the nodes that ran in the step, in canonical order
+	Next       []string          `json:"next,omitempty"` // the nodes of the tasks that were due after it
+	Status     Status            `json:"status"`         // Done, Interrupted or Pending; of an older commit Done or Pending
+	Interrupts []Interrupt       `json:"interrupts,omitempty"`
+	Failures   []Failure         `json:"failures,omitempty"`
+	Input      string            `json:"input,omitempty"` // hash of the turn's input; see InputHash
+	Metadata   map[string]string `json:"metadata,omitempty"`
+}
+
+// Failure is why a due task failed when it was last run.
+type Failure struct {
+	Node    string `json:"node"`
+	Attempt int    `json:"attempt"`
+	Message string `json:"message"`
+}
+
+// Threads yields the newest commit of each thread in a store, by thread id.
+func Threads(ctx context.Context, store checkpoint.Store, q checkpoint.ThreadQuery) iter.Seq2[Point, error] {
+	return points(store.Threads(ctx, q))
+}
+
+// History yields the commits of a thread, newest first. An unknown thread is an
+// ErrUnknownThread.
+func History(ctx context.Context, store checkpoint.Store, thread string, q checkpoint.Query) iter.Seq2[Point, error] {
+	return func(yield func(Point, error) bool) {
+		if _, err := Inspect(ctx, store, thread); err != nil {
+			yield(Point{}, err)
+			return
+		}
+		points(store.History(ctx, checkpoint.Key{Thread: thread}, q))(yield)
+	}
+}
+
+// Inspect returns the newest commit of a thread, or an ErrUnknownThread.
+func Inspect(ctx context.Context, store checkpoint.Store, thread string) (Point, error) {
+	if err := checkpoint.CheckThread(thread); err != nil {
+		return Point{}, err
+	}
+	snap, err := store.Load(ctx, checkpoint.Key{Thread: thread}, 0)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return Point{}, fmt.Errorf("%w: %q", ErrUnknownThread, thread)
+	}
+	if err != nil {
+		return Point{}, err
+	}
+	return pointOf(snap)
+}
+
+func points(snaps iter.Seq2[checkpoint.Snapshot, error]) iter.Seq2[Point, error] {
+	return func(yield func(Point, error) bool) {
+		for snap, err := range snaps {
+			p := Point{Thread: snap.Thread, Checkpoint: snap.Seq}
+			if err == nil {
+				p, err = pointOf(snap)
+			}
+			if !yield(p, err) {
+				return
+			}
+		}
+	}
+}
+
+// pointOf describes a stored commit.
+func pointOf(snap checkpoint.Snapshot) (Point, error) {
+	p := Point{Thread: snap.Thread, Checkpoint: snap.Seq}
+	rec, err := checkpoint.ReadRecord(snap)
+	if err != nil {
+		return p, err
+	}
+	p.Graph, p.Program, p.Run, p.Time, p.Source = rec.Graph, rec.Program, rec.Run, rec.Time, rec.Source
+	p.Turn, p.Step, p.Ran, p.Input, p.Metadata = rec.Turn, rec.Step, rec.Ran, rec.Input, rec.Metadata
+	for _, t := range rec.Next {
+		p.Next = append(p.Next, t.Node)
+	}
+	p.Status = Done
+	if !rec.Done() {
+		p.Status = Pending
+	}
+	pending := make([]checkpoint.Entry, len(snap.Pending))
+	for i, e := range snap.Pending {
+		if e.Data, err = checkpoint.ReadEntry(snap, e); err != nil {
+			return p, err
+		}
+		pending[i] = e
+	}
+	if p.Interrupts, err = openQuestions(rec, pending); err != nil {
+		return p, err
+	}
+	if len(p.Interrupts) > 0 {
+		p.Status = Interrupted
+	}
+	p.Failures, err = failures(rec, pending)
+	return p, err
+}
+
+func failures(rec *checkpoint.Record, pending []checkpoint.Entry) (all []Failure, err error) {
+	byTask, _ := readPending(pending)
+	for _, t := range rec.Next {
+		slots := byTask[t.ID]
+		if slots[slotError] == nil || slots[slotResult] != nil {
+			continue
+		}
+		var f Failure
+		if err := json.Unmarshal(slots[slotError], &f); err != nil {
+			return nil, fmt.Errorf("graph: the failure of node %q: %w", t.Node, err)
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// State returns the state of a thread at one of its commits, or at the newest if at
+// is 0, with where the thread stood then.
+func (g *Graph[S]) State(ctx context.Context, thread string, at uint64) (s S, p Point, err error) {
+	if g.p.cfg.Store == nil {
+		return s, p, ErrNoStore
+	}
+	if err := checkpoint.CheckThread(thread); err != nil {
+		return s, p, err
+	}
+	snap, err := g.p.cfg.Store.Load(ctx, checkpoint.Key{Thread: thread}, at)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return s, p, fmt.Errorf("%w: %q, commit %d", ErrUnknownThread, thread, at)
+	}
+	if err != nil {
+		return s, p, err
+	}
+	if p, err = pointOf(snap); err != nil {
+		return s, p, err
+	}
+	_, v, err := checkpoint.Restore(snap, g.p.schema)
+	if err != nil {
+		return s, p, err
+	}
+	return *v.State.(*S), p, nil
+}
+
+// EncodeState returns a state as one JSON object by wire name, in the order of its
+// fields.
+func (g *Graph[S]) EncodeState(s S) ([]byte, error) { return g.p.schema.Encode(g.p.viewOf(&s)) }
+
+// DecodeInput reads a JSON object by wire name as an input. Unknown fields and
+// values of the wrong type are errors, all of them at once.
+func (g *Graph[S]) DecodeInput(data []byte) (s S, err error) {
+	v := g.p.schema.Blank()
+	err = g.p.schema.Decode(v, data)
+	return *v.State.(*S), err
+}
+
+// InputHash returns the hash that a turn with this input has in its Points: the way
+// to tell whether a thread is in the middle of just this turn.
+func (g *Graph[S]) InputHash(input S) (string, error) { return g.p.inputHash(g.p.viewOf(&input)) }
