@@ -12,8 +12,13 @@ const (
 // Command says where a run goes after a node, beside the node's static edges. The
 // zero Command says nothing. Commands are values: the methods return a new one.
 type Command struct {
-	to    string   // the first target: most commands have one, and it costs nothing
-	more  []string // the other targets
+	to   string // the first target: most commands have one, and it costs nothing
+	rest *rest  // never changed once it is set
+}
+
+// rest is what few commands have.
+type rest struct {
+	to    []string // the other targets
 	sends []send
 }
 
@@ -37,15 +42,26 @@ func (c Command) Goto(nodes ...string) Command {
 		c.to, nodes = nodes[0], nodes[1:]
 	}
 	if len(nodes) > 0 {
-		c.more = append(slices.Clip(c.more), nodes...)
+		r := c.copyRest()
+		r.to = append(r.to, nodes...)
+		c.rest = &r
 	}
 	return c
 }
 
 // Send returns c with one more task.
 func (c Command) Send(node string, payload any) Command {
-	c.sends = append(slices.Clip(c.sends), send{node, payload})
+	r := c.copyRest()
+	r.sends = append(r.sends, send{node, payload})
+	c.rest = &r
 	return c
 }
 
-func (c *Command) empty() bool { return c.to == "" && len(c.sends) == 0 }
+func (c Command) copyRest() rest {
+	if c.rest == nil {
+		return rest{}
+	}
+	return rest{slices.Clip(c.rest.to), slices.Clip(c.rest.sends)}
+}
+
+func (c Command) empty() bool { return c.to == "" && c.rest == nil }

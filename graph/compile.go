@@ -30,6 +30,8 @@ type program struct {
 	nodes  []node // numbered as in shape
 	schema *state.Schema
 	expire []int // the fields that live for one step
+	breaks bool  // some node has a static interrupt
+	safe   bool  // folding the writes of one task cannot fail
 	cfg    Config
 	draft  *draft // as declared, for drawing
 	hash   string
@@ -95,6 +97,8 @@ func (d *draft) compile(cfg Config, pos string) (*program, error) {
 		slices.SortStableFunc(c.mistakes, func(a, b Mistake) int { return comparePos(a.Pos, b.Pos) })
 		return nil, &CompileError{Graph: d.name, Mistakes: slices.Compact(c.mistakes)}
 	}
+	c.p.safe = d.schema.Safe()
+	c.p.breaks = len(cfg.InterruptBefore)+len(cfg.InterruptAfter) > 0
 	c.p.name, c.p.schema, c.p.cfg, c.p.draft = d.name, d.schema, cfg.withDefaults(), c.snapshot()
 	for i, ch := range d.schema.Blank().Channels {
 		if _, ok := ch.(state.Expirer); ok {

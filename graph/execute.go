@@ -16,16 +16,16 @@ var errGoexit = errors.New("the node called runtime.Goexit")
 // several on a bounded pool; results stay with their tasks, so the order in which
 // they finish does not matter. It returns when all have ended.
 func (r *run) execute() {
+	if len(r.tasks) == 1 && !r.tasks[0].settled {
+		r.perform(0)
+		r.ended(0)
+		return
+	}
 	r.todo = r.todo[:0]
 	for i, t := range r.tasks {
 		if !t.settled {
 			r.todo = append(r.todo, i)
 		}
-	}
-	if len(r.todo) == 1 {
-		r.perform(r.todo[0])
-		r.ended(r.todo[0])
-		return
 	}
 	if len(r.todo) > 0 {
 		r.executeMany()
@@ -84,7 +84,11 @@ func (r *run) report(p *pool, i int) {
 		}
 		p.done <- i
 	}()
-	r.perform(i)
+	if r.ctx.Err() != nil {
+		r.tasks[i].err = r.tasks[i].fail(r.cancelled())
+	} else {
+		r.perform(i)
+	}
 	returned = true
 }
 
@@ -94,7 +98,9 @@ func (r *run) ended(i int) {
 	if t.err != nil {
 		r.stop(t.err)
 	}
-	r.emitEnd(t)
+	if r.watch != nil {
+		r.emitEnd(t)
+	}
 }
 
 // errStopped is the cause of cancelling a step in which another task failed.
@@ -108,12 +114,10 @@ func (r *run) stop(err error) { r.cancel(fmt.Errorf("%w: %w", errStopped, err)) 
 func (r *run) perform(i int) {
 	t := r.tasks[i]
 	for {
-		if r.ctx.Err() != nil {
-			t.err = t.fail(r.cancelled())
-			return
-		}
 		t.attempt++
-		r.emitStart(t)
+		if r.watch != nil {
+			r.emitStart(t)
+		}
 		err := r.attempt(i)
 		t = r.tasks[i] // a task that was given up has a successor
 		switch {
@@ -134,7 +138,9 @@ func (r *run) perform(i int) {
 
 // pause waits before the next attempt of t; false means that the run has ended.
 func (r *run) pause(t *task) bool {
-	r.emitRetry(t)
+	if r.watch != nil {
+		r.emitRetry(t)
+	}
 	timer := time.NewTimer(t.node.policy.Retry.wait(t.attempt))
 	defer timer.Stop()
 	select {
@@ -198,7 +204,7 @@ func timedOut(ctx context.Context, limit time.Duration, err error) error {
 func (r *run) replace(i int) {
 	old := r.tasks[i]
 	t := r.newTask()
-	t.begin(r, old.node, old.number, old.index, old.payload)
+	t.begin(r, old.node, old.out.Node, old.index, old.payload)
 	t.attempt = old.attempt
 	r.tasks[i] = t
 }

@@ -182,10 +182,10 @@ func (t *task) result() (res result, err error) {
 		}
 		res.Writes = append(res.Writes, f)
 	}
-	for _, n := range t.gotos {
+	for _, n := range t.out.Goto {
 		res.Goto = append(res.Goto, t.run.nodes[n].name)
 	}
-	for _, s := range t.sends {
+	for _, s := range t.out.Sends {
 		name := t.run.nodes[s.Node].name
 		payload, err := json.Marshal(s.Payload)
 		if err != nil {
@@ -217,7 +217,7 @@ func (t *task) restore(data []byte) error {
 		if !ok {
 			return fmt.Errorf("%w: it goes to %q, which is gone", ErrProgram, name)
 		}
-		t.gotos = append(t.gotos, n)
+		t.out.Goto = append(t.out.Goto, n)
 	}
 	for _, s := range res.Sends {
 		n, ok := t.run.find(s.Node)
@@ -228,7 +228,7 @@ func (t *task) restore(data []byte) error {
 		if err != nil {
 			return fmt.Errorf("%w: its payload for %q: %w", ErrProgram, s.Node, err)
 		}
-		t.sends = append(t.sends, step.Send{Node: n, Payload: p})
+		t.out.Sends = append(t.out.Sends, step.Send{Node: n, Payload: p})
 	}
 	t.settled = true
 	return nil

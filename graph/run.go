@@ -39,7 +39,7 @@ type run struct {
 	tasks   []*task // of this step, in canonical order
 	spare   []*task // tasks to use again
 	todo    []int
-	outs    []step.Outcome
+	outs    []*step.Outcome
 	changed []bool          // fields that differ from the last commit
 	writes  []state.Channel // of one field
 	writers []int           // the tasks that wrote them
@@ -176,33 +176,30 @@ func (r *run) waits() bool {
 // fold carries the writes of the step's tasks into the state, field by field and in
 // canonical order. If that fails the state is as it was.
 func (r *run) fold() (err error) {
-	r.schema.Assign(r.before, r.state)
 	field := 0
-	defer func() {
-		if v := recover(); v != nil { // a reducer of the user
-			err = r.fail(fmt.Errorf("folding field %q: %w", r.schema.Fields()[field].Name, &PanicError{Value: v}))
-		}
-		if err != nil {
-			r.schema.Assign(r.state, r.before)
-		}
-	}()
-	for field = range r.state.Channels {
-		r.writes, r.writers = r.writes[:0], r.writers[:0]
-		for i, t := range r.tasks {
-			if c := t.view.Channels[field]; c.Wrote() {
-				r.writes, r.writers = append(r.writes, c), append(r.writers, i)
+	if len(r.tasks) > 1 || !r.safe {
+		r.schema.Assign(r.before, r.state)
+		defer func() {
+			if v := recover(); v != nil { // a reducer of the user
+				err = r.fail(fmt.Errorf("folding field %q: %w", r.schema.Fields()[field].Name, &PanicError{Value: v}))
 			}
-		}
-		if len(r.writes) == 0 {
+			if err != nil {
+				r.schema.Assign(r.state, r.before)
+			}
+		}()
+	}
+	for field = range r.state.Channels {
+		writes := r.collect(field)
+		if len(writes) == 0 {
 			continue
 		}
-		if err := r.state.Channels[field].Fold(r.writes); err != nil {
+		if err := r.state.Channels[field].Fold(writes); err != nil {
 			return r.fail(r.conflict(field, err))
 		}
 		r.changed[field] = true
 	}
 	for _, i := range r.expire {
-		if !slices.ContainsFunc(r.tasks, func(t *task) bool { return t.view.Channels[i].Wrote() }) {
+		if len(r.collect(i)) == 0 {
 			r.state.Channels[i].(state.Expirer).Expire()
 			r.changed[i] = true
 		}
@@ -210,11 +207,29 @@ func (r *run) fold() (err error) {
 	return nil
 }
 
+// collect returns the views of a field that were written in this step, in canonical
+// order, and leaves the tasks that wrote them in r.writers.
+func (r *run) collect(field int) []state.Channel {
+	r.writes, r.writers = r.writes[:0], r.writers[:0]
+	if len(r.tasks) == 1 {
+		if own := r.tasks[0].view.Channels; own[field].Wrote() {
+			return own[field : field+1]
+		}
+		return nil
+	}
+	for i, t := range r.tasks {
+		if c := t.view.Channels[field]; c.Wrote() {
+			r.writes, r.writers = append(r.writes, c), append(r.writers, i)
+		}
+	}
+	return r.writes
+}
+
 // conflict names the field and the two nodes of a ConflictError.
 func (r *run) conflict(field int, err error) error {
 	name := r.schema.Fields()[field].Name
 	var c *state.ConflictError
-	if !errors.As(err, &c) {
+	if !errors.As(err, &c) || max(c.First, c.Second) >= len(r.writers) {
 		return fmt.Errorf("folding field %q: %w", name, err)
 	}
 	a, b := r.tasks[r.writers[c.First]], r.tasks[r.writers[c.Second]]
@@ -225,7 +240,7 @@ func (r *run) conflict(field int, err error) error {
 func (r *run) advance() {
 	r.outs = r.outs[:0]
 	for _, t := range r.tasks {
-		r.outs = append(r.outs, step.Outcome{Node: t.number, Goto: t.gotos, Sends: t.sends})
+		r.outs = append(r.outs, &t.out)
 	}
 	r.shape.Advance(&r.front, r.outs)
 }
@@ -243,11 +258,12 @@ func (r *run) publish() {
 // pausesBefore reports whether a node of the step has a static interrupt before it
 // that was not just resumed from.
 func (r *run) pausesBefore() bool {
-	return !r.resumed && slices.ContainsFunc(r.tasks, func(t *task) bool { return t.node.before })
+	return r.breaks && !r.resumed && slices.ContainsFunc(r.tasks, func(t *task) bool { return t.node.before })
 }
 
 // pausesAfter reports whether a node that just ran has a static interrupt after it,
 // and something is left to do.
 func (r *run) pausesAfter() bool {
-	return !r.front.Empty() && slices.ContainsFunc(r.outs, func(o step.Outcome) bool { return r.nodes[o.Node].after })
+	return r.breaks && !r.front.Empty() &&
+		slices.ContainsFunc(r.outs, func(o *step.Outcome) bool { return r.nodes[o.Node].after })
 }

@@ -25,14 +25,12 @@ type task struct {
 
 	run     *run
 	node    *node
-	number  int // of the node
 	index   int // among the step's Sends; -1 for an edge-triggered task
 	payload any
 	view    state.View
 
 	attempt  int
-	gotos    []int
-	sends    []step.Send
+	out      step.Outcome
 	err      error
 	settled  bool        // there is nothing to run: the result is stored, or the question open
 	open     []Interrupt // the questions that have no answer
@@ -95,7 +93,7 @@ func hash(parts ...string) string {
 
 // begin makes t a fresh task.
 func (t *task) begin(r *run, n *node, number, index int, payload any) {
-	t.Context, t.run, t.node, t.number, t.index, t.payload = r.ctx, r, n, number, index, payload
+	t.Context, t.run, t.node, t.out.Node, t.index, t.payload = r.ctx, r, n, number, index, payload
 	t.attempt, t.err, t.settled, t.open, t.storedID = 0, nil, false, nil, ""
 	t.reset()
 }
@@ -103,7 +101,7 @@ func (t *task) begin(r *run, n *node, number, index int, payload any) {
 // reset drops what an attempt left.
 func (t *task) reset() {
 	t.run.schema.Assign(t.view, t.run.state)
-	t.gotos, t.sends, t.asked = t.gotos[:0], t.sends[:0], nil
+	t.out.Goto, t.out.Sends, t.asked = t.out.Goto[:0], t.out.Sends[:0], nil
 }
 
 // call runs the node and its branches once. A panic becomes an error.
@@ -117,7 +115,7 @@ func (t *task) call(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := t.route(&cmd, t.node.targets); err != nil {
+	if err := t.route(cmd, t.node.targets); err != nil {
 		return err
 	}
 	for _, b := range t.node.branches {
@@ -128,7 +126,7 @@ func (t *task) call(ctx context.Context) (err error) {
 		if cmd.empty() {
 			return fmt.Errorf("%w: the branch named none; it may go to %v", ErrTarget, b.targets)
 		}
-		if err := t.route(&cmd, b.targets); err != nil {
+		if err := t.route(cmd, b.targets); err != nil {
 			return fmt.Errorf("branch: %w", err)
 		}
 	}
@@ -139,18 +137,21 @@ func (t *task) call(ctx context.Context) (err error) {
 }
 
 // route turns the names in a Command into numbers.
-func (t *task) route(c *Command, allowed targets) error {
+func (t *task) route(c Command, allowed targets) error {
 	if c.to != "" {
 		if err := t.goTo(c.to, allowed); err != nil {
 			return err
 		}
 	}
-	for _, name := range c.more {
+	if c.rest == nil {
+		return nil
+	}
+	for _, name := range c.rest.to {
 		if err := t.goTo(name, allowed); err != nil {
 			return err
 		}
 	}
-	for _, s := range c.sends {
+	for _, s := range c.rest.sends {
 		if err := t.send(s, allowed); err != nil {
 			return err
 		}
@@ -168,7 +169,7 @@ func (t *task) goTo(name string, allowed targets) error {
 	case t.run.nodes[n].payload != nil:
 		return fmt.Errorf("%w %q: a Worker is started by Send, not Goto", ErrTarget, name)
 	}
-	t.gotos = append(t.gotos, n)
+	t.out.Goto = append(t.out.Goto, n)
 	return nil
 }
 
@@ -183,7 +184,7 @@ func (t *task) send(s send, allowed targets) error {
 	case !p.accepts(s.payload):
 		return fmt.Errorf("graph: the payload of a Send to %q is a %T, not a %s", s.node, s.payload, p.name)
 	}
-	t.sends = append(t.sends, step.Send{Node: n, Payload: s.payload})
+	t.out.Sends = append(t.out.Sends, step.Send{Node: n, Payload: s.payload})
 	return nil
 }
 

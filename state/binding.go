@@ -43,11 +43,14 @@ func bindScalar[C any, P scalar[C]](t *Type) (binding, bool) {
 		return v.v, ok
 	}
 	b.write = func(c Channel, v any) *TypeError {
-		if v == nil {
+		v, err := simplify(v)
+		if v == nil && err == nil {
 			c.(P).Clear()
 			return nil
 		}
-		v, err := t.convert(v, 0)
+		if err == nil {
+			v, err = t.convert(v, 0)
+		}
 		if err == nil {
 			c.(P).Set(plain{v})
 		}
@@ -155,11 +158,11 @@ func elements(t *Type, v any) ([]plain, *TypeError) {
 // nothing.
 func writer[T any](t *Type, write func(Channel, T)) func(Channel, any) *TypeError {
 	return func(c Channel, v any) *TypeError {
-		if v == nil {
-			return nil
+		v, err := simplify(v)
+		if v == nil || err != nil {
+			return err
 		}
-		v, err := t.convert(v, 0)
-		if err == nil {
+		if v, err = t.convert(v, 0); err == nil {
 			write(c, v.(T))
 		}
 		return err

@@ -105,10 +105,10 @@ type replacer interface{ overwrote() bool }
 
 // overwriter returns the index of the write that replaces the whole value, or -1.
 // An Overwrite wins its whole step; two of them are a conflict.
-func overwriter(writes []Channel) (int, error) {
+func overwriter[C replacer](writes []Channel) (int, error) {
 	at := -1
 	for i, w := range writes {
-		if !w.(replacer).overwrote() {
+		if !w.(C).overwrote() {
 			continue
 		}
 		if at >= 0 {

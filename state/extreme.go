@@ -18,7 +18,7 @@ func MaxOf[T cmp.Ordered](v T) (m Max[T]) {
 
 // Fold implements [Channel].
 func (m *Max[T]) Fold(writes []Channel) error {
-	at, err := overwriter(writes)
+	at, err := overwriter[*Max[T]](writes)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func MinOf[T cmp.Ordered](v T) (m Min[T]) {
 
 // Fold implements [Channel].
 func (m *Min[T]) Fold(writes []Channel) error {
-	at, err := overwriter(writes)
+	at, err := overwriter[*Min[T]](writes)
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func (l *List[T]) overwrote() bool { return l.over }
 
 // Fold implements [Channel].
 func (l *List[T]) Fold(writes []Channel) error {
-	at, err := overwriter(writes)
+	at, err := overwriter[*List[T]](writes)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (c *Reduced[T, R]) overwrote() bool { return c.over }
 
 // Fold implements [Channel].
 func (c *Reduced[T, R]) Fold(writes []Channel) error {
-	at, err := overwriter(writes)
+	at, err := overwriter[*Reduced[T, R]](writes)
 	if err != nil {
 		return err
 	}
@@ -139,3 +139,6 @@ func (c *Reduced[T, R]) RestoreWrites(overwrite bool, dec Decode) error {
 }
 
 func (c *Reduced[T, R]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
+
+// callsUser marks a channel whose Fold runs code of the user.
+func (r *Reduced[T, R]) callsUser() {}

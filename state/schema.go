@@ -20,6 +20,7 @@ type Schema struct {
 	assign func(dst, src any)                        // *dst = *src
 	copies []func(dst, src any)                      // the same for one channel, by field
 	decode func(c Channel, i int, data []byte) error // records JSON as a write to field i
+	check  func(c Channel, i int) error              // nil where every value fits
 	proto  View                                      // the state with its defaults; never written
 }
 
@@ -54,6 +55,16 @@ func (s *Schema) Index(name string) (i int, ok bool) {
 	return i, ok
 }
 
+// Safe reports whether folding a single task's writes can never fail: every channel
+// is one of this package and runs no code of the user.
+func (s *Schema) Safe() bool {
+	return !slices.ContainsFunc(s.proto.Channels, func(c Channel) bool {
+		_, ours := c.(elementer)
+		_, calls := c.(interface{ callsUser() })
+		return !ours || calls
+	})
+}
+
 // New returns a state of its own with every field at its default.
 func (s *Schema) New() View {
 	v := s.blank()
@@ -73,6 +84,21 @@ func (s *Schema) AssignField(dst, src View, i int) { s.copies[i](dst.Channels[i]
 
 // Reset sets field i of v to its default.
 func (s *Schema) Reset(v View, i int) { s.AssignField(v, s.proto, i) }
+
+// Check reports every value in v that does not fit the field's declared type, as
+// one error. Only a Record can hold such a value, after a restore of what another
+// version of its Shape stored; the Go types of a struct are checked as they are
+// decoded.
+func (s *Schema) Check(v View) error {
+	if s.check == nil {
+		return nil
+	}
+	var errs []error
+	for i, c := range v.Channels {
+		errs = append(errs, s.check(c, i))
+	}
+	return errors.Join(errs...)
+}
 
 // Encode returns the state as one JSON object by wire name, in the order of the
 // fields. Fields without a value are left out.
@@ -160,9 +186,12 @@ func sortedKeys[V any](m map[string]V) []string {
 func SchemaOf[S any]() (*Schema, error) {
 	t := reflect.TypeFor[S]()
 	w := walker{seen: map[string]string{}}
-	if t.Kind() != reflect.Struct {
+	switch {
+	case t == reflect.TypeFor[Record]():
+		w.fail(t.String(), "the schema of a Record comes from its Shape: use Shape.Schema")
+	case t.Kind() != reflect.Struct:
 		w.fail(t.String(), "a state is a struct of channels, not a %s", t.Kind())
-	} else {
+	default:
 		w.walk(t, t.Name(), "", nil, false)
 	}
 	s := &Schema{index: map[string]int{}}

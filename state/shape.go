@@ -10,6 +10,7 @@ import (
 // [Record]. It is safe for concurrent use.
 type Shape struct {
 	bindings []binding
+	types    []Type // by field
 	schema   *Schema
 }
 
@@ -42,10 +43,11 @@ func NewShape(fields ...RecordField) (*Shape, error) {
 			continue
 		}
 		sh.bindings = append(sh.bindings, b)
+		sh.types = append(sh.types, f.Type)
 		sh.schema.add(f.field(), b.assign)
 	}
 	s := sh.schema
-	s.blank, s.assign, s.decode = sh.view, sh.assign, sh.decode
+	s.blank, s.assign, s.decode, s.check = sh.view, sh.assign, sh.decode, sh.check
 	if _, err := s.finish("the record", w.mistakes); err != nil {
 		return nil, err
 	}
@@ -89,6 +91,15 @@ func (sh *Shape) decode(c Channel, i int, data []byte) error {
 		return fmt.Errorf("state: field %q: %w", sh.schema.fields[i].Name, err)
 	}
 	return sh.named(i, sh.bindings[i].write(c, v))
+}
+
+func (sh *Shape) check(c Channel, i int) error {
+	v, ok := sh.bindings[i].get(c)
+	if _, handle := c.(*Untracked[plain]); handle || !ok {
+		return nil
+	}
+	_, err := sh.types[i].convert(v, 0)
+	return sh.named(i, err)
 }
 
 // named returns err with the name of field i in front, as an error.

@@ -44,7 +44,7 @@ func (s *Sum[T]) overwrote() bool { return s.over }
 
 // Fold implements [Channel].
 func (s *Sum[T]) Fold(writes []Channel) error {
-	at, err := overwriter(writes)
+	at, err := overwriter[*Sum[T]](writes)
 	if err != nil {
 		return err
 	}

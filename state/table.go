@@ -47,7 +47,7 @@ func (t *table[K, V]) overwrote() bool { return t.over }
 
 // fold carries writes into the committed tree; body finds the table of a write.
 func (t *table[K, V]) fold(writes []Channel, body func(Channel) *table[K, V]) error {
-	at, err := overwriter(writes)
+	at, err := overwriter[replacer](writes)
 	if err != nil {
 		return err
 	}

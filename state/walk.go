@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 )
 
@@ -54,6 +55,8 @@ func (w *walker) field(f reflect.StructField, path, prefix string, index []int, 
 		w.fail(path, `the tag json:"-" would drop the field; a field that must not be stored is a state.Untracked`)
 	case isChannel:
 		w.channel(leaf{Field{prefix + name, f.Type.String(), turn || opts.turn, opts.def}, index}, path, f.Type)
+	case isGroup && opts.def != nil:
+		w.fail(path, "a default belongs to a channel, and this is a group of them")
 	case isGroup && f.Anonymous && f.Tag.Get("json") == "":
 		w.walk(f.Type, path, prefix, index, turn || opts.turn)
 	case isGroup:
@@ -70,6 +73,9 @@ func (w *walker) channel(l leaf, path string, t reflect.Type) {
 	}
 	w.seen[l.Name] = path
 	w.leaves = append(w.leaves, l)
+	if in := borrowedFold(t); in != nil {
+		w.fail(path, "its Fold is that of the embedded %s, which cannot merge a %s; give it a Fold of its own", in, t)
+	}
 	if e, ok := reflect.New(t).Interface().(elementer); ok {
 		for _, et := range e.elements() {
 			if why := unstorable(et, nil); why != "" {
@@ -77,6 +83,28 @@ func (w *walker) channel(l leaf, path string, t reflect.Type) {
 			}
 		}
 	}
+}
+
+// borrowedFold returns the channel that is embedded in t and whose Fold t has by
+// promotion, or nil. Such a Fold finds writes of the wrong type when it runs.
+func borrowedFold(t reflect.Type) (in reflect.Type) {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Anonymous && reflect.PointerTo(f.Type).Implements(channelType) {
+			in = f.Type
+		}
+	}
+	defer func() {
+		if _, wrong := recover().(*runtime.TypeAssertionError); !wrong {
+			in = nil
+		}
+	}()
+	if in != nil {
+		_ = reflect.New(t).Interface().(Channel).Fold([]Channel{reflect.New(t).Interface().(Channel)})
+	}
+	return in
 }
 
 // elementer is a channel that names the types it stores.

@@ -54,7 +54,7 @@
 // The package is the one door of github.com/expr-lang/expr.
 package exprs
 
-// The bounds. A step is one turn of a loop, one item read, or 64 bytes of text.
+// The bounds. A step is one turn of a loop, one item read, 64 bytes of text read or 256 bytes made.
 const (
 	MaxSource = 8 << 10   // bytes of one expression
 	MaxNodes  = 1000      // parts of one expression

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/expr-lang/expr/builtin"
 	"github.com/expr-lang/expr/vm/runtime"
@@ -21,7 +19,7 @@ var disabled = []string{"now", "date", "duration", "timezone"}
 // free builtins cost the same whatever they are given.
 var free = []string{
 	"abs", "bitand", "bitnand", "bitnot", "bitor", "bitshl", "bitshr", "bitushr", "bitxor",
-	"ceil", "first", "floor", "get", "last", "round", "take", "type",
+	"ceil", "first", "floor", "last", "round", "take", "type",
 }
 
 // deep builtins read nested lists; the others read their arguments once.
@@ -305,52 +303,6 @@ func descending(order []any) (bool, error) {
 		return true, nil
 	}
 	return false, fmt.Errorf(`order is %v; it may be "asc" or "desc"`, order[0])
-}
-
-// pattern is a regular expression with its price for 64 bytes of text.
-type pattern struct {
-	re   *regexp.Regexp
-	size int
-}
-
-func newPattern(text string) (*pattern, error) {
-	if len(text) > MaxSource {
-		return nil, errText
-	}
-	re, err := regexp.Compile(text)
-	if err != nil {
-		return nil, err
-	}
-	size, err := patternSize(text)
-	return &pattern{re: re, size: size}, err
-}
-
-func matches(m *meter, args []any) (any, error) {
-	if args[0] == nil || args[1] == nil {
-		return false, nil
-	}
-	s, ok := args[0].(string)
-	if !ok {
-		return nil, fmt.Errorf("matches wants text, not %s", kindName(args[0]))
-	}
-	p, ok := args[1].(*pattern)
-	if !ok {
-		text, ok := args[1].(string)
-		if !ok {
-			return nil, fmt.Errorf("a pattern is text, not %s", kindName(args[1]))
-		}
-		var err error
-		if p, err = newPattern(text); err != nil {
-			return nil, err
-		}
-		if err := m.spend(100 + p.size); err != nil { // compiling
-			return nil, err
-		}
-	}
-	if err := m.spend(1 + p.size*utf8.RuneCountInString(s)/64); err != nil {
-		return nil, err
-	}
-	return p.re.MatchString(s), nil
 }
 
 // kindName names the kind of a value for messages.

@@ -23,15 +23,15 @@ func (m *meter) spend(n int) error {
 	return nil
 }
 
-// text pays for n bytes of text, 64 bytes a step.
+// text pays for making n bytes of text, 256 bytes a step.
 func (m *meter) text(n int) error {
 	if n < 0 || n > MaxText {
 		return errText
 	}
-	return m.spend(1 + n/64)
+	return m.spend(1 + n/256)
 }
 
-// charge pays for reading v once, without what lies inside its items.
+// charge pays for reading v once, text at 64 bytes a step, without what lies inside its items.
 func (m *meter) charge(v any) error {
 	switch v := v.(type) {
 	case string:

@@ -2,7 +2,6 @@ package exprs
 
 import (
 	"reflect"
-	"regexp/syntax"
 	"slices"
 
 	"github.com/expr-lang/expr/ast"
@@ -38,6 +37,10 @@ func (r *rewriter) Visit(node *ast.Node) {
 		*node = r.binary(n)
 	case *ast.SliceNode:
 		*node = r.slice(n)
+	case *ast.MemberNode:
+		n.Property = r.pay("charge", n.Property)
+	case *ast.PairNode:
+		n.Key = r.pay("charge", n.Key)
 	}
 	r.done[old] = *node
 	r.done[*node] = *node
@@ -77,6 +80,9 @@ func (r *rewriter) builtin(n *ast.BuiltinNode) ast.Node {
 		return r.call(hidden(n.Name), n, n.Arguments...)
 	case slices.Contains(free, n.Name):
 		return n
+	case n.Name == "get":
+		n.Arguments[1] = r.pay("charge", n.Arguments[1])
+		return n
 	}
 	price, last := "charge", len(n.Arguments)-1
 	if slices.Contains(deep, n.Name) {
@@ -86,6 +92,9 @@ func (r *rewriter) builtin(n *ast.BuiltinNode) ast.Node {
 		closure, ok := arg.(*ast.PredicateNode)
 		if !ok && (last < 1 || !isClosure(n.Arguments[1])) {
 			n.Arguments[i] = r.pay(price, arg)
+		}
+		if ok && n.Name == "groupBy" {
+			closure.Node = r.pay("charge", closure.Node)
 		}
 		if ok {
 			closure.Node = r.call(hidden("tick"), closure.Node, closure.Node)
@@ -165,17 +174,4 @@ func compilePattern(n ast.Node) ast.Node {
 	c.SetLocation(n.Location())
 	c.SetType(reflect.TypeOf(p))
 	return c
-}
-
-// patternSize is the number of steps of a pattern's program, which bounds the work for each byte of text.
-func patternSize(pattern string) (int, error) {
-	re, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return 0, err
-	}
-	prog, err := syntax.Compile(re.Simplify())
-	if err != nil {
-		return 0, err
-	}
-	return len(prog.Inst), nil
 }

@@ -61,7 +61,7 @@ func (f *fieldFinder) Visit(node *ast.Node) {
 
 // nearest returns the known name that differs least from word, or "" when all are far away.
 func nearest(word string, known []string) string {
-	best, least := "", max(1, len(word)/3)+1
+	best, least := "", max(1, (len(word)+1)/3)+1
 	for _, name := range known {
 		d := distance(strings.ToLower(word), strings.ToLower(name))
 		if d < least {

@@ -192,5 +192,9 @@ func (p *program) fail(err error) *Error {
 	if errors.As(err, &at) && at.Prev != nil {
 		e.Msg, _, _ = strings.Cut(at.Prev.Error(), "\n")
 	}
+	if strings.HasSuffix(e.Msg, "from <nil>") {
+		e.Msg = strings.TrimSuffix(e.Msg, "<nil>") + "nil"
+		e.Hint = "guard it with ?. or give a default with ??"
+	}
 	return e
 }

@@ -64,12 +64,11 @@ func (p *Program) Begin(f *Frontier) {
 }
 
 // Advance replaces f by what is due after a superstep with these outcomes, which
-// are in canonical order. It keeps no slice of done.
-func (p *Program) Advance(f *Frontier, done []Outcome) {
+// are in canonical order. It keeps nothing of done.
+func (p *Program) Advance(f *Frontier, done []*Outcome) {
 	p.ready(f)
 	f.reset()
-	for i := range done {
-		o := &done[i]
+	for _, o := range done {
 		n := &p.Nodes[o.Node]
 		for _, to := range n.Next {
 			p.trigger(f, to)

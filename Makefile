@@ -1,0 +1,21 @@
+# make test runs the tests, make check all that CI runs. Each target is one script or one command.
+
+.PHONY: test check fmt fuzz bench
+
+FUZZTIME ?= 30s
+BENCHTIME ?= 1s
+
+test: ## all tests with the race detector; installs what they need
+	@.ci/test
+
+check: ## everything a change must pass
+	@.ci/run
+
+fmt: ## format all Go files
+	@gofmt -w .
+
+fuzz: ## every fuzz target for FUZZTIME
+	@.ci/fuzz $(FUZZTIME)
+
+bench: ## every benchmark, no tests
+	@go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...

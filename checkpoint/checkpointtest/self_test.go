@@ -1,0 +1,116 @@
+package checkpointtest
+
+import (
+	"flag"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestSoundStorePasses(t *testing.T) {
+	open := func(testing.TB) checkpoint.Store { return new(checkpoint.Memory) }
+	for _, r := range rules {
+		if complaints := complaintsOf(t, r, open); complaints != "" {
+			t.Errorf("rule: a sound store passes\n got: %s complains: %s\nwant: silence", r.name, complaints)
+		}
+	}
+}
+
+// TestBrokenStoresAreCaught breaks one rule at a time.
+func TestBrokenStoresAreCaught(t *testing.T) {
+	quietRapid(t)
+	for _, b := range brokenStores {
+		t.Run(strings.ReplaceAll(b.what, " ", "-"), func(t *testing.T) {
+			for _, name := range b.caughtBy {
+				complaints := complaintsOf(t, ruleNamed(name), b.open)
+				if complaints == "" {
+					t.Errorf("rule: a store that %s is caught by %s\n got: no complaint from it\nwant: one", b.what, name)
+				} else if !strings.Contains(complaints, "rule: ") {
+					t.Errorf("rule: a complaint names the rule that was broken\n got: %s: %s", name, complaints)
+				}
+			}
+		})
+	}
+}
+
+func ruleNamed(name string) rule {
+	return rules[slices.IndexFunc(rules, func(r rule) bool { return r.name == name })]
+}
+
+func (b broken) open(testing.TB) checkpoint.Store { return b.store(new(checkpoint.Memory)) }
+
+// TestModelCatchesBrokenStores runs the random test alone, since others are faster.
+func TestModelCatchesBrokenStores(t *testing.T) {
+	quietRapid(t)
+	for _, what := range []string{
+		"has no compare-and-set", "forgets namespaces", "ignores Keep", "keeps pending entries after a commit",
+		"lists history oldest first", "ignores limits", "applies commits by half",
+	} {
+		b := brokenStores[slices.IndexFunc(brokenStores, func(b broken) bool { return b.what == what })]
+		if complaintsOf(t, ruleNamed("Model"), b.open) == "" {
+			t.Errorf("rule: the model catches a store that %s\n got: no complaint\nwant: one", what)
+		}
+	}
+}
+
+// quietRapid keeps rapid from writing files and from searching for short examples.
+func quietRapid(t *testing.T) {
+	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "0s"} {
+		old := flag.Lookup(name).Value.String()
+		flag.Set(name, value)
+		t.Cleanup(func() { flag.Set(name, old) })
+	}
+}
+
+// complaintsOf runs a rule as the testing package would, with a TB that records.
+func complaintsOf(t *testing.T, r rule, open func(t testing.TB) checkpoint.Store) string {
+	rec := &recorder{TB: t}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer func() {
+			if v := recover(); v != nil {
+				rec.Errorf("rule: a store does not panic\n got: %v", v)
+			}
+		}()
+		r.judge(rec, open)
+	})
+	wg.Wait()
+	return strings.Join(rec.complaints, "\n")
+}
+
+// recorder keeps complaints to itself. What it does not replace goes to the test.
+type recorder struct {
+	testing.TB
+	mu         sync.Mutex
+	complaints []string
+}
+
+func (r *recorder) add(complaint string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.complaints = append(r.complaints, complaint)
+}
+
+func (r *recorder) Failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.complaints) > 0
+}
+
+func (r *recorder) FailNow()                          { r.add("failed"); runtime.Goexit() }
+func (r *recorder) Fail()                             { r.add("failed") }
+func (r *recorder) Error(args ...any)                 { r.add(fmt.Sprint(args...)) }
+func (r *recorder) Errorf(format string, args ...any) { r.add(fmt.Sprintf(format, args...)) }
+func (r *recorder) Fatal(args ...any)                 { r.add(fmt.Sprint(args...)); runtime.Goexit() }
+func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...); runtime.Goexit() }
+func (r *recorder) Log(...any)                        {}
+func (r *recorder) Logf(string, ...any)               {}

@@ -1,0 +1,82 @@
+package exprs_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weftrun/weft/internal/exprs"
+)
+
+// FuzzValue asks of any scalar: compiling and evaluating neither panic nor hang, mistakes have a place within the
+// text, results are plain and the same each time, and the variables are as before.
+func FuzzValue(f *testing.F) {
+	for _, seed := range []string{
+		"${{ state.topic }}", "a ${{ state.rounds + 1 }} b", "${{ state.sources | map({{url: .url}}) }}", "$${{", "${{ '}}' }}",
+		"${{ `}}``` }}", "${{ 1 /* */ // \n }}", "${{ groupBy(1..9, # % 2) | keys() | sort('desc') | join('-') }}", "${{ 1 < 2 < 3 }}",
+		"${{ format('%5.1f|%-4s', 1.5, state.topic[1:]) }}", "${{ let a = [1]; a == [1.0] }}", "${{ if true { 1 } else { 2 } }}",
+		"${{ state.names | sortBy(#, 'desc') | toPairs() }}", "${{ result?.x ?? fromJSON('[1]') }}", "${{ b'x' }} ${{ $env }}",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := exprs.CompileValue(text, weather)
+		if err != nil {
+			checkMistakes(t, text, err)
+			return
+		}
+		in := vars()
+		first, err := v.Eval(in)
+		if err != nil {
+			var e *exprs.Error
+			if !errors.As(err, &e) || e.Offset > len(text) {
+				t.Fatalf("run-time error without a place: %v", err)
+			}
+			return
+		}
+		if _, err := json.Marshal(first); err != nil {
+			t.Fatalf("result is not plain: %v", err)
+		}
+		again, err := v.Eval(in)
+		if diff := cmp.Diff(first, again); err != nil || diff != "" {
+			t.Fatalf("the second run differs: %v\n%s", err, diff)
+		}
+		if diff := cmp.Diff(vars(), in); diff != "" {
+			t.Fatalf("the variables have changed:\n%s", diff)
+		}
+	})
+}
+
+func checkMistakes(t *testing.T, text string, err error) {
+	var es exprs.Errors
+	if !errors.As(err, &es) || len(es) == 0 {
+		t.Fatalf("error is not Errors: %v", err)
+	}
+	for _, e := range es {
+		if e.Offset < 0 || e.Offset > len(text) || e.Line < 1 || e.Col < 1 || e.Width < 1 || e.Msg == "" {
+			t.Fatalf("mistake without a place: %+v", e)
+		}
+		if utf8.ValidString(text) && e.Offset < len(text) && !utf8.RuneStart(text[e.Offset]) {
+			t.Fatalf("mistake inside a character: %+v", e)
+		}
+	}
+}
+
+// FuzzFormat asks of any format and argument: no panic, and no trace of a verb that failed.
+func FuzzFormat(f *testing.F) {
+	f.Add("%5.1f|%d", 1.5, "x")
+	f.Add("%%%-10s%v", 3.0, "é")
+	f.Fuzz(func(t *testing.T, text string, number float64, word string) {
+		v, err := exprs.CompileExpr("format(f, n, w)", exprs.Env{"f": exprs.String, "n": exprs.Number, "w": exprs.String})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := v.Eval(map[string]any{"f": text, "n": number, "w": word})
+		if err == nil && len(out.(string)) > exprs.MaxText {
+			t.Fatalf("text of %d bytes", len(out.(string)))
+		}
+	})
+}
