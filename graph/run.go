@@ -173,69 +173,6 @@ func (r *run) waits() bool {
 	return slices.ContainsFunc(r.tasks, func(t *task) bool { return len(t.open) > 0 })
 }
 
-// fold carries the writes of the step's tasks into the state, field by field and in
-// canonical order. If that fails the state is as it was.
-func (r *run) fold() (err error) {
-	field := 0
-	if len(r.tasks) > 1 || !r.safe {
-		r.schema.Assign(r.before, r.state)
-		defer func() {
-			if v := recover(); v != nil { // a reducer of the user
-				err = r.fail(fmt.Errorf("folding field %q: %w", r.schema.Fields()[field].Name, &PanicError{Value: v}))
-			}
-			if err != nil {
-				r.schema.Assign(r.state, r.before)
-			}
-		}()
-	}
-	for field = range r.state.Channels {
-		writes := r.collect(field)
-		if len(writes) == 0 {
-			continue
-		}
-		if err := r.state.Channels[field].Fold(writes); err != nil {
-			return r.fail(r.conflict(field, err))
-		}
-		r.changed[field] = true
-	}
-	for _, i := range r.expire {
-		if len(r.collect(i)) == 0 {
-			r.state.Channels[i].(state.Expirer).Expire()
-			r.changed[i] = true
-		}
-	}
-	return nil
-}
-
-// collect returns the views of a field that were written in this step, in canonical
-// order, and leaves the tasks that wrote them in r.writers.
-func (r *run) collect(field int) []state.Channel {
-	r.writes, r.writers = r.writes[:0], r.writers[:0]
-	if len(r.tasks) == 1 {
-		if own := r.tasks[0].view.Channels; own[field].Wrote() {
-			return own[field : field+1]
-		}
-		return nil
-	}
-	for i, t := range r.tasks {
-		if c := t.view.Channels[field]; c.Wrote() {
-			r.writes, r.writers = append(r.writes, c), append(r.writers, i)
-		}
-	}
-	return r.writes
-}
-
-// conflict names the field and the two nodes of a ConflictError.
-func (r *run) conflict(field int, err error) error {
-	name := r.schema.Fields()[field].Name
-	var c *state.ConflictError
-	if !errors.As(err, &c) || max(c.First, c.Second) >= len(r.writers) {
-		return fmt.Errorf("folding field %q: %w", name, err)
-	}
-	a, b := r.tasks[r.writers[c.First]], r.tasks[r.writers[c.Second]]
-	return fmt.Errorf("%w: field %q was written by node %q and by node %q: %s", ErrConflict, name, a.node.name, b.node.name, c.Rule)
-}
-
 // advance works out what is due next.
 func (r *run) advance() {
 	r.outs = r.outs[:0]
@@ -250,7 +187,9 @@ func (r *run) publish() {
 	if r.watch != nil {
 		r.emitStep()
 	}
-	r.spare = append(r.spare, r.tasks...)
+	for _, t := range r.tasks {
+		r.spare = append(r.spare, t)
+	}
 	r.tasks = r.tasks[:0]
 	r.resumed = false
 }

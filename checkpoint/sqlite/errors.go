@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 
 	driver "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
@@ -23,8 +25,11 @@ func (s *Store) typed(err error) error {
 		return fmt.Errorf("sqlite: %s: %w", s.path, err)
 	}
 	kind, advice := kindOf(err)
-	if kind == nil {
+	switch {
+	case kind == nil:
 		return fmt.Errorf("sqlite: %s: %w", s.path, err)
+	case code(err) == codes.SQLITE_NOTADB && hasMagic(s.path):
+		kind, advice = checkpoint.ErrCorrupt, "the file's header is damaged; put back a copy"
 	}
 	return fmt.Errorf("%w: %s: %s (%w)", kind, s.path, advice, err)
 }
@@ -46,6 +51,20 @@ func kindOf(err error) (kind error, advice string) {
 		return checkpoint.ErrUnavailable, "the system refused a read or a write"
 	}
 	return nil, ""
+}
+
+// hasMagic reports whether a file begins as SQLite's do. Closing it takes away the
+// locks that this process has on it, so it is only for a file that cannot be used.
+func hasMagic(path string) bool {
+	const magic = "SQLite format 3\x00"
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	b := make([]byte, len(magic))
+	_, err = io.ReadFull(f, b)
+	return err == nil && string(b) == magic
 }
 
 // code returns SQLite's result code, 0 when err is not SQLite's.

@@ -1,13 +1,26 @@
 package sqlite_test
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 )
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		os.Exit(runChild(role))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestStore(t *testing.T) {
 	checkpointtest.Run(t, func(t testing.TB) checkpoint.Store { return open(t, t.TempDir()) })
@@ -21,9 +34,120 @@ func BenchmarkStore(b *testing.B) {
 
 func open(t testing.TB, dir string) checkpoint.Store {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "threads.db"))
+	return mustOpen(t, filepath.Join(dir, "threads.db"))
+}
+
+func mustOpen(t testing.TB, path string) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), path)
 	if err != nil {
+		t.Fatalf("rule: a file that is ours, or not there, can be opened\n got: %v\nwant: no error", err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func TestOpenMakesFileForOwnerOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "deep", "er", "odd ?#%20&=;'name.db")
+	s := mustOpen(t, path)
+	if err := s.Commit(t.Context(), link("thread", 1, "id")); err != nil {
 		t.Fatal(err)
 	}
-	return s
+	for name, want := range map[string]os.FileMode{
+		path: 0o600, path + "-wal": 0o600, filepath.Dir(path): os.ModeDir | 0o700, filepath.Dir(filepath.Dir(path)): os.ModeDir | 0o700,
+	} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Errorf("rule: the file has exactly the name it was given\n got: %v\nwant: %s", err, name)
+			continue
+		}
+		if info.Mode() != want {
+			t.Errorf("rule: only the owner can read checkpoints\n got: %v %s\nwant: %v", info.Mode(), name, want)
+		}
+	}
+}
+
+func TestManyMayCreateOneFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "threads.db")
+	var wg sync.WaitGroup
+	for n := range 8 {
+		wg.Go(func() {
+			s, err := sqlite.Open(t.Context(), path)
+			if err != nil {
+				t.Errorf("rule: a file may be made by many at once\n got: %v\nwant: no error", err)
+				return
+			}
+			defer s.Close()
+			if err := s.Commit(t.Context(), link(fmt.Sprint("thread ", n), 1, "id")); err != nil {
+				t.Errorf("rule: whoever opened a new file can write\n got: %v\nwant: no error", err)
+			}
+		})
+	}
+	wg.Wait()
+	for n := range 8 {
+		if _, err := mustOpen(t, path).Load(t.Context(), checkpoint.Key{Thread: fmt.Sprint("thread ", n)}, 0); err != nil {
+			t.Errorf("rule: nobody's table replaces another's\n got: %v\nwant: no error", err)
+		}
+	}
+}
+
+func TestTwoStoresShareOneFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "threads.db")
+	stores := []*sqlite.Store{mustOpen(t, path), mustOpen(t, path)}
+	acked := make([][]ack, len(stores))
+	var wg sync.WaitGroup
+	for i, s := range stores {
+		wg.Go(func() {
+			err := appendLinks(t.Context(), s, "shared", fmt.Sprint("store ", i), 60, func(a ack) { acked[i] = append(acked[i], a) })
+			if err != nil {
+				t.Errorf("rule: a writer loses only to another writer\n got: %v\nwant: nothing but conflicts", err)
+			}
+		})
+	}
+	wg.Wait()
+	checkChain(t, stores[0], "shared", append(acked[0], acked[1]...))
+	if head := headOf(t, stores[1], "shared"); head != 120 {
+		t.Errorf("rule: a store sees what another one wrote\n got: head %d\nwant: 120", head)
+	}
+}
+
+// link returns commit seq of a thread with one field.
+func link(thread string, seq uint64, id string) checkpoint.Commit {
+	return checkpoint.Commit{
+		Key: checkpoint.Key{Thread: thread}, ID: id, Head: seq - 1, Header: []byte("header of " + id),
+		Refs:  []checkpoint.Ref{{Field: "value", Base: seq}},
+		Blobs: []checkpoint.Blob{{Field: "value", Base: seq, Data: []byte("value of " + id)}},
+	}
+}
+
+func headOf(t testing.TB, s checkpoint.Store, thread string) uint64 {
+	t.Helper()
+	snap, err := s.Load(t.Context(), checkpoint.Key{Thread: thread}, 0)
+	if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
+		t.Fatal(err)
+	}
+	return snap.Head
+}
+
+// checkChain demands a chain without gaps that has every commit in acked.
+func checkChain(t testing.TB, s checkpoint.Store, thread string, acked []ack) {
+	t.Helper()
+	k := checkpoint.Key{Thread: thread}
+	want := headOf(t, s, thread)
+	ids := map[uint64]string{}
+	for snap, err := range s.History(t.Context(), k, checkpoint.Query{}) {
+		if err != nil || snap.Seq != want {
+			t.Fatalf("rule: a chain has no gaps\n got: commit %d, error %v\nwant: commit %d", snap.Seq, err, want)
+		}
+		if full, err := s.Load(t.Context(), k, snap.Seq); err != nil || string(full.Blobs[0].Data) != "value of "+snap.ID {
+			t.Errorf("rule: a commit is whole\n got: %q, error %v\nwant: the value of %q", full.Blobs, err, snap.ID)
+		}
+		ids[snap.Seq] = snap.ID
+		want--
+	}
+	for _, a := range acked {
+		if ids[a.Seq] != a.ID {
+			t.Errorf("rule: a commit that was acknowledged is there\n got: %q at %d of %q\nwant: %q", ids[a.Seq], a.Seq, thread, a.ID)
+		}
+	}
 }

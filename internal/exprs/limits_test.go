@@ -65,6 +65,7 @@ func TestEveryExpressionEnds(t *testing.T) {
 		"flatten without shape": `flatten(map(1..900, 1..900))`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			v, err := exprs.CompileExpr(text, weather)
 			if err != nil {
 				t.Fatalf("%v", err)

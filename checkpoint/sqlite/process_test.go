@@ -1,0 +1,141 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/sqlite"
+)
+
+// fewer returns n, or a fifth of it in a short run.
+func fewer(n int) int {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
+}
+
+// TestProcessesRaceOnOneThread also lets them race to make the file.
+func TestProcessesRaceOnOneThread(t *testing.T) {
+	path, each := filepath.Join(t.TempDir(), "new", "threads.db"), fewer(150)
+	children := []*child{startChild(t, "race", path, "one", each), startChild(t, "race", path, "two", each)}
+	var acked []ack
+	for _, c := range children {
+		acked = append(acked, c.acks(t, 0)...)
+		c.finish(t)
+	}
+	s := mustOpen(t, path)
+	checkChain(t, s, "shared", acked)
+	if head := headOf(t, s, "shared"); head != uint64(2*each) || len(acked) != 2*each {
+		t.Errorf("rule: each commit is made once\n got: head %d, %d acknowledged\nwant: %d", head, len(acked), 2*each)
+	}
+}
+
+// TestKilledWriterLosesNothing kills a process at random moments, again and again
+// with the same file.
+func TestKilledWriterLosesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "threads.db")
+	acked := map[string][]ack{}
+	for n := range fewer(20) {
+		c := startChild(t, "write", path, fmt.Sprint("life ", n), 0)
+		list := c.acks(t, 1+rand.IntN(100))
+		if err := c.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range append(list, c.acks(t, 0)...) {
+			acked[a.Thread] = append(acked[a.Thread], a)
+		}
+		c.cmd.Wait()
+	}
+	if len(acked) != 4 {
+		t.Fatalf("rule: the processes wrote something\n got: %d threads\nwant: 4", len(acked))
+	}
+	s := mustOpen(t, path)
+	for thread, list := range acked {
+		checkChain(t, s, thread, list)
+	}
+	if got := integrity(t, path); got != "ok" {
+		t.Errorf("rule: a killed process leaves a sound file\n got: %s\nwant: ok", got)
+	}
+}
+
+func integrity(t testing.TB, path string) (result string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&result); err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func TestFileLockedByAnotherProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "threads.db")
+	if err := mustOpen(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := startChild(t, "lock", path, "", 0)
+	c.acks(t, 1)
+	_, err := sqlite.OpenConfig(t.Context(), path, sqlite.Config{BusyTimeout: 50 * time.Millisecond})
+	wantError(t, "a locked file gives ErrBusy when the time is over", err, checkpoint.ErrBusy, path, "another program")
+	c.finish(t)
+	mustOpen(t, path)
+}
+
+// TestWriterWaitsForAnotherProgram locks as the sqlite3 tool would.
+func TestWriterWaitsForAnotherProgram(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "threads.db")
+	s, err := sqlite.OpenConfig(t.Context(), path, sqlite.Config{BusyTimeout: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	unlock := lock(t, path)
+	err = s.Commit(t.Context(), link("thread", 1, "id"))
+	wantError(t, "a commit fails when the lock is held too long", err, checkpoint.ErrBusy, path, "another program")
+	if head := headOf(t, s, "thread"); head != 0 {
+		t.Errorf("rule: ErrBusy means that nothing was written, and does not stop readers\n got: head %d\nwant: 0", head)
+	}
+	unlock()
+	if err := s.Commit(t.Context(), link("thread", 1, "id")); err != nil {
+		t.Errorf("rule: a store recovers from ErrBusy\n got: %v\nwant: no error", err)
+	}
+}
+
+// lock takes the write lock of a file until unlock is called.
+func lock(t testing.TB, path string) (unlock func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	return func() { db.Close() }
+}
+
+// wantError demands an error of a kind whose text has all parts.
+func wantError(t testing.TB, rule string, err, kind error, parts ...string) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Errorf("rule: %s\n got: %v\nwant: an error that is %q", rule, err, kind)
+		return
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("rule: %s, and says so\n got: %v\nwant: a text with %q", rule, err, part)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package workflow
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// member is one entry of a mapping.
+type member struct{ key, value *yaml.Node }
+
+// object is a mapping whose keys were checked.
+type object []member
+
+// get returns the value of a key, or nil.
+func (o object) get(key string) *yaml.Node {
+	for _, m := range o {
+		if m.key.Value == key {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// deref returns the node that an alias stands for.
+func deref(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// object returns n as a mapping with any keys.
+func (s *source) object(n *yaml.Node, what string) (object, bool) {
+	n = deref(n)
+	if n.Kind != yaml.MappingNode {
+		s.fail(n, "%s must be a mapping, not %s", what, describe(n))
+		return nil, false
+	}
+	o := make(object, 0, len(n.Content)/2)
+	for i := 0; i < len(n.Content); i += 2 {
+		o = append(o, member{n.Content[i], deref(n.Content[i+1])})
+	}
+	return o, true
+}
+
+// record returns n as a mapping that has no other keys than these.
+func (s *source) record(n *yaml.Node, what string, keys ...string) (object, bool) {
+	o, ok := s.object(n, what)
+	for _, m := range o {
+		if !slices.Contains(keys, m.key.Value) {
+			s.failAt(m.key.Line, m.key.Column, "known are "+strings.Join(keys, ", "),
+				"unknown key %q in %s%s", m.key.Value, what, didYouMean(m.key.Value, keys))
+		}
+	}
+	return o, ok
+}
+
+// list returns the items of a sequence.
+func (s *source) list(n *yaml.Node, what string) []*yaml.Node {
+	n = deref(n)
+	if n.Kind != yaml.SequenceNode {
+		s.fail(n, "%s must be a list, not %s", what, describe(n))
+		return nil
+	}
+	items := make([]*yaml.Node, len(n.Content))
+	for i, c := range n.Content {
+		items[i] = deref(c)
+	}
+	return items
+}
+
+func (s *source) string(n *yaml.Node, what string) (string, bool) {
+	n = deref(n)
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+		s.fail(n, "%s must be text, not %s%s", what, describe(n), quoteIt(n))
+		return "", false
+	}
+	return n.Value, true
+}
+
+func quoteIt(n *yaml.Node) string {
+	if n.Kind != yaml.ScalarNode || n.Value == "" {
+		return ""
+	}
+	return fmt.Sprintf("; quote it: %q", n.Value)
+}
+
+func (s *source) bool(n *yaml.Node, what string) bool {
+	v, ok := s.scalar(n)
+	b, is := v.(bool)
+	if ok && !is {
+		s.fail(n, "%s must be true or false, not %s", what, describe(n))
+	}
+	return b
+}
+
+// count returns a whole number that is at least 1.
+func (s *source) count(n *yaml.Node, what string) int {
+	v, ok := s.scalar(n)
+	i, is := v.(int64)
+	if ok && (!is || i < 1 || i > 1<<30) {
+		s.fail(n, "%s must be a whole number from 1 on, not %s", what, describe(n))
+		return 0
+	}
+	return int(i)
+}
+
+func (s *source) duration(n *yaml.Node, what string) time.Duration {
+	n = deref(n)
+	d, err := time.ParseDuration(n.Value)
+	if n.Kind != yaml.ScalarNode || err != nil || d <= 0 {
+		s.fail(n, "%s must be a time such as 30s, 5m or 1h30m, not %s", what, describe(n))
+		return 0
+	}
+	return d
+}
+
+var decimal = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
+
+// scalar returns the value of a scalar: nil, bool, int64, float64 or string. What
+// YAML would read as something else than it looks like is reported.
+func (s *source) scalar(n *yaml.Node) (any, bool) {
+	n = deref(n)
+	switch n.ShortTag() {
+	case "!!str":
+		return n.Value, true
+	case "!!null":
+		return nil, true
+	case "!!bool":
+		return strings.EqualFold(n.Value, "true"), true
+	case "!!int":
+		if i, err := strconv.ParseInt(strings.TrimPrefix(n.Value, "+"), 10, 64); err == nil && decimal.MatchString(n.Value) {
+			return i, true
+		}
+		s.fail(n, "%s is not a plain decimal number that fits in 64 bits; write it as one, or quote it: %q", n.Value, n.Value)
+	case "!!float":
+		if f, err := strconv.ParseFloat(n.Value, 64); err == nil && !strings.ContainsAny(n.Value, "_nN") {
+			return f, true
+		}
+		s.fail(n, "%s is not a plain decimal number; write it as one, or quote it: %q", n.Value, n.Value)
+	case "!!timestamp":
+		s.fail(n, "%s would be read as a date, and there are none; quote it: %q", n.Value, n.Value)
+	default:
+		s.fail(n, "%s is not a value that a workflow can hold", describe(n))
+	}
+	return nil, false
+}
+
+// constant returns a tree of plain values.
+func (s *source) constant(n *yaml.Node) (any, bool) {
+	n = deref(n)
+	switch n.Kind {
+	case yaml.SequenceNode:
+		list, all := []any{}, true
+		for _, c := range n.Content {
+			v, ok := s.constant(c)
+			list, all = append(list, v), all && ok
+		}
+		return list, all
+	case yaml.MappingNode:
+		m, all := map[string]any{}, true
+		for i := 0; i < len(n.Content); i += 2 {
+			v, ok := s.constant(n.Content[i+1])
+			m[n.Content[i].Value], all = v, all && ok
+		}
+		return m, all
+	}
+	return s.scalar(n)
+}
+
+// describe says what a node is, for messages.
+func describe(n *yaml.Node) string {
+	n = deref(n)
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.ShortTag() == "!!null":
+		return "nothing"
+	case n.ShortTag() == "!!str":
+		return fmt.Sprintf("%q", shorten(n.Value))
+	}
+	return n.Value
+}
+
+func shorten(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:39]) + "…"
+	}
+	return s
+}

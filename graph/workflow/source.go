@@ -1,0 +1,188 @@
+package workflow
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/weftrun/weft/internal/exprs"
+)
+
+// The bounds of one file.
+const (
+	maxBytes = 1 << 20
+	maxParts = 50_000  // lines and commas: what makes a parser slow
+	maxNodes = 500     // nodes of the graph
+	maxDepth = 64      // levels of YAML
+	maxTree  = 100_000 // values, with every alias written out
+)
+
+// source is the text of one file, and where its mistakes are put.
+type source struct {
+	path string
+	text []byte
+	*problems
+}
+
+// at returns the place of n as file:line:col.
+func (s *source) at(n *yaml.Node) string { return fmt.Sprintf("%s:%d:%d", s.path, n.Line, n.Column) }
+
+func (s *source) fail(n *yaml.Node, format string, args ...any) {
+	s.failAt(n.Line, n.Column, "", format, args...)
+}
+
+func (s *source) failAt(line, col int, hint, format string, args ...any) {
+	s.list = append(s.list, Problem{s.path, max(line, 1), max(col, 1), fmt.Sprintf(format, args...), hint})
+}
+
+// parse returns the root of the one document in the file, or nil. Everything below
+// it is safe to walk: bounded, without cycles, doubtful keys or foreign tags.
+func (s *source) parse() *yaml.Node {
+	if !s.readable() {
+		return nil
+	}
+	var doc, more yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(s.text))
+	switch err := decode(dec, &doc); {
+	case errors.Is(err, io.EOF):
+		s.failAt(1, 1, "", "the file is empty")
+		return nil
+	case err != nil:
+		s.syntax(err)
+		return nil
+	}
+	switch err := decode(dec, &more); {
+	case err == nil:
+		s.failAt(more.Line, more.Column, "", "a second document begins; one file holds one workflow")
+		return nil
+	case !errors.Is(err, io.EOF):
+		s.syntax(err)
+		return nil
+	}
+	root := doc.Content[0]
+	g := guard{source: s, open: map[*yaml.Node]bool{}}
+	if !g.walk(root, 1) || g.mistakes {
+		return nil
+	}
+	return root
+}
+
+// readable checks the bytes before any parser sees them.
+func (s *source) readable() bool {
+	switch nul := bytes.IndexByte(s.text, 0); {
+	case len(s.text) > maxBytes:
+		s.failAt(1, 1, "", "the file has %d bytes; at most %d are read", len(s.text), maxBytes)
+	case nul >= 0:
+		s.failAt(bytes.Count(s.text[:nul], []byte("\n"))+1, 1, "", "the file holds a zero byte; it must be UTF-8 text")
+	case !utf8.Valid(s.text):
+		s.failAt(1, 1, "", "the file is not UTF-8 text")
+	case bytes.Count(s.text, []byte("\n"))+bytes.Count(s.text, []byte(",")) > maxParts:
+		s.failAt(1, 1, "", "the file has more than %d lines and list items", maxParts)
+	default:
+		return true
+	}
+	return false
+}
+
+// decode reads one document. The parser's panics become errors.
+func decode(dec *yaml.Decoder, into *yaml.Node) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("yaml: %v", r)
+		}
+	}()
+	return dec.Decode(into)
+}
+
+var syntaxLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+func (s *source) syntax(err error) {
+	msg, line := err.Error(), 1
+	if m := syntaxLine.FindStringSubmatch(msg); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		msg = msg[len(m[0]):]
+	}
+	s.failAt(line, 1, "", "YAML: %s", msg)
+}
+
+// exprError reports a mistake in an expression inside the scalar n.
+func (s *source) exprErrors(n *yaml.Node, err error) {
+	var all exprs.Errors
+	if !errors.As(err, &all) {
+		s.fail(n, "%v", err)
+		return
+	}
+	for _, e := range all {
+		line, col := s.locate(n, e.Offset)
+		msg, hint := message(e)
+		s.failAt(line, col, hint, "%s", msg)
+	}
+}
+
+// runError returns an expression's error at run time, with its place in the file.
+func (s *source) runError(n *yaml.Node, err error) error {
+	var e *exprs.Error
+	if !errors.As(err, &e) {
+		return &RunError{s.at(n), err.Error()}
+	}
+	line, col := s.locate(n, e.Offset)
+	msg, hint := message(e)
+	if hint != "" {
+		msg += " (" + hint + ")"
+	}
+	return &RunError{fmt.Sprintf("%s:%d:%d", s.path, line, col), msg}
+}
+
+// locate returns the place in the file of a byte of a scalar's value. YAML folds and
+// indents text in many ways but keeps all that is no space, so those runes are
+// counted. An escape in double quotes puts it off by the escape's length.
+func (s *source) locate(n *yaml.Node, offset int) (line, col int) {
+	line, col = n.Line, n.Column
+	rest := skipLines(string(s.text), n.Line-1)
+	for range n.Column - 1 {
+		_, size := utf8.DecodeRuneInString(rest)
+		rest = rest[size:]
+	}
+	switch {
+	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && rest != "":
+		rest, col = rest[1:], col+1
+	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		rest, line, col = skipLines(rest, 1), line+1, 1
+	}
+	left := 0
+	for _, r := range n.Value[:min(offset, len(n.Value))] {
+		if !unicode.IsSpace(r) {
+			left++
+		}
+	}
+	single := n.Style&yaml.SingleQuotedStyle != 0
+	for i, r := range rest {
+		space := unicode.IsSpace(r)
+		switch {
+		case left == 0 && !space:
+			return line, col
+		case single && r == '\'' && strings.HasPrefix(rest[i+1:], "'"):
+		case !space:
+			left--
+		}
+		if col++; r == '\n' {
+			line, col = line+1, 1
+		}
+	}
+	return line, col
+}
+
+func skipLines(s string, n int) string {
+	for range n {
+		_, s, _ = strings.Cut(s, "\n")
+	}
+	return s
+}

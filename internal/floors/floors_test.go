@@ -1,0 +1,264 @@
+package floors
+
+import (
+	"bytes"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/weftrun/weft"
+
+// room is a package, or with a name that ends in /... all packages below it.
+type room struct {
+	name  string
+	on    []string // packages of this module it may import; each stands before it in the list
+	doors []string // modules that enter here
+	bare  []string // packages of the standard library it must not import
+}
+
+// house lists the rooms from the ground up. A package imports only what is named here.
+var house = []room{
+	{name: "internal/floors"},
+	{name: "internal/exprs", doors: []string{"github.com/expr-lang/expr"}},
+	{name: "state"},
+	{name: "capabilities", on: []string{"state"}},
+	{name: "checkpoint", on: []string{"state"}, doors: []string{"github.com/tidwall/gjson"}},
+	{name: "checkpoint/checkpointtest", on: []string{"state", "checkpoint"}, doors: []string{"go.uber.org/goleak", "pgregory.net/rapid"}},
+	{name: "checkpoint/sqlite", on: []string{"state", "checkpoint"}, doors: []string{"modernc.org/sqlite", "github.com/tidwall/gjson"}},
+	{name: "internal/step", on: []string{"state"}, bare: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},
+	{name: "graph", on: []string{"state", "checkpoint", "internal/step"}, doors: []string{
+		"github.com/google/jsonschema-go", "github.com/google/uuid", "github.com/tidwall/gjson",
+	}},
+	{name: "nodes", on: []string{"state", "capabilities", "checkpoint", "graph"}},
+	{name: "graph/workflow", on: []string{"state", "capabilities", "checkpoint", "graph", "internal/exprs"}, doors: []string{"gopkg.in/yaml.v3"}},
+	{name: "cmd/weft", on: []string{
+		"state", "capabilities", "checkpoint", "checkpoint/sqlite", "graph", "nodes", "graph/workflow",
+	}, doors: []string{"github.com/spf13/cobra"}},
+	{name: "examples/...", on: []string{
+		"state", "capabilities", "checkpoint", "checkpoint/sqlite", "graph", "nodes", "graph/workflow",
+	}},
+}
+
+// testDoors are the modules every test may use. Tests may import any package of this module.
+var testDoors = []string{"github.com/google/go-cmp", "go.uber.org/goleak", "pgregory.net/rapid"}
+
+// find returns the room of a package.
+func find(pkg string) (room, bool) {
+	for _, r := range house {
+		if below, ok := strings.CutSuffix(r.name, "/..."); r.name == pkg || ok && strings.HasPrefix(pkg, below+"/") {
+			return r, true
+		}
+	}
+	return room{}, false
+}
+
+func TestPackagesImportOnlyWhatStandsBelow(t *testing.T) {
+	for _, f := range goFiles(t) {
+		r, ok := find(f.pkg)
+		if !ok {
+			t.Errorf("%s: package %s has no room: add it to the list house in internal/floors/floors_test.go, on its floor", f.path, f.pkg)
+			continue
+		}
+		for _, imp := range f.imports {
+			if why := r.refuses(imp, f.test); why != "" {
+				t.Errorf("%s: %s imports %s: %s; see the list house in internal/floors/floors_test.go", f.path, f.pkg, imp, why)
+			}
+		}
+	}
+}
+
+// refuses says why a file of the room may not import a package, or "".
+func (r room) refuses(imp string, test bool) string {
+	first, _, _ := strings.Cut(imp, "/")
+	own, inside := strings.CutPrefix(imp, module+"/")
+	switch {
+	case inside && !test && !slices.Contains(r.on, own):
+		return "it does not stand on that package"
+	case inside:
+		return ""
+	case imp == "C":
+		return "the binary is built without cgo"
+	case !strings.Contains(first, ".") && slices.Contains(r.bare, imp) && !test:
+		return "this package does arithmetic only"
+	case !strings.Contains(first, "."):
+		return ""
+	case within(imp, r.doors) || test && within(imp, testDoors):
+		return ""
+	}
+	return "the module does not enter here"
+}
+
+func within(imp string, modules []string) bool {
+	return slices.ContainsFunc(modules, func(m string) bool { return imp == m || strings.HasPrefix(imp, m+"/") })
+}
+
+func TestTheHouseHasNoStairsDown(t *testing.T) {
+	var below []string
+	for _, r := range house {
+		for _, on := range r.on {
+			if !slices.Contains(below, on) {
+				t.Errorf("%s stands on %s, which is not below it in the list", r.name, on)
+			}
+		}
+		below = append(below, r.name)
+	}
+}
+
+func TestTheRulesBite(t *testing.T) {
+	step, _ := find("internal/step")
+	workflow, _ := find("graph/workflow")
+	for _, tt := range []struct {
+		r       room
+		imp     string
+		test    bool
+		refused bool
+	}{
+		{step, module + "/state", false, false},
+		{step, module + "/graph", false, true},
+		{step, module + "/graph", true, false},
+		{step, "time", false, true},
+		{step, "time", true, false},
+		{step, "slices", false, false},
+		{workflow, "gopkg.in/yaml.v3", false, false},
+		{workflow, "github.com/expr-lang/expr/types", false, true},
+		{workflow, "github.com/google/go-cmp/cmp", false, true},
+		{workflow, "github.com/google/go-cmp/cmp", true, false},
+		{workflow, "C", false, true},
+	} {
+		if why := tt.r.refuses(tt.imp, tt.test); (why != "") != tt.refused {
+			t.Errorf("%s imports %s (in a test: %v): got %q, refused should be %v", tt.r.name, tt.imp, tt.test, why, tt.refused)
+		}
+	}
+	if _, ok := find("examples/weather"); !ok {
+		t.Error("examples/... does not match examples/weather")
+	}
+}
+
+func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
+	type doc struct{ any, file, main bool }
+	docs := map[string]doc{}
+	for _, f := range goFiles(t) {
+		if f.test {
+			continue
+		}
+		d := docs[f.pkg]
+		d.any = d.any || f.doc != ""
+		d.file = d.file || f.doc != "" && path.Base(f.path) == "doc.go"
+		d.main = d.main || f.name == "main"
+		docs[f.pkg] = d
+	}
+	for pkg, d := range docs {
+		switch {
+		case !d.any:
+			t.Errorf("%s has no package comment", pkg)
+		case !d.main && !d.file:
+			t.Errorf("%s has its package comment elsewhere than in doc.go", pkg)
+		}
+	}
+}
+
+func TestFilesAreShort(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if !f.test && f.lines > 400 {
+			t.Errorf("%s has %d lines, past 400: look for the second noun", f.path, f.lines)
+		}
+	}
+}
+
+// TestNoFileTellsWhereItWasMade looks for paths and hosts of a particular machine. The words are split so that
+// this file does not hold them.
+func TestNoFileTellsWhereItWasMade(t *testing.T) {
+	words := []string{"/wo" + "rk/", "/ro" + "ot/", "proxy.gol" + "ang.org", "sum.gol" + "ang.org", "registry.np" + "mjs.org"}
+	walk(t, func(name string, text []byte) {
+		if bytes.IndexByte(text, 0) >= 0 {
+			return // a built binary
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			for _, word := range words {
+				if strings.Contains(line, word) {
+					t.Errorf("%s:%d: holds %q, which only makes sense on one machine", name, i+1, word)
+				}
+			}
+		}
+	})
+}
+
+// goFile is a file of the main module, as far as its imports.
+type goFile struct {
+	path    string // from the root, with slashes
+	pkg     string // the folder
+	name    string // of the package clause
+	doc     string
+	imports []string
+	lines   int
+	test    bool
+}
+
+func goFiles(t *testing.T) (files []goFile) {
+	t.Helper()
+	walk(t, func(name string, text []byte) {
+		if path.Ext(name) != ".go" {
+			return
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		f := goFile{
+			path: name, pkg: path.Dir(name), name: parsed.Name.Name, doc: parsed.Doc.Text(),
+			lines: strings.Count(string(text), "\n"), test: strings.HasSuffix(name, "_test.go"),
+		}
+		for _, spec := range parsed.Imports {
+			imp, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			f.imports = append(f.imports, imp)
+		}
+		files = append(files, f)
+	})
+	return files
+}
+
+// walk reads every file of the tree: not git's, not what runs of the examples write, and not other modules.
+func walk(t *testing.T, visit func(name string, text []byte)) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	tree := os.DirFS(root)
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return enter(tree, name)
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		text, err := fs.ReadFile(tree, name)
+		if err == nil {
+			visit(name, text)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func enter(tree fs.FS, dir string) error {
+	_, err := fs.Stat(tree, path.Join(dir, "go.mod"))
+	if base := path.Base(dir); base == ".git" || base == "bin" || base == "out" || dir != "." && err == nil {
+		return fs.SkipDir
+	}
+	return nil
+}
