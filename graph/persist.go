@@ -365,7 +365,7 @@ func openOf(slots map[string][]byte, given answers) (open []Interrupt, err error
 		return nil, fmt.Errorf("graph: the open questions of a task: %w", err)
 	}
 	for _, in := range all {
-		if _, ok := given[in.ID]; !ok {
+		if _, ok := given[in.ID]; !ok && in.Kind == "question" { // a static interrupt asks nothing
 			open = append(open, in)
 		}
 	}

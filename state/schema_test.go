@@ -237,3 +237,24 @@ func TestDefaultMustFit(t *testing.T) {
 		t.Errorf("got %v, want the way to the schema of a Record", err)
 	}
 }
+
+type strict struct{ state.List[string] }
+
+func (*strict) Fold([]state.Channel) error { return errors.New("never") }
+
+func TestOnlyOurOwnChannelsAreSafe(t *testing.T) {
+	if !mustSchema[report](t).Safe() {
+		t.Error("a struct of the channels of this package is safe")
+	}
+	if mustSchema[struct{ L strict }](t).Safe() {
+		t.Error("a channel that embeds one of ours has a Fold of its own, which may fail")
+	}
+	if mustSchema[struct {
+		R state.Reduced[string, Longest]
+	}](t).Safe() {
+		t.Error("a Reduced runs the code of its reducer")
+	}
+	if !article(t).Schema().Safe() {
+		t.Error("a Record is made of the channels of this package")
+	}
+}

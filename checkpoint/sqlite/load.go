@@ -68,7 +68,11 @@ func (s *Store) view(ctx context.Context, f func(*view) error) error {
 		return s.typed(err)
 	}
 	defer tx.Rollback()
-	return s.typed(f(&view{ctx, tx, &s.reads}))
+	err = f(&view{ctx, tx, &s.reads})
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err() // instead of what its end did to the transaction
+	}
+	return s.typed(err)
 }
 
 // query runs a statement and calls each with every row.

@@ -117,11 +117,9 @@ func connect(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 // start prepares the statements and lets the writer run on conn.
 func (s *Store) start(ctx context.Context, conn *sql.Conn) error {
 	w := &writer{conn: conn}
-	if err := w.prepare(ctx); err != nil {
-		return errors.Join(err, conn.Close())
-	}
-	if err := s.reads.prepare(ctx, s.readers); err != nil {
-		return errors.Join(err, conn.Close())
+	if err := errors.Join(w.prepare(ctx), s.reads.prepare(ctx, s.readers)); err != nil {
+		w.close()
+		return err
 	}
 	s.written.Go(func() { s.write(w) })
 	return nil

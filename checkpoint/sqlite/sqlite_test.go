@@ -67,6 +67,18 @@ func TestOpenMakesFileForOwnerOnly(t *testing.T) {
 	}
 }
 
+func TestCloseFoldsTheLogIntoTheFile(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	if err := errors.Join(s.Commit(t.Context(), link("thread", 1, "id")), s.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 1 {
+		t.Errorf("rule: a file that nobody uses is one file\n got: %v, error %v\nwant: threads.db", files, err)
+	}
+}
+
 func TestManyMayCreateOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "threads.db")
 	var wg sync.WaitGroup
@@ -140,7 +152,7 @@ func checkChain(t testing.TB, s checkpoint.Store, thread string, acked []ack) {
 			t.Fatalf("rule: a chain has no gaps\n got: commit %d, error %v\nwant: commit %d", snap.Seq, err, want)
 		}
 		if full, err := s.Load(t.Context(), k, snap.Seq); err != nil || string(full.Blobs[0].Data) != "value of "+snap.ID {
-			t.Errorf("rule: a commit is whole\n got: %q, error %v\nwant: the value of %q", full.Blobs, err, snap.ID)
+			t.Errorf("rule: a commit is whole\n got: %v, error %v\nwant: the value of %q", full.Blobs, err, snap.ID)
 		}
 		ids[snap.Seq] = snap.ID
 		want--

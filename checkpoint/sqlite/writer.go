@@ -50,7 +50,8 @@ func (s *Store) write(w *writer) {
 // writer is the one connection that writes, with its statements. Only the writer
 // goroutine uses it.
 type writer struct {
-	conn *sql.Conn
+	conn  *sql.Conn
+	stmts []*sql.Stmt // all of the following, for close
 
 	begin, commit, rollback         *sql.Stmt
 	head, start, advance            *sql.Stmt
@@ -143,7 +144,7 @@ func (w *writer) exec(stmt *sql.Stmt, args ...any) error {
 	return err
 }
 
-// prepare makes the statements; close releases them with the connection.
+// prepare makes the statements. close must follow, whatever it returns.
 func (w *writer) prepare(ctx context.Context) error {
 	for _, p := range []struct {
 		stmt **sql.Stmt
@@ -161,13 +162,18 @@ func (w *writer) prepare(ctx context.Context) error {
 		{&w.keepEntry, "INSERT INTO pending (chain, task, slot, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"},
 		{&w.setEntry, "INSERT INTO pending (chain, task, slot, data) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"},
 	} {
-		stmt, err := w.conn.PrepareContext(ctx, p.text)
-		if err != nil {
+		if err := w.prepareOne(ctx, p.stmt, p.text); err != nil {
 			return err
 		}
-		*p.stmt = stmt
 	}
 	return w.prepareErase(ctx)
+}
+
+func (w *writer) prepareOne(ctx context.Context, stmt **sql.Stmt, text string) (err error) {
+	if *stmt, err = w.conn.PrepareContext(ctx, text); err == nil {
+		w.stmts = append(w.stmts, *stmt)
+	}
+	return err
 }
 
 // prepareErase makes the statements that remove a thread; the heads go last, since
@@ -175,8 +181,8 @@ func (w *writer) prepare(ctx context.Context) error {
 func (w *writer) prepareErase(ctx context.Context) error {
 	const where = " WHERE chain IN (SELECT chain FROM head WHERE thread = ?)"
 	for _, table := range []string{"pending", "blobs", "commits", "head"} {
-		stmt, err := w.conn.PrepareContext(ctx, "DELETE FROM "+table+where)
-		if err != nil {
+		var stmt *sql.Stmt
+		if err := w.prepareOne(ctx, &stmt, "DELETE FROM "+table+where); err != nil {
 			return err
 		}
 		w.erase = append(w.erase, stmt)
@@ -184,4 +190,11 @@ func (w *writer) prepareErase(ctx context.Context) error {
 	return nil
 }
 
-func (w *writer) close() { w.conn.Close() }
+// close releases the statements before the connection: SQLite keeps a connection
+// with statements half open, and then the log is not folded into the file.
+func (w *writer) close() {
+	for _, stmt := range w.stmts {
+		stmt.Close()
+	}
+	w.conn.Close()
+}

@@ -1,0 +1,239 @@
+package workflow
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/weftrun/weft/state"
+)
+
+// reducers are the kinds of fields by the names they have in a file, and the bases
+// of the types that they hold; none means any.
+var reducers = map[string]struct {
+	kind  state.Kind
+	bases []string
+	holds string
+}{
+	"replace": {kind: state.KindValue},
+	"latest":  {kind: state.KindLatest},
+	"append":  {state.KindList, []string{"list", "any"}, "a list<T>"},
+	"add":     {state.KindSum, []string{"int", "number"}, "int or number"},
+	"max":     {state.KindMax, []string{"int", "number", "string"}, "int, number or string"},
+	"min":     {state.KindMin, []string{"int", "number", "string"}, "int, number or string"},
+	"merge":   {state.KindMap, []string{"map", "any"}, "a map<T>"},
+	"union":   {state.KindSet, []string{"list"}, "a list<T> of int, number or string"},
+}
+
+func (s *source) fields(n *yaml.Node, types map[string]state.Type) (fields []field) {
+	o, _ := s.object(n, "state")
+	for _, m := range o {
+		if !identifier.MatchString(m.key.Value) {
+			s.fail(m.key, "the field name %q must be letters, digits and _, not a digit first", m.key.Value)
+		}
+		fields = append(fields, s.field(m, types))
+	}
+	return fields
+}
+
+// field decodes the short form, a type, or the long one.
+func (s *source) field(m member, types map[string]state.Type) field {
+	f := field{at: m.key, reducer: "replace"}
+	f.Name = m.key.Value
+	if m.value.Kind != yaml.MappingNode {
+		f.Type = s.typ(m.value, types)
+		return f
+	}
+	what := "field " + f.Name
+	o, _ := s.record(m.value, what, "type", "reducer", "default", "scope", "required", "description")
+	for _, k := range o {
+		switch k.key.Value {
+		case "type":
+			f.Type = s.typ(k.value, types)
+		case "scope":
+			f.Turn = s.choice(k.value, "scope", "thread", "turn") == "turn"
+		case "required":
+			f.required = s.bool(k.value, "required")
+		case "description":
+			s.string(k.value, "description")
+		}
+	}
+	if o.get("type") == nil {
+		s.fail(m.key, "%s has no type", what)
+	}
+	if n := o.get("reducer"); n != nil {
+		s.reducer(&f, n)
+	}
+	if n := o.get("default"); n != nil {
+		s.defaultOf(&f, n)
+		if f.required {
+			s.fail(n, "%s is required, so its default would never be used", what)
+		}
+	}
+	return f
+}
+
+func (s *source) choice(n *yaml.Node, what string, of ...string) string {
+	v, ok := s.string(n, what)
+	if ok && !slices.Contains(of, v) {
+		s.fail(n, "%s must be %s, not %q%s", what, strings.Join(of, " or "), v, didYouMean(v, of))
+	}
+	return v
+}
+
+func (s *source) reducer(f *field, n *yaml.Node) {
+	known := slices.Sorted(maps.Keys(reducers))
+	name, ok := s.string(n, "reducer")
+	r, is := reducers[name]
+	switch base := f.Type.Base(); {
+	case !ok:
+	case !is:
+		s.failAt(n.Line, n.Column, "known are "+strings.Join(known, ", "), "unknown reducer %q%s", name, didYouMean(name, known))
+	case r.bases != nil && !slices.Contains(r.bases, base),
+		name == "union" && !slices.Contains(reducers["max"].bases, f.Type.Elem().Base()):
+		s.fail(n, "the reducer %s needs %s, and the field is of type %s", name, r.holds, f.Type)
+	default:
+		f.reducer, f.Kind = name, r.kind
+	}
+}
+
+func (s *source) defaultOf(f *field, n *yaml.Node) {
+	v, ok := s.constant(n)
+	if !ok {
+		return
+	}
+	if _, err := f.Type.Convert(v); err != nil && v != nil {
+		s.fail(n, "the default of %s does not fit: %v", f.Name, err)
+		return
+	}
+	f.Default, _ = json.Marshal(v)
+}
+
+// typ reads the text form of a type.
+func (s *source) typ(n *yaml.Node, named map[string]state.Type) state.Type {
+	text, ok := s.string(n, "a type")
+	if !ok {
+		return state.Type{}
+	}
+	t, err := state.ParseType(text, named)
+	if err != nil {
+		s.fail(n, "%s%s", strings.TrimPrefix(err.Error(), "state: "), s.typeMeant(text, named))
+	}
+	return t
+}
+
+var (
+	typeWords = []string{"any", "bool", "int", "number", "string", "list", "map", "object"}
+	words     = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+)
+
+func (s *source) typeMeant(text string, named map[string]state.Type) string {
+	known := append(slices.Sorted(maps.Keys(named)), typeWords...)
+	for _, w := range words.FindAllString(text, -1) {
+		if !slices.Contains(known, w) {
+			return didYouMean(w, known)
+		}
+	}
+	return ""
+}
+
+// types decodes the named object types. They may name each other in any order, but
+// not themselves: a type is a tree of known depth.
+func (s *source) types(n *yaml.Node) map[string]state.Type {
+	o, _ := s.object(n, "types")
+	d := typeDecoder{source: s, written: o, done: map[string]state.Type{}, open: map[string]bool{}}
+	for _, m := range o {
+		d.named(m)
+	}
+	return d.done
+}
+
+type typeDecoder struct {
+	*source
+	written object
+	done    map[string]state.Type
+	open    map[string]bool
+}
+
+func (d *typeDecoder) named(m member) {
+	name := m.key.Value
+	if _, ok := d.done[name]; ok || d.open[name] {
+		return
+	}
+	d.open[name] = true
+	if !identifier.MatchString(name) || slices.Contains(typeWords, name) {
+		d.fail(m.key, "%q cannot name a type; use letters, digits and _, and no word of the language", name)
+	}
+	var members []state.Member
+	o, _ := d.object(m.value, "type "+name)
+	for _, m := range o {
+		members = append(members, d.member(m))
+	}
+	t, err := state.ObjectType(members...)
+	d.schemaError(o, err)
+	d.done[name] = t
+}
+
+func (d *typeDecoder) member(m member) state.Member {
+	out := state.Member{Name: m.key.Value}
+	if m.value.Kind != yaml.MappingNode {
+		out.Type = d.after(m.value)
+		return out
+	}
+	o, _ := d.record(m.value, "member "+out.Name, "type", "default", "optional", "description")
+	for _, k := range o {
+		switch k.key.Value {
+		case "type":
+			out.Type = d.after(k.value)
+		case "optional":
+			out.Optional = d.bool(k.value, "optional")
+		case "description":
+			d.string(k.value, "description")
+		case "default":
+			if v, ok := d.constant(k.value); ok {
+				out.Default, _ = json.Marshal(v)
+			}
+		}
+	}
+	if o.get("type") == nil {
+		d.fail(m.key, "member %s has no type", out.Name)
+	}
+	return out
+}
+
+// after decodes a type once the types that it names are decoded.
+func (d *typeDecoder) after(n *yaml.Node) state.Type {
+	for _, w := range words.FindAllString(n.Value, -1) {
+		for _, m := range d.written {
+			if _, done := d.done[w]; m.key.Value != w || done {
+				continue
+			}
+			if d.open[w] {
+				d.fail(n, "type %s contains itself", w)
+				return state.Type{}
+			}
+			d.named(m)
+		}
+	}
+	return d.typ(n, d.done)
+}
+
+// schemaError puts the mistakes in an object type where its members stand.
+func (d *typeDecoder) schemaError(o object, err error) {
+	var se *state.SchemaError
+	if !errors.As(err, &se) {
+		return
+	}
+	for _, mistake := range se.Mistakes {
+		for _, m := range o {
+			if m.key.Value == mistake.Path {
+				d.fail(m.key, "%s", mistake.What)
+			}
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package workflow
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Kind is a kind of node: what stands behind a key of a node, or behind uses.
+type Kind struct {
+	// New returns a fresh Runner, with the defaults of its parameters.
+	New func() Runner
+	// Result is the type of what Run returns, so that an expression that misspells
+	// one of its json fields is found when loading. nil means any.
+	Result reflect.Type
+	// Final is true when the node always ends the run, so that nothing follows it.
+	Final bool
+}
+
+// Runner does the work of one node. It is a pointer to a struct whose json fields are
+// the node's parameters; a field without omitempty is required. Expressions in a
+// file are computed for each run and each item, then decoded into the struct, and
+// then Run is called. A parameter of type any gets numbers as json.Number.
+//
+// The result must survive JSON. An error with a method Retryable() bool decides by it
+// whether the node's retry applies; all other errors are retried.
+type Runner interface {
+	Run(ctx context.Context, env Env) (result any, err error)
+}
+
+// Checker is a Runner that can tell when loading that its parameters cannot work.
+// Those that are constant are set, the others are zero; given reports whether a
+// parameter is there at all.
+type Checker interface {
+	Check(given func(name string) bool) error
+}
+
+// Env is what a node may touch of the machine.
+type Env struct {
+	// Root is the folder that everything the node reads is below.
+	Root string
+	// Out is the folder that everything the node writes is below. It may not exist.
+	Out string
+}
+
+// Go returns the kind of a node that calls a Go function. It is named in
+// Options.Kinds as "go:NAME" and used with
+//
+//	uses: go:NAME
+//	with: {field: value}
+//
+// where the fields are the json fields of In. The result is the JSON form of Out.
+func Go[In, Out any](fn func(ctx context.Context, in In) (Out, error)) Kind {
+	return Kind{
+		New:    func() Runner { return &goRunner[In, Out]{fn: fn} },
+		Result: reflect.TypeFor[Out](),
+	}
+}
+
+type goRunner[In, Out any] struct {
+	fn func(context.Context, In) (Out, error)
+	in In
+}
+
+func (g *goRunner[In, Out]) Run(ctx context.Context, _ Env) (any, error) { return g.fn(ctx, g.in) }
+
+func (g *goRunner[In, Out]) params() any { return &g.in }
+
+// paramsIn returns the struct that parameters are decoded into.
+func paramsIn(r Runner) any {
+	if p, ok := r.(interface{ params() any }); ok {
+		return p.params()
+	}
+	return r
+}
+
+// goPrefix begins the names that stand behind uses.
+const goPrefix = "go:"
+
+// names sorts the registered kinds into those that are keys and those behind uses.
+func (o Options) names() kindNames {
+	names := kindNames{keys: []string{"set", "uses", "workflow"}}
+	for _, name := range slices.Sorted(maps.Keys(o.Kinds)) {
+		if strings.HasPrefix(name, goPrefix) {
+			names.uses = append(names.uses, name)
+		} else {
+			names.keys = append(names.keys, name)
+		}
+	}
+	slices.Sort(names.keys)
+	return names
+}
+
+// check finds kinds that cannot be used, which is a mistake in Go and not in a file.
+func (o Options) check() error {
+	reserved := append(slices.Clone(nodeKeys), "set", "uses", "workflow")
+	for _, name := range slices.Sorted(maps.Keys(o.Kinds)) {
+		switch k := o.Kinds[name]; {
+		case slices.Contains(reserved, name):
+			return fmt.Errorf("workflow: a kind cannot be named %q; the language uses the word", name)
+		case k.New == nil:
+			return fmt.Errorf("workflow: kind %q has no New", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package workflow
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// kindNames are the kinds that a node may have: keys of a node, and names behind
+// uses.
+type kindNames struct{ keys, uses []string }
+
+var nodeKeys = []string{"description", "if", "for_each", "join", "with", "input", "output", "retry", "timeout", "next"}
+
+// node decodes one node.
+func (s *source) node(key, value *yaml.Node, kinds kindNames) *node {
+	n := &node{ref: ref{key.Value, key}}
+	if !nodeName.MatchString(n.name) {
+		s.fail(key, "the node name %q must be letters, digits, _ and -, a letter first", n.name)
+	} else if strings.EqualFold(n.name, endName) {
+		s.fail(key, "END is the end of a path; name the node otherwise")
+	}
+	what := "node " + n.name
+	o, _ := s.record(value, what, slices.Concat(kinds.keys, nodeKeys)...)
+	s.kind(n, o, kinds)
+	for _, m := range o {
+		switch m.key.Value {
+		case "description":
+			s.string(m.value, "description")
+		case "if":
+			n.cond = s.condition(m.value)
+		case "for_each":
+			n.each = s.forEach(m.value)
+		case "join":
+			n.join = s.oneOrMore(m.value, "join")
+		case "output":
+			n.output, _ = s.object(m.value, "output")
+		case "retry":
+			n.retry, n.policy.Retry = m.value, s.retry(m.value)
+		case "timeout":
+			n.policy.Timeout = s.duration(m.value, "timeout")
+		case "next":
+			n.next = s.next(m.value)
+		}
+	}
+	return n
+}
+
+// kind finds the one key that says what the node does.
+func (s *source) kind(n *node, o object, kinds kindNames) {
+	for _, m := range o {
+		switch name := m.key.Value; {
+		case !slices.Contains(kinds.keys, name):
+		case n.kind.at != nil:
+			s.fail(m.key, "node %s is both %s and %s; a node is of one kind", n.name, n.kind.name, name)
+		default:
+			n.kind, n.args = ref{name, m.key}, m.value
+		}
+	}
+	switch with, input := o.get("with"), o.get("input"); {
+	case n.kind.at == nil:
+		s.failAt(n.at.Line, n.at.Column, "", "node %s has no kind; write one of %s", n.name, strings.Join(kinds.keys, ", "))
+	case n.kind.name == "uses":
+		s.uses(n, with, kinds)
+	case with != nil:
+		s.fail(with, "with goes with uses; the parameters of %s stand below %s", n.kind.name, n.kind.name)
+	case input != nil && n.kind.name != "workflow":
+		s.fail(input, "input goes with workflow")
+	}
+}
+
+// uses replaces the kind by the one that is named, and its parameters by with.
+func (s *source) uses(n *node, with *yaml.Node, kinds kindNames) {
+	name, ok := s.string(n.args, "uses")
+	if ok && !slices.Contains(kinds.uses, name) {
+		hint := "no Go nodes are registered"
+		if len(kinds.uses) > 0 {
+			hint = "registered are " + strings.Join(kinds.uses, ", ")
+		}
+		s.failAt(n.args.Line, n.args.Column, hint, "unknown node %q%s", name, didYouMean(name, kinds.uses))
+		ok = false
+	}
+	n.kind, n.args = ref{name, n.args}, with
+	if !ok {
+		n.kind.name = ""
+	}
+	if with == nil {
+		n.args = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: n.kind.at.Line, Column: n.kind.at.Column}
+	}
+}
+
+func (s *source) condition(n *yaml.Node) *condition {
+	n = deref(n)
+	if n.Kind == yaml.ScalarNode && (n.ShortTag() == "!!str" || n.ShortTag() == "!!bool") {
+		return &condition{at: n}
+	}
+	s.fail(n, "a condition must be an expression, not %s", describe(n))
+	return nil
+}
+
+func (s *source) forEach(n *yaml.Node) *forEach {
+	o, ok := s.record(n, "for_each", "in", "as", "max")
+	if !ok {
+		return nil
+	}
+	e := &forEach{in: o.get("in"), alias: ref{"item", n}}
+	if e.in == nil {
+		s.fail(n, "for_each needs in: the list to go through")
+	}
+	if as := o.get("as"); as != nil {
+		e.alias.name, _ = s.string(as, "as")
+		e.alias.at = as
+	}
+	if m := o.get("max"); m != nil {
+		e.max = s.count(m, "max")
+	}
+	return e
+}
+
+func (s *source) retry(n *yaml.Node) graph.Retry {
+	r := graph.Retry{Attempts: 3}
+	o, _ := s.record(n, "retry", "max", "initial", "max_delay", "backoff", "jitter")
+	for _, m := range o {
+		switch m.key.Value {
+		case "max":
+			r.Attempts = s.count(m.value, "retry.max")
+		case "initial":
+			r.Initial = s.duration(m.value, "retry.initial")
+		case "max_delay":
+			r.Max = s.duration(m.value, "retry.max_delay")
+		case "backoff":
+			if s.choice(m.value, "backoff", "exponential", "constant") == "constant" {
+				r.Multiplier = 1
+			}
+		case "jitter":
+			if s.bool(m.value, "jitter") {
+				r.Jitter = 0.5
+			}
+		}
+	}
+	if r.Max > 0 && r.Max < max(r.Initial, time.Millisecond) {
+		s.fail(o.get("max_delay"), "max_delay is shorter than initial")
+	}
+	return r
+}
+
+// next decodes END, a name, a list of names, or a list of conditions.
+func (s *source) next(n *yaml.Node) *next {
+	x := &next{at: n}
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 || deref(n.Content[0]).Kind != yaml.MappingNode {
+		x.ways = []way{{to: s.oneOrMore(n, "next")}}
+		return x
+	}
+	items := s.list(n, "next")
+	for i, item := range items {
+		w, last := s.way(item)
+		if last && i < len(items)-1 {
+			s.fail(item, "else comes last; what follows is never reached")
+		}
+		x.ways = append(x.ways, w)
+	}
+	return x
+}
+
+func (s *source) way(n *yaml.Node) (w way, last bool) {
+	o, _ := s.record(n, "next", "if", "to", "else")
+	cond, to, other := o.get("if"), o.get("to"), o.get("else")
+	switch {
+	case other != nil && (cond != nil || to != nil):
+		s.fail(n, "an else stands alone: {else: node}")
+	case other != nil:
+		return way{to: s.oneOrMore(other, "else")}, true
+	case cond == nil || to == nil:
+		s.fail(n, "a way on is {if: condition, to: node} or {else: node}")
+	default:
+		return way{s.condition(cond), s.oneOrMore(to, "to")}, false
+	}
+	return w, false
+}

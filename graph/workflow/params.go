@@ -1,0 +1,138 @@
+package workflow
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/weftrun/weft/internal/exprs"
+)
+
+// takes reports what of t cannot become a Go value of type want. what names the
+// parameter.
+func (t *template) takes(want reflect.Type, what string) {
+	for want.Kind() == reflect.Pointer {
+		want = want.Elem()
+	}
+	custom := reflect.PointerTo(want).Implements(jsonUnmarshaler) || reflect.PointerTo(want).Implements(textUnmarshaler)
+	switch {
+	case custom && !t.constant(), want.Kind() == reflect.Interface:
+	case !custom && want.Kind() == reflect.Struct && t.keys != nil:
+		t.takesStruct(want, what)
+	case !custom && want.Kind() == reflect.Map && t.keys != nil,
+		!custom && want.Kind() == reflect.Slice && t.at.Kind == yaml.SequenceNode:
+		for i, item := range t.items {
+			item.takes(want.Elem(), t.inside(what, i))
+		}
+	case t.constant():
+		v, err := t.eval(nil)
+		if err == nil {
+			err = into(reflect.New(want).Interface(), v)
+		}
+		if err != nil {
+			t.src.fail(t.at, "%s: %v", what, describeJSON(err, want, t.at))
+		}
+	case !mayBe(t.kind(), want):
+		t.src.fail(t.at, "%s: want %s, got %s", what, goWords(want), t.kind())
+	}
+}
+
+func (t *template) inside(what string, i int) string {
+	if t.keys != nil {
+		return what + "." + t.keys[i].Value
+	}
+	return fmt.Sprintf("%s[%d]", what, i)
+}
+
+// takesStruct checks keys against the json fields of a struct.
+func (t *template) takesStruct(want reflect.Type, what string) {
+	params := paramsOf(want)
+	var names []string
+	known := map[string]param{}
+	for _, p := range params {
+		names, known[p.name] = append(names, p.name), p
+	}
+	given := map[string]bool{}
+	for i, k := range t.keys {
+		p, ok := known[k.Value]
+		if given[k.Value] = true; !ok {
+			hint := "it takes none"
+			if len(names) > 0 {
+				hint = "known are " + strings.Join(names, ", ")
+			}
+			t.src.failAt(k.Line, k.Column, hint, "unknown parameter %q of %s%s", k.Value, what, didYouMean(k.Value, names))
+			continue
+		}
+		t.items[i].takes(p.typ, what+"."+p.name)
+	}
+	for _, p := range params {
+		if p.required && !given[p.name] {
+			t.src.fail(t.at, "%s needs %s", what, p.name)
+		}
+	}
+}
+
+// into decodes a plain value strictly into a Go value.
+func into(target, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	dec.UseNumber()
+	return dec.Decode(target)
+}
+
+// describeJSON says what a failure of package json means for a file.
+func describeJSON(err error, want reflect.Type, at *yaml.Node) error {
+	if _, ok := err.(*json.UnmarshalTypeError); !ok {
+		return err
+	}
+	if want.Kind() == reflect.String && at.Kind == yaml.ScalarNode {
+		return fmt.Errorf("want text, not %s%s", describe(at), quoteIt(at))
+	}
+	return fmt.Errorf("want %s, not %s", goWords(want), describe(at))
+}
+
+// goWords names a Go type for people who do not write Go.
+func goWords(t reflect.Type) string {
+	switch k := t.Kind(); {
+	case k == reflect.String:
+		return "text"
+	case k == reflect.Bool:
+		return "true or false"
+	case k >= reflect.Int && k <= reflect.Uintptr:
+		return "a whole number"
+	case k == reflect.Float32 || k == reflect.Float64:
+		return "a number"
+	case k == reflect.Slice || k == reflect.Array:
+		return "a list"
+	case k == reflect.Map || k == reflect.Struct:
+		return "a mapping"
+	}
+	return t.String()
+}
+
+// mayBe reports whether an expression of this kind can become a value of type t.
+func mayBe(k exprs.Kind, t reflect.Type) bool {
+	switch g := t.Kind(); k {
+	case exprs.BoolKind:
+		return g == reflect.Bool
+	case exprs.StringKind:
+		return g == reflect.String || g == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+	case exprs.IntKind:
+		return g >= reflect.Int && g <= reflect.Float64
+	case exprs.NumberKind:
+		return g >= reflect.Int && g <= reflect.Float64
+	case exprs.ListKind:
+		return g == reflect.Slice || g == reflect.Array
+	case exprs.MapKind:
+		return g == reflect.Map || g == reflect.Struct
+	}
+	return true
+}

@@ -1,0 +1,143 @@
+package workflow
+
+import (
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/exprs"
+	"github.com/weftrun/weft/state"
+)
+
+// plan is a file as it was written: its shape is checked, its names and expressions
+// are not yet.
+type plan struct {
+	at            *yaml.Node // the root
+	name          string
+	description   string
+	types         map[string]state.Type
+	fields        []field
+	input, output []ref // nil when the section is missing
+	limits        limits
+	start         []ref
+	nodes         []*node
+}
+
+// ref is a name and where it is used.
+type ref struct {
+	name string
+	at   *yaml.Node
+}
+
+// field is a field of the state.
+type field struct {
+	state.RecordField
+	at       *yaml.Node
+	reducer  string
+	required bool
+}
+
+// limits bound a run. What is zero is left to the caller.
+type limits struct {
+	steps, concurrency, fanout int
+	timeout                    time.Duration
+}
+
+// node is one node: what was written, and what the checker made of it.
+type node struct {
+	ref
+	cond   *condition
+	each   *forEach
+	join   []ref
+	kind   ref // the key that says what it does, or the name behind uses
+	args   *yaml.Node
+	output object
+	policy graph.Policy
+	retry  *yaml.Node
+	next   *next
+
+	work    work // what it does, once it was checked
+	outputs []assignment
+}
+
+// forEach runs a node once for each item of a list.
+type forEach struct {
+	in    *yaml.Node
+	alias ref
+	max   int
+	list  *template
+}
+
+// condition is an expression that is true or false.
+type condition struct {
+	at   *yaml.Node
+	test *exprs.Condition
+}
+
+// next says where a node leads.
+type next struct {
+	at   *yaml.Node
+	ways []way
+}
+
+// way is one possibility of a next. Without a condition it is always taken.
+type way struct {
+	cond *condition
+	to   []ref
+}
+
+// conditional reports whether the node decides at run time where to go.
+func (n *next) conditional() bool { return n != nil && (len(n.ways) != 1 || n.ways[0].cond != nil) }
+
+// targets returns all that n may lead to, each once.
+func (n *next) targets() (all []ref) {
+	if n == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, w := range n.ways {
+		for _, r := range w.to {
+			if !seen[r.name] {
+				seen[r.name] = true
+				all = append(all, r)
+			}
+		}
+	}
+	return all
+}
+
+// field returns the field with this name, or nil.
+func (p *plan) field(name string) *field {
+	for i := range p.fields {
+		if p.fields[i].Name == name {
+			return &p.fields[i]
+		}
+	}
+	return nil
+}
+
+func (p *plan) node(name string) *node {
+	for _, n := range p.nodes {
+		if n.name == name {
+			return n
+		}
+	}
+	return nil
+}
+
+func (p *plan) fieldNames() []string {
+	names := make([]string, len(p.fields))
+	for i, f := range p.fields {
+		names[i] = f.Name
+	}
+	return names
+}
+
+func (p *plan) nodeNames() []string {
+	names := make([]string, len(p.nodes))
+	for i, n := range p.nodes {
+		names[i] = n.name
+	}
+	return names
+}

@@ -1,0 +1,206 @@
+package workflow
+
+import (
+	"gopkg.in/yaml.v3"
+
+	"github.com/weftrun/weft/internal/exprs"
+	"github.com/weftrun/weft/state"
+)
+
+// template is a tree of YAML in whose texts ${{ expressions }} may stand.
+type template struct {
+	src   *source
+	at    *yaml.Node
+	value *exprs.Value // of a text
+	plain any          // of any other scalar
+	keys  []*yaml.Node // of a mapping
+	items []*template  // of a mapping or a list
+}
+
+// template compiles n for an environment. Mistakes are reported and leave a template
+// that must not be evaluated.
+func (s *source) template(n *yaml.Node, env exprs.Env) *template {
+	n = deref(n)
+	t := &template{src: s, at: n}
+	switch {
+	case n.Kind == yaml.MappingNode:
+		for i := 0; i < len(n.Content); i += 2 {
+			t.keys = append(t.keys, n.Content[i])
+			t.items = append(t.items, s.template(n.Content[i+1], env))
+		}
+	case n.Kind == yaml.SequenceNode:
+		for _, c := range n.Content {
+			t.items = append(t.items, s.template(c, env))
+		}
+	case n.ShortTag() != "!!str":
+		t.plain, _ = s.scalar(n)
+	default:
+		var err error
+		if t.value, err = exprs.CompileValue(n.Value, env); err != nil {
+			s.exprErrors(n, err)
+		}
+	}
+	return t
+}
+
+// expression compiles a scalar that is an expression from end to end.
+func (s *source) expression(n *yaml.Node, env exprs.Env) *template {
+	t := &template{src: s, at: n}
+	var err error
+	if t.value, err = exprs.CompileExpr(n.Value, env); err != nil {
+		s.exprErrors(n, err)
+	}
+	return t
+}
+
+// eval computes the value, which belongs to the caller.
+func (t *template) eval(vars map[string]any) (any, error) {
+	switch {
+	case t.value != nil:
+		v, err := t.value.Eval(vars)
+		if err != nil {
+			return nil, t.src.runError(t.at, err)
+		}
+		return v, nil
+	case t.at.Kind == yaml.MappingNode:
+		return t.evalMap(vars)
+	case t.at.Kind == yaml.SequenceNode:
+		return t.evalList(vars)
+	}
+	return t.plain, nil
+}
+
+func (t *template) evalMap(vars map[string]any) (map[string]any, error) {
+	m := make(map[string]any, len(t.items))
+	for i, item := range t.items {
+		v, err := item.eval(vars)
+		if err != nil {
+			return nil, err
+		}
+		m[t.keys[i].Value] = v
+	}
+	return m, nil
+}
+
+func (t *template) evalList(vars map[string]any) ([]any, error) {
+	list := make([]any, len(t.items))
+	for i, item := range t.items {
+		v, err := item.eval(vars)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = v
+	}
+	return list, nil
+}
+
+// constant reports whether no expression stands in t. A template that could not be
+// compiled is not constant.
+func (t *template) constant() bool {
+	for _, item := range t.items {
+		if !item.constant() {
+			return false
+		}
+	}
+	if t.at.Kind == yaml.ScalarNode && t.at.ShortTag() == "!!str" {
+		return t.value != nil && t.value.IsLiteral()
+	}
+	return true
+}
+
+// kind is what is known about the value before it is computed.
+func (t *template) kind() exprs.Kind {
+	switch {
+	case t.value != nil:
+		return t.value.Kind()
+	case t.at.Kind == yaml.MappingNode:
+		return exprs.MapKind
+	case t.at.Kind == yaml.SequenceNode:
+		return exprs.ListKind
+	}
+	switch t.plain.(type) {
+	case bool:
+		return exprs.BoolKind
+	case int64:
+		return exprs.IntKind
+	case float64:
+		return exprs.NumberKind
+	case nil:
+		if t.at.ShortTag() == "!!null" {
+			return exprs.NilKind
+		}
+	}
+	return exprs.AnyKind
+}
+
+// fits reports what of t cannot become a value of type want.
+func (t *template) fits(want state.Type, what string) {
+	switch base := want.Base(); {
+	case base == "any":
+	case t.constant():
+		v, err := t.eval(nil)
+		if err == nil {
+			_, err = want.Convert(v)
+		}
+		if err != nil {
+			t.src.fail(t.at, "%s: %v", what, err)
+		}
+	case base == "object" && t.keys != nil:
+		t.fitsObject(want, what)
+	case base == "map" && t.keys != nil:
+		for _, item := range t.items {
+			item.fits(want.Elem(), what)
+		}
+	case base == "list" && t.at.Kind == yaml.SequenceNode:
+		for _, item := range t.items {
+			item.fits(want.Elem(), what)
+		}
+	case !may(t.kind(), base):
+		t.src.failAt(t.at.Line, t.at.Column, wholeHint(t.kind(), base), "%s: want %s, got %s", what, want, t.kind())
+	}
+}
+
+func (t *template) fitsObject(want state.Type, what string) {
+	given := map[string]bool{}
+	var names []string
+	for _, m := range want.Members() {
+		names = append(names, m.Name)
+		for i, k := range t.keys {
+			if k.Value == m.Name {
+				given[m.Name] = true
+				t.items[i].fits(m.Type, what+"."+m.Name)
+			}
+		}
+		if !given[m.Name] && !m.Optional && m.Default == nil {
+			t.src.fail(t.at, "%s: member %s is missing; want %s", what, m.Name, m.Type)
+		}
+	}
+	for _, k := range t.keys {
+		if !given[k.Value] {
+			t.src.fail(k, "%s: unknown member %q%s", what, k.Value, didYouMean(k.Value, names))
+		}
+	}
+}
+
+// may reports whether an expression of this kind can give a value of the type.
+func may(k exprs.Kind, base string) bool {
+	switch k {
+	case exprs.AnyKind, exprs.NilKind:
+		return true
+	case exprs.IntKind:
+		return base == "int" || base == "number"
+	case exprs.MapKind:
+		return base == "map" || base == "object"
+	}
+	return string(k) == base
+}
+
+func wholeHint(k exprs.Kind, base string) string {
+	switch {
+	case base == "int" && k == exprs.NumberKind:
+		return "int(…) makes it whole"
+	case base == "string" && k != exprs.ListKind && k != exprs.MapKind:
+		return "string(…) makes it text"
+	}
+	return ""
+}

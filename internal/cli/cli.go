@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state"
+)
+
+// Config is what a command line is made of. Load is required.
+type Config struct {
+	// Name is how the program calls itself; "" means weft.
+	Name string
+	// Load reads a workflow file.
+	Load func(path string) (Workflow, error)
+	// Stores are stores by scheme, beside sqlite and memory: a Store for the
+	// address "redis:REST" is opened by Stores["redis"] with REST.
+	Stores map[string]Opener
+
+	Args           []string // without the program's name; nil means those of the process
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer // nil means those of the process
+}
+
+// Workflow is a loaded workflow, as far as the command line needs it.
+type Workflow interface {
+	Name() string
+	Path() string // absolute
+	Hash() string // of the file and all it includes
+	Compile(graph.Config) (*graph.Graph[state.Record], error)
+	// Output returns what the workflow gives back, in the order to show it.
+	Output(*state.Record) ([]Field, error)
+}
+
+// Field is a named value of an output or a state.
+type Field struct {
+	Name  string
+	Value any
+}
+
+// Opener opens the store at an address without its scheme.
+type Opener func(ctx context.Context, rest string) (checkpoint.Store, error)
+
+// Main carries out one command and returns the exit code of the process.
+func Main(ctx context.Context, c Config) (code int) {
+	a := newApp(c)
+	defer func() {
+		if v := recover(); v != nil {
+			code = a.report(bug(v))
+		}
+	}()
+	ctx, stop := untilSignal(ctx)
+	defer stop()
+	err := a.root().ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	return a.report(a.explain(ctx, err))
+}
+
+// app is one call of the command line.
+type app struct {
+	Config
+	as      string // how the program was called, for hints
+	store   string // --store, or ""
+	json    bool   // --json
+	started bool   // a verb has begun; before that every error is one of usage
+}
+
+func newApp(c Config) *app {
+	if c.Name == "" {
+		c.Name = "weft"
+	}
+	if c.Args == nil {
+		c.Args = os.Args[1:]
+	}
+	if c.Stdin == nil {
+		c.Stdin = os.Stdin
+	}
+	if c.Stdout == nil {
+		c.Stdout = os.Stdout
+	}
+	if c.Stderr == nil {
+		c.Stderr = os.Stderr
+	}
+	return &app{Config: c, as: invocation(c.Name), json: slices.Contains(c.Args, "--json")}
+}
+
+// root is the command without a verb.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   a.Name,
+		Short: "Run workflows that survive a crash and wait for people",
+		Long: fmt.Sprintf(`%s runs workflows written in YAML. A run belongs to a thread, and each step of a
+thread is stored: after a crash, a pause or a question the same command goes on.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid workflow, 4 waiting for a
+person, 130 stopped by a signal.`, a.Name),
+		SilenceErrors:    true,
+		SilenceUsage:     true,
+		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetArgs(a.Args)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	f := root.PersistentFlags()
+	f.StringVar(&a.store, "store", "", "where threads are kept: sqlite:PATH or memory: (default $WEFT_STORE, or a file of the user)")
+	f.BoolVar(&a.json, "json", false, "print JSON, errors too")
+	root.AddCommand(a.runVerb(), a.resumeVerb(), a.historyVerb(), a.stateVerb(), a.threadsVerb(),
+		a.validateVerb(), a.graphVerb(), a.versionVerb())
+	return root
+}
+
+// printJSON prints v on a line of its own.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.Stdout)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// note tells the user something beside the result. With --json it is silent.
+func (a *app) note(format string, args ...any) {
+	if !a.json {
+		fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, fmt.Sprintf(format, args...))
+	}
+}
+
+// command returns a command line that the user can copy.
+func (a *app) command(words ...string) string {
+	if a.store != "" {
+		words = append(slices.Clip(words), "--store", a.store)
+	}
+	line := a.as
+	for _, w := range words {
+		line += " " + quote(w)
+	}
+	return line
+}
+
+// quote returns a word as a shell takes it.
+func quote(w string) string {
+	if w != "" && !strings.ContainsFunc(w, needsQuotes) {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+func needsQuotes(r rune) bool {
+	return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%", r)
+}

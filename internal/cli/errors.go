@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"strings"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/state"
+)
+
+// The exit codes.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitInvalid = 3
+	exitWaiting = 4
+	exitSignal  = 130
+)
+
+// failure is an error as the user sees it.
+type failure struct {
+	code int
+	err  error  // nil: all was said already, only the code is left
+	next string // what to do about it, or ""
+}
+
+func (f *failure) Error() string {
+	if f.err == nil {
+		return fmt.Sprintf("exit code %d", f.code)
+	}
+	return f.err.Error()
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
+// errWaits ends a command whose thread waits for a person; the question was shown.
+var errWaits = &failure{code: exitWaiting}
+
+// usage is a mistake in the command line.
+func usage(next, format string, args ...any) error {
+	return &failure{exitUsage, fmt.Errorf(format, args...), next}
+}
+
+// rules says what the errors of other packages mean here: the first that matches
+// counts. In a hint %s is how the program was called.
+var rules = []struct {
+	is   error
+	code int
+	next string
+}{
+	{checkpoint.ErrThreadID, exitUsage, "name the thread with --thread NAME, at most 1024 bytes"},
+	{checkpoint.ErrBusy, exitFailed, "end the program that holds the file, or try again; nothing was written"},
+	{checkpoint.ErrFull, exitFailed, "free some space and give the same command again"},
+	{checkpoint.ErrCorrupt, exitFailed, "put back a copy of the store, or use another one with --store sqlite:PATH"},
+	{checkpoint.ErrUnsupported, exitFailed, "name a store of this program with --store sqlite:PATH; the file was not changed"},
+	{checkpoint.ErrUnavailable, exitFailed, "check the path and its permissions, or name another store with --store sqlite:PATH"},
+	{checkpoint.ErrConflict, exitFailed, "another process went on with the thread; give the same command again to join in"},
+	{graph.ErrUnknownThread, exitUsage, "%s threads lists the threads of the store"},
+	{graph.ErrAmbiguous, exitUsage, "answer one by its id: --answer ID=VALUE"},
+	{graph.ErrUnknownQuestion, exitUsage, "%s resume without --answer shows what is open"},
+	{graph.ErrAnswer, exitUsage, "the question is still open; answer it again"},
+	{graph.ErrWaiting, exitUsage, "answer first: %s resume"},
+	{graph.ErrProgram, exitFailed, "put back the workflow as it was, or start over with --new-turn"},
+	{graph.ErrSteps, exitFailed, "resume goes on with fresh limits"},
+}
+
+// explain turns any error into what the user sees.
+func (a *app) explain(ctx context.Context, err error) *failure {
+	var f *failure
+	switch known := errors.As(err, &f); {
+	case errors.Is(context.Cause(ctx), errSignal):
+		next := ""
+		if known {
+			next = f.next
+		}
+		return &failure{exitSignal, errors.New("stopped by a signal; what was finished is stored"), next}
+	case known:
+		return f
+	case !a.started:
+		return &failure{exitUsage, err, a.as + " --help lists the commands; each has a --help too"}
+	}
+	return a.classify(err)
+}
+
+// classify finds the rule for an error of another package.
+func (a *app) classify(err error) *failure {
+	for _, r := range rules {
+		if errors.Is(err, r.is) {
+			return &failure{r.code, err, strings.ReplaceAll(r.next, "%s", a.as)}
+		}
+	}
+	if isInvalid(err) {
+		return &failure{exitInvalid, err, ""}
+	}
+	return &failure{exitFailed, err, ""}
+}
+
+// isInvalid reports whether err lists the mistakes of a workflow.
+func isInvalid(err error) bool {
+	var we *workflow.Error
+	var ce *graph.CompileError
+	var se *state.SchemaError
+	return errors.As(err, &we) || errors.As(err, &ce) || errors.As(err, &se)
+}
+
+// report prints a failure and returns its exit code.
+func (a *app) report(f *failure) int {
+	switch {
+	case f.err == nil:
+	case a.json:
+		a.reportJSON(f)
+	default:
+		fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, message(f.err))
+		if f.next != "" {
+			fmt.Fprintf(a.Stderr, "next: %s\n", f.next)
+		}
+	}
+	return f.code
+}
+
+func (a *app) reportJSON(f *failure) {
+	e := map[string]any{"message": message(f.err), "code": f.code}
+	if f.next != "" {
+		e["next"] = f.next
+	}
+	enc := json.NewEncoder(a.Stderr)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(map[string]any{"error": e}) // there is nobody left to tell
+}
+
+// message returns the text of an error without what the user knows or cannot use.
+func message(err error) string {
+	var n *graph.NodeError
+	if errors.As(err, &n) {
+		return fmt.Sprintf("node %q failed in step %d: %s", n.Node, n.Step, reason(n.Err))
+	}
+	var c *graph.CompileError
+	if errors.As(err, &c) {
+		return c.Error()
+	}
+	text := err.Error()
+	for _, p := range []string{"graph: ", "checkpoint: "} {
+		text = strings.TrimPrefix(text, p)
+	}
+	return text
+}
+
+// reason returns why a node failed, without the places that lead to it.
+func reason(err error) string {
+	var n *graph.NodeError
+	if errors.As(err, &n) {
+		return fmt.Sprintf("node %q: %s", n.Node, reason(n.Err))
+	}
+	return err.Error()
+}
+
+// bug is the failure of a command that panicked.
+func bug(v any) *failure {
+	return &failure{exitFailed, fmt.Errorf("this is a bug: %v (%s)", v, panicked()),
+		"please report it with the command line that shows it; threads keep all that was stored"}
+}
+
+// panicked returns where the panic that is being recovered happened.
+func panicked() string {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	seen := false
+	for {
+		f, more := frames.Next()
+		switch inside := strings.HasPrefix(f.Function, "runtime."); {
+		case inside:
+			seen = true
+		case seen:
+			return fmt.Sprintf("%s, line %d", f.Function, f.Line)
+		}
+		if !more {
+			return "unknown place"
+		}
+	}
+}
+
+// cannotRead is the failure of a workflow file that cannot be read.
+func cannotRead(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return usage("check the path", "there is no file %s", path)
+	case errors.Is(err, fs.ErrPermission):
+		return usage("check the file's permissions", "%s cannot be read: %w", path, err)
+	}
+	return err
+}
