@@ -26,7 +26,7 @@ var (
 	// ErrUnavailable is returned when a store cannot be opened or reached.
 	ErrUnavailable = errors.New("checkpoint: the store cannot be used")
 	// ErrFull is returned when a store has no room left. It is an ErrUnavailable.
-	// Nothing was written, and what was there can still be read and deleted.
+	// Nothing was written, and what was there can still be read.
 	ErrFull = fmt.Errorf("%w: no room left", ErrUnavailable)
 	// ErrClosed is returned when a store is used after Close.
 	ErrClosed = errors.New("checkpoint: the store is closed")

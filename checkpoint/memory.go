@@ -56,12 +56,15 @@ func (m *Memory) Commit(ctx context.Context, c Commit) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	l := memoryCommit{id: c.ID, header: bytes.Clone(c.Header), refs: slices.Clone(c.Refs)}
-	blobs := make([][]byte, len(c.Blobs))
-	for i, b := range c.Blobs {
-		blobs[i] = bytes.Clone(b.Data)
+	c.Header, c.Refs, c.Blobs = bytes.Clone(c.Header), slices.Clone(c.Refs), slices.Clone(c.Blobs)
+	for i := range c.Blobs {
+		c.Blobs[i].Data = bytes.Clone(c.Blobs[i].Data)
 	}
+	return m.append(c)
+}
 
+// append adds c to its chain, and keeps its slices.
+func (m *Memory) append(c Commit) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -80,10 +83,10 @@ func (m *Memory) Commit(ctx context.Context, c Commit) error {
 	if ch == nil {
 		ch = m.start(c.Key)
 	}
-	for i, b := range c.Blobs {
-		ch.blobs[blobAddress{b.Field, b.Base, b.Chunk}] = blobs[i]
+	for _, b := range c.Blobs {
+		ch.blobs[blobAddress{b.Field, b.Base, b.Chunk}] = b.Data
 	}
-	ch.commits = append(ch.commits, l)
+	ch.commits = append(ch.commits, memoryCommit{id: c.ID, header: c.Header, refs: c.Refs})
 	ch.pending = nil
 	return nil
 }

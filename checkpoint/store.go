@@ -25,17 +25,19 @@ type Store interface {
 
 	// Load returns the commit with number seq and every blob that its Refs name, or
 	// the head when seq is 0, and then with its pending entries. It returns
-	// ErrNotFound when there is no such thread, namespace or commit.
+	// ErrNotFound when there is no such thread, namespace or commit, and ErrCorrupt
+	// when a blob is missing: never less than the whole.
 	Load(ctx context.Context, k Key, seq uint64) (Snapshot, error)
 
 	// Put stores entries beside the head, in one atomic call. It returns a
-	// *ConflictError, and changes nothing, when the head is not seq. An entry with
-	// Keep set stays as it is if one with the same Task and Slot is already there;
-	// any other replaces it.
+	// *ConflictError, and changes nothing, when the head is not seq, and ErrNotFound
+	// when there is no commit yet. An entry with Keep set stays as it is if one with the same Task and Slot is already there;
+	// any other replaces it. Keep itself is not stored.
 	Put(ctx context.Context, k Key, seq uint64, entries []Entry) error
 
 	// History yields the commits of a namespace, newest first, without blobs. Only
-	// the head carries pending entries. An unknown thread yields nothing.
+	// the head carries pending entries. An unknown thread yields nothing. Ranging
+	// over it again reads again.
 	History(ctx context.Context, k Key, q Query) iter.Seq2[Snapshot, error]
 
 	// Threads yields the root head of each thread with its pending entries and

@@ -165,6 +165,9 @@ func (e *extreme[T, R]) RestoreWrites(overwrite bool, dec Decode) error {
 var (
 	_ Channel = (*Max[int])(nil)
 	_ Channel = (*Min[int])(nil)
+
+	_ Reducer[int] = greater[int]{}
+	_ Reducer[int] = less[int]{}
 )
 
 func (e *extreme[T, R]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }

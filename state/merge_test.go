@@ -104,15 +104,19 @@ func TestConflictNamesTheWrites(t *testing.T) {
 }
 
 func TestExpiredValueIsGone(t *testing.T) {
-	word, topic := state.EphemeralOf("x"), state.TopicOf("x")
-	for _, c := range []state.Expirer{&word, &topic} {
-		fresh := c.Writes()
-		if err := c.Fold([]state.Channel{c}); err != nil {
+	var word state.Ephemeral[string]
+	var topic state.Topic[string]
+	oneWord, oneMessage := state.EphemeralOf("x"), state.TopicOf("x")
+	for c, write := range map[state.Expirer]state.Channel{&word: &oneWord, &topic: &oneMessage} {
+		if err := c.Fold([]state.Channel{write}); err != nil {
 			t.Fatal(err)
+		}
+		if _, ok := c.Stored(); !ok {
+			t.Errorf("%T: a write must last until the next step", c)
 		}
 		c.Expire()
 		if _, ok := c.Stored(); ok || c.Wrote() {
-			t.Errorf("%T with %v: something is left after Expire", c, fresh.Value)
+			t.Errorf("%T: something is left after Expire", c)
 		}
 	}
 	if _, ok := word.Lookup(); ok || topic.Len() != 0 {
@@ -159,5 +163,47 @@ func TestReadsOfCollections(t *testing.T) {
 	set := state.SetOf(3, 1, 3)
 	if s := set.Slice(); len(s) != 2 || s[0] != 1 || !set.Has(3) {
 		t.Errorf("set: got %v", s)
+	}
+}
+
+func TestJSONIsAWrite(t *testing.T) {
+	for _, tt := range []struct {
+		c              state.Channel
+		in, want, typo string
+	}{
+		{new(state.Value[string]), `"x"`, `"x"`, `1`},
+		{new(state.List[int]), `[2,1]`, `[2,1]`, `["x"]`},
+		{new(state.Sum[int]), `4`, `4`, `"x"`},
+		{new(state.Max[int]), `4`, `4`, `"x"`},
+		{new(state.Min[string]), `"b"`, `"b"`, `1`},
+		{new(state.Map[int, string]), `{"10":"a","9":"b"}`, `{"10":"a","9":"b"}`, `{"x":"a"}`},
+		{new(state.Set[int]), `[3,1,3]`, `[1,3]`, `[null,"x"]`},
+		{new(state.Topic[int]), `[3,1]`, `[3,1]`, `{}`},
+		{new(state.Reduced[[]int, digits]), `[1]`, `[1]`, `"x"`},
+		{new(state.Untracked[int]), `1`, `null`, `"x"`},
+	} {
+		if err := tt.c.UnmarshalJSON([]byte(tt.typo)); err == nil || tt.c.Wrote() {
+			t.Errorf("%T from %s: got error %v, wrote %t", tt.c, tt.typo, err, tt.c.Wrote())
+		}
+		err := tt.c.UnmarshalJSON([]byte(tt.in))
+		got, _ := tt.c.MarshalJSON()
+		if err != nil || string(got) != tt.want || !tt.c.Wrote() {
+			t.Errorf("%T from %s: got %s, %v, wrote %t, want %s", tt.c, tt.in, got, err, tt.c.Wrote(), tt.want)
+		}
+	}
+}
+
+func TestMaxAndMinMeetTheirBase(t *testing.T) {
+	run, in := state.Max[int]{}, state.MaxOf(5)
+	if _, ok := run.Lookup(); ok || run.Get() != 0 {
+		t.Error("a Max that was never offered anything is unset")
+	}
+	if err := run.Fold([]state.Channel{&in}); err != nil {
+		t.Fatal(err)
+	}
+	view := run
+	view.Offer(3)
+	if view.Get() != 5 {
+		t.Errorf("got %d, want 5: the committed value is still the better one", view.Get())
 	}
 }

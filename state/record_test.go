@@ -322,3 +322,33 @@ func FuzzRecord(f *testing.F) {
 		}
 	})
 }
+
+func TestEveryKindHoldsItsTypes(t *testing.T) {
+	for kind, texts := range map[state.Kind]string{
+		state.KindSum: "int number", state.KindMax: "int number string", state.KindMin: "int number string",
+		state.KindSet: "list<int> list<number> list<string>", state.KindList: "any list<bool>",
+		state.KindMap: "any map<any>", state.KindTopic: "any list<int>", state.KindUntracked: "any int",
+	} {
+		for _, text := range strings.Fields(texts) {
+			sh, err := state.NewShape(state.RecordField{Name: "f", Kind: kind, Type: mustType(text, nil)})
+			if err != nil {
+				t.Errorf("%s %s: %v", kind, text, err)
+				continue
+			}
+			if got := sh.Schema().Fields()[0].Type; got != string(kind)+" "+text {
+				t.Errorf("got type %q, want %q", got, string(kind)+" "+text)
+			}
+		}
+	}
+}
+
+func TestTopicHasNothingToOverwrite(t *testing.T) {
+	sh, err := state.NewShape(state.RecordField{Name: "inbox", Kind: state.KindTopic})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := sh.New()
+	if err := r.Overwrite("inbox", []any{1}); err == nil || !strings.HasPrefix(err.Error(), "state: inbox: ") {
+		t.Errorf("got %v, want an error that names the field", err)
+	}
+}

@@ -189,6 +189,9 @@ type mistaken struct {
 	Group    common         `weft:"default={}"`
 	Borrowed borrowed
 	Pointer  *common
+	Lost     state.Value[struct{ secret int }]
+	Deep     state.List[map[string][]*struct{ F func() }]
+	Iface    state.Value[error]
 }
 
 func TestSchemaReportsEveryMistake(t *testing.T) {
@@ -211,6 +214,9 @@ func TestSchemaReportsEveryMistake(t *testing.T) {
 		"mistaken.Group: a default belongs to a channel",
 		"mistaken.Borrowed: its Fold is that of the embedded state.List[string]",
 		"mistaken.Pointer: type *state_test.common is not a channel",
+		"mistaken.Lost: struct { secret int } cannot be stored: its field secret is not exported",
+		"mistaken.Deep: map[string][]*struct { F func() } cannot be stored: its field F: a func",
+		"mistaken.Iface: error cannot be stored: the interface error says nothing",
 	}
 	for i, m := range se.Mistakes {
 		line := m.Path + ": " + m.What

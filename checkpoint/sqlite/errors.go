@@ -24,7 +24,7 @@ func (s *Store) typed(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("sqlite: %s: %w", s.path, err)
 	}
-	kind, advice := kindOf(err)
+	advice, kind := kindOf(err)
 	switch {
 	case kind == nil:
 		return fmt.Errorf("sqlite: %s: %w", s.path, err)
@@ -34,23 +34,23 @@ func (s *Store) typed(err error) error {
 	return fmt.Errorf("%w: %s: %s (%w)", kind, s.path, advice, err)
 }
 
-// kindOf returns the sentinel for an error of SQLite and what to do about it.
-func kindOf(err error) (kind error, advice string) {
+// kindOf returns what to do about an error of SQLite, and its sentinel or nil.
+func kindOf(err error) (advice string, kind error) {
 	switch code(err) & 0xff {
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED, codes.SQLITE_PROTOCOL:
-		return checkpoint.ErrBusy, "another program holds the file's lock; end it, or try again, or set a greater Config.BusyTimeout"
+		return "another program holds the file's lock; end it, or try again, or set a greater Config.BusyTimeout", checkpoint.ErrBusy
 	case codes.SQLITE_CORRUPT:
-		return checkpoint.ErrCorrupt, "SQLite finds the file damaged; put back a copy, or save what can be read with sqlite3's .recover"
+		return "SQLite finds the file damaged; put back a copy, or save what can be read with sqlite3's .recover", checkpoint.ErrCorrupt
 	case codes.SQLITE_NOTADB:
-		return checkpoint.ErrUnsupported, "this is not an SQLite file, or its header is damaged"
+		return "this is not an SQLite file, or its header is damaged", checkpoint.ErrUnsupported
 	case codes.SQLITE_FULL:
-		return checkpoint.ErrFull, "free some space and try again"
+		return "free some space and try again", checkpoint.ErrFull
 	case codes.SQLITE_CANTOPEN, codes.SQLITE_PERM, codes.SQLITE_READONLY, codes.SQLITE_AUTH:
-		return checkpoint.ErrUnavailable, "this program must be able to write the file and its directory"
+		return "this program must be able to write the file and its directory", checkpoint.ErrUnavailable
 	case codes.SQLITE_IOERR, codes.SQLITE_NOMEM, codes.SQLITE_NOLFS:
-		return checkpoint.ErrUnavailable, "the system refused a read or a write"
+		return "the system refused a read or a write", checkpoint.ErrUnavailable
 	}
-	return nil, ""
+	return "", nil
 }
 
 // hasMagic reports whether a file begins as SQLite's do. Closing it takes away the
@@ -77,7 +77,7 @@ func code(err error) int {
 }
 
 func isBusy(err error) bool {
-	kind, _ := kindOf(err)
+	_, kind := kindOf(err)
 	return kind == checkpoint.ErrBusy
 }
 

@@ -135,7 +135,7 @@ func (v *view) commit(h head, k checkpoint.Key, seq uint64) (snap checkpoint.Sna
 	case err != nil:
 		return snap, err
 	case !found:
-		return snap, &checkpoint.CorruptError{Key: k, Seq: seq, Field: "header", Why: "the commit is missing"}
+		return snap, missingCommit(k, seq)
 	case seq == h.seq:
 		return snap, v.pending(h.chain, &snap)
 	}

@@ -38,17 +38,17 @@ func (e *Error) Error() string {
 }
 
 // problems collects the mistakes of a file and of those it names.
-type problems struct{ list []Problem }
+type problems struct{ found []Problem }
 
 // err returns the problems in order, each once, or nil if there are none.
 func (ps *problems) err() error {
-	if len(ps.list) == 0 {
+	if len(ps.found) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(ps.list, func(a, b Problem) int {
+	slices.SortStableFunc(ps.found, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
-	return &Error{slices.Compact(ps.list)}
+	return &Error{slices.Compact(ps.found)}
 }
 
 // RunError is an expression of the file that failed while the workflow ran, or a

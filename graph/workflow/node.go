@@ -43,6 +43,8 @@ func (s *source) node(key, value *yaml.Node, kinds kindNames) *node {
 			n.retry, n.policy.Retry = m.value, s.retry(m.value)
 		case "timeout":
 			n.policy.Timeout = s.duration(m.value, "timeout")
+		case "input":
+			n.input = m.value
 		case "next":
 			n.next = s.next(m.value)
 		}
@@ -96,7 +98,7 @@ func (s *source) uses(n *node, with *yaml.Node, kinds kindNames) {
 func (s *source) condition(n *yaml.Node) *condition {
 	n = deref(n)
 	if n.Kind == yaml.ScalarNode && (n.ShortTag() == "!!str" || n.ShortTag() == "!!bool") {
-		return &condition{at: n}
+		return &condition{src: s, at: n}
 	}
 	s.fail(n, "a condition must be an expression, not %s", describe(n))
 	return nil
@@ -150,7 +152,7 @@ func (s *source) retry(n *yaml.Node) graph.Retry {
 
 // next decodes END, a name, a list of names, or a list of conditions.
 func (s *source) next(n *yaml.Node) *next {
-	x := &next{at: n}
+	x := &next{src: s, at: n}
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 || deref(n.Content[0]).Kind != yaml.MappingNode {
 		x.ways = []way{{to: s.oneOrMore(n, "next")}}
 		return x

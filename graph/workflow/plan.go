@@ -52,6 +52,7 @@ type node struct {
 	join   []ref
 	kind   ref // the key that says what it does, or the name behind uses
 	args   *yaml.Node
+	input  *yaml.Node // of a workflow
 	output object
 	policy graph.Policy
 	retry  *yaml.Node
@@ -71,12 +72,22 @@ type forEach struct {
 
 // condition is an expression that is true or false.
 type condition struct {
+	src  *source
 	at   *yaml.Node
 	test *exprs.Condition
 }
 
+func (c *condition) holds(vars map[string]any) (bool, error) {
+	ok, err := c.test.Eval(vars)
+	if err != nil {
+		return false, c.src.runError(c.at, err)
+	}
+	return ok, nil
+}
+
 // next says where a node leads.
 type next struct {
+	src  *source
 	at   *yaml.Node
 	ways []way
 }

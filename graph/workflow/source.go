@@ -40,7 +40,7 @@ func (s *source) fail(n *yaml.Node, format string, args ...any) {
 }
 
 func (s *source) failAt(line, col int, hint, format string, args ...any) {
-	s.list = append(s.list, Problem{s.path, max(line, 1), max(col, 1), fmt.Sprintf(format, args...), hint})
+	s.found = append(s.found, Problem{s.path, max(line, 1), max(col, 1), fmt.Sprintf(format, args...), hint})
 }
 
 // parse returns the root of the one document in the file, or nil. Everything below

@@ -24,6 +24,7 @@ func (s *source) template(n *yaml.Node, env exprs.Env) *template {
 	t := &template{src: s, at: n}
 	switch {
 	case n.Kind == yaml.MappingNode:
+		t.keys = []*yaml.Node{}
 		for i := 0; i < len(n.Content); i += 2 {
 			t.keys = append(t.keys, n.Content[i])
 			t.items = append(t.items, s.template(n.Content[i+1], env))

@@ -12,16 +12,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/graph/workflow"
 )
 
-// Config is what a command line is made of. Load is required.
+// Config is what a command line is made of.
 type Config struct {
 	// Name is how the program calls itself; "" means weft.
 	Name string
-	// Load reads a workflow file.
-	Load func(path string) (Workflow, error)
+	// Kinds are the kinds of nodes that a workflow may use, by name.
+	Kinds map[string]workflow.Kind
 	// Stores are stores by scheme, beside sqlite and memory: a Store for the
 	// address "redis:REST" is opened by Stores["redis"] with REST.
 	Stores map[string]Opener
@@ -29,22 +28,6 @@ type Config struct {
 	Args           []string // without the program's name; nil means those of the process
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer // nil means those of the process
-}
-
-// Workflow is a loaded workflow, as far as the command line needs it.
-type Workflow interface {
-	Name() string
-	Path() string // absolute
-	Hash() string // of the file and all it includes
-	Compile(graph.Config) (*graph.Graph[state.Record], error)
-	// Output returns what the workflow gives back, in the order to show it.
-	Output(*state.Record) ([]Field, error)
-}
-
-// Field is a named value of an output or a state.
-type Field struct {
-	Name  string
-	Value any
 }
 
 // Opener opens the store at an address without its scheme.

@@ -82,9 +82,7 @@ func (a *app) explain(ctx context.Context, err error) *failure {
 			next = f.next
 		}
 		return &failure{exitSignal, errors.New("stopped by a signal; what was finished is stored"), next}
-	case known:
-		return f
-	case !a.started:
+	case !known && !a.started:
 		return &failure{exitUsage, err, a.as + " --help lists the commands; each has a --help too"}
 	}
 	return a.classify(err)
@@ -92,6 +90,10 @@ func (a *app) explain(ctx context.Context, err error) *failure {
 
 // classify finds the rule for an error of another package.
 func (a *app) classify(err error) *failure {
+	var f *failure
+	if errors.As(err, &f) {
+		return f
+	}
 	for _, r := range rules {
 		if errors.Is(err, r.is) {
 			return &failure{r.code, err, strings.ReplaceAll(r.next, "%s", a.as)}

@@ -65,7 +65,9 @@ func (a *app) address() (scheme, rest string, err error) {
 
 func (a *app) openers() map[string]Opener {
 	all := map[string]Opener{
-		"sqlite": func(ctx context.Context, path string) (checkpoint.Store, error) { return opened(sqlite.Open(ctx, path)) },
+		"sqlite": func(ctx context.Context, path string) (checkpoint.Store, error) {
+			return opened(sqlite.Open(ctx, path))
+		},
 		"memory": func(context.Context, string) (checkpoint.Store, error) { return new(checkpoint.Memory), nil },
 	}
 	for scheme, open := range a.Stores {

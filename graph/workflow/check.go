@@ -1,0 +1,265 @@
+package workflow
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/internal/exprs"
+	"github.com/weftrun/weft/state"
+)
+
+// checker fills a plan with what can run, and reports what cannot.
+type checker struct {
+	*source
+	plan  *plan
+	load  *loader
+	rel   string // the file's path below the root
+	shape *state.Shape
+	state exprs.Type
+
+	misled bool // a way leads to no node, so the paths say nothing
+}
+
+// check compiles every expression and resolves every name of the plan.
+func (c *checker) check() {
+	c.checkShape()
+	c.checkNames("input", c.plan.input)
+	c.checkNames("output", c.plan.output)
+	for _, f := range c.plan.fields {
+		if f.required && !c.plan.takes(f.Name) {
+			c.fail(f.at, "field %s is required, but input does not list it", f.Name)
+		}
+	}
+	c.checkTargets(c.plan.start, "start")
+	for _, n := range c.plan.nodes {
+		c.checkNode(n)
+	}
+	for _, n := range c.plan.nodes {
+		c.checkJoin(n)
+	}
+}
+
+func (c *checker) checkShape() {
+	fields := map[string]exprs.Type{}
+	records := make([]state.RecordField, 0, len(c.plan.fields))
+	for _, f := range c.plan.fields {
+		fields[f.Name] = exprType(f.Type)
+		records = append(records, f.RecordField)
+	}
+	c.state = exprs.Object(fields)
+	var err error
+	var se *state.SchemaError
+	if c.shape, err = state.NewShape(records...); errors.As(err, &se) {
+		for _, m := range se.Mistakes {
+			if f := c.plan.field(m.Path); f != nil && !c.failedIn(f.at.Line) {
+				c.fail(f.at, "field %s: %s", f.Name, m.What)
+			}
+		}
+	}
+}
+
+// failedIn reports whether a mistake in this line is known already.
+func (c *checker) failedIn(line int) bool {
+	return slices.ContainsFunc(c.found, func(p Problem) bool { return p.File == c.path && p.Line == line })
+}
+
+func (c *checker) checkNames(what string, refs []ref) {
+	seen := map[string]bool{}
+	for _, r := range refs {
+		if c.plan.field(r.name) == nil {
+			c.fail(r.at, "%s names %q, which is no field of the state%s", what, r.name, didYouMean(r.name, c.plan.fieldNames()))
+		}
+		if seen[r.name] {
+			c.fail(r.at, "%s names %q twice", what, r.name)
+		}
+		seen[r.name] = true
+	}
+}
+
+// takes reports whether a field may be given as input. Without an input section
+// every field may.
+func (p *plan) takes(name string) bool {
+	return p.input == nil || slices.ContainsFunc(p.input, func(r ref) bool { return r.name == name })
+}
+
+// checkTargets looks up what a next or start leads to.
+func (c *checker) checkTargets(refs []ref, what string) {
+	seen := map[string]bool{}
+	for _, r := range refs {
+		switch {
+		case seen[r.name]:
+			c.fail(r.at, "%s names %q twice", what, r.name)
+		case r.name == endName && (len(refs) > 1 || what == "start"):
+			c.fail(r.at, "END stands alone; in %s it says nothing", what)
+		case r.name != endName && c.plan.node(r.name) == nil:
+			c.misled = true
+			c.fail(r.at, "%s names %q, which is not a node%s", what, r.name, didYouMean(r.name, append(c.plan.nodeNames(), endName)))
+		}
+		seen[r.name] = true
+	}
+}
+
+func (c *checker) checkNode(n *node) {
+	env := exprs.Env{"state": c.state}
+	if n.cond != nil {
+		c.compile(n.cond, env)
+	}
+	c.checkEach(n, env)
+	result, known := c.checkWork(n, env)
+	if n.retry != nil || n.policy.Retry.Attempts > 1 {
+		n.policy.Retry.If = retryable
+	}
+	if known {
+		env["result"] = result
+	}
+	for _, m := range n.output {
+		if n.kind.name == "set" {
+			c.fail(m.key, "set has no result; assign the field below set")
+			continue
+		}
+		n.outputs = c.assign(n.outputs, m, env)
+	}
+	c.checkNext(n, exprs.Env{"state": c.state, "result": result})
+}
+
+var stateField = regexp.MustCompile(`^\s*state\.([A-Za-z_][A-Za-z0-9_]*)\s*$`)
+
+// checkEach compiles the list of a for_each and adds the alias to env.
+func (c *checker) checkEach(n *node, env exprs.Env) {
+	e := n.each
+	if e == nil || e.in == nil {
+		return
+	}
+	item := state.Type{}
+	switch in := deref(e.in); {
+	case len(in.Content) > 0:
+		e.list = c.template(in, env)
+	default:
+		e.list = c.expression(in, env)
+		if m := stateField.FindStringSubmatch(in.Value); m != nil && c.plan.field(m[1]) != nil {
+			item = c.plan.field(m[1]).Type.Elem()
+		}
+	}
+	if e.list.value == nil && e.list.at.Value != "" {
+		return // reported
+	}
+	if k := e.list.kind(); k != exprs.ListKind && k != exprs.AnyKind {
+		c.fail(e.in, "for_each goes through a list, not %s", k)
+	}
+	if err := exprs.CheckName(e.alias.name); err != nil {
+		c.fail(e.alias.at, "%s", strings.TrimPrefix(err.Error(), "exprs: "))
+	} else if e.alias.name == "state" || e.alias.name == "result" {
+		c.fail(e.alias.at, "%q already has a meaning; name the item otherwise", e.alias.name)
+	}
+	env[e.alias.name] = exprType(item)
+}
+
+// checkWork resolves the kind. known is false when the kind is not there, so that its
+// result does not matter either.
+func (c *checker) checkWork(n *node, env exprs.Env) (result exprs.Type, known bool) {
+	switch n.kind.name {
+	case "":
+		return exprs.Any, true
+	case "set":
+		n.work = c.set(n, env)
+		return exprs.Any, false
+	case "workflow":
+		return c.sub(n, env), true
+	}
+	kind := c.load.opts.Kinds[n.kind.name]
+	n.work = c.kindWork(n, kind, env)
+	return exprTypeOf(kind.Result), true
+}
+
+// assign adds the assignment of a template to a field.
+func (c *checker) assign(to []assignment, m member, env exprs.Env) []assignment {
+	t := c.template(m.value, env)
+	f := c.plan.field(m.key.Value)
+	if f == nil {
+		c.failAt(m.key.Line, m.key.Column, "known are "+strings.Join(c.plan.fieldNames(), ", "),
+			"unknown state field %q%s", m.key.Value, didYouMean(m.key.Value, c.plan.fieldNames()))
+		return to
+	}
+	f.takesFrom(t)
+	return append(to, assignment{f.Name, t})
+}
+
+// takesFrom checks a template against what the field's reducer takes.
+func (f *field) takesFrom(t *template) {
+	k := t.kind()
+	switch {
+	case f.reducer == "append" || f.reducer == "union":
+		want := f.Type
+		if k != exprs.ListKind && k != exprs.AnyKind && k != exprs.NilKind {
+			want = f.Type.Elem()
+		}
+		t.fits(want, f.Name)
+	case k == exprs.NilKind:
+	case f.reducer == "merge" && t.keys != nil:
+		for _, item := range t.items {
+			if item.kind() != exprs.NilKind {
+				item.fits(f.Type.Elem(), f.Name)
+			}
+		}
+	default:
+		t.fits(f.Type, f.Name)
+	}
+}
+
+func (c *checker) compile(cond *condition, env exprs.Env) {
+	test, err := exprs.CompileCondition(cond.at.Value, env)
+	if err != nil {
+		c.exprErrors(cond.at, err)
+		return
+	}
+	cond.test = test
+}
+
+func (c *checker) checkNext(n *node, env exprs.Env) {
+	kind, final := c.load.opts.Kinds[n.kind.name], false
+	if final = kind.Final; final && n.next != nil {
+		c.fail(n.next.at, "nothing follows %s; it ends the run", n.kind.name)
+	}
+	if n.next == nil {
+		if !final {
+			c.misled = true
+			c.failAt(n.at.Line, n.at.Column, "write next: END to end the path here", "node %s is a dead end: it has no next", n.name)
+		}
+		return
+	}
+	if n.each != nil || n.kind.name == "workflow" || n.kind.name == "set" {
+		delete(env, "result") // it is gone by then: see the package's documentation
+	}
+	for _, w := range n.next.ways {
+		c.checkTargets(w.to, "next")
+		if w.cond != nil {
+			c.compile(w.cond, env)
+		}
+	}
+}
+
+// checkJoin holds a join and the next of its arms against each other.
+func (c *checker) checkJoin(n *node) {
+	seen, before := map[string]bool{}, len(c.found)
+	for _, r := range n.join {
+		arm := c.plan.node(r.name)
+		switch {
+		case arm == nil:
+			c.fail(r.at, "join names %q, which is not a node%s", r.name, didYouMean(r.name, c.plan.nodeNames()))
+		case seen[r.name]:
+			c.fail(r.at, "join names %q twice", r.name)
+		case arm.next == nil:
+		case !slices.ContainsFunc(arm.next.targets(), func(t ref) bool { return t.name == n.name }):
+			c.failAt(r.at.Line, r.at.Column, fmt.Sprintf("add %s to the next of %s", n.name, r.name),
+				"node %s joins %s, but %s does not lead to it", n.name, r.name, r.name)
+		case arm.next.conditional():
+			c.failAt(r.at.Line, r.at.Column, "put a node without conditions between them",
+				"node %s leads to %s under a condition, so the join might wait for ever", r.name, n.name)
+		}
+		seen[r.name] = true
+	}
+	c.misled = c.misled || len(c.found) > before
+}

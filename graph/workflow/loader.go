@@ -1,0 +1,195 @@
+package workflow
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// loader reads one file and those it names, each once.
+type loader struct {
+	opts Options
+	env  Env
+	*problems
+	done map[string]*Workflow // by path below the root; nil when it has mistakes
+	open []string             // the files that are being read, the first one first
+}
+
+// newLoader returns a loader for the file at path, and its path below the root.
+func newLoader(file string, o Options) (l *loader, rel string, err error) {
+	if err := o.check(); err != nil {
+		return nil, "", err
+	}
+	if o.Root == "" {
+		o.Root = filepath.Dir(file)
+	}
+	if o.Out == "" {
+		o.Out = filepath.Join(o.Root, "out")
+	}
+	if rel, err = below(o.Root, file); err != nil {
+		return nil, "", err
+	}
+	l = &loader{opts: o, env: Env{Root: o.Root, Out: o.Out}, problems: new(problems), done: map[string]*Workflow{}}
+	return l, rel, nil
+}
+
+// below returns the path of a file as seen from root, with slashes.
+func below(root, file string) (string, error) {
+	r, err := filepath.Abs(root)
+	if err != nil {
+		return "", fmt.Errorf("workflow: %w", err)
+	}
+	f, err := filepath.Abs(file)
+	if err != nil {
+		return "", fmt.Errorf("workflow: %w", err)
+	}
+	rel, err := filepath.Rel(r, f)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("workflow: %s is not below the root %s", file, root)
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// read returns the text of a file below the root, one byte more than allowed at most.
+func (l *loader) read(rel string) ([]byte, error) {
+	root, err := os.OpenRoot(l.opts.Root)
+	if err != nil {
+		return nil, fmt.Errorf("workflow: %w", err)
+	}
+	defer root.Close()
+	f, err := root.Open(filepath.FromSlash(rel))
+	if err != nil {
+		return nil, fmt.Errorf("workflow: %s in %s: %w", rel, l.opts.Root, errors.Unwrap(err))
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("workflow: %s: %w", rel, err)
+	}
+	return text, nil
+}
+
+// parse turns a text into a Workflow. It may be nil when there are mistakes.
+func (l *loader) parse(rel, name string, text []byte) *Workflow {
+	src := &source{path: name, text: text, problems: l.problems}
+	root := src.parse()
+	if root == nil {
+		return nil
+	}
+	l.open = append(l.open, rel)
+	defer func() { l.open = l.open[:len(l.open)-1] }()
+	before := len(l.found)
+	c := checker{source: src, plan: src.file(root, l.opts.names()), load: l, rel: rel}
+	wellFormed := len(l.found) == before
+	c.check()
+	w := &Workflow{
+		Name: c.plan.name, Description: c.plan.description, Path: name,
+		plan: c.plan, src: src, shape: c.shape, env: l.env,
+	}
+	if w.Name == "" {
+		w.Name = strings.TrimSuffix(path.Base(rel), path.Ext(rel))
+		c.plan.name = w.Name
+	}
+	for _, n := range c.plan.nodes {
+		if sub, ok := n.work.(*subWork); ok && sub.child != nil {
+			w.subs = append(w.subs, sub.child)
+		}
+	}
+	w.Hash = w.digest()
+	if wellFormed && c.shape != nil && !c.misled {
+		w.checkGraph()
+	}
+	return w
+}
+
+// sub loads the file that at names, seen from the file rel, which is called name.
+func (l *loader) sub(src *source, rel string, at *yaml.Node, given string) *Workflow {
+	target := path.Join(path.Dir(rel), given)
+	switch {
+	case path.IsAbs(given) || !filepath.IsLocal(filepath.FromSlash(target)):
+		src.fail(at, "%s is outside of the root folder", given)
+		return nil
+	case slices.Contains(l.open, target):
+		chain := l.open[slices.Index(l.open, target):]
+		src.fail(at, "a workflow cannot contain itself: %s → %s", strings.Join(chain, " → "), target)
+		return nil
+	}
+	if w, ok := l.done[target]; ok {
+		return w
+	}
+	text, err := l.read(target)
+	if err != nil {
+		src.fail(at, "%s", strings.TrimPrefix(err.Error(), "workflow: "))
+		return nil
+	}
+	before := len(l.found)
+	w := l.parse(target, path.Join(path.Dir(src.path), given), text)
+	if len(l.found) > before {
+		w = nil
+	}
+	l.done[target] = w
+	return w
+}
+
+// finish returns the workflow, or all that is wrong.
+func (l *loader) finish(w *Workflow) (*Workflow, error) {
+	if err := l.err(); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// digest returns a hash of the text and of the files it names.
+func (w *Workflow) digest() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d\n%s", len(w.src.text), w.src.text)
+	for _, sub := range w.subs {
+		fmt.Fprintf(h, "\n%s", sub.Hash)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// checkGraph lets package graph look for what no path leads to and what leads
+// nowhere. Its mistakes stand at the nodes.
+func (w *Workflow) checkGraph() {
+	b, err := w.build(graph.Config{}, true)
+	if err == nil {
+		_, err = b.Compile(graph.Config{})
+	}
+	var ce *graph.CompileError
+	if !errors.As(err, &ce) {
+		return
+	}
+	seen := map[string]bool{}
+	for _, m := range ce.Mistakes {
+		if seen[m.Pos] {
+			continue // a node and its items have one place
+		}
+		seen[m.Pos] = true
+		line, col := lineCol(m.Pos)
+		w.src.failAt(line, col, "", "%s", strings.ReplaceAll(m.What, "End", endName))
+	}
+}
+
+// lineCol reads the end of a file:line:col.
+func lineCol(pos string) (line, col int) {
+	parts := strings.Split(pos, ":")
+	if len(parts) < 3 {
+		return 1, 1
+	}
+	line, _ = strconv.Atoi(parts[len(parts)-2])
+	col, _ = strconv.Atoi(parts[len(parts)-1])
+	return line, col
+}

@@ -1,0 +1,146 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state"
+)
+
+// The endings of the graph nodes that stand for a part of one node of the file. A
+// name in a file has no dot, so they are free.
+const (
+	each = ".each"
+	run  = ".run"
+	exit = ".next"
+)
+
+// item is what a task of a for_each gets.
+type item struct {
+	Index int             `json:"index"`
+	Item  json.RawMessage `json:"item"`
+}
+
+// splits reports whether n becomes several nodes of the graph.
+func (n *node) splits() bool {
+	_, sub := n.work.(*subWork)
+	return n.each != nil || sub && n.cond != nil
+}
+
+// addEach adds a node that does its work once for each item.
+func (b *builder) addEach(n *node) {
+	ways := b.split(n, n.name+each)
+	limit := n.each.max
+	fill(&limit, b.limited(b.cfg).MaxTasks)
+	b.at(n.ref).Node(n.name, graph.Router(func(_ context.Context, rec *state.Record) (graph.Command, error) {
+		return n.dispatch(rec, limit, ways)
+	}, append(ways, n.name+each)...))
+	b.at(n.ref).Node(n.name+each, graph.Worker(func(ctx context.Context, rec *state.Record, it item) error {
+		v, err := state.Type{}.Convert(it.Item)
+		if err != nil {
+			return err
+		}
+		_, err = n.perform(ctx, map[string]any{"state": rec.Map(), n.each.alias.name: v}, rec)
+		return err
+	}), n.policy)
+}
+
+// dispatch starts a task for each item, or goes on when there is none.
+func (n *node) dispatch(rec *state.Record, limit int, ways []string) (cmd graph.Command, err error) {
+	skip, err := n.skips(rec)
+	if err != nil {
+		return cmd, err
+	}
+	var items []any
+	if !skip {
+		if items, err = n.each.items(rec); err != nil {
+			return cmd, err
+		}
+	}
+	t := n.each.list
+	switch {
+	case len(items) == 0:
+		return graph.Goto(ways...), nil
+	case limit > 0 && len(items) > limit:
+		return cmd, fmt.Errorf("%s: %w: there are %d items, the limit is %d", t.src.at(t.at), graph.ErrFanOut, len(items), limit)
+	}
+	for i, v := range items {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return cmd, t.runError(err)
+		}
+		cmd = cmd.Send(n.name+each, item{i, data})
+	}
+	return cmd, nil
+}
+
+func (e *forEach) items(rec *state.Record) ([]any, error) {
+	v, err := e.list.eval(map[string]any{"state": rec.Map()})
+	if err != nil || v == nil {
+		return nil, err
+	}
+	items, ok := v.([]any)
+	if !ok {
+		return nil, e.list.runError(fmt.Errorf("for_each goes through a list, not a %T", v))
+	}
+	return items, nil
+}
+
+// addSub adds another workflow as a node.
+func (b *builder) addSub(n *node) error {
+	w := n.work.(*subWork)
+	child := graph.Func(func(context.Context, *state.Record) error { return nil })
+	if !b.check {
+		var err error
+		if child, err = w.node(n, b.cfg); err != nil {
+			return err
+		}
+	}
+	policy := n.policy
+	if w.child != nil {
+		fill(&policy.Timeout, w.child.plan.limits.timeout)
+	}
+	if n.cond == nil {
+		b.at(n.ref).Node(n.name, child, policy)
+		b.leave(n, n.name)
+		return nil
+	}
+	ways := b.split(n, n.name+run)
+	b.at(n.ref).Node(n.name, graph.Router(func(_ context.Context, rec *state.Record) (graph.Command, error) {
+		if skip, err := n.skips(rec); err != nil || skip {
+			return graph.Goto(ways...), err
+		}
+		return graph.Goto(n.name + run), nil
+	}, append(ways, n.name+run)...))
+	b.at(n.ref).Node(n.name+run, child, policy)
+	return nil
+}
+
+// split adds what follows body, the part of n that may be skipped, and returns where
+// to go when it is.
+func (b *builder) split(n *node, body string) (ways []string) {
+	if !n.next.conditional() && !b.isArm(n) {
+		b.lead(n, body)
+		if n.next == nil {
+			return []string{graph.End}
+		}
+		return names(n.next.targets())
+	}
+	b.at(n.ref).Node(n.name+exit, graph.Func(func(context.Context, *state.Record) error { return nil }))
+	b.at(n.ref).Edge(body, n.name+exit)
+	b.leave(n, n.name+exit)
+	return []string{n.name + exit}
+}
+
+// leave adds the next of n behind a node that does not choose itself.
+func (b *builder) leave(n *node, from string) {
+	if !n.next.conditional() {
+		b.lead(n, from)
+		return
+	}
+	b.at(n.ref).Branch(from, func(_ context.Context, rec *state.Record) (graph.Command, error) {
+		return n.next.choose(rec, nil)
+	}, names(n.next.targets())...)
+}

@@ -1,0 +1,114 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/exprs"
+	"github.com/weftrun/weft/state"
+)
+
+// subWork is the kind workflow: another file as a node, with checkpoints of its own.
+type subWork struct {
+	child *Workflow // nil when it has mistakes
+	input *template // nil when nothing is given
+	pos   string
+}
+
+// do is never called: the node becomes a graph.Subgraph.
+func (w *subWork) do(context.Context, map[string]any, *state.Record) (any, error) {
+	return nil, errors.New("workflow: a sub-workflow was run as a plain node")
+}
+
+// sub checks a node of the kind workflow, and returns the type of its result.
+func (c *checker) sub(n *node, env exprs.Env) exprs.Type {
+	w := &subWork{pos: c.at(n.kind.at)}
+	n.work = w
+	if n.each != nil {
+		c.failAt(n.kind.at.Line, n.kind.at.Column, "put the for_each into the other file",
+			"a workflow cannot be run for_each item in this version")
+	}
+	if n.input != nil {
+		w.input = c.template(n.input, env)
+	}
+	name, ok := c.string(n.args, "workflow")
+	if !ok {
+		return exprs.Any
+	}
+	if w.child = c.load.sub(c.source, c.rel, deref(n.args), name); w.child == nil {
+		return exprs.Any
+	}
+	c.checkSubInput(n, w)
+	fields := map[string]exprs.Type{}
+	for _, f := range w.child.outputs() {
+		fields[f.Name] = exprType(f.Type)
+	}
+	return exprs.Object(fields)
+}
+
+// checkSubInput holds what is given against what the other file takes.
+func (c *checker) checkSubInput(n *node, w *subWork) {
+	given := map[string]bool{}
+	if w.input != nil && w.input.keys == nil {
+		c.fail(n.input, "input must be a mapping, not %s", describe(n.input))
+		return
+	}
+	if w.input != nil {
+		for i, k := range w.input.keys {
+			given[k.Value] = true
+			if f := w.child.inputField(k.Value); f != nil {
+				f.takesFrom(w.input.items[i])
+				continue
+			}
+			c.failAt(k.Line, k.Column, w.child.inputHint(), "%s takes no input %q%s",
+				w.child.Path, k.Value, didYouMean(k.Value, w.child.inputNames()))
+		}
+	}
+	for _, f := range w.child.plan.fields {
+		if f.required && !given[f.Name] {
+			c.fail(n.args, "%s needs the input %s", w.child.Path, f.Name)
+		}
+	}
+}
+
+// node returns the Subgraph. What cfg says holds for the child too.
+func (w *subWork) node(n *node, cfg graph.Config) (graph.Node[state.Record], error) {
+	g, err := w.child.Compile(cfg)
+	if err != nil {
+		return graph.Node[state.Record]{}, err
+	}
+	in := func(rec *state.Record) (state.Record, error) { return w.inputOf(rec) }
+	out := func(rec, end *state.Record) error {
+		vars := map[string]any{"state": rec.Map(), "result": w.child.Output(end).Map()}
+		return assignAll(n.outputs, vars, rec)
+	}
+	return graph.Subgraph(g, in, out), nil
+}
+
+func (w *subWork) inputOf(rec *state.Record) (state.Record, error) {
+	values := map[string]any{}
+	if w.input != nil {
+		var err error
+		if values, err = w.input.evalMap(map[string]any{"state": rec.Map()}); err != nil {
+			return state.Record{}, err
+		}
+	}
+	r, err := w.child.fill(values)
+	if err != nil {
+		return r, &RunError{w.pos, strings.ReplaceAll(err.Error(), "\n", "; ")}
+	}
+	return r, nil
+}
+
+var _ work = (*subWork)(nil)
+
+// inputHint lists the inputs of a workflow.
+func (w *Workflow) inputHint() string {
+	if names := w.inputNames(); len(names) > 0 {
+		return fmt.Sprintf("its inputs are %s", strings.Join(names, ", "))
+	}
+	return "it takes none"
+}

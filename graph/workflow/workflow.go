@@ -1,0 +1,87 @@
+package workflow
+
+import (
+	"path/filepath"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state"
+)
+
+// Workflow is a file that was loaded and checked. It does not change and is safe for
+// concurrent use.
+type Workflow struct {
+	Name        string // the file's name without its ending where it gives none
+	Description string
+	Path        string // as it was given to Load or Parse
+	Hash        string // of the file and of all files it names, as hex
+
+	plan  *plan
+	src   *source
+	shape *state.Shape
+	env   Env
+	subs  []*Workflow
+}
+
+// Options say what a file may use.
+type Options struct {
+	// Kinds are the kinds of nodes beside set and workflow, by name. Those that begin
+	// with "go:" stand behind uses. See nodes.Kinds for the ready ones.
+	Kinds map[string]Kind
+	// Root is the folder that all files a workflow names are below, symbolic links
+	// included; "" means the folder of the file.
+	Root string
+	// Out is the folder that nodes write below; "" means out in Root.
+	Out string
+}
+
+// Load reads and checks a file, and the files it names. The error is an *Error that
+// holds every mistake, unless the file cannot be read at all.
+func Load(path string, o Options) (*Workflow, error) {
+	l, rel, err := newLoader(path, o)
+	if err != nil {
+		return nil, err
+	}
+	text, err := l.read(rel)
+	if err != nil {
+		return nil, err
+	}
+	return l.finish(l.parse(rel, filepath.ToSlash(path), text))
+}
+
+// Parse is Load for a text that is already here. The path names it in errors, and
+// says which folder the files it names are in.
+func Parse(path string, src []byte, o Options) (*Workflow, error) {
+	l, rel, err := newLoader(path, o)
+	if err != nil {
+		return nil, err
+	}
+	return l.finish(l.parse(rel, filepath.ToSlash(path), src))
+}
+
+// Compile returns the graph. Limits of the file fill in what cfg leaves zero.
+func (w *Workflow) Compile(cfg graph.Config) (*graph.Graph[state.Record], error) {
+	b, err := w.build(cfg, false)
+	if err != nil {
+		return nil, err
+	}
+	return b.Compile(w.limited(cfg))
+}
+
+func (w *Workflow) limited(cfg graph.Config) graph.Config {
+	fill(&cfg.MaxSteps, w.plan.limits.steps)
+	fill(&cfg.MaxTasks, w.plan.limits.fanout)
+	fill(&cfg.Concurrency, w.plan.limits.concurrency)
+	fill(&cfg.Timeout, w.plan.limits.timeout)
+	return cfg
+}
+
+func fill[T comparable](to *T, with T) {
+	var zero T
+	if *to == zero {
+		*to = with
+	}
+}
+
+// NewState returns a record in which nothing is set, for programs that fill it
+// themselves.
+func (w *Workflow) NewState() state.Record { return w.shape.New() }

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+var (
+	idStart = regexp.MustCompile(`^[0-9a-f]{4,16}$`)
+	wholeID = regexp.MustCompile(`^[0-9a-f]{16}$`)
+)
+
+// answerer reads --answer flags for a thread.
+type answerer struct {
+	open []graph.Interrupt
+	had  []checkpoint.Answered // questions of this turn that were answered before
+
+	asText bool // take answers to questions that are not open as text
+}
+
+// answers pairs each flag with its question. What names no question is left to the
+// graph: it knows which answers this turn has had.
+func (r answerer) answers(flags []string) (all graph.Answers, err error) {
+	for _, flag := range flags {
+		id, value, err := r.split(flag)
+		if err != nil {
+			return all, err
+		}
+		all = all.Answer(id, r.value(id, value))
+	}
+	return all, nil
+}
+
+// split takes ID=VALUE apart if the part before the = is the id of a question, or the
+// only beginning of one. Otherwise the whole flag is the value, for an equals sign may
+// well stand in a value.
+func (r answerer) split(flag string) (id, value string, err error) {
+	start, rest, ok := strings.Cut(flag, "=")
+	if !ok || !idStart.MatchString(start) {
+		return "", flag, nil
+	}
+	matches := r.match(start)
+	switch {
+	case len(matches) == 1:
+		return matches[0], rest, nil
+	case len(matches) > 1:
+		return "", "", usage("write more of the id", "%d questions have an id that begins with %s", len(matches), start)
+	case wholeID.MatchString(start):
+		return start, rest, nil
+	}
+	return "", flag, nil
+}
+
+// match returns the ids that begin with start: of open questions or, if there are
+// none, of those that were answered.
+func (r answerer) match(start string) (ids []string) {
+	for _, in := range r.open {
+		if strings.HasPrefix(in.ID, start) {
+			ids = append(ids, in.ID)
+		}
+	}
+	if len(ids) > 0 {
+		return ids
+	}
+	for _, a := range r.had {
+		if strings.HasPrefix(a.ID, start) {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}
+
+// value returns an answer as JSON: the text itself where it is JSON that fits the
+// question, a string where that fits, and otherwise what it looks like.
+func (r answerer) value(id, text string) json.RawMessage {
+	plain, quoted := json.RawMessage(text), json.RawMessage(quoteJSON(text))
+	schema := r.schema(id)
+	switch {
+	case !json.Valid(plain), schema == nil && r.asText:
+		return quoted
+	case schema == nil || fits(schema, plain) || !fits(schema, quoted):
+		return plain
+	}
+	return quoted
+}
+
+// schema returns the JSON Schema that an answer must meet, or nil.
+func (r answerer) schema(id string) json.RawMessage {
+	for _, in := range r.open {
+		if in.ID == id || id == "" && len(r.open) == 1 {
+			return in.Schema
+		}
+	}
+	return nil
+}
+
+// fits reports whether a JSON value meets a schema. A schema that cannot be read is
+// met by everything; the graph checks again.
+func fits(schema, data json.RawMessage) bool {
+	var s jsonschema.Schema
+	if json.Unmarshal(schema, &s) != nil {
+		return true
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return true
+	}
+	var v any
+	return json.Unmarshal(data, &v) == nil && resolved.Validate(v) == nil
+}

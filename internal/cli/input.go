@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/weftrun/weft/state"
+)
+
+// inputText is the value of one field as it was given.
+type inputText struct {
+	text string
+	json bool // it is JSON; otherwise it is text that may be JSON
+}
+
+// input reads the --input flags as an input of the workflow. The last one wins where
+// two name a field.
+func (s *session) input(specs []string) (in state.Record, err error) {
+	given := map[string]inputText{}
+	for _, spec := range specs {
+		if err := s.readInput(spec, given); err != nil {
+			return in, err
+		}
+	}
+	object := map[string]json.RawMessage{}
+	for name, v := range given {
+		object[name] = s.typed(name, v)
+	}
+	if in, err = s.flow.Input(object); err != nil {
+		return in, &failure{exitUsage, fmt.Errorf("the input does not fit the workflow: %w", err), s.inputHint()}
+	}
+	return in, nil
+}
+
+// inputHint says what the workflow takes.
+func (s *session) inputHint() string {
+	var flags []string
+	for _, f := range s.flow.Inputs() {
+		flags = append(flags, fmt.Sprintf("--input %s=%s", f.Name, strings.ToUpper(f.Type)))
+	}
+	if flags == nil {
+		return "the workflow takes no input"
+	}
+	return "it takes " + strings.Join(flags, " ")
+}
+
+// readInput reads one flag.
+func (a *app) readInput(spec string, into map[string]inputText) error {
+	name, value, pair := strings.Cut(spec, "=")
+	switch {
+	case spec == "-":
+		data, err := io.ReadAll(a.Stdin)
+		return orJSON(data, err, "stdin", into)
+	case strings.HasPrefix(spec, "@"):
+		data, err := readFile(spec[1:])
+		return orJSON(data, err, spec[1:], into)
+	case !pair || name == "":
+		return usage("write --input NAME=VALUE, NAME=@FILE, @FILE.json or -", "the input %q has no name", spec)
+	case strings.HasPrefix(value, "@"):
+		data, err := readFile(value[1:])
+		into[name] = inputText{quoteJSON(string(data)), true}
+		return err
+	}
+	into[name] = inputText{text: value}
+	return nil
+}
+
+// orJSON reads a JSON object of fields.
+func orJSON(data []byte, err error, from string, into map[string]inputText) error {
+	if err != nil {
+		return err
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(data, &object); err != nil || object == nil {
+		return usage("it must look like {\"field\": value}", "the input from %s is not a JSON object%s", from, because(err))
+	}
+	for name, v := range object {
+		into[name] = inputText{string(v), true}
+	}
+	return nil
+}
+
+func because(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ": " + err.Error()
+}
+
+func readFile(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return nil, usage("check the path", "the input file %s cannot be read: %w", path, err)
+	}
+	return data, nil
+}
+
+// typed returns a value as JSON: the text itself where it is JSON that fits the
+// field, and otherwise a string.
+func (s *session) typed(name string, v inputText) json.RawMessage {
+	if v.json {
+		return json.RawMessage(v.text)
+	}
+	if json.Valid([]byte(v.text)) {
+		probe, err := json.Marshal(map[string]json.RawMessage{name: json.RawMessage(v.text)})
+		if err == nil {
+			_, err = s.graph.DecodeInput(probe)
+		}
+		if err == nil {
+			return json.RawMessage(v.text)
+		}
+	}
+	return json.RawMessage(quoteJSON(v.text))
+}
+
+func quoteJSON(s string) string {
+	data, _ := json.Marshal(s) // a string always can
+	return string(data)
+}

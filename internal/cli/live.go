@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// live shows a run on a terminal. Tasks that ended scroll by, a line each; below them
+// the running ones are drawn again and again with the time they take.
+type live struct {
+	term *terminal
+	now  func() time.Time
+	stop chan struct{}
+	done chan struct{}
+
+	mu      sync.Mutex
+	running []*track // in the order in which they began
+	drawn   []int    // the widths of the lines that are drawn
+	frame   int
+}
+
+// tick is the time between two drawings.
+const tick = 100 * time.Millisecond
+
+var frames = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
+
+func newLive(t *terminal) *live {
+	l := &live{term: t, now: time.Now, stop: make(chan struct{}), done: make(chan struct{})}
+	go l.spin()
+	return l
+}
+
+// spin draws until close is called.
+func (l *live) spin() {
+	defer close(l.done)
+	t := time.NewTicker(tick)
+	defer t.Stop()
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-t.C:
+			l.mu.Lock()
+			l.frame++
+			l.draw("")
+			l.mu.Unlock()
+		}
+	}
+}
+
+func (l *live) close() {
+	close(l.stop)
+	<-l.done
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var left strings.Builder
+	for _, t := range l.running {
+		left.WriteString(l.line("-", grey, t, "stopped"))
+	}
+	l.running = nil
+	l.draw(left.String())
+}
+
+func (l *live) event(ev graph.Event) {
+	if ev.Mode != graph.Tasks {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.track(ev)
+	t.attempt = ev.Attempt
+	took := brief(l.now().Sub(t.began))
+	switch ev.Phase {
+	case graph.Started:
+		l.draw("")
+	case graph.Retrying:
+		l.draw(l.line("↻", yellow, t, outcome(ev, 0)))
+	case graph.Finished:
+		l.end(t, "✓", green, took)
+	case graph.Failing:
+		l.fail(t, ev.Err, took)
+	case graph.Asking:
+		l.end(t, "?", yellow, outcome(ev, 0))
+	}
+}
+
+func (l *live) fail(t *track, err error, took string) {
+	if failing(err) == "stopped" {
+		l.end(t, "-", grey, "stopped after "+took)
+		return
+	}
+	l.end(t, "✗", red, took+"  "+oneLine(reason(err)))
+}
+
+// track returns the running task of an event.
+func (l *live) track(ev graph.Event) *track {
+	for _, t := range l.running {
+		if t.id == ev.Task {
+			return t
+		}
+	}
+	t := &track{id: ev.Task, namespace: ev.Namespace, node: ev.Node, label: ev.Label, began: l.now()}
+	l.running = append(l.running, t)
+	return t
+}
+
+// end takes a task off the running ones and leaves a line about it.
+func (l *live) end(t *track, sign, colour, text string) {
+	l.running = slices.DeleteFunc(l.running, func(r *track) bool { return r == t })
+	l.draw(l.line(sign, colour, t, text))
+}
+
+// draw wipes the running tasks, prints what stays, and draws them anew, all in one
+// write.
+func (l *live) draw(stays string) {
+	cols, rows := l.term.size()
+	var b strings.Builder
+	b.WriteString(l.wipe(cols))
+	b.WriteString(stays)
+	l.drawn = l.drawn[:0]
+	for i, t := range l.running {
+		if room := max(1, rows-2); i == room && len(l.running) > room+1 {
+			more := cut(fmt.Sprintf("  … and %d more", len(l.running)-i), cols-1)
+			b.WriteString(more + "\n")
+			l.drawn = append(l.drawn, width(more))
+			break
+		}
+		text := brief(l.now().Sub(t.began))
+		if t.attempt > 1 {
+			text += fmt.Sprintf("  attempt %d", t.attempt)
+		}
+		line := l.line(frames[l.frame%len(frames)], cyan, t, text)
+		b.WriteString(line)
+		l.drawn = append(l.drawn, width(line))
+	}
+	if b.Len() > 0 {
+		_, _ = l.term.Write([]byte(b.String())) // a view that cannot be seen is no failure of the run
+	}
+}
+
+// wipe returns what takes the drawn lines away. A terminal that has become narrower
+// has broken long lines in several.
+func (l *live) wipe(cols int) string {
+	up := 0
+	for _, w := range l.drawn {
+		up += max(1, (w+cols-1)/cols)
+	}
+	if up == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\r\x1b[%dA\x1b[J", up)
+}
+
+// line returns one line: a sign, the task's title, and a text. Where it is too wide
+// the title is cut first.
+func (l *live) line(sign, colour string, t *track, text string) string {
+	cols, _ := l.term.size()
+	room := cols - 1 - len("  ") - width(sign) // the last column stays free
+	text = cut(text, max(room-8, 0))
+	name := cut(title(t.namespace, t.node, t.label), max(room-len("   ")-width(text), 1))
+	return strings.TrimRight(fmt.Sprintf("  %s %s  %s", l.term.paint(colour, sign), name, l.term.paint(grey, text)), " ") + "\n"
+}

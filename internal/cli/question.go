@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// waits shows why a thread pauses and how to go on, and ends the command with the
+// exit code for that.
+func (s *session) waits(open []graph.Interrupt) error {
+	if s.json {
+		err := s.printJSON(ended{Thread: s.thread, Workflow: s.flow.Name, Status: graph.Interrupted,
+			Interrupts: open, Next: s.commands(open)})
+		return cmp.Or[error](err, errWaits)
+	}
+	var b strings.Builder
+	for i, command := range s.commands(open) {
+		b.WriteString(s.question(open[i], command))
+	}
+	if _, err := fmt.Fprint(s.Stdout, b.String()); err != nil {
+		return err
+	}
+	return errWaits
+}
+
+// question is the text of one reason to pause.
+func (s *session) question(in graph.Interrupt, command string) string {
+	var b strings.Builder
+	if in.Detail != "" {
+		fmt.Fprintf(&b, "%s\n\n", strings.TrimSuffix(in.Detail, "\n"))
+	}
+	switch in.Kind {
+	case "before", "after":
+		fmt.Fprintf(&b, "The run pauses %s the node %q. Go on with:\n", in.Kind, in.Node)
+	default:
+		fmt.Fprintf(&b, "%s\n(asked by the node %q; %s)\nAnswer with:\n", in.Prompt, in.Node, wanted(in.Schema))
+	}
+	fmt.Fprintf(&b, "  %s\n", command)
+	return b.String()
+}
+
+// commands returns the command that answers each question.
+func (s *session) commands(open []graph.Interrupt) []string {
+	all := make([]string, len(open))
+	for i, in := range open {
+		words := []string{"resume", "--thread", s.thread}
+		if in.Kind == "question" {
+			words = append(words, "--answer", s.example(in, open))
+		}
+		all[i] = s.command(words...)
+	}
+	return all
+}
+
+// example returns an answer to copy. It names the question where a bare value could
+// be taken for the answer to another one.
+func (s *session) example(in graph.Interrupt, open []graph.Interrupt) string {
+	if len(open) == 1 && len(s.had) == 0 {
+		return sample(in.Schema)
+	}
+	return shortID(in.ID, open) + "=" + sample(in.Schema)
+}
+
+// shortID returns the beginning of an id that no other open question has.
+func shortID(id string, open []graph.Interrupt) string {
+	for n := min(8, len(id)); n < len(id); n++ {
+		same := slices.ContainsFunc(open, func(o graph.Interrupt) bool {
+			return o.ID != id && strings.HasPrefix(o.ID, id[:n])
+		})
+		if !same {
+			return id[:n]
+		}
+	}
+	return id
+}
+
+// answerType is as much of a JSON Schema as can be told in a few words.
+type answerType struct {
+	Type any   `json:"type"`
+	Enum []any `json:"enum"`
+}
+
+func typeOf(schema json.RawMessage) (kind string, t answerType) {
+	if json.Unmarshal(schema, &t) != nil {
+		return "", t
+	}
+	kind, _ = t.Type.(string)
+	return kind, t
+}
+
+// sample returns an answer that a schema takes, or a word in its place.
+func sample(schema json.RawMessage) string {
+	kind, t := typeOf(schema)
+	switch {
+	case len(t.Enum) > 0:
+		return enumText(t.Enum[0])
+	case kind == "boolean":
+		return "true"
+	case kind == "integer", kind == "number":
+		return "NUMBER"
+	case kind == "string":
+		return "TEXT"
+	case kind == "array", kind == "object":
+		return "JSON"
+	}
+	return "VALUE"
+}
+
+// wanted says what kind of answer a schema takes.
+func wanted(schema json.RawMessage) string {
+	kind, t := typeOf(schema)
+	if len(t.Enum) > 0 {
+		words := make([]string, len(t.Enum))
+		for i, v := range t.Enum {
+			words[i] = enumText(v)
+		}
+		return "one of " + strings.Join(words, ", ")
+	}
+	switch kind {
+	case "boolean":
+		return "true or false"
+	case "integer":
+		return "a whole number"
+	case "number":
+		return "a number"
+	case "string":
+		return "a text"
+	case "array":
+		return "a JSON list"
+	case "object":
+		return "a JSON object: " + string(schema)
+	}
+	return "any value"
+}
+
+func enumText(v any) string {
+	text, err := readable(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return text
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	file    string
+	thread  string
+	named   bool // --thread was given
+	inputs  []string
+	newTurn bool
+}
+
+func (a *app) runVerb() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Run a workflow, or go on with a run that stopped",
+		Long: `Run starts a workflow on a thread. The same command again goes on where it stopped:
+after a crash it resumes, while a question is open it shows the question, and
+after the end it shows the result. --new-turn, or another input, starts anew on
+what the thread remembers.`,
+		Args: one("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.file, f.named = args[0], cmd.Flags().Changed("thread")
+			return a.run(cmd.Context(), f)
+		},
+	}
+	cmd.Flags().StringVar(&f.thread, "thread", "", "the thread's name (default a new one)")
+	cmd.Flags().StringArrayVar(&f.inputs, "input", nil, "KEY=VALUE, KEY=@FILE for a file's text, @FILE or - for a JSON object; repeatable")
+	cmd.Flags().BoolVar(&f.newTurn, "new-turn", false, "start a new turn even if this one has not ended, or had the same input")
+	return cmd
+}
+
+func (a *app) run(ctx context.Context, f runFlags) error {
+	flow, err := a.load(f.file)
+	if err != nil {
+		return err
+	}
+	if !f.named {
+		f.thread = uuid.NewString()
+	}
+	if err := checkpoint.CheckThread(f.thread); err != nil {
+		return err
+	}
+	return withStore(ctx, a.open, func(store checkpoint.Store) error {
+		s := &session{app: a, store: store, thread: f.thread}
+		if err := s.use(flow); err != nil {
+			return err
+		}
+		if !f.named {
+			s.note("this is thread %s", f.thread)
+		}
+		return s.run(ctx, f)
+	})
+}
+
+// run decides what the command means for the thread as it stands, and does it.
+func (s *session) run(ctx context.Context, f runFlags) error {
+	input, err := s.input(f.inputs)
+	if err != nil {
+		return err
+	}
+	hash, err := s.graph.InputHash(input)
+	if err != nil {
+		return err
+	}
+	p, found, err := s.inspect(ctx)
+	if err != nil {
+		return err
+	}
+	if found {
+		if err := s.sameGraph(s.flow, p); err != nil {
+			return err
+		}
+	}
+	switch decide(p, found, p.Input == hash, len(f.inputs) > 0, f.newTurn) {
+	case begin:
+		return s.watch(ctx, s.graph.Stream(ctx, input, s.options()))
+	case goOn:
+		s.warnChanged(p)
+		return s.watch(ctx, s.graph.StreamResume(ctx, graph.Answers{}, s.options()))
+	case ask:
+		return s.waits(p.Interrupts)
+	case show:
+		return s.showAgain(ctx, p)
+	case refuseOpen:
+		return usage("show the question: "+s.command("resume", "--thread", s.thread),
+			"thread %q waits for an answer, so it takes no new input", s.thread)
+	default:
+		return usage("go on with "+s.command("resume", "--thread", s.thread)+", or drop the turn with --new-turn",
+			"thread %q has not finished the turn of another input", s.thread)
+	}
+}
+
+// action is what run does with a thread.
+type action int
+
+const (
+	begin      action = iota // start a turn with the input
+	goOn                     // resume the turn
+	ask                      // show the open questions again
+	show                     // show the result again
+	refuseOpen               // a question of another turn is open
+	refuseWork               // another turn has work left
+)
+
+// decide returns what run means for a thread that stands at p. same says that the
+// input is the one of its last turn; given, that the command line has an input.
+func decide(p graph.Point, found, same, given, newTurn bool) action {
+	switch {
+	case !found:
+		return begin
+	case p.Status == graph.Interrupted && (newTurn || given && !same):
+		return refuseOpen
+	case p.Status == graph.Interrupted:
+		return ask
+	case newTurn:
+		return begin
+	case p.Status == graph.Done && same:
+		return show
+	case p.Status == graph.Done:
+		return begin
+	case same:
+		return goOn
+	}
+	return refuseWork
+}
+
+// showAgain shows the result that the thread has.
+func (s *session) showAgain(ctx context.Context, p graph.Point) error {
+	end, _, err := s.graph.State(ctx, s.thread, p.Checkpoint)
+	if err != nil {
+		return err
+	}
+	version := ""
+	if s.changed(p) {
+		version = " with an earlier version of the workflow"
+	}
+	s.note("thread %q has already finished this input%s; --new-turn runs it again", s.thread, version)
+	return s.result(&end)
+}
+
+func (s *session) options() graph.Run {
+	return graph.Run{Thread: s.thread, Modes: graph.Tasks | graph.Updates, Metadata: s.metadata()}
+}

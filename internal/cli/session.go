@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/state"
+)
+
+// The metadata that the command line writes into checkpoints.
+const (
+	metaPath = "workflow"      // the absolute path of the workflow file
+	metaHash = "workflow_hash" // of what was in it
+)
+
+// session is one command on one thread.
+type session struct {
+	*app
+	store  checkpoint.Store
+	thread string
+	flow   *workflow.Workflow
+	graph  *graph.Graph[state.Record]
+	had    []checkpoint.Answered // questions of this turn that were answered before
+}
+
+// inspect returns where the thread stands; found is false when there is none yet.
+func (s *session) inspect(ctx context.Context) (p graph.Point, found bool, err error) {
+	p, err = graph.Inspect(ctx, s.store, s.thread)
+	if errors.Is(err, graph.ErrUnknownThread) {
+		return p, false, nil
+	}
+	return p, err == nil, err
+}
+
+// mustInspect is inspect for a thread that has to be there.
+func (s *session) mustInspect(ctx context.Context) (graph.Point, error) {
+	p, found, err := s.inspect(ctx)
+	if err == nil && !found {
+		err = s.unknownThread()
+	}
+	return p, err
+}
+
+func (s *session) unknownThread() error {
+	return usage(s.command("threads")+" lists the threads of the store", "there is no thread %q", s.thread)
+}
+
+// use makes the session one of this workflow.
+func (s *session) use(flow *workflow.Workflow) (err error) {
+	s.flow = flow
+	s.graph, err = flow.Compile(graph.Config{Store: s.store})
+	return err
+}
+
+// find loads the workflow of the thread: the file that was named, or the one that
+// its checkpoints name.
+func (s *session) find(verb, file string, p graph.Point) error {
+	path := file
+	if path == "" {
+		path = p.Metadata[metaPath]
+	}
+	next := s.command(verb, "FILE", "--thread", s.thread)
+	if path == "" {
+		return usage(next, "thread %q does not say which workflow it belongs to", s.thread)
+	}
+	if _, err := os.Stat(path); file == "" && errors.Is(err, fs.ErrNotExist) {
+		return usage(next, "thread %q belongs to the workflow %s, which is no longer there", s.thread, path)
+	}
+	flow, err := s.load(path)
+	if err != nil {
+		return err
+	}
+	if err := s.sameGraph(flow, p); err != nil {
+		return err
+	}
+	return s.use(flow)
+}
+
+// sameGraph refuses a workflow that is not the thread's at all.
+func (s *session) sameGraph(flow *workflow.Workflow, p graph.Point) error {
+	if p.Graph == flow.Name {
+		return nil
+	}
+	return usage("name another thread with --thread, or the thread's own workflow",
+		"thread %q belongs to the workflow %q%s, not to %q", s.thread, p.Graph, in(p.Metadata[metaPath]), flow.Name)
+}
+
+func in(path string) string {
+	if path == "" {
+		return ""
+	}
+	return " in " + path
+}
+
+// changed reports whether the workflow is not what the thread last ran with.
+func (s *session) changed(p graph.Point) bool {
+	was := p.Metadata[metaHash]
+	return was != "" && was != s.flow.Hash
+}
+
+// warnChanged says that an unfinished turn goes on with another version of its
+// workflow. The graph refuses what does not fit.
+func (s *session) warnChanged(p graph.Point) {
+	if s.changed(p) {
+		s.note("the workflow has changed since thread %q began this turn; it goes on with the new version", s.thread)
+	}
+}
+
+// metadata is what the checkpoints of this session carry.
+func (s *session) metadata() map[string]string {
+	path, err := filepath.Abs(s.flow.Path)
+	if err != nil { // the working directory is gone
+		path = s.flow.Path
+	}
+	return map[string]string{metaPath: path, metaHash: s.flow.Hash}
+}
+
+// load reads a workflow file.
+func (a *app) load(path string) (*workflow.Workflow, error) {
+	flow, err := workflow.Load(path, workflow.Options{Kinds: a.Kinds})
+	if err != nil {
+		return nil, cannotRead(path, err)
+	}
+	return flow, nil
+}
+
+// withStore runs fn with an open store and closes it afterwards.
+func withStore(ctx context.Context, open func(context.Context) (checkpoint.Store, error), fn func(checkpoint.Store) error) (err error) {
+	store, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := store.Close(); err == nil && cerr != nil {
+			err = fmt.Errorf("closing the store: %w", cerr)
+		}
+	}()
+	return fn(store)
+}

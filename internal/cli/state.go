@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/workflow"
+)
+
+func (a *app) stateVerb() *cobra.Command {
+	var thread string
+	var at uint64
+	cmd := &cobra.Command{
+		Use:   "state [FILE]",
+		Short: "Show the state of a thread, now or at an earlier checkpoint",
+		Args:  atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
+				s := &session{app: a, store: store, thread: thread}
+				return s.state(cmd.Context(), first(args), at)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&thread, "thread", "", "the thread's name")
+	cmd.Flags().Uint64Var(&at, "at", 0, "the number of a checkpoint (default the newest)")
+	return cmd
+}
+
+func (s *session) state(ctx context.Context, file string, at uint64) error {
+	p, err := s.mustInspect(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.find("state", file, p); err != nil {
+		return err
+	}
+	record, then, err := s.graph.State(ctx, s.thread, at)
+	if errors.Is(err, graph.ErrUnknownThread) {
+		return usage(s.command("history", "--thread", s.thread)+" lists its checkpoints",
+			"thread %q has no checkpoint %d", s.thread, at)
+	}
+	if err != nil {
+		return err
+	}
+	data, err := s.graph.EncodeState(record)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.printJSON(struct {
+			graph.Point
+			State json.RawMessage `json:"state"`
+		}{then, data})
+	}
+	return s.printState(then, data)
+}
+
+func (s *session) printState(p graph.Point, data []byte) error {
+	values, err := members(data)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Stdout, "thread %s, checkpoint %d: turn %d, step %d, %s\n", cell(s.thread), p.Checkpoint, p.Turn, p.Step, p.Status)
+	for _, f := range p.Failures {
+		fmt.Fprintf(s.Stdout, "node %q failed at attempt %d: %s\n", f.Node, f.Attempt, oneLine(f.Message))
+	}
+	fmt.Fprintln(s.Stdout)
+	return printValues(s.Stdout, values)
+}
+
+// members returns the members of a JSON object in their order.
+func members(object []byte) (all workflow.Values, err error) {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, err
+		}
+		all = append(all, workflow.Value{Name: fmt.Sprint(name), Value: value})
+	}
+	return all, nil
+}

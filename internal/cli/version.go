@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) versionVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of this program",
+		Args:  atMost(0),
+		RunE:  func(*cobra.Command, []string) error { return a.version() },
+	}
+}
+
+func (a *app) version() error {
+	version := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		version = info.Main.Version
+	}
+	if a.json {
+		return a.printJSON(map[string]string{"name": a.Name, "version": version, "go": runtime.Version()})
+	}
+	_, err := fmt.Fprintf(a.Stdout, "%s %s (%s, %s/%s)\n", a.Name, version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}

@@ -1,0 +1,174 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weftrun/weft/graph/workflow"
+)
+
+// maxFile bounds what is read and what is written.
+const maxFile = 16 << 20
+
+// File reads a file, or writes one.
+//
+//	load:
+//	  file:
+//	    read: weather.csv
+//	    columns: {date: string, rain: number}
+//	  output: {days: "${{ result.rows }}"}
+//	  next: save
+//
+//	save:
+//	  file:
+//	    write: report.md
+//	    text: ${{ state.report }}
+//	  next: END
+//
+// A file is read only below the workflow's root folder and written only below the
+// folder out in it, whatever links lie there. Files are at most 16 MiB of UTF-8. A
+// write replaces the file as a whole or not at all; a run that is resumed after a
+// crash may write the same file once more.
+type File struct {
+	// Read is the file to read, as seen from the root folder.
+	Read string `json:"read,omitempty"`
+	// Format is text, json or csv. Without it the file's ending decides; an unknown
+	// one means text.
+	Format string `json:"format,omitempty"`
+	// Columns gives the type of CSV columns: string, int, number or bool. Columns that
+	// it does not name are strings; without it all are. An empty cell of another type
+	// than string is null.
+	Columns map[string]string `json:"columns,omitempty"`
+
+	// Write is the file to write, as seen from the folder out.
+	Write string `json:"write,omitempty"`
+	// Text is what to write.
+	Text string `json:"text,omitempty"`
+}
+
+// FileResult is the result of a File. Which fields are set depends on what it did.
+type FileResult struct {
+	Text string           `json:"text,omitempty"` // read, format text
+	JSON any              `json:"json,omitempty"` // read, format json
+	Rows []map[string]any `json:"rows,omitempty"` // read, format csv: an object a line
+	// Path is the file that was written, with the folder, and Bytes its size.
+	Path  string `json:"path,omitempty"`
+	Bytes int    `json:"bytes,omitempty"`
+}
+
+// Check refuses a node that reads and writes, or does neither.
+func (f *File) Check(given func(string) bool) error {
+	switch {
+	case given("read") == given("write"):
+		return errors.New("give read or write, and not both")
+	case given("write") && (given("format") || given("columns")):
+		return errors.New("format and columns go with read")
+	case given("read") && given("text"):
+		return errors.New("text goes with write")
+	case given("write") && !given("text"):
+		return errors.New("write needs text")
+	}
+	return errors.Join(f.checkFormat(), f.checkColumns())
+}
+
+func (f *File) checkFormat() error {
+	switch f.Format {
+	case "", "text", "json", "csv":
+		return nil
+	}
+	return fmt.Errorf("format must be text, json or csv, not %q", f.Format)
+}
+
+// Run reads or writes.
+func (f *File) Run(_ context.Context, env workflow.Env) (any, error) {
+	if f.Write != "" {
+		return f.write(env.Out)
+	}
+	data, err := readBelow(env.Root, f.Read)
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(data) {
+		return nil, &fileError{"read", f.Read, env.Root, errors.New("it is not UTF-8 text")}
+	}
+	switch f.format() {
+	case "csv":
+		rows, err := f.rows(data)
+		return FileResult{Rows: rows}, err
+	case "json":
+		var v any
+		if err := unmarshal(data, &v); err != nil {
+			return nil, &fileError{"read", f.Read, env.Root, err}
+		}
+		return FileResult{JSON: v}, nil
+	}
+	return FileResult{Text: string(data)}, f.checkFormat()
+}
+
+func (f *File) format() string {
+	if f.Format != "" {
+		return f.Format
+	}
+	return strings.ToLower(strings.TrimPrefix(filepath.Ext(f.Read), "."))
+}
+
+func readBelow(folder, name string) ([]byte, error) {
+	fail := func(err error) ([]byte, error) { return nil, &fileError{"read", name, folder, err} }
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return fail(err)
+	}
+	defer root.Close()
+	file, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return fail(err)
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return fail(errors.Join(err, errors.New("it is not a regular file")))
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return data, nil
+}
+
+func unmarshal(data []byte, v *any) error {
+	if !json.Valid(data) {
+		return json.Unmarshal(data, v)
+	}
+	dec := json.NewDecoder(strings.NewReader(string(data)))
+	dec.UseNumber()
+	return dec.Decode(v)
+}
+
+// fileError says what could not be done to which file, and where it was looked for.
+type fileError struct {
+	verb, name, folder string
+	err                error
+}
+
+func (e *fileError) Error() string {
+	why := e.err
+	if p := (*fs.PathError)(nil); errors.As(why, &p) {
+		why = p.Err
+	}
+	return fmt.Sprintf("%s %s in %s: %v", e.verb, e.name, e.folder, why)
+}
+
+func (e *fileError) Unwrap() error { return e.err }
+
+// Retryable reports false for what another attempt cannot change.
+func (e *fileError) Retryable() bool { return !errors.Is(e.err, fs.ErrNotExist) }

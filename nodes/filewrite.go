@@ -1,0 +1,73 @@
+package nodes
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// write puts the text into the file by way of a new one beside it, so that a reader
+// sees the old text or the new one, and never a part.
+func (f *File) write(folder string) (any, error) {
+	fail := func(err error) (any, error) { return nil, &fileError{"write", f.Write, folder, err} }
+	if len(f.Text) > maxFile {
+		return fail(fmt.Errorf("the text is larger than %d MiB", maxFile>>20))
+	}
+	name := path.Clean(filepath.ToSlash(f.Write))
+	if !filepath.IsLocal(filepath.FromSlash(name)) || name == "." {
+		return fail(errors.New("it is outside of the folder"))
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fail(err)
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return fail(err)
+	}
+	defer root.Close()
+	if err := replace(root, name, f.Text); err != nil {
+		return fail(err)
+	}
+	return FileResult{Path: filepath.ToSlash(filepath.Join(folder, name)), Bytes: len(f.Text)}, nil
+}
+
+func replace(root *os.Root, name, text string) (err error) {
+	dir := path.Dir(name)
+	if err := root.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	temp := path.Join(dir, "."+path.Base(name)+"."+rand.Text())
+	defer func() {
+		if err != nil {
+			_ = root.Remove(temp)
+		}
+	}()
+	if err := writeSynced(root, temp, text); err != nil {
+		return err
+	}
+	if err := root.Rename(temp, name); err != nil {
+		return err
+	}
+	return syncDir(root, dir)
+}
+
+func writeSynced(root *os.Root, name, text string) error {
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// syncDir makes the new name last.
+func syncDir(root *os.Root, name string) error {
+	dir, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
