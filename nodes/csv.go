@@ -29,7 +29,7 @@ func (f *File) checkColumns() error {
 }
 
 // rows reads CSV whose first line names the columns.
-func (f *File) rows(data []byte) ([]map[string]any, error) {
+func (f *File) rows(data []byte) ([]any, error) {
 	if err := f.checkColumns(); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (f *File) rows(data []byte) ([]map[string]any, error) {
 			return nil, fmt.Errorf("read %s: there is no column %q; it has %s", f.Read, name, strings.Join(head, ", "))
 		}
 	}
-	rows := make([]map[string]any, 0, len(lines)-1)
+	rows := make([]any, 0, len(lines)-1)
 	for i, cells := range lines[1:] {
 		row := make(map[string]any, len(head))
 		for j, name := range head {

@@ -54,7 +54,7 @@ type File struct {
 	Text string `json:"text,omitempty"`
 }
 
-// FileResult is the result of a File. Which fields are set depends on what it did.
+// FileResult is the result of a File. Which fields there are depends on what it did.
 type FileResult struct {
 	Text string           `json:"text,omitempty"` // read, format text
 	JSON any              `json:"json,omitempty"` // read, format json
@@ -102,15 +102,15 @@ func (f *File) Run(_ context.Context, env workflow.Env) (any, error) {
 	switch f.format() {
 	case "csv":
 		rows, err := f.rows(data)
-		return FileResult{Rows: rows}, err
+		return map[string]any{"rows": rows}, err // plain values: a number that is whole stays a number
 	case "json":
 		var v any
 		if err := unmarshal(data, &v); err != nil {
 			return nil, &fileError{"read", f.Read, env.Root, err}
 		}
-		return FileResult{JSON: v}, nil
+		return map[string]any{"json": v}, nil
 	}
-	return FileResult{Text: string(data)}, f.checkFormat()
+	return map[string]any{"text": string(data)}, f.checkFormat()
 }
 
 func (f *File) format() string {

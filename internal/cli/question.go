@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,7 +13,10 @@ import (
 
 // waits shows why a thread pauses and how to go on, and ends the command with the
 // exit code for that.
-func (s *session) waits(open []graph.Interrupt) error {
+func (s *session) waits(ctx context.Context, open []graph.Interrupt) (err error) {
+	if s.had, err = s.answered(ctx); err != nil {
+		return err
+	}
 	if s.json {
 		err := s.printJSON(ended{Thread: s.thread, Workflow: s.flow.Name, Status: graph.Interrupted,
 			Interrupts: open, Next: s.commands(open)})

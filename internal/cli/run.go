@@ -89,7 +89,7 @@ func (s *session) run(ctx context.Context, f runFlags) error {
 		s.warnChanged(p)
 		return s.watch(ctx, s.graph.StreamResume(ctx, graph.Answers{}, s.options()))
 	case ask:
-		return s.waits(p.Interrupts)
+		return s.waits(ctx, p.Interrupts)
 	case show:
 		return s.showAgain(ctx, p)
 	case refuseOpen:

@@ -22,7 +22,7 @@ func (s *session) watch(ctx context.Context, events iter.Seq2[graph.Event, error
 		return s.stopped(err)
 	}
 	if last.Status == graph.Interrupted {
-		return s.waits(last.Interrupts)
+		return s.waits(ctx, last.Interrupts)
 	}
 	end, ok := last.State.(*state.Record)
 	if !ok {

@@ -1,0 +1,22 @@
+// Gonode is the weft command with one more node, written in Go:
+//
+//	go run ./examples/gonode run examples/gonode/greet.yaml --input name=Ada
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/weftrun/weft"
+	"github.com/weftrun/weft/graph/workflow"
+)
+
+type text struct {
+	Text string `json:"text"`
+}
+
+func shout(_ context.Context, in text) (string, error) { return strings.ToUpper(in.Text) + "!", nil }
+
+func main() {
+	weft.Main(weft.Config{Name: "gonode", Nodes: map[string]workflow.Kind{"shout": workflow.Go(shout)}})
+}

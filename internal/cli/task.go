@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// track is what is known of a task while it is on the way.
+type track struct {
+	id, namespace, node, label string
+	step                       int
+	began                      time.Time
+	attempt                    int
+	lines                      []string
+}
+
+// outcome says how a task or one of its attempts ended; "" if it has only begun.
+func outcome(ev graph.Event, took time.Duration) string {
+	switch ev.Phase {
+	case graph.Finished:
+		return "finished in " + brief(took)
+	case graph.Failing:
+		return failing(ev.Err) + " after " + brief(took)
+	case graph.Retrying:
+		return fmt.Sprintf("attempt %d failed: %s; trying again", ev.Attempt, oneLine(reason(ev.Err)))
+	case graph.Asking:
+		return "waits for an answer"
+	}
+	return ""
+}
+
+// failing tells a task that failed from one that was stopped because another did.
+func failing(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "stopped"
+	}
+	return "failed"
+}
+
+// title names a task: the nodes around it, its node, and its item.
+func title(namespace, node, label string) string {
+	var b strings.Builder
+	if namespace != "" {
+		for _, level := range strings.Split(namespace, "|") {
+			parent, _, _ := strings.Cut(level, ":")
+			b.WriteString(parent + "/")
+		}
+	}
+	b.WriteString(node)
+	if label != "" {
+		b.WriteString(" " + label)
+	}
+	return b.String()
+}
+
+// brief returns a duration in few letters: 0ms, 120ms, 1.2s, 2m03s, 1h02m.
+func brief(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// oneLine returns the first line of a text.
+func oneLine(s string) string {
+	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	if rest != "" {
+		line += " …"
+	}
+	return line
+}

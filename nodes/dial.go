@@ -1,0 +1,123 @@
+package nodes
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// refusal is an error that another attempt cannot change.
+type refusal struct{ why string }
+
+func (e *refusal) Error() string   { return e.why }
+func (e *refusal) Retryable() bool { return false }
+
+// clients are the two http clients, of which each keeps its connections.
+var clients = clientPair{newClient(nil), newClient(refusePrivate)}
+
+type clientPair struct{ any, public *http.Client }
+
+func (c clientPair) of(allowPrivate bool) *http.Client {
+	if allowPrivate {
+		return c.any
+	}
+	return c.public
+}
+
+func newClient(control func(network, address string, c syscall.RawConn) error) *http.Client {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: control}
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext:            dialer.DialContext,
+			ForceAttemptHTTP2:      true,
+			TLSHandshakeTimeout:    10 * time.Second,
+			ResponseHeaderTimeout:  time.Minute,
+			IdleConnTimeout:        30 * time.Second,
+			MaxIdleConns:           100,
+			MaxResponseHeaderBytes: 1 << 20,
+		},
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			switch {
+			case len(via) > 5:
+				return &refusal{"stopped after 5 redirects"}
+			case req.URL.Scheme != "http" && req.URL.Scheme != "https":
+				return &refusal{"redirected to " + req.URL.Scheme + ", which is not http"}
+			}
+			return nil
+		},
+	}
+}
+
+// refusePrivate looks at the address that a name was resolved to, just before the
+// connection is made, so that no name and no redirect gets around it.
+func refusePrivate(_, address string, _ syscall.RawConn) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return &refusal{fmt.Sprintf("address %s: %v", address, err)}
+	}
+	if !public(ap.Addr()) {
+		return &refusal{fmt.Sprintf("address %s is not public; set allow_private: true if that is meant", ap.Addr())}
+	}
+	return nil
+}
+
+// special are the ranges that are not public beside those that net/netip knows; they
+// are in IANA's registries of special-purpose addresses.
+var special = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),
+	netip.MustParsePrefix("100.64.0.0/10"), // shared by carriers; metadata of some clouds
+	netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("192.0.2.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"),
+	netip.MustParsePrefix("198.51.100.0/24"),
+	netip.MustParsePrefix("203.0.113.0/24"),
+	netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("64:ff9b::/96"), // holds an IPv4 address
+	netip.MustParsePrefix("64:ff9b:1::/48"),
+	netip.MustParsePrefix("100::/64"),
+	netip.MustParsePrefix("2001::/23"),
+	netip.MustParsePrefix("2001:db8::/32"),
+	netip.MustParsePrefix("2002::/16"), // holds an IPv4 address
+	netip.MustParsePrefix("fec0::/10"),
+}
+
+func public(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
+		return false
+	}
+	for _, p := range special {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// Size is a number of bytes: 4096, or a text such as 512KiB or 2MiB.
+type Size int64
+
+var sizeText = regexp.MustCompile(`^([0-9]{1,9})(B|KiB|MiB|GiB)$`)
+
+// UnmarshalJSON reads a number or a text.
+func (s *Size) UnmarshalJSON(data []byte) error {
+	if n, err := strconv.ParseUint(string(data), 10, 62); err == nil {
+		*s = Size(n)
+		return nil
+	}
+	var text string
+	_ = json.Unmarshal(data, &text)
+	m := sizeText.FindStringSubmatch(text)
+	if m == nil {
+		return fmt.Errorf("want a size such as 4096, 512KiB or 2MiB, not %s", data)
+	}
+	n, _ := strconv.ParseInt(m[1], 10, 64)
+	*s = Size(n << map[string]int{"B": 0, "KiB": 10, "MiB": 20, "GiB": 30}[m[2]])
+	return nil
+}

@@ -1,0 +1,234 @@
+package nodes
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/workflow"
+)
+
+// HTTP makes one request.
+//
+//	search:
+//	  http:
+//	    url: https://api.example.org/search
+//	    query: {q: "${{ state.topic }}"}
+//	    expect: {status: [200], json: true}
+//	  output: {items: "${{ result.json.items }}"}
+//	  retry: {max: 5}
+//	  next: write
+//
+// Only http and https are spoken, and only with public addresses: private, loopback,
+// link-local and other special ones are refused when the connection is made, whatever
+// a name resolves to, unless allow_private is set. Up to 5 redirects are followed,
+// each under the same rules; no proxy of the environment is used. A status of 429
+// or 5xx and a failed connection are worth a retry; any other status is not.
+//
+// Every request but GET and HEAD carries an Idempotency-Key, the same in each
+// attempt and after a crash, unless headers has one.
+type HTTP struct {
+	// Method is GET, the default without a body, or POST, the default with one, or
+	// another.
+	Method string `json:"method,omitempty"`
+	URL    string `json:"url"`
+	// Query is added to the URL; a list gives a name several times.
+	Query   map[string]any    `json:"query,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	// Body is text to send, JSON a value to send as JSON. Give one at most.
+	Body string `json:"body,omitempty"`
+	JSON any    `json:"json,omitempty"`
+	// Expect says which answers are no failures.
+	Expect Expect `json:"expect,omitzero"`
+	// MaxBody bounds the answer's body, such as 512KiB; 0 means 2 MiB.
+	MaxBody Size `json:"max_body,omitempty"`
+	// AllowPrivate allows addresses of this machine and of private networks.
+	AllowPrivate bool `json:"allow_private,omitempty"`
+}
+
+// Expect says which answers are no failures.
+type Expect struct {
+	// Status lists the statuses; without it 200 to 299.
+	Status []int `json:"status,omitempty"`
+	// JSON requires a body that is JSON. Without it result.json is null when the body
+	// is something else.
+	JSON bool `json:"json,omitempty"`
+}
+
+// HTTPResult is the result of an HTTP.
+type HTTPResult struct {
+	Status  int               `json:"status"`
+	Headers map[string]string `json:"headers"` // by name in lower case, several joined by ", "
+	Text    string            `json:"text"`
+	JSON    any               `json:"json"`
+}
+
+// HTTPError is returned when the answer is not what was expected.
+type HTTPError struct {
+	Status int
+	Method string
+	URL    string // without user and query
+	Body   string // its beginning
+}
+
+func (e *HTTPError) Error() string {
+	return fmt.Sprintf("%s %s: status %d %s: %q", e.Method, e.URL, e.Status, http.StatusText(e.Status), e.Body)
+}
+
+// Retryable reports whether the server may answer otherwise later.
+func (e *HTTPError) Retryable() bool { return e.Status == http.StatusTooManyRequests || e.Status >= 500 }
+
+// Check refuses what no request can be.
+func (h *HTTP) Check(given func(string) bool) error {
+	if given("body") && given("json") {
+		return errors.New("give body or json, and not both")
+	}
+	if h.MaxBody > maxFile {
+		return fmt.Errorf("max_body is at most %d MiB", maxFile>>20)
+	}
+	if h.URL == "" {
+		return nil // it is not constant
+	}
+	_, err := h.target()
+	return err
+}
+
+// Run makes the request.
+func (h *HTTP) Run(ctx context.Context, _ workflow.Env) (any, error) {
+	req, err := h.request(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client := clients.of(h.AllowPrivate)
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, plainURLError(err)
+	}
+	defer resp.Body.Close()
+	limit := int64(h.MaxBody)
+	if limit == 0 {
+		limit = 2 << 20
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: reading the body: %w", bare(req.URL), err)
+	}
+	if int64(len(body)) > limit {
+		return nil, &refusal{fmt.Sprintf("%s: the body is larger than %d bytes", bare(req.URL), limit)}
+	}
+	return h.result(req, resp, body)
+}
+
+func (h *HTTP) result(req *http.Request, resp *http.Response, body []byte) (any, error) {
+	ok := resp.StatusCode >= 200 && resp.StatusCode < 300
+	if len(h.Expect.Status) > 0 {
+		ok = slices.Contains(h.Expect.Status, resp.StatusCode)
+	}
+	if !ok {
+		return nil, &HTTPError{resp.StatusCode, req.Method, bare(req.URL), strings.ToValidUTF8(string(body[:min(len(body), 200)]), "�")}
+	}
+	res := HTTPResult{Status: resp.StatusCode, Headers: map[string]string{}, Text: strings.ToValidUTF8(string(body), "�")}
+	for name, values := range resp.Header {
+		res.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
+	}
+	if err := unmarshal(body, &res.JSON); err != nil && h.Expect.JSON {
+		return nil, fmt.Errorf("%s: the body is not JSON: %w", bare(req.URL), err)
+	}
+	return res, nil
+}
+
+func (h *HTTP) target() (*url.URL, error) {
+	u, err := url.Parse(h.URL)
+	switch {
+	case err != nil:
+		return nil, &refusal{"the url cannot be read: " + errors.Unwrap(err).Error()}
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, &refusal{fmt.Sprintf("the url must begin with http:// or https://, not %q", h.URL)}
+	}
+	return u, nil
+}
+
+func (h *HTTP) request(ctx context.Context) (*http.Request, error) {
+	u, err := h.target()
+	if err != nil {
+		return nil, err
+	}
+	q := u.Query()
+	for _, name := range slices.Sorted(maps.Keys(h.Query)) {
+		for _, v := range values(h.Query[name]) {
+			q.Add(name, fmt.Sprint(v))
+		}
+	}
+	if len(h.Query) > 0 {
+		u.RawQuery = q.Encode()
+	}
+	body, kind, err := h.body()
+	if err != nil {
+		return nil, err
+	}
+	method := strings.ToUpper(h.Method)
+	if method == "" && (h.Body != "" || h.JSON != nil) {
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
+	if err != nil {
+		return nil, &refusal{err.Error()}
+	}
+	h.setHeaders(ctx, req, kind)
+	return req, nil
+}
+
+func (h *HTTP) body() (body io.Reader, kind string, err error) {
+	switch {
+	case h.JSON != nil:
+		data, err := json.Marshal(h.JSON)
+		return bytes.NewReader(data), "application/json", err
+	case h.Body != "":
+		return strings.NewReader(h.Body), "text/plain; charset=utf-8", nil
+	}
+	return nil, "", nil
+}
+
+func (h *HTTP) setHeaders(ctx context.Context, req *http.Request, kind string) {
+	req.Header.Set("User-Agent", "weft")
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	if id := graph.TaskID(ctx); id != "" && req.Method != http.MethodGet && req.Method != http.MethodHead {
+		req.Header.Set("Idempotency-Key", id)
+	}
+	for name, v := range h.Headers {
+		req.Header.Set(name, v)
+	}
+}
+
+func values(v any) []any {
+	if list, ok := v.([]any); ok {
+		return list
+	}
+	return []any{v}
+}
+
+// bare returns a URL without what may be secret in it.
+func bare(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
+
+// plainURLError drops the query from an error of package http.
+func plainURLError(err error) error {
+	var ue *url.Error
+	if !errors.As(err, &ue) {
+		return err
+	}
+	if u, perr := url.Parse(ue.URL); perr == nil {
+		return fmt.Errorf("%s %s: %w", strings.ToUpper(ue.Op), bare(u), ue.Err)
+	}
+	return ue.Err
+}

@@ -1,0 +1,44 @@
+package weft
+
+import (
+	"context"
+	"maps"
+	"os"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/internal/cli"
+	"github.com/weftrun/weft/nodes"
+)
+
+// Config is what a program adds to the command line. The zero Config is the command
+// weft itself.
+type Config struct {
+	// Name is how the program calls itself in help and errors; "" means weft.
+	Name string
+	// Nodes are nodes by the name that stands behind "uses: go:"; see workflow.Go.
+	Nodes map[string]workflow.Kind
+	// Kinds are kinds of nodes by the key that a node has in a file, beside the
+	// ready ones of package nodes. One with the name of a ready kind replaces it.
+	Kinds map[string]workflow.Kind
+	// Stores open stores by scheme, beside sqlite and memory: Stores["redis"] opens
+	// --store redis:REST with REST.
+	Stores map[string]func(ctx context.Context, rest string) (checkpoint.Store, error)
+}
+
+// Main carries out the command line of the process and ends the process with the
+// exit code. It does not return.
+func Main(c Config) { os.Exit(cli.Main(context.Background(), c.commandLine())) }
+
+func (c Config) commandLine() cli.Config {
+	all := cli.Config{Name: c.Name, Kinds: map[string]workflow.Kind{}, Stores: map[string]cli.Opener{}}
+	maps.Copy(all.Kinds, nodes.Kinds())
+	maps.Copy(all.Kinds, c.Kinds)
+	for name, k := range c.Nodes {
+		all.Kinds["go:"+name] = k
+	}
+	for scheme, open := range c.Stores {
+		all.Stores[scheme] = open
+	}
+	return all
+}
