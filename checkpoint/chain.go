@@ -73,7 +73,7 @@ func (c *Chain) restore(snap Snapshot) (err error) {
 	c.schema.Assign(c.prev, c.State)
 	for _, e := range snap.Pending {
 		if e.Data, err = unseal(pendingPlace(c.key, e), e.Data); err != nil {
-			return &CorruptError{Key: c.key, Seq: snap.Seq, Field: "pending", Why: why(err)}
+			return damaged(snap, "pending", err)
 		}
 		c.Pending = append(c.Pending, e)
 	}

@@ -10,28 +10,31 @@ import (
 
 // ReadRecord returns the record of a stored commit.
 func ReadRecord(snap Snapshot) (*Record, error) {
-	corrupt := func(err error) error {
-		return &CorruptError{Key: snap.Key, Seq: snap.Seq, Field: "header", Why: why(err)}
-	}
 	payload, err := unseal(headerPlace(snap.Key, snap.Seq), snap.Header)
-	if errors.Is(err, ErrUnsupported) {
-		return nil, fmt.Errorf("checkpoint: thread %q, commit %d: %w", snap.Thread, snap.Seq, err)
-	}
 	if err != nil {
-		return nil, corrupt(err)
+		return nil, damaged(snap, "header", err)
 	}
 	rec := new(Record)
 	if err := json.Unmarshal(payload, rec); err != nil {
-		return nil, corrupt(err)
+		return nil, damaged(snap, "header", err)
 	}
 	return rec, nil
+}
+
+// damaged returns err with the place in snap. What is in a format of another version
+// is not damaged.
+func damaged(snap Snapshot, field string, err error) error {
+	if errors.Is(err, ErrUnsupported) {
+		return fmt.Errorf("checkpoint: thread %q, commit %d, %s: %w", snap.Thread, snap.Seq, field, err)
+	}
+	return &CorruptError{Key: snap.Key, Seq: snap.Seq, Field: field, Why: why(err)}
 }
 
 // ReadEntry returns the data of a pending entry of snap.
 func ReadEntry(snap Snapshot, e Entry) ([]byte, error) {
 	data, err := unseal(pendingPlace(snap.Key, e), e.Data)
 	if err != nil {
-		return nil, &CorruptError{Key: snap.Key, Seq: snap.Seq, Field: "pending", Why: why(err)}
+		return nil, damaged(snap, "pending", err)
 	}
 	return data, nil
 }
@@ -43,31 +46,48 @@ func Restore(snap Snapshot, schema *state.Schema) (*Record, state.View, error) {
 	if err != nil {
 		return nil, state.View{}, err
 	}
-	v := schema.New()
-	blank := schema.Blank()
-	for _, f := range rec.Fields {
-		if i, ok := schema.Index(f.Name); ok {
-			schema.AssignField(v, blank, i)
-		}
-	}
-	found := map[string]int{} // pieces of each field that were there
+	v, blank := schema.New(), schema.Blank()
+	pieces := map[string][]Blob{}
 	for _, b := range snap.Blobs {
-		i, ok := schema.Index(b.Field)
-		found[b.Field]++
-		if !ok {
-			continue
-		}
-		if err := restoreBlob(v.Channels[i], snap.Key, b); err != nil {
-			return nil, state.View{}, &CorruptError{Key: snap.Key, Seq: snap.Seq, Field: b.Field, Why: why(err)}
-		}
+		pieces[b.Field] = append(pieces[b.Field], b)
 	}
 	for _, f := range rec.Fields {
-		if want := f.Chunks + 1; f.Base != 0 && found[f.Name] != want {
-			return nil, state.View{}, &CorruptError{Key: snap.Key, Seq: snap.Seq, Field: f.Name,
-				Why: fmt.Sprintf("%d of its %d pieces are there", found[f.Name], want)}
+		err := f.check(pieces[f.Name])
+		if i, ok := schema.Index(f.Name); ok && err == nil {
+			schema.AssignField(v, blank, i)
+			err = restoreField(v.Channels[i], snap.Key, pieces[f.Name])
+		}
+		if err != nil {
+			return nil, state.View{}, damaged(snap, f.Name, err)
 		}
 	}
 	return rec, v, nil
+}
+
+// check makes sure that these are the pieces of f, all of them and in order.
+func (f *Field) check(pieces []Blob) error {
+	want := f.Chunks + 1
+	if f.Base == 0 {
+		want = 0
+	}
+	if len(pieces) != want {
+		return fmt.Errorf("%d of its %d pieces are there", len(pieces), want)
+	}
+	for n, b := range pieces {
+		if b.Base != f.Base || b.Chunk != n {
+			return fmt.Errorf("chunk %d of base %d is in the place of chunk %d of base %d", b.Chunk, b.Base, n, f.Base)
+		}
+	}
+	return nil
+}
+
+func restoreField(ch state.Channel, key Key, pieces []Blob) error {
+	for _, b := range pieces {
+		if err := restoreBlob(ch, key, b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // restoreBlob brings one piece of a field's value into its channel.

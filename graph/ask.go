@@ -87,7 +87,7 @@ func Ask[T any](ctx context.Context, q Question) (T, error) {
 func (t *task) question(key string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.fenced.Load() {
+	if t.isFenced() {
 		return "", ErrTimeout
 	}
 	if t.asked == nil {

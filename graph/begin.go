@@ -3,8 +3,11 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/step"
 	"github.com/weftrun/weft/state"
 )
 
@@ -56,6 +59,10 @@ func (r *run) begin(input state.View) error {
 			r.changed[i] = true
 			r.chain.Rebase(i)
 		}
+	}
+	for _, i := range r.expire {
+		r.state.Channels[i].(state.Expirer).Expire() // it belonged to the last turn
+		r.changed[i] = true
 	}
 	if err := r.foldInput(input, fresh); err != nil {
 		return err
@@ -130,16 +137,11 @@ func (r *run) takeUp(a Answers) error {
 	if err != nil {
 		return err
 	}
+	byTask, given := readPending(pending)
+	r.remember(given)
 	fresh, err := a.match(open, r.hadAnswer)
 	if err != nil {
 		return fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
-	}
-	byTask, given := readPending(pending)
-	if r.given == nil {
-		r.given = answers{}
-	}
-	for id, data := range given {
-		r.given[id] = data
 	}
 	if err := r.giveAnswers(fresh); err != nil {
 		return err
@@ -147,14 +149,27 @@ func (r *run) takeUp(a Answers) error {
 	if r.front.Empty() {
 		return nil
 	}
-	r.resumed = true
+	if r.resumed = byTask[""][slotPaused] != nil; !r.resumed {
+		r.outs = r.ran(rec)
+	}
 	r.prepare()
 	for _, t := range r.tasks {
-		if err := t.takeUp(byTask[t.id()], fresh, r.given); err != nil {
+		if err := t.takeUp(byTask[t.id()], r.fresh, r.given); err != nil {
 			return t.fail(err)
 		}
 	}
 	return nil
+}
+
+// ran returns what is known of the tasks of the last step: their nodes, as far as
+// they are still there.
+func (r *run) ran(rec *checkpoint.Record) (outs []*step.Outcome) {
+	for _, name := range rec.Ran {
+		if n, ok := r.find(name); ok {
+			outs = append(outs, &step.Outcome{Node: n})
+		}
+	}
+	return outs
 }
 
 // hadAnswer reports whether this turn had this answer before. Without an id any
@@ -168,26 +183,37 @@ func (r *run) hadAnswer(id, digest string) bool {
 	return false
 }
 
-// giveAnswers stores answers, so that a crash does not ask again, and remembers them.
+// giveAnswers stores answers, so that a crash does not ask again, and remembers
+// them. A subgraph's answers came to the root, which has stored them.
 func (r *run) giveAnswers(fresh answers) error {
+	if r.fresh = fresh; r.inside != nil {
+		r.fresh = r.inside.run.fresh
+	}
 	var entries []checkpoint.Entry
 	for _, id := range sortedKeys(fresh) {
 		entries = append(entries, checkpoint.Entry{Slot: slotAnswer + id, Data: fresh[id]})
-		r.given[id] = fresh[id]
 	}
 	if len(entries) > 0 {
 		if err := r.put(entries); err != nil {
 			return err
 		}
 	}
-	had := r.answered
-	r.answered = append([]checkpoint.Answered(nil), had...)
-	for _, id := range sortedKeys(r.given) {
-		if digest := hash(string(r.given[id])); !r.hadAnswer(id, digest) {
+	r.remember(fresh)
+	return nil
+}
+
+// remember adds answers to those that the run's questions have.
+func (r *run) remember(given answers) {
+	all := answers{}
+	maps.Copy(all, r.given) // a subgraph shares it with others
+	maps.Copy(all, given)
+	r.given = all
+	r.answered = slices.Clip(r.answered)
+	for _, id := range sortedKeys(all) {
+		if digest := hash(string(all[id])); !r.hadAnswer(id, digest) {
 			r.answered = append(r.answered, checkpoint.Answered{ID: id, Answer: digest})
 		}
 	}
-	return nil
 }
 
 // takeUp decides what is left to do for t: nothing if it finished, wait if it asked
@@ -196,18 +222,15 @@ func (t *task) takeUp(slots map[string][]byte, fresh, given answers) error {
 	if data := slots[slotResult]; data != nil {
 		return t.restore(data)
 	}
-	open, err := openOf(slots, given)
-	if err != nil || len(open) == 0 {
+	asked, err := askedIn(slots)
+	if err != nil {
 		return err
 	}
-	all, err := openOf(slots, nil)
-	for _, in := range all {
-		if _, ok := fresh[in.ID]; ok {
-			return err // one of its questions was answered: it runs again
-		}
+	goesOn := func(in Interrupt) bool { return fresh[in.ID] != nil || in.Kind != "question" }
+	if open := unanswered(asked, given); len(open) > 0 && !slices.ContainsFunc(asked, goesOn) {
+		t.open, t.settled = open, true
 	}
-	t.open, t.settled = open, true
-	return err
+	return nil
 }
 
 // openQuestions returns the questions of the due tasks that have no answer, in
@@ -216,11 +239,11 @@ func openQuestions(rec *checkpoint.Record, pending []checkpoint.Entry) ([]Interr
 	byTask, given := readPending(pending)
 	var open []Interrupt
 	for _, t := range rec.Next {
-		of, err := openOf(byTask[t.ID], given)
+		asked, err := askedIn(byTask[t.ID])
 		if err != nil {
 			return nil, err
 		}
-		open = append(open, of...)
+		open = append(open, unanswered(asked, given)...)
 	}
 	return open, nil
 }

@@ -38,7 +38,7 @@ func Send(node string, payload any) Command { return Command{}.Send(node, payloa
 
 // Goto returns c with more targets.
 func (c Command) Goto(nodes ...string) Command {
-	if c.to == "" && len(nodes) > 0 {
+	if c.to == "" && len(nodes) > 0 && nodes[0] != "" {
 		c.to, nodes = nodes[0], nodes[1:]
 	}
 	if len(nodes) > 0 {

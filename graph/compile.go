@@ -170,15 +170,15 @@ func (c *compiler) addNodes() {
 		if why := badName(n.name); why != "" {
 			c.fail(n.pos, "node %q: %s", n.name, why)
 		}
-		if first, dup := c.index[n.name]; dup {
-			c.fail(n.pos, "node %q was already added at %s", n.name, c.places[first])
-			continue
-		}
 		if n.call == nil {
 			c.fail(n.pos, "node %q has no function", n.name)
 		}
 		if err := n.policy.check(); err != nil {
 			c.fail(n.pos, "node %q: policy: %v", n.name, err)
+		}
+		if first, dup := c.index[n.name]; dup {
+			c.fail(n.pos, "node %q was already added at %s", n.name, c.places[first])
+			continue
 		}
 		c.index[n.name] = len(c.places)
 		c.places = append(c.places, n.pos)
@@ -308,6 +308,11 @@ func (c *compiler) addJoins() {
 			if from, ok := c.source(j.pos, "the join into "+quote(j.to), name); ok {
 				sources = insert(sources, from)
 			}
+		}
+		if slices.ContainsFunc(c.p.shape.Joins, func(o step.Join) bool {
+			return o.Target == to && slices.Equal(o.Sources, sources)
+		}) {
+			continue // declared twice, like an edge
 		}
 		for _, s := range sources {
 			c.p.shape.Nodes[s].Feeds = append(c.p.shape.Nodes[s].Feeds, len(c.p.shape.Joins))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 )
 
@@ -44,7 +45,7 @@ func (p *program) drive(ctx context.Context, o Run, w *watch, begin func(*run) e
 	}
 	r := newRun(p, ctx, o)
 	r.watch = w
-	c := conductor{run: r, finished: make(chan struct{}), err: errGoexit}
+	c := conductor{run: r, finished: make(chan struct{})}
 	go c.conduct(begin)
 	defer c.stop()
 	return c.attend(yield)
@@ -60,8 +61,18 @@ type conductor struct {
 }
 
 func (c *conductor) conduct(begin func(*run) error) {
-	defer close(c.finished)
+	returned := false
+	defer func() {
+		if !returned { // the only task of a step ended this goroutine
+			c.out, c.err = outcome{status: Failed, id: c.id}, c.fail(errGoexit)
+			for _, t := range c.tasks {
+				c.err = t.fail(errGoexit)
+			}
+		}
+		close(c.finished)
+	}()
 	c.out, c.err = c.main(begin)
+	returned = true
 }
 
 // attend hands events to the reader until the run has ended.
@@ -78,7 +89,7 @@ func (c *conductor) attend(yield func(Event) bool) (outcome, error) {
 			c.leave()
 		}
 	}
-	ended, grace := c.ctx.Done(), (<-chan time.Time)(nil)
+	ended, grace, patient := c.ctx.Done(), (<-chan time.Time)(nil), false
 	for {
 		select {
 		case ev := <-events:
@@ -94,8 +105,12 @@ func (c *conductor) attend(yield func(Event) bool) (outcome, error) {
 			defer timer.Stop()
 			grace = timer.C
 		case <-grace:
+			if c.storing.Load() > 0 && !patient {
+				patient = true
+				grace = time.After(flush)
+				continue
+			}
 			c.fenced.Store(true)
-			c.left = true
 			return outcome{status: Failed, id: c.id}, fmt.Errorf("graph %q: %w: %w", c.name, ErrAbandoned, c.cancelled())
 		}
 	}
@@ -104,35 +119,29 @@ func (c *conductor) attend(yield func(Event) bool) (outcome, error) {
 // leave tells the run that nobody reads any more.
 func (c *conductor) leave() {
 	c.left = true
-	close(c.watch.gone)
+	if c.watch != nil {
+		close(c.watch.gone)
+	}
 	c.cancel(errLeft)
 }
 
 // errLeft is the cause of cancelling a run whose reader stopped reading.
 var errLeft = errors.New("graph: the reader of the stream has left")
 
-// stop ends the coordinator if the reader panicked or ended its goroutine.
+// stop lets go of the run. If the reader panicked or ended its goroutine, it ends the
+// coordinator first.
 func (c *conductor) stop() {
-	select {
-	case <-c.finished:
-	default:
-		if c.watch != nil && !c.left {
-			c.leave()
-		}
-		if !c.fenced.Load() {
-			<-c.finished
-		}
+	if !c.left {
+		c.leave()
 	}
-	c.cancel(nil)
+	if !c.fenced.Load() {
+		_, _ = c.attend(nil)
+	}
 }
 
 // main is the coordinator's part of a call.
 func (r *run) main(begin func(*run) error) (outcome, error) {
-	status := Failed
-	err := begin(r)
-	if err == nil {
-		status, err = r.loop()
-	}
+	status, err := r.whole(begin)
 	out := outcome{status: status, steps: r.steps, id: r.id, interrupts: r.interrupts(status)}
 	if r.chain != nil {
 		out.checkpoint = r.chain.Head()
@@ -151,30 +160,28 @@ func (r *run) main(begin func(*run) error) (outcome, error) {
 	return out, err
 }
 
+// whole runs from the beginning to the end. A panic outside of a node, as in the
+// MarshalJSON of a payload, is an error too.
+func (r *run) whole(begin func(*run) error) (status Status, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			status, err = Failed, r.fail(&PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	if err := begin(r); err != nil {
+		return Failed, err
+	}
+	return r.loop()
+}
+
 // interrupts lists why the run pauses, in canonical order.
 func (r *run) interrupts(s Status) []Interrupt {
-	if s != Interrupted {
-		return nil
+	if s != Interrupted || len(r.paused) > 0 {
+		return r.paused
 	}
 	var all []Interrupt
 	for _, t := range r.tasks {
 		all = append(all, t.open...)
-	}
-	if len(all) > 0 {
-		return all
-	}
-	for _, t := range r.tasks { // tasks that have not run: a static interrupt before them
-		if t.node.before {
-			all = append(all, Interrupt{Namespace: r.ns, Node: t.node.name, Task: t.id(), Kind: "before"})
-		}
-	}
-	if len(r.tasks) > 0 {
-		return all
-	}
-	for _, o := range r.outs {
-		if r.nodes[o.Node].after {
-			all = append(all, Interrupt{Namespace: r.ns, Node: r.nodes[o.Node].name, Kind: "after"})
-		}
 	}
 	return all
 }

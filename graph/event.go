@@ -69,7 +69,7 @@ func Emit(ctx context.Context, payload any) error {
 	if t.run.watch == nil || t.run.watch.modes&Custom == 0 {
 		return nil
 	}
-	if t.fenced.Load() {
+	if t.isFenced() {
 		return ErrTimeout
 	}
 	t.mu.Lock()

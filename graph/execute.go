@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,7 +79,9 @@ func (r *run) work(p *pool) {
 func (r *run) report(p *pool, i int) {
 	returned := false
 	defer func() {
-		if !returned { // the node is ending this goroutine; another takes over its work
+		if v := recover(); v != nil { // not of the node, but of what its Policy calls
+			r.tasks[i].err = r.tasks[i].fail(&PanicError{Value: v, Stack: debug.Stack()})
+		} else if !returned { // the node is ending this goroutine; another takes over its work
 			r.tasks[i].err = r.tasks[i].fail(errGoexit)
 			p.Go(func() { r.work(p) })
 		}
@@ -127,7 +130,7 @@ func (r *run) perform(i int) {
 			return
 		}
 		t.open = nil
-		t.err = t.fail(err)
+		t.err = t.fail(r.because(err))
 		if r.ctx.Err() != nil || !t.node.policy.Retry.again(t.attempt, err) || !r.pause(t) {
 			return
 		}
@@ -168,42 +171,61 @@ func (r *run) attempt(i int) error {
 	}()
 	select {
 	case err := <-done:
-		return timedOut(ctx, limit, err)
+		if err == nil || ctx.Err() == nil || r.ctx.Err() != nil {
+			return err
+		}
+		return outOfTime(limit, err)
 	case <-ctx.Done():
 	}
-	// Out of time. The node may still return in good order, but what it did does
-	// not count, unless it was the run that ended and not the node's own time.
-	t.fenced.Store(true)
+	// The node may still return in good order. If it was its own time that ended, and
+	// not the run, what it did does not count.
+	late := r.ctx.Err() == nil
+	t.fenced.Store(late)
 	timer := time.NewTimer(r.cfg.Grace)
 	defer timer.Stop()
 	select {
 	case err := <-done:
 		t.fenced.Store(false)
-		if err == nil {
-			err = context.Cause(ctx)
+		if late {
+			t.open = nil
+			return outOfTime(limit, err)
 		}
-		return timedOut(ctx, limit, err)
+		return err
 	case <-timer.C:
 		r.replace(i)
-		return timedOut(ctx, limit, ErrAbandoned)
+		if late {
+			return outOfTime(limit, ErrAbandoned)
+		}
+		return ErrAbandoned
 	}
 }
 
-// timedOut names the limit in the error of an attempt that ran into it.
-func timedOut(ctx context.Context, limit time.Duration, err error) error {
-	if err == nil || !errors.Is(context.Cause(ctx), ErrTimeout) {
-		return err
-	}
-	if errors.Is(err, ErrTimeout) {
+// outOfTime returns the error of an attempt that ran into its limit; err is what
+// the node itself returned.
+func outOfTime(limit time.Duration, err error) error {
+	if err == nil || errors.Is(err, ErrTimeout) {
 		return fmt.Errorf("%w: the limit is %v", ErrTimeout, limit)
 	}
 	return fmt.Errorf("%w: the limit is %v (%w)", ErrTimeout, limit, err)
 }
 
+// because adds why the run's context ended to an error that only says that it did.
+func (r *run) because(err error) error {
+	cause := context.Cause(r.ctx)
+	switch {
+	case cause == nil || errors.Is(err, cause):
+		return err
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrAbandoned):
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}
+
 // replace gives up task i, whose node still runs, and puts a new one in its place.
 func (r *run) replace(i int) {
 	old := r.tasks[i]
-	t := r.newTask()
+	old.fenced.Store(true)
+	t := &task{view: r.schema.Blank()} // not a spare one: other tasks may be replaced just now
 	t.begin(r, old.node, old.out.Node, old.index, old.payload)
 	t.attempt = old.attempt
 	r.tasks[i] = t

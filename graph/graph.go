@@ -129,7 +129,7 @@ func (p *program) nested(ctx context.Context, input func() (state.View, error)) 
 		return outcome{}, fmt.Errorf("%w: a subgraph", ErrNoTask)
 	}
 	inner := *p
-	inner.cfg.Store = t.run.cfg.Store
+	inner.cfg.Store, inner.cfg.Now, inner.cfg.NewID = t.run.cfg.Store, t.run.cfg.Now, t.run.cfg.NewID
 	r := newRun(&inner, ctx, t.run.opts)
 	defer r.cancel(nil)
 	t.mu.Lock()

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -124,15 +123,13 @@ func pointOf(snap checkpoint.Snapshot) (Point, error) {
 func failures(rec *checkpoint.Record, pending []checkpoint.Entry) (all []Failure, err error) {
 	byTask, _ := readPending(pending)
 	for _, t := range rec.Next {
-		slots := byTask[t.ID]
-		if slots[slotError] == nil || slots[slotResult] != nil {
-			continue
+		last, err := readLast(byTask[t.ID])
+		if err != nil {
+			return nil, err
 		}
-		var f Failure
-		if err := json.Unmarshal(slots[slotError], &f); err != nil {
-			return nil, fmt.Errorf("graph: the failure of node %q: %w", t.Node, err)
+		if last.Failure != nil {
+			all = append(all, *last.Failure)
 		}
-		all = append(all, f)
 	}
 	return all, nil
 }

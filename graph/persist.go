@@ -13,12 +13,12 @@ import (
 	"github.com/weftrun/weft/internal/step"
 )
 
-// The slots of a task's entries beside the head.
+// The slots of a task's entries beside the head, and of those that have no task.
 const (
 	slotResult = "result"  // what the finished task did
-	slotOpen   = "open"    // its open questions
-	slotError  = "error"   // why it failed last
-	slotAnswer = "answer/" // the answer to the question whose id follows
+	slotLast   = "last"    // how it ended last: with open questions, or with a failure
+	slotAnswer = "answer/" // no task: the answer to the question whose id follows
+	slotPaused = "paused"  // no task: somebody was told of the static interrupt here
 )
 
 // flush bounds the writing of what a cancelled run had finished.
@@ -55,7 +55,7 @@ func (r *run) commit(source checkpoint.Source) error {
 func (r *run) record(rec *checkpoint.Record) error {
 	for _, n := range r.front.Due {
 		name := r.nodes[n].name
-		rec.Next = append(rec.Next, checkpoint.Task{ID: taskID(r.ns, r.step+1, name, -1), Node: name})
+		rec.Next = append(rec.Next, checkpoint.Task{ID: r.taskID(r.step+1, name, -1), Node: name})
 	}
 	for i, s := range r.front.Sends {
 		name := r.nodes[s.Node].name
@@ -63,7 +63,7 @@ func (r *run) record(rec *checkpoint.Record) error {
 		if err != nil {
 			return r.fail(fmt.Errorf("the payload of a Send to %q cannot be stored: %w", name, err))
 		}
-		rec.Next = append(rec.Next, checkpoint.Task{ID: taskID(r.ns, r.step+1, name, i), Node: name, Send: true, Payload: payload})
+		rec.Next = append(rec.Next, checkpoint.Task{ID: r.taskID(r.step+1, name, i), Node: name, Send: true, Payload: payload})
 	}
 	for _, n := range r.front.Waiting {
 		rec.Waiting = append(rec.Waiting, r.nodes[n].name)
@@ -96,17 +96,21 @@ func (r *run) unrecord(rec *checkpoint.Record) error {
 		n, ok := r.find(name)
 		if !ok {
 			missing = append(missing, "node "+quote(name))
+			return -1
 		}
 		return n
 	}
 	for _, t := range rec.Next {
 		n := find(t.Node)
 		switch {
+		case n < 0:
+		case !t.Send && r.nodes[n].payload != nil:
+			missing = append(missing, "node "+quote(t.Node)+", now a Worker")
 		case !t.Send:
 			r.front.Due = insert(r.front.Due, n)
-		case n >= 0 && r.nodes[n].payload == nil:
+		case r.nodes[n].payload == nil:
 			missing = append(missing, "Worker "+quote(t.Node))
-		case n >= 0:
+		default:
 			p, err := r.nodes[n].payload.decode(t.Payload)
 			if err != nil {
 				return r.fail(fmt.Errorf("%w: the payload of node %q: %w", ErrProgram, t.Node, err))
@@ -236,15 +240,14 @@ func (t *task) restore(data []byte) error {
 
 // entries returns what must be kept of t beside the head.
 func (t *task) entries() ([]checkpoint.Entry, error) {
-	var slot string
-	var v any
+	slot, v := slotLast, any(nil)
 	switch {
 	case t.settled:
 		return nil, nil
 	case t.err != nil:
-		slot, v = slotError, Failure{t.node.name, t.attempt, t.err.Error()}
+		v = unfinished{Failure: &Failure{t.node.name, t.attempt, t.err.Error()}}
 	case len(t.open) > 0:
-		slot, v = slotOpen, t.open
+		v = unfinished{Open: t.open}
 	default:
 		res, err := t.result()
 		if err != nil {
@@ -315,6 +318,9 @@ func (r *run) lastingly(write func(context.Context) error) error {
 	if r.isFenced() {
 		return r.fail(ErrAbandoned)
 	}
+	storing := &r.root().storing
+	storing.Add(1)
+	defer storing.Add(-1)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.ctx))
 	defer cancel()
 	stop := context.AfterFunc(r.ctx, func() {
@@ -333,10 +339,18 @@ func (r *run) lastingly(write func(context.Context) error) error {
 
 // isFenced reports whether the run, or one that it is part of, was given up.
 func (r *run) isFenced() bool {
-	if r.fenced.Load() {
-		return true
+	return r.fenced.Load() || r.inside != nil && r.inside.isFenced()
+}
+
+// isFenced reports whether the task, or the run that it is part of, was given up.
+func (t *task) isFenced() bool { return t.fenced.Load() || t.run.isFenced() }
+
+// root returns the run that this one is a subgraph of, or the run itself.
+func (r *run) root() *run {
+	for r.inside != nil {
+		r = r.inside.run
 	}
-	return r.inside != nil && (r.inside.fenced.Load() || r.inside.run.isFenced())
+	return r
 }
 
 // readPending sorts the entries beside the head by task and slot.
@@ -355,19 +369,37 @@ func readPending(entries []checkpoint.Entry) (byTask map[string]map[string][]byt
 	return byTask, given
 }
 
-// openOf returns the questions of a task that have no answer yet.
-func openOf(slots map[string][]byte, given answers) (open []Interrupt, err error) {
-	if slots[slotResult] != nil || slots[slotOpen] == nil {
-		return nil, nil
+// unfinished is how a task ended that did not finish.
+type unfinished struct {
+	Open    []Interrupt `json:"open,omitempty"`
+	Failure *Failure    `json:"failure,omitempty"`
+}
+
+// readLast returns how an unfinished task ended last. A task that has finished, or was
+// never run, gives nothing.
+func readLast(slots map[string][]byte) (last unfinished, err error) {
+	if slots[slotResult] != nil || slots[slotLast] == nil {
+		return last, nil
 	}
-	var all []Interrupt
-	if err := json.Unmarshal(slots[slotOpen], &all); err != nil {
-		return nil, fmt.Errorf("graph: the open questions of a task: %w", err)
+	if err := json.Unmarshal(slots[slotLast], &last); err != nil {
+		return last, fmt.Errorf("graph: the last end of a task: %w", err)
 	}
-	for _, in := range all {
-		if _, ok := given[in.ID]; !ok && in.Kind == "question" { // a static interrupt asks nothing
+	return last, nil
+}
+
+// askedIn returns why an unfinished task paused: its questions, answered or not, and
+// the static interrupts of a subgraph.
+func askedIn(slots map[string][]byte) ([]Interrupt, error) {
+	last, err := readLast(slots)
+	return last.Open, err
+}
+
+// unanswered returns the questions that have no answer yet.
+func unanswered(asked []Interrupt, given answers) (open []Interrupt) {
+	for _, in := range asked {
+		if in.Kind == "question" && given[in.ID] == nil {
 			open = append(open, in)
 		}
 	}
-	return open, nil
+	return open
 }

@@ -24,16 +24,19 @@ type run struct {
 	chain  *checkpoint.Chain // nil without a store
 	watch  *watch            // nil when nobody watches
 	given  answers           // the answers to this run's questions, by id
+	fresh  answers           // those of them that came with this call
 
 	state, before state.View // the state, and what it was when the step began
 	front         step.Frontier
-	turn, step    int // of the thread; step is the one that runs, or ran last
-	steps         int // supersteps of this call
-	resumed       bool
-	input         string      // hash of the turn's input
-	inside        *task       // the task that runs this subgraph; nil at the root
-	fenced        atomic.Bool // the run was given up: it must not write any more
-	keepErr       error       // a failure to store what finished tasks did
+	turn, step    int          // of the thread; step is the one that runs, or ran last
+	steps         int          // supersteps of this call
+	resumed       bool         // from a static interrupt, which the first step passes
+	paused        []Interrupt  // the static interrupts at which the run pauses
+	input         string       // hash of the turn's input
+	inside        *task        // the task that runs this subgraph; nil at the root
+	fenced        atomic.Bool  // the run was given up: it must not write any more
+	storing       atomic.Int32 // of the root: the writes to the store that are under way
+	keepErr       error        // a failure to store what finished tasks did
 	answered      []checkpoint.Answered
 
 	tasks   []*task // of this step, in canonical order
@@ -49,12 +52,16 @@ type run struct {
 // fails. When it returns, everything that can be resumed is stored.
 func (r *run) loop() (Status, error) {
 	for !r.front.Empty() {
+		if r.pausesAfter() {
+			return r.pauseHere()
+		}
 		if err := r.mayStep(); err != nil {
 			return Failed, err
 		}
 		r.prepare()
 		if r.pausesBefore() {
-			return Interrupted, nil
+			r.steps-- // it does not run
+			return r.pauseHere()
 		}
 		r.execute()
 		if err := r.settle(); err != nil {
@@ -71,9 +78,6 @@ func (r *run) loop() (Status, error) {
 			return Failed, err
 		}
 		r.publish()
-		if r.pausesAfter() {
-			return Interrupted, nil
-		}
 	}
 	return Done, nil
 }
@@ -146,7 +150,7 @@ func (r *run) settle() error {
 		asked = asked || len(t.open) > 0
 		switch {
 		case t.err == nil:
-		case errors.Is(t.err, errStopped) || r.ctx.Err() != nil && errors.Is(t.err, context.Canceled):
+		case errors.Is(t.err, errStopped):
 			stopped = first(stopped, t.err)
 		default:
 			failed = first(failed, t.err)
@@ -197,12 +201,37 @@ func (r *run) publish() {
 // pausesBefore reports whether a node of the step has a static interrupt before it
 // that was not just resumed from.
 func (r *run) pausesBefore() bool {
-	return r.breaks && !r.resumed && slices.ContainsFunc(r.tasks, func(t *task) bool { return t.node.before })
+	if !r.breaks || r.resumed {
+		return false
+	}
+	for _, t := range r.tasks {
+		if t.node.before {
+			r.paused = append(r.paused, Interrupt{Namespace: r.ns, Node: t.node.name, Task: t.id(), Kind: "before"})
+		}
+	}
+	return len(r.paused) > 0
 }
 
-// pausesAfter reports whether a node that just ran has a static interrupt after it,
-// and something is left to do.
+// pausesAfter reports whether a node of the last step has a static interrupt after it.
 func (r *run) pausesAfter() bool {
-	return r.breaks && !r.front.Empty() &&
-		slices.ContainsFunc(r.outs, func(o *step.Outcome) bool { return r.nodes[o.Node].after })
+	if !r.breaks || r.resumed {
+		return false
+	}
+	for _, o := range r.outs {
+		if n := &r.nodes[o.Node]; n.after {
+			r.paused = append(r.paused, Interrupt{Namespace: r.ns, Node: n.name, Kind: "after"})
+		}
+	}
+	return len(r.paused) > 0
+}
+
+// pauseHere pauses at a static interrupt. The store remembers that somebody was told,
+// so that Resume passes it, and only then.
+func (r *run) pauseHere() (Status, error) {
+	if r.chain != nil {
+		if err := r.put([]checkpoint.Entry{{Slot: slotPaused, Data: []byte("true")}}); err != nil {
+			return Failed, err
+		}
+	}
+	return Interrupted, nil
 }

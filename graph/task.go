@@ -70,16 +70,17 @@ func TaskID(ctx context.Context) string {
 	return t.id()
 }
 
-// id returns the task's id: a hash of namespace, step, node and place among Sends.
+// id returns the task's id: a hash of namespace, turn, step, node and place among
+// Sends. The turn counts because a turn that was given up leaves its step behind.
 func (t *task) id() string {
 	if t.storedID == "" {
-		t.storedID = taskID(t.run.ns, t.run.step, t.node.name, t.index)
+		t.storedID = t.run.taskID(t.run.step, t.node.name, t.index)
 	}
 	return t.storedID
 }
 
-func taskID(ns string, step int, node string, index int) string {
-	return hash("task", ns, strconv.Itoa(step), node, strconv.Itoa(index))
+func (r *run) taskID(step int, node string, index int) string {
+	return hash("task", r.ns, strconv.Itoa(r.turn), strconv.Itoa(step), node, strconv.Itoa(index))
 }
 
 // hash returns 16 hex digits that depend on all parts and on where they end.
@@ -112,7 +113,7 @@ func (t *task) call(ctx context.Context) (err error) {
 		}
 	}()
 	cmd, err := t.node.call(ctx, t.view.State, t.payload)
-	if err != nil {
+	if err != nil || len(t.open) > 0 {
 		return err
 	}
 	if err := t.route(cmd, t.node.targets); err != nil {
@@ -130,7 +131,7 @@ func (t *task) call(ctx context.Context) (err error) {
 			return fmt.Errorf("branch: %w", err)
 		}
 	}
-	if t.node.mustGo && cmd.empty() && len(t.node.branches) == 0 && len(t.open) == 0 {
+	if t.node.mustGo && cmd.empty() && len(t.node.branches) == 0 {
 		return fmt.Errorf("%w: the Command names none, and no edge leads on; it may go to %v", ErrTarget, t.node.targets)
 	}
 	return nil

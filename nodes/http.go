@@ -85,7 +85,9 @@ func (e *HTTPError) Error() string {
 }
 
 // Retryable reports whether the server may answer otherwise later.
-func (e *HTTPError) Retryable() bool { return e.Status == http.StatusTooManyRequests || e.Status >= 500 }
+func (e *HTTPError) Retryable() bool {
+	return e.Status == http.StatusTooManyRequests || e.Status >= 500
+}
 
 // Check refuses what no request can be.
 func (h *HTTP) Check(given func(string) bool) error {

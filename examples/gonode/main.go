@@ -1,6 +1,4 @@
-// Gonode is the weft command with one more node, written in Go:
-//
-//	go run ./examples/gonode run examples/gonode/greet.yaml --input name=Ada
+// Gonode is the weft command with one more node, written in Go.
 package main
 
 import (

@@ -93,6 +93,7 @@ func (c *checker) checkTargets(refs []ref, what string) {
 		case seen[r.name]:
 			c.fail(r.at, "%s names %q twice", what, r.name)
 		case r.name == endName && (len(refs) > 1 || what == "start"):
+			c.misled = true
 			c.fail(r.at, "END stands alone; in %s it says nothing", what)
 		case r.name != endName && c.plan.node(r.name) == nil:
 			c.misled = true
@@ -143,9 +144,6 @@ func (c *checker) checkEach(n *node, env exprs.Env) {
 			item = c.plan.field(m[1]).Type.Elem()
 		}
 	}
-	if e.list.value == nil && e.list.at.Value != "" {
-		return // reported
-	}
 	if k := e.list.kind(); k != exprs.ListKind && k != exprs.AnyKind {
 		c.fail(e.in, "for_each goes through a list, not %s", k)
 	}
@@ -179,7 +177,7 @@ func (c *checker) assign(to []assignment, m member, env exprs.Env) []assignment 
 	t := c.template(m.value, env)
 	f := c.plan.field(m.key.Value)
 	if f == nil {
-		c.failAt(m.key.Line, m.key.Column, "known are "+strings.Join(c.plan.fieldNames(), ", "),
+		c.failAt(m.key.Line, m.key.Column, c.plan.fieldHint(),
 			"unknown state field %q%s", m.key.Value, didYouMean(m.key.Value, c.plan.fieldNames()))
 		return to
 	}

@@ -32,6 +32,10 @@ var reducers = map[string]struct {
 
 func (s *source) fields(n *yaml.Node, types map[string]state.Type) (fields []field) {
 	o, _ := s.object(n, "state")
+	if len(o) > maxNodes {
+		s.fail(n, "the state has %d fields; at most %d are read", len(o), maxNodes)
+		return nil
+	}
 	for _, m := range o {
 		if !identifier.MatchString(m.key.Value) {
 			s.fail(m.key, "the field name %q must be letters, digits and _, not a digit first", m.key.Value)
@@ -46,7 +50,7 @@ func (s *source) field(m member, types map[string]state.Type) field {
 	f := field{at: m.key, reducer: "replace"}
 	f.Name = m.key.Value
 	if m.value.Kind != yaml.MappingNode {
-		f.Type = s.typ(m.value, types)
+		f.Type, _ = s.typ(m.value, types)
 		return f
 	}
 	what := "field " + f.Name
@@ -54,7 +58,9 @@ func (s *source) field(m member, types map[string]state.Type) field {
 	for _, k := range o {
 		switch k.key.Value {
 		case "type":
-			f.Type = s.typ(k.value, types)
+			var ok bool
+			f.Type, ok = s.typ(k.value, types)
+			f.untyped = !ok
 		case "scope":
 			f.Turn = s.choice(k.value, "scope", "thread", "turn") == "turn"
 		case "required":
@@ -65,6 +71,7 @@ func (s *source) field(m member, types map[string]state.Type) field {
 	}
 	if o.get("type") == nil {
 		s.fail(m.key, "%s has no type", what)
+		f.untyped = true
 	}
 	if n := o.get("reducer"); n != nil {
 		s.reducer(&f, n)
@@ -94,6 +101,7 @@ func (s *source) reducer(f *field, n *yaml.Node) {
 	case !ok:
 	case !is:
 		s.failAt(n.Line, n.Column, "known are "+strings.Join(known, ", "), "unknown reducer %q%s", name, didYouMean(name, known))
+	case f.untyped:
 	case r.bases != nil && !slices.Contains(r.bases, base),
 		name == "union" && !slices.Contains(reducers["max"].bases, f.Type.Elem().Base()):
 		s.fail(n, "the reducer %s needs %s, and the field is of type %s", name, r.holds, f.Type)
@@ -107,7 +115,7 @@ func (s *source) defaultOf(f *field, n *yaml.Node) {
 	if !ok {
 		return
 	}
-	if _, err := f.Type.Convert(v); err != nil && v != nil {
+	if _, err := f.Type.Convert(v); err != nil && v != nil && !f.untyped {
 		s.fail(n, "the default of %s does not fit: %v", f.Name, err)
 		return
 	}
@@ -115,16 +123,25 @@ func (s *source) defaultOf(f *field, n *yaml.Node) {
 }
 
 // typ reads the text form of a type.
-func (s *source) typ(n *yaml.Node, named map[string]state.Type) state.Type {
+func (s *source) typ(n *yaml.Node, named map[string]state.Type) (t state.Type, ok bool) {
 	text, ok := s.string(n, "a type")
 	if !ok {
-		return state.Type{}
+		return t, false
 	}
 	t, err := state.ParseType(text, named)
-	if err != nil {
-		s.fail(n, "%s%s", strings.TrimPrefix(err.Error(), "state: "), s.typeMeant(text, named))
+	if err == nil {
+		return t, true
 	}
-	return t
+	why := err.Error()
+	if inner := errors.Unwrap(err); inner != nil {
+		why = inner.Error()
+	}
+	why, known, _ := strings.Cut(why, "; the types ")
+	if known != "" {
+		known = "types " + known
+	}
+	s.failAt(n.Line, n.Column, known, "%s%s", why, typeMeant(text, named))
+	return t, false
 }
 
 var (
@@ -132,7 +149,8 @@ var (
 	words     = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 )
 
-func (s *source) typeMeant(text string, named map[string]state.Type) string {
+// typeMeant suggests a name for the first unknown one in a type.
+func typeMeant(text string, named map[string]state.Type) string {
 	known := append(slices.Sorted(maps.Keys(named)), typeWords...)
 	for _, w := range words.FindAllString(text, -1) {
 		if !slices.Contains(known, w) {
@@ -220,7 +238,8 @@ func (d *typeDecoder) after(n *yaml.Node) state.Type {
 			d.named(m)
 		}
 	}
-	return d.typ(n, d.done)
+	t, _ := d.typ(n, d.done)
+	return t
 }
 
 // schemaError puts the mistakes in an object type where its members stand.

@@ -11,6 +11,7 @@ import (
 type guard struct {
 	*source
 	open     map[*yaml.Node]bool // nodes that are being walked
+	alias    *yaml.Node          // the outermost alias that is being written out
 	seen     int
 	mistakes bool
 }
@@ -21,11 +22,17 @@ func (g *guard) walk(n *yaml.Node, depth int) bool {
 	switch {
 	case depth > maxDepth:
 		return g.stop(n, "nested deeper than %d levels", maxDepth)
+	case g.seen > maxTree && g.alias != nil:
+		return g.stop(g.alias, "more than %d values, with aliases written out", maxTree)
 	case g.seen > maxTree:
-		return g.stop(n, "more than %d values, with aliases written out", maxTree)
+		return g.stop(n, "more than %d values", maxTree)
 	case n.Kind == yaml.AliasNode && g.open[n.Alias]:
 		return g.stop(n, "the alias *%s stands inside its own anchor", n.Value)
 	case n.Kind == yaml.AliasNode:
+		if g.alias == nil {
+			g.alias = n
+			defer func() { g.alias = nil }()
+		}
 		return g.walk(n.Alias, depth)
 	}
 	g.checkTag(n)

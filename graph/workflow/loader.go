@@ -179,9 +179,12 @@ func (w *Workflow) checkGraph() {
 		}
 		seen[m.Pos] = true
 		line, col := lineCol(m.Pos)
-		w.src.failAt(line, col, "", "%s", strings.ReplaceAll(m.What, "End", endName))
+		w.src.failAt(line, col, "", "%s", fileWords.Replace(m.What))
 	}
 }
+
+// fileWords puts messages of package graph into the words of a file.
+var fileWords = strings.NewReplacer("End", endName, "from Start", "from the start")
 
 // lineCol reads the end of a file:line:col.
 func lineCol(pos string) (line, col int) {

@@ -64,6 +64,7 @@ func (s *source) kind(n *node, o object, kinds kindNames) {
 		}
 	}
 	switch with, input := o.get("with"), o.get("input"); {
+	case n.kind.at == nil && s.hasUnknown(o, kinds): // that may be the kind, misspelt
 	case n.kind.at == nil:
 		s.failAt(n.at.Line, n.at.Column, "", "node %s has no kind; write one of %s", n.name, strings.Join(kinds.keys, ", "))
 	case n.kind.name == "uses":
@@ -73,6 +74,12 @@ func (s *source) kind(n *node, o object, kinds kindNames) {
 	case input != nil && n.kind.name != "workflow":
 		s.fail(input, "input goes with workflow")
 	}
+}
+
+func (s *source) hasUnknown(o object, kinds kindNames) bool {
+	return slices.ContainsFunc(o, func(m member) bool {
+		return !slices.Contains(kinds.keys, m.key.Value) && !slices.Contains(nodeKeys, m.key.Value)
+	})
 }
 
 // uses replaces the kind by the one that is named, and its parameters by with.

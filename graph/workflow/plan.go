@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -36,6 +37,7 @@ type field struct {
 	at       *yaml.Node
 	reducer  string
 	required bool
+	untyped  bool // its type could not be read, and was reported
 }
 
 // limits bound a run. What is zero is left to the caller.
@@ -143,6 +145,13 @@ func (p *plan) fieldNames() []string {
 		names[i] = f.Name
 	}
 	return names
+}
+
+func (p *plan) fieldHint() string {
+	if len(p.fields) == 0 {
+		return "the workflow has no state"
+	}
+	return "known are " + strings.Join(p.fieldNames(), ", ")
 }
 
 func (p *plan) nodeNames() []string {

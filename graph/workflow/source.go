@@ -20,9 +20,9 @@ import (
 const (
 	maxBytes = 1 << 20
 	maxParts = 50_000  // lines and commas: what makes a parser slow
-	maxNodes = 500     // nodes of the graph
+	maxNodes = 500     // nodes of the graph, and fields of the state
 	maxDepth = 64      // levels of YAML
-	maxTree  = 100_000 // values, with every alias written out
+	maxTree  = 20_000 // values, with every alias written out
 )
 
 // source is the text of one file, and where its mistakes are put.
@@ -30,6 +30,9 @@ type source struct {
 	path string
 	text []byte
 	*problems
+
+	whole string // text, and where its lines begin; made by index
+	lines []int
 }
 
 // at returns the place of n as file:line:col.
@@ -49,6 +52,7 @@ func (s *source) parse() *yaml.Node {
 	if !s.readable() {
 		return nil
 	}
+	s.index()
 	var doc, more yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(s.text))
 	switch err := decode(dec, &doc); {
@@ -102,18 +106,34 @@ func decode(dec *yaml.Decoder, into *yaml.Node) (err error) {
 	return dec.Decode(into)
 }
 
-var syntaxLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+var (
+	syntaxLine    = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+)
 
+// syntax reports what the parser could not read. It tells the line, or nothing, and
+// counts from 0 where it expected something else.
 func (s *source) syntax(err error) {
 	msg, line := err.Error(), 1
 	if m := syntaxLine.FindStringSubmatch(msg); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		msg = msg[len(m[0]):]
 	}
-	s.failAt(line, 1, "", "YAML: %s", msg)
+	if strings.HasPrefix(msg, "did not find expected") {
+		line++
+	}
+	if m := unknownAnchor.FindStringSubmatch(msg); m != nil {
+		before, _, _ := strings.Cut(string(s.text), "*"+m[1])
+		line = strings.Count(before, "\n") + 1
+	}
+	hint := ""
+	if strings.HasPrefix(msg, "did not find expected ',' or") {
+		hint = "inside [ ] and { }, quote text that holds ? : , [ ] { or }"
+	}
+	s.failAt(line, 1, hint, "YAML: %s", msg)
 }
 
-// exprError reports a mistake in an expression inside the scalar n.
+// exprErrors reports a mistake in an expression inside the scalar n.
 func (s *source) exprErrors(n *yaml.Node, err error) {
 	var all exprs.Errors
 	if !errors.As(err, &all) {
@@ -146,7 +166,7 @@ func (s *source) runError(n *yaml.Node, err error) error {
 // counted. An escape in double quotes puts it off by the escape's length.
 func (s *source) locate(n *yaml.Node, offset int) (line, col int) {
 	line, col = n.Line, n.Column
-	rest := skipLines(string(s.text), n.Line-1)
+	rest := s.from(line)
 	for range n.Column - 1 {
 		_, size := utf8.DecodeRuneInString(rest)
 		rest = rest[size:]
@@ -155,7 +175,7 @@ func (s *source) locate(n *yaml.Node, offset int) (line, col int) {
 	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && rest != "":
 		rest, col = rest[1:], col+1
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		rest, line, col = skipLines(rest, 1), line+1, 1
+		rest, line, col = s.from(line+1), line+1, 1
 	}
 	left := 0
 	for _, r := range n.Value[:min(offset, len(n.Value))] {
@@ -180,9 +200,21 @@ func (s *source) locate(n *yaml.Node, offset int) (line, col int) {
 	return line, col
 }
 
-func skipLines(s string, n int) string {
-	for range n {
-		_, s, _ = strings.Cut(s, "\n")
+// index finds the lines of the text.
+func (s *source) index() {
+	s.whole = string(s.text)
+	s.lines = []int{0}
+	for i := range s.whole {
+		if s.whole[i] == '\n' {
+			s.lines = append(s.lines, i+1)
+		}
 	}
-	return s
+}
+
+// from returns the text from the start of a line on.
+func (s *source) from(line int) string {
+	if line > len(s.lines) {
+		return ""
+	}
+	return s.whole[s.lines[line-1]:]
 }

@@ -15,6 +15,7 @@ type template struct {
 	plain any          // of any other scalar
 	keys  []*yaml.Node // of a mapping
 	items []*template  // of a mapping or a list
+	bad   bool         // it was reported, and must not be evaluated
 }
 
 // template compiles n for an environment. Mistakes are reported and leave a template
@@ -34,11 +35,14 @@ func (s *source) template(n *yaml.Node, env exprs.Env) *template {
 			t.items = append(t.items, s.template(c, env))
 		}
 	case n.ShortTag() != "!!str":
-		t.plain, _ = s.scalar(n)
+		var ok bool
+		t.plain, ok = s.scalar(n)
+		t.bad = !ok
 	default:
 		var err error
 		if t.value, err = exprs.CompileValue(n.Value, env); err != nil {
 			s.exprErrors(n, err)
+			t.bad = true
 		}
 	}
 	return t
@@ -50,6 +54,7 @@ func (s *source) expression(n *yaml.Node, env exprs.Env) *template {
 	var err error
 	if t.value, err = exprs.CompileExpr(n.Value, env); err != nil {
 		s.exprErrors(n, err)
+		t.bad = true
 	}
 	return t
 }
@@ -95,23 +100,24 @@ func (t *template) evalList(vars map[string]any) ([]any, error) {
 	return list, nil
 }
 
-// constant reports whether no expression stands in t. A template that could not be
-// compiled is not constant.
+// constant reports whether no expression stands in t.
 func (t *template) constant() bool {
+	if t.bad {
+		return false
+	}
 	for _, item := range t.items {
 		if !item.constant() {
 			return false
 		}
 	}
-	if t.at.Kind == yaml.ScalarNode && t.at.ShortTag() == "!!str" {
-		return t.value != nil && t.value.IsLiteral()
-	}
-	return true
+	return t.value == nil || t.value.IsLiteral()
 }
 
 // kind is what is known about the value before it is computed.
 func (t *template) kind() exprs.Kind {
 	switch {
+	case t.bad:
+		return exprs.AnyKind
 	case t.value != nil:
 		return t.value.Kind()
 	case t.at.Kind == yaml.MappingNode:
@@ -126,12 +132,8 @@ func (t *template) kind() exprs.Kind {
 		return exprs.IntKind
 	case float64:
 		return exprs.NumberKind
-	case nil:
-		if t.at.ShortTag() == "!!null" {
-			return exprs.NilKind
-		}
 	}
-	return exprs.AnyKind
+	return exprs.NilKind
 }
 
 // fits reports what of t cannot become a value of type want.

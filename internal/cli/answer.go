@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
@@ -19,7 +18,7 @@ var (
 // answerer reads --answer flags for a thread.
 type answerer struct {
 	open []graph.Interrupt
-	had  []checkpoint.Answered // questions of this turn that were answered before
+	had  []string // the ids of questions of this turn that were answered before
 
 	asText bool // take answers to questions that are not open as text
 }
@@ -68,9 +67,9 @@ func (r answerer) match(start string) (ids []string) {
 	if len(ids) > 0 {
 		return ids
 	}
-	for _, a := range r.had {
-		if strings.HasPrefix(a.ID, start) {
-			ids = append(ids, a.ID)
+	for _, id := range r.had {
+		if strings.HasPrefix(id, start) {
+			ids = append(ids, id)
 		}
 	}
 	return ids

@@ -2,34 +2,24 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// one wants exactly one argument.
-func one(what string) cobra.PositionalArgs {
+// arguments wants from least to most arguments, of which the first is called what.
+func (a *app) arguments(what string, least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
+		next := a.as + " " + cmd.Name() + " --help shows how"
 		switch {
-		case len(args) == 0:
-			return usage(cmd.CommandPath()+" --help shows how", "%s needs a %s", cmd.Name(), what)
-		case len(args) > 1:
-			return tooMany(cmd, args[1])
+		case len(args) < least:
+			return usage(next, "%s needs a %s", cmd.Name(), what)
+		case len(args) > most:
+			return usage(next, "%s does not take the argument %q", cmd.Name(), args[most])
 		}
 		return nil
 	}
 }
 
-// some wants one argument or more.
-func some(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error { return one(what)(cmd, args[:min(len(args), 1)]) }
-}
-
-// atMost wants up to n arguments.
-func atMost(n int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > n {
-			return tooMany(cmd, args[n])
-		}
-		return nil
+// first returns the first argument, or "".
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
 	}
-}
-
-func tooMany(cmd *cobra.Command, arg string) error {
-	return usage(cmd.CommandPath()+" --help shows how", "%s takes no argument %q", cmd.Name(), arg)
+	return args[0]
 }

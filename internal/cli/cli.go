@@ -53,10 +53,11 @@ func Main(ctx context.Context, c Config) (code int) {
 // app is one call of the command line.
 type app struct {
 	Config
-	as      string // how the program was called, for hints
-	store   string // --store, or ""
-	json    bool   // --json
-	started bool   // a verb has begun; before that every error is one of usage
+	progress io.Writer // Stderr, for a view that may draw on it
+	as       string    // how the program was called, for hints
+	store    string    // --store, or ""
+	json     bool      // --json
+	started  bool      // a verb has begun; before that every error is one of usage
 }
 
 func newApp(c Config) *app {
@@ -75,7 +76,9 @@ func newApp(c Config) *app {
 	if c.Stderr == nil {
 		c.Stderr = os.Stderr
 	}
-	return &app{Config: c, as: invocation(c.Name), json: slices.Contains(c.Args, "--json")}
+	progress := c.Stderr
+	c.Stdout, c.Stderr = harmlessOn(c.Stdout), harmlessOn(c.Stderr)
+	return &app{Config: c, progress: progress, as: invocation(c.Name), json: slices.Contains(c.Args, "--json")}
 }
 
 // root is the command without a verb.

@@ -64,12 +64,11 @@ var rules = []struct {
 	{checkpoint.ErrUnavailable, exitFailed, "check the path and its permissions, or name another store with --store sqlite:PATH"},
 	{checkpoint.ErrConflict, exitFailed, "another process went on with the thread; give the same command again to join in"},
 	{graph.ErrUnknownThread, exitUsage, "%s threads lists the threads of the store"},
-	{graph.ErrAmbiguous, exitUsage, "answer one by its id: --answer ID=VALUE"},
-	{graph.ErrUnknownQuestion, exitUsage, "%s resume without --answer shows what is open"},
-	{graph.ErrAnswer, exitUsage, "the question is still open; answer it again"},
-	{graph.ErrWaiting, exitUsage, "answer first: %s resume"},
+	{graph.ErrAmbiguous, exitUsage, "answer by id: --answer ID=VALUE"},
+	{graph.ErrUnknownQuestion, exitUsage, ""},
+	{graph.ErrAnswer, exitUsage, ""},
+	{graph.ErrWaiting, exitUsage, ""},
 	{graph.ErrProgram, exitFailed, "put back the workflow as it was, or start over with --new-turn"},
-	{graph.ErrSteps, exitFailed, "resume goes on with fresh limits"},
 }
 
 // explain turns any error into what the user sees.
@@ -81,7 +80,7 @@ func (a *app) explain(ctx context.Context, err error) *failure {
 		if known {
 			next = f.next
 		}
-		return &failure{exitSignal, errors.New("stopped by a signal; what was finished is stored"), next}
+		return &failure{exitSignal, errors.New("stopped by a signal"), next}
 	case !known && !a.started:
 		return &failure{exitUsage, err, a.as + " --help lists the commands; each has a --help too"}
 	}
@@ -142,26 +141,38 @@ func (a *app) reportJSON(f *failure) {
 func message(err error) string {
 	var n *graph.NodeError
 	if errors.As(err, &n) {
-		return fmt.Sprintf("node %q failed in step %d: %s", n.Node, n.Step, reason(n.Err))
+		return fmt.Sprintf("node %q failed in step %d: %s", n.Node, n.Step, reason(n))
 	}
-	var c *graph.CompileError
-	if errors.As(err, &c) {
-		return c.Error()
+	if w, ok := err.(*workflow.Error); ok {
+		return "the workflow is not valid:\n  " + strings.ReplaceAll(w.Error(), "\n", "\n  ")
 	}
+	return withoutPackage(err)
+}
+
+// withoutPackage returns the text of an error from its sentinel on, without the name
+// of the package.
+func withoutPackage(err error) string {
 	text := err.Error()
-	for _, p := range []string{"graph: ", "checkpoint: "} {
-		text = strings.TrimPrefix(text, p)
+	for _, r := range rules {
+		if _, after, ok := strings.Cut(text, r.is.Error()); ok && errors.Is(err, r.is) {
+			_, what, _ := strings.Cut(r.is.Error(), ": ")
+			return what + after
+		}
 	}
 	return text
 }
 
-// reason returns why a node failed, without the places that lead to it.
+// reason returns why a node failed: without its own name, and with those of the nodes
+// inside it.
 func reason(err error) string {
-	var n *graph.NodeError
-	if errors.As(err, &n) {
-		return fmt.Sprintf("node %q: %s", n.Node, reason(n.Err))
+	var n, inner *graph.NodeError
+	if !errors.As(err, &n) {
+		return err.Error()
 	}
-	return err.Error()
+	if errors.As(n.Err, &inner) {
+		return fmt.Sprintf("node %q: %s", inner.Node, reason(inner))
+	}
+	return n.Err.Error()
 }
 
 // bug is the failure of a command that panicked.
@@ -191,11 +202,12 @@ func panicked() string {
 
 // cannotRead is the failure of a workflow file that cannot be read.
 func cannotRead(path string, err error) error {
+	var pe *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return usage("check the path", "there is no file %s", path)
-	case errors.Is(err, fs.ErrPermission):
-		return usage("check the file's permissions", "%s cannot be read: %w", path, err)
+	case errors.As(err, &pe):
+		return usage("check the path and its permissions", "%s cannot be read: %w", path, pe.Err)
 	}
 	return err
 }

@@ -12,7 +12,7 @@ func (a *app) graphVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "graph FILE",
 		Short: "Draw a workflow as a Mermaid flowchart",
-		Args:  one("FILE"),
+		Args:  a.arguments("FILE", 1, 1),
 		RunE:  func(_ *cobra.Command, args []string) error { return a.draw(args[0]) },
 	}
 }

@@ -16,7 +16,7 @@ func (a *app) historyVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history",
 		Short: "List the checkpoints of a thread, newest first",
-		Args:  atMost(0),
+		Args:  a.arguments("", 0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if q.Limit < 0 {
 				return usage("give a number from 0 on", "a limit of %d is less than nothing", q.Limit)

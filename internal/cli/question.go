@@ -23,6 +23,9 @@ func (s *session) waits(ctx context.Context, open []graph.Interrupt) (err error)
 		return cmp.Or[error](err, errWaits)
 	}
 	var b strings.Builder
+	if s.forgets() {
+		defer s.note("the thread is gone with this process; keep threads with --store sqlite:PATH")
+	}
 	for i, command := range s.commands(open) {
 		b.WriteString(s.question(open[i], command))
 	}

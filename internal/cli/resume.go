@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,7 @@ func (a *app) resumeVerb() *cobra.Command {
 crash without one. The thread knows its workflow; name the FILE if it was moved.
 An answer that the thread has already had is no mistake, so the same command can
 be given again after a crash.`,
-		Args: atMost(1),
+		Args: a.arguments("FILE", 0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkpoint.CheckThread(thread); err != nil {
 				return err
@@ -34,14 +35,6 @@ be given again after a crash.`,
 	cmd.Flags().StringVar(&thread, "thread", "", "the thread's name")
 	cmd.Flags().StringArrayVar(&answers, "answer", nil, "VALUE, or ID=VALUE when several questions are open; repeatable")
 	return cmd
-}
-
-// first returns the first argument, or "".
-func first(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
 }
 
 func (s *session) resume(ctx context.Context, file string, flags []string) error {
@@ -67,6 +60,10 @@ func (s *session) resume(ctx context.Context, file string, flags []string) error
 		if again := s.answer(ctx, r, flags); !errors.Is(again, graph.ErrUnknownQuestion) {
 			return again
 		}
+		if len(p.Interrupts) == 0 {
+			return usage(s.command("resume", "--thread", s.thread)+" goes on without an answer",
+				"thread %q has no open question, and this turn has not had that answer", s.thread)
+		}
 	}
 	return err
 }
@@ -79,8 +76,12 @@ func (s *session) answer(ctx context.Context, r answerer, flags []string) error 
 	return s.watch(ctx, s.graph.StreamResume(ctx, answers, s.options()))
 }
 
-// answered returns the questions of this turn that were answered.
-func (s *session) answered(ctx context.Context) ([]checkpoint.Answered, error) {
+// answerSlot begins the slots in which package graph keeps answers that came after the
+// newest commit.
+const answerSlot = "answer/"
+
+// answered returns the ids of the questions of this turn that were answered.
+func (s *session) answered(ctx context.Context) (ids []string, err error) {
 	snap, err := s.store.Load(ctx, checkpoint.Key{Thread: s.thread}, 0)
 	if err != nil {
 		return nil, err
@@ -89,5 +90,13 @@ func (s *session) answered(ctx context.Context) ([]checkpoint.Answered, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rec.Answered, nil
+	for _, a := range rec.Answered {
+		ids = append(ids, a.ID)
+	}
+	for _, e := range snap.Pending {
+		if id, ok := strings.CutPrefix(e.Slot, answerSlot); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
 }

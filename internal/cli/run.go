@@ -28,7 +28,7 @@ func (a *app) runVerb() *cobra.Command {
 after a crash it resumes, while a question is open it shows the question, and
 after the end it shows the result. --new-turn, or another input, starts anew on
 what the thread remembers.`,
-		Args: one("FILE"),
+		Args: a.arguments("FILE", 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.file, f.named = args[0], cmd.Flags().Changed("thread")
 			return a.run(cmd.Context(), f)
@@ -65,6 +65,16 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 
 // run decides what the command means for the thread as it stands, and does it.
 func (s *session) run(ctx context.Context, f runFlags) error {
+	p, found, err := s.inspect(ctx)
+	if err == nil && found {
+		err = s.sameGraph(s.flow, p)
+	}
+	if err != nil {
+		return err
+	}
+	if p.Status == graph.Interrupted && len(f.inputs) == 0 && !f.newTurn {
+		return s.waits(ctx, p.Interrupts)
+	}
 	input, err := s.input(f.inputs)
 	if err != nil {
 		return err
@@ -73,16 +83,7 @@ func (s *session) run(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	p, found, err := s.inspect(ctx)
-	if err != nil {
-		return err
-	}
-	if found {
-		if err := s.sameGraph(s.flow, p); err != nil {
-			return err
-		}
-	}
-	switch decide(p, found, p.Input == hash, len(f.inputs) > 0, f.newTurn) {
+	switch decide(p, found, p.Input == hash, f.newTurn) {
 	case begin:
 		return s.watch(ctx, s.graph.Stream(ctx, input, s.options()))
 	case goOn:
@@ -114,12 +115,12 @@ const (
 )
 
 // decide returns what run means for a thread that stands at p. same says that the
-// input is the one of its last turn; given, that the command line has an input.
-func decide(p graph.Point, found, same, given, newTurn bool) action {
+// input is the one of its last turn.
+func decide(p graph.Point, found, same, newTurn bool) action {
 	switch {
 	case !found:
 		return begin
-	case p.Status == graph.Interrupted && (newTurn || given && !same):
+	case p.Status == graph.Interrupted && (newTurn || !same):
 		return refuseOpen
 	case p.Status == graph.Interrupted:
 		return ask

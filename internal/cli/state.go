@@ -20,7 +20,7 @@ func (a *app) stateVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "state [FILE]",
 		Short: "Show the state of a thread, now or at an earlier checkpoint",
-		Args:  atMost(1),
+		Args:  a.arguments("FILE", 0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
 				s := &session{app: a, store: store, thread: thread}

@@ -63,6 +63,12 @@ func (a *app) address() (scheme, rest string, err error) {
 	return scheme, rest, nil
 }
 
+// forgets reports whether the store ends with the process.
+func (a *app) forgets() bool {
+	scheme, _, err := a.address()
+	return err == nil && scheme == "memory"
+}
+
 func (a *app) openers() map[string]Opener {
 	all := map[string]Opener{
 		"sqlite": func(ctx context.Context, path string) (checkpoint.Store, error) {

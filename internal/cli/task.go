@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -42,20 +44,56 @@ func failing(err error) string {
 	return "failed"
 }
 
-// title names a task: the nodes around it, its node, and its item.
+// The endings of the graph nodes that workflow makes of one node with items or a
+// condition; no name in a file has a dot.
+const (
+	eachItem = ".each"
+	subFlow  = ".run"
+	choice   = ".next"
+)
+
+// hidden reports whether an event tells the reader nothing: a node that only chooses.
+func hidden(ev graph.Event) bool {
+	return strings.HasSuffix(ev.Node, choice) && ev.Phase != graph.Failing
+}
+
+// title names a task as the file does: the nodes around it, its node, and its item.
 func title(namespace, node, label string) string {
 	var b strings.Builder
 	if namespace != "" {
-		for _, level := range strings.Split(namespace, "|") {
+		for level := range strings.SplitSeq(namespace, "|") {
 			parent, _, _ := strings.Cut(level, ":")
-			b.WriteString(parent + "/")
+			b.WriteString(ownName(parent) + "/")
 		}
 	}
-	b.WriteString(node)
+	b.WriteString(ownName(node))
 	if label != "" {
-		b.WriteString(" " + label)
+		b.WriteString(" " + itemOf(label))
 	}
 	return b.String()
+}
+
+func ownName(node string) string {
+	for _, ending := range []string{eachItem, subFlow, choice} {
+		node = strings.TrimSuffix(node, ending)
+	}
+	return node
+}
+
+var itemLabel = regexp.MustCompile(`^{"index":\d+,"item":(.*)$`)
+
+// itemOf returns the item in the payload of a for_each, which may have been cut.
+func itemOf(label string) string {
+	m := itemLabel.FindStringSubmatch(label)
+	if m == nil {
+		return label
+	}
+	item := strings.TrimSuffix(m[1], "}")
+	var text string
+	if json.Unmarshal([]byte(item), &text) == nil {
+		return text
+	}
+	return item
 }
 
 // brief returns a duration in few letters: 0ms, 120ms, 1.2s, 2m03s, 1h02m.

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,7 @@ func (a *app) validateVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE...",
 		Short: "Check workflows and report every mistake",
-		Args:  some("FILE"),
+		Args:  a.arguments("FILE", 1, math.MaxInt),
 		RunE:  func(_ *cobra.Command, files []string) error { return a.validate(files) },
 	}
 }
@@ -51,7 +52,7 @@ func (a *app) validate(files []string) error {
 			worst = &failure{code: exitUsage}
 			continue
 		}
-		if err := a.say(verdict{File: file, Problems: problems(err)}, message(err)); err != nil {
+		if err := a.say(verdict{File: file, Problems: problems(err)}, err.Error()); err != nil {
 			return err
 		}
 		if worst == nil {

@@ -12,7 +12,7 @@ func (a *app) versionVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this program",
-		Args:  atMost(0),
+		Args:  a.arguments("", 0, 0),
 		RunE:  func(*cobra.Command, []string) error { return a.version() },
 	}
 }

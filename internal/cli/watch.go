@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
@@ -39,7 +40,9 @@ func (s *session) follow(events iter.Seq2[graph.Event, error]) (last graph.Event
 		if err != nil {
 			return last, err
 		}
-		v.event(ev)
+		if !hidden(ev) {
+			v.event(ev)
+		}
 		last = ev
 	}
 	return last, nil
@@ -47,16 +50,22 @@ func (s *session) follow(events iter.Seq2[graph.Event, error]) (last graph.Event
 
 // stopped adds to the error of a run how to go on.
 func (s *session) stopped(err error) error {
-	f := s.classify(err)
-	if f.next == "" || errors.Is(err, graph.ErrSteps) {
-		f.next = "what was finished is kept; go on with " + s.command("resume", "--thread", s.thread)
+	f := *s.classify(err)
+	resume := s.command("resume", "--thread", s.thread)
+	switch {
+	case s.forgets():
+		f.next = "the thread is gone with the process; keep threads with --store sqlite:PATH"
+	case f.code == exitUsage:
+		f.next = strings.TrimPrefix(f.next+"; "+resume+" shows what is open", "; ")
+	case f.next == "":
+		f.next = "finished work is kept; go on with " + resume
 	}
-	return f
+	return &f
 }
 
 // view returns the view that suits where stderr leads.
 func (s *session) view() view {
-	term := terminalOf(s.Stderr)
+	term := terminalOf(s.progress)
 	switch {
 	case s.json:
 		return silent{}

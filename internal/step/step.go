@@ -77,9 +77,14 @@ func (p *Program) Advance(f *Frontier, done []*Outcome) {
 			p.trigger(f, to)
 		}
 		for _, j := range n.Feeds {
-			p.arrive(f, j, o.Node)
+			f.Arrived[j][slices.Index(p.Joins[j].Sources, o.Node)] = true
 		}
 		f.Sends = append(f.Sends, o.Sends...)
+	}
+	for _, o := range done { // when all have arrived: a source may have run several times
+		for _, j := range p.Nodes[o.Node].Feeds {
+			p.fire(f, j)
+		}
 	}
 	p.settle(f)
 }
@@ -137,13 +142,11 @@ func (p *Program) trigger(f *Frontier, n int) {
 	f.Due = append(f.Due, n)
 }
 
-// arrive counts source's completion for join j and fires the join when it is full.
-func (p *Program) arrive(f *Frontier, j, source int) {
-	join, arrived := &p.Joins[j], f.Arrived[j]
-	arrived[slices.Index(join.Sources, source)] = true
-	if !slices.Contains(arrived, false) {
+// fire makes the target of join j due if the join is full, and empties it.
+func (p *Program) fire(f *Frontier, j int) {
+	if arrived := f.Arrived[j]; !slices.Contains(arrived, false) {
 		clear(arrived)
-		p.trigger(f, join.Target)
+		p.trigger(f, p.Joins[j].Target)
 	}
 }
 

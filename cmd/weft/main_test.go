@@ -1,0 +1,81 @@
+package main_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// release asks a person with a ready node, and goes on with the answer.
+const release = `version: 1
+name: release
+state:
+  version: {type: string, required: true}
+  notes: string
+  approved: bool
+input: [version]
+output: [approved, notes]
+nodes:
+  write:
+    set: {notes: "${{ 'Release ' + state.version }}"}
+    next: ask
+  ask:
+    approval: {title: "Release ${{ state.version }}?", show: "${{ state.notes }}"}
+    output: {approved: "${{ result.approved }}"}
+    next: END
+`
+
+// call runs a program in the root of the module, with a state directory of its own.
+func call(t *testing.T, dir string, name string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "WEFT_STORE=")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+func TestTheCommandAsksAndGoesOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	weft, file := filepath.Join(dir, "weft"), filepath.Join(dir, "release.yaml")
+	if err := os.WriteFile(file, []byte(release), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := call(t, dir, "go", "build", "-o", weft, "./cmd/weft"); code != 0 {
+		t.Fatal(stderr)
+	}
+	code, stdout, stderr := call(t, dir, weft, "run", file, "--thread", "demo", "--input", "version=1.0")
+	want := "Release 1.0\n\nRelease 1.0?\n(asked by the node \"ask\"; true or false)\nAnswer with:\n  " +
+		weft + " resume --thread demo --answer true\n"
+	if code != 4 || stdout != want {
+		t.Fatalf("run: exit code %d, want 4\n%s\nwant\n%s\nstderr: %s", code, stdout, want, stderr)
+	}
+	code, stdout, stderr = call(t, dir, weft, "resume", "--thread", "demo", "--answer", "true")
+	if want := "approved: true\nnotes: Release 1.0\n"; code != 0 || stdout != want {
+		t.Errorf("resume: exit code %d, want 0\n%s\nwant\n%s\nstderr: %s", code, stdout, want, stderr)
+	}
+}
+
+func TestGoRunIsNamedInWhatToDoNext(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "release.yaml")
+	if err := os.WriteFile(file, []byte(release), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stdout, stderr := call(t, dir, "go", "run", "./cmd/weft", "run", file, "--thread", "demo", "--input", "version=1.0")
+	if !strings.Contains(stdout, "\n  go run ./cmd/weft resume --thread demo --answer true\n") || !strings.HasSuffix(stderr, "exit status 4\n") {
+		t.Errorf("stdout: %s\nstderr: %s", stdout, stderr)
+	}
+}

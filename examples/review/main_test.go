@@ -1,0 +1,90 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/nodes"
+	"github.com/weftrun/weft/state"
+)
+
+func TestANodeRunsWithoutTheRuntime(t *testing.T) {
+	var s State
+	s.Question.Set("x")
+	if err := search(t.Context(), &s); err != nil || s.Facts.At(0) != "a fact about x" {
+		t.Errorf("got %v, %v", s.Facts.Slice(), err)
+	}
+}
+
+func TestTheGraphAsksAndGoesOn(t *testing.T) {
+	g, err := compile(new(checkpoint.Memory))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := graph.Run{Thread: "t"}
+	res, err := g.Invoke(t.Context(), State{Question: state.Of("why?")}, run)
+	if err != nil || res.Status != graph.Interrupted {
+		t.Fatalf("got %s, %v; want a question", res.Status, err)
+	}
+	res, err = g.Resume(t.Context(), graph.Reply(true), run)
+	if err != nil || res.Status != graph.Done || res.State.Facts.Len() != 2 || !res.State.Approved.Get() {
+		t.Errorf("got %s, %d facts, approved %v, %v", res.Status, res.State.Facts.Len(), res.State.Approved.Get(), err)
+	}
+}
+
+func TestTheYAMLIsTheSameGraph(t *testing.T) {
+	flow, err := workflow.Load("review.yaml", workflow.Options{Kinds: nodes.Kinds()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := flow.Compile(graph.Config{Store: new(checkpoint.Memory)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := g.DecodeInput([]byte(`{"question": "why?"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := graph.Run{Thread: "t"}
+	if res, err := g.Invoke(t.Context(), in, run); err != nil || res.Status != graph.Interrupted {
+		t.Fatalf("got %s, %v; want a question", res.Status, err)
+	}
+	res, err := g.Resume(t.Context(), graph.Reply(true), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := g.EncodeState(res.State)
+	want := `{"question":"why?","facts":["a fact about why?","a fact about why?"],"rounds":2,"approved":true}`
+	if err != nil || string(got) != want {
+		t.Errorf("got %s, %v; want %s", got, err, want)
+	}
+}
+
+// TestTheReadmeShowsThisCode holds the README to code that runs.
+func TestTheReadmeShowsThisCode(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lang, file := range map[string]string{"go": "main.go", "yaml": "review.yaml"} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := regexp.MustCompile("(?s)```"+lang+"\n(.*?)```").FindAllStringSubmatch(string(readme), -1)
+		if len(blocks) == 0 {
+			t.Errorf("README.md has no %s", lang)
+		}
+		for _, b := range blocks {
+			if !strings.Contains(string(source), b[1]) {
+				t.Errorf("README.md shows what is not in %s:\n%s", file, b[1])
+			}
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// pauses fails the test unless the run pauses at these static interrupts.
+func pauses(t *testing.T, res graph.Result[world], want string) {
+	t.Helper()
+	var at []string
+	for _, in := range res.Interrupts {
+		at = append(at, in.Kind+":"+in.Node)
+	}
+	if got := strings.Join(at, " "); got != want {
+		t.Errorf("the run pauses at %q, want %q", got, want)
+	}
+}
+
+// walk runs g on t1 to its end and returns where it paused, with the length of the
+// log then.
+func walk(t *testing.T, g *graph.Graph[world]) string {
+	t.Helper()
+	var stops []string
+	res, err := g.Invoke(ctx, world{}, t1)
+	for ; err == nil && res.Status == graph.Interrupted; res, err = g.Resume(ctx, graph.Answers{}, t1) {
+		for _, in := range res.Interrupts {
+			stops = append(stops, in.Kind+":"+in.Node)
+		}
+		stops = append(stops, strings.Join(res.State.Log.Slice(), "")+",")
+	}
+	ended(t, graph.Done, res, err)
+	return strings.Join(stops, " ")
+}
+
+func TestStaticInterrupts(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after []string
+		want          string
+	}{
+		"before":           {[]string{"b"}, nil, "before:b a,"},
+		"after":            {nil, []string{"b"}, "after:b ab,"},
+		"before all":       {[]string{"*"}, nil, "before:a , before:b a, before:c ab,"},
+		"after all":        {nil, []string{"*"}, "after:a a, after:b ab,"}, // after c nothing is left to do
+		"between, once":    {[]string{"b"}, []string{"a"}, "after:a a,"},
+		"before and after": {[]string{"b"}, []string{"b"}, "before:b a, after:b ab,"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := stored()
+			cfg.InterruptBefore, cfg.InterruptAfter = c.before, c.after
+			b := graph.New[world]("static")
+			line(b, "a", "b", "c")
+			if got := walk(t, build(t, b, cfg)); got != c.want {
+				t.Errorf("the run pauses at %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestStaticInterruptInALoopPausesEachLap(t *testing.T) {
+	b := graph.New[world]("loop")
+	b.Node("a", graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
+		s.Log.Append("a")
+		if s.Log.Len() == 3 {
+			return graph.Goto(graph.End), nil
+		}
+		return graph.Goto("a"), nil
+	}, "a", graph.End))
+	b.Edge(graph.Start, "a")
+	cfg := stored()
+	cfg.InterruptBefore = []string{"a"}
+	if got, want := walk(t, build(t, b, cfg)), "before:a , before:a a, before:a aa,"; got != want {
+		t.Errorf("the run pauses at %q, want %q", got, want)
+	}
+}
+
+func TestStepBeforeAPauseIsNotCounted(t *testing.T) {
+	cfg := stored()
+	cfg.InterruptBefore = []string{"b"}
+	b := graph.New[world]("static")
+	line(b, "a", "b", "c")
+	g := build(t, b, cfg)
+	if res := invoke(t, g, "t1", graph.Interrupted); res.Steps != 1 {
+		t.Errorf("the run took %d steps, want 1", res.Steps)
+	}
+	if res := resume(t, g, graph.Answers{}, graph.Done); res.Steps != 2 {
+		t.Errorf("the rest took %d steps, want 2", res.Steps)
+	}
+}
+
+// A pause that nobody was told of, because the run was cut off before it, still comes.
+func TestResumePassesOnlyAPauseThatWasTold(t *testing.T) {
+	cfg := stored()
+	cfg.InterruptBefore, cfg.MaxSteps = []string{"b"}, 1
+	b := graph.New[world]("static")
+	line(b, "a", "b", "c")
+	g := build(t, b, cfg)
+	_, err := g.Invoke(ctx, world{}, t1) // stops at the limit, just before b
+	is(t, err, graph.ErrSteps)
+	pauses(t, resume(t, g, graph.Answers{}, graph.Interrupted), "before:b")
+	_, err = g.Resume(ctx, graph.Answers{}, t1)
+	is(t, err, graph.ErrSteps)
+	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a b c")
+}
+
+func TestPauseAfterAStepIsToldThoughTheRunWasCutOff(t *testing.T) {
+	store := &faulty{Store: stored().Store}
+	b := graph.New[world]("static")
+	line(b, "a", "b", "c")
+	g := build(t, b, graph.Config{Store: store, InterruptAfter: []string{"b"}})
+	store.at, store.applied = 3, true // the commit of b's step is applied, and fails
+	_, err := g.Invoke(ctx, world{}, t1)
+	is(t, err, errFault)
+	pauses(t, resume(t, g, graph.Answers{}, graph.Interrupted), "after:b")
+	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a b c")
+}
+
+func TestFailureAfterAPauseIsResumedWithoutAnotherPause(t *testing.T) {
+	var ran counter
+	b := graph.New[world]("static")
+	b.Node("a", graph.Func(func(_ context.Context, s *world) error {
+		if ran.add("a") == 1 {
+			return errors.New("boom")
+		}
+		return nil
+	}))
+	b.Edge(graph.Start, "a")
+	b.Edge("a", graph.End)
+	cfg := stored()
+	cfg.InterruptBefore = []string{"a"}
+	g := build(t, b, cfg)
+	invoke(t, g, "t1", graph.Interrupted)
+	if _, err := g.Resume(ctx, graph.Answers{}, t1); err == nil {
+		t.Fatal("the run did not fail")
+	}
+	resume(t, g, graph.Answers{}, graph.Done)
+}
+
+func TestNewInputDropsAStaticPause(t *testing.T) {
+	cfg := stored()
+	cfg.InterruptBefore = []string{"b"}
+	b := graph.New[world]("static")
+	line(b, "a", "b")
+	g := build(t, b, cfg)
+	invoke(t, g, "t1", graph.Interrupted)
+	pauses(t, invoke(t, g, "t1", graph.Interrupted), "before:b")
+	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a a b")
+}

@@ -1,0 +1,88 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+var errFault = errors.New("the disk is on fire")
+
+// faulty is a store whose write number at fails, once: before it is done, or after it.
+type faulty struct {
+	checkpoint.Store
+	mu      sync.Mutex
+	at      int  // counts Commit and Put together, from 1; 0 fails never
+	applied bool // the write is done, and only its reply is lost
+	writes  int
+	commits int
+	seen    map[string]bool // the namespaces that were committed to
+}
+
+func (f *faulty) write(commit bool, do func() error) error {
+	f.mu.Lock()
+	f.writes++
+	if commit {
+		f.commits++
+	}
+	fails := f.writes == f.at
+	f.mu.Unlock()
+	if fails && !f.applied {
+		return errFault
+	}
+	err := do()
+	if fails && err == nil {
+		err = errFault
+	}
+	return err
+}
+
+func (f *faulty) Commit(ctx context.Context, c checkpoint.Commit) error {
+	f.mu.Lock()
+	if f.seen == nil {
+		f.seen = map[string]bool{}
+	}
+	f.seen[c.Namespace] = true
+	f.mu.Unlock()
+	return f.write(true, func() error { return f.Store.Commit(ctx, c) })
+}
+
+// spaces returns the namespaces that were committed to, in order.
+func (f *faulty) spaces() []string { return slices.Sorted(maps.Keys(f.seen)) }
+
+func (f *faulty) Put(ctx context.Context, k checkpoint.Key, seq uint64, entries []checkpoint.Entry) error {
+	return f.write(false, func() error { return f.Store.Put(ctx, k, seq, entries) })
+}
+
+// dump returns all that a store holds of some namespaces of a thread, as text.
+func dump(s checkpoint.Store, thread string, namespaces ...string) string {
+	var b strings.Builder
+	for _, ns := range namespaces {
+		k := checkpoint.Key{Thread: thread, Namespace: ns}
+		var seqs []uint64
+		for snap, err := range s.History(ctx, k, checkpoint.Query{}) {
+			if err != nil {
+				return err.Error()
+			}
+			seqs = append(seqs, snap.Seq)
+		}
+		slices.Sort(seqs)
+		for _, seq := range seqs {
+			snap, err := s.Load(ctx, k, seq)
+			fmt.Fprintf(&b, "%q %d %s %q %v %v\n", ns, seq, snap.ID, snap.Header, snap.Refs, err)
+			for _, blob := range snap.Blobs {
+				fmt.Fprintf(&b, "  %s %d %d %q\n", blob.Field, blob.Base, blob.Chunk, blob.Data)
+			}
+			for _, e := range snap.Pending {
+				fmt.Fprintf(&b, "  %s %s %q\n", e.Task, e.Slot, e.Data)
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,332 @@
+package graph_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// asks is a node that asks a question for each word, one after the other, and logs
+// its name with the answers.
+func asks(name string, ran *counter, words ...string) graph.Node[world] {
+	return graph.Func(func(ctx context.Context, s *world) error {
+		ran.add(name)
+		s.Log.Append(name) // is not seen before the node has finished
+		for _, w := range words {
+			answer, err := graph.Ask[string](ctx, graph.Question{Prompt: w})
+			if err != nil {
+				return err
+			}
+			s.Log.Append(w + "=" + answer)
+		}
+		return nil
+	})
+}
+
+// parallel puts nodes between Start and End, all at once.
+func parallel(nodes map[string]graph.Node[world]) *graph.Builder[world] {
+	b := graph.New[world]("parallel")
+	for name, n := range nodes {
+		b.Node(name, n)
+		b.Edge(graph.Start, name)
+		b.Edge(name, graph.End)
+	}
+	return b
+}
+
+// asked fails the test unless the run waits for answers to these prompts.
+func asked(t *testing.T, res graph.Result[world], want string) {
+	t.Helper()
+	var prompts []string
+	ids := map[string]bool{}
+	for _, in := range res.Interrupts {
+		prompts = append(prompts, in.Prompt)
+		if ids[in.ID] || in.ID == "" || in.Kind != "question" {
+			t.Errorf("interrupt %+v has no id of its own, or another kind", in)
+		}
+		ids[in.ID] = true
+	}
+	if got := strings.Join(prompts, " "); got != want {
+		t.Errorf("the run asks %q, want %q", got, want)
+	}
+}
+
+// idOf returns the id of the question with this prompt.
+func idOf(t *testing.T, res graph.Result[world], prompt string) string {
+	t.Helper()
+	for _, in := range res.Interrupts {
+		if in.Prompt == prompt {
+			return in.ID
+		}
+	}
+	t.Fatalf("%q is not asked in %v", prompt, res.Interrupts)
+	return ""
+}
+
+func TestOneNodeAsksOneQuestionAfterTheOther(t *testing.T) {
+	var ran counter
+	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x", "y", "z")}), stored())
+	res := invoke(t, g, "t1", graph.Interrupted)
+	for _, w := range []string{"x", "y", "z"} {
+		asked(t, res, w)
+		logged(t, res, "")
+		status := graph.Interrupted
+		if w == "z" {
+			status = graph.Done
+		}
+		res = resume(t, g, graph.Answer(idOf(t, res, w), w+w), status)
+	}
+	logged(t, res, "a x=xx y=yy z=zz")
+	ran.want(t, "a", 4)
+}
+
+func TestOneNodeAsksManyQuestionsAtOnce(t *testing.T) {
+	prompts := []string{"x", "y", "z"}
+	n := graph.Func(func(ctx context.Context, s *world) error {
+		var errs []error
+		for _, p := range prompts {
+			answer, err := graph.Ask[int](ctx, graph.Question{Prompt: p, Key: p})
+			s.Count.Add(answer)
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
+	})
+	for range 20 {
+		g := build(t, parallel(map[string]graph.Node[world]{"a": n}), stored())
+		first := invoke(t, g, "t1", graph.Interrupted)
+		asked(t, first, "x y z")
+		status := graph.Interrupted
+		for i, at := range rand.Perm(3) {
+			if i == 2 {
+				status = graph.Done
+			}
+			res := resume(t, g, graph.Answer(idOf(t, first, prompts[at]), 1), status)
+			if want := 3; i == 2 && res.State.Count.Get() != want {
+				t.Errorf("the sum of the answers is %d, want %d", res.State.Count.Get(), want)
+			}
+		}
+	}
+}
+
+func TestCollectedQuestionsComeBeforeRouting(t *testing.T) {
+	b := graph.New[world]("collect")
+	b.Node("a", graph.Func(func(ctx context.Context, s *world) error {
+		name, _ := graph.Ask[string](ctx, graph.Question{Prompt: "x"})
+		s.Name.Set(name) // goes on after ErrInterrupted and returns nil
+		return nil
+	}))
+	b.Branch("a", func(_ context.Context, s *world) (graph.Command, error) {
+		if s.Name.Get() == "" {
+			return graph.Command{}, errors.New("the branch saw a half-done node")
+		}
+		return graph.Goto(graph.End), nil
+	}, graph.End)
+	b.Edge(graph.Start, "a")
+	g := build(t, b, stored())
+	asked(t, invoke(t, g, "t1", graph.Interrupted), "x")
+	resume(t, g, graph.Reply("ann"), graph.Done)
+}
+
+func TestBranchMayAsk(t *testing.T) {
+	b := graph.New[world]("branch")
+	b.Node("a", logs("a"))
+	b.Branch("a", func(ctx context.Context, s *world) (graph.Command, error) {
+		to, err := graph.Ask[string](ctx, graph.Question{Prompt: "where?"})
+		return graph.Goto(to), err
+	}, "a", graph.End)
+	b.Edge(graph.Start, "a")
+	g := build(t, b, stored())
+	invoke(t, g, "t1", graph.Interrupted)
+	logged(t, resume(t, g, graph.Reply("a"), graph.Interrupted), "a")
+	logged(t, resume(t, g, graph.Reply(graph.End), graph.Done), "a a")
+}
+
+func TestPeer05ParallelQuestionsAnsweredInAnyOrder(t *testing.T) {
+	all := []string{"x", "y", "z"}
+	for _, order := range [][]string{{"x y z"}, {"x", "y", "z"}, {"z", "y", "x"}, {"y", "x z"}, {"z x", "y"}} {
+		t.Run(strings.Join(order, ","), func(t *testing.T) {
+			var ran counter
+			cfg := stored()
+			compiled := func() *graph.Graph[world] { // as after a restart of the process
+				nodes := map[string]graph.Node[world]{"done": asks("done", &ran)}
+				for _, w := range all {
+					nodes["n"+w] = asks("n"+w, &ran, w)
+				}
+				return build(t, parallel(nodes), cfg)
+			}
+			first := invoke(t, compiled(), "t1", graph.Interrupted)
+			asked(t, first, "x y z")
+			res := first
+			for i, words := range order {
+				var a graph.Answers
+				for _, w := range strings.Fields(words) {
+					if id := idOf(t, res, w); id != idOf(t, first, w) {
+						t.Errorf("the id of %s changed", w)
+					}
+					a = a.Answer(idOf(t, first, w), w+w)
+				}
+				status := graph.Interrupted
+				if i == len(order)-1 {
+					status = graph.Done
+				}
+				res = resume(t, compiled(), a, status)
+			}
+			logged(t, res, "done nx x=xx ny y=yy nz z=zz")
+			ran.want(t, "done", 1)
+			for _, w := range all {
+				ran.want(t, "n"+w, 2) // once to ask, once with the answer
+			}
+		})
+	}
+}
+
+func TestFalseZeroAndEmptyAreAnswers(t *testing.T) {
+	n := graph.Func(func(ctx context.Context, s *world) error {
+		b, err1 := graph.Ask[bool](ctx, graph.Question{Prompt: "b"})
+		i, err2 := graph.Ask[int](ctx, graph.Question{Prompt: "i"})
+		w, err3 := graph.Ask[string](ctx, graph.Question{Prompt: "s"})
+		p, err4 := graph.Ask[*int](ctx, graph.Question{Prompt: "p"})
+		s.Log.Append(fmt.Sprintf("%v %d %q %v", b, i, w, p))
+		return errors.Join(err1, err2, err3, err4)
+	})
+	g := build(t, parallel(map[string]graph.Node[world]{"a": n}), stored())
+	res := invoke(t, g, "t1", graph.Interrupted)
+	a := graph.Answer(idOf(t, res, "b"), false).Answer(idOf(t, res, "i"), 0).Answer(idOf(t, res, "s"), "").Answer(idOf(t, res, "p"), nil)
+	logged(t, resume(t, g, a, graph.Done), `false 0 "" <nil>`)
+}
+
+// two is a graph that asks x in a and y in b, at once.
+func two(t *testing.T, ran *counter) (*graph.Graph[world], graph.Result[world]) {
+	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", ran, "x"), "b": asks("b", ran, "y")}), stored())
+	return g, invoke(t, g, "t1", graph.Interrupted)
+}
+
+func TestReplyToSeveralOpenQuestionsIsAmbiguous(t *testing.T) {
+	var ran counter
+	g, res := two(t, &ran)
+	_, err := g.Resume(ctx, graph.Reply("?"), t1)
+	is(t, err, graph.ErrAmbiguous, idOf(t, res, "x"), idOf(t, res, "y"))
+	resume(t, g, graph.Answer(idOf(t, res, "y"), "1"), graph.Interrupted)
+	logged(t, resume(t, g, graph.Reply("2"), graph.Done), "a x=2 b y=1")
+}
+
+func TestUnknownQuestionChangesNothing(t *testing.T) {
+	var ran counter
+	g, res := two(t, &ran)
+	_, err := g.Resume(ctx, graph.Answer(idOf(t, res, "x"), "1").Answer("nobody", "2"), t1)
+	is(t, err, graph.ErrUnknownQuestion, "nobody", idOf(t, res, "x"))
+	asked(t, resume(t, g, graph.Answers{}, graph.Interrupted), "x y")
+	ran.want(t, "a", 1)
+}
+
+func TestAnswerOfTheWrongTypeLeavesTheQuestionOpen(t *testing.T) {
+	n := graph.Func(func(ctx context.Context, s *world) error {
+		v, err := graph.Ask[struct {
+			N int `json:"n"`
+		}](ctx, graph.Question{Prompt: "x"})
+		s.Count.Add(v.N)
+		return err
+	})
+	g := build(t, parallel(map[string]graph.Node[world]{"a": n}), stored())
+	res := invoke(t, g, "t1", graph.Interrupted)
+	for _, wrong := range []any{"1", 1, nil, map[string]any{"n": "1"}, map[string]any{"n": 1.5}, map[string]any{}, map[string]any{"n": 1, "m": 2}, json.RawMessage("{")} {
+		_, err := g.Resume(ctx, graph.Reply(wrong), t1)
+		is(t, err, graph.ErrAnswer)
+	}
+	asked(t, resume(t, g, graph.Answers{}, graph.Interrupted), "x")
+	res = resume(t, g, graph.Answer(res.Interrupts[0].ID, json.RawMessage(`{"n": 4}`)), graph.Done)
+	if res.State.Count.Get() != 4 {
+		t.Errorf("got %d, want 4", res.State.Count.Get())
+	}
+}
+
+func TestTheSameAnswerAgainIsNoMistakeAnotherOneIs(t *testing.T) {
+	var ran counter
+	g, res := two(t, &ran)
+	x, y := idOf(t, res, "x"), idOf(t, res, "y")
+	for range 2 { // a has finished, the step has not
+		asked(t, resume(t, g, graph.Answer(x, "1"), graph.Interrupted), "y")
+	}
+	_, err := g.Resume(ctx, graph.Answer(x, "other"), t1)
+	is(t, err, graph.ErrUnknownQuestion, x)
+	resume(t, g, graph.Answer(x, "1").Answer(y, "2"), graph.Done)
+	for range 2 { // the turn is done
+		logged(t, resume(t, g, graph.Answer(x, "1").Answer(y, "2"), graph.Done), "a x=1 b y=2")
+	}
+	_, err = g.Resume(ctx, graph.Answer(y, "other"), t1)
+	is(t, err, graph.ErrUnknownQuestion, y)
+	ran.want(t, "a", 2)
+	ran.want(t, "b", 2)
+}
+
+func TestNewInputForAWaitingThreadIsRefused(t *testing.T) {
+	var ran counter
+	g, res := two(t, &ran)
+	before := res.Checkpoint
+	_, err := g.Invoke(ctx, world{}, t1)
+	is(t, err, graph.ErrWaiting, idOf(t, res, "x"), idOf(t, res, "y"))
+	res = resume(t, g, graph.Answers{}, graph.Interrupted)
+	if asked(t, res, "x y"); res.Checkpoint != before {
+		t.Errorf("the thread is at commit %d, want %d: a refused input changes nothing", res.Checkpoint, before)
+	}
+}
+
+func TestQuestionsInALoopHaveTheirOwnIDs(t *testing.T) {
+	b := graph.New[world]("loop")
+	b.Node("a", graph.Router(func(ctx context.Context, s *world) (graph.Command, error) {
+		word, err := graph.Ask[string](ctx, graph.Question{Prompt: "x"})
+		s.Log.Append(word)
+		if word == "stop" {
+			return graph.Goto(graph.End), err
+		}
+		return graph.Goto("a"), err
+	}, "a", graph.End))
+	b.Edge(graph.Start, "a")
+	g := build(t, b, stored())
+	res := invoke(t, g, "t1", graph.Interrupted)
+	ids := map[string]bool{}
+	for _, word := range []string{"1", "2", "3"} {
+		ids[idOf(t, res, "x")] = true
+		res = resume(t, g, graph.Reply(word), graph.Interrupted)
+	}
+	logged(t, resume(t, g, graph.Reply("stop"), graph.Done), "1 2 3 stop")
+	if len(ids) != 3 {
+		t.Errorf("three laps have %d ids", len(ids))
+	}
+}
+
+func TestPeer07OnlyTheAnsweredSendRunsAgain(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	works := func(ctx context.Context, s *world, p parcel) error {
+		ran.add(p.Name)
+		if p.Name != "z" {
+			return nil
+		}
+		answer, err := graph.Ask[string](ctx, graph.Question{Prompt: "x"})
+		if err == nil && (answer != "yes" || p.String() != parcels[0].String()) {
+			err = fmt.Errorf("got %q and the payload %v", answer, p)
+		}
+		return err
+	}
+	asked(t, invoke(t, build(t, post(works), cfg), "t1", graph.Interrupted), "x")
+	logged(t, resume(t, build(t, post(works), cfg), graph.Reply("yes"), graph.Done), posted)
+	ran.want(t, "z", 2)
+	ran.want(t, parcels[1].Name, 1)
+	ran.want(t, parcels[2].Name, 1)
+}
+
+func TestAskOutsideANodeIsAnError(t *testing.T) {
+	_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "x"})
+	is(t, err, graph.ErrNoTask)
+	is(t, graph.Emit(ctx, 1), graph.ErrNoTask)
+	if id := graph.TaskID(ctx); id != "" {
+		t.Errorf("TaskID outside a node is %q", id)
+	}
+}

@@ -1,0 +1,98 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrun/weft/graph"
+)
+
+func TestPeer18PanicIsAnErrorThatNamesTheNode(t *testing.T) {
+	for name, what := range map[string]any{"text": "oh no", "an error": errBoom, "nil": nil} {
+		for _, p := range []graph.Policy{{}, {Timeout: time.Hour}, {Retry: graph.Retry{Attempts: 3}}} {
+			for _, wide := range []bool{false, true} {
+				var ran counter
+				n := graph.Func(func(context.Context, *world) error { ran.add("a"); panic(what) })
+				b := graph.New[world]("panic")
+				b.Node("a", n, p)
+				b.Edge(graph.Start, "a")
+				b.Edge("a", graph.End)
+				if wide {
+					line(b, "b")
+				}
+				_, err := build(t, b, stored()).Invoke(ctx, world{}, t1)
+				var pe *graph.PanicError
+				if !errors.As(err, &pe) || !strings.Contains(string(pe.Stack), "panic_test.go") {
+					t.Fatalf("%s: got %v, want a *PanicError with the stack of the node", name, err)
+				}
+				is(t, err, pe, `node "a"`, "step 1", `thread "t1"`)
+				if e, ok := what.(error); ok {
+					is(t, err, e)
+				}
+				ran.want(t, "a", 1) // a panic is not retried unless Retry.If says so
+			}
+		}
+	}
+}
+
+func TestPanicIsRetriedWhereThePolicySaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ran counter
+		n := graph.Func(func(_ context.Context, s *world) error {
+			s.Log.Append("a")
+			if ran.add("a") < 3 {
+				panic("boom")
+			}
+			return nil
+		})
+		p := graph.Policy{Retry: graph.Retry{Attempts: 3, If: func(error) bool { return true }}}
+		res, err := single(t, n, p, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+		logged(t, ended(t, graph.Done, res, err), "a")
+	})
+}
+
+func TestPanicInThePolicyIsAnError(t *testing.T) {
+	for _, wide := range []bool{false, true} {
+		b := graph.New[world]("policy")
+		fails := graph.Func(func(context.Context, *world) error { return errBoom })
+		b.Node("a", fails, graph.Policy{Retry: graph.Retry{Attempts: 2, If: func(error) bool { panic("in If") }}})
+		b.Edge(graph.Start, "a")
+		b.Edge("a", graph.End)
+		if wide {
+			line(b, "b")
+		}
+		_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+		var pe *graph.PanicError
+		if !errors.As(err, &pe) {
+			t.Errorf("got %v, want a *PanicError", err)
+		}
+	}
+}
+
+func TestNodeThatEndsItsGoroutineIsAnError(t *testing.T) {
+	for name, p := range map[string]graph.Policy{"plain": {}, "with a limit": {Timeout: time.Hour}} {
+		for _, others := range []int{0, 1, 100} {
+			t.Run(fmt.Sprint(name, " beside ", others), func(t *testing.T) {
+				b := graph.New[world]("goexit")
+				b.Node("a", graph.Func(func(context.Context, *world) error { goexit(); return nil }), p)
+				b.Edge(graph.Start, "a")
+				b.Edge("a", graph.End)
+				for i := range others {
+					line(b, fmt.Sprint("n", i))
+				}
+				res, err := build(t, b, graph.Config{Concurrency: 2}).Invoke(ctx, world{}, graph.Run{})
+				if err == nil || res.Status != graph.Failed || !strings.Contains(err.Error(), `node "a"`) {
+					t.Errorf("got %q, %v; want a failure that names the node", res.Status, err)
+				}
+			})
+		}
+	}
+}
+
+func goexit() { runtime.Goexit() }

@@ -1,0 +1,328 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrun/weft/graph"
+)
+
+const allModes = graph.Updates | graph.Values | graph.Tasks | graph.Custom | graph.Checkpoints
+
+// told returns what the events of a stream say, in short, and fails the test if they
+// are not counted from 1 or end otherwise than with Ended.
+func told(t *testing.T, events iter.Seq2[graph.Event, error]) (lines []string) {
+	t.Helper()
+	seq, ended := uint64(0), false
+	for ev, err := range events {
+		if err != nil {
+			return append(lines, "error")
+		}
+		if seq++; ev.Seq != seq || ended {
+			t.Errorf("event %+v comes as number %d, after Ended: %v", ev, seq, ended)
+		}
+		ended = ev.Mode == graph.Ended
+		lines = append(lines, short(ev))
+	}
+	if !ended {
+		t.Errorf("the stream %v has no end", lines)
+	}
+	return lines
+}
+
+func short(ev graph.Event) string {
+	var s string
+	switch ev.Mode {
+	case graph.Updates:
+		s = fmt.Sprintf("wrote %s %s", ev.Node, ev.Writes)
+	case graph.Values:
+		switch v := ev.State.(type) {
+		case *world:
+			s = fmt.Sprint("state ", v.Log.Slice())
+		case *inner:
+			s = fmt.Sprint("state ", v.Path.Slice())
+		}
+	case graph.Tasks:
+		s = fmt.Sprint(ev.Phase, " ", ev.Node, ev.Label)
+	case graph.Custom:
+		s = fmt.Sprint("custom ", ev.Node, " ", ev.Payload)
+	case graph.Checkpoints:
+		s = fmt.Sprint("commit ", ev.Checkpoint)
+	case graph.Ended:
+		s = fmt.Sprint("ended ", ev.Status, " ", ev.State.(*world).Log.Slice())
+	}
+	if ns, _, _ := strings.Cut(ev.Namespace, ":"); ns != "" {
+		s = ns + "/" + s
+	}
+	return s
+}
+
+func sameLines(t *testing.T, got []string, want string) {
+	t.Helper()
+	if g := strings.Join(got, "\n"); g != strings.TrimSpace(want) {
+		t.Errorf("got the events\n%s\nwant\n%s", g, strings.TrimSpace(want))
+	}
+}
+
+// speaks is a node that logs its name and emits it.
+func speaks(name string) graph.Node[world] {
+	return graph.Func(func(ctx context.Context, s *world) error {
+		s.Log.Append(name)
+		return graph.Emit(ctx, name+"!")
+	})
+}
+
+func TestEventsComeInOrder(t *testing.T) {
+	b := graph.New[world]("events")
+	b.Node("a", speaks("a"))
+	b.Node("b", goes("b", graph.Send("w", "p"), "w"))
+	b.Node("w", graph.Worker(func(context.Context, *world, string) error { return nil }))
+	b.Edge(graph.Start, "a")
+	b.Edge("a", "b")
+	b.Edge("w", graph.End)
+	g := build(t, b, stored())
+	sameLines(t, told(t, g.Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: allModes})), `
+commit 1
+state []
+started a
+custom a a!
+finished a
+commit 2
+wrote a {"log":["a"]}
+state [a]
+started b
+finished b
+commit 3
+wrote b {"log":["b"]}
+state [a b]
+started w"p"
+finished w"p"
+commit 4
+wrote w {}
+state [a b]
+ended done [a b]`)
+}
+
+func TestModesSelectEvents(t *testing.T) {
+	b := graph.New[world]("modes")
+	b.Node("a", speaks("a"))
+	b.Edge(graph.Start, "a")
+	b.Edge("a", graph.End)
+	g := build(t, b, graph.Config{})
+	for mode, want := range map[graph.Mode]string{
+		0:                            "wrote a {\"log\":[\"a\"]}",
+		graph.Updates:                "wrote a {\"log\":[\"a\"]}",
+		graph.Values:                 "state []\nstate [a]",
+		graph.Tasks:                  "started a\nfinished a",
+		graph.Custom:                 "custom a a!",
+		graph.Custom | graph.Updates: "custom a a!\nwrote a {\"log\":[\"a\"]}",
+		graph.Checkpoints:            "",
+		graph.Ended:                  "",
+	} {
+		sameLines(t, told(t, g.Stream(ctx, world{}, graph.Run{Modes: mode})), want+"\nended done [a]")
+	}
+}
+
+func TestUpdatesAreCanonicalWhateverFinishedFirst(t *testing.T) {
+	g := fanIn(t, graph.Config{})
+	for range 100 {
+		sameLines(t, told(t, g.Stream(inOrder(), world{}, graph.Run{})), `
+wrote a {"log":["a","a'"],"seen":{"put":{"last":1}}}
+wrote b {"log":["b","b'"],"seen":{"put":{"last":1}}}
+wrote c {"log":["c","c'"],"seen":{"put":{"last":1}}}
+wrote end {"log":["end"]}
+ended done [a a' b b' c c' end]`)
+	}
+}
+
+func TestFailureIsTheLastThingYielded(t *testing.T) {
+	var ran counter
+	g := single(t, flaky(&ran, 9, errBoom), graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}}, graph.Config{})
+	sameLines(t, told(t, g.Stream(ctx, world{}, graph.Run{Modes: graph.Tasks})), "started a\nretrying a\nstarted a\nfailed a\nerror")
+}
+
+func TestQuestionEndsTheStream(t *testing.T) {
+	var ran counter
+	g := single(t, asks("a", &ran, "x"), graph.Policy{}, stored())
+	sameLines(t, told(t, g.Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: graph.Tasks})), "started a\nasking a\nended interrupted []")
+	sameLines(t, told(t, g.StreamResume(ctx, graph.Reply("1"), graph.Run{Thread: "t1", Modes: graph.Tasks})), "started a\nfinished a\nended done [a x=1]")
+}
+
+func TestReaderMayStopEarly(t *testing.T) {
+	b := graph.New[world]("early")
+	line(b, "a", "b", "c")
+	b.Node("x", speaks("x"))
+	b.Node("y", speaks("y"))
+	b.Edge("a", "x")
+	b.Edge("a", "y")
+	b.Edge("x", graph.End)
+	b.Edge("y", graph.End)
+	want := 0
+	for range build(t, b, stored()).Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: allModes}) {
+		want++
+	}
+	for stop := 1; stop <= want; stop++ {
+		g := build(t, b, stored())
+		n := 0
+		for range g.Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: allModes}) {
+			if n++; n == stop {
+				break
+			}
+		}
+		res, err := g.Resume(ctx, graph.Answers{}, t1)
+		if errors.Is(err, graph.ErrUnknownThread) && stop == 1 {
+			continue
+		}
+		logged(t, ended(t, graph.Done, res, err), "a b x y c")
+	}
+}
+
+func TestPanickingReaderLeavesNothingBehind(t *testing.T) {
+	b := graph.New[world]("reader")
+	line(b, "a", "b")
+	g := build(t, b, stored())
+	func() {
+		defer func() {
+			if v := recover(); v != "reader" {
+				t.Errorf("recovered %v, want the reader's panic", v)
+			}
+		}()
+		for range g.Stream(ctx, world{}, t1) {
+			panic("reader")
+		}
+	}()
+	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a b")
+}
+
+func TestPanickingReaderDoesNotWaitForADeafNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		said := make(chan error, 2)
+		b := parallel(map[string]graph.Node[world]{"a": speaks("a"), "deaf": deaf(said)})
+		start := time.Now()
+		func() {
+			defer func() { _ = recover() }()
+			for range build(t, b, graph.Config{}).Stream(ctx, world{}, graph.Run{Modes: graph.Custom}) {
+				panic("reader")
+			}
+		}()
+		if took := time.Since(start); took > 3*time.Second {
+			t.Errorf("the reader's panic took %v to get out", took)
+		}
+		<-said
+		<-said
+		synctest.Wait()
+	})
+}
+
+func TestAbandonedRunDoesNotHangOnItsEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := map[string]graph.Node[world]{}
+		for i := range 200 { // many more events than the buffer holds
+			nodes[fmt.Sprint(i)] = graph.Func(func(context.Context, *world) error {
+				time.Sleep(time.Minute)
+				return nil
+			})
+		}
+		c, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		var last error
+		for _, err := range build(t, parallel(nodes), graph.Config{Concurrency: 200}).Stream(c, world{}, graph.Run{Modes: graph.Tasks}) {
+			last = err
+		}
+		is(t, last, graph.ErrAbandoned)
+		time.Sleep(time.Hour)
+		synctest.Wait() // the bubble fails if a goroutine stays
+	})
+}
+
+func TestSlowReaderSlowsTheRunAndNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := map[string]graph.Node[world]{}
+		for i := range 100 {
+			nodes[fmt.Sprint(i)] = speaks(fmt.Sprint(i))
+		}
+		n := 0
+		for _, err := range build(t, parallel(nodes), graph.Config{}).Stream(ctx, world{}, graph.Run{Modes: allModes}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			n++
+		}
+		if want := 4*100 + 3; n != want {
+			t.Errorf("got %d events, want %d: start, end, update and custom of each node, two states, the end", n, want)
+		}
+	})
+}
+
+func TestValuesAreCopies(t *testing.T) {
+	b := graph.New[world]("copies")
+	line(b, "a", "b", "c")
+	var kept []*world
+	for ev, err := range build(t, b, graph.Config{}).Stream(ctx, world{}, graph.Run{Modes: graph.Values}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := ev.State.(*world)
+		s.Log.Append("mine")
+		kept = append(kept, s)
+	}
+	for i, want := range []string{"mine", "a mine", "a b mine", "a b c mine", "a b c mine"} {
+		if got := strings.Join(kept[i].Log.Slice(), " "); got != want {
+			t.Errorf("state %d holds %q, want %q", i, got, want)
+		}
+	}
+}
+
+func TestCustomEventsArriveWhileTheNodeRuns(t *testing.T) {
+	reply := make(chan struct{})
+	n := graph.Func(func(ctx context.Context, _ *world) error {
+		err := graph.Emit(ctx, "hello")
+		<-reply // only comes when the event has been read
+		return err
+	})
+	for ev := range single(t, n, graph.Policy{}, graph.Config{}).Stream(ctx, world{}, graph.Run{Modes: graph.Custom}) {
+		if ev.Mode == graph.Custom {
+			close(reply)
+		}
+	}
+}
+
+func TestEventsOfSubgraphsCarryTheirNamespace(t *testing.T) {
+	c := graph.New[inner]("child")
+	c.Node("c1", graph.Func(func(ctx context.Context, s *inner) error {
+		s.Path.Append("c1")
+		return graph.Emit(ctx, 1)
+	}))
+	c.Edge(graph.Start, "c1")
+	c.Edge("c1", graph.End)
+	g := single(t, hosts(build(t, c, graph.Config{}), "", nil), graph.Policy{}, graph.Config{})
+	sameLines(t, told(t, g.Stream(ctx, world{}, graph.Run{Modes: allModes})), `
+state []
+started a
+a/state []
+a/started c1
+a/custom c1 1
+a/finished c1
+a/wrote c1 {"path":["c1"]}
+a/state [c1]
+finished a
+wrote a {"log":["c1"]}
+state [c1]
+ended done [c1]`)
+}
+
+func TestStreamMayBeReadTwice(t *testing.T) {
+	b := graph.New[world]("twice")
+	line(b, "a")
+	events := build(t, b, graph.Config{}).Stream(ctx, world{}, graph.Run{})
+	for range 2 {
+		sameLines(t, told(t, events), "wrote a {\"log\":[\"a\"]}\nended done [a]")
+	}
+}

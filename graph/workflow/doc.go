@@ -1,0 +1,101 @@
+// Package workflow loads a graph that is written down in YAML: the same builder, the
+// same runs and checkpoints as a graph in Go, with mistakes at file:line:col.
+//
+//	w, err := workflow.Load("review.yaml", workflow.Options{Kinds: nodes.Kinds()})
+//	g, err := w.Compile(graph.Config{Store: store})
+//	in, err := w.Input(map[string]json.RawMessage{"topic": []byte(`"go"`)})
+//	res, err := g.Invoke(ctx, in, graph.Run{Thread: "t1"})
+//	out := w.Output(&res.State)
+//
+// # The language
+//
+// A file is one graph. Every name in it is declared, and what is not is a mistake.
+//
+//	version: 1
+//	name: review                        # the file's name where it is missing
+//	description: Draft, ask, publish.
+//
+//	types:
+//	  Source: {url: string, title: string, text: {type: string, default: ""}}
+//	state:                              # bool int number string any list<T> map<T> object{a: T, b?: T}
+//	  topic:   {type: string, required: true}
+//	  sources: {type: list<Source>, reducer: append}
+//	  draft:   string                   # short for {type: string}
+//	  tries:   {type: int, reducer: add, scope: turn}
+//	input: [topic]                      # missing: any field; [] for none
+//	output: [draft]                     # missing: every field
+//	limits: {steps: 40, run_timeout: 10m, concurrency: 16, fanout: 200}
+//	start: find                         # missing: the first node
+//
+//	nodes:
+//	  find:
+//	    http: {url: "https://example.org", query: {q: "${{ state.topic }}"}}
+//	    output: {sources: "${{ result.json.items }}"}
+//	    retry: {max: 3, initial: 1s, max_delay: 1m, backoff: exponential, jitter: true}
+//	    timeout: 30s
+//	    next: [write, check]            # both
+//	  check:
+//	    for_each: {in: state.sources, as: src, max: 100}
+//	    uses: go:check                  # a function in Go, see Go
+//	    with: {url: "${{ src.url }}"}
+//	    next: ask
+//	  write:
+//	    workflow: ./write.yaml          # another file
+//	    input: {sources: "${{ state.sources }}"}
+//	    output: {draft: "${{ result.text }}"}
+//	    next: ask
+//	  ask:
+//	    join: [write, check]            # wait for both
+//	    approval: {title: Publish it, show: "${{ state.draft }}"}
+//	    next:                           # the first that holds
+//	      - {if: result.approved, to: publish}
+//	      - {if: state.tries > 2, to: END}
+//	      - {else: write}
+//	  publish:
+//	    if: state.draft != ""           # or do nothing and go on
+//	    set: {tries: 1}
+//	    next: END
+//
+// Reducers say how a write meets what is there: replace (the default; two writes in
+// one step are an error), latest, append, add, max, min, merge (a map, by key; null
+// removes), union (a set).
+//
+// A node is of one kind: set, workflow, uses, or one of [Options.Kinds]. Its output
+// writes fields from its result.
+//
+// Expressions are those of internal/exprs: bare in if, for_each.in and conditions,
+// in ${{ }} in values. They see state, the item of a for_each (named item without
+// as), and result, which is nil when the node was skipped. A value that is one
+// ${{ }} keeps its type; any other is text.
+//
+// # What to know
+//
+//   - All values of set or output are computed before the first is written. Nodes of
+//     one step see the state as it was when the step began.
+//   - A for_each runs once an item, each in a task of its own that is retried and asks
+//     on its own. Writes are merged in the order of the items. Its if is asked once,
+//     before the list; its next is followed once, after the last item, or at once
+//     when there is none. Events name the tasks node.each, and what decides next
+//     after it node.next.
+//   - An arm of a join leads there in its next, without a condition. A way into the
+//     joining node from elsewhere, such as a loop, does not wait.
+//   - The next of a for_each, a set or a workflow has no result: write what it decides
+//     on into a field.
+//   - A sub-workflow cannot be run for each item yet. Its path is seen from the file
+//     that names it; the paths of files that nodes read are seen from the root.
+//   - Quote values with ": " or " #" in them, and in [ ] and { } all with , or ?.
+//     A date, 017, 0x1F and 1_000 must be quoted or written otherwise; yes, no and on
+//     are text.
+//
+// # Duties
+//
+//  1. All mistakes are reported at once, sorted, each at its place; those that package
+//     graph finds too.
+//  2. No file crashes, hangs or fills the memory: its bytes, depth, nodes, aliases
+//     and expressions are bounded, and merge keys and tags refused.
+//  3. Files named in a file stay below the root, after symbolic links.
+//  4. A loaded workflow is immutable; Hash covers the file and those it names.
+//  5. An error of a run names the node, and the place in the file.
+//
+// The package is the one door of gopkg.in/yaml.v3.
+package workflow

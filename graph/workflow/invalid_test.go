@@ -1,0 +1,85 @@
+package workflow_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/nodes"
+)
+
+var update = flag.Bool("update", false, "write the expected errors anew")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type number struct {
+	N int `json:"n"`
+}
+
+// kinds are the ready ones and a node in Go.
+func kinds() map[string]workflow.Kind {
+	all := maps.Clone(nodes.Kinds())
+	all["go:double"] = workflow.Go(func(_ context.Context, in number) (number, error) {
+		return number{in.N * 2}, nil
+	})
+	return all
+}
+
+// TestEveryMistakeIsReportedAtItsPlace runs the cases of testdata/invalid: a name
+// after ===, a file, and the errors that are expected after =>, all of them.
+func TestEveryMistakeIsReportedAtItsPlace(t *testing.T) {
+	files, err := filepath.Glob("testdata/invalid/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rewritten strings.Builder
+		for _, c := range strings.Split(string(data), "=== ")[1:] {
+			name, rest, _ := strings.Cut(c, "\n")
+			src, want, _ := strings.Cut(rest, "=> ")
+			t.Run(filepath.Base(file)+"/"+name, func(t *testing.T) {
+				got := invalid(t, src)
+				rewritten.WriteString("=== " + name + "\n" + src)
+				for line := range strings.Lines(got) {
+					rewritten.WriteString("=> " + line)
+				}
+				if want = strings.ReplaceAll(want, "=> ", ""); got != want && !*update {
+					t.Errorf("got\n%swant\n%s(rule: all mistakes, at their places, in order)", got, want)
+				}
+			})
+		}
+		if *update {
+			if err := os.WriteFile(file, []byte(rewritten.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// invalid parses what must not be valid, and returns what it says.
+func invalid(t *testing.T, src string) string {
+	t.Helper()
+	begun := time.Now()
+	_, err := workflow.Parse("testdata/invalid/in.yaml", []byte(src), workflow.Options{Kinds: kinds()})
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	var e *workflow.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v, want a *workflow.Error", err)
+	}
+	return strings.ReplaceAll(err.Error(), "testdata/invalid/", "") + "\n"
+}

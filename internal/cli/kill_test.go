@@ -1,0 +1,243 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/sqlite"
+)
+
+// history is what happened to one thread whose processes are killed.
+type history struct {
+	place
+	thread  string
+	kills   []moment
+	flights map[string]int // how many kills hit a task between its start and its result
+}
+
+// moment is what was known when a process had been killed.
+type moment struct {
+	lines  int             // of the ledger
+	stored map[string]bool // tasks whose result the store had
+}
+
+func newHistory(p place, thread string) *history {
+	return &history{place: p, thread: thread, flights: map[string]int{}}
+}
+
+func (h *history) ledger() string { return h.path(h.thread + ".ledger") }
+func (h *history) file() string   { return h.path(h.thread + ".db") }
+func (h *history) sqlite() string { return "sqlite:" + h.file() }
+
+func (h *history) runArgs(store string) []string {
+	return []string{"run", ledgerFile(h.T), "--thread", h.thread, "--store", store, "--input", "ledger=" + h.ledger()}
+}
+
+func (h *history) resumeArgs(store string) []string {
+	return []string{"resume", "--thread", h.thread, "--store", store, "--answer", "true"}
+}
+
+// lines returns the ledger: "task node item" by line.
+func (h *history) lines() []string {
+	h.Helper()
+	data, err := os.ReadFile(h.ledger())
+	if err != nil && !os.IsNotExist(err) {
+		h.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+}
+
+// killed reads ledger and store after a kill.
+func (h *history) killed() {
+	h.Helper()
+	m := moment{stored: map[string]bool{}}
+	if data, err := os.ReadFile(h.ledger()); err == nil {
+		m.lines = strings.Count(string(data), "\n")
+	}
+	h.kills = append(h.kills, m)
+	if _, err := os.Stat(h.file()); err != nil {
+		return // it died before it had a store
+	}
+	store, err := sqlite.Open(h.Context(), h.file())
+	if err != nil {
+		h.Fatalf("the store after a kill: %v", err)
+	}
+	defer store.Close()
+	var due []checkpoint.Task // after the commit that is looked at, in a walk from the newest on
+	for snap, err := range store.History(h.Context(), checkpoint.Key{Thread: h.thread}, checkpoint.Query{}) {
+		if err != nil {
+			h.Fatalf("the history after a kill: %v", err)
+		}
+		rec, err := checkpoint.ReadRecord(snap)
+		if err != nil {
+			h.Fatalf("a record after a kill: %v", err)
+		}
+		due = rec.Next
+		for _, task := range due {
+			switch {
+			case snap.Seq < snap.Head: // the next commit holds what they did
+				m.stored[task.ID] = true
+			case hasResult(snap, task.ID):
+				m.stored[task.ID] = true
+			default:
+				h.flights[task.ID]++
+			}
+		}
+	}
+}
+
+func hasResult(snap checkpoint.Snapshot, task string) bool {
+	for _, e := range snap.Pending {
+		if e.Task == task && e.Slot == "result" {
+			return true
+		}
+	}
+	return false
+}
+
+// check holds the ledger of a finished thread against the laws.
+func (h *history) check(want string) {
+	h.Helper()
+	lines := h.lines()
+	for i, m := range h.kills {
+		for _, line := range lines[m.lines:] {
+			if id, _, _ := strings.Cut(line, " "); m.stored[id] {
+				h.Errorf("thread %s: %q ran after kill %d, though its result was stored", h.thread, line, i+1)
+			}
+		}
+	}
+	runs, kinds := map[string]int{}, map[string]bool{}
+	for _, line := range lines {
+		id, what, _ := strings.Cut(line, " ")
+		runs[id]++
+		kinds[what] = true
+	}
+	for id, n := range runs {
+		if n > 1+h.flights[id] {
+			h.Errorf("thread %s: task %s ran %d times; it was in flight at %d kills", h.thread, id, n, h.flights[id])
+		}
+	}
+	for _, what := range []string{"plan -", "side -", "fetch a", "fetch b", "fetch c", "fetch d", "fetch e", "fetch f",
+		"merge -", "approve -", "publish -", "last -"} {
+		if !kinds[what] {
+			h.Errorf("thread %s: %q is not in the ledger", h.thread, what)
+		}
+	}
+	if got := h.must(0, h.runArgs(h.sqlite())...).stdout; got != want {
+		h.Errorf("thread %s: the result differs from that of an undisturbed run\ngot:  %s\nwant: %s", h.thread, got, want)
+	}
+}
+
+// undisturbed runs the workflow without a kill and returns its output and how long the
+// two commands took.
+func undisturbed(p place) (output string, took [2]time.Duration) {
+	p.Helper()
+	h := newHistory(p, "calm")
+	began := time.Now()
+	p.must(4, h.runArgs(h.sqlite())...)
+	took[0], began = time.Since(began), time.Now()
+	output = p.must(0, h.resumeArgs(h.sqlite())...).stdout
+	took[1] = time.Since(began)
+	h.check(output)
+	return output, took
+}
+
+func TestKillAtRandomMoments(t *testing.T) {
+	t.Parallel()
+	const kills = 50
+	p := newPlace(t)
+	want, took := undisturbed(p)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d, an undisturbed run takes %v and %v", seed, took[0], took[1])
+	r := rand.New(rand.NewPCG(seed, 0))
+	threads, done := 0, 0
+	for done < kills {
+		threads++
+		h := newHistory(p, fmt.Sprintf("storm%d", threads))
+		for stage := 0; stage < 2; {
+			args := [][]string{h.runArgs(h.sqlite()), h.resumeArgs(h.sqlite())}[stage]
+			delay := time.Duration(-1)
+			if done < kills && r.IntN(5) > 0 {
+				delay = time.Duration(r.Int64N(int64(took[stage] + took[stage]/4)))
+			}
+			switch code := p.finishOrKill(p.command(args...), delay); {
+			case code == -1:
+				h.killed()
+				done++
+			case code == [2]int{4, 0}[stage]:
+				stage++
+			default:
+				t.Fatalf("%v: exit code %d after %d kills", args, code, len(h.kills))
+			}
+		}
+		h.check(want)
+	}
+	t.Logf("%d kills over %d threads", done, threads)
+}
+
+// finishOrKill runs a command and kills it after a time, unless that is negative. It
+// returns the exit code, -1 after a kill.
+func (p place) finishOrKill(cmd *exec.Cmd, after time.Duration) int {
+	p.Helper()
+	if err := cmd.Start(); err != nil {
+		p.Fatal(err)
+	}
+	if after >= 0 {
+		timer := time.AfterFunc(after, func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
+		defer timer.Stop()
+	}
+	_ = cmd.Wait() // the state tells
+	return cmd.ProcessState.ExitCode()
+}
+
+func TestKillAtEachWrite(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	want, _ := undisturbed(p)
+	for stage, verb := range []string{"run", "resume"} {
+		for _, side := range []string{"before", "after"} {
+			t.Run(verb+" "+side, func(t *testing.T) {
+				t.Parallel()
+				killAtEach(place{t, t.TempDir()}, stage, side, want)
+			})
+		}
+	}
+}
+
+// killAtEach kills the first or the second command at its first write, then at its
+// second, until it survives.
+func killAtEach(p place, stage int, side, want string) {
+	p.Helper()
+	for n := 1; ; n++ {
+		h := newHistory(p, fmt.Sprintf("write%d", n))
+		crash := fmt.Sprintf("crash:%d:%s:%s", n, side, h.file())
+		if stage == 1 {
+			p.must(4, h.runArgs(h.sqlite())...)
+		}
+		args := [][]string{h.runArgs(crash), h.resumeArgs(crash)}[stage]
+		code := p.run(args...).code
+		if code == -1 {
+			h.killed()
+		}
+		if stage == 0 {
+			p.must(4, h.runArgs(h.sqlite())...)
+		}
+		p.must(0, h.resumeArgs(h.sqlite())...)
+		h.check(want)
+		if code != -1 {
+			if n < 4 {
+				p.Errorf("there were only %d writes to die at", n-1)
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// program is the command line with the nodes of testdata/ledger.
+var program string
+
+func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "weft-cli")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	program = filepath.Join(dir, "weft")
+	if out, err := exec.Command("go", "build", "-o", program, "./testdata/ledger").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// place is a folder for one test, with a store and workflows in it.
+type place struct {
+	*testing.T
+	dir string
+}
+
+func newPlace(t *testing.T) place {
+	t.Helper()
+	return place{t, t.TempDir()}
+}
+
+func (p place) path(name string) string { return filepath.Join(p.dir, name) }
+
+// write makes a file and returns its path.
+func (p place) write(name, text string) string {
+	p.Helper()
+	if err := os.WriteFile(p.path(name), []byte(text), 0o600); err != nil {
+		p.Fatal(err)
+	}
+	return p.path(name)
+}
+
+// ended is how a process ended.
+type ended struct {
+	code           int // -1 if a signal killed it
+	stdout, stderr string
+}
+
+// command returns a call of the program in the test's folder, with nothing of the
+// user's environment that could change what it does.
+func (p place) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = p.dir
+	cmd.Env = []string{"HOME=" + p.dir, "PATH=" + os.Getenv("PATH"), "TZ=UTC"}
+	return cmd
+}
+
+func (p place) run(args ...string) ended { p.Helper(); return p.finish(p.command(args...)) }
+
+func (p place) finish(cmd *exec.Cmd) ended {
+	p.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		p.Fatal(err)
+	}
+	return ended{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// must runs a command that has to end with this code.
+func (p place) must(code int, args ...string) ended {
+	p.Helper()
+	e := p.run(args...)
+	if e.code != code {
+		p.Fatalf("%s: exit code %d, want %d\nstdout: %s\nstderr: %s", strings.Join(args, " "), e.code, code, e.stdout, e.stderr)
+	}
+	return e
+}
+
+// ledgerFile is the workflow of the crash tests: a fan-out, a join, an approval.
+func ledgerFile(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("testdata/ledger.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// one returns a workflow of one node, with a field for text and one for the ledger.
+func one(node string) string {
+	return `version: 1
+name: one
+state:
+  ledger: {type: string, default: ledger}
+  topic: {type: string, default: go}
+  count: int
+  result: any
+input: [ledger, topic, count]
+output: [result]
+nodes:
+  only:
+` + node + `
+    output: {result: "${{ result }}"}
+    next: END
+`
+}
+
+// asking is a workflow that asks for a text.
+var asking = one("    uses: go:ask\n    with: {ledger: x, name: \"${{ state.topic }}\"}")

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/sqlite"
+)
+
+// crashStore kills its own process at the nth write: before the write reaches the
+// store, or after it has returned. It reports how many writes there were to a file.
+type crashStore struct {
+	checkpoint.Store
+	at     int64
+	after  bool
+	writes atomic.Int64
+	count  string
+}
+
+// openCrash opens N:before:PATH or N:after:PATH.
+func openCrash(ctx context.Context, rest string) (checkpoint.Store, error) {
+	var s crashStore
+	parts := strings.SplitN(rest, ":", 3)
+	if _, err := fmt.Sscan(parts[0], &s.at); err != nil {
+		return nil, err
+	}
+	s.after, s.count = parts[1] == "after", parts[2]+".writes"
+	store, err := sqlite.Open(ctx, parts[2])
+	if err != nil {
+		return nil, err
+	}
+	s.Store = store
+	return &s, nil
+}
+
+func (s *crashStore) Commit(ctx context.Context, c checkpoint.Commit) error {
+	return s.write(func() error { return s.Store.Commit(ctx, c) })
+}
+
+func (s *crashStore) Put(ctx context.Context, k checkpoint.Key, seq uint64, entries []checkpoint.Entry) error {
+	return s.write(func() error { return s.Store.Put(ctx, k, seq, entries) })
+}
+
+func (s *crashStore) write(do func() error) error {
+	n := s.writes.Add(1)
+	if n == s.at && !s.after {
+		die()
+	}
+	err := do()
+	if n == s.at && s.after {
+		die()
+	}
+	return err
+}
+
+// Close leaves the number of writes behind.
+func (s *crashStore) Close() error {
+	if err := os.WriteFile(s.count, fmt.Append(nil, s.writes.Load()), 0o600); err != nil {
+		return err
+	}
+	return s.Store.Close()
+}
+
+// die ends the process as kill -9 does.
+func die() {
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Kill()
+	}
+	if err != nil {
+		panic(err)
+	}
+	select {}
+}
+
+// openPanic has a bug.
+func openPanic(context.Context, string) (checkpoint.Store, error) { panic("the opener has a bug") }

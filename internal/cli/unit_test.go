@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/weftrun/weft/graph"
+)
+
+func TestDecide(t *testing.T) {
+	at := func(s graph.Status) graph.Point { return graph.Point{Status: s} }
+	for _, c := range []struct {
+		name                 string
+		p                    graph.Point
+		found, same, newTurn bool
+		want                 action
+	}{
+		{"new", graph.Point{}, false, false, false, begin},
+		{"new, --new-turn", graph.Point{}, false, false, true, begin},
+		{"waits", at(graph.Interrupted), true, true, false, ask},
+		{"waits, other input", at(graph.Interrupted), true, false, false, refuseOpen},
+		{"waits, --new-turn", at(graph.Interrupted), true, true, true, refuseOpen},
+		{"cut off", at(graph.Pending), true, true, false, goOn},
+		{"cut off, other input", at(graph.Pending), true, false, false, refuseWork},
+		{"cut off, --new-turn", at(graph.Pending), true, true, true, begin},
+		{"done", at(graph.Done), true, true, false, show},
+		{"done, other input", at(graph.Done), true, false, false, begin},
+		{"done, --new-turn", at(graph.Done), true, true, true, begin},
+	} {
+		if got := decide(c.p, c.found, c.same, c.newTurn); got != c.want {
+			t.Errorf("%s: action %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestAnAnswerIsReadAsItsQuestionTakesIt(t *testing.T) {
+	text, yes := json.RawMessage(`{"type":"string"}`), json.RawMessage(`{"type":"boolean"}`)
+	ask := func(id string, schema json.RawMessage) graph.Interrupt {
+		return graph.Interrupt{ID: id, Schema: schema}
+	}
+	single := []graph.Interrupt{ask("aaaa111122223333", text)}
+	both := []graph.Interrupt{ask("aaaa111122223333", text), ask("aaab111122223333", yes)}
+	for _, c := range []struct {
+		open     []graph.Interrupt
+		had      []string
+		flag     string
+		id, want string
+	}{
+		{single, nil, "true", "", `"true"`},
+		{single, nil, `"true"`, "", `"true"`},
+		{single, nil, "x=y", "", `"x=y"`},
+		{single, nil, "bbbb=y", "", `"bbbb=y"`},
+		{single, nil, "aaa=y", "", `"aaa=y"`},
+		{single, nil, "aaaa=y=z", "aaaa111122223333", `"y=z"`},
+		{single, []string{"bbbb111122223333"}, "bbbb=y", "bbbb111122223333", `"y"`},
+		{single, nil, "bbbb111122223333=y", "bbbb111122223333", `"y"`},
+		{both, nil, "aaab1=true", "aaab111122223333", "true"},
+		{both, nil, "aaab1=maybe", "aaab111122223333", `"maybe"`},
+		{both, nil, "aaaa=5", "aaaa111122223333", `"5"`},
+		{nil, nil, "5", "", "5"},
+		{[]graph.Interrupt{ask("aaaa111122223333", nil)}, nil, `{"a":1}`, "", `{"a":1}`},
+	} {
+		r := answerer{open: c.open, had: c.had}
+		id, value, err := r.split(c.flag)
+		if got := string(r.value(id, value)); err != nil || id != c.id || got != c.want {
+			t.Errorf("%s: id %q, value %s, error %v; want id %q, value %s", c.flag, id, got, err, c.id, c.want)
+		}
+	}
+	twins := answerer{open: []graph.Interrupt{ask("aaaa111122223333", text), ask("aaaa222222223333", text)}}
+	if _, _, err := twins.split("aaaa=x"); err == nil {
+		t.Error("an id that begins two questions was taken")
+	}
+}
+
+func TestTheDefaultStoreFollowsTheSystem(t *testing.T) {
+	home := func() (string, error) { return "/home/ada", nil }
+	none := func() (string, error) { return "", errors.New("none") }
+	env := func(pairs ...string) func(string) string {
+		return func(name string) string {
+			for i := 0; i < len(pairs); i += 2 {
+				if pairs[i] == name {
+					return pairs[i+1]
+				}
+			}
+			return ""
+		}
+	}
+	for _, c := range []struct {
+		system string
+		env    func(string) string
+		home   func() (string, error)
+		want   string
+	}{
+		{"linux", env(), home, "/home/ada/.local/state/weft/weft.db"},
+		{"linux", env("XDG_STATE_HOME", "/s"), none, "/s/weft/weft.db"},
+		{"linux", env("XDG_STATE_HOME", "relative"), home, "/home/ada/.local/state/weft/weft.db"},
+		{"darwin", env(), home, "/home/ada/Library/Application Support/weft/weft.db"},
+		{"windows", env("LocalAppData", "/l"), home, "/l/weft/weft.db"},
+		{"linux", env(), none, ""},
+	} {
+		got, err := defaultFile(c.system, c.env, c.home)
+		if got != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%s: %q, %v, want %q", c.system, got, err, c.want)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		n    int
+		want string
+	}{
+		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"abc", 0, ""}, {"", 0, ""}, {"日本語", 6, "日本語"},
+		{"日本語", 5, "日本…"}, {"日本語", 4, "日…"}, {"a\x1b[2Jb\n", 9, "a [2Jb "}, {"e\u0301e\u0301", 2, "e\u0301e\u0301"},
+	} {
+		if got := cut(c.s, c.n); got != c.want || width(got) > c.n {
+			t.Errorf("cut(%q, %d) = %q, want %q", c.s, c.n, got, c.want)
+		}
+	}
+}
+
+func TestBrief(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0ms", 999 * time.Millisecond: "999ms", 1290 * time.Millisecond: "1.2s", 59999 * time.Millisecond: "59.9s",
+		123 * time.Second: "2m03s", 62 * time.Minute: "1h02m",
+	} {
+		if got := brief(d); got != want {
+			t.Errorf("brief(%v) = %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestTitles(t *testing.T) {
+	for _, c := range [][4]string{
+		{"", "plan", "", "plan"},
+		{"", "fetch.each", `{"index":0,"item":"a"}`, "fetch a"},
+		{"", "fetch.each", `{"index":0,"item":{"u":1}}`, `fetch {"u":1}`},
+		{"", "fetch.each", `{"index":12,"item":"a very long it…`, `fetch "a very long it…`},
+		{"sub:0123|deep.run:4567#2", "plan", "", "sub/deep/plan"},
+		{"", "go", `5`, "go 5"},
+	} {
+		if got := title(c[0], c[1], c[2]); got != c[3] {
+			t.Errorf("title(%q) = %q, want %q", c[:3], got, c[3])
+		}
+	}
+}
+
+func TestATerminalThatBecomesNarrowIsWipedWhole(t *testing.T) {
+	cols := 40
+	var out bytes.Buffer
+	l := &live{term: &terminal{Writer: &out, size: func() (int, int) { return cols, 24 }}, now: func() time.Time { return time.Time{} }}
+	l.event(graph.Event{Mode: graph.Tasks, Task: "1", Node: strings.Repeat("n", 30), Phase: graph.Started})
+	cols = 10
+	out.Reset()
+	l.event(graph.Event{Mode: graph.Tasks, Task: "1", Node: strings.Repeat("n", 30), Phase: graph.Finished})
+	if !strings.HasPrefix(out.String(), "\r\x1b[4A\x1b[J") { // 39 columns are four lines of 10
+		t.Errorf("it wipes %q", out.String())
+	}
+}
+
+func TestManyTasksDoNotOutgrowTheScreen(t *testing.T) {
+	var out bytes.Buffer
+	l := &live{term: &terminal{Writer: &out, size: func() (int, int) { return 80, 10 }}, now: func() time.Time { return time.Time{} }}
+	for i := range 100 {
+		out.Reset()
+		l.event(graph.Event{Mode: graph.Tasks, Task: string(rune('a' + i)), Node: "n", Phase: graph.Started})
+	}
+	if n := strings.Count(out.String(), "\n"); n != 9 || !strings.Contains(out.String(), "… and 92 more") {
+		t.Errorf("%d lines are drawn on 10 rows:\n%s", n, out.String())
+	}
+}
+
+func TestMainEndsWithoutAGoroutine(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	var stdout, stderr bytes.Buffer
+	c := Config{Stdout: &stdout, Stderr: &stderr, Args: []string{"threads", "--store", "memory:"}}
+	if code := Main(context.Background(), c); code != 0 {
+		t.Errorf("exit code %d: %s", code, stderr.String())
+	}
+	l := newLive(&terminal{Writer: &stdout, size: func() (int, int) { return 80, 24 }})
+	l.close()
+}
+
+func TestTheInvocationOfGoRunIsKnown(t *testing.T) {
+	if !fromGoRun("/tmp/go-build123/b001/exe/weft") || fromGoRun("/usr/local/bin/weft") {
+		t.Error("a program of go run is told by the folder it is in")
+	}
+	if got := quote("it's"); got != `'it'\''s'` {
+		t.Errorf("quote = %s", got)
+	}
+}

@@ -1,0 +1,91 @@
+package nodes_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestFileReadsByItsEnding(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.txt", "héllo\n")
+	write(t, dir, "sub/b.json", `{"n": 9007199254740993, "f": 1.5, "l": [1, null]}`)
+	write(t, dir, "c.csv", "name,n,x,ok\nAda,1,1.5,true\n\"B, C\",,2,false\n")
+	gives(t, dir, `file: {read: a.txt}`, `{"text":"héllo\n"}`)
+	gives(t, dir, `file: {read: ./sub/../sub/b.json}`, `{"json":{"f":1.5,"l":[1,null],"n":9007199254740993}}`)
+	gives(t, dir, `file: {read: sub/b.json, format: text}`, `{"text":"{\"n\": 9007199254740993, \"f\": 1.5, \"l\": [1, null]}"}`)
+	gives(t, dir, `file: {read: c.csv, columns: {n: int, x: number, ok: bool}}`,
+		`{"rows":[{"n":1,"name":"Ada","ok":true,"x":1.5},{"n":null,"name":"B, C","ok":false,"x":2}]}`)
+	gives(t, dir, `file: {read: c.csv}`,
+		`{"rows":[{"n":"1","name":"Ada","ok":"true","x":"1.5"},{"n":"","name":"B, C","ok":"false","x":"2"}]}`)
+}
+
+func TestFileSaysWhatItCannotRead(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "c.csv", "name,n\nAda,1\nBob,x\n")
+	write(t, dir, "ragged.csv", "a,b\n1\n")
+	write(t, dir, "none.csv", "")
+	write(t, dir, "bad.json", `{"a": 1} 2`)
+	write(t, dir, "latin.txt", "caf\xe9")
+	write(t, dir, "big.txt", strings.Repeat("x", 16<<20+1))
+	err := fails(t, dir, `file: {read: a/nothing.txt}`, "read a/nothing.txt in "+dir+": no such file or directory")
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v is not fs.ErrNotExist", err)
+	}
+	fails(t, dir, `file: {read: "."}`, "it is not a regular file")
+	fails(t, dir, `file: {read: c.csv, columns: {n: int}}`, `read c.csv: line 3: column n: "x" is no int`)
+	fails(t, dir, `file: {read: c.csv, columns: {m: int}}`, `there is no column "m"; it has name, n`)
+	fails(t, dir, `file: {read: ragged.csv}`, `wrong number of fields`)
+	fails(t, dir, `file: {read: none.csv}`, `no line that names the columns`)
+	fails(t, dir, `file: {read: bad.json}`, `invalid character '2'`)
+	fails(t, dir, `file: {read: latin.txt}`, `it is not UTF-8 text`)
+	fails(t, dir, `file: {read: big.txt}`, `it is larger than 16 MiB`)
+}
+
+func TestFileStaysInItsFolders(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	write(t, outside, "secret.txt", "secret")
+	for name, target := range map[string]string{
+		"link.txt": filepath.Join(outside, "secret.txt"), "dir": outside, "out/dir": outside, "out/up": "..",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, "out"), 0o755), os.Symlink(target, filepath.Join(dir, name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"link.txt", "dir/secret.txt", "../" + filepath.Base(outside) + "/secret.txt", filepath.Join(outside, "secret.txt")} {
+		fails(t, dir, `file: {read: `+path+`}`, "escapes")
+	}
+	for _, path := range []string{"../x.txt", "/tmp/x.txt", "a/../../x.txt", "."} {
+		fails(t, dir, `file: {write: `+path+`, text: x}`, "it is outside of the folder")
+	}
+	for _, path := range []string{"dir/x.txt", "up/x.txt"} {
+		fails(t, dir, `file: {write: `+path+`, text: x}`, "escapes")
+	}
+	if left, _ := filepath.Glob(filepath.Join(outside, "*")); len(left) != 1 {
+		t.Errorf("outside there is now %v", left)
+	}
+}
+
+func TestFileWritesAllOrNothing(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out", "a", "b", "report.md")
+	for _, text := range []string{"one", "two", ""} {
+		node := "file: {write: a/b/report.md, text: \"" + text + "\"}"
+		v, err := do(t, dir, node)
+		if m, _ := v.(map[string]any); err != nil || m["path"] != filepath.ToSlash(path) {
+			t.Fatalf("got %v, %v; want the path %s", v, err, path)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != text {
+			t.Errorf("the file holds %q (%v), want %q", got, err, text)
+		}
+	}
+	write(t, dir, "out/taken/x", "")
+	fails(t, dir, `file: {write: taken, text: x}`, "write taken in "+filepath.Join(dir, "out"))
+	left, err := filepath.Glob(filepath.Join(dir, "out", ".*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind %v (%v)", left, err)
+	}
+}
