@@ -1,9 +1,11 @@
 package weather
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -72,12 +74,11 @@ func Graph(folder, out string, cfg graph.Config) (*graph.Graph[State], error) {
 
 func readFrom(path string) func(context.Context, *State) error {
 	return func(_ context.Context, s *State) error {
-		f, err := os.Open(path)
+		data, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		defer f.Close()
-		lines, err := csv.NewReader(f).ReadAll()
+		lines, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
 		if err != nil {
 			return err
 		}
@@ -102,10 +103,9 @@ func years(_ context.Context, s *State) (graph.Command, error) {
 	for _, d := range s.Days.Get() {
 		all = append(all, d.Date[:4])
 	}
-	all = slices.Compact(all)
-	s.Years.Set(all)
+	s.Years.Set(slices.Compact(all))
 	cmd := graph.Goto("records")
-	for _, year := range all {
+	for _, year := range s.Years.Get() {
 		cmd = cmd.Send("month", year)
 	}
 	return cmd, nil
@@ -162,8 +162,8 @@ func page(_ context.Context, s *State, year string) error {
 		rain += m.Rain
 		sun += w["sun"]
 	}
-	s.Pages.Append(fmt.Sprintf("## %s\n\n| Month | Mean °C | Rain mm | Sun | Rain | Drizzle | Fog | Snow |\n"+
-		"|---|---:|---:|---:|---:|---:|---:|---:|\n%s\nIn all %.1f mm of rain, and %d days of sun.\n\n```text\n%s```",
+	s.Pages.Append(fmt.Sprintf("## %s\n\n| Month | Mean °C | Precipitation mm | Sun | Rain | Drizzle | Fog | Snow |\n"+
+		"|---|---:|---:|---:|---:|---:|---:|---:|\n%s\nIn all %.1f mm of rain and snow, and %d days of sun.\n\n```text\n%s```",
 		year, table.String(), rain, sun, chart.String()))
 	return nil
 }
@@ -171,7 +171,7 @@ func page(_ context.Context, s *State, year string) error {
 func compose(_ context.Context, s *State) error {
 	years, hot, cold, wet := s.Years.Get(), s.Hottest.Get(), s.Coldest.Get(), s.Wettest.Get()
 	s.Report.Set(fmt.Sprintf("# Seattle's weather, %s to %s\n\n%d days. The hottest was %s with %v °C,\n"+
-		"the coldest %s with %v °C,\nthe wettest %s with %v mm of rain.\n\n%s\n\n"+
+		"the coldest %s with %v °C,\nthe wettest %s with %v mm.\n\n%s\n\n"+
 		"“Sun” is a day on which nothing else was recorded.\n",
 		years[0], years[len(years)-1], len(s.Days.Get()), hot.Date, hot.Max, cold.Date, cold.Min,
 		wet.Date, wet.Precipitation, strings.Join(s.Pages.Slice(), "\n\n")))
@@ -189,11 +189,8 @@ func approve(ctx context.Context, s *State) (graph.Command, error) {
 func publishTo(out string) func(context.Context, *State) error {
 	return func(_ context.Context, s *State) error {
 		path := filepath.Join(out, "report.md")
-		if err := os.MkdirAll(out, 0o755); err != nil {
-			return err
-		}
 		s.Outcome.Set("published in " + path)
-		return os.WriteFile(path, []byte(s.Report.Get()), 0o644)
+		return errors.Join(os.MkdirAll(out, 0o755), os.WriteFile(path, []byte(s.Report.Get()), 0o644))
 	}
 }
 

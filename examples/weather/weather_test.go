@@ -154,7 +154,7 @@ func TestTheReportIsRight(t *testing.T) {
 		}
 	}
 	for year, s := range years {
-		row := fmt.Sprintf("In all %d.%d mm of rain, and %d days of sun.", s.rain/10, s.rain%10, s.sun)
+		row := fmt.Sprintf("In all %d.%d mm of rain and snow, and %d days of sun.", s.rain/10, s.rain%10, s.sun)
 		_, after, _ := strings.Cut(string(report), "## "+year+"\n")
 		if after, _, _ = strings.Cut(after, "## "); !strings.Contains(after, row) {
 			t.Errorf("the report lacks %q in %s", row, year)

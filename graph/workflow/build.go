@@ -18,12 +18,29 @@ import (
 type builder struct {
 	*Workflow
 	*graph.Builder[state.Record]
-	cfg   graph.Config
-	check bool // only the ways are looked at; nothing will run
+	cfg      graph.Config
+	children children
 }
 
-func (w *Workflow) build(cfg graph.Config, check bool) (*graph.Builder[state.Record], error) {
-	b := builder{w, graph.NewRecord(w.plan.name, w.shape), cfg, check}
+// children are the graphs of sub-workflows that were compiled so far, each once. It
+// is nil when only the ways are looked at and nothing will run.
+type children map[*Workflow]*graph.Graph[state.Record]
+
+func (w *Workflow) compile(cfg graph.Config, cs children) (*graph.Graph[state.Record], error) {
+	if g, ok := cs[w]; ok {
+		return g, nil
+	}
+	b, err := w.build(cfg, cs)
+	if err != nil {
+		return nil, err
+	}
+	g, err := b.Compile(w.limited(cfg))
+	cs[w] = g
+	return g, err
+}
+
+func (w *Workflow) build(cfg graph.Config, cs children) (*graph.Builder[state.Record], error) {
+	b := builder{w, graph.NewRecord(w.plan.name, w.shape), cfg, cs}
 	for _, r := range w.plan.start {
 		b.at(r).Edge(graph.Start, r.name)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/weftrun/weft/internal/exprs"
 	"github.com/weftrun/weft/state"
 )
@@ -135,8 +137,8 @@ func (c *checker) checkEach(n *node, env exprs.Env) {
 		return
 	}
 	item := state.Type{}
-	switch in := deref(e.in); {
-	case len(in.Content) > 0:
+	switch in := deref(e.in); in.Kind {
+	case yaml.SequenceNode:
 		e.list = c.template(in, env)
 	default:
 		e.list = c.expression(in, env)
@@ -249,6 +251,8 @@ func (c *checker) checkJoin(n *node) {
 			c.fail(r.at, "join names %q, which is not a node%s", r.name, didYouMean(r.name, c.plan.nodeNames()))
 		case seen[r.name]:
 			c.fail(r.at, "join names %q twice", r.name)
+		case arm.next == nil && c.load.opts.Kinds[arm.kind.name].Final:
+			c.fail(r.at, "node %s joins %s, which ends the run and leads nowhere", n.name, r.name)
 		case arm.next == nil:
 		case !slices.ContainsFunc(arm.next.targets(), func(t ref) bool { return t.name == n.name }):
 			c.failAt(r.at.Line, r.at.Column, fmt.Sprintf("add %s to the next of %s", n.name, r.name),

@@ -50,7 +50,7 @@
 //	    next:                           # the first that holds
 //	      - {if: result.approved, to: publish}
 //	      - {if: state.tries > 2, to: END}
-//	      - {else: write}
+//	      - {else: [write, check]}      # a loop runs every arm again
 //	  publish:
 //	    if: state.draft != ""           # or do nothing and go on
 //	    set: {tries: 1}

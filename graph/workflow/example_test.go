@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
@@ -68,7 +69,7 @@ func ExampleGo() {
 	type Out struct {
 		Words int `json:"words"`
 	}
-	count := func(_ context.Context, in In) (Out, error) { return Out{len(in.Text)}, nil }
+	count := func(_ context.Context, in In) (Out, error) { return Out{len(strings.Fields(in.Text))}, nil }
 
 	_, err := workflow.Parse("count.yaml", []byte(`
 version: 1
@@ -84,5 +85,5 @@ nodes:
 	// Output:
 	// count.yaml:7:11: go:count needs text
 	// count.yaml:7:12: unknown parameter "txt" of go:count; did you mean "text"? (known are text)
-	// count.yaml:8:27: unknown field word; did you mean "words"? (known are words)
+	// count.yaml:8:29: unknown field word; did you mean "words"? (known are words)
 }

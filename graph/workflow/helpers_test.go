@@ -89,3 +89,9 @@ func (f flow) ended(res graph.Result[state.Record], want string) {
 		f.Errorf("output %s (%v)\n  want %s", got, err, want)
 	}
 }
+
+func check(_ context.Context, in struct {
+	URL string `json:"url"`
+}) (bool, error) {
+	return in.URL != "", nil
+}

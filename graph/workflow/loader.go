@@ -164,7 +164,7 @@ func (w *Workflow) digest() string {
 // checkGraph lets package graph look for what no path leads to and what leads
 // nowhere. Its mistakes stand at the nodes.
 func (w *Workflow) checkGraph() {
-	b, err := w.build(graph.Config{}, true)
+	b, err := w.build(graph.Config{}, nil)
 	if err == nil {
 		_, err = b.Compile(graph.Config{})
 	}

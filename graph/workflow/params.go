@@ -3,6 +3,7 @@ package workflow
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -86,6 +87,15 @@ func into(target, v any) error {
 	dec.DisallowUnknownFields()
 	dec.UseNumber()
 	return dec.Decode(target)
+}
+
+// paramError says what a failure of package json means for a parameter.
+func paramError(err error) string {
+	var te *json.UnmarshalTypeError
+	if errors.As(err, &te) && te.Field != "" {
+		return fmt.Sprintf("parameter %s: want %s, got %s", te.Field, goWords(te.Type), te.Value)
+	}
+	return err.Error()
 }
 
 // describeJSON says what a failure of package json means for a file.

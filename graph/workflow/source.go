@@ -19,9 +19,9 @@ import (
 // The bounds of one file.
 const (
 	maxBytes = 1 << 20
-	maxParts = 50_000  // lines and commas: what makes a parser slow
-	maxNodes = 500     // nodes of the graph, and fields of the state
-	maxDepth = 64      // levels of YAML
+	maxParts = 50_000 // lines and commas: what makes a parser slow
+	maxNodes = 500    // nodes of the graph, and fields of the state
+	maxDepth = 64     // levels of YAML
 	maxTree  = 20_000 // values, with every alias written out
 )
 

@@ -92,9 +92,9 @@ func (e *forEach) items(rec *state.Record) ([]any, error) {
 func (b *builder) addSub(n *node) error {
 	w := n.work.(*subWork)
 	child := graph.Func(func(context.Context, *state.Record) error { return nil })
-	if !b.check {
+	if b.children != nil {
 		var err error
-		if child, err = w.node(n, b.cfg); err != nil {
+		if child, err = w.node(n, b.cfg, b.children); err != nil {
 			return err
 		}
 	}

@@ -74,9 +74,11 @@ func (c *checker) checkSubInput(n *node, w *subWork) {
 	}
 }
 
-// node returns the Subgraph. What cfg says holds for the child too.
-func (w *subWork) node(n *node, cfg graph.Config) (graph.Node[state.Record], error) {
-	g, err := w.child.Compile(cfg)
+// node returns the Subgraph. What cfg says holds for the child too, but for the nodes
+// it names.
+func (w *subWork) node(n *node, cfg graph.Config, cs children) (graph.Node[state.Record], error) {
+	cfg.InterruptBefore, cfg.InterruptAfter = nil, nil
+	g, err := w.child.compile(cfg, cs)
 	if err != nil {
 		return graph.Node[state.Record]{}, err
 	}

@@ -79,7 +79,7 @@ func (w *kindWork) do(ctx context.Context, vars map[string]any, _ *state.Record)
 	}
 	r := w.kind.New()
 	if err := into(paramsIn(r), args); err != nil {
-		return nil, &RunError{w.pos, err.Error()}
+		return nil, &RunError{w.pos, paramError(err)}
 	}
 	v, err := r.Run(ctx, w.env)
 	if errors.Is(err, graph.ErrInterrupted) {

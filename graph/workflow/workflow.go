@@ -60,11 +60,7 @@ func Parse(path string, src []byte, o Options) (*Workflow, error) {
 
 // Compile returns the graph. Limits of the file fill in what cfg leaves zero.
 func (w *Workflow) Compile(cfg graph.Config) (*graph.Graph[state.Record], error) {
-	b, err := w.build(cfg, false)
-	if err != nil {
-		return nil, err
-	}
-	return b.Compile(w.limited(cfg))
+	return w.compile(cfg, children{})
 }
 
 func (w *Workflow) limited(cfg graph.Config) graph.Config {

@@ -28,12 +28,26 @@ type answerer struct {
 func (r answerer) answers(flags []string) (all graph.Answers, err error) {
 	for _, flag := range flags {
 		id, value, err := r.split(flag)
+		if err == nil && id == "" {
+			err = r.mayBeRepeated(value)
+		}
 		if err != nil {
 			return all, err
 		}
 		all = all.Answer(id, r.value(id, value))
 	}
 	return all, nil
+}
+
+// mayBeRepeated refuses a value without an id when a question of this turn was answered
+// before and another is open now: the command may be that of the earlier answer, given
+// again after a crash, and must not answer what its author has not seen.
+func (r answerer) mayBeRepeated(value string) error {
+	if len(r.had) == 0 || len(r.open) != 1 {
+		return nil
+	}
+	return usage("name the question: --answer "+quote(shortID(r.open[0].ID, r.open)+"="+value),
+		"an earlier question of this turn was answered; %q may be meant for it, and %q is open now", value, r.open[0].Prompt)
 }
 
 // split takes ID=VALUE apart if the part before the = is the id of a question, or the

@@ -62,7 +62,7 @@ var rules = []struct {
 	{checkpoint.ErrCorrupt, exitFailed, "put back a copy of the store, or use another one with --store sqlite:PATH"},
 	{checkpoint.ErrUnsupported, exitFailed, "name a store of this program with --store sqlite:PATH; the file was not changed"},
 	{checkpoint.ErrUnavailable, exitFailed, "check the path and its permissions, or name another store with --store sqlite:PATH"},
-	{checkpoint.ErrConflict, exitFailed, "another process went on with the thread; give the same command again to join in"},
+	{checkpoint.ErrConflict, exitFailed, "another process runs the thread; when it has ended, the same command goes on from there"},
 	{graph.ErrUnknownThread, exitUsage, "%s threads lists the threads of the store"},
 	{graph.ErrAmbiguous, exitUsage, "answer by id: --answer ID=VALUE"},
 	{graph.ErrUnknownQuestion, exitUsage, ""},

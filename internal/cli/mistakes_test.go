@@ -113,6 +113,24 @@ func TestQuestionsAreAnsweredByTheBeginningOfTheirID(t *testing.T) {
 	p.must(2, "resume", "--thread", "t", "--answer", commands[0]+"other")
 }
 
+func TestARepeatedAnswerDoesNotAnswerTheNextQuestion(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("w.yaml", strings.Replace(strings.Replace(two, "start: [left, right]\n", "", 1), "next: END", "next: right", 1))
+	p.must(4, "run", "w.yaml", "--thread", "t")
+	e := p.must(4, "resume", "--thread", "t", "--answer", "yes")
+	_, offered, _ := strings.Cut(strings.TrimSpace(e.stdout), "--answer ")
+	id, _, named := strings.Cut(offered, "=")
+	if !named {
+		t.Fatalf("the second question is not named: %s", e.stdout)
+	}
+	if e := p.must(2, "resume", "--thread", "t", "--answer", "yes"); !strings.Contains(e.stderr, "--answer "+id+"=yes") {
+		t.Errorf("a repeated answer: %s", e.stderr)
+	}
+	expect(t, "the result", p.must(0, "resume", "--thread", "t", "--answer", id+"=no").stdout, "a: yes\nb: no\n")
+	p.must(0, "resume", "--thread", "t", "--answer", "yes")
+}
+
 func TestAStoreThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -20,7 +20,8 @@ func (a *app) resumeVerb() *cobra.Command {
 		Long: `Resume goes on with a thread: after a question with the answer, after a failure or a
 crash without one. The thread knows its workflow; name the FILE if it was moved.
 An answer that the thread has already had is no mistake, so the same command can
-be given again after a crash.`,
+be given again after a crash. From the second question of a turn on, answers name
+their question: ID=VALUE, where the beginning of the ID is enough.`,
 		Args: a.arguments("FILE", 0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkpoint.CheckThread(thread); err != nil {
@@ -33,7 +34,7 @@ be given again after a crash.`,
 		},
 	}
 	cmd.Flags().StringVar(&thread, "thread", "", "the thread's name")
-	cmd.Flags().StringArrayVar(&answers, "answer", nil, "VALUE, or ID=VALUE when several questions are open; repeatable")
+	cmd.Flags().StringArrayVar(&answers, "answer", nil, "VALUE, or ID=VALUE where it could be meant for several questions; repeatable")
 	return cmd
 }
 

@@ -1,0 +1,33 @@
+package weft
+
+import (
+	"context"
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/nodes"
+)
+
+func TestWhatAProgramAddsStandsBesideWhatIsReady(t *testing.T) {
+	kind := workflow.Kind{New: func() workflow.Runner { return nil }, Final: true}
+	c := Config{
+		Name:  "mine",
+		Nodes: map[string]workflow.Kind{"shout": kind},
+		Kinds: map[string]workflow.Kind{"approval": kind, "own": kind},
+		Stores: map[string]func(context.Context, string) (checkpoint.Store, error){
+			"test": func(context.Context, string) (checkpoint.Store, error) { return new(checkpoint.Memory), nil },
+		},
+	}.commandLine()
+	if want := len(nodes.Kinds()) + 2; len(c.Kinds) != want {
+		t.Errorf("%d kinds, want %d", len(c.Kinds), want)
+	}
+	for _, name := range []string{"go:shout", "approval", "own"} {
+		if !c.Kinds[name].Final {
+			t.Errorf("kind %q is not the program's", name)
+		}
+	}
+	if c.Name != "mine" || c.Stores["test"] == nil {
+		t.Errorf("name %q, %d stores", c.Name, len(c.Stores))
+	}
+}
