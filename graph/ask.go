@@ -155,7 +155,7 @@ func (a Answers) match(open []Interrupt, had func(id, digest string) bool) (answ
 		at := slices.IndexFunc(open, func(in Interrupt) bool { return in.ID == g.id || g.id == "" })
 		switch {
 		case at >= 0:
-			if err := open[at].accepts(data); err != nil {
+			if err := open[at].Accepts(data); err != nil {
 				return nil, err
 			}
 			matched[open[at].ID] = data
@@ -169,8 +169,9 @@ func (a Answers) match(open []Interrupt, had func(id, digest string) bool) (answ
 	return matched, nil
 }
 
-// accepts checks an answer against the question's schema.
-func (in *Interrupt) accepts(data []byte) error {
+// Accepts returns an ErrAnswer that says why an answer, as JSON, does not fit the
+// question's schema, or nil.
+func (in *Interrupt) Accepts(data json.RawMessage) error {
 	if len(in.Schema) == 0 {
 		return nil
 	}

@@ -36,7 +36,8 @@ type Config struct {
 	// or after a step in which they run. "*" means every node.
 	InterruptBefore, InterruptAfter []string
 
-	// Now gives the time that is written into checkpoints; nil means time.Now.
+	// Now gives the time that is written into checkpoints; nil means time.Now. It is
+	// safe for concurrent use, and so is NewID.
 	Now func() time.Time
 	// NewID gives the ids of runs and commits; nil means random UUIDs.
 	NewID func() string

@@ -28,8 +28,8 @@ type outcome struct {
 	id         string
 }
 
-func newRun(p *program, ctx context.Context, o Run) *run {
-	r := &run{program: p, opts: o, id: p.cfg.NewID(), changed: make([]bool, len(p.schema.Fields())), before: p.schema.Blank()}
+func newRun(p *program, ctx context.Context, o Run, id string) *run {
+	r := &run{program: p, opts: o, id: id, changed: make([]bool, len(p.schema.Fields())), before: p.schema.Blank()}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	return r
 }
@@ -43,7 +43,7 @@ func (p *program) drive(ctx context.Context, o Run, w *watch, begin func(*run) e
 		ctx, cancel = context.WithTimeoutCause(ctx, p.cfg.Timeout, fmt.Errorf("%w: the run's limit is %v", ErrTimeout, p.cfg.Timeout))
 		defer cancel()
 	}
-	r := newRun(p, ctx, o)
+	r := newRun(p, ctx, o, p.cfg.NewID())
 	r.watch = w
 	c := conductor{run: r, finished: make(chan struct{})}
 	go c.conduct(begin)

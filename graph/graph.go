@@ -129,13 +129,13 @@ func (p *program) nested(ctx context.Context, input func() (state.View, error)) 
 		return outcome{}, fmt.Errorf("%w: a subgraph", ErrNoTask)
 	}
 	inner := *p
-	inner.cfg.Store, inner.cfg.Now, inner.cfg.NewID = t.run.cfg.Store, t.run.cfg.Now, t.run.cfg.NewID
-	r := newRun(&inner, ctx, t.run.opts)
+	inner.cfg.Store, inner.cfg.Now = t.run.cfg.Store, t.run.cfg.Now
+	r := newRun(&inner, ctx, t.run.opts, t.run.id)
 	defer r.cancel(nil)
 	t.mu.Lock()
 	r.ns = t.childNamespace()
 	t.mu.Unlock()
-	r.id, r.watch, r.inside, r.given = t.run.id, t.run.watch, t, t.run.given
+	r.watch, r.inside, r.given = t.run.watch, t, t.run.given
 	out, err := r.main(func(r *run) error { return r.enter(input) })
 	if err != nil {
 		return out, err

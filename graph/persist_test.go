@@ -80,13 +80,14 @@ func tellRecord(seq uint64, rec *checkpoint.Record) string {
 
 func TestTwoRunsOnOneThreadDoNotForkIt(t *testing.T) {
 	cfg := stored()
-	first := make(chan struct{})
-	var once sync.Once
-	goOn := make(chan struct{})
+	first, goOn := make(chan struct{}), make(chan struct{})
 	b := graph.New[world]("race")
 	b.Node("a", graph.Func(func(_ context.Context, s *world) error {
 		s.Log.Append(s.Name.Get())
-		once.Do(func() { close(first); <-goOn }) // the first run waits here while the second one runs
+		if s.Name.Get() == "loser" { // it waits here while the other one runs
+			close(first)
+			<-goOn
+		}
 		return nil
 	}))
 	line(b, "b")

@@ -33,6 +33,7 @@ func (c clientPair) of(allowPrivate bool) *http.Client {
 func newClient(control func(network, address string, c syscall.RawConn) error) *http.Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: control}
 	return &http.Client{
+		Timeout: 5 * time.Minute,
 		Transport: &http.Transport{
 			DialContext:            dialer.DialContext,
 			ForceAttemptHTTP2:      true,

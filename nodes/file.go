@@ -121,28 +121,36 @@ func (f *File) format() string {
 }
 
 func readBelow(folder, name string) ([]byte, error) {
-	fail := func(err error) ([]byte, error) { return nil, &fileError{"read", name, folder, err} }
+	data, err := readRoot(folder, filepath.FromSlash(name))
+	if err != nil {
+		return nil, &fileError{"read", name, folder, err}
+	}
+	return data, nil
+}
+
+func readRoot(folder, name string) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
 	defer root.Close()
-	file, err := root.Open(filepath.FromSlash(name))
+	info, err := root.Stat(name)
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe could wait for ever
+		err = errors.New("it is not a regular file")
+	}
 	if err != nil {
-		return fail(err)
+		return nil, err
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		return nil, err
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return fail(errors.Join(err, errors.New("it is not a regular file")))
-	}
 	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	if err == nil && len(data) > maxFile {
 		err = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
 	}
-	if err != nil {
-		return fail(err)
-	}
-	return data, nil
+	return data, err
 }
 
 func unmarshal(data []byte, v *any) error {

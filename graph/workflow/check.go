@@ -111,11 +111,8 @@ func (c *checker) checkNode(n *node) {
 		c.compile(n.cond, env)
 	}
 	c.checkEach(n, env)
-	result, known := c.checkWork(n, env)
-	if n.retry != nil || n.policy.Retry.Attempts > 1 {
-		n.policy.Retry.If = retryable
-	}
-	if known {
+	result, ok := c.checkWork(n, env)
+	if ok {
 		env["result"] = result
 	}
 	for _, m := range n.output {
@@ -157,9 +154,8 @@ func (c *checker) checkEach(n *node, env exprs.Env) {
 	env[e.alias.name] = exprType(item)
 }
 
-// checkWork resolves the kind. known is false when the kind is not there, so that its
-// result does not matter either.
-func (c *checker) checkWork(n *node, env exprs.Env) (result exprs.Type, known bool) {
+// checkWork compiles what the node does. ok is false for the kind that has no result.
+func (c *checker) checkWork(n *node, env exprs.Env) (result exprs.Type, ok bool) {
 	switch n.kind.name {
 	case "":
 		return exprs.Any, true

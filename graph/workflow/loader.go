@@ -69,6 +69,13 @@ func (l *loader) read(rel string) ([]byte, error) {
 		return nil, fmt.Errorf("workflow: %w", err)
 	}
 	defer root.Close()
+	info, err := root.Stat(filepath.FromSlash(rel))
+	if err != nil {
+		return nil, fmt.Errorf("workflow: %s in %s: %w", rel, l.opts.Root, errors.Unwrap(err))
+	}
+	if !info.Mode().IsRegular() { // opening a pipe could wait for ever
+		return nil, fmt.Errorf("workflow: %s in %s is not a regular file", rel, l.opts.Root)
+	}
 	f, err := root.Open(filepath.FromSlash(rel))
 	if err != nil {
 		return nil, fmt.Errorf("workflow: %s in %s: %w", rel, l.opts.Root, errors.Unwrap(err))

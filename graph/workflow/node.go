@@ -40,7 +40,7 @@ func (s *source) node(key, value *yaml.Node, kinds kindNames) *node {
 		case "output":
 			n.output, _ = s.object(m.value, "output")
 		case "retry":
-			n.retry, n.policy.Retry = m.value, s.retry(m.value)
+			n.policy.Retry = s.retry(m.value)
 		case "timeout":
 			n.policy.Timeout = s.duration(m.value, "timeout")
 		case "input":
@@ -131,7 +131,7 @@ func (s *source) forEach(n *yaml.Node) *forEach {
 }
 
 func (s *source) retry(n *yaml.Node) graph.Retry {
-	r := graph.Retry{Attempts: 3}
+	r := graph.Retry{Attempts: 3, If: retryable}
 	o, _ := s.record(n, "retry", "max", "initial", "max_delay", "backoff", "jitter")
 	for _, m := range o {
 		switch m.key.Value {

@@ -57,7 +57,6 @@ type node struct {
 	input  *yaml.Node // of a workflow
 	output object
 	policy graph.Policy
-	retry  *yaml.Node
 	next   *next
 
 	work    work // what it does, once it was checked

@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/weftrun/weft/graph"
 )
 
@@ -93,37 +91,22 @@ func (r answerer) match(start string) (ids []string) {
 // question, a string where that fits, and otherwise what it looks like.
 func (r answerer) value(id, text string) json.RawMessage {
 	plain, quoted := json.RawMessage(text), json.RawMessage(quoteJSON(text))
-	schema := r.schema(id)
+	in, open := r.question(id)
 	switch {
-	case !json.Valid(plain), schema == nil && r.asText:
+	case !json.Valid(plain), !open && r.asText:
 		return quoted
-	case schema == nil || fits(schema, plain) || !fits(schema, quoted):
+	case !open || in.Accepts(plain) == nil || in.Accepts(quoted) != nil:
 		return plain
 	}
 	return quoted
 }
 
-// schema returns the JSON Schema that an answer must meet, or nil.
-func (r answerer) schema(id string) json.RawMessage {
+// question returns the open question that an answer is for, if it is known.
+func (r answerer) question(id string) (in graph.Interrupt, open bool) {
 	for _, in := range r.open {
 		if in.ID == id || id == "" && len(r.open) == 1 {
-			return in.Schema
+			return in, true
 		}
 	}
-	return nil
-}
-
-// fits reports whether a JSON value meets a schema. A schema that cannot be read is
-// met by everything; the graph checks again.
-func fits(schema, data json.RawMessage) bool {
-	var s jsonschema.Schema
-	if json.Unmarshal(schema, &s) != nil {
-		return true
-	}
-	resolved, err := s.Resolve(nil)
-	if err != nil {
-		return true
-	}
-	var v any
-	return json.Unmarshal(data, &v) == nil && resolved.Validate(v) == nil
+	return in, false
 }

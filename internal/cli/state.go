@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/tidwall/gjson"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
@@ -15,7 +16,7 @@ import (
 )
 
 func (a *app) stateVerb() *cobra.Command {
-	var thread string
+	var thread, path string
 	var at uint64
 	cmd := &cobra.Command{
 		Use:   "state [FILE]",
@@ -24,16 +25,17 @@ func (a *app) stateVerb() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
 				s := &session{app: a, store: store, thread: thread}
-				return s.state(cmd.Context(), first(args), at)
+				return s.state(cmd.Context(), first(args), at, path)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&thread, "thread", "", "the thread's name")
+	cmd.Flags().StringVar(&path, "path", "", "only what is at this path, such as months.0.rain or months.#.rain")
 	cmd.Flags().Uint64Var(&at, "at", 0, "the number of a checkpoint (default the newest)")
 	return cmd
 }
 
-func (s *session) state(ctx context.Context, file string, at uint64) error {
+func (s *session) state(ctx context.Context, file string, at uint64, path string) error {
 	p, err := s.mustInspect(ctx)
 	if err != nil {
 		return err
@@ -53,6 +55,9 @@ func (s *session) state(ctx context.Context, file string, at uint64) error {
 	if err != nil {
 		return err
 	}
+	if path != "" {
+		return s.printPath(data, path)
+	}
 	if s.json {
 		return s.printJSON(struct {
 			graph.Point
@@ -60,6 +65,19 @@ func (s *session) state(ctx context.Context, file string, at uint64) error {
 		}{then, data})
 	}
 	return s.printState(then, data)
+}
+
+// printPath prints what is at a path in the state: text as it is, all else as JSON.
+func (s *session) printPath(data []byte, path string) error {
+	found := gjson.GetBytes(data, path)
+	switch {
+	case !found.Exists():
+		return usage(s.command("state", "--thread", s.thread)+" shows all of it", "the state has nothing at %q", path)
+	case s.json:
+		return s.printJSON(json.RawMessage(found.Raw))
+	}
+	fmt.Fprintln(s.Stdout, found.String())
+	return nil
 }
 
 func (s *session) printState(p graph.Point, data []byte) error {
