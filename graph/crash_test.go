@@ -160,24 +160,30 @@ func TestRunsEndTheSameWhereverTheyAreCutOff(t *testing.T) {
 		var calm counter
 		whole := &faulty{Store: new(checkpoint.Memory)}
 		want := p.finish(rt, t, whole, &calm)
-		for at := 1; at <= whole.writes; at++ {
-			for _, applied := range []bool{false, true} {
-				var ran counter
-				store := &faulty{Store: new(checkpoint.Memory), at: at, applied: applied}
-				if got := p.finish(rt, t, store, &ran); got != want {
-					rt.Fatalf("cut off at write %d (applied: %v)\ngot  %s\nwant %s", at, applied, got, want)
-				}
-				for id, n := range ran.n {
-					if m := calm.of(id); n < m || n > m+1 || m == 0 {
-						rt.Fatalf("cut off at write %d (applied: %v): task %s ran %d times, undisturbed %d", at, applied, id, n, m)
-					}
-				}
-				if len(ran.n) != len(calm.n) {
-					rt.Fatalf("cut off at write %d: %d tasks ran, undisturbed %d", at, len(ran.n), len(calm.n))
-				}
-			}
+		for at := 1; at <= whole.writes; at += 1 + whole.writes/5 { // in the long run, at each
+			at += rapid.IntRange(0, whole.writes/5).Draw(rt, "at")
+			p.cutOff(rt, t, at, &calm, want)
 		}
 	})
+}
+
+// cutOff runs the plan with a fault at a write, and compares.
+func (p plan) cutOff(rt *rapid.T, tb testing.TB, at int, calm *counter, want string) {
+	for _, applied := range []bool{false, true} {
+		var ran counter
+		store := &faulty{Store: new(checkpoint.Memory), at: at, applied: applied}
+		if got := p.finish(rt, tb, store, &ran); got != want {
+			rt.Fatalf("cut off at write %d (applied: %v)\ngot  %s\nwant %s", at, applied, got, want)
+		}
+		for id, n := range ran.n {
+			if m := calm.of(id); n < m || n > m+1 || m == 0 {
+				rt.Fatalf("cut off at write %d (applied: %v): task %s ran %d times, undisturbed %d", at, applied, id, n, m)
+			}
+		}
+		if len(ran.n) != len(calm.n) {
+			rt.Fatalf("cut off at write %d: %d tasks ran, undisturbed %d", at, len(ran.n), len(calm.n))
+		}
+	}
 }
 
 func TestKilledSuperstepKeepsWhatHadFinished(t *testing.T) {

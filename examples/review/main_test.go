@@ -72,10 +72,15 @@ func TestTheReadmeShowsThisCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for lang, file := range map[string]string{"go": "main.go", "yaml": "review.yaml"} {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	sources := map[string][]string{"go": {"main.go", filepath.Join("..", "gonode", "main.go")}, "yaml": {"review.yaml"}}
+	for lang, files := range sources {
+		var source []byte
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			source = append(source, text...)
 		}
 		blocks := regexp.MustCompile("(?s)```"+lang+"\n(.*?)```").FindAllStringSubmatch(string(readme), -1)
 		if len(blocks) == 0 {
@@ -83,7 +88,7 @@ func TestTheReadmeShowsThisCode(t *testing.T) {
 		}
 		for _, b := range blocks {
 			if !strings.Contains(string(source), b[1]) {
-				t.Errorf("README.md shows what is not in %s:\n%s", file, b[1])
+				t.Errorf("README.md shows what is not in %s:\n%s", files, b[1])
 			}
 		}
 	}

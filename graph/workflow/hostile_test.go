@@ -2,6 +2,7 @@ package workflow_test
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -72,8 +73,13 @@ func FuzzParse(f *testing.F) {
 	f.Add("a: &a {<<: *a}\n---\nb: !!set {c}")
 	f.Add("version: 1\nnodes: {a: {workflow: ./in.yaml, input: {a: 1}, next: [END]}}")
 	f.Add("version: 1\nnodes:\n  a:\n    set:\n      x: >-\n        a\n         ${{ state.y }}\n")
+	f.Add("a:\r- b\r\n- c\u2028")
 	f.Fuzz(func(t *testing.T, src string) {
+		begun := time.Now()
 		_, err := workflow.Parse("testdata/invalid/in.yaml", []byte(src), workflow.Options{Kinds: kinds()})
+		if took := time.Since(begun); took > 3*time.Second {
+			t.Errorf("it took %v", took)
+		}
 		var e *workflow.Error
 		if !errors.As(err, &e) {
 			if err != nil {
@@ -81,7 +87,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		lines := strings.Count(src, "\n") + 2
+		lines := len(regexp.MustCompile("\r\n|[\r\n\u0085\u2028\u2029]").FindAllString(src, -1)) + 2
 		for _, p := range e.Problems {
 			if p.Line < 1 || p.Col < 1 || p.Line > lines && p.File == "testdata/invalid/in.yaml" {
 				t.Errorf("%v is no place in a file of %d lines", p, lines-1)

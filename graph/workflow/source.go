@@ -193,7 +193,7 @@ func (s *source) locate(n *yaml.Node, offset int) (line, col int) {
 		case !space:
 			left--
 		}
-		if col++; r == '\n' {
+		if col++; lineBreak(rest[i:]) > 0 {
 			line, col = line+1, 1
 		}
 	}
@@ -205,10 +205,24 @@ func (s *source) index() {
 	s.whole = string(s.text)
 	s.lines = []int{0}
 	for i := range s.whole {
-		if s.whole[i] == '\n' {
-			s.lines = append(s.lines, i+1)
+		if n := lineBreak(s.whole[i:]); n > 0 {
+			s.lines = append(s.lines, i+n)
 		}
 	}
+}
+
+// lineBreak returns the length of the end of a line that s begins with, 0 if it begins
+// with something else. YAML knows more of them than the line feed.
+func lineBreak(s string) int {
+	switch r, n := utf8.DecodeRuneInString(s); r {
+	case '\n', '\u0085', '\u2028', '\u2029':
+		return n
+	case '\r':
+		if !strings.HasPrefix(s, "\r\n") {
+			return n
+		}
+	}
+	return 0
 }
 
 // from returns the text from the start of a line on.
