@@ -1,7 +1,5 @@
 package graph
 
-import "slices"
-
 // Start is where a turn begins and End where a path ends. They are names for edges
 // and targets, not nodes.
 const (
@@ -13,17 +11,16 @@ const (
 // zero Command says nothing. Commands are values: the methods return a new one.
 type Command struct {
 	to   string // the first target: most commands have one, and it costs nothing
-	rest *rest  // never changed once it is set
+	last *more  // what was added after it; nil for most
 }
 
-// rest is what few commands have.
-type rest struct {
-	to    []string // the other targets
-	sends []send
-}
-
-type send struct {
-	node    string
+// more is one addition to a Command. It never changes, so Commands share what they
+// have in common, and a fan-out of n Sends costs n.
+type more struct {
+	before  *more
+	n       int // how many there are, with this one
+	to      string
+	send    bool
 	payload any
 }
 
@@ -38,30 +35,40 @@ func Send(node string, payload any) Command { return Command{}.Send(node, payloa
 
 // Goto returns c with more targets.
 func (c Command) Goto(nodes ...string) Command {
-	if c.to == "" && len(nodes) > 0 && nodes[0] != "" {
-		c.to, nodes = nodes[0], nodes[1:]
-	}
-	if len(nodes) > 0 {
-		r := c.copyRest()
-		r.to = append(r.to, nodes...)
-		c.rest = &r
+	for _, node := range nodes {
+		if c.to == "" && c.last == nil && node != "" {
+			c.to = node
+		} else {
+			c = c.add(more{to: node})
+		}
 	}
 	return c
 }
 
 // Send returns c with one more task.
 func (c Command) Send(node string, payload any) Command {
-	r := c.copyRest()
-	r.sends = append(r.sends, send{node, payload})
-	c.rest = &r
+	return c.add(more{to: node, send: true, payload: payload})
+}
+
+func (c Command) add(m more) Command {
+	m.before, m.n = c.last, 1
+	if c.last != nil {
+		m.n += c.last.n
+	}
+	c.last = &m
 	return c
 }
 
-func (c Command) copyRest() rest {
-	if c.rest == nil {
-		return rest{}
+// additions returns what was added after the first target, in order.
+func (c Command) additions() []*more {
+	if c.last == nil {
+		return nil
 	}
-	return rest{slices.Clip(c.rest.to), slices.Clip(c.rest.sends)}
+	all := make([]*more, c.last.n)
+	for m := c.last; m != nil; m = m.before {
+		all[m.n-1] = m
+	}
+	return all
 }
 
-func (c Command) empty() bool { return c.to == "" && c.rest == nil }
+func (c Command) empty() bool { return c.to == "" && c.last == nil }

@@ -144,16 +144,14 @@ func (t *task) route(c Command, allowed targets) error {
 			return err
 		}
 	}
-	if c.rest == nil {
-		return nil
-	}
-	for _, name := range c.rest.to {
-		if err := t.goTo(name, allowed); err != nil {
-			return err
+	for _, m := range c.additions() {
+		err := error(nil)
+		if m.send {
+			err = t.send(m, allowed)
+		} else {
+			err = t.goTo(m.to, allowed)
 		}
-	}
-	for _, s := range c.rest.sends {
-		if err := t.send(s, allowed); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -174,16 +172,16 @@ func (t *task) goTo(name string, allowed targets) error {
 	return nil
 }
 
-func (t *task) send(s send, allowed targets) error {
-	n, ok := allowed.find(s.node)
+func (t *task) send(s *more, allowed targets) error {
+	n, ok := allowed.find(s.to)
 	if !ok || n == end {
-		return fmt.Errorf("%w %q of a Send; it may go to %v", ErrTarget, s.node, allowed)
+		return fmt.Errorf("%w %q of a Send; it may go to %v", ErrTarget, s.to, allowed)
 	}
 	switch p := t.run.nodes[n].payload; {
 	case p == nil:
-		return fmt.Errorf("%w %q of a Send: it is not a Worker and takes no payload", ErrTarget, s.node)
+		return fmt.Errorf("%w %q of a Send: it is not a Worker and takes no payload", ErrTarget, s.to)
 	case !p.accepts(s.payload):
-		return fmt.Errorf("graph: the payload of a Send to %q is a %T, not a %s", s.node, s.payload, p.name)
+		return fmt.Errorf("graph: the payload of a Send to %q is a %T, not a %s", s.to, s.payload, p.name)
 	}
 	t.out.Sends = append(t.out.Sends, step.Send{Node: n, Payload: s.payload})
 	return nil

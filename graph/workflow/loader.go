@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -43,49 +41,6 @@ func newLoader(file string, o Options) (l *loader, rel string, err error) {
 	}
 	l = &loader{opts: o, env: Env{Root: o.Root, Out: o.Out}, problems: new(problems), done: map[string]*Workflow{}}
 	return l, rel, nil
-}
-
-// below returns the path of a file as seen from root, with slashes.
-func below(root, file string) (string, error) {
-	r, err := filepath.Abs(root)
-	if err != nil {
-		return "", fmt.Errorf("workflow: %w", err)
-	}
-	f, err := filepath.Abs(file)
-	if err != nil {
-		return "", fmt.Errorf("workflow: %w", err)
-	}
-	rel, err := filepath.Rel(r, f)
-	if err != nil || !filepath.IsLocal(rel) {
-		return "", fmt.Errorf("workflow: %s is not below the root %s", file, root)
-	}
-	return filepath.ToSlash(rel), nil
-}
-
-// read returns the text of a file below the root, one byte more than allowed at most.
-func (l *loader) read(rel string) ([]byte, error) {
-	root, err := os.OpenRoot(l.opts.Root)
-	if err != nil {
-		return nil, fmt.Errorf("workflow: %w", err)
-	}
-	defer root.Close()
-	info, err := root.Stat(filepath.FromSlash(rel))
-	if err != nil {
-		return nil, fmt.Errorf("workflow: %s in %s: %w", rel, l.opts.Root, errors.Unwrap(err))
-	}
-	if !info.Mode().IsRegular() { // opening a pipe could wait for ever
-		return nil, fmt.Errorf("workflow: %s in %s is not a regular file", rel, l.opts.Root)
-	}
-	f, err := root.Open(filepath.FromSlash(rel))
-	if err != nil {
-		return nil, fmt.Errorf("workflow: %s in %s: %w", rel, l.opts.Root, errors.Unwrap(err))
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("workflow: %s: %w", rel, err)
-	}
-	return text, nil
 }
 
 // parse turns a text into a Workflow. It may be nil when there are mistakes.

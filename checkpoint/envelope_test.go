@@ -1,0 +1,111 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func sealed(t testing.TB, at string, v any) []byte {
+	t.Helper()
+	b, err := seal(at, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestUnsealReturnsWhatWasSealed(t *testing.T) {
+	at := place("ns", "field", 3, 1)
+	for _, v := range []string{"", "x", strings.Repeat("long ", 1000)} {
+		got, err := unseal(at, sealed(t, at, v))
+		if err != nil || string(got) != `"`+v+`"` {
+			t.Errorf("unseal gives %.40s, %v, want %.40q", got, err, v)
+		}
+	}
+}
+
+func TestNoFlippedBitPasses(t *testing.T) {
+	at := place("", "field", 1, 0)
+	good := sealed(t, at, map[string]int{"a": 1})
+	for i := range len(good) * 8 {
+		bad := bytes.Clone(good)
+		bad[i/8] ^= 1 << (i % 8)
+		if got, err := unseal(at, bad); !errors.Is(err, ErrCorrupt) {
+			t.Fatalf("with bit %d flipped unseal gives %q, %v, want ErrCorrupt", i, got, err)
+		}
+	}
+}
+
+func TestNothingThatWasCutOrGrownPasses(t *testing.T) {
+	at := place("", "field", 1, 0)
+	good := sealed(t, at, "value")
+	for n := range good {
+		for _, bad := range [][]byte{good[:n], good[n+1:], append(bytes.Clone(good[:n]), good...)} {
+			if len(bad) == len(good) {
+				continue
+			}
+			if got, err := unseal(at, bad); !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("unseal of %d bytes gives %q, %v, want ErrCorrupt", len(bad), got, err)
+			}
+		}
+	}
+	if _, err := unseal(at, nil); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("unseal of nothing gives %v", err)
+	}
+}
+
+func TestAValueBelongsToItsPlace(t *testing.T) {
+	good := sealed(t, place("a", "b", 1, 2), "value")
+	for _, other := range []string{
+		place("", "b", 1, 2), place("a", "c", 1, 2), place("a", "b", 2, 2), place("a", "b", 1, 1), place("a", "b", 12, 0),
+		headerPlace(Key{Namespace: "a"}, 1), pendingPlace(Key{Namespace: "a"}, Entry{Task: "b"}),
+	} {
+		if _, err := unseal(other, good); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("a value is accepted at %s: %v", other, err)
+		}
+	}
+}
+
+// resum gives an envelope the checksum that fits it, as another version would.
+func resum(at string, b []byte) []byte {
+	body := bytes.Clone(b[:len(b)-sumBytes])
+	return binary.BigEndian.AppendUint64(body, sum(at, body))
+}
+
+func TestOtherFormatsAreRefusedAndNotCalledDamage(t *testing.T) {
+	at := place("", "field", 1, 0)
+	for i := range 4 { // magic, version, codec, flags
+		other := sealed(t, at, "value")
+		other[i]++
+		if _, err := unseal(at, resum(at, other)); !errors.Is(err, ErrUnsupported) || errors.Is(err, ErrCorrupt) {
+			t.Errorf("byte %d changed by another version gives %v, want ErrUnsupported", i, err)
+		}
+	}
+	long := sealed(t, at, "value")
+	long[4]++
+	if _, err := unseal(at, resum(at, long)); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("a length that does not fit gives %v, want ErrCorrupt", err)
+	}
+}
+
+func FuzzUnseal(f *testing.F) {
+	at := place("", "field", 1, 0)
+	f.Add(sealed(f, at, "value"), false)
+	f.Add([]byte{magic, version, codecJSON, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 0, 0, 0, 0, 0, 0, 0}, true)
+	f.Add([]byte(nil), true)
+	f.Fuzz(func(t *testing.T, b []byte, fix bool) {
+		if fix && len(b) >= sumBytes {
+			b = resum(at, b)
+		}
+		payload, err := unseal(at, b)
+		switch {
+		case err == nil && !bytes.HasSuffix(b[:len(b)-sumBytes], payload):
+			t.Errorf("unseal of %x gives %x, which is not in it", b, payload)
+		case err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrUnsupported):
+			t.Errorf("unseal of %x gives %v", b, err)
+		}
+	})
+}
