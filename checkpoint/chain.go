@@ -170,16 +170,21 @@ func (c *Chain) Rebase(i int) { c.known[i] = false }
 
 // Put seals entries and stores them beside the head.
 func (c *Chain) Put(ctx context.Context, entries []Entry) error {
+	return Put(ctx, c.store, c.key, c.head, entries)
+}
+
+// Put seals entries and stores them beside the head of a chain, which must be seq.
+func Put(ctx context.Context, store Store, key Key, seq uint64, entries []Entry) error {
 	sealed := make([]Entry, len(entries))
 	for i, e := range entries {
-		data, err := seal(pendingPlace(c.key, e), json.RawMessage(e.Data))
+		data, err := seal(pendingPlace(key, e), json.RawMessage(e.Data))
 		if err != nil {
-			return fmt.Errorf("checkpoint: thread %q: task %s: %s: %w", c.key.Thread, e.Task, e.Slot, err)
+			return fmt.Errorf("checkpoint: thread %q: task %s: %s: %w", key.Thread, e.Task, e.Slot, err)
 		}
 		e.Data = data
 		sealed[i] = e
 	}
-	return c.store.Put(ctx, c.key, c.head, sealed)
+	return store.Put(ctx, key, seq, sealed)
 }
 
 func headerPlace(k Key, seq uint64) string { return place(k.Namespace, "header", seq, -1) }

@@ -39,6 +39,9 @@ type Interrupt struct {
 	Data   json.RawMessage `json:"data,omitempty"`
 	// Schema is the JSON Schema of the answer.
 	Schema json.RawMessage `json:"schema,omitempty"`
+	// Seen is true when somebody was shown the question; see MarkSeen. It is set by
+	// Inspect and its kin.
+	Seen bool `json:"seen,omitempty"`
 }
 
 // Ask asks a person and returns the answer. If there is none yet, it returns

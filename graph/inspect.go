@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -29,6 +30,7 @@ type Point struct {
 	Next       []string          `json:"next,omitempty"` // the nodes of the tasks that were due after it
 	Status     Status            `json:"status"`         // Done, Interrupted or Pending; of an older commit Done or Pending
 	Interrupts []Interrupt       `json:"interrupts,omitempty"`
+	Answered   []string          `json:"answered,omitempty"` // the ids of the turn's questions that have an answer
 	Failures   []Failure         `json:"failures,omitempty"`
 	Input      string            `json:"input,omitempty"` // hash of the turn's input; see InputHash
 	Metadata   map[string]string `json:"metadata,omitempty"`
@@ -116,8 +118,46 @@ func pointOf(snap checkpoint.Snapshot) (Point, error) {
 	if len(p.Interrupts) > 0 {
 		p.Status = Interrupted
 	}
+	p.readAnswers(rec, pending)
 	p.Failures, err = failures(rec, pending)
 	return p, err
+}
+
+// readAnswers finds out which questions of the turn were answered, and which of the
+// open ones somebody was shown.
+func (p *Point) readAnswers(rec *checkpoint.Record, pending []checkpoint.Entry) {
+	for _, a := range rec.Answered {
+		p.Answered = append(p.Answered, a.ID)
+	}
+	byTask, given := readPending(pending)
+	for _, id := range sortedKeys(given) {
+		if !slices.Contains(p.Answered, id) {
+			p.Answered = append(p.Answered, id)
+		}
+	}
+	for i := range p.Interrupts {
+		p.Interrupts[i].Seen = byTask[""][slotSeen+p.Interrupts[i].ID] != nil
+	}
+}
+
+// MarkSeen notes that somebody was shown these open questions of a thread, for
+// front ends that take an answer without an id: after a crash the same command may
+// come again, and must not answer a question that nobody has seen.
+func MarkSeen(ctx context.Context, store checkpoint.Store, thread string, ids ...string) error {
+	p, err := Inspect(ctx, store, thread)
+	if err != nil {
+		return err
+	}
+	var entries []checkpoint.Entry
+	for _, in := range p.Interrupts {
+		if slices.Contains(ids, in.ID) && !in.Seen {
+			entries = append(entries, checkpoint.Entry{Slot: slotSeen + in.ID, Data: []byte("true")})
+		}
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	return checkpoint.Put(ctx, store, checkpoint.Key{Thread: thread}, p.Checkpoint, entries)
 }
 
 func failures(rec *checkpoint.Record, pending []checkpoint.Entry) (all []Failure, err error) {

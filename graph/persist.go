@@ -18,6 +18,7 @@ const (
 	slotResult = "result"  // what the finished task did
 	slotLast   = "last"    // how it ended last: with open questions, or with a failure
 	slotAnswer = "answer/" // no task: the answer to the question whose id follows
+	slotSeen   = "seen/"   // no task: somebody was shown the question whose id follows
 	slotPaused = "paused"  // no task: somebody was told of the static interrupt here
 )
 

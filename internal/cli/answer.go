@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"regexp"
 	"strings"
 
@@ -27,7 +28,7 @@ func (r answerer) answers(flags []string) (all graph.Answers, err error) {
 	for _, flag := range flags {
 		id, value, err := r.split(flag)
 		if err == nil && id == "" {
-			err = r.mayBeRepeated(value)
+			err = r.mayBeRepeated()
 		}
 		if err != nil {
 			return all, err
@@ -37,15 +38,16 @@ func (r answerer) answers(flags []string) (all graph.Answers, err error) {
 	return all, nil
 }
 
-// mayBeRepeated refuses a value without an id when a question of this turn was answered
-// before and another is open now: the command may be that of the earlier answer, given
-// again after a crash, and must not answer what its author has not seen.
-func (r answerer) mayBeRepeated(value string) error {
-	if len(r.had) == 0 || len(r.open) != 1 {
-		return nil
+// errUnseen is returned for a value without an id that may be meant for an earlier
+// question of the turn, given again after a crash: it must not answer one that
+// nobody has seen.
+var errUnseen = errors.New("the open question was not shown yet")
+
+func (r answerer) mayBeRepeated() error {
+	if len(r.had) > 0 && len(r.open) == 1 && !r.open[0].Seen {
+		return errUnseen
 	}
-	return usage("name the question: --answer "+quote(shortID(r.open[0].ID, r.open)+"="+value),
-		"an earlier question of this turn was answered; %q may be meant for it, and %q is open now", value, r.open[0].Prompt)
+	return nil
 }
 
 // split takes ID=VALUE apart if the part before the = is the id of a question, or the

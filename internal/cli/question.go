@@ -1,26 +1,37 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
 // waits shows why a thread pauses and how to go on, and ends the command with the
 // exit code for that.
-func (s *session) waits(ctx context.Context, open []graph.Interrupt) (err error) {
-	if s.had, err = s.answered(ctx); err != nil {
+func (s *session) waits(ctx context.Context, open []graph.Interrupt) error {
+	if err := s.showWait(open); err != nil {
 		return err
 	}
+	ids := make([]string, len(open))
+	for i, in := range open {
+		ids[i] = in.ID
+	}
+	if err := graph.MarkSeen(ctx, s.store, s.thread, ids...); err != nil && !errors.Is(err, checkpoint.ErrConflict) {
+		return err
+	}
+	return errWaits
+}
+
+func (s *session) showWait(open []graph.Interrupt) error {
 	if s.json {
-		err := s.printJSON(ended{Thread: s.thread, Workflow: s.flow.Name, Status: graph.Interrupted,
+		return s.printJSON(ended{Thread: s.thread, Workflow: s.flow.Name, Status: graph.Interrupted,
 			Interrupts: open, Next: s.commands(open)})
-		return cmp.Or[error](err, errWaits)
 	}
 	var b strings.Builder
 	if s.forgets() {
@@ -29,10 +40,8 @@ func (s *session) waits(ctx context.Context, open []graph.Interrupt) (err error)
 	for i, command := range s.commands(open) {
 		b.WriteString(s.question(open[i], command))
 	}
-	if _, err := fmt.Fprint(s.Stdout, b.String()); err != nil {
-		return err
-	}
-	return errWaits
+	_, err := fmt.Fprint(s.Stdout, b.String())
+	return err
 }
 
 // question is the text of one reason to pause.
@@ -64,10 +73,9 @@ func (s *session) commands(open []graph.Interrupt) []string {
 	return all
 }
 
-// example returns an answer to copy. It names the question where a bare value could
-// be taken for the answer to another one.
+// example returns an answer to copy. It names the question where several are open.
 func (s *session) example(in graph.Interrupt, open []graph.Interrupt) string {
-	if len(open) == 1 && len(s.had) == 0 {
+	if len(open) == 1 {
 		return sample(in.Schema)
 	}
 	return shortID(in.ID, open) + "=" + sample(in.Schema)

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,8 +19,8 @@ func (a *app) resumeVerb() *cobra.Command {
 		Long: `Resume goes on with a thread: after a question with the answer, after a failure or a
 crash without one. The thread knows its workflow; name the FILE if it was moved.
 An answer that the thread has already had is no mistake, so the same command can
-be given again after a crash. From the second question of a turn on, answers name
-their question: ID=VALUE, where the beginning of the ID is enough.`,
+be given again after a crash. Where several questions are open, answers name theirs:
+ID=VALUE, where the beginning of the ID is enough.`,
 		Args: a.arguments("FILE", 0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkpoint.CheckThread(thread); err != nil {
@@ -34,7 +33,7 @@ their question: ID=VALUE, where the beginning of the ID is enough.`,
 		},
 	}
 	cmd.Flags().StringVar(&thread, "thread", "", "the thread's name")
-	cmd.Flags().StringArrayVar(&answers, "answer", nil, "VALUE, or ID=VALUE where it could be meant for several questions; repeatable")
+	cmd.Flags().StringArrayVar(&answers, "answer", nil, "VALUE, or ID=VALUE where several questions are open; repeatable")
 	return cmd
 }
 
@@ -49,11 +48,12 @@ func (s *session) resume(ctx context.Context, file string, flags []string) error
 	if p.Status != graph.Done {
 		s.warnChanged(p)
 	}
-	if s.had, err = s.answered(ctx); err != nil {
-		return err
-	}
-	r := answerer{open: p.Interrupts, had: s.had}
+	r := answerer{open: p.Interrupts, had: p.Answered}
 	err = s.answer(ctx, r, flags)
+	if errors.Is(err, errUnseen) {
+		s.note("this turn has had an answer, and nobody has been shown this question yet; answer again")
+		return s.waits(ctx, p.Interrupts)
+	}
 	if errors.Is(err, graph.ErrUnknownQuestion) {
 		// A repeated answer whose question is closed: its type is no longer known, so
 		// what looks like JSON may have been text. Nothing ran in the first attempt.
@@ -75,29 +75,4 @@ func (s *session) answer(ctx context.Context, r answerer, flags []string) error 
 		return err
 	}
 	return s.watch(ctx, s.graph.StreamResume(ctx, answers, s.options()))
-}
-
-// answerSlot begins the slots in which package graph keeps answers that came after the
-// newest commit.
-const answerSlot = "answer/"
-
-// answered returns the ids of the questions of this turn that were answered.
-func (s *session) answered(ctx context.Context) (ids []string, err error) {
-	snap, err := s.store.Load(ctx, checkpoint.Key{Thread: s.thread}, 0)
-	if err != nil {
-		return nil, err
-	}
-	rec, err := checkpoint.ReadRecord(snap)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range rec.Answered {
-		ids = append(ids, a.ID)
-	}
-	for _, e := range snap.Pending {
-		if id, ok := strings.CutPrefix(e.Slot, answerSlot); ok {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
 }

@@ -27,7 +27,6 @@ type session struct {
 	thread string
 	flow   *workflow.Workflow
 	graph  *graph.Graph[state.Record]
-	had    []string // the ids of questions of this turn that were answered before
 }
 
 // inspect returns where the thread stands; found is false when there is none yet.
