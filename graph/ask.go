@@ -39,6 +39,9 @@ type Interrupt struct {
 	Data   json.RawMessage `json:"data,omitempty"`
 	// Schema is the JSON Schema of the answer.
 	Schema json.RawMessage `json:"schema,omitempty"`
+	// Refused is the last answer, where it fitted the schema and yet could not be
+	// read, such as the time "soon".
+	Refused json.RawMessage `json:"refused,omitempty"`
 	// Seen is true when somebody was shown the question; see MarkSeen. It is set by
 	// Inspect and its kin.
 	Seen bool `json:"seen,omitempty"`
@@ -51,7 +54,8 @@ type Interrupt struct {
 //
 // A node may ask several questions, one after the other or, going on after
 // ErrInterrupted, all at once. T is checked: an answer that does not fit is refused
-// by Resume, and the question stays open.
+// by Resume, and the question stays open. One that fits the schema of T and yet
+// cannot be read as a T opens the question again.
 func Ask[T any](ctx context.Context, q Question) (T, error) {
 	var answer T
 	t := taskOf(ctx)
@@ -62,18 +66,17 @@ func Ask[T any](ctx context.Context, q Question) (T, error) {
 	if err != nil {
 		return answer, err
 	}
-	if data, ok := t.run.given.find(id); ok {
-		if err := json.Unmarshal(data, &answer); err != nil {
-			return answer, fmt.Errorf("%w: %q: %w", ErrAnswer, q.Prompt, err)
-		}
+	data, ok := t.run.given.find(id)
+	if ok && json.Unmarshal(data, &answer) == nil {
 		return answer, nil
 	}
+	answer = *new(T) // without what a half-read answer left
 	schema, err := schemaOf[T]()
 	if err != nil {
 		return answer, fmt.Errorf("graph: the answer to %q cannot be a %T: %w", q.Prompt, answer, err)
 	}
 	in := Interrupt{ID: id, Namespace: t.run.ns, Node: t.node.name, Kind: "question",
-		Prompt: q.Prompt, Detail: q.Detail, Schema: schema}
+		Prompt: q.Prompt, Detail: q.Detail, Schema: schema, Refused: data}
 	if q.Data != nil {
 		if in.Data, err = json.Marshal(q.Data); err != nil {
 			return answer, fmt.Errorf("graph: data of the question %q: %w", q.Prompt, err)

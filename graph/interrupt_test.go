@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weftrun/weft/graph"
 )
@@ -329,4 +330,25 @@ func TestAskOutsideANodeIsAnError(t *testing.T) {
 	if id := graph.TaskID(ctx); id != "" {
 		t.Errorf("TaskID outside a node is %q", id)
 	}
+}
+
+// The schema of a time is "string": only the node can tell that an answer is none.
+func TestAnswerThatOnlyTheNodeCanRefuseLeavesTheQuestionOpen(t *testing.T) {
+	n := graph.Func(func(ctx context.Context, s *world) error {
+		when, err := graph.Ask[time.Time](ctx, graph.Question{Prompt: "when?"})
+		s.Log.Append(when.Format(time.DateOnly))
+		return err
+	})
+	g := build(t, parallel(map[string]graph.Node[world]{"a": n}), stored())
+	invoke(t, g, "t1", graph.Interrupted)
+	for range 2 {
+		res := resume(t, g, graph.Reply("soon"), graph.Interrupted)
+		if asked(t, res, "when?"); string(res.Interrupts[0].Refused) != `"soon"` {
+			t.Errorf("the question says that %s was refused, want \"soon\"", res.Interrupts[0].Refused)
+		}
+	}
+	asked(t, resume(t, g, graph.Answers{}, graph.Interrupted), "when?")
+	_, err := g.Invoke(ctx, world{}, t1)
+	is(t, err, graph.ErrWaiting)
+	logged(t, resume(t, g, graph.Reply("2026-01-02T03:04:05Z"), graph.Done), "2026-01-02")
 }

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -398,7 +399,8 @@ func askedIn(slots map[string][]byte) ([]Interrupt, error) {
 // unanswered returns the questions that have no answer yet.
 func unanswered(asked []Interrupt, given answers) (open []Interrupt) {
 	for _, in := range asked {
-		if in.Kind == "question" && given[in.ID] == nil {
+		answer := given[in.ID]
+		if in.Kind == "question" && (answer == nil || bytes.Equal(answer, in.Refused)) {
 			open = append(open, in)
 		}
 	}

@@ -191,9 +191,7 @@ func (r *run) publish() {
 	if r.watch != nil {
 		r.emitStep()
 	}
-	for _, t := range r.tasks {
-		r.spare = append(r.spare, t)
-	}
+	r.spare = append(r.spare, r.tasks...)
 	r.tasks = r.tasks[:0]
 	r.resumed = false
 }

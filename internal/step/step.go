@@ -81,10 +81,8 @@ func (p *Program) Advance(f *Frontier, done []*Outcome) {
 		}
 		f.Sends = append(f.Sends, o.Sends...)
 	}
-	for _, o := range done { // when all have arrived: a source may have run several times
-		for _, j := range p.Nodes[o.Node].Feeds {
-			p.fire(f, j)
-		}
+	if len(p.Joins) > 0 {
+		p.fireFull(f, done)
 	}
 	p.settle(f)
 }
@@ -142,11 +140,16 @@ func (p *Program) trigger(f *Frontier, n int) {
 	f.Due = append(f.Due, n)
 }
 
-// fire makes the target of join j due if the join is full, and empties it.
-func (p *Program) fire(f *Frontier, j int) {
-	if arrived := f.Arrived[j]; !slices.Contains(arrived, false) {
-		clear(arrived)
-		p.trigger(f, p.Joins[j].Target)
+// fireFull makes the targets of full joins due and empties the joins. It comes when
+// all of a superstep have arrived: a source may have run several times in it.
+func (p *Program) fireFull(f *Frontier, done []*Outcome) {
+	for _, o := range done {
+		for _, j := range p.Nodes[o.Node].Feeds {
+			if arrived := f.Arrived[j]; !slices.Contains(arrived, false) {
+				clear(arrived)
+				p.trigger(f, p.Joins[j].Target)
+			}
+		}
 	}
 }
 
