@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -286,4 +287,91 @@ func fanned(x, y graph.Node[world]) *graph.Builder[world] {
 		b.Edge(name, graph.End)
 	}
 	return b
+}
+
+func TestPeer17OrderOfDeclarationDoesNotMatter(t *testing.T) {
+	var want string
+	for range 20 {
+		b := graph.New[world]("order")
+		declare := []func(){
+			func() { b.Node("a", goes("a", graph.Goto("b").Send("w", 1), "b", "w")) },
+			func() { b.Node("b", logs("b")) },
+			func() { b.Node("c", logs("c")) },
+			func() { b.Node("d", logs("d")) },
+			func() { b.Node("w", graph.Worker(takesInt)) },
+			func() { b.Edge(graph.Start, "a") },
+			func() { b.Edge("a", "c") },
+			func() { b.Edge("w", graph.End) },
+			func() { b.Edge("d", graph.End) },
+			func() { b.Join("d", "c", "b") },
+			func() { b.Join("d", "w", "b") },
+			func() { b.Defer("d") },
+		}
+		for _, i := range rand.Perm(len(declare)) {
+			declare[i]()
+		}
+		store := new(checkpoint.Memory)
+		cfg := graph.Config{Store: store, Now: func() time.Time { return time.Time{} }, NewID: func() string { return "id" }}
+		logged(t, invoke(t, build(t, b, cfg), "t1", graph.Done), "a b c d")
+		got := dump(store, "t1", "")
+		if want == "" {
+			want = got
+		}
+		if got != want {
+			t.Fatalf("another order of declaration gives other bytes:\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
+func TestTaskIDsAreStableAndUnique(t *testing.T) {
+	var ran counter
+	fails := true
+	b := graph.New[world]("ids")
+	b.Node("a", goes("a", graph.Goto("b").Send("w", 1).Send("w", 1), "b", "w"))
+	b.Node("b", graph.Func(func(ctx context.Context, _ *world) error {
+		ran.add("b " + graph.TaskID(ctx))
+		return nil
+	}))
+	b.Node("w", graph.Worker(func(ctx context.Context, _ *world, _ int) error {
+		n := ran.add("w " + graph.TaskID(ctx))
+		if fails && n < 3 {
+			return errBoom
+		}
+		return nil
+	}), graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}})
+	b.Edge(graph.Start, "a")
+	b.Edge("b", graph.End)
+	b.Edge("w", graph.End)
+	g := build(t, b, stored())
+	_, err := g.Invoke(ctx, world{}, t1)
+	is(t, err, errBoom)
+	fails = false
+	resume(t, g, graph.Answers{}, graph.Done)
+	if len(ran.n) != 3 {
+		t.Errorf("three tasks have the ids %v", ran.n)
+	}
+	invoke(t, g, "t1", graph.Done)
+	if len(ran.n) != 6 {
+		t.Errorf("six tasks of two turns have the ids %v", ran.n)
+	}
+}
+
+// What finished early is stored while others run; if that cannot be done, the run fails.
+func TestFailedWriteInTheMiddleOfAStepFailsTheRun(t *testing.T) {
+	var ran counter
+	store := &faulty{Store: new(checkpoint.Memory), at: 2}
+	b := parallel(map[string]graph.Node[world]{
+		"quick": asks("quick", &ran),
+		"slow": graph.Func(func(ctx context.Context, s *world) error {
+			s.Log.Append("slow")
+			if ran.add("slow") == 1 {
+				<-ctx.Done() // until the failed write stops it
+			}
+			return ctx.Err()
+		}),
+	})
+	g := build(t, b, graph.Config{Store: store})
+	_, err := g.Invoke(ctx, world{}, t1)
+	is(t, err, errFault)
+	logged(t, resume(t, g, graph.Answers{}, graph.Done), "quick slow")
 }

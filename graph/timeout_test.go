@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
@@ -218,4 +219,43 @@ func TestCancelDoesNotWaitForADeafNode(t *testing.T) {
 		<-told
 		synctest.Wait()
 	})
+}
+
+// slowDisk is a store whose writes take a while, unless their context ends.
+type slowDisk struct {
+	checkpoint.Store
+	takes time.Duration
+}
+
+func (s slowDisk) Commit(ctx context.Context, c checkpoint.Commit) error {
+	select {
+	case <-time.After(s.takes):
+		return s.Store.Commit(ctx, c)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func TestCancelWaitsForAWriteThatIsUnderWay(t *testing.T) {
+	for takes, kept := range map[time.Duration]bool{3 * time.Second: true, time.Hour: false} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := stored()
+			b := graph.New[world]("slow disk")
+			line(b, "a", "b")
+			b.Node("c", logs("c"))
+			b.Edge("b", "c")
+			b.Edge("c", graph.End)
+			c, cancel := context.WithCancelCause(ctx)
+			time.AfterFunc(takes+takes/2, func() { cancel(errBoom) }) // in the commit of a's step
+			_, err := build(t, b, graph.Config{Store: slowDisk{cfg.Store, takes}}).Invoke(c, world{}, t1)
+			if err == nil || errors.Is(err, graph.ErrAbandoned) && kept {
+				t.Errorf("writes that take %v: got %v, want the cause, when the write is done", takes, err)
+			}
+			s, _, _ := build(t, b, cfg).State(ctx, "t1", 0)
+			if got := s.Log.Len() == 1; got != kept {
+				t.Errorf("writes that take %v: the step is stored: %v, want %v", takes, got, kept)
+			}
+			synctest.Wait()
+		})
+	}
 }

@@ -1,0 +1,92 @@
+package graph
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/weftrun/weft/internal/step"
+)
+
+// result is the stored form of what a finished task did.
+type result struct {
+	Writes []fieldWrite `json:"writes,omitempty"`
+	Goto   []string     `json:"goto,omitempty"`
+	Sends  []sendResult `json:"sends,omitempty"`
+}
+
+type fieldWrite struct {
+	Field     string          `json:"field"`
+	Overwrite bool            `json:"overwrite,omitempty"`
+	Value     json.RawMessage `json:"value"`
+}
+
+type sendResult struct {
+	Node    string          `json:"node"`
+	Payload json.RawMessage `json:"payload"`
+}
+
+func (t *task) result() (res result, err error) {
+	for i, c := range t.view.Channels {
+		if !c.Wrote() {
+			continue
+		}
+		w, f := c.Writes(), fieldWrite{Field: t.run.schema.Fields()[i].Name}
+		if f.Overwrite = w.Overwrite; w.Value == nil {
+			continue // it is never stored
+		}
+		if f.Value, err = json.Marshal(w.Value); err != nil {
+			return res, fmt.Errorf("field %q: %w", f.Field, err)
+		}
+		res.Writes = append(res.Writes, f)
+	}
+	for _, n := range t.out.Goto {
+		res.Goto = append(res.Goto, t.run.nodes[n].name)
+	}
+	for _, s := range t.out.Sends {
+		name := t.run.nodes[s.Node].name
+		payload, err := json.Marshal(s.Payload)
+		if err != nil {
+			return res, fmt.Errorf("the payload of a Send to %q: %w", name, err)
+		}
+		res.Sends = append(res.Sends, sendResult{name, payload})
+	}
+	return res, nil
+}
+
+// restore makes t a task that has finished with this result.
+func (t *task) restore(data []byte) error {
+	var res result
+	if err := json.Unmarshal(data, &res); err != nil {
+		return err
+	}
+	for _, w := range res.Writes {
+		i, ok := t.run.schema.Index(w.Field)
+		if !ok {
+			return fmt.Errorf("%w: it wrote field %q, which is gone", ErrProgram, w.Field)
+		}
+		dec := func(into any) error { return json.Unmarshal(w.Value, into) }
+		if err := t.view.Channels[i].RestoreWrites(w.Overwrite, dec); err != nil {
+			return fmt.Errorf("%w: field %q: %w", ErrProgram, w.Field, err)
+		}
+	}
+	for _, name := range res.Goto {
+		n, ok := t.run.find(name)
+		if !ok {
+			return fmt.Errorf("%w: it goes to %q, which is gone", ErrProgram, name)
+		}
+		t.out.Goto = append(t.out.Goto, n)
+	}
+	for _, s := range res.Sends {
+		n, ok := t.run.find(s.Node)
+		if !ok || t.run.nodes[n].payload == nil {
+			return fmt.Errorf("%w: it sends to %q, which is gone", ErrProgram, s.Node)
+		}
+		p, err := t.run.nodes[n].payload.decode(s.Payload)
+		if err != nil {
+			return fmt.Errorf("%w: its payload for %q: %w", ErrProgram, s.Node, err)
+		}
+		t.out.Sends = append(t.out.Sends, step.Send{Node: n, Payload: p})
+	}
+	t.settled = true
+	return nil
+}
