@@ -155,7 +155,8 @@ func (r *run) main(begin func(*run) error) (outcome, error) {
 		}
 	}
 	if err == nil && r.watch != nil && r.ns == "" {
-		r.emit(Event{Mode: Ended, Status: status, State: out.state, Interrupts: out.interrupts})
+		r.emit(Event{Mode: Ended, Status: status, State: out.state, Interrupts: out.interrupts,
+			Starved: out.starved, Steps: out.steps, Checkpoint: out.checkpoint})
 	}
 	return out, err
 }

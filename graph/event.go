@@ -52,10 +52,12 @@ type Event struct {
 	Writes     json.RawMessage // Updates: an object by field name
 	State      any             // Values, Ended: a copy of the state, of type S
 	Payload    any             // Custom
-	Checkpoint uint64          // Checkpoints: the commit's number
+	Checkpoint uint64          // Checkpoints, Ended: the commit's number
 	Err        error           // Tasks: why it failed
 	Interrupts []Interrupt     // Tasks, Ended
 	Status     Status          // Ended
+	Starved    []string        // Ended: as in Result
+	Steps      int             // Ended: as in Result
 }
 
 // Emit sends payload to the readers of Custom events. It waits while their buffer

@@ -58,7 +58,7 @@ func (t *task) entries() ([]checkpoint.Entry, error) {
 	case t.settled:
 		return nil, nil
 	case t.err != nil:
-		v = unfinished{Failure: &Failure{t.node.name, t.attempt, t.err.Error()}}
+		v = unfinished{Failure: &Failure{t.node.name, t.attempt, message(t.err)}}
 	case len(t.open) > 0:
 		v = unfinished{Open: t.open}
 	default:
@@ -73,6 +73,14 @@ func (t *task) entries() ([]checkpoint.Entry, error) {
 		return nil, t.fail(err)
 	}
 	return []checkpoint.Entry{{Task: t.id(), Slot: slot, Keep: slot == slotResult, Data: data}}, nil
+}
+
+// message returns what went wrong in a task, without the place, which is stored beside it.
+func message(err error) string {
+	if n := (*NodeError)(nil); errors.As(err, &n) {
+		return n.Err.Error()
+	}
+	return err.Error()
 }
 
 // keep stores what these tasks finished, while others still run. If that fails the

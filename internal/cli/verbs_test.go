@@ -226,7 +226,7 @@ func TestAFailedRunGoesOnByTheSameCommand(t *testing.T) {
 weft: node "only" failed in step 1: w.yaml:12:11: not yet
 said twice
 next: finished work is kept; go on with `+program+" resume --thread t\n")
-	if got := p.must(0, "state", "--thread", "t").stdout; !strings.Contains(got, "node \"only\" failed at attempt 1: graph \"one\": node \"only\": step 1: thread \"t\": w.yaml:12:11: not yet …\n") {
+	if got := p.must(0, "state", "--thread", "t").stdout; !strings.Contains(got, "node \"only\" failed at attempt 1: w.yaml:12:11: not yet …\n") {
 		t.Errorf("the state does not tell the failure: %s", got)
 	}
 	if got := p.must(2, "run", "w.yaml", "--thread", "t", "--input", "topic=x").stderr; !strings.Contains(got, "--new-turn") {

@@ -25,6 +25,9 @@ func (s *session) watch(ctx context.Context, events iter.Seq2[graph.Event, error
 	if last.Status == graph.Interrupted {
 		return s.waits(ctx, last.Interrupts)
 	}
+	for _, node := range last.Starved {
+		s.note("the join into %q was never complete, so it did not run", node)
+	}
 	end, ok := last.State.(*state.Record)
 	if !ok {
 		return errors.New("the run ended without a state")
