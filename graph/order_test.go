@@ -13,8 +13,6 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-func isKind(err, kind error) bool { return errors.Is(err, kind) }
-
 // turnstile lets tasks return in an order that the test chooses.
 type turnstile map[string]chan struct{}
 

@@ -1,6 +1,10 @@
 package graph
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/weftrun/weft/internal/suggest"
+)
 
 // checkPaths finds what no run could use: a graph without an entry, nodes that
 // nothing leads to, and nodes that lead nowhere.
@@ -84,36 +88,14 @@ func (c *compiler) checkEnds(ahead [][]int) {
 
 // suggest returns a hint at the node that an unknown name may have meant.
 func (c *compiler) suggest(name string) string {
-	best, distance := "", 3
-	for _, n := range c.p.nodes {
-		if d := editDistance(name, n.name); d < distance && d < len(name) {
-			best, distance = n.name, d
-		}
+	known := make([]string, len(c.p.nodes))
+	for i, n := range c.p.nodes {
+		known[i] = n.name
 	}
-	if best == "" {
-		return ""
+	if best := suggest.Nearest(name, known); best != "" {
+		return "; did you mean " + quote(best) + "?"
 	}
-	return "; did you mean " + quote(best) + "?"
-}
-
-// editDistance returns how many letters must change to turn a into b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+	return ""
 }
 
 // snapshot returns a copy of the draft that later calls on the Builder do not change.

@@ -49,9 +49,12 @@ func TestNodeThatIgnoresItsContextIsAbandoned(t *testing.T) {
 		told := make(chan error, 8)
 		b := graph.New[world]("deaf")
 		retry := graph.Retry{Attempts: 2, Initial: time.Second}
+		for _, name := range []string{"x", "y", "z"} { // a wider step first: it leaves tasks to use again
+			line(b, name)
+		}
 		for _, name := range []string{"a", "b"} { // two at once take no notice of each other
 			b.Node(name, deaf(told), graph.Policy{Timeout: time.Second, Retry: retry})
-			b.Edge(graph.Start, name)
+			b.Edge("x", name)
 			b.Edge(name, graph.End)
 		}
 		store := stored().Store

@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -99,7 +100,7 @@ func logged(tb testing.TB, res graph.Result[world], want string) {
 // is fails the test unless the error is of this kind and says all of words.
 func is(tb testing.TB, err, kind error, words ...string) {
 	tb.Helper()
-	if !isKind(err, kind) {
+	if !errors.Is(err, kind) {
 		tb.Fatalf("got error %v, want %v", err, kind)
 	}
 	for _, w := range words {

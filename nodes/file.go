@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/internal/below"
 )
 
 // maxFile bounds what is read and what is written.
@@ -121,36 +120,14 @@ func (f *File) format() string {
 }
 
 func readBelow(folder, name string) ([]byte, error) {
-	data, err := readRoot(folder, filepath.FromSlash(name))
+	data, err := below.ReadFile(folder, filepath.FromSlash(name), maxFile)
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+	}
 	if err != nil {
 		return nil, &fileError{"read", name, folder, err}
 	}
 	return data, nil
-}
-
-func readRoot(folder, name string) ([]byte, error) {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	info, err := root.Stat(name)
-	if err == nil && !info.Mode().IsRegular() { // opening a pipe could wait for ever
-		err = errors.New("it is not a regular file")
-	}
-	if err != nil {
-		return nil, err
-	}
-	file, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
-	}
-	return data, err
 }
 
 func unmarshal(data []byte, v *any) error {

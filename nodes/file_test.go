@@ -36,11 +36,11 @@ func TestFileSaysWhatItCannotRead(t *testing.T) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v is not fs.ErrNotExist", err)
 	}
-	fails(t, dir, `file: {read: "."}`, "it is not a regular file")
+	fails(t, dir, `file: {read: "."}`, "not a regular file")
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fails(t, dir, `file: {read: pipe}`, "it is not a regular file")
+	fails(t, dir, `file: {read: pipe}`, "not a regular file")
 	fails(t, dir, `file: {read: c.csv, columns: {n: int}}`, `read c.csv: line 3: column n: "x" is no int`)
 	fails(t, dir, `file: {read: c.csv, columns: {m: int}}`, `there is no column "m"; it has name, n`)
 	fails(t, dir, `file: {read: ragged.csv}`, `wrong number of fields`)

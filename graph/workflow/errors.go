@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftrun/weft/internal/exprs"
+	"github.com/weftrun/weft/internal/suggest"
 )
 
 // Error is returned when a workflow cannot be used as it is written, or was given an
@@ -66,39 +67,10 @@ func (e *RunError) Retryable() bool { return false }
 
 // didYouMean returns a suffix that names what was probably meant, or "".
 func didYouMean(word string, known []string) string {
-	best, least := "", max(1, (len(word)+1)/3)+1
-	for _, name := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(name)); d < least && d < len(name) {
-			best, least = name, d
-		}
+	if best := suggest.Nearest(word, known); best != "" {
+		return fmt.Sprintf("; did you mean %q?", best)
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
-}
-
-// distance returns how many bytes must change to turn a into b.
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, change)
-		}
-	}
-	return row[len(b)]
+	return ""
 }
 
 // message returns what an expression's error says, without its place.

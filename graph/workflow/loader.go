@@ -36,7 +36,7 @@ func newLoader(file string, o Options) (l *loader, rel string, err error) {
 	if o.Out == "" {
 		o.Out = filepath.Join(o.Root, "out")
 	}
-	if rel, err = below(o.Root, file); err != nil {
+	if rel, err = pathBelow(o.Root, file); err != nil {
 		return nil, "", err
 	}
 	l = &loader{opts: o, env: Env{Root: o.Root, Out: o.Out}, problems: new(problems), done: map[string]*Workflow{}}

@@ -3,14 +3,14 @@ package workflow
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
+
+	"github.com/weftrun/weft/internal/below"
 )
 
-// below returns the path of a file as seen from root, with slashes.
-func below(root, file string) (string, error) {
+// pathBelow returns the path of a file as seen from root, with slashes.
+func pathBelow(root, file string) (string, error) {
 	r, err := filepath.Abs(root)
 	if err != nil {
 		return "", fmt.Errorf("workflow: %w", err)
@@ -29,32 +29,11 @@ func below(root, file string) (string, error) {
 // read returns the text of a file below the root, one byte more than allowed at most.
 // The error holds an *fs.PathError.
 func (l *loader) read(rel string) ([]byte, error) {
-	text, err := readBelow(l.opts.Root, filepath.FromSlash(rel))
+	text, err := below.ReadFile(l.opts.Root, filepath.FromSlash(rel), maxBytes)
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
 		return nil, &readError{rel, l.opts.Root, pe}
 	}
 	return text, err
-}
-
-func readBelow(folder, name string) ([]byte, error) {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	info, err := root.Stat(name)
-	if err == nil && !info.Mode().IsRegular() { // opening a pipe could wait for ever
-		err = &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
-	}
-	if err != nil {
-		return nil, err
-	}
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxBytes+1))
 }
 
 // readError is returned when a file cannot be read.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
+
+	"github.com/weftrun/weft/internal/suggest"
 )
 
 // name finds the name meant by an "unknown name" or "unknown field" error, and fills in what is known there.
@@ -32,7 +34,7 @@ func (e *Error) name(tree ast.Node, loc file.Location, env Env) {
 	if !field {
 		known = append(slices.Clone(known), Functions()...)
 	}
-	e.Suggest = nearest(word, known)
+	e.Suggest = suggest.Nearest(word, known)
 }
 
 // knownFields lists the fields of the value whose unknown field stands at loc.
@@ -57,42 +59,6 @@ func (f *fieldFinder) Visit(node *ast.Node) {
 			f.fields = append(f.fields, name)
 		}
 	}
-}
-
-// nearest returns the known name that differs least from word, or "" when all are far away.
-func nearest(word string, known []string) string {
-	best, least := "", max(1, (len(word)+1)/3)+1
-	for _, name := range known {
-		d := distance(strings.ToLower(word), strings.ToLower(name))
-		if d < least {
-			best, least = name, d
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance in bytes, good enough for names.
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // absent holds names that users of the engine look for, and why they are not here.

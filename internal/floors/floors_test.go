@@ -27,18 +27,20 @@ type room struct {
 // house lists the rooms from the ground up. A package imports only what is named here.
 var house = []room{
 	{name: "internal/floors"},
-	{name: "internal/exprs", doors: []string{"github.com/expr-lang/expr"}},
+	{name: "internal/suggest"},
+	{name: "internal/below"},
+	{name: "internal/exprs", on: []string{"internal/suggest"}, doors: []string{"github.com/expr-lang/expr"}},
 	{name: "state"},
 	{name: "capabilities", on: []string{"state"}},
 	{name: "checkpoint", on: []string{"state"}},
 	{name: "checkpoint/checkpointtest", on: []string{"state", "checkpoint"}, doors: []string{"go.uber.org/goleak", "pgregory.net/rapid"}},
 	{name: "checkpoint/sqlite", on: []string{"state", "checkpoint"}, doors: []string{"modernc.org/sqlite"}},
 	{name: "internal/step", on: []string{"state"}, bare: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},
-	{name: "graph", on: []string{"state", "checkpoint", "internal/step"}, doors: []string{
+	{name: "graph", on: []string{"state", "checkpoint", "internal/step", "internal/suggest"}, doors: []string{
 		"github.com/google/jsonschema-go", "github.com/google/uuid",
 	}},
-	{name: "graph/workflow", on: []string{"state", "capabilities", "checkpoint", "graph", "internal/exprs"}, doors: []string{"gopkg.in/yaml.v3"}},
-	{name: "nodes", on: []string{"state", "capabilities", "checkpoint", "graph", "graph/workflow"}},
+	{name: "graph/workflow", on: []string{"state", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/suggest"}, doors: []string{"gopkg.in/yaml.v3"}},
+	{name: "nodes", on: []string{"state", "capabilities", "checkpoint", "graph", "graph/workflow", "internal/below"}},
 	{name: "internal/cli", on: []string{"state", "checkpoint", "checkpoint/sqlite", "graph", "graph/workflow"}, doors: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson", "golang.org/x/term",
 	}},

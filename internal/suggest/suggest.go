@@ -1,0 +1,40 @@
+package suggest
+
+import "strings"
+
+// Nearest returns the known name that differs least from word, or "" when all differ
+// in more than about a third of their letters. Case does not count; of equals the
+// first is taken.
+func Nearest(word string, known []string) string {
+	best, least := "", max(1, (len(word)+1)/3)+1
+	for _, name := range known {
+		if d := distance(strings.ToLower(word), strings.ToLower(name)); d < least && d < len(name) {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// distance returns how many bytes must be changed, added or taken away to turn a
+// into b.
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, change)
+		}
+	}
+	return row[len(b)]
+}
