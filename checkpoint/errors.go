@@ -15,6 +15,10 @@ var (
 	// ErrUnsupported is returned when stored bytes were written by a newer
 	// version of this package, or are not its own at all.
 	ErrUnsupported = errors.New("checkpoint: stored in a format this version does not know")
+	// ErrSchema is returned when a stored value is intact but does not fit the type that
+	// the program declares for its field: the type was changed. The bytes are left as
+	// they are.
+	ErrSchema = errors.New("checkpoint: a stored value does not fit the type of its field")
 	// ErrConflict is returned when the head is not the one that was expected:
 	// somebody else went on with the thread. Nothing was written.
 	ErrConflict = errors.New("checkpoint: the thread was moved on by another writer")

@@ -24,7 +24,7 @@ func ReadRecord(snap Snapshot) (*Record, error) {
 // damaged returns err with the place in snap. What is in a format of another version
 // is not damaged.
 func damaged(snap Snapshot, field string, err error) error {
-	if errors.Is(err, ErrUnsupported) {
+	if errors.Is(err, ErrUnsupported) || errors.Is(err, ErrSchema) {
 		return fmt.Errorf("checkpoint: thread %q, commit %d, %s: %w", snap.Thread, snap.Seq, field, err)
 	}
 	return &CorruptError{Key: snap.Key, Seq: snap.Seq, Field: field, Why: why(err)}
@@ -60,6 +60,9 @@ func Restore(snap Snapshot, schema *state.Schema) (*Record, state.View, error) {
 		if err != nil {
 			return nil, state.View{}, damaged(snap, f.Name, err)
 		}
+	}
+	if err := schema.Check(v); err != nil {
+		return nil, state.View{}, fmt.Errorf("checkpoint: thread %q, commit %d: %w: %w", snap.Thread, snap.Seq, ErrSchema, err)
 	}
 	return rec, v, nil
 }
@@ -97,14 +100,19 @@ func restoreBlob(ch state.Channel, key Key, b Blob) error {
 		return err
 	}
 	dec := func(into any) error { return json.Unmarshal(payload, into) }
-	if b.Chunk == 0 {
-		return ch.Restore(dec)
+	d, adds := ch.(state.Delta)
+	switch {
+	case b.Chunk == 0:
+		err = ch.Restore(dec)
+	case adds:
+		err = d.Apply(dec)
+	default:
+		err = errors.New("it was stored step by step, which its type cannot read")
 	}
-	d, ok := ch.(state.Delta)
-	if !ok {
-		return errors.New("it was stored step by step, which its type cannot read")
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrSchema, err)
 	}
-	return d.Apply(dec)
+	return nil
 }
 
 // why returns the reason inside a chain of errors about damage.

@@ -190,7 +190,7 @@ func (r *run) giveAnswers(fresh answers) error {
 		r.fresh = r.inside.run.fresh
 	}
 	var entries []checkpoint.Entry
-	for _, id := range sortedKeys(fresh) {
+	for _, id := range slices.Sorted(maps.Keys(fresh)) {
 		entries = append(entries, checkpoint.Entry{Slot: slotAnswer + id, Data: fresh[id]})
 	}
 	if len(entries) > 0 {
@@ -209,7 +209,7 @@ func (r *run) remember(given answers) {
 	maps.Copy(all, given)
 	r.given = all
 	r.answered = slices.Clip(r.answered)
-	for _, id := range sortedKeys(all) {
+	for _, id := range slices.Sorted(maps.Keys(all)) {
 		if digest := hash(string(all[id])); !r.hadAnswer(id, digest) {
 			r.answered = append(r.answered, checkpoint.Answered{ID: id, Answer: digest})
 		}

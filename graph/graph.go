@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/weftrun/weft/state"
 )
@@ -164,13 +163,4 @@ func (t *task) childNamespace() string {
 		ns = t.run.ns + "|" + ns
 	}
 	return ns
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

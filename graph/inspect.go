@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -130,7 +131,7 @@ func (p *Point) readAnswers(rec *checkpoint.Record, pending []checkpoint.Entry) 
 		p.Answered = append(p.Answered, a.ID)
 	}
 	byTask, given := readPending(pending)
-	for _, id := range sortedKeys(given) {
+	for _, id := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(p.Answered, id) {
 			p.Answered = append(p.Answered, id)
 		}

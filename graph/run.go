@@ -52,14 +52,14 @@ type run struct {
 // fails. When it returns, everything that can be resumed is stored.
 func (r *run) loop() (Status, error) {
 	for !r.front.Empty() {
-		if r.pausesAfter() {
+		if r.breaks && r.pausesAfter() {
 			return r.pauseHere()
 		}
 		if err := r.mayStep(); err != nil {
 			return Failed, err
 		}
 		r.prepare()
-		if r.pausesBefore() {
+		if r.breaks && r.pausesBefore() {
 			r.steps-- // it does not run
 			return r.pauseHere()
 		}
@@ -199,7 +199,7 @@ func (r *run) publish() {
 // pausesBefore reports whether a node of the step has a static interrupt before it
 // that was not just resumed from.
 func (r *run) pausesBefore() bool {
-	if !r.breaks || r.resumed {
+	if r.resumed {
 		return false
 	}
 	for _, t := range r.tasks {
@@ -212,7 +212,7 @@ func (r *run) pausesBefore() bool {
 
 // pausesAfter reports whether a node of the last step has a static interrupt after it.
 func (r *run) pausesAfter() bool {
-	if !r.breaks || r.resumed {
+	if r.resumed {
 		return false
 	}
 	for _, o := range r.outs {

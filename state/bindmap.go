@@ -1,5 +1,10 @@
 package state
 
+import (
+	"maps"
+	"slices"
+)
+
 // bindMap binds to a Map. A null entry deletes its key, as in a JSON merge patch.
 func bindMap(t *Type) (binding, bool) {
 	ok := t.holds("map")
@@ -42,7 +47,7 @@ func entries(t *Type, v any) (put map[string]plain, del []string, err *TypeError
 		return nil, nil, t.mismatch(v)
 	}
 	put = make(map[string]plain, len(m))
-	for _, k := range sortedKeys(m) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
 		if m[k] == nil {
 			del = append(del, k)
 			continue

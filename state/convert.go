@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -109,7 +111,7 @@ func (t *Type) convertMap(v any, depth int) (any, *TypeError) {
 		return nil, t.mismatch(v)
 	}
 	out := make(map[string]any, len(m))
-	for _, k := range sortedKeys(m) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
 		c, err := t.elem.convert(m[k], depth+1)
 		if err != nil {
 			return nil, err.under(keyPath(k))
@@ -130,7 +132,7 @@ func (t *Type) convertObject(v any, depth int) (any, *TypeError) {
 			return nil, err.under(keyPath(t.members[i].Name))
 		}
 	}
-	for _, k := range sortedKeys(m) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
 		if !t.has(k) {
 			return nil, (&TypeError{What: "unknown member; the members are " + t.memberList()}).under(keyPath(k))
 		}

@@ -4,8 +4,10 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -61,7 +63,7 @@ func appendList(b []byte, items []any) (_ []byte, err error) {
 
 func appendObject(b []byte, m map[string]any) (_ []byte, err error) {
 	b = append(b, '{')
-	for i, k := range sortedKeys(m) {
+	for i, k := range slices.Sorted(maps.Keys(m)) {
 		if i > 0 {
 			b = append(b, ',')
 		}

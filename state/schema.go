@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -134,7 +135,7 @@ func (s *Schema) Decode(v View, data []byte) error {
 		return fmt.Errorf("state: input is not a JSON object: %w", err)
 	}
 	var errs []error
-	for _, name := range sortedKeys(object) {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
 		i, err := s.find(name)
 		if err == nil {
 			err = s.decode(v.Channels[i], i, object[name])
@@ -169,15 +170,6 @@ func (s *Schema) names() string {
 		names[i] = f.Name
 	}
 	return strings.Join(names, ", ")
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // SchemaOf returns the schema of the struct type S. Every mistake in the type is

@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -113,7 +114,7 @@ func (p *typeParser) unknown(word string) error {
 		return fmt.Errorf("want a type, got %q", word)
 	}
 	known := append(slices.Clone(baseTypes), "list<T>", "map<T>")
-	known = append(known, sortedKeys(p.named)...)
+	known = append(known, slices.Sorted(maps.Keys(p.named))...)
 	return fmt.Errorf("unknown type %q; the types are %s", word, strings.Join(known, ", "))
 }
 
