@@ -62,6 +62,7 @@ var rules = []struct {
 	{checkpoint.ErrCorrupt, exitFailed, "put back a copy of the store, or use another one with --store sqlite:PATH"},
 	{checkpoint.ErrUnsupported, exitFailed, "name a store of this program with --store sqlite:PATH; the file was not changed"},
 	{checkpoint.ErrUnavailable, exitFailed, "check the path and its permissions, or name another store with --store sqlite:PATH"},
+	{checkpoint.ErrSchema, exitFailed, "put back the type that the field had, or go on under another --thread"},
 	{checkpoint.ErrConflict, exitFailed, "another process runs the thread; when it has ended, the same command goes on from there"},
 	{graph.ErrUnknownThread, exitUsage, "%s threads lists the threads of the store"},
 	{graph.ErrAmbiguous, exitUsage, "answer by id: --answer ID=VALUE"},
