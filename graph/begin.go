@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,6 +40,10 @@ func (r *run) begin(input state.View) error {
 	if err := r.open(); err != nil {
 		return err
 	}
+	return r.beginTurn(input)
+}
+
+func (r *run) beginTurn(input state.View) error {
 	if r.chain != nil && r.chain.Record != nil {
 		open, err := openQuestions(r.chain.Record, r.chain.Pending)
 		if err != nil {
@@ -86,12 +89,12 @@ func (r *run) foldInput(input state.View, fresh bool) (err error) {
 	}
 	for i, c := range input.Channels {
 		_, holds := c.Stored()
-		switch _, adds := c.(state.Delta); {
+		switch {
 		case !c.Wrote() && holds && fresh:
 			r.schema.AssignField(r.state, input, i)
 			r.changed[i] = true
 		case !c.Wrote():
-		case adds && holds:
+		case holds && r.schema.Merges(i):
 			return fmt.Errorf("graph %q: input field %q was taken from an earlier run and added to; give an input only what is new, and go on with the rest on a thread",
 				r.name, r.schema.Fields()[i].Name)
 		default:
@@ -138,6 +141,11 @@ func (r *run) takeUp(a Answers) error {
 		return err
 	}
 	byTask, given := readPending(pending)
+	if void := byTask[""][slotVoid] != nil; void {
+		for _, slots := range byTask {
+			delete(slots, slotResult) // they could not be folded together
+		}
+	}
 	r.remember(given)
 	fresh, err := a.match(open, r.hadAnswer)
 	if err != nil {
@@ -250,18 +258,15 @@ func openQuestions(rec *checkpoint.Record, pending []checkpoint.Entry) ([]Interr
 
 // enter is how a subgraph's run begins: with its input, or where it stopped.
 func (r *run) enter(input func() (state.View, error)) error {
-	if r.cfg.Store != nil {
-		_, err := r.cfg.Store.Load(r.ctx, checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}, 0)
-		if err == nil {
-			return r.resume(Answers{})
-		}
-		if !errors.Is(err, checkpoint.ErrNotFound) {
-			return err
-		}
+	if err := r.open(); err != nil {
+		return err
+	}
+	if r.chain != nil && r.chain.Record != nil {
+		return r.takeUp(Answers{})
 	}
 	in, err := input()
 	if err != nil {
 		return err
 	}
-	return r.begin(in)
+	return r.beginTurn(in)
 }

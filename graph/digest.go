@@ -7,14 +7,15 @@ import (
 )
 
 // digest returns a hash of what the program is: nodes, ways between them and the
-// fields of the state. It does not depend on the order of the declarations.
+// fields of the state. It does not depend on the order of the declarations of nodes,
+// edges, joins, branches and targets.
 func (p *program) digest() string {
 	var parts []string
 	for i, n := range p.nodes {
 		s := p.shape.Nodes[i]
-		part := fmt.Sprintf("node %q %v %v %v", n.name, s.Next, s.Deferred, n.targets)
-		for _, b := range n.branches {
-			part += fmt.Sprintf(" branch %v", b.targets)
+		part := fmt.Sprintf("node %q %v %v %v", n.name, s.Next, s.Deferred, n.targets.sorted())
+		for _, b := range n.sortedBranches() {
+			part += " branch " + b
 		}
 		parts = append(parts, part)
 	}
@@ -27,4 +28,23 @@ func (p *program) digest() string {
 		joins = append(joins, fmt.Sprintf("field %q %s %v %s", f.Name, f.Type, f.Turn, f.Default))
 	}
 	return hash(p.name, strings.Join(parts, "\n"), strings.Join(joins, "\n"), fmt.Sprint(p.shape.Start))
+}
+
+// sorted returns the names of the targets in one order.
+func (ts targets) sorted() string {
+	names := make([]string, len(ts))
+	for i, t := range ts {
+		names[i] = t.name
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("%q", names)
+}
+
+func (n *node) sortedBranches() []string {
+	all := make([]string, len(n.branches))
+	for i, b := range n.branches {
+		all[i] = b.targets.sorted()
+	}
+	slices.Sort(all)
+	return all
 }

@@ -16,7 +16,8 @@ type Graph[S any] struct{ p *program }
 type Result[S any] struct {
 	Status Status
 	// State is the state at the end, a copy of the caller's own. After an error it
-	// is the state of the last completed step.
+	// is the state after the last step whose results were folded; if its commit
+	// failed, the store is one step behind.
 	State S
 	// Interrupts says why an Interrupted run pauses, in canonical order.
 	Interrupts []Interrupt

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -39,8 +40,8 @@ type Point struct {
 
 // Failure is why a due task failed when it was last run.
 type Failure struct {
-	Node    string `json:"node"`
-	Attempt int    `json:"attempt"`
+	Node    string `json:"node,omitempty"`    // "" when the results of a step could not be folded
+	Attempt int    `json:"attempt,omitempty"` // from 1
 	Message string `json:"message"`
 }
 
@@ -163,6 +164,13 @@ func MarkSeen(ctx context.Context, store checkpoint.Store, thread string, ids ..
 
 func failures(rec *checkpoint.Record, pending []checkpoint.Entry) (all []Failure, err error) {
 	byTask, _ := readPending(pending)
+	if data := byTask[""][slotVoid]; data != nil {
+		var f Failure
+		if err := json.Unmarshal(data, &f.Message); err != nil {
+			return nil, fmt.Errorf("graph: why the results of a step do not count: %w", err)
+		}
+		all = append(all, f)
+	}
 	for _, t := range rec.Next {
 		last, err := readLast(byTask[t.ID])
 		if err != nil {

@@ -18,6 +18,7 @@ const (
 	slotLast   = "last"    // how it ended last: with open questions, or with a failure
 	slotAnswer = "answer/" // no task: the answer to the question whose id follows
 	slotSeen   = "seen/"   // no task: somebody was shown the question whose id follows
+	slotVoid   = "void"    // no task: the results could not be folded, so they do not count
 	slotPaused = "paused"  // no task: somebody was told of the static interrupt here
 )
 
@@ -73,6 +74,19 @@ func (t *task) entries() ([]checkpoint.Entry, error) {
 		return nil, t.fail(err)
 	}
 	return []checkpoint.Entry{{Task: t.id(), Slot: slot, Keep: slot == slotResult, Data: data}}, nil
+}
+
+// void notes that the results of the step cannot be folded together: they do not count
+// when the step is run again.
+func (r *run) void(cause error) error {
+	if r.chain == nil {
+		return cause
+	}
+	data, err := json.Marshal(message(cause))
+	if err == nil {
+		err = r.put([]checkpoint.Entry{{Slot: slotVoid, Data: data}})
+	}
+	return errors.Join(cause, err)
 }
 
 // message returns what went wrong in a task, without the place, which is stored beside it.

@@ -71,7 +71,7 @@ func (r *run) loop() (Status, error) {
 			return Interrupted, nil
 		}
 		if err := r.fold(); err != nil {
-			return Failed, err
+			return Failed, r.void(err)
 		}
 		r.advance()
 		if err := r.commit(checkpoint.Step); err != nil {

@@ -67,6 +67,13 @@ func (s *Schema) Safe() bool {
 	})
 }
 
+// Merges reports whether a write to field i is merged into what the field holds, as in
+// a List or a Sum, instead of replacing it, as in a Value.
+func (s *Schema) Merges(i int) bool {
+	_, ok := s.proto.Channels[i].(replacer)
+	return ok
+}
+
 // New returns a state of its own with every field at its default.
 func (s *Schema) New() View {
 	v := s.blank()

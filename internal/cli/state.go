@@ -87,7 +87,11 @@ func (s *session) printState(p graph.Point, data []byte) error {
 	}
 	fmt.Fprintf(s.Stdout, "thread %s, checkpoint %d: turn %d, step %d, %s\n", cell(s.thread), p.Checkpoint, p.Turn, p.Step, p.Status)
 	for _, f := range p.Failures {
-		fmt.Fprintf(s.Stdout, "node %q failed at attempt %d: %s\n", f.Node, f.Attempt, oneLine(f.Message))
+		what := "the step"
+		if f.Node != "" {
+			what = fmt.Sprintf("node %q failed at attempt %d", f.Node, f.Attempt)
+		}
+		fmt.Fprintf(s.Stdout, "%s: %s\n", what, oneLine(f.Message))
 	}
 	fmt.Fprintln(s.Stdout)
 	return printValues(s.Stdout, values)
