@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weftrun/weft/internal/step"
 	"github.com/weftrun/weft/state"
@@ -44,7 +45,8 @@ type node struct {
 	branches      []branch
 	targets       targets
 	payload       *payloadType
-	policy        Policy
+	limit         time.Duration // of one attempt
+	retry         *Retry
 	mustGo        bool // it has no static edge, so its Command must name a target
 	before, after bool // a static interrupt
 }
@@ -182,7 +184,7 @@ func (c *compiler) addNodes() {
 		}
 		c.index[n.name] = len(c.places)
 		c.places = append(c.places, n.pos)
-		c.p.nodes = append(c.p.nodes, node{name: n.name, call: n.call, payload: n.payload, policy: n.policy})
+		c.p.nodes = append(c.p.nodes, node{name: n.name, call: n.call, payload: n.payload, limit: n.policy.Timeout, retry: &n.policy.Retry})
 		c.p.shape.Nodes = append(c.p.shape.Nodes, step.Node{Name: n.name})
 	}
 	for _, n := range sorted {

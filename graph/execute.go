@@ -131,7 +131,7 @@ func (r *run) perform(i int) {
 		}
 		t.open = nil
 		t.err = t.fail(r.because(err))
-		if r.ctx.Err() != nil || !t.node.policy.Retry.again(t.attempt, err) || !r.pause(t) {
+		if r.ctx.Err() != nil || !t.node.retry.again(t.attempt, err) || !r.pause(t) {
 			return
 		}
 		t.err = nil
@@ -144,7 +144,7 @@ func (r *run) pause(t *task) bool {
 	if r.watch != nil {
 		r.emitRetry(t)
 	}
-	timer := time.NewTimer(t.node.policy.Retry.wait(t.attempt))
+	timer := time.NewTimer(t.node.retry.wait(t.attempt))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -157,7 +157,7 @@ func (r *run) pause(t *task) bool {
 // attempt runs the node of task i once, within its timeout.
 func (r *run) attempt(i int) error {
 	t := r.tasks[i]
-	limit := t.node.policy.Timeout
+	limit := t.node.limit
 	if limit == 0 {
 		return t.call(t)
 	}
@@ -225,8 +225,8 @@ func (r *run) because(err error) error {
 func (r *run) replace(i int) {
 	old := r.tasks[i]
 	old.fenced.Store(true)
-	t := &task{view: r.schema.Blank()} // not a spare one: other tasks may be replaced just now
-	t.begin(r, old.node, old.out.Node, old.index, old.payload)
+	t := r.newTask()
+	t.begin(old.node, old.out.Node, old.index, old.payload)
 	t.attempt = old.attempt
 	r.tasks[i] = t
 }

@@ -40,7 +40,6 @@ type run struct {
 	answered      []checkpoint.Answered
 
 	tasks   []*task // of this step, in canonical order
-	spare   []*task // tasks to use again
 	todo    []int
 	outs    []*step.Outcome
 	changed []bool          // fields that differ from the last commit
@@ -124,20 +123,22 @@ func (r *run) prepare() {
 	}
 }
 
-// add appends a task to the step.
+// add appends a task to the step. The tasks of earlier steps are used again.
 func (r *run) add(number, index int, payload any) {
-	t := r.newTask()
-	t.begin(r, &r.nodes[number], number, index, payload)
-	r.tasks = append(r.tasks, t)
+	n := len(r.tasks)
+	if n < cap(r.tasks) {
+		r.tasks = r.tasks[:n+1]
+	} else {
+		r.tasks = append(r.tasks, nil)
+	}
+	if r.tasks[n] == nil {
+		r.tasks[n] = r.newTask()
+	}
+	r.tasks[n].begin(&r.nodes[number], number, index, payload)
 }
 
 func (r *run) newTask() *task {
-	if n := len(r.spare); n > 0 {
-		t := r.spare[n-1]
-		r.spare = r.spare[:n-1]
-		return t
-	}
-	return &task{view: r.schema.Blank()}
+	return &task{Context: r.ctx, run: r, view: r.schema.Blank()}
 }
 
 // settle looks at what the tasks returned. If one failed or asked, what the others
@@ -186,12 +187,11 @@ func (r *run) advance() {
 	r.shape.Advance(&r.front, r.outs)
 }
 
-// publish tells the watchers what the step did, and puts its tasks back.
+// publish tells the watchers what the step did, and lets go of its tasks.
 func (r *run) publish() {
 	if r.watch != nil {
 		r.emitStep()
 	}
-	r.spare = append(r.spare, r.tasks...)
 	r.tasks = r.tasks[:0]
 	r.resumed = false
 }

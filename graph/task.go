@@ -93,8 +93,8 @@ func hash(parts ...string) string {
 }
 
 // begin makes t a fresh task.
-func (t *task) begin(r *run, n *node, number, index int, payload any) {
-	t.Context, t.run, t.node, t.out.Node, t.index, t.payload = r.ctx, r, n, number, index, payload
+func (t *task) begin(n *node, number, index int, payload any) {
+	t.node, t.out.Node, t.index, t.payload = n, number, index, payload
 	t.attempt, t.err, t.settled, t.open, t.storedID = 0, nil, false, nil, ""
 	t.reset()
 }

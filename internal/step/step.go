@@ -79,7 +79,9 @@ func (p *Program) Advance(f *Frontier, done []*Outcome) {
 		for _, j := range n.Feeds {
 			f.Arrived[j][slices.Index(p.Joins[j].Sources, o.Node)] = true
 		}
-		f.Sends = append(f.Sends, o.Sends...)
+		if len(o.Sends) > 0 {
+			f.Sends = append(f.Sends, o.Sends...)
+		}
 	}
 	if len(p.Joins) > 0 {
 		p.fireFull(f, done)
@@ -120,8 +122,10 @@ func (p *Program) ready(f *Frontier) {
 
 func (f *Frontier) reset() {
 	f.Due = f.Due[:0]
-	clear(f.Sends) // let go of the payloads
-	f.Sends = f.Sends[:0]
+	if len(f.Sends) > 0 {
+		clear(f.Sends) // let go of the payloads
+		f.Sends = f.Sends[:0]
+	}
 	f.stamp++
 }
 
