@@ -9,10 +9,14 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// rebase is the number of chunks after which a field may get a new base. It does
-// when the chunks outweigh the base too, so what is written in all stays within
-// a small multiple of what was added, and a load reads at most about twice the value.
-const rebase = 256
+// A field gets a new base when its chunks are many and outweigh the base, or when they
+// outweigh it several times. So what is written in all stays within a small multiple
+// of what was added, and what a load reads within a small multiple of the value.
+const (
+	manyChunks = 256
+	outweigh   = 4        // times the base
+	smallBase  = 64 << 10 // bytes; a smaller base counts as this
+)
 
 // Chain is one namespace of a thread, opened to go on from its head. It is not
 // safe for concurrent use; another writer is noticed by compare-and-set.
@@ -151,7 +155,10 @@ func (c *Chain) add(commit *Commit, f *Field, sum *uint64, v state.View, i int) 
 func payloadSum(sealed []byte) uint64 { return sum("", sealed[:len(sealed)-sumBytes]) }
 
 // due reports whether the field should get a new base.
-func (f *Field) due() bool { return f.Chunks >= rebase && f.ChunkBytes >= f.BaseBytes }
+func (f *Field) due() bool {
+	return f.Chunks >= manyChunks && f.ChunkBytes >= f.BaseBytes ||
+		f.ChunkBytes >= outweigh*max(f.BaseBytes, smallBase)
+}
 
 func addChunk(commit *Commit, f *Field, diff any) error {
 	data, err := seal(place(commit.Namespace, f.Name, f.Base, f.Chunks+1), diff)

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,6 +19,7 @@ func (r *run) open() (err error) {
 		return fmt.Errorf("%w: thread %q could not be kept", ErrNoStore, r.opts.Thread)
 	case store == nil:
 		r.state = r.schema.New()
+		r.origin = cmp.Or(r.origin, r.id)
 		return nil
 	}
 	r.chain, err = checkpoint.Open(r.ctx, store, checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}, r.schema)
@@ -26,11 +28,13 @@ func (r *run) open() (err error) {
 	}
 	r.state = r.chain.State
 	if rec := r.chain.Record; rec != nil {
+		r.origin = rec.Origin
 		r.turn, r.step, r.input, r.answered = rec.Turn, rec.Step, rec.Input, rec.Answered
 		if r.opts.Metadata == nil {
 			r.opts.Metadata = rec.Metadata
 		}
 	}
+	r.origin = cmp.Or(r.origin, r.id)
 	return nil
 }
 
@@ -44,7 +48,7 @@ func (r *run) begin(input state.View) error {
 }
 
 func (r *run) beginTurn(input state.View) error {
-	if r.chain != nil && r.chain.Record != nil {
+	if r.chain != nil && r.chain.Record != nil && !r.opts.Discard {
 		open, err := openQuestions(r.chain.Record, r.chain.Pending)
 		if err != nil {
 			return err

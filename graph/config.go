@@ -80,6 +80,9 @@ type Run struct {
 	Thread string
 	// Modes says which events Stream yields; 0 means Updates. Invoke and Resume ignore it.
 	Modes Mode
+	// Discard lets Invoke start a turn although questions of the last one are open; they
+	// are dropped with the rest of its unfinished work.
+	Discard bool
 	// Metadata is written into every checkpoint of the run.
 	Metadata map[string]string
 }

@@ -45,7 +45,7 @@ func drawPlan(t *rapid.T) plan {
 func nodeName(i int) string { return fmt.Sprint("n", i) }
 
 // build returns the graph. Each run of a task is counted under its id.
-func (p plan) build(tb testing.TB, store checkpoint.Store, ran *counter) *graph.Graph[world] {
+func (p plan) build(tb testing.TB, store checkpoint.Store, ran *counter, id string) *graph.Graph[world] {
 	b := graph.New[world]("plan")
 	b.Node("w", graph.Worker(func(ctx context.Context, s *world, n int) error {
 		ran.add(graph.TaskID(ctx))
@@ -79,7 +79,7 @@ func (p plan) build(tb testing.TB, store checkpoint.Store, ran *counter) *graph.
 			}
 		}
 	}
-	return build(tb, b, graph.Config{Store: store, InterruptBefore: p.Breaks})
+	return build(tb, b, graph.Config{Store: store, InterruptBefore: p.Breaks, NewID: func() string { return id }})
 }
 
 func (p plan) node(tb testing.TB, name, kind string, ran *counter) graph.Node[world] {
@@ -115,12 +115,13 @@ func (p plan) node(tb testing.TB, name, kind string, ran *counter) graph.Node[wo
 // finish runs the graph to its end, answering all it asks and resuming it after
 // each fault, each time with a graph compiled anew. It returns the final state.
 func (p plan) finish(t *rapid.T, tb testing.TB, store checkpoint.Store, ran *counter) string {
+	resumes := 0
 	run := func(a graph.Answers, first bool) (graph.Result[world], error) {
-		g := p.build(tb, store, ran)
-		if first {
-			return g.Invoke(ctx, world{}, t1)
+		if first { // always by the same id, which the ids of the tasks hold
+			return p.build(tb, store, ran, "first").Invoke(ctx, world{}, t1)
 		}
-		return g.Resume(ctx, a, t1)
+		resumes++
+		return p.build(tb, store, ran, fmt.Sprint("resume", resumes)).Resume(ctx, a, t1)
 	}
 	res, err := run(graph.Answers{}, true)
 	for range 200 {
@@ -140,7 +141,7 @@ func (p plan) finish(t *rapid.T, tb testing.TB, store checkpoint.Store, ran *cou
 			}
 			res, err = run(a, false)
 		default:
-			data, err := p.build(tb, store, ran).EncodeState(res.State)
+			data, err := p.build(tb, store, ran, "").EncodeState(res.State)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -177,7 +177,7 @@ func (r *run) whole(begin func(*run) error) (status Status, err error) {
 
 // interrupts lists why the run pauses, in canonical order.
 func (r *run) interrupts(s Status) []Interrupt {
-	if s != Interrupted || len(r.paused) > 0 {
+	if s == Done || len(r.paused) > 0 {
 		return r.paused
 	}
 	var all []Interrupt

@@ -49,7 +49,7 @@ type Event struct {
 	Phase     Phase  // Tasks
 	Attempt   int    // Tasks, from 1
 
-	Writes     json.RawMessage // Updates: an object by field name
+	Writes     json.RawMessage // Updates: an object by field name: the new value, or what was added
 	State      any             // Values, Ended: a copy of the state, of type S
 	Payload    any             // Custom
 	Checkpoint uint64          // Checkpoints, Ended: the commit's number
@@ -62,13 +62,10 @@ type Event struct {
 
 // Emit sends payload to the readers of Custom events. It waits while their buffer
 // is full, and returns an error when ctx ends first. Without readers it does
-// nothing.
+// nothing: nor outside a run, so a node that emits can be tested alone.
 func Emit(ctx context.Context, payload any) error {
 	t := taskOf(ctx)
-	if t == nil {
-		return fmt.Errorf("%w: Emit", ErrNoTask)
-	}
-	if t.run.watch == nil || t.run.watch.modes&Custom == 0 {
+	if t == nil || !t.run.watch.wants(Custom) {
 		return nil
 	}
 	if t.isFenced() {
@@ -190,7 +187,10 @@ func (t *task) update() json.RawMessage {
 		if !c.Wrote() {
 			continue
 		}
-		written[t.run.schema.Fields()[i].Name] = c.Writes().Value
+		name := t.run.schema.Fields()[i].Name
+		if written[name] = c; t.run.schema.Merges(i) {
+			written[name] = c.Writes().Value
+		}
 	}
 	data, err := json.Marshal(written)
 	if err != nil {

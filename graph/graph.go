@@ -36,8 +36,9 @@ func (g *Graph[S]) Name() string { return g.p.name }
 
 // Invoke runs the graph with an input and returns how it ended. What the input
 // wrote is folded into the thread's state, after the fields of the last turn were
-// reset; work that the last turn left unfinished is dropped, but open questions
-// are not: Invoke returns ErrWaiting then.
+// reset; work that the last turn left unfinished is dropped, also at a static
+// interrupt. Open questions are dropped only with Run.Discard; without it Invoke
+// returns ErrWaiting.
 //
 // A pause is a Status and not an error. An error comes with the state so far.
 func (g *Graph[S]) Invoke(ctx context.Context, input S, o Run) (Result[S], error) {
@@ -135,7 +136,7 @@ func (p *program) nested(ctx context.Context, input func() (state.View, error)) 
 	t.mu.Lock()
 	r.ns = t.childNamespace()
 	t.mu.Unlock()
-	r.watch, r.inside, r.given = t.run.watch, t, t.run.given
+	r.origin, r.watch, r.inside, r.given = t.run.origin, t.run.watch, t, t.run.given
 	out, err := r.main(func(r *run) error { return r.enter(input) })
 	if err != nil {
 		return out, err

@@ -31,7 +31,7 @@ func (r *run) commit(source checkpoint.Source) error {
 		return nil
 	}
 	rec := &checkpoint.Record{
-		Graph: r.name, Program: r.hash, Run: r.id, Time: r.cfg.Now().UTC(), Source: source,
+		Graph: r.name, Program: r.hash, Run: r.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: source,
 		Turn: r.turn, Step: r.step, Input: r.input, Answered: r.answered, Metadata: r.opts.Metadata,
 	}
 	for _, o := range r.outs {

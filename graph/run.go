@@ -21,6 +21,7 @@ type run struct {
 	opts   Run
 	id     string
 	ns     string            // the namespace; "" is the root
+	origin string            // the id of the call that began the thread
 	chain  *checkpoint.Chain // nil without a store
 	watch  *watch            // nil when nobody watches
 	given  answers           // the answers to this run's questions, by id

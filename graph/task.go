@@ -58,8 +58,8 @@ func taskOf(ctx context.Context) *task {
 }
 
 // TaskID returns the id of the running task: the same in every attempt and after
-// every crash, and different for every other task of the thread. It is the
-// idempotency key to give to the outside world. It is "" outside a node.
+// every crash, and different for every other task, of this thread and of any other.
+// It is the idempotency key to give to the outside world. It is "" outside a node.
 func TaskID(ctx context.Context) string {
 	t := taskOf(ctx)
 	if t == nil {
@@ -70,8 +70,8 @@ func TaskID(ctx context.Context) string {
 	return t.id()
 }
 
-// id returns the task's id: a hash of namespace, turn, step, node and place among
-// Sends. The turn counts because a turn that was given up leaves its step behind.
+// id returns the task's id: a hash of thread, namespace, turn, step, node and place
+// among Sends. The turn counts because a turn that was given up leaves its step behind.
 func (t *task) id() string {
 	if t.storedID == "" {
 		t.storedID = t.run.taskID(t.run.step, t.node.name, t.index)
@@ -80,16 +80,20 @@ func (t *task) id() string {
 }
 
 func (r *run) taskID(step int, node string, index int) string {
-	return hash("task", r.ns, strconv.Itoa(r.turn), strconv.Itoa(step), node, strconv.Itoa(index))
+	return longHash("task", r.origin, r.ns, strconv.Itoa(r.turn), strconv.Itoa(step), node, strconv.Itoa(index))
 }
 
-// hash returns 16 hex digits that depend on all parts and on where they end.
-func hash(parts ...string) string {
+// hash returns 16 hex digits that depend on all parts and on where they end: enough
+// to tell things of one thread apart.
+func hash(parts ...string) string { return longHash(parts...)[:16] }
+
+// longHash returns 32 hex digits, enough to tell things apart anywhere.
+func longHash(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
 		fmt.Fprintf(h, "%d:%s", len(p), p)
 	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // begin makes t a fresh task.
