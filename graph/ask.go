@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -60,7 +61,7 @@ func Ask[T any](ctx context.Context, q Question) (T, error) {
 	var answer T
 	t := taskOf(ctx)
 	if t == nil {
-		return answer, fmt.Errorf("%w: Ask %q", ErrNoTask, q.Prompt)
+		return rehearsed[T](ctx, q)
 	}
 	id, err := t.question(q.Key)
 	if err != nil {
@@ -87,6 +88,43 @@ func Ask[T any](ctx context.Context, q Question) (T, error) {
 	in.Task = t.id()
 	t.open = append(t.open, in)
 	return answer, ErrInterrupted
+}
+
+type rehearsalKey struct{}
+
+// rehearsal holds the answers of a test that have not been asked for.
+type rehearsal struct {
+	mu   sync.Mutex
+	left []any
+}
+
+// Rehearse returns a context in which Ask returns these answers, one after the other,
+// so that a node that asks can be tested without a run. They pass through JSON, as
+// real answers do.
+func Rehearse(ctx context.Context, answers ...any) context.Context {
+	return context.WithValue(ctx, rehearsalKey{}, &rehearsal{left: answers})
+}
+
+// rehearsed answers a question outside a run.
+func rehearsed[T any](ctx context.Context, q Question) (answer T, err error) {
+	r, ok := ctx.Value(rehearsalKey{}).(*rehearsal)
+	if !ok {
+		return answer, fmt.Errorf("%w: Ask %q; a test gives answers with Rehearse", ErrNoTask, q.Prompt)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.left) == 0 {
+		return answer, ErrInterrupted
+	}
+	data, err := json.Marshal(r.left[0])
+	if err == nil {
+		err = json.Unmarshal(data, &answer)
+	}
+	r.left = r.left[1:]
+	if err != nil {
+		return answer, fmt.Errorf("%w: %q: %w", ErrAnswer, q.Prompt, err)
+	}
+	return answer, nil
 }
 
 // question returns the id of the next question with this key.

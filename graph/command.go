@@ -1,5 +1,10 @@
 package graph
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Start is where a turn begins and End where a path ends. They are names for edges
 // and targets, not nodes.
 const (
@@ -69,6 +74,23 @@ func (c Command) additions() []*more {
 		all[m.n-1] = m
 	}
 	return all
+}
+
+// String returns the calls that make c, such as Goto("a").Send("w", 3): two Commands
+// with the same text do the same.
+func (c Command) String() string {
+	var calls []string
+	if c.to != "" {
+		calls = append(calls, fmt.Sprintf("Goto(%q)", c.to))
+	}
+	for _, m := range c.additions() {
+		if m.send {
+			calls = append(calls, fmt.Sprintf("Send(%q, %#v)", m.to, m.payload))
+		} else {
+			calls = append(calls, fmt.Sprintf("Goto(%q)", m.to))
+		}
+	}
+	return strings.Join(calls, ".")
 }
 
 func (c Command) empty() bool { return c.to == "" && c.last == nil }

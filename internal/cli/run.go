@@ -85,7 +85,9 @@ func (s *session) run(ctx context.Context, f runFlags) error {
 	}
 	switch decide(p, found, p.Input == hash, f.newTurn) {
 	case begin:
-		return s.watch(ctx, s.graph.Stream(ctx, input, s.options()))
+		o := s.options()
+		o.Discard = f.newTurn
+		return s.watch(ctx, s.graph.Stream(ctx, input, o))
 	case goOn:
 		s.warnChanged(p)
 		return s.watch(ctx, s.graph.StreamResume(ctx, graph.Answers{}, s.options()))
@@ -94,7 +96,7 @@ func (s *session) run(ctx context.Context, f runFlags) error {
 	case show:
 		return s.showAgain(ctx, p)
 	case refuseOpen:
-		return usage("show the question: "+s.command("resume", "--thread", s.thread),
+		return usage("show the question: "+s.command("resume", "--thread", s.thread)+", or drop it with --new-turn",
 			"thread %q waits for an answer, so it takes no new input", s.thread)
 	default:
 		return usage("go on with "+s.command("resume", "--thread", s.thread)+", or drop the turn with --new-turn",
@@ -120,12 +122,12 @@ func decide(p graph.Point, found, same, newTurn bool) action {
 	switch {
 	case !found:
 		return begin
-	case p.Status == graph.Interrupted && (newTurn || !same):
+	case newTurn:
+		return begin
+	case p.Status == graph.Interrupted && !same:
 		return refuseOpen
 	case p.Status == graph.Interrupted:
 		return ask
-	case newTurn:
-		return begin
 	case p.Status == graph.Done && same:
 		return show
 	case p.Status == graph.Done:

@@ -26,7 +26,7 @@ func TestDecide(t *testing.T) {
 		{"new, --new-turn", graph.Point{}, false, false, true, begin},
 		{"waits", at(graph.Interrupted), true, true, false, ask},
 		{"waits, other input", at(graph.Interrupted), true, false, false, refuseOpen},
-		{"waits, --new-turn", at(graph.Interrupted), true, true, true, refuseOpen},
+		{"waits, --new-turn", at(graph.Interrupted), true, true, true, begin},
 		{"cut off", at(graph.Pending), true, true, false, goOn},
 		{"cut off, other input", at(graph.Pending), true, false, false, refuseWork},
 		{"cut off, --new-turn", at(graph.Pending), true, true, true, begin},
