@@ -58,7 +58,8 @@ type FileResult struct {
 	Text string           `json:"text,omitempty"` // read, format text
 	JSON any              `json:"json,omitempty"` // read, format json
 	Rows []map[string]any `json:"rows,omitempty"` // read, format csv: an object a line
-	// Path is the file that was written, with the folder, and Bytes its size.
+	// Path is the file that was written, as seen from the workflow's folder if it is
+	// below it, and Bytes its size.
 	Path  string `json:"path,omitempty"`
 	Bytes int    `json:"bytes,omitempty"`
 }
@@ -74,6 +75,10 @@ func (f *File) Check(given func(string) bool) error {
 		return errors.New("text goes with write")
 	case given("write") && !given("text"):
 		return errors.New("write needs text")
+	case f.Read != "" && !filepath.IsLocal(filepath.FromSlash(f.Read)):
+		return fmt.Errorf("read %s: it is outside of the workflow's folder", f.Read)
+	case f.Write != "" && !filepath.IsLocal(filepath.FromSlash(f.Write)):
+		return fmt.Errorf("write %s: it is outside of the folder for output", f.Write)
 	}
 	return errors.Join(f.checkFormat(), f.checkColumns())
 }
@@ -89,7 +94,7 @@ func (f *File) checkFormat() error {
 // Run reads or writes.
 func (f *File) Run(_ context.Context, env workflow.Env) (any, error) {
 	if f.Write != "" {
-		return f.write(env.Out)
+		return f.write(env)
 	}
 	data, err := readBelow(env.Root, f.Read)
 	if err != nil {

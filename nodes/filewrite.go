@@ -7,11 +7,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/weftrun/weft/graph/workflow"
 )
 
 // write puts the text into the file by way of a new one beside it, so that a reader
 // sees the old text or the new one, and never a part.
-func (f *File) write(folder string) (any, error) {
+func (f *File) write(env workflow.Env) (any, error) {
+	folder := env.Out
 	fail := func(err error) (any, error) { return nil, &fileError{"write", f.Write, folder, err} }
 	if len(f.Text) > maxFile {
 		return fail(fmt.Errorf("the text is larger than %d MiB", maxFile>>20))
@@ -31,7 +34,15 @@ func (f *File) write(folder string) (any, error) {
 	if err := replace(root, name, f.Text); err != nil {
 		return fail(err)
 	}
-	return FileResult{Path: filepath.ToSlash(filepath.Join(folder, name)), Bytes: len(f.Text)}, nil
+	return FileResult{Path: seenFrom(env.Root, filepath.Join(folder, name)), Bytes: len(f.Text)}, nil
+}
+
+// seenFrom returns a path that does not depend on where the program was started.
+func seenFrom(root, file string) string {
+	if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) {
+		file = rel
+	}
+	return filepath.ToSlash(file)
 }
 
 func replace(root *os.Root, name, text string) (err error) {

@@ -121,3 +121,12 @@ func overwriter[C replacer](writes []Channel) (int, error) {
 
 // isNull reports whether data is the JSON null.
 func isNull(data []byte) bool { return string(bytes.TrimSpace(data)) == "null" }
+
+// text returns what a person sees of a channel.
+func text(m json.Marshaler) string {
+	data, err := m.MarshalJSON()
+	if err != nil {
+		return "%!(" + err.Error() + ")"
+	}
+	return string(data)
+}

@@ -171,3 +171,6 @@ var (
 )
 
 func (e *extreme[T, R]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
+
+// String returns the value as JSON, for people who print a state.
+func (e extreme[T, R]) String() string { return text(e) }

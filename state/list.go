@@ -170,3 +170,6 @@ func (l *List[T]) Apply(dec Decode) error {
 var _ Delta = (*List[int])(nil)
 
 func (l *List[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
+
+// String returns the value as JSON, for people who print a state.
+func (l List[T]) String() string { return text(l) }

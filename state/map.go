@@ -164,3 +164,6 @@ var _ Delta = (*Map[string, int])(nil)
 
 // elements names the map and not its parts, so that the key is judged as a key.
 func (m *Map[K, V]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[map[K]V]()} }
+
+// String returns the value as JSON, for people who print a state.
+func (m Map[K, V]) String() string { return text(m) }

@@ -92,3 +92,6 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	}
 	return r.shape.schema.Decode(View{r, r.cells}, data)
 }
+
+// String returns the value as JSON, for people who print a state.
+func (r Record) String() string { return text(r) }

@@ -142,3 +142,6 @@ func (c *Reduced[T, R]) elements() []reflect.Type { return []reflect.Type{reflec
 
 // callsUser marks a channel whose Fold runs code of the user.
 func (r *Reduced[T, R]) callsUser() {}
+
+// String returns the value as JSON, for people who print a state.
+func (c Reduced[T, R]) String() string { return text(c) }

@@ -133,3 +133,6 @@ func (s *Set[T]) Apply(dec Decode) error {
 var _ Delta = (*Set[string])(nil)
 
 func (s *Set[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
+
+// String returns the value as JSON, for people who print a state.
+func (s Set[T]) String() string { return text(s) }

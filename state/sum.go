@@ -109,3 +109,6 @@ func (s *Sum[T]) RestoreWrites(overwrite bool, dec Decode) error {
 var _ Channel = (*Sum[int])(nil)
 
 func (s *Sum[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
+
+// String returns the value as JSON, for people who print a state.
+func (s Sum[T]) String() string { return text(s) }

@@ -93,3 +93,6 @@ func (t *Topic[T]) RestoreWrites(_ bool, dec Decode) error {
 var _ Expirer = (*Topic[int])(nil)
 
 func (t *Topic[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
+
+// String returns the value as JSON, for people who print a state.
+func (t Topic[T]) String() string { return text(t) }

@@ -180,3 +180,9 @@ func (c *cell[T]) elements() []reflect.Type { return []reflect.Type{reflect.Type
 
 // elements of an Untracked are never stored, so any type will do.
 func (c *Untracked[T]) elements() []reflect.Type { return nil }
+
+// String returns the value as JSON, for people who print a state.
+func (c cell[T]) String() string { return text(c) }
+
+// String returns null: an untracked value is nobody's to print.
+func (c Untracked[T]) String() string { return text(c) }

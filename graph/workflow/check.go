@@ -122,7 +122,21 @@ func (c *checker) checkNode(n *node) {
 		}
 		n.outputs = c.assign(n.outputs, m, env)
 	}
+	c.checkOnce(n)
 	c.checkNext(n, exprs.Env{"state": c.state, "result": result})
+}
+
+// checkOnce refuses a for_each that writes a field which takes one write.
+func (c *checker) checkOnce(n *node) {
+	if n.each == nil {
+		return
+	}
+	set, _ := n.work.(setWork)
+	for _, a := range slices.Concat(set, n.outputs) {
+		if c.plan.field(a.field).reducer == "replace" {
+			c.fail(a.value.at, "field %s would be written once for each item; give it a reducer, such as append or add", a.field)
+		}
+	}
 }
 
 var stateField = regexp.MustCompile(`^\s*state\.([A-Za-z_][A-Za-z0-9_]*)\s*$`)
@@ -180,7 +194,7 @@ func (c *checker) assign(to []assignment, m member, env exprs.Env) []assignment 
 		return to
 	}
 	f.takesFrom(t)
-	return append(to, assignment{f.Name, t})
+	return append(to, assignment{f.Name, t, f.Type.Base() == "any"})
 }
 
 // takesFrom checks a template against what the field's reducer takes.

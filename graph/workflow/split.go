@@ -3,6 +3,7 @@ package workflow
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/weftrun/weft/graph"
@@ -43,6 +44,9 @@ func (b *builder) addEach(n *node) {
 			return err
 		}
 		_, err = n.perform(ctx, map[string]any{"state": rec.Map(), n.each.alias.name: v}, rec)
+		if err != nil && !errors.Is(err, graph.ErrInterrupted) {
+			return fmt.Errorf("item %d: %w", it.Index+1, err)
+		}
 		return err
 	}), n.policy)
 }
@@ -78,11 +82,14 @@ func (n *node) dispatch(rec *state.Record, limit int, ways []string) (cmd graph.
 
 func (e *forEach) items(rec *state.Record) ([]any, error) {
 	v, err := e.list.eval(map[string]any{"state": rec.Map()})
-	if err != nil || v == nil {
+	if err != nil {
 		return nil, err
 	}
 	items, ok := v.([]any)
-	if !ok {
+	switch {
+	case v == nil:
+		return nil, e.list.runError(errors.New("for_each goes through a list, not null; guard the expression (EXPR ?? [])"))
+	case !ok:
 		return nil, e.list.runError(fmt.Errorf("for_each goes through a list, not a %T", v))
 	}
 	return items, nil

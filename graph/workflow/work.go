@@ -22,17 +22,22 @@ type work interface {
 
 // assignment gives a field the value of a template, by way of the field's reducer.
 type assignment struct {
-	field string
-	value *template
+	field    string
+	value    *template
+	nullable bool // a computed null may clear the field
 }
 
-// assignAll computes all values before it writes the first.
+// assignAll computes all values before it writes the first. A null that nobody wrote
+// down is an error: a misspelt member of a result would empty a field silently.
 func assignAll(as []assignment, vars map[string]any, rec *state.Record) error {
 	values := make([]any, len(as))
 	for i, a := range as {
 		v, err := a.value.eval(vars)
 		if err != nil {
 			return err
+		}
+		if v == nil && !a.nullable && !a.value.constant() {
+			return a.value.runError(fmt.Errorf("field %s got null; guard the expression (EXPR ?? DEFAULT), or write null itself to clear the field", a.field))
 		}
 		values[i] = v
 	}
