@@ -15,8 +15,8 @@
 //
 //  1. A commit is whole or not at all, and moves the head by compare-and-set.
 //  2. What a commit stores does not grow with what earlier commits stored.
-//  3. Every stored value is sealed: a flipped bit, a cut or a swapped value is an
-//     [ErrCorrupt] that names the place, never wrong data.
+//  3. Every stored value is sealed: a flipped bit, a cut, or a value in the place of
+//     another of its thread is an [ErrCorrupt] that names the place, never wrong data.
 //  4. Values are decoded into the types that the program declares; stored bytes
 //     never choose a type.
 //  5. A field that the program no longer knows is carried along untouched.

@@ -54,7 +54,8 @@ type Interrupt struct {
 // must not be done twice after the last Ask, or in a node of its own.
 //
 // A node may ask several questions, one after the other or, going on after
-// ErrInterrupted, all at once. T is checked: an answer that does not fit is refused
+// ErrInterrupted, all at once. Without a Store the run pauses all the same, but
+// nothing can resume it. T is checked: an answer that does not fit is refused
 // by Resume, and the question stays open. One that fits the schema of T and yet
 // cannot be read as a T opens the question again.
 func Ask[T any](ctx context.Context, q Question) (T, error) {

@@ -50,7 +50,9 @@ func (b *Builder[S]) Branch(from string, choose func(ctx context.Context, s *S) 
 }
 
 // Join makes to due once all of from have completed, in whatever steps they do. It
-// starts anew when it has fired, and with each new input.
+// starts anew when it has fired, and with each new input. A Worker has completed with
+// the first step in which tasks of it ran; where there may be none to run, let the
+// node that sends them go on by itself. See Result.Starved for joins that never fired.
 func (b *Builder[S]) Join(to string, from ...string) {
 	b.d.joins = append(b.d.joins, joinDraft{to, from, b.d.place()})
 }

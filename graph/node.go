@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// Node is something a graph can run, made by [Func], [Router] or [Worker].
+// Node is something a graph can run, made by [Func], [Router], [Worker] or [Subgraph].
 type Node[S any] struct {
 	call    call
 	targets []string

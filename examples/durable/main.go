@@ -1,0 +1,69 @@
+// Durable pauses in one process and goes on in another, with a SQLite file between
+// them:
+//
+//	go run ./examples/durable            # asks
+//	go run ./examples/durable yes        # answers
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state"
+)
+
+// Order is what the thread carries.
+type Order struct {
+	Items state.List[string] `json:"items"`
+	Paid  state.Value[bool]  `json:"paid"`
+}
+
+func pay(ctx context.Context, o *Order) error {
+	ok, err := graph.Ask[bool](ctx, graph.Question{Prompt: fmt.Sprintf("Pay for %d items?", o.Items.Len())})
+	if err != nil {
+		return err
+	}
+	o.Paid.Set(ok)
+	return nil
+}
+
+// order goes on with the thread in a file: it starts it, or answers its question.
+func order(ctx context.Context, file string, answers ...bool) (graph.Result[Order], error) {
+	store, err := sqlite.Open(ctx, file)
+	if err != nil {
+		return graph.Result[Order]{}, err
+	}
+	defer store.Close()
+	b := graph.New[Order]("order")
+	b.Node("pay", graph.Func(pay))
+	b.Edge(graph.Start, "pay")
+	b.Edge("pay", graph.End)
+	g, err := b.Compile(graph.Config{Store: store})
+	if err != nil {
+		return graph.Result[Order]{}, err
+	}
+	run := graph.Run{Thread: "order-1"}
+	if len(answers) > 0 {
+		return g.Resume(ctx, graph.Reply(answers[0]), run)
+	}
+	return g.Invoke(ctx, Order{Items: state.ListOf("tea", "milk")}, run)
+}
+
+func main() {
+	var answers []bool
+	if len(os.Args) > 1 {
+		answers = []bool{os.Args[1] == "yes"}
+	}
+	res, err := order(context.Background(), "orders.db", answers...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, in := range res.Interrupts {
+		fmt.Println(in.Prompt)
+	}
+	fmt.Println(res.Status, res.State)
+}
