@@ -63,8 +63,8 @@
 // A node is of one kind: set, workflow, uses, or one of [Options.Kinds]. Its output
 // writes fields from its result.
 //
-// Expressions are those of internal/exprs: bare in if, for_each.in and conditions,
-// in ${{ }} in values. They see state, the item of a for_each (named item without
+// Expressions (docs/workflow.md lists their functions) stand bare in if, for_each.in and
+// conditions, and in ${{ }} in values. They see state, the item of a for_each (named item without
 // as), and result, which is nil when the node was skipped. A value that is one
 // ${{ }} keeps its type; any other is text.
 //

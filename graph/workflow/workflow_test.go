@@ -16,8 +16,12 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// TestTheManualIsRight compiles the file that doc.go shows.
+// TestTheManualIsRight compiles the file that doc.go and docs/workflow.md show.
 func TestTheManualIsRight(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "workflow.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
@@ -25,6 +29,9 @@ func TestTheManualIsRight(t *testing.T) {
 	_, text, _ := strings.Cut(string(doc), "//	version: 1")
 	text, _, _ = strings.Cut("version: 1"+text, "// Reducers")
 	text = regexp.MustCompile(`(?m)^//\t?`).ReplaceAllString(text, "")
+	if !strings.Contains(string(page), "```yaml\n"+strings.TrimSpace(text)+"\n```") {
+		t.Error("docs/workflow.md shows another file than doc.go")
+	}
 	load(t, map[string]string{"main.yaml": text, "write.yaml": `
 version: 1
 state: {sources: list<any>, text: string}
