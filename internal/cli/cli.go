@@ -91,6 +91,7 @@ thread is stored: after a crash, a pause or a question the same command goes on.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid workflow, 4 waiting for a
 person, 130 stopped by a signal.`, a.Name),
+		Version:          version(),
 		SilenceErrors:    true,
 		SilenceUsage:     true,
 		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
@@ -102,10 +103,18 @@ person, 130 stopped by a signal.`, a.Name),
 	root.SetErr(a.Stderr)
 	f := root.PersistentFlags()
 	f.StringVar(&a.store, "store", "", "where threads are kept: sqlite:PATH or memory: (default $WEFT_STORE, or a file of the user)")
-	f.BoolVar(&a.json, "json", false, "print JSON, errors too")
+	f.BoolVar(&a.json, "json", a.json, "print JSON, errors too")
 	root.AddCommand(a.runVerb(), a.resumeVerb(), a.historyVerb(), a.stateVerb(), a.threadsVerb(),
 		a.validateVerb(), a.graphVerb(), a.versionVerb())
 	return root
+}
+
+// needThread makes sure that a verb was given a thread.
+func (a *app) needThread(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("thread") {
+		return nil
+	}
+	return usage(a.command("threads")+" lists the threads of the store", "%s needs --thread NAME", cmd.Name())
 }
 
 // printJSON prints v on a line of its own.

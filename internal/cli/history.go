@@ -18,6 +18,9 @@ func (a *app) historyVerb() *cobra.Command {
 		Short: "List the checkpoints of a thread, newest first",
 		Args:  a.arguments("", 0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.needThread(cmd); err != nil {
+				return err
+			}
 			if q.Limit < 0 {
 				return usage("give a number from 0 on", "a limit of %d is less than nothing", q.Limit)
 			}

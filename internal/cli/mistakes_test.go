@@ -54,7 +54,7 @@ func TestMistakes(t *testing.T) {
 		{2, "run w.yaml --thread n --input @nothing.json", "cannot be read"},
 		{2, "run w.yaml --thread n --input topic=@nothing.txt", "cannot be read"},
 		{2, "run w.yaml --thread n --input @list.json", "is not a JSON object"},
-		{2, "resume", "it is empty"},
+		{2, "resume", "resume needs --thread NAME"},
 		{2, "resume --thread nobody", `there is no thread "nobody"`},
 		{2, "history --thread nobody", `there is no thread "nobody"`},
 		{2, "state --thread nobody", `there is no thread "nobody"`},

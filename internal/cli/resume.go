@@ -23,6 +23,9 @@ be given again after a crash. Where several questions are open, answers name the
 ID=VALUE, where the beginning of the ID is enough.`,
 		Args: a.arguments("FILE", 0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.needThread(cmd); err != nil {
+				return err
+			}
 			if err := checkpoint.CheckThread(thread); err != nil {
 				return err
 			}

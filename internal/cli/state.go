@@ -23,6 +23,9 @@ func (a *app) stateVerb() *cobra.Command {
 		Short: "Show the state of a thread, now or at an earlier checkpoint",
 		Args:  a.arguments("FILE", 0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.needThread(cmd); err != nil {
+				return err
+			}
 			return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
 				s := &session{app: a, store: store, thread: thread}
 				return s.state(cmd.Context(), first(args), at, path)

@@ -17,14 +17,18 @@ func (a *app) versionVerb() *cobra.Command {
 	}
 }
 
-func (a *app) version() error {
-	version := "unknown"
+// version returns the version of the module that the program was built from.
+func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		version = info.Main.Version
+		return info.Main.Version
 	}
+	return "unknown"
+}
+
+func (a *app) version() error {
 	if a.json {
-		return a.printJSON(map[string]string{"name": a.Name, "version": version, "go": runtime.Version()})
+		return a.printJSON(map[string]string{"name": a.Name, "version": version(), "go": runtime.Version()})
 	}
-	_, err := fmt.Fprintf(a.Stdout, "%s %s (%s, %s/%s)\n", a.Name, version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(a.Stdout, "%s %s (%s, %s/%s)\n", a.Name, version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }
