@@ -121,12 +121,14 @@ func (r *run) perform(i int) {
 		if r.watch != nil {
 			r.emitStart(t)
 		}
-		err := r.attempt(i)
-		t = r.tasks[i] // a task that was given up has a successor
-		switch {
-		case len(t.open) > 0 && (err == nil || errors.Is(err, ErrInterrupted)):
-			return
-		case err == nil:
+		err := error(nil)
+		if t.node.limit == 0 {
+			err = t.call(t)
+		} else {
+			err = r.attempt(i)
+			t = r.tasks[i] // a task that was given up has a successor
+		}
+		if err == nil || len(t.open) > 0 && errors.Is(err, ErrInterrupted) {
 			return
 		}
 		t.open = nil
@@ -154,13 +156,10 @@ func (r *run) pause(t *task) bool {
 	}
 }
 
-// attempt runs the node of task i once, within its timeout.
+// attempt runs the node of task i once, on a goroutine of its own and within its timeout.
 func (r *run) attempt(i int) error {
 	t := r.tasks[i]
 	limit := t.node.limit
-	if limit == 0 {
-		return t.call(t)
-	}
 	ctx, cancel := context.WithTimeoutCause(t, limit, ErrTimeout)
 	defer cancel()
 	done := make(chan error, 1)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -64,18 +63,20 @@ func (r *run) loop() (Status, error) {
 			return r.pauseHere()
 		}
 		r.execute()
-		if err := r.settle(); err != nil {
+		switch waits, err := r.settle(); {
+		case err != nil:
 			return Failed, err
-		}
-		if r.waits() {
+		case waits:
 			return Interrupted, nil
 		}
 		if err := r.fold(); err != nil {
 			return Failed, r.void(err)
 		}
 		r.advance()
-		if err := r.commit(checkpoint.Step); err != nil {
-			return Failed, err
+		if r.chain != nil {
+			if err := r.commit(checkpoint.Step); err != nil {
+				return Failed, err
+			}
 		}
 		r.publish()
 	}
@@ -142,28 +143,27 @@ func (r *run) newTask() *task {
 	return &task{Context: r.ctx, run: r, view: r.schema.Blank()}
 }
 
-// settle looks at what the tasks returned. If one failed or asked, what the others
-// finished is stored. It returns the first failure in canonical order; one that
-// only came from stopping the others does not count before a real one.
-func (r *run) settle() error {
-	var failed, stopped error
-	asked := false
+// settle looks at what the tasks returned: whether all have finished, whether one
+// waits for an answer, and the first failure in canonical order; a failure that only
+// came from stopping the others does not count before a real one. Unless all have
+// finished, what the others have done is stored.
+func (r *run) settle() (waits bool, err error) {
+	var stopped error
 	for _, t := range r.tasks {
-		asked = asked || len(t.open) > 0
 		switch {
+		case len(t.open) > 0:
+			waits = true
 		case t.err == nil:
 		case errors.Is(t.err, errStopped):
 			stopped = first(stopped, t.err)
 		default:
-			failed = first(failed, t.err)
+			err = first(err, t.err)
 		}
 	}
-	failed = first(failed, stopped)
-	if failed == nil && !asked {
-		return nil
+	if err = first(err, stopped); err != nil || waits {
+		err = errors.Join(err, r.keepAll())
 	}
-	err := r.keepAll()
-	return errors.Join(failed, err)
+	return waits, err
 }
 
 // first returns the first error that is one.
@@ -172,11 +172,6 @@ func first(a, b error) error {
 		return a
 	}
 	return b
-}
-
-// waits reports whether a question of the step is open.
-func (r *run) waits() bool {
-	return slices.ContainsFunc(r.tasks, func(t *task) bool { return len(t.open) > 0 })
 }
 
 // advance works out what is due next.
