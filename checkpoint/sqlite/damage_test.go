@@ -189,3 +189,34 @@ func garble(b []byte) {
 		b[i] = byte(i*7) | 0x81
 	}
 }
+
+// TestFileThatIsGone takes the file away under an open store: no commit is acknowledged
+// that nobody could ever read.
+func TestFileThatIsGone(t *testing.T) {
+	for name, replaced := range map[string]bool{"deleted": false, "replaced": true} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "weft.db")
+			s, err := sqlite.Open(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			c := checkpoint.Commit{Key: checkpoint.Key{Thread: "t"}, ID: "1", Header: []byte("{}")}
+			if err := s.Commit(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			if replaced {
+				if err := os.WriteFile(path, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.Head, c.ID = 1, "2"
+			if err := s.Commit(t.Context(), c); !errors.Is(err, checkpoint.ErrUnavailable) {
+				t.Errorf("a commit to a file that is gone: %v, want ErrUnavailable", err)
+			}
+		})
+	}
+}

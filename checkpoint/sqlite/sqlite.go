@@ -99,7 +99,11 @@ func (s *Store) open(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	return s.start(ctx, conn)
+	file, err := os.Stat(abs)
+	if err != nil {
+		return errors.Join(fmt.Errorf("%w: %w", checkpoint.ErrUnavailable, err), conn.Close())
+	}
+	return s.start(ctx, &writer{conn: conn, path: abs, file: file})
 }
 
 // connect makes a connection and makes the file ours.
@@ -114,9 +118,8 @@ func connect(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	return conn, nil
 }
 
-// start prepares the statements and lets the writer run on conn.
-func (s *Store) start(ctx context.Context, conn *sql.Conn) error {
-	w := &writer{conn: conn}
+// start prepares the statements and lets the writer run.
+func (s *Store) start(ctx context.Context, w *writer) error {
 	if err := errors.Join(w.prepare(ctx), s.reads.prepare(ctx, s.readers)); err != nil {
 		w.close()
 		return err

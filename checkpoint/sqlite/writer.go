@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/weftrun/weft/checkpoint"
 )
@@ -51,6 +52,8 @@ func (s *Store) write(w *writer) {
 // goroutine uses it.
 type writer struct {
 	conn  *sql.Conn
+	path  string      // the file, as an absolute path
+	file  os.FileInfo // and what lay there when it was opened
 	stmts []*sql.Stmt // all of the following, for close
 
 	begin, commit, rollback         *sql.Stmt
@@ -70,7 +73,7 @@ func (w *writer) group(q *queue) {
 	group := q.take(maxGroup)
 	results, err := w.apply(group)
 	if err == nil {
-		err = w.exec(w.commit)
+		err = w.finish()
 	}
 	if err != nil {
 		w.exec(w.rollback) // SQLite may have done so itself
@@ -119,12 +122,28 @@ func (w *writer) alone(r *request) error {
 	}
 	err := r.apply(w)
 	if err == nil {
-		err = w.exec(w.commit)
+		err = w.finish()
 	}
 	if err != nil {
 		w.exec(w.rollback)
 	}
 	return err
+}
+
+// finish commits. In a file that was deleted, or that another one has replaced, SQLite
+// goes on writing, but nobody will ever find what is in it.
+func (w *writer) finish() error {
+	if err := w.exec(w.commit); err != nil {
+		return err
+	}
+	now, err := os.Stat(w.path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: the file is gone: %w", checkpoint.ErrUnavailable, err)
+	case !os.SameFile(now, w.file):
+		return fmt.Errorf("%w: another file has taken the place of the one that was opened", checkpoint.ErrUnavailable)
+	}
+	return nil
 }
 
 // reply gives each request its result, or err when there are none.
