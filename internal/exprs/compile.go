@@ -3,6 +3,7 @@ package exprs
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/checker"
@@ -113,15 +114,27 @@ func (c *nodeCounter) Visit(*ast.Node) {
 
 // forbidden finds what the engine allows and we do not: the environment as a value, bytes, and methods.
 func forbidden(tree ast.Node, src source, env Env) *Error {
-	g := &guard{src: src, env: env}
+	g := &guard{src: src, env: env, callees: callees{}}
+	ast.Walk(&tree, g.callees)
 	ast.Walk(&tree, g)
 	return g.err
 }
 
+// callees are the names that stand before an opening parenthesis.
+type callees map[ast.Node]bool
+
+// Visit implements ast.Visitor.
+func (c callees) Visit(node *ast.Node) {
+	if n, ok := (*node).(*ast.CallNode); ok {
+		c[n.Callee] = true
+	}
+}
+
 type guard struct {
-	src source
-	env Env
-	err *Error
+	src     source
+	env     Env
+	callees callees
+	err     *Error
 }
 
 func (g *guard) Visit(node *ast.Node) {
@@ -130,9 +143,14 @@ func (g *guard) Visit(node *ast.Node) {
 	}
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
-		if n.Value == "$env" {
+		_, known := g.env[n.Value]
+		switch {
+		case n.Value == "$env":
 			g.err = g.src.locate(n.Location(), "unknown name $env")
 			g.err.Hint = absent["$env"]
+		case !known && !g.callees[n] && slices.Contains(Functions(), n.Value):
+			g.err = g.src.locate(n.Location(), n.Value+" is a function, not a value")
+			g.err.Hint = "call it: " + n.Value + "(…)"
 		}
 	case *ast.BytesNode:
 		g.err = g.src.locate(n.Location(), "bytes are not supported; write a string")

@@ -32,6 +32,7 @@
 //   - The same input gives the same result, always: keys, values and toPairs go in the order of the keys, sort and
 //     sortBy are stable, and now, date, duration, timezone and $env do not exist. ISO dates compare and slice as text.
 //   - Text is cut by characters, as len counts them, not by bytes; string(x) and join write values as ${{ }} does.
+//   - Integer + - * and int(x) whose result does not fit in 64 bits are errors; the engine wraps around.
 //   - fromJSON keeps integers integers. Values have no methods.
 //   - One evaluation does a bounded amount of work (MaxWork) and makes bounded text (MaxText). The engine itself
 //     bounds neither loops nor text: a line of nested loops or doubled strings would stop the process.

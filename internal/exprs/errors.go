@@ -15,6 +15,8 @@ var (
 	errWork  = fmt.Errorf("too much work for an expression (more than %d steps)", MaxWork)
 	errText  = fmt.Errorf("text is too long (more than %d bytes)", MaxText)
 	errDepth = fmt.Errorf("value is nested too deeply (more than %d levels)", maxDepth)
+
+	errInteger = errors.New("the result is no integer of 64 bits")
 )
 
 // Error is one mistake, and the place in the scalar where it was made.

@@ -142,3 +142,29 @@ func TestRunTimeErrorsHaveAPlace(t *testing.T) {
 		}
 	}
 }
+
+func TestFunctionsAreNoValues(t *testing.T) {
+	for _, text := range []string{"len", "[upper, 1]", "let x = json; 1", "map([1], len)"} {
+		if _, err := exprs.CompileExpr(text, weather); err == nil || !strings.Contains(err.Error(), "is a function, not a value") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"len(state.names)", "state.names | map(upper(#))", "format('%d', 1) | upper()", "let x = json(1); x", "let v = 1; v + 1", "map([1], # + 1)"} {
+		if _, err := exprs.CompileExpr(text, weather); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestFromBase64GivesText(t *testing.T) {
+	for text, want := range map[string]string{"fromBase64('aMOp')": "hé", "fromBase64('/w==')": "not UTF-8", "fromBase64('?')": "not base64"} {
+		v, err := exprs.CompileValue("${{ "+text+" }}", weather)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := v.Eval(vars())
+		if got != want && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s = %v, %v; want %s", text, got, err, want)
+		}
+	}
+}

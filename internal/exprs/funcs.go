@@ -1,13 +1,16 @@
 package exprs
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/expr-lang/expr/builtin"
 	"github.com/expr-lang/expr/vm/runtime"
@@ -49,26 +52,33 @@ var ownFunctions = map[string]*builtin.Function{
 // metered are the functions behind the rewriter: the engine's own ones that need bounds or an order, and the
 // operators. The checker sees the engine's signatures, so arguments have the right number here.
 var metered = map[string]*builtin.Function{
-	"charge":   function("charge", func(m *meter, args []any) (any, error) { return args[0], m.charge(args[0]) }),
-	"weigh":    function("weigh", func(m *meter, args []any) (any, error) { return args[0], m.weigh(args[0], 0) }),
-	"tick":     function("tick", func(m *meter, args []any) (any, error) { return args[0], m.spend(1) }),
-	"equal":    function("equal", func(m *meter, args []any) (any, error) { return m.equal(args[0], args[1], 0) }),
-	"in":       function("in", in),
-	"add":      function("add", add),
-	"slice":    function("slice", slice),
-	"matches":  function("matches", matches),
-	"join":     function("join", join),
-	"repeat":   function("repeat", repeat),
-	"replace":  function("replace", replace),
-	"string":   function("string", func(m *meter, args []any) (any, error) { return m.toText(args[0]) }),
-	"toJSON":   function("toJSON", func(m *meter, args []any) (any, error) { return m.toJSON(args[0], "  ") }),
-	"fromJSON": function("fromJSON", fromJSON),
-	"keys":     function("keys", keys),
-	"values":   function("values", values),
-	"toPairs":  function("toPairs", toPairs),
-	"uniq":     function("uniq", uniq),
-	"sort":     function("sort", sorted),
-	"sortBy":   function("sortBy", sortedBy),
+	"charge":      function("charge", func(m *meter, args []any) (any, error) { return args[0], m.charge(args[0]) }),
+	"weigh":       function("weigh", func(m *meter, args []any) (any, error) { return args[0], m.weigh(args[0], 0) }),
+	"tick":        function("tick", func(m *meter, args []any) (any, error) { return args[0], m.spend(1) }),
+	"equal":       function("equal", func(m *meter, args []any) (any, error) { return m.equal(args[0], args[1], 0) }),
+	"in":          function("in", in),
+	"+":           function("+", add),
+	"-":           function("-", subtract),
+	"*":           function("*", multiply),
+	"int":         function("int", toInt),
+	"slice":       function("slice", slice),
+	"matches":     function("matches", matches),
+	"join":        function("join", join),
+	"indexOf":     function("indexOf", func(m *meter, args []any) (any, error) { return place(m, args, strings.Index) }),
+	"lastIndexOf": function("lastIndexOf", func(m *meter, args []any) (any, error) { return place(m, args, strings.LastIndex) }),
+	"key":         function("key", key),
+	"repeat":      function("repeat", repeat),
+	"replace":     function("replace", replace),
+	"string":      function("string", func(m *meter, args []any) (any, error) { return m.toText(args[0]) }),
+	"toJSON":      function("toJSON", func(m *meter, args []any) (any, error) { return m.toJSON(args[0], "  ") }),
+	"fromJSON":    function("fromJSON", fromJSON),
+	"fromBase64":  function("fromBase64", fromBase64),
+	"keys":        function("keys", keys),
+	"values":      function("values", values),
+	"toPairs":     function("toPairs", toPairs),
+	"uniq":        function("uniq", uniq),
+	"sort":        function("sort", sorted),
+	"sortBy":      function("sortBy", sortedBy),
 }
 
 // function adapts one of ours to the engine; the first argument of each call is the meter of the run.
@@ -103,6 +113,9 @@ func add(m *meter, args []any) (any, error) {
 	b, also := args[1].(string)
 	if ok && also {
 		return a + b, m.text(len(a) + len(b))
+	}
+	if a, b, ok := integers(args); ok {
+		return fitting(a+b, (a+b > a) == (b > 0))
 	}
 	return runtime.Add(args[0], args[1]), nil
 }
@@ -157,6 +170,31 @@ func join(m *meter, args []any) (any, error) {
 	return strings.Join(parts, glue), m.text(max(size-len(glue), 0))
 }
 
+// place finds text in text and counts characters, as slices and len do; -1 means that it is not there.
+func place(m *meter, args []any, index func(s, part string) int) (any, error) {
+	s, part := args[0].(string), args[1].(string)
+	if err := errors.Join(m.charge(s), m.charge(part)); err != nil {
+		return nil, err
+	}
+	at := index(s, part)
+	if at < 0 {
+		return -1, nil
+	}
+	return utf8.RuneCountInString(s[:at]), nil
+}
+
+// key makes equal numbers one key of groupBy, of whatever kind they are.
+func key(m *meter, args []any) (any, error) {
+	v := reflect.ValueOf(args[0])
+	switch {
+	case v.CanInt():
+		return int(v.Int()), nil
+	case v.CanFloat() && v.Float() == math.Trunc(v.Float()) && math.Abs(v.Float()) < 1<<63:
+		return int(v.Float()), nil
+	}
+	return args[0], m.charge(args[0])
+}
+
 func repeat(m *meter, args []any) (any, error) {
 	s, n := args[0].(string), runtime.ToInt(args[1])
 	switch {
@@ -202,6 +240,22 @@ func fromJSON(m *meter, args []any) (any, error) {
 		return nil, errors.New("not JSON: there is text after the value")
 	}
 	return m.plain(v, 0)
+}
+
+// fromBase64 refuses bytes that are no text: JSON would store others in their place.
+func fromBase64(m *meter, args []any) (any, error) {
+	s := args[0].(string)
+	if err := m.text(len(s)); err != nil {
+		return nil, err
+	}
+	data, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		return nil, fmt.Errorf("not base64: %w", err)
+	}
+	if !utf8.Valid(data) {
+		return nil, errors.New("the bytes are not UTF-8 text")
+	}
+	return string(data), nil
 }
 
 func keys(m *meter, args []any) (any, error) {

@@ -1,6 +1,7 @@
 package exprs_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -122,6 +123,43 @@ func TestAReportOfSomeYearsFits(t *testing.T) {
 		}
 		if _, err := v.Eval(map[string]any{"days": days}); err != nil {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestIntegersDoNotWrapAround(t *testing.T) {
+	for text, want := range map[string]string{
+		"9223372036854775806 + 1":               "9223372036854775807",
+		"9223372036854775807 + 1":               "",
+		"-9223372036854775807 - 1":              "-9223372036854775808",
+		"-9223372036854775807 - 2":              "",
+		"state.rounds - 9223372036854775807":    "-9223372036854775805",
+		"(result ?? 5) + 9223372036854775807":   "",
+		"3037000499 * 3037000499":               "9223372030926249001",
+		"3037000500 * 3037000500":               "",
+		"(-9223372036854775807 - 1) * 1":        "-9223372036854775808",
+		"(-9223372036854775807 - 1) * -1":       "",
+		"reduce(1..30, #acc * #)":               "",
+		"int(1e18)":                             "1000000000000000000",
+		"int(1e19)":                             "",
+		"int(-1e19)":                            "",
+		"int(0.0 / 0.0)":                        "",
+		"int('12') + int(3.9)":                  "15",
+		"1.5 + 2 - 0.5 * 2":                     "2.5",
+		"state.topic + 'x'":                     "zürichx",
+		"filter(1..5, # * 2 - 1 > 4)[0] + 1":    "4",
+		"state.names[state.rounds - 1 - 0 * 7]": "a",
+	} {
+		v, err := exprs.CompileValue("${{ "+text+" }}", weather)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		got, err := v.Eval(vars())
+		switch {
+		case want == "" && (err == nil || !strings.Contains(err.Error(), "no integer of 64 bits")):
+			t.Errorf("%s = %v, %v; want an error", text, got, err)
+		case want != "" && fmt.Sprint(got) != want:
+			t.Errorf("%s = %v, %v; want %s", text, got, err, want)
 		}
 	}
 }

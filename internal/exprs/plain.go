@@ -62,6 +62,9 @@ func (m *meter) plainMap(r reflect.Value, depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		if _, twice := out[name]; twice {
+			return nil, fmt.Errorf("two keys of a map read as %q", name)
+		}
 		if out[name], err = m.plain(r.MapIndex(key).Interface(), depth+1); err != nil {
 			return nil, err
 		}

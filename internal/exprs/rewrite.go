@@ -94,7 +94,7 @@ func (r *rewriter) builtin(n *ast.BuiltinNode) ast.Node {
 			n.Arguments[i] = r.pay(price, arg)
 		}
 		if ok && n.Name == "groupBy" {
-			closure.Node = r.pay("charge", closure.Node)
+			closure.Node = r.call(hidden("key"), closure.Node, closure.Node)
 		}
 		if ok {
 			closure.Node = r.call(hidden("tick"), closure.Node, closure.Node)
@@ -133,9 +133,9 @@ func (r *rewriter) binary(n *ast.BinaryNode) ast.Node {
 		return r.call(hidden("in"), n, n.Left, n.Right)
 	case "matches":
 		return r.call(hidden("matches"), n, n.Left, compilePattern(n.Right))
-	case "+":
-		if k := kindOf(*n.Nature()); k == StringKind || k == AnyKind {
-			return r.call(hidden("add"), n, n.Left, n.Right)
+	case "+", "-", "*":
+		if kindOf(*n.Nature()) != NumberKind {
+			return r.call(hidden(n.Operator), n, n.Left, n.Right)
 		}
 	case "<", "<=", ">", ">=":
 		n.Left = r.pay("charge", n.Left)

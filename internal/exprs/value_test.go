@@ -310,3 +310,26 @@ func Example() {
 	// 3 days, 12.7 °C <nil>
 	// true 1:11: unknown field dais; did you mean "days"?
 }
+
+func TestNothingIsLostOrMisplaced(t *testing.T) {
+	for text, want := range map[string]string{
+		`indexOf("éa", "a")`:                                   "1",
+		`lastIndexOf("éaéa", "a")`:                             "3",
+		`indexOf("éa", "x")`:                                   "-1",
+		`"zürich"[indexOf("zürich", "r"):]`:                    "rich",
+		`indexOf(state.topic, "ich") + lastIndexOf("aa", "a")`: "4",
+		`groupBy([1, 2, 1.0], #)`:                              `{"1":[1,1],"2":[2]}`,
+		`groupBy([0.5, state.score, 1], #)`:                    `{"0.5":[0.5,0.5],"1":[1]}`,
+		`groupBy(["1", 1], #)`:                                 `two keys of a map read as "1"`,
+		`fromPairs([[1, 1], ["1", 2]])`:                        `two keys of a map read as "1"`,
+	} {
+		v, err := exprs.CompileValue("${{ "+text+" }} ", weather)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		got, err := v.Eval(vars())
+		if got != want+" " && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s = %v, %v; want %s", text, got, err, want)
+		}
+	}
+}
