@@ -3,8 +3,10 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weftrun/weft/graph"
 )
@@ -26,6 +28,9 @@ type answerer struct {
 // graph: it knows which answers this turn has had.
 func (r answerer) answers(flags []string) (all graph.Answers, err error) {
 	for _, flag := range flags {
+		if !utf8.ValidString(flag) {
+			return all, notText(fmt.Sprintf("answer %q", flag))
+		}
 		id, value, err := r.split(flag)
 		if err == nil && id == "" {
 			err = r.mayBeRepeated()

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weftrun/weft/state"
 )
@@ -53,6 +54,8 @@ func (s *session) inputHint() string {
 func (a *app) readInput(spec string, into map[string]inputText) error {
 	name, value, pair := strings.Cut(spec, "=")
 	switch {
+	case !utf8.ValidString(spec):
+		return notText(fmt.Sprintf("input %q", spec))
 	case spec == "-":
 		data, err := io.ReadAll(a.Stdin)
 		return orJSON(data, err, "stdin", into)
@@ -63,6 +66,9 @@ func (a *app) readInput(spec string, into map[string]inputText) error {
 		return usage("write --input NAME=VALUE, NAME=@FILE, @FILE.json or -", "the input %q has no name", spec)
 	case strings.HasPrefix(value, "@"):
 		data, err := readFile(value[1:])
+		if err == nil && !utf8.Valid(data) {
+			err = notText("input from " + value[1:])
+		}
 		into[name] = inputText{quoteJSON(string(data)), true}
 		return err
 	}
@@ -75,6 +81,9 @@ func orJSON(data []byte, err error, from string, into map[string]inputText) erro
 	if err != nil {
 		return err
 	}
+	if !utf8.Valid(data) {
+		return notText("input from " + from)
+	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(data, &object); err != nil || object == nil {
 		return usage("it must look like {\"field\": value}", "the input from %s is not a JSON object%s", from, because(err))
@@ -83,6 +92,11 @@ func orJSON(data []byte, err error, from string, into map[string]inputText) erro
 		into[name] = inputText{string(v), true}
 	}
 	return nil
+}
+
+// notText refuses bytes that JSON would store other ones for.
+func notText(which string) error {
+	return usage("encode it as UTF-8, or as text such as base64", "the %s is not UTF-8 text", which)
 }
 
 func because(err error) string {
@@ -105,21 +119,25 @@ func readFile(path string) ([]byte, error) {
 }
 
 // typed returns a value as JSON: the text itself where it is JSON that fits the
-// field, and otherwise a string.
+// field, a string where that fits, and otherwise what it looks like.
 func (s *session) typed(name string, v inputText) json.RawMessage {
 	if v.json {
 		return json.RawMessage(v.text)
 	}
-	if json.Valid([]byte(v.text)) {
-		probe, err := json.Marshal(map[string]json.RawMessage{name: json.RawMessage(v.text)})
-		if err == nil {
-			_, err = s.graph.DecodeInput(probe)
-		}
-		if err == nil {
-			return json.RawMessage(v.text)
-		}
+	plain, quoted := json.RawMessage(v.text), json.RawMessage(quoteJSON(v.text))
+	if json.Valid(plain) && (s.fits(name, plain) || !s.fits(name, quoted)) {
+		return plain
 	}
-	return json.RawMessage(quoteJSON(v.text))
+	return quoted
+}
+
+// fits reports whether a field takes a value.
+func (s *session) fits(name string, value json.RawMessage) bool {
+	probe, err := json.Marshal(map[string]json.RawMessage{name: value})
+	if err == nil {
+		_, err = s.graph.DecodeInput(probe)
+	}
+	return err == nil
 }
 
 func quoteJSON(s string) string {

@@ -29,6 +29,7 @@ func TestMistakes(t *testing.T) {
 	p.must(4, "run", "two.yaml", "--thread", "two")
 	before := p.must(0, "threads").stdout
 
+	p.write("latin.json", "{\"topic\": \"caf\xe9\"}")
 	for _, c := range []struct {
 		code int
 		args string
@@ -50,11 +51,16 @@ func TestMistakes(t *testing.T) {
 		{2, "run other.yaml --thread t", `belongs to the workflow "one"`},
 		{2, "run w.yaml --thread n --input colour=red", `there is no input "colour"`},
 		{2, "run w.yaml --thread n --input count=many", "input"},
+		{2, "run w.yaml --thread n --input count=1.5", "1.5"},
+		{2, "run w.yaml --thread n --input topic=\xff", "is not UTF-8 text"},
+		{2, "run w.yaml --thread n --input topic=@latin.json", "the input from latin.json is not UTF-8 text"},
+		{2, "run w.yaml --thread n --input @latin.json", "the input from latin.json is not UTF-8 text"},
 		{2, "run w.yaml --thread n --input colour", "has no name"},
 		{2, "run w.yaml --thread n --input @nothing.json", "cannot be read"},
 		{2, "run w.yaml --thread n --input topic=@nothing.txt", "cannot be read"},
 		{2, "run w.yaml --thread n --input @list.json", "is not a JSON object"},
 		{2, "resume", "resume needs --thread NAME"},
+		{2, "resume --thread t --answer \xff", "is not UTF-8 text"},
 		{2, "resume --thread nobody", `there is no thread "nobody"`},
 		{2, "history --thread nobody", `there is no thread "nobody"`},
 		{2, "state --thread nobody", `there is no thread "nobody"`},
