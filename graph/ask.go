@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -202,6 +203,9 @@ func (a Answers) match(open []Interrupt, had func(id, digest string) bool) (answ
 		case at >= 0:
 			if err := open[at].Accepts(data); err != nil {
 				return nil, err
+			}
+			if other, twice := matched[open[at].ID]; twice && !bytes.Equal(other, data) {
+				return nil, fmt.Errorf("%w: two answers, %s and %s, to %q (%s)", ErrAnswer, other, data, open[at].Prompt, open[at].ID)
 			}
 			matched[open[at].ID] = data
 		case had(g.id, hash(string(data))):

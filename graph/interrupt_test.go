@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
@@ -236,5 +237,36 @@ func TestOutsideANodeAskIsAnErrorAndEmitDoesNothing(t *testing.T) {
 	is(t, graph.Emit(ctx, 1), nil)
 	if id := graph.TaskID(ctx); id != "" {
 		t.Errorf("TaskID outside a node is %q", id)
+	}
+}
+
+// TestTwoAnswersToOneQuestion gives one question two answers at once: none is dropped in
+// silence, and the question stays open.
+func TestTwoAnswersToOneQuestion(t *testing.T) {
+	b := graph.New[small]("twice")
+	b.Node("ask", graph.Func(func(ctx context.Context, _ *small) error {
+		_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "ok?"})
+		return err
+	}))
+	b.Edge(graph.Start, "ask")
+	b.Edge("ask", graph.End)
+	g, err := b.Compile(graph.Config{Store: new(checkpoint.Memory)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := graph.Run{Thread: "t"}
+	res, err := g.Invoke(t.Context(), small{}, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := res.Interrupts[0].ID
+	for _, a := range []graph.Answers{graph.Reply(true).Answer("", false), graph.Answer(id, true).Answer(id, false), graph.Reply(true).Answer(id, false)} {
+		if _, err := g.Resume(t.Context(), a, run); !errors.Is(err, graph.ErrAnswer) {
+			t.Errorf("two answers: %v, want ErrAnswer", err)
+		}
+	}
+	res, err = g.Resume(t.Context(), graph.Reply(true).Answer(id, true), run)
+	if err != nil || res.Status != graph.Done {
+		t.Errorf("the same answer twice: %s, %v", res.Status, err)
 	}
 }

@@ -39,13 +39,15 @@ func Router[S any](fn func(ctx context.Context, s *S) (Command, error), targets 
 // Worker makes a node that is started by [Send], one task for each payload. It
 // reads the state like any node, with the payload beside it. P must survive JSON.
 func Worker[S, P any](fn func(ctx context.Context, s *S, payload P) error) Node[S] {
+	takesNil := reflect.TypeFor[P]().Kind() == reflect.Interface
 	t := &payloadType{
 		name:    reflect.TypeFor[P]().String(),
-		accepts: func(v any) bool { _, ok := v.(P); return ok },
+		accepts: func(v any) bool { _, ok := v.(P); return ok || v == nil && takesNil },
 		decode:  func(data []byte) (any, error) { var p P; err := json.Unmarshal(data, &p); return p, err },
 	}
 	return Node[S]{payload: t, call: func(ctx context.Context, s, payload any) (Command, error) {
-		return Command{}, fn(ctx, s.(*S), payload.(P))
+		p, _ := payload.(P) // a nil interface is of no type
+		return Command{}, fn(ctx, s.(*S), p)
 	}}
 }
 

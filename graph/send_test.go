@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
@@ -154,5 +155,31 @@ func TestManySendsKeepTheirOrderAndTheBound(t *testing.T) {
 		if got != fmt.Sprint(i) {
 			t.Fatalf("place %d of the log is %s, want the order of the Sends", i, got)
 		}
+	}
+}
+
+// TestSendOfNothing sends nil to a Worker that takes any value, with and without a
+// store between.
+func TestSendOfNothing(t *testing.T) {
+	b := graph.New[small]("nil")
+	b.Node("send", graph.Router(func(context.Context, *small) (graph.Command, error) {
+		return graph.Send("take", nil), nil
+	}, "take"))
+	b.Node("take", graph.Worker(func(_ context.Context, s *small, payload any) error {
+		s.Facts.Append(fmt.Sprint(payload))
+		return nil
+	}))
+	b.Edge(graph.Start, "send")
+	b.Edge("take", graph.End)
+	g, err := b.Compile(graph.Config{Store: new(checkpoint.Memory), InterruptBefore: []string{"take"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := g.Invoke(t.Context(), small{}, graph.Run{Thread: "t"}); err != nil || res.Status != graph.Interrupted {
+		t.Fatal(res.Status, err)
+	}
+	res, err := g.Resume(t.Context(), graph.Answers{}, graph.Run{Thread: "t"})
+	if err != nil || res.State.Facts.Len() != 1 || res.State.Facts.At(0) != "<nil>" {
+		t.Errorf("got %v, %v", res.State.Facts, err)
 	}
 }
