@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -34,30 +35,53 @@ func (f *File) rows(data []byte) ([]any, error) {
 		return nil, err
 	}
 	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(string(data), "\ufeff")))
-	lines, err := r.ReadAll()
-	if err != nil {
+	head, err := r.Read()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("read %s: it has no line that names the columns", f.Read)
+	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", f.Read, err)
 	}
-	if len(lines) == 0 {
-		return nil, fmt.Errorf("read %s: it has no line that names the columns", f.Read)
+	if err := f.checkHead(head); err != nil {
+		return nil, err
 	}
-	head := lines[0]
-	for name := range f.Columns {
-		if !slices.Contains(head, name) {
-			return nil, fmt.Errorf("read %s: there is no column %q; it has %s", f.Read, name, strings.Join(head, ", "))
+	rows := []any{}
+	for {
+		cells, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return rows, nil
 		}
-	}
-	rows := make([]any, 0, len(lines)-1)
-	for i, cells := range lines[1:] {
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", f.Read, err)
+		}
 		row := make(map[string]any, len(head))
-		for j, name := range head {
-			if row[name], err = f.cell(name, cells[j]); err != nil {
-				return nil, fmt.Errorf("read %s: line %d: column %s: %q is no %s", f.Read, i+2, name, cells[j], f.Columns[name])
+		for i, name := range head {
+			if row[name], err = f.cell(name, cells[i]); err != nil {
+				line, _ := r.FieldPos(i)
+				return nil, fmt.Errorf("read %s: line %d: column %s: %q is no %s", f.Read, line, name, cells[i], f.Columns[name])
 			}
 		}
 		rows = append(rows, row)
 	}
-	return rows, nil
+}
+
+// checkHead refuses names that would lose cells: an object has each name once, and a
+// file whose lines end in a bare CR is one long line to the reader.
+func (f *File) checkHead(head []string) error {
+	for i, name := range head {
+		switch {
+		case slices.Contains(head[:i], name):
+			return fmt.Errorf("read %s: two columns have the name %q", f.Read, name)
+		case strings.Contains(name, "\r"):
+			return fmt.Errorf("read %s: the column %q holds a CR; end the lines in LF or CRLF", f.Read, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Columns)) {
+		if !slices.Contains(head, name) {
+			return fmt.Errorf("read %s: there is no column %q; it has %s", f.Read, name, strings.Join(head, ", "))
+		}
+	}
+	return nil
 }
 
 func (f *File) cell(column, text string) (any, error) {

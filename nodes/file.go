@@ -93,8 +93,11 @@ func (f *File) checkFormat() error {
 
 // Run reads or writes.
 func (f *File) Run(_ context.Context, env workflow.Env) (any, error) {
-	if f.Write != "" {
+	switch {
+	case f.Write != "":
 		return f.write(env)
+	case f.Read == "":
+		return nil, &refusal{"the name of the file is empty"}
 	}
 	data, err := readBelow(env.Root, f.Read)
 	if err != nil {

@@ -29,6 +29,9 @@ func TestFileSaysWhatItCannotRead(t *testing.T) {
 	write(t, dir, "c.csv", "name,n\nAda,1\nBob,x\n")
 	write(t, dir, "ragged.csv", "a,b\n1\n")
 	write(t, dir, "none.csv", "")
+	write(t, dir, "twice.csv", "a,b,a\n1,2,3\n")
+	write(t, dir, "mac.csv", "a,b\r1,2\r")
+	write(t, dir, "lines.csv", "a,n\n\n\"two\nlines\",1\nx,y\n")
 	write(t, dir, "bad.json", `{"a": 1} 2`)
 	write(t, dir, "latin.txt", "caf\xe9")
 	write(t, dir, "big.txt", strings.Repeat("x", 16<<20+1))
@@ -45,6 +48,9 @@ func TestFileSaysWhatItCannotRead(t *testing.T) {
 	fails(t, dir, `file: {read: c.csv, columns: {m: int}}`, `there is no column "m"; it has name, n`)
 	fails(t, dir, `file: {read: ragged.csv}`, `wrong number of fields`)
 	fails(t, dir, `file: {read: none.csv}`, `no line that names the columns`)
+	fails(t, dir, `file: {read: twice.csv}`, `two columns have the name "a"`)
+	fails(t, dir, `file: {read: mac.csv}`, `holds a CR`)
+	fails(t, dir, `file: {read: lines.csv, columns: {n: int}}`, `read lines.csv: line 5: column n: "y" is no int`)
 	fails(t, dir, `file: {read: bad.json}`, `invalid character '2'`)
 	fails(t, dir, `file: {read: latin.txt}`, `it is not UTF-8 text`)
 	fails(t, dir, `file: {read: big.txt}`, `it is larger than 16 MiB`)
@@ -75,6 +81,17 @@ func TestFileStaysInItsFolders(t *testing.T) {
 		fails(t, dir, `file: {write: `+path+`, text: x}`, "escapes")
 	}
 	if left, _ := filepath.Glob(filepath.Join(outside, "*")); len(left) != 1 {
+		t.Errorf("outside there is now %v", left)
+	}
+}
+
+func TestFileFollowsNoLinkForItsFolder(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(dir, "out")); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, dir, `file: {write: x.txt, text: x}`, "write x.txt in "+filepath.Join(dir, "out"))
+	if left, _ := filepath.Glob(filepath.Join(outside, "*")); len(left) > 0 {
 		t.Errorf("outside there is now %v", left)
 	}
 }

@@ -23,10 +23,7 @@ func (f *File) write(env workflow.Env) (any, error) {
 	if !filepath.IsLocal(filepath.FromSlash(name)) || name == "." {
 		return fail(errors.New("it is outside of the folder"))
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return fail(err)
-	}
-	root, err := os.OpenRoot(folder)
+	root, err := openOut(env)
 	if err != nil {
 		return fail(err)
 	}
@@ -43,6 +40,27 @@ func seenFrom(root, file string) string {
 		file = rel
 	}
 	return filepath.ToSlash(file)
+}
+
+// openOut opens the folder for what is written, which may not exist yet. Where it is
+// below the workflow's root, no link leads out of that.
+func openOut(env workflow.Env) (*os.Root, error) {
+	below, err := filepath.Rel(env.Root, env.Out)
+	if err != nil || !filepath.IsLocal(below) {
+		if err := os.MkdirAll(env.Out, 0o755); err != nil {
+			return nil, err
+		}
+		return os.OpenRoot(env.Out)
+	}
+	root, err := os.OpenRoot(env.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(below, 0o755); err != nil {
+		return nil, err
+	}
+	return root.OpenRoot(below)
 }
 
 func replace(root *os.Root, name, text string) (err error) {

@@ -42,7 +42,7 @@ type HTTP struct {
 	// another.
 	Method string `json:"method,omitempty"`
 	URL    string `json:"url"`
-	// Query is added to the URL; a list gives a name several times.
+	// Query is added to the URL; a list gives a name several times, null not at all.
 	Query   map[string]any    `json:"query,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	// Body is text to send, JSON a value to send as JSON. Give one at most.
@@ -165,14 +165,8 @@ func (h *HTTP) request(ctx context.Context) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := u.Query()
-	for _, name := range slices.Sorted(maps.Keys(h.Query)) {
-		for _, v := range values(h.Query[name]) {
-			q.Add(name, fmt.Sprint(v))
-		}
-	}
-	if len(h.Query) > 0 {
-		u.RawQuery = q.Encode()
+	if err := h.addQuery(u); err != nil {
+		return nil, err
 	}
 	body, kind, err := h.body()
 	if err != nil {
@@ -186,8 +180,31 @@ func (h *HTTP) request(ctx context.Context) (*http.Request, error) {
 	if err != nil {
 		return nil, &refusal{err.Error()}
 	}
-	h.setHeaders(ctx, req, kind)
-	return req, nil
+	return req, h.setHeaders(ctx, req, kind)
+}
+
+// addQuery adds what Query lists to what the URL has.
+func (h *HTTP) addQuery(u *url.URL) error {
+	if len(h.Query) == 0 {
+		return nil
+	}
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return &refusal{"the query of the url cannot be read: " + err.Error()}
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.Query)) {
+		for _, v := range values(h.Query[name]) {
+			switch v.(type) {
+			case nil:
+			case []any, map[string]any:
+				return &refusal{fmt.Sprintf("query %s: want a text, a number, a bool or a list of them", name)}
+			default:
+				q.Add(name, fmt.Sprint(v))
+			}
+		}
+	}
+	u.RawQuery = q.Encode()
+	return nil
 }
 
 func (h *HTTP) body() (body io.Reader, kind string, err error) {
@@ -201,7 +218,7 @@ func (h *HTTP) body() (body io.Reader, kind string, err error) {
 	return nil, "", nil
 }
 
-func (h *HTTP) setHeaders(ctx context.Context, req *http.Request, kind string) {
+func (h *HTTP) setHeaders(ctx context.Context, req *http.Request, kind string) error {
 	req.Header.Set("User-Agent", "weft")
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
@@ -209,9 +226,17 @@ func (h *HTTP) setHeaders(ctx context.Context, req *http.Request, kind string) {
 	if id := graph.TaskID(ctx); id != "" && req.Method != http.MethodGet && req.Method != http.MethodHead {
 		req.Header.Set("Idempotency-Key", id)
 	}
-	for name, v := range h.Headers {
-		req.Header.Set(name, v)
+	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
+		switch http.CanonicalHeaderKey(name) {
+		case "Host":
+			req.Host = h.Headers[name]
+		case "Content-Length", "Transfer-Encoding", "Trailer":
+			return &refusal{fmt.Sprintf("the header %s follows from the body and cannot be set", name)}
+		default:
+			req.Header.Set(name, h.Headers[name])
+		}
 	}
+	return nil
 }
 
 func values(v any) []any {

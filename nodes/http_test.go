@@ -26,6 +26,7 @@ func server(t *testing.T) (url string, calls *atomic.Int32) {
 			"type": r.Header.Get("Content-Type"), "agent": r.Header.Get("X-Agent"), "key": r.Header.Get("Idempotency-Key") != "",
 		})
 	})
+	mux.HandleFunc("/host", func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Host) })
 	mux.HandleFunc("/text", func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "plain") })
 	mux.HandleFunc("/big", func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 3<<20)) })
 	mux.HandleFunc("/missing", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "gone", http.StatusNotFound) })
@@ -55,7 +56,7 @@ func TestHTTPSendsWhatItIsTold(t *testing.T) {
 	v, err := do(t, t.TempDir(), `
 http:
   url: `+url+`/echo?a=1
-  query: {b: "${{ state.n }}", c: [x, y z]}
+  query: {b: "${{ state.n }}", c: [x, y z], d: null}
   headers: {x-agent: me}
   allow_private: true
   expect: {status: [200], json: true}`)
@@ -81,12 +82,32 @@ http: {url: "`+url+`/echo", json: {n: "${{ state.n }}", big: 9007199254740993}, 
 	}
 }
 
+func TestHTTPDropsNothingThatItCannotSend(t *testing.T) {
+	url, calls := server(t)
+	for node, want := range map[string]string{
+		`/echo?b=%zz", query: {a: 1}`:                  "the query of the url cannot be read",
+		`/echo", query: {a: {b: 1}}`:                   "query a: want a text, a number, a bool or a list of them",
+		`/echo", query: {a: [[1]]}`:                    "query a: want a text, a number, a bool or a list of them",
+		`/echo", headers: {content-length: "5"}`:       "the header content-length follows from the body",
+		`/echo", headers: {Transfer-Encoding: "gzip"}`: "the header Transfer-Encoding follows from the body",
+	} {
+		fails(t, t.TempDir(), `http: {url: "`+url+node+`, allow_private: true}`, want)
+	}
+	if calls.Load() > 0 {
+		t.Error("a request arrived")
+	}
+	v, err := do(t, t.TempDir(), `http: {url: "`+url+`/host", headers: {host: example.org}, allow_private: true}`)
+	if err != nil || v.(map[string]any)["text"] != "example.org" {
+		t.Errorf("got %v, %v; want the host that was set", v, err)
+	}
+}
+
 func TestHTTPRefusesPrivateAddresses(t *testing.T) {
 	url, calls := server(t)
 	port := url[strings.LastIndex(url, ":"):]
 	for _, host := range []string{
 		"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "127.1.2.3", "10.0.0.1", "192.168.1.1",
-		"172.16.0.1", "169.254.169.254", "100.100.100.200", "[fd00:ec2::254]", "[fe80::1]", "224.0.0.1", "255.255.255.255", "[64:ff9b::a00:1]",
+		"172.16.0.1", "169.254.169.254", "100.100.100.200", "[fd00:ec2::254]", "[fe80::1]", "224.0.0.1", "255.255.255.255", "[64:ff9b::a00:1]", "[::127.0.0.1]",
 	} {
 		err := fails(t, t.TempDir(), `http: {url: "http://`+host+port+`/echo"}`, "is not public; set allow_private: true")
 		var r interface{ Retryable() bool }

@@ -62,6 +62,12 @@ func fails(t *testing.T, dir, node, want string) error {
 	return err
 }
 
+func TestArgumentsThatOnlyTheRunKnows(t *testing.T) {
+	fails(t, t.TempDir(), `wait: {for: "${{ '-' + string(state.n) }}s"}`, "for is less than nothing")
+	fails(t, t.TempDir(), `file: {write: "${{ state.n > 7 ? 'x' : '' }}", text: x}`, "the name of the file is empty")
+	fails(t, t.TempDir(), `file: {read: "${{ state.n > 7 ? 'x' : '' }}"}`, "the name of the file is empty")
+}
+
 func TestWaitTakesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()

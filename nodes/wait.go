@@ -3,7 +3,6 @@ package nodes
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -22,15 +21,18 @@ type Wait struct {
 }
 
 // Check refuses a wait that is over before it begins.
-func (w *Wait) Check(given func(string) bool) error {
+func (w *Wait) Check(func(string) bool) error {
 	if w.For < 0 {
-		return errors.New("for is less than nothing")
+		return &refusal{"for is less than nothing"}
 	}
 	return nil
 }
 
 // Run waits, or returns why the context ended.
 func (w *Wait) Run(ctx context.Context, _ workflow.Env) (any, error) {
+	if err := w.Check(nil); err != nil { // it may have been an expression
+		return nil, err
+	}
 	timer := time.NewTimer(time.Duration(w.For))
 	defer timer.Stop()
 	select {
