@@ -24,6 +24,10 @@ func (p *plain) UnmarshalJSON(data []byte) (err error) {
 	return err
 }
 
+// Encode returns a value that Convert has made as JSON. It tells a float from an int,
+// so that Convert makes the same value of it.
+func (Type) Encode(v any) (json.RawMessage, error) { return appendPlain(nil, v) }
+
 func appendPlain(b []byte, v any) (_ []byte, err error) {
 	switch v := v.(type) {
 	case int64:

@@ -127,6 +127,30 @@ nodes:
 	}
 }
 
+func TestForEachKeepsWhatItemsAre(t *testing.T) {
+	const text = `
+version: 1
+name: kinds
+state: {items: {type: any, required: true}, kinds: {type: list<string>, reducer: append}}
+nodes:
+  a:
+    for_each: {in: state.items, as: i}
+    set: {kinds: ["${{ type(i) }}"]}
+    next: END
+`
+	f := parse(t, text)
+	res, err := f.start(`{"items": [3, 3.0, 1e20, "3", null, [3.0], true]}`)
+	if got := fmt.Sprint(f.Output(&res.State).Map()["kinds"]); err != nil || got != "[int float float string nil array bool]" {
+		t.Errorf("got %s, %v", got, err)
+	}
+	for items, want := range map[string]string{`{}`: "an object", `"abc"`: "a text", `5`: "a number", `true`: "a bool"} {
+		_, err := parse(t, text).start(`{"items": ` + items + `}`)
+		if err == nil || !strings.Contains(err.Error(), "for_each goes through a list, not "+want) {
+			t.Errorf("%s: %v, want %s", items, err, want)
+		}
+	}
+}
+
 func TestForEachIsBounded(t *testing.T) {
 	f := parse(t, `
 version: 1

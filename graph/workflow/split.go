@@ -71,7 +71,7 @@ func (n *node) dispatch(rec *state.Record, limit int, ways []string) (cmd graph.
 		return cmd, fmt.Errorf("%s: %w: there are %d items, the limit is %d", t.src.at(t.at), graph.ErrFanOut, len(items), limit)
 	}
 	for i, v := range items {
-		data, err := json.Marshal(v)
+		data, err := state.Type{}.Encode(v)
 		if err != nil {
 			return cmd, t.runError(err)
 		}
@@ -90,9 +90,22 @@ func (e *forEach) items(rec *state.Record) ([]any, error) {
 	case v == nil:
 		return nil, e.list.runError(errors.New("for_each goes through a list, not null; guard the expression (EXPR ?? [])"))
 	case !ok:
-		return nil, e.list.runError(fmt.Errorf("for_each goes through a list, not a %T", v))
+		return nil, e.list.runError(fmt.Errorf("for_each goes through a list, not %s", kindOf(v)))
 	}
 	return items, nil
+}
+
+// kindOf says what a value is that is no list.
+func kindOf(v any) string {
+	switch v.(type) {
+	case bool:
+		return "a bool"
+	case string:
+		return "a text"
+	case map[string]any:
+		return "an object"
+	}
+	return "a number"
 }
 
 // addSub adds another workflow as a node.
