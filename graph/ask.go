@@ -87,6 +87,9 @@ func Ask[T any](ctx context.Context, q Question) (T, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.over {
+		return answer, errOver
+	}
 	in.Task = t.id()
 	t.open = append(t.open, in)
 	return answer, ErrInterrupted
@@ -133,8 +136,11 @@ func rehearsed[T any](ctx context.Context, q Question) (answer T, err error) {
 func (t *task) question(key string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.isFenced() {
+	switch {
+	case t.isFenced():
 		return "", ErrTimeout
+	case t.over:
+		return "", errOver
 	}
 	if t.asked == nil {
 		t.asked = map[string]int{}

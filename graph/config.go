@@ -39,7 +39,8 @@ type Config struct {
 	// Now gives the time that is written into checkpoints; nil means time.Now. It is
 	// safe for concurrent use, and so is NewID.
 	Now func() time.Time
-	// NewID gives the ids of runs and commits; nil means random UUIDs.
+	// NewID gives the ids of runs, from which commits and tasks have theirs; no two may
+	// be equal. nil means random UUIDs.
 	NewID func() string
 }
 

@@ -72,7 +72,7 @@ func Emit(ctx context.Context, payload any) error {
 		return ErrTimeout
 	}
 	t.mu.Lock()
-	ev := Event{Mode: Custom, Namespace: t.run.ns, Step: t.run.step, Node: t.node.name, Task: t.id(), Payload: payload}
+	ev := Event{Mode: Custom, Namespace: t.run.ns, Step: t.step, Node: t.node.name, Task: t.id(), Payload: payload}
 	t.mu.Unlock()
 	select {
 	case t.run.watch.events <- ev:

@@ -134,8 +134,12 @@ func (p *program) nested(ctx context.Context, input func() (state.View, error)) 
 	r := newRun(&inner, ctx, t.run.opts, t.run.id)
 	defer r.cancel(nil)
 	t.mu.Lock()
+	over := t.over
 	r.ns = t.childNamespace()
 	t.mu.Unlock()
+	if over {
+		return outcome{}, errOver
+	}
 	r.origin, r.watch, r.inside, r.given = t.run.origin, t.run.watch, t, t.run.given
 	out, err := r.main(func(r *run) error { return r.enter(input) })
 	if err != nil {

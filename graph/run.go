@@ -188,6 +188,11 @@ func (r *run) publish() {
 	if r.watch != nil {
 		r.emitStep()
 	}
+	for i, t := range r.tasks {
+		if t.found.Load() {
+			r.tasks[i] = nil
+		}
+	}
 	r.tasks = r.tasks[:0]
 	r.resumed = false
 }

@@ -15,7 +15,9 @@ import (
 )
 
 // task is one run of a node in one superstep. It is also the context that the node
-// gets, so that a step costs no allocation; [taskOf] finds it again.
+// gets, so that a step costs no allocation; [taskOf] finds it again. A task that was
+// looked for in a context is not used again: somebody may have kept it, and would
+// speak for another.
 //
 // Only the goroutine that runs the node touches a task while it runs, except for
 // what mu guards. A task whose node did not return is fenced and given up: a new
@@ -25,6 +27,7 @@ type task struct {
 
 	run     *run
 	node    *node
+	step    int
 	index   int // among the step's Sends; -1 for an edge-triggered task
 	payload any
 	view    state.View
@@ -37,7 +40,9 @@ type task struct {
 	fenced   atomic.Bool
 	storedID string // the id, once it was asked for
 
+	found atomic.Bool // somebody looked for it in a context, and may have kept it
 	mu    sync.Mutex
+	over  bool           // the node has returned: it cannot ask any more
 	asked map[string]int // how often each key was asked for
 }
 
@@ -45,6 +50,9 @@ type taskKey struct{}
 
 // Value makes the task findable in every context derived from it.
 func (t *task) Value(key any) any {
+	if !t.found.Load() {
+		t.found.Store(true)
+	}
 	if key == (taskKey{}) {
 		return t
 	}
@@ -74,7 +82,7 @@ func TaskID(ctx context.Context) string {
 // among Sends. The turn counts because a turn that was given up leaves its step behind.
 func (t *task) id() string {
 	if t.storedID == "" {
-		t.storedID = t.run.taskID(t.run.step, t.node.name, t.index)
+		t.storedID = t.run.taskID(t.step, t.node.name, t.index)
 	}
 	return t.storedID
 }
@@ -98,7 +106,7 @@ func longHash(parts ...string) string {
 
 // begin makes t a fresh task.
 func (t *task) begin(n *node, number, index int, payload any) {
-	t.node, t.out.Node, t.index, t.payload = n, number, index, payload
+	t.node, t.step, t.out.Node, t.index, t.payload = n, t.run.step, number, index, payload
 	t.attempt, t.err, t.settled, t.open, t.storedID = 0, nil, false, nil, ""
 	t.reset()
 }
@@ -106,8 +114,36 @@ func (t *task) begin(n *node, number, index int, payload any) {
 // reset drops what an attempt left.
 func (t *task) reset() {
 	t.run.schema.Assign(t.view, t.run.state)
-	t.out.Goto, t.out.Sends, t.asked = t.out.Goto[:0], t.out.Sends[:0], nil
+	t.out.Goto, t.out.Sends = t.out.Goto[:0], t.out.Sends[:0]
+	if t.found.Load() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.over, t.asked = false, nil
+	}
 }
+
+// end closes the task to what its node left running.
+func (t *task) end() {
+	if t.found.Load() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.id() // from now on it is only read
+		t.over = true
+	}
+}
+
+// asks reports whether the node has asked what is not answered.
+func (t *task) asks() bool {
+	if !t.found.Load() {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.open) > 0
+}
+
+// errOver is returned to what a node left running.
+var errOver = fmt.Errorf("%w: its node has returned", ErrNoTask)
 
 // call runs the node and its branches once. A panic becomes an error.
 func (t *task) call(ctx context.Context) (err error) {
@@ -115,9 +151,10 @@ func (t *task) call(ctx context.Context) (err error) {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 		}
+		t.end()
 	}()
 	cmd, err := t.node.call(ctx, t.view.State, t.payload)
-	if err != nil || len(t.open) > 0 {
+	if err != nil || t.asks() {
 		return err
 	}
 	if err := t.route(cmd, t.node.targets); err != nil {
@@ -194,5 +231,5 @@ func (t *task) send(s *more, allowed targets) error {
 // fail wraps err with the place of the task.
 func (t *task) fail(err error) error {
 	return &NodeError{Graph: t.run.name, Thread: t.run.opts.Thread, Node: t.node.name,
-		Task: t.id(), Step: t.run.step, Attempt: t.attempt, Err: err}
+		Task: t.id(), Step: t.step, Attempt: t.attempt, Err: err}
 }
