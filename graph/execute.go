@@ -19,7 +19,9 @@ var errGoexit = errors.New("the node called runtime.Goexit")
 func (r *run) execute() {
 	if len(r.tasks) == 1 && !r.tasks[0].settled {
 		r.perform(0)
-		r.ended(0)
+		if r.watch != nil || r.tasks[0].err != nil {
+			r.ended(0)
+		}
 		return
 	}
 	r.todo = r.todo[:0]

@@ -116,27 +116,28 @@ func (t *task) reset() {
 	t.run.schema.Assign(t.view, t.run.state)
 	t.out.Goto, t.out.Sends = t.out.Goto[:0], t.out.Sends[:0]
 	if t.found.Load() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.over, t.asked = false, nil
+		t.reopen()
 	}
 }
 
-// end closes the task to what its node left running.
+// reopen lets the next attempt ask again.
+func (t *task) reopen() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over, t.asked = false, nil
+}
+
+// end closes a task that was found to what its node left running.
 func (t *task) end() {
-	if t.found.Load() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.id() // from now on it is only read
-		t.over = true
-	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.id() // from now on it is only read
+	t.over = true
 }
 
-// asks reports whether the node has asked what is not answered.
+// asks reports whether the node of a task that was found has asked what is not
+// answered.
 func (t *task) asks() bool {
-	if !t.found.Load() {
-		return false
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.open) > 0
@@ -151,10 +152,12 @@ func (t *task) call(ctx context.Context) (err error) {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 		}
-		t.end()
+		if t.found.Load() {
+			t.end()
+		}
 	}()
 	cmd, err := t.node.call(ctx, t.view.State, t.payload)
-	if err != nil || t.asks() {
+	if err != nil || t.found.Load() && t.asks() {
 		return err
 	}
 	if err := t.route(cmd, t.node.targets); err != nil {
@@ -180,6 +183,13 @@ func (t *task) call(ctx context.Context) (err error) {
 
 // route turns the names in a Command into numbers.
 func (t *task) route(c Command, allowed targets) error {
+	if c.empty() {
+		return nil
+	}
+	return t.follow(c, allowed)
+}
+
+func (t *task) follow(c Command, allowed targets) error {
 	if c.to != "" {
 		if err := t.goTo(c.to, allowed); err != nil {
 			return err

@@ -60,7 +60,9 @@ func (p *Program) Begin(f *Frontier) {
 	for _, n := range p.Start {
 		p.trigger(f, n)
 	}
-	p.settle(f)
+	if len(f.Due) != 1 {
+		f.settle()
+	}
 }
 
 // Advance replaces f by what is due after a superstep with these outcomes, which
@@ -86,7 +88,9 @@ func (p *Program) Advance(f *Frontier, done []*Outcome) {
 	if len(p.Joins) > 0 {
 		p.fireFull(f, done)
 	}
-	p.settle(f)
+	if len(f.Due) != 1 {
+		f.settle()
+	}
 }
 
 // Empty reports whether nothing is due.
@@ -131,17 +135,20 @@ func (f *Frontier) reset() {
 
 // trigger makes node n due, once, or lets it wait if it is deferred.
 func (p *Program) trigger(f *Frontier, n int) {
-	if p.Nodes[n].Deferred {
-		if at, found := slices.BinarySearch(f.Waiting, n); !found {
-			f.Waiting = slices.Insert(f.Waiting, at, n)
-		}
-		return
+	switch {
+	case p.Nodes[n].Deferred:
+		f.wait(n)
+	case f.mark[n] != f.stamp:
+		f.mark[n] = f.stamp
+		f.Due = append(f.Due, n)
 	}
-	if f.mark[n] == f.stamp {
-		return
+}
+
+// wait lets node n wait, once.
+func (f *Frontier) wait(n int) {
+	if at, found := slices.BinarySearch(f.Waiting, n); !found {
+		f.Waiting = slices.Insert(f.Waiting, at, n)
 	}
-	f.mark[n] = f.stamp
-	f.Due = append(f.Due, n)
 }
 
 // fireFull makes the targets of full joins due and empties the joins. It comes when
@@ -158,8 +165,8 @@ func (p *Program) fireFull(f *Frontier, done []*Outcome) {
 }
 
 // settle puts the due nodes in canonical order, and releases the deferred ones if
-// there is nothing else to do.
-func (p *Program) settle(f *Frontier) {
+// there is nothing else to do. With one due node there is nothing to settle.
+func (f *Frontier) settle() {
 	if f.Empty() && len(f.Waiting) > 0 {
 		f.Due = append(f.Due, f.Waiting...)
 		f.Waiting = f.Waiting[:0]
