@@ -74,7 +74,12 @@ func (a *app) openers() map[string]Opener {
 		"sqlite": func(ctx context.Context, path string) (checkpoint.Store, error) {
 			return opened(sqlite.Open(ctx, path))
 		},
-		"memory": func(context.Context, string) (checkpoint.Store, error) { return new(checkpoint.Memory), nil },
+		"memory": func(_ context.Context, rest string) (checkpoint.Store, error) {
+			if rest != "" {
+				return nil, usage("write --store memory:", "a store in memory has no name %q", rest)
+			}
+			return new(checkpoint.Memory), nil
+		},
 	}
 	for scheme, open := range a.Stores {
 		all[scheme] = open
