@@ -29,6 +29,9 @@ func TestMistakes(t *testing.T) {
 	p.must(4, "run", "two.yaml", "--thread", "two")
 	before := p.must(0, "threads").stdout
 
+	p.write("key.yaml", strings.Replace(asking, "nodes:", "nodez: {}\nnodes:", 1))
+	p.write("circle.yaml", "version: 1\nname: one\nnodes: &n {a: *n}\n")
+	p.write("field.yaml", one("    set: {result: \"${{ state.topik }}\"}"))
 	p.write("latin.json", "{\"topic\": \"caf\xe9\"}")
 	for _, c := range []struct {
 		code int
@@ -41,6 +44,9 @@ func TestMistakes(t *testing.T) {
 		{2, "run w.yaml w.yaml", `does not take the argument "w.yaml"`},
 		{2, "run nothing.yaml", "there is no file nothing.yaml"},
 		{2, "run .", ". cannot be read"},
+		{3, "run key.yaml --thread t", `unknown key "nodez"`},
+		{3, "run circle.yaml --thread t", "circle.yaml:3:15: the alias *n stands inside its own anchor"},
+		{3, "resume field.yaml --thread t", `did you mean "topic"?`},
 		{2, "run w.yaml --thread=", "it is empty"},
 		{2, "run w.yaml --thread " + strings.Repeat("x", 2048), "it has 2048 bytes, the limit is 1024"},
 		{2, "run w.yaml --thread \xff", "not valid UTF-8"},
