@@ -14,7 +14,8 @@ import (
 )
 
 // Pending is the Status of a thread that has work left and waits for nobody: its
-// run failed, was cut off, or pauses at a static interrupt. Resume goes on with it.
+// run was cut off, or pauses at a static interrupt. Resume goes on with it, as it does
+// with a Failed one.
 const Pending Status = "pending"
 
 // Point is one commit of a thread, as far as it can be told without the graph.
@@ -30,7 +31,7 @@ type Point struct {
 	Step       int               `json:"step"`
 	Ran        []string          `json:"ran,omitempty"`  // the nodes that ran in the step, in canonical order
 	Next       []string          `json:"next,omitempty"` // the nodes of the tasks that were due after it
-	Status     Status            `json:"status"`         // Done, Interrupted or Pending; of an older commit Done or Pending
+	Status     Status            `json:"status"`         // Done, Interrupted, Failed or Pending; of an older commit Done or Pending
 	Interrupts []Interrupt       `json:"interrupts,omitempty"`
 	Answered   []string          `json:"answered,omitempty"` // the ids of the turn's questions that have an answer
 	Failures   []Failure         `json:"failures,omitempty"`
@@ -43,6 +44,9 @@ type Failure struct {
 	Node    string `json:"node,omitempty"`    // "" when the results of a step could not be folded
 	Attempt int    `json:"attempt,omitempty"` // from 1
 	Message string `json:"message"`
+	// Cancelled is true when the task did not fail by itself: the run was cancelled, or
+	// another task failed.
+	Cancelled bool `json:"cancelled,omitempty"`
 }
 
 // Threads yields the newest commit of each thread in a store, by thread id.
@@ -122,6 +126,9 @@ func pointOf(snap checkpoint.Snapshot) (Point, error) {
 	}
 	p.readAnswers(rec, pending)
 	p.Failures, err = failures(rec, pending)
+	if p.Status == Pending && slices.ContainsFunc(p.Failures, func(f Failure) bool { return !f.Cancelled }) {
+		p.Status = Failed
+	}
 	return p, err
 }
 

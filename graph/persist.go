@@ -59,7 +59,10 @@ func (t *task) entries() ([]checkpoint.Entry, error) {
 	case t.settled:
 		return nil, nil
 	case t.err != nil:
-		v = unfinished{Failure: &Failure{t.node.name, t.attempt, message(t.err)}}
+		v = unfinished{Failure: &Failure{
+			Node: t.node.name, Attempt: t.attempt, Message: message(t.err),
+			Cancelled: errors.Is(t.err, errStopped) || errors.Is(t.err, context.Canceled),
+		}}
 	case len(t.open) > 0:
 		v = unfinished{Open: t.open}
 	default:

@@ -91,7 +91,11 @@ func (s *session) printState(p graph.Point, data []byte) error {
 	fmt.Fprintf(s.Stdout, "thread %s, checkpoint %d: turn %d, step %d, %s\n", cell(s.thread), p.Checkpoint, p.Turn, p.Step, p.Status)
 	for _, f := range p.Failures {
 		what := "the step"
-		if f.Node != "" {
+		switch {
+		case f.Cancelled:
+			fmt.Fprintf(s.Stdout, "node %q was cancelled\n", f.Node)
+			continue
+		case f.Node != "":
 			what = fmt.Sprintf("node %q failed at attempt %d", f.Node, f.Attempt)
 		}
 		fmt.Fprintf(s.Stdout, "%s: %s\n", what, oneLine(f.Message))
