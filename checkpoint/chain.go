@@ -75,13 +75,8 @@ func (c *Chain) restore(snap Snapshot) (err error) {
 		}
 	}
 	c.schema.Assign(c.prev, c.State)
-	for _, e := range snap.Pending {
-		if e.Data, err = unseal(pendingPlace(c.key, e), e.Data); err != nil {
-			return damaged(snap, "pending", err)
-		}
-		c.Pending = append(c.Pending, e)
-	}
-	return nil
+	c.Pending, err = ReadPending(snap)
+	return err
 }
 
 // Head returns the number of the newest commit, 0 for none.

@@ -30,13 +30,18 @@ func damaged(snap Snapshot, field string, err error) error {
 	return &CorruptError{Key: snap.Key, Seq: snap.Seq, Field: field, Why: why(err)}
 }
 
-// ReadEntry returns the data of a pending entry of snap.
-func ReadEntry(snap Snapshot, e Entry) ([]byte, error) {
-	data, err := unseal(pendingPlace(snap.Key, e), e.Data)
-	if err != nil {
-		return nil, damaged(snap, "pending", err)
+// ReadPending returns the pending entries of snap, unsealed.
+func ReadPending(snap Snapshot) ([]Entry, error) {
+	entries := make([]Entry, len(snap.Pending))
+	for i, e := range snap.Pending {
+		data, err := unseal(pendingPlace(snap.Key, e), e.Data)
+		if err != nil {
+			return nil, damaged(snap, "pending", err)
+		}
+		e.Data = data
+		entries[i] = e
 	}
-	return data, nil
+	return entries, nil
 }
 
 // Restore decodes a stored commit: its record, and its state in the schema's types.

@@ -69,7 +69,7 @@ func Ask[T any](ctx context.Context, q Question) (T, error) {
 	if err != nil {
 		return answer, err
 	}
-	data, ok := t.run.given.find(id)
+	data, ok := t.run.given[id]
 	if ok && json.Unmarshal(data, &answer) == nil {
 		return answer, nil
 	}
@@ -185,11 +185,6 @@ func (a Answers) Answer(id string, value any) Answers {
 
 // answers are answers by the id of their question, as JSON.
 type answers map[string]json.RawMessage
-
-func (a answers) find(id string) (json.RawMessage, bool) {
-	data, ok := a[id]
-	return data, ok
-}
 
 // match pairs each answer with its open question and checks that it fits. An answer
 // that this turn already had is no mistake: the same command may be given again

@@ -49,7 +49,7 @@ func (r *run) begin(input state.View) error {
 
 func (r *run) beginTurn(input state.View) error {
 	if r.chain != nil && r.chain.Record != nil && !r.opts.Discard {
-		open, err := openQuestions(r.chain.Record, r.chain.Pending)
+		open, err := sortPending(r.chain.Pending).open(r.chain.Record)
 		if err != nil {
 			return err
 		}
@@ -136,21 +136,20 @@ func (r *run) resume(a Answers) error {
 }
 
 func (r *run) takeUp(a Answers) error {
-	rec, pending := r.chain.Record, r.chain.Pending
+	rec, beside := r.chain.Record, sortPending(r.chain.Pending)
 	if err := r.unrecord(rec); err != nil {
 		return err
 	}
-	open, err := openQuestions(rec, pending)
+	open, err := beside.open(rec)
 	if err != nil {
 		return err
 	}
-	byTask, given := readPending(pending)
-	if void := byTask[""][slotVoid] != nil; void {
-		for _, slots := range byTask {
+	if beside.note(slotVoid) != nil {
+		for _, slots := range beside.byTask {
 			delete(slots, slotResult) // they could not be folded together
 		}
 	}
-	r.remember(given)
+	r.remember(beside.given)
 	fresh, err := a.match(open, r.hadAnswer)
 	if err != nil {
 		return fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
@@ -161,12 +160,12 @@ func (r *run) takeUp(a Answers) error {
 	if r.front.Empty() {
 		return nil
 	}
-	if r.resumed = byTask[""][slotPaused] != nil; !r.resumed {
+	if r.resumed = beside.note(slotPaused) != nil; !r.resumed {
 		r.outs = r.ran(rec)
 	}
 	r.prepare()
 	for _, t := range r.tasks {
-		if err := t.takeUp(byTask[t.id()], r.fresh, r.given); err != nil {
+		if err := t.takeUp(beside.byTask[t.id()], r.fresh, r.given); err != nil {
 			return t.fail(err)
 		}
 	}
@@ -243,21 +242,6 @@ func (t *task) takeUp(slots map[string][]byte, fresh, given answers) error {
 		t.open, t.settled = open, true
 	}
 	return nil
-}
-
-// openQuestions returns the questions of the due tasks that have no answer, in
-// canonical order.
-func openQuestions(rec *checkpoint.Record, pending []checkpoint.Entry) ([]Interrupt, error) {
-	byTask, given := readPending(pending)
-	var open []Interrupt
-	for _, t := range rec.Next {
-		asked, err := askedIn(byTask[t.ID])
-		if err != nil {
-			return nil, err
-		}
-		open = append(open, unanswered(asked, given)...)
-	}
-	return open, nil
 }
 
 // enter is how a subgraph's run begins: with its input, or where it stopped.

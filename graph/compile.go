@@ -3,6 +3,7 @@ package graph
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +35,6 @@ type program struct {
 	breaks bool  // some node has a static interrupt
 	safe   bool  // folding the writes of one task cannot fail
 	cfg    Config
-	draft  *draft // as declared, for drawing
 	hash   string
 }
 
@@ -47,6 +47,7 @@ type node struct {
 	payload       *payloadType
 	limit         time.Duration // of one attempt
 	retry         *Retry
+	ends          bool // a static edge leads to End
 	mustGo        bool // it has no static edge, so its Command must name a target
 	before, after bool // a static interrupt
 }
@@ -101,7 +102,7 @@ func (d *draft) compile(cfg Config, pos string) (*program, error) {
 	}
 	c.p.safe = d.schema.Safe()
 	c.p.breaks = len(cfg.InterruptBefore)+len(cfg.InterruptAfter) > 0
-	c.p.name, c.p.schema, c.p.cfg, c.p.draft = d.name, d.schema, cfg.withDefaults(), c.snapshot()
+	c.p.name, c.p.schema, c.p.cfg = d.name, d.schema, cfg.withDefaults()
 	for i, ch := range d.schema.Blank().Channels {
 		if _, ok := ch.(state.Expirer); ok {
 			c.p.expire = append(c.p.expire, i)
@@ -141,9 +142,7 @@ type compiler struct {
 }
 
 func (c *compiler) fail(pos, format string, args ...any) {
-	d := draft{parts: &parts{}}
-	d.fail(pos, format, args...)
-	c.mistakes = append(c.mistakes, d.mistakes...)
+	c.mistakes = append(c.mistakes, Mistake{pos, fmt.Sprintf(format, args...)})
 }
 
 func (c *compiler) checkConfig(cfg Config) {
@@ -255,7 +254,11 @@ func (c *compiler) addEdges() {
 			continue
 		}
 		from, ok := c.source(e.pos, "an edge", e.from)
-		if ok && known && to != end {
+		switch {
+		case !ok || !known:
+		case to == end:
+			c.p.nodes[from].ends = true
+		default:
 			c.p.shape.Nodes[from].Next = insert(c.p.shape.Nodes[from].Next, to)
 		}
 	}

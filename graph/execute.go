@@ -123,7 +123,7 @@ func (r *run) perform(i int) {
 		if r.watch != nil {
 			r.emitStart(t)
 		}
-		err := error(nil)
+		var err error
 		if t.node.limit == 0 {
 			err = t.call(t)
 		} else {

@@ -111,21 +111,19 @@ func pointOf(snap checkpoint.Snapshot) (Point, error) {
 	if !rec.Done() {
 		p.Status = Pending
 	}
-	pending := make([]checkpoint.Entry, len(snap.Pending))
-	for i, e := range snap.Pending {
-		if e.Data, err = checkpoint.ReadEntry(snap, e); err != nil {
-			return p, err
-		}
-		pending[i] = e
+	entries, err := checkpoint.ReadPending(snap)
+	if err != nil {
+		return p, err
 	}
-	if p.Interrupts, err = openQuestions(rec, pending); err != nil {
+	beside := sortPending(entries)
+	if p.Interrupts, err = beside.open(rec); err != nil {
 		return p, err
 	}
 	if len(p.Interrupts) > 0 {
 		p.Status = Interrupted
 	}
-	p.readAnswers(rec, pending)
-	p.Failures, err = failures(rec, pending)
+	p.readAnswers(rec, beside)
+	p.Failures, err = failures(rec, beside)
 	if p.Status == Pending && slices.ContainsFunc(p.Failures, func(f Failure) bool { return !f.Cancelled }) {
 		p.Status = Failed
 	}
@@ -134,18 +132,17 @@ func pointOf(snap checkpoint.Snapshot) (Point, error) {
 
 // readAnswers finds out which questions of the turn were answered, and which of the
 // open ones somebody was shown.
-func (p *Point) readAnswers(rec *checkpoint.Record, pending []checkpoint.Entry) {
+func (p *Point) readAnswers(rec *checkpoint.Record, beside pending) {
 	for _, a := range rec.Answered {
 		p.Answered = append(p.Answered, a.ID)
 	}
-	byTask, given := readPending(pending)
-	for _, id := range slices.Sorted(maps.Keys(given)) {
+	for _, id := range slices.Sorted(maps.Keys(beside.given)) {
 		if !slices.Contains(p.Answered, id) {
 			p.Answered = append(p.Answered, id)
 		}
 	}
 	for i := range p.Interrupts {
-		p.Interrupts[i].Seen = byTask[""][slotSeen+p.Interrupts[i].ID] != nil
+		p.Interrupts[i].Seen = beside.note(slotSeen+p.Interrupts[i].ID) != nil
 	}
 }
 
@@ -169,9 +166,8 @@ func MarkSeen(ctx context.Context, store checkpoint.Store, thread string, ids ..
 	return checkpoint.Put(ctx, store, checkpoint.Key{Thread: thread}, p.Checkpoint, entries)
 }
 
-func failures(rec *checkpoint.Record, pending []checkpoint.Entry) (all []Failure, err error) {
-	byTask, _ := readPending(pending)
-	if data := byTask[""][slotVoid]; data != nil {
+func failures(rec *checkpoint.Record, beside pending) (all []Failure, err error) {
+	if data := beside.note(slotVoid); data != nil {
 		var f Failure
 		if err := json.Unmarshal(data, &f.Message); err != nil {
 			return nil, fmt.Errorf("graph: why the results of a step do not count: %w", err)
@@ -179,7 +175,7 @@ func failures(rec *checkpoint.Record, pending []checkpoint.Entry) (all []Failure
 		all = append(all, f)
 	}
 	for _, t := range rec.Next {
-		last, err := readLast(byTask[t.ID])
+		last, err := readLast(beside.byTask[t.ID])
 		if err != nil {
 			return nil, err
 		}

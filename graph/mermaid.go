@@ -31,7 +31,7 @@ func (g *Graph[S]) Mermaid() string {
 		for _, to := range p.shape.Nodes[i].Next {
 			fmt.Fprintf(&b, "  n%d --> n%d\n", i, to)
 		}
-		if p.endsAt(n.name) {
+		if n.ends {
 			fmt.Fprintf(&b, "  n%d --> stop\n", i)
 		}
 		for _, to := range p.choices(i) {
@@ -44,16 +44,6 @@ func (g *Graph[S]) Mermaid() string {
 		}
 	}
 	return b.String()
-}
-
-// endsAt reports whether a static edge leads from the node to End.
-func (p *program) endsAt(name string) bool {
-	for _, e := range p.draft.edges {
-		if e.from == name && e.to == End {
-			return true
-		}
-	}
-	return false
 }
 
 // choices lists where the Commands of node i may go, as Mermaid ids, once each.

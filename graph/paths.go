@@ -97,13 +97,3 @@ func (c *compiler) suggest(name string) string {
 	}
 	return ""
 }
-
-// snapshot returns a copy of the draft that later calls on the Builder do not change.
-func (c *compiler) snapshot() *draft {
-	d := *c.draft
-	p := *c.draft.parts
-	d.parts = &p
-	p.nodes, p.edges = slices.Clone(p.nodes), slices.Clone(p.edges)
-	p.branches, p.joins = slices.Clone(p.branches), slices.Clone(p.joins)
-	return &d
-}

@@ -191,20 +191,41 @@ func (r *run) root() *run {
 	return r
 }
 
-// readPending sorts the entries beside the head by task and slot.
-func readPending(entries []checkpoint.Entry) (byTask map[string]map[string][]byte, given answers) {
-	byTask, given = map[string]map[string][]byte{}, answers{}
+// pending are the entries beside a head, sorted.
+type pending struct {
+	byTask map[string]map[string][]byte // task → slot → data; "" for those that have no task
+	given  answers
+}
+
+func sortPending(entries []checkpoint.Entry) pending {
+	p := pending{map[string]map[string][]byte{}, answers{}}
 	for _, e := range entries {
 		if id, ok := strings.CutPrefix(e.Slot, slotAnswer); ok {
-			given[id] = e.Data
+			p.given[id] = e.Data
 			continue
 		}
-		if byTask[e.Task] == nil {
-			byTask[e.Task] = map[string][]byte{}
+		if p.byTask[e.Task] == nil {
+			p.byTask[e.Task] = map[string][]byte{}
 		}
-		byTask[e.Task][e.Slot] = e.Data
+		p.byTask[e.Task][e.Slot] = e.Data
 	}
-	return byTask, given
+	return p
+}
+
+// note returns the data in a slot that belongs to no task, or nil.
+func (p pending) note(slot string) []byte { return p.byTask[""][slot] }
+
+// open returns the questions of the due tasks that have no answer, in canonical
+// order.
+func (p pending) open(rec *checkpoint.Record) (open []Interrupt, err error) {
+	for _, t := range rec.Next {
+		asked, err := askedIn(p.byTask[t.ID])
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, unanswered(asked, p.given)...)
+	}
+	return open, nil
 }
 
 // unfinished is how a task ended that did not finish.

@@ -73,10 +73,8 @@ func (r *run) loop() (Status, error) {
 			return Failed, r.void(err)
 		}
 		r.advance()
-		if r.chain != nil {
-			if err := r.commit(checkpoint.Step); err != nil {
-				return Failed, err
-			}
+		if err := r.commit(checkpoint.Step); err != nil {
+			return Failed, err
 		}
 		r.publish()
 	}

@@ -196,7 +196,7 @@ func (t *task) follow(c Command, allowed targets) error {
 		}
 	}
 	for _, m := range c.additions() {
-		err := error(nil)
+		var err error
 		if m.send {
 			err = t.send(m, allowed)
 		} else {

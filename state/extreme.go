@@ -18,18 +18,7 @@ func MaxOf[T cmp.Ordered](v T) (m Max[T]) {
 
 // Fold implements [Channel].
 func (m *Max[T]) Fold(writes []Channel) error {
-	at, err := overwriter[*Max[T]](writes)
-	if err != nil {
-		return err
-	}
-	if at >= 0 {
-		m.set = false
-		writes = writes[at : at+1]
-	}
-	for _, w := range writes {
-		m.take(w.(*Max[T]).own)
-	}
-	return nil
+	return m.fold(writes, func(w Channel) *extreme[T, greater[T]] { return &w.(*Max[T]).extreme })
 }
 
 // Min holds the least value that was ever offered. The zero Min is unset and
@@ -44,18 +33,7 @@ func MinOf[T cmp.Ordered](v T) (m Min[T]) {
 
 // Fold implements [Channel].
 func (m *Min[T]) Fold(writes []Channel) error {
-	at, err := overwriter[*Min[T]](writes)
-	if err != nil {
-		return err
-	}
-	if at >= 0 {
-		m.set = false
-		writes = writes[at : at+1]
-	}
-	for _, w := range writes {
-		m.take(w.(*Min[T]).own)
-	}
-	return nil
+	return m.fold(writes, func(w Channel) *extreme[T, less[T]] { return &w.(*Min[T]).extreme })
 }
 
 type greater[T cmp.Ordered] struct{}
@@ -102,6 +80,22 @@ func (e *extreme[T, R]) Lookup() (v T, ok bool) {
 // Overwrite replaces the value by v, better or not. It wins over what other tasks
 // offer in the same step; two Overwrites in one step are an error.
 func (e *extreme[T, R]) Overwrite(v T) { e.own, e.wrote, e.over = v, true, true }
+
+// fold carries writes into the committed value; body finds the extreme of a write.
+func (e *extreme[T, R]) fold(writes []Channel, body func(Channel) *extreme[T, R]) error {
+	at, err := overwriter[replacer](writes)
+	if err != nil {
+		return err
+	}
+	if at >= 0 {
+		e.set = false
+		writes = writes[at : at+1]
+	}
+	for _, w := range writes {
+		e.take(body(w).own)
+	}
+	return nil
+}
 
 // take merges v into the committed value.
 func (e *extreme[T, R]) take(v T) {
