@@ -34,6 +34,14 @@ func (c *cell[T]) Wrote() bool { return c.wrote }
 // take makes w's value the committed value of c.
 func (c *cell[T]) take(w *cell[T]) { c.v, c.set = w.v, w.set }
 
+// single refuses several writes in one step.
+func single(writes []Channel) error {
+	if len(writes) > 1 {
+		return &ConflictError{First: 0, Second: 1, Rule: oneWrite}
+	}
+	return nil
+}
+
 // MarshalJSON returns the value, or null when there is none.
 func (c cell[T]) MarshalJSON() ([]byte, error) {
 	if !c.set {
@@ -98,8 +106,8 @@ func Of[T any](v T) Value[T] { return Value[T]{cell[T]{v: v, set: true, wrote: t
 
 // Fold implements [Channel].
 func (c *Value[T]) Fold(writes []Channel) error {
-	if len(writes) > 1 {
-		return &ConflictError{First: 0, Second: 1, Rule: oneWrite}
+	if err := single(writes); err != nil {
+		return err
 	}
 	c.take(&writes[0].(*Value[T]).cell)
 	return nil
@@ -129,8 +137,8 @@ func EphemeralOf[T any](v T) Ephemeral[T] {
 
 // Fold implements [Channel].
 func (c *Ephemeral[T]) Fold(writes []Channel) error {
-	if len(writes) > 1 {
-		return &ConflictError{First: 0, Second: 1, Rule: oneWrite}
+	if err := single(writes); err != nil {
+		return err
 	}
 	c.take(&writes[0].(*Ephemeral[T]).cell)
 	return nil
@@ -150,8 +158,8 @@ func UntrackedOf[T any](v T) Untracked[T] {
 
 // Fold implements [Channel].
 func (c *Untracked[T]) Fold(writes []Channel) error {
-	if len(writes) > 1 {
-		return &ConflictError{First: 0, Second: 1, Rule: oneWrite}
+	if err := single(writes); err != nil {
+		return err
 	}
 	c.take(&writes[0].(*Untracked[T]).cell)
 	return nil
