@@ -58,7 +58,7 @@ func Threads(ctx context.Context, store checkpoint.Store, q checkpoint.ThreadQue
 // ErrUnknownThread.
 func History(ctx context.Context, store checkpoint.Store, thread string, q checkpoint.Query) iter.Seq2[Point, error] {
 	return func(yield func(Point, error) bool) {
-		if _, err := Inspect(ctx, store, thread); err != nil {
+		if _, err := Inspect(ctx, store, thread); err != nil { // an empty page is no unknown thread
 			yield(Point{}, err)
 			return
 		}
@@ -71,14 +71,10 @@ func Inspect(ctx context.Context, store checkpoint.Store, thread string) (Point,
 	if err := checkpoint.CheckThread(thread); err != nil {
 		return Point{}, err
 	}
-	snap, err := store.Load(ctx, checkpoint.Key{Thread: thread}, 0)
-	if errors.Is(err, checkpoint.ErrNotFound) {
-		return Point{}, fmt.Errorf("%w: %q", ErrUnknownThread, thread)
+	for p, err := range points(store.History(ctx, checkpoint.Key{Thread: thread}, checkpoint.Query{Limit: 1})) {
+		return p, err
 	}
-	if err != nil {
-		return Point{}, err
-	}
-	return pointOf(snap)
+	return Point{}, fmt.Errorf("%w: %q", ErrUnknownThread, thread)
 }
 
 func points(snaps iter.Seq2[checkpoint.Snapshot, error]) iter.Seq2[Point, error] {

@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"context"
+	"iter"
 	"errors"
 	"fmt"
 	"slices"
@@ -69,10 +70,25 @@ type broken struct{ checkpoint.Store }
 
 func (b broken) Load(ctx context.Context, k checkpoint.Key, seq uint64) (checkpoint.Snapshot, error) {
 	snap, err := b.Store.Load(ctx, k, seq)
+	b.damage(snap)
+	return snap, err
+}
+
+func (b broken) History(ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
+	return func(yield func(checkpoint.Snapshot, error) bool) {
+		for snap, err := range b.Store.History(ctx, k, q) {
+			b.damage(snap)
+			if !yield(snap, err) {
+				return
+			}
+		}
+	}
+}
+
+func (b broken) damage(snap checkpoint.Snapshot) {
 	if n := len(snap.Pending); n > 0 {
 		snap.Pending[n-1].Data[7] ^= 1
 	}
-	return snap, err
 }
 
 func TestDamagedEntriesStopARunAndChangeNothing(t *testing.T) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,11 +38,11 @@ func (a *app) historyVerb() *cobra.Command {
 }
 
 func (s *session) history(ctx context.Context, q checkpoint.Query) error {
-	if _, err := s.mustInspect(ctx); err != nil {
-		return err
-	}
 	t := s.table("CHECKPOINT", "TURN", "STEP", "SOURCE", "RAN", "NEXT", "STATUS", "TIME")
 	for p, err := range graph.History(ctx, s.store, s.thread, q) {
+		if errors.Is(err, graph.ErrUnknownThread) {
+			return s.unknownThread()
+		}
 		if err != nil {
 			return err
 		}
