@@ -2,9 +2,9 @@ package graph_test
 
 import (
 	"context"
-	"iter"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
