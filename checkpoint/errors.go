@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
+	"time"
 	"unicode/utf8"
 )
 
@@ -32,6 +33,18 @@ var (
 	// ErrFull is returned when a store has no room left. It is an ErrUnavailable.
 	// Nothing was written, and what was there can still be read.
 	ErrFull = fmt.Errorf("%w: no room left", ErrUnavailable)
+	// ErrFenced is returned when a writer's lease was taken over, or when it has none on
+	// a thread that is leased. Nothing was written.
+	ErrFenced = errors.New("checkpoint: the thread belongs to another writer")
+	// ErrOwned is returned when a thread is leased to somebody else. Nothing was
+	// written.
+	ErrOwned = errors.New("checkpoint: somebody else works on the thread")
+	// ErrUnknownOutcome is returned when a write was sent and no reply came: it may
+	// have happened or not. The same Commit again finds out.
+	ErrUnknownOutcome = errors.New("checkpoint: it is not known whether the write happened")
+	// ErrTooLarge is returned when a value, a header or a commit is larger than it may
+	// be. Nothing was sent to the store.
+	ErrTooLarge = errors.New("checkpoint: too large")
 	// ErrClosed is returned when a store is used after Close.
 	ErrClosed = errors.New("checkpoint: the store is closed")
 )
@@ -48,6 +61,36 @@ func (e *ConflictError) Error() string {
 
 // Is makes errors.Is(err, ErrConflict) true.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
+
+// FencedError says who owns a thread. It is an ErrFenced.
+type FencedError struct {
+	Thread string
+	Owner  string // "" if nobody does
+}
+
+func (e *FencedError) Error() string {
+	if e.Owner == "" {
+		return fmt.Sprintf("%v: thread %q: the lease is not its newest", ErrFenced, e.Thread)
+	}
+	return fmt.Sprintf("%v: thread %q is owned by %s", ErrFenced, e.Thread, e.Owner)
+}
+
+// Is makes errors.Is(err, ErrFenced) true.
+func (e *FencedError) Is(target error) bool { return target == ErrFenced }
+
+// BusyError says who works on a thread, and for how long still. It is an ErrOwned.
+type BusyError struct {
+	Thread    string
+	Owner     string
+	Remaining time.Duration
+}
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("%v: thread %q is owned by %s for another %v", ErrOwned, e.Thread, e.Owner, e.Remaining)
+}
+
+// Is makes errors.Is(err, ErrOwned) true.
+func (e *BusyError) Is(target error) bool { return target == ErrOwned }
 
 // CorruptError says which stored bytes are damaged. It is an ErrCorrupt.
 type CorruptError struct {

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"iter"
+	"time"
 )
 
 // Store keeps the commits of threads. It holds bytes and numbers: what a value
@@ -20,7 +21,8 @@ type Store interface {
 	// *ConflictError, and changes nothing, when the head is not c.Head; but when
 	// the head is already c itself (the same ID at c.Head+1), the commit is done
 	// and Commit returns nil, so a lost reply is safe to retry. A commit drops the
-	// pending entries of its namespace.
+	// pending entries of its namespace and puts c.Beside in their place, in the same
+	// atomic write.
 	Commit(ctx context.Context, c Commit) error
 
 	// Load returns the commit with number seq and every blob that its Refs name, or
@@ -30,10 +32,10 @@ type Store interface {
 	Load(ctx context.Context, k Key, seq uint64) (Snapshot, error)
 
 	// Put stores entries beside the head, in one atomic call. It returns a
-	// *ConflictError, and changes nothing, when the head is not seq, and ErrNotFound
+	// *ConflictError, and changes nothing, when the head is not p.Head, and ErrNotFound
 	// when there is no commit yet. An entry with Keep set stays as it is if one with the same Task and Slot is already there;
 	// any other replaces it. Keep itself is not stored.
-	Put(ctx context.Context, k Key, seq uint64, entries []Entry) error
+	Put(ctx context.Context, p Pending) error
 
 	// History yields the commits of a namespace, newest first, without blobs. Only
 	// the head carries pending entries. An unknown thread yields nothing. Ranging
@@ -44,8 +46,12 @@ type Store interface {
 	// without blobs, in ascending byte order of the thread's id.
 	Threads(ctx context.Context, q ThreadQuery) iter.Seq2[Snapshot, error]
 
-	// Delete removes a thread with all its namespaces. An unknown thread is no
-	// error.
+	// Namespaces returns the namespaces of a thread that have commits, in ascending
+	// byte order. An unknown thread has none.
+	Namespaces(ctx context.Context, thread string) ([]string, error)
+
+	// Delete removes a thread with all its namespaces and whatever else is kept of it,
+	// except that its fences stay spent. An unknown thread is no error.
 	Delete(ctx context.Context, thread string) error
 
 	// Close releases what the store holds. A store that the caller opened is the
@@ -66,12 +72,29 @@ type Commit struct {
 	ID     string // names this attempt; unique, at most 64 bytes
 	Head   uint64 // the head this commit was made for, 0 for none; it becomes Head+1
 	Header []byte
-	Refs   []Ref  // the whole state, at most one Ref a field
-	Blobs  []Blob // what this commit adds
+	Refs   []Ref   // the whole state, at most one Ref a field
+	Blobs  []Blob  // what this commit adds
+	Beside []Entry // what stands beside the new head from the start
+
+	// Number, if it is not 0, is the number the commit gets instead of Head+1. It is
+	// greater than Head: a copy of a pruned chain has gaps where the original has them.
+	Number uint64
+	// Labels can be searched for in listings. They are stored in the clear.
+	Labels map[string]string
+	// Fence is the lease that the writer holds; "" for none. See Leaser.
+	Fence string
+	// TTL, if it is not 0, lets the whole thread expire so long after this commit,
+	// unless a later one or Expirer.Expire says otherwise.
+	TTL time.Duration
 }
 
 // Seq returns the number that the commit has once it is stored.
-func (c Commit) Seq() uint64 { return c.Head + 1 }
+func (c Commit) Seq() uint64 {
+	if c.Number != 0 {
+		return c.Number
+	}
+	return c.Head + 1
+}
 
 // Ref says which blobs make up a field: chunk 0 of Base, which is the whole value,
 // and then the chunks 1 to Chunks, which were added to it step by step.
@@ -95,10 +118,19 @@ type Snapshot struct {
 	Seq     uint64
 	Head    uint64 // the head of the chain when this was read
 	ID      string
+	Labels  map[string]string
 	Header  []byte
 	Refs    []Ref   // in the order of the commit
 	Blobs   []Blob  // in the order of Refs, then of Chunk; nil in listings
 	Pending []Entry // in order of Task, then Slot; only for the head
+}
+
+// Pending are entries to store beside a head.
+type Pending struct {
+	Key
+	Head    uint64 // the head they belong to
+	Entries []Entry
+	Fence   string // the lease that the writer holds; "" for none. See Leaser.
 }
 
 // Entry is something that belongs to the step after the head and must not wait
@@ -112,12 +144,14 @@ type Entry struct {
 
 // Query selects commits of a chain.
 type Query struct {
-	Before uint64 // only commits with a smaller number; 0 means from the head
-	Limit  int    // at most so many; 0 means all
+	Before uint64            // only commits with a smaller number; 0 means from the head
+	Limit  int               // at most so many; 0 means all
+	Where  map[string]string // only commits that have all these labels
 }
 
 // ThreadQuery selects threads.
 type ThreadQuery struct {
-	After string // only threads whose id is greater; "" means from the first
-	Limit int    // at most so many; 0 means all
+	After string            // only threads whose id is greater; "" means from the first
+	Limit int               // at most so many; 0 means all
+	Where map[string]string // only threads whose root head has all these labels
 }

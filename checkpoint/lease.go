@@ -1,0 +1,73 @@
+package checkpoint
+
+import (
+	"context"
+	"time"
+)
+
+// What a Store may do beyond its duties. The stores of this module do all of it;
+// a store of your own may leave some out, and loses only what stands here.
+// checkpointtest judges what it finds.
+
+// Leaser is a Store on which a writer can own a thread for a while. Compare-and-set
+// already keeps a chain in one line; a lease keeps two writers from doing, and paying
+// for, the same work.
+//
+// A lease is known by its fence, a string that no other lease ever has. While a
+// thread is leased, and after the lease has run out, Commit, Put and Drop are refused
+// with a *FencedError unless they carry the fence; after Release, and on a thread that
+// was never leased, they must carry none. So a writer that was overtaken while it slept
+// writes nothing, however late it wakes. Time is the store's own, never the caller's.
+type Leaser interface {
+	// Acquire takes a thread, which need not exist, for r.TTL. If somebody else's lease
+	// is still running it returns a *BusyError, unless r.Force. With r.Fence it renews
+	// that lease instead, even if it has run out, unless somebody else has taken the
+	// thread, which is a *FencedError.
+	Acquire(ctx context.Context, r LeaseRequest) (Lease, error)
+
+	// Release gives a lease back. One that somebody else has taken over is no error.
+	Release(ctx context.Context, thread, fence string) error
+}
+
+// LeaseRequest asks for a lease.
+type LeaseRequest struct {
+	Thread string
+	Owner  string // says who asks, for people and for a BusyError; at most 256 bytes
+	TTL    time.Duration
+	Fence  string // the lease to renew; "" asks for a new one
+	Force  bool   // take the thread over from its owner
+}
+
+// Lease is a thread that is owned.
+type Lease struct {
+	Fence string
+	Owner string
+	TTL   time.Duration // how long it still runs, by the store's clock
+}
+
+// Dropper is a Store whose chains can be pruned.
+type Dropper interface {
+	// Drop removes commits from the past of a chain, and blobs that no other commit
+	// needs, in one atomic call. The caller has worked out which; the store only does
+	// it, and only while the head is still d.Head: otherwise it returns a
+	// *ConflictError and changes nothing. The head itself cannot be dropped. What is
+	// not there is no error.
+	Drop(ctx context.Context, d Drop) error
+}
+
+// Drop is what to remove from a chain.
+type Drop struct {
+	Key
+	Head    uint64
+	Commits []uint64
+	Blobs   []Blob // without Data
+	Fence   string
+}
+
+// Expirer is a Store whose threads can expire.
+type Expirer interface {
+	// Expire lets a thread expire, with everything kept of it, when ttl has passed; 0
+	// means never. An expired thread is not found, as if it had been deleted; there is
+	// never less than the whole of one. An unknown thread is an ErrNotFound.
+	Expire(ctx context.Context, thread string, ttl time.Duration) error
+}
