@@ -186,7 +186,7 @@ func Put(ctx context.Context, store Store, key Key, seq uint64, entries []Entry)
 		e.Data = data
 		sealed[i] = e
 	}
-	return store.Put(ctx, key, seq, sealed)
+	return store.Put(ctx, Pending{Key: key, Head: seq, Entries: sealed})
 }
 
 func headerPlace(k Key, seq uint64) string { return place(k.Namespace, "header", seq, -1) }

@@ -132,11 +132,11 @@ func (ch *memoryChain) checkNew(c Commit) error {
 }
 
 // Put implements Store.
-func (m *Memory) Put(ctx context.Context, k Key, seq uint64, entries []Entry) error {
+func (m *Memory) Put(ctx context.Context, p Pending) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	entries = cloneEntries(entries)
+	k, entries := p.Key, cloneEntries(p.Entries)
 
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,8 +144,8 @@ func (m *Memory) Put(ctx context.Context, k Key, seq uint64, entries []Entry) er
 		return ErrClosed
 	}
 	ch := m.chains[k]
-	if head := ch.head(); head != seq {
-		return &ConflictError{Key: k, Want: seq, Head: head}
+	if head := ch.head(); head != p.Head {
+		return &ConflictError{Key: k, Want: p.Head, Head: head}
 	}
 	if ch == nil {
 		return fmt.Errorf("%w: thread %q, namespace %q has no commit to put entries beside", ErrNotFound, k.Thread, k.Namespace)

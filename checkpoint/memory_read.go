@@ -160,3 +160,16 @@ func (m *Memory) next(ctx context.Context, after string) (_ Snapshot, found bool
 	ch := m.chains[k]
 	return ch.snapshot(k, ch.head()), true, nil
 }
+
+// Namespaces implements Store.
+func (m *Memory) Namespaces(ctx context.Context, thread string) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.closed {
+		return nil, ErrClosed
+	}
+	return slices.Sorted(slices.Values(m.spaces[thread])), nil
+}

@@ -56,8 +56,8 @@ func (f *faulty) Commit(ctx context.Context, c checkpoint.Commit) error {
 // spaces returns the namespaces that were committed to, in order.
 func (f *faulty) spaces() []string { return slices.Sorted(maps.Keys(f.seen)) }
 
-func (f *faulty) Put(ctx context.Context, k checkpoint.Key, seq uint64, entries []checkpoint.Entry) error {
-	return f.write(false, func() error { return f.Store.Put(ctx, k, seq, entries) })
+func (f *faulty) Put(ctx context.Context, p checkpoint.Pending) error {
+	return f.write(false, func() error { return f.Store.Put(ctx, p) })
 }
 
 // dump returns all that a store holds of some namespaces of a thread, as text.

@@ -70,7 +70,7 @@ func benchPut(b *testing.B, s checkpoint.Store) {
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		entries[0].Data[n%1024]++ // a store may notice that nothing changed
-		if err := s.Put(context.Background(), k, 1, entries); err != nil {
+		if err := s.Put(context.Background(), beside(k, 1, entries...)); err != nil {
 			b.Fatal(err)
 		}
 	}

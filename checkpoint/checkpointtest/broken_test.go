@@ -144,8 +144,9 @@ func (s renames) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return s.Store.Commit(ctx, c)
 }
 
-func (s renames) Put(ctx context.Context, k checkpoint.Key, seq uint64, entries []checkpoint.Entry) error {
-	return s.Store.Put(ctx, s.key(k), seq, entries)
+func (s renames) Put(ctx context.Context, p checkpoint.Pending) error {
+	p.Key = s.key(p.Key)
+	return s.Store.Put(ctx, p)
 }
 
 func (s renames) Load(ctx context.Context, k checkpoint.Key, seq uint64) (checkpoint.Snapshot, error) {
@@ -159,28 +160,28 @@ type keep struct {
 	always bool
 }
 
-func (s keep) Put(ctx context.Context, k checkpoint.Key, seq uint64, entries []checkpoint.Entry) error {
-	entries = slices.Clone(entries)
-	for i := range entries {
-		entries[i].Keep = s.always
+func (s keep) Put(ctx context.Context, p checkpoint.Pending) error {
+	p.Entries = slices.Clone(p.Entries)
+	for i := range p.Entries {
+		p.Entries[i].Keep = s.always
 	}
-	return s.Store.Put(ctx, k, seq, entries)
+	return s.Store.Put(ctx, p)
 }
 
 type putsAnywhere struct{ checkpoint.Store }
 
-func (s putsAnywhere) Put(ctx context.Context, k checkpoint.Key, seq uint64, entries []checkpoint.Entry) error {
-	if snap, err := s.Load(ctx, k, 0); err == nil {
-		seq = snap.Head
+func (s putsAnywhere) Put(ctx context.Context, p checkpoint.Pending) error {
+	if snap, err := s.Load(ctx, p.Key, 0); err == nil {
+		p.Head = snap.Head
 	}
-	return s.Store.Put(ctx, k, seq, entries)
+	return s.Store.Put(ctx, p)
 }
 
 type keepsPending struct{ checkpoint.Store }
 
 func (s keepsPending) Commit(ctx context.Context, c checkpoint.Commit) error {
 	before, _ := s.Load(ctx, c.Key, 0)
-	return errors.Join(s.Store.Commit(ctx, c), s.Put(ctx, c.Key, before.Head+1, before.Pending))
+	return errors.Join(s.Store.Commit(ctx, c), s.Put(ctx, beside(c.Key, before.Head+1, before.Pending...)))
 }
 
 type oldestFirst struct{ checkpoint.Store }

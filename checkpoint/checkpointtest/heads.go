@@ -108,7 +108,7 @@ func (p *probe) ownThread(thread string, rounds uint64) {
 	k := key(thread)
 	for seq := uint64(1); seq <= rounds; seq++ {
 		e := checkpoint.Entry{Task: "t", Slot: "s", Data: []byte(thread)}
-		err := errors.Join(p.store.Commit(p.Context(), step(k, seq)), p.store.Put(p.Context(), k, seq, []checkpoint.Entry{e}))
+		err := errors.Join(p.store.Commit(p.Context(), step(k, seq)), p.store.Put(p.Context(), beside(k, seq, e)))
 		snap, loadErr := p.store.Load(p.Context(), k, 0)
 		if err = errors.Join(err, loadErr); err != nil {
 			p.Errorf("rule: writers of other threads do not disturb\n got: %v\nwant: no error", err)

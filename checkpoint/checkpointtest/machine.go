@@ -116,7 +116,7 @@ func (m *machine) put(t *rapid.T) {
 		data := rapid.SliceOfN(rapid.Byte(), 0, 8).Draw(t, "data")
 		return checkpoint.Entry{Task: name.Draw(t, "task"), Slot: name.Draw(t, "slot"), Keep: rapid.Bool().Draw(t, "keep"), Data: data}
 	}), 0, 4).Draw(t, "entries")
-	m.refused("a put", m.store.Put(m.Context(), k, seq, entries), m.model.put(k, seq, entries))
+	m.refused("a put", m.store.Put(m.Context(), beside(k, seq, entries...)), m.model.put(k, seq, entries))
 	m.loadBoth(k, 0)
 }
 

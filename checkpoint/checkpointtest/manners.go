@@ -16,7 +16,7 @@ func (p *probe) each(ctx context.Context, k checkpoint.Key) map[string]error {
 		"Commit":                p.store.Commit(ctx, step(k, 2)),
 		"Commit of a new one":   p.store.Commit(ctx, step(key("new"), 1)),
 		"Load":                  loadErr,
-		"Put":                   p.store.Put(ctx, k, 1, []checkpoint.Entry{entry("t", "s", "late")}),
+		"Put":                   p.store.Put(ctx, beside(k, 1, entry("t", "s", "late"))),
 		"History":               firstError(p.store.History(ctx, k, checkpoint.Query{})),
 		"History of an unknown": firstError(p.store.History(ctx, key("unknown"), checkpoint.Query{})),
 		"Threads":               firstError(p.store.Threads(ctx, checkpoint.ThreadQuery{})),

@@ -8,6 +8,11 @@ func entry(task, slot, data string) checkpoint.Entry {
 	return checkpoint.Entry{Task: task, Slot: slot, Data: []byte(data)}
 }
 
+// beside returns entries to store beside a head.
+func beside(k checkpoint.Key, head uint64, entries ...checkpoint.Entry) checkpoint.Pending {
+	return checkpoint.Pending{Key: k, Head: head, Entries: entries}
+}
+
 func kept(e checkpoint.Entry) checkpoint.Entry {
 	e.Keep = true
 	return e
@@ -55,11 +60,11 @@ func pendingBelongsToHead(p *probe) {
 	p.put(sub, 2, entry("t", "s", "sub"))
 
 	for _, seq := range []uint64{0, 1, 3} {
-		err := p.store.Put(p.Context(), k, seq, []checkpoint.Entry{entry("t", "s", "late"), entry("t", "late", "late")})
+		err := p.store.Put(p.Context(), beside(k, seq, entry("t", "s", "late"), entry("t", "late", "late")))
 		p.conflicts("entries for another head are refused", err, k, seq, 2)
 	}
-	p.conflicts("entries for a chain that is not there are refused", p.store.Put(p.Context(), key("none"), 1, []checkpoint.Entry{entry("t", "s", "")}), key("none"), 1, 0)
-	if err := p.store.Put(p.Context(), key("none"), 0, []checkpoint.Entry{entry("t", "s", "")}); err == nil {
+	p.conflicts("entries for a chain that is not there are refused", p.store.Put(p.Context(), beside(key("none"), 1, entry("t", "s", ""))), key("none"), 1, 0)
+	if err := p.store.Put(p.Context(), beside(key("none"), 0, entry("t", "s", ""))); err == nil {
 		p.Errorf("rule: without a commit there is nothing to put entries beside\n got: no error\nwant: an error")
 	}
 	p.same("refused entries change nothing", p.load(k, 0), stored(step(k, 2), 2, entry("t", "s", "root")))

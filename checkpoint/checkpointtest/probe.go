@@ -62,7 +62,7 @@ func (p *probe) commit(c checkpoint.Commit) {
 
 func (p *probe) put(k checkpoint.Key, seq uint64, entries ...checkpoint.Entry) {
 	p.Helper()
-	p.done(fmt.Sprintf("entries are stored beside head %d of %q", seq, k), p.store.Put(p.Context(), k, seq, entries))
+	p.done(fmt.Sprintf("entries are stored beside head %d of %q", seq, k), p.store.Put(p.Context(), beside(k, seq, entries...)))
 }
 
 func (p *probe) load(k checkpoint.Key, seq uint64) checkpoint.Snapshot {

@@ -101,12 +101,12 @@ func (w *writer) addBlobs(chain int64, c checkpoint.Commit) error {
 }
 
 // Put implements checkpoint.Store.
-func (s *Store) Put(ctx context.Context, k checkpoint.Key, seq uint64, entries []checkpoint.Entry) error {
-	entries = slices.Clone(entries)
-	for i := range entries {
-		entries[i].Data = owned(entries[i].Data)
+func (s *Store) Put(ctx context.Context, p checkpoint.Pending) error {
+	p.Entries = slices.Clone(p.Entries)
+	for i := range p.Entries {
+		p.Entries[i].Data = owned(p.Entries[i].Data)
 	}
-	return s.submit(ctx, func(w *writer) error { return w.put(k, seq, entries) })
+	return s.submit(ctx, func(w *writer) error { return w.put(p.Key, p.Head, p.Entries) })
 }
 
 // put stores entries beside the head or refuses them.

@@ -22,7 +22,7 @@ func (s *Store) Load(ctx context.Context, k checkpoint.Key, seq uint64) (snap ch
 
 // reading holds the statements of the readers.
 type reading struct {
-	head, commit, page, roots, blobs, pending *sql.Stmt
+	head, commit, page, roots, spaces, blobs, pending *sql.Stmt
 }
 
 func (r *reading) prepare(ctx context.Context, db *sql.DB) error {
@@ -34,6 +34,7 @@ func (r *reading) prepare(ctx context.Context, db *sql.DB) error {
 		{&r.commit, "SELECT id, header, refs FROM commits WHERE chain = ? AND seq = ?"},
 		{&r.page, "SELECT seq, id, header, refs FROM commits WHERE chain = ? AND seq < ? ORDER BY seq DESC LIMIT ?"},
 		{&r.roots, "SELECT chain, thread, seq FROM head WHERE ns = '' AND thread > ? ORDER BY thread LIMIT ?"},
+		{&r.spaces, "SELECT ns FROM head WHERE thread = ? ORDER BY ns"},
 		{&r.blobs, "SELECT chunk, data FROM blobs WHERE chain = ? AND field = ? AND base = ? AND chunk BETWEEN 0 AND ? ORDER BY chunk"},
 		{&r.pending, "SELECT task, slot, data FROM pending WHERE chain = ? ORDER BY task, slot"},
 	} {
@@ -183,4 +184,20 @@ func (v *view) pending(chain int64, snap *checkpoint.Snapshot) error {
 		snap.Pending = append(snap.Pending, e)
 		return nil
 	}, chain)
+}
+
+// Namespaces implements checkpoint.Store.
+func (s *Store) Namespaces(ctx context.Context, thread string) (list []string, err error) {
+	err = s.view(ctx, func(v *view) error {
+		return v.query(v.stmts.spaces, func(rows *sql.Rows) error {
+			var ns string
+			err := rows.Scan(&ns)
+			list = append(list, ns)
+			return err
+		}, thread)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
 }

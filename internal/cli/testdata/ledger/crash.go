@@ -41,8 +41,8 @@ func (s *crashStore) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return s.write(func() error { return s.Store.Commit(ctx, c) })
 }
 
-func (s *crashStore) Put(ctx context.Context, k checkpoint.Key, seq uint64, entries []checkpoint.Entry) error {
-	return s.write(func() error { return s.Store.Put(ctx, k, seq, entries) })
+func (s *crashStore) Put(ctx context.Context, p checkpoint.Pending) error {
+	return s.write(func() error { return s.Store.Put(ctx, p) })
 }
 
 func (s *crashStore) write(do func() error) error {
