@@ -45,6 +45,9 @@ var (
 	// ErrTooLarge is returned when a value, a header or a commit is larger than it may
 	// be. Nothing was sent to the store.
 	ErrTooLarge = errors.New("checkpoint: too large")
+	// ErrRequest is returned when a call asks for what no store can do: a number that is
+	// not after the head, a negative time, a label that is no text. Nothing was written.
+	ErrRequest = errors.New("checkpoint: bad request")
 	// ErrClosed is returned when a store is used after Close.
 	ErrClosed = errors.New("checkpoint: the store is closed")
 )
@@ -70,7 +73,7 @@ type FencedError struct {
 
 func (e *FencedError) Error() string {
 	if e.Owner == "" {
-		return fmt.Sprintf("%v: thread %q: the lease is not its newest", ErrFenced, e.Thread)
+		return fmt.Sprintf("%v: thread %q: the lease is over", ErrFenced, e.Thread)
 	}
 	return fmt.Sprintf("%v: thread %q is owned by %s", ErrFenced, e.Thread, e.Owner)
 }

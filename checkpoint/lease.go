@@ -17,12 +17,14 @@ import (
 // thread is leased, and after the lease has run out, Commit, Put and Drop are refused
 // with a *FencedError unless they carry the fence; after Release, and on a thread that
 // was never leased, they must carry none. So a writer that was overtaken while it slept
-// writes nothing, however late it wakes. Time is the store's own, never the caller's.
+// writes nothing, however late it wakes: not even a commit that is the head already is
+// acknowledged to it. Delete, and the end of a thread that expires, end its lease too.
+// Time is the store's own, never the caller's.
 type Leaser interface {
 	// Acquire takes a thread, which need not exist, for r.TTL. If somebody else's lease
 	// is still running it returns a *BusyError, unless r.Force. With r.Fence it renews
 	// that lease instead, even if it has run out, unless somebody else has taken the
-	// thread, which is a *FencedError.
+	// thread, or the lease was released or deleted, which is a *FencedError.
 	Acquire(ctx context.Context, r LeaseRequest) (Lease, error)
 
 	// Release gives a lease back. One that somebody else has taken over is no error.
@@ -32,10 +34,11 @@ type Leaser interface {
 // LeaseRequest asks for a lease.
 type LeaseRequest struct {
 	Thread string
-	Owner  string // says who asks, for people and for a BusyError; at most 256 bytes
+	Owner  string // says who asks, for people and for a BusyError; at most MaxOwner bytes
 	TTL    time.Duration
 	Fence  string // the lease to renew; "" asks for a new one
 	Force  bool   // take the thread over from its owner
+	Over   string // with Force: only from this owner; "" means from any
 }
 
 // Lease is a thread that is owned.
@@ -50,8 +53,8 @@ type Dropper interface {
 	// Drop removes commits from the past of a chain, and blobs that no other commit
 	// needs, in one atomic call. The caller has worked out which; the store only does
 	// it, and only while the head is still d.Head: otherwise it returns a
-	// *ConflictError and changes nothing. The head itself cannot be dropped. What is
-	// not there is no error.
+	// *ConflictError and changes nothing. The head itself can be dropped only with its
+	// whole namespace. What is not there is no error.
 	Drop(ctx context.Context, d Drop) error
 }
 
@@ -61,7 +64,10 @@ type Drop struct {
 	Head    uint64
 	Commits []uint64
 	Blobs   []Blob // without Data
-	Fence   string
+	// All drops the namespace, with its head and the entries beside it, as if it had never
+	// been; Commits and Blobs do not matter then. The root goes by Delete only.
+	All   bool
+	Fence string
 }
 
 // Expirer is a Store whose threads can expire.

@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Memory keeps threads in the memory of this process: for tests, for examples, and
@@ -15,29 +17,50 @@ import (
 //
 // It copies bytes in and out, and so behaves like a store on a disk. A commit
 // costs what it adds and a load costs what it returns, whatever the age of the
-// thread. Nothing is ever dropped but by Delete and Close.
+// thread. Nothing is ever dropped but by Drop, Delete, Close and the end of a thread
+// that expires.
 type Memory struct {
-	mu     sync.RWMutex // never held while bytes are copied or a caller's code runs
-	chains map[Key]*memoryChain
-	spaces map[string][]string // thread: its namespaces
-	roots  []string            // threads with a root chain, sorted up to sorted
-	sorted int
-	closed bool
+	// Now is the clock of leases and of what expires; nil means time.Now. It is set
+	// before the first use, and is safe for concurrent use.
+	Now func() time.Time
+
+	mu      sync.RWMutex // never held while bytes are copied or a caller's code runs
+	threads map[string]*memoryThread
+	roots   []string // threads with a root chain, sorted up to sorted
+	sorted  int
+	ending  deadlines // threads that expire
+	closed  bool
 }
 
-var _ Store = (*Memory)(nil)
+var (
+	_ Store   = (*Memory)(nil)
+	_ Leaser  = (*Memory)(nil)
+	_ Dropper = (*Memory)(nil)
+	_ Expirer = (*Memory)(nil)
+)
+
+// memoryThread is a thread with commits, with a lease, or with both.
+type memoryThread struct {
+	id      string
+	chains  map[string]*memoryChain // by namespace
+	lease   memoryLease
+	expires time.Time // zero for never
+	place   int       // in Memory.ending, while expires is set
+}
 
 // memoryChain is one namespace of a thread. What it points to is written once, so a
 // reader may take slices of it away and read them without the lock. Only the
-// pending entries change in place.
+// pending entries change in place; Drop makes a new slice of commits.
 type memoryChain struct {
-	commits []memoryCommit // commits[i] has the number i+1
+	commits []memoryCommit // in order of seq
 	blobs   map[blobAddress][]byte
 	pending []Entry // in order of Task, then Slot
 }
 
 type memoryCommit struct {
+	seq    uint64
 	id     string
+	labels map[string]string
 	header []byte
 	refs   []Ref
 }
@@ -48,31 +71,74 @@ type blobAddress struct {
 	chunk int
 }
 
-// Commit implements Store.
-func (m *Memory) Commit(ctx context.Context, c Commit) error {
-	if err := CheckThread(c.Thread); err != nil {
-		return err
+func (m *Memory) now() time.Time {
+	if m.Now == nil {
+		return time.Now()
 	}
+	return m.Now()
+}
+
+// live returns a thread that is there and has not expired, or nil. The caller holds
+// the lock, for reading at least.
+func (m *Memory) live(thread string, now time.Time) *memoryThread {
+	t := m.threads[thread]
+	if t == nil || t.ended(now) {
+		return nil
+	}
+	return t
+}
+
+// chain returns a chain that is there, or nil.
+func (t *memoryThread) chain(namespace string) *memoryChain {
+	if t == nil {
+		return nil
+	}
+	return t.chains[namespace]
+}
+
+// write has f change the store. It holds the lock, and first removes a thread that has
+// expired.
+func (m *Memory) write(ctx context.Context, thread string, f func(t *memoryThread, now time.Time) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c.Header, c.Refs, c.Blobs = bytes.Clone(c.Header), slices.Clone(c.Refs), slices.Clone(c.Blobs)
-	for i := range c.Blobs {
-		c.Blobs[i].Data = bytes.Clone(c.Blobs[i].Data)
-	}
-	return m.append(c)
-}
-
-// append adds c to its chain, and keeps its slices.
-func (m *Memory) append(c Commit) error {
+	now := m.now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
 		return ErrClosed
 	}
-	ch := m.chains[c.Key]
+	if t := m.threads[thread]; t != nil && t.ended(now) {
+		m.remove(t)
+	}
+	m.sweep(now)
+	return f(m.threads[thread], now)
+}
+
+// Commit implements Store.
+func (m *Memory) Commit(ctx context.Context, c Commit) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c.Header, c.Refs, c.Blobs, c.Labels = bytes.Clone(c.Header), slices.Clone(c.Refs), slices.Clone(c.Blobs), maps.Clone(c.Labels)
+	for i := range c.Blobs {
+		c.Blobs[i].Data = bytes.Clone(c.Blobs[i].Data)
+	}
+	c.Beside = cloneEntries(c.Beside)
+	return m.write(ctx, c.Thread, func(t *memoryThread, now time.Time) error { return m.append(t, c, now) })
+}
+
+// append adds c to its chain, and keeps its slices.
+func (m *Memory) append(t *memoryThread, c Commit, now time.Time) error {
+	if err := t.fenced(c.Thread, c.Fence); err != nil {
+		return err
+	}
+	ch := t.chain(c.Namespace)
 	switch head := ch.head(); {
-	case head > 0 && head == c.Seq() && ch.commits[head-1].id == c.ID:
+	case head > 0 && head == c.Seq() && ch.last().id == c.ID:
 		return nil
 	case head != c.Head:
 		return &ConflictError{Key: c.Key, Want: c.Head, Head: head}
@@ -80,27 +146,43 @@ func (m *Memory) append(c Commit) error {
 	if err := ch.checkNew(c); err != nil {
 		return err
 	}
+	t = m.thread(c.Thread)
 	if ch == nil {
-		ch = m.start(c.Key)
+		ch = m.start(t, c.Namespace)
 	}
 	for _, b := range c.Blobs {
 		ch.blobs[blobAddress{b.Field, b.Base, b.Chunk}] = b.Data
 	}
-	ch.commits = append(ch.commits, memoryCommit{id: c.ID, header: c.Header, refs: c.Refs})
+	ch.commits = append(ch.commits, memoryCommit{seq: c.Seq(), id: c.ID, labels: c.Labels, header: c.Header, refs: c.Refs})
 	ch.pending = nil
+	for _, e := range c.Beside {
+		ch.put(e)
+	}
+	if c.TTL > 0 {
+		m.expire(t, now.Add(c.TTL))
+	}
 	return nil
 }
 
-// start adds an empty chain. The caller holds the lock.
-func (m *Memory) start(k Key) *memoryChain {
-	if m.chains == nil {
-		m.chains, m.spaces = map[Key]*memoryChain{}, map[string][]string{}
+// thread returns a thread, which it makes if need be. The caller holds the lock.
+func (m *Memory) thread(id string) *memoryThread {
+	t := m.threads[id]
+	if t == nil {
+		if m.threads == nil {
+			m.threads = map[string]*memoryThread{}
+		}
+		t = &memoryThread{id: id, chains: map[string]*memoryChain{}}
+		m.threads[id] = t
 	}
+	return t
+}
+
+// start adds an empty chain. The caller holds the lock.
+func (m *Memory) start(t *memoryThread, namespace string) *memoryChain {
 	ch := &memoryChain{blobs: map[blobAddress][]byte{}}
-	m.chains[k] = ch
-	m.spaces[k.Thread] = append(m.spaces[k.Thread], k.Namespace)
-	if k.Namespace == "" {
-		m.roots = append(m.roots, k.Thread)
+	t.chains[namespace] = ch
+	if namespace == "" {
+		m.roots = append(m.roots, t.id)
 	}
 	return ch
 }
@@ -110,8 +192,10 @@ func (ch *memoryChain) head() uint64 {
 	if ch == nil {
 		return 0
 	}
-	return uint64(len(ch.commits))
+	return ch.last().seq
 }
+
+func (ch *memoryChain) last() memoryCommit { return ch.commits[len(ch.commits)-1] }
 
 // checkNew makes sure that no blob of c would change one that is stored.
 func (ch *memoryChain) checkNew(c Commit) error {
@@ -133,27 +217,23 @@ func (ch *memoryChain) checkNew(c Commit) error {
 
 // Put implements Store.
 func (m *Memory) Put(ctx context.Context, p Pending) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	k, entries := p.Key, cloneEntries(p.Entries)
-
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return ErrClosed
-	}
-	ch := m.chains[k]
-	if head := ch.head(); head != p.Head {
-		return &ConflictError{Key: k, Want: p.Head, Head: head}
-	}
-	if ch == nil {
-		return fmt.Errorf("%w: thread %q, namespace %q has no commit to put entries beside", ErrNotFound, k.Thread, k.Namespace)
-	}
-	for _, e := range entries {
-		ch.put(e)
-	}
-	return nil
+	p.Entries = cloneEntries(p.Entries)
+	return m.write(ctx, p.Thread, func(t *memoryThread, _ time.Time) error {
+		if err := t.fenced(p.Thread, p.Fence); err != nil {
+			return err
+		}
+		ch := t.chain(p.Namespace)
+		if head := ch.head(); head != p.Head {
+			return &ConflictError{Key: p.Key, Want: p.Head, Head: head}
+		}
+		if ch == nil {
+			return fmt.Errorf("%w: thread %q, namespace %q has no commit to put entries beside", ErrNotFound, p.Thread, p.Namespace)
+		}
+		for _, e := range p.Entries {
+			ch.put(e)
+		}
+		return nil
+	})
 }
 
 func (ch *memoryChain) put(e Entry) {
@@ -182,24 +262,26 @@ func cloneEntries(entries []Entry) []Entry {
 
 // Delete implements Store.
 func (m *Memory) Delete(ctx context.Context, thread string) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	return m.write(ctx, thread, func(t *memoryThread, _ time.Time) error {
+		if t != nil {
+			m.remove(t)
+		}
+		return nil
+	})
+}
+
+// remove forgets a thread. The caller holds the lock.
+func (m *Memory) remove(t *memoryThread) {
+	m.expire(t, time.Time{})
+	delete(m.threads, t.id)
+	if t.chains[""] == nil {
+		return
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return ErrClosed
-	}
-	for _, ns := range m.spaces[thread] {
-		delete(m.chains, Key{thread, ns})
-	}
-	delete(m.spaces, thread)
 	m.sortRoots()
-	if i, found := slices.BinarySearch(m.roots, thread); found {
+	if i, found := slices.BinarySearch(m.roots, t.id); found {
 		m.roots = slices.Delete(m.roots, i, i+1)
 		m.sorted--
 	}
-	return nil
 }
 
 // sortRoots puts the threads in order that were started since the last call. The
@@ -215,6 +297,6 @@ func (m *Memory) sortRoots() {
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.chains, m.spaces, m.roots, m.sorted, m.closed = nil, nil, nil, 0, true
+	m.threads, m.roots, m.sorted, m.ending, m.closed = nil, nil, 0, nil, true
 	return nil
 }

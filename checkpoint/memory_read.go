@@ -5,16 +5,32 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"slices"
+	"time"
 )
 
-// Load implements Store.
-func (m *Memory) Load(ctx context.Context, k Key, seq uint64) (Snapshot, error) {
+// read has f look at the store. It holds the lock for reading.
+func (m *Memory) read(ctx context.Context, f func(now time.Time) error) error {
 	if err := ctx.Err(); err != nil {
-		return Snapshot{}, err
+		return err
 	}
-	s, err := m.gather(k, seq)
+	now := m.now()
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.closed {
+		return ErrClosed
+	}
+	return f(now)
+}
+
+// Load implements Store.
+func (m *Memory) Load(ctx context.Context, k Key, seq uint64) (s Snapshot, err error) {
+	err = m.read(ctx, func(now time.Time) (err error) {
+		s, err = m.live(k.Thread, now).chain(k.Namespace).gather(k, seq)
+		return err
+	})
 	if err != nil {
 		return Snapshot{}, err
 	}
@@ -25,21 +41,16 @@ func (m *Memory) Load(ctx context.Context, k Key, seq uint64) (Snapshot, error) 
 	return s, nil
 }
 
-// gather returns a commit with its blobs; the bytes still belong to m.
-func (m *Memory) gather(k Key, seq uint64) (Snapshot, error) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if m.closed {
-		return Snapshot{}, ErrClosed
-	}
-	ch := m.chains[k]
+// gather returns a commit with its blobs; the bytes still belong to the store.
+func (ch *memoryChain) gather(k Key, seq uint64) (Snapshot, error) {
 	if seq == 0 {
 		seq = ch.head()
 	}
-	if seq == 0 || seq > ch.head() {
+	i, found := ch.find(seq)
+	if !found {
 		return Snapshot{}, fmt.Errorf("%w: thread %q, namespace %q, commit %d", ErrNotFound, k.Thread, k.Namespace, seq)
 	}
-	s := ch.snapshot(k, seq)
+	s := ch.snapshot(k, i)
 	for _, r := range s.Refs {
 		for n := 0; n <= r.Chunks; n++ {
 			data, found := ch.blobs[blobAddress{r.Field, r.Base, n}]
@@ -52,26 +63,57 @@ func (m *Memory) gather(k Key, seq uint64) (Snapshot, error) {
 	return s, nil
 }
 
+// find returns the index of the commit with a number, or that of the first after it.
+func (ch *memoryChain) find(seq uint64) (i int, found bool) {
+	if ch == nil {
+		return 0, false
+	}
+	return slices.BinarySearchFunc(ch.commits, seq, func(c memoryCommit, seq uint64) int {
+		switch {
+		case c.seq < seq:
+			return -1
+		case c.seq > seq:
+			return 1
+		}
+		return 0
+	})
+}
+
 // snapshot returns a commit without blobs; the bytes still belong to the store.
 // The caller holds the lock.
-func (ch *memoryChain) snapshot(k Key, seq uint64) Snapshot {
-	l := ch.commits[seq-1]
-	s := Snapshot{Key: k, Seq: seq, Head: ch.head(), ID: l.id, Header: l.header, Refs: l.refs}
-	if seq == s.Head {
+func (ch *memoryChain) snapshot(k Key, i int) Snapshot {
+	s := ch.commits[i].snapshot(k, ch.head())
+	if i == len(ch.commits)-1 {
 		s.Pending = slices.Clone(ch.pending)
 	}
 	return s
 }
 
+func (c memoryCommit) snapshot(k Key, head uint64) Snapshot {
+	return Snapshot{Key: k, Seq: c.seq, Head: head, ID: c.id, Labels: c.labels, Header: c.header, Refs: c.refs}
+}
+
 // clone copies everything but the data of blobs.
 func (s Snapshot) clone() Snapshot {
+	s.Labels = maps.Clone(s.Labels)
 	s.Header = bytes.Clone(s.Header)
 	s.Refs = slices.Clone(s.Refs)
 	s.Pending = cloneEntries(s.Pending)
 	return s
 }
 
-// History implements Store. Commits that are made while it is read do not show.
+// has reports whether labels have all that a query asks for.
+func has(labels, where map[string]string) bool {
+	for key, want := range where {
+		if value, found := labels[key]; !found || value != want {
+			return false
+		}
+	}
+	return true
+}
+
+// History implements Store. Commits that are made or dropped while it is read do not
+// show.
 func (m *Memory) History(ctx context.Context, k Key, q Query) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
 		first, commits, err := m.newest(ctx, k, q.Before)
@@ -79,15 +121,19 @@ func (m *Memory) History(ctx context.Context, k Key, q Query) iter.Seq2[Snapshot
 			yield(Snapshot{}, err)
 			return
 		}
-		for n := 0; n < len(commits) && within(n, q.Limit); n++ {
+		n := 0
+		for i := len(commits) - 1; i >= 0 && within(n, q.Limit); i-- {
 			if err := ctx.Err(); err != nil {
 				yield(Snapshot{}, err)
 				return
 			}
+			if !has(commits[i].labels, q.Where) {
+				continue
+			}
+			n++
 			s := first
-			if n > 0 {
-				i := len(commits) - 1 - n
-				s = Snapshot{Key: k, Seq: uint64(i) + 1, Head: first.Head, ID: commits[i].id, Header: commits[i].header, Refs: commits[i].refs}
+			if i < len(commits)-1 {
+				s = commits[i].snapshot(k, first.Head)
 			}
 			if !yield(s.clone(), nil) {
 				return
@@ -97,24 +143,18 @@ func (m *Memory) History(ctx context.Context, k Key, q Query) iter.Seq2[Snapshot
 }
 
 // newest returns the commits before a number, and the newest of them as a snapshot.
-func (m *Memory) newest(ctx context.Context, k Key, before uint64) (Snapshot, []memoryCommit, error) {
-	if err := ctx.Err(); err != nil {
-		return Snapshot{}, nil, err
-	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if m.closed {
-		return Snapshot{}, nil, ErrClosed
-	}
+func (m *Memory) newest(ctx context.Context, k Key, before uint64) (first Snapshot, commits []memoryCommit, err error) {
 	if before == 0 {
 		before = math.MaxUint64
 	}
-	ch := m.chains[k]
-	last := min(ch.head(), before-1)
-	if last == 0 {
-		return Snapshot{}, nil, nil
-	}
-	return ch.snapshot(k, last), ch.commits[:last], nil
+	err = m.read(ctx, func(now time.Time) error {
+		ch := m.live(k.Thread, now).chain(k.Namespace)
+		if n, _ := ch.find(before); n > 0 {
+			first, commits = ch.snapshot(k, n-1), ch.commits[:n]
+		}
+		return nil
+	})
+	return first, commits, err
 }
 
 func within(n, limit int) bool { return limit <= 0 || n < limit }
@@ -125,7 +165,7 @@ func (m *Memory) Threads(ctx context.Context, q ThreadQuery) iter.Seq2[Snapshot,
 	return func(yield func(Snapshot, error) bool) {
 		after := q.After
 		for n := 0; within(n, q.Limit); n++ {
-			s, found, err := m.next(ctx, after)
+			s, found, err := m.next(ctx, after, q.Where)
 			if err != nil {
 				yield(Snapshot{}, err)
 				return
@@ -138,11 +178,12 @@ func (m *Memory) Threads(ctx context.Context, q ThreadQuery) iter.Seq2[Snapshot,
 	}
 }
 
-// next returns the head of the first thread after another one.
-func (m *Memory) next(ctx context.Context, after string) (_ Snapshot, found bool, _ error) {
+// next returns the head of the first thread after another one that has these labels.
+func (m *Memory) next(ctx context.Context, after string, where map[string]string) (_ Snapshot, found bool, _ error) {
 	if err := ctx.Err(); err != nil {
 		return Snapshot{}, false, err
 	}
+	now := m.now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -153,23 +194,22 @@ func (m *Memory) next(ctx context.Context, after string) (_ Snapshot, found bool
 	if found {
 		i++
 	}
-	if i == len(m.roots) {
-		return Snapshot{}, false, nil
+	for ; i < len(m.roots); i++ {
+		ch := m.live(m.roots[i], now).chain("")
+		if ch != nil && has(ch.last().labels, where) {
+			return ch.snapshot(Key{Thread: m.roots[i]}, len(ch.commits)-1), true, nil
+		}
 	}
-	k := Key{Thread: m.roots[i]}
-	ch := m.chains[k]
-	return ch.snapshot(k, ch.head()), true, nil
+	return Snapshot{}, false, nil
 }
 
 // Namespaces implements Store.
-func (m *Memory) Namespaces(ctx context.Context, thread string) ([]string, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if m.closed {
-		return nil, ErrClosed
-	}
-	return slices.Sorted(slices.Values(m.spaces[thread])), nil
+func (m *Memory) Namespaces(ctx context.Context, thread string) (list []string, err error) {
+	err = m.read(ctx, func(now time.Time) error {
+		if t := m.live(thread, now); t != nil {
+			list = slices.Sorted(maps.Keys(t.chains))
+		}
+		return nil
+	})
+	return list, err
 }

@@ -69,17 +69,18 @@ type Key struct {
 // makes up the state, and the blobs that are new.
 type Commit struct {
 	Key
-	ID     string // names this attempt; unique, at most 64 bytes
+	ID     string // names this attempt; unique, at most MaxID bytes
 	Head   uint64 // the head this commit was made for, 0 for none; it becomes Head+1
 	Header []byte
-	Refs   []Ref   // the whole state, at most one Ref a field
+	Refs   []Ref   // the whole state, at most one Ref a field; only what the head has or Blobs brings
 	Blobs  []Blob  // what this commit adds
 	Beside []Entry // what stands beside the new head from the start
 
 	// Number, if it is not 0, is the number the commit gets instead of Head+1. It is
 	// greater than Head: a copy of a pruned chain has gaps where the original has them.
 	Number uint64
-	// Labels can be searched for in listings. They are stored in the clear.
+	// Labels can be searched for in listings. They are text without NUL, see MaxLabels, and
+	// stored in the clear.
 	Labels map[string]string
 	// Fence is the lease that the writer holds; "" for none. See Leaser.
 	Fence string
