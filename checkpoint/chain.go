@@ -28,6 +28,9 @@ type Chain struct {
 	// Pending are the entries beside the head when the chain was opened, unsealed.
 	Pending []Entry
 
+	// Fence is the lease under which the chain writes; "" for none.
+	Fence string
+
 	store  Store
 	key    Key
 	schema *state.Schema
@@ -36,42 +39,69 @@ type Chain struct {
 	sums   []uint64   // checksum of the last whole value of each field
 	prev   state.View // the state at the last commit, to tell what was added since
 	known  []bool     // prev holds the field's committed value
-	other  []Field    // fields of the head that the schema does not know
+	other  []other    // fields of the head that the schema does not know
+	parent uint64     // the commit that the next one goes on from, if that is not the head
+}
+
+// other is a field that the schema does not know. It is kept as it is stored.
+type other struct {
+	Field
+	blobs []Blob // sealed; nil unless they must be stored anew
 }
 
 // Open reads the head of a chain. An unknown thread or namespace gives an empty
 // Chain, ready for its first commit.
 func Open(ctx context.Context, store Store, key Key, schema *state.Schema) (*Chain, error) {
+	c, err := OpenAt(ctx, store, key, schema, 0)
+	if errors.Is(err, ErrNotFound) {
+		c, err = newChain(store, key, schema), nil
+		c.State = schema.New()
+	}
+	return c, err
+}
+
+// OpenAt reads a commit of a chain, or its head if at is 0, to go on from there. If it
+// is not the head, the next commit begins a branch: it comes after the head, says in
+// its record which commit it goes on from, and stores the whole state, so branches
+// share nothing that grows. An unknown thread, namespace or commit is an ErrNotFound.
+func OpenAt(ctx context.Context, store Store, key Key, schema *state.Schema, at uint64) (*Chain, error) {
 	if err := CheckThread(key.Thread); err != nil {
 		return nil, err
 	}
+	snap, err := store.Load(ctx, key, at)
+	if err != nil {
+		return nil, err
+	}
+	c := newChain(store, key, schema)
+	return c, c.restore(snap)
+}
+
+func newChain(store Store, key Key, schema *state.Schema) *Chain {
 	n := len(schema.Fields())
-	c := &Chain{
+	return &Chain{
 		store: store, key: key, schema: schema,
 		fields: make([]Field, n), sums: make([]uint64, n),
 		prev: schema.Blank(), known: make([]bool, n),
 	}
-	snap, err := store.Load(ctx, key, 0)
-	if errors.Is(err, ErrNotFound) {
-		c.State = schema.New()
-		return c, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return c, c.restore(snap)
 }
 
 func (c *Chain) restore(snap Snapshot) (err error) {
 	if c.Record, c.State, err = Restore(snap, c.schema); err != nil {
 		return err
 	}
-	c.head = snap.Seq
+	c.head = snap.Head
+	if snap.Seq != snap.Head {
+		c.parent = snap.Seq
+	}
 	for _, f := range c.Record.Fields {
-		if i, ok := c.schema.Index(f.Name); ok {
+		i, ok := c.schema.Index(f.Name)
+		switch {
+		case !ok && c.parent != 0:
+			c.other = append(c.other, other{f, blobsOf(snap, f.Name)})
+		case !ok:
+			c.other = append(c.other, other{f, nil})
+		case c.parent == 0:
 			c.fields[i], c.known[i] = f, true
-		} else {
-			c.other = append(c.other, f)
 		}
 	}
 	c.schema.Assign(c.prev, c.State)
@@ -79,47 +109,28 @@ func (c *Chain) restore(snap Snapshot) (err error) {
 	return err
 }
 
+func blobsOf(snap Snapshot, field string) (blobs []Blob) {
+	for _, b := range snap.Blobs {
+		if b.Field == field {
+			blobs = append(blobs, b)
+		}
+	}
+	return blobs
+}
+
 // Head returns the number of the newest commit, 0 for none.
 func (c *Chain) Head() uint64 { return c.head }
 
-// Commit stores v as the state after the head, with rec, and moves the head.
-// changed tells which fields may differ from the last commit. Nothing is changed,
-// in the store or in c, when it fails; rec.Fields is written.
-func (c *Chain) Commit(ctx context.Context, id string, rec *Record, v state.View, changed []bool) error {
-	commit := Commit{Key: c.key, ID: id, Head: c.head}
-	fields := append([]Field(nil), c.fields...)
-	sums := append([]uint64(nil), c.sums...)
-	for i, f := range c.schema.Fields() {
-		if fields[i].Name != "" && !changed[i] {
-			continue
-		}
-		fields[i].Name = f.Name
-		if err := c.add(&commit, &fields[i], &sums[i], v, i); err != nil {
-			return fmt.Errorf("checkpoint: thread %q: field %q: %w", c.key.Thread, f.Name, err)
-		}
+// Parent returns the number of the commit that the next one goes on from, 0 for none.
+func (c *Chain) Parent() uint64 {
+	if c.parent != 0 {
+		return c.parent
 	}
-	rec.Fields = append(append(make([]Field, 0, len(fields)+len(c.other)), fields...), c.other...)
-	for _, f := range rec.Fields {
-		if f.Base != 0 {
-			commit.Refs = append(commit.Refs, Ref{f.Name, f.Base, f.Chunks})
-		}
-	}
-	var err error
-	if commit.Header, err = seal(headerPlace(c.key, commit.Seq()), rec); err != nil {
-		return fmt.Errorf("checkpoint: thread %q: record: %w", c.key.Thread, err)
-	}
-	if err := c.store.Commit(ctx, commit); err != nil {
-		return err
-	}
-	c.Record, c.head, c.fields, c.sums, c.Pending = rec, commit.Seq(), fields, sums, nil
-	for i := range fields {
-		if changed[i] || !c.known[i] {
-			c.schema.AssignField(c.prev, v, i)
-			c.known[i] = true
-		}
-	}
-	return nil
+	return c.head
 }
+
+// Branches reports whether the next commit begins a branch.
+func (c *Chain) Branches() bool { return c.parent != 0 }
 
 // add puts what is new in field i into the commit.
 func (c *Chain) add(commit *Commit, f *Field, sum *uint64, v state.View, i int) error {
@@ -172,21 +183,33 @@ func (c *Chain) Rebase(i int) { c.known[i] = false }
 
 // Put seals entries and stores them beside the head.
 func (c *Chain) Put(ctx context.Context, entries []Entry) error {
-	return Put(ctx, c.store, c.key, c.head, entries)
+	sealed, err := sealEntries(c.key, entries)
+	if err != nil {
+		return err
+	}
+	return c.store.Put(ctx, Pending{Key: c.key, Head: c.head, Entries: sealed, Fence: c.Fence})
 }
 
-// Put seals entries and stores them beside the head of a chain, which must be seq.
-func Put(ctx context.Context, store Store, key Key, seq uint64, entries []Entry) error {
+// Put seals entries and stores them beside the head of a chain, which must be head.
+func Put(ctx context.Context, store Store, key Key, head uint64, entries []Entry) error {
+	sealed, err := sealEntries(key, entries)
+	if err != nil {
+		return err
+	}
+	return store.Put(ctx, Pending{Key: key, Head: head, Entries: sealed})
+}
+
+func sealEntries(key Key, entries []Entry) ([]Entry, error) {
 	sealed := make([]Entry, len(entries))
 	for i, e := range entries {
 		data, err := seal(pendingPlace(key, e), json.RawMessage(e.Data))
 		if err != nil {
-			return fmt.Errorf("checkpoint: thread %q: task %s: %s: %w", key.Thread, e.Task, e.Slot, err)
+			return nil, fmt.Errorf("checkpoint: thread %q: task %s: %s: %w", key.Thread, e.Task, e.Slot, err)
 		}
 		e.Data = data
 		sealed[i] = e
 	}
-	return store.Put(ctx, Pending{Key: key, Head: seq, Entries: sealed})
+	return sealed, nil
 }
 
 func headerPlace(k Key, seq uint64) string { return place(k.Namespace, "header", seq, -1) }

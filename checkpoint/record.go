@@ -24,9 +24,11 @@ type Record struct {
 	Origin   string            `json:"origin"`  // id of the call that began the thread: no other thread has it
 	Time     time.Time         `json:"time"`    // for people; nothing is ordered by it
 	Source   Source            `json:"source"`
-	Turn     int               `json:"turn"` // counts inputs, from 1
-	Step     int               `json:"step"` // counts supersteps of the thread, from 1; 0 before the first
-	Ran      []string          `json:"ran,omitempty"`
+	Turn     int               `json:"turn"`              // counts inputs, from 1
+	Step     int               `json:"step"`              // counts supersteps of the thread, from 1; 0 before the first
+	Parent   uint64            `json:"parent,omitempty"`  // the commit it goes on from, if that is not the one before it
+	Branch   uint64            `json:"branch,omitempty"`  // the commit that began its branch; 0 for the first
+	Ran      []Ran             `json:"ran,omitempty"`     // what the step did, in canonical order
 	Next     []Task            `json:"next,omitempty"`    // due in the next step, in canonical order
 	Waiting  []string          `json:"waiting,omitempty"` // deferred nodes that were reached
 	Joins    []Join            `json:"joins,omitempty"`   // joins that some sources have reached
@@ -38,6 +40,23 @@ type Record struct {
 
 // Done reports whether the turn has ended: nothing is due.
 func (r *Record) Done() bool { return len(r.Next) == 0 && len(r.Waiting) == 0 }
+
+// Ran is one task of the step that a commit ended, or one edit by hand.
+type Ran struct {
+	Node  string   `json:"node,omitempty"`  // "" for an edit that is no node's
+	Wrote []string `json:"wrote,omitempty"` // the fields it wrote
+	Ways  []Way    `json:"ways,omitempty"`  // where its Commands and branches went; edges and joins speak for themselves
+}
+
+// Way is one decision of a node to go somewhere.
+type Way struct {
+	To   string `json:"to"`
+	Send bool   `json:"send,omitempty"`
+	// Branch is the number of the branch that decided, from 1; 0 for the node's own
+	// Command.
+	Branch int    `json:"branch,omitempty"`
+	Why    string `json:"why,omitempty"` // what the node said of it; see graph.Command.Because
+}
 
 // Task is one due task.
 type Task struct {

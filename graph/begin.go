@@ -2,6 +2,7 @@ package graph
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,20 +23,35 @@ func (r *run) open() (err error) {
 		r.origin = cmp.Or(r.origin, r.id)
 		return nil
 	}
-	r.chain, err = checkpoint.Open(r.ctx, store, checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}, r.schema)
-	if err != nil {
+	if r.chain, err = r.openChain(store); err != nil {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}
+	r.stored = r.chain.Head()
 	r.state = r.chain.State
 	if rec := r.chain.Record; rec != nil {
 		r.origin = rec.Origin
-		r.turn, r.step, r.input, r.answered = rec.Turn, rec.Step, rec.Input, rec.Answered
+		r.turn, r.step, r.done, r.input, r.answered = rec.Turn, rec.Step, rec.Step, rec.Input, rec.Answered
+		if r.branch = rec.Branch; r.chain.Branches() {
+			r.branch = r.chain.Head() + 1
+		}
 		if r.opts.Metadata == nil {
 			r.opts.Metadata = rec.Metadata
 		}
 	}
 	r.origin = cmp.Or(r.origin, r.id)
 	return nil
+}
+
+func (r *run) openChain(store checkpoint.Store) (*checkpoint.Chain, error) {
+	key := checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}
+	if r.opts.At == 0 || r.inside != nil {
+		return checkpoint.Open(r.ctx, store, key, r.schema)
+	}
+	c, err := checkpoint.OpenAt(r.ctx, store, key, r.schema, r.opts.At)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		err = fmt.Errorf("%w: %q, commit %d", ErrUnknownThread, r.opts.Thread, r.opts.At)
+	}
+	return c, err
 }
 
 // begin starts a turn with an input, whose writes are folded into the thread's
@@ -140,6 +156,12 @@ func (r *run) takeUp(a Answers) error {
 	if err := r.unrecord(rec); err != nil {
 		return err
 	}
+	if r.chain.Branches() {
+		if err := r.commit(checkpoint.Fork); err != nil {
+			return err
+		}
+		rec = r.chain.Record
+	}
 	open, err := beside.open(rec)
 	if err != nil {
 		return err
@@ -161,7 +183,7 @@ func (r *run) takeUp(a Answers) error {
 		return nil
 	}
 	if r.resumed = beside.note(slotPaused) != nil; !r.resumed {
-		r.outs = r.ran(rec)
+		r.outs = r.ranBefore(rec)
 	}
 	r.prepare()
 	for _, t := range r.tasks {
@@ -172,11 +194,11 @@ func (r *run) takeUp(a Answers) error {
 	return nil
 }
 
-// ran returns what is known of the tasks of the last step: their nodes, as far as
+// ranBefore returns what is known of the tasks of the last step: their nodes, as far as
 // they are still there.
-func (r *run) ran(rec *checkpoint.Record) (outs []*step.Outcome) {
-	for _, name := range rec.Ran {
-		if n, ok := r.find(name); ok {
+func (r *run) ranBefore(rec *checkpoint.Record) (outs []*step.Outcome) {
+	for _, ran := range rec.Ran {
+		if n, ok := r.find(ran.Node); ok {
 			outs = append(outs, &step.Outcome{Node: n})
 		}
 	}

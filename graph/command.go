@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -27,6 +28,7 @@ type more struct {
 	to      string
 	send    bool
 	payload any
+	why     string // not a target, but what is said of all of them
 }
 
 // Goto makes the named nodes due in the next step. Going to End ends this path and
@@ -53,6 +55,12 @@ func (c Command) Goto(nodes ...string) Command {
 // Send returns c with one more task.
 func (c Command) Send(node string, payload any) Command {
 	return c.add(more{to: node, send: true, payload: payload})
+}
+
+// Because returns c with a reason, which the history keeps beside the decision: what
+// the state said that made the node go there. It changes nothing else.
+func (c Command) Because(format string, args ...any) Command {
+	return c.add(more{why: cmp.Or(fmt.Sprintf(format, args...), "no reason")})
 }
 
 func (c Command) add(m more) Command {
@@ -84,7 +92,9 @@ func (c Command) String() string {
 		calls = append(calls, fmt.Sprintf("Goto(%q)", c.to))
 	}
 	for _, m := range c.additions() {
-		if m.send {
+		if m.why != "" {
+			calls = append(calls, fmt.Sprintf("Because(%q)", m.why))
+		} else if m.send {
 			calls = append(calls, fmt.Sprintf("Send(%q, %#v)", m.to, m.payload))
 		} else {
 			calls = append(calls, fmt.Sprintf("Goto(%q)", m.to))
@@ -93,4 +103,12 @@ func (c Command) String() string {
 	return strings.Join(calls, ".")
 }
 
-func (c Command) empty() bool { return c.to == "" && c.last == nil }
+// empty reports whether c names no target.
+func (c Command) empty() bool {
+	for m := c.last; m != nil; m = m.before {
+		if m.why == "" {
+			return false
+		}
+	}
+	return c.to == ""
+}

@@ -22,6 +22,10 @@ type Config struct {
 	// MaxTasks bounds the tasks of one superstep; 0 means 10,000. Beyond it a run
 	// fails with [ErrFanOut].
 	MaxTasks int
+	// MaxState bounds the state, in bytes as it is stored; 0 means no limit. A step that
+	// goes beyond it is not committed and the run fails with [ErrStateSize]. Without a
+	// Store it costs an encoding of the whole state a step.
+	MaxState int
 	// Timeout bounds the wall clock of one call; 0 means no limit. Beyond it a run
 	// fails with [ErrTimeout].
 	Timeout time.Duration
@@ -67,9 +71,9 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) check() error {
-	if c.MaxSteps < 0 || c.MaxTasks < 0 || c.Concurrency < 0 || c.Timeout < 0 || c.Grace < 0 {
-		return fmt.Errorf("a limit is negative: %d steps, %d tasks, %d at once, %v, grace %v",
-			c.MaxSteps, c.MaxTasks, c.Concurrency, c.Timeout, c.Grace)
+	if c.MaxSteps < 0 || c.MaxTasks < 0 || c.MaxState < 0 || c.Concurrency < 0 || c.Timeout < 0 || c.Grace < 0 {
+		return fmt.Errorf("a limit is negative: %d steps, %d tasks, %d bytes, %d at once, %v, grace %v",
+			c.MaxSteps, c.MaxTasks, c.MaxState, c.Concurrency, c.Timeout, c.Grace)
 	}
 	return nil
 }
@@ -79,6 +83,13 @@ type Run struct {
 	// Thread names the thread whose state the run goes on with. It needs a Store;
 	// without one it must be empty.
 	Thread string
+	// At names the commit to go on from; 0 means the newest. An older one begins a new
+	// branch of the thread, from which everything goes on; the old one stays in the
+	// history. Nothing that was stored beside that commit counts: its questions are asked again.
+	At uint64
+	// Durability says when the steps of the run are committed; the zero value is Sync.
+	// It holds for subgraphs too.
+	Durability Durability
 	// Modes says which events Stream yields; 0 means Updates. Invoke and Resume ignore it.
 	Modes Mode
 	// Discard lets Invoke start a turn although questions of the last one are open; they

@@ -105,7 +105,7 @@ func (c *conductor) attend(yield func(Event) bool) (outcome, error) {
 			defer timer.Stop()
 			grace = timer.C
 		case <-grace:
-			if c.storing.Load() > 0 && !patient {
+			if c.writing.Load() > 0 && !patient {
 				patient = true
 				grace = time.After(flush)
 				continue
@@ -144,7 +144,7 @@ func (r *run) main(begin func(*run) error) (outcome, error) {
 	status, err := r.whole(begin)
 	out := outcome{status: status, steps: r.steps, id: r.id, interrupts: r.interrupts(status)}
 	if r.chain != nil {
-		out.checkpoint = r.chain.Head()
+		out.checkpoint = r.stored
 	}
 	if r.state.State != nil {
 		out.state = r.copyState()
@@ -167,6 +167,11 @@ func (r *run) whole(begin func(*run) error) (status Status, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			status, err = Failed, r.fail(&PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	defer func() {
+		if e := r.settleStore(); e != nil && !errors.Is(err, errors.Unwrap(e)) {
+			status, err = Failed, errors.Join(err, e)
 		}
 	}()
 	if err := begin(r); err != nil {

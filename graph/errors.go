@@ -12,6 +12,9 @@ var (
 	ErrSteps = errors.New("graph: the step limit is reached")
 	// ErrFanOut is returned when a superstep has more tasks than Config.MaxTasks.
 	ErrFanOut = errors.New("graph: too many tasks in one step")
+	// ErrStateSize is returned when the state is larger than Config.MaxState. What made it
+	// so is not stored; the thread is as it was before the step.
+	ErrStateSize = errors.New("graph: the state is too large")
 	// ErrTimeout is returned when a node or a run took longer than it may.
 	ErrTimeout = errors.New("graph: out of time")
 	// ErrInterrupted is returned by Ask when the question is open. A node passes it

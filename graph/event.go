@@ -167,9 +167,9 @@ func (r *run) emitValues() {
 	}
 }
 
-func (r *run) emitCommit() {
-	if r.watch.wants(Checkpoints) && r.chain != nil {
-		r.emit(Event{Mode: Checkpoints, Checkpoint: r.chain.Head()})
+func (r *run) emitCommit(seq uint64) {
+	if r.watch.wants(Checkpoints) {
+		r.emit(Event{Mode: Checkpoints, Checkpoint: seq})
 	}
 }
 

@@ -44,8 +44,7 @@ func (r *run) foldAll() (err error) {
 			err = r.fail(fmt.Errorf("folding field %q: %w", r.schema.Fields()[field].Name, &PanicError{Value: v, Stack: debug.Stack()}))
 		}
 		if err != nil {
-			r.schema.Assign(r.state, r.before)
-			clear(r.changed)
+			r.schema.Assign(r.state, r.before) // r.changed may say too much; it never says too little
 		}
 	}()
 	for field = range r.state.Channels {

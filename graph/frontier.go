@@ -10,11 +10,11 @@ import (
 	"github.com/weftrun/weft/internal/step"
 )
 
-// record writes the frontier into rec.
-func (r *run) record(rec *checkpoint.Record) error {
+// recordFrontier writes the frontier into rec.
+func (r *run) recordFrontier(rec *checkpoint.Record) error {
 	for _, n := range r.front.Due {
 		name := r.nodes[n].name
-		rec.Next = append(rec.Next, checkpoint.Task{ID: r.taskID(r.step+1, name, -1), Node: name})
+		rec.Next = append(rec.Next, checkpoint.Task{ID: r.taskID(r.done+1, name, -1), Node: name})
 	}
 	for i, s := range r.front.Sends {
 		name := r.nodes[s.Node].name
@@ -22,7 +22,7 @@ func (r *run) record(rec *checkpoint.Record) error {
 		if err != nil {
 			return r.fail(fmt.Errorf("the payload of a Send to %q cannot be stored: %w", name, err))
 		}
-		rec.Next = append(rec.Next, checkpoint.Task{ID: r.taskID(r.step+1, name, i), Node: name, Send: true, Payload: payload})
+		rec.Next = append(rec.Next, checkpoint.Task{ID: r.taskID(r.done+1, name, i), Node: name, Send: true, Payload: payload})
 	}
 	for _, n := range r.front.Waiting {
 		rec.Waiting = append(rec.Waiting, r.nodes[n].name)

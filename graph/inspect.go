@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,14 +30,28 @@ type Point struct {
 	Source     checkpoint.Source `json:"source"`
 	Turn       int               `json:"turn"`
 	Step       int               `json:"step"`
-	Ran        []string          `json:"ran,omitempty"`  // the nodes that ran in the step, in canonical order
-	Next       []string          `json:"next,omitempty"` // the nodes of the tasks that were due after it
-	Status     Status            `json:"status"`         // Done, Interrupted, Failed or Pending; of an older commit Done or Pending
+	Parent     uint64            `json:"parent,omitempty"` // the commit it goes on from, if that is not the one before it
+	Branch     uint64            `json:"branch,omitempty"` // the commit that began its branch; 0 for the first
+	Ran        []checkpoint.Ran  `json:"ran,omitempty"`    // what the step did, in canonical order
+	Next       []string          `json:"next,omitempty"`   // the nodes of the tasks that were due after it
+	Status     Status            `json:"status"`           // Done, Interrupted, Failed or Pending; of an older commit Done or Pending
 	Interrupts []Interrupt       `json:"interrupts,omitempty"`
 	Answered   []string          `json:"answered,omitempty"` // the ids of the turn's questions that have an answer
 	Failures   []Failure         `json:"failures,omitempty"`
 	Input      string            `json:"input,omitempty"` // hash of the turn's input; see InputHash
 	Metadata   map[string]string `json:"metadata,omitempty"`
+}
+
+// Nodes names the nodes that ran in the step, in canonical order; an edit by hand that
+// is no node's is "(edit)".
+func (p Point) Nodes() []string { return nodesOf(p.Ran) }
+
+func nodesOf(ran []checkpoint.Ran) []string {
+	names := make([]string, len(ran))
+	for i, r := range ran {
+		names[i] = cmp.Or(r.Node, "(edit)")
+	}
+	return names
 }
 
 // Failure is why a due task failed when it was last run.
@@ -99,6 +114,7 @@ func pointOf(snap checkpoint.Snapshot) (Point, error) {
 		return p, err
 	}
 	p.Graph, p.Program, p.Run, p.Time, p.Source = rec.Graph, rec.Program, rec.Run, rec.Time, rec.Source
+	p.Parent, p.Branch = rec.Parent, rec.Branch
 	p.Turn, p.Step, p.Ran, p.Input, p.Metadata = rec.Turn, rec.Step, rec.Ran, rec.Input, rec.Metadata
 	for _, t := range rec.Next {
 		p.Next = append(p.Next, t.Node)

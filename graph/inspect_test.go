@@ -29,7 +29,7 @@ func TestHistoryTellsOfEachCommit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, fmt.Sprintf("%d %s %v %v %s %d", p.Checkpoint, p.Source, p.Ran, p.Next, p.Status, len(p.Interrupts)))
+		got = append(got, fmt.Sprintf("%d %s %v %v %s %d", p.Checkpoint, p.Source, p.Nodes(), p.Next, p.Status, len(p.Interrupts)))
 	}
 	if want := []string{"2 step [a] [b] interrupted 1", "1 input [] [a] pending 0"}; !slices.Equal(got, want) {
 		t.Errorf("the history is %q, want %q", got, want)

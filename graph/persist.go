@@ -25,33 +25,6 @@ const (
 // flush bounds the writing of what a cancelled run had finished.
 const flush = 5 * time.Second
 
-// commit stores the state and the frontier as the thread's next checkpoint.
-func (r *run) commit(source checkpoint.Source) error {
-	if r.chain == nil {
-		return nil
-	}
-	rec := &checkpoint.Record{
-		Graph: r.name, Program: r.hash, Run: r.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: source,
-		Turn: r.turn, Step: r.step, Input: r.input, Answered: r.answered, Metadata: r.opts.Metadata,
-	}
-	for _, o := range r.outs {
-		rec.Ran = append(rec.Ran, r.nodes[o.Node].name)
-	}
-	if err := r.record(rec); err != nil {
-		return err
-	}
-	id := fmt.Sprintf("%s.%d", r.id, r.chain.Head()+1)
-	err := r.lastingly(func(ctx context.Context) error {
-		return r.chain.Commit(ctx, id, rec, r.state, r.changed)
-	})
-	if err != nil {
-		return err
-	}
-	clear(r.changed)
-	r.emitCommit()
-	return nil
-}
-
 // entries returns what must be kept of t beside the head.
 func (t *task) entries() ([]checkpoint.Entry, error) {
 	slot, v := slotLast, any(nil)
@@ -144,21 +117,16 @@ func (r *run) keepAll() error {
 	return errors.Join(errs...)
 }
 
-// put stores entries beside the head.
-func (r *run) put(entries []checkpoint.Entry) error {
-	return r.lastingly(func(ctx context.Context) error { return r.chain.Put(ctx, entries) })
-}
-
 // lastingly writes what is finished with a context that outlives the run's by a
 // moment, so that cancelling a run does not lose its work. A run that was given up
 // writes nothing any more.
 func (r *run) lastingly(write func(context.Context) error) error {
 	if r.isFenced() {
-		return r.fail(ErrAbandoned)
+		return ErrAbandoned
 	}
-	storing := &r.root().storing
-	storing.Add(1)
-	defer storing.Add(-1)
+	writing := &r.root().writing
+	writing.Add(1)
+	defer writing.Add(-1)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.ctx))
 	defer cancel()
 	stop := context.AfterFunc(r.ctx, func() {
@@ -169,10 +137,7 @@ func (r *run) lastingly(write func(context.Context) error) error {
 		}
 	})
 	defer stop()
-	if err := write(ctx); err != nil {
-		return r.fail(err)
-	}
-	return nil
+	return write(ctx)
 }
 
 // isFenced reports whether the run, or one that it is part of, was given up.

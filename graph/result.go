@@ -4,14 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/step"
 )
 
 // result is the stored form of what a finished task did.
 type result struct {
-	Writes []fieldWrite `json:"writes,omitempty"`
-	Goto   []string     `json:"goto,omitempty"`
-	Sends  []sendResult `json:"sends,omitempty"`
+	Writes []fieldWrite     `json:"writes,omitempty"`
+	Ways   []checkpoint.Way `json:"ways,omitempty"`
+	Sends  []sendResult     `json:"sends,omitempty"`
 }
 
 type fieldWrite struct {
@@ -39,9 +40,7 @@ func (t *task) result() (res result, err error) {
 		}
 		res.Writes = append(res.Writes, f)
 	}
-	for _, n := range t.out.Goto {
-		res.Goto = append(res.Goto, t.run.nodes[n].name)
-	}
+	res.Ways = t.went
 	for _, s := range t.out.Sends {
 		name := t.run.nodes[s.Node].name
 		payload, err := json.Marshal(s.Payload)
@@ -69,10 +68,13 @@ func (t *task) restore(data []byte) error {
 			return fmt.Errorf("%w: field %q: %w", ErrProgram, w.Field, err)
 		}
 	}
-	for _, name := range res.Goto {
-		n, ok := t.run.find(name)
+	for _, w := range res.Ways {
+		if w.Send || w.To == End {
+			continue
+		}
+		n, ok := t.run.find(w.To)
 		if !ok {
-			return fmt.Errorf("%w: it goes to %q, which is gone", ErrProgram, name)
+			return fmt.Errorf("%w: it goes to %q, which is gone", ErrProgram, w.To)
 		}
 		t.out.Goto = append(t.out.Goto, n)
 	}
@@ -87,6 +89,6 @@ func (t *task) restore(data []byte) error {
 		}
 		t.out.Sends = append(t.out.Sends, step.Send{Node: n, Payload: p})
 	}
-	t.settled = true
+	t.went, t.settled = append(t.went, res.Ways...), true
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -29,15 +30,24 @@ type run struct {
 	state, before state.View // the state, and what it was when the step began
 	front         step.Frontier
 	turn, step    int          // of the thread; step is the one that runs, or ran last
+	done          int          // the last step that ended
 	steps         int          // supersteps of this call
 	resumed       bool         // from a static interrupt, which the first step passes
 	paused        []Interrupt  // the static interrupts at which the run pauses
 	input         string       // hash of the turn's input
 	inside        *task        // the task that runs this subgraph; nil at the root
 	fenced        atomic.Bool  // the run was given up: it must not write any more
-	storing       atomic.Int32 // of the root: the writes to the store that are under way
+	writing       atomic.Int32 // of the root: the writes to the store that are under way
 	keepErr       error        // a failure to store what finished tasks did
 	answered      []checkpoint.Answered
+
+	storing sync.Mutex        // guards the chain while tasks run, and what follows
+	flight  *flight           // the commit on its way
+	stored  uint64            // the newest commit that is known to be stored
+	unsaved bool              // there is something to commit
+	source  checkpoint.Source // of what is to be committed
+	ran     []checkpoint.Ran  // in the step that is to be committed
+	branch  uint64            // the commit that began the branch
 
 	tasks   []*task // of this step, in canonical order
 	todo    []int
@@ -179,6 +189,7 @@ func (r *run) advance() {
 		r.outs = append(r.outs, &t.out)
 	}
 	r.shape.Advance(&r.front, r.outs)
+	r.done = r.step
 }
 
 // publish tells the watchers what the step did, and lets go of its tasks.

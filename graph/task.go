@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/step"
 	"github.com/weftrun/weft/state"
 )
@@ -34,6 +35,7 @@ type task struct {
 
 	attempt  int
 	out      step.Outcome
+	went     []checkpoint.Way // the decisions behind out
 	err      error
 	settled  bool        // there is nothing to run: the result is stored, or the question open
 	open     []Interrupt // the questions that have no answer
@@ -114,7 +116,7 @@ func (t *task) begin(n *node, number, index int, payload any) {
 // reset drops what an attempt left.
 func (t *task) reset() {
 	t.run.schema.Assign(t.view, t.run.state)
-	t.out.Goto, t.out.Sends = t.out.Goto[:0], t.out.Sends[:0]
+	t.out.Goto, t.out.Sends, t.went = t.out.Goto[:0], t.out.Sends[:0], t.went[:0]
 	if t.found.Load() {
 		t.reopen()
 	}
@@ -160,10 +162,10 @@ func (t *task) call(ctx context.Context) (err error) {
 	if err != nil || t.found.Load() && t.asks() {
 		return err
 	}
-	if err := t.route(cmd, t.node.targets); err != nil {
+	if err := t.route(cmd, t.node.targets, 0); err != nil {
 		return err
 	}
-	for _, b := range t.node.branches {
+	for i, b := range t.node.branches {
 		cmd, err := b.call(ctx, t.view.State, nil)
 		if err != nil {
 			return fmt.Errorf("branch: %w", err)
@@ -171,7 +173,7 @@ func (t *task) call(ctx context.Context) (err error) {
 		if cmd.empty() {
 			return fmt.Errorf("%w: the branch named none; it may go to %v", ErrTarget, b.targets)
 		}
-		if err := t.route(cmd, b.targets); err != nil {
+		if err := t.route(cmd, b.targets, i+1); err != nil {
 			return fmt.Errorf("branch: %w", err)
 		}
 	}
@@ -181,30 +183,42 @@ func (t *task) call(ctx context.Context) (err error) {
 	return nil
 }
 
-// route turns the names in a Command into numbers.
-func (t *task) route(c Command, allowed targets) error {
+// route turns the names in a Command into numbers. Branch is the number of the branch
+// that gave it, from 1, or 0.
+func (t *task) route(c Command, allowed targets, branch int) error {
 	if c.empty() {
 		return nil
 	}
-	return t.follow(c, allowed)
+	return t.follow(c, allowed, branch)
 }
 
-func (t *task) follow(c Command, allowed targets) error {
+func (t *task) follow(c Command, allowed targets, branch int) error {
+	first := len(t.went)
 	if c.to != "" {
 		if err := t.goTo(c.to, allowed); err != nil {
 			return err
 		}
+		t.went = append(t.went, checkpoint.Way{To: c.to, Branch: branch})
 	}
+	why := ""
 	for _, m := range c.additions() {
 		var err error
-		if m.send {
+		switch {
+		case m.why != "":
+			why = m.why
+			continue
+		case m.send:
 			err = t.send(m, allowed)
-		} else {
+		default:
 			err = t.goTo(m.to, allowed)
 		}
 		if err != nil {
 			return err
 		}
+		t.went = append(t.went, checkpoint.Way{To: m.to, Send: m.send, Branch: branch})
+	}
+	for i := first; why != "" && i < len(t.went); i++ {
+		t.went[i].Why = why
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func (s *session) history(ctx context.Context, q checkpoint.Query) error {
 		if err != nil {
 			return err
 		}
-		if err := t.add(p, p.Checkpoint, p.Turn, p.Step, p.Source, names(p.Ran), names(p.Next), p.Status, p.Time); err != nil {
+		if err := t.add(p, p.Checkpoint, p.Turn, p.Step, p.Source, names(p.Nodes()), names(p.Next), p.Status, p.Time); err != nil {
 			return err
 		}
 	}

@@ -70,19 +70,59 @@ func (p *Program) Begin(f *Frontier) {
 func (p *Program) Advance(f *Frontier, done []*Outcome) {
 	p.ready(f)
 	f.reset()
+	p.follow(f, done)
+}
+
+// Nobody is the Node of an outcome that is no node's: an edit by hand.
+const Nobody = -1
+
+// Amend is Advance for outcomes that were given by hand, beside which the rest of f
+// stays due. An outcome stands for its node if that is due, or for the first of its
+// Sends.
+func (p *Program) Amend(f *Frontier, done []*Outcome) {
+	p.ready(f)
+	due, sends := slices.Clone(f.Due), slices.Clone(f.Sends)
 	for _, o := range done {
+		if at, found := slices.BinarySearch(due, o.Node); found {
+			due = slices.Delete(due, at, at+1)
+		} else if at := slices.IndexFunc(sends, func(s Send) bool { return s.Node == o.Node }); at >= 0 {
+			sends = slices.Delete(sends, at, at+1)
+		}
+	}
+	f.reset()
+	for _, n := range due {
+		f.mark[n] = f.stamp
+	}
+	f.Due, f.Sends = append(f.Due, due...), append(f.Sends, sends...)
+	p.follow(f, done)
+}
+
+// Stop makes nothing due: the turn ends here.
+func (p *Program) Stop(f *Frontier) {
+	p.ready(f)
+	f.reset()
+	for _, arrived := range f.Arrived {
+		clear(arrived)
+	}
+	f.Waiting = f.Waiting[:0]
+}
+
+// follow adds what follows from done to f.
+func (p *Program) follow(f *Frontier, done []*Outcome) {
+	for _, o := range done {
+		if o.Node == Nobody {
+			p.goOn(f, o)
+			continue
+		}
 		n := &p.Nodes[o.Node]
 		for _, to := range n.Next {
-			p.trigger(f, to)
-		}
-		for _, to := range o.Goto {
 			p.trigger(f, to)
 		}
 		for _, j := range n.Feeds {
 			f.Arrived[j][slices.Index(p.Joins[j].Sources, o.Node)] = true
 		}
-		if len(o.Sends) > 0 {
-			f.Sends = append(f.Sends, o.Sends...)
+		if len(o.Goto) > 0 || len(o.Sends) > 0 {
+			p.goOn(f, o)
 		}
 	}
 	if len(p.Joins) > 0 {
@@ -91,6 +131,14 @@ func (p *Program) Advance(f *Frontier, done []*Outcome) {
 	if len(f.Due) != 1 {
 		f.settle()
 	}
+}
+
+// goOn adds what a Command made due.
+func (p *Program) goOn(f *Frontier, o *Outcome) {
+	for _, to := range o.Goto {
+		p.trigger(f, to)
+	}
+	f.Sends = append(f.Sends, o.Sends...)
 }
 
 // Empty reports whether nothing is due.
@@ -155,6 +203,9 @@ func (f *Frontier) wait(n int) {
 // all of a superstep have arrived: a source may have run several times in it.
 func (p *Program) fireFull(f *Frontier, done []*Outcome) {
 	for _, o := range done {
+		if o.Node == Nobody {
+			continue
+		}
 		for _, j := range p.Nodes[o.Node].Feeds {
 			if arrived := f.Arrived[j]; !slices.Contains(arrived, false) {
 				clear(arrived)

@@ -1,0 +1,133 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"github.com/weftrun/weft/state"
+)
+
+// Prepared is a commit that is encoded and not yet stored. It does not change when the
+// state does.
+type Prepared struct {
+	store  Store
+	commit Commit
+	record *Record
+	fields []Field
+	sums   []uint64
+	other  []other
+	state  state.View
+	fresh  []int // the fields whose committed value changes
+}
+
+// Commit stores v as the state after the head, with rec, and moves the head.
+// changed tells which fields may differ from the last commit; entries stand beside
+// the new head. Nothing is changed, in the store or in c, when it fails;
+// rec.Fields and rec.Parent are written.
+func (c *Chain) Commit(ctx context.Context, id string, rec *Record, v state.View, changed []bool, entries ...Entry) error {
+	p, err := c.Prepare(id, rec, v, changed, entries...)
+	if err != nil {
+		return err
+	}
+	if err := p.Store(ctx); err != nil {
+		return err
+	}
+	c.Advance(p)
+	return nil
+}
+
+// Prepare encodes what Commit would store. The chain goes on with Advance, before or
+// after p is stored; a chain that went on with a commit that could not be stored is
+// of no more use.
+func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, entries ...Entry) (p *Prepared, err error) {
+	p = &Prepared{store: c.store, record: rec, state: v,
+		commit: Commit{Key: c.key, ID: id, Head: c.head, Fence: c.Fence, Labels: rec.labels()},
+		fields: append([]Field(nil), c.fields...), sums: append([]uint64(nil), c.sums...)}
+	for i, f := range c.schema.Fields() {
+		if p.fields[i].Name != "" && !changed[i] {
+			continue
+		}
+		p.fields[i].Name = f.Name
+		if err := c.add(&p.commit, &p.fields[i], &p.sums[i], v, i); err != nil {
+			return nil, fmt.Errorf("checkpoint: thread %q: field %q: %w", c.key.Thread, f.Name, err)
+		}
+		p.fresh = append(p.fresh, i)
+	}
+	if err := c.keepOthers(p); err != nil {
+		return nil, err
+	}
+	rec.Parent = c.parent
+	rec.Fields = append(make([]Field, 0, len(p.fields)+len(p.other)), p.fields...)
+	for _, o := range p.other {
+		rec.Fields = append(rec.Fields, o.Field)
+	}
+	for _, f := range rec.Fields {
+		if f.Base != 0 {
+			p.commit.Refs = append(p.commit.Refs, Ref{f.Name, f.Base, f.Chunks})
+		}
+	}
+	if p.commit.Header, err = seal(headerPlace(c.key, p.commit.Seq()), rec); err != nil {
+		return nil, fmt.Errorf("checkpoint: thread %q: record: %w", c.key.Thread, err)
+	}
+	p.commit.Beside, err = sealEntries(c.key, entries)
+	return p, err
+}
+
+// keepOthers carries over what the schema does not know. A branch stores it anew.
+func (c *Chain) keepOthers(p *Prepared) error {
+	for _, o := range c.other {
+		for n, b := range o.blobs {
+			payload, err := unseal(place(c.key.Namespace, b.Field, b.Base, b.Chunk), b.Data)
+			if err != nil {
+				return &CorruptError{Key: c.key, Seq: c.parent, Field: b.Field, Why: why(err)}
+			}
+			b.Base = p.commit.Seq()
+			if b.Data, err = seal(place(c.key.Namespace, b.Field, b.Base, n), json.RawMessage(payload)); err != nil {
+				return err
+			}
+			o.Base = b.Base
+			p.commit.Blobs = append(p.commit.Blobs, b)
+		}
+		p.other = append(p.other, other{Field: o.Field})
+	}
+	return nil
+}
+
+// Seq returns the number that the commit has once it is stored.
+func (p *Prepared) Seq() uint64 { return p.commit.Seq() }
+
+// Bytes returns how many bytes make up the whole state of the commit.
+func (p *Prepared) Bytes() (n int) {
+	for _, f := range p.record.Fields {
+		n += f.BaseBytes + f.ChunkBytes
+	}
+	return n
+}
+
+// Store stores the commit. It may be repeated: the commit is stored once.
+func (p *Prepared) Store(ctx context.Context) error { return p.store.Commit(ctx, p.commit) }
+
+// Advance moves the chain on to p. It comes before the state changes again.
+func (c *Chain) Advance(p *Prepared) {
+	c.Record, c.head, c.parent, c.Pending = p.record, p.Seq(), 0, nil
+	c.fields, c.sums, c.other = p.fields, p.sums, p.other
+	for _, i := range p.fresh {
+		c.schema.AssignField(c.prev, p.state, i)
+		c.known[i] = true
+	}
+}
+
+// labels returns what a record can be searched by: what it says of itself, and what
+// its metadata says beside that.
+func (r *Record) labels() map[string]string {
+	labels := maps.Clone(r.Metadata)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels["source"], labels["run"], labels["graph"] = string(r.Source), r.Run, r.Graph
+	labels["turn"], labels["step"] = strconv.Itoa(r.Turn), strconv.Itoa(r.Step)
+	return labels
+}

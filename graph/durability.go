@@ -1,0 +1,206 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/state"
+)
+
+// Durability says when the steps of a run are committed: what a crash can cost. Whatever
+// it is, a thread is always as it was after some step, and a run that has returned
+// is stored.
+type Durability uint8
+
+const (
+	// Sync commits each step before the next one starts: a crash costs the step
+	// that runs. It is the default.
+	Sync Durability = iota
+	// Async commits each step beside the next one, in order and one at a time: a crash
+	// costs the step that runs and the one before it. A commit that fails stops
+	// the run at once.
+	Async
+	// Exit commits when the run ends, pauses or fails, or when something of a step must
+	// be stored by itself, such as a question: a crash costs all since then, and the
+	// input with it.
+	Exit
+)
+
+func (d Durability) String() string {
+	if int(d) < len(durabilities) {
+		return durabilities[d]
+	}
+	return fmt.Sprintf("Durability(%d)", uint8(d))
+}
+
+var durabilities = [...]string{"sync", "async", "exit"}
+
+// flight is a commit on its way to the store.
+type flight struct {
+	seq  uint64
+	done chan struct{} // closed when err is set
+	err  error
+}
+
+// commit brings what a step ended with to the store, as soon as the run's durability
+// asks for it.
+func (r *run) commit(source checkpoint.Source) error {
+	if r.chain == nil {
+		return r.fits()
+	}
+	r.source = source
+	r.ran = r.whatRan()
+	if r.opts.Durability == Exit && (!r.front.Empty() || r.dispensable()) {
+		r.unsaved = true
+		return nil
+	}
+	r.storing.Lock()
+	defer r.storing.Unlock()
+	return r.save()
+}
+
+// dispensable reports whether nobody will ever ask for the end of this run: a subgraph
+// that is done is part of its parent's task.
+func (r *run) dispensable() bool { return r.inside != nil }
+
+// save commits what the run has come to. Whoever calls it holds r.storing.
+func (r *run) save(beside ...checkpoint.Entry) error {
+	rec, err := r.record()
+	if err != nil {
+		return err
+	}
+	p, err := r.chain.Prepare(fmt.Sprintf("%s.%d", r.id, r.chain.Head()+1), rec, r.state, r.changed, beside...)
+	if err != nil {
+		return r.fail(err)
+	}
+	if err := r.fitsIn(p.Bytes()); err != nil {
+		return err
+	}
+	if err := r.land(); err != nil {
+		return err
+	}
+	r.chain.Advance(p)
+	clear(r.changed)
+	r.unsaved = false
+	r.flight = &flight{seq: p.Seq(), done: make(chan struct{})}
+	if r.opts.Durability == Async && !r.front.Empty() {
+		go r.send(r.flight, p)
+		return nil
+	}
+	r.send(r.flight, p)
+	return r.land()
+}
+
+// send stores p. If that fails the run must not go on.
+func (r *run) send(f *flight, p *checkpoint.Prepared) {
+	defer close(f.done)
+	if f.err = r.lastingly(p.Store); f.err != nil && r.opts.Durability == Async {
+		r.cancel(f.err)
+	}
+}
+
+// land waits for the commit that is on its way, if one is. A commit that failed fails
+// everything after it. Whoever calls it holds r.storing.
+func (r *run) land() error {
+	f := r.flight
+	if f == nil {
+		return nil
+	}
+	<-f.done
+	if f.err != nil {
+		return r.fail(f.err)
+	}
+	r.flight, r.stored = nil, f.seq
+	r.emitCommit(f.seq)
+	return nil
+}
+
+// put stores entries beside the head, after everything that comes before them. It may
+// be called by tasks.
+func (r *run) put(entries []checkpoint.Entry) error {
+	r.storing.Lock()
+	defer r.storing.Unlock()
+	if err := r.catchUp(); err != nil {
+		return err
+	}
+	if err := r.lastingly(func(ctx context.Context) error { return r.chain.Put(ctx, entries) }); err != nil {
+		return r.fail(err)
+	}
+	return nil
+}
+
+// settleStore makes sure that what the run has come to is stored before it returns.
+func (r *run) settleStore() error {
+	if r.chain == nil {
+		return nil
+	}
+	r.storing.Lock()
+	defer r.storing.Unlock()
+	return r.catchUp()
+}
+
+// catchUp stores what is not stored yet. Whoever calls it holds r.storing.
+func (r *run) catchUp() error {
+	if r.unsaved {
+		if err := r.save(); err != nil {
+			return err
+		}
+	}
+	return r.land()
+}
+
+// record describes where the run stands, between two steps or, while one runs, before
+// it.
+func (r *run) record() (*checkpoint.Record, error) {
+	rec := &checkpoint.Record{
+		Graph: r.name, Program: r.hash, Run: r.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: r.source,
+		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: r.ran, Input: r.input, Answered: r.answered,
+		Metadata: r.opts.Metadata,
+	}
+	return rec, r.recordFrontier(rec)
+}
+
+// whatRan describes what the tasks of the step did, for its commit.
+func (r *run) whatRan() []checkpoint.Ran {
+	ran := make([]checkpoint.Ran, len(r.outs))
+	for i, o := range r.outs {
+		if o.Node >= 0 {
+			ran[i].Node = r.nodes[o.Node].name
+		}
+		if i < len(r.tasks) {
+			ran[i].Wrote, ran[i].Ways = wrote(r.schema, r.tasks[i].view), slices.Clone(r.tasks[i].went)
+		}
+	}
+	return ran
+}
+
+// wrote names the fields that were written in a view.
+func wrote(s *state.Schema, v state.View) (names []string) {
+	for i, c := range v.Channels {
+		if c.Wrote() {
+			names = append(names, s.Fields()[i].Name)
+		}
+	}
+	return names
+}
+
+// fits checks the size of a state that is not stored.
+func (r *run) fits() error {
+	if r.cfg.MaxState == 0 {
+		return nil
+	}
+	data, err := r.schema.Encode(r.state)
+	if err != nil {
+		return r.fail(err)
+	}
+	return r.fitsIn(len(data))
+}
+
+func (r *run) fitsIn(bytes int) error {
+	if r.cfg.MaxState == 0 || bytes <= r.cfg.MaxState {
+		return nil
+	}
+	return r.fail(fmt.Errorf("%w: %d bytes, the limit is %d", ErrStateSize, bytes, r.cfg.MaxState))
+}
