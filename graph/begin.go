@@ -219,20 +219,25 @@ func (r *run) hadAnswer(id, digest string) bool {
 // giveAnswers stores answers, so that a crash does not ask again, and remembers
 // them. A subgraph's answers came to the root, which has stored them.
 func (r *run) giveAnswers(fresh answers) error {
-	if r.fresh = fresh; r.inside != nil {
+	switch {
+	case r.inside != nil:
 		r.fresh = r.inside.run.fresh
-	}
-	var entries []checkpoint.Entry
-	for _, id := range slices.Sorted(maps.Keys(fresh)) {
-		entries = append(entries, checkpoint.Entry{Slot: slotAnswer + id, Data: fresh[id]})
-	}
-	if len(entries) > 0 {
-		if err := r.put(entries); err != nil {
+	case len(fresh) > 0:
+		r.fresh = fresh
+		if err := r.put(fresh.entries()); err != nil {
 			return err
 		}
 	}
 	r.remember(fresh)
 	return nil
+}
+
+// entries returns the form in which answers are stored.
+func (a answers) entries() (entries []checkpoint.Entry) {
+	for _, id := range slices.Sorted(maps.Keys(a)) {
+		entries = append(entries, checkpoint.Entry{Slot: slotAnswer + id, Data: a[id]})
+	}
+	return entries
 }
 
 // remember adds answers to those that the run's questions have.

@@ -177,7 +177,26 @@ func (r *run) whole(begin func(*run) error) (status Status, err error) {
 	if err := begin(r); err != nil {
 		return Failed, err
 	}
+	if r.rests {
+		return r.resting()
+	}
 	return r.loop()
+}
+
+// resting says how a thread stands on which nothing is run.
+func (r *run) resting() (Status, error) {
+	if r.front.Empty() {
+		return Done, nil
+	}
+	open, err := sortPending(r.chain.Pending).open(r.chain.Record)
+	if err != nil {
+		return Failed, err
+	}
+	if len(open) > 0 {
+		r.paused = open
+		return Interrupted, nil
+	}
+	return Pending, nil
 }
 
 // interrupts lists why the run pauses, in canonical order.

@@ -47,6 +47,9 @@ var (
 	// ErrAbandoned is returned when a node did not return in time after its context
 	// was cancelled.
 	ErrAbandoned = errors.New("graph: a node did not stop")
+	// ErrEdit is returned when an edit by hand makes no sense. The thread is as it was
+	// before the edit.
+	ErrEdit = errors.New("graph: bad edit")
 	// ErrNoTask is returned by functions that need the context of a running node.
 	ErrNoTask = errors.New("graph: the context does not belong to a running node")
 )

@@ -50,6 +50,7 @@ func (r *run) joinRecord(j int, arrived []bool) checkpoint.Join {
 // unrecord restores the frontier from rec. What is no longer in the program is an
 // ErrProgram that names it all.
 func (r *run) unrecord(rec *checkpoint.Record) error {
+	r.front = step.Frontier{}
 	var missing []string
 	find := func(name string) int {
 		n, ok := r.find(name)

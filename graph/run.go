@@ -32,6 +32,7 @@ type run struct {
 	turn, step    int          // of the thread; step is the one that runs, or ran last
 	done          int          // the last step that ended
 	steps         int          // supersteps of this call
+	rests         bool         // nothing is to be run: the thread is edited
 	resumed       bool         // from a static interrupt, which the first step passes
 	paused        []Interrupt  // the static interrupts at which the run pauses
 	input         string       // hash of the turn's input

@@ -1,0 +1,203 @@
+package graph_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+// says is a node that logs its name with how often it ran.
+func says(name string, ran *counter) graph.Node[world] {
+	return graph.Func(func(_ context.Context, s *world) error {
+		s.Log.Append(fmt.Sprintf("%s%d", name, ran.add(name)))
+		return nil
+	})
+}
+
+// chainOf is a graph of nodes in a row that say their names.
+func chainOf(t testing.TB, ran *counter, cfg graph.Config, names ...string) *graph.Graph[world] {
+	b := graph.New[world]("chain")
+	from := graph.Start
+	for _, n := range names {
+		b.Node(n, says(n, ran))
+		b.Edge(from, n)
+		from = n
+	}
+	b.Edge(from, graph.End)
+	return build(t, b, cfg)
+}
+
+// tree tells each commit of t1, oldest first: number, source, parent, branch, what ran.
+func tree(t testing.TB, cfg graph.Config) string {
+	t.Helper()
+	var lines []string
+	for p, err := range graph.History(ctx, cfg.Store, "t1", checkpoint.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := fmt.Sprintf("%d %s", p.Checkpoint, p.Source)
+		if p.Parent != 0 {
+			line += fmt.Sprintf(" of %d", p.Parent)
+		}
+		if p.Branch != 0 {
+			line += fmt.Sprintf(" on %d", p.Branch)
+		}
+		lines = append([]string{strings.TrimSpace(line + " " + strings.Join(p.Nodes(), ","))}, lines...)
+	}
+	return strings.Join(lines, "; ")
+}
+
+func logAt(t testing.TB, g *graph.Graph[world], at uint64) string {
+	t.Helper()
+	s, _, err := g.State(ctx, "t1", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(s.Log.Slice(), " ")
+}
+
+func TestRow056RunningFromAnOldCommitKeepsTheOldBranch(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	g := chainOf(t, &ran, cfg, "a", "b", "c")
+	invoke(t, g, "t1", graph.Done) // commits 1 to 4
+	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 2})
+	logged(t, ended(t, graph.Done, res, err), "a1 b2 c2")
+	want := "1 input; 2 step a; 3 step b; 4 step c; 5 fork of 2 on 5; 6 step on 5 b; 7 step on 5 c"
+	if got := tree(t, cfg); got != want {
+		t.Errorf("the history is\n%s\nwant\n%s", got, want)
+	}
+	for at, want := range map[uint64]string{3: "a1 b1", 4: "a1 b1 c1", 5: "a1", 6: "a1 b2"} {
+		if got := logAt(t, g, at); got != want {
+			t.Errorf("commit %d holds %q, want %q", at, got, want)
+		}
+	}
+}
+
+func TestRow109ReplayRunsWhatComesAfterAndNothingBefore(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	g := chainOf(t, &ran, cfg, "a", "b", "c")
+	invoke(t, g, "t1", graph.Done)
+	for range 2 {
+		res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 3})
+		ended(t, graph.Done, res, err)
+	}
+	ran.want(t, "a", 1)
+	ran.want(t, "b", 1)
+	ran.want(t, "c", 3)
+	head, err := graph.Inspect(ctx, cfg.Store, "t1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: head.Checkpoint})
+	ended(t, graph.Done, res, err)
+	ran.want(t, "c", 3) // from the final commit there is nothing to run
+	if now, _ := graph.Inspect(ctx, cfg.Store, "t1"); now.Checkpoint != head.Checkpoint {
+		t.Errorf("replaying the head added commits: %d, was %d", now.Checkpoint, head.Checkpoint)
+	}
+}
+
+func TestRow111ReplayFromBeforeAQuestionAsksItAgain(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x")}), cfg)
+	res := invoke(t, g, "t1", graph.Interrupted)
+	id := idOf(t, res, "x")
+	res = resume(t, g, graph.Answer(id, "old"), graph.Done)
+	logged(t, res, "a x=old")
+	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 1})
+	asked(t, ended(t, graph.Interrupted, res, err), "x")
+	logged(t, resume(t, g, graph.Answer(idOf(t, res, "x"), "new"), graph.Done), "a x=new")
+	_, err = g.Resume(ctx, graph.Answer(id, "both"), graph.Run{Thread: "t1", At: 1})
+	is(t, err, graph.ErrUnknownQuestion) // a commit of the past has no open question
+}
+
+func TestRow114AnAnswerAtTheHeadIsAPlainResume(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x")}), cfg)
+	res := invoke(t, g, "t1", graph.Interrupted)
+	res, err := g.Resume(ctx, graph.Reply("yes"), graph.Run{Thread: "t1", At: res.Checkpoint})
+	logged(t, ended(t, graph.Done, res, err), "a x=yes")
+	if got, want := tree(t, cfg), "1 input; 2 step a"; got != want {
+		t.Errorf("the history is %q, want %q", got, want)
+	}
+}
+
+func TestRow115LaterTurnsGoOnFromTheReplayedBranch(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	g := chainOf(t, &ran, cfg, "a", "b")
+	invoke(t, g, "t1", graph.Done)
+	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 2})
+	ended(t, graph.Done, res, err)
+	logged(t, invoke(t, g, "t1", graph.Done), "a1 b2 a2 b3")
+	res, err = g.Invoke(ctx, world{}, graph.Run{Thread: "t1", At: 3})
+	logged(t, ended(t, graph.Done, res, err), "a1 b1 a3 b4") // a turn may begin at any commit
+}
+
+func TestRow117AForkDoesNotTakeWhatStoodBesideTheCommit(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	fail := true
+	b := parallel(map[string]graph.Node[world]{"a": says("a", &ran), "b": graph.Func(func(context.Context, *world) error {
+		ran.add("b")
+		if fail {
+			return errBoom
+		}
+		return nil
+	})})
+	g := build(t, b, cfg)
+	_, err := g.Invoke(ctx, world{}, t1)
+	is(t, err, errBoom)
+	fail = false
+	edited, err := g.Patch(ctx, func(s *world) error { s.Name.Set("edited"); return nil }, graph.Run{Thread: "t1"})
+	if err != nil || edited.Status != graph.Pending {
+		t.Fatalf("the patched thread is %q, %v", edited.Status, err)
+	}
+	resume(t, g, graph.Answers{}, graph.Done)
+	ran.want(t, "a", 1) // a patch keeps the stored result
+	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 1})
+	logged(t, ended(t, graph.Done, res, err), "a2") // a fork begins from the commit alone
+	ran.want(t, "a", 2)
+	ran.want(t, "b", 3)
+}
+
+func TestAForkKeepsFieldsThatTheGraphDoesNotKnow(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	g := chainOf(t, &ran, cfg, "a", "b")
+	invoke(t, g, "t1", graph.Done)
+	type small struct {
+		Name textValue `json:"name"`
+	}
+	b := graph.New[small]("chain")
+	for _, n := range []string{"a", "b"} {
+		b.Node(n, graph.Func(func(context.Context, *small) error { return nil }))
+	}
+	b.Edge(graph.Start, "a")
+	b.Edge("a", "b")
+	b.Edge("b", graph.End)
+	less := build(t, b, cfg)
+	if _, err := less.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if got := logAt(t, g, 0); got != "a1" {
+		t.Errorf("the branch holds %q, want what the other graph did not know: a1", got)
+	}
+}
+
+func TestAnUnknownCommitIsAnError(t *testing.T) {
+	var ran counter
+	g := chainOf(t, &ran, stored(), "a")
+	invoke(t, g, "t1", graph.Done)
+	_, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 99})
+	is(t, err, graph.ErrUnknownThread, "99")
+	_, err = g.Invoke(ctx, world{}, graph.Run{Thread: "t2", At: 1})
+	is(t, err, graph.ErrUnknownThread, "t2")
+}

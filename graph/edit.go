@@ -1,0 +1,339 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/step"
+)
+
+// Edit changes a thread by hand. Do gets a view of the state, as a node does: what it
+// writes goes through the channels' reducers, and where its Command goes becomes due.
+// Do may be nil, and must not ask.
+type Edit[S any] struct {
+	// As says in whose name the edit is made.
+	//
+	// "" is nobody's: the Command may name any node, and everything that was due stays
+	// due, with its open questions and its stored results.
+	//
+	// A node's name acts as that node: its edges, joins and branches follow, its Command
+	// may go to its own targets, and if it was due it has run now. Everything else
+	// that was due stays due.
+	//
+	// [Start] begins a turn as an input does; [End] ends the turn: results that
+	// finished tasks left beside the head are folded in, and nothing is due.
+	As string
+	Do func(s *S) (Command, error)
+}
+
+// Edit applies edits to a thread and runs nothing: each list in steps is one commit.
+// Edits that together act as all that is due are a superstep of their own, just as
+// if the nodes had run. A thread that does not exist yet is begun by an edit as Start.
+// With Run.At it edits an older commit, as the first one of a new branch.
+//
+// The steps before one that cannot be applied stay applied; the error tells which.
+func (g *Graph[S]) Edit(ctx context.Context, steps [][]Edit[S], o Run) (Result[S], error) {
+	out, err := g.p.drive(ctx, o, nil, func(r *run) error {
+		r.rests = true
+		return r.editAll(erase(steps), Answers{})
+	}, nil)
+	return resultOf[S](out), err
+}
+
+// Patch edits the values of a thread, in nobody's name, and leaves all work that is due
+// as it is: see [Edit].
+func (g *Graph[S]) Patch(ctx context.Context, do func(s *S) error, o Run) (Result[S], error) {
+	return g.Edit(ctx, [][]Edit[S]{{{Do: func(s *S) (Command, error) { return Command{}, do(s) }}}}, o)
+}
+
+// Act applies an edit and answers, in one commit, and goes on with the thread like
+// Resume.
+func (g *Graph[S]) Act(ctx context.Context, e Edit[S], a Answers, o Run) (Result[S], error) {
+	out, err := g.p.drive(ctx, o, nil, func(r *run) error {
+		if err := r.editAll(erase([][]Edit[S]{{e}}), a); err != nil {
+			return err
+		}
+		return r.takeUp(Answers{})
+	}, nil)
+	return resultOf[S](out), err
+}
+
+// edit is an Edit with the type of the state erased.
+type edit struct {
+	as string
+	do call
+}
+
+func erase[S any](steps [][]Edit[S]) [][]edit {
+	erased := make([][]edit, len(steps))
+	for i, edits := range steps {
+		for _, e := range edits {
+			do := func(_ context.Context, s, _ any) (Command, error) {
+				if e.Do == nil {
+					return Command{}, nil
+				}
+				return e.Do(s.(*S))
+			}
+			erased[i] = append(erased[i], edit{e.As, do})
+		}
+	}
+	return erased
+}
+
+// editAll opens the thread and commits the steps. Answers go into the first commit.
+func (r *run) editAll(steps [][]edit, a Answers) error {
+	if err := r.openForEdits(steps); err != nil {
+		return err
+	}
+	beside, err := r.answerAside(a)
+	if err != nil {
+		return err
+	}
+	for i, edits := range steps {
+		if beside, err = r.editStep(edits, beside); err != nil {
+			if len(steps) > 1 {
+				return fmt.Errorf("step %d of the edits: %w", i+1, err)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) openForEdits(steps [][]edit) error {
+	switch {
+	case r.cfg.Store == nil:
+		return ErrNoStore
+	case len(steps) == 0 || slices.ContainsFunc(steps, func(s []edit) bool { return len(s) == 0 }):
+		return fmt.Errorf("%w: there is nothing to do in a step", ErrEdit)
+	}
+	if err := r.open(); err != nil {
+		return err
+	}
+	if r.chain.Record == nil {
+		if steps[0][0].as == Start {
+			return nil
+		}
+		return fmt.Errorf("%w: %q", ErrUnknownThread, r.opts.Thread)
+	}
+	r.answered = r.chain.Record.Answered
+	return r.unrecord(r.chain.Record)
+}
+
+// answerAside returns what stands beside the head, with the answers that are new.
+func (r *run) answerAside(a Answers) ([]checkpoint.Entry, error) {
+	beside := r.chain.Pending
+	if len(a.given) == 0 || r.chain.Record == nil {
+		return beside, nil
+	}
+	sorted := sortPending(beside)
+	open, err := sorted.open(r.chain.Record)
+	if err != nil {
+		return nil, err
+	}
+	r.remember(sorted.given)
+	fresh, err := a.match(open, r.hadAnswer)
+	if err != nil {
+		return nil, fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
+	}
+	r.remember(fresh)
+	r.fresh = fresh
+	return append(slices.Clip(beside), fresh.entries()...), nil
+}
+
+// editStep applies edits and commits them with what stays beside the head.
+func (r *run) editStep(edits []edit, beside []checkpoint.Entry) ([]checkpoint.Entry, error) {
+	if slices.ContainsFunc(edits, func(e edit) bool { return e.as == Start || e.as == End }) {
+		if len(edits) > 1 {
+			return nil, fmt.Errorf("%w: an edit as %s or %s stands alone in its step", ErrEdit, Start, End)
+		}
+		if edits[0].as == Start {
+			return nil, r.editStart(edits[0])
+		}
+		return nil, r.editEnd(edits[0], beside)
+	}
+	whole, err := r.editTasks(edits)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.foldEdits(whole); err != nil {
+		return nil, err
+	}
+	r.outs = r.outs[:0]
+	for _, t := range r.tasks {
+		r.outs = append(r.outs, &t.out)
+	}
+	if whole {
+		r.shape.Advance(&r.front, r.outs)
+		r.step++
+		r.done, beside = r.step, notes(beside)
+	} else {
+		beside = r.withoutActed(beside)
+		r.shape.Amend(&r.front, r.outs)
+	}
+	return beside, r.commitEdit(checkpoint.Update, beside)
+}
+
+// editTasks runs the edits as tasks; whole says that they stand for all that is due.
+func (r *run) editTasks(edits []edit) (whole bool, err error) {
+	due := map[int]int{} // node → how many tasks of it are due
+	for _, n := range r.front.Due {
+		due[n]++
+	}
+	for _, s := range r.front.Sends {
+		due[s.Node]++
+	}
+	acted := 0
+	r.tasks = nil
+	for _, e := range edits {
+		t := r.newTask()
+		if err := t.beginEdit(e); err != nil {
+			return false, err
+		}
+		if n := t.out.Node; n != step.Nobody && due[n] > 0 {
+			due[n]--
+			acted++
+		}
+		if err := t.call(t); err != nil {
+			return false, t.fail(err)
+		}
+		if len(t.open) > 0 {
+			return false, t.fail(fmt.Errorf("%w: it asks a question, and nobody runs to ask it", ErrEdit))
+		}
+		r.tasks = append(r.tasks, t)
+	}
+	whole = acted == r.front.Len() && acted == len(edits) && acted > 0
+	if !whole && slices.ContainsFunc(r.tasks, func(t *task) bool { return t.node.payload != nil }) {
+		return false, fmt.Errorf("%w: a Worker has no name for each of its tasks; act as all that is due, or as none of them", ErrEdit)
+	}
+	slices.SortStableFunc(r.tasks, func(a, b *task) int { return a.out.Node - b.out.Node })
+	return whole, nil
+}
+
+// beginEdit makes t a task that runs e in place of its node.
+func (t *task) beginEdit(e edit) error {
+	if e.as == "" {
+		anywhere := make(targets, 0, len(t.run.nodes)+1)
+		for i := range t.run.nodes {
+			anywhere = append(anywhere, target{t.run.nodes[i].name, i})
+		}
+		t.begin(&node{call: e.do, targets: append(anywhere, target{End, end})}, step.Nobody, -1, nil)
+		return nil
+	}
+	n, ok := t.run.find(e.as)
+	if !ok {
+		return fmt.Errorf("%w: %q is not a node of graph %q", ErrEdit, e.as, t.run.name)
+	}
+	acting := t.run.nodes[n]
+	acting.call = e.do
+	t.begin(&acting, n, -1, nil)
+	return nil
+}
+
+// foldEdits folds what the edits wrote. What lives for one step ends with a whole one.
+func (r *run) foldEdits(whole bool) error {
+	if whole {
+		return r.fold()
+	}
+	return r.foldAll()
+}
+
+// notes returns the entries that belong to no task of the step.
+func notes(beside []checkpoint.Entry) (kept []checkpoint.Entry) {
+	for _, e := range beside {
+		if e.Task == "" && e.Slot != slotPaused && e.Slot != slotVoid {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// withoutActed returns the entries but those of tasks that the edits stand for.
+func (r *run) withoutActed(beside []checkpoint.Entry) (kept []checkpoint.Entry) {
+	acted := map[string]bool{}
+	for _, t := range r.tasks {
+		if t.out.Node != step.Nobody {
+			acted[r.taskID(r.done+1, t.node.name, -1)] = true
+		}
+	}
+	for _, e := range beside {
+		if !acted[e.Task] {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+func (r *run) commitEdit(source checkpoint.Source, beside []checkpoint.Entry) error {
+	r.source, r.ran = source, r.whatRan()
+	r.storing.Lock()
+	defer r.storing.Unlock()
+	if err := r.save(beside...); err != nil {
+		return err
+	}
+	if err := r.land(); err != nil {
+		return err
+	}
+	r.chain.Pending, r.tasks, r.outs = beside, nil, nil
+	return nil
+}
+
+// editStart begins a turn with what the edit writes.
+func (r *run) editStart(e edit) error {
+	input := r.schema.Blank()
+	cmd, err := e.do(r.ctx, input.State, nil)
+	switch {
+	case err != nil:
+		return err
+	case !cmd.empty():
+		return fmt.Errorf("%w: an edit as %s begins where the graph does; its Command must be empty", ErrEdit, Start)
+	}
+	r.opts.Discard = true
+	return r.beginTurn(input)
+}
+
+// editEnd ends the turn: what finished beside the head counts, then the edit's own
+// writes, and nothing is due any more.
+func (r *run) editEnd(e edit, beside []checkpoint.Entry) error {
+	finished, err := r.finished(beside)
+	if err != nil {
+		return err
+	}
+	t := r.newTask()
+	t.begin(&node{call: e.do}, step.Nobody, -1, nil)
+	if err := t.call(t); err != nil {
+		return t.fail(err)
+	}
+	r.tasks = append(finished, t)
+	if err := r.fold(); err != nil {
+		return err
+	}
+	r.outs = r.outs[:0]
+	for _, t := range r.tasks {
+		r.outs = append(r.outs, &t.out)
+	}
+	r.shape.Stop(&r.front)
+	r.done = r.step
+	return r.commitEdit(checkpoint.Update, nil)
+}
+
+// finished returns the due tasks whose results are stored beside the head.
+func (r *run) finished(beside []checkpoint.Entry) (done []*task, err error) {
+	sorted := sortPending(beside)
+	if sorted.note(slotVoid) != nil {
+		return nil, nil
+	}
+	r.tasks = nil
+	r.prepare()
+	for _, t := range r.tasks {
+		if data := sorted.byTask[t.id()][slotResult]; data != nil {
+			if err := t.restore(data); err != nil {
+				return nil, t.fail(err)
+			}
+			done = append(done, t)
+		}
+	}
+	return done, nil
+}
