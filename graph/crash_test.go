@@ -21,11 +21,14 @@ type plan struct {
 	Joined   []bool // all ways into the node are one join
 	Deferred []bool
 	Breaks   []string // static interrupts before
+
+	Durability graph.Durability // Sync or Async: with Exit finished tasks run again
 }
 
 func drawPlan(t *rapid.T) plan {
 	n := rapid.IntRange(1, 6).Draw(t, "nodes")
 	p := plan{Joined: make([]bool, n), Deferred: make([]bool, n)}
+	p.Durability = rapid.SampledFrom([]graph.Durability{graph.Sync, graph.Async}).Draw(t, "durability")
 	for i := range n {
 		p.Kinds = append(p.Kinds, rapid.SampledFrom([]string{"plain", "plain", "ask", "send", "sub", "again"}).Draw(t, "kind"))
 		p.Joined[i] = rapid.Bool().Draw(t, "joined")
@@ -115,13 +118,13 @@ func (p plan) node(tb testing.TB, name, kind string, ran *counter) graph.Node[wo
 // finish runs the graph to its end, answering all it asks and resuming it after
 // each fault, each time with a graph compiled anew. It returns the final state.
 func (p plan) finish(t *rapid.T, tb testing.TB, store checkpoint.Store, ran *counter) string {
-	resumes := 0
+	resumes, on := 0, graph.Run{Thread: "t1", Durability: p.Durability}
 	run := func(a graph.Answers, first bool) (graph.Result[world], error) {
 		if first { // always by the same id, which the ids of the tasks hold
-			return p.build(tb, store, ran, "first").Invoke(ctx, world{}, t1)
+			return p.build(tb, store, ran, "first").Invoke(ctx, world{}, on)
 		}
 		resumes++
-		return p.build(tb, store, ran, fmt.Sprint("resume", resumes)).Resume(ctx, a, t1)
+		return p.build(tb, store, ran, fmt.Sprint("resume", resumes)).Resume(ctx, a, on)
 	}
 	res, err := run(graph.Answers{}, true)
 	for range 200 {

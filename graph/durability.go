@@ -53,7 +53,7 @@ func (r *run) commit(source checkpoint.Source) error {
 	r.source = source
 	r.ran = r.whatRan()
 	if r.opts.Durability == Exit && (!r.front.Empty() || r.dispensable()) {
-		r.unsaved = true
+		r.unsaved = !r.front.Empty()
 		return nil
 	}
 	r.storing.Lock()

@@ -1,0 +1,304 @@
+package graph_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+var durabilities = []graph.Durability{graph.Sync, graph.Async, graph.Exit}
+
+// mortal is a store of a process that can die: from then on no write gets through.
+type mortal struct {
+	*checkpoint.Memory
+	dead bool
+	gate chan struct{} // if not nil, each commit after the first waits for it
+	n    int
+}
+
+func (m *mortal) Commit(ctx context.Context, c checkpoint.Commit) error {
+	if m.n++; m.gate != nil && m.n > 1 {
+		<-m.gate
+	}
+	if m.dead {
+		return errFault
+	}
+	return m.Memory.Commit(ctx, c)
+}
+
+func (m *mortal) Put(ctx context.Context, p checkpoint.Pending) error {
+	if m.dead {
+		return errFault
+	}
+	return m.Memory.Put(ctx, p)
+}
+
+func TestDurabilityChangesNothingButTheHistory(t *testing.T) {
+	for _, d := range durabilities {
+		t.Run(d.String(), func(t *testing.T) {
+			var ran counter
+			cfg := stored()
+			g := chainOf(t, &ran, cfg, "a", "b", "c")
+			res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: d})
+			logged(t, ended(t, graph.Done, res, err), "a1 b1 c1")
+			want := map[graph.Durability]string{
+				graph.Sync: "1 input; 2 step a; 3 step b; 4 step c", graph.Async: "1 input; 2 step a; 3 step b; 4 step c", graph.Exit: "1 step c",
+			}[d]
+			if got := tree(t, cfg); got != want {
+				t.Errorf("the history is %q, want %q", got, want)
+			}
+			if head, _ := graph.Inspect(ctx, cfg.Store, "t1"); head.Step != 3 || head.Status != graph.Done || head.Checkpoint != res.Checkpoint {
+				t.Errorf("the head is %+v, the result said %d", head, res.Checkpoint)
+			}
+		})
+	}
+}
+
+// What a crash can cost: the process dies while step 5 of a chain runs, or right before
+// a write of it.
+func TestLossWindowOfEachDurability(t *testing.T) {
+	t.Run("sync", func(t *testing.T) {
+		m := &mortal{Memory: new(checkpoint.Memory)}
+		g := dying(t, m, "n5", nil)
+		_, err := g.Invoke(ctx, world{}, t1)
+		is(t, err, errFault)
+		lost(t, m, "n1 n2 n3 n4") // the step that ran
+	})
+	t.Run("async", func(t *testing.T) {
+		m := &mortal{Memory: new(checkpoint.Memory), gate: make(chan struct{}, 10)}
+		for range 3 {
+			m.gate <- struct{}{} // of n1, n2, n3; that of n4 is under way when n5 runs
+		}
+		g := dying(t, m, "n5", func() { close(m.gate) })
+		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: graph.Async})
+		is(t, err, errFault)
+		lost(t, m, "n1 n2 n3") // the step that ran, and the one before it
+	})
+	t.Run("exit", func(t *testing.T) {
+		m := &mortal{Memory: new(checkpoint.Memory)}
+		g := dying(t, m, "n5", nil)
+		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: graph.Exit})
+		is(t, err, errFault)
+		if _, err := graph.Inspect(ctx, m, "t1"); err == nil {
+			t.Error("something was stored before the exit")
+		}
+	})
+}
+
+// dying is a chain n1 to n6 whose process dies in the node named at.
+func dying(t testing.TB, m *mortal, at string, then func()) *graph.Graph[world] {
+	b := graph.New[world]("dying")
+	from := graph.Start
+	for i := range 6 {
+		name := fmt.Sprint("n", i+1)
+		b.Node(name, graph.Func(func(_ context.Context, s *world) error {
+			s.Log.Append(name)
+			if name == at {
+				m.dead = true
+				if then != nil {
+					then()
+				}
+			}
+			return nil
+		}))
+		b.Edge(from, name)
+		from = name
+	}
+	b.Edge(from, graph.End)
+	return build(t, b, graph.Config{Store: m})
+}
+
+// lost fails the test unless the log that is stored is want.
+func lost(t testing.TB, m *mortal, want string) {
+	t.Helper()
+	var ran counter
+	s, _, err := chainOf(t, &ran, graph.Config{Store: m.Memory}, "a").State(ctx, "t1", 0)
+	if got := strings.Join(s.Log.Slice(), " "); err != nil || got != want {
+		t.Errorf("stored is %q, %v; want %q", got, err, want)
+	}
+}
+
+func TestAsyncHasOneCommitInFlight(t *testing.T) {
+	m := &mortal{Memory: new(checkpoint.Memory), gate: make(chan struct{})}
+	reached := make(chan string)
+	b := graph.New[world]("flight")
+	from := graph.Start
+	for _, name := range []string{"a", "b", "c"} {
+		b.Node(name, graph.Func(func(_ context.Context, s *world) error {
+			s.Log.Append(name)
+			reached <- name
+			return nil
+		}))
+		b.Edge(from, name)
+		from = name
+	}
+	b.Edge(from, graph.End)
+	g := build(t, b, graph.Config{Store: m})
+	done := make(chan error)
+	go func() {
+		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: graph.Async})
+		done <- err
+	}()
+	if a, b := <-reached, <-reached; a != "a" || b != "b" { // b runs while the commit of a waits
+		t.Fatalf("reached %s and %s", a, b)
+	}
+	select {
+	case name := <-reached:
+		t.Fatalf("%s runs while the commits of a and b both wait", name)
+	case m.gate <- struct{}{}: // the commit of a lands
+	}
+	if c := <-reached; c != "c" {
+		t.Fatalf("reached %s, want c", c)
+	}
+	close(m.gate)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRow051AnErrorOfTheStoreFailsTheRunWhateverTheDurability(t *testing.T) {
+	for _, d := range durabilities {
+		for at := 1; at <= 4; at++ {
+			f := &faulty{Store: new(checkpoint.Memory), at: at}
+			var ran counter
+			g := chainOf(t, &ran, graph.Config{Store: f}, "a", "b", "c")
+			res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: d})
+			if f.writes < at {
+				ended(t, graph.Done, res, err)
+				continue
+			}
+			is(t, err, errFault)
+			if d == graph.Async && ran.of("c") > 0 && at < 3 {
+				t.Errorf("the run went on to c although commit %d failed", at)
+			}
+		}
+	}
+}
+
+func TestAnAsyncFailureStopsTheStepThatRuns(t *testing.T) {
+	m := &mortal{Memory: new(checkpoint.Memory), gate: make(chan struct{})}
+	b := graph.New[world]("stops")
+	b.Node("a", logs("a"))
+	b.Node("b", graph.Func(func(ctx context.Context, _ *world) error {
+		m.dead = true
+		close(m.gate)
+		<-ctx.Done() // it would run for ever
+		return context.Cause(ctx)
+	}))
+	b.Edge(graph.Start, "a")
+	b.Edge("a", "b")
+	b.Edge("b", graph.End)
+	g := build(t, b, graph.Config{Store: m})
+	_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: graph.Async})
+	is(t, err, errFault)
+}
+
+func TestWhateverEndsARunIsStored(t *testing.T) {
+	for _, d := range durabilities {
+		t.Run(d.String(), func(t *testing.T) {
+			var ran counter
+			run := graph.Run{Thread: "t1", Durability: d}
+			broken := true
+			b := graph.New[world]("ends")
+			b.Node("a", says("a", &ran))
+			b.Node("b", says("b", &ran))
+			b.Node("ask", asks("ask", &ran, "x"))
+			b.Node("fail", graph.Func(func(context.Context, *world) error {
+				if broken {
+					return errBoom
+				}
+				return nil
+			}))
+			b.Node("stuck", graph.Func(func(ctx context.Context, _ *world) error {
+				if broken {
+					<-ctx.Done()
+				}
+				return ctx.Err()
+			}))
+			b.Edge(graph.Start, "a")
+			b.Edge("a", "b")
+			b.Edge("a", "ask")
+			b.Edge("ask", "fail")
+			b.Edge("fail", "stuck")
+			b.Edge("b", graph.End)
+			b.Edge("stuck", graph.End)
+			cfg := stored()
+			g := build(t, b, cfg)
+			res, err := g.Invoke(ctx, world{}, run)
+			asked(t, ended(t, graph.Interrupted, res, err), "x")
+			_, err = g.Resume(ctx, graph.Reply("y"), run)
+			is(t, err, errBoom)
+			if p, _ := graph.Inspect(ctx, cfg.Store, "t1"); p.Status != graph.Failed || p.Step != 2 {
+				t.Errorf("after the failure the thread is %q at step %d", p.Status, p.Step)
+			}
+			broken = false
+			res, err = g.Resume(ctx, graph.Answers{}, run)
+			logged(t, ended(t, graph.Done, res, err), "a1 ask x=y b1")
+			for _, n := range []string{"a", "b"} {
+				ran.want(t, n, 1)
+			}
+			broken = true
+			short, cancel := context.WithCancel(ctx)
+			defer cancel()
+			_, err = g.Act(short, graph.Edit[world]{Do: func(s *world) (graph.Command, error) {
+				s.Log.Append("edit")
+				cancel()
+				return graph.Goto("stuck"), nil
+			}}, graph.Answers{}, run)
+			is(t, err, context.Canceled)
+			if got := logAt(t, g, 0); !strings.HasSuffix(got, "edit") {
+				t.Errorf("after a cancelled run the log is %q", got)
+			}
+		})
+	}
+}
+
+func TestRow055SubgraphsInheritTheDurability(t *testing.T) {
+	for d, want := range map[graph.Durability]int{graph.Sync: 7, graph.Async: 7, graph.Exit: 1} {
+		f := &faulty{Store: new(checkpoint.Memory)}
+		var ran counter
+		b := graph.New[world]("outer")
+		b.Node("in", hosts(child(t, &ran, graph.Config{}, nil), "", nil))
+		b.Node("after", logs("after"))
+		b.Edge(graph.Start, "in")
+		b.Edge("in", "after")
+		b.Edge("after", graph.End)
+		g := build(t, b, graph.Config{Store: f})
+		res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: d})
+		logged(t, ended(t, graph.Done, res, err), "c1 c2 c3 after")
+		if f.commits != want {
+			t.Errorf("%v: %d commits, want %d", d, f.commits, want)
+		}
+	}
+}
+
+func TestAStateThatIsTooLargeIsNotCommitted(t *testing.T) {
+	for name, cfg := range map[string]graph.Config{"stored": stored(), "not stored": {}} {
+		t.Run(name, func(t *testing.T) {
+			cfg.MaxState = 4 << 10
+			b := graph.New[world]("grows")
+			b.Node("a", graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
+				s.Log.Append(strings.Repeat("x", 1000))
+				return graph.Goto("a"), nil
+			}, "a", graph.End))
+			b.Edge(graph.Start, "a")
+			g := build(t, b, cfg)
+			run := graph.Run{}
+			if cfg.Store != nil {
+				run = t1
+			}
+			res, err := g.Invoke(ctx, world{}, run)
+			is(t, err, graph.ErrStateSize, "4096")
+			if cfg.Store == nil {
+				return
+			}
+			if s, p, err := g.State(ctx, "t1", 0); err != nil || s.Log.Len() >= res.State.Log.Len() || p.Status != graph.Pending {
+				t.Errorf("stored are %d words of %d, %q, %v", s.Log.Len(), res.State.Log.Len(), p.Status, err)
+			}
+		})
+	}
+}
