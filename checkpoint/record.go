@@ -65,6 +65,8 @@ type Task struct {
 	// Send is true when a Send started the task, with Payload as its payload.
 	Send    bool            `json:"send,omitempty"`
 	Payload json.RawMessage `json:"payload,omitempty"`
+	// Timeout bounds each attempt in place of the node's own; nanoseconds, 0 means none given.
+	Timeout time.Duration `json:"timeout,omitempty"`
 }
 
 // Join is a join that waits: the number it has in the program, and the sources that

@@ -71,6 +71,7 @@ func Ask[T any](ctx context.Context, q Question) (T, error) {
 	}
 	data, ok := t.run.given[id]
 	if ok && json.Unmarshal(data, &answer) == nil {
+		t.alive()
 		return answer, nil
 	}
 	answer = *new(T) // without what a half-read answer left
@@ -134,6 +135,7 @@ func rehearsed[T any](ctx context.Context, q Question) (answer T, err error) {
 
 // question returns the id of the next question with this key.
 func (t *task) question(key string) (string, error) {
+	t.consult()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -145,8 +147,13 @@ func (t *task) question(key string) (string, error) {
 	if t.asked == nil {
 		t.asked = map[string]int{}
 	}
-	t.asked[key]++
-	return hash("question", t.id(), key, strconv.Itoa(t.asked[key])), nil
+	part := t.partName()
+	t.asked[part+"\x00"+key]++
+	parts := []string{"question", t.id(), key, strconv.Itoa(t.asked[part+"\x00"+key])}
+	if part != "" {
+		parts = append(parts, part)
+	}
+	return hash(parts...), nil
 }
 
 // schemaOf returns the JSON Schema of T.

@@ -260,10 +260,15 @@ func (t *task) takeUp(slots map[string][]byte, fresh, given answers) error {
 	if data := slots[slotResult]; data != nil {
 		return t.restore(data)
 	}
-	asked, err := askedIn(slots)
+	if err := t.takeUpHandler(slots[slotFailure]); err != nil {
+		return err
+	}
+	last, err := readLast(slots)
 	if err != nil {
 		return err
 	}
+	asked := last.Open
+	t.tried = last.Tried
 	goesOn := func(in Interrupt) bool { return fresh[in.ID] != nil || in.Kind != "question" }
 	if open := unanswered(asked, given); len(open) > 0 && !slices.ContainsFunc(asked, goesOn) {
 		t.open, t.settled = open, true

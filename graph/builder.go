@@ -24,16 +24,27 @@ func NewRecord(name string, shape *state.Shape) *Builder[state.Record] {
 	return &Builder[state.Record]{&draft{name: name, schema: shape.Schema(), pos: caller(1), parts: &parts{}}}
 }
 
-// Node adds a node. At most one Policy may be given.
+// Node adds a node. At most one Policy may be given; without one it has that of
+// Defaults.
 func (b *Builder[S]) Node(name string, n Node[S], policy ...Policy) {
-	d := nodeDraft{name: name, call: n.call, targets: n.targets, payload: n.payload, pos: b.d.place()}
-	if len(policy) > 1 {
-		b.d.fail(d.pos, "node %q has %d policies; give one", name, len(policy))
-	}
-	for _, p := range policy {
-		d.policy = p
+	d := nodeDraft{name: name, call: n.call, targets: n.targets, payload: n.payload, cache: n.cache, pos: b.d.place()}
+	d.setPolicy(b.d, "node "+quote(name), policy)
+	for _, f := range n.faults {
+		b.d.fail(d.pos, "node %q: %s", name, f)
 	}
 	b.d.nodes = append(b.d.nodes, d)
+}
+
+// Defaults is the Policy of the nodes and handlers that were given none, wherever it
+// stands among the calls. A Policy that was given holds whole: its zero fields mean no
+// limit and no retry, not the default. Subgraphs have their own.
+func (b *Builder[S]) Defaults(p Policy) {
+	pos := b.d.place()
+	if b.d.defaults != nil {
+		b.d.fail(pos, "Defaults was already called, at %s", b.d.defaults.pos)
+		return
+	}
+	b.d.defaults = &defaultDraft{p, pos}
 }
 
 // Edge makes to due when from has completed. From may be [Start], to may be [End].
@@ -86,6 +97,8 @@ type parts struct {
 	branches []branchDraft
 	joins    []joinDraft
 	defers   []namedDraft
+	rescues  []rescueDraft
+	defaults *defaultDraft // nil if there are none
 	mistakes []Mistake
 }
 
@@ -106,8 +119,23 @@ type nodeDraft struct {
 	call    call
 	targets []string
 	payload *payloadType
-	policy  Policy
+	cache   *caching
+	policy  *Policy // nil: that of Defaults
 	pos     string
+}
+
+func (n *nodeDraft) setPolicy(d *draft, who string, given []Policy) {
+	if len(given) > 1 {
+		d.fail(n.pos, "%s has %d policies; give one", who, len(given))
+	}
+	for _, p := range given {
+		n.policy = &p
+	}
+}
+
+type defaultDraft struct {
+	policy Policy
+	pos    string
 }
 
 type edgeDraft struct{ from, to, pos string }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Start is where a turn begins and End where a path ends. They are names for edges
@@ -28,7 +29,8 @@ type more struct {
 	to      string
 	send    bool
 	payload any
-	why     string // not a target, but what is said of all of them
+	why     string        // not a target, but what is said of all of them
+	within  time.Duration // of a Send: the time of one attempt; 0 is that of the node
 }
 
 // Goto makes the named nodes due in the next step. Going to End ends this path and
@@ -63,6 +65,23 @@ func (c Command) Because(format string, args ...any) Command {
 	return c.add(more{why: cmp.Or(fmt.Sprintf(format, args...), "no reason")})
 }
 
+// Within gives the task of the Send just before it a timeout of its own for each
+// attempt, in place of that of the Worker's Policy: Send("w", item).Within(time.Minute).
+// It is stored with the Send. 0 leaves the Worker's; anywhere else than after a Send it
+// is an error of the node that returns c.
+func (c Command) Within(d time.Duration) Command {
+	if d == 0 {
+		return c
+	}
+	if c.last == nil || !c.last.send {
+		return c.add(more{within: d})
+	}
+	m := *c.last
+	m.within = d
+	c.last = &m
+	return c
+}
+
 func (c Command) add(m more) Command {
 	m.before, m.n = c.last, 1
 	if c.last != nil {
@@ -92,11 +111,17 @@ func (c Command) String() string {
 		calls = append(calls, fmt.Sprintf("Goto(%q)", c.to))
 	}
 	for _, m := range c.additions() {
-		if m.why != "" {
+		switch {
+		case m.why != "":
 			calls = append(calls, fmt.Sprintf("Because(%q)", m.why))
-		} else if m.send {
+		case m.send:
 			calls = append(calls, fmt.Sprintf("Send(%q, %#v)", m.to, m.payload))
-		} else {
+			if m.within != 0 {
+				calls = append(calls, fmt.Sprintf("Within(%v)", m.within))
+			}
+		case m.within != 0:
+			calls = append(calls, fmt.Sprintf("Within(%v)", m.within))
+		default:
 			calls = append(calls, fmt.Sprintf("Goto(%q)", m.to))
 		}
 	}

@@ -40,16 +40,26 @@ type program struct {
 
 // node is a compiled node.
 type node struct {
+	job
 	name          string
-	call          call
 	branches      []branch
-	targets       targets
 	payload       *payloadType
-	limit         time.Duration // of one attempt
-	retry         *Retry
-	ends          bool // a static edge leads to End
-	mustGo        bool // it has no static edge, so its Command must name a target
-	before, after bool // a static interrupt
+	cache         *caching // nil: its results are not cached
+	rescue        *job     // its handler, or nil
+	ends          bool     // a static edge leads to End
+	mustGo        bool     // it has no static edge, so its Command must name a target
+	before, after bool     // a static interrupt
+}
+
+// job is a function of the user and how it is run: a node's, or its handler's.
+type job struct {
+	call     call
+	targets  targets
+	limit    time.Duration // of one attempt; 0 is none
+	idle     time.Duration // without a sign of life; 0 is none
+	retry    *Retry
+	budgeted bool  // the retries have a Budget
+	gate     *gate // each attempt passes it; nil is none
 }
 
 type branch struct {
@@ -87,7 +97,7 @@ func (ts targets) String() string {
 
 // compile turns the draft into a program, or lists all that is wrong with it.
 func (d *draft) compile(cfg Config, pos string) (*program, error) {
-	c := compiler{draft: d, pos: pos, mistakes: slices.Clone(d.mistakes)}
+	c := compiler{draft: d, pos: pos, limits: cfg.Limits, mistakes: slices.Clone(d.mistakes)}
 	c.checkConfig(cfg)
 	c.addNodes()
 	c.addEdges()
@@ -95,7 +105,9 @@ func (d *draft) compile(cfg Config, pos string) (*program, error) {
 	c.addJoins()
 	c.addDefers()
 	c.addBreakpoints(cfg)
+	c.addRescues()
 	c.checkPaths()
+	c.checkRescues()
 	if len(c.mistakes) > 0 {
 		slices.SortStableFunc(c.mistakes, func(a, b Mistake) int { return comparePos(a.Pos, b.Pos) })
 		return nil, &CompileError{Graph: d.name, Mistakes: slices.Compact(c.mistakes)}
@@ -136,6 +148,7 @@ type compiler struct {
 	*draft
 	pos      string
 	p        program
+	limits   *Limits
 	index    map[string]int // node name → number
 	places   []string       // node number → where it was added
 	mistakes []Mistake
@@ -174,16 +187,14 @@ func (c *compiler) addNodes() {
 		if n.call == nil {
 			c.fail(n.pos, "node %q has no function", n.name)
 		}
-		if err := n.policy.check(); err != nil {
-			c.fail(n.pos, "node %q: policy: %v", n.name, err)
-		}
+		j := c.job("node "+quote(n.name), n)
 		if first, dup := c.index[n.name]; dup {
 			c.fail(n.pos, "node %q was already added at %s", n.name, c.places[first])
 			continue
 		}
 		c.index[n.name] = len(c.places)
 		c.places = append(c.places, n.pos)
-		c.p.nodes = append(c.p.nodes, node{name: n.name, call: n.call, payload: n.payload, limit: n.policy.Timeout, retry: &n.policy.Retry})
+		c.p.nodes = append(c.p.nodes, node{name: n.name, job: j, payload: n.payload, cache: n.cache})
 		c.p.shape.Nodes = append(c.p.shape.Nodes, step.Node{Name: n.name})
 	}
 	for _, n := range sorted {
@@ -192,6 +203,28 @@ func (c *compiler) addNodes() {
 			c.p.nodes[i].targets = c.resolve(n.pos, "node "+quote(n.name), n.targets)
 		}
 	}
+}
+
+// job returns what runs for a node or a handler, without its targets.
+func (c *compiler) job(who string, d nodeDraft) job {
+	var p Policy
+	pos := d.pos
+	switch {
+	case d.policy != nil:
+		p = *d.policy
+	case c.defaults != nil:
+		who, p, pos = "the defaults", c.defaults.policy, c.defaults.pos
+	}
+	if err := p.check(); err != nil {
+		c.fail(pos, "%s: policy: %v", who, err)
+	}
+	j := job{call: d.call, limit: p.Timeout, idle: p.Idle, retry: &p.Retry, budgeted: p.Retry.budgeted()}
+	if p.Limit != "" {
+		if j.gate = c.limits.find(p.Limit); j.gate == nil {
+			c.fail(pos, "%s: policy: Config.Limits has no %q%s", who, p.Limit, hint(p.Limit, c.limits.names()))
+		}
+	}
+	return j
 }
 
 func badName(name string) string {

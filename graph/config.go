@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
@@ -40,12 +41,22 @@ type Config struct {
 	// or after a step in which they run. "*" means every node.
 	InterruptBefore, InterruptAfter []string
 
+	// Cache keeps the results of nodes made by [Cache] for other runs; nil means that
+	// these nodes just run. A subgraph without one uses that of the graph around it. The
+	// caller opens and closes it.
+	Cache CacheStore
+	// Limits are the bounds that Policy.Limit names. They may be shared with other graphs.
+	Limits *Limits
+
 	// Now gives the time that is written into checkpoints; nil means time.Now. It is
 	// safe for concurrent use, and so is NewID.
 	Now func() time.Time
 	// NewID gives the ids of runs, from which commits and tasks have theirs; no two may
 	// be equal. nil means random UUIDs.
 	NewID func() string
+	// Rand gives the numbers, from 0 up to but not 1, by which Retry.Jitter varies waits;
+	// nil means math/rand/v2. It is safe for concurrent use.
+	Rand func() float64
 }
 
 func (c Config) withDefaults() Config {
@@ -66,6 +77,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.NewID == nil {
 		c.NewID = uuid.NewString
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Float64
 	}
 	return c
 }

@@ -17,6 +17,9 @@ func (p *program) digest() string {
 		for _, b := range n.sortedBranches() {
 			part += " branch " + b
 		}
+		if n.rescue != nil {
+			part += " rescue " + n.rescue.targets.sorted()
+		}
 		parts = append(parts, part)
 	}
 	joins := make([]string, len(p.shape.Joins))

@@ -40,7 +40,7 @@ func newRun(p *program, ctx context.Context, o Run, id string) *run {
 func (p *program) drive(ctx context.Context, o Run, w *watch, begin func(*run) error, yield func(Event) bool) (outcome, error) {
 	if p.cfg.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, p.cfg.Timeout, fmt.Errorf("%w: the run's limit is %v", ErrTimeout, p.cfg.Timeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, p.cfg.Timeout, &TimeoutError{Kind: RunTimeout, Limit: p.cfg.Timeout, Elapsed: p.cfg.Timeout})
 		defer cancel()
 	}
 	r := newRun(p, ctx, o, p.cfg.NewID())

@@ -84,7 +84,11 @@ type NodeError struct {
 	Task    string // the task's id
 	Step    int
 	Attempt int // from 1
-	Err     error
+	Payload any // of the Send, for a Worker
+	// Cancelled is true when the node did not fail by itself: the run was cancelled, or
+	// another task failed.
+	Cancelled bool
+	Err       error
 }
 
 func (e *NodeError) Error() string {

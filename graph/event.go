@@ -35,6 +35,8 @@ const (
 	Failing  Phase = "failed"
 	Retrying Phase = "retrying" // the attempt failed with Err; another follows
 	Asking   Phase = "asking"   // it waits for answers to Interrupts
+	Rescuing Phase = "rescuing" // it failed for good with Err; its handler follows
+	Uncached Phase = "uncached" // the cache failed with Err; the node runs all the same, or its result is not kept
 )
 
 // Event is one thing that happened in a run. Which fields are set depends on Mode.
@@ -47,7 +49,8 @@ type Event struct {
 	Task      string // the task's id: Updates, Tasks, Custom
 	Label     string // Tasks of a Send: its payload, shortened, as JSON
 	Phase     Phase  // Tasks
-	Attempt   int    // Tasks, from 1
+	Attempt   int    // Tasks, from 1; 0 if it was not run
+	Cached    bool   // Tasks, Updates: the result comes from the cache, and the node did not run
 
 	Writes     json.RawMessage // Updates: an object by field name: the new value, or what was added
 	State      any             // Values, Ended: a copy of the state, of type S
@@ -65,12 +68,18 @@ type Event struct {
 // nothing: nor outside a run, so a node that emits can be tested alone.
 func Emit(ctx context.Context, payload any) error {
 	t := taskOf(ctx)
-	if t == nil || !t.run.watch.wants(Custom) {
+	if t == nil {
+		return nil
+	}
+	if !t.run.watch.wants(Custom) {
+		t.alive()
 		return nil
 	}
 	if t.isFenced() {
 		return ErrTimeout
 	}
+	t.hold(1) // while the reader is slow, the node is not idle
+	defer t.hold(-1)
 	t.mu.Lock()
 	ev := Event{Mode: Custom, Namespace: t.run.ns, Step: t.step, Node: t.node.name, Task: t.id(), Payload: payload}
 	t.mu.Unlock()
@@ -118,7 +127,7 @@ func (r *run) emitTask(t *task, phase Phase, err error) {
 		return
 	}
 	r.emit(Event{Mode: Tasks, Node: t.node.name, Task: t.id(), Label: t.label(), Phase: phase,
-		Attempt: t.attempt, Err: err, Interrupts: t.open})
+		Attempt: t.attempt, Cached: t.cached, Err: err, Interrupts: t.open})
 }
 
 func (r *run) emitStart(t *task) { r.emitTask(t, Started, nil) }
@@ -155,7 +164,7 @@ func (t *task) label() string {
 func (r *run) emitStep() {
 	if r.watch.wants(Updates) {
 		for _, t := range r.tasks {
-			r.emit(Event{Mode: Updates, Node: t.node.name, Task: t.id(), Writes: t.update()})
+			r.emit(Event{Mode: Updates, Node: t.node.name, Task: t.id(), Cached: t.cached, Writes: t.update()})
 		}
 	}
 	r.emitValues()

@@ -90,7 +90,7 @@ func (r *run) report(p *pool, i int) {
 		p.done <- i
 	}()
 	if r.ctx.Err() != nil {
-		r.tasks[i].err = r.tasks[i].fail(r.cancelled())
+		r.tasks[i].err = r.tasks[i].failed(r.cancelled())
 	} else {
 		r.perform(i)
 	}
@@ -114,41 +114,70 @@ var errStopped = errors.New("graph: stopped because another task failed")
 // stop cancels the other tasks of the step, because of err.
 func (r *run) stop(err error) { r.cancel(fmt.Errorf("%w: %w", errStopped, err)) }
 
-// perform runs task i to its end: a result, a question, or an error after the last
-// attempt.
+// perform runs task i to its end: a result, a question, or an error that neither a
+// retry nor a handler could mend.
 func (r *run) perform(i int) {
+	if r.inside != nil {
+		r.inside.alive()
+	}
 	t := r.tasks[i]
+	if t.node.cache != nil && t.recall() {
+		return
+	}
+	r.try(i)
+	if t = r.tasks[i]; t.err == nil {
+		if t.node.cache != nil {
+			t.memoize()
+		}
+	} else if t.node.rescue != nil && t.rescuable() {
+		if t.err = t.toHandler(t.err); t.err == nil {
+			r.try(i)
+		}
+	}
+}
+
+// try runs the job of task i until an attempt succeeds or asks, or none is left.
+func (r *run) try(i int) {
+	t := r.tasks[i]
+	var began time.Time
+	if t.job.budgeted {
+		began = time.Now()
+	}
+	if t.attempt == 0 {
+		t.attempt = 1
+	}
 	for {
-		t.attempt++
-		if r.watch != nil {
-			r.emitStart(t)
-		}
-		var err error
-		if t.node.limit == 0 {
-			err = t.call(t)
-		} else {
-			err = r.attempt(i)
-			t = r.tasks[i] // a task that was given up has a successor
-		}
+		err := r.attempt(i)
+		t = r.tasks[i] // a task that was given up has a successor
 		if err == nil || len(t.open) > 0 && errors.Is(err, ErrInterrupted) {
 			return
 		}
 		t.open = nil
-		t.err = t.fail(r.because(err))
-		if r.ctx.Err() != nil || !t.node.retry.again(t.attempt, err) || !r.pause(t) {
+		t.err = t.failed(err)
+		if r.ctx.Err() != nil || !r.pause(t, err, began) {
 			return
 		}
-		t.err = nil
-		t.reset()
+		t.again()
 	}
 }
 
-// pause waits before the next attempt of t; false means that the run has ended.
-func (r *run) pause(t *task) bool {
+// pause waits before the next attempt of t, which failed with err; false means that
+// there is none.
+func (r *run) pause(t *task, err error, began time.Time) bool {
+	var elapsed time.Duration
+	if t.job.budgeted {
+		elapsed = time.Since(began)
+	}
+	wait, again := t.job.retry.again(t.attempt, err, elapsed, r.cfg.Rand)
+	if !again {
+		return false
+	}
 	if r.watch != nil {
 		r.emitRetry(t)
 	}
-	timer := time.NewTimer(t.node.retry.wait(t.attempt))
+	t.hold(1)
+	defer t.hold(-1)
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -158,68 +187,20 @@ func (r *run) pause(t *task) bool {
 	}
 }
 
-// attempt runs the node of task i once, on a goroutine of its own and within its timeout.
-func (r *run) attempt(i int) error {
-	t := r.tasks[i]
-	limit := t.node.limit
-	ctx, cancel := context.WithTimeoutCause(t, limit, ErrTimeout)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() {
-		err := errGoexit
-		defer func() { done <- err }()
-		err = t.call(ctx)
-	}()
-	select {
-	case err := <-done:
-		if err == nil || ctx.Err() == nil || r.ctx.Err() != nil {
-			return err
-		}
-		return outOfTime(limit, err)
-	case <-ctx.Done():
-	}
-	// The node may still return in good order. If it was its own time that ended, and
-	// not the run, what it did does not count.
-	late := r.ctx.Err() == nil
-	t.fenced.Store(late)
-	timer := time.NewTimer(r.cfg.Grace)
-	defer timer.Stop()
-	select {
-	case err := <-done:
-		t.fenced.Store(false)
-		if late {
-			t.open = nil
-			return outOfTime(limit, err)
-		}
-		return err
-	case <-timer.C:
-		r.replace(i)
-		if late {
-			return outOfTime(limit, ErrAbandoned)
-		}
-		return ErrAbandoned
-	}
-}
-
-// outOfTime returns the error of an attempt that ran into its limit; err is what
-// the node itself returned.
-func outOfTime(limit time.Duration, err error) error {
-	if err == nil || errors.Is(err, ErrTimeout) {
-		return fmt.Errorf("%w: the limit is %v", ErrTimeout, limit)
-	}
-	return fmt.Errorf("%w: the limit is %v (%w)", ErrTimeout, limit, err)
-}
-
-// because adds why the run's context ended to an error that only says that it did.
-func (r *run) because(err error) error {
+// because adds why the run's context ended to an error that only says that it did. It
+// reports whether err is of that kind: an error that says so while the run goes on is
+// a failure like any other.
+func (r *run) because(err error) (why error, ended bool) {
 	cause := context.Cause(r.ctx)
 	switch {
-	case cause == nil || errors.Is(err, cause):
-		return err
+	case cause == nil:
+		return err, false
+	case errors.Is(err, cause):
+		return err, true
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrAbandoned):
-		return fmt.Errorf("%w: %w", cause, err)
+		return fmt.Errorf("%w: %w", cause, err), true
 	}
-	return err
+	return err, false
 }
 
 // replace gives up task i, whose node still runs, and puts a new one in its place.
@@ -228,7 +209,7 @@ func (r *run) replace(i int) {
 	old.fenced.Store(true)
 	t := r.newTask()
 	t.begin(old.node, old.out.Node, old.index, old.payload)
-	t.attempt = old.attempt
+	t.attempt, t.within, t.job, t.failure = old.attempt, old.within, old.job, old.failure
 	r.tasks[i] = t
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/step"
@@ -22,7 +23,7 @@ func (r *run) recordFrontier(rec *checkpoint.Record) error {
 		if err != nil {
 			return r.fail(fmt.Errorf("the payload of a Send to %q cannot be stored: %w", name, err))
 		}
-		rec.Next = append(rec.Next, checkpoint.Task{ID: r.taskID(r.done+1, name, i), Node: name, Send: true, Payload: payload})
+		rec.Next = append(rec.Next, checkpoint.Task{ID: r.taskID(r.done+1, name, i), Node: name, Send: true, Payload: payload, Timeout: time.Duration(s.Within)})
 	}
 	for _, n := range r.front.Waiting {
 		rec.Waiting = append(rec.Waiting, r.nodes[n].name)
@@ -75,7 +76,7 @@ func (r *run) unrecord(rec *checkpoint.Record) error {
 			if err != nil {
 				return r.fail(fmt.Errorf("%w: the payload of node %q: %w", ErrProgram, t.Node, err))
 			}
-			r.front.Sends = append(r.front.Sends, step.Send{Node: n, Payload: p})
+			r.front.Sends = append(r.front.Sends, step.Send{Node: n, Payload: p, Within: int64(t.Timeout)})
 		}
 	}
 	for _, name := range rec.Waiting {

@@ -131,6 +131,9 @@ func (p *program) nested(ctx context.Context, input func() (state.View, error)) 
 	}
 	inner := *p
 	inner.cfg.Store, inner.cfg.Now = t.run.cfg.Store, t.run.cfg.Now
+	if inner.cfg.Cache == nil {
+		inner.cfg.Cache = t.run.cfg.Cache
+	}
 	r := newRun(&inner, ctx, t.run.opts, t.run.id)
 	defer r.cancel(nil)
 	t.mu.Lock()
@@ -142,6 +145,9 @@ func (p *program) nested(ctx context.Context, input func() (state.View, error)) 
 	}
 	r.origin, r.watch, r.inside, r.given = t.run.origin, t.run.watch, t, t.run.given
 	out, err := r.main(func(r *run) error { return r.enter(input) })
+	if len(r.answered) > 0 {
+		t.consult()
+	}
 	if err != nil {
 		return out, err
 	}
@@ -159,9 +165,12 @@ func (t *task) childNamespace() string {
 	if t.asked == nil {
 		t.asked = map[string]int{}
 	}
-	const key = "\x00subgraph"
-	t.asked[key]++
 	ns := t.node.name + ":" + t.id()
+	if part := t.partName(); part != "" {
+		ns += "!" + part
+	}
+	key := "\x00subgraph" + ns
+	t.asked[key]++
 	if n := t.asked[key]; n > 1 {
 		ns += fmt.Sprintf("#%d", n)
 	}

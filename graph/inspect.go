@@ -59,6 +59,10 @@ type Failure struct {
 	Node    string `json:"node,omitempty"`    // "" when the results of a step could not be folded
 	Attempt int    `json:"attempt,omitempty"` // from 1
 	Message string `json:"message"`
+	Kind    string `json:"kind,omitempty"` // one of the Kind constants
+	Code    string `json:"code,omitempty"` // see NodeError.Code
+	// Causes are the texts of the errors that it wraps, from the outside in.
+	Causes []string `json:"causes,omitempty"`
 	// Cancelled is true when the task did not fail by itself: the run was cancelled, or
 	// another task failed.
 	Cancelled bool `json:"cancelled,omitempty"`

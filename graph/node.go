@@ -8,12 +8,17 @@ import (
 	"runtime"
 )
 
-// Node is something a graph can run, made by [Func], [Router], [Worker] or [Subgraph].
+// Node is something a graph can run, made by [Func], [Router], [Worker] or [Subgraph],
+// and of other nodes by [Fallback] and [Cache].
 type Node[S any] struct {
 	call    call
 	targets []string
 	payload *payloadType // nil unless it is a Worker
 	pos     string
+
+	alternatives []call   // of a Fallback
+	cache        *caching // of a Cache
+	faults       []string // what Compile is to report
 }
 
 // call runs a node with the types erased: s is a *S.
@@ -41,6 +46,7 @@ func Router[S any](fn func(ctx context.Context, s *S) (Command, error), targets 
 func Worker[S, P any](fn func(ctx context.Context, s *S, payload P) error) Node[S] {
 	takesNil := reflect.TypeFor[P]().Kind() == reflect.Interface
 	t := &payloadType{
+		typ:     reflect.TypeFor[P](),
 		name:    reflect.TypeFor[P]().String(),
 		accepts: func(v any) bool { _, ok := v.(P); return ok || v == nil && takesNil },
 		decode:  func(data []byte) (any, error) { var p P; err := json.Unmarshal(data, &p); return p, err },
@@ -53,6 +59,7 @@ func Worker[S, P any](fn func(ctx context.Context, s *S, payload P) error) Node[
 
 // payloadType is what a Worker takes, with the type erased.
 type payloadType struct {
+	typ     reflect.Type
 	name    string
 	accepts func(v any) bool
 	decode  func(data []byte) (any, error)

@@ -19,6 +19,11 @@ func (c *compiler) checkPaths() {
 		for _, t := range n.targets {
 			ahead[i] = append(ahead[i], t.node)
 		}
+		if n.rescue != nil {
+			for _, t := range n.rescue.targets {
+				ahead[i] = append(ahead[i], t.node)
+			}
+		}
 		for _, b := range n.branches {
 			for _, t := range b.targets {
 				ahead[i] = append(ahead[i], t.node)
@@ -92,6 +97,11 @@ func (c *compiler) suggest(name string) string {
 	for i, n := range c.p.nodes {
 		known[i] = n.name
 	}
+	return hint(name, known)
+}
+
+// hint returns a hint at the known name that an unknown one may have meant.
+func hint(name string, known []string) string {
 	if best := suggest.Nearest(name, known); best != "" {
 		return "; did you mean " + quote(best) + "?"
 	}

@@ -14,8 +14,9 @@ import (
 
 // The slots of a task's entries beside the head, and of those that have no task.
 const (
-	slotResult = "result"  // what the finished task did
-	slotLast   = "last"    // how it ended last: with open questions, or with a failure
+	slotResult = "result" // what the finished task did
+	slotLast   = "last"   // how it ended last: with open questions, or with a failure
+	// slotFailure, in handler.go: what the task's handler is to mend
 	slotAnswer = "answer/" // no task: the answer to the question whose id follows
 	slotSeen   = "seen/"   // no task: somebody was shown the question whose id follows
 	slotVoid   = "void"    // no task: the results could not be folded, so they do not count
@@ -32,12 +33,12 @@ func (t *task) entries() ([]checkpoint.Entry, error) {
 	case t.settled:
 		return nil, nil
 	case t.err != nil:
-		v = unfinished{Failure: &Failure{
-			Node: t.node.name, Attempt: t.attempt, Message: message(t.err),
-			Cancelled: errors.Is(t.err, errStopped) || errors.Is(t.err, context.Canceled),
-		}}
+		e := t.placed(t.err)
+		errors.As(t.err, &e)
+		f := failureOf(e)
+		v = unfinished{Failure: &f}
 	case len(t.open) > 0:
-		v = unfinished{Open: t.open}
+		v = unfinished{Open: t.open, Tried: t.tried}
 	default:
 		res, err := t.result()
 		if err != nil {
@@ -137,7 +138,10 @@ func (r *run) lastingly(write func(context.Context) error) error {
 		}
 	})
 	defer stop()
-	return write(ctx)
+	if err := write(ctx); err != nil {
+		return storeFailure{err}
+	}
+	return nil
 }
 
 // isFenced reports whether the run, or one that it is part of, was given up.
@@ -197,6 +201,7 @@ func (p pending) open(rec *checkpoint.Record) (open []Interrupt, err error) {
 type unfinished struct {
 	Open    []Interrupt `json:"open,omitempty"`
 	Failure *Failure    `json:"failure,omitempty"`
+	Tried   []Failure   `json:"tried,omitempty"` // with Open: the alternatives before the one that asked
 }
 
 // readLast returns how an unfinished task ended last. A task that has finished, or was

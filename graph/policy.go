@@ -3,22 +3,37 @@ package graph
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"slices"
 	"time"
 )
 
-// Policy says how a node is run. The zero Policy runs it once, without a limit.
+// Policy says how a node is run. The zero Policy runs it once, without a limit. A node
+// that was given a Policy has this one whole; one that was given none has that of
+// [Builder.Defaults].
 type Policy struct {
 	// Timeout bounds one attempt; 0 means no limit. When it passes, the node's context
-	// is cancelled and the attempt fails with [ErrTimeout], even if the function
-	// does not return: what it writes afterwards never lands.
+	// is cancelled and the attempt fails with a [*TimeoutError], even if the function
+	// does not return: what it writes afterwards never lands. It counts from when the
+	// node is called, after any wait for Limit.
 	Timeout time.Duration
+	// Idle bounds how long one attempt may go without a sign of life; 0 means no limit.
+	// Beyond it the attempt fails as with Timeout. Signs are [Heartbeat], [Emit], an
+	// answered [Ask], and in a subgraph the start of a task; while the runtime itself
+	// lets a task wait, for a Limit or before a retry, nobody is idle. No sign ever
+	// extends Timeout.
+	Idle time.Duration
 	// Retry says how often, and how soon, a failed attempt is repeated.
 	Retry Retry
+	// Limit names an entry of Config.Limits: each attempt waits for its turn there; ""
+	// means none. An attempt that was abandoned holds its place until its function
+	// returns. A node of a subgraph does not wait for a place that the node around it
+	// holds.
+	Limit string
 }
 
 // Retry repeats a failed attempt on a fresh view of the state. Questions and
-// cancelled runs are not failures and are never retried.
+// cancelled runs are not failures and are never retried; an error of the node that
+// merely looks like a cancellation is a failure.
 type Retry struct {
 	// Attempts counts the first one too; 0 and 1 mean no retry.
 	Attempts int
@@ -27,43 +42,96 @@ type Retry struct {
 	Initial    time.Duration
 	Max        time.Duration
 	Multiplier float64
-	// Jitter takes up to this share (0 to 1) off each wait, at random, so that
-	// many runs do not retry in step.
+	// Jitter takes up to this share (0 to 1) off each wait, at random (see
+	// Config.Rand), so that many runs do not retry in step.
 	Jitter float64
-	// If decides which errors are worth a retry; nil means all but panics.
+	// Budget bounds the time from the start of the first attempt to that of any other:
+	// a wait that would end beyond it is not begun. 0 means no limit.
+	Budget time.Duration
+	// If decides which errors are worth a retry; nil means all but panics and what was
+	// marked [Permanent].
 	If func(error) bool
+	// Else holds for the errors that If refuses; nil means that they are not retried.
+	// The first Retry whose If accepts an error decides about it: how many attempts
+	// there may be, counting those that failed otherwise, and how long to wait.
+	Else *Retry
 }
 
 func (p Policy) check() error {
-	switch r := p.Retry; {
+	switch {
 	case p.Timeout < 0:
 		return fmt.Errorf("a timeout of %v is less than nothing", p.Timeout)
-	case r.Attempts < 0:
-		return fmt.Errorf("%d attempts are less than none", r.Attempts)
-	case r.Initial < 0 || r.Max < 0:
-		return errors.New("a wait between attempts is negative")
-	case r.Multiplier != 0 && r.Multiplier < 1:
-		return fmt.Errorf("a multiplier of %v would shorten each wait", r.Multiplier)
-	case r.Jitter < 0 || r.Jitter > 1:
-		return fmt.Errorf("a jitter of %v is not a share between 0 and 1", r.Jitter)
+	case p.Idle < 0:
+		return fmt.Errorf("an idle timeout of %v is less than nothing", p.Idle)
+	}
+	var seen []*Retry
+	for r := &p.Retry; r != nil; r = r.Else {
+		if slices.Contains(seen, r) {
+			return errors.New("a Retry is its own Else")
+		}
+		if err := r.check(); err != nil {
+			return err
+		}
+		seen = append(seen, r)
 	}
 	return nil
 }
 
-// again reports whether err, the failure of attempt n (from 1), is worth another.
-func (r Retry) again(n int, err error) bool {
-	if n >= r.Attempts {
-		return false
+func (r *Retry) check() error {
+	switch {
+	case r.Attempts < 0:
+		return fmt.Errorf("%d attempts are less than none", r.Attempts)
+	case r.Initial < 0 || r.Max < 0:
+		return errors.New("a wait between attempts is negative")
+	case r.Multiplier != 0 && !(r.Multiplier >= 1):
+		return fmt.Errorf("a multiplier of %v would shorten each wait", r.Multiplier)
+	case !(r.Jitter >= 0 && r.Jitter <= 1):
+		return fmt.Errorf("a jitter of %v is not a share between 0 and 1", r.Jitter)
+	case r.Budget < 0:
+		return fmt.Errorf("a budget of %v is less than nothing", r.Budget)
 	}
-	if r.If != nil {
-		return r.If(err)
+	return nil
+}
+
+// budgeted reports whether some Retry of the chain has a Budget.
+func (r *Retry) budgeted() bool {
+	for ; r != nil; r = r.Else {
+		if r.Budget > 0 {
+			return true
+		}
 	}
-	var p *PanicError
-	return !errors.As(err, &p)
+	return false
+}
+
+// match returns the first Retry of the chain that accepts err, or nil.
+func (r *Retry) match(err error) *Retry {
+	for ; r != nil; r = r.Else {
+		if r.If == nil && retryable(err) || r.If != nil && r.If(err) {
+			return r
+		}
+	}
+	return nil
+}
+
+// retryable is what Retry.If is by default.
+func retryable(err error) bool {
+	var panicked *PanicError
+	var permanent *permanentError
+	return !errors.As(err, &panicked) && !errors.As(err, &permanent)
+}
+
+// again returns how long to wait before the attempt that follows attempt n (from 1),
+// which failed with err; false means that it was the last. random is in [0, 1).
+func (r *Retry) again(n int, err error, elapsed time.Duration, random func() float64) (time.Duration, bool) {
+	if r = r.match(err); r == nil || n >= r.Attempts {
+		return 0, false
+	}
+	d := r.wait(n, random)
+	return d, r.Budget == 0 || elapsed+d <= r.Budget
 }
 
 // wait returns the time between attempt n (from 1) and the next.
-func (r Retry) wait(n int) time.Duration {
+func (r *Retry) wait(n int, random func() float64) time.Duration {
 	d, factor, limit := r.Initial, r.Multiplier, r.Max
 	if d == 0 {
 		d = 500 * time.Millisecond
@@ -81,5 +149,23 @@ func (r Retry) wait(n int) time.Duration {
 		}
 	}
 	f = min(f, float64(limit))
-	return time.Duration(f * (1 - r.Jitter*rand.Float64()))
+	if r.Jitter > 0 {
+		f *= 1 - r.Jitter*random()
+	}
+	return time.Duration(f)
 }
+
+// Permanent marks an error as one that no retry would mend. Its text stays as it is,
+// and errors.Is and errors.As look through it. Permanent(nil) is nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &permanentError{err}
+}
+
+type permanentError struct{ err error }
+
+func (e *permanentError) Error() string { return e.err.Error() }
+
+func (e *permanentError) Unwrap() error { return e.err }

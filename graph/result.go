@@ -13,6 +13,8 @@ type result struct {
 	Writes []fieldWrite     `json:"writes,omitempty"`
 	Ways   []checkpoint.Way `json:"ways,omitempty"`
 	Sends  []sendResult     `json:"sends,omitempty"`
+	// Diverted is true when a handler went elsewhere than the node leads.
+	Diverted bool `json:"diverted,omitempty"`
 }
 
 type fieldWrite struct {
@@ -24,9 +26,11 @@ type fieldWrite struct {
 type sendResult struct {
 	Node    string          `json:"node"`
 	Payload json.RawMessage `json:"payload"`
+	Within  int64           `json:"within,omitempty"` // nanoseconds
 }
 
 func (t *task) result() (res result, err error) {
+	res.Diverted = t.out.Diverted
 	for i, c := range t.view.Channels {
 		if !c.Wrote() {
 			continue
@@ -47,7 +51,7 @@ func (t *task) result() (res result, err error) {
 		if err != nil {
 			return res, fmt.Errorf("the payload of a Send to %q: %w", name, err)
 		}
-		res.Sends = append(res.Sends, sendResult{name, payload})
+		res.Sends = append(res.Sends, sendResult{name, payload, s.Within})
 	}
 	return res, nil
 }
@@ -87,8 +91,9 @@ func (t *task) restore(data []byte) error {
 		if err != nil {
 			return fmt.Errorf("%w: its payload for %q: %w", ErrProgram, s.Node, err)
 		}
-		t.out.Sends = append(t.out.Sends, step.Send{Node: n, Payload: p})
+		t.out.Sends = append(t.out.Sends, step.Send{Node: n, Payload: p, Within: s.Within})
 	}
 	t.went, t.settled = append(t.went, res.Ways...), true
+	t.out.Diverted = res.Diverted
 	return nil
 }

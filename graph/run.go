@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/step"
@@ -131,6 +132,7 @@ func (r *run) prepare() {
 	}
 	for i, s := range r.front.Sends {
 		r.add(s.Node, i, s.Payload)
+		r.tasks[len(r.tasks)-1].within = time.Duration(s.Within)
 	}
 }
 

@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/step"
@@ -31,21 +33,32 @@ type task struct {
 	step    int
 	index   int // among the step's Sends; -1 for an edge-triggered task
 	payload any
+	within  time.Duration // the time of an attempt that the Send gave; 0 is that of the node
 	view    state.View
+	job     *job // what runs: the node, or its handler
 
 	attempt  int
 	out      step.Outcome
 	went     []checkpoint.Way // the decisions behind out
 	err      error
+	cacheKey string      // what the result has in the cache; "" if it is not to be kept
+	cached   bool        // the result comes from the cache
 	settled  bool        // there is nothing to run: the result is stored, or the question open
 	open     []Interrupt // the questions that have no answer
 	fenced   atomic.Bool
 	storedID string // the id, once it was asked for
 
-	found atomic.Bool // somebody looked for it in a context, and may have kept it
-	mu    sync.Mutex
-	over  bool           // the node has returned: it cannot ask any more
-	asked map[string]int // how often each key was asked for
+	tried []Failure // the alternatives of a Fallback that have failed
+
+	found     atomic.Bool // somebody looked for it in a context, and may have kept it
+	mu        sync.Mutex
+	over      bool           // the node has returned: it cannot ask any more
+	asked     map[string]int // how often each key was asked for
+	part      string         // the part of the node that runs; "" is the first, or only, one
+	failure   *NodeError     // what the handler is to mend; nil while the node itself runs
+	consulted bool           // what it does may depend on an answer
+	held      int            // how many waits of the runtime hold it up
+	sign      time.Time      // its last sign of life
 }
 
 type taskKey struct{}
@@ -110,6 +123,16 @@ func longHash(parts ...string) string {
 func (t *task) begin(n *node, number, index int, payload any) {
 	t.node, t.step, t.out.Node, t.index, t.payload = n, t.run.step, number, index, payload
 	t.attempt, t.err, t.settled, t.open, t.storedID = 0, nil, false, nil, ""
+	t.within, t.job, t.failure, t.cached = 0, &n.job, nil, false
+	t.reset()
+}
+
+// again makes t ready for its next attempt.
+func (t *task) again() {
+	t.mu.Lock()
+	t.attempt++
+	t.mu.Unlock()
+	t.err = nil
 	t.reset()
 }
 
@@ -117,6 +140,7 @@ func (t *task) begin(n *node, number, index int, payload any) {
 func (t *task) reset() {
 	t.run.schema.Assign(t.view, t.run.state)
 	t.out.Goto, t.out.Sends, t.went = t.out.Goto[:0], t.out.Sends[:0], t.went[:0]
+	t.out.Diverted, t.tried = false, nil
 	if t.found.Load() {
 		t.reopen()
 	}
@@ -126,7 +150,7 @@ func (t *task) reset() {
 func (t *task) reopen() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.over, t.asked = false, nil
+	t.over, t.asked, t.part = false, nil, ""
 }
 
 // end closes a task that was found to what its node left running.
@@ -158,12 +182,19 @@ func (t *task) call(ctx context.Context) (err error) {
 			t.end()
 		}
 	}()
-	cmd, err := t.node.call(ctx, t.view.State, t.payload)
+	payload := t.payload
+	if t.failure != nil {
+		payload = t.failure
+	}
+	cmd, err := t.job.call(ctx, t.view.State, payload)
 	if err != nil || t.found.Load() && t.asks() {
 		return err
 	}
-	if err := t.route(cmd, t.node.targets, 0); err != nil {
+	if err := t.route(cmd, t.job.targets, 0); err != nil {
 		return err
+	}
+	if t.out.Diverted = t.failure != nil && !cmd.empty(); t.out.Diverted {
+		return nil
 	}
 	for i, b := range t.node.branches {
 		cmd, err := b.call(ctx, t.view.State, nil)
@@ -178,7 +209,7 @@ func (t *task) call(ctx context.Context) (err error) {
 		}
 	}
 	if t.node.mustGo && cmd.empty() && len(t.node.branches) == 0 {
-		return fmt.Errorf("%w: the Command names none, and no edge leads on; it may go to %v", ErrTarget, t.node.targets)
+		return fmt.Errorf("%w: the Command names none, and no edge leads on; it may go to %v", ErrTarget, t.job.targets)
 	}
 	return nil
 }
@@ -209,6 +240,8 @@ func (t *task) follow(c Command, allowed targets, branch int) error {
 			continue
 		case m.send:
 			err = t.send(m, allowed)
+		case m.within != 0:
+			err = fmt.Errorf("graph: Within(%v) does not follow a Send", m.within)
 		default:
 			err = t.goTo(m.to, allowed)
 		}
@@ -247,13 +280,28 @@ func (t *task) send(s *more, allowed targets) error {
 		return fmt.Errorf("%w %q of a Send: it is not a Worker and takes no payload", ErrTarget, s.to)
 	case !p.accepts(s.payload):
 		return fmt.Errorf("graph: the payload of a Send to %q is a %T, not a %s", s.to, s.payload, p.name)
+	case s.within < 0:
+		return fmt.Errorf("graph: the timeout of a Send to %q, %v, is less than nothing", s.to, s.within)
 	}
-	t.out.Sends = append(t.out.Sends, step.Send{Node: n, Payload: s.payload})
+	t.out.Sends = append(t.out.Sends, step.Send{Node: n, Payload: s.payload, Within: int64(s.within)})
 	return nil
 }
 
 // fail wraps err with the place of the task.
-func (t *task) fail(err error) error {
-	return &NodeError{Graph: t.run.name, Thread: t.run.opts.Thread, Node: t.node.name,
-		Task: t.id(), Step: t.step, Attempt: t.attempt, Err: err}
+func (t *task) fail(err error) error { return t.placed(err) }
+
+func (t *task) placed(err error) *NodeError {
+	return &NodeError{Graph: t.run.name, Thread: t.run.opts.Thread, Node: t.node.name, Task: t.id(),
+		Step: t.step, Attempt: t.attempt, Payload: t.payload, Err: err}
+}
+
+// failed is fail for what an attempt returned.
+func (t *task) failed(err error) error {
+	err, ended := t.run.because(err)
+	if t.failure != nil && !ended {
+		err = fmt.Errorf("%w; its handler failed: %w", t.failure.Err, err)
+	}
+	e := t.placed(err)
+	e.Cancelled = ended && (errors.Is(err, errStopped) || errors.Is(err, context.Canceled))
+	return e
 }

@@ -37,7 +37,7 @@ var house = []room{
 	{name: "checkpoint/sqlite", on: []string{"state", "checkpoint"}, doors: []string{"modernc.org/sqlite"}},
 	{name: "internal/step", on: []string{"state"}, bare: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},
 	{name: "graph", on: []string{"state", "checkpoint", "internal/step", "internal/suggest"}, doors: []string{
-		"github.com/google/jsonschema-go", "github.com/google/uuid",
+		"github.com/google/jsonschema-go", "github.com/google/uuid", "golang.org/x/sync", "golang.org/x/time",
 	}},
 	{name: "graph/workflow", on: []string{"state", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/suggest"}, doors: []string{"gopkg.in/yaml.v3"}},
 	{name: "nodes", on: []string{"state", "capabilities", "checkpoint", "graph", "graph/workflow", "internal/below"}},

@@ -27,6 +27,7 @@ type Join struct {
 type Send struct {
 	Node    int
 	Payload any
+	Within  int64 // the time of one attempt, in nanoseconds; 0 is that of the node
 }
 
 // Outcome is what one finished task leads to, beside the edges of its node.
@@ -34,6 +35,9 @@ type Outcome struct {
 	Node  int
 	Goto  []int
 	Sends []Send
+	// Diverted is true when the task leads to Goto and Sends alone, and does not count
+	// as a completion of its node.
+	Diverted bool
 }
 
 // Frontier is what is due in the next superstep and what still waits. The zero
@@ -114,12 +118,8 @@ func (p *Program) follow(f *Frontier, done []*Outcome) {
 			p.goOn(f, o)
 			continue
 		}
-		n := &p.Nodes[o.Node]
-		for _, to := range n.Next {
-			p.trigger(f, to)
-		}
-		for _, j := range n.Feeds {
-			f.Arrived[j][slices.Index(p.Joins[j].Sources, o.Node)] = true
+		if !o.Diverted {
+			p.complete(f, o.Node)
 		}
 		if len(o.Goto) > 0 || len(o.Sends) > 0 {
 			p.goOn(f, o)
@@ -139,6 +139,16 @@ func (p *Program) goOn(f *Frontier, o *Outcome) {
 		p.trigger(f, to)
 	}
 	f.Sends = append(f.Sends, o.Sends...)
+}
+
+// complete follows the edges of node n and counts it for its joins.
+func (p *Program) complete(f *Frontier, n int) {
+	for _, to := range p.Nodes[n].Next {
+		p.trigger(f, to)
+	}
+	for _, j := range p.Nodes[n].Feeds {
+		f.Arrived[j][slices.Index(p.Joins[j].Sources, n)] = true
+	}
 }
 
 // Empty reports whether nothing is due.

@@ -1,0 +1,214 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"runtime/debug"
+	"time"
+)
+
+// CacheStore keeps the results of nodes for other runs; see [Cache]. It is safe for
+// concurrent use. [MemoryCache] is one.
+type CacheStore interface {
+	// Get returns what was put under key last; ok is false if there is nothing, or no
+	// longer. The caller must not change data.
+	Get(ctx context.Context, key string) (data []byte, ok bool, err error)
+	// Put keeps data under key, for ttl, or, if that is 0, for as long as the store
+	// likes. It may drop any entry at any time. data belongs to the store.
+	Put(ctx context.Context, key string, data []byte, ttl time.Duration) error
+	// Clear drops every entry whose key begins with prefix.
+	Clear(ctx context.Context, prefix string) error
+}
+
+// Caching says what a cached node depends on. The zero Caching is usable: the whole
+// state and the payload, for ever.
+type Caching[S any] struct {
+	// Key returns what the result depends on; nil means the whole state, as JSON. The
+	// payload of a Worker counts in any case. It must only read s. An error fails the
+	// node.
+	Key func(s *S) (string, error)
+	// TTL is how long a result holds; 0 means as long as the store keeps it.
+	TTL time.Duration
+	// Version tells this code from earlier code: change it with what the node does.
+	Version string
+}
+
+// Cache makes n a node whose result is kept in Config.Cache, for all runs and threads
+// of the graph: where an input comes again, the node does not run, and what it wrote and
+// where it went is taken from the cache. Without a Config.Cache n just runs.
+//
+// Failures are not kept, nor is the work of a handler, or what may depend on a person:
+// the result of a node that asked anything. A result that wrote a field which is never
+// stored is not kept either. Where the cache fails the node runs all the same; the
+// failure is an event of the phase [Uncached].
+func Cache[S any](n Node[S], c Caching[S]) Node[S] {
+	if n.cache != nil {
+		n.faults = append(n.faults, "it is cached twice")
+	}
+	if c.TTL < 0 {
+		n.faults = append(n.faults, fmt.Sprintf("it is cached for %v, less than nothing", c.TTL))
+	}
+	n.cache = &caching{ttl: c.TTL, version: c.Version}
+	if c.Key != nil {
+		n.cache.key = func(s any) (string, error) { return c.Key(s.(*S)) }
+	}
+	return n
+}
+
+// caching is a Caching with the type erased.
+type caching struct {
+	key     func(s any) (string, error) // nil: the whole state
+	ttl     time.Duration
+	version string
+}
+
+// ErrNoCache is returned when a call needs a Cache and the graph has none.
+var ErrNoCache = errors.New("graph: the graph was compiled without a Cache")
+
+// ClearCache drops what the cache holds of these nodes of the graph, or of all.
+func (g *Graph[S]) ClearCache(ctx context.Context, nodes ...string) error {
+	cache := g.p.cfg.Cache
+	if cache == nil {
+		return ErrNoCache
+	}
+	var prefixes []string
+	for _, name := range nodes {
+		if _, ok := g.p.find(name); !ok {
+			return fmt.Errorf("graph %q: its cache is to be cleared of %q, which is not a node", g.p.name, name)
+		}
+		prefixes = append(prefixes, cachePrefix(g.p.name, name))
+	}
+	if len(nodes) == 0 {
+		prefixes = []string{url.PathEscape(g.p.name) + "/"}
+	}
+	for _, p := range prefixes {
+		if err := cache.Clear(ctx, p); err != nil {
+			return fmt.Errorf("graph %q: clearing the cache: %w", g.p.name, err)
+		}
+	}
+	return nil
+}
+
+func cachePrefix(graph, node string) string {
+	return url.PathEscape(graph) + "/" + url.PathEscape(node) + "/"
+}
+
+// recall looks for the result of t in the cache. True means that there is nothing to
+// run: it was found, or the user's key is an error.
+func (t *task) recall() bool {
+	cache := t.run.cfg.Cache
+	if t.cacheKey = ""; cache == nil || t.failure != nil {
+		return false
+	}
+	key, err := t.keyOfInput()
+	if err != nil {
+		t.err = t.fail(fmt.Errorf("its cache key: %w", err))
+		return true
+	}
+	t.cacheKey = key
+	data, ok, err := t.ask(cache)
+	if err == nil && ok {
+		err = t.restore(data)
+		t.settled = false // it is stored with the step, as what the node did
+	}
+	switch {
+	case err != nil:
+		t.reset()
+		t.uncached(fmt.Errorf("graph: reading the cache: %w", err))
+		return false
+	case ok:
+		t.cached = true
+	}
+	return ok
+}
+
+// ask is Get of the cache, with a panic as its error.
+func (t *task) ask(cache CacheStore) (data []byte, ok bool, err error) {
+	defer recovered(&err)
+	return cache.Get(t.run.ctx, t.cacheKey)
+}
+
+// memoize puts what t has done into the cache, if it depends on nothing but its input.
+func (t *task) memoize() {
+	if t.cacheKey == "" || t.found.Load() && t.dependsOnAnswers() {
+		return
+	}
+	if err := t.putResult(); err != nil {
+		t.uncached(fmt.Errorf("graph: writing to the cache: %w", err))
+	}
+}
+
+func (t *task) putResult() (err error) {
+	defer recovered(&err)
+	for i, c := range t.view.Channels {
+		if c.Wrote() && c.Writes().Value == nil {
+			return fmt.Errorf("field %q is never stored", t.run.schema.Fields()[i].Name)
+		}
+	}
+	res, err := t.result()
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(res)
+	if err != nil {
+		return err
+	}
+	return t.run.cfg.Cache.Put(t.run.ctx, t.cacheKey, data, t.node.cache.ttl)
+}
+
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = &PanicError{Value: v, Stack: debug.Stack()}
+	}
+}
+
+// keyOfInput returns the key of t's result: graph and node in clear, so that they can
+// be cleared, then a hash of the version, the fields of the state and the input.
+func (t *task) keyOfInput() (key string, err error) {
+	defer recovered(&err)
+	c, input := t.node.cache, ""
+	if c.key != nil {
+		input, err = c.key(t.view.State)
+	} else {
+		var data []byte
+		data, err = t.run.schema.Encode(t.view)
+		input = string(data)
+	}
+	if err != nil {
+		return "", err
+	}
+	payload, err := json.Marshal(t.payload)
+	if err != nil {
+		return "", fmt.Errorf("its payload: %w", err)
+	}
+	var fields string
+	for _, f := range t.run.schema.Fields() {
+		fields += fmt.Sprintf("%q %s;", f.Name, f.Type)
+	}
+	return cachePrefix(t.run.name, t.node.name) + longHash("cache", c.version, fields, input, string(payload)), nil
+}
+
+func (t *task) uncached(err error) {
+	if t.run.watch != nil {
+		t.run.emitTask(t, Uncached, err)
+	}
+}
+
+// dependsOnAnswers reports whether t, or a subgraph in it, asked anything.
+func (t *task) dependsOnAnswers() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.consulted || len(t.open) > 0
+}
+
+// consult notes that t, and the tasks around it, may depend on an answer.
+func (t *task) consult() {
+	for ; t != nil; t = t.run.inside {
+		t.mu.Lock()
+		t.consulted = true
+		t.mu.Unlock()
+	}
+}

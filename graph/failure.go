@@ -1,0 +1,104 @@
+package graph
+
+import (
+	"context"
+	"errors"
+)
+
+// Kinds of failures, as [NodeError.Kind] and Failure.Kind tell them.
+const (
+	KindError     = "error"     // any other
+	KindPanic     = "panic"     // the node panicked
+	KindTimeout   = "timeout"   // it was out of time, or idle too long
+	KindPermanent = "permanent" // it was marked Permanent
+	KindCancelled = "cancelled" // it says that it was cancelled
+)
+
+// Kind says what kind of failure it is: one of the Kind constants. It is the same
+// before and after a crash.
+func (e *NodeError) Kind() string { return kindOf(e.Err) }
+
+// Code returns what the first error in the chain that has a method Code() string gives,
+// or "". It is the same before and after a crash.
+func (e *NodeError) Code() string { return codeOf(e.Err) }
+
+func kindOf(err error) string {
+	var stored *StoredError
+	var panicked *PanicError
+	var permanent *permanentError
+	switch {
+	case errors.As(err, &stored):
+		return stored.Failure.Kind
+	case errors.As(err, &panicked):
+		return KindPanic
+	case errors.Is(err, ErrTimeout):
+		return KindTimeout
+	case errors.As(err, &permanent):
+		return KindPermanent
+	case errors.Is(err, context.Canceled):
+		return KindCancelled
+	}
+	return KindError
+}
+
+func codeOf(err error) string {
+	var coded interface{ Code() string }
+	if errors.As(err, &coded) {
+		return coded.Code()
+	}
+	return ""
+}
+
+// failureOf returns the record of a failure.
+func failureOf(e *NodeError) Failure {
+	return Failure{Node: e.Node, Attempt: e.Attempt, Message: e.Err.Error(), Kind: e.Kind(), Code: e.Code(),
+		Causes: causes(e.Err), Cancelled: e.Cancelled}
+}
+
+// causes returns the texts of the errors that err wraps, from the outside in; of
+// several side by side all, one after the other. A text that only repeats is left out.
+func causes(err error) (all []string) {
+	last := err.Error()
+	var walk func(error)
+	walk = func(err error) {
+		var inside []error
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			inside = []error{e.Unwrap()}
+		case interface{ Unwrap() []error }:
+			inside = e.Unwrap()
+		}
+		for _, in := range inside {
+			if in == nil {
+				continue
+			}
+			if text := in.Error(); text != last {
+				last = text
+				all = append(all, text)
+			}
+			walk(in)
+		}
+	}
+	walk(err)
+	return all
+}
+
+// StoredError is an error that was read from a checkpoint: its record is left, and not
+// its type. errors.Is still finds [ErrTimeout] and context.Canceled, by its kind.
+type StoredError struct{ Failure Failure }
+
+func (e *StoredError) Error() string { return e.Failure.Message }
+
+// Is reports whether the stored error was of this kind.
+func (e *StoredError) Is(target error) bool {
+	switch e.Failure.Kind {
+	case KindTimeout:
+		return target == ErrTimeout
+	case KindCancelled:
+		return target == context.Canceled
+	}
+	return false
+}
+
+// Code returns the code of the stored error, or "".
+func (e *StoredError) Code() string { return e.Failure.Code }

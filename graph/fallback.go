@@ -1,0 +1,117 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strconv"
+)
+
+// Fallback makes a node of several: first runs, and when it fails the next one does, on
+// a fresh view of the state. It fails when all have, with the errors of all. Its targets
+// are those of all. Workers must take payloads of one type. A question, the end of the
+// attempt's context and a failure of the store are not passed on to the next.
+//
+// A Policy holds for the node as a whole: an attempt begins with first again. After a
+// question the alternative that asked goes on, and those before it do not run again.
+func Fallback[S any](first Node[S], others ...Node[S]) Node[S] {
+	n := Node[S]{payload: first.payload, pos: caller(1)}
+	var calls []call
+	for _, o := range append([]Node[S]{first}, others...) {
+		n.faults = append(n.faults, o.faults...)
+		if o.cache != nil {
+			n.faults = append(n.faults, "an alternative of a Fallback is cached; Cache the Fallback")
+		}
+		if !n.payload.same(o.payload) {
+			n.faults = append(n.faults, fmt.Sprintf("the alternatives of a Fallback take %s and %s; give them one payload", n.payload, o.payload))
+		}
+		if o.call == nil {
+			n.faults = append(n.faults, "an alternative of a Fallback has no function")
+		}
+		n.targets = append(n.targets, o.targets...)
+		if o.alternatives != nil {
+			calls = append(calls, o.alternatives...)
+		} else {
+			calls = append(calls, o.call)
+		}
+	}
+	n.alternatives = calls
+	n.call = func(ctx context.Context, s, payload any) (Command, error) {
+		return fallBack(ctx, calls, s, payload)
+	}
+	return n
+}
+
+// same reports whether two nodes take the same payload, or both none.
+func (p *payloadType) same(o *payloadType) bool {
+	return p == nil && o == nil || p != nil && o != nil && p.typ == o.typ
+}
+
+func (p *payloadType) String() string {
+	if p == nil {
+		return "no payload"
+	}
+	return "a payload of type " + p.name
+}
+
+// fallBack calls the alternatives one after the other until one does not fail.
+func fallBack(ctx context.Context, calls []call, s, payload any) (Command, error) {
+	t := taskOf(ctx)
+	fresh := t.run.schema.Blank()
+	t.run.schema.Assign(fresh, t.view)
+	var errs []error
+	for _, f := range t.tried[:min(len(t.tried), len(calls)-1)] { // before it was asked, in another call
+		errs = append(errs, &StoredError{f})
+	}
+	for i := len(errs); ; i++ {
+		t.setPart(i)
+		cmd, err := protect(ctx, calls[i], s, payload)
+		if err == nil || ctx.Err() != nil || errors.Is(err, ErrInterrupted) && t.asks() || isStoreFailure(err) {
+			return cmd, err
+		}
+		if errs = append(errs, err); i == len(calls)-1 {
+			return Command{}, errors.Join(errs...)
+		}
+		t.tried = append(slices.Clip(t.tried), failureOf(t.placed(err)))
+		t.dropQuestions()
+		t.run.schema.Assign(t.view, fresh)
+	}
+}
+
+// protect is c, with a panic as its error.
+func protect(ctx context.Context, c call, s, payload any) (cmd Command, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	return c(ctx, s, payload)
+}
+
+// setPart says which alternative of t runs, from 0: its questions and subgraphs are its
+// own.
+func (t *task) setPart(i int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.part = ""; i > 0 {
+		t.part = strconv.Itoa(i + 1)
+	}
+}
+
+// dropQuestions forgets what a part of t asked that has failed.
+func (t *task) dropQuestions() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.open = nil
+}
+
+// partName returns the part of t that runs: "" is the node itself, or the first of its
+// alternatives. The caller holds mu.
+func (t *task) partName() string {
+	if t.failure != nil {
+		return "handler"
+	}
+	return t.part
+}

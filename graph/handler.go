@@ -1,0 +1,171 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// ErrorHandler mends what a node could not, made by [Handler] and given to a node by
+// [Builder.Rescue].
+type ErrorHandler[S any] struct {
+	call    call
+	targets []string
+}
+
+// Handler makes an error handler of a function. It runs when the last attempt of its
+// node has failed, in the same superstep and as the same task, on a fresh view of the
+// state: what the failed attempts wrote is gone. What it writes is the task's result.
+//
+// If its Command names targets, the run goes there instead of where the node leads:
+// its edges, branches and joins take no notice. With the zero Command the node has
+// completed as if it had not failed.
+//
+// failure says what went wrong. It is stored before fn is called: after a crash, and
+// after a question that fn asks, fn runs again and not the node. Then failure.Err is a
+// [*StoredError], so tell failures apart by [NodeError.Kind], [NodeError.Code] or the
+// errors of this package, which survive.
+//
+// An error of fn, and a panic, fails the run, with both errors in its chain.
+func Handler[S any](fn func(ctx context.Context, s *S, failure *NodeError) (Command, error), targets ...string) ErrorHandler[S] {
+	return ErrorHandler[S]{targets: targets, call: func(ctx context.Context, s, failure any) (Command, error) {
+		return fn(ctx, s.(*S), failure.(*NodeError))
+	}}
+}
+
+// Rescue gives a node its handler, with at most one Policy of the handler's own. "*" is
+// every node that has no handler; not those of subgraphs. Questions, cancelled runs and
+// failures of the store are not rescued.
+func (b *Builder[S]) Rescue(node string, h ErrorHandler[S], policy ...Policy) {
+	d := rescueDraft{node, nodeDraft{call: h.call, targets: h.targets, pos: b.d.place()}}
+	d.setPolicy(b.d, "the handler of "+quote(node), policy)
+	b.d.rescues = append(b.d.rescues, d)
+}
+
+// rescueDraft is a handler as it was declared.
+type rescueDraft struct {
+	node string
+	nodeDraft
+}
+
+// addRescues gives the nodes their handlers, those for all nodes last.
+func (c *compiler) addRescues() {
+	given := map[string]string{} // the node, or "*" → where
+	for _, d := range c.rescues {
+		n, ok := c.index[d.node]
+		if first, dup := given[d.node]; dup {
+			c.fail(d.pos, "node %q already has a handler, of %s", d.node, first)
+			continue
+		}
+		given[d.node] = d.pos
+		switch {
+		case d.call == nil:
+			c.fail(d.pos, "the handler of %q has no function", d.node)
+		case d.node == "*":
+			defer c.rescueAll(d)
+		case !ok:
+			c.fail(d.pos, "%q is to be rescued, but is not a node%s", d.node, c.suggest(d.node))
+		default:
+			c.p.nodes[n].rescue = c.handler(d)
+		}
+	}
+}
+
+func (c *compiler) rescueAll(d rescueDraft) {
+	h := c.handler(d)
+	for i := range c.p.nodes {
+		if n := &c.p.nodes[i]; n.rescue == nil {
+			n.rescue = h
+		}
+	}
+}
+
+func (c *compiler) handler(d rescueDraft) *job {
+	who := "the handler of " + quote(d.node)
+	j := c.job(who, d.nodeDraft)
+	j.targets = c.resolve(d.pos, who, d.targets)
+	return &j
+}
+
+// checkRescues reports the handlers that could only fail: their node has no way on, and
+// they declare none.
+func (c *compiler) checkRescues() {
+	for _, n := range c.p.nodes {
+		if n.rescue != nil && n.mustGo && len(n.branches) == 0 && len(n.rescue.targets) == 0 {
+			c.fail(c.rescuePlace(n.name), "the handler of node %q declares no targets, and no edge leads on from the node", n.name)
+		}
+	}
+}
+
+func (c *compiler) rescuePlace(node string) (pos string) {
+	for _, d := range c.rescues {
+		if d.node == node {
+			return d.pos
+		}
+		if d.node == "*" {
+			pos = d.pos
+		}
+	}
+	return pos
+}
+
+// slotFailure is a task's slot for what its handler is to mend.
+const slotFailure = "failure"
+
+// rescuable reports whether t failed in a way that its handler may mend.
+func (t *task) rescuable() bool {
+	return t.failure == nil && t.run.ctx.Err() == nil && !isStoreFailure(t.err)
+}
+
+// toHandler stores the failure of t, and makes t ready to run its handler.
+func (t *task) toHandler(err error) error {
+	failure := t.placed(err)
+	errors.As(err, &failure)
+	if t.run.chain != nil {
+		data, err := json.Marshal(failureOf(failure))
+		if err == nil {
+			err = t.run.put([]checkpoint.Entry{{Task: t.id(), Slot: slotFailure, Data: data}})
+		}
+		if err != nil {
+			return errors.Join(failure, err)
+		}
+	}
+	if t.run.watch != nil {
+		t.run.emitTask(t, Rescuing, failure)
+	}
+	t.mu.Lock()
+	t.failure, t.attempt, t.job = failure, 1, t.node.rescue
+	t.mu.Unlock()
+	t.open = nil
+	t.reset()
+	return nil
+}
+
+// takeUpHandler makes t go on at its handler, if its node had failed for good. A
+// handler that is gone leaves the node to run again.
+func (t *task) takeUpHandler(data []byte) error {
+	if data == nil || t.node.rescue == nil {
+		return nil
+	}
+	var f Failure
+	if err := json.Unmarshal(data, &f); err != nil {
+		return fmt.Errorf("graph: what a handler is to mend: %w", err)
+	}
+	t.failure = t.placed(&StoredError{f})
+	t.failure.Attempt = f.Attempt
+	t.job = t.node.rescue
+	return nil
+}
+
+// storeFailure is the error of a write to the store: no handler can mend it.
+type storeFailure struct{ error }
+
+func (e storeFailure) Unwrap() error { return e.error }
+
+func isStoreFailure(err error) bool {
+	var s storeFailure
+	return errors.As(err, &s)
+}
