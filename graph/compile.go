@@ -60,6 +60,7 @@ type job struct {
 	retry    *Retry
 	budgeted bool  // the retries have a Budget
 	gate     *gate // each attempt passes it; nil is none
+	plain    bool  // no limit of any kind holds
 }
 
 type branch struct {
@@ -224,6 +225,7 @@ func (c *compiler) job(who string, d nodeDraft) job {
 			c.fail(pos, "%s: policy: Config.Limits has no %q%s", who, p.Limit, hint(p.Limit, c.limits.names()))
 		}
 	}
+	j.plain = j.limit == 0 && j.idle == 0 && j.gate == nil
 	return j
 }
 

@@ -147,8 +147,16 @@ func (r *run) try(i int) {
 		t.attempt = 1
 	}
 	for {
-		err := r.attempt(i)
-		t = r.tasks[i] // a task that was given up has a successor
+		var err error
+		if t.job.plain && t.within == 0 {
+			if r.watch != nil {
+				r.emitStart(t)
+			}
+			err = t.call(t)
+		} else {
+			err = r.attempt(i)
+			t = r.tasks[i] // a task that was given up has a successor
+		}
 		if err == nil || len(t.open) > 0 && errors.Is(err, ErrInterrupted) {
 			return
 		}

@@ -123,7 +123,10 @@ func longHash(parts ...string) string {
 func (t *task) begin(n *node, number, index int, payload any) {
 	t.node, t.step, t.out.Node, t.index, t.payload = n, t.run.step, number, index, payload
 	t.attempt, t.err, t.settled, t.open, t.storedID = 0, nil, false, nil, ""
-	t.within, t.job, t.failure, t.cached = 0, &n.job, nil, false
+	t.within, t.job, t.cached = 0, &n.job, false
+	if t.failure != nil {
+		t.failure = nil
+	}
 	t.reset()
 }
 
@@ -140,7 +143,9 @@ func (t *task) again() {
 func (t *task) reset() {
 	t.run.schema.Assign(t.view, t.run.state)
 	t.out.Goto, t.out.Sends, t.went = t.out.Goto[:0], t.out.Sends[:0], t.went[:0]
-	t.out.Diverted, t.tried = false, nil
+	if t.out.Diverted = false; t.tried != nil {
+		t.tried = nil
+	}
 	if t.found.Load() {
 		t.reopen()
 	}
