@@ -219,7 +219,7 @@ func (t *task) beginEdit(e edit) error {
 		for i := range t.run.nodes {
 			anywhere = append(anywhere, target{t.run.nodes[i].name, i})
 		}
-		t.begin(&node{call: e.do, targets: append(anywhere, target{End, end})}, step.Nobody, -1, nil)
+		t.begin(&node{job: job{call: e.do, targets: append(anywhere, target{End, end})}}, step.Nobody, -1, nil)
 		return nil
 	}
 	n, ok := t.run.find(e.as)
@@ -302,7 +302,7 @@ func (r *run) editEnd(e edit, beside []checkpoint.Entry) error {
 		return err
 	}
 	t := r.newTask()
-	t.begin(&node{call: e.do}, step.Nobody, -1, nil)
+	t.begin(&node{job: job{call: e.do}}, step.Nobody, -1, nil)
 	if err := t.call(t); err != nil {
 		return t.fail(err)
 	}

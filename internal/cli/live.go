@@ -78,7 +78,7 @@ func (l *live) event(ev graph.Event) {
 	switch ev.Phase {
 	case graph.Started:
 		l.draw("")
-	case graph.Retrying:
+	case graph.Retrying, graph.Rescuing, graph.Uncached:
 		l.draw(l.line("↻", yellow, t, outcome(ev, 0)))
 	case graph.Finished:
 		l.end(t, "✓", green, took)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +29,10 @@ func outcome(ev graph.Event, took time.Duration) string {
 		return failing(ev.Err) + " after " + brief(took)
 	case graph.Retrying:
 		return fmt.Sprintf("attempt %d failed: %s; trying again", ev.Attempt, oneLine(reason(ev.Err)))
+	case graph.Rescuing:
+		return "failed: " + oneLine(reason(ev.Err)) + "; its handler takes over"
+	case graph.Uncached:
+		return oneLine(reason(ev.Err)) + "; the run goes on without"
 	case graph.Asking:
 		return "waits for an answer"
 	}
@@ -38,7 +41,7 @@ func outcome(ev graph.Event, took time.Duration) string {
 
 // failing tells a task that failed from one that was stopped because another did.
 func failing(err error) string {
-	if errors.Is(err, context.Canceled) {
+	if n := (*graph.NodeError)(nil); errors.As(err, &n) && n.Cancelled {
 		return "stopped"
 	}
 	return "failed"
