@@ -92,6 +92,11 @@ func (r *run) beginTurn(input state.View) error {
 	}
 	r.shape.Begin(&r.front)
 	r.outs = r.outs[:0]
+	if r.ran = nil; r.chain != nil {
+		if fields := wrote(r.schema, input); len(fields) > 0 {
+			r.ran = []checkpoint.Ran{{Wrote: fields}}
+		}
+	}
 	if err := r.commit(checkpoint.Input); err != nil {
 		return err
 	}

@@ -50,8 +50,9 @@ func (r *run) commit(source checkpoint.Source) error {
 	if r.chain == nil {
 		return r.fits()
 	}
-	r.source = source
-	r.ran = r.whatRan()
+	if r.source = source; source != checkpoint.Input {
+		r.ran = r.whatRan()
+	}
 	if r.opts.Durability == Exit && (!r.front.Empty() || r.dispensable()) {
 		r.unsaved = !r.front.Empty()
 		return nil

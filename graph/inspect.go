@@ -44,12 +44,11 @@ type Point struct {
 
 // Nodes names the nodes that ran in the step, in canonical order; an edit by hand that
 // is no node's is "(edit)".
-func (p Point) Nodes() []string { return nodesOf(p.Ran) }
-
-func nodesOf(ran []checkpoint.Ran) []string {
-	names := make([]string, len(ran))
-	for i, r := range ran {
-		names[i] = cmp.Or(r.Node, "(edit)")
+func (p Point) Nodes() (names []string) {
+	for _, r := range p.Ran {
+		if p.Source != checkpoint.Input {
+			names = append(names, cmp.Or(r.Node, "(edit)"))
+		}
 	}
 	return names
 }

@@ -75,7 +75,7 @@ func tellRecord(seq uint64, rec *checkpoint.Record) string {
 	for _, j := range rec.Joins {
 		joins = append(joins, fmt.Sprint(j.Target, j.Arrived, "of", j.Sources))
 	}
-	return fmt.Sprintf("%d %s step %d ran %v next %v waiting %v joins %v", seq, rec.Source, rec.Step, graph.Point{Ran: rec.Ran}.Nodes(), next, rec.Waiting, joins)
+	return fmt.Sprintf("%d %s step %d ran %v next %v waiting %v joins %v", seq, rec.Source, rec.Step, graph.Point{Source: rec.Source, Ran: rec.Ran}.Nodes(), next, rec.Waiting, joins)
 }
 
 func TestTwoRunsOnOneThreadDoNotForkIt(t *testing.T) {

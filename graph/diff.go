@@ -1,0 +1,137 @@
+package graph
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/state"
+)
+
+// Difference is how a thread's state differs between two of its commits.
+type Difference struct {
+	From uint64 `json:"from"`
+	To   uint64 `json:"to"`
+	// Base is the newest commit that both go on from. It is From unless they are on
+	// different branches.
+	Base uint64 `json:"base"`
+	// Changes are the fields that differ, in the order of the state.
+	Changes []Change `json:"changes,omitempty"`
+	// Path are the commits after Base up to To, oldest first: what ran in each, what it
+	// wrote, and where its decisions went and why.
+	Path []Point `json:"path,omitempty"`
+}
+
+// Change is one field that differs.
+type Change struct {
+	Field string `json:"field"`
+	// Type is the field's channel, which says how writes are merged: its reducer.
+	Type   string          `json:"type"`
+	Before json.RawMessage `json:"before,omitempty"` // nil where there was no value
+	After  json.RawMessage `json:"after,omitempty"`
+	// Writers are those who wrote the field between Base and To, in the order in which
+	// their writes were folded. None means that a new turn reset it, or that it differs
+	// only because From is on another branch.
+	Writers []Writer `json:"writers,omitempty"`
+}
+
+// Writer is a task that wrote a field, or an edit by hand.
+type Writer struct {
+	Checkpoint uint64            `json:"checkpoint"`
+	Source     checkpoint.Source `json:"source"`
+	Step       int               `json:"step"`
+	Node       string            `json:"node,omitempty"` // "" for an input, or an edit that is no node's
+}
+
+// Diff compares the state of a thread at two commits, in either order and on any
+// branches, and names who wrote what differs.
+func (g *Graph[S]) Diff(ctx context.Context, thread string, from, to uint64) (Difference, error) {
+	d := Difference{From: from, To: to}
+	before, err := g.viewAt(ctx, thread, from)
+	if err != nil {
+		return d, err
+	}
+	after, err := g.viewAt(ctx, thread, to)
+	if err != nil {
+		return d, err
+	}
+	if err := d.walk(ctx, g.p.cfg.Store, thread); err != nil {
+		return d, err
+	}
+	for i, f := range g.p.schema.Fields() {
+		c := Change{Field: f.Name, Type: f.Type}
+		if c.Before, err = storedJSON(before.Channels[i]); err != nil {
+			return d, fmt.Errorf("graph %q: field %q: %w", g.p.name, f.Name, err)
+		}
+		if c.After, err = storedJSON(after.Channels[i]); err != nil {
+			return d, fmt.Errorf("graph %q: field %q: %w", g.p.name, f.Name, err)
+		}
+		if !bytes.Equal(c.Before, c.After) {
+			c.Writers = d.writers(f.Name)
+			d.Changes = append(d.Changes, c)
+		}
+	}
+	return d, nil
+}
+
+func (g *Graph[S]) viewAt(ctx context.Context, thread string, at uint64) (state.View, error) {
+	s, _, err := g.State(ctx, thread, at)
+	return g.p.viewOf(&s), err
+}
+
+// storedJSON returns a channel's value as it is stored, nil if it has none.
+func storedJSON(c state.Channel) (json.RawMessage, error) {
+	v, ok := c.Stored()
+	if !ok {
+		return nil, nil
+	}
+	return json.Marshal(v)
+}
+
+// walk finds the common base of From and To and the commits from there to To.
+func (d *Difference) walk(ctx context.Context, store checkpoint.Store, thread string) error {
+	a, b := d.From, d.To // the newest commits of each side that are not passed yet
+	for p, err := range History(ctx, store, thread, checkpoint.Query{Before: max(a, b) + 1}) {
+		if err != nil {
+			return err
+		}
+		a, b = min(a, p.Checkpoint), min(b, p.Checkpoint) // what is in between was pruned
+		if a == b {
+			break
+		}
+		switch p.Checkpoint {
+		case a:
+			a = p.parent()
+		case b:
+			b = p.parent()
+			d.Path = append(d.Path, p)
+		}
+	}
+	d.Base = min(a, b)
+	slices.Reverse(d.Path)
+	return nil
+}
+
+// parent returns the number of the commit that p goes on from, if it is still there.
+func (p Point) parent() uint64 {
+	if p.Parent != 0 {
+		return p.Parent
+	}
+	return p.Checkpoint - 1
+}
+
+func (d *Difference) writers(field string) (all []Writer) {
+	for _, p := range d.Path {
+		for _, r := range p.Ran {
+			for _, w := range r.Wrote {
+				if w == field {
+					all = append(all, Writer{p.Checkpoint, p.Source, p.Step, r.Node})
+				}
+			}
+		}
+	}
+	return all
+}
