@@ -1,14 +1,13 @@
 package graph
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -25,6 +24,9 @@ type Question struct {
 	// Key tells questions of one task apart when their order is not fixed, as when
 	// they are asked from several goroutines. Without it the order counts.
 	Key string
+	// Within is how long an answer is waited for; 0 means for ever. Later answers are
+	// refused, and when the thread goes on, Ask returns ErrExpired to the node.
+	Within time.Duration
 }
 
 // Interrupt is why a run pauses: an open question, or a static interrupt.
@@ -44,6 +46,8 @@ type Interrupt struct {
 	// Refused is the last answer, where it fitted the schema and yet could not be
 	// read, such as the time "soon".
 	Refused json.RawMessage `json:"refused,omitempty"`
+	// Expires is when an answer comes too late; the zero time means never.
+	Expires time.Time `json:"expires,omitzero"`
 	// Seen is true when somebody was shown the question; see MarkSeen. It is set by
 	// Inspect and its kin.
 	Seen bool `json:"seen,omitempty"`
@@ -69,8 +73,12 @@ func Ask[T any](ctx context.Context, q Question) (T, error) {
 	if err != nil {
 		return answer, err
 	}
-	data, ok := t.run.given[id]
-	if ok && json.Unmarshal(data, &answer) == nil {
+	given, ok := t.run.given[id]
+	switch {
+	case given.refusal != "":
+		t.alive()
+		return answer, given.err(q)
+	case ok && json.Unmarshal(given.data, &answer) == nil:
 		t.alive()
 		return answer, nil
 	}
@@ -80,7 +88,8 @@ func Ask[T any](ctx context.Context, q Question) (T, error) {
 		return answer, fmt.Errorf("graph: the answer to %q cannot be a %T: %w", q.Prompt, answer, err)
 	}
 	in := Interrupt{ID: id, Namespace: t.run.ns, Node: t.node.name, Kind: "question",
-		Prompt: q.Prompt, Detail: q.Detail, Schema: schema, Refused: data}
+		Prompt: q.Prompt, Detail: q.Detail, Schema: schema, Refused: given.data}
+	in.Expires = t.run.expiry(id, q)
 	if q.Data != nil {
 		if in.Data, err = json.Marshal(q.Data); err != nil {
 			return answer, fmt.Errorf("graph: data of the question %q: %w", q.Prompt, err)
@@ -163,67 +172,6 @@ func schemaOf[T any]() (json.RawMessage, error) {
 		return nil, err
 	}
 	return json.Marshal(s)
-}
-
-// Answers close open questions. The zero Answers closes none: Resume then goes on
-// with what failed or was cut off.
-type Answers struct {
-	given []given
-}
-
-type given struct {
-	id    string // "" is the only open question
-	value any
-}
-
-// Answer closes the question with this id. The value is stored as JSON; a
-// json.RawMessage is taken as it is. false, 0 and "" are answers.
-func Answer(id string, value any) Answers { return Answers{}.Answer(id, value) }
-
-// Reply closes the only open question. If several are open, Resume returns an
-// ErrAmbiguous that lists them.
-func Reply(value any) Answers { return Answers{}.Answer("", value) }
-
-// Answer returns a with one more answer.
-func (a Answers) Answer(id string, value any) Answers {
-	a.given = append(slices.Clip(a.given), given{id, value})
-	return a
-}
-
-// answers are answers by the id of their question, as JSON.
-type answers map[string]json.RawMessage
-
-// match pairs each answer with its open question and checks that it fits. An answer
-// that this turn already had is no mistake: the same command may be given again
-// after a crash.
-func (a Answers) match(open []Interrupt, had func(id, digest string) bool) (answers, error) {
-	matched := answers{}
-	for _, g := range a.given {
-		data, err := json.Marshal(g.value)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
-		}
-		if g.id == "" && len(open) > 1 {
-			return nil, fmt.Errorf("%w:\n%s", ErrAmbiguous, list(open))
-		}
-		at := slices.IndexFunc(open, func(in Interrupt) bool { return in.ID == g.id || g.id == "" })
-		switch {
-		case at >= 0:
-			if err := open[at].Accepts(data); err != nil {
-				return nil, err
-			}
-			if other, twice := matched[open[at].ID]; twice && !bytes.Equal(other, data) {
-				return nil, fmt.Errorf("%w: two answers, %s and %s, to %q (%s)", ErrAnswer, other, data, open[at].Prompt, open[at].ID)
-			}
-			matched[open[at].ID] = data
-		case had(g.id, hash(string(data))):
-		case len(open) == 0:
-			return nil, fmt.Errorf("%w %q: none is open", ErrUnknownQuestion, g.id)
-		default:
-			return nil, fmt.Errorf("%w %q; open are:\n%s", ErrUnknownQuestion, g.id, list(open))
-		}
-	}
-	return matched, nil
 }
 
 // Accepts returns an ErrAnswer that says why an answer, as JSON, does not fit the

@@ -69,6 +69,8 @@ func (r *run) beginTurn(input state.View) error {
 		if err != nil {
 			return err
 		}
+		now := r.cfg.Now()
+		open = slices.DeleteFunc(open, func(in Interrupt) bool { return in.expired(now) })
 		if len(open) > 0 {
 			return fmt.Errorf("%w: thread %q; answer with Resume:\n%s", ErrWaiting, r.opts.Thread, list(open))
 		}
@@ -177,7 +179,7 @@ func (r *run) takeUp(a Answers) error {
 		}
 	}
 	r.remember(beside.given)
-	fresh, err := a.match(open, r.hadAnswer)
+	fresh, err := a.match(open, r.cfg.Now(), r.hadAnswer)
 	if err != nil {
 		return fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
 	}
@@ -237,14 +239,6 @@ func (r *run) giveAnswers(fresh answers) error {
 	return nil
 }
 
-// entries returns the form in which answers are stored.
-func (a answers) entries() (entries []checkpoint.Entry) {
-	for _, id := range slices.Sorted(maps.Keys(a)) {
-		entries = append(entries, checkpoint.Entry{Slot: slotAnswer + id, Data: a[id]})
-	}
-	return entries
-}
-
 // remember adds answers to those that the run's questions have.
 func (r *run) remember(given answers) {
 	all := answers{}
@@ -253,7 +247,7 @@ func (r *run) remember(given answers) {
 	r.given = all
 	r.answered = slices.Clip(r.answered)
 	for _, id := range slices.Sorted(maps.Keys(all)) {
-		if digest := hash(string(all[id])); !r.hadAnswer(id, digest) {
+		if digest := all[id].digest(); !r.hadAnswer(id, digest) {
 			r.answered = append(r.answered, checkpoint.Answered{ID: id, Answer: digest})
 		}
 	}
@@ -274,7 +268,13 @@ func (t *task) takeUp(slots map[string][]byte, fresh, given answers) error {
 	}
 	asked := last.Open
 	t.tried = last.Tried
-	goesOn := func(in Interrupt) bool { return fresh[in.ID] != nil || in.Kind != "question" }
+	for _, in := range asked {
+		if t.run.asked == nil {
+			t.run.asked = map[string]Interrupt{}
+		}
+		t.run.asked[in.ID] = in
+	}
+	goesOn := func(in Interrupt) bool { _, now := fresh[in.ID]; return now || in.Kind != "question" }
 	if open := unanswered(asked, given); len(open) > 0 && !slices.ContainsFunc(asked, goesOn) {
 		t.open, t.settled = open, true
 	}

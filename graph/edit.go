@@ -134,7 +134,7 @@ func (r *run) answerAside(a Answers) ([]checkpoint.Entry, error) {
 		return nil, err
 	}
 	r.remember(sorted.given)
-	fresh, err := a.match(open, r.hadAnswer)
+	fresh, err := a.match(open, r.cfg.Now(), r.hadAnswer)
 	if err != nil {
 		return nil, fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
 	}

@@ -32,6 +32,11 @@ var (
 	// ErrAnswer is returned when an answer does not fit the question's schema. The
 	// question stays open.
 	ErrAnswer = errors.New("graph: the answer does not fit the question")
+	// ErrExpired is returned by Ask when nobody answered in time, and by Resume when an
+	// answer comes too late. The thread is unchanged by such an answer.
+	ErrExpired = errors.New("graph: the question has expired")
+	// ErrDeclined is returned by Ask when somebody closed the question without an answer.
+	ErrDeclined = errors.New("graph: the question was declined")
 	// ErrUnknownThread is returned when there is nothing to resume or read.
 	ErrUnknownThread = errors.New("graph: no such thread")
 	// ErrNoStore is returned when a call needs a Store and the graph has none.

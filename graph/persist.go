@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,10 +16,11 @@ const (
 	slotResult = "result" // what the finished task did
 	slotLast   = "last"   // how it ended last: with open questions, or with a failure
 	// slotFailure, in handler.go: what the task's handler is to mend
-	slotAnswer = "answer/" // no task: the answer to the question whose id follows
-	slotSeen   = "seen/"   // no task: somebody was shown the question whose id follows
-	slotVoid   = "void"    // no task: the results could not be folded, so they do not count
-	slotPaused = "paused"  // no task: somebody was told of the static interrupt here
+	slotAnswer  = "answer/"  // no task: the answer to the question whose id follows
+	slotRefusal = "refusal/" // no task: why the question whose id follows gets no answer
+	slotSeen    = "seen/"    // no task: somebody was shown the question whose id follows
+	slotVoid    = "void"     // no task: the results could not be folded, so they do not count
+	slotPaused  = "paused"   // no task: somebody was told of the static interrupt here
 )
 
 // flush bounds the writing of what a cancelled run had finished.
@@ -170,7 +170,14 @@ func sortPending(entries []checkpoint.Entry) pending {
 	p := pending{map[string]map[string][]byte{}, answers{}}
 	for _, e := range entries {
 		if id, ok := strings.CutPrefix(e.Slot, slotAnswer); ok {
-			p.given[id] = e.Data
+			p.given[id] = answer{data: e.Data}
+			continue
+		}
+		if id, ok := strings.CutPrefix(e.Slot, slotRefusal); ok {
+			var a answer
+			if json.Unmarshal(e.Data, &a.refusal) == nil {
+				p.given[id] = a
+			}
 			continue
 		}
 		if p.byTask[e.Task] == nil {
@@ -226,8 +233,7 @@ func askedIn(slots map[string][]byte) ([]Interrupt, error) {
 // unanswered returns the questions that have no answer yet.
 func unanswered(asked []Interrupt, given answers) (open []Interrupt) {
 	for _, in := range asked {
-		answer := given[in.ID]
-		if in.Kind == "question" && (answer == nil || bytes.Equal(answer, in.Refused)) {
+		if in.isOpen(given) {
 			open = append(open, in)
 		}
 	}

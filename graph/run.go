@@ -21,12 +21,13 @@ type run struct {
 	cancel context.CancelCauseFunc
 	opts   Run
 	id     string
-	ns     string            // the namespace; "" is the root
-	origin string            // the id of the call that began the thread
-	chain  *checkpoint.Chain // nil without a store
-	watch  *watch            // nil when nobody watches
-	given  answers           // the answers to this run's questions, by id
-	fresh  answers           // those of them that came with this call
+	ns     string               // the namespace; "" is the root
+	origin string               // the id of the call that began the thread
+	chain  *checkpoint.Chain    // nil without a store
+	watch  *watch               // nil when nobody watches
+	given  answers              // the answers to this run's questions, by id
+	fresh  answers              // those of them that came with this call
+	asked  map[string]Interrupt // the questions that were asked before this call, by id
 
 	state, before state.View // the state, and what it was when the step began
 	front         step.Frontier

@@ -1,0 +1,187 @@
+package graph
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// Answers close open questions. The zero Answers closes none: Resume then goes on
+// with what failed or was cut off, and with questions that have expired.
+type Answers struct {
+	given []given
+}
+
+type given struct {
+	id       string // "" is the only open question
+	value    any
+	declined string // why there is no value; "" if there is one
+}
+
+// Answer closes the question with this id. The value is stored as JSON; a
+// json.RawMessage is taken as it is. false, 0 and "" are answers.
+func Answer(id string, value any) Answers { return Answers{}.Answer(id, value) }
+
+// Reply closes the only open question. If several are open, Resume returns an
+// ErrAmbiguous that lists them.
+func Reply(value any) Answers { return Answers{}.Answer("", value) }
+
+// Decline closes the question with this id without an answer: Ask returns an
+// ErrDeclined with the reason to the node.
+func Decline(id, reason string) Answers { return Answers{}.Decline(id, reason) }
+
+// Answer returns a with one more answer.
+func (a Answers) Answer(id string, value any) Answers { return a.add(given{id: id, value: value}) }
+
+// Decline returns a with one more question declined.
+func (a Answers) Decline(id, reason string) Answers {
+	return a.add(given{id: id, declined: refusedBy + reason})
+}
+
+func (a Answers) add(g given) Answers {
+	a.given = append(slices.Clip(a.given), g)
+	return a
+}
+
+// answer is what closed a question.
+type answer struct {
+	data    json.RawMessage
+	refusal string // why there is no data; "" if there is some
+}
+
+const (
+	lapsed    = "expired"
+	refusedBy = "declined: "
+)
+
+// err returns what Ask says of a question that was closed without an answer.
+func (a answer) err(q Question) error {
+	if a.refusal == lapsed {
+		return fmt.Errorf("%w: %q", ErrExpired, q.Prompt)
+	}
+	return fmt.Errorf("%w: %q: %s", ErrDeclined, q.Prompt, a.refusal[len(refusedBy):])
+}
+
+// digest tells answers apart.
+func (a answer) digest() string {
+	if a.refusal != "" {
+		return hash("refusal", a.refusal)
+	}
+	return hash(string(a.data))
+}
+
+// answers are answers by the id of their question.
+type answers map[string]answer
+
+// entries returns the form in which answers are stored.
+func (a answers) entries() (entries []checkpoint.Entry) {
+	for _, id := range slices.Sorted(maps.Keys(a)) {
+		e := checkpoint.Entry{Slot: slotAnswer + id, Data: a[id].data}
+		if why := a[id].refusal; why != "" {
+			e.Slot = slotRefusal + id
+			e.Data, _ = json.Marshal(why)
+		}
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+// match pairs each answer with its open question and checks that it fits. An answer
+// that this turn already had is no mistake: the same command may be given again
+// after a crash. Questions that have expired are closed, unless an answer is given to
+// one, which is an ErrExpired.
+func (a Answers) match(open []Interrupt, now time.Time, had func(id, digest string) bool) (answers, error) {
+	matched, byID := answers{}, map[string]*Interrupt{}
+	for i, in := range open {
+		if byID[in.ID] = &open[i]; in.expired(now) {
+			matched[in.ID] = answer{refusal: lapsed}
+		}
+	}
+	for _, g := range a.given {
+		given, err := g.answer()
+		if err != nil {
+			return nil, err
+		}
+		id := g.id
+		switch {
+		case id == "" && len(open) > 1:
+			return nil, fmt.Errorf("%w:\n%s", ErrAmbiguous, list(open))
+		case id == "" && len(open) == 1:
+			id = open[0].ID
+		}
+		switch in := byID[id]; {
+		case in != nil:
+			if err := matched.add(in, given); err != nil {
+				return nil, err
+			}
+		case had(id, given.digest()):
+		case len(open) == 0:
+			return nil, fmt.Errorf("%w %q: none is open", ErrUnknownQuestion, id)
+		default:
+			return nil, fmt.Errorf("%w %q; open are:\n%s", ErrUnknownQuestion, id, list(open))
+		}
+	}
+	return matched, nil
+}
+
+func (g given) answer() (answer, error) {
+	if g.declined != "" {
+		return answer{refusal: g.declined}, nil
+	}
+	data, err := json.Marshal(g.value)
+	if err != nil {
+		return answer{}, fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
+	return answer{data: data}, nil
+}
+
+// add closes an open question.
+func (a answers) add(in *Interrupt, given answer) error {
+	if given.refusal == "" {
+		if err := in.Accepts(given.data); err != nil {
+			return err
+		}
+	}
+	switch other, twice := a[in.ID]; {
+	case twice && other.refusal == lapsed:
+		return fmt.Errorf("%w at %v: %q (%s); resume without an answer to go on", ErrExpired, in.Expires, in.Prompt, in.ID)
+	case twice && other.digest() != given.digest():
+		return fmt.Errorf("%w: two answers, %s and %s, to %q (%s)", ErrAnswer,
+			other, given, in.Prompt, in.ID)
+	}
+	a[in.ID] = given
+	return nil
+}
+
+func (a answer) String() string {
+	if a.refusal != "" {
+		return a.refusal
+	}
+	return string(a.data)
+}
+
+// expired reports whether an answer would come too late.
+func (in *Interrupt) expired(now time.Time) bool {
+	return !in.Expires.IsZero() && !now.Before(in.Expires)
+}
+
+// expiry returns when a question expires: what was said when it was first asked, or
+// its time from now on.
+func (r *run) expiry(id string, q Question) time.Time {
+	if before, asked := r.asked[id]; asked || q.Within <= 0 {
+		return before.Expires
+	}
+	return r.cfg.Now().UTC().Add(q.Within)
+}
+
+// isOpen reports whether a question has no answer yet. One whose answer could not be
+// read is open again.
+func (in *Interrupt) isOpen(given answers) bool {
+	a, ok := given[in.ID]
+	return in.Kind == "question" && (!ok || a.refusal == "" && bytes.Equal(a.data, in.Refused))
+}

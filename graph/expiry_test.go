@@ -1,0 +1,109 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// clock is a time that tests move.
+type clock struct{ now time.Time }
+
+func (c *clock) read() time.Time { return c.now }
+
+// timed is a graph of a node that asks x for an hour and y for ever, both at once, and
+// logs what became of them.
+func timed(t testing.TB, ran *counter, c *clock) (*graph.Graph[world], graph.Config) {
+	cfg := stored()
+	cfg.Now = c.read
+	return build(t, parallel(map[string]graph.Node[world]{"a": graph.Func(func(ctx context.Context, s *world) error {
+		ran.add("a")
+		x, errX := graph.Ask[string](ctx, graph.Question{Prompt: "x", Within: time.Hour})
+		y, errY := graph.Ask[string](ctx, graph.Question{Prompt: "y"})
+		for _, err := range []error{errX, errY} {
+			switch {
+			case errors.Is(err, graph.ErrExpired):
+				s.Log.Append("expired")
+			case errors.Is(err, graph.ErrDeclined):
+				s.Log.Append(err.Error())
+			case err != nil:
+				return err
+			}
+		}
+		s.Log.Append(x, y)
+		return nil
+	})}), cfg), cfg
+}
+
+func TestAQuestionExpires(t *testing.T) {
+	var ran counter
+	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+	g, _ := timed(t, &ran, c)
+	res := invoke(t, g, "t1", graph.Interrupted)
+	asked(t, res, "x y")
+	if at := res.Interrupts[0].Expires; !at.Equal(c.now.Add(time.Hour)) || !res.Interrupts[1].Expires.IsZero() {
+		t.Errorf("x expires at %v, y at %v", at, res.Interrupts[1].Expires)
+	}
+	x, y := idOf(t, res, "x"), idOf(t, res, "y")
+	c.now = c.now.Add(59 * time.Minute)
+	resume(t, g, graph.Answers{}, graph.Interrupted)
+	ran.want(t, "a", 1) // nothing has changed
+	c.now = c.now.Add(time.Minute)
+	_, err := g.Resume(ctx, graph.Answer(x, "late"), t1)
+	is(t, err, graph.ErrExpired, "x", "13:00")
+	res = resume(t, g, graph.Answers{}, graph.Interrupted)
+	asked(t, res, "y")
+	ran.want(t, "a", 2)
+	c.now = c.now.Add(-24 * time.Hour) // what has expired stays so, whatever the clock says
+	res = resume(t, g, graph.Answer(y, "Y"), graph.Done)
+	logged(t, res, "expired  Y")
+}
+
+func TestAnExpiryDoesNotMoveWhenTheNodeRunsAgain(t *testing.T) {
+	var ran counter
+	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+	g, _ := timed(t, &ran, c)
+	res := invoke(t, g, "t1", graph.Interrupted)
+	want := res.Interrupts[0].Expires
+	c.now = c.now.Add(30 * time.Minute)
+	res = resume(t, g, graph.Answer(idOf(t, res, "y"), "Y"), graph.Interrupted)
+	asked(t, res, "x")
+	if got := res.Interrupts[0].Expires; !got.Equal(want) {
+		t.Errorf("x now expires at %v, was %v", got, want)
+	}
+}
+
+func TestANewInputMayReplaceQuestionsThatHaveExpired(t *testing.T) {
+	var ran counter
+	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+	g, _ := timed(t, &ran, c)
+	res := invoke(t, g, "t1", graph.Interrupted)
+	_, err := g.Invoke(ctx, world{}, t1)
+	is(t, err, graph.ErrWaiting)
+	res = resume(t, g, graph.Answer(idOf(t, res, "y"), "Y"), graph.Interrupted)
+	c.now = c.now.Add(time.Hour)
+	asked(t, invoke(t, g, "t1", graph.Interrupted), "x y")
+}
+
+func TestAQuestionIsDeclined(t *testing.T) {
+	var ran counter
+	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+	g, cfg := timed(t, &ran, c)
+	res := invoke(t, g, "t1", graph.Interrupted)
+	x, y := idOf(t, res, "x"), idOf(t, res, "y")
+	res = resume(t, g, graph.Decline(y, "not mine"), graph.Interrupted)
+	asked(t, res, "x")
+	resume(t, g, graph.Decline(y, "not mine"), graph.Interrupted) // the same again is no mistake
+	_, err := g.Resume(ctx, graph.Answer(y, "Y"), t1)
+	is(t, err, graph.ErrUnknownQuestion)
+	_, err = g.Resume(ctx, graph.Decline(x, "a").Answer(x, "b"), t1)
+	is(t, err, graph.ErrAnswer, "declined: a", `"b"`)
+	res = resume(t, g, graph.Answer(x, "X"), graph.Done)
+	logged(t, res, `graph: the question was declined: "y": not mine X `)
+	if p, _ := graph.Inspect(ctx, cfg.Store, "t1"); len(p.Answered) != 2 {
+		t.Errorf("answered are %v, want both", p.Answered)
+	}
+}
