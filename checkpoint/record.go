@@ -33,6 +33,7 @@ type Record struct {
 	Waiting  []string          `json:"waiting,omitempty"` // deferred nodes that were reached
 	Joins    []Join            `json:"joins,omitempty"`   // joins that some sources have reached
 	Input    string            `json:"input,omitempty"`   // hash of the turn's input
+	Taken    uint64            `json:"taken,omitempty"`   // the newest queued input whose turn was begun
 	Answered []Answered        `json:"answered,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
 	Fields   []Field           `json:"fields"` // written by the Chain

@@ -31,6 +31,7 @@ func (r *run) open() (err error) {
 	if rec := r.chain.Record; rec != nil {
 		r.origin = rec.Origin
 		r.turn, r.step, r.done, r.input, r.answered = rec.Turn, rec.Step, rec.Step, rec.Input, rec.Answered
+		r.taken = rec.Taken
 		if r.branch = rec.Branch; r.chain.Branches() {
 			r.branch = r.chain.Head() + 1
 		}
@@ -64,16 +65,8 @@ func (r *run) begin(input state.View) error {
 }
 
 func (r *run) beginTurn(input state.View) error {
-	if r.chain != nil && r.chain.Record != nil && !r.opts.Discard {
-		open, err := sortPending(r.chain.Pending).open(r.chain.Record)
-		if err != nil {
-			return err
-		}
-		now := r.cfg.Now()
-		open = slices.DeleteFunc(open, func(in Interrupt) bool { return in.expired(now) })
-		if len(open) > 0 {
-			return fmt.Errorf("%w: thread %q; answer with Resume:\n%s", ErrWaiting, r.opts.Thread, list(open))
-		}
+	if later, err := r.mustWait(input); later || err != nil {
+		return err
 	}
 	fresh := r.chain == nil || r.chain.Record == nil
 	r.turn++
@@ -104,6 +97,30 @@ func (r *run) beginTurn(input state.View) error {
 	}
 	r.emitValues()
 	return nil
+}
+
+// mustWait reports whether the input is not to begin a turn now, because questions are
+// open. What becomes of it instead has then been done.
+func (r *run) mustWait(input state.View) (bool, error) {
+	if r.chain == nil || r.chain.Record == nil || r.opts.IfWaiting == Discard {
+		return false, nil
+	}
+	open, err := sortPending(r.chain.Pending).open(r.chain.Record)
+	if err != nil {
+		return false, err
+	}
+	r.draws = r.opts.IfWaiting == Queue // others may wait although nothing is open any more
+	now := r.cfg.Now()
+	open = slices.DeleteFunc(open, func(in Interrupt) bool { return in.expired(now) })
+	switch {
+	case len(open) == 0:
+		return false, nil
+	case r.opts.IfWaiting == Queue:
+		return true, r.enqueue(input)
+	case r.opts.IfWaiting != Refuse:
+		return false, fmt.Errorf("graph %q: Run.IfWaiting is %q, which is none of its values", r.name, r.opts.IfWaiting)
+	}
+	return false, fmt.Errorf("%w: thread %q; answer with Resume:\n%s", ErrWaiting, r.opts.Thread, list(open))
 }
 
 // foldInput folds the writes of an input into the state. A field that nobody wrote,
@@ -155,6 +172,7 @@ func (r *run) resume(a Answers) error {
 	if r.chain.Record == nil {
 		return fmt.Errorf("%w: %q", ErrUnknownThread, r.opts.Thread)
 	}
+	r.draws = true
 	return r.takeUp(a)
 }
 

@@ -106,9 +106,9 @@ type Run struct {
 	Durability Durability
 	// Modes says which events Stream yields; 0 means Updates. Invoke and Resume ignore it.
 	Modes Mode
-	// Discard lets Invoke start a turn although questions of the last one are open; they
-	// are dropped with the rest of its unfinished work.
-	Discard bool
+	// IfWaiting says what Invoke does while questions of the last turn are open; the
+	// zero value refuses the input.
+	IfWaiting IfWaiting
 	// Metadata is written into every checkpoint of the run.
 	Metadata map[string]string
 }

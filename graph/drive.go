@@ -177,14 +177,23 @@ func (r *run) whole(begin func(*run) error) (status Status, err error) {
 	if err := begin(r); err != nil {
 		return Failed, err
 	}
-	if r.rests {
-		return r.resting()
+	for !r.rests {
+		status, err := r.loop()
+		if status != Done || err != nil || !r.draws {
+			return status, err
+		}
+		if began, err := r.nextInput(); !began || err != nil {
+			return status, err
+		}
 	}
-	return r.loop()
+	return r.resting()
 }
 
 // resting says how a thread stands on which nothing is run.
 func (r *run) resting() (Status, error) {
+	if r.queued {
+		return Queued, nil
+	}
 	if r.front.Empty() {
 		return Done, nil
 	}

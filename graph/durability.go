@@ -157,7 +157,7 @@ func (r *run) catchUp() error {
 func (r *run) record() (*checkpoint.Record, error) {
 	rec := &checkpoint.Record{
 		Graph: r.name, Program: r.hash, Run: r.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: r.source,
-		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: r.ran, Input: r.input, Answered: r.answered,
+		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: r.ran, Input: r.input, Taken: r.taken, Answered: r.answered,
 		Metadata: r.opts.Metadata,
 	}
 	return rec, r.recordFrontier(rec)

@@ -55,6 +55,7 @@ func (g *Graph[S]) Act(ctx context.Context, e Edit[S], a Answers, o Run) (Result
 		if err := r.editAll(erase([][]Edit[S]{{e}}), a); err != nil {
 			return err
 		}
+		r.draws = true
 		return r.takeUp(Answers{})
 	}, nil)
 	return resultOf[S](out), err
@@ -290,7 +291,7 @@ func (r *run) editStart(e edit) error {
 	case !cmd.empty():
 		return fmt.Errorf("%w: an edit as %s begins where the graph does; its Command must be empty", ErrEdit, Start)
 	}
-	r.opts.Discard = true
+	r.opts.IfWaiting = Discard
 	return r.beginTurn(input)
 }
 

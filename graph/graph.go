@@ -37,8 +37,8 @@ func (g *Graph[S]) Name() string { return g.p.name }
 // Invoke runs the graph with an input and returns how it ended. What the input
 // wrote is folded into the thread's state, after the fields of the last turn were
 // reset; work that the last turn left unfinished is dropped, also at a static
-// interrupt. Open questions are dropped only with Run.Discard; without it Invoke
-// returns ErrWaiting.
+// interrupt. While questions are open it returns ErrWaiting, unless Run.IfWaiting says
+// otherwise.
 //
 // A pause is a Status and not an error. An error comes with the state so far.
 func (g *Graph[S]) Invoke(ctx context.Context, input S, o Run) (Result[S], error) {

@@ -86,7 +86,7 @@ func TestANewTurnMayDropOpenQuestions(t *testing.T) {
 	if _, err := g.Invoke(t.Context(), State{Question: state.Of("two")}, graph.Run{Thread: "t"}); !errors.Is(err, graph.ErrWaiting) {
 		t.Errorf("got %v, want %v", err, graph.ErrWaiting)
 	}
-	second, err := g.Invoke(t.Context(), State{Question: state.Of("two")}, graph.Run{Thread: "t", Discard: true})
+	second, err := g.Invoke(t.Context(), State{Question: state.Of("two")}, graph.Run{Thread: "t", IfWaiting: graph.Discard})
 	if err != nil || len(second.Interrupts) != 1 || second.Interrupts[0].Prompt != "two" {
 		t.Fatalf("got %+v, %v; want the question of the new turn alone", second.Interrupts, err)
 	}

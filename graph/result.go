@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/step"
+	"github.com/weftrun/weft/state"
 )
 
 // result is the stored form of what a finished task did.
@@ -31,18 +32,8 @@ type sendResult struct {
 
 func (t *task) result() (res result, err error) {
 	res.Diverted = t.out.Diverted
-	for i, c := range t.view.Channels {
-		if !c.Wrote() {
-			continue
-		}
-		w, f := c.Writes(), fieldWrite{Field: t.run.schema.Fields()[i].Name}
-		if f.Overwrite = w.Overwrite; w.Value == nil {
-			continue // it is never stored
-		}
-		if f.Value, err = json.Marshal(w.Value); err != nil {
-			return res, fmt.Errorf("field %q: %w", f.Field, err)
-		}
-		res.Writes = append(res.Writes, f)
+	if res.Writes, err = writesOf(t.run.schema, t.view); err != nil {
+		return res, err
 	}
 	res.Ways = t.went
 	for _, s := range t.out.Sends {
@@ -62,15 +53,8 @@ func (t *task) restore(data []byte) error {
 	if err := json.Unmarshal(data, &res); err != nil {
 		return err
 	}
-	for _, w := range res.Writes {
-		i, ok := t.run.schema.Index(w.Field)
-		if !ok {
-			return fmt.Errorf("%w: it wrote field %q, which is gone", ErrProgram, w.Field)
-		}
-		dec := func(into any) error { return json.Unmarshal(w.Value, into) }
-		if err := t.view.Channels[i].RestoreWrites(w.Overwrite, dec); err != nil {
-			return fmt.Errorf("%w: field %q: %w", ErrProgram, w.Field, err)
-		}
+	if err := restoreWrites(t.run.schema, t.view, res.Writes); err != nil {
+		return err
 	}
 	for _, w := range res.Ways {
 		if w.Send || w.To == End {
@@ -95,5 +79,38 @@ func (t *task) restore(data []byte) error {
 	}
 	t.went, t.settled = append(t.went, res.Ways...), true
 	t.out.Diverted = res.Diverted
+	return nil
+}
+
+// writesOf returns what was written in a view, but what is never stored.
+func writesOf(s *state.Schema, v state.View) (writes []fieldWrite, err error) {
+	for i, c := range v.Channels {
+		if !c.Wrote() {
+			continue
+		}
+		w, f := c.Writes(), fieldWrite{Field: s.Fields()[i].Name}
+		if f.Overwrite = w.Overwrite; w.Value == nil {
+			continue
+		}
+		if f.Value, err = json.Marshal(w.Value); err != nil {
+			return nil, fmt.Errorf("field %q: %w", f.Field, err)
+		}
+		writes = append(writes, f)
+	}
+	return writes, nil
+}
+
+// restoreWrites brings stored writes into a view.
+func restoreWrites(s *state.Schema, v state.View, writes []fieldWrite) error {
+	for _, w := range writes {
+		i, ok := s.Index(w.Field)
+		if !ok {
+			return fmt.Errorf("%w: it wrote field %q, which is gone", ErrProgram, w.Field)
+		}
+		dec := func(into any) error { return json.Unmarshal(w.Value, into) }
+		if err := v.Channels[i].RestoreWrites(w.Overwrite, dec); err != nil {
+			return fmt.Errorf("%w: field %q: %w", ErrProgram, w.Field, err)
+		}
+	}
 	return nil
 }

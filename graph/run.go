@@ -35,6 +35,9 @@ type run struct {
 	done          int          // the last step that ended
 	steps         int          // supersteps of this call
 	rests         bool         // nothing is to be run: the thread is edited
+	queued        bool         // the input waits for its turn
+	draws         bool         // when the turn has ended, inputs that wait get theirs
+	taken         uint64       // the newest of them that was begun
 	resumed       bool         // from a static interrupt, which the first step passes
 	paused        []Interrupt  // the static interrupts at which the run pauses
 	input         string       // hash of the turn's input
@@ -172,7 +175,7 @@ func (r *run) settle() (waits bool, err error) {
 			err = first(err, t.err)
 		}
 	}
-	if err = first(err, stopped); err != nil || waits {
+	if err = first(err, stopped); err != nil || waits || r.keepErr != nil {
 		err = errors.Join(err, r.keepAll())
 	}
 	return waits, err

@@ -86,7 +86,9 @@ func (s *session) run(ctx context.Context, f runFlags) error {
 	switch decide(p, found, p.Input == hash, f.newTurn) {
 	case begin:
 		o := s.options()
-		o.Discard = f.newTurn
+		if f.newTurn {
+			o.IfWaiting = graph.Discard
+		}
 		return s.watch(ctx, s.graph.Stream(ctx, input, o))
 	case goOn:
 		s.warnChanged(p)

@@ -1,0 +1,100 @@
+package graph
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/state"
+)
+
+// IfWaiting says what Invoke does on a thread whose questions are open.
+type IfWaiting string
+
+const (
+	// Refuse returns ErrWaiting and changes nothing. It is the default.
+	Refuse IfWaiting = ""
+	// Discard drops the questions with the rest of the turn's unfinished work.
+	Discard IfWaiting = "discard"
+	// Queue stores the input and returns with the Status Queued. It begins a turn of its
+	// own when the turns before it have ended: in the call of Resume that ends them.
+	Queue IfWaiting = "queue"
+)
+
+// Queued is the Status of an Invoke whose input waits for its turn.
+const Queued Status = "queued"
+
+// inputs is the namespace in which inputs wait. No node's namespace begins like it.
+const inputs = "+inputs"
+
+// waiting is the state of that chain: each commit is one input.
+type waiting struct {
+	Input state.Value[json.RawMessage] `json:"input"`
+}
+
+var waitingSchema, _ = state.SchemaOf[waiting]()
+
+// enqueue appends an input to those that wait.
+func (r *run) enqueue(input state.View) error {
+	writes, err := writesOf(r.schema, input)
+	if err != nil {
+		return fmt.Errorf("graph %q: input: %w", r.name, err)
+	}
+	data, err := json.Marshal(writes)
+	if err != nil {
+		return err
+	}
+	for {
+		chain, err := checkpoint.Open(r.ctx, r.cfg.Store, r.inputsKey(), waitingSchema)
+		if err != nil {
+			return r.fail(err)
+		}
+		chain.Fence = r.chain.Fence
+		v := waitingSchema.Blank()
+		v.State.(*waiting).Input.Set(data)
+		if err := chain.State.Channels[0].Fold(v.Channels); err != nil {
+			return r.fail(err)
+		}
+		rec := &checkpoint.Record{Graph: r.name, Program: r.hash, Run: r.id, Origin: r.origin,
+			Time: r.cfg.Now().UTC(), Source: checkpoint.Input, Metadata: r.opts.Metadata}
+		err = chain.Commit(r.ctx, r.id, rec, chain.State, []bool{true})
+		if err == nil {
+			r.rests, r.queued = true, true
+			return nil
+		}
+		if !errors.Is(err, checkpoint.ErrConflict) { // somebody else put one there first
+			return r.fail(err)
+		}
+	}
+}
+
+func (r *run) inputsKey() checkpoint.Key {
+	return checkpoint.Key{Thread: r.opts.Thread, Namespace: inputs}
+}
+
+// nextInput begins a turn with the input that has waited longest, if there is one.
+func (r *run) nextInput() (began bool, err error) {
+	snap, err := r.cfg.Store.Load(r.ctx, r.inputsKey(), r.taken+1)
+	switch {
+	case errors.Is(err, checkpoint.ErrNotFound):
+		return false, nil
+	case err != nil:
+		err, _ = r.because(err)
+		return false, r.fail(err)
+	}
+	_, v, err := checkpoint.Restore(snap, waitingSchema)
+	if err != nil {
+		return false, r.fail(err)
+	}
+	var writes []fieldWrite
+	if err := json.Unmarshal(v.State.(*waiting).Input.Get(), &writes); err != nil {
+		return false, r.fail(fmt.Errorf("the input that waits as number %d: %w", snap.Seq, err))
+	}
+	input := r.schema.Blank()
+	if err := restoreWrites(r.schema, input, writes); err != nil {
+		return false, r.fail(fmt.Errorf("the input that waits as number %d: %w", snap.Seq, err))
+	}
+	r.taken = snap.Seq
+	return true, r.beginTurn(input)
+}
