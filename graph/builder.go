@@ -27,7 +27,7 @@ func NewRecord(name string, shape *state.Shape) *Builder[state.Record] {
 // Node adds a node. At most one Policy may be given; without one it has that of
 // Defaults.
 func (b *Builder[S]) Node(name string, n Node[S], policy ...Policy) {
-	d := nodeDraft{name: name, call: n.call, targets: n.targets, payload: n.payload, cache: n.cache, pos: b.d.place()}
+	d := nodeDraft{name: name, call: n.call, targets: n.targets, payload: n.payload, child: n.child, cache: n.cache, pos: b.d.place()}
 	d.setPolicy(b.d, "node "+quote(name), policy)
 	for _, f := range n.faults {
 		b.d.fail(d.pos, "node %q: %s", name, f)
@@ -119,6 +119,7 @@ type nodeDraft struct {
 	call    call
 	targets []string
 	payload *payloadType
+	child   *program
 	cache   *caching
 	policy  *Policy // nil: that of Defaults
 	pos     string

@@ -44,6 +44,7 @@ type node struct {
 	name          string
 	branches      []branch
 	payload       *payloadType
+	child         *program // the graph it runs, if it is one; for drawings
 	cache         *caching // nil: its results are not cached
 	rescue        *job     // its handler, or nil
 	ends          bool     // a static edge leads to End
@@ -195,7 +196,7 @@ func (c *compiler) addNodes() {
 		}
 		c.index[n.name] = len(c.places)
 		c.places = append(c.places, n.pos)
-		c.p.nodes = append(c.p.nodes, node{name: n.name, job: j, payload: n.payload, cache: n.cache})
+		c.p.nodes = append(c.p.nodes, node{name: n.name, job: j, payload: n.payload, child: n.child, cache: n.cache})
 		c.p.shape.Nodes = append(c.p.shape.Nodes, step.Node{Name: n.name})
 	}
 	for _, n := range sorted {

@@ -110,7 +110,7 @@ func resultOf[S any](o outcome) Result[S] {
 // where it stopped. A parent node that fails or crashes after its child has finished
 // does not run the child again.
 func Subgraph[S, C any](child *Graph[C], in func(s *S) (C, error), out func(s *S, end *C) error) Node[S] {
-	return Node[S]{call: func(ctx context.Context, s, _ any) (Command, error) {
+	return Node[S]{child: child.p, call: func(ctx context.Context, s, _ any) (Command, error) {
 		parent := s.(*S)
 		o, err := child.p.nested(ctx, func() (state.View, error) {
 			input, err := in(parent)

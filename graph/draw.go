@@ -1,0 +1,225 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// Drawing is a graph as data, to be drawn: as Mermaid, as DOT, as text for a terminal,
+// or as its own JSON by something else. The same graph gives the same drawing.
+type Drawing struct {
+	Graph string      `json:"graph"`
+	Nodes []DrawnNode `json:"nodes"` // Start, the nodes by name, End
+	Edges []DrawnEdge `json:"edges"` // in the order of the nodes they lead from
+}
+
+// DrawnNode is one node of a Drawing.
+type DrawnNode struct {
+	ID   string `json:"id"`   // names the node in the whole drawing
+	Name string `json:"name"` // of the node in its graph
+	// Kind is "start", "end", "node", "router", "worker" or "graph".
+	Kind     string `json:"kind"`
+	Deferred bool   `json:"deferred,omitempty"`
+	// Pauses is "before", "after" or "both", where a static interrupt stops the run.
+	Pauses string `json:"pauses,omitempty"`
+	// Inside is the child of a "graph" node, as far down as was asked for.
+	Inside *Drawing `json:"inside,omitempty"`
+	// Ran is how often the node ran, and Due says that it is due: in the drawing of a
+	// run. Of a worker each task counts.
+	Ran int  `json:"ran,omitempty"`
+	Due bool `json:"due,omitempty"`
+}
+
+// DrawnEdge is one way between two nodes.
+type DrawnEdge struct {
+	From string `json:"from"` // ids of nodes
+	To   string `json:"to"`
+	// Kind is "edge"; "choice", which a Command or a branch may take; "join", one of
+	// several that must all have come; or "rescue", which an error handler may take.
+	Kind string `json:"kind"`
+	// Taken is how often the choice was taken: in the drawing of a run.
+	Taken int `json:"taken,omitempty"`
+}
+
+// Draw returns the graph as data. Subgraphs are opened down to this depth: 0 shows each
+// as one node.
+func (g *Graph[S]) Draw(depth int) Drawing { return g.p.draw(depth, "") }
+
+// DrawRun returns the graph with what a thread has done in its newest turn, up to one
+// of its commits or, if at is 0, to the newest: which nodes ran how often, which
+// choices were taken, and what is due.
+func (g *Graph[S]) DrawRun(ctx context.Context, thread string, at uint64) (Drawing, error) {
+	d := g.Draw(0)
+	if g.p.cfg.Store == nil {
+		return d, ErrNoStore
+	}
+	var q checkpoint.Query
+	if at != 0 {
+		q.Before = at + 1
+	}
+	next, turn := uint64(0), 0 // the commit that the ones after it go on from, and their turn
+	for p, err := range History(ctx, g.p.cfg.Store, thread, q) {
+		if err != nil {
+			return d, err
+		}
+		switch {
+		case turn == 0:
+			if at != 0 && p.Checkpoint != at {
+				return d, fmt.Errorf("%w: %q, commit %d", ErrUnknownThread, thread, at)
+			}
+			turn = p.Turn
+			d.markDue(p.Next)
+		case p.Checkpoint > next:
+			continue // on another branch
+		}
+		if p.Turn != turn {
+			break
+		}
+		next = p.parent()
+		d.markRan(p)
+	}
+	if turn == 0 {
+		return d, fmt.Errorf("%w: %q, commit %d", ErrUnknownThread, thread, at)
+	}
+	return d, nil
+}
+
+// draw makes the drawing of p, whose ids begin with prefix.
+func (p *program) draw(depth int, prefix string) Drawing {
+	d := Drawing{Graph: p.name}
+	id := func(n int) string {
+		if n == end {
+			return prefix + "stop"
+		}
+		return fmt.Sprintf("%sn%d", prefix, n)
+	}
+	d.Nodes = append(d.Nodes, DrawnNode{ID: prefix + "start", Name: Start, Kind: "start"})
+	for i := range p.nodes {
+		d.Nodes = append(d.Nodes, p.drawNode(i, id(i), depth))
+	}
+	d.Nodes = append(d.Nodes, DrawnNode{ID: id(end), Name: End, Kind: "end"})
+	for _, n := range p.shape.Start {
+		d.add(prefix+"start", id(n), "edge")
+	}
+	for i := range p.nodes {
+		p.drawWays(&d, i, id)
+	}
+	return d
+}
+
+func (p *program) drawNode(i int, id string, depth int) DrawnNode {
+	n := &p.nodes[i]
+	drawn := DrawnNode{ID: id, Name: n.name, Kind: "node", Deferred: p.shape.Nodes[i].Deferred}
+	switch {
+	case n.child != nil:
+		drawn.Kind = "graph"
+	case n.payload != nil:
+		drawn.Kind = "worker"
+	case len(n.branches) > 0 || len(n.targets) > 0:
+		drawn.Kind = "router"
+	}
+	switch {
+	case n.before && n.after:
+		drawn.Pauses = "both"
+	case n.before:
+		drawn.Pauses = "before"
+	case n.after:
+		drawn.Pauses = "after"
+	}
+	if n.child != nil && depth > 0 {
+		inside := n.child.draw(depth-1, id+"_")
+		drawn.Inside = &inside
+	}
+	return drawn
+}
+
+// drawWays adds the ways that lead from node i.
+func (p *program) drawWays(d *Drawing, i int, id func(int) string) {
+	n := &p.nodes[i]
+	for _, to := range p.shape.Nodes[i].Next {
+		d.add(id(i), id(to), "edge")
+	}
+	if n.ends {
+		d.add(id(i), id(end), "edge")
+	}
+	for _, to := range n.choices() {
+		d.add(id(i), id(to), "choice")
+	}
+	for _, j := range p.shape.Nodes[i].Feeds {
+		d.add(id(i), id(p.shape.Joins[j].Target), "join")
+	}
+	if n.rescue != nil {
+		for _, t := range n.rescue.targets {
+			d.add(id(i), id(t.node), "rescue")
+		}
+	}
+}
+
+// choices lists where the Commands of n may go, in the order of their declaration,
+// once each.
+func (n *node) choices() (all []int) {
+	add := func(ts targets) {
+		for _, t := range ts {
+			if !slices.Contains(all, t.node) {
+				all = append(all, t.node)
+			}
+		}
+	}
+	add(n.targets)
+	for _, b := range n.branches {
+		add(b.targets)
+	}
+	return all
+}
+
+func (d *Drawing) add(from, to, kind string) {
+	d.Edges = append(d.Edges, DrawnEdge{From: from, To: to, Kind: kind})
+}
+
+// find returns the node with this name, or nil.
+func (d *Drawing) find(name string) *DrawnNode {
+	for i := range d.Nodes {
+		if d.Nodes[i].Name == name {
+			return &d.Nodes[i]
+		}
+	}
+	return nil
+}
+
+func (d *Drawing) markDue(next []string) {
+	for _, name := range next {
+		if n := d.find(name); n != nil {
+			n.Due = true
+		}
+	}
+}
+
+// markRan counts what a commit says has run. Nodes that are gone are left out.
+func (d *Drawing) markRan(p Point) {
+	for _, r := range p.Ran {
+		from := d.find(r.Node)
+		if from == nil {
+			continue
+		}
+		from.Ran++
+		for _, w := range r.Ways {
+			if to := d.find(w.To); to != nil {
+				d.take(from.ID, to.ID)
+			}
+		}
+	}
+}
+
+// take counts that a choice was taken.
+func (d *Drawing) take(from, to string) {
+	for i := range d.Edges {
+		e := &d.Edges[i]
+		if e.From == from && e.To == to && (e.Kind == "choice" || e.Kind == "rescue") {
+			e.Taken++
+			return
+		}
+	}
+}

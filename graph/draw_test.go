@@ -1,0 +1,143 @@
+package graph_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// gallery is a graph with everything that can be drawn.
+func gallery(t testing.TB, cfg graph.Config) *graph.Graph[world] {
+	var ran counter
+	b := graph.New[world]("gallery")
+	b.Node("plan", graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
+		s.Log.Append("plan")
+		if s.Log.Len() < 2 {
+			return graph.Goto("plan").Send("work", 1).Send("work", 2), nil
+		}
+		return graph.Goto("child"), nil
+	}, "plan", "work", "child", graph.End))
+	b.Node("work", graph.Worker(takesInt))
+	b.Node("child", hosts(child(t, &ran, graph.Config{}, nil), "", nil))
+	b.Node("both", logs("both"))
+	b.Node(`q"<`, logs("q"))
+	b.Edge(graph.Start, "plan")
+	b.Edge("child", `q"<`)
+	b.Edge("work", graph.End)
+	b.Join("both", "work", "child")
+	b.Edge("both", graph.End)
+	b.Edge(`q"<`, graph.End)
+	b.Defer("both")
+	b.Rescue("child", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) {
+		return graph.Goto("plan"), nil
+	}, "plan"))
+	return build(t, b, cfg)
+}
+
+const mermaidGallery = `flowchart TD
+  start([start])
+  n0["both (deferred)"]
+  n1[/"child"/]
+  n2{{"plan"}}
+  n3["q#quot;#lt;"]
+  n4[["work"]]
+  stop([end])
+  start --> n2
+  n0 --> stop
+  n1 --> n3
+  n1 ==> n0
+  n1 -.->|error| n2
+  n2 -.-> n2
+  n2 -.-> n4
+  n2 -.-> n1
+  n2 -.-> stop
+  n3 --> stop
+  n4 --> stop
+  n4 ==> n0
+`
+
+const textGallery = `gallery
+└── plan
+   ├─? plan ↑
+   ├─? work [worker]
+   │  ├── end
+   │  └─& both (deferred)
+   │     └── end
+   ├─? child
+   │  ├── q"<
+   │  │  └── end
+   │  ├─& both (deferred) ↑
+   │  └─! plan ↑
+   └─? end
+`
+
+func TestAGraphIsDrawn(t *testing.T) {
+	d := gallery(t, graph.Config{}).Draw(0)
+	for name, c := range map[string][2]string{"mermaid": {d.Mermaid(), mermaidGallery}, "text": {d.Text(), textGallery}} {
+		if c[0] != c[1] {
+			t.Errorf("%s is\n%s\nwant\n%s", name, c[0], c[1])
+		}
+	}
+	dot := d.DOT()
+	for _, line := range []string{`digraph "gallery" {`, `n3 [label="q\"<"]`, `n2 -> n4 [style=dashed]`, `n4 -> n0 [penwidth=3]`, `n1 -> n2 [style=dashed, color=red]`} {
+		if !strings.Contains(dot, line) {
+			t.Errorf("the DOT does not hold %s:\n%s", line, dot)
+		}
+	}
+	var again graph.Drawing
+	data, err := json.Marshal(d)
+	if err == nil {
+		err = json.Unmarshal(data, &again)
+	}
+	if err != nil || again.Mermaid() != d.Mermaid() {
+		t.Errorf("the drawing does not survive JSON: %v", err)
+	}
+}
+
+func TestSubgraphsAreOpenedToADepth(t *testing.T) {
+	d := gallery(t, graph.Config{}).Draw(1)
+	for what, text := range map[string]string{"mermaid": d.Mermaid(), "dot": d.DOT(), "text": d.Text()} {
+		for _, want := range map[string][]string{
+			"mermaid": {`subgraph n1 ["child"]`, `n1_n0["c1"]`, `n1_n0 --> n1_n1`},
+			"dot":     {"subgraph cluster_n1 {", `n1_n0 [label="c1"]`, "ltail=cluster_n1"},
+			"text":    {"┆ └── c1"},
+		}[what] {
+			if !strings.Contains(text, want) {
+				t.Errorf("the %s does not hold %s:\n%s", what, want, text)
+			}
+		}
+	}
+}
+
+func TestARunIsDrawn(t *testing.T) {
+	cfg := stored()
+	cfg.InterruptBefore = []string{"child"}
+	g := gallery(t, cfg)
+	invoke(t, g, "t1", graph.Interrupted)
+	d, err := g.DrawRun(ctx, "t1", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`n2{{"plan ×2"}}:::ran`, `n4[["work ×2"]]:::ran`, `n1[/"child"/]:::due`, "n2 -.->|×2| n4", "n2 -.->|×1| n2", "n2 -.->|×1| n1", "classDef due"} {
+		if !strings.Contains(d.Mermaid(), want) {
+			t.Errorf("the drawing does not hold %s:\n%s", want, d.Mermaid())
+		}
+	}
+	for _, want := range []string{"plan ×2 ✓", "work ×2 [worker] ✓", "child (pauses before) …"} {
+		if !strings.Contains(d.Text(), want) {
+			t.Errorf("the text does not hold %s:\n%s", want, d.Text())
+		}
+	}
+	resume(t, g, graph.Answers{}, graph.Done)
+	old, err := g.DrawRun(ctx, "t1", 2)
+	if err != nil || !strings.Contains(old.Mermaid(), "n2 -.-> n1") || !strings.Contains(old.Mermaid(), `n2{{"plan"}}:::due`) {
+		t.Errorf("as of commit 2 the drawing is %v\n%s", err, old.Mermaid())
+	}
+	_, err = g.DrawRun(ctx, "t1", 99)
+	is(t, err, graph.ErrUnknownThread)
+	_, err = g.DrawRun(ctx, "t2", 0)
+	is(t, err, graph.ErrUnknownThread)
+}
