@@ -3,7 +3,6 @@ package graph
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/state"
@@ -171,7 +170,7 @@ func (r *run) whatRan() []checkpoint.Ran {
 			ran[i].Node = r.nodes[o.Node].name
 		}
 		if i < len(r.tasks) {
-			ran[i].Wrote, ran[i].Ways = wrote(r.schema, r.tasks[i].view), slices.Clone(r.tasks[i].went)
+			ran[i].Wrote, ran[i].Ways = wrote(r.schema, r.tasks[i].view), r.tasks[i].ways()
 		}
 	}
 	return ran

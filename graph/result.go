@@ -35,7 +35,7 @@ func (t *task) result() (res result, err error) {
 	if res.Writes, err = writesOf(t.run.schema, t.view); err != nil {
 		return res, err
 	}
-	res.Ways = t.went
+	res.Ways = t.ways()
 	for _, s := range t.out.Sends {
 		name := t.run.nodes[s.Node].name
 		payload, err := json.Marshal(s.Payload)
@@ -57,14 +57,9 @@ func (t *task) restore(data []byte) error {
 		return err
 	}
 	for _, w := range res.Ways {
-		if w.Send || w.To == End {
-			continue
+		if err := t.restoreWay(w); err != nil {
+			return err
 		}
-		n, ok := t.run.find(w.To)
-		if !ok {
-			return fmt.Errorf("%w: it goes to %q, which is gone", ErrProgram, w.To)
-		}
-		t.out.Goto = append(t.out.Goto, n)
 	}
 	for _, s := range res.Sends {
 		n, ok := t.run.find(s.Node)
@@ -77,8 +72,26 @@ func (t *task) restore(data []byte) error {
 		}
 		t.out.Sends = append(t.out.Sends, step.Send{Node: n, Payload: p, Within: s.Within})
 	}
-	t.went, t.settled = append(t.went, res.Ways...), true
-	t.out.Diverted = res.Diverted
+	t.out.Diverted, t.settled = res.Diverted, true
+	return nil
+}
+
+// restoreWay brings back one decision. A Send is brought back with its payload.
+func (t *task) restoreWay(w checkpoint.Way) error {
+	n, ok := end, true
+	if w.To != End {
+		n, ok = t.run.find(w.To)
+	}
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: it goes to %q, which is gone", ErrProgram, w.To)
+	case n != end && !w.Send:
+		t.out.Goto = append(t.out.Goto, n)
+	}
+	t.went = append(t.went, decision{node: n, branch: w.Branch, send: w.Send})
+	if w.Why != "" {
+		t.explain(len(t.went)-1, w.Why)
+	}
 	return nil
 }
 

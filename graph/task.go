@@ -39,7 +39,8 @@ type task struct {
 
 	attempt  int
 	out      step.Outcome
-	went     []checkpoint.Way // the decisions behind out
+	went     []decision // the decisions behind out
+	why      []string   // the reasons that were given for them
 	err      error
 	cacheKey string      // what the result has in the cache; "" if it is not to be kept
 	cached   bool        // the result comes from the cache
@@ -142,7 +143,7 @@ func (t *task) again() {
 // reset drops what an attempt left.
 func (t *task) reset() {
 	t.run.schema.Assign(t.view, t.run.state)
-	t.out.Goto, t.out.Sends, t.went = t.out.Goto[:0], t.out.Sends[:0], t.went[:0]
+	t.out.Goto, t.out.Sends, t.went, t.why = t.out.Goto[:0], t.out.Sends[:0], t.went[:0], t.why[:0]
 	if t.out.Diverted = false; t.tried != nil {
 		t.tried = nil
 	}
@@ -229,53 +230,83 @@ func (t *task) route(c Command, allowed targets, branch int) error {
 }
 
 func (t *task) follow(c Command, allowed targets, branch int) error {
-	first := len(t.went)
+	first, why := len(t.went), ""
 	if c.to != "" {
-		if err := t.goTo(c.to, allowed); err != nil {
+		if err := t.goTo(c.to, allowed, branch); err != nil {
 			return err
 		}
-		t.went = append(t.went, checkpoint.Way{To: c.to, Branch: branch})
 	}
-	why := ""
 	for _, m := range c.additions() {
 		var err error
 		switch {
 		case m.why != "":
 			why = m.why
-			continue
 		case m.send:
-			err = t.send(m, allowed)
+			err = t.send(m, allowed, branch)
 		case m.within != 0:
 			err = fmt.Errorf("graph: Within(%v) does not follow a Send", m.within)
 		default:
-			err = t.goTo(m.to, allowed)
+			err = t.goTo(m.to, allowed, branch)
 		}
 		if err != nil {
 			return err
 		}
-		t.went = append(t.went, checkpoint.Way{To: m.to, Send: m.send, Branch: branch})
 	}
-	for i := first; why != "" && i < len(t.went); i++ {
-		t.went[i].Why = why
+	if why != "" {
+		t.explain(first, why)
 	}
 	return nil
 }
 
-func (t *task) goTo(name string, allowed targets) error {
+// decision is one target of a Command: a checkpoint.Way without what makes it large.
+type decision struct {
+	node   int // end for End
+	branch int // from 1; 0 for the node's own Command
+	why    int // the place in t.why, from 1; 0 if nothing was said
+	send   bool
+}
+
+// explain gives a reason to the decisions from first on.
+func (t *task) explain(first int, why string) {
+	t.why = append(t.why, why)
+	for i := range t.went[first:] {
+		t.went[first+i].why = len(t.why)
+	}
+}
+
+// ways returns the decisions in the form in which they are stored.
+func (t *task) ways() []checkpoint.Way {
+	var ways []checkpoint.Way
+	for _, d := range t.went {
+		w := checkpoint.Way{To: End, Send: d.send, Branch: d.branch}
+		if d.node != end {
+			w.To = t.run.nodes[d.node].name
+		}
+		if d.why > 0 {
+			w.Why = t.why[d.why-1]
+		}
+		ways = append(ways, w)
+	}
+	return ways
+}
+
+func (t *task) goTo(name string, allowed targets, branch int) error {
 	n, ok := allowed.find(name)
 	switch {
 	case !ok:
 		return fmt.Errorf("%w %q; it may go to %v", ErrTarget, name, allowed)
 	case n == end:
+		t.went = append(t.went, decision{node: end, branch: branch})
 		return nil
 	case t.run.nodes[n].payload != nil:
 		return fmt.Errorf("%w %q: a Worker is started by Send, not Goto", ErrTarget, name)
 	}
 	t.out.Goto = append(t.out.Goto, n)
+	t.went = append(t.went, decision{node: n, branch: branch})
 	return nil
 }
 
-func (t *task) send(s *more, allowed targets) error {
+func (t *task) send(s *more, allowed targets, branch int) error {
 	n, ok := allowed.find(s.to)
 	if !ok || n == end {
 		return fmt.Errorf("%w %q of a Send; it may go to %v", ErrTarget, s.to, allowed)
@@ -289,6 +320,7 @@ func (t *task) send(s *more, allowed targets) error {
 		return fmt.Errorf("graph: the timeout of a Send to %q, %v, is less than nothing", s.to, s.within)
 	}
 	t.out.Sends = append(t.out.Sends, step.Send{Node: n, Payload: s.payload, Within: int64(s.within)})
+	t.went = append(t.went, decision{node: n, branch: branch, send: true})
 	return nil
 }
 
