@@ -40,7 +40,7 @@ func (m *Memory) Acquire(ctx context.Context, r LeaseRequest) (got Lease, err er
 			}
 		} else {
 			t = m.thread(r.Thread)
-			if left := t.lease.until.Sub(now); t.lease.fence != "" && left > 0 && !r.takes(t.lease.owner) {
+			if left := t.lease.until.Sub(now); t.lease.fence != "" && left > 0 && !r.Takes(t.lease.owner) {
 				return &BusyError{Thread: r.Thread, Owner: t.lease.owner, Remaining: left}
 			}
 			t.lease.fence, t.lease.owner = NewFence(), r.Owner
@@ -50,11 +50,6 @@ func (m *Memory) Acquire(ctx context.Context, r LeaseRequest) (got Lease, err er
 		return nil
 	})
 	return got, err
-}
-
-// takes reports whether the request takes a thread from its owner.
-func (r LeaseRequest) takes(owner string) bool {
-	return r.Force && (r.Over == "" || r.Over == owner)
 }
 
 // Release implements Leaser.

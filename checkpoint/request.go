@@ -92,6 +92,12 @@ func (r LeaseRequest) Check() error {
 	return fmt.Errorf("%w: lease of thread %q: %s", ErrRequest, r.Thread, why)
 }
 
+// Takes reports whether the request takes the thread from an owner whose lease still
+// runs.
+func (r LeaseRequest) Takes(owner string) bool {
+	return r.Force && (r.Over == "" || r.Over == owner)
+}
+
 // Check returns an ErrRequest that says why no store can drop this, or nil.
 func (d Drop) Check() error {
 	if d.All && d.Namespace == "" {

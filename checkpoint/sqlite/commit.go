@@ -3,8 +3,6 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -15,17 +13,27 @@ import (
 
 // Commit implements checkpoint.Store. It returns when the commit is on the disk.
 func (s *Store) Commit(ctx context.Context, c checkpoint.Commit) error {
-	if err := checkpoint.CheckThread(c.Thread); err != nil {
+	if err := c.Check(); err != nil {
 		return s.typed(err)
 	}
-	refs := encodeRefs(c.Refs)
-	c.Refs = nil
+	labels := encodeLabels(c.Labels)
+	refs := encodeRefs(c.Refs, labels)
+	c.Refs, c.Labels = nil, nil
 	c.Header = owned(c.Header)
 	c.Blobs = slices.Clone(c.Blobs)
 	for i := range c.Blobs {
 		c.Blobs[i].Data = owned(c.Blobs[i].Data)
 	}
-	return s.submit(ctx, func(w *writer) error { return w.add(c, refs) })
+	c.Beside = ownedEntries(c.Beside)
+	return s.submit(ctx, func(w *writer) error { return w.add(c, labels, refs) })
+}
+
+func ownedEntries(entries []checkpoint.Entry) []checkpoint.Entry {
+	entries = slices.Clone(entries)
+	for i := range entries {
+		entries[i].Data = owned(entries[i].Data)
+	}
+	return entries
 }
 
 // owned copies a slice, since the caller may go away and reuse it. A column wants
@@ -38,8 +46,8 @@ func owned(b []byte) []byte {
 }
 
 // add stores a commit or refuses it.
-func (w *writer) add(c checkpoint.Commit, refs []byte) error {
-	h, err := w.find(c.Key)
+func (w *writer) add(c checkpoint.Commit, labels, refs []byte) error {
+	h, err := w.findFor(c.Key, c.Fence)
 	switch {
 	case err != nil:
 		return err
@@ -52,24 +60,43 @@ func (w *writer) add(c checkpoint.Commit, refs []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := w.exec(w.addCommit, chain, int64(c.Seq()), c.ID, c.Header, refs); err != nil {
+	if err := w.exec(w.addCommit, chain, int64(c.Seq()), c.ID, labels, c.Header, refs); err != nil {
 		return err
 	}
-	return w.addBlobs(chain, c)
+	if err := w.addBlobs(chain, c); err != nil {
+		return err
+	}
+	if err := w.addEntries(chain, c.Beside); err != nil || c.TTL == 0 {
+		return err
+	}
+	return w.exec(w.setExpires, c.Thread, w.now+millis(c.TTL))
 }
 
-// head is a row of the table.
+// head is a row of the table, with what is known of the thread.
 type head struct {
 	chain int64
 	seq   uint64
 	id    string
+	lease
+	expires int64
 }
 
-// find returns the head of a chain, or the zero head.
+// find returns the head of a chain, or one without a chain. A thread that has expired is
+// gone from here on.
 func (w *writer) find(k checkpoint.Key) (h head, err error) {
-	err = w.head.QueryRowContext(context.Background(), k.Thread, k.Namespace).Scan(&h.chain, &h.seq, &h.id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return head{}, nil
+	err = w.head.QueryRowContext(context.Background(), k.Thread, k.Namespace).
+		Scan(&h.chain, &h.seq, &h.id, &h.fence, &h.owner, &h.until, &h.expires)
+	if err == nil && h.expires > 0 && h.expires <= w.now {
+		return head{}, w.bury(k.Thread)
+	}
+	return h, err
+}
+
+// findFor is find for a writer with a fence.
+func (w *writer) findFor(k checkpoint.Key, fence string) (head, error) {
+	h, err := w.find(k)
+	if err == nil && h.fence != fence {
+		err = &checkpoint.FencedError{Thread: k.Thread, Owner: h.owner}
 	}
 	return h, err
 }
@@ -77,7 +104,7 @@ func (w *writer) find(k checkpoint.Key) (h head, err error) {
 // move lets the head name c, and drops the entries that were beside it.
 func (w *writer) move(chain int64, c checkpoint.Commit) (int64, error) {
 	if c.Head == 0 {
-		err := w.start.QueryRowContext(context.Background(), c.Thread, c.Namespace, c.ID).Scan(&chain)
+		err := w.found.QueryRowContext(context.Background(), c.Thread, c.Namespace, int64(c.Seq()), c.ID).Scan(&chain)
 		return chain, err
 	}
 	if err := w.exec(w.advance, int64(c.Seq()), c.ID, chain); err != nil {
@@ -102,30 +129,31 @@ func (w *writer) addBlobs(chain int64, c checkpoint.Commit) error {
 
 // Put implements checkpoint.Store.
 func (s *Store) Put(ctx context.Context, p checkpoint.Pending) error {
-	p.Entries = slices.Clone(p.Entries)
-	for i := range p.Entries {
-		p.Entries[i].Data = owned(p.Entries[i].Data)
-	}
-	return s.submit(ctx, func(w *writer) error { return w.put(p.Key, p.Head, p.Entries) })
+	p.Entries = ownedEntries(p.Entries)
+	return s.submit(ctx, func(w *writer) error { return w.put(p) })
 }
 
 // put stores entries beside the head or refuses them.
-func (w *writer) put(k checkpoint.Key, seq uint64, entries []checkpoint.Entry) error {
-	h, err := w.find(k)
+func (w *writer) put(p checkpoint.Pending) error {
+	h, err := w.findFor(p.Key, p.Fence)
 	switch {
 	case err != nil:
 		return err
-	case h.seq != seq:
-		return &checkpoint.ConflictError{Key: k, Want: seq, Head: h.seq}
+	case h.seq != p.Head:
+		return &checkpoint.ConflictError{Key: p.Key, Want: p.Head, Head: h.seq}
 	case h.seq == 0:
-		return fmt.Errorf("%w: thread %q, namespace %q has no commit to put entries beside", checkpoint.ErrNotFound, k.Thread, k.Namespace)
+		return fmt.Errorf("%w: thread %q, namespace %q has no commit to put entries beside", checkpoint.ErrNotFound, p.Thread, p.Namespace)
 	}
+	return w.addEntries(h.chain, p.Entries)
+}
+
+func (w *writer) addEntries(chain int64, entries []checkpoint.Entry) error {
 	for _, e := range entries {
 		stmt := w.setEntry
 		if e.Keep {
 			stmt = w.keepEntry
 		}
-		if err := w.exec(stmt, h.chain, e.Task, e.Slot, e.Data); err != nil {
+		if err := w.exec(stmt, chain, e.Task, e.Slot, e.Data); err != nil {
 			return err
 		}
 	}
@@ -134,12 +162,5 @@ func (w *writer) put(k checkpoint.Key, seq uint64, entries []checkpoint.Entry) e
 
 // Delete implements checkpoint.Store.
 func (s *Store) Delete(ctx context.Context, thread string) error {
-	return s.submit(ctx, func(w *writer) error {
-		for _, stmt := range w.erase {
-			if err := w.exec(stmt, thread); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return s.submit(ctx, func(w *writer) error { return w.execAll(w.erase, thread) })
 }

@@ -123,7 +123,7 @@ func TestCallThatIsBeingWrittenHasUnknownOutcome(t *testing.T) {
 		err := s.submit(ctx, func(w *writer) error {
 			close(inside)
 			<-leave
-			return w.add(first("thread"), encodeRefs(nil))
+			return w.add(first("thread"), nil, encodeRefs(nil, nil))
 		})
 		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "unknown") {
 			t.Errorf("rule: a call that was picked up has an unknown outcome\n got: %v\nwant: %v, and that the outcome is unknown", err, context.Canceled)

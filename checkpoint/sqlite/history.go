@@ -18,7 +18,7 @@ const pageSize = 64
 // show. When the thread is deleted meanwhile, it ends.
 func (s *Store) History(ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
 	return func(yield func(checkpoint.Snapshot, error) bool) {
-		l := log{store: s, key: k, before: math.MaxInt64}
+		l := log{store: s, key: k, where: q.Where, before: math.MaxInt64}
 		if q.Before > 0 {
 			l.before = min(l.before, q.Before)
 		}
@@ -30,6 +30,7 @@ func (s *Store) History(ctx context.Context, k checkpoint.Key, q checkpoint.Quer
 type log struct {
 	store  *Store
 	key    checkpoint.Key
+	where  map[string]string
 	chain  int64 // 0 until the first page is read
 	before uint64
 }
@@ -44,7 +45,7 @@ func (l *log) read(ctx context.Context, n int) (page []checkpoint.Snapshot, err 
 			return err
 		}
 		l.chain = h.chain
-		page, err = v.page(h, l.key, l.before, n)
+		page, err = v.page(h, l.key, checkpoint.Query{Before: l.before, Limit: n, Where: l.where})
 		return err
 	})
 	if len(page) > 0 {
@@ -80,30 +81,32 @@ func inPages(ctx context.Context, limit int, read func(ctx context.Context, n in
 	}
 }
 
-// page returns at most n commits before a number, newest first, without gaps.
-func (v *view) page(h head, k checkpoint.Key, before uint64, n int) (page []checkpoint.Snapshot, err error) {
-	want := min(h.seq, before-1)
-	err = v.query(v.stmts.page, func(rows *sql.Rows) error {
+// page returns the commits that a query asks for, newest first. All of its bounds are
+// set. The head is never missing.
+func (v *view) page(h head, k checkpoint.Key, q checkpoint.Query) (page []checkpoint.Snapshot, err error) {
+	cond, args := having(q.Where, "labels")
+	args = append(append([]any{h.chain, int64(q.Before)}, args...), q.Limit)
+	rows, err := v.tx.QueryContext(v.ctx, "SELECT seq, id, labels, header, refs FROM commits WHERE chain = ? AND seq < ?"+cond+" ORDER BY seq DESC LIMIT ?", args...)
+	err = forEach(rows, err, func(rows *sql.Rows) error {
 		snap := checkpoint.Snapshot{Key: k, Head: h.seq}
-		var refs []byte
-		if err := rows.Scan(&snap.Seq, &snap.ID, &snap.Header, &refs); err != nil {
+		var labels, refs []byte
+		if err := rows.Scan(&snap.Seq, &snap.ID, &labels, &snap.Header, &refs); err != nil {
 			return err
 		}
-		if snap.Seq != want {
-			return missingCommit(k, want)
-		}
-		if err := setRefs(&snap, refs); err != nil {
+		if err := setColumns(&snap, labels, refs); err != nil {
 			return err
 		}
-		want--
 		page = append(page, snap)
 		return nil
-	}, h.chain, int64(before), n)
-	if err == nil && len(page) < n && want > 0 {
-		err = missingCommit(k, want)
+	})
+	if err != nil {
+		return page, err
 	}
-	if err == nil && len(page) > 0 && page[0].Seq == h.seq {
+	switch atHead := len(page) > 0 && page[0].Seq == h.seq; {
+	case atHead:
 		err = v.pending(h.chain, &page[0])
+	case q.Before > h.seq && len(q.Where) == 0:
+		return nil, missingCommit(k, h.seq)
 	}
 	return page, err
 }
@@ -119,7 +122,7 @@ func (s *Store) Threads(ctx context.Context, q checkpoint.ThreadQuery) iter.Seq2
 		after := q.After
 		read := func(ctx context.Context, n int) (page []checkpoint.Snapshot, err error) {
 			err = s.view(ctx, func(v *view) error {
-				page, err = v.roots(after, n)
+				page, err = v.roots(after, n, q.Where)
 				return err
 			})
 			if len(page) > 0 {
@@ -131,17 +134,27 @@ func (s *Store) Threads(ctx context.Context, q checkpoint.ThreadQuery) iter.Seq2
 	}
 }
 
-// roots returns the heads of the first n threads after one.
-func (v *view) roots(after string, n int) (page []checkpoint.Snapshot, err error) {
+// roots returns the heads of the first n threads after one that have some labels. A head
+// whose commit is missing is among them, to be known as damage.
+func (v *view) roots(after string, n int, where map[string]string) (page []checkpoint.Snapshot, err error) {
+	text, args := "SELECT h.chain, h.thread, h.seq FROM head h", []any{after, v.now}
+	if cond, labels := having(where, "c.labels"); cond == "" {
+		text += " WHERE h.ns = '' AND h.thread > ?" + there
+	} else {
+		text += " LEFT JOIN commits c ON c.chain = h.chain AND c.seq = h.seq WHERE h.ns = '' AND h.thread > ?" + there +
+			" AND (c.seq IS NULL OR 1" + cond + ")"
+		args = append(args, labels...)
+	}
 	var heads []head
 	var keys []checkpoint.Key
-	err = v.query(v.stmts.roots, func(rows *sql.Rows) error {
+	rows, err := v.tx.QueryContext(v.ctx, text+" ORDER BY h.thread LIMIT ?", append(args, n)...)
+	err = forEach(rows, err, func(rows *sql.Rows) error {
 		var h head
 		var k checkpoint.Key
 		err := rows.Scan(&h.chain, &k.Thread, &h.seq)
 		heads, keys = append(heads, h), append(keys, k)
 		return err
-	}, after, n)
+	})
 	for i := 0; i < len(heads) && err == nil; i++ {
 		var snap checkpoint.Snapshot
 		if snap, err = v.commit(heads[i], keys[i], heads[i].seq); err == nil {

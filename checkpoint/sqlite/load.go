@@ -20,9 +20,13 @@ func (s *Store) Load(ctx context.Context, k checkpoint.Key, seq uint64) (snap ch
 	return snap, nil
 }
 
+// there is the condition that a thread has not expired; its argument is the time.
+const there = " AND NOT EXISTS (SELECT 1 FROM threads t WHERE t.thread = h.thread AND t.expires > 0 AND t.expires <= ?)"
+
 // reading holds the statements of the readers.
 type reading struct {
-	head, commit, page, roots, spaces, blobs, pending *sql.Stmt
+	head, commit, spaces, pending *sql.Stmt
+	blobs                         [len(batches)]*sql.Stmt
 }
 
 func (r *reading) prepare(ctx context.Context, db *sql.DB) error {
@@ -30,13 +34,12 @@ func (r *reading) prepare(ctx context.Context, db *sql.DB) error {
 		stmt **sql.Stmt
 		text string
 	}{
-		{&r.head, "SELECT chain, seq FROM head WHERE thread = ? AND ns = ?"},
-		{&r.commit, "SELECT id, header, refs FROM commits WHERE chain = ? AND seq = ?"},
-		{&r.page, "SELECT seq, id, header, refs FROM commits WHERE chain = ? AND seq < ? ORDER BY seq DESC LIMIT ?"},
-		{&r.roots, "SELECT chain, thread, seq FROM head WHERE ns = '' AND thread > ? ORDER BY thread LIMIT ?"},
-		{&r.spaces, "SELECT ns FROM head WHERE thread = ? ORDER BY ns"},
-		{&r.blobs, "SELECT chunk, data FROM blobs WHERE chain = ? AND field = ? AND base = ? AND chunk BETWEEN 0 AND ? ORDER BY chunk"},
+		{&r.head, "SELECT h.chain, h.seq FROM head h WHERE h.thread = ? AND h.ns = ?" + there},
+		{&r.commit, "SELECT id, labels, header, refs FROM commits WHERE chain = ? AND seq = ?"},
+		{&r.spaces, "SELECT h.ns FROM head h WHERE h.thread = ?" + there + " ORDER BY h.ns"},
 		{&r.pending, "SELECT task, slot, data FROM pending WHERE chain = ? ORDER BY task, slot"},
+		{&r.blobs[0], blobsOf(batches[0])},
+		{&r.blobs[1], blobsOf(batches[1])},
 	} {
 		stmt, err := db.PrepareContext(ctx, p.text)
 		if err != nil {
@@ -52,6 +55,7 @@ type view struct {
 	ctx   context.Context
 	tx    *sql.Tx
 	stmts *reading
+	now   int64 // in milliseconds
 }
 
 // view runs f on a snapshot of the file. f must not call the user's code.
@@ -69,7 +73,7 @@ func (s *Store) view(ctx context.Context, f func(*view) error) error {
 		return s.typed(err)
 	}
 	defer tx.Rollback()
-	err = f(&view{ctx, tx, &s.reads})
+	err = f(&view{ctx, tx, &s.reads, s.now().UnixMilli()})
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err() // instead of what its end did to the transaction
 	}
@@ -79,6 +83,10 @@ func (s *Store) view(ctx context.Context, f func(*view) error) error {
 // query runs a statement and calls each with every row.
 func (v *view) query(stmt *sql.Stmt, each func(*sql.Rows) error, args ...any) error {
 	rows, err := v.tx.StmtContext(v.ctx, stmt).QueryContext(v.ctx, args...)
+	return forEach(rows, err, each)
+}
+
+func forEach(rows *sql.Rows, err error, each func(*sql.Rows) error) error {
 	if err != nil {
 		return err
 	}
@@ -103,76 +111,41 @@ func (v *view) load(k checkpoint.Key, seq uint64) (snap checkpoint.Snapshot, err
 		return snap, notFound(sql.ErrNoRows, k, seq)
 	}
 	if snap, err = v.commit(h, k, seq); err != nil {
-		return snap, err
+		return snap, notFound(err, k, seq)
 	}
-	for _, r := range snap.Refs {
-		if err := v.blobs(h.chain, r, &snap); err != nil {
-			return snap, err
-		}
-	}
-	return snap, nil
+	return snap, v.blobs(h.chain, &snap)
 }
 
 // head returns sql.ErrNoRows when there is no such chain.
 func (v *view) head(k checkpoint.Key) (h head, err error) {
-	err = v.tx.StmtContext(v.ctx, v.stmts.head).QueryRowContext(v.ctx, k.Thread, k.Namespace).Scan(&h.chain, &h.seq)
+	err = v.tx.StmtContext(v.ctx, v.stmts.head).QueryRowContext(v.ctx, k.Thread, k.Namespace, v.now).Scan(&h.chain, &h.seq)
 	return h, err
 }
 
 // commit returns a commit without its blobs, and with the pending entries if it is
-// the head. A chain has no gaps, so a commit that is missing was damaged.
+// the head. It returns sql.ErrNoRows when there is none.
 func (v *view) commit(h head, k checkpoint.Key, seq uint64) (snap checkpoint.Snapshot, err error) {
 	snap = checkpoint.Snapshot{Key: k, Seq: seq, Head: h.seq}
 	found := false
 	err = v.query(v.stmts.commit, func(rows *sql.Rows) error {
 		found = true
-		var refs []byte
-		if err := rows.Scan(&snap.ID, &snap.Header, &refs); err != nil {
+		var labels, refs []byte
+		if err := rows.Scan(&snap.ID, &labels, &snap.Header, &refs); err != nil {
 			return err
 		}
-		return setRefs(&snap, refs)
+		return setColumns(&snap, labels, refs)
 	}, h.chain, int64(seq))
 	switch {
 	case err != nil:
 		return snap, err
-	case !found:
+	case !found && seq == h.seq:
 		return snap, missingCommit(k, seq)
+	case !found:
+		return snap, sql.ErrNoRows
 	case seq == h.seq:
 		return snap, v.pending(h.chain, &snap)
 	}
 	return snap, nil
-}
-
-func setRefs(snap *checkpoint.Snapshot, b []byte) (err error) {
-	if snap.Refs, err = decodeRefs(b); err != nil {
-		return &checkpoint.CorruptError{Key: snap.Key, Seq: snap.Seq, Field: "header", Why: err.Error()}
-	}
-	return nil
-}
-
-// blobs adds the chunks 0 to r.Chunks, all of them.
-func (v *view) blobs(chain int64, r checkpoint.Ref, snap *checkpoint.Snapshot) error {
-	next := 0
-	missing := func() error {
-		why := fmt.Sprintf("chunk %d of base %d is missing", next, r.Base)
-		return &checkpoint.CorruptError{Key: snap.Key, Seq: snap.Seq, Field: r.Field, Why: why}
-	}
-	err := v.query(v.stmts.blobs, func(rows *sql.Rows) error {
-		b := checkpoint.Blob{Field: r.Field, Base: r.Base}
-		if err := rows.Scan(&b.Chunk, &b.Data); err != nil {
-			return err
-		}
-		if b.Chunk != next {
-			return missing()
-		}
-		next++
-		snap.Blobs = append(snap.Blobs, b)
-		return nil
-	}, chain, r.Field, int64(r.Base), r.Chunks)
-	if err == nil && next <= r.Chunks {
-		return missing()
-	}
-	return err
 }
 
 func (v *view) pending(chain int64, snap *checkpoint.Snapshot) error {
@@ -194,7 +167,7 @@ func (s *Store) Namespaces(ctx context.Context, thread string) (list []string, e
 			err := rows.Scan(&ns)
 			list = append(list, ns)
 			return err
-		}, thread)
+		}, thread, v.now)
 	})
 	if err != nil {
 		return nil, err

@@ -10,12 +10,12 @@ import (
 
 // The references of a commit are one column: their number, then for each the length
 // of the field's name, the name, the base and the number of chunks, all as uvarints,
-// and at the end a CRC-32C of all that, little endian. The sum is here because
-// nobody above ever sees these bytes.
+// and at the end a CRC-32C of all that and of the labels, little endian. The sum is here
+// because nobody above ever sees these bytes.
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func encodeRefs(refs []checkpoint.Ref) []byte {
+func encodeRefs(refs []checkpoint.Ref, labels []byte) []byte {
 	b := binary.AppendUvarint(make([]byte, 0, 16+24*len(refs)), uint64(len(refs)))
 	for _, r := range refs {
 		b = binary.AppendUvarint(b, uint64(len(r.Field)))
@@ -23,7 +23,11 @@ func encodeRefs(refs []checkpoint.Ref) []byte {
 		b = binary.AppendUvarint(b, r.Base)
 		b = binary.AppendUvarint(b, uint64(r.Chunks))
 	}
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	return binary.LittleEndian.AppendUint32(b, refsSum(b, labels))
+}
+
+func refsSum(refs, labels []byte) uint32 {
+	return crc32.Update(crc32.Checksum(refs, castagnoli), castagnoli, labels)
 }
 
 var (
@@ -32,12 +36,12 @@ var (
 )
 
 // decodeRefs returns nil for a commit without references.
-func decodeRefs(b []byte) ([]checkpoint.Ref, error) {
+func decodeRefs(b, labels []byte) ([]checkpoint.Ref, error) {
 	n := len(b) - crc32.Size
 	if n < 0 {
 		return nil, errRefsForm
 	}
-	if crc32.Checksum(b[:n], castagnoli) != binary.LittleEndian.Uint32(b[n:]) {
+	if refsSum(b[:n], labels) != binary.LittleEndian.Uint32(b[n:]) {
 		return nil, errRefsSum
 	}
 	d := decoder{rest: b[:n]}

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -15,17 +16,25 @@ import (
 // layout as user_version.
 const (
 	applicationID = 0x77656674
-	layout        = 1
+	layout        = 2
 )
 
 //go:embed schema.sql
 var schema string
 
+//go:embed layout2.sql
+var layout2 string
+
+// upgrades leads from each layout to the next: upgrades[0] from 1 to 2.
+var upgrades = []string{
+	layout2 + "; ALTER TABLE commits ADD COLUMN labels BLOB NOT NULL DEFAULT x''",
+}
+
 // prepareFile makes a new file ours, or makes sure that it is. Several processes may
 // do so at once. A file that is not ours is not changed.
 func prepareFile(ctx context.Context, c *sql.Conn) error {
-	fresh, err := inspect(ctx, c)
-	if err == nil && fresh {
+	version, err := inspect(ctx, c)
+	if err == nil && version < layout {
 		err = create(ctx, c)
 	}
 	if err != nil {
@@ -34,43 +43,48 @@ func prepareFile(ctx context.Context, c *sql.Conn) error {
 	return useWAL(ctx, c)
 }
 
-// inspect reports whether the file is still empty. It returns an ErrUnsupported
-// when the file is neither empty nor ours.
-func inspect(ctx context.Context, c *sql.Conn) (fresh bool, err error) {
-	var id, version, tables int64
+// inspect returns the layout of the file, 0 if it is still empty. It returns an
+// ErrUnsupported when the file is neither empty nor ours.
+func inspect(ctx context.Context, c *sql.Conn) (version int, err error) {
+	var id, tables int64
 	const q = `SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema)
 		FROM pragma_application_id a, pragma_user_version v`
 	if err := c.QueryRowContext(ctx, q).Scan(&id, &version, &tables); err != nil {
-		return false, err
+		return 0, err
 	}
 	switch {
 	case id == 0 && version == 0 && tables == 0:
-		return true, nil
+		return 0, nil
 	case id != applicationID:
-		return false, fmt.Errorf("%w: this SQLite file belongs to another program (application_id %#x)", checkpoint.ErrUnsupported, id)
+		return 0, fmt.Errorf("%w: this SQLite file belongs to another program (application_id %#x)", checkpoint.ErrUnsupported, id)
 	case version > layout:
-		return false, fmt.Errorf("%w: the file has layout %d, this version knows up to %d; use a newer version of the program", checkpoint.ErrUnsupported, version, layout)
+		return 0, fmt.Errorf("%w: the file has layout %d, this version knows up to %d; use a newer version of the program", checkpoint.ErrUnsupported, version, layout)
 	case version < 1:
-		return false, fmt.Errorf("%w: the file has layout %d, which never was", checkpoint.ErrUnsupported, version)
+		return 0, fmt.Errorf("%w: the file has layout %d, which never was", checkpoint.ErrUnsupported, version)
 	}
-	return false, nil
+	return version, nil
 }
 
-// create makes the tables, unless another process was faster.
+// create makes the tables, or those that an older layout lacks, unless another process
+// was faster.
 func create(ctx context.Context, c *sql.Conn) error {
 	if _, err := c.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	defer c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") // does nothing after COMMIT
-	if fresh, err := inspect(ctx, c); err != nil || !fresh {
+	version, err := inspect(ctx, c)
+	if err != nil || version == layout {
 		return err
 	}
-	for _, stmt := range []string{
-		schema,
+	changes := []string{schema, layout2}
+	if version > 0 {
+		changes = upgrades[version-1:]
+	}
+	for _, stmt := range append(slices.Clone(changes),
 		fmt.Sprintf("PRAGMA application_id = %d", applicationID),
 		fmt.Sprintf("PRAGMA user_version = %d", layout),
 		"COMMIT",
-	} {
+	) {
 		if _, err := c.ExecContext(ctx, stmt); err != nil {
 			return err
 		}

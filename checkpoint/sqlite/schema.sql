@@ -15,6 +15,7 @@ CREATE TABLE commits (
     chain  INTEGER NOT NULL,
     seq    INTEGER NOT NULL,
     id     TEXT    NOT NULL,
+    labels BLOB    NOT NULL,                  -- see labels.go
     header BLOB    NOT NULL,
     refs   BLOB    NOT NULL,                  -- see refs.go
     UNIQUE (chain, seq)

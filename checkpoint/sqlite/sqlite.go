@@ -29,11 +29,15 @@ type Config struct {
 	// Readers is how many connections read at once; 0 means the number of
 	// processors, at least 2. Each costs a file handle and up to 2 MB of cache.
 	Readers int
+	// Now is the clock of leases and of what expires; nil means time.Now. All processes
+	// that use a file must have the same time.
+	Now func() time.Time
 }
 
 // Store is an open file. It is safe for concurrent use.
 type Store struct {
 	path    string
+	now     func() time.Time
 	queue   queue
 	writer  *sql.DB
 	readers *sql.DB
@@ -44,7 +48,12 @@ type Store struct {
 	closed bool
 }
 
-var _ checkpoint.Store = (*Store)(nil)
+var (
+	_ checkpoint.Store   = (*Store)(nil)
+	_ checkpoint.Leaser  = (*Store)(nil)
+	_ checkpoint.Dropper = (*Store)(nil)
+	_ checkpoint.Expirer = (*Store)(nil)
+)
 
 // Open opens the file at path with the zero Config. A missing file is made, for its
 // owner only, and so are missing directories.
@@ -55,8 +64,11 @@ func Open(ctx context.Context, path string) (*Store, error) {
 // OpenConfig is Open with settings.
 func OpenConfig(ctx context.Context, path string, cfg Config) (*Store, error) {
 	cfg.BusyTimeout = orDefault(cfg.BusyTimeout, 5*time.Second)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	cfg.Readers = orDefault(cfg.Readers, max(2, runtime.GOMAXPROCS(0)))
-	s := &Store{path: path}
+	s := &Store{path: path, now: cfg.Now}
 	s.queue.init()
 	if err := s.open(ctx, cfg); err != nil {
 		s.closeAll()
@@ -103,7 +115,7 @@ func (s *Store) open(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("%w: %w", checkpoint.ErrUnavailable, err), conn.Close())
 	}
-	return s.start(ctx, &writer{conn: conn, path: abs, file: file})
+	return s.start(ctx, &writer{conn: conn, path: abs, file: file, clock: cfg.Now})
 }
 
 // connect makes a connection and makes the file ours.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 )
@@ -36,7 +37,7 @@ func (s *Store) submit(ctx context.Context, apply func(*writer) error) error {
 	case err := <-r.done:
 		return s.typed(err)
 	default:
-		return fmt.Errorf("sqlite: %s: the context ended while the call was being written, so its outcome is unknown: %w", s.path, ctx.Err())
+		return fmt.Errorf("sqlite: %s: the context ended while the call was being written, so its outcome is unknown: %w: %w", s.path, checkpoint.ErrUnknownOutcome, ctx.Err())
 	}
 }
 
@@ -54,19 +55,24 @@ type writer struct {
 	conn  *sql.Conn
 	path  string      // the file, as an absolute path
 	file  os.FileInfo // and what lay there when it was opened
+	clock func() time.Time
+	now   int64       // of the transaction, in milliseconds
 	stmts []*sql.Stmt // all of the following, for close
 
 	begin, commit, rollback         *sql.Stmt
-	head, start, advance            *sql.Stmt
+	head, found, advance            *sql.Stmt
 	addCommit, addBlob, dropPending *sql.Stmt
 	keepEntry, setEntry             *sql.Stmt
-	erase                           []*sql.Stmt
+	dropCommit, dropBlob            *sql.Stmt
+	setLease, setExpires, forget    *sql.Stmt
+	waste, discard, buried, bare    *sql.Stmt
+	erase, raze, clean              []*sql.Stmt
 }
 
 // group waits for the file's lock and only then picks requests up, so that a
 // caller can withdraw for as long as another process has the lock.
 func (w *writer) group(q *queue) {
-	if err := w.exec(w.begin); err != nil {
+	if err := w.start(); err != nil {
 		reply(q.take(maxGroup), nil, err)
 		return
 	}
@@ -85,9 +91,12 @@ func (w *writer) group(q *queue) {
 	reply(group, results, err)
 }
 
-// apply runs the requests in order. The results are refusals, which wrote nothing;
-// the error means that the transaction must be rolled back.
+// apply runs the requests in order, after some sweeping. The results are refusals,
+// which wrote nothing; the error means that the transaction must be rolled back.
 func (w *writer) apply(group []*request) (results []error, err error) {
+	if err := w.sweep(); err != nil {
+		return nil, err
+	}
 	results = make([]error, len(group))
 	for i, r := range group {
 		err := r.apply(w)
@@ -100,7 +109,8 @@ func (w *writer) apply(group []*request) (results []error, err error) {
 }
 
 func isRefusal(err error) bool {
-	return errors.Is(err, checkpoint.ErrConflict) || errors.Is(err, checkpoint.ErrNotFound)
+	return errors.Is(err, checkpoint.ErrConflict) || errors.Is(err, checkpoint.ErrNotFound) ||
+		errors.Is(err, checkpoint.ErrFenced) || errors.Is(err, checkpoint.ErrOwned)
 }
 
 // oneByOne gives each request of a failed group a transaction of its own, so that
@@ -117,17 +127,28 @@ func (w *writer) oneByOne(group []*request) {
 }
 
 func (w *writer) alone(r *request) error {
-	if err := w.exec(w.begin); err != nil {
+	if err := w.start(); err != nil {
 		return err
 	}
-	err := r.apply(w)
-	if err == nil {
+	result := r.apply(w)
+	err := result
+	if err == nil || isRefusal(err) {
 		err = w.finish()
 	}
 	if err != nil {
 		w.exec(w.rollback)
+		return err
 	}
-	return err
+	return result
+}
+
+// start begins a transaction, which has one time for all that is in it.
+func (w *writer) start() error {
+	if err := w.exec(w.begin); err != nil {
+		return err
+	}
+	w.now = w.clock().UnixMilli()
+	return nil
 }
 
 // finish commits. In a file that was deleted, or that another one has replaced, SQLite
@@ -163,6 +184,16 @@ func (w *writer) exec(stmt *sql.Stmt, args ...any) error {
 	return err
 }
 
+// execAll runs statements that have the same argument.
+func (w *writer) execAll(stmts []*sql.Stmt, arg any) error {
+	for _, stmt := range stmts {
+		if err := w.exec(stmt, arg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // prepare makes the statements. close must follow, whatever it returns.
 func (w *writer) prepare(ctx context.Context) error {
 	for _, p := range []struct {
@@ -172,20 +203,34 @@ func (w *writer) prepare(ctx context.Context) error {
 		{&w.begin, "BEGIN IMMEDIATE"},
 		{&w.commit, "COMMIT"},
 		{&w.rollback, "ROLLBACK"},
-		{&w.head, "SELECT chain, seq, id FROM head WHERE thread = ? AND ns = ?"},
-		{&w.start, "INSERT INTO head (thread, ns, seq, id) VALUES (?, ?, 1, ?) RETURNING chain"},
+		{&w.head, `SELECT ifnull(h.chain, 0), ifnull(h.seq, 0), ifnull(h.id, ''),
+				ifnull(t.fence, ''), ifnull(t.owner, ''), ifnull(t.until, 0), ifnull(t.expires, 0)
+			FROM (SELECT ?1 AS thread, ?2 AS ns) k
+			LEFT JOIN head h ON h.thread = k.thread AND h.ns = k.ns LEFT JOIN threads t ON t.thread = k.thread`},
+		{&w.found, "INSERT INTO head (thread, ns, seq, id) VALUES (?, ?, ?, ?) RETURNING chain"},
 		{&w.advance, "UPDATE head SET seq = ?, id = ? WHERE chain = ?"},
-		{&w.addCommit, "INSERT INTO commits (chain, seq, id, header, refs) VALUES (?, ?, ?, ?, ?)"},
+		{&w.addCommit, "INSERT INTO commits (chain, seq, id, labels, header, refs) VALUES (?, ?, ?, ?, ?, ?)"},
 		{&w.addBlob, "INSERT INTO blobs (chain, field, base, chunk, data) VALUES (?, ?, ?, ?, ?)"},
 		{&w.dropPending, "DELETE FROM pending WHERE chain = ?"},
 		{&w.keepEntry, "INSERT INTO pending (chain, task, slot, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"},
 		{&w.setEntry, "INSERT INTO pending (chain, task, slot, data) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"},
+		{&w.dropCommit, "DELETE FROM commits WHERE chain = ? AND seq = ?"},
+		{&w.dropBlob, "DELETE FROM blobs WHERE chain = ? AND field = ? AND base = ? AND chunk = ?"},
+		{&w.setLease, `INSERT INTO threads (thread, fence, owner, until) VALUES (?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET fence = excluded.fence, owner = excluded.owner, until = excluded.until`},
+		{&w.setExpires, "INSERT INTO threads (thread, expires) VALUES (?, ?) ON CONFLICT DO UPDATE SET expires = excluded.expires"},
+		{&w.forget, "DELETE FROM threads WHERE thread = ? AND fence = '' AND expires = 0"},
+		{&w.bare, "SELECT EXISTS (SELECT 1 FROM head WHERE thread = ?)"},
+		{&w.waste, `SELECT ifnull((SELECT chain FROM garbage LIMIT 1), 0),
+			(SELECT thread FROM threads WHERE expires > 0 AND expires <= ? ORDER BY expires LIMIT 1)`},
+		{&w.discard, "INSERT INTO garbage (chain) SELECT chain FROM head WHERE thread = ?"},
+		{&w.buried, "DELETE FROM garbage WHERE chain = ?"},
 	} {
 		if err := w.prepareOne(ctx, p.stmt, p.text); err != nil {
 			return err
 		}
 	}
-	return w.prepareErase(ctx)
+	return w.prepareLists(ctx)
 }
 
 func (w *writer) prepareOne(ctx context.Context, stmt **sql.Stmt, text string) (err error) {
@@ -195,16 +240,35 @@ func (w *writer) prepareOne(ctx context.Context, stmt **sql.Stmt, text string) (
 	return err
 }
 
-// prepareErase makes the statements that remove a thread; the heads go last, since
-// the others find the chains through them.
-func (w *writer) prepareErase(ctx context.Context) error {
-	const where = " WHERE chain IN (SELECT chain FROM head WHERE thread = ?)"
-	for _, table := range []string{"pending", "blobs", "commits", "head"} {
-		var stmt *sql.Stmt
-		if err := w.prepareOne(ctx, &stmt, "DELETE FROM "+table+where); err != nil {
-			return err
+// prepareLists makes the statements that are run one after the other: to remove a
+// thread, where the heads go last, since the others find the chains through them; to
+// remove a chain; and to remove a few rows of a chain that no head names any more.
+func (w *writer) prepareLists(ctx context.Context) error {
+	const byThread = " WHERE chain IN (SELECT chain FROM head WHERE thread = ?)"
+	const few = " WHERE chain = ?1 LIMIT 64)"
+	for _, l := range []struct {
+		stmts *[]*sql.Stmt
+		texts []string
+	}{
+		{&w.erase, []string{
+			"DELETE FROM pending" + byThread, "DELETE FROM blobs" + byThread, "DELETE FROM commits" + byThread,
+			"DELETE FROM head WHERE thread = ?", "DELETE FROM threads WHERE thread = ?",
+		}},
+		{&w.raze, []string{
+			"DELETE FROM pending WHERE chain = ?", "DELETE FROM blobs WHERE chain = ?", "DELETE FROM commits WHERE chain = ?", "DELETE FROM head WHERE chain = ?",
+		}},
+		{&w.clean, []string{
+			"DELETE FROM blobs WHERE rowid IN (SELECT rowid FROM blobs" + few, "DELETE FROM commits WHERE rowid IN (SELECT rowid FROM commits" + few,
+			"DELETE FROM pending WHERE chain = ?1",
+		}},
+	} {
+		for _, text := range l.texts {
+			var stmt *sql.Stmt
+			if err := w.prepareOne(ctx, &stmt, text); err != nil {
+				return err
+			}
+			*l.stmts = append(*l.stmts, stmt)
 		}
-		w.erase = append(w.erase, stmt)
 	}
 	return nil
 }

@@ -1,0 +1,74 @@
+package sqlite
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// The labels of a commit are one column, in order of their keys: 0xFF, the key, 0xFE and
+// the value of each, and 0xFF at the end. No text has these two bytes, so a label is in
+// the column exactly when its bytes are, from 0xFF to 0xFF: SQLite's instr finds it. The
+// checksum of the references covers the labels too.
+const (
+	beforeKey   = "\xff"
+	beforeValue = "\xfe"
+)
+
+func encodeLabels(labels map[string]string) []byte {
+	b := []byte{}
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		b = append(append(append(append(b, beforeKey...), key...), beforeValue...), labels[key]...)
+	}
+	if len(b) > 0 {
+		b = append(b, beforeKey...)
+	}
+	return b
+}
+
+var errLabels = errors.New("the labels are cut off")
+
+// decodeLabels returns nil for a commit without labels.
+func decodeLabels(b []byte) (map[string]string, error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	inner, front := strings.CutPrefix(string(b), beforeKey)
+	inner, back := strings.CutSuffix(inner, beforeKey)
+	if !front || !back {
+		return nil, errLabels
+	}
+	labels := map[string]string{}
+	for part := range strings.SplitSeq(inner, beforeKey) {
+		key, value, found := strings.Cut(part, beforeValue)
+		if !found {
+			return nil, errLabels
+		}
+		labels[key] = value
+	}
+	return labels, nil
+}
+
+// having returns the condition that a commit has some labels, and its arguments. The
+// text depends on their number only; what a caller looks for is always an argument.
+func having(where map[string]string, column string) (text string, args []any) {
+	for _, key := range slices.Sorted(maps.Keys(where)) {
+		text += " AND instr(" + column + ", ?) > 0"
+		args = append(args, encodeLabels(map[string]string{key: where[key]}))
+	}
+	return text, args
+}
+
+// setColumns brings what a row of commits has, beside its header, into a snapshot.
+func setColumns(snap *checkpoint.Snapshot, labels, refs []byte) (err error) {
+	if snap.Refs, err = decodeRefs(refs, labels); err == nil {
+		snap.Labels, err = decodeLabels(labels)
+	}
+	if err != nil {
+		return &checkpoint.CorruptError{Key: snap.Key, Seq: snap.Seq, Field: "header", Why: err.Error()}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// lease is what a row of threads says about the newest lease; the fence is "" when it
+// was released, or when there never was one.
+type lease struct {
+	fence, owner string
+	until        int64
+}
+
+// millis rounds up: what is granted is never less than what was asked for.
+func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
+
+// Acquire implements checkpoint.Leaser.
+func (s *Store) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+	if err := r.Check(); err != nil {
+		return checkpoint.Lease{}, s.typed(err)
+	}
+	var got checkpoint.Lease // the writer's until submit returns nil
+	err := s.submit(ctx, func(w *writer) (err error) {
+		got, err = w.acquire(r)
+		return err
+	})
+	if err != nil {
+		return checkpoint.Lease{}, err
+	}
+	return got, nil
+}
+
+func (w *writer) acquire(r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+	h, err := w.find(checkpoint.Key{Thread: r.Thread})
+	if err != nil {
+		return checkpoint.Lease{}, err
+	}
+	switch left := h.until - w.now; {
+	case r.Fence != "" && r.Fence != h.fence:
+		return checkpoint.Lease{}, &checkpoint.FencedError{Thread: r.Thread, Owner: h.owner}
+	case r.Fence != "":
+	case h.fence != "" && left > 0 && !r.Takes(h.owner):
+		return checkpoint.Lease{}, &checkpoint.BusyError{Thread: r.Thread, Owner: h.owner, Remaining: time.Duration(left) * time.Millisecond}
+	default:
+		h.fence, h.owner = checkpoint.NewFence(), r.Owner
+	}
+	ttl := millis(r.TTL)
+	err = w.exec(w.setLease, r.Thread, h.fence, h.owner, w.now+ttl)
+	return checkpoint.Lease{Fence: h.fence, Owner: h.owner, TTL: time.Duration(ttl) * time.Millisecond}, err
+}
+
+// Release implements checkpoint.Leaser.
+func (s *Store) Release(ctx context.Context, thread, fence string) error {
+	return s.submit(ctx, func(w *writer) error {
+		h, err := w.find(checkpoint.Key{Thread: thread})
+		if err != nil || fence == "" || h.fence != fence {
+			return err
+		}
+		if err := w.exec(w.setLease, thread, "", "", 0); err != nil {
+			return err
+		}
+		return w.exec(w.forget, thread)
+	})
+}
+
+// Drop implements checkpoint.Dropper.
+func (s *Store) Drop(ctx context.Context, d checkpoint.Drop) error {
+	if err := d.Check(); err != nil {
+		return s.typed(err)
+	}
+	d.Commits, d.Blobs = append([]uint64(nil), d.Commits...), append([]checkpoint.Blob(nil), d.Blobs...)
+	return s.submit(ctx, func(w *writer) error { return w.drop(d) })
+}
+
+func (w *writer) drop(d checkpoint.Drop) error {
+	h, err := w.findFor(d.Key, d.Fence)
+	switch {
+	case err != nil:
+		return err
+	case h.seq != d.Head:
+		return &checkpoint.ConflictError{Key: d.Key, Want: d.Head, Head: h.seq}
+	case d.All:
+		return w.execAll(w.raze, h.chain)
+	}
+	for _, n := range d.Commits {
+		if err := w.exec(w.dropCommit, h.chain, int64(n)); err != nil {
+			return err
+		}
+	}
+	for _, b := range d.Blobs {
+		if err := w.exec(w.dropBlob, h.chain, b.Field, int64(b.Base), b.Chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Expire implements checkpoint.Expirer.
+func (s *Store) Expire(ctx context.Context, thread string, ttl time.Duration) error {
+	if err := checkpoint.CheckTTL(ttl); err != nil {
+		return s.typed(err)
+	}
+	return s.submit(ctx, func(w *writer) error {
+		if _, err := w.find(checkpoint.Key{Thread: thread}); err != nil {
+			return err
+		}
+		var known bool
+		if err := w.bare.QueryRowContext(context.Background(), thread).Scan(&known); err != nil {
+			return err
+		}
+		if !known {
+			return fmt.Errorf("%w: thread %q", checkpoint.ErrNotFound, thread)
+		}
+		at := int64(0)
+		if ttl > 0 {
+			at = w.now + millis(ttl)
+		}
+		if err := w.exec(w.setExpires, thread, at); err != nil {
+			return err
+		}
+		return w.exec(w.forget, thread)
+	})
+}
+
+// bury takes a thread that has expired away from all eyes; sweep removes its rows.
+func (w *writer) bury(thread string) error {
+	if err := w.exec(w.discard, thread); err != nil {
+		return err
+	}
+	return w.execAll(w.erase[len(w.erase)-2:], thread)
+}
+
+// sweep buries one thread that has expired, and removes a few rows of one that is
+// buried: a bounded amount of work in each transaction.
+func (w *writer) sweep() error {
+	var chain int64
+	var thread sql.NullString
+	if err := w.waste.QueryRowContext(context.Background(), w.now).Scan(&chain, &thread); err != nil {
+		return err
+	}
+	if thread.Valid {
+		if err := w.bury(thread.String); err != nil {
+			return err
+		}
+	}
+	if chain == 0 {
+		return nil
+	}
+	for _, stmt := range w.clean {
+		res, err := stmt.ExecContext(context.Background(), chain)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n > 0 {
+			return err // the rest is for later
+		}
+	}
+	return w.exec(w.buried, chain)
+}
