@@ -9,8 +9,6 @@ import (
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
 )
 
-func TestMemory(t *testing.T) { checkpointtest.Run(t, openMemory) }
-
 func BenchmarkMemory(b *testing.B) { checkpointtest.Bench(b, openMemory) }
 
 func openMemory(testing.TB) checkpoint.Store { return new(checkpoint.Memory) }

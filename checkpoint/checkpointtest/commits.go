@@ -28,7 +28,7 @@ func step(k checkpoint.Key, seq uint64) checkpoint.Commit {
 
 // stored returns what Load says about c, when its blobs are the ones it refers to.
 func stored(c checkpoint.Commit, head uint64, pending ...checkpoint.Entry) checkpoint.Snapshot {
-	return checkpoint.Snapshot{Key: c.Key, Seq: c.Seq(), Head: head, ID: c.ID, Header: c.Header, Refs: c.Refs, Blobs: c.Blobs, Pending: pending}
+	return checkpoint.Snapshot{Key: c.Key, Seq: c.Seq(), Head: head, ID: c.ID, Labels: c.Labels, Header: c.Header, Refs: c.Refs, Blobs: c.Blobs, Pending: pending}
 }
 
 // listed returns what listings say about c.

@@ -2,6 +2,7 @@ package checkpointtest
 
 import (
 	"fmt"
+	"testing"
 
 	"github.com/weftrun/weft/checkpoint"
 )
@@ -144,4 +145,74 @@ func deletion(p *probe) {
 	p.same("a deleted thread can start again at 1, with nothing of its past", p.load(gone, 0), stored(anew, 1))
 	_, err := p.store.Load(p.Context(), sub, 0)
 	p.fails("a thread that starts again has no old namespaces", err, checkpoint.ErrNotFound)
+}
+
+func historyWithGaps(p *probe) {
+	k := key("thread")
+	head := uint64(0)
+	for _, n := range []uint64{3, 4, 10, 11, 500} {
+		c := step(k, n)
+		c.Head, c.Number = head, n
+		p.commit(c)
+		head = n
+	}
+	for _, c := range []struct {
+		rule string
+		q    checkpoint.Query
+		want []uint64
+	}{
+		{"a history may have gaps", checkpoint.Query{}, []uint64{500, 11, 10, 4, 3}},
+		{"Before may fall into a gap", checkpoint.Query{Before: 499}, []uint64{11, 10, 4, 3}},
+		{"Before may be the number after a gap", checkpoint.Query{Before: 500, Limit: 1}, []uint64{11}},
+		{"Before may be the number before a gap", checkpoint.Query{Before: 4}, []uint64{3}},
+		{"Before may fall before the first", checkpoint.Query{Before: 2}, nil},
+		{"Limit counts commits, not numbers", checkpoint.Query{Limit: 3}, []uint64{500, 11, 10}},
+	} {
+		p.same(c.rule, seqs(p.history(k, c.q)), c.want)
+	}
+}
+
+// historyByCursor reads page by page, each page after more was written.
+func historyByCursor(p *probe) {
+	const n, size = 100, 7
+	k := key("thread")
+	p.commitSteps(k, n)
+	var got []uint64
+	for q := (checkpoint.Query{Limit: size}); ; {
+		page := p.history(k, q)
+		got = append(got, seqs(page)...)
+		if len(page) < size {
+			break
+		}
+		q.Before = page[size-1].Seq
+		p.commit(step(k, n+uint64(len(got)/size)))
+	}
+	p.same("a cursor stays where it is while others write", got, down(n, 1))
+}
+
+// longHistory has more commits than any page, limit or default. A short run has fewer.
+func longHistory(p *probe) {
+	n := uint64(10_001)
+	if testing.Short() {
+		n = 1_001
+	}
+	k := key("thread")
+	for seq := uint64(1); seq <= n; seq++ {
+		c := checkpoint.Commit{Key: k, ID: fmt.Sprint(seq), Head: seq - 1, Refs: []checkpoint.Ref{{Field: "f", Base: 1}}}
+		if seq == 1 {
+			c.Blobs = []checkpoint.Blob{{Field: "f", Base: 1, Data: []byte("x")}}
+		}
+		p.commit(c)
+	}
+	want := n
+	for snap, err := range p.store.History(p.Context(), k, checkpoint.Query{}) {
+		p.done("a long history can be read", err)
+		if snap.Seq != want {
+			p.Fatalf("rule: a long history has every commit once\n got: %d\nwant: %d", snap.Seq, want)
+		}
+		want--
+	}
+	p.same("a long history is read to its end", want, 0)
+	p.same("a long history can be cut anywhere", seqs(p.history(k, checkpoint.Query{Before: n - 500, Limit: 3})), down(n-501, n-503))
+	p.same("the first commit of a long history can be loaded", p.load(k, 1).ID, "1")
 }

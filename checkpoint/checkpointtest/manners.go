@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 
 	"github.com/weftrun/weft/checkpoint"
 )
@@ -12,7 +13,9 @@ import (
 // chain k has the head 1.
 func (p *probe) each(ctx context.Context, k checkpoint.Key) map[string]error {
 	_, loadErr := p.store.Load(ctx, k, 0)
-	return map[string]error{
+	_, spacesErr := p.store.Namespaces(ctx, k.Thread)
+	errs := p.eachOffer(ctx, k)
+	maps.Copy(errs, map[string]error{
 		"Commit":                p.store.Commit(ctx, step(k, 2)),
 		"Commit of a new one":   p.store.Commit(ctx, step(key("new"), 1)),
 		"Load":                  loadErr,
@@ -20,8 +23,26 @@ func (p *probe) each(ctx context.Context, k checkpoint.Key) map[string]error {
 		"History":               firstError(p.store.History(ctx, k, checkpoint.Query{})),
 		"History of an unknown": firstError(p.store.History(ctx, key("unknown"), checkpoint.Query{})),
 		"Threads":               firstError(p.store.Threads(ctx, checkpoint.ThreadQuery{})),
+		"Namespaces":            spacesErr,
 		"Delete":                p.store.Delete(ctx, k.Thread),
+	})
+	return errs
+}
+
+// eachOffer is each for what a store may leave out.
+func (p *probe) eachOffer(ctx context.Context, k checkpoint.Key) map[string]error {
+	errs := map[string]error{}
+	if s, ok := p.store.(checkpoint.Leaser); ok {
+		_, errs["Acquire"] = s.Acquire(ctx, ask(k.Thread, "late"))
+		errs["Release"] = s.Release(ctx, k.Thread, "x")
 	}
+	if s, ok := p.store.(checkpoint.Dropper); ok {
+		errs["Drop"] = s.Drop(ctx, checkpoint.Drop{Key: k, Head: 1})
+	}
+	if s, ok := p.store.(checkpoint.Expirer); ok {
+		errs["Expire"] = s.Expire(ctx, k.Thread, 1)
+	}
+	return errs
 }
 
 // firstError returns the error that ends a listing.
@@ -75,18 +96,23 @@ func slicesAreNotShared(p *probe) {
 	k := key("thread")
 	work := []checkpoint.Entry{entry("t", "s", "work"), entry("u", "s", "more work")}
 	want := stored(step(k, 1), 1, entry("t", "s", "work"), entry("u", "s", "more work"))
+	want.Labels = map[string]string{"a": "b"}
 
 	c := step(k, 1)
+	c.Labels = map[string]string{"a": "b"}
 	p.commit(c)
 	p.put(k, 1, work...)
 	p.same("a store does not change what it is given", show(stored(c, 1, work...)), show(want))
 	scribble(c.Header, c.Refs, c.Blobs, work)
+	clear(c.Labels)
 	p.same("the caller may reuse slices after the call", p.load(k, 0), want)
 
 	snap := p.load(k, 0)
 	scribble(snap.Header, snap.Refs, snap.Blobs, snap.Pending)
+	clear(snap.Labels)
 	for _, snap := range append(p.history(k, checkpoint.Query{}), p.threads(checkpoint.ThreadQuery{})...) {
 		scribble(snap.Header, snap.Refs, snap.Blobs, snap.Pending)
+		clear(snap.Labels)
 	}
 	p.same("the caller owns what Load and the listings return", p.load(k, 0), want)
 }

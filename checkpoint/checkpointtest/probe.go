@@ -90,6 +90,13 @@ func (p *probe) threads(q checkpoint.ThreadQuery) (list []checkpoint.Snapshot) {
 	return list
 }
 
+func (p *probe) namespaces(thread string) []string {
+	p.Helper()
+	list, err := p.store.Namespaces(p.Context(), thread)
+	p.done(fmt.Sprintf("the namespaces of %q can be listed", thread), err)
+	return list
+}
+
 // dump shows all that can be read of some chains.
 func (p *probe) dump(keys ...checkpoint.Key) string {
 	p.Helper()
@@ -123,8 +130,10 @@ func show(v any) string {
 	case []checkpoint.Snapshot:
 		return showAll(v)
 	case checkpoint.Snapshot:
-		return fmt.Sprintf("{%q %d/%d id %q header %s refs %s blobs %s pending %s}",
-			v.Key, v.Seq, v.Head, v.ID, show(v.Header), showAll(v.Refs), showAll(v.Blobs), showAll(v.Pending))
+		return fmt.Sprintf("{%q %d/%d id %q labels %s header %s refs %s blobs %s pending %s}",
+			v.Key, v.Seq, v.Head, v.ID, show(v.Labels), show(v.Header), showAll(v.Refs), showAll(v.Blobs), showAll(v.Pending))
+	case map[string]string:
+		return fmt.Sprintf("%q", v)
 	case checkpoint.Ref:
 		return fmt.Sprintf("%q/%d+%d", v.Field, v.Base, v.Chunks)
 	case checkpoint.Blob:

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weftrun/weft/checkpoint"
 )
@@ -56,6 +57,9 @@ func decodeLabels(b []byte) (map[string]string, error) {
 // text depends on their number only; what a caller looks for is always an argument.
 func having(where map[string]string, column string) (text string, args []any) {
 	for _, key := range slices.Sorted(maps.Keys(where)) {
+		if !utf8.ValidString(key) || !utf8.ValidString(where[key]) {
+			return " AND 0", nil // no label is like that
+		}
 		text += " AND instr(" + column + ", ?) > 0"
 		args = append(args, encodeLabels(map[string]string{key: where[key]}))
 	}

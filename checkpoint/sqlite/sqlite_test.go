@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -23,7 +24,44 @@ func TestMain(m *testing.M) {
 }
 
 func TestStore(t *testing.T) {
-	checkpointtest.Run(t, func(t testing.TB) checkpoint.Store { return open(t, t.TempDir()) })
+	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store { return openWatched(t) })
+}
+
+// watched is a store whose clock the test moves.
+type watched struct {
+	*sqlite.Store
+	*watch
+	path string
+}
+
+func openWatched(t testing.TB) watched {
+	t.Helper()
+	w := &watch{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	path := filepath.Join(t.TempDir(), "threads.db")
+	s, err := sqlite.OpenConfig(t.Context(), path, sqlite.Config{Now: w.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return watched{s, w, path}
+}
+
+// watch is a clock that stands still until it is moved.
+type watch struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (w *watch) Now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *watch) Advance(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
 }
 
 func TestStoreIsDurable(t *testing.T) { checkpointtest.RunDurable(t, open) }

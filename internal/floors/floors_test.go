@@ -33,7 +33,7 @@ var house = []room{
 	{name: "state"},
 	{name: "capabilities", on: []string{"state"}},
 	{name: "checkpoint", on: []string{"state"}},
-	{name: "checkpoint/checkpointtest", on: []string{"state", "checkpoint"}, doors: []string{"go.uber.org/goleak", "pgregory.net/rapid"}},
+	{name: "checkpoint/checkpointtest", on: []string{"state", "checkpoint"}, doors: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
 	{name: "checkpoint/sqlite", on: []string{"state", "checkpoint"}, doors: []string{"modernc.org/sqlite"}},
 	{name: "internal/step", on: []string{"state"}, bare: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},
 	{name: "graph", on: []string{"state", "checkpoint", "internal/step", "internal/suggest"}, doors: []string{

@@ -1,0 +1,3 @@
+package checkpointtest
+
+var chainRules []rule

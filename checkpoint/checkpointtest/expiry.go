@@ -1,0 +1,198 @@
+package checkpointtest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+func lasting(ttl time.Duration, c checkpoint.Commit) checkpoint.Commit {
+	c.TTL = ttl
+	return c
+}
+
+// gone complains when there is anything left of a thread.
+func (p *probe) gone(rule string, keys ...checkpoint.Key) {
+	p.Helper()
+	for _, k := range keys {
+		for _, seq := range []uint64{0, 1} {
+			_, err := p.store.Load(p.Context(), k, seq)
+			p.fails(rule+": it is not found", err, checkpoint.ErrNotFound)
+		}
+		p.same(rule+": it has no history", len(p.history(k, checkpoint.Query{})), 0)
+		p.same(rule+": it has no namespaces", len(p.namespaces(k.Thread)), 0)
+		p.same(rule+": it is not listed", len(p.threads(checkpoint.ThreadQuery{After: k.Thread[:len(k.Thread)-1], Limit: 1, Where: map[string]string{"of": k.Thread}})), 0)
+	}
+}
+
+func (p *probe) there(rule string, c checkpoint.Commit) {
+	p.Helper()
+	p.same(rule, p.load(c.Key, 0), stored(c, c.Seq()))
+}
+
+func commitTTL(p *probe) {
+	k := key("thread")
+	c := lasting(time.Minute, step(k, 1))
+	p.commit(c)
+	p.commit(step(key("stays"), 1))
+	p.advance(59 * time.Second)
+	p.there("a thread is there for as long as its commit said", c)
+	p.advance(2 * time.Second)
+	p.gone("a thread ends when its commit said", k)
+	p.there("a thread without a time to live stays", step(key("stays"), 1))
+}
+
+func laterTTL(p *probe) {
+	k := key("thread")
+	p.commit(lasting(time.Minute, step(k, 1)))
+	p.advance(40 * time.Second)
+	p.commit(lasting(time.Minute, step(k, 2)))
+	p.advance(40 * time.Second)
+	p.there("a later commit moves the end", step(k, 2))
+	p.commit(step(k, 3))
+	p.commit(step(key("thread", "sub"), 1))
+	p.advance(10 * time.Second)
+	p.there("a commit without a time to live leaves the end where it is", step(k, 3))
+	p.advance(11 * time.Second)
+	p.gone("a commit without a time to live leaves the end where it is", k)
+
+	p.commit(lasting(time.Hour, step(k, 1)))
+	p.commit(lasting(time.Second, step(k, 2)))
+	p.advance(2 * time.Second)
+	p.gone("a later commit may move the end forward", k)
+	p.commit(lasting(time.Minute, step(key("thread", "sub"), 1)))
+	p.commit(step(k, 1))
+	p.advance(61 * time.Second)
+	p.gone("a time to live is that of the whole thread, whichever namespace set it", k, key("thread", "sub"))
+}
+
+func expire(p *probe) {
+	k := key("thread")
+	p.commitSteps(k, 3)
+	p.done("a thread can expire", p.expirer().Expire(p.Context(), "thread", time.Minute))
+	p.advance(59 * time.Second)
+	p.there("a thread is there until its time has passed", step(k, 3))
+	p.done("the end can be moved", p.expirer().Expire(p.Context(), "thread", time.Minute))
+	p.advance(59 * time.Second)
+	p.there("the end can be moved", step(k, 3))
+	p.advance(2 * time.Second)
+	p.gone("a thread ends when its time has passed", k)
+}
+
+func expireNever(p *probe) {
+	k := key("thread")
+	p.commit(lasting(time.Minute, step(k, 1)))
+	p.done("a thread can be kept", p.expirer().Expire(p.Context(), "thread", 0))
+	p.done("a thread can be kept twice", p.expirer().Expire(p.Context(), "thread", 0))
+	p.advance(1000 * time.Hour)
+	p.there("a thread that is kept stays", step(k, 1))
+	p.done("a thread that was kept can expire", p.expirer().Expire(p.Context(), "thread", time.Minute))
+	p.advance(2 * time.Minute)
+	p.gone("a thread that was kept can expire", k)
+}
+
+func expireUnknown(p *probe) {
+	for _, ttl := range []time.Duration{0, time.Minute} {
+		p.fails("an unknown thread cannot expire", p.expirer().Expire(p.Context(), "unknown", ttl), checkpoint.ErrNotFound)
+	}
+	p.commit(step(key("thread"), 1))
+	p.fails("a negative time to live is refused", p.expirer().Expire(p.Context(), "thread", -1), checkpoint.ErrRequest)
+	p.fails("a commit with a negative time to live is refused", p.store.Commit(p.Context(), lasting(-1, step(key("thread"), 2))), checkpoint.ErrRequest)
+	p.there("a refused time to live changes nothing", step(key("thread"), 1))
+}
+
+func expiredIsGone(p *probe) {
+	k, sub, other := key("thread"), key("thread", "sub"), key("threads")
+	for _, k := range []checkpoint.Key{k, sub, other} {
+		p.grown(k, 20)
+		p.put(k, 20, entry("t", "s", "work"))
+	}
+	before := p.dump(other)
+	p.done("a thread can expire", p.expirer().Expire(p.Context(), "thread", time.Minute))
+	p.advance(time.Hour)
+	p.gone("an expired thread", k, sub)
+	p.conflicts("a writer of an expired thread is refused", p.store.Commit(p.Context(), step(k, 21)), k, 20, 0)
+	err := p.store.Put(p.Context(), beside(sub, 20, entry("t", "s", "late")))
+	p.conflicts("entries for an expired thread are refused", err, sub, 20, 0)
+	p.fails("an expired thread cannot expire", p.expirer().Expire(p.Context(), "thread", time.Minute), checkpoint.ErrNotFound)
+	p.gone("an expired thread, after writes", k, sub)
+	p.same("other threads stay as they are", p.dump(other), before)
+	p.done("an expired thread can be deleted", p.store.Delete(p.Context(), "thread"))
+	p.gone("an expired thread that was deleted", k, sub)
+}
+
+func expiredStartsAnew(p *probe) {
+	k, sub := key("thread"), key("thread", "sub")
+	for _, k := range []checkpoint.Key{k, sub} {
+		p.grown(k, 5)
+		p.put(k, 5, entry("t", "s", "work"))
+	}
+	p.done("a thread can expire", p.expirer().Expire(p.Context(), "thread", time.Minute))
+	p.advance(time.Hour)
+	anew := p.grown(k, 2)
+	p.same("an expired thread starts again at 1, with nothing of its past", p.load(k, 0), whole(anew, 1, 2))
+	p.same("a thread that starts again has no old namespaces", fmt.Sprintf("%q", p.namespaces("thread")), `[""]`)
+	_, err := p.store.Load(p.Context(), k, 5)
+	p.fails("a thread that starts again has no old commits", err, checkpoint.ErrNotFound)
+	for n := range 20 {
+		p.commit(step(key(fmt.Sprint("other ", n)), 1))
+	}
+	p.advance(1000 * time.Hour)
+	p.same("a thread that starts again has no old end", p.load(k, 0), whole(anew, 1, 2))
+}
+
+func expiredInListings(p *probe) {
+	var keys []checkpoint.Key
+	for n := range 30 {
+		k := key(fmt.Sprintf("thread %02d", n))
+		c := step(k, 1)
+		c.Labels = map[string]string{"kind": "test"}
+		if n%3 > 0 {
+			c.TTL = time.Minute
+		} else {
+			keys = append(keys, k)
+		}
+		p.commit(c)
+	}
+	p.advance(time.Hour)
+	want := names(rootsOf(keys))
+	p.same("threads that have expired are not listed", names(p.threads(checkpoint.ThreadQuery{})), want)
+	p.same("threads that have expired are not found by labels", names(p.threads(checkpoint.ThreadQuery{Where: map[string]string{"kind": "test"}})), want)
+	p.same("Limit counts the threads that are there", names(p.threads(checkpoint.ThreadQuery{Limit: 5})), names(rootsOf(keys[:5])))
+}
+
+func expiredLease(p *probe) {
+	k := key("thread")
+	ann := p.acquire(ask("thread", "ann"))
+	p.commit(lasting(time.Second, with(ann.Fence, step(k, 1))))
+	p.advance(2 * time.Second)
+	p.fenced("the lease ends with the thread", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "")
+	p.commit(step(k, 1))
+	bob := p.acquire(ask("thread", "bob"))
+	p.fenced("the fence of an expired thread stays spent", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "bob")
+	p.commit(with(bob.Fence, step(k, 2)))
+	p.done("a thread is released", p.leaser().Release(p.Context(), "thread", bob.Fence))
+	p.there("a release leaves the thread", step(k, 2))
+}
+
+// expireMany lets more threads end than one write can clean up.
+func expireMany(p *probe) {
+	const n = 100
+	for i := range n {
+		k := key(fmt.Sprint("thread ", i))
+		p.commit(lasting(time.Minute, step(k, 1)))
+		p.commit(step(key(k.Thread, "sub"), 1))
+	}
+	p.advance(time.Hour)
+	for i := range n {
+		k := key(fmt.Sprint("thread ", i))
+		if i%2 == 0 {
+			p.commit(step(k, 1))
+			p.there("a thread starts again before or after it was cleaned up", step(k, 1))
+			continue
+		}
+		p.gone("an expired thread, cleaned up or not", k, key(k.Thread, "sub"))
+	}
+	p.same("only what started again is listed", len(p.threads(checkpoint.ThreadQuery{})), n/2)
+}

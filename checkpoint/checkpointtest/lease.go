@@ -1,0 +1,420 @@
+package checkpointtest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+func ask(thread, owner string) checkpoint.LeaseRequest {
+	return checkpoint.LeaseRequest{Thread: thread, Owner: owner, TTL: time.Minute}
+}
+
+func (p *probe) acquire(r checkpoint.LeaseRequest) checkpoint.Lease {
+	p.Helper()
+	l, err := p.leaser().Acquire(p.Context(), r)
+	p.done(fmt.Sprintf("%s gets the lease of %q", r.Owner, r.Thread), err)
+	return l
+}
+
+// busy complains when the thread is not refused because of its owner.
+func (p *probe) busy(rule string, r checkpoint.LeaseRequest, owner string) {
+	p.Helper()
+	_, err := p.leaser().Acquire(p.Context(), r)
+	p.fails(rule, err, checkpoint.ErrOwned)
+	var b *checkpoint.BusyError
+	if !errors.As(err, &b) {
+		p.Errorf("rule: a refused lease is a *BusyError\n got: %T\nwant: a *checkpoint.BusyError", err)
+		return
+	}
+	p.same("a BusyError names the thread and its owner", b.Thread+" of "+b.Owner, r.Thread+" of "+owner)
+	if b.Remaining <= 0 || b.Remaining > time.Minute {
+		p.Errorf("rule: a BusyError says how long the lease still runs\n got: %v\nwant: more than 0, at most a minute", b.Remaining)
+	}
+}
+
+// fenced complains when err does not say whose thread it is.
+func (p *probe) fenced(rule string, err error, thread, owner string) {
+	p.Helper()
+	p.fails(rule, err, checkpoint.ErrFenced)
+	var f *checkpoint.FencedError
+	if !errors.As(err, &f) {
+		p.Errorf("rule: a writer without the lease gets a *FencedError\n got: %T\nwant: a *checkpoint.FencedError", err)
+		return
+	}
+	p.same("a FencedError names the thread and its owner", f.Thread+" of "+f.Owner, thread+" of "+owner)
+}
+
+// with returns commit seq with a fence.
+func with(fence string, c checkpoint.Commit) checkpoint.Commit {
+	c.Fence = fence
+	return c
+}
+
+func besideWith(fence string, k checkpoint.Key, head uint64, entries ...checkpoint.Entry) checkpoint.Pending {
+	b := beside(k, head, entries...)
+	b.Fence = fence
+	return b
+}
+
+func leaseGrant(p *probe) {
+	k := key("thread")
+	l := p.acquire(ask("thread", "ann"))
+	p.same("a lease has the owner and the time that were asked for", fmt.Sprint(l.Owner, l.TTL), fmt.Sprint("ann", time.Minute))
+	p.same("a lease has a fence", l.Fence != "", true)
+	p.commit(with(l.Fence, step(k, 1)))
+	p.done("the owner may put entries", p.store.Put(p.Context(), besideWith(l.Fence, k, 1, entry("t", "s", "work"))))
+	p.same("what the owner writes is stored", p.load(k, 0), stored(step(k, 1), 1, entry("t", "s", "work")))
+	p.fenced("a commit without the fence is refused", p.store.Commit(p.Context(), step(k, 2)), "thread", "ann")
+	p.fenced("entries without the fence are refused", p.store.Put(p.Context(), beside(k, 1, entry("t", "s", "late"))), "thread", "ann")
+	p.same("who has no lease may read", p.load(k, 0), stored(step(k, 1), 1, entry("t", "s", "work")))
+}
+
+func leaseBusy(p *probe) {
+	l := p.acquire(ask("thread", "ann"))
+	p.busy("a leased thread is busy", ask("thread", "bob"), "ann")
+	p.busy("a leased thread is busy for its owner too, without the fence", ask("thread", "ann"), "ann")
+	p.commit(with(l.Fence, step(key("thread"), 1)))
+	p.busy("a leased thread is busy whatever is written", ask("thread", "bob"), "ann")
+}
+
+func leaseRenew(p *probe) {
+	l := p.acquire(ask("thread", "ann"))
+	p.advance(40 * time.Second)
+	r := ask("thread", "")
+	r.Fence = l.Fence
+	again := p.acquire(r)
+	p.same("a renewed lease is the same lease, for the time that was asked for", fmt.Sprint(again), fmt.Sprint(l))
+	p.advance(40 * time.Second)
+	p.busy("a renewed lease runs from its renewal", ask("thread", "bob"), "ann")
+	r.TTL = time.Second
+	p.acquire(r)
+	p.advance(2 * time.Second)
+	p.acquire(ask("thread", "bob"))
+	_, err := p.leaser().Acquire(p.Context(), r)
+	p.fenced("a lease that somebody else has taken cannot be renewed", err, "thread", "bob")
+}
+
+func leaseRunsOut(p *probe) {
+	k := key("thread")
+	ann := p.acquire(ask("thread", "ann"))
+	p.advance(59 * time.Second)
+	p.busy("a lease runs for its whole time", ask("thread", "bob"), "ann")
+	p.advance(2 * time.Second)
+	p.fenced("a lease that ran out still keeps others from writing", p.store.Commit(p.Context(), step(k, 1)), "thread", "ann")
+	p.commit(with(ann.Fence, step(k, 1)))
+	r := ask("thread", "ann")
+	r.Fence = ann.Fence
+	p.acquire(r)
+	p.busy("a lease that ran out can be renewed", ask("thread", "bob"), "ann")
+	p.advance(61 * time.Second)
+	bob := p.acquire(ask("thread", "bob"))
+	p.commit(with(bob.Fence, step(k, 2)))
+	p.fenced("a lease that was taken over is over", p.store.Commit(p.Context(), with(ann.Fence, step(k, 3))), "thread", "bob")
+}
+
+func leaseForce(p *probe) {
+	k := key("thread")
+	ann := p.acquire(ask("thread", "ann"))
+	p.commit(with(ann.Fence, step(k, 1)))
+	r := ask("thread", "bob")
+	r.Force = true
+	bob := p.acquire(r)
+	p.same("a lease that was taken by force is a new one", bob.Fence != ann.Fence, true)
+	p.fenced("the owner who was thrown out writes nothing", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "bob")
+	r = ask("thread", "ann")
+	r.Fence = ann.Fence
+	_, err := p.leaser().Acquire(p.Context(), r)
+	p.fenced("the owner who was thrown out cannot renew", err, "thread", "bob")
+	p.done("who was thrown out may release", p.leaser().Release(p.Context(), "thread", ann.Fence))
+	p.busy("and that does nothing", ask("thread", "eve"), "bob")
+	p.commit(with(bob.Fence, step(k, 2)))
+
+	r = ask("fresh", "bob")
+	r.Force = true
+	p.commit(with(p.acquire(r).Fence, step(key("fresh"), 1)))
+}
+
+func leaseOver(p *probe) {
+	p.acquire(ask("thread", "ann"))
+	r := ask("thread", "bob")
+	r.Force, r.Over = true, "carl"
+	p.busy("a thread is not taken from another owner than the one that was named", r, "ann")
+	r.Over = "ann"
+	p.acquire(r)
+	r = ask("thread", "eve")
+	r.Over = "bob"
+	p.busy("Over alone takes nothing", r, "bob")
+	r = ask("free", "eve")
+	r.Force, r.Over = true, "ann"
+	p.acquire(r)
+}
+
+func leaseRelease(p *probe) {
+	k := key("thread")
+	ann := p.acquire(ask("thread", "ann"))
+	p.commit(with(ann.Fence, step(k, 1)))
+	p.done("a stranger may release", p.leaser().Release(p.Context(), "thread", "no fence"))
+	p.done("no fence may release", p.leaser().Release(p.Context(), "thread", ""))
+	p.busy("and that does nothing", ask("thread", "bob"), "ann")
+	p.done("the owner releases", p.leaser().Release(p.Context(), "thread", ann.Fence))
+	p.done("the owner releases twice", p.leaser().Release(p.Context(), "thread", ann.Fence))
+	p.fenced("a fence that was released is spent", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "")
+	r := ask("thread", "ann")
+	r.Fence = ann.Fence
+	_, err := p.leaser().Acquire(p.Context(), r)
+	p.fenced("a lease that was released cannot be renewed", err, "thread", "")
+	p.commit(step(k, 2))
+	p.commit(with(p.acquire(ask("thread", "bob")).Fence, step(k, 3)))
+	p.done("the lease of a thread that is not there can be released", p.leaser().Release(p.Context(), "unknown", ann.Fence))
+	p.same("a release makes no thread", names(p.threads(checkpoint.ThreadQuery{})), names([]checkpoint.Snapshot{{Key: k}}))
+}
+
+func leaseOfOneThread(p *probe) {
+	ann := p.acquire(ask("thread", "ann"))
+	p.commit(step(key("other"), 1))
+	p.acquire(ask("thread ", "bob"))
+	sub := key("thread", "sub")
+	p.fenced("a lease is for all namespaces", p.store.Commit(p.Context(), step(sub, 1)), "thread", "ann")
+	p.commit(with(ann.Fence, step(sub, 1)))
+	p.fenced("a lease is for one thread", p.store.Commit(p.Context(), with(ann.Fence, step(key("other"), 2))), "other", "")
+}
+
+func leaseIsNoThread(p *probe) {
+	l := p.acquire(ask("thread", "ann"))
+	p.same("a thread with a lease and no commit is not listed", names(p.threads(checkpoint.ThreadQuery{})), names(nil))
+	p.same("a thread with a lease and no commit has no namespaces", fmt.Sprint(p.namespaces("thread")), "[]")
+	_, err := p.store.Load(p.Context(), key("thread"), 0)
+	p.fails("a thread with a lease and no commit is not found", err, checkpoint.ErrNotFound)
+	err = p.store.Put(p.Context(), besideWith(l.Fence, key("thread"), 0, entry("t", "s", "")))
+	p.fails("a lease is nothing to put entries beside", err, checkpoint.ErrNotFound)
+	p.done("a thread with a lease and no commit can be deleted", p.store.Delete(p.Context(), "thread"))
+	p.acquire(ask("thread", "bob"))
+}
+
+// fencedWritesNothing compares all there is to read before and after.
+func fencedWritesNothing(p *probe) {
+	k, sub := key("thread"), key("thread", "sub")
+	l := p.acquire(ask("thread", "ann"))
+	for seq := range uint64(3) {
+		p.commit(with(l.Fence, step(k, seq+1)))
+		p.commit(with(l.Fence, step(sub, seq+1)))
+	}
+	p.done("the owner may put entries", p.store.Put(p.Context(), besideWith(l.Fence, k, 3, entry("t", "s", "work"))))
+	before := p.dump(k, sub)
+	for _, fence := range []string{"", "x", l.Fence + "x", strings.ToLower(l.Fence) + " "} {
+		c := with(fence, step(k, 4))
+		c.Beside, c.TTL = []checkpoint.Entry{entry("t", "s", "late")}, time.Nanosecond
+		p.fenced("a commit with another fence is refused", p.store.Commit(p.Context(), c), "thread", "ann")
+		p.fenced("entries with another fence are refused", p.store.Put(p.Context(), besideWith(fence, k, 3, entry("t", "s", "late"))), "thread", "ann")
+		p.fenced("a new namespace with another fence is refused", p.store.Commit(p.Context(), with(fence, step(key("thread", "new"), 1))), "thread", "ann")
+	}
+	p.same("a fenced writer changes nothing", p.dump(k, sub), before)
+	p.same("a fenced writer starts nothing", fmt.Sprintf("%q", p.namespaces("thread")), `["" "sub"]`)
+	p.commit(with(l.Fence, step(k, 4)))
+}
+
+func fencedBeforeAll(p *probe) {
+	k := key("thread")
+	l := p.acquire(ask("thread", "ann"))
+	p.commit(with(l.Fence, step(k, 1)))
+	p.fenced("who has no lease does not learn of conflicts", p.store.Commit(p.Context(), step(k, 5)), "thread", "ann")
+	p.fenced("who has no lease is not told that the commit is done", p.store.Commit(p.Context(), step(k, 1)), "thread", "ann")
+	p.fenced("who has no lease does not learn of heads", p.store.Put(p.Context(), beside(k, 7, entry("t", "s", ""))), "thread", "ann")
+	p.commit(with(l.Fence, step(k, 1)))
+	p.conflicts("the owner is told of conflicts", p.store.Commit(p.Context(), with(l.Fence, step(k, 5))), k, 4, 1)
+	p.same("the same commit twice is one commit", seqs(p.history(k, checkpoint.Query{})), down(1, 1))
+}
+
+func fencedDrop(p *probe) {
+	k := key("thread")
+	l := p.acquire(ask("thread", "ann"))
+	for seq := range uint64(3) {
+		p.commit(with(l.Fence, step(k, seq+1)))
+	}
+	d := checkpoint.Drop{Key: k, Head: 3, Commits: []uint64{1}, Blobs: []checkpoint.Blob{{Field: "value", Base: 1}}}
+	p.fenced("who has no lease drops nothing", p.dropper().Drop(p.Context(), d), "thread", "ann")
+	p.same("a refused drop drops nothing", seqs(p.history(k, checkpoint.Query{})), down(3, 1))
+	p.same("a refused drop drops no blob", p.load(k, 1), stored(step(k, 1), 3))
+	d.Fence = l.Fence
+	p.done("the owner may drop", p.dropper().Drop(p.Context(), d))
+	p.same("the owner has dropped", seqs(p.history(k, checkpoint.Query{})), down(3, 2))
+}
+
+func fencesStaySpent(p *probe) {
+	k := key("thread")
+	ann := p.acquire(ask("thread", "ann"))
+	p.commit(with(ann.Fence, step(k, 1)))
+	p.done("a thread that is leased can be deleted", p.store.Delete(p.Context(), "thread"))
+	p.fenced("a fence is spent when the thread is deleted", p.store.Commit(p.Context(), with(ann.Fence, step(k, 1))), "thread", "")
+	r := ask("thread", "ann")
+	r.Fence = ann.Fence
+	_, err := p.leaser().Acquire(p.Context(), r)
+	p.fenced("a lease that was deleted cannot be renewed", err, "thread", "")
+	p.commit(step(k, 1))
+	bob := p.acquire(ask("thread", "bob"))
+	p.fenced("a fence stays spent when the thread is leased again", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "bob")
+	p.done("a spent fence releases nothing", p.leaser().Release(p.Context(), "thread", ann.Fence))
+	p.commit(with(bob.Fence, step(k, 2)))
+}
+
+func fencesAreNew(p *probe) {
+	seen := map[string]bool{"": true}
+	for n := range 60 {
+		thread := fmt.Sprint("thread ", n%3)
+		l := p.acquire(ask(thread, "ann"))
+		if seen[l.Fence] {
+			p.Fatalf("rule: no two leases have the same fence\n got: %q again\nwant: a new one", l.Fence)
+		}
+		seen[l.Fence] = true
+		if n%2 == 0 {
+			p.done("a lease can be released", p.leaser().Release(p.Context(), thread, l.Fence))
+		} else {
+			p.done("a thread can be deleted", p.store.Delete(p.Context(), thread))
+		}
+	}
+}
+
+// lateWriter lets a writer sleep past its lease and wake after another one has worked.
+func lateWriter(p *probe) {
+	k := key("thread")
+	ann := p.acquire(ask("thread", "ann"))
+	p.commit(with(ann.Fence, step(k, 1)))
+	p.advance(2 * time.Minute)
+	bob := p.acquire(ask("thread", "bob"))
+	p.fenced("a late writer is refused although nothing has changed", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "bob")
+	p.fenced("the entries of a late writer are refused", p.store.Put(p.Context(), besideWith(ann.Fence, k, 1, entry("t", "s", "late"))), "thread", "bob")
+	p.fenced("a late writer is not told that its old commit is done", p.store.Commit(p.Context(), with(ann.Fence, step(k, 1))), "thread", "bob")
+	p.same("a late writer changes nothing", p.load(k, 0), stored(step(k, 1), 1))
+	p.commit(with(bob.Fence, step(k, 2)))
+	p.done("bob releases", p.leaser().Release(p.Context(), "thread", bob.Fence))
+	p.fenced("a late writer is refused after the release too", p.store.Commit(p.Context(), with(ann.Fence, step(k, 3))), "thread", "")
+}
+
+// atOnce calls f by n goroutines and returns their errors.
+func atOnce(n int, f func(i int) error) []error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { errs[i] = f(i) })
+	}
+	wg.Wait()
+	return errs
+}
+
+// oneOf complains unless exactly one call had success and all others failed as they should.
+func (p *probe) oneOf(rule string, errs []error, kind error) {
+	p.Helper()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+			continue
+		}
+		p.fails(rule+"; the others are refused", err, kind)
+	}
+	p.same(rule, won, 1)
+}
+
+func leaseRace(p *probe) {
+	for round := range 20 {
+		thread := fmt.Sprint("thread ", round)
+		errs := atOnce(8, func(i int) error {
+			_, err := p.leaser().Acquire(p.Context(), ask(thread, fmt.Sprint("racer ", i)))
+			return err
+		})
+		p.oneOf("of those who race for a lease exactly one gets it", errs, checkpoint.ErrOwned)
+	}
+}
+
+func leaseOverRace(p *probe) {
+	for round := range 20 {
+		thread := fmt.Sprint("thread ", round)
+		p.acquire(ask(thread, "dead"))
+		errs := atOnce(8, func(i int) error {
+			r := ask(thread, fmt.Sprint("racer ", i))
+			r.Force, r.Over = true, "dead"
+			_, err := p.leaser().Acquire(p.Context(), r)
+			return err
+		})
+		p.oneOf("of those who take over from a dead owner exactly one gets the thread", errs, checkpoint.ErrOwned)
+	}
+}
+
+// leasedWriters take turns: each takes the thread over, commits twice and goes.
+func leasedWriters(p *probe) {
+	const writers, rounds = 6, 10
+	k := key("thread")
+	for _, err := range atOnce(writers, func(w int) error { return p.takeTurns(k, fmt.Sprint("writer ", w), rounds) }) {
+		p.done("a writer fails only because of another one", err)
+	}
+	list := p.history(k, checkpoint.Query{})
+	p.same("acknowledged commits of all owners are one chain", seqs(list), down(uint64(len(list)), 1))
+	mine := map[string]int{}
+	for _, snap := range list {
+		name, _, _ := strings.Cut(snap.ID, ",")
+		mine[name]++
+	}
+	for w := range writers {
+		p.same("each commit that was acknowledged is in the chain once", mine[fmt.Sprint("writer ", w)], rounds)
+	}
+}
+
+func (p *probe) takeTurns(k checkpoint.Key, name string, rounds int) error {
+	for made := 0; made < rounds; {
+		r := ask(k.Thread, name)
+		r.Force = true
+		l, err := p.leaser().Acquire(p.Context(), r)
+		if err != nil {
+			return err
+		}
+		var head uint64
+		if snap, err := p.store.Load(p.Context(), k, 0); err == nil {
+			head = snap.Head
+		}
+		c := with(l.Fence, step(k, head+1))
+		c.ID = fmt.Sprintf("%s, %d", name, made)
+		switch err := p.store.Commit(p.Context(), c); {
+		case err == nil:
+			made++
+		case !errors.Is(err, checkpoint.ErrFenced) && !errors.Is(err, checkpoint.ErrConflict):
+			return err
+		}
+		if err := p.leaser().Release(p.Context(), k.Thread, l.Fence); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func badLeases(p *probe) {
+	good := ask("thread", "ann")
+	for what, change := range map[string]func(*checkpoint.LeaseRequest){
+		"a lease without a time":      func(r *checkpoint.LeaseRequest) { r.TTL = 0 },
+		"a lease for a negative time": func(r *checkpoint.LeaseRequest) { r.TTL = -time.Second },
+		"an owner that is too long":   func(r *checkpoint.LeaseRequest) { r.Owner = strings.Repeat("o", checkpoint.MaxOwner+1) },
+		"an owner that is no text":    func(r *checkpoint.LeaseRequest) { r.Owner = "\xff" },
+		"a renewal by force":          func(r *checkpoint.LeaseRequest) { r.Fence, r.Force = "f", true },
+	} {
+		r := good
+		change(&r)
+		_, err := p.leaser().Acquire(p.Context(), r)
+		p.fails(what+" is refused", err, checkpoint.ErrRequest)
+	}
+	bad := good
+	bad.Thread = ""
+	_, err := p.leaser().Acquire(p.Context(), bad)
+	p.fails("a lease of a thread without a valid id is refused", err, checkpoint.ErrThreadID)
+	good.Owner = strings.Repeat("ö", checkpoint.MaxOwner/2)
+	p.same("an owner may be as long as allowed", p.acquire(good).Owner, good.Owner)
+	good = ask(strings.Repeat("é", checkpoint.MaxThread/2), "a' OR 1=1 --")
+	p.same("a lease may have any thread and owner", p.acquire(good).Owner, good.Owner)
+	good = ask("no such lease", "ann")
+	good.Fence = "x"
+	_, err = p.leaser().Acquire(p.Context(), good)
+	p.fenced("a lease that never was cannot be renewed", err, "no such lease", "")
+}
