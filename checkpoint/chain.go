@@ -199,6 +199,7 @@ func Put(ctx context.Context, store Store, key Key, head uint64, entries []Entry
 	return store.Put(ctx, Pending{Key: key, Head: head, Entries: sealed})
 }
 
+// sealEntries returns a copy of entries, sealed for their places.
 func sealEntries(key Key, entries []Entry) ([]Entry, error) {
 	sealed := make([]Entry, len(entries))
 	for i, e := range entries {

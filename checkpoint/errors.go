@@ -48,6 +48,13 @@ var (
 	// ErrRequest is returned when a call asks for what no store can do: a number that is
 	// not after the head, a negative time, a label that is no text. Nothing was written.
 	ErrRequest = errors.New("checkpoint: bad request")
+	// ErrThreadExists is returned when a thread cannot be copied to where there is one
+	// already. What is there was not changed.
+	ErrThreadExists = errors.New("checkpoint: the thread exists already")
+	// ErrNoDrop is returned when a store is no Dropper, so that nothing can be pruned.
+	ErrNoDrop = errors.New("checkpoint: this store cannot drop commits")
+	// ErrLeaseLost is why the context of a Held ends when the thread is no longer held.
+	ErrLeaseLost = errors.New("checkpoint: the lease of the thread was lost")
 	// ErrClosed is returned when a store is used after Close.
 	ErrClosed = errors.New("checkpoint: the store is closed")
 )

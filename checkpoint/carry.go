@@ -1,0 +1,203 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// Copy brings a thread, with all its namespaces, commits and entries, from one store to
+// another, or to another name in the same. The copy has the same numbers, IDs, labels
+// and values; it has no lease and does not expire. It goes on as the same work: its tasks
+// have the ids that they had. The newest commit of each namespace is the one that was the
+// newest when Copy reached it; commits that others make meanwhile may be missing.
+//
+// An unknown thread gives nothing to copy and is no error. A newThread that is there is an
+// ErrThreadExists. When Copy fails half way it removes what it has written; the root comes
+// last, so nobody ever sees half of it in a list of threads.
+func Copy(ctx context.Context, from Store, thread string, to Store, newThread string) error {
+	return bring(ctx, carried(ctx, from, thread), to, newThread)
+}
+
+// bring stores commits, which are open, as a new thread.
+func bring(ctx context.Context, commits iter.Seq2[Commit, error], to Store, thread string) error {
+	if err := CheckThread(thread); err != nil {
+		return err
+	}
+	switch there, err := to.Namespaces(ctx, thread); {
+	case err != nil:
+		return err
+	case len(there) > 0:
+		return fmt.Errorf("%w: %q", ErrThreadExists, thread)
+	}
+	begun := false
+	for c, err := range commits {
+		if err == nil {
+			c.Thread = thread
+			err = storeOpen(ctx, to, c)
+		}
+		switch {
+		case errors.Is(err, ErrConflict):
+			return err // somebody else has begun the thread: it is not ours to remove
+		case err != nil && begun:
+			return errors.Join(err, to.Delete(context.WithoutCancel(ctx), thread))
+		case err != nil:
+			return err
+		}
+		begun = true
+	}
+	return nil
+}
+
+// storeOpen seals what a commit brings, for its place in its new thread, and stores it.
+func storeOpen(ctx context.Context, to Store, c Commit) (err error) {
+	if c.Header, err = seal(headerPlace(c.Key, c.Seq()), json.RawMessage(c.Header)); err != nil {
+		return fmt.Errorf("checkpoint: thread %q, commit %d: %w", c.Thread, c.Seq(), err)
+	}
+	for i, b := range c.Blobs {
+		if c.Blobs[i].Data, err = seal(place(c.Namespace, b.Field, b.Base, b.Chunk), json.RawMessage(b.Data)); err != nil {
+			return fmt.Errorf("checkpoint: thread %q, commit %d: field %q: %w", c.Thread, c.Seq(), b.Field, err)
+		}
+	}
+	if c.Beside, err = sealEntries(c.Key, c.Beside); err != nil {
+		return err
+	}
+	return to.Commit(ctx, c)
+}
+
+// carried yields the commits of a thread, oldest first, the root last, each with the
+// blobs that no older one of its namespace has. Headers, blobs and entries are open: the
+// seals were checked and taken off.
+func carried(ctx context.Context, from Store, thread string) iter.Seq2[Commit, error] {
+	return func(yield func(Commit, error) bool) {
+		spaces, err := from.Namespaces(ctx, thread)
+		if err != nil {
+			yield(Commit{}, err)
+			return
+		}
+		slices.Reverse(spaces) // "" sorts first, and goes last
+		for _, ns := range spaces {
+			list, err := past(ctx, from, Key{thread, ns})
+			if err != nil {
+				yield(Commit{}, err)
+				return
+			}
+			b := bearer{store: from, list: list, held: map[blobAddress][]byte{}, gone: map[blobRun]int{}}
+			for i := range list {
+				c, err := b.commit(ctx, i)
+				if !yield(c, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// past returns the commits of a chain without their blobs, oldest first.
+func past(ctx context.Context, store Store, k Key) (list []Snapshot, err error) {
+	for snap, err := range store.History(ctx, k, Query{}) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, snap)
+	}
+	slices.Reverse(list)
+	return list, nil
+}
+
+// blobRun is a base with its chunks.
+type blobRun struct {
+	field string
+	base  uint64
+}
+
+// bearer carries a chain. A blob is loaded with the newest commit that refers to its
+// run, which has all its chunks, and held until the oldest that needs it goes out: so a
+// log of n steps is read once and not n times.
+type bearer struct {
+	store Store
+	list  []Snapshot
+	newer map[blobRun]int // index of the newest commit that refers to the run
+	held  map[blobAddress][]byte
+	gone  map[blobRun]int // how many pieces of the run have gone out
+}
+
+// commit returns number i of the list, with what it brings.
+func (b *bearer) commit(ctx context.Context, i int) (c Commit, err error) {
+	snap := b.list[i]
+	c = Commit{Key: snap.Key, ID: snap.ID, Number: snap.Seq, Labels: snap.Labels, Refs: snap.Refs}
+	if i > 0 {
+		c.Head = b.list[i-1].Seq
+	}
+	if c.Header, err = unseal(headerPlace(snap.Key, snap.Seq), snap.Header); err != nil {
+		return c, damaged(snap, "header", err)
+	}
+	for _, r := range snap.Refs {
+		run := blobRun{r.Field, r.Base}
+		for n := b.gone[run]; n <= r.Chunks; n++ {
+			data, err := b.blob(ctx, i, run, n)
+			if err != nil {
+				return c, err
+			}
+			c.Blobs = append(c.Blobs, Blob{r.Field, r.Base, n, data})
+			b.gone[run] = n + 1
+		}
+	}
+	c.Beside, err = ReadPending(snap)
+	return c, err
+}
+
+// blob returns a blob, open, and lets it go.
+func (b *bearer) blob(ctx context.Context, i int, run blobRun, chunk int) ([]byte, error) {
+	a := blobAddress{run.field, run.base, chunk}
+	if _, found := b.held[a]; !found {
+		if err := b.load(ctx, b.newest(run)); err != nil {
+			return nil, err
+		}
+	}
+	data, found := b.held[a]
+	if !found { // the newest commit has less of it than an older one: take it from there
+		if err := b.load(ctx, i); err != nil {
+			return nil, err
+		}
+		data = b.held[a]
+	}
+	delete(b.held, a)
+	return data, nil
+}
+
+// newest returns the index of the newest commit that refers to a run.
+func (b *bearer) newest(run blobRun) int {
+	if b.newer == nil {
+		b.newer = map[blobRun]int{}
+		for i, snap := range b.list {
+			for _, r := range snap.Refs {
+				b.newer[blobRun{r.Field, r.Base}] = i
+			}
+		}
+	}
+	return b.newer[run]
+}
+
+// load holds the blobs of a commit that have not gone out yet.
+func (b *bearer) load(ctx context.Context, i int) error {
+	at := b.list[i]
+	snap, err := b.store.Load(ctx, at.Key, at.Seq)
+	if err != nil {
+		return err
+	}
+	for _, blob := range snap.Blobs {
+		if blob.Chunk < b.gone[blobRun{blob.Field, blob.Base}] {
+			continue
+		}
+		data, err := unseal(place(snap.Namespace, blob.Field, blob.Base, blob.Chunk), blob.Data)
+		if err != nil {
+			return damaged(snap, blob.Field, err)
+		}
+		b.held[blobAddress{blob.Field, blob.Base, blob.Chunk}] = data
+	}
+	return nil
+}

@@ -1,0 +1,280 @@
+package checkpoint
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"iter"
+)
+
+// A file that Export writes has one line for its beginning, one for each commit, oldest
+// first and the root namespace last, and one for its end. A line is a checksum, a space
+// and a JSON object:
+//
+//	HASH {"format":"weft thread","version":1,"thread":"t1"}
+//	HASH {"namespace":"","number":1,"id":"…","labels":{…},"record":{…},"refs":[…],"blobs":[…],"beside":[…]}
+//	HASH {"end":true,"commits":1}
+//
+// HASH is the first 32 hex digits of the SHA-256 of all objects so far, this one too,
+// each with its newline: no line can be changed, moved, repeated or left out. A value
+// stands in the file as the JSON that was sealed; the file itself is not encrypted.
+const (
+	exportFormat  = "weft thread"
+	exportVersion = 1
+	exportHash    = 32        // hex digits
+	exportLine    = 256 << 20 // the longest line that Import reads, in bytes
+)
+
+type exportHead struct {
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	Thread  string `json:"thread"`
+}
+
+// exportBody is a commit, or the end of the file.
+type exportBody struct {
+	Namespace string            `json:"namespace"`
+	Number    uint64            `json:"number,omitempty"`
+	ID        string            `json:"id,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Record    json.RawMessage   `json:"record,omitempty"`
+	Refs      []exportPiece     `json:"refs,omitempty"`
+	Blobs     []exportPiece     `json:"blobs,omitempty"`
+	Beside    []exportEntry     `json:"beside,omitempty"`
+
+	End     bool `json:"end,omitempty"`
+	Commits int  `json:"commits,omitempty"`
+}
+
+// exportPiece is a Ref, or a Blob with its value.
+type exportPiece struct {
+	Field string          `json:"field"`
+	Base  uint64          `json:"base"`
+	Chunk int             `json:"chunk,omitempty"` // of a Ref: the last one
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+type exportEntry struct {
+	Task  string          `json:"task"`
+	Slot  string          `json:"slot"`
+	Value json.RawMessage `json:"value"`
+}
+
+// Export writes a thread, with all its namespaces, commits and entries, as a file that
+// Import reads: into any store, under any name. An unknown thread is an ErrNotFound.
+func Export(ctx context.Context, store Store, thread string, w io.Writer) error {
+	out := exporter{w: w, sum: sha256.New()}
+	n := 0
+	for c, err := range carried(ctx, store, thread) {
+		if err == nil && n == 0 {
+			err = out.line(exportHead{exportFormat, exportVersion, thread})
+		}
+		if err == nil {
+			err = out.line(exported(c))
+		}
+		if err != nil {
+			return err
+		}
+		n++
+	}
+	if n == 0 {
+		return fmt.Errorf("%w: thread %q", ErrNotFound, thread)
+	}
+	return out.line(exportBody{End: true, Commits: n})
+}
+
+type exporter struct {
+	w   io.Writer
+	sum hash.Hash
+}
+
+func (e *exporter) line(v any) error {
+	object, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	object = append(object, '\n')
+	_, err = fmt.Fprintf(e.w, "%s %s", running(e.sum, object), object)
+	return err
+}
+
+// running adds an object to a sum and returns the checksum of its line.
+func running(sum hash.Hash, object []byte) string {
+	sum.Write(object)
+	return hex.EncodeToString(sum.Sum(nil))[:exportHash]
+}
+
+func exported(c Commit) exportBody {
+	b := exportBody{Namespace: c.Namespace, Number: c.Seq(), ID: c.ID, Labels: c.Labels, Record: c.Header}
+	for _, r := range c.Refs {
+		b.Refs = append(b.Refs, exportPiece{r.Field, r.Base, r.Chunks, nil})
+	}
+	for _, p := range c.Blobs {
+		b.Blobs = append(b.Blobs, exportPiece{p.Field, p.Base, p.Chunk, p.Data})
+	}
+	for _, e := range c.Beside {
+		b.Beside = append(b.Beside, exportEntry{e.Task, e.Slot, e.Data})
+	}
+	return b
+}
+
+// Import reads a file that Export wrote and stores it as a new thread. A file that was
+// damaged is an ErrCorrupt that names the line, one of a newer version an ErrUnsupported;
+// then, and whenever Import fails, nothing of the thread stays. A thread that is there is
+// an ErrThreadExists.
+func Import(ctx context.Context, store Store, thread string, r io.Reader) error {
+	return bring(ctx, imported(r), store, thread)
+}
+
+// imported yields the commits of a file.
+func imported(r io.Reader) iter.Seq2[Commit, error] {
+	return func(yield func(Commit, error) bool) {
+		in := importer{r: bufio.NewReaderSize(r, 64<<10), sum: sha256.New(), chains: map[string]*importChain{}}
+		err := in.head()
+		for n := 0; err == nil; n++ {
+			var b exportBody
+			if err = in.line(&b); err != nil {
+				break
+			}
+			if b.End {
+				if err = in.end(b, n); err == nil {
+					return
+				}
+				break
+			}
+			var c Commit
+			if c, err = in.commit(b); err != nil || !yield(c, nil) {
+				break
+			}
+		}
+		if err != nil {
+			yield(Commit{}, err)
+		}
+	}
+}
+
+type importer struct {
+	r      *bufio.Reader
+	sum    hash.Hash
+	n      int // number of the line, from 1
+	chains map[string]*importChain
+}
+
+// importChain is what was read of a namespace: its head, and how many pieces of each run.
+type importChain struct {
+	head uint64
+	runs map[blobRun]int
+}
+
+func (in *importer) corrupt(format string, args ...any) error {
+	return fmt.Errorf("%w: line %d: %s", ErrCorrupt, in.n, fmt.Sprintf(format, args...))
+}
+
+func (in *importer) head() error {
+	var h exportHead
+	err := in.line(&h)
+	switch {
+	case err != nil:
+		return err
+	case h.Format != exportFormat:
+		return in.corrupt("this is no exported thread")
+	case h.Version != exportVersion:
+		return fmt.Errorf("%w: the file has version %d, this program knows %d", ErrUnsupported, h.Version, exportVersion)
+	}
+	return nil
+}
+
+// end makes sure that nothing is missing and nothing follows.
+func (in *importer) end(b exportBody, commits int) error {
+	if b.Commits != commits {
+		return in.corrupt("it says %d commits, there were %d", b.Commits, commits)
+	}
+	if _, err := in.r.ReadByte(); err == nil {
+		return in.corrupt("more follows after the end")
+	} else if err != io.EOF {
+		return err
+	}
+	return nil
+}
+
+// line reads the next line into v.
+func (in *importer) line(v any) error {
+	in.n++
+	text, err := in.text()
+	if err != nil {
+		return err
+	}
+	if len(text) < exportHash+2 || text[exportHash] != ' ' {
+		return in.corrupt("it does not begin with a checksum")
+	}
+	sum, object := text[:exportHash], text[exportHash+1:]
+	if running(in.sum, object) != string(sum) {
+		return in.corrupt("the checksum does not match")
+	}
+	d := json.NewDecoder(bytes.NewReader(object))
+	if _, body := v.(*exportBody); body {
+		d.DisallowUnknownFields()
+	}
+	if err := d.Decode(v); err != nil {
+		return in.corrupt("%v", err)
+	}
+	return nil
+}
+
+// text reads up to the next newline.
+func (in *importer) text() (line []byte, err error) {
+	for {
+		part, err := in.r.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line, nil
+		case len(line) > exportLine:
+			return nil, fmt.Errorf("%w: line %d of the file is longer than %d bytes", ErrTooLarge, in.n, exportLine)
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err == io.EOF:
+			return nil, in.corrupt("the file is cut off")
+		default:
+			return nil, err
+		}
+	}
+}
+
+// commit makes sure that a commit refers only to what the file has brought.
+func (in *importer) commit(b exportBody) (Commit, error) {
+	ch := in.chains[b.Namespace]
+	if ch == nil {
+		ch = &importChain{runs: map[blobRun]int{}}
+		in.chains[b.Namespace] = ch
+	}
+	if b.Number <= ch.head {
+		return Commit{}, in.corrupt("commit %d comes after commit %d", b.Number, ch.head)
+	}
+	c := Commit{Key: Key{Namespace: b.Namespace}, ID: b.ID, Head: ch.head, Number: b.Number, Labels: b.Labels, Header: b.Record}
+	ch.head = b.Number
+	for _, p := range b.Blobs {
+		run := blobRun{p.Field, p.Base}
+		if p.Chunk != ch.runs[run] {
+			return Commit{}, in.corrupt("chunk %d of field %q, base %d, is out of order", p.Chunk, p.Field, p.Base)
+		}
+		ch.runs[run]++
+		c.Blobs = append(c.Blobs, Blob{p.Field, p.Base, p.Chunk, p.Value})
+	}
+	for _, p := range b.Refs {
+		if p.Chunk < 0 || p.Chunk >= ch.runs[blobRun{p.Field, p.Base}] {
+			return Commit{}, in.corrupt("commit %d refers to chunk %d of field %q, base %d, which is not in the file", b.Number, p.Chunk, p.Field, p.Base)
+		}
+		c.Refs = append(c.Refs, Ref{p.Field, p.Base, p.Chunk})
+	}
+	for _, e := range b.Beside {
+		c.Beside = append(c.Beside, Entry{Task: e.Task, Slot: e.Slot, Data: e.Value})
+	}
+	return c, nil
+}

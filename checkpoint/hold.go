@@ -1,0 +1,156 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// HoldPolicy says what Hold does when somebody else has the thread.
+type HoldPolicy int
+
+const (
+	// Reject returns the *BusyError. It is the default.
+	Reject HoldPolicy = iota
+	// Wait tries again until the thread is free or the context ends.
+	Wait
+	// TakeOver takes the thread: whoever had it writes nothing any more.
+	TakeOver
+)
+
+// HoldOptions are the settings of Hold. The zero value is ready for use.
+type HoldOptions struct {
+	// TTL is how long the thread stays held when this process can no longer say so; 0
+	// means 30 seconds. While it can, it renews the lease three times as often.
+	TTL time.Duration
+	// Owner is shown to those who find the thread busy, before the name of the machine
+	// and the process: at most 64 bytes.
+	Owner  string
+	Policy HoldPolicy
+}
+
+const maxHoldOwner = 64
+
+// Held is a thread that this process holds, until Release.
+type Held struct {
+	leaser  Leaser // nil when the store has no leases
+	thread  string
+	lease   Lease
+	ttl     time.Duration
+	ctx     context.Context // the caller works under it, and it ends when the lease is lost
+	cancel  context.CancelCauseFunc
+	stopped chan struct{} // closed when the goroutine that renews has ended
+}
+
+// Hold acquires the lease of a thread and renews it in the background until Release,
+// which must be called. Work on the thread under Context, which ends when the lease is
+// lost, and write with Fence.
+//
+// A thread that is held by a process of this machine which no longer exists is taken over
+// at once, whatever the policy: killing a run and starting it again costs no waiting. A
+// store without leases holds nothing: Hold succeeds, and Fence is "".
+func Hold(ctx context.Context, store Store, thread string, o HoldOptions) (*Held, error) {
+	if err := CheckThread(thread); err != nil {
+		return nil, err
+	}
+	if len(o.Owner) > maxHoldOwner || !isText(o.Owner) {
+		return nil, fmt.Errorf("%w: the owner of a thread is at most %d bytes of text", ErrRequest, maxHoldOwner)
+	}
+	if o.TTL == 0 {
+		o.TTL = 30 * time.Second
+	}
+	h := &Held{thread: thread, ttl: o.TTL, stopped: make(chan struct{})}
+	h.leaser, _ = store.(Leaser)
+	if h.leaser != nil {
+		if err := h.acquire(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	h.ctx, h.cancel = context.WithCancelCause(ctx)
+	go h.renew()
+	return h, nil
+}
+
+// Context ends when the lease is lost, with an ErrLeaseLost as its cause, and after
+// Release, and when the context that Hold got ends.
+func (h *Held) Context() context.Context { return h.ctx }
+
+// Fence returns what Commit, Put and Drop must carry; "" when the store has no leases.
+func (h *Held) Fence() string { return h.lease.Fence }
+
+// Release gives the thread back, and returns when nothing goes on in the background any
+// more. ctx bounds the call of the store only. A lease that was lost is no error. After
+// the first time it does nothing.
+func (h *Held) Release(ctx context.Context) error {
+	h.cancel(context.Canceled)
+	<-h.stopped
+	if h.leaser == nil {
+		return nil
+	}
+	err := h.leaser.Release(ctx, h.thread, h.lease.Fence)
+	h.leaser = nil
+	return err
+}
+
+// acquire gets the lease as the policy says.
+func (h *Held) acquire(ctx context.Context, o HoldOptions) error {
+	r := LeaseRequest{Thread: h.thread, Owner: ownerName(o.Owner), TTL: o.TTL, Force: o.Policy == TakeOver}
+	for {
+		var err error
+		if h.lease, err = h.leaser.Acquire(ctx, r); err == nil {
+			return nil
+		}
+		var busy *BusyError
+		switch {
+		case !errors.As(err, &busy):
+			return err
+		case r.Over != busy.Owner && (busy.Owner == r.Owner || ownerIsGone(busy.Owner)): // a reply to this very call was lost, or the owner is dead
+			r.Force, r.Over = true, busy.Owner
+			continue
+		case o.Policy != Wait:
+			return err
+		}
+		r.Force, r.Over = false, ""
+		select {
+		case <-time.After(min(max(busy.Remaining, time.Millisecond), o.TTL/10+time.Millisecond)):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
+	}
+}
+
+// renew keeps the lease until the context ends, or until it is lost: to somebody else, or
+// because for its whole time no renewal has come through.
+func (h *Held) renew() {
+	defer close(h.stopped)
+	if h.leaser == nil {
+		return
+	}
+	every := time.NewTicker(max(h.ttl/3, time.Millisecond))
+	defer every.Stop()
+	for last := time.Now(); ; {
+		select {
+		case <-h.ctx.Done():
+			return
+		case <-every.C:
+		}
+		began := time.Now()
+		err := h.renewOnce()
+		switch {
+		case err == nil:
+			last = began
+		case errors.Is(err, ErrFenced), time.Since(last) >= h.ttl:
+			h.cancel(fmt.Errorf("%w: thread %q: %w", ErrLeaseLost, h.thread, err))
+			return
+		}
+	}
+}
+
+// renewOnce waits no longer than until the next renewal is due.
+func (h *Held) renewOnce() error {
+	ctx, cancel := context.WithTimeout(h.ctx, max(h.ttl/3, time.Millisecond))
+	defer cancel()
+	_, err := h.leaser.Acquire(ctx, LeaseRequest{Thread: h.thread, TTL: h.ttl, Fence: h.lease.Fence})
+	return err
+}
