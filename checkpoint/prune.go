@@ -42,6 +42,9 @@ func Prune(ctx context.Context, store Store, thread string, keep Keep) error {
 	slices.SortStableFunc(spaces, func(a, b string) int { return len(a) - len(b) })
 	p := pruner{store: store, dropper: d, keep: keep, alive: map[string]bool{}}
 	for _, ns := range spaces {
+		if strings.HasPrefix(ns, "+") {
+			continue // inputs that wait for their turn, and the like: no history
+		}
 		if err := p.chain(ctx, Key{thread, ns}); err != nil {
 			return err
 		}
