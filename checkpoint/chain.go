@@ -183,20 +183,15 @@ func (c *Chain) Rebase(i int) { c.known[i] = false }
 
 // Put seals entries and stores them beside the head.
 func (c *Chain) Put(ctx context.Context, entries []Entry) error {
-	sealed, err := sealEntries(c.key, entries)
-	if err != nil {
-		return err
-	}
-	return c.store.Put(ctx, Pending{Key: c.key, Head: c.head, Entries: sealed, Fence: c.Fence})
+	return Put(ctx, c.store, Pending{Key: c.key, Head: c.head, Entries: entries, Fence: c.Fence})
 }
 
-// Put seals entries and stores them beside the head of a chain, which must be head.
-func Put(ctx context.Context, store Store, key Key, head uint64, entries []Entry) error {
-	sealed, err := sealEntries(key, entries)
-	if err != nil {
+// Put seals entries and stores them beside the head of a chain.
+func Put(ctx context.Context, store Store, p Pending) (err error) {
+	if p.Entries, err = sealEntries(p.Key, p.Entries); err != nil {
 		return err
 	}
-	return store.Put(ctx, Pending{Key: key, Head: head, Entries: sealed})
+	return store.Put(ctx, p)
 }
 
 // sealEntries returns a copy of entries, sealed for their places.

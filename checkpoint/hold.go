@@ -17,6 +17,8 @@ const (
 	Wait
 	// TakeOver takes the thread: whoever had it writes nothing any more.
 	TakeOver
+	// NoLease holds nothing. Whoever loses the race for a commit has worked in vain.
+	NoLease
 )
 
 // HoldOptions are the settings of Hold. The zero value is ready for use.
@@ -61,14 +63,20 @@ func Hold(ctx context.Context, store Store, thread string, o HoldOptions) (*Held
 		o.TTL = 30 * time.Second
 	}
 	h := &Held{thread: thread, ttl: o.TTL, stopped: make(chan struct{})}
-	h.leaser, _ = store.(Leaser)
+	if o.Policy != NoLease {
+		h.leaser, _ = store.(Leaser)
+	}
 	if h.leaser != nil {
 		if err := h.acquire(ctx, o); err != nil {
 			return nil, err
 		}
 	}
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
-	go h.renew()
+	if h.leaser == nil {
+		close(h.stopped)
+	} else {
+		go h.renew()
+	}
 	return h, nil
 }
 
@@ -124,9 +132,6 @@ func (h *Held) acquire(ctx context.Context, o HoldOptions) error {
 // because for its whole time no renewal has come through.
 func (h *Held) renew() {
 	defer close(h.stopped)
-	if h.leaser == nil {
-		return
-	}
 	every := time.NewTicker(max(h.ttl/3, time.Millisecond))
 	defer every.Stop()
 	for last := time.Now(); ; {

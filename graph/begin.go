@@ -23,9 +23,16 @@ func (r *run) open() (err error) {
 		r.origin = cmp.Or(r.origin, r.id)
 		return nil
 	}
+	if err := checkpoint.CheckThread(r.opts.Thread); err != nil {
+		return err
+	}
+	if err := r.own(); err != nil {
+		return err
+	}
 	if r.chain, err = r.openChain(store); err != nil {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}
+	r.chain.Fence = r.fence()
 	r.stored = r.chain.Head()
 	r.state = r.chain.State
 	if rec := r.chain.Record; rec != nil {

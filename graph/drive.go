@@ -111,6 +111,7 @@ func (c *conductor) attend(yield func(Event) bool) (outcome, error) {
 				continue
 			}
 			c.fenced.Store(true)
+			_ = c.disown()
 			return outcome{status: Failed, id: c.id}, fmt.Errorf("graph %q: %w: %w", c.name, ErrAbandoned, c.cancelled())
 		}
 	}
@@ -172,6 +173,9 @@ func (r *run) whole(begin func(*run) error) (status Status, err error) {
 	defer func() {
 		if e := r.settleStore(); e != nil && !errors.Is(err, errors.Unwrap(e)) {
 			status, err = Failed, errors.Join(err, e)
+		}
+		if e := r.disown(); e != nil && err == nil {
+			status, err = Failed, e
 		}
 	}()
 	if err := begin(r); err != nil {

@@ -178,7 +178,13 @@ func MarkSeen(ctx context.Context, store checkpoint.Store, thread string, ids ..
 	if len(entries) == 0 {
 		return nil
 	}
-	return checkpoint.Put(ctx, store, checkpoint.Key{Thread: thread}, p.Checkpoint, entries)
+	held, err := checkpoint.Hold(ctx, store, thread, checkpoint.HoldOptions{Policy: checkpoint.Wait})
+	if err != nil {
+		return err
+	}
+	err = checkpoint.Put(ctx, store, checkpoint.Pending{
+		Key: checkpoint.Key{Thread: thread}, Head: p.Checkpoint, Entries: entries, Fence: held.Fence()})
+	return errors.Join(err, held.Release(context.WithoutCancel(ctx)))
 }
 
 func failures(rec *checkpoint.Record, beside pending) (all []Failure, err error) {

@@ -96,11 +96,11 @@ func TestTwoRunsOnOneThreadDoNotForkIt(t *testing.T) {
 	g := build(t, b, cfg)
 	lost := make(chan error)
 	go func() {
-		_, err := g.Invoke(ctx, world{Name: state.Of("loser")}, t1)
+		_, err := g.Invoke(ctx, world{Name: state.Of("loser")}, unleased)
 		lost <- err
 	}()
 	<-first
-	res, err := g.Invoke(ctx, world{Name: state.Of("winner")}, t1)
+	res, err := g.Invoke(ctx, world{Name: state.Of("winner")}, unleased)
 	logged(t, ended(t, graph.Done, res, err), "winner b")
 	close(goOn)
 	is(t, <-lost, checkpoint.ErrConflict, "t1")
@@ -109,6 +109,9 @@ func TestTwoRunsOnOneThreadDoNotForkIt(t *testing.T) {
 		t.Errorf("the thread holds %v at commit %d, %v", s.Log.Slice(), p.Checkpoint, err)
 	}
 }
+
+// unleased are runs that only compare-and-set keeps apart.
+var unleased = graph.Run{Thread: "t1", Hold: checkpoint.HoldOptions{Policy: checkpoint.NoLease}}
 
 func TestManyRunsResumeOneThreadAndOneWins(t *testing.T) {
 	for range 20 {
@@ -120,7 +123,7 @@ func TestManyRunsResumeOneThreadAndOneWins(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				if res, err := g.Resume(ctx, a, t1); err != nil && !errors.Is(err, checkpoint.ErrConflict) {
+				if res, err := g.Resume(ctx, a, unleased); err != nil && !errors.Is(err, checkpoint.ErrConflict) {
 					t.Errorf("got %q, %v; want done or a conflict", res.Status, err)
 				}
 			})

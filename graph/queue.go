@@ -18,7 +18,8 @@ const (
 	// Discard drops the questions with the rest of the turn's unfinished work.
 	Discard IfWaiting = "discard"
 	// Queue stores the input and returns with the Status Queued. It begins a turn of its
-	// own when the turns before it have ended: in the call of Resume that ends them.
+	// own when the turns before it have ended: in the call of Resume that ends them. While
+	// somebody else works on the thread, Invoke waits for it; see Run.Hold.
 	Queue IfWaiting = "queue"
 )
 

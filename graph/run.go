@@ -47,6 +47,7 @@ type run struct {
 	keepErr       error        // a failure to store what finished tasks did
 	answered      []checkpoint.Answered
 
+	owner   owner             // of the root: its hold on the thread
 	storing sync.Mutex        // guards the chain while tasks run, and what follows
 	flight  *flight           // the commit on its way
 	stored  uint64            // the newest commit that is known to be stored

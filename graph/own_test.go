@@ -1,0 +1,127 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+func TestOfManyWhoResumeAThreadOneRunsItsTasks(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x"), "b": asks("b", &ran)}), cfg)
+	res := invoke(t, g, "t1", graph.Interrupted)
+	a := graph.Answer(idOf(t, res, "x"), "1")
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			if _, err := g.Resume(ctx, a, t1); err != nil && !errors.Is(err, checkpoint.ErrOwned) {
+				t.Errorf("got %v; want no error, or that the thread is owned", err)
+			}
+		})
+	}
+	wg.Wait()
+	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a x=1 b")
+	ran.want(t, "a", 2) // once to ask, once with the answer
+	ran.want(t, "b", 1)
+}
+
+// occupied is a graph of one node that waits until goOn is closed, and tells when it runs.
+func occupied(t *testing.T, cfg graph.Config) (g *graph.Graph[world], running, goOn chan struct{}) {
+	running, goOn = make(chan struct{}, 2), make(chan struct{})
+	return single(t, graph.Func(func(ctx context.Context, s *world) error {
+		running <- struct{}{}
+		select {
+		case <-goOn:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		s.Log.Append("a")
+		return nil
+	}), graph.Policy{}, cfg), running, goOn
+}
+
+func TestARunOwnsItsThread(t *testing.T) {
+	cfg := stored()
+	g, running, goOn := occupied(t, cfg)
+	first := make(chan error)
+	go func() {
+		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Hold: checkpoint.HoldOptions{Owner: "first"}})
+		first <- err
+	}()
+	<-running
+	_, err := g.Invoke(ctx, world{}, t1)
+	is(t, err, checkpoint.ErrOwned, "first", "t1")
+	_, err = g.Patch(ctx, func(*world) error { return nil }, t1)
+	is(t, err, checkpoint.ErrOwned)
+	if _, p, err := g.State(ctx, "t1", 0); err != nil || p.Status != graph.Pending {
+		t.Errorf("reading needs no lease: %q, %v", p.Status, err)
+	}
+	waits := make(chan error)
+	go func() {
+		_, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Hold: checkpoint.HoldOptions{Policy: checkpoint.Wait}})
+		waits <- err
+	}()
+	close(goOn)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	if err := <-waits; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestARunWhoseThreadIsTakenOverStopsAndWritesNothing(t *testing.T) {
+	cfg := stored()
+	g, running, goOn := occupied(t, cfg)
+	first := make(chan error)
+	go func() {
+		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Hold: checkpoint.HoldOptions{TTL: 30 * time.Millisecond}})
+		first <- err
+	}()
+	<-running
+	second := make(chan error)
+	go func() {
+		_, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Hold: checkpoint.HoldOptions{Policy: checkpoint.TakeOver}})
+		second <- err
+	}()
+	<-running
+	err := <-first // it notices when it renews its lease
+	is(t, err, checkpoint.ErrLeaseLost)
+	close(goOn)
+	if err := <-second; err != nil {
+		t.Error(err)
+	}
+	if got := logAt(t, g, 0); got != "a" {
+		t.Errorf("the log is %q, want the second run's alone", got)
+	}
+}
+
+func TestARunThatWasGivenUpGivesItsThreadBack(t *testing.T) {
+	cfg := stored()
+	cfg.Grace = time.Millisecond
+	deaf := make(chan struct{})
+	running := make(chan struct{}, 1)
+	g := single(t, graph.Func(func(context.Context, *world) error {
+		running <- struct{}{}
+		<-deaf
+		return nil
+	}), graph.Policy{}, cfg)
+	short, cancel := context.WithCancel(ctx)
+	go func() { <-running; cancel() }()
+	_, err := g.Invoke(short, world{}, t1)
+	is(t, err, graph.ErrAbandoned)
+	held, err := checkpoint.Hold(ctx, cfg.Store, "t1", checkpoint.HoldOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(deaf)
+	if err := held.Release(ctx); err != nil {
+		t.Error(err)
+	}
+}
