@@ -36,7 +36,24 @@ type Record struct {
 	Taken    uint64            `json:"taken,omitempty"`   // the newest queued input whose turn was begun
 	Answered []Answered        `json:"answered,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
-	Fields   []Field           `json:"fields"` // written by the Chain
+	Within   *Within           `json:"within,omitempty"` // of a subgraph's turn: for whom it runs
+	Fields   []Field           `json:"fields"`           // written by the Chain
+}
+
+// Within says for which task of the parent graph a subgraph's turn was begun: another
+// task begins a turn of its own.
+type Within struct {
+	Task string `json:"task"` // the parent task's id
+	Call string `json:"call"` // which of the task's calls
+	Node string `json:"node"`
+	// Namespace, Turn and Step say where the task ran.
+	Namespace string `json:"namespace,omitempty"`
+	Turn      int    `json:"turn"`
+	Step      int    `json:"step"`
+	// Wrote is what the step wrote, where the subgraph shares the parent's state.
+	Wrote json.RawMessage `json:"wrote,omitempty"`
+	// Command is what the parent is to do after the subgraph's end.
+	Command json.RawMessage `json:"command,omitempty"`
 }
 
 // Done reports whether the turn has ended: nothing is due.

@@ -65,14 +65,17 @@ type Interrupt struct {
 // cannot be read as a T opens the question again.
 func Ask[T any](ctx context.Context, q Question) (T, error) {
 	var answer T
-	t := taskOf(ctx)
-	if t == nil {
+	s := scopeOf(ctx)
+	if s == nil {
 		return rehearsed[T](ctx, q)
 	}
-	id, err := t.question(q.Key)
+	t := s.task
+	t.consult()
+	n, place, err := s.reserve(q.Key)
 	if err != nil {
 		return answer, err
 	}
+	id := hash("question", s.id(), q.Key, strconv.Itoa(n))
 	given, ok := t.run.given[id]
 	switch {
 	case given.refusal != "":
@@ -95,13 +98,10 @@ func Ask[T any](ctx context.Context, q Question) (T, error) {
 			return answer, fmt.Errorf("graph: data of the question %q: %w", q.Prompt, err)
 		}
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.over {
-		return answer, errOver
+	in.Task = t.name()
+	if err := s.asks(place, in); err != nil {
+		return answer, err
 	}
-	in.Task = t.id()
-	t.open = append(t.open, in)
 	return answer, ErrInterrupted
 }
 
@@ -140,29 +140,6 @@ func rehearsed[T any](ctx context.Context, q Question) (answer T, err error) {
 		return answer, fmt.Errorf("%w: %q: %w", ErrAnswer, q.Prompt, err)
 	}
 	return answer, nil
-}
-
-// question returns the id of the next question with this key.
-func (t *task) question(key string) (string, error) {
-	t.consult()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch {
-	case t.isFenced():
-		return "", ErrTimeout
-	case t.over:
-		return "", errOver
-	}
-	if t.asked == nil {
-		t.asked = map[string]int{}
-	}
-	part := t.partName()
-	t.asked[part+"\x00"+key]++
-	parts := []string{"question", t.id(), key, strconv.Itoa(t.asked[part+"\x00"+key])}
-	if part != "" {
-		parts = append(parts, part)
-	}
-	return hash(parts...), nil
 }
 
 // schemaOf returns the JSON Schema of T.

@@ -37,6 +37,7 @@ func (t *task) limit() time.Duration {
 // timed runs the job of task i on a goroutine of its own and within its limits.
 func (r *run) timed(i int, leave func()) error {
 	t := r.tasks[i]
+	defer r.lendSeat(i)()
 	w := t.startWatchdog()
 	defer w.cancel(nil)
 	go func() {

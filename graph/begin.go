@@ -16,7 +16,7 @@ import (
 func (r *run) open() (err error) {
 	store := r.cfg.Store
 	switch {
-	case store == nil && r.opts.Thread != "":
+	case store == nil && r.opts.Thread != "" && r.inside == nil:
 		return fmt.Errorf("%w: thread %q could not be kept", ErrNoStore, r.opts.Thread)
 	case store == nil:
 		r.state = r.schema.New()
@@ -133,6 +133,10 @@ func (r *run) mustWait(input state.View) (bool, error) {
 // foldInput folds the writes of an input into the state. A field that nobody wrote,
 // as in the state of an earlier Result, starts a new thread with its value.
 func (r *run) foldInput(input state.View, fresh bool) (err error) {
+	if r.net.State != nil {
+		r.share(input)
+		return nil
+	}
 	if r.chain != nil {
 		if r.input, err = r.inputHash(input); err != nil {
 			return err
@@ -287,6 +291,9 @@ func (t *task) takeUp(slots map[string][]byte, fresh, given answers) error {
 	if err := t.takeUpHandler(slots[slotFailure]); err != nil {
 		return err
 	}
+	if err := t.remember(slots); err != nil {
+		return err
+	}
 	last, err := readLast(slots)
 	if err != nil {
 		return err
@@ -304,19 +311,4 @@ func (t *task) takeUp(slots map[string][]byte, fresh, given answers) error {
 		t.open, t.settled = open, true
 	}
 	return nil
-}
-
-// enter is how a subgraph's run begins: with its input, or where it stopped.
-func (r *run) enter(input func() (state.View, error)) error {
-	if err := r.open(); err != nil {
-		return err
-	}
-	if r.chain != nil && r.chain.Record != nil {
-		return r.takeUp(Answers{})
-	}
-	in, err := input()
-	if err != nil {
-		return err
-	}
-	return r.beginTurn(in)
 }

@@ -29,6 +29,7 @@ type more struct {
 	to      string
 	send    bool
 	payload any
+	up      *ascent       // to the parent
 	why     string        // not a target, but what is said of all of them
 	within  time.Duration // of a Send: the time of one attempt; 0 is that of the node
 }
@@ -112,6 +113,8 @@ func (c Command) String() string {
 	}
 	for _, m := range c.additions() {
 		switch {
+		case m.up != nil:
+			calls = append(calls, m.up.String())
 		case m.why != "":
 			calls = append(calls, fmt.Sprintf("Because(%q)", m.why))
 		case m.send:

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -36,6 +37,9 @@ type Config struct {
 	// Grace is how long a node may go on after its context was cancelled before the
 	// run stops waiting for it; 0 means one second. Its writes are dropped at once.
 	Grace time.Duration
+
+	// Nested says how long the state of this graph lives when it runs inside another.
+	Nested Lifetime
 
 	// InterruptBefore and InterruptAfter name nodes at which a run pauses, before
 	// or after a step in which they run. "*" means every node.
@@ -88,6 +92,12 @@ func (c Config) check() error {
 	if c.MaxSteps < 0 || c.MaxTasks < 0 || c.MaxState < 0 || c.Concurrency < 0 || c.Timeout < 0 || c.Grace < 0 {
 		return fmt.Errorf("a limit is negative: %d steps, %d tasks, %d bytes, %d at once, %v, grace %v",
 			c.MaxSteps, c.MaxTasks, c.MaxState, c.Concurrency, c.Timeout, c.Grace)
+	}
+	if c.Nested < PerCall || c.Nested > Stateless {
+		return fmt.Errorf("%d is no Lifetime", c.Nested)
+	}
+	if c.Nested == Stateless && len(c.InterruptBefore)+len(c.InterruptAfter) > 0 {
+		return errors.New("a Stateless graph begins anew after a pause, so it would come to its static interrupts again and again")
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ type outcome struct {
 func newRun(p *program, ctx context.Context, o Run, id string) *run {
 	r := &run{program: p, opts: o, id: id, changed: make([]bool, len(p.schema.Fields())), before: p.schema.Blank()}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r.slots.limit, r.own.slots, r.seat = p.cfg.Concurrency, &r.slots, &r.own
 	return r
 }
 
@@ -40,7 +41,7 @@ func newRun(p *program, ctx context.Context, o Run, id string) *run {
 func (p *program) drive(ctx context.Context, o Run, w *watch, begin func(*run) error, yield func(Event) bool) (outcome, error) {
 	if p.cfg.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, p.cfg.Timeout, &TimeoutError{Kind: RunTimeout, Limit: p.cfg.Timeout, Elapsed: p.cfg.Timeout})
+		ctx, cancel = context.WithTimeoutCause(ctx, p.cfg.Timeout, runOutOfTime(p.cfg.Timeout))
 		defer cancel()
 	}
 	r := newRun(p, ctx, o, p.cfg.NewID())
@@ -143,6 +144,9 @@ func (c *conductor) stop() {
 // main is the coordinator's part of a call.
 func (r *run) main(begin func(*run) error) (outcome, error) {
 	status, err := r.whole(begin)
+	for _, t := range r.tasks {
+		t.ledger.close()
+	}
 	out := outcome{status: status, steps: r.steps, id: r.id, interrupts: r.interrupts(status)}
 	if r.chain != nil {
 		out.checkpoint = r.stored

@@ -62,8 +62,8 @@ func (r *run) commit(source checkpoint.Source) error {
 }
 
 // dispensable reports whether nobody will ever ask for the end of this run: a subgraph
-// that is done is part of its parent's task.
-func (r *run) dispensable() bool { return r.inside != nil }
+// that is done is part of its parent's task, unless it lives on.
+func (r *run) dispensable() bool { return r.inside != nil && r.cfg.Nested != PerThread }
 
 // save commits what the run has come to. Whoever calls it holds r.storing.
 func (r *run) save(beside ...checkpoint.Entry) error {
@@ -83,7 +83,7 @@ func (r *run) save(beside ...checkpoint.Entry) error {
 	}
 	r.chain.Advance(p)
 	clear(r.changed)
-	r.unsaved = false
+	r.unsaved, r.wrote = false, nil
 	r.flight = &flight{seq: p.Seq(), done: make(chan struct{})}
 	if r.opts.Durability == Async && !r.front.Empty() {
 		go r.send(r.flight, p)
@@ -157,7 +157,7 @@ func (r *run) record() (*checkpoint.Record, error) {
 	rec := &checkpoint.Record{
 		Graph: r.name, Program: r.hash, Run: r.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: r.source,
 		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: r.ran, Input: r.input, Taken: r.taken, Answered: r.answered,
-		Metadata: r.opts.Metadata,
+		Metadata: r.opts.Metadata, Within: r.nested.within(),
 	}
 	return rec, r.recordFrontier(rec)
 }

@@ -55,6 +55,16 @@ var (
 	// ErrEdit is returned when an edit by hand makes no sense. The thread is as it was
 	// before the edit.
 	ErrEdit = errors.New("graph: bad edit")
+	// ErrNoParent is returned when a Command goes to the parent of a graph that has none.
+	ErrNoParent = errors.New("graph: there is no parent graph")
+	// ErrToParent is returned by a child graph that has ended with a Command for its parent. A
+	// node passes it on; the runtime does what the Command says.
+	ErrToParent = errors.New("graph: the child has ended with a command for its parent")
+	// ErrShared is returned when two tasks of one step, or two calls at once, use one
+	// child graph that lives as long as the thread. See [PerThread].
+	ErrShared = errors.New("graph: a child graph of the thread is in use")
+	// ErrPolicy is returned by a call whose Policy cannot hold.
+	ErrPolicy = errors.New("graph: the policy cannot hold")
 	// ErrNoTask is returned by functions that need the context of a running node.
 	ErrNoTask = errors.New("graph: the context does not belong to a running node")
 )

@@ -47,7 +47,7 @@ type Event struct {
 	Step      int
 	Node      string // Updates, Tasks, Custom
 	Task      string // the task's id: Updates, Tasks, Custom
-	Label     string // Tasks of a Send: its payload, shortened, as JSON
+	Label     string // Tasks of a Send: its payload, shortened, as JSON; of a Call or a Once: its name
 	Phase     Phase  // Tasks
 	Attempt   int    // Tasks, from 1; 0 if it was not run
 	Cached    bool   // Tasks, Updates: the result comes from the cache, and the node did not run

@@ -39,8 +39,12 @@ func (r *run) execute() {
 // stored at once, so that a crash does not lose it.
 func (r *run) executeMany() {
 	p := pool{done: make(chan int, len(r.todo))}
-	for range min(len(r.todo), r.cfg.Concurrency) {
-		p.Go(func() { r.work(&p) })
+	workers := min(len(r.todo), r.cfg.Concurrency)
+	r.spare = append(r.spare, make([]*seat, max(workers-len(r.spare), 0))...)
+	r.seat.rise()
+	defer r.seat.sit(r.ctx)
+	for at := range workers {
+		p.Go(func() { r.work(&p, at) })
 	}
 	defer p.Wait()
 	finished := make([]int, 0, len(r.todo))
@@ -72,20 +76,23 @@ type pool struct {
 }
 
 // work performs tasks until none is left. It reports each one, come what may.
-func (r *run) work(p *pool) {
+func (r *run) work(p *pool, worker int) {
+	s := r.takeSeat(worker)
 	for at := int(p.next.Add(1)) - 1; at < len(r.todo); at = int(p.next.Add(1)) - 1 {
-		r.report(p, r.todo[at])
+		r.tasks[r.todo[at]].seat = s
+		r.report(p, r.todo[at], worker)
 	}
+	r.leaveSeat(worker)
 }
 
-func (r *run) report(p *pool, i int) {
+func (r *run) report(p *pool, i, worker int) {
 	returned := false
 	defer func() {
 		if v := recover(); v != nil { // not of the node, but of what its Policy calls
 			r.tasks[i].err = r.tasks[i].fail(&PanicError{Value: v, Stack: debug.Stack()})
 		} else if !returned { // the node is ending this goroutine; another takes over its work
 			r.tasks[i].err = r.tasks[i].fail(errGoexit)
-			p.Go(func() { r.work(p) })
+			p.Go(func() { r.work(p, worker) })
 		}
 		p.done <- i
 	}()
@@ -218,6 +225,7 @@ func (r *run) replace(i int) {
 	t := r.newTask()
 	t.begin(old.node, old.out.Node, old.index, old.payload)
 	t.attempt, t.within, t.job, t.failure = old.attempt, old.within, old.job, old.failure
+	t.ledger = old.book()
 	r.tasks[i] = t
 }
 

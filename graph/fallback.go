@@ -68,9 +68,10 @@ func fallBack(ctx context.Context, calls []call, s, payload any) (Command, error
 	for i := len(errs); ; i++ {
 		t.setPart(i)
 		cmd, err := protect(ctx, calls[i], s, payload)
-		if err == nil || ctx.Err() != nil || errors.Is(err, ErrInterrupted) && t.asks() || isStoreFailure(err) {
+		if err == nil || ctx.Err() != nil || errors.Is(err, ErrInterrupted) && t.asks() || isStoreFailure(err) || ascentIn(err) != nil {
 			return cmd, err
 		}
+		err = t.scope.settle(err)
 		if errs = append(errs, err); i == len(calls)-1 {
 			return Command{}, errors.Join(errs...)
 		}
@@ -105,6 +106,7 @@ func (t *task) dropQuestions() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.open = nil
+	clear(t.places)
 }
 
 // partName returns the part of t that runs: "" is the node itself, or the first of its

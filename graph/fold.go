@@ -11,6 +11,11 @@ import (
 // fold carries the writes of the step's tasks into the state, field by field and in
 // canonical order. If that fails the state is as it was.
 func (r *run) fold() error {
+	if r.net.State != nil {
+		if err := r.gather(); err != nil {
+			return err
+		}
+	}
 	if len(r.tasks) == 1 && r.safe {
 		r.foldOne(r.tasks[0].view.Channels)
 	} else if err := r.foldAll(); err != nil {

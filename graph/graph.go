@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"fmt"
 	"iter"
 
 	"github.com/weftrun/weft/state"
@@ -98,84 +97,4 @@ func resultOf[S any](o outcome) Result[S] {
 		res.State = *s
 	}
 	return res
-}
-
-// Subgraph makes a node of a whole graph with a state of its own. in makes the
-// child's input from the parent's state; out brings what the child ended with into
-// the parent's state.
-//
-// The child's checkpoints are kept on the parent's thread in a namespace of their
-// own, and the parent's store is used whatever the child was compiled with. A
-// question inside the child pauses the parent; after the answer the child goes on
-// where it stopped. A parent node that fails or crashes after its child has finished
-// does not run the child again.
-func Subgraph[S, C any](child *Graph[C], in func(s *S) (C, error), out func(s *S, end *C) error) Node[S] {
-	return Node[S]{child: child.p, call: func(ctx context.Context, s, _ any) (Command, error) {
-		parent := s.(*S)
-		o, err := child.p.nested(ctx, func() (state.View, error) {
-			input, err := in(parent)
-			return child.p.viewOf(&input), err
-		})
-		if err != nil {
-			return Command{}, err
-		}
-		return Command{}, out(parent, o.state.(*C))
-	}}
-}
-
-// nested runs p inside the task that ctx belongs to.
-func (p *program) nested(ctx context.Context, input func() (state.View, error)) (outcome, error) {
-	t := taskOf(ctx)
-	if t == nil {
-		return outcome{}, fmt.Errorf("%w: a subgraph", ErrNoTask)
-	}
-	inner := *p
-	inner.cfg.Store, inner.cfg.Now = t.run.cfg.Store, t.run.cfg.Now
-	if inner.cfg.Cache == nil {
-		inner.cfg.Cache = t.run.cfg.Cache
-	}
-	r := newRun(&inner, ctx, t.run.opts, t.run.id)
-	defer r.cancel(nil)
-	t.mu.Lock()
-	over := t.over
-	r.ns = t.childNamespace()
-	t.mu.Unlock()
-	if over {
-		return outcome{}, errOver
-	}
-	r.origin, r.watch, r.inside, r.given = t.run.origin, t.run.watch, t, t.run.given
-	out, err := r.main(func(r *run) error { return r.enter(input) })
-	if len(r.answered) > 0 {
-		t.consult()
-	}
-	if err != nil {
-		return out, err
-	}
-	if out.status == Interrupted {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.open = append(t.open, out.interrupts...)
-		return out, ErrInterrupted
-	}
-	return out, nil
-}
-
-// childNamespace returns the namespace of the task's next subgraph.
-func (t *task) childNamespace() string {
-	if t.asked == nil {
-		t.asked = map[string]int{}
-	}
-	ns := t.node.name + ":" + t.id()
-	if part := t.partName(); part != "" {
-		ns += "!" + part
-	}
-	key := "\x00subgraph" + ns
-	t.asked[key]++
-	if n := t.asked[key]; n > 1 {
-		ns += fmt.Sprintf("#%d", n)
-	}
-	if t.run.ns != "" {
-		ns = t.run.ns + "|" + ns
-	}
-	return ns
 }

@@ -12,6 +12,7 @@ type TimeoutKind string
 const (
 	RunTimeout  TimeoutKind = "run"   // Config.Timeout, of a whole call
 	NodeTimeout TimeoutKind = "limit" // Policy.Timeout, or that of a Send, of one attempt
+	CallTimeout TimeoutKind = "call"  // Policy.Timeout of a Call, of one attempt
 	IdleTimeout TimeoutKind = "idle"  // Policy.Idle, of one attempt
 )
 

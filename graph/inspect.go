@@ -9,6 +9,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -22,7 +23,8 @@ const Pending Status = "pending"
 // Point is one commit of a thread, as far as it can be told without the graph.
 type Point struct {
 	Thread     string            `json:"thread"`
-	Checkpoint uint64            `json:"checkpoint"` // the commit's number
+	Namespace  string            `json:"namespace,omitempty"` // of a subgraph; "" is the thread itself
+	Checkpoint uint64            `json:"checkpoint"`          // the commit's number
 	Graph      string            `json:"graph"`
 	Program    string            `json:"program"` // hash of the graph that made it
 	Run        string            `json:"run"`
@@ -72,33 +74,65 @@ func Threads(ctx context.Context, store checkpoint.Store, q checkpoint.ThreadQue
 	return points(store.Threads(ctx, q))
 }
 
-// History yields the commits of a thread, newest first. An unknown thread is an
-// ErrUnknownThread.
-func History(ctx context.Context, store checkpoint.Store, thread string, q checkpoint.Query) iter.Seq2[Point, error] {
+// History yields the commits of a thread, newest first, or those of a subgraph on it, if
+// its namespace is given. An unknown thread or namespace is an ErrUnknownThread.
+func History(ctx context.Context, store checkpoint.Store, thread string, q checkpoint.Query, namespace ...string) iter.Seq2[Point, error] {
 	return func(yield func(Point, error) bool) {
-		if _, err := Inspect(ctx, store, thread); err != nil { // an empty page is no unknown thread
+		if _, err := Inspect(ctx, store, thread, namespace...); err != nil { // an empty page is no unknown thread
 			yield(Point{}, err)
 			return
 		}
-		points(store.History(ctx, checkpoint.Key{Thread: thread}, q))(yield)
+		points(store.History(ctx, keyOf(thread, namespace), q))(yield)
 	}
 }
 
-// Inspect returns the newest commit of a thread, or an ErrUnknownThread.
-func Inspect(ctx context.Context, store checkpoint.Store, thread string) (Point, error) {
+// Inspect returns the newest commit of a thread, or of a subgraph on it, if its namespace
+// is given; or an ErrUnknownThread.
+func Inspect(ctx context.Context, store checkpoint.Store, thread string, namespace ...string) (Point, error) {
 	if err := checkpoint.CheckThread(thread); err != nil {
 		return Point{}, err
 	}
-	for p, err := range points(store.History(ctx, checkpoint.Key{Thread: thread}, checkpoint.Query{Limit: 1})) {
+	key := keyOf(thread, namespace)
+	for p, err := range points(store.History(ctx, key, checkpoint.Query{Limit: 1})) {
 		return p, err
 	}
-	return Point{}, fmt.Errorf("%w: %q", ErrUnknownThread, thread)
+	return Point{}, unknown(key, 0)
+}
+
+// Namespaces returns the namespaces of a thread's subgraphs that have commits, in ascending
+// byte order: what [Interrupt], [Event] and [Point] call Namespace. A thread without
+// subgraphs has none; an unknown one is an ErrUnknownThread.
+func Namespaces(ctx context.Context, store checkpoint.Store, thread string) ([]string, error) {
+	if err := checkpoint.CheckThread(thread); err != nil {
+		return nil, err
+	}
+	all, err := store.Namespaces(ctx, thread)
+	if err == nil && len(all) == 0 {
+		return nil, unknown(keyOf(thread, nil), 0)
+	}
+	return slices.DeleteFunc(all, func(ns string) bool { return ns == "" }), err
+}
+
+// keyOf returns the key of a namespace, which may be given in parts.
+func keyOf(thread string, namespace []string) checkpoint.Key {
+	return checkpoint.Key{Thread: thread, Namespace: strings.Join(namespace, "|")}
+}
+
+func unknown(key checkpoint.Key, at uint64) error {
+	where := fmt.Sprintf("%q", key.Thread)
+	if key.Namespace != "" {
+		where += fmt.Sprintf(", namespace %q", key.Namespace)
+	}
+	if at > 0 {
+		where += fmt.Sprintf(", commit %d", at)
+	}
+	return fmt.Errorf("%w: %s", ErrUnknownThread, where)
 }
 
 func points(snaps iter.Seq2[checkpoint.Snapshot, error]) iter.Seq2[Point, error] {
 	return func(yield func(Point, error) bool) {
 		for snap, err := range snaps {
-			p := Point{Thread: snap.Thread, Checkpoint: snap.Seq}
+			p := Point{Thread: snap.Thread, Namespace: snap.Namespace, Checkpoint: snap.Seq}
 			if err == nil {
 				p, err = pointOf(snap)
 			}
@@ -111,7 +145,7 @@ func points(snaps iter.Seq2[checkpoint.Snapshot, error]) iter.Seq2[Point, error]
 
 // pointOf describes a stored commit.
 func pointOf(snap checkpoint.Snapshot) (Point, error) {
-	p := Point{Thread: snap.Thread, Checkpoint: snap.Seq}
+	p := Point{Thread: snap.Thread, Namespace: snap.Namespace, Checkpoint: snap.Seq}
 	rec, err := checkpoint.ReadRecord(snap)
 	if err != nil {
 		return p, err
@@ -208,17 +242,19 @@ func failures(rec *checkpoint.Record, beside pending) (all []Failure, err error)
 }
 
 // State returns the state of a thread at one of its commits, or at the newest if at
-// is 0, with where the thread stood then.
-func (g *Graph[S]) State(ctx context.Context, thread string, at uint64) (s S, p Point, err error) {
+// is 0, with where the thread stood then. The state of a subgraph on the thread is read
+// by the child's own graph, compiled with the Store, with the subgraph's namespace.
+func (g *Graph[S]) State(ctx context.Context, thread string, at uint64, namespace ...string) (s S, p Point, err error) {
 	if g.p.cfg.Store == nil {
 		return s, p, ErrNoStore
 	}
 	if err := checkpoint.CheckThread(thread); err != nil {
 		return s, p, err
 	}
-	snap, err := g.p.cfg.Store.Load(ctx, checkpoint.Key{Thread: thread}, at)
+	key := keyOf(thread, namespace)
+	snap, err := g.p.cfg.Store.Load(ctx, key, at)
 	if errors.Is(err, checkpoint.ErrNotFound) {
-		return s, p, fmt.Errorf("%w: %q, commit %d", ErrUnknownThread, thread, at)
+		return s, p, unknown(key, at)
 	}
 	if err != nil {
 		return s, p, err

@@ -15,6 +15,7 @@ import (
 const (
 	slotResult = "result" // what the finished task did
 	slotLast   = "last"   // how it ended last: with open questions, or with a failure
+	slotKept   = "kept/"  // what the node's code keeps: the result of the call whose id follows
 	// slotFailure, in handler.go: what the task's handler is to mend
 	slotAnswer  = "answer/"  // no task: the answer to the question whose id follows
 	slotRefusal = "refusal/" // no task: why the question whose id follows gets no answer
@@ -117,6 +118,10 @@ func (r *run) keepAll() error {
 	}
 	return errors.Join(errs...)
 }
+
+// putBeside is put for the goroutines of nodes, which keep results while others of the
+// run are at work.
+func (r *run) putBeside(entries []checkpoint.Entry) error { return r.put(entries) }
 
 // lastingly writes what is finished with a context that outlives the run's by a
 // moment, so that cancelling a run does not lose its work. A run that was given up

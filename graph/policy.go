@@ -123,6 +123,9 @@ func retryable(err error) bool {
 // again returns how long to wait before the attempt that follows attempt n (from 1),
 // which failed with err; false means that it was the last. random is in [0, 1).
 func (r *Retry) again(n int, err error, elapsed time.Duration, random func() float64) (time.Duration, bool) {
+	if errors.Is(err, ErrNoParent) {
+		return 0, false
+	}
 	if r = r.match(err); r == nil || n >= r.Attempts {
 		return 0, false
 	}

@@ -15,7 +15,8 @@ type result struct {
 	Ways   []checkpoint.Way `json:"ways,omitempty"`
 	Sends  []sendResult     `json:"sends,omitempty"`
 	// Diverted is true when a handler went elsewhere than the node leads.
-	Diverted bool `json:"diverted,omitempty"`
+	Diverted bool    `json:"diverted,omitempty"`
+	Up       *ascent `json:"up,omitempty"` // to the parent
 }
 
 type fieldWrite struct {
@@ -31,7 +32,7 @@ type sendResult struct {
 }
 
 func (t *task) result() (res result, err error) {
-	res.Diverted = t.out.Diverted
+	res.Diverted, res.Up = t.out.Diverted, t.up
 	if res.Writes, err = writesOf(t.run.schema, t.view); err != nil {
 		return res, err
 	}
@@ -72,7 +73,7 @@ func (t *task) restore(data []byte) error {
 		}
 		t.out.Sends = append(t.out.Sends, step.Send{Node: n, Payload: p, Within: s.Within})
 	}
-	t.out.Diverted, t.settled = res.Diverted, true
+	t.out.Diverted, t.up, t.settled = res.Diverted, res.Up, true
 	return nil
 }
 

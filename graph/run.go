@@ -46,6 +46,11 @@ type run struct {
 	writing       atomic.Int32 // of the root: the writes to the store that are under way
 	keepErr       error        // a failure to store what finished tasks did
 	answered      []checkpoint.Answered
+	nested                // what is only there in a subgraph
+	slots         slots   // of the root
+	seat          *seat   // of the coordinator and the task that it runs inline
+	own           seat    // of the root
+	spare         []*seat // of the workers
 
 	owner   owner             // of the root: its hold on the thread
 	storing sync.Mutex        // guards the chain while tasks run, and what follows
@@ -85,6 +90,9 @@ func (r *run) loop() (Status, error) {
 			return Failed, err
 		case waits:
 			return Interrupted, nil
+		}
+		if up := r.wayOut(); up != nil {
+			return r.leaveFor(up)
 		}
 		if err := r.fold(); err != nil {
 			return Failed, r.void(err)
@@ -207,6 +215,7 @@ func (r *run) publish() {
 	}
 	for i, t := range r.tasks {
 		if t.found.Load() {
+			t.ledger.close()
 			r.tasks[i] = nil
 		}
 	}

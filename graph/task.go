@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -47,51 +46,39 @@ type task struct {
 	settled  bool        // there is nothing to run: the result is stored, or the question open
 	open     []Interrupt // the questions that have no answer
 	fenced   atomic.Bool
-	storedID string // the id, once it was asked for
+	storedID string  // the id, once it was asked for
+	up       *ascent // the Command for the parent with which the run is to end
 
 	tried []Failure // the alternatives of a Fallback that have failed
 
 	found     atomic.Bool // somebody looked for it in a context, and may have kept it
-	mu        sync.Mutex
-	over      bool           // the node has returned: it cannot ask any more
-	asked     map[string]int // how often each key was asked for
-	part      string         // the part of the node that runs; "" is the first, or only, one
-	failure   *NodeError     // what the handler is to mend; nil while the node itself runs
-	consulted bool           // what it does may depend on an answer
-	held      int            // how many waits of the runtime hold it up
-	sign      time.Time      // its last sign of life
+	scope                 // of the node; its mu guards the rest
+	ledger    *ledger     // what the node's code keeps; nil until it does
+	part      string      // the part of the node that runs; "" is the first, or only, one
+	failure   *NodeError  // what the handler is to mend; nil while the node itself runs
+	consulted bool        // what it does may depend on an answer
+	held      int         // how many waits of the runtime hold it up
+	sign      time.Time   // its last sign of life
 }
-
-type taskKey struct{}
 
 // Value makes the task findable in every context derived from it.
 func (t *task) Value(key any) any {
 	if !t.found.Load() {
 		t.found.Store(true)
 	}
-	if key == (taskKey{}) {
-		return t
+	if key == (scopeKey{}) {
+		return &t.scope
 	}
 	return t.Context.Value(key)
 }
 
 // taskOf returns the task that ctx belongs to, or nil.
 func taskOf(ctx context.Context) *task {
-	t, _ := ctx.Value(taskKey{}).(*task)
-	return t
-}
-
-// TaskID returns the id of the running task: the same in every attempt and after
-// every crash, and different for every other task, of this thread and of any other.
-// It is the idempotency key to give to the outside world. It is "" outside a node.
-func TaskID(ctx context.Context) string {
-	t := taskOf(ctx)
-	if t == nil {
-		return ""
+	s := scopeOf(ctx)
+	if s == nil {
+		return nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.id()
+	return s.task
 }
 
 // id returns the task's id: a hash of thread, namespace, turn, step, node and place
@@ -125,6 +112,7 @@ func (t *task) begin(n *node, number, index int, payload any) {
 	t.node, t.step, t.out.Node, t.index, t.payload = n, t.run.step, number, index, payload
 	t.attempt, t.err, t.settled, t.open, t.storedID = 0, nil, false, nil, ""
 	t.within, t.job, t.cached = 0, &n.job, false
+	t.task, t.seat, t.ledger = t, t.run.seat, nil
 	if t.failure != nil {
 		t.failure = nil
 	}
@@ -143,6 +131,7 @@ func (t *task) again() {
 // reset drops what an attempt left.
 func (t *task) reset() {
 	t.run.schema.Assign(t.view, t.run.state)
+	t.up = nil
 	t.out.Goto, t.out.Sends, t.went, t.why = t.out.Goto[:0], t.out.Sends[:0], t.went[:0], t.why[:0]
 	if t.out.Diverted = false; t.tried != nil {
 		t.tried = nil
@@ -152,28 +141,18 @@ func (t *task) reset() {
 	}
 }
 
-// reopen lets the next attempt ask again.
-func (t *task) reopen() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.over, t.asked, t.part = false, nil, ""
-}
-
-// end closes a task that was found to what its node left running.
-func (t *task) end() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.id() // from now on it is only read
-	t.over = true
+// end waits for what the node of a task that was found has left running. err is how the
+// node ended; end returns how the attempt does.
+func (t *task) end(err error) error {
+	t.name() // from now on it is only read
+	err = t.ending(t.close(err))
+	t.open = t.unanswered()
+	return err
 }
 
 // asks reports whether the node of a task that was found has asked what is not
 // answered.
-func (t *task) asks() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.open) > 0
-}
+func (t *task) asks() bool { return len(t.unanswered()) > 0 }
 
 // errOver is returned to what a node left running.
 var errOver = fmt.Errorf("%w: its node has returned", ErrNoTask)
@@ -185,7 +164,7 @@ func (t *task) call(ctx context.Context) (err error) {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 		}
 		if t.found.Load() {
-			t.end()
+			err = t.end(err)
 		}
 	}()
 	payload := t.payload
@@ -193,31 +172,45 @@ func (t *task) call(ctx context.Context) (err error) {
 		payload = t.failure
 	}
 	cmd, err := t.job.call(ctx, t.view.State, payload)
-	if err != nil || t.found.Load() && t.asks() {
+	goes := !cmd.empty()
+	if up := ascentIn(err); up != nil {
+		goes = len(up.Goto)+len(up.Sends) > 0
+		err = t.obey(up)
+	} else if err == nil {
+		if t.found.Load() && t.asks() {
+			return nil
+		}
+		err = t.route(cmd, t.job.targets, 0)
+	}
+	if err != nil || t.up != nil {
 		return err
 	}
-	if err := t.route(cmd, t.job.targets, 0); err != nil {
-		return err
-	}
-	if t.out.Diverted = t.failure != nil && !cmd.empty(); t.out.Diverted {
+	if t.out.Diverted = t.failure != nil && goes; t.out.Diverted {
 		return nil
 	}
 	for i, b := range t.node.branches {
 		cmd, err := b.call(ctx, t.view.State, nil)
 		if err != nil {
-			return fmt.Errorf("branch: %w", err)
+			return inBranch(err)
 		}
 		if cmd.empty() {
 			return fmt.Errorf("%w: the branch named none; it may go to %v", ErrTarget, b.targets)
 		}
-		if err := t.route(cmd, b.targets, i+1); err != nil {
-			return fmt.Errorf("branch: %w", err)
+		if err := t.route(cmd, b.targets, i+1); err != nil || t.up != nil {
+			return inBranch(err)
 		}
 	}
-	if t.node.mustGo && cmd.empty() && len(t.node.branches) == 0 {
+	if t.node.mustGo && !goes && len(t.node.branches) == 0 {
 		return fmt.Errorf("%w: the Command names none, and no edge leads on; it may go to %v", ErrTarget, t.job.targets)
 	}
 	return nil
+}
+
+func inBranch(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("branch: %w", err)
 }
 
 // route turns the names in a Command into numbers. Branch is the number of the branch
@@ -230,6 +223,11 @@ func (t *task) route(c Command, allowed targets, branch int) error {
 }
 
 func (t *task) follow(c Command, allowed targets, branch int) error {
+	for _, m := range c.additions() {
+		if m.up != nil {
+			return t.leave(c, m.up)
+		}
+	}
 	first, why := len(t.went), ""
 	if c.to != "" {
 		if err := t.goTo(c.to, allowed, branch); err != nil {

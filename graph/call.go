@@ -1,0 +1,355 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// Call runs fn as a step inside a node and keeps its result: after a pause, a failure or
+// a crash the node runs again from its top, and calls that had finished return what they
+// returned, without running. A call is known by its name and by how many calls of that
+// name its node made before: so a node must make its calls in the same order each time.
+//
+// At most one Policy may be given; its Timeout and Retry hold for this call. fn may ask
+// ([Ask]), call and keep ([Once]) in turn; each has an id of its own. It does not write to
+// the node's state: it returns what it has found. T must survive JSON, and what Call
+// returns has been through it. Errors are not kept.
+//
+// Calls count as tasks for Config.Concurrency: a node that waits for them gives its place
+// to them. Outside a run Call calls fn, under the Policy.
+func Call[T any](ctx context.Context, name string, fn func(ctx context.Context) (T, error), policy ...Policy) (T, error) {
+	d, err := newCall(ctx, name, policy)
+	if err != nil {
+		return *new(T), err
+	}
+	if d.up != nil {
+		d.up.seat.rise()
+		defer d.up.seat.sit(ctx)
+	}
+	return obtain(ctx, d, fn)
+}
+
+// Go is Call in a goroutine of its own. It has its place among the calls when Go is
+// called, not when fn runs. A node does not end before its calls have: those that it did not
+// wait for are waited for, and one that failed fails the node. If the node fails, its
+// calls are cancelled.
+func Go[T any](ctx context.Context, name string, fn func(ctx context.Context) (T, error), policy ...Policy) *Future[T] {
+	d, err := newCall(ctx, name, policy)
+	return start(ctx, d.up, err, func(ctx context.Context) (T, error) { return obtain(ctx, d, fn) })
+}
+
+// Future is a call that runs, or has run.
+type Future[T any] struct {
+	work
+	v T
+}
+
+// work is a Future with the type erased.
+type work struct {
+	done   chan struct{} // closed when err and the value are set
+	cancel context.CancelCauseFunc
+	waited atomic.Bool // somebody has asked how it ended
+	err    error
+}
+
+// start runs fn in a goroutine, unless err says that it cannot be.
+func start[T any](ctx context.Context, s *scope, err error, fn func(context.Context) (T, error)) *Future[T] {
+	f := &Future[T]{work: work{done: make(chan struct{}), err: err}}
+	ctx, f.cancel = context.WithCancelCause(ctx)
+	if f.err != nil {
+		close(f.done)
+	}
+	if s != nil {
+		if err := s.add(&f.work); err != nil && f.err == nil {
+			f.err = err
+			close(f.done)
+		}
+	}
+	if f.err != nil {
+		return f
+	}
+	f.err = errGoexit
+	go func() {
+		defer close(f.done)
+		defer f.cancel(nil)
+		defer recovered(&f.err) // a panic not of fn, but of a value that is made into JSON
+		f.v, f.err = fn(ctx)
+	}()
+	return f
+}
+
+// add makes w something that s waits for before it ends.
+func (s *scope) add(w *work) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return errOver
+	}
+	s.works = append(s.works, w)
+	return nil
+}
+
+// Wait returns the result of the call, as [Call] would. It returns early, with an error, when
+// ctx ends. ctx is that of the code that waits.
+func (f *Future[T]) Wait(ctx context.Context) (T, error) {
+	f.waited.Store(true)
+	select {
+	case <-f.done:
+		return f.v, f.err
+	default:
+	}
+	if s := scopeOf(ctx); s != nil {
+		s.seat.rise()
+		defer s.seat.sit(ctx)
+	}
+	select {
+	case <-f.done:
+		return f.v, f.err
+	case <-ctx.Done():
+		return *new(T), context.Cause(ctx)
+	}
+}
+
+// Cancel stops the call, if it still runs; Wait then returns a context.Canceled. Its
+// failure is nobody's then. When the node runs again, so does the call.
+func (f *Future[T]) Cancel() {
+	f.waited.Store(true)
+	f.cancel(fmt.Errorf("graph: the call was given up: %w", context.Canceled))
+}
+
+// durable is one call whose result is kept.
+type durable struct {
+	up     *scope // where it was made; nil outside a run
+	what   string // "call" or "once"
+	name   string
+	ident  string
+	place  int // of its questions, among those of up
+	policy Policy
+}
+
+func newCall(ctx context.Context, name string, policy []Policy) (*durable, error) {
+	d := &durable{up: scopeOf(ctx), what: "call", name: name}
+	if len(policy) > 1 {
+		return d, d.fail(fmt.Errorf("%w: %d policies; give one", ErrPolicy, len(policy)))
+	}
+	for _, p := range policy {
+		err := p.check()
+		if err == nil && (p.Idle > 0 || p.Limit != "") {
+			err = errors.New("a call has no Idle and no Limit of its own")
+		}
+		if err != nil {
+			return d, d.fail(fmt.Errorf("%w: %w", ErrPolicy, err))
+		}
+		d.policy = p
+	}
+	if d.up == nil {
+		return d, nil
+	}
+	n, place, err := d.up.reserve("\x00call " + name)
+	d.place, d.ident = place, longHash("call", d.up.id(), name, strconv.Itoa(n))
+	return d, err
+}
+
+// fail adds which call failed to err. What is no failure stays as it is.
+func (d *durable) fail(err error) error {
+	if errors.Is(err, ErrInterrupted) || ascentIn(err) != nil {
+		return err
+	}
+	return fmt.Errorf("%s %q: %w", d.what, d.name, err)
+}
+
+// obtain returns the kept result of d, or lets fn make it.
+func obtain[T any](ctx context.Context, d *durable, fn func(context.Context) (T, error)) (v T, err error) {
+	erased := func(ctx context.Context) (any, error) { return fn(ctx) }
+	if d.up != nil {
+		return keep[T](ctx, d.up, d.ident, d.name, func() (any, error) { return d.perform(ctx, erased) })
+	}
+	made, err := d.perform(ctx, erased)
+	v, _ = made.(T)
+	return v, err
+}
+
+// perform runs fn to its end: a result, a question, or an error after the last attempt.
+func (d *durable) perform(ctx context.Context, fn func(context.Context) (any, error)) (any, error) {
+	at := d.seat(ctx)
+	if at != nil && d.what == "call" {
+		defer at.leave()
+	}
+	began := time.Now()
+	for n := 1; ; n++ {
+		if ctx.Err() != nil {
+			return nil, d.fail(context.Cause(ctx))
+		}
+		d.tell(ctx, Started, n, nil, nil)
+		v, open, err := d.attempt(ctx, at, fn)
+		switch {
+		case err == nil && len(open) == 0:
+			d.tell(ctx, Finished, n, nil, nil)
+			return v, nil
+		case len(open) > 0 && (err == nil || errors.Is(err, ErrInterrupted)):
+			d.tell(ctx, Asking, n, nil, open)
+			if err := d.up.asks(d.place, open...); err != nil {
+				return nil, err
+			}
+			return nil, ErrInterrupted
+		}
+		err = d.fail(because(ctx, err))
+		wait, again := d.again(n, err, time.Since(began))
+		if ctx.Err() != nil || !again {
+			d.tell(ctx, Failing, n, err, nil)
+			return nil, err
+		}
+		d.tell(ctx, Retrying, n, err, nil)
+		if !d.pause(ctx, wait) {
+			return nil, err
+		}
+	}
+}
+
+// seat returns where the call sits. Once sits on the seat of the code around it.
+func (d *durable) seat(ctx context.Context) *seat {
+	switch {
+	case d.up == nil:
+		return nil
+	case d.what == "once":
+		return d.up.seat
+	}
+	d.up.task.hold(1)
+	defer d.up.task.hold(-1)
+	return d.up.seat.slots.newSeat(ctx)
+}
+
+// again is Retry.again for calls: a question and a way out are no failures.
+func (d *durable) again(n int, err error, elapsed time.Duration) (time.Duration, bool) {
+	if errors.Is(err, ErrInterrupted) || ascentIn(err) != nil {
+		return 0, false
+	}
+	random := rand.Float64
+	if d.up != nil {
+		random = d.up.task.run.cfg.Rand
+	}
+	return d.policy.Retry.again(n, err, elapsed, random)
+}
+
+// pause waits before the next attempt; false means that ctx has ended.
+func (d *durable) pause(ctx context.Context, wait time.Duration) bool {
+	if d.up != nil {
+		d.up.task.hold(1)
+		defer d.up.task.hold(-1)
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// attempt runs fn once, within the call's timeout.
+func (d *durable) attempt(ctx context.Context, at *seat, fn func(context.Context) (any, error)) (any, []Interrupt, error) {
+	limit := d.policy.Timeout
+	if d.up == nil {
+		if limit == 0 {
+			v, err := fn(ctx)
+			return v, nil, err
+		}
+		v, err := within(ctx, limit, time.Second, fn, func() {})
+		return v, nil, err
+	}
+	s := &scope{task: d.up.task, ident: d.ident, seat: at}
+	if limit == 0 {
+		v, err := s.body(ctx, fn)
+		return v, s.unanswered(), err
+	}
+	s.seat = at.lend()
+	defer at.takeBack(ctx, s.seat)
+	body := func(ctx context.Context) (any, error) { return s.body(ctx, fn) }
+	v, err := within(ctx, limit, s.task.run.cfg.Grace, body, s.shut)
+	if errors.Is(err, ErrTimeout) {
+		return v, nil, err
+	}
+	return v, s.unanswered(), err
+}
+
+// within runs fn on a goroutine of its own and gives it up when it does not return in
+// time; giveUp is called then. What a function returns that was late does not count.
+func within(ctx context.Context, limit, grace time.Duration, fn func(context.Context) (any, error), giveUp func()) (v any, err error) {
+	late := &TimeoutError{Kind: CallTimeout, Limit: limit, Elapsed: limit}
+	inner, cancel := context.WithTimeoutCause(ctx, limit, late)
+	defer cancel()
+	done := make(chan struct{})
+	var made any
+	ended := errGoexit
+	go func() {
+		defer close(done)
+		defer recovered(&ended)
+		made, ended = fn(inner)
+	}()
+	select {
+	case <-done:
+		if ended == nil || inner.Err() == nil || ctx.Err() != nil {
+			return made, ended
+		}
+		return nil, late.with(ended)
+	case <-inner.Done():
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-done:
+		if ctx.Err() != nil {
+			return made, ended
+		}
+		return nil, late.with(ended)
+	case <-timer.C:
+		giveUp()
+	}
+	if ctx.Err() != nil {
+		return nil, ErrAbandoned
+	}
+	return nil, late.with(ErrAbandoned)
+}
+
+// with returns e with what the function itself returned.
+func (e *TimeoutError) with(err error) error {
+	own := *e
+	if !errors.Is(err, ErrTimeout) {
+		own.Err = err
+	}
+	return &own
+}
+
+// because adds why ctx ended to an error that only says that it did.
+func because(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) && !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}
+
+// tell emits a Tasks event of the call.
+func (d *durable) tell(ctx context.Context, phase Phase, n int, err error, open []Interrupt) {
+	if d.up == nil || !d.up.task.run.watch.wants(Tasks) || d.up.task.isFenced() {
+		return
+	}
+	t := d.up.task
+	ev := Event{Mode: Tasks, Namespace: t.run.ns, Step: t.step, Node: t.node.name, Task: d.ident, Label: d.name,
+		Phase: phase, Attempt: n, Err: err, Interrupts: open}
+	select {
+	case t.run.watch.events <- ev:
+		return
+	default:
+	}
+	select {
+	case t.run.watch.events <- ev:
+	case <-t.run.watch.gone:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,264 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+// one is a graph of a single node.
+func one(t testing.TB, cfg graph.Config, fn func(ctx context.Context, s *world) error, p ...graph.Policy) *graph.Graph[world] {
+	t.Helper()
+	b := graph.New[world]("one")
+	b.Node("n", graph.Func(fn), p...)
+	b.Edge(graph.Start, "n")
+	b.Edge("n", graph.End)
+	return build(t, b, cfg)
+}
+
+// again is a Policy that tries so often, at once.
+func again(attempts int) graph.Policy {
+	return graph.Policy{Retry: graph.Retry{Attempts: attempts, Initial: 1}}
+}
+
+// failsFirst returns an error the first n times.
+func failsFirst(ran *counter, name string, n int) error {
+	if ran.add(name) <= n {
+		return errors.New("boom")
+	}
+	return nil
+}
+
+func TestOnceIsNotRepeatedByRetriesAndResumes(t *testing.T) {
+	for name, cfg := range map[string]graph.Config{"stored": stored(), "not stored": {}} {
+		t.Run(name, func(t *testing.T) {
+			var ran counter
+			g := one(t, cfg, func(ctx context.Context, s *world) error {
+				paid, err := graph.Once(ctx, "pay", func(context.Context) (int, error) { return ran.add("pay"), nil })
+				s.Count.Add(paid)
+				return errors.Join(err, failsFirst(&ran, "node", 3))
+			}, again(2))
+			thread := ""
+			if cfg.Store != nil {
+				thread = "t1"
+			}
+			if _, err := g.Invoke(ctx, world{}, graph.Run{Thread: thread}); err == nil {
+				t.Fatal("the run did not fail")
+			}
+			ran.want(t, "pay", 1)
+			if cfg.Store == nil {
+				return
+			}
+			if res := resume(t, g, graph.Answers{}, graph.Done); res.State.Count.Get() != 1 {
+				t.Errorf("the count is %d, want what the first attempt kept", res.State.Count.Get())
+			}
+			ran.want(t, "pay", 1)
+			ran.want(t, "node", 4)
+		})
+	}
+}
+
+func replays[T any](t *testing.T, name string, v T) {
+	t.Run(name, func(t *testing.T) {
+		var ran counter
+		var got []string
+		g := one(t, stored(), func(ctx context.Context, s *world) error {
+			v, err := graph.Once(ctx, "k", func(context.Context) (T, error) { ran.add("fn"); return v, nil })
+			got = append(got, fmt.Sprintf("%#v", v))
+			return errors.Join(err, failsFirst(&ran, "node", 1))
+		})
+		if _, err := g.Invoke(ctx, world{}, t1); err == nil {
+			t.Fatal("the run did not fail")
+		}
+		resume(t, g, graph.Answers{}, graph.Done)
+		ran.want(t, "fn", 1)
+		if len(got) != 2 || got[0] != got[1] {
+			t.Errorf("Once returns %v; a replay must return what the first call did", got)
+		}
+	})
+}
+
+func TestOnceKeepsEveryValue(t *testing.T) {
+	replays(t, "false", false)
+	replays(t, "zero", 0)
+	replays(t, "empty", "")
+	replays(t, "nil pointer", (*int)(nil))
+	replays(t, "nil any", any(nil))
+	replays(t, "nil slice", []string(nil))
+	replays(t, "number in any", any(3))
+	replays(t, "struct in any", any(struct{ A int }{1}))
+	replays(t, "struct", struct{ A, b int }{1, 2})
+	replays(t, "nothing", struct{}{})
+}
+
+func TestErrorsAreNotKept(t *testing.T) {
+	var ran counter
+	g := one(t, stored(), func(ctx context.Context, s *world) error {
+		v, err := graph.Once(ctx, "k", func(context.Context) (string, error) { return "v", failsFirst(&ran, "fn", 2) })
+		s.Log.Append(v)
+		return err
+	}, again(2))
+	_, err := g.Invoke(ctx, world{}, t1)
+	if err == nil || !strings.Contains(err.Error(), `once "k": boom`) {
+		t.Fatalf("got %v, want the error of fn, with its key", err)
+	}
+	logged(t, resume(t, g, graph.Answers{}, graph.Done), "v")
+	ran.want(t, "fn", 3)
+}
+
+func TestOneKeyIsOneResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ran counter
+		g := one(t, stored(), func(ctx context.Context, s *world) error {
+			var all sync.WaitGroup
+			for range 20 {
+				all.Go(func() {
+					v, err := graph.Once(ctx, "k", func(context.Context) (int, error) {
+						time.Sleep(time.Second)
+						return ran.add("fn"), nil
+					})
+					if v != 1 || err != nil {
+						t.Errorf("Once gives %v and %v, want the one result", v, err)
+					}
+				})
+			}
+			all.Wait()
+			other, err := graph.Once(ctx, "other", func(context.Context) (int, error) { return ran.add("other"), nil })
+			s.Count.Add(other)
+			return err
+		})
+		invoke(t, g, "t1", graph.Done)
+		ran.want(t, "fn", 1)
+		ran.want(t, "other", 1)
+	})
+}
+
+func TestOnceOutsideARunCallsTheFunction(t *testing.T) {
+	v, err := graph.Once(ctx, "k", func(context.Context) (int, error) { return 3, nil })
+	if v != 3 || err != nil {
+		t.Errorf("got %v and %v", v, err)
+	}
+	if id := graph.ExecutionID(ctx); id != "" {
+		t.Errorf("the id is %q outside a run, want none", id)
+	}
+}
+
+func TestAResultThatCannotBeStoredFailsTheStep(t *testing.T) {
+	var ran counter
+	g := one(t, stored(), func(ctx context.Context, s *world) error {
+		_, _ = graph.Once(ctx, "k", func(context.Context) (float64, error) {
+			ran.add("fn")
+			return math.NaN(), nil
+		})
+		return nil // the node goes on as if nothing had happened
+	}, again(3))
+	_, err := g.Invoke(ctx, world{}, t1)
+	if err == nil || !strings.Contains(err.Error(), `the result of "k", a float64, cannot be stored`) {
+		t.Errorf("got %v, want an error that names the key and the type", err)
+	}
+	ran.want(t, "fn", 1)
+}
+
+func TestAStoreThatFailsOnceDoesNotRepeatTheEffect(t *testing.T) {
+	var ran counter
+	store := &faulty{Store: new(checkpoint.Memory), at: 2}
+	g := one(t, graph.Config{Store: store}, func(ctx context.Context, s *world) error {
+		v, _ := graph.Once(ctx, "k", func(context.Context) (int, error) { return ran.add("fn"), nil })
+		s.Count.Add(v)
+		ran.add("node")
+		return nil
+	}, again(2))
+	if res := invoke(t, g, "t1", graph.Done); res.State.Count.Get() != 1 {
+		t.Errorf("the count is %d, want the result of the first attempt", res.State.Count.Get())
+	}
+	ran.want(t, "fn", 1)
+	ran.want(t, "node", 2)
+}
+
+func TestAnAttemptThatWasGivenUpKeepsWhatItDid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ran counter
+		g := one(t, stored(), func(ctx context.Context, s *world) error {
+			_, err := graph.Once(ctx, "k", func(context.Context) (int, error) {
+				time.Sleep(5 * time.Second) // and does not look at its context
+				return ran.add("fn"), nil
+			})
+			return err
+		}, graph.Policy{Timeout: 3 * time.Second, Retry: graph.Retry{Attempts: 2, Initial: 1}})
+		invoke(t, g, "t1", graph.Done)
+		ran.want(t, "fn", 1)
+	})
+}
+
+func TestTasksKeepTheirOwn(t *testing.T) {
+	var ran counter
+	var mu sync.Mutex
+	ids := map[string]bool{}
+	keeps := graph.Func(func(ctx context.Context, s *world) error {
+		_, err := graph.Once(ctx, "k", func(ctx context.Context) (int, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			ids[graph.ExecutionID(ctx)] = true
+			return ran.add("fn"), nil
+		})
+		if graph.ExecutionID(ctx) != graph.TaskID(ctx) {
+			t.Error("the id of a node's own code is not its task's")
+		}
+		return err
+	})
+	g := build(t, parallel(map[string]graph.Node[world]{"a": keeps, "b": keeps}), stored())
+	for range 2 {
+		invoke(t, g, "t1", graph.Done)
+	}
+	ran.want(t, "fn", 4)
+	if len(ids) != 4 {
+		t.Errorf("%d results have %d ids; each must have one of its own", 4, len(ids))
+	}
+}
+
+func TestAQuestionInsideOnce(t *testing.T) {
+	var ran counter
+	g := one(t, stored(), func(ctx context.Context, s *world) error {
+		v, err := graph.Once(ctx, "k", func(ctx context.Context) (string, error) {
+			ran.add("fn")
+			return graph.Ask[string](ctx, graph.Question{Prompt: "q"})
+		})
+		if err == nil {
+			again, err := graph.Ask[string](ctx, graph.Question{Prompt: "r"})
+			s.Log.Append(v, again)
+			return err
+		}
+		return err
+	})
+	asked(t, invoke(t, g, "t1", graph.Interrupted), "q")
+	asked(t, resume(t, g, graph.Reply("a"), graph.Interrupted), "r")
+	logged(t, resume(t, g, graph.Reply("b"), graph.Done), "a b")
+	ran.want(t, "fn", 2)
+}
+
+func TestKeptResultsDoNotOutliveTheirStep(t *testing.T) {
+	cfg := stored()
+	var left []context.Context
+	g := one(t, cfg, func(ctx context.Context, s *world) error {
+		left = append(left, ctx)
+		_, err := graph.Once(ctx, "k", func(context.Context) (int, error) { return 1, nil })
+		return err
+	})
+	invoke(t, g, "t1", graph.Done)
+	_, err := graph.Once(left[0], "late", func(context.Context) (int, error) { return 1, nil })
+	is(t, err, graph.ErrNoTask)
+	snap, err := cfg.Store.Load(ctx, checkpoint.Key{Thread: "t1"}, 0)
+	if err != nil || slices.ContainsFunc(snap.Pending, func(e checkpoint.Entry) bool { return strings.HasPrefix(e.Slot, "kept/") }) {
+		t.Errorf("beside the head are %v (%v), want nothing that is kept", snap.Pending, err)
+	}
+}

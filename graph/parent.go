@@ -1,0 +1,247 @@
+package graph
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/step"
+	"github.com/weftrun/weft/state"
+)
+
+// InParent returns a Command that ends the graph it is returned in, and is then obeyed by
+// the graph around it, as if the node that runs the child had returned c. What the last
+// step of the child wrote is dropped, its siblings' writes too; the child's steps before
+// stay in its checkpoints. The node's targets must allow what c names.
+//
+// InParent of an InParent goes up two graphs. A graph that nothing is around fails with
+// [ErrNoParent].
+func (c Command) InParent() Command { return Command{}.add(more{up: ascentOf(c)}) }
+
+// ToParent is cmd.InParent with writes to the parent's state: those that a state of the
+// parent's type holds, as in an input.
+//
+//	return graph.ToParent(graph.Goto("human"), Parent{Why: state.Of("too hard")}), nil
+//
+// They count as writes of the node that runs the child, after its own.
+func ToParent[P any](cmd Command, writes P) Command {
+	up := ascentOf(cmd)
+	if rec, ok := any(writes).(state.Record); ok {
+		data, err := json.Marshal(rec)
+		up.Fields, up.err = data, errors.Join(up.err, err)
+		return Command{}.add(more{up: up})
+	}
+	schema, err := state.SchemaOf[P]()
+	if err == nil {
+		v := schema.Blank()
+		schema.Assign(v, state.View{State: &writes})
+		err = up.take(schema, v)
+	}
+	up.err = errors.Join(up.err, err)
+	return Command{}.add(more{up: up})
+}
+
+// ascent is a Command on its way to the parent, in the form in which it is stored.
+type ascent struct {
+	Writes []fieldWrite    `json:"writes,omitempty"`
+	Fields json.RawMessage `json:"fields,omitempty"` // writes by name, as in an input
+	Goto   []string        `json:"goto,omitempty"`
+	Sends  []sendResult    `json:"sends,omitempty"`
+	Why    string          `json:"why,omitempty"` // what was said of them
+	Up     *ascent         `json:"up,omitempty"`  // and on to the parent's parent
+
+	err error // it cannot be stored
+}
+
+func ascentOf(c Command) *ascent {
+	a := &ascent{}
+	if c.to != "" {
+		a.Goto = append(a.Goto, c.to)
+	}
+	for _, m := range c.additions() {
+		switch {
+		case m.up != nil:
+			a.Up = m.up
+		case m.send:
+			payload, err := json.Marshal(m.payload)
+			if err != nil {
+				a.err = fmt.Errorf("graph: the payload of a Send to %q: %w", m.to, err)
+			}
+			a.Sends = append(a.Sends, sendResult{m.to, payload, int64(m.within)})
+		case m.why != "":
+			a.Why = m.why
+		case m.within != 0:
+			a.err = fmt.Errorf("graph: Within(%v) does not follow a Send", m.within)
+		default:
+			a.Goto = append(a.Goto, m.to)
+		}
+	}
+	return a
+}
+
+// take takes the writes of a state.
+func (a *ascent) take(schema *state.Schema, v state.View) error {
+	for i, c := range v.Channels {
+		if _, holds := c.Stored(); holds && !c.Wrote() {
+			return fmt.Errorf("graph: field %q of the writes to a parent was taken from a run; give only what is new", schema.Fields()[i].Name)
+		}
+	}
+	var err error
+	a.Writes, err = writesOf(schema, v)
+	return err
+}
+
+// check returns why a cannot be.
+func (a *ascent) check() error {
+	switch {
+	case a.err != nil:
+		return a.err
+	case a.Up != nil && len(a.Goto)+len(a.Sends) > 0:
+		return fmt.Errorf("%w: a Command that goes to the parent goes nowhere else", ErrTarget)
+	case a.Up != nil:
+		return a.Up.check()
+	}
+	return nil
+}
+
+func (a *ascent) String() string {
+	var calls []string
+	for _, to := range a.Goto {
+		calls = append(calls, fmt.Sprintf("Goto(%q)", to))
+	}
+	for _, s := range a.Sends {
+		calls = append(calls, fmt.Sprintf("Send(%q, %s)", s.Node, s.Payload))
+	}
+	if a.Up != nil {
+		calls = append(calls, a.Up.String())
+	}
+	what := append(calls, "InParent()")
+	if data, _ := json.Marshal(a.Writes); len(a.Writes) > 0 || a.Fields != nil {
+		what[len(what)-1] = fmt.Sprintf("InParent(%s%s)", data, a.Fields)
+	}
+	return strings.Join(what, ".")
+}
+
+// ascentError carries a Command through the code of the parent's node.
+type ascentError struct{ *ascent }
+
+func (e *ascentError) Error() string { return ErrToParent.Error() }
+
+// Is makes errors.Is(err, ErrToParent) true.
+func (e *ascentError) Is(target error) bool { return target == ErrToParent }
+
+// ascentIn returns the Command to the parent that err carries, or nil.
+func ascentIn(err error) *ascent {
+	if err == nil {
+		return nil
+	}
+	var e *ascentError
+	if errors.As(err, &e) {
+		return e.ascent
+	}
+	return nil
+}
+
+// leave is rise for the Command that holds a.
+func (t *task) leave(c Command, a *ascent) error {
+	if c.to != "" || c.last.n > 1 {
+		return fmt.Errorf("%w: %s: a Command that goes to the parent goes nowhere else", ErrTarget, c)
+	}
+	return t.rise(a)
+}
+
+// rise lets the run of t end with a Command to its parent.
+func (t *task) rise(a *ascent) error {
+	if t.run.inside == nil {
+		return fmt.Errorf("%w: %s", ErrNoParent, a)
+	}
+	t.up = a
+	return a.check()
+}
+
+// obey does what a child's Command says, as if the node had returned it.
+func (t *task) obey(a *ascent) error {
+	if err := t.overlay(a); err != nil {
+		return fmt.Errorf("a Command from the child: %w", err)
+	}
+	if a.Up != nil {
+		return t.rise(a.Up)
+	}
+	first := len(t.went)
+	for _, name := range a.Goto {
+		if err := t.goTo(name, t.job.targets, 0); err != nil {
+			return fmt.Errorf("a Command from the child: %w", err)
+		}
+	}
+	for _, s := range a.Sends {
+		if err := t.sendStored(s); err != nil {
+			return fmt.Errorf("a Command from the child: %w", err)
+		}
+	}
+	if a.Why != "" {
+		t.explain(first, a.Why)
+	}
+	return nil
+}
+
+func (t *task) sendStored(s sendResult) error {
+	n, ok := t.job.targets.find(s.Node)
+	if !ok || n == end || t.run.nodes[n].payload == nil {
+		return t.send(&more{to: s.Node}, t.job.targets, 0) // it says why
+	}
+	p, err := t.run.nodes[n].payload.decode(s.Payload)
+	if err != nil {
+		return fmt.Errorf("graph: the payload %s of a Send to %q is not a %s: %w", s.Payload, s.Node, t.run.nodes[n].payload.name, err)
+	}
+	return t.send(&more{to: s.Node, payload: p, within: time.Duration(s.Within)}, t.job.targets, 0)
+}
+
+// overlay makes the writes of a the task's, after its own.
+func (t *task) overlay(a *ascent) error {
+	if a.Fields != nil {
+		if err := t.run.schema.Decode(t.view, a.Fields); err != nil {
+			return err
+		}
+	}
+	if len(a.Writes) == 0 {
+		return nil
+	}
+	next := t.run.schema.Blank()
+	if err := restoreWrites(t.run.schema, next, a.Writes); err != nil {
+		return err
+	}
+	return addWrites(t.run.schema, t.view, next)
+}
+
+// wayOut returns the Command to the parent that ends the run after this step, or nil: of
+// several the first in canonical order.
+func (r *run) wayOut() *ascent {
+	for _, t := range r.tasks {
+		if t.up != nil {
+			return t.up
+		}
+	}
+	return nil
+}
+
+// leaveFor ends the run with a Command to the parent. The step's writes are dropped, and
+// the Command is stored in the last commit.
+func (r *run) leaveFor(up *ascent) (Status, error) {
+	r.outs = r.outs[:0]
+	for _, t := range r.tasks {
+		r.outs = append(r.outs, &t.out)
+	}
+	r.front, r.up, r.wrote = step.Frontier{}, up, nil
+	if err := r.commit(checkpoint.Step); err != nil {
+		return Failed, err
+	}
+	for _, t := range r.tasks {
+		t.ledger.close()
+	}
+	r.tasks = slices.Delete(r.tasks, 0, len(r.tasks))
+	return Done, nil
+}

@@ -1,0 +1,195 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"slices"
+	"sync"
+)
+
+// scope is a stretch of code that has an identity: a node in a task, or a call that is
+// made from one. What is asked, called and kept in it has ids that hang on its own, so
+// they are the same each time the code runs.
+type scope struct {
+	task  *task
+	ident string // the id of a call; "" for the node itself, whose id is the task's
+	seat  *seat
+
+	mu     sync.Mutex
+	over   bool           // the code has returned: it cannot ask or call any more
+	asked  map[string]int // how often each key was used
+	places [][]Interrupt  // the open questions, in the order in which the code came to them
+	works  []*work        // what was started here
+}
+
+type scopeKey struct{}
+
+// scopeOf returns the innermost scope that ctx belongs to, or nil.
+func scopeOf(ctx context.Context) *scope {
+	s, _ := ctx.Value(scopeKey{}).(*scope)
+	return s
+}
+
+// id returns what the ids of all that happens in the scope hang on. The parts of a node,
+// the alternatives of a Fallback and the handler, have ids of their own.
+func (s *scope) id() string {
+	if s.ident != "" {
+		return s.ident
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if part := s.task.partName(); part != "" {
+		return s.task.id() + "!" + part
+	}
+	return s.task.id()
+}
+
+// name returns the task's id, for goroutines that share the task with others.
+func (t *task) name() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.id()
+}
+
+// TaskID returns the id of the running task: the same in every attempt and after
+// every crash, and different for every other task, of this thread and of any other.
+// It is the idempotency key to give to the outside world. It is "" outside a node.
+func TaskID(ctx context.Context) string {
+	t := taskOf(ctx)
+	if t == nil {
+		return ""
+	}
+	return t.name()
+}
+
+// ExecutionID returns the id of what runs here: in a function that was given to [Once],
+// [Call] or [Go] an id of its own, else that of the task. Like [TaskID] it is the same in
+// every attempt and after every crash: give it to the outside world as an idempotency
+// key. It is "" outside a node.
+func ExecutionID(ctx context.Context) string {
+	s := scopeOf(ctx)
+	if s == nil {
+		return ""
+	}
+	return s.id()
+}
+
+// reserve counts one more use of a key, and keeps a place for the questions that it may
+// lead to.
+func (s *scope) reserve(key string) (n, place int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.task.isFenced():
+		return 0, 0, ErrTimeout
+	case s.over:
+		return 0, 0, errOver
+	}
+	if s.asked == nil {
+		s.asked = map[string]int{}
+	}
+	if s.ident == "" {
+		key = s.task.partName() + "\x00" + key
+	}
+	s.asked[key]++
+	s.places = append(s.places, nil)
+	return s.asked[key], len(s.places) - 1, nil
+}
+
+// asks notes open questions at a place. A scope that is over cannot ask any more.
+func (s *scope) asks(place int, open ...Interrupt) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return errOver
+	}
+	s.places[place] = open
+	return nil
+}
+
+// unanswered returns the open questions in order, each once.
+func (s *scope) unanswered() (open []Interrupt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, in := range slices.Concat(s.places...) {
+		if !slices.ContainsFunc(open, func(o Interrupt) bool { return o.ID == in.ID && in.ID != "" }) {
+			open = append(open, in)
+		}
+	}
+	return open
+}
+
+// reopen makes t ready for its node to run again.
+func (t *task) reopen() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over, t.asked, t.places, t.works, t.part = false, nil, nil, nil, ""
+}
+
+// body runs the code of a call, with a context of this scope.
+func (s *scope) body(ctx context.Context, fn func(context.Context) (any, error)) (v any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &PanicError{Value: p, Stack: debug.Stack()}
+		}
+		err = s.close(err)
+	}()
+	return fn(context.WithValue(ctx, scopeKey{}, s))
+}
+
+// close waits for what the code, which ended with err, has started; a failure cancels
+// it. If one failed and nobody waited for it, that is how the code ended.
+func (s *scope) close(err error) error {
+	defer s.shut()
+	return s.settle(err)
+}
+
+// settle is close for a part of the code: another follows.
+func (s *scope) settle(err error) error {
+	failed := err != nil && !errors.Is(err, ErrInterrupted)
+	for i := 0; ; i++ {
+		w, all := s.started(i)
+		if w == nil {
+			return err
+		}
+		for _, w := range all {
+			if failed {
+				w.cancel(errStopped)
+			}
+		}
+		s.await(w)
+		if !w.waited.Load() && err == nil && w.err != nil && !errors.Is(w.err, ErrInterrupted) {
+			err, failed = w.err, true
+		}
+	}
+}
+
+// started returns what was started as number i, or nil, and all from there on.
+func (s *scope) started(i int) (*work, []*work) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i >= len(s.works) {
+		return nil, nil
+	}
+	return s.works[i], s.works[i:]
+}
+
+// await waits until w has ended, and gives the slot away meanwhile.
+func (s *scope) await(w *work) {
+	select {
+	case <-w.done:
+		return
+	default:
+	}
+	s.seat.rise()
+	<-w.done
+	s.seat.sit(s.task.run.ctx)
+}
+
+// shut ends the scope.
+func (s *scope) shut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+}

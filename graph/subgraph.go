@@ -1,0 +1,390 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/state"
+)
+
+// Lifetime says how long the state of a graph lives that runs inside another: how its
+// checkpoints are kept. At the root it says nothing.
+type Lifetime int
+
+const (
+	// PerCall gives each call of the child a state of its own. A question inside pauses
+	// the whole run, and the child goes on where it stopped.
+	PerCall Lifetime = iota
+	// PerThread gives the child one state on the thread, for each node and each graph
+	// that the node calls: each call is a turn of it, and its state grows from call to
+	// call and from turn to turn of the parent, but for its turn-scoped fields. It needs
+	// a Store. Two tasks of one step, or two calls at once, cannot use it together: that is an
+	// [ErrShared].
+	PerThread
+	// Stateless keeps no checkpoints. After a question inside, or a crash, the child runs
+	// again from its beginning, with the answers; what [Once] and [Call] kept in it stays.
+	Stateless
+)
+
+// Subgraph makes a node of a whole graph with a state of its own. in makes the
+// child's input from the parent's state; out brings what the child ended with into
+// the parent's state. in is called each time the node runs, also where the child goes on
+// or has finished and its input does not matter any more. The child may end with a Command for its parent ([Command.InParent]);
+// then out is not called, and the Command may go to the targets.
+//
+// The child's checkpoints are kept on the parent's thread in a namespace of their
+// own, and the parent's store is used whatever the child was compiled with. A
+// question inside the child pauses the parent; after the answer the child goes on
+// where it stopped. A parent node that fails or crashes after its child has finished
+// does not run the child again. The child's own limits hold: its Config.MaxSteps,
+// MaxTasks and Timeout. It takes its places from the parent's Config.Concurrency.
+func Subgraph[S, C any](child *Graph[C], in func(s *S) (C, error), out func(s *S, end *C) error, targets ...string) Node[S] {
+	return Node[S]{targets: targets, pos: caller(1), child: child.p, call: func(ctx context.Context, s, _ any) (Command, error) {
+		parent := s.(*S)
+		input, err := in(parent)
+		if err != nil {
+			return Command{}, err
+		}
+		end, err := child.Call(ctx, input)
+		if err != nil {
+			return Command{}, err
+		}
+		return Command{}, out(parent, &end)
+	}}
+}
+
+// Call runs the graph inside a node, with an input, and returns the state it ends with. A
+// node may call any graphs, any number of times; like [Call] it must do so in the same order
+// each time it runs, for a call that has finished gives the same state again and one that
+// was cut off goes on. An error of the child comes with the state so far.
+//
+// When the child asks, Call returns [ErrInterrupted], and when it ends with a Command for its
+// parent [ErrToParent]; the node returns either in turn. See [Subgraph] for what holds of
+// the child, and [Config] for how long its state lives. Called in a node, [Graph.Invoke]
+// is a run of its own, on a thread of its own, and nothing of the above.
+func (g *Graph[S]) Call(ctx context.Context, input S) (S, error) {
+	v, err := g.p.visit(ctx)
+	if err != nil {
+		return *new(S), err
+	}
+	_, end, err := v.wait(ctx, g.given(input))
+	return stateIn[S](end), err
+}
+
+// Go is Call in a goroutine of its own; see the function [Go].
+func (g *Graph[S]) Go(ctx context.Context, input S) *Future[S] {
+	v, err := g.p.visit(ctx)
+	return start(ctx, scopeOf(ctx), err, func(ctx context.Context) (S, error) {
+		_, end, err := v.run(ctx, g.given(input))
+		return stateIn[S](end), err
+	})
+}
+
+func (g *Graph[S]) given(input S) func() (state.View, error) {
+	return func() (state.View, error) { return g.p.viewOf(&input), nil }
+}
+
+func stateIn[S any](o outcome) (s S) {
+	if p, ok := o.state.(*S); ok {
+		s = *p
+	}
+	return s
+}
+
+// nested is what a run has that is a subgraph, and what its root has for all of them.
+type nested struct {
+	place *checkpoint.Within // where it is called; nil at the root
+	up    *ascent            // the Command for the parent with which it has ended
+	net   state.View         // what it has written in all, where it shares the parent's state
+	wrote [][][]fieldWrite   // and what the tasks of the steps that are not committed wrote
+
+	claims sync.Map // at the root: namespace → the *checkpoint.Within that uses it
+}
+
+// within returns what the next commit says of the parent.
+func (n *nested) within() *checkpoint.Within {
+	if n.place == nil {
+		return nil
+	}
+	w := *n.place
+	if n.wrote != nil {
+		w.Wrote, _ = json.Marshal(n.wrote) // it holds nothing but names and JSON
+	}
+	if n.up != nil {
+		w.Command, _ = json.Marshal(n.up) // likewise
+	}
+	return &w
+}
+
+// visit is one call of a graph from a task of another.
+type visit struct {
+	p        *program
+	up       *scope
+	n, place int // which subgraph of its scope it is; the place of its questions
+	shares   bool
+}
+
+// visit begins a call of p in the scope of ctx. It has its identity from now on.
+func (p *program) visit(ctx context.Context) (*visit, error) {
+	s := scopeOf(ctx)
+	if s == nil {
+		return nil, fmt.Errorf("%w: the graph %q is called as a subgraph", ErrNoTask, p.name)
+	}
+	n, place, err := s.reserve("\x00subgraph")
+	return &visit{p: p, up: s, n: n, place: place}, err
+}
+
+// wait runs the child while the caller waits.
+func (v *visit) wait(ctx context.Context, input func() (state.View, error)) (*run, outcome, error) {
+	v.up.seat.rise()
+	defer v.up.seat.sit(ctx)
+	return v.run(ctx, input)
+}
+
+// run runs the child.
+func (v *visit) run(ctx context.Context, input func() (state.View, error)) (*run, outcome, error) {
+	t, inner := v.up.task, *v.p
+	inner.cfg.Store, inner.cfg.Now = t.run.cfg.Store, t.run.cfg.Now
+	if inner.cfg.Cache == nil {
+		inner.cfg.Cache = t.run.cfg.Cache
+	}
+	switch {
+	case inner.cfg.Nested == Stateless:
+		inner.cfg.Store = nil
+	case inner.cfg.Nested == PerThread && inner.cfg.Store == nil:
+		return nil, outcome{}, fmt.Errorf("%w: the state of graph %q lives as long as the thread", ErrNoStore, v.p.name)
+	}
+	if limit := inner.cfg.Timeout; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, runOutOfTime(limit))
+		defer cancel()
+	}
+	r := newRun(&inner, ctx, t.run.opts, t.run.id)
+	defer r.cancel(nil)
+	r.seat = v.up.seat.slots.newSeat(ctx)
+	defer r.seat.leave()
+	if ctx.Err() != nil {
+		return r, outcome{}, fmt.Errorf("graph %q: %w", r.name, r.cancelled())
+	}
+	v.prepare(r)
+	if inner.cfg.Nested == PerThread {
+		if err := r.claim(); err != nil {
+			return r, outcome{}, err
+		}
+		defer r.root().claims.Delete(r.ns)
+	}
+	out, err := r.bounded(func(r *run) error { return r.enter(input) })
+	if len(r.answered) > 0 {
+		t.consult()
+	}
+	switch {
+	case err != nil:
+		return r, out, err
+	case r.up != nil:
+		return r, out, &ascentError{r.up}
+	case out.status == Interrupted:
+		return r, out, errors.Join(v.up.asks(v.place, out.interrupts...), ErrInterrupted)
+	}
+	return r, out, nil
+}
+
+// prepare tells a run what it has from its parent.
+func (v *visit) prepare(r *run) {
+	t := v.up.task
+	r.ns = v.namespace()
+	r.origin, r.watch, r.inside, r.given = t.run.origin, t.run.watch, t, t.run.given
+	r.opts.IfWaiting = Discard // a question that is open belongs to a task that is no more
+	r.place = &checkpoint.Within{Task: t.name(), Call: fmt.Sprintf("%s#%d", v.up.id(), v.n),
+		Node: t.node.name, Namespace: t.run.ns, Turn: t.run.turn, Step: t.step}
+	if v.shares {
+		r.net = r.schema.Blank()
+	}
+}
+
+// namespace returns where the child's checkpoints are kept.
+func (v *visit) namespace() string {
+	t := v.up.task
+	ns, own := t.run.ns, t.node.name+":"+v.up.id()
+	if v.n > 1 {
+		own += fmt.Sprintf("#%d", v.n)
+	}
+	if t.run.branch != 0 {
+		own += fmt.Sprintf("@%d", t.run.branch) // what the task called before the branch began is not its own
+	}
+	if v.p.cfg.Nested == PerThread {
+		ns, own = withoutTasks(ns), t.node.name+"/"+plainName(v.p.name)
+	}
+	if ns == "" {
+		return own
+	}
+	return ns + "|" + own
+}
+
+// withoutTasks returns a namespace without the ids in it.
+func withoutTasks(ns string) string {
+	parts := strings.Split(ns, "|")
+	for i, p := range parts {
+		parts[i], _, _ = strings.Cut(p, ":")
+	}
+	return strings.Join(parts, "|")
+}
+
+// plainName returns a graph's name as a part of a namespace.
+func plainName(name string) string {
+	if badName(name) != "" || strings.ContainsAny(name, "#") {
+		return hash("graph", name)
+	}
+	return name
+}
+
+// claim makes sure that no other call uses the child's namespace.
+func (r *run) claim() error {
+	if other, taken := r.root().claims.LoadOrStore(r.ns, r.place); taken {
+		return r.shared(other.(*checkpoint.Within))
+	}
+	return nil
+}
+
+// shared returns an ErrShared that names both tasks.
+func (r *run) shared(other *checkpoint.Within) error {
+	return fmt.Errorf("%w: graph %q is called by task %s of node %q and by task %s of node %q in one step",
+		ErrShared, r.name, other.Task, other.Node, r.place.Task, r.place.Node)
+}
+
+// bounded is main, given up when a node does not return although the child's time is over.
+func (r *run) bounded(begin func(*run) error) (outcome, error) {
+	if r.cfg.Timeout == 0 {
+		return r.main(begin)
+	}
+	out, err := outcome{status: Failed, id: r.id}, r.fail(errGoexit)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		out, err = r.main(begin)
+	}()
+	select {
+	case <-done:
+		return out, err
+	case <-r.ctx.Done():
+	}
+	timer := time.NewTimer(r.cfg.Grace)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return out, err
+	case <-timer.C:
+		r.fenced.Store(true)
+		return outcome{status: Failed, id: r.id}, fmt.Errorf("graph %q: %w: %w", r.name, ErrAbandoned, r.cancelled())
+	}
+}
+
+// runOutOfTime is the cause of ending a run that took too long.
+func runOutOfTime(limit time.Duration) error {
+	return &TimeoutError{Kind: RunTimeout, Limit: limit, Elapsed: limit}
+}
+
+// enter is how a subgraph's run begins: with its input, where it stopped, or, if it had
+// finished, at its end.
+func (r *run) enter(input func() (state.View, error)) error {
+	if err := r.open(); err != nil {
+		return err
+	}
+	if taken, err := r.reenter(); taken || err != nil {
+		return err
+	}
+	in, err := input()
+	if err != nil {
+		return err
+	}
+	return r.beginTurn(in)
+}
+
+// reenter takes up the turn that this call has begun before, if there is one.
+func (r *run) reenter() (taken bool, err error) {
+	if r.chain == nil || r.chain.Record == nil {
+		return false, nil
+	}
+	rec := r.chain.Record
+	switch w := rec.Within; {
+	case r.cfg.Nested != PerThread, w != nil && w.Call == r.place.Call:
+		return true, r.goOn(rec)
+	case w == nil:
+		return false, nil
+	case w.Task == r.place.Task:
+		return r.reread()
+	case w.Namespace == r.place.Namespace && w.Turn == r.place.Turn && w.Step == r.place.Step:
+		return false, r.shared(w)
+	}
+	return false, nil
+}
+
+// goOn takes up the turn at the head.
+func (r *run) goOn(rec *checkpoint.Record) error {
+	if err := r.readCommand(rec); err != nil {
+		return err
+	}
+	if r.net.State != nil {
+		if err := r.recall(); err != nil {
+			return err
+		}
+	}
+	return r.takeUp(Answers{})
+}
+
+func (r *run) readCommand(rec *checkpoint.Record) error {
+	if rec.Within == nil || rec.Within.Command == nil {
+		return nil
+	}
+	r.up = &ascent{}
+	if err := json.Unmarshal(rec.Within.Command, r.up); err != nil {
+		return r.fail(fmt.Errorf("%w: the Command for the parent: %w", ErrProgram, err))
+	}
+	return nil
+}
+
+// reread looks for the end of this call's turn among the commits before the head: the
+// task has called the child again since. A turn that had not ended is begun anew.
+func (r *run) reread() (bool, error) {
+	key := checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}
+	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{}) {
+		if err != nil {
+			return false, r.fail(err)
+		}
+		rec, err := checkpoint.ReadRecord(snap)
+		switch {
+		case err != nil:
+			return false, r.fail(err)
+		case rec.Within == nil || rec.Within.Task != r.place.Task:
+			return false, nil
+		case rec.Within.Call == r.place.Call:
+			if !rec.Done() {
+				return false, nil
+			}
+			return true, r.stand(key, snap.Seq, rec)
+		}
+	}
+	return false, nil
+}
+
+// stand makes the state at an older commit, at which a turn ended, the run's end.
+func (r *run) stand(key checkpoint.Key, seq uint64, rec *checkpoint.Record) error {
+	snap, err := r.cfg.Store.Load(r.ctx, key, seq)
+	if err != nil {
+		return r.fail(err)
+	}
+	if _, r.state, err = checkpoint.Restore(snap, r.schema); err != nil {
+		return r.fail(err)
+	}
+	if r.net.State != nil {
+		if err := r.recall(); err != nil {
+			return err
+		}
+	}
+	return r.readCommand(rec)
+}
