@@ -26,7 +26,7 @@ func (r *run) open() (err error) {
 	if err := checkpoint.CheckThread(r.opts.Thread); err != nil {
 		return err
 	}
-	if err := r.own(); err != nil {
+	if err := r.hold(); err != nil {
 		return err
 	}
 	if r.chain, err = r.openChain(store); err != nil {

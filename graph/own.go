@@ -14,9 +14,9 @@ type owner struct {
 	held *checkpoint.Held
 }
 
-// own takes the run's thread, until disown. A subgraph works under the lease of its
+// hold takes the run's thread, until disown. A subgraph works under the lease of its
 // root. When the lease is lost the run is cancelled.
-func (r *run) own() error {
+func (r *run) hold() error {
 	if r.inside != nil {
 		return nil
 	}
