@@ -104,7 +104,7 @@ func (h *Held) Release(ctx context.Context) error {
 // acquire gets the lease as the policy says.
 func (h *Held) acquire(ctx context.Context, o HoldOptions) error {
 	r := LeaseRequest{Thread: h.thread, Owner: ownerName(o.Owner), TTL: o.TTL, Force: o.Policy == TakeOver}
-	for {
+	for pause := 2 * time.Millisecond; ; pause = min(2*pause, o.TTL/10+time.Millisecond) {
 		var err error
 		if h.lease, err = h.leaser.Acquire(ctx, r); err == nil {
 			return nil
@@ -121,7 +121,7 @@ func (h *Held) acquire(ctx context.Context, o HoldOptions) error {
 		}
 		r.Force, r.Over = false, ""
 		select {
-		case <-time.After(min(max(busy.Remaining, time.Millisecond), o.TTL/10+time.Millisecond)):
+		case <-time.After(min(max(busy.Remaining, time.Millisecond), pause)):
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}

@@ -118,10 +118,12 @@ func (k *Keep) wants(snap Snapshot, rec *Record) bool {
 
 // subgraphOf returns the id of the task whose subgraph has a namespace: the namespace of
 // the graph that runs it, "|", the name of the node, ":" and the id, and "#" with a number
-// when it is not the first of the task. An id is 32 hex digits; a namespace that ends
+// when it is not the first of the task, and "@" with one when it is on a branch of the
+// thread. An id is 32 hex digits; a namespace that ends
 // otherwise is no subgraph's.
 func subgraphOf(namespace string) (task string, ok bool) {
 	task = namespace[strings.LastIndexByte(namespace, ':')+1:]
+	task, _, _ = strings.Cut(task, "@")
 	task, _, _ = strings.Cut(task, "#")
 	id, err := hex.DecodeString(task)
 	return task, err == nil && len(id) == 16 && len(task) < len(namespace)
