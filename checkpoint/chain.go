@@ -129,6 +129,16 @@ func (c *Chain) Parent() uint64 {
 	return c.head
 }
 
+// Forget makes the chain go on from nothing: its next commit stores the state of a thread
+// that is new, and begins a branch.
+func (c *Chain) Forget() {
+	c.parent, c.Record, c.Pending, c.other = c.Parent(), nil, nil, nil
+	c.State = c.schema.New()
+	clear(c.fields)
+	clear(c.sums)
+	clear(c.known)
+}
+
 // Branches reports whether the next commit begins a branch.
 func (c *Chain) Branches() bool { return c.parent != 0 }
 

@@ -50,10 +50,19 @@ type Within struct {
 	Namespace string `json:"namespace,omitempty"`
 	Turn      int    `json:"turn"`
 	Step      int    `json:"step"`
+	// Root is where the graph at the root was then.
+	Root Position `json:"root"`
 	// Wrote is what the step wrote, where the subgraph shares the parent's state.
 	Wrote json.RawMessage `json:"wrote,omitempty"`
 	// Command is what the parent is to do after the subgraph's end.
 	Command json.RawMessage `json:"command,omitempty"`
+}
+
+// Position is a step in the history of a thread, which is a tree.
+type Position struct {
+	Branch uint64 `json:"branch,omitempty"` // the commit that began the branch; 0 for the first
+	Turn   int    `json:"turn"`
+	Step   int    `json:"step"`
 }
 
 // Done reports whether the turn has ended: nothing is due.

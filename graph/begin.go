@@ -52,6 +52,9 @@ func (r *run) open() (err error) {
 
 func (r *run) openChain(store checkpoint.Store) (*checkpoint.Chain, error) {
 	key := checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}
+	if r.inside != nil && r.cfg.Nested == PerThread {
+		return r.openShared(key)
+	}
 	if r.opts.At == 0 || r.inside != nil {
 		return checkpoint.Open(r.ctx, store, key, r.schema)
 	}

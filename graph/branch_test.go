@@ -192,6 +192,52 @@ func TestAForkKeepsFieldsThatTheGraphDoesNotKnow(t *testing.T) {
 	}
 }
 
+// A subgraph of the thread goes on from what it was on the branch, whatever became of it
+// on others.
+func TestASubgraphOfTheThreadFollowsTheBranch(t *testing.T) {
+	cfg := stored()
+	c := remembers(t, graph.PerThread, "memo", nil)
+	b := graph.New[world]("loop")
+	b.Node("n", graph.Router(func(ctx context.Context, s *world) (graph.Command, error) {
+		end, err := c.Call(ctx, say(fmt.Sprint(s.Name.Get(), s.Count.Get())))
+		s.Log.Overwrite([]string{memory(end)})
+		if s.Count.Add(1); s.Count.Get() < 3 {
+			return graph.Goto("n"), err
+		}
+		return graph.Goto(graph.End), err
+	}, "n", graph.End))
+	b.Edge(graph.Start, "n")
+	g := build(t, b, cfg)
+	logged(t, invoke(t, g, "t1", graph.Done), "0+1+2/2") // commits 1 to 4
+	rename := func(at uint64, name string) {
+		res, err := g.Patch(ctx, func(s *world) error { s.Name.Set(name); return nil }, graph.Run{Thread: "t1", At: at})
+		ended(t, graph.Pending, res, err)
+	}
+	rename(2, "b")
+	logged(t, resume(t, g, graph.Answers{}, graph.Done), "0+b1+b2/b2")
+	rename(1, "c") // before the first call
+	logged(t, resume(t, g, graph.Answers{}, graph.Done), "c0+c1+c2/c2")
+	rename(6, "d") // on the second branch, after its first call
+	logged(t, resume(t, g, graph.Answers{}, graph.Done), "0+b1+d2/d2")
+	res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", At: 4})
+	ended(t, graph.Done, res, err)
+	logged(t, res, "0+1+2+3/3") // a new turn on the first branch
+}
+
+func TestASubgraphOfATaskStartsAnewOnABranch(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	b := graph.New[world]("outer")
+	b.Node("in", hosts(child(t, &ran, graph.Config{}, nil), "", nil))
+	b.Edge(graph.Start, "in")
+	b.Edge("in", graph.End)
+	g := build(t, b, cfg)
+	logged(t, invoke(t, g, "t1", graph.Done), "c1 c2 c3")
+	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 1})
+	logged(t, ended(t, graph.Done, res, err), "c1 c2 c3")
+	ran.want(t, "c2", 2)
+}
+
 func TestAnUnknownCommitIsAnError(t *testing.T) {
 	var ran counter
 	g := chainOf(t, &ran, stored(), "a")

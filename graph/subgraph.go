@@ -201,7 +201,7 @@ func (v *visit) prepare(r *run) {
 	r.origin, r.watch, r.inside, r.given = t.run.origin, t.run.watch, t, t.run.given
 	r.opts.IfWaiting = Discard // a question that is open belongs to a task that is no more
 	r.place = &checkpoint.Within{Task: t.name(), Call: fmt.Sprintf("%s#%d", v.up.id(), v.n),
-		Node: t.node.name, Namespace: t.run.ns, Turn: t.run.turn, Step: t.step}
+		Node: t.node.name, Namespace: t.run.ns, Turn: t.run.turn, Step: t.step, Root: t.position()}
 	if v.shares {
 		r.net = r.schema.Blank()
 	}
@@ -312,9 +312,11 @@ func (r *run) reenter() (taken bool, err error) {
 	}
 	rec := r.chain.Record
 	switch w := rec.Within; {
-	case r.cfg.Nested != PerThread, w != nil && w.Call == r.place.Call:
+	case r.cfg.Nested != PerThread, w != nil && w.Call == r.place.Call && w.Root.Branch == r.place.Root.Branch:
 		return true, r.goOn(rec)
 	case w == nil:
+		return false, nil
+	case w.Root.Branch != r.place.Root.Branch:
 		return false, nil
 	case w.Task == r.place.Task:
 		return r.reread()
