@@ -111,10 +111,10 @@ type Run struct {
 	// branch of the thread, from which everything goes on; the old one stays in the
 	// history. Nothing that was stored beside that commit counts: its questions are asked again.
 	At uint64
-	// Hold says what happens when somebody else works on the thread: the zero value
+	// Lease says what happens when somebody else works on the thread: the zero value
 	// returns a [*checkpoint.BusyError]. While a run lasts it owns its thread, if the
 	// store has leases, so nobody else runs the same tasks.
-	Hold checkpoint.HoldOptions
+	Lease checkpoint.HoldOptions
 	// Durability says when the steps of the run are committed; the zero value is Sync.
 	// It holds for subgraphs too.
 	Durability Durability

@@ -20,7 +20,7 @@ func (r *run) hold() error {
 	if r.inside != nil {
 		return nil
 	}
-	hold := r.opts.Hold
+	hold := r.opts.Lease
 	if hold.Policy == checkpoint.Reject && r.opts.IfWaiting == Queue {
 		hold.Policy = checkpoint.Wait
 	}

@@ -51,7 +51,7 @@ func TestARunOwnsItsThread(t *testing.T) {
 	g, running, goOn := occupied(t, cfg)
 	first := make(chan error)
 	go func() {
-		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Hold: checkpoint.HoldOptions{Owner: "first"}})
+		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Lease: checkpoint.HoldOptions{Owner: "first"}})
 		first <- err
 	}()
 	<-running
@@ -64,7 +64,7 @@ func TestARunOwnsItsThread(t *testing.T) {
 	}
 	waits := make(chan error)
 	go func() {
-		_, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Hold: checkpoint.HoldOptions{Policy: checkpoint.Wait}})
+		_, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Lease: checkpoint.HoldOptions{Policy: checkpoint.Wait}})
 		waits <- err
 	}()
 	close(goOn)
@@ -81,13 +81,13 @@ func TestARunWhoseThreadIsTakenOverStopsAndWritesNothing(t *testing.T) {
 	g, running, goOn := occupied(t, cfg)
 	first := make(chan error)
 	go func() {
-		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Hold: checkpoint.HoldOptions{TTL: 30 * time.Millisecond}})
+		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Lease: checkpoint.HoldOptions{TTL: 30 * time.Millisecond}})
 		first <- err
 	}()
 	<-running
 	second := make(chan error)
 	go func() {
-		_, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Hold: checkpoint.HoldOptions{Policy: checkpoint.TakeOver}})
+		_, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Lease: checkpoint.HoldOptions{Policy: checkpoint.TakeOver}})
 		second <- err
 	}()
 	<-running

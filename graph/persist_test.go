@@ -111,7 +111,7 @@ func TestTwoRunsOnOneThreadDoNotForkIt(t *testing.T) {
 }
 
 // unleased are runs that only compare-and-set keeps apart.
-var unleased = graph.Run{Thread: "t1", Hold: checkpoint.HoldOptions{Policy: checkpoint.NoLease}}
+var unleased = graph.Run{Thread: "t1", Lease: checkpoint.HoldOptions{Policy: checkpoint.NoLease}}
 
 func TestManyRunsResumeOneThreadAndOneWins(t *testing.T) {
 	for range 20 {

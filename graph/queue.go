@@ -19,7 +19,7 @@ const (
 	Discard IfWaiting = "discard"
 	// Queue stores the input and returns with the Status Queued. It begins a turn of its
 	// own when the turns before it have ended: in the call of Resume that ends them. While
-	// somebody else works on the thread, Invoke waits for it; see Run.Hold.
+	// somebody else works on the thread, Invoke waits for it; see Run.Lease.
 	Queue IfWaiting = "queue"
 )
 
