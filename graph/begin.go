@@ -218,6 +218,7 @@ func (r *run) takeUp(a Answers) error {
 	if err := r.giveAnswers(fresh); err != nil {
 		return err
 	}
+	r.emitValues()
 	if r.front.Empty() {
 		return nil
 	}

@@ -118,11 +118,24 @@ type Run struct {
 	// Durability says when the steps of the run are committed; the zero value is Sync.
 	// It holds for subgraphs too.
 	Durability Durability
-	// Modes says which events Stream yields; 0 means Updates. Invoke and Resume ignore it.
+	// Modes says which events Stream yields; 0 means Updates. Only Stream and StreamResume
+	// read it, and Depth.
 	Modes Mode
+	// Depth bounds how deep Stream looks: 1 leaves out the events of subgraphs, 2 those
+	// of subgraphs in subgraphs, and so on; 0 means all.
+	Depth int
+	// Hold lets Start return before the run begins, so that readers can join who see all
+	// of it. It begins with the first loop over events, or the first Wait.
+	Hold bool
+	// Drain, if somebody requests it, stops the run at the end of the superstep; several
+	// runs may share one. What is left to do is for Resume.
+	Drain *Drain
 	// IfWaiting says what Invoke does while questions of the last turn are open; the
 	// zero value refuses the input.
 	IfWaiting IfWaiting
 	// Metadata is written into every checkpoint of the run.
 	Metadata map[string]string
 }
+
+// reader returns the reader of a Stream.
+func (o Run) reader() Reader { return Reader{Modes: o.Modes, Depth: o.Depth} }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 )
 
-// Status is how a run ended.
+// Status is how a run ended, or how a thread stands. A run that stopped for a Drain is
+// [Pending].
 type Status string
 
 const (
@@ -22,6 +24,7 @@ type outcome struct {
 	status     Status
 	state      any // *S; nil if a node did not stop
 	interrupts []Interrupt
+	drained    string // the reason, if it stopped for a Drain
 	starved    []string
 	steps      int
 	checkpoint uint64
@@ -35,111 +38,119 @@ func newRun(p *program, ctx context.Context, o Run, id string) *run {
 	return r
 }
 
-// drive runs one call: the coordinator on a goroutine of its own, the events to
-// yield on the caller's. It returns when the coordinator has, or, if a node does not
-// stop after the run was cancelled, when the grace is over.
-func (p *program) drive(ctx context.Context, o Run, w *watch, begin func(*run) error, yield func(Event) bool) (outcome, error) {
-	if p.cfg.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, p.cfg.Timeout, runOutOfTime(p.cfg.Timeout))
-		defer cancel()
-	}
-	r := newRun(p, ctx, o, p.cfg.NewID())
-	r.watch = w
-	c := conductor{run: r, finished: make(chan struct{})}
-	go c.conduct(begin)
-	defer c.stop()
-	return c.attend(yield)
-}
-
-// conductor joins the two sides of a call.
-type conductor struct {
+// session is one call: the coordinator on a goroutine of its own, and what those who
+// wait for it share.
+type session struct {
 	*run
+	begin    func(*run) error
+	once     sync.Once
 	finished chan struct{} // closed when out and err are set
+	settled  sync.Once
 	out      outcome
 	err      error
-	left     bool // the reader has left
+	release  func() // lets go of the caller's context
 }
 
-func (c *conductor) conduct(begin func(*run) error) {
+// launch makes a call that has not begun.
+func (p *program) launch(ctx context.Context, o Run, begin func(*run) error) *session {
+	f := &session{begin: begin, finished: make(chan struct{}), release: func() {}}
+	if p.cfg.Timeout > 0 {
+		ctx, f.release = context.WithTimeoutCause(ctx, p.cfg.Timeout, runOutOfTime(p.cfg.Timeout))
+	}
+	f.run = newRun(p, ctx, o, p.cfg.NewID())
+	f.drain = o.Drain
+	return f
+}
+
+// drive runs one call that nobody watches.
+func (p *program) drive(ctx context.Context, o Run, begin func(*run) error) (outcome, error) {
+	return p.launch(ctx, o, begin).wait()
+}
+
+// watched makes a call that may have readers.
+func (p *program) watched(ctx context.Context, o Run, begin func(*run) error) *session {
+	f := p.launch(ctx, o, begin)
+	f.watch = newFeed(p.cfg.Now)
+	return f
+}
+
+// start lets the call begin, if it has not.
+func (f *session) start() { f.once.Do(func() { go f.conduct() }) }
+
+func (f *session) conduct() {
 	returned := false
+	var out outcome
+	var err error
 	defer func() {
 		if !returned { // the only task of a step ended this goroutine
-			c.out, c.err = outcome{status: Failed, id: c.id}, c.fail(errGoexit)
-			for _, t := range c.tasks {
-				c.err = t.fail(errGoexit)
+			out, err = outcome{status: Failed, id: f.id}, f.fail(errGoexit)
+			for _, t := range f.tasks {
+				err = t.fail(errGoexit)
 			}
 		}
-		close(c.finished)
+		f.settle(out, err)
 	}()
-	c.out, c.err = c.main(begin)
+	if f.watch != nil { // its readers learn of its end although nobody waits for it
+		defer context.AfterFunc(f.ctx, f.overdue)()
+	}
+	out, err = f.main(f.begin)
+	err = f.whyCancelled(err)
 	returned = true
 }
 
-// attend hands events to the reader until the run has ended.
-func (c *conductor) attend(yield func(Event) bool) (outcome, error) {
-	var events chan Event
-	if c.watch != nil {
-		events = c.watch.events
-	}
-	var seq uint64
-	pass := func(ev Event) {
-		seq++
-		ev.Seq = seq
-		if !c.left && !yield(ev) {
-			c.leave()
+// settle ends the call, once.
+func (f *session) settle(out outcome, err error) {
+	f.settled.Do(func() {
+		f.out, f.err = out, err
+		if f.watch != nil {
+			f.watch.close(err)
 		}
-	}
-	ended, grace, patient := c.ctx.Done(), (<-chan time.Time)(nil), false
-	for {
-		select {
-		case ev := <-events:
-			pass(ev)
-		case <-c.finished:
-			for len(events) > 0 {
-				pass(<-events)
-			}
-			return c.out, c.err
-		case <-ended:
-			ended = nil
-			timer := time.NewTimer(c.cfg.Grace + c.cfg.Grace/4)
-			defer timer.Stop()
-			grace = timer.C
-		case <-grace:
-			if c.writing.Load() > 0 && !patient {
-				patient = true
-				grace = time.After(flush)
-				continue
-			}
-			c.fenced.Store(true)
-			_ = c.disown()
-			return outcome{status: Failed, id: c.id}, fmt.Errorf("graph %q: %w: %w", c.name, ErrAbandoned, c.cancelled())
-		}
-	}
+		close(f.finished)
+		f.release()
+		f.cancel(nil)
+	})
 }
 
-// leave tells the run that nobody reads any more.
-func (c *conductor) leave() {
-	c.left = true
-	if c.watch != nil {
-		close(c.watch.gone)
+// wait returns when the coordinator has, or, if a node does not stop after the run was
+// cancelled, when the grace is over.
+func (f *session) wait() (outcome, error) {
+	f.start()
+	select {
+	case <-f.finished:
+	case <-f.ctx.Done():
+		f.overdue()
 	}
-	c.cancel(errLeft)
+	return f.out, f.err
+}
+
+// overdue waits for a call whose context has ended as long as its nodes may go on, and
+// gives it up then. What is being stored may be finished.
+func (f *session) overdue() {
+	if f.over(f.cfg.Grace + f.cfg.Grace/4) {
+		return
+	}
+	if f.writing.Load() > 0 && f.over(flush) {
+		return
+	}
+	f.fenced.Store(true)
+	_ = f.disown()
+	f.settle(outcome{status: Failed, id: f.id}, fmt.Errorf("graph %q: %w: %w", f.name, ErrAbandoned, f.cancelled()))
+}
+
+// over waits so long for the end of the call and reports whether it came.
+func (f *session) over(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-f.finished:
+		return true
+	case <-timer.C:
+		return false
+	}
 }
 
 // errLeft is the cause of cancelling a run whose reader stopped reading.
 var errLeft = errors.New("graph: the reader of the stream has left")
-
-// stop lets go of the run. If the reader panicked or ended its goroutine, it ends the
-// coordinator first.
-func (c *conductor) stop() {
-	if !c.left {
-		c.leave()
-	}
-	if !c.fenced.Load() {
-		_, _ = c.attend(nil)
-	}
-}
 
 // main is the coordinator's part of a call.
 func (r *run) main(begin func(*run) error) (outcome, error) {
@@ -147,7 +158,8 @@ func (r *run) main(begin func(*run) error) (outcome, error) {
 	for _, t := range r.tasks {
 		t.ledger.close()
 	}
-	out := outcome{status: status, steps: r.steps, id: r.id, interrupts: r.interrupts(status)}
+	out := outcome{steps: r.steps, id: r.id}
+	out.status, out.interrupts, out.drained = r.waits(status)
 	if r.chain != nil {
 		out.checkpoint = r.stored
 	}
@@ -159,9 +171,9 @@ func (r *run) main(begin func(*run) error) (outcome, error) {
 			out.starved = append(out.starved, r.nodes[r.shape.Joins[j].Target].name)
 		}
 	}
-	if err == nil && r.watch != nil && r.ns == "" {
-		r.emit(Event{Mode: Ended, Status: status, State: out.state, Interrupts: out.interrupts,
-			Starved: out.starved, Steps: out.steps, Checkpoint: out.checkpoint})
+	if err == nil && r.watch != nil && r.inside == nil {
+		r.emit(Event{Mode: Ended, Status: out.status, State: out.state, Interrupts: out.interrupts, Drained: out.drained,
+			Starved: out.starved, Steps: out.steps, Checkpoint: out.checkpoint, schema: r.schema})
 	}
 	return out, err
 }

@@ -35,10 +35,10 @@ type Edit[S any] struct {
 //
 // The steps before one that cannot be applied stay applied; the error tells which.
 func (g *Graph[S]) Edit(ctx context.Context, steps [][]Edit[S], o Run) (Result[S], error) {
-	out, err := g.p.drive(ctx, o, nil, func(r *run) error {
+	out, err := g.p.drive(ctx, o, func(r *run) error {
 		r.rests = true
 		return r.editAll(erase(steps), Answers{})
-	}, nil)
+	})
 	return resultOf[S](out), err
 }
 
@@ -51,13 +51,13 @@ func (g *Graph[S]) Patch(ctx context.Context, do func(s *S) error, o Run) (Resul
 // Act applies an edit and answers, in one commit, and goes on with the thread like
 // Resume.
 func (g *Graph[S]) Act(ctx context.Context, e Edit[S], a Answers, o Run) (Result[S], error) {
-	out, err := g.p.drive(ctx, o, nil, func(r *run) error {
+	out, err := g.p.drive(ctx, o, func(r *run) error {
 		if err := r.editAll(erase([][]Edit[S]{{e}}), a); err != nil {
 			return err
 		}
 		r.draws = true
 		return r.takeUp(Answers{})
-	}, nil)
+	})
 	return resultOf[S](out), err
 }
 

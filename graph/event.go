@@ -4,26 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-)
+	"time"
 
-// Mode selects the events that Stream yields. Modes are combined with |.
-type Mode uint
-
-const (
-	// Updates are what each task wrote, after the commit of its step, in canonical
-	// order.
-	Updates Mode = 1 << iota
-	// Values are copies of the whole state, after the input and after each step.
-	Values
-	// Tasks tell when tasks start, finish, fail, are retried or ask, as it happens.
-	Tasks
-	// Custom are what nodes send with Emit, as it happens.
-	Custom
-	// Checkpoints tell of each commit.
-	Checkpoints
-
-	// Ended is the last event of every run that did not fail. It is always yielded.
-	Ended
+	"github.com/weftrun/weft/state"
 )
 
 // Phase is what a Tasks event tells.
@@ -37,97 +20,91 @@ const (
 	Asking   Phase = "asking"   // it waits for answers to Interrupts
 	Rescuing Phase = "rescuing" // it failed for good with Err; its handler follows
 	Uncached Phase = "uncached" // the cache failed with Err; the node runs all the same, or its result is not kept
+	Draining Phase = "draining" // a subgraph in it stopped for a Drain
 )
 
-// Event is one thing that happened in a run. Which fields are set depends on Mode.
+// Event is one thing that happened in a run. Which fields are set depends on Mode. As
+// JSON it has the names of the fields in lower case and leaves out what is empty.
 type Event struct {
-	Seq       uint64 // counts the events of this stream, from 1
-	Mode      Mode   // exactly one mode
-	Namespace string // "" is the graph itself; subgraphs have their own
+	// Seq counts the events of the run that somebody took, from 1; it is the same for
+	// every reader. One that takes fewer modes than another sees gaps.
+	Seq       uint64
+	Mode      Mode      // exactly one mode
+	Time      time.Time // when it was told
+	Namespace string    // "" is the graph itself; subgraphs have their own
 	Step      int
-	Node      string // Updates, Tasks, Custom
-	Task      string // the task's id: Updates, Tasks, Custom
+	Node      string // Updates, Tasks, Custom, Messages
+	Task      string // the task's id: Updates, Tasks, Custom, Messages
 	Label     string // Tasks of a Send: its payload, shortened, as JSON; of a Call or a Once: its name
 	Phase     Phase  // Tasks
 	Attempt   int    // Tasks, from 1; 0 if it was not run
 	Cached    bool   // Tasks, Updates: the result comes from the cache, and the node did not run
 
 	Writes     json.RawMessage // Updates: an object by field name: the new value, or what was added
-	State      any             // Values, Ended: a copy of the state, of type S
+	State      any             // Values, Ended: a copy of the state, of type *S
 	Payload    any             // Custom
+	Token      Token           // Messages
 	Checkpoint uint64          // Checkpoints, Ended: the commit's number
+	Point      *Point          // Checkpoints: the commit, as History tells it later
 	Err        error           // Tasks: why it failed
 	Interrupts []Interrupt     // Tasks, Ended
 	Status     Status          // Ended
+	Drained    string          // Ended: as in Result
 	Starved    []string        // Ended: as in Result
 	Steps      int             // Ended: as in Result
+	Missed     uint64          // Missed: how many events were lost; Seq is that of the last
+
+	schema *state.Schema // of State
 }
 
-// Emit sends payload to the readers of Custom events. It waits while their buffer
-// is full, and returns an error when ctx ends first. Without readers it does
-// nothing: nor outside a run, so a node that emits can be tested alone.
+// Emit sends payload to the readers of Custom events. It waits while the buffer of
+// one that is not lossy is full, and returns an error when ctx ends first. Without
+// readers it does nothing: nor outside a run, so a node that emits can be tested
+// alone.
 func Emit(ctx context.Context, payload any) error {
 	t := taskOf(ctx)
 	if t == nil {
 		return nil
 	}
-	if !t.run.watch.wants(Custom) {
+	return t.tell(ctx, Event{Mode: Custom, Payload: payload})
+}
+
+// tell sends an event of the node to the readers. It is a sign of life.
+func (t *task) tell(ctx context.Context, ev Event) error {
+	switch {
+	case t.run.watch == nil:
+		t.alive()
+		return nil
+	case t.isFenced():
+		return ErrTimeout
+	case !t.run.wants(ev.Mode):
 		t.alive()
 		return nil
 	}
-	if t.isFenced() {
-		return ErrTimeout
-	}
-	t.hold(1) // while the reader is slow, the node is not idle
+	t.hold(1) // while a reader is slow, the node is not idle
 	defer t.hold(-1)
 	t.mu.Lock()
-	ev := Event{Mode: Custom, Namespace: t.run.ns, Step: t.step, Node: t.node.name, Task: t.id(), Payload: payload}
+	ev.Namespace, ev.Step, ev.Node, ev.Task = t.run.ns, t.step, t.node.name, t.id()
 	t.mu.Unlock()
-	select {
-	case t.run.watch.events <- ev:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.run.watch.gone:
-		return nil
-	}
+	return t.run.watch.send(ctx, t.run.ctx, t.run.depth, ev)
 }
 
-// watch carries the events of a run, and of the subgraphs in it, to their reader.
-type watch struct {
-	modes  Mode
-	events chan Event
-	gone   chan struct{} // closed when the reader has left
-}
+// wants reports whether somebody takes the run's events of this mode.
+func (r *run) wants(m Mode) bool { return r.watch != nil && r.watch.wants(m, r.depth) }
 
-// buffer is how many events may wait for a reader. Beyond it the run waits.
-const buffer = 64
-
-func newWatch(modes Mode) *watch {
-	if modes == 0 {
-		modes = Updates
-	}
-	return &watch{modes: modes | Ended, events: make(chan Event, buffer), gone: make(chan struct{})}
-}
-
-// wants reports whether somebody reads events of this mode.
-func (w *watch) wants(m Mode) bool { return w != nil && w.modes&m != 0 }
-
-// emit sends ev to the reader, if there is one; it waits for room.
+// emit sends ev to the readers. It waits for those that are slow while the run goes on;
+// when it has been cancelled, what is left to tell waits in their buffers.
 func (r *run) emit(ev Event) {
 	ev.Namespace, ev.Step = r.ns, r.step
-	select {
-	case r.watch.events <- ev:
-	case <-r.watch.gone:
-	}
+	r.watch.tell(r.ctx, r.depth, ev)
 }
 
 func (r *run) emitTask(t *task, phase Phase, err error) {
-	if !r.watch.wants(Tasks) {
+	if !r.wants(Tasks) {
 		return
 	}
 	r.emit(Event{Mode: Tasks, Node: t.node.name, Task: t.id(), Label: t.label(), Phase: phase,
-		Attempt: t.attempt, Cached: t.cached, Err: err, Interrupts: t.open})
+		Attempt: t.attempt, Cached: t.cached, Err: err, Interrupts: withoutDrained(t.open)})
 }
 
 func (r *run) emitStart(t *task) { r.emitTask(t, Started, nil) }
@@ -138,6 +115,8 @@ func (r *run) emitEnd(t *task) {
 	switch {
 	case t.err != nil:
 		r.emitTask(t, Failing, t.err)
+	case len(t.open) > 0 && len(withoutDrained(t.open)) == 0:
+		r.emitTask(t, Draining, nil)
 	case len(t.open) > 0:
 		r.emitTask(t, Asking, nil)
 	default:
@@ -162,7 +141,7 @@ func (t *task) label() string {
 
 // emitStep tells what the tasks of the step wrote and what the state is now.
 func (r *run) emitStep() {
-	if r.watch.wants(Updates) {
+	if r.wants(Updates) {
 		for _, t := range r.tasks {
 			r.emit(Event{Mode: Updates, Node: t.node.name, Task: t.id(), Cached: t.cached, Writes: t.update()})
 		}
@@ -171,14 +150,15 @@ func (r *run) emitStep() {
 }
 
 func (r *run) emitValues() {
-	if r.watch.wants(Values) {
-		r.emit(Event{Mode: Values, State: r.copyState()})
+	if r.wants(Values) {
+		r.emit(Event{Mode: Values, State: r.copyState(), schema: r.schema})
 	}
 }
 
 func (r *run) emitCommit(seq uint64) {
-	if r.watch.wants(Checkpoints) {
-		r.emit(Event{Mode: Checkpoints, Checkpoint: seq})
+	if r.wants(Checkpoints) {
+		p := pointOfRecord(r.opts.Thread, seq, r.chain.Record)
+		r.watch.tell(r.ctx, r.depth, Event{Mode: Checkpoints, Namespace: r.ns, Step: p.Step, Checkpoint: seq, Point: &p})
 	}
 }
 

@@ -20,6 +20,9 @@ type Result[S any] struct {
 	State S
 	// Interrupts says why an Interrupted run pauses, in canonical order.
 	Interrupts []Interrupt
+	// Drained is why the run stopped before it was done, if that was for a Drain; the
+	// Status is then Pending, or Interrupted where questions are open too.
+	Drained string
 	// Starved names the nodes whose join some sources reached, but never all.
 	Starved []string
 	// Steps counts the supersteps of this call.
@@ -41,7 +44,7 @@ func (g *Graph[S]) Name() string { return g.p.name }
 //
 // A pause is a Status and not an error. An error comes with the state so far.
 func (g *Graph[S]) Invoke(ctx context.Context, input S, o Run) (Result[S], error) {
-	out, err := g.p.drive(ctx, o, nil, g.begin(input), nil)
+	out, err := g.p.drive(ctx, o, g.begin(input))
 	return resultOf[S](out), err
 }
 
@@ -50,24 +53,29 @@ func (g *Graph[S]) Invoke(ctx context.Context, input S, o Run) (Result[S], error
 // those whose questions stay open. A thread that has nothing left to do gives its
 // state.
 func (g *Graph[S]) Resume(ctx context.Context, a Answers, o Run) (Result[S], error) {
-	out, err := g.p.drive(ctx, o, nil, func(r *run) error { return r.resume(a) }, nil)
+	out, err := g.p.drive(ctx, o, goOn(a))
 	return resultOf[S](out), err
 }
 
 // Stream is Invoke with somebody watching: it yields the events of o.Modes, then
 // the Ended event, or an error. The reader may stop early; the run is then
-// cancelled and has ended when the loop has. A slow reader slows the run.
+// cancelled and has ended when the loop has. A slow reader slows the run. Each loop
+// is a run of its own. For several readers, and for one that may leave, see Start.
 func (g *Graph[S]) Stream(ctx context.Context, input S, o Run) iter.Seq2[Event, error] {
 	return g.p.stream(ctx, o, g.begin(input))
 }
 
 // StreamResume is Resume with somebody watching.
 func (g *Graph[S]) StreamResume(ctx context.Context, a Answers, o Run) iter.Seq2[Event, error] {
-	return g.p.stream(ctx, o, func(r *run) error { return r.resume(a) })
+	return g.p.stream(ctx, o, goOn(a))
 }
 
 func (g *Graph[S]) begin(input S) func(*run) error {
 	return func(r *run) error { return r.begin(g.p.viewOf(&input)) }
+}
+
+func goOn(a Answers) func(*run) error {
+	return func(r *run) error { return r.resume(a) }
 }
 
 // viewOf returns a view that is a copy of the state that s points to.
@@ -79,19 +87,15 @@ func (p *program) viewOf(s any) state.View {
 
 func (p *program) stream(ctx context.Context, o Run, begin func(*run) error) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		left := false
-		_, err := p.drive(ctx, o, newWatch(o.Modes), begin, func(ev Event) bool {
-			left = !yield(ev, nil)
-			return !left
-		})
-		if err != nil && !left {
-			yield(Event{}, err)
-		}
+		f := p.watched(ctx, o, begin)
+		defer f.wait()
+		defer f.cancel(errLeft) // the reader has left, or panicked, or all is over
+		f.watch.readers(o.reader(), f.start)(yield)
 	}
 }
 
 func resultOf[S any](o outcome) Result[S] {
-	res := Result[S]{Status: o.status, Interrupts: o.interrupts, Starved: o.starved,
+	res := Result[S]{Status: o.status, Interrupts: o.interrupts, Drained: o.drained, Starved: o.starved,
 		Steps: o.steps, Checkpoint: o.checkpoint, Run: o.id}
 	if s, ok := o.state.(*S); ok {
 		res.State = *s

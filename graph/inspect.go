@@ -150,16 +150,7 @@ func pointOf(snap checkpoint.Snapshot) (Point, error) {
 	if err != nil {
 		return p, err
 	}
-	p.Graph, p.Program, p.Run, p.Time, p.Source = rec.Graph, rec.Program, rec.Run, rec.Time, rec.Source
-	p.Parent, p.Branch = rec.Parent, rec.Branch
-	p.Turn, p.Step, p.Ran, p.Input, p.Metadata = rec.Turn, rec.Step, rec.Ran, rec.Input, rec.Metadata
-	for _, t := range rec.Next {
-		p.Next = append(p.Next, t.Node)
-	}
-	p.Status = Done
-	if !rec.Done() {
-		p.Status = Pending
-	}
+	p.read(rec)
 	entries, err := checkpoint.ReadPending(snap)
 	if err != nil {
 		return p, err
@@ -177,6 +168,27 @@ func pointOf(snap checkpoint.Snapshot) (Point, error) {
 		p.Status = Failed
 	}
 	return p, err
+}
+
+// pointOfRecord describes a commit beside which nothing stands yet.
+func pointOfRecord(thread string, seq uint64, rec *checkpoint.Record) Point {
+	p := Point{Thread: thread, Checkpoint: seq}
+	p.read(rec)
+	p.readAnswers(rec, sortPending(nil))
+	return p
+}
+
+func (p *Point) read(rec *checkpoint.Record) {
+	p.Graph, p.Program, p.Run, p.Time, p.Source = rec.Graph, rec.Program, rec.Run, rec.Time, rec.Source
+	p.Parent, p.Branch = rec.Parent, rec.Branch
+	p.Turn, p.Step, p.Ran, p.Input, p.Metadata = rec.Turn, rec.Step, rec.Ran, rec.Input, rec.Metadata
+	for _, t := range rec.Next {
+		p.Next = append(p.Next, t.Node)
+	}
+	p.Status = Done
+	if !rec.Done() {
+		p.Status = Pending
+	}
 }
 
 // readAnswers finds out which questions of the turn were answered, and which of the

@@ -24,7 +24,9 @@ type run struct {
 	ns     string               // the namespace; "" is the root
 	origin string               // the id of the call that began the thread
 	chain  *checkpoint.Chain    // nil without a store
-	watch  *watch               // nil when nobody watches
+	watch  *feed                // nil when nobody can watch
+	depth  int                  // how many runs this one is inside of
+	drain  *Drain               // nil when nobody can ask it to stop
 	given  answers              // the answers to this run's questions, by id
 	fresh  answers              // those of them that came with this call
 	asked  map[string]Interrupt // the questions that were asked before this call, by id
@@ -39,6 +41,7 @@ type run struct {
 	draws         bool         // when the turn has ended, inputs that wait get theirs
 	taken         uint64       // the newest of them that was begun
 	resumed       bool         // from a static interrupt, which the first step passes
+	stopped       bool         // for a Drain
 	paused        []Interrupt  // the static interrupts at which the run pauses
 	input         string       // hash of the turn's input
 	inside        *task        // the task that runs this subgraph; nil at the root
@@ -75,6 +78,9 @@ func (r *run) loop() (Status, error) {
 	for !r.front.Empty() {
 		if r.breaks && r.pausesAfter() {
 			return r.pauseHere()
+		}
+		if r.drain != nil && r.drains() {
+			return r.stopHere()
 		}
 		if err := r.mayStep(); err != nil {
 			return Failed, err

@@ -124,6 +124,7 @@ func (s *scope) unanswered() (open []Interrupt) {
 func (t *task) reopen() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.tries++
 	t.over, t.asked, t.places, t.works, t.part = false, nil, nil, nil, ""
 }
 

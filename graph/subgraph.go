@@ -188,8 +188,8 @@ func (v *visit) run(ctx context.Context, input func() (state.View, error)) (*run
 		return r, out, err
 	case r.up != nil:
 		return r, out, &ascentError{r.up}
-	case out.status == Interrupted:
-		return r, out, errors.Join(v.up.asks(v.place, out.interrupts...), ErrInterrupted)
+	case out.status != Done:
+		return r, out, errors.Join(v.up.asks(v.place, t.pauses(out)...), ErrInterrupted)
 	}
 	return r, out, nil
 }
@@ -199,6 +199,7 @@ func (v *visit) prepare(r *run) {
 	t := v.up.task
 	r.ns = v.namespace()
 	r.origin, r.watch, r.inside, r.given = t.run.origin, t.run.watch, t, t.run.given
+	r.depth, r.drain = t.run.depth+1, t.run.drain
 	r.opts.IfWaiting = Discard // a question that is open belongs to a task that is no more
 	r.place = &checkpoint.Within{Task: t.name(), Call: fmt.Sprintf("%s#%d", v.up.id(), v.n),
 		Node: t.node.name, Namespace: t.run.ns, Turn: t.run.turn, Step: t.step, Root: t.position()}

@@ -1,0 +1,88 @@
+package graph
+
+import (
+	"slices"
+	"sync/atomic"
+)
+
+// Drain asks runs to stop at the next boundary of a superstep: what runs finishes and
+// is committed, and the rest is left to Resume. Any number of runs may share one, as
+// all those of a process that shuts down: see Run.Drain. The zero Drain is ready and
+// must not be copied.
+type Drain struct {
+	above  *Drain // another that counts too
+	reason atomic.Pointer[string]
+}
+
+// Request asks the runs to stop; reason is for who reads their Results. It returns at
+// once. Only the first request counts, and it cannot be taken back.
+func (d *Drain) Request(reason string) {
+	if reason == "" {
+		reason = "a drain was requested"
+	}
+	d.reason.CompareAndSwap(nil, &reason)
+}
+
+// Requested returns the reason of the request, and whether there was one.
+func (d *Drain) Requested() (reason string, ok bool) {
+	for ; d != nil; d = d.above {
+		if r := d.reason.Load(); r != nil {
+			return *r, true
+		}
+	}
+	return "", false
+}
+
+// drains reports whether the run is to stop before the next step. A run that was
+// cancelled has an error to return.
+func (r *run) drains() bool {
+	_, ok := r.drain.Requested()
+	return ok && r.ctx.Err() == nil
+}
+
+// stopHere leaves what is due to Resume.
+func (r *run) stopHere() (Status, error) {
+	if len(r.tasks) > 0 {
+		r.steps-- // a step was taken up, and does not run
+	}
+	r.stopped = true
+	return Pending, nil
+}
+
+// kindDrained is the Kind of the Interrupt with which the task of a subgraph that
+// stopped for a Drain waits. It has no question, so Resume goes on with the task. It
+// is not shown.
+const kindDrained = "drained"
+
+func isDrained(in Interrupt) bool { return in.Kind == kindDrained }
+
+// withoutDrained returns what a task waits for other than to be taken up again.
+func withoutDrained(open []Interrupt) []Interrupt {
+	if !slices.ContainsFunc(open, isDrained) {
+		return open
+	}
+	return slices.DeleteFunc(slices.Clone(open), isDrained)
+}
+
+// waits tells why a run ended that has work left: it waits for answers, or it was
+// drained, or both. It returns the status, why it pauses, and the reason of the drain.
+func (r *run) waits(s Status) (Status, []Interrupt, string) {
+	all := r.interrupts(s)
+	open := withoutDrained(all)
+	if s != Interrupted && s != Pending || !r.stopped && len(open) == len(all) {
+		return s, open, ""
+	}
+	reason, _ := r.drain.Requested()
+	if len(open) > 0 {
+		return Interrupted, open, reason
+	}
+	return Pending, nil, reason
+}
+
+// pauses returns what the task waits for whose subgraph paused or was drained.
+func (t *task) pauses(out outcome) []Interrupt {
+	if out.drained == "" {
+		return out.interrupts
+	}
+	return append(slices.Clip(out.interrupts), Interrupt{Namespace: t.run.ns, Node: t.node.name, Task: t.name(), Kind: kindDrained})
+}

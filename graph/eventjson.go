@@ -1,0 +1,74 @@
+package graph
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/weftrun/weft/state"
+)
+
+// eventJSON is an Event on the wire. The order of its fields is part of the format.
+type eventJSON struct {
+	Seq        uint64          `json:"seq"`
+	Mode       string          `json:"mode"`
+	Time       time.Time       `json:"time,omitzero"`
+	Namespace  string          `json:"namespace,omitempty"`
+	Step       int             `json:"step,omitempty"`
+	Node       string          `json:"node,omitempty"`
+	Task       string          `json:"task,omitempty"`
+	Label      string          `json:"label,omitempty"`
+	Phase      Phase           `json:"phase,omitempty"`
+	Attempt    int             `json:"attempt,omitempty"`
+	Cached     bool            `json:"cached,omitempty"`
+	Writes     json.RawMessage `json:"writes,omitempty"`
+	State      json.RawMessage `json:"state,omitempty"`
+	Payload    json.RawMessage `json:"payload,omitempty"`
+	Token      Token           `json:"token,omitzero"`
+	Checkpoint uint64          `json:"checkpoint,omitempty"`
+	Point      *Point          `json:"point,omitempty"`
+	Error      string          `json:"error,omitempty"`
+	Interrupts []Interrupt     `json:"interrupts,omitempty"`
+	Status     Status          `json:"status,omitempty"`
+	Drained    string          `json:"drained,omitempty"`
+	Starved    []string        `json:"starved,omitempty"`
+	Steps      int             `json:"steps,omitempty"`
+	Missed     uint64          `json:"missed,omitempty"`
+}
+
+// MarshalJSON returns the event for a program that passes it on: the mode by name,
+// the error as text, the state as Graph.EncodeState has it. It fails if Payload cannot
+// be JSON.
+func (e Event) MarshalJSON() ([]byte, error) {
+	j := eventJSON{
+		Seq: e.Seq, Mode: e.Mode.String(), Time: e.Time, Namespace: e.Namespace, Step: e.Step,
+		Node: e.Node, Task: e.Task, Label: e.Label, Phase: e.Phase, Attempt: e.Attempt,
+		Cached: e.Cached, Writes: e.Writes, Token: e.Token, Checkpoint: e.Checkpoint, Point: e.Point,
+		Interrupts: e.Interrupts, Status: e.Status, Drained: e.Drained, Starved: e.Starved,
+		Steps: e.Steps, Missed: e.Missed,
+	}
+	if e.Err != nil {
+		j.Error = e.Err.Error()
+	}
+	var err error
+	if j.State, err = e.stateJSON(); err != nil {
+		return nil, err
+	}
+	if e.Mode == Custom { // null is a payload too
+		if j.Payload, err = json.Marshal(e.Payload); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(j)
+}
+
+func (e Event) stateJSON() ([]byte, error) {
+	switch {
+	case e.State == nil:
+		return nil, nil
+	case e.schema == nil: // the event was not made by a run
+		return json.Marshal(e.State)
+	}
+	v := e.schema.Blank()
+	e.schema.Assign(v, state.View{State: e.State})
+	return e.schema.Encode(v)
+}

@@ -1,0 +1,77 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"iter"
+)
+
+// Live is a run that is under way. Its methods are safe for concurrent use.
+type Live[S any] struct{ f *session }
+
+// Start is Invoke without waiting: it returns a handle of the run. ctx bounds the whole
+// run, not only the call. A run that cannot begin says so in Wait and to its readers.
+func (g *Graph[S]) Start(ctx context.Context, input S, o Run) *Live[S] {
+	return g.live(ctx, o, g.begin(input))
+}
+
+// StartResume is Resume without waiting.
+func (g *Graph[S]) StartResume(ctx context.Context, a Answers, o Run) *Live[S] {
+	return g.live(ctx, o, goOn(a))
+}
+
+func (g *Graph[S]) live(ctx context.Context, o Run, begin func(*run) error) *Live[S] {
+	f := g.p.watched(ctx, o, begin)
+	f.drain = &Drain{above: o.Drain}
+	if !o.Hold {
+		f.start()
+	}
+	return &Live[S]{f}
+}
+
+// ID returns the id of the run, as in Result.Run.
+func (l *Live[S]) ID() string { return l.f.id }
+
+// Events is Join for a reader of these modes that slows the run when it is slow.
+func (l *Live[S]) Events(modes Mode) iter.Seq2[Event, error] { return l.Join(Reader{Modes: modes}) }
+
+// Join adds a reader, and returns the loop over its events: those from now on, the
+// Ended event, or, if the run fails, an error. Events wait in the reader's buffer
+// from now on, so a reader that is not Lossy must read, lest the run waits for it. One
+// that stops early only leaves, and so does one that panics: the run goes on. After the
+// end of the run there is only that to read. A second loop is a reader of its own,
+// which joins when it begins.
+func (l *Live[S]) Join(r Reader) iter.Seq2[Event, error] { return l.f.watch.readers(r, l.f.start) }
+
+// Wait waits for the end of the run and returns what Invoke would. Any number of
+// callers may wait, also after the end.
+func (l *Live[S]) Wait() (Result[S], error) {
+	out, err := l.f.wait()
+	return resultOf[S](out), err
+}
+
+// Drain asks the run to stop at the end of the superstep, be it one of a subgraph. What
+// has finished is committed; the Result has the reason, and the Status Pending, or
+// Interrupted where questions are open too. A run that has nothing left to do after
+// the step ends as ever. Without a store what is left is lost.
+func (l *Live[S]) Drain(reason string) { l.f.drain.Request(reason) }
+
+// Cancel stops the run at once, as cancelling its context does: Wait then returns an
+// error that wraps cause. What had finished is stored first. A nil cause is
+// [context.Canceled].
+func (l *Live[S]) Cancel(cause error) {
+	if cause == nil {
+		cause = context.Canceled
+	}
+	l.f.cancel(cause)
+}
+
+// whyCancelled adds to the error of a run why it was cancelled, where a node's own
+// error hides it.
+func (r *run) whyCancelled(err error) error {
+	cause := context.Cause(r.ctx)
+	if err == nil || cause == nil || r.inside != nil || errors.Is(cause, errStopped) || errors.Is(err, cause) {
+		return err
+	}
+	return errors.Join(err, cause)
+}

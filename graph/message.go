@@ -1,0 +1,117 @@
+package graph
+
+import (
+	"context"
+	"errors"
+)
+
+// Token is a piece of what a model says: some text that a message grows by, or the
+// whole of a message that is complete.
+type Token struct {
+	// ID names the message; all its tokens share it, and no other message of the run
+	// has it. It must not be "".
+	ID string `json:"id"`
+	// Role is who speaks, such as "assistant".
+	Role string `json:"role,omitempty"`
+	// Delta is the text that the message grows by.
+	Delta string `json:"delta,omitempty"`
+	// Final says that the message is complete. Text is then the whole of it, unless it
+	// was sent as deltas and need not be repeated.
+	Final bool   `json:"final,omitempty"`
+	Text  string `json:"text,omitempty"`
+	// Metadata is anything else that readers may want, such as the model's name.
+	Metadata map[string]string `json:"metadata,omitempty"`
+
+	// Index counts the tokens of the message, from 0; 0 starts it, or, where the node is
+	// tried again, starts it anew. The run sets it.
+	Index int `json:"index"`
+	// Streamed is true where this reader has had the message already: all its tokens,
+	// or its end. So who shows deltas shows Text only where Streamed is false. The run
+	// sets it, for each reader.
+	Streamed bool `json:"streamed,omitempty"`
+}
+
+// ErrToken is returned by EmitMessage for a token without an ID.
+var ErrToken = errors.New("graph: a token needs the ID of its message")
+
+type silentKey struct{}
+
+// Silent returns a context in which EmitMessage does nothing: for a model whose words
+// are not meant for the reader, for a subgraph, or for a whole run.
+func Silent(ctx context.Context) context.Context {
+	return context.WithValue(ctx, silentKey{}, true)
+}
+
+// EmitMessage sends a token to the readers of Messages. It waits as Emit does, and like
+// it does nothing without readers or outside a run.
+func EmitMessage(ctx context.Context, tok Token) error {
+	if tok.ID == "" {
+		return ErrToken
+	}
+	t := taskOf(ctx)
+	switch {
+	case t == nil:
+		return nil
+	case ctx.Value(silentKey{}) != nil:
+		t.alive()
+		return nil
+	case t.run.watch != nil:
+		tok.Index, tok.Streamed = t.run.watch.number(tok.ID, t.try()), false
+	}
+	return t.tell(ctx, Event{Mode: Messages, Token: tok})
+}
+
+// try tells one attempt of a task from every other.
+type try struct {
+	task string
+	n    int
+}
+
+func (t *task) try() try {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return try{t.id(), t.tries}
+}
+
+// count is how many tokens of a message were sent, and by what.
+type count struct {
+	by   try
+	next int
+}
+
+// number returns the index of the next token of a message. Tokens that nobody takes
+// count, so that who joins in the middle of a message can tell.
+func (f *feed) number(id string, by try) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.messages == nil {
+		f.messages = map[string]count{}
+	}
+	c := f.messages[id]
+	if c.by.task == by.task && c.by.n != by.n {
+		c.next = 0 // the node was tried again, and says it anew
+	}
+	f.messages[id] = count{by, c.next + 1}
+	return c.next
+}
+
+// heard follows the messages of one reader: how many tokens of each it has had without
+// a gap.
+type heard map[string]int
+
+// mark sets Streamed in a token that the reader takes now.
+func (h heard) mark(t *Token) {
+	const broken = -1
+	n := h[t.ID]
+	switch {
+	case t.Index == 0:
+		h[t.ID] = 1
+	case n == t.Index:
+		t.Streamed = t.Final
+		h[t.ID]++
+	case t.Final:
+		h[t.ID] = t.Index + 1 // its Text is the whole
+	default:
+		h[t.ID] = broken
+	}
+}
