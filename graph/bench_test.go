@@ -3,6 +3,7 @@ package graph_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/weftrun/weft/graph"
@@ -128,4 +129,47 @@ func benchSteps[S any](b *testing.B, g *graph.Graph[S], steps int, right func(*S
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(steps), "ns/step")
+}
+
+// BenchmarkReaders loops 1,000 times through two nodes while readers take the Tasks: 4,000
+// events each.
+func BenchmarkReaders(b *testing.B) {
+	const turns = 1000
+	d := graph.New[small]("loop")
+	d.Node("ping", graph.Func(addRound))
+	d.Node("pong", graph.Router(func(_ context.Context, s *small) (graph.Command, error) {
+		if s.Rounds.Get() >= turns {
+			return graph.Goto(graph.End), nil
+		}
+		return graph.Goto("ping"), nil
+	}, "ping", graph.End))
+	d.Edge(graph.Start, "ping")
+	d.Edge("ping", "pong")
+	g := compile(b, d)
+	for _, n := range []int{0, 1, 8} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				live := g.Start(b.Context(), small{}, graph.Run{Hold: true})
+				var readers sync.WaitGroup
+				for range n {
+					events := live.Events(graph.Tasks)
+					readers.Go(func() {
+						seen := 0
+						for range events {
+							seen++
+						}
+						if seen != 4*turns+1 {
+							b.Errorf("a reader saw %d events, want %d", seen, 4*turns+1)
+						}
+					})
+				}
+				if _, err := live.Wait(); err != nil {
+					b.Fatal(err)
+				}
+				readers.Wait()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(4*turns), "ns/event")
+		})
+	}
 }
