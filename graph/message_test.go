@@ -14,9 +14,9 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// says is a node that sends these tokens: "id+text" is a delta, "id=text" the end of a
+// speaksTokens is a node that sends these tokens: "id+text" is a delta, "id=text" the end of a
 // message.
-func says(tokens ...string) graph.Node[world] {
+func speaksTokens(tokens ...string) graph.Node[world] {
 	return graph.Func(func(ctx context.Context, _ *world) error { return say(ctx, tokens...) })
 }
 
@@ -66,8 +66,8 @@ func messages(t *testing.T, g *graph.Graph[world]) string {
 // when a later node repeats it; what was not streamed is shown as a whole.
 func TestRow129MessagesAreShownOnce(t *testing.T) {
 	b := graph.New[world]("talk")
-	b.Node("a", says("1+Hel", "1+lo", "1=Hello", "2=whole"))
-	b.Node("b", says("1=Hello", "2=whole", "3=new", "3=new"))
+	b.Node("a", speaksTokens("1+Hel", "1+lo", "1=Hello", "2=whole"))
+	b.Node("b", speaksTokens("1=Hello", "2=whole", "3=new", "3=new"))
 	b.Edge(graph.Start, "a")
 	b.Edge("a", "b")
 	b.Edge("b", graph.End)
