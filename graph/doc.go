@@ -53,6 +53,10 @@
 //   - A [Command] says where to go: [Goto] names nodes, [Send] starts a task of a
 //     Worker with a payload of its own.
 //   - A thread is a named chain of checkpoints; a turn is what one input starts in it.
+//   - A [Live] is a run under way, which [Graph.Start] returns: any number of a [Reader]
+//     join and leave it, it is drained ([Drain]) or cancelled, and many may wait for it.
+//   - An [Event] tells what happens in a run; a [Mode] says which events somebody takes;
+//     nodes add their own with [Emit], and what a model says with [EmitMessage].
 //   - An [Interrupt] is an open question with an id of its own; [Answer] closes it.
 //
 // # Laws

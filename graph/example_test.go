@@ -58,3 +58,44 @@ func Example() {
 	// interrupted Ship it? <nil>
 	// done 2 facts, approved: true <nil>
 }
+
+// A run with two readers that see all of it, and somebody who waits for its end.
+func ExampleGraph_Start() {
+	b := graph.New[State]("talk")
+	b.Node("model", graph.Func(func(ctx context.Context, s *State) error {
+		for _, delta := range []string{"forty", "-two"} {
+			if err := graph.EmitMessage(ctx, graph.Token{ID: "m1", Role: "assistant", Delta: delta}); err != nil {
+				return err
+			}
+		}
+		s.Facts.Append("forty-two")
+		return graph.EmitMessage(ctx, graph.Token{ID: "m1", Role: "assistant", Final: true, Text: "forty-two"})
+	}))
+	b.Edge(graph.Start, "model")
+	b.Edge("model", graph.End)
+	g, err := b.Compile(graph.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	live := g.Start(context.Background(), State{}, graph.Run{Hold: true}) // it begins when somebody reads or waits
+	words, log := live.Events(graph.Messages), live.Join(graph.Reader{Modes: graph.Updates, Lossy: true})
+	for ev := range words {
+		if ev.Mode == graph.Messages && !ev.Token.Streamed {
+			fmt.Print(ev.Token.Delta, ev.Token.Text)
+		}
+	}
+	fmt.Println()
+	for ev := range log {
+		if ev.Mode == graph.Updates {
+			fmt.Println(ev.Node, string(ev.Writes))
+		}
+	}
+	res, err := live.Wait()
+	fmt.Println(res.Status, err)
+	// Output:
+	// forty-two
+	// model {"facts":["forty-two"]}
+	// done <nil>
+}

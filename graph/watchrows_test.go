@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"weak"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -97,12 +98,18 @@ func counts(name string, ran *counter) graph.Node[world] {
 // TestRow071NothingIsLeftOfARun runs many of every kind under one long-lived context, and
 // looks whether anything still holds them. TestMain looks for goroutines.
 func TestRow071NothingIsLeftOfARun(t *testing.T) {
+	for _, limit := range []time.Duration{0, time.Hour} {
+		t.Run(limit.String(), func(t *testing.T) { leavesNothing(t, limit) })
+	}
+}
+
+func leavesNothing(t *testing.T, limit time.Duration) {
 	long, cancel := context.WithCancel(ctx)
 	defer cancel()
 	b := graph.New[world]("leaves nothing")
 	line(b, "a", "b")
 	cfg := stored()
-	cfg.Timeout = 1 << 50
+	cfg.Timeout = limit
 	g := build(t, b, cfg)
 	var drain graph.Drain
 	var left []weak.Pointer[graph.Live[world]]
