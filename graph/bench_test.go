@@ -3,6 +3,7 @@ package graph_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"sync"
 	"testing"
 
@@ -152,8 +153,11 @@ func BenchmarkReaders(b *testing.B) {
 			for b.Loop() {
 				live := g.Start(b.Context(), small{}, graph.Run{Hold: true})
 				var readers sync.WaitGroup
+				var joined []iter.Seq2[graph.Event, error]
 				for range n {
-					events := live.Events(graph.Tasks)
+					joined = append(joined, live.Events(graph.Tasks))
+				}
+				for _, events := range joined {
 					readers.Go(func() {
 						seen := 0
 						for range events {
