@@ -18,7 +18,7 @@ type feed struct {
 	freed chan struct{} // tells it that there may be room
 
 	mu       sync.Mutex
-	seats    []*seat
+	seats    []*spot
 	seq      uint64
 	senders  int   // those that wait for room
 	closed   bool  // the run has ended

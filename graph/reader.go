@@ -39,8 +39,8 @@ func (r Reader) check() error {
 // buffer is how many events may wait for a reader that does not say.
 const buffer = 64
 
-// seat is the place of one reader.
-type seat struct {
+// spot is the place of one reader.
+type spot struct {
 	feed  *feed
 	modes Mode
 	depth int
@@ -56,7 +56,7 @@ type seat struct {
 }
 
 // join gives a reader a place. It sees what happens from now on.
-func (f *feed) join(r Reader) (*seat, error) {
+func (f *feed) join(r Reader) (*spot, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (f *feed) join(r Reader) (*seat, error) {
 	if r.Buffer == 0 {
 		r.Buffer = buffer
 	}
-	s := &seat{feed: f, modes: r.Modes | Ended, depth: r.Depth, limit: r.Buffer, lossy: r.Lossy,
+	s := &spot{feed: f, modes: r.Modes | Ended, depth: r.Depth, limit: r.Buffer, lossy: r.Lossy,
 		ready: make(chan struct{}, 1), heard: heard{}}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,7 +88,7 @@ func (f *feed) join(r Reader) (*seat, error) {
 // when the loop begins. A loop after the first one joins when it begins.
 func (f *feed) readers(r Reader, begin func()) iter.Seq2[Event, error] {
 	first, err := f.join(r)
-	var free atomic.Pointer[seat]
+	var free atomic.Pointer[spot]
 	free.Store(first)
 	return func(yield func(Event, error) bool) {
 		if err != nil {
@@ -106,7 +106,7 @@ func (f *feed) readers(r Reader, begin func()) iter.Seq2[Event, error] {
 
 // each hands the events to the reader until the run has ended or the reader leaves,
 // be it by a panic.
-func (s *seat) each(yield func(Event, error) bool) {
+func (s *spot) each(yield func(Event, error) bool) {
 	defer s.leave()
 	for {
 		ev, ok := s.next()
@@ -123,7 +123,7 @@ func (s *seat) each(yield func(Event, error) bool) {
 }
 
 // next waits for the next event; false means that the run has ended.
-func (s *seat) next() (Event, bool) {
+func (s *spot) next() (Event, bool) {
 	for {
 		ev, closed := s.take()
 		switch {
@@ -140,7 +140,7 @@ func (s *seat) next() (Event, bool) {
 }
 
 // take returns the next event that waits, or none.
-func (s *seat) take() (ev Event, closed bool) {
+func (s *spot) take() (ev Event, closed bool) {
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
 	switch {
@@ -154,10 +154,10 @@ func (s *seat) take() (ev Event, closed bool) {
 }
 
 // takes reports whether the reader takes events of this mode, this many subgraphs down.
-func (s *seat) takes(m Mode, depth int) bool { return s.modes&m != 0 && depth < s.depth }
+func (s *spot) takes(m Mode, depth int) bool { return s.modes&m != 0 && depth < s.depth }
 
 // put adds an event to those that wait.
-func (s *seat) put(ev Event) {
+func (s *spot) put(ev Event) {
 	if s.lossy && s.queue.n >= s.limit {
 		lost := s.queue.pop()
 		s.missed = Event{Mode: Missed, Seq: lost.Seq, Time: lost.Time, Missed: s.missed.Missed + 1}
@@ -166,7 +166,7 @@ func (s *seat) put(ev Event) {
 	s.wake()
 }
 
-func (s *seat) wake() {
+func (s *spot) wake() {
 	select {
 	case s.ready <- struct{}{}:
 	default:
@@ -174,11 +174,11 @@ func (s *seat) wake() {
 }
 
 // leave gives the place up.
-func (s *seat) leave() {
+func (s *spot) leave() {
 	f := s.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.seats = slices.DeleteFunc(f.seats, func(o *seat) bool { return o == s })
+	f.seats = slices.DeleteFunc(f.seats, func(o *spot) bool { return o == s })
 	f.survey()
 	f.free()
 }
