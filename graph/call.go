@@ -336,20 +336,9 @@ func because(ctx context.Context, err error) error {
 
 // tell emits a Tasks event of the call.
 func (d *durable) tell(ctx context.Context, phase Phase, n int, err error, open []Interrupt) {
-	if d.up == nil || !d.up.task.run.watch.wants(Tasks) || d.up.task.isFenced() {
+	if d.up == nil {
 		return
 	}
-	t := d.up.task
-	ev := Event{Mode: Tasks, Namespace: t.run.ns, Step: t.step, Node: t.node.name, Task: d.ident, Label: d.name,
-		Phase: phase, Attempt: n, Err: err, Interrupts: open}
-	select {
-	case t.run.watch.events <- ev:
-		return
-	default:
-	}
-	select {
-	case t.run.watch.events <- ev:
-	case <-t.run.watch.gone:
-	case <-ctx.Done():
-	}
+	_ = d.up.task.tell(ctx, Event{Mode: Tasks, Task: d.ident, Label: d.name,
+		Phase: phase, Attempt: n, Err: err, Interrupts: open})
 }

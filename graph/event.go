@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -84,7 +85,7 @@ func (t *task) tell(ctx context.Context, ev Event) error {
 	t.hold(1) // while a reader is slow, the node is not idle
 	defer t.hold(-1)
 	t.mu.Lock()
-	ev.Namespace, ev.Step, ev.Node, ev.Task = t.run.ns, t.step, t.node.name, t.id()
+	ev.Namespace, ev.Step, ev.Node, ev.Task = t.run.ns, t.step, t.node.name, cmp.Or(ev.Task, t.id())
 	t.mu.Unlock()
 	return t.run.watch.send(ctx, t.run.ctx, t.run.depth, ev)
 }

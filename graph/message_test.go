@@ -17,10 +17,10 @@ import (
 // speaksTokens is a node that sends these tokens: "id+text" is a delta, "id=text" the end of a
 // message.
 func speaksTokens(tokens ...string) graph.Node[world] {
-	return graph.Func(func(ctx context.Context, _ *world) error { return say(ctx, tokens...) })
+	return graph.Func(func(ctx context.Context, _ *world) error { return speak(ctx, tokens...) })
 }
 
-func say(ctx context.Context, tokens ...string) error {
+func speak(ctx context.Context, tokens ...string) error {
 	for _, s := range tokens {
 		tok := graph.Token{Role: "assistant"}
 		if id, text, ok := strings.Cut(s, "="); ok {
@@ -121,7 +121,7 @@ func TestRow129DebugTellsTheHistory(t *testing.T) {
 // TestRow129SilentModelsAreNotHeard: in a node, in a subgraph, in a whole run.
 func TestRow129SilentModelsAreNotHeard(t *testing.T) {
 	c := graph.New[inner]("child")
-	c.Node("c", graph.Func(func(ctx context.Context, _ *inner) error { return say(ctx, "sub+x", "sub=x") }))
+	c.Node("c", graph.Func(func(ctx context.Context, _ *inner) error { return speak(ctx, "sub+x", "sub=x") }))
 	c.Edge(graph.Start, "c")
 	c.Edge("c", graph.End)
 	sub := build(t, c, graph.Config{})
@@ -129,10 +129,10 @@ func TestRow129SilentModelsAreNotHeard(t *testing.T) {
 		b := graph.New[world]("silent")
 		b.Node("a", hosts(sub, "", nil))
 		b.Node("b", graph.Func(func(ctx context.Context, _ *world) error {
-			if err := say(graph.Silent(ctx), "secret+s", "secret=s"); err != nil {
+			if err := speak(graph.Silent(ctx), "secret+s", "secret=s"); err != nil {
 				return err
 			}
-			return say(ctx, "m+loud", "m=loud")
+			return speak(ctx, "m+loud", "m=loud")
 		}))
 		b.Edge(graph.Start, "a")
 		b.Edge("a", "b")
@@ -175,9 +175,9 @@ func TestNodeThatIsTriedAgainSaysItAnew(t *testing.T) {
 	n := 0
 	g := single(t, graph.Func(func(ctx context.Context, _ *world) error {
 		if n++; n == 1 {
-			return errors.Join(say(ctx, "m+Hel", "m+lo"), errBoom)
+			return errors.Join(speak(ctx, "m+Hel", "m+lo"), errBoom)
 		}
-		return say(ctx, "m+Good ", "m+day", "m=Good day")
+		return speak(ctx, "m+Good ", "m+day", "m=Good day")
 	}), graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}}, graph.Config{})
 	if got, want := messages(t, g), "<Hello<Good day."; got != want {
 		t.Errorf("the reader saw %q, want %q", got, want)
@@ -187,12 +187,12 @@ func TestNodeThatIsTriedAgainSaysItAnew(t *testing.T) {
 func TestReaderThatMissedTokensIsGivenTheWhole(t *testing.T) {
 	said, may := make(chan struct{}), make(chan struct{})
 	g := single(t, graph.Func(func(ctx context.Context, _ *world) error {
-		if err := say(ctx, "m+Hel"); err != nil {
+		if err := speak(ctx, "m+Hel"); err != nil {
 			return err
 		}
 		close(said)
 		<-may
-		return say(ctx, "m+lo", "m=Hello", "m=Hello", "n+all", "n=all")
+		return speak(ctx, "m+lo", "m=Hello", "m=Hello", "n+all", "n=all")
 	}), graph.Policy{}, graph.Config{})
 	for name, first := range map[string]graph.Mode{"with another reader": graph.Messages, "alone": graph.Updates} {
 		t.Run(name, func(t *testing.T) {
@@ -225,11 +225,11 @@ func TestTokensOfTwoMessagesDoNotMix(t *testing.T) {
 			id := fmt.Sprint(i)
 			nodes[id] = graph.Func(func(ctx context.Context, _ *world) error {
 				for range 50 {
-					if err := say(ctx, id+"+x"); err != nil {
+					if err := speak(ctx, id+"+x"); err != nil {
 						return err
 					}
 				}
-				return say(ctx, id+"="+strings.Repeat("x", 50))
+				return speak(ctx, id+"="+strings.Repeat("x", 50))
 			})
 		}
 		texts := map[string]int{}
@@ -267,7 +267,7 @@ func TestMessagesOfAContextThatOutlivesItsAttempt(t *testing.T) {
 	n := 0
 	g := single(t, graph.Func(func(ctx context.Context, _ *world) error {
 		if n++; n > 1 {
-			return say(ctx, "m+again")
+			return speak(ctx, "m+again")
 		}
 		begun := make(chan struct{})
 		go func() {
@@ -277,7 +277,7 @@ func TestMessagesOfAContextThatOutlivesItsAttempt(t *testing.T) {
 				case <-stop:
 					return
 				default:
-					_ = say(ctx, "m+late")
+					_ = speak(ctx, "m+late")
 					if i == 0 {
 						close(begun)
 					}

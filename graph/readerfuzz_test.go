@@ -29,14 +29,14 @@ type act int
 
 const (
 	stays act = iota
-	leaves
+	departs
 	panics
 	exits
 	lags
 )
 
 // acts are what readers do, as often as they do it: most make room for others.
-var acts = []act{stays, leaves, leaves, leaves, panics, panics, exits, exits, lags}
+var acts = []act{stays, departs, departs, departs, panics, panics, exits, exits, lags}
 
 // read takes the events of one reader until after stop of them it does what it does.
 func (c *crowd) read(events iter.Seq2[graph.Event, error], do act, stop int) {
@@ -56,7 +56,7 @@ func (c *crowd) read(events iter.Seq2[graph.Event, error], do act, stop int) {
 			continue
 		}
 		switch do {
-		case leaves:
+		case departs:
 			return
 		case panics:
 			panic("reader")
