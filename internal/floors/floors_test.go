@@ -39,6 +39,7 @@ var house = []room{
 	{name: "graph", on: []string{"state", "checkpoint", "internal/step", "internal/suggest"}, doors: []string{
 		"github.com/google/jsonschema-go", "github.com/google/uuid", "golang.org/x/sync", "golang.org/x/time",
 	}},
+	{name: "internal/twin", on: []string{"state", "checkpoint", "graph"}}, // for tests alone
 	{name: "graph/workflow", on: []string{"state", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/suggest"}, doors: []string{"gopkg.in/yaml.v3"}},
 	{name: "nodes", on: []string{"state", "capabilities", "checkpoint", "graph", "graph/workflow", "internal/below"}},
 	{name: "internal/cli", on: []string{"state", "checkpoint", "checkpoint/sqlite", "graph", "graph/workflow"}, doors: []string{

@@ -1,0 +1,160 @@
+package twin
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+// TestMain checks that no test leaves a goroutine, whatever became of its runs.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	seed  = flag.Uint64("seed", 1, "the first seed of the tests with random graphs")
+	seeds = flag.Int("seeds", 0, "how many seeds they try; 0 means as many as suit a run of all tests")
+)
+
+// atRandom calls check with seeds, and fails the test with the first that check returns an
+// error for. It says how to try that seed again, and the smallest Spec that still fails.
+func atRandom(t *testing.T, many int, check func(t *testing.T, sp *Spec, seed uint64) error) {
+	t.Helper()
+	switch {
+	case *seeds > 0:
+		many = *seeds
+	case testing.Short() || raced:
+		many /= 20
+	}
+	t.Logf("%d seeds from %d on", many, *seed)
+	const parts = 4
+	for part := range parts {
+		t.Run(fmt.Sprint("part", part), func(t *testing.T) {
+			t.Parallel()
+			for i := part; i < many && !t.Failed(); i += parts {
+				s := *seed + uint64(i)
+				sp := Generate(Source(s))
+				if err := check(t, sp, s); err != nil {
+					report(t, sp, s, err, check)
+				}
+			}
+		})
+	}
+}
+
+func report(t *testing.T, sp *Spec, seed uint64, err error, check func(*testing.T, *Spec, uint64) error) {
+	small, less := sp, true
+	for less {
+		less = false
+		for _, c := range Smaller(small) {
+			if fails(t, c, seed, check) {
+				small, less = c, true
+				break
+			}
+		}
+	}
+	name, _, _ := strings.Cut(t.Name(), "/")
+	t.Fatalf("seed %d: %v\n\nagain: go test ./internal/twin -run %s -seed %d -seeds 1\n\nsmallest: %v\n%v",
+		seed, err, name, seed, small, check(t, small, seed))
+}
+
+// fails reports whether a Spec that compiles fails the check. One that panics is none.
+func fails(t *testing.T, sp *Spec, seed uint64, check func(*testing.T, *Spec, uint64) error) (failed bool) {
+	defer func() {
+		if recover() != nil {
+			failed = false
+		}
+	}()
+	if _, err := (&Workshop{Spec: sp}).Compile(graph.Config{}); err != nil {
+		return false
+	}
+	return check(t, sp, seed) != nil
+}
+
+// differ returns an error that says where two stories part.
+func differ(what, got, want string) error {
+	if got == want {
+		return nil
+	}
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	at := 0
+	for at < min(len(g), len(w)) && g[at] == w[at] {
+		at++
+	}
+	before := strings.Join(g[max(0, at-6):at], "\n")
+	return fmt.Errorf("%s: the twins part after\n%s\nengine:\n%s\ninterpreter:\n%s", what, before,
+		strings.Join(g[at:min(at+6, len(g))], "\n"), strings.Join(w[at:min(at+6, len(w))], "\n"))
+}
+
+func TestEngineTellsTheStoryOfTheInterpreter(t *testing.T) {
+	atRandom(t, 10_000, func(_ *testing.T, sp *Spec, seed uint64) error {
+		in := NewInterp(sp)
+		want := Story(Play(sp, in, seed, false))
+		bare := NewInterp(sp)
+		bare.Kept = false
+		first := bare.Invoke(sp.Turns[0], false)
+		cfg := graph.Config{Concurrency: []int{1, 2, 64}[seed%3]}
+		if err := sameWithoutStore(sp, first, cfg); err != nil {
+			return err
+		}
+		cfg.Store = new(checkpoint.Memory)
+		g, err := (&Workshop{Spec: sp}).Compile(cfg)
+		if err != nil {
+			return err
+		}
+		e := NewEngine(context.Background(), g, cfg.Store)
+		err = differ(fmt.Sprint("concurrency ", cfg.Concurrency), Story(Play(sp, e, seed, false)), want)
+		if err != nil || seed%8 != 0 {
+			return err
+		}
+		return differ("history", strings.Join(e.History(), "\n"), strings.Join(in.History(), "\n"))
+	})
+}
+
+// sameWithoutStore compares the first call of a thread, which is the only one then.
+func sameWithoutStore(sp *Spec, want Outcome, cfg graph.Config) error {
+	g, err := (&Workshop{Spec: sp}).Compile(cfg)
+	if err != nil {
+		return err
+	}
+	got := NewEngine(context.Background(), g, nil).Invoke(sp.Turns[0], false)
+	if (want.Status == "failed" || want.Status == "broken") && (got.Status == "failed" || got.Status == "broken") {
+		got.Status = want.Status // of two tasks, either may fail first
+	}
+	return differ("without a store", Story([]Outcome{got}), Story([]Outcome{want}))
+}
+
+// The generator must not lose its teeth: this is what a hundred graphs are known to meet.
+func TestRandomGraphsMeetEverything(t *testing.T) {
+	met := map[string]int{}
+	for s := range uint64(1000) {
+		sp := Generate(Source(s))
+		in := NewInterp(sp)
+		for _, o := range Play(sp, in, s, false) {
+			met[o.Status]++
+			met["starved"] += len(o.Starved)
+			for _, q := range o.Open {
+				kind, _, _ := strings.Cut(q, " ")
+				met[kind]++
+			}
+		}
+		met["steps taken"] += len(in.History())
+	}
+	t.Log(met)
+	for _, kind := range []string{
+		"done", "interrupted", "failed", "steps", "broken", "conflict", "fanout", "waiting", "unknown", "ambiguous",
+		"starved", "question", "before", "after",
+	} {
+		if met[kind] < 10 {
+			t.Errorf("1000 random graphs met %q %d times", kind, met[kind])
+		}
+	}
+	if met["steps taken"] < 5000 {
+		t.Errorf("1000 random graphs took %d steps", met["steps taken"])
+	}
+}
