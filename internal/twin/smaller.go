@@ -53,6 +53,9 @@ func (n Node) smaller() (all []Node) {
 		all = append(all, c)
 	}
 	for i := range n.Script {
+		if n.Script[i].Do == "lap" {
+			continue // it ends loops
+		}
 		try(func(c *Node) { c.Script = slices.Delete(c.Script, i, i+1) })
 		if n.Script[i].When.Mod > 0 {
 			try(func(c *Node) { c.Script[i].When = Cond{} })
@@ -62,6 +65,9 @@ func (n Node) smaller() (all []Node) {
 		}
 	}
 	for i := range n.Out {
+		if n.Out[i].Do == "lap" {
+			continue
+		}
 		try(func(c *Node) { c.Out = slices.Delete(c.Out, i, i+1) })
 	}
 	for i := range n.Branches {

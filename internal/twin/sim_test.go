@@ -1,0 +1,344 @@
+package twin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+// sim runs the turns of one Spec in simulated time. Everything that can come out one way or
+// another is decided by the seed: how long a task takes and so which of them finishes first,
+// how long the store takes and when it fails, when a call is cancelled, and what the second
+// worker on the thread does meanwhile.
+type sim struct {
+	checkpoint.Store
+	seed    uint64
+	born    time.Time
+	sp      *Spec
+	workers int
+	shop    *Workshop
+
+	mu      sync.Mutex
+	rolls   map[string]int    // how often chance was asked for each name
+	events  int               // counts what is in the trace
+	kept    map[string]int    // tasks with a stored result, with the event that stored it
+	void    bool              // the results of the step do not count
+	commits map[string]string // by namespace and number: the id
+	trace   []string
+	wrong   []string
+	calls   int
+}
+
+var errDisk = errors.New("twin: the disk fails")
+
+// call is one call of a worker, as the tasks and the store see it in their context.
+type call struct {
+	worker string
+	began  int // the events before it
+}
+
+type callKey struct{}
+
+func callOf(ctx context.Context) call {
+	c, _ := ctx.Value(callKey{}).(call)
+	return c
+}
+
+func newSim(sp *Spec, seed uint64) *sim {
+	s := &sim{Store: new(checkpoint.Memory), seed: seed, born: time.Now(), sp: sp, workers: 1 + int(seed%2),
+		rolls: map[string]int{}, kept: map[string]int{}, commits: map[string]string{}}
+	s.shop = &Workshop{Spec: sp, Enter: s.enter}
+	return s
+}
+
+// chance returns a number below n, by the name of what asks and how often it did: not by the
+// order in which goroutines come.
+func (s *sim) chance(n int, name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rolls[name]++
+	return int(hash(s.seed, s.rolls[name], name) % uint64(n))
+}
+
+// note adds to the trace and returns how many events there were before.
+func (s *sim) note(format string, args ...any) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trace = append(s.trace, fmt.Sprintf("%12v ", time.Since(s.born))+fmt.Sprintf(format, args...))
+	s.events++
+	return s.events
+}
+
+func (s *sim) fault(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
+}
+
+// rough reports whether things still go wrong: in the end they must not, so that runs end.
+func (s *sim) rough() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls < 25
+}
+
+// take lets simulated time pass. It returns early, with an error, when ctx ends first.
+func (s *sim) take(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// enter is the beginning of a task: it takes its time, and some do not heed their context.
+func (s *sim) enter(ctx context.Context, task, node string) error {
+	at := s.note("%s runs %.8s", node, task)
+	s.mu.Lock()
+	kept, void := s.kept[task], s.void
+	s.mu.Unlock()
+	// Of two workers, one may have looked before the other stored the result.
+	who := callOf(ctx)
+	if kept > 0 && !void && (s.workers == 1 || kept < who.began) {
+		s.fault("event %d: node %s ran again although its result was stored", at, node)
+	}
+	if s.chance(2, who.worker+" heeds "+task) == 0 {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return s.take(ctx, time.Duration(s.chance(10e6, who.worker+" runs "+task)))
+}
+
+// access is one call of the store: do is done, or not, in time or late, with an answer or
+// without.
+func (s *sim) access(ctx context.Context, name string, do func() error) error {
+	name = callOf(ctx).worker + " " + name
+	d := time.Duration(s.chance(3e6, name))
+	roll := 99
+	if s.rough() {
+		roll = s.chance(40, "fault "+name)
+	}
+	switch roll {
+	case 0:
+		return errDisk
+	case 1:
+		if err := do(); err != nil {
+			return err
+		}
+		return errDisk
+	case 2:
+		d += 7 * time.Second // longer than a cancelled run waits for it
+	}
+	if err := s.take(ctx, d); err != nil {
+		return err
+	}
+	return do()
+}
+
+func (s *sim) Commit(ctx context.Context, c checkpoint.Commit) error {
+	return s.access(ctx, "commit "+c.ID, func() error {
+		err := s.Store.Commit(ctx, c)
+		at := fmt.Sprint(c.Namespace, " ", c.Seq())
+		s.note("commit %s %s %v", at, c.ID, err)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if id, done := s.commits[at]; err == nil && done && id != c.ID {
+			s.wrong = append(s.wrong, fmt.Sprintf("commit %s was made by %s and by %s", at, id, c.ID))
+		}
+		if err == nil {
+			s.commits[at] = c.ID
+		}
+		return err
+	})
+}
+
+func (s *sim) Put(ctx context.Context, k checkpoint.Key, seq uint64, entries []checkpoint.Entry) error {
+	name := fmt.Sprint("put ", k.Namespace, seq)
+	for _, e := range entries {
+		name += fmt.Sprintf(" %.8s %s", e.Task, e.Slot)
+	}
+	return s.access(ctx, name, func() error {
+		err := s.Store.Put(ctx, k, seq, entries)
+		at := s.note("%s %v", name, err)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, e := range entries {
+			if err == nil && e.Slot == "void" {
+				s.void = true
+			}
+			if err == nil && e.Slot == "result" && s.kept[e.Task] == 0 {
+				s.kept[e.Task] = at
+			}
+		}
+		return err
+	})
+}
+
+func (s *sim) Load(ctx context.Context, k checkpoint.Key, seq uint64) (snap checkpoint.Snapshot, err error) {
+	err = s.access(ctx, fmt.Sprint("load ", k.Namespace), func() (err error) {
+		snap, err = s.Store.Load(ctx, k, seq)
+		return err
+	})
+	return snap, err
+}
+
+// graph returns a graph that a worker compiled for itself.
+func (s *sim) graph(worker string) (*graph.Graph[State], error) {
+	ids := 0
+	return s.shop.Compile(graph.Config{
+		Store: s, Concurrency: 1 + s.chance(4, worker+" at once"),
+		Now: func() time.Time { return time.Unix(1e9, 0) },
+		NewID: func() string {
+			ids++
+			return fmt.Sprint(worker, "/", ids)
+		},
+	})
+}
+
+// call makes a context for one call, which may end at any moment.
+func (s *sim) call(worker string) (context.Context, context.CancelFunc) {
+	s.mu.Lock()
+	s.calls++
+	ctx := context.WithValue(context.Background(), callKey{}, call{worker, s.events})
+	s.mu.Unlock()
+	if s.rough() && s.chance(2, "cancel "+worker) == 0 {
+		return context.WithTimeout(ctx, time.Duration(s.chance(60e6, "cancelled "+worker)))
+	}
+	return context.WithCancel(ctx)
+}
+
+// play runs all turns and returns how they ended.
+func (s *sim) play() (seen []Outcome) {
+	for turn, input := range s.sp.Turns {
+		results := make([]Outcome, s.workers)
+		if results[0] = s.begin(turn+1, input); results[0].Status == "begun" {
+			var group sync.WaitGroup
+			for w := range s.workers {
+				group.Go(func() { results[w] = s.work(fmt.Sprint("turn", turn+1, "worker", w)) })
+			}
+			group.Wait()
+		}
+		for _, o := range results[1:] {
+			if fmt.Sprint(o) != fmt.Sprint(results[0]) {
+				s.fault("turn %d: one worker saw %v, another %v", turn+1, results[0], o)
+			}
+		}
+		seen = append(seen, results[0])
+	}
+	return seen
+}
+
+// begin starts a turn, however often that must be tried.
+func (s *sim) begin(turn int, input []Op) Outcome {
+	name := fmt.Sprint("turn", turn)
+	g, err := s.graph(name)
+	if err != nil {
+		return Outcome{Status: err.Error()}
+	}
+	var in State
+	if _, err := run(input, &visit{State: &in}, "", 0); err != nil {
+		panic(err)
+	}
+	e := NewEngine(context.Background(), g, s)
+	for e.turn() < turn {
+		ctx, cancel := s.call(name)
+		s.void = false
+		_, err := g.Invoke(ctx, in, graph.Run{Thread: e.Thread, Discard: true})
+		s.note("invoke %v", err)
+		cancel()
+	}
+	return Outcome{Status: "begun"}
+}
+
+// work goes on with the thread until the turn has ended.
+func (s *sim) work(name string) Outcome {
+	g, err := s.graph(name)
+	if err != nil {
+		return Outcome{Status: err.Error()}
+	}
+	e := NewEngine(context.Background(), g, s)
+	for calls := 0; calls < 400; calls++ {
+		p, err := graph.Inspect(e.ctx, s, e.Thread)
+		if err != nil {
+			return Outcome{Status: err.Error()}
+		}
+		var a graph.Answers
+		for _, in := range p.Interrupts {
+			if s.chance(3, "answer "+name) != 0 {
+				a = a.Answer(in.ID, int(hash(0, 0, "question "+in.Node+": "+in.Prompt)%50))
+			}
+		}
+		ctx, cancel := s.call(name)
+		res, err := g.Resume(ctx, a, graph.Run{Thread: e.Thread})
+		cancel()
+		s.note("%s resumed: %s %v", name, res.Status, err)
+		switch o := e.outcome(res, err); o.Status {
+		case "done", "broken", "conflict", "fanout":
+			o.Steps = 0
+			return o
+		}
+	}
+	return Outcome{Status: "the turn does not end"}
+}
+
+// check runs a seed and compares with the interpreter.
+func (s *sim) check() error {
+	in := NewInterp(s.sp)
+	want := ends(Play(s.sp, in, s.seed, true))
+	got := Story(s.play())
+	if len(s.wrong) > 0 {
+		return errors.New(strings.Join(s.wrong, "\n") + "\n" + strings.Join(s.trace, "\n"))
+	}
+	if err := differ("the ends of the turns", got, want); err != nil {
+		return err
+	}
+	g, err := s.shop.Compile(graph.Config{Store: s.Store})
+	if err != nil {
+		return err
+	}
+	e := NewEngine(context.Background(), g, s.Store)
+	return differ("history", strings.Join(e.History(), "\n"), strings.Join(in.History(), "\n"))
+}
+
+// Whatever finishes first, whatever fails and whenever a call is cancelled, with one worker
+// on the thread or two, the thread comes to the same end by the same way. Each commit is made
+// once, no stored work is done again, and no goroutine is left.
+func TestSimulation(t *testing.T) {
+	atRandom(t, 10_000, func(t *testing.T, sp *Spec, seed uint64) (err error) {
+		defer func() {
+			if v := recover(); v != nil { // a goroutine that never ends, for one
+				err = fmt.Errorf("seed %d: %v", seed, v)
+			}
+		}()
+		synctest.Test(t, func(*testing.T) { err = newSim(sp, seed).check() })
+		return err
+	})
+}
+
+// What a seed does is the same each time: that is what makes it worth printing.
+func TestSimulationsAreDeterministic(t *testing.T) {
+	atRandom(t, 100, func(t *testing.T, sp *Spec, seed uint64) error {
+		var traces [2][]string
+		for i := range traces {
+			synctest.Test(t, func(*testing.T) {
+				s := newSim(sp, seed)
+				s.play()
+				slices.Sort(s.trace) // what happens at one moment has no order
+				traces[i] = s.trace
+			})
+		}
+		if !slices.Equal(traces[0], traces[1]) {
+			return differ("two runs of one seed", strings.Join(traces[0], "\n"), strings.Join(traces[1], "\n"))
+		}
+		return nil
+	})
+}
