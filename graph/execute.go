@@ -94,6 +94,9 @@ func (r *run) report(p *pool, i, worker int) {
 			r.tasks[i].err = r.tasks[i].fail(errGoexit)
 			p.Go(func() { r.work(p, worker) })
 		}
+		if err := r.tasks[i].err; err != nil {
+			r.stop(err) // here, so that this worker starts no more
+		}
 		p.done <- i
 	}()
 	if r.ctx.Err() != nil {

@@ -12,7 +12,7 @@ func Generate(r *rand.Rand) *Spec {
 	m.fails = m.once(3)
 	m.failing = m.fails
 	sp := m.spec(0)
-	for range 1 + m.IntN(3) {
+	for range 1 + m.IntN(2) {
 		var input []Op
 		for range m.IntN(4) {
 			op := m.write(-1)
@@ -47,8 +47,8 @@ func (m *maker) once(n int) bool { return m.IntN(n) == 0 }
 func pick[T any](m *maker, from []T) T { return from[m.IntN(len(from))] }
 
 func (m *maker) spec(depth int) *Spec {
-	sp := &Spec{MaxSteps: 1000, MaxTasks: 60}
-	n := 1 + m.IntN(7-2*depth)
+	sp := &Spec{MaxSteps: 1000, MaxTasks: 30}
+	n := 1 + m.IntN(6-2*depth)
 	for _, at := range m.Perm(n) {
 		sp.Nodes = append(sp.Nodes, Node{Name: string(rune('a' + at)), Attempts: 1 + m.IntN(3)})
 	}
@@ -69,7 +69,7 @@ func (m *maker) fill(sp *Spec, i, depth int) {
 	n := &sp.Nodes[i]
 	lap := Op{Do: "lap", Key: i}
 	switch {
-	case depth < 2 && m.once(7):
+	case depth < 2 && m.once(8+8*depth):
 		m.sub(n, depth)
 		for range m.IntN(3) {
 			n.Script = append(n.Script, m.write(-1))
@@ -100,13 +100,13 @@ func (m *maker) sub(n *Node, depth int) {
 // act returns an act of node i; -1 for one that may run beside itself.
 func (m *maker) act(i int) Op {
 	switch roll := m.IntN(20); {
-	case roll < 3:
+	case roll < 2:
 		do := "ask"
 		if m.once(4) {
 			do = "both"
 		}
 		return Op{When: m.cond(), Do: do, Field: "list", N: m.IntN(9), Key: m.IntN(2)}
-	case roll < 7 && m.failing:
+	case roll < 6 && m.failing:
 		do := "fail"
 		if m.once(5) {
 			do = "panic"
@@ -237,10 +237,10 @@ func (m *maker) finish(sp *Spec, i, depth int) {
 	n.Deferred = m.once(6)
 	// A failure beside a subgraph stops it before or after its pause, as it comes.
 	if depth == 0 || !m.fails {
-		if m.once(10) {
+		if m.once(12) {
 			sp.Before = append(sp.Before, n.Name)
 		}
-		if m.once(10) {
+		if m.once(12) {
 			sp.After = append(sp.After, n.Name)
 		}
 	}

@@ -39,8 +39,8 @@ func Smaller(sp *Spec) (all []*Spec) {
 	if sp.MaxSteps < 1000 {
 		try(func(c *Spec) { c.MaxSteps = 1000 })
 	}
-	if sp.MaxTasks < 60 {
-		try(func(c *Spec) { c.MaxTasks = 60 })
+	if sp.MaxTasks < 30 {
+		try(func(c *Spec) { c.MaxTasks = 30 })
 	}
 	return all
 }
