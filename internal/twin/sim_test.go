@@ -121,21 +121,19 @@ func (s *sim) access(ctx context.Context, name string, do func() error) error {
 	if callOf(ctx).rough {
 		roll = s.chance(40, "fault "+name)
 	}
-	switch roll {
-	case 0:
-		return errDisk
-	case 1:
-		if err := do(); err != nil {
-			return err
-		}
-		return errDisk
-	case 2:
+	if roll == 2 {
 		d += 7 * time.Second // longer than a cancelled run waits for it
 	}
 	if err := s.take(ctx, d); err != nil {
 		return err
 	}
-	return do()
+	if roll == 0 {
+		return errDisk
+	}
+	if err := do(); err != nil || roll != 1 {
+		return err
+	}
+	return errDisk
 }
 
 func (s *sim) Commit(ctx context.Context, c checkpoint.Commit) error {
