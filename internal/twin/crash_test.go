@@ -56,8 +56,8 @@ func (m *mortal) Commit(ctx context.Context, c checkpoint.Commit) error {
 	})
 }
 
-func (m *mortal) Put(ctx context.Context, k checkpoint.Key, seq uint64, entries []checkpoint.Entry) error {
-	return m.write(func() error { return m.Store.Put(ctx, k, seq, entries) }, func() { m.note(entries) })
+func (m *mortal) Put(ctx context.Context, p checkpoint.Pending) error {
+	return m.write(func() error { return m.Store.Put(ctx, p) }, func() { m.note(p.Entries) })
 }
 
 // note remembers which tasks have a stored result.

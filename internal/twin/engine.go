@@ -19,6 +19,8 @@ type Engine struct {
 	// Retry says whether a call that ended with this error is made again; nil means never.
 	// It stands for a process that died, so it may also replace Graph.
 	Retry func(error) bool
+	// Durability is that of all runs. It must not show.
+	Durability graph.Durability
 	// Err is the error of the last call.
 	Err error
 
@@ -44,7 +46,10 @@ func (e *Engine) Invoke(input []Op, discard bool) Outcome {
 		panic(err)
 	}
 	turn := e.turn()
-	o := graph.Run{Thread: e.Thread, Discard: discard}
+	o := graph.Run{Thread: e.Thread, Durability: e.Durability}
+	if discard {
+		o.IfWaiting = graph.Discard
+	}
 	res, err := e.Graph.Invoke(e.ctx, s, o)
 	for e.Retry != nil && err != nil && e.Retry(err) {
 		if e.turn() == turn {
@@ -81,7 +86,7 @@ func (e *Engine) Resume(answers []Answer) Outcome {
 			a = a.Answer(e.last[one.Place].ID, one.Value)
 		}
 	}
-	o := graph.Run{Thread: e.Thread}
+	o := graph.Run{Thread: e.Thread, Durability: e.Durability}
 	res, err := e.Graph.Resume(e.ctx, a, o)
 	for e.Retry != nil && err != nil && e.Retry(err) {
 		res, err = e.Graph.Resume(e.ctx, a, o)
@@ -151,7 +156,7 @@ func (e *Engine) History() (lines []string) {
 		if err != nil {
 			return append(lines, err.Error())
 		}
-		lines = append(lines, fmt.Sprintf("turn %d step %d ran %v next %v %s", p.Turn, p.Step, p.Ran, p.Next, canonical(state)))
+		lines = append(lines, fmt.Sprintf("turn %d step %d ran %v next %v %s", p.Turn, p.Step, p.Nodes(), p.Next, canonical(state)))
 	}
 	slices.Reverse(lines)
 	return lines

@@ -35,6 +35,7 @@ type sim struct {
 	commits map[string]string // by namespace and number: the id
 	trace   []string
 	wrong   []string
+	wakes   map[time.Duration]bool
 	calls   map[string]int // by worker
 }
 
@@ -56,7 +57,7 @@ func callOf(ctx context.Context) call {
 
 func newSim(sp *Spec, seed uint64) *sim {
 	s := &sim{Store: new(checkpoint.Memory), seed: seed, born: time.Now(), sp: sp, workers: 1 + int(seed%2),
-		rolls: map[string]int{}, kept: map[string]int{}, commits: map[string]string{}, calls: map[string]int{}}
+		rolls: map[string]int{}, kept: map[string]int{}, commits: map[string]string{}, wakes: map[time.Duration]bool{}, calls: map[string]int{}}
 	s.shop = &Workshop{Spec: sp, Enter: s.enter}
 	return s
 }
@@ -87,8 +88,15 @@ func (s *sim) fault(format string, args ...any) {
 
 // take lets simulated time pass. It returns early, with an error, when ctx ends first.
 func (s *sim) take(ctx context.Context, d time.Duration) error {
+	s.mu.Lock()
+	wake := time.Since(s.born) + d
+	for s.wakes[wake] { // no two things happen at one moment
+		wake++
+	}
+	s.wakes[wake] = true
+	s.mu.Unlock()
 	select {
-	case <-time.After(d):
+	case <-time.After(wake - time.Since(s.born)):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -153,17 +161,17 @@ func (s *sim) Commit(ctx context.Context, c checkpoint.Commit) error {
 	})
 }
 
-func (s *sim) Put(ctx context.Context, k checkpoint.Key, seq uint64, entries []checkpoint.Entry) error {
-	name := fmt.Sprint("put ", k.Namespace, seq)
-	for _, e := range entries {
+func (s *sim) Put(ctx context.Context, p checkpoint.Pending) error {
+	name := fmt.Sprint("put ", p.Namespace, p.Head)
+	for _, e := range p.Entries {
 		name += fmt.Sprintf(" %.8s %s", e.Task, e.Slot)
 	}
 	return s.access(ctx, name, func() error {
-		err := s.Store.Put(ctx, k, seq, entries)
+		err := s.Store.Put(ctx, p)
 		at := s.note("%s %v", name, err)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for _, e := range entries {
+		for _, e := range p.Entries {
 			if err == nil && e.Slot == "void" {
 				s.void = true
 			}
@@ -194,6 +202,11 @@ func (s *sim) graph(worker string) (*graph.Graph[State], error) {
 			return fmt.Sprint(worker, "/", ids)
 		},
 	})
+}
+
+// durability is that of all runs of the seed. It may cost work in a crash, never the way.
+func (s *sim) durability() graph.Durability {
+	return []graph.Durability{graph.Sync, graph.Sync, graph.Async}[s.seed/2%3]
 }
 
 // call makes a context for one call, which may end at any moment.
@@ -245,7 +258,7 @@ func (s *sim) begin(turn int, input []Op) Outcome {
 	for e.turn() < turn {
 		ctx, cancel := s.call(name)
 		s.void = false
-		_, err := g.Invoke(ctx, in, graph.Run{Thread: e.Thread, Discard: true})
+		_, err := g.Invoke(ctx, in, graph.Run{Thread: e.Thread, IfWaiting: graph.Discard, Durability: s.durability()})
 		s.note("invoke %v", err)
 		cancel()
 	}
@@ -268,7 +281,7 @@ func (s *sim) work(name string) Outcome {
 			}
 		}
 		ctx, cancel := s.call(name)
-		res, err = g.Resume(ctx, a, graph.Run{Thread: e.Thread})
+		res, err = g.Resume(ctx, a, graph.Run{Thread: e.Thread, Durability: s.durability()})
 		cancel()
 		s.note("%s resumed: %s %v", name, res.Status, err)
 		switch o := e.outcome(res, err); o.Status {
