@@ -235,3 +235,25 @@ func TestEphemeralIsGoneAfterOneStepAndOneTurn(t *testing.T) {
 	res, err = g.Invoke(ctx, world{Spark: state.EphemeralOf("in")}, graph.Run{Thread: "t2"})
 	logged(t, ended(t, graph.Done, res, err), "in>1 1> >2")
 }
+
+// A worker of the pool whose task has failed starts no other: with one worker, what comes
+// after the failure in canonical order has not begun.
+func TestFailureStartsNoMoreOfItsStep(t *testing.T) {
+	for range 200 {
+		var ran counter
+		nodes := map[string]graph.Node[world]{"a": graph.Func(func(context.Context, *world) error { return errBoom })}
+		for _, name := range []string{"b", "c"} {
+			nodes[name] = graph.Func(func(context.Context, *world) error {
+				ran.add(name)
+				return nil
+			})
+		}
+		_, err := build(t, parallel(nodes), graph.Config{Concurrency: 1}).Invoke(ctx, world{}, graph.Run{})
+		is(t, err, errBoom)
+		ran.want(t, "b", 0)
+		ran.want(t, "c", 0)
+		if t.Failed() {
+			return
+		}
+	}
+}

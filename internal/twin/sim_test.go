@@ -86,21 +86,30 @@ func (s *sim) fault(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
-// take lets simulated time pass. It returns early, with an error, when ctx ends first.
-func (s *sim) take(ctx context.Context, d time.Duration) error {
-	s.mu.Lock()
-	wake := time.Since(s.born) + d
-	for s.wakes[wake] { // no two things happen at one moment
-		wake++
-	}
-	s.wakes[wake] = true
-	s.mu.Unlock()
+// take lets simulated time pass. When ctx ends first it returns an error, a moment later.
+func (s *sim) take(ctx context.Context, name string, most time.Duration) error {
+	moment := s.moment(name, most)
 	select {
-	case <-time.After(wake - time.Since(s.born)):
+	case <-time.After(moment):
 		return nil
 	case <-ctx.Done():
+		time.Sleep(s.moment(name+" stops", time.Millisecond))
 		return context.Cause(ctx)
 	}
+}
+
+// moment returns a time from now at which nothing else happens: what happens at one moment
+// has no order.
+func (s *sim) moment(name string, most time.Duration) time.Duration {
+	d := 1 + time.Duration(s.chance(int(most), name))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Since(s.born)
+	for s.wakes[now+d] {
+		d++
+	}
+	s.wakes[now+d] = true
+	return d
 }
 
 // enter is the beginning of a task: it takes its time, and some do not heed their context.
@@ -117,22 +126,21 @@ func (s *sim) enter(ctx context.Context, task, node string) error {
 	if s.chance(2, who.worker+" heeds "+task) == 0 {
 		ctx = context.WithoutCancel(ctx)
 	}
-	return s.take(ctx, time.Duration(s.chance(10e6, who.worker+" runs "+task)))
+	return s.take(ctx, who.worker+" runs "+task, 10*time.Millisecond)
 }
 
 // access is one call of the store: do is done, or not, in time or late, with an answer or
 // without.
 func (s *sim) access(ctx context.Context, name string, do func() error) error {
 	name = callOf(ctx).worker + " " + name
-	d := time.Duration(s.chance(3e6, name))
-	roll := 99
+	roll, most := 99, 3*time.Millisecond
 	if callOf(ctx).rough {
 		roll = s.chance(40, "fault "+name)
 	}
 	if roll == 2 {
-		d += 7 * time.Second // longer than a cancelled run waits for it
+		most = 14 * time.Second // a cancelled run waits for five
 	}
-	if err := s.take(ctx, d); err != nil {
+	if err := s.take(ctx, name, most); err != nil {
 		return err
 	}
 	if roll == 0 {
