@@ -48,6 +48,7 @@ func (in *Interp) attempt(s *sight) (to []Target, err error) {
 	if node.Sub != nil {
 		err = in.nested(s)
 	} else {
+		in.shared.runs[node.Name]++
 		to, err = run(node.Script, s, node.Name, s.job.payload)
 	}
 	if err != nil || len(s.open) > 0 {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -182,8 +183,48 @@ type Workshop struct {
 	// Enter is called when a task begins to run; an error fails it. nil means nothing.
 	Enter func(ctx context.Context, task, node string) error
 
-	mu     sync.Mutex
-	failed map[string]int
+	mu       sync.Mutex
+	failed   map[string]int
+	finished map[string]bool
+	again    []string
+	runs     map[string]int
+}
+
+// Runs returns how often each node was run, attempts included.
+func (w *Workshop) Runs() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.runs)
+}
+
+// Again returns the nodes of the tasks that were run again after they had finished.
+func (w *Workshop) Again() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.again
+}
+
+// begins notes that a task runs.
+func (w *Workshop) begins(task, node string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.runs == nil {
+		w.runs = map[string]int{}
+	}
+	w.runs[node]++
+	if w.finished[task] {
+		w.again = append(w.again, node)
+	}
+}
+
+// ends notes that a task has finished.
+func (w *Workshop) ends(task string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.finished == nil {
+		w.finished = map[string]bool{}
+	}
+	w.finished[task] = true
 }
 
 // Compile makes a graph of the Spec.
@@ -234,7 +275,7 @@ func (w *Workshop) add(b *graph.Builder[State], n *Node, cfg graph.Config) error
 	}
 	for _, br := range n.Branches {
 		b.Branch(n.Name, func(ctx context.Context, s *State) (graph.Command, error) {
-			to, err := run(br.Script, &visit{s, ctx, w}, n.Name, 0)
+			to, err := run(br.Script, &visit{State: s, ctx: ctx, w: w}, n.Name, 0)
 			return command(to), err
 		}, br.Targets...)
 	}
@@ -262,7 +303,12 @@ func (w *Workshop) visit(ctx context.Context, s *State, n *Node, payload int) (g
 			return graph.Command{}, err
 		}
 	}
-	to, err := run(n.Script, &visit{s, ctx, w}, n.Name, payload)
+	v := &visit{State: s, ctx: ctx, w: w}
+	w.begins(graph.TaskID(ctx), n.Name)
+	to, err := run(n.Script, v, n.Name, payload)
+	if err == nil && !v.waits && len(n.Branches) == 0 {
+		w.ends(graph.TaskID(ctx))
+	}
 	if errors.Is(err, errAsk) {
 		err = graph.ErrInterrupted
 	}
@@ -283,13 +329,15 @@ func command(to []Target) (c graph.Command) {
 // visit is a Task of the engine. ctx and w are nil where a script only reads and writes.
 type visit struct {
 	*State
-	ctx context.Context
-	w   *Workshop
+	ctx   context.Context
+	w     *Workshop
+	waits bool // a question of it is open
 }
 
 // Ask implements [Task].
 func (v *visit) Ask(key, prompt string) (int, bool) {
 	n, err := graph.Ask[int](v.ctx, graph.Question{Prompt: prompt, Key: key})
+	v.waits = v.waits || err != nil
 	return n, err == nil
 }
 

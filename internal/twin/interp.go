@@ -35,6 +35,7 @@ type told struct {
 	answers map[string]int
 	fresh   map[string]bool // the answers that came with this call
 	failed  map[string]int  // how often each act of each task failed
+	runs    map[string]int  // of each node, attempts included
 }
 
 // job is one task that is due.
@@ -55,7 +56,7 @@ type question struct{ id, text string }
 
 // NewInterp returns an Interp at the beginning of a thread.
 func NewInterp(spec *Spec) *Interp {
-	return &Interp{Kept: true, spec: spec, state: newPlain(), shared: &told{map[string]int{}, nil, map[string]int{}}}
+	return &Interp{Kept: true, spec: spec, state: newPlain(), shared: &told{map[string]int{}, nil, map[string]int{}, map[string]int{}}}
 }
 
 // Invoke begins a turn, and runs it.
@@ -95,6 +96,9 @@ func (in *Interp) Resume(answers []Answer) Outcome {
 
 // History returns the commits, oldest first.
 func (in *Interp) History() []string { return in.history }
+
+// Runs returns how often each node was run, attempts included.
+func (in *Interp) Runs() map[string]int { return in.shared.runs }
 
 // open returns the questions that have no answer, in canonical order.
 func (in *Interp) open() (open []question) {
