@@ -14,6 +14,13 @@
 // join and step. A test that finds a difference prints the seed and the smallest Spec that
 // still differs.
 //
+// # How to run more of them
+//
+//	go test ./internal/twin -seed 1 -seeds 1000000 -timeout 0 -run TestEngine
+//	go test ./internal/twin -seed 77 -seeds 1 -run TestSimulation$
+//
+// The first is a soak, of any of the tests; the second does again what a failure printed.
+//
 // # How to add a feature
 //
 //   - Of a node (a cache, an error handler, a call that is made once): a field in [Node] or

@@ -92,6 +92,8 @@ func (p *player) goesOn(o Outcome) bool {
 		return true
 	case "interrupted":
 		return p.calm || p.chance()%16 != 0
+	case "conflict": // it stays, whatever runs again
+		return !p.calm && (*p.seen)[max(0, len(*p.seen)-2)].Status != "conflict"
 	}
 	return false
 }
