@@ -11,6 +11,22 @@ var (
 	errPanic  = errors.New("twin: the script panicked")
 )
 
+// job is one task that is due.
+type job struct {
+	node    *Node
+	payload int
+	id      string
+}
+
+// result is what a finished task did.
+type result struct {
+	writes []write
+	to     []Target
+}
+
+// question is why a task waits. id is "" at a static interrupt.
+type question struct{ id, text string }
+
 // attempts tries a task until it finishes, asks, or has failed too often. It returns how it
 // failed, or "".
 func (in *Interp) attempts(j job) string {

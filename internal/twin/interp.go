@@ -38,22 +38,6 @@ type told struct {
 	runs    map[string]int  // of each node, attempts included
 }
 
-// job is one task that is due.
-type job struct {
-	node    *Node
-	payload int
-	id      string
-}
-
-// result is what a finished task did.
-type result struct {
-	writes []write
-	to     []Target
-}
-
-// question is why a task waits. id is "" at a static interrupt.
-type question struct{ id, text string }
-
 // NewInterp returns an Interp at the beginning of a thread.
 func NewInterp(spec *Spec) *Interp {
 	return &Interp{Kept: true, spec: spec, state: newPlain(), shared: &told{map[string]int{}, nil, map[string]int{}, map[string]int{}}}

@@ -248,6 +248,7 @@ func (s *sim) play() (seen []Outcome) {
 		}
 		seen = append(seen, results[0])
 	}
+	time.Sleep(time.Minute) // what was given up ends by itself, or else is a goroutine that is left
 	return seen
 }
 
