@@ -57,7 +57,7 @@ func (s *State) Read(field string) int {
 	case "map":
 		return pairs(s.Map.All())
 	case "set":
-		return many(doubled(s.Set.All()))
+		return keys(s.Set.All())
 	case "spark":
 		return one(s.Spark.Lookup())
 	case "topic":
@@ -94,15 +94,12 @@ func pairs(all iter.Seq2[int, int]) (n int) {
 	return n
 }
 
-// doubled yields each element as the key and the value that it is in held.
-func doubled(all iter.Seq[int]) iter.Seq2[int, int] {
-	return func(yield func(int, int) bool) {
-		for v := range all {
-			if !yield(0, v) || !yield(0, v) {
-				return
-			}
-		}
+// keys reads each element as the key and the value that it is in held.
+func keys(all iter.Seq[int]) (n int) {
+	for v := range all {
+		n = mix(mix(n, v), v)
 	}
+	return n
 }
 
 // Write implements [Task].
