@@ -219,6 +219,7 @@ func (c *compiler) job(who string, d nodeDraft) job {
 	}
 	if err := p.check(); err != nil {
 		c.fail(pos, "%s: policy: %v", who, err)
+		return job{call: d.call}
 	}
 	j := job{call: d.call, limit: p.Timeout, idle: p.Idle, retry: &p.Retry, budgeted: p.Retry.budgeted()}
 	if p.Limit != "" {
