@@ -3,7 +3,6 @@ package graph
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"runtime/debug"
@@ -64,9 +63,6 @@ type caching struct {
 	ttl     time.Duration
 	version string
 }
-
-// ErrNoCache is returned when a call needs a Cache and the graph has none.
-var ErrNoCache = errors.New("graph: the graph was compiled without a Cache")
 
 // ClearCache drops what the cache holds of these nodes of the graph, or of all.
 func (g *Graph[S]) ClearCache(ctx context.Context, nodes ...string) error {

@@ -49,9 +49,11 @@
 //   - A [Builder] collects nodes, edges, branches and joins; [Builder.Compile] reports
 //     every mistake at once, each with the place of the call, or returns a [Graph].
 //   - A [Node] is made by [Func], [Router] or [Worker]; a [Policy] says how long it may
-//     take and how often it is tried.
+//     take and how often it is tried. [Fallback] and [Cache] make a node of others.
 //   - A [Command] says where to go: [Goto] names nodes, [Send] starts a task of a
 //     Worker with a payload of its own.
+//   - An [ErrorHandler], given with [Builder.Rescue], mends what the last attempt left.
+//   - [Limits] are bounds that nodes share by name, whatever their graphs and runs.
 //   - A thread is a named chain of checkpoints; a turn is what one input starts in it.
 //   - A [Live] is a run under way, which [Graph.Start] returns: any number of a [Reader]
 //     join and leave it, it is drained ([Drain]) or cancelled, and many may wait for it.
@@ -75,6 +77,8 @@
 //  10. Unknown names are errors, at compile where they can be seen there.
 //  11. A panic is an error; cancelling the context stops the run and leaves the
 //     thread resumable.
+//  12. A node fails when its last attempt has; then its handler runs in its place, in the
+//     same step, and after a crash again the handler and not the node.
 //
 // # What it does not do
 //

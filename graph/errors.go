@@ -41,6 +41,8 @@ var (
 	ErrUnknownThread = errors.New("graph: no such thread")
 	// ErrNoStore is returned when a call needs a Store and the graph has none.
 	ErrNoStore = errors.New("graph: the graph was compiled without a Store")
+	// ErrNoCache is returned when a call needs a Cache and the graph has none.
+	ErrNoCache = errors.New("graph: the graph was compiled without a Cache")
 	// ErrProgram is returned when a thread cannot go on with this graph, because
 	// what it waits for is no longer there. The thread is unchanged.
 	ErrProgram = errors.New("graph: the thread belongs to another version of the graph")

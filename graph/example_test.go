@@ -99,3 +99,45 @@ func ExampleGraph_Start() {
 	// model {"facts":["forty-two"]}
 	// done <nil>
 }
+
+// A node that is tried twice, then by other means, and mended by a handler when all
+// have failed.
+func ExampleBuilder_Rescue() {
+	asks := func(where string) graph.Node[State] {
+		return graph.Func(func(ctx context.Context, s *State) error {
+			fmt.Println("attempt", graph.Attempt(ctx), "asks", where)
+			return fmt.Errorf("%s is down", where)
+		})
+	}
+	mend := func(_ context.Context, s *State, failure *graph.NodeError) (graph.Command, error) {
+		s.Facts.Append("nothing is known")
+		fmt.Println("handler:", failure.Node, failure.Kind(), "after attempt", failure.Attempt)
+		return graph.Goto("review"), nil
+	}
+
+	b := graph.New[State]("careful")
+	b.Node("search", graph.Fallback(asks("the library"), asks("the archive")))
+	b.Node("sort", graph.Func(search))
+	b.Node("review", graph.Router(review, "search", graph.End))
+	b.Edge(graph.Start, "search")
+	b.Edge("search", "sort")
+	b.Edge("sort", "review")
+	b.Rescue("search", graph.Handler(mend, "review"))
+	b.Defaults(graph.Policy{Timeout: time.Minute, Retry: graph.Retry{Attempts: 2, Initial: time.Millisecond}})
+	g, err := b.Compile(graph.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var in State
+	in.Rounds.Add(2)
+	res, err := g.Invoke(context.Background(), in, graph.Run{})
+	fmt.Println(res.Status, res.State.Facts.Slice(), err)
+	// Output:
+	// attempt 1 asks the library
+	// attempt 1 asks the archive
+	// attempt 2 asks the library
+	// attempt 2 asks the archive
+	// handler: search error after attempt 2
+	// interrupted [nothing is known] <nil>
+}

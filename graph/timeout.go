@@ -1,0 +1,47 @@
+package graph
+
+import (
+	"fmt"
+	"time"
+)
+
+// TimeoutKind says which limit of time was passed.
+type TimeoutKind string
+
+const (
+	RunTimeout  TimeoutKind = "run"   // Config.Timeout, of a whole call
+	NodeTimeout TimeoutKind = "limit" // Policy.Timeout, or that of a Send, of one attempt
+	CallTimeout TimeoutKind = "call"  // Policy.Timeout of a Call, of one attempt
+	IdleTimeout TimeoutKind = "idle"  // Policy.Idle, of one attempt
+)
+
+// TimeoutError says which limit of time was passed. It is an [ErrTimeout].
+type TimeoutError struct {
+	Node    string // "" where the limit is that of the run
+	Kind    TimeoutKind
+	Limit   time.Duration
+	Elapsed time.Duration // since the attempt or the call began
+	Err     error         // what the node returned when it was told, or ErrAbandoned; nil if nothing of its own
+}
+
+func (e *TimeoutError) Error() string {
+	says := fmt.Sprintf("%v: the limit is %v", ErrTimeout, e.Limit)
+	switch e.Kind {
+	case RunTimeout:
+		says = fmt.Sprintf("%v: the run's limit is %v", ErrTimeout, e.Limit)
+	case IdleTimeout:
+		says = fmt.Sprintf("%v: no sign of life for %v", ErrTimeout, e.Limit)
+	}
+	if e.Err != nil {
+		says += fmt.Sprintf(" (%v)", e.Err)
+	}
+	return says
+}
+
+// Unwrap returns [ErrTimeout] and what the node returned.
+func (e *TimeoutError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{ErrTimeout}
+	}
+	return []error{ErrTimeout, e.Err}
+}
