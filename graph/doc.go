@@ -51,7 +51,13 @@
 //   - A [Node] is made by [Func], [Router] or [Worker]; a [Policy] says how long it may
 //     take and how often it is tried. [Fallback] and [Cache] make a node of others.
 //   - A [Command] says where to go: [Goto] names nodes, [Send] starts a task of a
-//     Worker with a payload of its own.
+//     Worker with a payload of its own; [Command.InParent] and [ToParent] go to the graph
+//     around this one.
+//   - A step inside a node is kept: [Once] keeps a side effect by its key, [Call] and [Go]
+//     keep the results of functions by their order. [ExecutionID] names what runs.
+//   - A child is a graph inside another: [Subgraph] with a state of its own, [Inline] on the
+//     parent's, [Graph.Call] and [Graph.Go] from a node's code. Its [Lifetime] says how long
+//     its state lives.
 //   - An [ErrorHandler], given with [Builder.Rescue], mends what the last attempt left.
 //   - [Limits] are bounds that nodes share by name, whatever their graphs and runs.
 //   - A thread is a named chain of checkpoints; a turn is what one input starts in it.
@@ -83,7 +89,8 @@
 // # What it does not do
 //
 // A node's side effects are its own: between a side effect and the commit of its step a
-// crash makes the node run again, so give the outside world an idempotency key
-// ([TaskID]). Writes made after a node has returned or timed out never land. A node
+// crash makes the node run again. [Once] narrows that to the moment between the effect and
+// its entry in the store, and no more: so give the outside world an idempotency key
+// ([ExecutionID], [TaskID]). Writes made after a node has returned or timed out never land. A node
 // must not keep its state or its context after it returns.
 package graph
