@@ -187,7 +187,7 @@ func (r *run) whole(begin func(*run) error) (status Status, err error) {
 		}
 	}()
 	defer func() {
-		if e := r.settleStore(); e != nil && !errors.Is(err, errors.Unwrap(e)) {
+		if e := r.settleStore(status); e != nil && !errors.Is(err, errors.Unwrap(e)) {
 			status, err = Failed, errors.Join(err, e)
 		}
 		if e := r.disown(); e != nil && err == nil {

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -53,7 +54,7 @@ func (r *run) commit(source checkpoint.Source) error {
 		r.ran = r.whatRan()
 	}
 	if r.opts.Durability == Exit && (!r.front.Empty() || r.dispensable()) {
-		r.unsaved = !r.front.Empty()
+		r.unsaved = true
 		return nil
 	}
 	r.storing.Lock()
@@ -61,8 +62,8 @@ func (r *run) commit(source checkpoint.Source) error {
 	return r.save()
 }
 
-// dispensable reports whether nobody will ever ask for the end of this run: a subgraph
-// that is done is part of its parent's task, unless it lives on.
+// dispensable reports whether nobody will ever ask for the end of this run, if its
+// parent's task finishes: a subgraph that is done is part of it, unless it lives on.
 func (r *run) dispensable() bool { return r.inside != nil && r.cfg.Nested != PerThread }
 
 // save commits what the run has come to. Whoever calls it holds r.storing.
@@ -131,11 +132,41 @@ func (r *run) put(entries []checkpoint.Entry) error {
 	return nil
 }
 
-// settleStore makes sure that what the run has come to is stored before it returns.
-func (r *run) settleStore() error {
-	if r.chain == nil {
+// settleStore makes sure that what the run has come to is stored before it returns; of
+// a subgraph that is done and dispensable, not before its parent's task has failed.
+func (r *run) settleStore(status Status) error {
+	switch {
+	case r.chain == nil:
+		return nil
+	case status == Done && r.unsaved && r.dispensable():
+		r.inside.mayNeed(r)
 		return nil
 	}
+	return r.store()
+}
+
+// mayNeed remembers a subgraph of t that is done and not stored.
+func (t *task) mayNeed(child *run) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unsaved = append(t.unsaved, child)
+}
+
+// saveChildren stores the subgraphs that are done, because t is not.
+func (t *task) saveChildren() error {
+	t.mu.Lock()
+	unsaved := t.unsaved
+	t.unsaved = nil
+	t.mu.Unlock()
+	var errs []error
+	for _, child := range unsaved {
+		errs = append(errs, child.store())
+	}
+	return errors.Join(errs...)
+}
+
+// store brings everything to the store that is not there yet.
+func (r *run) store() error {
 	r.storing.Lock()
 	defer r.storing.Unlock()
 	return r.catchUp()

@@ -302,3 +302,33 @@ func TestAStateThatIsTooLargeIsNotCommitted(t *testing.T) {
 		})
 	}
 }
+
+func TestWithExitAFinishedSubgraphRunsOnceToo(t *testing.T) {
+	var ran counter
+	c := child(t, &ran, graph.Config{}, nil)
+	b := graph.New[world]("outer")
+	b.Node("in", graph.Func(func(ctx context.Context, s *world) error {
+		end, err := c.Call(ctx, inner{})
+		if err != nil {
+			return err
+		}
+		s.Log.Append(end.Path.Slice()...)
+		if ran.add("in") < 3 {
+			return errBoom
+		}
+		ok, err := graph.Ask[bool](ctx, graph.Question{Prompt: "ok"})
+		s.Log.Append(fmt.Sprint(ok))
+		return err
+	}), graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}})
+	b.Edge(graph.Start, "in")
+	b.Edge("in", graph.End)
+	g := build(t, b, stored())
+	run := graph.Run{Thread: "t1", Durability: graph.Exit}
+	_, err := g.Invoke(ctx, world{}, run) // fails twice
+	is(t, err, errBoom)
+	res, err := g.Resume(ctx, graph.Answers{}, run) // asks
+	asked(t, ended(t, graph.Interrupted, res, err), "ok")
+	res, err = g.Resume(ctx, graph.Reply(true), run)
+	logged(t, ended(t, graph.Done, res, err), "c1 c2 c3 true")
+	ran.want(t, "c2", 1)
+}

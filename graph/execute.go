@@ -167,7 +167,11 @@ func (r *run) try(i int) {
 			err = r.attempt(i)
 			t = r.tasks[i] // a task that was given up has a successor
 		}
-		if err == nil || len(t.open) > 0 && errors.Is(err, ErrInterrupted) {
+		finished := err == nil && len(t.open) == 0
+		if t.unsaved != nil && !finished {
+			err = errors.Join(err, t.saveChildren())
+		}
+		if finished || len(t.open) > 0 && (err == nil || errors.Is(err, ErrInterrupted)) {
 			return
 		}
 		t.open = nil
