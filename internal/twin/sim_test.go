@@ -293,6 +293,9 @@ func (s *sim) work(name string) Outcome {
 		res, err = g.Resume(ctx, a, graph.Run{Thread: e.Thread, Durability: s.durability()})
 		cancel()
 		s.note("%s resumed: %s %v", name, res.Status, err)
+		if errors.Is(err, errDisk) || errors.Is(err, context.Canceled) {
+			continue // what else went wrong may have come after what is stored
+		}
 		switch o := e.outcome(res, err); o.Status {
 		case "done", "broken", "conflict", "fanout":
 			o.Steps = 0
