@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -44,6 +45,28 @@ func openWatched(t testing.TB) watched {
 	}
 	t.Cleanup(func() { s.Close() })
 	return watched{s, w, path}
+}
+
+// Damage implements checkpointtest.Damager, as another program would.
+func (w watched) Damage(k checkpoint.Key, b checkpoint.Blob, change func([]byte) []byte) error {
+	db, err := sql.Open("sqlite", w.path+"?_pragma=synchronous(0)&_pragma=busy_timeout(5000)")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	const where = " WHERE chain = (SELECT chain FROM head WHERE thread = ? AND ns = ?) AND field = ? AND base = ? AND chunk = ?"
+	at := []any{k.Thread, k.Namespace, b.Field, int64(b.Base), b.Chunk}
+	var data []byte
+	if err := db.QueryRow("SELECT data FROM blobs"+where, at...).Scan(&data); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if data = change(data); data == nil {
+		_, err = db.Exec("DELETE FROM blobs"+where, at...)
+		return err
+	}
+	_, err = db.Exec(`INSERT INTO blobs (chain, field, base, chunk, data) SELECT chain, ?3, ?4, ?5, ?6 FROM head WHERE thread = ?1 AND ns = ?2
+		ON CONFLICT DO UPDATE SET data = excluded.data`, append(at, data)...)
+	return err
 }
 
 // watch is a clock that stands still until it is moved.
