@@ -2,7 +2,7 @@ package checkpointtest
 
 import (
 	"fmt"
-	"testing"
+	"os"
 
 	"github.com/weftrun/weft/checkpoint"
 )
@@ -181,7 +181,7 @@ func historyByCursor(p *probe) {
 	for q := (checkpoint.Query{Limit: size}); ; {
 		page := p.history(k, q)
 		got = append(got, seqs(page)...)
-		if len(page) < size {
+		if len(page) < size || len(got) > 2*n {
 			break
 		}
 		q.Before = page[size-1].Seq
@@ -190,11 +190,15 @@ func historyByCursor(p *probe) {
 	p.same("a cursor stays where it is while others write", got, down(n, 1))
 }
 
-// longHistory has more commits than any page, limit or default. A short run has fewer.
+// Long is the variable of the environment that asks for the long form of the suite.
+const Long = "WEFT_LONG_TESTS"
+
+// longHistory has more commits than any page, limit or default. The long form has ten
+// times as many.
 func longHistory(p *probe) {
-	n := uint64(10_001)
-	if testing.Short() {
-		n = 1_001
+	n := uint64(1_001)
+	if os.Getenv(Long) != "" {
+		n = 10_001
 	}
 	k := key("thread")
 	for seq := uint64(1); seq <= n; seq++ {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -17,10 +18,20 @@ func likeTheModel(p *probe) {
 	rapid.Check(p.TB, func(t *rapid.T) {
 		tries++
 		m := &machine{probe: probe{TB: p.TB, store: p.store}, t: t, model: newModel(), prefix: fmt.Sprintf("try %06d ", tries)}
-		t.Repeat(map[string]func(*rapid.T){
+		acts := map[string]func(*rapid.T){
 			"commit": m.commit, "again": m.again, "put": m.put, "load": m.load,
 			"history": m.history, "threads": m.threads, "delete": m.delete,
-		})
+		}
+		if leases.in(p.store) {
+			acts["take"], acts["release"] = m.take, m.release
+		}
+		if drops.in(p.store) {
+			acts["drop"] = m.drop
+		}
+		if expiry.in(p.store) && clock.in(p.store) {
+			acts["expire"], acts["advance"] = m.expire, m.advanceBoth
+		}
+		t.Repeat(acts)
 	})
 }
 
@@ -32,6 +43,81 @@ type machine struct {
 	prefix string
 	ids    int
 	last   *checkpoint.Commit // the last that was stored
+	spent  []string           // fences that were once given
+}
+
+// fence draws the fence of a thread, mostly, or another one.
+func (m *machine) fence(t *rapid.T, thread string) string {
+	if len(m.spent) == 0 || rapid.IntRange(0, 5).Draw(t, "right fence") > 0 {
+		return m.model.fences[thread]
+	}
+	return rapid.SampledFrom(append(m.spent, "")).Draw(t, "fence")
+}
+
+func (m *machine) take(t *rapid.T) {
+	r := ask(m.key(t).Thread, "machine")
+	r.Force = true
+	l, err := m.leaser().Acquire(m.Context(), r)
+	m.done("a thread can be taken", err)
+	m.model.fences[r.Thread] = l.Fence
+	m.spent = append(m.spent, l.Fence)
+}
+
+func (m *machine) release(t *rapid.T) {
+	thread := m.key(t).Thread
+	fence := m.fence(t, thread)
+	m.done("a lease can be released", m.leaser().Release(m.Context(), thread, fence))
+	if m.model.fences[thread] == fence {
+		delete(m.model.fences, thread)
+	}
+}
+
+// drop removes a few old commits, and the blobs that only they have.
+func (m *machine) drop(t *rapid.T) {
+	k := m.key(t)
+	d := checkpoint.Drop{Key: k, Head: m.near(t, k), Fence: m.fence(t, k.Thread)}
+	needed := map[string]int{}
+	for _, c := range m.model.commits[k] {
+		if c.Seq() == m.model.head(k) || c.Seq() == d.Head || rapid.Bool().Draw(t, "stays") {
+			for _, r := range c.Refs {
+				at := fmt.Sprint(r.Field, r.Base)
+				needed[at] = max(needed[at], r.Chunks+1)
+			}
+			continue
+		}
+		d.Commits = append(d.Commits, c.Seq())
+	}
+	for _, b := range m.model.blobs[k] {
+		if b.Chunk >= needed[fmt.Sprint(b.Field, b.Base)] {
+			d.Blobs = append(d.Blobs, checkpoint.Blob{Field: b.Field, Base: b.Base, Chunk: b.Chunk})
+		}
+	}
+	m.refused("a drop", m.dropper().Drop(m.Context(), d), m.model.drop(d))
+	for _, c := range m.model.commits[k] {
+		m.loadBoth(k, c.Seq())
+	}
+}
+
+func (m *machine) expire(t *rapid.T) {
+	k := m.key(t)
+	ttl := time.Duration(rapid.IntRange(0, 3).Draw(t, "minutes")) * time.Minute
+	unknown := m.model.head(key(k.Thread)) == 0 && m.model.head(key(k.Thread, "sub")) == 0
+	m.refused("an end", m.expirer().Expire(m.Context(), k.Thread, ttl), unknown)
+	switch {
+	case unknown:
+	case ttl == 0:
+		delete(m.model.ends, k.Thread)
+	default:
+		m.model.ends[k.Thread] = m.model.now + ttl
+	}
+}
+
+func (m *machine) advanceBoth(t *rapid.T) {
+	d := time.Duration(rapid.IntRange(1, 100).Draw(t, "seconds")) * time.Second
+	m.advance(d)
+	m.model.advance(d)
+	m.last = nil
+	m.loadBoth(m.key(t), 0)
 }
 
 // agree fails the try when store and model differ.
@@ -43,7 +129,7 @@ func (m *machine) agree(what string, got, want any) {
 
 // refused fails the try when the store refused and the model did not, or the reverse.
 func (m *machine) refused(what string, err error, want bool) {
-	if err != nil && !errors.Is(err, checkpoint.ErrConflict) && !errors.Is(err, checkpoint.ErrNotFound) {
+	if err != nil && !errors.Is(err, checkpoint.ErrConflict) && !errors.Is(err, checkpoint.ErrNotFound) && !errors.Is(err, checkpoint.ErrFenced) {
 		m.t.Fatalf("rule: a store refuses with ErrConflict\n got: %s: %v", what, err)
 	}
 	m.agree(what+" is refused", err != nil, want)
@@ -66,7 +152,17 @@ func (m *machine) near(t *rapid.T, k checkpoint.Key) uint64 {
 func (m *machine) commit(t *rapid.T) {
 	k := m.key(t)
 	m.ids++
-	c := checkpoint.Commit{Key: k, ID: fmt.Sprint("id ", m.ids), Head: m.near(t, k), Header: rapid.SliceOf(rapid.Byte()).Draw(t, "header")}
+	c := checkpoint.Commit{Key: k, ID: fmt.Sprint("id ", m.ids), Head: m.near(t, k), Header: rapid.SliceOf(rapid.Byte()).Draw(t, "header"), Fence: m.fence(t, k.Thread)}
+	if rapid.Bool().Draw(t, "labelled") {
+		c.Labels = map[string]string{"l": rapid.SampledFrom([]string{"1", "2"}).Draw(t, "label")}
+	}
+	if expiry.in(m.store) && clock.in(m.store) && rapid.IntRange(0, 5).Draw(t, "ends") == 0 {
+		c.TTL = time.Minute
+	}
+	if rapid.IntRange(0, 5).Draw(t, "gap") == 0 {
+		c.Number = c.Head + 3
+	}
+	c.Beside = m.entries(t)
 	old := map[string]checkpoint.Ref{}
 	if head := m.model.head(k); head > 0 {
 		for _, r := range m.model.list(k, head).Refs {
@@ -110,14 +206,18 @@ func (m *machine) again(t *rapid.T) {
 
 func (m *machine) put(t *rapid.T) {
 	k := m.key(t)
-	seq := m.near(t, k)
-	entries := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) checkpoint.Entry {
+	b := beside(k, m.near(t, k), m.entries(t)...)
+	b.Fence = m.fence(t, k.Thread)
+	m.refused("a put", m.store.Put(m.Context(), b), m.model.put(b))
+	m.loadBoth(k, 0)
+}
+
+func (m *machine) entries(t *rapid.T) []checkpoint.Entry {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) checkpoint.Entry {
 		name := rapid.SampledFrom([]string{"a", "b", ""})
 		data := rapid.SliceOfN(rapid.Byte(), 0, 8).Draw(t, "data")
 		return checkpoint.Entry{Task: name.Draw(t, "task"), Slot: name.Draw(t, "slot"), Keep: rapid.Bool().Draw(t, "keep"), Data: data}
 	}), 0, 4).Draw(t, "entries")
-	m.refused("a put", m.store.Put(m.Context(), beside(k, seq, entries...)), m.model.put(k, seq, entries))
-	m.loadBoth(k, 0)
 }
 
 func (m *machine) load(t *rapid.T) {
@@ -128,7 +228,7 @@ func (m *machine) load(t *rapid.T) {
 func (m *machine) loadBoth(k checkpoint.Key, seq uint64) {
 	snap, err := m.store.Load(m.Context(), k, seq)
 	head := m.model.head(k)
-	if head == 0 || seq > head {
+	if head == 0 || seq != 0 && m.model.find(k, seq) < 0 {
 		m.agree("a load is refused with ErrNotFound", errors.Is(err, checkpoint.ErrNotFound), true)
 		return
 	}
@@ -144,6 +244,9 @@ func (m *machine) loadBoth(k checkpoint.Key, seq uint64) {
 func (m *machine) history(t *rapid.T) {
 	k := m.key(t)
 	q := checkpoint.Query{Before: rapid.Uint64Range(0, m.model.head(k)+1).Draw(t, "before"), Limit: rapid.IntRange(0, 3).Draw(t, "limit")}
+	if rapid.Bool().Draw(t, "search") {
+		q.Where = map[string]string{"l": "1"}
+	}
 	m.agree("a history", m.probe.history(k, q), m.model.history(k, q))
 }
 

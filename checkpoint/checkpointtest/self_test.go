@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestSoundStorePasses(t *testing.T) {
 	for _, r := range allRules() {
-		if complaints := complaintsOf(t, r, openSound); complaints != "" {
+		if complaints := complaintsOf(t, r, openSound, true); complaints != "" {
 			t.Errorf("rule: a sound store passes\n got: %s complains: %s\nwant: silence", r.name, complaints)
 		}
 	}
@@ -28,10 +28,10 @@ func TestSoundStorePasses(t *testing.T) {
 // TestBrokenStoresAreCaught breaks one rule at a time.
 func TestBrokenStoresAreCaught(t *testing.T) {
 	quietRapid(t)
-	for _, b := range brokenStores {
+	for _, b := range slices.Concat(brokenStores, brokenFull) {
 		t.Run(strings.ReplaceAll(b.what, " ", "-"), func(t *testing.T) {
 			for _, name := range b.caughtBy {
-				complaints := complaintsOf(t, ruleNamed(name), b.open)
+				complaints := complaintsOf(t, ruleNamed(name), b.open, false)
 				if complaints == "" {
 					t.Errorf("rule: a store that %s is caught by %s\n got: no complaint from it\nwant: one", b.what, name)
 				} else if !strings.Contains(complaints, "rule: ") {
@@ -80,15 +80,27 @@ func (w *watch) Advance(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
+// TestLongFormPasses runs the rules that have a long form.
+func TestLongFormPasses(t *testing.T) {
+	t.Setenv(Long, "1")
+	if complaints := complaintsOf(t, ruleNamed("LongHistory"), openSound, true); complaints != "" {
+		t.Error(complaints)
+	}
+}
+
 // TestModelCatchesBrokenStores runs the random test alone, since others are faster.
 func TestModelCatchesBrokenStores(t *testing.T) {
 	quietRapid(t)
 	for _, what := range []string{
 		"has no compare-and-set", "forgets namespaces", "ignores Keep", "keeps pending entries after a commit",
-		"lists history oldest first", "ignores limits", "applies commits by half",
+		"lists history oldest first", "ignores limits", "applies commits by half", "ignores fences in Commit", "ignores fences in Put",
+		"ignores fences in Drop", "keeps the lease of a thread that was deleted", "drops blobs only", "drops at any head",
+		"ignores the time to live of commits", "takes never for now", "ignores labels", "finds all of a history", "ignores numbers",
+		"keeps old entries beside a commit",
 	} {
-		b := brokenStores[slices.IndexFunc(brokenStores, func(b broken) bool { return b.what == what })]
-		if complaintsOf(t, ruleNamed("Model"), b.open) == "" {
+		all := slices.Concat(brokenStores, brokenFull)
+		b := all[slices.IndexFunc(all, func(b broken) bool { return b.what == what })]
+		if complaintsOf(t, ruleNamed("Model"), b.open, false) == "" {
 			t.Errorf("rule: the model catches a store that %s\n got: no complaint\nwant: one", what)
 		}
 	}
@@ -104,7 +116,7 @@ func quietRapid(t *testing.T) {
 }
 
 // complaintsOf runs a rule as the testing package would, with a TB that records.
-func complaintsOf(t *testing.T, r rule, open func(t testing.TB) checkpoint.Store) string {
+func complaintsOf(t *testing.T, r rule, open func(t testing.TB) checkpoint.Store, full bool) string {
 	rec := &recorder{TB: t}
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -113,7 +125,7 @@ func complaintsOf(t *testing.T, r rule, open func(t testing.TB) checkpoint.Store
 				rec.Errorf("rule: a store does not panic\n got: %v", v)
 			}
 		}()
-		r.judge(rec, open, true)
+		r.judge(rec, open, full)
 	})
 	wg.Wait()
 	return strings.Join(rec.complaints, "\n")

@@ -1,0 +1,619 @@
+package checkpointtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// full is a store that offers everything.
+type full interface {
+	checkpoint.Store
+	checkpoint.Leaser
+	checkpoint.Dropper
+	checkpoint.Expirer
+	Clock
+}
+
+// twisted is a store of which some methods do something else; one that is nil does what
+// it should.
+type twisted struct {
+	full
+	commit     func(full, context.Context, checkpoint.Commit) error
+	put        func(full, context.Context, checkpoint.Pending) error
+	load       func(full, context.Context, checkpoint.Key, uint64) (checkpoint.Snapshot, error)
+	history    func(full, context.Context, checkpoint.Key, checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error]
+	threads    func(full, context.Context, checkpoint.ThreadQuery) iter.Seq2[checkpoint.Snapshot, error]
+	namespaces func(full, context.Context, string) ([]string, error)
+	remove     func(full, context.Context, string) error
+	acquire    func(full, context.Context, checkpoint.LeaseRequest) (checkpoint.Lease, error)
+	release    func(full, context.Context, string, string) error
+	drop       func(full, context.Context, checkpoint.Drop) error
+	expire     func(full, context.Context, string, time.Duration) error
+}
+
+func (s twisted) Commit(ctx context.Context, c checkpoint.Commit) error {
+	if s.commit != nil {
+		return s.commit(s.full, ctx, c)
+	}
+	return s.full.Commit(ctx, c)
+}
+
+func (s twisted) Put(ctx context.Context, p checkpoint.Pending) error {
+	if s.put != nil {
+		return s.put(s.full, ctx, p)
+	}
+	return s.full.Put(ctx, p)
+}
+
+func (s twisted) Load(ctx context.Context, k checkpoint.Key, seq uint64) (checkpoint.Snapshot, error) {
+	if s.load != nil {
+		return s.load(s.full, ctx, k, seq)
+	}
+	return s.full.Load(ctx, k, seq)
+}
+
+func (s twisted) History(ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
+	if s.history != nil {
+		return s.history(s.full, ctx, k, q)
+	}
+	return s.full.History(ctx, k, q)
+}
+
+func (s twisted) Threads(ctx context.Context, q checkpoint.ThreadQuery) iter.Seq2[checkpoint.Snapshot, error] {
+	if s.threads != nil {
+		return s.threads(s.full, ctx, q)
+	}
+	return s.full.Threads(ctx, q)
+}
+
+func (s twisted) Namespaces(ctx context.Context, thread string) ([]string, error) {
+	if s.namespaces != nil {
+		return s.namespaces(s.full, ctx, thread)
+	}
+	return s.full.Namespaces(ctx, thread)
+}
+
+func (s twisted) Delete(ctx context.Context, thread string) error {
+	if s.remove != nil {
+		return s.remove(s.full, ctx, thread)
+	}
+	return s.full.Delete(ctx, thread)
+}
+
+func (s twisted) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+	if s.acquire != nil {
+		return s.acquire(s.full, ctx, r)
+	}
+	return s.full.Acquire(ctx, r)
+}
+
+func (s twisted) Release(ctx context.Context, thread, fence string) error {
+	if s.release != nil {
+		return s.release(s.full, ctx, thread, fence)
+	}
+	return s.full.Release(ctx, thread, fence)
+}
+
+func (s twisted) Drop(ctx context.Context, d checkpoint.Drop) error {
+	if s.drop != nil {
+		return s.drop(s.full, ctx, d)
+	}
+	return s.full.Drop(ctx, d)
+}
+
+func (s twisted) Expire(ctx context.Context, thread string, ttl time.Duration) error {
+	if s.expire != nil {
+		return s.expire(s.full, ctx, thread, ttl)
+	}
+	return s.full.Expire(ctx, thread, ttl)
+}
+
+// fences remembers the fence of each thread, to let writers in that have none.
+type fences struct {
+	mu sync.Mutex
+	of map[string]string
+}
+
+func (f *fences) set(thread, fence string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.of == nil {
+		f.of = map[string]string{}
+	}
+	f.of[thread] = fence
+}
+
+func (f *fences) get(thread string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.of[thread]
+}
+
+// watching returns a store that keeps f up to date.
+func (f *fences) watching(t twisted) twisted {
+	if t.acquire == nil {
+		t.acquire = func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+			l, err := s.Acquire(ctx, r)
+			if err == nil {
+				f.set(r.Thread, l.Fence)
+			}
+			return l, err
+		}
+	}
+	if t.release == nil {
+		t.release = func(s full, ctx context.Context, thread, fence string) error {
+			if fence == f.get(thread) {
+				f.set(thread, "")
+			}
+			return s.Release(ctx, thread, fence)
+		}
+	}
+	if t.remove == nil {
+		t.remove = func(s full, ctx context.Context, thread string) error {
+			f.set(thread, "")
+			return s.Delete(ctx, thread)
+		}
+	}
+	return t
+}
+
+// twist makes a broken store of one that is sound.
+func twist(t twisted) func(checkpoint.Store) checkpoint.Store {
+	return func(s checkpoint.Store) checkpoint.Store {
+		t.full = s.(full)
+		return t
+	}
+}
+
+// fencing makes a broken store that may look at the newest fences.
+func fencing(make func(f *fences) twisted) func(checkpoint.Store) checkpoint.Store {
+	return func(s checkpoint.Store) checkpoint.Store {
+		f := new(fences)
+		t := f.watching(make(f))
+		t.full = s.(full)
+		return t
+	}
+}
+
+var brokenFull = []broken{
+	{"ignores fences in Commit", []string{"Lease", "LeaseForce", "LateWriter", "FencedWritesNothing", "FencesStaySpent", "Linearizable"}, fencing(func(f *fences) twisted {
+		return twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+			c.Fence = f.get(c.Thread)
+			return s.Commit(ctx, c)
+		}}
+	})},
+	{"ignores fences in Put", []string{"Lease", "LateWriter", "FencedWritesNothing"}, fencing(func(f *fences) twisted {
+		return twisted{put: func(s full, ctx context.Context, p checkpoint.Pending) error {
+			p.Fence = f.get(p.Thread)
+			return s.Put(ctx, p)
+		}}
+	})},
+	{"ignores fences in Drop", []string{"FencedDrop"}, fencing(func(f *fences) twisted {
+		return twisted{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
+			d.Fence = f.get(d.Thread)
+			return s.Drop(ctx, d)
+		}}
+	})},
+	{"lets anybody write when a lease has run out", []string{"LeaseRunsOut"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+		err := s.Commit(ctx, c)
+		if l, busy := s.Acquire(ctx, ask(c.Thread, "x")); errors.Is(err, checkpoint.ErrFenced) && busy == nil {
+			c.Fence = l.Fence
+			err = s.Commit(ctx, c)
+		}
+		return err
+	}})},
+	{"leases a thread to all who ask", []string{"LeaseBusy", "LeaseRenew", "LeaseRace"}, twist(twisted{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+		r.Force = r.Fence == ""
+		return s.Acquire(ctx, r)
+	}})},
+	{"ignores Force", []string{"LeaseForce"}, twist(twisted{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+		r.Force = false
+		return s.Acquire(ctx, r)
+	}})},
+	{"ignores Over", []string{"LeaseOver", "LeaseOverRace"}, twist(twisted{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+		r.Over = ""
+		return s.Acquire(ctx, r)
+	}})},
+	{"takes Over for Force", []string{"LeaseOver"}, twist(twisted{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+		r.Force = r.Force || r.Over != ""
+		return s.Acquire(ctx, r)
+	}})},
+	{"gives a new fence for a renewal", []string{"LeaseRenew"}, twist(twisted{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+		if r.Fence != "" {
+			if err := s.Release(ctx, r.Thread, r.Fence); err != nil {
+				return checkpoint.Lease{}, err
+			}
+		}
+		r.Fence = ""
+		return s.Acquire(ctx, r)
+	}})},
+	{"renews nothing", []string{"LeaseRenew"}, twist(twisted{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+		if r.Fence != "" {
+			return checkpoint.Lease{Fence: r.Fence, TTL: r.TTL, Owner: "ann"}, nil
+		}
+		return s.Acquire(ctx, r)
+	}})},
+	{"releases for anybody", []string{"LeaseRelease", "LeaseForce"}, fencing(func(f *fences) twisted {
+		return twisted{release: func(s full, ctx context.Context, thread, _ string) error {
+			return s.Release(ctx, thread, f.get(thread))
+		}}
+	})},
+	{"never releases", []string{"LeaseRelease", "FencesAreNew"}, twist(twisted{release: func(_ full, ctx context.Context, _, _ string) error { return ctx.Err() }})},
+	{"keeps the lease of a thread that was deleted", []string{"FencesStaySpent", "LeaseIsNoThread"}, keepsLeases},
+	{"counts its fences", []string{"FencesAreNew"}, countsFences},
+	{"tells of conflicts before fences", []string{"FencedBeforeAll"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+		if snap, err := s.Load(ctx, c.Key, 0); err == nil && snap.Head != c.Head && snap.ID != c.ID {
+			return &checkpoint.ConflictError{Key: c.Key, Want: c.Head, Head: snap.Head}
+		}
+		return s.Commit(ctx, c)
+	}})},
+	{"acknowledges a commit that is there to anybody", []string{"FencedBeforeAll", "LateWriter"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+		if snap, err := s.Load(ctx, c.Key, 0); err == nil && snap.ID == c.ID && snap.Head == c.Seq() {
+			return nil
+		}
+		return s.Commit(ctx, c)
+	}})},
+	{"says nothing when the head should be dropped", []string{"DropNeverTheHead"}, twist(twisted{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
+		d.Commits = slices.DeleteFunc(slices.Clone(d.Commits), func(n uint64) bool { return n == d.Head })
+		return s.Drop(ctx, d)
+	}})},
+	{"drops at any head", []string{"DropIsBoundToTheHead"}, twist(twisted{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
+		if snap, err := s.Load(ctx, d.Key, 0); err == nil {
+			d.Head = snap.Head
+		}
+		return s.Drop(ctx, d)
+	}})},
+	{"drops blobs only", []string{"Drop", "DropNeverTheHead", "Prune"}, twist(twisted{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
+		d.Commits = nil
+		return s.Drop(ctx, d)
+	}})},
+	{"drops commits only", []string{"DropBlobs"}, twist(twisted{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
+		d.Blobs = nil
+		return s.Drop(ctx, d)
+	}})},
+	{"drops whole runs of chunks", []string{"DropBlobs"}, twist(twisted{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
+		for _, b := range d.Blobs {
+			for n := range 10 {
+				b.Chunk = n
+				d.Blobs = append(d.Blobs, b)
+			}
+		}
+		return s.Drop(ctx, d)
+	}})},
+	{"drops every commit before the last that it should", []string{"Drop", "PruneRules"}, twist(twisted{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
+		if len(d.Commits) > 0 {
+			for n := range slices.Max(d.Commits) {
+				d.Commits = append(d.Commits, n+1)
+			}
+		}
+		return s.Drop(ctx, d)
+	}})},
+	{"keeps namespaces", []string{"DropNamespace", "PruneSubgraphs"}, twist(twisted{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
+		d.All = false
+		return s.Drop(ctx, d)
+	}})},
+	{"ignores the time to live of commits", []string{"CommitTTL", "LaterTTL", "ExpireMany"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+		c.TTL = max(0, -c.TTL)
+		return s.Commit(ctx, c)
+	}})},
+	{"forgets the end of a thread with the next commit", []string{"LaterTTL"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+		err := s.Commit(ctx, c)
+		if err == nil && c.TTL == 0 {
+			err = s.Expire(ctx, c.Thread, 0)
+		}
+		return err
+	}})},
+	{"keeps the first end of a thread", []string{"LaterTTL"}, firstTTL},
+	{"takes never for now", []string{"ExpireNever"}, twist(twisted{expire: func(s full, ctx context.Context, thread string, ttl time.Duration) error {
+		if ttl == 0 {
+			return s.Delete(ctx, thread)
+		}
+		return s.Expire(ctx, thread, ttl)
+	}})},
+	{"lets nothing expire", []string{"Expire", "ExpiredIsWhollyGone", "ExpiredStartsAnew"}, twist(twisted{expire: func(s full, ctx context.Context, thread string, _ time.Duration) error {
+		return s.Expire(ctx, thread, 0)
+	}})},
+	{"lets an unknown thread expire", []string{"ExpireUnknown"}, twist(twisted{expire: func(s full, ctx context.Context, thread string, ttl time.Duration) error {
+		if err := s.Expire(ctx, thread, ttl); !errors.Is(err, checkpoint.ErrNotFound) {
+			return err
+		}
+		return nil
+	}})},
+	{"lists threads that have expired", []string{"ExpiredInListings"}, func(s checkpoint.Store) checkpoint.Store { return &listsExpired{full: s.(full)} }},
+	{"puts nothing beside a commit", []string{"Beside", "BesideIsAtomic"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+		c.Beside = nil
+		return s.Commit(ctx, c)
+	}})},
+	{"keeps old entries beside a commit", []string{"Beside"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+		if old, err := s.Load(ctx, c.Key, 0); err == nil && old.Head == c.Head {
+			c.Beside = append(slices.Clone(old.Pending), c.Beside...)
+		}
+		return s.Commit(ctx, c)
+	}})},
+	{"ignores numbers", []string{"Numbers", "NumbersAgain", "HistoryWithGaps", "CopyBetweenStores"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+		if c.Number > c.Head && c.Number < 1<<63 {
+			c.Number = 0
+		}
+		return s.Commit(ctx, c)
+	}})},
+	{"ignores labels", []string{"Labels", "LabelsInHistory", "LabelsInThreads"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+		if c.Check() == nil {
+			c.Labels = nil
+		}
+		return s.Commit(ctx, c)
+	}})},
+	{"takes any label", []string{"BadLabels"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+		if c.Check() != nil {
+			c.Labels = nil
+		}
+		return s.Commit(ctx, c)
+	}})},
+	{"finds all of a history", []string{"LabelsInHistory", "HostileLabels", "BadLabels"}, filters(func(labels, where map[string]string) bool { return true }, false)},
+	{"finds what has one of the labels", []string{"LabelsInHistory"}, filters(func(labels, where map[string]string) bool {
+		for key, value := range where {
+			if got, found := labels[key]; found && got == value {
+				return true
+			}
+		}
+		return len(where) == 0
+	}, false)},
+	{"finds labels by their beginning", []string{"LabelsInHistory"}, filters(func(labels, where map[string]string) bool {
+		for key, value := range where {
+			if got, found := labels[key]; !found || !strings.HasPrefix(got, value) {
+				return false
+			}
+		}
+		return true
+	}, false)},
+	{"takes no label for an empty one", []string{"LabelsInHistory"}, filters(func(labels, where map[string]string) bool {
+		for key, value := range where {
+			if labels[key] != value {
+				return false
+			}
+		}
+		return true
+	}, false)},
+	{"limits before it searches", []string{"LabelsInHistory"}, filters(func(labels, where map[string]string) bool {
+		for key, value := range where {
+			if got, found := labels[key]; !found || got != value {
+				return false
+			}
+		}
+		return true
+	}, true)},
+	{"finds all threads", []string{"LabelsInThreads"}, twist(twisted{threads: func(s full, ctx context.Context, q checkpoint.ThreadQuery) iter.Seq2[checkpoint.Snapshot, error] {
+		q.Where = nil
+		return s.Threads(ctx, q)
+	}})},
+	{"lists namespaces in any order", []string{"Namespaces"}, twist(twisted{namespaces: func(s full, ctx context.Context, thread string) ([]string, error) {
+		list, err := s.Namespaces(ctx, thread)
+		slices.Reverse(list)
+		return list, err
+	}})},
+	{"gives every thread a root", []string{"Namespaces", "LeaseIsNoThread"}, twist(twisted{namespaces: func(s full, ctx context.Context, thread string) ([]string, error) {
+		list, err := s.Namespaces(ctx, thread)
+		if err == nil && !slices.Contains(list, "") {
+			list = append([]string{""}, list...)
+		}
+		return list, err
+	}})},
+	{"forgets empty values", []string{"EmptyValues"}, loads(func(s checkpoint.Snapshot) checkpoint.Snapshot {
+		s.Blobs = slices.DeleteFunc(s.Blobs, func(b checkpoint.Blob) bool { return len(b.Data) == 0 })
+		return s
+	})},
+	{"cuts big values", []string{"BigValues"}, loads(func(s checkpoint.Snapshot) checkpoint.Snapshot {
+		for i, b := range s.Blobs {
+			s.Blobs[i].Data = b.Data[:min(len(b.Data), 1<<20)]
+		}
+		return s
+	})},
+	{"keeps values as text", []string{"EveryByte", "CommitThenLoad"}, loads(func(s checkpoint.Snapshot) checkpoint.Snapshot {
+		for i, b := range s.Blobs {
+			s.Blobs[i].Data = bytes.ToValidUTF8(b.Data, []byte("?"))
+		}
+		return s
+	})},
+	{"knows 256 fields", []string{"ManyFields"}, loads(func(s checkpoint.Snapshot) checkpoint.Snapshot {
+		s.Refs = s.Refs[:min(len(s.Refs), 256)]
+		return s
+	})},
+	{"loads pieces in the wrong order", []string{"BaseAndChunks", "ChainDelta"}, loads(func(s checkpoint.Snapshot) checkpoint.Snapshot {
+		slices.Reverse(s.Blobs)
+		return s
+	})},
+	{"drops a blob that it has instead of refusing it", []string{"BlobsAreWrittenOnce"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+		err := s.Commit(ctx, c)
+		if err != nil && strings.Contains(err.Error(), "written once") {
+			c.Blobs = nil
+			err = s.Commit(ctx, c)
+		}
+		return err
+	}})},
+	{"cuts ids", []string{"SimilarIDs"}, func(s checkpoint.Store) checkpoint.Store {
+		return renames{s, func(k checkpoint.Key) checkpoint.Key { return key(k.Thread[:min(len(k.Thread), 255)], k.Namespace) }}
+	}},
+	{"ends a history at a gap", []string{"HistoryWithGaps"}, twist(twisted{history: func(s full, ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
+		last := uint64(0)
+		return func(yield func(checkpoint.Snapshot, error) bool) {
+			for snap, err := range s.History(ctx, k, q) {
+				if last > 0 && err == nil && snap.Seq != last-1 || !yield(snap, err) {
+					return
+				}
+				last = snap.Seq
+			}
+		}
+	}})},
+	{"ends a history after 1000 commits", []string{"LongHistory"}, twist(twisted{history: func(s full, ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
+		if q.Limit == 0 {
+			q.Limit = 1000
+		}
+		return s.History(ctx, k, q)
+	}})},
+	{"counts pages from the head", []string{"HistoryByCursor"}, twist(twisted{history: func(s full, ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
+		if snap, err := s.Load(ctx, k, 0); err == nil && q.Before > 0 && snap.Head > 100 {
+			q.Before += snap.Head - 100
+		}
+		return s.History(ctx, k, q)
+	}})},
+	{"reads an old head", []string{"Linearizable"}, func(s checkpoint.Store) checkpoint.Store { return &oldHeads{full: s.(full)} }},
+	{"acknowledges what it refuses", []string{"OneWinner", "Linearizable", "PendingRaces"}, twist(twisted{
+		commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+			if err := s.Commit(ctx, c); !errors.Is(err, checkpoint.ErrConflict) {
+				return err
+			}
+			return nil
+		},
+		put: func(_ full, ctx context.Context, _ checkpoint.Pending) error { return ctx.Err() },
+	})},
+}
+
+// keepsLeases lets a fence in after its thread was deleted.
+func keepsLeases(s checkpoint.Store) checkpoint.Store {
+	f := new(fences)
+	var mu sync.Mutex
+	now := map[string]string{} // what a fence has become
+	t := f.watching(twisted{
+		commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if n, found := now[c.Fence]; found {
+				c.Fence = n
+			}
+			return s.Commit(ctx, c)
+		},
+		remove: func(s full, ctx context.Context, thread string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			err := s.Delete(ctx, thread)
+			if old := f.get(thread); err == nil && old != "" {
+				var l checkpoint.Lease
+				l, err = s.Acquire(ctx, ask(thread, "ann"))
+				now[old] = l.Fence
+			}
+			return err
+		},
+	})
+	t.full = s.(full)
+	return t
+}
+
+// countsFences begins again at 1 when a thread was deleted.
+func countsFences(s checkpoint.Store) checkpoint.Store {
+	n := map[string]int{}
+	return twisted{
+		full: s.(full),
+		acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+			l, err := s.Acquire(ctx, r)
+			n[r.Thread]++
+			l.Fence = fmt.Sprint(r.Thread, n[r.Thread])
+			return l, err
+		},
+		remove: func(s full, ctx context.Context, thread string) error {
+			delete(n, thread)
+			return s.Delete(ctx, thread)
+		},
+		release: func(s full, ctx context.Context, thread, _ string) error { return s.Delete(ctx, thread) },
+	}
+}
+
+// firstTTL ignores all times to live but the first.
+func firstTTL(s checkpoint.Store) checkpoint.Store {
+	seen := map[string]bool{}
+	return twisted{full: s.(full), commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+		if seen[c.Thread] {
+			c.TTL = 0
+		}
+		seen[c.Thread] = seen[c.Thread] || c.TTL > 0
+		return s.Commit(ctx, c)
+	}}
+}
+
+// listsExpired remembers every root that it has ever listed.
+type listsExpired struct {
+	full
+	seen map[string]checkpoint.Snapshot
+}
+
+func (s *listsExpired) Advance(d time.Duration) {
+	s.seen = map[string]checkpoint.Snapshot{}
+	for snap := range s.full.Threads(context.Background(), checkpoint.ThreadQuery{}) {
+		s.seen[snap.Thread] = snap
+	}
+	s.full.Advance(d)
+}
+
+func (s *listsExpired) Threads(ctx context.Context, q checkpoint.ThreadQuery) iter.Seq2[checkpoint.Snapshot, error] {
+	return func(yield func(checkpoint.Snapshot, error) bool) {
+		for _, id := range slices.Sorted(maps.Keys(s.seen)) {
+			if !yield(s.seen[id], nil) {
+				return
+			}
+		}
+	}
+}
+
+// oldHeads answers with the head before the newest, when it has seen one.
+type oldHeads struct {
+	full
+	mu   sync.Mutex
+	last map[checkpoint.Key]checkpoint.Snapshot
+}
+
+func (s *oldHeads) Load(ctx context.Context, k checkpoint.Key, seq uint64) (checkpoint.Snapshot, error) {
+	snap, err := s.full.Load(ctx, k, seq)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil {
+		s.last = map[checkpoint.Key]checkpoint.Snapshot{}
+	}
+	old, seen := s.last[k]
+	if seq == 0 && err == nil {
+		s.last[k] = snap
+		if seen {
+			return old, nil
+		}
+	}
+	return snap, err
+}
+
+// loads changes what Load returns.
+func loads(change func(checkpoint.Snapshot) checkpoint.Snapshot) func(checkpoint.Store) checkpoint.Store {
+	return twist(twisted{load: func(s full, ctx context.Context, k checkpoint.Key, seq uint64) (checkpoint.Snapshot, error) {
+		snap, err := s.Load(ctx, k, seq)
+		if err != nil {
+			return snap, err
+		}
+		return change(snap), nil
+	}})
+}
+
+// filters searches histories by itself, and may limit them before.
+func filters(found func(labels, where map[string]string) bool, limitFirst bool) func(checkpoint.Store) checkpoint.Store {
+	return twist(twisted{history: func(s full, ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
+		asked := checkpoint.Query{Before: q.Before}
+		if limitFirst {
+			asked.Limit = q.Limit
+		}
+		return func(yield func(checkpoint.Snapshot, error) bool) {
+			n := 0
+			for snap, err := range s.History(ctx, k, asked) {
+				if err == nil && !found(snap.Labels, q.Where) {
+					continue
+				}
+				if n++; q.Limit > 0 && n > q.Limit || !yield(snap, err) {
+					return
+				}
+			}
+		}
+	}})
+}
