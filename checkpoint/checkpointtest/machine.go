@@ -96,6 +96,10 @@ func (m *machine) drop(t *rapid.T) {
 	for _, c := range m.model.commits[k] {
 		m.loadBoth(k, c.Seq())
 	}
+	for _, n := range d.Commits {
+		m.loadBoth(k, n)
+	}
+	m.agree("a history after a drop", m.probe.history(k, checkpoint.Query{}), m.model.history(k, checkpoint.Query{}))
 }
 
 func (m *machine) expire(t *rapid.T) {
