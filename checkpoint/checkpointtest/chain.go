@@ -203,7 +203,8 @@ func chainRecord(p *probe) {
 	s.at = time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	s.next = []checkpoint.Task{{ID: "1", Node: "n"}, {ID: "2", Node: "m", Send: true, Payload: json.RawMessage(`{"x":[1,2.5,null]}`)}}
 	want := s.record()
-	want.Waiting, want.Ran, want.Input = []string{"w"}, []string{"r"}, "input"
+	want.Waiting, want.Input = []string{"w"}, "input"
+	want.Ran = []checkpoint.Ran{{Node: "r", Wrote: []string{"log"}, Ways: []checkpoint.Way{{To: "x", Send: true, Branch: 1, Why: "because"}}}}
 	want.Joins = []checkpoint.Join{{Target: "t", Sources: []string{"a", "b"}, Arrived: []string{"a"}}}
 	want.Answered = []checkpoint.Answered{{ID: "q", Answer: "h"}}
 	p.done("a record is stored", s.chain.Commit(p.Context(), "1", want, s.view, make([]bool, 4)))
