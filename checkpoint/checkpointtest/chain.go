@@ -71,7 +71,7 @@ func (p *probe) scribe(k checkpoint.Key) *scribe {
 func (s *scribe) record() *checkpoint.Record {
 	return &checkpoint.Record{
 		Graph: "g", Program: "p", Run: s.run, Origin: "o", Time: s.at, Source: checkpoint.Step, Turn: 1, Step: int(s.chain.Head()) + 1,
-		Next: s.next, Metadata: map[string]string{"user": "ann", "é": "\x00 and more"},
+		Next: s.next, Metadata: map[string]string{"user": "ann", "é": "<&> and more"},
 	}
 }
 
@@ -220,6 +220,17 @@ func chainRecord(p *probe) {
 		steps = append(steps, rec.Step)
 	}
 	p.same("each commit has its own record, and its parent is the one before", fmt.Sprint(steps), "[3 2 1]")
+	for _, c := range []struct {
+		where labels
+		want  []uint64
+	}{
+		{labels{"source": "step", "run": "run 1"}, down(3, 1)},
+		{labels{"step": "2"}, down(2, 2)},
+		{labels{"user": "ann", "step": "3", "graph": "g"}, down(3, 3)},
+		{labels{"user": "bob"}, nil},
+	} {
+		p.same("commits are found by what their records say, metadata too", seqs(p.history(k, checkpoint.Query{Where: c.where})), c.want)
+	}
 }
 
 func asJSON(v any) string {
