@@ -11,6 +11,11 @@
 //	// chain.Record is nil for a new thread; chain.State is the restored state
 //	err = chain.Commit(ctx, id, &checkpoint.Record{Source: checkpoint.Step, Step: 1}, view, changed)
 //
+// A store may also lease threads to writers ([Leaser]), drop old commits ([Dropper]) and
+// let threads end ([Expirer]). On these stand [Hold], which keeps a thread for as long as
+// somebody works on it, [Prune] and [DeleteRuns]. [Copy], [Export] and [Import] move whole
+// threads between any two stores.
+//
 // Its duties:
 //
 //  1. A commit is whole or not at all, and moves the head by compare-and-set.
@@ -20,4 +25,6 @@
 //  4. Values are decoded into the types that the program declares; stored bytes
 //     never choose a type.
 //  5. A field that the program no longer knows is carried along untouched.
+//  6. Who was overtaken writes nothing any more, however late it wakes.
+//  7. What is dropped is never needed by what stays; what expires goes as a whole.
 package checkpoint

@@ -4,26 +4,71 @@
 // A backend's whole test is one call, with a function that opens an empty store:
 //
 //	func TestStore(t *testing.T) {
-//		checkpointtest.Run(t, func(t testing.TB) checkpoint.Store {
+//		checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store {
 //			store, err := mystore.Open(t.TempDir())
 //			if err != nil {
 //				t.Fatal(err)
 //			}
-//			return store
+//			return underTest{store, clock}
 //		})
 //	}
 //
-// Run opens a store for each sub-test and closes it at its end. RunDurable is for
-// stores that outlive their process, Bench measures.
+// Run opens a store for each sub-test and closes it at its end. It judges leases, drops
+// and expiry when the store has them, and notes with t.Log what is not offered; RunFull
+// demands them. The rules about time need a store that is a [Clock], and those about
+// damaged bytes one that is a [Damager]: embed the store in a type of the test that is.
+// RunDurable is for stores that outlive their process, Bench measures. With [Long] in the
+// environment some rules take ten times as long.
 //
 // A failure says which rule was broken, what the store did and what it should have
 // done. Run under the race detector too: some rules are about slices that a store
 // must not keep, and about use by many goroutines.
 //
 // The suite does not judge what a store cannot be asked through the port: whether a
-// commit survives a loss of power, what a damaged file does, how two processes get
-// along. A backend tests that beside itself; checkpoint/sqlite is an example.
+// commit survives a loss of power, how two processes get along. A backend tests that
+// beside itself; checkpoint/sqlite is an example.
 //
 // The suite tests itself: stores that are broken on purpose must be caught, each by
 // the sub-test whose rule it breaks.
+//
+// # Conformance
+//
+// The 89 tests that other runtimes' stores are held to, by the number they have there, and
+// the rules that hold a store to the same here.
+//
+//	put            1, 7-9    CommitThenLoad, Isolation, Namespaces
+//	               2-4, 13   ChainValues, ChainVersions, LoadAtOlderCommits
+//	               5, 17     not offered: what a node has seen is no part of a commit here; what is due, and how far
+//	                         joins have come, is: ChainRecord
+//	               6, 16     ChainRecord, Labels
+//	               10-11     History, LoadAtOlderCommits, Isolation
+//	               12        ChainRecord; the parent is the commit before, or the one that the record names
+//	               14-15     ChainVersions, CommitThenLoad
+//	put_writes     18-24     Pending, PendingKeep, ChainRecord
+//	               25        ChainRecord
+//	               26-27     PendingBelongsToHead, Beside
+//	get            28-30, 37 NotFound, ChainValues, CommitThenLoad
+//	               31-33     CommitThenLoad, ChainRecord, Labels
+//	               34        ChainRecord
+//	               35-36     Pending, Isolation
+//	list           38-41, 50 History, Isolation, Namespaces
+//	               42-43     LabelsInHistory, ChainRecord
+//	               44-46     History, HistoryWithGaps, HistoryByCursor
+//	               47-48     LabelsInHistory
+//	               49        History: entries stand beside the head only
+//	               51-53     LabelsInHistory, HostileLabels
+//	delete         54-58     Delete, DeleteAllNamespaces
+//	delete runs    59-65     DeleteRuns
+//	copy           66-73     Copy, CopyBetweenStores, CopyRefuses
+//	prune          74-81     Prune, PruneRules; 75 and 80 are a loop of the caller's
+//	delta          82-84     ChainDelta, BaseAndChunks
+//	               85-86, 89 ChainDelta
+//	               87        MissingBlobIsDamage: without its base a field is damaged, never smaller
+//	               88        ChainSeed
+//
+// Also taken over: a bad thread id is refused (BadThreadIDs), and a field that was not
+// changed is read at the head and by number (LoadAtOlderCommits). That entries of one
+// step are ordered by task is Pending.
+//
+// All other rules are our own.
 package checkpointtest

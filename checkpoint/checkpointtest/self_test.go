@@ -93,8 +93,8 @@ func TestModelCatchesBrokenStores(t *testing.T) {
 	quietRapid(t)
 	for _, what := range []string{
 		"has no compare-and-set", "forgets namespaces", "ignores Keep", "keeps pending entries after a commit",
-		"lists history oldest first", "ignores limits", "applies commits by half", "ignores fences in Commit", "ignores fences in Put",
-		"ignores fences in Drop", "keeps the lease of a thread that was deleted", "drops blobs only", "drops at any head",
+		"lists history oldest first", "ignores limits", "applies commits by half", "ignores fences in Commit",
+		"ignores fences in Drop", "keeps the lease of a thread that was deleted",
 		"ignores the time to live of commits", "takes never for now", "ignores labels", "finds all of a history", "ignores numbers",
 		"keeps old entries beside a commit",
 	} {

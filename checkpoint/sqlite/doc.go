@@ -42,8 +42,10 @@
 //
 // A row of head is a chain of commits: a thread, a namespace, and the number and ID of
 // the newest commit. All other tables name the chain by its small number, which is
-// never used twice. A row of commits has the header and the references, a row of
-// blobs one piece of a field, a row of pending one entry. schema.sql is the whole of
-// it; application_id and user_version in the file's header say whose it is and
-// which layout it has.
+// never used twice. A row of commits has the header, the labels and the references, a row
+// of blobs one piece of a field, a row of pending one entry, and a row of threads the
+// lease of a thread and when it ends. A thread that has ended is not there for anybody;
+// its rows are removed a few at a time, by later writes. schema.sql and layout2.sql are the
+// whole of it; application_id and user_version in the file's header say whose it is and
+// which layout it has. A file of an older layout is brought up to date when it is opened.
 package sqlite
