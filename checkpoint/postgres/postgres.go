@@ -1,0 +1,111 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// Config says how a database is used. The zero value is what most want.
+type Config struct {
+	// Schema is the PostgreSQL schema that holds the tables; "" means "weft". It belongs
+	// to this package alone. Stores with different schemas do not see each other.
+	Schema string
+	// Migrate says what to do when the schema is missing or older than this package.
+	Migrate Migrate
+	// Patience is how long a call goes on trying while the server cannot be reached,
+	// starts up, or has to break a deadlock; 0 means 5 seconds, less than 0 that nothing
+	// is tried twice. The context of the call ends it sooner.
+	Patience time.Duration
+	// Prepare lets every connection prepare each statement by name, which saves the
+	// server some work. Behind PgBouncer it needs max_prepared_statements, or session mode.
+	Prepare bool
+}
+
+// Migrate says whether Open may change the schema.
+type Migrate int
+
+const (
+	// MigrateUp makes a missing schema and brings an older one up to date. The role
+	// needs CREATE on the database, once.
+	MigrateUp Migrate = iota
+	// MigrateNever leaves the schema as it is, and Open returns an ErrUnsupported unless it
+	// fits. The role needs USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on its
+	// tables, USAGE on its sequence and EXECUTE on its functions.
+	MigrateNever
+)
+
+// Store is a database that holds threads. It is safe for concurrent use, by many
+// goroutines and by many processes.
+type Store struct {
+	pool     *pgxpool.Pool
+	own      bool // Close closes the pool
+	mode     pgx.QueryExecMode
+	patience time.Duration
+	text     texts
+	closed   atomic.Bool
+}
+
+var (
+	_ checkpoint.Store    = (*Store)(nil)
+	_ checkpoint.Leaser   = (*Store)(nil)
+	_ checkpoint.Dropper  = (*Store)(nil)
+	_ checkpoint.Expirer  = (*Store)(nil)
+	_ checkpoint.Examiner = (*Store)(nil)
+)
+
+// Open connects to the database that a connection string names, as a URL or as
+// keywords and values, with pgx's settings of a pool (pool_max_conns…) if you like.
+func Open(ctx context.Context, connString string, cfg Config) (*Store, error) {
+	parsed, err := pgxpool.ParseConfig(connString)
+	if err != nil {
+		return nil, fmt.Errorf("%w: postgres: %w", checkpoint.ErrUnavailable, err)
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, parsed)
+	if err != nil {
+		return nil, fmt.Errorf("%w: postgres: %w", checkpoint.ErrUnavailable, err)
+	}
+	s, err := New(ctx, pool, cfg)
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	s.own = true
+	return s, nil
+}
+
+// New uses a pool that the caller has, and that stays the caller's to close.
+func New(ctx context.Context, pool *pgxpool.Pool, cfg Config) (*Store, error) {
+	if cfg.Schema == "" {
+		cfg.Schema = "weft"
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = 5 * time.Second
+	}
+	s := &Store{pool: pool, patience: max(cfg.Patience, 0), mode: pgx.QueryExecModeCacheDescribe, text: textsFor(cfg.Schema)}
+	switch conn := pool.Config().ConnConfig; {
+	case cfg.Prepare:
+		s.mode = pgx.QueryExecModeCacheStatement
+	case conn.DescriptionCacheCapacity <= 0:
+		s.mode = pgx.QueryExecModeDescribeExec
+	}
+	if err := s.prepareSchema(ctx, cfg); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close waits for the calls that are running and closes the connections, unless the
+// pool is the caller's. Calls that come later return ErrClosed. Closing twice does no harm.
+func (s *Store) Close() error {
+	if !s.closed.Swap(true) && s.own {
+		s.pool.Close()
+	}
+	return nil
+}

@@ -1,0 +1,13 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/checkpointtest"
+	"github.com/weftrun/weft/checkpoint/postgres"
+)
+
+func TestStore(t *testing.T) {
+	checkpointtest.Run(t, func(t testing.TB) checkpoint.Store { return open(t, cluster.dsn(), postgres.Config{}) })
+}

@@ -1,0 +1,268 @@
+package postgres_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/weftrun/weft/checkpoint/postgres"
+)
+
+// cluster is the server of this package's tests.
+var cluster *server
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	if addr := os.Getenv(writerEnv); addr != "" {
+		return writeUntilKilled(addr)
+	}
+	var err error
+	if cluster, err = startServer(); err != nil {
+		fmt.Fprintln(os.Stderr, "these tests need PostgreSQL, see .ci/setup:", err)
+		return 1
+	}
+	code := m.Run()
+	if err := cluster.remove(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	return code
+}
+
+// server is a real PostgreSQL that listens on a socket in a directory of its own.
+type server struct {
+	dir  string
+	bin  string
+	who  *syscall.Credential // nil for this process's own
+	args []string
+	cmd  *exec.Cmd
+	log  chan struct{} // closed when the server's output ended
+}
+
+// startServer makes a cluster and starts it with settings like "fsync=off".
+func startServer(settings ...string) (s *server, err error) {
+	s = &server{}
+	if s.bin, err = binaries(); err != nil {
+		return nil, err
+	}
+	if s.who, err = unprivileged(); err != nil {
+		return nil, err
+	}
+	if s.dir, err = os.MkdirTemp("", "weft-pg"); err != nil {
+		return nil, err
+	}
+	if s.who != nil {
+		err = os.Chown(s.dir, int(s.who.Uid), int(s.who.Gid))
+	}
+	if err == nil {
+		var out []byte
+		out, err = s.command("initdb", "-D", s.data(), "-U", "weft", "-A", "trust", "-E", "UTF8", "--locale=C", "-N", "--no-instructions").CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("initdb: %w: %s", err, out)
+		}
+	}
+	s.args = []string{"-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "max_connections=200"}
+	for _, setting := range settings {
+		s.args = append(s.args, "-c", setting)
+	}
+	if err == nil {
+		err = s.start()
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(s.dir))
+	}
+	return s, nil
+}
+
+// binaries returns the folder of the newest PostgreSQL.
+func binaries() (string, error) {
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	if err != nil {
+		return "", err
+	}
+	best, newest := "", -1
+	for _, path := range found {
+		if v, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))); err == nil && v > newest {
+			best, newest = filepath.Dir(path), v
+		}
+	}
+	if best != "" {
+		return best, nil
+	}
+	path, err := exec.LookPath("postgres")
+	return filepath.Dir(path), err
+}
+
+// unprivileged returns a user for the server when this process is root, as which
+// PostgreSQL refuses to run.
+func unprivileged() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		u, err = user.Lookup("nobody")
+	}
+	if err != nil {
+		return nil, err
+	}
+	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err1, err2)
+}
+
+func (s *server) data() string { return filepath.Join(s.dir, "data") }
+
+// dsn is how to connect. Settings are like "pool_max_conns=8".
+func (s *server) dsn(settings ...string) string {
+	return "host=" + s.dir + " user=weft dbname=postgres sslmode=disable " + strings.Join(settings, " ")
+}
+
+func (s *server) socket() string { return filepath.Join(s.dir, ".s.PGSQL.5432") }
+
+func (s *server) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+	cmd.Dir = s.dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.who, Setpgid: true}
+	return cmd
+}
+
+// start starts the server and waits until it says that it is ready.
+func (s *server) start() error {
+	for range 50 {
+		ready, err := s.tryStart()
+		if ready || err != nil {
+			return err
+		}
+	}
+	return errors.New("the server does not start")
+}
+
+// tryStart reports false when the server ended before it was ready: after a kill, the
+// last of the old backends may not be gone yet.
+func (s *server) tryStart() (ready bool, err error) {
+	s.cmd = s.command("postgres", s.args...)
+	out, err := s.cmd.StderrPipe()
+	if err != nil {
+		return false, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return false, err
+	}
+	said := make(chan bool, 1)
+	s.log = make(chan struct{})
+	go func() {
+		defer close(s.log)
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), "ready to accept connections") {
+				said <- true
+				break
+			}
+		}
+		io.Copy(io.Discard, out)
+		close(said)
+	}()
+	if <-said {
+		return true, nil
+	}
+	<-s.log
+	s.cmd.Wait()
+	return false, nil
+}
+
+// end sends a signal to the server and waits for it: SIGINT is an orderly end, SIGKILL
+// also goes to all its children.
+func (s *server) end(sig syscall.Signal) {
+	children := s.children()
+	s.cmd.Process.Signal(sig)
+	if sig == syscall.SIGKILL {
+		for _, pid := range children {
+			syscall.Kill(pid, sig)
+		}
+	}
+	<-s.log
+	s.cmd.Wait()
+}
+
+// children returns the processes that this server started.
+func (s *server) children() (pids []int) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it ended
+		}
+		_, after, _ := strings.Cut(string(text), ") ")
+		fields := strings.Fields(after)
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err == nil && len(fields) > 1 && fields[1] == strconv.Itoa(s.cmd.Process.Pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// remove ends the server and removes its files.
+func (s *server) remove() error {
+	s.end(syscall.SIGINT)
+	return os.RemoveAll(s.dir)
+}
+
+// extraServer starts a server for one test.
+func extraServer(t testing.TB, settings ...string) *server {
+	t.Helper()
+	s, err := startServer(settings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+var schemas atomic.Int64
+
+// freshSchema returns the name of a schema that no other test has.
+func freshSchema() string { return fmt.Sprint("test_", schemas.Add(1)) }
+
+// open opens a store, in a schema of its own unless the Config names one.
+func open(t testing.TB, dsn string, cfg postgres.Config) *postgres.Store {
+	t.Helper()
+	if cfg.Schema == "" {
+		cfg.Schema = freshSchema()
+	}
+	s, err := postgres.Open(context.Background(), dsn, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+const writerEnv = "WEFT_POSTGRES_WRITER"
+
+func writeUntilKilled(string) int { return 0 }
