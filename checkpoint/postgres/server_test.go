@@ -29,9 +29,6 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	if addr := os.Getenv(writerEnv); addr != "" {
-		return writeUntilKilled(addr)
-	}
 	var err error
 	if cluster, err = startServer(); err != nil {
 		fmt.Fprintln(os.Stderr, "these tests need PostgreSQL, see .ci/setup:", err)
@@ -180,8 +177,8 @@ func (s *server) tryStart() (ready bool, err error) {
 				break
 			}
 		}
-		io.Copy(io.Discard, out)
 		close(said)
+		io.Copy(io.Discard, out)
 	}()
 	if <-said {
 		return true, nil
@@ -262,7 +259,3 @@ func open(t testing.TB, dsn string, cfg postgres.Config) *postgres.Store {
 	t.Cleanup(func() { s.Close() })
 	return s
 }
-
-const writerEnv = "WEFT_POSTGRES_WRITER"
-
-func writeUntilKilled(string) int { return 0 }
