@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) int {
 	var err error
-	if cluster, err = startServer(); err != nil {
+	if cluster, err = startServer("fsync=off"); err != nil {
 		fmt.Fprintln(os.Stderr, "these tests need PostgreSQL, see .ci/setup:", err)
 		return 1
 	}
@@ -191,33 +192,44 @@ func (s *server) tryStart() (ready bool, err error) {
 // end sends a signal to the server and waits for it: SIGINT is an orderly end, SIGKILL
 // also goes to all its children.
 func (s *server) end(sig syscall.Signal) {
-	children := s.children()
-	s.cmd.Process.Signal(sig)
 	if sig == syscall.SIGKILL {
-		for _, pid := range children {
+		s.cmd.Process.Signal(syscall.SIGSTOP)
+		for !s.stopped() { // until it starts no more of them
+			runtime.Gosched()
+		}
+		for _, pid := range s.children() {
 			syscall.Kill(pid, sig)
 		}
 	}
+	s.cmd.Process.Signal(sig)
 	<-s.log
 	s.cmd.Wait()
 }
 
+// stopped reports whether the server does nothing at all.
+func (s *server) stopped() bool {
+	state, _ := stat(s.cmd.Process.Pid)
+	return state != "R" && state != "S" && state != "D"
+}
+
 // children returns the processes that this server started.
 func (s *server) children() (pids []int) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range stats {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue // it ended
-		}
-		_, after, _ := strings.Cut(string(text), ") ")
-		fields := strings.Fields(after)
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err == nil && len(fields) > 1 && fields[1] == strconv.Itoa(s.cmd.Process.Pid) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if _, parent := stat(pid); err == nil && parent == s.cmd.Process.Pid {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// stat returns the state and the parent of a process, nothing if it ended.
+func stat(pid int) (state string, parent int) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, after, _ := strings.Cut(string(text), ") ")
+	fmt.Sscan(after, &state, &parent)
+	return state, parent
 }
 
 // remove ends the server and removes its files.
@@ -258,4 +270,14 @@ func open(t testing.TB, dsn string, cfg postgres.Config) *postgres.Store {
 	}
 	t.Cleanup(func() { s.Close() })
 	return s
+}
+
+// hbaFile writes a file of the rules who may connect, where servers can read it.
+func hbaFile(t testing.TB, s *server, rules string) string {
+	t.Helper()
+	path := filepath.Join(s.dir, fmt.Sprint("hba", schemas.Add(1)))
+	if err := os.WriteFile(path, []byte(rules), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
