@@ -9,10 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/checkpoint/checkpointtest"
-	"github.com/weftrun/weft/checkpoint/postgres"
 )
 
 // pooler starts a PgBouncer in transaction mode before s and returns how to connect.
@@ -73,9 +69,4 @@ max_client_conn = 500
 		t.Fatal("PgBouncer did not start")
 	}
 	return "host=" + dir + " port=6432 user=weft dbname=postgres sslmode=disable"
-}
-
-func TestStoreBehindPgBouncer(t *testing.T) {
-	dsn := pooler(t, cluster)
-	checkpointtest.Run(t, func(t testing.TB) checkpoint.Store { return open(t, dsn, postgres.Config{}) })
 }
