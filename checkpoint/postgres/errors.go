@@ -107,8 +107,6 @@ func kindOf(code string) (advice string, kind error) {
 		return "a name of a namespace, field, task or slot is longer than an index can hold, about 2,600 bytes", checkpoint.ErrTooLarge
 	case "XX001", "XX002":
 		return "PostgreSQL finds its files damaged; look at its log, put back a copy", checkpoint.ErrCorrupt
-	case "26000", "42P05":
-		return "a pooler lost a prepared statement: leave Config.Prepare false, or set PgBouncer's max_prepared_statements", checkpoint.ErrUnavailable
 	case "3D000":
 		return "make the database first", checkpoint.ErrUnavailable
 	case "42P01", "42883", "3F000":

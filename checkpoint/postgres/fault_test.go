@@ -66,7 +66,7 @@ func TestErrorsOfTheServerAreTyped(t *testing.T) {
 		"53100": checkpoint.ErrFull, "53200": checkpoint.ErrFull, "57014": checkpoint.ErrBusy, "55P03": checkpoint.ErrBusy,
 		"40001": checkpoint.ErrBusy, "40P01": checkpoint.ErrBusy, "57P03": checkpoint.ErrUnavailable, "53300": checkpoint.ErrUnavailable,
 		"25006": checkpoint.ErrUnavailable, "42501": checkpoint.ErrUnavailable, "28000": checkpoint.ErrUnavailable,
-		"58030": checkpoint.ErrUnavailable, "42P01": checkpoint.ErrUnavailable, "26000": checkpoint.ErrUnavailable,
+		"58030": checkpoint.ErrUnavailable, "42P01": checkpoint.ErrUnavailable,
 		"XX001": checkpoint.ErrCorrupt, "54000": checkpoint.ErrTooLarge, "08006": checkpoint.ErrUnknownOutcome, "57P01": checkpoint.ErrUnknownOutcome,
 	} {
 		raise(t, schema, code, 1<<30)

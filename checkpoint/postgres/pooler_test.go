@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -40,7 +41,9 @@ max_client_conn = 500
 		t.Fatal(err)
 	}
 	cmd := s.command("postgres", ini)
-	cmd.Path = "/usr/sbin/pgbouncer"
+	if cmd.Path, err = exec.LookPath("pgbouncer"); err != nil {
+		cmd.Path = "/usr/sbin/pgbouncer" // which is not on everybody's path
+	}
 	out, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

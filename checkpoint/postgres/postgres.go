@@ -23,9 +23,6 @@ type Config struct {
 	// starts up, or has to break a deadlock; 0 means 5 seconds, less than 0 that nothing
 	// is tried twice. The context of the call ends it sooner.
 	Patience time.Duration
-	// Prepare lets every connection prepare each statement by name, which saves the
-	// server some work. Behind PgBouncer it needs max_prepared_statements, or session mode.
-	Prepare bool
 }
 
 // Migrate says whether Open may change the schema.
@@ -45,8 +42,8 @@ const (
 // goroutines and by many processes.
 type Store struct {
 	pool     *pgxpool.Pool
-	own      bool // Close closes the pool
-	mode     pgx.QueryExecMode
+	own      bool              // Close closes the pool
+	mode     pgx.QueryExecMode // never one that leaves a prepared statement in a session
 	patience time.Duration
 	text     texts
 	closed   atomic.Bool
@@ -89,10 +86,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, cfg Config) (*Store, error) {
 		cfg.Patience = 5 * time.Second
 	}
 	s := &Store{pool: pool, patience: max(cfg.Patience, 0), mode: pgx.QueryExecModeCacheDescribe, text: textsFor(cfg.Schema)}
-	switch conn := pool.Config().ConnConfig; {
-	case cfg.Prepare:
-		s.mode = pgx.QueryExecModeCacheStatement
-	case conn.DescriptionCacheCapacity <= 0:
+	if pool.Config().ConnConfig.DescriptionCacheCapacity <= 0 {
 		s.mode = pgx.QueryExecModeDescribeExec
 	}
 	if err := s.prepareSchema(ctx, cfg); err != nil {

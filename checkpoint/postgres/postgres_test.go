@@ -133,6 +133,9 @@ func TestSchemaThatIsReadyNeedsNoRights(t *testing.T) {
 	for _, c := range calls(t, s, "thread") {
 		c.do()
 	}
+	if _, err := s.Doctor(t.Context()); err != nil {
+		t.Errorf("rule: Doctor asks what any role may ask\n got: %v", err)
+	}
 }
 
 // TestTwoPoolsRaceForEveryCommit is two processes as the server sees them.

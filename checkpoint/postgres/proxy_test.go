@@ -21,6 +21,7 @@ type proxy struct {
 	listener net.Listener
 	socket   string
 	trips    atomic.Int64
+	bytes    atomic.Int64 // both ways
 	cuts     atomic.Int64
 	chance   atomic.Int64 // of a reply, or a request, to end its connection instead, in 1/1000
 	wg       sync.WaitGroup
@@ -80,6 +81,7 @@ func (p *proxy) pass(to, from net.Conn, seen func()) {
 			return
 		}
 		seen()
+		p.bytes.Add(int64(n))
 		if r.Int64N(1000) < p.chance.Load() {
 			p.cuts.Add(1)
 			return
@@ -90,7 +92,7 @@ func (p *proxy) pass(to, from net.Conn, seen func()) {
 	}
 }
 
-// trips returns how many round trips f makes.
+// count returns how many round trips f makes.
 func (p *proxy) count(f func()) int64 {
 	before := p.trips.Load()
 	f()

@@ -7,7 +7,7 @@ import "strings"
 type texts struct {
 	commit, put, drop, forget, acquire, release, expire string
 
-	load, history, threads, labelled, namespaces string
+	load, history, threads, labelled, namespaces, facts string
 }
 
 func textsFor(schema string) texts {
@@ -26,6 +26,7 @@ func textsFor(schema string) texts {
 		threads:    s(threadsText),
 		labelled:   s(labelledText),
 		namespaces: s(namespacesText),
+		facts:      s(factsText),
 	}
 }
 

@@ -1,0 +1,100 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/checkpointtest"
+	"github.com/weftrun/weft/checkpoint/postgres"
+)
+
+func BenchmarkStore(b *testing.B) {
+	s := extraServer(b)
+	checkpointtest.Bench(b, func(t testing.TB) checkpoint.Store { return open(t, s.dsn("pool_max_conns=16"), postgres.Config{}) })
+}
+
+// BenchmarkCommitBesideInsert compares a commit of a header of 400 bytes and a blob of
+// 1 KiB with a bare INSERT of the same bytes, on one server that syncs its log.
+func BenchmarkCommitBesideInsert(b *testing.B) {
+	s := extraServer(b)
+	admin(b, s, "CREATE TABLE bare (id bigserial PRIMARY KEY, data bytea)")
+	for _, writers := range []int{1, 64} {
+		b.Run(fmt.Sprintf("commit/writers=%d", writers), func(b *testing.B) {
+			store := open(b, s.dsn("pool_max_conns=16"), postgres.Config{})
+			defer store.Close()
+			spread(b, writers, func(w, n int) error {
+				return store.Commit(context.Background(), kilobyte(checkpoint.Key{Thread: fmt.Sprint(w)}, uint64(n)))
+			})
+		})
+		b.Run(fmt.Sprintf("insert/writers=%d", writers), func(b *testing.B) {
+			pool, err := pgxpool.New(context.Background(), s.dsn("pool_max_conns=16"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer pool.Close()
+			data := bytes.Repeat([]byte("b"), 1424)
+			spread(b, writers, func(int, int) error {
+				_, err := pool.Exec(context.Background(), "INSERT INTO bare (data) VALUES ($1)", data)
+				return err
+			})
+		})
+	}
+}
+
+// spread has writers do b.N calls together. Each counts its own from 1.
+func spread(b *testing.B, writers int, do func(w, n int) error) {
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for n := 1; n <= (b.N+writers-1-w)/writers; n++ {
+				if err := do(w, n); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
+}
+
+// kilobyte is link with a header of 400 bytes and a chunk of 1 KiB.
+func kilobyte(k checkpoint.Key, seq uint64) checkpoint.Commit {
+	c := link(k, seq)
+	c.Header = []byte(strings.Repeat("h", 400))
+	c.Blobs[0].Data = bytes.Repeat([]byte("b"), 1024)
+	return c
+}
+
+// TestBytesOfAStepDoNotGrow counts what goes over the wire for one step of a thread that
+// adds 1 KiB in each.
+func TestBytesOfAStepDoNotGrow(t *testing.T) {
+	p := newProxy(t, cluster)
+	s := open(t, p.dsn("pool_max_conns=1"), postgres.Config{})
+	k := checkpoint.Key{Thread: "thread"}
+	var early, late int64
+	for seq := uint64(1); seq <= 1000; seq++ {
+		before := p.bytes.Load()
+		if err := s.Commit(t.Context(), kilobyte(k, seq)); err != nil {
+			t.Fatal(err)
+		}
+		switch n := p.bytes.Load() - before; {
+		case seq >= 90 && seq < 100:
+			early += n
+		case seq >= 990:
+			late += n
+		}
+	}
+	t.Logf("bytes of a step: %d before step 100, %d before step 1000", early/10, late/11)
+	if late/11 > early/10*105/100 {
+		t.Errorf("rule: a step costs what it adds, whatever the age of the thread\n got: %d bytes\nwant: about %d", late/11, early/10)
+	}
+}
