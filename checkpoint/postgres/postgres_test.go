@@ -64,17 +64,19 @@ func (w watched) Damage(k checkpoint.Key, b checkpoint.Blob, change func([]byte)
 		return err
 	}
 	defer conn.Close(ctx)
-	where := fmt.Sprintf("FROM %s.heads h WHERE h.thread = $1 AND h.ns = $2 AND b.chain = h.chain AND b.field = $3 AND b.base = $4 AND b.chunk = $5", w.schema)
-	args := []any{[]byte(k.Thread), []byte(k.Namespace), []byte(b.Field), int64(b.Base), b.Chunk}
+	var chain int64
 	var data []byte
-	err = conn.QueryRow(ctx, fmt.Sprintf("UPDATE %s.blobs b SET data = data %s RETURNING data", w.schema, where), args...).Scan(&data)
-	if err != nil {
+	find := fmt.Sprintf("SELECT chain FROM %s.heads WHERE thread = $1 AND ns = $2", w.schema)
+	if err := conn.QueryRow(ctx, find, []byte(k.Thread), []byte(k.Namespace)).Scan(&chain); err != nil {
 		return err
 	}
-	if data = change(data); data == nil {
-		_, err = conn.Exec(ctx, fmt.Sprintf("DELETE FROM %s.blobs b USING %s", w.schema, where[len("FROM "):]), args...)
-	} else {
-		_, err = conn.Exec(ctx, fmt.Sprintf("UPDATE %s.blobs b SET data = $6 %s", w.schema, where), append(args, data)...)
+	at := []any{chain, []byte(b.Field), int64(b.Base), b.Chunk}
+	take := fmt.Sprintf("DELETE FROM %s.blobs WHERE chain = $1 AND field = $2 AND base = $3 AND chunk = $4 RETURNING data", w.schema)
+	if err := conn.QueryRow(ctx, take, at...).Scan(&data); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return err
+	}
+	if data = change(data); data != nil {
+		_, err = conn.Exec(ctx, fmt.Sprintf("INSERT INTO %s.blobs VALUES ($1, $2, $3, $4, $5)", w.schema), append(at, data)...)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -34,6 +35,10 @@ func run(m *testing.M) int {
 	if cluster, err = startServer("fsync=off"); err != nil {
 		fmt.Fprintln(os.Stderr, "these tests need PostgreSQL, see .ci/setup:", err)
 		return 1
+	}
+	flag.Parse()
+	if checks := flag.Lookup("rapid.checks"); soak(1, 0) == 1 && checks.Value.String() == checks.DefValue {
+		flag.Set("rapid.checks", "25") // each is dozens of transactions
 	}
 	code := m.Run()
 	if err := cluster.remove(); err != nil {
