@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -194,6 +195,7 @@ func TestNothingIsWrittenAfterATakeover(t *testing.T) {
 			t.Fatal(err)
 		}
 		var wg sync.WaitGroup
+		var taken atomic.Bool
 		under := make(chan struct{})
 		for ns := range 3 {
 			wg.Go(func() {
@@ -201,7 +203,13 @@ func TestNothingIsWrittenAfterATakeover(t *testing.T) {
 				for seq := uint64(1); ; seq++ {
 					c := link(k, seq)
 					c.Fence = lease.Fence
-					if err := s.Commit(context.Background(), c); err != nil {
+					late := taken.Load()
+					err := s.Commit(context.Background(), c)
+					if err == nil && late {
+						t.Errorf("rule: after a takeover the old writer writes nothing\n got: commit %d of %q", seq, k)
+						return
+					}
+					if err != nil {
 						if !errors.Is(err, checkpoint.ErrFenced) {
 							t.Errorf("rule: a writer that was overtaken is fenced\n got: %v", err)
 						}
@@ -217,6 +225,7 @@ func TestNothingIsWrittenAfterATakeover(t *testing.T) {
 		if _, err := s.Acquire(t.Context(), checkpoint.LeaseRequest{Thread: k.Thread, Owner: "new", TTL: time.Hour, Force: true}); err != nil {
 			t.Fatal(err)
 		}
+		taken.Store(true)
 		before := heads(t, s, k.Thread)
 		wg.Wait()
 		if after := heads(t, s, k.Thread); after != before {
