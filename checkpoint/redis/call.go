@@ -1,0 +1,190 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// Between two tries of a call lies a pause, doubled each time, and then cut by chance so
+// that many callers do not come back all at once.
+const (
+	firstPause   = 2 * time.Millisecond
+	longestPause = 250 * time.Millisecond
+)
+
+// call runs a script on a key until there is an answer, a reason to give up, or no
+// patience left. beside goes out with the first try; what becomes of it plays no part, but
+// it is waited for. A reply that is nil is no error.
+func (s *Store) call(ctx context.Context, sc *script, key string, args []any, beside ...*job) (any, error) {
+	c := call{store: s, script: sc, key: key, args: args, size: sizeOf(args), writes: sc.writes, beside: beside}
+	return c.run(ctx)
+}
+
+// ask runs a plain command that changes nothing.
+func (s *Store) ask(ctx context.Context, key string, args ...any) (any, error) {
+	c := call{store: s, key: key, args: args, size: sizeOf(args)}
+	return c.run(ctx)
+}
+
+// tell runs a plain command that writes, and may be repeated.
+func (s *Store) tell(ctx context.Context, key string, args ...any) (any, error) {
+	c := call{store: s, key: key, args: args, size: sizeOf(args), writes: true}
+	return c.run(ctx)
+}
+
+// call is one command and its tries.
+type call struct {
+	store  *Store
+	script *script // nil for a plain command
+	key    string
+	args   []any
+	size   int
+	writes bool // it matters that the outcome is unknown
+	beside []*job
+
+	full    bool  // send the script's text: the server does not know it
+	unknown bool  // a try was sent, got no reply, and may have written
+	last    error // of the last try, when another one may follow
+}
+
+func (c *call) run(ctx context.Context) (any, error) {
+	var giveUp time.Time
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		reply, err := c.try(ctx)
+		if c.last == nil {
+			return reply, err
+		}
+		switch f := c.store.fateOf(c.last); {
+		case f == unloaded && !c.full:
+			c.full = true
+			continue
+		case f == refused || f == unloaded:
+			return nil, c.failed()
+		case f == lost:
+			c.unknown = c.unknown || c.writes
+		}
+		c.full = false
+		if giveUp.IsZero() {
+			giveUp = time.Now().Add(c.store.cfg.Patience)
+		}
+		wait := pause/2 + rand.N(pause/2)
+		if time.Now().Add(wait).After(giveUp) {
+			return nil, c.failed()
+		}
+		if err := c.rest(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// try makes one round trip, perhaps with others'.
+func (c *call) try(ctx context.Context) (any, error) {
+	before := c.last
+	c.last = nil
+	if ctx.Err() != nil {
+		return nil, ended(ctx, c.unknown, before)
+	}
+	j, l := c.job(), c.store.lanes.of(c.key)
+	beside := c.beside
+	c.beside = nil
+	for _, b := range beside {
+		c.store.start(c.store.lanes.of(b.key), b)
+	}
+	if !c.store.start(l, j) {
+		return nil, c.closed()
+	}
+	select {
+	case <-j.done:
+	case <-ctx.Done():
+		sent := !l.withdraw(j)
+		return nil, ended(ctx, c.unknown || sent && c.writes, before)
+	}
+	for _, b := range beside {
+		select {
+		case <-b.done:
+		case <-ctx.Done():
+		}
+	}
+	reply, err := j.cmd.Result()
+	if err == redis.Nil {
+		return nil, nil
+	}
+	c.last = err
+	return reply, err
+}
+
+func (c *call) job() *job {
+	if c.script == nil {
+		return newJob(c.key, c.size, c.args...)
+	}
+	args := make([]any, 0, 4+len(c.args))
+	if c.full {
+		args = append(args, "eval", c.script.text)
+	} else {
+		args = append(args, "evalsha", c.script.sha)
+	}
+	args = append(append(args, 1, c.key), c.args...)
+	return newJob(c.key, c.size, args...)
+}
+
+// start puts a job on its lane. It reports false when the store is closed.
+func (s *Store) start(l *lane, j *job) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	if l.add(j) {
+		s.calls.Go(func() { l.run(s.client) })
+	}
+	return true
+}
+
+// rest waits before the next try.
+func (c *call) rest(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ended(ctx, c.unknown, c.last)
+	case <-c.store.closing:
+		return c.closed()
+	}
+}
+
+func (c *call) closed() error {
+	if c.unknown {
+		return fmt.Errorf("%w: redis: %w while no reply had come", checkpoint.ErrUnknownOutcome, checkpoint.ErrClosed)
+	}
+	return fmt.Errorf("%w: redis", checkpoint.ErrClosed)
+}
+
+// failed is the error of a call that will not be tried again.
+func (c *call) failed() error {
+	err := typed(c.last)
+	if c.unknown {
+		return fmt.Errorf("%w: %w", checkpoint.ErrUnknownOutcome, err)
+	}
+	return err
+}
+
+func sizeOf(args []any) (n int) {
+	for _, a := range args {
+		n += 16
+		switch a := a.(type) {
+		case string:
+			n += len(a)
+		case []byte:
+			n += len(a)
+		}
+	}
+	return n
+}

@@ -1,0 +1,139 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// maxID is the greatest length of a commit's ID.
+const maxID = 64
+
+// Commit implements checkpoint.Store. It returns when the server has acknowledged the
+// commit; how much that is worth, Doctor says.
+func (s *Store) Commit(ctx context.Context, c checkpoint.Commit) error {
+	if err := checkCommit(&c); err != nil {
+		return err
+	}
+	args := s.commitArgs(&c)
+	if err := s.checkSize(c.Key, args); err != nil {
+		return err
+	}
+	reply, err := s.call(ctx, commitScript, s.key(c.Thread), args, s.listing(&c)...)
+	if err != nil {
+		return fmt.Errorf("thread %q, namespace %q, commit %d: %w", c.Thread, c.Namespace, c.Seq(), err)
+	}
+	return toAnswer(reply).refusal(c.Key, c.Head)
+}
+
+// checkCommit refuses what no server need be asked about.
+func checkCommit(c *checkpoint.Commit) error {
+	if err := checkpoint.CheckThread(c.Thread); err != nil {
+		return err
+	}
+	where := fmt.Sprintf("redis: thread %q, namespace %q", c.Thread, c.Namespace)
+	switch {
+	case len(c.ID) > maxID:
+		return fmt.Errorf("%w: %s: the ID of a commit has %d bytes, the limit is %d", checkpoint.ErrTooLarge, where, len(c.ID), maxID)
+	case c.Number != 0 && c.Number <= c.Head:
+		return fmt.Errorf("%s: commit %d cannot follow commit %d", where, c.Number, c.Head)
+	case c.Head <= maxNumber && c.Seq() > maxNumber:
+		return fmt.Errorf("%w: %s: a commit's number is at most 2^53", checkpoint.ErrTooLarge, where)
+	}
+	return nil
+}
+
+// checkSize refuses what is larger than one call may send.
+func (s *Store) checkSize(k checkpoint.Key, args []any) error {
+	if n := sizeOf(args); n > s.cfg.MaxBytes {
+		return fmt.Errorf("%w: redis: thread %q, namespace %q: the call would send %d bytes, Config.MaxBytes is %d", checkpoint.ErrTooLarge, k.Thread, k.Namespace, n, s.cfg.MaxBytes)
+	}
+	return nil
+}
+
+// commitArgs writes a commit down as its script wants it. Nothing in it is the caller's.
+func (s *Store) commitArgs(c *checkpoint.Commit) []any {
+	ns := encode(c.Namespace)
+	beside := settle(c.Beside)
+	nonce := make([]byte, nonceBytes)
+	rand.Read(nonce)
+	first := ""
+	if c.Head == 0 {
+		first = c.Namespace
+	}
+	args := make([]any, 0, 11+2*len(c.Blobs)+2*len(beside))
+	args = append(args, origin(c.Thread), ns, decimal(c.Head), decimal(c.Seq())+" "+c.ID, c.Fence,
+		milliseconds(c.TTL), string(nonce), first, len(c.Blobs))
+	own := copier(c.Blobs)
+	for _, b := range c.Blobs {
+		args = append(args, blobField(ns, b.Field, b.Base, b.Chunk), own(b.Data))
+	}
+	args = append(args, commitField(ns, c.Seq()), encodeRecord(nonce, c))
+	for _, e := range beside {
+		args = append(args, entryName(e.Task, e.Slot), string(e.Data))
+	}
+	return args
+}
+
+// copier returns a function that copies the data of blobs into one piece of memory.
+func copier(blobs []checkpoint.Blob) func([]byte) []byte {
+	n := 0
+	for _, b := range blobs {
+		n += len(b.Data)
+	}
+	room := make([]byte, 0, n)
+	return func(data []byte) []byte {
+		from := len(room)
+		room = append(room, data...)
+		return room[from:len(room):len(room)]
+	}
+}
+
+// milliseconds rounds up, so that what shall live for a moment does not live for ever.
+func milliseconds(d time.Duration) string {
+	return decimal(uint64((max(d, 0) + time.Millisecond - 1) / time.Millisecond))
+}
+
+// settle puts entries into each other as their order demands, so that no task and
+// slot comes twice.
+func settle(entries []checkpoint.Entry) []checkpoint.Entry {
+	type place struct{ task, slot string }
+	list, at := make([]checkpoint.Entry, 0, len(entries)), make(map[place]int, len(entries))
+	for _, e := range entries {
+		p := place{e.Task, e.Slot}
+		i, there := at[p]
+		switch {
+		case !there:
+			at[p] = len(list)
+			list = append(list, e)
+		case !e.Keep:
+			list[i] = e
+		}
+	}
+	return list
+}
+
+// Put implements checkpoint.Store.
+func (s *Store) Put(ctx context.Context, p checkpoint.Pending) error {
+	entries := settle(p.Entries)
+	args := make([]any, 0, 4+3*len(entries))
+	args = append(args, origin(p.Thread), encode(p.Namespace), decimal(p.Head), p.Fence)
+	for _, e := range entries {
+		keep := "0"
+		if e.Keep {
+			keep = "1"
+		}
+		args = append(args, entryName(e.Task, e.Slot), keep, string(e.Data))
+	}
+	if err := s.checkSize(p.Key, args); err != nil {
+		return err
+	}
+	reply, err := s.call(ctx, putScript, s.key(p.Thread), args)
+	if err != nil {
+		return fmt.Errorf("thread %q, namespace %q, entries beside %d: %w", p.Thread, p.Namespace, p.Head, err)
+	}
+	return toAnswer(reply).refusal(p.Key, p.Head)
+}

@@ -1,0 +1,2 @@
+// Package redis keeps checkpoints in Redis.
+package redis

@@ -1,0 +1,115 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// fate says what became of a command that failed.
+type fate int
+
+const (
+	refused  fate = iota // not done, and asking again does not help
+	unloaded             // not done: the server does not know the script
+	notNow               // not done, but soon it may be
+	lost                 // sent, and no reply came
+)
+
+// replies are the beginnings of error replies that do not mean "refused".
+var replies = []struct {
+	begins string
+	fate   fate
+	kind   error
+	advice string
+}{
+	{"NOSCRIPT", unloaded, checkpoint.ErrUnavailable, "the server does not keep scripts"},
+	{"OOM", refused, checkpoint.ErrFull, "raise maxmemory, or delete, prune or expire threads"},
+	{"NOAUTH", refused, checkpoint.ErrUnavailable, "the server wants a password"},
+	{"WRONGPASS", refused, checkpoint.ErrUnavailable, "the user or password is wrong"},
+	{"NOPERM", refused, checkpoint.ErrUnavailable, "the user may not run these commands; it needs @scripting, @hash, @sortedset, @keyspace and TIME on the store's keys"},
+	{"WRONGTYPE", refused, checkpoint.ErrUnavailable, "the key belongs to another program; choose another Config.Prefix"},
+	{"MISCONF", refused, checkpoint.ErrUnavailable, "the server cannot save its data, see its log"},
+	{"CROSSSLOT", refused, checkpoint.ErrUnavailable, "the server is a cluster, or stands before one; open it with a cluster client"},
+	{"MOVED", refused, checkpoint.ErrUnavailable, "the server is part of a cluster; open it with a cluster client"},
+	{"ASK", notNow, checkpoint.ErrUnavailable, "a slot of the cluster is moving"},
+	{"READONLY", notNow, checkpoint.ErrUnavailable, "this is a replica; the client must follow the master"},
+	{"LOADING", notNow, checkpoint.ErrUnavailable, "the server is still reading its data"},
+	{"MASTERDOWN", notNow, checkpoint.ErrUnavailable, "the replica has lost its master"},
+	{"CLUSTERDOWN", notNow, checkpoint.ErrUnavailable, "part of the cluster is down"},
+	{"TRYAGAIN", notNow, checkpoint.ErrUnavailable, "a slot of the cluster is moving"},
+	{"NOREPLICAS", notNow, checkpoint.ErrUnavailable, "too few replicas are connected for min-replicas-to-write"},
+	{"ERR max number of clients", notNow, checkpoint.ErrUnavailable, "raise maxclients, or use fewer connections"},
+	{"BUSY", notNow, checkpoint.ErrBusy, "a script of somebody else keeps the server; see SCRIPT KILL"},
+	{"UNBLOCKED", notNow, checkpoint.ErrUnavailable, "the server has changed its role"},
+}
+
+// judge says what an error of the client means.
+func judge(err error) (f fate, kind error, advice string) {
+	var reply redis.Error
+	switch {
+	case errors.Is(err, redis.ErrClosed):
+		return refused, checkpoint.ErrClosed, "the client was closed"
+	case errors.As(err, &reply):
+		return judgeReply(reply.Error())
+	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
+		return notNow, checkpoint.ErrUnavailable, "all connections are in use; raise PoolSize"
+	case isDial(err):
+		return notNow, checkpoint.ErrUnavailable, "is the server running, and the address right?"
+	}
+	return lost, checkpoint.ErrUnavailable, "the connection was cut or timed out"
+}
+
+// fateOf is judge for a store's own client: one that follows a cluster meets MOVED only
+// while the cluster changes.
+func (s *Store) fateOf(err error) fate {
+	f, _, _ := judge(err)
+	if s.lanes.cluster != nil && f == refused && strings.HasPrefix(err.Error(), "MOVED") {
+		return notNow
+	}
+	return f
+}
+
+// judgeReply knows the server's errors, also from inside of a script: there older
+// servers put theirs into a sentence, after a dash.
+func judgeReply(text string) (fate, error, string) {
+	for _, r := range replies {
+		if strings.HasPrefix(text, r.begins) || strings.Contains(text, "-"+r.begins+" ") {
+			return r.fate, r.kind, r.advice
+		}
+	}
+	return refused, checkpoint.ErrUnavailable, "the server refused the command"
+}
+
+// isDial reports whether no connection was made, so that nothing was sent.
+func isDial(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &dns)
+}
+
+// typed makes an error of the client one of package checkpoint's.
+func typed(err error) error {
+	_, kind, advice := judge(err)
+	return fmt.Errorf("%w: redis: %s (%w)", kind, advice, err)
+}
+
+// ended is the error of a call whose context ended. unknown tells that a write was sent.
+func ended(ctx context.Context, unknown bool, last error) error {
+	err := ctx.Err()
+	if unknown {
+		err = fmt.Errorf("%w: redis: the context ended before a reply came: %w", checkpoint.ErrUnknownOutcome, err)
+	} else {
+		err = fmt.Errorf("redis: %w", err)
+	}
+	if last != nil {
+		err = fmt.Errorf("%w (last: %w)", err, last)
+	}
+	return err
+}

@@ -1,0 +1,30 @@
+-- drop removes commits and blobs from the past of a chain.
+--  1 origin  2 N  3 head  4 fence  5 number of commits, then their numbers, then the
+--  fields of blobs
+-- Removing comes first: it needs no room, so a full server lets the rest pass too.
+
+local ns, last = arg[2], 5 + tonumber(arg[5])
+local was = call('HMGET', thread, '@', 'h/' .. ns, 'f')
+local why = refused(was[1], number(was[2]), arg[3], was[3], arg[4])
+if why then return why end
+
+local function field(kind, x) return kind .. '/' .. ns .. '/' .. text(x) end
+
+-- link writes down that one number is next to another, unless that goes without saying.
+local function link(kind, x, other, usual)
+	if other == usual then call('HDEL', thread, field(kind, x)) else call('HSET', thread, field(kind, x), text(other)) end
+end
+
+for i = 6, last do
+	local x = tonumber(arg[i])
+	local got = call('HMGET', thread, field('p', x), field('n', x))
+	if call('HDEL', thread, field('c', x), field('p', x), field('n', x)) > 0 then
+		local prev, next = tonumber(got[1] or x - 1), tonumber(got[2] or x + 1)
+		link('p', next, prev, next - 1)
+		link('n', prev, next, prev + 1)
+	end
+end
+local blobs = {}
+for i = last + 1, #arg do blobs[#blobs + 1] = arg[i] end
+remove(blobs)
+return 'K'

@@ -1,0 +1,204 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/redis"
+)
+
+// shared is the server that most tests use, each with a prefix of its own.
+var shared struct {
+	sync.Mutex
+	server *server
+	used   int
+}
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if shared.server != nil {
+			shared.server.kill()
+			os.RemoveAll(shared.server.dir)
+		}
+		os.Exit(code)
+	}))
+}
+
+// server is a redis-server that a test started.
+type server struct {
+	addr string
+	dir  string
+	args []string
+	cmd  *exec.Cmd
+}
+
+// start runs a real redis-server on a free port of the loopback and waits until it
+// answers. It is stopped with the test.
+func start(t testing.TB, args ...string) *server {
+	t.Helper()
+	s, err := launch(t.TempDir(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.kill)
+	return s
+}
+
+func launch(dir string, args ...string) (*server, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	s := &server{addr: "127.0.0.1:" + port, dir: dir}
+	s.args = append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--logfile", filepath.Join(dir, "log"), "--save", "", "--appendonly", "no", "--daemonize", "no"}, args...)
+	return s, s.run()
+}
+
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
+}
+
+// run starts the process, also after a kill.
+func (s *server) run() error {
+	s.cmd = exec.Command("redis-server", s.args...)
+	if err := s.cmd.Start(); err != nil {
+		return fmt.Errorf("these tests need a redis-server (Debian: apt-get install redis-server): %w", err)
+	}
+	return s.ready("PONG")
+}
+
+// ready waits until the server answers a PING with what is wanted.
+func (s *server) ready(want string) error {
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		got := s.ping()
+		if strings.Contains(got, want) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+			return fmt.Errorf("redis-server at %s: a PING gets %q, not %q\n%s", s.addr, got, want, log)
+		}
+		time.Sleep(2 * time.Millisecond) // another process tells nobody that it listens
+	}
+}
+
+func (s *server) ping() string {
+	c, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		return err.Error()
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Second))
+	fmt.Fprint(c, "PING\r\n")
+	b := make([]byte, 256)
+	n, _ := c.Read(b)
+	return string(b[:n])
+}
+
+// kill ends the process as a power cut would end it.
+func (s *server) kill() {
+	s.cmd.Process.Kill()
+	s.cmd.Wait()
+}
+
+// client returns a client of the server with go-redis's defaults.
+func (s *server) client(t testing.TB) *goredis.Client {
+	t.Helper()
+	return connect(t, s.addr)
+}
+
+func connect(t testing.TB, addr string) *goredis.Client {
+	t.Helper()
+	c := goredis.NewClient(&goredis.Options{Addr: addr})
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// do runs a command on the server, past every store.
+func (s *server) do(t testing.TB, args ...any) any {
+	t.Helper()
+	v, err := s.client(t).Do(context.Background(), args...).Result()
+	if err != nil && !errors.Is(err, goredis.Nil) {
+		t.Fatalf("%v: %v", args, err)
+	}
+	return v
+}
+
+// common returns a server that tests share, and a prefix that nobody else has.
+func common(t testing.TB) (*server, string) {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.server == nil {
+		dir, err := os.MkdirTemp("", "weft-redis")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shared.server, err = launch(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shared.used++
+	return shared.server, "test" + strconv.Itoa(shared.used)
+}
+
+// open makes a store with a prefix of its own on the common server.
+func open(t testing.TB) *redis.Store {
+	t.Helper()
+	s, prefix := common(t)
+	return storeOf(t, s.client(t), redis.Config{Prefix: prefix})
+}
+
+func storeOf(t testing.TB, client goredis.UniversalClient, cfg redis.Config) *redis.Store {
+	t.Helper()
+	s, err := redis.Open(client, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// link returns commit seq of a thread with one field.
+func link(thread string, seq uint64, id string) checkpoint.Commit {
+	return checkpoint.Commit{
+		Key: checkpoint.Key{Thread: thread}, ID: id, Head: seq - 1, Header: []byte("header of " + id),
+		Refs:  []checkpoint.Ref{{Field: "value", Base: seq}},
+		Blobs: []checkpoint.Blob{{Field: "value", Base: seq, Data: []byte("value of " + id)}},
+	}
+}
+
+// wantError demands an error of a kind whose text has all parts.
+func wantError(t testing.TB, rule string, err, kind error, parts ...string) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Errorf("rule: %s\n got: %v\nwant: an error that is %q", rule, err, kind)
+		return
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("rule: %s, and says so\n got: %v\nwant: a text with %q", rule, err, part)
+		}
+	}
+}
