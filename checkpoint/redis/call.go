@@ -90,7 +90,13 @@ func (c *call) try(ctx context.Context) (any, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx, c.unknown, before)
 	}
-	j, l := c.job(), c.store.lanes.of(c.key)
+	l := c.store.lanes.of(c.key)
+	if before == nil && len(c.beside) == 0 && c.store.punctual {
+		if reply, err, done := c.sendMyself(ctx, l); done {
+			return reply, err
+		}
+	}
+	j := c.job()
 	beside := c.beside
 	c.beside = nil
 	for _, b := range beside {
@@ -111,7 +117,12 @@ func (c *call) try(ctx context.Context) (any, error) {
 		case <-ctx.Done():
 		}
 	}
-	reply, err := j.cmd.Result()
+	return c.result(j.cmd)
+}
+
+// result sorts out what a command brought.
+func (c *call) result(cmd *redis.Cmd) (any, error) {
+	reply, err := cmd.Result()
 	if err == redis.Nil {
 		return nil, nil
 	}
@@ -119,18 +130,70 @@ func (c *call) try(ctx context.Context) (any, error) {
 	return reply, err
 }
 
-func (c *call) job() *job {
+// sendMyself makes the round trip on the caller's goroutine. It reports false when
+// somebody else must: the lane is not free, or the server did not answer in time.
+func (c *call) sendMyself(ctx context.Context, l *lane) (reply any, err error, done bool) {
+	if !c.store.enter() {
+		return nil, c.closed(), true
+	}
+	defer c.store.calls.Done()
+	if !l.claim() {
+		return nil, nil, false
+	}
+	begin := time.Now()
+	short := brief{Context: ctx, until: begin.Add(ownDeadline)}
+	cmd := redis.NewCmd(short, c.command()...)
+	c.store.client.Process(short, cmd)
+	took := time.Since(begin)
+	if l.leave(took) {
+		c.store.calls.Go(func() { l.run(c.store.client) })
+	}
+	if cmd.Err() != nil && took >= ownDeadline {
+		c.unknown = c.unknown || c.writes
+		return nil, nil, false
+	}
+	reply, err = c.result(cmd)
+	return reply, err, true
+}
+
+// brief is a context with a deadline and without a timer: the client only asks for the
+// time, to set it on the connection.
+type brief struct {
+	context.Context
+	until time.Time
+}
+
+func (b brief) Deadline() (time.Time, bool) {
+	if d, ok := b.Context.Deadline(); ok && d.Before(b.until) {
+		return d, true
+	}
+	return b.until, true
+}
+
+// enter counts a call that is on its way. It reports false when the store is closed.
+func (s *Store) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.calls.Add(1)
+	}
+	return !s.closed
+}
+
+func (c *call) job() *job { return newJob(c.key, c.size, c.command()...) }
+
+// command returns the words of the command.
+func (c *call) command() []any {
 	if c.script == nil {
-		return newJob(c.key, c.size, c.args...)
+		return c.args
 	}
-	args := make([]any, 0, 4+len(c.args))
+	words := make([]any, 0, 4+len(c.args))
 	if c.full {
-		args = append(args, "eval", c.script.text)
+		words = append(words, "eval", c.script.text)
 	} else {
-		args = append(args, "evalsha", c.script.sha)
+		words = append(words, "evalsha", c.script.sha)
 	}
-	args = append(append(args, 1, c.key), c.args...)
-	return newJob(c.key, c.size, args...)
+	return append(append(words, 1, c.key), c.args...)
 }
 
 // start puts a job on its lane. It reports false when the store is closed.

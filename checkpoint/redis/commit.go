@@ -2,7 +2,7 @@ package redis
 
 import (
 	"context"
-	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"time"
 
@@ -18,7 +18,7 @@ func (s *Store) Commit(ctx context.Context, c checkpoint.Commit) error {
 	if err := checkCommit(&c); err != nil {
 		return err
 	}
-	args := s.commitArgs(&c)
+	args := commitArgs(&c, s.newNonce())
 	if err := s.checkSize(c.Key, args); err != nil {
 		return err
 	}
@@ -54,28 +54,39 @@ func (s *Store) checkSize(k checkpoint.Key, args []any) error {
 	return nil
 }
 
+// plainBlobs is up to how many blobs a commit takes the short way through its script.
+const plainBlobs = 1000
+
 // commitArgs writes a commit down as its script wants it. Nothing in it is the caller's.
-func (s *Store) commitArgs(c *checkpoint.Commit) []any {
-	ns := encode(c.Namespace)
-	beside := settle(c.Beside)
-	nonce := make([]byte, nonceBytes)
-	rand.Read(nonce)
-	first := ""
-	if c.Head == 0 {
-		first = c.Namespace
+func commitArgs(c *checkpoint.Commit, nonce []byte) []any {
+	ns, beside := encode(c.Namespace), settle(c.Beside)
+	way := ""
+	if c.Head == 0 || c.Seq() != c.Head+1 || len(beside) > 0 || len(c.Blobs) > plainBlobs {
+		way = "+" + c.Namespace
 	}
-	args := make([]any, 0, 11+2*len(c.Blobs)+2*len(beside))
-	args = append(args, origin(c.Thread), ns, decimal(c.Head), decimal(c.Seq())+" "+c.ID, c.Fence,
-		milliseconds(c.TTL), string(nonce), first, len(c.Blobs))
-	own := copier(c.Blobs)
+	head, entries := "h/"+ns, "w/"+ns
+	args := make([]any, 0, 16+3*len(c.Blobs)+2*len(beside))
+	args = append(args, origin(c.Thread), ns, decimal(c.Head)+" ", c.Fence, milliseconds(c.TTL), nonce, way,
+		4+len(c.Blobs), "@", head, "f", entries)
+	names := len(args)
 	for _, b := range c.Blobs {
-		args = append(args, blobField(ns, b.Field, b.Base, b.Chunk), own(b.Data))
+		args = append(args, blobField(ns, b.Field, b.Base, b.Chunk))
 	}
-	args = append(args, commitField(ns, c.Seq()), encodeRecord(nonce, c))
+	args = append(args, head, decimal(c.Seq())+" "+c.ID, commitField(ns, c.Seq()), encodeRecord(nonce, c))
+	own := copier(c.Blobs)
+	for i, b := range c.Blobs {
+		args = append(args, args[names+i], own(b.Data))
+	}
 	for _, e := range beside {
 		args = append(args, entryName(e.Task, e.Slot), string(e.Data))
 	}
 	return args
+}
+
+// newNonce counts from a random number on: two calls share one as rarely as two random
+// numbers of 64 bits do.
+func (s *Store) newNonce() []byte {
+	return binary.BigEndian.AppendUint64(make([]byte, 0, nonceBytes), s.nonces.Add(1))
 }
 
 // copier returns a function that copies the data of blobs into one piece of memory.
@@ -100,6 +111,9 @@ func milliseconds(d time.Duration) string {
 // settle puts entries into each other as their order demands, so that no task and
 // slot comes twice.
 func settle(entries []checkpoint.Entry) []checkpoint.Entry {
+	if len(entries) == 0 {
+		return nil
+	}
 	type place struct{ task, slot string }
 	list, at := make([]checkpoint.Entry, 0, len(entries)), make(map[place]int, len(entries))
 	for _, e := range entries {

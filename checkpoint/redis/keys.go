@@ -23,17 +23,23 @@ var hashText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPaddin
 // letters, digits, '.', '_' and '-' stay readable, anything else becomes '~' and 160
 // bits of its SHA-256. So no two names share a key, and none has a '{', '/' or ':'.
 func encode(name string) string {
-	if len(name) <= maxReadable && strings.IndexFunc(name, unreadable) < 0 {
+	if readable(name) {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
 	return "~" + hashText.EncodeToString(sum[:20])
 }
 
-func unreadable(r rune) bool {
-	switch {
-	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '_', r == '-':
+func readable(name string) bool {
+	if len(name) > maxReadable {
 		return false
+	}
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
 	}
 	return true
 }

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -13,6 +14,15 @@ const (
 	inFlight   = 2       // pipelines of a lane at once
 	batchCalls = 128     // calls in a pipeline
 	batchBytes = 1 << 20 // bytes in a pipeline, unless a single call has more
+)
+
+// Handing a command to another goroutine and back costs as much as the server takes for
+// it. So a caller that finds its lane free sends its command itself, if the client can
+// be held to a deadline: a short one, after which the command is repeated the long way.
+// Where a server is not that fast, the handing over does not matter.
+const (
+	ownDeadline = 25 * time.Millisecond // how late the end of a context may be noticed
+	ownPause    = time.Second           // a lane that was not fast enough is left alone for so long
 )
 
 // job is one command on its way. Its arguments belong to it alone: whoever asked may
@@ -33,6 +43,7 @@ type lane struct {
 	mu      sync.Mutex
 	waiting []*job
 	running int
+	slow    time.Time // until then callers do not send themselves
 }
 
 // add puts a job on the lane. It reports whether somebody must run it.
@@ -45,6 +56,32 @@ func (l *lane) add(j *job) (run bool) {
 	}
 	l.running++
 	return true
+}
+
+// claim lets a caller send a command itself, if the lane is free. leave must follow.
+func (l *lane) claim() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running == inFlight || len(l.waiting) > 0 || !l.slow.IsZero() && time.Now().Before(l.slow) {
+		return false
+	}
+	l.running++
+	return true
+}
+
+// leave ends what claim began. It reports whether somebody must run the lane, since
+// others have come meanwhile.
+func (l *lane) leave(took time.Duration) (run bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if took >= ownDeadline {
+		l.slow = time.Now().Add(ownPause)
+	}
+	if len(l.waiting) > 0 {
+		return true
+	}
+	l.running--
+	return false
 }
 
 // withdraw takes a job back. It reports false when it was sent already.
@@ -102,6 +139,13 @@ func send(client redis.UniversalClient, batch []*job) {
 	for _, j := range batch {
 		close(j.done)
 	}
+}
+
+// punctual reports whether a client holds its commands to the deadline of their context,
+// and does not try again on its own after it.
+func punctual(client redis.UniversalClient) bool {
+	c, ok := client.(*redis.Client)
+	return ok && c.Options().ContextTimeoutEnabled && c.Options().MaxRetries <= 0
 }
 
 // lanes finds the lane of a key: one for each node of a cluster, so that a node that

@@ -3,8 +3,10 @@ package redis
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -36,6 +38,9 @@ type Store struct {
 	cfg    Config
 	own    bool // the client is closed with the store
 	lanes  lanes
+
+	nonces   atomic.Uint64
+	punctual bool // the client holds commands to the deadline of their context
 
 	closing chan struct{} // closed by Close
 	mu      sync.Mutex    // guards closed, and calls.Add against calls.Wait
@@ -69,7 +74,8 @@ func Open(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if cfg.MaxBytes <= 0 {
 		cfg.MaxBytes = 64 << 20
 	}
-	s := &Store{client: client, cfg: cfg, closing: make(chan struct{})}
+	s := &Store{client: client, cfg: cfg, punctual: punctual(client), closing: make(chan struct{})}
+	s.nonces.Store(rand.Uint64())
 	s.lanes.init(client)
 	return s, nil
 }

@@ -125,12 +125,18 @@ func (s *server) kill() {
 // client returns a client of the server with go-redis's defaults.
 func (s *server) client(t testing.TB) *goredis.Client {
 	t.Helper()
-	return connect(t, s.addr)
+	return connect(t, goredis.Options{Addr: s.addr})
 }
 
-func connect(t testing.TB, addr string) *goredis.Client {
+// quick returns a client as OpenURL makes it.
+func (s *server) quick(t testing.TB) *goredis.Client {
 	t.Helper()
-	c := goredis.NewClient(&goredis.Options{Addr: addr})
+	return connect(t, goredis.Options{Addr: s.addr, ContextTimeoutEnabled: true, MaxRetries: -1})
+}
+
+func connect(t testing.TB, o goredis.Options) *goredis.Client {
+	t.Helper()
+	c := goredis.NewClient(&o)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
