@@ -9,13 +9,10 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// maxID is the greatest length of a commit's ID.
-const maxID = 64
-
 // Commit implements checkpoint.Store. It returns when the server has acknowledged the
 // commit; how much that is worth, Doctor says.
 func (s *Store) Commit(ctx context.Context, c checkpoint.Commit) error {
-	if err := checkCommit(&c); err != nil {
+	if err := check(&c); err != nil {
 		return err
 	}
 	args := commitArgs(&c, s.newNonce())
@@ -29,19 +26,22 @@ func (s *Store) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return toAnswer(reply).refusal(c.Key, c.Head)
 }
 
-// checkCommit refuses what no server need be asked about.
-func checkCommit(c *checkpoint.Commit) error {
-	if err := checkpoint.CheckThread(c.Thread); err != nil {
+// check refuses what no server need be asked about.
+func check(c *checkpoint.Commit) error {
+	if err := c.Check(); err != nil {
 		return err
 	}
-	where := fmt.Sprintf("redis: thread %q, namespace %q", c.Thread, c.Namespace)
-	switch {
-	case len(c.ID) > maxID:
-		return fmt.Errorf("%w: %s: the ID of a commit has %d bytes, the limit is %d", checkpoint.ErrTooLarge, where, len(c.ID), maxID)
-	case c.Number != 0 && c.Number <= c.Head:
-		return fmt.Errorf("%s: commit %d cannot follow commit %d", where, c.Number, c.Head)
-	case c.Head <= maxNumber && c.Seq() > maxNumber:
-		return fmt.Errorf("%w: %s: a commit's number is at most 2^53", checkpoint.ErrTooLarge, where)
+	if c.Head <= maxNumber && c.Seq() > maxNumber {
+		return fmt.Errorf("%w: redis: thread %q, namespace %q: the number %d is above 2^53", checkpoint.ErrRequest, c.Thread, c.Namespace, c.Seq())
+	}
+	seen := make(map[checkpoint.Ref]bool, len(c.Blobs))
+	for _, b := range c.Blobs {
+		at := checkpoint.Ref{Field: b.Field, Base: b.Base, Chunks: b.Chunk}
+		if seen[at] {
+			return fmt.Errorf("%w: redis: thread %q, namespace %q, commit %d: chunk %d of field %q, base %d, comes twice; a blob is written once",
+				checkpoint.ErrRequest, c.Thread, c.Namespace, c.Seq(), b.Chunk, b.Field, b.Base)
+		}
+		seen[at] = true
 	}
 	return nil
 }

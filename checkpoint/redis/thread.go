@@ -41,15 +41,20 @@ func (s *Store) Delete(ctx context.Context, thread string) error {
 }
 
 // Drop implements checkpoint.Dropper. The server works on nothing else meanwhile, about
-// a microsecond for each commit and blob: drop some thousands at a time.
+// a microsecond for each commit and blob: drop some thousands at a time. With All it is
+// that for each commit and blob of the thread.
 func (s *Store) Drop(ctx context.Context, d checkpoint.Drop) error {
-	if slices.Contains(d.Commits, d.Head) {
-		return fmt.Errorf("redis: thread %q, namespace %q: commit %d is the head, which cannot be dropped", d.Thread, d.Namespace, d.Head)
+	if err := d.Check(); err != nil {
+		return err
 	}
 	ns := encode(d.Namespace)
 	commits := slices.DeleteFunc(slices.Clone(d.Commits), func(seq uint64) bool { return seq == 0 || seq > maxNumber })
-	args := make([]any, 0, 5+len(commits)+len(d.Blobs))
-	args = append(args, origin(d.Thread), ns, decimal(d.Head), d.Fence, len(commits))
+	args := make([]any, 0, 7+len(commits)+len(d.Blobs))
+	all := "0"
+	if d.All {
+		all = "1"
+	}
+	args = append(args, origin(d.Thread), ns, decimal(d.Head), d.Fence, all, d.Namespace, len(commits))
 	for _, seq := range commits {
 		args = append(args, decimal(seq))
 	}
@@ -66,6 +71,9 @@ func (s *Store) Drop(ctx context.Context, d checkpoint.Drop) error {
 // Expire implements checkpoint.Expirer. It is the server's own expiry, of the one key
 // that is all of a thread.
 func (s *Store) Expire(ctx context.Context, thread string, ttl time.Duration) error {
+	if err := checkpoint.CheckTTL(ttl); err != nil {
+		return err
+	}
 	reply, err := s.call(ctx, expireScript, s.key(thread), []any{origin(thread), milliseconds(ttl)})
 	if err != nil {
 		return fmt.Errorf("thread %q: %w", thread, err)

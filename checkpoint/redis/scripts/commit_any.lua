@@ -5,14 +5,15 @@ local last = from + 3 + 2 * (arg[8] - 4)
 local head, want = number(was[2]), number(arg[3])
 local new_head, seq = arg[from + 1], number(arg[from + 1])
 
--- A lost reply: the head is this very commit; or this very call, which was repeated
--- on the way, has put it into the chain and others have gone on.
-if was[2] == new_head then return 'K' end
-if head ~= want and head ~= '0' then
+-- A lost reply: this very call, repeated on the way, has put the commit into the chain.
+-- Others may have gone on since, or taken the thread over.
+if was[2] and head ~= want then
 	local record = call('HGET', thread, arg[from + 2])
 	if record and string.sub(record, 1, 8) == arg[6] then return 'K' end
 end
+-- Whoever has the lease, or needs none, may also ask again by another call.
 local why = refused(was[1], head, want, was[3], arg[4])
+if why and why[1] == 'C' and was[2] == new_head then return 'K' end
 if why then return why end
 for i = from + 4, last, 2 do
 	if call('HEXISTS', thread, arg[i]) == 1 then return {'X', arg[i]} end

@@ -1,0 +1,104 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/checkpointtest"
+	"github.com/weftrun/weft/checkpoint/redis"
+)
+
+// A real cluster of three masters.
+
+const slots = 16384
+
+// startCluster runs three servers and gives each a third of the slots.
+func startCluster(t testing.TB) []*server {
+	t.Helper()
+	var list []*server
+	for range 3 {
+		list = append(list, start(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000"))
+	}
+	for i, s := range list {
+		s.do(t, "cluster", "addslotsrange", i*slots/3, (i+1)*slots/3-1)
+		s.do(t, "cluster", "set-config-epoch", i+1)
+		if i > 0 {
+			host, port, err := net.SplitHostPort(list[0].addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.do(t, "cluster", "meet", host, port)
+		}
+	}
+	for _, s := range list {
+		waitFor(t, "the cluster is whole", func() bool {
+			info := parse(s.do(t, "cluster", "info").(string))
+			return info["cluster_state"] == "ok" && info["cluster_known_nodes"] == "3" && info["cluster_slots_ok"] == fmt.Sprint(slots)
+		})
+	}
+	return list
+}
+
+// parse reads the lines "name:value" of INFO.
+func parse(text string) map[string]string {
+	info := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			info[name] = value
+		}
+	}
+	return info
+}
+
+// waitFor polls what another process knows.
+func waitFor(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !done() {
+		if time.Now().After(deadline) {
+			t.Fatalf("this did not come: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func clusterClient(t testing.TB, servers []*server) *goredis.ClusterClient {
+	t.Helper()
+	o := &goredis.ClusterOptions{}
+	for _, s := range servers {
+		o.Addrs = append(o.Addrs, s.addr)
+	}
+	c := goredis.NewClusterClient(o)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// nodes returns the masters of a cluster.
+func nodes(c *goredis.ClusterClient) (list []*goredis.Client) {
+	var mu sync.Mutex
+	c.ForEachMaster(context.Background(), func(_ context.Context, n *goredis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		list = append(list, n)
+		return nil
+	})
+	return list
+}
+
+func TestCluster(t *testing.T) {
+	client := clusterClient(t, startCluster(t))
+	n := 0
+	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store {
+		n++
+		prefix := fmt.Sprint("cluster", n)
+		return watched{storeOf(t, client, redis.Config{Prefix: prefix}), t, client, prefix}
+	})
+}
