@@ -33,7 +33,8 @@ var replies = []struct {
 	{"OOM", refused, checkpoint.ErrFull, "raise maxmemory, or delete, prune or expire threads"},
 	{"NOAUTH", refused, checkpoint.ErrUnavailable, "the server wants a password"},
 	{"WRONGPASS", refused, checkpoint.ErrUnavailable, "the user or password is wrong"},
-	{"NOPERM", refused, checkpoint.ErrUnavailable, "the user may not run these commands; it needs @scripting, @hash, @sortedset, @keyspace and TIME on the store's keys"},
+	{"NOPERM", refused, checkpoint.ErrUnavailable, noPermission},
+	{"ERR The user executing the script", refused, checkpoint.ErrUnavailable, noPermission},
 	{"WRONGTYPE", refused, checkpoint.ErrUnavailable, "the key belongs to another program; choose another Config.Prefix"},
 	{"MISCONF", refused, checkpoint.ErrUnavailable, "the server cannot save its data, see its log"},
 	{"CROSSSLOT", refused, checkpoint.ErrUnavailable, "the server is a cluster, or stands before one; open it with a cluster client"},
@@ -49,6 +50,8 @@ var replies = []struct {
 	{"BUSY", notNow, checkpoint.ErrBusy, "a script of somebody else keeps the server; see SCRIPT KILL"},
 	{"UNBLOCKED", notNow, checkpoint.ErrUnavailable, "the server has changed its role"},
 }
+
+const noPermission = "the user may not run these commands; it needs @scripting, @hash, @sortedset, @keyspace and TIME on the store's keys"
 
 // judge says what an error of the client means.
 func judge(err error) (f fate, kind error, advice string) {

@@ -29,6 +29,7 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	goredis.SetLogger(silent{}) // the tests break connections by the hundred
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if shared.server != nil {
 			shared.server.kill()
@@ -37,6 +38,10 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	}))
 }
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
 
 // server is a redis-server that a test started.
 type server struct {
@@ -78,13 +83,20 @@ func freePort() (string, error) {
 	return port, err
 }
 
-// run starts the process, also after a kill.
+// run starts the process, also after a kill, and waits for it.
 func (s *server) run() error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	return s.ready("PONG")
+}
+
+func (s *server) begin() error {
 	s.cmd = exec.Command("redis-server", s.args...)
 	if err := s.cmd.Start(); err != nil {
 		return fmt.Errorf("these tests need a redis-server (Debian: apt-get install redis-server): %w", err)
 	}
-	return s.ready("PONG")
+	return nil
 }
 
 // ready waits until the server answers a PING with what is wanted.
