@@ -19,8 +19,8 @@ type proxy struct {
 	up    atomic.Int64 // bytes from clients
 	cuts  atomic.Int64
 
-	cut  func(reply bool) bool // asked for each piece: cut the connection instead of passing it on?
-	gate func()                // called before a new connection is served
+	cut  func(reply bool, b []byte) bool // asked for each piece: cut the connection instead of passing it on?
+	gate func()                          // called before a new connection is served
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool
@@ -85,7 +85,7 @@ func (p *proxy) copy(from, to net.Conn, reply bool, spoke *atomic.Bool) {
 			} else {
 				spoke.Store(false)
 			}
-			if p.cut != nil && p.cut(reply) {
+			if p.cut != nil && p.cut(reply, b[:n]) {
 				p.cuts.Add(1)
 				return
 			}
@@ -131,6 +131,6 @@ func (p *proxy) stop() {
 }
 
 // sometimes cuts with a chance, before the server hears of a command or after.
-func sometimes(chance float64) func(bool) bool {
-	return func(bool) bool { return rand.Float64() < chance }
+func sometimes(chance float64) func(bool, []byte) bool {
+	return func(bool, []byte) bool { return rand.Float64() < chance }
 }
