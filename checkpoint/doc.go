@@ -5,7 +5,7 @@
 // [Record] (where the run stands) and the fields of its state. A [Chain] reads and
 // writes one namespace: it knows the schema of the state, writes only what a step
 // changed, and stores a list or a map as a base and one chunk a step. A [Store]
-// holds the bytes: [Memory] in this process, package sqlite in a file.
+// holds the bytes: [Memory] in this process, package sqlite in a file, package redis on a server.
 //
 //	chain, err := checkpoint.Open(ctx, store, checkpoint.Key{Thread: "t1"}, schema)
 //	// chain.Record is nil for a new thread; chain.State is the restored state

@@ -28,8 +28,7 @@ func TestConnectionsCutAtRandom(t *testing.T) {
 		"AsOpenURLMakesIt": {ContextTimeoutEnabled: true, MaxRetries: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := startProxy(t, s.addr)
-			p.cut = sometimes(0.02)
+			p := startProxy(t, s.addr, func(p *proxy) { p.cut = sometimes(0.02) })
 			o.Addr = p.addr
 			store := storeOf(t, connect(t, o), redis.Config{Prefix: prefix + name, Patience: time.Minute})
 			var wg sync.WaitGroup
@@ -100,23 +99,24 @@ func TestLostReplyThenOvertaken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, prefix := common(t)
-			p := startProxy(t, s.addr)
 			var losing atomic.Bool
 			lost, open := make(chan struct{}), make(chan struct{})
-			p.cut = func(reply bool, b []byte) bool {
-				if reply && string(b) == "$1\r\nK\r\n" && losing.CompareAndSwap(true, false) {
-					close(lost)
-					return true
+			p := startProxy(t, s.addr, func(p *proxy) {
+				p.cut = func(reply bool, b []byte) bool {
+					lose := reply && string(b) == "$1\r\nK\r\n" && losing.CompareAndSwap(true, false)
+					if lose {
+						close(lost)
+					}
+					return lose
 				}
-				return false
-			}
-			p.gate = func() {
-				select {
-				case <-lost:
-					<-open
-				default:
+				p.gate = func() {
+					select {
+					case <-lost:
+						<-open
+					default:
+					}
 				}
-			}
+			})
 			client := connect(t, goredis.Options{Addr: p.addr, MaxRetries: -1, PoolSize: 1})
 			store := storeOf(t, client, redis.Config{Prefix: prefix, Patience: time.Minute})
 			if err := store.Commit(t.Context(), link("thread", 1, "first")); err != nil {
@@ -145,9 +145,10 @@ func TestLostReplyThenOvertaken(t *testing.T) {
 // TestUnknownOutcome cuts every reply: the store gives up, and says what it does not know.
 func TestUnknownOutcome(t *testing.T) {
 	s, prefix := common(t)
-	p := startProxy(t, s.addr)
 	var cutting atomic.Bool
-	p.cut = func(reply bool, _ []byte) bool { return reply && cutting.Load() }
+	p := startProxy(t, s.addr, func(p *proxy) {
+		p.cut = func(reply bool, _ []byte) bool { return reply && cutting.Load() }
+	})
 	client := connect(t, goredis.Options{Addr: p.addr, MaxRetries: -1, PoolSize: 1, Protocol: 2, DisableIdentity: true})
 	store := storeOf(t, client, redis.Config{Prefix: prefix, Patience: 20 * time.Millisecond})
 	if err := store.Commit(t.Context(), link("thread", 1, "1")); err != nil {

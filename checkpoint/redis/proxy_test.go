@@ -26,13 +26,17 @@ type proxy struct {
 	conns map[net.Conn]bool
 }
 
-func startProxy(t testing.TB, target string) *proxy {
+// startProxy stands a proxy before a server. prepare may set what is to happen.
+func startProxy(t testing.TB, target string, prepare ...func(*proxy)) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &proxy{addr: l.Addr().String(), target: target, l: l, conns: map[net.Conn]bool{}}
+	for _, f := range prepare {
+		f(p)
+	}
 	t.Cleanup(p.stop)
 	p.wg.Go(p.accept)
 	return p

@@ -36,6 +36,7 @@ var house = []room{
 	{name: "checkpoint/checkpointtest", on: []string{"state", "checkpoint"}, doors: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
 	{name: "checkpoint/sqlite", on: []string{"state", "checkpoint"}, doors: []string{"modernc.org/sqlite"}},
 	{name: "checkpoint/postgres", on: []string{"checkpoint"}, doors: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},
+	{name: "checkpoint/redis", on: []string{"checkpoint"}, doors: []string{"github.com/redis/go-redis/v9"}},
 	{name: "internal/step", on: []string{"state"}, bare: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},
 	{name: "graph", on: []string{"state", "checkpoint", "internal/step", "internal/suggest"}, doors: []string{
 		"github.com/google/jsonschema-go", "github.com/google/uuid", "golang.org/x/sync", "golang.org/x/time",
