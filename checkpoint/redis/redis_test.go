@@ -96,7 +96,7 @@ func (w watched) Damage(k checkpoint.Key, b checkpoint.Blob, change func([]byte)
 	key := w.prefix + ":{" + redis.Encode(k.Thread) + "}"
 	field := strings.Join([]string{"b", redis.Encode(k.Namespace), redis.Encode(b.Field), fmt.Sprint(b.Base), fmt.Sprint(b.Chunk)}, "/")
 	old, err := w.client.HGet(context.Background(), key, field).Bytes()
-	if err != nil {
+	if err != nil && !errors.Is(err, goredis.Nil) {
 		return err
 	}
 	if changed := change(old); changed != nil {
