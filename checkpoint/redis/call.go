@@ -90,10 +90,15 @@ func (c *call) try(ctx context.Context) (any, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx, c.unknown, before)
 	}
+	if err := c.store.meet(ctx, c.key); err != nil {
+		return nil, ended(ctx, c.unknown, before)
+	}
 	l := c.store.lanes.of(c.key)
 	if before == nil && len(c.beside) == 0 && c.store.punctual {
 		if reply, err, done := c.sendMyself(ctx, l); done {
 			return reply, err
+		} else if ctx.Err() != nil {
+			return nil, ended(ctx, c.unknown, nil)
 		}
 	}
 	j := c.job()

@@ -102,6 +102,14 @@ func TestDoctorOfACluster(t *testing.T) {
 	}
 }
 
+func TestDoctorOfAStrangeClient(t *testing.T) {
+	s, _ := common(t)
+	list, err := storeOf(t, commandless{s.client(t)}, redis.Config{}).Doctor(t.Context())
+	if err != nil || len(list) != 1 || list[0].Subject != "client" {
+		t.Errorf("rule: the doctor says that he cannot see the servers\n got: %+v, error %v", list, err)
+	}
+}
+
 func TestDoctorOfNobody(t *testing.T) {
 	s, _ := common(t)
 	store := storeOf(t, s.client(t), redis.Config{})

@@ -320,6 +320,42 @@ func TestDeadNodeHoldsUpOnlyItsOwn(t *testing.T) {
 	}
 }
 
+// TestClusterThatNeverAnswers gives a client addresses at which somebody listens and says
+// nothing. The bound is generous; without care the call takes half a minute.
+func TestClusterThatNeverAnswers(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conns []net.Conn
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conns = append(conns, c)
+		}
+	})
+	client := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{l.Addr().String()}, ReadTimeout: 30 * time.Second, MaxRedirects: -1})
+	store := storeOf(t, client, redis.Config{})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	err = store.Commit(ctx, link("thread", 1, "1"))
+	wantError(t, "a cluster that does not answer is not waited for longer than the context", err, context.DeadlineExceeded)
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("rule: a context is honoured before the cluster is known\n got: after %v", took)
+	}
+	l.Close()
+	wg.Wait()
+	for _, c := range conns {
+		c.Close()
+	}
+	client.Close()
+}
+
 // TestTenantsDoNotMeet gives two prefixes the same threads.
 func TestTenantsDoNotMeet(t *testing.T) {
 	s, prefix := common(t)

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -152,6 +153,7 @@ func punctual(client redis.UniversalClient) bool {
 // does not answer holds up only its own threads.
 type lanes struct {
 	cluster *redis.ClusterClient // nil if it is none
+	known   atomic.Bool          // the client has met its cluster, so to ask for a node takes no time
 	mu      sync.Mutex
 	byNode  map[string]*lane
 }
@@ -161,12 +163,22 @@ func (ls *lanes) init(client redis.UniversalClient) {
 	ls.byNode = map[string]*lane{}
 }
 
+// node returns the address of the node that has a key.
+func (ls *lanes) node(key string) (string, error) {
+	master, err := ls.cluster.MasterForKey(context.Background(), key)
+	if err != nil {
+		return "", err
+	}
+	ls.known.Store(true)
+	return master.Options().Addr, nil
+}
+
+// of returns the lane of a key. While the client does not know its cluster, there is one
+// lane for all.
 func (ls *lanes) of(key string) *lane {
 	node := ""
-	if ls.cluster != nil {
-		if master, err := ls.cluster.MasterForKey(context.Background(), key); err == nil {
-			node = master.Options().Addr
-		}
+	if ls.known.Load() {
+		node, _ = ls.node(key)
 	}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -176,4 +188,20 @@ func (ls *lanes) of(key string) *lane {
 		ls.byNode[node] = l
 	}
 	return l
+}
+
+// meet lets the client of a cluster get to know it, for as long as ctx lasts. What goes
+// wrong shows again when a command is sent.
+func (s *Store) meet(ctx context.Context, key string) error {
+	if s.lanes.cluster == nil || s.lanes.known.Load() {
+		return nil
+	}
+	s.aside(ctx, func() error {
+		_, err := s.lanes.node(key)
+		return err
+	})
+	if ctx.Err() != nil {
+		return ended(ctx, false, nil)
+	}
+	return nil
 }
