@@ -153,7 +153,7 @@ func (c *call) sendMyself(ctx context.Context, l *lane) (reply any, err error, d
 	if l.leave(took) {
 		c.store.calls.Go(func() { l.run(c.store.client) })
 	}
-	if cmd.Err() != nil && took >= ownDeadline {
+	if err := cmd.Err(); err != nil && took >= ownDeadline && c.store.fateOf(err) == lost {
 		c.unknown = c.unknown || c.writes
 		return nil, nil, false
 	}
