@@ -25,7 +25,7 @@ func TestBlobsAreWrittenOnceOnTheShortWay(t *testing.T) {
 	checkChain(t, store, "thread", 2)
 	snap, err := store.Load(t.Context(), bad.Key, 1)
 	if err != nil || string(snap.Blobs[0].Data) != "value of 1" {
-		t.Errorf("rule: a refused commit changes nothing\n got: %q, error %v", snap.Blobs, err)
+		t.Errorf("rule: a refused commit changes nothing\n got: %v, error %v", snap.Blobs, err)
 	}
 }
 
