@@ -62,6 +62,10 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("rule: the doctor sees %s after %v\n got: %+v\nwant: %v", c.subject, c.set, f, c.want)
 		}
 	}
+	waitFor(t, "the server has written its first file", func() bool {
+		info := parse(s.do(t, "info", "persistence").(string))
+		return info["aof_rewrite_in_progress"] == "0" && info["aof_rewrite_scheduled"] == "0" && info["rdb_bgsave_in_progress"] == "0"
+	})
 	s.do(t, "replicaof", "127.0.0.1", "1")
 	if f := findings(t, s.client(t))["role"]; f.Severity != checkpoint.Danger {
 		t.Errorf("rule: the doctor sees that a server is a replica\n got: %+v", f)

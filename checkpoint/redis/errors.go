@@ -54,19 +54,19 @@ var replies = []struct {
 const noPermission = "the user may not run these commands; it needs @scripting, @hash, @sortedset, @keyspace and TIME on the store's keys"
 
 // judge says what an error of the client means.
-func judge(err error) (f fate, kind error, advice string) {
+func judge(err error) (f fate, advice string, kind error) {
 	var reply redis.Error
 	switch {
 	case errors.Is(err, redis.ErrClosed):
-		return refused, checkpoint.ErrClosed, "the client was closed"
+		return refused, "the client was closed", checkpoint.ErrClosed
 	case errors.As(err, &reply):
 		return judgeReply(reply.Error())
 	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
-		return notNow, checkpoint.ErrUnavailable, "all connections are in use; raise PoolSize"
+		return notNow, "all connections are in use; raise PoolSize", checkpoint.ErrUnavailable
 	case isDial(err):
-		return notNow, checkpoint.ErrUnavailable, "is the server running, and the address right?"
+		return notNow, "is the server running, and the address right?", checkpoint.ErrUnavailable
 	}
-	return lost, checkpoint.ErrUnavailable, "the connection was cut or timed out"
+	return lost, "the connection was cut or timed out", checkpoint.ErrUnavailable
 }
 
 // fateOf is judge for a store's own client: one that follows a cluster meets MOVED only
@@ -81,13 +81,13 @@ func (s *Store) fateOf(err error) fate {
 
 // judgeReply knows the server's errors, also from inside of a script: there older
 // servers put theirs into a sentence, after a dash.
-func judgeReply(text string) (fate, error, string) {
+func judgeReply(text string) (fate, string, error) {
 	for _, r := range replies {
 		if strings.HasPrefix(text, r.begins) || strings.Contains(text, "-"+r.begins+" ") {
-			return r.fate, r.kind, r.advice
+			return r.fate, r.advice, r.kind
 		}
 	}
-	return refused, checkpoint.ErrUnavailable, "the server refused the command"
+	return refused, "the server refused the command", checkpoint.ErrUnavailable
 }
 
 // isDial reports whether no connection was made, so that nothing was sent.
@@ -99,7 +99,7 @@ func isDial(err error) bool {
 
 // typed makes an error of the client one of package checkpoint's.
 func typed(err error) error {
-	_, kind, advice := judge(err)
+	_, advice, kind := judge(err)
 	return fmt.Errorf("%w: redis: %s (%w)", kind, advice, err)
 }
 
