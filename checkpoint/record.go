@@ -36,6 +36,7 @@ type Record struct {
 	Taken    uint64            `json:"taken,omitempty"`   // the newest queued input whose turn was begun
 	Answered []Answered        `json:"answered,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
+	Trace    []Entry           `json:"trace,omitempty"`  // what the step's tasks kept and were answered, if it is to be replayed
 	Within   *Within           `json:"within,omitempty"` // of a subgraph's turn: for whom it runs
 	Fields   []Field           `json:"fields"`           // written by the Chain
 }

@@ -137,10 +137,10 @@ type Pending struct {
 // Entry is something that belongs to the step after the head and must not wait
 // for its commit: the finished work of one task, a question, an answer, an error.
 type Entry struct {
-	Task string // the task's id
-	Slot string // what it is; one entry for each task and slot
-	Keep bool   // the first entry stays: a late duplicate changes nothing
-	Data []byte
+	Task string `json:"task,omitempty"` // the task's id
+	Slot string `json:"slot"`           // what it is; one entry for each task and slot
+	Keep bool   `json:"-"`              // the first entry stays: a late duplicate changes nothing
+	Data []byte `json:"data"`
 }
 
 // Query selects commits of a chain.

@@ -39,7 +39,7 @@ func (r *run) open() (err error) {
 		r.origin = rec.Origin
 		r.turn, r.step, r.done, r.input, r.answered = rec.Turn, rec.Step, rec.Step, rec.Input, rec.Answered
 		r.taken = rec.Taken
-		if r.branch = rec.Branch; r.chain.Branches() {
+		if r.branch = rec.Branch; r.chain.Branches() && r.replays == nil {
 			r.branch = r.chain.Head() + 1
 		}
 		if r.opts.Metadata == nil {
@@ -211,6 +211,9 @@ func (r *run) takeUp(a Answers) error {
 		}
 	}
 	r.remember(beside.given)
+	if r.replays != nil {
+		r.remember(r.replays.answers)
+	}
 	fresh, err := a.match(open, r.cfg.Now(), r.hadAnswer)
 	if err != nil {
 		return fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)

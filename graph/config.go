@@ -52,6 +52,10 @@ type Config struct {
 	// Limits are the bounds that Policy.Limit names. They may be shared with other graphs.
 	Limits *Limits
 
+	// Trace records in each commit what its step was answered and kept (Once, Call), so
+	// that [Graph.Replay] can run it again. It costs the bytes of these.
+	Trace bool
+
 	// Now gives the time that is written into checkpoints; nil means time.Now. It is
 	// safe for concurrent use, and so is NewID.
 	Now func() time.Time

@@ -61,20 +61,30 @@ func (g *Graph[S]) Diff(ctx context.Context, thread string, from, to uint64) (Di
 	if err := d.walk(ctx, g.p.cfg.Store, thread); err != nil {
 		return d, err
 	}
-	for i, f := range g.p.schema.Fields() {
-		c := Change{Field: f.Name, Type: f.Type}
-		if c.Before, err = storedJSON(before.Channels[i]); err != nil {
-			return d, fmt.Errorf("graph %q: field %q: %w", g.p.name, f.Name, err)
-		}
-		if c.After, err = storedJSON(after.Channels[i]); err != nil {
-			return d, fmt.Errorf("graph %q: field %q: %w", g.p.name, f.Name, err)
-		}
-		if !bytes.Equal(c.Before, c.After) {
-			c.Writers = d.writers(f.Name)
-			d.Changes = append(d.Changes, c)
-		}
+	if d.Changes, err = g.p.changes(before, after); err != nil {
+		return d, err
+	}
+	for i := range d.Changes {
+		d.Changes[i].Writers = d.writers(d.Changes[i].Field)
 	}
 	return d, nil
+}
+
+// changes returns the fields that differ between two states.
+func (p *program) changes(before, after state.View) (all []Change, err error) {
+	for i, f := range p.schema.Fields() {
+		c := Change{Field: f.Name, Type: f.Type}
+		if c.Before, err = storedJSON(before.Channels[i]); err == nil {
+			c.After, err = storedJSON(after.Channels[i])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("graph %q: field %q: %w", p.name, f.Name, err)
+		}
+		if !bytes.Equal(c.Before, c.After) {
+			all = append(all, c)
+		}
+	}
+	return all, nil
 }
 
 func (g *Graph[S]) viewAt(ctx context.Context, thread string, at uint64) (state.View, error) {

@@ -51,7 +51,7 @@ func (r *run) commit(source checkpoint.Source) error {
 		return r.fits()
 	}
 	if r.source = source; source != checkpoint.Input {
-		r.ran = r.whatRan()
+		r.ran, r.trace = r.whatRan(), append(r.trace, r.traced()...)
 	}
 	if r.opts.Durability == Exit && (!r.front.Empty() || r.dispensable()) {
 		r.unsaved = true
@@ -84,7 +84,7 @@ func (r *run) save(beside ...checkpoint.Entry) error {
 	}
 	r.chain.Advance(p)
 	clear(r.changed)
-	r.unsaved, r.wrote = false, nil
+	r.unsaved, r.wrote, r.trace = false, nil, nil
 	r.flight = &flight{seq: p.Seq(), done: make(chan struct{})}
 	if r.opts.Durability == Async && !r.front.Empty() {
 		go r.send(r.flight, p)
@@ -188,7 +188,7 @@ func (r *run) record() (*checkpoint.Record, error) {
 	rec := &checkpoint.Record{
 		Graph: r.name, Program: r.hash, Run: r.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: r.source,
 		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: r.ran, Input: r.input, Taken: r.taken, Answered: r.answered,
-		Metadata: r.opts.Metadata, Within: r.nested.within(),
+		Metadata: r.opts.Metadata, Within: r.nested.within(), Trace: r.trace,
 	}
 	return rec, r.recordFrontier(rec)
 }

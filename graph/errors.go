@@ -67,6 +67,8 @@ var (
 	ErrShared = errors.New("graph: a child graph of the thread is in use")
 	// ErrPolicy is returned by a call whose Policy cannot hold.
 	ErrPolicy = errors.New("graph: the policy cannot hold")
+	// ErrReplay is returned in a Replay by Once and Call for a result that was not recorded.
+	ErrReplay = errors.New("graph: it was not recorded")
 	// ErrNoTask is returned by functions that need the context of a running node.
 	ErrNoTask = errors.New("graph: the context does not belong to a running node")
 )

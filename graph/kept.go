@@ -23,6 +23,7 @@ type ledger struct {
 // kept is the place of one result.
 type kept struct {
 	turn   chan struct{} // holds one element while nobody works on it
+	name   string        // for people
 	value  json.RawMessage
 	asked  bool // the result may depend on an answer
 	stored bool
@@ -106,7 +107,7 @@ func (t *task) remember(slots map[string][]byte) error {
 			return fmt.Errorf("graph: a kept result: %w", err)
 		}
 		e := t.book().at(id)
-		e.value, e.asked, e.stored = v.Value, v.Asked, true
+		e.name, e.value, e.asked, e.stored = v.Name, v.Value, v.Asked, true
 	}
 	return nil
 }
@@ -131,11 +132,16 @@ func keep[T any](ctx context.Context, s *scope, id, name string, fn func() (any,
 	}
 	defer func() { e.turn <- struct{}{} }()
 	if e.value == nil && e.bad == nil {
+		if err := k.recorded(e, id, name); err != nil {
+			return v, err
+		}
+	}
+	if e.value == nil && e.bad == nil {
 		made, err := fn()
 		if err != nil {
 			return v, err
 		}
-		e.asked = s.task.dependsOnAnswers()
+		e.name, e.asked = name, s.task.dependsOnAnswers()
 		if e.value, err = json.Marshal(made); err == nil {
 			err = json.Unmarshal(e.value, &v)
 		}

@@ -23,6 +23,9 @@ func (t *task) position() checkpoint.Position {
 // first, the last position on it. The Turn of its own is 0: it has not ended.
 func (r *run) lineage() ([]checkpoint.Position, error) {
 	way := []checkpoint.Position{{Branch: r.branch}}
+	if r.replays != nil { // the future is not its own
+		way[0].Turn, way[0].Step = r.turn, r.step
+	}
 	for at := r.branch; at != 0; {
 		begun, err := r.recordAt(at)
 		if err != nil {
@@ -66,7 +69,7 @@ func on(way []checkpoint.Position, w *checkpoint.Within) bool {
 // openShared opens the chain of a subgraph that lives as long as the thread.
 func (r *run) openShared(key checkpoint.Key) (*checkpoint.Chain, error) {
 	c, err := checkpoint.Open(r.ctx, r.cfg.Store, key, r.schema)
-	if err != nil || c.Record == nil || r.root().branch == 0 {
+	if err != nil || c.Record == nil || r.root().branch == 0 && r.root().replays == nil {
 		return c, err
 	}
 	way, err := r.root().lineage()

@@ -33,21 +33,24 @@ type run struct {
 
 	state, before state.View // the state, and what it was when the step began
 	front         step.Frontier
-	turn, step    int          // of the thread; step is the one that runs, or ran last
-	done          int          // the last step that ended
-	steps         int          // supersteps of this call
-	rests         bool         // nothing is to be run: the thread is edited
-	queued        bool         // the input waits for its turn
-	draws         bool         // when the turn has ended, inputs that wait get theirs
-	taken         uint64       // the newest of them that was begun
-	resumed       bool         // from a static interrupt, which the first step passes
-	stopped       bool         // for a Drain
-	paused        []Interrupt  // the static interrupts at which the run pauses
-	input         string       // hash of the turn's input
-	inside        *task        // the task that runs this subgraph; nil at the root
-	fenced        atomic.Bool  // the run was given up: it must not write any more
-	writing       atomic.Int32 // of the root: the writes to the store that are under way
-	keepErr       error        // a failure to store what finished tasks did
+	turn, step    int                // of the thread; step is the one that runs, or ran last
+	done          int                // the last step that ended
+	steps         int                // supersteps of this call
+	replays       *trace             // what a replay takes its answers and results from; nil otherwise
+	trace         []checkpoint.Entry // what is to be recorded with the next commit
+	told          map[string]bool    // the answers that were recorded, by id
+	rests         bool               // nothing is to be run: the thread is edited
+	queued        bool               // the input waits for its turn
+	draws         bool               // when the turn has ended, inputs that wait get theirs
+	taken         uint64             // the newest of them that was begun
+	resumed       bool               // from a static interrupt, which the first step passes
+	stopped       bool               // for a Drain
+	paused        []Interrupt        // the static interrupts at which the run pauses
+	input         string             // hash of the turn's input
+	inside        *task              // the task that runs this subgraph; nil at the root
+	fenced        atomic.Bool        // the run was given up: it must not write any more
+	writing       atomic.Int32       // of the root: the writes to the store that are under way
+	keepErr       error              // a failure to store what finished tasks did
 	answered      []checkpoint.Answered
 	nested                // what is only there in a subgraph
 	slots         slots   // of the root
@@ -108,6 +111,9 @@ func (r *run) loop() (Status, error) {
 			return Failed, err
 		}
 		r.publish()
+		if r.replays != nil {
+			return Pending, nil
+		}
 	}
 	return Done, nil
 }

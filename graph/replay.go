@@ -1,0 +1,282 @@
+package graph
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// Replayed is what came of a Replay.
+type Replayed struct {
+	Steps int `json:"steps"` // how many came out as they were recorded
+	// Divergence is the first step that did not; nil if all did.
+	Divergence *Divergence `json:"divergence,omitempty"`
+}
+
+// Divergence is a step that comes out otherwise than it was recorded.
+type Divergence struct {
+	Checkpoint uint64   `json:"checkpoint"` // the commit that recorded the step
+	Turn       int      `json:"turn"`
+	Step       int      `json:"step"`
+	Nodes      []string `json:"nodes"` // that were due in it
+	// Changes are the fields that differ: Before is as recorded, After as it came out.
+	Changes []Change `json:"changes,omitempty"`
+	// Next and NextNow name the nodes that were due after it, as recorded and now, if
+	// these differ.
+	Next    []string `json:"next,omitempty"`
+	NextNow []string `json:"nextNow,omitempty"`
+	// Asked are the questions that are open now, to which no answer was recorded.
+	Asked []Interrupt `json:"asked,omitempty"`
+	// Err is why the step could not be run at all.
+	Err error `json:"-"`
+	// Failure is Err as text.
+	Failure string `json:"failure,omitempty"`
+}
+
+func (d *Divergence) String() string {
+	lines := []string{fmt.Sprintf("commit %d: turn %d, step %d (%s) comes out otherwise", d.Checkpoint, d.Turn, d.Step, strings.Join(d.Nodes, ", "))}
+	if d.Failure != "" {
+		lines = append(lines, "it fails: "+d.Failure)
+	}
+	for _, in := range d.Asked {
+		lines = append(lines, fmt.Sprintf("%s asks %q, to which no answer was recorded", in.Node, in.Prompt))
+	}
+	for _, c := range d.Changes {
+		lines = append(lines, fmt.Sprintf("%s was %s and is %s", c.Field, c.Before, c.After))
+	}
+	if d.Next != nil || d.NextNow != nil {
+		lines = append(lines, fmt.Sprintf("due after it were %v and are %v", d.Next, d.NextNow))
+	}
+	return strings.Join(lines, "\n\t")
+}
+
+// Replay runs the recorded steps of a thread again with this graph, each from the state
+// in which it began, and tells the first one that comes out otherwise: the way to see
+// what new code would have made of old threads. Nothing is written; the thread is
+// copied to memory first.
+//
+// What was kept and answered is taken from the record: it is there if the graph that
+// made it was compiled with Config.Trace. What a node kept (Once, Call) and was not
+// recorded is an [ErrReplay], and so is what it keeps now and did not then: its function
+// is never called. The results of subgraphs are taken as they are recorded. All else that nodes do, they do again:
+// so keep effects in Once and Call, or replay with stubs.
+//
+// from and to bound the commits, both included; 0 means all.
+func (g *Graph[S]) Replay(ctx context.Context, thread string, from, to uint64) (Replayed, error) {
+	var done Replayed
+	if g.p.cfg.Store == nil {
+		return done, ErrNoStore
+	}
+	points, err := g.steps(ctx, thread, from, to)
+	if err != nil {
+		return done, err
+	}
+	scratch := new(checkpoint.Memory)
+	if err := checkpoint.Copy(ctx, g.p.cfg.Store, thread, scratch, thread); err != nil {
+		return done, err
+	}
+	rec, err := readTrace(ctx, scratch, thread)
+	if err != nil {
+		return done, err
+	}
+	p := *g.p
+	p.cfg.Store, p.cfg.Cache, p.breaks = scratch, nil, false
+	for _, point := range points {
+		d, err := p.replay(ctx, point, rec)
+		if err != nil {
+			return done, err
+		}
+		if done.Divergence = d; d != nil {
+			return done, nil
+		}
+		done.Steps++
+	}
+	return done, nil
+}
+
+// steps returns the recorded steps of a thread, oldest first.
+func (g *Graph[S]) steps(ctx context.Context, thread string, from, to uint64) (points []Point, err error) {
+	var q checkpoint.Query
+	if to != 0 {
+		q.Before = to + 1
+	}
+	for p, err := range History(ctx, g.p.cfg.Store, thread, q) {
+		switch {
+		case err != nil:
+			return nil, err
+		case p.Source == checkpoint.Step && p.Checkpoint >= from:
+			points = append(points, p)
+		}
+	}
+	slices.Reverse(points)
+	return points, nil
+}
+
+// trace is what a thread has recorded of answers and kept results.
+type trace struct {
+	answers answers
+	kept    map[string][]byte // by task and slot
+}
+
+// readTrace collects the traces of all namespaces: ids tell them apart.
+func readTrace(ctx context.Context, store checkpoint.Store, thread string) (*trace, error) {
+	spaces, err := store.Namespaces(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	t := &trace{answers{}, map[string][]byte{}}
+	for _, ns := range spaces {
+		for snap, err := range store.History(ctx, checkpoint.Key{Thread: thread, Namespace: ns}, checkpoint.Query{}) {
+			if err != nil {
+				return nil, err
+			}
+			rec, err := checkpoint.ReadRecord(snap)
+			if err != nil {
+				return nil, err
+			}
+			maps.Copy(t.answers, sortPending(rec.Trace).given)
+			for _, e := range rec.Trace {
+				t.kept[e.Task+e.Slot] = e.Data
+			}
+		}
+	}
+	return t, nil
+}
+
+// replay runs the step that a commit has recorded and compares.
+func (p *program) replay(ctx context.Context, was Point, rec *trace) (*Divergence, error) {
+	d := &Divergence{Checkpoint: was.Checkpoint, Turn: was.Turn, Step: was.Step, Nodes: was.Nodes()}
+	var r *run
+	o := Run{Thread: was.Thread, At: was.parent(), Lease: checkpoint.HoldOptions{Policy: checkpoint.NoLease}}
+	out, err := p.drive(ctx, o, func(begun *run) error {
+		r, begun.replays = begun, rec
+		return begun.resume(Answers{})
+	})
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		d.Err, d.Failure = err, err.Error()
+		return d, nil
+	case out.status == Interrupted:
+		d.Asked = out.interrupts
+		return d, nil
+	}
+	same, err := p.compare(ctx, r, d)
+	if err != nil || same {
+		return nil, err
+	}
+	return d, nil
+}
+
+// compare notes how the state and the frontier of r differ from what was recorded.
+func (p *program) compare(ctx context.Context, r *run, d *Divergence) (same bool, err error) {
+	snap, err := p.cfg.Store.Load(ctx, checkpoint.Key{Thread: r.opts.Thread}, d.Checkpoint)
+	if err != nil {
+		return false, err
+	}
+	was, v, err := checkpoint.Restore(snap, p.schema)
+	if err != nil {
+		return false, err
+	}
+	if d.Changes, err = p.changes(v, r.state); err != nil {
+		return false, err
+	}
+	now := &checkpoint.Record{}
+	if err := r.recordFrontier(now); err != nil {
+		return false, err
+	}
+	a, _ := json.Marshal([]any{was.Next, was.Waiting, was.Joins})
+	b, _ := json.Marshal([]any{now.Next, now.Waiting, now.Joins})
+	if !bytes.Equal(a, b) {
+		d.Next, d.NextNow = nextOf(was), nextOf(now)
+	}
+	return len(d.Changes) == 0 && bytes.Equal(a, b), nil
+}
+
+func nextOf(rec *checkpoint.Record) []string {
+	names := []string{}
+	for _, t := range rec.Next {
+		name := t.Node
+		if t.Send {
+			name += string(t.Payload)
+		}
+		names = append(names, name)
+	}
+	for _, w := range rec.Waiting {
+		names = append(names, w+" (deferred)")
+	}
+	for _, j := range rec.Joins {
+		names = append(names, fmt.Sprintf("%s (joined by %s)", j.Target, strings.Join(j.Arrived, ", ")))
+	}
+	return names
+}
+
+// traced returns what the step's tasks kept and were answered, for its commit.
+func (r *run) traced() (entries []checkpoint.Entry) {
+	if !r.cfg.Trace {
+		return nil
+	}
+	fresh := answers{}
+	for id, a := range r.given {
+		if !r.told[id] {
+			fresh[id] = a
+		}
+	}
+	if r.told == nil {
+		r.told = map[string]bool{}
+	}
+	for id := range fresh {
+		r.told[id] = true
+	}
+	entries = fresh.entries()
+	for _, t := range r.tasks {
+		entries = append(entries, t.keptEntries()...)
+	}
+	return entries
+}
+
+// keptEntries returns what the task kept, in the form in which it is stored.
+func (t *task) keptEntries() (entries []checkpoint.Entry) {
+	t.mu.Lock()
+	book := t.ledger
+	t.mu.Unlock()
+	if book == nil {
+		return nil
+	}
+	book.mu.Lock()
+	defer book.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(book.byID)) {
+		if e := book.byID[id]; e.stored {
+			data, err := json.Marshal(keptValue{e.name, e.value, e.asked})
+			if err == nil {
+				entries = append(entries, checkpoint.Entry{Task: t.name(), Slot: slotKept + id, Data: data})
+			}
+		}
+	}
+	return entries
+}
+
+// recorded fills the place of a result from the record, in a replay.
+func (t *task) recorded(e *kept, id, name string) error {
+	rec := t.run.root().replays
+	if rec == nil {
+		return nil
+	}
+	data, ok := rec.kept[t.name()+slotKept+id]
+	if !ok {
+		return fmt.Errorf("%w: %q of node %q", ErrReplay, name, t.node.name)
+	}
+	var v keptValue
+	if err := json.Unmarshal(data, &v); err != nil {
+		return err
+	}
+	e.value, e.asked, e.stored = v.Value, v.Asked, true
+	return nil
+}
