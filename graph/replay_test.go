@@ -52,7 +52,7 @@ func recorded(t testing.TB, cfg graph.Config, ran *counter, v version) *graph.Gr
 		return graph.Goto(v.to), nil
 	}, "c", "d"))
 	for _, name := range []string{"c", "d"} {
-		b.Node(name, says(name, ran))
+		b.Node(name, logs(name))
 		b.Edge(name, graph.End)
 	}
 	b.Edge(graph.Start, "a")
