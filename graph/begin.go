@@ -68,10 +68,21 @@ func (r *run) openChain(store checkpoint.Store) (*checkpoint.Chain, error) {
 // begin starts a turn with an input, whose writes are folded into the thread's
 // state after everything of the last turn was reset.
 func (r *run) begin(input state.View) error {
+	if err := r.isRoot(); err != nil {
+		return err
+	}
 	if err := r.open(); err != nil {
 		return err
 	}
 	return r.beginTurn(input)
+}
+
+// isRoot reports the mistake of running a subgraph's checkpoints by themselves.
+func (r *run) isRoot() error {
+	if r.opts.Namespace != "" {
+		return fmt.Errorf("%w: the namespace %q belongs to a subgraph, which runs with its thread; it can only be edited", ErrEdit, r.opts.Namespace)
+	}
+	return nil
 }
 
 func (r *run) beginTurn(input state.View) error {
@@ -179,6 +190,9 @@ func (p *program) inputHash(input state.View) (string, error) {
 func (r *run) resume(a Answers) error {
 	if r.cfg.Store == nil {
 		return ErrNoStore
+	}
+	if err := r.isRoot(); err != nil {
+		return err
 	}
 	if err := r.open(); err != nil {
 		return err

@@ -111,6 +111,9 @@ type Run struct {
 	// Thread names the thread whose state the run goes on with. It needs a Store;
 	// without one it must be empty.
 	Thread string
+	// Namespace names the subgraph's checkpoints that [Graph.Edit] and [Graph.Patch] change,
+	// called on the graph of that subgraph; see [Namespaces]. It must be empty elsewhere.
+	Namespace string
 	// At names the commit to go on from; 0 means the newest. An older one begins a new
 	// branch of the thread, from which everything goes on; the old one stays in the
 	// history. Nothing that was stored beside that commit counts: its questions are asked again.

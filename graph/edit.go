@@ -31,7 +31,8 @@ type Edit[S any] struct {
 // Edit applies edits to a thread and runs nothing: each list in steps is one commit.
 // Edits that together act as all that is due are a superstep of their own, just as
 // if the nodes had run. A thread that does not exist yet is begun by an edit as Start.
-// With Run.At it edits an older commit, as the first one of a new branch.
+// With Run.At it edits an older commit, as the first one of a new branch. With
+// Run.Namespace it edits a subgraph's checkpoints, which its parent's next Resume takes up.
 //
 // The steps before one that cannot be applied stay applied; the error tells which.
 func (g *Graph[S]) Edit(ctx context.Context, steps [][]Edit[S], o Run) (Result[S], error) {
@@ -52,6 +53,9 @@ func (g *Graph[S]) Patch(ctx context.Context, do func(s *S) error, o Run) (Resul
 // Resume.
 func (g *Graph[S]) Act(ctx context.Context, e Edit[S], a Answers, o Run) (Result[S], error) {
 	out, err := g.p.drive(ctx, o, func(r *run) error {
+		if err := r.isRoot(); err != nil {
+			return err
+		}
 		if err := r.editAll(erase([][]Edit[S]{{e}}), a); err != nil {
 			return err
 		}
@@ -85,6 +89,7 @@ func erase[S any](steps [][]Edit[S]) [][]edit {
 
 // editAll opens the thread and commits the steps. Answers go into the first commit.
 func (r *run) editAll(steps [][]edit, a Answers) error {
+	r.ns = r.opts.Namespace
 	if err := r.openForEdits(steps); err != nil {
 		return err
 	}
@@ -103,6 +108,13 @@ func (r *run) editAll(steps [][]edit, a Answers) error {
 	return nil
 }
 
+func inNamespace(ns string) string {
+	if ns == "" {
+		return ""
+	}
+	return fmt.Sprintf(", namespace %q", ns)
+}
+
 func (r *run) openForEdits(steps [][]edit) error {
 	switch {
 	case r.cfg.Store == nil:
@@ -114,12 +126,12 @@ func (r *run) openForEdits(steps [][]edit) error {
 		return err
 	}
 	if r.chain.Record == nil {
-		if steps[0][0].as == Start {
+		if steps[0][0].as == Start && r.ns == "" {
 			return nil
 		}
-		return fmt.Errorf("%w: %q", ErrUnknownThread, r.opts.Thread)
+		return fmt.Errorf("%w: %q%s", ErrUnknownThread, r.opts.Thread, inNamespace(r.ns))
 	}
-	r.answered = r.chain.Record.Answered
+	r.answered, r.place = r.chain.Record.Answered, r.chain.Record.Within
 	return r.unrecord(r.chain.Record)
 }
 

@@ -279,3 +279,32 @@ func TestAnEditThatFailsChangesNothing(t *testing.T) {
 	_, err = chainOf(t, &ran, graph.Config{}, "a").Patch(ctx, func(*world) error { return nil }, graph.Run{})
 	is(t, err, graph.ErrNoStore)
 }
+
+func TestRow107TheStateOfASubgraphIsEdited(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	c := child(t, &ran, cfg, func(ctx context.Context, s *inner) error {
+		word, err := graph.Ask[string](ctx, graph.Question{Prompt: "word"})
+		s.Path.Append(s.Tag.Get() + "=" + word)
+		return err
+	})
+	b := graph.New[world]("outer")
+	b.Node("in", hosts(c, "tag", nil))
+	b.Edge(graph.Start, "in")
+	b.Edge("in", graph.End)
+	g := build(t, b, cfg)
+	res := invoke(t, g, "t1", graph.Interrupted)
+	ns := res.Interrupts[0].Namespace
+	edited, err := c.Patch(ctx, func(s *inner) error { s.Tag.Set("new"); return nil }, graph.Run{Thread: "t1", Namespace: ns})
+	if err != nil || edited.Status != graph.Interrupted || edited.State.Tag.Get() != "new" {
+		t.Fatalf("the edited subgraph is %q, %v", edited.Status, err)
+	}
+	logged(t, resume(t, g, graph.Reply("w"), graph.Done), "tagc1 newc2 new=w newc3")
+	ran.want(t, "c1", 1)
+	_, err = c.Patch(ctx, func(*inner) error { return nil }, graph.Run{Thread: "t1", Namespace: "none"})
+	is(t, err, graph.ErrUnknownThread, "none")
+	_, err = c.Invoke(ctx, inner{}, graph.Run{Thread: "t1", Namespace: ns})
+	is(t, err, graph.ErrEdit, ns)
+	_, err = c.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Namespace: ns})
+	is(t, err, graph.ErrEdit, ns)
+}

@@ -110,7 +110,7 @@ func Namespaces(ctx context.Context, store checkpoint.Store, thread string) ([]s
 	if err == nil && len(all) == 0 {
 		return nil, unknown(keyOf(thread, nil), 0)
 	}
-	return slices.DeleteFunc(all, func(ns string) bool { return ns == "" }), err
+	return slices.DeleteFunc(all, func(ns string) bool { return ns == "" || ns == inputs }), err
 }
 
 // keyOf returns the key of a namespace, which may be given in parts.
