@@ -35,6 +35,7 @@ type Chain struct {
 	key    Key
 	schema *state.Schema
 	head   uint64
+	id     string     // of the commit that it was opened at
 	fields []Field    // of the schema, in its order; Name "" until committed once
 	sums   []uint64   // checksum of the last whole value of each field
 	prev   state.View // the state at the last commit, to tell what was added since
@@ -89,7 +90,7 @@ func (c *Chain) restore(snap Snapshot) (err error) {
 	if c.Record, c.State, err = Restore(snap, c.schema); err != nil {
 		return err
 	}
-	c.head = snap.Head
+	c.head, c.id = snap.Head, snap.ID
 	if snap.Seq != snap.Head {
 		c.parent = snap.Seq
 	}
@@ -127,6 +128,18 @@ func (c *Chain) Parent() uint64 {
 		return c.parent
 	}
 	return c.head
+}
+
+// ID returns the id of the commit that the chain was opened at, "" for none.
+func (c *Chain) ID() string { return c.id }
+
+// GoBack makes head the head, for a store that has lost what came after it: the next
+// commit follows it and stores the whole state.
+func (c *Chain) GoBack(head uint64) {
+	c.head, c.parent, c.other = head, 0, nil
+	clear(c.fields)
+	clear(c.sums)
+	clear(c.known)
 }
 
 // Forget makes the chain go on from nothing: its next commit stores the state of a thread

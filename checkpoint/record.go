@@ -29,6 +29,7 @@ type Record struct {
 	Parent   uint64            `json:"parent,omitempty"`  // the commit it goes on from, if that is not the one before it
 	Branch   uint64            `json:"branch,omitempty"`  // the commit that began its branch; 0 for the first
 	Ran      []Ran             `json:"ran,omitempty"`     // what the step did, in canonical order
+	Healed   bool              `json:"healed,omitempty"`  // the store had lost what came before; this is the whole state
 	Next     []Task            `json:"next,omitempty"`    // due in the next step, in canonical order
 	Waiting  []string          `json:"waiting,omitempty"` // deferred nodes that were reached
 	Joins    []Join            `json:"joins,omitempty"`   // joins that some sources have reached

@@ -33,7 +33,7 @@ func (r *run) open() (err error) {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}
 	r.chain.Fence = r.fence()
-	r.stored = r.chain.Head()
+	r.stored, r.opened = r.chain.Head(), r.chain.ID()
 	r.state = r.chain.State
 	if rec := r.chain.Record; rec != nil {
 		r.origin = rec.Origin

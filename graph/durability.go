@@ -72,7 +72,7 @@ func (r *run) save(beside ...checkpoint.Entry) error {
 	if err != nil {
 		return err
 	}
-	p, err := r.chain.Prepare(fmt.Sprintf("%s.%d", r.id, r.chain.Head()+1), rec, r.state, r.changed, beside...)
+	p, err := r.chain.Prepare(r.commitID(r.chain.Head()+1), rec, r.state, r.changed, beside...)
 	if err != nil {
 		return r.fail(err)
 	}
@@ -84,6 +84,7 @@ func (r *run) save(beside ...checkpoint.Entry) error {
 	}
 	r.chain.Advance(p)
 	clear(r.changed)
+	r.healed = false
 	r.unsaved, r.wrote, r.trace = false, nil, nil
 	r.flight = &flight{seq: p.Seq(), done: make(chan struct{})}
 	if r.opts.Durability == Async && !r.front.Empty() {
@@ -91,7 +92,7 @@ func (r *run) save(beside ...checkpoint.Entry) error {
 		return nil
 	}
 	r.send(r.flight, p)
-	return r.land()
+	return r.heal(r.land())
 }
 
 // send stores p. If that fails the run must not go on.
@@ -126,7 +127,14 @@ func (r *run) put(entries []checkpoint.Entry) error {
 	if err := r.catchUp(); err != nil {
 		return err
 	}
-	if err := r.lastingly(func(ctx context.Context) error { return r.chain.Put(ctx, entries) }); err != nil {
+	store := func(ctx context.Context) error { return r.chain.Put(ctx, entries) }
+	err := r.lastingly(store)
+	if isRegression(err) {
+		if err = r.heal(err); err == nil {
+			err = r.lastingly(store)
+		}
+	}
+	if err != nil {
 		return r.fail(err)
 	}
 	return nil
@@ -187,7 +195,7 @@ func (r *run) catchUp() error {
 func (r *run) record() (*checkpoint.Record, error) {
 	rec := &checkpoint.Record{
 		Graph: r.name, Program: r.hash, Run: r.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: r.source,
-		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: r.ran, Input: r.input, Taken: r.taken, Answered: r.answered,
+		Branch: r.branch, Healed: r.healed, Turn: r.turn, Step: r.done, Ran: r.ran, Input: r.input, Taken: r.taken, Answered: r.answered,
 		Metadata: r.opts.Metadata, Within: r.nested.within(), Trace: r.trace,
 	}
 	return rec, r.recordFrontier(rec)

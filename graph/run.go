@@ -61,6 +61,8 @@ type run struct {
 	owner   owner             // of the root: its hold on the thread
 	storing sync.Mutex        // guards the chain while tasks run, and what follows
 	flight  *flight           // the commit on its way
+	opened  string            // the id of the commit at which the thread was opened
+	healed  bool              // the next commit stores again what the store has lost
 	stored  uint64            // the newest commit that is known to be stored
 	unsaved bool              // there is something to commit
 	source  checkpoint.Source // of what is to be committed

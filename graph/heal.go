@@ -1,0 +1,60 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// A store may lose the newest commits that it had acknowledged: a server that was killed
+// before its log was on the disk, a failover to a replica that lagged, an eviction. The
+// run still holds all of the state, so it does not fail: it stores the state whole, on
+// top of what is left, and goes on. What is left must be its own past, or nothing.
+
+// heal returns nil when err says that the store has lost what it had, and the state is
+// stored again; else err. Whoever calls it holds r.storing.
+func (r *run) heal(err error) error {
+	if !isRegression(err) || r.isFenced() {
+		return err
+	}
+	left := uint64(0) // an ErrNotFound: the thread is gone
+	if conflict := (*checkpoint.ConflictError)(nil); errors.As(err, &conflict) {
+		left = conflict.Head
+	}
+	if mine, e := r.isMine(left); e != nil || !mine {
+		return errors.Join(err, e)
+	}
+	r.flight = nil
+	r.chain.GoBack(left)
+	for i := range r.changed {
+		r.changed[i] = true
+	}
+	r.healed = true
+	return r.save()
+}
+
+// isRegression reports whether err says that a chain is shorter than it was.
+func isRegression(err error) bool {
+	var conflict *checkpoint.ConflictError
+	return errors.As(err, &conflict) && conflict.Head < conflict.Want || errors.Is(err, checkpoint.ErrNotFound)
+}
+
+// isMine reports whether the commit at head is one that this run made, or opened the
+// thread at. Head 0 is a thread that is gone.
+func (r *run) isMine(head uint64) (bool, error) {
+	if head == 0 {
+		return true, nil
+	}
+	key := checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}
+	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{Limit: 1}) {
+		if err != nil {
+			return false, fmt.Errorf("what the store still has: %w", err)
+		}
+		return snap.Seq == head && (snap.ID == r.opened || snap.ID == r.commitID(head)), nil
+	}
+	return false, nil
+}
+
+// commitID returns the id of the run's commit with this number.
+func (r *run) commitID(seq uint64) string { return fmt.Sprintf("%s.%d", r.id, seq) }
