@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 )
 
@@ -53,16 +54,19 @@ func bring(ctx context.Context, commits iter.Seq2[Commit, error], to Store, thre
 }
 
 // storeOpen seals what a commit brings, for its place in its new thread, and stores it.
+// What could be stored once is not too large now.
 func storeOpen(ctx context.Context, to Store, c Commit) (err error) {
-	if c.Header, err = seal(headerPlace(c.Key, c.Seq()), json.RawMessage(c.Header)); err != nil {
+	codec := codecOf(to)
+	codec.Limits = Limits{Value: maxRaw, Pending: math.MaxInt}
+	if c.Header, _, err = codec.seal(headerPlace(c.Key, c.Seq()), "", json.RawMessage(c.Header)); err != nil {
 		return fmt.Errorf("checkpoint: thread %q, commit %d: %w", c.Thread, c.Seq(), err)
 	}
 	for i, b := range c.Blobs {
-		if c.Blobs[i].Data, err = seal(place(c.Namespace, b.Field, b.Base, b.Chunk), json.RawMessage(b.Data)); err != nil {
+		if c.Blobs[i].Data, _, err = codec.seal(place(c.Key, b.Field, b.Base, b.Chunk), "", json.RawMessage(b.Data)); err != nil {
 			return fmt.Errorf("checkpoint: thread %q, commit %d: field %q: %w", c.Thread, c.Seq(), b.Field, err)
 		}
 	}
-	if c.Beside, err = sealEntries(c.Key, c.Beside); err != nil {
+	if c.Beside, err = codec.sealEntries(c.Key, c.Beside, 0); err != nil {
 		return err
 	}
 	return to.Commit(ctx, c)
@@ -193,7 +197,7 @@ func (b *bearer) load(ctx context.Context, i int) error {
 		if blob.Chunk < b.gone[blobRun{blob.Field, blob.Base}] {
 			continue
 		}
-		data, err := unseal(place(snap.Namespace, blob.Field, blob.Base, blob.Chunk), blob.Data)
+		data, err := unseal(place(snap.Key, blob.Field, blob.Base, blob.Chunk), blob.Data)
 		if err != nil {
 			return damaged(snap, blob.Field, err)
 		}

@@ -1,10 +1,9 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/weftrun/weft/state"
 )
@@ -32,8 +31,10 @@ type Chain struct {
 	Fence string
 
 	store  Store
+	codec  *Codec
 	key    Key
 	schema *state.Schema
+	beside int // entries put beside the head, those that were replaced too
 	head   uint64
 	id     string     // of the commit that it was opened at
 	fields []Field    // of the schema, in its order; Name "" until committed once
@@ -80,33 +81,35 @@ func OpenAt(ctx context.Context, store Store, key Key, schema *state.Schema, at 
 func newChain(store Store, key Key, schema *state.Schema) *Chain {
 	n := len(schema.Fields())
 	return &Chain{
-		store: store, key: key, schema: schema,
+		store: store, codec: codecOf(store), key: key, schema: schema,
 		fields: make([]Field, n), sums: make([]uint64, n),
 		prev: schema.Blank(), known: make([]bool, n),
 	}
 }
 
-func (c *Chain) restore(snap Snapshot) (err error) {
-	if c.Record, c.State, err = Restore(snap, c.schema); err != nil {
+func (c *Chain) restore(snap Snapshot) error {
+	r, err := restore(snap, c.schema)
+	if err != nil {
 		return err
 	}
+	c.Record, c.State = r.record, r.view
 	c.head, c.id = snap.Head, snap.ID
 	if snap.Seq != snap.Head {
 		c.parent = snap.Seq
 	}
-	for _, f := range c.Record.Fields {
-		i, ok := c.schema.Index(f.Name)
-		switch {
-		case !ok && c.parent != 0:
+	for n, f := range c.Record.Fields {
+		switch i := r.owner[n]; {
+		case i < 0 && c.parent != 0:
 			c.other = append(c.other, other{f, blobsOf(snap, f.Name)})
-		case !ok:
+		case i < 0:
 			c.other = append(c.other, other{f, nil})
-		case c.parent == 0:
+		case c.parent == 0 && !r.changed[i]:
 			c.fields[i], c.known[i] = f, true
 		}
 	}
 	c.schema.Assign(c.prev, c.State)
 	c.Pending, err = ReadPending(snap)
+	c.beside = len(c.Pending)
 	return err
 }
 
@@ -157,27 +160,39 @@ func (c *Chain) Branches() bool { return c.parent != 0 }
 
 // add puts what is new in field i into the commit.
 func (c *Chain) add(commit *Commit, f *Field, sum *uint64, v state.View, i int) error {
-	ch := v.Channels[i]
+	ch, def := v.Channels[i], &c.schema.Fields()[i]
 	value, ok := ch.Stored()
 	if !ok {
-		*f, *sum = Field{Name: f.Name}, 0
+		*f, *sum = newField(def), 0
 		return nil
 	}
 	if d, ok := ch.(state.Delta); ok && c.known[i] && f.Base != 0 && !f.due() {
 		if diff, ok := d.Since(c.prev.Channels[i]); ok {
-			return addChunk(commit, f, diff)
+			if done, err := c.addChunk(commit, f, diff, cmp.Or(def.Kind, state.Kind(def.Type))); done || err != nil {
+				return err
+			}
 		}
 	}
-	data, err := seal(place(c.key.Namespace, f.Name, commit.Seq(), 0), value)
+	data, err := c.codec.sealField(c.key, f.Name, place(c.key, f.Name, commit.Seq(), 0), def.Type, value)
 	if err != nil {
 		return err
 	}
 	if s := payloadSum(data); f.Base == 0 || f.Chunks > 0 || s != *sum {
-		*f = Field{Name: f.Name, Base: commit.Seq(), BaseBytes: len(data)}
+		*f = newField(def)
+		f.Base, f.BaseBytes = commit.Seq(), len(data)
 		*sum = s
 		commit.Blobs = append(commit.Blobs, Blob{f.Name, f.Base, 0, data})
 	}
 	return nil
+}
+
+// newField returns a field without a value.
+func newField(def *state.Field) Field {
+	f := Field{Name: def.Name}
+	if def.Version > 1 {
+		f.Version = def.Version
+	}
+	return f
 }
 
 // payloadSum tells values apart without regard to their place.
@@ -189,15 +204,18 @@ func (f *Field) due() bool {
 		f.ChunkBytes >= outweigh*max(f.BaseBytes, smallBase)
 }
 
-func addChunk(commit *Commit, f *Field, diff any) error {
-	data, err := seal(place(commit.Namespace, f.Name, f.Base, f.Chunks+1), diff)
-	if err != nil {
-		return err
+// addChunk stores what was added to a field; done is false when its pieces would be too large
+// together.
+func (c *Chain) addChunk(commit *Commit, f *Field, diff any, kind state.Kind) (done bool, err error) {
+	data, err := c.codec.sealField(c.key, f.Name, place(c.key, f.Name, f.Base, f.Chunks+1), "", diff)
+	if err != nil || f.BaseBytes+f.ChunkBytes+len(data) > c.codec.Limits.Value {
+		return false, err
 	}
 	f.Chunks++
 	f.ChunkBytes += len(data)
+	f.Kind = kind
 	commit.Blobs = append(commit.Blobs, Blob{f.Name, f.Base, f.Chunks, data})
-	return nil
+	return true, nil
 }
 
 // Rebase lets the next commit store field i whole: for a caller that replaced the
@@ -206,33 +224,18 @@ func (c *Chain) Rebase(i int) { c.known[i] = false }
 
 // Put seals entries and stores them beside the head.
 func (c *Chain) Put(ctx context.Context, entries []Entry) error {
-	return Put(ctx, c.store, Pending{Key: c.key, Head: c.head, Entries: entries, Fence: c.Fence})
+	sealed, err := c.codec.sealEntries(c.key, entries, c.beside)
+	if err != nil {
+		return err
+	}
+	c.beside += len(entries)
+	return c.store.Put(ctx, Pending{Key: c.key, Head: c.head, Entries: sealed, Fence: c.Fence})
 }
 
 // Put seals entries and stores them beside the head of a chain.
 func Put(ctx context.Context, store Store, p Pending) (err error) {
-	if p.Entries, err = sealEntries(p.Key, p.Entries); err != nil {
+	if p.Entries, err = codecOf(store).sealEntries(p.Key, p.Entries, 0); err != nil {
 		return err
 	}
 	return store.Put(ctx, p)
-}
-
-// sealEntries returns a copy of entries, sealed for their places.
-func sealEntries(key Key, entries []Entry) ([]Entry, error) {
-	sealed := make([]Entry, len(entries))
-	for i, e := range entries {
-		data, err := seal(pendingPlace(key, e), json.RawMessage(e.Data))
-		if err != nil {
-			return nil, fmt.Errorf("checkpoint: thread %q: task %s: %s: %w", key.Thread, e.Task, e.Slot, err)
-		}
-		e.Data = data
-		sealed[i] = e
-	}
-	return sealed, nil
-}
-
-func headerPlace(k Key, seq uint64) string { return place(k.Namespace, "header", seq, -1) }
-
-func pendingPlace(k Key, e Entry) string {
-	return fmt.Sprintf("%q pending %q %q", k.Namespace, e.Task, e.Slot)
 }

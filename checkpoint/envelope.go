@@ -5,62 +5,165 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc64"
+	"slices"
+	"strconv"
 )
 
 // Every stored value is sealed in an envelope:
 //
-//	magic 0xF7 | version 1 | codec | flags | uvarint payload length | payload | CRC-64
+//	magic 0xF7 | version 2 | codec | flags | uvarint raw length | [note] | payload | CRC-64
 //
-// The checksum (ECMA, big endian) covers the place of the value, which is not
-// stored, and everything before it; so a value that was moved is as damaged as one
-// whose bits were flipped. Unknown codecs and flags are refused, never guessed.
+// The checksum (ECMA, big endian) covers the place of the value, thread included, which
+// is not stored, and everything before it; so a value that was moved is as damaged as
+// one whose bits were flipped. With flagZstd the payload is compressed and gives raw length
+// bytes; with flagNote a uvarint length and a text precede it: the Go type of the
+// channel that wrote it, for people only. Unknown codecs and flags are refused, never guessed.
+//
+// Version 1 had no flags, and its checksum did not cover the thread. It is still read.
+//
+// A value that is encrypted is such an envelope inside another, see secret.go.
 const (
 	magic     = 0xF7
-	version   = 1
+	version   = 2
 	codecJSON = 1
+	flagZstd  = 1
+	flagNote  = 2
 	sumBytes  = 8
 )
 
 var crcTable = crc64.MakeTable(crc64.ECMA)
 
-// place names where a value belongs in its namespace.
-func place(namespace, field string, base uint64, chunk int) string {
-	return fmt.Sprintf("%q %q %d %d", namespace, field, base, chunk)
+// spot is where a value belongs: a thread, and a place in it.
+type spot struct{ thread, place string }
+
+func (s spot) String() string { return strconv.Quote(s.thread) + " " + s.place }
+
+// place names where a piece of a field belongs.
+func place(k Key, field string, base uint64, chunk int) spot {
+	b := make([]byte, 0, len(k.Namespace)+len(field)+32)
+	b = append(strconv.AppendQuote(b, k.Namespace), ' ')
+	b = append(strconv.AppendQuote(b, field), ' ')
+	b = append(strconv.AppendUint(b, base, 10), ' ')
+	return spot{k.Thread, string(strconv.AppendInt(b, int64(chunk), 10))}
 }
 
-func sum(place string, data []byte) uint64 {
-	return crc64.Update(crc64.Checksum([]byte(place), crcTable), crcTable, data)
+func headerPlace(k Key, seq uint64) spot { return place(k, "header", seq, -1) }
+
+func pendingPlace(k Key, e Entry) spot {
+	return spot{k.Thread, fmt.Sprintf("%q pending %q %q", k.Namespace, e.Task, e.Slot)}
 }
 
-// seal encodes v and wraps it for its place.
-func seal(place string, v any) ([]byte, error) {
+func sum(at string, data []byte) uint64 {
+	return crc64.Update(crc64.Checksum([]byte(at), crcTable), crcTable, data)
+}
+
+// seal encodes v and wraps it for its place, as the zero Codec does.
+func seal(at spot, v any) ([]byte, error) {
+	data, _, err := new(Codec).seal(at, "", v)
+	return data, err
+}
+
+// seal encodes v, with the type that it has in Go as a note, and wraps it for its place.
+// It also returns how long the encoded value is.
+func (c *Codec) seal(at spot, note string, v any) (data []byte, raw int, err error) {
 	payload, err := json.Marshal(v)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	b := make([]byte, 0, len(payload)+4+binary.MaxVarintLen32+sumBytes)
-	b = append(b, magic, version, codecJSON, 0)
-	b = binary.AppendUvarint(b, uint64(len(payload)))
+	raw = len(payload)
+	flags := byte(0)
+	if !c.NoCompression && raw >= compressFrom {
+		if small, ok := compress(payload); ok {
+			payload, flags = small, flags|flagZstd
+		}
+	}
+	b := make([]byte, 0, len(payload)+len(note)+4+2*binary.MaxVarintLen32+sumBytes)
+	if note != "" {
+		flags |= flagNote
+	}
+	b = append(b, magic, version, codecJSON, flags)
+	b = binary.AppendUvarint(b, uint64(raw))
+	if note != "" {
+		b = append(binary.AppendUvarint(b, uint64(len(note))), note...)
+	}
 	b = append(b, payload...)
-	return binary.BigEndian.AppendUint64(b, sum(place, b)), nil
+	return binary.BigEndian.AppendUint64(b, sum(at.String(), b)), raw, nil
 }
 
 // unseal checks an envelope and returns its payload.
-func unseal(place string, b []byte) ([]byte, error) {
+func unseal(at spot, b []byte) ([]byte, error) {
+	payload, _, err := unsealNoted(at, b)
+	return payload, err
+}
+
+// unsealNoted checks an envelope and returns its payload and its note.
+func unsealNoted(at spot, b []byte) (payload []byte, note string, err error) {
+	body, err := intact(at, b)
+	if err != nil {
+		return nil, "", err
+	}
+	flags := body[3]
+	if body[2] != codecJSON || flags&^(flagZstd|flagNote) != 0 || body[1] == 1 && flags != 0 {
+		return nil, "", fmt.Errorf("%w: envelope % x", ErrUnsupported, body[:4])
+	}
+	raw, rest, ok := cutUvarint(body[4:])
+	if flags&flagNote != 0 && ok {
+		var n uint64
+		if n, rest, ok = cutUvarint(rest); ok && n <= uint64(len(rest)) {
+			note, rest = string(rest[:n]), rest[n:]
+		} else {
+			ok = false
+		}
+	}
+	switch {
+	case !ok || flags&flagZstd == 0 && raw != uint64(len(rest)):
+		return nil, "", fmt.Errorf("%w: the length does not match", ErrCorrupt)
+	case flags&flagZstd == 0:
+		return rest, note, nil
+	}
+	payload, err = decompress(rest, raw)
+	return payload, note, err
+}
+
+// intact returns an envelope without its checksum, which it has checked.
+func intact(at spot, b []byte) ([]byte, error) {
+	if len(b) > 2 && b[0] == magicSecret {
+		return nil, encrypted(b)
+	}
 	if len(b) < 5+sumBytes {
 		return nil, fmt.Errorf("%w: %d bytes are too few", ErrCorrupt, len(b))
 	}
-	body, tail := b[:len(b)-sumBytes], b[len(b)-sumBytes:]
-	if binary.BigEndian.Uint64(tail) != sum(place, body) {
+	body, tail := b[:len(b)-sumBytes], binary.BigEndian.Uint64(b[len(b)-sumBytes:])
+	whole := at.String()
+	if body[1] == 1 {
+		whole = at.place
+	}
+	if tail != sum(whole, body) {
 		return nil, fmt.Errorf("%w: the checksum does not match", ErrCorrupt)
 	}
 	// From here on the bytes are what some version of this package wrote.
-	if body[0] != magic || body[1] != version || body[2] != codecJSON || body[3] != 0 {
+	if body[0] != magic || body[1] == 0 || body[1] > version {
 		return nil, fmt.Errorf("%w: envelope % x", ErrUnsupported, body[:4])
 	}
-	n, used := binary.Uvarint(body[4:])
-	if used <= 0 || n != uint64(len(body)-4-used) {
-		return nil, fmt.Errorf("%w: the length does not match", ErrCorrupt)
+	return body, nil
+}
+
+func cutUvarint(b []byte) (n uint64, rest []byte, ok bool) {
+	n, used := binary.Uvarint(b)
+	if used <= 0 {
+		return 0, nil, false
 	}
-	return body[4+used:], nil
+	return n, b[used:], true
+}
+
+// reseal returns an envelope as it is at another place, in the version that is written now.
+// The payload is not opened.
+func reseal(from, to spot, b []byte) ([]byte, error) {
+	body, err := intact(from, b)
+	if err != nil {
+		return nil, err
+	}
+	body = slices.Clone(body)
+	body[1] = version
+	return binary.BigEndian.AppendUint64(body, sum(to.String(), body)), nil
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func sealed(t testing.TB, at string, v any) []byte {
+func sealedFor(t testing.TB, at spot, v any) []byte {
 	t.Helper()
 	b, err := seal(at, v)
 	if err != nil {
@@ -18,9 +18,9 @@ func sealed(t testing.TB, at string, v any) []byte {
 }
 
 func TestUnsealReturnsWhatWasSealed(t *testing.T) {
-	at := place("ns", "field", 3, 1)
+	at := place(Key{"t", "ns"}, "field", 3, 1)
 	for _, v := range []string{"", "x", strings.Repeat("long ", 1000)} {
-		got, err := unseal(at, sealed(t, at, v))
+		got, err := unseal(at, sealedFor(t, at, v))
 		if err != nil || string(got) != `"`+v+`"` {
 			t.Errorf("unseal gives %.40s, %v, want %.40q", got, err, v)
 		}
@@ -28,8 +28,8 @@ func TestUnsealReturnsWhatWasSealed(t *testing.T) {
 }
 
 func TestNoFlippedBitPasses(t *testing.T) {
-	at := place("", "field", 1, 0)
-	good := sealed(t, at, map[string]int{"a": 1})
+	at := place(Key{Thread: "t"}, "field", 1, 0)
+	good := sealedFor(t, at, map[string]int{"a": 1})
 	for i := range len(good) * 8 {
 		bad := bytes.Clone(good)
 		bad[i/8] ^= 1 << (i % 8)
@@ -40,8 +40,8 @@ func TestNoFlippedBitPasses(t *testing.T) {
 }
 
 func TestNothingThatWasCutOrGrownPasses(t *testing.T) {
-	at := place("", "field", 1, 0)
-	good := sealed(t, at, "value")
+	at := place(Key{Thread: "t"}, "field", 1, 0)
+	good := sealedFor(t, at, "value")
 	for n := range good {
 		for _, bad := range [][]byte{good[:n], good[n+1:], append(bytes.Clone(good[:n]), good...)} {
 			if len(bad) == len(good) {
@@ -58,10 +58,12 @@ func TestNothingThatWasCutOrGrownPasses(t *testing.T) {
 }
 
 func TestAValueBelongsToItsPlace(t *testing.T) {
-	good := sealed(t, place("a", "b", 1, 2), "value")
-	for _, other := range []string{
-		place("", "b", 1, 2), place("a", "c", 1, 2), place("a", "b", 2, 2), place("a", "b", 1, 1), place("a", "b", 12, 0),
-		headerPlace(Key{Namespace: "a"}, 1), pendingPlace(Key{Namespace: "a"}, Entry{Task: "b"}),
+	k := Key{"t", "a"}
+	good := sealedFor(t, place(k, "b", 1, 2), "value")
+	for _, other := range []spot{
+		place(Key{"t", ""}, "b", 1, 2), place(Key{"s", "a"}, "b", 1, 2), place(Key{"", "a"}, "b", 1, 2),
+		place(k, "c", 1, 2), place(k, "b", 2, 2), place(k, "b", 1, 1), place(k, "b", 12, 0),
+		headerPlace(k, 1), pendingPlace(k, Entry{Task: "b"}),
 	} {
 		if _, err := unseal(other, good); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("a value is accepted at %s: %v", other, err)
@@ -70,21 +72,24 @@ func TestAValueBelongsToItsPlace(t *testing.T) {
 }
 
 // resum gives an envelope the checksum that fits it, as another version would.
-func resum(at string, b []byte) []byte {
-	body := bytes.Clone(b[:len(b)-sumBytes])
-	return binary.BigEndian.AppendUint64(body, sum(at, body))
+func resum(at spot, b []byte) []byte {
+	body, whole := bytes.Clone(b[:len(b)-sumBytes]), at.String()
+	if len(body) > 1 && body[1] == 1 {
+		whole = at.place
+	}
+	return binary.BigEndian.AppendUint64(body, sum(whole, body))
 }
 
 func TestOtherFormatsAreRefusedAndNotCalledDamage(t *testing.T) {
-	at := place("", "field", 1, 0)
+	at := place(Key{Thread: "t"}, "field", 1, 0)
 	for i := range 4 { // magic, version, codec, flags
-		other := sealed(t, at, "value")
-		other[i]++
+		other := sealedFor(t, at, "value")
+		other[i] += 4 // no flag that is known
 		if _, err := unseal(at, resum(at, other)); !errors.Is(err, ErrUnsupported) || errors.Is(err, ErrCorrupt) {
 			t.Errorf("byte %d changed by another version gives %v, want ErrUnsupported", i, err)
 		}
 	}
-	long := sealed(t, at, "value")
+	long := sealedFor(t, at, "value")
 	long[4]++
 	if _, err := unseal(at, resum(at, long)); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a length that does not fit gives %v, want ErrCorrupt", err)
@@ -92,8 +97,8 @@ func TestOtherFormatsAreRefusedAndNotCalledDamage(t *testing.T) {
 }
 
 func FuzzUnseal(f *testing.F) {
-	at := place("", "field", 1, 0)
-	f.Add(sealed(f, at, "value"), false)
+	at := place(Key{Thread: "t"}, "field", 1, 0)
+	f.Add(sealedFor(f, at, "value"), false)
 	f.Add([]byte{magic, version, codecJSON, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 0, 0, 0, 0, 0, 0, 0}, true)
 	f.Add([]byte(nil), true)
 	f.Fuzz(func(t *testing.T, b []byte, fix bool) {

@@ -20,6 +20,14 @@ var (
 	// the program declares for its field: the type was changed. The bytes are left as
 	// they are.
 	ErrSchema = errors.New("checkpoint: a stored value does not fit the type of its field")
+	// ErrNewerSchema is returned when a stored value was written by a program in which its
+	// field has a later version. Nothing was changed; errors.As with *NewerSchemaError
+	// gives the versions.
+	ErrNewerSchema = errors.New("checkpoint: a field was stored by a newer program")
+	// ErrKey is returned when a value cannot be decrypted because its key is not there or is
+	// another one, or when a value is not encrypted and should be. errors.As with
+	// *KeyError gives the id of the key.
+	ErrKey = errors.New("checkpoint: not the right key")
 	// ErrConflict is returned when the head is not the one that was expected:
 	// somebody else went on with the thread. Nothing was written.
 	ErrConflict = errors.New("checkpoint: the thread was moved on by another writer")
@@ -116,6 +124,36 @@ func (e *CorruptError) Error() string {
 
 // Is makes errors.Is(err, ErrCorrupt) true.
 func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
+
+// NewerSchemaError says which field was stored by a newer program. It is an
+// ErrNewerSchema.
+type NewerSchemaError struct {
+	Field         string
+	Stored, Known int // versions: the one that is stored, and the program's
+}
+
+func (e *NewerSchemaError) Error() string {
+	return fmt.Sprintf("%v: field %q has version %d there and %d here", ErrNewerSchema, e.Field, e.Stored, e.Known)
+}
+
+// Is makes errors.Is(err, ErrNewerSchema) true.
+func (e *NewerSchemaError) Is(target error) bool { return target == ErrNewerSchema }
+
+// KeyError says which key is not right. It is an ErrKey.
+type KeyError struct {
+	ID  string // of the key; "" for a value that is not encrypted
+	Why string
+}
+
+func (e *KeyError) Error() string {
+	if e.ID == "" {
+		return fmt.Sprintf("%v: %s", ErrKey, e.Why)
+	}
+	return fmt.Sprintf("%v: key %q: %s", ErrKey, e.ID, e.Why)
+}
+
+// Is makes errors.Is(err, ErrKey) true.
+func (e *KeyError) Is(target error) bool { return target == ErrKey }
 
 // MaxThread is the greatest length of a thread id, in bytes.
 const MaxThread = 1024

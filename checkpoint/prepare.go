@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"strconv"
@@ -43,6 +42,9 @@ func (c *Chain) Commit(ctx context.Context, id string, rec *Record, v state.View
 // after p is stored; a chain that went on with a commit that could not be stored is
 // of no more use.
 func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, entries ...Entry) (p *Prepared, err error) {
+	if err := c.codec.depth(c.key); err != nil {
+		return nil, err
+	}
 	p = &Prepared{store: c.store, record: rec, state: v,
 		commit: Commit{Key: c.key, ID: id, Head: c.head, Fence: c.Fence, Labels: rec.labels()},
 		fields: append([]Field(nil), c.fields...), sums: append([]uint64(nil), c.sums...)}
@@ -52,7 +54,7 @@ func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, en
 		}
 		p.fields[i].Name = f.Name
 		if err := c.add(&p.commit, &p.fields[i], &p.sums[i], v, i); err != nil {
-			return nil, fmt.Errorf("checkpoint: thread %q: field %q: %w", c.key.Thread, f.Name, err)
+			return nil, err
 		}
 		p.fresh = append(p.fresh, i)
 	}
@@ -69,25 +71,37 @@ func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, en
 			p.commit.Refs = append(p.commit.Refs, Ref{f.Name, f.Base, f.Chunks})
 		}
 	}
-	if p.commit.Header, err = seal(headerPlace(c.key, p.commit.Seq()), rec); err != nil {
+	if p.commit.Header, err = c.sealRecord(p.commit.Seq(), rec); err != nil {
+		return nil, err
+	}
+	if p.commit.Beside, err = c.codec.sealEntries(c.key, entries, 0); err != nil {
+		return nil, err
+	}
+	return p, c.codec.size(&p.commit)
+}
+
+func (c *Chain) sealRecord(seq uint64, rec *Record) ([]byte, error) {
+	if err := bounded(c.key, "fields", "", len(rec.Fields), c.codec.Limits.Fields); err != nil {
+		return nil, err
+	}
+	data, raw, err := c.codec.seal(headerPlace(c.key, seq), "", rec)
+	if err != nil {
 		return nil, fmt.Errorf("checkpoint: thread %q: record: %w", c.key.Thread, err)
 	}
-	p.commit.Beside, err = sealEntries(c.key, entries)
-	return p, err
+	return data, bounded(c.key, "header", "", raw, c.codec.Limits.Header)
 }
 
 // keepOthers carries over what the schema does not know. A branch stores it anew.
 func (c *Chain) keepOthers(p *Prepared) error {
 	for _, o := range c.other {
 		for n, b := range o.blobs {
-			payload, err := unseal(place(c.key.Namespace, b.Field, b.Base, b.Chunk), b.Data)
-			if err != nil {
-				return &CorruptError{Key: c.key, Seq: c.parent, Field: b.Field, Why: why(err)}
-			}
+			old := place(c.key, b.Field, b.Base, n)
 			b.Base = p.commit.Seq()
-			if b.Data, err = seal(place(c.key.Namespace, b.Field, b.Base, n), json.RawMessage(payload)); err != nil {
-				return err
+			data, err := reseal(old, place(c.key, b.Field, b.Base, n), b.Data)
+			if err != nil {
+				return damaged(Snapshot{Key: c.key, Seq: c.parent}, b.Field, err)
 			}
+			b.Data = data
 			o.Base = b.Base
 			p.commit.Blobs = append(p.commit.Blobs, b)
 		}
@@ -113,6 +127,7 @@ func (p *Prepared) Store(ctx context.Context) error { return p.store.Commit(ctx,
 // Advance moves the chain on to p. It comes before the state changes again.
 func (c *Chain) Advance(p *Prepared) {
 	c.Record, c.head, c.parent, c.Pending = p.record, p.Seq(), 0, nil
+	c.beside = len(p.commit.Beside)
 	c.fields, c.sums, c.other = p.fields, p.sums, p.other
 	for _, i := range p.fresh {
 		c.schema.AssignField(c.prev, p.state, i)

@@ -3,6 +3,8 @@ package checkpoint
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/weftrun/weft/state"
 )
 
 // Source says what made a commit.
@@ -120,4 +122,10 @@ type Field struct {
 	Chunks     int    `json:"c,omitempty"`
 	BaseBytes  int    `json:"bb,omitempty"`
 	ChunkBytes int    `json:"cb,omitempty"` // of all chunks together
+	Version    int    `json:"v,omitempty"`  // of the field in the program that stored it; 0 means 1
+
+	// Kind is the channel that wrote the chunks, if there are any: what puts them together when
+	// the program has another one by now. Of a channel that is none of package state it is
+	// the Go type.
+	Kind state.Kind `json:"k,omitempty"`
 }

@@ -1,9 +1,11 @@
 package checkpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weftrun/weft/state"
 )
@@ -24,7 +26,7 @@ func ReadRecord(snap Snapshot) (*Record, error) {
 // damaged returns err with the place in snap. What is in a format of another version
 // is not damaged.
 func damaged(snap Snapshot, field string, err error) error {
-	if errors.Is(err, ErrUnsupported) || errors.Is(err, ErrSchema) {
+	if errors.Is(err, ErrUnsupported) || errors.Is(err, ErrSchema) || errors.Is(err, ErrNewerSchema) || errors.Is(err, ErrKey) {
 		return fmt.Errorf("checkpoint: thread %q, commit %d, %s: %w", snap.Thread, snap.Seq, field, err)
 	}
 	return &CorruptError{Key: snap.Key, Seq: snap.Seq, Field: field, Why: why(err)}
@@ -45,31 +47,67 @@ func ReadPending(snap Snapshot) ([]Entry, error) {
 }
 
 // Restore decodes a stored commit: its record, and its state in the schema's types.
-// A field that was added to the schema since has its default.
+// A field that was added to the schema since has its default; one that was stored in an
+// older version or under another name is brought up to date.
 func Restore(snap Snapshot, schema *state.Schema) (*Record, state.View, error) {
-	rec, err := ReadRecord(snap)
+	r, err := restore(snap, schema)
 	if err != nil {
 		return nil, state.View{}, err
 	}
-	v, blank := schema.New(), schema.Blank()
+	return r.record, r.view, nil
+}
+
+// restored is a stored commit, decoded.
+type restored struct {
+	record  *Record
+	view    state.View
+	owner   []int  // by Record.Fields: the field of the schema that has its value, or -1
+	changed []bool // by field of the schema: it is not as it is stored
+}
+
+func restore(snap Snapshot, schema *state.Schema) (*restored, error) {
+	rec, err := ReadRecord(snap)
+	if err != nil {
+		return nil, err
+	}
+	blank := schema.Blank()
+	r := &restored{rec, schema.New(), owners(rec, schema), make([]bool, len(schema.Fields()))}
 	pieces := map[string][]Blob{}
 	for _, b := range snap.Blobs {
 		pieces[b.Field] = append(pieces[b.Field], b)
 	}
-	for _, f := range rec.Fields {
+	for n, f := range rec.Fields {
 		err := f.check(pieces[f.Name])
-		if i, ok := schema.Index(f.Name); ok && err == nil {
-			schema.AssignField(v, blank, i)
-			err = restoreField(v.Channels[i], snap.Key, pieces[f.Name])
+		if i := r.owner[n]; i >= 0 && err == nil {
+			schema.AssignField(r.view, blank, i)
+			r.changed[i], err = restoreField(r.view.Channels[i], schema, i, snap.Key, f, pieces[f.Name])
 		}
 		if err != nil {
-			return nil, state.View{}, damaged(snap, f.Name, err)
+			return nil, damaged(snap, f.Name, err)
 		}
 	}
-	if err := schema.Check(v); err != nil {
-		return nil, state.View{}, fmt.Errorf("checkpoint: thread %q, commit %d: %w: %w", snap.Thread, snap.Seq, ErrSchema, err)
+	if err := schema.Check(r.view); err != nil {
+		return nil, fmt.Errorf("checkpoint: thread %q, commit %d: %w: %w", snap.Thread, snap.Seq, ErrSchema, err)
 	}
-	return rec, v, nil
+	return r, nil
+}
+
+// owners finds the field of the schema for each stored one. One that is stored under its
+// former name counts only where the new name is not stored too.
+func owners(rec *Record, schema *state.Schema) []int {
+	owner, taken := make([]int, len(rec.Fields)), make([]bool, len(schema.Fields()))
+	for n, f := range rec.Fields {
+		owner[n] = -1
+		if i, ok := schema.Index(f.Name); ok && !taken[i] {
+			owner[n], taken[i] = i, true
+		}
+	}
+	for n, f := range rec.Fields {
+		if i, ok := schema.Renamed(f.Name); ok && !taken[i] {
+			owner[n], taken[i] = i, true
+		}
+	}
+	return owner
 }
 
 // check makes sure that these are the pieces of f, all of them and in order.
@@ -89,35 +127,105 @@ func (f *Field) check(pieces []Blob) error {
 	return nil
 }
 
-func restoreField(ch state.Channel, key Key, pieces []Blob) error {
+// restoreField brings a stored value into field i, whose channel is ch. changed is true
+// if it is then not as it is stored.
+func restoreField(ch state.Channel, schema *state.Schema, i int, key Key, f Field, pieces []Blob) (changed bool, err error) {
+	def := &schema.Fields()[i]
+	have := max(1, f.Version)
+	switch {
+	case have > def.Version:
+		return false, &NewerSchemaError{f.Name, have, def.Version}
+	case f.Base == 0:
+	case have < def.Version:
+		err = migrate(ch, schema, i, key, f, pieces)
+	default:
+		err = restorePieces(ch, def, key, f, pieces)
+	}
+	return have != def.Version || f.Name != def.Name, err
+}
+
+// restorePieces brings a value that is stored as the program has it into its channel.
+func restorePieces(ch state.Channel, def *state.Field, key Key, f Field, pieces []Blob) error {
+	typ := ""
 	for _, b := range pieces {
-		if err := restoreBlob(ch, key, b); err != nil {
+		payload, note, err := unsealNoted(place(key, b.Field, b.Base, b.Chunk), b.Data)
+		if err != nil {
 			return err
+		}
+		if b.Chunk == 0 {
+			typ = note
+		}
+		if err := restorePiece(ch, b.Chunk, payload); err != nil {
+			return misfit(def, f, typ, err)
 		}
 	}
 	return nil
 }
 
-// restoreBlob brings one piece of a field's value into its channel.
-func restoreBlob(ch state.Channel, key Key, b Blob) error {
-	payload, err := unseal(place(key.Namespace, b.Field, b.Base, b.Chunk), b.Data)
-	if err != nil {
-		return err
-	}
+func restorePiece(ch state.Channel, chunk int, payload []byte) error {
 	dec := func(into any) error { return json.Unmarshal(payload, into) }
 	d, adds := ch.(state.Delta)
 	switch {
-	case b.Chunk == 0:
-		err = ch.Restore(dec)
+	case chunk == 0:
+		return ch.Restore(dec)
 	case adds:
-		err = d.Apply(dec)
-	default:
-		err = errors.New("it was stored step by step, which its type cannot read")
+		return d.Apply(dec)
 	}
+	return errors.New("it was stored step by step, which its type cannot read")
+}
+
+// misfit says that a stored value does not fit its field, and what to do.
+func misfit(def *state.Field, f Field, typ string, err error) error {
+	was := "another type"
+	switch {
+	case typ != "":
+		was = "a " + typ
+	case f.Kind != "" && f.Kind != def.Kind:
+		was = "a " + string(f.Kind)
+	}
+	return fmt.Errorf("%w: field %q was stored as %s and is a %s now: %w (give it a version and a migration, or a new name)", ErrSchema, def.Name, was, def.Type, err)
+}
+
+// migrate brings a value of an older version into field i, whose channel is ch.
+func migrate(ch state.Channel, schema *state.Schema, i int, key Key, f Field, pieces []Blob) error {
+	raw := make([]json.RawMessage, len(pieces))
+	for n, b := range pieces {
+		payload, err := unseal(place(key, b.Field, b.Base, b.Chunk), b.Data)
+		if err != nil {
+			return err
+		}
+		raw[n] = payload
+	}
+	def := &schema.Fields()[i]
+	old, err := fold(ch, cmp.Or(f.Kind, def.Kind), raw) // version 1 of the envelope came without kinds
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrSchema, err)
+		return fmt.Errorf("%w: field %q: %w", ErrSchema, def.Name, err)
+	}
+	from := max(1, f.Version)
+	now, err := schema.Migrate(i, from, old)
+	if err != nil || len(now) == 0 {
+		return schemaError(err)
+	}
+	if err := ch.Restore(func(into any) error { return json.Unmarshal(now, into) }); err != nil {
+		return schemaError(&state.MigrationError{Field: def.Name, From: from, To: def.Version,
+			Err: fmt.Errorf("what it returns does not fit %s: %w", def.Type, err)})
 	}
 	return nil
+}
+
+func schemaError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrSchema, err)
+}
+
+// fold puts the pieces of a value together.
+func fold(ch state.Channel, kind state.Kind, pieces []json.RawMessage) (json.RawMessage, error) {
+	if f, ok := ch.(state.StoredFolder); ok && len(pieces) > 1 && !slices.Contains(state.Kinds(), kind) {
+		return f.FoldStored(pieces)
+	}
+	return state.FoldStored(kind, pieces)
 }
 
 // why returns the reason inside a chain of errors about damage.

@@ -23,6 +23,9 @@ type Schema struct {
 	decode func(c Channel, i int, data []byte) error // records JSON as a write to field i
 	check  func(c Channel, i int) error              // nil where every value fits
 	proto  View                                      // the state with its defaults; never written
+
+	was        map[string]int // former names of fields
+	migrations []Migration    // by field; nil without Migrating
 }
 
 // Field is one channel of a state.
@@ -36,6 +39,12 @@ type Field struct {
 	Turn bool
 	// Default is the field's default as JSON; nil when it is the zero value.
 	Default json.RawMessage
+	// Version counts the forms that stored values of the field have had, from 1.
+	Version int
+	// Was is the wire name that the field had before it was renamed, or "".
+	Was string
+	// Kind is the channel, if it is one of this package that a Record has too; else "".
+	Kind Kind
 }
 
 // View is one copy of a state: a task's private one, or the run's own.
@@ -212,6 +221,9 @@ func (s *Schema) add(f Field, assign func(dst, src any)) {
 
 // finish makes the prototype, unless the type has mistakes.
 func (s *Schema) finish(typ string, mistakes []Mistake) (*Schema, error) {
+	if len(mistakes) == 0 {
+		mistakes = s.addWas()
+	}
 	if len(mistakes) == 0 {
 		s.proto = s.blank()
 		mistakes = s.applyDefaults()

@@ -25,6 +25,11 @@ type RecordField struct {
 	Turn bool
 	// Default is the field's default as JSON; nil when it is unset or empty.
 	Default json.RawMessage
+	// Version counts the forms that stored values of the field have had; 0 means 1.
+	// See [Schema.Migrating].
+	Version int
+	// Was is the name that the field had before it was renamed, or "".
+	Was string
 }
 
 // NewShape returns the shape with these fields. Every mistake is reported, as one
@@ -120,7 +125,7 @@ func (sh *Shape) refuse(name string) string {
 func (f *RecordField) field() Field {
 	return Field{
 		Name: f.Name, Type: string(f.kind()) + " " + f.Type.String(),
-		Turn: f.Turn, Default: slices.Clone(f.Default),
+		Turn: f.Turn, Default: slices.Clone(f.Default), Version: max(1, f.Version), Was: f.Was, Kind: f.kind(),
 	}
 }
 
@@ -136,6 +141,14 @@ func (f *RecordField) bind() (b binding, why string) {
 	row, ok := kinds[f.kind()]
 	if !ok {
 		return b, fmt.Sprintf("unknown kind %q; the kinds are %v", f.Kind, Kinds())
+	}
+	if f.Version < 0 {
+		return b, fmt.Sprintf("its version is %d; versions count from 1", f.Version)
+	}
+	if f.Was != "" {
+		if why := badName(f.Was); why != "" {
+			return b, "its former name: " + why
+		}
 	}
 	t := f.Type
 	if b, ok = row.bind(&t); !ok {

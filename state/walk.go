@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 )
 
@@ -54,9 +55,9 @@ func (w *walker) field(f reflect.StructField, path, prefix string, index []int, 
 	case dash:
 		w.fail(path, `the tag json:"-" would drop the field; a field that must not be stored is a state.Untracked`)
 	case isChannel:
-		w.channel(leaf{Field{prefix + name, f.Type.String(), turn || opts.turn, opts.def}, index}, path, f.Type)
-	case isGroup && opts.def != nil:
-		w.fail(path, "a default belongs to a channel, and this is a group of them")
+		w.channel(leaf{opts.field(prefix, name, f.Type, turn), index}, path, f.Type)
+	case isGroup && !opts.forGroup():
+		w.fail(path, "a default belongs to a channel, and so do a version and a former name; this is a group of them")
 	case isGroup && f.Anonymous && f.Tag.Get("json") == "":
 		w.walk(f.Type, path, prefix, index, turn || opts.turn)
 	case isGroup:
@@ -111,27 +112,64 @@ func borrowedFold(t reflect.Type) (in reflect.Type) {
 type elementer interface{ elements() []reflect.Type }
 
 type tagOptions struct {
-	turn bool
-	def  json.RawMessage
+	turn    bool
+	version int
+	was     string
+	def     json.RawMessage
 }
 
-// parseTag reads a weft tag: "turn", "default=JSON", or both in this order.
+// forGroup reports whether the options can stand on a group.
+func (o tagOptions) forGroup() bool { return o.def == nil && o.version == 0 && o.was == "" }
+
+// field returns the field that has the options.
+func (o tagOptions) field(prefix, name string, t reflect.Type, turn bool) Field {
+	f := Field{
+		Name: prefix + name, Type: t.String(), Turn: turn || o.turn, Default: o.def,
+		Version: max(1, o.version), Kind: kindOf(t),
+	}
+	if o.was != "" {
+		f.Was = prefix + o.was
+	}
+	return f
+}
+
+// parseTag reads a weft tag: turn, version=N and was=NAME, and last, because it may hold
+// commas, default=JSON.
 func parseTag(tag string) (o tagOptions, err error) {
-	rest := tag
-	if rest == "turn" || strings.HasPrefix(rest, "turn,") {
-		o.turn = true
-		rest = strings.TrimPrefix(strings.TrimPrefix(rest, "turn"), ",")
-	}
-	if def, ok := strings.CutPrefix(rest, "default="); ok {
-		if !json.Valid([]byte(def)) {
-			return o, fmt.Errorf("tag weft:%q: the default is not JSON", tag)
+	for rest, more := tag, tag != ""; more; {
+		if def, ok := strings.CutPrefix(rest, "default="); ok {
+			if !json.Valid([]byte(def)) {
+				return o, fmt.Errorf("tag weft:%q: the default is not JSON", tag)
+			}
+			o.def = json.RawMessage(def)
+			return o, nil
 		}
-		o.def, rest = json.RawMessage(def), ""
-	}
-	if rest != "" {
-		return o, fmt.Errorf("tag weft:%q: want turn, default=JSON or turn,default=JSON", tag)
+		var option string
+		option, rest, more = strings.Cut(rest, ",")
+		if !o.set(option) {
+			return o, fmt.Errorf("tag weft:%q: want turn, version=N, was=NAME, and last default=JSON, with commas between them", tag)
+		}
 	}
 	return o, nil
+}
+
+// set reads an option that is not given yet.
+func (o *tagOptions) set(option string) bool {
+	name, value, _ := strings.Cut(option, "=")
+	switch {
+	case option == "turn" && !o.turn:
+		o.turn = true
+	case name == "version" && o.version == 0:
+		n, err := strconv.Atoi(value)
+		o.version = n
+		return err == nil && 0 < n && n < 1<<31 && value == strconv.Itoa(n)
+	case name == "was" && o.was == "":
+		o.was = value
+		return badName(value) == ""
+	default:
+		return false
+	}
+	return true
 }
 
 // jsonName returns the field's name on the wire; dash is true for json:"-".

@@ -32,7 +32,7 @@ var house = []room{
 	{name: "internal/exprs", on: []string{"internal/suggest"}, doors: []string{"github.com/expr-lang/expr"}},
 	{name: "state"},
 	{name: "capabilities", on: []string{"state"}},
-	{name: "checkpoint", on: []string{"state"}},
+	{name: "checkpoint", on: []string{"state"}, doors: []string{"github.com/klauspost/compress"}},
 	{name: "checkpoint/checkpointtest", on: []string{"state", "checkpoint"}, doors: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
 	{name: "checkpoint/sqlite", on: []string{"state", "checkpoint"}, doors: []string{"modernc.org/sqlite"}},
 	{name: "checkpoint/postgres", on: []string{"checkpoint"}, doors: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},

@@ -1,0 +1,210 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Migration turns the value of a field as an older version of the program stored it, as
+// JSON, into the form of the field's present version. from is the version that old has.
+// It gets the whole value: a list as an array, a map as an object, a set as an array. nil
+// means that the field has no value any more. It must always return the same for the same.
+type Migration func(from int, old json.RawMessage) (json.RawMessage, error)
+
+// MigrationError is returned when a migration fails or panics, or when what it returns does
+// not fit the field.
+type MigrationError struct {
+	Field    string
+	From, To int // versions
+	Err      error
+}
+
+func (e *MigrationError) Error() string {
+	return fmt.Sprintf("state: the migration of field %q from version %d to %d: %v", e.Field, e.From, e.To, e.Err)
+}
+
+func (e *MigrationError) Unwrap() error { return e.Err }
+
+// ErrNoMigration is returned when a stored value is older than its field and the schema
+// has no migration for it.
+var ErrNoMigration = errors.New("there is none; give it one with Schema.Migrating")
+
+// Migrating returns the schema with migrations, by the name of the field. Every mistake is
+// reported, as one *SchemaError: a field that does not exist, a migration for a field of
+// version 1, and a field of a later version that has none.
+func (s *Schema) Migrating(by map[string]Migration) (*Schema, error) {
+	var w walker
+	all := make([]Migration, len(s.fields))
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		i, err := s.find(name)
+		switch {
+		case err != nil:
+			w.fail(name, "a migration for an %v", strings.TrimPrefix(err.Error(), "state: "))
+		case s.fields[i].Version == 1:
+			w.fail(name, `it has a migration and is at version 1; count the version up, with weft:"version=2"`)
+		default:
+			all[i] = by[name]
+		}
+	}
+	for i, f := range s.fields {
+		if f.Version > 1 && all[i] == nil && by[f.Name] == nil {
+			w.fail(f.Name, "it is at version %d and has no migration from the versions before", f.Version)
+		}
+	}
+	if len(w.mistakes) > 0 {
+		return nil, &SchemaError{Type: "the state", Mistakes: w.mistakes}
+	}
+	with := *s
+	with.migrations = all
+	return &with, nil
+}
+
+// Migrate returns the value of field i in its present version. It returns a
+// *MigrationError if that cannot be done, whatever the migration does.
+func (s *Schema) Migrate(i, from int, old json.RawMessage) (now json.RawMessage, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("it panicked: %v", v)
+		}
+		if err != nil {
+			now, err = nil, &MigrationError{s.fields[i].Name, from, s.fields[i].Version, err}
+		}
+	}()
+	if s.migrations == nil || s.migrations[i] == nil {
+		return nil, ErrNoMigration
+	}
+	if now, err = s.migrations[i](from, slices.Clone(old)); err == nil && len(now) > 0 && !json.Valid(now) {
+		err = fmt.Errorf("it returns what is not JSON: %.80q", now)
+	}
+	return now, err
+}
+
+// Renamed returns the place of the field that was once stored under another name.
+func (s *Schema) Renamed(was string) (i int, ok bool) {
+	i, ok = s.was[was]
+	return i, ok
+}
+
+// addWas notes the former names of fields. None may be in use.
+func (s *Schema) addWas() (mistakes []Mistake) {
+	s.was = map[string]int{}
+	for i, f := range s.fields {
+		if f.Was == "" {
+			continue
+		}
+		if _, used := s.index[f.Was]; used {
+			mistakes = append(mistakes, Mistake{f.Name, fmt.Sprintf("it was %q, which is the name of another field", f.Was)})
+		}
+		if _, used := s.was[f.Was]; used {
+			mistakes = append(mistakes, Mistake{f.Name, fmt.Sprintf("it was %q, and so was another field", f.Was)})
+		}
+		s.was[f.Was] = i
+	}
+	return mistakes
+}
+
+// kindOf returns the kind of a channel of this package; "" for any other.
+func kindOf(t reflect.Type) Kind {
+	name, _, _ := strings.Cut(t.Name(), "[")
+	kind := Kind(strings.ToLower(name))
+	if _, ok := kinds[kind]; !ok || t.PkgPath() != reflect.TypeFor[Schema]().PkgPath() {
+		return ""
+	}
+	return kind
+}
+
+// StoredFolder is a [Delta] of your own that can put its stored pieces together without
+// its Go types: the base and then what was added, in order. It is needed for values that
+// are to be migrated; the channels of this package do not need it.
+type StoredFolder interface {
+	FoldStored(pieces []json.RawMessage) (json.RawMessage, error)
+}
+
+// FoldStored puts the stored pieces of a value together: the base and then what was added,
+// in order, by a channel of the kind.
+func FoldStored(kind Kind, pieces []json.RawMessage) (json.RawMessage, error) {
+	switch {
+	case len(pieces) == 1:
+		return pieces[0], nil
+	case kind == KindList:
+		return foldList(pieces)
+	case kind == KindMap:
+		return foldMap(pieces)
+	case kind == KindSet:
+		return foldSet(pieces)
+	}
+	return nil, fmt.Errorf("state: the %d pieces of a %q cannot be put together", len(pieces), kind)
+}
+
+func foldList(pieces []json.RawMessage) (json.RawMessage, error) {
+	all := []json.RawMessage{}
+	for _, p := range pieces {
+		var items []json.RawMessage
+		if err := json.Unmarshal(p, &items); err != nil {
+			return nil, err
+		}
+		all = append(all, items...)
+	}
+	return json.Marshal(all)
+}
+
+func foldMap(pieces []json.RawMessage) (json.RawMessage, error) {
+	all := map[string]json.RawMessage{}
+	if err := json.Unmarshal(pieces[0], &all); err != nil {
+		return nil, err
+	}
+	if all == nil {
+		all = map[string]json.RawMessage{}
+	}
+	for _, p := range pieces[1:] {
+		var c struct {
+			Put map[string]json.RawMessage
+			Del []json.RawMessage
+		}
+		if err := json.Unmarshal(p, &c); err != nil {
+			return nil, err
+		}
+		for _, k := range c.Del {
+			delete(all, keyText(k))
+		}
+		maps.Copy(all, c.Put)
+	}
+	return json.Marshal(all)
+}
+
+// keyText returns a key as it stands in an object: a number as its digits.
+func keyText(key json.RawMessage) string {
+	var s string
+	if json.Unmarshal(key, &s) != nil {
+		return string(key)
+	}
+	return s
+}
+
+func foldSet(pieces []json.RawMessage) (json.RawMessage, error) {
+	var all []json.RawMessage
+	if err := json.Unmarshal(pieces[0], &all); err != nil {
+		return nil, err
+	}
+	for _, p := range pieces[1:] {
+		var c setParts
+		if err := json.Unmarshal(p, &c); err != nil {
+			return nil, err
+		}
+		all = slices.DeleteFunc(all, func(item json.RawMessage) bool { return c.has(item) })
+		all = append(all, c.Put...)
+	}
+	return json.Marshal(all)
+}
+
+type setParts struct{ Put, Del []json.RawMessage }
+
+func (c *setParts) has(item json.RawMessage) bool {
+	same := func(other json.RawMessage) bool { return string(other) == string(item) }
+	return slices.ContainsFunc(c.Put, same) || slices.ContainsFunc(c.Del, same)
+}
