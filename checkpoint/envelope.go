@@ -7,6 +7,7 @@ import (
 	"hash/crc64"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Every stored value is sealed in an envelope:
@@ -29,6 +30,7 @@ const (
 	flagZstd  = 1
 	flagNote  = 2
 	sumBytes  = 8
+	maxNote   = 80 // bytes
 )
 
 var crcTable = crc64.MakeTable(crc64.ECMA)
@@ -69,6 +71,9 @@ func (c *Codec) seal(at spot, note string, v any) (data []byte, raw int, err err
 	payload, err := json.Marshal(v)
 	if err != nil {
 		return nil, 0, err
+	}
+	if len(note) > maxNote {
+		note = strings.ToValidUTF8(note[:maxNote], "") + "…"
 	}
 	raw = len(payload)
 	flags := byte(0)

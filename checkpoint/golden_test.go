@@ -19,7 +19,7 @@ import (
 // that the bytes have changed, either take the change back or begin a new directory with
 // the new name, written by WEFT_GOLDEN=new go test ./checkpoint -run Golden. A directory that
 // was released never changes, and everything in it can be read for ever.
-const current = "v1"
+const current = "v2"
 
 // goldenWant is what every golden thread holds.
 const goldenWant = `{"title":"gold","lines":["one","two","three","four"],"count":7,"index":{"a":1,"c":3},"tags":["x"]}`
@@ -71,6 +71,57 @@ func goldenThread(t *testing.T, store checkpoint.Store, lines ...string) checkpo
 // golden are the threads of a golden directory, by the name of their file.
 var golden = map[string]func(t *testing.T) checkpoint.Snapshot{
 	"thread": func(t *testing.T) checkpoint.Snapshot { return goldenThread(t, new(checkpoint.Memory)) },
+	"compressed": func(t *testing.T) checkpoint.Snapshot {
+		return goldenThread(t, new(checkpoint.Memory), goldenLines()...)
+	},
+	"encrypted": func(t *testing.T) checkpoint.Snapshot {
+		inside := new(checkpoint.Memory)
+		keys := goldenKeys()
+		keys.SetRand(new(counter))
+		goldenThread(t, sealedStore(t, inside, checkpoint.Codec{Keys: keys}))
+		snap, err := inside.Load(ctx, root, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return snap
+	},
+}
+
+// goldenLines are the lines that the compressed thread has beside the others.
+func goldenLines() (lines []string) {
+	for n := range 400 {
+		lines = append(lines, fmt.Sprintf("line %d of %d", n, n*n))
+	}
+	return lines
+}
+
+func goldenLong(want string) string {
+	return strings.Replace(want, `"four"`, `"four","`+strings.Join(goldenLines(), `","`)+`"`, 1)
+}
+
+// goldenKeys is the keyring of the golden threads that are encrypted.
+func goldenKeys() *checkpoint.Keys {
+	return &checkpoint.Keys{Current: "gold", Ring: map[string][]byte{"gold": bytes.Repeat([]byte{7}, 32)}, Plain: true}
+}
+
+// counter counts where others are random.
+type counter byte
+
+func (c *counter) Read(b []byte) (int, error) {
+	for i := range b {
+		*c++
+		b[i] = byte(*c)
+	}
+	return len(b), nil
+}
+
+func sealedStore(t testing.TB, inside checkpoint.Store, c checkpoint.Codec) checkpoint.Store {
+	t.Helper()
+	s, err := checkpoint.Sealed(inside, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func goldenFile(dir, name string) string {
@@ -78,8 +129,8 @@ func goldenFile(dir, name string) string {
 }
 
 func TestGoldenBytesStayAsTheyAre(t *testing.T) {
-	for name, make := range golden {
-		got, err := json.MarshalIndent(make(t), "", "\t")
+	for name, write := range golden {
+		got, err := json.MarshalIndent(write(t), "", "\t")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,19 +170,19 @@ func TestGoldenFilesLoadForEver(t *testing.T) {
 		if err := json.Unmarshal(data, &snap); err != nil {
 			t.Fatal(err)
 		}
-		chain, err := checkpoint.Open(ctx, one{snap: snap}, root, schemaOf[notes](t))
+		store := sealedStore(t, one{snap: snap}, checkpoint.Codec{Keys: goldenKeys()})
+		chain, err := checkpoint.Open(ctx, store, root, schemaOf[notes](t))
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		s := chain.State.State.(*notes)
-		long := strings.HasSuffix(file, "compressed.json")
-		if long {
-			s.Lines.Overwrite(s.Lines.Slice()[:4])
-		}
 		got, err := chainJSON(t, chain.State)
-		if got != goldenWant || err != nil || chain.Record.Step != 3 || len(chain.Pending) != 2 {
-			t.Errorf("%s holds %s, step %d, %d entries, %v, want %s", file, got, chain.Record.Step, len(chain.Pending), err, goldenWant)
+		want := goldenWant
+		if strings.HasSuffix(file, "compressed.json") {
+			want = goldenLong(want)
+		}
+		if got != want || err != nil || chain.Record.Step != 3 || len(chain.Pending) != 2 {
+			t.Errorf("%s holds %s, step %d, %d entries, %v, want %s", file, got, chain.Record.Step, len(chain.Pending), err, want)
 		}
 		if e := chain.Pending[1]; string(e.Data) != `{"x":1}` || e.Slot != "result" {
 			t.Errorf("%s: entry %q holds %s", file, e.Slot, e.Data)

@@ -101,6 +101,7 @@ func (ts targets) String() string {
 func (d *draft) compile(cfg Config, pos string) (*program, error) {
 	c := compiler{draft: d, pos: pos, limits: cfg.Limits, mistakes: slices.Clone(d.mistakes)}
 	c.checkConfig(cfg)
+	c.addMigrations(cfg)
 	c.addNodes()
 	c.addEdges()
 	c.addBranches()
@@ -116,7 +117,7 @@ func (d *draft) compile(cfg Config, pos string) (*program, error) {
 	}
 	c.p.safe = d.schema.Safe()
 	c.p.breaks = len(cfg.InterruptBefore)+len(cfg.InterruptAfter) > 0
-	c.p.name, c.p.schema, c.p.cfg = d.name, d.schema, cfg.withDefaults()
+	c.p.name, c.p.cfg = d.name, cfg.withDefaults()
 	for i, ch := range d.schema.Blank().Channels {
 		if _, ok := ch.(state.Expirer); ok {
 			c.p.expire = append(c.p.expire, i)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/state"
 )
 
 // Config holds for every run of a compiled graph. The zero Config is usable: no
@@ -16,7 +17,14 @@ import (
 type Config struct {
 	// Store keeps the checkpoints; nil means that nothing survives the run. The
 	// caller opens and closes it.
+	//
+	// What [checkpoint.Sealed] returns keeps values encrypted, or within other limits.
 	Store checkpoint.Store
+
+	// Migrate brings values that an older version of the program stored up to date, by
+	// the wire name of the field: see [state.Migration]. Each field with a later version
+	// than 1 must be here, and no other.
+	Migrate map[string]state.Migration
 
 	// MaxSteps bounds the supersteps of one call of Invoke, Resume or Stream;
 	// 0 means 10,000. Beyond it a run fails with [ErrSteps].

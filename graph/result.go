@@ -23,6 +23,7 @@ type fieldWrite struct {
 	Field     string          `json:"field"`
 	Overwrite bool            `json:"overwrite,omitempty"`
 	Value     json.RawMessage `json:"value"`
+	Version   int             `json:"version,omitempty"` // of the field; 0 means 1
 }
 
 type sendResult struct {
@@ -103,6 +104,9 @@ func writesOf(s *state.Schema, v state.View) (writes []fieldWrite, err error) {
 			continue
 		}
 		w, f := c.Writes(), fieldWrite{Field: s.Fields()[i].Name}
+		if v := s.Fields()[i].Version; v > 1 {
+			f.Version = v
+		}
 		if f.Overwrite = w.Overwrite; w.Value == nil {
 			continue
 		}
@@ -117,9 +121,9 @@ func writesOf(s *state.Schema, v state.View) (writes []fieldWrite, err error) {
 // restoreWrites brings stored writes into a view.
 func restoreWrites(s *state.Schema, v state.View, writes []fieldWrite) error {
 	for _, w := range writes {
-		i, ok := s.Index(w.Field)
-		if !ok {
-			return fmt.Errorf("%w: it wrote field %q, which is gone", ErrProgram, w.Field)
+		i, err := w.fieldOf(s)
+		if err != nil {
+			return err
 		}
 		dec := func(into any) error { return json.Unmarshal(w.Value, into) }
 		if err := v.Channels[i].RestoreWrites(w.Overwrite, dec); err != nil {
