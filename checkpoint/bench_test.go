@@ -38,25 +38,26 @@ func benchChain(b *testing.B, store checkpoint.Store) {
 func BenchmarkCodec(b *testing.B) {
 	for _, size := range []int{1 << 10, 64 << 10} {
 		text := prose(size)
-		for name, c := range codecs() {
+		for name, codec := range codecs() {
+			c := checkpoint.NewTexts(codec)
 			b.Run(fmt.Sprintf("seal/size=%d/codec=%s", size, name), func(b *testing.B) {
 				b.ReportAllocs()
 				b.SetBytes(int64(size))
 				for b.Loop() {
-					if _, err := checkpoint.SealText(c, text); err != nil {
+					if _, err := c.Seal(text); err != nil {
 						b.Fatal(err)
 					}
 				}
 			})
 			b.Run(fmt.Sprintf("unseal/size=%d/codec=%s", size, name), func(b *testing.B) {
-				data, err := checkpoint.SealText(c, text)
+				data, err := c.Seal(text)
 				if err != nil {
 					b.Fatal(err)
 				}
 				b.ReportAllocs()
 				b.SetBytes(int64(size))
 				for b.Loop() {
-					if err := checkpoint.UnsealText(c, data); err != nil {
+					if _, err := c.Unseal(data); err != nil {
 						b.Fatal(err)
 					}
 				}

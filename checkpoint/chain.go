@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"hash/crc64"
 
 	"github.com/weftrun/weft/state"
 )
@@ -196,7 +197,7 @@ func newField(def *state.Field) Field {
 }
 
 // payloadSum tells values apart without regard to their place.
-func payloadSum(sealed []byte) uint64 { return sum("", sealed[:len(sealed)-sumBytes]) }
+func payloadSum(sealed []byte) uint64 { return crc64.Checksum(sealed[:len(sealed)-sumBytes], crcTable) }
 
 // due reports whether the field should get a new base.
 func (f *Field) due() bool {

@@ -17,7 +17,7 @@ const (
 )
 
 var zstdWriter = sync.OnceValue(func() *zstd.Encoder {
-	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
 	if err != nil {
 		panic(err) // the options are wrong
 	}

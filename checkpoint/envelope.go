@@ -38,12 +38,18 @@ var crcTable = crc64.MakeTable(crc64.ECMA)
 // spot is where a value belongs: a thread, and a place in it.
 type spot struct{ thread, place string }
 
-func (s spot) String() string { return strconv.Quote(s.thread) + " " + s.place }
+// append appends what a value is bound to.
+func (s spot) append(b []byte) []byte {
+	b = append(strconv.AppendQuote(b, s.thread), ' ')
+	return append(b, s.place...)
+}
+
+func (s spot) String() string { return string(s.append(nil)) }
 
 // place names where a piece of a field belongs.
 func place(k Key, field string, base uint64, chunk int) spot {
-	b := make([]byte, 0, len(k.Namespace)+len(field)+32)
-	b = append(strconv.AppendQuote(b, k.Namespace), ' ')
+	var room [128]byte
+	b := append(strconv.AppendQuote(room[:0], k.Namespace), ' ')
 	b = append(strconv.AppendQuote(b, field), ' ')
 	b = append(strconv.AppendUint(b, base, 10), ' ')
 	return spot{k.Thread, string(strconv.AppendInt(b, int64(chunk), 10))}
@@ -55,8 +61,14 @@ func pendingPlace(k Key, e Entry) spot {
 	return spot{k.Thread, fmt.Sprintf("%q pending %q %q", k.Namespace, e.Task, e.Slot)}
 }
 
-func sum(at string, data []byte) uint64 {
-	return crc64.Update(crc64.Checksum([]byte(at), crcTable), crcTable, data)
+// sum returns the checksum of an envelope, without the checksum in it, at its place.
+func sum(at spot, body []byte) uint64 {
+	var room [256]byte
+	bound := append(room[:0], at.place...)
+	if len(body) < 2 || body[1] != 1 {
+		bound = at.append(room[:0])
+	}
+	return crc64.Update(crc64.Checksum(bound, crcTable), crcTable, body)
 }
 
 // seal encodes v and wraps it for its place, as the zero Codec does.
@@ -92,7 +104,7 @@ func (c *Codec) seal(at spot, note string, v any) (data []byte, raw int, err err
 		b = append(binary.AppendUvarint(b, uint64(len(note))), note...)
 	}
 	b = append(b, payload...)
-	return binary.BigEndian.AppendUint64(b, sum(at.String(), b)), raw, nil
+	return binary.BigEndian.AppendUint64(b, sum(at, b)), raw, nil
 }
 
 // unseal checks an envelope and returns its payload.
@@ -139,11 +151,7 @@ func intact(at spot, b []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %d bytes are too few", ErrCorrupt, len(b))
 	}
 	body, tail := b[:len(b)-sumBytes], binary.BigEndian.Uint64(b[len(b)-sumBytes:])
-	whole := at.String()
-	if body[1] == 1 {
-		whole = at.place
-	}
-	if tail != sum(whole, body) {
+	if tail != sum(at, body) {
 		return nil, fmt.Errorf("%w: the checksum does not match", ErrCorrupt)
 	}
 	// From here on the bytes are what some version of this package wrote.
@@ -170,5 +178,5 @@ func reseal(from, to spot, b []byte) ([]byte, error) {
 	}
 	body = slices.Clone(body)
 	body[1] = version
-	return binary.BigEndian.AppendUint64(body, sum(to.String(), body)), nil
+	return binary.BigEndian.AppendUint64(body, sum(to, body)), nil
 }

@@ -73,11 +73,8 @@ func TestAValueBelongsToItsPlace(t *testing.T) {
 
 // resum gives an envelope the checksum that fits it, as another version would.
 func resum(at spot, b []byte) []byte {
-	body, whole := bytes.Clone(b[:len(b)-sumBytes]), at.String()
-	if len(body) > 1 && body[1] == 1 {
-		whole = at.place
-	}
-	return binary.BigEndian.AppendUint64(body, sum(whole, body))
+	body := bytes.Clone(b[:len(b)-sumBytes])
+	return binary.BigEndian.AppendUint64(body, sum(at, body))
 }
 
 func TestOtherFormatsAreRefusedAndNotCalledDamage(t *testing.T) {
@@ -107,7 +104,7 @@ func FuzzUnseal(f *testing.F) {
 		}
 		payload, err := unseal(at, b)
 		switch {
-		case err == nil && !bytes.HasSuffix(b[:len(b)-sumBytes], payload):
+		case err == nil && b[3]&flagZstd == 0 && !bytes.HasSuffix(b[:len(b)-sumBytes], payload):
 			t.Errorf("unseal of %x gives %x, which is not in it", b, payload)
 		case err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrUnsupported):
 			t.Errorf("unseal of %x gives %v", b, err)

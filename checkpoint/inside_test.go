@@ -9,26 +9,39 @@ func (k *Keys) SetRand(r io.Reader) { k.rand = r }
 
 var textSpot = place(Key{Thread: "t"}, "field", 1, 0)
 
-// SealText turns a text into the bytes that a store gets.
-func SealText(c Codec, text string) ([]byte, error) {
-	data, _, err := c.seal(textSpot, "", text)
-	if err != nil || c.Keys == nil {
+// Texts seals and unseals texts, as a chain and its store do together.
+type Texts struct {
+	codec Codec
+	ring  *keyring
+}
+
+func NewTexts(c Codec) *Texts {
+	t := &Texts{codec: c}
+	if c.Keys != nil {
+		t.ring = c.Keys.ring()
+	}
+	return t
+}
+
+// Seal turns a text into the bytes that a store gets.
+func (t *Texts) Seal(text string) ([]byte, error) {
+	data, _, err := t.codec.seal(textSpot, "", text)
+	if err != nil || t.ring == nil {
 		return data, err
 	}
-	enc, err := c.Keys.ring().encrypter("t")
+	enc, err := t.ring.encrypter("t")
 	if err != nil {
 		return nil, err
 	}
 	return enc.encrypt(textSpot, data)
 }
 
-// UnsealText undoes SealText, without decoding the text.
-func UnsealText(c Codec, data []byte) (err error) {
-	if c.Keys != nil {
-		if data, err = c.Keys.ring().decrypt(textSpot, data); err != nil {
-			return err
+// Unseal undoes Seal, without decoding the text.
+func (t *Texts) Unseal(data []byte) (_ []byte, err error) {
+	if t.ring != nil {
+		if data, err = t.ring.decrypt(textSpot, data); err != nil {
+			return nil, err
 		}
 	}
-	_, err = unseal(textSpot, data)
-	return err
+	return unseal(textSpot, data)
 }

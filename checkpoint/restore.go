@@ -112,6 +112,9 @@ func owners(rec *Record, schema *state.Schema) []int {
 
 // check makes sure that these are the pieces of f, all of them and in order.
 func (f *Field) check(pieces []Blob) error {
+	if f.Chunks < 0 {
+		return fmt.Errorf("it has %d chunks", f.Chunks)
+	}
 	want := f.Chunks + 1
 	if f.Base == 0 {
 		want = 0

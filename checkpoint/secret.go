@@ -140,7 +140,7 @@ func (e *encrypter) encrypt(at spot, data []byte) ([]byte, error) {
 
 // associated is what a ciphertext is bound to.
 func associated(head []byte, at spot) []byte {
-	return append(bytes.Clone(head), at.String()...)
+	return at.append(bytes.Clone(head))
 }
 
 // secretHead splits an encrypted value into its id, what is authenticated before the
