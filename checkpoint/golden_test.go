@@ -194,3 +194,12 @@ func chainJSON(t *testing.T, v state.View) (string, error) {
 	data, err := schemaOf[notes](t).Encode(v)
 	return string(data), err
 }
+
+func readFile(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -200,7 +199,7 @@ func migrate(ch state.Channel, schema *state.Schema, i int, key Key, f Field, pi
 		raw[n] = payload
 	}
 	def := &schema.Fields()[i]
-	old, err := fold(ch, cmp.Or(f.Kind, def.Kind), raw) // version 1 of the envelope came without kinds
+	old, err := fold(ch, f.Kind, raw)
 	if err != nil {
 		return fmt.Errorf("%w: field %q: %w", ErrSchema, def.Name, err)
 	}
@@ -223,7 +222,8 @@ func schemaError(err error) error {
 	return fmt.Errorf("%w: %w", ErrSchema, err)
 }
 
-// fold puts the pieces of a value together.
+// fold puts the pieces of a value together. The first version of the envelope came
+// without kinds.
 func fold(ch state.Channel, kind state.Kind, pieces []json.RawMessage) (json.RawMessage, error) {
 	if f, ok := ch.(state.StoredFolder); ok && len(pieces) > 1 && !slices.Contains(state.Kinds(), kind) {
 		return f.FoldStored(pieces)

@@ -126,11 +126,18 @@ type StoredFolder interface {
 }
 
 // FoldStored puts the stored pieces of a value together: the base and then what was added,
-// in order, by a channel of the kind.
+// in order, by a channel of the kind. "" is a list, a map or a set, which can be told by
+// how they are stored.
 func FoldStored(kind Kind, pieces []json.RawMessage) (json.RawMessage, error) {
-	switch {
-	case len(pieces) == 1:
+	if len(pieces) == 1 {
 		return pieces[0], nil
+	}
+	if kind == "" && len(pieces) > 1 {
+		kind = storedKinds[first(pieces[0])+first(pieces[1])]
+	}
+	switch {
+	case len(pieces) == 0:
+		return nil, nil
 	case kind == KindList:
 		return foldList(pieces)
 	case kind == KindMap:
@@ -139,6 +146,16 @@ func FoldStored(kind Kind, pieces []json.RawMessage) (json.RawMessage, error) {
 		return foldSet(pieces)
 	}
 	return nil, fmt.Errorf("state: the %d pieces of a %q cannot be put together", len(pieces), kind)
+}
+
+// storedKinds tells a kind by how its base and its first difference begin.
+var storedKinds = map[string]Kind{"[[": KindList, "{{": KindMap, "[{": KindSet}
+
+func first(piece json.RawMessage) string {
+	if len(piece) == 0 {
+		return ""
+	}
+	return string(piece[:1])
 }
 
 func foldList(pieces []json.RawMessage) (json.RawMessage, error) {
