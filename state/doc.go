@@ -52,7 +52,10 @@
 // and "_" come before the names of its fields; an embedded struct adds nothing.
 // weft:"turn" resets a field to its default when a new input starts a turn, and on a
 // group it holds for all fields in it. weft:"default=JSON" and
-// weft:"turn,default=JSON" declare a default.
+// weft:"turn,default=JSON" declare a default. weft:"version=2" counts the forms that
+// stored values of the field have had, for [Schema.Migrating]; weft:"was=NAME" is the
+// name that it had before, in the same group. Options stand in one tag with commas between
+// them, the default last.
 //
 // # Laws
 //
