@@ -185,7 +185,7 @@ func FuzzSecret(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(good, false)
-	f.Add([]byte{magicSecret, version, cipherGCM, 0, 255, 1}, false)
+	f.Add([]byte{magicSecret, versionSecret, cipherGCM, 0, 255, 1}, false)
 	f.Add(compressedEnvelope(1<<20, zstdOf(f, 1<<20)), true)
 	f.Fuzz(func(t *testing.T, b []byte, encrypt bool) {
 		if encrypt {

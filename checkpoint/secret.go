@@ -26,12 +26,13 @@ import (
 // The magic differs from the other one in three bits, so that no flipped bit makes a value
 // that is encrypted of one that is not, or the other way round.
 const (
-	magicSecret = 0xE4
-	cipherGCM   = 1
-	keyBytes    = 32
-	maxKeyID    = 64
-	checkBytes  = 4
-	nonceBytes  = 12
+	magicSecret   = 0xE4
+	versionSecret = 2
+	cipherGCM     = 1
+	keyBytes      = 32
+	maxKeyID      = 64
+	checkBytes    = 4
+	nonceBytes    = 12
 )
 
 // Keys is a keyring for AES-256-GCM. To change the key, add a new one to Ring and make it
@@ -123,7 +124,7 @@ type encrypter struct {
 
 func (r *keyring) encrypter(thread string) (*encrypter, error) {
 	key := r.keys[r.current]
-	head := append([]byte{magicSecret, version, cipherGCM, 0, byte(len(r.current))}, r.current...)
+	head := append([]byte{magicSecret, versionSecret, cipherGCM, 0, byte(len(r.current))}, r.current...)
 	aead, err := key.aead(thread)
 	return &encrypter{r, append(head, key.check[:]...), aead}, err
 }
@@ -149,7 +150,7 @@ func secretHead(b []byte) (id string, head, rest []byte, err error) {
 	switch {
 	case len(b) < 5:
 		return "", nil, nil, fmt.Errorf("%w: %d bytes are too few", ErrCorrupt, len(b))
-	case b[1] != version || b[2] != cipherGCM || b[3] != 0:
+	case b[1] != versionSecret || b[2] != cipherGCM || b[3] != 0:
 		return "", nil, nil, fmt.Errorf("%w: encrypted envelope % x", ErrUnsupported, b[:4])
 	}
 	n := 5 + int(b[4])
