@@ -198,7 +198,7 @@ func TestAMigrationThatFailsChangesNothing(t *testing.T) {
 	}{
 		"fails":                {func(int, json.RawMessage) (json.RawMessage, error) { return nil, why }, "no such text"},
 		"panics":               {func(int, json.RawMessage) (json.RawMessage, error) { panic("oh") }, "panicked: oh"},
-		"panics with nil maps": {func(int, json.RawMessage) (json.RawMessage, error) { var m map[string]int; m["a"] = 1; return nil, nil }, "nil map"},
+		"panics with nil maps": {func(int, json.RawMessage) (json.RawMessage, error) { return nil, setNil(nil) }, "nil map"},
 		"returns no JSON":      {func(int, json.RawMessage) (json.RawMessage, error) { return []byte("{"), nil }, "not JSON"},
 		"returns another type": {func(_ int, old json.RawMessage) (json.RawMessage, error) { return old, nil }, "does not fit state.Value[int]"},
 	} {
@@ -217,6 +217,9 @@ func TestAMigrationThatFailsChangesNothing(t *testing.T) {
 		t.Errorf("without migrations: %v", err)
 	}
 }
+
+// setNil panics when it gets no map.
+func setNil(m map[string]int) error { m["a"] = 1; return nil }
 
 func memoryWith(t *testing.T) checkpoint.Store {
 	store := new(checkpoint.Memory)
