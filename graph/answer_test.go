@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-func TestFalseZeroAndEmptyAreAnswers(t *testing.T) {
+func TestRow094FalseZeroAndEmptyAreAnswers(t *testing.T) {
 	n := graph.Func(func(ctx context.Context, s *world) error {
 		b, err1 := graph.Ask[bool](ctx, graph.Question{Prompt: "b"})
 		i, err2 := graph.Ask[int](ctx, graph.Question{Prompt: "i"})
@@ -32,7 +32,7 @@ func two(t *testing.T, ran *counter) (*graph.Graph[world], graph.Result[world]) 
 	return g, invoke(t, g, "t1", graph.Interrupted)
 }
 
-func TestReplyToSeveralOpenQuestionsIsAmbiguous(t *testing.T) {
+func TestRow078ReplyToSeveralOpenQuestionsIsAmbiguous(t *testing.T) {
 	var ran counter
 	g, res := two(t, &ran)
 	_, err := g.Resume(ctx, graph.Reply("?"), t1)

@@ -46,7 +46,7 @@ func sound() *graph.Builder[world] {
 	return b
 }
 
-func TestEachMistakeIsNamedAtItsLine(t *testing.T) {
+func TestRow005EachMistakeIsNamedAtItsLine(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		spoil func(b *graph.Builder[world])

@@ -69,7 +69,7 @@ func idOf(t *testing.T, res graph.Result[world], prompt string) string {
 	return ""
 }
 
-func TestOneNodeAsksOneQuestionAfterTheOther(t *testing.T) {
+func TestRow074OneNodeAsksOneQuestionAfterTheOther(t *testing.T) {
 	var ran counter
 	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x", "y", "z")}), stored())
 	res := invoke(t, g, "t1", graph.Interrupted)

@@ -51,7 +51,7 @@ func laps(n int) *graph.Builder[world] {
 	return b
 }
 
-func TestJoinFiresOnceInEachLap(t *testing.T) {
+func TestRow027JoinOfUnevenBranchesFiresOnceInEachLap(t *testing.T) {
 	res := invoke(t, build(t, laps(3), graph.Config{}), "", graph.Done)
 	logged(t, res, "fork a b1 b2 join fork a b1 b2 join fork a b1 b2 join")
 }
@@ -89,7 +89,7 @@ func half() *graph.Builder[world] {
 	return b
 }
 
-func TestStarvedJoinIsReportedAndForgotten(t *testing.T) {
+func TestRow032StarvedJoinIsReportedAndForgotten(t *testing.T) {
 	g := build(t, half(), stored())
 	res := invoke(t, g, "t1", graph.Done)
 	logged(t, res, "a")
@@ -125,7 +125,7 @@ func TestJoinOfAWorkerFiresOnceForAllItsTasks(t *testing.T) {
 	}
 }
 
-func TestPlainEdgeAndJoinIntoOneNodeBothFire(t *testing.T) {
+func TestRow030PlainEdgeAndJoinIntoOneNodeBothFire(t *testing.T) {
 	b := graph.New[world]("both")
 	line(b, "a", "b")
 	b.Node("end", logs("end"))
@@ -135,7 +135,7 @@ func TestPlainEdgeAndJoinIntoOneNodeBothFire(t *testing.T) {
 	logged(t, invoke(t, build(t, b, graph.Config{}), "", graph.Done), "a b end end")
 }
 
-func TestDeferredNodeWaitsForAllElse(t *testing.T) {
+func TestRow033DeferredNodeWaitsForAllElse(t *testing.T) {
 	b := graph.New[world]("deferred")
 	b.Node("fork", goes("fork", graph.Goto("last", "long").Send("w", "x"), "last", "long", "w"))
 	b.Node("w", graph.Worker(func(_ context.Context, s *world, p string) error {

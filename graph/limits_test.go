@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-func TestAGraphOfKStepsPassesALimitOfK(t *testing.T) {
+func TestRow043AGraphOfKStepsPassesALimitOfK(t *testing.T) {
 	names := strings.Fields("a b c d e")
 	for limit := 1; limit <= 6; limit++ {
 		b := graph.New[world]("k")
@@ -31,7 +31,7 @@ func TestAGraphOfKStepsPassesALimitOfK(t *testing.T) {
 	}
 }
 
-func TestAResumedRunGetsNoFreeSteps(t *testing.T) {
+func TestRow043AResumedRunGetsNoFreeSteps(t *testing.T) {
 	b := graph.New[world]("resumed")
 	line(b, strings.Fields("a b c d e")...)
 	cfg := stored()

@@ -120,7 +120,7 @@ func TestFailedTaskLeavesNoTrace(t *testing.T) {
 	}
 }
 
-func TestSiblingsDoNotSeeEachOther(t *testing.T) {
+func TestRow021SiblingsDoNotSeeEachOther(t *testing.T) {
 	var both sync.WaitGroup
 	both.Add(2)
 	b := graph.New[world]("siblings")
@@ -161,7 +161,7 @@ func TestBranchSeesItsOwnNodeAndNoSibling(t *testing.T) {
 	logged(t, invoke(t, build(t, b, graph.Config{}), "", graph.Done), "a b")
 }
 
-func TestWhatACallerHoldsDoesNotChange(t *testing.T) {
+func TestRow021WhatACallerHoldsDoesNotChange(t *testing.T) {
 	b := graph.New[world]("hold")
 	line(b, "a", "b")
 	g := build(t, b, graph.Config{})
@@ -178,7 +178,7 @@ func TestWhatACallerHoldsDoesNotChange(t *testing.T) {
 	}
 }
 
-func TestConflictNamesFieldAndBothNodes(t *testing.T) {
+func TestRow005ConflictNamesFieldAndBothNodes(t *testing.T) {
 	for name, write := range map[string]func(s *world){
 		"name":  func(s *world) { s.Name.Set("x") },
 		"log":   func(s *world) { s.Log.Overwrite([]string{"x"}) },

@@ -15,7 +15,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-func TestARunOfKStepsMakesKPlusOneCommits(t *testing.T) {
+func TestRow054ARunOfKStepsMakesKPlusOneCommits(t *testing.T) {
 	store := &faulty{Store: new(checkpoint.Memory)}
 	b := graph.New[world]("commits")
 	line(b, "a", "b", "c")
@@ -25,7 +25,7 @@ func TestARunOfKStepsMakesKPlusOneCommits(t *testing.T) {
 	}
 }
 
-func TestACommitSaysWhereTheRunStands(t *testing.T) {
+func TestRow053ACommitSaysWhereTheRunStands(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("x", 3600))
 	cfg := stored()
 	cfg.Now, cfg.NewID = func() time.Time { return now }, func() string { return "run-1" }
@@ -166,7 +166,7 @@ func TestTurnFieldsAreResetByAnInputAndByNothingElse(t *testing.T) {
 	}
 }
 
-func TestFieldsMayComeAndGoBetweenVersions(t *testing.T) {
+func TestRow058FieldsMayComeAndGoBetweenVersions(t *testing.T) {
 	type old struct {
 		Log  state.List[string]  `json:"log"`
 		Gone state.Value[string] `json:"gone"`

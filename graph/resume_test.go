@@ -198,14 +198,14 @@ func TestCancelEndsTheWaitBetweenAttempts(t *testing.T) {
 	})
 }
 
-func TestQuestionsAreNotRetried(t *testing.T) {
+func TestRow067QuestionsAreNotRetried(t *testing.T) {
 	var ran counter
 	g := single(t, asks("a", &ran, "x"), graph.Policy{Retry: graph.Retry{Attempts: 5}}, stored())
 	invoke(t, g, "t1", graph.Interrupted)
 	ran.want(t, "a", 1)
 }
 
-func TestThreadsThatCannotBeUsed(t *testing.T) {
+func TestRow067ThreadsThatCannotBeUsed(t *testing.T) {
 	g := single(t, logs("a"), graph.Policy{}, stored())
 	for _, id := range []string{"", strings.Repeat("x", 2048), "\xff"} {
 		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: id})

@@ -57,7 +57,7 @@ func TestCommandsAreValues(t *testing.T) {
 	logged(t, invoke(t, g, "", graph.Done), "r a b")
 }
 
-func TestStaticEdgeAndGotoBothFire(t *testing.T) {
+func TestRow046StaticEdgeAndGotoBothFire(t *testing.T) {
 	b := start(goes("r", graph.Goto("b", "a"), "a", "b", "c"))
 	b.Edge("r", "a")
 	b.Edge("r", "a") // an edge declared twice is one
@@ -71,7 +71,7 @@ func TestRouterWithAStaticEdgeMayNameNothing(t *testing.T) {
 	logged(t, invoke(t, build(t, b, graph.Config{}), "", graph.Done), "r a")
 }
 
-func TestUndeclaredTargetsAreErrors(t *testing.T) {
+func TestRow025UndeclaredTargetsAreErrors(t *testing.T) {
 	for name, r := range map[string]graph.Node[world]{
 		"a node that was not declared":  goes("r", graph.Goto("c"), "a", "b", graph.End),
 		"a second one":                  goes("r", graph.Goto("a", "c"), "a", "b"),

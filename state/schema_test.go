@@ -39,7 +39,7 @@ type report struct {
 
 type Inner struct{ Error state.Latest[string] }
 
-func TestGroupsFlattenToPrefixedNames(t *testing.T) {
+func TestRow023GroupsFlattenToPrefixedNames(t *testing.T) {
 	s := mustSchema[report](t)
 	var got []string
 	for _, f := range s.Fields() {
@@ -126,7 +126,7 @@ func TestDifferenceAcrossAReset(t *testing.T) {
 	}
 }
 
-func TestDecodeReportsEveryMistake(t *testing.T) {
+func TestRow025DecodeReportsEveryMistake(t *testing.T) {
 	s := mustSchema[report](t)
 	v := s.New()
 	err := s.Decode(v, []byte(`{"rounds":"x","nope":1,"task_current":"go","Nope":2}`))

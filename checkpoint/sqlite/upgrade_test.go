@@ -25,7 +25,7 @@ func old(t *testing.T) (path string) {
 
 var oldKeys = []checkpoint.Key{{Thread: "a"}, {Thread: "a", Namespace: "sub"}, {Thread: "b:é"}}
 
-func TestFileOfAnOlderLayoutOpens(t *testing.T) {
+func TestRow058FileOfAnOlderLayoutOpens(t *testing.T) {
 	path := old(t)
 	for range 2 { // when it is brought up to date, and when it is
 		s := mustOpen(t, path)
