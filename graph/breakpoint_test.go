@@ -73,8 +73,13 @@ func TestRow083StaticInterruptInALoopPausesEachLap(t *testing.T) {
 	b.Edge(graph.Start, "a")
 	cfg := stored()
 	cfg.InterruptBefore = []string{"a"}
-	if got, want := walk(t, build(t, b, cfg)), "before:a , before:a a, before:a aa,"; got != want {
+	g := build(t, b, cfg)
+	if got, want := walk(t, g), "before:a , before:a a, before:a aa,"; got != want {
 		t.Errorf("the run pauses at %q, want %q", got, want)
+	}
+	before := tree(t, cfg)
+	if res := resume(t, g, graph.Answers{}, graph.Done); res.Steps != 0 || tree(t, cfg) != before {
+		t.Errorf("resuming what is done took %d steps and made the history %q, was %q", res.Steps, tree(t, cfg), before)
 	}
 }
 

@@ -1,0 +1,268 @@
+package graph_test
+
+// The rows of LangGraph's tests that are about questions and static interrupts, in Weft's
+// terms. The numbers are those of the specification that Weft was built to.
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+func TestRow064OneAnswerFinishesAQuestionAndAFailureOfOneStep(t *testing.T) {
+	var ran counter
+	mended := false
+	cfg := stored()
+	asking := make(chan struct{}, 1)
+	g := build(t, parallel(map[string]graph.Node[world]{
+		"ask": graph.Func(func(ctx context.Context, s *world) error {
+			ran.add("ask")
+			answer, err := graph.Ask[string](ctx, graph.Question{Prompt: "x"})
+			asking <- struct{}{}
+			s.Log.Append("ask " + answer)
+			return err
+		}),
+		"bad": graph.Func(func(_ context.Context, s *world) error {
+			ran.add("bad")
+			<-asking // a failure before the question would stop it
+			if !mended {
+				return errBoom
+			}
+			s.Log.Append("bad")
+			return nil
+		}),
+	}), cfg)
+	_, err := g.Invoke(ctx, world{}, t1)
+	is(t, err, errBoom, `node "bad"`)
+	if p, err := graph.Inspect(ctx, cfg.Store, "t1"); err != nil || len(p.Interrupts) != 1 || p.Interrupts[0].Prompt != "x" || len(p.Failures) != 1 {
+		t.Errorf("the thread tells %+v, %v; want the question and the failure", p, err)
+	}
+	mended = true
+	logged(t, resume(t, g, graph.Reply("yes"), graph.Done), "ask yes bad")
+	ran.want(t, "ask", 2)
+	ran.want(t, "bad", 2)
+}
+
+func TestRow067AQuestionWithoutAStorePausesTheRun(t *testing.T) {
+	var ran counter
+	g := single(t, asks("a", &ran, "x"), graph.Policy{}, graph.Config{})
+	res := invoke(t, g, "", graph.Interrupted)
+	asked(t, res, "x")
+	_, err := g.Resume(ctx, graph.Reply("1"), graph.Run{})
+	is(t, err, graph.ErrNoStore)
+}
+
+func TestRow067ExitLeavesOneCommitOfAPausedRun(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	b := graph.New[world]("exit")
+	line(b, "a", "b")
+	b.Node("c", asks("c", &ran, "x"))
+	b.Edge("b", "c")
+	b.Edge("c", graph.End)
+	g := build(t, b, cfg)
+	res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: graph.Exit})
+	asked(t, ended(t, graph.Interrupted, res, err), "x")
+	if got := tree(t, cfg); got != "1 step b" {
+		t.Errorf("the history is %q, want one commit", got)
+	}
+	logged(t, resume(t, g, graph.Reply("1"), graph.Done), "a b c x=1")
+}
+
+// What a node wrote before its question shows nowhere until it has finished.
+func TestRow075StateDoesNotChangeWhileItsNodeAsks(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	b := graph.New[world]("asks")
+	line(b, "first")
+	b.Node("a", asks("a", &ran, "x", "y"))
+	b.Edge("first", "a")
+	b.Edge("a", graph.End)
+	g := build(t, b, cfg)
+	res := invoke(t, g, "t1", graph.Interrupted)
+	for _, w := range []string{"x", "y"} {
+		asked(t, res, w)
+		logged(t, res, "first")
+		if got := logAt(t, g, 0); got != "first" || res.Checkpoint != 2 {
+			t.Errorf("while %s is open the thread holds %q at commit %d, want first at 2", w, got, res.Checkpoint)
+		}
+		r, err := g.Resume(ctx, graph.Reply(w), t1)
+		is(t, err, nil)
+		res = r
+	}
+	logged(t, res, "first a x=x y=y")
+	if got := tree(t, cfg); got != "1 input; 2 step first; 3 step a" {
+		t.Errorf("the history is %q: questions make no commits", got)
+	}
+}
+
+// Unlike in LangGraph, a node whose question stays open does not run again.
+func TestRow079OnlyTheTaskThatWasAnsweredRunsAgain(t *testing.T) {
+	var ran counter
+	g, res := two(t, &ran)
+	res = resume(t, g, graph.Answer(idOf(t, res, "x"), "1"), graph.Interrupted)
+	asked(t, res, "y")
+	ran.want(t, "a", 2)
+	ran.want(t, "b", 1)
+	logged(t, resume(t, g, graph.Reply("2"), graph.Done), "a x=1 b y=2")
+	ran.want(t, "a", 2)
+	ran.want(t, "b", 2)
+}
+
+// A static interrupt is passed by Resume. An answer is for a question, so at a pause where
+// nothing was asked it is an error, and the pause stays.
+func TestRow081AStaticInterruptTakesNoAnswer(t *testing.T) {
+	cfg := stored()
+	cfg.InterruptBefore = []string{"b"}
+	b := graph.New[world]("static")
+	line(b, "a", "b")
+	g := build(t, b, cfg)
+	pauses(t, invoke(t, g, "t1", graph.Interrupted), "before:b")
+	_, err := g.Resume(ctx, graph.Reply("any"), t1)
+	is(t, err, graph.ErrUnknownQuestion)
+	if got := logAt(t, g, 0); got != "a" {
+		t.Errorf("after an answer to nothing the log is %q", got)
+	}
+	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a b")
+}
+
+// Start is no node, and after the last node nothing is left to pause before.
+func TestRow082APauseNeedsNoChangeOfTheState(t *testing.T) {
+	for d, commits := range map[graph.Durability][]uint64{graph.Sync: {2, 3, 4}, graph.Async: {2, 3, 4}, graph.Exit: {1, 2, 3}} {
+		cfg := stored()
+		cfg.InterruptAfter = []string{"*"}
+		b := graph.New[world]("silent")
+		from := graph.Start
+		for _, n := range []string{"a", "b", "c"} {
+			b.Node(n, graph.Func(nop))
+			b.Edge(from, n)
+			from = n
+		}
+		b.Edge(from, graph.End)
+		g := build(t, b, cfg)
+		o := graph.Run{Thread: "t1", Durability: d}
+		res, err := g.Invoke(ctx, world{}, o)
+		for i, at := range []string{"after:a", "after:b", ""} {
+			if is(t, err, nil); res.Checkpoint != commits[i] {
+				t.Errorf("%v: pause %q is at commit %d, want %d", d, at, res.Checkpoint, commits[i])
+			}
+			pauses(t, res, at)
+			if at != "" {
+				res, err = g.Resume(ctx, graph.Answers{}, o)
+			}
+		}
+		ended(t, graph.Done, res, err)
+	}
+}
+
+// Where LangGraph calls back on an interrupt and on a resume, Weft tells events; a reader
+// that panics has only left.
+func TestRow095AQuestionAndItsAnswerAreToldOnce(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	c := child(t, &ran, graph.Config{}, func(ctx context.Context, s *inner) error {
+		_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "q"})
+		return err
+	})
+	g := build(t, parallel(map[string]graph.Node[world]{"in": hosts(c, "", nil)}), cfg)
+	live := g.Start(ctx, world{}, graph.Run{Thread: "t1", Hold: true})
+	told := live.Events(graph.Tasks)
+	bad := live.Events(graph.Tasks)
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the reader did not panic")
+			}
+		}()
+		for range bad {
+			panic("a bad reader")
+		}
+	}()
+	asked, ends := askings(t, told)
+	res, err := live.Wait()
+	ended(t, graph.Interrupted, res, err)
+	id, ns := res.Interrupts[0].ID, res.Interrupts[0].Namespace
+	if want := fmt.Sprintf("c2@%s %s; in@ %s", ns, id, id); strings.Join(asked, "; ") != want || !strings.HasPrefix(ns, "in:") {
+		t.Errorf("told to ask are %q, want each level of the question once: %s", asked, want)
+	}
+	if want := fmt.Sprint("interrupted ", res.Checkpoint, " ", id); ends != want {
+		t.Errorf("the end is told as %q, want %q", ends, want)
+	}
+	asked, ends = askings(t, g.StreamResume(ctx, graph.Reply(true), graph.Run{Thread: "t1", Modes: graph.Tasks}))
+	if len(asked) != 0 || ends != "done 2 " {
+		t.Errorf("after the answer %q ask, and the end is %q", asked, ends)
+	}
+}
+
+// The id of a question comes from its place: the same in another process, another in
+// another namespace, thread, turn and call.
+func TestRow096TheIDOfAQuestionComesFromItsPlace(t *testing.T) {
+	ask := func(ctx context.Context, s *inner) error {
+		_, err1 := graph.Ask[bool](ctx, graph.Question{Prompt: "q"})
+		_, err2 := graph.Ask[bool](ctx, graph.Question{Prompt: "q"})
+		_, err3 := graph.Ask[bool](ctx, graph.Question{Prompt: "q", Key: "k"})
+		for _, err := range []error{err1, err2, err3} {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	ids := func(store checkpoint.Store, thread string) (all []string) {
+		n := 0
+		cfg := graph.Config{Store: store, NewID: func() string { n++; return fmt.Sprint(thread, n) }}
+		var ran counter
+		c := child(t, &ran, graph.Config{}, ask)
+		g := build(t, parallel(map[string]graph.Node[world]{"x": hosts(c, "", nil), "y": hosts(c, "", nil)}), cfg)
+		o := graph.Run{Thread: thread, IfWaiting: graph.Discard}
+		for range 2 { // two turns
+			res, err := g.Invoke(ctx, world{}, o)
+			for _, in := range ended(t, graph.Interrupted, res, err).Interrupts {
+				all = append(all, in.ID)
+			}
+		}
+		p, err := graph.Inspect(ctx, store, thread)
+		is(t, err, nil)
+		for i, in := range p.Interrupts { // as another process reads it
+			if in.ID != all[6+i] {
+				t.Errorf("question %d was told as %s and is stored as %s", i, all[6+i], in.ID)
+			}
+		}
+		return all
+	}
+	first, again := ids(new(checkpoint.Memory), "t1"), ids(new(checkpoint.Memory), "t1")
+	if fmt.Sprint(first) != fmt.Sprint(again) {
+		t.Errorf("the same place has the ids %v and %v", first, again)
+	}
+	seen := map[string]bool{}
+	for _, id := range append(first, ids(new(checkpoint.Memory), "t2")...) {
+		seen[id] = true
+	}
+	if len(seen) != 24 { // two threads, two turns, two namespaces, three calls
+		t.Errorf("24 questions have %d ids", len(seen))
+	}
+}
+
+// askings returns the tasks that are told to ask, with namespace and questions, and the end.
+func askings(t *testing.T, events iter.Seq2[graph.Event, error]) (asked []string, end string) {
+	t.Helper()
+	for ev, err := range events {
+		is(t, err, nil)
+		var ids []string
+		for _, in := range ev.Interrupts {
+			ids = append(ids, in.ID)
+		}
+		switch {
+		case ev.Phase == graph.Asking:
+			asked = append(asked, fmt.Sprintf("%s@%s %s", ev.Node, ev.Namespace, strings.Join(ids, " ")))
+		case ev.Mode == graph.Ended:
+			end = fmt.Sprint(ev.Status, " ", ev.Checkpoint, " ", strings.Join(ids, " "))
+		}
+	}
+	return asked, end
+}
