@@ -247,3 +247,24 @@ func TestAnUnknownCommitIsAnError(t *testing.T) {
 	_, err = g.Invoke(ctx, world{}, graph.Run{Thread: "t2", At: 1})
 	is(t, err, graph.ErrUnknownThread, "t2")
 }
+
+// In a branch the task in the same place has the same id, and the effects that it keeps
+// happen again.
+func TestTasksOfABranchHaveTheIDsOfTheirPlace(t *testing.T) {
+	var ran counter
+	var ids []string
+	g := one(t, stored(), func(ctx context.Context, s *world) error {
+		_, err := graph.Once(ctx, "effect", func(ctx context.Context) (int, error) {
+			ids = append(ids, graph.TaskID(ctx), graph.ExecutionID(ctx))
+			return ran.add("effect"), nil
+		})
+		return err
+	})
+	invoke(t, g, "t1", graph.Done)
+	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 1})
+	ended(t, graph.Done, res, err)
+	ran.want(t, "effect", 2)
+	if len(ids) != 4 || ids[0] != ids[2] || ids[1] != ids[3] || ids[0] == ids[1] {
+		t.Errorf("the ids are %v, want those of the task and of its effect twice", ids)
+	}
+}

@@ -88,6 +88,34 @@ func TestRow068DrainLetsAChildFinishItsStep(t *testing.T) {
 	}
 }
 
+// TestRow068ANodeThatRunsMayStillMakeItsCalls: only supersteps are held back.
+func TestRow068ANodeThatRunsMayStillMakeItsCalls(t *testing.T) {
+	var ran counter
+	var drain graph.Drain
+	b := graph.New[world]("calls")
+	b.Node("a", graph.Func(func(ctx context.Context, s *world) error {
+		drain.Request("shutdown")
+		first := graph.Go(ctx, "call", func(context.Context) (int, error) { return ran.add("call"), nil })
+		second, err := graph.Call(ctx, "call", func(context.Context) (int, error) { return ran.add("call"), nil })
+		if _, err := first.Wait(ctx); err != nil {
+			return err
+		}
+		s.Log.Append(fmt.Sprint("a", second > 0))
+		return err
+	}))
+	b.Node("b", counts("b", &ran))
+	b.Edge(graph.Start, "a")
+	b.Edge("a", "b")
+	b.Edge("b", graph.End)
+	g := build(t, b, stored())
+	res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Drain: &drain})
+	logged(t, drained(t, "shutdown", res, err), "atrue")
+	ran.want(t, "call", 2)
+	ran.want(t, "b", 0)
+	logged(t, resume(t, g, graph.Answers{}, graph.Done), "atrue b")
+	ran.want(t, "call", 2)
+}
+
 // TestRow069DrainInTheLastStepChangesNothing asks for a drain when nothing is left.
 func TestRow069DrainInTheLastStepChangesNothing(t *testing.T) {
 	for name, cfg := range map[string]graph.Config{"stored": stored(), "not stored": {}} {

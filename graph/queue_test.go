@@ -74,10 +74,16 @@ func TestNoInputIsLostWhenManyQueueAtOnce(t *testing.T) {
 
 func TestRow093DiscardDropsTheQuestionAndKeepsTheState(t *testing.T) {
 	g := polite(t, stored())
-	invoke(t, g, "t1", graph.Interrupted)
-	res, err := g.Invoke(ctx, inputOf("new"), graph.Run{Thread: "t1", IfWaiting: graph.Discard})
+	res, err := g.Invoke(ctx, inputOf("old"), t1)
+	ended(t, graph.Interrupted, res, err)
+	resume(t, g, graph.Reply("v"), graph.Done)
+	res, err = g.Invoke(ctx, inputOf("dropped"), t1)
+	dropped := idOf(t, ended(t, graph.Interrupted, res, err), "word")
+	res, err = g.Invoke(ctx, inputOf("new"), graph.Run{Thread: "t1", IfWaiting: graph.Discard})
 	asked(t, ended(t, graph.Interrupted, res, err), "word")
-	logged(t, resume(t, g, graph.Reply("w"), graph.Done), "new:w")
+	_, err = g.Resume(ctx, graph.Answer(dropped, "late"), t1)
+	is(t, err, graph.ErrUnknownQuestion)
+	logged(t, resume(t, g, graph.Reply("w"), graph.Done), "old:v new:w")
 	_, err = g.Invoke(ctx, inputOf("x"), graph.Run{Thread: "t1"})
 	if err != nil {
 		t.Fatal(err)

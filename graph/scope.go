@@ -53,8 +53,9 @@ func (t *task) name() string {
 }
 
 // TaskID returns the id of the running task: the same in every attempt and after
-// every crash, and different for every other task, of this thread and of any other.
-// It is the idempotency key to give to the outside world. It is "" outside a node.
+// every crash, and different for every other task, of this thread and of any other. It is
+// the idempotency key to give to the outside world. A branch of the thread ([Run.At]) runs the
+// tasks of the same places again, under the same ids. It is "" outside a node.
 func TaskID(ctx context.Context) string {
 	t := taskOf(ctx)
 	if t == nil {

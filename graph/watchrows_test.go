@@ -31,10 +31,21 @@ func (s *slowStore) Put(ctx context.Context, p checkpoint.Pending) error {
 
 // TestRow060CancellingARunStoresWhatItHadFirst cancels a run whose store is slow.
 func TestRow060CancellingARunStoresWhatItHadFirst(t *testing.T) {
+	for _, d := range durabilities {
+		t.Run(d.String(), func(t *testing.T) { storesWhatItHad(t, d) })
+	}
+}
+
+func storesWhatItHad(t *testing.T, d graph.Durability) {
 	store := &slowStore{new(checkpoint.Memory), make(chan struct{}, 9), make(chan struct{}), make(chan struct{})}
 	runs, may := make(chan string, 1), make(chan struct{})
-	g := single(t, waits("a", runs, may), graph.Policy{}, graph.Config{Store: store})
-	live := g.Start(ctx, world{}, t1)
+	b := graph.New[world]("cancelled")
+	line(b, "first")
+	b.Node("a", waits("a", runs, may))
+	b.Edge("first", "a")
+	b.Edge("a", graph.End)
+	g := build(t, b, graph.Config{Store: store})
+	live := g.Start(ctx, world{}, graph.Run{Thread: "t1", Durability: d})
 	<-runs
 	live.Cancel(errBoom)
 	<-store.puts
@@ -49,6 +60,9 @@ func TestRow060CancellingARunStoresWhatItHadFirst(t *testing.T) {
 	p, err := graph.Inspect(ctx, store, "t1")
 	if err != nil || p.Status != graph.Pending || len(p.Failures) != 1 || !p.Failures[0].Cancelled {
 		t.Errorf("the thread tells %+v, %v; want a task that was cancelled", p, err)
+	}
+	if got := logAt(t, g, 0); got != "first" {
+		t.Errorf("stored is %q, want the step before", got)
 	}
 }
 
