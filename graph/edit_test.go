@@ -128,7 +128,7 @@ func TestAnActEditsAnswersAndGoesOnInOneCommit(t *testing.T) {
 	res := invoke(t, g, "t1", graph.Interrupted)
 	res, err := g.Act(ctx, as("", "now", graph.Goto("b")), graph.Answer(idOf(t, res, "x"), "y"), t1)
 	logged(t, ended(t, graph.Done, res, err), "now a x=y b1")
-	res, err = g.Act(ctx, as("", "again", graph.Goto("b")), graph.Reply(1), t1)
+	_, err = g.Act(ctx, as("", "again", graph.Goto("b")), graph.Reply(1), t1)
 	is(t, err, graph.ErrUnknownQuestion)
 	if got := logAt(t, g, 0); strings.Contains(got, "again") {
 		t.Errorf("the state is %q: a refused answer must leave the edit out too", got)

@@ -83,7 +83,7 @@ func TestANewInputMayReplaceQuestionsThatHaveExpired(t *testing.T) {
 	res := invoke(t, g, "t1", graph.Interrupted)
 	_, err := g.Invoke(ctx, world{}, t1)
 	is(t, err, graph.ErrWaiting)
-	res = resume(t, g, graph.Answer(idOf(t, res, "y"), "Y"), graph.Interrupted)
+	resume(t, g, graph.Answer(idOf(t, res, "y"), "Y"), graph.Interrupted)
 	c.now = c.now.Add(time.Hour)
 	asked(t, invoke(t, g, "t1", graph.Interrupted), "x y")
 }

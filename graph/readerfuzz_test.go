@@ -20,7 +20,6 @@ type crowd struct {
 	readers sync.WaitGroup
 
 	mu   sync.Mutex
-	all  []string // what the first reader saw, by Seq
 	seen [][]graph.Event
 }
 
