@@ -65,7 +65,14 @@
 //     join and leave it, it is drained ([Drain]) or cancelled, and many may wait for it.
 //   - An [Event] tells what happens in a run; a [Mode] says which events somebody takes;
 //     nodes add their own with [Emit], and what a model says with [EmitMessage].
-//   - An [Interrupt] is an open question with an id of its own; [Answer] closes it.
+//   - An [Interrupt] is an open question with an id of its own; [Answer] closes it, and
+//     [Decline]; it may expire.
+//   - The history of a thread is a tree: [Run] goes on from any commit with At. [Graph.Patch]
+//     and [Graph.Edit] change a thread by hand, [Graph.Act] does so and goes on; [Graph.Diff]
+//     names who wrote what between two commits, [Graph.Replay] runs them with new code.
+//   - [Durability] says when steps are committed, [IfWaiting] what becomes of an input while
+//     questions are open; a run owns its thread by a lease (Run.Lease).
+//   - A [Drawing] is a graph, or what a run did in it, as Mermaid, DOT, text or data.
 //
 // # Laws
 //
@@ -76,7 +83,7 @@
 //  3. A branch sees the state with its own node's writes and never a sibling's.
 //  4. One due task runs inline; many run on a bounded pool.
 //  5. A join fires once when all its sources have arrived; it does not outlive its turn.
-//  6. A step is committed before the next one starts.
+//  6. A step is committed before the next one starts, unless [Durability] says otherwise.
 //  7. What finished beside a failure or a question is stored and not run again.
 //  8. Every question has its own id; only tasks whose questions were answered run again.
 //  9. Limits are errors that carry the state so far.
