@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -16,25 +15,38 @@ const (
 	maxRaw       = 1 << 30
 )
 
-var zstdWriter = sync.OnceValue(func() *zstd.Encoder {
-	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
+// Both are made, with the channels in them, before anybody calls: what is first used inside
+// of a testing/synctest bubble would belong to it, and could not be used outside. At most so
+// many values are compressed, or decompressed, at once; it costs about a megabyte.
+const compressAtOnce = 4
+
+var (
+	zstdWriter = newWriter()
+	zstdReader = newReader()
+)
+
+func newWriter() *zstd.Encoder {
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false),
+		zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20), zstd.WithEncoderConcurrency(compressAtOnce))
 	if err != nil {
 		panic(err) // the options are wrong
 	}
+	w.EncodeAll(nil, nil) // makes the channels
 	return w
-})
+}
 
-var zstdReader = sync.OnceValue(func() *zstd.Decoder {
-	r, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxWindow(8<<20), zstd.WithDecoderMaxMemory(maxRaw))
+func newReader() *zstd.Decoder {
+	r, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxWindow(8<<20),
+		zstd.WithDecoderMaxMemory(maxRaw), zstd.WithDecoderConcurrency(compressAtOnce))
 	if err != nil {
 		panic(err)
 	}
 	return r
-})
+}
 
 // compress returns a smaller form of raw, if there is one.
 func compress(raw []byte) (small []byte, ok bool) {
-	small = zstdWriter().EncodeAll(raw, make([]byte, 0, len(raw)/2))
+	small = zstdWriter.EncodeAll(raw, make([]byte, 0, len(raw)/2))
 	return small, len(small) <= len(raw)/10*9 && len(raw) <= expandAtMost*len(small)
 }
 
@@ -44,7 +56,7 @@ func decompress(small []byte, raw uint64) ([]byte, error) {
 	if raw > maxRaw || raw > expandAtMost*uint64(len(small)) {
 		return nil, fmt.Errorf("%w: %d bytes cannot be %d", ErrCorrupt, len(small), raw)
 	}
-	data, err := zstdReader().DecodeAll(small, make([]byte, 0, raw))
+	data, err := zstdReader.DecodeAll(small, make([]byte, 0, raw))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}

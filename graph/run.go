@@ -178,7 +178,9 @@ func (r *run) add(number, index int, payload any) {
 }
 
 func (r *run) newTask() *task {
-	return &task{Context: r.ctx, run: r, view: r.schema.Blank()}
+	t := &task{Context: r.ctx, run: r, view: r.schema.Blank()}
+	t.task = t
+	return t
 }
 
 // settle looks at what the tasks returned: whether all have finished, whether one

@@ -111,12 +111,13 @@ func longHash(parts ...string) string {
 
 // begin makes t a fresh task.
 func (t *task) begin(n *node, number, index int, payload any) {
-	t.node, t.step, t.out.Node, t.index, t.payload = n, t.run.step, number, index, payload
-	t.attempt, t.err, t.settled, t.open, t.storedID = 0, nil, false, nil, ""
-	t.within, t.job, t.cached = 0, &n.job, false
-	t.task, t.seat, t.ledger = t, t.run.seat, nil
-	if t.failure != nil {
-		t.failure = nil
+	t.node, t.job, t.step, t.out.Node, t.index = n, &n.job, t.run.step, number, index
+	t.attempt, t.settled, t.within, t.cached, t.seat = 0, false, 0, false, t.run.seat
+	if t.payload != nil || payload != nil {
+		t.payload = payload
+	}
+	if t.dirty() {
+		t.err, t.open, t.storedID, t.failure = nil, nil, "", nil
 	}
 	t.reset()
 }
@@ -130,14 +131,21 @@ func (t *task) again() {
 	t.reset()
 }
 
+// dirty reports whether an earlier step left what most steps do not leave: looking is
+// cheaper than writing. What only a task has that was found is not there: it is not used
+// again.
+func (t *task) dirty() bool {
+	return t.err != nil || t.open != nil || t.storedID != "" || t.failure != nil
+}
+
 // reset drops what an attempt left.
 func (t *task) reset() {
 	t.run.schema.Assign(t.view, t.run.state)
-	t.up = nil
-	t.out.Goto, t.out.Sends, t.went, t.why = t.out.Goto[:0], t.out.Sends[:0], t.went[:0], t.why[:0]
-	if t.out.Diverted = false; t.tried != nil {
-		t.tried = nil
+	if len(t.went) > 0 || t.up != nil || t.tried != nil {
+		t.up, t.tried = nil, nil
+		t.out.Goto, t.out.Sends, t.went, t.why = t.out.Goto[:0], t.out.Sends[:0], t.went[:0], t.why[:0]
 	}
+	t.out.Diverted = false
 	if t.found.Load() {
 		t.reopen()
 	}
