@@ -157,7 +157,7 @@ func TestGoldenBytesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestGoldenFilesLoadForEver(t *testing.T) {
+func TestRow058GoldenFilesLoadForEver(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "golden", "*", "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are %d golden files, %v", len(files), err)
