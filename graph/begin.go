@@ -219,10 +219,8 @@ func (r *run) takeUp(a Answers) error {
 	if err != nil {
 		return err
 	}
-	if beside.note(slotVoid) != nil {
-		for _, slots := range beside.byTask {
-			delete(slots, slotResult) // they could not be folded together
-		}
+	if r.tries, err = beside.dropVoid(); err != nil {
+		return err
 	}
 	r.remember(beside.given)
 	if r.replays != nil {

@@ -47,6 +47,7 @@ type flight struct {
 // commit brings what a step ended with to the store, as soon as the run's durability
 // asks for it.
 func (r *run) commit(source checkpoint.Source) error {
+	r.tries = 0
 	if r.chain == nil {
 		return r.fits()
 	}

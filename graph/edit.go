@@ -335,8 +335,8 @@ func (r *run) editEnd(e edit, beside []checkpoint.Entry) error {
 // finished returns the due tasks whose results are stored beside the head.
 func (r *run) finished(beside []checkpoint.Entry) (done []*task, err error) {
 	sorted := sortPending(beside)
-	if sorted.note(slotVoid) != nil {
-		return nil, nil
+	if _, err := sorted.dropVoid(); err != nil {
+		return nil, err
 	}
 	r.tasks = nil
 	r.prepare()

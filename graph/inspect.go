@@ -3,7 +3,6 @@ package graph
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -234,12 +233,12 @@ func MarkSeen(ctx context.Context, store checkpoint.Store, thread string, ids ..
 }
 
 func failures(rec *checkpoint.Record, beside pending) (all []Failure, err error) {
-	if data := beside.note(slotVoid); data != nil {
-		var f Failure
-		if err := json.Unmarshal(data, &f.Message); err != nil {
-			return nil, fmt.Errorf("graph: why the results of a step do not count: %w", err)
-		}
-		all = append(all, f)
+	v, err := beside.void()
+	if err != nil {
+		return nil, err
+	}
+	if v.Try > 0 {
+		all = append(all, Failure{Message: v.Message})
 	}
 	for _, t := range rec.Next {
 		last, err := readLast(beside.byTask[t.ID])

@@ -45,26 +45,14 @@ func (t *task) entries() ([]checkpoint.Entry, error) {
 		if err != nil {
 			return nil, t.fail(fmt.Errorf("its result cannot be stored: %w", err))
 		}
+		res.Try = t.run.tries
 		slot, v = slotResult, res
 	}
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, t.fail(err)
 	}
-	return []checkpoint.Entry{{Task: t.id(), Slot: slot, Keep: slot == slotResult, Data: data}}, nil
-}
-
-// void notes that the results of the step cannot be folded together: they do not count
-// when the step is run again.
-func (r *run) void(cause error) error {
-	if r.chain == nil {
-		return cause
-	}
-	data, err := json.Marshal(message(cause))
-	if err == nil {
-		err = r.put([]checkpoint.Entry{{Slot: slotVoid, Data: data}})
-	}
-	return errors.Join(cause, err)
+	return []checkpoint.Entry{{Task: t.id(), Slot: slot, Keep: slot == slotResult && t.run.tries == 0, Data: data}}, nil
 }
 
 // message returns what went wrong in a task, without the place, which is stored beside it.

@@ -17,6 +17,8 @@ type result struct {
 	// Diverted is true when a handler went elsewhere than the node leads.
 	Diverted bool    `json:"diverted,omitempty"`
 	Up       *ascent `json:"up,omitempty"` // to the parent
+	// Try is which try of its step it comes from; see voided.
+	Try int `json:"try,omitempty"`
 }
 
 type fieldWrite struct {

@@ -35,6 +35,7 @@ type run struct {
 	front         step.Frontier
 	turn, step    int                // of the thread; step is the one that runs, or ran last
 	done          int                // the last step that ended
+	tries         int                // how often the results of the step that was taken up could not be folded
 	steps         int                // supersteps of this call
 	replays       *trace             // what a replay takes its answers and results from; nil otherwise
 	trace         []checkpoint.Entry // what is to be recorded with the next commit

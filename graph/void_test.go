@@ -3,6 +3,7 @@ package graph_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -45,6 +46,50 @@ func TestResultsThatCannotBeFoldedDoNotCount(t *testing.T) {
 	if err != nil || res.Status != graph.Done || res.State.A.Get() != 1 {
 		t.Errorf("got %s, %d, %v; want the mended graph to finish with 1", res.Status, res.State.A.Get(), err)
 	}
+}
+
+// TestResultsOfTheNextTryCount: a step that could not be folded is run again, and what
+// finishes then is kept as ever.
+func TestResultsOfTheNextTryCount(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	mood := "conflicts"
+	left := make(chan struct{}, 3)
+	b := parallel(map[string]graph.Node[world]{
+		"left": graph.Func(func(_ context.Context, s *world) error {
+			s.Name.Set(fmt.Sprint("left ", ran.add("left")))
+			left <- struct{}{}
+			return nil
+		}),
+		"right": graph.Func(func(_ context.Context, s *world) error {
+			<-left
+			switch s.Log.Append("right"); mood {
+			case "conflicts":
+				s.Name.Set("right")
+			case "fails":
+				return errBoom
+			}
+			return nil
+		}),
+	})
+	g := build(t, b, cfg)
+	_, err := g.Invoke(ctx, world{}, t1)
+	is(t, err, graph.ErrConflict)
+	_, err = g.Resume(ctx, graph.Answers{}, t1)
+	is(t, err, graph.ErrConflict)
+	if p, err := graph.Inspect(ctx, cfg.Store, "t1"); err != nil || p.Status != graph.Failed || !strings.Contains(p.Failures[0].Message, `field "name"`) {
+		t.Errorf("the thread tells %+v, %v", p, err)
+	}
+	mood = "fails"
+	_, err = g.Resume(ctx, graph.Answers{}, t1)
+	is(t, err, errBoom)
+	mood = "mended"
+	left <- struct{}{}
+	res := resume(t, g, graph.Answers{}, graph.Done)
+	if logged(t, res, "right"); res.State.Name.Get() != "left 3" {
+		t.Errorf("the name is %q, want that of the try before: left 3", res.State.Name.Get())
+	}
+	ran.want(t, "left", 3)
 }
 
 func TestAnInputTakenFromAResultIsNotAddedTo(t *testing.T) {

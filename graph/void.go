@@ -1,0 +1,61 @@
+package graph
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// voided says that results beside the head do not count, because they could not be folded
+// together.
+type voided struct {
+	Message string `json:"message"`
+	// Try counts how often that came to pass at this head: results with a smaller
+	// result.Try do not count, those of the tries after it do.
+	Try int `json:"try"`
+}
+
+// void notes that the results of the step cannot be folded together.
+func (r *run) void(cause error) error {
+	if r.chain == nil {
+		return cause
+	}
+	data, err := json.Marshal(voided{message(cause), r.tries + 1})
+	if err == nil {
+		err = r.put([]checkpoint.Entry{{Slot: slotVoid, Data: data}})
+	}
+	return errors.Join(cause, err)
+}
+
+// void returns the newest voided; its Try is 0 if there is none.
+func (p pending) void() (v voided, err error) {
+	data := p.note(slotVoid)
+	if data == nil {
+		return v, nil
+	}
+	if json.Unmarshal(data, &v.Message) == nil { // before tries were counted
+		v.Try = 1
+		return v, nil
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		return v, fmt.Errorf("graph: why the results of a step do not count: %w", err)
+	}
+	return v, nil
+}
+
+// dropVoid removes the results that do not count, and returns the number of the try.
+func (p pending) dropVoid() (try int, err error) {
+	v, err := p.void()
+	if err != nil || v.Try == 0 {
+		return 0, err
+	}
+	for _, slots := range p.byTask {
+		var res struct{ Try int }
+		if data := slots[slotResult]; data != nil && (json.Unmarshal(data, &res) != nil || res.Try < v.Try) {
+			delete(slots, slotResult)
+		}
+	}
+	return v.Try, nil
+}
