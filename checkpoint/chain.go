@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"hash/crc64"
+	"time"
 
 	"github.com/weftrun/weft/state"
 )
@@ -30,6 +31,8 @@ type Chain struct {
 
 	// Fence is the lease under which the chain writes; "" for none.
 	Fence string
+	// TTL lets the thread expire so long after each commit; 0 leaves it as it is.
+	TTL time.Duration
 
 	store  Store
 	codec  *Codec

@@ -46,7 +46,7 @@ func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, en
 		return nil, err
 	}
 	p = &Prepared{store: c.store, record: rec, state: v,
-		commit: Commit{Key: c.key, ID: id, Head: c.head, Fence: c.Fence, Labels: rec.labels()},
+		commit: Commit{Key: c.key, ID: id, Head: c.head, Fence: c.Fence, TTL: c.TTL, Labels: rec.labels()},
 		fields: append([]Field(nil), c.fields...), sums: append([]uint64(nil), c.sums...)}
 	for i, f := range c.schema.Fields() {
 		if p.fields[i].Name != "" && !changed[i] {

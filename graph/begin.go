@@ -32,7 +32,7 @@ func (r *run) open() (err error) {
 	if r.chain, err = r.openChain(store); err != nil {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}
-	r.chain.Fence = r.fence()
+	r.chain.Fence, r.chain.TTL = r.fence(), r.root().cfg.TTL
 	r.stored, r.opened = r.chain.Head(), r.chain.ID()
 	r.state = r.chain.State
 	if rec := r.chain.Record; rec != nil {

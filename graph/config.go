@@ -60,6 +60,9 @@ type Config struct {
 	// Limits are the bounds that Policy.Limit names. They may be shared with other graphs.
 	Limits *Limits
 
+	// TTL lets a thread expire, with all its subgraphs, when so long nothing was committed
+	// to it; 0 means never. The store must be a checkpoint.Expirer.
+	TTL time.Duration
 	// Trace records in each commit what its step was answered and kept (Once, Call), so
 	// that [Graph.Replay] can run it again. It costs the bytes of these.
 	Trace bool
@@ -101,6 +104,12 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) check() error {
+	if _, expires := c.Store.(checkpoint.Expirer); c.TTL != 0 && !expires {
+		return fmt.Errorf("threads are to expire after %v, and the store %T cannot do that", c.TTL, c.Store)
+	}
+	if c.TTL < 0 {
+		return fmt.Errorf("a TTL of %v is less than nothing", c.TTL)
+	}
 	if c.MaxSteps < 0 || c.MaxTasks < 0 || c.MaxState < 0 || c.Concurrency < 0 || c.Timeout < 0 || c.Grace < 0 {
 		return fmt.Errorf("a limit is negative: %d steps, %d tasks, %d bytes, %d at once, %v, grace %v",
 			c.MaxSteps, c.MaxTasks, c.MaxState, c.Concurrency, c.Timeout, c.Grace)

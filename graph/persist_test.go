@@ -259,3 +259,33 @@ func TestFailedWriteInTheMiddleOfAStepFailsTheRun(t *testing.T) {
 	is(t, err, errFault)
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "quick slow")
 }
+
+func TestAThreadExpiresAsAWholeAfterItsLastCommit(t *testing.T) {
+	var ran counter
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	store := &checkpoint.Memory{Now: func() time.Time { return now }}
+	b := graph.New[world]("outer")
+	b.Node("in", hosts(child(t, &ran, graph.Config{}, nil), "", nil))
+	b.Edge(graph.Start, "in")
+	b.Edge("in", graph.End)
+	g := build(t, b, graph.Config{Store: store, TTL: time.Hour})
+	for range 3 {
+		invoke(t, g, "t1", graph.Done)
+		now = now.Add(50 * time.Minute) // each commit begins the hour anew
+	}
+	if s, _, err := g.State(ctx, "t1", 0); err != nil || s.Log.Len() != 9 {
+		t.Errorf("the thread holds %v, %v", s.Log.Slice(), err)
+	}
+	now = now.Add(10 * time.Minute)
+	if _, err := graph.Inspect(ctx, store, "t1"); !errors.Is(err, graph.ErrUnknownThread) {
+		t.Errorf("an expired thread gives %v", err)
+	}
+	if spaces, err := store.Namespaces(ctx, "t1"); len(spaces) != 0 || err != nil {
+		t.Errorf("of the expired thread are left %q, %v", spaces, err)
+	}
+	logged(t, invoke(t, g, "t1", graph.Done), "c1 c2 c3") // it begins anew
+	_, err := b.Compile(graph.Config{TTL: time.Hour})
+	if err == nil || !strings.Contains(err.Error(), "expire after 1h0m0s") {
+		t.Errorf("a TTL without a store that can expire gives %v", err)
+	}
+}
