@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -237,9 +238,14 @@ func deleteRuns(ctx context.Context, store Store, dropper Dropper, k Key, runs [
 
 // goBack commits an older state again, as the newest.
 func goBack(ctx context.Context, store Store, old Snapshot, head uint64) (uint64, error) {
-	header, err := unseal(headerPlace(old.Key, old.Seq), old.Header)
+	rec, err := ReadRecord(old)
 	if err != nil {
-		return 0, damaged(old, "header", err)
+		return 0, err
+	}
+	rec.Parent = old.Seq
+	header, err := json.Marshal(rec)
+	if err != nil {
+		return 0, err
 	}
 	c := Commit{Key: old.Key, ID: NewFence(), Head: head, Header: header, Refs: old.Refs, Labels: old.Labels}
 	return c.Seq(), storeOpen(ctx, store, c)

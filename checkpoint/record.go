@@ -23,7 +23,7 @@ type Record struct {
 	Graph    string            `json:"graph"`
 	Program  string            `json:"program"` // hash of the graph that made the commit
 	Run      string            `json:"run"`     // id of the call that made it
-	Origin   string            `json:"origin"`  // id of the call that began the thread: no other thread has it
+	Origin   string            `json:"origin"`  // id of the call that began the thread; only a copy of the thread has it too
 	Time     time.Time         `json:"time"`    // for people; nothing is ordered by it
 	Source   Source            `json:"source"`
 	Turn     int               `json:"turn"`              // counts inputs, from 1
