@@ -1,0 +1,150 @@
+// Order charges once, asks a manager, and goes back: the manager would rather buy elsewhere, so the
+// thread goes on from before the choice. Then the bank charges and its reply is lost, as
+// in a crash at that moment.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"slices"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state"
+)
+
+// Offer is a supplier's price in euros.
+type Offer struct {
+	Supplier string `json:"supplier"`
+	Price    int    `json:"price"`
+}
+
+// Order is what the thread carries. What is tagged "turn" starts anew with each input.
+type Order struct {
+	Chairs state.Value[int]   `json:"chairs" weft:"turn"`
+	Avoid  state.Set[string]  `json:"avoid" weft:"turn"`
+	Offers state.List[Offer]  `json:"offers" weft:"turn"`
+	Chosen state.Value[Offer] `json:"chosen" weft:"turn"`
+	Paid   state.Sum[int]     `json:"paid"` // over all turns
+}
+
+func draft(context.Context, *Order) (graph.Command, error) { // a task for each supplier
+	return graph.Send("stock", Offer{"acme", 50}).Send("stock", Offer{"bolt", 60}), nil
+}
+
+func stock(_ context.Context, o *Order, one Offer) error {
+	o.Offers.Append(Offer{one.Supplier, one.Price * o.Chairs.Get()})
+	return nil
+}
+
+func choose(_ context.Context, o *Order) (graph.Command, error) {
+	offers := slices.DeleteFunc(o.Offers.Slice(), func(f Offer) bool { return o.Avoid.Has(f.Supplier) })
+	if len(offers) == 0 {
+		return graph.Goto(graph.End).Because("nobody is left"), nil
+	}
+	best := slices.MinFunc(offers, func(a, b Offer) int { return a.Price - b.Price })
+	o.Chosen.Set(best)
+	if best.Price > 100 {
+		return graph.Goto("approve").Because("%d € is more than 100 €", best.Price), nil
+	}
+	return graph.Goto("charge"), nil
+}
+
+// approve gives its question a Key that says what is asked: so a yes to one offer is no yes
+// to another, on a branch of the thread or after an edit by hand.
+func approve(ctx context.Context, o *Order) (graph.Command, error) {
+	text := fmt.Sprintf("Pay %d € to %s?", o.Chosen.Get().Price, o.Chosen.Get().Supplier)
+	ok, err := graph.Ask[bool](ctx, graph.Question{Prompt: text, Key: text})
+	if err != nil || !ok {
+		return graph.Goto(graph.End), err
+	}
+	return graph.Goto("charge").Because("the manager said yes"), nil
+}
+
+// A bank is somebody else's. It takes an idempotency key, and charges once for each.
+type bank struct {
+	charges map[string]int
+	replies bool
+}
+
+func (b *bank) charge(key string, euros int) (int, error) {
+	if b.charges[key] == 0 {
+		b.charges[key] = euros
+	}
+	if !b.replies {
+		return 0, errors.New("no reply from the bank")
+	}
+	return b.charges[key], nil
+}
+
+// pay keeps what the bank replied. Without a reply it runs again, with the same key.
+func (b *bank) pay(ctx context.Context, o *Order) error {
+	paid, err := graph.Once(ctx, "charge", func(ctx context.Context) (int, error) {
+		return b.charge(graph.ExecutionID(ctx), o.Chosen.Get().Price)
+	})
+	o.Paid.Add(paid)
+	return err
+}
+
+func compile(store checkpoint.Store, bk *bank) (*graph.Graph[Order], error) {
+	b := graph.New[Order]("order")
+	b.Node("draft", graph.Router(draft, "stock"))
+	b.Node("stock", graph.Worker(stock))
+	b.Node("choose", graph.Router(choose, "approve", "charge", graph.End))
+	b.Node("approve", graph.Router(approve, "charge", graph.End))
+	b.Node("charge", graph.Func(bk.pay))
+	b.Edge(graph.Start, "draft")
+	b.Edge("stock", "choose") // once, when all of them have ended
+	b.Edge("charge", graph.End)
+	return b.Compile(graph.Config{Store: store})
+}
+
+// order begins a thread or goes on with it, so after a crash the same call is no second
+// order. Invoke alone would begin a new turn.
+func order(ctx context.Context, g *graph.Graph[Order], chairs int, run graph.Run) (graph.Result[Order], error) {
+	res, err := g.Resume(ctx, graph.Answers{}, run)
+	if errors.Is(err, graph.ErrUnknownThread) {
+		return g.Invoke(ctx, Order{Chairs: state.Of(chairs)}, run)
+	}
+	return res, err
+}
+
+func tell(ctx context.Context, store checkpoint.Store, w io.Writer) error {
+	bk, run := &bank{charges: map[string]int{}}, graph.Run{Thread: "order-1"}
+	g, err := compile(store, bk)
+	if err != nil {
+		return err
+	}
+	say := func(res graph.Result[Order], err error) {
+		for _, in := range res.Interrupts {
+			fmt.Fprintln(w, in.Prompt)
+		}
+		fmt.Fprintln(w, res.Status, "paid", res.State.Paid.Get(), "charges", len(bk.charges), err)
+	}
+	say(order(ctx, g, 3, run))
+	var back uint64 // the commit before the choice
+	for p, err := range graph.History(ctx, store, run.Thread, checkpoint.Query{}) {
+		if err != nil {
+			return err
+		}
+		if slices.Contains(p.Next, "choose") {
+			back = p.Checkpoint
+		}
+	}
+	avoid := graph.Edit[Order]{Do: func(o *Order) (graph.Command, error) { o.Avoid.Add("acme"); return graph.Command{}, nil }}
+	say(g.Act(ctx, avoid, graph.Answers{}, graph.Run{Thread: run.Thread, At: back}))
+	say(g.Resume(ctx, graph.Reply(true), run)) // a program that shows it to people answers by its ID
+	bk.replies = true
+	say(order(ctx, g, 3, run))
+	return nil
+}
+
+func main() {
+	if err := tell(context.Background(), new(checkpoint.Memory), os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
