@@ -144,6 +144,10 @@ type Entry struct {
 }
 
 // Query selects commits of a chain.
+//
+// The labels of a commit are source (see [Source]), run, graph, turn and step, the numbers in
+// decimal, and the run's metadata beside them (graph.Run.Metadata), in which these five
+// names are not searched. A label that no commit has finds nothing.
 type Query struct {
 	Before uint64            // only commits with a smaller number; 0 means from the head
 	Limit  int               // at most so many; 0 means all
@@ -154,5 +158,5 @@ type Query struct {
 type ThreadQuery struct {
 	After string            // only threads whose id is greater; "" means from the first
 	Limit int               // at most so many; 0 means all
-	Where map[string]string // only threads whose root head has all these labels
+	Where map[string]string // only threads whose root head has all these labels; see Query
 }

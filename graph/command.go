@@ -105,7 +105,8 @@ func (c Command) additions() []*more {
 }
 
 // String returns the calls that make c, such as Goto("a").Send("w", 3): two Commands
-// with the same text do the same.
+// with the same text do the same. So a test of a Router compares texts; the reason given
+// with Because is part of them.
 func (c Command) String() string {
 	var calls []string
 	if c.to != "" {

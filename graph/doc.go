@@ -74,6 +74,23 @@
 //     questions are open; a run owns its thread by a lease (Run.Lease).
 //   - A [Drawing] is a graph, or what a run did in it, as Mermaid, DOT, text or data.
 //
+// # Where to look
+//
+//   - Begin or go on after a crash: [Graph.Resume] with the zero [Answers], and [Graph.Invoke] if
+//     it returns ErrUnknownThread. Invoke alone begins a turn each time.
+//   - Do something once: [Once], with [ExecutionID] for the other side.
+//   - Fan out: [Send] from a [Router] to a [Worker]; an edge from the Worker leads on once, when
+//     all that were sent together have ended.
+//   - Ask: [Ask], then [Result].Interrupts, [Inspect] or [Threads] to find the question, and
+//     Resume with [Reply], [Answer] or [Decline].
+//   - Watch: [Graph.Stream] for one reader, [Graph.Start] and [Live.Join] for more; from other
+//     processes [Inspect].
+//   - Why a run went there: [Command.Because], which [History] and [Graph.Diff] tell as
+//     Point.Ran[…].Ways[…].Why.
+//   - Go back: find the commit in [History], then Resume, Patch or Act with Run.At.
+//   - Test a node: call the function, with [Rehearse] for its answers; [Once], [Call] and
+//     [Emit] work outside a run. Compare Commands by their String.
+//
 // # Laws
 //
 //  1. One coordinator owns the state; a task runs on a private view, and a failed

@@ -44,7 +44,9 @@ func (g *Graph[S]) Edit(ctx context.Context, steps [][]Edit[S], o Run) (Result[S
 }
 
 // Patch edits the values of a thread, in nobody's name, and leaves all work that is due
-// as it is: see [Edit].
+// as it is: see [Edit]. That holds for open questions too, with the text that they were
+// asked with: an answer to it is taken, whatever the values are by then. Where a yes to the
+// old values must be none to the new ones, put the values into Question.Key.
 func (g *Graph[S]) Patch(ctx context.Context, do func(s *S) error, o Run) (Result[S], error) {
 	return g.Edit(ctx, [][]Edit[S]{{{Do: func(s *S) (Command, error) { return Command{}, do(s) }}}}, o)
 }

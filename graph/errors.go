@@ -37,7 +37,8 @@ var (
 	ErrExpired = errors.New("graph: the question has expired")
 	// ErrDeclined is returned by Ask when somebody closed the question without an answer.
 	ErrDeclined = errors.New("graph: the question was declined")
-	// ErrUnknownThread is returned when there is nothing to resume or read.
+	// ErrUnknownThread is returned when there is nothing to resume or read: no thread of
+	// this name, or not the commit or namespace that was asked for.
 	ErrUnknownThread = errors.New("graph: no such thread")
 	// ErrNoStore is returned when a call needs a Store and the graph has none.
 	ErrNoStore = errors.New("graph: the graph was compiled without a Store")

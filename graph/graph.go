@@ -42,6 +42,17 @@ func (g *Graph[S]) Name() string { return g.p.name }
 // interrupt. While questions are open it returns ErrWaiting, unless Run.IfWaiting says
 // otherwise.
 //
+// So Invoke is not the call to make after a crash: its tasks would have new ids, and what
+// was charged under the old ones would be charged again. [Graph.Resume] goes on, and begins
+// nothing; a program that cannot know tries it first:
+//
+//	res, err := g.Resume(ctx, graph.Answers{}, run)
+//	if errors.Is(err, graph.ErrUnknownThread) {
+//		res, err = g.Invoke(ctx, input, run)
+//	}
+//
+// Where a thread has several turns, [Graph.InputHash] tells whether it is in the middle of just this one.
+//
 // A pause is a Status and not an error. An error comes with the state so far.
 func (g *Graph[S]) Invoke(ctx context.Context, input S, o Run) (Result[S], error) {
 	out, err := g.p.drive(ctx, o, g.begin(input))

@@ -6,7 +6,8 @@ import (
 	"iter"
 )
 
-// Live is a run that is under way. Its methods are safe for concurrent use.
+// Live is a run that is under way, in this process: another one sees what is committed, with
+// [Inspect] and [History]. Its methods are safe for concurrent use.
 type Live[S any] struct{ f *session }
 
 // Start is Invoke without waiting: it returns a handle of the run. ctx bounds the whole

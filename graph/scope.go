@@ -55,7 +55,8 @@ func (t *task) name() string {
 // TaskID returns the id of the running task: the same in every attempt and after
 // every crash, and different for every other task, of this thread and of any other. It is
 // the idempotency key to give to the outside world. A branch of the thread ([Run.At]) runs the
-// tasks of the same places again, under the same ids. It is "" outside a node.
+// tasks of the same places again, under the same ids: going back does not take back what
+// was done, and who knows the id of an effect does not do it again. It is "" outside a node.
 func TaskID(ctx context.Context) string {
 	t := taskOf(ctx)
 	if t == nil {
@@ -66,8 +67,8 @@ func TaskID(ctx context.Context) string {
 
 // ExecutionID returns the id of what runs here: in a function that was given to [Once],
 // [Call] or [Go] an id of its own, else that of the task. Like [TaskID] it is the same in
-// every attempt and after every crash: give it to the outside world as an idempotency
-// key. It is "" outside a node.
+// every attempt and after every crash, and on a branch of the thread: give it to the outside
+// world as an idempotency key. It is "" outside a node, also in a test that calls the node.
 func ExecutionID(ctx context.Context) string {
 	s := scopeOf(ctx)
 	if s == nil {

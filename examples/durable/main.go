@@ -16,10 +16,11 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// Order is what the thread carries.
+// Order is what the thread carries. The tag lets the next order start anew; without it, its
+// items would come on top of those of the last.
 type Order struct {
-	Items state.List[string] `json:"items"`
-	Paid  state.Value[bool]  `json:"paid"`
+	Items state.List[string] `json:"items" weft:"turn"`
+	Paid  state.Value[bool]  `json:"paid" weft:"turn"`
 }
 
 func pay(ctx context.Context, o *Order) error {
