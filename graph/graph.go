@@ -51,7 +51,9 @@ func (g *Graph[S]) Name() string { return g.p.name }
 //		res, err = g.Invoke(ctx, input, run)
 //	}
 //
-// Where a thread has several turns, [Graph.InputHash] tells whether it is in the middle of just this one.
+// Two callers who do so at once may both find no thread: the later Invoke is refused while
+// the other runs (Run.Lease), and begins a second turn if it waited or came after it. Where a
+// thread has several turns, [Graph.InputHash] tells whether it is in the middle of just this one.
 //
 // A pause is a Status and not an error. An error comes with the state so far.
 func (g *Graph[S]) Invoke(ctx context.Context, input S, o Run) (Result[S], error) {
