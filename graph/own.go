@@ -10,8 +10,9 @@ import (
 
 // owner is a run's hold on its thread.
 type owner struct {
-	mu   sync.Mutex
-	held *checkpoint.Held
+	mu     sync.Mutex
+	held   *checkpoint.Held
+	unbind func() bool // lets the run outlive the lease
 }
 
 // hold takes the run's thread, until disown. A subgraph works under the lease of its
@@ -28,9 +29,9 @@ func (r *run) hold() error {
 	if err != nil {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}
-	context.AfterFunc(held.Context(), func() { r.cancel(context.Cause(held.Context())) })
+	unbind := context.AfterFunc(held.Context(), func() { r.cancel(context.Cause(held.Context())) })
 	r.owner.mu.Lock()
-	r.owner.held = held
+	r.owner.held, r.owner.unbind = held, unbind
 	r.owner.mu.Unlock()
 	return nil
 }
@@ -56,6 +57,7 @@ func (r *run) disown() error {
 	if held == nil {
 		return nil
 	}
+	r.owner.unbind() // that the lease ends now is no reason to cancel anything
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), flush)
 	defer cancel()
 	if err := held.Release(ctx); err != nil {

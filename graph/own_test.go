@@ -125,3 +125,16 @@ func TestARunThatWasGivenUpGivesItsThreadBack(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestGivingAThreadBackCancelsNothing(t *testing.T) {
+	var ran counter
+	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x")}), stored())
+	invoke(t, g, "t1", graph.Interrupted)
+	for range 100 {
+		_, err := g.Invoke(ctx, world{}, t1)
+		is(t, err, graph.ErrWaiting)
+		if errors.Is(err, context.Canceled) {
+			t.Fatalf("nobody cancelled, and the error says so: %v", err)
+		}
+	}
+}
