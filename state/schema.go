@@ -77,10 +77,12 @@ func (s *Schema) Safe() bool {
 }
 
 // Merges reports whether a write to field i is merged into what the field holds, as in
-// a List or a Sum, instead of replacing it, as in a Value.
+// a List or a Sum, instead of replacing it, as in a Value. A Delta of another package
+// merges too.
 func (s *Schema) Merges(i int) bool {
-	_, ok := s.proto.Channels[i].(replacer)
-	return ok
+	_, ours := s.proto.Channels[i].(replacer)
+	_, grows := s.proto.Channels[i].(Delta)
+	return ours || grows
 }
 
 // New returns a state of its own with every field at its default.

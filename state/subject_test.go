@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/message"
 )
 
 // subject is one type of channel and the ways to write to it.
@@ -83,7 +84,39 @@ func subjects() []subject {
 			func(t *rapid.T, c *state.Map[string, int]) { c.Overwrite(entries.Draw(t, "entries")) }),
 		of("Set", func(t *rapid.T, c *state.Set[string]) { addOrRemove(t, c) },
 			func(t *rapid.T, c *state.Set[string]) { c.Overwrite(words.Draw(t, "items")) }),
+		of("Log", writeMessages, func(t *rapid.T, c *message.Log) { must(t, c.Overwrite(someMessages.Draw(t, "items"))) }),
 	}, recordSubjects()...)
+}
+
+// someMessages have few ids and few texts, so that they meet; some have no id.
+var someMessages = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) message.Message {
+	m := message.User(rapid.SampledFrom([]string{"a", "b", "<ü>"}).Draw(t, "text"))
+	m.ID = aWord.Draw(t, "id")
+	return m
+}), 0, 4)
+
+func writeMessages(t *rapid.T, c *message.Log) {
+	i := rapid.IntRange(0, 9).Draw(t, "how")
+	switch {
+	case i == 0:
+		c.RemoveAll()
+	case i < 3 && c.Len() > 0:
+		must(t, c.Remove(c.At(rapid.IntRange(0, c.Len()-1).Draw(t, "at")).ID))
+	case i < 5 && c.Len() > 0:
+		m := message.User("r")
+		m.ID = aWord.Draw(t, "id")
+		must(t, c.Replace(c.At(rapid.IntRange(0, c.Len()-1).Draw(t, "at")).ID, m))
+	case i < 6:
+		must(t, c.UnmarshalJSON([]byte(`["x",{"role":"ai"},{"id":"j","role":"user","content":"y"},{"remove":"j"}]`)))
+	default:
+		must(t, c.Add(someMessages.Draw(t, "messages")...))
+	}
+}
+
+func must(t *rapid.T, err error) {
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func setOrClear(t *rapid.T, c interface {

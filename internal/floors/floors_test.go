@@ -31,6 +31,8 @@ var house = []room{
 	{name: "internal/below"},
 	{name: "internal/exprs", on: []string{"internal/suggest"}, doors: []string{"github.com/expr-lang/expr"}},
 	{name: "state"},
+	{name: "state/message", on: []string{"state"}},
+	{name: "state/message/tokens", on: []string{"state/message"}, doors: []string{"github.com/tiktoken-go/tokenizer"}},
 	{name: "capabilities", on: []string{"state"}},
 	{name: "checkpoint", on: []string{"state"}, doors: []string{"github.com/klauspost/compress"}},
 	{name: "checkpoint/checkpointtest", on: []string{"state", "checkpoint"}, doors: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},

@@ -1,0 +1,197 @@
+package message
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// op is one write to a log. In JSON it is one of
+//
+//	{"role":…}                        put a message in the place of its id, or at the end
+//	{"append":{"role":…}}             the same, but its id was given by the log: where another has it, give a new one
+//	{"replace":"id","with":{"role":…}} put a message into the place of another
+//	{"remove":"id"}                   remove a message
+//	{"remove_all":true}               remove all messages
+type op struct {
+	kind opKind
+	id   string // whom to remove or replace
+	m    *Message
+	// unsure is true for a removal or replacement of a message that the holder did not see: an input
+	// does not know what its thread holds. Fold refuses it if nobody has seen it.
+	unsure bool
+}
+
+type opKind uint8
+
+const (
+	opAdd opKind = iota
+	opAppend
+	opReplace
+	opRemove
+	opClear
+)
+
+// MarshalJSON returns the form above.
+func (p op) MarshalJSON() ([]byte, error) {
+	var o object
+	switch p.kind {
+	case opAdd:
+		return p.m.MarshalJSON()
+	case opAppend:
+		o.field("append", p.m)
+	case opReplace:
+		o.field("replace", p.id)
+		o.field("with", p.m)
+	case opRemove:
+		o.field("remove", p.id)
+	case opClear:
+		o.field("remove_all", true)
+	}
+	return o.close(nil)
+}
+
+// UnmarshalJSON reads the form above, or a string: what a user says.
+func (p *op) UnmarshalJSON(data []byte) error {
+	var said string
+	if json.Unmarshal(data, &said) == nil && string(data) != "null" {
+		m := User(said)
+		*p = op{m: &m}
+		return nil
+	}
+	f, err := fieldsOf(data)
+	if err != nil {
+		return errors.New("want a message, a string, or an object with remove, remove_all, replace or append")
+	}
+	if _, ok := f.left["role"]; ok {
+		p.kind, p.m = opAdd, new(Message)
+		return p.m.UnmarshalJSON(data)
+	}
+	return p.decode(f)
+}
+
+func (p *op) decode(f *fields) error {
+	n, all := op{}, true
+	switch {
+	case f.has("append"):
+		n.kind, n.m = opAppend, new(Message)
+		f.must("append", n.m)
+	case f.has("replace"):
+		n.kind, n.m = opReplace, new(Message)
+		f.must("replace", &n.id)
+		f.must("with", n.m)
+	case f.has("remove"):
+		n.kind = opRemove
+		f.must("remove", &n.id)
+	case f.has("remove_all"):
+		n.kind = opClear
+		f.must("remove_all", &all)
+	default:
+		return errors.New("role is missing")
+	}
+	rest, err := f.rest()
+	for name := range rest {
+		return errors.Join(err, fmt.Errorf("unknown field %q", name))
+	}
+	if !all {
+		return errors.New("remove_all is true or not there")
+	}
+	if err == nil {
+		*p = n
+	}
+	return err
+}
+
+func (f *fields) has(name string) bool {
+	_, ok := f.left[name]
+	return ok
+}
+
+// replay makes the ops of one holder on an order.
+type replay struct {
+	order
+	renamed map[string]string // ids the holder knows → ids that were given instead
+}
+
+func (r *replay) name(id string) string {
+	if now, ok := r.renamed[id]; ok {
+		return now
+	}
+	return id
+}
+
+// do makes one op and returns it as it was made.
+func (r *replay) do(p op) (op, error) {
+	switch p.kind {
+	case opAdd:
+		p.m = p.m.as(r.name(p.m.ID))
+		r.put(p.m)
+	case opAppend:
+		p.m = r.fresh(p.m)
+		r.put(p.m)
+	case opReplace:
+		p.id, p.m = r.name(p.id), p.m.as(r.name(p.m.ID))
+		if p.unsure && r.find(p.id) == nil {
+			return p, &UnknownError{p.id}
+		}
+		r.replace(p.id, p.m)
+	case opRemove:
+		p.id = r.name(p.id)
+		if p.unsure && r.find(p.id) == nil {
+			return p, &UnknownError{p.id}
+		}
+		r.del(p.id)
+	case opClear:
+		r.order = (*order)(nil).own()
+	}
+	return p, nil
+}
+
+// fresh returns m with an id that no other message has: its own if it has one and it
+// is free.
+func (r *replay) fresh(m *Message) *Message {
+	known := m.ID
+	delete(r.renamed, known)
+	if known != "" && r.find(known) == nil {
+		return m
+	}
+	c := *m
+	c.ID = derive(&r.order, m)
+	if known != "" {
+		if r.renamed == nil {
+			r.renamed = map[string]string{}
+		}
+		r.renamed[known] = c.ID
+	}
+	return &c
+}
+
+// as returns m under another id.
+func (m *Message) as(id string) *Message {
+	if m.ID == id {
+		return m
+	}
+	c := *m
+	c.ID = id
+	return &c
+}
+
+// derive returns the id of a message that is added to o: a hash of the id before it,
+// of its place and of what it says, and of that again while another message has it.
+// So the same messages added to the same log get the same ids, in any process.
+func derive(o *order, m *Message) string {
+	before := ""
+	if last := o.last(); last != nil {
+		before = last.ID
+	}
+	data, _ := m.as("").MarshalJSON() // it was written before
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %s", before, o.len(), data))
+	for o.find(idOf(sum)) != nil {
+		sum = sha256.Sum256(sum[:])
+	}
+	return idOf(sum)
+}
+
+func idOf(sum [sha256.Size]byte) string { return "m" + hex.EncodeToString(sum[:10]) }

@@ -1,0 +1,198 @@
+package message
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// Validate reports as one *InvalidError everything for which a model's provider would
+// refuse the conversation: messages that are not whole, ids that are missing or used
+// twice, results without a call, second results, calls without a result. A call that
+// is still being answered is among the last; Rule tells it apart.
+func Validate(ms []Message) error {
+	var problems []Problem
+	seen := map[string]int{}
+	for i, m := range ms {
+		problems = append(problems, check(i, m)...)
+		if m.ID == "" {
+			problems = append(problems, Problem{i, "", RuleID, "it has no id"})
+			continue
+		}
+		if first, dup := seen[m.ID]; dup {
+			problems = append(problems, Problem{i, m.ID, RuleDuplicate, fmt.Sprintf("message %d has the same id", first)})
+		} else {
+			seen[m.ID] = i
+		}
+	}
+	problems = append(problems, pair(ms).problems(ms)...)
+	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Index - b.Index })
+	return invalid(problems)
+}
+
+// checker collects what is wrong with one message by itself.
+type checker struct {
+	index    int
+	id       string
+	problems []Problem
+}
+
+func (c *checker) fail(r Rule, format string, args ...any) {
+	c.problems = append(c.problems, Problem{c.index, c.id, r, fmt.Sprintf(format, args...)})
+}
+
+// check returns what is wrong with a message that is looked at alone.
+func check(i int, m Message) []Problem {
+	c := checker{index: i, id: m.ID}
+	c.names(m)
+	c.mix(m)
+	c.parts(m.Role, m.Content, "content")
+	c.calls(m.Calls)
+	for _, r := range m.Results {
+		if r.CallID == "" {
+			c.fail(RuleID, "a result does not say which call it answers")
+		}
+		c.parts(m.Role, r.Content, fmt.Sprintf("the result of call %q", r.CallID))
+		c.extra("a result", r.Extra, resultFields)
+	}
+	c.extra("the message", m.Extra, messageFields)
+	if m.Usage != nil {
+		c.extra("the usage", m.Usage.Extra, usageFields)
+	}
+	return c.problems
+}
+
+func (c *checker) names(m Message) {
+	if r, err := ParseRole(string(m.Role)); err != nil {
+		c.fail(RuleRole, "%v", err)
+	} else if r != m.Role {
+		c.fail(RuleRole, "the role %q is written %q", m.Role, r)
+	}
+	for _, s := range []string{m.ID, m.Name} {
+		if !utf8.ValidString(s) {
+			c.fail(RuleID, "%q is not UTF-8, and would not be the same when it is stored", s)
+		}
+	}
+}
+
+// mix checks that what the message holds belongs to its role.
+func (c *checker) mix(m Message) {
+	if len(m.Calls) > 0 && m.Role != RoleAssistant {
+		c.fail(RuleMix, "a %s message makes no calls", m.Role)
+	}
+	if len(m.Results) > 0 && m.Role != RoleTool {
+		c.fail(RuleMix, "a %s message has no results", m.Role)
+	}
+	switch m.Role {
+	case RoleTool:
+		if len(m.Content) > 0 {
+			c.fail(RuleMix, "what a tool message says belongs into its results")
+		}
+		if len(m.Results) == 0 {
+			c.fail(RuleMix, "a tool message has at least one result")
+		}
+	case RoleSystem, RoleUser:
+		if len(m.Content) == 0 {
+			c.fail(RuleMix, "a %s message says something", m.Role)
+		}
+	}
+}
+
+func (c *checker) parts(r Role, parts []Part, where string) {
+	for i, p := range parts {
+		if p.Type == TypeImage && r == RoleSystem {
+			c.fail(RuleMix, "a system message shows no images")
+		}
+		if why := p.wrong(); why != "" {
+			c.fail(RulePart, "%s: part %d: %s", where, i, why)
+		}
+		c.extra(fmt.Sprintf("%s: part %d", where, i), p.Extra, p.fields())
+	}
+}
+
+// wrong says why a part is not whole, or "".
+func (p Part) wrong() string {
+	image := p.URL != "" || len(p.Bytes) > 0 || p.MIME != ""
+	switch p.Type {
+	case "":
+		return "it has no type"
+	case TypeText:
+		if p.Data != nil || image {
+			return "a text holds text alone"
+		}
+	case TypeData:
+		if !json.Valid(p.Data) {
+			return "its data is not JSON"
+		}
+		if p.Text != "" || image {
+			return "data holds data alone"
+		}
+	case TypeImage:
+		return p.wrongImage()
+	default:
+		if p.Text != "" || p.Data != nil || image {
+			return fmt.Sprintf("the fields of a %q are kept in Extra", p.Type)
+		}
+	}
+	return ""
+}
+
+func (p Part) wrongImage() string {
+	switch {
+	case p.Text != "" || p.Data != nil:
+		return "an image holds an image alone"
+	case (p.URL == "") == (len(p.Bytes) == 0):
+		return "an image has either a url or bytes"
+	case len(p.Bytes) > 0 && p.MIME == "":
+		return "bytes of an image need their media type"
+	}
+	return ""
+}
+
+func (c *checker) calls(calls []Call) {
+	seen := map[string]bool{}
+	for i, call := range calls {
+		switch {
+		case call.ID == "":
+			c.fail(RuleID, "call %d has no id", i)
+		case seen[call.ID]:
+			c.fail(RuleDuplicate, "it makes two calls %q", call.ID)
+		case !utf8.ValidString(call.ID):
+			c.fail(RuleID, "the id of call %d is not UTF-8", i)
+		}
+		if call.Name == "" {
+			c.fail(RuleMix, "call %d names no tool", i)
+		}
+		seen[call.ID] = true
+		c.extra(fmt.Sprintf("call %d", i), call.Extra, callFields)
+	}
+}
+
+var (
+	messageFields = []string{"id", "role", "name", "content", "tool_calls", "tool_results", "metadata", "usage", "created"}
+	callFields    = []string{"id", "name", "arguments", "arguments_text"}
+	resultFields  = []string{"tool_call_id", "content", "is_error"}
+	usageFields   = []string{"input_tokens", "output_tokens", "cached_tokens"}
+)
+
+func (p Part) fields() []string {
+	switch p.Type {
+	case TypeText:
+		return []string{"type", "text"}
+	case TypeData:
+		return []string{"type", "data"}
+	case TypeImage:
+		return []string{"type", "url", "bytes", "mime"}
+	}
+	return []string{"type"}
+}
+
+// extra checks that the unknown fields are none of the known ones.
+func (c *checker) extra(where string, extra map[string]json.RawMessage, known []string) {
+	for _, name := range known {
+		if _, dup := extra[name]; dup {
+			c.fail(RuleForm, "%s has %q in Extra, which is a field of its own", where, name)
+		}
+	}
+}
