@@ -56,11 +56,13 @@ func fieldOf[T any](o *object, name string, items []T) {
 // content writes parts: as a string where they are one plain text, not at all where
 // they say nothing.
 func (o *object) content(parts []Part) {
-	if len(parts) == 1 && parts[0].plain() {
-		o.text("content", parts[0].Text)
-		return
+	switch {
+	case silent(parts):
+	case len(parts) == 1 && parts[0].plain():
+		o.field("content", parts[0].Text)
+	default:
+		o.field("content", parts)
 	}
-	fieldOf(o, "content", parts)
 }
 
 // close writes the fields that are not known, by name, and the end.

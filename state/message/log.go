@@ -103,10 +103,11 @@ func (l *Log) write(ops []op) error {
 		if p.m == nil {
 			continue
 		}
-		problems = append(problems, check(i, *p.m)...)
-		if _, err := p.m.MarshalJSON(); err != nil {
-			problems = append(problems, Problem{i, p.m.ID, RuleForm, err.Error()})
+		wrong := check(i, *p.m)
+		if _, err := p.m.MarshalJSON(); err != nil && len(wrong) == 0 {
+			wrong = []Problem{{i, p.m.ID, RuleForm, err.Error()}}
 		}
+		problems = append(problems, wrong...)
 	}
 	if err := invalid(problems); err != nil {
 		return err

@@ -82,6 +82,9 @@ func (p *op) decode(f *fields) error {
 		n.kind, n.m = opReplace, new(Message)
 		f.must("replace", &n.id)
 		f.must("with", n.m)
+		if n.m.ID == "" {
+			n.m.ID = n.id
+		}
 	case f.has("remove"):
 		n.kind = opRemove
 		f.must("remove", &n.id)
@@ -97,6 +100,9 @@ func (p *op) decode(f *fields) error {
 	}
 	if !all {
 		return errors.New("remove_all is true or not there")
+	}
+	if n.id == "" && (n.kind == opReplace || n.kind == opRemove) {
+		return errors.Join(err, errors.New("it names no message"))
 	}
 	if err == nil {
 		*p = n

@@ -86,17 +86,22 @@ func (c *checker) mix(m Message) {
 	}
 	switch m.Role {
 	case RoleTool:
-		if len(m.Content) > 0 {
+		if !silent(m.Content) {
 			c.fail(RuleMix, "what a tool message says belongs into its results")
 		}
 		if len(m.Results) == 0 {
 			c.fail(RuleMix, "a tool message has at least one result")
 		}
 	case RoleSystem, RoleUser:
-		if len(m.Content) == 0 {
+		if silent(m.Content) {
 			c.fail(RuleMix, "a %s message says something", m.Role)
 		}
 	}
+}
+
+// silent reports whether parts say nothing: there are none in their JSON.
+func silent(parts []Part) bool {
+	return len(parts) == 0 || len(parts) == 1 && parts[0].plain() && parts[0].Text == ""
 }
 
 func (c *checker) parts(r Role, parts []Part, where string) {
