@@ -43,7 +43,8 @@
 //	Untracked  replaces                 are an error                 for the run, never stored
 //
 // List, Sum, Max, Min, Map, Set and Reduced also have Overwrite, which replaces the
-// whole value. A type of your own is a channel when its pointer has the methods of
+// whole value. Conversations have a channel of their own, message.Log in package
+// state/message. A type of your own is a channel when its pointer has the methods of
 // Channel; [Reduced] is the short way when only the merge is new.
 //
 // # Tags

@@ -203,7 +203,10 @@ func storedOps(dec state.Decode) (ops []op, err error) {
 	return ops, nil
 }
 
-// Writes implements [state.Channel]: the writes in order, or all messages.
+// Writes implements [state.Channel]: the writes in order, or all messages. In JSON they
+// have the form that UnmarshalJSON reads. A message that was added without an id is
+// {"append":message}, with the id that it has unless another task of the step was
+// given the same one.
 func (l *Log) Writes() state.Write {
 	if l.over {
 		return state.Write{Value: l.Slice(), Overwrite: true}

@@ -200,7 +200,13 @@ func (c *cutter) begins(i int) bool {
 }
 
 func (c *cutter) fitted(all []Message, from int) Fitted {
-	f := Fitted{Orphans: c.orphans}
+	kept := len(c.ms) - from
+	for _, pinned := range c.pinned[:from] {
+		if pinned {
+			kept++
+		}
+	}
+	f := Fitted{Orphans: c.orphans, Messages: make([]Message, 0, kept), Cut: make([]Message, 0, len(c.ms)-kept)}
 	for i, m := range c.ms {
 		if i < from && !c.pinned[i] {
 			f.Cut = append(f.Cut, m)
