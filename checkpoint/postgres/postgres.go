@@ -45,6 +45,8 @@ type Store struct {
 	own      bool              // Close closes the pool
 	mode     pgx.QueryExecMode // never one that leaves a prepared statement in a session
 	patience time.Duration
+	schema   string
+	migrate  Migrate
 	text     texts
 	closed   atomic.Bool
 }
@@ -85,7 +87,8 @@ func New(ctx context.Context, pool *pgxpool.Pool, cfg Config) (*Store, error) {
 	if cfg.Patience == 0 {
 		cfg.Patience = 5 * time.Second
 	}
-	s := &Store{pool: pool, patience: max(cfg.Patience, 0), mode: pgx.QueryExecModeCacheDescribe, text: textsFor(cfg.Schema)}
+	s := &Store{pool: pool, patience: max(cfg.Patience, 0), mode: pgx.QueryExecModeCacheDescribe,
+		schema: cfg.Schema, migrate: cfg.Migrate, text: textsFor(cfg.Schema)}
 	if pool.Config().ConnConfig.DescriptionCacheCapacity <= 0 {
 		s.mode = pgx.QueryExecModeDescribeExec
 	}

@@ -1,0 +1,167 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits, the same on every store.
+const (
+	MaxLabels    = 32       // labels of a namespace
+	MaxLabel     = 256      // bytes of a label
+	MaxNamespace = 1024     // bytes of a namespace, with one between two labels
+	MaxKey       = 1024     // bytes of a key
+	MaxValue     = 1 << 20  // bytes of a value, without insignificant white space
+	MaxDepth     = 100      // arrays and objects of a value, inside each other
+	MaxNumber    = 1000     // bytes of a number in a value, and its exponent either way
+	MaxBatch     = 1000     // changes of a batch
+	MaxBatchSize = 16 << 20 // bytes of a batch
+	MaxFilter    = 64       // conditions of a filter
+	MaxWords     = 64       // different words of a query
+	MaxText      = 64 << 10 // bytes of a query's text
+	MaxLimit     = 1000     // items of a page
+	MaxScan      = 100_000  // items that one search looks at
+)
+
+// CheckNamespace returns an ErrNamespace that says what is wrong with a namespace of
+// items, or nil. A label is any UTF-8 without a zero byte.
+func CheckNamespace(namespace []string) error {
+	if len(namespace) == 0 {
+		return fmt.Errorf("%w: it has no labels", ErrNamespace)
+	}
+	return checkLabels(namespace)
+}
+
+// checkLabels is CheckNamespace for a part of one, which may be empty.
+func checkLabels(labels []string) error {
+	if len(labels) > MaxLabels {
+		return fmt.Errorf("%w: it has %d labels, the limit is %d", ErrNamespace, len(labels), MaxLabels)
+	}
+	size := len(labels) - 1
+	for i, l := range labels {
+		if why := notText(l, MaxLabel); why != "" {
+			return fmt.Errorf("%w: label %d %s", ErrNamespace, i+1, why)
+		}
+		size += len(l)
+	}
+	if size > MaxNamespace {
+		return fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrNamespace, size, MaxNamespace)
+	}
+	return nil
+}
+
+// CheckKey returns an ErrKey that says what is wrong with a key, or nil.
+func CheckKey(key string) error {
+	if why := notText(key, MaxKey); why != "" {
+		return fmt.Errorf("%w: it %s", ErrKey, why)
+	}
+	return nil
+}
+
+func notText(s string, limit int) (why string) {
+	switch {
+	case s == "":
+		return "is empty"
+	case len(s) > limit:
+		return fmt.Sprintf("has %d bytes, the limit is %d", len(s), limit)
+	case !utf8.ValidString(s):
+		return "is not valid UTF-8"
+	case strings.IndexByte(s, 0) >= 0:
+		return "has a zero byte"
+	}
+	return ""
+}
+
+// checkValue returns a value as it is stored, and what it says.
+func checkValue(value json.RawMessage) (data []byte, tree any, err error) {
+	if !utf8.Valid(value) {
+		return nil, nil, fmt.Errorf("%w: it is not valid UTF-8", ErrValue)
+	}
+	if d := depth(value); d > MaxDepth {
+		return nil, nil, fmt.Errorf("%w: it is nested %d deep, the limit is %d", ErrValue, d, MaxDepth)
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, value); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrValue, err)
+	}
+	if b.Len() > MaxValue {
+		return nil, nil, fmt.Errorf("%w: the value has %d bytes, the limit is %d", ErrTooLarge, b.Len(), MaxValue)
+	}
+	if tree, err = decode(b.Bytes()); err == nil {
+		err = checkNumbers(tree)
+	}
+	return b.Bytes(), tree, err
+}
+
+// depth returns how deep brackets are nested, as far as the text is JSON.
+func depth(data []byte) (deepest int) {
+	open, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[', c == '{':
+			open++
+			deepest = max(deepest, open)
+		case c == ']', c == '}':
+			open--
+		}
+	}
+	return deepest
+}
+
+// decode returns JSON as nil, bool, json.Number, string, []any and map[string]any. Of a
+// name that comes twice in an object the last counts.
+func decode(data []byte) (tree any, err error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(&tree); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrValue, err)
+	}
+	return tree, nil
+}
+
+// checkNumbers refuses numbers that would cost more than their text.
+func checkNumbers(tree any) (err error) {
+	switch v := tree.(type) {
+	case json.Number:
+		_, exponent, _ := strings.Cut(strings.ToLower(string(v)), "e")
+		e, bad := strconv.Atoi(cmp.Or(exponent, "0"))
+		if bad != nil || len(v) > MaxNumber || e > MaxNumber || e < -MaxNumber {
+			return fmt.Errorf("%w: the number %.32s… is longer, or has a greater exponent, than %d", ErrValue, v, MaxNumber)
+		}
+	case []any:
+		for i := 0; i < len(v) && err == nil; i++ {
+			err = checkNumbers(v[i])
+		}
+	case map[string]any:
+		for _, e := range v {
+			if err = checkNumbers(e); err != nil {
+				return err
+			}
+		}
+	}
+	return err
+}
+
+// minTTL is the shortest that an item may live.
+const minTTL = time.Millisecond
+
+func checkTTL(o Options) error {
+	switch {
+	case o.TTL < 0 || o.TTL > 0 && o.TTL < minTTL:
+		return fmt.Errorf("%w: a TTL of %v; it is 0 or at least a millisecond", ErrRequest, o.TTL)
+	case o.Refresh && o.TTL == 0:
+		return fmt.Errorf("%w: Refresh without a TTL", ErrRequest)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package memory
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// mark is a place in the order of a search.
+type mark struct {
+	Score     float64 `json:"s,omitempty"`
+	Time      int64   `json:"t,omitempty"` // microseconds
+	Namespace string  `json:"n"`           // encoded
+	Key       string  `json:"k"`
+	Query     string  `json:"q"` // the digest, in a cursor
+}
+
+func (m mark) position() Position { return Position{m.Namespace, m.Key} }
+
+// markOf returns the place of an item.
+func (s *search) markOf(f Found) mark {
+	m := mark{Namespace: Encode(f.Namespace), Key: f.Key}
+	switch s.order {
+	case ByUpdated:
+		m.Time = f.Updated.UnixMicro()
+	case ByCreated:
+		m.Time = f.Created.UnixMicro()
+	case ByRank:
+		m.Score, m.Time = f.Score, f.Updated.UnixMicro()
+	}
+	return m
+}
+
+func compareMarks(a, b mark) int {
+	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.Time, a.Time),
+		strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Key, b.Key))
+}
+
+func (s *search) cursor(m mark) string {
+	m.Query = s.digest
+	data, _ := json.Marshal(m) // text and finite numbers
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+// readCursor returns the place that a cursor of this query names, nil for none.
+func readCursor(cursor, digest string) (*mark, error) {
+	if cursor == "" {
+		return nil, nil
+	}
+	data, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it is none", ErrCursor)
+	}
+	var m mark
+	if err := json.Unmarshal(data, &m); err != nil || m.Key == "" || m.Namespace == "" {
+		return nil, fmt.Errorf("%w: it is none", ErrCursor)
+	}
+	if m.Query != digest {
+		return nil, fmt.Errorf("%w: it is of another query", ErrCursor)
+	}
+	return &m, nil
+}
+
+// digest names a query, but for its limit and its cursor.
+func (q Query) digest(s *search) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q %q", q.Prefix, s.words, q.Near, s.order)
+	for _, c := range s.where {
+		value, _ := json.Marshal(c.value) // was decoded from JSON
+		fmt.Fprintf(h, " %q %q %q", c.path, c.op, value)
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:9])
+}

@@ -1,0 +1,283 @@
+package memory
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Filter are conditions that must all hold. A filter may come from a stranger: a path and
+// a value are compared, never run, on every store.
+type Filter []Condition
+
+// Condition compares a field of a value.
+type Condition struct {
+	// Path names the field: names of objects with dots between them, and a backslash
+	// before a dot or a backslash that belongs to a name. "profile.age" is the age of the
+	// profile. Arrays are not entered.
+	Path string
+	Op   Operator
+	// Value is anything that marshals to JSON.
+	Value any
+}
+
+// Operator is how a Condition compares. The set is closed.
+//
+// Numbers are compared by their exact value, strings by bytes, arrays by element, objects
+// by field. Values of different types are not equal, and null is a value like others. No
+// order has values of different types, nor any but numbers and strings. A field that is
+// missing is equal to nothing, so that only Ne holds.
+type Operator string
+
+const (
+	Eq  Operator = "$eq"
+	Ne  Operator = "$ne"
+	Gt  Operator = "$gt"
+	Gte Operator = "$gte"
+	Lt  Operator = "$lt"
+	Lte Operator = "$lte"
+)
+
+var operators = []Operator{Eq, Ne, Gt, Gte, Lt, Lte}
+
+// ParseFilter reads a filter as JSON: an object of paths, each with a value to be equal to,
+// or an object of operators: {"color": "red", "profile.age": {"$gte": 18, "$lt": 65}}.
+func ParseFilter(data []byte) (Filter, error) {
+	_, tree, err := checkValue(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: filter: %w", ErrQuery, err)
+	}
+	fields, ok := tree.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%w: a filter is an object of paths", ErrQuery)
+	}
+	var f Filter
+	for path, v := range fields {
+		f = append(f, conditionsOf(path, v)...)
+	}
+	slices.SortFunc(f, func(a, b Condition) int {
+		return strings.Compare(a.Path+"\x00"+string(a.Op), b.Path+"\x00"+string(b.Op))
+	})
+	_, err = f.compile()
+	return f, err
+}
+
+// conditionsOf reads one field of a filter. An object with a name that begins with $ holds
+// operators; compile refuses those that are none.
+func conditionsOf(path string, v any) (list []Condition) {
+	object, _ := v.(map[string]any)
+	for name := range object {
+		if strings.HasPrefix(name, "$") {
+			for op, operand := range object {
+				list = append(list, Condition{path, Operator(op), operand})
+			}
+			return list
+		}
+	}
+	return []Condition{{path, Eq, v}}
+}
+
+// conditions are a filter that was checked.
+type conditions []condition
+
+type condition struct {
+	path  []string
+	op    Operator
+	value any
+}
+
+func (f Filter) compile() (conditions, error) {
+	if len(f) > MaxFilter {
+		return nil, fmt.Errorf("%w: the filter has %d conditions, the limit is %d", ErrQuery, len(f), MaxFilter)
+	}
+	var list conditions
+	for i, c := range f {
+		compiled, err := c.compile()
+		if err != nil {
+			return nil, fmt.Errorf("%w: condition %d on %.100q: %w", ErrQuery, i+1, c.Path, err)
+		}
+		list = append(list, compiled)
+	}
+	return list, nil
+}
+
+func (c Condition) compile() (condition, error) {
+	path, err := splitPath(c.Path)
+	if err != nil {
+		return condition{}, err
+	}
+	if !slices.Contains(operators, c.Op) {
+		return condition{}, fmt.Errorf("the operator %.32q is none of %q", c.Op, operators)
+	}
+	data, err := json.Marshal(c.Value)
+	if err != nil {
+		return condition{}, err
+	}
+	_, tree, err := checkValue(data)
+	if err != nil {
+		return condition{}, err
+	}
+	if _, ordered := compare(tree, tree); !ordered && c.Op != Eq && c.Op != Ne {
+		return condition{}, fmt.Errorf("%s compares numbers or strings, not %.32s", c.Op, data)
+	}
+	return condition{path, c.Op, tree}, nil
+}
+
+// splitPath returns the names of a path.
+func splitPath(path string) (names []string, err error) {
+	if why := notText(path, MaxNamespace); why != "" {
+		return nil, fmt.Errorf("the path %s", why)
+	}
+	var name strings.Builder
+	for i := 0; i < len(path); i++ {
+		switch c := path[i]; {
+		case c == '.':
+			names = append(names, name.String())
+			name.Reset()
+			continue
+		case c == '\\':
+			i++
+			if i == len(path) || path[i] != '.' && path[i] != '\\' {
+				return nil, fmt.Errorf(`a backslash stands only before a dot or a backslash`)
+			}
+		}
+		name.WriteByte(path[i])
+	}
+	names = append(names, name.String())
+	if slices.Contains(names, "") || len(names) > MaxLabels {
+		return nil, fmt.Errorf("the path has an empty name, or more than %d", MaxLabels)
+	}
+	return names, nil
+}
+
+// lookUp follows a path into a value.
+func lookUp(tree any, path []string) (any, bool) {
+	for _, name := range path {
+		object, ok := tree.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if tree, ok = object[name]; !ok {
+			return nil, false
+		}
+	}
+	return tree, true
+}
+
+// hold reports whether all conditions hold for a value. It is the law on every store.
+func (cs conditions) hold(tree any) bool {
+	for _, c := range cs {
+		if !c.holds(tree) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c condition) holds(tree any) bool {
+	v, found := lookUp(tree, c.path)
+	switch {
+	case c.op == Ne:
+		return !found || !equal(v, c.value)
+	case !found:
+		return false
+	case c.op == Eq:
+		return equal(v, c.value)
+	}
+	order, ordered := compare(v, c.value)
+	if !ordered {
+		return false
+	}
+	switch c.op {
+	case Gt:
+		return order > 0
+	case Gte:
+		return order >= 0
+	case Lt:
+		return order < 0
+	}
+	return order <= 0
+}
+
+// compare orders two numbers or two strings.
+func compare(a, b any) (order int, ordered bool) {
+	switch a := a.(type) {
+	case json.Number:
+		if b, ok := b.(json.Number); ok {
+			return compareNumbers(string(a), string(b)), true
+		}
+	case string:
+		if b, ok := b.(string); ok {
+			return strings.Compare(a, b), true
+		}
+	}
+	return 0, false
+}
+
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, equal)
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && equalObjects(a, b)
+	case json.Number, string:
+		order, ordered := compare(a, b)
+		return ordered && order == 0
+	}
+	switch b.(type) {
+	case []any, map[string]any:
+		return false // == would panic on none of these, but says so only for what can be compared
+	}
+	return a == b
+}
+
+func equalObjects(a, b map[string]any) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, v := range a {
+		if w, ok := b[name]; !ok || !equal(v, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// contained returns the conditions of equality as one object that a value with all of
+// them contains, in the sense of jsonb's @>; nil if there are none, or if no database
+// could read it.
+func (cs conditions) contained() []byte {
+	root := map[string]any{}
+	for _, c := range cs {
+		if c.op == Eq {
+			graft(root, c.path, c.value)
+		}
+	}
+	data, err := json.Marshal(root)
+	if err != nil || len(root) == 0 || !isPlain(data) {
+		return nil
+	}
+	return data
+}
+
+// graft puts a value at the end of a path, unless something else is in the way: then there
+// is less to be contained, which only narrows less.
+func graft(root map[string]any, path []string, v any) {
+	for _, name := range path[:len(path)-1] {
+		if _, taken := root[name]; !taken {
+			root[name] = map[string]any{}
+		}
+		next, ok := root[name].(map[string]any)
+		if !ok {
+			return
+		}
+		root = next
+	}
+	last := path[len(path)-1]
+	if _, taken := root[last]; !taken {
+		root[last] = v
+	}
+}

@@ -1,0 +1,52 @@
+package memory
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
+
+// number is a JSON number by its exact value: 0.digits × 10^exp. Zero has no digits.
+// Floats would make different numbers equal; decimals of any size cost memory by the exponent.
+type number struct {
+	negative bool
+	digits   string // without zeros at either end
+	exp      int
+}
+
+// parseNumber reads what checkNumbers has let in.
+func parseNumber(text string) number {
+	var n number
+	text, n.negative = strings.CutPrefix(text, "-")
+	text = strings.ToLower(text)
+	mantissa, exponent, _ := strings.Cut(text, "e")
+	n.exp, _ = strconv.Atoi(cmp.Or(exponent, "0"))
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	n.exp += len(whole)
+	digits := whole + fraction
+	n.digits = strings.TrimLeft(digits, "0")
+	n.exp -= len(digits) - len(n.digits)
+	n.digits = strings.TrimRight(n.digits, "0")
+	if n.digits == "" {
+		return number{}
+	}
+	return n
+}
+
+func (n number) sign() int {
+	switch {
+	case n.digits == "":
+		return 0
+	case n.negative:
+		return -1
+	}
+	return 1
+}
+
+func compareNumbers(a, b string) int {
+	x, y := parseNumber(a), parseNumber(b)
+	if x.sign() != y.sign() {
+		return cmp.Compare(x.sign(), y.sign())
+	}
+	return x.sign() * cmp.Or(cmp.Compare(x.exp, y.exp), strings.Compare(x.digits, y.digits))
+}

@@ -1,0 +1,150 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Table is what a backend is asked for: rows in order, written in one piece. [Over] makes
+// a Store of it, and checks, compares and sorts: a table need not know JSON. What has
+// expired, by the table's clock, is not there.
+type Table interface {
+	// Write makes all changes to a namespace or none. It returns a row for each change, the
+	// zero Item for a deletion or for a touch of nothing, or a *ConflictError. See
+	// [Write.Plan].
+	Write(ctx context.Context, w Write) ([]Item, error)
+	// Read returns an item, or false.
+	Read(ctx context.Context, namespace []string, key string) (Item, bool, error)
+	// Scan returns the next rows of a range, in ascending order of the encoded namespace
+	// and of the key, in bytes. more says that there may be others; a page may have fewer
+	// than the limit, to bound its bytes, but only the last one has none.
+	Scan(ctx context.Context, s Scan) (rows []Item, more bool, err error)
+	// Namespaces returns the next encoded namespaces of a range that hold an item, in
+	// ascending order of their bytes. After is the last of the page before.
+	Namespaces(ctx context.Context, r Range, after string, limit int) (list []string, more bool, err error)
+}
+
+// Write is a change to one namespace.
+type Write struct {
+	Namespace []string
+	// ID names this write. A table that asks its server again, since a reply was lost,
+	// finds by it that its work was done.
+	ID      string
+	Changes []Change
+}
+
+// Change is one row of a Write. Keys are different.
+type Change struct {
+	Key   string
+	Value []byte // nil deletes, or touches
+	// Words are those of the value, sorted, each once, for a table that narrows by them.
+	Words []string
+	Options
+	// Touch starts the TTL of a row with Refresh anew and changes nothing else.
+	Touch bool
+}
+
+// Range is what a prefix selects: the encoded namespaces from From on and before Until,
+// or to the last if Until is "".
+type Range struct{ From, Until string }
+
+// Scan asks for rows.
+type Scan struct {
+	Range
+	After    Position // only what comes after; zero means from the first
+	Limit    int
+	Words    []string // rows without one of these words may be left out
+	Contains []byte   // so may rows of which the value does not contain this JSON, as jsonb's @> says
+}
+
+// Position is a place in the order of rows.
+type Position struct{ Namespace, Key string } // the namespace is encoded
+
+// MaxPage is about how many bytes of values a page of a Scan should have at most.
+const MaxPage = 8 << 20
+
+// Encode makes one text of a namespace, which sorts label by label.
+func Encode(namespace []string) string { return strings.Join(namespace, "\x00") }
+
+// Decode undoes Encode.
+func Decode(encoded string) []string { return strings.Split(encoded, "\x00") }
+
+// rangeOf returns what a prefix selects. Between "a" and what begins with "a\x00" nothing
+// else sorts, and no label has a zero byte.
+func rangeOf(prefix []string) Range {
+	if len(prefix) == 0 {
+		return Range{}
+	}
+	p := Encode(prefix)
+	return Range{p, p + "\x01"}
+}
+
+// Has reports whether an encoded namespace is in the range.
+func (r Range) Has(namespace string) bool {
+	return namespace >= r.From && (r.Until == "" || namespace < r.Until)
+}
+
+// Stored is a row as it lies in a table, perhaps expired.
+type Stored struct {
+	Item
+	ID string // of the write that put it
+}
+
+// Alive reports whether an item has not expired.
+func (i Item) Alive(now time.Time) bool { return i.Expires.IsZero() || i.Expires.After(now) }
+
+// Plan says what becomes of the rows of a write, given those that lie there, each in the
+// place of its change; one that is not there is the zero Stored. The caller gives the new
+// rows their versions, and writes them unless done says that this very write was made before.
+func (w Write) Plan(now time.Time, current []Stored) (rows []Item, done bool, err error) {
+	now = now.UTC().Truncate(time.Microsecond)
+	rows = make([]Item, len(w.Changes))
+	for i, c := range current {
+		if c.Version != 0 && c.ID == w.ID {
+			done = true
+		}
+		if !c.Alive(now) {
+			current[i] = Stored{}
+		}
+	}
+	for i, c := range w.Changes {
+		old := current[i].Item
+		switch {
+		case done:
+			if c.Value != nil || c.Touch {
+				rows[i] = old
+			}
+		case c.If != nil && *c.If != old.Version:
+			return nil, false, &ConflictError{Namespace: w.Namespace, Key: c.Key, Want: *c.If, Version: old.Version}
+		case c.Touch:
+			rows[i] = old.touched(now)
+		case c.Value != nil:
+			rows[i] = c.row(w.Namespace, now, old)
+		}
+	}
+	return rows, done, nil
+}
+
+func (i Item) touched(now time.Time) Item {
+	if i.Version != 0 && i.Refresh > 0 {
+		i.Expires = now.Add(i.Refresh)
+	}
+	return i
+}
+
+// row is the new item of a change, yet without its version.
+func (c Change) row(namespace []string, now time.Time, old Item) Item {
+	row := Item{Namespace: namespace, Key: c.Key, Value: json.RawMessage(c.Value), Created: now, Updated: now}
+	if old.Version != 0 {
+		row.Created = old.Created
+	}
+	if c.TTL > 0 {
+		row.Expires = now.Add(c.TTL.Round(time.Microsecond))
+	}
+	if c.Refresh {
+		row.Refresh = c.TTL.Round(time.Microsecond)
+	}
+	return row
+}

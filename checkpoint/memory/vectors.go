@@ -1,0 +1,258 @@
+package memory
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// record is what an Index keeps beside an item. One without vectors is of an item without
+// text.
+type record struct {
+	Of      uint64   `json:"of"` // the version of the item
+	Packed  [][]byte `json:"vectors"`
+	version uint64   // of the record itself
+	vectors [][]float32
+}
+
+// ask calls the embedder and makes sure of what it returns.
+func (x *Index) ask(ctx context.Context, texts []string) (vectors [][]float32, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			vectors, err = nil, fmt.Errorf("the embedder panicked: %v", v)
+		}
+	}()
+	if vectors, err = x.Embed(ctx, texts); err != nil {
+		return nil, fmt.Errorf("the embedder: %w", err)
+	}
+	if len(vectors) != len(texts) {
+		return nil, fmt.Errorf("the embedder returned %d vectors for %d texts", len(vectors), len(texts))
+	}
+	for _, v := range vectors {
+		if len(v) != x.Dims {
+			return nil, fmt.Errorf("the embedder returned a vector of %d numbers, not of %d", len(v), x.Dims)
+		}
+		for _, n := range v {
+			if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
+				return nil, fmt.Errorf("the embedder returned a vector with %v in it", n)
+			}
+		}
+	}
+	return vectors, nil
+}
+
+// embed makes and keeps the vectors of items, with one call of the embedder. It returns
+// the errors by the place of their items.
+func (x *Index) embed(ctx context.Context, items []Item) map[int]error {
+	failed := map[int]error{}
+	var texts []string
+	ends := make([]int, len(items))
+	for i, item := range items {
+		texts = append(texts, x.texts(item.Value)...)
+		ends[i] = len(texts)
+	}
+	var vectors [][]float32
+	var err error
+	if len(texts) > 0 {
+		vectors, err = x.ask(ctx, texts)
+	}
+	begin := 0
+	for i, item := range items {
+		if e := err; e != nil && ends[i] > begin {
+			failed[i] = e
+		} else if e := x.keep(ctx, item, part(vectors, begin, ends[i])); e != nil {
+			failed[i] = e
+		}
+		begin = ends[i]
+	}
+	return failed
+}
+
+func part(vectors [][]float32, begin, end int) [][]float32 {
+	if begin == end {
+		return nil
+	}
+	return vectors[begin:end]
+}
+
+// keep stores the vectors of an item, unless those of a later version are there. They end
+// with their item; where reading lets it live on, Reindex removes them.
+func (x *Index) keep(ctx context.Context, item Item, vectors [][]float32) error {
+	r := record{Of: item.Version, Packed: [][]byte{}}
+	for _, v := range vectors {
+		r.Packed = append(r.Packed, pack(v))
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	var o Options
+	if item.Refresh == 0 && !item.Expires.IsZero() {
+		o.TTL = max(item.Expires.Sub(item.Updated), minTTL)
+	}
+	for {
+		old, err := x.record(ctx, item.Namespace, item.Key)
+		if err != nil || old.Of >= item.Version {
+			return err
+		}
+		o.If = &old.version
+		if _, err = x.Store.Put(ctx, vectorsOf(item.Namespace), item.Key, data, o); !errors.Is(err, ErrConflict) {
+			return err
+		}
+	}
+}
+
+// record reads what is kept beside an item; the zero record if nothing is.
+func (x *Index) record(ctx context.Context, namespace []string, key string) (record, error) {
+	item, err := x.Store.Get(ctx, vectorsOf(namespace), key)
+	if errors.Is(err, ErrNotFound) {
+		return record{}, nil
+	}
+	if err != nil {
+		return record{}, err
+	}
+	return x.read(item), nil
+}
+
+// read unpacks a record. What cannot be read counts for no version, and is made again.
+func (x *Index) read(item Item) record {
+	r := record{version: item.Version}
+	if err := json.Unmarshal(item.Value, &r); err != nil {
+		return record{version: item.Version}
+	}
+	for _, p := range r.Packed {
+		if len(p) != 4*x.Dims {
+			return record{version: item.Version} // of an Index with other dimensions
+		}
+		r.vectors = append(r.vectors, unpack(p))
+	}
+	return r
+}
+
+// vectors returns all records below a prefix.
+func (x *Index) vectors(ctx context.Context, prefix []string) (map[Position]record, error) {
+	known := map[Position]record{}
+	for f, err := range All(ctx, x.Store, Query{Prefix: vectorsOf(prefix), Order: ByKey, Limit: MaxLimit}) {
+		if err != nil {
+			return nil, err
+		}
+		if len(known) == MaxScan {
+			return nil, fmt.Errorf("%w: more than %d vectors to compare; give a longer Prefix", ErrTooMany, MaxScan)
+		}
+		known[Position{Encode(f.Namespace[1:]), f.Key}] = x.read(f.Item)
+	}
+	return known, nil
+}
+
+// Reindex makes the vectors that items below a prefix lack, and removes those of items that
+// are gone. It returns how many items it gave a vector. When the embedder fails it stops;
+// what it has done stays done.
+func (x *Index) Reindex(ctx context.Context, prefix []string) (made int, err error) {
+	if err := errors.Join(x.check(), checkPart(prefix)); err != nil {
+		return 0, err
+	}
+	q := Query{Prefix: prefix, Order: ByKey, Limit: 64}
+	for {
+		page, err := x.Store.Search(ctx, q)
+		if err != nil {
+			return made, err
+		}
+		n, err := x.reindex(ctx, page.Items)
+		if made += n; err != nil {
+			return made, err
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return made, x.prune(ctx, prefix)
+		}
+	}
+}
+
+// reindex makes the vectors that some items lack.
+func (x *Index) reindex(ctx context.Context, items []Found) (made int, err error) {
+	var lack []Item
+	for _, f := range items {
+		if f.Namespace[0] == vectorLabel {
+			continue
+		}
+		r, err := x.record(ctx, f.Namespace, f.Key)
+		if err != nil {
+			return 0, err
+		}
+		if r.Of != f.Version {
+			lack = append(lack, f.Item)
+		}
+	}
+	failed := x.embed(ctx, lack)
+	for i, err := range failed {
+		return len(lack) - len(failed), place(lack[i].Namespace, lack[i].Key, err)
+	}
+	return len(lack), nil
+}
+
+// prune removes the vectors of items that are gone. One that is put meanwhile keeps its own.
+func (x *Index) prune(ctx context.Context, prefix []string) error {
+	known, err := x.vectors(ctx, prefix) // first: what comes later has another version
+	if err != nil {
+		return err
+	}
+	there := map[Position]bool{}
+	err = x.each(ctx, Query{Prefix: prefix, Order: ByKey, Limit: MaxLimit}, func(f Found) error {
+		there[Position{Encode(f.Namespace), f.Key}] = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for at, r := range known {
+		if there[at] {
+			continue
+		}
+		_, err := x.Store.Batch(ctx, vectorsOf(Decode(at.Namespace)), []Op{{Key: at.Key, Options: Options{If: &r.version}}})
+		if err != nil && !errors.Is(err, ErrConflict) {
+			return err
+		}
+	}
+	return nil
+}
+
+func pack(v []float32) []byte {
+	b := make([]byte, 0, 4*len(v))
+	for _, n := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(n))
+	}
+	return b
+}
+
+func unpack(b []byte) []float32 {
+	v := make([]float32, len(b)/4)
+	for i := range v {
+		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return v
+}
+
+// mostAlike returns the greatest cosine.
+func mostAlike(vectors [][]float32, wanted []float32) float64 {
+	scores := make([]float64, len(vectors))
+	for i, v := range vectors {
+		scores[i] = cosine(v, wanted)
+	}
+	return slices.Max(scores)
+}
+
+// cosine is 0 for a vector without length.
+func cosine(a, b []float32) float64 {
+	var dot, aa, bb float64
+	for i := range a {
+		x, y := float64(a[i]), float64(b[i])
+		dot, aa, bb = dot+x*y, aa+x*x, bb+y*y
+	}
+	if aa == 0 || bb == 0 {
+		return 0
+	}
+	return dot / (math.Sqrt(aa) * math.Sqrt(bb))
+}

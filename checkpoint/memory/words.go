@@ -1,0 +1,113 @@
+package memory
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxWord is where a longer word is cut, in bytes: databases do not index longer ones.
+const maxWord = 128
+
+// Words returns the words of a text, in their order: each run of letters, digits and
+// marks of any script, with the case folded rune by rune. Forms of a word are different
+// words, and so are composed and decomposed letters.
+func Words(text string) (list []string) {
+	var word strings.Builder
+	end := func() {
+		if word.Len() > 0 {
+			list = append(list, word.String())
+			word.Reset()
+		}
+	}
+	for _, r := range text {
+		switch {
+		case !unicode.In(r, unicode.L, unicode.N, unicode.M):
+			end()
+		case word.Len()+utf8.UTFMax <= maxWord:
+			word.WriteRune(fold(r))
+		}
+	}
+	end()
+	return list
+}
+
+// fold returns the least of the runes that differ from r in case only.
+func fold(r rune) rune {
+	if r < utf8.RuneSelf && !unicode.IsLetter(r) {
+		return r
+	}
+	least := r
+	for s := unicode.SimpleFold(r); s != r; s = unicode.SimpleFold(s) {
+		least = min(least, s)
+	}
+	return least
+}
+
+// stringsOf yields the strings of a value, not the names in it, in an order that only
+// depends on the value.
+func stringsOf(tree any, yield func(string)) {
+	switch v := tree.(type) {
+	case string:
+		yield(v)
+	case []any:
+		for _, e := range v {
+			stringsOf(e, yield)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			stringsOf(v[name], yield)
+		}
+	}
+}
+
+// distinctWords returns the words of a value, sorted, each once.
+func distinctWords(tree any) []string {
+	var list []string
+	stringsOf(tree, func(s string) { list = append(list, Words(s)...) })
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// hits returns how often words occur in a value; 0 if one of them does not.
+func hits(tree any, words []string) (total int) {
+	count := make(map[string]int, len(words))
+	for _, w := range words {
+		count[w] = 0
+	}
+	stringsOf(tree, func(s string) {
+		for _, w := range Words(s) {
+			if _, wanted := count[w]; wanted {
+				count[w]++
+			}
+		}
+	})
+	for _, n := range count {
+		if n == 0 {
+			return 0
+		}
+		total += n
+	}
+	return total
+}
+
+// Facts returns a value as every database reads JSON alike: each name once, each character
+// one that there is. It returns nil if a string holds a zero byte, which some refuse.
+// It is for a [Table] that narrows by Scan.Contains.
+func Facts(value []byte) []byte {
+	tree, err := decode(value)
+	if err != nil {
+		return nil
+	}
+	data, err := json.Marshal(tree)
+	if err != nil || !isPlain(data) {
+		return nil
+	}
+	return data
+}
+
+// isPlain reports whether JSON as Marshal writes it has no zero byte in a string; it may err towards no.
+func isPlain(data []byte) bool { return !strings.Contains(string(data), `\u0000`) }

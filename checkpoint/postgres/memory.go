@@ -1,0 +1,300 @@
+package postgres
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/memory"
+)
+
+//go:embed sql/memory.sql
+var memorySchema string
+
+// Memory returns the long-term memory in this schema, for all threads and processes that
+// share it. It makes the tables if they are not there yet, unless Config.Migrate forbids
+// it. Its clock is the server's, and it lasts until the Store is closed.
+//
+// Words and conditions of equality are found through indexes. A write is a transaction of
+// a few round trips, and waits for others to the same namespace; a read or a page of a
+// search is one round trip.
+func (s *Store) Memory(ctx context.Context) (memory.Store, error) {
+	err := s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		there, err := s.hasMemory(ctx, conn)
+		switch {
+		case err != nil || there:
+			return err
+		case s.migrate == MigrateNever:
+			return fmt.Errorf("%w: schema %q has no tables for long-term memory; call Memory once with MigrateUp, by a role that may", checkpoint.ErrUnsupported, s.schema)
+		}
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return s.makeMemory(ctx, tx) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	return memory.Over(memories{s}), nil
+}
+
+func (s *Store) hasMemory(ctx context.Context, q querier) (there bool, err error) {
+	const text = "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'memories')"
+	err = q.QueryRow(ctx, text, pgx.QueryExecModeExec, s.schema).Scan(&there)
+	return there, err
+}
+
+// makeMemory makes the tables, unless another process was faster.
+func (s *Store) makeMemory(ctx context.Context, tx pgx.Tx) error {
+	if err := lock(ctx, tx, "weft "+s.schema); err != nil {
+		return err
+	}
+	if there, err := s.hasMemory(ctx, tx); err != nil || there {
+		return err
+	}
+	_, err := tx.Conn().PgConn().Exec(ctx, strings.ReplaceAll(memorySchema, "{schema}", quote(s.schema))).ReadAll()
+	return err
+}
+
+// lock takes a lock that ends with the transaction.
+func lock(ctx context.Context, tx pgx.Tx, name string) error {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	_, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", pgx.QueryExecModeExec, int64(h.Sum64()))
+	return err
+}
+
+// memories is a Store as a memory.Table.
+type memories struct{ *Store }
+
+var _ memory.Table = memories{}
+
+// memoryColumns are those that scanMemory reads.
+const memoryColumns = "m.ns, m.key, m.version, m.value, m.created, m.updated, m.expires, m.refresh, m.write"
+
+// memoryAlive is the condition for a row that has not expired.
+const memoryAlive = "(m.expires IS NULL OR m.expires > clock_timestamp())"
+
+func (m memories) sql(text string) string {
+	return strings.ReplaceAll(text, "{schema}", quote(m.schema))
+}
+
+// Write implements memory.Table.
+func (m memories) Write(ctx context.Context, w memory.Write) (rows []memory.Item, err error) {
+	var refusal error
+	err = m.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) (err error) {
+			rows, err = m.write(ctx, tx, w)
+			if refusal = nil; errors.Is(err, memory.ErrConflict) {
+				refusal, err = err, nil // nothing was written
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, refusal
+}
+
+func (m memories) write(ctx context.Context, tx pgx.Tx, w memory.Write) ([]memory.Item, error) {
+	if err := lock(ctx, tx, "memory "+m.schema+" "+memory.Encode(w.Namespace)); err != nil {
+		return nil, err
+	}
+	now, current, err := m.current(ctx, tx, w)
+	if err != nil {
+		return nil, err
+	}
+	rows, done, err := w.Plan(now, current)
+	if err != nil || done {
+		return rows, err
+	}
+	return rows, m.apply(ctx, tx, w, rows)
+}
+
+// current returns the server's time and the rows that lie where w wants to write. It is
+// asked for under the lock, so both are no older than the last write.
+func (m memories) current(ctx context.Context, tx pgx.Tx, w memory.Write) (now time.Time, list []memory.Stored, err error) {
+	keys := make([][]byte, len(w.Changes))
+	places := map[string]int{}
+	for i, c := range w.Changes {
+		keys[i], places[c.Key] = []byte(c.Key), i
+	}
+	if err := tx.QueryRow(ctx, "SELECT clock_timestamp()", m.mode).Scan(&now); err != nil {
+		return now, nil, err
+	}
+	list = make([]memory.Stored, len(keys))
+	err = m.query(ctx, tx, func(st memory.Stored) bool {
+		list[places[st.Key]] = st
+		return true
+	}, "SELECT "+memoryColumns+" FROM {schema}.memories m WHERE m.ns = $1::bytea AND m.key = ANY($2::bytea[])",
+		[]byte(memory.Encode(w.Namespace)), keys)
+	return now, list, err
+}
+
+// apply writes the new rows, and gives them their versions.
+func (m memories) apply(ctx context.Context, tx pgx.Tx, w memory.Write, rows []memory.Item) error {
+	for i, c := range w.Changes {
+		if err := m.change(ctx, tx, w, c, &rows[i]); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(ctx, m.sql(`DELETE FROM {schema}.memories WHERE (ns, key) IN (SELECT m.ns, m.key FROM {schema}.memories m
+		WHERE m.expires <= now() LIMIT 32 FOR UPDATE SKIP LOCKED)`), m.mode)
+	return err
+}
+
+func (m memories) change(ctx context.Context, tx pgx.Tx, w memory.Write, c memory.Change, row *memory.Item) (err error) {
+	ns, key := []byte(memory.Encode(w.Namespace)), []byte(c.Key)
+	switch {
+	case c.Touch:
+		_, err = tx.Exec(ctx, m.sql("UPDATE {schema}.memories SET expires = $3 WHERE ns = $1::bytea AND key = $2::bytea AND version = $4::bigint"),
+			m.mode, ns, key, timeOrNull(row.Expires), int64(row.Version))
+	case c.Value == nil:
+		_, err = tx.Exec(ctx, m.sql("DELETE FROM {schema}.memories WHERE ns = $1::bytea AND key = $2::bytea"), m.mode, ns, key)
+	default:
+		var facts *string
+		if f := memory.Facts(c.Value); f != nil {
+			facts = new(string(f))
+		}
+		var version int64
+		err = tx.QueryRow(ctx, m.sql(putMemoryText), m.mode, ns, key, c.Value, facts, append([]string{}, c.Words...),
+			row.Created, row.Updated, timeOrNull(row.Expires), row.Refresh.Microseconds(), w.ID).Scan(&version)
+		row.Version = uint64(version)
+	}
+	return err
+}
+
+const putMemoryText = `INSERT INTO {schema}.memories AS m (ns, key, version, value, facts, words, created, updated, expires, refresh, write)
+	VALUES ($1, $2, nextval('{schema}.memory_versions'), $3, $4::text::jsonb, $5, $6, $7, $8, $9, $10)
+	ON CONFLICT (ns, key) DO UPDATE SET version = excluded.version, value = excluded.value, facts = excluded.facts,
+		words = excluded.words, created = excluded.created, updated = excluded.updated, expires = excluded.expires,
+		refresh = excluded.refresh, write = excluded.write
+	RETURNING m.version`
+
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// rowsQuerier is a connection or a transaction.
+type rowsQuerier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// query runs f for each row of memoryColumns, until it says no.
+func (m memories) query(ctx context.Context, q rowsQuerier, f func(memory.Stored) bool, text string, args ...any) error {
+	rows, err := q.Query(ctx, m.sql(text), append([]any{m.mode}, args...)...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		st, err := scanMemory(rows)
+		if err != nil {
+			return err
+		}
+		if !f(st) {
+			break
+		}
+	}
+	rows.Close()
+	return rows.Err()
+}
+
+func scanMemory(rows pgx.Rows) (st memory.Stored, err error) {
+	var ns, key, value []byte
+	var version, refresh int64
+	var expires *time.Time
+	err = rows.Scan(&ns, &key, &version, &value, &st.Created, &st.Updated, &expires, &refresh, &st.ID)
+	st.Namespace, st.Key, st.Value = memory.Decode(string(ns)), string(key), value
+	st.Version, st.Refresh = uint64(version), time.Duration(refresh)*time.Microsecond
+	st.Created, st.Updated = st.Created.UTC(), st.Updated.UTC()
+	if expires != nil {
+		st.Expires = expires.UTC()
+	}
+	return st, err
+}
+
+// Read implements memory.Table.
+func (m memories) Read(ctx context.Context, namespace []string, key string) (item memory.Item, found bool, err error) {
+	err = m.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		item, found = memory.Item{}, false
+		return m.query(ctx, conn, func(st memory.Stored) bool {
+			item, found = st.Item, true
+			return true
+		}, "SELECT "+memoryColumns+" FROM {schema}.memories m WHERE m.ns = $1::bytea AND m.key = $2::bytea AND "+memoryAlive,
+			[]byte(memory.Encode(namespace)), []byte(key))
+	})
+	return item, found, err
+}
+
+// scanMemoryText is a scan as far as it is always the same. Rows
+// without facts cannot be narrowed down by what they contain.
+const scanMemoryText = "SELECT " + memoryColumns + ` FROM {schema}.memories m
+	WHERE (m.ns, m.key) > ($1::bytea, $2::bytea) AND m.ns >= $3::bytea AND ($4::bytea IS NULL OR m.ns < $4::bytea)
+	AND ` + memoryAlive
+
+// Scan implements memory.Table.
+func (m memories) Scan(ctx context.Context, s memory.Scan) (list []memory.Item, more bool, err error) {
+	text, args := scanMemoryText, append([]any{[]byte(s.After.Namespace), []byte(s.After.Key)}, bounds(s.Range)...)
+	if len(s.Words) > 0 {
+		args = append(args, s.Words)
+		text += fmt.Sprintf(" AND m.words @> $%d::text[]", len(args))
+	}
+	if s.Contains != nil {
+		args = append(args, string(s.Contains))
+		text += fmt.Sprintf(" AND (m.facts IS NULL OR m.facts @> $%d::text::jsonb)", len(args))
+	}
+	args = append(args, int64(s.Limit)+1)
+	text += fmt.Sprintf(" ORDER BY m.ns, m.key LIMIT $%d::bigint", len(args))
+	err = m.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		list, more = nil, false
+		size := 0
+		return m.query(ctx, conn, func(st memory.Stored) bool {
+			if more = len(list) == s.Limit || size > memory.MaxPage; more {
+				return false
+			}
+			list, size = append(list, st.Item), size+len(st.Value)
+			return true
+		}, text, slices.Clone(args)...)
+	})
+	return list, more, err
+}
+
+// bounds returns a range as parameters.
+func bounds(r memory.Range) []any {
+	var until []byte
+	if r.Until != "" {
+		until = []byte(r.Until)
+	}
+	return []any{[]byte(r.From), until}
+}
+
+// Namespaces implements memory.Table.
+func (m memories) Namespaces(ctx context.Context, r memory.Range, after string, limit int) (list []string, more bool, err error) {
+	const text = `SELECT DISTINCT m.ns FROM {schema}.memories m WHERE m.ns > $1::bytea
+		AND m.ns >= $2::bytea AND ($3::bytea IS NULL OR m.ns < $3::bytea) AND ` + memoryAlive + ` ORDER BY m.ns LIMIT $4::bigint`
+	args := append(append([]any{m.mode, []byte(after)}, bounds(r)...), int64(limit)+1)
+	err = m.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		rows, err := conn.Query(ctx, m.sql(text), args...)
+		if err != nil {
+			return err
+		}
+		found, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+		list, more = nil, len(found) > limit
+		for _, ns := range found[:min(len(found), limit)] {
+			list = append(list, string(ns))
+		}
+		return err
+	})
+	return list, more, err
+}
