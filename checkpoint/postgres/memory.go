@@ -171,8 +171,8 @@ func (m memories) change(ctx context.Context, tx pgx.Tx, w memory.Write, c memor
 	return err
 }
 
-const putMemoryText = `INSERT INTO {schema}.memories AS m (ns, key, version, value, facts, words, created, updated, expires, refresh, write)
-	VALUES ($1, $2, nextval('{schema}.memory_versions'), $3, $4::text::jsonb, $5, $6, $7, $8, $9, $10)
+const putMemoryText = `INSERT INTO {schema}.memories AS m (ns, key, value, facts, words, created, updated, expires, refresh, write)
+	VALUES ($1, $2, $3, $4::text::jsonb, $5, $6, $7, $8, $9, $10)
 	ON CONFLICT (ns, key) DO UPDATE SET version = excluded.version, value = excluded.value, facts = excluded.facts,
 		words = excluded.words, created = excluded.created, updated = excluded.updated, expires = excluded.expires,
 		refresh = excluded.refresh, write = excluded.write

@@ -192,13 +192,17 @@ func (c *call) command() []any {
 	if c.script == nil {
 		return c.args
 	}
-	words := make([]any, 0, 4+len(c.args))
+	words := make([]any, 0, 4+len(c.script.tails)+len(c.args))
 	if c.full {
 		words = append(words, "eval", c.script.text)
 	} else {
 		words = append(words, "evalsha", c.script.sha)
 	}
-	return append(append(words, 1, c.key), c.args...)
+	words = append(words, 1+len(c.script.tails), c.key)
+	for _, tail := range c.script.tails {
+		words = append(words, c.key+tail)
+	}
+	return append(words, c.args...)
 }
 
 // start puts a job on its lane. It reports false when the store is closed.

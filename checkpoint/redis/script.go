@@ -9,7 +9,8 @@ import (
 // script is a Lua script. Servers know it by its SHA-1 once they have run its text.
 type script struct {
 	text, sha string
-	writes    bool // a lost reply leaves open whether it happened
+	writes    bool     // a lost reply leaves open whether it happened
+	tails     []string // what further keys have after the first one
 }
 
 //go:embed scripts/*.lua
@@ -39,4 +40,17 @@ var (
 	loadScript       = newScript(false, "common", "load")
 	historyScript    = newScript(false, "common", "history")
 	namespacesScript = newScript(false, "common", "namespaces")
+
+	memoryWriteScript = newScript(true, "memory_common", "memory_write").with(":k", ":x")
+	memoryReadScript  = newScript(false, "memory_common", "memory_read").with(":k", ":x")
+	memoryScanScript  = newScript(false, "memory_common", "memory_scan").with(":k", ":x")
+	memoryAnyScript   = newScript(false, "memory_common", "memory_any").with(":k", ":x")
+	memoryListScript  = newScript(true, "memory_list").with(":t")
+	memoryMendScript  = newScript(true, "memory_mend").with(":t")
 )
+
+// with adds keys to those of a script: the first one with a tail.
+func (sc *script) with(tails ...string) *script {
+	sc.tails = tails
+	return sc
+}

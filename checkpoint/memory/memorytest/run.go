@@ -1,0 +1,55 @@
+package memorytest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint/memory"
+)
+
+// Long is the environment variable that makes the rules about paging long.
+const Long = "WEFT_LONG"
+
+// Clock is a store under test whose time the test can move. A store that has its clock in
+// this process takes one from the test; a server's store moves the times it has stored.
+type Clock interface {
+	// Advance lets d pass, by the store's clock.
+	Advance(d time.Duration)
+}
+
+// Run judges a store. Each sub-test calls open for an empty store of its own.
+func Run(t *testing.T, open func(t testing.TB) memory.Store) { run(t, open, false) }
+
+// RunFull is Run for a store that must be a Clock.
+func RunFull(t *testing.T, open func(t testing.TB) memory.Store) { run(t, open, true) }
+
+func run(t *testing.T, open func(t testing.TB) memory.Store, full bool) {
+	for _, r := range allRules() {
+		t.Run(r.name, func(t *testing.T) { r.judge(t, open, full) })
+	}
+}
+
+// rule is a group of demands on a store.
+type rule struct {
+	name  string
+	check func(p *probe)
+}
+
+func allRules() []rule {
+	return slices.Concat(itemRules, casRules, batchRules, nameRules, filterRules, textRules, searchRules, listingRules, timeRules, mannerRules)
+}
+
+// judge runs one rule on a fresh store. full demands a Clock where the rule is about time.
+func (r rule) judge(t testing.TB, open func(t testing.TB) memory.Store, full bool) {
+	s := open(t)
+	timed := slices.ContainsFunc(timeRules, func(o rule) bool { return o.name == r.name })
+	if _, ok := s.(Clock); timed && !ok {
+		if full {
+			t.Error("rule: a full store is a Clock\n got: one that is none")
+		}
+		t.Log("not offered: memorytest.Clock")
+		return
+	}
+	r.check(&probe{TB: t, store: s})
+}
