@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -166,9 +165,33 @@ func (x *Index) Search(ctx context.Context, q Query) (Page, error) {
 	if q.Near != "" {
 		return x.near(ctx, q)
 	}
-	page, err := x.Store.Search(ctx, q)
-	page.Items = slices.DeleteFunc(page.Items, func(f Found) bool { return f.Namespace[0] == vectorLabel })
-	return page, err
+	if len(q.Prefix) > 0 {
+		return x.Store.Search(ctx, q)
+	}
+	return x.besideVectors(ctx, q)
+}
+
+// besideVectors searches everything and leaves out the vectors. They may fill pages, so it
+// asks for more a few times.
+func (x *Index) besideVectors(ctx context.Context, q Query) (all Page, err error) {
+	limit, err := checkLimit(q.Limit)
+	for round := 0; err == nil && round < 8; round++ {
+		q.Limit = limit - len(all.Items)
+		var page Page
+		if page, err = x.Store.Search(ctx, q); err != nil {
+			break
+		}
+		for _, f := range page.Items {
+			if f.Namespace[0] != vectorLabel {
+				all.Items = append(all.Items, f)
+			}
+		}
+		q.Cursor, all.Next = page.Next, page.Next
+		if page.Next == "" || len(all.Items) == limit {
+			return all, nil
+		}
+	}
+	return all, err
 }
 
 func (x *Index) near(ctx context.Context, q Query) (Page, error) {

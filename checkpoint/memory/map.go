@@ -96,9 +96,9 @@ func (m mapTable) Write(ctx context.Context, w Write) ([]Item, error) {
 			current[i] = m.rows[at].Stored
 		}
 	}
-	rows, _, err := w.Plan(now, current)
-	if err != nil {
-		return nil, err
+	rows, done, err := w.Plan(now, current)
+	if err != nil || done {
+		return copies(rows), err
 	}
 	for i, c := range w.Changes {
 		m.replace(Position{Encode(w.Namespace), c.Key}, &rows[i], c.Touch, w.ID, current[i].ID)

@@ -46,8 +46,11 @@ func hostilePrefixes(p *probe) {
 		p.put([]string{label, "x"}, "k", `1`)
 	}
 	for _, label := range hostile {
-		list := p.search(memory.Query{Prefix: []string{label}})
-		p.same(fmt.Sprintf("%q is a prefix of one namespace, and no pattern", label), len(list), 1)
+		var got [][]string
+		for _, f := range p.search(memory.Query{Prefix: []string{label}}) {
+			got = append(got, f.Namespace)
+		}
+		p.same(fmt.Sprintf("%q is a prefix of one namespace, and no pattern", label), fmt.Sprintf("%q", got), fmt.Sprintf("%q", [][]string{{label, "x"}}))
 	}
 }
 
