@@ -41,6 +41,12 @@
 // brought nothing that could be measured. Tables are not partitioned, for a thread is
 // never scanned and a schema a tenant does the same with less.
 //
+// # Long-term memory
+//
+// [Store.Memory] is a memory.Store in the same schema: items across threads, with search.
+// Its table, in sql/memory.sql, is made when it is called first. A write to it takes a few
+// round trips and an advisory lock of the namespace; promise 1 is about threads.
+//
 // # Layout
 //
 // threads has a row for each thread, with its lease and its end; a writer locks it first,

@@ -49,6 +49,11 @@
 // to be wrong. In a cluster a thread and the index lie on different nodes, so a thread whose
 // first commit just succeeded may be missing until its 64th if that other node was down.
 //
+// # Long-term memory
+//
+// [Store.Memory] is a memory.Store under the same prefix: items across threads, with search.
+// scripts/memory_common.lua says how a namespace lies in its three keys.
+//
 // # Speed
 //
 // On the machine where this was written, over loopback and with appendfsync everysec, a

@@ -38,6 +38,12 @@
 // .backup instead. Nothing else in the process may open and close the file, since
 // with POSIX locks that takes SQLite's locks away.
 //
+// # Long-term memory
+//
+// [Store.Memory] is a memory.Store in the same file: items across threads, with search. Its
+// tables, in memories.sql, are made when it is called first; to older programs they do not
+// matter.
+//
 // # Layout
 //
 // A row of head is a chain of commits: a thread, a namespace, and the number and ID of
