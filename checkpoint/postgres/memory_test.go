@@ -117,3 +117,23 @@ func TestMemoryOfAClosedStoreSaysSo(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryOverConnectionsThatAreCut counts up by compare-and-set: a put that was made and
+// not acknowledged, and then told as a conflict, would stop it.
+func TestMemoryOverConnectionsThatAreCut(t *testing.T) {
+	p := newProxy(t, cluster)
+	m := memoryOf(t, open(t, p.dsn(""), postgres.Config{Schema: freshSchema(), Patience: time.Minute}))
+	p.chance.Store(10)
+	version := uint64(0)
+	for i := range 200 {
+		item, err := m.Put(t.Context(), []string{"users"}, "k", json.RawMessage(fmt.Sprint(i)), memory.Options{If: new(version)})
+		if err != nil || item.Version <= version {
+			t.Fatalf("rule: a put is made once and acknowledged, however often connections break\n got: version %d, %v", item.Version, err)
+		}
+		version = item.Version
+	}
+	p.chance.Store(0)
+	if p.cuts.Load() == 0 {
+		t.Error("the proxy cut nothing")
+	}
+}

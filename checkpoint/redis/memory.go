@@ -175,8 +175,11 @@ func (m *memories) list(ctx context.Context, ns string) error {
 		return nil
 	}
 	if _, err := m.call(ctx, memoryListScript, m.listKey(), []any{ns}); err != nil {
-		if errors.Is(err, checkpoint.ErrUnknownOutcome) {
-			err = fmt.Errorf("%w: the list of namespaces: %w", checkpoint.ErrUnavailable, errors.Unwrap(err))
+		switch { // nothing was put yet, so no outcome of a put is unknown
+		case ctx.Err() != nil:
+			return fmt.Errorf("redis: the list of namespaces: %w", ctx.Err())
+		case errors.Is(err, checkpoint.ErrUnknownOutcome):
+			return fmt.Errorf("%w: redis: the list of namespaces: %v", checkpoint.ErrUnavailable, err)
 		}
 		return err
 	}

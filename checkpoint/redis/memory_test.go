@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -157,4 +158,49 @@ func TestMemoryLargerThanTheServerIsToldIsRefused(t *testing.T) {
 	m := storeOf(t, s.client(t), redis.Config{Prefix: prefix, MaxBytes: 1000}).Memory()
 	_, err := m.Put(t.Context(), []string{"users"}, "k", json.RawMessage(`"`+strings.Repeat("x", 1000)+`"`), memory.Options{})
 	wantError(t, "Config.MaxBytes holds for memory", err, memory.ErrTooLarge, "MaxBytes")
+}
+
+// TestMemoryOverConnectionsThatAreCut counts up by compare-and-set: a put that was made and
+// not acknowledged, and then told as a conflict, would stop it.
+func TestMemoryOverConnectionsThatAreCut(t *testing.T) {
+	s, prefix := common(t)
+	for name, o := range map[string]goredis.Options{"AnyClient": {}, "AsOpenURLMakesIt": {ContextTimeoutEnabled: true, MaxRetries: -1}} {
+		t.Run(name, func(t *testing.T) {
+			p := startProxy(t, s.addr, func(p *proxy) { p.cut = sometimes(0.05) })
+			o.Addr = p.addr
+			m := storeOf(t, connect(t, o), redis.Config{Prefix: prefix + name, Patience: time.Minute}).Memory()
+			version := uint64(0)
+			for i := range 300 {
+				item, err := m.Put(t.Context(), []string{"users"}, "k", json.RawMessage(fmt.Sprint(i)), memory.Options{If: new(version)})
+				if err != nil || item.Version <= version {
+					t.Fatalf("rule: a put is made once and acknowledged, however often connections break\n got: version %d, %v", item.Version, err)
+				}
+				version = item.Version
+			}
+			if p.cuts.Load() == 0 {
+				t.Error("the proxy cut nothing")
+			}
+		})
+	}
+}
+
+func TestMemoryWithoutAReplyHasAnUnknownOutcome(t *testing.T) {
+	s, prefix := common(t)
+	var cutting atomic.Bool
+	p := startProxy(t, s.addr, func(p *proxy) {
+		p.cut = func(reply bool, _ []byte) bool { return reply && cutting.Load() }
+	})
+	client := connect(t, goredis.Options{Addr: p.addr, MaxRetries: -1, PoolSize: 1, Protocol: 2, DisableIdentity: true})
+	m := storeOf(t, client, redis.Config{Prefix: prefix, Patience: 20 * time.Millisecond}).Memory()
+	put(t, m, []string{"users"}, 0)
+	cutting.Store(true)
+	_, err := m.Put(t.Context(), []string{"users"}, "k", json.RawMessage(`2`), memory.Options{})
+	wantError(t, "a put without a reply has an unknown outcome", err, checkpoint.ErrUnknownOutcome)
+	_, err = m.Get(t.Context(), []string{"users"}, "k")
+	wantError(t, "a get without a reply is only unavailable", err, checkpoint.ErrUnavailable)
+	_, err = m.Put(t.Context(), []string{"others"}, "k", json.RawMessage(`2`), memory.Options{})
+	wantError(t, "a namespace that cannot be listed is not written to", err, checkpoint.ErrUnavailable)
+	if errors.Is(err, checkpoint.ErrUnknownOutcome) {
+		t.Errorf("rule: where nothing was put, no outcome is unknown\n got: %v", err)
+	}
 }
