@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -42,6 +43,9 @@ func TestMergeChangesNothingThatSomebodyHolds(t *testing.T) {
 	})
 }
 
+// sameStep is what a ContextData notes of writes that met in one step.
+var sameStep = regexp.MustCompile(`,"replaced":\[[^]]*\]|"_meta":\{"replaced":\[[^]]*\]\},?`)
+
 func TestWritesLandInTheOrderGiven(t *testing.T) {
 	check(t, func(t *rapid.T, s subject) {
 		c := pick(t, s.history(t))
@@ -54,7 +58,7 @@ func TestWritesLandInTheOrderGiven(t *testing.T) {
 		for _, w := range writes {
 			mustFold(t, apart, w)
 		}
-		if got, want := encode(t, together), encode(t, apart); got != want {
+		if got, want := sameStep.ReplaceAllString(encode(t, together), ""), sameStep.ReplaceAllString(encode(t, apart), ""); got != want {
 			t.Fatalf("one Fold of all writes: got %s, want %s as from one Fold each", got, want)
 		}
 	})

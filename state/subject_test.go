@@ -85,6 +85,12 @@ func subjects() []subject {
 		of("Set", func(t *rapid.T, c *state.Set[string]) { addOrRemove(t, c) },
 			func(t *rapid.T, c *state.Set[string]) { c.Overwrite(words.Draw(t, "items")) }),
 		of("Log", writeMessages, func(t *rapid.T, c *message.Log) { must(t, c.Overwrite(someMessages.Draw(t, "items"))) }),
+		of("ContextData", func(t *rapid.T, c *state.ContextData) { know(t, c) },
+			func(t *rapid.T, c *state.ContextData) {
+				var other state.ContextData
+				know(t, &other)
+				c.Overwrite(other)
+			}),
 	}, recordSubjects()...)
 }
 
