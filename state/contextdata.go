@@ -65,6 +65,11 @@ func (c *ContextData) Put(typ, key string, e ContextEntry) error {
 	return nil
 }
 
+// Merge puts all that other shows: its types and its entries.
+func (c *ContextData) Merge(other ContextData) {
+	other.now.each(func(e *entry[string, ContextEntry]) bool { c.put(e.k, e.v); return true })
+}
+
 // Delete removes an entry. It is a write even where there is none: it also removes what
 // tasks before this one put there in the same step.
 func (c *ContextData) Delete(typ, key string) { c.del(contextID(typ, key)) }

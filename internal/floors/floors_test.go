@@ -33,7 +33,8 @@ var house = []room{
 	{name: "state"},
 	{name: "state/message", on: []string{"state"}},
 	{name: "state/message/tokens", on: []string{"state/message"}, doors: []string{"github.com/tiktoken-go/tokenizer"}},
-	{name: "capabilities", on: []string{"state"}},
+	{name: "state/agent", on: []string{"state"}, doors: []string{"github.com/tidwall/gjson"}},
+	{name: "capabilities", on: []string{"state", "state/agent"}},
 	{name: "checkpoint", on: []string{"state"}, doors: []string{"github.com/klauspost/compress"}},
 	{name: "checkpoint/checkpointtest", on: []string{"state", "checkpoint"}, doors: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
 	{name: "checkpoint/memory"},
@@ -47,14 +48,14 @@ var house = []room{
 	}},
 	{name: "internal/twin", on: []string{"state", "checkpoint", "graph"}}, // for tests alone
 	{name: "graph/workflow", on: []string{"state", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/suggest"}, doors: []string{"gopkg.in/yaml.v3"}},
-	{name: "nodes", on: []string{"state", "capabilities", "checkpoint", "graph", "graph/workflow", "internal/below"}},
+	{name: "nodes", on: []string{"state", "state/agent", "capabilities", "checkpoint", "graph", "graph/workflow", "internal/below"}},
 	{name: "internal/cli", on: []string{"state", "checkpoint", "checkpoint/sqlite", "graph", "graph/workflow"}, doors: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson", "golang.org/x/term",
 	}},
 	{name: root, on: []string{"checkpoint", "graph/workflow", "nodes", "internal/cli"}},
 	{name: "cmd/weft", on: []string{root}},
 	{name: "examples/...", on: []string{
-		root, "state", "capabilities", "checkpoint", "checkpoint/sqlite", "graph", "graph/workflow", "nodes",
+		root, "state", "state/agent", "capabilities", "checkpoint", "checkpoint/sqlite", "graph", "graph/workflow", "nodes",
 	}},
 }
 

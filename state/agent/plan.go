@@ -1,0 +1,75 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weftrun/weft/state"
+)
+
+// Plan is what an agent means to do.
+type Plan struct {
+	Steps []Step `json:"steps"`
+}
+
+// Step is one step of a plan. All fields but Capability are optional.
+type Step struct {
+	// ContextKey is the key under which the step stores what it finds.
+	ContextKey string `json:"context_key,omitempty"`
+	Capability string `json:"capability,omitempty"`
+	Objective  string `json:"task_objective,omitempty"`
+	Success    string `json:"success_criteria,omitempty"`
+	// ExpectedOutput is the type of context that the step provides; "" is none.
+	ExpectedOutput string         `json:"expected_output,omitempty"`
+	Parameters     map[string]any `json:"parameters,omitempty"` // scalars by name
+	// Inputs are the contexts that the step reads, in this order.
+	Inputs InputList `json:"inputs,omitempty"`
+	// DependsOn are context keys of steps that must be done before this one, beside those
+	// that make its inputs.
+	DependsOn []string `json:"depends_on,omitempty"`
+}
+
+// ResultKey returns the key of the result of the step, which stands at index i of its plan.
+func (s *Step) ResultKey(i int) string {
+	if s.ContextKey != "" {
+		return s.ContextKey
+	}
+	return fmt.Sprintf("%d_%s", i, s.Capability)
+}
+
+// InputList are references to contexts. On the wire they are a list of {TYPE: key}; an object
+// that names several types gives them by name. nil and the empty list are the same.
+type InputList []state.ContextRef
+
+// MarshalJSON implements [json.Marshaler].
+func (in InputList) MarshalJSON() ([]byte, error) {
+	out := make([]map[string]string, len(in))
+	for i, r := range in {
+		out[i] = map[string]string{r.Type: r.Key}
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (in *InputList) UnmarshalJSON(data []byte) error {
+	var items []map[string]string
+	if err := json.Unmarshal(data, &items); err != nil {
+		return fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	var refs InputList
+	for i, item := range items {
+		if len(item) == 0 {
+			return fmt.Errorf("%w: number %d names nothing", ErrInput, i+1)
+		}
+		for _, typ := range slices.Sorted(maps.Keys(item)) {
+			if typ == "" || item[typ] == "" {
+				return fmt.Errorf("%w: number %d is {%q: %q}", ErrInput, i+1, typ, item[typ])
+			}
+			refs = append(refs, state.ContextRef{Type: typ, Key: item[typ]})
+		}
+	}
+	*in = refs
+	return nil
+}

@@ -1,0 +1,148 @@
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Settings say how an agent works. A nil field says nothing: the layer below decides.
+// The layers are defaults, thread and turn; the one further right wins, except that
+// of limits (Max…) the lowest holds. Do not change what a field points to; set another:
+// Settings{PlanningMode: new(true)}.
+type Settings struct {
+	// PlanningMode shows each plan to a person before it runs.
+	PlanningMode *bool `json:"planning_mode_enabled,omitempty"`
+	EpicsWrites  *bool `json:"epics_writes_enabled,omitempty"`
+	// ApprovalMode is disabled, selective or all_capabilities.
+	ApprovalMode   *string `json:"approval_global_mode,omitempty"`
+	PythonApproval *bool   `json:"python_execution_approval_enabled,omitempty"`
+	// PythonApprovalMode is disabled, epics_writes or all_code.
+	PythonApprovalMode        *string `json:"python_execution_approval_mode,omitempty"`
+	MemoryApproval            *bool   `json:"memory_approval_enabled,omitempty"`
+	TaskExtractionBypass      *bool   `json:"task_extraction_bypass_enabled,omitempty"`
+	CapabilitySelectionBypass *bool   `json:"capability_selection_bypass_enabled,omitempty"`
+
+	MaxReclassifications *int `json:"max_reclassifications,omitempty"`
+	MaxPlanningAttempts  *int `json:"max_planning_attempts,omitempty"`
+	// MaxStepRetries is how often one step may fail and be tried again; 0 leaves it to the
+	// retry policy of its capability.
+	MaxStepRetries *int `json:"max_step_retries,omitempty"`
+	// MaxExecutionSeconds is for a turn, by the wall clock; 0 is no limit.
+	MaxExecutionSeconds *int `json:"max_execution_time_seconds,omitempty"`
+	// MaxConcurrentClassifications bounds the questions to a model at once; 0 is no bound.
+	MaxConcurrentClassifications *int `json:"max_concurrent_classifications,omitempty"`
+	// MaxRetries bounds the attempts of any node, beside its own policy; 0 is no bound.
+	MaxRetries *int `json:"max_retries,omitempty"`
+}
+
+// The modes of approval, and those of approval for generated code.
+const (
+	ApproveNothing   = "disabled"
+	ApproveSelected  = "selective"
+	ApproveAll       = "all_capabilities"
+	ApproveWrites    = "epics_writes"
+	ApproveEveryCode = "all_code"
+)
+
+// SafeSettings returns the built-in defaults, with every field set.
+func SafeSettings() Settings {
+	return Settings{
+		PlanningMode: new(false), EpicsWrites: new(false),
+		ApprovalMode: new(ApproveSelected), PythonApproval: new(true), PythonApprovalMode: new(ApproveEveryCode),
+		MemoryApproval: new(true), TaskExtractionBypass: new(false), CapabilitySelectionBypass: new(false),
+		MaxReclassifications: new(1), MaxPlanningAttempts: new(2), MaxStepRetries: new(0),
+		MaxExecutionSeconds: new(300), MaxConcurrentClassifications: new(5), MaxRetries: new(0),
+	}
+}
+
+// Overlay is the reducer of settings: what the update says replaces what there was.
+type Overlay struct{}
+
+// Reduce implements the reducer.
+func (Overlay) Reduce(old, update Settings) Settings {
+	old.PlanningMode = cmp.Or(update.PlanningMode, old.PlanningMode)
+	old.EpicsWrites = cmp.Or(update.EpicsWrites, old.EpicsWrites)
+	old.ApprovalMode = cmp.Or(update.ApprovalMode, old.ApprovalMode)
+	old.PythonApproval = cmp.Or(update.PythonApproval, old.PythonApproval)
+	old.PythonApprovalMode = cmp.Or(update.PythonApprovalMode, old.PythonApprovalMode)
+	old.MemoryApproval = cmp.Or(update.MemoryApproval, old.MemoryApproval)
+	old.TaskExtractionBypass = cmp.Or(update.TaskExtractionBypass, old.TaskExtractionBypass)
+	old.CapabilitySelectionBypass = cmp.Or(update.CapabilitySelectionBypass, old.CapabilitySelectionBypass)
+	next := update.limits()
+	for i, l := range old.limits() {
+		*l.at = cmp.Or(*next[i].at, *l.at)
+	}
+	return old
+}
+
+type limit struct {
+	name       string
+	at         **int
+	zeroIsNone bool
+}
+
+func (s *Settings) limits() []limit {
+	return []limit{
+		{"max_reclassifications", &s.MaxReclassifications, false},
+		{"max_planning_attempts", &s.MaxPlanningAttempts, false},
+		{"max_step_retries", &s.MaxStepRetries, true},
+		{"max_execution_time_seconds", &s.MaxExecutionSeconds, true},
+		{"max_concurrent_classifications", &s.MaxConcurrentClassifications, true},
+		{"max_retries", &s.MaxRetries, true},
+	}
+}
+
+// under returns s with the settings of a layer above it: its flags replace, its limits only lower.
+func (s Settings) under(above Settings) Settings {
+	out := Overlay{}.Reduce(s, above)
+	own, others := s.limits(), above.limits()
+	for i, l := range out.limits() {
+		if below, given := *own[i].at, *others[i].at; below != nil && given != nil {
+			*l.at = new(lower(*below, *given, l.zeroIsNone))
+		}
+	}
+	return out
+}
+
+func lower(a, b int, zeroIsNone bool) int {
+	if zeroIsNone && (a == 0 || b == 0) {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// UnmarshalJSON reads settings. An unknown name, a mode that does not exist and a negative
+// limit are errors.
+func (s *Settings) UnmarshalJSON(data []byte) error {
+	type plain Settings
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	var p plain
+	if err := dec.Decode(&p); err != nil {
+		return fmt.Errorf("%w: %w", ErrSettings, err)
+	}
+	*s = Settings(p)
+	return s.Validate()
+}
+
+// Validate reports every setting that makes no sense, as one error.
+func (s Settings) Validate() error {
+	var errs []error
+	mode := func(name string, v *string, modes ...string) {
+		if v != nil && !slices.Contains(modes, *v) {
+			errs = append(errs, fmt.Errorf("%w: %s is %q; it is one of %v", ErrSettings, name, *v, modes))
+		}
+	}
+	mode("approval_global_mode", s.ApprovalMode, ApproveNothing, ApproveSelected, ApproveAll)
+	mode("python_execution_approval_mode", s.PythonApprovalMode, ApproveNothing, ApproveWrites, ApproveEveryCode)
+	for _, l := range s.limits() {
+		if n := *l.at; n != nil && *n < 0 {
+			errs = append(errs, fmt.Errorf("%w: %s is %d; a limit is not negative", ErrSettings, l.name, *n))
+		}
+	}
+	return errors.Join(errs...)
+}

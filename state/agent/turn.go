@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// StepDone notes that the current step succeeded after so long, and goes on to the next one.
+// What failed before is forgotten.
+func (m Manager) StepDone(s *State, took time.Duration) error {
+	step, err := m.CurrentStep(s)
+	if err != nil {
+		return err
+	}
+	m.note(s, step, StepResult{Success: true, Seconds: took.Seconds()})
+	s.Planning.CurrentStepIndex.Set(m.StepIndex(s) + 1)
+	if s.Control.CurrentStepRetryCount.Get() != 0 {
+		s.Control.CurrentStepRetryCount.Overwrite(0)
+	}
+	m.NodeDone(s)
+	return nil
+}
+
+// StepFailed notes that the current step failed after so long. The step stays the current one.
+func (m Manager) StepFailed(s *State, f Failure, took time.Duration) error {
+	step, err := m.CurrentStep(s)
+	if err != nil {
+		return err
+	}
+	m.note(s, step, StepResult{Seconds: took.Seconds(), Error: cmp.Or(f.UserMessage, f.Error)})
+	s.Control.CurrentStepRetryCount.Add(1)
+	m.NodeFailed(s, f)
+	return nil
+}
+
+func (m Manager) note(s *State, step Step, r StepResult) {
+	r.StepIndex, r.Capability, r.Objective, r.Time = m.StepIndex(s), step.Capability, step.Objective, m.now()
+	s.Execution.StepResults.Put(step.ResultKey(r.StepIndex), r)
+	s.Execution.LastResult.Set(r)
+}
+
+// NodeDone notes that a node succeeded: there is no error any more, and its count begins anew.
+func (m Manager) NodeDone(s *State) {
+	if s.Control.RetryCount.Get() != 0 {
+		s.Control.RetryCount.Overwrite(0)
+	}
+	if s.Control.HasError.Get() {
+		s.Control.HasError.Set(false)
+		s.Control.ErrorInfo.Clear()
+	}
+}
+
+// NodeFailed notes that a node failed. RetryCount counts the failures in a row of one node, so the
+// first of another begins at 1.
+func (m Manager) NodeFailed(s *State, f Failure) {
+	if last, ok := s.Control.ErrorInfo.Lookup(); ok && last.Node != f.Node {
+		s.Control.RetryCount.Overwrite(0)
+	}
+	if f.Time.IsZero() {
+		f.Time = m.now()
+	}
+	s.Control.RetryCount.Add(1)
+	s.Control.HasError.Set(true)
+	s.Control.ErrorInfo.Set(f)
+}
+
+// Kill ends the turn at its next routing.
+func (m Manager) Kill(s *State, reason string) {
+	s.Control.IsKilled.Set(true)
+	s.Control.KillReason.Set(reason)
+}
+
+// StepsSummary returns a line for each step that has a result, such as "Step 1: find the PVs", by its
+// place in the plan.
+func (m Manager) StepsSummary(s *State) []string {
+	var all []StepResult
+	for _, r := range s.Execution.StepResults.All() {
+		all = append(all, r)
+	}
+	slices.SortStableFunc(all, func(a, b StepResult) int { return cmp.Compare(a.StepIndex, b.StepIndex) })
+	lines := make([]string, len(all))
+	for i, r := range all {
+		lines[i] = fmt.Sprintf("Step %d: %s", r.StepIndex+1, cmp.Or(r.Objective, r.Capability, "unknown"))
+	}
+	return lines
+}
+
+// RegisterFigure adds a picture to what is shown. A time that is not set is now.
+func (m Manager) RegisterFigure(s *State, f Figure) {
+	f.CreatedAt = m.stamp(f.CreatedAt)
+	s.UI.CapturedFigures.Append(f)
+}
+
+// RegisterCommand adds a command to what can be launched. A time that is not set is now.
+func (m Manager) RegisterCommand(s *State, c Command) {
+	c.CreatedAt = m.stamp(c.CreatedAt)
+	s.UI.LaunchableCommands.Append(c)
+}
+
+// RegisterNotebook adds a notebook to what is shown. A time that is not set is now.
+func (m Manager) RegisterNotebook(s *State, n Notebook) {
+	n.CreatedAt = m.stamp(n.CreatedAt)
+	s.UI.CapturedNotebooks.Append(n)
+}
+
+// Status tells people what is going on. A time that is not set is now.
+func (m Manager) Status(s *State, u StatusUpdate) {
+	u.Time = m.stamp(u.Time)
+	s.StatusUpdates.Append(u)
+}
+
+// Progress tells how far something has come: current of total, where a total of 0 is no
+// progress. A time that is not set is now.
+func (m Manager) Progress(s *State, e ProgressEvent) {
+	e.Time = m.stamp(e.Time)
+	e.Progress = 0
+	if e.Total != 0 {
+		e.Progress = float64(e.Current) / float64(e.Total)
+	}
+	s.ProgressEvents.Append(e)
+}
+
+func (m Manager) stamp(t time.Time) time.Time {
+	if t.IsZero() {
+		return m.now()
+	}
+	return t
+}
+
+// Remember keeps v under a name for the turns to come. What has no JSON form is an error.
+func Remember(s *State, name string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("agent: session %q: %w", name, err)
+	}
+	s.Session.Put(name, data)
+	return nil
+}
+
+// Recall returns what was remembered under a name; ok is false where there is nothing, and the
+// error says that it is no T.
+func Recall[T any](s *State, name string) (v T, ok bool, err error) {
+	data, ok := s.Session.Lookup(name)
+	if !ok {
+		return v, false, nil
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		return v, true, fmt.Errorf("agent: session %q: %w", name, err)
+	}
+	return v, true, nil
+}

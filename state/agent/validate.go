@@ -1,0 +1,138 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/state"
+)
+
+// PlanRules are what a plan must fit.
+type PlanRules struct {
+	// Known reports whether a capability is registered.
+	Known func(capability string) bool
+	// Active are the capabilities that classification chose; nil allows all known ones.
+	Active []string
+	// Infrastructure are the names of nodes that are not capabilities, whatever Known says.
+	Infrastructure []string
+	// Terminal are the capabilities that end a turn, such as respond and clarify. The last step
+	// is one of them and no other is. nil asks for none.
+	Terminal []string
+	// Have are the contexts that exist.
+	Have *state.ContextData
+	// Types are the types of context; nil knows all.
+	Types *Types
+}
+
+// Validate reports everything that is wrong with a plan, as one [*PlanError]: no steps, a step without a
+// capability or with one that is unknown, inactive or not a capability, a context key that is
+// taken twice, an input that neither exists nor is made by an earlier step, an output of an
+// unknown type or without a key, a step that ends the turn before the last one or a last one that does
+// not, dependencies that do not exist or wait for each other.
+func (p Plan) Validate(r PlanRules) error {
+	v := planCheck{r: r, made: map[state.ContextRef]bool{}, keys: map[string]int{}}
+	if len(p.Steps) == 0 {
+		v.fail(0, "it has no steps")
+	}
+	for i, s := range p.Steps {
+		if first, taken := v.keys[s.ContextKey]; taken && s.ContextKey != "" {
+			v.fail(i+1, "the context key %q is that of step %d", s.ContextKey, first)
+		} else {
+			v.keys[s.ContextKey] = i + 1
+		}
+	}
+	for i, s := range p.Steps {
+		v.capability(i+1, s.Capability, i == len(p.Steps)-1)
+		v.inputs(i+1, s)
+		v.output(i+1, s)
+	}
+	v.dependencies(p)
+	if len(v.problems) == 0 {
+		return nil
+	}
+	return &PlanError{v.problems}
+}
+
+type planCheck struct {
+	r        PlanRules
+	made     map[state.ContextRef]bool // by earlier steps
+	keys     map[string]int            // context key → step, from 1
+	problems []PlanProblem
+}
+
+func (v *planCheck) fail(step int, format string, args ...any) {
+	v.problems = append(v.problems, PlanProblem{step, fmt.Sprintf(format, args...)})
+}
+
+func (v *planCheck) capability(n int, name string, last bool) {
+	ends := slices.Contains(v.r.Terminal, name)
+	switch {
+	case name == "":
+		v.fail(n, "it names no capability")
+	case slices.Contains(v.r.Infrastructure, name):
+		v.fail(n, "%q is a node of the agent itself, not a capability", name)
+	case v.r.Known != nil && !v.r.Known(name):
+		v.fail(n, "there is no capability %q", name)
+	case v.r.Active != nil && !slices.Contains(v.r.Active, name):
+		v.fail(n, "%q is not among the active capabilities: %s", name, list(v.r.Active))
+	}
+	switch {
+	case ends && !last:
+		v.fail(n, "%q ends the turn, and steps follow", name)
+	case !ends && last && len(v.r.Terminal) > 0:
+		v.fail(n, "the last step is %s, not %q", strings.Join(v.r.Terminal, " or "), name)
+	}
+}
+
+func (v *planCheck) inputs(n int, s Step) {
+	for _, ref := range s.Inputs {
+		exists := v.r.Have != nil && v.r.Have.Has(ref.Type, ref.Key)
+		if !exists && !v.made[ref] {
+			v.fail(n, "its input %s neither exists nor is made by an earlier step", ref)
+		}
+	}
+}
+
+func (v *planCheck) output(n int, s Step) {
+	if s.ExpectedOutput == "" {
+		return
+	}
+	if s.ContextKey == "" {
+		v.fail(n, "it makes a %s and has no context key", s.ExpectedOutput)
+	}
+	if v.r.Types != nil && !v.r.Types.Has(s.ExpectedOutput) {
+		v.fail(n, "its output %q is no type of context; the types are %s", s.ExpectedOutput, list(v.r.Types.Names()))
+	}
+	v.made[state.ContextRef{Type: s.ExpectedOutput, Key: s.ContextKey}] = true
+}
+
+// dependencies looks for steps that can never start.
+func (v *planCheck) dependencies(p Plan) {
+	done, left := map[string]bool{}, slices.Clone(p.Steps)
+	for i, s := range p.Steps {
+		for _, key := range s.DependsOn {
+			if _, ok := v.keys[key]; !ok || key == "" {
+				v.fail(i+1, "it depends on %q, which no step has as its context key", key)
+				done[key] = true // said once
+			}
+		}
+	}
+	for {
+		ready := slices.IndexFunc(left, func(s Step) bool {
+			return !slices.ContainsFunc(s.DependsOn, func(key string) bool { return !done[key] })
+		})
+		if ready < 0 {
+			break
+		}
+		done[left[ready].ContextKey] = true
+		left = slices.Delete(left, ready, ready+1)
+	}
+	if len(left) > 0 {
+		var names []string
+		for _, s := range left {
+			names = append(names, fmt.Sprintf("%q", s.ContextKey))
+		}
+		v.fail(0, "steps wait for each other: %s", strings.Join(names, ", "))
+	}
+}
