@@ -1,0 +1,296 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state/agent"
+)
+
+func TestAB14AgentControlComesFromTheConfiguration(t *testing.T) {
+	m := manager(t)
+	m.Config = func() (agent.Settings, error) {
+		return agent.Settings{PlanningMode: new(true), MaxPlanningAttempts: new(7)}, nil
+	}
+	s := m.CreateFresh("x", nil)
+	got := s.AgentControl.Get()
+	same(t, "planning", *got.PlanningMode, true)
+	same(t, "attempts", *got.MaxPlanningAttempts, 7)
+	same(t, "mode", *got.ApprovalMode, agent.ApproveSelected)
+	for _, c := range []func() (agent.Settings, error){
+		func() (agent.Settings, error) { return agent.Settings{}, errors.New("no such file") },
+		func() (agent.Settings, error) { return agent.Settings{MaxRetries: new(-1)}, nil },
+	} {
+		var warned error
+		m.Config, m.Warn = c, func(err error) { warned = err }
+		s := m.CreateFresh("x", nil)
+		wants(t, warned, agent.ErrConfig)
+		same(t, "attempts", *s.AgentControl.Get().MaxPlanningAttempts, 2)
+		same(t, "mode", *s.AgentControl.Get().PythonApprovalMode, agent.ApproveEveryCode)
+	}
+}
+
+func TestAB17StoreContextLeavesNothingWhenItsNodeFails(t *testing.T) {
+	m, boom := manager(t), errors.New("boom")
+	store := &checkpoint.Memory{}
+	g := chain(t, store, func(_ context.Context, s *agent.State) error {
+		must(t, m.StoreContext(s, "PV_ADDRESSES", "k", PVAddresses{}))
+		return boom
+	})
+	_, err := g.Invoke(t.Context(), m.CreateFresh("x", nil), graph.Run{Thread: "t1"})
+	wants(t, err, boom)
+	end := invoke(t, chain(t, store, nothing), m.CreateFresh("y", nil))
+	same(t, "contexts", end.Context.Len(), 0)
+}
+
+func TestAB20TheCurrentTask(t *testing.T) {
+	m := manager(t)
+	var s agent.State
+	if _, ok := m.CurrentTask(&s); ok {
+		t.Error("there is a task before one was set")
+	}
+	s.Task.Current.Set("find")
+	task, ok := m.CurrentTask(&s)
+	same(t, "ok", ok, true)
+	same(t, "task", task, "find")
+}
+
+func TestAB21TheCurrentStep(t *testing.T) {
+	m := manager(t)
+	for _, s := range []agent.State{{}, planned(t)} {
+		_, err := m.CurrentStep(&s)
+		wants(t, err, agent.ErrNoPlan)
+	}
+	s := planned(t, agent.Step{Capability: "a"}, agent.Step{Capability: "b"})
+	for i, want := range []string{"a", "b"} {
+		s.Planning.CurrentStepIndex.Set(i)
+		step, err := m.CurrentStep(&s)
+		must(t, err)
+		same(t, "capability", step.Capability, want)
+	}
+	for _, i := range []int{2, 3, -1} {
+		s.Planning.CurrentStepIndex.Set(i)
+		_, err := m.CurrentStep(&s)
+		wants(t, err, agent.ErrStepIndex, "2 steps")
+	}
+}
+
+func TestAB22StepFieldsHaveDefaults(t *testing.T) {
+	var p agent.Plan
+	decode(t, `{"steps":[{"capability":"find"},{"capability":"plot","inputs":null},{"inputs":[]}]}`, &p)
+	for _, s := range p.Steps {
+		same(t, "context key", s.ContextKey, "")
+		same(t, "inputs", len(s.Inputs), 0)
+	}
+	same(t, "key of the result", p.Steps[1].ResultKey(1), "1_plot")
+}
+
+func TestAB32ANodeSeesHowOftenItsStepFailed(t *testing.T) {
+	m := manager(t)
+	s := planned(t, agent.Step{Capability: "find", ContextKey: "k"}, agent.Step{Capability: "plot"})
+	for n := range 3 {
+		same(t, "failures", s.Control.CurrentStepRetryCount.Get(), n)
+		s = next(t, s, func(s *agent.State) {
+			must(t, m.StepFailed(s, agent.Failure{Node: "find", Severity: agent.Retriable, Error: "down"}, time.Second))
+		})
+		same(t, "index", m.StepIndex(&s), 0)
+	}
+	if s.Control.CurrentStepRetryCount.Get() <= 2 {
+		t.Fatal("a node that asks for more than two failures never falls back")
+	}
+	s = next(t, s, func(s *agent.State) { must(t, m.StepDone(s, time.Second)) })
+	same(t, "failures", s.Control.CurrentStepRetryCount.Get(), 0)
+	same(t, "retries", s.Control.RetryCount.Get(), 0)
+	same(t, "error", s.Control.HasError.Get(), false)
+	same(t, "index", m.StepIndex(&s), 1)
+	r := s.Execution.StepResults.Get("k")
+	same(t, "result", r, agent.StepResult{Capability: "find", Success: true, Seconds: 1, Time: noon})
+}
+
+// desk is the example of the founding document: two capabilities, the second of which reads what
+// the first found.
+func deskNodes(m agent.Manager) (find, analyse func(context.Context, *agent.State) error) {
+	find = func(_ context.Context, s *agent.State) error {
+		step, err := m.CurrentStep(s)
+		if err != nil {
+			return err
+		}
+		q, _ := m.UserQuery(s)
+		if err := m.StoreOutput(s, step, PVAddresses{PVs: []string{q}, Timestamp: noon}); err != nil {
+			return err
+		}
+		return m.StepDone(s, time.Second)
+	}
+	analyse = func(_ context.Context, s *agent.State) error {
+		step, err := m.CurrentStep(s)
+		if err != nil {
+			return err
+		}
+		inputs, err := agent.Inputs[PVAddresses](m.Contexts(s), step)
+		if err != nil {
+			return err
+		}
+		a := &Analysis{Text: step.Objective}
+		for _, in := range inputs {
+			a.Source = append(a.Source, in.Value.PVs...)
+		}
+		if err := m.StoreOutput(s, step, a); err != nil {
+			return err
+		}
+		return m.StepDone(s, time.Second)
+	}
+	return find, analyse
+}
+
+func plan(steps ...agent.Step) func(context.Context, *agent.State) error {
+	return func(_ context.Context, s *agent.State) error {
+		s.Planning.ExecutionPlan.Set(agent.Plan{Steps: steps})
+		return nil
+	}
+}
+
+func TestAB33ATurnFromTextToContexts(t *testing.T) {
+	m := manager(t)
+	find, _ := deskNodes(m)
+	g := chain(t, &checkpoint.Memory{}, plan(agent.Step{Capability: "find", ContextKey: "beam"}), find)
+	res, err := g.Invoke(t.Context(), m.CreateFresh("Find all beam current PVs", nil), graph.Run{Thread: "demo_thread"})
+	must(t, err)
+	all, err := agent.All[PVAddresses](m.Contexts(&res.State))
+	must(t, err)
+	same(t, "found", len(all), 1)
+	sameList(t, "pvs", all["beam"].PVs, []string{"Find all beam current PVs"})
+}
+
+func TestAB40WhatIsRegisteredExtendsTheList(t *testing.T) {
+	m := manager(t)
+	b := graph.New[agent.State]("ui")
+	for _, name := range []string{"a", "b"} {
+		b.Node(name, graph.Func(func(_ context.Context, s *agent.State) error {
+			m.RegisterFigure(s, agent.Figure{Capability: name, Path: name + ".svg", DisplayName: "Rain"})
+			m.RegisterCommand(s, agent.Command{Capability: name, URI: "app:" + name})
+			m.RegisterNotebook(s, agent.Notebook{Capability: name, Link: "http://" + name})
+			m.RegisterNotebook(s, agent.Notebook{Capability: name, Link: "http://" + name + "2"})
+			m.Status(s, agent.StatusUpdate{Message: name, Progress: 0.1})
+			m.Progress(s, agent.ProgressEvent{Current: 1, Total: 4})
+			m.Progress(s, agent.ProgressEvent{Current: 1})
+			return nil
+		}))
+		b.Edge(graph.Start, name)
+		b.Edge(name, graph.End)
+	}
+	g, err := b.Compile(graph.Config{Store: &checkpoint.Memory{}})
+	must(t, err)
+	end := invoke(t, g, m.CreateFresh("x", nil))
+	same(t, "figures", end.UI.CapturedFigures.Len(), 2)
+	same(t, "figure", end.UI.CapturedFigures.At(1).Path, "b.svg")
+	same(t, "made at", end.UI.CapturedFigures.At(1).CreatedAt, noon)
+	same(t, "commands", end.UI.LaunchableCommands.At(0).URI, "app:a")
+	same(t, "notebooks", end.UI.CapturedNotebooks.Len(), 4)
+	same(t, "statuses", end.StatusUpdates.At(1).Message, "b")
+	same(t, "progress", end.ProgressEvents.At(0).Progress, 0.25)
+	same(t, "progress of no total", end.ProgressEvents.At(1).Progress, 0)
+}
+
+func TestAB41TurnTwoReadsWhatTurnOneFound(t *testing.T) {
+	m := manager(t)
+	find, analyse := deskNodes(m)
+	store := &checkpoint.Memory{}
+	invoke(t, chain(t, store, plan(agent.Step{Capability: "find", ContextKey: "beam"}), find), m.CreateFresh("beam current", nil))
+	end := invoke(t, chain(t, store, plan(agent.Step{
+		Capability: "analyse", ContextKey: "latest", Inputs: agent.InputList{ref("PV_ADDRESSES", "beam")},
+	}), analyse), m.CreateFresh("show me those", nil))
+	a, err := agent.Get[*Analysis](m.Contexts(&end), "latest")
+	must(t, err)
+	sameList(t, "sources", a.Source, []string{"beam current"})
+}
+
+func TestAB43ACapabilityReadsSeveralInputsAndStoresOneOutput(t *testing.T) {
+	m := manager(t)
+	_, analyse := deskNodes(m)
+	in := m.CreateFresh("x", nil)
+	for _, k := range []string{"a", "b"} {
+		must(t, m.StoreContext(&in, "PV_ADDRESSES", k, PVAddresses{PVs: []string{k + "1", k + "2"}}))
+	}
+	g := chain(t, &checkpoint.Memory{}, plan(agent.Step{
+		Capability: "analyse", ContextKey: "out", Objective: "compare",
+		Inputs: agent.InputList{ref("PV_ADDRESSES", "b"), ref("PV_ADDRESSES", "a")},
+	}), analyse)
+	end := invoke(t, g, in)
+	a, err := agent.Get[*Analysis](m.Contexts(&end), "out")
+	must(t, err)
+	sameList(t, "sources", a.Source, []string{"b1", "b2", "a1", "a2"})
+	same(t, "entries", end.Context.Len(), 3)
+	sameList(t, "steps", m.StepsSummary(&end), []string{"Step 1: compare"})
+	e, _ := end.Context.Lookup("ANALYSIS_RESULTS", "out")
+	same(t, "made by", e.Meta.Capability, "analyse")
+}
+
+func TestAFreshStateAndTheMessageAloneComeToTheSame(t *testing.T) {
+	m := manager(t)
+	find, _ := deskNodes(m)
+	run := func(fresh bool) agent.State {
+		g := chain(t, &checkpoint.Memory{}, plan(agent.Step{Capability: "find", ContextKey: "beam"}), find)
+		in := m.CreateFresh("one", nil)
+		in.SessionControl.Update(agent.Settings{PlanningMode: new(true)})
+		end := invoke(t, g, in)
+		if fresh {
+			return invoke(t, g, m.CreateFresh("two", &end))
+		}
+		var alone agent.State
+		alone.Messages.Append(agent.Message{Role: agent.User, Content: "two", Time: noon})
+		return invoke(t, g, alone)
+	}
+	a, b := run(true), run(false)
+	same(t, "planning", *m.Settings(&a).PlanningMode, true)
+	same(t, "planning", *m.Settings(&b).PlanningMode, true)
+	a.AgentControl.Overwrite(agent.Settings{})
+	b.AgentControl.Overwrite(agent.Settings{})
+	same(t, "the fresh state", encode(t, a), encode(t, b))
+}
+
+func TestTheLatestQueryOfTheUser(t *testing.T) {
+	m := manager(t)
+	var s agent.State
+	if _, ok := m.UserQuery(&s); ok {
+		t.Error("there is a query before anybody spoke")
+	}
+	s = m.CreateFresh("one", nil)
+	m.ResponseUpdate(&s, "answer\nin two lines")
+	q, _ := m.UserQuery(&s)
+	same(t, "query", q, "one")
+	same(t, "formatted", agent.FormatMessages(m.Messages(&s)),
+		"1. USER (12:00:00): one\n2. ASSISTANT (12:00:00): answer\n   in two lines")
+	same(t, "formatted nothing", agent.FormatMessages(nil), "No conversation history available")
+}
+
+func TestTheSummaryOfStepsGoesByPlaceAndFallsBack(t *testing.T) {
+	var m agent.Manager
+	var s agent.State
+	same(t, "lines", len(m.StepsSummary(&s)), 0)
+	s.Execution.StepResults.Put("a", agent.StepResult{StepIndex: 2})
+	s.Execution.StepResults.Put("b", agent.StepResult{StepIndex: 1, Capability: "plot"})
+	s.Execution.StepResults.Put("c", agent.StepResult{StepIndex: 0, Capability: "find", Objective: "find it"})
+	sameList(t, "lines", m.StepsSummary(&s), []string{"Step 1: find it", "Step 2: plot", "Step 3: unknown"})
+}
+
+func TestWhatIsRememberedHasItsType(t *testing.T) {
+	var s agent.State
+	must(t, agent.Remember(&s, "mode", []int{1, 2}))
+	v, ok, err := agent.Recall[[]int](&s, "mode")
+	must(t, err)
+	same(t, "ok", ok, true)
+	sameList(t, "mode", v, []int{1, 2})
+	if _, ok, err := agent.Recall[int](&s, "other"); ok || err != nil {
+		t.Errorf("got %v, %v for what was never remembered", ok, err)
+	}
+	if _, ok, err := agent.Recall[string](&s, "mode"); !ok || err == nil {
+		t.Errorf("got %v, %v for another type", ok, err)
+	}
+	if err := agent.Remember(&s, "f", func() {}); err == nil {
+		t.Error("a function was remembered")
+	}
+}
