@@ -1,98 +1,253 @@
 package capabilities
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
-)
 
-var (
-	// ErrUnknown is returned when no capability has the name.
-	ErrUnknown = errors.New("capabilities: no such capability")
-	// ErrRequires is returned when a capability is to run without a context that it
-	// requires. It did not run.
-	ErrRequires = errors.New("capabilities: a required context is missing")
-	// ErrProvides is returned when a capability did not return what it promised, or
-	// returned what it did not declare.
-	ErrProvides = errors.New("capabilities: the result is not what was declared")
+	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/agent"
 )
 
 // Registry holds capabilities that fit together. It does not change and is safe
 // for concurrent use.
 type Registry struct {
-	byName map[string]Capability
-	order  []string
+	byName  map[string]Capability
+	given   []string // in the order in which they came
+	order   []string // each after the providers of what it requires
+	leftOut []string // why, for optional ones
 }
 
 // NewRegistry returns a registry of these capabilities. Its error joins every
-// mistake: a missing or doubled name, a missing description, a requirement that
-// nobody provides, capabilities that require each other in a circle.
+// mistake: a capability that is nil or has no function, a missing or doubled name, a missing
+// description, a policy that makes no sense, a requirement that nobody provides, capabilities
+// that require each other in a circle.
 func NewRegistry(all ...Capability) (*Registry, error) {
-	r := &Registry{byName: map[string]Capability{}}
-	var errs []error
+	changes := make([]Change, len(all))
 	for i, c := range all {
-		info := c.Info()
-		switch _, taken := r.byName[info.Name]; {
-		case info.Name == "":
-			errs = append(errs, fmt.Errorf("capabilities: number %d has no name", i+1))
-			continue
-		case taken:
-			errs = append(errs, fmt.Errorf("capabilities: the name %q is taken twice", info.Name))
-			continue
-		case info.Description == "":
-			errs = append(errs, fmt.Errorf("capabilities: %q has no description; planners choose by it", info.Name))
-		}
-		r.byName[info.Name] = c
+		changes[i] = Add(c)
 	}
-	errs = append(errs, r.arrange()...)
+	return (&Registry{}).Extend(changes...)
+}
+
+// Change is a difference between two registries: see [Registry.Extend].
+type Change struct {
+	what  string // add, override, exclude
+	c     Capability
+	names []string
+}
+
+// Add adds a capability. A name that is taken is an error.
+func Add(c Capability) Change { return Change{what: "add", c: c} }
+
+// Override puts a capability in the place of the one with its name. A name that is not there is an
+// error.
+func Override(c Capability) Change { return Change{what: "override", c: c} }
+
+// Exclude leaves capabilities out. A name that is not there is an error.
+func Exclude(names ...string) Change { return Change{what: "exclude", names: names} }
+
+// Extend returns a registry with these changes made in their order; r stays as it is. The
+// error joins every mistake, as with [NewRegistry].
+func (r *Registry) Extend(changes ...Change) (*Registry, error) {
+	next := &Registry{byName: map[string]Capability{}, given: slices.Clone(r.given), leftOut: slices.Clone(r.leftOut)}
+	for name, c := range r.byName {
+		next.byName[name] = c
+	}
+	var errs []error
+	for i, ch := range changes {
+		if ch.what == "exclude" {
+			errs = append(errs, next.exclude(ch.names))
+			continue
+		}
+		errs = append(errs, next.take(i+1, ch))
+	}
+	next.dropUnmet()
+	errs = append(errs, next.arrange()...)
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return r, nil
+	return next, nil
+}
+
+func (r *Registry) exclude(names []string) error {
+	var errs []error
+	for _, name := range names {
+		if _, ok := r.byName[name]; !ok {
+			errs = append(errs, fmt.Errorf("capabilities: there is no %q to exclude; there are %s", name, list(r.given)))
+		}
+		r.drop(name)
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Registry) drop(name string) {
+	delete(r.byName, name)
+	r.given = slices.DeleteFunc(r.given, func(n string) bool { return n == name })
+}
+
+// take adds or overrides a capability, number n of the changes, unless it is broken.
+func (r *Registry) take(n int, ch Change) error {
+	if ch.c == nil {
+		return fmt.Errorf("capabilities: number %d is nil", n)
+	}
+	info := ch.c.Info()
+	_, taken := r.byName[info.Name]
+	switch {
+	case info.Name == "":
+		return fmt.Errorf("capabilities: number %d has no name", n)
+	case taken && ch.what == "add":
+		return fmt.Errorf("capabilities: the name %q is taken twice", info.Name)
+	case !taken && ch.what == "override":
+		return fmt.Errorf("capabilities: there is no %q to override; there are %s", info.Name, list(r.given))
+	}
+	if err := check(ch.c, info); err != nil {
+		if !info.Optional {
+			return err
+		}
+		r.leftOut = append(r.leftOut, fmt.Sprintf("%v; it is optional and left out", err))
+		r.drop(info.Name)
+		return nil
+	}
+	if !taken {
+		r.given = append(r.given, info.Name)
+	}
+	r.byName[info.Name] = ch.c
+	return nil
+}
+
+// check reports all that is wrong with one capability.
+func check(c Capability, i Info) error {
+	var errs []error
+	fail := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("capabilities: %q "+format, append([]any{i.Name}, args...)...))
+	}
+	if i.Description == "" {
+		fail("has no description; planners choose by it")
+	}
+	if b, ok := c.(interface{ broken() bool }); ok && b.broken() {
+		fail("has no function")
+	}
+	if m := i.constraint(); m != agent.Hard && m != agent.Soft {
+		fail("has the constraint %q; it is hard or soft", m)
+	}
+	if p := i.Retry; p.Attempts < 0 || !(p.Delay >= 0) || !(p.Backoff >= 0) {
+		fail("has a negative retry policy: %+v", p)
+	}
+	if !slices.Contains([]Approval{NoApproval, AlwaysApproval, CodeApproval, MemoryApproval}, i.Approval) {
+		fail("has the approval %q, which does not exist", i.Approval)
+	}
+	if !slices.Contains([]Rejection{FailStep, SkipStep, Replan, EndTurn}, i.OnReject) {
+		fail("has the rejection %q, which does not exist", i.OnReject)
+	}
+	for _, t := range slices.Concat(i.Requires, i.Provides) {
+		if t == "" || strings.Contains(t, "/") {
+			fail("names the type %q: %w", t, state.ErrContextName)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// dropUnmet leaves out the optional capabilities that lack a provider, and then those that lack
+// these.
+func (r *Registry) dropUnmet() {
+	for {
+		at := slices.IndexFunc(r.given, func(name string) bool {
+			i := r.byName[name].Info()
+			return i.Optional && len(r.unmet(i)) > 0
+		})
+		if at < 0 {
+			return
+		}
+		name := r.given[at]
+		r.leftOut = append(r.leftOut, fmt.Sprintf("capabilities: %q requires %s, which nobody provides; it is optional and left out", name, list(r.unmet(r.byName[name].Info()))))
+		r.drop(name)
+	}
+}
+
+// unmet returns the requirements that nobody provides; one that is met is enough where they are
+// soft.
+func (r *Registry) unmet(i Info) (missing []string) {
+	for _, t := range i.Requires {
+		if !slices.ContainsFunc(r.given, func(n string) bool { return slices.Contains(r.byName[n].Info().Provides, t) }) {
+			missing = append(missing, t)
+		}
+	}
+	if i.constraint() == agent.Soft && len(missing) < len(i.Requires) {
+		return nil
+	}
+	return missing
 }
 
 // arrange puts the capabilities in an order in which each comes after a provider of
-// all it requires; equals go by name.
+// what it requires; equals go by name.
 func (r *Registry) arrange() (errs []error) {
 	provided := map[string]bool{}
-	left := make([]string, 0, len(r.byName))
-	offered := map[string]bool{}
-	for name, c := range r.byName {
-		left = append(left, name)
-		for _, t := range c.Info().Provides {
-			offered[t] = true
-		}
-	}
-	slices.Sort(left)
+	left := slices.Sorted(slices.Values(r.given))
 	for {
-		ready := slices.IndexFunc(left, func(name string) bool {
-			return !slices.ContainsFunc(r.byName[name].Info().Requires, func(t string) bool { return !provided[t] })
-		})
-		if ready < 0 {
+		at := slices.IndexFunc(left, func(name string) bool { return ready(r.byName[name].Info(), provided) })
+		if at < 0 {
 			break
 		}
-		for _, t := range r.byName[left[ready]].Info().Provides {
+		for _, t := range r.byName[left[at]].Info().Provides {
 			provided[t] = true
 		}
-		r.order = append(r.order, left[ready])
-		left = slices.Delete(left, ready, ready+1)
+		r.order = append(r.order, left[at])
+		left = slices.Delete(left, at, at+1)
 	}
-	var circle []string
 	for _, name := range left {
-		missing := slices.DeleteFunc(slices.Clone(r.byName[name].Info().Requires), func(t string) bool { return offered[t] })
-		for _, t := range missing {
+		for _, t := range r.unmet(r.byName[name].Info()) {
 			errs = append(errs, fmt.Errorf("capabilities: %q requires %q, which nobody provides", name, t))
 		}
-		if len(missing) == 0 {
-			circle = append(circle, name)
-		}
 	}
-	if len(circle) > 0 && len(errs) == 0 {
-		errs = append(errs, fmt.Errorf("capabilities: %s wait for each other", strings.Join(circle, ", ")))
+	if len(left) > 0 && len(errs) == 0 {
+		errs = append(errs, fmt.Errorf("capabilities: %s wait for each other", strings.Join(left, ", ")))
 	}
 	return errs
+}
+
+func ready(i Info, provided map[string]bool) bool {
+	has := func(t string) bool { return provided[t] }
+	if i.constraint() == agent.Soft {
+		return len(i.Requires) == 0 || slices.ContainsFunc(i.Requires, has)
+	}
+	return !slices.ContainsFunc(i.Requires, func(t string) bool { return !has(t) })
+}
+
+// Validate reports all that does not fit an agent: types that are not registered, and
+// names that its nodes have, such as router.
+func (r *Registry) Validate(types *agent.Types, reserved ...string) error {
+	var errs []error
+	for _, name := range r.given {
+		i := r.byName[name].Info()
+		if slices.Contains(reserved, name) {
+			errs = append(errs, fmt.Errorf("capabilities: %q is the name of a node of the agent", name))
+		}
+		for _, t := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(i.Requires, i.Provides)))) {
+			if !types.Has(t) {
+				errs = append(errs, fmt.Errorf("capabilities: %q: %w", name, &agent.UnknownTypeError{Type: t, Valid: types.Names()}))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Warnings say what was left out, and what a model will miss.
+func (r *Registry) Warnings() []string {
+	all := slices.Clone(r.leftOut)
+	for _, name := range r.given {
+		i := r.byName[name].Info()
+		if i.Plan == nil {
+			all = append(all, fmt.Sprintf("capabilities: %q has no planning guide; a planner has to guess", name))
+		}
+		if i.Match == nil && !i.AlwaysActive {
+			all = append(all, fmt.Sprintf("capabilities: %q has no matching guide; a classifier passes it over", name))
+		}
+	}
+	return all
 }
 
 // Names returns the names in an order in which each capability comes after the
@@ -105,32 +260,64 @@ func (r *Registry) Get(name string) (c Capability, ok bool) {
 	return c, ok
 }
 
-// Run runs a capability and holds it to what it declared. Errors name it; a panic is
-// the caller's to catch.
-func (r *Registry) Run(ctx context.Context, name string, in Contexts) (Contexts, error) {
-	c, ok := r.byName[name]
-	if !ok {
-		return nil, fmt.Errorf("%w: %q; there are %s", ErrUnknown, name, strings.Join(r.order, ", "))
-	}
-	info := c.Info()
-	for _, t := range info.Requires {
-		if !in.Has(t) {
-			return nil, fmt.Errorf("%w: %q requires %q", ErrRequires, name, t)
+// Active returns the names of the capabilities of a turn, each once: those that are always active, then
+// the chosen ones, both in the order in which they were registered. A chosen name that is not there is an error.
+func (r *Registry) Active(chosen ...string) (names []string, err error) {
+	for _, name := range chosen {
+		if _, ok := r.byName[name]; !ok {
+			err = errors.Join(err, fmt.Errorf("%w: %q; there are %s", ErrUnknown, name, list(r.given)))
 		}
 	}
-	out, err := c.Run(ctx, in)
-	if err != nil {
-		return nil, fmt.Errorf("capability %q: %w", name, err)
-	}
-	for _, t := range info.Provides {
-		if !out.Has(t) {
-			return nil, fmt.Errorf("%w: %q returned no %q", ErrProvides, name, t)
+	for _, always := range []bool{true, false} {
+		for _, name := range r.given {
+			if a := r.byName[name].Info().AlwaysActive; a == always && (a || slices.Contains(chosen, name)) {
+				names = append(names, name)
+			}
 		}
 	}
-	for t := range out {
-		if !slices.Contains(info.Provides, t) {
-			return nil, fmt.Errorf("%w: %q returned a %q", ErrProvides, name, t)
+	return names, err
+}
+
+// Guided returns the infos of these capabilities for a prompt, by the priority of their planning guides
+// and then by name. Those without a guide come last.
+func (r *Registry) Guided(names ...string) (infos []Info) {
+	for _, name := range names {
+		if c, ok := r.byName[name]; ok {
+			infos = append(infos, c.Info())
 		}
 	}
-	return out, nil
+	slices.SortStableFunc(infos, func(a, b Info) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Name, b.Name))
+	})
+	return infos
+}
+
+func (i Info) rank() int {
+	if i.Plan == nil {
+		return math.MaxInt
+	}
+	return i.Plan.Priority
+}
+
+// Rules returns what a plan with these active capabilities must fit. The caller adds what the registry does
+// not know: Have, Types, Infrastructure, Terminal.
+func (r *Registry) Rules(active ...string) agent.PlanRules {
+	return agent.PlanRules{
+		Active: active,
+		Known:  func(name string) bool { _, ok := r.byName[name]; return ok },
+		Needs: func(name string) (agent.Mode, []string) {
+			c, ok := r.byName[name]
+			if !ok {
+				return agent.Hard, nil
+			}
+			return c.Info().constraint(), c.Info().Requires
+		},
+	}
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
 }

@@ -2,7 +2,6 @@ package capabilities_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,47 +9,76 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/capabilities"
+	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/agent"
 )
 
-// provider returns a capability that returns one entry of each of these types.
-func provider(name string, requires, provides, returns []string) capabilities.Capability {
+// provider returns a capability that stores one entry of each of these types.
+func provider(name string, requires, provides, stores []string) capabilities.Capability {
 	info := capabilities.Info{Name: name, Description: "tests", Requires: requires, Provides: provides}
-	return capabilities.Func(info, func(context.Context, capabilities.Contexts) (capabilities.Contexts, error) {
-		out := capabilities.Contexts{}
-		for _, t := range returns {
-			out[t] = map[string]json.RawMessage{name: json.RawMessage(`{}`)}
+	return storing(info, stores...)
+}
+
+func storing(info capabilities.Info, stores ...string) capabilities.Capability {
+	return capabilities.Func(info, func(_ context.Context, c *capabilities.Call) error {
+		for _, t := range stores {
+			if err := c.State.Context.Put(t, info.Name, state.ContextEntry{Fields: `{}`}); err != nil {
+				return err
+			}
 		}
-		return out, nil
+		return nil
 	})
 }
 
+func registry(t testing.TB, all ...capabilities.Capability) *capabilities.Registry {
+	t.Helper()
+	r, err := capabilities.NewRegistry(all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func says(t testing.TB, err error, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want it to say %s", err, want)
+		}
+	}
+}
+
+func same(t testing.TB, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
 func TestNamesComeAfterWhatTheyRequire(t *testing.T) {
-	r, err := capabilities.NewRegistry(
+	soft := capabilities.Info{Name: "a-report", Description: "d", Requires: []string{"PICTURE", "NOWHERE"}, Constraint: agent.Soft}
+	r := registry(t, storing(soft),
 		provider("a-plot", []string{"DATA"}, []string{"PICTURE"}, nil),
 		provider("b-load", []string{"NAME"}, []string{"DATA"}, nil),
 		provider("c-find", nil, []string{"NAME"}, nil),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := r.Names(), []string{"c-find", "b-load", "a-plot"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	same(t, "names", r.Names(), []string{"c-find", "b-load", "a-plot", "a-report"})
 }
 
 func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 	_, err := capabilities.NewRegistry(
 		provider("", nil, nil, nil),
+		nil,
 		provider("twice", nil, nil, nil),
 		provider("twice", nil, nil, nil),
 		provider("lost", []string{"NOWHERE"}, nil, nil),
-		capabilities.Func(capabilities.Info{Name: "mute"}, nil),
+		capabilities.Func(capabilities.Info{
+			Name: "mute", Constraint: "firm", Retry: agent.RetryPolicy{Attempts: -1},
+			Approval: "perhaps", OnReject: "cry", Provides: []string{"A/B"},
+		}, nil),
 	)
-	for _, want := range []string{"number 1 has no name", `"twice" is taken twice`, `"lost" requires "NOWHERE"`, `"mute" has no description`} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want it to say %s", err, want)
-		}
-	}
+	says(t, err, "number 1 has no name", "number 2 is nil", `"twice" is taken twice`, `"lost" requires "NOWHERE"`,
+		`"mute" has no description`, `"mute" has no function`, "firm", "Attempts:-1", "perhaps", "cry", "A/B")
 }
 
 func TestACircleIsAnError(t *testing.T) {
@@ -58,43 +86,101 @@ func TestACircleIsAnError(t *testing.T) {
 		provider("hen", []string{"EGG"}, []string{"HEN"}, nil),
 		provider("egg", []string{"HEN"}, []string{"EGG"}, nil),
 	)
-	if err == nil || !strings.Contains(err.Error(), "egg, hen wait for each other") {
-		t.Errorf("got %v, want the circle named", err)
-	}
+	says(t, err, "egg, hen wait for each other")
 }
 
-func TestWhatWasDeclaredIsEnforced(t *testing.T) {
-	r, err := capabilities.NewRegistry(
-		provider("good", nil, []string{"NAME"}, []string{"NAME"}),
-		provider("needy", []string{"NAME"}, nil, nil),
-		provider("idle", nil, []string{"NAME"}, nil),
-		provider("eager", nil, nil, []string{"NAME"}),
+func TestOneRegistryExtendsAnother(t *testing.T) {
+	base := registry(t, provider("find", nil, []string{"A"}, nil), provider("plot", []string{"A"}, nil, nil))
+	next, err := base.Extend(
+		capabilities.Override(provider("find", nil, []string{"A", "B"}, nil)),
+		capabilities.Add(provider("export", []string{"B"}, nil, nil)),
+		capabilities.Exclude("plot"),
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]error{
-		"good": nil, "needy": capabilities.ErrRequires, "idle": capabilities.ErrProvides,
-		"eager": capabilities.ErrProvides, "none": capabilities.ErrUnknown,
-	} {
-		if _, err := r.Run(t.Context(), name, nil); !errors.Is(err, want) {
-			t.Errorf("%s: got %v, want %v", name, err, want)
-		}
+	same(t, "names", next.Names(), []string{"find", "export"})
+	same(t, "names of the first", base.Names(), []string{"find", "plot"})
+	_, err = base.Extend(
+		capabilities.Override(provider("fnd", nil, nil, nil)),
+		capabilities.Exclude("plt", "find"),
+		capabilities.Add(provider("plot", nil, nil, nil)),
+	)
+	says(t, err, `no "fnd" to override`, `no "plt" to exclude`, `"plot" is taken twice`, `"plot" requires "A"`)
+}
+
+func TestABrokenCapabilityIsLoudUnlessItIsOptional(t *testing.T) {
+	broken := capabilities.Info{Name: "broken", Optional: true, Provides: []string{"A"}}
+	lost := capabilities.Info{Name: "lost", Description: "d", Optional: true, Requires: []string{"A"}}
+	r := registry(t, storing(broken), storing(lost), provider("find", nil, nil, nil))
+	same(t, "names", r.Names(), []string{"find"})
+	all := strings.Join(r.Warnings(), "\n")
+	says(t, errors.New(all), `"broken" has no description`, `"lost" requires A`, `"find" has no planning guide`, `"find" has no matching guide`)
+	again, err := r.Extend()
+	if err != nil || !slices.Equal(again.Warnings(), r.Warnings()) {
+		t.Errorf("got %v and the warnings %q", err, again.Warnings())
+	}
+	broken.Optional = false
+	_, err = capabilities.NewRegistry(storing(broken))
+	says(t, err, `"broken" has no description`)
+}
+
+func TestValidateComparesWithTypesAndNodes(t *testing.T) {
+	types, err := agent.NewTypes(agent.TypeOf[Rain]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := registry(t, provider("router", nil, []string{"RAIN", "SNOW"}, nil))
+	err = r.Validate(types, "router", "gateway")
+	says(t, err, `"router" is the name of a node`, `"SNOW"; the types are RAIN`)
+	if !errors.Is(err, agent.ErrUnknownType) {
+		t.Errorf("got %v, want ErrUnknownType", err)
+	}
+	if err := registry(t, provider("find", nil, []string{"RAIN"}, nil)).Validate(types, "router"); err != nil {
+		t.Error(err)
 	}
 }
 
-func Example() {
-	lookup := capabilities.Func(capabilities.Info{
-		Name: "lookup", Description: "finds measurements by name", Provides: []string{"MEASUREMENTS"},
-	}, func(context.Context, capabilities.Contexts) (capabilities.Contexts, error) {
-		return capabilities.Contexts{"MEASUREMENTS": {"rain": json.RawMessage(`{"column":"precipitation"}`)}}, nil
-	})
-	r, err := capabilities.NewRegistry(lookup)
+func TestAlwaysActiveOnesComeFirst(t *testing.T) {
+	always := func(name string) capabilities.Capability {
+		return storing(capabilities.Info{Name: name, Description: "d", AlwaysActive: true})
+	}
+	r := registry(t, provider("z", nil, nil, nil), always("respond"), provider("a", nil, nil, nil), always("clarify"))
+	got, err := r.Active("a", "z", "respond", "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "active", got, []string{"respond", "clarify", "z", "a"})
+	_, err = r.Active("b")
+	if !errors.Is(err, capabilities.ErrUnknown) {
+		t.Errorf("got %v, want ErrUnknown", err)
+	}
+}
+
+func TestGuidesGoByPriority(t *testing.T) {
+	with := func(name string, p *capabilities.PlanGuide) capabilities.Capability {
+		return storing(capabilities.Info{Name: name, Description: "d", Plan: p})
+	}
+	r := registry(t, with("none", nil), with("b", &capabilities.PlanGuide{Priority: 1}), with("a", &capabilities.PlanGuide{Priority: 1}), with("first", &capabilities.PlanGuide{Priority: -3}))
+	var got []string
+	for _, i := range r.Guided("none", "a", "b", "first", "unknown") {
+		got = append(got, i.Name)
+	}
+	same(t, "guided", got, []string{"first", "a", "b", "none"})
+}
+
+func ExampleRegistry_Extend() {
+	quiet := func(context.Context, *capabilities.Call) error { return nil }
+	base, err := capabilities.NewRegistry(
+		capabilities.Func(capabilities.Info{Name: "respond", Description: "answers", AlwaysActive: true}, quiet),
+	)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	out, err := r.Run(context.Background(), "lookup", nil)
-	fmt.Printf("%s %v\n", out["MEASUREMENTS"]["rain"], err)
-	// Output: {"column":"precipitation"} <nil>
+	_, err = base.Extend(capabilities.Add(
+		capabilities.Func(capabilities.Info{Name: "plot", Description: "draws", Requires: []string{"RAIN"}}, quiet),
+	))
+	fmt.Println(err)
+	// Output: capabilities: "plot" requires "RAIN", which nobody provides
 }

@@ -130,6 +130,20 @@ func (c *ContextData) Keys(typ string) (keys []string) {
 	return keys
 }
 
+// Changed returns the entries that were put and deleted after prev, an earlier copy of this same
+// channel, by type and key.
+func (c *ContextData) Changed(prev ContextData) (put, deleted []ContextRef) {
+	to := func(refs *[]ContextRef) func(*entry[string, ContextEntry]) {
+		return func(e *entry[string, ContextEntry]) {
+			if typ, key := contextName(e.k); key != "" {
+				*refs = append(*refs, ContextRef{typ, key})
+			}
+		}
+	}
+	diff(prev.now, c.now, to(&put), to(&deleted))
+	return put, deleted
+}
+
 // Overwrite replaces all entries by those that other shows. It wins over the writes of other
 // tasks in the same step; two Overwrites in one step are an error.
 func (c *ContextData) Overwrite(other ContextData) { c.replace(other.now) }

@@ -16,12 +16,27 @@ func (m Manager) StepDone(s *State, took time.Duration) error {
 		return err
 	}
 	m.note(s, step, StepResult{Success: true, Seconds: took.Seconds()})
+	m.goOn(s)
+	return nil
+}
+
+// SkipStep notes why the current step was not done, after so long, and goes on to the next one.
+func (m Manager) SkipStep(s *State, why string, took time.Duration) error {
+	step, err := m.CurrentStep(s)
+	if err != nil {
+		return err
+	}
+	m.note(s, step, StepResult{Error: why, Seconds: took.Seconds()})
+	m.goOn(s)
+	return nil
+}
+
+func (m Manager) goOn(s *State) {
 	s.Planning.CurrentStepIndex.Set(m.StepIndex(s) + 1)
 	if s.Control.CurrentStepRetryCount.Get() != 0 {
 		s.Control.CurrentStepRetryCount.Overwrite(0)
 	}
 	m.NodeDone(s)
-	return nil
 }
 
 // StepFailed notes that the current step failed after so long. The step stays the current one.

@@ -67,6 +67,9 @@ func TypeOf[T Context]() Type {
 	return t
 }
 
+// Name returns the name of the type.
+func (t Type) Name() string { return t.name }
+
 // nameOf returns the name of a type. A pointer is asked through a value, for its method may
 // have been written for values.
 func nameOf[T Context]() string {

@@ -19,6 +19,8 @@ type PlanRules struct {
 	// Terminal are the capabilities that end a turn, such as respond and clarify. The last step
 	// is one of them and no other is. nil asks for none.
 	Terminal []string
+	// Needs says which types the inputs of a step must have, by its capability; nil asks for none.
+	Needs func(capability string) (mode Mode, types []string)
 	// Have are the contexts that exist.
 	Have *state.ContextData
 	// Types are the types of context; nil knows all.
@@ -27,7 +29,7 @@ type PlanRules struct {
 
 // Validate reports everything that is wrong with a plan, as one [*PlanError]: no steps, a step without a
 // capability or with one that is unknown, inactive or not a capability, a context key that is
-// taken twice, an input that neither exists nor is made by an earlier step, an output of an
+// taken twice, an input that neither exists nor is made by an earlier step, inputs that lack what its capability needs, an output of an
 // unknown type or without a key, a step that ends the turn before the last one or a last one that does
 // not, dependencies that do not exist or wait for each other.
 func (p Plan) Validate(r PlanRules) error {
@@ -90,6 +92,14 @@ func (v *planCheck) inputs(n int, s Step) {
 		exists := v.r.Have != nil && v.r.Have.Has(ref.Type, ref.Key)
 		if !exists && !v.made[ref] {
 			v.fail(n, "its input %s neither exists nor is made by an earlier step", ref)
+		}
+	}
+	if v.r.Needs == nil {
+		return
+	}
+	if mode, types := v.r.Needs(s.Capability); len(types) > 0 {
+		if err := Constrain(s, mode, types...); err != nil {
+			v.fail(n, "%v", err)
 		}
 	}
 }

@@ -1,0 +1,70 @@
+package capabilities
+
+import (
+	"slices"
+
+	"github.com/weftrun/weft/state/agent"
+)
+
+// Call is one call of a capability: what it reads from and writes to. It is for one goroutine.
+type Call struct {
+	// Manager reads and writes State.
+	Manager agent.Manager
+	// State is a view of the capability's own.
+	State *agent.State
+	// Step is what it is to do.
+	Step agent.Step
+	// Decisions are what people decided so far; each counts once.
+	Decisions []Decision
+
+	contexts *agent.Contexts
+	info     Info
+}
+
+// Contexts returns typed access to what is known: agent.Input[T](c.Contexts(), c.Step).
+func (c *Call) Contexts() *agent.Contexts {
+	if c.contexts == nil {
+		c.contexts = c.Manager.Contexts(c.State)
+	}
+	return c.contexts
+}
+
+// Store keeps v under the context key of the step.
+func (c *Call) Store(v agent.Context) error { return c.Contexts().Store(c.Step, v) }
+
+// Decision is what a person decided about one request.
+type Decision struct {
+	ID       string // of the request: see [ApprovalNeeded]
+	Approved bool
+	Data     []byte // what was approved, as JSON, perhaps edited; nil is what was asked about
+	Feedback string // why not, for whom it may help
+}
+
+// Approve asks a person. It returns their decision when there is one for this very request,
+// and each decision once; otherwise an [*ApprovalNeeded], which the capability returns as it
+// is and is then run again, from its top, with the decision. A no is an error too, a [*Rejected].
+func (c *Call) Approve(r agent.ApprovalRequest) (Decision, error) {
+	if r.Capability == "" {
+		r.Capability = c.info.Name
+	}
+	if r.Objective == "" {
+		r.Objective = c.Step.Objective
+	}
+	if r.Type == "" {
+		r.Type = "capability_operation"
+	}
+	id := r.Type + ":" + r.Capability + ":" + c.Step.ContextKey
+	at := slices.IndexFunc(c.Decisions, func(d Decision) bool { return d.ID == id })
+	if at < 0 {
+		return Decision{}, &ApprovalNeeded{id, r}
+	}
+	d := c.Decisions[at]
+	c.Decisions = slices.Delete(slices.Clone(c.Decisions), at, at+1)
+	if d.Data == nil {
+		d.Data = r.Data
+	}
+	if !d.Approved {
+		return d, &Rejected{r, d.Feedback, c.info.OnReject}
+	}
+	return d, nil
+}

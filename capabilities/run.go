@@ -1,0 +1,146 @@
+package capabilities
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/agent"
+)
+
+// Run runs a capability and holds it to what it declared: its inputs first, then its approval, then what it
+// stored. What it wrote lands in c.State only when it did as declared. An [*ApprovalNeeded] asks for a
+// decision and is no failure; other errors name the capability. A panic is the caller's to catch.
+func (r *Registry) Run(ctx context.Context, name string, c Call) error {
+	cp, ok := r.byName[name]
+	if !ok {
+		return fmt.Errorf("%w: %q; there are %s", ErrUnknown, name, list(r.order))
+	}
+	info := cp.Info()
+	if err := inputs(info, &c); err != nil {
+		return fmt.Errorf("%w: %q: %w", ErrRequires, name, err)
+	}
+	view := *c.State
+	own := Call{Manager: c.Manager, State: &view, Step: c.Step, Decisions: slices.Clone(c.Decisions), info: info}
+	own.Step.Capability = name
+	if needs, why := NeedsApproval(info, c.Manager.Settings(c.State)); needs {
+		if _, err := own.Approve(agent.ApprovalRequest{Type: "capability", Message: info.Description + "\n\n" + why}); err != nil {
+			return err
+		}
+	}
+	err := cp.Run(ctx, &own)
+	var needed *ApprovalNeeded
+	switch {
+	case errors.As(err, &needed):
+		return needed
+	case err != nil:
+		return fmt.Errorf("capability %q: %w", name, err)
+	}
+	if err := provides(info, view.Context, c.State.Context); err != nil {
+		return err
+	}
+	*c.State = view
+	return nil
+}
+
+func inputs(i Info, c *Call) error {
+	_, err := c.Contexts().Extract(c.Step, i.constraint(), i.Requires...)
+	return err
+}
+
+// provides compares what was stored with what was declared.
+func provides(i Info, now, before state.ContextData) error {
+	var errs []error
+	put, deleted := now.Changed(before)
+	stored := map[string]bool{}
+	for _, ref := range put {
+		stored[ref.Type] = true
+	}
+	for _, t := range i.Provides {
+		if !stored[t] {
+			errs = append(errs, fmt.Errorf("%w: %q stored no %q", ErrProvides, i.Name, t))
+		}
+	}
+	for _, ref := range slices.Concat(put, deleted) {
+		if !slices.Contains(i.Provides, ref.Type) {
+			errs = append(errs, fmt.Errorf("%w: %q wrote %s", ErrProvides, i.Name, ref))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Step runs the capability of the current step and notes what became of it: a node that hosts
+// capabilities calls it and little else. A failure is written to s, where the router finds it, and is
+// not returned. What is returned: an [*ApprovalNeeded], for which a person is to be asked; a failure
+// that is [agent.Fatal]; that there is no step; and that ctx has ended.
+func (r *Registry) Step(ctx context.Context, m agent.Manager, s *agent.State, decided ...Decision) error {
+	step, err := m.CurrentStep(s)
+	if err != nil {
+		return err
+	}
+	m.Status(s, agent.StatusUpdate{Message: "Executing " + step.Capability + "…", Progress: 0.1, Node: step.Capability})
+	begin := clock(m)
+	c := Call{Manager: m, State: s, Step: step, Decisions: decided}
+	err = r.Run(ctx, step.Capability, c)
+	took := clock(m).Sub(begin)
+	var needed *ApprovalNeeded
+	switch {
+	case err == nil:
+		return m.StepDone(s, took)
+	case errors.As(err, &needed):
+		return needed
+	case ctx.Err() != nil:
+		return err
+	}
+	return r.failed(m, s, &c, err, took)
+}
+
+func clock(m agent.Manager) (t time.Time) {
+	if m.Clock != nil {
+		t = m.Clock()
+	}
+	return t
+}
+
+func (r *Registry) failed(m agent.Manager, s *agent.State, c *Call, err error, took time.Duration) error {
+	f := r.Classify(err, c)
+	var no *Rejected
+	if errors.As(err, &no) {
+		switch no.Then {
+		case SkipStep:
+			return m.SkipStep(s, err.Error(), took)
+		case Replan:
+			f.Severity = agent.Replanning
+		case EndTurn:
+			m.Kill(s, err.Error())
+		}
+	}
+	if f.Severity == agent.Fatal {
+		return err
+	}
+	return m.StepFailed(s, f, took)
+}
+
+// Classify returns an error of a capability as a failure: by the capability itself where it is a
+// [Classifier], otherwise by [agent.SeverityOf]. A severity that does not exist counts as critical.
+func (r *Registry) Classify(err error, c *Call) agent.Failure {
+	name := c.Step.Capability
+	f := agent.Failure{Node: name, Severity: agent.SeverityOf(err), Error: err.Error()}
+	cp, ok := r.byName[name]
+	if !ok {
+		return f
+	}
+	f.Retry = cp.Info().retry()
+	if own, ok := cp.(Classifier); ok && !errors.Is(err, ErrRequires) && !errors.Is(err, ErrProvides) {
+		f.Severity, f.UserMessage = own.ClassifyError(err, c)
+	}
+	if !slices.Contains(agent.Severities(), f.Severity) {
+		f.Severity = agent.Critical
+	}
+	f.UserMessage = cmp.Or(f.UserMessage, err.Error())
+	return f
+}
