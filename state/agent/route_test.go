@@ -1,0 +1,180 @@
+package agent_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftrun/weft/state/agent"
+)
+
+// ready returns a state whose next stop is its first step.
+func ready(t testing.TB) agent.State {
+	s := planned(t, agent.Step{Capability: "find"}, agent.Step{})
+	s.Task.Current.Set("x")
+	s.Planning.ActiveCapabilities.Append("find")
+	return s
+}
+
+func TestTheRouterGoesOnInOrder(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(s *agent.State)
+		turn   agent.Turn
+		want   string
+		says   string
+	}{
+		{"a step", func(*agent.State) {}, agent.Turn{}, "find", "step 1"},
+		{"a step without a capability", func(s *agent.State) { s.Planning.CurrentStepIndex.Set(1) }, agent.Turn{}, agent.ToRespond, "step 2"},
+		{"past the last step", func(s *agent.State) { s.Planning.CurrentStepIndex.Set(2) }, agent.Turn{}, agent.ToError, "index 2 of 2"},
+		{"an unregistered step", func(*agent.State) {}, agent.Turn{Known: func(string) bool { return false }}, agent.ToError, `"find", which is not registered`},
+		{"no task", func(s *agent.State) { s.Task.Current.Clear() }, agent.Turn{}, agent.ToExtraction, "no task"},
+		{"no capabilities", func(s *agent.State) { s.Planning.ActiveCapabilities.Overwrite(nil) }, agent.Turn{}, agent.ToClassifier, "0 of 2"},
+		{"no capabilities again and again", func(s *agent.State) {
+			s.Planning.ActiveCapabilities.Overwrite(nil)
+			s.Control.ReclassificationCount.Add(2)
+		}, agent.Turn{}, agent.ToError, "2 of 2"},
+		{"no plan", func(s *agent.State) { s.Planning.ExecutionPlan.Clear() }, agent.Turn{}, agent.ToOrchestrator, "0 of 2 plans"},
+		{"no plan again and again", func(s *agent.State) {
+			s.Planning.ExecutionPlan.Clear()
+			s.Control.PlansCreatedCount.Add(2)
+		}, agent.Turn{}, agent.ToError, "2 of 2 plans"},
+		{"killed", func(s *agent.State) { agent.Manager{}.Kill(s, "enough") }, agent.Turn{}, agent.ToError, "enough"},
+		{"killed while retrying", func(s *agent.State) {
+			agent.Manager{}.NodeFailed(s, agent.Failure{Node: "find", Severity: agent.Retriable, Retry: agent.RetryPolicy{Attempts: 3}})
+			agent.Manager{}.Kill(s, "enough")
+		}, agent.Turn{}, agent.ToError, "enough"},
+		{"in time", func(*agent.State) {}, agent.Turn{Elapsed: 299 * time.Second}, "find", "step 1"},
+	} {
+		s := ready(t)
+		tt.change(&s)
+		d := agent.Route(&s, tt.turn)
+		if d.Target != tt.want || d.Delay != 0 {
+			t.Errorf("%s: got %+v, want %s", tt.name, d, tt.want)
+		}
+		if !strings.Contains(d.Reason, tt.says) {
+			t.Errorf("%s: got the reason %q, want it to say %q", tt.name, d.Reason, tt.says)
+		}
+	}
+}
+
+func TestTheRouterAfterEverySeverityAndCount(t *testing.T) {
+	limits := agent.Settings{MaxPlanningAttempts: new(2), MaxReclassifications: new(1)}
+	for _, severity := range append(agent.Severities(), "", "sulking") {
+		for count := range 5 {
+			for _, node := range []string{"find", ""} {
+				s := ready(t)
+				s.Control.HasError.Set(true)
+				s.Control.ErrorInfo.Set(agent.Failure{Node: node, Severity: severity, Retry: agent.RetryPolicy{Attempts: 3, Delay: 1, Backoff: 2}})
+				s.Control.RetryCount.Add(count)
+				s.Control.PlansCreatedCount.Add(count)
+				s.Control.ReclassificationCount.Add(count)
+				want := agent.Decision{Target: agent.ToError}
+				switch {
+				case node == "":
+				case severity == agent.Retriable && max(count, 1) < 3:
+					want = agent.Decision{Target: "find", Delay: time.Duration(max(count, 1)) * time.Second}
+				case severity == agent.Replanning && count < 2:
+					want.Target = agent.ToOrchestrator
+				case severity == agent.Reclassification && count < 1:
+					want.Target = agent.ToClassifier
+				}
+				got := agent.Route(&s, agent.Turn{Settings: limits})
+				if got.Reason == "" {
+					t.Errorf("%s %d %q: no reason", severity, count, node)
+				}
+				got.Reason = ""
+				same(t, fmt.Sprintf("%s %d %q", severity, count, node), got, want)
+			}
+		}
+	}
+}
+
+func TestTrap01ARetriableFailureEndsAfterItsAttemptsAndASuccessGoesOn(t *testing.T) {
+	var m agent.Manager
+	f := agent.Failure{Node: agent.ToExtraction, Severity: agent.Retriable, Retry: agent.RetryPolicy{Attempts: 3, Delay: 0.5, Backoff: 2}}
+	var s agent.State
+	for _, want := range []agent.Decision{{Target: agent.ToExtraction, Delay: time.Second / 2}, {Target: agent.ToExtraction, Delay: time.Second}, {Target: agent.ToError}} {
+		s = next(t, s, func(s *agent.State) { m.NodeFailed(s, f) })
+		got := agent.Route(&s, agent.Turn{})
+		got.Reason = ""
+		same(t, "after a failure", got, want)
+	}
+	s = next(t, s, func(s *agent.State) { s.Task.Current.Set("x"); m.NodeDone(s) })
+	same(t, "after a success", agent.Route(&s, agent.Turn{}).Target, agent.ToClassifier)
+	s = next(t, s, func(s *agent.State) { m.NodeFailed(s, f) })
+	s = next(t, s, func(s *agent.State) {
+		m.NodeFailed(s, agent.Failure{Node: agent.ToClassifier, Severity: agent.Retriable, Retry: f.Retry})
+	})
+	same(t, "failures of another node", s.Control.RetryCount.Get(), 1)
+}
+
+func TestTrap02AKilledTurnAndAnUnregisteredStepHaveAReason(t *testing.T) {
+	s := ready(t)
+	d := agent.Route(&s, agent.Turn{Known: func(string) bool { return false }})
+	same(t, "target", d.Target, agent.ToError)
+	agent.Manager{}.Kill(&s, "the user left")
+	same(t, "reason", agent.Route(&s, agent.Turn{}).Reason, "killed: the user left")
+	s = ready(t)
+	s.Control.HasError.Set(true) // and no error info
+	same(t, "target", agent.Route(&s, agent.Turn{}).Target, agent.ToError)
+}
+
+func TestTrap12TimeAndStepLimitsFire(t *testing.T) {
+	s := ready(t)
+	for _, tt := range []struct {
+		elapsed time.Duration
+		limit   int
+		want    string
+	}{{300 * time.Second, 300, agent.ToError}, {299 * time.Second, 300, "find"}, {time.Hour, 0, "find"}, {time.Second, 1, agent.ToError}} {
+		d := agent.Route(&s, agent.Turn{Elapsed: tt.elapsed, Settings: agent.Settings{MaxExecutionSeconds: &tt.limit}})
+		same(t, fmt.Sprint(tt.elapsed, " of ", tt.limit), d.Target, tt.want)
+	}
+	var m agent.Manager
+	f := agent.Failure{Node: "find", Severity: agent.Retriable, Retry: agent.RetryPolicy{Attempts: 9}}
+	for n, want := range []string{"find", "find", agent.ToError} {
+		s = next(t, s, func(s *agent.State) { must(t, m.StepFailed(s, f, 0)) })
+		s.Control.RetryCount.Overwrite(1) // another count does not hide it
+		same(t, fmt.Sprint("after failure ", n+1), agent.Route(&s, agent.Turn{Settings: agent.Settings{MaxStepRetries: new(2)}}).Target, want)
+	}
+	s.Control.CurrentStepRetryCount.Overwrite(0)
+	s.Control.RetryCount.Overwrite(4)
+	same(t, "beyond max_retries", agent.Route(&s, agent.Turn{Settings: agent.Settings{MaxRetries: new(4)}}).Target, agent.ToError)
+}
+
+func TestWaitsGrowAndAreBounded(t *testing.T) {
+	p := agent.RetryPolicy{Attempts: 5, Delay: 1, Backoff: 3}
+	for failures, want := range []time.Duration{0, 1 * time.Second, 3 * time.Second, 9 * time.Second} {
+		same(t, fmt.Sprint(failures), p.Wait(failures), want)
+	}
+	same(t, "many", p.Wait(1<<40), time.Hour)
+	same(t, "shrinking", agent.RetryPolicy{Delay: 1, Backoff: 0.1}.Wait(9), time.Second)
+	same(t, "negative", agent.RetryPolicy{Delay: -1, Backoff: 2}.Wait(9), 0)
+}
+
+func FuzzRoute(f *testing.F) {
+	f.Add("retriable", "find", 1, 2, 3, 4, 1.5, 2.0, int64(7), true, true)
+	f.Fuzz(func(t *testing.T, severity, node string, count, index, limit, attempts int, delay, backoff float64, elapsed int64, failed, task bool) {
+		s := planned(t, agent.Step{Capability: node}, agent.Step{Capability: severity})
+		s.Planning.CurrentStepIndex.Set(index)
+		s.Control.HasError.Set(failed)
+		s.Control.RetryCount.Add(count)
+		s.Control.CurrentStepRetryCount.Add(attempts)
+		s.Control.PlansCreatedCount.Add(count)
+		s.Control.ReclassificationCount.Add(count)
+		s.Control.ErrorInfo.Set(agent.Failure{Node: node, Severity: agent.Severity(severity), Retry: agent.RetryPolicy{Attempts: attempts, Delay: delay, Backoff: backoff}})
+		if task {
+			s.Task.Current.Set("x")
+			s.Planning.ActiveCapabilities.Append("find")
+		}
+		turn := agent.Turn{Elapsed: time.Duration(elapsed), Settings: agent.Settings{MaxStepRetries: &limit, MaxRetries: &limit, MaxExecutionSeconds: &limit}}
+		d := agent.Route(&s, turn)
+		if d.Target == "" || d.Reason == "" || d.Delay < 0 || d.Delay > time.Hour {
+			t.Errorf("got %+v", d)
+		}
+		if again := agent.Route(&s, turn); again != d {
+			t.Errorf("got %+v, then %+v", d, again)
+		}
+	})
+}
