@@ -42,9 +42,11 @@
 //	Ephemeral  replaces                 are an error                 for the next step
 //	Untracked  replaces                 are an error                 for the run, never stored
 //
-// List, Sum, Max, Min, Map, Set and Reduced also have Overwrite, which replaces the
-// whole value. Conversations have a channel of their own, message.Log in package
-// state/message. A type of your own is a channel when its pointer has the methods of
+// [ContextData] is a Map with two levels of keys, for what an agent knows; the agent's
+// own state is in package agent, and conversations have a channel of their own,
+// message.Log in package state/message. List, Sum, Max, Min, Map, Set, Reduced and
+// ContextData also have Overwrite, which replaces the whole value. A type of your own is
+// a channel when its pointer has the methods of
 // Channel; [Reduced] is the short way when only the merge is new.
 //
 // # Tags
