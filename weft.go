@@ -21,10 +21,15 @@ type Config struct {
 	// Kinds are kinds of nodes by the key that a node has in a file, beside the
 	// ready ones of package nodes. One with the name of a ready kind replaces it.
 	Kinds map[string]workflow.Kind
-	// Stores open stores by scheme, beside sqlite and memory: Stores["redis"] opens
-	// --store redis:REST with REST.
-	Stores map[string]func(ctx context.Context, rest string) (checkpoint.Store, error)
+	// Stores open stores by scheme, beside sqlite: and memory:. --store redis://HOST is
+	// opened by Stores["redis"], which gets the whole address; redis.OpenURL and
+	// postgres.Open take it as it is. A program has in its binary only the clients of
+	// the stores that it names here: the command weft names those of cmd/weft/stores.go.
+	Stores map[string]Opener
 }
+
+// Opener opens the store at an address, which is what --store says.
+type Opener = func(ctx context.Context, address string) (checkpoint.Store, error)
 
 // Main carries out the command line of the process and ends the process with the
 // exit code. It does not return.

@@ -15,7 +15,7 @@ func TestWhatAProgramAddsStandsBesideWhatIsReady(t *testing.T) {
 		Name:  "mine",
 		Nodes: map[string]workflow.Kind{"shout": kind},
 		Kinds: map[string]workflow.Kind{"approval": kind, "own": kind},
-		Stores: map[string]func(context.Context, string) (checkpoint.Store, error){
+		Stores: map[string]Opener{
 			"test": func(context.Context, string) (checkpoint.Store, error) { return new(checkpoint.Memory), nil },
 		},
 	}.commandLine()

@@ -13,11 +13,11 @@ type Examiner interface {
 
 // Finding is one thing that Doctor saw.
 type Finding struct {
-	Severity Severity
-	Subject  string // what was looked at: "appendfsync", "version"
-	Value    string // what it is, in the backend's words
-	Cost     string // what it costs you as it is, or that it is well
-	Advice   string // what to do about it; "" when nothing
+	Severity Severity `json:"severity"`
+	Subject  string   `json:"subject"`          // what was looked at: "appendfsync", "version"
+	Value    string   `json:"value"`            // what it is, in the backend's words
+	Cost     string   `json:"cost"`             // what it costs you as it is, or that it is well
+	Advice   string   `json:"advice,omitempty"` // what to do about it; "" when nothing
 }
 
 // Severity says how much a finding matters.
@@ -33,6 +33,9 @@ const (
 	// Danger can lose whole threads, or stops the store from working.
 	Danger
 )
+
+// MarshalText returns what String returns.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // String returns the severity in lower case.
 func (s Severity) String() string {

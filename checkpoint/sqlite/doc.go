@@ -29,6 +29,7 @@
 //     file too long, ErrFull, ErrUnavailable, ErrUnsupported for a file that is not
 //     ours or is newer than this package, ErrCorrupt when SQLite finds the file
 //     damaged. Each names the file. A file that is not ours is never changed.
+//  6. Doctor looks at the whole file and at what it lies on, and says what that costs.
 //
 // # What it does not do
 //

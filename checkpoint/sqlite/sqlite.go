@@ -49,10 +49,11 @@ type Store struct {
 }
 
 var (
-	_ checkpoint.Store   = (*Store)(nil)
-	_ checkpoint.Leaser  = (*Store)(nil)
-	_ checkpoint.Dropper = (*Store)(nil)
-	_ checkpoint.Expirer = (*Store)(nil)
+	_ checkpoint.Store    = (*Store)(nil)
+	_ checkpoint.Leaser   = (*Store)(nil)
+	_ checkpoint.Dropper  = (*Store)(nil)
+	_ checkpoint.Expirer  = (*Store)(nil)
+	_ checkpoint.Examiner = (*Store)(nil)
 )
 
 // Open opens the file at path with the zero Config. A missing file is made, for its

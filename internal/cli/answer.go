@@ -24,6 +24,49 @@ type answerer struct {
 	asText bool // take answers to questions that are not open as text
 }
 
+// replies are what a person said to questions.
+type replies struct {
+	answers  []string // VALUE or ID=VALUE
+	declined []string // ids
+	reason   string   // why they are declined
+}
+
+// replies pairs answers and refusals with their questions.
+func (r answerer) replies(given replies) (graph.Answers, error) {
+	all, err := r.answers(given.answers)
+	if err != nil {
+		return all, err
+	}
+	if !utf8.ValidString(given.reason) {
+		return all, notText("reason")
+	}
+	for _, start := range given.declined {
+		id, err := r.one(start)
+		if err != nil {
+			return all, err
+		}
+		all = all.Decline(id, given.reason)
+	}
+	return all, nil
+}
+
+// one returns the id of the question that is meant by the beginning of it.
+func (r answerer) one(start string) (string, error) {
+	var matches []string
+	if idStart.MatchString(start) {
+		matches = r.match(start)
+	}
+	switch {
+	case len(matches) == 1:
+		return matches[0], nil
+	case len(matches) > 1:
+		return "", usage("write more of the id", "%d questions have an id that begins with %s", len(matches), start)
+	case wholeID.MatchString(start):
+		return start, nil
+	}
+	return "", usage("give the ID of an open question, or at least four signs of it", "no question of the thread has an id that begins with %q", start)
+}
+
 // answers pairs each flag with its question. What names no question is left to the
 // graph: it knows which answers this turn has had.
 func (r answerer) answers(flags []string) (all graph.Answers, err error) {

@@ -21,8 +21,9 @@ type Config struct {
 	Name string
 	// Kinds are the kinds of nodes that a workflow may use, by name.
 	Kinds map[string]workflow.Kind
-	// Stores are stores by scheme, beside sqlite and memory: a Store for the
-	// address "redis:REST" is opened by Stores["redis"] with REST.
+	// Stores open stores by scheme, beside sqlite: and memory:. What --store says is
+	// opened by Stores[scheme], which gets the whole address. Clients of servers come
+	// in this way alone, so that a program is as small as the stores it names.
 	Stores map[string]Opener
 
 	Args           []string // without the program's name; nil means those of the process
@@ -30,8 +31,8 @@ type Config struct {
 	Stdout, Stderr io.Writer // nil means those of the process
 }
 
-// Opener opens the store at an address without its scheme.
-type Opener func(ctx context.Context, rest string) (checkpoint.Store, error)
+// Opener opens the store at an address.
+type Opener func(ctx context.Context, address string) (checkpoint.Store, error)
 
 // Main carries out one command and returns the exit code of the process.
 func Main(ctx context.Context, c Config) (code int) {
@@ -41,7 +42,7 @@ func Main(ctx context.Context, c Config) (code int) {
 			code = a.report(bug(v))
 		}
 	}()
-	ctx, stop := untilSignal(ctx)
+	ctx, stop := a.signals.until(ctx)
 	defer stop()
 	err := a.root().ExecuteContext(ctx)
 	if err == nil {
@@ -58,6 +59,7 @@ type app struct {
 	store    string    // --store, or ""
 	json     bool      // --json
 	started  bool      // a verb has begun; before that every error is one of usage
+	signals  signals
 }
 
 func newApp(c Config) *app {
@@ -90,7 +92,7 @@ func (a *app) root() *cobra.Command {
 thread is stored: after a crash, a pause or a question the same command goes on.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid workflow, 4 waiting for a
-person, 130 stopped by a signal.`, a.Name),
+person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name),
 		Version:          version(),
 		SilenceErrors:    true,
 		SilenceUsage:     true,
@@ -102,11 +104,19 @@ person, 130 stopped by a signal.`, a.Name),
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	f := root.PersistentFlags()
-	f.StringVar(&a.store, "store", "", "where threads are kept: sqlite:PATH or memory: (default $WEFT_STORE, or a file of the user)")
+	f.StringVar(&a.store, "store", "", "where threads are kept: "+strings.Join(a.addresses(), ", ")+" (default $WEFT_STORE, or a file of the user)")
 	f.BoolVar(&a.json, "json", a.json, "print JSON, errors too")
-	root.AddCommand(a.runVerb(), a.resumeVerb(), a.historyVerb(), a.stateVerb(), a.threadsVerb(),
-		a.validateVerb(), a.graphVerb(), a.versionVerb())
+	root.AddCommand(a.verbs()...)
 	return root
+}
+
+func (a *app) verbs() []*cobra.Command {
+	return []*cobra.Command{
+		a.runVerb(), a.resumeVerb(), a.inboxVerb(),
+		a.threadsVerb(), a.historyVerb(), a.stateVerb(), a.diffVerb(), a.forkVerb(),
+		a.exportVerb(), a.importVerb(), a.pruneVerb(), a.deleteVerb(),
+		a.validateVerb(), a.graphVerb(), a.doctorVerb(), a.versionVerb(),
+	}
 }
 
 // needThread makes sure that a verb was given a thread.
@@ -134,7 +144,7 @@ func (a *app) note(format string, args ...any) {
 // command returns a command line that the user can copy.
 func (a *app) command(words ...string) string {
 	if a.store != "" {
-		words = append(slices.Clip(words), "--store", a.store)
+		words = append(slices.Clip(words), "--store", withoutPassword(a.store))
 	}
 	line := a.as
 	for _, w := range words {

@@ -22,6 +22,7 @@ const (
 	exitUsage   = 2
 	exitInvalid = 3
 	exitWaiting = 4
+	exitBusy    = 5
 	exitSignal  = 130
 )
 
@@ -57,12 +58,16 @@ var rules = []struct {
 	next string
 }{
 	{checkpoint.ErrThreadID, exitUsage, "name the thread with --thread NAME, at most 1024 bytes"},
-	{checkpoint.ErrBusy, exitFailed, "end the program that holds the file, or try again; nothing was written"},
+	{checkpoint.ErrBusy, exitFailed, nextLocked},
 	{checkpoint.ErrFull, exitFailed, "free some space and give the same command again"},
 	{checkpoint.ErrCorrupt, exitFailed, "put back a copy of the store, or use another one with --store sqlite:PATH"},
-	{checkpoint.ErrUnsupported, exitFailed, "name a store of this program with --store sqlite:PATH; the file was not changed"},
-	{checkpoint.ErrUnavailable, exitFailed, "check the path and its permissions, or name another store with --store sqlite:PATH"},
+	{checkpoint.ErrUnsupported, exitFailed, "name a store of this program with --store; nothing was changed"},
+	{checkpoint.ErrUnavailable, exitFailed, nextUnavailable},
 	{checkpoint.ErrSchema, exitFailed, "put back the type that the field had, or go on under another --thread"},
+	{checkpoint.ErrOwned, exitBusy, "wait for it with --wait, or take the thread over with --take-over"},
+	{checkpoint.ErrFenced, exitBusy, "nothing was written; the other process goes on"},
+	{checkpoint.ErrThreadExists, exitUsage, "choose another name with --thread NAME, or remove that one with %s delete"},
+	{checkpoint.ErrUnknownOutcome, exitFailed, "give the same command again: it finds out"},
 	{checkpoint.ErrConflict, exitFailed, "another process runs the thread; when it has ended, the same command goes on from there"},
 	{graph.ErrUnknownThread, exitUsage, "%s threads lists the threads of the store"},
 	{graph.ErrAmbiguous, exitUsage, "answer by id: --answer ID=VALUE"},
@@ -96,13 +101,29 @@ func (a *app) classify(err error) *failure {
 	}
 	for _, r := range rules {
 		if errors.Is(err, r.is) {
-			return &failure{r.code, err, strings.ReplaceAll(r.next, "%s", a.as)}
+			return &failure{r.code, err, a.next(r.next)}
 		}
 	}
 	if isInvalid(err) {
 		return &failure{exitInvalid, err, ""}
 	}
 	return &failure{exitFailed, err, ""}
+}
+
+// What the kind of the store decides.
+const (
+	nextLocked      = "<locked>"
+	nextUnavailable = "<unavailable>"
+)
+
+func (a *app) next(hint string) string {
+	switch hint {
+	case nextLocked:
+		return a.locked()
+	case nextUnavailable:
+		return a.unavailable()
+	}
+	return strings.ReplaceAll(hint, "%s", a.as)
 }
 
 // isInvalid reports whether err lists the mistakes of a workflow.
@@ -120,18 +141,18 @@ func (a *app) report(f *failure) int {
 	case a.json:
 		a.reportJSON(f)
 	default:
-		fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, message(f.err))
+		fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, a.public(message(f.err)))
 		if f.next != "" {
-			fmt.Fprintf(a.Stderr, "next: %s\n", f.next)
+			fmt.Fprintf(a.Stderr, "next: %s\n", a.public(f.next))
 		}
 	}
 	return f.code
 }
 
 func (a *app) reportJSON(f *failure) {
-	e := map[string]any{"message": message(f.err), "code": f.code}
+	e := map[string]any{"message": a.public(message(f.err)), "code": f.code}
 	if f.next != "" {
-		e["next"] = f.next
+		e["next"] = a.public(f.next)
 	}
 	enc := json.NewEncoder(a.Stderr)
 	enc.SetEscapeHTML(false)
@@ -143,6 +164,10 @@ func message(err error) string {
 	var n *graph.NodeError
 	if errors.As(err, &n) {
 		return fmt.Sprintf("node %q failed in step %d: %s", n.Node, n.Step, reason(n))
+	}
+	var b *checkpoint.BusyError
+	if errors.As(err, &b) {
+		return busy(b)
 	}
 	if w, ok := err.(*workflow.Error); ok {
 		return "the workflow is not valid:\n  " + strings.ReplaceAll(w.Error(), "\n", "\n  ")

@@ -1,23 +1,78 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weftrun/weft/graph"
 )
 
-func (a *app) graphVerb() *cobra.Command {
-	return &cobra.Command{
-		Use:   "graph FILE",
-		Short: "Draw a workflow as a Mermaid flowchart",
-		Args:  a.arguments("FILE", 1, 1),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.draw(args[0]) },
-	}
+// graphFlags are the flags of graph.
+type graphFlags struct {
+	as     string
+	depth  int
+	thread string
+	at     uint64
 }
 
-func (a *app) draw(file string) error {
+// drawings are the values of --as.
+var drawings = []string{"mermaid", "dot", "text", "json"}
+
+func (a *app) graphVerb() *cobra.Command {
+	var f graphFlags
+	cmd := &cobra.Command{
+		Use:   "graph [FILE]",
+		Short: "Draw a workflow, or what a thread has done in it",
+		Long: `Graph draws a workflow. With --thread it draws what the thread's newest turn has done:
+which nodes ran how often, which choices were taken, and what is due; the FILE can
+then be left out.`,
+		Args: a.arguments("FILE", 0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(a, cmd, args); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("thread") {
+				return a.onThread(cmd.Context(), a.openToRead, f.thread, func(s *session) error {
+					return s.drawRun(cmd.Context(), first(args), f)
+				})
+			}
+			return a.draw(args[0], f)
+		},
+	}
+	cmd.Flags().StringVar(&f.as, "as", "mermaid", "mermaid, dot, text or json")
+	cmd.Flags().IntVar(&f.depth, "depth", 0, "open subgraphs down to this depth")
+	cmd.Flags().StringVar(&f.thread, "thread", "", "draw the newest turn of this thread")
+	cmd.Flags().Uint64Var(&f.at, "at", 0, "with --thread: up to this checkpoint (default the newest)")
+	return cmd
+}
+
+func (f *graphFlags) check(a *app, cmd *cobra.Command, args []string) error {
+	named := cmd.Flags().Changed("thread")
+	switch {
+	case !slices.Contains(drawings, f.as):
+		return usage("use one of "+strings.Join(drawings, ", "), "a graph cannot be drawn as %q", f.as)
+	case a.json && cmd.Flags().Changed("as") && f.as != "json":
+		return usage("leave one of them out", "--json and --as %s are two forms of the drawing", f.as)
+	case f.depth < 0:
+		return usage("give a number from 0 on", "a depth of %d is less than nothing", f.depth)
+	case f.depth > 0 && named:
+		return usage("leave one of them out", "the run of a thread is drawn without what is inside its subgraphs, so --depth does not go with --thread")
+	case f.at != 0 && !named:
+		return usage("name the thread with --thread", "--at is a checkpoint of a thread")
+	case !named && len(args) == 0:
+		return usage(a.as+" graph --help shows how", "graph needs a FILE, or --thread NAME")
+	}
+	if a.json {
+		f.as = "json"
+	}
+	return nil
+}
+
+func (a *app) draw(file string, f graphFlags) error {
 	flow, err := a.load(file)
 	if err != nil {
 		return err
@@ -26,9 +81,34 @@ func (a *app) draw(file string) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(map[string]string{"workflow": flow.Name, "mermaid": g.Mermaid()})
+	return a.printDrawing(g.Draw(f.depth), f.as)
+}
+
+func (s *session) drawRun(ctx context.Context, file string, f graphFlags) error {
+	p, err := s.mustInspect(ctx)
+	if err != nil {
+		return err
 	}
-	_, err = fmt.Fprint(a.Stdout, g.Mermaid())
+	if err := s.find("graph", file, p); err != nil {
+		return err
+	}
+	d, err := s.graph.DrawRun(ctx, s.thread, f.at)
+	if err != nil {
+		return s.unknownCheckpoint(err, f.at)
+	}
+	return s.printDrawing(d, f.as)
+}
+
+func (a *app) printDrawing(d graph.Drawing, as string) (err error) {
+	switch as {
+	case "json":
+		return a.printJSON(d)
+	case "dot":
+		_, err = fmt.Fprint(a.Stdout, d.DOT())
+	case "text":
+		_, err = fmt.Fprint(a.Stdout, d.Text())
+	default:
+		_, err = fmt.Fprint(a.Stdout, d.Mermaid())
+	}
 	return err
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,34 +13,57 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
+// historyFlags are the flags of history.
+type historyFlags struct {
+	thread string
+	before uint64
+	limit  int
+	where  []string
+}
+
 func (a *app) historyVerb() *cobra.Command {
-	var thread string
-	var q checkpoint.Query
+	var f historyFlags
 	cmd := &cobra.Command{
 		Use:   "history",
 		Short: "List the checkpoints of a thread, newest first",
-		Args:  a.arguments("", 0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Long: `History lists the checkpoints of a thread, newest first. FROM is the checkpoint that
+one goes on from, where that is not the one before it: there a branch begins, and
+BRANCH is the checkpoint that began it.
+
+--where KEY=VALUE lists only what fits: node, next, source, status, turn, step, branch,
+run, or a key of the metadata. Of several, all must fit.`,
+		Args: a.arguments("", 0, 0),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.needThread(cmd); err != nil {
 				return err
 			}
-			if q.Limit < 0 {
-				return usage("give a number from 0 on", "a limit of %d is less than nothing", q.Limit)
+			if f.limit < 0 {
+				return usage("give a number from 0 on", "a limit of %d is less than nothing", f.limit)
+			}
+			where, err := parseWhere(f.where)
+			if err != nil {
+				return err
 			}
 			return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
-				s := &session{app: a, store: store, thread: thread}
-				return s.history(cmd.Context(), q)
+				s := &session{app: a, store: store, thread: f.thread}
+				return s.history(cmd.Context(), f, where)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&thread, "thread", "", "the thread's name")
-	cmd.Flags().IntVar(&q.Limit, "limit", 0, "at most so many (0 means all)")
-	cmd.Flags().Uint64Var(&q.Before, "before", 0, "only checkpoints with a smaller number")
+	cmd.Flags().StringVar(&f.thread, "thread", "", "the thread's name")
+	cmd.Flags().IntVar(&f.limit, "limit", 0, "at most so many (0 means all)")
+	cmd.Flags().Uint64Var(&f.before, "before", 0, "only checkpoints with a smaller number")
+	cmd.Flags().StringArrayVar(&f.where, "where", nil, "KEY=VALUE, only checkpoints that fit; repeatable")
 	return cmd
 }
 
-func (s *session) history(ctx context.Context, q checkpoint.Query) error {
-	t := s.table("CHECKPOINT", "TURN", "STEP", "SOURCE", "RAN", "NEXT", "STATUS", "TIME")
+func (s *session) history(ctx context.Context, f historyFlags, where []condition) error {
+	t := s.table("CHECKPOINT", "FROM", "BRANCH", "TURN", "STEP", "SOURCE", "RAN", "NEXT", "STATUS", "TIME")
+	q := checkpoint.Query{Before: f.before}
+	if len(where) == 0 && f.limit > 0 {
+		q.Limit = f.limit + 1 // tells whether there are more
+	}
+	last, n := uint64(0), 0
 	for p, err := range graph.History(ctx, s.store, s.thread, q) {
 		if errors.Is(err, graph.ErrUnknownThread) {
 			return s.unknownThread()
@@ -46,11 +71,78 @@ func (s *session) history(ctx context.Context, q checkpoint.Query) error {
 		if err != nil {
 			return err
 		}
-		if err := t.add(p, p.Checkpoint, p.Turn, p.Step, p.Source, names(p.Nodes()), names(p.Next), p.Status, p.Time); err != nil {
+		if !fits(p, where) {
+			continue
+		}
+		if n++; f.limit > 0 && n > f.limit {
+			break
+		}
+		last = p.Checkpoint
+		if err := t.add(p, p.Checkpoint, orDash(p.Parent), orDash(p.Branch), p.Turn, p.Step, p.Source, names(p.Nodes()), names(p.Next), p.Status, p.Time); err != nil {
 			return err
 		}
 	}
-	return t.flush()
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if f.limit > 0 && n > f.limit {
+		s.note("there are older ones: add --before %d", last)
+	}
+	return nil
+}
+
+// orDash returns what a table shows of a number that may not be there.
+func orDash(n uint64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}
+
+// condition is what --where asks for.
+type condition struct{ key, value string }
+
+func parseWhere(flags []string) (all []condition, err error) {
+	for _, flag := range flags {
+		key, value, ok := strings.Cut(flag, "=")
+		if !ok || key == "" {
+			return nil, usage("write --where KEY=VALUE, such as node=review or status=done", "the condition %q has no key", flag)
+		}
+		all = append(all, condition{key, value})
+	}
+	return all, nil
+}
+
+// fits reports whether a checkpoint meets all conditions.
+func fits(p graph.Point, where []condition) bool {
+	return !slices.ContainsFunc(where, func(c condition) bool { return !slices.Contains(valuesOf(p, c.key), c.value) })
+}
+
+// valuesOf returns what a checkpoint has under a key.
+func valuesOf(p graph.Point, key string) []string {
+	switch key {
+	case "node":
+		return p.Nodes()
+	case "next":
+		return p.Next
+	case "source":
+		return []string{string(p.Source)}
+	case "status":
+		return []string{string(p.Status)}
+	case "turn":
+		return []string{fmt.Sprint(p.Turn)}
+	case "step":
+		return []string{fmt.Sprint(p.Step)}
+	case "branch":
+		return []string{fmt.Sprint(p.Branch)}
+	case "run":
+		return []string{p.Run}
+	}
+	value, ok := p.Metadata[key]
+	if !ok {
+		return nil
+	}
+	return []string{value}
 }
 
 // names lists nodes: a node of many tasks once, with their number.

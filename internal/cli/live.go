@@ -66,6 +66,14 @@ func (l *live) close() {
 	l.draw(left.String())
 }
 
+// say leaves a line above the running tasks.
+func (l *live) say(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	cols, _ := l.term.size()
+	l.draw(cut(line, cols-1) + "\n")
+}
+
 func (l *live) event(ev graph.Event) {
 	if ev.Mode != graph.Tasks {
 		return

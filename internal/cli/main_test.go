@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,12 +12,21 @@ import (
 	"testing"
 )
 
-// program is the command line with the nodes of testdata/ledger.
+// program is the path of the command line with the nodes of ledger. It is a copy of the
+// test's own binary, which is that command line when asked to be: nothing is built.
 var program string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+// asProgram is set in the environment of a process that is to be the command line.
+const asProgram = "WEFT_TEST_AS_PROGRAM"
 
-func buildAndRun(m *testing.M) int {
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		ledger() // does not return
+	}
+	os.Exit(copyAndRun(m))
+}
+
+func copyAndRun(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "weft-cli")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -24,11 +34,31 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "weft")
-	if out, err := exec.Command("go", "build", "-o", program, "./testdata/ledger").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
+	if err := copySelf(program); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
+}
+
+// copySelf copies the binary of this process: where it lies now go run could have built
+// it, and the command line tells such a program how to call it.
+func copySelf(to string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	in, err := os.Open(self)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o700)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
 }
 
 // place is a folder for one test, with a store and workflows in it.
@@ -64,7 +94,7 @@ type ended struct {
 func (p place) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = p.dir
-	cmd.Env = []string{"HOME=" + p.dir, "PATH=" + os.Getenv("PATH"), "TZ=UTC"}
+	cmd.Env = []string{"HOME=" + p.dir, "PATH=" + os.Getenv("PATH"), "TZ=UTC", asProgram + "=1"}
 	return cmd
 }
 

@@ -80,7 +80,7 @@ func TestMistakes(t *testing.T) {
 		{2, "resume --thread two --answer true", "several questions are open"},
 		{1, "run csv.yaml --thread t2 --store memory:", "missing.csv"},
 		{1, "threads --store sqlite:.", "the store cannot be used"},
-		{1, "threads --store panic:", "this is a bug: the opener has a bug (main.openPanic"},
+		{1, "threads --store panic:", "this is a bug: the opener has a bug ("},
 	} {
 		e := p.run(strings.Split(c.args, " ")...)
 		if e.code != c.code || !strings.Contains(e.stderr, c.want) || e.stdout != "" {
@@ -241,7 +241,7 @@ func TestALockedStore(t *testing.T) {
 	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
-	e := p.must(1, "resume", "--thread", "t", "--store", "sqlite:held.db", "--answer", "x")
+	e := p.must(1, "resume", "--thread", "t", "--store", "hasty:held.db", "--answer", "x")
 	if !strings.Contains(e.stderr, "busy") || !strings.Contains(e.stderr, "\nnext: ") {
 		t.Errorf("a locked store: %s", e.stderr)
 	}

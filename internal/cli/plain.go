@@ -46,6 +46,9 @@ func (p *plain) task(ev graph.Event) {
 	}
 }
 
+// say prints a line at once. It may be called from another goroutine.
+func (p *plain) say(line string) { fmt.Fprintln(p.out, line) }
+
 // close prints the tasks of a step that was not committed, in a fixed order.
 func (p *plain) close() {
 	var rest []*track

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
@@ -22,10 +23,20 @@ func (s *session) waits(ctx context.Context, open []graph.Interrupt) error {
 	for i, in := range open {
 		ids[i] = in.ID
 	}
-	if err := graph.MarkSeen(ctx, s.store, s.thread, ids...); err != nil && !errors.Is(err, checkpoint.ErrConflict) {
+	if err := s.markSeen(ctx, ids); err != nil && !errors.Is(err, checkpoint.ErrConflict) && !errors.Is(err, checkpoint.ErrOwned) {
 		return err
 	}
 	return errWaits
+}
+
+// toMark is how long somebody else may hold the thread before the note that its
+// questions were shown is left out: then an answer without an id is asked for again.
+const toMark = 2 * time.Second
+
+func (s *session) markSeen(ctx context.Context, ids []string) error {
+	ctx, cancel := context.WithTimeout(ctx, toMark)
+	defer cancel()
+	return graph.MarkSeen(ctx, s.store, s.thread, ids...)
 }
 
 func (s *session) showWait(open []graph.Interrupt) error {

@@ -53,6 +53,15 @@ func printValues(out io.Writer, values workflow.Values) error {
 	return err
 }
 
+// jsonText returns JSON as it is, or indented if it is long.
+func jsonText(data []byte) string {
+	text, err := readable(json.RawMessage(data))
+	if err != nil || len(data) > 0 && data[0] == '"' {
+		return string(data)
+	}
+	return text
+}
+
 // readable returns a value as a person reads it.
 func readable(v any) (string, error) {
 	if data, ok := v.(json.RawMessage); ok && len(data) > 0 && data[0] == '"' {

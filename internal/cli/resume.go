@@ -10,9 +10,16 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
+// resumeFlags are the flags of resume.
+type resumeFlags struct {
+	file    string
+	thread  string
+	replies replies
+	howToRun
+}
+
 func (a *app) resumeVerb() *cobra.Command {
-	var thread string
-	var answers []string
+	var f resumeFlags
 	cmd := &cobra.Command{
 		Use:   "resume [FILE]",
 		Short: "Go on with a thread, with answers to its questions",
@@ -20,39 +27,53 @@ func (a *app) resumeVerb() *cobra.Command {
 crash without one. The thread knows its workflow; name the FILE if it was moved.
 An answer that the thread has already had is no mistake, so the same command can
 be given again after a crash. Where several questions are open, answers name theirs:
-ID=VALUE, where the beginning of the ID is enough.`,
+ID=VALUE, where the beginning of the ID is enough. A question that is declined has
+no answer: its node gets an error with the reason.
+
+Ctrl-C once lets the step finish and stops, twice stops at once.`,
 		Args: a.arguments("FILE", 0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.needThread(cmd); err != nil {
 				return err
 			}
-			if err := checkpoint.CheckThread(thread); err != nil {
+			if err := checkpoint.CheckThread(f.thread); err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("reason") && len(f.replies.declined) == 0 {
+				return usage("name the question with --decline ID", "--reason says why a question is declined, and none is")
+			}
+			f.file = first(args)
 			return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
-				s := &session{app: a, store: store, thread: thread}
-				return s.resume(cmd.Context(), first(args), answers)
+				s := &session{app: a, store: store, thread: f.thread}
+				return s.resume(cmd.Context(), f)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&thread, "thread", "", "the thread's name")
-	cmd.Flags().StringArrayVar(&answers, "answer", nil, "VALUE, or ID=VALUE where several questions are open; repeatable")
+	cmd.Flags().StringVar(&f.thread, "thread", "", "the thread's name")
+	cmd.Flags().StringArrayVar(&f.replies.answers, "answer", nil, "VALUE, or ID=VALUE where several questions are open; repeatable")
+	cmd.Flags().StringArrayVar(&f.replies.declined, "decline", nil, "the ID of a question that gets no answer; repeatable")
+	cmd.Flags().StringVar(&f.replies.reason, "reason", "", "why the questions are declined")
+	f.flags(cmd)
 	return cmd
 }
 
-func (s *session) resume(ctx context.Context, file string, flags []string) error {
+func (s *session) resume(ctx context.Context, f resumeFlags) error {
 	p, err := s.mustInspect(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.find("resume", file, p); err != nil {
+	if err := s.find("resume", f.file, p); err != nil {
+		return err
+	}
+	o, err := s.options(f.howToRun)
+	if err != nil {
 		return err
 	}
 	if p.Status != graph.Done {
 		s.warnChanged(p)
 	}
 	r := answerer{open: p.Interrupts, had: p.Answered}
-	err = s.answer(ctx, r, flags)
+	err = s.reply(ctx, r, f.replies, o)
 	if errors.Is(err, errUnseen) {
 		s.note("this turn has had an answer, and nobody has been shown this question yet; answer again")
 		return s.waits(ctx, p.Interrupts)
@@ -61,7 +82,7 @@ func (s *session) resume(ctx context.Context, file string, flags []string) error
 		// A repeated answer whose question is closed: its type is no longer known, so
 		// what looks like JSON may have been text. Nothing ran in the first attempt.
 		r.asText = true
-		if again := s.answer(ctx, r, flags); !errors.Is(again, graph.ErrUnknownQuestion) {
+		if again := s.reply(ctx, r, f.replies, o); !errors.Is(again, graph.ErrUnknownQuestion) {
 			return again
 		}
 		if len(p.Interrupts) == 0 {
@@ -72,10 +93,10 @@ func (s *session) resume(ctx context.Context, file string, flags []string) error
 	return err
 }
 
-func (s *session) answer(ctx context.Context, r answerer, flags []string) error {
-	answers, err := r.answers(flags)
+func (s *session) reply(ctx context.Context, r answerer, given replies, o graph.Run) error {
+	answers, err := r.replies(given)
 	if err != nil {
 		return err
 	}
-	return s.watch(ctx, s.graph.StreamResume(ctx, answers, s.options()))
+	return s.watch(ctx, s.graph.StartResume(ctx, answers, o))
 }

@@ -17,6 +17,8 @@ type runFlags struct {
 	named   bool // --thread was given
 	inputs  []string
 	newTurn bool
+	queue   bool
+	howToRun
 }
 
 func (a *app) runVerb() *cobra.Command {
@@ -27,7 +29,10 @@ func (a *app) runVerb() *cobra.Command {
 		Long: `Run starts a workflow on a thread. The same command again goes on where it stopped:
 after a crash it resumes, while a question is open it shows the question, and
 after the end it shows the result. --new-turn, or another input, starts anew on
-what the thread remembers.`,
+what the thread remembers.
+
+Ctrl-C once lets the step finish and stops, twice stops at once. Both keep what is
+done; resume goes on.`,
 		Args: a.arguments("FILE", 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.file, f.named = args[0], cmd.Flags().Changed("thread")
@@ -37,10 +42,15 @@ what the thread remembers.`,
 	cmd.Flags().StringVar(&f.thread, "thread", "", "the thread's name (default a new one)")
 	cmd.Flags().StringArrayVar(&f.inputs, "input", nil, "KEY=VALUE, KEY=@FILE for a file's text, @FILE or - for a JSON object; repeatable")
 	cmd.Flags().BoolVar(&f.newTurn, "new-turn", false, "start a new turn even if this one has not ended, or had the same input")
+	cmd.Flags().BoolVar(&f.queue, "queue", false, "if the thread is busy or waits for an answer, keep the input for a turn of its own")
+	f.flags(cmd)
 	return cmd
 }
 
 func (a *app) run(ctx context.Context, f runFlags) error {
+	if f.queue && f.newTurn {
+		return usage("give one of them", "--queue waits for the turn that is open, --new-turn drops it")
+	}
 	flow, err := a.load(f.file)
 	if err != nil {
 		return err
@@ -65,6 +75,15 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 
 // run decides what the command means for the thread as it stands, and does it.
 func (s *session) run(ctx context.Context, f runFlags) error {
+	o, err := s.options(f.howToRun)
+	if err != nil {
+		return err
+	}
+	if f.queue {
+		if err := s.untilFree(ctx); err != nil {
+			return err
+		}
+	}
 	p, found, err := s.inspect(ctx)
 	if err == nil && found {
 		err = s.sameGraph(s.flow, p)
@@ -72,7 +91,7 @@ func (s *session) run(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if p.Status == graph.Interrupted && len(f.inputs) == 0 && !f.newTurn {
+	if p.Status == graph.Interrupted && len(f.inputs) == 0 && !f.newTurn && !f.queue {
 		return s.waits(ctx, p.Interrupts)
 	}
 	input, err := s.input(f.inputs)
@@ -83,27 +102,35 @@ func (s *session) run(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	switch decide(p, found, p.Input == hash, f.newTurn) {
+	switch decide(p, found, p.Input == hash, f.newTurn, f.queue) {
 	case begin:
-		o := s.options()
-		if f.newTurn {
+		switch {
+		case f.newTurn:
 			o.IfWaiting = graph.Discard
+		case f.queue:
+			o.IfWaiting = graph.Queue
 		}
-		return s.watch(ctx, s.graph.Stream(ctx, input, o))
+		return s.watch(ctx, s.graph.Start(ctx, input, o))
 	case goOn:
 		s.warnChanged(p)
-		return s.watch(ctx, s.graph.StreamResume(ctx, graph.Answers{}, s.options()))
+		return s.watch(ctx, s.graph.StartResume(ctx, graph.Answers{}, o))
 	case ask:
 		return s.waits(ctx, p.Interrupts)
 	case show:
 		return s.showAgain(ctx, p)
 	case refuseOpen:
-		return usage("show the question: "+s.command("resume", "--thread", s.thread)+", or drop it with --new-turn",
+		return usage("show the question: "+s.command("resume", "--thread", s.thread)+", keep the input for later with --queue, or drop the question with --new-turn",
 			"thread %q waits for an answer, so it takes no new input", s.thread)
 	default:
 		return usage("go on with "+s.command("resume", "--thread", s.thread)+", or drop the turn with --new-turn",
 			"thread %q has not finished the turn of another input", s.thread)
 	}
+}
+
+// untilFree waits until nobody works on the thread: only then it can be told whether an
+// input can have its turn.
+func (s *session) untilFree(ctx context.Context) error {
+	return s.holding(ctx, checkpoint.HoldOptions{Owner: "weft", Policy: checkpoint.Wait}, func(context.Context, string) error { return nil })
 }
 
 // action is what run does with a thread.
@@ -119,12 +146,14 @@ const (
 )
 
 // decide returns what run means for a thread that stands at p. same says that the
-// input is the one of its last turn.
-func decide(p graph.Point, found, same, newTurn bool) action {
+// input is the one of its last turn; queue, that the input may wait for open questions.
+func decide(p graph.Point, found, same, newTurn, queue bool) action {
 	switch {
 	case !found:
 		return begin
 	case newTurn:
+		return begin
+	case p.Status == graph.Interrupted && !same && queue:
 		return begin
 	case p.Status == graph.Interrupted && !same:
 		return refuseOpen
@@ -152,8 +181,4 @@ func (s *session) showAgain(ctx context.Context, p graph.Point) error {
 	}
 	s.note("thread %q has already finished this input%s; --new-turn runs it again", s.thread, version)
 	return s.result(&end)
-}
-
-func (s *session) options() graph.Run {
-	return graph.Run{Thread: s.thread, Modes: graph.Tasks | graph.Updates, Metadata: s.metadata()}
 }

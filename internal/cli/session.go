@@ -59,13 +59,16 @@ func (s *session) use(flow *workflow.Workflow) (err error) {
 }
 
 // find loads the workflow of the thread: the file that was named, or the one that
-// its checkpoints name.
-func (s *session) find(verb, file string, p graph.Point) error {
+// its checkpoints name. args stand before the FILE of a verb that takes the thread so.
+func (s *session) find(verb, file string, p graph.Point, args ...string) error {
 	path := file
 	if path == "" {
 		path = p.Metadata[metaPath]
 	}
 	next := s.command(verb, "FILE", "--thread", s.thread)
+	if len(args) > 0 {
+		next = s.command(append(append([]string{verb}, args...), "FILE")...)
+	}
 	if path == "" {
 		return usage(next, "thread %q does not say which workflow it belongs to", s.thread)
 	}

@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -19,63 +21,88 @@ const envStore = "WEFT_STORE"
 
 // open opens the store that the command line, the environment or the default names.
 func (a *app) open(ctx context.Context) (checkpoint.Store, error) {
-	scheme, rest, err := a.address()
+	address, err := a.address()
 	if err != nil {
 		return nil, err
 	}
-	opener, ok := a.openers()[scheme]
+	opener, ok := a.openers()[schemeOf(address)]
 	if !ok {
-		return nil, usage("use sqlite:PATH or memory:", "the store %q has an unknown scheme; known are %s",
-			scheme+":"+rest, strings.Join(a.schemes(), ", "))
+		return nil, usage("use one of "+strings.Join(a.addresses(), ", "), "the store %q has an unknown scheme", withoutPassword(address))
 	}
-	return opener(ctx, rest)
+	store, err := opener(ctx, address)
+	if err == nil {
+		return store, nil
+	}
+	if _, bad := url.Parse(address); bad != nil && strings.Contains(address, "://") { // its error may tell the password
+		return nil, usage("write signs of a name or password that mean something in a URL as %XX", "the store %q is not a URL", withoutPassword(address))
+	}
+	return nil, err
 }
 
 // openToRead is open for a command that starts nothing: a file that is not there is
 // an empty store, and is not made.
 func (a *app) openToRead(ctx context.Context) (checkpoint.Store, error) {
-	scheme, rest, err := a.address()
-	if err == nil && scheme == "sqlite" && rest != "" {
-		if _, err := os.Stat(rest); errors.Is(err, fs.ErrNotExist) {
-			return new(checkpoint.Memory), nil
-		}
+	if _, missing := a.missingFile(); missing {
+		return new(checkpoint.Memory), nil
 	}
 	return a.open(ctx)
 }
 
-// address returns the two parts of the store's address.
-func (a *app) address() (scheme, rest string, err error) {
+// missingFile reports whether the store is a file that is not there yet, and its path.
+func (a *app) missingFile() (path string, missing bool) {
+	address, err := a.address()
+	if err != nil || schemeOf(address) != "sqlite" {
+		return "", false
+	}
+	path = afterScheme(address)
+	_, err = os.Stat(path)
+	return path, errors.Is(err, fs.ErrNotExist)
+}
+
+// address returns the store's address.
+func (a *app) address() (string, error) {
 	address := a.store
 	if address == "" {
 		address = os.Getenv(envStore)
 	}
-	if address == "" {
-		path, err := defaultFile(runtime.GOOS, os.Getenv, os.UserHomeDir)
-		return "sqlite", path, err
-	}
-	scheme, rest, ok := strings.Cut(address, ":")
 	switch {
-	case !ok:
-		return "", "", usage("did you mean sqlite:"+address+"?", "the store %q has no scheme", address)
-	case scheme == "sqlite" && rest == "":
-		return "", "", usage("name it: sqlite:PATH", "the store %q names no file", address)
+	case address == "":
+		path, err := defaultFile(runtime.GOOS, os.Getenv, os.UserHomeDir)
+		return "sqlite:" + path, err
+	case !strings.Contains(address, ":"):
+		return "", usage("did you mean sqlite:"+address+"?", "the store %q has no scheme", address)
+	case address == "sqlite:":
+		return "", usage("name it: sqlite:PATH", "the store %q names no file", address)
 	}
-	return scheme, rest, nil
+	return address, nil
+}
+
+func schemeOf(address string) string {
+	scheme, _, _ := strings.Cut(address, ":")
+	return scheme
+}
+
+func afterScheme(address string) string {
+	_, rest, _ := strings.Cut(address, ":")
+	return rest
+}
+
+// storeIs reports whether the store has a scheme.
+func (a *app) storeIs(scheme string) bool {
+	address, err := a.address()
+	return err == nil && schemeOf(address) == scheme
 }
 
 // forgets reports whether the store ends with the process.
-func (a *app) forgets() bool {
-	scheme, _, err := a.address()
-	return err == nil && scheme == "memory"
-}
+func (a *app) forgets() bool { return a.storeIs("memory") }
 
 func (a *app) openers() map[string]Opener {
 	all := map[string]Opener{
-		"sqlite": func(ctx context.Context, path string) (checkpoint.Store, error) {
-			return opened(sqlite.Open(ctx, path))
+		"sqlite": func(ctx context.Context, address string) (checkpoint.Store, error) {
+			return opened(sqlite.Open(ctx, afterScheme(address)))
 		},
-		"memory": func(_ context.Context, rest string) (checkpoint.Store, error) {
-			if rest != "" {
+		"memory": func(_ context.Context, address string) (checkpoint.Store, error) {
+			if rest := afterScheme(address); rest != "" {
 				return nil, usage("write --store memory:", "a store in memory has no name %q", rest)
 			}
 			return new(checkpoint.Memory), nil
@@ -95,13 +122,30 @@ func opened(s *sqlite.Store, err error) (checkpoint.Store, error) {
 	return s, nil
 }
 
-func (a *app) schemes() []string {
-	var names []string
-	for scheme := range a.openers() {
-		names = append(names, scheme+":")
+// addresses says how the stores of this program are named.
+func (a *app) addresses() []string {
+	names := []string{"sqlite:PATH", "memory:"}
+	for scheme := range a.Stores {
+		names = append(names, scheme+":…")
 	}
-	slices.Sort(names)
+	slices.Sort(names[2:])
 	return names
+}
+
+// unavailable says what to do about a store that cannot be used.
+func (a *app) unavailable() string {
+	if a.storeIs("sqlite") || a.forgets() {
+		return "check the path and its permissions, or name another store with --store sqlite:PATH"
+	}
+	return fmt.Sprintf("check the address, the password and the server behind --store or $%s; %s looks at it closer", envStore, a.command("doctor"))
+}
+
+// locked says what to do about a store that others keep locked.
+func (a *app) locked() string {
+	if a.storeIs("sqlite") {
+		return "end the program that holds the file, or try again; nothing was written"
+	}
+	return "try again; nothing was written"
 }
 
 // defaultFile returns the file of the user's threads: below the directory that the

@@ -20,21 +20,25 @@ func TestDecide(t *testing.T) {
 		name                 string
 		p                    graph.Point
 		found, same, newTurn bool
+		queue                bool
 		want                 action
 	}{
-		{"new", graph.Point{}, false, false, false, begin},
-		{"new, --new-turn", graph.Point{}, false, false, true, begin},
-		{"waits", at(graph.Interrupted), true, true, false, ask},
-		{"waits, other input", at(graph.Interrupted), true, false, false, refuseOpen},
-		{"waits, --new-turn", at(graph.Interrupted), true, true, true, begin},
-		{"cut off", at(graph.Pending), true, true, false, goOn},
-		{"cut off, other input", at(graph.Pending), true, false, false, refuseWork},
-		{"cut off, --new-turn", at(graph.Pending), true, true, true, begin},
-		{"done", at(graph.Done), true, true, false, show},
-		{"done, other input", at(graph.Done), true, false, false, begin},
-		{"done, --new-turn", at(graph.Done), true, true, true, begin},
+		{"new", graph.Point{}, false, false, false, false, begin},
+		{"new, --new-turn", graph.Point{}, false, false, true, false, begin},
+		{"waits", at(graph.Interrupted), true, true, false, false, ask},
+		{"waits, other input", at(graph.Interrupted), true, false, false, false, refuseOpen},
+		{"waits, --new-turn", at(graph.Interrupted), true, true, true, false, begin},
+		{"waits, other input, --queue", at(graph.Interrupted), true, false, false, true, begin},
+		{"waits, same input, --queue", at(graph.Interrupted), true, true, false, true, ask},
+		{"cut off, other input, --queue", at(graph.Pending), true, false, false, true, refuseWork},
+		{"cut off", at(graph.Pending), true, true, false, false, goOn},
+		{"cut off, other input", at(graph.Pending), true, false, false, false, refuseWork},
+		{"cut off, --new-turn", at(graph.Pending), true, true, true, false, begin},
+		{"done", at(graph.Done), true, true, false, false, show},
+		{"done, other input", at(graph.Done), true, false, false, false, begin},
+		{"done, --new-turn", at(graph.Done), true, true, true, false, begin},
 	} {
-		if got := decide(c.p, c.found, c.same, c.newTurn); got != c.want {
+		if got := decide(c.p, c.found, c.same, c.newTurn, c.queue); got != c.want {
 			t.Errorf("%s: action %d, want %d", c.name, got, c.want)
 		}
 	}

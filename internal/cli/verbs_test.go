@@ -103,12 +103,12 @@ b       interrupted  one       1     0     TIME
 	expect(t, "threads after a", withoutTimes(p.must(0, "threads", "--after", "a", "--limit", "5").stdout), `THREAD  STATUS       WORKFLOW  TURN  STEP  TIME
 b       interrupted  one       1     0     TIME
 `)
-	expect(t, "history", withoutTimes(p.must(0, "history", "--thread", "a").stdout), `CHECKPOINT  TURN  STEP  SOURCE  RAN   NEXT  STATUS   TIME
-2           1     1     step    only  -     done     TIME
-1           1     0     input   -     only  pending  TIME
+	expect(t, "history", withoutTimes(p.must(0, "history", "--thread", "a").stdout), `CHECKPOINT  FROM  BRANCH  TURN  STEP  SOURCE  RAN   NEXT  STATUS   TIME
+2           -     -       1     1     step    only  -     done     TIME
+1           -     -       1     0     input   -     only  pending  TIME
 `)
-	expect(t, "history before 2", withoutTimes(p.must(0, "history", "--thread", "a", "--before", "2").stdout), `CHECKPOINT  TURN  STEP  SOURCE  RAN  NEXT  STATUS   TIME
-1           1     0     input   -    only  pending  TIME
+	expect(t, "history before 2", withoutTimes(p.must(0, "history", "--thread", "a", "--before", "2").stdout), `CHECKPOINT  FROM  BRANCH  TURN  STEP  SOURCE  RAN  NEXT  STATUS   TIME
+1           -     -       1     0     input   -    only  pending  TIME
 `)
 	expect(t, "state", p.must(0, "state", "--thread", "a").stdout, `thread a, checkpoint 2: turn 1, step 1, done
 

@@ -2,68 +2,90 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"iter"
+	"fmt"
 	"strings"
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 )
 
-// view shows how a run goes. close is called once, when no more events come.
+// view shows how a run goes. close is called once, when no more events come; say may be
+// called at any time before.
 type view interface {
 	event(graph.Event)
+	say(line string)
 	close()
 }
 
-// watch shows the events of a run and then how it ended.
-func (s *session) watch(ctx context.Context, events iter.Seq2[graph.Event, error]) error {
-	last, err := s.follow(events)
-	if err != nil {
+// watch shows a run that is to begin, and then how it ended. The first signal lets it
+// finish its step.
+func (s *session) watch(ctx context.Context, live *graph.Live[state.Record]) error {
+	s.follow(live)
+	res, err := live.Wait()
+	switch {
+	case err != nil:
 		return s.stopped(err)
+	case res.Status == graph.Queued:
+		return s.queued()
+	case res.Status == graph.Interrupted:
+		return s.waits(ctx, res.Interrupts)
+	case res.Drained != "":
+		return &failure{exitSignal, fmt.Errorf("%w, at the end of a step", errSignal), s.goOn()}
 	}
-	if last.Status == graph.Interrupted {
-		return s.waits(ctx, last.Interrupts)
-	}
-	for _, node := range last.Starved {
+	for _, node := range res.Starved {
 		s.note("the join into %q was never complete, so it did not run", node)
 	}
-	end, ok := last.State.(*state.Record)
-	if !ok {
-		return errors.New("the run ended without a state")
-	}
-	return s.result(end)
+	return s.result(&res.State)
 }
 
-// follow returns the last event of a run.
-func (s *session) follow(events iter.Seq2[graph.Event, error]) (last graph.Event, err error) {
+// follow shows what happens until the run has ended. Why it failed is for Wait.
+func (s *session) follow(live *graph.Live[state.Record]) {
 	v := s.view()
 	defer v.close()
+	events := live.Join(graph.Reader{Modes: graph.Tasks | graph.Updates})
+	defer s.signals.first(func() {
+		v.say(s.Name + ": finishing the step; one more signal stops at once")
+		live.Drain(errSignal.Error())
+	})()
 	for ev, err := range events {
 		if err != nil {
-			return last, err
+			return
 		}
 		if !hidden(ev) {
 			v.event(ev)
 		}
-		last = ev
 	}
-	return last, nil
 }
 
 // stopped adds to the error of a run how to go on.
 func (s *session) stopped(err error) error {
 	f := *s.classify(err)
-	resume := s.command("resume", "--thread", s.thread)
 	switch {
 	case s.forgets():
 		f.next = "the thread is gone with the process; keep threads with --store sqlite:PATH"
 	case f.code == exitUsage:
-		f.next = strings.TrimPrefix(f.next+"; "+resume+" shows what is open", "; ")
+		f.next = strings.TrimPrefix(f.next+"; "+s.command("resume", "--thread", s.thread)+" shows what is open", "; ")
 	case f.next == "":
-		f.next = "finished work is kept; go on with " + resume
+		f.next = s.goOn()
 	}
 	return &f
+}
+
+// goOn says how to go on with a run that was stopped.
+func (s *session) goOn() string {
+	if s.forgets() {
+		return "the thread is gone with the process; keep threads with --store sqlite:PATH"
+	}
+	return "finished work is kept; go on with " + s.command("resume", "--thread", s.thread)
+}
+
+// queued says that an input waits for its turn.
+func (s *session) queued() error {
+	if s.json {
+		return s.printJSON(ended{Thread: s.thread, Workflow: s.flow.Name, Status: graph.Queued})
+	}
+	s.note("the input is stored; its turn comes when thread %q has ended this one: see %s", s.thread, s.command("inbox"))
+	return nil
 }
 
 // view returns the view that suits where stderr leads.
@@ -82,4 +104,5 @@ func (s *session) view() view {
 type silent struct{}
 
 func (silent) event(graph.Event) {}
+func (silent) say(string)        {}
 func (silent) close()            {}

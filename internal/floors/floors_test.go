@@ -53,7 +53,7 @@ var house = []room{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson", "golang.org/x/term",
 	}},
 	{name: root, on: []string{"checkpoint", "graph/workflow", "nodes", "internal/cli"}},
-	{name: "cmd/weft", on: []string{root}},
+	{name: "cmd/weft", on: []string{root, "checkpoint", "checkpoint/postgres", "checkpoint/redis"}},
 	{name: "examples/...", on: []string{
 		root, "state", "state/agent", "capabilities", "checkpoint", "checkpoint/sqlite", "graph", "graph/workflow", "nodes",
 	}},

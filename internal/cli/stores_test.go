@@ -1,4 +1,4 @@
-package main
+package cli_test
 
 import (
 	"context"
@@ -6,8 +6,11 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/postgres"
+	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 )
 
@@ -21,10 +24,10 @@ type crashStore struct {
 	count  string
 }
 
-// openCrash opens N:before:PATH or N:after:PATH.
-func openCrash(ctx context.Context, rest string) (checkpoint.Store, error) {
+// openCrash opens crash:N:before:PATH or crash:N:after:PATH.
+func openCrash(ctx context.Context, address string) (checkpoint.Store, error) {
 	var s crashStore
-	parts := strings.SplitN(rest, ":", 3)
+	parts := strings.SplitN(strings.TrimPrefix(address, "crash:"), ":", 3)
 	if _, err := fmt.Sscan(parts[0], &s.at); err != nil {
 		return nil, err
 	}
@@ -79,3 +82,16 @@ func die() {
 
 // openPanic has a bug.
 func openPanic(context.Context, string) (checkpoint.Store, error) { panic("the opener has a bug") }
+
+// openHasty opens a file, and waits for its lock no longer than a moment.
+func openHasty(ctx context.Context, address string) (checkpoint.Store, error) {
+	return sqlite.OpenConfig(ctx, strings.TrimPrefix(address, "hasty:"), sqlite.Config{BusyTimeout: time.Millisecond})
+}
+
+func openRedis(ctx context.Context, address string) (checkpoint.Store, error) {
+	return redis.OpenURL(ctx, address)
+}
+
+func openPostgres(ctx context.Context, address string) (checkpoint.Store, error) {
+	return postgres.Open(ctx, address, postgres.Config{})
+}

@@ -1,7 +1,4 @@
-// Ledger is the command line with what its tests need: a node that leaves a durable
-// trace of its work, one that asks, and a store that kills the process at the border
-// of a write.
-package main
+package cli_test
 
 import (
 	"cmp"
@@ -12,12 +9,14 @@ import (
 	"time"
 
 	"github.com/weftrun/weft"
-	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-func main() {
+// ledger is the command line with what its tests need: a node that leaves a durable
+// trace of its work, one that asks, and a store that kills the process at the border
+// of a write.
+func ledger() {
 	weft.Main(weft.Config{
 		Nodes: map[string]workflow.Kind{
 			"work":    workflow.Go(work),
@@ -28,8 +27,12 @@ func main() {
 			"cling":   workflow.Go(cling),
 			"read":    workflow.Go(read),
 			"flaky":   workflow.Go(flaky),
+			"pass":    workflow.Go(pass),
 		},
-		Stores: map[string]func(context.Context, string) (checkpoint.Store, error){"crash": openCrash, "panic": openPanic},
+		Stores: map[string]weft.Opener{
+			"crash": openCrash, "panic": openPanic, "hasty": openHasty,
+			"redis": openRedis, "postgres": openPostgres,
+		},
 	})
 }
 
@@ -114,4 +117,16 @@ func flaky(_ context.Context, j job) (string, error) {
 func read(_ context.Context, j job) (string, error) {
 	data, err := os.ReadFile(j.Name)
 	return string(data), err
+}
+
+// pass says that it began, and ends when somebody reads the pipe that is its name.
+func pass(_ context.Context, j job) (string, error) {
+	if err := say(j, "began"); err != nil {
+		return "", err
+	}
+	gate, err := os.OpenFile(j.Name, os.O_WRONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	return "", gate.Close()
 }

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// whenBusy says what a verb that writes does while somebody else works on the thread.
+type whenBusy struct{ wait, takeOver bool }
+
+func (w *whenBusy) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&w.wait, "wait", false, "if another process works on the thread, wait until it is free")
+	cmd.Flags().BoolVar(&w.takeOver, "take-over", false, "if another process works on the thread, take it away: that one writes nothing more")
+}
+
+// hold returns the settings with which the thread is held.
+func (w whenBusy) hold() (checkpoint.HoldOptions, error) {
+	o := checkpoint.HoldOptions{Owner: "weft"}
+	switch {
+	case w.wait && w.takeOver:
+		return o, usage("give one of them", "--wait and --take-over are two ways of getting the thread")
+	case w.wait:
+		o.Policy = checkpoint.Wait
+	case w.takeOver:
+		o.Policy = checkpoint.TakeOver
+	}
+	return o, nil
+}
+
+// holding runs fn while this process holds the thread; fn gets the fence to write with.
+func (s *session) holding(ctx context.Context, o checkpoint.HoldOptions, fn func(ctx context.Context, fence string) error) error {
+	held, err := checkpoint.Hold(ctx, s.store, s.thread, o)
+	if err != nil {
+		return err
+	}
+	err = fn(held.Context(), held.Fence())
+	return errors.Join(err, held.Release(context.WithoutCancel(ctx)))
+}
+
+// busy is a BusyError as a person reads it.
+func busy(e *checkpoint.BusyError) string {
+	return fmt.Sprintf("%s works on thread %q, and holds it for another %s unless it goes on", worker(e.Owner), e.Thread, brief(max(e.Remaining, time.Second)))
+}
+
+// worker names the owner of a lease: who said what, and its process if the name tells.
+func worker(owner string) string {
+	who, rest, _ := strings.Cut(owner, "[")
+	f := strings.Fields(strings.TrimSuffix(rest, "]"))
+	who = strings.TrimSpace(who)
+	switch {
+	case len(f) != 6 && owner == "":
+		return "somebody"
+	case len(f) != 6:
+		return owner
+	case who == "":
+		return fmt.Sprintf("process %s on %s", f[3], f[0])
+	}
+	return fmt.Sprintf("%s, process %s on %s,", who, f[3], f[0])
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+func (a *app) diffVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "diff THREAD A B [FILE]",
+		Short: "Show what differs between two checkpoints, who wrote it, and why",
+		Long: `Diff compares the state of a thread at the checkpoints A and B, in either order and on
+any branches: each field that differs, before and after, with those who wrote it,
+and where the decisions on the way to B went. The thread knows its workflow; name
+the FILE if it was moved.`,
+		Args: a.arguments("THREAD and two checkpoints", 3, 4),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var at [2]uint64
+			for i, text := range args[1:3] {
+				n, err := strconv.ParseUint(text, 10, 64)
+				if err != nil || n == 0 {
+					return usage(a.command("history", "--thread", args[0])+" lists its checkpoints", "%q is not the number of a checkpoint", text)
+				}
+				at[i] = n
+			}
+			return a.onThread(cmd.Context(), a.openToRead, args[0], func(s *session) error {
+				return s.diff(cmd.Context(), at[0], at[1], first(args[3:]))
+			})
+		},
+	}
+}
+
+func (s *session) diff(ctx context.Context, from, to uint64, file string) error {
+	p, err := s.mustInspect(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.find("diff", file, p, s.thread, fmt.Sprint(from), fmt.Sprint(to)); err != nil {
+		return err
+	}
+	for _, at := range []uint64{from, to} { // tells which of them is not there
+		if _, _, err := s.graph.State(ctx, s.thread, at); err != nil {
+			return s.unknownCheckpoint(err, at)
+		}
+	}
+	d, err := s.graph.Diff(ctx, s.thread, from, to)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.printJSON(d)
+	}
+	_, err = fmt.Fprint(s.Stdout, diffText(s.thread, d))
+	return err
+}
+
+// unknownCheckpoint turns the error of a checkpoint that is not there.
+func (s *session) unknownCheckpoint(err error, at uint64) error {
+	if errors.Is(err, graph.ErrUnknownThread) {
+		return usage(s.command("history", "--thread", s.thread)+" lists its checkpoints", "thread %q has no checkpoint %d", s.thread, at)
+	}
+	return err
+}
+
+// diffText is a difference as a person reads it.
+func diffText(thread string, d graph.Difference) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "thread %s, checkpoint %d to %d", cell(thread), d.From, d.To)
+	if d.Base != d.From && d.Base != d.To {
+		fmt.Fprintf(&b, ", which go on from %d", d.Base)
+	}
+	b.WriteString("\n\n")
+	if len(d.Changes) == 0 {
+		b.WriteString("no field differs\n")
+	}
+	for _, c := range d.Changes {
+		changeText(&b, c)
+	}
+	if len(d.Path) > 0 {
+		b.WriteString("\nthe way there:\n")
+	}
+	for _, p := range d.Path {
+		pathText(&b, p)
+	}
+	return b.String()
+}
+
+// changeText prints a field: before → after on one line where both are short.
+func changeText(b *strings.Builder, c graph.Change) {
+	before, after := valueText(c.Before), valueText(c.After)
+	if short := before + " → " + after; !strings.Contains(short, "\n") && width(short) <= 100 {
+		fmt.Fprintf(b, "%s: %s\n", c.Field, short)
+	} else {
+		fmt.Fprintf(b, "%s:\n%s%s", c.Field, marked("- ", before), marked("+ ", after))
+	}
+	for _, w := range c.Writers {
+		fmt.Fprintf(b, "    by %s, checkpoint %d\n", writerText(w), w.Checkpoint)
+	}
+	if len(c.Writers) == 0 {
+		b.WriteString("    by nobody on the way: a new turn reset it, or the other branch wrote it\n")
+	}
+}
+
+func valueText(data []byte) string {
+	if data == nil {
+		return "nothing"
+	}
+	return jsonText(data)
+}
+
+// marked returns the lines of a text, each behind a mark.
+func marked(mark, text string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		b.WriteString(mark + line + "\n")
+	}
+	return b.String()
+}
+
+func writerText(w graph.Writer) string {
+	switch {
+	case w.Node != "":
+		return fmt.Sprintf("%s in step %d", ownName(w.Node), w.Step)
+	case w.Source == checkpoint.Input:
+		return "the input"
+	}
+	return "an edit by hand"
+}
+
+// pathText prints what ran in a step, and where its decisions went and why.
+func pathText(b *strings.Builder, p graph.Point) {
+	what := cmp.Or(names(p.Nodes()), string(p.Source))
+	fmt.Fprintf(b, "  %d  turn %d, step %d: %s\n", p.Checkpoint, p.Turn, p.Step, what)
+	for _, r := range p.Ran {
+		for _, w := range r.Ways {
+			fmt.Fprintf(b, "       %s\n", wayText(r.Node, w))
+		}
+	}
+}
+
+// wayText says where a node went, who decided it, and why.
+func wayText(node string, w checkpoint.Way) string {
+	text := fmt.Sprintf("%s → %s", cmp.Or(ownName(node), "(edit)"), ownName(w.To))
+	if w.Send {
+		text += ", as a task of its own"
+	}
+	if w.Branch > 0 {
+		text += fmt.Sprintf(", by branch %d", w.Branch)
+	}
+	if w.Why != "" {
+		text += ": " + oneLine(w.Why)
+	}
+	return text
+}

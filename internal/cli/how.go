@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// howToRun are the flags of the verbs that run a graph.
+type howToRun struct {
+	durability string
+	whenBusy
+}
+
+func (h *howToRun) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&h.durability, "durability", "sync", "when steps are stored: sync, async or exit")
+	h.whenBusy.flags(cmd)
+}
+
+// durabilities are the values of --durability.
+var durabilities = []graph.Durability{graph.Sync, graph.Async, graph.Exit}
+
+// options returns the settings of a run on the thread. It begins when somebody watches.
+func (s *session) options(h howToRun) (o graph.Run, err error) {
+	o = graph.Run{Thread: s.thread, Hold: true, Metadata: s.metadata()}
+	if o.Lease, err = h.hold(); err != nil {
+		return o, err
+	}
+	var names []string
+	for _, d := range durabilities {
+		if d.String() == h.durability {
+			o.Durability = d
+			return o, nil
+		}
+		names = append(names, d.String())
+	}
+	return o, usage("use one of "+strings.Join(names, ", "), "there is no durability %q", h.durability)
+}

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+func (a *app) inboxVerb() *cobra.Command {
+	var q checkpoint.ThreadQuery
+	cmd := &cobra.Command{
+		Use:   "inbox [show ID]",
+		Short: "List the open questions of all threads, or show one",
+		Long: `Inbox lists the questions that wait for a person, in all threads of the store. With
+show it prints one whole, with the command that answers it; the beginning of the ID
+is enough.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 || len(args) == 2 && args[0] == "show" {
+				return nil
+			}
+			return usage(a.command("inbox")+" lists the questions, "+a.command("inbox", "show", "ID")+" shows one",
+				"inbox does not take the arguments %q", strings.Join(args, " "))
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if q.Limit < 0 {
+				return usage("give a number from 0 on", "a limit of %d is less than nothing", q.Limit)
+			}
+			return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
+				i := inbox{app: a, store: store, now: time.Now}
+				if len(args) == 2 {
+					return i.show(cmd.Context(), args[1])
+				}
+				return i.list(cmd.Context(), q)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&q.Limit, "limit", 0, "of at most so many threads (0 means all)")
+	cmd.Flags().StringVar(&q.After, "after", "", "only of threads that come after this one by name")
+	return cmd
+}
+
+// inbox is all that waits for a person.
+type inbox struct {
+	*app
+	store checkpoint.Store
+	now   func() time.Time
+}
+
+// letter is one open question, with where it comes from.
+type letter struct {
+	graph.Interrupt
+	Thread   string    `json:"thread"`
+	Workflow string    `json:"workflow"`
+	Since    time.Time `json:"since"` // of the checkpoint beside which it is asked
+	Next     string    `json:"next"`  // the command that answers it
+}
+
+// each calls fn with every open question.
+func (i inbox) each(ctx context.Context, q checkpoint.ThreadQuery, fn func(letter) error) error {
+	for p, err := range graph.Threads(ctx, i.store, q) {
+		if err != nil {
+			return err
+		}
+		s := &session{app: i.app, store: i.store, thread: p.Thread}
+		for _, in := range p.Interrupts {
+			answer := in.ID + "=" + sample(in.Schema)
+			if err := fn(letter{in, p.Thread, p.Graph, p.Time, s.command("resume", "--thread", p.Thread, "--answer", answer)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (i inbox) list(ctx context.Context, q checkpoint.ThreadQuery) error {
+	t := i.table("ID", "THREAD", "NODE", "QUESTION", "AGE", "EXPIRES")
+	err := i.each(ctx, q, func(l letter) error {
+		return t.add(l, l.ID[:min(8, len(l.ID))], l.Thread, title(l.Namespace, l.Node, ""), cut(oneLine(l.Prompt), 60), age(i.now().Sub(l.Since)), i.expires(l))
+	})
+	if err != nil {
+		return err
+	}
+	return t.flush()
+}
+
+// expires says when a question expires, "" for never.
+func (i inbox) expires(l letter) string {
+	switch left := l.Expires.Sub(i.now()); {
+	case l.Expires.IsZero():
+		return ""
+	case left <= 0:
+		return "expired"
+	default:
+		return "in " + age(left)
+	}
+}
+
+// age is brief for times that may be long.
+func age(d time.Duration) string {
+	if d >= 48*time.Hour {
+		return fmt.Sprintf("%dd", int(d.Hours())/24)
+	}
+	return brief(max(d, 0))
+}
+
+func (i inbox) show(ctx context.Context, start string) error {
+	var found []letter
+	err := i.each(ctx, checkpoint.ThreadQuery{}, func(l letter) error {
+		if strings.HasPrefix(l.ID, start) {
+			found = append(found, l)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(found) == 0:
+		return usage(i.command("inbox")+" lists the open questions", "no open question has an id that begins with %q", start)
+	case len(found) > 1:
+		return usage("write more of the id", "%d questions have an id that begins with %q", len(found), start)
+	case i.json:
+		return i.printJSON(found[0])
+	}
+	l := found[0]
+	s := &session{app: i.app, store: i.store, thread: l.Thread}
+	fmt.Fprintf(i.Stdout, "thread %s, workflow %s, asked %s ago", cell(l.Thread), cell(l.Workflow), age(i.now().Sub(l.Since)))
+	if when := i.expires(l); when != "" {
+		fmt.Fprintf(i.Stdout, ", expires %s", when)
+	}
+	_, err = fmt.Fprintf(i.Stdout, "\n\n%sOr decline it with:\n  %s\n", s.question(l.Interrupt, l.Next),
+		s.command("resume", "--thread", l.Thread, "--decline", l.ID, "--reason", "TEXT"))
+	return err
+}
