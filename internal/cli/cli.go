@@ -104,7 +104,7 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	f := root.PersistentFlags()
-	f.StringVar(&a.store, "store", "", "where threads are kept: "+strings.Join(a.addresses(), ", ")+" (default $WEFT_STORE, or a file of the user)")
+	f.StringVar(&a.store, "store", "", "where threads are kept: "+a.storesInWords()+" (default $WEFT_STORE, or a file of the user)")
 	f.BoolVar(&a.json, "json", a.json, "print JSON, errors too")
 	root.AddCommand(a.verbs()...)
 	return root

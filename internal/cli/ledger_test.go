@@ -27,6 +27,7 @@ func ledger() {
 			"cling":   workflow.Go(cling),
 			"read":    workflow.Go(read),
 			"flaky":   workflow.Go(flaky),
+			"hurry":   workflow.Go(hurry),
 			"pass":    workflow.Go(pass),
 		},
 		Stores: map[string]weft.Opener{
@@ -70,6 +71,11 @@ func approve(ctx context.Context, j job) (bool, error) {
 // ask asks for a text.
 func ask(ctx context.Context, j job) (string, error) {
 	return graph.Ask[string](ctx, graph.Question{Prompt: j.Name + "?"})
+}
+
+// hurry asks for a text that must come within three days.
+func hurry(ctx context.Context, j job) (string, error) {
+	return graph.Ask[string](ctx, graph.Question{Prompt: j.Name + "?", Within: 72 * time.Hour})
 }
 
 func fail(_ context.Context, j job) (string, error) { return "", errors.New(j.Name) }

@@ -132,6 +132,14 @@ func (a *app) addresses() []string {
 	return names
 }
 
+// storesInWords is addresses in a few words.
+func (a *app) storesInWords() string {
+	if len(a.Stores) == 0 {
+		return "sqlite:PATH or memory:"
+	}
+	return "sqlite:PATH, memory: or the URL of a server"
+}
+
 // unavailable says what to do about a store that cannot be used.
 func (a *app) unavailable() string {
 	if a.storeIs("sqlite") || a.forgets() {

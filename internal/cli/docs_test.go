@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write what --help says into docs/cli.md")
+
+// synopsis returns the usage and the flags of a verb, as --help prints them.
+func synopsis(t *testing.T, verb string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	c := Config{Args: []string{verb, "--help"}, Stdout: &stdout, Stderr: &stderr, Stores: map[string]Opener{"redis": nil}}
+	if code := Main(context.Background(), c); code != exitDone {
+		t.Fatalf("%s --help: exit code %d\n%s", verb, code, stderr.String())
+	}
+	_, usage, _ := strings.Cut(stdout.String(), "Usage:\n")
+	usage, _, _ = strings.Cut(usage, "\nGlobal Flags:")
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimPrefix(usage, "  ")) {
+		if !strings.Contains(line, "-h, --help ") && line != "\n" && line != "Flags:\n" {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// TestThePageOfTheCommandLineSaysWhatHelpSays compares docs/cli.md, which has a section
+// "## weft VERB" for each verb with its synopsis in a block. With -update it writes them.
+func TestThePageOfTheCommandLineSaysWhatHelpSays(t *testing.T) {
+	const path, head, open, shut = "../../docs/cli.md", "\n## weft ", "```text\n", "```\n"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var verbs, there []string
+	for _, cmd := range newApp(Config{Args: []string{}}).verbs() {
+		verbs = append(verbs, cmd.Name())
+	}
+	sections := strings.Split(string(page), head)
+	for i, section := range sections[1:] {
+		verb, _, _ := strings.Cut(section, "\n")
+		before, rest, ok1 := strings.Cut(section, open)
+		block, after, ok2 := strings.Cut(rest, shut)
+		there = append(there, verb)
+		if !ok1 || !ok2 || !slices.Contains(verbs, verb) {
+			t.Errorf("docs/cli.md: section %q is of no verb, or has no block with its synopsis", verb)
+			continue
+		}
+		want := synopsis(t, verb)
+		if block != want && !*update {
+			t.Errorf("docs/cli.md, weft %s: got\n%swant what --help says (go test ./internal/cli -run Page -update writes it)\n%s", verb, block, want)
+		}
+		sections[i+1] = before + open + want + shut + after
+	}
+	if !slices.Equal(there, verbs) {
+		t.Errorf("docs/cli.md has the verbs\n%v\nwant all, in the order of --help's groups\n%v", there, verbs)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(strings.Join(sections, head)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
