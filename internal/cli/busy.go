@@ -41,6 +41,9 @@ func (s *session) holding(ctx context.Context, o checkpoint.HoldOptions, fn func
 		return err
 	}
 	err = fn(held.Context(), held.Fence())
+	if lost := context.Cause(held.Context()); err != nil && errors.Is(lost, checkpoint.ErrLeaseLost) {
+		err = lost
+	}
 	return errors.Join(err, held.Release(context.WithoutCancel(ctx)))
 }
 

@@ -106,4 +106,6 @@ func TestAQueuedInputHasItsTurnAfterTheAnswer(t *testing.T) {
 	p.must(0, "resume", "--thread", "t", "--answer", "y")
 	p.must(4, "run", "w.yaml", "--thread", "t", "--input", "topic=zig", "--queue") // nothing is open: it begins at once
 	p.must(2, "run", "w.yaml", "--thread", "t", "--queue", "--new-turn")
+	p.must(2, "run", "w.yaml", "--thread", "t", "--queue", "--take-over")
+	p.must(2, "run", "w.yaml", "--thread", "t", "--durability", "never")
 }

@@ -60,7 +60,7 @@ func TestThePageOfTheCommandLineSaysWhatHelpSays(t *testing.T) {
 		sections[i+1] = before + open + want + shut + after
 	}
 	if !slices.Equal(there, verbs) {
-		t.Errorf("docs/cli.md has the verbs\n%v\nwant all, in the order of --help's groups\n%v", there, verbs)
+		t.Errorf("docs/cli.md has the verbs\n%v\nwant these, in this order\n%v", there, verbs)
 	}
 	if *update {
 		if err := os.WriteFile(path, []byte(strings.Join(sections, head)), 0o600); err != nil {

@@ -23,10 +23,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		ledger() // does not return
 	}
-	os.Exit(copyAndRun(m))
+	os.Exit(run(m))
 }
 
-func copyAndRun(m *testing.M) int {
+func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "weft-cli")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -34,7 +34,7 @@ func copyAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "weft")
-	if err := copySelf(program); err != nil {
+	if err := makeProgram(program); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -166,7 +166,7 @@ func TestPruneDropsAndDeleteRemoves(t *testing.T) {
 	run := []string{"run", "w.yaml", "--thread", "t", "--input", "topic=go"}
 	p.must(0, run...)
 	p.must(0, append(run, "--new-turn")...)
-	expect(t, "nothing is old", p.must(0, "prune", "t", "--keep-for", "1d").stdout, "thread t: 0 checkpoints dropped, 6 left\n")
+	expect(t, "nothing is old", p.must(0, "prune", "t", "--keep-for", "1d").stdout, "thread t: dropped 0 of 6 checkpoints\n")
 	expect(t, "the last two", p.must(0, "prune", "t", "--keep-last", "2", "--json").stdout, `{"thread":"t","dropped":4,"left":2}`+"\n")
 	expect(t, "the older of what is left", p.must(0, "state", "--thread", "t", "--at", "5", "--path", "score").stdout, "2\n")
 	p.must(0, append(run, "--new-turn")...)

@@ -102,7 +102,7 @@ func (s *session) prune(ctx context.Context, keep checkpoint.Keep, w whenBusy) e
 			Left    int    `json:"left"`
 		}{s.thread, before - after, after})
 	}
-	_, err = fmt.Fprintf(s.Stdout, "thread %s: %d checkpoints dropped, %d left\n", cell(s.thread), before-after, after)
+	_, err = fmt.Fprintf(s.Stdout, "thread %s: dropped %d of %d checkpoints\n", cell(s.thread), before-after, before)
 	return err
 }
 

@@ -51,6 +51,9 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if f.queue && f.newTurn {
 		return usage("give one of them", "--queue waits for the turn that is open, --new-turn drops it")
 	}
+	if f.queue && f.takeOver {
+		return usage("give one of them", "--queue waits for the process that works on the thread, --take-over does not")
+	}
 	flow, err := a.load(f.file)
 	if err != nil {
 		return err

@@ -170,6 +170,10 @@ func TestAThreadTravelsThroughEveryStore(t *testing.T) {
 		thread := []string{"t", "u", "t", "t"}[i]
 		e := p.must(0, "resume", "--thread", thread, "--answer", "x", "--store", store)
 		expect(t, "the result in "+store, e.stdout, "result: x\n")
+		e = p.must(0, "prune", thread, "--keep-last", "1", "--store", store)
+		expect(t, "prune in "+store, e.stdout, "thread "+thread+": dropped 1 of 2 checkpoints\n")
+		p.must(0, "delete", thread, "--yes", "--store", store)
+		p.must(2, "state", "--thread", thread, "--store", store)
 	}
 	for _, store := range stores[1:3] {
 		p.neverTells(store)
