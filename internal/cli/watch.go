@@ -44,8 +44,8 @@ func (s *session) follow(live *graph.Live[state.Record]) {
 	defer v.close()
 	events := live.Join(graph.Reader{Modes: graph.Tasks | graph.Updates})
 	defer s.signals.first(func() {
-		v.say(s.Name + ": finishing the step; one more signal stops at once")
 		live.Drain(errSignal.Error())
+		v.say(s.Name + ": finishing the step; one more signal stops at once")
 	})()
 	for ev, err := range events {
 		if err != nil {
