@@ -196,10 +196,3 @@ func knowing(t *testing.T, doc string) (c state.ContextData) {
 	must(t, c.Fold([]state.Channel{&w}))
 	return c
 }
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

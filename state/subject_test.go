@@ -119,7 +119,12 @@ func writeMessages(t *rapid.T, c *message.Log) {
 	}
 }
 
-func must(t *rapid.T, err error) {
+// must takes a test, and a rapid one.
+func must(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
