@@ -384,3 +384,26 @@ func TestReadsOfALog(t *testing.T) {
 	}()
 	l.At(8)
 }
+
+func TestRow26AnInputThatRemovesFromANewThreadIsRefused(t *testing.T) {
+	var run message.Log
+	var unknown *message.UnknownError
+	if err := fold(t, &run, input(`[{"remove":"nobody"}]`)); !errors.As(err, &unknown) {
+		t.Errorf("got %v, want an *UnknownError", err)
+	}
+}
+
+func TestOneTaskMayGetOneIDTwice(t *testing.T) {
+	var run message.Log
+	again := func(l *message.Log) error {
+		if err := l.Add(message.Assistant("x")); err != nil {
+			return err
+		}
+		last, _ := l.Last()
+		return errors.Join(l.Remove(last.ID), l.Add(message.Assistant("x")))
+	}
+	mustFold(t, &run, again, again)
+	if run.Len() != 2 {
+		t.Errorf("got %s, want two", run)
+	}
+}
