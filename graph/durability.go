@@ -84,6 +84,7 @@ func (r *run) save(beside ...checkpoint.Entry) error {
 		return err
 	}
 	r.chain.Advance(p)
+	r.chain.Pending = beside
 	clear(r.changed)
 	r.healed = false
 	r.unsaved, r.wrote, r.trace = false, nil, nil
@@ -138,6 +139,7 @@ func (r *run) put(entries []checkpoint.Entry) error {
 	if err != nil {
 		return r.fail(err)
 	}
+	r.chain.Pending = beside(r.chain.Pending, entries)
 	return nil
 }
 

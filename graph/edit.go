@@ -291,7 +291,7 @@ func (r *run) commitEdit(source checkpoint.Source, beside []checkpoint.Entry) er
 	if err := r.land(); err != nil {
 		return err
 	}
-	r.chain.Pending, r.tasks, r.outs = beside, nil, nil
+	r.tasks, r.outs = nil, nil
 	return nil
 }
 

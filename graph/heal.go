@@ -3,6 +3,7 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weftrun/weft/checkpoint"
 )
@@ -10,7 +11,7 @@ import (
 // A store may lose the newest commits that it had acknowledged: a server that was killed
 // before its log was on the disk, a failover to a replica that lagged, an eviction. The
 // run still holds all of the state, so it does not fail: it stores the state whole, on
-// top of what is left, and goes on. What is left must be its own past, or nothing.
+// top of what is left and with all that stood beside it, and goes on. What is left must be its own past, or nothing.
 
 // heal returns nil when err says that the store has lost what it had, and the state is
 // stored again; else err. Whoever calls it holds r.storing.
@@ -22,6 +23,9 @@ func (r *run) heal(err error) error {
 	if conflict := (*checkpoint.ConflictError)(nil); errors.As(err, &conflict) {
 		left = conflict.Head
 	}
+	if had := r.chain.Head(); left >= had || r.flight != nil && left+1 >= r.flight.seq {
+		return err // nothing is lost: the store cannot do what it was asked
+	}
 	if mine, e := r.isMine(left); e != nil || !mine {
 		return errors.Join(err, e)
 	}
@@ -31,7 +35,21 @@ func (r *run) heal(err error) error {
 		r.changed[i] = true
 	}
 	r.healed = true
-	return r.save()
+	return r.save(r.chain.Pending...)
+}
+
+// beside returns what stands beside the head when entries are put there: of two with one
+// place the later one counts.
+func beside(head, entries []checkpoint.Entry) []checkpoint.Entry {
+	all := slices.Clip(head)
+	for _, e := range entries {
+		same := func(o checkpoint.Entry) bool { return o.Task == e.Task && o.Slot == e.Slot }
+		if at := slices.IndexFunc(all, same); at >= 0 {
+			all = slices.Delete(slices.Clone(all), at, at+1)
+		}
+		all = append(all, e)
+	}
+	return all
 }
 
 // isRegression reports whether err says that a chain is shorter than it was.
