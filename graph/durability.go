@@ -67,8 +67,14 @@ func (r *run) commit(source checkpoint.Source) error {
 // parent's task finishes: a subgraph that is done is part of it, unless it lives on.
 func (r *run) dispensable() bool { return r.inside != nil && r.cfg.Nested != PerThread }
 
-// save commits what the run has come to. Whoever calls it holds r.storing.
+// save commits what the run has come to. Whoever calls it holds r.storing. A subgraph
+// stands on what its parent has come to, so that is stored first.
 func (r *run) save(beside ...checkpoint.Entry) error {
+	if r.inside != nil {
+		if err := r.inside.run.store(); err != nil {
+			return err
+		}
+	}
 	rec, err := r.record()
 	if err != nil {
 		return err
