@@ -181,6 +181,11 @@ func (r *run) main(begin func(*run) error) (outcome, error) {
 // whole runs from the beginning to the end. A panic outside of a node, as in the
 // MarshalJSON of a payload, is an error too.
 func (r *run) whole(begin func(*run) error) (status Status, err error) {
+	defer func() { // the last: the thread is given back whatever comes before
+		if e := r.disown(); e != nil && err == nil {
+			status, err = Failed, e
+		}
+	}()
 	defer func() {
 		if v := recover(); v != nil {
 			status, err = Failed, r.fail(&PanicError{Value: v, Stack: debug.Stack()})
@@ -189,9 +194,6 @@ func (r *run) whole(begin func(*run) error) (status Status, err error) {
 	defer func() {
 		if e := r.settleStore(status); e != nil && !errors.Is(err, errors.Unwrap(e)) {
 			status, err = Failed, errors.Join(err, e)
-		}
-		if e := r.disown(); e != nil && err == nil {
-			status, err = Failed, e
 		}
 	}()
 	if err := begin(r); err != nil {

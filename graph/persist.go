@@ -131,10 +131,16 @@ func (r *run) lastingly(write func(context.Context) error) error {
 		}
 	})
 	defer stop()
-	if err := write(ctx); err != nil {
+	if err := guarded(ctx, write); err != nil {
 		return storeFailure{err}
 	}
 	return nil
+}
+
+// guarded is write, with a panic of the store as its error.
+func guarded(ctx context.Context, write func(context.Context) error) (err error) {
+	defer recovered(&err)
+	return write(ctx)
 }
 
 // isFenced reports whether the run, or one that it is part of, was given up.
