@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"sync"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -10,9 +11,9 @@ import (
 
 // owner is a run's hold on its thread.
 type owner struct {
-	mu     sync.Mutex
-	held   *checkpoint.Held
-	unbind func() bool // lets the run outlive the lease
+	mu   sync.Mutex
+	held *checkpoint.Held
+	stop func() bool // lets the end of held's context be nothing to the run
 }
 
 // hold takes the run's thread, until disown. A subgraph works under the lease of its
@@ -25,15 +26,36 @@ func (r *run) hold() error {
 	if hold.Policy == checkpoint.Reject && r.opts.IfWaiting == Queue {
 		hold.Policy = checkpoint.Wait
 	}
+	if t := r.waitsForItself(); t != nil && hold.Policy == checkpoint.Wait {
+		return fmt.Errorf("graph %q: %w: thread %q waits for node %q of graph %q, which waits here", r.name, checkpoint.ErrOwned,
+			r.opts.Thread, t.node.name, t.run.name)
+	}
 	held, err := checkpoint.Hold(r.ctx, r.cfg.Store, r.opts.Thread, hold)
 	if err != nil {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}
-	unbind := context.AfterFunc(held.Context(), func() { r.cancel(context.Cause(held.Context())) })
+	stop := context.AfterFunc(held.Context(), func() { r.cancel(context.Cause(held.Context())) })
 	r.owner.mu.Lock()
-	r.owner.held, r.owner.unbind = held, unbind
+	r.owner.held, r.owner.stop = held, stop
 	r.owner.mu.Unlock()
 	return nil
+}
+
+// waitsForItself returns the task, if there is one, from whose node this run was begun
+// and whose own run holds the thread.
+func (r *run) waitsForItself() *task {
+	for s := scopeOf(r.ctx); s != nil; {
+		root := s.task.run.root()
+		if root.opts.Thread == r.opts.Thread && root.fence() != "" && sameStore(root.cfg.Store, r.cfg.Store) {
+			return s.task
+		}
+		s = scopeOf(root.ctx)
+	}
+	return nil
+}
+
+func sameStore(a, b checkpoint.Store) bool {
+	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
 
 // fence returns what the run's writes must carry.
@@ -57,7 +79,7 @@ func (r *run) disown() error {
 	if held == nil {
 		return nil
 	}
-	r.owner.unbind() // that the lease ends now is no reason to cancel anything
+	r.owner.stop() // it is not lost but given back
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), flush)
 	defer cancel()
 	if err := held.Release(ctx); err != nil {
