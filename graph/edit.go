@@ -133,7 +133,12 @@ func (r *run) openForEdits(steps [][]edit) error {
 		}
 		return fmt.Errorf("%w: %q%s", ErrUnknownThread, r.opts.Thread, inNamespace(r.ns))
 	}
-	r.answered, r.place = r.chain.Record.Answered, r.chain.Record.Within
+	r.answered = r.chain.Record.Answered
+	if in := r.chain.Record.Within; in != nil {
+		place := *in
+		place.Wrote = nil // that was the step before
+		r.place = &place
+	}
 	return r.unrecord(r.chain.Record)
 }
 
@@ -249,6 +254,11 @@ func (t *task) beginEdit(e edit) error {
 
 // foldEdits folds what the edits wrote. What lives for one step ends with a whole one.
 func (r *run) foldEdits(whole bool) error {
+	if r.ns != "" {
+		if err := r.note(); err != nil { // for a subgraph that shares its parent's state
+			return err
+		}
+	}
 	if whole {
 		return r.fold()
 	}
@@ -322,7 +332,7 @@ func (r *run) editEnd(e edit, beside []checkpoint.Entry) error {
 		return t.fail(err)
 	}
 	r.tasks = append(finished, t)
-	if err := r.fold(); err != nil {
+	if err := r.foldEdits(true); err != nil {
 		return err
 	}
 	r.outs = r.outs[:0]

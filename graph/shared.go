@@ -91,6 +91,17 @@ func (r *run) share(input state.View) {
 
 // gather adds what the tasks of the step wrote to what the run has written in all.
 func (r *run) gather() error {
+	if err := r.note(); err != nil {
+		return err
+	}
+	for i := range r.net.Channels {
+		r.gatherField(i, r.collect(i))
+	}
+	return nil
+}
+
+// note lets the next commit say what the tasks of the step wrote.
+func (r *run) note() error {
 	var tasks [][]fieldWrite
 	for _, t := range r.tasks {
 		all, err := writesOf(r.schema, t.view)
@@ -100,9 +111,6 @@ func (r *run) gather() error {
 		tasks = append(tasks, all)
 	}
 	r.wrote = append(r.wrote, tasks)
-	for i := range r.net.Channels {
-		r.gatherField(i, r.collect(i))
-	}
 	return nil
 }
 
