@@ -58,6 +58,9 @@ func (g *Graph[S]) Act(ctx context.Context, e Edit[S], a Answers, o Run) (Result
 		if err := r.isRoot(); err != nil {
 			return err
 		}
+		if (e.As == Start || e.As == End) && len(a.given) > 0 {
+			return fmt.Errorf("%w: an edit as %s ends the turn whose questions are answered", ErrEdit, e.As)
+		}
 		if err := r.editAll(erase([][]Edit[S]{{e}}), a); err != nil {
 			return err
 		}
