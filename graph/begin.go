@@ -89,6 +89,11 @@ func (r *run) beginTurn(input state.View) error {
 	if later, err := r.mustWait(input); later || err != nil {
 		return err
 	}
+	return r.takeInput(input)
+}
+
+// takeInput is beginTurn for an input whose turn it is.
+func (r *run) takeInput(input state.View) error {
 	fresh := r.chain == nil || r.chain.Record == nil
 	r.turn++
 	r.answered = nil
@@ -134,6 +139,8 @@ func (r *run) mustWait(input state.View) (bool, error) {
 	now := r.cfg.Now()
 	open = slices.DeleteFunc(open, func(in Interrupt) bool { return in.expired(now) })
 	switch {
+	case len(open) == 0 && r.opts.IfWaiting == Queue:
+		return r.queueUp(input)
 	case len(open) == 0:
 		return false, nil
 	case r.opts.IfWaiting == Queue:

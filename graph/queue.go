@@ -70,6 +70,23 @@ func (r *run) enqueue(input state.View) error {
 	}
 }
 
+// queueUp lets an input wait behind those that wait already although no question is open
+// any more: the call goes on with the first of them. It reports whether there are any.
+func (r *run) queueUp(input state.View) (bool, error) {
+	_, err := r.cfg.Store.Load(r.ctx, r.inputsKey(), r.taken+1)
+	switch {
+	case errors.Is(err, checkpoint.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, r.fail(err)
+	}
+	if err := r.enqueue(input); err != nil {
+		return false, err
+	}
+	r.rests, r.queued = false, false
+	return true, nil
+}
+
 func (r *run) inputsKey() checkpoint.Key {
 	return checkpoint.Key{Thread: r.opts.Thread, Namespace: inputs}
 }
@@ -97,5 +114,5 @@ func (r *run) nextInput() (began bool, err error) {
 		return false, r.fail(fmt.Errorf("the input that waits as number %d: %w", snap.Seq, err))
 	}
 	r.taken = snap.Seq
-	return true, r.beginTurn(input)
+	return true, r.takeInput(input)
 }
