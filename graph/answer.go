@@ -173,8 +173,16 @@ func (in *Interrupt) expired(now time.Time) bool {
 // expiry returns when a question expires: what was said when it was first asked, or
 // its time from now on.
 func (r *run) expiry(id string, q Question) time.Time {
-	if before, asked := r.asked[id]; asked || q.Within <= 0 {
-		return before.Expires
+	if q.Within <= 0 {
+		return time.Time{}
+	}
+	for around := r; ; around = around.inside.run { // of a run without checkpoints those around it know
+		if before, asked := around.asked[id]; asked {
+			return before.Expires
+		}
+		if around.inside == nil {
+			break
+		}
 	}
 	return r.cfg.Now().UTC().Add(q.Within)
 }

@@ -326,11 +326,13 @@ func (t *task) takeUp(slots map[string][]byte, fresh, given answers) error {
 	}
 	asked := last.Open
 	t.tried = last.Tried
-	for _, in := range asked {
+	for _, in := range slices.Concat(asked, last.Timed) {
 		if t.run.asked == nil {
 			t.run.asked = map[string]Interrupt{}
 		}
-		t.run.asked[in.ID] = in
+		if t.run.asked[in.ID] = in; !in.Expires.IsZero() {
+			t.timed = append(t.timed, in)
+		}
 	}
 	goesOn := func(in Interrupt) bool { _, now := fresh[in.ID]; return now || in.Kind != "question" }
 	if open := unanswered(asked, given); len(open) > 0 && !slices.ContainsFunc(asked, goesOn) {

@@ -232,6 +232,7 @@ func (r *run) replace(i int) {
 	t := r.newTask()
 	t.begin(old.node, old.out.Node, old.index, old.payload)
 	t.attempt, t.within, t.job, t.failure = old.attempt, old.within, old.job, old.failure
+	t.timed = old.timed
 	t.ledger = old.book()
 	r.tasks[i] = t
 }

@@ -37,7 +37,7 @@ func (t *task) entries() ([]checkpoint.Entry, error) {
 		e := t.placed(t.err)
 		errors.As(t.err, &e)
 		f := failureOf(e)
-		v = unfinished{Failure: &f}
+		v = unfinished{Failure: &f, Timed: t.timed}
 	case len(t.open) > 0:
 		v = unfinished{Open: t.open, Tried: t.tried}
 	default:
@@ -208,6 +208,7 @@ type unfinished struct {
 	Open    []Interrupt `json:"open,omitempty"`
 	Failure *Failure    `json:"failure,omitempty"`
 	Tried   []Failure   `json:"tried,omitempty"` // with Open: the alternatives before the one that asked
+	Timed   []Interrupt `json:"timed,omitempty"` // with Failure: what was asked before that expires
 }
 
 // readLast returns how an unfinished task ended last. A task that has finished, or was

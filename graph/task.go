@@ -45,6 +45,7 @@ type task struct {
 	cached   bool        // the result comes from the cache
 	settled  bool        // there is nothing to run: the result is stored, or the question open
 	open     []Interrupt // the questions that have no answer
+	timed    []Interrupt // what was asked before this call and expires
 	fenced   atomic.Bool
 	storedID string  // the id, once it was asked for
 	up       *ascent // the Command for the parent with which the run is to end
@@ -118,6 +119,9 @@ func (t *task) begin(n *node, number, index int, payload any) {
 	}
 	if t.dirty() {
 		t.err, t.open, t.storedID, t.failure = nil, nil, "", nil
+	}
+	if t.timed != nil {
+		t.timed = nil
 	}
 	t.reset()
 }
