@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state"
 )
 
 // What a node kept stood beside a commit that the store has lost: it is stored again, so
@@ -121,4 +124,201 @@ func TestASubgraphWaitsForTheCommitOfItsParentThatIsUnderWay(t *testing.T) {
 	is(t, err, errFault)
 	logged(t, resume(t, charging(t, b.Memory, &ran, func() error { return nil }), graph.Answers{}, graph.Done), "x2 x2")
 	ran.want(t, "charge x1", 0)
+}
+
+// An edit of a child that shares its parent's state is part of what the child wrote, and
+// what it had written before is not written again.
+func TestAnInlineChildIsEditedWhereItStands(t *testing.T) {
+	cfg := stored()
+	b := graph.New[world]("kid")
+	b.Node("k1", logs("k1"))
+	b.Node("k2", graph.Func(func(ctx context.Context, s *world) error {
+		word, err := graph.Ask[string](ctx, graph.Question{Prompt: "word"})
+		s.Log.Append(s.Name.Get() + word)
+		return err
+	}))
+	b.Edge(graph.Start, "k1")
+	b.Edge("k1", "k2")
+	b.Edge("k2", graph.End)
+	kid := build(t, b, cfg)
+	g := build(t, parallel(map[string]graph.Node[world]{"in": graph.Inline(kid)}), cfg)
+	on := graph.Run{Thread: "t1", Namespace: invoke(t, g, "t1", graph.Interrupted).Interrupts[0].Namespace}
+	_, err := kid.Patch(ctx, func(s *world) error {
+		s.Name.Set("new")
+		s.Log.Append("patched")
+		return nil
+	}, on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := resume(t, g, graph.Reply("w"), graph.Done)
+	if logged(t, res, "k1 patched neww"); res.State.Name.Get() != "new" {
+		t.Errorf("the name is %q, want what the edit wrote", res.State.Name.Get())
+	}
+}
+
+// bomb is a value that cannot be encoded, with a panic.
+type bomb struct{ Live bool }
+
+func (b bomb) MarshalJSON() ([]byte, error) {
+	if b.Live {
+		panic("boom")
+	}
+	return []byte("false"), nil
+}
+
+type bombs struct {
+	B state.Value[bomb] `json:"b"`
+}
+
+func TestAPanicWhileTheEndIsStoredGivesTheThreadBack(t *testing.T) {
+	for _, d := range durabilities {
+		b := graph.New[bombs]("bombs")
+		b.Node("a", graph.Func(func(_ context.Context, s *bombs) error { s.B.Set(bomb{true}); return nil }))
+		b.Node("z", graph.Func(func(context.Context, *bombs) error { return errors.New("no") }))
+		b.Edge(graph.Start, "a")
+		b.Edge("a", "z")
+		b.Edge("z", graph.End)
+		g := build(t, b, stored())
+		for range 2 {
+			_, err := g.Invoke(ctx, bombs{}, graph.Run{Thread: "t1", Durability: d})
+			var p *graph.PanicError
+			if !errors.As(err, &p) || errors.Is(err, context.Canceled) || errors.Is(err, checkpoint.ErrOwned) {
+				t.Errorf("%v: got %v, want the panic alone", d, err)
+			}
+		}
+	}
+}
+
+// brittle is a store that panics instead of making a second commit.
+type brittle struct{ *checkpoint.Memory }
+
+func (b brittle) Commit(ctx context.Context, c checkpoint.Commit) error {
+	if c.Head > 0 {
+		panic("the driver is broken")
+	}
+	return b.Memory.Commit(ctx, c)
+}
+
+func TestAPanicOfTheStoreIsAnErrorWhateverTheDurability(t *testing.T) {
+	for _, d := range durabilities[:2] {
+		var ran counter
+		_, err := chainOf(t, &ran, graph.Config{Store: brittle{new(checkpoint.Memory)}}, "a", "b", "c").
+			Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: d})
+		var p *graph.PanicError
+		if !errors.As(err, &p) || !strings.Contains(err.Error(), "t1") {
+			t.Errorf("%v: got %v, want a panic that names the thread", d, err)
+		}
+	}
+}
+
+func TestANodeThatWaitsForItsOwnThreadIsToldSo(t *testing.T) {
+	for name, inner := range map[string]graph.Run{
+		"queue": {Thread: "t1", IfWaiting: graph.Queue},
+		"wait":  {Thread: "t1", Lease: checkpoint.HoldOptions{Policy: checkpoint.Wait}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				var g *graph.Graph[world]
+				g = build(t, parallel(map[string]graph.Node[world]{"a": graph.Func(func(ctx context.Context, _ *world) error {
+					_, err := g.Invoke(ctx, world{}, inner)
+					return err
+				})}), stored())
+				_, err := g.Invoke(ctx, world{}, t1)
+				if is(t, err, checkpoint.ErrOwned, "t1", `node "a"`); ctx.Err() != nil {
+					t.Error("it waited for itself")
+				}
+			})
+		})
+	}
+}
+
+// expiring is a node that asks x for an hour and y for ever; fails is called in between.
+func expiring(ctx context.Context, fails func() error) error {
+	_, errX := graph.Ask[string](ctx, graph.Question{Prompt: "x", Within: time.Hour})
+	_, errY := graph.Ask[string](ctx, graph.Question{Prompt: "y"})
+	if err := fails(); err != nil {
+		return err
+	}
+	if errX != nil {
+		return errX
+	}
+	return errY
+}
+
+func TestAnExpiryDoesNotMoveInAnyChildNorWithAFailure(t *testing.T) {
+	for name, of := range map[string]func(fails func() error) graph.Node[world]{
+		"failure": func(fails func() error) graph.Node[world] {
+			return graph.Func(func(ctx context.Context, _ *world) error { return expiring(ctx, fails) })
+		},
+		"stateless": func(func() error) graph.Node[world] {
+			return callsOf(remembers(t, graph.Stateless, "child", func(ctx context.Context, _ *memo) error {
+				return expiring(ctx, func() error { return nil })
+			}), "w")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+			cfg := stored()
+			cfg.Now = c.read
+			runs := 0
+			g := build(t, parallel(map[string]graph.Node[world]{"a": of(func() error {
+				if runs++; runs == 2 || runs == 3 {
+					return errors.New("not now")
+				}
+				return nil
+			})}), cfg)
+			res := invoke(t, g, "t1", graph.Interrupted)
+			c.now = c.now.Add(50 * time.Minute)
+			answer := graph.Answer(idOf(t, res, "y"), "v")
+			res, err := g.Resume(ctx, answer, t1)
+			for range 2 {
+				if err != nil {
+					res, err = g.Resume(ctx, graph.Answers{}, t1)
+				}
+			}
+			asked(t, ended(t, graph.Interrupted, res, err), "x")
+			if at := res.Interrupts[0].Expires; !at.Equal(time.Date(2026, 5, 1, 13, 0, 0, 0, time.UTC)) {
+				t.Errorf("x expires at %v, want an hour after it was asked first", at)
+			}
+		})
+	}
+}
+
+func TestAnInputGoesBehindThoseThatWaitAlthoughTheQuestionHasExpired(t *testing.T) {
+	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+	cfg := stored()
+	cfg.Now = c.read
+	g := build(t, parallel(map[string]graph.Node[world]{"a": graph.Func(func(ctx context.Context, s *world) error {
+		if s.Log.Append(s.Name.Get()); s.Name.Get() != "one" {
+			return nil
+		}
+		_, err := graph.Ask[string](ctx, graph.Question{Prompt: "word", Within: time.Hour})
+		return err
+	})}), cfg)
+	queue := graph.Run{Thread: "t1", IfWaiting: graph.Queue}
+	for _, in := range []struct {
+		name string
+		want graph.Status
+	}{{"one", graph.Interrupted}, {"two", graph.Queued}, {"three", graph.Queued}, {"four", graph.Done}} {
+		if in.name == "four" {
+			c.now = c.now.Add(2 * time.Hour)
+		}
+		res, err := g.Invoke(ctx, inputOf(in.name), queue)
+		if ended(t, in.want, res, err); in.name == "four" {
+			logged(t, res, "two three four")
+		}
+	}
+}
+
+func TestAnEditThatEndsTheTurnTakesNoAnswers(t *testing.T) {
+	for _, name := range []string{graph.Start, graph.End} {
+		g := polite(t, stored())
+		id := idOf(t, invoke(t, g, "t1", graph.Interrupted), "word")
+		_, err := g.Act(ctx, graph.Edit[world]{As: name}, graph.Answer(id, "w"), t1)
+		is(t, err, graph.ErrEdit, name)
+		asked(t, resume(t, g, graph.Answers{}, graph.Interrupted), "word")
+	}
 }
