@@ -35,6 +35,13 @@ func (r *run) heal(err error) error {
 		r.changed[i] = true
 	}
 	r.healed = true
+	if r.net.State != nil { // what its lost commits said of it
+		all, e := writesOf(r.schema, r.net)
+		if e != nil {
+			return errors.Join(err, e)
+		}
+		r.wrote = [][][]fieldWrite{{all}}
+	}
 	return r.save(r.chain.Pending...)
 }
 

@@ -148,6 +148,9 @@ func (r *run) recall() error {
 		if mine && rec.Within.Wrote != nil {
 			commits = append(commits, rec.Within.Wrote)
 		}
+		if mine && rec.Healed { // it holds all that came before
+			break
+		}
 	}
 	slices.Reverse(commits)
 	for _, data := range commits {
