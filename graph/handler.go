@@ -31,6 +31,9 @@ type ErrorHandler[S any] struct {
 //
 // An error of fn, and a panic, fails the run, with both errors in its chain.
 func Handler[S any](fn func(ctx context.Context, s *S, failure *NodeError) (Command, error), targets ...string) ErrorHandler[S] {
+	if fn == nil {
+		return ErrorHandler[S]{targets: targets}
+	}
 	return ErrorHandler[S]{targets: targets, call: func(ctx context.Context, s, failure any) (Command, error) {
 		return fn(ctx, s.(*S), failure.(*NodeError))
 	}}

@@ -322,3 +322,52 @@ func TestAnEditThatEndsTheTurnTakesNoAnswers(t *testing.T) {
 		asked(t, resume(t, g, graph.Answers{}, graph.Interrupted), "word")
 	}
 }
+
+// A child that shares its parent's state tells in its commits what it wrote: the one that
+// heals a store tells all of it.
+func TestWhatAnInlineChildWroteOutlivesALostCommit(t *testing.T) {
+	var ran counter
+	f := &forgetful{new(checkpoint.Memory)}
+	b := graph.New[world]("kid")
+	b.Node("k1", logs("k1"))
+	b.Node("k2", graph.Func(func(ctx context.Context, s *world) error {
+		if ran.add("k2") == 1 {
+			f.forget(t, 1) // all of the child
+		}
+		if _, err := graph.Once(ctx, "k", func(context.Context) (int, error) { return ran.add("once"), nil }); err != nil {
+			return err
+		}
+		word, err := graph.Ask[string](ctx, graph.Question{Prompt: "word"})
+		s.Log.Append(word)
+		return err
+	}))
+	b.Edge(graph.Start, "k1")
+	b.Edge("k1", "k2")
+	b.Edge("k2", graph.End)
+	kid := build(t, b, graph.Config{})
+	g := build(t, parallel(map[string]graph.Node[world]{"in": graph.Inline(kid)}), graph.Config{Store: f})
+	asked(t, invoke(t, g, "t1", graph.Interrupted), "word")
+	logged(t, resume(t, g, graph.Reply("w"), graph.Done), "k1 w")
+	ran.want(t, "once", 1)
+}
+
+func TestFunctionsThatAreMissingAreMistakesOfTheGraph(t *testing.T) {
+	for name, n := range map[string]graph.Node[world]{
+		"func":     graph.Func[world](nil),
+		"router":   graph.Router[world](nil, graph.End),
+		"worker":   graph.Worker[world, int](nil),
+		"subgraph": graph.Subgraph[world, memo](nil, nil, nil),
+		"mapping":  graph.Subgraph[world](remembers(t, graph.PerCall, "child", nil), nil, nil),
+		"inline":   graph.Inline[world](nil),
+	} {
+		_, err := parallel(map[string]graph.Node[world]{name: n}).Compile(graph.Config{})
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: compiled with %v", name, err)
+		}
+	}
+	b := parallel(map[string]graph.Node[world]{"a": logs("a")})
+	b.Rescue("a", graph.Handler[world](nil))
+	if _, err := b.Compile(graph.Config{}); err == nil {
+		t.Error("a handler without a function compiles")
+	}
+}

@@ -28,6 +28,9 @@ type call func(ctx context.Context, s any, payload any) (Command, error)
 // Func makes a node of a function that reads and writes the state. The function
 // gets a view of its own: if it returns an error, its writes are dropped.
 func Func[S any](fn func(ctx context.Context, s *S) error) Node[S] {
+	if fn == nil {
+		return Node[S]{} // which Compile reports
+	}
 	return Node[S]{call: func(ctx context.Context, s, _ any) (Command, error) {
 		return Command{}, fn(ctx, s.(*S))
 	}}
@@ -37,6 +40,9 @@ func Func[S any](fn func(ctx context.Context, s *S) error) Node[S] {
 // targets. A Router without static edges must name at least one target each time;
 // to end the path it names [End].
 func Router[S any](fn func(ctx context.Context, s *S) (Command, error), targets ...string) Node[S] {
+	if fn == nil {
+		return Node[S]{targets: targets, pos: caller(1)}
+	}
 	return Node[S]{targets: targets, pos: caller(1), call: func(ctx context.Context, s, _ any) (Command, error) {
 		return fn(ctx, s.(*S))
 	}}
@@ -51,6 +57,9 @@ func Worker[S, P any](fn func(ctx context.Context, s *S, payload P) error) Node[
 		name:    reflect.TypeFor[P]().String(),
 		accepts: func(v any) bool { _, ok := v.(P); return ok || v == nil && takesNil },
 		decode:  func(data []byte) (any, error) { var p P; err := json.Unmarshal(data, &p); return p, err },
+	}
+	if fn == nil {
+		return Node[S]{payload: t}
 	}
 	return Node[S]{payload: t, call: func(ctx context.Context, s, payload any) (Command, error) {
 		p, _ := payload.(P) // a nil interface is of no type

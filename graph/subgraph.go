@@ -45,6 +45,9 @@ const (
 // does not run the child again. The child's own limits hold: its Config.MaxSteps,
 // MaxTasks and Timeout. It takes its places from the parent's Config.Concurrency.
 func Subgraph[S, C any](child *Graph[C], in func(s *S) (C, error), out func(s *S, end *C) error, targets ...string) Node[S] {
+	if child == nil || in == nil || out == nil {
+		return Node[S]{targets: targets, pos: caller(1), faults: []string{"a Subgraph needs a graph, and functions in and out"}}
+	}
 	return Node[S]{targets: targets, pos: caller(1), child: child.p, call: func(ctx context.Context, s, _ any) (Command, error) {
 		parent := s.(*S)
 		input, err := in(parent)
