@@ -103,8 +103,8 @@ func (r roomy) Get(ctx context.Context, ns []string, key string) (memory.Item, e
 
 func TestIndexFindsTheMostAlike(t *testing.T) {
 	x, e, failed := indexed(t)
-	for key, text := range map[string]string{"tea": "tea eat ate", "coat": "coat taco", "dog": "god dog", "blank": " ", "number": "1"} {
-		put(t, x, []string{"a"}, key, fmt.Sprintf(`{"t":%q}`, text))
+	for _, kv := range [][2]string{{"tea", "tea eat ate"}, {"coat", "coat taco"}, {"dog", "god dog"}, {"blank", " "}, {"number", "1"}} {
+		put(t, x, []string{"a"}, kv[0], fmt.Sprintf(`{"t":%q}`, kv[1]))
 	}
 	put(t, x, []string{"a", "b"}, "team", `{"t":"meat team","kind":"other"}`)
 	put(t, x, []string{"b"}, "seat", `"seat"`)

@@ -13,12 +13,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint/memory"
-	"github.com/weftrun/weft/checkpoint/memory/memorytest"
 )
-
-func TestZeroMapIsAStore(t *testing.T) {
-	memorytest.Run(t, func(testing.TB) memory.Store { return &memory.Map{} })
-}
 
 // TestNumbersAreComparedByTheirExactValue compares with fractions of math/big.
 func TestNumbersAreComparedByTheirExactValue(t *testing.T) {

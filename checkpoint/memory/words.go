@@ -25,7 +25,7 @@ func Words(text string) (list []string) {
 	}
 	for _, r := range text {
 		switch {
-		case !unicode.In(r, unicode.L, unicode.N, unicode.M):
+		case !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r):
 			end()
 		case word.Len()+utf8.UTFMax <= maxWord:
 			word.WriteRune(fold(r))
@@ -37,7 +37,10 @@ func Words(text string) (list []string) {
 
 // fold returns the least of the runes that differ from r in case only.
 func fold(r rune) rune {
-	if r < utf8.RuneSelf && !unicode.IsLetter(r) {
+	switch {
+	case 'a' <= r && r <= 'z':
+		return r - 'a' + 'A'
+	case r < utf8.RuneSelf:
 		return r
 	}
 	least := r
