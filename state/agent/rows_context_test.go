@@ -204,7 +204,7 @@ func TestAB27WhatWasDecodedIsHandedOutAgain(t *testing.T) {
 		must(t, err)
 		return a
 	}
-	if get() != get() {
+	if first, second := get(), get(); first != second {
 		t.Error("a second read decoded anew")
 	}
 	mine := &Analysis{Text: "two"}
