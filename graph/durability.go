@@ -87,7 +87,7 @@ func (r *run) save(beside ...checkpoint.Entry) error {
 		return err
 	}
 	if err := r.land(); err != nil {
-		return err
+		return r.heal(err) // with this step in it
 	}
 	r.chain.Advance(p)
 	r.chain.Pending = beside
@@ -106,7 +106,7 @@ func (r *run) save(beside ...checkpoint.Entry) error {
 // send stores p. If that fails the run must not go on.
 func (r *run) send(f *flight, p *checkpoint.Prepared) {
 	defer close(f.done)
-	if f.err = r.lastingly(p.Store); f.err != nil && r.opts.Durability == Async {
+	if f.err = r.lastingly(p.Store); f.err != nil && r.opts.Durability == Async && !isRegression(f.err) {
 		r.cancel(f.err)
 	}
 }
@@ -196,7 +196,7 @@ func (r *run) catchUp() error {
 			return err
 		}
 	}
-	return r.land()
+	return r.heal(r.land())
 }
 
 // record describes where the run stands, between two steps or, while one runs, before

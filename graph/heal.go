@@ -42,7 +42,10 @@ func (r *run) heal(err error) error {
 		}
 		r.wrote = [][][]fieldWrite{{all}}
 	}
-	return r.save(r.chain.Pending...)
+	if err := r.save(r.chain.Pending...); err != nil {
+		return err
+	}
+	return r.land() // also with Async: what comes next stands on it
 }
 
 // beside returns what stands beside the head when entries are put there: of two with one

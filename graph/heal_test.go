@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -11,7 +12,22 @@ import (
 )
 
 // forgetful is a store that can lose the newest commits of t1.
-type forgetful struct{ checkpoint.Store }
+type forgetful struct {
+	checkpoint.Store
+	mu sync.Mutex // guards which store it is
+}
+
+func (f *forgetful) now() checkpoint.Store {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.Store
+}
+
+func (f *forgetful) Commit(ctx context.Context, c checkpoint.Commit) error {
+	return f.now().Commit(ctx, c)
+}
+
+func (f *forgetful) Put(ctx context.Context, p checkpoint.Pending) error { return f.now().Put(ctx, p) }
 
 // forget lets t1 be as it was after commit number left, or not be at all.
 func (f *forgetful) forget(t testing.TB, left uint64) {
@@ -31,6 +47,8 @@ func (f *forgetful) forget(t testing.TB, left uint64) {
 			t.Error(err)
 		}
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.Store = old
 }
 
@@ -62,10 +80,11 @@ func losing(t testing.TB, f *forgetful, left uint64, beside bool) *graph.Graph[w
 
 func TestARunHealsAStoreThatLostItsTail(t *testing.T) {
 	for left := range uint64(4) {
-		for _, beside := range []bool{false, true} {
-			f := &forgetful{new(checkpoint.Memory)}
+		for i := range 4 {
+			beside, durability := i%2 == 1, durabilities[i/2]
+			f := &forgetful{Store: new(checkpoint.Memory)}
 			g := losing(t, f, left, beside)
-			res, err := g.Invoke(ctx, world{}, t1)
+			res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: durability})
 			logged(t, ended(t, graph.Done, res, err), "n1 n2 n3 n4 n5 n6")
 			s, p, err := g.State(ctx, "t1", 0)
 			if err != nil || strings.Join(s.Log.Slice(), " ") != "n1 n2 n3 n4 n5 n6" || s.Seen.Len() != 6 || p.Status != graph.Done {
@@ -78,6 +97,9 @@ func TestARunHealsAStoreThatLostItsTail(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if durability == graph.Async && left == 3 {
+				continue // the commit of n3 may have come only then, and nothing was lost
+			}
 			if rec, err := checkpoint.ReadRecord(snap); err != nil || !rec.Healed {
 				t.Errorf("%d commits were left: the next one does not say that it healed them: %+v, %v", left, rec, err)
 			}
@@ -87,7 +109,7 @@ func TestARunHealsAStoreThatLostItsTail(t *testing.T) {
 
 func TestARunDoesNotHealWhatIsNotItsOwnPast(t *testing.T) {
 	var ran counter
-	f := &forgetful{new(checkpoint.Memory)}
+	f := &forgetful{Store: new(checkpoint.Memory)}
 	other := new(checkpoint.Memory)
 	if _, err := chainOf(t, &ran, graph.Config{Store: other}, "a").Invoke(ctx, world{}, t1); err != nil {
 		t.Fatal(err)

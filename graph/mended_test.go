@@ -19,7 +19,7 @@ import (
 func TestWhatStoodBesideALostCommitIsStoredAgain(t *testing.T) {
 	for left := range uint64(2) {
 		var ran counter
-		f := &forgetful{new(checkpoint.Memory)}
+		f := &forgetful{Store: new(checkpoint.Memory)}
 		b := graph.New[world]("pays")
 		b.Node("a", logs("a"))
 		b.Node("pay", graph.Func(func(ctx context.Context, _ *world) error {
@@ -327,7 +327,7 @@ func TestAnEditThatEndsTheTurnTakesNoAnswers(t *testing.T) {
 // heals a store tells all of it.
 func TestWhatAnInlineChildWroteOutlivesALostCommit(t *testing.T) {
 	var ran counter
-	f := &forgetful{new(checkpoint.Memory)}
+	f := &forgetful{Store: new(checkpoint.Memory)}
 	b := graph.New[world]("kid")
 	b.Node("k1", logs("k1"))
 	b.Node("k2", graph.Func(func(ctx context.Context, s *world) error {
