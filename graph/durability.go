@@ -37,6 +37,13 @@ func (d Durability) String() string {
 
 var durabilities = [...]string{"sync", "async", "exit"}
 
+// turn is a lock that is held while the store is called. It is not a sync.Mutex, which must
+// not be held while others wait for something slow: in simulated time they would wait for ever.
+type turn chan struct{}
+
+func (t turn) Lock()   { t <- struct{}{} }
+func (t turn) Unlock() { <-t }
+
 // flight is a commit on its way to the store.
 type flight struct {
 	seq  uint64

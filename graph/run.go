@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -60,7 +59,7 @@ type run struct {
 	spare         []*seat // of the workers
 
 	owner   owner             // of the root: its hold on the thread
-	storing sync.Mutex        // guards the chain while tasks run, and what follows
+	storing turn              // guards the chain while tasks run, and what follows
 	flight  *flight           // the commit on its way
 	opened  string            // the id of the commit at which the thread was opened
 	healed  bool              // the next commit stores again what the store has lost
