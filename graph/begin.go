@@ -50,8 +50,13 @@ func (r *run) open() (err error) {
 	return nil
 }
 
+// key names the run's chain of commits.
+func (r *run) key() checkpoint.Key {
+	return checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}
+}
+
 func (r *run) openChain(store checkpoint.Store) (*checkpoint.Chain, error) {
-	key := checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}
+	key := r.key()
 	if r.inside != nil && r.cfg.Nested == PerThread {
 		return r.openShared(key)
 	}
@@ -60,7 +65,7 @@ func (r *run) openChain(store checkpoint.Store) (*checkpoint.Chain, error) {
 	}
 	c, err := checkpoint.OpenAt(r.ctx, store, key, r.schema, r.opts.At)
 	if errors.Is(err, checkpoint.ErrNotFound) {
-		err = fmt.Errorf("%w: %q, commit %d", ErrUnknownThread, r.opts.Thread, r.opts.At)
+		err = unknown(key, r.opts.At)
 	}
 	return c, err
 }
@@ -205,7 +210,7 @@ func (r *run) resume(a Answers) error {
 		return err
 	}
 	if r.chain.Record == nil {
-		return fmt.Errorf("%w: %q", ErrUnknownThread, r.opts.Thread)
+		return unknown(r.key(), 0)
 	}
 	r.draws = true
 	return r.takeUp(a)

@@ -68,7 +68,7 @@ func (g *Graph[S]) DrawRun(ctx context.Context, thread string, at uint64) (Drawi
 		switch {
 		case turn == 0:
 			if at != 0 && p.Checkpoint != at {
-				return d, fmt.Errorf("%w: %q, commit %d", ErrUnknownThread, thread, at)
+				return d, unknown(keyOf(thread, nil), at)
 			}
 			turn = p.Turn
 			d.markDue(p.Next)
@@ -82,7 +82,7 @@ func (g *Graph[S]) DrawRun(ctx context.Context, thread string, at uint64) (Drawi
 		d.markRan(p)
 	}
 	if turn == 0 {
-		return d, fmt.Errorf("%w: %q, commit %d", ErrUnknownThread, thread, at)
+		return d, unknown(keyOf(thread, nil), at)
 	}
 	return d, nil
 }

@@ -113,13 +113,6 @@ func (r *run) editAll(steps [][]edit, a Answers) error {
 	return nil
 }
 
-func inNamespace(ns string) string {
-	if ns == "" {
-		return ""
-	}
-	return fmt.Sprintf(", namespace %q", ns)
-}
-
 func (r *run) openForEdits(steps [][]edit) error {
 	switch {
 	case r.cfg.Store == nil:
@@ -134,7 +127,7 @@ func (r *run) openForEdits(steps [][]edit) error {
 		if steps[0][0].as == Start && r.ns == "" {
 			return nil
 		}
-		return fmt.Errorf("%w: %q%s", ErrUnknownThread, r.opts.Thread, inNamespace(r.ns))
+		return unknown(r.key(), 0)
 	}
 	r.answered = r.chain.Record.Answered
 	if in := r.chain.Record.Within; in != nil {
@@ -184,10 +177,7 @@ func (r *run) editStep(edits []edit, beside []checkpoint.Entry) ([]checkpoint.En
 	if err := r.foldEdits(whole); err != nil {
 		return nil, err
 	}
-	r.outs = r.outs[:0]
-	for _, t := range r.tasks {
-		r.outs = append(r.outs, &t.out)
-	}
+	r.concluded()
 	if whole {
 		r.shape.Advance(&r.front, r.outs)
 		r.step++
@@ -338,10 +328,7 @@ func (r *run) editEnd(e edit, beside []checkpoint.Entry) error {
 	if err := r.foldEdits(true); err != nil {
 		return err
 	}
-	r.outs = r.outs[:0]
-	for _, t := range r.tasks {
-		r.outs = append(r.outs, &t.out)
-	}
+	r.concluded()
 	r.shape.Stop(&r.front)
 	r.done = r.step
 	return r.commitEdit(checkpoint.Update, nil)

@@ -74,7 +74,7 @@ func (r *run) isMine(head uint64) (bool, error) {
 	if head == 0 {
 		return true, nil
 	}
-	key := checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}
+	key := r.key()
 	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{Limit: 1}) {
 		if err != nil {
 			return false, fmt.Errorf("what the store still has: %w", err)

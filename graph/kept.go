@@ -200,7 +200,7 @@ func (t *task) store(book *ledger, id string, v keptValue) error {
 	if err != nil {
 		return err
 	}
-	return t.run.putBeside([]checkpoint.Entry{{Task: t.name(), Slot: slotKept + id, Keep: true, Data: data}})
+	return t.run.put([]checkpoint.Entry{{Task: t.name(), Slot: slotKept + id, Keep: true, Data: data}})
 }
 
 // ending returns how an attempt of t ends that ended with err: a result that could not

@@ -43,7 +43,7 @@ func (r *run) lineage() ([]checkpoint.Position, error) {
 
 // recordAt returns the record of one commit of the run's own chain.
 func (r *run) recordAt(seq uint64) (*checkpoint.Record, error) {
-	key := checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}
+	key := r.key()
 	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{Before: seq + 1, Limit: 1}) {
 		if err == nil && snap.Seq != seq {
 			break

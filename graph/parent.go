@@ -231,10 +231,7 @@ func (r *run) wayOut() *ascent {
 // leaveFor ends the run with a Command to the parent. The step's writes are dropped, and
 // the Command is stored in the last commit.
 func (r *run) leaveFor(up *ascent) (Status, error) {
-	r.outs = r.outs[:0]
-	for _, t := range r.tasks {
-		r.outs = append(r.outs, &t.out)
-	}
+	r.concluded()
 	r.front, r.up, r.wrote = step.Frontier{}, up, nil
 	if err := r.commit(checkpoint.Step); err != nil {
 		return Failed, err

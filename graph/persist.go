@@ -107,10 +107,6 @@ func (r *run) keepAll() error {
 	return errors.Join(errs...)
 }
 
-// putBeside is put for the goroutines of nodes, which keep results while others of the
-// run are at work.
-func (r *run) putBeside(entries []checkpoint.Entry) error { return r.put(entries) }
-
 // lastingly writes what is finished with a context that outlives the run's by a
 // moment, so that cancelling a run does not lose its work. A run that was given up
 // writes nothing any more.

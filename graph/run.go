@@ -214,12 +214,17 @@ func first(a, b error) error {
 	return b
 }
 
-// advance works out what is due next.
-func (r *run) advance() {
+// concluded makes what the step's tasks led to the outcomes of the step.
+func (r *run) concluded() {
 	r.outs = r.outs[:0]
 	for _, t := range r.tasks {
 		r.outs = append(r.outs, &t.out)
 	}
+}
+
+// advance works out what is due next.
+func (r *run) advance() {
+	r.concluded()
 	r.shape.Advance(&r.front, r.outs)
 	r.done = r.step
 }

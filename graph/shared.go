@@ -135,7 +135,7 @@ func (r *run) gatherField(i int, writes []state.Channel) {
 // by step.
 func (r *run) recall() error {
 	var commits []json.RawMessage
-	key := checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}
+	key := r.key()
 	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{}) {
 		if err != nil {
 			return r.fail(err)

@@ -357,7 +357,7 @@ func (r *run) readCommand(rec *checkpoint.Record) error {
 // reread looks for the end of this call's turn among the commits before the head: the
 // task has called the child again since. A turn that had not ended is begun anew.
 func (r *run) reread() (bool, error) {
-	key := checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}
+	key := r.key()
 	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{}) {
 		if err != nil {
 			return false, r.fail(err)
