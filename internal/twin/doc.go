@@ -16,7 +16,7 @@
 //
 // # How to run more of them
 //
-//	go test ./internal/twin -seed 1 -seeds 1000000 -timeout 0 -run TestEngine
+//	go test ./internal/twin -seed 1 -seeds 1000000 -timeout 0 -v -run TestEngine
 //	go test ./internal/twin -seed 77 -seeds 1 -run TestSimulation$
 //
 // The first is a soak, of any of the tests; the second does again what a failure printed.

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -33,6 +34,7 @@ func atRandom(t *testing.T, many int, check func(t *testing.T, sp *Spec, seed ui
 	}
 	t.Logf("%d seeds from %d on", many, *seed)
 	const parts = 4
+	var tried atomic.Int64
 	for part := range parts {
 		t.Run(fmt.Sprint("part", part), func(t *testing.T) {
 			t.Parallel()
@@ -41,6 +43,9 @@ func atRandom(t *testing.T, many int, check func(t *testing.T, sp *Spec, seed ui
 				sp := Generate(Source(s))
 				if err := check(t, sp, s); err != nil {
 					report(t, sp, s, err, check)
+				}
+				if n := tried.Add(1); n%10_000 == 0 {
+					t.Logf("%d seeds tried", n)
 				}
 			}
 		})
