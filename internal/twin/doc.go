@@ -24,7 +24,7 @@
 // # How to add a feature
 //
 //   - Of a node (a cache, an error handler, a call that is made once): a field in [Node] or
-//     a new Do of an [Op]; its meaning in Interp.attempt or [Op.run]; its counterpart in
+//     a new Do of an [Op]; its meaning in Interp.attempt or in run; its counterpart in
 //     engine.go; a line in generate.go that sometimes makes one; a line in smaller.go that
 //     takes it away again.
 //   - Of a channel: a line in [Fields], one in the struct State and its two switches

@@ -11,23 +11,17 @@ import (
 type Interp struct {
 	Kept bool
 
-	spec    *Spec
-	place   string // of a subgraph: the id of its task
-	shared  *told
-	state   plain
-	turn    int
-	step    int
-	due     []job // in canonical order
-	waiting map[string]bool
-	arrived []map[string]bool // by join
-	ran     []job             // in the last step
-	passed  bool              // somebody was told of the static interrupt here
-	history []string
-
-	// What is kept of the step that is due.
-	done  map[string]*result
-	asked map[string][]question
-	subs  map[string]*Interp
+	spec     *Spec
+	place    string // of a subgraph: the id of its task
+	shared   *told
+	state    plain
+	turn     int
+	step     int
+	due, ran []*job           // what is next, in canonical order, and what the last step ran
+	waiting  map[string]bool  // deferred nodes
+	arrived  map[int][]string // by join
+	passed   bool             // somebody was told of the static interrupt here
+	history  []string
 }
 
 // told is what a run and its subgraphs share.
@@ -48,19 +42,16 @@ func (in *Interp) Invoke(input []Op, discard bool) Outcome {
 	if len(in.open()) > 0 && !discard {
 		return in.outcome("waiting", nil, 0)
 	}
-	s := &sight{in: in, state: in.state}
-	if _, err := run(input, s, "", 0); err != nil {
-		panic(err)
-	}
+	s := &sight{in: in}
+	_, _ = run(input, s, "", 0) // an input only writes
 	in.begin(s.writes)
 	return in.outcome(in.loop())
 }
 
 // Resume goes on where the thread stopped.
 func (in *Interp) Resume(answers []Answer) Outcome {
-	open := in.open()
+	open, given := in.open(), map[string]int{}
 	in.shared.fresh = map[string]bool{}
-	given := map[string]int{}
 	for _, a := range answers {
 		switch {
 		case a.Place == Only && len(open) > 1:
@@ -78,25 +69,10 @@ func (in *Interp) Resume(answers []Answer) Outcome {
 	return in.outcome(in.loop())
 }
 
-// History returns the commits, oldest first.
-func (in *Interp) History() []string { return in.history }
-
-// Runs returns how often each node was run, attempts included.
-func (in *Interp) Runs() map[string]int { return in.shared.runs }
-
 // open returns the questions that have no answer, in canonical order.
 func (in *Interp) open() (open []question) {
 	for _, j := range in.due {
-		open = append(open, in.unanswered(in.asked[j.id])...)
-	}
-	return open
-}
-
-func (in *Interp) unanswered(asked []question) (open []question) {
-	for _, q := range asked {
-		if _, ok := in.shared.answers[q.id]; !ok && q.id != "" {
-			open = append(open, q)
-		}
+		open = append(open, j.unanswered(in.shared.answers)...)
 	}
 	return open
 }
@@ -110,13 +86,9 @@ func (in *Interp) begin(input []write) {
 			in.state[f.Name] = f.initial()
 		}
 	}
-	in.merge([][]write{input})
-	in.waiting, in.arrived = map[string]bool{}, make([]map[string]bool, len(in.spec.Joins))
-	for i := range in.arrived {
-		in.arrived[i] = map[string]bool{}
-	}
-	in.ran = nil
-	in.goOn([]Target{}, Start)
+	in.state.merge([][]write{input})
+	in.waiting, in.arrived, in.ran = map[string]bool{}, map[int][]string{}, nil
+	in.goOn([]string{Start}, nil)
 }
 
 // loop runs supersteps until nothing is due, or something stops the run.
@@ -125,10 +97,10 @@ func (in *Interp) loop() (status string, open []question, steps int) {
 		if open = in.breaks("after", in.ran, in.spec.After); len(open) > 0 {
 			return "interrupted", open, steps
 		}
-		if steps >= in.spec.MaxSteps {
+		switch {
+		case steps >= in.spec.MaxSteps:
 			return "steps", nil, steps
-		}
-		if len(in.due) > in.spec.MaxTasks {
+		case len(in.due) > in.spec.MaxTasks:
 			return "fanout", nil, steps
 		}
 		if open = in.breaks("before", in.due, in.spec.Before); len(open) > 0 {
@@ -144,7 +116,7 @@ func (in *Interp) loop() (status string, open []question, steps int) {
 
 // breaks returns the static interrupts that these jobs meet. A pause between two steps is
 // made once.
-func (in *Interp) breaks(kind string, jobs []job, nodes []string) (open []question) {
+func (in *Interp) breaks(kind string, jobs []*job, nodes []string) (open []question) {
 	for _, j := range jobs {
 		if !in.passed && slices.Contains(nodes, j.node.Name) {
 			open = append(open, question{"", kind + " " + j.node.Name})
@@ -158,137 +130,166 @@ func (in *Interp) breaks(kind string, jobs []job, nodes []string) (open []questi
 // why not.
 func (in *Interp) superstep() (status string, open []question) {
 	for _, j := range in.due {
-		asked := in.asked[j.id]
 		goesOn := func(q question) bool { return q.id == "" || in.shared.fresh[q.id] }
-		switch left := in.unanswered(asked); {
-		case in.done[j.id] != nil:
-		case len(left) > 0 && !slices.ContainsFunc(asked, goesOn):
+		switch left := j.unanswered(in.shared.answers); {
+		case j.done:
+		case len(left) > 0 && !slices.ContainsFunc(j.asked, goesOn):
 			open = append(open, left...)
 		default:
-			failure := in.attempts(j)
-			if status == "" {
+			if failure := in.attempts(j); status == "" {
 				status = failure
 			}
-			open = append(open, in.asked[j.id]...)
+			open = append(open, j.asked...)
 		}
 	}
-	if status != "" {
+	switch {
+	case status != "":
 		return status, nil
-	}
-	if len(open) > 0 {
+	case len(open) > 0:
 		return "interrupted", open
 	}
 	var writes [][]write
+	var to []Target
 	for _, j := range in.due {
-		writes = append(writes, in.done[j.id].writes)
+		writes, to = append(writes, j.writes), append(to, j.to...)
 	}
-	if !in.merge(writes) {
-		in.done = map[string]*result{} // none of them counts
+	if !in.state.merge(writes) {
+		for _, j := range in.due {
+			j.done = false // none of them counts
+		}
 		return "conflict", nil
 	}
 	in.step++
 	in.ran = in.due
-	var to []Target
-	var from []string
-	for _, j := range in.ran {
-		to, from = append(to, in.done[j.id].to...), append(from, j.node.Name)
-	}
-	in.goOn(to, from...)
+	in.goOn(names(in.ran), to)
 	return "", nil
 }
 
-// merge folds writes into the state, or leaves it as it is.
-func (in *Interp) merge(tasks [][]write) bool {
-	next := plain{}
-	for _, f := range Fields {
-		h, ok := f.folded(in.state[f.Name], tasks)
-		if !ok {
-			return false
-		}
-		next[f.Name] = h
-	}
-	in.state = next
-	return true
-}
-
 // goOn works out what is due when these nodes have completed and chosen these targets.
-func (in *Interp) goOn(to []Target, from ...string) {
-	due, sends := map[string]bool{}, []Target{}
+func (in *Interp) goOn(from []string, to []Target) {
+	next, sends := map[string]bool{}, slices.DeleteFunc(slices.Clone(to), func(t Target) bool { return !t.Send })
 	trigger := func(name string) {
 		switch {
 		case name == End:
 		case in.spec.node(name).Deferred:
 			in.waiting[name] = true
 		default:
-			due[name] = true
+			next[name] = true
 		}
 	}
-	for _, name := range from {
-		for _, e := range in.spec.Edges {
-			if e[0] == name {
-				trigger(e[1])
-			}
-		}
-		for i, join := range in.spec.Joins {
-			if slices.Contains(join.From, name) {
-				in.arrived[i][name] = true
-			}
+	for _, e := range in.spec.Edges {
+		if slices.Contains(from, e[0]) {
+			trigger(e[1])
 		}
 	}
 	for _, t := range to {
-		if t.Send {
-			sends = append(sends, t)
-		} else {
+		if !t.Send {
 			trigger(t.To)
 		}
 	}
 	for i, join := range in.spec.Joins {
+		for _, name := range from {
+			if slices.Contains(join.From, name) && !slices.Contains(in.arrived[i], name) {
+				in.arrived[i] = append(in.arrived[i], name)
+			}
+		}
 		if len(in.arrived[i]) == len(join.From) {
-			clear(in.arrived[i])
+			delete(in.arrived, i)
 			trigger(join.To)
 		}
 	}
-	if len(due)+len(sends) == 0 {
-		due, in.waiting = in.waiting, map[string]bool{}
+	if len(next)+len(sends) == 0 {
+		next, in.waiting = in.waiting, map[string]bool{}
 	}
 	in.due, in.passed = nil, false
-	in.done, in.asked, in.subs = map[string]*result{}, map[string][]question{}, map[string]*Interp{}
-	next := []string{}
-	for _, name := range slices.Sorted(maps.Keys(due)) {
-		in.due = append(in.due, job{node: in.spec.node(name), id: in.taskID(name, -1)})
-		next = append(next, name)
+	for _, name := range slices.Sorted(maps.Keys(next)) {
+		in.plan(name, 0, -1)
 	}
 	for i, t := range sends {
-		in.due = append(in.due, job{in.spec.node(t.To), t.Payload, in.taskID(t.To, i)})
-		next = append(next, t.To)
+		in.plan(t.To, t.Payload, i)
 	}
-	ran := []string{}
-	for _, j := range in.ran {
-		ran = append(ran, j.node.Name)
-	}
-	in.history = append(in.history, fmt.Sprintf("turn %d step %d ran %v next %v %s", in.turn, in.step, ran, next, in.state.encode()))
+	in.history = append(in.history, fmt.Sprintf("turn %d step %d ran %v next %v %s", in.turn, in.step, names(in.ran), names(in.due), in.state.encode()))
 }
 
-func (in *Interp) taskID(node string, index int) string {
-	return fmt.Sprintf("%s|%d/%d/%s/%d", in.place, in.turn, in.step+1, node, index)
+func (in *Interp) plan(node string, payload, index int) {
+	id := fmt.Sprintf("%s|%d/%d/%s/%d", in.place, in.turn, in.step+1, node, index)
+	in.due = append(in.due, &job{node: in.spec.node(node), payload: payload, id: id})
 }
 
-// outcome tells how a call ended.
-func (in *Interp) outcome(status string, open []question, steps int) Outcome {
-	if status == "panicked" {
-		status = "failed" // and is not tried again
-	}
-	o := Outcome{Status: status, State: in.state.encode()}
-	for _, q := range open {
-		o.Open = append(o.Open, q.text)
-	}
-	if status == "done" || status == "interrupted" {
-		o.Steps = steps
-	}
-	for i, join := range in.spec.Joins {
-		if status == "done" && len(in.arrived[i]) > 0 {
-			o.Starved = append(o.Starved, join.To)
+// attempts tries a task until it finishes, asks, or has failed too often. It returns how it
+// failed, or "".
+func (in *Interp) attempts(j *job) string {
+	for n := 1; ; n++ {
+		s := &sight{in: in, job: j, count: map[string]int{}}
+		to, err := in.attempt(s)
+		j.asked = nil
+		switch {
+		case (err == nil || err == errAsk) && len(s.open) > 0:
+			j.asked = s.open
+			return ""
+		case err == nil:
+			j.done, j.writes, j.to = true, s.writes, to
+			return ""
+		case err == stop("panicked") || n >= j.node.Attempts:
+			return string(err.(stop))
 		}
 	}
-	return o
+}
+
+// attempt runs a node and its branches once.
+func (in *Interp) attempt(s *sight) (to []Target, err error) {
+	defer func() {
+		if v := recover(); v == errFail {
+			err = stop("panicked")
+		} else if v != nil {
+			panic(v)
+		}
+	}()
+	node := s.job.node
+	if node.Sub != nil {
+		err = in.nested(s)
+	} else {
+		in.shared.runs[node.Name]++
+		to, err = run(node.Script, s, node.Name, s.job.payload)
+	}
+	switch {
+	case err != nil || len(s.open) > 0:
+		return nil, err
+	case !declared(to, node.Targets) || len(to) == 0 && in.spec.mustName(node):
+		return nil, stop("broken")
+	}
+	for _, b := range node.Branches {
+		more, err := run(b.Script, s, node.Name, 0)
+		if err == nil && !declared(more, b.Targets) {
+			err = stop("broken")
+		}
+		if err != nil {
+			return nil, err
+		}
+		to = append(to, more...)
+	}
+	return to, nil
+}
+
+// nested runs the subgraph of a task, or goes on with it.
+func (in *Interp) nested(s *sight) error {
+	j := s.job
+	if j.sub == nil || !in.Kept {
+		child := &Interp{Kept: in.Kept, spec: j.node.Sub, place: j.id, shared: in.shared, state: newPlain()}
+		input := &sight{in: child}
+		if _, err := run(j.node.Script, bridge{s, input}, j.node.Name, 0); err != nil {
+			return err
+		}
+		child.begin(input.writes)
+		j.sub = child
+	}
+	status, open, _ := j.sub.loop()
+	switch s.open = open; status {
+	case "done":
+		_, err := run(j.node.Out, bridge{&sight{in: j.sub}, s}, j.node.Name, 0)
+		return err
+	case "failed", "panicked", "interrupted":
+		return stop(status)
+	}
+	return stop("broken")
 }

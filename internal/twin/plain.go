@@ -126,6 +126,20 @@ func (f Field) folded(h held, tasks [][]write) (_ held, ok bool) {
 	return h, true
 }
 
+// merge folds the writes of tasks into the state, or leaves it as it is.
+func (p plain) merge(tasks [][]write) bool {
+	next := plain{}
+	for _, f := range Fields {
+		h, ok := f.folded(p[f.Name], tasks)
+		if !ok {
+			return false
+		}
+		next[f.Name] = h
+	}
+	maps.Copy(p, next)
+	return true
+}
+
 // reading is the number that Task.Read returns.
 func (h held) reading() int {
 	n := 0

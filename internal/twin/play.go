@@ -171,3 +171,29 @@ func Story(seen []Outcome) string {
 	}
 	return b.String()
 }
+
+// History returns the commits, oldest first.
+func (in *Interp) History() []string { return in.history }
+
+// Runs returns how often each node was run, attempts included.
+func (in *Interp) Runs() map[string]int { return in.shared.runs }
+
+// outcome tells how a call ended.
+func (in *Interp) outcome(status string, open []question, steps int) Outcome {
+	if status == "panicked" {
+		status = "failed" // and is not tried again
+	}
+	o := Outcome{Status: status, State: in.state.encode()}
+	for _, q := range open {
+		o.Open = append(o.Open, q.text)
+	}
+	if status == "done" || status == "interrupted" {
+		o.Steps = steps
+	}
+	for i, join := range in.spec.Joins {
+		if status == "done" && len(in.arrived[i]) > 0 {
+			o.Starved = append(o.Starved, join.To)
+		}
+	}
+	return o
+}

@@ -1,8 +1,8 @@
 package twin
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 )
 
 // The ends of a graph, as package graph spells them.
@@ -87,10 +87,16 @@ type Task interface {
 	Fails(key, limit int) bool
 }
 
-var (
-	errFail = errors.New("twin: the script fails")
-	errAsk  = errors.New("twin: the script waits for an answer")
+// What stops a script.
+const (
+	errFail = stop("failed")
+	errAsk  = stop("interrupted")
 )
+
+// stop is why a script, a task or a run does not go on: the status of its Outcome.
+type stop string
+
+func (s stop) Error() string { return "twin: " + string(s) }
 
 // run runs a script. payload is that of a Worker.
 func run(script []Op, t Task, node string, payload int) (to []Target, err error) {
@@ -200,4 +206,31 @@ var Fields = []Field{
 	{Name: "topic", Kind: "topic"},
 	{Name: "fold", Kind: "reduced"},
 	{Name: "laps", Kind: "map", Turn: true},
+}
+
+// declared reports whether a task may go to these targets.
+func declared(to []Target, targets []string) bool {
+	for _, t := range to {
+		if !slices.Contains(targets, t.To) {
+			return false
+		}
+	}
+	return true
+}
+
+// mustName reports whether a node that names no target would lead nowhere.
+func (sp *Spec) mustName(n *Node) bool {
+	leads := func(e [2]string) bool { return e[0] == n.Name }
+	feeds := func(j Join) bool { return slices.Contains(j.From, n.Name) }
+	return len(n.Targets) > 0 && len(n.Branches) == 0 && !slices.ContainsFunc(sp.Edges, leads) && !slices.ContainsFunc(sp.Joins, feeds)
+}
+
+// node returns the node with this name.
+func (sp *Spec) node(name string) *Node {
+	for i := range sp.Nodes {
+		if sp.Nodes[i].Name == name {
+			return &sp.Nodes[i]
+		}
+	}
+	panic("twin: no node " + name)
 }
