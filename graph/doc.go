@@ -61,6 +61,7 @@
 //   - An [ErrorHandler], given with [Builder.Rescue], mends what the last attempt left.
 //   - [Limits] are bounds that nodes share by name, whatever their graphs and runs.
 //   - A thread is a named chain of checkpoints; a turn is what one input starts in it.
+//   - A [Plain] is a Graph without the type of its state: JSON goes in and comes out.
 //   - A [Live] is a run under way, which [Graph.Start] returns: any number of a [Reader]
 //     join and leave it, it is drained ([Drain]) or cancelled, and many may wait for it.
 //   - An [Event] tells what happens in a run; a [Mode] says which events somebody takes;

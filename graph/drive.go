@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -174,6 +175,14 @@ func (r *run) main(begin func(*run) error) (outcome, error) {
 	if err == nil && r.watch != nil && r.inside == nil {
 		r.emit(Event{Mode: Ended, Status: out.status, State: out.state, Interrupts: out.interrupts, Drained: out.drained,
 			Starved: out.starved, Steps: out.steps, Checkpoint: out.checkpoint, schema: r.schema})
+	}
+	if r.plainly && out.state != nil {
+		data, e := r.schema.Encode(r.state)
+		if raw := json.RawMessage(data); e == nil {
+			out.state = &raw
+		} else {
+			out.state, out.status, err = nil, Failed, errors.Join(err, r.fail(e))
+		}
 	}
 	return out, err
 }

@@ -36,11 +36,15 @@ type Edit[S any] struct {
 //
 // The steps before one that cannot be applied stay applied; the error tells which.
 func (g *Graph[S]) Edit(ctx context.Context, steps [][]Edit[S], o Run) (Result[S], error) {
-	out, err := g.p.drive(ctx, o, func(r *run) error {
+	out, err := g.p.drive(ctx, o, editing(steps))
+	return resultOf[S](out), err
+}
+
+func editing[S any](steps [][]Edit[S]) func(*run) error {
+	return func(r *run) error {
 		r.rests = true
 		return r.editAll(erase(steps), Answers{})
-	})
-	return resultOf[S](out), err
+	}
 }
 
 // Patch edits the values of a thread, in nobody's name, and leaves all work that is due

@@ -13,21 +13,21 @@ type Live[S any] struct{ f *session }
 // Start is Invoke without waiting: it returns a handle of the run. ctx bounds the whole
 // run, not only the call. A run that cannot begin says so in Wait and to its readers.
 func (g *Graph[S]) Start(ctx context.Context, input S, o Run) *Live[S] {
-	return g.live(ctx, o, g.begin(input))
+	return &Live[S]{g.p.live(ctx, o, g.begin(input))}
 }
 
 // StartResume is Resume without waiting.
 func (g *Graph[S]) StartResume(ctx context.Context, a Answers, o Run) *Live[S] {
-	return g.live(ctx, o, goOn(a))
+	return &Live[S]{g.p.live(ctx, o, goOn(a))}
 }
 
-func (g *Graph[S]) live(ctx context.Context, o Run, begin func(*run) error) *Live[S] {
-	f := g.p.watched(ctx, o, begin)
+func (p *program) live(ctx context.Context, o Run, begin func(*run) error) *session {
+	f := p.watched(ctx, o, begin)
 	f.drain = &Drain{above: o.Drain}
 	if !o.Hold {
 		f.start()
 	}
-	return &Live[S]{f}
+	return f
 }
 
 // ID returns the id of the run, as in Result.Run.

@@ -41,6 +41,7 @@ type run struct {
 	told          map[string]bool    // the answers that were recorded, by id
 	rests         bool               // nothing is to be run: the thread is edited
 	queued        bool               // the input waits for its turn
+	plainly       bool               // the caller gets the state as JSON
 	draws         bool               // when the turn has ended, inputs that wait get theirs
 	taken         uint64             // the newest of them that was begun
 	resumed       bool               // from a static interrupt, which the first step passes

@@ -1,0 +1,106 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/weftrun/weft/state"
+)
+
+// Plain is a compiled graph whose state is JSON, whatever its type is in Go: what a command
+// line, a server or a test needs of a graph that it did not declare. [Graph.Plain] makes one
+// of any graph. Each method does what that of Graph does; inputs are as for
+// [Graph.DecodeInput], and states as [Graph.EncodeState] returns them.
+type Plain interface {
+	Name() string
+	Invoke(ctx context.Context, input json.RawMessage, o Run) (Result[json.RawMessage], error)
+	Resume(ctx context.Context, a Answers, o Run) (Result[json.RawMessage], error)
+	Start(ctx context.Context, input json.RawMessage, o Run) *Live[json.RawMessage]
+	StartResume(ctx context.Context, a Answers, o Run) *Live[json.RawMessage]
+	InputHash(input json.RawMessage) (string, error)
+
+	// Patch writes fields, by their names on the wire.
+	Patch(ctx context.Context, fields json.RawMessage, o Run) (Result[json.RawMessage], error)
+	State(ctx context.Context, thread string, at uint64, namespace ...string) (json.RawMessage, Point, error)
+	Diff(ctx context.Context, thread string, from, to uint64) (Difference, error)
+	Replay(ctx context.Context, thread string, from, to uint64) (Replayed, error)
+
+	Draw(depth int) Drawing
+	DrawRun(ctx context.Context, thread string, at uint64) (Drawing, error)
+}
+
+// Plain returns the graph without the type of its state.
+func (g *Graph[S]) Plain() Plain { return plain[S]{g} }
+
+type plain[S any] struct{ *Graph[S] }
+
+func (g plain[S]) Invoke(ctx context.Context, input json.RawMessage, o Run) (Result[json.RawMessage], error) {
+	out, err := g.p.drive(ctx, o, g.begin(input))
+	return resultOf[json.RawMessage](out), err
+}
+
+func (g plain[S]) Resume(ctx context.Context, a Answers, o Run) (Result[json.RawMessage], error) {
+	out, err := g.p.drive(ctx, o, plainly(goOn(a)))
+	return resultOf[json.RawMessage](out), err
+}
+
+func (g plain[S]) Start(ctx context.Context, input json.RawMessage, o Run) *Live[json.RawMessage] {
+	return &Live[json.RawMessage]{g.p.live(ctx, o, g.begin(input))}
+}
+
+func (g plain[S]) StartResume(ctx context.Context, a Answers, o Run) *Live[json.RawMessage] {
+	return &Live[json.RawMessage]{g.p.live(ctx, o, plainly(goOn(a)))}
+}
+
+func (g plain[S]) InputHash(input json.RawMessage) (string, error) {
+	s, err := g.DecodeInput(input)
+	if err != nil {
+		return "", fmt.Errorf("graph %q: the input: %w", g.p.name, err)
+	}
+	return g.Graph.InputHash(s)
+}
+
+func (g plain[S]) Patch(ctx context.Context, fields json.RawMessage, o Run) (Result[json.RawMessage], error) {
+	write := func(s *S) (Command, error) { return Command{}, g.write(s, fields) }
+	out, err := g.p.drive(ctx, o, plainly(editing([][]Edit[S]{{{Do: write}}})))
+	return resultOf[json.RawMessage](out), err
+}
+
+func (g plain[S]) State(ctx context.Context, thread string, at uint64, namespace ...string) (json.RawMessage, Point, error) {
+	s, p, err := g.Graph.State(ctx, thread, at, namespace...)
+	if err != nil {
+		return nil, p, err
+	}
+	data, err := g.EncodeState(s)
+	return data, p, err
+}
+
+// write writes fields given as JSON to the state.
+func (g plain[S]) write(s *S, fields json.RawMessage) error {
+	v := g.p.schema.Blank()
+	g.p.schema.Assign(v, state.View{State: s})
+	if err := g.p.schema.Decode(v, fields); err != nil {
+		return err
+	}
+	*s = *v.State.(*S)
+	return nil
+}
+
+func (g plain[S]) begin(input json.RawMessage) func(*run) error {
+	return plainly(func(r *run) error {
+		s, err := g.DecodeInput(input)
+		if err != nil {
+			return r.fail(fmt.Errorf("the input: %w", err))
+		}
+		return r.begin(g.p.viewOf(&s))
+	})
+}
+
+// plainly makes the state with which a run ends JSON.
+func plainly(begin func(*run) error) func(*run) error {
+	return func(r *run) error {
+		r.plainly = true
+		return begin(r)
+	}
+}
