@@ -49,6 +49,7 @@ type node struct {
 	rescue        *job     // its handler, or nil
 	ends          bool     // a static edge leads to End
 	mustGo        bool     // it has no static edge, so its Command must name a target
+	quick         bool     // running it is to call it: there is no cache, limit or budget
 	before, after bool     // a static interrupt
 }
 
@@ -197,7 +198,8 @@ func (c *compiler) addNodes() {
 		}
 		c.index[n.name] = len(c.places)
 		c.places = append(c.places, n.pos)
-		c.p.nodes = append(c.p.nodes, node{name: n.name, job: j, payload: n.payload, child: n.child, cache: n.cache})
+		c.p.nodes = append(c.p.nodes, node{name: n.name, job: j, payload: n.payload, child: n.child, cache: n.cache,
+			quick: j.plain && !j.budgeted && n.cache == nil})
 		c.p.shape.Nodes = append(c.p.shape.Nodes, step.Node{Name: n.name})
 	}
 	for _, n := range sorted {

@@ -127,22 +127,38 @@ func (r *run) stop(err error) { r.cancel(fmt.Errorf("%w: %w", errStopped, err)) 
 // perform runs task i to its end: a result, a question, or an error that neither a
 // retry nor a handler could mend.
 func (r *run) perform(i int) {
+	t := r.tasks[i]
+	if t.node.quick && r.watch == nil && r.inside == nil && t.attempt == 0 && t.within == 0 {
+		t.attempt = 1
+		if err := t.call(t); !r.more(t, err, time.Time{}) {
+			if t.err != nil {
+				r.rescue(i)
+			}
+			return
+		}
+	}
 	if r.inside != nil {
 		r.inside.alive()
 	}
-	t := r.tasks[i]
 	if t.node.cache != nil && t.recall() {
 		return
 	}
 	r.try(i)
-	if t = r.tasks[i]; t.err == nil {
-		if t.node.cache != nil {
-			t.memoize()
-		}
-	} else if t.node.rescue != nil && t.rescuable() {
-		if t.err = t.toHandler(t.err); t.err == nil {
-			r.try(i)
-		}
+	if t = r.tasks[i]; t.err != nil {
+		r.rescue(i)
+	} else if t.node.cache != nil {
+		t.memoize()
+	}
+}
+
+// rescue lets the handler of task i, if it has one, mend its failure.
+func (r *run) rescue(i int) {
+	t := r.tasks[i]
+	if t.node.rescue == nil || !t.rescuable() {
+		return
+	}
+	if t.err = t.toHandler(t.err); t.err == nil {
+		r.try(i)
 	}
 }
 
@@ -156,31 +172,32 @@ func (r *run) try(i int) {
 	if t.attempt == 0 {
 		t.attempt = 1
 	}
-	for {
-		var err error
-		if t.job.plain && t.within == 0 {
-			if r.watch != nil {
-				r.emitStart(t)
-			}
-			err = t.call(t)
-		} else {
-			err = r.attempt(i)
-			t = r.tasks[i] // a task that was given up has a successor
-		}
-		finished := err == nil && len(t.open) == 0
-		if t.unsaved != nil && !finished {
-			err = errors.Join(err, t.saveChildren())
-		}
-		if finished || len(t.open) > 0 && (err == nil || errors.Is(err, ErrInterrupted)) {
-			return
-		}
-		t.open = nil
-		t.err = t.failed(err)
-		if r.ctx.Err() != nil || !r.pause(t, err, began) {
-			return
-		}
-		t.again()
+	for again := true; again; {
+		err := r.attempt(i)
+		t = r.tasks[i] // a task that was given up has a successor
+		again = r.more(t, err, began)
 	}
+}
+
+// more looks at how an attempt of t ended, and reports whether another follows.
+func (r *run) more(t *task, err error, began time.Time) bool {
+	finished := err == nil && len(t.open) == 0
+	if finished && t.unsaved == nil {
+		return false
+	}
+	if t.unsaved != nil && !finished {
+		err = errors.Join(err, t.saveChildren())
+	}
+	if finished || len(t.open) > 0 && (err == nil || errors.Is(err, ErrInterrupted)) {
+		return false
+	}
+	t.open = nil
+	t.err = t.failed(err)
+	if r.ctx.Err() != nil || !r.pause(t, err, began) {
+		return false
+	}
+	t.again()
+	return true
 }
 
 // pause waits before the next attempt of t, which failed with err; false means that

@@ -217,17 +217,6 @@ func (t *task) overlay(a *ascent) error {
 	return addWrites(t.run.schema, t.view, next)
 }
 
-// wayOut returns the Command to the parent that ends the run after this step, or nil: of
-// several the first in canonical order.
-func (r *run) wayOut() *ascent {
-	for _, t := range r.tasks {
-		if t.up != nil {
-			return t.up
-		}
-	}
-	return nil
-}
-
 // leaveFor ends the run with a Command to the parent. The step's writes are dropped, and
 // the Command is stored in the last commit.
 func (r *run) leaveFor(up *ascent) (Status, error) {

@@ -46,6 +46,7 @@ type run struct {
 	taken         uint64             // the newest of them that was begun
 	resumed       bool               // from a static interrupt, which the first step passes
 	stopped       bool               // for a Drain
+	leaving       *ascent            // the Command to the parent that ends the run after this step: the first of several
 	paused        []Interrupt        // the static interrupts at which the run pauses
 	input         string             // hash of the turn's input
 	inside        *task              // the task that runs this subgraph; nil at the root
@@ -103,8 +104,8 @@ func (r *run) loop() (Status, error) {
 		case waits:
 			return Interrupted, nil
 		}
-		if up := r.wayOut(); up != nil {
-			return r.leaveFor(up)
+		if r.leaving != nil {
+			return r.leaveFor(r.leaving)
 		}
 		if err := r.fold(); err != nil {
 			return Failed, r.void(err)
@@ -195,6 +196,9 @@ func (r *run) settle() (waits bool, err error) {
 		case len(t.open) > 0:
 			waits = true
 		case t.err == nil:
+			if t.up != nil && r.leaving == nil {
+				r.leaving = t.up
+			}
 		case errors.Is(t.err, errStopped):
 			stopped = first(stopped, t.err)
 		default:

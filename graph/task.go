@@ -113,15 +113,15 @@ func longHash(parts ...string) string {
 // begin makes t a fresh task.
 func (t *task) begin(n *node, number, index int, payload any) {
 	t.node, t.job, t.step, t.out.Node, t.index = n, &n.job, t.run.step, number, index
-	t.attempt, t.settled, t.within, t.cached, t.seat = 0, false, 0, false, t.run.seat
+	t.attempt, t.settled, t.within, t.cached = 0, false, 0, false
+	if t.seat != t.run.seat {
+		t.seat = t.run.seat
+	}
 	if t.payload != nil || payload != nil {
 		t.payload = payload
 	}
 	if t.dirty() {
-		t.err, t.open, t.storedID, t.failure = nil, nil, "", nil
-	}
-	if t.timed != nil {
-		t.timed = nil
+		t.err, t.open, t.storedID, t.failure, t.timed = nil, nil, "", nil, nil
 	}
 	t.reset()
 }
@@ -139,7 +139,7 @@ func (t *task) again() {
 // cheaper than writing. What only a task has that was found is not there: it is not used
 // again.
 func (t *task) dirty() bool {
-	return t.err != nil || t.open != nil || t.storedID != "" || t.failure != nil
+	return t.err != nil || t.open != nil || t.storedID != "" || t.failure != nil || t.timed != nil
 }
 
 // reset drops what an attempt left.

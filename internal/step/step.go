@@ -143,10 +143,11 @@ func (p *Program) goOn(f *Frontier, o *Outcome) {
 
 // complete follows the edges of node n and counts it for its joins.
 func (p *Program) complete(f *Frontier, n int) {
-	for _, to := range p.Nodes[n].Next {
+	node := &p.Nodes[n]
+	for _, to := range node.Next {
 		p.trigger(f, to)
 	}
-	for _, j := range p.Nodes[n].Feeds {
+	for _, j := range node.Feeds {
 		f.Arrived[j][slices.Index(p.Joins[j].Sources, n)] = true
 	}
 }
