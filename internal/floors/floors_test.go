@@ -35,6 +35,7 @@ var house = []room{
 	{name: "state/message/tokens", on: []string{"state/message"}, doors: []string{"github.com/tiktoken-go/tokenizer"}},
 	{name: "state/agent", on: []string{"state"}, doors: []string{"github.com/tidwall/gjson"}},
 	{name: "capabilities", on: []string{"state", "state/agent"}},
+	{name: "capabilities/model", on: []string{"state/message"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "checkpoint", on: []string{"state"}, doors: []string{"github.com/klauspost/compress"}},
 	{name: "checkpoint/checkpointtest", on: []string{"state", "checkpoint"}, doors: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
 	{name: "checkpoint/memory"},

@@ -1,0 +1,205 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/weftrun/weft/state/message"
+)
+
+// Budget bounds what models may cost. A limit of 0 is none.
+type Budget struct {
+	Calls  int           `json:"calls,omitempty"`
+	Tokens int           `json:"tokens,omitempty"` // of requests and answers together
+	Money  float64       `json:"money,omitempty"`  // in the currency of the prices
+	Time   time.Duration `json:"time,omitempty"`   // of all calls, added up
+}
+
+// Spend is what models have cost.
+type Spend struct {
+	Calls  int           `json:"calls"`
+	Input  int           `json:"input_tokens"`
+	Output int           `json:"output_tokens"`
+	Money  float64       `json:"money,omitempty"`
+	Time   time.Duration `json:"time,omitempty"` // the sum of what each call took
+}
+
+// Tokens returns those of requests and answers together.
+func (s Spend) Tokens() int { return s.Input + s.Output }
+
+// Plus returns the sum.
+func (s Spend) Plus(o Spend) Spend {
+	return Spend{s.Calls + o.Calls, s.Input + o.Input, s.Output + o.Output, s.Money + o.Money, s.Time + o.Time}
+}
+
+// Limit names a limit of a [Budget].
+type Limit string
+
+// The limits.
+const (
+	LimitCalls  Limit = "calls"
+	LimitTokens Limit = "tokens"
+	LimitMoney  Limit = "money"
+	LimitTime   Limit = "time"
+)
+
+// BudgetError is returned when a limit is reached.
+type BudgetError struct {
+	Limit  Limit
+	Budget Budget
+	Spent  Spend
+}
+
+func (e *BudgetError) Error() string {
+	switch e.Limit {
+	case LimitCalls:
+		return fmt.Sprintf("model: the budget is spent: %d of %d calls", e.Spent.Calls, e.Budget.Calls)
+	case LimitTokens:
+		return fmt.Sprintf("model: the budget is spent: %d of %d tokens", e.Spent.Tokens(), e.Budget.Tokens)
+	case LimitMoney:
+		return fmt.Sprintf("model: the budget is spent: %.4f of %.4f in money", e.Spent.Money, e.Budget.Money)
+	}
+	return fmt.Sprintf("model: the budget is spent: %s of %s", e.Spent.Time, e.Budget.Time)
+}
+
+// Code names the failure for programs, also after a crash.
+func (e *BudgetError) Code() string { return "model_budget_" + string(e.Limit) }
+
+// Check returns a [*BudgetError] for the first limit that is reached.
+func (b Budget) Check(s Spend) error {
+	reached := func(l Limit) error { return &BudgetError{Limit: l, Budget: b, Spent: s} }
+	switch {
+	case b.Calls > 0 && s.Calls >= b.Calls:
+		return reached(LimitCalls)
+	case b.Tokens > 0 && s.Tokens() >= b.Tokens:
+		return reached(LimitTokens)
+	case b.Money > 0 && s.Money >= b.Money:
+		return reached(LimitMoney)
+	case b.Time > 0 && s.Time >= b.Time:
+		return reached(LimitTime)
+	}
+	return nil
+}
+
+// Price is what a million tokens cost.
+type Price struct {
+	Input, Output float64
+	Cached        float64 // of the input, what comes from the provider's cache; 0 is Input
+}
+
+// Of returns what an answer costs.
+func (p Price) Of(u message.Usage) float64 {
+	cached := p.Cached
+	if cached == 0 {
+		cached = p.Input
+	}
+	return (float64(u.Input-u.Cached)*p.Input + float64(u.Cached)*cached + float64(u.Output)*p.Output) / 1e6
+}
+
+// Prices are those of models by the name that a request gives; "" is any other.
+type Prices map[string]Price
+
+// For returns the price of a model.
+func (p Prices) For(name string) (Price, bool) {
+	price, ok := p[name]
+	if !ok {
+		price, ok = p[""]
+	}
+	return price, ok
+}
+
+// ErrNoPrice is returned when a budget bounds money and a model has no price. It was not called.
+var ErrNoPrice = errors.New("model: no price is known")
+
+// Meter counts what the calls of many models cost, and keeps them within a budget. A meter is shared by all
+// the calls that pay together, such as those of a run. It is safe for concurrent use; its fields are set before that.
+//
+// A call begins only while no limit is reached, and what it costs is known when it has ended: so of calls that
+// run at once all may end, and the last ones beyond the limits of tokens and money. The limit of calls is
+// exact, and a call that is out of time is stopped.
+//
+// Where a provider does not say what an answer cost, its tokens are counted by Counter. What broke off is counted
+// too.
+type Meter struct {
+	Budget Budget
+	Prices Prices
+	// Counter counts the tokens of what is not told; nil is message.Estimate{}.
+	Counter message.Counter
+
+	mu    sync.Mutex
+	spent Spend
+}
+
+// Spent returns what was spent so far. A call that runs counts as a call, and its tokens when it has ended.
+func (m *Meter) Spent() Spend {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.spent
+}
+
+// Add adds what was spent elsewhere, such as in an earlier process.
+func (m *Meter) Add(s Spend) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.spent = m.spent.Plus(s)
+}
+
+// begin takes the place of a call.
+func (m *Meter) begin(name string) (price Price, left time.Duration, err error) {
+	price, ok := m.Prices.For(name)
+	if !ok && m.Budget.Money > 0 {
+		return price, 0, fmt.Errorf("%w: for %q", ErrNoPrice, name)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.Budget.Check(m.spent); err != nil {
+		return price, 0, err
+	}
+	m.spent.Calls++
+	return price, m.Budget.Time - m.spent.Time, nil
+}
+
+// Limited returns m under a meter. A limit that is reached is a [*BudgetError].
+func Limited(m Model, meter *Meter) Model {
+	return Func(func(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
+		return func(yield func(Chunk, error) bool) { meter.stream(ctx, m, r, yield) }
+	})
+}
+
+func (m *Meter) stream(ctx context.Context, inner Model, r Request, yield func(Chunk, error) bool) {
+	price, left, err := m.begin(r.Model)
+	if err != nil {
+		yield(Chunk{}, err)
+		return
+	}
+	outer := ctx
+	if m.Budget.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, left)
+		defer cancel()
+	}
+	said := Fold{Request: r}
+	begun := time.Now()
+	defer func() { m.count(&said, price, time.Since(begun)) }()
+	for c, err := range inner.Stream(ctx, r) {
+		if err != nil && ctx.Err() != nil && outer.Err() == nil {
+			spent := m.Spent()
+			spent.Time += time.Since(begun)
+			err = &BudgetError{Limit: LimitTime, Budget: m.Budget, Spent: spent}
+		}
+		said.note(c)
+		if !yield(c, err) || err != nil {
+			return
+		}
+	}
+}
+
+// count adds what an answer cost, be it whole or not.
+func (m *Meter) count(said *Fold, price Price, took time.Duration) {
+	u := said.cost(m.Counter)
+	m.Add(Spend{Input: u.Input, Output: u.Output, Money: price.Of(u), Time: took})
+}

@@ -1,0 +1,198 @@
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weftrun/weft/state/message"
+)
+
+// MaxAnswer bounds an answer, in bytes of its text and calls: a model that does not come to an end
+// fails with [BadAnswer].
+const MaxAnswer = 8 << 20
+
+// maxCalls bounds the calls of one answer.
+const maxCalls = 1024
+
+// Generate sends a request and returns the whole answer. An answer without text and calls is a
+// [BadAnswer], one that the provider withholds [Refused], and one that ends without a [Stop] [CutOff]. An answer
+// that ends at its bound of tokens is returned: see [Response.Stop].
+func Generate(ctx context.Context, m Model, r Request) (Response, error) {
+	f := Fold{Request: r}
+	for c, err := range m.Stream(ctx, r) {
+		if err == nil {
+			err = f.Add(c)
+		}
+		if err != nil {
+			return Response{}, err
+		}
+	}
+	if f.stop == "" && ctx.Err() != nil {
+		return Response{}, context.Cause(ctx)
+	}
+	return f.Response()
+}
+
+// Fold puts an answer together, chunk by chunk. It is for one goroutine.
+type Fold struct {
+	// Request is what was asked: the names of what is answered come from its ID.
+	Request Request
+
+	text, reasoning strings.Builder
+	calls           []call
+	usage           *message.Usage
+	model           string
+	stop            Stop
+	size            int
+}
+
+// call is a call of a tool that grows.
+type call struct {
+	index    int
+	id, name string
+	args     []byte
+}
+
+// Add adds a chunk. It returns an [*Error] where the answer makes no sense or has no end.
+func (f *Fold) Add(c Chunk) error {
+	f.size += len(c.Text) + len(c.Reasoning)
+	f.text.WriteString(c.Text)
+	f.reasoning.WriteString(c.Reasoning)
+	if c.Usage != nil {
+		f.usage = c.Usage
+	}
+	if c.Model != "" {
+		f.model = c.Model
+	}
+	if c.Stop != "" {
+		f.stop = c.Stop
+	}
+	if c.Call != nil {
+		if err := f.call(*c.Call); err != nil {
+			return err
+		}
+	}
+	if f.size > MaxAnswer {
+		return f.fail(BadAnswer, "the answer is larger than %d bytes", MaxAnswer)
+	}
+	return nil
+}
+
+// note adds a chunk whatever is wrong with it: what it costs is paid. What is larger than an answer may be is
+// not kept.
+func (f *Fold) note(c Chunk) {
+	if f.size <= MaxAnswer || c.Usage != nil {
+		_ = f.Add(c)
+	}
+}
+
+// cost returns what the answer cost: as the provider says, or else as it is counted.
+func (f *Fold) cost(by message.Counter) message.Usage {
+	if f.usage != nil {
+		return *f.usage
+	}
+	if by == nil {
+		by = message.Estimate{}
+	}
+	said := message.Assistant(f.text.String() + f.reasoning.String())
+	for i := range f.calls {
+		c := &f.calls[i]
+		said.Calls = append(said.Calls, message.Call{ID: c.id, Name: c.name, Arguments: json.RawMessage(c.args)})
+	}
+	var u message.Usage
+	u.Input, _ = message.Total(by, f.Request.Messages)
+	u.Output, _ = by.Count(said)
+	for _, t := range f.Request.Tools {
+		u.Input += message.ApproxTokens(t.Name + t.Description + string(t.Schema))
+	}
+	return u
+}
+
+// call adds a piece of a call. A piece with another id than the one before it at its index is a call of its
+// own: some servers give every call the index 0.
+func (f *Fold) call(d CallDelta) error {
+	f.size += len(d.ID) + len(d.Name) + len(d.Arguments)
+	at := -1
+	for i := range f.calls {
+		if f.calls[i].index == d.Index {
+			at = i
+		}
+	}
+	if at < 0 || d.ID != "" && f.calls[at].id != "" && d.ID != f.calls[at].id {
+		if at = len(f.calls); at == maxCalls {
+			return f.fail(BadAnswer, "the answer asks for more than %d calls", maxCalls)
+		}
+		f.calls = append(f.calls, call{index: d.Index})
+	}
+	c := &f.calls[at]
+	if d.ID != "" {
+		c.id = d.ID
+	}
+	if c.name == "" {
+		c.name = d.Name
+	}
+	c.args = append(c.args, d.Arguments...)
+	return nil
+}
+
+// Response returns the whole answer: see [Generate] for the errors.
+func (f *Fold) Response() (Response, error) {
+	r := Response{Stop: f.stop, Model: f.model, Reasoning: f.reasoning.String()}
+	r.Message = message.Assistant(f.text.String())
+	r.Message.ID = f.Request.ID
+	if f.usage != nil {
+		u := *f.usage
+		r.Usage, r.Counted, r.Message.Usage = u, true, &u
+	}
+	var err error
+	if r.Message.Calls, err = f.named(); err != nil {
+		return r, err
+	}
+	switch {
+	case f.stop == "":
+		return r, f.fail(CutOff, "the answer has no end")
+	case f.stop == StopFilter:
+		return r, f.fail(Refused, "the provider withholds the answer")
+	case r.Message.Calls == nil && strings.TrimSpace(f.text.String()) == "" && f.stop == StopLength:
+		return r, f.fail(Truncated, "all its tokens were spent before it said anything")
+	case r.Message.Calls == nil && strings.TrimSpace(f.text.String()) == "":
+		return r, f.fail(BadAnswer, "the answer is empty")
+	}
+	return r, nil
+}
+
+// named returns the calls, with ids that differ: those of the model, unless the request names the answer or
+// one of the model's is missing or used twice.
+func (f *Fold) named() ([]message.Call, error) {
+	var calls []message.Call
+	prefix, seen := f.Request.ID, map[string]bool{"": true}
+	for i := range f.calls {
+		c := &f.calls[i]
+		if c.name == "" {
+			return nil, f.fail(BadAnswer, "call %d names no tool", i)
+		}
+		if seen[c.id] && prefix == "" {
+			prefix = "call"
+		}
+		seen[c.id] = true
+		calls = append(calls, message.Call{ID: c.id, Name: c.name, Arguments: json.RawMessage(c.args)})
+	}
+	for i := range calls {
+		if prefix != "" {
+			calls[i].ID = prefix + "-" + strconv.Itoa(i)
+		}
+	}
+	return calls, nil
+}
+
+// fail returns a failure of this answer.
+func (f *Fold) fail(k Kind, format string, args ...any) error {
+	name := f.model
+	if name == "" {
+		name = f.Request.Model
+	}
+	return &Error{Kind: k, Model: name, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,194 @@
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/weftrun/weft/state/message"
+)
+
+// OutputError is returned when an answer does not have the form that was asked for.
+type OutputError struct {
+	Raw string // what the model said last, as it came
+	Err error  // what is wrong with it
+}
+
+func (e *OutputError) Error() string {
+	return fmt.Sprintf("model: the answer does not have the form that was asked for: %v", e.Err)
+}
+
+// Unwrap returns what is wrong with the answer.
+func (e *OutputError) Unwrap() error { return e.Err }
+
+// Code names the failure for programs, also after a crash.
+func (e *OutputError) Code() string { return "model_bad_output" }
+
+// Temporary reports that another attempt may help.
+func (e *OutputError) Temporary() bool { return true }
+
+// Decode asks a model for a T. The schema is that of r.Output, or of T: its fields by their json tags, each
+// with the description in its jsonschema tag. A T that is no object is asked for as {"value": T}.
+//
+// An answer that is no JSON, does not fit the schema, or cannot be read as a T is repaired once: the model
+// is told what is wrong with it. If that does not help either, the error is an [*OutputError] with the text.
+// Around the JSON there may be a fence of Markdown, or words.
+func Decode[T any](ctx context.Context, m Model, r Request) (T, error) {
+	v, _, err := DecodeResponse[T](ctx, m, r)
+	return v, err
+}
+
+// DecodeResponse is [Decode] for those who also want the answer that was decoded. Its Usage is that of both
+// attempts together.
+func DecodeResponse[T any](ctx context.Context, m Model, r Request) (T, Response, error) {
+	var v T
+	f, err := formOf[T](r.Output)
+	if err != nil {
+		return v, Response{}, err
+	}
+	r.Output = &f.Schema
+	said, err := Generate(ctx, m, r)
+	if err != nil {
+		return v, said, err
+	}
+	v, wrong := decode[T](f, said)
+	if wrong == nil {
+		return v, said, nil
+	}
+	first := said.Usage
+	if said, err = Generate(ctx, m, repair(r, said, wrong)); err != nil {
+		return v, said, err
+	}
+	said.Usage.Input += first.Input
+	said.Usage.Output += first.Output
+	said.Usage.Cached += first.Cached
+	if v, wrong = decode[T](f, said); wrong != nil {
+		return v, said, &OutputError{Raw: said.Message.Text(), Err: wrong}
+	}
+	return v, said, nil
+}
+
+// repair returns the request that tells a model what is wrong with what it said.
+func repair(r Request, said Response, wrong error) Request {
+	text := said.Message.Text()
+	if text == "" {
+		text = "(nothing)"
+	}
+	r.Messages = append(r.Messages[:len(r.Messages):len(r.Messages)], message.Assistant(text), message.User(fmt.Sprintf(
+		"This is not what was asked for: %v\nAnswer again, with one JSON value that fits this JSON Schema, and nothing else:\n%s",
+		wrong, r.Output.JSON)))
+	if r.ID != "" {
+		r.ID += "-again"
+	}
+	return r
+}
+
+// Form is a schema that answers are held to.
+type Form struct {
+	Schema
+	resolved *jsonschema.Resolved
+	wrapped  bool // the value is asked for as {"value": …}
+}
+
+// NewForm returns a form, or an error where the schema is none.
+func NewForm(s Schema) (*Form, error) {
+	var parsed jsonschema.Schema
+	if err := json.Unmarshal(s.JSON, &parsed); err != nil {
+		return nil, fmt.Errorf("model: the schema of the answer: %w", err)
+	}
+	resolved, err := parsed.Resolve(nil)
+	if err != nil {
+		return nil, fmt.Errorf("model: the schema of the answer: %w", err)
+	}
+	return &Form{Schema: s, resolved: resolved}, nil
+}
+
+// FormOf returns the form of a T: see [Decode].
+func FormOf[T any]() (*Form, error) { return formOf[T](nil) }
+
+// Read returns the JSON in what a model said, if it fits the form.
+func (f *Form) Read(text string) (json.RawMessage, error) {
+	data, err := findJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		return nil, err
+	}
+	if err := f.resolved.Validate(v); err != nil {
+		return nil, fmt.Errorf("it does not fit the schema: %w", err)
+	}
+	return data, nil
+}
+
+func formOf[T any](given *Schema) (*Form, error) {
+	if given != nil {
+		return NewForm(*given)
+	}
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		return nil, fmt.Errorf("model: no schema for %s: %w", reflect.TypeFor[T](), err)
+	}
+	wrapped := s.Type != "object"
+	if wrapped {
+		s = &jsonschema.Schema{
+			Type: "object", Properties: map[string]*jsonschema.Schema{"value": s}, Required: []string{"value"},
+			AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+		}
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("model: no schema for %s: %w", reflect.TypeFor[T](), err)
+	}
+	f, err := NewForm(Schema{JSON: data})
+	if err == nil {
+		f.wrapped = wrapped
+	}
+	return f, err
+}
+
+func decode[T any](f *Form, said Response) (v T, err error) {
+	data, err := f.Read(said.Message.Text())
+	switch {
+	case err != nil && said.Stop == StopLength:
+		return v, fmt.Errorf("it was cut off at its bound of tokens: %w", err)
+	case err != nil:
+		return v, err
+	case f.wrapped:
+		err = json.Unmarshal(data, &struct {
+			Value *T `json:"value"`
+		}{&v})
+	default:
+		err = json.Unmarshal(data, &v)
+	}
+	return v, err
+}
+
+var errNoJSON = errors.New("there is no JSON object in it")
+
+// findJSON returns the JSON value that a text is, or the first object in it, after what was thought aloud. Of an
+// object that is not whole no part is taken.
+func findJSON(text string) (json.RawMessage, error) {
+	if _, after, ok := strings.Cut(text, "</think>"); ok {
+		text = after
+	}
+	text = strings.TrimSpace(text)
+	if whole := json.RawMessage(text); json.Valid(whole) {
+		return whole, nil
+	}
+	begin := strings.IndexByte(text, '{')
+	if begin < 0 {
+		return nil, errNoJSON
+	}
+	var v json.RawMessage
+	if err := json.NewDecoder(strings.NewReader(text[begin:])).Decode(&v); err != nil {
+		return nil, fmt.Errorf("it is no JSON: %w", err)
+	}
+	return v, nil
+}
