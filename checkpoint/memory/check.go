@@ -2,13 +2,13 @@ package memory
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/weftrun/weft/internal/values"
 )
 
 // Limits, the same on every store.
@@ -83,7 +83,7 @@ func checkValue(value json.RawMessage) (data []byte, tree any, err error) {
 	if !utf8.Valid(value) {
 		return nil, nil, fmt.Errorf("%w: it is not valid UTF-8", ErrValue)
 	}
-	if d := depth(value); d > MaxDepth {
+	if d := values.Depth(value); d > MaxDepth {
 		return nil, nil, fmt.Errorf("%w: it is nested %d deep, the limit is %d", ErrValue, d, MaxDepth)
 	}
 	var b bytes.Buffer
@@ -99,58 +99,21 @@ func checkValue(value json.RawMessage) (data []byte, tree any, err error) {
 	return b.Bytes(), tree, err
 }
 
-// depth returns how deep brackets are nested, as far as the text is JSON.
-func depth(data []byte) (deepest int) {
-	open, quoted := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '[', c == '{':
-			open++
-			deepest = max(deepest, open)
-		case c == ']', c == '}':
-			open--
-		}
-	}
-	return deepest
-}
-
-// decode returns JSON as nil, bool, json.Number, string, []any and map[string]any. Of a
-// name that comes twice in an object the last counts.
-func decode(data []byte) (tree any, err error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	if err := d.Decode(&tree); err != nil {
+// decode is values.Decode with this package's error.
+func decode(data []byte) (any, error) {
+	tree, err := values.Decode(data)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrValue, err)
 	}
 	return tree, nil
 }
 
 // checkNumbers refuses numbers that would cost more than their text.
-func checkNumbers(tree any) (err error) {
-	switch v := tree.(type) {
-	case json.Number:
-		_, exponent, _ := strings.Cut(strings.ToLower(string(v)), "e")
-		e, bad := strconv.Atoi(cmp.Or(exponent, "0"))
-		if bad != nil || len(v) > MaxNumber || e > MaxNumber || e < -MaxNumber {
-			return fmt.Errorf("%w: the number %.32s… is longer, or has a greater exponent, than %d", ErrValue, v, MaxNumber)
-		}
-	case []any:
-		for i := 0; i < len(v) && err == nil; i++ {
-			err = checkNumbers(v[i])
-		}
-	case map[string]any:
-		for _, e := range v {
-			if err = checkNumbers(e); err != nil {
-				return err
-			}
-		}
+func checkNumbers(tree any) error {
+	if n, ok := values.Costly(tree, MaxNumber); ok {
+		return fmt.Errorf("%w: the number %.32s… is longer, or has a greater exponent, than %d", ErrValue, n, MaxNumber)
 	}
-	return err
+	return nil
 }
 
 // minTTL is the shortest that an item may live.

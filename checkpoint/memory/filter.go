@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/weftrun/weft/internal/values"
 )
 
 // Filter are conditions that must all hold. A filter may come from a stranger: a path and
@@ -118,7 +120,7 @@ func (c Condition) compile() (condition, error) {
 	if err != nil {
 		return condition{}, err
 	}
-	if _, ordered := compare(tree, tree); !ordered && c.Op != Eq && c.Op != Ne {
+	if _, ordered := values.Compare(tree, tree); !ordered && c.Op != Eq && c.Op != Ne {
 		return condition{}, fmt.Errorf("%s compares numbers or strings, not %.32s", c.Op, data)
 	}
 	return condition{path, c.Op, tree}, nil
@@ -179,13 +181,13 @@ func (c condition) holds(tree any) bool {
 	v, found := lookUp(tree, c.path)
 	switch {
 	case c.op == Ne:
-		return !found || !equal(v, c.value)
+		return !found || !values.Equal(v, c.value)
 	case !found:
 		return false
 	case c.op == Eq:
-		return equal(v, c.value)
+		return values.Equal(v, c.value)
 	}
-	order, ordered := compare(v, c.value)
+	order, ordered := values.Compare(v, c.value)
 	if !ordered {
 		return false
 	}
@@ -198,52 +200,6 @@ func (c condition) holds(tree any) bool {
 		return order < 0
 	}
 	return order <= 0
-}
-
-// compare orders two numbers or two strings.
-func compare(a, b any) (order int, ordered bool) {
-	switch a := a.(type) {
-	case json.Number:
-		if b, ok := b.(json.Number); ok {
-			return compareNumbers(string(a), string(b)), true
-		}
-	case string:
-		if b, ok := b.(string); ok {
-			return strings.Compare(a, b), true
-		}
-	}
-	return 0, false
-}
-
-func equal(a, b any) bool {
-	switch a := a.(type) {
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, equal)
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		return ok && equalObjects(a, b)
-	case json.Number, string:
-		order, ordered := compare(a, b)
-		return ordered && order == 0
-	}
-	switch b.(type) {
-	case []any, map[string]any:
-		return false // == would panic on none of these, but says so only for what can be compared
-	}
-	return a == b
-}
-
-func equalObjects(a, b map[string]any) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for name, v := range a {
-		if w, ok := b[name]; !ok || !equal(v, w) {
-			return false
-		}
-	}
-	return true
 }
 
 // contained returns the conditions of equality as one object that a value with all of

@@ -1,4 +1,4 @@
-package memory
+package values
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ type number struct {
 	exp      int
 }
 
-// parseNumber reads what checkNumbers has let in.
+// parseNumber reads what CheckNumbers has let in.
 func parseNumber(text string) number {
 	var n number
 	text, n.negative = strings.CutPrefix(text, "-")

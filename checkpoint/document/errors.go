@@ -1,0 +1,41 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrNotFound is returned when there is no document with an id.
+	ErrNotFound = errors.New("document: not found")
+	// ErrConflict is returned when a document does not have the version that Change.If
+	// wants. Nothing was written.
+	ErrConflict = errors.New("document: changed by another writer")
+	// ErrName is returned when a collection, a partition, an id or an order cannot be one.
+	ErrName = errors.New("document: bad name")
+	// ErrValue is returned when a value is not JSON that every store can keep.
+	ErrValue = errors.New("document: bad value")
+	// ErrTooLarge is returned when a value or a batch is larger than it may be.
+	ErrTooLarge = errors.New("document: too large")
+	// ErrRequest is returned when a batch asks for what no store can do: an id twice.
+	ErrRequest = errors.New("document: bad request")
+	// ErrQuery is returned when a query cannot be understood: an unknown operator, an empty
+	// path, a negative skip.
+	ErrQuery = errors.New("document: bad query")
+	// ErrInvalidLimit is returned when a limit is negative. It is an ErrQuery.
+	ErrInvalidLimit = fmt.Errorf("%w: the limit is negative", ErrQuery)
+)
+
+// ConflictError says which version a document really has. It is an ErrConflict.
+type ConflictError struct {
+	Place
+	ID            string
+	Want, Version uint64 // 0 means that there is none
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%v: %v, id %.200q: version is %d, not %d", ErrConflict, e.Place, e.ID, e.Version, e.Want)
+}
+
+// Is makes errors.Is(err, ErrConflict) true.
+func (e *ConflictError) Is(target error) bool { return target == ErrConflict }

@@ -1,0 +1,247 @@
+package document
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+
+	"github.com/weftrun/weft/internal/values"
+)
+
+// Over makes a Store of a Table. It asks the table nothing yet.
+func Over(t Table) Store { return over{t} }
+
+type over struct{ table Table }
+
+func (o over) Get(ctx context.Context, p Place, id string) (Doc, error) {
+	if err := p.check(false); err != nil {
+		return Doc{}, err
+	}
+	if err := checkName("id", id, false); err != nil {
+		return Doc{}, place(p, "", err)
+	}
+	d, found, err := o.table.Read(ctx, p, id)
+	if err == nil && !found {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Doc{}, place(p, id, err)
+	}
+	return d, nil
+}
+
+func (o over) Set(ctx context.Context, p Place, c Change) (Doc, error) {
+	if c.Value == nil {
+		return Doc{}, place(p, c.ID, fmt.Errorf("%w: there is none", ErrValue))
+	}
+	docs, err := o.Batch(ctx, p, []Change{c})
+	if err != nil {
+		return Doc{}, err
+	}
+	return docs[0], nil
+}
+
+func (o over) Delete(ctx context.Context, p Place, id string) error {
+	_, err := o.Batch(ctx, p, []Change{{ID: id}})
+	return err
+}
+
+func (o over) Batch(ctx context.Context, p Place, changes []Change) ([]Doc, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("document: %w", err)
+	}
+	w, err := newWrite(p, changes)
+	if err != nil || len(changes) == 0 {
+		return nil, err
+	}
+	docs, err := o.table.Write(ctx, w)
+	if err != nil {
+		return nil, place(p, "", err)
+	}
+	return docs, nil
+}
+
+// newWrite checks a batch. What it returns shares nothing with the caller.
+func newWrite(p Place, changes []Change) (Write, error) {
+	if err := p.check(false); err != nil {
+		return Write{}, err
+	}
+	if len(changes) > MaxBatch {
+		return Write{}, place(p, "", fmt.Errorf("%w: the batch has %d changes, the limit is %d", ErrTooLarge, len(changes), MaxBatch))
+	}
+	w := Write{Place: p, Name: rand.Text(), Changes: make([]Change, len(changes))}
+	size, seen := 0, make(map[string]bool, len(changes))
+	for i, c := range changes {
+		checked, err := c.check()
+		if err == nil && seen[c.ID] {
+			err = fmt.Errorf("%w: the id comes twice in a batch", ErrRequest)
+		}
+		if size += len(checked.Value); err == nil && size > MaxBatchSize {
+			err = fmt.Errorf("%w: the batch has more than %d bytes up to here", ErrTooLarge, MaxBatchSize)
+		}
+		if err != nil {
+			return Write{}, place(p, c.ID, err)
+		}
+		seen[c.ID], w.Changes[i] = true, checked
+	}
+	return w, nil
+}
+
+func (o over) Clear(ctx context.Context, p Place) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("document: %w", err)
+	}
+	if err := p.check(true); err != nil {
+		return err
+	}
+	if err := o.table.Clear(ctx, p); err != nil {
+		return place(p, "", err)
+	}
+	return nil
+}
+
+func (o over) Query(ctx context.Context, q Query) ([]Doc, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("document: %w", err)
+	}
+	s, err := q.compile()
+	if err != nil {
+		return nil, err
+	}
+	list := []Doc{}
+	if s.limit == 0 {
+		return list, nil
+	}
+	if len(s.sort) > 0 {
+		return o.sorted(ctx, s)
+	}
+	skip := s.skip
+	err = o.each(ctx, s, func(d Doc) bool {
+		if skip > 0 {
+			skip--
+			return true
+		}
+		list = append(list, d)
+		return len(list) != s.limit
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// pageSize is how many documents a scan asks for, unless fewer are enough.
+const pageSize = 500
+
+// each yields what s finds, in the order of the table, until yield says no.
+func (o over) each(ctx context.Context, s *search, yield func(Doc) bool) error {
+	scan := s.scan
+	left := s.skip + s.limit // as long as every document is one that is wanted
+	for {
+		scan.Limit = pageSize
+		if s.limit > 0 && len(s.sort) == 0 {
+			scan.Limit = min(pageSize, max(left, 1))
+			if len(s.where) > 0 {
+				scan.Limit = min(pageSize, max(left, 100))
+			}
+		}
+		docs, more, err := o.table.Scan(ctx, scan)
+		if err != nil {
+			return place(scan.Place, "", err)
+		}
+		for _, d := range docs {
+			ok, err := s.hold(d)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			if left--; !yield(d) {
+				return nil
+			}
+		}
+		if !more || len(docs) == 0 {
+			return nil
+		}
+		scan.After = new(docs[len(docs)-1].Position())
+	}
+}
+
+// row is a document with what it is sorted by.
+type row struct {
+	Doc
+	keys  []any
+	found []bool
+}
+
+// sorted reads all that s finds, and keeps what may be in the answer.
+func (o over) sorted(ctx context.Context, s *search) ([]Doc, error) {
+	var rows []row
+	var bad error
+	most := s.skip + s.limit // rows that are worth keeping, if there is a limit
+	err := o.each(ctx, s, func(d Doc) bool {
+		var r row
+		if r, bad = s.row(d); bad != nil {
+			return false
+		}
+		if rows = append(rows, r); s.limit > 0 && len(rows) >= 2*most && len(rows) > pageSize {
+			slices.SortStableFunc(rows, s.compare)
+			rows = slices.Delete(rows, most, len(rows))
+		}
+		return true
+	})
+	if err != nil || bad != nil {
+		return nil, orElse(err, bad)
+	}
+	slices.SortStableFunc(rows, s.compare)
+	rows = rows[min(s.skip, len(rows)):]
+	if s.limit > 0 {
+		rows = rows[:min(s.limit, len(rows))]
+	}
+	list := make([]Doc, len(rows))
+	for i, r := range rows {
+		list[i] = r.Doc
+	}
+	return list, nil
+}
+
+func orElse(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func (s *search) row(d Doc) (row, error) {
+	r := row{Doc: d, keys: make([]any, len(s.sort)), found: make([]bool, len(s.sort))}
+	for i, key := range s.sort {
+		var err error
+		if r.keys[i], r.found[i], err = lookUp(d.Value, key.Path); err != nil {
+			return r, place(d.Place, d.ID, fmt.Errorf("%w: path %.100q: %w", ErrValue, key.Path, err))
+		}
+	}
+	return r, nil
+}
+
+func (s *search) compare(a, b row) int {
+	for i, key := range s.sort {
+		order := values.Sort(a.keys[i], b.keys[i], a.found[i], b.found[i])
+		if key.Desc {
+			order = -order
+		}
+		if order != 0 {
+			return order
+		}
+	}
+	return 0
+}
+
+// place adds to an error where it happened.
+func place(p Place, id string, err error) error {
+	if id == "" {
+		return fmt.Errorf("%v: %w", p, err)
+	}
+	return fmt.Errorf("%v, id %.200q: %w", p, id, err)
+}

@@ -1,0 +1,221 @@
+package document
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/weftrun/weft/internal/values"
+)
+
+// Query selects documents. Its steps are in this order: Where, the sort, Skip, Limit. A
+// collection that nothing was set in is empty.
+type Query struct {
+	// Place is a partition, or with Partition "" the whole collection.
+	Place
+	// Where are conditions that all hold.
+	Where Filter
+	// From and Until bound the Order: at least From, and less than Until unless that is "".
+	// The store reads nothing outside of them.
+	From, Until string
+	// Sort are the keys to sort by, the first one first. What is equal in all of them, or
+	// everything if there are none, stays in its order: by partition, Order and Seq.
+	Sort []Sort
+	// Reverse turns the order of partition, Order and Seq around. With a Limit and without
+	// a Sort, the last documents are read, and no others.
+	Reverse bool
+	// Skip is how many to leave out first.
+	Skip int
+	// Limit is how many at most: nil for all, 0 for none.
+	Limit *int
+}
+
+// Filter are conditions that must all hold. A filter may come from a stranger: a path and
+// a value are compared, never run, on every store.
+type Filter []Condition
+
+// Condition compares a field of a value.
+type Condition struct {
+	// Path names the field in the syntax of gjson: names with dots between them, numbers for
+	// the places of arrays. A backslash goes before a dot that belongs to a name.
+	Path string
+	Op   Operator // "" means Eq
+	// Value is anything that marshals to JSON; to an array for In.
+	Value any
+}
+
+// Operator is how a Condition compares. The set is closed.
+//
+// Numbers are compared by their exact value, strings by bytes, arrays by element, objects
+// by field. Values of different types are not equal, and null is a value like others. No
+// order has values of different types, nor any but numbers and strings. A field that is
+// missing is equal to nothing, so that only Ne holds.
+type Operator string
+
+const (
+	Eq  Operator = "$eq"
+	Ne  Operator = "$ne"
+	In  Operator = "$in" // equal to an element of an array
+	Gt  Operator = "$gt"
+	Gte Operator = "$gte"
+	Lt  Operator = "$lt"
+	Lte Operator = "$lte"
+)
+
+var operators = []Operator{Eq, Ne, In, Gt, Gte, Lt, Lte}
+
+// Sort is one key. Ascending means: without the field, null, false, true, numbers by their
+// value, strings by their bytes, and arrays and objects last, which are equal to each other.
+type Sort struct {
+	Path string // as in Condition
+	Desc bool
+}
+
+// search is a query that was checked.
+type search struct {
+	where []condition
+	sort  []Sort
+	scan  Scan
+	skip  int
+	limit int // -1 for all
+}
+
+type condition struct {
+	path  string
+	op    Operator
+	value any
+}
+
+func (q Query) compile() (*search, error) {
+	if err := q.Place.check(true); err != nil {
+		return nil, err
+	}
+	s := &search{sort: q.Sort, skip: q.Skip, limit: -1, scan: Scan{Place: q.Place, From: q.From, Until: q.Until, Reverse: q.Reverse}}
+	if q.Limit != nil {
+		s.limit = *q.Limit
+	}
+	switch {
+	case q.Limit != nil && s.limit < 0:
+		return nil, fmt.Errorf("%w: %d", ErrInvalidLimit, s.limit)
+	case q.Skip < 0:
+		return nil, fmt.Errorf("%w: a skip of %d", ErrQuery, q.Skip)
+	case len(q.Where) > MaxFilter:
+		return nil, fmt.Errorf("%w: the filter has %d conditions, the limit is %d", ErrQuery, len(q.Where), MaxFilter)
+	case len(q.Sort) > MaxSort:
+		return nil, fmt.Errorf("%w: the sort has %d keys, the limit is %d", ErrQuery, len(q.Sort), MaxSort)
+	}
+	for i, c := range q.Where {
+		compiled, err := c.compile()
+		if err != nil {
+			return nil, fmt.Errorf("%w: condition %d on %.100q: %w", ErrQuery, i+1, c.Path, err)
+		}
+		s.where = append(s.where, compiled)
+	}
+	for i, key := range q.Sort {
+		if err := checkName("path", key.Path, false); err != nil {
+			return nil, fmt.Errorf("%w: sort %d: %w", ErrQuery, i+1, err)
+		}
+	}
+	return s, s.checkBounds()
+}
+
+func (s *search) checkBounds() error {
+	if err := checkName("order", s.scan.From, true); err != nil {
+		return fmt.Errorf("%w: %w", ErrQuery, err)
+	}
+	if err := checkName("order", s.scan.Until, true); err != nil {
+		return fmt.Errorf("%w: %w", ErrQuery, err)
+	}
+	return nil
+}
+
+func (c Condition) compile() (condition, error) {
+	if err := checkName("path", c.Path, false); err != nil {
+		return condition{}, err
+	}
+	op := cmp.Or(c.Op, Eq)
+	if !slices.Contains(operators, op) {
+		return condition{}, fmt.Errorf("the operator %.32q is none of %q", op, operators)
+	}
+	data, err := json.Marshal(c.Value)
+	if err != nil {
+		return condition{}, err
+	}
+	if data, err = checkValue(data); err != nil {
+		return condition{}, err
+	}
+	tree, err := values.Decode(data)
+	if err != nil {
+		return condition{}, err
+	}
+	switch op {
+	case Eq, Ne:
+	case In:
+		if _, ok := tree.([]any); !ok && !bytes.Equal(data, []byte("null")) {
+			return condition{}, fmt.Errorf("%s compares with an array, not with %.32s", op, data)
+		}
+	default:
+		if _, ordered := values.Compare(tree, tree); !ordered {
+			return condition{}, fmt.Errorf("%s compares numbers or strings, not %.32s", op, data)
+		}
+	}
+	return condition{c.Path, op, tree}, nil
+}
+
+// lookUp returns what a path leads to.
+func lookUp(value []byte, path string) (v any, found bool, err error) {
+	r := gjson.GetBytes(value, path)
+	if !r.Exists() {
+		return nil, false, nil
+	}
+	v, err = values.Decode([]byte(r.Raw))
+	return v, true, err
+}
+
+// hold reports whether all conditions hold for a document.
+func (s *search) hold(d Doc) (bool, error) {
+	for _, c := range s.where {
+		v, found, err := lookUp(d.Value, c.path)
+		if err != nil {
+			return false, place(d.Place, d.ID, fmt.Errorf("%w: path %.100q: %w", ErrValue, c.path, err))
+		}
+		if !c.holds(v, found) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (c condition) holds(v any, found bool) bool {
+	if c.op == Ne {
+		return !found || !values.Equal(v, c.value)
+	}
+	if !found {
+		return false
+	}
+	switch c.op {
+	case Eq:
+		return values.Equal(v, c.value)
+	case In:
+		list, _ := c.value.([]any)
+		return slices.ContainsFunc(list, func(e any) bool { return values.Equal(v, e) })
+	}
+	order, ordered := values.Compare(v, c.value)
+	return ordered && c.op.admits(order)
+}
+
+func (op Operator) admits(order int) bool {
+	switch op {
+	case Gt:
+		return order > 0
+	case Gte:
+		return order >= 0
+	case Lt:
+		return order < 0
+	}
+	return order <= 0
+}

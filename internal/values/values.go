@@ -1,0 +1,139 @@
+package values
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Depth returns how deep brackets are nested, as far as the text is JSON.
+func Depth(data []byte) (deepest int) {
+	open, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[', c == '{':
+			open++
+			deepest = max(deepest, open)
+		case c == ']', c == '}':
+			open--
+		}
+	}
+	return deepest
+}
+
+// Decode returns JSON as nil, bool, json.Number, string, []any and map[string]any. Of a
+// name that comes twice in an object the last counts.
+func Decode(data []byte) (tree any, err error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	err = d.Decode(&tree)
+	return tree, err
+}
+
+// Costly returns a number whose text, or whose exponent either way, is greater than limit:
+// one that would cost more than its text to compare.
+func Costly(tree any, limit int) (n json.Number, found bool) {
+	switch v := tree.(type) {
+	case json.Number:
+		_, exponent, _ := strings.Cut(strings.ToLower(string(v)), "e")
+		e, bad := strconv.Atoi(cmp.Or(exponent, "0"))
+		return v, bad != nil || len(v) > limit || e > limit || e < -limit
+	case []any:
+		for i := 0; i < len(v) && !found; i++ {
+			n, found = Costly(v[i], limit)
+		}
+	case map[string]any:
+		for _, e := range v {
+			if n, found = Costly(e, limit); found {
+				return n, found
+			}
+		}
+	}
+	return n, found
+}
+
+// Compare orders two numbers by their exact value, or two strings by their bytes. Other
+// values, and values of different types, have no order.
+func Compare(a, b any) (order int, ordered bool) {
+	switch a := a.(type) {
+	case json.Number:
+		if b, ok := b.(json.Number); ok {
+			return compareNumbers(string(a), string(b)), true
+		}
+	case string:
+		if b, ok := b.(string); ok {
+			return strings.Compare(a, b), true
+		}
+	}
+	return 0, false
+}
+
+// Equal reports whether two values say the same: numbers by their exact value, objects
+// whatever the order of their names.
+func Equal(a, b any) bool {
+	switch a := a.(type) {
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, Equal)
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && equalObjects(a, b)
+	case json.Number, string:
+		order, ordered := Compare(a, b)
+		return ordered && order == 0
+	}
+	switch b.(type) {
+	case []any, map[string]any:
+		return false
+	}
+	return a == b
+}
+
+func equalObjects(a, b map[string]any) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, v := range a {
+		if w, ok := b[name]; !ok || !Equal(v, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// Sort orders any two values: what is missing (found is false) before null, false, true,
+// numbers, strings, and arrays and objects last, which are equal among themselves.
+func Sort(a, b any, foundA, foundB bool) int {
+	if order, ordered := Compare(a, b); ordered && foundA && foundB {
+		return order
+	}
+	return cmp.Compare(kind(a, foundA), kind(b, foundB))
+}
+
+func kind(v any, found bool) int {
+	switch v := v.(type) {
+	case nil:
+		if !found {
+			return 0
+		}
+		return 1
+	case bool:
+		if !v {
+			return 2
+		}
+		return 3
+	case json.Number:
+		return 4
+	case string:
+		return 5
+	}
+	return 6
+}
