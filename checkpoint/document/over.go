@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/weftrun/weft/internal/values"
@@ -131,20 +132,29 @@ func (o over) Query(ctx context.Context, q Query) ([]Doc, error) {
 	return list, nil
 }
 
+// enough returns how many of what is found are looked at, if they come in order.
+func (s *search) enough() int {
+	if s.limit < 0 || s.skip > math.MaxInt-s.limit {
+		return math.MaxInt
+	}
+	return s.skip + s.limit
+}
+
 // pageSize is how many documents a scan asks for, unless fewer are enough.
 const pageSize = 500
 
 // each yields what s finds, in the order of the table, until yield says no.
 func (o over) each(ctx context.Context, s *search, yield func(Doc) bool) error {
 	scan := s.scan
-	left := s.skip + s.limit // as long as every document is one that is wanted
+	left := s.enough()
 	for {
 		scan.Limit = pageSize
-		if s.limit > 0 && len(s.sort) == 0 {
-			scan.Limit = min(pageSize, max(left, 1))
-			if len(s.where) > 0 {
-				scan.Limit = min(pageSize, max(left, 100))
-			}
+		switch {
+		case len(s.sort) > 0:
+		case len(s.where) > 0:
+			scan.Limit = min(pageSize, max(left, 100))
+		default:
+			scan.Limit = min(pageSize, left)
 		}
 		docs, more, err := o.table.Scan(ctx, scan)
 		if err != nil {
@@ -180,13 +190,13 @@ type row struct {
 func (o over) sorted(ctx context.Context, s *search) ([]Doc, error) {
 	var rows []row
 	var bad error
-	most := s.skip + s.limit // rows that are worth keeping, if there is a limit
+	most := s.enough()
 	err := o.each(ctx, s, func(d Doc) bool {
 		var r row
 		if r, bad = s.row(d); bad != nil {
 			return false
 		}
-		if rows = append(rows, r); s.limit > 0 && len(rows) >= 2*most && len(rows) > pageSize {
+		if rows = append(rows, r); len(rows)-most > max(most, pageSize) {
 			slices.SortStableFunc(rows, s.compare)
 			rows = slices.Delete(rows, most, len(rows))
 		}

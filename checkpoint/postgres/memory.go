@@ -28,37 +28,41 @@ var memorySchema string
 // a few round trips, and waits for others to the same namespace; a read or a page of a
 // search is one round trip.
 func (s *Store) Memory(ctx context.Context) (memory.Store, error) {
-	err := s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
-		there, err := s.hasMemory(ctx, conn)
-		switch {
-		case err != nil || there:
-			return err
-		case s.migrate == MigrateNever:
-			return fmt.Errorf("%w: schema %q has no tables for long-term memory; call Memory once with MigrateUp, by a role that may", checkpoint.ErrUnsupported, s.schema)
-		}
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return s.makeMemory(ctx, tx) })
-	})
-	if err != nil {
+	if err := s.addTables(ctx, "memories", memorySchema); err != nil {
 		return nil, err
 	}
 	return memory.Over(memories{s}), nil
 }
 
-func (s *Store) hasMemory(ctx context.Context, q querier) (there bool, err error) {
-	const text = "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'memories')"
-	err = q.QueryRow(ctx, text, pgx.QueryExecModeExec, s.schema).Scan(&there)
+// addTables makes tables beside those of the threads, unless the first of them is there.
+func (s *Store) addTables(ctx context.Context, first, schema string) error {
+	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		there, err := s.hasTable(ctx, conn, first)
+		switch {
+		case err != nil || there:
+			return err
+		case s.migrate == MigrateNever:
+			return fmt.Errorf("%w: schema %q has no table %s; open it once with MigrateUp, by a role that may", checkpoint.ErrUnsupported, s.schema, first)
+		}
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return s.makeTables(ctx, tx, first, schema) })
+	})
+}
+
+func (s *Store) hasTable(ctx context.Context, q querier, name string) (there bool, err error) {
+	const text = "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = $2)"
+	err = q.QueryRow(ctx, text, pgx.QueryExecModeExec, s.schema, name).Scan(&there)
 	return there, err
 }
 
-// makeMemory makes the tables, unless another process was faster.
-func (s *Store) makeMemory(ctx context.Context, tx pgx.Tx) error {
+// makeTables makes the tables, unless another process was faster.
+func (s *Store) makeTables(ctx context.Context, tx pgx.Tx, first, schema string) error {
 	if err := lock(ctx, tx, "weft "+s.schema); err != nil {
 		return err
 	}
-	if there, err := s.hasMemory(ctx, tx); err != nil || there {
+	if there, err := s.hasTable(ctx, tx, first); err != nil || there {
 		return err
 	}
-	_, err := tx.Conn().PgConn().Exec(ctx, strings.ReplaceAll(memorySchema, "{schema}", quote(s.schema))).ReadAll()
+	_, err := tx.Conn().PgConn().Exec(ctx, strings.ReplaceAll(schema, "{schema}", quote(s.schema))).ReadAll()
 	return err
 }
 

@@ -24,7 +24,7 @@ import (
 // narrowed by the server: a search reads all that is below its prefix. A conditional
 // deletion of which the reply was lost may be told as a conflict with version 0.
 func (s *Store) Memory() memory.Store {
-	return memory.Over(&memories{Store: s, listed: map[string]time.Time{}})
+	return memory.Over(s.memories("m"))
 }
 
 // How long a process trusts that a namespace which it has put on the list is still there,
@@ -36,9 +36,14 @@ const (
 	atOnce    = 16     // namespaces that are asked at once
 )
 
+func (s *Store) memories(room string) *memories {
+	return &memories{Store: s, room: room, listed: map[string]time.Time{}}
+}
+
 // memories is a Store as a memory.Table.
 type memories struct {
 	*Store
+	room   string // of the keys: m for memory, d for documents
 	mu     sync.Mutex
 	listed map[string]time.Time // when this process put a namespace on the list
 }
@@ -47,11 +52,11 @@ var _ memory.Table = (*memories)(nil)
 
 // memoryKey returns the first key of a namespace. No thread's key has a colon there.
 func (m *memories) memoryKey(namespace string) string {
-	return m.cfg.Prefix + ":m:{" + encode(namespace) + "}"
+	return m.cfg.Prefix + ":" + m.room + ":{" + encode(namespace) + "}"
 }
 
 // listKey returns the key of the list of namespaces; encode never returns its name.
-func (m *memories) listKey() string { return m.cfg.Prefix + ":m:{@}" }
+func (m *memories) listKey() string { return m.cfg.Prefix + ":" + m.room + ":{@}" }
 
 // Write implements memory.Table.
 func (m *memories) Write(ctx context.Context, w memory.Write) ([]memory.Item, error) {

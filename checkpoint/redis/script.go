@@ -41,12 +41,17 @@ var (
 	historyScript    = newScript(false, "common", "history")
 	namespacesScript = newScript(false, "common", "namespaces")
 
-	memoryWriteScript = newScript(true, "memory_common", "memory_write").with(":k", ":x")
-	memoryReadScript  = newScript(false, "memory_common", "memory_read").with(":k", ":x")
-	memoryScanScript  = newScript(false, "memory_common", "memory_scan").with(":k", ":x")
-	memoryAnyScript   = newScript(false, "memory_common", "memory_any").with(":k", ":x")
-	memoryListScript  = newScript(true, "memory_list").with(":t")
-	memoryMendScript  = newScript(true, "memory_mend").with(":t")
+	memoryWriteScript   = newScript(true, "memory_common", "memory_write").with(":k", ":x")
+	memoryReadScript    = newScript(false, "memory_common", "memory_read").with(":k", ":x")
+	memoryScanScript    = newScript(false, "memory_common", "memory_scan").with(":k", ":x")
+	memoryAnyScript     = newScript(false, "memory_common", "memory_any").with(":k", ":x")
+	documentWriteScript = newScript(true, "document_common", "document_write").with(":o")
+	documentReadScript  = newScript(false, "document_common", "document_read").with(":o")
+	documentScanScript  = newScript(false, "document_common", "document_scan").with(":o")
+	documentClearScript = newScript(true, "document_common", "document_clear").with(":o")
+
+	memoryListScript = newScript(true, "memory_list").with(":t")
+	memoryMendScript = newScript(true, "memory_mend").with(":t")
 )
 
 // with adds keys to those of a script: the first one with a tail.

@@ -42,9 +42,10 @@ var house = []room{
 	{name: "checkpoint/memory", on: []string{"internal/values"}},
 	{name: "checkpoint/document", on: []string{"internal/values"}, doors: []string{"github.com/tidwall/gjson"}},
 	{name: "checkpoint/memory/memorytest", on: []string{"checkpoint/memory"}},
-	{name: "checkpoint/sqlite", on: []string{"state", "checkpoint", "checkpoint/memory"}, doors: []string{"modernc.org/sqlite"}},
-	{name: "checkpoint/postgres", on: []string{"checkpoint", "checkpoint/memory"}, doors: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},
-	{name: "checkpoint/redis", on: []string{"checkpoint", "checkpoint/memory"}, doors: []string{"github.com/redis/go-redis/v9"}},
+	{name: "checkpoint/document/documenttest", on: []string{"checkpoint/document"}},
+	{name: "checkpoint/sqlite", on: []string{"state", "checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"modernc.org/sqlite"}},
+	{name: "checkpoint/postgres", on: []string{"checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},
+	{name: "checkpoint/redis", on: []string{"checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"github.com/redis/go-redis/v9"}},
 	{name: "internal/step", on: []string{"state"}, bare: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},
 	{name: "graph", on: []string{"state", "checkpoint", "internal/step", "internal/suggest"}, doors: []string{
 		"github.com/google/jsonschema-go", "github.com/google/uuid", "golang.org/x/sync", "golang.org/x/time",

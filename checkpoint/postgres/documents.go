@@ -1,0 +1,258 @@
+package postgres
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weftrun/weft/checkpoint/document"
+)
+
+//go:embed sql/documents.sql
+var documentSchema string
+
+// Documents returns the documents in this schema, for all processes that share it. It makes
+// their table if it is not there yet, unless Config.Migrate forbids it. It lasts until the
+// Store is closed.
+//
+// A write is a transaction of a few round trips, however many changes it has, and waits for
+// others to the same partition; a read or a page of a query is one round trip.
+func (s *Store) Documents(ctx context.Context) (document.Store, error) {
+	if err := s.addTables(ctx, "documents", documentSchema); err != nil {
+		return nil, err
+	}
+	return document.Over(documents{memories{s}}), nil
+}
+
+// documents is a Store as a document.Table.
+type documents struct{ memories }
+
+var _ document.Table = documents{}
+
+// documentColumns are those that scanDocument reads.
+const documentColumns = "d.collection, d.part, d.id, d.ord, d.seq, d.version, d.value, d.write"
+
+func scanDocument(rows pgx.Rows) (st document.Stored, err error) {
+	var collection, part, id, ord, value []byte
+	var seq, version int64
+	err = rows.Scan(&collection, &part, &id, &ord, &seq, &version, &value, &st.Write)
+	st.Place = document.At(string(collection), string(part))
+	st.ID, st.Order, st.Value, st.Seq, st.Version = string(id), string(ord), value, uint64(seq), uint64(version)
+	return st, err
+}
+
+// rows runs f for each row of documentColumns, until it says no.
+func (d documents) rows(ctx context.Context, q rowsQuerier, f func(document.Stored) bool, text string, args ...any) error {
+	rows, err := q.Query(ctx, d.sql(text), append([]any{d.mode}, args...)...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		st, err := scanDocument(rows)
+		if err != nil {
+			return err
+		}
+		if !f(st) {
+			break
+		}
+	}
+	rows.Close()
+	return rows.Err()
+}
+
+// Write implements document.Table.
+func (d documents) Write(ctx context.Context, w document.Write) (docs []document.Doc, err error) {
+	var refusal error
+	err = d.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) (err error) {
+			docs, err = d.write(ctx, tx, w)
+			if refusal = nil; errors.Is(err, document.ErrConflict) {
+				refusal, err = err, nil // nothing was written
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return docs, refusal
+}
+
+func (d documents) write(ctx context.Context, tx pgx.Tx, w document.Write) ([]document.Doc, error) {
+	if err := lock(ctx, tx, "document "+d.schema+" "+w.Collection+"\x00"+w.Partition); err != nil {
+		return nil, err
+	}
+	current, err := d.current(ctx, tx, w)
+	if err != nil {
+		return nil, err
+	}
+	docs, done, err := w.Plan(current)
+	if err != nil || done {
+		return docs, err
+	}
+	if err := d.remove(ctx, tx, w, current, docs); err != nil {
+		return nil, err
+	}
+	return docs, d.put(ctx, tx, w, docs)
+}
+
+// current returns the rows that lie where w wants to write.
+func (d documents) current(ctx context.Context, tx pgx.Tx, w document.Write) ([]document.Stored, error) {
+	ids := make([][]byte, len(w.Changes))
+	places := map[string]int{}
+	for i, c := range w.Changes {
+		ids[i], places[c.ID] = []byte(c.ID), i
+	}
+	list := make([]document.Stored, len(ids))
+	err := d.rows(ctx, tx, func(st document.Stored) bool {
+		list[places[st.ID]] = st
+		return true
+	}, "SELECT "+documentColumns+" FROM {schema}.documents d WHERE d.collection = $1::bytea AND d.part = $2::bytea AND d.id = ANY($3::bytea[])",
+		[]byte(w.Collection), []byte(w.Partition), ids)
+	return list, err
+}
+
+// remove deletes those that are there and shall not be.
+func (d documents) remove(ctx context.Context, tx pgx.Tx, w document.Write, current []document.Stored, docs []document.Doc) error {
+	var ids [][]byte
+	for i, c := range w.Changes {
+		if docs[i].Value == nil && current[i].Version != 0 {
+			ids = append(ids, []byte(c.ID))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	const text = "DELETE FROM {schema}.documents WHERE collection = $1::bytea AND part = $2::bytea AND id = ANY($3::bytea[])"
+	_, err := tx.Exec(ctx, d.sql(text), d.mode, []byte(w.Collection), []byte(w.Partition), ids)
+	return err
+}
+
+// putDocumentsText takes the rows of a batch in its order, so that their numbers are in it too.
+const putDocumentsText = `INSERT INTO {schema}.documents AS d (collection, part, id, ord, seq, version, value, write)
+	SELECT $1::bytea, $2::bytea, c.id, c.ord, CASE WHEN c.seq = 0 THEN c.n ELSE c.seq END, c.n, c.value, $8::text
+	FROM (SELECT u.*, nextval($7::text::regclass) AS n FROM (
+		SELECT * FROM unnest($3::bytea[], $4::bytea[], $5::bigint[], $6::bytea[]) WITH ORDINALITY AS r (id, ord, seq, value, i) ORDER BY r.i
+	) u) c
+	ON CONFLICT (collection, part, id) DO UPDATE SET ord = excluded.ord, version = excluded.version, value = excluded.value, write = excluded.write
+	RETURNING d.id, d.seq, d.version`
+
+// put writes the new rows, and gives them their numbers.
+func (d documents) put(ctx context.Context, tx pgx.Tx, w document.Write, docs []document.Doc) error {
+	var ids, orders, values [][]byte
+	var seqs []int64
+	places := map[string]int{}
+	for i, doc := range docs {
+		if doc.Value != nil {
+			ids, orders, values = append(ids, []byte(doc.ID)), append(orders, []byte(doc.Order)), append(values, doc.Value)
+			seqs, places[doc.ID] = append(seqs, int64(doc.Seq)), i
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := tx.Query(ctx, d.sql(putDocumentsText), d.mode, []byte(w.Collection), []byte(w.Partition), ids, orders, seqs, values,
+		quote(d.schema)+".document_versions", w.Name)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id []byte
+		var seq, version int64
+		if err := rows.Scan(&id, &seq, &version); err != nil {
+			return err
+		}
+		doc := &docs[places[string(id)]]
+		doc.Seq, doc.Version = uint64(seq), uint64(version)
+	}
+	return rows.Err()
+}
+
+// Read implements document.Table.
+func (d documents) Read(ctx context.Context, p document.Place, id string) (doc document.Doc, found bool, err error) {
+	err = d.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		doc, found = document.Doc{}, false
+		return d.rows(ctx, conn, func(st document.Stored) bool {
+			doc, found = st.Doc, true
+			return true
+		}, "SELECT "+documentColumns+" FROM {schema}.documents d WHERE d.collection = $1::bytea AND d.part = $2::bytea AND d.id = $3::bytea",
+			[]byte(p.Collection), []byte(p.Partition), []byte(id))
+	})
+	return doc, found, err
+}
+
+// Scan implements document.Table.
+func (d documents) Scan(ctx context.Context, s document.Scan) (list []document.Doc, more bool, err error) {
+	text, args := scanDocuments(s)
+	err = d.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		list, more = nil, false
+		size := 0
+		return d.rows(ctx, conn, func(st document.Stored) bool {
+			if more = len(list) == s.Limit || size > document.MaxPage; more {
+				return false
+			}
+			list, size = append(list, st.Doc), size+len(st.Value)
+			return true
+		}, text, slices.Clone(args)...)
+	})
+	return list, more, err
+}
+
+// scanDocuments returns the query of a scan. Each is answered from the index documents_order.
+func scanDocuments(s document.Scan) (text string, args []any) {
+	text = "SELECT " + documentColumns + " FROM {schema}.documents d WHERE d.collection = $1::bytea"
+	args = []any{[]byte(s.Collection)}
+	and := func(condition string, values ...any) {
+		for _, v := range values {
+			kind := "bytea"
+			if _, ok := v.(int64); ok {
+				kind = "bigint"
+			}
+			args = append(args, v)
+			condition = strings.Replace(condition, "?", fmt.Sprintf("$%d::%s", len(args), kind), 1)
+		}
+		text += " AND " + condition
+	}
+	than, direction := ">", ""
+	if s.Reverse {
+		than, direction = "<", " DESC"
+	}
+	order := "d.ord" + direction + ", d.seq" + direction
+	switch {
+	case s.Partition == "":
+		order = "d.part" + direction + ", " + order
+		if s.After != nil {
+			and("(d.part, d.ord, d.seq) "+than+" (?, ?, ?)", []byte(s.After.Partition), []byte(s.After.Order), int64(s.After.Seq))
+		}
+	default:
+		and("d.part = ?", []byte(s.Partition))
+		if s.After != nil {
+			and("(d.ord, d.seq) "+than+" (?, ?)", []byte(s.After.Order), int64(s.After.Seq))
+		}
+	}
+	if s.From != "" {
+		and("d.ord >= ?", []byte(s.From))
+	}
+	if s.Until != "" {
+		and("d.ord < ?", []byte(s.Until))
+	}
+	args = append(args, int64(s.Limit)+1)
+	return text + fmt.Sprintf(" ORDER BY %s LIMIT $%d::bigint", order, len(args)), args
+}
+
+// Clear implements document.Table. A collection goes in one transaction.
+func (d documents) Clear(ctx context.Context, p document.Place) error {
+	return d.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+		_, err := conn.Exec(ctx, d.sql("DELETE FROM {schema}.documents WHERE collection = $1::bytea AND ($2::bytea = ''::bytea OR part = $2::bytea)"),
+			d.mode, []byte(p.Collection), []byte(p.Partition))
+		return err
+	})
+}

@@ -1,0 +1,185 @@
+package redis_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/document/documenttest"
+	"github.com/weftrun/weft/checkpoint/redis"
+)
+
+func TestDocuments(t *testing.T) {
+	documenttest.Run(t, func(t testing.TB) document.Store {
+		s, prefix := common(t)
+		return storeOf(t, s.client(t), redis.Config{Prefix: prefix}).Documents()
+	})
+}
+
+func TestDocumentsOnACluster(t *testing.T) {
+	nodes := startCluster(t)
+	used := 0
+	documenttest.Run(t, func(t testing.TB) document.Store {
+		used++
+		c := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{nodes[0].addr}})
+		t.Cleanup(func() { c.Close() })
+		return storeOf(t, c, redis.Config{Prefix: fmt.Sprint("cluster", used)}).Documents()
+	})
+}
+
+func BenchmarkDocuments(b *testing.B) {
+	s, prefix := common(b)
+	documenttest.Benchmark(b, storeOf(b, s.client(b), redis.Config{Prefix: prefix}).Documents())
+}
+
+// TestTheLastDocumentsAreOneRoundTrip counts on the wire.
+func TestTheLastDocumentsAreOneRoundTrip(t *testing.T) {
+	s, prefix := common(t)
+	p := startProxy(t, s.addr)
+	d := storeOf(t, connect(t, goredis.Options{Addr: p.addr, PoolSize: 1, ContextTimeoutEnabled: true, MaxRetries: -1}), redis.Config{Prefix: prefix}).Documents()
+	at, ctx := document.At("conversations", "thread"), t.Context()
+	documenttest.Fill(t, d, at, 10_000)
+	last := document.Query{Place: at, Reverse: true, Limit: new(20)}
+	for round := range 2 { // the first round lets the server learn the scripts
+		for _, c := range []struct {
+			what string
+			do   func() error
+		}{
+			{"the last 20 of 10,000", func() error {
+				docs, err := d.Query(ctx, last)
+				if err == nil && (len(docs) != 20 || docs[0].ID != "9999") {
+					t.Errorf("rule: the last come first\n got: %d documents, %v", len(docs), docs)
+				}
+				return err
+			}},
+			{"a get", func() error { _, err := d.Get(ctx, at, "7"); return err }},
+			{"a set", func() error {
+				_, err := d.Set(ctx, at, document.Change{ID: "7", Value: json.RawMessage(`1`), Order: "00000007"})
+				return err
+			}},
+			{"a batch of many", func() error {
+				_, err := d.Batch(ctx, at, []document.Change{{ID: "a"}, {ID: "b"}, {ID: "c", Value: json.RawMessage(`1`)}, {ID: "d"}})
+				return err
+			}},
+			{"a deletion", func() error { return d.Delete(ctx, at, "c") }},
+		} {
+			before, up := p.trips.Load(), p.up.Load()
+			if err := c.do(); err != nil {
+				t.Fatalf("%s: %v", c.what, err)
+			}
+			if got := p.trips.Load() - before; round > 0 && got != 1 {
+				t.Errorf("rule: %s is one round trip\n got: %d", c.what, got)
+			}
+			if up == p.up.Load() {
+				t.Errorf("rule: the counting sees %s\n got: no bytes", c.what)
+			}
+		}
+	}
+}
+
+func TestDocumentsThatAreGoneLeaveNoKeys(t *testing.T) {
+	s, prefix := common(t)
+	d := storeOf(t, s.client(t), redis.Config{Prefix: prefix}).Documents()
+	at, ctx := document.At("c", "p"), t.Context()
+	for _, end := range []func() error{func() error { return d.Delete(ctx, at, "id") }, func() error { return d.Clear(ctx, at) }} {
+		if _, err := d.Set(ctx, at, document.Change{ID: "id", Value: json.RawMessage(`1`)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		if keys := s.do(t, "keys", prefix+":d:c:*").([]any); len(keys) != 0 {
+			t.Errorf("rule: an empty partition has no keys\n got: %q", keys)
+		}
+	}
+	for _, want := range []int64{1, 0} {
+		if docs, err := d.Query(ctx, document.Query{Place: document.At("c", "")}); err != nil || len(docs) != 0 {
+			t.Errorf("rule: an empty partition holds nothing\n got: %v, %v", docs, err)
+		}
+		if n := s.do(t, "zcard", prefix+":d:{@}"); n != want {
+			t.Errorf("rule: an empty partition leaves the list when nobody can be about to write\n got: %v on it\nwant: %d", n, want)
+		}
+		s.do(t, "hset", prefix+":d:{@}:t", "c\x00p", time.Now().Add(-3*time.Hour).Unix())
+	}
+}
+
+func TestDocumentsAreNotTakenFromOthers(t *testing.T) {
+	s, prefix := common(t)
+	d := storeOf(t, s.client(t), redis.Config{Prefix: prefix}).Documents()
+	at, ctx := document.At("c", "p"), t.Context()
+	s.do(t, "set", prefix+":d:c:{other}", "mine")
+	_, err := d.Set(ctx, document.At("c", "other"), document.Change{ID: "id", Value: json.RawMessage(`1`)})
+	wantError(t, "a key of another program is left alone", err, checkpoint.ErrUnavailable, "another program")
+	s.do(t, "hset", prefix+":d:c:{p}", "id", "no record")
+	s.do(t, "zadd", prefix+":d:c:{p}:o", 0, "\x000000000000000001id")
+	_, err = d.Get(ctx, at, "id")
+	wantError(t, "what is no record is damage", err, checkpoint.ErrCorrupt, `"p"`)
+	_, err = d.Query(ctx, document.Query{Place: at})
+	wantError(t, "what is no record is damage", err, checkpoint.ErrCorrupt, `"p"`)
+	_, err = d.Set(ctx, at, document.Change{ID: "id", Value: json.RawMessage(`1`)})
+	wantError(t, "what is no record is damage", err, checkpoint.ErrCorrupt, `"p"`)
+}
+
+func TestDocumentsLargerThanTheServerIsToldAreRefused(t *testing.T) {
+	s, prefix := common(t)
+	d := storeOf(t, s.client(t), redis.Config{Prefix: prefix, MaxBytes: 1000}).Documents()
+	_, err := d.Set(t.Context(), document.At("c", "p"), document.Change{ID: "id", Value: json.RawMessage(`"` + strings.Repeat("x", 1000) + `"`)})
+	wantError(t, "Config.MaxBytes holds for documents", err, document.ErrTooLarge, "MaxBytes")
+}
+
+// TestDocumentsOverConnectionsThatAreCut counts up by compare-and-set: a set that was made
+// and not acknowledged, and then told as a conflict, would stop it.
+func TestDocumentsOverConnectionsThatAreCut(t *testing.T) {
+	s, prefix := common(t)
+	p := startProxy(t, s.addr, func(p *proxy) { p.cut = sometimes(0.05) })
+	d := storeOf(t, connect(t, goredis.Options{Addr: p.addr}), redis.Config{Prefix: prefix, Patience: time.Minute}).Documents()
+	version := uint64(0)
+	for i := range 300 {
+		doc, err := d.Set(t.Context(), document.At("c", "p"), document.Change{ID: "id", Value: fmt.Append(nil, i), Order: fmt.Sprint(i), If: new(version)})
+		if err != nil || doc.Version <= version || doc.Order != fmt.Sprint(i) || string(doc.Value) != fmt.Sprint(i) {
+			t.Fatalf("rule: a set is made once and acknowledged, however often connections break\n got: %+v, %v", doc, err)
+		}
+		version = doc.Version
+	}
+	if p.cuts.Load() == 0 {
+		t.Error("the proxy cut nothing")
+	}
+}
+
+func TestDocumentsWithoutAReplyHaveAnUnknownOutcome(t *testing.T) {
+	s, prefix := common(t)
+	var cutting atomic.Bool
+	p := startProxy(t, s.addr, func(p *proxy) {
+		p.cut = func(reply bool, _ []byte) bool { return reply && cutting.Load() }
+	})
+	client := connect(t, goredis.Options{Addr: p.addr, MaxRetries: -1, PoolSize: 1, Protocol: 2, DisableIdentity: true})
+	d := storeOf(t, client, redis.Config{Prefix: prefix, Patience: 20 * time.Millisecond}).Documents()
+	at := document.At("c", "p")
+	if _, err := d.Set(t.Context(), at, document.Change{ID: "id", Value: json.RawMessage(`1`)}); err != nil {
+		t.Fatal(err)
+	}
+	cutting.Store(true)
+	_, err := d.Set(t.Context(), at, document.Change{ID: "id", Value: json.RawMessage(`2`)})
+	wantError(t, "a set without a reply has an unknown outcome", err, checkpoint.ErrUnknownOutcome)
+	_, err = d.Get(t.Context(), at, "id")
+	wantError(t, "a get without a reply is only unavailable", err, checkpoint.ErrUnavailable)
+}
+
+func TestDocumentsOfAClosedStoreSaySo(t *testing.T) {
+	s := open(t)
+	d, at := s.Documents(), document.At("c", "p")
+	s.Close()
+	_, setErr := d.Set(t.Context(), at, document.Change{ID: "id", Value: json.RawMessage(`1`)})
+	_, getErr := d.Get(t.Context(), at, "id")
+	_, queryErr := d.Query(t.Context(), document.Query{Place: document.At("c", "")})
+	for _, err := range []error{setErr, getErr, queryErr} {
+		wantError(t, "the documents of a closed store say so", err, checkpoint.ErrClosed)
+	}
+}

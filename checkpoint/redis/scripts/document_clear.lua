@@ -1,0 +1,3 @@
+-- document_clear removes a partition.
+call('DEL', items, order)
+return 'K'
