@@ -34,7 +34,7 @@ var house = []room{
 	{name: "state"},
 	{name: "state/message", on: []string{"state"}},
 	{name: "state/message/tokens", on: []string{"state/message"}, doors: []string{"github.com/tiktoken-go/tokenizer"}},
-	{name: "state/agent", on: []string{"state"}, doors: []string{"github.com/tidwall/gjson"}},
+	{name: "state/agent", on: []string{"state", "state/message"}, doors: []string{"github.com/tidwall/gjson"}},
 	{name: "capabilities", on: []string{"state", "state/agent"}},
 	{name: "capabilities/model", on: []string{"state/message"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "checkpoint", on: []string{"state"}, doors: []string{"github.com/klauspost/compress"}},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/message"
 )
 
 // Manager reads and writes the state of an agent. It does no I/O and holds no state; what it
@@ -19,7 +20,7 @@ type Manager struct {
 	Config func() (Settings, error)
 	// Clock is what the time is; nil stamps nothing.
 	Clock func() time.Time
-	// NewID makes the ids of messages; nil makes none.
+	// NewID makes the ids of messages; nil leaves them to the log.
 	NewID func() string
 	// Run is the id of the run, for the meta of contexts.
 	Run string
@@ -40,8 +41,8 @@ func (m Manager) warn(err error) {
 	}
 }
 
-func (m Manager) message(r Role, text string) Message {
-	msg := Message{Role: r, Content: text, Time: m.now()}
+func (m Manager) stamped(msg message.Message) message.Message {
+	msg.Created = m.now()
 	if m.NewID != nil {
 		msg.ID = m.NewID()
 	}
@@ -51,9 +52,9 @@ func (m Manager) message(r Role, text string) Message {
 // CreateFresh returns the state at the beginning of a turn, as an input of a run: one message
 // of the user, the settings in force, the contexts of prior, and nothing else. prior may be
 // nil; it shares nothing with the result that could be changed. To run a thread on with it comes to the
-// same as to run it on with the message alone.
+// same as to run it on with the message alone. An input that says nothing is refused by the run.
 func (m Manager) CreateFresh(input string, prior *State) (s State) {
-	s.Messages.Append(m.message(User, input))
+	s.Messages = message.LogOf(m.stamped(message.User(input)))
 	settings := m.Defaults()
 	if prior != nil {
 		settings = settings.under(prior.SessionControl.Get())
@@ -89,13 +90,15 @@ func (m Manager) Settings(s *State) Settings {
 func (m Manager) CurrentTask(s *State) (task string, ok bool) { return s.Task.Current.Lookup() }
 
 // UserQuery returns the latest message of the user; ok is false where there is none.
-func (m Manager) UserQuery(s *State) (text string, ok bool) { return LatestUser(m.Messages(s)) }
-
-// Messages returns the conversation, oldest first. The caller owns the slice.
-func (m Manager) Messages(s *State) []Message { return upsert(s.Messages.Slice()) }
+func (m Manager) UserQuery(s *State) (text string, ok bool) {
+	msg, ok := s.Messages.LastFrom(message.RoleUser)
+	return msg.Text(), ok
+}
 
 // ResponseUpdate adds a message of the assistant to the conversation.
-func (m Manager) ResponseUpdate(s *State, text string) { s.Messages.Append(m.message(Assistant, text)) }
+func (m Manager) ResponseUpdate(s *State, text string) error {
+	return s.Messages.Add(m.stamped(message.Assistant(text)))
+}
 
 // Plan returns the plan; ok is false where there is none or it has no steps.
 func (m Manager) Plan(s *State) (p Plan, ok bool) {

@@ -10,6 +10,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/agent"
+	"github.com/weftrun/weft/state/message"
 )
 
 func TestAB07ContextHasThreeLevels(t *testing.T) {
@@ -74,7 +75,11 @@ func TestAB10AFreshStateHasOneMessageAndDefaults(t *testing.T) {
 	m := manager(t)
 	m.NewID = func() string { return "id1" }
 	s := m.CreateFresh("hello", nil)
-	sameList(t, "messages", m.Messages(&s), []agent.Message{{ID: "id1", Role: agent.User, Content: "hello", Time: noon}})
+	msg, _ := s.Messages.ByID("id1")
+	same(t, "messages", s.Messages.Len(), 1)
+	same(t, "role", msg.Role, message.RoleUser)
+	same(t, "text", msg.Text(), "hello")
+	same(t, "created", msg.Created, noon)
 	same(t, "contexts", s.Context.Len(), 0)
 	sameList(t, "written", written(&s), []string{"messages", "agent_control"})
 	same(t, "index", m.StepIndex(&s), 0)

@@ -9,6 +9,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/agent"
+	"github.com/weftrun/weft/state/message"
 )
 
 func TestAB14AgentControlComesFromTheConfiguration(t *testing.T) {
@@ -241,7 +242,9 @@ func TestAFreshStateAndTheMessageAloneComeToTheSame(t *testing.T) {
 			return invoke(t, g, m.CreateFresh("two", &end))
 		}
 		var alone agent.State
-		alone.Messages.Append(agent.Message{Role: agent.User, Content: "two", Time: noon})
+		two := message.User("two")
+		two.Created = noon
+		must(t, alone.Messages.Add(two))
 		return invoke(t, g, alone)
 	}
 	a, b := run(true), run(false)
@@ -259,10 +262,10 @@ func TestTheLatestQueryOfTheUser(t *testing.T) {
 		t.Error("there is a query before anybody spoke")
 	}
 	s = m.CreateFresh("one", nil)
-	m.ResponseUpdate(&s, "answer\nin two lines")
+	must(t, m.ResponseUpdate(&s, "answer\nin two lines"))
 	q, _ := m.UserQuery(&s)
 	same(t, "query", q, "one")
-	same(t, "formatted", agent.FormatMessages(m.Messages(&s)),
+	same(t, "formatted", agent.FormatMessages(s.Messages.Slice()),
 		"1. USER (12:00:00): one\n2. ASSISTANT (12:00:00): answer\n   in two lines")
 	same(t, "formatted nothing", agent.FormatMessages(nil), "No conversation history available")
 }

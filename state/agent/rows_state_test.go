@@ -13,29 +13,32 @@ import (
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/agent"
+	"github.com/weftrun/weft/state/message"
 )
 
 func TestAB01NodesReturnNewMessagesAlone(t *testing.T) {
 	m := manager(t)
 	g := chain(t, &checkpoint.Memory{}, func(_ context.Context, s *agent.State) error {
-		m.ResponseUpdate(s, "one moment")
-		s.Messages.Append(agent.Message{ID: "a", Role: agent.Assistant, Content: "draft"})
-		return nil
+		must(t, m.ResponseUpdate(s, "one moment"))
+		draft := message.Assistant("draft")
+		draft.ID = "a"
+		return s.Messages.Add(draft)
 	}, func(_ context.Context, s *agent.State) error {
-		s.Messages.Append(agent.Message{ID: "a", Role: agent.Assistant, Content: "final"}, agent.Message{Role: agent.Tool, Content: "x"})
-		return nil
+		final := message.Assistant("final")
+		final.ID = "a"
+		return s.Messages.Add(final, message.Tool(message.ResultOf("c", "x")))
 	})
 	end := invoke(t, g, m.CreateFresh("hello", nil))
 	var got []string
-	for _, msg := range m.Messages(&end) {
-		got = append(got, string(msg.Role)+" "+msg.Content)
+	for _, msg := range end.Messages.All() {
+		got = append(got, string(msg.Role)+" "+msg.Text())
 	}
 	sameList(t, "messages", got, []string{"user hello", "assistant one moment", "assistant final", "tool x"})
 }
 
 // turnOf writes to all fields.
 func turnOf(s *agent.State) {
-	s.Messages.Append(agent.Message{Role: agent.Assistant, Content: "done"})
+	_ = s.Messages.Add(message.Assistant("done"))
 	_ = s.Context.Put("PV_ADDRESSES", "k", state.ContextEntry{Fields: `{}`})
 	_ = agent.Remember(s, "mode", "direct")
 	s.SessionControl.Update(agent.Settings{PlanningMode: new(true)})
@@ -109,7 +112,7 @@ func TestAB03EveryOtherFieldResetsOnANewInputAndNeverOnAResume(t *testing.T) {
 	same(t, "the state at the end", encode(t, res.State), before)
 
 	var second agent.State
-	second.Messages.Append(agent.Message{Role: agent.User, Content: "two"})
+	must(t, second.Messages.Add(message.User("two")))
 	res, err = g.Invoke(t.Context(), second, graph.Run{Thread: "t1"})
 	must(t, err)
 	var fields, fresh map[string]json.RawMessage

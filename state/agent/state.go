@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/message"
 )
 
 // State is the state of an agent. Embed it in a state of your own, or use it as it is. Its
@@ -14,9 +15,9 @@ import (
 // turn: the runtime resets it when a new input starts one, and never when a pause ends.
 // Keep large data in Context; everything else is small.
 type State struct {
-	// Messages is the conversation; a node writes the new ones alone. Read it with
-	// [Manager.Messages], where a message replaces an earlier one with its id.
-	Messages state.List[Message] `json:"messages"`
+	// Messages is the conversation; a node adds the new ones alone. One with the id of an earlier
+	// one takes its place.
+	Messages message.Log `json:"messages"`
 	// Context is what the agent knows: type → key → fields.
 	Context state.ContextData `json:"capability_context_data"`
 	// Session is whatever else must outlive a turn, by name. [Remember] and [Recall] know its types.

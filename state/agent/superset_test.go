@@ -18,6 +18,7 @@ import (
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/agent"
+	"github.com/weftrun/weft/state/message"
 )
 
 var errFault = errors.New("the disk is on fire")
@@ -100,8 +101,7 @@ func (sc script) graph(store checkpoint.Store) (*graph.Graph[agent.State], error
 			_ = s.Context.Put("A", "lost", state.ContextEntry{Fields: `{}`})
 			return errTurn
 		}
-		s.Messages.Append(agent.Message{Role: agent.Assistant, Content: "done"})
-		return nil
+		return s.Messages.Add(message.Assistant("done"))
 	}))
 	for i, name := range []string{"a", "b"} {
 		b.Node(name, graph.Func(func(_ context.Context, s *agent.State) error {
