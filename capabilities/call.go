@@ -14,6 +14,8 @@ type Call struct {
 	State *agent.State
 	// Step is what it is to do.
 	Step agent.Step
+	// Attempt counts the attempts at the step, from 1; 0 where nobody counts them.
+	Attempt int
 	// Decisions are what people decided so far; each counts once.
 	Decisions []Decision
 

@@ -25,7 +25,7 @@ func (r *Registry) Run(ctx context.Context, name string, c Call) error {
 		return fmt.Errorf("%w: %q: %w", ErrRequires, name, err)
 	}
 	view := *c.State
-	own := Call{Manager: c.Manager, State: &view, Step: c.Step, Decisions: slices.Clone(c.Decisions), info: info}
+	own := Call{Manager: c.Manager, State: &view, Step: c.Step, Attempt: c.Attempt, Decisions: slices.Clone(c.Decisions), info: info}
 	own.Step.Capability = name
 	if needs, why := NeedsApproval(info, c.Manager.Settings(c.State)); needs {
 		if _, err := own.Approve(agent.ApprovalRequest{Type: "capability", Message: info.Description + "\n\n" + why}); err != nil {
@@ -78,25 +78,39 @@ func provides(i Info, now, before state.ContextData) error {
 // not returned. What is returned: an [*ApprovalNeeded], for which a person is to be asked; a failure
 // that is [agent.Fatal]; that there is no step; and that ctx has ended.
 func (r *Registry) Step(ctx context.Context, m agent.Manager, s *agent.State, decided ...Decision) error {
-	step, err := m.CurrentStep(s)
+	i := m.StepIndex(s)
+	if err := r.StepAt(ctx, m, s, i, decided...); err != nil {
+		return err
+	}
+	s.Execution.RunningSteps.Set([]int{i})
+	m.Settle(s)
+	return nil
+}
+
+// StepAt is Step for step i of the plan, one of several that run side by side: beside what the capability
+// writes it keeps the step's result, and leaves the consequences to [agent.Manager.Settle].
+func (r *Registry) StepAt(ctx context.Context, m agent.Manager, s *agent.State, i int, decided ...Decision) error {
+	step, err := m.StepAt(s, i)
 	if err != nil {
 		return err
 	}
 	m.Status(s, agent.StatusUpdate{Message: "Executing " + step.Capability + "…", Progress: 0.1, Node: step.Capability})
 	begin := clock(m)
-	c := Call{Manager: m, State: s, Step: step, Decisions: decided}
+	c := Call{Manager: m, State: s, Step: step, Attempt: m.Result(s, i).Attempts + 1, Decisions: decided}
 	err = r.Run(ctx, step.Capability, c)
-	took := clock(m).Sub(begin)
+	result := agent.StepResult{Success: err == nil, Seconds: clock(m).Sub(begin).Seconds()}
 	var needed *ApprovalNeeded
 	switch {
-	case err == nil:
-		return m.StepDone(s, took)
 	case errors.As(err, &needed):
 		return needed
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return err
+	case err != nil:
+		if err := r.failed(m, s, &c, err, &result); err != nil {
+			return err
+		}
 	}
-	return r.failed(m, s, &c, err, took)
+	return m.Note(s, i, result)
 }
 
 func clock(m agent.Manager) (t time.Time) {
@@ -106,13 +120,15 @@ func clock(m agent.Manager) (t time.Time) {
 	return t
 }
 
-func (r *Registry) failed(m agent.Manager, s *agent.State, c *Call, err error, took time.Duration) error {
+// failed writes a failure into the result, or returns one that is fatal.
+func (r *Registry) failed(m agent.Manager, s *agent.State, c *Call, err error, result *agent.StepResult) error {
 	f := r.Classify(err, c)
 	var no *Rejected
 	if errors.As(err, &no) {
 		switch no.Then {
 		case SkipStep:
-			return m.SkipStep(s, err.Error(), took)
+			result.Skipped, result.Error = true, err.Error()
+			return nil
 		case Replan:
 			f.Severity = agent.Replanning
 		case EndTurn:
@@ -122,7 +138,8 @@ func (r *Registry) failed(m agent.Manager, s *agent.State, c *Call, err error, t
 	if f.Severity == agent.Fatal {
 		return err
 	}
-	return m.StepFailed(s, f, took)
+	result.Failure = &f
+	return nil
 }
 
 // Classify returns an error of a capability as a failure: by the capability itself where it is a
@@ -135,7 +152,8 @@ func (r *Registry) Classify(err error, c *Call) agent.Failure {
 		return f
 	}
 	f.Retry = cp.Info().retry()
-	if own, ok := cp.(Classifier); ok && !errors.Is(err, ErrRequires) && !errors.Is(err, ErrProvides) {
+	var no *Rejected
+	if own, ok := cp.(Classifier); ok && !errors.Is(err, ErrRequires) && !errors.Is(err, ErrProvides) && !errors.As(err, &no) {
 		f.Severity, f.UserMessage = own.ClassifyError(err, c)
 	}
 	if !slices.Contains(agent.Severities(), f.Severity) {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -344,4 +345,48 @@ func TestContextsAreSavedToAFileAndReadBack(t *testing.T) {
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
+}
+
+func TestARejectionIsNotClassifiedAway(t *testing.T) {
+	ran := 0
+	info := capabilities.Info{Name: "write", Description: "d", Approval: capabilities.AlwaysApproval}
+	r := registry(t, classifying{capabilities.Func(info, func(context.Context, *capabilities.Call) error { ran++; return nil }), agent.Retriable})
+	m, step := manager(t), agent.Step{Capability: "write", ContextKey: "k"}
+	q := question(t, r.Step(t.Context(), m, at(step)))
+	s := at(step)
+	if err := r.Step(t.Context(), m, s, capabilities.Decision{ID: q.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if f := s.Control.ErrorInfo.Get(); f.Severity != agent.Critical || ran != 0 {
+		t.Errorf("got %+v after %d runs: what was rejected would be tried again", f, ran)
+	}
+}
+
+func TestStepsRunSideBySideAndSeeTheirAttempts(t *testing.T) {
+	var attempts []int
+	r := registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d"}, func(_ context.Context, c *capabilities.Call) error {
+		attempts = append(attempts, c.Attempt)
+		if c.Attempt < 3 {
+			return agent.Failed(agent.Retriable, errors.New("busy"))
+		}
+		return nil
+	}))
+	m := manager(t)
+	var s agent.State
+	s.Planning.ExecutionPlan.Set(agent.Plan{Steps: []agent.Step{{Capability: "find", ContextKey: "a"}, {Capability: "find", ContextKey: "b"}}})
+	for range 3 {
+		if err := r.StepAt(t.Context(), m, &s, 1); err != nil {
+			t.Fatal(err)
+		}
+		if s.Planning.CurrentStepIndex.Wrote() || s.Control.HasError.Wrote() {
+			t.Fatal("a step that runs beside others writes what only one may write")
+		}
+	}
+	if !slices.Equal(attempts, []int{1, 2, 3}) {
+		t.Errorf("got the attempts %v, want 1, 2 and 3", attempts)
+	}
+	if res := m.Result(&s, 1); !res.Success || res.Attempts != 3 {
+		t.Errorf("got %+v", res)
+	}
+	is(t, r.StepAt(t.Context(), m, &s, 2), agent.ErrStepIndex)
 }

@@ -35,7 +35,9 @@
 //   - A [Context] is a typed piece of knowledge. [Types] registers each type once; [Contexts]
 //     finds them again: [Get], [All], and [Inputs] for those that a step names, all of them and in
 //     the order of the plan.
-//   - A [Plan] is a list of [Step]; [Plan.Validate] reports all that is wrong with it.
+//   - A [Plan] is a list of [Step], or by DependsOn a graph of them; [Plan.Validate] reports all that is wrong
+//     with it, [Manager.Due] says which steps can be done now, and [Manager.Note] and [Manager.Settle] what
+//     became of those that ran side by side.
 //   - A [Failure] says with its [Severity] what is to happen next; [Route] decides.
 //   - [Settings] say how the agent works, in layers: defaults, thread, turn.
 //

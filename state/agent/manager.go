@@ -111,15 +111,7 @@ func (m Manager) StepIndex(s *State) int { return s.Planning.CurrentStepIndex.Ge
 
 // CurrentStep returns the step to be done now. The error wraps ErrNoPlan or ErrStepIndex.
 func (m Manager) CurrentStep(s *State) (Step, error) {
-	p, ok := m.Plan(s)
-	if !ok {
-		return Step{}, ErrNoPlan
-	}
-	i := m.StepIndex(s)
-	if i < 0 || i >= len(p.Steps) {
-		return Step{}, fmt.Errorf("%w: index %d of %d steps", ErrStepIndex, i, len(p.Steps))
-	}
-	return p.Steps[i], nil
+	return m.StepAt(s, m.StepIndex(s))
 }
 
 // Contexts returns typed access to the contexts of s: the writes that s makes show in it.

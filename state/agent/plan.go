@@ -27,8 +27,32 @@ type Step struct {
 	// Inputs are the contexts that the step reads, in this order.
 	Inputs InputList `json:"inputs,omitempty"`
 	// DependsOn are context keys of steps that must be done before this one, beside those
-	// that make its inputs.
+	// that make its inputs. One step that has it makes the plan a graph: see [Plan.Before].
 	DependsOn []string `json:"depends_on,omitempty"`
+}
+
+// Before returns the indexes of the steps that step i waits for, ascending. In a plan without
+// any DependsOn these are all steps before it. In a plan with one they are what the step depends on
+// and the earlier steps that make its inputs; the last step, which ends the turn, waits for all others.
+func (p Plan) Before(i int) (steps []int) {
+	list := !slices.ContainsFunc(p.Steps, func(s Step) bool { return len(s.DependsOn) > 0 })
+	for j := range p.Steps {
+		if list && j < i || !list && p.waits(i, j) {
+			steps = append(steps, j)
+		}
+	}
+	return steps
+}
+
+func (p Plan) waits(i, j int) bool {
+	s, on := p.Steps[i], p.Steps[j]
+	switch {
+	case on.ContextKey != "" && slices.Contains(s.DependsOn, on.ContextKey):
+		return true
+	case j < i && on.ExpectedOutput != "" && slices.Contains(s.Inputs, state.ContextRef{Type: on.ExpectedOutput, Key: on.ContextKey}):
+		return true
+	}
+	return i == len(p.Steps)-1 && j != i
 }
 
 // ResultKey returns the key of the result of the step, which stands at index i of its plan.

@@ -11,10 +11,17 @@ type StepResult struct {
 	Capability string    `json:"capability"`
 	Objective  string    `json:"task_objective,omitempty"`
 	Success    bool      `json:"success"`
+	Skipped    bool      `json:"skipped,omitempty"` // it was left out, and the turn goes on
 	Error      string    `json:"error,omitempty"`
-	Seconds    float64   `json:"execution_time"`
-	Time       time.Time `json:"timestamp"` // when it ended
+	Failure    *Failure  `json:"failure,omitempty"`  // of the last attempt, unless it succeeded
+	Attempts   int       `json:"attempts,omitempty"` // that were made at it
+	Plan       int       `json:"plan,omitempty"`     // which plan of the turn it belongs to: see Control.PlansCreatedCount
+	Seconds    float64   `json:"execution_time"`     // of the last attempt
+	Time       time.Time `json:"timestamp"`          // when it ended
 }
+
+// Done reports whether the step need not be done any more.
+func (r StepResult) Done() bool { return r.Success || r.Skipped }
 
 // ApprovalRequest is what a person is asked before something is done.
 type ApprovalRequest struct {
@@ -26,7 +33,10 @@ type ApprovalRequest struct {
 	Message    string          `json:"user_message,omitempty"` // what the person reads, in Markdown
 	Time       time.Time       `json:"timestamp,omitzero"`
 	Approved   bool            `json:"approved"`
-	Data       json.RawMessage `json:"data,omitempty"` // what is to be approved; it may come back edited
+	Data       json.RawMessage `json:"data,omitempty"` // what is to be approved; after the decision what was, perhaps edited
+	Step       string          `json:"step,omitempty"` // the [Step.ResultKey] of the step that asks; "" is none
+	Decided    bool            `json:"decided,omitempty"`
+	Feedback   string          `json:"feedback,omitempty"` // what the person said beside a no
 }
 
 // Severity says what a failure calls for.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -11,7 +12,9 @@ const (
 	ToExtraction   = "task_extraction"
 	ToClassifier   = "classifier"
 	ToOrchestrator = "orchestrator"
+	ToApproval     = "approval"
 	ToRespond      = "respond"
+	ToClarify      = "clarify"
 )
 
 // Turn is how long a turn has taken and what may run in it.
@@ -34,13 +37,15 @@ type Decision struct {
 //  2. after a failure, by its severity: the same node again while its retry policy and the limits
 //     allow, another plan, another choice of capabilities, each while the limits allow, or
 //     the error node;
-//  3. no task: its extraction; no active capabilities: the classifier, within its limit; no
-//     plan: the orchestrator, within its limit;
-//  4. the capability of the current step; past the last step, the error node.
+//  3. no task: its extraction; a request that waits for a decision: the approval node; no active
+//     capabilities: the classifier, within its limit; no plan: the orchestrator, within its limit;
+//  4. the capability of the first step that is due, see [Manager.Due]; where none is, the error node.
 //
-// The counts are kept by the nodes: the orchestrator adds one plan each time, the classifier
-// one reclassification each time after the first. A classifier that chooses nothing and an orchestrator
-// that makes no plan thus end; whatever succeeds for ever without coming further ends by the clock.
+// The counts are kept by the nodes: the orchestrator adds one for each plan, the classifier
+// one reclassification each time it runs after the first, even when it fails. A classifier that chooses
+// nothing and an orchestrator that makes no plan thus end, and whoever wants himself once more, with
+// another word for it, counts as one that is to be tried again; whatever succeeds for ever without coming
+// further ends by the clock.
 func Route(s *State, t Turn) Decision {
 	limit := Overlay{}.Reduce(SafeSettings(), t.Settings)
 	if s.Control.IsKilled.Get() {
@@ -69,6 +74,12 @@ func (t Turn) afterFailure(s *State, limit Settings) Decision {
 	switch f.Severity {
 	case Retriable:
 		return t.again(s, f, limit)
+	case Replanning, Reclassification:
+		if f.Node == map[Severity]string{Replanning: ToOrchestrator, Reclassification: ToClassifier}[f.Severity] {
+			return t.again(s, f, limit)
+		}
+	}
+	switch f.Severity {
 	case Replanning:
 		return within(s.Control.PlansCreatedCount.Get(), *limit.MaxPlanningAttempts, ToOrchestrator, "plans made after "+f.Node+" failed")
 	case Reclassification:
@@ -81,13 +92,10 @@ func (t Turn) afterFailure(s *State, limit Settings) Decision {
 
 // again tries the node that failed once more, or gives up.
 func (t Turn) again(s *State, f Failure, limit Settings) Decision {
-	failures, attempts := max(s.Control.RetryCount.Get(), 1), f.Retry.Attempts
-	if most := *limit.MaxRetries; most > 0 {
-		attempts = min(attempts, most)
-	}
-	if most := *limit.MaxStepRetries; most > 0 && s.Control.CurrentStepRetryCount.Get() > 0 {
-		attempts = min(attempts, most+1)
-		failures = max(failures, s.Control.CurrentStepRetryCount.Get())
+	ofStep := s.Control.CurrentStepRetryCount.Get()
+	failures, attempts := max(s.Control.RetryCount.Get(), 1), f.attempts(limit, ofStep > 0)
+	if *limit.MaxStepRetries > 0 {
+		failures = max(failures, ofStep)
 	}
 	switch {
 	case !t.known(f.Node):
@@ -96,6 +104,18 @@ func (t Turn) again(s *State, f Failure, limit Settings) Decision {
 		return give("%s failed %d times of %d", f.Node, failures, max(attempts, 1))
 	}
 	return Decision{f.Node, f.Retry.Wait(failures), fmt.Sprintf("%s failed %d times of %d", f.Node, failures, attempts)}
+}
+
+// attempts returns how many attempts there may be.
+func (f Failure) attempts(limit Settings, ofStep bool) int {
+	n := f.Retry.Attempts
+	if most := limit.MaxRetries; most != nil && *most > 0 {
+		n = min(n, *most)
+	}
+	if most := limit.MaxStepRetries; ofStep && most != nil && *most > 0 {
+		n = min(n, *most+1)
+	}
+	return n
 }
 
 // within goes to a node while a count is below its limit.
@@ -111,6 +131,8 @@ func (t Turn) onward(s *State, limit Settings) Decision {
 	switch {
 	case s.Task.Current.Get() == "":
 		return Decision{ToExtraction, 0, "there is no task yet"}
+	case m.asks(s, "*"):
+		return Decision{ToApproval, 0, "somebody must decide"}
 	case s.Control.NeedsReclassification.Get():
 		return within(s.Control.ReclassificationCount.Get(), *limit.MaxReclassifications, ToClassifier, "reclassifications")
 	case s.Planning.ActiveCapabilities.Len() == 0:
@@ -119,15 +141,20 @@ func (t Turn) onward(s *State, limit Settings) Decision {
 	if _, ok := m.Plan(s); !ok {
 		return within(s.Control.PlansCreatedCount.Get(), *limit.MaxPlanningAttempts, ToOrchestrator, "plans")
 	}
-	step, err := m.CurrentStep(s)
-	switch {
-	case err != nil:
+	if _, err := m.CurrentStep(s); err != nil {
 		return give("%v", err)
-	case step.Capability == "":
-		step.Capability = ToRespond
 	}
-	if !t.known(step.Capability) {
-		return give("step %d needs %q, which is not registered", m.StepIndex(s)+1, step.Capability)
+	due := m.Due(s)
+	if len(due) == 0 {
+		return give("the steps that are left wait for each other")
 	}
-	return Decision{step.Capability, 0, fmt.Sprintf("step %d of the plan", m.StepIndex(s)+1)}
+	var targets []string
+	for _, i := range due {
+		step, _ := m.StepAt(s, i)
+		targets = append(targets, cmp.Or(step.Capability, ToRespond))
+		if name := targets[len(targets)-1]; !t.known(name) {
+			return give("step %d needs %q, which is not registered", i+1, name)
+		}
+	}
+	return Decision{targets[0], 0, fmt.Sprintf("step %d of the plan", due[0]+1)}
 }

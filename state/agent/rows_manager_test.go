@@ -109,7 +109,7 @@ func TestAB32ANodeSeesHowOftenItsStepFailed(t *testing.T) {
 	same(t, "error", s.Control.HasError.Get(), false)
 	same(t, "index", m.StepIndex(&s), 1)
 	r := s.Execution.StepResults.Get("k")
-	same(t, "result", r, agent.StepResult{Capability: "find", Success: true, Seconds: 1, Time: noon})
+	same(t, "result", r, agent.StepResult{Capability: "find", Success: true, Attempts: 4, Seconds: 1, Time: noon})
 }
 
 // desk is the example of the founding document: two capabilities, the second of which reads what

@@ -56,6 +56,8 @@ func turnOf(s *agent.State) {
 	s.Execution.LastResult.Set(agent.StepResult{})
 	s.Execution.PendingApprovals.Put("k", agent.ApprovalRequest{})
 	s.Execution.StartTime.Set(noon)
+	s.Execution.RunningSteps.Set([]int{1})
+	s.Execution.WaitedSeconds.Add(1)
 	s.Approval.Approved.Set(true)
 	s.ApprovedPayload.Set(json.RawMessage(`{}`))
 	s.Control.NeedsReclassification.Set(true)
@@ -133,7 +135,7 @@ func TestAB04FieldsHaveTheStatedTypesAndDefaults(t *testing.T) {
 		`"status_updates":[],"progress_events":[],` +
 		`"task_depends_on_chat_history":false,"task_depends_on_user_memory":false,` +
 		`"planning_active_capabilities":[],"planning_current_step_index":0,` +
-		`"execution_step_results":{},"execution_pending_approvals":{},` +
+		`"execution_step_results":{},"execution_pending_approvals":{},"execution_waited_seconds":0,` +
 		`"control_needs_reclassification":false,"control_reclassification_count":0,"control_plans_created_count":0,` +
 		`"control_retry_count":0,"control_current_step_retry_count":0,"control_has_error":false,"control_is_killed":false,` +
 		`"ui_captured_notebooks":[],"ui_captured_figures":[],"ui_launchable_commands":[]}`

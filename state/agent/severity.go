@@ -6,16 +6,18 @@ import (
 )
 
 // SeverityOf says what an error of this package calls for: another plan where the plan named what is
-// not there or cannot be carried out, the same node again where its time ran out, and the end of the
-// turn, [Critical], for all others. [Failed] makes an error that says so itself.
+// not there or cannot be carried out, the same node again where its time ran out or the error says that it is
+// Temporary, and the end of the turn, [Critical], for all others. [Failed] makes an error that says so
+// itself.
 func SeverityOf(err error) Severity {
 	var own *classified
+	var passing interface{ Temporary() bool }
 	switch {
 	case errors.As(err, &own):
 		return own.severity
 	case errors.Is(err, ErrNotFound), errors.Is(err, ErrConstraint), errors.Is(err, ErrPlan):
 		return Replanning
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &passing) && passing.Temporary():
 		return Retriable
 	}
 	return Critical

@@ -55,8 +55,8 @@ type Planning struct {
 	// ActiveCapabilities are the names that classification chose: overwrite them.
 	ActiveCapabilities state.List[string] `json:"active_capabilities"`
 	ExecutionPlan      state.Value[Plan]  `json:"execution_plan"`
-	// CurrentStepIndex counts from 0. Two steps that run side by side must not both write
-	// it: that is an error.
+	// CurrentStepIndex counts from 0: the first step that is not done. [Manager.Settle] writes it;
+	// two steps that run side by side must not both do so: that is an error.
 	CurrentStepIndex state.Value[int] `json:"current_step_index" weft:"default=0"`
 }
 
@@ -65,10 +65,15 @@ type Execution struct {
 	// StepResults are by the context key of the step; see [Step.ResultKey].
 	StepResults state.Map[string, StepResult] `json:"step_results"`
 	LastResult  state.Latest[StepResult]      `json:"last_result"`
-	// PendingApprovals are by key. The open questions of a run are its interrupts; these
-	// are for people who read the state.
+	// RunningSteps are the indexes of the steps that were sent off together; see
+	// [Manager.Settle].
+	RunningSteps state.Value[[]int] `json:"running_steps"`
+	// PendingApprovals are the requests that wait for a decision or, once it was made, for whoever
+	// asked, by the id of the request.
 	PendingApprovals state.Map[string, ApprovalRequest] `json:"pending_approvals"`
 	StartTime        state.Value[time.Time]             `json:"start_time"`
+	// WaitedSeconds is how long the turn waited for people; that does not count against its limit.
+	WaitedSeconds state.Sum[float64] `json:"waited_seconds"`
 }
 
 // Approval is a person's decision, once it was made.

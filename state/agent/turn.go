@@ -8,55 +8,6 @@ import (
 	"time"
 )
 
-// StepDone notes that the current step succeeded after so long, and goes on to the next one.
-// What failed before is forgotten.
-func (m Manager) StepDone(s *State, took time.Duration) error {
-	step, err := m.CurrentStep(s)
-	if err != nil {
-		return err
-	}
-	m.note(s, step, StepResult{Success: true, Seconds: took.Seconds()})
-	m.goOn(s)
-	return nil
-}
-
-// SkipStep notes why the current step was not done, after so long, and goes on to the next one.
-func (m Manager) SkipStep(s *State, why string, took time.Duration) error {
-	step, err := m.CurrentStep(s)
-	if err != nil {
-		return err
-	}
-	m.note(s, step, StepResult{Error: why, Seconds: took.Seconds()})
-	m.goOn(s)
-	return nil
-}
-
-func (m Manager) goOn(s *State) {
-	s.Planning.CurrentStepIndex.Set(m.StepIndex(s) + 1)
-	if s.Control.CurrentStepRetryCount.Get() != 0 {
-		s.Control.CurrentStepRetryCount.Overwrite(0)
-	}
-	m.NodeDone(s)
-}
-
-// StepFailed notes that the current step failed after so long. The step stays the current one.
-func (m Manager) StepFailed(s *State, f Failure, took time.Duration) error {
-	step, err := m.CurrentStep(s)
-	if err != nil {
-		return err
-	}
-	m.note(s, step, StepResult{Seconds: took.Seconds(), Error: cmp.Or(f.UserMessage, f.Error)})
-	s.Control.CurrentStepRetryCount.Add(1)
-	m.NodeFailed(s, f)
-	return nil
-}
-
-func (m Manager) note(s *State, step Step, r StepResult) {
-	r.StepIndex, r.Capability, r.Objective, r.Time = m.StepIndex(s), step.Capability, step.Objective, m.now()
-	s.Execution.StepResults.Put(step.ResultKey(r.StepIndex), r)
-	s.Execution.LastResult.Set(r)
-}
-
 // NodeDone notes that a node succeeded: there is no error any more, and its count begins anew.
 func (m Manager) NodeDone(s *State) {
 	if s.Control.RetryCount.Get() != 0 {

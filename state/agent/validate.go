@@ -119,30 +119,29 @@ func (v *planCheck) output(n int, s Step) {
 
 // dependencies looks for steps that can never start.
 func (v *planCheck) dependencies(p Plan) {
-	done, left := map[string]bool{}, slices.Clone(p.Steps)
 	for i, s := range p.Steps {
 		for _, key := range s.DependsOn {
 			if _, ok := v.keys[key]; !ok || key == "" {
 				v.fail(i+1, "it depends on %q, which no step has as its context key", key)
-				done[key] = true // said once
 			}
 		}
 	}
-	for {
-		ready := slices.IndexFunc(left, func(s Step) bool {
-			return !slices.ContainsFunc(s.DependsOn, func(key string) bool { return !done[key] })
-		})
-		if ready < 0 {
-			break
-		}
-		done[left[ready].ContextKey] = true
-		left = slices.Delete(left, ready, ready+1)
+	done := make([]bool, len(p.Steps))
+	waits := func(i int) bool {
+		return done[i] || slices.ContainsFunc(p.Before(i), func(j int) bool { return !done[j] })
 	}
-	if len(left) > 0 {
-		var names []string
-		for _, s := range left {
-			names = append(names, fmt.Sprintf("%q", s.ContextKey))
+	var names []string
+	for i := 0; i < len(done); i++ {
+		if !waits(i) {
+			done[i], i = true, -1 // and from the top
 		}
+	}
+	for i, s := range p.Steps {
+		if !done[i] {
+			names = append(names, fmt.Sprintf("%q", s.ResultKey(i)))
+		}
+	}
+	if len(names) > 0 {
 		v.fail(0, "steps wait for each other: %s", strings.Join(names, ", "))
 	}
 }
