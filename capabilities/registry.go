@@ -305,6 +305,13 @@ func (r *Registry) Rules(active ...string) agent.PlanRules {
 	return agent.PlanRules{
 		Active: active,
 		Known:  func(name string) bool { _, ok := r.byName[name]; return ok },
+		Provides: func(name string) []string {
+			c, ok := r.byName[name]
+			if !ok {
+				return nil
+			}
+			return c.Info().Provides
+		},
 		Needs: func(name string) (agent.Mode, []string) {
 			c, ok := r.byName[name]
 			if !ok {

@@ -53,13 +53,14 @@ var house = []room{
 	{name: "internal/twin", on: []string{"state", "checkpoint", "graph"}}, // for tests alone
 	{name: "graph/workflow", on: []string{"state", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/suggest"}, doors: []string{"gopkg.in/yaml.v3"}},
 	{name: "nodes", on: []string{"state", "state/agent", "capabilities", "checkpoint", "graph", "graph/workflow", "internal/below"}},
+	{name: "nodes/turn", on: []string{"internal/suggest", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "graph"}},
 	{name: "internal/cli", on: []string{"state", "checkpoint", "checkpoint/sqlite", "graph", "graph/workflow"}, doors: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson", "golang.org/x/term",
 	}},
 	{name: root, on: []string{"checkpoint", "graph/workflow", "nodes", "internal/cli"}},
 	{name: "cmd/weft", on: []string{root, "checkpoint", "checkpoint/postgres", "checkpoint/redis"}},
 	{name: "examples/...", on: []string{
-		root, "state", "state/agent", "capabilities", "checkpoint", "checkpoint/sqlite", "graph", "graph/workflow", "nodes",
+		root, "state", "state/agent", "capabilities", "checkpoint", "checkpoint/sqlite", "graph", "graph/workflow", "nodes", "nodes/turn",
 	}},
 }
 

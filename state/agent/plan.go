@@ -33,7 +33,7 @@ type Step struct {
 
 // Before returns the indexes of the steps that step i waits for, ascending. In a plan without
 // any DependsOn these are all steps before it. In a plan with one they are what the step depends on
-// and the earlier steps that make its inputs; the last step, which ends the turn, waits for all others.
+// and the earlier steps under whose keys its inputs are; the last step, which ends the turn, waits for all others.
 func (p Plan) Before(i int) (steps []int) {
 	list := !slices.ContainsFunc(p.Steps, func(s Step) bool { return len(s.DependsOn) > 0 })
 	for j := range p.Steps {
@@ -49,7 +49,7 @@ func (p Plan) waits(i, j int) bool {
 	switch {
 	case on.ContextKey != "" && slices.Contains(s.DependsOn, on.ContextKey):
 		return true
-	case j < i && on.ExpectedOutput != "" && slices.Contains(s.Inputs, state.ContextRef{Type: on.ExpectedOutput, Key: on.ContextKey}):
+	case j < i && on.ContextKey != "" && slices.ContainsFunc(s.Inputs, func(in state.ContextRef) bool { return in.Key == on.ContextKey }):
 		return true
 	}
 	return i == len(p.Steps)-1 && j != i

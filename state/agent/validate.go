@@ -21,6 +21,9 @@ type PlanRules struct {
 	Terminal []string
 	// Needs says which types the inputs of a step must have, by its capability; nil asks for none.
 	Needs func(capability string) (mode Mode, types []string)
+	// Provides says which types a capability makes under the context key of its step; nil takes the
+	// expected output of the step for it.
+	Provides func(capability string) []string
 	// Have are the contexts that exist.
 	Have *state.ContextData
 	// Types are the types of context; nil knows all.
@@ -105,16 +108,26 @@ func (v *planCheck) inputs(n int, s Step) {
 }
 
 func (v *planCheck) output(n int, s Step) {
-	if s.ExpectedOutput == "" {
-		return
+	var makes []string
+	if s.ExpectedOutput != "" {
+		makes = append(makes, s.ExpectedOutput)
 	}
-	if s.ContextKey == "" {
-		v.fail(n, "it makes a %s and has no context key", s.ExpectedOutput)
-	}
-	if v.r.Types != nil && !v.r.Types.Has(s.ExpectedOutput) {
+	if v.r.Types != nil && s.ExpectedOutput != "" && !v.r.Types.Has(s.ExpectedOutput) {
 		v.fail(n, "its output %q is no type of context; the types are %s", s.ExpectedOutput, list(v.r.Types.Names()))
 	}
-	v.made[state.ContextRef{Type: s.ExpectedOutput, Key: s.ContextKey}] = true
+	if v.r.Provides != nil && (v.r.Known == nil || v.r.Known(s.Capability)) {
+		all := v.r.Provides(s.Capability)
+		if s.ExpectedOutput != "" && !slices.Contains(all, s.ExpectedOutput) {
+			v.fail(n, "%q does not make a %s; it makes %s", s.Capability, s.ExpectedOutput, list(all))
+		}
+		makes = all
+	}
+	if len(makes) > 0 && s.ContextKey == "" {
+		v.fail(n, "it makes a %s and has no context key", strings.Join(makes, " and a "))
+	}
+	for _, typ := range makes {
+		v.made[state.ContextRef{Type: typ, Key: s.ContextKey}] = true
+	}
 }
 
 // dependencies looks for steps that can never start.

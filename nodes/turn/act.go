@@ -1,0 +1,242 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state/agent"
+	"github.com/weftrun/weft/state/message"
+)
+
+// Gateway stands before a graph: see [Gateway.Say].
+type Gateway[S any] struct {
+	Graph *graph.Graph[S]
+	// At finds the agent's state in a state.
+	At      func(*S) *agent.State
+	Manager agent.Manager
+	// Commands are the slash commands; nil is [BuiltinCommands].
+	Commands *Commands
+	// PassUnknown takes a message that begins with an unknown command for text; otherwise it is an error.
+	PassUnknown bool
+	// Decide reads an answer that the rules find unclear, perhaps with a model; clear is false where
+	// it finds so too. nil finds none clear. Its failure is no decision: the question is asked again.
+	Decide func(ctx context.Context, q graph.Interrupt, text string) (d Decision, clear bool, err error)
+	// Run holds for all calls; its Thread is not used.
+	Run graph.Run
+}
+
+// Desk is the Gateway of a graph whose state is agent.State.
+func Desk(g *graph.Graph[agent.State], m agent.Manager) *Gateway[agent.State] {
+	return &Gateway[agent.State]{Graph: g, At: func(s *agent.State) *agent.State { return s }, Manager: m}
+}
+
+// Kind says what is done about a message.
+type Kind string
+
+// The kinds.
+const (
+	Begin  Kind = "begin"  // a new turn
+	Resume Kind = "resume" // answers to the questions of the last one
+	Rest   Kind = "rest"   // nothing runs
+)
+
+// Act is what a gateway does about a message, as a value: nothing has happened yet.
+type Act[S any] struct {
+	Kind   Kind
+	Thread string
+	Input  S // of Begin: its message, and the settings of the turn
+	// Discard drops the open questions with the rest of their turn.
+	Discard bool
+	Answers graph.Answers // of Resume
+	// Settings are for the thread.
+	Settings agent.Settings
+	// Text is what the user is told beforehand: help, what commands did, which questions are open.
+	Text string
+	// UI names commands for the user interface: exit, clear.
+	UI []string
+}
+
+// Reply is what became of a message.
+type Reply[S any] struct {
+	Kind Kind
+	// Status is that of the run; "" where nothing ran.
+	Status graph.Status
+	// Text is for the user: what the act says, then the answer or the open questions.
+	Text string
+	// Questions are open.
+	Questions []graph.Interrupt
+	State     S
+	UI        []string
+}
+
+// Say reads a message and does what it asks for. It returns an error for a message that it does not understand, a
+// *CommandError, and for a run that failed.
+func (g *Gateway[S]) Say(ctx context.Context, thread, text string) (Reply[S], error) {
+	a, err := g.Read(ctx, thread, text)
+	if err != nil {
+		return Reply[S]{}, err
+	}
+	return g.Do(ctx, a)
+}
+
+// Read says what is to be done about a message on a thread.
+//
+// Slash commands stand at its beginning and end at the first word that is none, or at "--". What is left is
+// the answer to the open questions, if there are any, and the message of a new turn otherwise. An answer
+// that is not clear leaves all as it is, and the text of the Act asks again. A message of commands alone runs
+// nothing, unless they are decisions.
+func (g *Gateway[S]) Read(ctx context.Context, thread, text string) (Act[S], error) {
+	a := Act[S]{Kind: Rest, Thread: thread}
+	open, err := g.open(ctx, thread)
+	if err != nil {
+		return a, err
+	}
+	line, err := g.commands().parse(text, g.PassUnknown)
+	if err != nil {
+		return a, err
+	}
+	did, err := g.perform(ctx, thread, line, open)
+	if err != nil {
+		return a, err
+	}
+	a.Settings, a.UI, a.Text = did.thread, did.ui, strings.Join(did.texts, "\n\n")
+	switch rest := did.rest; {
+	case did.answers != nil:
+		a.Kind, a.Answers = Resume, *did.answers
+	case did.discard || len(open) == 0 && rest != "":
+		a.Kind, a.Discard = Begin, did.discard
+		return a, g.begin(&a, rest, did.turn)
+	case did.turn != (agent.Settings{}):
+		return a, &CommandError{Name: line.names(), Why: `it holds for one message, and there is none to begin with; write it before the message, or with "!" for the thread`}
+	case rest != "":
+		return g.answer(ctx, a, open, rest)
+	}
+	return a, nil
+}
+
+// open returns the questions of a thread; one that does not exist has none.
+func (g *Gateway[S]) open(ctx context.Context, thread string) ([]graph.Interrupt, error) {
+	_, p, err := g.Graph.State(ctx, thread, 0)
+	switch {
+	case errors.Is(err, graph.ErrUnknownThread), errors.Is(err, graph.ErrNoStore):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return p.Interrupts, nil
+}
+
+func (g *Gateway[S]) begin(a *Act[S], text string, turn agent.Settings) error {
+	fresh := g.Manager.CreateFresh(text, nil)
+	s := g.At(&a.Input)
+	s.Messages = fresh.Messages
+	if turn != (agent.Settings{}) {
+		s.AgentControl.Update(turn)
+	}
+	if a.Settings != (agent.Settings{}) {
+		s.SessionControl.Update(a.Settings)
+	}
+	return s.Messages.Err()
+}
+
+// answer reads text as the answer to one of the open questions.
+func (g *Gateway[S]) answer(ctx context.Context, a Act[S], open []graph.Interrupt, text string) (Act[S], error) {
+	q, text, ok := addressed(open, text)
+	if ok {
+		v, clear := read(q, text)
+		if !clear && g.Decide != nil && decides(q) {
+			d, sure, err := g.Decide(ctx, q, text)
+			if clear = err == nil && sure; clear {
+				v = d
+			}
+			if ctx.Err() != nil {
+				return a, ctx.Err()
+			}
+		}
+		if clear {
+			a.Kind, a.Answers = Resume, graph.Answer(q.ID, v)
+			return a, nil
+		}
+	}
+	a.Text = strings.TrimSpace(a.Text + "\n\nThat is no clear answer.\n\n" + Asking(open))
+	return a, nil
+}
+
+// Do does what an Act says.
+func (g *Gateway[S]) Do(ctx context.Context, a Act[S]) (Reply[S], error) {
+	run := g.Run
+	run.Thread = a.Thread
+	if a.Kind != Begin && a.Settings != (agent.Settings{}) {
+		if err := g.keep(ctx, a.Settings, run); err != nil {
+			return Reply[S]{Kind: a.Kind}, err
+		}
+	}
+	var res graph.Result[S]
+	var err error
+	switch a.Kind {
+	case Begin:
+		if a.Discard {
+			run.IfWaiting = graph.Discard
+		}
+		res, err = g.Graph.Invoke(ctx, a.Input, run)
+	case Resume:
+		res, err = g.Graph.Resume(ctx, a.Answers, run)
+	default:
+		return Reply[S]{Kind: a.Kind, Text: a.Text, UI: a.UI}, nil
+	}
+	r := Reply[S]{Kind: a.Kind, Status: res.Status, Questions: res.Interrupts, State: res.State, UI: a.UI}
+	r.Text = strings.TrimSpace(a.Text + "\n\n" + g.said(res))
+	return r, err
+}
+
+// keep writes settings to a thread, which need not exist yet. Open questions stay.
+func (g *Gateway[S]) keep(ctx context.Context, set agent.Settings, run graph.Run) error {
+	write := func(s *S) (graph.Command, error) {
+		g.At(s).SessionControl.Update(set)
+		return graph.Command{}, nil
+	}
+	_, err := g.Graph.Edit(ctx, [][]graph.Edit[S]{{{Do: write}}}, run)
+	if errors.Is(err, graph.ErrUnknownThread) {
+		_, err = g.Graph.Edit(ctx, [][]graph.Edit[S]{{{As: graph.Start, Do: write}}, {{As: graph.End}}}, run)
+	}
+	return err
+}
+
+// said returns what a run has for the user.
+func (g *Gateway[S]) said(res graph.Result[S]) string {
+	if res.Status == graph.Interrupted {
+		return Asking(res.Interrupts)
+	}
+	s := g.At(&res.State)
+	last, ok := s.Messages.Last()
+	if !ok || last.Role != message.RoleAssistant {
+		return ""
+	}
+	return last.Text()
+}
+
+// Asking writes open questions as the user reads them.
+func Asking(open []graph.Interrupt) string {
+	if len(open) == 0 {
+		return "No question is open."
+	}
+	var b strings.Builder
+	for i, q := range open {
+		if len(open) > 1 {
+			fmt.Fprintf(&b, "%d. ", i+1)
+		}
+		b.WriteString(q.Prompt + "\n")
+		if q.Detail != "" {
+			b.WriteString("\n" + q.Detail + "\n\n")
+		}
+	}
+	if len(open) > 1 {
+		b.WriteString("Begin the answer with the number of its question, or write /approve:all or /reject:all.")
+	} else if decides(open[0]) {
+		b.WriteString("Answer yes or no, and why not; /edit with JSON changes it, /cancel ends it.")
+	}
+	return strings.TrimSpace(b.String())
+}

@@ -1,0 +1,196 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/weftrun/weft/capabilities"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state/agent"
+)
+
+// Verdict is what a person says to a request.
+type Verdict string
+
+// The verdicts.
+const (
+	Approve Verdict = "approve"
+	Edit    Verdict = "edit"   // approve, with Decision.Edited in place of what was asked about
+	Reject  Verdict = "reject" // perhaps with Decision.Feedback
+)
+
+// Decision is the answer to the question of a request: give it to [graph.Answer].
+type Decision struct {
+	Verdict Verdict `json:"decision" jsonschema:"approve, edit or reject"`
+	// Edited is what is approved instead, in the form of the request's data.
+	Edited   any    `json:"edited,omitempty" jsonschema:"with edit: what is approved instead, in the form of the data"`
+	Feedback string `json:"feedback,omitempty" jsonschema:"with reject: why not, and what would be better"`
+}
+
+// UnmarshalJSON reads a decision. One that says nothing clear is an error, so the question stays open.
+func (d *Decision) UnmarshalJSON(data []byte) error {
+	type plain Decision
+	var p plain
+	if err := json.Unmarshal(data, &p); err != nil {
+		return err
+	}
+	switch {
+	case p.Verdict == Edit && p.Edited == nil:
+		return errors.New("turn: an edit says in edited what is approved instead")
+	case p.Verdict != Edit && p.Edited != nil:
+		return fmt.Errorf("turn: the decision %q edits nothing", p.Verdict)
+	case p.Verdict != Approve && p.Verdict != Edit && p.Verdict != Reject:
+		return fmt.Errorf("turn: the decision is approve, edit or reject, not %q", p.Verdict)
+	}
+	*d = Decision(p)
+	return nil
+}
+
+// Approval asks for a decision about each open request, all at once, and writes the decisions to the requests,
+// where the steps find them; that about a plan it carries out itself. A request nobody decides about in
+// time is rejected, and one that is declined ends the turn.
+func (t *Turn) Approval(ctx context.Context, s *agent.State) error {
+	var no error // to a plan
+	err := t.guard(ctx, s, agent.ToApproval, func(ctx context.Context, s *agent.State) (err error) {
+		no, err = t.approve(ctx, s)
+		return err
+	})
+	if err == nil && no != nil {
+		t.m.NodeFailed(s, t.failure(ctx, agent.ToApproval, no))
+	}
+	return err
+}
+
+// approve returns as no what a rejected plan comes to.
+func (t *Turn) approve(ctx context.Context, s *agent.State) (no, err error) {
+	open, longest := false, 0.0
+	for id, r := range s.Execution.PendingApprovals.All() {
+		if r.Decided {
+			continue
+		}
+		decided, waited, err := t.decide(ctx, s, id, r)
+		switch {
+		case errors.Is(err, graph.ErrInterrupted):
+			open = true
+			continue
+		case errors.Is(err, graph.ErrDeclined):
+			t.m.Kill(s, err.Error())
+		case err != nil:
+			return nil, err
+		}
+		longest = max(longest, waited.Seconds())
+		if refused, err := t.carryOut(s, id, decided); err != nil {
+			return nil, err
+		} else if refused != nil {
+			no = refused
+		}
+	}
+	if open {
+		return nil, graph.ErrInterrupted
+	}
+	s.Execution.WaitedSeconds.Add(longest)
+	return no, nil
+}
+
+// decide asks about a request until the decision can be carried out, and returns the request with it.
+func (t *Turn) decide(ctx context.Context, s *agent.State, id string, r agent.ApprovalRequest) (agent.ApprovalRequest, time.Duration, error) {
+	now := func(context.Context) (time.Time, error) { return t.m.Clock().UTC(), nil }
+	began, err := graph.Once(ctx, "asked "+id, now)
+	if err != nil {
+		return r, 0, err
+	}
+	for n, wrong := 1, ""; ; n++ {
+		d, err := graph.Ask[Decision](ctx, graph.Question{
+			Prompt: prompt(r), Detail: strings.TrimSpace(r.Message + "\n" + wrong), Data: r, Key: fmt.Sprintf("%s #%d", id, n), Within: t.cfg.ApprovalWithin,
+		})
+		switch {
+		case errors.Is(err, graph.ErrExpired):
+			d, err = Decision{Verdict: Reject, Feedback: "nobody decided in time"}, nil
+		case errors.Is(err, graph.ErrDeclined):
+			r.Decided, r.Feedback = true, err.Error()
+			return r, t.m.Clock().Sub(began), err
+		case err != nil:
+			return r, 0, err
+		}
+		out, err := t.applied(s, r, d)
+		if err == nil {
+			return out, t.m.Clock().Sub(began), nil
+		}
+		wrong = err.Error()
+	}
+}
+
+func prompt(r agent.ApprovalRequest) string {
+	if r.Type == PlanApproval {
+		return "Carry out this plan?"
+	}
+	return fmt.Sprintf("Approve %q: %s?", r.Capability, cmp.Or(r.Objective, r.Type))
+}
+
+// applied returns a request with its decision. A plan that was edited into one that cannot be carried out is an
+// error.
+func (t *Turn) applied(s *agent.State, r agent.ApprovalRequest, d Decision) (agent.ApprovalRequest, error) {
+	r.Decided, r.Approved, r.Feedback = true, d.Verdict != Reject, d.Feedback
+	if d.Verdict != Edit {
+		return r, nil
+	}
+	data, err := json.Marshal(d.Edited)
+	if err != nil || r.Type != PlanApproval {
+		r.Data = data
+		return r, err
+	}
+	var p agent.Plan
+	if err := json.Unmarshal(data, &p); err != nil {
+		return r, fmt.Errorf("turn: the edited plan: %w", err)
+	}
+	p = complete(p)
+	if err := t.check(s, p); err != nil {
+		return r, err
+	}
+	r.Data, err = json.Marshal(p)
+	return r, err
+}
+
+// carryOut writes a decision to where it is waited for. It returns as no what a rejected plan comes to.
+func (t *Turn) carryOut(s *agent.State, id string, r agent.ApprovalRequest) (no, err error) {
+	s.Approval.Approved.Set(r.Approved)
+	if s.ApprovedPayload.Clear(); r.Approved && len(r.Data) > 0 {
+		s.ApprovedPayload.Set(r.Data)
+	}
+	if r.Type != PlanApproval || r.Step != "" {
+		s.Execution.PendingApprovals.Put(id, r)
+		return nil, nil
+	}
+	s.Execution.PendingApprovals.Delete(id)
+	if r.Approved {
+		var p agent.Plan
+		err := json.Unmarshal(r.Data, &p)
+		s.Planning.ExecutionPlan.Set(p)
+		return nil, err
+	}
+	return t.planRejected(s, r), nil
+}
+
+// planRejected does what the policy says. Nobody is asked about this plan again.
+func (t *Turn) planRejected(s *agent.State, r agent.ApprovalRequest) error {
+	if s.Control.IsKilled.Get() {
+		return nil
+	}
+	no := &capabilities.Rejected{Request: r, Feedback: r.Feedback, Then: t.cfg.OnRejectedPlan}
+	switch no.Then {
+	case capabilities.SkipStep:
+		s.Planning.ExecutionPlan.Set(complete(agent.Plan{}))
+		return nil
+	case capabilities.Replan:
+		return agent.Failed(agent.Replanning, no)
+	case capabilities.EndTurn:
+		t.m.Kill(s, no.Error())
+		return nil
+	}
+	return no
+}

@@ -1,0 +1,137 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state/agent"
+)
+
+// ErrTime is the cause with which the context of a node ends when the turn is out of time.
+var ErrTime = errors.New("turn: the turn is out of time")
+
+// guard runs a node that is not a capability: it counts its attempts, keeps it within the time of the turn,
+// and writes a failure to s, where the router finds it. What a failed node wrote is gone. It returns what
+// is no failure of the node: a question, the end of the run, and what is fatal.
+func (t *Turn) guard(ctx context.Context, s *agent.State, node string, do func(context.Context, *agent.State) error) error {
+	view := *s
+	inner, cancel := context.WithCancel(ctx)
+	if node != agent.ToApproval { // what people take is not the turn's
+		inner, cancel = t.inTime(ctx, s)
+	}
+	defer cancel()
+	err := do(inner, &view)
+	switch {
+	case err == nil:
+		t.m.NodeDone(&view)
+		*s = view
+		return nil
+	case passes(ctx, err):
+		return err
+	}
+	f := t.failure(inner, node, err)
+	if last, ok := failed(s); ok {
+		f.Metadata = map[string]string{"after": after(last, node)}
+	}
+	t.m.NodeFailed(s, f)
+	return nil
+}
+
+// passes reports whether an error of a node is one of the run.
+func passes(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, graph.ErrInterrupted) || errors.Is(err, graph.ErrToParent) || agent.SeverityOf(err) == agent.Fatal
+}
+
+// failure returns an error of a node as data. ctx is what the node had.
+func (t *Turn) failure(ctx context.Context, node string, err error) agent.Failure {
+	f := agent.Failure{Node: node, Severity: agent.SeverityOf(err), UserMessage: err.Error(), Error: err.Error(), Retry: t.retry(node)}
+	if cause := context.Cause(ctx); errors.Is(cause, ErrTime) {
+		f.Severity, f.Error, f.UserMessage = agent.Critical, fmt.Sprintf("%v: %v", cause, err), cause.Error()
+	}
+	return f
+}
+
+// failed returns the failure that is to be mended, if there is one.
+func failed(s *agent.State) (agent.Failure, bool) {
+	f, ok := s.Control.ErrorInfo.Lookup()
+	return f, ok && s.Control.HasError.Get()
+}
+
+// after returns what failed before a node failed: the reason for which it ran, however often it was tried.
+func after(last agent.Failure, node string) string {
+	if last.Node == node {
+		return last.Metadata["after"]
+	}
+	return last.UserMessage
+}
+
+// previous returns what a prompt is told of the failures that led to a node.
+func previous(s *agent.State, node string) string {
+	f, ok := failed(s)
+	switch {
+	case !ok:
+		return s.Control.ReclassificationReason.Get()
+	case f.Node == node && f.Metadata["after"] != "":
+		return f.Metadata["after"] + "\n" + f.UserMessage
+	}
+	return f.UserMessage
+}
+
+// elapsed returns how long the turn has taken, without the time in which it waited for people.
+func (t *Turn) elapsed(s *agent.State) time.Duration {
+	start, ok := s.Execution.StartTime.Lookup()
+	if !ok {
+		return 0
+	}
+	waited := time.Duration(s.Execution.WaitedSeconds.Get() * float64(time.Second))
+	return max(0, t.m.Clock().Sub(start)-waited)
+}
+
+// inTime returns a context that ends with the time of the turn.
+func (t *Turn) inTime(ctx context.Context, s *agent.State) (context.Context, context.CancelFunc) {
+	limit := t.settings(s).MaxExecutionSeconds
+	if *limit <= 0 {
+		return context.WithCancel(ctx)
+	}
+	most := time.Duration(*limit) * time.Second
+	return context.WithTimeoutCause(ctx, most-t.elapsed(s), fmt.Errorf("%w: its limit is %v", ErrTime, most))
+}
+
+// settings returns the settings in force, with every field set.
+func (t *Turn) settings(s *agent.State) agent.Settings { return t.m.Settings(s) }
+
+// pause waits, unless ctx ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// tries calls do until it succeeds, fails for good, or was tried as often as the node's policy has it.
+func (t *Turn) tries(ctx context.Context, node string, do func(context.Context) error) error {
+	p := t.retry(node)
+	for n := 1; ; n++ {
+		err := do(ctx)
+		if err == nil || n >= p.Attempts || agent.SeverityOf(err) != agent.Retriable || pause(ctx, p.Wait(n)) != nil {
+			return err
+		}
+	}
+}
+
+// tell says what is going on: to those who watch, and in the state.
+func (t *Turn) tell(ctx context.Context, s *agent.State, node, text string, more map[string]string) error {
+	u := agent.StatusUpdate{Message: text, Node: node, Time: t.m.Clock().Round(0), Metadata: more}
+	t.m.Status(s, u)
+	return graph.Emit(ctx, u)
+}

@@ -1,0 +1,76 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/weftrun/weft/state/agent"
+)
+
+// Error ends the turn with a message that says what went wrong. It cannot fail itself.
+func (t *Turn) Error(ctx context.Context, s *agent.State) error {
+	if err := t.tell(ctx, s, agent.ToError, "Something went wrong…", nil); err != nil {
+		return err
+	}
+	r := t.Report(s)
+	text := r.String()
+	if t.cfg.Explain != nil {
+		inner, cancel := context.WithTimeout(ctx, cmp.Or(t.cfg.ExplainWithin, 30*time.Second))
+		defer cancel()
+		more, err := safely(func() (string, error) { return t.cfg.Explain(inner, r) })
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if more = strings.TrimSpace(more); err == nil && more != "" {
+			text += "\n\n" + more
+		}
+	}
+	return t.m.ResponseUpdate(s, strings.ToValidUTF8(text, "�"))
+}
+
+// Report returns what went wrong in the turn.
+func (t *Turn) Report(s *agent.State) Report {
+	f := s.Control.ErrorInfo.Get()
+	task, _ := t.m.CurrentTask(s)
+	r := Report{
+		Time: t.m.Clock(), Severity: cmp.Or(f.Severity, agent.Critical), Task: task, Node: cmp.Or(f.Node, ToRouter),
+		Message: f.UserMessage, Details: f.Error, Reason: cmp.Or(f.Metadata["reason"], f.UserMessage, f.Error, "something failed and nobody said what"),
+		Attempts: s.Control.RetryCount.Get(), Plans: s.Control.PlansCreatedCount.Get(), Elapsed: t.elapsed(s),
+	}
+	if s.Control.IsKilled.Get() {
+		r.Reason = cmp.Or(s.Control.KillReason.Get(), r.Reason)
+	}
+	p, _ := t.m.Plan(s)
+	for i, step := range p.Steps {
+		line := fmt.Sprintf("Step %d: %s", i+1, cmp.Or(step.Objective, step.Capability))
+		if t.m.Result(s, i).Done() {
+			r.Done = append(r.Done, line)
+		} else {
+			r.Left = append(r.Left, line)
+		}
+	}
+	return r
+}
+
+// String returns the report as the user reads it, in Markdown.
+func (r Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "I could not finish this.\n\n")
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "- **%s**: %s\n", name, strings.ReplaceAll(value, "\n", "\n  "))
+		}
+	}
+	line("Task", r.Task)
+	line("Where", r.Node)
+	line("What", r.Message)
+	if r.Reason != r.Message {
+		line("Why it ends here", r.Reason)
+	}
+	line("Done", strings.Join(r.Done, "; "))
+	line("Not done", strings.Join(r.Left, "; "))
+	return strings.TrimSpace(b.String())
+}

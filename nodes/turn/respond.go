@@ -1,0 +1,120 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/agent"
+)
+
+func ref(typ, key string) state.ContextRef { return state.ContextRef{Type: typ, Key: key} }
+
+// Respond ends the turn with an answer. When no answer can be made it says so.
+func (t *Turn) Respond(ctx context.Context, s *agent.State) error {
+	return t.finish(ctx, s, agent.ToRespond, t.cfg.Answer)
+}
+
+// Clarify ends the turn with questions to the user.
+func (t *Turn) Clarify(ctx context.Context, s *agent.State) error {
+	return t.finish(ctx, s, agent.ToClarify, func(ctx context.Context, r AnswerRequest) (string, error) {
+		c, err := t.cfg.Clarify(ctx, r)
+		return questions(c), err
+	})
+}
+
+// finish ends the turn with one message of the assistant, whatever happens to its function.
+func (t *Turn) finish(ctx context.Context, s *agent.State, node string, say func(context.Context, AnswerRequest) (string, error)) error {
+	if err := t.tell(ctx, s, node, "Writing the answer…", nil); err != nil {
+		return err
+	}
+	step, i := t.last(s)
+	r := t.answerRequest(s, step)
+	inner, cancel := t.inTime(ctx, s)
+	defer cancel()
+	var text string
+	err := t.tries(inner, node, func(ctx context.Context) (err error) {
+		text, err = say(ctx, r)
+		return err
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	result := agent.StepResult{Success: err == nil}
+	if text = strings.ToValidUTF8(strings.TrimSpace(text), "�"); err != nil || text == "" {
+		f := t.failure(inner, node, fmt.Errorf("turn: no answer could be made: %w", orEmpty(err)))
+		result = agent.StepResult{Failure: &f}
+		text = apology(r, f)
+	}
+	if i >= 0 {
+		if err := t.m.Note(s, i, result); err != nil {
+			return err
+		}
+		if result.Success {
+			s.Planning.CurrentStepIndex.Set(i + 1)
+		}
+	}
+	return t.m.ResponseUpdate(s, text)
+}
+
+func orEmpty(err error) error {
+	if err == nil {
+		return fmt.Errorf("it was empty")
+	}
+	return err
+}
+
+// last returns the step that ends the turn, and its index; -1 where there is no plan.
+func (t *Turn) last(s *agent.State) (agent.Step, int) {
+	due := t.m.Due(s)
+	if len(due) == 0 {
+		return agent.Step{}, -1
+	}
+	step, err := t.m.StepAt(s, due[0])
+	if err != nil {
+		return agent.Step{}, -1
+	}
+	return step, due[0]
+}
+
+func (t *Turn) answerRequest(s *agent.State, step agent.Step) AnswerRequest {
+	task, _ := t.m.CurrentTask(s)
+	r := AnswerRequest{
+		Mode: Specific, Task: task, Messages: s.Messages.Slice(), Step: step, Done: t.m.StepsSummary(s), Time: t.m.Clock(),
+		Figures: s.UI.CapturedFigures.Slice(), Commands: s.UI.LaunchableCommands.Slice(), Notebooks: s.UI.CapturedNotebooks.Slice(),
+	}
+	refs := step.Inputs
+	if len(refs) == 0 {
+		r.Mode, refs = General, t.found(s)
+	}
+	if len(refs) == 0 {
+		r.Mode = Conversational
+	}
+	known := t.m.Contexts(s)
+	for _, ref := range refs {
+		got, err := known.Summaries(agent.InputList{ref})
+		if err != nil {
+			r.Missing = append(r.Missing, err.Error())
+			continue
+		}
+		r.Found = append(r.Found, got...)
+	}
+	return r
+}
+
+// found returns what the steps of this turn made.
+func (t *Turn) found(s *agent.State) (refs agent.InputList) {
+	p, _ := t.m.Plan(s)
+	for i, step := range p.Steps {
+		if !t.m.Result(s, i).Success || step.ContextKey == "" {
+			continue
+		}
+		for _, typ := range s.Context.Types() {
+			if e, ok := s.Context.Lookup(typ, step.ContextKey); ok && e.Meta.Capability == step.Capability {
+				refs = append(refs, ref(typ, step.ContextKey))
+			}
+		}
+	}
+	return refs
+}

@@ -1,0 +1,80 @@
+package turn
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state/agent"
+)
+
+// Router decides where the turn goes on: it draws the consequences of the steps that ran, asks [agent.Route],
+// waits as long as the decision says, and sends off all steps that are due, side by side.
+func (t *Turn) Router(ctx context.Context, s *agent.State) (graph.Command, error) {
+	if _, ok := s.Execution.StartTime.Lookup(); !ok {
+		s.Execution.StartTime.Set(t.m.Clock().Round(0))
+	}
+	t.m.Settle(s)
+	d := agent.Route(s, agent.Turn{Settings: t.settings(s), Known: t.known, Elapsed: t.elapsed(s)})
+	if err := pause(ctx, t.left(s, d.Delay)); err != nil {
+		return graph.Command{}, err
+	}
+	if _, ok := t.reg.Get(d.Target); ok {
+		if c, sent := t.send(s); sent {
+			return c.Because("%s", d.Reason), nil
+		}
+		d = agent.Decision{Target: agent.ToError, Reason: "no step can be done"}
+	}
+	if d.Target == agent.ToError {
+		t.giveUp(s, d.Reason)
+	}
+	return graph.Goto(d.Target).Because("%s", d.Reason), nil
+}
+
+// left returns how much of a wait after a failure is left: the run may have been away meanwhile.
+func (t *Turn) left(s *agent.State, wait time.Duration) time.Duration {
+	f, ok := failed(s)
+	if !ok || f.Time.IsZero() {
+		return wait
+	}
+	return min(wait, max(0, wait-t.m.Clock().Sub(f.Time)))
+}
+
+// send starts a task for each step that is due. A step that ends the turn is not among them.
+func (t *Turn) send(s *agent.State) (c graph.Command, sent bool) {
+	var running []int
+	for _, i := range t.m.Due(s) {
+		step, _ := t.m.StepAt(s, i)
+		if _, ok := t.reg.Get(step.Capability); ok {
+			c = c.Send(step.Capability, i)
+			running = append(running, i)
+		}
+	}
+	if len(running) > 0 {
+		s.Execution.RunningSteps.Set(running)
+	}
+	return c, len(running) > 0
+}
+
+// giveUp leaves for the error node why the turn ends.
+func (t *Turn) giveUp(s *agent.State, reason string) {
+	f, ok := failed(s)
+	if !ok {
+		t.m.NodeFailed(s, agent.Failure{Node: ToRouter, Severity: agent.Critical, UserMessage: reason, Error: reason})
+		return
+	}
+	more := map[string]string{"reason": reason}
+	for k, v := range f.Metadata {
+		if k != "reason" {
+			more[k] = v
+		}
+	}
+	f.Metadata = more
+	s.Control.ErrorInfo.Set(f)
+}
+
+// targets are where the router may go.
+func (t *Turn) targets() []string {
+	return slices.Concat(inner()[1:], terminals(), t.reg.Names())
+}
