@@ -37,7 +37,7 @@ func (t *Turn) Report(s *agent.State) Report {
 	task, _ := t.m.CurrentTask(s)
 	r := Report{
 		Time: t.m.Clock(), Severity: cmp.Or(f.Severity, agent.Critical), Task: task, Node: cmp.Or(f.Node, ToRouter),
-		Message: f.UserMessage, Details: f.Error, Reason: cmp.Or(f.Metadata["reason"], f.UserMessage, f.Error, "something failed and nobody said what"),
+		Message: cmp.Or(f.UserMessage, f.Error), Details: f.Error, Reason: cmp.Or(f.Metadata["reason"], f.UserMessage, f.Error, "something failed and nobody said what"),
 		Attempts: s.Control.RetryCount.Get(), Plans: s.Control.PlansCreatedCount.Get(), Elapsed: t.elapsed(s),
 	}
 	if s.Control.IsKilled.Get() {

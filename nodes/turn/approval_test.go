@@ -1,0 +1,313 @@
+package turn_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/weftrun/weft/capabilities"
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/nodes/turn"
+	"github.com/weftrun/weft/state/agent"
+)
+
+// writing is a capability that is always approved and asks for the value it writes; runs counts how often
+// it got as far as writing.
+func writing(then capabilities.Rejection, runs *int) capabilities.Capability {
+	return capabilities.Func(capabilities.Info{
+		Name: "write", Description: "writes a value", Provides: []string{"RAIN"}, Approval: capabilities.AlwaysApproval, OnReject: then,
+	}, func(_ context.Context, c *capabilities.Call) error {
+		d, err := c.Approve(agent.ApprovalRequest{Type: "value", Data: []byte(`"7"`)})
+		if err != nil {
+			return err
+		}
+		*runs++
+		return c.Store(Rain{Column: string(d.Data)})
+	})
+}
+
+func approving(t testing.TB, then capabilities.Rejection, runs *int) turn.Config {
+	return turn.Config{Manager: manager(t), Capabilities: registry(t, writing(then, runs))}
+}
+
+func paused(t testing.TB, res graph.Result[agent.State], questions int) []graph.Interrupt {
+	t.Helper()
+	if res.Status != graph.Interrupted || len(res.Interrupts) != questions {
+		t.Fatalf("got %s with %d questions, want %d", res.Status, len(res.Interrupts), questions)
+	}
+	return res.Interrupts
+}
+
+func resume(t testing.TB, g *graph.Graph[agent.State], a graph.Answers) graph.Result[agent.State] {
+	t.Helper()
+	res, err := g.Resume(t.Context(), a, graph.Run{Thread: "t1"})
+	must(t, err)
+	return res
+}
+
+var (
+	approve = turn.Decision{Verdict: turn.Approve}
+	reject  = turn.Decision{Verdict: turn.Reject, Feedback: "not today"}
+)
+
+func TestApprovalIsAskedStepByStepAndConsumedOnce(t *testing.T) {
+	runs := 0
+	g := compile(t, approving(t, "", &runs), &checkpoint.Memory{})
+	res := say(t, g, "t1", "write it")
+	q := paused(t, res, 1)
+	first := q[0]
+	res = resume(t, g, graph.Answer(first.ID, approve))
+	second := paused(t, res, 1)[0]
+	if second.ID == first.ID {
+		t.Fatal("the second question has the id of the first")
+	}
+	var shown agent.ApprovalRequest
+	must(t, json.Unmarshal(second.Data, &shown))
+	same(t, "type", shown.Type, "value")
+	same(t, "runs", runs, 0)
+	res = resume(t, g, graph.Answer(second.ID, turn.Decision{Verdict: turn.Edit, Edited: "8"}))
+	same(t, "status", res.Status, graph.Done)
+	same(t, "runs", runs, 1)
+	same(t, "answer", answer(t, res.State), `RAIN.write: rain in "8"`)
+	for id := range res.State.Execution.PendingApprovals.All() {
+		t.Errorf("the request %q outlives its step", id)
+	}
+	res = say(t, g, "t1", "write it again")
+	if again := paused(t, res, 1)[0]; again.ID == first.ID {
+		t.Error("the decision of one turn would count for the next")
+	}
+}
+
+func TestTrap03ARejectionEndsPerPolicyWithoutASecondPrompt(t *testing.T) {
+	for then, want := range map[capabilities.Rejection]string{
+		capabilities.FailStep: "not today", capabilities.SkipStep: "Missing", capabilities.EndTurn: "not today", capabilities.Replan: "another plan",
+	} {
+		runs := 0
+		c := approving(t, then, &runs)
+		c.Plan = func(ctx context.Context, r turn.PlanRequest) (agent.Plan, error) {
+			if r.Previous != "" {
+				says(t, r.Previous, "not today")
+				return agent.Plan{Steps: []agent.Step{{Capability: agent.ToRespond, Objective: "another plan"}}}, nil
+			}
+			return turn.Chain(ctx, r)
+		}
+		c.Answer = func(_ context.Context, r turn.AnswerRequest) (string, error) {
+			return fmt.Sprint(r.Step.Objective, " Missing ", len(r.Missing)), nil
+		}
+		g := compile(t, c, &checkpoint.Memory{})
+		q := paused(t, say(t, g, "t1", "write it"), 1)[0]
+		res := resume(t, g, graph.Answer(q.ID, reject))
+		same(t, string(then)+": status", res.Status, graph.Done)
+		same(t, string(then)+": runs", runs, 0)
+		says(t, answer(t, res.State), want)
+		same(t, string(then)+": requests left", len(asking(res.State)), 0)
+	}
+}
+
+func asking(s agent.State) (ids []string) {
+	for id := range s.Execution.PendingApprovals.All() {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+func TestTrap03ARejectedPlanEndsPerPolicyWithoutASecondPrompt(t *testing.T) {
+	for then, want := range map[capabilities.Rejection]string{
+		capabilities.FailStep: "not today", capabilities.SkipStep: "I have nothing to say", capabilities.EndTurn: "not today",
+	} {
+		c := planning(t)
+		c.OnRejectedPlan = then
+		g := compile(t, c, &checkpoint.Memory{})
+		res := resume(t, g, graph.Answer(paused(t, say(t, g, "t1", "draw"), 1)[0].ID, reject))
+		same(t, string(then)+": status", res.Status, graph.Done)
+		says(t, answer(t, res.State), want)
+		same(t, string(then)+": steps done", res.State.Context.Len(), 0)
+		same(t, string(then)+": approved", res.State.Approval.Approved.Get(), false)
+	}
+}
+
+// planning has plans shown before they are carried out.
+func planning(t testing.TB) turn.Config {
+	c := config(t)
+	c.Manager.Config = func() (agent.Settings, error) { return agent.Settings{PlanningMode: new(true)}, nil }
+	return c
+}
+
+func TestARejectedPlanIsMadeAnewWithTheFeedbackWithinTheLimit(t *testing.T) {
+	c := planning(t)
+	c.OnRejectedPlan = capabilities.Replan
+	var told []string
+	c.Plan = func(ctx context.Context, r turn.PlanRequest) (agent.Plan, error) {
+		told = append(told, r.Previous)
+		return turn.Chain(ctx, r)
+	}
+	g := compile(t, c, &checkpoint.Memory{})
+	first := paused(t, say(t, g, "t1", "draw"), 1)[0]
+	second := paused(t, resume(t, g, graph.Answer(first.ID, reject)), 1)[0]
+	if first.ID == second.ID {
+		t.Fatal("a decision about the first plan would count for the second")
+	}
+	res := resume(t, g, graph.Answer(second.ID, reject))
+	same(t, "status", res.Status, graph.Done)
+	says(t, answer(t, res.State), "2 of 2 plans")
+	same(t, "plans", len(told), 2)
+	says(t, told[1], "not today")
+}
+
+func TestAPlanIsApprovedOrEditedAsDataAndNotPlannedAgain(t *testing.T) {
+	edited := plans(agent.Step{Capability: "find", ContextKey: "mine", ExpectedOutput: "RAIN"})
+	for _, d := range []turn.Decision{approve, {Verdict: turn.Edit, Edited: edited}} {
+		c := planning(t)
+		made := 0
+		c.Plan = func(ctx context.Context, r turn.PlanRequest) (agent.Plan, error) {
+			made++
+			return turn.Chain(ctx, r)
+		}
+		store := &checkpoint.Memory{}
+		q := paused(t, say(t, compile(t, c, store), "t1", "draw"), 1)[0]
+		says(t, q.Detail, "1. find: finds rain", "2. plot: draws rain")
+		res := resume(t, compile(t, c, store), graph.Answer(q.ID, d)) // in another process
+		same(t, "plans made", made, 1)
+		key := map[turn.Verdict]string{turn.Approve: "find", turn.Edit: "mine"}[d.Verdict]
+		says(t, answer(t, res.State), "RAIN."+key)
+		same(t, "approved", res.State.Approval.Approved.Get(), true)
+	}
+}
+
+func TestAPlanThatWasEditedIntoNonsenseIsAskedAboutAgain(t *testing.T) {
+	g := compile(t, planning(t), &checkpoint.Memory{})
+	q := paused(t, say(t, g, "t1", "draw"), 1)[0]
+	for _, nonsense := range []any{plans(agent.Step{Capability: "router"}), "a plan", map[string]any{"steps": 7}} {
+		next := paused(t, resume(t, g, graph.Answer(q.ID, turn.Decision{Verdict: turn.Edit, Edited: nonsense})), 1)[0]
+		if next.ID == q.ID {
+			t.Fatal("the question has the same id")
+		}
+		q = next
+	}
+	says(t, q.Detail, "the edited plan")
+	same(t, "status", resume(t, g, graph.Answer(q.ID, approve)).Status, graph.Done)
+}
+
+func TestADecisionThatSaysNothingClearOpensTheQuestionAgain(t *testing.T) {
+	runs := 0
+	g := compile(t, approving(t, "", &runs), &checkpoint.Memory{})
+	q := paused(t, say(t, g, "t1", "write it"), 1)[0]
+	for _, d := range []turn.Decision{{Verdict: "maybe"}, {Verdict: turn.Edit}, {Verdict: turn.Reject, Edited: "x"}} {
+		data, err := json.Marshal(d)
+		must(t, err)
+		same(t, string(data), paused(t, resume(t, g, graph.Answer(q.ID, json.RawMessage(data))), 1)[0].ID, q.ID)
+	}
+	if _, err := g.Resume(t.Context(), graph.Answer(q.ID, true), graph.Run{Thread: "t1"}); !errors.Is(err, graph.ErrAnswer) {
+		t.Errorf("got %v for a bare true, want it refused by the schema", err)
+	}
+	same(t, "runs", runs, 0)
+}
+
+func TestNobodyDecidingInTimeIsANo(t *testing.T) {
+	runs := 0
+	now := noon
+	c := approving(t, "", &runs)
+	c.ApprovalWithin = time.Hour
+	g, err := turn.Graph("desk", c, graph.Config{Store: &checkpoint.Memory{}, Now: func() time.Time { return now }})
+	must(t, err)
+	q := paused(t, say(t, g, "t1", "write it"), 1)[0]
+	same(t, "expires", q.Expires.Equal(noon.Add(time.Hour)), true)
+	now = noon.Add(2 * time.Hour)
+	if _, err := g.Resume(t.Context(), graph.Answer(q.ID, approve), graph.Run{Thread: "t1"}); !errors.Is(err, graph.ErrExpired) {
+		t.Errorf("got %v for a late yes", err)
+	}
+	res := resume(t, g, graph.Answers{})
+	says(t, answer(t, res.State), "nobody decided in time")
+	same(t, "runs", runs, 0)
+}
+
+func TestADeclinedRequestEndsTheTurnWhateverThePolicy(t *testing.T) {
+	runs := 0
+	g := compile(t, approving(t, capabilities.Replan, &runs), &checkpoint.Memory{})
+	res := resume(t, g, graph.Decline(paused(t, say(t, g, "t1", "write it"), 1)[0].ID, "I left"))
+	same(t, "status", res.Status, graph.Done)
+	says(t, answer(t, res.State), "I left")
+	same(t, "killed", res.State.Control.IsKilled.Get(), true)
+}
+
+func TestTimeInWhichPeopleThinkDoesNotCount(t *testing.T) {
+	runs := 0
+	now := noon
+	c := approving(t, "", &runs)
+	c.Manager.Clock = func() time.Time { return now }
+	g := compile(t, c, &checkpoint.Memory{})
+	q := paused(t, say(t, g, "t1", "write it"), 1)[0]
+	now = now.Add(48 * time.Hour)
+	q = paused(t, resume(t, g, graph.Answer(q.ID, approve)), 1)[0]
+	now = now.Add(48 * time.Hour)
+	res := resume(t, g, graph.Answer(q.ID, approve))
+	says(t, answer(t, res.State), "RAIN.write")
+	same(t, "waited", res.State.Execution.WaitedSeconds.Get(), (96 * time.Hour).Seconds())
+}
+
+// What was approved is what is done, even if the capability would ask for something else the next time.
+func TestWhatIsApprovedIsWhatWasAskedAbout(t *testing.T) {
+	n := 0
+	write := capabilities.Func(capabilities.Info{Name: "write", Description: "d", Provides: []string{"RAIN"}}, func(_ context.Context, c *capabilities.Call) error {
+		n++
+		d, err := c.Approve(agent.ApprovalRequest{Type: "code", Data: fmt.Appendf(nil, `"version %d"`, n)})
+		if err != nil {
+			return err
+		}
+		return c.Store(Rain{Column: string(d.Data)})
+	})
+	g := compile(t, turn.Config{Manager: manager(t), Capabilities: registry(t, write)}, &checkpoint.Memory{})
+	res := resume(t, g, graph.Answer(paused(t, say(t, g, "t1", "write"), 1)[0].ID, approve))
+	says(t, answer(t, res.State), "version 1")
+}
+
+func TestTrap04ADecisionAboutOneStepNeverCountsForAnother(t *testing.T) {
+	runs := 0
+	c := approving(t, "", &runs)
+	step := func(key string, after ...string) agent.Step {
+		return agent.Step{Capability: "write", ContextKey: key, DependsOn: after}
+	}
+	c.Plan = script[turn.PlanRequest](t, gives(plans(step("a"), step("b"), agent.Step{Capability: agent.ToRespond, DependsOn: []string{"a"}})))
+	g := compile(t, c, &checkpoint.Memory{})
+	both := paused(t, say(t, g, "t1", "write both"), 2)
+	if both[0].ID == both[1].ID {
+		t.Fatal("two requests have one id")
+	}
+	left := paused(t, resume(t, g, graph.Answer(both[0].ID, approve)), 1)
+	same(t, "what is left", left[0].ID, both[1].ID)
+	res := resume(t, g, graph.Answer(left[0].ID, reject))
+	same(t, "runs", runs, 0) // a still has to ask for its value, and b was rejected
+	same(t, "status", res.Status, graph.Done)
+	says(t, answer(t, res.State), "not today")
+}
+
+func TestWhoTakesNoNoticeOfADecisionDoesNotAskForEver(t *testing.T) {
+	deaf := capabilities.Func(capabilities.Info{Name: "deaf", Description: "d"}, func(context.Context, *capabilities.Call) error {
+		return &capabilities.ApprovalNeeded{ID: "x", Request: agent.ApprovalRequest{Type: "x", Capability: "deaf"}}
+	})
+	g := compile(t, turn.Config{Manager: manager(t), Capabilities: registry(t, deaf)}, &checkpoint.Memory{})
+	res := resume(t, g, graph.Answer(paused(t, say(t, g, "t1", "go"), 1)[0].ID, approve))
+	same(t, "status", res.Status, graph.Done)
+	says(t, answer(t, res.State), "takes no notice of the decision")
+}
+
+func TestAnApprovalHoldsWhileItsStepIsTriedAgain(t *testing.T) {
+	runs := 0
+	flaky := capabilities.Func(capabilities.Info{
+		Name: "write", Description: "d", Approval: capabilities.AlwaysApproval, Retry: agent.RetryPolicy{Attempts: 3},
+	}, func(_ context.Context, c *capabilities.Call) error {
+		if runs++; c.Attempt < 3 {
+			return agent.Failed(agent.Retriable, errors.New("busy"))
+		}
+		return nil
+	})
+	g := compile(t, turn.Config{Manager: manager(t), Capabilities: registry(t, flaky)}, &checkpoint.Memory{})
+	res := resume(t, g, graph.Answer(paused(t, say(t, g, "t1", "go"), 1)[0].ID, approve))
+	same(t, "status", res.Status, graph.Done)
+	same(t, "runs", runs, 3)
+	same(t, "requests left", len(asking(res.State)), 0)
+}
