@@ -1,0 +1,6 @@
+// Package topictest judges a topic.Bus.
+//
+//	func TestBus(t *testing.T) {
+//		topictest.Run(t, func(t testing.TB) topictest.World { return topictest.World{Bus: open(t)} })
+//	}
+package topictest
