@@ -138,3 +138,12 @@ func (p *proxy) stop() {
 func sometimes(chance float64) func(bool, []byte) bool {
 	return func(bool, []byte) bool { return rand.Float64() < chance }
 }
+
+// cutAll cuts the connections that there are. New ones are served.
+func (p *proxy) cutAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		c.Close()
+	}
+}

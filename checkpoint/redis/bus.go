@@ -1,0 +1,353 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/topic"
+)
+
+var busPublishScript = newScript(true, "bus_publish")
+
+const (
+	busPage  = 128         // events that a follower reads at once
+	busBlock = time.Second // how long a pump waits in the server for the next event
+)
+
+// Bus is a topic.Bus that all processes share which use the same server and prefix.
+//
+// A topic is a stream, and not a channel of Redis's pub/sub, so that a follower stands at a
+// position: what is published while his connection is lost is there when it is back. One
+// connection waits for news of a topic, however many follow it in this process.
+type Bus struct {
+	store *Store
+	keep  int
+
+	mu    sync.Mutex
+	pumps map[string]*pump // of the topics that somebody follows
+}
+
+var _ topic.Bus = (*Bus)(nil)
+
+// Bus returns a bus that keeps at least the newest keep events of each topic, and about a
+// hundred more; 0 means 10,000. It lasts until the Store is closed. A call that writes or
+// asks goes on trying for Config.Patience; a follower goes on until his context ends.
+func (s *Store) Bus(keep int) *Bus {
+	if keep <= 0 {
+		keep = 10_000
+	}
+	return &Bus{store: s, keep: keep, pumps: map[string]*pump{}}
+}
+
+func (b *Bus) key(name string) string { return b.store.cfg.Prefix + ":b:{" + encode(name) + "}" }
+
+// Publish implements topic.Bus, in one round trip.
+func (b *Bus) Publish(ctx context.Context, name string, data []byte) error {
+	if err := topic.CheckName(name); err != nil {
+		return err
+	}
+	if len(data) > b.store.cfg.MaxBytes {
+		return fmt.Errorf("%w: redis: topic %q: the event has %d bytes, Config.MaxBytes is %d", checkpoint.ErrTooLarge, name, len(data), b.store.cfg.MaxBytes)
+	}
+	_, err := b.store.call(ctx, busPublishScript, b.key(name), []any{string(data), b.keep})
+	return err
+}
+
+// Last implements topic.Bus.
+func (b *Bus) Last(ctx context.Context, name string) (uint64, error) {
+	if err := topic.CheckName(name); err != nil {
+		return 0, err
+	}
+	events, err := b.read(ctx, name, "xrevrange", b.key(name), "+", "-", "count", 1)
+	if err != nil || len(events) == 0 {
+		return 0, err
+	}
+	return events[0].Position, nil
+}
+
+// Follow implements topic.Bus.
+func (b *Bus) Follow(ctx context.Context, name string, after uint64) iter.Seq2[topic.Event, error] {
+	return func(yield func(topic.Event, error) bool) {
+		err := topic.CheckName(name)
+		if err == nil {
+			f := follower{bus: b, name: name, at: after, yield: yield}
+			err = f.run(ctx)
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, errEnough) {
+			yield(topic.Event{}, err)
+		}
+	}
+}
+
+// errEnough ends a follower whose reader has left the loop.
+var errEnough = errors.New("redis: the reader left")
+
+// follower is one loop over a topic.
+type follower struct {
+	bus   *Bus
+	name  string
+	at    uint64
+	yield func(topic.Event, error) bool
+}
+
+func (f *follower) run(ctx context.Context) error {
+	var p *pump
+	defer func() { f.bus.leave(p) }()
+	for woken := false; ; {
+		news, err := p.listen() // before reading, so that nothing comes between
+		if err != nil {
+			return err
+		}
+		events, err := f.page(ctx)
+		if err == nil {
+			err = f.pass(events)
+		}
+		if err != nil {
+			return err
+		}
+		switch {
+		case len(events) > 0:
+			woken = false
+		case p == nil:
+			if p, err = f.bus.join(f.name, f.at); err != nil {
+				return err
+			}
+		case woken:
+			if err := f.lost(ctx); err != nil {
+				return err
+			}
+			woken = false
+		default:
+			select {
+			case <-news:
+				woken = true
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+}
+
+// lost looks whether the topic now stands before the follower's position, since the server
+// has lost it, and then begins anew.
+func (f *follower) lost(ctx context.Context) error {
+	last, err := f.bus.Last(ctx, f.name)
+	if err != nil && f.bus.store.passes(err) {
+		return nil
+	}
+	if err != nil || last >= f.at {
+		return err
+	}
+	missed := &topic.MissedError{Name: f.name, From: f.at + 1}
+	if f.at = 0; !f.yield(topic.Event{}, missed) {
+		return errEnough
+	}
+	return nil
+}
+
+// page reads what comes next, again and again while the server cannot be reached.
+func (f *follower) page(ctx context.Context) ([]topic.Event, error) {
+	for {
+		events, err := f.bus.read(ctx, f.name, "xrange", f.bus.key(f.name), "("+id(f.at), "+", "count", busPage)
+		if err == nil || ctx.Err() != nil || !f.bus.store.passes(err) {
+			return events, err
+		}
+		if err := f.bus.store.nap(ctx, longestPause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (f *follower) pass(events []topic.Event) error {
+	for _, e := range events {
+		if e.Position > f.at+1 {
+			missed := &topic.MissedError{Name: f.name, From: f.at + 1, Count: e.Position - f.at - 1}
+			if !f.yield(topic.Event{}, missed) {
+				return errEnough
+			}
+		}
+		if f.at = e.Position; !f.yield(e, nil) {
+			return errEnough
+		}
+	}
+	return nil
+}
+
+// passes reports whether an error may be over when one asks again.
+func (s *Store) passes(err error) bool {
+	return !errors.Is(err, checkpoint.ErrClosed) && !errors.Is(err, checkpoint.ErrCorrupt) && s.fateOf(err) != refused
+}
+
+// nap waits, unless the context or the store ends.
+func (s *Store) nap(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.closing:
+		return fmt.Errorf("%w: redis", checkpoint.ErrClosed)
+	}
+}
+
+func id(n uint64) string { return decimal(n) + "-0" }
+
+// read runs a command whose reply are entries of a stream.
+func (b *Bus) read(ctx context.Context, name string, args ...any) ([]topic.Event, error) {
+	reply, err := b.store.ask(ctx, b.key(name), args...)
+	if err != nil {
+		return nil, err
+	}
+	list, _ := reply.([]any)
+	events := make([]topic.Event, len(list))
+	for i, entry := range list {
+		if events[i], err = event(entry); err != nil {
+			return nil, fmt.Errorf("%w: redis: topic %q: %w", checkpoint.ErrCorrupt, name, err)
+		}
+	}
+	return events, nil
+}
+
+// event reads an entry: its id, and a list of names and values.
+func event(entry any) (topic.Event, error) {
+	parts, _ := entry.([]any)
+	if len(parts) != 2 {
+		return topic.Event{}, fmt.Errorf("%.100v is no entry", entry)
+	}
+	text, _ := parts[0].(string)
+	number, ok := strings.CutSuffix(text, "-0")
+	n, err := strconv.ParseUint(number, 10, 64)
+	fields, _ := parts[1].([]any)
+	if !ok || err != nil || len(fields) != 2 || fields[0] != "d" {
+		return topic.Event{}, fmt.Errorf("the entry %q is not this package's", text)
+	}
+	data, _ := fields[1].(string)
+	return topic.Event{Position: n, Data: []byte(data)}, nil
+}
+
+// pump waits in the server for news of one topic, for all who follow it in this process.
+type pump struct {
+	bus     *Bus
+	name    string
+	readers int // guarded by Bus.mu; at 0 the pump ends soon
+
+	mu   sync.Mutex
+	last uint64 // position of the newest event
+	err  error  // why there will be no more
+	news chan struct{}
+}
+
+// join returns the pump of a topic, at work. at is where the caller found nothing after.
+func (b *Bus) join(name string, at uint64) (*pump, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.pumps[name]
+	if p == nil {
+		p = &pump{bus: b, name: name, last: at, news: make(chan struct{})}
+		if !b.store.enter() {
+			return nil, fmt.Errorf("%w: redis", checkpoint.ErrClosed)
+		}
+		b.pumps[name] = p
+		go func() {
+			defer b.store.calls.Done()
+			p.run()
+		}()
+	}
+	p.readers++
+	return p, nil
+}
+
+func (b *Bus) leave(p *pump) {
+	if p == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p.readers--
+}
+
+// stops reports whether nobody reads any more, and if so takes the pump off.
+func (p *pump) stops() bool {
+	p.bus.mu.Lock()
+	defer p.bus.mu.Unlock()
+	if p.readers > 0 {
+		return false
+	}
+	delete(p.bus.pumps, p.name)
+	return true
+}
+
+// run ends within busBlock, and the client's timeouts, when nobody reads or the store closes.
+func (p *pump) run() {
+	for !p.stops() {
+		last, err := p.ask()
+		switch {
+		case err == nil:
+			p.tell(last, nil)
+		case !p.bus.store.passes(err):
+			p.tell(0, typed(err))
+			p.off()
+			return
+		default:
+			p.bus.store.nap(context.Background(), longestPause)
+		}
+		if err := p.bus.store.nap(context.Background(), 0); err != nil {
+			p.tell(0, err)
+			p.off()
+			return
+		}
+	}
+}
+
+// off takes the pump off at once: who comes later begins a new one.
+func (p *pump) off() {
+	p.bus.mu.Lock()
+	defer p.bus.mu.Unlock()
+	delete(p.bus.pumps, p.name)
+}
+
+// ask returns the newest position as soon as it is another one, or after busBlock.
+func (p *pump) ask() (uint64, error) {
+	ctx, key := context.Background(), p.bus.key(p.name)
+	p.mu.Lock()
+	at := p.last
+	p.mu.Unlock()
+	_, err := p.bus.store.client.XRead(ctx, &redis.XReadArgs{Streams: []string{key, id(at)}, Count: 1, Block: busBlock}).Result()
+	if err != nil && err != redis.Nil {
+		return 0, err
+	}
+	return p.bus.Last(ctx, p.name)
+}
+
+// tell wakes those who wait.
+func (p *pump) tell(last uint64, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if last == p.last && err == nil {
+		return
+	}
+	p.last, p.err = last, err
+	close(p.news)
+	p.news = make(chan struct{})
+}
+
+// listen returns a channel that is closed when the topic stands elsewhere. A nil pump has none.
+func (p *pump) listen() (news <-chan struct{}, err error) {
+	if p == nil {
+		return nil, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.news, p.err
+}
