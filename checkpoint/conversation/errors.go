@@ -1,0 +1,13 @@
+package conversation
+
+import "errors"
+
+var (
+	// ErrConfig is returned when a Manager or a Repository is made of nothing.
+	ErrConfig = errors.New("conversation: bad configuration")
+	// ErrInvalidLimit is returned by Options.Check for a negative limit.
+	ErrInvalidLimit = errors.New("conversation: the limit is negative")
+	// ErrPanic is returned by Exchange when the function that answers panicked. It is logged
+	// where a socket did.
+	ErrPanic = errors.New("conversation: panic")
+)

@@ -1,0 +1,38 @@
+package conversation_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weftrun/weft/checkpoint/conversation"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/topic"
+	"github.com/weftrun/weft/state/message"
+)
+
+func Example() {
+	ctx := context.Background()
+	repo, _ := conversation.NewRepository(new(document.Map)) // or a store that lasts
+	feed := conversation.NewFeed(new(topic.Local))           // or a bus that other processes hear
+	talk, _ := conversation.New(conversation.Config{Repository: repo, Sockets: []conversation.Socket{feed}, History: new(20)})
+
+	answers := feed.Subscribe(ctx, conversation.Filter{Roles: []message.Role{message.RoleAssistant}})
+	_, err := talk.Exchange(ctx, "thread-1", message.User("Hello"), func(_ context.Context, history []message.Message) (message.Message, error) {
+		return message.Assistant(fmt.Sprintf("Hello! We have %d messages so far.", len(history))), nil
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	for n, err := range answers {
+		fmt.Println(n.Thread, n.Message.Text(), err)
+		break
+	}
+	last, err := talk.Get(ctx, "thread-1", conversation.Options{Limit: new(2)})
+	for _, m := range last {
+		fmt.Println(m.Role, m.Text(), err)
+	}
+	// Output:
+	// thread-1 Hello! We have 0 messages so far. <nil>
+	// user Hello <nil>
+	// assistant Hello! We have 0 messages so far. <nil>
+}

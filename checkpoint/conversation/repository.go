@@ -1,0 +1,199 @@
+package conversation
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/state/message"
+)
+
+// Collection is where a Repository keeps its documents, a partition for each thread.
+const Collection = "conversations"
+
+// ThreadKey is the metadata by which a message may name its own thread. A message that
+// names another one than it is added to is kept under its own, with a warning in the log.
+const ThreadKey = "thread_id"
+
+// Repository keeps messages in a document.Store. It is safe for concurrent use, by any
+// number of processes, and has no state of its own.
+type Repository struct {
+	store document.Store
+	// Log is told of messages that name another thread; nil means slog.Default().
+	Log *slog.Logger
+	// Now is the clock for messages without a time; nil means time.Now.
+	Now func() time.Time
+}
+
+var _ Keeper = (*Repository)(nil)
+
+// NewRepository makes a repository of a store, which it neither prepares nor closes. The
+// fields of the repository may be set before its first use.
+func NewRepository(store document.Store) (*Repository, error) {
+	if store == nil {
+		return nil, fmt.Errorf("%w: a repository needs a store", ErrConfig)
+	}
+	return &Repository{store: store}, nil
+}
+
+// Add keeps messages, those of a thread in one batch or not at all, and returns them as
+// they are kept: with an id, a version 7 UUID where there was none, and a time. To repeat an
+// Add whose outcome is unknown, give the ids. All mistakes in messages are one
+// *message.InvalidError, and then nothing is kept.
+func (r *Repository) Add(ctx context.Context, thread string, ms ...message.Message) ([]message.Message, error) {
+	if len(ms) == 0 {
+		return nil, nil
+	}
+	if err := checkpoint.CheckThread(thread); err != nil {
+		return nil, err
+	}
+	kept, err := r.complete(ms)
+	if err != nil {
+		return nil, place(thread, err)
+	}
+	batches, err := r.batches(thread, kept)
+	if err != nil {
+		return nil, place(thread, err)
+	}
+	for _, b := range batches {
+		if _, err := r.store.Batch(ctx, document.At(Collection, b.thread), b.changes); err != nil {
+			return nil, place(b.thread, err)
+		}
+	}
+	return kept, nil
+}
+
+func place(thread string, err error) error {
+	return fmt.Errorf("conversation: thread %q: %w", thread, err)
+}
+
+// complete returns copies of whole messages, with ids and times.
+func (r *Repository) complete(ms []message.Message) ([]message.Message, error) {
+	if err := new(message.Log).Add(ms...); err != nil {
+		return nil, err
+	}
+	now := time.Now
+	if r.Now != nil {
+		now = r.Now
+	}
+	at, kept := now(), make([]message.Message, len(ms))
+	for i, m := range ms {
+		kept[i] = m.Clone()
+		if err := identify(&kept[i], at); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
+}
+
+// identify gives a message the id and the time that it lacks.
+func identify(m *message.Message, at time.Time) error {
+	if m.Created.IsZero() {
+		m.Created = at.UTC().Round(0)
+	}
+	if m.ID != "" {
+		return nil
+	}
+	id, err := uuid.NewV7()
+	m.ID = id.String()
+	return err
+}
+
+// batch is what goes to one thread.
+type batch struct {
+	thread  string
+	changes []document.Change
+}
+
+// batches sorts messages by their own thread. Of several with one id the last one counts,
+// in the place of the first.
+func (r *Repository) batches(thread string, ms []message.Message) (list []*batch, err error) {
+	for _, m := range ms {
+		own, err := r.threadOf(thread, m)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(m)
+		if err != nil {
+			return nil, err
+		}
+		list = put(list, own, document.Change{ID: m.ID, Value: value, Order: document.AtTime(m.Created)})
+	}
+	return list, nil
+}
+
+func put(list []*batch, thread string, c document.Change) []*batch {
+	i := slices.IndexFunc(list, func(b *batch) bool { return b.thread == thread })
+	if i < 0 {
+		return append(list, &batch{thread, []document.Change{c}})
+	}
+	b := list[i]
+	if j := slices.IndexFunc(b.changes, func(o document.Change) bool { return o.ID == c.ID }); j >= 0 {
+		b.changes[j] = c
+	} else {
+		b.changes = append(b.changes, c)
+	}
+	return list
+}
+
+func (r *Repository) threadOf(thread string, m message.Message) (string, error) {
+	var own string
+	if ok, err := m.Meta(ThreadKey, &own); !ok || err != nil || own == thread {
+		return thread, err
+	}
+	if err := checkpoint.CheckThread(own); err != nil {
+		return "", fmt.Errorf("message %q: metadata %q: %w", m.ID, ThreadKey, err)
+	}
+	cmp.Or(r.Log, slog.Default()).Warn("conversation: a message names another thread than it is added to, and is kept under its own",
+		"thread", thread, "own", own, "message", m.ID)
+	return own, nil
+}
+
+// Get returns messages of a thread, oldest first. A thread that nothing was added to has
+// none.
+func (r *Repository) Get(ctx context.Context, thread string, o Options) ([]message.Message, error) {
+	if err := checkpoint.CheckThread(thread); err != nil {
+		return nil, err
+	}
+	q, forward := o.query(document.At(Collection, thread))
+	if o.empty() || q.Skip < 0 { // the least int has no opposite
+		return []message.Message{}, ctx.Err()
+	}
+	docs, err := r.store.Query(ctx, q)
+	if err != nil {
+		return nil, place(thread, err)
+	}
+	if !forward {
+		slices.Reverse(docs)
+	}
+	return read(thread, docs)
+}
+
+func read(thread string, docs []document.Doc) ([]message.Message, error) {
+	ms := make([]message.Message, len(docs))
+	for i, d := range docs {
+		if err := json.Unmarshal(d.Value, &ms[i]); err != nil {
+			return nil, place(thread, fmt.Errorf("%w: message %q: %w", checkpoint.ErrCorrupt, d.ID, err))
+		}
+	}
+	return ms, nil
+}
+
+// Delete removes a thread's messages. A thread without any is no error.
+func (r *Repository) Delete(ctx context.Context, thread string) error {
+	if err := checkpoint.CheckThread(thread); err != nil {
+		return err
+	}
+	if err := r.store.Clear(ctx, document.At(Collection, thread)); err != nil {
+		return place(thread, err)
+	}
+	return nil
+}
