@@ -1,16 +1,30 @@
 package conversation_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/conversation/conversationtest"
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/sqlite"
 )
 
 // stores are those that need no server; the others are tested in their own packages, by
 // conversationtest.Run.
 var stores = map[string]conversationtest.Open{
 	"memory": func(testing.TB) document.Store { return new(document.Map) },
+	"sqlite": func(t testing.TB) document.Store {
+		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "threads.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		d, err := s.Documents(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	},
 }
 
 // row tests every store by the rules of a row.

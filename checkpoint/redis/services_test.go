@@ -1,0 +1,118 @@
+package redis_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/weftrun/weft/checkpoint/conversation"
+	"github.com/weftrun/weft/checkpoint/conversation/conversationtest"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/redis"
+	"github.com/weftrun/weft/state/message"
+)
+
+func documentStore(t testing.TB) document.Store {
+	t.Helper()
+	s, prefix := common(t)
+	return storeOf(t, s.quick(t), redis.Config{Prefix: prefix}).Documents()
+}
+
+func TestConversations(t *testing.T) { conversationtest.Run(t, documentStore) }
+
+func BenchmarkConversations(b *testing.B) { conversationtest.Benchmark(b, documentStore) }
+
+func TestLastMessagesOfALongThreadAreOneRoundTrip(t *testing.T) {
+	s, prefix := common(t)
+	p := startProxy(t, s.addr)
+	c := connect(t, goredis.Options{Addr: p.addr, PoolSize: 1, ContextTimeoutEnabled: true, MaxRetries: -1})
+	repo := repositoryOf(t, storeOf(t, c, redis.Config{Prefix: prefix}))
+	conversationtest.Fill(t, repo, "t", 10_000)
+	for round := range 2 { // the first lets the server learn the script
+		before := p.trips.Load()
+		ms, err := repo.Get(t.Context(), "t", conversation.Options{Limit: new(20)})
+		if err != nil || len(ms) != 20 || ms[19].ID != "9999" {
+			t.Fatalf("got %d messages, %v", len(ms), err)
+		}
+		if trips := p.trips.Load() - before; round == 1 && trips != 1 {
+			t.Errorf("rule: the last 20 of 10,000 messages are one round trip\n got: %d", trips)
+		}
+	}
+}
+
+func repositoryOf(t testing.TB, s *redis.Store) *conversation.Repository {
+	t.Helper()
+	repo, err := conversation.NewRepository(s.Documents())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return repo
+}
+
+// Where a process that a test starts finds its server, and the prefix.
+const listenAt, listenPrefix = "WEFT_TEST_LISTEN_AT", "WEFT_TEST_LISTEN_PREFIX"
+
+// TestProcessThatListens is a process of its own; without its environment it has nothing to do.
+func TestProcessThatListens(t *testing.T) {
+	addr := os.Getenv(listenAt)
+	if addr == "" {
+		return
+	}
+	store := storeOf(t, connectTo(t, addr), redis.Config{Prefix: os.Getenv(listenPrefix)})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	sub := conversation.NewFeed(store.Bus(0)).Subscribe(ctx, conversation.Filter{Thread: "t", Roles: []message.Role{message.RoleUser}})
+	fmt.Println("heard: ready")
+	for n, err := range sub {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Println("heard:", n.Thread, n.Message.Text()); n.Message.Text() == "end" {
+			return
+		}
+	}
+}
+
+func TestAnotherProcessHearsWhatIsAdded(t *testing.T) {
+	s, prefix := common(t)
+	child := exec.Command(os.Args[0], "-test.run=^TestProcessThatListens$", "-test.v")
+	child.Env = append(os.Environ(), listenAt+"="+s.addr, listenPrefix+"="+prefix)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer child.Wait()
+	defer child.Process.Kill()
+	store := storeOf(t, s.quick(t), redis.Config{Prefix: prefix})
+	talk, err := conversation.New(conversation.Config{Repository: repositoryOf(t, store), Sockets: []conversation.Socket{conversation.NewFeed(store.Bus(0))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var heard []string
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		text, ok := strings.CutPrefix(lines.Text(), "heard: ")
+		switch {
+		case ok && text == "ready":
+			_, err1 := talk.Add(t.Context(), "t", message.User("one"), message.Assistant("two"))
+			_, err2 := talk.Add(t.Context(), "u", message.User("elsewhere"))
+			_, err3 := talk.Add(t.Context(), "t", message.User("end"))
+			if err1 != nil || err2 != nil || err3 != nil {
+				t.Fatal(err1, err2, err3)
+			}
+		case ok:
+			heard = append(heard, text)
+		}
+	}
+	if got, want := strings.Join(heard, ", "), "t one, t end"; got != want {
+		t.Errorf("rule: another process hears what it subscribed to\n got: %s\nwant: %s", got, want)
+	}
+}

@@ -1,0 +1,19 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint/conversation/conversationtest"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/sqlite"
+)
+
+func documentStore(t testing.TB) document.Store {
+	t.Helper()
+	return documentsOf(t, openAt(t, filepath.Join(t.TempDir(), "threads.db"), sqlite.Config{}))
+}
+
+func TestConversations(t *testing.T) { conversationtest.Run(t, documentStore) }
+
+func BenchmarkConversations(b *testing.B) { conversationtest.Benchmark(b, documentStore) }
