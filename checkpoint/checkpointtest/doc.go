@@ -20,13 +20,26 @@
 // RunDurable is for stores that outlive their process, Bench measures. With [Long] in the
 // environment some rules take ten times as long.
 //
+// RunProcesses is for stores that many processes use at once: it starts the test's binary
+// again, as a [Worker], lets eight of them race for a thread and kills them in the middle
+// of calls; with [Soak] in the environment, 2,200 times:
+//
+//	func TestMain(m *testing.M) {
+//		checkpointtest.Worker(openAddress)
+//		os.Exit(m.Run())
+//	}
+//
+//	func TestProcesses(t *testing.T) {
+//		checkpointtest.RunProcesses(t, t.TempDir()+"/file", openAddress)
+//	}
+//
 // A failure says which rule was broken, what the store did and what it should have
 // done. Run under the race detector too: some rules are about slices that a store
 // must not keep, and about use by many goroutines.
 //
 // The suite does not judge what a store cannot be asked through the port: whether a
-// commit survives a loss of power, how two processes get along. A backend tests that
-// beside itself; checkpoint/sqlite is an example.
+// commit survives a loss of power, what a lost reply does. A backend tests that beside
+// itself; checkpoint/sqlite and checkpoint/redis are examples.
 //
 // The suite tests itself: stores that are broken on purpose must be caught, each by
 // the sub-test whose rule it breaks.

@@ -1,8 +1,10 @@
 package checkpointtest
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -14,18 +16,18 @@ import (
 
 // did is one call on a chain as its caller saw it.
 type did struct {
-	what  string // "commit", "load", "take" or "release"
-	head  uint64 // the head that a commit was made for
-	id    string
-	fence string // that the writer carried, or released
+	What  string // "commit", "load", "take" or "release"
+	Head  uint64 // the head that a commit was made for
+	ID    string
+	Fence string // that the writer carried, or released
 }
 
 // saw is how a call ended.
 type saw struct {
-	refused string // "", "conflict", "fenced" or "not found"
-	head    uint64 // in a conflict or a load
-	id      string // in a load
-	fence   string // that was taken
+	Refused string // "", "conflict", "fenced", "not found", "busy", or "unknown" when the caller was killed
+	Head    uint64 // in a conflict or a load
+	ID      string // in a load
+	Fence   string // that was taken
 }
 
 // register is the specification of a chain: its head, and the lease of its thread.
@@ -35,32 +37,52 @@ type register struct {
 	fence string
 }
 
-// next returns the register after a call, and whether the call could end like that.
+// next returns the register after a call, and whether the call could end like that. A
+// caller that was killed saw nothing: its call did what it could, at whatever time.
 func (r register) next(d did, s saw) (bool, register) {
-	switch d.what {
+	switch s.Refused {
+	case "busy":
+		return true, r
+	case "unknown":
+		return true, r.maybe(d)
+	}
+	switch d.What {
 	case "load":
-		want := saw{head: r.head, id: r.id}
+		want := saw{Head: r.head, ID: r.id}
 		if r.head == 0 {
-			want = saw{refused: "not found"}
+			want = saw{Refused: "not found"}
 		}
 		return s == want, r
 	case "take":
-		return s.fence != "" && s.fence != r.fence, register{r.head, r.id, s.fence}
+		return s.Fence != "" && s.Fence != r.fence, register{r.head, r.id, s.Fence}
 	case "release":
-		if d.fence == r.fence {
+		if d.Fence == r.fence {
 			r.fence = ""
 		}
 		return s == saw{}, r
 	}
 	switch {
-	case d.fence != r.fence:
-		return s == saw{refused: "fenced"}, r
-	case r.head == d.head+1 && r.id == d.id:
+	case d.Fence != r.fence:
+		return s == saw{Refused: "fenced"}, r
+	case r.head == d.Head+1 && r.id == d.ID:
 		return s == saw{}, r
-	case r.head != d.head:
-		return s == saw{refused: "conflict", head: r.head}, r
+	case r.head != d.Head:
+		return s == saw{Refused: "conflict", Head: r.head}, r
 	}
-	return s == saw{}, register{d.head + 1, d.id, r.fence}
+	return s == saw{}, register{d.Head + 1, d.ID, r.fence}
+}
+
+// maybe returns the register after a call that nobody saw the end of.
+func (r register) maybe(d did) register {
+	switch {
+	case d.What == "take":
+		r.fence = "taken by " + d.ID // nobody knows it
+	case d.What == "release" && d.Fence == r.fence:
+		r.fence = ""
+	case d.What == "commit" && d.Fence == r.fence && d.Head == r.head:
+		r.head, r.id = d.Head+1, d.ID
+	}
+	return r
 }
 
 var specification = porcupine.Model{
@@ -73,91 +95,161 @@ var specification = porcupine.Model{
 func linearizable(p *probe) {
 	for round := range 10 {
 		k := key(fmt.Sprint("thread ", round))
-		var clock atomic.Int64
-		stories := make([][]porcupine.Operation, 5)
-		for _, err := range atOnce(len(stories), func(w int) (err error) {
-			stories[w], err = p.tell(k, w, uint64(round), &clock)
-			return err
-		}) {
-			p.done("a call ends in one of the ways that the port names", err)
+		tellers := make([]*teller, 5)
+		for w := range tellers {
+			tellers[w] = &teller{number: w, leases: leases.in(p.store), calls: 30, call: func(d did) (saw, error) {
+				s, err := do(p.Context(), p.store, k, d)
+				if s.Refused == "busy" {
+					err = errors.New("a store that one process uses is busy")
+				}
+				return s, err
+			}}
 		}
-		var all []porcupine.Operation
-		for _, story := range stories {
-			all = append(all, story...)
-		}
-		if got := porcupine.CheckOperationsTimeout(specification, all, 30*time.Second); got != porcupine.Ok {
-			p.Fatalf("rule: what racing writers see can be told as one story\n got: %s after %d calls\nwant: %s", got, len(all), porcupine.Ok)
-		}
+		p.oneStory(tellers, uint64(round))
 	}
 }
 
-// tell makes random calls and notes how they ended.
-func (p *probe) tell(k checkpoint.Key, w int, seed uint64, clock *atomic.Int64) (story []porcupine.Operation, err error) {
-	random := rand.New(rand.NewPCG(seed, uint64(w)))
+// oneStory lets tellers race and judges what they tell.
+func (p *probe) oneStory(tellers []*teller, seed uint64) {
+	p.Helper()
+	var clock atomic.Int64
+	for _, err := range atOnce(len(tellers), func(w int) error {
+		return tellers[w].tell(&clock, rand.New(rand.NewPCG(seed, uint64(w))))
+	}) {
+		p.done("a call ends in one of the ways that the port names", err)
+	}
+	var all []porcupine.Operation
+	for _, t := range tellers {
+		all = append(all, t.story...)
+	}
+	if got := porcupine.CheckOperationsTimeout(specification, all, 30*time.Second); got != porcupine.Ok {
+		p.Fatalf("rule: what racing writers see can be told as one story\n got: %s after %d calls\nwant: %s", got, len(all), porcupine.Ok)
+	}
+}
+
+// teller makes random calls and notes how they ended.
+type teller struct {
+	number int
+	leases bool // the store has them
+	calls  int
+	call   func(did) (saw, error)
+	story  []porcupine.Operation
+}
+
+func (t *teller) tell(clock *atomic.Int64, random *rand.Rand) error {
 	var now saw      // what was seen last
 	var fence string // that this writer holds
 	var last did
-	for n := range 30 {
-		d := did{what: "commit", head: now.head, id: fmt.Sprintf("%d.%d", w, n), fence: fence}
+	for n := range t.calls {
+		d := did{What: "commit", Head: now.Head, ID: fmt.Sprintf("%d.%d", t.number, n), Fence: fence}
 		switch dice := random.IntN(10); {
 		case dice < 2:
-			d = did{what: "load"}
-		case dice == 2 && last.what == "commit":
+			d = did{What: "load"}
+		case dice == 2 && last.What == "commit":
 			d = last // again, as if the reply had been lost
-		case dice == 3 && leases.in(p.store):
-			d = did{what: "take"}
+		case dice == 3 && t.leases:
+			d = did{What: "take", ID: d.ID}
 		case dice == 4 && fence != "":
-			d = did{what: "release", fence: fence}
+			d = did{What: "release", Fence: fence}
 		}
-		call := clock.Add(1)
-		s, err := p.do(k, d)
+		begin := clock.Add(1)
+		s, err := t.call(d)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		story = append(story, porcupine.Operation{ClientId: w, Input: d, Call: call, Output: s, Return: clock.Add(1)})
+		end := clock.Add(1)
+		if s.Refused == "unknown" {
+			end = math.MaxInt64 // it may still happen
+		}
+		t.story = append(t.story, porcupine.Operation{ClientId: t.number, Input: d, Call: begin, Output: s, Return: end})
 		fence, now = after(d, s, fence, now)
 		last = d
 	}
-	return story, nil
+	return nil
 }
 
 // after returns the fence that the writer holds after a call, and the head that it knows.
 func after(d did, s saw, fence string, now saw) (string, saw) {
 	switch {
-	case d.what == "take":
-		return s.fence, now
-	case d.what == "release" || s.refused == "fenced":
+	case s.Refused == "busy":
+		return fence, now
+	case d.What == "take":
+		return s.Fence, now
+	case d.What == "release" || s.Refused == "fenced":
 		return "", now
-	case d.what == "commit" && s.refused == "":
-		return fence, saw{head: d.head + 1}
+	case s.Refused == "unknown":
+		return fence, now
+	case d.What == "commit" && s.Refused == "":
+		return fence, saw{Head: d.Head + 1}
 	}
 	return fence, s
 }
 
 // do makes one call. An error is one that the port does not name.
-func (p *probe) do(k checkpoint.Key, d did) (s saw, err error) {
-	switch d.what {
+func do(ctx context.Context, store checkpoint.Store, k checkpoint.Key, d did) (s saw, err error) {
+	switch d.What {
 	case "load":
-		snap, err := p.store.Load(p.Context(), k, 0)
-		if errors.Is(err, checkpoint.ErrNotFound) {
-			return saw{refused: "not found"}, nil
-		}
-		return saw{head: snap.Seq, id: snap.ID}, err
+		return look(ctx, store, k)
 	case "take":
 		r := ask(k.Thread, "racer")
 		r.Force = true
-		l, err := p.leaser().Acquire(p.Context(), r)
-		return saw{fence: l.Fence}, err
+		l, err := store.(checkpoint.Leaser).Acquire(ctx, r)
+		return endOf(saw{Fence: l.Fence}, err)
 	case "release":
-		return saw{}, p.leaser().Release(p.Context(), k.Thread, d.fence)
+		return endOf(saw{}, store.(checkpoint.Leaser).Release(ctx, k.Thread, d.Fence))
 	}
-	err = p.store.Commit(p.Context(), checkpoint.Commit{Key: k, ID: d.id, Head: d.head, Fence: d.fence})
+	return endOf(saw{}, store.Commit(ctx, written(k, d)))
+}
+
+// written is a commit of which every part says which one it is.
+func written(k checkpoint.Key, d did) checkpoint.Commit {
+	c := checkpoint.Commit{Key: k, ID: d.ID, Head: d.Head, Fence: d.Fence, Header: []byte("header of " + d.ID)}
+	for _, field := range parts {
+		c.Refs = append(c.Refs, checkpoint.Ref{Field: field, Base: c.Seq()})
+		c.Blobs = append(c.Blobs, checkpoint.Blob{Field: field, Base: c.Seq(), Data: []byte(field + " of " + d.ID)})
+	}
+	return c
+}
+
+// parts are the fields of such a commit.
+var parts = []string{"first", "second", "third"}
+
+// errTorn is returned when a commit has parts of another.
+var errTorn = errors.New("a commit is not whole")
+
+// look loads the head.
+func look(ctx context.Context, store checkpoint.Store, k checkpoint.Key) (saw, error) {
+	snap, err := store.Load(ctx, k, 0)
+	if err == nil {
+		err = checkWhole(snap)
+	}
+	return endOf(saw{Head: snap.Seq, ID: snap.ID}, err)
+}
+
+// checkWhole returns an errTorn unless the commit is as written makes it.
+func checkWhole(snap checkpoint.Snapshot) error {
+	ok := len(snap.Blobs) == len(parts) && string(snap.Header) == "header of "+snap.ID
+	for i, b := range snap.Blobs {
+		ok = ok && i < len(parts) && string(b.Data) == parts[i]+" of "+snap.ID
+	}
+	if !ok {
+		return fmt.Errorf("%w: %s", errTorn, show(snap))
+	}
+	return nil
+}
+
+// endOf returns how a call ended that returned s and err.
+func endOf(s saw, err error) (saw, error) {
 	var lost *checkpoint.ConflictError
 	switch {
 	case errors.Is(err, checkpoint.ErrFenced):
-		return saw{refused: "fenced"}, nil
+		return saw{Refused: "fenced"}, nil
 	case errors.As(err, &lost):
-		return saw{refused: "conflict", head: lost.Head}, nil
+		return saw{Refused: "conflict", Head: lost.Head}, nil
+	case errors.Is(err, checkpoint.ErrNotFound):
+		return saw{Refused: "not found"}, nil
+	case errors.Is(err, checkpoint.ErrBusy):
+		return saw{Refused: "busy"}, nil
 	}
-	return saw{}, err
+	return s, err
 }

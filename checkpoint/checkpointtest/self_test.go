@@ -1,8 +1,10 @@
 package checkpointtest
 
 import (
+	"context"
 	"flag"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,9 +15,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/sqlite"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	Worker(openSpoilt)
+	goleak.VerifyTestMain(m)
+}
 
 func TestSoundStorePasses(t *testing.T) {
 	for _, r := range allRules() {
@@ -39,6 +45,39 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// openSpoilt opens "WHAT:PATH", a file of SQLite's under a store that is broken.
+func openSpoilt(ctx context.Context, address string) (checkpoint.Store, error) {
+	what, path, _ := strings.Cut(address, ":")
+	s, err := sqlite.Open(ctx, path)
+	if err != nil || what == "" {
+		return s, err
+	}
+	return brokenStores[slices.IndexFunc(brokenStores, func(b broken) bool { return b.what == what })].store(s), nil
+}
+
+// TestProcessesCatchBrokenStores races processes on stores that are broken.
+func TestProcessesCatchBrokenStores(t *testing.T) {
+	for what, caught := range map[string]bool{"": false, "has no compare-and-set": true, "has no duplicate detection": true, "applies commits by half": true} {
+		for _, r := range processRules {
+			rec := &recorder{TB: t}
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				address := what + ":" + filepath.Join(t.TempDir(), "threads.db")
+				store, err := openSpoilt(t.Context(), address)
+				if err != nil {
+					rec.Fatal(err)
+				}
+				defer store.Close()
+				r.check(&probe{TB: rec, store: store}, address)
+			})
+			wg.Wait()
+			if rec.Failed() != caught {
+				t.Errorf("rule: %s catches a store that %q, and no sound one\n got: %q", r.name, what, rec.complaints)
+			}
+		}
 	}
 }
 

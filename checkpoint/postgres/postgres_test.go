@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -32,6 +33,16 @@ func TestStoreStaysWhenItIsClosed(t *testing.T) {
 		schema := filepath.Base(filepath.Dir(dir)) + filepath.Base(dir)
 		return open(t, cluster.dsn(), postgres.Config{Schema: schema[max(0, len(schema)-60):]})
 	})
+}
+
+// openAddress opens "SCHEMA DSN".
+func openAddress(ctx context.Context, address string) (checkpoint.Store, error) {
+	schema, dsn, _ := strings.Cut(address, " ")
+	return postgres.Open(ctx, dsn, postgres.Config{Schema: schema})
+}
+
+func TestProcesses(t *testing.T) {
+	checkpointtest.RunProcesses(t, freshSchema()+" "+cluster.dsn("pool_max_conns=4"), openAddress)
 }
 
 // watched is a store whose clock and bytes the suite can change, from beside it.

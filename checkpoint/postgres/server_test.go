@@ -20,6 +20,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/weftrun/weft/checkpoint/checkpointtest"
 	"github.com/weftrun/weft/checkpoint/postgres"
 )
 
@@ -27,6 +28,7 @@ import (
 var cluster *server
 
 func TestMain(m *testing.M) {
+	checkpointtest.Worker(openAddress)
 	os.Exit(run(m))
 }
 

@@ -41,6 +41,14 @@ func TestStoreIsDurable(t *testing.T) {
 	})
 }
 
+func openAddress(ctx context.Context, url string) (checkpoint.Store, error) {
+	return redis.OpenURL(ctx, url)
+}
+
+func TestProcesses(t *testing.T) {
+	checkpointtest.RunProcesses(t, "redis://"+start(t, "--appendonly", "yes").addr, openAddress)
+}
+
 // watched is a store whose time a test can move and whose bytes it can change: it moves
 // what the server has stored of deadlines.
 type watched struct {

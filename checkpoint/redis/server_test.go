@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/checkpointtest"
 	"github.com/weftrun/weft/checkpoint/redis"
 )
 
@@ -29,6 +30,7 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	checkpointtest.Worker(openAddress)
 	goredis.SetLogger(silent{}) // the tests break connections by the hundred
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if shared.server != nil {

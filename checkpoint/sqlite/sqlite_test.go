@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	checkpointtest.Worker(openAddress)
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(runChild(role))
 	}
@@ -85,6 +87,14 @@ func (w *watch) Advance(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(d)
+}
+
+func openAddress(ctx context.Context, path string) (checkpoint.Store, error) {
+	return sqlite.Open(ctx, path)
+}
+
+func TestProcesses(t *testing.T) {
+	checkpointtest.RunProcesses(t, filepath.Join(t.TempDir(), "threads.db"), openAddress)
 }
 
 func TestStoreIsDurable(t *testing.T) { checkpointtest.RunDurable(t, open) }
