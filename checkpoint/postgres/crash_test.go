@@ -26,7 +26,7 @@ func soak(short, long int) int {
 // writers append to threads of their own until they are told to stop. A writer repeats
 // a commit whose outcome it does not know, and counts what was acknowledged.
 type writers struct {
-	store *postgres.Store
+	store checkpoint.Store
 	stop  atomic.Bool
 	acked chan struct{} // gets one for each commit
 	heads []uint64      // by writer; read after wait
@@ -34,7 +34,7 @@ type writers struct {
 	wg    sync.WaitGroup
 }
 
-func startWriters(s *postgres.Store, n int) *writers {
+func startWriters(s checkpoint.Store, n int) *writers {
 	w := &writers{store: s, acked: make(chan struct{}, 1), heads: make([]uint64, n), errs: make([]error, n)}
 	for i := range n {
 		w.wg.Go(func() { w.heads[i], w.errs[i] = w.write(i) })

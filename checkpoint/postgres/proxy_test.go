@@ -26,6 +26,31 @@ type proxy struct {
 	chance   atomic.Int64 // of a reply, or a request, to end its connection instead, in 1/1000
 	wg       sync.WaitGroup
 	seed     atomic.Uint64
+	hole     atomic.Pointer[hole]
+}
+
+// hole swallows what goes one way, or both, until it is closed: then the bytes arrive
+// after all, as they do over TCP, or the connection is cut.
+type hole struct {
+	requests, replies bool
+	reset             bool
+	closed            chan struct{}
+}
+
+// swallows waits in a hole. It reports whether the connection is cut then.
+func (p *proxy) swallows(reply bool) bool {
+	h := p.hole.Load()
+	if h == nil || reply && !h.replies || !reply && !h.requests {
+		return false
+	}
+	<-h.closed
+	return h.reset
+}
+
+func (p *proxy) heal() {
+	if h := p.hole.Swap(nil); h != nil {
+		close(h.closed)
+	}
 }
 
 func newProxy(t testing.TB, s *server) *proxy {
@@ -38,6 +63,7 @@ func newProxy(t testing.TB, s *server) *proxy {
 	p.wg.Go(p.serve)
 	t.Cleanup(func() {
 		l.Close()
+		p.heal()
 		p.wg.Wait()
 	})
 	return p
@@ -59,8 +85,8 @@ func (p *proxy) serve() {
 			continue
 		}
 		asked := &atomic.Bool{} // whether the client spoke last
-		p.wg.Go(func() { p.pass(server, client, func() { p.turn(asked, true) }) })
-		p.wg.Go(func() { p.pass(client, server, func() { p.turn(asked, false) }) })
+		p.wg.Go(func() { p.pass(server, client, false, func() { p.turn(asked, true) }) })
+		p.wg.Go(func() { p.pass(client, server, true, func() { p.turn(asked, false) }) })
 	}
 }
 
@@ -71,7 +97,7 @@ func (p *proxy) turn(asked *atomic.Bool, client bool) {
 	}
 }
 
-func (p *proxy) pass(to, from net.Conn, seen func()) {
+func (p *proxy) pass(to, from net.Conn, reply bool, seen func()) {
 	defer to.Close()
 	defer from.Close()
 	r := rand.New(rand.NewPCG(1, p.seed.Add(1)))
@@ -82,7 +108,10 @@ func (p *proxy) pass(to, from net.Conn, seen func()) {
 		}
 		seen()
 		p.bytes.Add(int64(n))
-		if r.Int64N(1000) < p.chance.Load() {
+		if p.swallows(reply) {
+			return
+		}
+		if n < len(buf)/4 && r.Int64N(1000) < p.chance.Load() { // of a long message only the end
 			p.cuts.Add(1)
 			return
 		}

@@ -19,11 +19,29 @@ const (
 )
 
 // call runs a script on a key until there is an answer, a reason to give up, or no
-// patience left. beside goes out with the first try; what becomes of it plays no part, but
-// it is waited for. A reply that is nil is no error.
+// patience left. beside goes out with the first try and is waited for; what is lost of it
+// is sent again when the call is done, and plays no part in the answer. A reply that is
+// nil is no error.
 func (s *Store) call(ctx context.Context, sc *script, key string, args []any, beside ...*job) (any, error) {
 	c := call{store: s, script: sc, key: key, args: args, size: sizeOf(args), writes: sc.writes, beside: beside}
-	return c.run(ctx)
+	reply, err := c.run(ctx)
+	for _, b := range beside {
+		if err == nil && s.isLost(b) {
+			s.tell(ctx, b.key, b.cmd.Args()...)
+		}
+	}
+	return reply, err
+}
+
+// isLost reports whether a job has ended, and asking again may help.
+func (s *Store) isLost(j *job) bool {
+	select {
+	case <-j.done:
+		err := j.cmd.Err()
+		return err != nil && err != redis.Nil && s.fateOf(err) != refused
+	default:
+		return false
+	}
 }
 
 // ask runs a plain command that changes nothing.

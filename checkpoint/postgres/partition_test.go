@@ -1,0 +1,122 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/checkpointtest"
+	"github.com/weftrun/weft/checkpoint/postgres"
+)
+
+// ways are what a partition may swallow.
+var ways = []hole{{requests: true}, {replies: true}, {requests: true, replies: true}}
+
+// open begins a partition.
+func (p *proxy) open(way hole, reset bool) {
+	way.reset, way.closed = reset, make(chan struct{})
+	p.hole.Store(&way)
+}
+
+// TestPartition swallows what goes to the server, what comes from it, or both. The bound
+// is generous; without care a call waits for ever.
+func TestPartition(t *testing.T) {
+	const bound = 5 * time.Second
+	for _, way := range ways {
+		for _, reset := range []bool{false, true} {
+			t.Run(fmt.Sprintf("requests %t, replies %t, reset %t", way.requests, way.replies, reset), func(t *testing.T) {
+				p := newProxy(t, cluster)
+				s := open(t, p.dsn("pool_max_conns=4"), postgres.Config{Patience: time.Hour})
+				k := checkpoint.Key{Thread: "thread"}
+				if err := s.Commit(t.Context(), link(k, 1)); err != nil {
+					t.Fatal(err)
+				}
+				p.open(way, reset)
+				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+				defer cancel()
+				begin := time.Now()
+				err := s.Commit(ctx, link(k, 2))
+				if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, checkpoint.ErrUnknownOutcome) {
+					t.Errorf("rule: a commit into a partition ends with its context, and its outcome is unknown\n got: %v", err)
+				}
+				if _, err := s.Load(ctx, k, 0); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("rule: a load in a partition ends with its context\n got: %v", err)
+				}
+				if took := time.Since(begin); took > bound {
+					t.Errorf("rule: a deadline is honoured in a partition\n got: after %v", took)
+				}
+				done := make(chan error, 1)
+				go func() { done <- s.Commit(t.Context(), link(k, 2)) }()
+				p.heal()
+				if err := <-done; err != nil {
+					t.Errorf("rule: when the partition heals the same commit settles it\n got: %v", err)
+				}
+				if snap, err := s.Load(t.Context(), k, 0); err != nil || snap.Seq != 2 || len(snap.Blobs) != 2 {
+					t.Errorf("rule: a partition splits no chain\n got: commit %d, %v", snap.Seq, err)
+				}
+			})
+		}
+	}
+}
+
+// TestPartitionsUnderWriters begins and ends partitions while writers append. A call that
+// gets no reply ends with the deadline that its writer gives it, and is made again.
+func TestPartitionsUnderWriters(t *testing.T) {
+	p := newProxy(t, cluster)
+	w := startWriters(hasty{open(t, p.dsn("pool_max_conns=4"), postgres.Config{Patience: time.Hour})}, 4)
+	n := soak(10, 300)
+	for range n {
+		w.wait(20)
+		p.open(ways[rand.IntN(len(ways))], rand.IntN(2) == 0)
+		time.Sleep(time.Duration(rand.IntN(soak(100, 1000))) * time.Millisecond) // how long a partition lasts
+		p.heal()
+	}
+	w.wait(20)
+	w.check(t)
+	t.Logf("%d partitions", n)
+}
+
+// hasty gives each commit a deadline.
+type hasty struct{ *postgres.Store }
+
+func (h hasty) Commit(ctx context.Context, c checkpoint.Commit) error {
+	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+	defer cancel()
+	err := h.Store.Commit(ctx, c)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", checkpoint.ErrUnavailable, err) // whether a write was sent or not
+	}
+	return err
+}
+
+// unleased is a store without leases.
+type unleased struct {
+	checkpoint.Store
+	checkpoint.Dropper
+	checkpoint.Expirer
+	checkpointtest.Clock
+	checkpointtest.Damager
+}
+
+// TestStoreOverConnectionsThatAreCut is the whole suite over a proxy that cuts the
+// connection at three of a thousand pieces; in the long form at thirty. Without leases: a thread that is taken by force
+// is taken again when the reply was lost, also if somebody else took it meanwhile, which
+// is no story of calls that happen once.
+func TestStoreOverConnectionsThatAreCut(t *testing.T) {
+	p := newProxy(t, cluster)
+	checkpointtest.Run(t, func(t testing.TB) checkpoint.Store {
+		p.chance.Store(0)
+		w := openWatched(t, p.dsn("pool_max_conns=8"), postgres.Config{Patience: time.Minute}).(watched)
+		p.chance.Store(int64(soak(3, 30))) // a new connection is a new process of the server's
+		return unleased{w, w, w, w, w}
+	})
+	p.chance.Store(0)
+	if p.cuts.Load() == 0 {
+		t.Error("the proxy cut nothing")
+	}
+	t.Logf("%d cuts", p.cuts.Load())
+}
