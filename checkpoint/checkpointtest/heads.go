@@ -20,6 +20,8 @@ func staleHead(p *probe) {
 		c.Head, c.ID = head, "late"
 		c.Header, c.Blobs[0].Data = []byte("late header"), []byte("late value")
 		p.conflicts(fmt.Sprintf("a commit for head %d is refused when the head is 3", head), p.store.Commit(p.Context(), c), k, head, 3)
+		c.Refs, c.Blobs = nil, nil // nothing of it is there already
+		p.conflicts(fmt.Sprintf("an empty commit for head %d is refused when the head is 3", head), p.store.Commit(p.Context(), c), k, head, 3)
 	}
 	c := step(key("fresh"), 2)
 	p.conflicts("a commit for head 1 is refused when there is no chain", p.store.Commit(p.Context(), c), c.Key, 1, 0)
