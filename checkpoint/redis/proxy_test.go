@@ -18,6 +18,7 @@ type proxy struct {
 	trips atomic.Int64 // times that a client began to speak after the server, or first
 	up    atomic.Int64 // bytes from clients
 	cuts  atomic.Int64
+	moved atomic.Pointer[server] // where new connections go, if not to the target
 
 	cut  func(reply bool, b []byte) bool // asked for each piece: cut the connection instead of passing it on?
 	gate func()                          // called before a new connection is served
@@ -57,7 +58,11 @@ func (p *proxy) serve(c net.Conn) {
 	if p.gate != nil {
 		p.gate()
 	}
-	s, err := net.Dial("tcp", p.target)
+	target := p.target
+	if moved := p.moved.Load(); moved != nil {
+		target = moved.addr
+	}
+	s, err := net.Dial("tcp", target)
 	if err != nil {
 		return
 	}
