@@ -10,13 +10,14 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// A field gets a new base when its chunks are many and outweigh the base, or when they
-// outweigh it several times. So what is written in all stays within a small multiple
-// of what was added, and what a load reads within a small multiple of the value.
+// A field gets a new base when its chunks outweigh the old one several times, and are many
+// or much. So a log is five times as long with each new base, and what is written in all
+// stays below two and a half times what was added; what a load reads stays within a small
+// multiple of the value.
 const (
 	manyChunks = 256
-	outweigh   = 4        // times the base
-	smallBase  = 64 << 10 // bytes; a smaller base counts as this
+	muchChunks = 256 << 10 // bytes
+	outweigh   = 4         // times the base
 )
 
 // Chain is one namespace of a thread, opened to go on from its head. It is not
@@ -204,8 +205,7 @@ func payloadSum(sealed []byte) uint64 { return crc64.Checksum(sealed[:len(sealed
 
 // due reports whether the field should get a new base.
 func (f *Field) due() bool {
-	return f.Chunks >= manyChunks && f.ChunkBytes >= f.BaseBytes ||
-		f.ChunkBytes >= outweigh*max(f.BaseBytes, smallBase)
+	return f.ChunkBytes >= outweigh*f.BaseBytes && (f.Chunks >= manyChunks || f.ChunkBytes >= muchChunks)
 }
 
 // addChunk stores what was added to a field; done is false when its pieces would be too large

@@ -51,7 +51,7 @@ func TestBytesOfAStepDoNotGrowWithTheThread(t *testing.T) {
 			rebased++
 		}
 	}
-	if added := 3000 * 1024; total > 4*added {
+	if added := 3000 * 1024; total > 3*added { // the headers of this test are a third of what it adds
 		t.Errorf("the thread takes %d bytes for the %d that were added: want a small multiple", total, added)
 	}
 	if rebased < 2 || rebased > 10 {
