@@ -122,10 +122,15 @@ func (c *call) try(ctx context.Context) (any, error) {
 	j := c.job()
 	beside := c.beside
 	c.beside = nil
+	var along []*job // what goes the same way shares the trip
 	for _, b := range beside {
-		c.store.start(c.store.lanes.of(b.key), b)
+		if other := c.store.lanes.of(b.key); other == l {
+			along = append(along, b)
+		} else {
+			c.store.start(other, b)
+		}
 	}
-	if !c.store.start(l, j) {
+	if !c.store.start(l, append(along, j)...) {
 		return nil, c.closed()
 	}
 	select {
@@ -223,14 +228,14 @@ func (c *call) command() []any {
 	return append(words, c.args...)
 }
 
-// start puts a job on its lane. It reports false when the store is closed.
-func (s *Store) start(l *lane, j *job) bool {
+// start puts jobs on their lane. It reports false when the store is closed.
+func (s *Store) start(l *lane, jobs ...*job) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return false
 	}
-	if l.add(j) {
+	if l.add(jobs...) {
 		s.calls.Go(func() { l.run(s.client) })
 	}
 	return true

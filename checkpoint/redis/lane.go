@@ -47,11 +47,11 @@ type lane struct {
 	slow    time.Time // until then callers do not send themselves
 }
 
-// add puts a job on the lane. It reports whether somebody must run it.
-func (l *lane) add(j *job) (run bool) {
+// add puts jobs on the lane. It reports whether somebody must run it.
+func (l *lane) add(jobs ...*job) (run bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.waiting = append(l.waiting, j)
+	l.waiting = append(l.waiting, jobs...)
 	if l.running == inFlight {
 		return false
 	}

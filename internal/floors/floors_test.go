@@ -59,6 +59,7 @@ var house = []room{
 		"github.com/google/jsonschema-go", "github.com/google/uuid", "golang.org/x/sync", "golang.org/x/time",
 	}},
 	{name: "internal/twin", on: []string{"state", "checkpoint", "graph"}}, // for tests alone
+	{name: "internal/cost", on: []string{"state", "checkpoint", "graph"}}, // for tests alone
 	{name: "graph/workflow", on: []string{"state", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/suggest"}, doors: []string{"gopkg.in/yaml.v3"}},
 	{name: "nodes", on: []string{"state", "state/agent", "capabilities", "checkpoint", "graph", "graph/workflow", "internal/below"}},
 	{name: "nodes/turn", on: []string{"internal/suggest", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "graph"}},

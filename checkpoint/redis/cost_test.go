@@ -1,0 +1,36 @@
+package redis_test
+
+import (
+	"strconv"
+	"testing"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/weftrun/weft/checkpoint/redis"
+	"github.com/weftrun/weft/internal/cost"
+)
+
+func TestRoundTripsOfARun(t *testing.T) {
+	s, prefix := common(t)
+	p := startProxy(t, s.addr)
+	client := connect(t, goredis.Options{Addr: p.addr, PoolSize: 1}) // with which the store repeats nothing that is merely slow
+	cost.Trips(t, storeOf(t, client, redis.Config{Prefix: prefix}), p.trips.Load)
+}
+
+// TestBytesOfARunDoNotGrow measures what goes to the server, and what that writes to its
+// file.
+func TestBytesOfARunDoNotGrow(t *testing.T) {
+	s := start(t, "--appendonly", "yes", "--auto-aof-rewrite-percentage", "0")
+	p := startProxy(t, s.addr)
+	store := storeOf(t, connect(t, goredis.Options{Addr: p.addr, PoolSize: 1}), redis.Config{})
+	cost.Bytes(t, store, map[string]func() int64{
+		"on the wire": p.up.Load,
+		"in the append-only file": func() int64 {
+			n, err := strconv.ParseInt(parse(s.do(t, "info", "persistence").(string))["aof_current_size"], 10, 64)
+			if err != nil {
+				t.Error(err)
+			}
+			return n
+		},
+	})
+}
