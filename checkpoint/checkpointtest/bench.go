@@ -10,11 +10,11 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// Bench measures a store: commits by 1 and by 16 writers, each with a thread of its
+// Bench measures a store: commits by 1, 16 and 64 writers, each with a thread of its
 // own, puts, and loads of short and of long threads. A step is a header of 400 bytes
 // and a chunk of 1 KiB. Each benchmark opens a store and closes it.
 func Bench(b *testing.B, open func(t testing.TB) checkpoint.Store) {
-	for _, writers := range []int{1, 16} {
+	for _, writers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("Commit/writers=%d", writers), func(b *testing.B) { benchCommit(b, open(b), writers) })
 	}
 	b.Run("Put", func(b *testing.B) { benchPut(b, open(b)) })

@@ -3,9 +3,7 @@ package postgres_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -20,50 +18,21 @@ func BenchmarkStore(b *testing.B) {
 	checkpointtest.Bench(b, func(t testing.TB) checkpoint.Store { return open(t, s.dsn("pool_max_conns=16"), postgres.Config{}) })
 }
 
-// BenchmarkCommitBesideInsert compares a commit of a header of 400 bytes and a blob of
-// 1 KiB with a bare INSERT of the same bytes, on one server that syncs its log.
+// BenchmarkCommitBesideInsert compares a commit with a bare INSERT of the same bytes, on one
+// server that syncs its log.
 func BenchmarkCommitBesideInsert(b *testing.B) {
 	s := extraServer(b)
 	admin(b, s, "CREATE TABLE bare (id bigserial PRIMARY KEY, data bytea)")
-	for _, writers := range []int{1, 64} {
-		b.Run(fmt.Sprintf("commit/writers=%d", writers), func(b *testing.B) {
-			store := open(b, s.dsn("pool_max_conns=16"), postgres.Config{})
-			defer store.Close()
-			spread(b, writers, func(w, n int) error {
-				return store.Commit(context.Background(), kilobyte(checkpoint.Key{Thread: fmt.Sprint(w)}, uint64(n)))
-			})
-		})
-		b.Run(fmt.Sprintf("insert/writers=%d", writers), func(b *testing.B) {
-			pool, err := pgxpool.New(context.Background(), s.dsn("pool_max_conns=16"))
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer pool.Close()
-			data := bytes.Repeat([]byte("b"), 1424)
-			spread(b, writers, func(int, int) error {
-				_, err := pool.Exec(context.Background(), "INSERT INTO bare (data) VALUES ($1)", data)
-				return err
-			})
-		})
+	pool, err := pgxpool.New(context.Background(), s.dsn("pool_max_conns=16"))
+	if err != nil {
+		b.Fatal(err)
 	}
-}
-
-// spread has writers do b.N calls together. Each counts its own from 1.
-func spread(b *testing.B, writers int, do func(w, n int) error) {
-	b.ResetTimer()
-	var wg sync.WaitGroup
-	for w := range writers {
-		wg.Go(func() {
-			for n := 1; n <= (b.N+writers-1-w)/writers; n++ {
-				if err := do(w, n); err != nil {
-					b.Error(err)
-					return
-				}
-			}
+	defer pool.Close()
+	checkpointtest.BenchBeside(b, func(t testing.TB) checkpoint.Store { return open(t, s.dsn("pool_max_conns=16"), postgres.Config{}) },
+		func(_ int, data []byte) error {
+			_, err := pool.Exec(context.Background(), "INSERT INTO bare (data) VALUES ($1)", data)
+			return err
 		})
-	}
-	wg.Wait()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
 }
 
 // kilobyte is link with a header of 400 bytes and a chunk of 1 KiB.

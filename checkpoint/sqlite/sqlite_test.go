@@ -103,6 +103,21 @@ func BenchmarkStore(b *testing.B) {
 	checkpointtest.Bench(b, func(t testing.TB) checkpoint.Store { return open(t, t.TempDir()) })
 }
 
+// BenchmarkCommitBesideSync compares a commit with an append to a file on the same disk and
+// an fsync of its own.
+func BenchmarkCommitBesideSync(b *testing.B) {
+	f, err := os.Create(filepath.Join(b.TempDir(), "bare"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	checkpointtest.BenchBeside(b, func(t testing.TB) checkpoint.Store { return open(t, t.TempDir()) },
+		func(_ int, data []byte) error {
+			_, err := f.Write(data)
+			return errors.Join(err, f.Sync())
+		})
+}
+
 func open(t testing.TB, dir string) checkpoint.Store {
 	t.Helper()
 	return mustOpen(t, filepath.Join(dir, "threads.db"))
