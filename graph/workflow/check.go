@@ -32,7 +32,7 @@ func (c *checker) check() {
 	c.checkNames("output", c.plan.output)
 	for _, f := range c.plan.fields {
 		if f.required && !c.plan.takes(f.Name) {
-			c.fail(f.at, "field %s is required, but input does not list it", f.Name)
+			c.fail(f.at, "WF408", "field %s is required, but input does not list it", f.Name)
 		}
 	}
 	c.checkTargets(c.plan.start, "start")
@@ -57,7 +57,7 @@ func (c *checker) checkShape() {
 	if c.shape, err = state.NewShape(records...); errors.As(err, &se) {
 		for _, m := range se.Mistakes {
 			if f := c.plan.field(m.Path); f != nil && !c.failedIn(f.at.Line) {
-				c.fail(f.at, "field %s: %s", f.Name, m.What)
+				c.fail(f.at, "WF410", "field %s: %s", f.Name, m.What)
 			}
 		}
 	}
@@ -72,10 +72,10 @@ func (c *checker) checkNames(what string, refs []ref) {
 	seen := map[string]bool{}
 	for _, r := range refs {
 		if c.plan.field(r.name) == nil {
-			c.fail(r.at, "%s names %q, which is no field of the state%s", what, r.name, didYouMean(r.name, c.plan.fieldNames()))
+			c.fail(r.at, "WF409", "%s names %q, which is no field of the state%s", what, r.name, didYouMean(r.name, c.plan.fieldNames()))
 		}
 		if seen[r.name] {
-			c.fail(r.at, "%s names %q twice", what, r.name)
+			c.fail(r.at, "WF123", "%s names %q twice", what, r.name)
 		}
 		seen[r.name] = true
 	}
@@ -93,13 +93,13 @@ func (c *checker) checkTargets(refs []ref, what string) {
 	for _, r := range refs {
 		switch {
 		case seen[r.name]:
-			c.fail(r.at, "%s names %q twice", what, r.name)
+			c.fail(r.at, "WF123", "%s names %q twice", what, r.name)
 		case r.name == endName && (len(refs) > 1 || what == "start"):
 			c.misled = true
-			c.fail(r.at, "END stands alone; in %s it says nothing", what)
+			c.fail(r.at, "WF305", "END stands alone; in %s it says nothing", what)
 		case r.name != endName && c.plan.node(r.name) == nil:
 			c.misled = true
-			c.fail(r.at, "%s names %q, which is not a node%s", what, r.name, didYouMean(r.name, append(c.plan.nodeNames(), endName)))
+			c.fail(r.at, "WF304", "%s names %q, which is not a node%s", what, r.name, didYouMean(r.name, append(c.plan.nodeNames(), endName)))
 		}
 		seen[r.name] = true
 	}
@@ -117,7 +117,7 @@ func (c *checker) checkNode(n *node) {
 	}
 	for _, m := range n.output {
 		if n.kind.name == "set" {
-			c.fail(m.key, "set has no result; assign the field below set")
+			c.fail(m.key, "WF414", "set has no result; assign the field below set")
 			continue
 		}
 		n.outputs = c.assign(n.outputs, m, env)
@@ -134,7 +134,7 @@ func (c *checker) checkOnce(n *node) {
 	set, _ := n.work.(setWork)
 	for _, a := range slices.Concat(set, n.outputs) {
 		if c.plan.field(a.field).reducer == "replace" {
-			c.fail(a.value.at, "field %s would be written once for each item; give it a reducer, such as append or add", a.field)
+			c.fail(a.value.at, "WF413", "field %s would be written once for each item; give it a reducer, such as append or add", a.field)
 		}
 	}
 }
@@ -158,12 +158,12 @@ func (c *checker) checkEach(n *node, env exprs.Env) {
 		}
 	}
 	if k := e.list.kind(); k != exprs.ListKind && k != exprs.AnyKind {
-		c.fail(e.in, "for_each goes through a list, not %s", k)
+		c.fail(e.in, "WF412", "for_each goes through a list, not %s", k)
 	}
 	if err := exprs.CheckName(e.alias.name); err != nil {
-		c.fail(e.alias.at, "%s", strings.TrimPrefix(err.Error(), "exprs: "))
+		c.fail(e.alias.at, "WF124", "%s", strings.TrimPrefix(err.Error(), "exprs: "))
 	} else if e.alias.name == "state" || e.alias.name == "result" {
-		c.fail(e.alias.at, "%q already has a meaning; name the item otherwise", e.alias.name)
+		c.fail(e.alias.at, "WF124", "%q already has a meaning; name the item otherwise", e.alias.name)
 	}
 	env[e.alias.name] = exprType(item)
 }
@@ -189,7 +189,7 @@ func (c *checker) assign(to []assignment, m member, env exprs.Env) []assignment 
 	t := c.template(m.value, env)
 	f := c.plan.field(m.key.Value)
 	if f == nil {
-		c.failAt(m.key.Line, m.key.Column, c.plan.fieldHint(),
+		c.failAt(m.key.Line, m.key.Column, "WF203", c.plan.fieldHint(),
 			"unknown state field %q%s", m.key.Value, didYouMean(m.key.Value, c.plan.fieldNames()))
 		return to
 	}
@@ -231,12 +231,12 @@ func (c *checker) compile(cond *condition, env exprs.Env) {
 func (c *checker) checkNext(n *node, env exprs.Env) {
 	kind, final := c.load.opts.Kinds[n.kind.name], false
 	if final = kind.Final; final && n.next != nil {
-		c.fail(n.next.at, "nothing follows %s; it ends the run", n.kind.name)
+		c.fail(n.next.at, "WF310", "nothing follows %s; it ends the run", n.kind.name)
 	}
 	if n.next == nil {
 		if !final {
 			c.misled = true
-			c.failAt(n.at.Line, n.at.Column, "write next: END to end the path here", "node %s is a dead end: it has no next", n.name)
+			c.failAt(n.at.Line, n.at.Column, "WF302", "write next: END to end the path here", "node %s is a dead end: it has no next", n.name)
 		}
 		return
 	}
@@ -258,17 +258,17 @@ func (c *checker) checkJoin(n *node) {
 		arm := c.plan.node(r.name)
 		switch {
 		case arm == nil:
-			c.fail(r.at, "join names %q, which is not a node%s", r.name, didYouMean(r.name, c.plan.nodeNames()))
+			c.fail(r.at, "WF304", "join names %q, which is not a node%s", r.name, didYouMean(r.name, c.plan.nodeNames()))
 		case seen[r.name]:
-			c.fail(r.at, "join names %q twice", r.name)
+			c.fail(r.at, "WF123", "join names %q twice", r.name)
 		case arm.next == nil && c.load.opts.Kinds[arm.kind.name].Final:
-			c.fail(r.at, "node %s joins %s, which ends the run and leads nowhere", n.name, r.name)
+			c.fail(r.at, "WF309", "node %s joins %s, which ends the run and leads nowhere", n.name, r.name)
 		case arm.next == nil:
 		case !slices.ContainsFunc(arm.next.targets(), func(t ref) bool { return t.name == n.name }):
-			c.failAt(r.at.Line, r.at.Column, fmt.Sprintf("add %s to the next of %s", n.name, r.name),
+			c.failAt(r.at.Line, r.at.Column, "WF306", fmt.Sprintf("add %s to the next of %s", n.name, r.name),
 				"node %s joins %s, but %s does not lead to it", n.name, r.name, r.name)
 		case arm.next.conditional():
-			c.failAt(r.at.Line, r.at.Column, "put a node without conditions between them",
+			c.failAt(r.at.Line, r.at.Column, "WF308", "put a node without conditions between them",
 				"node %s leads to %s under a condition, so the join might wait for ever", r.name, n.name)
 		}
 		seen[r.name] = true

@@ -39,7 +39,7 @@ func deref(n *yaml.Node) *yaml.Node {
 func (s *source) object(n *yaml.Node, what string) (object, bool) {
 	n = deref(n)
 	if n.Kind != yaml.MappingNode {
-		s.fail(n, "%s must be a mapping, not %s", what, describe(n))
+		s.fail(n, "WF101", "%s must be a mapping, not %s", what, describe(n))
 		return nil, false
 	}
 	o := make(object, 0, len(n.Content)/2)
@@ -54,7 +54,7 @@ func (s *source) record(n *yaml.Node, what string, keys ...string) (object, bool
 	o, ok := s.object(n, what)
 	for _, m := range o {
 		if !slices.Contains(keys, m.key.Value) {
-			s.failAt(m.key.Line, m.key.Column, "known are "+strings.Join(keys, ", "),
+			s.failAt(m.key.Line, m.key.Column, "WF102", "known are "+strings.Join(keys, ", "),
 				"unknown key %q in %s%s", m.key.Value, what, didYouMean(m.key.Value, keys))
 		}
 	}
@@ -65,7 +65,7 @@ func (s *source) record(n *yaml.Node, what string, keys ...string) (object, bool
 func (s *source) list(n *yaml.Node, what string) []*yaml.Node {
 	n = deref(n)
 	if n.Kind != yaml.SequenceNode {
-		s.fail(n, "%s must be a list, not %s", what, describe(n))
+		s.fail(n, "WF103", "%s must be a list, not %s", what, describe(n))
 		return nil
 	}
 	items := make([]*yaml.Node, len(n.Content))
@@ -78,7 +78,7 @@ func (s *source) list(n *yaml.Node, what string) []*yaml.Node {
 func (s *source) string(n *yaml.Node, what string) (string, bool) {
 	n = deref(n)
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
-		s.fail(n, "%s must be text, not %s%s", what, describe(n), quoteIt(n))
+		s.fail(n, "WF104", "%s must be text, not %s%s", what, describe(n), quoteIt(n))
 		return "", false
 	}
 	return n.Value, true
@@ -95,7 +95,7 @@ func (s *source) bool(n *yaml.Node, what string) bool {
 	v, ok := s.scalar(n)
 	b, is := v.(bool)
 	if ok && !is {
-		s.fail(n, "%s must be true or false, not %s", what, describe(n))
+		s.fail(n, "WF105", "%s must be true or false, not %s", what, describe(n))
 	}
 	return b
 }
@@ -105,7 +105,7 @@ func (s *source) count(n *yaml.Node, what string) int {
 	v, ok := s.scalar(n)
 	i, is := v.(int64)
 	if ok && (!is || i < 1 || i > 1<<30) {
-		s.fail(n, "%s must be a whole number from 1 on, not %s", what, describe(n))
+		s.fail(n, "WF106", "%s must be a whole number from 1 on, not %s", what, describe(n))
 		return 0
 	}
 	return int(i)
@@ -115,7 +115,7 @@ func (s *source) duration(n *yaml.Node, what string) time.Duration {
 	n = deref(n)
 	d, err := time.ParseDuration(n.Value)
 	if n.Kind != yaml.ScalarNode || err != nil || d <= 0 {
-		s.fail(n, "%s must be a time such as 30s, 5m or 1h30m, not %s", what, describe(n))
+		s.fail(n, "WF107", "%s must be a time such as 30s, 5m or 1h30m, not %s", what, describe(n))
 		return 0
 	}
 	return d
@@ -138,16 +138,16 @@ func (s *source) scalar(n *yaml.Node) (any, bool) {
 		if i, err := strconv.ParseInt(strings.TrimPrefix(n.Value, "+"), 10, 64); err == nil && decimal.MatchString(n.Value) {
 			return i, true
 		}
-		s.fail(n, "%s is not a plain decimal number that fits in 64 bits; write it as one, or quote it: %q", n.Value, n.Value)
+		s.fail(n, "WF012", "%s is not a plain decimal number that fits in 64 bits; write it as one, or quote it: %q", n.Value, n.Value)
 	case "!!float":
 		if f, err := strconv.ParseFloat(n.Value, 64); err == nil && !strings.ContainsAny(n.Value, "_nN") {
 			return f, true
 		}
-		s.fail(n, "%s is not a plain decimal number; write it as one, or quote it: %q", n.Value, n.Value)
+		s.fail(n, "WF012", "%s is not a plain decimal number; write it as one, or quote it: %q", n.Value, n.Value)
 	case "!!timestamp":
-		s.fail(n, "%s would be read as a date, and there are none; quote it: %q", n.Value, n.Value)
+		s.fail(n, "WF012", "%s would be read as a date, and there are none; quote it: %q", n.Value, n.Value)
 	default:
-		s.fail(n, "%s is not a value that a workflow can hold", describe(n))
+		s.fail(n, "WF012", "%s is not a value that a workflow can hold", describe(n))
 	}
 	return nil, false
 }

@@ -89,8 +89,8 @@
 //
 // # Duties
 //
-//  1. All mistakes are reported at once, sorted, each at its place; those that package
-//     graph finds too.
+//  1. All mistakes are reported at once, sorted, each at its place and with a code that
+//     [Explain] explains; those that package graph finds too.
 //  2. No file crashes, hangs or fills the memory: its bytes, depth, nodes, aliases
 //     and expressions are bounded, and merge keys and tags refused.
 //  3. Files named in a file stay below the root, after symbolic links.

@@ -16,14 +16,18 @@ type Error struct{ Problems []Problem }
 
 // Problem is one mistake and its place.
 type Problem struct {
+	Code      Code   // what kind of mistake it is; Explain tells more about it
 	File      string // as it was named when loading, with slashes
 	Line, Col int    // from 1; Col counts characters
+	Width     int    // characters from Col on that are meant, at least 1; all in one line
 	Msg       string // what is wrong, one line
 	Hint      string // how to write it instead, or ""
+	Text      string // the line as it stands in the file; "" where there is none, or a very long one
 }
 
+// String returns the problem in one line; Excerpt shows the place too.
 func (p Problem) String() string {
-	s := fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Msg)
+	s := fmt.Sprintf("%s:%d:%d: error[%s]: %s", p.File, p.Line, p.Col, p.Code, p.Msg)
 	if p.Hint != "" {
 		s += " (" + p.Hint + ")"
 	}

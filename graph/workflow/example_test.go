@@ -83,7 +83,7 @@ nodes:
 `), workflow.Options{Kinds: map[string]workflow.Kind{"go:count": workflow.Go(count)}})
 	fmt.Println(err)
 	// Output:
-	// count.yaml:7:11: go:count needs text
-	// count.yaml:7:12: unknown parameter "txt" of go:count; did you mean "text"? (known are text)
-	// count.yaml:8:29: unknown field word; did you mean "words"? (known are words)
+	// count.yaml:7:11: error[WF502]: go:count needs text
+	// count.yaml:7:12: error[WF501]: unknown parameter "txt" of go:count; did you mean "text"? (known are text)
+	// count.yaml:8:29: error[WF203]: unknown field word; did you mean "words"? (known are words)
 }

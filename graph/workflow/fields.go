@@ -33,12 +33,12 @@ var reducers = map[string]struct {
 func (s *source) fields(n *yaml.Node, types map[string]state.Type) (fields []field) {
 	o, _ := s.object(n, "state")
 	if len(o) > maxNodes {
-		s.fail(n, "the state has %d fields; at most %d are read", len(o), maxNodes)
+		s.fail(n, "WF603", "the state has %d fields; at most %d are read", len(o), maxNodes)
 		return nil
 	}
 	for _, m := range o {
 		if !identifier.MatchString(m.key.Value) {
-			s.fail(m.key, "the field name %q must be letters, digits and _, not a digit first", m.key.Value)
+			s.fail(m.key, "WF111", "the field name %q must be letters, digits and _, not a digit first", m.key.Value)
 		}
 		fields = append(fields, s.field(m, types))
 	}
@@ -70,7 +70,7 @@ func (s *source) field(m member, types map[string]state.Type) field {
 		}
 	}
 	if o.get("type") == nil {
-		s.fail(m.key, "%s has no type", what)
+		s.fail(m.key, "WF404", "%s has no type", what)
 		f.untyped = true
 	}
 	if n := o.get("reducer"); n != nil {
@@ -79,7 +79,7 @@ func (s *source) field(m member, types map[string]state.Type) field {
 	if n := o.get("default"); n != nil {
 		s.defaultOf(&f, n)
 		if f.required {
-			s.fail(n, "%s is required, so its default would never be used", what)
+			s.fail(n, "WF408", "%s is required, so its default would never be used", what)
 		}
 	}
 	return f
@@ -88,7 +88,7 @@ func (s *source) field(m member, types map[string]state.Type) field {
 func (s *source) choice(n *yaml.Node, what string, of ...string) string {
 	v, ok := s.string(n, what)
 	if ok && !slices.Contains(of, v) {
-		s.fail(n, "%s must be %s, not %q%s", what, strings.Join(of, " or "), v, didYouMean(v, of))
+		s.fail(n, "WF108", "%s must be %s, not %q%s", what, strings.Join(of, " or "), v, didYouMean(v, of))
 	}
 	return v
 }
@@ -100,11 +100,11 @@ func (s *source) reducer(f *field, n *yaml.Node) {
 	switch base := f.Type.Base(); {
 	case !ok:
 	case !is:
-		s.failAt(n.Line, n.Column, "known are "+strings.Join(known, ", "), "unknown reducer %q%s", name, didYouMean(name, known))
+		s.failAt(n.Line, n.Column, "WF405", "known are "+strings.Join(known, ", "), "unknown reducer %q%s", name, didYouMean(name, known))
 	case f.untyped:
 	case r.bases != nil && !slices.Contains(r.bases, base),
 		name == "union" && !slices.Contains(reducers["max"].bases, f.Type.Elem().Base()):
-		s.fail(n, "the reducer %s needs %s, and the field is of type %s", name, r.holds, f.Type)
+		s.fail(n, "WF406", "the reducer %s needs %s, and the field is of type %s", name, r.holds, f.Type)
 	default:
 		f.reducer, f.Kind = name, r.kind
 	}
@@ -116,7 +116,7 @@ func (s *source) defaultOf(f *field, n *yaml.Node) {
 		return
 	}
 	if _, err := f.Type.Convert(v); err != nil && v != nil && !f.untyped {
-		s.fail(n, "the default of %s does not fit: %v", f.Name, err)
+		s.fail(n, "WF407", "the default of %s does not fit: %v", f.Name, err)
 		return
 	}
 	f.Default, _ = json.Marshal(v)
@@ -140,7 +140,7 @@ func (s *source) typ(n *yaml.Node, named map[string]state.Type) (t state.Type, o
 	if known != "" {
 		known = "types " + known
 	}
-	s.failAt(n.Line, n.Column, known, "%s%s", why, typeMeant(text, named))
+	s.failAt(n.Line, n.Column, "WF401", known, "%s%s", why, typeMeant(text, named))
 	return t, false
 }
 
@@ -185,7 +185,7 @@ func (d *typeDecoder) named(m member) {
 	}
 	d.open[name] = true
 	if !identifier.MatchString(name) || slices.Contains(typeWords, name) {
-		d.fail(m.key, "%q cannot name a type; use letters, digits and _, and no word of the language", name)
+		d.fail(m.key, "WF403", "%q cannot name a type; use letters, digits and _, and no word of the language", name)
 	}
 	var members []state.Member
 	o, _ := d.object(m.value, "type "+name)
@@ -219,7 +219,7 @@ func (d *typeDecoder) member(m member) state.Member {
 		}
 	}
 	if o.get("type") == nil {
-		d.fail(m.key, "member %s has no type", out.Name)
+		d.fail(m.key, "WF404", "member %s has no type", out.Name)
 	}
 	return out
 }
@@ -232,7 +232,7 @@ func (d *typeDecoder) after(n *yaml.Node) state.Type {
 				continue
 			}
 			if d.open[w] {
-				d.fail(n, "type %s contains itself", w)
+				d.fail(n, "WF402", "type %s contains itself", w)
 				return state.Type{}
 			}
 			d.named(m)
@@ -251,7 +251,7 @@ func (d *typeDecoder) schemaError(o object, err error) {
 	for _, mistake := range se.Mistakes {
 		for _, m := range o {
 			if m.key.Value == mistake.Path {
-				d.fail(m.key, "%s", mistake.What)
+				d.fail(m.key, "WF407", "%s", mistake.What)
 			}
 		}
 	}

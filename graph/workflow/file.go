@@ -55,11 +55,11 @@ func (s *source) file(root *yaml.Node, kinds kindNames) *plan {
 
 func (s *source) version(root, n *yaml.Node) {
 	if n == nil {
-		s.fail(root, "version is missing; write version: 1")
+		s.fail(root, "WF109", "version is missing; write version: 1")
 		return
 	}
 	if v, ok := s.scalar(n); ok && v != int64(1) {
-		s.fail(n, "version must be 1, not %s", describe(n))
+		s.fail(n, "WF109", "version must be 1, not %s", describe(n))
 	}
 }
 
@@ -80,7 +80,7 @@ func (s *source) oneOrMore(n *yaml.Node, what string) []ref {
 	if n.Kind == yaml.SequenceNode {
 		refs := s.names(n, what)
 		if len(n.Content) == 0 {
-			s.fail(n, "%s is an empty list", what)
+			s.fail(n, "WF121", "%s is an empty list", what)
 		}
 		return refs
 	}
@@ -110,15 +110,15 @@ func (s *source) limits(n *yaml.Node) (l limits) {
 
 func (s *source) nodes(p *plan, root, n *yaml.Node, kinds kindNames) {
 	if n == nil {
-		s.fail(root, "nodes are missing")
+		s.fail(root, "WF110", "nodes are missing")
 		return
 	}
 	o, ok := s.object(n, "nodes")
 	switch {
 	case ok && len(o) == 0:
-		s.fail(n, "there are no nodes")
+		s.fail(n, "WF110", "there are no nodes")
 	case len(o) > maxNodes:
-		s.fail(n, "there are %d nodes; at most %d are read", len(o), maxNodes)
+		s.fail(n, "WF603", "there are %d nodes; at most %d are read", len(o), maxNodes)
 		return
 	}
 	for _, m := range o {

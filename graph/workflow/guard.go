@@ -21,13 +21,13 @@ func (g *guard) walk(n *yaml.Node, depth int) bool {
 	g.seen++
 	switch {
 	case depth > maxDepth:
-		return g.stop(n, "nested deeper than %d levels", maxDepth)
+		return g.stop(n, "WF602", "nested deeper than %d levels", maxDepth)
 	case g.seen > maxTree && g.alias != nil:
-		return g.stop(g.alias, "more than %d values, with aliases written out", maxTree)
+		return g.stop(g.alias, "WF602", "more than %d values, with aliases written out", maxTree)
 	case g.seen > maxTree:
-		return g.stop(n, "more than %d values", maxTree)
+		return g.stop(n, "WF602", "more than %d values", maxTree)
 	case n.Kind == yaml.AliasNode && g.open[n.Alias]:
-		return g.stop(n, "the alias *%s stands inside its own anchor", n.Value)
+		return g.stop(n, "WF007", "the alias *%s stands inside its own anchor", n.Value)
 	case n.Kind == yaml.AliasNode:
 		if g.alias == nil {
 			g.alias = n
@@ -49,13 +49,13 @@ func (g *guard) walk(n *yaml.Node, depth int) bool {
 	return true
 }
 
-func (g *guard) stop(n *yaml.Node, format string, args ...any) bool {
-	g.mistake(n, format, args...)
+func (g *guard) stop(n *yaml.Node, code Code, format string, args ...any) bool {
+	g.mistake(n, code, format, args...)
 	return false
 }
 
-func (g *guard) mistake(n *yaml.Node, format string, args ...any) {
-	g.fail(n, format, args...)
+func (g *guard) mistake(n *yaml.Node, code Code, format string, args ...any) {
+	g.fail(n, code, format, args...)
 	g.mistakes = true
 }
 
@@ -63,10 +63,10 @@ func (g *guard) checkTag(n *yaml.Node) {
 	tag := n.ShortTag()
 	switch {
 	case n.Style&yaml.TaggedStyle != 0 && n.Kind != yaml.AliasNode:
-		g.mistake(n, "the tag %s is not allowed; values have the type they are written in", n.Tag)
+		g.mistake(n, "WF008", "the tag %s is not allowed; values have the type they are written in", n.Tag)
 	case strings.HasPrefix(tag, "!!"):
 	default:
-		g.mistake(n, "the tag %s is not allowed", tag)
+		g.mistake(n, "WF008", "the tag %s is not allowed", tag)
 	}
 }
 
@@ -76,11 +76,11 @@ func (g *guard) checkKeys(n *yaml.Node) {
 		key := n.Content[i]
 		switch tag := key.ShortTag(); {
 		case tag == "!!merge":
-			g.mistake(key, "merge keys (<<) are not allowed; write the keys out")
+			g.mistake(key, "WF009", "merge keys (<<) are not allowed; write the keys out")
 		case key.Kind != yaml.ScalarNode || tag != "!!str":
-			g.mistake(key, "a key must be text; quote it")
+			g.mistake(key, "WF010", "a key must be text; quote it")
 		case first[key.Value] != nil:
-			g.mistake(key, "key %q is there twice; first in line %d", key.Value, first[key.Value].Line)
+			g.mistake(key, "WF011", "key %q is there twice; first in line %d", key.Value, first[key.Value].Line)
 		default:
 			first[key.Value] = key
 		}

@@ -25,21 +25,22 @@ func (w *Workflow) Input(values map[string]json.RawMessage) (state.Record, error
 
 func (w *Workflow) fill(values map[string]any) (state.Record, error) {
 	rec := w.shape.New()
-	s := &source{path: w.src.path, text: w.src.text, problems: new(problems)}
+	s := *w.src
+	s.problems = new(problems)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		f := w.inputField(name)
 		if f == nil {
 			at := w.plan.inputAt()
-			s.failAt(at.Line, at.Column, w.inputHint(), "there is no input %q%s", name, didYouMean(name, w.inputNames()))
+			s.failAt(at.Line, at.Column, "WF801", w.inputHint(), "there is no input %q%s", name, didYouMean(name, w.inputNames()))
 			continue
 		}
 		if err := rec.Write(name, values[name]); err != nil {
-			s.fail(f.at, "input %s", strings.TrimPrefix(err.Error(), "state: "))
+			s.fail(f.at, "WF802", "input %s", strings.TrimPrefix(err.Error(), "state: "))
 		}
 	}
 	for _, f := range w.plan.fields {
 		if _, ok := values[f.Name]; f.required && !ok {
-			s.fail(f.at, "input %s is missing; want %s", f.Name, f.Type)
+			s.fail(f.at, "WF803", "input %s is missing; want %s", f.Name, f.Type)
 		}
 	}
 	return rec, s.err()

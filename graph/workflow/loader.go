@@ -81,11 +81,11 @@ func (l *loader) sub(src *source, rel string, at *yaml.Node, given string) *Work
 	target := path.Join(path.Dir(rel), given)
 	switch {
 	case path.IsAbs(given) || !filepath.IsLocal(filepath.FromSlash(target)):
-		src.fail(at, "%s is outside of the root folder", given)
+		src.fail(at, "WF512", "%s is outside of the root folder", given)
 		return nil
 	case slices.Contains(l.open, target):
 		chain := l.open[slices.Index(l.open, target):]
-		src.fail(at, "a workflow cannot contain itself: %s → %s", strings.Join(chain, " → "), target)
+		src.fail(at, "WF513", "a workflow cannot contain itself: %s → %s", strings.Join(chain, " → "), target)
 		return nil
 	}
 	if w, ok := l.done[target]; ok {
@@ -93,7 +93,7 @@ func (l *loader) sub(src *source, rel string, at *yaml.Node, given string) *Work
 	}
 	text, err := l.read(target)
 	if err != nil {
-		src.fail(at, "%s", strings.TrimPrefix(err.Error(), "workflow: "))
+		src.fail(at, "WF511", "%s", strings.TrimPrefix(err.Error(), "workflow: "))
 		return nil
 	}
 	before := len(l.found)
@@ -141,8 +141,17 @@ func (w *Workflow) checkGraph() {
 		}
 		seen[m.Pos] = true
 		line, col := lineCol(m.Pos)
-		w.src.failAt(line, col, "", "%s", fileWords.Replace(m.What))
+		w.src.failAt(line, col, graphCode(m.What), "", "%s", fileWords.Replace(m.What))
 	}
+}
+
+// graphCode returns the code of a mistake that package graph finds. All others it
+// knows are found before it is asked.
+func graphCode(what string) Code {
+	if strings.Contains(what, "unreachable") {
+		return "WF301"
+	}
+	return "WF303"
 }
 
 // fileWords puts messages of package graph into the words of a file.

@@ -20,9 +20,9 @@ var nodeKeys = []string{"description", "if", "for_each", "join", "with", "input"
 func (s *source) node(key, value *yaml.Node, kinds kindNames) *node {
 	n := &node{ref: ref{key.Value, key}}
 	if !nodeName.MatchString(n.name) {
-		s.fail(key, "the node name %q must be letters, digits, _ and -, a letter first", n.name)
+		s.fail(key, "WF111", "the node name %q must be letters, digits, _ and -, a letter first", n.name)
 	} else if strings.EqualFold(n.name, endName) {
-		s.fail(key, "END is the end of a path; name the node otherwise")
+		s.fail(key, "WF112", "END is the end of a path; name the node otherwise")
 	}
 	what := "node " + n.name
 	o, _ := s.record(value, what, slices.Concat(kinds.keys, nodeKeys)...)
@@ -58,7 +58,7 @@ func (s *source) kind(n *node, o object, kinds kindNames) {
 		switch name := m.key.Value; {
 		case !slices.Contains(kinds.keys, name):
 		case n.kind.at != nil:
-			s.fail(m.key, "node %s is both %s and %s; a node is of one kind", n.name, n.kind.name, name)
+			s.fail(m.key, "WF114", "node %s is both %s and %s; a node is of one kind", n.name, n.kind.name, name)
 		default:
 			n.kind, n.args = ref{name, m.key}, m.value
 		}
@@ -66,13 +66,13 @@ func (s *source) kind(n *node, o object, kinds kindNames) {
 	switch with, input := o.get("with"), o.get("input"); {
 	case n.kind.at == nil && s.hasUnknown(o, kinds): // that may be the kind, misspelt
 	case n.kind.at == nil:
-		s.failAt(n.at.Line, n.at.Column, "", "node %s has no kind; write one of %s", n.name, strings.Join(kinds.keys, ", "))
+		s.failAt(n.at.Line, n.at.Column, "WF113", "", "node %s has no kind; write one of %s", n.name, strings.Join(kinds.keys, ", "))
 	case n.kind.name == "uses":
 		s.uses(n, with, kinds)
 	case with != nil:
-		s.fail(with, "with goes with uses; the parameters of %s stand below %s", n.kind.name, n.kind.name)
+		s.fail(with, "WF115", "with goes with uses; the parameters of %s stand below %s", n.kind.name, n.kind.name)
 	case input != nil && n.kind.name != "workflow":
-		s.fail(input, "input goes with workflow")
+		s.fail(input, "WF115", "input goes with workflow")
 	}
 }
 
@@ -90,7 +90,7 @@ func (s *source) uses(n *node, with *yaml.Node, kinds kindNames) {
 		if len(kinds.uses) > 0 {
 			hint = "registered are " + strings.Join(kinds.uses, ", ")
 		}
-		s.failAt(n.args.Line, n.args.Column, hint, "unknown node %q%s", name, didYouMean(name, kinds.uses))
+		s.failAt(n.args.Line, n.args.Column, "WF116", hint, "unknown node %q%s", name, didYouMean(name, kinds.uses))
 		ok = false
 	}
 	n.kind, n.args = ref{name, n.args}, with
@@ -107,7 +107,7 @@ func (s *source) condition(n *yaml.Node) *condition {
 	if n.Kind == yaml.ScalarNode && (n.ShortTag() == "!!str" || n.ShortTag() == "!!bool") {
 		return &condition{src: s, at: n}
 	}
-	s.fail(n, "a condition must be an expression, not %s", describe(n))
+	s.fail(n, "WF122", "a condition must be an expression, not %s", describe(n))
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (s *source) forEach(n *yaml.Node) *forEach {
 	}
 	e := &forEach{in: o.get("in"), alias: ref{"item", n}}
 	if e.in == nil {
-		s.fail(n, "for_each needs in: the list to go through")
+		s.fail(n, "WF117", "for_each needs in: the list to go through")
 	}
 	if as := o.get("as"); as != nil {
 		e.alias.name, _ = s.string(as, "as")
@@ -152,7 +152,7 @@ func (s *source) retry(n *yaml.Node) graph.Retry {
 		}
 	}
 	if r.Max > 0 && r.Max < max(r.Initial, time.Millisecond) {
-		s.fail(o.get("max_delay"), "max_delay is shorter than initial")
+		s.fail(o.get("max_delay"), "WF118", "max_delay is shorter than initial")
 	}
 	return r
 }
@@ -168,7 +168,7 @@ func (s *source) next(n *yaml.Node) *next {
 	for i, item := range items {
 		w, last := s.way(item)
 		if last && i < len(items)-1 {
-			s.fail(item, "else comes last; what follows is never reached")
+			s.fail(item, "WF120", "else comes last; what follows is never reached")
 		}
 		x.ways = append(x.ways, w)
 	}
@@ -180,11 +180,11 @@ func (s *source) way(n *yaml.Node) (w way, last bool) {
 	cond, to, other := o.get("if"), o.get("to"), o.get("else")
 	switch {
 	case other != nil && (cond != nil || to != nil):
-		s.fail(n, "an else stands alone: {else: node}")
+		s.fail(n, "WF119", "an else stands alone: {else: node}")
 	case other != nil:
 		return way{to: s.oneOrMore(other, "else")}, true
 	case cond == nil || to == nil:
-		s.fail(n, "a way on is {if: condition, to: node} or {else: node}")
+		s.fail(n, "WF119", "a way on is {if: condition, to: node} or {else: node}")
 	default:
 		return way{s.condition(cond), s.oneOrMore(to, "to")}, false
 	}

@@ -35,10 +35,10 @@ func (t *template) takes(want reflect.Type, what string) {
 			err = into(reflect.New(want).Interface(), v)
 		}
 		if err != nil {
-			t.src.fail(t.at, "%s: %v", what, describeJSON(err, want, t.at))
+			t.src.fail(t.at, "WF503", "%s: %v", what, describeJSON(err, want, t.at))
 		}
 	case !mayBe(t.kind(), want):
-		t.src.fail(t.at, "%s: want %s, got %s", what, goWords(want), t.kind())
+		t.src.fail(t.at, "WF503", "%s: want %s, got %s", what, goWords(want), t.kind())
 	}
 }
 
@@ -65,14 +65,14 @@ func (t *template) takesStruct(want reflect.Type, what string) {
 			if len(names) > 0 {
 				hint = "known are " + strings.Join(names, ", ")
 			}
-			t.src.failAt(k.Line, k.Column, hint, "unknown parameter %q of %s%s", k.Value, what, didYouMean(k.Value, names))
+			t.src.failAt(k.Line, k.Column, "WF501", hint, "unknown parameter %q of %s%s", k.Value, what, didYouMean(k.Value, names))
 			continue
 		}
 		t.items[i].takes(p.typ, what+"."+p.name)
 	}
 	for _, p := range params {
 		if p.required && !given[p.name] {
-			t.src.fail(t.at, "%s needs %s", what, p.name)
+			t.src.fail(t.at, "WF502", "%s needs %s", what, p.name)
 		}
 	}
 }

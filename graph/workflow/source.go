@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -23,6 +24,7 @@ const (
 	maxNodes = 500    // nodes of the graph, and fields of the state
 	maxDepth = 64     // levels of YAML
 	maxTree  = 20_000 // values, with every alias written out
+	maxLine  = 1_000  // bytes of a line that is shown
 )
 
 // source is the text of one file, and where its mistakes are put.
@@ -38,26 +40,39 @@ type source struct {
 // at returns the place of n as file:line:col.
 func (s *source) at(n *yaml.Node) string { return fmt.Sprintf("%s:%d:%d", s.path, n.Line, n.Column) }
 
-func (s *source) fail(n *yaml.Node, format string, args ...any) {
-	s.failAt(n.Line, n.Column, "", format, args...)
+func (s *source) fail(n *yaml.Node, code Code, format string, args ...any) {
+	s.failAt(n.Line, n.Column, code, "", format, args...)
 }
 
-func (s *source) failAt(line, col int, hint, format string, args ...any) {
-	s.found = append(s.found, Problem{s.path, max(line, 1), max(col, 1), fmt.Sprintf(format, args...), hint})
+func (s *source) failAt(line, col int, code Code, hint, format string, args ...any) {
+	s.problem(line, col, 0, code, hint, fmt.Sprintf(format, args...))
+}
+
+// problem reports a mistake. A width of 0 means the word that stands there.
+func (s *source) problem(line, col, width int, code Code, hint, msg string) {
+	line, col = max(line, 1), max(col, 1)
+	text := s.line(line)
+	if width == 0 {
+		width = wordAt(text, col)
+	}
+	width = max(1, min(width, utf8.RuneCountInString(text)-col+1))
+	s.found = append(s.found, Problem{code, s.path, line, col, width, msg, hint, text})
 }
 
 // parse returns the root of the one document in the file, or nil. Everything below
 // it is safe to walk: bounded, without cycles, doubtful keys or foreign tags.
 func (s *source) parse() *yaml.Node {
+	if len(s.text) <= maxBytes {
+		s.index()
+	}
 	if !s.readable() {
 		return nil
 	}
-	s.index()
 	var doc, more yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(s.text))
 	switch err := decode(dec, &doc); {
 	case errors.Is(err, io.EOF):
-		s.failAt(1, 1, "", "the file is empty")
+		s.failAt(1, 1, "WF002", "", "the file is empty")
 		return nil
 	case err != nil:
 		s.syntax(err)
@@ -65,7 +80,7 @@ func (s *source) parse() *yaml.Node {
 	}
 	switch err := decode(dec, &more); {
 	case err == nil:
-		s.failAt(more.Line, more.Column, "", "a second document begins; one file holds one workflow")
+		s.failAt(more.Line, more.Column, "WF003", "", "a second document begins; one file holds one workflow")
 		return nil
 	case !errors.Is(err, io.EOF):
 		s.syntax(err)
@@ -83,13 +98,13 @@ func (s *source) parse() *yaml.Node {
 func (s *source) readable() bool {
 	switch nul := bytes.IndexByte(s.text, 0); {
 	case len(s.text) > maxBytes:
-		s.failAt(1, 1, "", "the file has %d bytes; at most %d are read", len(s.text), maxBytes)
+		s.failAt(1, 1, "WF601", "", "the file has %d bytes; at most %d are read", len(s.text), maxBytes)
 	case nul >= 0:
-		s.failAt(bytes.Count(s.text[:nul], []byte("\n"))+1, 1, "", "the file holds a zero byte; it must be UTF-8 text")
+		s.failAt(bytes.Count(s.text[:nul], []byte("\n"))+1, 1, "WF005", "", "the file holds a zero byte; it must be UTF-8 text")
 	case !utf8.Valid(s.text):
-		s.failAt(1, 1, "", "the file is not UTF-8 text")
+		s.failAt(1, 1, "WF005", "", "the file is not UTF-8 text")
 	case bytes.Count(s.text, []byte("\n"))+bytes.Count(s.text, []byte(",")) > maxParts:
-		s.failAt(1, 1, "", "the file has more than %d lines and list items", maxParts)
+		s.failAt(1, 1, "WF601", "", "the file has more than %d lines and list items", maxParts)
 	default:
 		return true
 	}
@@ -130,21 +145,27 @@ func (s *source) syntax(err error) {
 	if strings.HasPrefix(msg, "did not find expected ',' or") {
 		hint = "inside [ ] and { }, quote text that holds ? : , [ ] { or }"
 	}
-	s.failAt(line, 1, hint, "YAML: %s", msg)
+	s.failAt(line, 1, "WF001", hint, "YAML: %s", msg)
 }
 
 // exprErrors reports a mistake in an expression inside the scalar n.
 func (s *source) exprErrors(n *yaml.Node, err error) {
 	var all exprs.Errors
 	if !errors.As(err, &all) {
-		s.fail(n, "%v", err)
+		s.fail(n, "WF201", "%v", err)
 		return
 	}
 	for _, e := range all {
 		line, col := s.locate(n, e.Offset)
 		msg, hint := message(e)
-		s.failAt(line, col, hint, "%s", msg)
+		s.problem(line, col, e.Width, exprCodes[e.Class], hint, msg)
 	}
+}
+
+// exprCodes are the codes of mistakes in expressions.
+var exprCodes = map[exprs.Class]Code{
+	exprs.Syntax: "WF201", exprs.Name: "WF202", exprs.Field: "WF203", exprs.Types: "WF204",
+	exprs.Marks: "WF206", exprs.Truth: "WF207", exprs.Size: "WF605",
 }
 
 // runError returns an expression's error at run time, with its place in the file.
@@ -223,6 +244,39 @@ func lineBreak(s string) int {
 		}
 	}
 	return 0
+}
+
+// line returns the text of a line without its end. It is "" for a line that is longer
+// than people read, so that a thousand mistakes in it cost no more than elsewhere.
+func (s *source) line(line int) string {
+	text := s.from(line)
+	if line < len(s.lines) {
+		text = s.whole[s.lines[line-1]:s.lines[line]]
+	}
+	if len(text) > maxLine {
+		return ""
+	}
+	return strings.TrimRight(text, "\r\n\u0085\u2028\u2029")
+}
+
+// wordAt returns how many characters the word at a column has: up to the quote that
+// closes it, or up to a space or a sign of YAML.
+func wordAt(line string, col int) int {
+	all := []rune(line)
+	if col > len(all) {
+		return 1
+	}
+	rest := all[col-1:]
+	if quote := rest[0]; quote == '"' || quote == '\'' {
+		if end := slices.Index(rest[1:], quote); end >= 0 {
+			return end + 2
+		}
+	}
+	end := slices.IndexFunc(rest, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",[]{}", r) })
+	if end < 0 {
+		end = len(rest)
+	}
+	return len(strings.TrimSuffix(string(rest[:max(end, 1)]), ":"))
 }
 
 // from returns the text from the start of a line on.

@@ -28,7 +28,7 @@ func (c *checker) sub(n *node, env exprs.Env) exprs.Type {
 	w := &subWork{pos: c.at(n.kind.at)}
 	n.work = w
 	if n.each != nil {
-		c.failAt(n.kind.at.Line, n.kind.at.Column, "put the for_each into the other file",
+		c.failAt(n.kind.at.Line, n.kind.at.Column, "WF516", "put the for_each into the other file",
 			"a workflow cannot be run for_each item in this version")
 	}
 	if n.input != nil {
@@ -53,7 +53,7 @@ func (c *checker) sub(n *node, env exprs.Env) exprs.Type {
 func (c *checker) checkSubInput(n *node, w *subWork) {
 	given := map[string]bool{}
 	if w.input != nil && w.input.keys == nil {
-		c.fail(n.input, "input must be a mapping, not %s", describe(n.input))
+		c.fail(n.input, "WF101", "input must be a mapping, not %s", describe(n.input))
 		return
 	}
 	if w.input != nil {
@@ -63,13 +63,13 @@ func (c *checker) checkSubInput(n *node, w *subWork) {
 				f.takesFrom(w.input.items[i])
 				continue
 			}
-			c.failAt(k.Line, k.Column, w.child.inputHint(), "%s takes no input %q%s",
+			c.failAt(k.Line, k.Column, "WF514", w.child.inputHint(), "%s takes no input %q%s",
 				w.child.Path, k.Value, didYouMean(k.Value, w.child.inputNames()))
 		}
 	}
 	for _, f := range w.child.plan.fields {
 		if f.required && !given[f.Name] {
-			c.fail(n.args, "%s needs the input %s", w.child.Path, f.Name)
+			c.fail(n.args, "WF515", "%s needs the input %s", w.child.Path, f.Name)
 		}
 	}
 }

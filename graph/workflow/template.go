@@ -140,16 +140,16 @@ func (t *template) kind() exprs.Kind {
 func (t *template) fits(want state.Type, what string) {
 	switch base := want.Base(); {
 	case base == "any":
+	case base == "object" && t.keys != nil:
+		t.fitsObject(want, what)
 	case t.constant():
 		v, err := t.eval(nil)
 		if err == nil {
 			_, err = want.Convert(v)
 		}
 		if err != nil {
-			t.src.fail(t.at, "%s: %v", what, err)
+			t.src.fail(t.at, "WF410", "%s: %v", what, err)
 		}
-	case base == "object" && t.keys != nil:
-		t.fitsObject(want, what)
 	case base == "map" && t.keys != nil:
 		for _, item := range t.items {
 			item.fits(want.Elem(), what)
@@ -159,7 +159,7 @@ func (t *template) fits(want state.Type, what string) {
 			item.fits(want.Elem(), what)
 		}
 	case !may(t.kind(), base):
-		t.src.failAt(t.at.Line, t.at.Column, wholeHint(t.kind(), base), "%s: want %s, got %s", what, want, t.kind())
+		t.src.failAt(t.at.Line, t.at.Column, "WF410", wholeHint(t.kind(), base), "%s: want %s, got %s", what, want, t.kind())
 	}
 }
 
@@ -175,12 +175,12 @@ func (t *template) fitsObject(want state.Type, what string) {
 			}
 		}
 		if !given[m.Name] && !m.Optional && m.Default == nil {
-			t.src.fail(t.at, "%s: member %s is missing; want %s", what, m.Name, m.Type)
+			t.src.fail(t.at, "WF411", "%s: member %s is missing; want %s", what, m.Name, m.Type)
 		}
 	}
 	for _, k := range t.keys {
 		if !given[k.Value] {
-			t.src.fail(k, "%s: unknown member %q%s", what, k.Value, didYouMean(k.Value, names))
+			t.src.fail(k, "WF411", "%s: unknown member %q%s", what, k.Value, didYouMean(k.Value, names))
 		}
 	}
 }

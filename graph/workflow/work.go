@@ -103,7 +103,7 @@ func (c *checker) kindWork(n *node, kind Kind, env exprs.Env) work {
 	args := deref(n.args)
 	w := &kindWork{kind: kind, env: c.load.env, pos: c.at(n.kind.at)}
 	if args.Kind != yaml.MappingNode && !strings.HasPrefix(n.kind.name, goPrefix) {
-		c.fail(args, "%s must be a mapping, not %s", n.kind.name, describe(args))
+		c.fail(args, "WF101", "%s must be a mapping, not %s", n.kind.name, describe(args))
 		return w
 	}
 	before := len(c.found)
@@ -116,7 +116,7 @@ func (c *checker) kindWork(n *node, kind Kind, env exprs.Env) work {
 	if checker, ok := r.(Checker); ok {
 		given := w.args.constants(paramsIn(r))
 		if err := checker.Check(func(name string) bool { return given[name] }); err != nil {
-			c.fail(args, "%s: %v", n.kind.name, err)
+			c.fail(args, "WF504", "%s: %v", n.kind.name, err)
 		}
 	}
 	return w

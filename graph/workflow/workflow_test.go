@@ -55,11 +55,11 @@ nodes: {a: {set: {}, next: END}}
 		"topik": []byte(`"x"`), "n": []byte(`"3"`), "list": []byte(`[1, "b"]`), "secret": []byte(`"x"`),
 	}
 	_, err := f.Input(values)
-	want := `main.yaml:3:3: input topic is missing; want string
-main.yaml:4:3: input n: want int, got string
-main.yaml:5:3: input list[1]: want int, got string
-main.yaml:7:9: there is no input "secret" (its inputs are topic, n, list)
-main.yaml:7:9: there is no input "topik"; did you mean "topic"? (its inputs are topic, n, list)`
+	want := `main.yaml:3:3: error[WF803]: input topic is missing; want string
+main.yaml:4:3: error[WF802]: input n: want int, got string
+main.yaml:5:3: error[WF802]: input list[1]: want int, got string
+main.yaml:7:9: error[WF801]: there is no input "secret" (its inputs are topic, n, list)
+main.yaml:7:9: error[WF801]: there is no input "topik"; did you mean "topic"? (its inputs are topic, n, list)`
 	var e *workflow.Error
 	if !errors.As(err, &e) || strings.ReplaceAll(err.Error(), filepath.Dir(f.Path)+"/", "") != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)

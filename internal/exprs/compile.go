@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/checker"
@@ -36,18 +37,22 @@ func compile(src source, env Env) (p *program, failed *Error) {
 	case src.start() == src.to:
 		return nil, src.errorAt(src.from, 1, "expression is empty")
 	case len(text) > MaxSource:
-		return nil, src.errorAt(src.start(), 1, fmt.Sprintf("expression is too long (%d bytes of at most %d)", len(text), MaxSource))
+		return nil, src.errorAt(src.start(), 1, fmt.Sprintf("expression is too long (%d bytes of at most %d)", len(text), MaxSource)).as(Size)
 	}
 	config := newConfig(env)
 	tree, err := parser.ParseWithConfig(text, config)
 	if err != nil {
-		return nil, src.translate(err)
+		e := src.translate(err)
+		if strings.HasPrefix(e.Msg, "expression is too long") {
+			e.Class = Size
+		}
+		return nil, e
 	}
 	if tooLarge(tree.Node) {
-		return nil, src.errorAt(src.start(), 1, "comparisons are chained too deeply")
+		return nil, src.errorAt(src.start(), 1, "comparisons are chained too deeply").as(Size)
 	}
 	if _, err := checker.Check(tree, config); err != nil {
-		e := src.translate(err)
+		e := src.translate(err).as(Types)
 		if at, ok := err.(*file.Error); ok {
 			e.name(tree.Node, at.Location, env)
 		}
@@ -146,19 +151,19 @@ func (g *guard) Visit(node *ast.Node) {
 		_, known := g.env[n.Value]
 		switch {
 		case n.Value == "$env":
-			g.err = g.src.locate(n.Location(), "unknown name $env")
+			g.err = g.src.locate(n.Location(), "unknown name $env").as(Name)
 			g.err.Hint = absent["$env"]
 		case !known && !g.callees[n] && slices.Contains(Functions(), n.Value):
-			g.err = g.src.locate(n.Location(), n.Value+" is a function, not a value")
+			g.err = g.src.locate(n.Location(), n.Value+" is a function, not a value").as(Types)
 			g.err.Hint = "call it: " + n.Value + "(…)"
 		}
 	case *ast.BytesNode:
-		g.err = g.src.locate(n.Location(), "bytes are not supported; write a string")
+		g.err = g.src.locate(n.Location(), "bytes are not supported; write a string").as(Types)
 	case *ast.CallNode:
 		if id, ok := n.Callee.(*ast.IdentifierNode); ok && ownFunctions[id.Value] != nil {
 			return
 		}
-		g.err = g.src.locate(n.Callee.Location(), "this is a value, not a function")
+		g.err = g.src.locate(n.Callee.Location(), "this is a value, not a function").as(Types)
 		g.err.Hint = "write f(value) or value | f() with one of the functions"
 	}
 }

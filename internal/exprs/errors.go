@@ -21,6 +21,7 @@ var (
 
 // Error is one mistake, and the place in the scalar where it was made.
 type Error struct {
+	Class   Class    // what kind of mistake it is; Syntax for those of a run
 	Offset  int      // byte offset in the whole scalar, from 0
 	Width   int      // runes to underline, at least 1
 	Line    int      // line in the scalar, from 1
@@ -29,6 +30,26 @@ type Error struct {
 	Suggest string   // the known name that was probably meant, or ""
 	Known   []string // the names that would have been right, sorted; set with unknown names only
 	Hint    string   // how to write it instead, or ""
+}
+
+// Class is the kind of a mistake.
+type Class string
+
+// The classes of what CompileX functions return.
+const (
+	Syntax Class = ""      // it is no expression
+	Name   Class = "name"  // an unknown name
+	Field  Class = "field" // an unknown field
+	Types  Class = "types" // an operation on values that it is not for
+	Marks  Class = "marks" // ${{ without its }}, or where none belongs
+	Truth  Class = "truth" // a condition that is not true or false
+	Size   Class = "size"  // more than is compiled
+)
+
+// as sets the class of an error and returns it.
+func (e *Error) as(c Class) *Error {
+	e.Class = c
+	return e
 }
 
 func (e *Error) Error() string {

@@ -15,12 +15,14 @@ import (
 func (e *Error) name(tree ast.Node, loc file.Location, env Env) {
 	word, field := strings.CutPrefix(e.Msg, "unknown field ")
 	known := knownFields(tree, loc)
+	e.Class = Field
 	if !field {
+		e.Class = Types
 		var ok bool
 		if word, ok = strings.CutPrefix(e.Msg, "unknown name "); !ok {
 			return
 		}
-		known = nil
+		e.Class, known = Name, nil
 		for name := range env {
 			known = append(known, name)
 		}

@@ -84,7 +84,7 @@ func expression(whole string, at int) (source, *Error) {
 			pos++
 		}
 	}
-	err := src.errorAt(at, len(opening), "${{ is not closed")
+	err := src.errorAt(at, len(opening), "${{ is not closed").as(Marks)
 	if strings.Contains(src.text(), "//") && strings.Contains(src.text(), closing) {
 		err.Hint = "a // comment reaches to the end of its line, over the }}"
 	}

@@ -48,7 +48,7 @@ func CompileValue(text string, env Env) (*Value, error) {
 // CompileExpr compiles a bare expression, such as the list of a loop. The error is of type Errors.
 func CompileExpr(text string, env Env) (*Value, error) {
 	if at := strings.Index(text, opening); at == len(text)-len(strings.TrimLeft(text, " \t\r\n")) {
-		e := source{whole: text}.errorAt(at, len(opening), "unexpected ${{")
+		e := source{whole: text}.errorAt(at, len(opening), "unexpected ${{").as(Marks)
 		e.Hint = "this place takes an expression as it is, without ${{ }}"
 		return nil, Errors{e}
 	}
@@ -120,7 +120,7 @@ func CompileCondition(text string, env Env) (*Condition, error) {
 	}
 	p := v.parts[0].program
 	if p.kind != BoolKind && p.kind != AnyKind {
-		return nil, Errors{p.src.errorAt(p.src.start(), 1, fmt.Sprintf("a condition must be true or false, this is of type %s", p.kind))}
+		return nil, Errors{p.src.errorAt(p.src.start(), 1, fmt.Sprintf("a condition must be true or false, this is of type %s", p.kind)).as(Truth)}
 	}
 	return &Condition{value: v}, nil
 }
