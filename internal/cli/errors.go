@@ -105,7 +105,7 @@ func (a *app) classify(err error) *failure {
 		}
 	}
 	if isInvalid(err) {
-		return &failure{exitInvalid, err, ""}
+		return &failure{exitInvalid, err, a.explains(err)}
 	}
 	return &failure{exitFailed, err, ""}
 }
@@ -134,6 +134,16 @@ func isInvalid(err error) bool {
 	return errors.As(err, &we) || errors.As(err, &ce) || errors.As(err, &se)
 }
 
+// explains names the command that says more about the first mistake, "" if none has a
+// code.
+func (a *app) explains(err error) string {
+	code := problems(err)[0].Code
+	if code == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s explain %s says more about the first mistake", a.as, code)
+}
+
 // report prints a failure and returns its exit code.
 func (a *app) report(f *failure) int {
 	switch {
@@ -151,6 +161,9 @@ func (a *app) report(f *failure) int {
 
 func (a *app) reportJSON(f *failure) {
 	e := map[string]any{"message": a.public(message(f.err)), "code": f.code}
+	if w, ok := f.err.(*workflow.Error); ok {
+		e["message"], e["problems"] = "the workflow is not valid", problems(w)
+	}
 	if f.next != "" {
 		e["next"] = a.public(f.next)
 	}
@@ -170,7 +183,7 @@ func message(err error) string {
 		return busy(b)
 	}
 	if w, ok := err.(*workflow.Error); ok {
-		return "the workflow is not valid:\n  " + strings.ReplaceAll(w.Error(), "\n", "\n  ")
+		return "the workflow is not valid:\n  " + strings.ReplaceAll(w.Excerpts(), "\n", "\n  ")
 	}
 	return withoutPackage(err)
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,13 +13,33 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
+// verdictForms are the values of --format.
+var verdictForms = []string{"text", "json", "github", "sarif"}
+
 func (a *app) validateVerb() *cobra.Command {
-	return &cobra.Command{
+	var format string
+	cmd := &cobra.Command{
 		Use:   "validate FILE...",
 		Short: "Check workflows and report every mistake",
-		Args:  a.arguments("FILE", 1, math.MaxInt),
-		RunE:  func(_ *cobra.Command, files []string) error { return a.validate(files) },
+		Long: `Validate checks workflows and reports every mistake, each with its place and a code
+that explain explains. As text it shows the lines; json is one object a file; github
+is what GitHub Actions shows beside the lines of a pull request; sarif is one SARIF
+2.1.0 document for code scanning and editors.`,
+		Args: a.arguments("FILE", 1, math.MaxInt),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			switch changed := cmd.Flags().Changed("format"); {
+			case !slices.Contains(verdictForms, format):
+				return usage("use one of "+strings.Join(verdictForms, ", "), "there is no format %q", format)
+			case a.json && changed && format != "json":
+				return usage("leave one of them out", "--json and --format %s are two forms of the result", format)
+			case a.json:
+				format = "json"
+			}
+			return a.validate(files, format)
+		},
 	}
+	cmd.Flags().StringVar(&format, "format", "text", "text, json, github or sarif")
+	return cmd
 }
 
 // verdict is what validate says of one file, as JSON.
@@ -25,61 +47,111 @@ type verdict struct {
 	File     string    `json:"file"`
 	Valid    bool      `json:"valid"`
 	Problems []problem `json:"problems,omitempty"`
+	text     string
 }
 
 type problem struct {
-	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"`
-	Col     int    `json:"col,omitempty"`
-	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
+	Code    workflow.Code `json:"code,omitempty"`
+	File    string        `json:"file,omitempty"`
+	Line    int           `json:"line,omitempty"`
+	Col     int           `json:"col,omitempty"`
+	Width   int           `json:"width,omitempty"`
+	Message string        `json:"message"`
+	Hint    string        `json:"hint,omitempty"`
 }
 
 // validate looks at all files, even if one of them cannot be read.
-func (a *app) validate(files []string) error {
+func (a *app) validate(files []string, format string) error {
 	var worst *failure
+	var all []verdict
 	for _, file := range files {
-		err := a.check(file)
-		if err == nil {
-			err = a.say(verdict{File: file, Valid: true}, file+": ok")
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		if !isInvalid(err) {
+		v, err := a.verdict(file)
+		switch {
+		case err != nil:
 			a.report(a.classify(err))
 			worst = &failure{code: exitUsage}
 			continue
+		case !v.Valid && worst == nil:
+			worst = &failure{code: exitInvalid}
 		}
-		if err := a.say(verdict{File: file, Problems: problems(err)}, err.Error()); err != nil {
+		if all = append(all, v); format == "sarif" {
+			continue
+		}
+		if err := a.say(v, format); err != nil {
 			return err
 		}
-		if worst == nil {
-			worst = &failure{code: exitInvalid}
+	}
+	if format == "sarif" {
+		if err := a.printJSON(a.sarif(all, worst == nil || worst.code != exitUsage)); err != nil {
+			return err
 		}
 	}
 	if worst == nil {
 		return nil
 	}
+	if code := firstCode(all); format == "text" && code != "" {
+		fmt.Fprintf(a.Stderr, "next: %s explain %s says more about the first mistake\n", a.as, code)
+	}
 	return worst
 }
 
-func (a *app) check(file string) error {
+// verdict checks one file. The error is one of reading it.
+func (a *app) verdict(file string) (verdict, error) {
 	flow, err := a.load(file)
 	if err == nil {
 		_, err = flow.Compile(graph.Config{})
 	}
+	switch {
+	case err == nil:
+		return verdict{File: file, Valid: true}, nil
+	case isInvalid(err):
+		return verdict{File: file, Problems: problems(err), text: excerpts(err)}, nil
+	}
+	return verdict{}, err
+}
+
+// say prints a verdict.
+func (a *app) say(v verdict, format string) (err error) {
+	switch {
+	case format == "json":
+		return a.printJSON(v)
+	case format == "github":
+		for _, p := range v.Problems {
+			if _, err = fmt.Fprintln(a.Stdout, p.annotation()); err != nil {
+				return err
+			}
+		}
+		return nil
+	case v.Valid:
+		_, err = fmt.Fprintln(a.Stdout, v.File+": ok")
+	default:
+		_, err = fmt.Fprintln(a.Stdout, v.text)
+	}
 	return err
 }
 
-func (a *app) say(v verdict, text string) error {
-	if a.json {
-		return a.printJSON(v)
+// annotation is a problem as a command of GitHub Actions.
+func (p problem) annotation() string {
+	var at string
+	if p.File != "" {
+		at = fmt.Sprintf(" file=%s,line=%d,col=%d,endColumn=%d,title=%s", inProperty.Replace(p.File), p.Line, p.Col, p.Col+p.Width, p.Code)
 	}
-	_, err := fmt.Fprintln(a.Stdout, text)
-	return err
+	return "::error" + at + "::" + inMessage.Replace(p.text())
 }
+
+// text is the message with its hint.
+func (p problem) text() string {
+	if p.Hint == "" {
+		return p.Message
+	}
+	return p.Message + " (" + p.Hint + ")"
+}
+
+// What means something in a command of GitHub Actions is escaped.
+var (
+	inMessage  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	inProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
 
 func problems(err error) (all []problem) {
 	var we *workflow.Error
@@ -87,7 +159,25 @@ func problems(err error) (all []problem) {
 		return []problem{{Message: err.Error()}}
 	}
 	for _, p := range we.Problems {
-		all = append(all, problem{p.File, p.Line, p.Col, p.Msg, p.Hint})
+		all = append(all, problem{p.Code, p.File, p.Line, p.Col, p.Width, p.Msg, p.Hint})
 	}
 	return all
+}
+
+func firstCode(all []verdict) workflow.Code {
+	for _, v := range all {
+		for _, p := range v.Problems {
+			return p.Code
+		}
+	}
+	return ""
+}
+
+// excerpts returns what is wrong with a workflow, with the lines where that is known.
+func excerpts(err error) string {
+	var we *workflow.Error
+	if errors.As(err, &we) {
+		return we.Excerpts()
+	}
+	return err.Error()
 }

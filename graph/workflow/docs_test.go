@@ -1,0 +1,56 @@
+package workflow_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/graph/workflow"
+)
+
+// stages are the first digits of codes.
+var stages = map[byte]string{
+	'0': "The file and its YAML", '1': "The shape", '2': "Expressions", '3': "The paths through the graph", '4': "Types and fields",
+	'5': "Nodes and their parameters", '6': "Limits", '8': "The input of a run",
+}
+
+// errorsPage is docs/errors.md.
+func errorsPage() string {
+	var b strings.Builder
+	b.WriteString(`# Mistakes in a workflow
+
+Each mistake has a code, which does not change: ` + "`weft explain WF203`" + ` says what is on this page. It is written by
+` + "`go test ./graph/workflow -run Page -update`" + `.
+`)
+	stage := byte(0)
+	for _, e := range workflow.Codes() {
+		if digit := e.Code[2]; digit != stage {
+			stage = digit
+			fmt.Fprintf(&b, "\n## WF%cxx %s\n", stage, stages[stage])
+		}
+		fmt.Fprintf(&b, "\n### %s\n\n**%s.** %s\n", e.Code, e.Title, e.Why)
+		if e.Wrong != "" {
+			fmt.Fprintf(&b, "\nWrong:\n\n```yaml\n%s```\n\nRight:\n\n```yaml\n%s```\n", e.Wrong, e.Right)
+		}
+	}
+	return b.String()
+}
+
+func TestThePageOfMistakesIsThatOfTheCodes(t *testing.T) {
+	samePage(t, "../../docs/errors.md", errorsPage())
+}
+
+// samePage compares a file that is generated; with -update it writes it.
+func samePage(t *testing.T, path, want string) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	if err == nil && string(got) == want {
+		return
+	}
+	if !*update {
+		t.Errorf("%s is not what the code says (%v); go test ./graph/workflow -run Page -update writes it", path, err)
+	} else if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,114 @@
+package cli_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestScripts runs the scripts of testdata/scripts, which are files in the form of
+// txtar: first commands, each with all that it prints and how it ends, then the files
+// that they find. A line "$ weft …" is a command; what follows is its stdout, lines of
+// its stderr behind "! ", and "[N]" where the exit code is not 0. In what is printed
+// the program is called weft, the folder of the test DIR, and times are TIME. With
+// -update the scripts are written anew.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/scripts/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			script, archive := cutScript(string(text))
+			p := newPlace(t)
+			p.unpack(archive)
+			got := p.play(script)
+			if got == script {
+				return
+			}
+			if !updating() {
+				t.Errorf("%s: got\n%s\nwant\n%s", file, got, script)
+			} else if err := os.WriteFile(file, []byte(got+archive), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// cutScript returns the commands and the files of a script.
+func cutScript(text string) (script, archive string) {
+	if at := strings.Index(text, "\n-- "); at >= 0 {
+		return text[:at+1], text[at+1:]
+	}
+	return text, ""
+}
+
+// unpack writes the files of an archive.
+func (p place) unpack(archive string) {
+	p.Helper()
+	for part := range strings.SplitSeq("\n"+archive, "\n-- ") {
+		name, text, ok := strings.Cut(part, " --\n")
+		if !ok {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(p.path(name)), 0o700); err != nil {
+			p.Fatal(err)
+		}
+		p.write(name, text+"\n")
+	}
+}
+
+// play runs the commands of a script and returns it with what they print.
+func (p place) play(script string) string {
+	p.Helper()
+	var b strings.Builder
+	for line := range strings.Lines(script) {
+		command, ok := strings.CutPrefix(line, "$ weft")
+		switch {
+		case ok:
+			b.WriteString(line)
+			p.print(&b, p.run(words(command)...))
+		case strings.HasPrefix(line, "#"):
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// print writes down how a command ended.
+func (p place) print(b *strings.Builder, e ended) {
+	known := strings.NewReplacer(program, "weft", p.dir, "DIR")
+	b.WriteString(withoutTimes(known.Replace(e.stdout)))
+	if e.stdout != "" && !strings.HasSuffix(e.stdout, "\n") {
+		b.WriteString("\n")
+	}
+	for line := range strings.Lines(withoutTimes(known.Replace(e.stderr))) {
+		b.WriteString("! " + line)
+	}
+	if e.code != 0 {
+		fmt.Fprintf(b, "[%d]\n", e.code)
+	}
+}
+
+// words splits a line as a shell does, as far as spaces and single quotes go.
+func words(line string) (all []string) {
+	for i, part := range strings.Split(strings.TrimSpace(line), "'") {
+		if i%2 == 1 {
+			all = append(all, part)
+		} else {
+			all = append(all, strings.Fields(part)...)
+		}
+	}
+	return all
+}
+
+// updating reports whether the flag -update of the package's tests is set.
+func updating() bool { return flag.Lookup("update").Value.String() == "true" }
