@@ -121,7 +121,10 @@ func (s *source) duration(n *yaml.Node, what string) time.Duration {
 	return d
 }
 
-var decimal = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
+var (
+	decimal = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
+	number  = regexp.MustCompile(`^[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
+)
 
 // scalar returns the value of a scalar: nil, bool, int64, float64 or string. What
 // YAML would read as something else than it looks like is reported.
@@ -129,7 +132,7 @@ func (s *source) scalar(n *yaml.Node) (any, bool) {
 	n = deref(n)
 	switch n.ShortTag() {
 	case "!!str":
-		return n.Value, true
+		return n.Value, !s.tooLarge(n)
 	case "!!null":
 		return nil, true
 	case "!!bool":
@@ -140,6 +143,10 @@ func (s *source) scalar(n *yaml.Node) (any, bool) {
 		}
 		s.fail(n, "WF012", "%s is not a plain decimal number that fits in 64 bits; write it as one, or quote it: %q", n.Value, n.Value)
 	case "!!float":
+		if decimal.MatchString(n.Value) {
+			s.fail(n, "WF012", "%s does not fit in 64 bits; quote it: %q", n.Value, n.Value)
+			return nil, false
+		}
 		if f, err := strconv.ParseFloat(n.Value, 64); err == nil && !strings.ContainsAny(n.Value, "_nN") {
 			return f, true
 		}
@@ -150,6 +157,15 @@ func (s *source) scalar(n *yaml.Node) (any, bool) {
 		s.fail(n, "WF012", "%s is not a value that a workflow can hold", describe(n))
 	}
 	return nil, false
+}
+
+// tooLarge reports a number that YAML takes for text because no float holds it.
+func (s *source) tooLarge(n *yaml.Node) bool {
+	if n.Style != 0 || !number.MatchString(n.Value) {
+		return false
+	}
+	s.fail(n, "WF012", "%s is too large for a number; quote it if it is text: %q", shorten(n.Value), n.Value)
+	return true
 }
 
 // constant returns a tree of plain values.

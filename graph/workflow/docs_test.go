@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/nodes"
 )
 
 // stages are the first digits of codes.
@@ -39,6 +40,17 @@ Each mistake has a code, which does not change: ` + "`weft explain WF203`" + ` s
 
 func TestThePageOfMistakesIsThatOfTheCodes(t *testing.T) {
 	samePage(t, "../../docs/errors.md", errorsPage())
+}
+
+func TestTheReferencePageIsThatOfTheCode(t *testing.T) {
+	const head = `# Reference of workflow files
+
+Every key of the language and of the ready kinds; those in bold must be there. [workflow.md](workflow.md) tells what they are for. This page
+is written by ` + "`go test ./graph/workflow -run Page -update`" + ` from what the JSON Schema ([workflow.schema.json](workflow.schema.json),
+` + "`weft schema`" + `) is made of.
+
+`
+	samePage(t, "../../docs/reference.md", head+workflow.Reference(workflow.Options{Kinds: nodes.Kinds()}))
 }
 
 // samePage compares a file that is generated; with -update it writes it.

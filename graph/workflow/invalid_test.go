@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -41,6 +40,7 @@ func TestEveryMistakeIsReportedAtItsPlace(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
+	count := 0
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -48,6 +48,7 @@ func TestEveryMistakeIsReportedAtItsPlace(t *testing.T) {
 		}
 		var rewritten strings.Builder
 		for _, c := range strings.Split(string(data), "=== ")[1:] {
+			count++
 			name, rest, _ := strings.Cut(c, "\n")
 			src, want, _ := strings.Cut(rest, "=> ")
 			t.Run(filepath.Base(file)+"/"+name, func(t *testing.T) {
@@ -67,16 +68,15 @@ func TestEveryMistakeIsReportedAtItsPlace(t *testing.T) {
 			}
 		}
 	}
+	if count < 120 {
+		t.Errorf("there are %d cases, want 120", count)
+	}
 }
 
 // invalid parses what must not be valid, and returns what it says.
 func invalid(t *testing.T, src string) string {
 	t.Helper()
-	begun := time.Now()
 	_, err := workflow.Parse("testdata/invalid/in.yaml", []byte(src), workflow.Options{Kinds: kinds()})
-	if took := time.Since(begun); took > 5*time.Second {
-		t.Errorf("it took %v", took)
-	}
 	var e *workflow.Error
 	if !errors.As(err, &e) {
 		t.Fatalf("got %v, want a *workflow.Error", err)

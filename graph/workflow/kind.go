@@ -11,6 +11,8 @@ import (
 
 // Kind is a kind of node: what stands behind a key of a node, or behind uses.
 type Kind struct {
+	// About says in a line what the kind does, for editors and the reference.
+	About string
 	// New returns a fresh Runner, with the defaults of its parameters.
 	New func() Runner
 	// Result is the type of what Run returns, so that an expression that misspells

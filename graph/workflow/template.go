@@ -38,6 +38,8 @@ func (s *source) template(n *yaml.Node, env exprs.Env) *template {
 		var ok bool
 		t.plain, ok = s.scalar(n)
 		t.bad = !ok
+	case s.tooLarge(n):
+		t.bad = true
 	default:
 		var err error
 		if t.value, err = exprs.CompileValue(n.Value, env); err != nil {

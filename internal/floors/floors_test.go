@@ -77,7 +77,7 @@ var house = []room{
 const root = "."
 
 // testDoors are the modules every test may use. Tests may import any package of this module.
-var testDoors = []string{"github.com/creack/pty", "github.com/google/go-cmp", "go.uber.org/goleak", "pgregory.net/rapid"}
+var testDoors = []string{"github.com/creack/pty", "github.com/google/go-cmp", "github.com/google/jsonschema-go", "go.uber.org/goleak", "pgregory.net/rapid"}
 
 // find returns the room of a package.
 func find(pkg string) (room, bool) {

@@ -1,0 +1,187 @@
+package workflow_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"gopkg.in/yaml.v3"
+
+	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/nodes"
+)
+
+func TestThePageWithTheSchemaIsThatOfTheCode(t *testing.T) {
+	samePage(t, "../../docs/workflow.schema.json", string(workflow.Schema(workflow.Options{Kinds: nodes.Kinds()})))
+}
+
+// resolved returns the schema of the tests' kinds, ready to validate.
+func resolved(t *testing.T) *jsonschema.Resolved {
+	t.Helper()
+	var s jsonschema.Schema
+	if err := json.Unmarshal(workflow.Schema(workflow.Options{Kinds: kinds()}), &s); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// plain turns what YAML decodes to into what JSON decodes to.
+func plain(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, item := range v {
+			v[k] = plain(item)
+		}
+	case []any:
+		for i, item := range v {
+			v[i] = plain(item)
+		}
+	case int:
+		return float64(v)
+	case time.Time:
+		return v.Format(time.DateOnly)
+	}
+	return v
+}
+
+// validates reports what the schema says of a file; what YAML itself refuses is no
+// matter of the schema.
+func validates(r *jsonschema.Resolved, src string) (err error, readable bool) {
+	var v any
+	if yaml.Unmarshal([]byte(src), &v) != nil {
+		return nil, false
+	}
+	return r.Validate(plain(v)), true
+}
+
+// TestTheSchemaRefusesNoFileThatIsValid looks at the right files of all codes, at the
+// golden files and at the examples.
+func TestTheSchemaRefusesNoFileThatIsValid(t *testing.T) {
+	r := resolved(t)
+	for _, e := range workflow.Codes() {
+		if err, _ := validates(r, e.Right); err != nil && e.Right != "" {
+			t.Errorf("%s: the right example: %v", e.Code, err)
+		}
+	}
+	for name, src := range validFiles(t) {
+		if err, ok := validates(r, src); err != nil || !ok {
+			t.Errorf("%s: %v\n%s", name, err, src)
+		}
+	}
+	files, _ := filepath.Glob("../../examples/*/*.yaml")
+	if len(files) == 0 {
+		t.Error("there are no examples")
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err, _ = validates(r, strings.ReplaceAll(string(text), "go:greet", "go:double"))
+		if err != nil && !strings.Contains(file, "gonode") {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+// TestTheSchemaRefusesWhatItCan holds it against the files that are not valid: it is to
+// find a third of those whose mistake it can see, which are those of the shape, and
+// never to refuse one that only has mistakes in names, expressions and paths.
+func TestTheSchemaRefusesWhatItCan(t *testing.T) {
+	r := resolved(t)
+	refused, all := 0, 0
+	for name, src := range invalidFiles(t) {
+		_, err := workflow.Parse("testdata/invalid/in.yaml", []byte(src), workflow.Options{Kinds: kinds()})
+		var e *workflow.Error
+		if !errors.As(err, &e) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		bySchema, readable := validates(r, src)
+		if !readable {
+			continue
+		}
+		all++
+		if bySchema != nil {
+			refused++
+		}
+		beyond := func(p workflow.Problem) bool { return strings.ContainsAny(string(p.Code[2]), "23") }
+		if onlyBeyond := !slices.ContainsFunc(e.Problems, func(p workflow.Problem) bool { return !beyond(p) }); onlyBeyond && bySchema != nil {
+			t.Errorf("%s: the schema refuses it for another reason than Load: %v\n%v", name, bySchema, e)
+		}
+	}
+	t.Logf("the schema refuses %d of %d", refused, all)
+	if refused*3 < all {
+		t.Errorf("the schema refuses %d of %d, want a third", refused, all)
+	}
+}
+
+// places are files with an unknown key in each object of the language, by the name of
+// the section in the schema.
+var places = map[string]string{
+	"":         "version: 1\nzzz: 1\nnodes: {a: {set: {}, next: END}}\n",
+	"member":   "version: 1\ntypes: {T: {a: {type: int, zzz: 1}}}\nnodes: {a: {set: {}, next: END}}\n",
+	"field":    "version: 1\nstate: {a: {type: int, zzz: 1}}\nnodes: {a: {set: {}, next: END}}\n",
+	"limits":   "version: 1\nlimits: {zzz: 1}\nnodes: {a: {set: {}, next: END}}\n",
+	"node":     "version: 1\nnodes: {a: {set: {}, next: END, zzz: 1}}\n",
+	"for_each": "version: 1\nnodes: {a: {for_each: {in: [1], zzz: 1}, set: {}, next: END}}\n",
+	"retry":    "version: 1\nnodes: {a: {retry: {zzz: 1}, set: {}, next: END}}\n",
+	"way":      "version: 1\nnodes: {a: {set: {}, next: [{zzz: 1, if: true, to: END}, {else: END}]}}\n",
+}
+
+// TestTheSchemaKnowsTheKeysThatTheDecoderKnows asks the decoder, which lists what is
+// known where it meets an unknown key.
+func TestTheSchemaKnowsTheKeysThatTheDecoderKnows(t *testing.T) {
+	type object struct{ Properties map[string]any }
+	var all struct {
+		object
+		Defs map[string]object `json:"$defs"`
+	}
+	if err := json.Unmarshal(workflow.Schema(workflow.Options{Kinds: kinds()}), &all); err != nil {
+		t.Fatal(err)
+	}
+	all.Defs[""] = all.object
+	for name := range all.Defs["else"].Properties {
+		all.Defs["way"].Properties[name] = true // the decoder reads both as one
+	}
+	delete(all.Defs, "else")
+	delete(all.Defs, "type") // its keys are free
+	for name, def := range all.Defs {
+		src, ok := places[name]
+		if !ok {
+			t.Errorf("there is no place for the section %q", name)
+			continue
+		}
+		got := []string{}
+		for k := range def.Properties {
+			got = append(got, k)
+		}
+		slices.Sort(got)
+		if want := knownIn(src); !slices.Equal(got, want) {
+			t.Errorf("section %q: the schema has the keys\n%v\nthe decoder\n%v", name, got, want)
+		}
+	}
+}
+
+func knownIn(src string) []string {
+	_, err := workflow.Parse("in.yaml", []byte(src), workflow.Options{Kinds: kinds()})
+	var e *workflow.Error
+	if errors.As(err, &e) {
+		for _, p := range e.Problems {
+			if list, ok := strings.CutPrefix(p.Hint, "known are "); ok && p.Code == "WF102" {
+				return slices.Sorted(slices.Values(strings.Split(list, ", ")))
+			}
+		}
+	}
+	return []string{fmt.Sprint(err)}
+}

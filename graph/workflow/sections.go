@@ -1,0 +1,131 @@
+package workflow
+
+import (
+	"maps"
+	"slices"
+)
+
+const defsPath = "#/$defs/"
+
+// The values that stand in many places of a file.
+var (
+	textValue = schema{"type": "string"}
+	anyValue  = schema{}
+	flagValue = schema{"type": "boolean"}
+	count     = schema{"type": "integer", "minimum": 1}
+	duration  = schema{"type": "string", "pattern": `^[-+0-9.a-zµμ]+$`, "$comment": "a time such as 30s"}
+	condValue = schema{"type": []string{"string", "boolean"}, "$comment": "an expression"}
+	nameList  = schema{"type": "array", "items": textValue}
+	someNames = schema{"oneOf": []schema{textValue, {"type": "array", "items": textValue, "minItems": 1}}}
+	freeKeys  = schema{"type": "object", "additionalProperties": anyValue}
+)
+
+func refTo(name string) schema { return schema{"$ref": defsPath + name} }
+
+func oneOfWords(words ...string) schema { return schema{"type": "string", "enum": words} }
+
+// mapTo is a mapping with any names of a form to values that are text or a section.
+func mapTo(pattern string, value schema) schema {
+	return schema{"type": "object", "propertyNames": schema{"pattern": pattern}, "additionalProperties": value}
+}
+
+// sections are all objects of the language, as they are decoded. A test asks the
+// decoder whether it knows the same keys.
+func (o Options) sections() []section {
+	return []section{
+		rootSection, typeSection, memberSection, fieldSection, limitsSection,
+		o.nodeSection(), forEachSection, retrySection, waySection, elseSection,
+	}
+}
+
+var rootSection = section{"", "", []key{
+	{"version", "the version of the language", schema{"const": 1}},
+	{"name", "the name of the graph; the file's name where it is missing", textValue},
+	{"description", "what the workflow is for", textValue},
+	{"types", "object types by name", mapTo(identifier.String(), refTo("type"))},
+	{"state", "the fields of the state: a type, or the long form", mapTo(identifier.String(), schema{"oneOf": []schema{textValue, refTo("field")}})},
+	{"input", "the fields that a run may be given; all where it is missing, [] for none", nameList},
+	{"output", "the fields that a run gives; all where it is missing", nameList},
+	{"limits", "the bounds of a run", refTo("limits")},
+	{"start", "where a run starts: a node, or several at once; the first node where it is missing", someNames},
+	{"nodes", "the nodes by name", withMost(mapTo(nodeName.String(), refTo("node")))},
+}, []string{"version", "nodes"}}
+
+func withMost(s schema) schema {
+	s = maps.Clone(s)
+	s["minProperties"], s["maxProperties"] = 1, maxNodes
+	return s
+}
+
+// typeSection is an object type: its members are its keys.
+var typeSection = section{name: "type", about: "an object type: its members by name"}
+
+var memberSection = section{"member", "a member of an object type, in the long form", []key{
+	{"type", "a type such as list<string>", textValue},
+	{"default", "the value where the member is missing", anyValue},
+	{"optional", "whether the member may be missing", flagValue},
+	{"description", "what the member holds", textValue},
+}, []string{"type"}}
+
+var fieldSection = section{"field", "a field of the state, in the long form", []key{
+	{"type", "bool, int, number, string, any, list<T>, map<T>, object{a: T, b?: T} or a name under types", textValue},
+	{"reducer", "how a write meets what is there; replace where it is missing", oneOfWords(slices.Sorted(maps.Keys(reducers))...)},
+	{"default", "the value of a field that was not written", anyValue},
+	{"scope", "whether the field belongs to the thread or starts anew with each turn", oneOfWords("thread", "turn")},
+	{"required", "whether the input of a run must have the field", flagValue},
+	{"description", "what the field holds", textValue},
+}, []string{"type"}}
+
+var limitsSection = section{"limits", "the bounds of a run", []key{
+	{"steps", "at most so many steps a turn", count},
+	{"run_timeout", "the longest a turn may take", duration},
+	{"concurrency", "at most so many nodes at once", count},
+	{"fanout", "at most so many tasks of a step", count},
+}, nil}
+
+func (o Options) nodeSection() section {
+	keys := []key{
+		{"description", "what the node does", textValue},
+		{"set", "writes fields: values by name, in which ${{ }} may stand", freeKeys},
+		{"uses", "runs a Go function of the program: go:NAME", o.usesSchema()},
+		{"with", "the parameters of uses", anyValue},
+		{"workflow", "runs another file as a node", textValue},
+		{"input", "what the other workflow gets: values by name", freeKeys},
+	}
+	keys = append(keys, o.kindKeys()...)
+	return section{"node", "one node: exactly one key says what it does", append(keys,
+		key{"if", "the node does nothing, and goes on, unless this holds", condValue},
+		key{"for_each", "runs the node once for each item of a list", refTo("for_each")},
+		key{"join", "waits for these nodes, all of which lead here", someNames},
+		key{"output", "writes fields from the result: values by name", freeKeys},
+		key{"timeout", "the longest one attempt may take", duration},
+		key{"retry", "when a failed attempt is made again", refTo("retry")},
+		key{"next", "where to go on: a node, several at once, END, or conditions of which the first that holds counts", schema{"oneOf": []schema{
+			textValue, {"type": "array", "items": textValue, "minItems": 1},
+			{"type": "array", "minItems": 1, "items": schema{"oneOf": []schema{refTo("way"), refTo("else")}}},
+		}}},
+	), nil}
+}
+
+var forEachSection = section{"for_each", "a loop whose items run at once", []key{
+	{"in", "the list: an expression, or a list", schema{"oneOf": []schema{textValue, {"type": "array"}}}},
+	{"as", "the name of the item in expressions; item where it is missing", textValue},
+	{"max", "at most so many items", count},
+}, []string{"in"}}
+
+var retrySection = section{"retry", "attempts after a failure", []key{
+	{"max", "all attempts together, so 2 is one retry; 3 where it is missing", count},
+	{"initial", "the first wait", duration},
+	{"max_delay", "the longest wait", duration},
+	{"backoff", "whether the wait doubles", oneOfWords("exponential", "constant")},
+	{"jitter", "whether a part of the wait is random", flagValue},
+}, nil}
+
+var waySection = section{"way", "a way on under a condition", []key{
+	{"if", "the way is taken when this holds", condValue},
+	{"to", "a node, several at once, or END", someNames},
+}, []string{"if", "to"}}
+
+var elseSection = section{"else", "the way on when no condition holds", []key{
+	{"else", "a node, several at once, or END", someNames},
+}, []string{"else"}}
