@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -141,7 +142,7 @@ func (f *Fold) call(d CallDelta) error {
 // Response returns the whole answer: see [Generate] for the errors.
 func (f *Fold) Response() (Response, error) {
 	r := Response{Stop: f.stop, Model: f.model, Reasoning: f.reasoning.String()}
-	r.Message = message.Assistant(f.text.String())
+	r.Message = message.Assistant(strings.ToValidUTF8(f.text.String(), "\uFFFD"))
 	r.Message.ID = f.Request.ID
 	if f.usage != nil {
 		u := *f.usage
@@ -181,6 +182,7 @@ func (f *Fold) named() ([]message.Call, error) {
 		calls = append(calls, message.Call{ID: c.id, Name: c.name, Arguments: json.RawMessage(c.args)})
 	}
 	for i := range calls {
+		calls[i].Arguments = bytes.ToValidUTF8(calls[i].Arguments, []byte("\uFFFD"))
 		if prefix != "" {
 			calls[i].ID = prefix + "-" + strconv.Itoa(i)
 		}

@@ -31,6 +31,7 @@ var house = []room{
 	{name: "internal/suggest"},
 	{name: "internal/below"},
 	{name: "internal/values"},
+	{name: "internal/wire"}, // for tests alone
 	{name: "internal/exprs", on: []string{"internal/suggest"}, doors: []string{"github.com/expr-lang/expr"}},
 	{name: "state"},
 	{name: "state/message", on: []string{"state"}},
@@ -38,6 +39,7 @@ var house = []room{
 	{name: "state/agent", on: []string{"state", "state/message"}, doors: []string{"github.com/tidwall/gjson"}},
 	{name: "capabilities", on: []string{"state", "state/agent"}},
 	{name: "capabilities/model", on: []string{"state/message"}, doors: []string{"github.com/google/jsonschema-go"}},
+	{name: "capabilities/model/openai", on: []string{"state/message", "capabilities/model"}, doors: []string{"github.com/openai/openai-go/v3"}},
 	{name: "checkpoint", on: []string{"state"}, doors: []string{"github.com/klauspost/compress"}},
 	{name: "checkpoint/checkpointtest", on: []string{"state", "checkpoint"}, doors: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
 	{name: "checkpoint/memory", on: []string{"internal/values"}},

@@ -1,0 +1,242 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/state/message"
+)
+
+// maxEvent bounds one event of a stream, and an answer that is given whole, in bytes.
+const maxEvent = 2 * model.MaxAnswer
+
+var errLarge = fmt.Errorf("an event is larger than %d bytes", maxEvent)
+
+// answer reads an answer from the wire.
+type answer struct {
+	m       *Model
+	name    string // of the model
+	yield   func(model.Chunk) bool
+	begun   bool // something of it came
+	stopped bool // the reader does not want more
+	stop    model.Stop
+	calls   bool
+	refusal string
+}
+
+// read reads a response with a status of success.
+func (a *answer) read(res *http.Response) error {
+	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	body := &bounded{ReadCloser: res.Body, left: maxEvent}
+	res.Body = body
+	switch media {
+	case "application/json":
+		return a.whole(res.Body)
+	case "text/event-stream", "":
+		res.Header.Del("Content-Type")
+		return a.events(ssestream.NewDecoder(res), body)
+	}
+	head, _ := io.ReadAll(io.LimitReader(res.Body, 400))
+	return a.bad("the answer is %s: %s", media, a.m.clean(string(head)))
+}
+
+// bounded fails when more is read than is left.
+type bounded struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errLarge
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.left -= n
+	return n, err
+}
+
+func (a *answer) bad(format string, args ...any) error {
+	return &model.Error{Kind: model.BadAnswer, Model: a.name, Message: fmt.Sprintf(format, args...)}
+}
+
+// events reads a stream up to its [DONE].
+func (a *answer) events(events ssestream.Decoder, body *bounded) error {
+	for events.Next() {
+		data := bytes.TrimSpace(events.Event().Data)
+		body.left = maxEvent
+		switch {
+		case len(data) == 0:
+			continue
+		case bytes.Equal(data, []byte("[DONE]")):
+			return a.end(true)
+		}
+		if err := a.event(data); err != nil || a.stopped {
+			return err
+		}
+	}
+	if err := events.Err(); err != nil {
+		return err
+	}
+	return a.end(false)
+}
+
+// event takes one event of a stream.
+func (a *answer) event(data []byte) error {
+	var failed struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if err := json.Unmarshal(data, &failed); err != nil {
+		return a.bad("an event is no JSON: %s", a.m.clean(string(data)))
+	}
+	if len(failed.Error) > 0 && !bytes.Equal(failed.Error, []byte("null")) {
+		return a.m.told(a.name, 0, failed.Error)
+	}
+	var c sdk.ChatCompletionChunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		return a.bad("an event is no chunk of an answer: %s", a.m.clean(string(data)))
+	}
+	return a.chunk(c)
+}
+
+func (a *answer) chunk(c sdk.ChatCompletionChunk) error {
+	out := model.Chunk{Model: c.Model, Usage: usage(c.Usage)}
+	var calls []model.CallDelta
+	for _, ch := range c.Choices {
+		if ch.Index != 0 {
+			continue // one answer was asked for
+		}
+		d := ch.Delta
+		out.Text += d.Content
+		out.Reasoning += reasoning(d.JSON.ExtraFields["reasoning_content"].Raw(), d.JSON.ExtraFields["reasoning"].Raw())
+		a.refusal += d.Refusal
+		for _, t := range d.ToolCalls {
+			calls = append(calls, model.CallDelta{Index: int(t.Index), ID: t.ID, Name: t.Function.Name, Arguments: t.Function.Arguments})
+		}
+		if err := a.finish(string(ch.FinishReason)); err != nil {
+			return err
+		}
+	}
+	a.put(out, calls)
+	return nil
+}
+
+// put yields a chunk, and one more for each call beyond the first.
+func (a *answer) put(out model.Chunk, calls []model.CallDelta) {
+	for i := range calls {
+		a.calls = true
+		if i > 0 {
+			a.emit(out)
+			out = model.Chunk{}
+		}
+		out.Call = &calls[i]
+	}
+	a.emit(out)
+}
+
+func (a *answer) emit(c model.Chunk) {
+	if a.stopped || c == (model.Chunk{}) {
+		return
+	}
+	a.begun = a.begun || c.Text != "" || c.Call != nil || c.Reasoning != ""
+	a.stopped = !a.yield(c)
+}
+
+// finish notes why the answer ends. The Stop is yielded when the stream has ended, for calls and usage may
+// come after it.
+func (a *answer) finish(reason string) error {
+	switch reason {
+	case "":
+	case "length":
+		a.stop = model.StopLength
+	case "tool_calls", "function_call":
+		a.stop = model.StopCalls
+	case "content_filter":
+		a.stop = model.StopFilter
+	case "error":
+		return a.bad("the server says that the answer failed")
+	default:
+		a.stop = model.StopEnd
+	}
+	return nil
+}
+
+// end ends the answer: where the server did not say why, done tells that it is whole.
+func (a *answer) end(done bool) error {
+	switch {
+	case a.refusal != "":
+		return &model.Error{Kind: model.Refused, Model: a.name, Message: a.m.clean(a.refusal)}
+	case a.stop == "" && !done:
+		return io.ErrUnexpectedEOF
+	case a.stop == "" && !a.begun:
+		return a.bad("the answer has no choices")
+	case a.stop == "", a.stop == model.StopEnd && a.calls:
+		a.stop = model.StopEnd
+		if a.calls {
+			a.stop = model.StopCalls
+		}
+	}
+	a.emit(model.Chunk{Stop: a.stop})
+	return nil
+}
+
+// whole reads an answer that the server gives in one piece.
+func (a *answer) whole(body io.Reader) error {
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	var head struct {
+		Error json.RawMessage `json:"error"`
+	}
+	var c sdk.ChatCompletion
+	switch err := errors.Join(json.Unmarshal(data, &head), json.Unmarshal(data, &c)); {
+	case err != nil:
+		return a.bad("the answer is no JSON: %s", a.m.clean(string(data)))
+	case len(head.Error) > 0 && !bytes.Equal(head.Error, []byte("null")):
+		return a.m.told(a.name, 0, head.Error)
+	case len(c.Choices) == 0:
+		return a.bad("the answer has no choices")
+	}
+	said := c.Choices[0].Message
+	out := model.Chunk{Model: c.Model, Usage: usage(c.Usage), Text: said.Content}
+	a.refusal = said.Refusal
+	var calls []model.CallDelta
+	for i, t := range said.ToolCalls {
+		calls = append(calls, model.CallDelta{Index: i, ID: t.ID, Name: t.Function.Name, Arguments: t.Function.Arguments})
+	}
+	if err := a.finish(c.Choices[0].FinishReason); err != nil {
+		return err
+	}
+	a.put(out, calls)
+	return a.end(true)
+}
+
+// usage returns what an answer cost, nil where it is not said.
+func usage(u sdk.CompletionUsage) *message.Usage {
+	if !u.JSON.TotalTokens.Valid() && !u.JSON.PromptTokens.Valid() && !u.JSON.CompletionTokens.Valid() {
+		return nil
+	}
+	count := func(n int64) int { return int(min(max(n, 0), 1<<40)) }
+	out := &message.Usage{Input: count(u.PromptTokens), Output: count(u.CompletionTokens)}
+	out.Cached = min(count(u.PromptTokensDetails.CachedTokens), out.Input)
+	return out
+}
+
+// reasoning returns the first of these fields that is a text.
+func reasoning(fields ...string) (text string) {
+	for _, f := range fields {
+		if json.Unmarshal([]byte(f), &text) == nil && text != "" {
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,144 @@
+package openai_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/capabilities/model/openai"
+	"github.com/weftrun/weft/internal/wire"
+	"github.com/weftrun/weft/state/message"
+)
+
+const key = "sk-secret-123"
+
+// newYear is what the clock of the tests says.
+var newYear = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// connect returns a model behind a server that plays cases on a port of this machine.
+func connect(t *testing.T, cfg openai.Config, cases ...wire.Case) (*openai.Model, *wire.Server) {
+	t.Helper()
+	s := wire.NewServer(cases...)
+	url, closed, err := s.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	t.Cleanup(func() { transport.CloseIdleConnections(); closed() })
+	cfg.BaseURL, cfg.Client = url, &http.Client{Transport: transport}
+	return open(t, cfg), s
+}
+
+// connectInside is connect without a port: over pipes, on which simulated time can pass.
+func connectInside(t *testing.T, cfg openai.Config, cases ...wire.Case) (*openai.Model, *wire.Server) {
+	t.Helper()
+	s := wire.NewServer(cases...)
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		here, there := net.Pipe()
+		go s.Serve(there)
+		return here, nil
+	}
+	cfg.BaseURL = "http://server.test/v1"
+	cfg.Client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}
+	return open(t, cfg), s
+}
+
+func open(t *testing.T, cfg openai.Config) *openai.Model {
+	t.Helper()
+	if cfg.Model == "" {
+		cfg.Model = "m"
+	}
+	cfg.Key, cfg.Now = key, func() time.Time { return newYear }
+	m, err := openai.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func hello() model.Request {
+	return model.Request{Messages: []message.Message{message.User("hello")}}
+}
+
+// said describes an answer as the files of the corpus do.
+func said(r model.Response) string {
+	var parts []string
+	if text := r.Message.Text(); text != "" {
+		parts = append(parts, "text "+text)
+	}
+	for _, c := range r.Message.Calls {
+		parts = append(parts, fmt.Sprintf("call %s %s %s", c.ID, c.Name, c.Arguments))
+	}
+	if r.Counted {
+		parts = append(parts, fmt.Sprintf("usage %d %d %d", r.Usage.Input, r.Usage.Output, r.Usage.Cached))
+	}
+	return strings.Join(append(parts, "stop "+string(r.Stop)), "; ")
+}
+
+func TestEveryRecordedAnswerIsUnderstoodOrATypedFailure(t *testing.T) {
+	cases, err := wire.Load("testdata/answers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			if c.Then == "hang" {
+				synctest.Test(t, func(t *testing.T) {
+					m, _ := connectInside(t, openai.Config{}, c)
+					judge(t, m, c)
+				})
+				return
+			}
+			m, _ := connect(t, openai.Config{}, c)
+			judge(t, m, c)
+		})
+	}
+}
+
+func judge(t *testing.T, m model.Model, c wire.Case) {
+	t.Helper()
+	r, err := model.Generate(t.Context(), m, hello())
+	if c.Want == "ok" {
+		if err != nil || said(r) != c.Says {
+			t.Errorf("got %q, %v\nwant %q", said(r), err, c.Says)
+		}
+		return
+	}
+	var e *model.Error
+	if !errors.As(err, &e) || string(e.Kind) != c.Want || !strings.Contains(err.Error(), c.Says) {
+		t.Fatalf("got %v\nwant a failure of the kind %q that says %q", err, c.Want, c.Says)
+	}
+	if e.Model == "" {
+		t.Errorf("the failure does not name the model: %v", err)
+	}
+	if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, e), key) {
+		t.Errorf("the failure holds the key: %#v", e)
+	}
+	if len(err.Error()) > 700 {
+		t.Errorf("the failure has %d bytes", len(err.Error()))
+	}
+}
+
+func TestEveryKindOfFailureIsInTheCorpus(t *testing.T) {
+	cases, err := wire.Load("testdata/answers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := map[model.Kind]bool{
+		model.RateLimited: true, model.Overloaded: true, model.Timeout: true, model.Unreachable: true, model.CutOff: true,
+		model.BadAnswer: true, model.Refused: true, model.ContextTooLong: true, model.Invalid: true, model.Auth: true, model.Quota: true,
+	}
+	for _, c := range cases {
+		delete(missing, model.Kind(c.Want))
+	}
+	for k := range missing {
+		t.Errorf("no recorded answer is %q", k)
+	}
+}

@@ -1,0 +1,215 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/weftrun/weft/capabilities/model"
+)
+
+// Config says which model is asked, and where.
+type Config struct {
+	// Model is the model of requests that name none.
+	Model string
+	// BaseURL is the address up to "/chat/completions"; "" is that in OPENAI_BASE_URL, or else OpenAI's own.
+	BaseURL string
+	// Key is sent as a bearer token; "" is that in OPENAI_API_KEY, unless BaseURL is given here: the key
+	// of one server is not for another. A server that needs no key is sent none.
+	Key string
+	// Header is sent with each request, such as an organization.
+	Header http.Header
+	// Form is how an answer is asked for that is to fit a schema.
+	Form Form
+	// Idle bounds the wait for the answer to begin, and then to go on; 0 is two minutes.
+	Idle time.Duration
+	// Timeout bounds the whole answer; 0 is ten minutes.
+	Timeout time.Duration
+	// Client sends the requests; nil is one with the default transport.
+	Client *http.Client
+	// Now gives the time that a date in Retry-After is compared with; nil is time.Now.
+	Now func() time.Time
+}
+
+// Form is how a server is asked for an answer that fits a schema. The answer is checked in any case: see
+// model.Decode.
+type Form string
+
+// The forms, for servers that know more or less.
+const (
+	FormSchema Form = ""       // response_format json_schema
+	FormObject Form = "object" // response_format json_object, and the schema in a system message
+	FormPrompt Form = "prompt" // the schema in a system message alone
+)
+
+// ErrConfig is returned when a model cannot be asked as it is configured.
+var ErrConfig = errors.New("openai: bad configuration")
+
+// Model is a model behind a server that speaks OpenAI's protocol. It is safe for concurrent use.
+type Model struct {
+	cfg     Config
+	client  sdk.Client
+	secrets []string
+	own     bool // it is OpenAI's own server
+}
+
+var _ model.Model = (*Model)(nil)
+
+const ownURL = "https://api.openai.com/v1"
+
+// New returns a model, or an [ErrConfig]. It asks nothing of the server.
+func New(cfg Config) (*Model, error) {
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = os.Getenv("OPENAI_BASE_URL")
+		if cfg.Key == "" {
+			cfg.Key = os.Getenv("OPENAI_API_KEY")
+		}
+	}
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = ownURL
+	}
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	if cfg.Idle == 0 {
+		cfg.Idle = 2 * time.Minute
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 10 * time.Minute
+	}
+	if cfg.Client == nil {
+		cfg.Client = &http.Client{}
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	m := &Model{cfg: cfg, own: strings.HasPrefix(cfg.BaseURL, "https://api.openai.com/"), secrets: cfg.secrets()}
+	m.client = sdk.Client{Options: m.options()}
+	return m, nil
+}
+
+func (c Config) check() error {
+	var errs []error
+	u, err := url.Parse(c.BaseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		errs = append(errs, fmt.Errorf("%w: BaseURL is no http address", ErrConfig)) // it may hold a password
+	}
+	if strings.ContainsAny(c.Key, "\r\n\x00") {
+		errs = append(errs, fmt.Errorf("%w: Key holds a line break", ErrConfig))
+	}
+	if c.Idle < 0 || c.Timeout < 0 {
+		errs = append(errs, fmt.Errorf("%w: Idle and Timeout must not be negative", ErrConfig))
+	}
+	if c.Form != FormSchema && c.Form != FormObject && c.Form != FormPrompt {
+		errs = append(errs, fmt.Errorf("%w: there is no Form %q", ErrConfig, c.Form))
+	}
+	return errors.Join(errs...)
+}
+
+// secrets returns what no failure may hold.
+func (c Config) secrets() (all []string) {
+	add := func(s string) {
+		if s = strings.TrimSpace(s); len(s) >= 4 {
+			all = append(all, s)
+		}
+	}
+	add(c.Key)
+	for _, values := range c.Header {
+		for _, v := range values {
+			add(v)
+			_, token, _ := strings.Cut(v, " ")
+			add(token)
+		}
+	}
+	if u, err := url.Parse(c.BaseURL); err == nil {
+		if password, ok := u.User.Password(); ok {
+			add(password)
+		}
+		for _, values := range u.Query() {
+			for _, v := range values {
+				add(v)
+			}
+		}
+	}
+	return all
+}
+
+func (m *Model) options() []option.RequestOption {
+	opts := []option.RequestOption{
+		option.WithBaseURL(strings.TrimSuffix(m.cfg.BaseURL, "/") + "/"),
+		option.WithHTTPClient(m.cfg.Client),
+		option.WithMaxRetries(0),
+		option.WithHeader("Accept", "text/event-stream, application/json"),
+		option.WithMiddleware(m.receive),
+	}
+	if m.cfg.Key != "" {
+		opts = append(opts, option.WithAPIKey(m.cfg.Key))
+	}
+	for name, values := range m.cfg.Header {
+		for i, v := range values {
+			set := option.WithHeaderAdd
+			if i == 0 {
+				set = option.WithHeader
+			}
+			opts = append(opts, set(name, v))
+		}
+	}
+	return opts
+}
+
+// Stream implements model.Model.
+func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
+	if r.Model == "" {
+		r.Model = m.cfg.Model
+	}
+	return func(yield func(model.Chunk, error) bool) {
+		stopped, err := m.stream(ctx, r, func(c model.Chunk) bool { return yield(c, nil) })
+		if err != nil && !stopped {
+			yield(model.Chunk{}, err)
+		}
+	}
+}
+
+var (
+	errIdle  = errors.New("the server is silent")
+	errLate  = errors.New("the answer takes too long")
+	errEnded = errors.New("the answer has ended")
+)
+
+// stream sends the request and yields the answer. stopped says that the reader did not want more.
+func (m *Model) stream(outer context.Context, r model.Request, yield func(model.Chunk) bool) (stopped bool, err error) {
+	params, opts, err := m.request(r)
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithCancelCause(outer)
+	defer cancel(errEnded)
+	late := time.AfterFunc(m.cfg.Timeout, func() { cancel(errLate) })
+	defer late.Stop()
+	idle := time.AfterFunc(m.cfg.Idle, func() { cancel(errIdle) })
+	defer idle.Stop()
+	var res *http.Response
+	if err := m.client.Post(ctx, "chat/completions", params, &res, opts...); err != nil {
+		return false, m.failure(outer, ctx, r, err, false)
+	}
+	defer res.Body.Close()
+	a := answer{m: m, name: r.Model, yield: func(c model.Chunk) bool {
+		idle.Stop() // while the reader is at work the server is not silent
+		defer idle.Reset(m.cfg.Idle)
+		return yield(c)
+	}}
+	err = a.read(res)
+	if err == nil || a.stopped {
+		return a.stopped, nil
+	}
+	return false, m.failure(outer, ctx, r, err, a.begun)
+}
