@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weftrun/weft/state/message"
 )
@@ -182,7 +183,9 @@ func (f *Fold) named() ([]message.Call, error) {
 		calls = append(calls, message.Call{ID: c.id, Name: c.name, Arguments: json.RawMessage(c.args)})
 	}
 	for i := range calls {
-		calls[i].Arguments = bytes.ToValidUTF8(calls[i].Arguments, []byte("\uFFFD"))
+		if !utf8.Valid(calls[i].Arguments) {
+			calls[i].Arguments = bytes.ToValidUTF8(calls[i].Arguments, []byte("\uFFFD"))
+		}
 		if prefix != "" {
 			calls[i].ID = prefix + "-" + strconv.Itoa(i)
 		}

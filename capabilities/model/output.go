@@ -61,7 +61,7 @@ func DecodeResponse[T any](ctx context.Context, m Model, r Request) (T, Response
 		return v, said, nil
 	}
 	first := said.Usage
-	if said, err = Generate(ctx, m, repair(r, said, wrong)); err != nil {
+	if said, err = Generate(ctx, m, Repair(r, said, wrong)); err != nil {
 		return v, said, err
 	}
 	said.Usage.Input += first.Input
@@ -73,8 +73,8 @@ func DecodeResponse[T any](ctx context.Context, m Model, r Request) (T, Response
 	return v, said, nil
 }
 
-// repair returns the request that tells a model what is wrong with what it said.
-func repair(r Request, said Response, wrong error) Request {
+// Repair returns the request that tells a model what is wrong with what it said.
+func Repair(r Request, said Response, wrong error) Request {
 	text := said.Message.Text()
 	if text == "" {
 		text = "(nothing)"
