@@ -40,6 +40,7 @@ var house = []room{
 	{name: "capabilities", on: []string{"state", "state/agent"}},
 	{name: "capabilities/model", on: []string{"state/message"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "capabilities/model/openai", on: []string{"state/message", "capabilities/model"}, doors: []string{"github.com/openai/openai-go/v3"}},
+	{name: "capabilities/tool", on: []string{"state/message", "capabilities/model"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "checkpoint", on: []string{"state"}, doors: []string{"github.com/klauspost/compress"}},
 	{name: "checkpoint/checkpointtest", on: []string{"state", "checkpoint"}, doors: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
 	{name: "checkpoint/memory", on: []string{"internal/values"}},

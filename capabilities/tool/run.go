@@ -1,0 +1,176 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/weftrun/weft/state/message"
+)
+
+// Limits bound calls. The zero Limits are usable.
+type Limits struct {
+	// Parallel is how many calls run at once; 0 is 8.
+	Parallel int
+	// Timeout bounds a call of a tool that has none of its own; 0 is one minute.
+	Timeout time.Duration
+	// MaxResult bounds the result of a tool that has no bound of its own, in bytes; 0 is 64 KiB. What is
+	// larger is cut, and says so.
+	MaxResult int
+	// Grace is how long a call may go on after its time is up before it is no longer waited for; 0 is one
+	// second.
+	Grace time.Duration
+}
+
+func (l Limits) or() Limits {
+	if l.Parallel <= 0 {
+		l.Parallel = 8
+	}
+	if l.Timeout <= 0 {
+		l.Timeout = time.Minute
+	}
+	if l.MaxResult <= 0 {
+		l.MaxResult = 64 << 10
+	}
+	if l.Grace <= 0 {
+		l.Grace = time.Second
+	}
+	return l
+}
+
+// Run runs calls side by side and returns their results, in the order of the calls. It returns when all
+// have ended. The ids that the tools are told are those of the calls. A call that needs a person is not run,
+// and neither is one that has not begun when ctx ends: their results say so.
+func (s *Set) Run(ctx context.Context, calls []message.Call, l Limits) []message.Result {
+	results := make([]message.Result, len(calls))
+	place := make(chan struct{}, l.or().Parallel)
+	var wg sync.WaitGroup
+	for i, c := range calls {
+		select {
+		case place <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			results[i] = message.Failed(c.ID, "it was not run: "+context.Cause(ctx).Error())
+			continue
+		}
+		wg.Go(func() {
+			defer func() { <-place }()
+			if need, ok := s.Needs(ctx, c); ok {
+				results[i] = message.Failed(c.ID, fmt.Sprintf("it was not run: %q waits for a person", need.Call.Name))
+				return
+			}
+			results[i] = s.Do(ctx, c, c.ID, l)
+		})
+	}
+	wg.Wait()
+	return results
+}
+
+// Do runs one call, whatever its mode: who calls it has asked. id is what the tool is told: see [Input]. Whatever
+// goes wrong is a result.
+func (s *Set) Do(ctx context.Context, c message.Call, id string, l Limits) message.Result {
+	info, args, err := s.Check(ctx, c)
+	if err != nil {
+		return message.Failed(c.ID, err.Error())
+	}
+	l = l.or()
+	if info.Timeout > 0 {
+		l.Timeout = info.Timeout
+	}
+	if info.MaxResult > 0 {
+		l.MaxResult = info.MaxResult
+	}
+	out, err := call(ctx, s.tools[c.Name].Tool, Input{ID: id, Arguments: args}, l)
+	if err != nil {
+		return message.Failed(c.ID, cut(err.Error(), l.MaxResult))
+	}
+	return message.Result{CallID: c.ID, Content: bound(out, l.MaxResult)}
+}
+
+// outcome is how a call ended.
+type outcome struct {
+	out Output
+	err error
+}
+
+// call calls a tool, within its time. One that does not stop when it is told to is left behind.
+func call(outer context.Context, t Tool, in Input, l Limits) (Output, error) {
+	ctx, cancel := context.WithTimeout(context.WithValue(outer, idKey{}, in.ID), l.Timeout)
+	defer cancel()
+	done := make(chan outcome, 1)
+	go safely(ctx, t, in, done)
+	var o outcome
+	select {
+	case o = <-done:
+	case <-ctx.Done():
+		late := time.NewTimer(l.Grace)
+		defer late.Stop()
+		select {
+		case o = <-done:
+		case <-late.C:
+			o.err = errors.New("it did not stop")
+		}
+	}
+	if o.err != nil && ctx.Err() != nil && outer.Err() == nil {
+		return nil, fmt.Errorf("it was out of time after %s: %w", l.Timeout, o.err)
+	}
+	return o.out, o.err
+}
+
+// safely calls a tool and tells done how it ended, be it by a panic or the end of its goroutine.
+func safely(ctx context.Context, t Tool, in Input, done chan<- outcome) {
+	o := outcome{err: errors.New("the tool ended its goroutine")}
+	defer func() {
+		if p := recover(); p != nil {
+			o = outcome{err: fmt.Errorf("the tool panicked: %v", p)}
+		}
+		done <- o
+	}()
+	out, err := t.Call(ctx, in)
+	o = outcome{out, err}
+}
+
+// bound cuts what is larger than limit bytes. A part that cannot be cut is left out.
+func bound(out Output, limit int) []message.Part {
+	left := limit
+	var parts []message.Part
+	for _, p := range out {
+		data, err := json.Marshal(p)
+		size := len(data)
+		if p.Type == message.TypeText {
+			size = len(p.Text)
+		}
+		switch {
+		case err != nil:
+			p = message.Text(fmt.Sprintf("(a part of the result has no JSON: %v)", err))
+		case size <= left:
+		case p.Type == message.TypeText:
+			p = message.Text(cut(p.Text, left))
+		default:
+			p = message.Text(fmt.Sprintf("(a part of %d bytes is left out: the result may have %d)", size, limit))
+		}
+		left = max(left-size, 0)
+		parts = append(parts, p)
+	}
+	if len(parts) == 0 {
+		parts = Text("(nothing)")
+	}
+	return parts
+}
+
+// cut returns a text of at most limit bytes, with a note of what was cut.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	at := limit
+	for at > 0 && !utf8.RuneStart(s[at]) {
+		at--
+	}
+	return fmt.Sprintf("%s\n(cut: %d of %d bytes are shown)", s[:at], at, len(s))
+}

@@ -1,0 +1,164 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/state/message"
+)
+
+// ErrTool is returned when a tool cannot be one of a set.
+var ErrTool = errors.New("tool: it cannot be used")
+
+var errAnswer = errors.New("a person answers this, and nobody did")
+
+// Set holds tools by name. It does not change and is safe for concurrent use.
+type Set struct {
+	tools   map[string]checked
+	order   []string
+	enabled func(ctx context.Context, name string) (bool, error)
+}
+
+// checked is a tool with its schemas.
+type checked struct {
+	Tool
+	info         Info
+	args, answer *jsonschema.Resolved // answer may be nil
+}
+
+// NewSet returns a set, or all that is wrong with these tools: names that are taken twice or that a provider
+// does not take, schemas that are none.
+func NewSet(tools ...Tool) (*Set, error) {
+	s := &Set{tools: map[string]checked{}}
+	var errs []error
+	for i, t := range tools {
+		c, err := check(t)
+		if err == nil && s.tools[c.info.Name].Tool != nil {
+			err = errors.New("the name is taken twice")
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%w: %d, %q: %w", ErrTool, i, c.info.Name, err))
+			continue
+		}
+		s.tools[c.info.Name] = c
+		s.order = append(s.order, c.info.Name)
+	}
+	return s, errors.Join(errs...)
+}
+
+var names = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+func check(t Tool) (c checked, err error) {
+	if t == nil {
+		return c, errors.New("it is nil")
+	}
+	c = checked{Tool: t, info: t.Info()}
+	if own, ok := t.(interface{ broken() error }); ok && own.broken() != nil {
+		return c, own.broken()
+	}
+	if !names.MatchString(c.info.Name) {
+		return c, errors.New("a name has 1 to 64 letters, digits, _ and -")
+	}
+	if !slices.Contains([]Mode{Free, Permit, Answer}, c.info.Mode) {
+		return c, fmt.Errorf("there is no mode %q", c.info.Mode)
+	}
+	if c.info.Schema == nil {
+		c.info.Schema = json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	if c.args, err = resolve(c.info.Schema); err != nil {
+		return c, fmt.Errorf("the schema of the arguments: %w", err)
+	}
+	if c.info.Answer != nil {
+		if c.answer, err = resolve(c.info.Answer); err != nil {
+			return c, fmt.Errorf("the schema of the answer: %w", err)
+		}
+	}
+	return c, nil
+}
+
+func resolve(schema json.RawMessage) (*jsonschema.Resolved, error) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return nil, err
+	}
+	return s.Resolve(nil)
+}
+
+// Enable returns a set of the same tools of which only those may be used for which ask says so at the time
+// of the call. An error of ask is a no.
+func (s *Set) Enable(ask func(ctx context.Context, name string) (bool, error)) *Set {
+	return &Set{tools: s.tools, order: s.order, enabled: ask}
+}
+
+// allowed says why a tool may not be used now, or nil.
+func (s *Set) allowed(ctx context.Context, name string) error {
+	if s.enabled == nil {
+		return nil
+	}
+	ok, err := s.enabled(ctx, name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("it cannot be found out whether %q is enabled: %w", name, err)
+	case !ok:
+		return fmt.Errorf("the tool %q is not enabled", name)
+	}
+	return nil
+}
+
+// Names returns the names of the tools, in the order in which they were given.
+func (s *Set) Names() []string { return slices.Clone(s.order) }
+
+// Info returns what is known of a tool.
+func (s *Set) Info(name string) (Info, bool) {
+	c, ok := s.tools[name]
+	return c.info, ok
+}
+
+// Specs returns what a model is told of the tools that are enabled now.
+func (s *Set) Specs(ctx context.Context) (specs []model.Tool) {
+	for _, name := range s.order {
+		if s.allowed(ctx, name) == nil {
+			i := s.tools[name].info
+			specs = append(specs, model.Tool{Name: i.Name, Description: i.Description, Schema: i.Schema})
+		}
+	}
+	return specs
+}
+
+// Check returns the tool of a call and its arguments, or what is wrong with the call, in words for a model.
+func (s *Set) Check(ctx context.Context, c message.Call) (Info, json.RawMessage, error) {
+	t, ok := s.tools[c.Name]
+	if !ok {
+		return Info{}, nil, fmt.Errorf("there is no tool %q; there are: %s", c.Name, strings.Join(s.order, ", "))
+	}
+	if err := s.allowed(ctx, c.Name); err != nil {
+		return t.info, nil, err
+	}
+	args := c.Arguments
+	if len(strings.TrimSpace(string(args))) == 0 || string(args) == "null" {
+		args = json.RawMessage("{}")
+	}
+	if err := fits(t.args, args); err != nil {
+		return t.info, nil, fmt.Errorf("the arguments of %q do not fit: %w; the schema is %s", c.Name, err, t.info.Schema)
+	}
+	return t.info, args, nil
+}
+
+func fits(schema *jsonschema.Resolved, data json.RawMessage) error {
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		return fmt.Errorf("they are no JSON: %w", err)
+	}
+	if schema == nil {
+		return nil
+	}
+	return schema.Validate(v)
+}
