@@ -91,6 +91,100 @@ func TestTheRouterAfterEverySeverityAndCount(t *testing.T) {
 	}
 }
 
+// situation is one point of the router's table.
+type situation struct {
+	killed, late, failed, task, asks, reclassify, active, plan bool
+	severity                                                   agent.Severity
+	node                                                       string
+	retries, plans, choices                                    int
+}
+
+// oracle is the router's table of docs/capabilities.md, from the top: the first line that holds decides. The limits are 3
+// attempts, 2 plans and 1 reclassification.
+func (x situation) oracle() string {
+	again := x.severity == agent.Retriable || x.severity == agent.Replanning && x.node == agent.ToOrchestrator ||
+		x.severity == agent.Reclassification && x.node == agent.ToClassifier
+	for _, line := range []struct {
+		holds bool
+		to    string
+	}{
+		{x.killed || x.late, agent.ToError},
+		{x.failed && x.node == "", agent.ToError},
+		{x.failed && again && max(x.retries, 1) < 3, x.node},
+		{x.failed && again, agent.ToError},
+		{x.failed && x.severity == agent.Replanning && x.plans < 2, agent.ToOrchestrator},
+		{x.failed && x.severity == agent.Reclassification && x.choices < 1, agent.ToClassifier},
+		{x.failed, agent.ToError},
+		{!x.task, agent.ToExtraction},
+		{x.asks, agent.ToApproval},
+		{x.reclassify && x.choices < 1, agent.ToClassifier},
+		{x.reclassify, agent.ToError},
+		{!x.active && x.choices < 2, agent.ToClassifier},
+		{!x.active, agent.ToError},
+		{!x.plan && x.plans < 2, agent.ToOrchestrator},
+		{!x.plan, agent.ToError},
+	} {
+		if line.holds {
+			return line.to
+		}
+	}
+	return "find"
+}
+
+func (x situation) state() agent.State {
+	var s agent.State
+	s.Control.IsKilled.Set(x.killed)
+	s.Control.HasError.Set(x.failed)
+	s.Control.ErrorInfo.Set(agent.Failure{Node: x.node, Severity: x.severity, Retry: agent.RetryPolicy{Attempts: 3}})
+	s.Control.NeedsReclassification.Set(x.reclassify)
+	s.Control.RetryCount.Add(x.retries)
+	s.Control.PlansCreatedCount.Add(x.plans)
+	s.Control.ReclassificationCount.Add(x.choices)
+	if x.task {
+		s.Task.Current.Set("x")
+	}
+	if x.asks {
+		s.Execution.PendingApprovals.Put("q", agent.ApprovalRequest{})
+	}
+	if x.active {
+		s.Planning.ActiveCapabilities.Append("find")
+	}
+	if x.plan {
+		s.Planning.ExecutionPlan.Set(agent.Plan{Steps: []agent.Step{{Capability: "find"}}})
+	}
+	return s
+}
+
+func TestTheRouterOverAllSeveritiesCountersAndFlags(t *testing.T) {
+	n := 0
+	limits := agent.Settings{MaxPlanningAttempts: new(2), MaxReclassifications: new(1), MaxExecutionSeconds: new(10)}
+	for flags := range 1 << 8 {
+		on := func(bit int) bool { return flags>>bit&1 == 1 }
+		for _, severity := range append(agent.Severities(), "", "sulking") {
+			for _, node := range []string{"", "find", agent.ToOrchestrator, agent.ToClassifier} {
+				for counts := range 64 {
+					x := situation{on(0), on(1), on(2), on(3), on(4), on(5), on(6), on(7), severity, node, counts & 3, counts >> 2 & 3, counts >> 4}
+					if !x.failed && (severity != "" || node != "") {
+						continue // they do not count
+					}
+					s, elapsed := x.state(), 9*time.Second
+					if x.late {
+						elapsed = 10 * time.Second
+					}
+					got := agent.Route(&s, agent.Turn{Settings: limits, Elapsed: elapsed})
+					if want := x.oracle(); got.Target != want || got.Reason == "" || got.Delay != 0 {
+						t.Fatalf("%+v: got %+v, want %s", x, got, want)
+					}
+					n++
+				}
+			}
+		}
+	}
+	if n < 200_000 {
+		t.Errorf("only %d situations were looked at", n)
+	}
+}
+
 func TestTrap01ARetriableFailureEndsAfterItsAttemptsAndASuccessGoesOn(t *testing.T) {
 	var m agent.Manager
 	f := agent.Failure{Node: agent.ToExtraction, Severity: agent.Retriable, Retry: agent.RetryPolicy{Attempts: 3, Delay: 0.5, Backoff: 2}}
@@ -165,6 +259,8 @@ func FuzzRoute(f *testing.F) {
 		s.Control.ReclassificationCount.Add(count)
 		s.Control.ErrorInfo.Set(agent.Failure{Node: node, Severity: agent.Severity(severity), Retry: agent.RetryPolicy{Attempts: attempts, Delay: delay, Backoff: backoff}})
 		if task {
+			s.Execution.PendingApprovals.Put(node, agent.ApprovalRequest{Step: severity, Decided: failed})
+			s.Execution.StepResults.Put(node, agent.StepResult{StepIndex: index, Success: failed})
 			s.Task.Current.Set("x")
 			s.Planning.ActiveCapabilities.Append("find")
 		}

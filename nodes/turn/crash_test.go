@@ -1,0 +1,322 @@
+package turn_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/weftrun/weft/capabilities"
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/nodes/turn"
+	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/agent"
+	"github.com/weftrun/weft/state/message"
+)
+
+var errFault = errors.New("the disk is on fire")
+
+// faulty is a store some of whose writes fail: before they are done, or after.
+type faulty struct {
+	checkpoint.Store
+	mu      sync.Mutex
+	at      map[int]bool // number of the write → whether it is done all the same
+	writes  int
+	faulted int
+}
+
+func (f *faulty) write(do func() error) error {
+	f.mu.Lock()
+	f.writes++
+	done, fails := f.at[f.writes]
+	if fails {
+		f.faulted++
+	}
+	f.mu.Unlock()
+	if fails && !done {
+		return errFault
+	}
+	if err := do(); err != nil || !fails {
+		return err
+	}
+	return errFault
+}
+
+func (f *faulty) Commit(ctx context.Context, c checkpoint.Commit) error {
+	return f.write(func() error { return f.Store.Commit(ctx, c) })
+}
+
+func (f *faulty) Put(ctx context.Context, p checkpoint.Pending) error {
+	return f.write(func() error { return f.Store.Put(ctx, p) })
+}
+
+// story is what happens in a conversation: for each turn what its capabilities do. It is a function of the state
+// alone, so a node that runs twice does the same twice.
+type story struct{ Turns []scene }
+
+type scene struct {
+	Plan      int      // the shape of the plan
+	Extract   string   // what extraction does first: "", retriable, critical
+	Match     string   // "", fails
+	Planner   string   // "", retriable, invalid
+	Steps     []string // what the steps do, one word for each attempt
+	Planning  bool
+	Decisions []string // what people say, question by question
+	Answer    string   // "", fails
+}
+
+func drawStory(t *rapid.T) story {
+	doing := rapid.SampledFrom([]string{"ok", "ok", "ok", "busy", "replan", "reclassify", "critical", "ask", "asks", "forget"})
+	return story{rapid.SliceOfN(rapid.Custom(func(t *rapid.T) scene {
+		return scene{
+			Plan: rapid.IntRange(0, 3).Draw(t, "plan"), Extract: rapid.SampledFrom([]string{"", "", "retriable", "critical"}).Draw(t, "extract"),
+			Match: rapid.SampledFrom([]string{"", "", "fails"}).Draw(t, "match"), Planner: rapid.SampledFrom([]string{"", "", "retriable", "invalid"}).Draw(t, "planner"),
+			Steps: rapid.SliceOfN(doing, 1, 6).Draw(t, "steps"), Planning: rapid.IntRange(0, 3).Draw(t, "planning") == 0,
+			Decisions: rapid.SliceOfN(rapid.SampledFrom([]string{"approve", "approve", "reject", "edit", "decline"}), 1, 4).Draw(t, "decisions"),
+			Answer:    rapid.SampledFrom([]string{"", "", "fails"}).Draw(t, "answer"),
+		}
+	}), 1, 3).Draw(t, "turns")}
+}
+
+func (sc scene) act(c *capabilities.Call) error {
+	at := 0
+	for _, r := range c.Step.ContextKey {
+		at += int(r)
+	}
+	switch sc.Steps[(at+c.Attempt-1)%len(sc.Steps)] {
+	case "busy":
+		return agent.Failed(agent.Retriable, errors.New("busy"))
+	case "replan":
+		return agent.Failed(agent.Replanning, errors.New("another plan"))
+	case "reclassify":
+		return agent.Failed(agent.Reclassification, errors.New("another choice"))
+	case "critical":
+		return errors.New("broken")
+	case "asks":
+		if _, err := c.Approve(agent.ApprovalRequest{Type: "first", Data: []byte(`"1"`)}); err != nil {
+			return err
+		}
+		fallthrough
+	case "ask":
+		d, err := c.Approve(agent.ApprovalRequest{Type: "value", Data: []byte(`"2"`)})
+		if err != nil {
+			return err
+		}
+		return c.Store(Rain{"approved " + string(d.Data)})
+	case "forget":
+		c.State.Context.Delete("RAIN", "k")
+	}
+	return c.Store(Rain{c.Step.Objective})
+}
+
+func (sc scene) plan(task string) agent.Plan {
+	step := func(key string, after ...string) agent.Step {
+		return agent.Step{Capability: "work", ContextKey: key, Objective: task, DependsOn: after, ExpectedOutput: "RAIN"}
+	}
+	return []agent.Plan{
+		plans(step("k")),
+		plans(step("k"), step("l"), step("m", "k", "l")),
+		plans(step("k"), step("l"), step("m"), agent.Step{Capability: agent.ToRespond, DependsOn: []string{"k"}}),
+		plans(agent.Step{Capability: agent.ToClarify}),
+	}[sc.Plan]
+}
+
+func once[T any](how, previous string, v, other T) (T, error) {
+	switch {
+	case how == "critical":
+		return v, errors.New("broken")
+	case how == "retriable" && previous == "":
+		return v, agent.Failed(agent.Retriable, errors.New("busy"))
+	case how == "invalid" && !strings.Contains(previous, "ghost"):
+		return other, nil
+	}
+	return v, nil
+}
+
+// config returns the agent of turn n. Its policies do not wait.
+func (st story) config(n int) (turn.Config, error) {
+	sc := st.Turns[n-1]
+	types, err := agent.NewTypes(agent.TypeOf[Rain]())
+	if err != nil {
+		return turn.Config{}, err
+	}
+	reg, err := capabilities.NewRegistry(capabilities.Func(capabilities.Info{
+		Name: "work", Description: "works", Provides: []string{"RAIN"}, Retry: agent.RetryPolicy{Attempts: 3}, OnReject: capabilities.SkipStep,
+	}, func(_ context.Context, c *capabilities.Call) error { return sc.act(c) }))
+	c := turn.Config{Capabilities: reg, OnRejectedPlan: capabilities.Replan, Retry: map[string]agent.RetryPolicy{
+		agent.ToExtraction: {Attempts: 2}, agent.ToOrchestrator: {Attempts: 2}, agent.ToClassifier: {Attempts: 2}, agent.ToRespond: {Attempts: 2},
+	}}
+	c.Manager = agent.Manager{Types: types, Clock: func() time.Time { return noon }, Config: func() (agent.Settings, error) {
+		return agent.Settings{PlanningMode: &sc.Planning}, nil
+	}}
+	c.Extract = func(_ context.Context, r turn.ExtractRequest) (turn.Task, error) {
+		return once(sc.Extract, r.Previous, turn.Task{Text: r.Query}, turn.Task{})
+	}
+	c.Match = func(context.Context, turn.MatchRequest) (bool, error) {
+		if sc.Match != "" {
+			return false, errors.New("who knows")
+		}
+		return true, nil
+	}
+	c.Plan = func(_ context.Context, r turn.PlanRequest) (agent.Plan, error) {
+		return once(sc.Planner, r.Previous, sc.plan(r.Task.Text), plans(agent.Step{Capability: "ghost"}))
+	}
+	c.Answer = func(_ context.Context, r turn.AnswerRequest) (string, error) {
+		if sc.Answer != "" {
+			return "", errors.New("no words")
+		}
+		return fmt.Sprint(r.Mode, r.Found, r.Done), nil
+	}
+	return c, err
+}
+
+// answers says what people say to the open questions.
+func (sc scene) answers(open []graph.Interrupt) (a graph.Answers) {
+	for _, q := range open {
+		var r agent.ApprovalRequest
+		_ = json.Unmarshal(q.Data, &r)
+		at := 0
+		for _, c := range q.Prompt + r.Type + r.Step {
+			at += int(c)
+		}
+		switch say := sc.Decisions[at%len(sc.Decisions)]; {
+		case say == "decline":
+			a = a.Decline(q.ID, "enough")
+		case say == "edit" && r.Type != turn.PlanApproval && len(r.Data) > 0:
+			a = a.Answer(q.ID, turn.Decision{Verdict: turn.Edit, Edited: "edited"})
+		case say == "reject":
+			a = a.Answer(q.ID, reject)
+		default:
+			a = a.Answer(q.ID, approve)
+		}
+		return a // one by one
+	}
+	return a
+}
+
+// tell runs turn n to its end, through all faults, each time with a graph compiled anew, as another process would.
+// It returns the state at the end.
+func (st story) tell(store checkpoint.Store, n int) (string, agent.State, error) {
+	for range 100 {
+		c, err := st.config(n)
+		if err != nil {
+			return "", agent.State{}, err
+		}
+		g, err := turn.Graph("desk", c, graph.Config{Store: store, Now: c.Manager.Clock, MaxSteps: 200})
+		if err != nil {
+			return "", agent.State{}, err
+		}
+		s, p, err := g.State(context.Background(), "t1", 0)
+		run := graph.Run{Thread: "t1"}
+		switch {
+		case err != nil && !errors.Is(err, graph.ErrUnknownThread):
+		case p.Turn < n:
+			_, err = g.Invoke(context.Background(), agent.State{Messages: message.LogOf(message.User(fmt.Sprint("turn ", n)))}, run)
+		case p.Status == graph.Done:
+			text, err := g.EncodeState(s)
+			return string(text), s, err
+		default:
+			_, err = g.Resume(context.Background(), st.Turns[n-1].answers(p.Interrupts), run)
+		}
+		if err != nil && !errors.Is(err, errFault) {
+			return "", s, err
+		}
+	}
+	return "", agent.State{}, errors.New("the turn does not end")
+}
+
+// knows returns the contexts of a state, by type and key.
+func knows(s agent.State) (refs []state.ContextRef) {
+	for ref := range s.Context.All() {
+		refs = append(refs, ref)
+	}
+	return refs
+}
+
+// forgets reports whether something in a turn was told to forget.
+func (sc scene) forgets() bool { return slices.Contains(sc.Steps, "forget") }
+
+func stores(t testing.TB) map[string]func() checkpoint.Store {
+	return map[string]func() checkpoint.Store{
+		"memory": func() checkpoint.Store { return &checkpoint.Memory{} },
+		"sqlite": func() checkpoint.Store {
+			s, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "weft.db"))
+			must(t, err)
+			return s
+		},
+	}
+}
+
+func closes(s checkpoint.Store) {
+	if c, ok := s.(io.Closer); ok {
+		_ = c.Close()
+	}
+}
+
+// After faults anywhere in its turns a conversation ends in the same states as without, what is known only grows,
+// and each turn ends with one message.
+func TestAConversationThatIsBrokenAnywhereEndsTheSame(t *testing.T) {
+	for name, open := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				st := drawStory(t)
+				var whole checkpoint.Store = &checkpoint.Memory{}
+				below := open()
+				defer closes(below)
+				broken := &faulty{Store: below, at: rapid.MapOfN(rapid.IntRange(1, 40), rapid.Bool(), 0, 6).Draw(t, "faults")}
+				var before []state.ContextRef
+				for n := range st.Turns {
+					want, s, err := st.tell(whole, n+1)
+					if err != nil {
+						t.Fatalf("turn %d, undisturbed: %v", n+1, err)
+					}
+					got, _, err := st.tell(broken, n+1)
+					if err != nil {
+						t.Fatalf("turn %d, with faults: %v", n+1, err)
+					}
+					if got != want {
+						t.Fatalf("turn %d after %d faults: got\n%s\nwant\n%s", n+1, broken.faulted, got, want)
+					}
+					for _, ref := range before {
+						if !s.Context.Has(ref.Type, ref.Key) && !st.Turns[n].forgets() {
+							t.Fatalf("turn %d lost %v, which nobody forgot", n+1, ref)
+						}
+					}
+					before = knows(s)
+					if last, _ := s.Messages.Last(); s.Messages.Len() != 2*(n+1) || last.Role != message.RoleAssistant {
+						t.Fatalf("turn %d: got %d messages, want each turn to end with one", n+1, s.Messages.Len())
+					}
+				}
+			})
+		})
+	}
+}
+
+// One rich turn, broken at each write in both ways.
+func TestATurnThatIsBrokenAtEveryWriteEndsTheSame(t *testing.T) {
+	st := story{[]scene{{Plan: 1, Extract: "retriable", Planner: "invalid", Steps: []string{"busy", "asks", "replan", "ok"}, Planning: true, Decisions: []string{"approve", "edit"}}}}
+	counted := &faulty{Store: &checkpoint.Memory{}}
+	want, s, err := st.tell(counted, 1)
+	must(t, err)
+	if counted.writes < 20 || s.Execution.StepResults.Len() < 2 {
+		t.Fatalf("got %d writes and %s: the turn is not rich", counted.writes, want)
+	}
+	for at := 1; at <= counted.writes; at++ {
+		for _, done := range []bool{false, true} {
+			got, _, err := st.tell(&faulty{Store: &checkpoint.Memory{}, at: map[int]bool{at: done}}, 1)
+			must(t, err)
+			same(t, fmt.Sprintf("broken at write %d (done: %v)", at, done), got, want)
+		}
+	}
+}
