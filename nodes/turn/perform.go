@@ -47,7 +47,7 @@ func (g *Gateway[S]) perform(ctx context.Context, thread string, l line, open []
 	if d.answers != nil && d.turn != (agent.Settings{}) {
 		errs = append(errs, &CommandError{Name: l.names(), Why: `the turn has begun; with "!" a setting is for the thread`})
 	}
-	if d.turn != (agent.Settings{}) && len(open) > 0 && !d.discard && len(errs) == 0 {
+	if d.turn != (agent.Settings{}) && len(open) > 0 && !d.discard && errors.Join(errs...) == nil {
 		errs = append(errs, &CommandError{Name: l.names(), Why: `a turn waits for an answer; with "!" a setting is for the thread, and /new begins another turn`})
 	}
 	return d, errors.Join(errs...)

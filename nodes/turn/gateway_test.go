@@ -1,0 +1,336 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/nodes/turn"
+	"github.com/weftrun/weft/state/agent"
+)
+
+// desk is a gateway before an agent whose turns are counted.
+func desk(t testing.TB, c turn.Config, store checkpoint.Store) (*turn.Gateway[agent.State], *[]string) {
+	t.Helper()
+	var tasks []string
+	c.Extract = func(_ context.Context, r turn.ExtractRequest) (turn.Task, error) {
+		tasks = append(tasks, r.Query)
+		return turn.Task{Text: r.Query}, nil
+	}
+	return turn.Desk(compile(t, c, store), c.Manager), &tasks
+}
+
+func tell(t testing.TB, g *turn.Gateway[agent.State], text string) turn.Reply[agent.State] {
+	t.Helper()
+	r, err := g.Say(t.Context(), "t1", text)
+	must(t, err)
+	return r
+}
+
+func refuses(t testing.TB, g *turn.Gateway[agent.State], text string, want ...string) {
+	t.Helper()
+	_, err := g.Say(t.Context(), "t1", text)
+	var c *turn.CommandError
+	if !errors.As(err, &c) {
+		t.Errorf("%s: got %v, want a *CommandError", text, err)
+		return
+	}
+	says(t, err.Error(), want...)
+}
+
+func TestTrap05CommandsAloneRunNothingTextSurvivesAndNoSettingIsLost(t *testing.T) {
+	store := &checkpoint.Memory{}
+	g, tasks := desk(t, config(t), store)
+	for _, text := range []string{"/help", "/planning!:on", "/task!:off /caps!:off", "/status", "", "  ", "/exit"} {
+		r := tell(t, g, text)
+		same(t, text+": kind", r.Kind, turn.Rest)
+		same(t, text+": status", r.Status, "")
+	}
+	same(t, "turns", len(*tasks), 0)
+	refuses(t, g, "/planning:on", "/planning:on", `with "!"`)
+	refuses(t, g, "/planing:on draw", "/planing:on", "no such command", "did you mean /planning?")
+	refuses(t, g, "/planning:maybe /nonsense draw", "on, off", "/nonsense")
+	refuses(t, g, "/help! x", "sets nothing")
+	refuses(t, g, "/status:now", "takes no option")
+	refuses(t, g, "/approve", "no question is open")
+	same(t, "turns", len(*tasks), 0)
+
+	g, tasks = desk(t, config(t), &checkpoint.Memory{})
+	for text, want := range map[string]string{
+		"/etc/hosts is missing":       "/etc/hosts is missing",
+		"what is  in\n/etc/hosts?":    "what is  in\n/etc/hosts?",
+		"-- /planning:on is a word":   "/planning:on is a word",
+		"/approval:off -- /help me":   "/help me",
+		"/approval:off  draw  it":     "draw  it",
+		"-- a dash":                   "-- a dash",
+		"/ 2":                         "/ 2",
+		"a /planning:on in the midst": "a /planning:on in the midst",
+	} {
+		*tasks = nil
+		tell(t, g, text)
+		sameList(t, text, *tasks, []string{want})
+	}
+
+	r := tell(t, g, "/planning!:on") // using one command does not reset others
+	says(t, r.Text, "/planning:on is set for this conversation")
+	r = tell(t, g, "/approval:off draw")
+	same(t, "status", r.Status, graph.Interrupted)
+	set := g.Manager.Settings(&r.State)
+	same(t, "planning", *set.PlanningMode, true)
+	same(t, "approval", *set.ApprovalMode, agent.ApproveNothing)
+	same(t, "python", *set.PythonApproval, true)
+	tell(t, g, "yes")
+	set = g.Manager.Settings(new(tell(t, g, "and again").State))
+	same(t, "planning in the next turn", *set.PlanningMode, true)
+	same(t, "approval in the next turn", *set.ApprovalMode, agent.ApproveSelected)
+}
+
+func TestASettingForTheThreadMayComeBeforeItsFirstMessage(t *testing.T) {
+	g, tasks := desk(t, config(t), &checkpoint.Memory{})
+	tell(t, g, "/planning!")
+	says(t, tell(t, g, "/config").Text, `"planning_mode_enabled": true`)
+	r := tell(t, g, "draw")
+	same(t, "status", r.Status, graph.Interrupted)
+	says(t, r.Text, "Carry out this plan?", "1. find", "Answer yes or no")
+	tell(t, g, "/planning!:off") // while a question is open
+	r = tell(t, g, "yes")
+	same(t, "status", r.Status, graph.Done)
+	same(t, "status", tell(t, g, "again").Status, graph.Done)
+	same(t, "turns", len(*tasks), 2)
+}
+
+func TestAnUnclearAnswerIsNoDecision(t *testing.T) {
+	runs := 0
+	g, tasks := desk(t, approving(t, "", &runs), &checkpoint.Memory{})
+	tell(t, g, "write it")
+	for _, text := range []string{"hm", "yes but change the value", "maybe", "no problem, go ahead", "what would it do?", "yes and no", "no, yes"} {
+		r := tell(t, g, text)
+		same(t, text+": kind", r.Kind, turn.Rest)
+		says(t, r.Text, "no clear answer", `Approve "write"`)
+	}
+	g.Decide = func(_ context.Context, q graph.Interrupt, text string) (turn.Decision, bool, error) {
+		switch text {
+		case "do as you like":
+			return turn.Decision{Verdict: turn.Approve}, true, nil
+		case "fails":
+			return turn.Decision{Verdict: turn.Approve}, true, errors.New("down")
+		}
+		return turn.Decision{Verdict: turn.Approve}, false, nil
+	}
+	for text, want := range map[string]turn.Kind{"fails": turn.Rest, "hm": turn.Rest} {
+		same(t, text, tell(t, g, text).Kind, want)
+	}
+	same(t, "runs", runs, 0)
+	same(t, "a model reads it", tell(t, g, "do as you like").Status, graph.Interrupted) // the second question
+	same(t, "a rule reads it", tell(t, g, "Yes, please!").Status, graph.Done)
+	same(t, "runs", runs, 1)
+	sameList(t, "turns", *tasks, []string{"write it"})
+}
+
+func TestPlainAnswersAreReadByRules(t *testing.T) {
+	for text, want := range map[string]string{
+		"yes": "approve", "Y": "approve", " OK. ": "approve", "go ahead": "approve", "yes, go ahead": "approve", "Yes please": "approve", "👍": "approve",
+		"no": "reject", "No!": "reject", "nope, too slow": "reject too slow", "no - wait": "", "No: use b instead; it is newer": "reject use b instead; it is newer",
+		"don’t": "reject", "yes, but not b": "", "yesterday": "", "": "", "nothing": "", "yes\nno": "", "ok computer": "", "approve": "approve", "stop": "reject",
+	} {
+		d, clear := turn.ParseDecision(text)
+		got := strings.TrimSpace(string(d.Verdict) + " " + d.Feedback)
+		if !clear {
+			got = ""
+		}
+		same(t, fmt.Sprintf("%q", text), got, want)
+	}
+}
+
+func FuzzParseDecision(f *testing.F) {
+	for _, text := range []string{"yes", "no, because", "yes, no", "ok, thanks", "👍!"} {
+		f.Add(text)
+	}
+	harmless := strings.Fields("y yes yep yeah ok okay sure approve approved accept accepted confirm confirmed go ahead on do it proceed ja 👍 please thanks thank you bitte danke")
+	f.Fuzz(func(t *testing.T, text string) {
+		d, clear := turn.ParseDecision(text)
+		if !clear || d.Verdict != turn.Approve {
+			return
+		}
+		words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+			return strings.ContainsRune(",.;:!?–— \t\n\r\v\f\u0085\u00a0", r) || r == ' ' || r > 0x1fff && r < 0x2070 || r == 0x1680 || r == 0x3000
+		})
+		for _, w := range words {
+			if !slices.Contains(harmless, w) {
+				t.Errorf("%q counts as a yes, and holds %q", text, w)
+			}
+		}
+	})
+}
+
+func TestSeveralQuestionsAreAnsweredByTheirNumbers(t *testing.T) {
+	runs := 0
+	c := approving(t, "", &runs)
+	c.Plan = script[turn.PlanRequest](t, gives(plans(
+		agent.Step{Capability: "write", ContextKey: "a"}, agent.Step{Capability: "write", ContextKey: "b"}, agent.Step{Capability: agent.ToRespond, DependsOn: []string{"a"}},
+	)))
+	g, _ := desk(t, c, &checkpoint.Memory{})
+	r := tell(t, g, "write both")
+	same(t, "questions", len(r.Questions), 2)
+	says(t, r.Text, "1. Approve", "2. Approve", "/approve:all")
+	same(t, "to whom?", tell(t, g, "yes").Kind, turn.Rest)
+	same(t, "there is no third", tell(t, g, "3 yes").Kind, turn.Rest)
+	refuses(t, g, "/approve", "2 questions are open")
+	refuses(t, g, "/approve:3", "there is no question")
+	refuses(t, g, "/approve:all and more", "takes no text")
+	same(t, "one is left", len(tell(t, g, "2: yes").Questions), 1)
+	r = tell(t, g, "/approve") // the last of the first two; both then ask for their values
+	same(t, "both ask again", len(r.Questions), 2)
+	says(t, tell(t, g, "/pending").Text, "1. Approve", "2. Approve")
+	refuses(t, g, "/edit:1 {", "JSON")
+	same(t, "one is left", len(tell(t, g, `/edit:1 "nine"`).Questions), 1)
+	r = tell(t, g, "/approve:all")
+	same(t, "status", r.Status, graph.Done)
+	says(t, r.Text, `RAIN.a: rain in "nine"`, `RAIN.b: rain in "7"`)
+	same(t, "runs", runs, 2)
+}
+
+func TestATurnThatWaitsIsRejectedCancelledOrLeftForAnother(t *testing.T) {
+	for text, want := range map[string][]string{
+		"/reject too dangerous": {"too dangerous"}, "no, too dangerous": {"too dangerous"}, "/cancel I must go": {"cancelled I must go"},
+	} {
+		runs := 0
+		g, _ := desk(t, approving(t, "", &runs), &checkpoint.Memory{})
+		tell(t, g, "write it")
+		r := tell(t, g, text)
+		same(t, text, r.Status, graph.Done)
+		says(t, r.Text, want...)
+		same(t, text+": runs", runs, 0)
+	}
+	runs := 0
+	g, tasks := desk(t, approving(t, "", &runs), &checkpoint.Memory{})
+	tell(t, g, "write it")
+	refuses(t, g, "/new", "the message is missing")
+	refuses(t, g, "/planning:on yes", "a turn waits")
+	same(t, "another turn", tell(t, g, "/planning:off /new something else").Status, graph.Interrupted)
+	sameList(t, "turns", *tasks, []string{"write it", "something else"})
+}
+
+func TestWhatAGatewayDoesIsKnownBefore(t *testing.T) {
+	g, tasks := desk(t, config(t), &checkpoint.Memory{})
+	a, err := g.Read(t.Context(), "t1", "/approval:off draw")
+	must(t, err)
+	same(t, "kind", a.Kind, turn.Begin)
+	query, _ := g.Manager.UserQuery(&a.Input)
+	same(t, "message", query, "draw")
+	same(t, "approval", *a.Input.AgentControl.Get().ApprovalMode, agent.ApproveNothing)
+	same(t, "turns", len(*tasks), 0)
+	r, err := g.Do(t.Context(), a)
+	must(t, err)
+	says(t, r.Text, "/approval:off is set for this turn", "PICTURE.plot")
+	a, err = g.Read(t.Context(), "t1", "/clear /exit")
+	must(t, err)
+	sameList(t, "for the user interface", a.UI, []string{"clear", "exit"})
+}
+
+func TestAnswersToOtherQuestionsAreReadByTheirSchemas(t *testing.T) {
+	for _, tt := range []struct {
+		ask  func(context.Context) (any, error)
+		text string
+		want string
+	}{
+		{asks[bool], "Yes!", "true"}, {asks[bool], "no", "false"}, {asks[bool], "hm", ""},
+		{asks[string], "yes, all", "yes, all"}, {asks[int], "7", "7"}, {asks[int], "seven", ""},
+		{asks[[]string], `["a"]`, "[a]"},
+	} {
+		b := graph.New[agent.State]("asks")
+		b.Node("ask", graph.Func(func(ctx context.Context, s *agent.State) error {
+			v, err := tt.ask(ctx)
+			if err == nil {
+				err = s.Messages.Add(messageOf(v))
+			}
+			return err
+		}))
+		b.Edge(graph.Start, "ask")
+		b.Edge("ask", graph.End)
+		g, err := b.Compile(graph.Config{Store: &checkpoint.Memory{}})
+		must(t, err)
+		d := turn.Desk(g, manager(t))
+		tell(t, d, "go")
+		r := tell(t, d, tt.text)
+		if tt.want == "" {
+			same(t, tt.text, r.Kind, turn.Rest)
+			continue
+		}
+		same(t, tt.text, r.Text, tt.want)
+	}
+}
+
+func TestMistakesInCommandsAreReportedTogether(t *testing.T) {
+	_, err := turn.NewCommands(turn.Command{Name: "a b", Do: "x"}, turn.Command{Name: "x", Aliases: []string{"x"}, Do: "x"},
+		turn.Command{Name: "y"}, turn.Command{Name: "z", Default: "on", Do: "z"})
+	if err == nil {
+		t.Fatal("they are accepted")
+	}
+	says(t, err.Error(), `"a b"`, "/x is there twice", "/y does nothing", `"on" of /z`)
+	own, err := turn.NewCommands(append(turn.BuiltinCommands(), turn.Command{Name: "logs", Help: "shows logs", Do: "logs"})...)
+	must(t, err)
+	sameList(t, "names", own.Complete("/c"), []string{"/c", "/cancel", "/capabilities", "/caps", "/clear", "/cls", "/config"})
+	sameList(t, "options", own.Complete("/planning!:o"), []string{"/planning!:off", "/planning!:on"})
+	sameList(t, "a word", own.Complete("c"), nil)
+	sameList(t, "unknown", own.Complete("/ghost:"), nil)
+	g, _ := desk(t, config(t), &checkpoint.Memory{})
+	g.Commands = own
+	sameList(t, "of one's own", tell(t, g, "/logs").UI, []string{"logs"})
+	says(t, tell(t, g, "/help").Text, "/logs shows logs", "/planning[!][:on|off]", "(also /h, /?)")
+	says(t, tell(t, g, "/?:planning").Text, "shows each plan")
+	refuses(t, g, "/help:ghost", "no such command")
+	g.PassUnknown = true
+	ghost := tell(t, g, "/ghost draw").State
+	says(t, ghost.Task.Current.Get(), "/ghost draw")
+}
+
+// A conversation of several turns, each in another process, on both stores: what was learned stays, questions wait.
+func TestAConversationGoesOnInOtherProcesses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "weft.db")
+	memory := &checkpoint.Memory{}
+	for name, open := range map[string]func() checkpoint.Store{
+		"memory": func() checkpoint.Store { return memory },
+		"sqlite": func() checkpoint.Store {
+			s, err := sqlite.Open(t.Context(), path)
+			must(t, err)
+			return s
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var last turn.Reply[agent.State]
+			for _, text := range []string{"/planning!:on", "find the rain", "yes", "/planning!:off draw those", "/config", "and again"} {
+				store := open()
+				g, _ := desk(t, config(t), store)
+				last = tell(t, g, text)
+				if store != checkpoint.Store(memory) {
+					closes(store)
+				}
+			}
+			same(t, "status", last.Status, graph.Done)
+			same(t, "messages", last.State.Messages.Len(), 6)
+			rain, err := agent.Get[Rain](manager(t).Contexts(&last.State), "find")
+			must(t, err)
+			same(t, "rain", rain.Column, "column find")
+		})
+	}
+}
+
+func TestAGatewayWithoutAStoreAnswers(t *testing.T) {
+	c := config(t)
+	g := turn.Desk(compile(t, c, nil), c.Manager)
+	r, err := g.Say(t.Context(), "", "draw")
+	must(t, err)
+	says(t, r.Text, "PICTURE.plot")
+	says(t, func() string { r, err := g.Say(t.Context(), "", "/status"); must(t, err); return r.Text }(), "Nothing was said yet")
+	if _, err := g.Say(t.Context(), "", "/planning!:on"); !errors.Is(err, graph.ErrNoStore) {
+		t.Errorf("got %v for a setting that cannot be kept", err)
+	}
+}
