@@ -14,6 +14,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/document/documenttest"
 	"github.com/weftrun/weft/checkpoint/redis"
+	"github.com/weftrun/weft/checkpoint/thread/threadtest"
 )
 
 func TestDocuments(t *testing.T) {
@@ -182,4 +183,11 @@ func TestDocumentsOfAClosedStoreSaySo(t *testing.T) {
 	for _, err := range []error{setErr, getErr, queryErr} {
 		wantError(t, "the documents of a closed store say so", err, checkpoint.ErrClosed)
 	}
+}
+
+func TestThreadRecords(t *testing.T) {
+	threadtest.Run(t, func(t testing.TB) document.Store {
+		s, prefix := common(t)
+		return storeOf(t, s.client(t), redis.Config{Prefix: prefix}).Documents()
+	})
 }

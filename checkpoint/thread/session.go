@@ -1,0 +1,270 @@
+package thread
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/weftrun/weft/internal/values"
+)
+
+// Session is the unit of work of one run. Its methods may be called at once by many
+// goroutines; a Thread that it loaded is edited by one at a time, and not while it is saved.
+type Session[S any] struct {
+	*Manager[S]
+
+	mu     sync.Mutex
+	loaded map[string]*entry[S] // with Implicit
+	ended  bool
+}
+
+// entry is a thread that was loaded.
+type entry[S any] struct {
+	thread   *Thread[S]
+	snapshot any // what the stored state says, nil if there is none
+	version  uint64
+	epoch    uint64
+}
+
+// enter begins a call on a thread. The caller unlocks s.mu if there is no error.
+func (s *Session[S]) enter(thread string) error {
+	if thread == "" {
+		return ErrThreadID
+	}
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return ErrEnded
+	}
+	return nil
+}
+
+// Load returns a thread, or ErrThreadNotFound. With Explicit it is read from the store; with
+// Implicit it is the same instance each time, with all edits of this session. Who asks, the user,
+// makes no difference.
+func (s *Session[S]) Load(ctx context.Context, thread string, user ...string) (*Thread[S], error) {
+	if err := s.enter(thread); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	if e := s.loaded[thread]; e != nil {
+		return e.thread, nil
+	}
+	t, epoch, err := s.repo.thread(ctx, thread)
+	if err != nil || s.strategy == Explicit {
+		return t, err
+	}
+	e := &entry[S]{thread: t, epoch: epoch}
+	if err := e.saved(); err != nil {
+		return nil, err
+	}
+	s.loaded[thread] = e
+	return t, nil
+}
+
+// saved notes that the state is as it is stored.
+func (e *entry[S]) saved() (err error) {
+	e.snapshot, e.version = nil, 0
+	if e.thread.State != nil {
+		e.version = e.thread.State.Version
+		e.snapshot, err = treeOf(e.thread.State)
+	}
+	return err
+}
+
+// ConfigValue returns the value of a name at the top of the configuration of a thread, and
+// whether there is one; see [Value].
+func (s *Session[S]) ConfigValue(ctx context.Context, thread, key string) (json.RawMessage, bool, error) {
+	t, err := s.Load(ctx, thread)
+	if err != nil {
+		return nil, false, err
+	}
+	return t.Config.Value(key)
+}
+
+// ConfigPath is ConfigValue with a path in the syntax of gjson.
+func (s *Session[S]) ConfigPath(ctx context.Context, thread, path string) (json.RawMessage, bool, error) {
+	t, err := s.Load(ctx, thread)
+	if err != nil {
+		return nil, false, err
+	}
+	return t.Config.Path(path)
+}
+
+// SetConfig replaces the configuration of a thread, or makes the thread. Its state stays,
+// with edits of this session that are not saved yet.
+func (s *Session[S]) SetConfig(ctx context.Context, thread string, c Config) error {
+	if err := s.enter(thread); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	data, err := encodeConfig(c)
+	if err != nil {
+		return err
+	}
+	if err := s.repo.SetConfig(ctx, thread, c); err != nil {
+		return err
+	}
+	if e := s.loaded[thread]; e != nil {
+		e.thread.Config, err = decodeConfig(record{Config: data})
+	}
+	return err
+}
+
+// SetState saves a state in place of the stored one; see State.Version. The thread must have a
+// configuration. A thread that this session has loaded gets a copy of it.
+func (s *Session[S]) SetState(ctx context.Context, thread string, state *State[S]) error {
+	if err := s.enter(thread); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if state == nil {
+		return fmt.Errorf("%w: it is nil; use ClearState", ErrState)
+	}
+	e := s.loaded[thread]
+	if e == nil {
+		_, err := s.repo.SetState(ctx, thread, state)
+		return err
+	}
+	return s.replace(ctx, e, state)
+}
+
+// replace saves a state for a loaded thread. The caller holds the lock.
+func (s *Session[S]) replace(ctx context.Context, e *entry[S], state *State[S]) error {
+	next, err := state.clone()
+	if err != nil {
+		return err
+	}
+	if next.Version == 0 {
+		next.Version = e.version + 1
+	}
+	if err := s.repo.saveFrom(ctx, e.thread.ID, next, e.epoch); err != nil {
+		return err
+	}
+	e.thread.State = next
+	return e.saved()
+}
+
+// ClearState removes the state of a thread, whatever it is, and keeps its configuration.
+func (s *Session[S]) ClearState(ctx context.Context, thread string) error {
+	if err := s.enter(thread); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	rec, err := s.repo.edit(ctx, thread, func(rec *record) error { return s.repo.put(thread, rec, nil) })
+	if err != nil {
+		return err
+	}
+	if e := s.loaded[thread]; e != nil {
+		e.thread.State, e.epoch = nil, rec.Epoch
+		return e.saved()
+	}
+	return nil
+}
+
+// SaveIfModified saves the state of a thread if this session has loaded and edited it. With
+// Explicit, for a thread that was not loaded, and for a state that was set to nil, it logs a
+// warning and does nothing. After an error, another call tries again.
+func (s *Session[S]) SaveIfModified(ctx context.Context, thread string) error {
+	if err := s.enter(thread); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if s.strategy == Explicit {
+		s.log.WarnContext(ctx, "thread: with the explicit strategy, a state is saved by SetState alone", "thread", thread)
+		return nil
+	}
+	e := s.loaded[thread]
+	if e == nil {
+		s.log.WarnContext(ctx, "thread: a thread that was not loaded in this session is not saved", "thread", thread)
+		return nil
+	}
+	return s.saveIfModified(ctx, e)
+}
+
+func (s *Session[S]) saveIfModified(ctx context.Context, e *entry[S]) error {
+	if e.thread.State == nil {
+		if e.snapshot != nil {
+			s.log.WarnContext(ctx, "thread: a state that was set to nil is not saved; use ClearState", "thread", e.thread.ID)
+		}
+		return nil
+	}
+	now, err := treeOf(e.thread.State)
+	if err != nil || e.snapshot != nil && values.Equal(now, e.snapshot) {
+		return err
+	}
+	next := *e.thread.State
+	next.Version = e.version + 1
+	if err := s.repo.saveFrom(ctx, e.thread.ID, &next, e.epoch); err != nil {
+		return err
+	}
+	e.thread.State.Version = next.Version
+	return e.saved()
+}
+
+// Init gives a thread that has no state, or one without data, its first: what make returns. It
+// is an ErrStateSave if that cannot be saved; t is not changed then.
+func (s *Session[S]) Init(ctx context.Context, t *Thread[S], make func() S) error {
+	if t.State != nil && t.State.Data != nil {
+		return nil
+	}
+	return errStateSave(s.advance(ctx, t, make()))
+}
+
+// Update saves other data for a thread, with the next version and the same other fields, unless
+// the data say the same as before. If it cannot be saved, t is not changed: the caller may
+// try again.
+func (s *Session[S]) Update(ctx context.Context, t *Thread[S], data S) error {
+	if t.State != nil && t.State.Data != nil {
+		before, err := treeOf(t.State.Data)
+		if err != nil {
+			return err
+		}
+		after, err := treeOf(data)
+		if err != nil || values.Equal(before, after) {
+			return err
+		}
+	}
+	return s.advance(ctx, t, data)
+}
+
+// advance saves data, and then puts them into t.
+func (s *Session[S]) advance(ctx context.Context, t *Thread[S], data S) error {
+	next := t.State.Next(data)
+	if err := s.SetState(ctx, t.ID, next); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.loaded[t.ID]; e == nil || e.thread != t {
+		t.State = next
+	}
+	return nil
+}
+
+// ClearCache forgets all threads that were loaded, with edits that are not saved.
+func (s *Session[S]) ClearCache() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.loaded)
+}
+
+// End saves what was edited, thread by thread, and ends the session. That a state could not be
+// saved is an ErrStateSave; the others are saved all the same. A second End does nothing.
+func (s *Session[S]) End(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, thread := range slices.Sorted(maps.Keys(s.loaded)) {
+		if err := s.saveIfModified(ctx, s.loaded[thread]); err != nil {
+			errs = append(errs, fmt.Errorf("%w: thread %.200q: %w", ErrStateSave, thread, err))
+		}
+	}
+	clear(s.loaded)
+	s.ended = true
+	return errors.Join(errs...)
+}
