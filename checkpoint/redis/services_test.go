@@ -15,6 +15,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/conversation/conversationtest"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/redis"
+	"github.com/weftrun/weft/checkpoint/session/sessiontest"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -23,6 +24,8 @@ func documentStore(t testing.TB) document.Store {
 	s, prefix := common(t)
 	return storeOf(t, s.quick(t), redis.Config{Prefix: prefix}).Documents()
 }
+
+func TestSessions(t *testing.T) { sessiontest.Run(t, documentStore) }
 
 func TestConversations(t *testing.T) { conversationtest.Run(t, documentStore) }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint/conversation/conversationtest"
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/session/sessiontest"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 )
 
@@ -13,6 +14,8 @@ func documentStore(t testing.TB) document.Store {
 	t.Helper()
 	return documentsOf(t, openAt(t, filepath.Join(t.TempDir(), "threads.db"), sqlite.Config{}))
 }
+
+func TestSessions(t *testing.T) { sessiontest.Run(t, documentStore) }
 
 func TestConversations(t *testing.T) { conversationtest.Run(t, documentStore) }
 

@@ -1,0 +1,194 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/state/message"
+)
+
+// Appended says what an Append did.
+type Appended struct {
+	Session
+	Added []message.Message // as they are in the log, with ids and times
+	// Flagged are calls that had no result when a user message was appended after them.
+	Flagged []string
+}
+
+// Append adds messages to the log, all or none, behind whatever others append meanwhile, and
+// lets the session live on. Messages and calls without an id are given one, messages without a time
+// the present. What is wrong is told at once, by a *message.InvalidError: messages
+// that are not whole, results without a call or for one that has a result, a call with the id of one
+// that is open. A message with the id of another is an ErrDuplicate.
+func (m *Manager) Append(ctx context.Context, id string, ms ...message.Message) (Appended, error) {
+	ms, err := complete(ms, m.now())
+	if err != nil {
+		return Appended{}, place(id, err)
+	}
+	for try := 0; ; try++ {
+		h, err := m.live(ctx, id)
+		if err != nil {
+			return Appended{}, err
+		}
+		done, err := m.append(ctx, id, h, ms)
+		if at, conflict := conflictAt(err); !conflict || at != headID {
+			return done, err
+		}
+		if err := pause(ctx, try); err != nil {
+			return Appended{}, place(id, err)
+		}
+	}
+}
+
+// Turn is one call of an execution loop: it gives f the view of the session and appends what f
+// returns, if nobody has appended meanwhile; otherwise it returns ErrConflict, since f has not seen
+// what is there. f belongs to the caller: its panics and the time it takes are his.
+func (m *Manager) Turn(ctx context.Context, id string, f func(ctx context.Context, view message.Fitted) ([]message.Message, error)) (Appended, error) {
+	h, err := m.live(ctx, id)
+	if err != nil {
+		return Appended{}, err
+	}
+	view, err := m.view(ctx, id, h)
+	if err != nil {
+		return Appended{}, err
+	}
+	ms, err := f(ctx, view)
+	if err == nil {
+		ms, err = complete(ms, m.now())
+	}
+	if err != nil {
+		return Appended{}, place(id, err)
+	}
+	done, err := m.append(ctx, id, h, ms)
+	if at, conflict := conflictAt(err); conflict && at == headID {
+		return Appended{}, place(id, ErrConflict)
+	}
+	return done, err
+}
+
+// append makes one try, for the head as it was read.
+func (m *Manager) append(ctx context.Context, id string, h *head, ms []message.Message) (Appended, error) {
+	next := *h
+	done := Appended{Added: ms}
+	var err error
+	if next.Open, done.Flagged, err = Follow(h.Open, ms); err != nil {
+		return Appended{}, place(id, m.explain(ctx, id, h, ms, err))
+	}
+	next.Deadline = m.now().Add(m.cfg.TTL)
+	changes, err := m.grow(&next, ms)
+	if err != nil {
+		return Appended{}, place(id, err)
+	}
+	docs, err := m.cfg.Store.Batch(ctx, at(id), changes)
+	if at, conflict := conflictAt(err); conflict && at != headID || errors.Is(err, document.ErrRequest) {
+		return Appended{}, place(id, fmt.Errorf("%w (%w)", ErrDuplicate, err))
+	}
+	if err != nil {
+		return Appended{}, place(id, err)
+	}
+	next.version = docs[0].Version
+	done.Session = next.session(id)
+	return done, nil
+}
+
+// grow counts messages into a head, and returns the changes that write all of it, the head first.
+func (m *Manager) grow(h *head, ms []message.Message) ([]document.Change, error) {
+	changes := make([]document.Change, 1, len(ms)+2)
+	tokens, err := message.Total(m.counter(), ms)
+	if err != nil {
+		return nil, err
+	}
+	h.Tokens += tokens
+	for _, msg := range ms {
+		value, err := json.Marshal(msg)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, document.Change{ID: logID(h.Life, msg.ID), Value: value, Order: order(h.Life, h.Count), If: new(uint64)})
+		if msg.Role == message.RoleSystem && h.Leading == h.Count {
+			h.Leading++
+		}
+		h.Count++
+	}
+	changes[0], err = h.change()
+	return changes, err
+}
+
+func (m *Manager) counter() message.Counter {
+	if m.cfg.Window.Counter != nil {
+		return m.cfg.Window.Counter
+	}
+	return message.Estimate{}
+}
+
+// explain says exactly what is wrong with results that answer no open call. It reads the log.
+func (m *Manager) explain(ctx context.Context, id string, h *head, ms []message.Message, short error) error {
+	log, err := m.read(ctx, id, h.Life, 0, h.Count, nil)
+	if err != nil {
+		return errors.Join(short, err)
+	}
+	var invalid *message.InvalidError
+	if !errors.As(message.Validate(append(log, ms...)), &invalid) {
+		return short
+	}
+	invalid.Problems = slices.DeleteFunc(invalid.Problems, func(p message.Problem) bool {
+		return p.Index < len(log) || p.Rule == message.RuleUnanswered
+	})
+	if len(invalid.Problems) == 0 {
+		return short
+	}
+	for i := range invalid.Problems {
+		invalid.Problems[i].Index -= len(log)
+	}
+	return invalid
+}
+
+// complete returns whole messages with ids and times, and calls with ids.
+func complete(ms []message.Message, now time.Time) ([]message.Message, error) {
+	list := make([]message.Message, len(ms))
+	for i, msg := range ms {
+		list[i] = msg.Clone()
+		if msg.Created.IsZero() {
+			list[i].Created = now
+		}
+		if err := name(&list[i].ID); err != nil {
+			return nil, err
+		}
+		for j := range list[i].Calls {
+			if err := name(&list[i].Calls[j].ID); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return list, new(message.Log).Add(list...)
+}
+
+func name(id *string) error {
+	if *id != "" {
+		return nil
+	}
+	u, err := uuid.NewV7()
+	*id = u.String()
+	return err
+}
+
+// pause lets others finish before the next try.
+func pause(ctx context.Context, try int) error {
+	most := min(time.Millisecond<<min(try, 6), 50*time.Millisecond)
+	t := time.NewTimer(rand.N(most))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,28 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrConfig is returned when a Manager is made of nothing, or of what cannot be.
+	ErrConfig = errors.New("session: bad configuration")
+	// ErrNotFound is returned when there is no session with an id.
+	ErrNotFound = errors.New("session: not found")
+	// ErrEnded is returned for a session that has ended or whose time is over. It is an
+	// ErrNotFound.
+	ErrEnded = fmt.Errorf("%w: it has ended", ErrNotFound)
+	// ErrExists is returned when a session is created under the id of one that goes on.
+	ErrExists = errors.New("session: exists already")
+	// ErrConflict is returned by Turn when somebody else appended to the session meanwhile.
+	// Nothing was appended.
+	ErrConflict = errors.New("session: changed by another worker")
+	// ErrDuplicate is returned when a message is appended under the id of another one: a log
+	// is never written over. Nothing was appended.
+	ErrDuplicate = errors.New("session: a message with this id is in the log")
+	// ErrPanic is what is logged of an engine that panicked.
+	ErrPanic = errors.New("session: panic")
+)
+
+func place(id string, err error) error { return fmt.Errorf("session %q: %w", id, err) }
