@@ -1,0 +1,247 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	longterm "github.com/weftrun/weft/checkpoint/memory"
+	"github.com/weftrun/weft/checkpoint/session"
+)
+
+var (
+	// ErrConfig is returned when an Engine is made without a Store.
+	ErrConfig = errors.New("capabilities/memory: bad configuration")
+	// ErrForeign is returned when an item of the store is not what this package writes.
+	// It is left as it is.
+	ErrForeign = errors.New("capabilities/memory: not a fact of this package")
+)
+
+// Limits of a fact and of a session.
+const (
+	MaxText    = 4096 // bytes of a fact; longer ones are cut
+	MaxFacts   = 500  // facts of one session; the newest count
+	MaxSources = 16   // sources of a fact; the newest count
+)
+
+// Fact is something to remember.
+type Fact struct {
+	Text    string   `json:"text"`
+	Sources []Source `json:"sources"` // oldest first
+}
+
+// Source is where a fact comes from.
+type Source struct {
+	Session string    `json:"session"`
+	Key     string    `json:"key"`               // session.Ended.Key
+	Message string    `json:"message,omitempty"` // its id
+	At      time.Time `json:"at"`                // when it was said
+}
+
+// Config says what an Engine is made of.
+type Config struct {
+	// Store keeps the facts. A *memory.Index of checkpoint/memory, with Fields "text", lets Recall
+	// find by meaning.
+	Store longterm.Store
+	// Root is where the users are in the store; nil means "users".
+	Root []string
+	// Extract says what to remember of a session; nil means Statements. A source needs its
+	// Message alone: the engine fills in the rest. It may be called again for a session that was
+	// offered before.
+	Extract func(ctx context.Context, e session.Ended) ([]Fact, error)
+	// Known is how many facts Bootstrap tells, those said last; 0 means 10.
+	Known int
+}
+
+// Engine remembers. It is safe for concurrent use, by any number of processes.
+type Engine struct{ cfg Config }
+
+var _ session.Engine = (*Engine)(nil)
+
+// New returns an Engine, or an ErrConfig.
+func New(cfg Config) (*Engine, error) {
+	if cfg.Store == nil {
+		return nil, fmt.Errorf("%w: it needs a store", ErrConfig)
+	}
+	if cfg.Root == nil {
+		cfg.Root = []string{"users"}
+	}
+	if err := longterm.CheckNamespace(append(cfg.Root[:len(cfg.Root):len(cfg.Root)], "user")); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	if cfg.Extract == nil {
+		cfg.Extract = Statements
+	}
+	cfg.Known = cmp.Or(cfg.Known, 10)
+	return &Engine{cfg}, nil
+}
+
+// Namespace is where the facts of a user are. A name that cannot be a label is hashed.
+func (e *Engine) Namespace(user string) []string {
+	ns := append(e.cfg.Root[:len(e.cfg.Root):len(e.cfg.Root)], user)
+	if longterm.CheckNamespace(ns) != nil {
+		ns[len(ns)-1] = "sha256:" + hash(user)
+	}
+	return ns
+}
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// item is a value in the store: a fact, or a session that was taken.
+type item struct {
+	Kind string `json:"kind"`
+	Fact
+	Session *taken `json:"session,omitempty"`
+}
+
+type taken struct {
+	ID    string    `json:"id"`
+	Ended time.Time `json:"ended"`
+	Facts int       `json:"facts"`
+}
+
+const (
+	kindFact    = "fact"
+	kindSession = "session"
+)
+
+// factKey is one for texts of the same words.
+func factKey(text string) string {
+	return "f/" + hash(strings.Join(longterm.Words(text), " "))
+}
+
+// Offload implements session.Engine. A session without a user is nobody's, and nothing is kept of it.
+func (e *Engine) Offload(ctx context.Context, s session.Ended) error {
+	if s.User == "" {
+		return nil
+	}
+	ns, mark := e.Namespace(s.User), "s/"+hash(s.Key)
+	_, err := e.cfg.Store.Get(ctx, ns, mark)
+	if !errors.Is(err, longterm.ErrNotFound) {
+		return err // taken before, if nil
+	}
+	facts, err := e.cfg.Extract(ctx, s)
+	if err != nil {
+		return fmt.Errorf("capabilities/memory: session %q: %w", s.ID, err)
+	}
+	facts = tidy(facts, s)
+	for {
+		ops, err := e.ops(ctx, ns, facts)
+		if err != nil {
+			return err
+		}
+		value, err := json.Marshal(item{Kind: kindSession, Session: &taken{s.ID, s.Ended, len(facts)}})
+		if err != nil {
+			return err
+		}
+		ops = append(ops, longterm.Op{Key: mark, Value: value, Options: longterm.Options{If: new(uint64)}})
+		_, err = e.cfg.Store.Batch(ctx, ns, ops)
+		var conflict *longterm.ConflictError
+		switch {
+		case !errors.As(err, &conflict):
+			return err
+		case conflict.Key == mark:
+			return nil // another process has taken it
+		}
+	}
+}
+
+// tidy returns facts that can be stored, each text once, with whole sources.
+func tidy(facts []Fact, s session.Ended) (list []Fact) {
+	said := map[string]time.Time{}
+	for _, m := range s.Messages {
+		said[m.ID] = m.Created
+	}
+	at := map[string]int{}
+	for _, f := range facts {
+		f.Text = clean(f.Text)
+		if f.Text == "" {
+			continue
+		}
+		if len(f.Sources) == 0 {
+			f.Sources = []Source{{}}
+		}
+		own := make([]Source, len(f.Sources))
+		for i, src := range f.Sources {
+			own[i] = Source{Session: s.ID, Key: s.Key, Message: src.Message, At: s.Ended}
+			if when := said[src.Message]; !when.IsZero() {
+				own[i].At = when
+			}
+		}
+		key := factKey(f.Text)
+		if i, ok := at[key]; ok {
+			list[i].Sources = append(list[i].Sources, own...)
+			continue
+		}
+		at[key] = len(list)
+		list = append(list, Fact{f.Text, own})
+	}
+	return list[max(0, len(list)-MaxFacts):]
+}
+
+// clean returns a text as every store can keep it.
+func clean(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
+	if text = strings.TrimSpace(text); len(text) > MaxText {
+		text = strings.ToValidUTF8(text[:MaxText], "")
+	}
+	return text
+}
+
+// ops are the changes that add facts to those that are there.
+func (e *Engine) ops(ctx context.Context, ns []string, facts []Fact) (ops []longterm.Op, err error) {
+	for _, f := range facts {
+		key, version := factKey(f.Text), uint64(0)
+		was, err := e.cfg.Store.Get(ctx, ns, key)
+		switch {
+		case err == nil:
+			known, err := read(was)
+			if err != nil {
+				return nil, err
+			}
+			f.Sources = append(known.Sources, f.Sources...)
+			version = was.Version
+		case !errors.Is(err, longterm.ErrNotFound):
+			return nil, err
+		}
+		f.Sources = f.Sources[max(0, len(f.Sources)-MaxSources):]
+		value, err := json.Marshal(item{Kind: kindFact, Fact: f})
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, longterm.Op{Key: key, Value: value, Options: longterm.Options{If: &version}})
+	}
+	return ops, nil
+}
+
+// read returns the fact in an item.
+func read(i longterm.Item) (Fact, error) {
+	var it item
+	if err := json.Unmarshal(i.Value, &it); err != nil || it.Kind != kindFact || it.Text == "" {
+		return Fact{}, fmt.Errorf("%w: namespace %q, key %q", ErrForeign, i.Namespace, i.Key)
+	}
+	return it.Fact, nil
+}
+
+// Forget removes all that is kept of a user, also that sessions were taken.
+func (e *Engine) Forget(ctx context.Context, user string) error {
+	ns := e.Namespace(user)
+	for found, err := range longterm.All(ctx, e.cfg.Store, longterm.Query{Prefix: ns}) {
+		if err != nil {
+			return err
+		}
+		if err := e.cfg.Store.Delete(ctx, found.Namespace, found.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}

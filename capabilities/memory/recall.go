@@ -1,0 +1,140 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	longterm "github.com/weftrun/weft/checkpoint/memory"
+)
+
+// Recalled is a fact that fits a query.
+type Recalled struct {
+	Fact
+	// Score orders what one Recall returns, the greatest first. It means nothing beyond that.
+	Score float64
+}
+
+// maxAsked is how many words of a query are looked for.
+const maxAsked = 16
+
+var facts = longterm.Filter{{Path: "kind", Op: longterm.Eq, Value: kindFact}}
+
+// Recall returns the facts of a user that fit a query best, at most limit; 0 means 10. An
+// error is returned only if nothing could be looked up.
+func (e *Engine) Recall(ctx context.Context, user, query string, limit int) ([]Recalled, error) {
+	if limit < 0 {
+		return nil, fmt.Errorf("%w: a limit of %d", longterm.ErrQuery, limit)
+	}
+	limit = min(cmp.Or(limit, 10), longterm.MaxLimit)
+	ns, best := e.Namespace(user), ranking{}
+	err := e.byWords(ctx, ns, query, &best)
+	if _, ok := e.cfg.Store.(*longterm.Index); ok && strings.TrimSpace(query) != "" {
+		near := e.byMeaning(ctx, ns, query, limit, &best)
+		if near == nil || err == nil {
+			near, err = nil, nil // one way is enough
+		}
+		err = errors.Join(err, near)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return best.first(limit)
+}
+
+// byWords looks for each word by itself. A word that few facts have says more.
+func (e *Engine) byWords(ctx context.Context, ns []string, query string, best *ranking) error {
+	for _, word := range asked(query) {
+		page, err := e.cfg.Store.Search(ctx, longterm.Query{Prefix: ns, Where: facts, Text: word, Limit: longterm.MaxLimit})
+		if err != nil {
+			return err
+		}
+		for _, f := range page.Items {
+			best.add(f.Item, 1/float64(len(page.Items)))
+		}
+	}
+	return nil
+}
+
+// asked are the words of a query, each once, the longest first if there are too many.
+func asked(query string) []string {
+	words := longterm.Words(query)
+	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(utf8.RuneCountInString(b), utf8.RuneCountInString(a)) })
+	var list []string
+	for _, w := range words {
+		if len(list) < maxAsked && !slices.Contains(list, w) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// byMeaning adds what is like the query. The likeness counts for more than words do.
+func (e *Engine) byMeaning(ctx context.Context, ns []string, query string, limit int, best *ranking) error {
+	page, err := e.cfg.Store.Search(ctx, longterm.Query{Prefix: ns, Where: facts, Near: query, Limit: limit})
+	if err != nil {
+		return err
+	}
+	for _, f := range page.Items {
+		best.add(f.Item, 10*f.Score)
+	}
+	return nil
+}
+
+// ranking adds up scores.
+type ranking struct {
+	items []longterm.Item
+	score map[string]float64
+}
+
+func (r *ranking) add(i longterm.Item, score float64) {
+	if r.score == nil {
+		r.score = map[string]float64{}
+	}
+	if _, ok := r.score[i.Key]; !ok {
+		r.items = append(r.items, i)
+	}
+	r.score[i.Key] += score
+}
+
+// first returns the best: of equals those that were said last.
+func (r *ranking) first(limit int) ([]Recalled, error) {
+	slices.SortStableFunc(r.items, func(a, b longterm.Item) int {
+		return cmp.Or(cmp.Compare(r.score[b.Key], r.score[a.Key]), b.Updated.Compare(a.Updated), cmp.Compare(a.Key, b.Key))
+	})
+	list := []Recalled{}
+	for _, i := range r.items[:min(limit, len(r.items))] {
+		f, err := read(i)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Recalled{f, r.score[i.Key]})
+	}
+	return list, nil
+}
+
+// Bootstrap implements session.Engine: the facts that were said last, with their dates.
+func (e *Engine) Bootstrap(ctx context.Context, user string) (string, error) {
+	if user == "" {
+		return "", nil
+	}
+	page, err := e.cfg.Store.Search(ctx, longterm.Query{Prefix: e.Namespace(user), Where: facts, Order: longterm.ByUpdated, Limit: e.cfg.Known})
+	if err != nil || len(page.Items) == 0 {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString("From earlier conversations, in the user's words:")
+	for _, found := range page.Items {
+		f, err := read(found.Item)
+		if err != nil {
+			return "", err
+		}
+		last := f.Sources[len(f.Sources)-1]
+		fmt.Fprintf(&b, "\n- %s (%s)", strings.Join(strings.Fields(f.Text), " "), last.At.Format("2006-01-02"))
+	}
+	return b.String(), nil
+}
