@@ -36,6 +36,7 @@ var replies = []struct {
 	{"NOPERM", refused, checkpoint.ErrUnavailable, noPermission},
 	{"ERR The user executing the script", refused, checkpoint.ErrUnavailable, noPermission},
 	{"WRONGTYPE", refused, checkpoint.ErrUnavailable, "the key belongs to another program; choose another Config.Prefix"},
+	{"MISCONF Errors writing to the AOF file: No space left", refused, checkpoint.ErrFull, "the server's disk is full; free some of it"},
 	{"MISCONF", refused, checkpoint.ErrUnavailable, "the server cannot save its data, see its log"},
 	{"CROSSSLOT", refused, checkpoint.ErrUnavailable, "the server is a cluster, or stands before one; open it with a cluster client"},
 	{"MOVED", refused, checkpoint.ErrUnavailable, "the server is part of a cluster; open it with a cluster client"},
