@@ -96,18 +96,19 @@ func TestWhatTheServerUndidIsTriedAgain(t *testing.T) {
 // that open, and then somebody else makes both commits.
 func TestDoneIsFoundBehindTheHead(t *testing.T) {
 	schema := freshSchema()
-	s := open(t, cluster.dsn(), postgres.Config{Schema: schema, Patience: time.Minute})
+	s := open(t, cluster.dsn("application_name=victim"), postgres.Config{Schema: schema, Patience: time.Minute})
 	k := checkpoint.Key{Thread: "thread"}
 	if err := s.Commit(t.Context(), link(k, 1)); err != nil {
 		t.Fatal(err)
 	}
 	raise(t, schema, "57P01", 1<<30)
+	admin(t, cluster, fmt.Sprintf(`CREATE OR REPLACE TRIGGER raise BEFORE INSERT ON %s.commits FOR EACH ROW
+		WHEN (current_setting('application_name') = 'victim') EXECUTE FUNCTION %[1]s.raise()`, schema))
 	done := make(chan error, 1)
 	go func() { done <- s.Commit(t.Context(), link(k, 2)) }()
 	for number(t, cluster, "SELECT last_value FROM "+schema+".tries") < 2 {
 	}
 	other := open(t, cluster.dsn(), postgres.Config{Schema: schema})
-	admin(t, cluster, "ALTER TABLE "+schema+".commits DISABLE TRIGGER raise")
 	for seq := uint64(2); seq <= 4; seq++ {
 		if err := other.Commit(t.Context(), link(k, seq)); err != nil {
 			t.Fatal(err)
