@@ -1,0 +1,66 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/checkpointtest"
+)
+
+// TestPowerCut gives a store the files as a power cut may leave them: what was written up
+// to an acknowledged commit is on the disk, since SQLite waits for that (synchronous=FULL,
+// which Doctor looks at), and of what came after it any part, or other bytes. The commit
+// is there, and nothing by half.
+func TestPowerCut(t *testing.T) {
+	const commits = 20
+	cuts := 100
+	if os.Getenv(checkpointtest.Soak) != "" {
+		cuts = 5000
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "threads.db")
+	s := mustOpen(t, path)
+	var acked []ack
+	var size []int // of the log, when that many commits were acknowledged
+	for seq := uint64(1); seq <= commits; seq++ {
+		size = append(size, len(read(t, path+"-wal")))
+		c := link("thread", seq, fmt.Sprint("commit ", seq))
+		c.Blobs[0].Data = []byte("value of " + c.ID)
+		c.Blobs = append(c.Blobs, checkpoint.Blob{Field: "ballast", Base: seq, Data: bytes.Repeat([]byte{byte(seq)}, 9000)})
+		if err := s.Commit(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		acked = append(acked, ack{"thread", seq, c.ID})
+	}
+	file, log := read(t, path), read(t, path+"-wal")
+	size = append(size, len(log))
+	for range cuts {
+		n := 1 + rand.IntN(commits-1) // acknowledged before the cut
+		at := size[n] + rand.IntN(size[n+1]-size[n])
+		left := bytes.Clone(log[:at])
+		if rand.IntN(2) == 0 { // the file was longer already, but not what is in it
+			left = append(left, make([]byte, size[n+1]-at)...)
+			garble(left[at:])
+		}
+		cut := filepath.Join(dir, "cut.db")
+		for name, data := range map[string][]byte{cut: file, cut + "-wal": left} {
+			if err := os.WriteFile(name, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after := mustOpen(t, cut)
+		checkChain(t, after, "thread", acked[:n])
+		if head := headOf(t, after, "thread"); head != uint64(n) {
+			t.Errorf("rule: after a power cut a thread is as it was acknowledged\n got: head %d\nwant: %d", head, n)
+		}
+		if err := after.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d cuts", cuts)
+}
