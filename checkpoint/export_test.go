@@ -1,7 +1,24 @@
 package checkpoint
 
+import "fmt"
+
 // SystemKnowsNoProcesses reports whether dead processes cannot be told from others here.
 func SystemKnowsNoProcesses() bool { return thisProcess().start == "" }
+
+// Each calls f with each value that is stored of a thread, and how to change it.
+func (m *Memory) Each(thread string, f func(name string, data []byte, set func([]byte))) {
+	for ns, ch := range m.threads[thread].chains {
+		for i := range ch.commits {
+			f(fmt.Sprint("header ", ns, i), ch.commits[i].header, func(b []byte) { ch.commits[i].header = b })
+		}
+		for a, data := range ch.blobs {
+			f(fmt.Sprint("blob ", ns, a), data, func(b []byte) { ch.blobs[a] = b })
+		}
+		for i := range ch.pending {
+			f(fmt.Sprint("entry ", ns, i), ch.pending[i].Data, func(b []byte) { ch.pending[i].Data = b })
+		}
+	}
+}
 
 // Damage implements checkpointtest.Damager.
 func (m *Memory) Damage(k Key, b Blob, change func([]byte) []byte) error {

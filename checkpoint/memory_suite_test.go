@@ -20,6 +20,14 @@ func openWatched(testing.TB) checkpoint.Store {
 	return watched{&checkpoint.Memory{Now: w.Now}, w}
 }
 
+// Values implements checkpointtest.Spoiler.
+func (w watched) Values(thread string) (list []checkpointtest.Value, err error) {
+	w.Each(thread, func(name string, data []byte, set func([]byte)) {
+		list = append(list, checkpointtest.Value{Name: name, Data: data, Set: func(b []byte) error { set(b); return nil }})
+	})
+	return list, nil
+}
+
 // watch is a clock that stands still until it is moved.
 type watch struct {
 	mu  sync.Mutex

@@ -31,6 +31,7 @@ var chainRules = []rule{
 	{"DeleteRuns", deleteRuns, []offer{drops}},
 	{"Hold", holdThread, []offer{leases}},
 	{"Damage", damage, []offer{damages}},
+	{"SpoiltValues", spoiltValues, []offer{spoils}},
 }
 
 // journal is the state of these chains.

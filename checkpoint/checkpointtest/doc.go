@@ -16,9 +16,9 @@
 // Run opens a store for each sub-test and closes it at its end. It judges leases, drops
 // and expiry when the store has them, and notes with t.Log what is not offered; RunFull
 // demands them. The rules about time need a store that is a [Clock], and those about
-// damaged bytes one that is a [Damager]: embed the store in a type of the test that is.
-// RunDurable is for stores that outlive their process, Bench measures, and BenchBeside compares
-// with a bare write of the same bytes. With [Long] in the
+// damaged bytes one that is a [Damager] and a [Spoiler]: embed the store in a type of the
+// test that is. RunDurable is for stores that outlive their process, Bench measures, and
+// BenchBeside compares with a bare write of the same bytes. With [Long] in the
 // environment some rules take ten times as long.
 //
 // RunProcesses is for stores that many processes use at once: it starts the test's binary

@@ -31,6 +31,7 @@ const (
 	expiry  offer = "checkpoint.Expirer"
 	clock   offer = "checkpointtest.Clock"
 	damages offer = "checkpointtest.Damager"
+	spoils  offer = "checkpointtest.Spoiler"
 )
 
 // offers reports whether a store has something.
@@ -46,6 +47,8 @@ func (o offer) in(s checkpoint.Store) (ok bool) {
 		_, ok = s.(Clock)
 	case damages:
 		_, ok = s.(Damager)
+	case spoils:
+		_, ok = s.(Spoiler)
 	}
 	return ok
 }
@@ -65,7 +68,7 @@ func (r rule) judge(t testing.TB, open func(t testing.TB) checkpoint.Store, full
 	s := open(t)
 	defer s.Close()
 	if o, missing := r.missing(s); missing {
-		if full && o != damages {
+		if full && o != damages && o != spoils {
 			t.Errorf("rule: a full store offers everything\n got: a store that is no %s\nwant: one that is", o)
 			return
 		}

@@ -9,11 +9,11 @@ import (
 // Run judges a store. Each sub-test calls open for an empty store of its own and
 // closes it; open need not. What a store may leave out (checkpoint.Leaser, Dropper and
 // Expirer) is judged when it is there, and else noted with t.Log. Rules about time
-// need a Clock, rules about damage a Damager.
+// need a Clock, rules about damage a Damager or a Spoiler.
 func Run(t *testing.T, open func(t testing.TB) checkpoint.Store) { run(t, open, false) }
 
 // RunFull is Run for a store that leaves nothing out: what is missing fails the test.
-// Only a Damager may be missing.
+// Only a Damager and a Spoiler may be missing.
 func RunFull(t *testing.T, open func(t testing.TB) checkpoint.Store) { run(t, open, true) }
 
 func run(t *testing.T, open func(t testing.TB) checkpoint.Store, full bool) {

@@ -68,6 +68,46 @@ func (w watched) Advance(d time.Duration) {
 	admin(w.t, cluster, fmt.Sprintf("UPDATE %s.threads SET leased = leased - interval '%d us', expires = expires - interval '%[2]d us'", w.schema, d.Microseconds()))
 }
 
+// Values implements checkpointtest.Spoiler.
+func (w watched) Values(string) (list []checkpointtest.Value, err error) {
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, cluster.dsn())
+	if err != nil {
+		return nil, err
+	}
+	w.t.Cleanup(func() { conn.Close(ctx) })
+	for _, at := range [][2]string{{"commits", "header"}, {"blobs", "data"}, {"pending", "data"}} {
+		rows, err := conn.Query(ctx, fmt.Sprintf("SELECT row_number() OVER (ORDER BY ctid), %s FROM %s.%s ORDER BY ctid", at[1], w.schema, at[0]))
+		if err != nil {
+			return nil, err
+		}
+		var datas [][]byte
+		for rows.Next() {
+			var n int64
+			var data []byte
+			if err := rows.Scan(&n, &data); err != nil {
+				return nil, err
+			}
+			datas = append(datas, data)
+		}
+		if err := rows.Err(); err != nil {
+			return nil, err
+		}
+		for i, data := range datas {
+			now := data // what is there; no two values are the same
+			list = append(list, checkpointtest.Value{Name: fmt.Sprint(at, " ", i), Data: data, Set: func(data []byte) error {
+				tag, err := conn.Exec(ctx, fmt.Sprintf("UPDATE %s.%s SET %s = $1 WHERE %[3]s = $2", w.schema, at[0], at[1]), append([]byte{}, data...), now)
+				if err == nil && tag.RowsAffected() != 1 {
+					err = fmt.Errorf("%d rows have the value", tag.RowsAffected())
+				}
+				now = append([]byte{}, data...)
+				return err
+			}})
+		}
+	}
+	return list, nil
+}
+
 // Damage implements checkpointtest.Damager.
 func (w watched) Damage(k checkpoint.Key, b checkpoint.Blob, change func([]byte) []byte) error {
 	ctx := context.Background()

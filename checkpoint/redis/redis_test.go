@@ -100,6 +100,20 @@ func (w watched) move(key string, d time.Duration) error {
 	return w.client.Eval(context.Background(), script, []string{key}, d.Milliseconds()).Err()
 }
 
+// Values implements checkpointtest.Spoiler.
+func (w watched) Values(thread string) (list []checkpointtest.Value, err error) {
+	key := w.prefix + ":{" + redis.Encode(thread) + "}"
+	all, err := w.client.HGetAll(context.Background(), key).Result()
+	for field, data := range all {
+		if kind, _, _ := strings.Cut(field, "/"); kind == "c" || kind == "b" || kind == "e" {
+			list = append(list, checkpointtest.Value{Name: field, Data: []byte(data), Set: func(data []byte) error {
+				return w.client.HSet(context.Background(), key, field, data).Err()
+			}})
+		}
+	}
+	return list, err
+}
+
 func (w watched) Damage(k checkpoint.Key, b checkpoint.Blob, change func([]byte) []byte) error {
 	key := w.prefix + ":{" + redis.Encode(k.Thread) + "}"
 	field := strings.Join([]string{"b", redis.Encode(k.Namespace), redis.Encode(b.Field), fmt.Sprint(b.Base), fmt.Sprint(b.Chunk)}, "/")

@@ -35,6 +35,7 @@ type watched struct {
 	*sqlite.Store
 	*watch
 	path string
+	t    testing.TB
 }
 
 func openWatched(t testing.TB) watched {
@@ -46,7 +47,41 @@ func openWatched(t testing.TB) watched {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return watched{s, w, path}
+	return watched{s, w, path, t}
+}
+
+// Values implements checkpointtest.Spoiler.
+func (w watched) Values(thread string) (list []checkpointtest.Value, err error) {
+	db, err := sql.Open("sqlite", w.path+"?_pragma=synchronous(0)&_pragma=busy_timeout(5000)")
+	if err != nil {
+		return nil, err
+	}
+	w.t.Cleanup(func() { db.Close() })
+	rows, err := db.Query(`SELECT 'commits', 'header', rowid, header, '', '' FROM commits UNION ALL SELECT 'commits', 'refs', rowid, refs, '', '' FROM commits
+		UNION ALL SELECT 'blobs', 'data', rowid, data, '', '' FROM blobs UNION ALL SELECT 'pending', 'data', 0, data, task, slot FROM pending`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var table, column, task, slot string
+		var row int64
+		var v checkpointtest.Value
+		if err := rows.Scan(&table, &column, &row, &v.Data, &task, &slot); err != nil {
+			return nil, err
+		}
+		v.Name = fmt.Sprint(table, ".", column, " ", row, task, slot)
+		v.Set = func(data []byte) error {
+			update := "UPDATE " + table + " SET " + column + " = ?1 WHERE rowid = ?2"
+			if table == "pending" {
+				update = "UPDATE pending SET data = ?1 WHERE task = ?3 AND slot = ?4 AND ?2 = 0"
+			}
+			_, err := db.Exec(update, append([]byte{}, data...), row, task, slot)
+			return err
+		}
+		list = append(list, v)
+	}
+	return list, rows.Err()
 }
 
 // Damage implements checkpointtest.Damager, as another program would.
