@@ -7,3 +7,15 @@ func Encode(name string) string { return encode(name) }
 
 // Client returns the client of a store.
 func (s *Store) Client() redis.UniversalClient { return s.client }
+
+// Waiting returns how many calls wait to be sent.
+func (s *Store) Waiting() (n int) {
+	s.lanes.mu.Lock()
+	defer s.lanes.mu.Unlock()
+	for _, l := range s.lanes.byNode {
+		l.mu.Lock()
+		n += len(l.waiting)
+		l.mu.Unlock()
+	}
+	return n
+}
