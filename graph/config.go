@@ -63,6 +63,11 @@ type Config struct {
 	// TTL lets a thread expire, with all its subgraphs, when so long nothing was committed
 	// to it; 0 means never. The store must be a checkpoint.Expirer.
 	TTL time.Duration
+	// Keep says which commits of a thread stay: every 64 commits all others are dropped,
+	// with those of the subgraphs, while the next step runs. See [checkpoint.Prune]. The
+	// zero Keep keeps all. The store must be a checkpoint.Dropper. A drop that fails is
+	// made up for 64 commits later. In a subgraph, the Keep of the graph at the root holds.
+	Keep checkpoint.Keep
 	// Trace records in each commit what its step was answered and kept (Once, Call), so
 	// that [Graph.Replay] can run it again. It costs the bytes of these.
 	Trace bool
@@ -109,6 +114,9 @@ func (c Config) check() error {
 	}
 	if c.TTL < 0 {
 		return fmt.Errorf("a TTL of %v is less than nothing", c.TTL)
+	}
+	if err := c.checkKeep(); err != nil {
+		return err
 	}
 	if c.MaxSteps < 0 || c.MaxTasks < 0 || c.MaxState < 0 || c.Concurrency < 0 || c.Timeout < 0 || c.Grace < 0 {
 		return fmt.Errorf("a limit is negative: %d steps, %d tasks, %d bytes, %d at once, %v, grace %v",

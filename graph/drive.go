@@ -191,6 +191,7 @@ func (r *run) main(begin func(*run) error) (outcome, error) {
 // MarshalJSON of a payload, is an error too.
 func (r *run) whole(begin func(*run) error) (status Status, err error) {
 	defer func() { // the last: the thread is given back whatever comes before
+		r.settlePruning()
 		if e := r.disown(); e != nil && err == nil {
 			status, err = Failed, e
 		}

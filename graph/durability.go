@@ -93,6 +93,7 @@ func (r *run) save(beside ...checkpoint.Entry) error {
 	if err := r.fitsIn(p.Bytes()); err != nil {
 		return err
 	}
+	r.pruned()
 	if err := r.land(); err != nil {
 		return r.heal(err) // with this step in it
 	}
@@ -131,6 +132,7 @@ func (r *run) land() error {
 	}
 	r.flight, r.stored = nil, f.seq
 	r.emitCommit(f.seq)
+	r.prune(f.seq)
 	return nil
 }
 

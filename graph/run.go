@@ -63,6 +63,7 @@ type run struct {
 	owner   owner             // of the root: its hold on the thread
 	storing turn              // guards the chain while tasks run, and what follows
 	flight  *flight           // the commit on its way
+	pruning chan struct{}     // closed when what prune began has ended
 	opened  string            // the id of the commit at which the thread was opened
 	healed  bool              // the next commit stores again what the store has lost
 	stored  uint64            // the newest commit that is known to be stored

@@ -62,3 +62,7 @@ func overOne(t *testing.T, dsn, schema string) *postgres.Store {
 	t.Cleanup(func() { s.Close() })
 	return s
 }
+
+func TestRunKeepsWhatItIsToKeep(t *testing.T) {
+	cost.Room(t, open(t, cluster.dsn("pool_max_conns=4"), postgres.Config{}))
+}

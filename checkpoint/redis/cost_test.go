@@ -34,3 +34,5 @@ func TestBytesOfARunDoNotGrow(t *testing.T) {
 		},
 	})
 }
+
+func TestRunKeepsWhatItIsToKeep(t *testing.T) { cost.Room(t, open(t)) }

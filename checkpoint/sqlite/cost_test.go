@@ -32,3 +32,5 @@ func TestBytesOfARunDoNotGrow(t *testing.T) {
 		t.Errorf("rule: a step takes what it adds and about 1 KiB, and the bases of a log a quarter of what was added\n got: %d bytes of the file for 1 KiB\nwant: at most 2304", each)
 	}
 }
+
+func TestRunKeepsWhatItIsToKeep(t *testing.T) { cost.Room(t, open(t, t.TempDir())) }

@@ -62,6 +62,11 @@ func linear(t testing.TB, store checkpoint.Store, trips func() int64, name strin
 // says so.
 func loop(t testing.TB, store checkpoint.Store, more func() bool) *graph.Graph[thread] {
 	t.Helper()
+	return loopOf(t, graph.Config{Store: store}, more)
+}
+
+func loopOf(t testing.TB, cfg graph.Config, more func() bool) *graph.Graph[thread] {
+	t.Helper()
 	b := graph.New[thread]("loop")
 	b.Node("add", graph.Router(func(_ context.Context, s *thread) (graph.Command, error) {
 		s.Log.Append(kilobyte())
@@ -71,12 +76,12 @@ func loop(t testing.TB, store checkpoint.Store, more func() bool) *graph.Graph[t
 		return graph.Goto(graph.End), nil
 	}, "add", graph.End))
 	b.Edge(graph.Start, "add")
-	return compile(t, b, store)
+	return compile(t, b, cfg)
 }
 
-func compile(t testing.TB, b *graph.Builder[thread], store checkpoint.Store) *graph.Graph[thread] {
+func compile(t testing.TB, b *graph.Builder[thread], cfg graph.Config) *graph.Graph[thread] {
 	t.Helper()
-	g, err := b.Compile(graph.Config{Store: store})
+	g, err := b.Compile(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +126,7 @@ func fanOut(t testing.TB, store checkpoint.Store, trips func() int64, name strin
 	b.Edge(graph.Start, "split")
 	b.Edge("work", "after")
 	b.Edge("after", graph.End)
-	run(t, compile(t, b, p), name, checkpoint.NoLease)
+	run(t, compile(t, b, graph.Config{Store: p}), name, checkpoint.NoLease)
 	return ended, next
 }
 
