@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,8 +29,8 @@ func (a *app) historyVerb() *cobra.Command {
 one goes on from, where that is not the one before it: there a branch begins, and
 BRANCH is the checkpoint that began it.
 
---where KEY=VALUE lists only what fits: node, next, source, status, turn, step, branch,
-run, or a key of the metadata. Of several, all must fit.`,
+--where KEY=VALUE lists only what fits: ` + whereKeys + `,
+or a key of the metadata. Of several, all must fit.`,
 		Args: a.arguments("", 0, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.needThread(cmd); err != nil {
@@ -60,7 +59,8 @@ run, or a key of the metadata. Of several, all must fit.`,
 func (s *session) history(ctx context.Context, f historyFlags, where []condition) error {
 	t := s.table("CHECKPOINT", "FROM", "BRANCH", "TURN", "STEP", "SOURCE", "RAN", "NEXT", "STATUS", "TIME")
 	q := checkpoint.Query{Before: f.before}
-	if len(where) == 0 && f.limit > 0 {
+	var whole bool
+	if q.Where, whole = labelsOf(where); whole && f.limit > 0 {
 		q.Limit = f.limit + 1 // tells whether there are more
 	}
 	last, n := uint64(0), 0
@@ -97,52 +97,6 @@ func orDash(n uint64) string {
 		return ""
 	}
 	return fmt.Sprint(n)
-}
-
-// condition is what --where asks for.
-type condition struct{ key, value string }
-
-func parseWhere(flags []string) (all []condition, err error) {
-	for _, flag := range flags {
-		key, value, ok := strings.Cut(flag, "=")
-		if !ok || key == "" {
-			return nil, usage("write --where KEY=VALUE, such as node=review or status=done", "the condition %q has no key", flag)
-		}
-		all = append(all, condition{key, value})
-	}
-	return all, nil
-}
-
-// fits reports whether a checkpoint meets all conditions.
-func fits(p graph.Point, where []condition) bool {
-	return !slices.ContainsFunc(where, func(c condition) bool { return !slices.Contains(valuesOf(p, c.key), c.value) })
-}
-
-// valuesOf returns what a checkpoint has under a key.
-func valuesOf(p graph.Point, key string) []string {
-	switch key {
-	case "node":
-		return p.Nodes()
-	case "next":
-		return p.Next
-	case "source":
-		return []string{string(p.Source)}
-	case "status":
-		return []string{string(p.Status)}
-	case "turn":
-		return []string{fmt.Sprint(p.Turn)}
-	case "step":
-		return []string{fmt.Sprint(p.Step)}
-	case "branch":
-		return []string{fmt.Sprint(p.Branch)}
-	case "run":
-		return []string{p.Run}
-	}
-	value, ok := p.Metadata[key]
-	if !ok {
-		return nil
-	}
-	return []string{value}
 }
 
 // names lists nodes: a node of many tasks once, with their number.

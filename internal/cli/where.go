@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// whereKeys are the keys of --where that are not the metadata's.
+const whereKeys = "source, run, graph, turn, step, node, next, status, branch"
+
+// condition is what --where asks for.
+type condition struct{ key, value string }
+
+func parseWhere(flags []string) (all []condition, err error) {
+	for _, flag := range flags {
+		key, value, ok := strings.Cut(flag, "=")
+		if !ok || key == "" {
+			return nil, usage("write --where KEY=VALUE, such as node=review or status=done", "the condition %q has no key", flag)
+		}
+		all = append(all, condition{key, value})
+	}
+	return all, nil
+}
+
+// fits reports whether a checkpoint meets all conditions.
+func fits(p graph.Point, where []condition) bool {
+	return !slices.ContainsFunc(where, func(c condition) bool { return !slices.Contains(valuesOf(p, c.key), c.value) })
+}
+
+// valuesOf returns what a checkpoint has under a key.
+func valuesOf(p graph.Point, key string) []string {
+	switch key {
+	case "node":
+		return p.Nodes()
+	case "next":
+		return p.Next
+	case "source":
+		return []string{string(p.Source)}
+	case "status":
+		return []string{string(p.Status)}
+	case "graph":
+		return []string{p.Graph}
+	case "turn":
+		return []string{fmt.Sprint(p.Turn)}
+	case "step":
+		return []string{fmt.Sprint(p.Step)}
+	case "branch":
+		return []string{fmt.Sprint(p.Branch)}
+	case "run":
+		return []string{p.Run}
+	}
+	value, ok := p.Metadata[key]
+	if !ok {
+		return nil
+	}
+	return []string{value}
+}
+
+// labelsOf returns what a store is to look for itself, since it has these as labels, and
+// whether that is all. A key that comes twice is looked for once.
+func labelsOf(where []condition) (labels map[string]string, whole bool) {
+	whole = true
+	for _, c := range where {
+		_, twice := labels[c.key]
+		if twice || slices.Contains([]string{"node", "next", "status", "branch"}, c.key) {
+			whole = false
+			continue
+		}
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[c.key] = c.value
+	}
+	return labels, whole
+}
