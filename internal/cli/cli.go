@@ -115,7 +115,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.runVerb(), a.resumeVerb(), a.inboxVerb(),
 		a.threadsVerb(), a.historyVerb(), a.stateVerb(), a.diffVerb(), a.forkVerb(),
 		a.exportVerb(), a.importVerb(), a.pruneVerb(), a.deleteVerb(),
-		a.validateVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.versionVerb(),
+		a.validateVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.versionVerb(),
 	}
 }
 
