@@ -98,7 +98,7 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 		SilenceUsage:     true,
 		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetArgs(a.Args)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
@@ -107,6 +107,7 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 	f.StringVar(&a.store, "store", "", "where threads are kept: "+a.storesInWords()+" (default $WEFT_STORE, or a file of the user)")
 	f.BoolVar(&a.json, "json", a.json, "print JSON, errors too")
 	root.AddCommand(a.verbs()...)
+	completed(root)
 	return root
 }
 
@@ -115,7 +116,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.runVerb(), a.resumeVerb(), a.inboxVerb(),
 		a.threadsVerb(), a.historyVerb(), a.stateVerb(), a.diffVerb(), a.forkVerb(),
 		a.exportVerb(), a.importVerb(), a.pruneVerb(), a.deleteVerb(),
-		a.validateVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.versionVerb(),
+		a.newVerb(), a.validateVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 // txtar: first commands, each with all that it prints and how it ends, then the files
 // that they find. A line "$ weft …" is a command; what follows is its stdout, lines of
 // its stderr behind "! ", and "[N]" where the exit code is not 0. In what is printed
-// the program is called weft, the folder of the test DIR, and times are TIME. With
+// the program is called weft, the folder of the test DIR, and times are TIME. A line that
+// begins with "#: " is a remark. With
 // -update the scripts are written anew.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/scripts/*.txt")
@@ -76,7 +77,7 @@ func (p place) play(script string) string {
 		case ok:
 			b.WriteString(line)
 			p.print(&b, p.run(words(command)...))
-		case strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "#: "):
 			b.WriteString(line)
 		}
 	}

@@ -1,0 +1,71 @@
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestEveryTemplateIsValidFormattedAndRuns makes each template and does what it says
+// to do next.
+func TestEveryTemplateIsValidFormattedAndRuns(t *testing.T) {
+	t.Parallel()
+	for name, runs := range map[string][]struct {
+		code int
+		args string
+		want string // at the end of stdout
+	}{
+		"minimal":  {{0, "run workflow.yaml --input name=Ada", "greeting: Hello, Ada!\n"}},
+		"approval": {{4, "run workflow.yaml --thread demo --input topic=tea", "--answer true\n"}, {4, "resume --thread demo --answer false", "--answer true\n"}, {0, "resume --thread demo --answer true", "draft: Version 2: tea is worth a look.\npublished: true\n"}},
+		"go-nodes": {{0, "run workflow.yaml --input text=one,two", "words: 1\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.must(0, "new", "made", "-t", name)
+			weft, in := program, p.path("made")
+			if name == "go-nodes" {
+				weft = p.path("program")
+				build := exec.Command("go", "build", "-o", weft, p.path("made/main.go"))
+				build.Dir = "../.."
+				if out, err := build.CombinedOutput(); err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+			}
+			run := func(args ...string) ended {
+				cmd := p.command(args...)
+				cmd.Path, cmd.Dir = weft, in
+				return p.finish(cmd)
+			}
+			if e := run("validate", "workflow.yaml"); e.code != 0 {
+				t.Errorf("validate: %s%s", e.stdout, e.stderr)
+			}
+			if e := run("fmt", "--check", "workflow.yaml"); e.code != 0 {
+				t.Errorf("fmt: %s%s", e.stdout, e.stderr)
+			}
+			for _, r := range runs {
+				if e := run(strings.Fields(r.args)...); e.code != r.code || !strings.HasSuffix(e.stdout, r.want) {
+					t.Errorf("%s: exit code %d, want %d\n%s%s\nwant at the end\n%s", r.args, e.code, r.code, e.stdout, e.stderr, r.want)
+				}
+			}
+		})
+	}
+}
+
+func TestTheListOfTemplatesIsWhatIsInTheBinary(t *testing.T) {
+	t.Parallel()
+	folders, err := os.ReadDir("templates")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := newPlace(t).must(0, "new").stdout
+	if strings.Count(list, "\n") != len(folders)+1 {
+		t.Errorf("the list is\n%s\nthere are %v", list, folders)
+	}
+	for _, f := range folders {
+		if !strings.Contains(list, "\n"+f.Name()+" ") {
+			t.Errorf("%s is not in the list\n%s", f.Name(), list)
+		}
+	}
+}
