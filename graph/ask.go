@@ -31,6 +31,9 @@ type Question struct {
 	// Within is how long an answer is waited for; 0 means for ever. Later answers are
 	// refused, and when the thread goes on, Ask returns ErrExpired to the node.
 	Within time.Duration
+	// Schema is the JSON Schema of the answer, where it says more than the type T of
+	// Ask; nil means the schema of T.
+	Schema json.RawMessage
 }
 
 // Interrupt is why a run pauses: an open question, or a static interrupt.
@@ -90,7 +93,10 @@ func Ask[T any](ctx context.Context, q Question) (T, error) {
 		return answer, nil
 	}
 	answer = *new(T) // without what a half-read answer left
-	schema, err := schemaOf[T]()
+	schema, err := q.Schema, error(nil)
+	if schema == nil {
+		schema, err = schemaOf[T]()
+	}
 	if err != nil {
 		return answer, fmt.Errorf("graph: the answer to %q cannot be a %T: %w", q.Prompt, answer, err)
 	}

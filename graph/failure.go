@@ -18,8 +18,14 @@ const (
 // before and after a crash.
 func (e *NodeError) Kind() string { return kindOf(e.Err) }
 
-// Code returns what the first error in the chain that has a method Code() string gives,
-// or "". It is the same before and after a crash.
+// Codes of questions without an answer, as [NodeError.Code] tells them.
+const (
+	CodeExpired  = "expired"  // ErrExpired
+	CodeDeclined = "declined" // ErrDeclined
+)
+
+// Code returns what the first error in the chain that has a method Code() string gives, or
+// one of the Code constants, or "". It is the same before and after a crash.
 func (e *NodeError) Code() string { return codeOf(e.Err) }
 
 func kindOf(err error) string {
@@ -43,8 +49,13 @@ func kindOf(err error) string {
 
 func codeOf(err error) string {
 	var coded interface{ Code() string }
-	if errors.As(err, &coded) {
+	switch {
+	case errors.As(err, &coded):
 		return coded.Code()
+	case errors.Is(err, ErrExpired):
+		return CodeExpired
+	case errors.Is(err, ErrDeclined):
+		return CodeDeclined
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,6 +58,17 @@ func NewLimits(limits map[string]Limit) (*Limits, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// Or returns the limits of l, and those of other that l has no limit of that name for. The
+// places are shared with both. Either may be nil.
+func (l *Limits) Or(other *Limits) *Limits {
+	if other == nil || l == nil {
+		return cmp.Or(l, other)
+	}
+	both := &Limits{maps.Clone(other.gates)}
+	maps.Copy(both.gates, l.gates)
+	return both
 }
 
 // find returns the gate of a limit, or nil.

@@ -2,6 +2,12 @@ package nodes
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
@@ -13,6 +19,7 @@ import (
 //	  approval:
 //	    title: Publish the report?
 //	    show: ${{ state.report }}
+//	    expires: {after: 48h, then: reject}
 //	  next:
 //	    - if: result.approved
 //	      to: publish
@@ -20,6 +27,22 @@ import (
 //
 // The answer to give on resume is true or false. The question survives the process:
 // it may be answered in another one, days later.
+//
+// With allow the answer is an object instead, {"type": "edit", "args": …}, whose type is one
+// of those that are allowed: approve; edit, with args in place of those of the action; reject
+// and respond, with a message.
+//
+//	approve:
+//	  approval:
+//	    title: Send this mail?
+//	    action: {name: send, args: {to: "${{ state.to }}", text: "${{ state.draft }}"}}
+//	    allow: [approve, edit, reject]
+//	  next:
+//	    - {if: result.approved, to: send}     # with result.args
+//	    - {else: END}
+//
+// A question that expires, or that somebody declines, fails the node with the code expired
+// or declined, unless expires says what holds then.
 type Approval struct {
 	// Title is one line: what is asked.
 	Title string `json:"title"`
@@ -27,18 +50,145 @@ type Approval struct {
 	Show string `json:"show,omitempty"`
 	// Data is for programs that show the question, such as a form.
 	Data any `json:"data,omitempty"`
+	// Action is what is to be done after a yes.
+	Action *Action `json:"action,omitempty"`
+	// Allow lists the types of answers: approve, edit, reject and respond.
+	Allow []string `json:"allow,omitempty"`
+	// Expires says how long an answer is waited for.
+	Expires Expiry `json:"expires,omitzero"`
+	// Key tells this question from others of the same node, so that an answer to one
+	// does not close another: a text that says what is asked, such as a price.
+	Key string `json:"key,omitempty"`
+}
+
+// Action is what an Approval is about, as a program names it.
+type Action struct {
+	Name string `json:"name"`
+	Args any    `json:"args,omitempty"`
+}
+
+// Expiry bounds the time for an answer.
+type Expiry struct {
+	// After is how long it is waited for, such as 48h.
+	After Duration `json:"after"`
+	// Then is the type of the answer when there was none; "" means that the node fails.
+	Then string `json:"then,omitempty"`
 }
 
 // ApprovalResult is the result of an Approval.
 type ApprovalResult struct {
-	Approved bool `json:"approved"`
+	Approved bool `json:"approved"` // the type is approve or edit
+	// Type is approve, edit, reject or respond.
+	Type string `json:"type"`
+	// Args are those of the action, or what somebody made of them.
+	Args any `json:"args"`
+	// Message is what somebody wrote.
+	Message string `json:"message"`
+	// Expired is true when nobody answered in time.
+	Expired bool `json:"expired"`
+}
+
+var answerTypes = []string{"approve", "edit", "reject", "respond"}
+
+// Check refuses answers that are not known.
+func (a *Approval) Check(given func(string) bool) error {
+	var errs []error
+	for i, t := range a.Allow {
+		if !slices.Contains(answerTypes, t) {
+			errs = append(errs, fmt.Errorf("allow lists %s, not %q", strings.Join(answerTypes, ", "), t))
+		} else if slices.Contains(a.Allow[:i], t) {
+			errs = append(errs, fmt.Errorf("allow lists %s twice", t))
+		}
+	}
+	allowed := a.Allow
+	if len(allowed) == 0 {
+		allowed = []string{"approve", "reject"}
+	}
+	if then := a.Expires.Then; then != "" && !slices.Contains(allowed, then) && !given("allow") {
+		errs = append(errs, fmt.Errorf("expires.then must be approve or reject, not %q", then))
+	} else if len(a.Allow) > 0 && then != "" && !slices.Contains(allowed, then) {
+		errs = append(errs, fmt.Errorf("expires.then is %s, which allow does not list", then))
+	}
+	if given("expires") && a.Expires.After < 0 {
+		errs = append(errs, errors.New("expires.after is less than nothing"))
+	}
+	return errors.Join(errs...)
 }
 
 // Run asks.
 func (a *Approval) Run(ctx context.Context, _ workflow.Env) (any, error) {
-	ok, err := graph.Ask[bool](ctx, graph.Question{Prompt: a.Title, Detail: a.Show, Data: a.Data})
+	q := graph.Question{Prompt: a.Title, Detail: a.Show, Data: a.data(), Key: a.Key, Within: time.Duration(a.Expires.After)}
+	res, err := a.ask(ctx, q)
+	if errors.Is(err, graph.ErrExpired) && a.Expires.Then != "" {
+		res, err = ApprovalResult{Type: a.Expires.Then, Expired: true}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	return ApprovalResult{ok}, nil
+	res.Approved = res.Type == "approve" || res.Type == "edit"
+	if a.Action != nil && res.Type != "edit" {
+		res.Args = a.Action.Args
+	}
+	return res, nil
+}
+
+func (a *Approval) ask(ctx context.Context, q graph.Question) (res ApprovalResult, err error) {
+	if len(a.Allow) == 0 {
+		ok, err := graph.Ask[bool](ctx, q)
+		return ApprovalResult{Type: map[bool]string{true: "approve", false: "reject"}[ok]}, err
+	}
+	q.Schema = a.schema()
+	data, err := graph.Ask[json.RawMessage](ctx, q)
+	if err != nil {
+		return res, err
+	}
+	var v any
+	if err := unmarshal(data, &v); err != nil {
+		return res, err
+	}
+	answer, _ := v.(map[string]any)
+	res.Type, _ = answer["type"].(string)
+	res.Message, _ = answer["message"].(string)
+	res.Args = answer["args"]
+	return res, nil
+}
+
+// data returns what is shown to programs: data as it is, or with the action beside it.
+func (a *Approval) data() any {
+	if a.Action == nil && len(a.Allow) == 0 {
+		return a.Data
+	}
+	all := map[string]any{}
+	if a.Data != nil {
+		all["data"] = a.Data
+	}
+	if a.Action != nil {
+		all["action"] = a.Action
+	}
+	if len(a.Allow) > 0 {
+		all["allow"] = a.Allow
+	}
+	return all
+}
+
+// schema returns the JSON Schema of the answers that are allowed.
+func (a *Approval) schema() json.RawMessage {
+	var forms []any
+	for _, t := range a.Allow {
+		properties := map[string]any{"type": map[string]any{"const": t}}
+		required := []string{"type"}
+		switch t {
+		case "edit":
+			properties["args"] = map[string]any{}
+			required = append(required, "args")
+		case "respond":
+			required = append(required, "message")
+		}
+		properties["message"] = map[string]any{"type": "string"}
+		forms = append(forms, map[string]any{
+			"type": "object", "properties": properties, "required": required, "additionalProperties": false,
+		})
+	}
+	data, _ := json.Marshal(map[string]any{"oneOf": forms}) // it is made of plain values
+	return data
 }

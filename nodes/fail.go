@@ -37,5 +37,15 @@ func (e *FailError) Error() string {
 	return e.Code + ": " + e.Message
 }
 
+// Unwrap returns an error that has the code, for those who look for one in the chain.
+func (e *FailError) Unwrap() error { return failCode{e} }
+
+// failCode is a FailError as an error with a method Code.
+type failCode struct{ err *FailError }
+
+func (c failCode) Error() string { return c.err.Error() }
+
+func (c failCode) Code() string { return c.err.Code }
+
 // Retryable reports false: the file says that it ends here.
 func (e *FailError) Retryable() bool { return false }

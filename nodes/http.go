@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,15 +37,20 @@ import (
 // 429 or 5xx and a failed connection are worth a retry; any other status is not.
 //
 // Every request but GET and HEAD carries an Idempotency-Key, the same in each
-// attempt and after a crash, unless headers has one.
+// attempt and after a crash, unless headers has one: the node's idempotency_key, or
+// the id of its task.
 type HTTP struct {
 	// Method is GET, the default without a body, or POST, the default with one, or
 	// another.
 	Method string `json:"method,omitempty"`
 	URL    string `json:"url"`
 	// Query is added to the URL; a list gives a name several times, null not at all.
-	Query   map[string]any    `json:"query,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"`
+	Query map[string]Query `json:"query,omitempty"`
+	// Headers, and the texts of Query, take secrets: Bearer ${secret:NAME}.
+	Headers map[string]workflow.Secret `json:"headers,omitempty"`
+	// User and Password are those of basic authentication.
+	User     string          `json:"user,omitempty"`
+	Password workflow.Secret `json:"password,omitzero"`
 	// Body is text to send, JSON a value to send as JSON. Give one at most.
 	Body string `json:"body,omitempty"`
 	JSON any    `json:"json,omitempty"`
@@ -54,6 +60,29 @@ type HTTP struct {
 	MaxBody Size `json:"max_body,omitempty"`
 	// AllowPrivate allows addresses of this machine and of private networks.
 	AllowPrivate bool `json:"allow_private,omitempty"`
+}
+
+// Query is what a name of the query is given: none, one or many texts.
+type Query []workflow.Secret
+
+// UnmarshalJSON reads a text, a number, a bool, null or a list of them.
+func (q *Query) UnmarshalJSON(data []byte) error {
+	var v any
+	if err := unmarshal(data, &v); err != nil {
+		return err
+	}
+	for _, v := range values(v) {
+		switch v := v.(type) {
+		case nil:
+		case string:
+			*q = append(*q, workflow.SecretText(v))
+		case []any, map[string]any:
+			return errors.New("want a text, a number, a bool or a list of them")
+		default:
+			*q = append(*q, workflow.SecretText(fmt.Sprint(v)))
+		}
+	}
+	return nil
 }
 
 // Expect says which answers are no failures.
@@ -85,6 +114,9 @@ func (e *HTTPError) Error() string {
 	return fmt.Sprintf("%s %s: status %d %s: %q", e.Method, e.URL, e.Status, http.StatusText(e.Status), e.Body)
 }
 
+// Code returns the status as a code, such as http:503.
+func (e *HTTPError) Code() string { return fmt.Sprintf("http:%d", e.Status) }
+
 // Retryable reports whether the server may answer otherwise later.
 func (e *HTTPError) Retryable() bool {
 	return e.Status == http.StatusTooManyRequests || e.Status >= 500
@@ -106,8 +138,8 @@ func (h *HTTP) Check(given func(string) bool) error {
 }
 
 // Run makes the request.
-func (h *HTTP) Run(ctx context.Context, _ workflow.Env) (any, error) {
-	req, err := h.request(ctx)
+func (h *HTTP) Run(ctx context.Context, env workflow.Env) (any, error) {
+	req, err := h.request(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -160,12 +192,12 @@ func (h *HTTP) target() (*url.URL, error) {
 	return u, nil
 }
 
-func (h *HTTP) request(ctx context.Context) (*http.Request, error) {
+func (h *HTTP) request(ctx context.Context, env workflow.Env) (*http.Request, error) {
 	u, err := h.target()
 	if err != nil {
 		return nil, err
 	}
-	if err := h.addQuery(u); err != nil {
+	if err := h.addQuery(u, env); err != nil {
 		return nil, err
 	}
 	body, kind, err := h.body()
@@ -180,11 +212,11 @@ func (h *HTTP) request(ctx context.Context) (*http.Request, error) {
 	if err != nil {
 		return nil, &refusal{err.Error()}
 	}
-	return req, h.setHeaders(ctx, req, kind)
+	return req, h.setHeaders(ctx, req, kind, env)
 }
 
 // addQuery adds what Query lists to what the URL has.
-func (h *HTTP) addQuery(u *url.URL) error {
+func (h *HTTP) addQuery(u *url.URL, env workflow.Env) error {
 	if len(h.Query) == 0 {
 		return nil
 	}
@@ -193,14 +225,12 @@ func (h *HTTP) addQuery(u *url.URL) error {
 		return &refusal{"the query of the url cannot be read: " + err.Error()}
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.Query)) {
-		for _, v := range values(h.Query[name]) {
-			switch v.(type) {
-			case nil:
-			case []any, map[string]any:
-				return &refusal{fmt.Sprintf("query %s: want a text, a number, a bool or a list of them", name)}
-			default:
-				q.Add(name, fmt.Sprint(v))
+		for _, v := range h.Query[name] {
+			text, err := env.Reveal(v)
+			if err != nil {
+				return err
 			}
+			q.Add(name, text)
 		}
 	}
 	u.RawQuery = q.Encode()
@@ -218,22 +248,33 @@ func (h *HTTP) body() (body io.Reader, kind string, err error) {
 	return nil, "", nil
 }
 
-func (h *HTTP) setHeaders(ctx context.Context, req *http.Request, kind string) error {
+func (h *HTTP) setHeaders(ctx context.Context, req *http.Request, kind string, env workflow.Env) error {
 	req.Header.Set("User-Agent", "weft")
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}
-	if id := graph.TaskID(ctx); id != "" && req.Method != http.MethodGet && req.Method != http.MethodHead {
+	if h.User != "" || h.Password.String() != "" {
+		password, err := env.Reveal(h.Password)
+		if err != nil {
+			return err
+		}
+		req.SetBasicAuth(h.User, password)
+	}
+	if id := cmp.Or(workflow.IdempotencyKey(ctx), graph.TaskID(ctx)); id != "" && req.Method != http.MethodGet && req.Method != http.MethodHead {
 		req.Header.Set("Idempotency-Key", id)
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
+		value, err := env.Reveal(h.Headers[name])
+		if err != nil {
+			return err
+		}
 		switch http.CanonicalHeaderKey(name) {
 		case "Host":
-			req.Host = h.Headers[name]
+			req.Host = value
 		case "Content-Length", "Transfer-Encoding", "Trailer":
 			return &refusal{fmt.Sprintf("the header %s follows from the body and cannot be set", name)}
 		default:
-			req.Header.Set(name, h.Headers[name])
+			req.Header.Set(name, value)
 		}
 	}
 	return nil

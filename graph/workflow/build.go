@@ -18,34 +18,45 @@ import (
 type builder struct {
 	*Workflow
 	*graph.Builder[state.Record]
-	cfg      graph.Config
-	children children
+	cfg graph.Config
+	making
+}
+
+// making is what one call of Compile or RunTests makes.
+type making struct {
+	graphs children
+	test   bool             // a test of the file runs
+	mocks  map[string]*mock // by node of the outermost file; nil but in tests
+	seen   *trace           // of the outermost file; nil but in tests
 }
 
 // children are the graphs of sub-workflows that were compiled so far, each once. It
 // is nil when only the ways are looked at and nothing will run.
 type children map[*Workflow]*graph.Graph[state.Record]
 
-func (w *Workflow) compile(cfg graph.Config, cs children) (*graph.Graph[state.Record], error) {
-	if g, ok := cs[w]; ok {
+func (w *Workflow) compile(cfg graph.Config, m making) (*graph.Graph[state.Record], error) {
+	if g, ok := m.graphs[w]; ok {
 		return g, nil
 	}
-	b, err := w.build(cfg, cs)
+	b, err := w.build(cfg, m)
 	if err != nil {
 		return nil, err
 	}
 	g, err := b.Compile(w.limited(cfg))
-	cs[w] = g
+	m.graphs[w] = g
 	return g, err
 }
 
-func (w *Workflow) build(cfg graph.Config, cs children) (*graph.Builder[state.Record], error) {
-	b := builder{w, graph.NewRecord(w.plan.name, w.shape), cfg, cs}
+func (w *Workflow) build(cfg graph.Config, m making) (*graph.Builder[state.Record], error) {
+	b := &builder{w, graph.NewRecord(w.plan.name, w.shape), cfg, m}
 	for _, r := range w.plan.start {
 		b.at(r).Edge(graph.Start, r.name)
 	}
 	for _, n := range w.plan.nodes {
-		if err := b.addNode(n); err != nil {
+		if n.deferred {
+			b.at(n.ref).Defer(n.name)
+		}
+		if err := b.addNode(b.mocked(n)); err != nil {
 			return nil, err
 		}
 	}
@@ -64,40 +75,88 @@ func (b *builder) addNode(n *node) error {
 		return b.addSub(n)
 	case n.each != nil:
 		b.addEach(n)
-	case n.next.conditional():
-		b.at(n.ref).Node(n.name, graph.Router(n.decide, names(n.next.targets())...), n.policy)
+	case n.next.conditional() && n.cache == nil:
+		b.at(n.ref).Node(n.name, graph.Router(func(ctx context.Context, rec *state.Record) (graph.Command, error) {
+			return b.decide(ctx, n, rec)
+		}, names(n.next.targets())...), n.Policy)
+		b.rescue(n, n.name, true)
 	default:
-		b.at(n.ref).Node(n.name, graph.Func(func(ctx context.Context, rec *state.Record) error {
-			_, err := n.once(ctx, rec)
+		b.at(n.ref).Node(n.name, b.cached(n, graph.Func(func(ctx context.Context, rec *state.Record) error {
+			_, err := b.once(ctx, n, rec)
 			return err
-		}), n.policy)
-		b.lead(n, n.name)
+		})), n.Policy)
+		b.rescue(n, n.name, false)
+		b.leaveCached(n)
 	}
 	return nil
 }
 
+// leaveCached adds the next of n. The cache keeps where a node went with what it wrote,
+// so one that chooses by the state chooses in a node of its own.
+func (b *builder) leaveCached(n *node) {
+	if n.cache == nil || !n.next.conditional() {
+		b.leave(n, n.name)
+		return
+	}
+	b.at(n.ref).Node(n.name+exit, graph.Func(func(context.Context, *state.Record) error { return nil }))
+	b.at(n.ref).Edge(n.name, n.name+exit)
+	b.leave(n, n.name+exit)
+}
+
+// cached returns the node of the graph with its results kept, if n says so.
+func (b *builder) cached(n *node, g graph.Node[state.Record]) graph.Node[state.Record] {
+	if n.cache == nil {
+		return g
+	}
+	c := graph.Caching[state.Record]{TTL: n.cache.ttl, Version: n.version()}
+	if n.cache.by != nil {
+		c.Key = func(rec *state.Record) (string, error) {
+			vars, err := b.vars(context.Background(), rec)
+			if err != nil {
+				return "", err
+			}
+			key, err := n.cache.by.eval(vars)
+			if err != nil {
+				return "", err
+			}
+			data, err := state.Type{}.Encode(key)
+			return string(data), err
+		}
+	}
+	return graph.Cache(g, c)
+}
+
 // once does the work of a node without items, unless it is skipped.
-func (n *node) once(ctx context.Context, rec *state.Record) (any, error) {
-	skip, err := n.skips(rec)
+func (b *builder) once(ctx context.Context, n *node, rec *state.Record) (any, error) {
+	vars, err := b.vars(ctx, rec)
+	if err != nil {
+		return nil, err
+	}
+	skip, err := n.skips(vars)
 	if err != nil || skip {
 		return nil, err
 	}
-	return n.perform(ctx, map[string]any{"state": rec.Map()}, rec)
+	return b.perform(ctx, n, vars, rec)
 }
 
 // decide does the work and then chooses the way.
-func (n *node) decide(ctx context.Context, rec *state.Record) (graph.Command, error) {
-	result, err := n.once(ctx, rec)
+func (b *builder) decide(ctx context.Context, n *node, rec *state.Record) (graph.Command, error) {
+	result, err := b.once(ctx, n, rec)
 	if err != nil {
 		return graph.Command{}, err
 	}
-	return n.next.choose(rec, result)
+	return b.choose(ctx, n, rec, result)
 }
 
 // choose takes the first way whose condition holds.
-func (x *next) choose(rec *state.Record, result any) (graph.Command, error) {
-	vars := map[string]any{"state": rec.Map(), "result": result}
-	for _, w := range x.ways {
+func (b *builder) choose(ctx context.Context, n *node, rec *state.Record, result any) (graph.Command, error) {
+	vars, err := b.vars(ctx, rec)
+	if err != nil {
+		return graph.Command{}, err
+	}
+	vars["result"] = result
+	x := n.next
+	for i, w := range x.ways {
 		if w.cond != nil {
 			ok, err := w.cond.holds(vars)
 			if err != nil {
@@ -107,6 +166,7 @@ func (x *next) choose(rec *state.Record, result any) (graph.Command, error) {
 				continue
 			}
 		}
+		b.seen.took(n, i)
 		return graph.Goto(names(w.to)...), nil
 	}
 	return graph.Command{}, &RunError{x.src.at(x.at), "no condition of next holds, and there is no else"}

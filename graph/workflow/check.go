@@ -21,13 +21,16 @@ type checker struct {
 	rel   string // the file's path below the root
 	shape *state.Shape
 	state exprs.Type
+	timed bool // the state has timeField
 
 	misled bool // a way leads to no node, so the paths say nothing
 }
 
 // check compiles every expression and resolves every name of the plan.
 func (c *checker) check() {
-	c.checkShape()
+	c.checkTypes()
+	c.shareLimits()
+	c.checkVariables()
 	c.checkNames("input", c.plan.input)
 	c.checkNames("output", c.plan.output)
 	for _, f := range c.plan.fields {
@@ -37,21 +40,63 @@ func (c *checker) check() {
 	}
 	c.checkTargets(c.plan.start, "start")
 	for _, n := range c.plan.nodes {
+		kind, registered := c.load.opts.Kinds[n.kind.name]
+		c.plan.defaults.fillDefaults(n, registered && !kind.Waits)
 		c.checkNode(n)
 	}
 	for _, n := range c.plan.nodes {
 		c.checkJoin(n)
 	}
+	c.checkPauses("interrupt.before", c.plan.before)
+	c.checkPauses("interrupt.after", c.plan.after)
+	c.checkShape()
+	for _, t := range c.plan.tests {
+		c.checkTest(t)
+	}
 }
 
-func (c *checker) checkShape() {
+func (c *checker) checkTypes() {
 	fields := map[string]exprs.Type{}
-	records := make([]state.RecordField, 0, len(c.plan.fields))
 	for _, f := range c.plan.fields {
 		fields[f.Name] = exprType(f.Type)
-		records = append(records, f.RecordField)
 	}
 	c.state = exprs.Object(fields)
+}
+
+// checkVariables reports names that are declared twice, or that are kept.
+func (c *checker) checkVariables() {
+	for _, f := range c.plan.fields {
+		if f.Name == timeField && usesTime.Match(c.text) {
+			c.fail(f.at, "WF416", "the field name %s is kept for run.time", timeField)
+		}
+	}
+}
+
+func (c *checker) checkPauses(what string, refs []ref) {
+	for _, r := range refs {
+		if r.name != "*" && c.plan.node(r.name) == nil {
+			c.fail(r.at, "WF304", "%s names %q, which is not a node%s", what, r.name, didYouMean(r.name, c.plan.nodeNames()))
+			c.misled = true
+		}
+	}
+}
+
+// checkShape makes the shape of the state. A file that reads the time of the turn, or
+// names one that does, has a field more.
+func (c *checker) checkShape() {
+	records := make([]state.RecordField, 0, len(c.plan.fields)+1)
+	for _, f := range c.plan.fields {
+		records = append(records, f.RecordField)
+	}
+	c.timed = usesTime.Match(c.text)
+	for _, n := range c.plan.nodes {
+		if sub, ok := n.work.(*subWork); ok && sub.child != nil {
+			c.timed = c.timed || sub.child.timed
+		}
+	}
+	if whole, err := state.ParseType("int", nil); c.timed && err == nil {
+		records = append(records, state.RecordField{Name: timeField, Type: whole, Turn: true})
+	}
 	var err error
 	var se *state.SchemaError
 	if c.shape, err = state.NewShape(records...); errors.As(err, &se) {
@@ -106,11 +151,14 @@ func (c *checker) checkTargets(refs []ref, what string) {
 }
 
 func (c *checker) checkNode(n *node) {
-	env := exprs.Env{"state": c.state}
+	env := c.baseEnv()
 	if n.cond != nil {
 		c.compile(n.cond, env)
 	}
 	c.checkEach(n, env)
+	c.checkError(n, env)
+	c.checkLimit(n.limit)
+	c.checkCache(n)
 	result, ok := c.checkWork(n, env)
 	if ok {
 		env["result"] = result
@@ -123,7 +171,19 @@ func (c *checker) checkNode(n *node) {
 		n.outputs = c.assign(n.outputs, m, env)
 	}
 	c.checkOnce(n)
-	c.checkNext(n, exprs.Env{"state": c.state, "result": result})
+	after := c.baseEnv()
+	after["result"] = result
+	c.checkNext(n, after)
+}
+
+// checkCache compiles the key of a cached node.
+func (c *checker) checkCache(n *node) {
+	if n.cache != nil && n.cache.key != nil {
+		n.cache.by = c.template(n.cache.key, c.baseEnv(), "cache.key")
+	}
+	if _, registered := c.load.opts.Kinds[n.kind.name]; n.idem != nil && !registered {
+		c.fail(n.idem, "WF517", "an idempotency_key goes with the kinds that act on something outside, not with %s", n.kind.name)
+	}
 }
 
 // checkOnce refuses a for_each that writes a field which takes one write.
@@ -132,7 +192,11 @@ func (c *checker) checkOnce(n *node) {
 		return
 	}
 	set, _ := n.work.(setWork)
-	for _, a := range slices.Concat(set, n.outputs) {
+	all := slices.Concat(set, n.outputs)
+	for _, r := range n.rescues {
+		all = append(all, r.set...)
+	}
+	for _, a := range all {
 		if c.plan.field(a.field).reducer == "replace" {
 			c.fail(a.value.at, "WF413", "field %s would be written once for each item; give it a reducer, such as append or add", a.field)
 		}
@@ -150,7 +214,7 @@ func (c *checker) checkEach(n *node, env exprs.Env) {
 	item := state.Type{}
 	switch in := deref(e.in); in.Kind {
 	case yaml.SequenceNode:
-		e.list = c.template(in, env)
+		e.list = c.template(in, env, "for_each")
 	default:
 		e.list = c.expression(in, env)
 		if m := stateField.FindStringSubmatch(in.Value); m != nil && c.plan.field(m[1]) != nil {
@@ -162,7 +226,7 @@ func (c *checker) checkEach(n *node, env exprs.Env) {
 	}
 	if err := exprs.CheckName(e.alias.name); err != nil {
 		c.fail(e.alias.at, "WF124", "%s", strings.TrimPrefix(err.Error(), "exprs: "))
-	} else if e.alias.name == "state" || e.alias.name == "result" {
+	} else if slices.Contains([]string{"state", "result", "error", "env", "run"}, e.alias.name) {
 		c.fail(e.alias.at, "WF124", "%q already has a meaning; name the item otherwise", e.alias.name)
 	}
 	env[e.alias.name] = exprType(item)
@@ -176,6 +240,8 @@ func (c *checker) checkWork(n *node, env exprs.Env) (result exprs.Type, ok bool)
 	case "set":
 		n.work = c.set(n, env)
 		return exprs.Any, false
+	case "ask":
+		return c.ask(n, env), true
 	case "workflow":
 		return c.sub(n, env), true
 	}
@@ -186,7 +252,7 @@ func (c *checker) checkWork(n *node, env exprs.Env) (result exprs.Type, ok bool)
 
 // assign adds the assignment of a template to a field.
 func (c *checker) assign(to []assignment, m member, env exprs.Env) []assignment {
-	t := c.template(m.value, env)
+	t := c.template(m.value, env, "the field "+m.key.Value)
 	f := c.plan.field(m.key.Value)
 	if f == nil {
 		c.failAt(m.key.Line, m.key.Column, "WF203", c.plan.fieldHint(),
@@ -230,7 +296,10 @@ func (c *checker) compile(cond *condition, env exprs.Env) {
 
 func (c *checker) checkNext(n *node, env exprs.Env) {
 	kind, final := c.load.opts.Kinds[n.kind.name], false
-	if final = kind.Final; final && n.next != nil {
+	if final = kind.Final; final && n.next != nil && n.next.derived {
+		n.next = nil
+	}
+	if final && n.next != nil {
 		c.fail(n.next.at, "WF310", "nothing follows %s; it ends the run", n.kind.name)
 	}
 	if n.next == nil {
@@ -240,7 +309,7 @@ func (c *checker) checkNext(n *node, env exprs.Env) {
 		}
 		return
 	}
-	if n.each != nil || n.kind.name == "workflow" || n.kind.name == "set" {
+	if n.each != nil || n.cache != nil || n.kind.name == "workflow" || n.kind.name == "set" {
 		delete(env, "result") // it is gone by then: see the package's documentation
 	}
 	for _, w := range n.next.ways {

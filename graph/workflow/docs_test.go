@@ -13,7 +13,7 @@ import (
 // stages are the first digits of codes.
 var stages = map[byte]string{
 	'0': "The file and its YAML", '1': "The shape", '2': "Expressions", '3': "The paths through the graph", '4': "Types and fields",
-	'5': "Nodes and their parameters", '6': "Limits", '8': "The input of a run",
+	'5': "Nodes and their parameters", '6': "Limits", '7': "Secrets and the environment", '8': "The input of a run", '9': "The tests of a file",
 }
 
 // errorsPage is docs/errors.md.

@@ -18,7 +18,8 @@ var (
 func (s *source) file(root *yaml.Node, kinds kindNames) *plan {
 	p := &plan{at: root}
 	o, ok := s.record(root, "the workflow",
-		"version", "name", "description", "state", "types", "input", "output", "limits", "start", "nodes")
+		"version", "name", "description", "types", "state", "input", "output", "env", "secrets",
+		"defaults", "limits", "interrupt", "start", "nodes", "edges", "tests")
 	if !ok {
 		return p
 	}
@@ -44,13 +45,45 @@ func (s *source) file(root *yaml.Node, kinds kindNames) *plan {
 	if n := o.get("limits"); n != nil {
 		p.limits = s.limits(n)
 	}
+	if n := o.get("env"); n != nil {
+		p.env = s.environment(n)
+	}
+	if n := o.get("secrets"); n != nil {
+		p.secrets = s.secrets(n)
+	}
+	if n := o.get("defaults"); n != nil {
+		p.defaults = s.defaults(n)
+	}
+	if n := o.get("interrupt"); n != nil {
+		p.before, p.after = s.interrupt(n)
+	}
 	s.nodes(p, root, o.get("nodes"), kinds)
 	if n := o.get("start"); n != nil {
 		p.start = s.oneOrMore(n, "start")
-	} else if len(p.nodes) > 0 {
+	}
+	if n := o.get("edges"); n != nil {
+		s.edges(p, n)
+	}
+	s.derive(p)
+	if p.start == nil && len(p.nodes) > 0 {
 		p.start = []ref{p.nodes[0].ref}
 	}
+	if n := o.get("tests"); n != nil {
+		p.tests = s.tests(n)
+	}
 	return p
+}
+
+// interrupt decodes where a run pauses.
+func (s *source) interrupt(n *yaml.Node) (before, after []ref) {
+	o, _ := s.record(n, "interrupt", "before", "after")
+	if n := o.get("before"); n != nil {
+		before = s.oneOrMore(n, "interrupt.before")
+	}
+	if n := o.get("after"); n != nil {
+		after = s.oneOrMore(n, "interrupt.after")
+	}
+	return before, after
 }
 
 func (s *source) version(root, n *yaml.Node) {
@@ -92,7 +125,7 @@ func (s *source) oneOrMore(n *yaml.Node, what string) []ref {
 }
 
 func (s *source) limits(n *yaml.Node) (l limits) {
-	o, _ := s.record(n, "limits", "steps", "run_timeout", "concurrency", "fanout")
+	o, _ := s.record(n, "limits", "steps", "run_timeout", "concurrency", "fanout", "state_bytes", "shared")
 	for _, m := range o {
 		switch m.key.Value {
 		case "steps":
@@ -103,6 +136,10 @@ func (s *source) limits(n *yaml.Node) (l limits) {
 			l.concurrency = s.count(m.value, "limits.concurrency")
 		case "fanout":
 			l.fanout = s.count(m.value, "limits.fanout")
+		case "state_bytes":
+			l.state = s.size(m.value, "limits.state_bytes")
+		case "shared":
+			l.shared = s.sharedLimits(m.value)
 		}
 	}
 	return l

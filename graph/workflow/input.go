@@ -20,13 +20,14 @@ func (w *Workflow) Input(values map[string]json.RawMessage) (state.Record, error
 	for name, v := range values {
 		plain[name] = v
 	}
-	return w.fill(plain)
+	return w.fill(plain, w.opts.now().Unix())
 }
 
-func (w *Workflow) fill(values map[string]any) (state.Record, error) {
+func (w *Workflow) fill(values map[string]any, unix int64) (state.Record, error) {
 	rec := w.shape.New()
 	s := *w.src
 	s.problems = new(problems)
+	w.stamp(&rec, unix)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		f := w.inputField(name)
 		if f == nil {

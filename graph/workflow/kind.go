@@ -20,6 +20,12 @@ type Kind struct {
 	Result reflect.Type
 	// Final is true when the node always ends the run, so that nothing follows it.
 	Final bool
+	// Outside is true when Run speaks with something outside of the process that a test of a
+	// file must not reach, such as a server: RunTests refuses it without a mock.
+	Outside bool
+	// Waits is true when a long Run is what the node is for: a timeout under defaults
+	// does not hold for it, and tests do not wait.
+	Waits bool
 }
 
 // Runner does the work of one node. It is a pointer to a struct whose json fields are
@@ -46,6 +52,8 @@ type Env struct {
 	Root string
 	// Out is the folder that everything the node writes is below. It may not exist.
 	Out string
+
+	vault *vault // of the file's secrets; see Reveal
 }
 
 // Go returns the kind of a node that calls a Go function. It is named in
@@ -82,9 +90,12 @@ func paramsIn(r Runner) any {
 // goPrefix begins the names that stand behind uses.
 const goPrefix = "go:"
 
+// ownKinds are the kinds of the language itself.
+var ownKinds = []string{"ask", "set", "uses", "workflow"}
+
 // names sorts the registered kinds into those that are keys and those behind uses.
 func (o Options) names() kindNames {
-	names := kindNames{keys: []string{"set", "uses", "workflow"}}
+	names := kindNames{keys: slices.Clone(ownKinds)}
 	for _, name := range slices.Sorted(maps.Keys(o.Kinds)) {
 		if strings.HasPrefix(name, goPrefix) {
 			names.uses = append(names.uses, name)
@@ -98,7 +109,7 @@ func (o Options) names() kindNames {
 
 // check finds kinds that cannot be used, which is a mistake in Go and not in a file.
 func (o Options) check() error {
-	reserved := append(slices.Clone(nodeKeys), "set", "uses", "workflow")
+	reserved := slices.Concat(nodeKeys, ownKinds)
 	for _, name := range slices.Sorted(maps.Keys(o.Kinds)) {
 		switch k := o.Kinds[name]; {
 		case slices.Contains(reserved, name):

@@ -22,7 +22,10 @@ type loader struct {
 	env  Env
 	*problems
 	done map[string]*Workflow // by path below the root; nil when it has mistakes
-	open []string             // the files that are being read, the first one first
+
+	limits map[string]placedLimit // of all files, by name
+	named  **graph.Limits         // the same, once all files are read
+	open   []string               // the files that are being read, the first one first
 }
 
 // newLoader returns a loader for the file at path, and its path below the root.
@@ -39,7 +42,7 @@ func newLoader(file string, o Options) (l *loader, rel string, err error) {
 	if rel, err = pathBelow(o.Root, file); err != nil {
 		return nil, "", err
 	}
-	l = &loader{opts: o, env: Env{Root: o.Root, Out: o.Out}, problems: new(problems), done: map[string]*Workflow{}}
+	l = &loader{opts: o, env: Env{Root: o.Root, Out: o.Out}, problems: new(problems), named: new(*graph.Limits), done: map[string]*Workflow{}, limits: map[string]placedLimit{}}
 	return l, rel, nil
 }
 
@@ -54,12 +57,14 @@ func (l *loader) parse(rel, name string, text []byte) *Workflow {
 	defer func() { l.open = l.open[:len(l.open)-1] }()
 	before := len(l.found)
 	c := checker{source: src, plan: src.file(root, l.opts.names()), load: l, rel: rel}
+	src.vault = newVault(src, l.opts.lookup(), c.plan.secrets)
 	wellFormed := len(l.found) == before
 	c.check()
 	w := &Workflow{
 		Name: c.plan.name, Description: c.plan.description, Path: name,
-		plan: c.plan, src: src, shape: c.shape, env: l.env,
+		plan: c.plan, src: src, shape: c.shape, env: l.env, vault: src.vault, timed: c.timed, opts: l.opts, named: l.named,
 	}
+	w.env.vault = w.vault
 	if w.Name == "" {
 		w.Name = strings.TrimSuffix(path.Base(rel), path.Ext(rel))
 		c.plan.name = w.Name
@@ -110,7 +115,21 @@ func (l *loader) finish(w *Workflow) (*Workflow, error) {
 	if err := l.err(); err != nil {
 		return nil, err
 	}
-	return w, nil
+	var err error
+	bounds := map[string]graph.Limit{}
+	for name, limit := range l.limits {
+		bounds[name] = limit.Limit
+	}
+	*l.named, err = newLimits(bounds)
+	return w, err
+}
+
+// newLimits returns the limits; nil for none.
+func newLimits(bounds map[string]graph.Limit) (*graph.Limits, error) {
+	if len(bounds) == 0 {
+		return nil, nil
+	}
+	return graph.NewLimits(bounds)
 }
 
 // digest returns a hash of the text and of the files it names.
@@ -126,9 +145,18 @@ func (w *Workflow) digest() string {
 // checkGraph lets package graph look for what no path leads to and what leads
 // nowhere. Its mistakes stand at the nodes.
 func (w *Workflow) checkGraph() {
-	b, err := w.build(graph.Config{}, nil)
+	bounds := map[string]graph.Limit{}
+	for _, l := range w.plan.limits.shared {
+		bounds[l.name] = l.Limit
+	}
+	cfg := graph.Config{}
+	var err error
+	if cfg.Limits, err = newLimits(bounds); err != nil {
+		return // it was reported
+	}
+	b, err := w.build(graph.Config{}, making{})
 	if err == nil {
-		_, err = b.Compile(graph.Config{})
+		_, err = b.Compile(w.limited(cfg))
 	}
 	var ce *graph.CompileError
 	if !errors.As(err, &ce) {

@@ -3,22 +3,20 @@ package workflow
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/weftrun/weft/graph"
 )
 
 // kindNames are the kinds that a node may have: keys of a node, and names behind
 // uses.
 type kindNames struct{ keys, uses []string }
 
-var nodeKeys = []string{"description", "if", "for_each", "join", "with", "input", "output", "retry", "timeout", "next"}
+var nodeKeys = slices.Concat([]string{"description", "tags", "if", "for_each", "join", "with", "input", "output",
+	"cache", "idempotency_key", "defer", "requires", "provides", "next"}, policyKeys)
 
 // node decodes one node.
 func (s *source) node(key, value *yaml.Node, kinds kindNames) *node {
-	n := &node{ref: ref{key.Value, key}}
+	n := &node{ref: ref{key.Value, key}, body: deref(value)}
 	if !nodeName.MatchString(n.name) {
 		s.fail(key, "WF111", "the node name %q must be letters, digits, _ and -, a letter first", n.name)
 	} else if strings.EqualFold(n.name, endName) {
@@ -39,16 +37,27 @@ func (s *source) node(key, value *yaml.Node, kinds kindNames) *node {
 			n.join = s.oneOrMore(m.value, "join")
 		case "output":
 			n.output, _ = s.object(m.value, "output")
-		case "retry":
-			n.policy.Retry = s.retry(m.value)
-		case "timeout":
-			n.policy.Timeout = s.duration(m.value, "timeout")
+		case "tags":
+			s.names(m.value, "tags")
+		case "cache":
+			n.cache = s.caching(m.value)
+		case "idempotency_key":
+			n.idem = m.value
+		case "defer":
+			n.deferred = s.bool(m.value, "defer")
+		case "requires":
+			n.requires = s.names(m.value, "requires")
+		case "provides":
+			n.provides = s.names(m.value, "provides")
 		case "input":
 			n.input = m.value
 		case "next":
 			n.next = s.next(m.value)
+		default:
+			s.policyKey(&n.policy, m)
 		}
 	}
+	s.skipItems(n)
 	return n
 }
 
@@ -112,11 +121,11 @@ func (s *source) condition(n *yaml.Node) *condition {
 }
 
 func (s *source) forEach(n *yaml.Node) *forEach {
-	o, ok := s.record(n, "for_each", "in", "as", "max")
+	o, ok := s.record(n, "for_each", "in", "as", "max", "on_item_error")
 	if !ok {
 		return nil
 	}
-	e := &forEach{in: o.get("in"), alias: ref{"item", n}}
+	e := &forEach{at: n, in: o.get("in"), alias: ref{"item", n}}
 	if e.in == nil {
 		s.fail(n, "WF117", "for_each needs in: the list to go through")
 	}
@@ -127,34 +136,22 @@ func (s *source) forEach(n *yaml.Node) *forEach {
 	if m := o.get("max"); m != nil {
 		e.max = s.count(m, "max")
 	}
+	if o := o.get("on_item_error"); o != nil {
+		e.skip = s.choice(o, "on_item_error", "fail", "skip") == "skip"
+	}
 	return e
 }
 
-func (s *source) retry(n *yaml.Node) graph.Retry {
-	r := graph.Retry{Attempts: 3, If: retryable}
-	o, _ := s.record(n, "retry", "max", "initial", "max_delay", "backoff", "jitter")
-	for _, m := range o {
-		switch m.key.Value {
-		case "max":
-			r.Attempts = s.count(m.value, "retry.max")
-		case "initial":
-			r.Initial = s.duration(m.value, "retry.initial")
-		case "max_delay":
-			r.Max = s.duration(m.value, "retry.max_delay")
-		case "backoff":
-			if s.choice(m.value, "backoff", "exponential", "constant") == "constant" {
-				r.Multiplier = 1
-			}
-		case "jitter":
-			if s.bool(m.value, "jitter") {
-				r.Jitter = 0.5
-			}
-		}
+// skipItems makes on_item_error: skip an on_error that does nothing.
+func (s *source) skipItems(n *node) {
+	switch {
+	case n.each == nil || !n.each.skip:
+	case n.onError != nil:
+		s.fail(n.onError.at, "WF131", "on_error says what becomes of an item that fails; leave out on_item_error: skip")
+	default:
+		n.onError = &onError{at: n.each.at, ways: []rescue{{at: n.each.at}}}
+		n.given = withKey(n.given, "on_error")
 	}
-	if r.Max > 0 && r.Max < max(r.Initial, time.Millisecond) {
-		s.fail(o.get("max_delay"), "WF118", "max_delay is shorter than initial")
-	}
-	return r
 }
 
 // next decodes END, a name, a list of names, or a list of conditions.

@@ -13,15 +13,28 @@ import (
 	"github.com/weftrun/weft/internal/exprs"
 )
 
+var secretType = reflect.TypeFor[Secret]()
+
 // takes reports what of t cannot become a Go value of type want. what names the
 // parameter.
 func (t *template) takes(want reflect.Type, what string) {
 	for want.Kind() == reflect.Pointer {
 		want = want.Elem()
 	}
+	secret := want == secretType || want.Kind() == reflect.Slice && want.Elem() == secretType
+	switch {
+	case want == secretType:
+		want = reflect.TypeFor[string]()
+	case !secret && len(t.secrets) > 0:
+		t.refuseSecrets(what)
+		return
+	}
 	custom := reflect.PointerTo(want).Implements(jsonUnmarshaler) || reflect.PointerTo(want).Implements(textUnmarshaler)
 	switch {
 	case custom && !t.constant(), want.Kind() == reflect.Interface:
+		if !secret {
+			t.refuseSecrets(what)
+		}
 	case !custom && want.Kind() == reflect.Struct && t.keys != nil:
 		t.takesStruct(want, what)
 	case !custom && want.Kind() == reflect.Map && t.keys != nil,

@@ -6,7 +6,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/exprs"
 	"github.com/weftrun/weft/state"
 )
@@ -21,8 +20,13 @@ type plan struct {
 	fields        []field
 	input, output []ref // nil when the section is missing
 	limits        limits
+	defaults      policy
+	before, after []ref // where a run pauses
+	env           []variable
+	secrets       []variable
 	start         []ref
 	nodes         []*node
+	tests         []*test
 }
 
 // ref is a name and where it is used.
@@ -42,32 +46,42 @@ type field struct {
 
 // limits bound a run. What is zero is left to the caller.
 type limits struct {
-	steps, concurrency, fanout int
-	timeout                    time.Duration
+	steps, concurrency, fanout, state int
+	timeout                           time.Duration
+	shared                            []sharedLimit
 }
 
 // node is one node: what was written, and what the checker made of it.
 type node struct {
 	ref
-	cond   *condition
-	each   *forEach
-	join   []ref
-	kind   ref // the key that says what it does, or the name behind uses
-	args   *yaml.Node
-	input  *yaml.Node // of a workflow
-	output object
-	policy graph.Policy
-	next   *next
+	policy
+	body     *yaml.Node // all that was written
+	cond     *condition
+	each     *forEach
+	join     []ref
+	kind     ref // the key that says what it does, or the name behind uses
+	args     *yaml.Node
+	input    *yaml.Node // of a workflow
+	output   object
+	cache    *caching
+	idem     *yaml.Node // its idempotency key
+	deferred bool
+	requires []ref
+	provides []ref
+	next     *next
 
 	work    work // what it does, once it was checked
 	outputs []assignment
+	rescues []rescuing
 }
 
 // forEach runs a node once for each item of a list.
 type forEach struct {
+	at    *yaml.Node
 	in    *yaml.Node
 	alias ref
 	max   int
+	skip  bool // an item that fails is left out
 	list  *template
 }
 
@@ -88,9 +102,10 @@ func (c *condition) holds(vars map[string]any) (bool, error) {
 
 // next says where a node leads.
 type next struct {
-	src  *source
-	at   *yaml.Node
-	ways []way
+	src     *source
+	at      *yaml.Node
+	ways    []way
+	derived bool // from requires and provides
 }
 
 // way is one possibility of a next. Without a condition it is always taken.

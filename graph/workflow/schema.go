@@ -122,7 +122,10 @@ func goSchema(t reflect.Type, open ...reflect.Type) schema {
 		t = t.Elem()
 	}
 	custom := reflect.PointerTo(t).Implements(jsonUnmarshaler) || reflect.PointerTo(t).Implements(textUnmarshaler)
-	if custom || slices.Contains(open, t) {
+	switch {
+	case t == secretType:
+		return schema{"type": "string"}
+	case custom || slices.Contains(open, t):
 		return schema{}
 	}
 	open = append(slices.Clip(open), t)

@@ -129,14 +129,28 @@ func TestTheSchemaRefusesWhatItCan(t *testing.T) {
 // places are files with an unknown key in each object of the language, by the name of
 // the section in the schema.
 var places = map[string]string{
-	"":         "version: 1\nzzz: 1\nnodes: {a: {set: {}, next: END}}\n",
-	"member":   "version: 1\ntypes: {T: {a: {type: int, zzz: 1}}}\nnodes: {a: {set: {}, next: END}}\n",
-	"field":    "version: 1\nstate: {a: {type: int, zzz: 1}}\nnodes: {a: {set: {}, next: END}}\n",
-	"limits":   "version: 1\nlimits: {zzz: 1}\nnodes: {a: {set: {}, next: END}}\n",
-	"node":     "version: 1\nnodes: {a: {set: {}, next: END, zzz: 1}}\n",
-	"for_each": "version: 1\nnodes: {a: {for_each: {in: [1], zzz: 1}, set: {}, next: END}}\n",
-	"retry":    "version: 1\nnodes: {a: {retry: {zzz: 1}, set: {}, next: END}}\n",
-	"way":      "version: 1\nnodes: {a: {set: {}, next: [{zzz: 1, if: true, to: END}, {else: END}]}}\n",
+	"":          "version: 1\nzzz: 1\nnodes: {a: {set: {}, next: END}}\n",
+	"member":    "version: 1\ntypes: {T: {a: {type: int, zzz: 1}}}\nnodes: {a: {set: {}, next: END}}\n",
+	"field":     "version: 1\nstate: {a: {type: int, zzz: 1}}\nnodes: {a: {set: {}, next: END}}\n",
+	"limits":    "version: 1\nlimits: {zzz: 1}\nnodes: {a: {set: {}, next: END}}\n",
+	"node":      "version: 1\nnodes: {a: {set: {}, next: END, zzz: 1}}\n",
+	"for_each":  "version: 1\nnodes: {a: {for_each: {in: [1], zzz: 1}, set: {}, next: END}}\n",
+	"retry":     "version: 1\nnodes: {a: {retry: {zzz: 1}, set: {}, next: END}}\n",
+	"shared":    "version: 1\nlimits: {shared: {a: {zzz: 1}}}\nnodes: {a: {set: {}, next: END}}\n",
+	"env":       "version: 1\nenv: {a: {zzz: 1}}\nnodes: {a: {set: {}, next: END}}\n",
+	"interrupt": "version: 1\ninterrupt: {zzz: 1}\nnodes: {a: {set: {}, next: END}}\n",
+	"defaults":  "version: 1\ndefaults: {zzz: 1}\nnodes: {a: {set: {}, next: END}}\n",
+	"edge":      "version: 1\nedges: [{zzz: 1, from: a, to: END}]\nnodes: {a: {set: {}}}\n",
+	"rescue":    "version: 1\nnodes: {a: {on_error: {zzz: 1}, set: {}, next: END}}\n",
+	"cache":     "version: 1\nnodes: {a: {cache: {zzz: 1}, set: {}, next: END}}\n",
+	"ask":       "version: 1\nnodes: {a: {ask: {zzz: 1, title: t}, next: END}}\n",
+	"form":      "version: 1\nnodes: {a: {ask: {title: t, form: {x: {zzz: 1, type: int}}}, next: END}}\n",
+	"expires":   "version: 1\nnodes: {a: {ask: {title: t, expires: {zzz: 1, after: 1s}}, next: END}}\n",
+	"test":      "version: 1\nnodes: {a: {set: {}, next: END}}\ntests: [{zzz: 1, name: t}]\n",
+	"mock":      "version: 1\nnodes: {a: {wait: {for: 1s}, next: END}}\ntests: [{name: t, mock: {a: {zzz: 1}}}]\n",
+	"failure":   "version: 1\nnodes: {a: {wait: {for: 1s}, next: END}}\ntests: [{name: t, mock: {a: {error: {zzz: 1}}}}]\n",
+	"expect":    "version: 1\nnodes: {a: {set: {}, next: END}}\ntests: [{name: t, expect: {zzz: 1}}]\n",
+	"way":       "version: 1\nnodes: {a: {set: {}, next: [{zzz: 1, if: true, to: END}, {else: END}]}}\n",
 }
 
 // TestTheSchemaKnowsTheKeysThatTheDecoderKnows asks the decoder, which lists what is

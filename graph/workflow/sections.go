@@ -34,7 +34,10 @@ func mapTo(pattern string, value schema) schema {
 func (o Options) sections() []section {
 	return []section{
 		rootSection, typeSection, memberSection, fieldSection, limitsSection,
+		sharedSection, envSection, interruptSection, defaultsSection, edgeSection,
 		o.nodeSection(), forEachSection, retrySection, waySection, elseSection,
+		rescueSection, cacheSection, askSection, formSection, expiresSection,
+		testSection, mockSection, mockErrorSection, expectSection,
 	}
 }
 
@@ -46,9 +49,15 @@ var rootSection = section{"", "", []key{
 	{"state", "the fields of the state: a type, or the long form", mapTo(identifier.String(), schema{"oneOf": []schema{textValue, refTo("field")}})},
 	{"input", "the fields that a run may be given; all where it is missing, [] for none", nameList},
 	{"output", "the fields that a run gives; all where it is missing", nameList},
+	{"env", "the variables of the environment that expressions read, by name: a type, or the long form", mapTo(identifier.String(), schema{"oneOf": []schema{textValue, refTo("env")}})},
+	{"secrets", "the secrets by name, each with the variable of the environment that it comes from: ${env:NAME}", mapTo(identifier.String(), schema{"type": "string", "pattern": secretFrom.String(), "$comment": "text"})},
 	{"limits", "the bounds of a run", refTo("limits")},
+	{"defaults", "what holds for nodes that say nothing themselves", refTo("defaults")},
+	{"interrupt", "where a run pauses", refTo("interrupt")},
 	{"start", "where a run starts: a node, or several at once; the first node where it is missing", someNames},
 	{"nodes", "the nodes by name", withMost(mapTo(nodeName.String(), refTo("node")))},
+	{"edges", "where the nodes lead that have no next", schema{"type": "array", "items": refTo("edge")}},
+	{"tests", "the tests of the file", schema{"type": "array", "items": refTo("test")}},
 }, []string{"version", "nodes"}}
 
 func withMost(s schema) schema {
@@ -81,16 +90,20 @@ var limitsSection = section{"limits", "the bounds of a run", []key{
 	{"run_timeout", "the longest a turn may take", duration},
 	{"concurrency", "at most so many nodes at once", count},
 	{"fanout", "at most so many tasks of a step", count},
+	{"state_bytes", "the largest the state may be", size},
+	{"shared", "bounds that nodes share by name", mapTo(nodeName.String(), refTo("shared"))},
 }, nil}
 
 func (o Options) nodeSection() section {
 	keys := []key{
 		{"description", "what the node does", textValue},
+		{"tags", "words by which programs find the node", nameList},
 		{"set", "writes fields: values by name, in which ${{ }} may stand", freeKeys},
 		{"uses", "runs a Go function of the program: go:NAME", o.usesSchema()},
 		{"with", "the parameters of uses", anyValue},
 		{"workflow", "runs another file as a node", textValue},
 		{"input", "what the other workflow gets: values by name", freeKeys},
+		{"ask", "pauses the run and asks a person for a value or a form", refTo("ask")},
 	}
 	keys = append(keys, o.kindKeys()...)
 	return section{"node", "one node: exactly one key says what it does", append(keys,
@@ -98,8 +111,12 @@ func (o Options) nodeSection() section {
 		key{"for_each", "runs the node once for each item of a list", refTo("for_each")},
 		key{"join", "waits for these nodes, all of which lead here", someNames},
 		key{"output", "writes fields from the result: values by name", freeKeys},
-		key{"timeout", "the longest one attempt may take", duration},
-		key{"retry", "when a failed attempt is made again", refTo("retry")},
+		policyKey("timeout"), policyKey("idle_timeout"), policyKey("retry"), policyKey("limit"), policyKey("on_error"),
+		key{"cache", "keeps the result for other runs", refTo("cache")},
+		key{"idempotency_key", "what the outside world knows the act by; the result is kept as soon as it is there", anyValue},
+		key{"defer", "waits until nothing else is due", flagValue},
+		key{"requires", "the fields that other nodes provide; edges follow from it", nameList},
+		key{"provides", "the fields that the node writes for others; edges follow from it", nameList},
 		key{"next", "where to go on: a node, several at once, END, or conditions of which the first that holds counts", schema{"oneOf": []schema{
 			textValue, {"type": "array", "items": textValue, "minItems": 1},
 			{"type": "array", "minItems": 1, "items": schema{"oneOf": []schema{refTo("way"), refTo("else")}}},
@@ -111,6 +128,7 @@ var forEachSection = section{"for_each", "a loop whose items run at once", []key
 	{"in", "the list: an expression, or a list", schema{"oneOf": []schema{textValue, {"type": "array"}}}},
 	{"as", "the name of the item in expressions; item where it is missing", textValue},
 	{"max", "at most so many items", count},
+	{"on_item_error", "whether an item that fails fails the node; fail where it is missing", oneOfWords("fail", "skip")},
 }, []string{"in"}}
 
 var retrySection = section{"retry", "attempts after a failure", []key{
@@ -119,6 +137,7 @@ var retrySection = section{"retry", "attempts after a failure", []key{
 	{"max_delay", "the longest wait", duration},
 	{"backoff", "whether the wait doubles", oneOfWords("exponential", "constant")},
 	{"jitter", "whether a part of the wait is random", flagValue},
+	{"on", "the failures that are worth it: error, timeout, or codes such as http:503 and http:5xx", nameList},
 }, nil}
 
 var waySection = section{"way", "a way on under a condition", []key{

@@ -32,6 +32,7 @@ type source struct {
 	path string
 	text []byte
 	*problems
+	vault *vault // set once the secrets are read
 
 	whole string // text, and where its lines begin; made by index
 	lines []int

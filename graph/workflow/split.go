@@ -35,31 +35,42 @@ func (b *builder) addEach(n *node) {
 	ways := b.split(n, n.name+each)
 	limit := n.each.max
 	fill(&limit, b.limited(b.cfg).MaxTasks)
-	b.at(n.ref).Node(n.name, graph.Router(func(_ context.Context, rec *state.Record) (graph.Command, error) {
-		return n.dispatch(rec, limit, ways)
+	b.at(n.ref).Node(n.name, graph.Router(func(ctx context.Context, rec *state.Record) (graph.Command, error) {
+		return b.dispatch(ctx, n, rec, limit, ways)
 	}, append(ways, n.name+each)...))
-	b.at(n.ref).Node(n.name+each, graph.Worker(func(ctx context.Context, rec *state.Record, it item) error {
+	b.rescue(n, n.name+each, false)
+	b.at(n.ref).Node(n.name+each, b.cached(n, graph.Worker(func(ctx context.Context, rec *state.Record, it item) error {
 		v, err := state.Type{}.Convert(it.Item)
 		if err != nil {
 			return err
 		}
-		_, err = n.perform(ctx, map[string]any{"state": rec.Map(), n.each.alias.name: v}, rec)
+		vars, err := b.vars(ctx, rec)
+		if err != nil {
+			return err
+		}
+		vars[n.each.alias.name] = v
+		ctx = context.WithValue(ctx, itemKey{}, it.Index)
+		_, err = b.perform(ctx, n, vars, rec)
 		if err != nil && !errors.Is(err, graph.ErrInterrupted) {
 			return fmt.Errorf("item %d: %w", it.Index+1, err)
 		}
 		return err
-	}), n.policy)
+	})), n.Policy)
 }
 
 // dispatch starts a task for each item, or goes on when there is none.
-func (n *node) dispatch(rec *state.Record, limit int, ways []string) (cmd graph.Command, err error) {
-	skip, err := n.skips(rec)
+func (b *builder) dispatch(ctx context.Context, n *node, rec *state.Record, limit int, ways []string) (cmd graph.Command, err error) {
+	vars, err := b.vars(ctx, rec)
+	if err != nil {
+		return cmd, err
+	}
+	skip, err := n.skips(vars)
 	if err != nil {
 		return cmd, err
 	}
 	var items []any
 	if !skip {
-		if items, err = n.each.items(rec); err != nil {
+		if items, err = n.each.items(vars); err != nil {
 			return cmd, err
 		}
 	}
@@ -80,8 +91,8 @@ func (n *node) dispatch(rec *state.Record, limit int, ways []string) (cmd graph.
 	return cmd, nil
 }
 
-func (e *forEach) items(rec *state.Record) ([]any, error) {
-	v, err := e.list.eval(map[string]any{"state": rec.Map()})
+func (e *forEach) items(vars map[string]any) ([]any, error) {
+	v, err := e.list.eval(vars)
 	if err != nil {
 		return nil, err
 	}
@@ -112,29 +123,36 @@ func kindOf(v any) string {
 func (b *builder) addSub(n *node) error {
 	w := n.work.(*subWork)
 	child := graph.Func(func(context.Context, *state.Record) error { return nil })
-	if b.children != nil {
+	if b.graphs != nil {
 		var err error
-		if child, err = w.node(n, b.cfg, b.children); err != nil {
+		if child, err = b.subgraph(n, w); err != nil {
 			return err
 		}
 	}
-	policy := n.policy
+	policy := n.Policy
+	child = b.cached(n, child)
 	if w.child != nil {
 		fill(&policy.Timeout, w.child.plan.limits.timeout)
 	}
 	if n.cond == nil {
 		b.at(n.ref).Node(n.name, child, policy)
-		b.leave(n, n.name)
+		b.rescue(n, n.name, false)
+		b.leaveCached(n)
 		return nil
 	}
 	ways := b.split(n, n.name+run)
-	b.at(n.ref).Node(n.name, graph.Router(func(_ context.Context, rec *state.Record) (graph.Command, error) {
-		if skip, err := n.skips(rec); err != nil || skip {
+	b.at(n.ref).Node(n.name, graph.Router(func(ctx context.Context, rec *state.Record) (graph.Command, error) {
+		vars, err := b.vars(ctx, rec)
+		if err != nil {
+			return graph.Command{}, err
+		}
+		if skip, err := n.skips(vars); err != nil || skip {
 			return graph.Goto(ways...), err
 		}
 		return graph.Goto(n.name + run), nil
 	}, append(ways, n.name+run)...))
 	b.at(n.ref).Node(n.name+run, child, policy)
+	b.rescue(n, n.name+run, false)
 	return nil
 }
 
@@ -160,7 +178,7 @@ func (b *builder) leave(n *node, from string) {
 		b.lead(n, from)
 		return
 	}
-	b.at(n.ref).Branch(from, func(_ context.Context, rec *state.Record) (graph.Command, error) {
-		return n.next.choose(rec, nil)
+	b.at(n.ref).Branch(from, func(ctx context.Context, rec *state.Record) (graph.Command, error) {
+		return b.choose(ctx, n, rec, nil)
 	}, names(n.next.targets())...)
 }

@@ -32,7 +32,7 @@ func (c *checker) sub(n *node, env exprs.Env) exprs.Type {
 			"a workflow cannot be run for_each item in this version")
 	}
 	if n.input != nil {
-		w.input = c.template(n.input, env)
+		w.input = c.template(n.input, env, "input")
 	}
 	name, ok := c.string(n.args, "workflow")
 	if !ok {
@@ -74,31 +74,40 @@ func (c *checker) checkSubInput(n *node, w *subWork) {
 	}
 }
 
-// node returns the Subgraph. What cfg says holds for the child too, but for the nodes
-// it names.
-func (w *subWork) node(n *node, cfg graph.Config, cs children) (graph.Node[state.Record], error) {
+// subgraph returns the Subgraph. What the Config says holds for the child too, but for the
+// nodes it names.
+func (b *builder) subgraph(n *node, w *subWork) (graph.Node[state.Record], error) {
+	cfg := b.cfg
 	cfg.InterruptBefore, cfg.InterruptAfter = nil, nil
-	g, err := w.child.compile(cfg, cs)
+	g, err := w.child.compile(cfg, making{graphs: b.graphs, test: b.test})
 	if err != nil {
 		return graph.Node[state.Record]{}, err
 	}
-	in := func(rec *state.Record) (state.Record, error) { return w.inputOf(rec) }
+	in := func(rec *state.Record) (state.Record, error) { return b.inputOf(w, rec) }
 	out := func(rec, end *state.Record) error {
-		vars := map[string]any{"state": rec.Map(), "result": w.child.Output(end).Map()}
+		vars, err := b.vars(context.Background(), rec)
+		if err != nil {
+			return err
+		}
+		vars["result"] = w.child.Output(end).Map()
 		return assignAll(n.outputs, vars, rec)
 	}
 	return graph.Subgraph(g, in, out), nil
 }
 
-func (w *subWork) inputOf(rec *state.Record) (state.Record, error) {
+func (b *builder) inputOf(w *subWork, rec *state.Record) (state.Record, error) {
+	vars, err := b.vars(context.Background(), rec)
+	if err != nil {
+		return state.Record{}, err
+	}
 	values := map[string]any{}
 	if w.input != nil {
-		var err error
-		if values, err = w.input.evalMap(map[string]any{"state": rec.Map()}); err != nil {
+		if values, err = w.input.evalMap(vars); err != nil {
 			return state.Record{}, err
 		}
 	}
-	r, err := w.child.fill(values)
+	unix, _ := vars["run"].(map[string]any)["unix"].(int64)
+	r, err := w.child.fill(values, unix)
 	if err != nil {
 		return r, &RunError{w.pos, strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}

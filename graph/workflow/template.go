@@ -16,6 +16,8 @@ type template struct {
 	keys  []*yaml.Node // of a mapping
 	items []*template  // of a mapping or a list
 	bad   bool         // it was reported, and must not be evaluated
+
+	secrets []string // that a text names
 }
 
 // template compiles n for an environment. Mistakes are reported and leave a template
@@ -46,6 +48,7 @@ func (s *source) template(n *yaml.Node, env exprs.Env) *template {
 			s.exprErrors(n, err)
 			t.bad = true
 		}
+		t.holdSecrets()
 	}
 	return t
 }

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -74,6 +75,7 @@ type kindWork struct {
 	kind Kind
 	env  Env
 	args *template
+	idem *template // nil where the node has no idempotency key
 	pos  string
 }
 
@@ -86,28 +88,90 @@ func (w *kindWork) do(ctx context.Context, vars map[string]any, _ *state.Record)
 	if err := into(paramsIn(r), args); err != nil {
 		return nil, &RunError{w.pos, paramError(err)}
 	}
-	v, err := r.Run(ctx, w.env)
-	if errors.Is(err, graph.ErrInterrupted) {
-		return nil, err
-	}
-	if err == nil {
-		v, err = state.Type{}.Convert(v)
-	}
-	if err != nil {
+	v, err := w.runWith(ctx, vars, r)
+	if err != nil && !errors.Is(err, graph.ErrInterrupted) {
 		return nil, fmt.Errorf("%s: %w", w.pos, err)
 	}
-	return v, nil
+	return v, err
+}
+
+// runWith runs r under the node's idempotency key, if it has one: then the result is kept
+// as soon as it is there, so that a crash behind it does not run r again.
+func (w *kindWork) runWith(ctx context.Context, vars map[string]any, r Runner) (any, error) {
+	if w.idem == nil {
+		return w.plain(ctx, r)
+	}
+	key, err := w.idem.text(vars)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := graph.Once(ctx, "idempotency_key "+key, func(ctx context.Context) (json.RawMessage, error) {
+		v, err := w.plain(context.WithValue(ctx, idempotencyKey{}, key), r)
+		if err != nil {
+			return nil, err
+		}
+		return state.Type{}.Encode(v)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return state.Type{}.Convert(kept)
+}
+
+// plain runs r and returns its result as plain values, without secrets.
+func (w *kindWork) plain(ctx context.Context, r Runner) (any, error) {
+	env := w.env
+	env.vault = env.vault.in(ctx)
+	run := func() (any, error) {
+		v, err := r.Run(ctx, env)
+		if err != nil {
+			return nil, err
+		}
+		return state.Type{}.Convert(v)
+	}
+	if len(env.vault.secrets) == 0 {
+		return run()
+	}
+	redact := env.vault.redactor()
+	v, err := guarded(redact, run)
+	return clean(v, redact), err
+}
+
+type idempotencyKey struct{}
+
+// IdempotencyKey returns what the file gives as the idempotency_key of the node that runs,
+// or "" where it gives none. It is for Runners that hand it to the outside world.
+func IdempotencyKey(ctx context.Context) string {
+	key, _ := ctx.Value(idempotencyKey{}).(string)
+	return key
+}
+
+// text evaluates t to a text; what is no text is written as JSON.
+func (t *template) text(vars map[string]any) (string, error) {
+	v, err := t.eval(vars)
+	if s, ok := v.(string); ok || err != nil {
+		return s, err
+	}
+	if v == nil {
+		return "", t.runError(errors.New("the key is null"))
+	}
+	data, err := state.Type{}.Encode(v)
+	return string(data), err
 }
 
 func (c *checker) kindWork(n *node, kind Kind, env exprs.Env) work {
 	args := deref(n.args)
 	w := &kindWork{kind: kind, env: c.load.env, pos: c.at(n.kind.at)}
+	w.env.vault = c.vault
+	if n.idem != nil {
+		w.idem = c.template(n.idem, env, "idempotency_key")
+	}
 	if args.Kind != yaml.MappingNode && !strings.HasPrefix(n.kind.name, goPrefix) {
 		c.fail(args, "WF101", "%s must be a mapping, not %s", n.kind.name, describe(args))
 		return w
 	}
 	before := len(c.found)
-	w.args = c.template(args, env)
+	w.args = c.source.template(args, env)
 	r := kind.New()
 	w.args.takes(reflect.TypeOf(paramsIn(r)), n.kind.name)
 	if len(c.found) > before {
@@ -116,7 +180,7 @@ func (c *checker) kindWork(n *node, kind Kind, env exprs.Env) work {
 	if checker, ok := r.(Checker); ok {
 		given := w.args.constants(paramsIn(r))
 		if err := checker.Check(func(name string) bool { return given[name] }); err != nil {
-			c.fail(args, "WF504", "%s: %v", n.kind.name, err)
+			c.fail(args, "WF504", "%s: %s", n.kind.name, strings.ReplaceAll(err.Error(), "\n", "; "))
 		}
 	}
 	return w
@@ -136,18 +200,8 @@ func (t *template) constants(params any) (given map[string]bool) {
 	return given
 }
 
-// retryable reports whether another attempt may go better.
-func retryable(err error) bool {
-	var r interface{ Retryable() bool }
-	if errors.As(err, &r) {
-		return r.Retryable()
-	}
-	var p *graph.PanicError
-	return !errors.As(err, &p)
-}
-
 // perform does the work of n once: for the whole node, or for one item.
-func (n *node) perform(ctx context.Context, vars map[string]any, rec *state.Record) (any, error) {
+func (b *builder) perform(ctx context.Context, n *node, vars map[string]any, rec *state.Record) (any, error) {
 	result, err := n.work.do(ctx, vars, rec)
 	if err != nil {
 		return nil, err
@@ -160,10 +214,10 @@ func (n *node) perform(ctx context.Context, vars map[string]any, rec *state.Reco
 }
 
 // skips reports whether the node's own condition is there and false.
-func (n *node) skips(rec *state.Record) (bool, error) {
+func (n *node) skips(vars map[string]any) (bool, error) {
 	if n.cond == nil {
 		return false, nil
 	}
-	ok, err := n.cond.holds(map[string]any{"state": rec.Map()})
+	ok, err := n.cond.holds(vars)
 	return !ok, err
 }

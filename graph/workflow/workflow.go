@@ -2,6 +2,8 @@ package workflow
 
 import (
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
@@ -19,6 +21,10 @@ type Workflow struct {
 	src   *source
 	shape *state.Shape
 	env   Env
+	vault *vault
+	timed bool           // the state has timeField
+	named **graph.Limits // of this file and all that were loaded with it
+	opts  Options
 	subs  []*Workflow
 }
 
@@ -32,6 +38,12 @@ type Options struct {
 	Root string
 	// Out is the folder that nodes write below; "" means out in Root.
 	Out string
+	// LookupEnv gives the variables of the environment that a file names under env and
+	// secrets; nil means os.LookupEnv. It is asked for these names alone, each time
+	// that one is used.
+	LookupEnv func(name string) (value string, ok bool)
+	// Now gives the time that expressions see as run.time; nil means time.Now.
+	Now func() time.Time
 }
 
 // Load reads and checks a file, and the files it names. The error is an *Error that
@@ -58,9 +70,11 @@ func Parse(path string, src []byte, o Options) (*Workflow, error) {
 	return l.finish(l.parse(rel, filepath.ToSlash(path), src))
 }
 
-// Compile returns the graph. Limits of the file fill in what cfg leaves zero.
+// Compile returns the graph. Limits of the file fill in what cfg leaves zero, and its
+// named limits those that cfg.Limits does not have; all graphs that are compiled of w share
+// them. Where nodes are cached and cfg.Cache is nil, the graph has a cache in memory.
 func (w *Workflow) Compile(cfg graph.Config) (*graph.Graph[state.Record], error) {
-	return w.compile(cfg, children{})
+	return w.compile(cfg, making{graphs: children{}})
 }
 
 func (w *Workflow) limited(cfg graph.Config) graph.Config {
@@ -68,6 +82,13 @@ func (w *Workflow) limited(cfg graph.Config) graph.Config {
 	fill(&cfg.MaxTasks, w.plan.limits.fanout)
 	fill(&cfg.Concurrency, w.plan.limits.concurrency)
 	fill(&cfg.Timeout, w.plan.limits.timeout)
+	fill(&cfg.MaxState, w.plan.limits.state)
+	cfg.Limits = cfg.Limits.Or(*w.named)
+	cfg.InterruptBefore = append(slices.Clip(cfg.InterruptBefore), names(w.plan.before)...)
+	cfg.InterruptAfter = append(slices.Clip(cfg.InterruptAfter), names(w.plan.after)...)
+	if cached := func(n *node) bool { return n.cache != nil }; cfg.Cache == nil && slices.ContainsFunc(w.plan.nodes, cached) {
+		cfg.Cache = new(graph.MemoryCache)
+	}
 	return cfg
 }
 
@@ -80,4 +101,15 @@ func fill[T comparable](to *T, with T) {
 
 // NewState returns a record in which nothing is set, for programs that fill it
 // themselves.
-func (w *Workflow) NewState() state.Record { return w.shape.New() }
+func (w *Workflow) NewState() state.Record {
+	rec := w.shape.New()
+	w.stamp(&rec, w.opts.now().Unix())
+	return rec
+}
+
+func (o Options) now() time.Time {
+	if o.Now != nil {
+		return o.Now()
+	}
+	return time.Now()
+}

@@ -77,6 +77,17 @@ func (v *Value) IsLiteral() bool {
 	return true
 }
 
+// MapLiterals returns v with f applied to each text between its expressions.
+func (v *Value) MapLiterals(f func(text string) string) *Value {
+	mapped := &Value{parts: make([]part, len(v.parts)), typed: v.typed}
+	for i, p := range v.parts {
+		if mapped.parts[i] = p; p.program == nil {
+			mapped.parts[i].literal = f(p.literal)
+		}
+	}
+	return mapped
+}
+
 // Eval computes the value. Missing variables read as nil. The result is made of nil, bool, string, int64, float64,
 // []any and map[string]any, is a copy, and belongs to the caller. The error is an *Error.
 func (v *Value) Eval(vars map[string]any) (any, error) {

@@ -1,0 +1,141 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/exprs"
+	"github.com/weftrun/weft/state"
+)
+
+// askWork is the kind ask: a question to a person whose answer has a declared type.
+type askWork struct {
+	at     *yaml.Node
+	texts  map[string]*template // title, show and key
+	data   *template            // nil for none
+	typ    state.Type           // of the answer
+	schema json.RawMessage
+	within time.Duration
+	then   *template // the answer when nobody gave one in time; nil: the node fails
+}
+
+// ask checks a node of the kind ask, and returns the type of its result.
+func (c *checker) ask(n *node, env exprs.Env) exprs.Type {
+	w := &askWork{at: n.args, texts: map[string]*template{}}
+	n.work = w
+	o, ok := c.record(n.args, "ask", "title", "show", "data", "answer", "form", "expires", "key")
+	if !ok {
+		return exprs.Any
+	}
+	for _, m := range o {
+		switch key := m.key.Value; key {
+		case "title", "show", "key":
+			w.texts[key] = c.template(m.value, env, "ask."+key)
+		case "data":
+			w.data = c.template(m.value, env, "ask.data")
+		}
+	}
+	for _, key := range []string{"title", "show"} {
+		if t := w.texts[key]; t != nil && t.kind() != exprs.StringKind && t.kind() != exprs.AnyKind {
+			c.fail(t.at, "WF503", "ask.%s must be text, not %s", key, t.kind())
+		}
+	}
+	if w.texts["title"] == nil {
+		c.fail(n.args, "WF125", "ask needs title: what is asked")
+	}
+	c.answerType(w, o)
+	if e := o.get("expires"); e != nil {
+		c.expires(w, e, env)
+	}
+	return exprType(w.typ)
+}
+
+// answerType reads what is answered: one value of a type, or a form.
+func (c *checker) answerType(w *askWork, o object) {
+	answer, form := o.get("answer"), o.get("form")
+	var schema any
+	switch {
+	case answer != nil && form != nil:
+		c.fail(form, "WF125", "give answer or form, and not both")
+	case form != nil:
+		w.typ, schema = c.form(form)
+	case answer != nil:
+		w.typ, _ = c.typ(answer, c.plan.types)
+		schema = schemaOf(w.typ)
+	default:
+		w.typ, _ = state.ParseType("string", nil)
+		schema = schemaOf(w.typ)
+	}
+	w.schema, _ = json.Marshal(schema) // it is made of plain values
+}
+
+// expires reads how long an answer is waited for: a time, or {after: time, then: answer}.
+func (c *checker) expires(w *askWork, n *yaml.Node, env exprs.Env) {
+	if n.Kind != yaml.MappingNode {
+		w.within = c.duration(n, "expires")
+		return
+	}
+	o, _ := c.record(n, "expires", "after", "then")
+	after := o.get("after")
+	if after == nil {
+		c.fail(n, "WF125", "expires needs after: how long an answer is waited for")
+		return
+	}
+	w.within = c.duration(after, "expires.after")
+	if then := o.get("then"); then != nil {
+		w.then = c.template(then, env, "expires.then")
+		w.then.fits(w.typ, "expires.then")
+	}
+}
+
+func (w *askWork) do(ctx context.Context, vars map[string]any, _ *state.Record) (any, error) {
+	q := graph.Question{Schema: w.schema, Within: w.within}
+	for name, to := range map[string]*string{"title": &q.Prompt, "show": &q.Detail, "key": &q.Key} {
+		if t := w.texts[name]; t != nil {
+			var err error
+			if *to, err = t.text(vars); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if w.data != nil {
+		var err error
+		if q.Data, err = w.data.eval(vars); err != nil {
+			return nil, err
+		}
+	}
+	return w.answer(ctx, q, vars)
+}
+
+// answer asks until an answer can be read: one may fit the schema and be no value of the
+// type all the same, such as a whole number of more than 64 bits.
+func (w *askWork) answer(ctx context.Context, q graph.Question, vars map[string]any) (any, error) {
+	for detail := q.Detail; ; {
+		data, err := graph.Ask[json.RawMessage](ctx, q)
+		if errors.Is(err, graph.ErrExpired) && w.then != nil {
+			v, err := w.then.eval(vars)
+			if err != nil {
+				return nil, err
+			}
+			if v, err = w.typ.Convert(v); err != nil {
+				return nil, w.then.runError(err)
+			}
+			return v, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		v, err := w.typ.Convert(data)
+		if err == nil {
+			return v, nil
+		}
+		q.Detail = detail + "\n\nThe last answer was refused: " + err.Error()
+	}
+}
+
+var _ work = (*askWork)(nil)

@@ -1,0 +1,192 @@
+package workflow
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/exprs"
+	"github.com/weftrun/weft/state"
+)
+
+// variable is one entry of env or secrets: a name in the file, and the variable of the
+// environment that it stands for.
+type variable struct {
+	ref
+	from string
+	typ  string // string, int, number or bool
+	def  any    // the default; nil when there is none
+}
+
+var variableTypes = map[string]exprs.Type{
+	"string": exprs.String, "int": exprs.Int, "number": exprs.Number, "bool": exprs.Bool,
+}
+
+// environment decodes the variables that expressions may read.
+func (s *source) environment(n *yaml.Node) (all []variable) {
+	o, _ := s.object(n, "env")
+	for _, m := range o {
+		v := variable{ref: ref{m.key.Value, m.key}, from: m.key.Value, typ: "string"}
+		if !identifier.MatchString(v.name) {
+			s.fail(m.key, "WF111", "the name %q in env must be letters, digits and _, not a digit first", v.name)
+		}
+		if m.value.Kind == yaml.MappingNode {
+			s.variable(&v, m.value)
+		} else {
+			v.typ = s.choice(m.value, "the type of "+v.name, "string", "int", "number", "bool")
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+func (s *source) variable(v *variable, n *yaml.Node) {
+	o, _ := s.record(n, "env "+v.name, "type", "from", "default", "description")
+	for _, m := range o {
+		switch m.key.Value {
+		case "type":
+			v.typ = s.choice(m.value, "the type of "+v.name, "string", "int", "number", "bool")
+		case "from":
+			v.from, _ = s.string(m.value, "from")
+		case "description":
+			s.string(m.value, "description")
+		}
+	}
+	def := o.get("default")
+	if def == nil {
+		return
+	}
+	given, ok := s.scalar(def)
+	t, err := state.ParseType(v.typ, nil)
+	if ok && err == nil {
+		if v.def, err = t.Convert(given); err != nil || v.def == nil {
+			s.fail(def, "WF407", "the default of %s is no %s", v.name, v.typ)
+		}
+	}
+}
+
+// read returns the value of v in an environment.
+func (v variable) read(lookup func(string) (string, bool)) (any, error) {
+	text, ok := lookup(v.from)
+	if !ok {
+		if v.def == nil {
+			return nil, fmt.Errorf("the environment variable %s is not set, and %s has no default", v.from, v.name)
+		}
+		return v.def, nil
+	}
+	value, err := any(text), error(nil)
+	switch v.typ {
+	case "int":
+		value, err = strconv.ParseInt(text, 10, 64)
+	case "number":
+		value, err = strconv.ParseFloat(text, 64)
+	case "bool":
+		value, err = strconv.ParseBool(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the environment variable %s is no %s", v.from, v.typ)
+	}
+	return value, nil
+}
+
+// lookup returns where the file's variables come from.
+func (o Options) lookup() func(string) (string, bool) {
+	if o.LookupEnv != nil {
+		return o.LookupEnv
+	}
+	return os.LookupEnv
+}
+
+// CheckEnv returns an *Error that names every variable of the environment which the file
+// needs, for env or for secrets, and which is not set or of another type; nil if there is
+// none. A run that comes to one of them fails; this tells it before.
+func (w *Workflow) CheckEnv() error {
+	s := *w.src
+	s.problems = new(problems)
+	for _, v := range w.plan.env {
+		if _, err := v.read(w.vault.lookup); err != nil {
+			s.fail(v.at, "WF704", "%v", err)
+		}
+	}
+	for _, v := range w.plan.secrets {
+		if _, err := w.vault.value(v.name); err != nil {
+			s.fail(v.at, "WF704", "%v", err)
+		}
+	}
+	for _, sub := range w.subs {
+		if err, ok := sub.CheckEnv().(*Error); ok {
+			s.found = append(s.found, err.Problems...)
+		}
+	}
+	return s.err()
+}
+
+// environment returns the values that expressions see as env.
+func (w *Workflow) environment(ctx context.Context) (map[string]any, error) {
+	values := map[string]any{}
+	for _, v := range w.plan.env {
+		value, err := v.read(w.vault.in(ctx).lookup)
+		if err != nil {
+			return nil, &RunError{w.src.at(v.at), err.Error()}
+		}
+		values[v.name] = value
+	}
+	return values, nil
+}
+
+// timeField is the hidden field of the state that holds when the turn began.
+const timeField = "run_time"
+
+// usesTime finds files that may read the time of the turn.
+var usesTime = regexp.MustCompile(`\brun\s*\.\s*(time|unix)\b`)
+
+// runType is what expressions see as run.
+var runType = exprs.Object(map[string]exprs.Type{
+	"time":    exprs.String, // when the turn began, such as 2026-11-21T09:30:00Z
+	"unix":    exprs.Int,    // the same in seconds since 1970
+	"task":    exprs.String, // the id of the task, the same in each attempt
+	"attempt": exprs.Int,    // from 1
+})
+
+// vars returns the names that every expression of the file sees.
+func (w *Workflow) vars(ctx context.Context, rec *state.Record) (map[string]any, error) {
+	env, err := w.environment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fields := rec.Map()
+	run := map[string]any{"time": "", "unix": int64(0), "task": graph.TaskID(ctx), "attempt": int64(graph.Attempt(ctx))}
+	if unix, ok := fields[timeField].(int64); ok && w.timed {
+		run["unix"], run["time"] = unix, time.Unix(unix, 0).UTC().Format(time.RFC3339)
+	}
+	if w.timed {
+		delete(fields, timeField)
+	}
+	return map[string]any{"state": fields, "env": env, "run": run}, nil
+}
+
+// stamp writes when the turn begins into its input, so that it is stored with the turn:
+// a resume, another process and a branch of the thread see the same time.
+func (w *Workflow) stamp(rec *state.Record, unix int64) {
+	if w.timed {
+		_ = rec.Write(timeField, unix) // an int fits
+	}
+}
+
+// baseEnv returns the types of what vars returns.
+func (c *checker) baseEnv() exprs.Env {
+	env := map[string]exprs.Type{}
+	for _, v := range c.plan.env {
+		env[v.name] = variableTypes[v.typ]
+		if env[v.name] == nil {
+			env[v.name] = exprs.Any
+		}
+	}
+	return exprs.Env{"state": c.state, "env": exprs.Object(env), "run": runType}
+}

@@ -1,0 +1,477 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state"
+)
+
+// TestOptions say which tests of a file to run. The zero TestOptions run all.
+type TestOptions struct {
+	// Match chooses tests by their name; nil means all.
+	Match func(name string) bool
+}
+
+// TestReport is what the tests of a file have shown.
+type TestReport struct {
+	Tests    []TestResult `json:"tests"` // in the order of the file
+	Coverage Coverage     `json:"coverage"`
+}
+
+// Passed reports whether no test failed.
+func (r TestReport) Passed() bool {
+	return !slices.ContainsFunc(r.Tests, func(t TestResult) bool { return !t.Passed() })
+}
+
+// TestResult is what one test has shown.
+type TestResult struct {
+	Name string `json:"name"`
+	File string `json:"file"`
+	Line int    `json:"line"` // of the test's name, from 1
+	Col  int    `json:"col"`
+	// Failures is what was otherwise than expected, each at the place of the expectation;
+	// empty when the test has passed.
+	Failures []Problem     `json:"failures,omitempty"`
+	Status   graph.Status  `json:"status"`
+	Path     [][]string    `json:"path"`   // the nodes that ran, by step, in each by name
+	Output   Values        `json:"output"` // of the file, or of the state so far
+	Err      error         `json:"-"`      // why the run failed
+	Elapsed  time.Duration `json:"elapsed"`
+}
+
+// Passed reports whether all was as expected.
+func (r TestResult) Passed() bool { return len(r.Failures) == 0 }
+
+// Coverage says what of a file ran in its tests.
+type Coverage struct {
+	Nodes []NodeCoverage `json:"nodes"` // in the order of the file
+	Edges []EdgeCoverage `json:"edges"` // in the order of the nodes they lead from
+}
+
+// NodeCoverage says how often a node ran.
+type NodeCoverage struct {
+	Node string `json:"node"`
+	Line int    `json:"line"`
+	Runs int    `json:"runs"`
+}
+
+// EdgeCoverage says how often a way between two nodes was taken.
+type EdgeCoverage struct {
+	From string `json:"from"`
+	To   string `json:"to"` // END for the end
+	Line int    `json:"line"`
+	// Kind is "next", "choice" for a way with conditions beside it, or "error" for one of
+	// an on_error.
+	Kind  string `json:"kind"`
+	Taken int    `json:"taken"`
+}
+
+// RunTests runs the tests of the file, each with a store of its own in memory. Nodes that
+// reach outside of the process must be mocked; waits and the pauses before retries take no
+// time, and the environment is what the test says. The error is that of ctx, or of a
+// graph that does not compile.
+func (w *Workflow) RunTests(ctx context.Context, o TestOptions) (TestReport, error) {
+	report := TestReport{Tests: []TestResult{}}
+	all := newTrace()
+	for _, t := range w.plan.tests {
+		if o.Match != nil && !o.Match(t.name) {
+			continue
+		}
+		res, err := w.runTest(ctx, t, all)
+		if err != nil {
+			return report, err
+		}
+		report.Tests = append(report.Tests, res)
+	}
+	report.Coverage = w.coverage(all)
+	return report, nil
+}
+
+// Tests returns the names of the file's tests, in its order.
+func (w *Workflow) Tests() []string {
+	names := make([]string, len(w.plan.tests))
+	for i, t := range w.plan.tests {
+		names[i] = t.name
+	}
+	return names
+}
+
+// testRun is one test under way.
+type testRun struct {
+	*Workflow
+	*graph.Graph[state.Record]
+	t    *test
+	res  TestResult
+	last graph.Result[state.Record]
+	out  *source // takes the failures
+	seen *trace
+}
+
+func (w *Workflow) runTest(ctx context.Context, t *test, seen *trace) (TestResult, error) {
+	own := *w
+	lookup := t.lookup()
+	own.vault = &vault{w.vault.src, lookup, w.vault.secrets, w.vault.nonce}
+	r := &testRun{Workflow: &own, t: t, seen: seen, out: new(*w.src)}
+	r.out.problems = new(problems)
+	r.res = TestResult{Name: t.name, File: w.src.path, Line: t.at.Line, Col: t.at.Column, Path: [][]string{}}
+	mocks := map[string]*mock{}
+	for _, m := range t.mocks {
+		mocks[m.name] = m
+	}
+	var err error
+	cfg := graph.Config{Store: new(checkpoint.Memory), Cache: new(graph.MemoryCache)}
+	if r.Graph, err = own.compile(cfg, making{graphs: children{}, test: true, mocks: mocks, seen: seen}); err != nil {
+		return r.res, err
+	}
+	began := time.Now()
+	r.run(context.WithValue(ctx, lookupKey{}, lookup))
+	r.res.Elapsed = time.Since(began)
+	if ctx.Err() != nil {
+		return r.res, context.Cause(ctx)
+	}
+	r.judge()
+	if e, ok := r.out.err().(*Error); ok {
+		r.res.Failures = e.Problems
+	}
+	return r.res, nil
+}
+
+type lookupKey struct{}
+
+// lookup returns the environment of a test: what it says, and a word for each secret.
+func (t *test) lookup() func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, ok := t.env[name]
+		return v, ok
+	}
+}
+
+// run carries the run on as long as the test has answers.
+func (r *testRun) run(ctx context.Context) {
+	values := map[string]any{}
+	for _, m := range r.t.input {
+		values[m.key.Value] = r.src.plainOf(m.value)
+	}
+	input, err := r.fill(values, r.t.now)
+	if err != nil {
+		r.res.Status, r.res.Err = graph.Failed, err
+		return
+	}
+	steps := map[int]map[string]bool{}
+	thread := graph.Run{Thread: "test", Modes: graph.Tasks | graph.Ended}
+	left := slices.Clone(r.t.answers)
+	r.follow(r.Stream(ctx, input, thread), steps)
+	for r.res.Status == graph.Interrupted {
+		given, ok := r.answer(&left)
+		if !ok {
+			break
+		}
+		r.follow(r.StreamResume(ctx, given, thread), steps)
+	}
+	for _, a := range left {
+		if r.res.Status != graph.Failed {
+			r.out.fail(a.at, "WF904", "nobody asked for this answer to %s", a.name)
+		}
+	}
+	if rec, _, err := r.State(ctx, "test", 0); err == nil && r.res.Status == graph.Failed {
+		r.last.State, r.res.Output = rec, r.Output(&rec) // what was stored before it failed
+	}
+	for _, n := range slices.Sorted(maps.Keys(steps)) {
+		r.res.Path = append(r.res.Path, slices.Sorted(maps.Keys(steps[n])))
+	}
+	r.seen.path(r.res.Path)
+}
+
+// answer takes the next answers to what is open; false means that there is nothing to
+// resume with.
+func (r *testRun) answer(left *[]answer) (given graph.Answers, ok bool) {
+	for _, in := range r.last.Interrupts {
+		if in.Kind != "question" {
+			ok = true // a static interrupt
+			continue
+		}
+		name, _, _ := strings.Cut(in.Node, ".")
+		at := slices.IndexFunc(*left, func(a answer) bool { return a.name == name })
+		if at < 0 {
+			continue
+		}
+		a := (*left)[at]
+		*left = slices.Delete(*left, at, at+1)
+		data, err := json.Marshal(a.value)
+		if err == nil {
+			err = in.Accepts(data)
+		}
+		if err != nil {
+			r.out.fail(a.at, "WF904", "the answer to %s does not fit: %s", a.name, innermost(err))
+			return given, false
+		}
+		given, ok = given.Answer(in.ID, json.RawMessage(data)), true
+	}
+	return given, ok
+}
+
+// innermost returns the text of what err wraps at last.
+func innermost(err error) string {
+	if many, ok := err.(interface{ Unwrap() []error }); ok && len(many.Unwrap()) > 0 {
+		return innermost(many.Unwrap()[len(many.Unwrap())-1])
+	}
+	return err.Error()
+}
+
+// follow reads the events of a run to its end.
+func (r *testRun) follow(events func(func(graph.Event, error) bool), steps map[int]map[string]bool) {
+	for ev, err := range events {
+		if err != nil {
+			r.res.Status, r.res.Err = graph.Failed, err
+			continue
+		}
+		if ev.Mode == graph.Ended && ev.Namespace == "" {
+			r.ended(ev)
+		}
+		if ev.Mode != graph.Tasks || ev.Namespace != "" || strings.Contains(ev.Node, ".") {
+			continue
+		}
+		if steps[ev.Step] == nil {
+			steps[ev.Step] = map[string]bool{}
+		}
+		steps[ev.Step][ev.Node] = true
+		if ev.Phase == graph.Finished {
+			r.seen.finished(ev.Node)
+		}
+	}
+}
+
+func (r *testRun) ended(ev graph.Event) {
+	r.res.Status, r.last.Interrupts = ev.Status, ev.Interrupts
+	if rec, ok := ev.State.(*state.Record); ok {
+		r.last.State = *rec
+		r.res.Output = r.Output(rec)
+	}
+}
+
+// judge compares what happened with what was expected.
+func (r *testRun) judge() {
+	e := r.t.expect
+	if r.res.Status != e.status {
+		why := ""
+		switch {
+		case r.res.Err != nil:
+			why = ": " + r.res.Err.Error()
+		case r.res.Status == graph.Interrupted:
+			why = ": open are " + strings.Join(asking(r.last.Interrupts), ", ")
+		}
+		r.out.fail(e.at, "WF901", "the run is %s, want %s%s", r.res.Status, e.status, strings.ReplaceAll(why, "\n", "; "))
+	}
+	if e.path != nil && !reflect.DeepEqual(e.path, r.res.Path) {
+		r.out.fail(e.pathAt, "WF902", "the path is %s, want %s", flow(r.res.Path), flow(e.path))
+	}
+	r.judgeError()
+	if e.asksAt != nil {
+		want := []string{}
+		for _, a := range e.asks {
+			want = append(want, a.name)
+		}
+		slices.Sort(want)
+		if got := asking(r.last.Interrupts); !slices.Equal(got, want) {
+			r.out.fail(e.asksAt, "WF901", "open are the questions of [%s], want [%s]", strings.Join(got, ", "), strings.Join(want, ", "))
+		}
+	}
+	fields := r.last.State.Map()
+	for _, m := range append(slices.Clip(e.output), e.state...) {
+		r.judgeField(m, fields[m.key.Value])
+	}
+}
+
+func (r *testRun) judgeError() {
+	e := r.t.expect
+	if e.errAt == nil || r.res.Err == nil {
+		return
+	}
+	if !strings.Contains(r.res.Err.Error(), e.err) {
+		r.out.fail(e.errAt, "WF901", "the error is %q, want one with %q", r.res.Err.Error(), e.err)
+	}
+	if code := (&graph.NodeError{Err: r.res.Err}).Code(); e.code != "" && code != e.code {
+		r.out.fail(e.errAt, "WF901", "the error has the code %q, want %q: %v", code, e.code, r.res.Err)
+	}
+}
+
+func (r *testRun) judgeField(m member, got any) {
+	want := r.src.plainOf(m.value)
+	if f := r.plan.field(m.key.Value); f != nil && want != nil {
+		want, _ = f.Type.Convert(want)
+	}
+	a, _ := state.Type{}.Encode(got)
+	b, _ := state.Type{}.Encode(want)
+	if string(a) != string(b) {
+		r.out.fail(m.value, "WF903", "%s is %s, want %s", m.key.Value, a, b)
+	}
+}
+
+// asking returns the nodes whose questions are open, each once.
+func asking(open []graph.Interrupt) []string {
+	names := []string{}
+	for _, in := range open {
+		name, _, _ := strings.Cut(in.Node, ".")
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// flow writes a path as a file does.
+func flow(path [][]string) string {
+	parts := make([]string, len(path))
+	for i, step := range path {
+		if parts[i] = strings.Join(step, ", "); len(step) > 1 {
+			parts[i] = "[" + parts[i] + "]"
+		}
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// trace counts which ways were taken. A nil trace counts nothing.
+type trace struct {
+	mu   sync.Mutex
+	ways map[wayKey]int
+	runs map[string]int // by node
+	ends map[string]int // how often a node led on
+}
+
+// wayKey names a way: the node, "next" or "error", and its place in the list.
+type wayKey struct {
+	node, kind string
+	place      int
+}
+
+func newTrace() *trace {
+	return &trace{ways: map[wayKey]int{}, runs: map[string]int{}, ends: map[string]int{}}
+}
+
+func (t *trace) took(n *node, i int) { t.count(wayKey{n.name, "next", i}) }
+
+func (t *trace) rescued(n *node, i int) {
+	if t.count(wayKey{n.name, "error", i}); t != nil && len(n.rescues[i].to) > 0 {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.ends[n.name]--
+	}
+}
+
+func (t *trace) count(key wayKey) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ways[key]++
+}
+
+func (t *trace) finished(node string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ends[node]++
+}
+
+func (t *trace) path(path [][]string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, step := range path {
+		for _, name := range step {
+			t.runs[name]++
+		}
+	}
+}
+
+// coverage returns what the tests have covered of the file.
+func (w *Workflow) coverage(seen *trace) Coverage {
+	c := Coverage{Nodes: []NodeCoverage{}, Edges: []EdgeCoverage{}}
+	for _, n := range w.plan.nodes {
+		c.Nodes = append(c.Nodes, NodeCoverage{n.name, n.at.Line, seen.runs[n.name]})
+		if n.next != nil {
+			for i, way := range n.next.ways {
+				kind, taken := "next", seen.ends[n.name]
+				if n.next.conditional() {
+					kind, taken = "choice", seen.ways[wayKey{n.name, "next", i}]
+				}
+				c.add(n.name, way.to, kind, taken)
+			}
+		}
+		for i, r := range n.rescues {
+			c.add(n.name, r.to, "error", seen.ways[wayKey{n.name, "error", i}])
+		}
+	}
+	return c
+}
+
+func (c *Coverage) add(from string, to []ref, kind string, taken int) {
+	for _, r := range to {
+		c.Edges = append(c.Edges, EdgeCoverage{from, r.name, r.at.Line, kind, taken})
+	}
+}
+
+// mocked returns n as it runs: in a test without waits, and with its mock if it has one.
+func (b *builder) mocked(n *node) *node {
+	if !b.test {
+		return n
+	}
+	own := *n
+	if own.Retry.Attempts > 1 {
+		own.Retry.Initial, own.Retry.Max, own.Retry.Jitter = 1, 1, 0
+	}
+	own.Limit = ""
+	kw, _ := n.work.(*kindWork)
+	switch m := b.mocks[n.name]; {
+	case m != nil:
+		own.work = &mockWork{mock: m, src: b.src}
+	case kw != nil && kw.kind.Waits:
+		own.work = &mockWork{mock: new(mock), src: b.src}
+	case kw != nil && kw.kind.Outside:
+		own.work = &mockWork{src: b.src, mock: &mock{err: &mockError{
+			message: fmt.Sprintf("node %s reaches outside of the process; give it a mock", n.name)}}}
+	}
+	return &own
+}
+
+// mockWork is the work of a mocked node.
+type mockWork struct {
+	*mock
+	src *source
+
+	mu    sync.Mutex
+	calls int
+}
+
+func (w *mockWork) do(ctx context.Context, _ map[string]any, _ *state.Record) (any, error) {
+	w.mu.Lock()
+	i := w.calls
+	w.calls++
+	w.mu.Unlock()
+	if at, ok := ctx.Value(itemKey{}).(int); ok {
+		i = at // items run in any order
+	}
+	switch {
+	case w.err != nil:
+		return nil, fmt.Errorf("mock: %w", w.err)
+	case len(w.results) == 0:
+		return nil, nil
+	}
+	return w.src.plainOf(w.results[min(i, len(w.results)-1)]), nil
+}
+
+// itemKey is the key of the place of an item, in the context of its task.
+type itemKey struct{}
+
+var (
+	_ work  = (*mockWork)(nil)
+	_ error = (*mockError)(nil)
+)

@@ -1,0 +1,303 @@
+package workflow
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/exprs"
+)
+
+// Secret is a parameter in which ${secret:NAME} may stand. It never holds the value: that
+// is read when [Env.Reveal] is called, so keep what that returns to where it is
+// needed. As text, as JSON and in errors a Secret shows the names.
+//
+// A kind declares that it takes secrets by a parameter of this type; anywhere else
+// they are refused when the file is loaded.
+type Secret struct{ text string }
+
+// SecretText returns a Secret that is plain text, for programs that fill parameters
+// themselves.
+func SecretText(text string) Secret { return Secret{text} }
+
+// String returns the text, with names for values.
+func (s Secret) String() string { return placeholder.ReplaceAllString(s.text, "[secret $1]") }
+
+// GoString is String.
+func (s Secret) GoString() string { return s.String() }
+
+// MarshalJSON returns String as JSON.
+func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
+
+// UnmarshalJSON reads a text.
+func (s *Secret) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &s.text) }
+
+// Reveal returns the text with the values in it. The error names what is not set.
+func (e Env) Reveal(s Secret) (string, error) {
+	if e.vault == nil {
+		return s.text, nil
+	}
+	return e.vault.reveal(s.text)
+}
+
+// placeholder stands for a secret in the value of a parameter. The digits are drawn when
+// the file is loaded, so that no text of a state can pass for one.
+var placeholder = regexp.MustCompile("\x00secret:([A-Za-z0-9_]+):[0-9a-f]{32}\x00")
+
+// vault knows where the secrets of one file come from.
+type vault struct {
+	src     *source
+	lookup  func(string) (string, bool)
+	secrets []variable
+	nonce   string
+}
+
+func newVault(src *source, lookup func(string) (string, bool), secrets []variable) *vault {
+	nonce := make([]byte, 16)
+	_, _ = rand.Read(nonce) // it never fails
+	return &vault{src, lookup, secrets, hex.EncodeToString(nonce)}
+}
+
+// in returns v for a run: in a test of a file the environment is that of the test.
+func (v *vault) in(ctx context.Context) *vault {
+	lookup, ok := ctx.Value(lookupKey{}).(func(string) (string, bool))
+	if !ok {
+		return v
+	}
+	return &vault{v.src, lookup, v.secrets, v.nonce}
+}
+
+func (v *vault) hold(name string) string { return "\x00secret:" + name + ":" + v.nonce + "\x00" }
+
+// value returns the value of a secret.
+func (v *vault) value(name string) (string, error) {
+	for _, s := range v.secrets {
+		if s.name != name {
+			continue
+		}
+		if value, ok := v.lookup(s.from); ok && value != "" {
+			return value, nil
+		}
+		return "", fmt.Errorf("the secret %s is not there: the environment variable %s is not set", name, s.from)
+	}
+	return "", fmt.Errorf("there is no secret %q", name)
+}
+
+func (v *vault) reveal(text string) (string, error) {
+	var errs []error
+	for _, s := range v.secrets {
+		if !strings.Contains(text, v.hold(s.name)) {
+			continue
+		}
+		value, err := v.value(s.name)
+		if err != nil {
+			errs = append(errs, &RunError{v.src.at(s.at), err.Error()})
+		}
+		text = strings.ReplaceAll(text, v.hold(s.name), value)
+	}
+	return text, errors.Join(errs...)
+}
+
+// redactor replaces the values of the secrets, in all forms in which they travel.
+func (v *vault) redactor() func(string) string {
+	var pairs []string
+	for _, s := range v.secrets {
+		value, err := v.value(s.name)
+		if err != nil {
+			continue
+		}
+		for _, form := range forms(value) {
+			pairs = append(pairs, form, "[secret "+s.name+"]")
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace
+}
+
+// forms returns the ways in which a value may be written in a text, the longest first:
+// as it is, quoted once or twice, escaped for an address, and in base 64 and 16.
+func forms(value string) []string {
+	all := []string{
+		value, url.QueryEscape(value), url.PathEscape(value),
+		base64.StdEncoding.EncodeToString([]byte(value)), base64.URLEncoding.EncodeToString([]byte(value)),
+		base64.RawStdEncoding.EncodeToString([]byte(value)), hex.EncodeToString([]byte(value)),
+	}
+	for _, once := range quotings(value) {
+		all = append(append(all, once), quotings(once)...)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
+	return all
+}
+
+// quotings returns what text is between quotes, in JSON and in Go.
+func quotings(text string) []string {
+	var plain strings.Builder
+	enc := json.NewEncoder(&plain)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(text) // a text has a JSON form
+	escaped, _ := json.Marshal(text)
+	all := []string{strings.TrimSpace(plain.String()), string(escaped), strconv.Quote(text), strconv.QuoteToASCII(text)}
+	for i, quoted := range all {
+		all[i] = quoted[1 : len(quoted)-1]
+	}
+	return all
+}
+
+// clean returns a plain value without secrets. It may change v.
+func clean(v any, redact func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return redact(v)
+	case []any:
+		for i := range v {
+			v[i] = clean(v[i], redact)
+		}
+	case map[string]any:
+		cleaned := make(map[string]any, len(v))
+		for key, value := range v {
+			cleaned[redact(key)] = clean(value, redact)
+		}
+		return cleaned
+	}
+	return v
+}
+
+// cleanError returns err without the values of secrets. If there are any in it, no error
+// that holds them can be reached any more, but what it is, its code and whether it
+// is worth a retry stay.
+func cleanError(err error, redact func(string) string) error {
+	if err == nil || errors.Is(err, graph.ErrInterrupted) || !leaks(err, redact) {
+		return err
+	}
+	return &redactedError{text: redact(err.Error()), err: err}
+}
+
+// leaks reports whether the text of err or of one that it wraps holds a secret.
+func leaks(err error, redact func(string) string) bool {
+	if err == nil {
+		return false
+	}
+	if text := err.Error(); redact(text) != text {
+		return true
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return leaks(e.Unwrap(), redact)
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), func(err error) bool { return leaks(err, redact) })
+	}
+	return false
+}
+
+type redactedError struct {
+	text string
+	err  error // not wrapped: its text must not be found
+}
+
+func (e *redactedError) Error() string { return e.text }
+
+func (e *redactedError) Is(target error) bool { return errors.Is(e.err, target) }
+
+func (e *redactedError) Retryable() bool { return retryable(e.err) }
+
+func (e *redactedError) Code() string { return (&graph.NodeError{Err: e.err}).Code() }
+
+// guarded calls run so that a panic becomes an error without secrets in it.
+func guarded(redact func(string) string, run func() (any, error)) (v any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &graph.PanicError{Value: redact(fmt.Sprint(p)), Stack: debug.Stack()}
+		}
+		err = cleanError(err, redact)
+	}()
+	return run()
+}
+
+var (
+	secretUse  = regexp.MustCompile(`\$?\$\{secret:([^}]*)\}`)
+	secretFrom = regexp.MustCompile(`^\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}$`)
+)
+
+// secrets decodes the names of the secrets, and of the variables that they come from. No
+// message repeats a value: it might be a secret that was written down.
+func (s *source) secrets(n *yaml.Node) (all []variable) {
+	o, _ := s.object(n, "secrets")
+	for _, m := range o {
+		v := variable{ref: ref{m.key.Value, m.key}, typ: "string"}
+		if !identifier.MatchString(v.name) {
+			s.fail(m.key, "WF111", "the name %q of a secret must be letters, digits and _, not a digit first", v.name)
+		}
+		from := secretFrom.FindStringSubmatch(m.value.Value)
+		if m.value.Kind != yaml.ScalarNode || from == nil {
+			s.failAt(m.value.Line, m.value.Column, "WF701", "a secret itself never stands in a file",
+				"secret %s must say where it comes from: ${env:NAME}", v.name)
+			continue
+		}
+		v.from = from[1]
+		all = append(all, v)
+	}
+	return all
+}
+
+// holdSecrets puts placeholders where text names secrets.
+func (t *template) holdSecrets() {
+	if !strings.Contains(t.at.Value, "${secret:") || t.value == nil {
+		return
+	}
+	for _, at := range secretUse.FindAllStringSubmatchIndex(t.at.Value, -1) {
+		name := t.at.Value[at[2]:at[3]]
+		if strings.HasPrefix(t.at.Value[at[0]:], "$$") {
+			continue
+		}
+		var known []string
+		for _, v := range t.src.vault.secrets {
+			known = append(known, v.name)
+		}
+		if !slices.Contains(known, name) {
+			line, col := t.src.locate(t.at, at[2])
+			t.src.failAt(line, col, "WF702", "declare it under secrets", "unknown secret %q%s", name, didYouMean(name, known))
+			t.bad = true
+		}
+		t.secrets = append(t.secrets, name)
+	}
+	t.value = t.value.MapLiterals(func(text string) string {
+		return secretUse.ReplaceAllStringFunc(text, func(use string) string {
+			if escaped, ok := strings.CutPrefix(use, "$$"); ok {
+				return "$" + escaped
+			}
+			return t.src.vault.hold(secretUse.FindStringSubmatch(use)[1])
+		})
+	})
+}
+
+// refuseSecrets reports the secrets in t, which stands where none may.
+func (t *template) refuseSecrets(where string) {
+	if len(t.secrets) > 0 && !t.bad {
+		t.src.failAt(t.at.Line, t.at.Column, "WF703", "a secret goes only where a kind of node takes one, such as http.headers",
+			"the secret %s cannot be used in %s", t.secrets[0], where)
+	}
+	for _, item := range t.items {
+		item.refuseSecrets(where)
+	}
+}
+
+// template compiles a value in which no secret may stand.
+func (c *checker) template(n *yaml.Node, env exprs.Env, where string) *template {
+	t := c.source.template(n, env)
+	t.refuseSecrets(where)
+	return t
+}
