@@ -28,7 +28,11 @@ func startCluster(t testing.TB) []*server {
 		list = append(list, start(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000"))
 	}
 	for i, s := range list {
-		s.do(t, "cluster", "addslotsrange", i*slots/3, (i+1)*slots/3-1)
+		add := []any{"cluster", "addslots"}
+		for slot := i * slots / 3; slot < (i+1)*slots/3; slot++ {
+			add = append(add, slot)
+		}
+		s.do(t, add...)
 		s.do(t, "cluster", "set-config-epoch", i+1)
 		if i > 0 {
 			host, port, err := net.SplitHostPort(list[0].addr)

@@ -34,7 +34,9 @@ var replies = []struct {
 	{"NOAUTH", refused, checkpoint.ErrUnavailable, "the server wants a password"},
 	{"WRONGPASS", refused, checkpoint.ErrUnavailable, "the user or password is wrong"},
 	{"NOPERM", refused, checkpoint.ErrUnavailable, noPermission},
-	{"ERR The user executing the script", refused, checkpoint.ErrUnavailable, noPermission},
+	{"ERR The user executing the script", refused, checkpoint.ErrUnavailable, noPermission}, // Redis 7
+	{"The user executing the script", refused, checkpoint.ErrUnavailable, noPermission},     // Redis 6
+	{"ERR ACL failure in script", refused, checkpoint.ErrUnavailable, noPermission},         // Valkey
 	{"WRONGTYPE", refused, checkpoint.ErrUnavailable, "the key belongs to another program; choose another Config.Prefix"},
 	{"MISCONF Errors writing to the AOF file: No space left", refused, checkpoint.ErrFull, "the server's disk is full; free some of it"},
 	{"MISCONF", refused, checkpoint.ErrUnavailable, "the server cannot save its data, see its log"},
@@ -81,10 +83,10 @@ func (s *Store) fateOf(err error) fate {
 }
 
 // judgeReply knows the server's errors, also from inside of a script: there older
-// servers put theirs into a sentence, after a dash.
+// servers put theirs into a sentence, after a dash or a colon.
 func judgeReply(text string) (fate, string, error) {
 	for _, r := range replies {
-		if strings.HasPrefix(text, r.begins) || strings.Contains(text, "-"+r.begins+" ") {
+		if strings.HasPrefix(text, r.begins) || strings.Contains(text, "-"+r.begins+" ") || strings.Contains(text, ": "+r.begins+" ") {
 			return r.fate, r.advice, r.kind
 		}
 	}
