@@ -148,7 +148,7 @@ func (t *Turn) applied(s *agent.State, r agent.ApprovalRequest, d Decision) (age
 	if err := json.Unmarshal(data, &p); err != nil {
 		return r, fmt.Errorf("turn: the edited plan: %w", err)
 	}
-	p = complete(p)
+	p = t.complete(p)
 	if err := t.check(s, p); err != nil {
 		return r, err
 	}
@@ -184,7 +184,7 @@ func (t *Turn) planRejected(s *agent.State, r agent.ApprovalRequest) error {
 	no := &capabilities.Rejected{Request: r, Feedback: r.Feedback, Then: t.cfg.OnRejectedPlan}
 	switch no.Then {
 	case capabilities.SkipStep:
-		s.Planning.ExecutionPlan.Set(complete(agent.Plan{}))
+		s.Planning.ExecutionPlan.Set(t.complete(agent.Plan{}))
 		return nil
 	case capabilities.Replan:
 		return agent.Failed(agent.Replanning, no)

@@ -208,16 +208,20 @@ func (sc scene) answers(open []graph.Interrupt) (a graph.Answers) {
 // tell runs turn n to its end, through all faults, each time with a graph compiled anew, as another process would.
 // It returns the state at the end.
 func (st story) tell(store checkpoint.Store, n int) (string, agent.State, error) {
-	for range 100 {
+	for runs := range 100 {
 		c, err := st.config(n)
 		if err != nil {
 			return "", agent.State{}, err
 		}
-		g, err := turn.Graph("desk", c, graph.Config{Store: store, Now: c.Manager.Clock, MaxSteps: 200})
+		id := fmt.Sprint("run ", n, ".", runs)
+		g, err := turn.Graph("desk", c, graph.Config{Store: store, Now: c.Manager.Clock, MaxSteps: 200, NewID: func() string { return id }})
 		if err != nil {
 			return "", agent.State{}, err
 		}
 		s, p, err := g.State(context.Background(), "t1", 0)
+		if errors.Is(err, graph.ErrUnknownThread) {
+			id = "the first" // the ids of all tasks come from it
+		}
 		run := graph.Run{Thread: "t1"}
 		switch {
 		case err != nil && !errors.Is(err, graph.ErrUnknownThread):

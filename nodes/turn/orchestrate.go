@@ -40,7 +40,7 @@ func (t *Turn) orchestrate(ctx context.Context, s *agent.State) error {
 	if err != nil {
 		return err
 	}
-	p = complete(p)
+	p = t.complete(p)
 	if err := t.check(s, p); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (t *Turn) orchestrate(ctx context.Context, s *agent.State) error {
 func (t *Turn) active(s *agent.State) []string { return s.Planning.ActiveCapabilities.Slice() }
 
 // complete writes the names of the steps that end a turn as they are, and adds one where there is none.
-func complete(p agent.Plan) agent.Plan {
+func (t *Turn) complete(p agent.Plan) agent.Plan {
 	steps := slices.Clone(p.Steps)
 	for i := range steps {
 		name := strings.ToLower(strings.TrimSpace(steps[i].Capability))
@@ -65,16 +65,19 @@ func complete(p agent.Plan) agent.Plan {
 		}
 	}
 	if n := len(steps); n == 0 || !slices.Contains(terminals(), steps[n-1].Capability) {
-		steps = append(steps, agent.Step{Capability: agent.ToRespond, Objective: "answer the user", Inputs: outputs(steps)})
+		steps = append(steps, agent.Step{Capability: agent.ToRespond, Objective: "answer the user", Inputs: t.outputs(steps)})
 	}
 	return agent.Plan{Steps: steps}
 }
 
-// outputs returns what the steps say they make.
-func outputs(steps []agent.Step) (refs agent.InputList) {
+// outputs returns what the steps make, by what their capabilities provide.
+func (t *Turn) outputs(steps []agent.Step) (refs agent.InputList) {
+	provides := t.reg.Rules().Provides
 	for _, s := range steps {
-		if s.ExpectedOutput != "" && s.ContextKey != "" {
-			refs = append(refs, ref(s.ExpectedOutput, s.ContextKey))
+		for _, typ := range provides(s.Capability) {
+			if s.ContextKey != "" {
+				refs = append(refs, ref(typ, s.ContextKey))
+			}
 		}
 	}
 	return refs

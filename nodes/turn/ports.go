@@ -56,6 +56,7 @@ const (
 
 // AnswerRequest is what an answer is made of.
 type AnswerRequest struct {
+	ID       string // of the message that the answer will be; "" outside a run
 	Mode     Mode
 	Task     string
 	Messages []message.Message

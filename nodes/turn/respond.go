@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/agent"
+	"github.com/weftrun/weft/state/message"
 )
 
 func ref(typ, key string) state.ContextRef { return state.ContextRef{Type: typ, Key: key} }
@@ -31,6 +33,7 @@ func (t *Turn) finish(ctx context.Context, s *agent.State, node string, say func
 	}
 	step, i := t.last(s)
 	r := t.answerRequest(s, step)
+	r.ID = graph.TaskID(ctx)
 	inner, cancel := t.inTime(ctx, s)
 	defer cancel()
 	var text string
@@ -55,7 +58,12 @@ func (t *Turn) finish(ctx context.Context, s *agent.State, node string, say func
 			s.Planning.CurrentStepIndex.Set(i + 1)
 		}
 	}
-	return t.m.ResponseUpdate(s, text)
+	if r.ID == "" {
+		return t.m.ResponseUpdate(s, text)
+	}
+	said := message.Assistant(text)
+	said.ID, said.Created = r.ID, t.m.Clock().Round(0)
+	return s.Messages.Add(said)
 }
 
 func orEmpty(err error) error {
