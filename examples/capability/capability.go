@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/weftrun/weft/capabilities"
+)
+
+// Forecast is what the capability finds: a context, which stays known in later turns.
+type Forecast struct {
+	City    string `json:"city"`
+	Celsius int    `json:"celsius"`
+}
+
+func (Forecast) ContextType() string { return "FORECAST" }
+
+func (f Forecast) Summary(string) any { return fmt.Sprintf("%s: %d °C", f.City, f.Celsius) }
+
+var known = []Forecast{{"Seattle", 14}, {"Oslo", 3}}
+
+// forecast looks for the city that the task names.
+var forecast = capabilities.Func(capabilities.Info{
+	Name: "forecast", Description: "says how warm it is in a city", Provides: []string{"FORECAST"},
+}, func(_ context.Context, c *capabilities.Call) error {
+	task, _ := c.Manager.CurrentTask(c.State)
+	for _, f := range known {
+		if strings.Contains(strings.ToLower(task), strings.ToLower(f.City)) {
+			return c.Store(f)
+		}
+	}
+	return fmt.Errorf("no city that I know is in %q", task)
+})

@@ -1,0 +1,63 @@
+// Capability is the smallest agent with a capability of one's own, which stands in capability.go. It needs no model: ask
+// it how warm it is in Oslo, or /help.
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/weftrun/weft/capabilities"
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/nodes/turn"
+	"github.com/weftrun/weft/state/agent"
+)
+
+func main() {
+	if err := chat(context.Background(), &checkpoint.Memory{}, os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// desk is the agent: a registry of capabilities, the types of what they find, a graph, and a gateway before it.
+func desk(store checkpoint.Store) (*turn.Gateway[agent.State], error) {
+	reg, err := capabilities.NewRegistry(forecast)
+	if err != nil {
+		return nil, err
+	}
+	types, err := agent.NewTypes(agent.TypeOf[Forecast]())
+	if err != nil {
+		return nil, err
+	}
+	m := agent.Manager{Types: types}
+	g, err := turn.Graph("forecasts", turn.Config{Manager: m, Capabilities: reg}, graph.Config{Store: store})
+	if err != nil {
+		return nil, err
+	}
+	return turn.Desk(g, m), nil
+}
+
+// chat answers each line until there are no more, or one says /exit.
+func chat(ctx context.Context, store checkpoint.Store, in io.Reader, out io.Writer) error {
+	d, err := desk(store)
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		reply, err := d.Say(ctx, "me", lines.Text())
+		if err != nil {
+			reply.Text = err.Error()
+		}
+		fmt.Fprintf(out, "> %s\n%s\n\n", lines.Text(), reply.Text)
+		if slices.Contains(reply.UI, "exit") {
+			break
+		}
+	}
+	return lines.Err()
+}
