@@ -1,0 +1,157 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/capabilities"
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/nodes/turn"
+	"github.com/weftrun/weft/state/agent"
+	"github.com/weftrun/weft/state/message"
+)
+
+func TestAB30AMissingInputIsAClassifiedFailure(t *testing.T) {
+	c := config(t)
+	var previous []string
+	c.Plan = func(ctx context.Context, r turn.PlanRequest) (agent.Plan, error) {
+		previous = append(previous, r.Previous)
+		return plans(agent.Step{Capability: "find", ContextKey: "a"}, agent.Step{Capability: "plot", ContextKey: "p", Inputs: agent.InputList{{Type: "RAIN", Key: "a"}}}), nil
+	}
+	c.Capabilities = registry(t, plot(), capabilities.Func(capabilities.Info{Name: "find", Description: "d", Provides: []string{"RAIN"}, OnReject: capabilities.SkipStep, Approval: capabilities.AlwaysApproval},
+		func(context.Context, *capabilities.Call) error { return nil }))
+	g := compile(t, c, &checkpoint.Memory{})
+	q := paused(t, say(t, g, "t1", "draw"), 1)[0]
+	q = paused(t, resume(t, g, graph.Answer(q.ID, reject)), 1)[0] // skipped; so plot lacks its input, and a plan is made anew
+	same(t, "plans", len(previous), 2)
+	says(t, previous[1], "RAIN.a", "required context is missing")
+	says(t, answer(t, resume(t, g, graph.Answer(q.ID, reject)).State), "2 of 2 plans")
+}
+
+func TestAB32ACapabilityFallsBackAfterItsFailures(t *testing.T) {
+	c := config(t)
+	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d", Provides: []string{"RAIN"}, Retry: agent.RetryPolicy{Attempts: 5}},
+		func(_ context.Context, c *capabilities.Call) error {
+			if c.State.Control.CurrentStepRetryCount.Get() != c.Attempt-1 {
+				return fmt.Errorf("attempt %d of a step that failed %d times", c.Attempt, c.State.Control.CurrentStepRetryCount.Get())
+			}
+			if c.Attempt <= 3 {
+				return agent.Failed(agent.Retriable, errors.New("busy"))
+			}
+			return c.Store(Rain{"the other source"})
+		}))
+	says(t, answer(t, say(t, compile(t, c, &checkpoint.Memory{}), "t1", "find").State), "the other source")
+}
+
+func TestAB33ATurnFromTheGatewayToAllContextsOfAType(t *testing.T) {
+	g, _ := desk(t, config(t), &checkpoint.Memory{})
+	a, err := g.Read(t.Context(), "demo", "find the rain")
+	must(t, err)
+	res, err := g.Graph.Invoke(t.Context(), a.Input, graph.Run{Thread: a.Thread})
+	must(t, err)
+	all, err := agent.All[Rain](g.Manager.Contexts(&res.State))
+	must(t, err)
+	same(t, "rain", all["find"].Column, "column find")
+}
+
+func TestAB38ACapabilityAsksForAnotherChoice(t *testing.T) {
+	c, asked := config(t), 0
+	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d"}, func(_ context.Context, c *capabilities.Call) error {
+		c.State.Control.NeedsReclassification.Set(true)
+		c.State.Control.ReclassificationReason.Set("find is the wrong one")
+		return nil
+	}))
+	c.Match = func(_ context.Context, r turn.MatchRequest) (bool, error) {
+		if asked++; asked == 2 {
+			says(t, r.Previous, "the wrong one")
+		}
+		return asked == 1, nil
+	}
+	res := say(t, compile(t, c, &checkpoint.Memory{}), "t1", "find")
+	same(t, "asked", asked, 2)
+	same(t, "reclassifications", res.State.Control.ReclassificationCount.Get(), 1)
+	says(t, answer(t, res.State), "nothing to say")
+}
+
+func TestAB41ATurnReadsWhatAnEarlierOneFound(t *testing.T) {
+	c := config(t)
+	c.Plan = script[turn.PlanRequest](t,
+		gives(plans(agent.Step{Capability: "find", ContextKey: "those"})),
+		gives(plans(agent.Step{Capability: "plot", ContextKey: "p", Inputs: agent.InputList{{Type: "RAIN", Key: "those"}}})))
+	store := &checkpoint.Memory{}
+	say(t, compile(t, c, store), "t1", "find the rain")
+	says(t, answer(t, say(t, compile(t, c, store), "t1", "draw those").State), `{"of":["column those"]}`)
+}
+
+// Whatever fails, in whatever way, and for ever: the turn ends, soon, and with one message.
+func TestNoMixtureOfFailuresMakesATurnGoOnForEver(t *testing.T) {
+	ways := append(agent.Severities(), "", "sulking")
+	fail := func(s agent.Severity) error {
+		if s == "" {
+			return nil
+		}
+		return agent.Failed(s, errors.New("always"))
+	}
+	for _, extract := range ways {
+		for _, plan := range ways {
+			for _, step := range ways {
+				c := config(t)
+				once := agent.RetryPolicy{Attempts: 2}
+				c.Retry = map[string]agent.RetryPolicy{agent.ToExtraction: once, agent.ToClassifier: once, agent.ToOrchestrator: once, agent.ToRespond: once}
+				c.Extract = func(context.Context, turn.ExtractRequest) (turn.Task, error) {
+					return turn.Task{Text: "x"}, fail(extract)
+				}
+				c.Plan = func(ctx context.Context, r turn.PlanRequest) (agent.Plan, error) {
+					p, _ := turn.Chain(ctx, r)
+					return p, fail(plan)
+				}
+				c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d", Retry: once}, func(context.Context, *capabilities.Call) error { return fail(step) }))
+				c.Answer = func(context.Context, turn.AnswerRequest) (string, error) { return "", fail(step) }
+				g, err := turn.Graph("desk", c, graph.Config{MaxSteps: 60})
+				must(t, err)
+				res, err := g.Invoke(t.Context(), agent.State{Messages: message.LogOf(message.User("x"))}, graph.Run{})
+				fatal := extract == agent.Fatal || extract == "" && (plan == agent.Fatal || plan == "" && step == agent.Fatal)
+				what := fmt.Sprintf("%q %q %q", extract, plan, step)
+				if fatal {
+					if err == nil || errors.Is(err, graph.ErrSteps) {
+						t.Errorf("%s: got %v, want the fatal failure", what, err)
+					}
+					continue
+				}
+				must(t, err)
+				same(t, what, res.Status, graph.Done)
+				answer(t, res.State)
+			}
+		}
+	}
+}
+
+// What is no command is text, whatever it holds, and reading it never fails.
+func FuzzMessages(f *testing.F) {
+	for _, text := range []string{"hello", "/etc/hosts", "-- /x", "/planning!:on x", "/?", "/approve:all", "//", "/a:b/c", "/help\n\nx", "--"} {
+		f.Add(text)
+	}
+	types, err := agent.NewTypes()
+	must(f, err)
+	c := turn.Config{Manager: agent.Manager{Types: types}}
+	g := turn.Desk(compile(f, c, nil), c.Manager)
+	f.Fuzz(func(t *testing.T, text string) {
+		a, err := g.Read(t.Context(), "", text)
+		var wrong *turn.CommandError
+		if err != nil && !errors.As(err, &wrong) {
+			t.Fatalf("%q: %v", text, err)
+		}
+		trimmed := strings.TrimSpace(text)
+		if strings.HasPrefix(trimmed, "/") || strings.HasPrefix(trimmed, "--") {
+			return
+		}
+		query, _ := g.Manager.UserQuery(&a.Input)
+		if err != nil || query != trimmed || (a.Kind == turn.Begin) != (trimmed != "") {
+			t.Errorf("%q: got %s of %q, %v", text, a.Kind, query, err)
+		}
+	})
+}
