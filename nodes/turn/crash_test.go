@@ -181,28 +181,27 @@ func (st story) config(n int) (turn.Config, error) {
 	return c, err
 }
 
-// answers says what people say to the open questions.
+// answers says what people say to the first of the open questions: they answer one by one.
 func (sc scene) answers(open []graph.Interrupt) (a graph.Answers) {
-	for _, q := range open {
-		var r agent.ApprovalRequest
-		_ = json.Unmarshal(q.Data, &r)
-		at := 0
-		for _, c := range q.Prompt + r.Type + r.Step {
-			at += int(c)
-		}
-		switch say := sc.Decisions[at%len(sc.Decisions)]; {
-		case say == "decline":
-			a = a.Decline(q.ID, "enough")
-		case say == "edit" && r.Type != turn.PlanApproval && len(r.Data) > 0:
-			a = a.Answer(q.ID, turn.Decision{Verdict: turn.Edit, Edited: "edited"})
-		case say == "reject":
-			a = a.Answer(q.ID, reject)
-		default:
-			a = a.Answer(q.ID, approve)
-		}
-		return a // one by one
+	if len(open) == 0 {
+		return a
 	}
-	return a
+	q := open[0]
+	var r agent.ApprovalRequest
+	_ = json.Unmarshal(q.Data, &r)
+	at := 0
+	for _, c := range q.Prompt + r.Type + r.Step {
+		at += int(c)
+	}
+	switch say := sc.Decisions[at%len(sc.Decisions)]; {
+	case say == "decline":
+		return a.Decline(q.ID, "enough")
+	case say == "edit" && r.Type != turn.PlanApproval && len(r.Data) > 0:
+		return a.Answer(q.ID, turn.Decision{Verdict: turn.Edit, Edited: "edited"})
+	case say == "reject":
+		return a.Answer(q.ID, reject)
+	}
+	return a.Answer(q.ID, approve)
 }
 
 // tell runs turn n to its end, through all faults, each time with a graph compiled anew, as another process would.
