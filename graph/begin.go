@@ -16,7 +16,7 @@ import (
 func (r *run) open() (err error) {
 	store := r.cfg.Store
 	switch {
-	case store == nil && r.opts.Thread != "" && r.inside == nil:
+	case store == nil && (r.opts.Thread != "" || r.opts.If != nil) && r.inside == nil:
 		return fmt.Errorf("%w: thread %q could not be kept", ErrNoStore, r.opts.Thread)
 	case store == nil:
 		r.state = r.schema.New()
@@ -33,6 +33,9 @@ func (r *run) open() (err error) {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}
 	r.chain.Fence, r.chain.TTL = r.fence(), r.root().cfg.TTL
+	if err := r.unmoved(); err != nil {
+		return err
+	}
 	r.stored, r.opened = r.chain.Head(), r.chain.ID()
 	r.state = r.chain.State
 	if rec := r.chain.Record; rec != nil {
@@ -47,6 +50,17 @@ func (r *run) open() (err error) {
 		}
 	}
 	r.origin = cmp.Or(r.origin, r.id)
+	return nil
+}
+
+// unmoved checks that the thread stands where the caller saw it.
+func (r *run) unmoved() error {
+	if r.opts.If == nil || r.inside != nil {
+		return nil
+	}
+	if newest := r.chain.Head(); newest != *r.opts.If {
+		return fmt.Errorf("%w: the newest commit of thread %q is %d, not %d", ErrMoved, r.opts.Thread, newest, *r.opts.If)
+	}
 	return nil
 }
 

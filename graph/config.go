@@ -143,6 +143,10 @@ type Run struct {
 	// branch of the thread, from which everything goes on; the old one stays in the
 	// history. Nothing that was stored beside that commit counts: its questions are asked again.
 	At uint64
+	// If, if it is not nil, is the number that the thread's newest commit must have, 0 for a
+	// thread that does not exist yet. Otherwise nothing is run or written, and the error is
+	// ErrMoved. Whoever looked at a thread and decided what to do with it gives what was seen.
+	If *uint64
 	// Lease says what happens when somebody else works on the thread: the zero value
 	// returns a [*checkpoint.BusyError]. While a run lasts it owns its thread, if the
 	// store has leases, so nobody else runs the same tasks.

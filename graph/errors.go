@@ -20,6 +20,9 @@ var (
 	// ErrInterrupted is returned by Ask when the question is open. A node passes it
 	// on; the runtime turns it into a pause.
 	ErrInterrupted = errors.New("graph: waiting for an answer")
+	// ErrMoved is returned when a thread does not stand where Run.If says. Nothing has
+	// run, and nothing was written.
+	ErrMoved = errors.New("graph: the thread has moved on")
 	// ErrWaiting is returned when a new input arrives for a thread that has open
 	// questions. The thread is unchanged.
 	ErrWaiting = errors.New("graph: the thread waits for an answer")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -76,8 +77,17 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	})
 }
 
-// run decides what the command means for the thread as it stands, and does it.
+// run decides what the command means for the thread as it stands, and does it; once more,
+// if somebody else was faster to do something with the thread.
 func (s *session) run(ctx context.Context, f runFlags) error {
+	for {
+		if err := s.runOnce(ctx, f); !errors.Is(err, graph.ErrMoved) {
+			return err
+		}
+	}
+}
+
+func (s *session) runOnce(ctx context.Context, f runFlags) error {
 	o, err := s.options(f.howToRun)
 	if err != nil {
 		return err
@@ -94,6 +104,7 @@ func (s *session) run(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	o.If = &p.Checkpoint
 	if p.Status == graph.Interrupted && len(f.inputs) == 0 && !f.newTurn && !f.queue {
 		return s.waits(ctx, p.Interrupts)
 	}
