@@ -1,0 +1,158 @@
+package react
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/weftrun/weft/capabilities/tool"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state/message"
+)
+
+// act runs one call and adds its result to the conversation.
+func (a *agent) act(ctx context.Context, s *State, c message.Call) error {
+	r, err := a.result(ctx, c)
+	if err != nil {
+		return err
+	}
+	m := message.Tool(r)
+	m.ID = c.ID + "-result"
+	return s.Messages.Add(m)
+}
+
+// result returns the result of a call: of a person, or of the tool, once.
+func (a *agent) result(ctx context.Context, c message.Call) (message.Result, error) {
+	need, ok := a.Tools.Needs(ctx, c)
+	switch {
+	case ok && need.Mode == tool.Answer:
+		return a.answer(ctx, c, need)
+	case ok:
+		var no message.Result
+		var run bool
+		var err error
+		if c, no, run, err = a.permit(ctx, c, need); err != nil || !run {
+			return no, err
+		}
+	}
+	return graph.Once(ctx, "run", func(ctx context.Context) (message.Result, error) { return a.run(ctx, c) })
+}
+
+// run runs a call, under the interceptor. The end of the run is no result of a tool.
+func (a *agent) run(ctx context.Context, c message.Call) (message.Result, error) {
+	do := func(ctx context.Context, c message.Call) (message.Result, error) {
+		return a.Tools.Do(ctx, c, graph.ExecutionID(ctx), a.Limits), nil
+	}
+	var r message.Result
+	var err error
+	if a.Around != nil {
+		r, err = a.Around(ctx, c, do)
+	} else {
+		r, err = do(ctx, c)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return r, context.Cause(ctx)
+	case errors.Is(err, graph.ErrInterrupted):
+		return r, err
+	case err != nil:
+		r = message.Failed(c.ID, err.Error())
+	}
+	r.CallID = c.ID
+	return r, nil
+}
+
+// permit asks a person whether a call may run, until the answer fits. Who declines, or does not answer in
+// time, does not permit it.
+func (a *agent) permit(ctx context.Context, c message.Call, need tool.Needed) (_ message.Call, no message.Result, run bool, err error) {
+	var wrong error
+	for n := 0; ; n++ {
+		d, err := graph.Ask[tool.Decision](ctx, a.question(need, n, wrong))
+		if refused(err) {
+			return c, tool.Rejected(c.ID, err.Error()), false, nil
+		}
+		if err != nil {
+			return c, no, false, err
+		}
+		edited, no, run, err := a.Tools.Apply(ctx, c, d)
+		if err == nil {
+			return edited, no, run, nil
+		}
+		wrong = err
+	}
+}
+
+// answer asks a person for the result of a call, until it fits.
+func (a *agent) answer(ctx context.Context, c message.Call, need tool.Needed) (message.Result, error) {
+	var wrong error
+	for n := 0; ; n++ {
+		said, err := graph.Ask[any](ctx, a.question(need, n, wrong))
+		if refused(err) {
+			return message.Failed(c.ID, "A person did not answer: "+err.Error()), nil
+		}
+		if err != nil {
+			return message.Result{}, err
+		}
+		data, err := json.Marshal(said)
+		if err != nil {
+			return message.Result{}, err
+		}
+		r, err := a.Tools.Answered(c, data)
+		if err == nil {
+			return r, nil
+		}
+		wrong = err
+	}
+}
+
+// refused reports whether a question was closed without an answer.
+func refused(err error) bool {
+	return errors.Is(err, graph.ErrDeclined) || errors.Is(err, graph.ErrExpired)
+}
+
+func (a *agent) question(need tool.Needed, n int, wrong error) graph.Question {
+	info, _ := a.Tools.Info(need.Call.Name)
+	var args bytes.Buffer
+	if json.Indent(&args, need.Call.Arguments, "", "  ") != nil {
+		args.Write(need.Call.Arguments)
+	}
+	q := graph.Question{
+		Prompt: need.Prompt, Detail: need.Call.Name + " " + args.String(), Data: need,
+		Key: fmt.Sprintf("%s/%d", need.Call.ID, n), Within: info.Within,
+	}
+	if wrong != nil {
+		q.Detail = fmt.Sprintf("The last answer does not fit: %v\n\n%s", wrong, q.Detail)
+	}
+	return q
+}
+
+// direct returns what the tools say that have the last word: where all calls of the last answer are
+// of direct tools, none failed, and the result has the form of an answer.
+func (a *agent) direct(s *State) (string, bool) {
+	last, ok := s.Messages.Last()
+	if !ok || last.Role != message.RoleTool || a.Tools == nil {
+		return "", false
+	}
+	ms := s.Messages.Slice()
+	said := len(ms) - 1
+	for said > 0 && ms[said].Role == message.RoleTool {
+		said--
+	}
+	var texts []string
+	for _, p := range message.Pairs(ms[said:]) {
+		info, ok := a.Tools.Info(p.Call.Name)
+		if !ok || !info.Direct || !p.Answered() || p.Result.IsError {
+			return "", false
+		}
+		texts = append(texts, p.Result.Text())
+	}
+	text := strings.Join(texts, "\n")
+	if a.form != nil {
+		data, err := a.form.Read(text)
+		return string(data), err == nil
+	}
+	return text, len(texts) > 0
+}

@@ -1,0 +1,234 @@
+package react
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state/message"
+)
+
+// kept is an answer and what it cost, as it is stored.
+type kept struct {
+	Response model.Response
+	Spent    model.Spend
+}
+
+// think asks the model once and goes where its answer leads.
+func (a *agent) think(ctx context.Context, s *State) (graph.Command, error) {
+	if text, ok := a.direct(s); ok {
+		s.Answer.Set(text)
+		return graph.Goto(a.Next).Because("a direct tool has the last word"), nil
+	}
+	if n := s.Turns.Get(); n >= a.MaxTurns {
+		return graph.Command{}, graph.Permanent(&TurnsError{n})
+	}
+	r, err := a.request(ctx, s)
+	if err != nil {
+		return graph.Command{}, graph.Permanent(err)
+	}
+	spent := s.Spent.Get()
+	k, err := graph.Call(ctx, "model", func(ctx context.Context) (kept, error) { return a.ask(ctx, r, spent) })
+	if err != nil {
+		return graph.Command{}, a.failed(ctx, err)
+	}
+	if a.After != nil {
+		if err := a.After(ctx, &k.Response); err != nil {
+			return graph.Command{}, err
+		}
+	}
+	return a.take(s, k)
+}
+
+// take notes an answer and goes to its calls, or ends.
+func (a *agent) take(s *State, k kept) (cmd graph.Command, err error) {
+	said := k.Response.Message
+	s.Turns.Add(1)
+	s.Spent.add(k.Spent)
+	if err := s.Messages.Add(said); err != nil {
+		return cmd, err
+	}
+	if len(said.Calls) > 0 {
+		for _, c := range said.Calls {
+			cmd = cmd.Send(ToolNode, c)
+		}
+		return cmd, nil
+	}
+	text := said.Text()
+	if a.form != nil {
+		data, err := a.form.Read(text)
+		if err != nil {
+			return cmd, &model.OutputError{Raw: text, Err: err}
+		}
+		text = string(data)
+	}
+	s.Answer.Set(text)
+	return graph.Goto(a.Next), nil
+}
+
+// request returns what the model is to be asked.
+func (a *agent) request(ctx context.Context, s *State) (model.Request, error) {
+	r := a.Request
+	r.ID = messageID(ctx)
+	r.Output = a.Output
+	var all []message.Message
+	if a.System != "" {
+		all = append(all, message.System(a.System))
+	}
+	fit, err := a.Window.Fit(append(append(all, r.Messages...), whole(s.Messages.Slice())...))
+	if err != nil {
+		return r, err
+	}
+	r.Messages = fit.Messages
+	if a.Tools != nil {
+		r.Tools = a.Tools.Specs(ctx)
+	}
+	if a.Before != nil {
+		err = a.Before(ctx, &r)
+	}
+	return r, err
+}
+
+// messageID names the answer of the running task: the same in every attempt.
+func messageID(ctx context.Context) string {
+	id := graph.ExecutionID(ctx)
+	if id == "" {
+		return ""
+	}
+	return "m" + id[:min(len(id), 20)]
+}
+
+// whole returns a conversation in which every call has a result: those that were given up are said to be.
+func whole(ms []message.Message) []message.Message {
+	missing := map[int][]message.Result{}
+	for _, p := range message.Pairs(ms) {
+		if !p.Answered() {
+			missing[p.At] = append(missing[p.At], message.Failed(p.Call.ID, "it was not run: the turn was given up"))
+		}
+	}
+	if len(missing) == 0 {
+		return ms
+	}
+	var out []message.Message
+	for i, m := range ms {
+		out = append(out, m)
+		if results := missing[i]; results != nil {
+			out = append(out, message.Tool(results...))
+		}
+	}
+	return out
+}
+
+// ask asks the model, and once more where the final answer does not have its form.
+func (a *agent) ask(ctx context.Context, r model.Request, before model.Spend) (k kept, err error) {
+	meter := &model.Meter{Budget: a.Budget, Prices: a.Prices, Counter: a.Window.Counter}
+	meter.Add(before)
+	m := model.Limited(a.Model, meter)
+	k.Response, err = say(ctx, m, r)
+	if wrong := a.wrong(k.Response); err == nil && wrong != nil {
+		if k.Response, err = say(ctx, m, model.Repair(r, k.Response, wrong)); err == nil {
+			err = a.final(k.Response)
+		}
+	}
+	if err == nil {
+		err = a.sound(k.Response)
+	}
+	k.Spent = minus(meter.Spent(), before)
+	return k, err
+}
+
+// wrong says what is wrong with the form of a final answer.
+func (a *agent) wrong(said model.Response) error {
+	if a.form == nil || len(said.Message.Calls) > 0 {
+		return nil
+	}
+	_, err := a.form.Read(said.Message.Text())
+	return err
+}
+
+// final is wrong as the failure that it is when the model was told already.
+func (a *agent) final(said model.Response) error {
+	if err := a.wrong(said); err != nil {
+		return &model.OutputError{Raw: said.Message.Text(), Err: err}
+	}
+	return nil
+}
+
+// sound returns why an answer cannot be gone on with.
+func (a *agent) sound(said model.Response) error {
+	switch calls := len(said.Message.Calls); {
+	case calls > 0 && a.Tools == nil:
+		return &model.Error{Kind: model.BadAnswer, Model: said.Model, Message: "the answer asks for tools, of which there are none"}
+	case calls == 0 && said.Stop == model.StopLength:
+		return &model.Error{Kind: model.Truncated, Model: said.Model, Message: "the answer was cut off at its bound of tokens"}
+	}
+	return nil
+}
+
+func minus(a, b model.Spend) model.Spend {
+	return model.Spend{Calls: a.Calls - b.Calls, Input: a.Input - b.Input, Output: a.Output - b.Output, Money: a.Money - b.Money, Time: a.Time - b.Time}
+}
+
+// say asks the model and tells the readers of the run what it says.
+func say(ctx context.Context, m model.Model, r model.Request) (model.Response, error) {
+	f := model.Fold{Request: r}
+	tok := graph.Token{ID: r.ID, Role: string(message.RoleAssistant)}
+	for c, err := range m.Stream(ctx, r) {
+		if err == nil {
+			err = f.Add(c)
+		}
+		if err == nil && c.Text != "" && r.ID != "" {
+			graph.Heartbeat(ctx)
+			tok.Delta = c.Text
+			err = graph.EmitMessage(ctx, tok)
+		}
+		if err != nil {
+			return model.Response{}, err
+		}
+	}
+	said, err := f.Response()
+	if err == nil && said.Message.Text() != "" && r.ID != "" {
+		tok.Delta, tok.Final = "", true
+		err = graph.EmitMessage(ctx, tok)
+	}
+	return said, err
+}
+
+// again reports whether another attempt may help.
+func again(err error) bool {
+	var out *model.OutputError
+	var late *tooLate
+	return !errors.As(err, &late) && (model.Retriable(err) || errors.As(err, &out))
+}
+
+// tooLate is a failure for which the provider asks for a longer wait than the agent has.
+type tooLate struct{ error }
+
+func (e *tooLate) Unwrap() error { return e.error }
+
+// failed returns a failure as the node's policy is to see it, after the wait that the provider asks for.
+func (a *agent) failed(ctx context.Context, err error) error {
+	var e *model.Error
+	var budget *model.BudgetError
+	switch {
+	case errors.As(err, &budget), errors.Is(err, model.ErrNoPrice):
+		return graph.Permanent(err)
+	case !errors.As(err, &e):
+		return err
+	case !e.Temporary():
+		return graph.Permanent(err)
+	case e.RetryAfter > a.MaxWait:
+		return graph.Permanent(&tooLate{err})
+	case e.RetryAfter == 0 || graph.Attempt(ctx) >= a.Policy.Retry.Attempts:
+		return err
+	}
+	t := time.NewTimer(e.RetryAfter)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return err
+}
