@@ -1,0 +1,138 @@
+package floors
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// goName is a name in a page: a folder of this module, an identifier, and perhaps a field or a method.
+var goName = regexp.MustCompile("`([a-z]+(?:/[a-z]+)*)\\.([A-Z]\\w*)(?:\\.([A-Z]\\w*))?`")
+
+func TestNamesInThePageOfNamesAreThere(t *testing.T) {
+	root := filepath.Join("..", "..")
+	page, err := os.ReadFile(filepath.Join(root, "docs", "names.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]map[string]bool{}
+	found := 0
+	for i, line := range strings.Split(string(page), "\n") {
+		for _, m := range goName.FindAllStringSubmatch(line, -1) {
+			folder, name := m[1], m[2]
+			if m[3] != "" {
+				name += "." + m[3]
+			}
+			if known[folder] == nil {
+				known[folder] = declared(t, filepath.Join(root, filepath.FromSlash(folder)))
+			}
+			if found++; !known[folder][name] {
+				t.Errorf("docs/names.md:%d: %s has no %s", i+1, folder, name)
+			}
+		}
+		cells := strings.Split(line, "|")
+		if len(cells) == 8 && i > 7 && !goName.MatchString(cells[6]) {
+			t.Errorf("docs/names.md:%d: a row without a name of ours", i+1)
+		}
+	}
+	if found < 50 {
+		t.Errorf("found %d names in docs/names.md: is it still written as the test reads it?", found)
+	}
+}
+
+func TestMadeUpNamesAreNotThere(t *testing.T) {
+	names := declared(t, filepath.Join("..", "..", "state", "message"))
+	for _, name := range []string{"Log.Add", "Window.MaxTokens", "RoleUser", "Counter.Count"} {
+		if !names[name] {
+			t.Errorf("%s is not found", name)
+		}
+	}
+	for _, name := range []string{"Log.Subtract", "Windows", "log"} {
+		if names[name] {
+			t.Errorf("%s is found", name)
+		}
+	}
+}
+
+// declared returns the exported names of a package: T, T.Field, T.Method, F, C.
+func declared(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			declare(names, d)
+		}
+	}
+	return names
+}
+
+func declare(names map[string]bool, d ast.Decl) {
+	put := func(prefix string, ids ...*ast.Ident) {
+		for _, id := range ids {
+			if id.IsExported() {
+				names[prefix+id.Name] = true
+			}
+		}
+	}
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			put("", d.Name)
+		} else {
+			put(receiver(d.Recv.List[0].Type)+".", d.Name)
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.ValueSpec:
+				put("", s.Names...)
+			case *ast.TypeSpec:
+				put("", s.Name)
+				for _, f := range fields(s.Type) {
+					put(s.Name.Name+".", f.Names...)
+				}
+			}
+		}
+	}
+}
+
+// receiver returns the name of a method's type.
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.IndexListExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
+
+func fields(e ast.Expr) []*ast.Field {
+	switch e := e.(type) {
+	case *ast.StructType:
+		return e.Fields.List
+	case *ast.InterfaceType:
+		return e.Methods.List
+	}
+	return nil
+}
