@@ -37,7 +37,7 @@ func row(t *testing.T, name string) {
 		}
 		tested = true
 		for store, open := range stores {
-			t.Run(store, func(t *testing.T) { r.Test(t, open) })
+			t.Run(store+" "+r.Name, func(t *testing.T) { r.Test(t, open) })
 		}
 	}
 	if !tested {
@@ -45,11 +45,8 @@ func row(t *testing.T, name string) {
 	}
 }
 
-func TestConversations(t *testing.T) {
-	for store, open := range stores {
-		t.Run(store, func(t *testing.T) { conversationtest.Run(t, open) })
-	}
-}
+// TestConversations tests what no row asks for.
+func TestConversations(t *testing.T) { row(t, "") }
 
 func TestCR01(t *testing.T) { row(t, "CR01") }
 func TestCR02(t *testing.T) { row(t, "CR02") }
@@ -82,5 +79,11 @@ func TestTrap18(t *testing.T) { row(t, "CR11") }
 func TestTrap19(t *testing.T) {
 	for _, name := range []string{"CR15", "CR16", "CR17", "CR18", "CR19", "CR20"} {
 		t.Run(name, func(t *testing.T) { row(t, name) })
+	}
+}
+
+func BenchmarkConversations(b *testing.B) {
+	for store, open := range stores {
+		b.Run(store, func(b *testing.B) { conversationtest.Benchmark(b, open) })
 	}
 }

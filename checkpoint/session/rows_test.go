@@ -37,7 +37,7 @@ func row(t *testing.T, name string) {
 		}
 		tested = true
 		for store, open := range stores {
-			t.Run(store, func(t *testing.T) { r.Test(t, open) })
+			t.Run(store+" "+r.Name, func(t *testing.T) { r.Test(t, open) })
 		}
 	}
 	if !tested {
@@ -45,11 +45,8 @@ func row(t *testing.T, name string) {
 	}
 }
 
-func TestSessions(t *testing.T) {
-	for store, open := range stores {
-		t.Run(store, func(t *testing.T) { sessiontest.Run(t, open) })
-	}
-}
+// TestSessions tests what no row asks for.
+func TestSessions(t *testing.T) { row(t, "") }
 
 func TestHC01(t *testing.T) { row(t, "HC01") }
 func TestHC02(t *testing.T) { row(t, "HC02") }

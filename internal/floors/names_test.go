@@ -29,7 +29,7 @@ func TestNamesInThePageOfNamesAreThere(t *testing.T) {
 				name += "." + m[3]
 			}
 			if known[folder] == nil {
-				known[folder] = declared(t, filepath.Join(root, filepath.FromSlash(folder)))
+				known[folder] = declaredIn(t, filepath.Join(root, filepath.FromSlash(folder)))
 			}
 			if found++; !known[folder][name] {
 				t.Errorf("docs/names.md:%d: %s has no %s", i+1, folder, name)
@@ -46,7 +46,7 @@ func TestNamesInThePageOfNamesAreThere(t *testing.T) {
 }
 
 func TestMadeUpNamesAreNotThere(t *testing.T) {
-	names := declared(t, filepath.Join("..", "..", "state", "message"))
+	names := declaredIn(t, filepath.Join("..", "..", "state", "message"))
 	for _, name := range []string{"Log.Add", "Window.MaxTokens", "RoleUser", "Counter.Count"} {
 		if !names[name] {
 			t.Errorf("%s is not found", name)
@@ -59,8 +59,8 @@ func TestMadeUpNamesAreNotThere(t *testing.T) {
 	}
 }
 
-// declared returns the exported names of a package: T, T.Field, T.Method, F, C.
-func declared(t *testing.T, dir string) map[string]bool {
+// declaredIn returns the exported names of a package: T, T.Field, T.Method, F, C.
+func declaredIn(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {

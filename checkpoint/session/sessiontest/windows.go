@@ -179,7 +179,7 @@ func (w *world) play(r *rapid.T, compare func(id string, window message.Window))
 	w.m = w.manager(session.Config{Window: window})
 	id := w.create(session.Start{System: rapid.SampledFrom([]string{"", "s"}).Draw(r, "system")}).ID
 	said, calls := len(w.logOf(id)), 0
-	for range rapid.IntRange(1, 8).Draw(r, "moves") {
+	for range rapid.IntRange(1, 6).Draw(r, "moves") {
 		ms := w.move(r, id, &calls)
 		w.append(id, ms...)
 		said += len(ms)
