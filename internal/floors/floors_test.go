@@ -76,8 +76,8 @@ var house = []room{
 	{name: root, on: []string{"checkpoint", "graph/workflow", "nodes", "internal/cli"}},
 	{name: "cmd/weft", on: []string{root, "checkpoint", "checkpoint/postgres", "checkpoint/redis"}},
 	{name: "examples/...", on: []string{
-		root, "state", "state/message", "state/agent", "capabilities", "capabilities/model", "capabilities/model/openai", "capabilities/tool",
-		"checkpoint", "checkpoint/sqlite", "graph", "graph/workflow", "nodes", "nodes/turn", "nodes/react",
+		root, "state", "state/message", "state/agent", "capabilities", "capabilities/memory", "capabilities/model", "capabilities/model/openai",
+		"capabilities/tool", "checkpoint", "checkpoint/session", "checkpoint/sqlite", "graph", "graph/workflow", "nodes", "nodes/turn", "nodes/react",
 	}},
 }
 

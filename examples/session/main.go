@@ -1,0 +1,145 @@
+// Session is a long chat over one file: each call is a process of its own, several may be at
+// work at once, and none of them remembers anything.
+//
+//	session chat.db monday say "I drink green tea."
+//	session chat.db monday show          # what a model would be sent
+//	session chat.db monday end           # what was said goes to the long-term memory
+//	session chat.db tuesday show         # a new session begins with what is known
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/weftrun/weft/capabilities/memory"
+	"github.com/weftrun/weft/checkpoint/session"
+	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/state/message"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Stdout, os.Args[1:]...); err != nil {
+		fmt.Fprintln(os.Stderr, "session:", err)
+		os.Exit(1)
+	}
+}
+
+// run does one call: FILE SESSION say TEXT, or show, or end.
+func run(ctx context.Context, out io.Writer, args ...string) error {
+	if len(args) < 3 {
+		return errors.New("usage: session FILE SESSION say TEXT | show | end")
+	}
+	store, err := sqlite.Open(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	m, err := manager(ctx, store)
+	if err != nil {
+		return err
+	}
+	id, verb := args[1], args[2]
+	if verb == "end" {
+		return end(ctx, out, m, id)
+	}
+	if err := begin(ctx, m, id); err != nil {
+		return err
+	}
+	switch verb {
+	case "say":
+		return say(ctx, out, m, id, strings.Join(args[3:], " "))
+	case "show":
+		return show(ctx, out, m, id)
+	}
+	return fmt.Errorf("unknown verb %q", verb)
+}
+
+// manager puts sessions and the long-term memory into one file.
+func manager(ctx context.Context, store *sqlite.Store) (*session.Manager, error) {
+	docs, err := store.Documents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known, err := store.Memory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := memory.New(memory.Config{Store: known})
+	if err != nil {
+		return nil, err
+	}
+	return session.New(session.Config{
+		Store:      docs,
+		Engine:     engine,
+		Window:     message.Window{MaxMessages: 6},
+		Summarizer: message.Summarizer{KeepMessages: 2, Write: shorten},
+	})
+}
+
+// begin makes sure that the session goes on.
+func begin(ctx context.Context, m *session.Manager, id string) error {
+	_, err := m.Create(ctx, session.Start{ID: id, User: "ada", System: "Be brief."})
+	if errors.Is(err, session.ErrExists) {
+		return nil
+	}
+	return err
+}
+
+// say is one turn, and a summary where the conversation has become long.
+func say(ctx context.Context, out io.Writer, m *session.Manager, id, text string) error {
+	if _, err := m.Append(ctx, id, message.User(text)); err != nil {
+		return err
+	}
+	done, err := m.Turn(ctx, id, func(_ context.Context, view message.Fitted) ([]message.Message, error) {
+		return []message.Message{answer(view.Messages)}, nil
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, done.Added[0].Text())
+	_, err = m.Compact(ctx, id)
+	return err
+}
+
+// answer stands for a model.
+func answer(ms []message.Message) message.Message {
+	last := ms[len(ms)-1].Text()
+	return message.Assistant(fmt.Sprintf("You said %q, and I was sent %d messages.", last, len(ms)))
+}
+
+// shorten stands for a model that sums up: what the user said, without the last mark.
+func shorten(_ context.Context, ms []message.Message) (string, error) {
+	var said []string
+	for _, m := range ms {
+		if m.Role != message.RoleAssistant {
+			said = append(said, strings.TrimRight(strings.TrimPrefix(m.Text(), message.SummaryPrefix), "."))
+		}
+	}
+	return strings.Join(said, "; ") + ".", nil
+}
+
+// show prints what a model would be sent.
+func show(ctx context.Context, out io.Writer, m *session.Manager, id string) error {
+	view, err := m.View(ctx, id)
+	for _, v := range view.Messages {
+		fmt.Fprintf(out, "%s: %s\n", v.Role, v.Text())
+	}
+	return err
+}
+
+// end ends the session, and does at once what a sweeper would do in a while.
+func end(ctx context.Context, out io.Writer, m *session.Manager, id string) error {
+	if err := m.End(ctx, id); err != nil {
+		return err
+	}
+	done, err := (&session.Sweeper{Manager: m}).Sweep(ctx)
+	fmt.Fprintf(out, "%d session offloaded\n", done.Offloaded)
+	return err
+}
