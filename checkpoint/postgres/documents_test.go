@@ -1,11 +1,16 @@
 package postgres_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
@@ -92,4 +97,71 @@ func TestThreadRecords(t *testing.T) {
 	threadtest.Run(t, func(t testing.TB) document.Store {
 		return documentsOf(t, open(t, cluster.dsn(), postgres.Config{Schema: freshSchema()}))
 	})
+}
+
+// TestTheLastDocumentsAreOneRoundTrip counts on the wire, and asks PostgreSQL how it would
+// answer: what it finds in an index takes as long as what is asked for, not as what is there.
+func TestTheLastDocumentsAreOneRoundTrip(t *testing.T) {
+	p := newProxy(t, cluster)
+	schema := freshSchema()
+	cfg, err := pgxpool.ParseConfig(p.dsn("pool_max_conns=1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	store, err := postgres.New(t.Context(), pool, postgres.Config{Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	d := documentsOf(t, store)
+	at := document.At("conversations", "thread")
+	documenttest.Fill(t, d, at, 10_000)
+	admin(t, cluster, "ANALYZE "+schema+".documents")
+	last := func() {
+		docs, err := d.Query(t.Context(), document.Query{Place: at, Reverse: true, Limit: new(20)})
+		if err != nil || len(docs) != 20 || docs[0].ID != "9999" {
+			t.Errorf("rule: the last come first\n got: %d documents, %v", len(docs), err)
+		}
+	}
+	get := func() {
+		if _, err := d.Get(t.Context(), at, "7"); err != nil {
+			t.Error(err)
+		}
+	}
+	for round := range 2 { // in the first round the server learns the statements
+		for what, do := range map[string]func(){"the last 20 of 10,000": last, "a get": get} {
+			if got := p.count(do); round > 0 && got != 1 {
+				t.Errorf("rule: %s is one round trip\n got: %d", what, got)
+			}
+		}
+	}
+	plan := planOf(t, schema)
+	if !strings.Contains(plan, "Index Scan Backward using documents_order") || strings.Contains(plan, "Sort") {
+		t.Errorf("rule: the last are read from an index, backwards\n got: %s", plan)
+	}
+}
+
+func planOf(t *testing.T, schema string) (plan string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), cluster.dsn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	rows, err := conn.Query(t.Context(), "EXPLAIN SELECT * FROM "+schema+`.documents d
+		WHERE d.collection = 'conversations'::bytea AND d.part = 'thread'::bytea ORDER BY d.ord DESC, d.seq DESC LIMIT 21`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n")
 }
