@@ -1,0 +1,140 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Worker does tasks. It ends when its context does.
+type Worker interface {
+	Do(ctx context.Context, t Task) (Outcome, error)
+}
+
+// WorkerFunc is a function as a Worker.
+type WorkerFunc func(ctx context.Context, t Task) (Outcome, error)
+
+// Do implements Worker.
+func (f WorkerFunc) Do(ctx context.Context, t Task) (Outcome, error) { return f(ctx, t) }
+
+// Outcome is how a worker leaves a task.
+type Outcome struct {
+	Status   Status          `json:"status,omitempty"`   // Completed, Waiting, Review or Failed; "" means Completed
+	Result   json.RawMessage `json:"result,omitempty"`   // of Completed and Review
+	Question json.RawMessage `json:"question,omitempty"` // of Waiting
+	Reason   string          `json:"reason,omitempty"`   // of Failed
+}
+
+// errStopped is the cause when a task was ended under its worker.
+var errStopped = errors.New("tasks: the task was ended by somebody else")
+
+// Run lets a worker do a task that is pending, and returns the task as it then is. That the
+// work failed is in the task. An error means that it could not be run or settled: an
+// ErrTransition if the task is not pending, or was ended by somebody else meanwhile.
+func (b *Board) Run(ctx context.Context, id string, w Worker) (Task, error) {
+	return b.work(ctx, id, w, func(t *Task) error {
+		if t.Status != Pending {
+			return &TransitionError{t.ID, t.Status, InProgress}
+		}
+		return nil
+	})
+}
+
+// Resume is Run for a task that waits or is reviewed, with an answer.
+func (b *Board) Resume(ctx context.Context, id string, answer json.RawMessage, w Worker) (Task, error) {
+	if !json.Valid(answer) {
+		return Task{}, fmt.Errorf("%w: %.200q: the answer is no JSON", ErrTask, id)
+	}
+	return b.work(ctx, id, w, func(t *Task) error {
+		if t.Status != Waiting && t.Status != Review {
+			return &TransitionError{t.ID, t.Status, InProgress}
+		}
+		t.Answer = answer
+		return nil
+	})
+}
+
+func (b *Board) work(ctx context.Context, id string, w Worker, begin func(*Task) error) (Task, error) {
+	t, err := b.change(ctx, id, func(t *Task) error {
+		if err := begin(t); err != nil {
+			return err
+		}
+		return t.move(InProgress, b.now())
+	})
+	if err != nil {
+		return t, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer b.register(id, cancel)()
+	settle := context.WithoutCancel(ctx)
+	// Whoever ends the task from here on finds its worker; this read finds who was faster.
+	if now, err := b.Get(settle, id); err != nil || now.Attempt != t.Attempt || now.Status != InProgress {
+		return now, cmp.Or[error](err, &TransitionError{now.ID, now.Status, Completed})
+	}
+	out := do(ctx, t, w)
+	return b.change(settle, id, func(now *Task) error {
+		if now.Attempt != t.Attempt || now.Status != InProgress {
+			return &TransitionError{now.ID, now.Status, out.Status}
+		}
+		now.Result, now.Question, now.Reason = out.Result, out.Question, out.Reason
+		return now.move(out.Status, b.now())
+	})
+}
+
+// register lets a worker be stopped until the returned function is called.
+func (b *Board) register(id string, cancel context.CancelCauseFunc) (unregister func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.running[id] = cancel
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.running, id)
+	}
+}
+
+// do calls a worker, and returns an outcome that a task may have.
+func do(ctx context.Context, t Task, w Worker) (out Outcome) {
+	if t.Timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, t.Timeout, fmt.Errorf("the timeout of %v has passed", t.Timeout))
+		defer stop()
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			out = Outcome{Status: Failed, Reason: fmt.Sprintf("the worker panicked: %v", r)}
+		}
+	}()
+	out, err := w.Do(ctx, t)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return Outcome{Status: Failed, Reason: fmt.Sprintf("%v: %v", context.Cause(ctx), err)}
+	case err != nil:
+		return Outcome{Status: Failed, Reason: err.Error()}
+	}
+	return out.checked()
+}
+
+// checked returns the outcome, or that it is none.
+func (o Outcome) checked() Outcome {
+	why := ""
+	switch o.Status {
+	case "":
+		o.Status = Completed
+	case Completed, Waiting, Review, Failed:
+	default:
+		why = fmt.Sprintf("the worker left the task %.32q", o.Status)
+	}
+	for what, v := range map[string]json.RawMessage{"result": o.Result, "question": o.Question} {
+		if v != nil && !json.Valid(v) {
+			why = "the worker's " + what + " is no JSON"
+		}
+	}
+	if why != "" {
+		return Outcome{Status: Failed, Reason: why}
+	}
+	return o
+}
