@@ -51,6 +51,11 @@ func (s *Session[S]) Load(ctx context.Context, thread string, user ...string) (*
 		return nil, err
 	}
 	defer s.mu.Unlock()
+	return s.load(ctx, thread)
+}
+
+// load is Load for a caller that holds the lock.
+func (s *Session[S]) load(ctx context.Context, thread string) (*Thread[S], error) {
 	if e := s.loaded[thread]; e != nil {
 		return e.thread, nil
 	}
@@ -76,23 +81,37 @@ func (e *entry[S]) saved() (err error) {
 	return err
 }
 
+// config loads a thread for its configuration. A session replaces configurations, and changes
+// none, so the caller may read this one without the lock.
+func (s *Session[S]) config(ctx context.Context, thread string) (Config, error) {
+	if err := s.enter(thread); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	t, err := s.load(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	return t.Config, nil
+}
+
 // ConfigValue returns the value of a name at the top of the configuration of a thread, and
 // whether there is one; see [Value].
 func (s *Session[S]) ConfigValue(ctx context.Context, thread, key string) (json.RawMessage, bool, error) {
-	t, err := s.Load(ctx, thread)
+	c, err := s.config(ctx, thread)
 	if err != nil {
 		return nil, false, err
 	}
-	return t.Config.Value(key)
+	return c.Value(key)
 }
 
 // ConfigPath is ConfigValue with a path in the syntax of gjson.
 func (s *Session[S]) ConfigPath(ctx context.Context, thread, path string) (json.RawMessage, bool, error) {
-	t, err := s.Load(ctx, thread)
+	c, err := s.config(ctx, thread)
 	if err != nil {
 		return nil, false, err
 	}
-	return t.Config.Path(path)
+	return c.Path(path)
 }
 
 // SetConfig replaces the configuration of a thread, or makes the thread. Its state stays,

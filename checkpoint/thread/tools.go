@@ -18,11 +18,11 @@ func (s *Session[S]) IsToolEnabled(ctx context.Context, thread, tool string) boo
 
 // EnabledTools returns the tools that the configuration of a thread lists.
 func (s *Session[S]) EnabledTools(ctx context.Context, thread string) ([]string, error) {
-	t, err := s.Load(ctx, thread)
+	c, err := s.config(ctx, thread)
 	if err != nil {
 		return nil, err
 	}
-	return t.Config.Tools()
+	return c.Tools()
 }
 
 // EnableTools adds tools to the list of a thread, in their order, each once. It is atomic:
