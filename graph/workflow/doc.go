@@ -24,12 +24,17 @@
 //	  tries:   {type: int, reducer: add, scope: turn}
 //	input: [topic]                      # missing: any field; [] for none
 //	output: [draft]                     # missing: every field
-//	limits: {steps: 40, run_timeout: 10m, concurrency: 16, fanout: 200}
+//	env: {REGION: {default: eu}}          # of the environment, read in expressions as env.REGION
+//	secrets: {key: "${env:SEARCH_KEY}"}
+//	limits: {steps: 40, run_timeout: 10m, concurrency: 16, fanout: 200, shared: {web: {rate: 10/s}}}
+//	defaults: {retry: {max: 2}, timeout: 1m}   # of nodes that say nothing themselves
 //	start: find                         # missing: the first node
 //
 //	nodes:
 //	  find:
-//	    http: {url: "https://example.org", query: {q: "${{ state.topic }}"}}
+//	    http: {url: "https://example.org", query: {q: "${{ state.topic }}"}, headers: {x-key: "${secret:key}"}}
+//	    limit: web
+//	    on_error: {if: error.code == "http:404", to: END}
 //	    output: {sources: "${{ result.json.items }}"}
 //	    retry: {max: 3, initial: 1s, max_delay: 1m, backoff: exponential, jitter: true}
 //	    timeout: 30s
@@ -55,17 +60,26 @@
 //	    if: state.draft != ""           # or do nothing and go on
 //	    set: {tries: 1}
 //	    next: END
+//	tests:
+//	  - name: publishes
+//	    input: {topic: go}
+//	    mock:
+//	      find: {result: {json: {items: []}}}
+//	      write: {result: {text: x}}
+//	    answers: [{ask: true}]
+//	    expect: {path: [find, [check, write], ask, publish], output: {draft: x}}
 //
 // Reducers say how a write meets what is there: replace (the default; two writes in
 // one step are an error), latest, append, add, max, min, merge (a map, by key; null
 // removes), union (a set).
 //
-// A node is of one kind: set, workflow, uses, or one of [Options.Kinds]. Its output
-// writes fields from its result.
+// A node is of one kind: set, ask, workflow, uses, or one of [Options.Kinds]. Its output
+// writes fields from its result. docs/workflow.md tells the rest: on_error, caches, shared
+// limits, edges at the top or from requires and provides, forms.
 //
 // Expressions (docs/workflow.md lists their functions) stand bare in if, for_each.in and
-// conditions, and in ${{ }} in values. They see state, the item of a for_each (named item without
-// as), and result, which is nil when the node was skipped. A value that is one
+// conditions, and in ${{ }} in values. They see state, env, run, the item of a for_each (named item
+// without as), and result, which is nil when the node was skipped; in on_error also error. A value that is one
 // ${{ }} keeps its type; any other is text.
 //
 // # What to know
@@ -79,8 +93,12 @@
 //     after it node.next.
 //   - An arm of a join leads there in its next, without a condition. A way into the
 //     joining node from elsewhere, such as a loop, does not wait.
-//   - The next of a for_each, a set or a workflow has no result: write what it decides
-//     on into a field.
+//   - The next of a for_each, a set, a workflow or a cached node has no result: write what
+//     it decides on into a field.
+//   - A kind takes secrets by parameters of the type [Secret]; [Env.Reveal] reads the value.
+//     [Workflow.CheckEnv] tells what the environment lacks.
+//   - [Workflow.RunTests] runs the tests of a file. [Workflow.Marshal] writes it anew in one
+//     canonical form.
 //   - A sub-workflow cannot be run for each item yet. Its path is seen from the file
 //     that names it; the paths of files that nodes read are seen from the root.
 //   - Quote values with ": " or " #" in them, and in [ ] and { } all with , or ?.
@@ -96,6 +114,8 @@
 //  3. Files named in a file stay below the root, after symbolic links.
 //  4. A loaded workflow is immutable; Hash covers the file and those it names.
 //  5. An error of a run names the node, and the place in the file.
+//  6. The value of a secret is in no checkpoint, event, error, question or drawing, but for
+//     what a Runner itself does with it.
 //
 // The package is the one door of gopkg.in/yaml.v3.
 package workflow

@@ -32,13 +32,17 @@ func TestTheManualIsRight(t *testing.T) {
 	if !strings.Contains(string(page), "```yaml\n"+strings.TrimSpace(text)+"\n```") {
 		t.Error("docs/workflow.md shows another file than doc.go")
 	}
-	load(t, map[string]string{"main.yaml": text, "write.yaml": `
+	f := load(t, map[string]string{"main.yaml": text, "write.yaml": `
 version: 1
 state: {sources: list<any>, text: string}
 input: [sources]
 output: [text]
 nodes: {write: {set: {text: "${{ len(state.sources) }} sources"}, next: END}}
 `}, map[string]workflow.Kind{"go:check": workflow.Go(check)})
+	report, err := f.RunTests(t.Context(), workflow.TestOptions{})
+	if err != nil || len(report.Tests) != 1 || !report.Passed() {
+		t.Errorf("the test of the manual: %+v, %v", report, err)
+	}
 }
 
 func TestInputReportsEveryMistake(t *testing.T) {
