@@ -12,6 +12,8 @@
 //	kinds := nodes.Kinds()
 //	kinds["go:score"] = workflow.Go(score)
 //
+// [LLM] makes the kind llm of the models that a program has.
+//
 // # Duties
 //
 //  1. A node reads only below the workflow's root folder and writes only below its

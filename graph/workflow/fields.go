@@ -160,9 +160,9 @@ func typeMeant(text string, named map[string]state.Type) string {
 	return ""
 }
 
-// types decodes the named object types. They may name each other in any order, but
+// namedTypes decodes the named object types. They may name each other in any order, but
 // not themselves: a type is a tree of known depth.
-func (s *source) types(n *yaml.Node) map[string]state.Type {
+func (s *source) namedTypes(n *yaml.Node) map[string]state.Type {
 	o, _ := s.object(n, "types")
 	d := typeDecoder{source: s, written: o, done: map[string]state.Type{}, open: map[string]bool{}}
 	for _, m := range o {

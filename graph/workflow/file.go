@@ -31,7 +31,8 @@ func (s *source) file(root *yaml.Node, kinds kindNames) *plan {
 		p.description, _ = s.string(n, "description")
 	}
 	if n := o.get("types"); n != nil {
-		p.types = s.types(n)
+		p.types = s.namedTypes(n)
+		s.types = p.types
 	}
 	if n := o.get("state"); n != nil {
 		p.fields = s.fields(n, p.types)

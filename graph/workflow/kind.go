@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/weftrun/weft/state"
 )
 
 // Kind is a kind of node: what stands behind a key of a node, or behind uses.
@@ -53,7 +55,8 @@ type Env struct {
 	// Out is the folder that everything the node writes is below. It may not exist.
 	Out string
 
-	vault *vault // of the file's secrets; see Reveal
+	vault *vault                // of the file's secrets; see Reveal
+	types map[string]state.Type // of the file, by name; see Schema
 }
 
 // Go returns the kind of a node that calls a Go function. It is named in

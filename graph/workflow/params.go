@@ -21,6 +21,10 @@ func (t *template) takes(want reflect.Type, what string) {
 	for want.Kind() == reflect.Pointer {
 		want = want.Elem()
 	}
+	if want == reflect.TypeFor[TypeName]() && t.constant() {
+		t.src.typ(t.at, t.src.types)
+		return
+	}
 	secret := want == secretType || want.Kind() == reflect.Slice && want.Elem() == secretType
 	switch {
 	case want == secretType:

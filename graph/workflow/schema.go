@@ -123,7 +123,7 @@ func goSchema(t reflect.Type, open ...reflect.Type) schema {
 	}
 	custom := reflect.PointerTo(t).Implements(jsonUnmarshaler) || reflect.PointerTo(t).Implements(textUnmarshaler)
 	switch {
-	case t == secretType:
+	case t == secretType || t == reflect.TypeFor[TypeName]():
 		return schema{"type": "string"}
 	case custom || slices.Contains(open, t):
 		return schema{}

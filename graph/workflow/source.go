@@ -15,6 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/weftrun/weft/internal/exprs"
+	"github.com/weftrun/weft/state"
 )
 
 // The bounds of one file.
@@ -32,7 +33,8 @@ type source struct {
 	path string
 	text []byte
 	*problems
-	vault *vault // set once the secrets are read
+	vault *vault                // set once the secrets are read
+	types map[string]state.Type // set once they are read
 
 	whole string // text, and where its lines begin; made by index
 	lines []int

@@ -162,7 +162,7 @@ func (t *template) text(vars map[string]any) (string, error) {
 func (c *checker) kindWork(n *node, kind Kind, env exprs.Env) work {
 	args := deref(n.args)
 	w := &kindWork{kind: kind, env: c.load.env, pos: c.at(n.kind.at)}
-	w.env.vault = c.vault
+	w.env.vault, w.env.types = c.vault, c.plan.types
 	if n.idem != nil {
 		w.idem = c.template(n.idem, env, "idempotency_key")
 	}

@@ -68,7 +68,7 @@ var house = []room{
 	{name: "internal/twin", on: []string{"state", "checkpoint", "graph"}}, // for tests alone
 	{name: "internal/cost", on: []string{"state", "checkpoint", "graph"}}, // for tests alone
 	{name: "graph/workflow", on: []string{"state", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/suggest"}, doors: []string{"gopkg.in/yaml.v3"}},
-	{name: "nodes", on: []string{"state", "state/agent", "capabilities", "checkpoint", "graph", "graph/workflow", "internal/below"}},
+	{name: "nodes", on: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "checkpoint", "graph", "graph/workflow", "internal/below"}},
 	{name: "nodes/turn", on: []string{"internal/suggest", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "graph"}},
 	{name: "nodes/react", on: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph"}},
 	{name: "internal/cli", on: []string{"state", "checkpoint", "checkpoint/sqlite", "graph", "graph/workflow"}, doors: []string{

@@ -1,0 +1,66 @@
+package workflow
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/weftrun/weft/state"
+)
+
+// mocked returns n as it runs: in a test without waits, and with its mock if it has one.
+func (b *builder) mocked(n *node) *node {
+	if !b.test {
+		return n
+	}
+	own := *n
+	if own.Retry.Attempts > 1 {
+		own.Retry.Initial, own.Retry.Max, own.Retry.Jitter = 1, 1, 0
+	}
+	own.Limit = ""
+	kw, _ := n.work.(*kindWork)
+	switch m := b.mocks[n.name]; {
+	case m != nil:
+		own.work = &mockWork{mock: m, src: b.src}
+	case kw != nil && kw.kind.Waits:
+		own.work = &mockWork{mock: new(mock), src: b.src}
+	case kw != nil && kw.kind.Outside:
+		own.work = &mockWork{src: b.src, mock: &mock{err: &mockError{
+			message: fmt.Sprintf("node %s reaches outside of the process; give it a mock", n.name)}}}
+	}
+	return &own
+}
+
+// mockWork is the work of a mocked node.
+type mockWork struct {
+	*mock
+	src *source
+
+	mu    sync.Mutex
+	calls int
+}
+
+func (w *mockWork) do(ctx context.Context, _ map[string]any, _ *state.Record) (any, error) {
+	w.mu.Lock()
+	i := w.calls
+	w.calls++
+	w.mu.Unlock()
+	if at, ok := ctx.Value(itemKey{}).(int); ok {
+		i = at // items run in any order
+	}
+	switch {
+	case w.err != nil:
+		return nil, fmt.Errorf("mock: %w", w.err)
+	case len(w.results) == 0:
+		return nil, nil
+	}
+	return w.src.plainOf(w.results[min(i, len(w.results)-1)]), nil
+}
+
+// itemKey is the key of the place of an item, in the context of its task.
+type itemKey struct{}
+
+var (
+	_ work  = (*mockWork)(nil)
+	_ error = (*mockError)(nil)
+)

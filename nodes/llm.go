@@ -1,0 +1,174 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/state/message"
+)
+
+// LLM returns the kind llm: a model answers a prompt. The models are known to files by
+// these names.
+//
+//	kinds := nodes.Kinds()
+//	kinds["llm"] = nodes.LLM(map[string]model.Model{"small": small})
+//
+//	write:
+//	  llm:
+//	    model: small
+//	    system: You write plainly.
+//	    prompt: About ${{ state.topic }}
+//	    answer: Article            # a type of the file; without it the answer is text
+//	  output: {draft: "${{ result.answer.body }}"}
+//
+// A text is streamed token by token to those who take [graph.Messages]. A failure that may
+// pass is worth a retry; its code, such as model_rate_limit, is that of package model.
+func LLM(models map[string]model.Model) workflow.Kind {
+	models = maps.Clone(models)
+	return workflow.Kind{
+		About:   "lets a model answer a prompt",
+		New:     func() workflow.Runner { return &Prompt{models: models} },
+		Result:  reflect.TypeFor[PromptResult](),
+		Outside: true,
+	}
+}
+
+// Prompt is a node of the kind that LLM returns.
+type Prompt struct {
+	// Model is a name that the program gave; it may be left out where there is one.
+	Model string `json:"model,omitempty"`
+	// System says how to answer.
+	System string `json:"system,omitempty"`
+	// Prompt is what to answer.
+	Prompt string `json:"prompt"`
+	// Answer is the type that the answer must have, an object; "" is text.
+	Answer workflow.TypeName `json:"answer,omitzero"`
+	// Temperature is from 0, the most likely words, up; without it the model's own.
+	Temperature *float64 `json:"temperature,omitempty"`
+	// MaxTokens bounds the answer; 0 is the model's own bound.
+	MaxTokens int `json:"max_tokens,omitempty"`
+
+	models map[string]model.Model
+}
+
+// PromptResult is the result of a Prompt.
+type PromptResult struct {
+	Text   string `json:"text"`
+	Answer any    `json:"answer"` // of the type that was asked for
+	Stop   string `json:"stop"`   // why it ended: stop, or length when it was cut off
+}
+
+// Check refuses a model that the program does not know.
+func (p *Prompt) Check(given func(string) bool) error {
+	if given("model") && p.Model == "" {
+		return nil // it is not constant
+	}
+	_, err := p.find()
+	return err
+}
+
+func (p *Prompt) find() (model.Model, error) {
+	names := slices.Sorted(maps.Keys(p.models))
+	if p.Model == "" && len(names) == 1 {
+		return p.models[names[0]], nil
+	}
+	if m, ok := p.models[p.Model]; ok {
+		return m, nil
+	}
+	return nil, &refusal{fmt.Sprintf("there is no model %q; the program has %s", p.Model, strings.Join(names, ", "))}
+}
+
+// Run asks the model.
+func (p *Prompt) Run(ctx context.Context, env workflow.Env) (any, error) {
+	m, err := p.find()
+	if err != nil {
+		return nil, err
+	}
+	r := model.Request{ID: graph.ExecutionID(ctx), Temperature: p.Temperature, MaxTokens: p.MaxTokens}
+	if p.System != "" {
+		r.Messages = append(r.Messages, message.System(p.System))
+	}
+	r.Messages = append(r.Messages, message.User(p.Prompt))
+	var res PromptResult
+	if p.Answer.IsZero() {
+		res, err = stream(ctx, m, r)
+	} else {
+		res, err = p.typed(ctx, env, m, r)
+	}
+	if err != nil {
+		return nil, modelError{err}
+	}
+	return res, nil
+}
+
+// stream asks for a text, and passes on what it grows by.
+func stream(ctx context.Context, m model.Model, r model.Request) (PromptResult, error) {
+	fold := model.Fold{Request: r}
+	for c, err := range m.Stream(ctx, r) {
+		if err == nil {
+			err = fold.Add(c)
+		}
+		if err == nil && c.Text != "" && r.ID != "" {
+			err = graph.EmitMessage(ctx, graph.Token{ID: r.ID, Role: "assistant", Delta: c.Text})
+		}
+		if err != nil {
+			return PromptResult{}, err
+		}
+	}
+	said, err := fold.Response()
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return PromptResult{}, err
+	}
+	res := PromptResult{Text: said.Message.Text(), Stop: string(said.Stop)}
+	if r.ID != "" {
+		err = graph.EmitMessage(ctx, graph.Token{ID: r.ID, Role: "assistant", Final: true, Text: res.Text})
+	}
+	return res, err
+}
+
+// typed asks for a value of a type of the file.
+func (p *Prompt) typed(ctx context.Context, env workflow.Env, m model.Model, r model.Request) (res PromptResult, err error) {
+	schema, err := env.Schema(p.Answer)
+	if err != nil {
+		return res, err
+	}
+	var form struct{ Type string }
+	if err := json.Unmarshal(schema, &form); err != nil || form.Type != "object" {
+		return res, &refusal{fmt.Sprintf("a model answers with an object, and the type %s is none", p.Answer)}
+	}
+	r.Output = &model.Schema{JSON: schema}
+	v, said, err := model.DecodeResponse[map[string]json.RawMessage](ctx, m, r)
+	if err != nil {
+		return res, err
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return res, err
+	}
+	res = PromptResult{Text: said.Message.Text(), Stop: string(said.Stop)}
+	res.Answer, err = env.Convert(p.Answer, data)
+	return res, err
+}
+
+// modelError is a failure of a model, with what package model says about a retry.
+type modelError struct{ error }
+
+func (e modelError) Unwrap() error { return e.error }
+
+// Retryable reports whether another attempt may go better.
+func (e modelError) Retryable() bool {
+	var bad *model.OutputError
+	return model.Retriable(e.error) || errors.As(e.error, &bad)
+}
