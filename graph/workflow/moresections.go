@@ -4,11 +4,6 @@ import "slices"
 
 var size = schema{"type": "string", "pattern": sizeText.String(), "$comment": "a size such as 4MiB"}
 
-// orList is a value, or a list of such values.
-func orList(s schema) schema {
-	return schema{"oneOf": []schema{s, {"type": "array", "items": s, "minItems": 1}}}
-}
-
 var sharedSection = section{"shared", "a bound that nodes share by its name", []key{
 	{"concurrency", "at most so many attempts at once", count},
 	{"rate", "at most so many beginnings in a time, such as 90/m", schema{"type": "string", "pattern": rateText.String(), "$comment": "a rate such as 10/s"}},
