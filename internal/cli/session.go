@@ -54,7 +54,7 @@ func (s *session) unknownThread() error {
 // use makes the session one of this workflow.
 func (s *session) use(flow *workflow.Workflow) (err error) {
 	s.flow = flow
-	s.graph, err = flow.Compile(graph.Config{Store: s.store})
+	s.graph, err = flow.Compile(graph.Config{Store: s.store, Trace: true}) // replay needs the answers
 	return err
 }
 

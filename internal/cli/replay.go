@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// replayFlags are the flags of replay.
+type replayFlags struct {
+	from, to uint64
+	yes      bool
+}
+
+func (a *app) replayVerb() *cobra.Command {
+	var f replayFlags
+	cmd := &cobra.Command{
+		Use:   "replay THREAD [FILE]",
+		Short: "Run the steps of a thread again and find the first that comes out otherwise",
+		Long: `Replay runs each recorded step of a thread again, from the state in which it began, and
+shows the first one that comes out otherwise: what a changed workflow would have made
+of an old thread. Questions get the answers that were recorded. Nothing is written to
+the store, but the nodes do their work again, requests and files included: --yes says
+that they may. The exit code is 1 if a step comes out otherwise.`,
+		Args: a.arguments("THREAD", 1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.to != 0 && f.from > f.to:
+				return usage("give the smaller one to --from", "--from %d comes after --to %d", f.from, f.to)
+			case !f.yes:
+				return usage("add --yes to run them", "the nodes of thread %q would do their work again, requests and files included", args[0])
+			}
+			return a.onThread(cmd.Context(), a.openToRead, args[0], func(s *session) error {
+				return s.replay(cmd.Context(), first(args[1:]), f)
+			})
+		},
+	}
+	cmd.Flags().Uint64Var(&f.from, "from", 0, "the first checkpoint to replay (default the oldest)")
+	cmd.Flags().Uint64Var(&f.to, "to", 0, "the last checkpoint to replay (default the newest)")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "run the nodes again, with all that they do")
+	return cmd
+}
+
+func (s *session) replay(ctx context.Context, file string, f replayFlags) error {
+	p, err := s.mustInspect(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.find("replay", file, p, s.thread); err != nil {
+		return err
+	}
+	done, err := s.graph.Replay(ctx, s.thread, f.from, f.to)
+	if errors.Is(err, graph.ErrUnknownThread) {
+		return usage(s.command("history", "--thread", s.thread)+" lists its checkpoints", "thread %q has no such checkpoints", s.thread)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.printReplay(done); err != nil {
+		return err
+	}
+	if done.Divergence != nil {
+		return &failure{code: exitFailed}
+	}
+	return nil
+}
+
+func (s *session) printReplay(done graph.Replayed) (err error) {
+	if s.json {
+		return s.printJSON(struct {
+			Thread string `json:"thread"`
+			graph.Replayed
+		}{s.thread, done})
+	}
+	if d := done.Divergence; d != nil {
+		_, err = fmt.Fprintf(s.Stdout, "%s\nbefore it, %s came out as recorded\n", d, counted(done.Steps, "step"))
+	} else {
+		_, err = fmt.Fprintf(s.Stdout, "%s came out as recorded\n", counted(done.Steps, "step"))
+	}
+	return err
+}
+
+// counted returns a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
