@@ -116,7 +116,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.runVerb(), a.resumeVerb(), a.inboxVerb(),
 		a.threadsVerb(), a.historyVerb(), a.stateVerb(), a.diffVerb(), a.forkVerb(), a.replayVerb(),
 		a.exportVerb(), a.importVerb(), a.pruneVerb(), a.deleteVerb(),
-		a.newVerb(), a.validateVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.benchVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),
+		a.newVerb(), a.validateVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.benchVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),
 	}
 }
 

@@ -28,8 +28,8 @@ type template struct {
 }
 
 var templates = []template{
-	{"minimal", "one node that greets", []string{"%s run workflow.yaml --input name=Ada"}},
-	{"approval", "a note that a person approves, in a loop", []string{"%s run workflow.yaml --thread demo --input topic=tea", "%s resume --thread demo --answer true"}},
+	{"minimal", "one node that greets", []string{"%s test workflow.yaml", "%s run workflow.yaml --input name=Ada"}},
+	{"approval", "a note that a person approves, in a loop", []string{"%s test workflow.yaml", "%s run workflow.yaml --thread demo --input topic=tea", "%s resume --thread demo --answer true"}},
 	{"go-nodes", "a program with a node in Go", []string{"go get github.com/weftrun/weft@latest", "go mod tidy", "go run . run workflow.yaml --input text='one two three'"}},
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestEveryTemplateIsValidFormattedAndRuns makes each template and does what it says
+// TestEveryTemplateIsValidFormattedTestedAndRuns makes each template and does what it says
 // to do next.
 func TestEveryTemplateIsValidFormattedAndRuns(t *testing.T) {
 	t.Parallel()
@@ -43,6 +43,9 @@ func TestEveryTemplateIsValidFormattedAndRuns(t *testing.T) {
 			}
 			if e := run("fmt", "--check", "workflow.yaml"); e.code != 0 {
 				t.Errorf("fmt: %s%s", e.stdout, e.stderr)
+			}
+			if e := run("test", "workflow.yaml"); e.code != 0 || strings.Contains(e.stdout, "\n0 tests") {
+				t.Errorf("test: %s%s", e.stdout, e.stderr)
 			}
 			for _, r := range runs {
 				if e := run(strings.Fields(r.args)...); e.code != r.code || !strings.HasSuffix(e.stdout, r.want) {

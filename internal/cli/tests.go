@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/graph/workflow"
+)
+
+// testFlags are the flags of test.
+type testFlags struct {
+	run, junit string
+	cover      bool
+	match      func(string) bool
+}
+
+func (a *app) testVerb() *cobra.Command {
+	var f testFlags
+	cmd := &cobra.Command{
+		Use:   "test FILE...",
+		Short: "Run the tests in workflow files",
+		Long: `Test runs the tests that stand in workflow files, each with a store of its own in
+memory: no request is made, no file written and no time waited. It tells which nodes
+and ways the tests went through; --cover lists those they did not. The exit code is 1
+if a test fails.`,
+		Args: a.arguments("FILE", 1, math.MaxInt),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if f.run != "" {
+				re, err := regexp.Compile(f.run)
+				if err != nil {
+					return usage("give a regular expression", "--run %q cannot be read: %v", f.run, err)
+				}
+				f.match = re.MatchString
+			}
+			return a.test(cmd.Context(), files, f)
+		},
+	}
+	cmd.Flags().StringVar(&f.run, "run", "", "only tests whose names match this regular expression")
+	cmd.Flags().BoolVar(&f.cover, "cover", false, "list the nodes and ways that no test went through")
+	cmd.Flags().StringVar(&f.junit, "junit", "", "also write the results to this file, as JUnit XML")
+	return cmd
+}
+
+// tested are the tests of one file.
+type tested struct {
+	file   string
+	report workflow.TestReport
+}
+
+func (a *app) test(ctx context.Context, files []string, f testFlags) error {
+	var worst *failure
+	var all []tested
+	for _, file := range files {
+		t, err := a.testFile(ctx, file, f)
+		if err != nil {
+			c := a.explain(ctx, err)
+			a.report(c)
+			worst = &failure{code: c.code}
+			if c.code == exitSignal {
+				return worst
+			}
+			continue
+		}
+		if all = append(all, t); !t.report.Passed() && worst == nil {
+			worst = &failure{code: exitFailed}
+		}
+		if err := a.printTests(t, f); err != nil {
+			return err
+		}
+	}
+	if f.junit != "" {
+		if err := writeJUnit(f.junit, all); err != nil {
+			return cannotRead(f.junit, err)
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	return worst
+}
+
+func (a *app) testFile(ctx context.Context, file string, f testFlags) (tested, error) {
+	flow, err := a.load(file)
+	if err != nil {
+		return tested{}, err
+	}
+	report, err := flow.RunTests(ctx, workflow.TestOptions{Match: f.match})
+	return tested{file, report}, err
+}
+
+func (a *app) printTests(t tested, f testFlags) error {
+	if a.json {
+		return a.printTestsJSON(t)
+	}
+	var b strings.Builder
+	failed := 0
+	for _, r := range t.report.Tests {
+		if r.Passed() {
+			fmt.Fprintf(&b, "ok    %s: %s\n", t.file, r.Name)
+			continue
+		}
+		failed++
+		fmt.Fprintf(&b, "FAIL  %s: %s\n", t.file, r.Name)
+		for _, p := range r.Failures {
+			b.WriteString(marked("      ", p.Excerpt()))
+		}
+		if r.Err != nil {
+			b.WriteString(marked("      ", "the run failed: "+message(r.Err)))
+		}
+	}
+	if len(t.report.Tests) == 0 {
+		fmt.Fprintf(&b, "none  %s\n", t.file)
+	}
+	nodes, edges := missed(t.report.Coverage)
+	fmt.Fprintf(&b, "%s, %d failed; %s and %s\n", counted(len(t.report.Tests), "test"), failed,
+		covered(len(t.report.Coverage.Nodes), len(nodes), "node"), covered(len(t.report.Coverage.Edges), len(edges), "way"))
+	if f.cover {
+		for _, n := range nodes {
+			fmt.Fprintf(&b, "%s:%d: node %s never ran\n", t.file, n.Line, n.Node)
+		}
+		for _, e := range edges {
+			fmt.Fprintf(&b, "%s:%d: the way from %s to %s was never taken\n", t.file, e.Line, e.From, e.To)
+		}
+	}
+	_, err := fmt.Fprint(a.Stdout, b.String())
+	return err
+}
+
+// covered says how many of all ran.
+func covered(all, missed int, noun string) string {
+	return fmt.Sprintf("%d of %s", all-missed, counted(all, noun))
+}
+
+// missed returns what of a file no test went through.
+func missed(c workflow.Coverage) (nodes []workflow.NodeCoverage, edges []workflow.EdgeCoverage) {
+	for _, n := range c.Nodes {
+		if n.Runs == 0 {
+			nodes = append(nodes, n)
+		}
+	}
+	for _, e := range c.Edges {
+		if e.Taken == 0 {
+			edges = append(edges, e)
+		}
+	}
+	return nodes, edges
+}
+
+// testOutcome is a test as JSON.
+type testOutcome struct {
+	Name     string          `json:"name"`
+	Line     int             `json:"line"`
+	Passed   bool            `json:"passed"`
+	Failures []problem       `json:"failures,omitempty"`
+	Error    string          `json:"error,omitempty"`
+	Path     [][]string      `json:"path"`
+	Output   workflow.Values `json:"output"`
+}
+
+func (a *app) printTestsJSON(t tested) error {
+	all := []testOutcome{}
+	for _, r := range t.report.Tests {
+		o := testOutcome{Name: r.Name, Line: r.Line, Passed: r.Passed(), Path: r.Path, Output: r.Output}
+		if len(r.Failures) > 0 {
+			o.Failures = problems(&workflow.Error{Problems: r.Failures})
+		}
+		if r.Err != nil {
+			o.Error = message(r.Err)
+		}
+		all = append(all, o)
+	}
+	return a.printJSON(struct {
+		File     string            `json:"file"`
+		Passed   bool              `json:"passed"`
+		Tests    []testOutcome     `json:"tests"`
+		Coverage workflow.Coverage `json:"coverage"`
+	}{t.file, t.report.Passed(), all, t.report.Coverage})
+}
