@@ -1,0 +1,58 @@
+package workflow_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/graph/workflow"
+)
+
+// TestTheCookbookRuns runs the tests of every file in docs/cookbook.md, which must go
+// through every node and every way.
+func TestTheCookbookRuns(t *testing.T) {
+	text, err := os.ReadFile("../../docs/cookbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipes := strings.Split(string(text), "\n## ")[1:]
+	if len(recipes) != 12 {
+		t.Errorf("there are %d recipes, want 12", len(recipes))
+	}
+	for _, recipe := range recipes {
+		title, _, _ := strings.Cut(recipe, "\n")
+		_, rest, _ := strings.Cut(recipe, "```yaml\n")
+		src, _, ok := strings.Cut(rest, "```\n")
+		t.Run(title, func(t *testing.T) {
+			if !ok {
+				t.Fatal("there is no file")
+			}
+			w, err := workflow.Parse("recipe.yaml", []byte(src), workflow.Options{Kinds: kinds()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := w.RunTests(t.Context(), workflow.TestOptions{})
+			if err != nil || len(report.Tests) == 0 {
+				t.Fatalf("%d tests, %v", len(report.Tests), err)
+			}
+			for _, r := range report.Tests {
+				if !r.Passed() {
+					t.Errorf("%s: %v %v", r.Name, r.Failures, r.Err)
+				}
+			}
+			for _, n := range report.Coverage.Nodes {
+				if n.Runs == 0 {
+					t.Errorf("node %s never ran", n.Node)
+				}
+			}
+			for _, e := range report.Coverage.Edges {
+				if e.Taken == 0 {
+					t.Errorf("the way from %s to %s was never taken", e.From, e.To)
+				}
+			}
+			if formatted, err := workflow.Format("recipe.yaml", []byte(src)); err != nil || string(formatted) != src {
+				t.Errorf("it is not formatted: %v", err)
+			}
+		})
+	}
+}
