@@ -30,7 +30,7 @@ func (s *session) remove(ctx context.Context, yes bool, w whenBusy) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.mustInspect(ctx)
+	p, err := s.mustInspectExactly(ctx)
 	if err != nil {
 		return err
 	}

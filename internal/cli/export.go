@@ -35,6 +35,9 @@ func (a *app) onThread(ctx context.Context, open func(context.Context) (checkpoi
 }
 
 func (s *session) export(ctx context.Context) error {
+	if err := s.lengthen(ctx); err != nil {
+		return err
+	}
 	err := checkpoint.Export(ctx, s.store, s.thread, s.Stdout)
 	if errors.Is(err, checkpoint.ErrNotFound) {
 		return s.unknownThread()

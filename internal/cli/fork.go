@@ -41,15 +41,15 @@ name the FILE if it was moved.`,
 }
 
 func (s *session) fork(ctx context.Context, file string, f forkFlags) error {
-	o := graph.Run{Thread: s.thread, At: f.at}
-	var err error
-	if o.Lease, err = f.hold(); err != nil {
+	lease, err := f.hold()
+	if err != nil {
 		return err
 	}
 	p, err := s.mustInspect(ctx)
 	if err != nil {
 		return err
 	}
+	o := graph.Run{Thread: s.thread, At: f.at, Lease: lease}
 	if err := s.find("fork", file, p, s.thread); err != nil {
 		return err
 	}

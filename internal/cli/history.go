@@ -45,6 +45,9 @@ or a key of the metadata. Of several, all must fit.`,
 			}
 			return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
 				s := &session{app: a, store: store, thread: f.thread}
+				if err := s.lengthen(cmd.Context()); err != nil {
+					return err
+				}
 				return s.history(cmd.Context(), f, where)
 			})
 		},

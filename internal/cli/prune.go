@@ -77,7 +77,7 @@ func (s *session) prune(ctx context.Context, keep checkpoint.Keep, w whenBusy) e
 	if err != nil {
 		return err
 	}
-	if _, err := s.mustInspect(ctx); err != nil {
+	if _, err := s.mustInspectExactly(ctx); err != nil {
 		return err
 	}
 	var before, after int

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
@@ -38,13 +39,49 @@ func (s *session) inspect(ctx context.Context) (p graph.Point, found bool, err e
 	return p, err == nil, err
 }
 
-// mustInspect is inspect for a thread that has to be there.
+// mustInspect is inspect for a thread that has to be there. The beginning of its name is
+// enough.
 func (s *session) mustInspect(ctx context.Context) (graph.Point, error) {
+	if err := s.lengthen(ctx); err != nil {
+		return graph.Point{}, err
+	}
+	return s.mustInspectExactly(ctx)
+}
+
+// mustInspectExactly is mustInspect for what cannot be undone: it wants the whole name.
+func (s *session) mustInspectExactly(ctx context.Context) (graph.Point, error) {
 	p, found, err := s.inspect(ctx)
 	if err == nil && !found {
 		err = s.unknownThread()
 	}
 	return p, err
+}
+
+// lengthen puts the whole name in the place of the beginning of one, where no thread has
+// that name itself and only one begins so.
+func (s *session) lengthen(ctx context.Context) error {
+	if err := checkpoint.CheckThread(s.thread); err != nil {
+		return err
+	}
+	if _, found, err := s.inspect(ctx); found || err != nil {
+		return err
+	}
+	var names []string
+	for p, err := range graph.Threads(ctx, s.store, checkpoint.ThreadQuery{After: s.thread, Limit: 2}) {
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(p.Thread, s.thread) {
+			names = append(names, p.Thread)
+		}
+	}
+	switch len(names) {
+	case 1:
+		s.thread = names[0]
+	case 2:
+		return usage("write more of the name; "+s.command("threads")+" lists them", "several threads have a name that begins with %q", s.thread)
+	}
+	return nil
 }
 
 func (s *session) unknownThread() error {
