@@ -20,9 +20,9 @@ func keepsAll(k checkpoint.Keep) bool {
 func (c Config) checkKeep() error {
 	switch k := c.Keep; {
 	case k.Last < 0 || k.For < 0:
-		return fmt.Errorf("Keep is negative: the last %d, for %v", k.Last, k.For)
+		return fmt.Errorf("the Keep is negative: the last %d, for %v", k.Last, k.For)
 	case k.Fence != "":
-		return errors.New("Keep has a fence; a run prunes under its own")
+		return errors.New("the Keep has a fence; a run prunes under its own")
 	case keepsAll(k):
 		return nil
 	}
