@@ -132,6 +132,9 @@ func (c Command) String() string {
 	return strings.Join(calls, ".")
 }
 
+// zero reports whether the Command says nothing at all.
+func (c Command) zero() bool { return c.to == "" && c.last == nil }
+
 // empty reports whether c names no target.
 func (c Command) empty() bool {
 	for m := c.last; m != nil; m = m.before {

@@ -49,6 +49,7 @@ type node struct {
 	rescue        *job     // its handler, or nil
 	ends          bool     // a static edge leads to End
 	mustGo        bool     // it has no static edge, so its Command must name a target
+	straight      bool     // it has a static edge and no branch: no Command is needed
 	quick         bool     // running it is to call it: there is no cache, limit or budget
 	before, after bool     // a static interrupt
 }

@@ -16,6 +16,7 @@ func (c *compiler) checkPaths() {
 	for i := range c.p.nodes {
 		n := &c.p.nodes[i]
 		n.mustGo = len(ahead[i]) == 0 && len(c.p.shape.Nodes[i].Feeds) == 0
+		n.straight = !n.mustGo && len(n.branches) == 0
 		for _, t := range n.targets {
 			ahead[i] = append(ahead[i], t.node)
 		}

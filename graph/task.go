@@ -186,6 +186,9 @@ func (t *task) call(ctx context.Context) (err error) {
 		payload = t.failure
 	}
 	cmd, err := t.job.call(ctx, t.view.State, payload)
+	if err == nil && t.node.straight && cmd.zero() && t.failure == nil && !t.found.Load() {
+		return nil // it only goes along its edges
+	}
 	goes := !cmd.empty()
 	if up := ascentIn(err); up != nil {
 		goes = len(up.Goto)+len(up.Sends) > 0
