@@ -45,6 +45,10 @@ type Retry struct {
 	// Jitter takes up to this share (0 to 1) off each wait, at random (see
 	// Config.Rand), so that many runs do not retry in step.
 	Jitter float64
+	// MaxAfter bounds the wait that a failure asks for itself: an error in its chain with a method
+	// RetryAfter() time.Duration makes the wait at least so long. Where it asks for more
+	// than MaxAfter (0 means 1 min) there is no other attempt.
+	MaxAfter time.Duration
 	// Budget bounds the time from the start of the first attempt to that of any other:
 	// a wait that would end beyond it is not begun. 0 means no limit.
 	Budget time.Duration
@@ -81,7 +85,7 @@ func (r *Retry) check() error {
 	switch {
 	case r.Attempts < 0:
 		return fmt.Errorf("%d attempts are less than none", r.Attempts)
-	case r.Initial < 0 || r.Max < 0:
+	case r.Initial < 0 || r.Max < 0 || r.MaxAfter < 0:
 		return errors.New("a wait between attempts is negative")
 	case r.Multiplier != 0 && !(r.Multiplier >= 1):
 		return fmt.Errorf("a multiplier of %v would shorten each wait", r.Multiplier)
@@ -129,8 +133,25 @@ func (r *Retry) again(n int, err error, elapsed time.Duration, random func() flo
 	if r = r.match(err); r == nil || n >= r.Attempts {
 		return 0, false
 	}
-	d := r.wait(n, random)
-	return d, r.Budget == 0 || elapsed+d <= r.Budget
+	asked := retryAfter(err)
+	d := max(r.wait(n, random), asked)
+	return d, asked <= r.maxAfter() && (r.Budget == 0 || elapsed+d <= r.Budget)
+}
+
+func (r *Retry) maxAfter() time.Duration {
+	if r.MaxAfter == 0 {
+		return time.Minute
+	}
+	return r.MaxAfter
+}
+
+// retryAfter returns how long a failure asks to wait; 0 where it does not say.
+func retryAfter(err error) time.Duration {
+	var asks interface{ RetryAfter() time.Duration }
+	if errors.As(err, &asks) {
+		return asks.RetryAfter()
+	}
+	return 0
 }
 
 // wait returns the time between attempt n (from 1) and the next.

@@ -68,6 +68,67 @@ func TestFirstRetryThatAcceptsAnErrorDecides(t *testing.T) {
 	}
 }
 
+// patient is a failure that says how long to wait.
+type patient time.Duration
+
+func (p patient) Error() string             { return "not now" }
+func (p patient) RetryAfter() time.Duration { return time.Duration(p) }
+
+func TestAFailureMayAskForALongerWait(t *testing.T) {
+	twice := graph.Retry{Attempts: 2, Initial: 2 * time.Second, Jitter: 1}
+	with := func(change func(r *graph.Retry)) graph.Retry {
+		r := twice
+		change(&r)
+		return r
+	}
+	for name, c := range map[string]struct {
+		retry graph.Retry
+		err   error
+		want  string
+		ok    bool
+	}{
+		"longer, and no jitter shortens it":     {twice, patient(5 * time.Second), "1@0 2@5000", true},
+		"anywhere in the chain":                 {twice, fmt.Errorf("model: %w", errors.Join(errBoom, patient(5*time.Second))), "1@0 2@5000", true},
+		"shorter than the policy's own":         {with(func(r *graph.Retry) { r.Jitter = 0 }), patient(time.Second), "1@0 2@2000", true},
+		"nothing":                               {with(func(r *graph.Retry) { r.Jitter = 0 }), patient(0), "1@0 2@2000", true},
+		"beyond the policy's Max":               {with(func(r *graph.Retry) { r.Max = 3 * time.Second }), patient(50 * time.Second), "1@0 2@50000", true},
+		"beyond a minute":                       {twice, patient(61 * time.Second), "1@0", false},
+		"as long as MaxAfter":                   {with(func(r *graph.Retry) { r.MaxAfter = time.Hour }), patient(time.Hour), "1@0 2@3600000", true},
+		"beyond MaxAfter":                       {with(func(r *graph.Retry) { r.MaxAfter = time.Second }), patient(2 * time.Second), "1@0", false},
+		"beyond the budget":                     {with(func(r *graph.Retry) { r.Budget = 4 * time.Second }), patient(5 * time.Second), "1@0", false},
+		"of the Retry that accepts the failure": {graph.Retry{If: isErr(errBusy), MaxAfter: 1, Else: &twice}, patient(5 * time.Second), "1@0 2@5000", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var starts []string
+				cfg := graph.Config{Rand: func() float64 { return 0.999999 }}
+				_, err := single(t, failsWith(&starts, c.err), graph.Policy{Retry: c.retry}, cfg).Invoke(ctx, world{}, graph.Run{})
+				if got := strings.Join(starts, " "); got != c.want || (err == nil) != c.ok {
+					t.Errorf("attempts %q and %v, want %q and success %v", got, err, c.want, c.ok)
+				}
+			})
+		})
+	}
+}
+
+func TestACallWaitsAsLongAsItsFailureAsksFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, n := time.Now(), 0
+		_, err := single(t, graph.Func(func(ctx context.Context, s *world) error {
+			_, err := graph.Call(ctx, "model", func(context.Context) (int, error) {
+				if n++; n == 1 {
+					return 0, patient(20 * time.Second)
+				}
+				return n, nil
+			}, graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: time.Second}})
+			return err
+		}), graph.Policy{}, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+		if took := time.Since(began); err != nil || n != 2 || took != 20*time.Second {
+			t.Errorf("got %d attempts in %s and %v, want 2 in 20s", n, took, err)
+		}
+	})
+}
+
 func TestJitterTakesItsNumbersFromTheConfig(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var starts []string
@@ -192,6 +253,7 @@ func TestPoliciesThatCannotHoldAreMistakes(t *testing.T) {
 	loop.Else = loop
 	for want, p := range map[string]graph.Policy{
 		"an idle timeout of -1ns": {Idle: -1},
+		"a wait between attempts": {Retry: graph.Retry{MaxAfter: -1}},
 		"a budget of -1ns":        {Retry: graph.Retry{Budget: -1}},
 		"its own Else":            {Retry: graph.Retry{Else: loop}},
 		"-1 attempts":             {Retry: graph.Retry{Else: &graph.Retry{Attempts: -1}}},

@@ -12,7 +12,7 @@ type Kind string
 
 // The kinds. Another attempt may help against the first six.
 const (
-	RateLimited Kind = "rate_limited" // too many requests: see Error.RetryAfter
+	RateLimited Kind = "rate_limited" // too many requests: see Error.Wait
 	Overloaded  Kind = "overloaded"   // the provider cannot serve now
 	Timeout     Kind = "timeout"      // no answer in time
 	Unreachable Kind = "unreachable"  // no connection, or it broke before the answer began
@@ -43,8 +43,8 @@ type Error struct {
 	Model string
 	// Status is the status code of HTTP; 0 is none.
 	Status int
-	// RetryAfter is how long the provider asks to wait; 0 where it does not say.
-	RetryAfter time.Duration
+	// Wait is how long the provider asks to wait; 0 where it does not say.
+	Wait time.Duration
 	// Message is what the provider says, shortened.
 	Message string
 	// Err is what caused it, where there is more to it than Message; it may be nil.
@@ -64,8 +64,8 @@ func (e *Error) Error() string {
 	if e.Message != "" {
 		b.WriteString(": " + e.Message)
 	}
-	if e.RetryAfter > 0 {
-		fmt.Fprintf(&b, "; try again in %s", e.RetryAfter)
+	if e.Wait > 0 {
+		fmt.Fprintf(&b, "; try again in %s", e.Wait)
 	}
 	return b.String()
 }
@@ -75,6 +75,9 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Temporary reports whether another attempt may help.
 func (e *Error) Temporary() bool { return e.Kind.Temporary() }
+
+// RetryAfter returns Wait: a retry policy waits at least so long before the next attempt.
+func (e *Error) RetryAfter() time.Duration { return e.Wait }
 
 // Code names the failure for programs, also after a crash: "model_" and the kind.
 func (e *Error) Code() string { return "model_" + string(e.Kind) }

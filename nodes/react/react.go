@@ -42,10 +42,8 @@ type Config struct {
 	// Limits bound the calls of tools; how many run at once is the graph's to say.
 	Limits tool.Limits
 	// Policy is that of the node that asks the model; the zero Policy tries three times, where that may help.
+	// The wait that a provider asks for is kept, as far as Retry.MaxAfter allows.
 	Policy graph.Policy
-	// MaxWait bounds the wait that a provider asks for before another attempt; beyond it the run fails
-	// at once. 0 is one minute.
-	MaxWait time.Duration
 	// Next is the node to which the graph goes with the answer; "" is graph.End.
 	Next string
 
@@ -127,9 +125,6 @@ func newAgent(c Config) (*agent, error) {
 	if a.MaxTurns == 0 {
 		a.MaxTurns = 25
 	}
-	if a.MaxWait == 0 {
-		a.MaxWait = time.Minute
-	}
 	if zero := a.Policy; zero.Timeout == 0 && zero.Idle == 0 && zero.Limit == "" && zero.Retry.Attempts == 0 && zero.Retry.If == nil {
 		a.Policy.Retry = graph.Retry{Attempts: 3, Initial: time.Second, If: again}
 	}
@@ -137,8 +132,8 @@ func newAgent(c Config) (*agent, error) {
 	if c.Model == nil {
 		errs = append(errs, fmt.Errorf("%w: there is no Model", ErrConfig))
 	}
-	if a.MaxTurns < 0 || a.MaxWait < 0 {
-		errs = append(errs, fmt.Errorf("%w: MaxTurns and MaxWait must not be negative", ErrConfig))
+	if a.MaxTurns < 0 {
+		errs = append(errs, fmt.Errorf("%w: MaxTurns must not be negative", ErrConfig))
 	}
 	if c.Output != nil {
 		f, err := model.NewForm(*c.Output)

@@ -511,14 +511,14 @@ func TestAnAgentIsPartOfAnotherGraph(t *testing.T) {
 
 func TestAWaitThatTheProviderAsksForIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		busy := &model.Error{Kind: model.RateLimited, RetryAfter: 20 * time.Second}
+		busy := &model.Error{Kind: model.RateLimited, Wait: 20 * time.Second}
 		m := model.Script(model.Fail(busy), model.Say("now"))
 		begun := time.Now()
 		res, err := agent(t, react.Config{Model: m}, nil).Invoke(t.Context(), react.Ask("go"), graph.Run{})
 		if err != nil || res.State.Answer.Get() != "now" || time.Since(begun) < 20*time.Second {
 			t.Errorf("got %q after %s, %v", res.State.Answer.Get(), time.Since(begun), err)
 		}
-		long := &model.Error{Kind: model.RateLimited, RetryAfter: time.Hour}
+		long := &model.Error{Kind: model.RateLimited, Wait: time.Hour}
 		m = model.Script(model.Fail(long), model.Say("now"))
 		_, err = agent(t, react.Config{Model: m}, nil).Invoke(t.Context(), react.Ask("go"), graph.Run{})
 		if model.KindOf(err) != model.RateLimited || len(m.Requests()) != 1 {

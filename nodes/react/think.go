@@ -3,7 +3,6 @@ package react
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/weftrun/weft/capabilities/model"
 	"github.com/weftrun/weft/graph"
@@ -32,7 +31,7 @@ func (a *agent) think(ctx context.Context, s *State) (graph.Command, error) {
 	spent := s.Spent.Get()
 	k, err := graph.Call(ctx, "model", func(ctx context.Context) (kept, error) { return a.ask(ctx, r, spent) })
 	if err != nil {
-		return graph.Command{}, a.failed(ctx, err)
+		return graph.Command{}, failed(err)
 	}
 	if a.After != nil {
 		if err := a.After(ctx, &k.Response); err != nil {
@@ -199,36 +198,15 @@ func say(ctx context.Context, m model.Model, r model.Request) (model.Response, e
 // again reports whether another attempt may help.
 func again(err error) bool {
 	var out *model.OutputError
-	var late *tooLate
-	return !errors.As(err, &late) && (model.Retriable(err) || errors.As(err, &out))
+	return model.Retriable(err) || errors.As(err, &out)
 }
 
-// tooLate is a failure for which the provider asks for a longer wait than the agent has.
-type tooLate struct{ error }
-
-func (e *tooLate) Unwrap() error { return e.error }
-
-// failed returns a failure as the node's policy is to see it, after the wait that the provider asks for.
-func (a *agent) failed(ctx context.Context, err error) error {
+// failed returns a failure as the node's policy is to see it: what no attempt would mend is permanent.
+func failed(err error) error {
 	var e *model.Error
 	var budget *model.BudgetError
-	switch {
-	case errors.As(err, &budget), errors.Is(err, model.ErrNoPrice):
+	if errors.As(err, &budget) || errors.Is(err, model.ErrNoPrice) || errors.As(err, &e) && !e.Temporary() {
 		return graph.Permanent(err)
-	case !errors.As(err, &e):
-		return err
-	case !e.Temporary():
-		return graph.Permanent(err)
-	case e.RetryAfter > a.MaxWait:
-		return graph.Permanent(&tooLate{err})
-	case e.RetryAfter == 0 || graph.Attempt(ctx) >= a.Policy.Retry.Attempts:
-		return err
-	}
-	t := time.NewTimer(e.RetryAfter)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
 	}
 	return err
 }

@@ -40,7 +40,7 @@ func (m *Model) receive(req *http.Request, next option.MiddlewareNext) (*http.Re
 		told.Error = body
 	}
 	failed := m.told("", res.StatusCode, told.Error)
-	failed.RetryAfter = retryAfter(res.Header, m.cfg.Now())
+	failed.Wait = retryAfter(res.Header, m.cfg.Now())
 	return nil, failed
 }
 
