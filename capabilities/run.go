@@ -146,7 +146,7 @@ func (r *Registry) failed(m agent.Manager, s *agent.State, c *Call, err error, r
 // [Classifier], otherwise by [agent.SeverityOf]. A severity that does not exist counts as critical.
 func (r *Registry) Classify(err error, c *Call) agent.Failure {
 	name := c.Step.Capability
-	f := agent.Failure{Node: name, Severity: agent.SeverityOf(err), Error: err.Error()}
+	f := agent.Failure{Node: name, Severity: agent.SeverityOf(err), Error: err.Error(), After: agent.RetryAfter(err)}
 	cp, ok := r.byName[name]
 	if !ok {
 		return f

@@ -32,7 +32,9 @@
 //
 // # Laws
 //
-//  1. A turn ends with one message of the assistant: an answer, questions, or what went wrong.
+//  1. A turn ends with one message of the assistant: an answer, questions, or what went wrong. A panic of a capability or of
+//     a function of the configuration is something that went wrong, and critical: the report names it, the failure
+//     of the node its line.
 //  2. A node that fails leaves nothing but its failure, which is counted by its node, or by its step.
 //  3. Every limit of the settings holds: attempts, steps' retries, plans, reclassifications, the time of the turn.
 //     Time in which people think does not count.
@@ -43,5 +45,5 @@
 // # What it does not do
 //
 // It keeps nothing itself: state is in the graph's store, and approvals are interrupts of the graph. It knows no provider of
-// models. A panic of a capability fails the run, as in any graph.
+// models.
 package turn

@@ -23,7 +23,7 @@ func (t *Turn) guard(ctx context.Context, s *agent.State, node string, do func(c
 		inner, cancel = t.inTime(ctx, s)
 	}
 	defer cancel()
-	err := do(inner, &view)
+	_, err := safely(func() (struct{}, error) { return struct{}{}, do(inner, &view) })
 	switch {
 	case err == nil:
 		t.m.NodeDone(&view)
@@ -47,7 +47,10 @@ func passes(ctx context.Context, err error) bool {
 
 // failure returns an error of a node as data. ctx is what the node had.
 func (t *Turn) failure(ctx context.Context, node string, err error) agent.Failure {
-	f := agent.Failure{Node: node, Severity: agent.SeverityOf(err), UserMessage: err.Error(), Error: err.Error(), Retry: t.retry(node)}
+	f := agent.Failure{Node: node, Severity: agent.SeverityOf(err), UserMessage: err.Error(), Error: err.Error(), Retry: t.retry(node), After: agent.RetryAfter(err)}
+	if p := (*panicked)(nil); errors.As(err, &p) {
+		f.UserMessage = p.text
+	}
 	if cause := context.Cause(ctx); errors.Is(cause, ErrTime) {
 		f.Severity, f.Error, f.UserMessage = agent.Critical, fmt.Sprintf("%v: %v", cause, err), cause.Error()
 	}
@@ -122,8 +125,12 @@ func pause(ctx context.Context, d time.Duration) error {
 func (t *Turn) tries(ctx context.Context, node string, do func(context.Context) error) error {
 	p := t.retry(node)
 	for n := 1; ; n++ {
-		err := do(ctx)
-		if err == nil || n >= p.Attempts || agent.SeverityOf(err) != agent.Retriable || pause(ctx, p.Wait(n)) != nil {
+		_, err := safely(func() (struct{}, error) { return struct{}{}, do(ctx) })
+		if err == nil || n >= p.Attempts || agent.SeverityOf(err) != agent.Retriable {
+			return err
+		}
+		wait := agent.Failure{Retry: p, After: agent.RetryAfter(err)}.Wait(n)
+		if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait || wait > time.Hour || pause(ctx, wait) != nil {
 			return err
 		}
 	}

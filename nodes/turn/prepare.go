@@ -153,13 +153,3 @@ func together(n, most int, do func(i int)) {
 	}
 	all.Wait()
 }
-
-// safely calls do and makes an error of its panic.
-func safely[T any](do func() (T, error)) (v T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("turn: panic: %v", p)
-		}
-	}()
-	return do()
-}

@@ -29,7 +29,7 @@ func (t *Turn) Step(ctx context.Context, s *agent.State, i int) error {
 	}
 	inner, cancel := t.inTime(ctx, s)
 	defer cancel()
-	err = t.reg.StepAt(inner, t.m, s, i, decisions(s, key)...)
+	_, err = safely(func() (struct{}, error) { return struct{}{}, t.reg.StepAt(inner, t.m, s, i, decisions(s, key)...) })
 	var needed *capabilities.ApprovalNeeded
 	switch {
 	case err == nil:
@@ -37,7 +37,7 @@ func (t *Turn) Step(ctx context.Context, s *agent.State, i int) error {
 		return t.request(s, i, key, needed)
 	case passes(ctx, err):
 		return err
-	default: // its time is over
+	default: // its time is over, or it panicked
 		f := t.failure(inner, step.Capability, err)
 		if err := t.m.Note(s, i, agent.StepResult{Failure: &f}); err != nil {
 			return err

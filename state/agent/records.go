@@ -64,7 +64,14 @@ type Failure struct {
 	Error       string            `json:"error,omitempty"`        // for those who mend it
 	Metadata    map[string]string `json:"metadata,omitempty"`
 	Retry       RetryPolicy       `json:"retry_policy,omitzero"`
+	After       float64           `json:"retry_after_seconds,omitempty"` // how long it asks to wait at least: see [RetryAfter]
 	Time        time.Time         `json:"timestamp"`
+}
+
+// Wait returns how long to wait before the node is tried again, after so many failures: as its policy says, and as
+// long as the failure asks for.
+func (f Failure) Wait(failures int) time.Duration {
+	return max(f.Retry.Wait(failures), time.Duration(f.After*float64(time.Second)))
 }
 
 // RetryPolicy says how often and when a node is tried. The zero RetryPolicy tries once.

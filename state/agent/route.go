@@ -35,8 +35,8 @@ type Decision struct {
 //
 //  1. killed, or out of time: the error node;
 //  2. after a failure, by its severity: the same node again while its retry policy and the limits
-//     allow, another plan, another choice of capabilities, each while the limits allow, or
-//     the error node;
+//     allow and the wait before it ends within the turn and an hour, another plan, another choice of
+//     capabilities, each while the limits allow, or the error node;
 //  3. no task: its extraction; a request that waits for a decision: the approval node; no active
 //     capabilities: the classifier, within its limit; no plan: the orchestrator, within its limit;
 //  4. the capability of the first step that is due, see [Manager.Due]; where none is, the error node.
@@ -103,7 +103,11 @@ func (t Turn) again(s *State, f Failure, limit Settings) Decision {
 	case failures >= attempts:
 		return give("%s failed %d times of %d", f.Node, failures, max(attempts, 1))
 	}
-	return Decision{f.Node, f.Retry.Wait(failures), fmt.Sprintf("%s failed %d times of %d", f.Node, failures, attempts)}
+	wait, most := f.Wait(failures), time.Duration(*limit.MaxExecutionSeconds)*time.Second
+	if left := most - t.Elapsed; most > 0 && wait >= left || wait > time.Hour {
+		return give("%s can be tried again in %s, which is too late", f.Node, wait)
+	}
+	return Decision{f.Node, wait, fmt.Sprintf("%s failed %d times of %d", f.Node, failures, attempts)}
 }
 
 // attempts returns how many attempts there may be.

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // SeverityOf says what an error of this package calls for: another plan where the plan named what is
@@ -29,6 +30,16 @@ func Failed(s Severity, err error) error {
 		return nil
 	}
 	return &classified{s, err}
+}
+
+// RetryAfter returns how many seconds an error asks to wait before another attempt: those of an error in its chain
+// with a method RetryAfter() time.Duration, as the failures of models have. It is for [Failure].After.
+func RetryAfter(err error) float64 {
+	var asks interface{ RetryAfter() time.Duration }
+	if errors.As(err, &asks) {
+		return max(0, asks.RetryAfter().Seconds())
+	}
+	return 0
 }
 
 type classified struct {

@@ -106,7 +106,7 @@ func (m Manager) gravest(limit Settings) func(a, b StepResult) int {
 	left := func(r StepResult) int {
 		return min(1, max(0, r.Failure.attempts(limit, true)-r.Attempts))
 	}
-	wait := func(r StepResult) time.Duration { return r.Failure.Retry.Wait(r.Attempts) }
+	wait := func(r StepResult) time.Duration { return r.Failure.Wait(r.Attempts) }
 	return func(a, b StepResult) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(left(a), left(b)), cmp.Compare(wait(b), wait(a)), cmp.Compare(a.StepIndex, b.StepIndex))
 	}
