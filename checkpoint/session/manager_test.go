@@ -75,3 +75,60 @@ func TestDeriveIsPure(t *testing.T) {
 		t.Errorf("got %v, %v", fit.Messages, err)
 	}
 }
+
+func TestListTellsWhatGoesOnAndWhatWaits(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	var docs document.Map
+	m, err := session.New(session.Config{Store: &docs, TTL: time.Hour, Now: func() time.Time { return now }, Engine: deaf{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	do := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(m.Create(t.Context(), session.Start{ID: "a", User: "ada", System: "Be brief."}))
+	now = now.Add(30 * time.Minute)
+	do(m.Create(t.Context(), session.Start{ID: "b"}))
+	do(m.Reset(t.Context(), session.Start{ID: "b", User: "bob"}))
+	now = now.Add(30 * time.Minute)
+	got := map[string]session.Listed{}
+	for l, err := range m.List(t.Context()) {
+		do(l, err)
+		got[l.ID] = l
+	}
+	a, b := got["a"], got["b"]
+	if len(got) != 2 || a.Live == nil || !a.Over || a.Live.User != "ada" || a.Live.Messages != 1 || len(a.Waiting) != 0 {
+		t.Errorf("rule: one whose time is over, and that nobody has ended, is live and over\n got: %+v", got)
+	}
+	if b.Live == nil || b.Over || b.Live.User != "bob" || len(b.Waiting) != 1 || b.Waiting[0].Reason != session.ReasonReset || b.Waiting[0].Key == "" {
+		t.Errorf("rule: a former life waits beside the one that goes on\n got: %+v", b)
+	}
+	done, err := (&session.Sweeper{Manager: m}).Sweep(t.Context())
+	if err == nil || done.Expired != 1 {
+		t.Errorf("got %+v, %v from an engine that refuses", done, err)
+	}
+	for l, err := range m.List(t.Context()) {
+		do(l, err)
+		if len(l.Waiting) != 1 || l.Waiting[0].Offloaded || l.Waiting[0].Attempts != 1 {
+			t.Errorf("rule: an offload that failed is told\n got: %+v", l)
+		}
+		break // a reader may stop early
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, err := range m.List(ctx) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want the context's error", err)
+		}
+	}
+}
+
+// deaf is an engine that takes nothing.
+type deaf struct{}
+
+func (deaf) Offload(context.Context, session.Ended) error { return errors.New("not now") }
+
+func (deaf) Bootstrap(context.Context, string) (string, error) { return "", nil }

@@ -1,11 +1,15 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
 
 // arguments wants from least to most arguments, of which the first is called what.
 func (a *app) arguments(what string, least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		next := a.as + " " + cmd.Name() + " --help shows how"
+		next := a.as + strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()) + " --help shows how"
 		switch {
 		case len(args) < least:
 			return usage(next, "%s needs a %s", cmd.Name(), what)

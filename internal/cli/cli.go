@@ -114,7 +114,7 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
 		a.runVerb(), a.resumeVerb(), a.inboxVerb(),
-		a.threadsVerb(), a.historyVerb(), a.stateVerb(), a.diffVerb(), a.forkVerb(), a.replayVerb(),
+		a.threadsVerb(), a.sessionsVerb(), a.historyVerb(), a.stateVerb(), a.diffVerb(), a.forkVerb(), a.replayVerb(),
 		a.exportVerb(), a.importVerb(), a.pruneVerb(), a.deleteVerb(),
 		a.newVerb(), a.validateVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.benchVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),
 	}

@@ -57,7 +57,10 @@ func manPage(cmd *cobra.Command) string {
 		b.WriteString(".SH COMMANDS\n")
 		for _, sub := range cmd.Commands() {
 			if !sub.Hidden && sub.Name() != "help" {
-				fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", inRoff(sub.Name()), inRoff(sub.Short))
+				fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", inRoff(sub.Use), inRoff(sub.Short))
+				if own := strings.TrimSuffix(sub.LocalNonPersistentFlags().FlagUsagesWrapped(70), "\n"); own != "" {
+					fmt.Fprintf(&b, ".nf\n%s\n.fi\n", inRoff(own))
+				}
 			}
 		}
 	}

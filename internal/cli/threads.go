@@ -16,6 +16,8 @@ func (a *app) threadsVerb() *cobra.Command {
 		Use:   "threads",
 		Short: "List the threads of the store",
 		Long: `Threads lists the threads of the store by name, each as it is at its newest checkpoint.
+A thread that only has a record or a conversation is not in the list: show, config and
+messages find it by its name.
 
 --where KEY=VALUE lists only what fits: ` + whereKeys + `,
 or a key of the metadata. Of several, all must fit.`,
@@ -33,6 +35,7 @@ or a key of the metadata. Of several, all must fit.`,
 			})
 		},
 	}
+	cmd.AddCommand(a.threadsShowVerb(), a.threadsConfigVerb(), a.threadsMessagesVerb())
 	cmd.Flags().IntVar(&q.Limit, "limit", 0, "at most so many (0 means all)")
 	cmd.Flags().StringVar(&q.After, "after", "", "only threads that come after this one by name")
 	cmd.Flags().StringArrayVar(&flags, "where", nil, "KEY=VALUE, only threads that fit; repeatable")

@@ -71,7 +71,10 @@ var house = []room{
 	{name: "nodes", on: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "checkpoint", "graph", "graph/workflow", "internal/below"}},
 	{name: "nodes/turn", on: []string{"internal/suggest", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "graph"}},
 	{name: "nodes/react", on: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph"}},
-	{name: "internal/cli", on: []string{"state", "checkpoint", "checkpoint/sqlite", "graph", "graph/workflow"}, doors: []string{
+	{name: "internal/cli", on: []string{
+		"state", "state/message", "checkpoint", "checkpoint/conversation", "checkpoint/document", "checkpoint/memory", "checkpoint/session",
+		"checkpoint/sqlite", "checkpoint/thread", "capabilities/memory", "graph", "graph/workflow",
+	}, doors: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson", "golang.org/x/term",
 	}},
 	{name: root, on: []string{"checkpoint", "graph/workflow", "nodes", "internal/cli"}},
