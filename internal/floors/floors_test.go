@@ -81,7 +81,7 @@ var house = []room{
 	{name: "cmd/weft", on: []string{root, "checkpoint", "checkpoint/postgres", "checkpoint/redis"}},
 	{name: "examples/...", on: []string{
 		root, "state", "state/message", "state/agent", "capabilities", "capabilities/memory", "capabilities/model", "capabilities/model/openai",
-		"capabilities/tool", "checkpoint", "checkpoint/session", "checkpoint/sqlite", "graph", "graph/workflow", "nodes", "nodes/turn", "nodes/react",
+		"capabilities/tool", "checkpoint", "checkpoint/session", "checkpoint/thread", "checkpoint/sqlite", "graph", "graph/workflow", "nodes", "nodes/turn", "nodes/react",
 	}},
 }
 

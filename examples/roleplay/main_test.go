@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/checkpoint/thread"
+)
+
+// asProgram makes the test binary the program itself.
+const asProgram = "WEFT_TEST_AS_ROLEPLAY"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// process runs the program as a process of its own.
+func process(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%q: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// stored says what is stored of the game.
+func stored(t *testing.T, file string) string {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	docs, err := s.Documents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := thread.NewRepository[Game](docs).State(t.Context(), game)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("= version %d, room %s, %d rolls\n", state.Version, state.Data.Room, state.Data.Rolls)
+}
+
+// TestTheGameGoesOnInEveryProcess plays the transcript: behind each > a strategy and what the
+// person says, to a process of its own; then what that answers, and what is stored.
+func TestTheGameGoesOnInEveryProcess(t *testing.T) {
+	want, err := os.ReadFile("testdata/transcript.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	file := filepath.Join(t.TempDir(), "game.db")
+	for line := range strings.Lines(string(want)) {
+		turn, ok := strings.CutPrefix(line, "> ")
+		if !ok {
+			continue
+		}
+		strategy, text, _ := strings.Cut(strings.TrimSpace(turn), " ")
+		got.WriteString(line + process(t, file, strategy, text) + stored(t, file))
+	}
+	if got.String() != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+	}
+}
+
+var errDown = errors.New("the disk is gone")
+
+// failing refuses to write while it is down.
+type failing struct {
+	document.Store
+	down bool
+}
+
+func (f *failing) Set(ctx context.Context, p document.Place, c document.Change) (document.Doc, error) {
+	if f.down {
+		return document.Doc{}, errDown
+	}
+	return f.Store.Set(ctx, p, c)
+}
+
+func agent(t *testing.T, docs document.Store, s thread.Strategy) Agent {
+	t.Helper()
+	m, err := thread.NewManager(thread.NewRepository[Game](docs), thread.Options{Strategy: s, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Agent{m, s == thread.Implicit}
+}
+
+func TestAGameWithoutAFirstStateDoesNotBegin(t *testing.T) {
+	for _, s := range []thread.Strategy{thread.Explicit, thread.Implicit} {
+		docs := &failing{Store: &document.Map{}}
+		a := agent(t, docs, s)
+		if _, err := a.Process(t.Context(), "t", "look"); !errors.Is(err, thread.ErrThreadNotFound) {
+			t.Errorf("%s: got %v without a configuration, want ErrThreadNotFound", s, err)
+		}
+		if err := a.SetConfig(t.Context(), "t", thread.Config{}); err != nil {
+			t.Fatal(err)
+		}
+		docs.down = true
+		if _, err := a.Process(t.Context(), "t", "look"); !errors.Is(err, thread.ErrStateSave) || !errors.Is(err, errDown) {
+			t.Errorf("%s: got %v, want ErrStateSave with its cause", s, err)
+		}
+	}
+}
+
+func TestAChangeThatIsNotSavedIsTold(t *testing.T) {
+	for s, told := range map[thread.Strategy]bool{thread.Explicit: true, thread.Implicit: false} {
+		docs := &failing{Store: &document.Map{}}
+		a := agent(t, docs, s)
+		if err := a.SetConfig(t.Context(), "t", thread.Config{}); err != nil {
+			t.Fatal(err)
+		}
+		if reply, err := a.Process(t.Context(), "t", "roll"); err != nil || reply != "There are no dice in this game." {
+			t.Errorf("%s: a tool that is not enabled: got %q, %v", s, reply, err)
+		}
+		docs.down = true
+		reply, err := a.Process(t.Context(), "t", "go attic")
+		if strings.Contains(reply, "not saved") != told || errors.Is(err, thread.ErrStateSave) == told {
+			t.Errorf("%s: got %q, %v", s, reply, err)
+		}
+		docs.down = false
+		if reply, err = a.Process(t.Context(), "t", "look"); err != nil || reply != "You are in the hall with nothing." {
+			t.Errorf("%s: rule: what was not saved is not there\n got: %q, %v", s, reply, err)
+		}
+	}
+}
+
+func TestWrongCallsSayHow(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "game.db")
+	for _, args := range [][]string{{}, {file}, {file, "sometimes", "look"}} {
+		if err := run(t.Context(), &strings.Builder{}, args...); err == nil {
+			t.Errorf("%q: got no error", args)
+		}
+	}
+}
