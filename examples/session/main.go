@@ -2,7 +2,8 @@
 // work at once, and none of them remembers anything.
 //
 //	session chat.db monday say "I drink green tea."
-//	session chat.db monday show          # what a model would be sent
+//	session chat.db monday show          # what a model would be sent: a window of the log
+//	session chat.db monday log           # all that was said; nothing leaves it
 //	session chat.db monday end           # what was said goes to the long-term memory
 //	session chat.db tuesday show         # a new session begins with what is known
 package main
@@ -34,7 +35,7 @@ func main() {
 // run does one call: FILE SESSION say TEXT, or show, or end.
 func run(ctx context.Context, out io.Writer, args ...string) error {
 	if len(args) < 3 {
-		return errors.New("usage: session FILE SESSION say TEXT | show | end")
+		return errors.New("usage: session FILE SESSION say TEXT | show | log | end")
 	}
 	store, err := sqlite.Open(ctx, args[0])
 	if err != nil {
@@ -56,7 +57,11 @@ func run(ctx context.Context, out io.Writer, args ...string) error {
 	case "say":
 		return say(ctx, out, m, id, strings.Join(args[3:], " "))
 	case "show":
-		return show(ctx, out, m, id)
+		view, err := m.View(ctx, id)
+		return errors.Join(printAll(out, view.Messages), err)
+	case "log":
+		log, err := m.Log(ctx, id)
+		return errors.Join(printAll(out, log), err)
 	}
 	return fmt.Errorf("unknown verb %q", verb)
 }
@@ -76,10 +81,12 @@ func manager(ctx context.Context, store *sqlite.Store) (*session.Manager, error)
 		return nil, err
 	}
 	return session.New(session.Config{
-		Store:      docs,
-		Engine:     engine,
-		Window:     message.Window{MaxMessages: 6},
-		Summarizer: message.Summarizer{KeepMessages: 2, Write: shorten},
+		Store:  docs,
+		Engine: engine,
+		Window: message.Window{MaxMessages: 6}, // slides with every message
+		Summarizer: message.Summarizer{ // less often, since it costs a call of a model
+			Window: message.Window{MaxMessages: 8}, KeepMessages: 2, Write: shorten,
+		},
 	})
 }
 
@@ -125,13 +132,14 @@ func shorten(_ context.Context, ms []message.Message) (string, error) {
 	return strings.Join(said, "; ") + ".", nil
 }
 
-// show prints what a model would be sent.
-func show(ctx context.Context, out io.Writer, m *session.Manager, id string) error {
-	view, err := m.View(ctx, id)
-	for _, v := range view.Messages {
-		fmt.Fprintf(out, "%s: %s\n", v.Role, v.Text())
+// printAll prints messages.
+func printAll(out io.Writer, ms []message.Message) error {
+	for _, m := range ms {
+		if _, err := fmt.Fprintf(out, "%s: %s\n", m.Role, m.Text()); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // end ends the session, and does at once what a sweeper would do in a while.

@@ -2,71 +2,115 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
-// call opens the file anew, as another process would.
-func call(t *testing.T, file string, args ...string) string {
-	t.Helper()
-	var out strings.Builder
-	if err := run(t.Context(), &out, append([]string{file}, args...)...); err != nil {
-		t.Fatalf("%q: %v", args, err)
+// asProgram makes the test binary the program itself.
+const asProgram = "WEFT_TEST_AS_SESSION"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		os.Exit(0)
 	}
-	return out.String()
+	goleak.VerifyTestMain(m)
 }
 
-func TestALongChatIsSummedUpAndRemembered(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "chat.db")
-	got := ""
-	for _, text := range []string{"I drink green tea.", "My dog is called Byron.", "What time is it?"} {
-		got = call(t, file, "monday", "say", text)
+// process is a call in a process of its own, which has not begun yet.
+func process(t *testing.T, file string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{file}, args...)...)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	return cmd
+}
+
+func call(t *testing.T, file string, args ...string) string {
+	t.Helper()
+	out, err := process(t, file, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%q: %v: %s", args, err, out)
 	}
-	if want := "You said \"What time is it?\", and I was sent 6 messages.\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	got = call(t, file, "monday", "show")
-	for _, want := range []string{"system: Be brief.\n", "system: Summary of previous context: I drink green tea; My dog is called Byron.\n", "user: What time is it?\n"} {
+	return string(out)
+}
+
+// has demands that a text has some parts and lacks others.
+func has(t *testing.T, rule, got string, parts, without []string) {
+	t.Helper()
+	for _, want := range parts {
 		if !strings.Contains(got, want) {
-			t.Errorf("rule: a long chat is summed up\n got: %s\nwant: %s", got, want)
+			t.Errorf("rule: %s\n got: %s\nwant: %s", rule, got, want)
 		}
 	}
+	for _, never := range without {
+		if strings.Contains(got, never) {
+			t.Errorf("rule: %s\n got: %s\nwant it without: %s", rule, got, never)
+		}
+	}
+}
+
+func TestALongChatSlidesIsSummedUpAndRemembered(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "chat.db")
+	texts := []string{"I drink green tea.", "My dog is called Byron.", "What time is it?", "I live by the sea."}
+	for i, text := range texts[:3] {
+		want := fmt.Sprintf("You said %q, and I was sent %d messages.\n", text, 2+2*i)
+		if got := call(t, file, "monday", "say", text); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	has(t, "the window slides", call(t, file, "monday", "show"), []string{"system: Be brief.\n", "user: My dog is called Byron.\n", "user: What time is it?\n"}, []string{"user: I drink"})
+	call(t, file, "monday", "say", texts[3])
+	has(t, "a long chat is summed up", call(t, file, "monday", "show"),
+		[]string{"system: Be brief.\n", "system: Summary of previous context: I drink green tea; My dog is called Byron; What time is it?.\n", "user: I live by the sea.\n"}, []string{"user: I drink", "user: My dog"})
+	has(t, "nothing leaves the log", call(t, file, "monday", "log"), texts, []string{"Summary"})
 	if got := call(t, file, "monday", "end"); got != "1 session offloaded\n" {
 		t.Errorf("got %q", got)
 	}
-	got = call(t, file, "tuesday", "show")
-	for _, want := range []string{"system: Be brief.", "- I drink green tea. (" + time.Now().UTC().Format("2006-01-02")[:7], "- My dog is called Byron."} {
-		if !strings.Contains(got, want) {
-			t.Errorf("rule: a new session begins with what is known\n got: %s\nwant: %s", got, want)
-		}
-	}
+	has(t, "a new session begins with what is known", call(t, file, "tuesday", "show"),
+		[]string{"system: Be brief.", "- I drink green tea. (" + time.Now().UTC().Format("2006-01-02")[:7], "- My dog is called Byron.", "- I live by the sea."}, []string{"What time"})
 }
 
-func TestTwoAtWorkOnOneSession(t *testing.T) {
+// TestTwoProcessesWorkOnOneSession lets both say so much that they overtake each other. A process whose turn was
+// overtaken is started again, as a supervisor would.
+func TestTwoProcessesWorkOnOneSession(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chat.db")
 	call(t, file, "s", "show")
+	const turns = 4
 	var wg sync.WaitGroup
-	said := make(chan string, 2)
 	for i := range 2 {
 		wg.Go(func() {
-			var out strings.Builder
-			for { // the turn of one may be overtaken by the other
-				if err := run(t.Context(), &out, file, "s", "say", fmt.Sprint("I am worker ", i, ".")); err == nil {
-					break
-				} else if !strings.Contains(err.Error(), "another worker") {
-					t.Error(err)
-					break
+			for n := range turns {
+				for {
+					out, err := process(t, file, "s", "say", fmt.Sprintf("Worker %d has said %d.", i, n)).CombinedOutput()
+					if err == nil {
+						break
+					}
+					if !strings.Contains(string(out), "another worker") {
+						t.Errorf("%v: %s", err, out)
+						return
+					}
 				}
 			}
-			said <- out.String()
 		})
 	}
 	wg.Wait()
-	if a, b := <-said, <-said; a == "" || b == "" {
-		t.Errorf("got the answers %q and %q", a, b)
+	log := call(t, file, "s", "log")
+	for i := range 2 {
+		at := 0
+		for n := range turns {
+			answered := fmt.Sprintf("assistant: You said \"Worker %d has said %d.\"", i, n)
+			next := strings.Index(log[at:], answered)
+			if next < 0 {
+				t.Fatalf("rule: two processes on one session lose nothing\n got: %s\nwant: %s", log, answered)
+			}
+			at += next
+		}
 	}
 }
 
