@@ -1,14 +1,19 @@
 package weft
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"os"
 
+	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/capabilities/tool"
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/internal/cli"
 	"github.com/weftrun/weft/nodes"
+	"github.com/weftrun/weft/nodes/turn"
 )
 
 // Config is what a program adds to the command line. The zero Config is the command
@@ -21,6 +26,12 @@ type Config struct {
 	// Kinds are kinds of nodes by the key that a node has in a file, beside the
 	// ready ones of package nodes. One with the name of a ready kind replaces it.
 	Kinds map[string]workflow.Kind
+	// Models are what the kinds llm and agent ask, by the name that files give.
+	Models map[string]model.Model
+	// Tools are what the kinds tool and agent call.
+	Tools []tool.Tool
+	// Agents are those whose capabilities the kinds capability and plan run, by name.
+	Agents map[string]turn.Config
 	// Stores open stores by scheme, beside sqlite: and memory:. --store redis://HOST is
 	// opened by Stores["redis"], which gets the whole address; redis.OpenURL and
 	// postgres.Open take it as it is. A program has in its binary only the clients of
@@ -33,11 +44,22 @@ type Opener = func(ctx context.Context, address string) (checkpoint.Store, error
 
 // Main carries out the command line of the process and ends the process with the
 // exit code. It does not return.
-func Main(c Config) { os.Exit(cli.Main(context.Background(), c.commandLine())) }
+func Main(c Config) {
+	line, err := c.commandLine()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", cmp.Or(c.Name, "weft"), err)
+		os.Exit(2)
+	}
+	os.Exit(cli.Main(context.Background(), line))
+}
 
-func (c Config) commandLine() cli.Config {
-	all := cli.Config{Name: c.Name, Kinds: map[string]workflow.Kind{}, Stores: map[string]cli.Opener{}}
-	maps.Copy(all.Kinds, nodes.Kinds())
+func (c Config) commandLine() (cli.Config, error) {
+	set, err := tool.NewSet(c.Tools...)
+	if err != nil {
+		return cli.Config{}, err
+	}
+	has := nodes.Program{Models: c.Models, Tools: set, Agents: c.Agents}
+	all := cli.Config{Name: c.Name, Kinds: has.Kinds(), Stores: map[string]cli.Opener{}}
 	maps.Copy(all.Kinds, c.Kinds)
 	for name, k := range c.Nodes {
 		all.Kinds["go:"+name] = k
@@ -45,5 +67,5 @@ func (c Config) commandLine() cli.Config {
 	for scheme, open := range c.Stores {
 		all.Stores[scheme] = open
 	}
-	return all
+	return all, nil
 }

@@ -2,8 +2,10 @@ package weft
 
 import (
 	"context"
+	"errors"
 	"testing"
 
+	"github.com/weftrun/weft/capabilities/tool"
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/nodes"
@@ -11,7 +13,7 @@ import (
 
 func TestWhatAProgramAddsStandsBesideWhatIsReady(t *testing.T) {
 	kind := workflow.Kind{New: func() workflow.Runner { return nil }, Final: true}
-	c := Config{
+	c, err := Config{
 		Name:  "mine",
 		Nodes: map[string]workflow.Kind{"shout": kind},
 		Kinds: map[string]workflow.Kind{"approval": kind, "own": kind},
@@ -19,6 +21,9 @@ func TestWhatAProgramAddsStandsBesideWhatIsReady(t *testing.T) {
 			"test": func(context.Context, string) (checkpoint.Store, error) { return new(checkpoint.Memory), nil },
 		},
 	}.commandLine()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if want := len(nodes.Kinds()) + 2; len(c.Kinds) != want {
 		t.Errorf("%d kinds, want %d", len(c.Kinds), want)
 	}
@@ -29,5 +34,12 @@ func TestWhatAProgramAddsStandsBesideWhatIsReady(t *testing.T) {
 	}
 	if c.Name != "mine" || c.Stores["test"] == nil {
 		t.Errorf("name %q, %d stores", c.Name, len(c.Stores))
+	}
+}
+
+func TestToolsThatCannotBeASetAreAnError(t *testing.T) {
+	one := tool.Func(tool.Info{Name: "one"}, func(context.Context, struct{}) (string, error) { return "", nil })
+	if _, err := (Config{Tools: []tool.Tool{one, one}}).commandLine(); !errors.Is(err, tool.ErrTool) {
+		t.Errorf("got %v, want an ErrTool", err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package nodes holds the ready kinds of nodes for workflows: file, http, approval,
-// wait and fail.
+// Package nodes holds the ready kinds of nodes for workflows: file, http, approval, wait and fail, and
+// those that use what a program has: llm, agent, tool, capability and plan.
 //
 // Each kind is a struct whose json fields are its parameters in a file; the struct's
 // comment is the manual. [Kinds] returns them for workflow.Options:
@@ -12,7 +12,7 @@
 //	kinds := nodes.Kinds()
 //	kinds["go:score"] = workflow.Go(score)
 //
-// [LLM] makes the kind llm of the models that a program has.
+// A [Program] says which models, tools and agents a program has, and makes the kinds that use them.
 //
 // # Duties
 //

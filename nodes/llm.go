@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
-	"strings"
 
 	"github.com/weftrun/weft/capabilities/model"
 	"github.com/weftrun/weft/graph"
@@ -77,14 +75,7 @@ func (p *Prompt) Check(given func(string) bool) error {
 }
 
 func (p *Prompt) find() (model.Model, error) {
-	names := slices.Sorted(maps.Keys(p.models))
-	if p.Model == "" && len(names) == 1 {
-		return p.models[names[0]], nil
-	}
-	if m, ok := p.models[p.Model]; ok {
-		return m, nil
-	}
-	return nil, &refusal{fmt.Sprintf("there is no model %q; the program has %s", p.Model, strings.Join(names, ", "))}
+	return pick(p.models, "model", p.Model)
 }
 
 // Run asks the model.

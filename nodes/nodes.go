@@ -6,9 +6,12 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// Kinds returns the ready kinds by the name they have in a file. The caller owns the
-// map and may add to it.
-func Kinds() map[string]workflow.Kind {
+// Kinds returns the ready kinds by the name they have in a file, of a program that has no models, tools
+// and agents: those are of [Program]. The caller owns the map and may add to it.
+func Kinds() map[string]workflow.Kind { return Program{}.Kinds() }
+
+// plainKinds are those that need nothing of the program.
+func plainKinds() map[string]workflow.Kind {
 	return map[string]workflow.Kind{
 		"approval": {About: "pauses the run and asks a person", New: func() workflow.Runner { return new(Approval) }, Result: reflect.TypeFor[ApprovalResult]()},
 		"fail":     {About: "ends the run as failed", New: func() workflow.Runner { return new(Fail) }, Final: true},

@@ -69,10 +69,10 @@ func (w *Workflow) build(cfg graph.Config, m making) (*graph.Builder[state.Recor
 func (b *builder) at(r ref) *graph.Builder[state.Record] { return b.At(b.src.at(r.at)) }
 
 func (b *builder) addNode(n *node) error {
-	_, sub := n.work.(*subWork)
+	_, isGraph := n.work.(inner)
 	switch {
-	case sub:
-		return b.addSub(n)
+	case isGraph:
+		return b.addInner(n)
 	case n.each != nil:
 		b.addEach(n)
 	case n.next.conditional() && n.cache == nil:
@@ -216,7 +216,7 @@ func (b *builder) join(n *node) {
 	var arms []string
 	for _, r := range n.join {
 		arm := r.name
-		if from := b.plan.node(r.name); from != nil && from.splits() {
+		if from := b.plan.node(r.name); from != nil && b.mocked(from).splits() {
 			arm += exit
 		}
 		arms = append(arms, arm)

@@ -309,7 +309,7 @@ func (c *checker) checkNext(n *node, env exprs.Env) {
 		}
 		return
 	}
-	if n.each != nil || n.cache != nil || n.kind.name == "workflow" || n.kind.name == "set" {
+	if n.each != nil || n.cache != nil || n.isGraph() || n.kind.name == "set" {
 		delete(env, "result") // it is gone by then: see the package's documentation
 	}
 	for _, w := range n.next.ways {

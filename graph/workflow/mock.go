@@ -18,7 +18,7 @@ func (b *builder) mocked(n *node) *node {
 		own.Retry.Initial, own.Retry.Max, own.Retry.Jitter = 1, 1, 0
 	}
 	own.Limit = ""
-	kw, _ := n.work.(*kindWork)
+	kw := registered(n.work)
 	switch m := b.mocks[n.name]; {
 	case m != nil:
 		own.work = &mockWork{mock: m, src: b.src}

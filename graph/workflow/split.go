@@ -26,7 +26,7 @@ type item struct {
 
 // splits reports whether n becomes several nodes of the graph.
 func (n *node) splits() bool {
-	_, sub := n.work.(*subWork)
+	_, sub := n.work.(inner)
 	return n.each != nil || sub && n.cond != nil
 }
 
@@ -119,20 +119,20 @@ func kindOf(v any) string {
 	return "a number"
 }
 
-// addSub adds another workflow as a node.
-func (b *builder) addSub(n *node) error {
-	w := n.work.(*subWork)
+// addInner adds another graph as a node.
+func (b *builder) addInner(n *node) error {
+	w := n.work.(inner)
 	child := graph.Func(func(context.Context, *state.Record) error { return nil })
 	if b.graphs != nil {
 		var err error
-		if child, err = b.subgraph(n, w); err != nil {
+		if child, err = w.node(b, n); err != nil {
 			return err
 		}
 	}
 	policy := n.Policy
 	child = b.cached(n, child)
-	if w.child != nil {
-		fill(&policy.Timeout, w.child.plan.limits.timeout)
+	if sub, ok := w.(*subWork); ok && sub.child != nil {
+		fill(&policy.Timeout, sub.child.plan.limits.timeout)
 	}
 	if n.cond == nil {
 		b.at(n.ref).Node(n.name, child, policy)

@@ -74,9 +74,9 @@ func (c *checker) checkSubInput(n *node, w *subWork) {
 	}
 }
 
-// subgraph returns the Subgraph. What the Config says holds for the child too, but for the
+// node returns the Subgraph. What the Config says holds for the child too, but for the
 // nodes it names.
-func (b *builder) subgraph(n *node, w *subWork) (graph.Node[state.Record], error) {
+func (w *subWork) node(b *builder, n *node) (graph.Node[state.Record], error) {
 	cfg := b.cfg
 	cfg.InterruptBefore, cfg.InterruptAfter = nil, nil
 	g, err := w.child.compile(cfg, making{graphs: b.graphs, test: b.test})
@@ -114,7 +114,7 @@ func (b *builder) inputOf(w *subWork, rec *state.Record) (state.Record, error) {
 	return r, nil
 }
 
-var _ work = (*subWork)(nil)
+var _ inner = (*subWork)(nil)
 
 // inputHint lists the inputs of a workflow.
 func (w *Workflow) inputHint() string {

@@ -80,6 +80,19 @@ type kindWork struct {
 }
 
 func (w *kindWork) do(ctx context.Context, vars map[string]any, _ *state.Record) (any, error) {
+	r, err := w.runner(vars)
+	if err != nil {
+		return nil, err
+	}
+	v, err := w.runWith(ctx, vars, r)
+	if err != nil && !errors.Is(err, graph.ErrInterrupted) {
+		return nil, fmt.Errorf("%s: %w", w.pos, err)
+	}
+	return v, err
+}
+
+// runner returns a Runner with its parameters.
+func (w *kindWork) runner(vars map[string]any) (Runner, error) {
 	args, err := w.args.eval(vars)
 	if err != nil {
 		return nil, err
@@ -88,11 +101,7 @@ func (w *kindWork) do(ctx context.Context, vars map[string]any, _ *state.Record)
 	if err := into(paramsIn(r), args); err != nil {
 		return nil, &RunError{w.pos, paramError(err)}
 	}
-	v, err := w.runWith(ctx, vars, r)
-	if err != nil && !errors.Is(err, graph.ErrInterrupted) {
-		return nil, fmt.Errorf("%s: %w", w.pos, err)
-	}
-	return v, err
+	return r, nil
 }
 
 // runWith runs r under the node's idempotency key, if it has one: then the result is kept
@@ -183,7 +192,23 @@ func (c *checker) kindWork(n *node, kind Kind, env exprs.Env) work {
 			c.fail(args, "WF504", "%s: %s", n.kind.name, strings.ReplaceAll(err.Error(), "\n", "; "))
 		}
 	}
-	return w
+	return c.hosted(n, w, r)
+}
+
+// hosted returns w as the graph that it is, if it is one.
+func (c *checker) hosted(n *node, w *kindWork, r Runner) work {
+	host, ok := r.(Host)
+	if !ok {
+		return w
+	}
+	if n.each != nil {
+		c.failAt(n.kind.at.Line, n.kind.at.Column, "WF516", "put the node into another file, and the for_each into that",
+			"%s is a graph, which cannot be run for_each item in this version", n.kind.name)
+	}
+	if n.idem != nil {
+		c.fail(n.idem, "WF517", "an idempotency_key goes with the kinds that act on something outside, not with %s", n.kind.name)
+	}
+	return &hostWork{w, host}
 }
 
 // constants sets those parameters that are constant; given names all that are there.

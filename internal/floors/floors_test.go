@@ -68,16 +68,16 @@ var house = []room{
 	{name: "internal/twin", on: []string{"state", "checkpoint", "graph"}}, // for tests alone
 	{name: "internal/cost", on: []string{"state", "checkpoint", "graph"}}, // for tests alone
 	{name: "graph/workflow", on: []string{"state", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/suggest"}, doors: []string{"gopkg.in/yaml.v3"}},
-	{name: "nodes", on: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "checkpoint", "graph", "graph/workflow", "internal/below"}},
 	{name: "nodes/turn", on: []string{"internal/suggest", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "graph"}},
 	{name: "nodes/react", on: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph"}},
+	{name: "nodes", on: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/below"}},
 	{name: "internal/cli", on: []string{
 		"state", "state/message", "checkpoint", "checkpoint/conversation", "checkpoint/document", "checkpoint/memory", "checkpoint/session",
 		"checkpoint/sqlite", "checkpoint/thread", "capabilities/memory", "graph", "graph/workflow",
 	}, doors: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson", "golang.org/x/term",
 	}},
-	{name: root, on: []string{"checkpoint", "graph/workflow", "nodes", "internal/cli"}},
+	{name: root, on: []string{"capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes", "nodes/turn", "internal/cli"}},
 	{name: "cmd/weft", on: []string{root, "checkpoint", "checkpoint/postgres", "checkpoint/redis"}},
 	{name: "examples/...", on: []string{
 		root, "state", "state/message", "state/agent", "capabilities", "capabilities/memory", "capabilities/model", "capabilities/model/openai",

@@ -38,6 +38,11 @@ func (a *agent) result(ctx context.Context, c message.Call) (message.Result, err
 			return no, err
 		}
 	}
+	return a.once(ctx, c)
+}
+
+// once runs a call, and not again after a crash.
+func (a *agent) once(ctx context.Context, c message.Call) (message.Result, error) {
 	return graph.Once(ctx, "run", func(ctx context.Context) (message.Result, error) { return a.run(ctx, c) })
 }
 
@@ -155,4 +160,22 @@ func (a *agent) direct(s *State) (string, bool) {
 		return string(data), err == nil
 	}
 	return text, len(texts) > 0
+}
+
+// Call runs one call of a tool in a node of any graph, as an agent does it: a person is asked where the tool's mode
+// says so, and what has been done is not done again after a crash. rejected says that somebody
+// did not permit it; err is a failure of the run, and those of the tool are results.
+func Call(ctx context.Context, set *tool.Set, c message.Call, l tool.Limits) (r message.Result, rejected bool, err error) {
+	a := &agent{Config: Config{Tools: set, Limits: l}}
+	need, ok := set.Needs(ctx, c)
+	if !ok || need.Mode == tool.Answer {
+		r, err = a.result(ctx, c)
+		return r, false, err
+	}
+	c, no, run, err := a.permit(ctx, c, need)
+	if err != nil || !run {
+		return no, err == nil, err
+	}
+	r, err = a.once(ctx, c)
+	return r, false, err
 }

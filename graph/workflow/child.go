@@ -1,0 +1,109 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state"
+)
+
+// Host is a Runner whose work is a graph, such as an agent: its steps have checkpoints of their own,
+// and its questions are those of the run. Run is never called for it.
+type Host interface {
+	Runner
+	// Graph returns the graph. It is called when the workflow is compiled, with those parameters set that are
+	// constant; the others are zero.
+	Graph(env Env, cfg graph.Config) (Child, error)
+}
+
+// Child is the graph of a [Host]. [ChildOf] makes one.
+type Child struct {
+	node func(begin func(*state.Record) (Runner, error), end func(*state.Record, any) error) graph.Node[state.Record]
+}
+
+// ChildOf makes a Child of a graph: in makes its input from the Host with all parameters set, out the result of
+// the node from what the graph ended with. Out's error fails the node.
+func ChildOf[H Host, C any](g *graph.Graph[C], in func(H) (C, error), out func(host H, end *C) (any, error)) Child {
+	return Child{func(begin func(*state.Record) (Runner, error), end func(*state.Record, any) error) graph.Node[state.Record] {
+		return graph.Subgraph(g, func(rec *state.Record) (start C, err error) {
+			r, err := begin(rec)
+			if err != nil {
+				return start, err
+			}
+			return in(r.(H))
+		}, func(rec *state.Record, last *C) error {
+			r, err := begin(rec)
+			if err != nil {
+				return err
+			}
+			result, err := out(r.(H), last)
+			if err != nil {
+				return err
+			}
+			return end(rec, result)
+		})
+	}}
+}
+
+// inner is work that is a graph of its own.
+type inner interface {
+	work
+	// node returns the graph as a node of the one that b builds.
+	node(b *builder, n *node) (graph.Node[state.Record], error)
+}
+
+// hostWork is a node of a kind whose Runner is a Host.
+type hostWork struct {
+	*kindWork
+	host Host // with its constant parameters
+}
+
+func (w *hostWork) do(context.Context, map[string]any, *state.Record) (any, error) {
+	return nil, errors.New("workflow: a graph was run as a plain node")
+}
+
+func (w *hostWork) node(b *builder, n *node) (graph.Node[state.Record], error) {
+	cfg := b.cfg
+	cfg.InterruptBefore, cfg.InterruptAfter = nil, nil
+	child, err := w.host.Graph(w.env, cfg)
+	if err != nil {
+		return graph.Node[state.Record]{}, &RunError{w.pos, err.Error()}
+	}
+	begin := func(rec *state.Record) (Runner, error) {
+		vars, err := b.vars(context.Background(), rec)
+		if err != nil {
+			return nil, err
+		}
+		return w.runner(vars)
+	}
+	return child.node(begin, func(rec *state.Record, result any) error {
+		vars, err := b.vars(context.Background(), rec)
+		if err != nil {
+			return err
+		}
+		if vars["result"], err = (state.Type{}).Convert(result); err != nil {
+			return err
+		}
+		return assignAll(n.outputs, vars, rec)
+	}), nil
+}
+
+// registered returns the work of a registered kind in w, or nil.
+func registered(w work) *kindWork {
+	switch w := w.(type) {
+	case *kindWork:
+		return w
+	case *hostWork:
+		return w.kindWork
+	}
+	return nil
+}
+
+var _ inner = (*hostWork)(nil)
+
+// isGraph reports whether the node is a graph of its own.
+func (n *node) isGraph() bool {
+	_, ok := n.work.(inner)
+	return ok
+}

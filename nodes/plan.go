@@ -1,0 +1,162 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/nodes/turn"
+	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/agent"
+	"github.com/weftrun/weft/state/message"
+)
+
+// Plan lets an agent of the program plan and carry out a task with its capabilities. It is
+// the graph of package turn, as a node.
+//
+//	report:
+//	  plan:
+//	    agent: desk
+//	    task: Rain in ${{ state.city }}
+//	    capabilities: [find, plot]       # missing: those that the agent chooses
+//	  output: {report: "${{ result.text }}", known: "${{ result.contexts }}"}
+//
+// What must be approved is a question of the run. A turn that ends without having done its task fails
+// the node with the code turn_failed.
+type Plan struct {
+	// Agent is a name that the program gave; it may be left out where there is one.
+	Agent string `json:"agent,omitempty"`
+	// Task is what is to be done, as a user says it.
+	Task string `json:"task"`
+	// Capabilities are those that the plan is made of.
+	Capabilities []string `json:"capabilities,omitempty"`
+	// Contexts is what is known already, as in the result of another node.
+	Contexts map[string]any `json:"contexts,omitempty"`
+
+	program Program
+}
+
+// PlanResult is the result of a Plan.
+type PlanResult struct {
+	Text     string         `json:"text"`     // the answer
+	Contexts map[string]any `json:"contexts"` // what is known now: type, key, fields
+	Steps    []string       `json:"steps"`    // the capabilities that ran, in the order of the plan
+}
+
+func planKind(p Program) workflow.Kind {
+	return workflow.Kind{
+		About:   "lets an agent of the program plan a task and carry it out with its capabilities",
+		New:     func() workflow.Runner { return &Plan{program: p} },
+		Result:  reflect.TypeFor[PlanResult](),
+		Outside: true,
+	}
+}
+
+// Check refuses agents and capabilities that the program does not have.
+func (p *Plan) Check(given func(string) bool) error {
+	err := written(given, map[string]bool{"agent": p.Agent == "", "capabilities": p.Capabilities == nil})
+	c, missing := pick(p.program.Agents, "agent", p.Agent)
+	if missing != nil {
+		return errors.Join(err, missing)
+	}
+	errs := []error{err}
+	for _, name := range p.Capabilities {
+		errs = append(errs, checkCapability(c, name))
+	}
+	return errors.Join(errs...)
+}
+
+func checkCapability(c turn.Config, name string) error {
+	var names []string
+	if c.Capabilities != nil {
+		names = c.Capabilities.Names()
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	return &refusal{fmt.Sprintf("there is no capability %q; the agent has %s", name, strings.Join(names, ", "))}
+}
+
+// Run is never called: a Plan is a graph.
+func (p *Plan) Run(context.Context, workflow.Env) (any, error) {
+	return nil, errors.New("nodes: a plan runs as a graph")
+}
+
+// Graph returns the turn of the agent.
+func (p *Plan) Graph(_ workflow.Env, cfg graph.Config) (workflow.Child, error) {
+	c, err := pick(p.program.Agents, "agent", p.Agent)
+	if err != nil {
+		return workflow.Child{}, err
+	}
+	if len(p.Capabilities) > 0 {
+		c.Match = func(_ context.Context, r turn.MatchRequest) (bool, error) {
+			return slices.Contains(p.Capabilities, r.Capability.Name), nil
+		}
+	}
+	g, err := turn.Graph("plan", c, cfg)
+	if err != nil {
+		return workflow.Child{}, err
+	}
+	begin := func(p *Plan) (agent.State, error) { return beginTurn(c, p.Task, p.Contexts) }
+	return workflow.ChildOf(g, begin, func(_ *Plan, s *agent.State) (any, error) { return endTurn(c, s) }), nil
+}
+
+// beginTurn is the input of a turn: a message, and what is known.
+func beginTurn(c turn.Config, task string, known map[string]any) (s agent.State, err error) {
+	data, err := json.Marshal(known)
+	if err != nil {
+		return s, err
+	}
+	if known != nil {
+		var contexts state.ContextData
+		if err := json.Unmarshal(data, &contexts); err != nil {
+			return s, &refusal{"contexts: " + err.Error()}
+		}
+		s.Context.Merge(contexts)
+	}
+	return s, s.Messages.Add(message.User(task))
+}
+
+// TurnError is returned when a turn ends without having done its task.
+type TurnError struct{ Report string }
+
+func (e *TurnError) Error() string { return e.Report }
+
+// Code names the failure for files.
+func (e *TurnError) Code() string { return "turn_failed" }
+
+// Retryable reports that the turn has tried already what may help.
+func (e *TurnError) Retryable() bool { return false }
+
+// endTurn makes a result of what a turn ended with.
+func endTurn(c turn.Config, s *agent.State) (PlanResult, error) {
+	var res PlanResult
+	if last, ok := s.Messages.LastFrom(message.RoleAssistant); ok {
+		res.Text = last.Text()
+	}
+	if s.Control.HasError.Get() || s.Control.IsKilled.Get() {
+		return res, &TurnError{res.Text}
+	}
+	plan, _ := c.Manager.Plan(s)
+	for i, step := range plan.Steps {
+		if c.Manager.Result(s, i).Success && !slices.Contains(turn.Names(), step.Capability) {
+			res.Steps = append(res.Steps, step.Capability)
+		}
+	}
+	data, err := json.Marshal(s.Context)
+	if err != nil {
+		return res, err
+	}
+	return res, json.Unmarshal(data, &res.Contexts)
+}
+
+var (
+	_ workflow.Host    = (*Plan)(nil)
+	_ workflow.Checker = (*Plan)(nil)
+)

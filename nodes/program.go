@@ -1,0 +1,69 @@
+package nodes
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/capabilities/tool"
+	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/nodes/turn"
+)
+
+// Program is what a program written in Go has that files may name.
+//
+//	set, err := tool.NewSet(weather, refund)
+//	kinds := nodes.Program{Models: map[string]model.Model{"small": m}, Tools: set}.Kinds()
+//
+// It must not be changed afterwards.
+type Program struct {
+	// Models are what the kinds llm and agent ask.
+	Models map[string]model.Model
+	// Tools are what the kind tool calls, and the kind agent where it names them; nil is none.
+	Tools *tool.Set
+	// Agents are the agents whose capabilities the kinds capability and plan run.
+	Agents map[string]turn.Config
+}
+
+// Kinds returns the ready kinds, with what the program has. The caller owns the map.
+func (p Program) Kinds() map[string]workflow.Kind {
+	all := plainKinds()
+	maps.Copy(all, map[string]workflow.Kind{
+		"llm": LLM(p.Models), "agent": agentKind(p), "tool": toolKind(p), "plan": planKind(p), "capability": capabilityKind(p),
+	})
+	return all
+}
+
+// pick returns what a file names; without a name the only one there is.
+func pick[T any](all map[string]T, what, name string) (one T, err error) {
+	names := slices.Sorted(maps.Keys(all))
+	if name == "" && len(names) == 1 {
+		name = names[0]
+	}
+	one, ok := all[name]
+	switch {
+	case ok:
+		return one, nil
+	case len(names) == 0:
+		return one, &refusal{fmt.Sprintf("this program has no %ss; a program in Go registers them", what)}
+	case name == "":
+		return one, &refusal{fmt.Sprintf("name the %s; the program has %s", what, strings.Join(names, ", "))}
+	}
+	return one, &refusal{fmt.Sprintf("there is no %s %q; the program has %s", what, name, strings.Join(names, ", "))}
+}
+
+// written refuses parameters that are computed although the graph is made of them.
+func written(given func(string) bool, zero map[string]bool) error {
+	for _, name := range slices.Sorted(maps.Keys(zero)) {
+		if given(name) && zero[name] {
+			return &refusal{fmt.Sprintf("%s must stand in the file, not be empty or computed", name)}
+		}
+	}
+	return nil
+}
+
+// isZero reports whether a value is the zero value.
+func isZero[T comparable](v T) bool { return v == cmp.Or[T]() }
