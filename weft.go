@@ -45,21 +45,23 @@ type Opener = func(ctx context.Context, address string) (checkpoint.Store, error
 // Main carries out the command line of the process and ends the process with the
 // exit code. It does not return.
 func Main(c Config) {
-	line, err := c.commandLine()
-	if err != nil {
+	if _, err := c.program(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", cmp.Or(c.Name, "weft"), err)
 		os.Exit(2)
 	}
-	os.Exit(cli.Main(context.Background(), line))
+	os.Exit(cli.Main(context.Background(), c.commandLine()))
 }
 
-func (c Config) commandLine() (cli.Config, error) {
+// program is what files may name; its error is that of the tools.
+func (c Config) program() (nodes.Program, error) {
 	set, err := tool.NewSet(c.Tools...)
-	if err != nil {
-		return cli.Config{}, err
-	}
-	has := nodes.Program{Models: c.Models, Tools: set, Agents: c.Agents}
-	all := cli.Config{Name: c.Name, Kinds: has.Kinds(), Stores: map[string]cli.Opener{}}
+	return nodes.Program{Models: c.Models, Tools: set, Agents: c.Agents}, err
+}
+
+func (c Config) commandLine() cli.Config {
+	all := cli.Config{Name: c.Name, Kinds: map[string]workflow.Kind{}, Stores: map[string]cli.Opener{}}
+	has, _ := c.program() // Main has looked at the error
+	maps.Copy(all.Kinds, has.Kinds())
 	maps.Copy(all.Kinds, c.Kinds)
 	for name, k := range c.Nodes {
 		all.Kinds["go:"+name] = k
@@ -67,5 +69,5 @@ func (c Config) commandLine() (cli.Config, error) {
 	for scheme, open := range c.Stores {
 		all.Stores[scheme] = open
 	}
-	return all, nil
+	return all
 }

@@ -13,7 +13,7 @@ import (
 
 func TestWhatAProgramAddsStandsBesideWhatIsReady(t *testing.T) {
 	kind := workflow.Kind{New: func() workflow.Runner { return nil }, Final: true}
-	c, err := Config{
+	c := Config{
 		Name:  "mine",
 		Nodes: map[string]workflow.Kind{"shout": kind},
 		Kinds: map[string]workflow.Kind{"approval": kind, "own": kind},
@@ -21,9 +21,6 @@ func TestWhatAProgramAddsStandsBesideWhatIsReady(t *testing.T) {
 			"test": func(context.Context, string) (checkpoint.Store, error) { return new(checkpoint.Memory), nil },
 		},
 	}.commandLine()
-	if err != nil {
-		t.Fatal(err)
-	}
 	if want := len(nodes.Kinds()) + 2; len(c.Kinds) != want {
 		t.Errorf("%d kinds, want %d", len(c.Kinds), want)
 	}
@@ -39,7 +36,7 @@ func TestWhatAProgramAddsStandsBesideWhatIsReady(t *testing.T) {
 
 func TestToolsThatCannotBeASetAreAnError(t *testing.T) {
 	one := tool.Func(tool.Info{Name: "one"}, func(context.Context, struct{}) (string, error) { return "", nil })
-	if _, err := (Config{Tools: []tool.Tool{one, one}}).commandLine(); !errors.Is(err, tool.ErrTool) {
+	if _, err := (Config{Tools: []tool.Tool{one, one}}).program(); !errors.Is(err, tool.ErrTool) {
 		t.Errorf("got %v, want an ErrTool", err)
 	}
 }

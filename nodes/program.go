@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -59,11 +58,8 @@ func pick[T any](all map[string]T, what, name string) (one T, err error) {
 func written(given func(string) bool, zero map[string]bool) error {
 	for _, name := range slices.Sorted(maps.Keys(zero)) {
 		if given(name) && zero[name] {
-			return &refusal{fmt.Sprintf("%s must stand in the file, not be empty or computed", name)}
+			return &refusal{fmt.Sprintf("%s must stand in the file: not empty, zero or computed", name)}
 		}
 	}
 	return nil
 }
-
-// isZero reports whether a value is the zero value.
-func isZero[T comparable](v T) bool { return v == cmp.Or[T]() }

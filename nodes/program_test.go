@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"testing"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/weftrun/weft/nodes/turn"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/agent"
+	"github.com/weftrun/weft/state/message"
 )
 
 type orderID struct {
@@ -92,7 +92,7 @@ nodes:
     output: {text: "${{ result.text }}", turns: "${{ result.turns }}", said: "${{ result.messages }}"}
     next: judge
   judge:
-    agent: {prompt: Was it good?, messages: "${{ state.said }}", answer: Verdict}
+    agent: {prompt: "Was it good?", messages: "${{ state.said }}", answer: Verdict}
     output: {good: "${{ result.answer.good }}", why: "${{ result.answer.why }}"}
     next: END
 `
@@ -104,12 +104,10 @@ func TestAnAgentOfAFileUsesToolsAndAsksBeforeThoseThatNeedIt(t *testing.T) {
 		heard string
 	}{{"approve", 1, "paid back A-17"}, {"reject", 0, "A person rejected this call"}} {
 		paid := 0
-		var asked []model.Request
 		m := model.Script(
-			model.Call("c1", "lookup", `{"id":"A-17"}`), model.Call("c2", "refund", `{"id":"A-17"}`), model.Say("It is done."), model.Say(`{"good": true}`),
+			model.Ask(message.Call{ID: "c1", Name: "lookup", Arguments: []byte(`{"id":"A-17"}`)}), model.Ask(message.Call{ID: "c2", Name: "refund", Arguments: []byte(`{"id":"A-17"}`)}), model.Say("It is done."), model.Say(`{"good": true}`),
 		)
-		spy := spied{m, &asked}
-		w, g := program(t, agentFile, nodes.Program{Models: map[string]model.Model{"small": spy}, Tools: toolsOf(t, &paid)})
+		w, g := program(t, agentFile, nodes.Program{Models: map[string]model.Model{"small": m}, Tools: toolsOf(t, &paid)})
 		questions := 0
 		got, err := answer(t, w, g, func(in graph.Interrupt) any {
 			questions++
@@ -121,22 +119,12 @@ func TestAnAgentOfAFileUsesToolsAndAsksBeforeThoseThatNeedIt(t *testing.T) {
 		if got["text"] != "It is done." || got["turns"] != int64(3) || got["good"] != true || got["why"] != "none" || questions != 1 || paid != c.paid {
 			t.Errorf("%s: got %v with %d questions and %d payments", c.say, got, questions, paid)
 		}
+		asked := m.Requests()
 		last, err := json.Marshal(asked[len(asked)-1].Messages)
 		if err != nil || !strings.Contains(string(last), c.heard) || strings.Contains(string(last), "Be brief.") {
 			t.Errorf("%s: the second agent heard %s, want what was said and not the system's words", c.say, last)
 		}
 	}
-}
-
-// spied keeps the requests to a model.
-type spied struct {
-	model.Model
-	asked *[]model.Request
-}
-
-func (s spied) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
-	*s.asked = append(*s.asked, r)
-	return s.Model.Stream(ctx, r)
 }
 
 func TestWhatAnAgentSaysIsStreamed(t *testing.T) {
@@ -156,13 +144,13 @@ func TestWhatAnAgentSaysIsStreamed(t *testing.T) {
 
 func TestAnAgentMayOnlyUseTheToolsThatTheFileNames(t *testing.T) {
 	paid := 0
-	m := model.Script(model.Call("c1", "lookup", `{"id":"A"}`), model.Say("no"))
-	var asked []model.Request
+	m := model.Script(model.Ask(message.Call{ID: "c1", Name: "lookup", Arguments: []byte(`{"id":"A"}`)}), model.Say("no"))
 	w, g := program(t, "version: 1\nnodes:\n  a: {agent: {prompt: x, tools: [refund]}, next: END}\n",
-		nodes.Program{Models: map[string]model.Model{"m": spied{m, &asked}}, Tools: toolsOf(t, &paid)})
+		nodes.Program{Models: map[string]model.Model{"m": m}, Tools: toolsOf(t, &paid)})
 	if _, err := answer(t, w, g, nobody(t)); err != nil {
 		t.Fatal(err)
 	}
+	asked := m.Requests()
 	if len(asked[0].Tools) != 1 || asked[0].Tools[0].Name != "refund" {
 		t.Errorf("the model was told of %v, want refund alone", asked[0].Tools)
 	}
@@ -179,7 +167,7 @@ version: 1
 state: {code: string}
 nodes:
   a: {agent: {prompt: x, tools: [lookup], max_turns: 1}, on_error: {set: {code: "${{ error.code }}"}}, next: END}
-`, nodes.Program{Models: map[string]model.Model{"m": model.Script(model.Call("c1", "lookup", `{"id":"A"}`))}, Tools: toolsOf(t, &paid)})
+`, nodes.Program{Models: map[string]model.Model{"m": model.Script(model.Ask(message.Call{ID: "c1", Name: "lookup", Arguments: []byte(`{"id":"A"}`)}))}, Tools: toolsOf(t, &paid)})
 	got, err := answer(t, w, g, nobody(t))
 	if err != nil || got["code"] != "agent_turns" {
 		t.Errorf("got %v, %v, want the code agent_turns", got, err)
@@ -350,7 +338,7 @@ nodes:
 `), workflow.Options{Kinds: p.Kinds()})
 	for _, want := range []string{
 		`in.yaml:5:14: error[WF504]: agent: there is no tool "lokup"; the program has lookup, refund, ask; tools names "lookup" twice`,
-		`in.yaml:6:14: error[WF504]: agent: model must stand in the file, not be empty or computed`,
+		`in.yaml:6:14: error[WF504]: agent: model must stand in the file: not empty, zero or computed`,
 		`in.yaml:7:13: error[WF504]: tool: there is no tool "nix"; the program has lookup, refund, ask`,
 		`in.yaml:8:19: error[WF504]: capability: the capability plot requires [RAIN], and there are no contexts`,
 		`in.yaml:9:13: error[WF504]: plan: there is no capability "draw"; the agent has find, plot`,

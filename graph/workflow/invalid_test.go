@@ -13,7 +13,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weftrun/weft/graph/workflow"
-	"github.com/weftrun/weft/nodes"
 )
 
 var update = flag.Bool("update", false, "write the expected errors anew")
@@ -26,7 +25,7 @@ type number struct {
 
 // kinds are the ready ones and a node in Go.
 func kinds() map[string]workflow.Kind {
-	all := maps.Clone(nodes.Kinds())
+	all := maps.Clone(program.Kinds())
 	all["go:double"] = workflow.Go(func(_ context.Context, in number) (number, error) {
 		return number{in.N * 2}, nil
 	})

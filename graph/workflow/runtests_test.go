@@ -239,3 +239,31 @@ nodes: {x: {set: {unix: "${{ run.unix }}"}, next: END}}
 	}
 	f.ended(res, `{"log":["2023-11-14T22:13:20Z","1700000000"]}`)
 }
+
+func TestAMockedGraphThatMayBeSkippedIsStillAnArmOfAJoin(t *testing.T) {
+	w, err := workflow.Parse("in.yaml", []byte(`
+version: 1
+state: {n: int, text: string}
+start: [a, b]
+nodes:
+  a: {if: state.n > 3, agent: {prompt: hello}, output: {text: "${{ result.text }}"}, next: c}
+  b: {set: {n: 5}, next: c}
+  c: {join: [a, b], set: {n: 2}, next: END}
+tests:
+  - {name: runs, input: {n: 4}, mock: {a: {result: {text: hi}}}, expect: {output: {n: 2, text: hi}}}
+  - {name: is skipped, input: {n: 0}, mock: {a: {result: {text: hi}}}, expect: {output: {n: 2, text: null}}}
+  - {name: needs a mock, input: {n: 4}, expect: {error: node a reaches outside of the process}}
+`), workflow.Options{Kinds: kinds()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := w.RunTests(t.Context(), workflow.TestOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range report.Tests {
+		if !r.Passed() {
+			t.Errorf("%s: %v (%v)", r.Name, r.Failures, r.Err)
+		}
+	}
+}
