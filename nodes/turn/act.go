@@ -40,6 +40,7 @@ type Kind string
 const (
 	Begin  Kind = "begin"  // a new turn
 	Resume Kind = "resume" // answers to the questions of the last one
+	GoOn   Kind = "go_on"  // what is left of the last one, which was cut off or failed
 	Rest   Kind = "rest"   // nothing runs
 )
 
@@ -104,6 +105,8 @@ func (g *Gateway[S]) Read(ctx context.Context, thread, text string) (Act[S], err
 	}
 	a.Settings, a.UI, a.Text = did.thread, did.ui, strings.Join(did.texts, "\n\n")
 	switch rest := did.rest; {
+	case did.goOn:
+		a.Kind = GoOn
 	case did.answers != nil:
 		a.Kind, a.Answers = Resume, *did.answers
 	case did.discard || len(open) == 0 && rest != "":
@@ -166,7 +169,17 @@ func (g *Gateway[S]) answer(ctx context.Context, a Act[S], open []graph.Interrup
 }
 
 // Do does what an Act says.
-func (g *Gateway[S]) Do(ctx context.Context, a Act[S]) (Reply[S], error) {
+func (g *Gateway[S]) Do(ctx context.Context, a Act[S]) (Reply[S], error) { return g.do(ctx, a, nil) }
+
+// GoOn goes on with a turn that was cut off, by a crash or because its context ended, or whose run failed. What had
+// finished does not run again. Where nothing is left to do it returns the reply again, and where questions are
+// open, those. A thread that does not exist is a graph.ErrUnknownThread.
+func (g *Gateway[S]) GoOn(ctx context.Context, thread string) (Reply[S], error) {
+	return g.Do(ctx, Act[S]{Kind: GoOn, Thread: thread})
+}
+
+// do is Do with somebody watching, or nil.
+func (g *Gateway[S]) do(ctx context.Context, a Act[S], watch func(graph.Event)) (Reply[S], error) {
 	run := g.Run
 	run.Thread = a.Thread
 	if a.Kind != Begin && a.Settings != (agent.Settings{}) {
@@ -174,22 +187,36 @@ func (g *Gateway[S]) Do(ctx context.Context, a Act[S]) (Reply[S], error) {
 			return Reply[S]{Kind: a.Kind}, err
 		}
 	}
-	var res graph.Result[S]
-	var err error
-	switch a.Kind {
-	case Begin:
-		if a.Discard {
-			run.IfWaiting = graph.Discard
-		}
-		res, err = g.Graph.Invoke(ctx, a.Input, run)
-	case Resume:
-		res, err = g.Graph.Resume(ctx, a.Answers, run)
-	default:
+	if a.Kind != Begin && a.Kind != Resume && a.Kind != GoOn {
 		return Reply[S]{Kind: a.Kind, Text: a.Text, UI: a.UI}, nil
 	}
+	if a.Discard {
+		run.IfWaiting = graph.Discard
+	}
+	res, err := g.run(ctx, a, run, watch)
 	r := Reply[S]{Kind: a.Kind, Status: res.Status, Questions: res.Interrupts, State: res.State, UI: a.UI}
 	r.Text = strings.TrimSpace(a.Text + "\n\n" + g.said(res))
 	return r, err
+}
+
+// run runs the graph, and shows its events to whom watches.
+func (g *Gateway[S]) run(ctx context.Context, a Act[S], run graph.Run, watch func(graph.Event)) (graph.Result[S], error) {
+	run.Hold = true // lest the first events are missed
+	var live *graph.Live[S]
+	if a.Kind == Begin {
+		live = g.Graph.Start(ctx, a.Input, run)
+	} else {
+		live = g.Graph.StartResume(ctx, a.Answers, run)
+	}
+	if watch != nil {
+		for ev, err := range live.Events(graph.Updates | graph.Tasks | graph.Custom | graph.Messages) {
+			if err != nil {
+				break // Wait returns it
+			}
+			watch(ev)
+		}
+	}
+	return live.Wait()
 }
 
 // keep writes settings to a thread, which need not exist yet. Open questions stay.

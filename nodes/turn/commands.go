@@ -45,6 +45,8 @@ const (
 	DoEdit    = "edit"
 	DoCancel  = "cancel" // declines all open questions
 	DoNew     = "new"    // begins a turn although questions are open
+	// DoContinue goes on with a turn that was cut off or failed: see [Gateway.GoOn].
+	DoContinue = "continue"
 )
 
 // CommandError is returned for a command that cannot be carried out. Nothing was done.
@@ -82,6 +84,7 @@ func BuiltinCommands() []Command {
 		{Name: "edit", Help: "says yes to what the JSON behind it makes of the open question", AnyOption: true, Text: true, Do: DoEdit},
 		{Name: "cancel", Help: "ends the turn that waits, with a reason behind it", Text: true, Do: DoCancel},
 		{Name: "new", Help: "begins with the message behind it, and drops the turn that waits", Text: true, Do: DoNew},
+		{Name: "continue", Help: "goes on with a turn that was cut off or failed", Do: DoContinue},
 		{Name: "planning", Help: "shows each plan before it is carried out", Options: onOff, Default: "on",
 			Settings: flag(func(s *agent.Settings, v *bool) { s.PlanningMode = v }, "on")},
 		{Name: "approval", Help: "says what needs approval", Options: []string{"on", "off", "selective"}, Default: "on", Settings: approvalMode},

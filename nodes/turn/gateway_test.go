@@ -277,7 +277,7 @@ func TestMistakesInCommandsAreReportedTogether(t *testing.T) {
 	says(t, err.Error(), `"a b"`, "/x is there twice", "/y does nothing", `"on" of /z`)
 	own, err := turn.NewCommands(append(turn.BuiltinCommands(), turn.Command{Name: "logs", Help: "shows logs", Do: "logs"})...)
 	must(t, err)
-	sameList(t, "names", own.Complete("/c"), []string{"/c", "/cancel", "/capabilities", "/caps", "/clear", "/cls", "/config"})
+	sameList(t, "names", own.Complete("/c"), []string{"/c", "/cancel", "/capabilities", "/caps", "/clear", "/cls", "/config", "/continue"})
 	sameList(t, "options", own.Complete("/planning!:o"), []string{"/planning!:off", "/planning!:on"})
 	sameList(t, "a word", own.Complete("c"), nil)
 	sameList(t, "unknown", own.Complete("/ghost:"), nil)

@@ -20,6 +20,7 @@ type deed struct {
 	ui           []string
 	answers      *graph.Answers
 	discard      bool
+	goOn         bool
 	rest         string // of the message
 }
 
@@ -68,6 +69,8 @@ func (g *Gateway[S]) carry(ctx context.Context, thread string, c call, open []gr
 		return d.show(Asking(open), nil)
 	case DoApprove, DoReject, DoEdit, DoCancel:
 		return d.decide(c, open)
+	case DoContinue:
+		return g.continues(ctx, thread, c, d)
 	case DoNew:
 		if d.rest == "" {
 			return &CommandError{Name: c.word, Why: "the message is missing behind it"}
@@ -76,6 +79,25 @@ func (g *Gateway[S]) carry(ctx context.Context, thread string, c call, open []gr
 	default:
 		d.ui = append(d.ui, c.Do)
 	}
+	return nil
+}
+
+// continues goes on with a turn that was cut off or failed, and with no other.
+func (g *Gateway[S]) continues(ctx context.Context, thread string, c call, d *deed) error {
+	_, p, err := g.Graph.State(ctx, thread, 0)
+	switch {
+	case err != nil && !errors.Is(err, graph.ErrUnknownThread) && !errors.Is(err, graph.ErrNoStore):
+		return err
+	case p.Status == graph.Interrupted:
+		return &CommandError{Name: c.word, Why: "the turn waits for an answer"}
+	case err != nil || p.Status == graph.Done:
+		return &CommandError{Name: c.word, Why: "no turn was cut off"}
+	case d.rest != "":
+		return &CommandError{Name: c.word, Why: fmt.Sprintf("it takes no text, and %q follows", d.rest)}
+	case d.turn != (agent.Settings{}):
+		return &CommandError{Name: c.word, Why: `the turn has begun; with "!" a setting is for the thread`}
+	}
+	d.goOn = true
 	return nil
 }
 
