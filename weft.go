@@ -37,10 +37,17 @@ type Config struct {
 	// postgres.Open take it as it is. A program has in its binary only the clients of
 	// the stores that it names here: the command weft names those of cmd/weft/stores.go.
 	Stores map[string]Opener
+	// Chats are agents by name, with which the command chat talks. Each is opened over the
+	// store that --store names; package nodes/turn makes one: see [Chat].
+	Chats map[string]Chat
 }
 
 // Opener opens the store at an address, which is what --store says.
 type Opener = func(ctx context.Context, address string) (checkpoint.Store, error)
+
+// Chat opens an agent over a store: it compiles the graph of its turns with that store, and returns
+// the gateway before it as [turn.Gateway.Plain] makes it.
+type Chat = func(ctx context.Context, store checkpoint.Store) (turn.Plain, error)
 
 // Main carries out the command line of the process and ends the process with the
 // exit code. It does not return.
@@ -59,7 +66,7 @@ func (c Config) program() (nodes.Program, error) {
 }
 
 func (c Config) commandLine() cli.Config {
-	all := cli.Config{Name: c.Name, Kinds: map[string]workflow.Kind{}, Stores: map[string]cli.Opener{}}
+	all := cli.Config{Name: c.Name, Kinds: map[string]workflow.Kind{}, Stores: map[string]cli.Opener{}, Chats: map[string]cli.Chat{}}
 	has, _ := c.program() // Main has looked at the error
 	maps.Copy(all.Kinds, has.Kinds())
 	maps.Copy(all.Kinds, c.Kinds)
@@ -68,6 +75,9 @@ func (c Config) commandLine() cli.Config {
 	}
 	for scheme, open := range c.Stores {
 		all.Stores[scheme] = open
+	}
+	for name, open := range c.Chats {
+		all.Chats[name] = open
 	}
 	return all
 }

@@ -25,6 +25,8 @@ type Config struct {
 	// opened by Stores[scheme], which gets the whole address. Clients of servers come
 	// in this way alone, so that a program is as small as the stores it names.
 	Stores map[string]Opener
+	// Chats open agents by name, with which chat talks.
+	Chats map[string]Chat
 
 	Args           []string // without the program's name; nil means those of the process
 	Stdin          io.Reader
@@ -113,7 +115,7 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 
 func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
-		a.runVerb(), a.resumeVerb(), a.inboxVerb(),
+		a.runVerb(), a.resumeVerb(), a.inboxVerb(), a.chatVerb(),
 		a.threadsVerb(), a.sessionsVerb(), a.historyVerb(), a.stateVerb(), a.diffVerb(), a.forkVerb(), a.replayVerb(),
 		a.exportVerb(), a.importVerb(), a.pruneVerb(), a.deleteVerb(),
 		a.newVerb(), a.validateVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.benchVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),

@@ -72,16 +72,20 @@ var house = []room{
 	{name: "nodes/react", on: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph"}},
 	{name: "nodes", on: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/below"}},
 	{name: "internal/cli", on: []string{
-		"state", "state/message", "checkpoint", "checkpoint/conversation", "checkpoint/document", "checkpoint/memory", "checkpoint/session",
-		"checkpoint/sqlite", "checkpoint/thread", "capabilities/memory", "graph", "graph/workflow",
+		"state", "state/message", "state/agent", "checkpoint", "checkpoint/conversation", "checkpoint/document", "checkpoint/memory", "checkpoint/session",
+		"checkpoint/sqlite", "checkpoint/thread", "capabilities/memory", "graph", "graph/workflow", "nodes/turn",
 	}, doors: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson", "golang.org/x/term",
 	}},
 	{name: root, on: []string{"capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes", "nodes/turn", "internal/cli"}},
-	{name: "cmd/weft", on: []string{root, "checkpoint", "checkpoint/postgres", "checkpoint/redis"}},
+	{name: "cmd/weft", on: []string{
+		root, "checkpoint", "checkpoint/postgres", "checkpoint/redis", "state/agent", "capabilities/model/openai", "graph", "nodes/turn",
+	}},
+	{name: "examples/weather", on: []string{"state", "graph"}},
 	{name: "examples/...", on: []string{
 		root, "state", "state/message", "state/agent", "capabilities", "capabilities/memory", "capabilities/model", "capabilities/model/openai",
-		"capabilities/tool", "checkpoint", "checkpoint/session", "checkpoint/thread", "checkpoint/sqlite", "graph", "graph/workflow", "nodes", "nodes/turn", "nodes/react",
+		"capabilities/tool", "checkpoint", "checkpoint/session", "checkpoint/thread", "checkpoint/redis", "checkpoint/sqlite", "graph", "graph/workflow",
+		"nodes", "nodes/turn", "nodes/react", "examples/weather",
 	}},
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/agent"
 )
 
@@ -15,7 +16,8 @@ const PlanApproval = "orchestrator_plan"
 
 // Orchestrator makes the plan: it completes what [Config.Plan] returns by the step that ends the turn, and holds it to
 // all rules at once. A plan that breaks some is made again, with all its problems told; one that wants
-// a capability that was not chosen asks for another choice. In planning mode the plan becomes a request.
+// a capability that was not chosen asks for another choice. In planning mode the plan becomes a request; otherwise
+// those who watch Custom events see the agent.Plan.
 func (t *Turn) Orchestrator(ctx context.Context, s *agent.State) error {
 	return t.guard(ctx, s, agent.ToOrchestrator, t.orchestrate)
 }
@@ -50,7 +52,7 @@ func (t *Turn) orchestrate(ctx context.Context, s *agent.State) error {
 		return t.propose(s, p, task)
 	}
 	s.Planning.ExecutionPlan.Set(p)
-	return nil
+	return graph.Emit(ctx, p)
 }
 
 func (t *Turn) active(s *agent.State) []string { return s.Planning.ActiveCapabilities.Slice() }

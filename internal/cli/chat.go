@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/nodes/turn"
+)
+
+// Chat opens an agent over a store.
+type Chat func(ctx context.Context, store checkpoint.Store) (turn.Plain, error)
+
+// chatFlags are the flags of chat.
+type chatFlags struct {
+	thread  string
+	named   bool // --thread was given
+	says    []string
+	last    int
+	newTurn bool
+}
+
+func (a *app) chatVerb() *cobra.Command {
+	var f chatFlags
+	cmd := &cobra.Command{
+		Use:   "chat [NAME]",
+		Short: "Talk with an agent",
+		Long: `Chat talks with an agent of this program on a thread, which it remembers: the same
+command again shows what was said last and goes on, with a turn that was cut off too.
+On a terminal answers are written as they come, Tab completes what begins with /, and
+/help lists the commands. A plain yes or no answers a question; /edit and Tab offer
+what is to be approved, to be changed.
+
+Elsewhere each line of the input is a message; --say gives messages instead. The first
+one that fails ends the chat. The exit code is 4 if a question is open at the end.
+
+Ctrl-C stops the turn; twice, or at an empty line twice, it leaves.`,
+		Args: a.arguments("NAME", 0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.named = cmd.Flags().Changed("thread")
+			return a.chat(cmd.Context(), first(args), f)
+		},
+	}
+	cmd.ValidArgs = slices.Sorted(maps.Keys(a.Chats))
+	cmd.Flags().StringVar(&f.thread, "thread", "", "the conversation's thread (default a new one)")
+	cmd.Flags().StringArrayVar(&f.says, "say", nil, "a message, in place of the input; repeatable")
+	cmd.Flags().IntVar(&f.last, "last", 6, "how many messages of the conversation are shown at the beginning")
+	cmd.Flags().BoolVar(&f.newTurn, "new-turn", false, "do not go on with a turn that was cut off")
+	return cmd
+}
+
+func (a *app) chat(ctx context.Context, name string, f chatFlags) error {
+	name, open, err := a.agent(name)
+	if err != nil {
+		return err
+	}
+	if f.last < 0 {
+		return usage("give a number from 0 on", "%d messages are less than none", f.last)
+	}
+	if !f.named {
+		f.thread = uuid.NewString()
+	}
+	if err := checkpoint.CheckThread(f.thread); err != nil {
+		return err
+	}
+	return withStore(ctx, a.open, func(store checkpoint.Store) error {
+		agent, err := open(ctx, store)
+		if err != nil {
+			return usage("", "the agent %q cannot be used: %w", name, err)
+		}
+		c := &dialog{app: a, agent: agent, name: name, thread: f.thread}
+		c.lines = a.linesOf(f.says, c.complete)
+		c.show = a.chatView()
+		if err := c.ofThisAgent(ctx, store); err != nil {
+			return err
+		}
+		if !f.named {
+			a.note("this is thread %s", f.thread)
+		}
+		return c.run(ctx, f)
+	})
+}
+
+// agent returns the agent with a name, or the only one.
+func (a *app) agent(name string) (string, Chat, error) {
+	names := slices.Sorted(maps.Keys(a.Chats))
+	switch {
+	case len(names) == 0:
+		return "", nil, usage("a program of your own names its agents in weft.Config.Chats", "this program has no agent to talk with")
+	case name == "" && len(names) == 1:
+		name = names[0]
+	case name == "":
+		return "", nil, usage("name one of them: "+a.command("chat", "NAME"), "there are several agents: %s", strings.Join(names, ", "))
+	case a.Chats[name] == nil:
+		return "", nil, usage("use one of "+strings.Join(names, ", "), "there is no agent %q", name)
+	}
+	return name, a.Chats[name], nil
+}
+
+// dialog is a chat with an agent on a thread.
+type dialog struct {
+	*app
+	agent  turn.Plain
+	name   string
+	thread string
+	lines  lines
+	show   chatView
+	open   []graph.Interrupt
+}
+
+// ofThisAgent refuses a thread of another graph.
+func (c *dialog) ofThisAgent(ctx context.Context, store checkpoint.Store) error {
+	p, err := graph.Inspect(ctx, store, c.thread)
+	switch {
+	case errors.Is(err, graph.ErrUnknownThread):
+		return nil
+	case err != nil:
+		return err
+	case p.Graph != c.agent.Name():
+		return usage("name another thread with --thread", "thread %q belongs to %q, not to the agent %q", c.thread, p.Graph, c.name)
+	}
+	return nil
+}
+
+// run shows what was said, goes on with what was cut off, and answers each message.
+func (c *dialog) run(ctx context.Context, f chatFlags) error {
+	if err := c.begin(ctx, f); err != nil {
+		return err
+	}
+	for {
+		text, err := c.lines.next(ctx, len(c.open) > 0)
+		switch {
+		case errors.Is(err, io.EOF):
+			return c.end()
+		case err != nil:
+			return c.failed(err)
+		}
+		leave, err := c.say(ctx, text)
+		if err != nil {
+			return c.failed(err)
+		}
+		if leave {
+			return c.end()
+		}
+	}
+}
+
+// remembered is how many messages the line editor offers again.
+const remembered = 200
+
+func (c *dialog) begin(ctx context.Context, f chatFlags) error {
+	past, err := c.agent.Look(ctx, c.thread, max(f.last, remembered))
+	if err != nil {
+		return err
+	}
+	c.open = past.Questions
+	c.lines.remember(past)
+	if len(f.says) == 0 {
+		past.Messages = past.Messages[max(0, len(past.Messages)-f.last):]
+		c.show.past(past)
+	}
+	switch {
+	case past.Status == graph.Pending && !f.newTurn:
+		c.note("the last turn was cut off; it goes on")
+		_, err = c.do(ctx, func(ctx context.Context, watch func(graph.Event)) (reply, error) {
+			return c.agent.GoOn(ctx, c.thread, watch)
+		})
+		if err != nil {
+			return c.failed(err)
+		}
+	case past.Status == graph.Failed:
+		c.note("the last turn failed; /continue tries it again")
+	}
+	return nil
+}
+
+// say has a message answered; leave reports that the user wants to go.
+func (c *dialog) say(ctx context.Context, text string) (leave bool, err error) {
+	if c.lines.interactive() && strings.TrimSpace(text) == "" {
+		return false, nil
+	}
+	return c.do(ctx, func(ctx context.Context, watch func(graph.Event)) (reply, error) {
+		return c.agent.Say(ctx, c.thread, text, watch)
+	})
+}
+
+// do carries out one exchange and shows it. A person sees an error and goes on; a script ends with it.
+func (c *dialog) do(ctx context.Context, act func(context.Context, func(graph.Event)) (reply, error)) (leave bool, err error) {
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if c.lines.interactive() {
+		defer c.signals.first(func() { cancel(errStopped) })()
+	}
+	r, err := act(inner, c.show.event)
+	c.show.close()
+	switch {
+	case err != nil && ctx.Err() == nil && errors.Is(context.Cause(inner), errStopped):
+		c.note("the turn is stopped; /continue goes on with it")
+		return false, nil
+	case err != nil && ctx.Err() == nil && c.lines.interactive():
+		c.report(c.failed(err))
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	if r.Status != "" {
+		c.open = r.Questions
+	}
+	return slices.Contains(r.UI, "exit"), c.show.reply(c.thread, r)
+}
+
+var errStopped = errors.New("stopped by the user")
+
+// end says how the thread is left.
+func (c *dialog) end() error {
+	if len(c.open) > 0 {
+		return errWaits
+	}
+	return nil
+}
+
+// failed adds to an error how to go on.
+func (c *dialog) failed(err error) *failure {
+	f := *c.classify(err)
+	var bad *turn.CommandError
+	switch {
+	case errors.As(err, &bad):
+		f.code, f.next = exitUsage, "/help lists the commands"
+	case f.code == exitBusy:
+		f.next = "end the other process first; nothing was written"
+	case c.forgets():
+		f.next = "the thread is gone with the process; keep threads with --store sqlite:PATH"
+	case f.next == "" && c.lines.interactive():
+		f.next = "/continue tries it again"
+	case f.next == "":
+		f.next = "what was said is kept; go on with " + c.command("chat", c.name, "--thread", c.thread)
+	}
+	return &f
+}

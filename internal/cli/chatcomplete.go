@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/weftrun/weft/state/agent"
+)
+
+// complete returns a line with what all its completions have in common, and the completions of its last word
+// where there are several.
+func (c *dialog) complete(line string) (whole string, choices []string) {
+	if line == "/edit " {
+		return line + c.editable(), nil
+	}
+	at := strings.LastIndexByte(line, ' ') + 1
+	if !commandsAlone(line[:at]) {
+		return line, nil
+	}
+	choices = c.agent.Complete(line[at:])
+	switch len(choices) {
+	case 0:
+		return line, nil
+	case 1:
+		return line[:at] + choices[0] + " ", choices
+	}
+	return line[:at] + common(choices), choices
+}
+
+// commandsAlone reports whether a text holds nothing but commands: behind a word Tab completes none.
+func commandsAlone(text string) bool {
+	for word := range strings.FieldsSeq(text) {
+		if !strings.HasPrefix(word, "/") {
+			return false
+		}
+	}
+	return true
+}
+
+// editable returns what the only open question asks to approve, as JSON; "" where there is nothing.
+func (c *dialog) editable() string {
+	if len(c.open) != 1 {
+		return ""
+	}
+	var r agent.ApprovalRequest
+	if json.Unmarshal(c.open[0].Data, &r) != nil {
+		return ""
+	}
+	return string(r.Data)
+}
+
+// common returns the longest beginning that all words have.
+func common(words []string) string {
+	same := words[0]
+	for _, w := range words[1:] {
+		for !strings.HasPrefix(w, same) {
+			same = same[:len(same)-1]
+		}
+	}
+	return same
+}
