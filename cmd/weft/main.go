@@ -3,4 +3,4 @@ package main
 
 import "github.com/weftrun/weft"
 
-func main() { weft.Main(weft.Config{Stores: stores()}) }
+func main() { weft.Main(weft.Config{Stores: stores(), Chats: chats()}) }

@@ -233,13 +233,15 @@ func (c *dialog) failed(err error) *failure {
 	var bad *turn.CommandError
 	switch {
 	case errors.As(err, &bad):
-		f.code, f.next = exitUsage, "/help lists the commands"
+		f.code, f.err, f.next = exitUsage, errors.New(strings.ReplaceAll("\n"+err.Error(), "\nturn: ", "\n")[1:]), "/help lists the commands"
 	case f.code == exitBusy:
 		f.next = "end the other process first; nothing was written"
 	case c.forgets():
 		f.next = "the thread is gone with the process; keep threads with --store sqlite:PATH"
 	case f.next == "" && c.lines.interactive():
 		f.next = "/continue tries it again"
+	case f.next == "" && !errors.Is(err, context.Canceled) && !errors.Is(err, errSignal):
+		f.next = "try it again with " + c.command("chat", c.name, "--thread", c.thread, "--say", "/continue")
 	case f.next == "":
 		f.next = "what was said is kept; go on with " + c.command("chat", c.name, "--thread", c.thread)
 	}

@@ -17,14 +17,19 @@ func (c *dialog) complete(line string) (whole string, choices []string) {
 	if !commandsAlone(line[:at]) {
 		return line, nil
 	}
-	choices = c.agent.Complete(line[at:])
-	switch len(choices) {
-	case 0:
+	word := line[at:]
+	choices = c.agent.Complete(word)
+	switch {
+	case len(choices) == 0:
 		return line, nil
-	case 1:
-		return line[:at] + choices[0] + " ", choices
+	case len(choices) > 1:
+		return line[:at] + common(choices), choices
+	case choices[0] == word && len(c.agent.Complete(word+":")) > 0:
+		return line + ":", nil // another Tab completes its options
+	case choices[0] == word:
+		return line + " ", nil
 	}
-	return line[:at] + common(choices), choices
+	return line[:at] + choices[0], nil
 }
 
 // commandsAlone reports whether a text holds nothing but commands: behind a word Tab completes none.

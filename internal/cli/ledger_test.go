@@ -30,6 +30,7 @@ func ledger() {
 			"hurry":   workflow.Go(hurry),
 			"pass":    workflow.Go(pass),
 		},
+		Chats: map[string]weft.Chat{"parrot": openParrot, "shy": openShy},
 		Stores: map[string]weft.Opener{
 			"crash": openCrash, "panic": openPanic, "hasty": openHasty,
 			"redis": openRedis, "postgres": openPostgres,

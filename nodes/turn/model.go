@@ -177,29 +177,48 @@ func ModelAnswer(m model.Model) func(context.Context, AnswerRequest) (string, er
 	return func(ctx context.Context, r AnswerRequest) (string, error) {
 		req := answerPrompt(r, "You answer the user, from what was found and from nothing else. Say what is missing. "+
 			"Where nothing was looked up, talk plainly and claim no facts.")
-		req.ID = r.ID
-		f := model.Fold{Request: req}
-		for c, err := range m.Stream(ctx, req) {
-			if err == nil {
-				err = f.Add(c)
-			}
-			if err == nil && c.Text != "" && r.ID != "" {
-				err = graph.EmitMessage(ctx, graph.Token{ID: r.ID, Role: string(message.RoleAssistant), Delta: c.Text})
-			}
-			if err != nil {
-				return "", err
-			}
+		return stream(ctx, m, req, r.ID)
+	}
+}
+
+// ModelTalk answers with a model from the conversation alone: the newest part of it is sent as it was said. It is
+// for an agent without capabilities, and passes words on as [ModelAnswer] does.
+func ModelTalk(m model.Model) func(context.Context, AnswerRequest) (string, error) {
+	return func(ctx context.Context, r AnswerRequest) (string, error) {
+		said := r.Messages
+		if fit, err := (message.Window{MaxTokens: historyTokens}).Fit(said); err == nil {
+			said = fit.Messages
+		} else { // one message alone is larger
+			said = said[len(said)-1:]
 		}
-		said, err := f.Response()
+		return stream(ctx, m, model.Request{Messages: said}, r.ID)
+	}
+}
+
+// stream asks a model, and passes on its words as they come if the message has an id.
+func stream(ctx context.Context, m model.Model, req model.Request, id string) (string, error) {
+	req.ID = id
+	f := model.Fold{Request: req}
+	for c, err := range m.Stream(ctx, req) {
+		if err == nil {
+			err = f.Add(c)
+		}
+		if err == nil && c.Text != "" && id != "" {
+			err = graph.EmitMessage(ctx, graph.Token{ID: id, Role: string(message.RoleAssistant), Delta: c.Text})
+		}
 		if err != nil {
 			return "", err
 		}
-		text := said.Message.Text()
-		if r.ID != "" {
-			err = graph.EmitMessage(ctx, graph.Token{ID: r.ID, Role: string(message.RoleAssistant), Final: true, Text: text})
-		}
-		return text, err
 	}
+	said, err := f.Response()
+	if err != nil {
+		return "", err
+	}
+	text := said.Message.Text()
+	if id != "" {
+		err = graph.EmitMessage(ctx, graph.Token{ID: id, Role: string(message.RoleAssistant), Final: true, Text: text})
+	}
+	return text, err
 }
 
 func answerPrompt(r AnswerRequest, role string) model.Request {
