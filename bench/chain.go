@@ -64,15 +64,15 @@ func weftChain(n int) (Job, error) {
 		from = nodeName(i)
 	}
 	b.Edge(from, graph.End)
-	return weftCount(b, n)
-}
-
-// weftCount runs a graph that ends with n counted.
-func weftCount(b *graph.Builder[count], n int) (Job, error) {
 	g, err := b.Compile(graph.Config{MaxSteps: 1 << 20})
 	if err != nil {
 		return Job{}, err
 	}
+	return counts(g, n)
+}
+
+// counts runs a graph that ends with n counted.
+func counts(g *graph.Graph[count], n int) (Job, error) {
 	return job(func(ctx context.Context) error {
 		res, err := g.Invoke(ctx, count{}, graph.Run{})
 		if err != nil {

@@ -40,6 +40,14 @@ func floorLoop(turns int) (Job, error) {
 }
 
 func weftLoop(turns int) (Job, error) {
+	g, err := loopGraph(turns)
+	if err != nil {
+		return Job{}, err
+	}
+	return counts(g, turns)
+}
+
+func loopGraph(turns int) (*graph.Graph[count], error) {
 	b := graph.New[count]("loop")
 	b.Node("ping", graph.Func(add))
 	b.Node("pong", graph.Router(func(_ context.Context, s *count) (graph.Command, error) {
@@ -50,7 +58,7 @@ func weftLoop(turns int) (Job, error) {
 	}, "ping", graph.End))
 	b.Edge(graph.Start, "ping")
 	b.Edge("ping", "pong")
-	return weftCount(b, turns)
+	return b.Compile(graph.Config{MaxSteps: 1 << 20})
 }
 
 func einoLoop(ctx context.Context, turns int) (Job, error) {

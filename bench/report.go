@@ -5,32 +5,67 @@ import (
 	"io"
 )
 
-// report prints a table of one workload: medians, spreads, and ratios to the first runner and to Weft.
+// header begins the table of all workloads.
+func header(w io.Writer) {
+	fmt.Fprint(w, "| workload | runner | time | spread | allocs | bytes | stored | commands | peak | × first | × Weft |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+}
+
+// report adds a workload to the table: medians, spreads, and ratios to the first runner and to Weft.
 func report(w io.Writer, work Workload, all []Measured) {
-	fmt.Fprintf(w, "### %s, per %s\n\n", work.Name, work.Unit)
-	fmt.Fprintf(w, "| runner | time | spread | allocs | bytes | × %s | × Weft |\n|---|--:|--:|--:|--:|--:|--:|\n", all[0].Runner)
-	base, own := all[0], all[0]
+	own := all[0]
 	for _, m := range all {
 		if m.Runner == weft {
 			own = m
 		}
 	}
+	name := work.Name + ", per " + work.Unit
 	for _, m := range all {
-		if m.Err != nil || len(m.Samples) == 0 {
-			fmt.Fprintf(w, "| %s | %v |\n", m.Runner, m.Err)
-			continue
-		}
-		s := m.Median()
-		fmt.Fprintf(w, "| %s | %s | ±%.0f %% | %.1f | %.0f | %s | %s |\n", m.Runner, nanos(s.Nanos), 100*m.Spread(), s.Allocs, s.Bytes, ratio(m, base), ratio(m, own))
+		row(w, name, m, all[0], own)
+		name = ""
 	}
-	fmt.Fprintln(w)
+}
+
+func row(w io.Writer, name string, m, base, own Measured) {
+	if !m.Fine() {
+		fmt.Fprintf(w, "| %s | %s | **%v** |\n", name, m.Runner, m.Err)
+		return
+	}
+	s, n := m.Median(), len(m.Samples)
+	allocs, bytes, stored, commands, spread := "", "", "", "", "one sample"
+	if !m.Foreign {
+		allocs, bytes = fmt.Sprintf("%.1f", s.Allocs), fmt.Sprintf("%.0f", s.Bytes)
+	}
+	if s.Commands > 0 {
+		stored, commands = fmt.Sprintf("%.0f", s.Stored), fmt.Sprintf("%.2f", s.Commands)
+	}
+	if n > 1 {
+		spread = fmt.Sprintf("±%.0f %% of %d", 100*m.Spread(), n)
+	}
+	fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", name, m.Runner, nanos(s.Nanos), spread, allocs, bytes, stored, commands,
+		mebi(s.Peak), ratio(m, base), ratio(m, own))
+}
+
+// mebi writes a number of bytes in MiB.
+func mebi(n float64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f MiB", n/(1<<20))
 }
 
 func ratio(m, to Measured) string {
-	if to.Err != nil || len(to.Samples) == 0 {
+	if !to.Fine() {
 		return ""
 	}
-	return fmt.Sprintf("%.2f", m.Median().Nanos/to.Median().Nanos)
+	return number(m.Median().Nanos / to.Median().Nanos)
+}
+
+// number writes a ratio with three digits, or all that it has before the point.
+func number(x float64) string {
+	if x >= 100 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.3g", x)
 }
 
 // nanos writes a time with three digits.
@@ -39,9 +74,9 @@ func nanos(n float64) string {
 		unit string
 		of   float64
 	}{{"s", 1e9}, {"ms", 1e6}, {"µs", 1e3}} {
-		if n >= u.of {
-			return fmt.Sprintf("%.3g %s", n/u.of, u.unit)
+		if n >= u.of*0.9995 {
+			return number(n/u.of) + " " + u.unit
 		}
 	}
-	return fmt.Sprintf("%.3g ns", n)
+	return number(n) + " ns"
 }

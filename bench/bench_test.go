@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestEveryResultIsRight runs all workloads on everything that is here, short: wrong results fail, times never do.
+func TestEveryResultIsRight(t *testing.T) {
+	p := newTestPlace(t, options{short: true, folder: "langgraph"})
+	for _, name := range []string{"memory", "SQLite", "Redis", "PostgreSQL"} {
+		if _, ok := p.store(name); !ok {
+			t.Errorf("these tests need %s: %v", name, p.missing)
+		}
+	}
+	var out bytes.Buffer
+	if failed := p.measure(t.Context(), &out, regexp.MustCompile(""), shortPlan); failed > 0 {
+		t.Errorf("%d runners failed or had wrong results:\n%s", failed, &out)
+	}
+	for _, want := range []string{"chain of 100", "fan-out of 10", "react_agent", "wide_dict", "YAML", "resume", "threads at once", "both ends"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the report does not have %q:\n%s", want, &out)
+		}
+	}
+}
+
+// TestAWrongResultIsNeverFast gives a runner a result that is wrong.
+func TestAWrongResultIsNeverFast(t *testing.T) {
+	w := Workload{Name: "counting", Unit: "step", Units: 1, Runners: []Runner{
+		{floor, func(context.Context) (Job, error) { return job(func(context.Context) error { return is(1, 1) }) }},
+		{weft, func(context.Context) (Job, error) { return job(func(context.Context) error { return is(1, 2) }) }},
+	}}
+	all := measure(t.Context(), w, shortPlan)
+	if !errors.Is(all[1].Err, errWrong) || all[1].Fine() || !all[0].Fine() {
+		t.Errorf("got %+v", all)
+	}
+	var out bytes.Buffer
+	report(&out, w, all)
+	if !strings.Contains(out.String(), "Weft | **wrong result: got 1, want 2**") {
+		t.Errorf("the report does not say so:\n%s", &out)
+	}
+}
+
+// TestABudgetThatIsNotMetIsSaid has a chain that is too slow, and ten times faster than a peer.
+func TestABudgetThatIsNotMetIsSaid(t *testing.T) {
+	r := results{by: map[string][]Measured{"chain of 1000": {
+		{Runner: weft, Samples: []Sample{{Nanos: 101}}},
+		{Runner: eino, Samples: []Sample{{Nanos: 1010}}},
+		{Runner: langgraphJS, Err: errWrong},
+	}}}
+	var out bytes.Buffer
+	budget(&out, r)
+	want := "### The budget\n\n| what | budget | measured | |\n|---|--:|--:|---|\n" +
+		"| a superstep of a chain of 1,000, no store | ≤ 100 ns | 101 ns | **not met** |\n" +
+		"| chain of 1000: eino ÷ Weft | ≥ 10 | 10 | met |\n\n"
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+}
+
+func TestMediansAndSpreads(t *testing.T) {
+	m := Measured{Samples: []Sample{{Nanos: 5}, {Nanos: 1}, {Nanos: 100}, {Nanos: 4}, {Nanos: 3}}}
+	if got := m.Median().Nanos; got != 4 {
+		t.Errorf("median: got %v, want 4", got)
+	}
+	if got := m.Spread(); got != 0.25 {
+		t.Errorf("spread: got %v, want 0.25: half of 5 - 3, by 4", got)
+	}
+}
+
+func newTestPlace(t *testing.T, o options) *place {
+	t.Helper()
+	p, err := newPlace(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.close)
+	return p
+}

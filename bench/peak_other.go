@@ -1,0 +1,10 @@
+//go:build !linux
+
+package main
+
+// peak watches how much memory a process has at most, on Linux.
+type peak struct{}
+
+func beginPeak(int) peak { return peak{} }
+
+func (peak) end() float64 { return 0 }
