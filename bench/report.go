@@ -27,7 +27,7 @@ func report(w io.Writer, work Workload, all []Measured) {
 
 func row(w io.Writer, name string, m, base, own Measured) {
 	if !m.Fine() {
-		fmt.Fprintf(w, "| %s | %s | **%v** |\n", name, m.Runner, m.Err)
+		fmt.Fprintf(w, "| %s | %s | **%s** |\n", name, m.Runner, firstLine(fmt.Sprint(m.Err)))
 		return
 	}
 	s, n := m.Median(), len(m.Samples)

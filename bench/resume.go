@@ -82,8 +82,11 @@ func askingGraph(n int, store checkpoint.Store) (*graph.Graph[asking], error) {
 			return graph.Command{}, err
 		}
 		s.Answers.Add(by)
+		if by == 0 {
+			return graph.Goto(graph.End), nil
+		}
 		return graph.Goto("ask"), nil
-	}, "ask"))
+	}, "ask", graph.End))
 	b.Edge(graph.Start, "add")
 	return b.Compile(graph.Config{Store: store, MaxSteps: n + 10})
 }
