@@ -103,7 +103,7 @@ func (h *Held) Release(ctx context.Context) error {
 
 // acquire gets the lease as the policy says.
 func (h *Held) acquire(ctx context.Context, o HoldOptions) error {
-	r := LeaseRequest{Thread: h.thread, Owner: ownerName(o.Owner), TTL: o.TTL, Force: o.Policy == TakeOver}
+	r := LeaseRequest{Thread: h.thread, Owner: ownerName(o.Owner), TTL: o.TTL, Force: o.Policy == TakeOver}.NewID()
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, o.TTL/10+time.Millisecond) {
 		var err error
 		if h.lease, err = h.leaser.Acquire(ctx, r); err == nil {

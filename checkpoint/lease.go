@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -25,6 +26,11 @@ type Leaser interface {
 	// is still running it returns a *BusyError, unless r.Force. With r.Fence it renews
 	// that lease instead, even if it has run out, unless somebody else has taken the
 	// thread, or the lease was released or deleted, which is a *FencedError.
+	//
+	// A request is granted once: the same one again, known by its r.ID, is the lease that
+	// it got, or a *FencedError when that lease was released or taken over meanwhile. So a
+	// lost reply is safe to retry. A thread remembers its newest MaxLeaseLog leases, until
+	// it is deleted or expires.
 	Acquire(ctx context.Context, r LeaseRequest) (Lease, error)
 
 	// Release gives a lease back. One that somebody else has taken over is no error.
@@ -39,6 +45,29 @@ type LeaseRequest struct {
 	Fence  string // the lease to renew; "" asks for a new one
 	Force  bool   // take the thread over from its owner
 	Over   string // with Force: only from this owner; "" means from any
+
+	// ID names the request, as the ID of a Commit names that: 1 to MaxID letters and digits
+	// that no other request has, see NewFence. It becomes the fence of the lease. With "" the
+	// store makes one; a renewal has none.
+	ID string
+}
+
+// MaxLeaseLog is how many leases a thread remembers to have given out.
+const MaxLeaseLog = 32
+
+// LeaseLog is a thread's memory of its newest leases as text: their fences, the newest first,
+// a space between two. A store that has nothing better keeps it beside the lease.
+type LeaseLog string
+
+// Has reports whether a lease is in the log.
+func (l LeaseLog) Has(fence string) bool {
+	return strings.Contains(" "+string(l)+" ", " "+fence+" ")
+}
+
+// With returns a log that has a lease as its newest, without those that are too many.
+func (l LeaseLog) With(fence string) LeaseLog {
+	list := append([]string{fence}, strings.Fields(string(l))...)
+	return LeaseLog(strings.Join(list[:min(len(list), MaxLeaseLog)], " "))
 }
 
 // Lease is a thread that is owned.

@@ -147,6 +147,7 @@ func (m *Memory) append(t *memoryThread, c Commit, now time.Time) error {
 		return err
 	}
 	t = m.thread(c.Thread)
+	m.occupy(t)
 	if ch == nil {
 		ch = m.start(t, c.Namespace)
 	}

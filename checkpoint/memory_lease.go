@@ -13,6 +13,7 @@ import (
 type memoryLease struct {
 	fence, owner string
 	until        time.Time
+	log          LeaseLog // outlives the lease
 }
 
 // fenced returns a *FencedError unless a writer with this fence may write. A thread
@@ -33,6 +34,7 @@ func (m *Memory) Acquire(ctx context.Context, r LeaseRequest) (got Lease, err er
 	if err := r.Check(); err != nil {
 		return Lease{}, err
 	}
+	r = r.NewID()
 	err = m.write(ctx, r.Thread, func(t *memoryThread, now time.Time) error {
 		if r.Fence != "" {
 			if err := t.fenced(r.Thread, r.Fence); err != nil {
@@ -40,10 +42,10 @@ func (m *Memory) Acquire(ctx context.Context, r LeaseRequest) (got Lease, err er
 			}
 		} else {
 			t = m.thread(r.Thread)
-			if left := t.lease.until.Sub(now); t.lease.fence != "" && left > 0 && !r.Takes(t.lease.owner) {
-				return &BusyError{Thread: r.Thread, Owner: t.lease.owner, Remaining: left}
+			if err := t.lease.grant(r, now); err != nil {
+				return err
 			}
-			t.lease.fence, t.lease.owner = NewFence(), r.Owner
+			m.occupy(t)
 		}
 		t.lease.until = now.Add(r.TTL)
 		got = Lease{Fence: t.lease.fence, Owner: t.lease.owner, TTL: r.TTL}
@@ -52,22 +54,50 @@ func (m *Memory) Acquire(ctx context.Context, r LeaseRequest) (got Lease, err er
 	return got, err
 }
 
+// grant gives a thread to who asks, unless that was done before.
+func (l *memoryLease) grant(r LeaseRequest, now time.Time) error {
+	switch left := l.until.Sub(now); {
+	case l.fence == r.ID:
+		return nil
+	case l.log.Has(r.ID):
+		return &FencedError{Thread: r.Thread, Owner: l.owner}
+	case l.fence != "" && left > 0 && !r.Takes(l.owner):
+		return &BusyError{Thread: r.Thread, Owner: l.owner, Remaining: left}
+	}
+	l.fence, l.owner, l.log = r.ID, r.Owner, l.log.With(r.ID)
+	return nil
+}
+
 // Release implements Leaser.
 func (m *Memory) Release(ctx context.Context, thread, fence string) error {
-	return m.write(ctx, thread, func(t *memoryThread, _ time.Time) error {
+	return m.write(ctx, thread, func(t *memoryThread, now time.Time) error {
 		if t == nil || fence == "" || t.lease.fence != fence {
 			return nil
 		}
-		t.lease = memoryLease{}
-		m.tidy(t)
+		t.lease = memoryLease{log: t.lease.log}
+		m.vacate(t, now)
 		return nil
 	})
 }
 
-// tidy forgets a thread of which nothing is left. The caller holds the lock.
-func (m *Memory) tidy(t *memoryThread) {
-	if len(t.chains) == 0 && t.lease.fence == "" {
+// vacant is how long a thread is remembered of which nothing is left but its old leases.
+const vacant = time.Hour
+
+// vacate lets a thread end soon if there is nothing in it. The caller holds the lock.
+func (m *Memory) vacate(t *memoryThread, now time.Time) {
+	switch {
+	case len(t.chains) > 0 || t.lease.fence != "":
+	case t.lease.log == "":
 		m.remove(t)
+	default:
+		m.expire(t, now.Add(vacant))
+	}
+}
+
+// occupy undoes vacate. The caller holds the lock.
+func (m *Memory) occupy(t *memoryThread) {
+	if len(t.chains) == 0 {
+		m.expire(t, time.Time{})
 	}
 }
 
@@ -76,7 +106,7 @@ func (m *Memory) Drop(ctx context.Context, d Drop) error {
 	if err := d.Check(); err != nil {
 		return err
 	}
-	return m.write(ctx, d.Thread, func(t *memoryThread, _ time.Time) error {
+	return m.write(ctx, d.Thread, func(t *memoryThread, now time.Time) error {
 		if err := t.fenced(d.Thread, d.Fence); err != nil {
 			return err
 		}
@@ -87,7 +117,7 @@ func (m *Memory) Drop(ctx context.Context, d Drop) error {
 		case ch == nil:
 		case d.All:
 			delete(t.chains, d.Namespace)
-			m.tidy(t)
+			m.vacate(t, now)
 		default:
 			ch.drop(d)
 		}

@@ -86,10 +86,32 @@ func (r LeaseRequest) Check() error {
 		why = "its owner is not valid UTF-8 without NUL"
 	case r.Force && r.Fence != "":
 		why = "it renews a lease and takes the thread over at once"
+	case r.ID != "" && r.Fence != "":
+		why = "it renews a lease and has the ID of a new one"
+	case !isLeaseID(r.ID):
+		why = fmt.Sprintf("its ID %.80q is not 1 to %d letters and digits", r.ID, MaxID)
 	default:
 		return nil
 	}
 	return fmt.Errorf("%w: lease of thread %q: %s", ErrRequest, r.Thread, why)
+}
+
+// isLeaseID reports whether a request may have this ID; "" is none.
+func isLeaseID(id string) bool {
+	for _, c := range []byte(id) {
+		if !('0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z') {
+			return false
+		}
+	}
+	return len(id) <= MaxID
+}
+
+// NewID returns the request with an ID, if it asks for a new lease and has none.
+func (r LeaseRequest) NewID() LeaseRequest {
+	if r.ID == "" && r.Fence == "" {
+		r.ID = NewFence()
+	}
+	return r
 }
 
 // Takes reports whether the request takes the thread from an owner whose lease still

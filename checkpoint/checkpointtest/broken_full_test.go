@@ -228,6 +228,9 @@ var brokenFull = []broken{
 		r.Force = r.Force || r.Over != ""
 		return s.Acquire(ctx, r)
 	}})},
+	{"does not know a takeover again", []string{"LeaseAgain", "Linearizable"}, repeatsTakeovers("")},
+	{"makes a takeover again that was taken over", []string{"LeaseAgain", "LeaseLog", "Linearizable"}, repeatsTakeovers("taken over")},
+	{"remembers the newest lease alone", []string{"LeaseLog"}, repeatsTakeovers("old")},
 	{"gives a new fence for a renewal", []string{"LeaseRenew"}, twist(twisted{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
 		if r.Fence != "" {
 			if err := s.Release(ctx, r.Thread, r.Fence); err != nil {
@@ -523,6 +526,29 @@ func countsFences(s checkpoint.Store) checkpoint.Store {
 			return s.Delete(ctx, thread)
 		},
 		release: func(s full, ctx context.Context, thread, _ string) error { return s.Delete(ctx, thread) },
+	}
+}
+
+// repeatsTakeovers grants a request again that was granted before: always, when another one
+// has the thread now, or when more than one other had it.
+func repeatsTakeovers(when string) func(checkpoint.Store) checkpoint.Store {
+	return func(s checkpoint.Store) checkpoint.Store {
+		var mu sync.Mutex
+		known := map[string][]string{} // of a thread: the IDs that were granted, the newest last
+		return twisted{full: s.(full), acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			id, ids := r.ID, known[r.Thread]
+			since := len(ids) - 1 - slices.Index(ids, id)
+			if slices.Contains(ids, id) && (when == "" || when == "taken over" && since > 0 || when == "old" && since > 1) {
+				r.ID = checkpoint.NewFence()
+			}
+			l, err := s.Acquire(ctx, r)
+			if err == nil && r.Fence == "" {
+				known[r.Thread] = append(ids, id)
+			}
+			return l, err
+		}}
 	}
 }
 

@@ -153,6 +153,70 @@ func leaseOver(p *probe) {
 	p.acquire(r)
 }
 
+// leaseAgain makes requests again, as one does whose reply was lost.
+func leaseAgain(p *probe) {
+	request := func(owner string) checkpoint.LeaseRequest {
+		r := ask("thread", owner)
+		r.ID = checkpoint.NewFence()
+		return r
+	}
+	k := key("thread")
+	first := request("ann")
+	ann := p.acquire(first)
+	p.same("the ID of a request becomes the fence of its lease", ann.Fence, first.ID)
+	p.same("the same request again is the same lease", fmt.Sprint(p.acquire(first)), fmt.Sprint(ann))
+	second := request("bob")
+	second.Force = true
+	bob := p.acquire(second)
+	p.same("the same takeover again is the same lease", fmt.Sprint(p.acquire(second)), fmt.Sprint(bob))
+	first.Force = true
+	p.superseded("a takeover that was taken over is not made again", first, "bob")
+	p.commit(with(bob.Fence, step(k, 1)))
+	p.superseded("nor when the thread has a commit", first, "bob")
+	p.done("bob releases", p.leaser().Release(p.Context(), "thread", bob.Fence))
+	p.superseded("a request is not granted again when its lease was released", second, "")
+	p.superseded("nor one before it", first, "")
+	p.commit(step(k, 2))
+	p.superseded("nor when others have written", second, "")
+	p.acquire(request("eve"))
+	p.superseded("nor when others have the thread", second, "eve")
+
+	third := ask("fresh", "ann")
+	third.ID = checkpoint.NewFence()
+	p.done("a lease of nothing can be released", p.leaser().Release(p.Context(), "fresh", p.acquire(third).Fence))
+	_, err := p.leaser().Acquire(p.Context(), third)
+	p.fenced("a lease of nothing is not given again", err, "fresh", "")
+	p.commit(step(key("fresh"), 1))
+	if w, ok := p.store.(Clock); ok {
+		w.Advance(48 * time.Hour)
+	}
+	p.same("a thread that began after a lease of nothing stays", p.load(key("fresh"), 0), stored(step(key("fresh"), 1), 1))
+}
+
+// leaseLog gives a thread away so often that it cannot remember all, and asks again for those
+// that it must.
+func leaseLog(p *probe) {
+	var all []checkpoint.LeaseRequest
+	for n := range checkpoint.MaxLeaseLog + 3 {
+		r := ask("thread", fmt.Sprint("owner ", n))
+		r.Force, r.ID = true, checkpoint.NewFence()
+		p.acquire(r)
+		all = append(all, r)
+	}
+	last := all[len(all)-1]
+	for _, r := range all[3 : len(all)-1] {
+		p.superseded("a thread remembers its newest leases", r, last.Owner)
+	}
+	p.acquire(last)
+}
+
+// superseded complains when a request does more than to hear who has the thread now.
+func (p *probe) superseded(rule string, r checkpoint.LeaseRequest, owner string) {
+	p.Helper()
+	_, err := p.leaser().Acquire(p.Context(), r)
+	p.fenced(rule, err, r.Thread, owner)
+}
+
 func leaseRelease(p *probe) {
 	k := key("thread")
 	ann := p.acquire(ask("thread", "ann"))
@@ -302,6 +366,9 @@ func badLeases(p *probe) {
 		"an owner that is too long":   func(r *checkpoint.LeaseRequest) { r.Owner = strings.Repeat("o", checkpoint.MaxOwner+1) },
 		"an owner that is no text":    func(r *checkpoint.LeaseRequest) { r.Owner = "\xff" },
 		"a renewal by force":          func(r *checkpoint.LeaseRequest) { r.Fence, r.Force = "f", true },
+		"a renewal with an ID":        func(r *checkpoint.LeaseRequest) { r.Fence, r.ID = "f", "i" },
+		"an ID with a space":          func(r *checkpoint.LeaseRequest) { r.ID = "a b" },
+		"an ID that is too long":      func(r *checkpoint.LeaseRequest) { r.ID = strings.Repeat("i", checkpoint.MaxID+1) },
 	} {
 		r := good
 		change(&r)

@@ -18,7 +18,7 @@ import (
 type did struct {
 	What  string // "commit", "load", "take" or "release"
 	Head  uint64 // the head that a commit was made for
-	ID    string
+	ID    string // of a commit, or of a request for the lease
 	Fence string // that the writer carried, or released
 }
 
@@ -35,6 +35,7 @@ type register struct {
 	head  uint64
 	id    string
 	fence string
+	given checkpoint.LeaseLog
 }
 
 // next returns the register after a call, and whether the call could end like that. A
@@ -54,7 +55,7 @@ func (r register) next(d did, s saw) (bool, register) {
 		}
 		return s == want, r
 	case "take":
-		return s.Fence != "" && s.Fence != r.fence, register{r.head, r.id, s.Fence}
+		return r.taken(d, s), r.maybe(d)
 	case "release":
 		if d.Fence == r.fence {
 			r.fence = ""
@@ -69,14 +70,25 @@ func (r register) next(d did, s saw) (bool, register) {
 	case r.head != d.Head:
 		return s == saw{Refused: "conflict", Head: r.head}, r
 	}
-	return s == saw{}, register{d.Head + 1, d.ID, r.fence}
+	r.head, r.id = d.Head+1, d.ID
+	return s == saw{}, r
+}
+
+// taken says whether a thread could be taken like that. A request that was granted before is
+// the lease that it got, while that stands. One that is refused was granted, or is so now, and
+// who sent it hears of it when another one has the thread already.
+func (r register) taken(d did, s saw) bool {
+	if s.Refused == "fenced" {
+		return r.fence != d.ID
+	}
+	return s == saw{Fence: d.ID} && (r.fence == d.ID || !r.given.Has(d.ID))
 }
 
 // maybe returns the register after a call that nobody saw the end of.
 func (r register) maybe(d did) register {
 	switch {
-	case d.What == "take":
-		r.fence = "taken by " + d.ID // nobody knows it
+	case d.What == "take" && !r.given.Has(d.ID):
+		r.fence, r.given = d.ID, r.given.With(d.ID)
 	case d.What == "release" && d.Fence == r.fence:
 		r.fence = ""
 	case d.What == "commit" && d.Fence == r.fence && d.Head == r.head:
@@ -145,10 +157,10 @@ func (t *teller) tell(clock *atomic.Int64, random *rand.Rand) error {
 		switch dice := random.IntN(10); {
 		case dice < 2:
 			d = did{What: "load"}
-		case dice == 2 && last.What == "commit":
+		case dice == 2 && (last.What == "commit" || last.What == "take"):
 			d = last // again, as if the reply had been lost
 		case dice == 3 && t.leases:
-			d = did{What: "take", ID: d.ID}
+			d = did{What: "take", ID: checkpoint.NewFence()}
 		case dice == 4 && fence != "":
 			d = did{What: "release", Fence: fence}
 		}
@@ -192,7 +204,7 @@ func do(ctx context.Context, store checkpoint.Store, k checkpoint.Key, d did) (s
 		return look(ctx, store, k)
 	case "take":
 		r := ask(k.Thread, "racer")
-		r.Force = true
+		r.Force, r.ID = true, d.ID
 		l, err := store.(checkpoint.Leaser).Acquire(ctx, r)
 		return endOf(saw{Fence: l.Fence}, err)
 	case "release":

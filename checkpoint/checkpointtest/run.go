@@ -114,6 +114,8 @@ var leaseRules = []rule{
 	{"LeaseRunsOut", leaseRunsOut, []offer{leases, clock}},
 	{"LeaseForce", leaseForce, []offer{leases}},
 	{"LeaseOver", leaseOver, []offer{leases}},
+	{"LeaseAgain", leaseAgain, []offer{leases}},
+	{"LeaseLog", leaseLog, []offer{leases}},
 	{"LeaseRelease", leaseRelease, []offer{leases}},
 	{"LeaseOfOneThread", leaseOfOneThread, []offer{leases}},
 	{"LeaseIsNoThread", leaseIsNoThread, []offer{leases}},
