@@ -113,7 +113,7 @@ func (h *Held) acquire(ctx context.Context, o HoldOptions) error {
 		switch {
 		case !errors.As(err, &busy):
 			return err
-		case r.Over != busy.Owner && (busy.Owner == r.Owner || ownerIsGone(busy.Owner)): // a reply to this very call was lost, or the owner is dead
+		case r.Over != busy.Owner && ownerIsGone(busy.Owner):
 			r.Force, r.Over = true, busy.Owner
 			continue
 		case o.Policy != Wait:

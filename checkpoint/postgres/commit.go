@@ -75,7 +75,7 @@ func (s *Store) Commit(ctx context.Context, c checkpoint.Commit) error {
 	})
 }
 
-// commitArgs returns the arguments of commit_1.
+// commitArgs returns the arguments of commit_2.
 func commitArgs(c checkpoint.Commit) ([]any, error) {
 	refs, err := encodeRefs(c.Refs)
 	if err != nil {

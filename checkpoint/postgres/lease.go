@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -10,20 +11,17 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// Acquire implements checkpoint.Leaser. The fence is made here, so that an attempt whose
-// reply was lost can be made again.
+// Acquire implements checkpoint.Leaser.
 func (s *Store) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
 	if err := r.Check(); err != nil {
 		return checkpoint.Lease{}, err
 	}
-	lease := checkpoint.Lease{Fence: r.Fence, TTL: r.TTL}
-	if r.Fence == "" {
-		lease.Fence = checkpoint.NewFence()
-	}
+	r = r.NewID()
+	lease := checkpoint.Lease{Fence: cmp.Or(r.Fence, r.ID), TTL: r.TTL}
 	k := checkpoint.Key{Thread: r.Thread}
 	err := s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		a, err := s.ask(ctx, conn, s.text.acquire, k, 0,
-			[]byte(r.Thread), lease.Fence, r.Fence != "", r.Owner, micros(r.TTL), r.Force, r.Over)
+			[]byte(r.Thread), lease.Fence, r.Fence != "", r.Owner, micros(r.TTL), r.Force, r.Over, checkpoint.MaxLeaseLog)
 		if err != nil {
 			return err
 		}

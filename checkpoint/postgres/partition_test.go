@@ -93,30 +93,19 @@ func (h hasty) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return err
 }
 
-// unleased is a store without leases.
-type unleased struct {
-	checkpoint.Store
-	checkpoint.Dropper
-	checkpoint.Expirer
-	checkpointtest.Clock
-	checkpointtest.Damager
-}
-
 // TestStoreOverConnectionsThatAreCut is the whole suite over a proxy that cuts the
-// connection at three of a hundred pieces, in the long form only. Without leases: a thread that is taken by force
-// is taken again when the reply was lost, also if somebody else took it meanwhile, which
-// is no story of calls that happen once.
+// connection at three of a hundred pieces, in the long form only.
 func TestStoreOverConnectionsThatAreCut(t *testing.T) {
 	if soak(0, 1) == 0 {
 		t.Log("a minute long; TestCutConnectionsCommitExactlyOnce is the short form")
 		return
 	}
 	p := newProxy(t, cluster)
-	checkpointtest.Run(t, func(t testing.TB) checkpoint.Store {
+	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store {
 		p.chance.Store(0)
-		w := openWatched(t, p.dsn("pool_max_conns=8"), postgres.Config{Patience: time.Minute}).(watched)
+		w := openWatched(t, p.dsn("pool_max_conns=8"), postgres.Config{Patience: time.Minute})
 		p.chance.Store(30)
-		return unleased{w, w, w, w, w}
+		return w
 	})
 	p.chance.Store(0)
 	if p.cuts.Load() == 0 {

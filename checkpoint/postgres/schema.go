@@ -22,7 +22,7 @@ import (
 var migrations embed.FS
 
 // layout is the newest that this package knows, and the one it works with.
-const layout = 1
+const layout = 2
 
 // oldest is the least PostgreSQL that has all that is used here and is still looked
 // after, as server_version_num.

@@ -13,13 +13,13 @@ type texts struct {
 func textsFor(schema string) texts {
 	s := func(text string) string { return strings.ReplaceAll(text, "{schema}", quote(schema)) }
 	return texts{
-		commit: s(`SELECT verdict, at, owner FROM {schema}.commit_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+		commit: s(`SELECT verdict, at, owner FROM {schema}.commit_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
 			$14, $15, $16, $17, $18, $19, $20, $21)`),
 		put:        s(`SELECT verdict, at, owner FROM {schema}.put_1($1, $2, $3, $4, $5, $6, $7, $8)`),
-		drop:       s(`SELECT verdict, at, owner FROM {schema}.drop_1($1, $2, $3, $4, $5, $6, $7, $8, $9)`),
-		acquire:    s(`SELECT verdict, at, owner FROM {schema}.acquire_1($1, $2, $3, $4, $5, $6, $7)`),
+		drop:       s(`SELECT verdict, at, owner FROM {schema}.drop_2($1, $2, $3, $4, $5, $6, $7, $8, $9)`),
+		acquire:    s(`SELECT verdict, at, owner FROM {schema}.acquire_2($1, $2, $3, $4, $5, $6, $7, $8)`),
 		forget:     s(`SELECT {schema}.forget_1($1, $2)`),
-		release:    s(`SELECT {schema}.release_1($1, $2)`),
+		release:    s(`SELECT {schema}.release_2($1, $2)`),
 		expire:     s(`SELECT {schema}.expire_1($1, $2)`),
 		load:       s(loadText),
 		history:    s(historyText),

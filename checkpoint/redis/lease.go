@@ -16,11 +16,11 @@ func (s *Store) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpo
 	if err := r.Check(); err != nil {
 		return checkpoint.Lease{}, err
 	}
-	force := "0"
+	r, force := r.NewID(), "0"
 	if r.Force {
 		force = "1"
 	}
-	args := []any{origin(r.Thread), r.Owner, milliseconds(r.TTL), r.Fence, checkpoint.NewFence(), force, r.Over, milliseconds(max(vacant, 10*r.TTL))}
+	args := []any{origin(r.Thread), r.Owner, milliseconds(r.TTL), r.Fence, r.ID, force, r.Over, milliseconds(max(vacant, 10*r.TTL)), checkpoint.MaxLeaseLog}
 	reply, err := s.call(ctx, acquireScript, s.key(r.Thread), args)
 	if err != nil {
 		return checkpoint.Lease{}, fmt.Errorf("lease of thread %q: %w", r.Thread, err)

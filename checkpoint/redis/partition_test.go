@@ -174,20 +174,9 @@ func raceOn(t testing.TB, store checkpoint.Store, name string, stop chan struct{
 	}
 }
 
-// unleased is a store without leases.
-type unleased struct {
-	checkpoint.Store
-	checkpoint.Dropper
-	checkpoint.Expirer
-	checkpointtest.Clock
-	checkpointtest.Damager
-}
-
 // TestStoreOverConnectionsThatAreCut is the whole suite over a proxy that cuts the
 // connection at three of a hundred pieces, before the server hears of them or after. Of a
-// long message only the end is cut: some have a thousand pieces. Without leases: a thread
-// that is taken by force is taken again when the reply was lost, also if somebody else
-// took it meanwhile, which is no story of calls that happen once.
+// long message only the end is cut: some have a thousand pieces.
 func TestStoreOverConnectionsThatAreCut(t *testing.T) {
 	s, _ := common(t)
 	p := startProxy(t, s.addr, func(p *proxy) {
@@ -195,10 +184,9 @@ func TestStoreOverConnectionsThatAreCut(t *testing.T) {
 	})
 	client := connect(t, goredis.Options{Addr: p.addr, ContextTimeoutEnabled: true, MaxRetries: -1})
 	direct := s.client(t)
-	checkpointtest.Run(t, func(t testing.TB) checkpoint.Store {
+	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store {
 		_, prefix := common(t)
-		w := watched{storeOf(t, client, redis.Config{Prefix: prefix, Patience: time.Minute}), t, direct, prefix}
-		return unleased{w, w, w, w, w}
+		return watched{storeOf(t, client, redis.Config{Prefix: prefix, Patience: time.Minute}), t, direct, prefix}
 	})
 	if p.cuts.Load() == 0 {
 		t.Error("the proxy cut nothing")

@@ -56,6 +56,9 @@ func (w *writer) add(c checkpoint.Commit, labels, refs []byte) error {
 	case h.seq != c.Head:
 		return &checkpoint.ConflictError{Key: c.Key, Want: c.Head, Head: h.seq}
 	}
+	if err := w.occupy(c.Thread, h); err != nil {
+		return err
+	}
 	chain, err := w.move(h.chain, c)
 	if err != nil {
 		return err
@@ -85,7 +88,7 @@ type head struct {
 // gone from here on.
 func (w *writer) find(k checkpoint.Key) (h head, err error) {
 	err = w.head.QueryRowContext(context.Background(), k.Thread, k.Namespace).
-		Scan(&h.chain, &h.seq, &h.id, &h.fence, &h.owner, &h.until, &h.expires)
+		Scan(&h.chain, &h.seq, &h.id, &h.fence, &h.owner, &h.until, &h.expires, &h.log)
 	if err == nil && h.expires > 0 && h.expires <= w.now {
 		return head{}, w.bury(k.Thread)
 	}

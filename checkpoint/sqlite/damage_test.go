@@ -57,7 +57,7 @@ func TestFilesThatAreNotOurs(t *testing.T) {
 		{"a short text file is not ours", func(path string) error { return os.WriteFile(path, text, 0o600) }, "not an SQLite file"},
 		{"another program's database is not ours", script("CREATE TABLE diary (day, text)"), "another program"},
 		{"a database of another kind is not ours", script("PRAGMA application_id = 7"), "another program"},
-		{"a newer layout is refused", ours("PRAGMA user_version = 3"), "layout 3"},
+		{"a newer layout is refused", ours("PRAGMA user_version = 4"), "layout 4"},
 		{"an impossible layout is refused", ours("PRAGMA user_version = 0"), "layout 0"},
 	} {
 		path := filepath.Join(t.TempDir(), "threads.db")

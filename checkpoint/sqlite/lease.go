@@ -14,7 +14,11 @@ import (
 type lease struct {
 	fence, owner string
 	until        int64
+	log          checkpoint.LeaseLog // outlives the lease
 }
+
+// vacant is how long a thread is remembered of which nothing is left but its old leases.
+const vacant = time.Hour
 
 // millis rounds up: what is granted is never less than what was asked for.
 func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
@@ -24,6 +28,7 @@ func (s *Store) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpo
 	if err := r.Check(); err != nil {
 		return checkpoint.Lease{}, s.typed(err)
 	}
+	r = r.NewID()
 	var got checkpoint.Lease // the writer's until submit returns nil
 	err := s.submit(ctx, func(w *writer) (err error) {
 		got, err = w.acquire(r)
@@ -41,16 +46,19 @@ func (w *writer) acquire(r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
 		return checkpoint.Lease{}, err
 	}
 	switch left := h.until - w.now; {
-	case r.Fence != "" && r.Fence != h.fence:
+	case r.Fence != "" && r.Fence != h.fence, r.ID != "" && r.ID != h.fence && h.log.Has(r.ID):
 		return checkpoint.Lease{}, &checkpoint.FencedError{Thread: r.Thread, Owner: h.owner}
-	case r.Fence != "":
+	case r.Fence != "", r.ID == h.fence:
 	case h.fence != "" && left > 0 && !r.Takes(h.owner):
 		return checkpoint.Lease{}, &checkpoint.BusyError{Thread: r.Thread, Owner: h.owner, Remaining: time.Duration(left) * time.Millisecond}
 	default:
-		h.fence, h.owner = checkpoint.NewFence(), r.Owner
+		h.fence, h.owner, h.log = r.ID, r.Owner, h.log.With(r.ID)
+		if err := w.occupy(r.Thread, h); err != nil {
+			return checkpoint.Lease{}, err
+		}
 	}
 	ttl := millis(r.TTL)
-	err = w.exec(w.setLease, r.Thread, h.fence, h.owner, w.now+ttl)
+	err = w.exec(w.setLease, r.Thread, h.fence, h.owner, w.now+ttl, h.log)
 	return checkpoint.Lease{Fence: h.fence, Owner: h.owner, TTL: time.Duration(ttl) * time.Millisecond}, err
 }
 
@@ -61,11 +69,37 @@ func (s *Store) Release(ctx context.Context, thread, fence string) error {
 		if err != nil || fence == "" || h.fence != fence {
 			return err
 		}
-		if err := w.exec(w.setLease, thread, "", "", 0); err != nil {
+		if err := w.exec(w.setLease, thread, "", "", 0, h.log); err != nil {
 			return err
 		}
-		return w.exec(w.forget, thread)
+		return w.vacate(thread)
 	})
+}
+
+// vacate lets a thread without a lease end soon if there is nothing in it.
+func (w *writer) vacate(thread string) error {
+	if empty, err := w.isEmpty(thread); err != nil || !empty {
+		return err
+	}
+	return w.exec(w.setExpires, thread, w.now+millis(vacant))
+}
+
+// isEmpty reports whether a thread has no commits.
+func (w *writer) isEmpty(thread string) (bool, error) {
+	var known bool
+	err := w.bare.QueryRowContext(context.Background(), thread).Scan(&known)
+	return !known, err
+}
+
+// occupy undoes vacate.
+func (w *writer) occupy(thread string, h head) error {
+	if h.expires == 0 || h.chain != 0 {
+		return nil
+	}
+	if empty, err := w.isEmpty(thread); err != nil || !empty {
+		return err
+	}
+	return w.exec(w.setExpires, thread, 0)
 }
 
 // Drop implements checkpoint.Dropper.
@@ -85,7 +119,10 @@ func (w *writer) drop(d checkpoint.Drop) error {
 	case h.seq != d.Head:
 		return &checkpoint.ConflictError{Key: d.Key, Want: d.Head, Head: h.seq}
 	case d.All:
-		return w.execAll(w.raze, h.chain)
+		if err := w.execAll(w.raze, h.chain); err != nil || h.log == "" || h.fence != "" {
+			return err
+		}
+		return w.vacate(d.Thread)
 	}
 	for _, n := range d.Commits {
 		if err := w.exec(w.dropCommit, h.chain, int64(n)); err != nil {
@@ -109,11 +146,11 @@ func (s *Store) Expire(ctx context.Context, thread string, ttl time.Duration) er
 		if _, err := w.find(checkpoint.Key{Thread: thread}); err != nil {
 			return err
 		}
-		var known bool
-		if err := w.bare.QueryRowContext(context.Background(), thread).Scan(&known); err != nil {
+		empty, err := w.isEmpty(thread)
+		if err != nil {
 			return err
 		}
-		if !known {
+		if empty {
 			return fmt.Errorf("%w: thread %q", checkpoint.ErrNotFound, thread)
 		}
 		at := int64(0)

@@ -16,7 +16,7 @@ import (
 // layout as user_version.
 const (
 	applicationID = 0x77656674
-	layout        = 2
+	layout        = 3
 )
 
 // newPageSize is that of a new file, in bytes; an older file keeps the one it has. A step of 1 KiB
@@ -29,9 +29,13 @@ var schema string
 //go:embed layout2.sql
 var layout2 string
 
+//go:embed layout3.sql
+var layout3 string
+
 // upgrades leads from each layout to the next: upgrades[0] from 1 to 2.
 var upgrades = []string{
 	layout2 + "; ALTER TABLE commits ADD COLUMN labels BLOB NOT NULL DEFAULT x''",
+	layout3,
 }
 
 // prepareFile makes a new file ours, or makes sure that it is. Several processes may
@@ -80,7 +84,7 @@ func create(ctx context.Context, c *sql.Conn) error {
 	if err != nil || version == layout {
 		return err
 	}
-	changes := []string{schema, layout2}
+	changes := []string{schema, layout2, layout3}
 	if version > 0 {
 		changes = upgrades[version-1:]
 	}

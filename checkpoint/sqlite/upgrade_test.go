@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,28 +14,49 @@ import (
 	"github.com/weftrun/weft/checkpoint/sqlite"
 )
 
-// old returns a copy of a file that the release with layout 1 wrote: the threads "a" and
-// "b:é" and the namespace "sub" of the first, five commits and one entry each.
-func old(t *testing.T) (path string) {
+// old returns a copy of a file that the release with a layout wrote: the threads "a" and
+// "b:é" and the namespace "sub" of the first, five commits and one entry each. That of layout
+// 2 also has leases of the threads "b:é" and "leased", in which nothing else is.
+func old(t *testing.T, layout int) (path string) {
 	path = filepath.Join(t.TempDir(), "threads.db")
-	if err := os.WriteFile(path, read(t, "testdata/layout1.db"), 0o600); err != nil {
+	if err := os.WriteFile(path, read(t, fmt.Sprintf("testdata/layout%d.db", layout)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
+var layouts = []int{1, 2}
+
 var oldKeys = []checkpoint.Key{{Thread: "a"}, {Thread: "a", Namespace: "sub"}, {Thread: "b:é"}}
 
 func TestRow058FileOfAnOlderLayoutOpens(t *testing.T) {
-	path := old(t)
-	for range 2 { // when it is brought up to date, and when it is
-		s := mustOpen(t, path)
-		for _, k := range oldKeys {
-			checkOld(t, s, k)
+	for _, layout := range layouts {
+		path := old(t, layout)
+		for range 2 { // when it is brought up to date, and when it is
+			s := mustOpen(t, path)
+			for _, k := range oldKeys {
+				checkOld(t, s, k)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if err := s.Close(); err != nil {
+	}
+}
+
+// TestLeaseOfAnOlderLayoutIsTakenOver, and then that thread remembers it as any other does.
+func TestLeaseOfAnOlderLayoutIsTakenOver(t *testing.T) {
+	s := mustOpen(t, old(t, 2))
+	r := checkpoint.LeaseRequest{Thread: "leased", Owner: "me", TTL: time.Minute, ID: "first", Force: true}
+	for _, id := range []string{"first", "second"} {
+		r.ID = id
+		if _, err := s.Acquire(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
+	}
+	r.ID = "first"
+	if _, err := s.Acquire(t.Context(), r); !errors.Is(err, checkpoint.ErrFenced) {
+		t.Errorf("rule: a thread of an older file remembers its leases\n got: %v\nwant: %v", err, checkpoint.ErrFenced)
 	}
 }
 
@@ -69,7 +91,13 @@ func checkOld(t *testing.T, s *sqlite.Store, k checkpoint.Key) {
 }
 
 func TestOlderFileCanDoWhatANewOneCan(t *testing.T) {
-	s := mustOpen(t, old(t))
+	for _, layout := range layouts {
+		doAll(t, mustOpen(t, old(t, layout)))
+	}
+}
+
+func doAll(t *testing.T, s *sqlite.Store) {
+	t.Helper()
 	k := oldKeys[0]
 	lease, err := s.Acquire(t.Context(), checkpoint.LeaseRequest{Thread: k.Thread, Owner: "me", TTL: time.Minute})
 	if err != nil {
@@ -95,7 +123,13 @@ func TestOlderFileCanDoWhatANewOneCan(t *testing.T) {
 }
 
 func TestManyMayBringOneFileUpToDate(t *testing.T) {
-	path := old(t)
+	for _, layout := range layouts {
+		manyOpen(t, old(t, layout))
+	}
+}
+
+func manyOpen(t *testing.T, path string) {
+	t.Helper()
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {

@@ -204,7 +204,7 @@ func (w *writer) prepare(ctx context.Context) error {
 		{&w.commit, "COMMIT"},
 		{&w.rollback, "ROLLBACK"},
 		{&w.head, `SELECT ifnull(h.chain, 0), ifnull(h.seq, 0), ifnull(h.id, ''),
-				ifnull(t.fence, ''), ifnull(t.owner, ''), ifnull(t.until, 0), ifnull(t.expires, 0)
+				ifnull(t.fence, ''), ifnull(t.owner, ''), ifnull(t.until, 0), ifnull(t.expires, 0), ifnull(t.log, '')
 			FROM (SELECT ?1 AS thread, ?2 AS ns) k
 			LEFT JOIN head h ON h.thread = k.thread AND h.ns = k.ns LEFT JOIN threads t ON t.thread = k.thread`},
 		{&w.found, "INSERT INTO head (thread, ns, seq, id) VALUES (?, ?, ?, ?) RETURNING chain"},
@@ -216,10 +216,10 @@ func (w *writer) prepare(ctx context.Context) error {
 		{&w.setEntry, "INSERT INTO pending (chain, task, slot, data) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"},
 		{&w.dropCommit, "DELETE FROM commits WHERE chain = ? AND seq = ?"},
 		{&w.dropBlob, "DELETE FROM blobs WHERE chain = ? AND field = ? AND base = ? AND chunk = ?"},
-		{&w.setLease, `INSERT INTO threads (thread, fence, owner, until) VALUES (?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET fence = excluded.fence, owner = excluded.owner, until = excluded.until`},
+		{&w.setLease, `INSERT INTO threads (thread, fence, owner, until, log) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET fence = excluded.fence, owner = excluded.owner, until = excluded.until, log = excluded.log`},
 		{&w.setExpires, "INSERT INTO threads (thread, expires) VALUES (?, ?) ON CONFLICT DO UPDATE SET expires = excluded.expires"},
-		{&w.forget, "DELETE FROM threads WHERE thread = ? AND fence = '' AND expires = 0"},
+		{&w.forget, "DELETE FROM threads WHERE thread = ? AND fence = '' AND expires = 0 AND log = ''"},
 		{&w.bare, "SELECT EXISTS (SELECT 1 FROM head WHERE thread = ?)"},
 		{&w.waste, `SELECT ifnull((SELECT chain FROM garbage LIMIT 1), 0),
 			(SELECT thread FROM threads WHERE expires > 0 AND expires <= ? ORDER BY expires LIMIT 1)`},

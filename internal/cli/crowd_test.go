@@ -65,7 +65,7 @@ func (h *history) atOnce(n, code int, args []string) (refused int) {
 		switch got := cmd.ProcessState.ExitCode(); got {
 		case code:
 			ended++
-		case 5, 2: // 2 when the other one has come as far as a question meanwhile
+		case 5:
 			refused++
 		default:
 			h.Errorf("thread %s: %v: exit code %d, want %d, or 5 for a thread that another process has", h.thread, args, got, code)

@@ -58,7 +58,7 @@ remove(gone)
 
 if arg[5] ~= '0' then
 	call('PEXPIRE', thread, arg[5])
-elseif not was[1] and was[3] then
-	call('PERSIST', thread) -- until now there was nothing but a lease
+elseif not was[1] then
+	call('PERSIST', thread) -- until now there was nothing, or nothing but a lease
 end
 return 'K'

@@ -3,6 +3,7 @@
 -- A thread is one hash, KEYS[1]. N is the encoded name of a namespace, F of a field.
 --   @            layout version, then the thread's id    (from the first commit on)
 --   f o l        fence, owner and end of the lease       (ms since 1970, by the server)
+--   g            the newest leases, see LeaseLog         (outlives them)
 --   ns  ns/i     how many namespaces there are, and the name of the i-th
 --   h/N          head: its number, a space, the commit's id
 --   c/N/x        commit number x

@@ -23,7 +23,11 @@ if arg[5] == '1' then
 	local other = call('HGET', thread, 'ns/' .. count)
 	remove(gone)
 	if at and at < count then call('HSET', thread, 'ns/' .. at, other) end
-	if count > 1 then call('HSET', thread, 'ns', count - 1) end
+	if count > 1 then
+		call('HSET', thread, 'ns', count - 1)
+	else
+		call('PEXPIRE', thread, 86400000) -- there is nothing left but leases
+	end
 	return 'K'
 end
 
