@@ -3,9 +3,7 @@ package checkpointtest
 import (
 	"context"
 	"flag"
-	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/internal/complaints"
 )
 
 func TestMain(m *testing.M) {
@@ -25,8 +24,8 @@ func TestMain(m *testing.M) {
 
 func TestSoundStorePasses(t *testing.T) {
 	for _, r := range allRules() {
-		if complaints := complaintsOf(t, r, openSound, true); complaints != "" {
-			t.Errorf("rule: a sound store passes\n got: %s complains: %s\nwant: silence", r.name, complaints)
+		if said := complaintsOf(t, r, openSound, true); said != "" {
+			t.Errorf("rule: a sound store passes\n got: %s complains: %s\nwant: silence", r.name, said)
 		}
 	}
 }
@@ -37,11 +36,11 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 	for _, b := range slices.Concat(brokenStores, brokenFull) {
 		t.Run(strings.ReplaceAll(b.what, " ", "-"), func(t *testing.T) {
 			for _, name := range b.caughtBy {
-				complaints := complaintsOf(t, ruleNamed(name), b.open, false)
-				if complaints == "" {
+				said := complaintsOf(t, ruleNamed(name), b.open, false)
+				if said == "" {
 					t.Errorf("rule: a store that %s is caught by %s\n got: no complaint from it\nwant: one", b.what, name)
-				} else if !strings.Contains(complaints, "rule: ") {
-					t.Errorf("rule: a complaint names the rule that was broken\n got: %s: %s", name, complaints)
+				} else if !strings.Contains(said, "rule: ") {
+					t.Errorf("rule: a complaint names the rule that was broken\n got: %s: %s", name, said)
 				}
 			}
 		})
@@ -62,20 +61,17 @@ func openSpoilt(ctx context.Context, address string) (checkpoint.Store, error) {
 func TestProcessesCatchBrokenStores(t *testing.T) {
 	for what, caught := range map[string]bool{"": false, "has no compare-and-set": true, "has no duplicate detection": true, "applies commits by half": true} {
 		for _, r := range processRules {
-			rec := &recorder{TB: t}
-			var wg sync.WaitGroup
-			wg.Go(func() {
+			said := complaints.Of(t, func(tb testing.TB) {
 				address := what + ":" + filepath.Join(t.TempDir(), "threads.db")
 				store, err := openSpoilt(t.Context(), address)
 				if err != nil {
-					rec.Fatal(err)
+					tb.Fatal(err)
 				}
 				defer store.Close()
-				r.check(&probe{TB: rec, store: store}, address)
+				r.check(&probe{TB: tb, store: store}, address)
 			})
-			wg.Wait()
-			if rec.Failed() != caught {
-				t.Errorf("rule: %s catches a store that %q, and no sound one\n got: %q", r.name, what, rec.complaints)
+			if (said != "") != caught {
+				t.Errorf("rule: %s catches a store that %q, and no sound one\n got: %q", r.name, what, said)
 			}
 		}
 	}
@@ -122,8 +118,8 @@ func (w *watch) Advance(d time.Duration) {
 // TestLongFormPasses runs the rules that have a long form.
 func TestLongFormPasses(t *testing.T) {
 	t.Setenv(Long, "1")
-	if complaints := complaintsOf(t, ruleNamed("LongHistory"), openSound, true); complaints != "" {
-		t.Error(complaints)
+	if said := complaintsOf(t, ruleNamed("LongHistory"), openSound, true); said != "" {
+		t.Error(said)
 	}
 }
 
@@ -156,44 +152,6 @@ func quietRapid(t *testing.T) {
 
 // complaintsOf runs a rule as the testing package would, with a TB that records.
 func complaintsOf(t *testing.T, r rule, open func(t testing.TB) checkpoint.Store, full bool) string {
-	rec := &recorder{TB: t}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		defer func() {
-			if v := recover(); v != nil {
-				rec.Errorf("rule: a store does not panic\n got: %v", v)
-			}
-		}()
-		r.judge(rec, open, full)
-	})
-	wg.Wait()
-	return strings.Join(rec.complaints, "\n")
+	t.Helper()
+	return complaints.Of(t, func(tb testing.TB) { r.judge(tb, open, full) })
 }
-
-// recorder keeps complaints to itself. What it does not replace goes to the test.
-type recorder struct {
-	testing.TB
-	mu         sync.Mutex
-	complaints []string
-}
-
-func (r *recorder) add(complaint string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.complaints = append(r.complaints, complaint)
-}
-
-func (r *recorder) Failed() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.complaints) > 0
-}
-
-func (r *recorder) FailNow()                          { r.add("failed"); runtime.Goexit() }
-func (r *recorder) Fail()                             { r.add("failed") }
-func (r *recorder) Error(args ...any)                 { r.add(fmt.Sprint(args...)) }
-func (r *recorder) Errorf(format string, args ...any) { r.add(fmt.Sprintf(format, args...)) }
-func (r *recorder) Fatal(args ...any)                 { r.add(fmt.Sprint(args...)); runtime.Goexit() }
-func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...); runtime.Goexit() }
-func (r *recorder) Log(...any)                        {}
-func (r *recorder) Logf(string, ...any)               {}

@@ -8,11 +8,8 @@ import (
 	"math"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/pages"
 )
-
-// pageSize is how many snapshots a listing reads at once. The file is not held
-// between pages, so a slow reader is in nobody's way.
-const pageSize = 64
 
 // History implements checkpoint.Store. Commits that are made while it is read do not
 // show. When the thread is deleted meanwhile, it ends.
@@ -22,7 +19,7 @@ func (s *Store) History(ctx context.Context, k checkpoint.Key, q checkpoint.Quer
 		if q.Before > 0 {
 			l.before = min(l.before, q.Before)
 		}
-		inPages(ctx, q.Limit, l.read, yield)
+		pages.Yield(ctx, q.Limit, l.read, yield)
 	}
 }
 
@@ -52,33 +49,6 @@ func (l *log) read(ctx context.Context, n int) (page []checkpoint.Snapshot, err 
 		l.before = page[len(page)-1].Seq
 	}
 	return page, err
-}
-
-// inPages yields what read returns. read is asked for n snapshots and returns fewer
-// when there are no more. What it read before an error is yielded before the error.
-func inPages(ctx context.Context, limit int, read func(ctx context.Context, n int) ([]checkpoint.Snapshot, error), yield func(checkpoint.Snapshot, error) bool) {
-	for left := limit; limit <= 0 || left > 0; left -= pageSize {
-		n := pageSize
-		if limit > 0 {
-			n = min(n, left)
-		}
-		page, err := read(ctx, n)
-		for i := 0; i < len(page) && ctx.Err() == nil; i++ {
-			if !yield(page[i], nil) {
-				return
-			}
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			yield(checkpoint.Snapshot{}, err)
-			return
-		}
-		if len(page) < n {
-			return
-		}
-	}
 }
 
 // page returns the commits that a query asks for, newest first. All of its bounds are
@@ -130,7 +100,7 @@ func (s *Store) Threads(ctx context.Context, q checkpoint.ThreadQuery) iter.Seq2
 			}
 			return page, err
 		}
-		inPages(ctx, q.Limit, read, yield)
+		pages.Yield(ctx, q.Limit, read, yield)
 	}
 }
 

@@ -31,6 +31,8 @@ var house = []room{
 	{name: "internal/smalldisk"}, // for tests alone
 	{name: "internal/suggest"},
 	{name: "internal/below"},
+	{name: "internal/complaints"}, // for tests alone
+	{name: "internal/pages"},
 	{name: "internal/values"},
 	{name: "internal/wire"}, // for tests alone
 	{name: "internal/exprs", on: []string{"internal/suggest"}, doors: []string{"github.com/expr-lang/expr"}},
@@ -57,8 +59,8 @@ var house = []room{
 	{name: "checkpoint/thread", on: []string{"internal/values", "checkpoint/document"}, doors: []string{"github.com/anishathalye/porcupine", "github.com/tidwall/gjson"}},
 	{name: "checkpoint/thread/threadtest", on: []string{"checkpoint/document", "checkpoint/thread"}},
 	{name: "checkpoint/tasks", on: []string{"checkpoint/document"}},
-	{name: "checkpoint/sqlite", on: []string{"state", "checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"modernc.org/sqlite"}},
-	{name: "checkpoint/postgres", on: []string{"checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},
+	{name: "checkpoint/sqlite", on: []string{"internal/pages", "state", "checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"modernc.org/sqlite"}},
+	{name: "checkpoint/postgres", on: []string{"internal/pages", "checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},
 	{name: "checkpoint/redis", on: []string{"checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, doors: []string{"github.com/redis/go-redis/v9"}},
 	{name: "capabilities/memory", on: []string{"state/message", "checkpoint/memory", "checkpoint/session"}},
 	{name: "internal/step", on: []string{"state"}, bare: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},

@@ -3,7 +3,6 @@ package documenttest
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/complaints"
 )
 
 // twisted is a sound store with some methods of its own.
@@ -319,38 +319,5 @@ func complaintsOf(t *testing.T, name string, s document.Store) string {
 	if i < 0 {
 		t.Fatalf("there is no rule %s", name)
 	}
-	rec := &recorder{TB: t}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			if r := recover(); r != nil {
-				rec.Errorf("rule: nothing panics: %v", r)
-			}
-		}()
-		rules[i].check(&probe{TB: rec, store: s})
-	}()
-	<-done
-	rec.mu.Lock()
-	defer rec.mu.Unlock()
-	return strings.Join(rec.complaints, "\n")
+	return complaints.Of(t, func(tb testing.TB) { rules[i].check(&probe{TB: tb, store: s}) })
 }
-
-// recorder notes complaints instead of making the test fail.
-type recorder struct {
-	testing.TB
-	mu         sync.Mutex
-	complaints []string
-}
-
-func (r *recorder) Errorf(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.complaints = append(r.complaints, fmt.Sprintf(format, args...))
-}
-
-func (r *recorder) Fatalf(format string, args ...any) {
-	r.Errorf(format, args...)
-	runtime.Goexit()
-}
-func (r *recorder) Helper() {}

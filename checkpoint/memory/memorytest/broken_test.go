@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint/memory"
+	"github.com/weftrun/weft/internal/complaints"
 )
 
 // broken is a way to break a sound store, and the rules that must complain.
@@ -351,11 +351,11 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 	for _, b := range brokenStores {
 		t.Run(strings.ReplaceAll(b.what, " ", "-"), func(t *testing.T) {
 			for _, name := range b.caughtBy {
-				complaints := complaintsOf(t, ruleNamed(t, name), func(testing.TB) memory.Store { return b.store(newSound()) })
-				if complaints == "" {
+				said := complaintsOf(t, ruleNamed(t, name), func(testing.TB) memory.Store { return b.store(newSound()) })
+				if said == "" {
 					t.Errorf("rule: a store that %s is caught by %s\n got: no complaint from it\nwant: one", b.what, name)
-				} else if !strings.Contains(complaints, "rule: ") {
-					t.Errorf("rule: a complaint names the rule that was broken\n got: %s: %s", name, complaints)
+				} else if !strings.Contains(said, "rule: ") {
+					t.Errorf("rule: a complaint names the rule that was broken\n got: %s: %s", name, said)
 				}
 			}
 		})
@@ -376,9 +376,7 @@ func TestStoreWithoutAClockIsNotJudgedByTime(t *testing.T) {
 	if c := complaintsOf(t, ruleNamed(t, "TTL"), plain); c != "" {
 		t.Errorf("rule: a store that is no Clock is not judged by time\n got: %s", c)
 	}
-	rec := &recorder{TB: t}
-	ruleNamed(t, "TTL").judge(rec, plain, true)
-	if len(rec.complaints) == 0 {
+	if complaints.Of(t, func(tb testing.TB) { ruleNamed(t, "TTL").judge(tb, plain, true) }) == "" {
 		t.Error("rule: RunFull demands a Clock\n got: silence")
 	}
 }
@@ -416,45 +414,8 @@ func ruleNamed(t *testing.T, name string) rule {
 	return rules[i]
 }
 
-// complaintsOf runs a rule as the testing package would, with a TB that records.
+// complaintsOf runs a rule on a store.
 func complaintsOf(t *testing.T, r rule, open func(t testing.TB) memory.Store) string {
-	rec := &recorder{TB: t}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		defer func() {
-			if v := recover(); v != nil {
-				rec.Errorf("rule: a store does not panic\n got: %v", v)
-			}
-		}()
-		r.judge(rec, open, false)
-	})
-	wg.Wait()
-	return strings.Join(rec.complaints, "\n")
+	t.Helper()
+	return complaints.Of(t, func(tb testing.TB) { r.judge(tb, open, false) })
 }
-
-// recorder keeps complaints to itself. What it does not replace goes to the test.
-type recorder struct {
-	testing.TB
-	mu         sync.Mutex
-	complaints []string
-}
-
-func (r *recorder) add(complaint string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.complaints = append(r.complaints, complaint)
-}
-
-func (r *recorder) Failed() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.complaints) > 0
-}
-
-func (r *recorder) Helper()                           {}
-func (r *recorder) Error(args ...any)                 { r.add(fmt.Sprint(args...)) }
-func (r *recorder) Errorf(format string, args ...any) { r.add(fmt.Sprintf(format, args...)) }
-func (r *recorder) Fatal(args ...any)                 { r.add(fmt.Sprint(args...)); runtime.Goexit() }
-func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...); runtime.Goexit() }
-func (r *recorder) Log(...any)                        {}
-func (r *recorder) Logf(string, ...any)               {}

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/complaints"
 )
 
 func TestMap(t *testing.T) {
@@ -63,38 +62,8 @@ func TestLostUpdatesAreCaught(t *testing.T) {
 	t.Error("rule: a store that loses updates is caught by SM48\n got: silence")
 }
 
-// complaintsOf runs one row apart from the test that asks.
+// complaintsOf runs one row on a store.
 func complaintsOf(t *testing.T, name string, s document.Store) string {
-	rec := &recorder{TB: t}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			if r := recover(); r != nil {
-				rec.Errorf("rule: nothing panics: %v", r)
-			}
-		}()
-		Row(rec, name, s)
-	}()
-	<-done
-	return strings.Join(rec.complaints, "\n")
+	t.Helper()
+	return complaints.Of(t, func(tb testing.TB) { Row(tb, name, s) })
 }
-
-// recorder notes complaints instead of making the test fail.
-type recorder struct {
-	testing.TB
-	mu         sync.Mutex
-	complaints []string
-}
-
-func (r *recorder) Errorf(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.complaints = append(r.complaints, fmt.Sprintf(format, args...))
-}
-func (r *recorder) Error(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
-func (r *recorder) Fatalf(format string, args ...any) {
-	r.Errorf(format, args...)
-	runtime.Goexit()
-}
-func (r *recorder) Helper() {}
