@@ -83,6 +83,9 @@ func (p *probe) takeTurns(k checkpoint.Key, name string, rounds int) error {
 		r := ask(k.Thread, name)
 		r.Force = true
 		l, err := p.leaser().Acquire(p.Context(), r)
+		if errors.Is(err, checkpoint.ErrFenced) {
+			continue // the reply was lost, and meanwhile somebody else has taken the thread
+		}
 		if err != nil {
 			return err
 		}

@@ -93,8 +93,15 @@ func TestWhatTheServerUndidIsTriedAgain(t *testing.T) {
 
 // TestDoneIsFoundBehindTheHead repeats a commit whose outcome is not known after another
 // writer went on from it: the first try of commit 2 is undone with an error that leaves
-// that open, and then somebody else makes both commits.
+// that open, and then somebody else makes both commits, and may take the thread too.
 func TestDoneIsFoundBehindTheHead(t *testing.T) {
+	for _, takes := range []bool{false, true} {
+		doneBehindTheHead(t, takes)
+	}
+}
+
+func doneBehindTheHead(t *testing.T, takes bool) {
+	t.Helper()
 	schema := freshSchema()
 	s := open(t, cluster.dsn("application_name=victim"), postgres.Config{Schema: schema, Patience: time.Minute})
 	k := checkpoint.Key{Thread: "thread"}
@@ -111,6 +118,11 @@ func TestDoneIsFoundBehindTheHead(t *testing.T) {
 	other := open(t, cluster.dsn(), postgres.Config{Schema: schema})
 	for seq := uint64(2); seq <= 4; seq++ {
 		if err := other.Commit(t.Context(), link(k, seq)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if takes {
+		if _, err := other.Acquire(t.Context(), checkpoint.LeaseRequest{Thread: k.Thread, Owner: "other", TTL: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 	}

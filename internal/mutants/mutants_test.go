@@ -19,11 +19,12 @@ type mutant struct {
 }
 
 const (
+	again    = "/^LeaseAgain$"
 	suite    = "/^(StaleHead|SameCommitTwice|FencedWritesNothing|Linearizable)$"
 	nothing  = "false"
 	memory   = "checkpoint/memory.go"
 	sqlite   = "checkpoint/sqlite/commit.go"
-	postgres = "checkpoint/postgres/sql/0001.sql"
+	postgres = "checkpoint/postgres/sql/"
 	scripts  = "checkpoint/redis/scripts/"
 )
 
@@ -31,15 +32,18 @@ var mutants = []mutant{
 	{"memory, compare-and-set", memory, "case head != c.Head:", "case " + nothing + ":", "./checkpoint", "^TestMemory$" + suite, true},
 	{"memory, fence", memory, "err := t.fenced(c.Thread, c.Fence); err != nil", "err := error(nil); err != nil", "./checkpoint", "^TestMemory$" + suite, false},
 	{"memory, duplicate", memory, "case head > 0 && head == c.Seq() && ch.last().id == c.ID:", "case " + nothing + ":", "./checkpoint", "^TestMemory$" + suite, false},
+	{"memory, takeover again", "checkpoint/memory_lease.go", "case l.log.Has(r.ID):", "case " + nothing + ":", "./checkpoint", "^TestMemory$" + again, false},
 
 	{"sqlite, compare-and-set", sqlite, "case h.seq != c.Head:", "case " + nothing + ":", "./checkpoint/sqlite", "^TestStore$" + suite, false},
 	{"sqlite, fence", sqlite, "if err == nil && h.fence != fence {", "if " + nothing + " {", "./checkpoint/sqlite", "^TestStore$" + suite, false},
 	{"sqlite, duplicate", sqlite, "case h.seq > 0 && h.seq == c.Seq() && h.id == c.ID:", "case " + nothing + ":", "./checkpoint/sqlite", "^TestStore$" + suite, false},
+	{"sqlite, takeover again", "checkpoint/sqlite/lease.go", "r.ID != h.fence && h.log.Has(r.ID)", nothing, "./checkpoint/sqlite", "^TestStore$" + again, false},
 
-	{"postgres, compare-and-set", postgres, "x.ns = p_ns AND x.seq = p_head RETURNING", "x.ns = p_ns RETURNING", "./checkpoint/postgres", "^TestStore$" + suite, false},
-	{"postgres, fence", postgres, "WHEN t.fence = p_fence THEN 'done' ELSE 'fenced' END;", "WHEN true THEN 'done' ELSE 'fenced' END;", "./checkpoint/postgres", "^TestStore$" + suite, false},
-	{"postgres, duplicate", postgres, "WHEN h.seq = p_seq AND h.id = p_id THEN 'again'", "WHEN false THEN 'again'", "./checkpoint/postgres", "^TestStore$" + suite, false},
-	{"postgres, duplicate behind the head", postgres, "WHEN p_again AND EXISTS (", "WHEN false AND EXISTS (", "./checkpoint/postgres", "^TestDoneIsFoundBehindTheHead$", false},
+	{"postgres, compare-and-set", postgres + "0002.sql", "x.ns = p_ns AND x.seq = p_head RETURNING", "x.ns = p_ns RETURNING", "./checkpoint/postgres", "^TestStore$" + suite, false},
+	{"postgres, fence", postgres + "0001.sql", "WHEN t.fence = p_fence THEN 'done' ELSE 'fenced' END;", "WHEN true THEN 'done' ELSE 'fenced' END;", "./checkpoint/postgres", "^TestStore$" + suite, false},
+	{"postgres, duplicate", postgres + "0002.sql", "WHEN h.seq = p_seq AND h.id = p_id THEN 'again'", "WHEN false THEN 'again'", "./checkpoint/postgres", "^TestStore$" + suite, false},
+	{"postgres, duplicate behind the head", postgres + "0002.sql", "WHEN p_again AND EXISTS (", "WHEN false AND EXISTS (", "./checkpoint/postgres", "^TestDoneIsFoundBehindTheHead$", false},
+	{"postgres, takeover again", postgres + "0002.sql", "OR p_fence = ANY (t.log)", "", "./checkpoint/postgres", "^TestStore$" + again, false},
 
 	{"redis, compare-and-set on the short way", scripts + "commit.lua", "string.sub(was[2], 1, #ARGV[3]) == ARGV[3]", "true", "./checkpoint/redis", "^TestStore$/AnyClient" + suite, false},
 	{"redis, compare-and-set", scripts + "common.lua", "if head ~= want then return {'C', head} end", "", "./checkpoint/redis", "^TestStore$/AnyClient" + suite, false},
@@ -47,6 +51,7 @@ var mutants = []mutant{
 	{"redis, fence", scripts + "common.lua", "if (fence or '') ~= given then", "if false then", "./checkpoint/redis", "^TestStore$/AnyClient" + suite, false},
 	{"redis, duplicate", scripts + "commit_any.lua", "if why and why[1] == 'C' and was[2] == new_head then return 'K' end", "", "./checkpoint/redis", "^TestStore$/AnyClient" + suite, false},
 	{"redis, duplicate behind the head", scripts + "commit_any.lua", "if record and string.sub(record, 1, 8) == arg[6] then return 'K' end", "", "./checkpoint/redis", "^TestLostReplyThenOvertaken$", false},
+	{"redis, takeover again", scripts + "acquire.lua", "if string.find(' ' .. log .. ' ', ' ' .. fence .. ' ', 1, true) then return {'F', was[3] or ''} end", "", "./checkpoint/redis", "^TestStore$/AnyClient" + again, false},
 }
 
 // TestEveryMutantIsCaught runs one of them always, since each is a build and a run of a

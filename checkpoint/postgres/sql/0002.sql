@@ -72,7 +72,7 @@ BEGIN
 END $$;
 
 -- commit_2 is commit_1, but a thread that begins does not end as vacate_2 said. Who begins a
--- chain has the thread alone.
+-- chain has the thread alone. A commit that was made before its writer lost the thread was made.
 CREATE FUNCTION {schema}.commit_2(
 	p_thread bytea, p_ns bytea, p_fence text, p_head bigint, p_seq bigint, p_id bytea, p_again boolean,
 	p_ttl bigint, p_labels jsonb, p_header bytea,
@@ -88,6 +88,10 @@ BEGIN
 	SELECT e.verdict, e.owner INTO verdict, owner
 	FROM {schema}.enter_1(p_thread, p_fence, p_ttl > 0 OR p_head = 0, p_head = 0) e;
 	IF verdict = 'fenced' THEN
+		IF p_again AND EXISTS (SELECT FROM {schema}.heads y JOIN {schema}.commits x ON x.chain = y.chain
+				WHERE y.thread = p_thread AND y.ns = p_ns AND x.seq = p_seq AND x.id = p_id) THEN
+			verdict := 'again';
+		END IF;
 		RETURN;
 	END IF;
 	IF p_head = 0 THEN
