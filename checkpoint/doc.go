@@ -25,7 +25,8 @@
 //  4. Values are decoded into the types that the program declares; stored bytes
 //     never choose a type.
 //  5. A field that the program no longer knows is carried along untouched.
-//  6. Who was overtaken writes nothing any more, however late it wakes.
+//  6. Who was overtaken writes nothing any more, however late it wakes, and a request for
+//     a lease is granted once ([LeaseRequest], [LeaseLog]).
 //  7. What is dropped is never needed by what stays; what expires goes as a whole.
 //  8. What was ever stored can be read, by this version and every later one.
 //  9. What is too large is a [TooLargeError] before anything is sent to a store.
