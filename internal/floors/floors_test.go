@@ -72,6 +72,7 @@ var house = []room{
 	{name: "graph/workflow", on: []string{"state", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/suggest"}, doors: []string{"gopkg.in/yaml.v3"}},
 	{name: "nodes/turn", on: []string{"internal/suggest", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "graph"}},
 	{name: "nodes/react", on: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph"}},
+	{name: "nodes/pes", on: []string{"state", "state/message", "capabilities/model", "graph", "nodes/react"}},
 	{name: "nodes", on: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/below"}},
 	{name: "internal/cli", on: []string{
 		"state", "state/message", "state/agent", "checkpoint", "checkpoint/conversation", "checkpoint/document", "checkpoint/memory", "checkpoint/session",
@@ -87,7 +88,7 @@ var house = []room{
 	{name: "examples/...", on: []string{
 		root, "state", "state/message", "state/agent", "capabilities", "capabilities/memory", "capabilities/model", "capabilities/model/openai",
 		"capabilities/tool", "checkpoint", "checkpoint/session", "checkpoint/thread", "checkpoint/redis", "checkpoint/sqlite", "graph", "graph/workflow",
-		"nodes", "nodes/turn", "nodes/react", "examples/weather",
+		"nodes", "nodes/turn", "nodes/react", "nodes/pes", "examples/weather",
 	}},
 }
 

@@ -1,0 +1,208 @@
+package pes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state/message"
+)
+
+// plan makes a plan that can be carried out and that a person, if one is asked, approves.
+func (a *agent) plan(ctx context.Context, s *State) (graph.Command, error) {
+	s.Running.Clear() // whoever was under way when his turn was given up is open again
+	query, _ := s.asked()
+	r := PlanRequest{Query: query, Messages: s.Messages.Slice(), Todo: s.Todo(), Problem: s.Problem.Get()}
+	var problems []string
+	failure := s.Problem.Get()
+	for s.Plans.Get() < a.MaxPlans {
+		s.Plans.Add(1)
+		p, err := graph.Call(ctx, "plan", func(ctx context.Context) (Plan, error) { return a.Plan(ctx, r) })
+		if err != nil {
+			return graph.Command{}, err
+		}
+		p, problems = a.checked(r.Todo, p)
+		if len(problems) > 0 {
+			r.Problem = "The plan cannot be carried out: " + strings.Join(problems, "; ")
+			continue
+		}
+		p, no, err := a.review(ctx, r.Todo, p)
+		switch {
+		case err != nil:
+			return graph.Command{}, err
+		case no == nil:
+			return graph.Goto(SelectNode), a.adopt(ctx, s, p)
+		case no.Feedback == "" || s.Plans.Get() >= a.MaxPlans:
+			return a.stop(s, strings.TrimSpace("the plan was not approved: "+no.Feedback)), nil
+		}
+		r.Problem = "A person rejected the plan: " + no.Feedback
+	}
+	none := &PlanError{s.Plans.Get(), problems}
+	if failure != "" { // of what was done before it the user is told
+		return a.stop(s, failure+"; "+none.Error()), nil
+	}
+	return graph.Command{}, graph.Permanent(none)
+}
+
+// checked returns the plan with which the thread would go on, and all that is wrong with it.
+func (a *agent) checked(todo []Todo, p Plan) (Plan, []string) {
+	done := 0
+	for _, t := range todo {
+		if t.Status == Completed {
+			done++
+		}
+	}
+	p = refined(todo, p)
+	return p, p.Check(done + a.MaxItems)
+}
+
+// adopt makes p the plan of the thread: of the results only those of completed items stay.
+func (a *agent) adopt(ctx context.Context, s *State, p Plan) error {
+	c := Diff(s.Plan.Get(), p)
+	for id, r := range s.Results.All() {
+		if r.Status != Completed {
+			s.Results.Delete(id)
+		}
+	}
+	s.Plan.Set(p)
+	s.Problem.Set("")
+	if c.None() {
+		return nil
+	}
+	return graph.Emit(ctx, c)
+}
+
+// next sends off all items that are ready, or goes on where none is.
+func (a *agent) next(s *State) graph.Command {
+	s.Running.Clear()
+	var bad []string
+	for _, t := range s.Todo() {
+		if t.Status == Failed {
+			bad = append(bad, fmt.Sprintf("%q failed: %s", t.ID, t.Result.Error))
+		}
+	}
+	why := strings.Join(bad, "; ")
+	switch {
+	case len(bad) > 0 && a.OnFailure == Replan && s.Plans.Get() < a.MaxPlans:
+		s.Problem.Set(why)
+		return graph.Goto(PlanNode).Because("%s", why)
+	case len(bad) > 0 && a.OnFailure != Continue:
+		return a.stop(s, why)
+	case len(bad) > 0:
+		s.Problem.Set(why)
+		cancelDependents(s)
+	}
+	return send(s)
+}
+
+// send starts a task for each item that is ready.
+func send(s *State) (c graph.Command) {
+	var ids []string
+	done := map[string]bool{}
+	todo := s.Todo()
+	for _, t := range todo {
+		done[t.ID] = t.Status == Completed
+	}
+	for _, t := range todo {
+		if t.Status == Pending && !slices.ContainsFunc(t.DependsOn, func(on string) bool { return !done[on] }) {
+			c, ids = c.Send(ExecuteNode, t.ID), append(ids, t.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return graph.Goto(SynthesizeNode)
+	}
+	s.Running.Set(ids)
+	return c
+}
+
+// cancel notes why an item will not be done.
+func cancel(s *State, id, why string) {
+	_, turn := s.asked()
+	s.Results.Put(id, Result{Status: Cancelled, Error: why, Turn: turn})
+}
+
+// stop cancels all that is not done and goes to the answer.
+func (a *agent) stop(s *State, why string) graph.Command {
+	for _, t := range s.Todo() {
+		if t.Status == Pending {
+			cancel(s, t.ID, why)
+		}
+	}
+	s.Problem.Set(why)
+	return graph.Goto(SynthesizeNode).Because("%s", why)
+}
+
+// cancelDependents cancels what waits for an item that will not be completed, and what waits for that.
+func cancelDependents(s *State) {
+	for again := true; again; {
+		again = false
+		todo := s.Todo()
+		lost := map[string]bool{}
+		for _, t := range todo {
+			lost[t.ID] = t.Status == Failed || t.Status == Cancelled
+		}
+		for _, t := range todo {
+			at := slices.IndexFunc(t.DependsOn, func(on string) bool { return lost[on] })
+			if t.Status == Pending && at >= 0 {
+				cancel(s, t.ID, fmt.Sprintf("it depends on %q, which was not completed", t.DependsOn[at]))
+				again = true
+			}
+		}
+	}
+}
+
+// execute does one item.
+func (a *agent) execute(ctx context.Context, s *State, id string) error {
+	p := s.Plan.Get()
+	i, ok := p.item(id)
+	if !ok {
+		return graph.Permanent(fmt.Errorf("pes: there is no item %q any more", id))
+	}
+	query, turn := s.asked()
+	r := ExecuteRequest{Item: i, Goal: p.Goal, Query: query, Messages: s.Messages.Slice(), ID: graph.TaskID(ctx)}
+	for _, t := range s.Todo() {
+		if slices.Contains(i.DependsOn, t.ID) {
+			r.Needs = append(r.Needs, t)
+		}
+	}
+	text, err := a.Execute(ctx, r)
+	if err != nil {
+		return err
+	}
+	s.Results.Put(id, Result{Status: Completed, Text: strings.ToValidUTF8(text, "\uFFFD"), Turn: turn})
+	return nil
+}
+
+// failed notes that an item failed for good.
+func failed(s *State, f *graph.NodeError) error {
+	id, ok := f.Payload.(string)
+	if !ok {
+		return fmt.Errorf("pes: the item that failed is %v, which is no id", f.Payload)
+	}
+	_, turn := s.asked()
+	s.Results.Put(id, Result{Status: Failed, Error: strings.ToValidUTF8(f.Err.Error(), "\uFFFD"), Turn: turn})
+	return nil
+}
+
+// errEmpty is returned when Synthesize says nothing.
+var errEmpty = errors.New("pes: the answer is empty")
+
+// synthesize answers the user.
+func (a *agent) synthesize(ctx context.Context, s *State) error {
+	query, turn := s.asked()
+	r := SynthesizeRequest{ID: graph.TaskID(ctx), Query: query, Messages: s.Messages.Slice(), Todo: s.Todo(), Turn: turn, Problem: s.Problem.Get()}
+	text, err := a.Synthesize(ctx, r)
+	if text = strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD"); err == nil && text == "" {
+		err = errEmpty
+	}
+	if err != nil {
+		return err
+	}
+	s.Answer.Set(text)
+	said := message.Assistant(text)
+	said.ID = r.ID
+	return s.Messages.Add(said)
+}

@@ -1,0 +1,175 @@
+package pes
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Plan is what is to be done.
+type Plan struct {
+	Goal  string `json:"goal,omitempty" jsonschema:"what all items together are to achieve"`
+	Items []Item `json:"items" jsonschema:"what is to be done; items that wait for nothing are done side by side"`
+}
+
+// Item is one thing to be done.
+type Item struct {
+	ID        string   `json:"id" jsonschema:"a short name that no other item has"`
+	Task      string   `json:"description" jsonschema:"what is to be done, understandable without the conversation"`
+	Expected  string   `json:"expected_outcome,omitempty" jsonschema:"what is there when it is done"`
+	DependsOn []string `json:"depends_on,omitempty" jsonschema:"ids of the items whose results it needs"`
+}
+
+// item returns the item with an id.
+func (p Plan) item(id string) (Item, bool) {
+	i := slices.IndexFunc(p.Items, func(i Item) bool { return i.ID == id })
+	if i < 0 {
+		return Item{}, false
+	}
+	return p.Items[i], true
+}
+
+// PlanError is returned when the planner has made no plan that can be carried out.
+type PlanError struct {
+	Plans    int      // how many it made in this turn
+	Problems []string // of the last one
+}
+
+func (e *PlanError) Error() string {
+	return fmt.Sprintf("pes: none of %d plans can be carried out; the last: %s", e.Plans, strings.Join(e.Problems, "; "))
+}
+
+// Code names the failure for programs, also after a crash.
+func (e *PlanError) Code() string { return "plan" }
+
+// Check returns all that is wrong with a plan: no items, or more than most (0 is any number); an item without an
+// id or a description; an id that is taken twice; a dependency that does not exist; items that wait for each other.
+func (p Plan) Check(most int) (problems []string) {
+	fail := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	if len(p.Items) == 0 {
+		fail("it has no items")
+	}
+	if most > 0 && len(p.Items) > most {
+		fail("it has %d items, and %d are the most", len(p.Items), most)
+	}
+	first := map[string]int{}
+	for n, i := range p.Items {
+		if i.ID == "" {
+			fail("item %d has no id", n+1)
+		} else if at, taken := first[i.ID]; taken {
+			fail("item %d has the id %q, which is that of item %d", n+1, i.ID, at)
+		} else {
+			first[i.ID] = n + 1
+		}
+		if strings.TrimSpace(i.Task) == "" {
+			fail("item %d, %q, has no description", n+1, i.ID)
+		}
+	}
+	for _, i := range p.Items {
+		for _, on := range i.DependsOn {
+			if first[on] == 0 {
+				fail("item %q depends on %q, which does not exist", i.ID, on)
+			}
+		}
+	}
+	if loop := p.circle(); len(loop) > 0 {
+		fail("items wait for each other: %s", strings.Join(loop, ", "))
+	}
+	return problems
+}
+
+// circle returns the items that no order can begin with, because they wait for each other or for such; unknown
+// dependencies do not count.
+func (p Plan) circle() (ids []string) {
+	done := map[string]bool{}
+	ready := func(i Item) bool {
+		return !slices.ContainsFunc(i.DependsOn, func(on string) bool {
+			_, known := p.item(on)
+			return known && !done[on]
+		})
+	}
+	for again := true; again; {
+		again = false
+		for _, i := range p.Items {
+			if !done[i.ID] && ready(i) {
+				done[i.ID], again = true, true
+			}
+		}
+	}
+	for _, i := range p.Items {
+		if !done[i.ID] {
+			ids = append(ids, fmt.Sprintf("%q", i.ID))
+		}
+	}
+	return ids
+}
+
+// Changes are how two plans differ, item by item.
+type Changes struct {
+	Added, Removed []Item
+	Modified       []Modified
+}
+
+// Modified is an item before and after.
+type Modified struct{ Before, After Item }
+
+// Diff returns how after differs from before: by the ids of the items. The order of items is no difference.
+func Diff(before, after Plan) (c Changes) {
+	for _, i := range after.Items {
+		switch old, ok := before.item(i.ID); {
+		case !ok:
+			c.Added = append(c.Added, i)
+		case !same(old, i):
+			c.Modified = append(c.Modified, Modified{old, i})
+		}
+	}
+	for _, i := range before.Items {
+		if _, ok := after.item(i.ID); !ok {
+			c.Removed = append(c.Removed, i)
+		}
+	}
+	return c
+}
+
+func same(a, b Item) bool {
+	if len(a.DependsOn)+len(b.DependsOn) == 0 {
+		a.DependsOn, b.DependsOn = nil, nil
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// None reports whether there is no difference.
+func (c Changes) None() bool { return len(c.Added)+len(c.Removed)+len(c.Modified) == 0 }
+
+// String returns a line for each change, such as "+ buy: buy bread".
+func (c Changes) String() string {
+	var b strings.Builder
+	for _, i := range c.Added {
+		fmt.Fprintf(&b, "+ %s: %s\n", i.ID, i.Task)
+	}
+	for _, m := range c.Modified {
+		fmt.Fprintf(&b, "~ %s: %s\n", m.After.ID, m.After.Task)
+	}
+	for _, i := range c.Removed {
+		fmt.Fprintf(&b, "- %s: %s\n", i.ID, i.Task)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// refined returns the plan with which a thread goes on: completed items as they were, then the items of the new plan.
+func refined(todo []Todo, p Plan) Plan {
+	out := Plan{Goal: p.Goal}
+	done := map[string]bool{}
+	for _, t := range todo {
+		if t.Status == Completed {
+			out.Items, done[t.ID] = append(out.Items, t.Item), true
+		}
+	}
+	for _, i := range p.Items {
+		if !done[i.ID] {
+			out.Items = append(out.Items, i)
+		}
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+package pes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// Action is what a person does about a plan.
+type Action string
+
+// The actions.
+const (
+	Approve Action = "approve"
+	Edit    Action = "edit"
+	Reject  Action = "reject"
+)
+
+// Decision is what a person says to a plan. A rejection with feedback has the plan made anew, as often as
+// Config.MaxPlans allows; one without ends the turn.
+type Decision struct {
+	Action Action `json:"action" jsonschema:"approve, edit or reject"`
+	// Plan is what the plan is to be instead, of an edit; completed items stay as they are.
+	Plan *Plan `json:"plan,omitempty"`
+	// Feedback is told to the planner, of a rejection.
+	Feedback string `json:"feedback,omitempty"`
+}
+
+// review shows a plan to a person, until the answer can be done, and returns what the plan is then, or the no.
+func (a *agent) review(ctx context.Context, todo []Todo, p Plan) (_ Plan, no *Decision, err error) {
+	if !a.Review {
+		return p, nil, nil
+	}
+	wrong := ""
+	for {
+		q := graph.Question{Prompt: "May this plan be carried out?", Detail: strings.TrimSpace(wrong + "\n\n" + p.String()), Data: p, Within: a.ReviewWithin}
+		d, err := graph.Ask[Decision](ctx, q)
+		switch {
+		case errors.Is(err, graph.ErrDeclined), errors.Is(err, graph.ErrExpired):
+			return p, &Decision{Action: Reject}, nil
+		case err != nil:
+			return p, nil, err
+		case d.Action == Approve && d.Plan == nil:
+			return p, nil, nil
+		case d.Action == Reject:
+			return p, &d, nil
+		case d.Action == Edit && d.Plan != nil:
+			edited, problems := a.checked(todo, *d.Plan)
+			if len(problems) == 0 {
+				return edited, nil, nil
+			}
+			wrong = "The edited plan cannot be carried out: " + strings.Join(problems, "; ")
+		default:
+			wrong = fmt.Sprintf("%q is no decision: it is approve, edit with a plan, or reject.", d.Action)
+		}
+	}
+}
+
+// String returns the plan as a person reads it.
+func (p Plan) String() string {
+	var b strings.Builder
+	for n, i := range p.Items {
+		fmt.Fprintf(&b, "%d. %s: %s", n+1, i.ID, i.Task)
+		if len(i.DependsOn) > 0 {
+			fmt.Fprintf(&b, " (after %s)", strings.Join(i.DependsOn, ", "))
+		}
+		b.WriteByte('\n')
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
