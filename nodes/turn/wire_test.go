@@ -1,0 +1,170 @@
+package turn_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/capabilities/model/openai"
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/wire"
+	"github.com/weftrun/weft/nodes/turn"
+	"github.com/weftrun/weft/state/agent"
+	"github.com/weftrun/weft/state/message"
+)
+
+// role is one of the questions that a turn has for a model.
+type role struct {
+	begins string // its prompt
+	fine   string // an answer as it should be
+	most   int    // how often a turn may ask: its attempts, with one repair each
+}
+
+var roleOf = map[string]role{
+	"task":    {"You write down what", `{"task":"draw the rain","depends_on_chat_history":false,"depends_on_user_memory":false}`, 6},
+	"match":   {"You decide whether", `{"wanted":true}`, 8},
+	"plan":    {"You plan how", planned, 16},
+	"answer":  {"You answer the user", "Here it is.", 2},
+	"clarify": {"The task cannot be done", `{"questions":["What do you mean?"]}`, 4},
+	"explain": {"You explain to a user", "It is broken.", 2},
+}
+
+// byRole is a model with a server for each role, which speaks as a provider does.
+type byRole struct {
+	t       testing.TB
+	models  map[string]model.Model
+	servers map[string]*wire.Server
+}
+
+func (b byRole) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
+	for name, ro := range roleOf {
+		if strings.HasPrefix(r.Messages[0].Text(), ro.begins) {
+			return b.models[name].Stream(ctx, r)
+		}
+	}
+	b.t.Errorf("nobody expected %q", r.Messages[0].Text())
+	return model.Script().Stream(ctx, r)
+}
+
+// served returns a model whose role answers as in these cases, the last for ever, and all others as they should.
+func served(t testing.TB, role string, cases ...wire.Case) byRole {
+	b := byRole{t, map[string]model.Model{}, map[string]*wire.Server{}}
+	for name := range roleOf {
+		play := []wire.Case{fineCase(t, name)}
+		if name == role {
+			play = cases
+		}
+		s := wire.NewServer(play...)
+		dial := func(context.Context, string, string) (net.Conn, error) {
+			here, there := net.Pipe()
+			go s.Serve(there)
+			return here, nil
+		}
+		m, err := openai.New(openai.Config{
+			Model: "m", BaseURL: "http://server.test/v1", Key: "sk-secret-123",
+			Client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}},
+		})
+		must(t, err)
+		b.models[name], b.servers[name] = m, s
+	}
+	return b
+}
+
+func fineCase(t testing.TB, role string) wire.Case {
+	text, err := json.Marshal(roleOf[role].fine)
+	must(t, err)
+	return wire.Stream(`{"choices":[{"index":0,"delta":{"content":` + string(text) + `},"finish_reason":"stop"}]}`)
+}
+
+// office is an agent with a model, whose clock synctest moves. For a role that is only asked when something else
+// happened, that happens.
+func office(t testing.TB, m model.Model, role string, store checkpoint.Store) *graph.Graph[agent.State] {
+	c := guided(t)
+	c.Manager.Clock = nil
+	switch role {
+	case "clarify":
+		c.Plan = script[turn.PlanRequest](t, gives(plans(agent.Step{Capability: agent.ToClarify})))
+	case "explain":
+		c.Plan = script[turn.PlanRequest](t, fails[agent.Plan](agent.Critical, "something is broken"))
+	}
+	g, err := turn.Graph("desk", turn.WithModel(c, m), graph.Config{Store: store})
+	must(t, err)
+	return g
+}
+
+// withstands has a turn with a model that answers so for ever, and one with a model that does so once, on a thread that
+// has a turn already; and then checks that the conversation goes on. It returns what the user was told.
+func withstands(t *testing.T, role string, c wire.Case) (text string) {
+	for _, once := range []bool{true, false} {
+		store := &checkpoint.Memory{}
+		fine := served(t, "")
+		before := say(t, office(t, fine, "", store), "t1", "draw it")
+		cases := []wire.Case{c}
+		if once {
+			cases = append(cases, fineCase(t, role))
+		}
+		m := served(t, role, cases...)
+		began := time.Now()
+		res := say(t, office(t, m, role, store), "t1", "and again")
+		text = answer(t, res.State)
+		if took := time.Since(began); took > 301*time.Second {
+			t.Errorf("the turn took %s, and its limit is 300s", took)
+		}
+		if n := len(m.servers[role].Requests()); n == 0 || n > roleOf[role].most {
+			t.Errorf("the model was asked %d times, at most %d are allowed", n, roleOf[role].most)
+		}
+		if strings.Contains(text, "sk-secret") {
+			t.Errorf("the user is told the key: %s", text)
+		}
+		same(t, "messages", res.State.Messages.Len(), before.State.Messages.Len()+2)
+		for ref := range before.State.Context.All() {
+			if !res.State.Context.Has(ref.Type, ref.Key) {
+				t.Errorf("%v is lost", ref)
+			}
+		}
+		must(t, message.Validate(res.State.Messages.Slice()))
+		same(t, "the next answer", answer(t, say(t, office(t, fine, "", store), "t1", "once more").State), "Here it is.")
+	}
+	return text
+}
+
+// TestEveryRecordedAnswerOfAModelEndsTheTurnWithOneMessage plays each answer of testdata/answers, over HTTP as
+// a provider writes it, to the role that its name begins with.
+func TestEveryRecordedAnswerOfAModelEndsTheTurnWithOneMessage(t *testing.T) {
+	cases, err := wire.Load(filepath.Join("testdata", "answers"))
+	must(t, err)
+	for _, c := range cases {
+		role, _, _ := strings.Cut(c.Name, "-")
+		t.Run(c.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				text := withstands(t, role, c)
+				says(t, text, c.Says)
+				same(t, "the user is told of a failure", strings.Contains(text, "could not"), c.Want != "ok")
+			})
+		})
+	}
+}
+
+// TestEveryRecordedFailureOfAProviderEndsTheTurnWithOneMessage plays the corpus of package openai to a turn: broken
+// connections, silence, floods, errors.
+func TestEveryRecordedFailureOfAProviderEndsTheTurnWithOneMessage(t *testing.T) {
+	cases, err := wire.Load(filepath.Join("..", "..", "capabilities", "model", "openai", "testdata", "answers"))
+	must(t, err)
+	for _, role := range []string{"plan", "answer"} {
+		for _, c := range cases {
+			t.Run(fmt.Sprint(role, " ", c.Name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { withstands(t, role, c) })
+			})
+		}
+	}
+}
