@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftrun/weft/capabilities"
+	"github.com/weftrun/weft/capabilities/model"
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/graph"
@@ -63,7 +64,10 @@ func (f *faulty) Put(ctx context.Context, p checkpoint.Pending) error {
 
 // story is what happens in a conversation: for each turn what its capabilities do. It is a function of the state
 // alone, so a node that runs twice does the same twice.
-type story struct{ Turns []scene }
+type story struct {
+	Turns []scene
+	Model bool // whether a scripted model thinks, and not functions
+}
 
 type scene struct {
 	Plan      int      // the shape of the plan
@@ -78,7 +82,7 @@ type scene struct {
 
 func drawStory(t *rapid.T) story {
 	doing := rapid.SampledFrom([]string{"ok", "ok", "ok", "busy", "replan", "reclassify", "critical", "ask", "asks", "forget"})
-	return story{rapid.SliceOfN(rapid.Custom(func(t *rapid.T) scene {
+	return story{Turns: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) scene {
 		return scene{
 			Plan: rapid.IntRange(0, 3).Draw(t, "plan"), Extract: rapid.SampledFrom([]string{"", "", "retriable", "critical"}).Draw(t, "extract"),
 			Match: rapid.SampledFrom([]string{"", "", "fails"}).Draw(t, "match"), Planner: rapid.SampledFrom([]string{"", "", "retriable", "invalid"}).Draw(t, "planner"),
@@ -152,7 +156,7 @@ func (st story) config(n int) (turn.Config, error) {
 		return turn.Config{}, err
 	}
 	reg, err := capabilities.NewRegistry(capabilities.Func(capabilities.Info{
-		Name: "work", Description: "works", Provides: []string{"RAIN"}, Retry: agent.RetryPolicy{Attempts: 3}, OnReject: capabilities.SkipStep,
+		Name: "work", Description: "works", Match: &capabilities.MatchGuide{Instructions: "always"}, Provides: []string{"RAIN"}, Retry: agent.RetryPolicy{Attempts: 3}, OnReject: capabilities.SkipStep,
 	}, func(_ context.Context, c *capabilities.Call) error { return sc.act(c) }))
 	c := turn.Config{Capabilities: reg, OnRejectedPlan: capabilities.Replan, Retry: map[string]agent.RetryPolicy{
 		agent.ToExtraction: {Attempts: 2}, agent.ToOrchestrator: {Attempts: 2}, agent.ToClassifier: {Attempts: 2}, agent.ToRespond: {Attempts: 2},
@@ -160,6 +164,9 @@ func (st story) config(n int) (turn.Config, error) {
 	c.Manager = agent.Manager{Types: types, Clock: func() time.Time { return noon }, Config: func() (agent.Settings, error) {
 		return agent.Settings{PlanningMode: &sc.Planning}, nil
 	}}
+	if st.Model {
+		return turn.WithModel(c, model.ScriptFunc(sc.reply)), err
+	}
 	c.Extract = func(_ context.Context, r turn.ExtractRequest) (turn.Task, error) {
 		return once(sc.Extract, r.Previous, turn.Task{Text: r.Query}, turn.Task{})
 	}
@@ -179,6 +186,63 @@ func (st story) config(n int) (turn.Config, error) {
 		return fmt.Sprint(r.Mode, r.Found, r.Done), nil
 	}
 	return c, err
+}
+
+// reply is what the scripted model says: a function of what it is asked.
+func (sc scene) reply(_ context.Context, r model.Request) model.Answer {
+	role, asked := r.Messages[0].Text(), r.Messages[1].Text()
+	has := func(text string) bool { return strings.Contains(asked, text) }
+	down, busy := model.Fail(&model.Error{Kind: model.Auth}), model.Fail(&model.Error{Kind: model.Overloaded})
+	switch {
+	case strings.HasPrefix(role, "You write down"):
+		switch {
+		case sc.Extract == "critical":
+			return down
+		case sc.Extract == "retriable" && !has("# The last attempt failed"):
+			return busy
+		}
+		return model.Say(`{"task":"the task","depends_on_chat_history":false,"depends_on_user_memory":false}`)
+	case strings.HasPrefix(role, "You decide"):
+		if sc.Match != "" {
+			return model.Say("Who knows?")
+		}
+		return model.Say(`{"wanted":true}`)
+	case strings.HasPrefix(role, "You plan"):
+		p := sc.plan("the task")
+		switch {
+		case sc.Planner == "retriable" && !has("# The last plan failed"):
+			return busy
+		case sc.Planner == "invalid" && !has("ghost"):
+			p = plans(agent.Step{Capability: "ghost"})
+		}
+		return model.Say(wirePlan(p))
+	case strings.HasPrefix(role, "You answer") && sc.Answer == "":
+		_, found, _ := strings.Cut(asked, "# What was found")
+		found, _, _ = strings.Cut(found, "# Date")
+		return model.Say("This is what was found: " + found)
+	}
+	return down
+}
+
+// wirePlan writes a plan as a model does.
+func wirePlan(p agent.Plan) string {
+	type step map[string]any
+	var all []step
+	for _, s := range p.Steps {
+		one := step{"capability": s.Capability, "task_objective": s.Objective}
+		if s.ContextKey != "" {
+			one["context_key"], one["expected_output"] = s.ContextKey, s.ExpectedOutput
+		}
+		if len(s.DependsOn) > 0 {
+			one["depends_on"] = s.DependsOn
+		}
+		all = append(all, one)
+	}
+	data, err := json.Marshal(map[string]any{"steps": all})
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
 }
 
 // answers says what people say to the first of the open questions: they answer one by one.
@@ -272,54 +336,66 @@ func closes(s checkpoint.Store) {
 func TestAConversationThatIsBrokenAnywhereEndsTheSame(t *testing.T) {
 	for name, open := range stores(t) {
 		t.Run(name, func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
-				st := drawStory(t)
-				var whole checkpoint.Store = &checkpoint.Memory{}
-				below := open()
-				defer closes(below)
-				broken := &faulty{Store: below, at: rapid.MapOfN(rapid.IntRange(1, 40), rapid.Bool(), 0, 6).Draw(t, "faults")}
-				var before []state.ContextRef
-				for n := range st.Turns {
-					want, s, err := st.tell(whole, n+1)
-					if err != nil {
-						t.Fatalf("turn %d, undisturbed: %v", n+1, err)
-					}
-					got, _, err := st.tell(broken, n+1)
-					if err != nil {
-						t.Fatalf("turn %d, with faults: %v", n+1, err)
-					}
-					if got != want {
-						t.Fatalf("turn %d after %d faults: got\n%s\nwant\n%s", n+1, broken.faulted, got, want)
-					}
-					for _, ref := range before {
-						if !s.Context.Has(ref.Type, ref.Key) && !st.Turns[n].forgets() {
-							t.Fatalf("turn %d lost %v, which nobody forgot", n+1, ref)
-						}
-					}
-					before = knows(s)
-					if last, _ := s.Messages.Last(); s.Messages.Len() != 2*(n+1) || last.Role != message.RoleAssistant {
-						t.Fatalf("turn %d: got %d messages, want each turn to end with one", n+1, s.Messages.Len())
-					}
-				}
-			})
+			rapid.Check(t, func(t *rapid.T) { endsTheSame(t, drawStory(t), open) })
 		})
 	}
 }
 
-// One rich turn, broken at each write in both ways.
-func TestATurnThatIsBrokenAtEveryWriteEndsTheSame(t *testing.T) {
-	st := story{[]scene{{Plan: 1, Extract: "retriable", Planner: "invalid", Steps: []string{"busy", "asks", "replan", "ok"}, Planning: true, Decisions: []string{"approve", "edit"}}}}
-	counted := &faulty{Store: &checkpoint.Memory{}}
-	want, s, err := st.tell(counted, 1)
-	must(t, err)
-	if counted.writes < 20 || s.Execution.StepResults.Len() < 2 {
-		t.Fatalf("got %d writes and %s: the turn is not rich", counted.writes, want)
+// The same with a model: what it says is a function of what it is asked.
+func TestAConversationWithAScriptedModelThatIsBrokenAnywhereEndsTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		st := drawStory(t)
+		st.Model = true
+		endsTheSame(t, st, stores(nil)["memory"])
+	})
+}
+
+func endsTheSame(t *rapid.T, st story, open func() checkpoint.Store) {
+	var whole checkpoint.Store = &checkpoint.Memory{}
+	below := open()
+	defer closes(below)
+	broken := &faulty{Store: below, at: rapid.MapOfN(rapid.IntRange(1, 40), rapid.Bool(), 0, 6).Draw(t, "faults")}
+	var before []state.ContextRef
+	for n := range st.Turns {
+		want, s, err := st.tell(whole, n+1)
+		if err != nil {
+			t.Fatalf("turn %d, undisturbed: %v", n+1, err)
+		}
+		got, _, err := st.tell(broken, n+1)
+		if err != nil {
+			t.Fatalf("turn %d, with faults: %v", n+1, err)
+		}
+		if got != want {
+			t.Fatalf("turn %d after %d faults: got\n%s\nwant\n%s", n+1, broken.faulted, got, want)
+		}
+		for _, ref := range before {
+			if !s.Context.Has(ref.Type, ref.Key) && !st.Turns[n].forgets() {
+				t.Fatalf("turn %d lost %v, which nobody forgot", n+1, ref)
+			}
+		}
+		before = knows(s)
+		if last, _ := s.Messages.Last(); s.Messages.Len() != 2*(n+1) || last.Role != message.RoleAssistant {
+			t.Fatalf("turn %d: got %d messages, want each turn to end with one", n+1, s.Messages.Len())
+		}
 	}
-	for at := 1; at <= counted.writes; at++ {
-		for _, done := range []bool{false, true} {
-			got, _, err := st.tell(&faulty{Store: &checkpoint.Memory{}, at: map[int]bool{at: done}}, 1)
-			must(t, err)
-			same(t, fmt.Sprintf("broken at write %d (done: %v)", at, done), got, want)
+}
+
+// One rich turn, broken at each write in both ways: with functions, and with a scripted model.
+func TestATurnThatIsBrokenAtEveryWriteEndsTheSame(t *testing.T) {
+	for _, withModel := range []bool{false, true} {
+		st := story{Model: withModel, Turns: []scene{{Plan: 1, Extract: "retriable", Planner: "invalid", Steps: []string{"busy", "asks", "replan", "ok"}, Planning: true, Decisions: []string{"approve", "edit"}}}}
+		counted := &faulty{Store: &checkpoint.Memory{}}
+		want, s, err := st.tell(counted, 1)
+		must(t, err)
+		if counted.writes < 20 || s.Execution.StepResults.Len() < 2 {
+			t.Fatalf("got %d writes and %s: the turn is not rich", counted.writes, want)
+		}
+		for at := 1; at <= counted.writes; at++ {
+			for _, done := range []bool{false, true} {
+				got, _, err := st.tell(&faulty{Store: &checkpoint.Memory{}, at: map[int]bool{at: done}}, 1)
+				must(t, err)
+				same(t, fmt.Sprintf("broken at write %d (done: %v)", at, done), got, want)
+			}
 		}
 	}
 }
