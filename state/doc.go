@@ -42,8 +42,9 @@
 //	Ephemeral  replaces                 are an error                 for the next step
 //	Untracked  replaces                 are an error                 for the run, never stored
 //
-// [ContextData] is a Map with two levels of keys, for what an agent knows; the agent's
-// own state is in package agent, and conversations have a channel of their own,
+// [ContextData] is a Map with two levels of keys, for what an agent knows; the state of an
+// agent and its manager are in package state/agent, as agent.State and agent.Manager,
+// and conversations have a channel of their own,
 // message.Log in package state/message. List, Sum, Max, Min, Map, Set, Reduced and
 // ContextData also have Overwrite, which replaces the whole value. A type of your own is
 // a channel when its pointer has the methods of

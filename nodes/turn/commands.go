@@ -92,6 +92,8 @@ func BuiltinCommands() []Command {
 			Settings: flag(func(s *agent.Settings, v *bool) { s.TaskExtractionBypass = v }, "off")},
 		{Name: "caps", Aliases: []string{"capabilities"}, Help: "chooses capabilities, or takes all", Options: onOff, Default: "on",
 			Settings: flag(func(s *agent.Settings, v *bool) { s.CapabilitySelectionBypass = v }, "off")},
+		{Name: "pin", Help: "leaves one capability to choose, named behind a colon; without a name all are there again", AnyOption: true,
+			Settings: func(option string) agent.Settings { return agent.Settings{PinnedCapability: &option} }},
 		{Name: "clear", Aliases: []string{"cls", "c"}, Help: "clears the screen", Do: "clear"},
 		{Name: "exit", Aliases: []string{"quit", "bye", "q"}, Help: "leaves", Do: "exit"},
 	}

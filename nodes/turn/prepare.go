@@ -82,6 +82,9 @@ func (t *Turn) classify(ctx context.Context, s *agent.State) error {
 	if !ok {
 		return errNoTask
 	}
+	if pin := *t.settings(s).PinnedCapability; pin != "" {
+		return t.pin(s, pin)
+	}
 	chosen := t.reg.Names()
 	if t.cfg.Match != nil && !*t.settings(s).CapabilitySelectionBypass {
 		var err error
@@ -94,6 +97,16 @@ func (t *Turn) classify(ctx context.Context, s *agent.State) error {
 		return err
 	}
 	s.Planning.ActiveCapabilities.Overwrite(append(terminals(), names...))
+	t.unplan(s)
+	return nil
+}
+
+// pin chooses one capability and nothing beside it.
+func (t *Turn) pin(s *agent.State, name string) error {
+	if _, ok := t.reg.Get(name); !ok {
+		return fmt.Errorf("%w: %q is pinned; there are %s", capabilities.ErrUnknown, name, strings.Join(t.reg.Names(), ", "))
+	}
+	s.Planning.ActiveCapabilities.Overwrite(append(terminals(), name))
 	t.unplan(s)
 	return nil
 }

@@ -25,6 +25,8 @@ type Settings struct {
 	MemoryApproval            *bool   `json:"memory_approval_enabled,omitempty"`
 	TaskExtractionBypass      *bool   `json:"task_extraction_bypass_enabled,omitempty"`
 	CapabilitySelectionBypass *bool   `json:"capability_selection_bypass_enabled,omitempty"`
+	// PinnedCapability is the only one that a turn may use, whatever its task; "" is none.
+	PinnedCapability *string `json:"pinned_capability,omitempty"`
 
 	MaxReclassifications *int `json:"max_reclassifications,omitempty"`
 	MaxPlanningAttempts  *int `json:"max_planning_attempts,omitempty"`
@@ -53,7 +55,7 @@ func SafeSettings() Settings {
 	return Settings{
 		PlanningMode: new(false), EpicsWrites: new(false),
 		ApprovalMode: new(ApproveSelected), PythonApproval: new(true), PythonApprovalMode: new(ApproveEveryCode),
-		MemoryApproval: new(true), TaskExtractionBypass: new(false), CapabilitySelectionBypass: new(false),
+		MemoryApproval: new(true), TaskExtractionBypass: new(false), CapabilitySelectionBypass: new(false), PinnedCapability: new(""),
 		MaxReclassifications: new(1), MaxPlanningAttempts: new(2), MaxStepRetries: new(0),
 		MaxExecutionSeconds: new(300), MaxConcurrentClassifications: new(5), MaxRetries: new(0),
 	}
@@ -72,6 +74,7 @@ func (Overlay) Reduce(old, update Settings) Settings {
 	old.MemoryApproval = cmp.Or(update.MemoryApproval, old.MemoryApproval)
 	old.TaskExtractionBypass = cmp.Or(update.TaskExtractionBypass, old.TaskExtractionBypass)
 	old.CapabilitySelectionBypass = cmp.Or(update.CapabilitySelectionBypass, old.CapabilitySelectionBypass)
+	old.PinnedCapability = cmp.Or(update.PinnedCapability, old.PinnedCapability)
 	next := update.limits()
 	for i, l := range old.limits() {
 		*l.at = cmp.Or(*next[i].at, *l.at)

@@ -60,5 +60,5 @@ func TestUnknownAndSenselessSettingsAreErrors(t *testing.T) {
 	same(t, "settings", string(again), string(data))
 	var fields map[string]any
 	decode(t, string(data), &fields)
-	same(t, "set fields of SafeSettings", len(fields), 14)
+	same(t, "set fields of SafeSettings", len(fields), 15)
 }

@@ -1,0 +1,69 @@
+package turn_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/nodes/turn"
+	"github.com/weftrun/weft/state/agent"
+)
+
+// Osprey issue 27: of several inputs of one type only the last reached the step.
+func TestPeerSeveralInputsOfOneTypeAllReachTheStep(t *testing.T) {
+	c := config(t)
+	in := agent.InputList{{Type: "RAIN", Key: "b"}, {Type: "RAIN", Key: "a"}}
+	c.Plan = script[turn.PlanRequest](t, gives(plans(
+		agent.Step{Capability: "find", ContextKey: "a"}, agent.Step{Capability: "find", ContextKey: "b"}, agent.Step{Capability: "plot", ContextKey: "p", Inputs: in},
+	)))
+	says(t, answer(t, say(t, compile(t, c, &checkpoint.Memory{}), "t1", "draw").State), `{"of":["column b","column a"]}`)
+}
+
+// Osprey pull request 114: a planner cannot tell what a context was made for.
+func TestPeerThePlannerIsToldWhatEachContextWasMadeFor(t *testing.T) {
+	c, known := config(t), ""
+	c.Plan = func(_ context.Context, r turn.PlanRequest) (agent.Plan, error) {
+		known = r.Known
+		return plans(agent.Step{Capability: "find", ContextKey: fmt.Sprint("k", len(r.Have)), Objective: "the rain of " + r.Task.Text}), nil
+	}
+	g := compile(t, c, &checkpoint.Memory{})
+	say(t, g, "t1", "May")
+	say(t, g, "t1", "June")
+	say(t, g, "t1", "July")
+	says(t, known, "k0 (the rain of May)", "k1 (the rain of June)")
+}
+
+// Osprey pull request 70: a conversation with one capability, over several turns.
+func TestPeerACapabilityCanBePinned(t *testing.T) {
+	c, asked := config(t), 0
+	c.Manager.Config = func() (agent.Settings, error) { return agent.Settings{MaxConcurrentClassifications: new(1)}, nil }
+	c.Match = func(context.Context, turn.MatchRequest) (bool, error) {
+		asked++
+		return true, nil
+	}
+	d := turn.Desk(compile(t, c, &checkpoint.Memory{}), c.Manager)
+	tell := func(text string) turn.Reply[agent.State] {
+		r, err := d.Say(t.Context(), "t1", text)
+		must(t, err)
+		return r
+	}
+	active := func(r turn.Reply[agent.State]) string {
+		return strings.Join(r.State.Planning.ActiveCapabilities.Slice(), " ")
+	}
+	tell("/pin!:find")
+	same(t, "active", active(tell("look")), "respond clarify find")
+	same(t, "active", active(tell("look again")), "respond clarify find")
+	same(t, "active for a turn", active(tell("/pin:plot draw")), "respond clarify plot")
+	same(t, "active", active(tell("and again")), "respond clarify find")
+	same(t, "questions of the classifier", asked, 0)
+	r := tell("/pin:launch go")
+	same(t, "status", r.Status, graph.Done)
+	says(t, r.Text, `"launch" is pinned; there are find, plot`)
+	tell("/pin!")
+	asked = 0
+	tell("look")
+	same(t, "questions of the classifier", asked, 2)
+}
