@@ -7,6 +7,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/postgres"
 	"github.com/weftrun/weft/checkpoint/session/sessiontest"
+	"github.com/weftrun/weft/checkpoint/tasks/taskstest"
 )
 
 func documentStore(t testing.TB) document.Store {
@@ -15,6 +16,8 @@ func documentStore(t testing.TB) document.Store {
 }
 
 func TestSessions(t *testing.T) { sessiontest.Run(t, documentStore) }
+
+func TestTasks(t *testing.T) { taskstest.Run(t, documentStore) }
 
 func TestConversations(t *testing.T) { conversationtest.Run(t, documentStore) }
 

@@ -8,6 +8,8 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/session/sessiontest"
 	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/checkpoint/tasks/taskstest"
+	"github.com/weftrun/weft/checkpoint/thread/threadtest"
 )
 
 func documentStore(t testing.TB) document.Store {
@@ -16,6 +18,10 @@ func documentStore(t testing.TB) document.Store {
 }
 
 func TestSessions(t *testing.T) { sessiontest.Run(t, documentStore) }
+
+func TestThreads(t *testing.T) { threadtest.Run(t, documentStore) }
+
+func TestTasks(t *testing.T) { taskstest.Run(t, documentStore) }
 
 func TestConversations(t *testing.T) { conversationtest.Run(t, documentStore) }
 

@@ -81,7 +81,7 @@ func TestALongChatSlidesIsSummedUpAndRemembered(t *testing.T) {
 func TestTwoProcessesWorkOnOneSession(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chat.db")
 	call(t, file, "s", "show")
-	const turns = 4
+	const turns = 3
 	var wg sync.WaitGroup
 	for i := range 2 {
 		wg.Go(func() {

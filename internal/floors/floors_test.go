@@ -59,6 +59,7 @@ var house = []room{
 	{name: "checkpoint/thread", on: []string{"internal/values", "checkpoint/document"}, doors: []string{"github.com/anishathalye/porcupine", "github.com/tidwall/gjson"}},
 	{name: "checkpoint/thread/threadtest", on: []string{"checkpoint/document", "checkpoint/thread"}},
 	{name: "checkpoint/tasks", on: []string{"checkpoint/document"}},
+	{name: "checkpoint/tasks/taskstest", on: []string{"checkpoint/document", "checkpoint/tasks"}},
 	{name: "checkpoint/sqlite", on: []string{"internal/pages", "state", "checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"modernc.org/sqlite"}},
 	{name: "checkpoint/postgres", on: []string{"internal/pages", "checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},
 	{name: "checkpoint/redis", on: []string{"checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, doors: []string{"github.com/redis/go-redis/v9"}},

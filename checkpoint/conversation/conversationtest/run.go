@@ -26,20 +26,23 @@ type Rule struct {
 	test func(w *world)
 }
 
+// String names a rule by its row and its name.
+func (r Rule) String() string { return strings.TrimSpace(r.Row + " " + r.Name) }
+
 // Rules are all rules, in the order of their rows.
-var Rules = slices.Concat(adding, getting, together)
+var Rules = slices.Concat(adding, getting, turns, together)
 
 // Run tests a store by all rules.
 func Run(t *testing.T, open Open) {
 	for _, r := range Rules {
-		t.Run(strings.TrimSpace(r.Row+" "+r.Name), func(t *testing.T) { r.Test(t, open) })
+		t.Run(r.String(), func(t *testing.T) { r.Test(t, open) })
 	}
 }
 
 // Test tests a store by one rule.
-func (r Rule) Test(t *testing.T, open Open) {
+func (r Rule) Test(t testing.TB, open Open) {
 	spy := &spy{Store: open(t)}
-	w := &world{T: t, ctx: t.Context(), rule: r.Name, spy: spy}
+	w := &world{TB: t, ctx: t.Context(), rule: r.Name, spy: spy}
 	repo, err := conversation.NewRepository(spy)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +54,7 @@ func (r Rule) Test(t *testing.T, open Open) {
 
 // world is a repository over a store under test.
 type world struct {
-	*testing.T
+	testing.TB
 	ctx  context.Context
 	rule string
 	spy  *spy

@@ -52,7 +52,7 @@ func atOnce(w *world) {
 // twin plays random Adds and Gets against a list.
 func twin(w *world) {
 	n := 0
-	rapid.Check(w.T, func(r *rapid.T) {
+	rapid.Check(w.TB, func(r *rapid.T) {
 		n++
 		m := model{}
 		for thread := fmt.Sprint("twin", n); len(m) < 12; {

@@ -28,19 +28,22 @@ type Rule struct {
 	test func(w *world)
 }
 
+// String names a rule by its row and its name.
+func (r Rule) String() string { return strings.TrimSpace(r.Row + " " + r.Name) }
+
 // Rules are all rules, in the order of their rows.
 var Rules = slices.Concat(logs, windows, ends)
 
 // Run tests a store by all rules.
 func Run(t *testing.T, open Open) {
 	for _, r := range Rules {
-		t.Run(strings.TrimSpace(r.Row+" "+r.Name), func(t *testing.T) { r.Test(t, open) })
+		t.Run(r.String(), func(t *testing.T) { r.Test(t, open) })
 	}
 }
 
 // Test tests a store by one rule.
-func (r Rule) Test(t *testing.T, open Open) {
-	w := &world{T: t, ctx: t.Context(), rule: r.Name, engine: &engine{}, clock: &clock{now: noon}}
+func (r Rule) Test(t testing.TB, open Open) {
+	w := &world{TB: t, ctx: t.Context(), rule: r.Name, engine: &engine{}, clock: &clock{now: noon}}
 	w.store = &flaky{Store: open(t)}
 	w.m = w.manager(session.Config{})
 	r.test(w)
@@ -50,7 +53,7 @@ var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // world is a manager over a store under test, with a clock and an engine of the test's.
 type world struct {
-	*testing.T
+	testing.TB
 	ctx    context.Context
 	rule   string
 	store  *flaky

@@ -152,12 +152,12 @@ func (w *world) compact(id string, want bool) {
 
 // orphans lets random conversations be cut, and looks for results without their call.
 func orphans(w *world) {
-	rapid.Check(w.T, func(r *rapid.T) { w.play(r, func(string, message.Window) {}) })
+	rapid.Check(w.TB, func(r *rapid.T) { w.play(r, func(string, message.Window) {}) })
 }
 
 // twin compares views with what Derive makes of the whole log.
 func twin(w *world) {
-	rapid.Check(w.T, func(r *rapid.T) {
+	rapid.Check(w.TB, func(r *rapid.T) {
 		w.play(r, func(id string, window message.Window) {
 			got, err := w.m.View(w.ctx, id)
 			want, wantErr := session.Derive(w.logOf(id), nil, 0, window)

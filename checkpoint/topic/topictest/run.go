@@ -24,31 +24,39 @@ type World struct {
 	Keep int
 }
 
+// Rule is one promise.
+type Rule struct {
+	Name string
+	test func(t testing.TB, w World)
+}
+
+// Rules are all promises.
+var Rules = []Rule{
+	{"events come in order and numbered", inOrder},
+	{"a follower goes on from a position", goesOn},
+	{"a follower waits for what comes", waits},
+	{"topics are apart", apart},
+	{"who is behind is told what he missed", missed},
+	{"a position in the future is waited for", future},
+	{"data is nobody else's", copies},
+	{"many publish and many follow", many},
+	{"names are checked", names},
+	{"an ended context ends all", ends},
+}
+
 // Run tests a bus against the promises of package topic. open returns a new World each time.
 func Run(t *testing.T, open func(t testing.TB) World) {
-	for _, rule := range []struct {
-		name string
-		test func(t *testing.T, w World)
-	}{
-		{"events come in order and numbered", inOrder},
-		{"a follower goes on from a position", goesOn},
-		{"a follower waits for what comes", waits},
-		{"topics are apart", apart},
-		{"who is behind is told what he missed", missed},
-		{"a position in the future is waited for", future},
-		{"data is nobody else's", copies},
-		{"many publish and many follow", many},
-		{"names are checked", names},
-		{"an ended context ends all", ends},
-	} {
-		t.Run(rule.name, func(t *testing.T) {
-			w := open(t)
-			if w.Other == nil {
-				w.Other = w.Bus
-			}
-			rule.test(t, w)
-		})
+	for _, r := range Rules {
+		t.Run(r.Name, func(t *testing.T) { r.Test(t, open(t)) })
 	}
+}
+
+// Test tests a bus by one rule.
+func (r Rule) Test(t testing.TB, w World) {
+	if w.Other == nil {
+		w.Other = w.Bus
+	}
+	r.test(t, w)
 }
 
 func publish(t testing.TB, b topic.Bus, name string, texts ...string) {
@@ -91,7 +99,7 @@ func last(t testing.TB, b topic.Bus, name string) uint64 {
 	return n
 }
 
-func inOrder(t *testing.T, w World) {
+func inOrder(t testing.TB, w World) {
 	if n := last(t, w.Other, "a"); n != 0 {
 		t.Errorf("a new topic stands at %d, want 0", n)
 	}
@@ -102,12 +110,12 @@ func inOrder(t *testing.T, w World) {
 	}
 }
 
-func goesOn(t *testing.T, w World) {
+func goesOn(t testing.TB, w World) {
 	publish(t, w.Bus, "a", "x", "y", "z")
 	want(t, "a follower gets what is after his position", take(t, w.Other, "a", 1, 2), "2 y", "3 z")
 }
 
-func waits(t *testing.T, w World) {
+func waits(t testing.TB, w World) {
 	var wg sync.WaitGroup
 	begun := make(chan struct{})
 	publish(t, w.Bus, "a", "first")
@@ -132,14 +140,14 @@ func waits(t *testing.T, w World) {
 	want(t, "who waits hears of what comes", got, "first", "second")
 }
 
-func apart(t *testing.T, w World) {
+func apart(t testing.TB, w World) {
 	publish(t, w.Bus, "a", "x")
 	publish(t, w.Bus, "a:b {c}", "y")
 	want(t, "each topic has its own events", take(t, w.Other, "a", 0, 1), "1 x")
 	want(t, "a name may have any characters", take(t, w.Other, "a:b {c}", 0, 1), "1 y")
 }
 
-func missed(t *testing.T, w World) {
+func missed(t testing.TB, w World) {
 	if w.Keep == 0 {
 		return
 	}
@@ -169,7 +177,7 @@ func missed(t *testing.T, w World) {
 	}
 }
 
-func future(t *testing.T, w World) {
+func future(t testing.TB, w World) {
 	publish(t, w.Bus, "a", "1")
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -184,7 +192,7 @@ func future(t *testing.T, w World) {
 	want(t, "the newest position has nothing after it but what comes", take(t, w.Other, "a", 1, 1), "2 2")
 }
 
-func copies(t *testing.T, w World) {
+func copies(t testing.TB, w World) {
 	data := []byte("mine")
 	if err := w.Bus.Publish(t.Context(), "a", data); err != nil {
 		t.Fatal(err)
@@ -197,7 +205,7 @@ func copies(t *testing.T, w World) {
 	want(t, "what is done to a slice before or after does not show", take(t, w.Other, "a", 0, 1), "1 mine")
 }
 
-func many(t *testing.T, w World) {
+func many(t testing.TB, w World) {
 	const writers, each = 4, 10 // fewer than Keep
 	var wg sync.WaitGroup
 	seen := make([][]string, 3)
@@ -228,7 +236,7 @@ func many(t *testing.T, w World) {
 	}
 }
 
-func names(t *testing.T, w World) {
+func names(t testing.TB, w World) {
 	for _, name := range []string{"", strings.Repeat("n", topic.MaxName+1)} {
 		if err := w.Bus.Publish(t.Context(), name, nil); !errors.Is(err, topic.ErrName) {
 			t.Errorf("publish to a name of %d bytes: got %v, want ErrName", len(name), err)
@@ -248,7 +256,7 @@ func names(t *testing.T, w World) {
 	}
 }
 
-func ends(t *testing.T, w World) {
+func ends(t testing.TB, w World) {
 	publish(t, w.Bus, "a", "x")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,0 +1,270 @@
+package conversationtest
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint/document"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "0s"} { // what fails here fails on purpose
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func TestMap(t *testing.T) {
+	Run(t, func(testing.TB) document.Store { return new(document.Map) })
+}
+
+// twisted is a sound store with some methods of its own.
+type twisted struct {
+	*document.Map
+	batch func(ctx context.Context, s *document.Map, p document.Place, changes []document.Change) ([]document.Doc, error)
+	query func(ctx context.Context, s *document.Map, q document.Query) ([]document.Doc, error)
+}
+
+func (t twisted) Set(ctx context.Context, p document.Place, c document.Change) (document.Doc, error) {
+	docs, err := t.Batch(ctx, p, []document.Change{c})
+	return append(docs, document.Doc{})[0], err
+}
+
+func (t twisted) Batch(ctx context.Context, p document.Place, changes []document.Change) ([]document.Doc, error) {
+	if t.batch == nil {
+		return t.Map.Batch(ctx, p, changes)
+	}
+	return t.batch(ctx, t.Map, p, changes)
+}
+
+func (t twisted) Query(ctx context.Context, q document.Query) ([]document.Doc, error) {
+	if t.query == nil {
+		return t.Map.Query(ctx, q)
+	}
+	return t.query(ctx, t.Map, q)
+}
+
+// asking breaks queries by what is asked.
+func asking(change func(q *document.Query)) twisted {
+	return twisted{query: func(ctx context.Context, s *document.Map, q document.Query) ([]document.Doc, error) {
+		change(&q)
+		return s.Query(ctx, q)
+	}}
+}
+
+// writing breaks batches by what is written.
+func writing(change func(p *document.Place, changes []document.Change) []document.Change) twisted {
+	return twisted{batch: func(ctx context.Context, s *document.Map, p document.Place, changes []document.Change) ([]document.Doc, error) {
+		return s.Batch(ctx, p, change(&p, slices.Clone(changes)))
+	}}
+}
+
+// oneByOne writes a batch in pieces, so that others come in between and a failure leaves a part.
+func oneByOne(ctx context.Context, s *document.Map, p document.Place, changes []document.Change) (docs []document.Doc, err error) {
+	for _, c := range changes {
+		got, err := s.Batch(ctx, p, []document.Change{c})
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, got...)
+		runtime.Gosched()
+	}
+	return docs, nil
+}
+
+// broken are stores with one fault each, and a rule that must notice it.
+var broken = map[string]struct {
+	store twisted
+	rule  string
+}{
+	"forgets what was written": {writing(func(*document.Place, []document.Change) []document.Change { return nil }), "CR03"},
+	"answers newest first":     {asking(func(q *document.Query) { q.Reverse = !q.Reverse }), "CR10"},
+	"has no order but arrival": {writing(func(_ *document.Place, cs []document.Change) []document.Change {
+		for i := range cs {
+			cs[i].Order = ""
+		}
+		return cs
+	}), "CR10"},
+	"sorts one instant by id":     {writing(sortByID), "CR11"},
+	"ignores the upper bound":     {asking(func(q *document.Query) { q.Until = "" }), "CR12"},
+	"ignores the lower bound":     {asking(func(q *document.Query) { q.From = "" }), "CR13"},
+	"has no bounds at all":        {asking(func(q *document.Query) { q.From, q.Until = "", "" }), "CR14"},
+	"ignores conditions":          {asking(func(q *document.Query) { q.Where = nil }), "CR15"},
+	"ignores limits":              {asking(func(q *document.Query) { q.Limit = nil }), "CR16"},
+	"has a limit of its own":      {asking(func(q *document.Query) { q.Limit = new(1000) }), "CR20"},
+	"never answers more than two": {asking(func(q *document.Query) { q.Limit = new(2) }), "CR17"},
+	"takes no limit of 0":         {asking(noZero), "CR18"},
+	"skips nothing":               {asking(func(q *document.Query) { q.Skip = 0 }), "CR19"},
+	"does not keep threads apart": {merging(), "CR09"},
+	"keeps a part of a batch":     {twisted{batch: oneByOne}, "CR08"},
+	"spoils text":                 {writing(spoil), "CR21"},
+	"makes threads up":            {twisted{query: invent}, "CR23"},
+	"moves what is written over":  {twisted{batch: anew}, "CR06"},
+	"hands out one memory":        {sharing(), "CR25"},
+	"loses the last of a batch":   {writing(func(_ *document.Place, cs []document.Change) []document.Change { return cs[:max(1, len(cs)-1)] }), "CM14"},
+}
+
+func sortByID(_ *document.Place, cs []document.Change) []document.Change {
+	for i := range cs {
+		cs[i].Order += "!" + cs[i].ID
+	}
+	return cs
+}
+
+func noZero(q *document.Query) {
+	if q.Limit != nil && *q.Limit == 0 {
+		q.Limit = nil
+	}
+}
+
+// merging puts all threads into one.
+func merging() twisted {
+	t := writing(func(p *document.Place, cs []document.Change) []document.Change { p.Partition = "all"; return cs })
+	t.query = asking(func(q *document.Query) { q.Partition = "all" }).query
+	return t
+}
+
+func spoil(_ *document.Place, cs []document.Change) []document.Change {
+	for i := range cs {
+		cs[i].Value = bytes.ReplaceAll(cs[i].Value, []byte("e"), []byte("E"))
+		cs[i].Value = bytes.ReplaceAll(cs[i].Value, []byte("rolE"), []byte("role"))
+	}
+	return cs
+}
+
+// invent answers with a message where there is none.
+func invent(ctx context.Context, s *document.Map, q document.Query) ([]document.Doc, error) {
+	docs, err := s.Query(ctx, q)
+	if len(docs) == 0 && err == nil {
+		docs = []document.Doc{{ID: "x", Value: []byte(`{"id":"x","role":"user","content":"made up"}`)}}
+	}
+	return docs, err
+}
+
+// anew lets what is written over enter again, behind all others.
+func anew(ctx context.Context, s *document.Map, p document.Place, cs []document.Change) ([]document.Doc, error) {
+	for _, c := range cs {
+		if err := s.Delete(ctx, p, c.ID); err != nil {
+			return nil, err
+		}
+	}
+	return s.Batch(ctx, p, cs)
+}
+
+// sharing remembers the last answer to a query, and gives out the same bytes again, whatever was done to them.
+func sharing() twisted {
+	var mu sync.Mutex
+	seen := map[string][]document.Doc{}
+	return twisted{query: func(ctx context.Context, s *document.Map, q document.Query) ([]document.Doc, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		key := fmt.Sprintf("%+v", q)
+		if docs, ok := seen[key]; ok {
+			for i := range docs {
+				docs[i].Value = bytes.ReplaceAll(docs[i].Value, []byte("text of a"), []byte("spoilt"))
+			}
+			return docs, nil
+		}
+		docs, err := s.Query(ctx, q)
+		seen[key] = docs
+		return docs, err
+	}}
+}
+
+func TestBrokenStoresAreCaught(t *testing.T) {
+	caught := map[string]bool{}
+	for name, b := range broken {
+		t.Run(name, func(t *testing.T) {
+			named := false
+			for _, r := range Rules {
+				if long := r.Row == "CR08" || strings.Contains(r.Name, "as a list in memory"); long && b.rule != "CR08" && b.rule != "CR10" {
+					continue // they take a second each
+				}
+				said := complaints(t, func(tb testing.TB) {
+					r.Test(tb, func(testing.TB) document.Store { s := b.store; s.Map = new(document.Map); return s })
+				})
+				caught[r.String()] = caught[r.String()] || said != ""
+				named = named || r.Row == b.rule && said != ""
+			}
+			if !named {
+				t.Errorf("rule: a store that %s is caught by %s\n got: silence", name, b.rule)
+			}
+		})
+	}
+	for _, r := range Rules {
+		if free := slices.Contains([]string{"CR01", "CR02", "CR04", "CR22"}, r.Row); !caught[r.String()] && !free { // they are about refusals
+			t.Errorf("rule: each rule can fail\n got: no broken store is caught by %q", r)
+		}
+	}
+}
+
+// recorder notes complaints instead of making the test fail.
+type recorder struct {
+	testing.TB
+	mu         sync.Mutex
+	complaints []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.complaints = append(r.complaints, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Error(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
+func (r *recorder) Fail()             { r.Errorf("failed") }
+
+func (r *recorder) FailNow() {
+	r.Fail()
+	runtime.Goexit()
+}
+
+func (r *recorder) Fatal(args ...any) {
+	r.Error(args...)
+	runtime.Goexit()
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+func (r *recorder) Failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.complaints) > 0
+}
+
+func (*recorder) Helper()             {}
+func (*recorder) Logf(string, ...any) {}
+func (*recorder) Log(...any)          {}
+
+// complaints runs f apart from the test that asks, and returns what it complains of.
+func complaints(t *testing.T, f func(t testing.TB)) string {
+	rec := &recorder{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				rec.Errorf("rule: nothing panics: %v", p)
+			}
+		}()
+		f(rec)
+	}()
+	<-done
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	return strings.Join(rec.complaints, "\n")
+}

@@ -1,0 +1,167 @@
+package taskstest
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint/document"
+)
+
+func TestMap(t *testing.T) {
+	Run(t, func(testing.TB) document.Store { return new(document.Map) })
+}
+
+// careless is a store that breaks one promise.
+type careless struct {
+	*document.Map
+	change func(c *document.Change)
+	query  func(q *document.Query)
+	get    func(d *document.Doc)
+	drop   bool // deletes nothing
+}
+
+func (c careless) Set(ctx context.Context, p document.Place, d document.Change) (document.Doc, error) {
+	if c.change != nil {
+		c.change(&d)
+		runtime.Gosched()
+	}
+	return c.Map.Set(ctx, p, d)
+}
+
+func (c careless) Batch(ctx context.Context, p document.Place, list []document.Change) ([]document.Doc, error) {
+	if c.drop {
+		return nil, nil
+	}
+	return c.Map.Batch(ctx, p, list)
+}
+
+func (c careless) Query(ctx context.Context, q document.Query) ([]document.Doc, error) {
+	if c.query != nil {
+		c.query(&q)
+	}
+	return c.Map.Query(ctx, q)
+}
+
+func (c careless) Get(ctx context.Context, p document.Place, id string) (document.Doc, error) {
+	d, err := c.Map.Get(ctx, p, id)
+	if c.get != nil {
+		c.get(&d)
+	}
+	return d, err
+}
+
+func TestBrokenStoresAreCaught(t *testing.T) {
+	caught := map[string]bool{}
+	for name, b := range map[string]struct {
+		store careless
+		rules []string
+	}{
+		"has no conditions":       {careless{change: func(c *document.Change) { c.If = nil }}, []string{"an id is taken once", "of many processes one does"}},
+		"ignores filters":         {careless{query: func(q *document.Query) { q.Where = nil }}, []string{"tasks are listed"}},
+		"answers oldest first":    {careless{query: func(q *document.Query) { q.Reverse = false }}, []string{"tasks are listed"}},
+		"deletes nothing":         {careless{drop: true}, []string{"a task that was deleted"}},
+		"loses what is kept last": {careless{change: lose("result", "reason", "question")}, []string{"a status changes", "a task that waits", "a task that was cancelled", "what a dead process", "a worker behind HTTP"}},
+		"spoils numbers": {careless{get: func(d *document.Doc) {
+			d.Value = []byte(strings.Replace(string(d.Value), `"priority":-3`, `"priority":3`, 1))
+		}}, []string{"a task is kept"}},
+	} {
+		for _, r := range Rules {
+			for _, want := range b.rules {
+				if !strings.HasPrefix(r.Name, want) {
+					continue
+				}
+				caught[r.Name] = true
+				silent := true
+				for range 200 { // a race may end well now and then
+					s := b.store
+					s.Map = new(document.Map)
+					if complaints(t, func(tb testing.TB) { r.Test(tb, s) }) != "" {
+						silent = false
+						break
+					}
+				}
+				if silent {
+					t.Errorf("rule: a store that %s is caught by %q\n got: silence", name, r.Name)
+				}
+			}
+		}
+	}
+	for _, r := range Rules {
+		if !caught[r.Name] {
+			t.Errorf("rule: each rule can fail\n got: no broken store for %q", r.Name)
+		}
+	}
+}
+
+// lose renames fields, so that nobody finds them.
+func lose(fields ...string) func(c *document.Change) {
+	return func(c *document.Change) {
+		for _, f := range fields {
+			c.Value = []byte(strings.Replace(string(c.Value), `"`+f+`":`, `"lost_`+f+`":`, 1))
+		}
+	}
+}
+
+// recorder notes complaints instead of making the test fail.
+type recorder struct {
+	testing.TB
+	mu         sync.Mutex
+	complaints []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.complaints = append(r.complaints, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Error(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
+func (r *recorder) Fail()             { r.Errorf("failed") }
+
+func (r *recorder) FailNow() {
+	r.Fail()
+	runtime.Goexit()
+}
+
+func (r *recorder) Fatal(args ...any) {
+	r.Error(args...)
+	runtime.Goexit()
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+func (r *recorder) Failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.complaints) > 0
+}
+
+func (*recorder) Helper()             {}
+func (*recorder) Logf(string, ...any) {}
+func (*recorder) Log(...any)          {}
+
+// complaints runs f apart from the test that asks, and returns what it complains of.
+func complaints(t *testing.T, f func(t testing.TB)) string {
+	rec := &recorder{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				rec.Errorf("rule: nothing panics: %v", p)
+			}
+		}()
+		f(rec)
+	}()
+	<-done
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	return strings.Join(rec.complaints, "\n")
+}
