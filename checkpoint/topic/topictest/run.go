@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint/topic"
 )
@@ -244,12 +245,15 @@ func names(t testing.TB, w World) {
 		if _, err := w.Bus.Last(t.Context(), name); !errors.Is(err, topic.ErrName) {
 			t.Errorf("last of a name of %d bytes: got %v, want ErrName", len(name), err)
 		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // a bus that takes the name waits for events
 		rounds := 0
-		for _, err := range w.Bus.Follow(t.Context(), name, 0) {
+		for _, err := range w.Bus.Follow(ctx, name, 0) {
 			if rounds++; !errors.Is(err, topic.ErrName) {
 				t.Errorf("follow a name of %d bytes: got %v, want ErrName", len(name), err)
+				break
 			}
 		}
+		cancel()
 		if rounds != 1 {
 			t.Errorf("follow a name of %d bytes: %d rounds, want 1", len(name), rounds)
 		}
