@@ -22,6 +22,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
 	"github.com/weftrun/weft/checkpoint/postgres"
+	"github.com/weftrun/weft/checkpoint/thread/threadtest"
 )
 
 // cluster is the server of this package's tests.
@@ -29,6 +30,7 @@ var cluster *server
 
 func TestMain(m *testing.M) {
 	checkpointtest.Worker(openAddress)
+	threadtest.Worker(openDocuments)
 	os.Exit(run(m))
 }
 

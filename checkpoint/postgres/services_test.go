@@ -1,6 +1,8 @@
 package postgres_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/conversation/conversationtest"
@@ -8,6 +10,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/postgres"
 	"github.com/weftrun/weft/checkpoint/session/sessiontest"
 	"github.com/weftrun/weft/checkpoint/tasks/taskstest"
+	"github.com/weftrun/weft/checkpoint/thread/threadtest"
 )
 
 func documentStore(t testing.TB) document.Store {
@@ -16,6 +19,20 @@ func documentStore(t testing.TB) document.Store {
 }
 
 func TestSessions(t *testing.T) { sessiontest.Run(t, documentStore) }
+
+func openDocuments(ctx context.Context, address string) (document.Store, func(), error) {
+	schema, dsn, _ := strings.Cut(address, " ")
+	s, err := postgres.Open(ctx, dsn, postgres.Config{Schema: schema})
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := s.Documents(ctx)
+	return d, func() { s.Close() }, err
+}
+
+func TestTwoProcessesLoseNoUpdateOfAThread(t *testing.T) {
+	threadtest.RunProcesses(t, freshSchema()+" "+cluster.dsn("pool_max_conns=4"), openDocuments)
+}
 
 func TestTasks(t *testing.T) { taskstest.Run(t, documentStore) }
 

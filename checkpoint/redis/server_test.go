@@ -20,6 +20,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
 	"github.com/weftrun/weft/checkpoint/redis"
+	"github.com/weftrun/weft/checkpoint/thread/threadtest"
 )
 
 // shared is the server that most tests use, each with a prefix of its own.
@@ -31,6 +32,7 @@ var shared struct {
 
 func TestMain(m *testing.M) {
 	checkpointtest.Worker(openAddress)
+	threadtest.Worker(openDocuments)
 	goredis.SetLogger(silent{}) // the tests break connections by the hundred
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if shared.server != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/checkpoint/session/sessiontest"
 	"github.com/weftrun/weft/checkpoint/tasks/taskstest"
+	"github.com/weftrun/weft/checkpoint/thread/threadtest"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -27,6 +28,18 @@ func documentStore(t testing.TB) document.Store {
 }
 
 func TestSessions(t *testing.T) { sessiontest.Run(t, documentStore) }
+
+func openDocuments(ctx context.Context, url string) (document.Store, func(), error) {
+	s, err := redis.OpenURL(ctx, url)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.Documents(), func() { s.Close() }, nil
+}
+
+func TestTwoProcessesLoseNoUpdateOfAThread(t *testing.T) {
+	threadtest.RunProcesses(t, "redis://"+start(t).addr, openDocuments)
+}
 
 func TestTasks(t *testing.T) { taskstest.Run(t, documentStore) }
 
