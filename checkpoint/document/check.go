@@ -12,7 +12,8 @@ import (
 
 // Limits, the same on every store.
 const (
-	MaxName      = 512      // bytes of a collection, a partition, an id or an Order
+	MaxName      = 512      // bytes of a collection or an Order
+	MaxID        = 1024     // bytes of a partition or an id: those of a thread
 	MaxValue     = 4 << 20  // bytes of a value, without insignificant white space
 	MaxDepth     = 100      // arrays and objects of a value, inside each other
 	MaxNumber    = 1000     // bytes of a number in a value, and its exponent either way
@@ -23,21 +24,21 @@ const (
 )
 
 func (p Place) check(whole bool) error {
-	if err := checkName("collection", p.Collection, false); err != nil {
+	if err := checkName("collection", p.Collection, MaxName, false); err != nil {
 		return err
 	}
-	return checkName("partition", p.Partition, whole)
+	return checkName("partition", p.Partition, MaxID, whole)
 }
 
 // checkName returns an ErrName that says what is wrong with a name. A name is any UTF-8
 // without a zero byte.
-func checkName(what, name string, mayBeEmpty bool) error {
+func checkName(what, name string, most int, mayBeEmpty bool) error {
 	why := ""
 	switch {
 	case name == "" && !mayBeEmpty:
 		why = "is empty"
-	case len(name) > MaxName:
-		why = fmt.Sprintf("has %d bytes, the limit is %d", len(name), MaxName)
+	case len(name) > most:
+		why = fmt.Sprintf("has %d bytes, the limit is %d", len(name), most)
 	case !utf8.ValidString(name):
 		why = "is not valid UTF-8"
 	case strings.IndexByte(name, 0) >= 0:
@@ -50,10 +51,10 @@ func checkName(what, name string, mayBeEmpty bool) error {
 
 // check returns the change as a table gets it; it shares nothing with the caller.
 func (c Change) check() (Change, error) {
-	if err := checkName("id", c.ID, false); err != nil {
+	if err := checkName("id", c.ID, MaxID, false); err != nil {
 		return c, err
 	}
-	if err := checkName("order", c.Order, true); err != nil {
+	if err := checkName("order", c.Order, MaxName, true); err != nil {
 		return c, err
 	}
 	c.ID, c.Order = strings.Clone(c.ID), strings.Clone(c.Order)

@@ -19,7 +19,7 @@ func (o over) Get(ctx context.Context, p Place, id string) (Doc, error) {
 	if err := p.check(false); err != nil {
 		return Doc{}, err
 	}
-	if err := checkName("id", id, false); err != nil {
+	if err := checkName("id", id, MaxID, false); err != nil {
 		return Doc{}, place(p, "", err)
 	}
 	d, found, err := o.table.Read(ctx, p, id)

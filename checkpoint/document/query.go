@@ -116,7 +116,7 @@ func (q Query) compile() (*search, error) {
 		s.where = append(s.where, compiled)
 	}
 	for i, key := range q.Sort {
-		if err := checkName("path", key.Path, false); err != nil {
+		if err := checkName("path", key.Path, MaxName, false); err != nil {
 			return nil, fmt.Errorf("%w: sort %d: %w", ErrQuery, i+1, err)
 		}
 	}
@@ -124,17 +124,17 @@ func (q Query) compile() (*search, error) {
 }
 
 func (s *search) checkBounds() error {
-	if err := checkName("order", s.scan.From, true); err != nil {
+	if err := checkName("order", s.scan.From, MaxName, true); err != nil {
 		return fmt.Errorf("%w: %w", ErrQuery, err)
 	}
-	if err := checkName("order", s.scan.Until, true); err != nil {
+	if err := checkName("order", s.scan.Until, MaxName, true); err != nil {
 		return fmt.Errorf("%w: %w", ErrQuery, err)
 	}
 	return nil
 }
 
 func (c Condition) compile() (condition, error) {
-	if err := checkName("path", c.Path, false); err != nil {
+	if err := checkName("path", c.Path, MaxName, false); err != nil {
 		return condition{}, err
 	}
 	op := cmp.Or(c.Op, Eq)

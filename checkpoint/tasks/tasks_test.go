@@ -418,7 +418,7 @@ func TestHandlerRefusesWhatIsNoTask(t *testing.T) {
 		code               int
 	}{
 		{"POST", "/tasks/a", `{"id":"a"}`, 200}, {"POST", "/tasks/a", `{"id":"b"}`, 400}, {"POST", "/tasks/a", `{`, 400}, {"POST", "/tasks/a", `{"id":"a","timeout":-1,"attempt":2}`, 400},
-		{"GET", "/tasks/a", ``, 405}, {"POST", "/", `{"id":"a"}`, 404}, {"POST", "/tasks/" + strings.Repeat("x", 600), `{"id":"` + strings.Repeat("x", 600) + `"}`, 400},
+		{"GET", "/tasks/a", ``, 405}, {"POST", "/", `{"id":"a"}`, 404}, {"POST", "/tasks/" + strings.Repeat("x", 1100), `{"id":"` + strings.Repeat("x", 1100) + `"}`, 400},
 	} {
 		rec := httptest.NewRecorder()
 		h.ServeHTTP(rec, httptest.NewRequest(c.method, c.path, strings.NewReader(c.body)))

@@ -128,7 +128,7 @@ var documentRules = []rule{
 		p.same("other collections stay", p.ids(document.Query{Place: beside}), "a b")
 	}},
 	{"BadNames", func(p *probe) {
-		for _, name := range []string{"", "a\x00b", "\xff", strings.Repeat("x", document.MaxName+1)} {
+		for _, name := range []string{"", "a\x00b", "\xff", strings.Repeat("x", document.MaxID+1)} {
 			for _, at := range []document.Place{document.At(name, "p"), document.At("c", name)} {
 				_, err := p.store.Get(p.Context(), at, "id")
 				p.fails("a bad place is refused", err, document.ErrName)
@@ -153,6 +153,22 @@ var documentRules = []rule{
 			}
 		}
 		p.same("what was refused is not there", p.ids(document.Query{Place: home}), "")
+	}},
+	{"LongNames", func(p *probe) {
+		collection, order := noise(1, document.MaxName), noise(2, document.MaxName)
+		at, id := document.At(collection, noise(3, document.MaxID)), noise(4, document.MaxID)
+		_, err := p.store.Set(p.Context(), at, document.Change{ID: id, Value: json.RawMessage(`1`), Order: order})
+		p.done("names may be as long as their limits, all at once", err)
+		p.same("what has long names is found by them", p.ids(document.Query{Place: at, From: order}), id)
+		p.same("what has long names is found by them", p.get(at, id).Order == order, true)
+		for _, where := range []document.Place{document.At(collection+"x", "p"), document.At("c", at.Partition+"x")} {
+			_, err := p.store.Get(p.Context(), where, "id")
+			p.fails("a byte more is refused", err, document.ErrName)
+		}
+		_, err = p.store.Get(p.Context(), at, id+"x")
+		p.fails("a byte more is refused", err, document.ErrName)
+		_, err = p.store.Set(p.Context(), at, document.Change{ID: "id", Value: json.RawMessage(`1`), Order: order + "x"})
+		p.fails("a byte more is refused", err, document.ErrName)
 	}},
 	{"BadValues", func(p *probe) {
 		deep := strings.Repeat("[", document.MaxDepth+1) + strings.Repeat("]", document.MaxDepth+1)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -123,4 +124,13 @@ var hostile = []string{
 	"*", "?", "[a-z]*", "%", "_", ".", "..", "/", `\`, ":", "{x}", "}{", "'", `"`, "`", "''; DROP TABLE documents; --", "$1", "?1", "@", "-", "+", "(", "[",
 	" ", " a", "a ", "\t", "\n", "\r\n", "\x01", "\x7f", "é", "e\u0301", "日本語", "😀", "\ufeff", "null", "0", "A", "a", "aa", "a.b", "a:b", "a\x01b",
 	strings.Repeat("x", document.MaxName), strings.Repeat("é", document.MaxName/2),
+}
+
+// noise returns so many letters that nobody can compress.
+func noise(seed uint64, n int) string {
+	rnd, b := rand.New(rand.NewPCG(seed, seed)), make([]byte, n)
+	for i := range b {
+		b[i] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[rnd.IntN(64)]
+	}
+	return string(b)
 }
