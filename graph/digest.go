@@ -14,6 +14,9 @@ func (p *program) digest() string {
 	for i, n := range p.nodes {
 		s := p.shape.Nodes[i]
 		part := fmt.Sprintf("node %q %v %v %v", n.name, s.Next, s.Deferred, n.targets.sorted())
+		if n.ends {
+			part += " ends"
+		}
 		for _, b := range n.sortedBranches() {
 			part += " branch " + b
 		}

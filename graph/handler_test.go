@@ -418,3 +418,27 @@ func TestAHandlerIsPartOfTheProgram(t *testing.T) {
 		t.Errorf("handlers with three sets of targets make %d programs", len(seen))
 	}
 }
+
+func TestAnEdgeToEndIsPartOfTheProgram(t *testing.T) {
+	hash := func(ends bool) string {
+		b := graph.New[world]("g")
+		b.Edge(graph.Start, "a")
+		b.Edge("a", "b")
+		b.Edge("b", graph.End)
+		b.Node("a", logs("a"))
+		b.Node("b", logs("b"))
+		if ends {
+			b.Edge("a", graph.End)
+		}
+		cfg := stored()
+		invoke(t, build(t, b, cfg), "t1", graph.Done)
+		p, err := graph.Inspect(ctx, cfg.Store, "t1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Program
+	}
+	if hash(false) == hash(true) {
+		t.Error("a graph with one more edge, to End, is the same program")
+	}
+}

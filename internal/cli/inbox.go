@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,14 +15,21 @@ import (
 
 func (a *app) inboxVerb() *cobra.Command {
 	var q checkpoint.ThreadQuery
+	var v ruling
 	cmd := &cobra.Command{
-		Use:   "inbox [show ID]",
-		Short: "List the open questions of all threads, or show one",
+		Use:   "inbox [show|approve|edit|reject ID]",
+		Short: "List the open questions of all threads, show one, or decide it",
 		Long: `Inbox lists the questions that wait for a person, in all threads of the store. With
 show it prints one whole, with the command that answers it; the beginning of the ID
-is enough.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) == 2 && args[0] == "show" {
+is enough. Approve, edit and reject decide a question that can be decided so, and the
+run goes on: edit takes what is approved instead with --args, reject a word about it with
+--message. In place of the ID, --thread NAME means the only question of a thread.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			verb, named := first(args), cmd.Flags().Changed("thread")
+			switch {
+			case len(args) == 0 && !named, len(args) == 2 && !named && (verb == "show" || slices.Contains(rulings, verb)):
+				return nil
+			case len(args) == 1 && named && slices.Contains(rulings, verb):
 				return nil
 			}
 			return usage(a.command("inbox")+" lists the questions, "+a.command("inbox", "show", "ID")+" shows one",
@@ -30,6 +38,12 @@ is enough.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if q.Limit < 0 {
 				return usage("give a number from 0 on", "a limit of %d is less than nothing", q.Limit)
+			}
+			if v.word = first(args); slices.Contains(rulings, v.word) {
+				return a.decide(cmd, args[1:], v)
+			}
+			if err := v.unused(cmd); err != nil {
+				return err
 			}
 			return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
 				i := inbox{app: a, store: store, now: time.Now}
@@ -42,6 +56,7 @@ is enough.`,
 	}
 	cmd.Flags().IntVar(&q.Limit, "limit", 0, "of at most so many threads (0 means all)")
 	cmd.Flags().StringVar(&q.After, "after", "", "only of threads that come after this one by name")
+	v.flags(cmd)
 	return cmd
 }
 
@@ -69,8 +84,11 @@ func (i inbox) each(ctx context.Context, q checkpoint.ThreadQuery, fn func(lette
 		}
 		s := &session{app: i.app, store: i.store, thread: p.Thread}
 		for _, in := range p.Interrupts {
-			answer := in.ID + "=" + sample(in.Schema)
-			if err := fn(letter{in, p.Thread, p.Graph, p.Time, s.command("resume", "--thread", p.Thread, "--answer", answer)}); err != nil {
+			next := s.command("resume", "--thread", p.Thread, "--answer", in.ID+"="+sample(in.Schema))
+			if choices(in) != "" {
+				next = s.command("inbox", "approve", in.ID)
+			}
+			if err := fn(letter{in, p.Thread, p.Graph, p.Time, next}); err != nil {
 				return err
 			}
 		}
@@ -110,6 +128,25 @@ func age(d time.Duration) string {
 }
 
 func (i inbox) show(ctx context.Context, start string) error {
+	l, err := i.find(ctx, start)
+	if err != nil {
+		return err
+	}
+	if i.json {
+		return i.printJSON(l)
+	}
+	s := &session{app: i.app, store: i.store, thread: l.Thread}
+	fmt.Fprintf(i.Stdout, "thread %s, workflow %s, asked %s ago", cell(l.Thread), cell(l.Workflow), age(i.now().Sub(l.Since)))
+	if when := i.expires(l); when != "" {
+		fmt.Fprintf(i.Stdout, ", expires %s", when)
+	}
+	_, err = fmt.Fprintf(i.Stdout, "\n\n%sOr decline it with:\n  %s\n", s.question(l.Interrupt, l.Next),
+		s.command("resume", "--thread", l.Thread, "--decline", l.ID, "--reason", "TEXT"))
+	return err
+}
+
+// find returns the open question whose id begins so.
+func (i inbox) find(ctx context.Context, start string) (letter, error) {
 	var found []letter
 	err := i.each(ctx, checkpoint.ThreadQuery{}, func(l letter) error {
 		if strings.HasPrefix(l.ID, start) {
@@ -119,21 +156,11 @@ func (i inbox) show(ctx context.Context, start string) error {
 	})
 	switch {
 	case err != nil:
-		return err
+		return letter{}, err
 	case len(found) == 0:
-		return usage(i.command("inbox")+" lists the open questions", "no open question has an id that begins with %q", start)
+		return letter{}, usage(i.command("inbox")+" lists the open questions", "no open question has an id that begins with %q", start)
 	case len(found) > 1:
-		return usage("write more of the id", "%d questions have an id that begins with %q", len(found), start)
-	case i.json:
-		return i.printJSON(found[0])
+		return letter{}, usage("write more of the id", "%d questions have an id that begins with %q", len(found), start)
 	}
-	l := found[0]
-	s := &session{app: i.app, store: i.store, thread: l.Thread}
-	fmt.Fprintf(i.Stdout, "thread %s, workflow %s, asked %s ago", cell(l.Thread), cell(l.Workflow), age(i.now().Sub(l.Since)))
-	if when := i.expires(l); when != "" {
-		fmt.Fprintf(i.Stdout, ", expires %s", when)
-	}
-	_, err = fmt.Fprintf(i.Stdout, "\n\n%sOr decline it with:\n  %s\n", s.question(l.Interrupt, l.Next),
-		s.command("resume", "--thread", l.Thread, "--decline", l.ID, "--reason", "TEXT"))
-	return err
+	return found[0], nil
 }

@@ -30,6 +30,8 @@ type template struct {
 var templates = []template{
 	{"minimal", "one node that greets", []string{"%s test workflow.yaml", "%s run workflow.yaml --input name=Ada"}},
 	{"approval", "a note that a person approves, in a loop", []string{"%s test workflow.yaml", "%s run workflow.yaml --thread demo --input topic=tea", "%s resume --thread demo --answer true"}},
+	{"agent", "a program with a model and tools, one of which a person permits", []string{"go get github.com/weftrun/weft@latest", "go mod tidy", "go run . run workflow.yaml --thread demo --input question='What became of A-17?'", "go run . inbox"}},
+	{"capability", "a program with an agent whose capabilities require and provide", []string{"go get github.com/weftrun/weft@latest", "go mod tidy", "go run . run workflow.yaml --thread demo --input city=Oslo", "go run . inbox"}},
 	{"go-nodes", "a program with a node in Go", []string{"go get github.com/weftrun/weft@latest", "go mod tidy", "go run . run workflow.yaml --input text='one two three'"}},
 }
 
@@ -48,7 +50,7 @@ complete it. Without DIR it lists the templates.`,
 			return a.new(args[0], name)
 		},
 	}
-	cmd.Flags().StringVarP(&name, "template", "t", "minimal", "the template: minimal, approval or go-nodes")
+	cmd.Flags().StringVarP(&name, "template", "t", "minimal", "the template: minimal, approval, agent, capability or go-nodes")
 	return cmd
 }
 

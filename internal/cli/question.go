@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,7 +66,7 @@ func (s *session) question(in graph.Interrupt, command string) string {
 	case "before", "after":
 		fmt.Fprintf(&b, "The run pauses %s the node %q. Go on with:\n", in.Kind, in.Node)
 	default:
-		fmt.Fprintf(&b, "%s\n(asked by the node %q; %s)\nAnswer with:\n", in.Prompt, in.Node, wanted(in.Schema))
+		fmt.Fprintf(&b, "%s\n(asked by the node %q; %s)\nAnswer with:\n", in.Prompt, in.Node, cmp.Or(choices(in), wanted(in.Schema)))
 	}
 	fmt.Fprintf(&b, "  %s\n", command)
 	return b.String()
@@ -76,7 +77,11 @@ func (s *session) commands(open []graph.Interrupt) []string {
 	all := make([]string, len(open))
 	for i, in := range open {
 		words := []string{"resume", "--thread", s.thread}
-		if in.Kind == "question" {
+		if choices(in) != "" && len(open) == 1 {
+			words = []string{"inbox", "approve", "--thread", s.thread}
+		} else if choices(in) != "" {
+			words = []string{"inbox", "approve", shortID(in.ID, open)}
+		} else if in.Kind == "question" {
 			words = append(words, "--answer", s.example(in, open))
 		}
 		all[i] = s.command(words...)

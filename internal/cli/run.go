@@ -116,7 +116,13 @@ func (s *session) runOnce(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	switch decide(p, found, p.Input == hash, f.newTurn, f.queue) {
+	todo := decide(p, found, p.Input == hash, f.newTurn, f.queue)
+	if todo == begin || todo == goOn { // what the environment lacks is told before anything runs
+		if err := s.flow.CheckEnv(); err != nil {
+			return err
+		}
+	}
+	switch todo {
 	case begin:
 		switch {
 		case f.newTurn:

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+// rulings are the verbs of inbox that decide a question.
+var rulings = []string{"approve", "edit", "reject"}
+
+// ruling is what a person decides about a question.
+type ruling struct {
+	word    string
+	thread  string // "" where the question is named by its id
+	args    string // what is approved instead, as JSON
+	message string
+}
+
+func (v *ruling) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&v.thread, "thread", "", "with approve, edit or reject: the only question of this thread")
+	cmd.Flags().StringVar(&v.args, "args", "", "with edit: JSON, what is approved instead")
+	cmd.Flags().StringVar(&v.message, "message", "", "with reject: why not, and what would be better")
+}
+
+// unused refuses flags that go with a ruling where there is none.
+func (v *ruling) unused(cmd *cobra.Command) error {
+	for _, name := range []string{"thread", "args", "message"} {
+		if cmd.Flags().Changed(name) {
+			return usage(cmd.CommandPath()+" --help shows how", "--%s goes with approve, edit or reject", name)
+		}
+	}
+	return nil
+}
+
+// check refuses words that say nothing to this ruling.
+func (v ruling) check(cmd *cobra.Command) error {
+	switch {
+	case v.word == "edit" && !json.Valid([]byte(v.args)):
+		return usage("give what is approved instead with --args JSON", "edit needs --args with JSON")
+	case v.word != "edit" && cmd.Flags().Changed("args"):
+		return usage("edit takes --args", "%s does not take --args", v.word)
+	case v.word != "reject" && cmd.Flags().Changed("message"):
+		return usage("reject takes --message", "%s does not take --message", v.word)
+	}
+	return nil
+}
+
+// decide answers a question with a ruling, and the run goes on.
+func (a *app) decide(cmd *cobra.Command, ids []string, v ruling) error {
+	if err := v.check(cmd); err != nil {
+		return err
+	}
+	return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
+		s := &session{app: a, store: store, thread: v.thread}
+		l, err := s.meant(cmd, ids)
+		if err != nil {
+			return err
+		}
+		s.thread = l.Thread
+		answer, ok := v.answer(l.Interrupt)
+		if !ok {
+			return usage(l.Next, "the question %q cannot be answered with %s", l.Prompt, v.word)
+		}
+		f := resumeFlags{thread: l.Thread, replies: replies{answers: []string{l.ID + "=" + string(answer)}}}
+		f.durability = "sync"
+		return s.resume(cmd.Context(), f)
+	})
+}
+
+// meant returns the question that is named by its id, or the only one of the thread.
+func (s *session) meant(cmd *cobra.Command, ids []string) (l letter, err error) {
+	i := inbox{app: s.app, store: s.store}
+	if len(ids) > 0 {
+		return i.find(cmd.Context(), ids[0])
+	}
+	p, err := s.mustInspect(cmd.Context())
+	if err != nil {
+		return l, err
+	}
+	if len(p.Interrupts) != 1 {
+		return l, usage(s.command("inbox")+" lists the questions with their ids", "thread %q has %d open questions, not one", s.thread, len(p.Interrupts))
+	}
+	in := p.Interrupts[0]
+	return letter{Interrupt: in, Thread: s.thread, Next: s.command("resume", "--thread", s.thread, "--answer", sample(in.Schema))}, nil
+}
+
+// answer returns the answer that the question takes for this ruling; ok is false where it takes none.
+func (v ruling) answer(in graph.Interrupt) (answer json.RawMessage, ok bool) {
+	if in.Kind != "question" {
+		return nil, false
+	}
+	if kind, _ := typeOf(in.Schema); kind == "boolean" {
+		return json.RawMessage(strconv.FormatBool(v.word == "approve")), v.word != "edit" && v.message == ""
+	}
+	for _, f := range forms {
+		data, err := json.Marshal(f.of(v))
+		if err == nil && f.knows(in.Schema, v.word) && in.Accepts(data) == nil {
+			return data, true
+		}
+	}
+	return nil, false
+}
+
+// form names the members of an answer that is a decision.
+type form struct{ word, args, message string }
+
+// forms are those of an approval, of the permission of a tool, and of what an agent wants approved.
+var forms = []form{{"type", "args", "message"}, {"action", "arguments", "feedback"}, {"decision", "edited", "feedback"}}
+
+func (f form) of(v ruling) map[string]any {
+	answer := map[string]any{f.word: v.word}
+	if v.word == "edit" {
+		answer[f.args] = json.RawMessage(v.args)
+	}
+	if v.message != "" {
+		answer[f.message] = v.message
+	}
+	return answer
+}
+
+// knows reports whether a schema speaks of this decision: one that takes any object does not.
+func (f form) knows(schema json.RawMessage, word string) bool {
+	return strings.Contains(string(schema), strconv.Quote(f.word)) && strings.Contains(string(schema), word)
+}
+
+// choices says which rulings a question takes that wants a decision, "" for another question and for one that
+// wants yes or no.
+func choices(in graph.Interrupt) string {
+	var all []string
+	for _, word := range rulings {
+		answer, ok := ruling{word: word, args: "{}"}.answer(in)
+		if ok && len(answer) > 0 && answer[0] == '{' {
+			all = append(all, word)
+		}
+	}
+	if len(all) == 0 || all[0] != "approve" {
+		return ""
+	}
+	return strings.Join(all, ", ")
+}
