@@ -76,7 +76,7 @@ func (a *app) chat(ctx context.Context, name string, f chatFlags) error {
 		if err != nil {
 			return usage("", "the agent %q cannot be used: %w", name, err)
 		}
-		c := &dialog{app: a, agent: agent, name: name, thread: f.thread}
+		c := &dialogue{app: a, agent: agent, name: name, thread: f.thread}
 		c.lines = a.linesOf(f.says, c.complete)
 		c.show = a.chatView()
 		if err := c.ofThisAgent(ctx, store); err != nil {
@@ -105,8 +105,8 @@ func (a *app) agent(name string) (string, Chat, error) {
 	return name, a.Chats[name], nil
 }
 
-// dialog is a chat with an agent on a thread.
-type dialog struct {
+// dialogue is a chat with an agent on a thread.
+type dialogue struct {
 	*app
 	agent  turn.Plain
 	name   string
@@ -117,7 +117,7 @@ type dialog struct {
 }
 
 // ofThisAgent refuses a thread of another graph.
-func (c *dialog) ofThisAgent(ctx context.Context, store checkpoint.Store) error {
+func (c *dialogue) ofThisAgent(ctx context.Context, store checkpoint.Store) error {
 	p, err := graph.Inspect(ctx, store, c.thread)
 	switch {
 	case errors.Is(err, graph.ErrUnknownThread):
@@ -131,7 +131,7 @@ func (c *dialog) ofThisAgent(ctx context.Context, store checkpoint.Store) error 
 }
 
 // run shows what was said, goes on with what was cut off, and answers each message.
-func (c *dialog) run(ctx context.Context, f chatFlags) error {
+func (c *dialogue) run(ctx context.Context, f chatFlags) error {
 	if err := c.begin(ctx, f); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (c *dialog) run(ctx context.Context, f chatFlags) error {
 // remembered is how many messages the line editor offers again.
 const remembered = 200
 
-func (c *dialog) begin(ctx context.Context, f chatFlags) error {
+func (c *dialogue) begin(ctx context.Context, f chatFlags) error {
 	past, err := c.agent.Look(ctx, c.thread, max(f.last, remembered))
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (c *dialog) begin(ctx context.Context, f chatFlags) error {
 }
 
 // say has a message answered; leave reports that the user wants to go.
-func (c *dialog) say(ctx context.Context, text string) (leave bool, err error) {
+func (c *dialogue) say(ctx context.Context, text string) (leave bool, err error) {
 	if c.lines.interactive() && strings.TrimSpace(text) == "" {
 		return false, nil
 	}
@@ -193,7 +193,7 @@ func (c *dialog) say(ctx context.Context, text string) (leave bool, err error) {
 }
 
 // do carries out one exchange and shows it. A person sees an error and goes on; a script ends with it.
-func (c *dialog) do(ctx context.Context, act func(context.Context, func(graph.Event)) (reply, error)) (leave bool, err error) {
+func (c *dialogue) do(ctx context.Context, act func(context.Context, func(graph.Event)) (reply, error)) (leave bool, err error) {
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if c.lines.interactive() {
@@ -220,7 +220,7 @@ func (c *dialog) do(ctx context.Context, act func(context.Context, func(graph.Ev
 var errStopped = errors.New("stopped by the user")
 
 // end says how the thread is left.
-func (c *dialog) end() error {
+func (c *dialogue) end() error {
 	if len(c.open) > 0 {
 		return errWaits
 	}
@@ -228,7 +228,7 @@ func (c *dialog) end() error {
 }
 
 // failed adds to an error how to go on.
-func (c *dialog) failed(err error) *failure {
+func (c *dialogue) failed(err error) *failure {
 	f := *c.classify(err)
 	var bad *turn.CommandError
 	switch {

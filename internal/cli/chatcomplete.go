@@ -9,7 +9,7 @@ import (
 
 // complete returns a line with what all its completions have in common, and the completions of its last word
 // where there are several.
-func (c *dialog) complete(line string) (whole string, choices []string) {
+func (c *dialogue) complete(line string) (whole string, choices []string) {
 	if line == "/edit " {
 		return line + c.editable(), nil
 	}
@@ -43,7 +43,7 @@ func commandsAlone(text string) bool {
 }
 
 // editable returns what the only open question asks to approve, as JSON; "" where there is nothing.
-func (c *dialog) editable() string {
+func (c *dialogue) editable() string {
 	if len(c.open) != 1 {
 		return ""
 	}
