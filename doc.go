@@ -17,6 +17,6 @@
 //	  loud: {uses: go:shout, with: {text: "${{ state.text }}"}, output: {text: "${{ result }}"}}
 //
 // A [Config] names the program, its nodes and its stores. examples/gonode is the whole
-// program with a workflow. Graphs that are declared in Go need none of this: see
+// program with a workflow, and examples/desk one with an agent, with which its command chat talks ([Config.Chats]). Graphs that are declared in Go need none of this: see
 // package graph.
 package weft

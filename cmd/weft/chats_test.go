@@ -1,0 +1,38 @@
+package main_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTheCommandTalksWithAModelAndSaysHowToHaveOne(t *testing.T) {
+	dir := t.TempDir()
+	weft := filepath.Join(dir, "weft")
+	if code, _, stderr := call(t, dir, "go", "build", "-o", weft, "./cmd/weft"); code != 0 {
+		t.Fatal(stderr)
+	}
+	t.Setenv("OPENAI_API_KEY", "")
+	t.Setenv("OPENAI_BASE_URL", "")
+	code, _, stderr := call(t, dir, weft, "chat", "--thread", "t", "--say", "hello")
+	if code != 2 || !strings.Contains(stderr, "set OPENAI_API_KEY") || !strings.Contains(stderr, "weft.Config.Chats") {
+		t.Errorf("without a model: exit code %d, want 2\n%s", code, stderr)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":"Good "}}]}`+"\n\n"+
+			`data: {"choices":[{"index":0,"delta":{"content":"day."},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	defer server.Close()
+	cmd := exec.Command(weft, "chat", "--thread", "t", "--say", "hello")
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "WEFT_STORE=", "OPENAI_BASE_URL="+server.URL)
+	out, err := cmd.Output()
+	if err != nil || string(out) != "Good day.\n\n" {
+		t.Errorf("with one: %q, %v", out, err)
+	}
+}
