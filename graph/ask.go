@@ -98,7 +98,7 @@ func Ask[T any](ctx context.Context, q Question) (T, error) {
 		schema, err = schemaOf[T]()
 	}
 	if err != nil {
-		return answer, fmt.Errorf("graph: the answer to %q cannot be a %T: %w", q.Prompt, answer, err)
+		return answer, fmt.Errorf("graph: the answer to %q cannot be of type %T: %w", q.Prompt, answer, err)
 	}
 	in := Interrupt{ID: id, Namespace: t.run.ns, Node: t.node.name, Kind: "question",
 		Prompt: q.Prompt, Detail: q.Detail, Schema: schema, Refused: given.data}

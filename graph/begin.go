@@ -41,7 +41,9 @@ func (r *run) open() (err error) {
 	if rec := r.chain.Record; rec != nil {
 		r.origin = rec.Origin
 		r.turn, r.step, r.done, r.input, r.answered = rec.Turn, rec.Step, rec.Step, rec.Input, rec.Answered
-		r.taken = rec.Taken
+		if r.taken, err = r.newestTaken(rec); err != nil {
+			return err
+		}
 		if r.branch = rec.Branch; r.chain.Branches() && r.replays == nil {
 			r.branch = r.chain.Head() + 1
 		}
@@ -99,7 +101,7 @@ func (r *run) begin(input state.View) error {
 // isRoot reports the mistake of running a subgraph's checkpoints by themselves.
 func (r *run) isRoot() error {
 	if r.opts.Namespace != "" {
-		return fmt.Errorf("%w: the namespace %q belongs to a subgraph, which runs with its thread; it can only be edited", ErrEdit, r.opts.Namespace)
+		return fmt.Errorf("graph %q: thread %q: %w: the namespace %q belongs to a subgraph, which runs with its thread; it can only be edited", r.name, r.opts.Thread, ErrEdit, r.opts.Namespace)
 	}
 	return nil
 }

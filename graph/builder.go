@@ -24,32 +24,42 @@ func NewRecord(name string, shape *state.Shape) *Builder[state.Record] {
 	return &Builder[state.Record]{&draft{name: name, schema: shape.Schema(), pos: caller(1), parts: &parts{}}}
 }
 
+// draft returns what was declared so far. The zero Builder is that
+// of a graph without a name, which Compile reports.
+func (b *Builder[S]) draft() *draft {
+	if b.d == nil {
+		schema, err := state.SchemaOf[S]()
+		b.d = &draft{schema: schema, schemaErr: err, pos: caller(2), parts: &parts{}}
+	}
+	return b.d
+}
+
 // Node adds a node. At most one Policy may be given; without one it has that of
 // Defaults.
 func (b *Builder[S]) Node(name string, n Node[S], policy ...Policy) {
-	d := nodeDraft{name: name, call: n.call, targets: n.targets, payload: n.payload, child: n.child, cache: n.cache, pos: b.d.place()}
-	d.setPolicy(b.d, "node "+quote(name), policy)
+	d := nodeDraft{name: name, call: n.call, targets: n.targets, payload: n.payload, child: n.child, cache: n.cache, pos: b.draft().place()}
+	d.setPolicy(b.draft(), "node "+quote(name), policy)
 	for _, f := range n.faults {
-		b.d.fail(d.pos, "node %q: %s", name, f)
+		b.draft().fail(d.pos, "node %q: %s", name, f)
 	}
-	b.d.nodes = append(b.d.nodes, d)
+	b.draft().nodes = append(b.draft().nodes, d)
 }
 
 // Defaults is the Policy of the nodes and handlers that were given none, wherever it
 // stands among the calls. A Policy that was given holds whole: its zero fields mean no
 // limit and no retry, not the default. Subgraphs have their own.
 func (b *Builder[S]) Defaults(p Policy) {
-	pos := b.d.place()
-	if b.d.defaults != nil {
-		b.d.fail(pos, "Defaults was already called, at %s", b.d.defaults.pos)
+	pos := b.draft().place()
+	if b.draft().defaults != nil {
+		b.draft().fail(pos, "Defaults was already called, at %s", b.draft().defaults.pos)
 		return
 	}
-	b.d.defaults = &defaultDraft{p, pos}
+	b.draft().defaults = &defaultDraft{p, pos}
 }
 
 // Edge makes to due when from has completed. From may be [Start], to may be [End].
 func (b *Builder[S]) Edge(from, to string) {
-	b.d.edges = append(b.d.edges, edgeDraft{from, to, b.d.place()})
+	b.draft().edges = append(b.draft().edges, edgeDraft{from, to, b.draft().place()})
 }
 
 // Branch calls choose after each completion of from, with the state as from left it
@@ -57,7 +67,7 @@ func (b *Builder[S]) Edge(from, to string) {
 // static edges of from. It may only go to its targets.
 func (b *Builder[S]) Branch(from string, choose func(ctx context.Context, s *S) (Command, error), targets ...string) {
 	c := func(ctx context.Context, s, _ any) (Command, error) { return choose(ctx, s.(*S)) }
-	b.d.branches = append(b.d.branches, branchDraft{from, c, targets, b.d.place()})
+	b.draft().branches = append(b.draft().branches, branchDraft{from, c, targets, b.draft().place()})
 }
 
 // Join makes to due once all of from have completed, in whatever steps they do. It
@@ -65,18 +75,18 @@ func (b *Builder[S]) Branch(from string, choose func(ctx context.Context, s *S) 
 // the first step in which tasks of it ran; where there may be none to run, let the
 // node that sends them go on by itself. See Result.Starved for joins that never fired.
 func (b *Builder[S]) Join(to string, from ...string) {
-	b.d.joins = append(b.d.joins, joinDraft{to, from, b.d.place()})
+	b.draft().joins = append(b.draft().joins, joinDraft{to, from, b.draft().place()})
 }
 
 // Defer lets a node wait, once it is reached, until nothing else is due.
 func (b *Builder[S]) Defer(node string) {
-	b.d.defers = append(b.d.defers, namedDraft{node, b.d.place()})
+	b.draft().defers = append(b.draft().defers, namedDraft{node, b.draft().place()})
 }
 
 // At returns a Builder of the same graph whose calls are reported at pos, for
 // front ends that read a graph from a file.
 func (b *Builder[S]) At(pos string) *Builder[S] {
-	d := *b.d // the parts stay shared
+	d := *b.draft() // the parts stay shared
 	d.at = pos
 	return &Builder[S]{&d}
 }

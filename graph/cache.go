@@ -66,6 +66,9 @@ type caching struct {
 
 // ClearCache drops what the cache holds of these nodes of the graph, or of all.
 func (g *Graph[S]) ClearCache(ctx context.Context, nodes ...string) error {
+	if err := g.p.compiled(); err != nil {
+		return err
+	}
 	cache := g.p.cfg.Cache
 	if cache == nil {
 		return ErrNoCache

@@ -97,6 +97,9 @@ func (s *scope) add(w *work) error {
 // Wait returns the result of the call, as [Call] would. It returns early, with an error, when
 // ctx ends. ctx is that of the code that waits.
 func (f *Future[T]) Wait(ctx context.Context) (T, error) {
+	if f.done == nil {
+		return *new(T), fmt.Errorf("%w: the zero Future is that of no call", ErrNoTask)
+	}
 	f.waited.Store(true)
 	select {
 	case <-f.done:
@@ -118,6 +121,9 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 // Cancel stops the call, if it still runs; Wait then returns a context.Canceled. Its
 // failure is nobody's then. When the node runs again, so does the call.
 func (f *Future[T]) Cancel() {
+	if f.cancel == nil {
+		return
+	}
 	f.waited.Store(true)
 	f.cancel(fmt.Errorf("graph: the call was given up: %w", context.Canceled))
 }

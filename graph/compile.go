@@ -17,7 +17,7 @@ import (
 // nodes, dead ends, a missing entry, undeclared targets, a state type that cannot
 // be stored, a policy that cannot hold. Later calls on b do not change the graph.
 func (b *Builder[S]) Compile(cfg Config) (*Graph[S], error) {
-	p, err := b.d.compile(cfg, caller(1))
+	p, err := b.draft().compile(cfg, caller(1))
 	if err != nil {
 		return nil, err
 	}

@@ -89,7 +89,10 @@ func (p *program) changes(before, after state.View) (all []Change, err error) {
 
 func (g *Graph[S]) viewAt(ctx context.Context, thread string, at uint64) (state.View, error) {
 	s, _, err := g.State(ctx, thread, at)
-	return g.p.viewOf(&s), err
+	if err != nil {
+		return state.View{}, err
+	}
+	return g.p.viewOf(&s), nil
 }
 
 // storedJSON returns a channel's value as it is stored, nil if it has none.

@@ -1,11 +1,8 @@
 package graph
 
 import (
-	"context"
 	"fmt"
 	"slices"
-
-	"github.com/weftrun/weft/checkpoint"
 )
 
 // Drawing is a graph as data, to be drawn: as Mermaid, as DOT, as text for a terminal,
@@ -46,45 +43,11 @@ type DrawnEdge struct {
 
 // Draw returns the graph as data. Subgraphs are opened down to this depth: 0 shows each
 // as one node.
-func (g *Graph[S]) Draw(depth int) Drawing { return g.p.draw(depth, "") }
-
-// DrawRun returns the graph with what a thread has done in its newest turn, up to one
-// of its commits or, if at is 0, to the newest: which nodes ran how often, which
-// choices were taken, and what is due.
-func (g *Graph[S]) DrawRun(ctx context.Context, thread string, at uint64) (Drawing, error) {
-	d := g.Draw(0)
-	if g.p.cfg.Store == nil {
-		return d, ErrNoStore
+func (g *Graph[S]) Draw(depth int) Drawing {
+	if g.p == nil {
+		return Drawing{}
 	}
-	var q checkpoint.Query
-	if at != 0 {
-		q.Before = at + 1
-	}
-	next, turn := uint64(0), 0 // the commit that the ones after it go on from, and their turn
-	for p, err := range History(ctx, g.p.cfg.Store, thread, q) {
-		if err != nil {
-			return d, err
-		}
-		switch {
-		case turn == 0:
-			if at != 0 && p.Checkpoint != at {
-				return d, unknown(keyOf(thread, nil), at)
-			}
-			turn = p.Turn
-			d.markDue(p.Next)
-		case p.Checkpoint > next:
-			continue // on another branch
-		}
-		if p.Turn != turn {
-			break
-		}
-		next = p.parent()
-		d.markRan(p)
-	}
-	if turn == 0 {
-		return d, unknown(keyOf(thread, nil), at)
-	}
-	return d, nil
+	return g.p.draw(depth, "")
 }
 
 // draw makes the drawing of p, whose ids begin with prefix.
@@ -177,49 +140,4 @@ func (n *node) choices() (all []int) {
 
 func (d *Drawing) add(from, to, kind string) {
 	d.Edges = append(d.Edges, DrawnEdge{From: from, To: to, Kind: kind})
-}
-
-// find returns the node with this name, or nil.
-func (d *Drawing) find(name string) *DrawnNode {
-	for i := range d.Nodes {
-		if d.Nodes[i].Name == name {
-			return &d.Nodes[i]
-		}
-	}
-	return nil
-}
-
-func (d *Drawing) markDue(next []string) {
-	for _, name := range next {
-		if n := d.find(name); n != nil {
-			n.Due = true
-		}
-	}
-}
-
-// markRan counts what a commit says has run. Nodes that are gone are left out.
-func (d *Drawing) markRan(p Point) {
-	for _, r := range p.Ran {
-		from := d.find(r.Node)
-		if from == nil {
-			continue
-		}
-		from.Ran++
-		for _, w := range r.Ways {
-			if to := d.find(w.To); to != nil {
-				d.take(from.ID, to.ID)
-			}
-		}
-	}
-}
-
-// take counts that a choice was taken.
-func (d *Drawing) take(from, to string) {
-	for i := range d.Edges {
-		e := &d.Edges[i]
-		if e.From == from && e.To == to && (e.Kind == "choice" || e.Kind == "rescue") {
-			e.Taken++
-			return
-		}
-	}
 }

@@ -141,3 +141,47 @@ func TestARunIsDrawn(t *testing.T) {
 	_, err = g.DrawRun(ctx, "t2", 0)
 	is(t, err, graph.ErrUnknownThread)
 }
+
+func TestARunIsDrawnWithItsSubgraphs(t *testing.T) {
+	var ran counter
+	pausing := func(ctx context.Context, s *inner) error {
+		_, err := graph.Ask[string](ctx, graph.Question{Prompt: "ok?"})
+		return err
+	}
+	for _, lifetime := range []graph.Lifetime{graph.PerCall, graph.PerThread} {
+		c := child(t, &ran, graph.Config{Nested: lifetime}, pausing)
+		outer := graph.New[inner]("middle")
+		outer.Node("m", graph.Inline(c))
+		outer.Edge(graph.Start, "m")
+		outer.Edge("m", graph.End)
+		b := graph.New[world]("outer")
+		b.Node("o", hosts(build(t, outer, graph.Config{Nested: lifetime}), "", nil))
+		b.Edge(graph.Start, "o")
+		b.Edge("o", graph.End)
+		g := build(t, b, stored())
+		for range 2 { // the second turn alone is drawn
+			invoke(t, g, "t1", graph.Interrupted)
+			for depth, want := range []string{"", `n0_n0[/"m"/]:::due`, `n0_n0_n1["c2"]:::due`} {
+				d, err := g.DrawRun(ctx, "t1", 0, depth)
+				if err != nil || !strings.Contains(d.Mermaid(), want) {
+					t.Errorf("at depth %d, while it asks, %v, the drawing does not hold %s:\n%s", depth, err, want, d.Mermaid())
+				}
+			}
+			resume(t, g, graph.Reply("yes"), graph.Done)
+			d, err := g.DrawRun(ctx, "t1", 0, 2)
+			middle := d.Nodes[1].Inside
+			if err != nil || middle == nil || middle.Nodes[1].Ran != 1 {
+				t.Fatalf("%v: middle is %v, want that m ran once", err, middle)
+			}
+			for _, n := range middle.Nodes[1].Inside.Nodes[1:4] {
+				if n.Ran != 1 || n.Due {
+					t.Errorf("%s ran %d times, due is %v", n.Name, n.Ran, n.Due)
+				}
+			}
+		}
+		early, err := g.DrawRun(ctx, "t1", 1, 2)
+		if err != nil || early.Nodes[1].Inside.Nodes[1].Ran != 0 {
+			t.Errorf("as of commit 1: %v, %v", early.Nodes[1].Inside, err)
+		}
+	}
+}

@@ -174,7 +174,9 @@ func dotText(s string) string {
 func (d Drawing) Text() string {
 	var b strings.Builder
 	b.WriteString(d.Graph + "\n")
-	d.text(&b, "", d.Nodes[0].ID, map[string]bool{})
+	if len(d.Nodes) > 0 {
+		d.text(&b, "", d.Nodes[0].ID, map[string]bool{})
+	}
 	return b.String()
 }
 

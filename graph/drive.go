@@ -54,6 +54,10 @@ type session struct {
 
 // launch makes a call that has not begun.
 func (p *program) launch(ctx context.Context, o Run, begin func(*run) error) *session {
+	if p == nil {
+		p, begin = &program{schema: waitingSchema, cfg: Config{}.withDefaults()}, func(*run) error { return ErrNotCompiled }
+	}
+	taskOf(ctx) // the task from whose node it is begun is found, even if that has ended when the run asks for it
 	f := &session{begin: begin, finished: make(chan struct{}), release: func() {}}
 	if p.cfg.Timeout > 0 {
 		ctx, f.release = context.WithTimeoutCause(ctx, p.cfg.Timeout, runOutOfTime(p.cfg.Timeout))
@@ -71,7 +75,7 @@ func (p *program) drive(ctx context.Context, o Run, begin func(*run) error) (out
 // watched makes a call that may have readers.
 func (p *program) watched(ctx context.Context, o Run, begin func(*run) error) *session {
 	f := p.launch(ctx, o, begin)
-	f.watch = newFeed(p.cfg.Now)
+	f.watch = newFeed(f.cfg.Now)
 	return f
 }
 

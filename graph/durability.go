@@ -101,6 +101,9 @@ func (r *run) save(beside ...checkpoint.Entry) error {
 	r.chain.Pending = beside
 	clear(r.changed)
 	r.healed = false
+	if r.trace != nil {
+		r.traces = append(r.traces, traced{p.Seq(), r.trace})
+	}
 	r.unsaved, r.wrote, r.trace = false, nil, nil
 	r.flight = &flight{seq: p.Seq(), done: make(chan struct{})}
 	if r.opts.Durability == Async && !r.front.Empty() {

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -43,7 +44,7 @@ func (g *Graph[S]) Edit(ctx context.Context, steps [][]Edit[S], o Run) (Result[S
 func editing[S any](steps [][]Edit[S]) func(*run) error {
 	return func(r *run) error {
 		r.rests = true
-		return r.editAll(erase(steps), Answers{})
+		return r.badEdit(r.editAll(erase(steps), Answers{}))
 	}
 }
 
@@ -63,15 +64,23 @@ func (g *Graph[S]) Act(ctx context.Context, e Edit[S], a Answers, o Run) (Result
 			return err
 		}
 		if (e.As == Start || e.As == End) && len(a.given) > 0 {
-			return fmt.Errorf("%w: an edit as %s ends the turn whose questions are answered", ErrEdit, e.As)
+			return r.badEdit(fmt.Errorf("%w: an edit as %s ends the turn whose questions are answered", ErrEdit, e.As))
 		}
 		if err := r.editAll(erase([][]Edit[S]{{e}}), a); err != nil {
-			return err
+			return r.badEdit(err)
 		}
 		r.draws = true
 		return r.takeUp(Answers{})
 	})
 	return resultOf[S](out), err
+}
+
+// badEdit adds the thread to an ErrEdit that does not name it.
+func (r *run) badEdit(err error) error {
+	if placed := (*NodeError)(nil); !errors.Is(err, ErrEdit) || errors.As(err, &placed) {
+		return err
+	}
+	return fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
 }
 
 // edit is an Edit with the type of the state erased.

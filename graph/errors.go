@@ -15,6 +15,9 @@ var (
 	// ErrStateSize is returned when the state is larger than Config.MaxState. What made it
 	// so is not stored; the thread is as it was before the step.
 	ErrStateSize = errors.New("graph: the state is too large")
+	// ErrDepth is returned when a thousand graphs are inside one another: a graph calls itself
+	// without an end.
+	ErrDepth = errors.New("graph: too many graphs inside one another")
 	// ErrTimeout is returned when a node or a run took longer than it may.
 	ErrTimeout = errors.New("graph: out of time")
 	// ErrInterrupted is returned by Ask when the question is open. A node passes it
@@ -43,6 +46,9 @@ var (
 	// ErrUnknownThread is returned when there is nothing to resume or read: no thread of
 	// this name, or not the commit or namespace that was asked for.
 	ErrUnknownThread = errors.New("graph: no such thread")
+	// ErrNotCompiled is returned by the zero Graph, and by the zero Live, which is a run of it:
+	// [Builder.Compile] makes graphs.
+	ErrNotCompiled = errors.New("graph: the graph was not compiled")
 	// ErrNoStore is returned when a call needs a Store and the graph has none.
 	ErrNoStore = errors.New("graph: the graph was compiled without a Store")
 	// ErrNoCache is returned when a call needs a Cache and the graph has none.
@@ -103,7 +109,7 @@ func (e *CompileError) Error() string {
 type NodeError struct {
 	Graph   string
 	Thread  string // "" without a thread
-	Node    string
+	Node    string // "" for an edit that is no node's
 	Task    string // the task's id
 	Step    int
 	Attempt int // from 1
@@ -116,13 +122,16 @@ type NodeError struct {
 
 func (e *NodeError) Error() string {
 	at := fmt.Sprintf("graph %q: node %q: step %d", e.Graph, e.Node, e.Step)
+	if e.Node == "" { // by hand, in nobody's name
+		at = fmt.Sprintf("graph %q: an edit: step %d", e.Graph, e.Step)
+	}
 	if e.Thread != "" {
 		at += fmt.Sprintf(": thread %q", e.Thread)
 	}
 	if e.Attempt > 1 {
 		at += fmt.Sprintf(": attempt %d", e.Attempt)
 	}
-	return at + ": " + e.Err.Error()
+	return fmt.Sprintf("%s: %v", at, e.Err)
 }
 
 func (e *NodeError) Unwrap() error { return e.Err }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"iter"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/state"
 )
 
 // Graph is a compiled graph over the state S. It does not change and is safe for
-// concurrent use: any number of runs may share it.
+// concurrent use: any number of runs may share it. The zero Graph has no name and draws
+// nothing; all else it answers with [ErrNotCompiled].
 type Graph[S any] struct{ p *program }
 
 // Result is how a run ended.
@@ -34,7 +36,31 @@ type Result[S any] struct {
 }
 
 // Name returns the graph's name.
-func (g *Graph[S]) Name() string { return g.p.name }
+func (g *Graph[S]) Name() string {
+	if g.p == nil {
+		return ""
+	}
+	return g.p.name
+}
+
+// compiled returns ErrNotCompiled for the zero Graph.
+func (p *program) compiled() error {
+	if p == nil {
+		return ErrNotCompiled
+	}
+	return nil
+}
+
+// kept returns the store of p, or why there is none.
+func (p *program) kept() (checkpoint.Store, error) {
+	if err := p.compiled(); err != nil {
+		return nil, err
+	}
+	if p.cfg.Store == nil {
+		return nil, ErrNoStore
+	}
+	return p.cfg.Store, nil
+}
 
 // Invoke runs the graph with an input and returns how it ended. What the input
 // wrote is folded into the thread's state, after the fields of the last turn were

@@ -43,8 +43,8 @@ func Handler[S any](fn func(ctx context.Context, s *S, failure *NodeError) (Comm
 // every node that has no handler; not those of subgraphs. Questions, cancelled runs and
 // failures of the store are not rescued.
 func (b *Builder[S]) Rescue(node string, h ErrorHandler[S], policy ...Policy) {
-	d := rescueDraft{node, nodeDraft{call: h.call, targets: h.targets, pos: b.d.place()}}
-	d.setPolicy(b.d, "the handler of "+quote(node), policy)
+	d := rescueDraft{node, nodeDraft{call: h.call, targets: h.targets, pos: b.draft().place()}}
+	d.setPolicy(b.draft(), "the handler of "+quote(node), policy)
 	b.d.rescues = append(b.d.rescues, d)
 }
 

@@ -31,6 +31,7 @@ func (r *run) heal(err error) error {
 	}
 	r.flight = nil
 	r.chain.GoBack(left)
+	r.retrace(left)
 	for i := range r.changed {
 		r.changed[i] = true
 	}
@@ -46,6 +47,26 @@ func (r *run) heal(err error) error {
 		return err
 	}
 	return r.land() // also with Async: what comes next stands on it
+}
+
+// traced is what was recorded with a commit.
+type traced struct {
+	seq     uint64
+	entries []checkpoint.Entry
+}
+
+// retrace lets the next commit record what those after left had, so that Replay can run
+// their steps.
+func (r *run) retrace(left uint64) {
+	kept, lost := r.traces[:0], []checkpoint.Entry(nil)
+	for _, t := range r.traces {
+		if t.seq <= left {
+			kept = append(kept, t)
+		} else {
+			lost = append(lost, t.entries...)
+		}
+	}
+	r.traces, r.trace = kept, append(lost, r.trace...)
 }
 
 // beside returns what stands beside the head when entries are put there: of two with one

@@ -118,15 +118,26 @@ func keyOf(thread string, namespace []string) checkpoint.Key {
 }
 
 func unknown(key checkpoint.Key, at uint64) error {
-	where := fmt.Sprintf("%q", key.Thread)
+	where := fmt.Sprintf("thread %q", key.Thread)
 	if key.Namespace != "" {
 		where += fmt.Sprintf(", namespace %q", key.Namespace)
 	}
-	if at > 0 {
-		where += fmt.Sprintf(", commit %d", at)
+	switch {
+	case at > 0:
+		return unknownError(fmt.Sprintf("graph: no such commit: %s has no commit %d", where, at))
+	case key.Namespace != "":
+		return unknownError("graph: no such namespace: " + where)
 	}
-	return fmt.Errorf("%w: %s", ErrUnknownThread, where)
+	return fmt.Errorf("%w: %q", ErrUnknownThread, key.Thread)
 }
+
+// unknownError is an ErrUnknownThread of which more can be said.
+type unknownError string
+
+func (e unknownError) Error() string { return string(e) }
+
+// Is makes errors.Is(err, ErrUnknownThread) true.
+func (e unknownError) Is(target error) bool { return target == ErrUnknownThread }
 
 func points(snaps iter.Seq2[checkpoint.Snapshot, error]) iter.Seq2[Point, error] {
 	return func(yield func(Point, error) bool) {
@@ -208,7 +219,8 @@ func (p *Point) readAnswers(rec *checkpoint.Record, beside pending) {
 
 // MarkSeen notes that somebody was shown these open questions of a thread, for
 // front ends that take an answer without an id: after a crash the same command may
-// come again, and must not answer a question that nobody has seen.
+// come again, and must not answer a question that nobody has seen. While somebody works on
+// the thread it notes nothing and returns a [*checkpoint.BusyError].
 func MarkSeen(ctx context.Context, store checkpoint.Store, thread string, ids ...string) error {
 	p, err := Inspect(ctx, store, thread)
 	if err != nil {
@@ -223,12 +235,16 @@ func MarkSeen(ctx context.Context, store checkpoint.Store, thread string, ids ..
 	if len(entries) == 0 {
 		return nil
 	}
-	held, err := checkpoint.Hold(ctx, store, thread, checkpoint.HoldOptions{Policy: checkpoint.Wait})
+	seen := checkpoint.Pending{Key: checkpoint.Key{Thread: thread}, Head: p.Checkpoint, Entries: entries}
+	if err = checkpoint.Put(ctx, store, seen); !errors.Is(err, checkpoint.ErrFenced) {
+		return err
+	}
+	held, err := checkpoint.Hold(ctx, store, thread, checkpoint.HoldOptions{}) // of one that crashed
 	if err != nil {
 		return err
 	}
-	err = checkpoint.Put(ctx, store, checkpoint.Pending{
-		Key: checkpoint.Key{Thread: thread}, Head: p.Checkpoint, Entries: entries, Fence: held.Fence()})
+	seen.Fence = held.Fence()
+	err = checkpoint.Put(ctx, store, seen)
 	return errors.Join(err, held.Release(context.WithoutCancel(ctx)))
 }
 
@@ -256,14 +272,15 @@ func failures(rec *checkpoint.Record, beside pending) (all []Failure, err error)
 // is 0, with where the thread stood then. The state of a subgraph on the thread is read
 // by the child's own graph, compiled with the Store, with the subgraph's namespace.
 func (g *Graph[S]) State(ctx context.Context, thread string, at uint64, namespace ...string) (s S, p Point, err error) {
-	if g.p.cfg.Store == nil {
-		return s, p, ErrNoStore
+	store, err := g.p.kept()
+	if err != nil {
+		return s, p, err
 	}
 	if err := checkpoint.CheckThread(thread); err != nil {
 		return s, p, err
 	}
 	key := keyOf(thread, namespace)
-	snap, err := g.p.cfg.Store.Load(ctx, key, at)
+	snap, err := store.Load(ctx, key, at)
 	if errors.Is(err, checkpoint.ErrNotFound) {
 		return s, p, unknown(key, at)
 	}
@@ -282,11 +299,19 @@ func (g *Graph[S]) State(ctx context.Context, thread string, at uint64, namespac
 
 // EncodeState returns a state as one JSON object by wire name, in the order of its
 // fields.
-func (g *Graph[S]) EncodeState(s S) ([]byte, error) { return g.p.schema.Encode(g.p.viewOf(&s)) }
+func (g *Graph[S]) EncodeState(s S) ([]byte, error) {
+	if err := g.p.compiled(); err != nil {
+		return nil, err
+	}
+	return g.p.schema.Encode(g.p.viewOf(&s))
+}
 
 // DecodeInput reads a JSON object by wire name as an input. Unknown fields and
 // values of the wrong type are errors, all of them at once.
 func (g *Graph[S]) DecodeInput(data []byte) (s S, err error) {
+	if err := g.p.compiled(); err != nil {
+		return s, err
+	}
 	v := g.p.schema.Blank()
 	err = g.p.schema.Decode(v, data)
 	return *v.State.(*S), err
@@ -294,4 +319,9 @@ func (g *Graph[S]) DecodeInput(data []byte) (s S, err error) {
 
 // InputHash returns the hash that a turn with this input has in its Points: the way
 // to tell whether a thread is in the middle of just this turn.
-func (g *Graph[S]) InputHash(input S) (string, error) { return g.p.inputHash(g.p.viewOf(&input)) }
+func (g *Graph[S]) InputHash(input S) (string, error) {
+	if err := g.p.compiled(); err != nil {
+		return "", err
+	}
+	return g.p.inputHash(g.p.viewOf(&input))
+}

@@ -146,7 +146,7 @@ func keep[T any](ctx context.Context, s *scope, id, name string, fn func() (any,
 			err = json.Unmarshal(e.value, &v)
 		}
 		if err != nil {
-			e.value, e.bad = nil, fmt.Errorf("graph: the result of %q, a %T, cannot be stored: %w", name, v, err)
+			e.value, e.bad = nil, fmt.Errorf("graph: the result of %q, of type %T, cannot be stored: %w", name, v, err)
 		}
 	}
 	if e.asked {
@@ -163,7 +163,7 @@ func keep[T any](ctx context.Context, s *scope, id, name string, fn func() (any,
 	}
 	v = *new(T)
 	if err = json.Unmarshal(e.value, &v); err != nil {
-		return *new(T), fmt.Errorf("%w: the result of %q is %s, not a %T: %w", ErrProgram, name, e.value, v, err)
+		return *new(T), fmt.Errorf("%w: the result of %q is %s, not of type %T: %w", ErrProgram, name, e.value, v, err)
 	}
 	return v, nil
 }

@@ -150,7 +150,7 @@ func (g *gate) leave() {
 // where there is nothing to give back.
 func (t *task) enter() (leave func(), err error) {
 	g := t.job.gate
-	if g == nil || t.run.inside.holds(g) {
+	if g == nil || t.around().holds(g) {
 		return nil, nil
 	}
 	t.hold(1)
@@ -161,12 +161,28 @@ func (t *task) enter() (leave func(), err error) {
 	return g.leave, nil
 }
 
-// holds reports whether t, or a task around it, has passed g.
+// holds reports whether t, or a task around it, has passed g and is still under way: it
+// would wait here for itself.
 func (t *task) holds(g *gate) bool {
-	for ; t != nil; t = t.run.inside {
-		if t.job.gate == g {
+	for ; t != nil; t = t.around() {
+		if t.passed(g) {
 			return true
 		}
 	}
 	return false
+}
+
+func (t *task) passed(g *gate) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.job.gate == g && !t.over
+}
+
+// around returns the task that the run of t is part of, or from whose node it was begun; nil
+// if there is none.
+func (t *task) around() *task {
+	if t.run.inside != nil {
+		return t.run.inside
+	}
+	return taskOf(t.run.ctx)
 }

@@ -212,3 +212,47 @@ func TestLimitsThatCannotHoldAreErrors(t *testing.T) {
 		}
 	}
 }
+
+func TestARunBegunInANodeDoesNotWaitForThePlaceOfThatNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gauge
+		shared := limits(t, graph.Limit{Concurrency: 1})
+		whole := calls(t, shared, &g, 1, graph.Policy{})
+		around := func(next func(ctx context.Context) error) *graph.Graph[world] {
+			return single(t, graph.Func(func(ctx context.Context, _ *world) error { return next(ctx) }), graph.Policy{Limit: "api"}, graph.Config{Limits: shared})
+		}
+		run := func(g *graph.Graph[world]) func(ctx context.Context) error {
+			return func(ctx context.Context) error { _, err := g.Invoke(ctx, world{}, graph.Run{}); return err }
+		}
+		bounded, cancel := context.WithTimeout(ctx, time.Hour)
+		defer cancel()
+		if err := run(around(run(around(run(whole)))))(bounded); err != nil {
+			t.Error(err)
+		}
+
+		var left *graph.Live[world] // one that outlives the node waits like any other
+		free := make(chan struct{})
+		g2 := around(func(ctx context.Context) error {
+			left = whole.Start(context.WithoutCancel(ctx), world{}, graph.Run{Hold: true})
+			return nil
+		})
+		if err := run(g2)(bounded); err != nil {
+			t.Error(err)
+		}
+		other := single(t, graph.Func(func(context.Context, *world) error { <-free; return nil }), graph.Policy{Limit: "api"}, graph.Config{Limits: shared}).Start(ctx, world{}, graph.Run{})
+		synctest.Wait()
+		begun := len(g.begun)
+		go func() { _, _ = left.Wait() }()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(g.begun) != begun {
+			t.Error("it passed the limit beside another")
+		}
+		close(free)
+		for _, l := range []*graph.Live[world]{left, other} {
+			if _, err := l.Wait(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -30,8 +30,16 @@ func (p *program) live(ctx context.Context, o Run, begin func(*run) error) *sess
 	return f
 }
 
+// session returns the run; that of the zero Live cannot begin.
+func (l *Live[S]) session() *session {
+	if l.f == nil {
+		return (*program)(nil).live(context.Background(), Run{Hold: true}, nil)
+	}
+	return l.f
+}
+
 // ID returns the id of the run, as in Result.Run.
-func (l *Live[S]) ID() string { return l.f.id }
+func (l *Live[S]) ID() string { return l.session().id }
 
 // Events is Join for a reader of these modes that slows the run when it is slow.
 func (l *Live[S]) Events(modes Mode) iter.Seq2[Event, error] { return l.Join(Reader{Modes: modes}) }
@@ -42,12 +50,15 @@ func (l *Live[S]) Events(modes Mode) iter.Seq2[Event, error] { return l.Join(Rea
 // that stops early only leaves, and so does one that panics: the run goes on. After the
 // end of the run there is only that to read. A second loop is a reader of its own,
 // which joins when it begins.
-func (l *Live[S]) Join(r Reader) iter.Seq2[Event, error] { return l.f.watch.readers(r, l.f.start) }
+func (l *Live[S]) Join(r Reader) iter.Seq2[Event, error] {
+	f := l.session()
+	return f.watch.readers(r, f.start)
+}
 
 // Wait waits for the end of the run and returns what Invoke would. Any number of
 // callers may wait, also after the end.
 func (l *Live[S]) Wait() (Result[S], error) {
-	out, err := l.f.wait()
+	out, err := l.session().wait()
 	return resultOf[S](out), err
 }
 
@@ -55,7 +66,7 @@ func (l *Live[S]) Wait() (Result[S], error) {
 // has finished is committed; the Result has the reason, and the Status Pending, or
 // Interrupted where questions are open too. A run that has nothing left to do after
 // the step ends as ever. Without a store what is left is lost.
-func (l *Live[S]) Drain(reason string) { l.f.drain.Request(reason) }
+func (l *Live[S]) Drain(reason string) { l.session().drain.Request(reason) }
 
 // Cancel stops the run at once, as cancelling its context does: Wait then returns an
 // error that wraps cause. What had finished is stored first. A nil cause is
@@ -64,7 +75,7 @@ func (l *Live[S]) Cancel(cause error) {
 	if cause == nil {
 		cause = context.Canceled
 	}
-	l.f.cancel(cause)
+	l.session().cancel(cause)
 }
 
 // whyCancelled adds to the error of a run why it was cancelled, where a node's own

@@ -195,7 +195,7 @@ func (t *task) sendStored(s sendResult) error {
 	}
 	p, err := t.run.nodes[n].payload.decode(s.Payload)
 	if err != nil {
-		return fmt.Errorf("graph: the payload %s of a Send to %q is not a %s: %w", s.Payload, s.Node, t.run.nodes[n].payload.name, err)
+		return fmt.Errorf("graph: the payload %s of a Send to %q is not of type %s: %w", s.Payload, s.Node, t.run.nodes[n].payload.name, err)
 	}
 	return t.send(&more{to: s.Node, payload: p, within: time.Duration(s.Within)}, t.job.targets, 0)
 }

@@ -27,7 +27,7 @@ type Plain interface {
 	Replay(ctx context.Context, thread string, from, to uint64) (Replayed, error)
 
 	Draw(depth int) Drawing
-	DrawRun(ctx context.Context, thread string, at uint64) (Drawing, error)
+	DrawRun(ctx context.Context, thread string, at uint64, depth ...int) (Drawing, error)
 }
 
 // Plain returns the graph without the type of its state.
@@ -56,7 +56,7 @@ func (g plain[S]) StartResume(ctx context.Context, a Answers, o Run) *Live[json.
 func (g plain[S]) InputHash(input json.RawMessage) (string, error) {
 	s, err := g.DecodeInput(input)
 	if err != nil {
-		return "", fmt.Errorf("graph %q: the input: %w", g.p.name, err)
+		return "", fmt.Errorf("graph %q: the input: %w", g.Name(), err)
 	}
 	return g.Graph.InputHash(s)
 }

@@ -52,15 +52,7 @@ func (r *run) enqueue(input state.View) error {
 			return r.fail(err)
 		}
 		chain.Fence = r.chain.Fence
-		v := waitingSchema.Blank()
-		v.State.(*waiting).Input.Set(data)
-		if err := chain.State.Channels[0].Fold(v.Channels); err != nil {
-			return r.fail(err)
-		}
-		rec := &checkpoint.Record{Graph: r.name, Program: r.hash, Run: r.id, Origin: r.origin,
-			Time: r.cfg.Now().UTC(), Source: checkpoint.Input, Metadata: r.opts.Metadata}
-		err = chain.Commit(r.ctx, r.id, rec, chain.State, []bool{true})
-		if err == nil {
+		if err = r.appendInput(chain, data); err == nil {
 			r.rests, r.queued = true, true
 			return nil
 		}
@@ -68,6 +60,27 @@ func (r *run) enqueue(input state.View) error {
 			return r.fail(err)
 		}
 	}
+}
+
+// appendInput adds an input to the chain of those that wait. Where the store has lost the end of
+// it, empty ones come first, up to the number of the one that was taken last: what has a
+// smaller number counts as taken.
+func (r *run) appendInput(chain *checkpoint.Chain, data []byte) error {
+	rec := checkpoint.Record{Graph: r.name, Program: r.hash, Run: r.id, Origin: r.origin,
+		Time: r.cfg.Now().UTC(), Source: checkpoint.Input, Metadata: r.opts.Metadata}
+	for chain.Head() < r.taken {
+		lost := rec
+		id := fmt.Sprintf("%s.lost.%d", r.id, chain.Head()+1)
+		if err := chain.Commit(r.ctx, id, &lost, chain.State, []bool{true}); err != nil {
+			return err
+		}
+	}
+	v := waitingSchema.Blank()
+	v.State.(*waiting).Input.Set(data)
+	if err := chain.State.Channels[0].Fold(v.Channels); err != nil {
+		return err
+	}
+	return chain.Commit(r.ctx, r.id, &rec, chain.State, []bool{true})
 }
 
 // queueUp lets an input wait behind those that wait already although no question is open
@@ -85,6 +98,23 @@ func (r *run) queueUp(input state.View) (bool, error) {
 	}
 	r.rests, r.queued = false, false
 	return true, nil
+}
+
+// newestTaken returns which input was taken last on the thread: also where the run goes on
+// from an older commit, whose record is rec.
+func (r *run) newestTaken(rec *checkpoint.Record) (uint64, error) {
+	if !r.chain.Branches() || r.inside != nil {
+		return rec.Taken, nil
+	}
+	for snap, err := range r.cfg.Store.History(r.ctx, r.key(), checkpoint.Query{Limit: 1}) {
+		if err == nil {
+			rec, err = checkpoint.ReadRecord(snap)
+		}
+		if err != nil {
+			return 0, r.fail(err)
+		}
+	}
+	return rec.Taken, nil
 }
 
 func (r *run) inputsKey() checkpoint.Key {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,7 +15,10 @@ import (
 
 // Replayed is what came of a Replay.
 type Replayed struct {
-	Steps int `json:"steps"` // how many came out as they were recorded
+	Steps int `json:"steps"` // how many commits came out as they were recorded
+	// Skipped are the commits that nothing leads to which could be run again: they hold the
+	// input of their turn too, as with [Exit], or where the store had lost it.
+	Skipped []uint64 `json:"skipped,omitempty"`
 	// Divergence is the first step that did not; nil if all did.
 	Divergence *Divergence `json:"divergence,omitempty"`
 }
@@ -70,15 +74,16 @@ func (d *Divergence) String() string {
 // from and to bound the commits, both included; 0 means all.
 func (g *Graph[S]) Replay(ctx context.Context, thread string, from, to uint64) (Replayed, error) {
 	var done Replayed
-	if g.p.cfg.Store == nil {
-		return done, ErrNoStore
+	store, err := g.p.kept()
+	if err != nil {
+		return done, err
 	}
 	points, err := g.steps(ctx, thread, from, to)
 	if err != nil {
 		return done, err
 	}
 	scratch := new(checkpoint.Memory)
-	if err := checkpoint.Copy(ctx, g.p.cfg.Store, thread, scratch, thread); err != nil {
+	if err := checkpoint.Copy(ctx, store, thread, scratch, thread); err != nil {
 		return done, err
 	}
 	rec, err := readTrace(ctx, scratch, thread)
@@ -88,6 +93,14 @@ func (g *Graph[S]) Replay(ctx context.Context, thread string, from, to uint64) (
 	p := *g.p
 	p.cfg.Store, p.cfg.Cache, p.breaks = scratch, nil, false
 	for _, point := range points {
+		leads, err := p.leadsTo(ctx, point)
+		if err != nil {
+			return done, err
+		}
+		if !leads {
+			done.Skipped = append(done.Skipped, point.Checkpoint)
+			continue
+		}
 		d, err := p.replay(ctx, point, rec)
 		if err != nil {
 			return done, err
@@ -149,13 +162,30 @@ func readTrace(ctx context.Context, store checkpoint.Store, thread string) (*tra
 	return t, nil
 }
 
-// replay runs the step that a commit has recorded and compares.
+// leadsTo reports whether the commit before p is one of the same turn.
+func (p *program) leadsTo(ctx context.Context, was Point) (bool, error) {
+	from := was.parent()
+	if from == 0 {
+		return false, nil
+	}
+	snap, err := p.cfg.Store.Load(ctx, checkpoint.Key{Thread: was.Thread}, from)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return true, nil // it was pruned, which the replay says
+	}
+	if err != nil {
+		return false, err
+	}
+	rec, err := checkpoint.ReadRecord(snap)
+	return err == nil && rec.Turn == was.Turn, err
+}
+
+// replay runs what a commit has recorded, mostly one step, and compares.
 func (p *program) replay(ctx context.Context, was Point, rec *trace) (*Divergence, error) {
 	d := &Divergence{Checkpoint: was.Checkpoint, Turn: was.Turn, Step: was.Step, Nodes: was.Nodes()}
 	var r *run
 	o := Run{Thread: was.Thread, At: was.parent(), Lease: checkpoint.HoldOptions{Policy: checkpoint.NoLease}}
 	out, err := p.drive(ctx, o, func(begun *run) error {
-		r, begun.replays = begun, rec
+		r, begun.replays, begun.until = begun, rec, was.Step
 		return begun.resume(Answers{})
 	})
 	switch {

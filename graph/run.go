@@ -37,6 +37,8 @@ type run struct {
 	tries         int                // how often the results of the step that was taken up could not be folded
 	steps         int                // supersteps of this call
 	replays       *trace             // what a replay takes its answers and results from; nil otherwise
+	until         int                // the step after which a replay is over
+	traces        []traced           // what was recorded with the run's commits, for heal
 	trace         []checkpoint.Entry // what is to be recorded with the next commit
 	told          map[string]bool    // the answers that were recorded, by id
 	rests         bool               // nothing is to be run: the thread is edited
@@ -116,7 +118,7 @@ func (r *run) loop() (Status, error) {
 			return Failed, err
 		}
 		r.publish()
-		if r.replays != nil {
+		if r.replays != nil && r.step >= r.until {
 			return Pending, nil
 		}
 	}

@@ -19,7 +19,7 @@ import (
 //
 // All else is as with [Subgraph].
 func Inline[S any](child *Graph[S], targets ...string) Node[S] {
-	if child == nil {
+	if child == nil || child.p == nil {
 		return Node[S]{targets: targets, pos: caller(1), faults: []string{"an Inline needs a graph"}}
 	}
 	return Node[S]{targets: targets, pos: caller(1), child: child.p, faults: child.p.unshared(), call: func(ctx context.Context, s, _ any) (Command, error) {

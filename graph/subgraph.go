@@ -45,7 +45,7 @@ const (
 // does not run the child again. The child's own limits hold: its Config.MaxSteps,
 // MaxTasks and Timeout. It takes its places from the parent's Config.Concurrency.
 func Subgraph[S, C any](child *Graph[C], in func(s *S) (C, error), out func(s *S, end *C) error, targets ...string) Node[S] {
-	if child == nil || in == nil || out == nil {
+	if child == nil || child.p == nil || in == nil || out == nil {
 		return Node[S]{targets: targets, pos: caller(1), faults: []string{"a Subgraph needs a graph, and functions in and out"}}
 	}
 	return Node[S]{targets: targets, pos: caller(1), child: child.p, call: func(ctx context.Context, s, _ any) (Command, error) {
@@ -135,6 +135,9 @@ type visit struct {
 
 // visit begins a call of p in the scope of ctx. It has its identity from now on.
 func (p *program) visit(ctx context.Context) (*visit, error) {
+	if err := p.compiled(); err != nil {
+		return nil, err
+	}
 	s := scopeOf(ctx)
 	if s == nil {
 		return nil, fmt.Errorf("%w: the graph %q is called as a subgraph", ErrNoTask, p.name)
@@ -150,9 +153,16 @@ func (v *visit) wait(ctx context.Context, input func() (state.View, error)) (*ru
 	return v.run(ctx, input)
 }
 
+// maxDepth bounds how many graphs are inside one another: one that calls itself without an
+// end fails before it has used up the stack. With a store its own limit may be lower.
+const maxDepth = 1000
+
 // run runs the child.
 func (v *visit) run(ctx context.Context, input func() (state.View, error)) (*run, outcome, error) {
 	t, inner := v.up.task, *v.p
+	if t.run.depth >= maxDepth {
+		return nil, outcome{}, fmt.Errorf("%w: %d graphs are inside one another, and would hold %q", ErrDepth, maxDepth, v.p.name)
+	}
 	inner.cfg.Store, inner.cfg.Now = t.run.cfg.Store, t.run.cfg.Now
 	if inner.cfg.Cache == nil {
 		inner.cfg.Cache = t.run.cfg.Cache

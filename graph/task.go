@@ -330,7 +330,7 @@ func (t *task) send(s *more, allowed targets, branch int) error {
 	case p == nil:
 		return fmt.Errorf("%w %q of a Send: it is not a Worker and takes no payload", ErrTarget, s.to)
 	case !p.accepts(s.payload):
-		return fmt.Errorf("graph: the payload of a Send to %q is a %T, not a %s", s.to, s.payload, p.name)
+		return fmt.Errorf("graph: the payload of a Send to %q is of type %T, not %s", s.to, s.payload, p.name)
 	case s.within < 0:
 		return fmt.Errorf("graph: the timeout of a Send to %q, %v, is less than nothing", s.to, s.within)
 	}

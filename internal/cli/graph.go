@@ -59,8 +59,6 @@ func (f *graphFlags) check(a *app, cmd *cobra.Command, args []string) error {
 		return usage("leave one of them out", "--json and --as %s are two forms of the drawing", f.as)
 	case f.depth < 0:
 		return usage("give a number from 0 on", "a depth of %d is less than nothing", f.depth)
-	case f.depth > 0 && named:
-		return usage("leave one of them out", "the run of a thread is drawn without what is inside its subgraphs, so --depth does not go with --thread")
 	case f.at != 0 && !named:
 		return usage("name the thread with --thread", "--at is a checkpoint of a thread")
 	case !named && len(args) == 0:
@@ -92,7 +90,7 @@ func (s *session) drawRun(ctx context.Context, file string, f graphFlags) error 
 	if err := s.find("graph", file, p); err != nil {
 		return err
 	}
-	d, err := s.graph.DrawRun(ctx, s.thread, f.at)
+	d, err := s.graph.DrawRun(ctx, s.thread, f.at, f.depth)
 	if err != nil {
 		return s.unknownCheckpoint(err, f.at)
 	}

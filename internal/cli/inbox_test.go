@@ -122,7 +122,6 @@ func TestGraphIsDrawnInFourWays(t *testing.T) {
 		"graph w.yaml --as dot --json": `"--json and --as dot`,
 		"graph w.yaml --depth -1":      "less than nothing",
 		"graph w.yaml --at 2":          "--at is a checkpoint of a thread",
-		"graph --thread t --depth 1":   "does not go with --thread",
 		"graph --thread t --at 9":      "has no checkpoint 9",
 		"graph --thread no":            `there is no thread "no"`,
 	} {

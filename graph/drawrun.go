@@ -1,0 +1,172 @@
+package graph
+
+import (
+	"context"
+	"strings"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// DrawRun returns the graph with what a thread has done in its newest turn, up to one
+// of its commits or, if at is 0, to the newest: which nodes ran how often, which
+// choices were taken, and what is due. Subgraphs are opened down to depth, as by
+// [Graph.Draw], with what they have done in that turn; without one each is one node.
+func (g *Graph[S]) DrawRun(ctx context.Context, thread string, at uint64, depth ...int) (Drawing, error) {
+	deep := append(depth, 0)[0]
+	d := g.Draw(deep)
+	store, err := g.p.kept()
+	if err != nil {
+		return d, err
+	}
+	was := walked{steps: map[uint64]int{}}
+	if err := d.markRoot(ctx, store, thread, at, &was); err != nil || deep <= 0 {
+		return d, err
+	}
+	return d, d.markInside(ctx, store, thread, was)
+}
+
+// walked is a turn of a thread, up to one of its commits.
+type walked struct {
+	turn  int
+	steps map[uint64]int      // the last step on each branch that it came over
+	due   checkpoint.Position // the step that came after, if nothing did yet
+}
+
+// markRoot marks what the thread itself has done, and notes in was what that is.
+func (d *Drawing) markRoot(ctx context.Context, store checkpoint.Store, thread string, at uint64, was *walked) error {
+	var q checkpoint.Query
+	if at != 0 {
+		q.Before = at + 1
+	}
+	next := uint64(0) // the commit that the ones after it go on from
+	for p, err := range History(ctx, store, thread, q) {
+		if err != nil {
+			return err
+		}
+		switch {
+		case was.turn == 0:
+			if at != 0 && p.Checkpoint != at {
+				return unknown(keyOf(thread, nil), at)
+			}
+			was.turn = p.Turn
+			if at == 0 {
+				was.due = checkpoint.Position{Branch: p.Branch, Turn: p.Turn, Step: p.Step + 1}
+			}
+			d.markDue(p.Next)
+		case p.Checkpoint > next:
+			continue // on another branch
+		}
+		if p.Turn != was.turn {
+			break
+		}
+		next = p.parent()
+		was.steps[p.Branch] = max(was.steps[p.Branch], p.Step)
+		d.markRan(p)
+	}
+	if was.turn == 0 {
+		return unknown(keyOf(thread, nil), at)
+	}
+	return nil
+}
+
+// over reports whether a subgraph's turn that was begun there belongs to the turn.
+func (w walked) over(at checkpoint.Position) bool {
+	last, ok := w.steps[at.Branch]
+	return at == w.due || ok && at.Turn == w.turn && at.Step <= last
+}
+
+// markInside marks what subgraphs have done in the turn.
+func (d *Drawing) markInside(ctx context.Context, store checkpoint.Store, thread string, was walked) error {
+	spaces, err := Namespaces(ctx, store, thread)
+	if err != nil {
+		return err
+	}
+	for _, ns := range spaces {
+		child := d.inside(ns)
+		if child == nil {
+			continue // called from a node's code, or deeper than the drawing
+		}
+		newest := true
+		for snap, err := range store.History(ctx, checkpoint.Key{Thread: thread, Namespace: ns}, checkpoint.Query{}) {
+			if err != nil {
+				return err
+			}
+			rec, err := checkpoint.ReadRecord(snap)
+			if err != nil {
+				return err
+			}
+			if rec.Within == nil || rec.Graph != child.Graph || !was.over(rec.Within.Root) {
+				continue
+			}
+			p := Point{}
+			p.read(rec)
+			if newest && rec.Within.Root == was.due {
+				child.markDue(p.Next)
+			}
+			newest = false
+			child.markRan(p)
+		}
+	}
+	return nil
+}
+
+// inside returns the drawing of the subgraph that keeps its checkpoints in a namespace, or nil.
+func (d *Drawing) inside(ns string) *Drawing {
+	for part := range strings.SplitSeq(ns, "|") {
+		name := part
+		if end := strings.IndexAny(part, ":/"); end >= 0 {
+			name = part[:end]
+		}
+		n := d.find(name)
+		if n == nil || n.Inside == nil {
+			return nil
+		}
+		d = n.Inside
+	}
+	return d
+}
+
+// find returns the node with this name, or nil.
+func (d *Drawing) find(name string) *DrawnNode {
+	for i := range d.Nodes {
+		if d.Nodes[i].Name == name {
+			return &d.Nodes[i]
+		}
+	}
+	return nil
+}
+
+func (d *Drawing) markDue(next []string) {
+	for _, name := range next {
+		if n := d.find(name); n != nil {
+			n.Due = true
+		}
+	}
+}
+
+// markRan counts what a commit says has run. Nodes that are gone are left out.
+func (d *Drawing) markRan(p Point) {
+	for _, r := range p.Ran {
+		from := d.find(r.Node)
+		if from == nil {
+			continue
+		}
+		from.Ran++
+		for _, w := range r.Ways {
+			if to := d.find(w.To); to != nil {
+				d.take(from.ID, to.ID)
+			}
+		}
+	}
+}
+
+// take counts that a choice was taken.
+func (d *Drawing) take(from, to string) {
+	for i := range d.Edges {
+		e := &d.Edges[i]
+		if e.From == from && e.To == to && (e.Kind == "choice" || e.Kind == "rescue") {
+			e.Taken++
+			return
+		}
+	}
+}
