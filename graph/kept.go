@@ -146,7 +146,7 @@ func keep[T any](ctx context.Context, s *scope, id, name string, fn func() (any,
 			err = json.Unmarshal(e.value, &v)
 		}
 		if err != nil {
-			e.value, e.bad = nil, fmt.Errorf("graph: the result of %q, of type %T, cannot be stored: %w", name, v, err)
+			e.value, e.bad = nil, fmt.Errorf("graph: the result of %q, a %T, cannot be stored: %w", name, v, err)
 		}
 	}
 	if e.asked {

@@ -145,7 +145,7 @@ func TestCommandsToAParentThatCannotBe(t *testing.T) {
 		"undeclared":     {graph.Goto("host").InParent(), graph.ErrTarget, `"host"`},
 		"send to a node": {graph.Send("x", 1).InParent(), graph.ErrTarget, `"x" of a Send`},
 		"goto a worker":  {graph.Goto("w").InParent(), graph.ErrTarget, `"w"`},
-		"payload":        {graph.Send("w", "one").InParent(), nil, `"one" of a Send to "w" is not a int`},
+		"payload":        {graph.Send("w", "one").InParent(), nil, `"one" of a Send to "w" is not of type int`},
 		"no JSON":        {graph.Send("w", func() {}).InParent(), nil, `payload of a Send to "w"`},
 		"two ways":       {graph.Goto("x").InParent().Goto("y"), graph.ErrTarget, "goes nowhere else"},
 		"two ways above": {graph.Goto("x").InParent().Goto("y").InParent(), graph.ErrTarget, "goes nowhere else"},
