@@ -18,6 +18,7 @@ import (
 // A driver is another program that does workloads in its own language. It reads a request a line, and writes a
 // reply a line: see langgraph/bench.mjs.
 type driver struct {
+	ctx     context.Context // of the process
 	name    string
 	version string
 	cmd     *exec.Cmd
@@ -25,7 +26,9 @@ type driver struct {
 	out     *bufio.Scanner
 	said    strings.Builder // what it wrote to its standard error
 	works   []string        // what it can do; nil is everything
-	broken  error           // once it has not answered, it never will
+	folder  string
+	command []string
+	broken  bool // it did not answer: it is started again before the next request
 }
 
 // request asks a driver to do a work so many times.
@@ -79,18 +82,8 @@ func drivers(ctx context.Context, folder string) (there []*driver, missing []str
 }
 
 func startDriver(ctx context.Context, name, folder string, command []string) (*driver, error) {
-	d := &driver{name: name, cmd: exec.CommandContext(ctx, command[0], command[1:]...)}
-	d.cmd.Dir, d.cmd.Stderr = folder, &d.said
-	if strings.ContainsRune(command[0], filepath.Separator) {
-		d.cmd.Path = filepath.Join(folder, command[0])
-	}
-	in, err1 := d.cmd.StdinPipe()
-	out, err2 := d.cmd.StdoutPipe()
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
-	}
-	d.in, d.out = in, bufio.NewScanner(out)
-	if err := d.cmd.Start(); err != nil {
+	d := &driver{ctx: ctx, name: name, folder: folder, command: command}
+	if err := d.start(); err != nil {
 		return nil, err
 	}
 	r, err := d.ask(request{Version: true})
@@ -102,6 +95,18 @@ func startDriver(ctx context.Context, name, folder string, command []string) (*d
 	return d, nil
 }
 
+func (d *driver) start() error {
+	d.cmd = exec.CommandContext(d.ctx, d.command[0], d.command[1:]...)
+	d.cmd.Dir, d.cmd.Stderr = d.folder, &d.said
+	in, err1 := d.cmd.StdinPipe()
+	out, err2 := d.cmd.StdoutPipe()
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	d.in, d.out, d.broken = in, bufio.NewScanner(out), false
+	return d.cmd.Start()
+}
+
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line
@@ -110,23 +115,28 @@ func firstLine(s string) string {
 // patience is how long a driver may take for one request.
 const patience = 2 * time.Minute
 
-// ask sends a request and waits for its reply. A driver that takes too long is ended.
+// ask sends a request and waits for its reply. A driver that takes too long is ended, and started again for the
+// next request.
 func (d *driver) ask(q request) (r reply, err error) {
-	if d.broken != nil {
-		return r, d.broken
+	if d.broken {
+		d.close()
+		if err := d.start(); err != nil {
+			return r, err
+		}
 	}
 	line, err := json.Marshal(q)
 	if err != nil {
 		return r, err
 	}
-	late := time.AfterFunc(patience, func() { _ = d.cmd.Process.Kill() })
+	process := d.cmd.Process
+	late := time.AfterFunc(patience, func() { _ = process.Kill() })
 	defer late.Stop()
 	if _, err = fmt.Fprintf(d.in, "%s\n", line); err == nil && !d.out.Scan() {
 		err = errors.Join(io.ErrUnexpectedEOF, d.out.Err())
 	}
 	if err != nil {
-		d.broken = fmt.Errorf("%s: no answer within %v: %w", d.name, patience, err)
-		return r, d.broken
+		d.broken = true
+		return r, fmt.Errorf("%s: no answer within %v: %w", d.name, patience, err)
 	}
 	if err := json.Unmarshal(d.out.Bytes(), &r); err != nil {
 		return r, err

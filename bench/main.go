@@ -9,11 +9,13 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"syscall"
+
 	"time"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := command(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -136,5 +138,6 @@ func (p *place) workloads() (all []Workload) {
 		}
 		all = append(all, resume(10, g), resume(last, g))
 	}
+	all = append(all, p.growths()...)
 	return append(all, p.suite()...)
 }

@@ -69,12 +69,14 @@ func measure(ctx context.Context, w Workload, p Plan) []Measured {
 			began := time.Now()
 			all[i].Foreign = jobs[i].Process != 0
 			times[i], all[i].Err = calibrate(ctx, jobs[i], p.Each, w.Long)
-			spent[i] = time.Since(began)
+			if spent[i] = time.Since(began); all[i].Foreign && all[i].Err == nil && spent[i] > p.Most { // long enough to be a sample
+				all[i].Samples = []Sample{{Nanos: float64(spent[i].Nanoseconds()) / float64(w.Units)}}
+			}
 		}
 	}
 	for round := range p.Rounds {
 		for i := range all {
-			if all[i].Err != nil || round > 0 && spent[i] > p.Most {
+			if all[i].Err != nil || spent[i] > p.Most && (round > 0 || len(all[i].Samples) > 0) {
 				continue
 			}
 			began := time.Now()

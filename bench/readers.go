@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 	"sync"
 
 	"github.com/weftrun/weft/graph"
@@ -24,10 +25,12 @@ func weftReaders(turns, n int) (Job, error) {
 	}
 	return job(func(ctx context.Context) error {
 		live := g.Start(ctx, count{}, graph.Run{Hold: true})
-		seen := make([]int, n)
+		seen, joined := make([]int, n), make([]iter.Seq2[graph.Event, error], n)
+		for i := range joined { // all of them, before the first one lets the run begin
+			joined[i] = live.Events(graph.Tasks)
+		}
 		var all sync.WaitGroup
-		for i := range n {
-			events := live.Events(graph.Tasks)
+		for i, events := range joined {
 			all.Go(func() {
 				for range events {
 					seen[i]++
