@@ -110,7 +110,7 @@ func (p *place) with(w Workload, q request) Workload {
 	return w
 }
 
-// new is a number that no other call gets.
+// unique is a text that no other call gets.
 func unique() string { return fmt.Sprintf("%d-%d", os.Getpid(), uniques.Add(1)) }
 
 var uniques atomic.Int64
@@ -125,6 +125,9 @@ func memory() ground {
 			return func(_ context.Context, data []byte) error {
 				mu.Lock()
 				defer mu.Unlock()
+				if len(all) == 100_000 {
+					all = nil // lest the memory of all samples is that of the last
+				}
 				all = append(all, slices.Clone(data))
 				return nil
 			}, func() { all = nil }, nil

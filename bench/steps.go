@@ -25,7 +25,7 @@ func text(i int) string {
 
 // commitBytes is what a commit of such a step takes, header and references included, so that bare writes write as
 // much: the column of stored bytes shows both.
-const commitBytes = 1650
+const commitBytes = 1546
 
 // steps adds n texts of 1 KiB to a log, one a step, with a store below.
 func steps(n int, g ground) Workload {
