@@ -177,3 +177,37 @@ func BenchmarkReaders(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkChain10 is a short run, of which a good part is what any run costs.
+func BenchmarkChain10(b *testing.B) {
+	const n = 10
+	d := graph.New[small]("chain")
+	from := graph.Start
+	for i := range n {
+		name := fmt.Sprintf("n%04d", i)
+		d.Node(name, graph.Func(addRound))
+		d.Edge(from, name)
+		from = name
+	}
+	d.Edge(from, graph.End)
+	benchSteps(b, compile(b, d), n, func(s *small) bool { return s.Rounds.Get() == n })
+}
+
+// BenchmarkFanOutOnce makes the tasks of one wide step, and runs them once.
+func BenchmarkFanOutOnce(b *testing.B) {
+	for _, n := range []int{10, 100} {
+		d := graph.New[small]("fan")
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf("w%03d", i))
+			d.Node(all[i], graph.Func(func(_ context.Context, s *small) error { s.Facts.Append(all[i]); return nil }))
+			d.Edge(graph.Start, all[i])
+		}
+		d.Node("last", graph.Func(addRound))
+		d.Join("last", all...)
+		d.Edge("last", graph.End)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			benchSteps(b, compile(b, d), 2, func(s *small) bool { return s.Facts.Len() == n && s.Facts.At(n-1) == all[n-1] })
+		})
+	}
+}

@@ -33,7 +33,7 @@ type outcome struct {
 }
 
 func newRun(p *program, ctx context.Context, o Run, id string) *run {
-	r := &run{program: p, storing: make(turn, 1), opts: o, id: id, changed: make([]bool, len(p.schema.Fields())), before: p.schema.Blank()}
+	r := &run{program: p, storing: make(turn, 1), opts: o, id: id, changed: make([]bool, len(p.schema.Fields()))}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	r.slots.limit, r.own.slots, r.seat = p.cfg.Concurrency, &r.slots, &r.own
 	return r

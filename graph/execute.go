@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,7 +25,7 @@ func (r *run) execute() {
 		}
 		return
 	}
-	r.todo = r.todo[:0]
+	r.todo = slices.Grow(r.todo[:0], len(r.tasks))
 	for i, t := range r.tasks {
 		if !t.settled {
 			r.todo = append(r.todo, i)
@@ -40,11 +41,12 @@ func (r *run) execute() {
 func (r *run) executeMany() {
 	p := pool{done: make(chan int, len(r.todo))}
 	workers := min(len(r.todo), r.cfg.Concurrency)
-	r.spare = append(r.spare, make([]*seat, max(workers-len(r.spare), 0))...)
+	r.spareSeats(workers)
 	r.seat.rise()
 	defer r.seat.sit(r.ctx)
 	for at := range workers {
-		p.Go(func() { r.work(&p, at) })
+		p.Add(1)
+		go r.worker(&p, at)
 	}
 	defer p.Wait()
 	finished := make([]int, 0, len(r.todo))
@@ -73,6 +75,12 @@ type pool struct {
 	sync.WaitGroup
 	next atomic.Int64 // the place in r.todo that is taken next
 	done chan int     // the tasks that have ended; it has room for all
+}
+
+// worker is work on a goroutine that the pool counts.
+func (r *run) worker(p *pool, at int) {
+	defer p.Done()
+	r.work(p, at)
 }
 
 // work performs tasks until none is left. It reports each one, come what may.

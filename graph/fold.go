@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"github.com/weftrun/weft/state"
 )
@@ -43,6 +44,9 @@ func (r *run) foldOne(own []state.Channel) {
 // foldAll is fold for many tasks, or for channels that run code of the user.
 func (r *run) foldAll() (err error) {
 	field := 0
+	if r.before.State == nil {
+		r.before = r.schema.Blank()
+	}
 	r.schema.Assign(r.before, r.state)
 	defer func() {
 		if v := recover(); v != nil {
@@ -68,7 +72,7 @@ func (r *run) foldAll() (err error) {
 // collect returns the views of a field that were written in this step, in canonical
 // order, and leaves the tasks that wrote them in r.writers.
 func (r *run) collect(field int) []state.Channel {
-	r.writes, r.writers = r.writes[:0], r.writers[:0]
+	r.writes, r.writers = slices.Grow(r.writes[:0], len(r.tasks)), slices.Grow(r.writers[:0], len(r.tasks))
 	for i, t := range r.tasks {
 		if c := t.view.Channels[field]; c.Wrote() {
 			r.writes, r.writers = append(r.writes, c), append(r.writers, i)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +31,7 @@ type run struct {
 	fresh  answers              // those of them that came with this call
 	asked  map[string]Interrupt // the questions that were asked before this call, by id
 
-	state, before state.View // the state, and what it was when the step began
+	state, before state.View // the state, and, while writes are folded that may fail, what it was before
 	front         step.Frontier
 	turn, step    int                // of the thread; step is the one that runs, or ran last
 	done          int                // the last step that ended
@@ -75,6 +76,7 @@ type run struct {
 	branch  uint64            // the commit that began the branch
 
 	tasks   []*task // of this step, in canonical order
+	unused  []task  // that nobody has seen yet: tasks of a wide step are made a few at a time
 	todo    []int
 	outs    []*step.Outcome
 	changed []bool          // fields that differ from the last commit
@@ -159,6 +161,7 @@ func (r *run) prepare() {
 	}
 	r.step++
 	r.steps++
+	r.tasks = slices.Grow(r.tasks, r.front.Len())
 	for _, n := range r.front.Due {
 		r.add(n, -1, nil)
 	}
@@ -183,8 +186,12 @@ func (r *run) add(number, index int, payload any) {
 }
 
 func (r *run) newTask() *task {
-	t := &task{Context: r.ctx, run: r, view: r.schema.Blank()}
-	t.task = t
+	if len(r.unused) == 0 {
+		r.unused = make([]task, min(max(r.front.Len()-len(r.tasks), 0)+1, 16))
+	}
+	t := &r.unused[0]
+	r.unused = r.unused[1:]
+	t.Context, t.run, t.view, t.task = r.ctx, r, r.schema.Blank(), t
 	return t
 }
 
@@ -224,7 +231,7 @@ func first(a, b error) error {
 
 // concluded makes what the step's tasks led to the outcomes of the step.
 func (r *run) concluded() {
-	r.outs = r.outs[:0]
+	r.outs = slices.Grow(r.outs[:0], len(r.tasks))
 	for _, t := range r.tasks {
 		r.outs = append(r.outs, &t.out)
 	}

@@ -130,14 +130,27 @@ func (s *slots) newSeat(ctx context.Context) *seat {
 	return &seat{slots: s, bare: !s.take(ctx)}
 }
 
-// takeSeat gives a worker a seat with a slot, or, when the run has ended, without one. A
-// worker that takes over from another has its seat already.
+// spareSeats makes a seat, without a slot yet, for each worker that has none.
+func (r *run) spareSeats(workers int) {
+	r.spare = append(r.spare, make([]*seat, max(workers-len(r.spare), 0))...)
+	var made []seat
+	for at, s := range r.spare[:workers] {
+		if s != nil {
+			continue
+		}
+		if made == nil {
+			made = make([]seat, workers-at)
+		}
+		s, made = &made[0], made[1:]
+		s.slots, s.bare = r.seat.slots, true
+		r.spare[at] = s
+	}
+}
+
+// takeSeat gives a worker its seat with a slot, or, when the run has ended, without one. A
+// worker that takes over from another has its slot already.
 func (r *run) takeSeat(worker int) *seat {
 	s := r.spare[worker]
-	if s == nil {
-		s = &seat{slots: r.seat.slots, bare: true}
-		r.spare[worker] = s
-	}
 	if s.bare {
 		s.fill(r.ctx)
 	}
