@@ -1,0 +1,111 @@
+package graph
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/state"
+)
+
+// enter is how a subgraph's run begins: with its input, where it stopped, or, if it had
+// finished, at its end.
+func (r *run) enter(input func() (state.View, error)) error {
+	if err := r.open(); err != nil {
+		return err
+	}
+	if taken, err := r.reenter(); taken || err != nil {
+		return err
+	}
+	in, err := input()
+	if err != nil {
+		return err
+	}
+	return r.beginTurn(in)
+}
+
+// reenter takes up the turn that this call has begun before, if there is one.
+func (r *run) reenter() (taken bool, err error) {
+	if r.chain == nil || r.chain.Record == nil {
+		return false, nil
+	}
+	rec := r.chain.Record
+	switch w := rec.Within; {
+	case r.cfg.Nested != PerThread, w != nil && w.Call == r.place.Call && w.Root.Branch == r.place.Root.Branch:
+		return true, r.goOn(rec)
+	case w == nil:
+		return false, nil
+	case w.Root.Branch != r.place.Root.Branch:
+		return false, nil
+	case w.Task == r.place.Task:
+		return r.reread()
+	case w.Namespace == r.place.Namespace && w.Turn == r.place.Turn && w.Step == r.place.Step:
+		return false, r.shared(w)
+	}
+	return false, nil
+}
+
+// goOn takes up the turn at the head.
+func (r *run) goOn(rec *checkpoint.Record) error {
+	if err := r.readCommand(rec); err != nil {
+		return err
+	}
+	if r.net.State != nil {
+		if err := r.recall(); err != nil {
+			return err
+		}
+	}
+	return r.takeUp(Answers{})
+}
+
+func (r *run) readCommand(rec *checkpoint.Record) error {
+	if rec.Within == nil || rec.Within.Command == nil {
+		return nil
+	}
+	r.up = &ascent{}
+	if err := json.Unmarshal(rec.Within.Command, r.up); err != nil {
+		return r.fail(fmt.Errorf("%w: the Command for the parent: %w", ErrProgram, err))
+	}
+	return nil
+}
+
+// reread looks for the end of this call's turn among the commits before the head: the
+// task has called the child again since. A turn that had not ended is begun anew.
+func (r *run) reread() (bool, error) {
+	key := r.key()
+	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{}) {
+		if err != nil {
+			return false, r.fail(err)
+		}
+		rec, err := checkpoint.ReadRecord(snap)
+		switch {
+		case err != nil:
+			return false, r.fail(err)
+		case rec.Within == nil || rec.Within.Task != r.place.Task:
+			return false, nil
+		case rec.Within.Call == r.place.Call:
+			if !rec.Done() {
+				return false, nil
+			}
+			return true, r.stand(key, snap.Seq, rec)
+		}
+	}
+	return false, nil
+}
+
+// stand makes the state at an older commit, at which a turn ended, the run's end.
+func (r *run) stand(key checkpoint.Key, seq uint64, rec *checkpoint.Record) error {
+	snap, err := r.cfg.Store.Load(r.ctx, key, seq)
+	if err != nil {
+		return r.fail(err)
+	}
+	if _, r.state, err = checkpoint.Restore(snap, r.schema); err != nil {
+		return r.fail(err)
+	}
+	if r.net.State != nil {
+		if err := r.recall(); err != nil {
+			return err
+		}
+	}
+	return r.readCommand(rec)
+}
