@@ -37,9 +37,9 @@ func (t *task) entries() ([]checkpoint.Entry, error) {
 		e := t.placed(t.err)
 		errors.As(t.err, &e)
 		f := failureOf(e)
-		v = unfinished{Failure: &f, Timed: t.timed}
+		v = unfinished{Failure: &f, Timed: t.timed, Try: t.run.tries}
 	case len(t.open) > 0:
-		v = unfinished{Open: t.open, Tried: t.tried}
+		v = unfinished{Open: t.open, Tried: t.tried, Try: t.run.tries}
 	default:
 		res, err := t.result()
 		if err != nil {
@@ -189,6 +189,9 @@ func (p pending) note(slot string) []byte { return p.byTask[""][slot] }
 // open returns the questions of the due tasks that have no answer, in canonical
 // order.
 func (p pending) open(rec *checkpoint.Record) (open []Interrupt, err error) {
+	if _, err := p.dropVoid(); err != nil {
+		return nil, err
+	}
 	for _, t := range rec.Next {
 		asked, err := askedIn(p.byTask[t.ID])
 		if err != nil {
@@ -204,7 +207,8 @@ type unfinished struct {
 	Open    []Interrupt `json:"open,omitempty"`
 	Failure *Failure    `json:"failure,omitempty"`
 	Tried   []Failure   `json:"tried,omitempty"` // with Open: the alternatives before the one that asked
-	Timed   []Interrupt `json:"timed,omitempty"` // with Failure: what was asked before that expires
+	Timed   []Interrupt `json:"timed,omitempty"` // without Open: what was asked before that expires
+	Try     int         `json:"try,omitempty"`   // see voided
 }
 
 // readLast returns how an unfinished task ended last. A task that has finished, or was

@@ -45,7 +45,8 @@ func (p pending) void() (v voided, err error) {
 	return v, nil
 }
 
-// dropVoid removes the results that do not count, and returns the number of the try.
+// dropVoid removes the results that do not count, and returns the number of the try. A task
+// whose result does not count had finished: what it asked before that is open no more.
 func (p pending) dropVoid() (try int, err error) {
 	v, err := p.void()
 	if err != nil || v.Try == 0 {
@@ -56,6 +57,20 @@ func (p pending) dropVoid() (try int, err error) {
 		if data := slots[slotResult]; data != nil && (json.Unmarshal(data, &res) != nil || res.Try < v.Try) {
 			delete(slots, slotResult)
 		}
+		if err := dropAsked(slots, v.Try); err != nil {
+			return 0, err
+		}
 	}
 	return v.Try, nil
+}
+
+// dropAsked closes the questions of a task from before a try. It stays known when they
+// expire.
+func dropAsked(slots map[string][]byte, try int) error {
+	last, err := readLast(slots)
+	if err != nil || len(last.Open) == 0 || last.Try >= try {
+		return err
+	}
+	slots[slotLast], err = json.Marshal(unfinished{Timed: append(last.Open, last.Timed...), Try: try})
+	return err
 }
