@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/complaints"
 )
 
 func TestMain(m *testing.M) {
@@ -191,7 +192,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				if long := r.Row == "CR08" || strings.Contains(r.Name, "as a list in memory"); long && b.rule != "CR08" && b.rule != "CR10" {
 					continue // they take a second each
 				}
-				said := complaints(t, func(tb testing.TB) {
+				said := complaints.Of(t, func(tb testing.TB) {
 					r.Test(tb, func(testing.TB) document.Store { s := b.store; s.Map = new(document.Map); return s })
 				})
 				caught[r.String()] = caught[r.String()] || said != ""
@@ -207,64 +208,4 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			t.Errorf("rule: each rule can fail\n got: no broken store is caught by %q", r)
 		}
 	}
-}
-
-// recorder notes complaints instead of making the test fail.
-type recorder struct {
-	testing.TB
-	mu         sync.Mutex
-	complaints []string
-}
-
-func (r *recorder) Errorf(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.complaints = append(r.complaints, fmt.Sprintf(format, args...))
-}
-
-func (r *recorder) Error(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
-func (r *recorder) Fail()             { r.Errorf("failed") }
-
-func (r *recorder) FailNow() {
-	r.Fail()
-	runtime.Goexit()
-}
-
-func (r *recorder) Fatal(args ...any) {
-	r.Error(args...)
-	runtime.Goexit()
-}
-
-func (r *recorder) Fatalf(format string, args ...any) {
-	r.Errorf(format, args...)
-	runtime.Goexit()
-}
-
-func (r *recorder) Failed() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.complaints) > 0
-}
-
-func (*recorder) Helper()             {}
-func (*recorder) Logf(string, ...any) {}
-func (*recorder) Log(...any)          {}
-
-// complaints runs f apart from the test that asks, and returns what it complains of.
-func complaints(t *testing.T, f func(t testing.TB)) string {
-	rec := &recorder{TB: t}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			if p := recover(); p != nil {
-				rec.Errorf("rule: nothing panics: %v", p)
-			}
-		}()
-		f(rec)
-	}()
-	<-done
-	rec.mu.Lock()
-	defer rec.mu.Unlock()
-	return strings.Join(rec.complaints, "\n")
 }

@@ -3,16 +3,14 @@ package sessiontest
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/session"
+	"github.com/weftrun/weft/internal/complaints"
 )
 
 func TestMain(m *testing.M) {
@@ -131,7 +129,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 					if !silent {
 						break
 					}
-					silent = complaints(t, func(tb testing.TB) {
+					silent = complaints.Of(t, func(tb testing.TB) {
 						Rules[i].Test(tb, func(testing.TB) document.Store { s := b.store; s.Map = new(document.Map); return s })
 					}) == ""
 				}
@@ -146,64 +144,4 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			t.Errorf("rule: each row can fail\n got: no broken store for %q", r)
 		}
 	}
-}
-
-// recorder notes complaints instead of making the test fail.
-type recorder struct {
-	testing.TB
-	mu         sync.Mutex
-	complaints []string
-}
-
-func (r *recorder) Errorf(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.complaints = append(r.complaints, fmt.Sprintf(format, args...))
-}
-
-func (r *recorder) Error(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
-func (r *recorder) Fail()             { r.Errorf("failed") }
-
-func (r *recorder) FailNow() {
-	r.Fail()
-	runtime.Goexit()
-}
-
-func (r *recorder) Fatal(args ...any) {
-	r.Error(args...)
-	runtime.Goexit()
-}
-
-func (r *recorder) Fatalf(format string, args ...any) {
-	r.Errorf(format, args...)
-	runtime.Goexit()
-}
-
-func (r *recorder) Failed() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.complaints) > 0
-}
-
-func (*recorder) Helper()             {}
-func (*recorder) Logf(string, ...any) {}
-func (*recorder) Log(...any)          {}
-
-// complaints runs f apart from the test that asks, and returns what it complains of.
-func complaints(t *testing.T, f func(t testing.TB)) string {
-	rec := &recorder{TB: t}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			if p := recover(); p != nil {
-				rec.Errorf("rule: nothing panics: %v", p)
-			}
-		}()
-		f(rec)
-	}()
-	<-done
-	rec.mu.Lock()
-	defer rec.mu.Unlock()
-	return strings.Join(rec.complaints, "\n")
 }

@@ -2,13 +2,12 @@ package taskstest
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/complaints"
 )
 
 func TestMap(t *testing.T) {
@@ -79,7 +78,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				for range 200 { // a race may end well now and then
 					s := b.store
 					s.Map = new(document.Map)
-					if complaints(t, func(tb testing.TB) { r.Test(tb, s) }) != "" {
+					if complaints.Of(t, func(tb testing.TB) { r.Test(tb, s) }) != "" {
 						silent = false
 						break
 					}
@@ -104,64 +103,4 @@ func lose(fields ...string) func(c *document.Change) {
 			c.Value = []byte(strings.Replace(string(c.Value), `"`+f+`":`, `"lost_`+f+`":`, 1))
 		}
 	}
-}
-
-// recorder notes complaints instead of making the test fail.
-type recorder struct {
-	testing.TB
-	mu         sync.Mutex
-	complaints []string
-}
-
-func (r *recorder) Errorf(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.complaints = append(r.complaints, fmt.Sprintf(format, args...))
-}
-
-func (r *recorder) Error(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
-func (r *recorder) Fail()             { r.Errorf("failed") }
-
-func (r *recorder) FailNow() {
-	r.Fail()
-	runtime.Goexit()
-}
-
-func (r *recorder) Fatal(args ...any) {
-	r.Error(args...)
-	runtime.Goexit()
-}
-
-func (r *recorder) Fatalf(format string, args ...any) {
-	r.Errorf(format, args...)
-	runtime.Goexit()
-}
-
-func (r *recorder) Failed() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.complaints) > 0
-}
-
-func (*recorder) Helper()             {}
-func (*recorder) Logf(string, ...any) {}
-func (*recorder) Log(...any)          {}
-
-// complaints runs f apart from the test that asks, and returns what it complains of.
-func complaints(t *testing.T, f func(t testing.TB)) string {
-	rec := &recorder{TB: t}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			if p := recover(); p != nil {
-				rec.Errorf("rule: nothing panics: %v", p)
-			}
-		}()
-		f(rec)
-	}()
-	<-done
-	rec.mu.Lock()
-	defer rec.mu.Unlock()
-	return strings.Join(rec.complaints, "\n")
 }

@@ -2,14 +2,13 @@ package topictest
 
 import (
 	"context"
-	"fmt"
 	"iter"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/topic"
+	"github.com/weftrun/weft/internal/complaints"
 )
 
 func TestLocal(t *testing.T) {
@@ -114,7 +113,7 @@ func TestBrokenBusesAreCaught(t *testing.T) {
 				caught[r.Name] = true
 				bus := b.bus
 				bus.Local = &topic.Local{Keep: Keep}
-				if complaints(t, func(tb testing.TB) { r.Test(tb, World{Bus: bus, Keep: Keep}) }) == "" {
+				if complaints.Of(t, func(tb testing.TB) { r.Test(tb, World{Bus: bus, Keep: Keep}) }) == "" {
 					t.Errorf("rule: a bus that %s is caught by %q\n got: silence", name, r.Name)
 				}
 			}
@@ -125,64 +124,4 @@ func TestBrokenBusesAreCaught(t *testing.T) {
 			t.Errorf("rule: each rule can fail\n got: no broken bus for %q", r.Name)
 		}
 	}
-}
-
-// recorder notes complaints instead of making the test fail.
-type recorder struct {
-	testing.TB
-	mu         sync.Mutex
-	complaints []string
-}
-
-func (r *recorder) Errorf(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.complaints = append(r.complaints, fmt.Sprintf(format, args...))
-}
-
-func (r *recorder) Error(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
-func (r *recorder) Fail()             { r.Errorf("failed") }
-
-func (r *recorder) FailNow() {
-	r.Fail()
-	runtime.Goexit()
-}
-
-func (r *recorder) Fatal(args ...any) {
-	r.Error(args...)
-	runtime.Goexit()
-}
-
-func (r *recorder) Fatalf(format string, args ...any) {
-	r.Errorf(format, args...)
-	runtime.Goexit()
-}
-
-func (r *recorder) Failed() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.complaints) > 0
-}
-
-func (*recorder) Helper()             {}
-func (*recorder) Logf(string, ...any) {}
-func (*recorder) Log(...any)          {}
-
-// complaints runs f apart from the test that asks, and returns what it complains of.
-func complaints(t *testing.T, f func(t testing.TB)) string {
-	rec := &recorder{TB: t}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			if p := recover(); p != nil {
-				rec.Errorf("rule: nothing panics: %v", p)
-			}
-		}()
-		f(rec)
-	}()
-	<-done
-	rec.mu.Lock()
-	defer rec.mu.Unlock()
-	return strings.Join(rec.complaints, "\n")
 }
