@@ -76,6 +76,9 @@ func (s *session) printReplay(done graph.Replayed) (err error) {
 			graph.Replayed
 		}{s.thread, done})
 	}
+	if n := len(done.Skipped); n > 0 {
+		s.note("%s hold the input of their turn too, or the store had lost it, and cannot be run again", counted(n, "checkpoint"))
+	}
 	if d := done.Divergence; d != nil {
 		_, err = fmt.Fprintf(s.Stdout, "%s\nbefore it, %s came out as recorded\n", d, counted(done.Steps, "step"))
 	} else {
