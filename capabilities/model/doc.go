@@ -1,7 +1,7 @@
 // Package model is the port to language models: one method that streams an answer, and what every
 // caller of it needs.
 //
-//	m := openai.New(openai.Config{Model: "gpt-4.1-mini"}) // or any other Model
+//	m, err := openai.New(openai.Config{Model: "gpt-4.1-mini"}) // or any other Model
 //
 //	said, err := model.Generate(ctx, m, model.Request{Messages: []message.Message{message.User("hello")}})
 //	fmt.Println(said.Message.Text(), said.Usage.Output)

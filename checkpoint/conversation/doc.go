@@ -1,6 +1,7 @@
 // Package conversation keeps what people and agents said in a thread, and tells those who listen.
 //
-//	repo, err := conversation.NewRepository(store)          // any document.Store
+//	docs, err := store.Documents(ctx)                       // of a store: sqlite, redis, postgres; or a document.Map
+//	repo, err := conversation.NewRepository(docs)
 //	feed := conversation.NewFeed(bus)                       // any topic.Bus
 //	talk, err := conversation.New(conversation.Config{Repository: repo, Sockets: []conversation.Socket{feed}})
 //

@@ -68,7 +68,7 @@ func (c commandless) Process(ctx context.Context, cmd goredis.Cmder) error {
 }
 
 func TestURLsThatLeadNowhere(t *testing.T) {
-	for _, url := range []string{"", "http://127.0.0.1", "redis://:port", "cluster+redis://:x:y", "sentinel+http://x", "file.db"} {
+	for _, url := range []string{"", "http://127.0.0.1", "redis://:port", "cluster+redis://:x:y", "sentinel+http://x", "file.db", "redis:127.0.0.1", "redis:redis://127.0.0.1:1/0"} {
 		_, err := redis.OpenURL(t.Context(), url)
 		wantError(t, "a URL that is none of Redis is refused", err, checkpoint.ErrUnavailable)
 	}

@@ -121,6 +121,9 @@ func dial(url string) (redis.UniversalClient, error) {
 		o.ContextTimeoutEnabled, o.MaxRetries = true, -1
 		return redis.NewFailoverClient(o), nil
 	}
+	if scheme, rest, ok := strings.Cut(url, ":"); ok && !strings.HasPrefix(rest, "//") { // else it would mean the default server
+		return nil, fmt.Errorf("redis: %s:// comes before the host, not %s: alone", scheme, scheme)
+	}
 	o, err := redis.ParseURL(url)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,7 @@
 // number of workers without state, and a long-term memory that gets what was said.
 //
 //	m, err := session.New(session.Config{
-//		Store:  store,                                // any document.Store
+//		Store:  docs,                                 // store.Documents(ctx) of any store, or a document.Map
 //		Window: message.Window{MaxTokens: 8000},
 //		Engine: engine,                               // such as capabilities/memory
 //	})

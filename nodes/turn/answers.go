@@ -13,12 +13,14 @@ var (
 	yes = []string{"y", "yes", "yep", "yeah", "ok", "okay", "sure", "approve", "approved", "accept", "accepted", "confirm", "confirmed",
 		"go ahead", "go on", "do it", "proceed", "ja", "👍"}
 	no = []string{"n", "no", "nope", "reject", "rejected", "deny", "denied", "refuse", "stop", "don't", "do not", "nein", "👎"}
+	// reasons may follow a no.
+	reasons = []string{"because", "since", "as"}
 	// polite may stand beside a yes and changes nothing.
 	polite = []string{"please", "thanks", "thank you", "bitte", "danke"}
 )
 
 // ParseDecision reads a plain answer by rules alone: a yes and nothing but politeness beside it, or a no, after which a
-// reason may stand, behind a comma or the like. All else is not clear.
+// reason may stand, behind a comma, "because" or the like. All else is not clear.
 func ParseDecision(text string) (d Decision, clear bool) {
 	first, rest := clause(text)
 	switch {
@@ -45,6 +47,9 @@ func clause(text string) (first, rest string) {
 		first, rest = first[:at], first[at:]
 	}
 	first = strings.Join(strings.Fields(strings.ToLower(strings.ReplaceAll(first, "’", "'"))), " ")
+	if word, why, ok := strings.Cut(first, " "); ok && slices.Contains(no, word) && slices.ContainsFunc(reasons, func(r string) bool { return strings.HasPrefix(why, r+" ") }) {
+		return word, why + rest
+	}
 	for _, p := range polite {
 		if cut, ok := strings.CutSuffix(first, " "+p); ok {
 			first = cut

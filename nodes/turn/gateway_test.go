@@ -137,7 +137,7 @@ func TestAnUnclearAnswerIsNoDecision(t *testing.T) {
 func TestPlainAnswersAreReadByRules(t *testing.T) {
 	for text, want := range map[string]string{
 		"yes": "approve", "Y": "approve", " OK. ": "approve", "go ahead": "approve", "yes, go ahead": "approve", "Yes please": "approve", "👍": "approve",
-		"no": "reject", "No!": "reject", "nope, too slow": "reject too slow", "no - wait": "", "No: use b instead; it is newer": "reject use b instead; it is newer",
+		"no": "reject", "No!": "reject", "nope, too slow": "reject too slow", "no because I said so": "reject because i said so", "no as": "", "no - wait": "", "No: use b instead; it is newer": "reject use b instead; it is newer",
 		"don’t": "reject", "yes, but not b": "", "yesterday": "", "": "", "nothing": "", "yes\nno": "", "ok computer": "", "approve": "approve", "stop": "reject",
 	} {
 		d, clear := turn.ParseDecision(text)

@@ -23,7 +23,8 @@ type StepResult struct {
 // Done reports whether the step need not be done any more.
 func (r StepResult) Done() bool { return r.Success || r.Skipped }
 
-// ApprovalRequest is what a person is asked before something is done.
+// ApprovalRequest is what a person is asked before something is done. Who asks sets Type, Objective,
+// Message and Data; the runtime sets the rest.
 type ApprovalRequest struct {
 	// Type says what kind of decision it is, such as orchestrator_plan; an answer to one type
 	// never counts for another.
