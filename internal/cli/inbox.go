@@ -73,7 +73,9 @@ type letter struct {
 	Thread   string    `json:"thread"`
 	Workflow string    `json:"workflow"`
 	Since    time.Time `json:"since"` // of the checkpoint beside which it is asked
-	Next     string    `json:"next"`  // the command that answers it
+	Next     string    `json:"next"`  // what answers it: a command, or for a graph in Go the call
+
+	inFile bool // the graph is in a file, so resume answers it
 }
 
 // each calls fn with every open question.
@@ -84,16 +86,26 @@ func (i inbox) each(ctx context.Context, q checkpoint.ThreadQuery, fn func(lette
 		}
 		s := &session{app: i.app, store: i.store, thread: p.Thread}
 		for _, in := range p.Interrupts {
-			next := s.command("resume", "--thread", p.Thread, "--answer", in.ID+"="+sample(in.Schema))
-			if choices(in) != "" {
-				next = s.command("inbox", "approve", in.ID)
-			}
-			if err := fn(letter{in, p.Thread, p.Graph, p.Time, next}); err != nil {
+			if err := fn(letter{in, p.Thread, p.Graph, p.Time, s.answers(p, in), p.Metadata[metaPath] != ""}); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// answers tells how to answer a question of a thread: by a command, if its graph is in a
+// file or an agent of this program; else by a call in the program that declares the graph.
+func (s *session) answers(p graph.Point, in graph.Interrupt) string {
+	switch {
+	case p.Metadata[metaPath] != "" && choices(in) != "":
+		return s.command("inbox", "approve", in.ID)
+	case p.Metadata[metaPath] != "":
+		return s.command("resume", "--thread", p.Thread, "--answer", in.ID+"="+sample(in.Schema))
+	case s.Chats[p.Graph] != nil:
+		return s.command("chat", p.Graph, "--thread", p.Thread, "--say", "yes")
+	}
+	return fmt.Sprintf("g.Resume(ctx, graph.Answer(%q, …), graph.Run{Thread: %q}), where g is the graph %q", in.ID, p.Thread, p.Graph)
 }
 
 func (i inbox) list(ctx context.Context, q checkpoint.ThreadQuery) error {
@@ -139,6 +151,10 @@ func (i inbox) show(ctx context.Context, start string) error {
 	fmt.Fprintf(i.Stdout, "thread %s, workflow %s, asked %s ago", cell(l.Thread), cell(l.Workflow), age(i.now().Sub(l.Since)))
 	if when := i.expires(l); when != "" {
 		fmt.Fprintf(i.Stdout, ", expires %s", when)
+	}
+	if !l.inFile {
+		_, err = fmt.Fprintf(i.Stdout, "\n\n%s", s.question(l.Interrupt, l.Next))
+		return err
 	}
 	_, err = fmt.Fprintf(i.Stdout, "\n\n%sOr decline it with:\n  %s\n", s.question(l.Interrupt, l.Next),
 		s.command("resume", "--thread", l.Thread, "--decline", l.ID, "--reason", "TEXT"))

@@ -107,7 +107,10 @@ func (s *session) find(verb, file string, p graph.Point, args ...string) error {
 		next = s.command(append(append([]string{verb}, args...), "FILE")...)
 	}
 	if path == "" {
-		return usage(next, "thread %q does not say which workflow it belongs to", s.thread)
+		if s.Chats[p.Graph] != nil {
+			next = s.command("chat", p.Graph, "--thread", s.thread)
+		}
+		return usage(next, "thread %q belongs to %q, and does not say which file that is: a graph in Go goes on in its own program", s.thread, p.Graph)
 	}
 	if _, err := os.Stat(path); file == "" && errors.Is(err, fs.ErrNotExist) {
 		return usage(next, "thread %q belongs to the workflow %s, which is no longer there", s.thread, path)
