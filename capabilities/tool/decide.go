@@ -1,8 +1,10 @@
 package tool
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/weftrun/weft/state/message"
@@ -42,6 +44,34 @@ type Decision struct {
 	Feedback string `json:"feedback,omitempty"`
 }
 
+// UnmarshalJSON reads a decision. One that contradicts itself is an error, so the question stays open. The numbers
+// of arguments stay as they were written.
+func (d *Decision) UnmarshalJSON(data []byte) error {
+	type plain Decision
+	var p plain
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(&p); err != nil {
+		return err
+	}
+	if err := Decision(p).sound(); err != nil {
+		return err
+	}
+	*d = Decision(p)
+	return nil
+}
+
+// sound returns why a decision is none.
+func (d Decision) sound() error {
+	switch {
+	case d.Action == Edit && d.Arguments == nil:
+		return errors.New("tool: an edit says with which arguments it is to run")
+	case d.Action != Edit && d.Arguments != nil:
+		return fmt.Errorf("tool: the decision %q edits nothing", d.Action)
+	}
+	return nil
+}
+
 // Action is what a person decides.
 type Action string
 
@@ -69,6 +99,9 @@ func (a *Action) UnmarshalJSON(data []byte) error {
 // Apply returns the call as it is to run, or, where run is false, the result that stands in its place.
 // Arguments that a person edited and that do not fit the tool are an error: ask again.
 func (s *Set) Apply(ctx context.Context, c message.Call, d Decision) (_ message.Call, no message.Result, run bool, err error) {
+	if err := d.sound(); err != nil {
+		return c, no, false, err
+	}
 	switch d.Action {
 	case Approve:
 		return c, no, true, nil

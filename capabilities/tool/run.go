@@ -64,11 +64,23 @@ func (s *Set) Run(ctx context.Context, calls []message.Call, l Limits) []message
 				results[i] = message.Failed(c.ID, fmt.Sprintf("it was not run: %q waits for a person", need.Call.Name))
 				return
 			}
+			if info, ok := s.Info(c.Name); ok && info.Mode != Free { // it could not be asked about; now perhaps it could
+				results[i] = message.Failed(c.ID, unusable(ctx, s, c))
+				return
+			}
 			results[i] = s.Do(ctx, c, c.ID, l)
 		})
 	}
 	wg.Wait()
 	return results
+}
+
+// unusable says why a call of a tool that needs a person raises no question.
+func unusable(ctx context.Context, s *Set, c message.Call) string {
+	if _, _, err := s.Check(ctx, c); err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("it was not run: %q waits for a person", c.Name)
 }
 
 // Do runs one call, whatever its mode: who calls it has asked. id is what the tool is told: see [Input]. Whatever

@@ -38,7 +38,20 @@ func (a *agent) result(ctx context.Context, c message.Call) (message.Result, err
 			return no, err
 		}
 	}
+	if info, known := a.Tools.Info(c.Name); !ok && known && info.Mode != tool.Free {
+		return a.unasked(ctx, c), nil
+	}
 	return a.once(ctx, c)
+}
+
+// unasked is the result of a call that a person would have to be asked about and that raised no question. It does
+// not run, whatever is found out about it in the next moment.
+func (a *agent) unasked(ctx context.Context, c message.Call) message.Result {
+	_, _, err := a.Tools.Check(ctx, c)
+	if err == nil {
+		err = fmt.Errorf("it was not run: %q could not be used when a person was to be asked", c.Name)
+	}
+	return message.Failed(c.ID, err.Error())
 }
 
 // once runs a call, and not again after a crash.
@@ -90,18 +103,19 @@ func (a *agent) permit(ctx context.Context, c message.Call, need tool.Needed) (_
 	}
 }
 
+// anything is the schema of every answer: what does not fit the tool is asked for again.
+var anything = json.RawMessage("true")
+
 // answer asks a person for the result of a call, until it fits.
 func (a *agent) answer(ctx context.Context, c message.Call, need tool.Needed) (message.Result, error) {
 	var wrong error
 	for n := 0; ; n++ {
-		said, err := graph.Ask[any](ctx, a.question(need, n, wrong))
+		q := a.question(need, n, wrong)
+		q.Schema = anything
+		data, err := graph.Ask[json.RawMessage](ctx, q) // as it was written: a number may be larger than a float64 is exact
 		if refused(err) {
 			return message.Failed(c.ID, "A person did not answer: "+err.Error()), nil
 		}
-		if err != nil {
-			return message.Result{}, err
-		}
-		data, err := json.Marshal(said)
 		if err != nil {
 			return message.Result{}, err
 		}
