@@ -175,12 +175,14 @@ var errNoJSON = errors.New("there is no JSON object in it")
 // findJSON returns the JSON value that a text is, or the first object in it, after what was thought aloud. Of an
 // object that is not whole no part is taken.
 func findJSON(text string) (json.RawMessage, error) {
-	if _, after, ok := strings.Cut(text, "</think>"); ok {
-		text = after
+	if whole := json.RawMessage(strings.TrimSpace(text)); json.Valid(whole) {
+		return whole, nil // whatever it quotes
 	}
-	text = strings.TrimSpace(text)
-	if whole := json.RawMessage(text); json.Valid(whole) {
-		return whole, nil
+	if _, after, ok := strings.Cut(text, "</think>"); ok {
+		text = strings.TrimSpace(after)
+		if whole := json.RawMessage(text); json.Valid(whole) {
+			return whole, nil
+		}
 	}
 	begin := strings.IndexByte(text, '{')
 	if begin < 0 {
