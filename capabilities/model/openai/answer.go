@@ -19,6 +19,9 @@ import (
 // maxEvent bounds one event of a stream, and an answer that is given whole, in bytes.
 const maxEvent = 2 * model.MaxAnswer
 
+// maxRefusal bounds why a server refuses to answer, in bytes.
+const maxRefusal = 64 << 10
+
 var errLarge = fmt.Errorf("an event is larger than %d bytes", maxEvent)
 
 // answer reads an answer from the wire.
@@ -117,7 +120,9 @@ func (a *answer) chunk(c sdk.ChatCompletionChunk) error {
 		d := ch.Delta
 		out.Text += d.Content
 		out.Reasoning += reasoning(d.JSON.ExtraFields["reasoning_content"].Raw(), d.JSON.ExtraFields["reasoning"].Raw())
-		a.refusal += d.Refusal
+		if a.refusal += d.Refusal; len(a.refusal) > maxRefusal {
+			return a.bad("the refusal is larger than %d bytes", maxRefusal)
+		}
 		for _, t := range d.ToolCalls {
 			calls = append(calls, model.CallDelta{Index: int(t.Index), ID: t.ID, Name: t.Function.Name, Arguments: t.Function.Arguments})
 		}

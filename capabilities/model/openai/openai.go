@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"iter"
@@ -34,7 +35,8 @@ type Config struct {
 	Idle time.Duration
 	// Timeout bounds the whole answer; 0 is ten minutes.
 	Timeout time.Duration
-	// Client sends the requests; nil is one with the default transport.
+	// Client sends the requests; nil is one with the default transport that follows redirects within one host alone:
+	// the key and the conversation are for no other.
 	Client *http.Client
 	// Now gives the time that a date in Retry-After is compared with; nil is time.Now.
 	Now func() time.Time
@@ -87,7 +89,7 @@ func New(cfg Config) (*Model, error) {
 		cfg.Timeout = 10 * time.Minute
 	}
 	if cfg.Client == nil {
-		cfg.Client = &http.Client{}
+		cfg.Client = &http.Client{CheckRedirect: sameHost}
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -95,6 +97,20 @@ func New(cfg Config) (*Model, error) {
 	m := &Model{cfg: cfg, own: strings.HasPrefix(cfg.BaseURL, "https://api.openai.com/"), secrets: cfg.secrets()}
 	m.client = sdk.Client{Options: m.options()}
 	return m, nil
+}
+
+var errElsewhere = errors.New("the server redirects to another host")
+
+// sameHost follows redirects within a host, and none from https to http.
+func sameHost(req *http.Request, via []*http.Request) error {
+	from := via[0].URL
+	switch {
+	case req.URL.Host != from.Host, from.Scheme == "https" && req.URL.Scheme != "https":
+		return errElsewhere
+	case len(via) >= 10:
+		return errors.New("the server redirects without an end")
+	}
+	return nil
 }
 
 func (c Config) check() error {
@@ -120,6 +136,9 @@ func (c Config) secrets() (all []string) {
 	add := func(s string) {
 		if s = strings.TrimSpace(s); len(s) >= 4 {
 			all = append(all, s)
+			if slashed := strings.ReplaceAll(s, "/", `\/`); slashed != s { // as some servers write JSON
+				all = append(all, slashed)
+			}
 		}
 	}
 	add(c.Key)
@@ -133,6 +152,7 @@ func (c Config) secrets() (all []string) {
 	if u, err := url.Parse(c.BaseURL); err == nil {
 		if password, ok := u.User.Password(); ok {
 			add(password)
+			add(base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + password))) // as it is sent
 		}
 		for _, values := range u.Query() {
 			for _, v := range values {
