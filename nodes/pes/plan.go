@@ -52,6 +52,7 @@ func (p Plan) Check(most int) (problems []string) {
 	}
 	if most > 0 && len(p.Items) > most {
 		fail("it has %d items, and %d are the most", len(p.Items), most)
+		return problems // what else is wrong with it takes long to find, and to read
 	}
 	first := map[string]int{}
 	for n, i := range p.Items {
@@ -82,18 +83,36 @@ func (p Plan) Check(most int) (problems []string) {
 // circle returns the items that no order can begin with, because they wait for each other or for such; unknown
 // dependencies do not count.
 func (p Plan) circle() (ids []string) {
-	done := map[string]bool{}
-	ready := func(i Item) bool {
-		return !slices.ContainsFunc(i.DependsOn, func(on string) bool {
-			_, known := p.item(on)
-			return known && !done[on]
-		})
+	known, done := map[string]bool{}, map[string]bool{}
+	waits := map[string]int{}      // for how many an item waits
+	waiting := map[string][]Item{} // for an item, by its id
+	for _, i := range p.Items {
+		known[i.ID] = true
 	}
-	for again := true; again; {
-		again = false
-		for _, i := range p.Items {
-			if !done[i.ID] && ready(i) {
-				done[i.ID], again = true, true
+	var ready []string
+	for _, i := range p.Items {
+		for _, on := range i.DependsOn {
+			if known[on] {
+				waits[i.ID]++
+				waiting[on] = append(waiting[on], i)
+			}
+		}
+	}
+	for _, i := range p.Items {
+		if waits[i.ID] == 0 {
+			ready = append(ready, i.ID)
+		}
+	}
+	for len(ready) > 0 {
+		id := ready[0]
+		ready = ready[1:]
+		if done[id] {
+			continue
+		}
+		done[id] = true
+		for _, i := range waiting[id] {
+			if waits[i.ID]--; waits[i.ID] == 0 {
+				ready = append(ready, i.ID)
 			}
 		}
 	}
@@ -155,6 +174,18 @@ func (c Changes) String() string {
 		fmt.Fprintf(&b, "- %s: %s\n", i.ID, i.Task)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// repeated returns which items of a plan have the id of a completed one and are another: they would not be done, and
+// nobody would say so. One that is repeated in the same words, or with none, is no problem.
+func repeated(todo []Todo, p Plan) (problems []string) {
+	for _, t := range todo {
+		i, ok := p.item(t.ID)
+		if task := strings.TrimSpace(i.Task); ok && t.Status == Completed && task != "" && task != strings.TrimSpace(t.Task) {
+			problems = append(problems, fmt.Sprintf("the item %q is completed and stays %q; what is new needs an id of its own", t.ID, t.Task))
+		}
+	}
+	return problems
 }
 
 // refined returns the plan with which a thread goes on: completed items as they were, then the items of the new plan.
