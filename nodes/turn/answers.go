@@ -20,8 +20,15 @@ var (
 )
 
 // ParseDecision reads a plain answer by rules alone: a yes and nothing but politeness beside it, or a no, after which a
-// reason may stand, behind a comma, "because" or the like. All else is not clear.
+// reason may stand, behind a comma, "because" or the like. All else is not clear; who asks something has not said yes.
 func ParseDecision(text string) (d Decision, clear bool) {
+	if d, clear = parseDecision(text); d.Verdict == Approve && strings.ContainsAny(text, "?？؟") {
+		return Decision{}, false
+	}
+	return d, clear
+}
+
+func parseDecision(text string) (d Decision, clear bool) {
 	first, rest := clause(text)
 	switch {
 	case slices.Contains(no, first):

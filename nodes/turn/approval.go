@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -36,7 +37,9 @@ type Decision struct {
 func (d *Decision) UnmarshalJSON(data []byte) error {
 	type plain Decision
 	var p plain
-	if err := json.Unmarshal(data, &p); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber() // what is approved is what was written
+	if err := dec.Decode(&p); err != nil {
 		return err
 	}
 	switch {

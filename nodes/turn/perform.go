@@ -176,8 +176,9 @@ func (d *deed) value(c call, q graph.Interrupt) (any, error) {
 	case DoReject:
 		return Decision{Verdict: Reject, Feedback: d.rest}, nil
 	}
-	var edited any
-	if err := json.Unmarshal([]byte(d.rest), &edited); err != nil || edited == nil {
+	edited := json.RawMessage(d.rest)
+	var v any
+	if err := json.Unmarshal(edited, &v); err != nil || v == nil {
 		return nil, &CommandError{Name: c.word, Why: fmt.Sprintf("JSON must stand behind it: %v", err)}
 	}
 	return Decision{Verdict: Edit, Edited: edited}, nil
