@@ -21,12 +21,12 @@ type Board struct {
 
 	docs    document.Store
 	mu      sync.Mutex
-	running map[string]context.CancelCauseFunc // workers of this process, by the task's id
+	running map[string]*context.CancelCauseFunc // workers of this process, by the task's id
 }
 
 // NewBoard returns the tasks in a store.
 func NewBoard(docs document.Store) *Board {
-	return &Board{docs: docs, running: map[string]context.CancelCauseFunc{}}
+	return &Board{docs: docs, running: map[string]*context.CancelCauseFunc{}}
 }
 
 func (b *Board) place() document.Place { return document.At(cmp.Or(b.Collection, "tasks"), "all") }
@@ -202,6 +202,6 @@ func (b *Board) stop(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if cancel := b.running[id]; cancel != nil {
-		cancel(errStopped)
+		(*cancel)(errStopped)
 	}
 }

@@ -71,12 +71,12 @@ func (b *Board) work(ctx context.Context, id string, w Worker, begin func(*Task)
 	defer b.register(id, cancel)()
 	settle := context.WithoutCancel(ctx)
 	// Whoever ends the task from here on finds its worker; this read finds who was faster.
-	if now, err := b.Get(settle, id); err != nil || now.Attempt != t.Attempt || now.Status != InProgress {
+	if now, err := b.Get(settle, id); err != nil || !t.sameWork(now) {
 		return now, cmp.Or[error](err, &TransitionError{now.ID, now.Status, Completed})
 	}
 	out := do(ctx, t, w)
 	return b.change(settle, id, func(now *Task) error {
-		if now.Attempt != t.Attempt || now.Status != InProgress {
+		if !t.sameWork(*now) {
 			return &TransitionError{now.ID, now.Status, out.Status}
 		}
 		now.Result, now.Question, now.Reason = out.Result, out.Question, out.Reason
@@ -88,12 +88,21 @@ func (b *Board) work(ctx context.Context, id string, w Worker, begin func(*Task)
 func (b *Board) register(id string, cancel context.CancelCauseFunc) (unregister func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.running[id] = cancel
+	own := &cancel
+	b.running[id] = own
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		delete(b.running, id)
+		if b.running[id] == own { // a later worker of the same task may be there already
+			delete(b.running, id)
+		}
 	}
+}
+
+// sameWork reports whether the work that began with t is under way in now. A task that was deleted and made anew
+// with the same id is another, told by when it was made and begun.
+func (t Task) sameWork(now Task) bool {
+	return now.Status == InProgress && now.Attempt == t.Attempt && now.Created.Equal(t.Created) && now.Started.Equal(t.Started)
 }
 
 // do calls a worker, and returns an outcome that a task may have.
