@@ -82,11 +82,14 @@ func New(cfg Config) (*Engine, error) {
 	return &Engine{cfg}, nil
 }
 
+// hashed is what the label of a user begins with whose name cannot be one.
+const hashed = "sha256:"
+
 // Namespace is where the facts of a user are. A name that cannot be a label is hashed.
 func (e *Engine) Namespace(user string) []string {
 	ns := append(e.cfg.Root[:len(e.cfg.Root):len(e.cfg.Root)], user)
-	if longterm.CheckNamespace(ns) != nil {
-		ns[len(ns)-1] = "sha256:" + hash(user)
+	if longterm.CheckNamespace(ns) != nil || strings.HasPrefix(user, hashed) { // lest a user calls himself what another is hashed to
+		ns[len(ns)-1] = hashed + hash(user)
 	}
 	return ns
 }
@@ -226,7 +229,7 @@ func (e *Engine) ops(ctx context.Context, ns []string, facts []Fact) (ops []long
 // read returns the fact in an item.
 func read(i longterm.Item) (Fact, error) {
 	var it item
-	if err := json.Unmarshal(i.Value, &it); err != nil || it.Kind != kindFact || it.Text == "" {
+	if err := json.Unmarshal(i.Value, &it); err != nil || it.Kind != kindFact || it.Text == "" || len(it.Sources) == 0 {
 		return Fact{}, fmt.Errorf("%w: namespace %q, key %q", ErrForeign, i.Namespace, i.Key)
 	}
 	return it.Fact, nil
