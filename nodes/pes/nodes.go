@@ -55,9 +55,8 @@ func (a *agent) checked(todo []Todo, p Plan) (Plan, []string) {
 			done++
 		}
 	}
-	taken := repeated(todo, p)
 	p = refined(todo, p)
-	return p, append(taken, p.Check(done+a.MaxItems)...)
+	return p, p.Check(done + a.MaxItems)
 }
 
 // adopt makes p the plan of the thread: of the results only those of completed items stay.

@@ -176,18 +176,6 @@ func (c Changes) String() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// repeated returns which items of a plan have the id of a completed one and are another: they would not be done, and
-// nobody would say so. One that is repeated in the same words, or with none, is no problem.
-func repeated(todo []Todo, p Plan) (problems []string) {
-	for _, t := range todo {
-		i, ok := p.item(t.ID)
-		if task := strings.TrimSpace(i.Task); ok && t.Status == Completed && task != "" && task != strings.TrimSpace(t.Task) {
-			problems = append(problems, fmt.Sprintf("the item %q is completed and stays %q; what is new needs an id of its own", t.ID, t.Task))
-		}
-	}
-	return problems
-}
-
 // refined returns the plan with which a thread goes on: completed items as they were, then the items of the new plan.
 func refined(todo []Todo, p Plan) Plan {
 	out := Plan{Goal: p.Goal}
