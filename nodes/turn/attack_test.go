@@ -12,7 +12,7 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-func TestBreakAQuestionIsNoYes(t *testing.T) {
+func TestAQuestionIsNoYes(t *testing.T) {
 	for _, text := range []string{"ok?", "yes?", "approve?", "sure ?", "go ahead?!", "yes, ok?", "OK？"} {
 		if d, clear := turn.ParseDecision(text); clear {
 			t.Errorf("%q: %s", text, d.Verdict)
@@ -21,7 +21,7 @@ func TestBreakAQuestionIsNoYes(t *testing.T) {
 }
 
 // A number above 2^53 in an edit came out as another.
-func TestBreakAnEditKeepsItsNumbers(t *testing.T) {
+func TestAnEditKeepsItsNumbers(t *testing.T) {
 	for name, say := range map[string]func(*turn.Gateway[agent.State], string) graph.Result[agent.State]{
 		"answer": func(g *turn.Gateway[agent.State], id string) graph.Result[agent.State] {
 			return resume(t, g.Graph, graph.Answer(id, json.RawMessage(`{"decision":"edit","edited":9007199254740993}`)))

@@ -11,7 +11,7 @@ import (
 )
 
 // An item without sources, which others may have written there, was a panic.
-func TestBreakAForeignFactIsNoPanic(t *testing.T) {
+func TestAForeignFactIsNoPanic(t *testing.T) {
 	store := &longterm.Map{}
 	e, err := memory.New(memory.Config{Store: store})
 	if err != nil {
@@ -26,7 +26,7 @@ func TestBreakAForeignFactIsNoPanic(t *testing.T) {
 }
 
 // Who called himself what another's name is hashed to read and forgot his facts.
-func TestBreakNoUserHasTheNamespaceOfAnother(t *testing.T) {
+func TestNoUserHasTheNamespaceOfAnother(t *testing.T) {
 	e, err := memory.New(memory.Config{Store: &longterm.Map{}})
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 var breakAsk = model.Request{Model: "m", Messages: []message.Message{message.User("x")}}
 
 // A refusal is gathered without a bound.
-func TestBreakARefusalHasABound(t *testing.T) {
+func TestARefusalHasABound(t *testing.T) {
 	const most = 64
 	sent := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +43,7 @@ func TestBreakARefusalHasABound(t *testing.T) {
 }
 
 // A redirect to another host took the configured headers along.
-func TestBreakHeadersAreNotSentToAnotherHost(t *testing.T) {
+func TestHeadersAreNotSentToAnotherHost(t *testing.T) {
 	var got, body string
 	thief := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = r.Header.Get("Api-Key") + r.Header.Get("Authorization")
@@ -67,7 +67,7 @@ func TestBreakHeadersAreNotSentToAnotherHost(t *testing.T) {
 }
 
 // What the server was sent of a secret is not only the secret as it was configured.
-func TestBreakNoFailureHoldsASecretInAnotherForm(t *testing.T) {
+func TestNoFailureHoldsASecretInAnotherForm(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(400)
 		fmt.Fprintf(w, `{"error":{"detail":"bad %s %s"}}`, strings.ReplaceAll(r.Header.Get("X-Token"), "/", `\/`), r.Header.Get("Authorization"))

@@ -16,7 +16,7 @@ import (
 
 // A tool that needs permission ran unasked where Enable could not be asked for a moment: Needs took the
 // failure for "no question", and Do, a moment later, ran the call.
-func TestBreakAFailureOfEnableIsNoPermission(t *testing.T) {
+func TestAFailureOfEnableIsNoPermission(t *testing.T) {
 	var r ran
 	var asked atomic.Int32
 	set := tools(t, r.find(tool.Info{Name: "pay", Mode: tool.Permit})).Enable(func(context.Context, string) (bool, error) {
@@ -59,7 +59,7 @@ func breakDecide(t *testing.T, decision string) (seen string, open bool) {
 }
 
 // An edit that says nothing ran the tool without arguments; an approval with arguments ran it with others than those.
-func TestBreakADecisionThatContradictsItselfIsNone(t *testing.T) {
+func TestADecisionThatContradictsItselfIsNone(t *testing.T) {
 	for _, d := range []string{`{"action":"edit"}`, `{"action":"edit","arguments":null}`, `{"action":"approve","arguments":{"order":2}}`} {
 		if seen, open := breakDecide(t, d); seen != "" || !open {
 			t.Errorf("%s: it ran with %s", d, seen)
@@ -67,14 +67,14 @@ func TestBreakADecisionThatContradictsItselfIsNone(t *testing.T) {
 	}
 }
 
-func TestBreakEditedArgumentsKeepTheirNumbers(t *testing.T) {
+func TestEditedArgumentsKeepTheirNumbers(t *testing.T) {
 	seen, _ := breakDecide(t, `{"action":"edit","arguments":{"order":9007199254740993}}`)
 	if seen != `{"order":9007199254740993}` {
 		t.Errorf("a person permitted order 9007199254740993, and it ran with %s", seen)
 	}
 }
 
-func TestBreakAnAnswerKeepsItsNumbers(t *testing.T) {
+func TestAnAnswerKeepsItsNumbers(t *testing.T) {
 	set := tools(t, tool.Ask[struct{}, int64](tool.Info{Name: "which"}))
 	m := model.Script(model.Ask(call("which", `{}`)), model.Say("done"))
 	g := agent(t, react.Config{Model: m, Tools: set}, &checkpoint.Memory{})

@@ -8,7 +8,7 @@ import (
 )
 
 // The end of a thought was looked for within the strings of the answer too.
-func TestBreakAnAnswerMayQuoteTheEndOfAThought(t *testing.T) {
+func TestAnAnswerMayQuoteTheEndOfAThought(t *testing.T) {
 	type verdict struct {
 		Note string `json:"note,omitempty"`
 	}
