@@ -20,7 +20,8 @@ type Result[S any] struct {
 	// is the state after the last step whose results were folded; if its commit
 	// failed, the store is one step behind.
 	State S
-	// Interrupts says why an Interrupted run pauses, in canonical order.
+	// Interrupts says why an Interrupted run pauses, in canonical order. Beside an error, as when an
+	// answer was refused, it is empty: [Inspect] tells what is open.
 	Interrupts []Interrupt
 	// Drained is why the run stopped before it was done, if that was for a Drain; the
 	// Status is then Pending, or Interrupted where questions are open too.
