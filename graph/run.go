@@ -185,12 +185,18 @@ func (r *run) add(number, index int, payload any) {
 	r.tasks[n].begin(&r.nodes[number], number, index, payload)
 }
 
+// newTask makes a task of the step; several come from one block. Only the coordinator calls it.
 func (r *run) newTask() *task {
 	if len(r.unused) == 0 {
 		r.unused = make([]task, min(max(r.front.Len()-len(r.tasks), 0)+1, 16))
 	}
 	t := &r.unused[0]
 	r.unused = r.unused[1:]
+	return r.furnish(t)
+}
+
+// furnish makes t a task of the run, that has not begun.
+func (r *run) furnish(t *task) *task {
 	t.Context, t.run, t.view, t.task = r.ctx, r, r.schema.Blank(), t
 	return t
 }
