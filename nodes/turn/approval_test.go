@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 // writing is a capability that is always approved and asks for the value it writes; runs counts how often
 // it got as far as writing.
 func writing(then capabilities.Rejection, runs *int) capabilities.Capability {
+	var mu sync.Mutex // steps run side by side
 	return capabilities.Func(capabilities.Info{
 		Name: "write", Description: "writes a value", Provides: []string{"RAIN"}, Approval: capabilities.AlwaysApproval, OnReject: then,
 	}, func(_ context.Context, c *capabilities.Call) error {
@@ -25,7 +27,9 @@ func writing(then capabilities.Rejection, runs *int) capabilities.Capability {
 		if err != nil {
 			return err
 		}
+		mu.Lock()
 		*runs++
+		mu.Unlock()
 		return c.Store(Rain{Column: string(d.Data)})
 	})
 }
