@@ -65,19 +65,18 @@ func openWatched(t testing.TB, dsn string, cfg postgres.Config) checkpoint.Store
 // Advance implements checkpointtest.Clock. The clock is the server's, so all that is
 // written of time moves instead.
 func (w watched) Advance(d time.Duration) {
-	admin(w.t, cluster, fmt.Sprintf("UPDATE %s.threads SET leased = leased - interval '%d us', expires = expires - interval '%[2]d us'", w.schema, d.Microseconds()))
+	w.t.Helper()
+	move := fmt.Sprintf("UPDATE %s.threads SET leased = leased - interval '%d us', expires = expires - interval '%[2]d us'", w.schema, d.Microseconds())
+	if _, err := beside.Exec(context.Background(), move); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // Values implements checkpointtest.Spoiler.
 func (w watched) Values(string) (list []checkpointtest.Value, err error) {
 	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, cluster.dsn())
-	if err != nil {
-		return nil, err
-	}
-	w.t.Cleanup(func() { conn.Close(ctx) })
 	for _, at := range [][2]string{{"commits", "header"}, {"blobs", "data"}, {"pending", "data"}} {
-		rows, err := conn.Query(ctx, fmt.Sprintf("SELECT row_number() OVER (ORDER BY ctid), %s FROM %s.%s ORDER BY ctid", at[1], w.schema, at[0]))
+		rows, err := beside.Query(ctx, fmt.Sprintf("SELECT row_number() OVER (ORDER BY ctid), %s FROM %s.%s ORDER BY ctid", at[1], w.schema, at[0]))
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +95,7 @@ func (w watched) Values(string) (list []checkpointtest.Value, err error) {
 		for i, data := range datas {
 			now := data // what is there; no two values are the same
 			list = append(list, checkpointtest.Value{Name: fmt.Sprint(at, " ", i), Data: data, Set: func(data []byte) error {
-				tag, err := conn.Exec(ctx, fmt.Sprintf("UPDATE %s.%s SET %s = $1 WHERE %[3]s = $2", w.schema, at[0], at[1]), append([]byte{}, data...), now)
+				tag, err := beside.Exec(ctx, fmt.Sprintf("UPDATE %s.%s SET %s = $1 WHERE %[3]s = $2", w.schema, at[0], at[1]), append([]byte{}, data...), now)
 				if err == nil && tag.RowsAffected() != 1 {
 					err = fmt.Errorf("%d rows have the value", tag.RowsAffected())
 				}
@@ -111,25 +110,21 @@ func (w watched) Values(string) (list []checkpointtest.Value, err error) {
 // Damage implements checkpointtest.Damager.
 func (w watched) Damage(k checkpoint.Key, b checkpoint.Blob, change func([]byte) []byte) error {
 	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, cluster.dsn())
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
 	var chain int64
 	var data []byte
 	find := fmt.Sprintf("SELECT chain FROM %s.heads WHERE thread = $1 AND ns = $2", w.schema)
-	if err := conn.QueryRow(ctx, find, []byte(k.Thread), []byte(k.Namespace)).Scan(&chain); err != nil {
+	if err := beside.QueryRow(ctx, find, []byte(k.Thread), []byte(k.Namespace)).Scan(&chain); err != nil {
 		return err
 	}
 	at := []any{chain, []byte(b.Field), int64(b.Base), b.Chunk}
 	take := fmt.Sprintf("DELETE FROM %s.blobs WHERE chain = $1 AND field = $2 AND base = $3 AND chunk = $4 RETURNING data", w.schema)
-	if err := conn.QueryRow(ctx, take, at...).Scan(&data); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+	if err := beside.QueryRow(ctx, take, at...).Scan(&data); err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return err
 	}
-	if data = change(data); data != nil {
-		_, err = conn.Exec(ctx, fmt.Sprintf("INSERT INTO %s.blobs VALUES ($1, $2, $3, $4, $5)", w.schema), append(at, data)...)
+	if data = change(data); data == nil {
+		return nil
 	}
+	_, err := beside.Exec(ctx, fmt.Sprintf("INSERT INTO %s.blobs VALUES ($1, $2, $3, $4, $5)", w.schema), append(at, data)...)
 	return err
 }
 

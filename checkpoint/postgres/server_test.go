@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
@@ -25,8 +26,12 @@ import (
 	"github.com/weftrun/weft/checkpoint/thread/threadtest"
 )
 
-// cluster is the server of this package's tests.
-var cluster *server
+// cluster is the server of this package's tests. They look at it through beside, and change what is in it behind
+// the backs of the stores: thousands of times, for which a connection each is too slow.
+var (
+	cluster *server
+	beside  *pgxpool.Pool
+)
 
 func TestMain(m *testing.M) {
 	checkpointtest.Worker(openAddress)
@@ -40,11 +45,16 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "these tests need PostgreSQL, see .ci/setup:", err)
 		return 1
 	}
+	if beside, err = pgxpool.New(context.Background(), cluster.dsn("pool_max_conns=4")); err != nil {
+		fmt.Fprintln(os.Stderr, errors.Join(err, cluster.remove()))
+		return 1
+	}
 	flag.Parse()
 	if checks := flag.Lookup("rapid.checks"); soak(1, 0) == 1 && checks.Value.String() == checks.DefValue {
 		flag.Set("rapid.checks", "25") // each is dozens of transactions
 	}
 	code := m.Run()
+	beside.Close()
 	if err := cluster.remove(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1

@@ -18,6 +18,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/session/sessiontest"
 	"github.com/weftrun/weft/checkpoint/tasks/taskstest"
 	"github.com/weftrun/weft/checkpoint/thread/threadtest"
+	"github.com/weftrun/weft/internal/pace"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -101,7 +102,7 @@ func TestProcessThatListens(t *testing.T) {
 func TestAnotherProcessHearsWhatIsAdded(t *testing.T) {
 	s, prefix := common(t)
 	child := exec.Command(os.Args[0], "-test.run=^TestProcessThatListens$", "-test.v")
-	child.Env = append(os.Environ(), listenAt+"="+s.addr, listenPrefix+"="+prefix)
+	child.Env = append(pace.Environ(), listenAt+"="+s.addr, listenPrefix+"="+prefix)
 	out, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/conversation"
 	"github.com/weftrun/weft/checkpoint/session"
 	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/internal/pace"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -71,7 +72,7 @@ func TestTwoProcessesLoseNoMessage(t *testing.T) {
 	var workers []*exec.Cmd
 	for _, name := range []string{"a", "b"} {
 		w := exec.Command(os.Args[0], "-test.run=^TestWorkerProcess$")
-		w.Env = append(os.Environ(), workerFile+"="+path, workerName+"="+name)
+		w.Env = append(pace.Environ(), workerFile+"="+path, workerName+"="+name)
 		w.Stdout = os.Stdout
 		if err := w.Start(); err != nil {
 			t.Fatal(err)

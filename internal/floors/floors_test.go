@@ -28,6 +28,7 @@ type room struct {
 var house = []room{
 	{name: "internal/floors"},
 	{name: "internal/mutants"},   // for tests alone
+	{name: "internal/pace"},      // for tests alone
 	{name: "internal/smalldisk"}, // for tests alone
 	{name: "internal/suggest"},
 	{name: "internal/below"},
@@ -45,7 +46,7 @@ var house = []room{
 	{name: "capabilities/model/openai", on: []string{"state/message", "capabilities/model"}, doors: []string{"github.com/openai/openai-go/v3"}},
 	{name: "capabilities/tool", on: []string{"state/message", "capabilities/model"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "checkpoint", on: []string{"state"}, doors: []string{"github.com/klauspost/compress"}},
-	{name: "checkpoint/checkpointtest", on: []string{"state", "checkpoint"}, doors: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
+	{name: "checkpoint/checkpointtest", on: []string{"internal/pace", "state", "checkpoint"}, doors: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
 	{name: "checkpoint/memory", on: []string{"internal/values"}},
 	{name: "checkpoint/document", on: []string{"internal/values"}, doors: []string{"github.com/tidwall/gjson"}},
 	{name: "checkpoint/memory/memorytest", on: []string{"checkpoint/memory"}},
@@ -57,7 +58,7 @@ var house = []room{
 	{name: "checkpoint/session", on: []string{"state/message", "checkpoint", "checkpoint/document"}, doors: []string{"github.com/google/uuid"}},
 	{name: "checkpoint/session/sessiontest", on: []string{"state/message", "checkpoint", "checkpoint/document", "checkpoint/session"}, doors: []string{"pgregory.net/rapid"}},
 	{name: "checkpoint/thread", on: []string{"internal/values", "checkpoint/document"}, doors: []string{"github.com/tidwall/gjson"}},
-	{name: "checkpoint/thread/threadtest", on: []string{"checkpoint/document", "checkpoint/thread"}, doors: []string{"github.com/anishathalye/porcupine"}},
+	{name: "checkpoint/thread/threadtest", on: []string{"internal/pace", "checkpoint/document", "checkpoint/thread"}, doors: []string{"github.com/anishathalye/porcupine"}},
 	{name: "checkpoint/tasks", on: []string{"checkpoint/document"}},
 	{name: "checkpoint/tasks/taskstest", on: []string{"checkpoint/document", "checkpoint/tasks"}},
 	{name: "checkpoint/sqlite", on: []string{"internal/pages", "state", "checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"modernc.org/sqlite"}},

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/pace"
 )
 
 // childEnv makes a test binary another process that writes to the store at the address it names.
@@ -46,7 +47,7 @@ func RunProcesses(t *testing.T, address string, open Opener) {
 	defer shut()
 	begin(t, docs)
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env, cmd.Stderr = append(os.Environ(), childEnv+"="+address), os.Stderr
+	cmd.Env, cmd.Stderr = append(pace.Environ(), childEnv+"="+address), os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

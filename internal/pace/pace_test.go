@@ -1,0 +1,48 @@
+package pace_test
+
+import (
+	"flag"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/internal/pace"
+	"pgregory.net/rapid"
+)
+
+func TestTheRaceDetectorShortensRandomTests(t *testing.T) {
+	want := 30
+	if pace.Raced {
+		want = 3
+	}
+	if got := pace.Of(30, 3); got != want {
+		t.Errorf("got %d tries, want %d", got, want)
+	}
+	checks := flag.Lookup("rapid.checks")
+	before := checks.Value.String()
+	t.Cleanup(func() { checks.Value.Set(before) })
+	pace.Tries(30, 3)
+	tried := 0
+	rapid.Check(t, func(*rapid.T) { tried++ })
+	if tried != want {
+		t.Errorf("rapid tried %d times, want %d", tried, want)
+	}
+}
+
+func TestChildrenKeepTheEnvironment(t *testing.T) {
+	t.Setenv("WEFT_PACE_TEST", "1")
+	t.Setenv("GORACE", "halt_on_error=1")
+	got := pace.Environ()
+	if !slices.Contains(got, "WEFT_PACE_TEST=1") {
+		t.Error("a child does not have the variables of its parent")
+	}
+	last := ""
+	for _, v := range got {
+		if strings.HasPrefix(v, "GORACE=") {
+			last = v
+		}
+	}
+	if !strings.Contains(last, "halt_on_error=1") || strings.Contains(last, "atexit_sleep_ms=0") != pace.Raced {
+		t.Errorf("got %q, want what was set, and no sleep under the race detector", last)
+	}
+}
