@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -15,9 +16,14 @@ import (
 // Board keeps tasks. It is safe for concurrent use, by many processes on one store.
 type Board struct {
 	// Collection is where the tasks are; "" means "tasks". Now is the clock; nil means
-	// time.Now. Both are set before the first use.
+	// time.Now. All of these are set before the first use.
 	Collection string
 	Now        func() time.Time
+	// Watch is how often a task is looked at while a worker of this process does it, so that
+	// the worker is told what another process did to the task. 0 means 2 seconds, and
+	// negative never.
+	Watch time.Duration
+	Log   *slog.Logger // what a Handler does not tell those who ask; nil means slog.Default()
 
 	docs    document.Store
 	mu      sync.Mutex
@@ -142,7 +148,7 @@ func (b *Board) change(ctx context.Context, id string, f func(t *Task) error) (T
 }
 
 // Cancel ends a task that has not ended. A worker of this process is told at once, by its
-// context; that of another one cannot settle the task any more.
+// context; that of another one when it looks next (Board.Watch). Neither can settle the task any more.
 func (b *Board) Cancel(ctx context.Context, id, reason string) (Task, error) {
 	t, err := b.end(ctx, id, Cancelled, reason)
 	if err == nil {
@@ -174,27 +180,34 @@ func (b *Board) end(ctx context.Context, id string, to Status, reason string) (T
 func (b *Board) Expire(ctx context.Context) (expired []Task, err error) {
 	list, err := b.List(ctx, Query{Status: []Status{InProgress}})
 	for i := 0; i < len(list) && err == nil; i++ {
-		late := list[i]
-		if late.Deadline.IsZero() || late.Deadline.After(b.now()) {
-			continue
-		}
 		var t Task
-		t, err = b.change(ctx, late.ID, func(t *Task) error {
-			if t.Status != InProgress || t.Attempt != late.Attempt {
-				return &TransitionError{t.ID, t.Status, Failed}
-			}
-			t.Reason = "the deadline has passed"
-			return t.move(Failed, b.now())
-		})
-		switch {
-		case err == nil:
-			b.stop(t.ID)
+		if t, err = b.overdue(ctx, list[i]); err == nil && t.Status == Failed {
 			expired = append(expired, t)
-		case errors.Is(err, ErrTransition), errors.Is(err, ErrNotFound):
+		}
+		if errors.Is(err, ErrTransition) || errors.Is(err, ErrNotFound) {
 			err = nil // somebody was faster
 		}
 	}
 	return expired, err
+}
+
+// overdue fails a task whose deadline has passed, and returns it; another it returns as it is.
+// An ErrTransition says that it moved on meanwhile.
+func (b *Board) overdue(ctx context.Context, late Task) (Task, error) {
+	if late.Status != InProgress || late.Deadline.IsZero() || late.Deadline.After(b.now()) {
+		return late, nil
+	}
+	t, err := b.change(ctx, late.ID, func(t *Task) error {
+		if !late.sameWork(*t) {
+			return &TransitionError{t.ID, t.Status, Failed}
+		}
+		t.Reason = "the deadline has passed"
+		return t.move(Failed, b.now())
+	})
+	if err == nil {
+		b.stop(t.ID)
+	}
+	return t, err
 }
 
 // stop tells the worker of this process, if there is one.

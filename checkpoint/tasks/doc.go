@@ -11,6 +11,7 @@
 //
 // The nouns are few. A [Board] keeps tasks. A [Task] has a [Status]. A [Worker] does a task and
 // returns an [Outcome]; [Remote] asks another program to, and [Handler] is that program's end.
+// Over HTTP a task can also be looked at ([Remote.Get]) and cancelled ([Remote.Cancel]).
 //
 // # Duties
 //
@@ -22,11 +23,15 @@
 //  3. A task that waits survives all processes; whoever has the answer resumes it.
 //  4. A worker that panics, fails or takes too long leaves a failed task with the reason, and
 //     one whose process died leaves one that [Board.Expire] fails.
-//  5. What another program answers is checked like anything else: it cannot put a task where its
-//     own worker could not.
+//  5. Who works on a task that was cancelled, deleted, timed out or replaced by a newer attempt is
+//     told by its context: at once in this process and behind HTTP, and elsewhere within
+//     [Board.Watch].
+//  6. What another program answers is checked like anything else: it cannot put a task where its
+//     own worker could not. What it asks of a Handler is checked too, and refused as JSON with a code.
 //
 // # What it does not do
 //
-// It starts nothing by itself: who runs a task decides where and when. All tasks of a board are
+// It starts no worker by itself: who runs a task decides where and when. A task without a Timeout
+// whose worker's process died is in progress until somebody cancels it. All tasks of a board are
 // one partition of documents, which on a cluster is one slot.
 package tasks

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,10 +10,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
-
-	"github.com/weftrun/weft/checkpoint/document"
 )
 
 // maxReply is how large a reply of another program may be.
@@ -20,44 +20,127 @@ const maxReply = 4 << 20
 
 // Remote is a Worker behind HTTP: a [Handler], or any program that answers
 // POST {URL}/tasks/{id} with an [Outcome].
+//
+// When its context ends before the other program has answered, nobody will take the outcome
+// any more, and the other program is told: DELETE {URL}/tasks/{id}?attempt=n. One that does not
+// know that is none the worse for it.
 type Remote struct {
 	URL    string
 	Client *http.Client // nil means http.DefaultClient
 	Header http.Header  // sent along, for instance Authorization
 	// Retries is how often to ask again after a broken connection, a 5xx or a 429; 0 means
-	// 3, and negative never. Anything else that is not a 200 is an ErrRemote at once.
+	// 3, and negative never. Anything else that is not a 200 is an ErrRemote at once. That the
+	// work is under way is not counted for a task with a Timeout, which bounds it.
 	Retries int
 	// Pause waits before the nth retry; nil means 1, 2, 4… seconds.
 	Pause func(ctx context.Context, n int) error
+	// Farewell is how long telling the other program of the end may take; 0 means 5 seconds.
+	Farewell time.Duration
 }
 
-// Do implements Worker. The other program is asked with the same id each time.
-func (r Remote) Do(ctx context.Context, t Task) (Outcome, error) {
+// RemoteError is what another program refused, and how. It is an ErrRemote, and also an
+// ErrNotFound, ErrTask, ErrStale or ErrTransition where a Handler said so.
+type RemoteError struct {
+	Status        int    // of HTTP; 0 when the request could not be made
+	Code, Message string // of a Handler; else the beginning of the reply is the Message
+}
+
+func (e *RemoteError) Error() string {
+	if e.Status == 0 {
+		return fmt.Sprintf("%v: %s", ErrRemote, e.Message)
+	}
+	return fmt.Sprintf("%v: %d %s: %s", ErrRemote, e.Status, cmp.Or(e.Code, http.StatusText(e.Status)), e.Message)
+}
+
+// Is reports whether target is ErrRemote, or the error that the code stands for.
+func (e *RemoteError) Is(target error) bool {
+	if target == ErrRemote {
+		return true
+	}
+	for _, k := range kinds {
+		if k.code == e.Code && k.err == target {
+			return true
+		}
+	}
+	return false
+}
+
+// Do implements Worker. The other program is asked with the same id and attempt each time.
+func (r Remote) Do(ctx context.Context, t Task) (out Outcome, err error) {
 	body, err := json.Marshal(t)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("%w: %w", ErrTask, err)
+		return out, fmt.Errorf("%w: %w", ErrTask, err)
 	}
-	retries := r.Retries
-	if retries == 0 {
-		retries = 3
-	}
-	for n := 0; ; n++ {
-		out, again, err := r.ask(ctx, t.ID, body)
-		if err == nil || !again || n >= retries || ctx.Err() != nil {
-			return out, err
+	for n := 1; ; n++ {
+		err = r.ask(ctx, http.MethodPost, t.ID, nil, body, &out)
+		if err == nil {
+			return out, nil
 		}
-		if stop := r.pause(ctx, n+1); stop != nil {
-			return Outcome{}, errors.Join(err, stop)
+		if ctx.Err() == nil && r.again(t, n, err) {
+			err = errors.Join(err, r.pause(ctx, n))
+		} else if ctx.Err() == nil {
+			return Outcome{}, err
+		}
+		if ctx.Err() != nil {
+			return Outcome{}, errors.Join(err, r.leave(ctx, t))
 		}
 	}
 }
 
-// ask makes one request. again says that another one may help.
-func (r Remote) ask(ctx context.Context, id string, body []byte) (out Outcome, again bool, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(r.URL, "/")+"/tasks/"+url.PathEscape(id), bytes.NewReader(body))
-	if err != nil {
-		return out, false, fmt.Errorf("%w: %w", ErrRemote, err)
+// again reports whether a task may be asked for once more, the nth time.
+func (r Remote) again(t Task, n int, err error) bool {
+	var refused *RemoteError
+	if errors.As(err, &refused) {
+		if refused.Code == codeUnderWay && t.Timeout > 0 {
+			return true
+		}
+		if refused.Status < 500 && refused.Status != http.StatusTooManyRequests {
+			return false
+		}
+	} else if errors.Is(err, errReply) {
+		return false
 	}
+	return n <= cmp.Or(r.Retries, 3)
+}
+
+// leave tells the other program that nobody waits for it any more.
+func (r Remote) leave(ctx context.Context, t Task) error {
+	why := context.Cause(ctx).Error()
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(r.Farewell, 5*time.Second))
+	defer stop()
+	if _, err := r.Cancel(ctx, t.ID, t.Attempt, why); err != nil && !errors.Is(err, ErrTransition) {
+		return fmt.Errorf("tasks: telling the worker: %w", err)
+	}
+	return nil
+}
+
+// Get returns a task as the other program knows it: its newest attempt there.
+func (r Remote) Get(ctx context.Context, id string) (t Task, err error) {
+	err = r.ask(ctx, http.MethodGet, id, nil, nil, &t)
+	return t, err
+}
+
+// Cancel ends an attempt at a task on the other side; its worker is told. attempt 0 is the
+// newest. An attempt that the other side has not heard of yet will not begin there.
+func (r Remote) Cancel(ctx context.Context, id string, attempt int, reason string) (t Task, err error) {
+	q := url.Values{"reason": {reason}}
+	if attempt != 0 {
+		q.Set("attempt", strconv.Itoa(attempt))
+	}
+	err = r.ask(ctx, http.MethodDelete, id, q, nil, &t)
+	return t, err
+}
+
+// errReply is the kind of a 200 that says nothing: to ask again would not help.
+var errReply = errors.New("the reply is not what was asked for")
+
+// ask makes one request, and reads the reply into the value that to points to.
+func (r Remote) ask(ctx context.Context, method, id string, q url.Values, body []byte, to any) error {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(r.URL, "/")+"/tasks/"+escape(id), bytes.NewReader(body))
+	if err != nil {
+		return &RemoteError{Message: err.Error()}
+	}
+	req.URL.RawQuery = q.Encode()
 	for name, v := range r.Header {
 		req.Header[name] = v
 	}
@@ -68,23 +151,39 @@ func (r Remote) ask(ctx context.Context, id string, body []byte) (out Outcome, a
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return out, true, fmt.Errorf("%w: %w", ErrRemote, err)
+		return fmt.Errorf("%w: %w", ErrRemote, err)
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
 	switch {
 	case err != nil:
-		return out, true, fmt.Errorf("%w: %w", ErrRemote, err)
+		return fmt.Errorf("%w: %w", ErrRemote, err)
 	case resp.StatusCode != http.StatusOK:
-		again = resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests
-		return out, again, fmt.Errorf("%w: %s: %.200s", ErrRemote, resp.Status, data)
+		return refusal(resp.StatusCode, data)
 	case len(data) > maxReply:
-		return out, false, fmt.Errorf("%w: the reply has more than %d bytes", ErrRemote, maxReply)
+		return fmt.Errorf("%w: %w: it has more than %d bytes", ErrRemote, errReply, maxReply)
 	}
-	if err := json.Unmarshal(data, &out); err != nil {
-		return out, false, fmt.Errorf("%w: the reply is no outcome: %w", ErrRemote, err)
+	if err := json.Unmarshal(data, to); err != nil {
+		return fmt.Errorf("%w: %w: %w", ErrRemote, errReply, err)
 	}
-	return out, false, nil
+	return nil
+}
+
+// escape returns an id as one segment of a path, which no proxy takes for "here" or "above".
+func escape(id string) string {
+	if strings.Trim(id, ".") == "" {
+		return strings.ReplaceAll(id, ".", "%2E")
+	}
+	return url.PathEscape(id)
+}
+
+// refusal returns the error of a reply that is not a 200.
+func refusal(status int, data []byte) error {
+	var said problem
+	if json.Unmarshal(data, &said) == nil && said.Error.Code != "" {
+		return &RemoteError{status, said.Error.Code, said.Error.Message}
+	}
+	return &RemoteError{Status: status, Message: fmt.Sprintf("%.200s", data)}
 }
 
 func (r Remote) pause(ctx context.Context, n int) error {
@@ -99,55 +198,4 @@ func (r Remote) pause(ctx context.Context, n int) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// Handler answers the requests of Remote with a worker and a board of its own, on which it
-// remembers what it was asked: who asks again for an attempt hears the same outcome, and
-// nothing is done twice. While an attempt is under way, asking again is a 503.
-func Handler(b *Board, w Worker) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /tasks/{id}", func(rw http.ResponseWriter, req *http.Request) {
-		var t Task
-		if err := json.NewDecoder(http.MaxBytesReader(rw, req.Body, maxReply)).Decode(&t); err != nil || t.ID != req.PathValue("id") || t.ID == "" {
-			http.Error(rw, "this is no task of that id", http.StatusBadRequest)
-			return
-		}
-		out, code, err := b.serve(context.WithoutCancel(req.Context()), t, w)
-		if err != nil {
-			http.Error(rw, err.Error(), code)
-			return
-		}
-		rw.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(rw).Encode(out) // who has gone asks again
-	})
-	return mux
-}
-
-// serve does an attempt at a task, or tells how it ended.
-func (b *Board) serve(ctx context.Context, t Task, w Worker) (out Outcome, code int, err error) {
-	// Each attempt is a task of its own here; the worker sees the one that was sent.
-	mine := Task{ID: fmt.Sprintf("%d:%s", t.Attempt, t.ID), Thread: t.Thread, Type: t.Type, Source: t.Source, Target: t.Target, Timeout: t.Timeout}
-	if _, err = b.Create(ctx, mine); err != nil && !errors.Is(err, ErrExists) {
-		return out, codeOf(err), err
-	}
-	done, err := b.Run(ctx, mine.ID, WorkerFunc(func(ctx context.Context, _ Task) (Outcome, error) { return w.Do(ctx, t) }))
-	if errors.Is(err, ErrTransition) { // it was done before, or is under way
-		done, err = b.Get(ctx, mine.ID)
-	}
-	switch {
-	case err != nil:
-		return out, codeOf(err), err
-	case done.Status == InProgress:
-		return out, http.StatusServiceUnavailable, errors.New("the attempt is under way")
-	case done.Status == Cancelled:
-		return Outcome{Status: Failed, Reason: "cancelled by the worker's side: " + done.Reason}, 0, nil
-	}
-	return Outcome{Status: done.Status, Result: done.Result, Question: done.Question, Reason: done.Reason}, 0, nil
-}
-
-func codeOf(err error) int {
-	if errors.Is(err, ErrTask) || errors.Is(err, document.ErrName) || errors.Is(err, document.ErrValue) || errors.Is(err, document.ErrTooLarge) {
-		return http.StatusBadRequest
-	}
-	return http.StatusInternalServerError
 }

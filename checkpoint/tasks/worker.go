@@ -6,6 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint/document"
 )
 
 // Worker does tasks. It ends when its context does.
@@ -74,14 +78,51 @@ func (b *Board) work(ctx context.Context, id string, w Worker, begin func(*Task)
 	if now, err := b.Get(settle, id); err != nil || !t.sameWork(now) {
 		return now, cmp.Or[error](err, &TransitionError{now.ID, now.Status, Completed})
 	}
+	unwatch := b.watch(ctx, t, cancel)
 	out := do(ctx, t, w)
-	return b.change(settle, id, func(now *Task) error {
+	unwatch()
+	done, err := b.settle(settle, t, out)
+	if errors.Is(err, document.ErrTooLarge) || errors.Is(err, document.ErrValue) {
+		return b.settle(settle, t, Outcome{Status: Failed, Reason: fmt.Sprintf("what the worker left cannot be kept: %v", err)})
+	}
+	return done, err
+}
+
+// settle puts down how the work that began with t ended.
+func (b *Board) settle(ctx context.Context, t Task, out Outcome) (Task, error) {
+	return b.change(ctx, t.ID, func(now *Task) error {
 		if !t.sameWork(*now) {
 			return &TransitionError{now.ID, now.Status, out.Status}
 		}
 		now.Result, now.Question, now.Reason = out.Result, out.Question, out.Reason
 		return now.move(out.Status, b.now())
 	})
+}
+
+// watch stops a worker when its task was ended by another process, until the returned
+// function is called. A look that fails is made again at the next time.
+func (b *Board) watch(ctx context.Context, t Task, stop context.CancelCauseFunc) (unwatch func()) {
+	if b.Watch < 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		look := time.NewTicker(cmp.Or(b.Watch, 2*time.Second))
+		defer look.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-look.C:
+			}
+			if now, err := b.Get(ctx, t.ID); err == nil && !t.sameWork(now) || errors.Is(err, ErrNotFound) {
+				stop(errStopped)
+				return
+			}
+		}
+	})
+	return func() { cancel(); wg.Wait() }
 }
 
 // register lets a worker be stopped until the returned function is called.

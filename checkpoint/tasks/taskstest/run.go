@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,6 +33,11 @@ var Rules = []Rule{
 	{"what a dead process left is failed at its deadline, once", expired},
 	{"a task that was deleted is gone", deleted},
 	{"a worker behind HTTP works once, however often it is asked", remote},
+	{"a worker behind HTTP is told of a cancel", remoteCancel},
+	{"a cancel that comes before its request holds", withdrawn},
+	{"a newer attempt takes the place of an older one", newer},
+	{"a worker is told what another process did to its task", watched},
+	{"what cannot be kept is a failure with the reason", unkept},
 }
 
 // Run tests a store by all rules. open returns a store without tasks.
@@ -282,26 +286,4 @@ func deleted(w *world) {
 	w.fails(err, tasks.ErrNotFound)
 	w.is("b", tasks.Pending, "")
 	w.create(tasks.Task{ID: "a"}) // the id is free again
-}
-
-func remote(w *world) {
-	var worked atomic.Int64
-	theirs := tasks.NewBoard(w.docs)
-	theirs.Collection = "theirs"
-	server := httptest.NewServer(tasks.Handler(theirs, tasks.WorkerFunc(func(_ context.Context, t tasks.Task) (tasks.Outcome, error) {
-		worked.Add(1)
-		return tasks.Outcome{Result: fmt.Appendf(nil, "%q", t.ID)}, nil
-	})))
-	defer server.Close()
-	defer server.Client().CloseIdleConnections()
-	r := tasks.Remote{URL: server.URL, Client: server.Client(), Pause: func(context.Context, int) error { return nil }}
-	w.create(tasks.Task{ID: "a"})
-	if _, err := w.b.Run(w.ctx, "a", r); err != nil {
-		w.Errorf("run: %v", err)
-	}
-	got := w.is("a", tasks.Completed, "")
-	out, err := r.Do(w.ctx, got) // as one whose reply was lost
-	if err != nil || string(out.Result) != `"a"` || string(got.Result) != `"a"` || worked.Load() != 1 {
-		w.Errorf("rule: %s\n got: %s and %s, worked %d times, %v", w.rule, got.Result, out.Result, worked.Load(), err)
-	}
 }

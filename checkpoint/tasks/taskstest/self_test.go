@@ -63,7 +63,10 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 		"ignores filters":         {careless{query: func(q *document.Query) { q.Where = nil }}, []string{"tasks are listed"}},
 		"answers oldest first":    {careless{query: func(q *document.Query) { q.Reverse = false }}, []string{"tasks are listed"}},
 		"deletes nothing":         {careless{drop: true}, []string{"a task that was deleted"}},
-		"loses what is kept last": {careless{change: lose("result", "reason", "question")}, []string{"a status changes", "a task that waits", "a task that was cancelled", "what a dead process", "a worker behind HTTP"}},
+		"loses what is kept last": {careless{change: lose("result", "reason", "question")}, []string{"a status changes", "a task that waits", "a task that was cancelled", "what a dead process", "a worker behind HTTP works", "a cancel that comes", "a newer attempt"}},
+		"forgets who cancelled":   {careless{change: undo}, []string{"a worker behind HTTP is told"}},
+		"answers from the past":   {careless{get: older}, []string{"a worker is told"}},
+		"cuts what is large":      {careless{change: cut}, []string{"what cannot be kept"}},
 		"spoils numbers": {careless{get: func(d *document.Doc) {
 			d.Value = []byte(strings.Replace(string(d.Value), `"priority":-3`, `"priority":3`, 1))
 		}}, []string{"a task is kept"}},
@@ -102,5 +105,22 @@ func lose(fields ...string) func(c *document.Change) {
 		for _, f := range fields {
 			c.Value = []byte(strings.Replace(string(c.Value), `"`+f+`":`, `"lost_`+f+`":`, 1))
 		}
+	}
+}
+
+// undo lets a task that was cancelled go on.
+func undo(c *document.Change) {
+	c.Value = []byte(strings.Replace(string(c.Value), `"status":"cancelled"`, `"status":"in_progress"`, 1))
+}
+
+// older answers with a task as it was before it was cancelled.
+func older(d *document.Doc) {
+	d.Value = []byte(strings.Replace(string(d.Value), `"status":"cancelled"`, `"status":"in_progress"`, 1))
+}
+
+// cut keeps of what is too much to be kept that it is done.
+func cut(c *document.Change) {
+	if len(c.Value) > document.MaxValue {
+		c.Value = []byte(`{"id":"large","status":"completed"}`)
 	}
 }
