@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/capabilities/memory"
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	longterm "github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/session"
@@ -171,6 +172,50 @@ func TestTrap21(t *testing.T) {
 			t.Errorf("rule: a damaged item is never written over\n got: %s, %v\nwant: %s", got.Value, err, damage)
 		}
 	}
+}
+
+// unreadable is a store that can be written to but not read.
+type unreadable struct {
+	longterm.Store
+	err error
+}
+
+func (u unreadable) Get(ctx context.Context, ns []string, key string) (longterm.Item, error) {
+	if u.err != nil {
+		return longterm.Item{}, u.err
+	}
+	return u.Store.Get(ctx, ns, key)
+}
+
+// A memory that cannot be read is not an empty one: what is in it must not be written over.
+func TestBug22WhatCannotBeReadIsNotWrittenOver(t *testing.T) {
+	store := unreadable{Store: new(longterm.Map)}
+	offload(t, engine(t, memory.Config{Store: store}), ended("1", "I drink green tea."))
+	before := stored(t, store)
+	store.err = checkpoint.ErrUnavailable
+	if err := engine(t, memory.Config{Store: store}).Offload(t.Context(), ended("2", "I drink green tea.", "My dog is called Byron.")); !errors.Is(err, checkpoint.ErrUnavailable) {
+		t.Errorf("rule: what cannot be read is an error\n got: %v", err)
+	}
+	after := stored(t, store)
+	for key, value := range before {
+		if after[key] != value {
+			t.Errorf("rule: what cannot be read is left as it is\n got: %s\nwant: %s", after[key], value)
+		}
+	}
+}
+
+// stored returns all values of a store by their keys.
+func stored(t *testing.T, s longterm.Store) map[string]string {
+	t.Helper()
+	page, err := s.Search(t.Context(), longterm.Query{})
+	if err != nil || len(page.Items) == 0 {
+		t.Fatalf("got %d items, %v", len(page.Items), err)
+	}
+	values := map[string]string{}
+	for _, i := range page.Items {
+		values[i.Key] = string(i.Value)
+	}
+	return values
 }
 
 func TestModelMayExtract(t *testing.T) {

@@ -31,6 +31,39 @@ var suites = map[string]string{
 	"CR": "checkpoint/conversation/conversationtest",
 }
 
+// bugs are the 28 defects that the founding documents mark in the systems they describe, in their
+// order, each with the tests that show that it is not here. Those of a row are in the tables above.
+var bugs = []struct{ what, tests string }{
+	{"a state that is gone is saved as undefined", "checkpoint/thread.TestSM35"},
+	{"a cache lives as long as its manager", "checkpoint/thread.TestSM43 checkpoint/thread.TestTrap16ImplicitCacheDoesNotOutliveTheRunAndSetConfigKeepsDirtyState"},
+	{"every save has version 1", "checkpoint/thread.TestAP24"},
+	{"a node that stores and then fails leaves the write", "state/agent.TestAB17StoreContextLeavesNothingWhenItsNodeFails"},
+	{"nothing counts the attempts of a step", "state/agent.TestAB32ANodeSeesHowOftenItsStepFailed nodes/turn.TestAB32ACapabilityFallsBackAfterItsFailures"},
+	{"what the user said is not stored", "checkpoint/conversation.TestCM14 nodes/pes.TestTrap20TheMessagesOfTheUserAndOfTheAgentAreBothStored"},
+	{"notebooks never show", "nodes/turn.TestBug07ANotebookReachesWhoAnswers"},
+	{"a node's own error is swallowed", "nodes/turn.TestAPanicAnywhereEndsTheTurnWithAReport nodes/turn.TestAFatalFailureFailsTheRun"},
+	{"a failure of a preparation loops", "nodes/turn.TestTrap01ARetriableFailureOfAPreparationEndsAfterItsAttemptsAndASuccessGoesOn"},
+	{"limits of steps and of time are not enforced", "state/agent.TestTrap12TimeAndStepLimitsFire nodes/turn.TestTrap12TheTimeOfATurnEndsANodeThatHangs"},
+	{"a killed turn and an unregistered step crash", "nodes/turn.TestTrap02AKilledTurnAndAnUnregisteredStepSaySoAndDoNotCrash"},
+	{"a classifier without a task loops", "state/agent.TestNobodySendsATurnToHimselfForEver nodes/turn.TestTrap12ThePlansAndReclassificationsOfATurnAreCounted"},
+	{"plans that wait are of the project, not of a thread", "nodes/turn.TestBug13PlansThatWaitAreOfTheirThreads"},
+	{"an answer of no inputs gets no summaries", "nodes/turn.TestTrap10AnAnswerOfNoInputsIsNotOneOfAllContexts"},
+	{"who asks back knows neither step nor history", "nodes/turn.TestBug15WhoAsksBackKnowsTheStepAndTheConversation"},
+	{"graphs inside graphs share a thread", "graph.TestRow101AChildWithAThreadOfItsOwnKeepsItsNamespace graph.TestTwoTasksCannotUseOneChildOfTheThread"},
+	{"who was rejected asks again", "nodes/turn.TestTrap03ARejectionEndsPerPolicyWithoutASecondPrompt nodes/turn.TestTrap03ARejectedPlanEndsPerPolicyWithoutASecondPrompt"},
+	{"a message of commands alone is a task", "nodes/turn.TestTrap05CommandsAloneRunNothingTextSurvivesAndNoSettingIsLost"},
+	{"settings have no effect, or undo others", "state/agent.TestOneSettingLeavesTheOthersAlone state/agent.TestUnknownAndSenselessSettingsAreErrors"},
+	{"what is excluded stays, or crashes", "capabilities.TestOneRegistryExtendsAnother"},
+	{"at a deadline what has come is lost too", "nodes/turn.TestTrap29TheDeadlineOfTheSourcesKeepsWhatHasCome"},
+	{"a memory that cannot be read is written over", "capabilities/memory.TestTrap21 capabilities/memory.TestBug22WhatCannotBeReadIsNotWrittenOver"},
+	{"filters of subscribers are ignored", "checkpoint/conversation.TestTrap17 checkpoint/redis.TestAnotherProcessHearsWhatIsAdded"},
+	{"a tool is told that will not run", "capabilities/tool.TestAToolThatIsNotEnabledIsNeitherToldNorRun checkpoint/thread.TestSM12"},
+	{"what a crash left under way stays so", "nodes/pes.TestTrap15AnItemInProgressIsReclaimedAndACycleOrAMissingDependencyIsReported"},
+	{"deadlines and forms of questions are not read", "nodes/turn.TestNobodyDecidingInTimeIsANo graph/workflow.TestAnApprovalThatExpiresIsWhatTheFileSays"},
+	{"a message while a question is open changes the plan under it", "nodes/turn.TestATurnThatWaitsIsRejectedCancelledOrLeftForAnother"},
+	{"a limit counts configurations, not calls", "graph/workflow.TestNamedLimitsAreSharedByTheirName capabilities/model.TestTheLimitOfCallsIsExactUnderRaces"},
+}
+
 // storeless are rows of a suite's table in which no store is involved: what a manager does
 // around its repository, with one that notes what it is asked.
 var storeless = map[string]bool{
@@ -41,6 +74,7 @@ var storeless = map[string]bool{
 
 var (
 	testOfRow = regexp.MustCompile(`^Test([A-Z]{2})(\d+)`)
+	testFunc  = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	ruleOfRow = regexp.MustCompile(`^([A-Z]{2})(\d\d)$`)
 )
 
@@ -111,6 +145,31 @@ func TestNoRowOfTheFoundingDocumentsIsLost(t *testing.T) {
 	for row := range storeless {
 		if rules[row] {
 			t.Errorf("%s is a rule of %s: take it off the list storeless", row, suites[row[:2]])
+		}
+	}
+}
+
+func TestNoBugOfTheFoundingDocumentsIsForgotten(t *testing.T) {
+	tests := map[string]bool{}
+	walk(t, func(name string, text []byte) {
+		if !strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		for _, m := range testFunc.FindAllSubmatch(text, -1) {
+			tests[path.Dir(name)+"."+string(m[1])] = true
+		}
+	})
+	if len(bugs) != 28 {
+		t.Errorf("got %d bugs, the documents mark 28", len(bugs))
+	}
+	for i, b := range bugs {
+		if b.tests == "" {
+			t.Errorf("bug %d has no test: %s", i+1, b.what)
+		}
+		for test := range strings.FieldsSeq(b.tests) {
+			if !tests[test] {
+				t.Errorf("bug %d, %s: there is no test %s", i+1, b.what, test)
+			}
 		}
 	}
 }

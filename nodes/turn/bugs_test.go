@@ -1,0 +1,67 @@
+package turn_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/weftrun/weft/capabilities"
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/nodes/turn"
+	"github.com/weftrun/weft/state/agent"
+)
+
+// The numbers are those of the table in internal/floors.
+
+func TestBug07ANotebookReachesWhoAnswers(t *testing.T) {
+	c := config(t)
+	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "note", Description: "writes a notebook"}, func(_ context.Context, c *capabilities.Call) error {
+		c.Manager.RegisterNotebook(c.State, agent.Notebook{Capability: "note", Link: "http://notes/1"})
+		return nil
+	}))
+	c.Plan = script[turn.PlanRequest](t, gives(plans(agent.Step{Capability: "note"}, agent.Step{Capability: agent.ToRespond})))
+	var shown []agent.Notebook
+	c.Answer = func(_ context.Context, r turn.AnswerRequest) (string, error) {
+		shown = r.Notebooks
+		return "see there", nil
+	}
+	res := say(t, compile(t, c, &checkpoint.Memory{}), "t1", "note it")
+	if len(shown) != 1 || shown[0].Link != "http://notes/1" || res.State.UI.CapturedNotebooks.Len() != 1 {
+		t.Errorf("rule: a notebook is shown beside the answer\n got: %+v", shown)
+	}
+}
+
+func TestBug13PlansThatWaitAreOfTheirThreads(t *testing.T) {
+	store := &checkpoint.Memory{}
+	c := planning(t)
+	c.Plan = func(_ context.Context, r turn.PlanRequest) (agent.Plan, error) {
+		return plans(agent.Step{Capability: "find", ContextKey: r.Task.Text, ExpectedOutput: "RAIN"}, agent.Step{Capability: agent.ToRespond}), nil
+	}
+	g := compile(t, c, store)
+	waiting := map[string]graph.Interrupt{}
+	for _, thread := range []string{"t1", "t2"} {
+		waiting[thread] = paused(t, say(t, g, thread, "of "+thread), 1)[0]
+	}
+	for _, thread := range []string{"t1", "t2"} {
+		res, err := g.Resume(t.Context(), graph.Answer(waiting[thread].ID, approve), graph.Run{Thread: thread})
+		must(t, err)
+		says(t, answer(t, res.State), "column of "+thread)
+	}
+}
+
+func TestBug15WhoAsksBackKnowsTheStepAndTheConversation(t *testing.T) {
+	c := config(t)
+	c.Plan = script[turn.PlanRequest](t, gives(plans(agent.Step{Capability: agent.ToClarify, Objective: "which rain?"})))
+	var told turn.AnswerRequest
+	c.Clarify = func(_ context.Context, r turn.AnswerRequest) (turn.Clarification, error) {
+		told = r
+		return turn.Clarification{Questions: []string{"Which?"}}, nil
+	}
+	g := compile(t, c, &checkpoint.Memory{})
+	say(t, g, "t1", "hello")
+	say(t, g, "t1", "draw the rain")
+	same(t, "objective", told.Step.Objective, "which rain?")
+	if len(told.Messages) != 3 || told.Messages[0].Text() != "hello" || told.Messages[2].Text() != "draw the rain" {
+		t.Errorf("rule: who asks back knows what was said\n got: %+v", told.Messages)
+	}
+}
