@@ -22,7 +22,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
+	"github.com/weftrun/weft/checkpoint/conversation/conversationtest"
 	"github.com/weftrun/weft/checkpoint/postgres"
+	"github.com/weftrun/weft/checkpoint/session/sessiontest"
 	"github.com/weftrun/weft/checkpoint/thread/threadtest"
 )
 
@@ -36,6 +38,8 @@ var (
 func TestMain(m *testing.M) {
 	checkpointtest.Worker(openAddress)
 	threadtest.Worker(openDocuments)
+	conversationtest.Worker(openDocuments)
+	sessiontest.Worker(openDocuments)
 	os.Exit(run(m))
 }
 

@@ -34,6 +34,14 @@ func TestTwoProcessesLoseNoUpdateOfAThread(t *testing.T) {
 	threadtest.RunProcesses(t, freshSchema()+" "+cluster.dsn("pool_max_conns=4"), openDocuments)
 }
 
+func TestTwoProcessesLoseNothingOfAConversation(t *testing.T) {
+	conversationtest.RunProcesses(t, freshSchema()+" "+cluster.dsn("pool_max_conns=4"), openDocuments)
+}
+
+func TestTwoProcessesLoseNothingOfASession(t *testing.T) {
+	sessiontest.RunProcesses(t, freshSchema()+" "+cluster.dsn("pool_max_conns=4"), openDocuments)
+}
+
 func TestTasks(t *testing.T) { taskstest.Run(t, documentStore) }
 
 func TestConversations(t *testing.T) { conversationtest.Run(t, documentStore) }

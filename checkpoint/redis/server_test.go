@@ -19,7 +19,9 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
+	"github.com/weftrun/weft/checkpoint/conversation/conversationtest"
 	"github.com/weftrun/weft/checkpoint/redis"
+	"github.com/weftrun/weft/checkpoint/session/sessiontest"
 	"github.com/weftrun/weft/checkpoint/thread/threadtest"
 )
 
@@ -33,6 +35,8 @@ var shared struct {
 func TestMain(m *testing.M) {
 	checkpointtest.Worker(openAddress)
 	threadtest.Worker(openDocuments)
+	conversationtest.Worker(openDocuments)
+	sessiontest.Worker(openDocuments)
 	goredis.SetLogger(silent{}) // the tests break connections by the hundred
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if shared.server != nil {

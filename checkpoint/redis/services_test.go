@@ -42,6 +42,14 @@ func TestTwoProcessesLoseNoUpdateOfAThread(t *testing.T) {
 	threadtest.RunProcesses(t, "redis://"+start(t).addr, openDocuments)
 }
 
+func TestTwoProcessesLoseNothingOfAConversation(t *testing.T) {
+	conversationtest.RunProcesses(t, "redis://"+start(t).addr, openDocuments)
+}
+
+func TestTwoProcessesLoseNothingOfASession(t *testing.T) {
+	sessiontest.RunProcesses(t, "redis://"+start(t).addr, openDocuments)
+}
+
 func TestTasks(t *testing.T) { taskstest.Run(t, documentStore) }
 
 func TestConversations(t *testing.T) { conversationtest.Run(t, documentStore) }

@@ -36,6 +36,7 @@ var house = []room{
 	{name: "internal/pages"},
 	{name: "internal/values"},
 	{name: "internal/wire"}, // for tests alone
+	{name: "internal/racing", on: []string{"internal/pace"}, doors: []string{"github.com/anishathalye/porcupine"}}, // for tests alone
 	{name: "internal/exprs", on: []string{"internal/suggest"}, doors: []string{"github.com/expr-lang/expr"}},
 	{name: "state"},
 	{name: "state/message", on: []string{"state"}},
@@ -54,11 +55,11 @@ var house = []room{
 	{name: "checkpoint/topic"},
 	{name: "checkpoint/topic/topictest", on: []string{"checkpoint/topic"}},
 	{name: "checkpoint/conversation", on: []string{"state/message", "checkpoint", "checkpoint/document", "checkpoint/topic"}, doors: []string{"github.com/google/uuid"}},
-	{name: "checkpoint/conversation/conversationtest", on: []string{"state/message", "checkpoint", "checkpoint/document", "checkpoint/conversation"}, doors: []string{"pgregory.net/rapid"}},
+	{name: "checkpoint/conversation/conversationtest", on: []string{"state/message", "internal/racing", "checkpoint", "checkpoint/document", "checkpoint/conversation"}, doors: []string{"github.com/anishathalye/porcupine", "pgregory.net/rapid"}},
 	{name: "checkpoint/session", on: []string{"state/message", "checkpoint", "checkpoint/document"}, doors: []string{"github.com/google/uuid"}},
-	{name: "checkpoint/session/sessiontest", on: []string{"state/message", "checkpoint", "checkpoint/document", "checkpoint/session"}, doors: []string{"pgregory.net/rapid"}},
+	{name: "checkpoint/session/sessiontest", on: []string{"state/message", "internal/racing", "checkpoint", "checkpoint/document", "checkpoint/session"}, doors: []string{"github.com/anishathalye/porcupine", "pgregory.net/rapid"}},
 	{name: "checkpoint/thread", on: []string{"internal/values", "checkpoint/document"}, doors: []string{"github.com/tidwall/gjson"}},
-	{name: "checkpoint/thread/threadtest", on: []string{"internal/pace", "checkpoint/document", "checkpoint/thread"}, doors: []string{"github.com/anishathalye/porcupine"}},
+	{name: "checkpoint/thread/threadtest", on: []string{"internal/racing", "checkpoint/document", "checkpoint/thread"}, doors: []string{"github.com/anishathalye/porcupine"}},
 	{name: "checkpoint/tasks", on: []string{"checkpoint/document"}},
 	{name: "checkpoint/tasks/taskstest", on: []string{"checkpoint/document", "checkpoint/tasks"}},
 	{name: "checkpoint/sqlite", on: []string{"internal/pages", "state", "checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"modernc.org/sqlite"}},

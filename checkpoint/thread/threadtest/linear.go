@@ -7,14 +7,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/anishathalye/porcupine"
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/thread"
+	"github.com/weftrun/weft/internal/racing"
 )
 
 // did is one call on a thread as its caller saw it, and saw how it ended.
@@ -30,13 +29,6 @@ type (
 		Version  uint64 // stored, in a load or a conflict
 		Coins    int
 		Tools    string
-	}
-	// told is a line of a story.
-	told struct {
-		Client       int
-		Did          did
-		Saw          saw
-		Call, Return int64
 	}
 )
 
@@ -68,9 +60,14 @@ func (r register) next(d did, s saw) (bool, register) {
 	return s == saw{}, register{d.Version, d.Coins, r.tools}
 }
 
-var specification = porcupine.Model{
-	Init: func() any { return register{} },
-	Step: func(state, input, output any) (bool, any) { return state.(register).next(input.(did), output.(saw)) },
+// race is of writers on thread t1.
+var race = racing.Race[document.Store, did, saw]{
+	Env: "WEFT_THREAD_CHILD", Calls: 60, Client: newWriter,
+	Rule: "what racing writers see of a thread can be told as one story",
+	Spec: porcupine.Model{
+		Init: func() any { return register{} },
+		Step: func(state, input, output any) (bool, any) { return state.(register).next(input.(did), output.(saw)) },
+	},
 }
 
 type purse struct{ Coins int }
@@ -84,7 +81,7 @@ type writer struct {
 	coins   int
 }
 
-func newWriter(client int, seed uint64, docs document.Store) *writer {
+func newWriter(docs document.Store, client int, seed uint64) racing.Client[did, saw] {
 	m, err := thread.NewManager(thread.NewRepository[purse](docs), thread.Options{})
 	if err != nil {
 		panic(err) // these options are good
@@ -92,19 +89,8 @@ func newWriter(client int, seed uint64, docs document.Store) *writer {
 	return &writer{client: client, rnd: rand.New(rand.NewPCG(seed, uint64(client))), session: m.Begin()}
 }
 
-func (w *writer) story(ctx context.Context, n int) (story []told, err error) {
-	for range n {
-		line := told{Client: w.client, Did: w.choose(), Call: time.Now().UnixNano()}
-		if line.Saw, err = w.do(ctx, line.Did); err != nil {
-			return nil, err
-		}
-		line.Return = time.Now().UnixNano()
-		story = append(story, line)
-	}
-	return story, nil
-}
-
-func (w *writer) choose() did {
+// Choose implements racing.Client.
+func (w *writer) Choose() did {
 	switch n := w.rnd.IntN(20); {
 	case n < 8:
 		return did{What: "load"}
@@ -116,7 +102,8 @@ func (w *writer) choose() did {
 	return did{What: "clear"}
 }
 
-func (w *writer) do(ctx context.Context, d did) (s saw, err error) {
+// Do implements racing.Client.
+func (w *writer) Do(ctx context.Context, d did) (s saw, err error) {
 	switch d.What {
 	case "load":
 		return w.load(ctx)
@@ -150,46 +137,9 @@ func (w *writer) load(ctx context.Context) (s saw, err error) {
 	return s, err
 }
 
-// judge looks whether stories can be told as one, in which each call happens at once.
-func judge(t testing.TB, stories ...[]told) {
-	t.Helper()
-	var all []porcupine.Operation
-	conflicts, saves := 0, 0
-	for _, line := range slices.Concat(stories...) {
-		all = append(all, porcupine.Operation{ClientId: line.Client, Input: line.Did, Output: line.Saw, Call: line.Call, Return: line.Return})
-		if line.Did.What == "save" {
-			saves++
-			if line.Saw.Conflict {
-				conflicts++
-			}
-		}
-	}
-	t.Logf("%d calls, %d saves, %d conflicts", len(all), saves, conflicts)
-	if got := porcupine.CheckOperationsTimeout(specification, all, time.Minute); got != porcupine.Ok {
-		t.Errorf("rule: what racing writers see of a thread can be told as one story\n got: %s after %d calls\nwant: %s", got, len(all), porcupine.Ok)
-	}
-}
-
 func begin(t testing.TB, docs document.Store) {
 	t.Helper()
 	if err := thread.NewRepository[purse](docs).SetConfig(t.Context(), "t1", thread.Config{}); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// together lets writers write at once.
-func together(t testing.TB, n int, writers ...*writer) [][]told {
-	t.Helper()
-	stories := make([][]told, len(writers))
-	var wg sync.WaitGroup
-	for i, w := range writers {
-		wg.Go(func() {
-			var err error
-			if stories[i], err = w.story(t.Context(), n); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	return stories
 }

@@ -2,37 +2,30 @@ package threadtest
 
 import (
 	"testing"
-	"time"
-
-	"github.com/anishathalye/porcupine"
 
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/complaints"
+	"github.com/weftrun/weft/internal/racing"
 )
 
 func TestManyGoroutinesLoseNoUpdateOfAThread(t *testing.T) {
+	r := race
+	r.Calls = 25
 	for seed := range uint64(20) {
 		docs := &document.Map{}
 		begin(t, docs)
-		var writers []*writer
-		for client := range 4 {
-			writers = append(writers, newWriter(client, seed, docs))
-		}
-		judge(t, together(t, 25, writers...)...)
+		r.Goroutines(t, docs, seed)
 	}
 }
 
 // TestTheSpecificationNoticesLostUpdates lets a store forget conditions.
 func TestTheSpecificationNoticesLostUpdates(t *testing.T) {
-	lost := []told{
-		{0, did{What: "load"}, saw{}, 1, 2},
-		{0, did{What: "save", Version: 1, Coins: 1}, saw{}, 3, 6},
-		{1, did{What: "save", Version: 1, Coins: 2}, saw{}, 4, 5},
+	lost := []racing.Line[did, saw]{
+		{Client: 0, Did: did{What: "load"}, Call: 1, Return: 2},
+		{Client: 0, Did: did{What: "save", Version: 1, Coins: 1}, Call: 3, Return: 6},
+		{Client: 1, Did: did{What: "save", Version: 1, Coins: 2}, Call: 4, Return: 5},
 	}
-	var all []porcupine.Operation
-	for _, l := range lost {
-		all = append(all, porcupine.Operation{ClientId: l.Client, Input: l.Did, Output: l.Saw, Call: l.Call, Return: l.Return})
-	}
-	if got := porcupine.CheckOperationsTimeout(specification, all, time.Minute); got != porcupine.Illegal {
-		t.Errorf("rule: two saves from one version cannot both succeed\n got: %s\nwant: %s", got, porcupine.Illegal)
+	if complaints.Of(t, func(tb testing.TB) { race.Judge(tb, lost) }) == "" {
+		t.Error("rule: two saves from one version cannot both succeed\n got: silence")
 	}
 }
