@@ -222,20 +222,18 @@ func say(text string) func(context.Context, []message.Message) (message.Message,
 }
 
 func TestCM13(t *testing.T) {
-	for name, open := range stores {
-		m := talk(t, open(t), conversation.Config{History: new(2)})
-		for i := range 3 {
-			var history []string
-			_, err := m.Exchange(t.Context(), "t", message.User(fmt.Sprint("q", i)), func(_ context.Context, ms []message.Message) (message.Message, error) {
-				history = texts(ms)
-				return message.Assistant(fmt.Sprint("a", i)), nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			wanted := [][]string{nil, {"q0", "a0"}, {"q1", "a1"}}[i]
-			want(t, name+": who answers gets the newest messages before the question", history, wanted)
+	m := talk(t, inMemory(t), conversation.Config{History: new(2)})
+	for i := range 3 {
+		var history []string
+		_, err := m.Exchange(t.Context(), "t", message.User(fmt.Sprint("q", i)), func(_ context.Context, ms []message.Message) (message.Message, error) {
+			history = texts(ms)
+			return message.Assistant(fmt.Sprint("a", i)), nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
+		wanted := [][]string{nil, {"q0", "a0"}, {"q1", "a1"}}[i]
+		want(t, "who answers gets the newest messages before the question", history, wanted)
 	}
 }
 
@@ -246,17 +244,15 @@ func TestCM14(t *testing.T) {
 		t.Errorf("got %q, %v", said.Text(), err)
 	}
 	want(t, "question and answer are persisted by one call, the question first", k.calls[1:], []string{"add t [q a]"})
-	for name, open := range stores {
-		m := talk(t, open(t), conversation.Config{})
-		if _, err := m.Exchange(t.Context(), "t", message.User("q"), say("a")); err != nil {
-			t.Fatal(err)
-		}
-		got, err := m.Get(t.Context(), "t", conversation.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want(t, name+": both are there", texts(got), []string{"q", "a"})
+	m := talk(t, inMemory(t), conversation.Config{})
+	if _, err := m.Exchange(t.Context(), "t", message.User("q"), say("a")); err != nil {
+		t.Fatal(err)
 	}
+	got, err := m.Get(t.Context(), "t", conversation.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "both are there", texts(got), []string{"q", "a"})
 }
 
 func TestTrap20(t *testing.T) { TestCM14(t) }

@@ -1,49 +1,29 @@
 package session_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/session/sessiontest"
-	"github.com/weftrun/weft/checkpoint/sqlite"
 )
 
-// stores are those that need no server; the others are tested in their own packages, by
-// sessiontest.Run.
-var stores = map[string]sessiontest.Open{
-	"memory": func(testing.TB) document.Store { return new(document.Map) },
-	"sqlite": func(t testing.TB) document.Store {
-		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "threads.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { s.Close() })
-		d, err := s.Documents(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
-	},
-}
-
-// row tests every store by the rules of a row.
+// row tests the store in memory by the rules of a row. The packages of the other stores run all
+// rules, by sessiontest.Run.
 func row(t *testing.T, name string) {
 	t.Helper()
 	tested := false
 	for _, r := range sessiontest.Rules {
-		if r.Row != name {
-			continue
-		}
-		tested = true
-		for store, open := range stores {
-			t.Run(store+" "+r.Name, func(t *testing.T) { r.Test(t, open) })
+		if r.Row == name {
+			tested = true
+			t.Run(r.Name, func(t *testing.T) { r.Test(t, inMemory) })
 		}
 	}
 	if !tested {
 		t.Errorf("no rule is named %s", name)
 	}
 }
+
+func inMemory(testing.TB) document.Store { return new(document.Map) }
 
 // TestSessions tests what no row asks for.
 func TestSessions(t *testing.T) { row(t, "") }

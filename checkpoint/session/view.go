@@ -27,8 +27,8 @@ func (m *Manager) View(ctx context.Context, id string) (message.Fitted, error) {
 	return m.view(ctx, id, h)
 }
 
-// pageSize is how many messages a view reads at once. It is a variable for the tests.
-var pageSize = 64
+// pageSize is how many messages a view reads at once, unless its window has room for few.
+const pageSize = 64
 
 func (m *Manager) view(ctx context.Context, id string, h *head) (message.Fitted, error) {
 	ms, err := m.window(ctx, id, h)
@@ -57,27 +57,36 @@ func (m *Manager) window(ctx context.Context, id string, h *head) ([]message.Mes
 		ms, first = append(ms, h.Summary.Message), h.Summary.Until
 	}
 	w := m.cfg.Window
-	if w.MaxTokens == 0 && w.MaxMessages == 0 || w.KeepSystem || w.KeepFirst > 0 && h.Summary != nil {
+	open, _ := message.Orphans(ms) // what stays has calls whose results, further on, stay too
+	if w.MaxTokens == 0 && w.MaxMessages == 0 || w.KeepSystem || w.KeepFirst > 0 && h.Summary != nil || len(open) > 0 {
 		rest, err := m.read(ctx, id, h.Life, first, h.Count, nil)
 		return append(ms, rest...), err
 	}
+	page := pageSize
+	if w.MaxMessages > 0 {
+		page = min(pageSize, 2*w.MaxMessages)
+	}
 	var tail []message.Message
 	for until := h.Count; until > first && !m.enough(tail); {
-		page, err := m.read(ctx, id, h.Life, first, until, new(pageSize))
+		older, err := m.read(ctx, id, h.Life, first, until, &page)
 		if err != nil {
 			return nil, err
 		}
-		if len(page) == 0 {
+		if len(older) == 0 {
 			break
 		}
-		tail, until = append(page, tail...), until-len(page)
+		tail, until = append(older, tail...), until-len(older)
 	}
 	return append(ms, tail...), nil
 }
 
 // enough reports whether nothing before the tail of a log could be in the window: the tail alone
-// is too large, it has what always stays, and no result of a call before it.
+// is too large, it has what always stays, and no result of a call before it. A tail does not begin
+// with a system message, which would be taken for one of those that lead the log.
 func (m *Manager) enough(tail []message.Message) bool {
+	if len(tail) == 0 || tail[0].Role == message.RoleSystem {
+		return false
+	}
 	user := slices.ContainsFunc(tail, func(m message.Message) bool { return m.Role == message.RoleUser })
 	if _, results := message.Orphans(tail); !user || len(results) > 0 {
 		return false

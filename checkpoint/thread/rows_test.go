@@ -1,39 +1,15 @@
 package thread_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/document"
-	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/checkpoint/thread/threadtest"
 )
 
-// row runs the row that the test is named after, in memory and in a file. Packages redis and
-// postgres run all rows on servers.
-func row(t *testing.T) {
-	t.Run("Map", func(t *testing.T) { threadtest.Row(t, nameOf(t), &document.Map{}) })
-	t.Run("SQLite", func(t *testing.T) {
-		threadtest.Row(t, nameOf(t), openFile(t, filepath.Join(t.TempDir(), "threads.db")))
-	})
-}
-
-// nameOf returns SM08 in TestSM08/Map.
-func nameOf(t *testing.T) string { return t.Name()[len("Test"):len("TestSM08")] }
-
-func openFile(t testing.TB, path string) document.Store {
-	t.Helper()
-	s, err := sqlite.OpenConfig(t.Context(), path, sqlite.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	d, err := s.Documents(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
+// row runs the row that the test is named after in memory. The packages of the other stores run all
+// rows, by threadtest.Run.
+func row(t *testing.T) { threadtest.Row(t, t.Name()[len("Test"):], new(document.Map)) }
 
 func TestConflict(t *testing.T) { threadtest.Row(t, "Conflict", &document.Map{}) }
 

@@ -22,7 +22,8 @@ type Summarizer struct {
 	// half of the window's bound.
 	KeepTokens, KeepMessages int
 	// Write says in a few words what the messages say. The first may be an earlier
-	// summary, which the new one takes the place of.
+	// summary, which the new one takes the place of. Results whose call went into an
+	// earlier summary are left out: no model takes them.
 	Write func(ctx context.Context, ms []Message) (string, error)
 }
 
@@ -77,7 +78,8 @@ func (e *StaleError) Error() string {
 //
 // The system messages that lead stay out of it. The part ends before a user message,
 // and no call is parted from its results; it leaves no more than the Keep bounds,
-// or, where the last round is larger, the last round.
+// or, where the last round is larger, the last round. A call that is still open goes with its
+// round; a result that comes later is an orphan, which a Window leaves out and names.
 func (s Summarizer) Plan(ms []Message) (p Plan, ok bool, err error) {
 	keep, err := s.keep()
 	if err != nil {
@@ -91,7 +93,8 @@ func (s Summarizer) Plan(ms []Message) (p Plan, ok bool, err error) {
 		return p, false, nil
 	}
 	part := oldest(ms[:c.round(keep)])
-	if !slices.ContainsFunc(part, func(m Message) bool { _, sum := SummaryOf(m); return !sum }) {
+	told, _ := withoutOrphans(part)
+	if !slices.ContainsFunc(told, func(m Message) bool { _, sum := SummaryOf(m); return !sum }) {
 		return p, false, nil
 	}
 	return Plan{part}, true, nil
@@ -146,7 +149,8 @@ func oldest(ms []Message) (part []Message) {
 
 // Summarize calls Write for the plan's messages. An empty text is an ErrEmptySummary.
 func (s Summarizer) Summarize(ctx context.Context, p Plan) (Summary, error) {
-	text, err := s.Write(ctx, p.Messages)
+	ms, _ := withoutOrphans(p.Messages)
+	text, err := s.Write(ctx, ms)
 	if err == nil && text == "" {
 		err = ErrEmptySummary
 	}

@@ -214,3 +214,36 @@ func TestSummariesNeverCutAPair(t *testing.T) {
 		}
 	})
 }
+
+// A call that was open when its round was summarized is answered later: a model that sums up the next
+// rounds must not be sent a result without its call.
+func TestHC16AResultThatComesAfterItsCallWasSummarizedIsNotSentToTheSummarizer(t *testing.T) {
+	var l message.Log
+	add := func(ms ...message.Message) {
+		t.Helper()
+		if err := l.Add(ms...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var sent [][]message.Message
+	s := message.Summarizer{Window: message.Window{MaxMessages: 2}, KeepMessages: 1, Write: func(_ context.Context, ms []message.Message) (string, error) {
+		sent = append(sent, ms)
+		return "short", nil
+	}}
+	add(message.User("q0"), message.Assistant("", message.Call{ID: "c", Name: "f"}), message.User("q1"))
+	if c, err := s.Compact(t.Context(), &l); err != nil || c.Summary == nil {
+		t.Fatal(c, err)
+	}
+	add(message.Tool(message.ResultOf("c", "late")), message.User("q2"), message.Assistant("a2"), message.User("q3"))
+	if c, err := s.Compact(t.Context(), &l); err != nil || c.Summary == nil {
+		t.Fatal(c, err)
+	}
+	for i, ms := range sent {
+		if _, results := message.Orphans(ms); len(results) > 0 || len(ms) == 0 {
+			t.Errorf("rule: no result without its call is sent\n got: %d: %v", i, ms)
+		}
+	}
+	if len(sent) != 2 {
+		t.Errorf("got %d summaries, want 2", len(sent))
+	}
+}

@@ -112,8 +112,8 @@ var ends = []Rule{
 	{"", "of many sweepers one offloads", sweepers},
 	{"", "a long session goes in pieces", func(w *world) {
 		id := w.create(session.Start{}).ID
-		for range 3 {
-			ms := make([]message.Message, 900)
+		for range 2 {
+			ms := make([]message.Message, 600)
 			for i := range ms {
 				ms[i] = message.User("x")
 			}
@@ -122,7 +122,7 @@ var ends = []Rule{
 		if err := w.m.End(w.ctx, id); err != nil {
 			w.Fatal(err)
 		}
-		if w.sweep(); len(w.engine.calls[0].Messages) != 2700 || w.left() > 0 {
+		if w.sweep(); len(w.engine.calls[0].Messages) != 1200 || w.left() > 0 {
 			w.Errorf("got %d messages offloaded, %d documents left", len(w.engine.calls[0].Messages), w.left())
 		}
 	}},

@@ -61,6 +61,7 @@ type world struct {
 	clock  *clock
 	m      *session.Manager
 	log    safeBuffer
+	round  int // of a random test
 }
 
 // manager returns another manager of the same store, clock and engine. Its sessions last an hour.

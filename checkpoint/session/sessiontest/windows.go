@@ -57,7 +57,23 @@ var windows = []Rule{
 		id := w.create(session.Start{}).ID
 		w.append(id, message.User("q0"), call("1", "2"), result("1"), result("2"), message.User("q1"))
 		w.want(w.view(id), "q1")
-		orphans(w)
+		rapid.Check(w.TB, func(r *rapid.T) { newLives(w, r).play() })
+	}},
+	{"", "the first messages stay with the results of their calls", func(w *world) {
+		w.m = w.manager(session.Config{Window: message.Window{MaxMessages: 3, KeepFirst: 1}})
+		id := w.create(session.Start{}).ID
+		w.append(id, call("1"), message.User("q"), result("1"))
+		w.rounds(id, 0, 9)
+		fit, err := w.m.View(w.ctx, id)
+		if calls, _ := message.Orphans(fit.Messages); len(calls) > 0 || err == nil && len(fit.Messages) > 3 {
+			w.Errorf("rule: %s\n got: %s, %v", w.rule, text(fit.Messages), err)
+		}
+	}},
+	{"", "a system message further on is not one of those that lead", func(w *world) {
+		w.m = w.manager(session.Config{Window: message.Window{MaxMessages: 1}})
+		id := w.create(session.Start{}).ID
+		w.append(id, message.User("q0"), message.System("note"), message.User("q1"))
+		w.want(w.view(id), "q1")
 	}},
 	{"HC13", "at the limit nothing is cut; what is too large alone is an error", func(w *world) {
 		w.m = w.manager(session.Config{Window: message.Window{MaxTokens: 12, Counter: counter(func(m message.Message) int { return len(m.Text()) })}})
@@ -140,7 +156,6 @@ var windows = []Rule{
 		w.compact(stale, false)
 		w.want(w.view(stale), "Summary of previous context: q0 a0 q1 a1", "q2", "a2")
 	}},
-	{"", "a view is what the window makes of the whole log", twin},
 }
 
 func (w *world) compact(id string, want bool) {
@@ -148,95 +163,4 @@ func (w *world) compact(id string, want bool) {
 	if done, err := w.m.Compact(w.ctx, id); err != nil || done != want {
 		w.Errorf("rule: %s\n got: %v, %v\nwant: %v", w.rule, done, err, want)
 	}
-}
-
-// orphans lets random conversations be cut, and looks for results without their call.
-func orphans(w *world) {
-	rapid.Check(w.TB, func(r *rapid.T) { w.play(r, func(string, message.Window) {}) })
-}
-
-// twin compares views with what Derive makes of the whole log.
-func twin(w *world) {
-	rapid.Check(w.TB, func(r *rapid.T) {
-		w.play(r, func(id string, window message.Window) {
-			got, err := w.m.View(w.ctx, id)
-			want, wantErr := session.Derive(w.logOf(id), nil, 0, window)
-			if text(got.Messages) != text(want.Messages) || (err == nil) != (wantErr == nil) {
-				r.Fatalf("rule: %s\n got: %q, %v\nwant: %q, %v\n log: %s", w.rule, textsOf(got.Messages), err, textsOf(want.Messages), wantErr, text(w.logOf(id)))
-			}
-		})
-	})
-}
-
-// play has a random conversation with tools, windows and, unless compare wants to see the log
-// alone, summaries. After each move the view must be one that a provider takes, and the log
-// must have everything.
-func (w *world) play(r *rapid.T, compare func(id string, window message.Window)) {
-	window := message.Window{
-		MaxMessages: rapid.IntRange(0, 6).Draw(r, "messages"), MaxTokens: rapid.IntRange(0, 8).Draw(r, "tokens"), Counter: one,
-		KeepFirst: rapid.IntRange(0, 2).Draw(r, "first"), WholeTurns: rapid.Bool().Draw(r, "whole"),
-	}
-	w.m = w.manager(session.Config{Window: window})
-	id := w.create(session.Start{System: rapid.SampledFrom([]string{"", "s"}).Draw(r, "system")}).ID
-	said, calls := len(w.logOf(id)), 0
-	for range rapid.IntRange(1, 6).Draw(r, "moves") {
-		ms := w.move(r, id, &calls)
-		w.append(id, ms...)
-		said += len(ms)
-		if log := w.logOf(id); len(log) != said {
-			r.Fatalf("rule: nothing leaves the log\n got: %d messages\nwant: %d", len(log), said)
-		}
-		fit, err := w.m.View(w.ctx, id)
-		var large *message.TooLargeError
-		if err != nil && !errors.As(err, &large) {
-			r.Fatal(err)
-		}
-		if _, results := message.Orphans(fit.Messages); len(results) > 0 {
-			r.Fatalf("rule: no view has a result without its call\n got: %s", text(fit.Messages))
-		}
-		compare(id, window)
-	}
-	w.summarise(r, id)
-}
-
-// summarise compacts and looks at the view again.
-func (w *world) summarise(r *rapid.T, id string) {
-	before := text(w.logOf(id))
-	w.m = w.summarising(func([]message.Message) (string, error) { return "short", nil })
-	if _, err := w.m.Compact(w.ctx, id); err != nil {
-		r.Fatalf("compact: %v", err)
-	}
-	fit, err := w.m.View(w.ctx, id)
-	var large *message.TooLargeError
-	if err != nil && !errors.As(err, &large) {
-		r.Fatal(err)
-	}
-	if _, results := message.Orphans(fit.Messages); len(results) > 0 || text(w.logOf(id)) != before {
-		r.Fatalf("rule: a summary parts no call from its results, and leaves the log as it is\n got: %s", text(fit.Messages))
-	}
-}
-
-// move draws what comes next: a question, an answer, calls, or results of what is open.
-func (w *world) move(r *rapid.T, id string, calls *int) []message.Message {
-	s, err := w.m.Get(w.ctx, id)
-	if err != nil {
-		r.Fatal(err)
-	}
-	switch n := rapid.IntRange(0, 5).Draw(r, "move"); {
-	case n <= 1 && len(s.Unanswered) > 0:
-		many := rapid.IntRange(1, len(s.Unanswered)).Draw(r, "results")
-		return []message.Message{result(s.Unanswered[:many]...)}
-	case n == 2:
-		var ids []string
-		for range rapid.IntRange(1, 3).Draw(r, "calls") {
-			*calls++
-			ids = append(ids, fmt.Sprint("c", *calls))
-		}
-		return []message.Message{call(ids...)}
-	case n == 3:
-		return []message.Message{message.Assistant("a")}
-	case n == 4:
-		return []message.Message{message.System("note")}
-	}
-	return []message.Message{message.User("q"), message.Assistant("a")}
 }
