@@ -83,15 +83,13 @@ func (p *program) watched(ctx context.Context, o Run, begin func(*run) error) *s
 func (f *session) start() { f.once.Do(func() { go f.conduct() }) }
 
 func (f *session) conduct() {
+	deepen(0)
 	returned := false
 	var out outcome
 	var err error
 	defer func() {
-		if !returned { // the only task of a step ended this goroutine
-			out, err = outcome{status: Failed, id: f.id}, f.fail(errGoexit)
-			for _, t := range f.tasks {
-				err = t.fail(errGoexit)
-			}
+		if !returned { // a node ended this goroutine
+			out, err = outcome{status: Failed, id: f.id}, f.exited()
 		}
 		f.settle(out, err)
 	}()
@@ -101,6 +99,17 @@ func (f *session) conduct() {
 	out, err = f.main(f.begin)
 	err = f.whyCancelled(err)
 	returned = true
+}
+
+// exited returns the failure of a run of which a node has ended the goroutine: the only
+// node of a step, or one that noted it.
+func (r *run) exited() error {
+	for _, t := range r.tasks {
+		if len(r.tasks) == 1 || errors.Is(t.err, errGoexit) {
+			return t.fail(errGoexit)
+		}
+	}
+	return r.fail(errGoexit)
 }
 
 // settle ends the call, once.

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -34,85 +31,6 @@ func (r *run) execute() {
 	if len(r.todo) > 0 {
 		r.executeMany()
 	}
-}
-
-// executeMany runs r.todo on a pool. What finished while others still run is
-// stored at once, so that a crash does not lose it.
-func (r *run) executeMany() {
-	p := pool{done: make(chan int, len(r.todo))}
-	workers := min(len(r.todo), r.cfg.Concurrency)
-	r.spareSeats(workers)
-	r.seat.rise()
-	defer r.seat.sit(r.ctx)
-	for at := range workers {
-		p.Add(1)
-		go r.worker(&p, at)
-	}
-	defer p.Wait()
-	finished := make([]int, 0, len(r.todo))
-	for left := len(r.todo); left > 0; {
-		finished = append(finished[:0], <-p.done)
-		for more := true; more; {
-			select {
-			case i := <-p.done:
-				finished = append(finished, i)
-			default:
-				more = false
-			}
-		}
-		left -= len(finished)
-		for _, i := range finished {
-			r.ended(i)
-		}
-		if left > 0 {
-			r.keep(finished)
-		}
-	}
-}
-
-// pool is the workers of one step.
-type pool struct {
-	sync.WaitGroup
-	next atomic.Int64 // the place in r.todo that is taken next
-	done chan int     // the tasks that have ended; it has room for all
-}
-
-// worker is work on a goroutine that the pool counts.
-func (r *run) worker(p *pool, at int) {
-	defer p.Done()
-	r.work(p, at)
-}
-
-// work performs tasks until none is left. It reports each one, come what may.
-func (r *run) work(p *pool, worker int) {
-	s := r.takeSeat(worker)
-	for at := int(p.next.Add(1)) - 1; at < len(r.todo); at = int(p.next.Add(1)) - 1 {
-		r.tasks[r.todo[at]].seat = s
-		r.report(p, r.todo[at], worker)
-	}
-	r.leaveSeat(worker)
-}
-
-func (r *run) report(p *pool, i, worker int) {
-	returned := false
-	defer func() {
-		if v := recover(); v != nil { // not of the node, but of what its Policy calls
-			r.tasks[i].err = r.tasks[i].fail(&PanicError{Value: v, Stack: debug.Stack()})
-		} else if !returned { // the node is ending this goroutine; another takes over its work
-			r.tasks[i].err = r.tasks[i].fail(errGoexit)
-			p.Go(func() { r.work(p, worker) })
-		}
-		if err := r.tasks[i].err; err != nil {
-			r.stop(err) // here, so that this worker starts no more
-		}
-		p.done <- i
-	}()
-	if r.ctx.Err() != nil {
-		r.tasks[i].err = r.tasks[i].failed(r.cancelled())
-	} else {
-		r.perform(i)
-	}
-	returned = true
 }
 
 // ended tells the watchers how task i ended, and stops the others if it failed.

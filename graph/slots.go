@@ -130,43 +130,26 @@ func (s *slots) newSeat(ctx context.Context) *seat {
 	return &seat{slots: s, bare: !s.take(ctx)}
 }
 
-// spareSeats makes a seat, without a slot yet, for each worker that has none.
-func (r *run) spareSeats(workers int) {
-	r.spare = append(r.spare, make([]*seat, max(workers-len(r.spare), 0))...)
-	var made []seat
-	for at, s := range r.spare[:workers] {
-		if s != nil {
-			continue
-		}
-		if made == nil {
-			made = make([]seat, workers-at)
-		}
-		s, made = &made[0], made[1:]
-		s.slots, s.bare = r.seat.slots, true
-		r.spare[at] = s
+// spareSeat returns a seat for a worker, without a slot yet. Only who hires calls it.
+func (r *run) spareSeat(worker int) *seat {
+	if worker == len(r.spare) {
+		r.spare = append(r.spare, nil)
 	}
+	if s := r.spare[worker]; s == nil || s.isLeft() {
+		r.spare[worker] = &seat{slots: r.seat.slots, bare: true}
+	}
+	return r.spare[worker]
 }
 
-// takeSeat gives a worker its seat with a slot, or, when the run has ended, without one. A
-// worker that takes over from another has its slot already.
-func (r *run) takeSeat(worker int) *seat {
-	s := r.spare[worker]
-	if s.bare {
-		s.fill(r.ctx)
-	}
-	return s
+// isLeft reports whether nobody needs the seat any more.
+func (s *seat) isLeft() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.left
 }
 
-// leaveSeat gives back the slot of a worker. Its seat is used again where nobody else
-// can know it.
-func (r *run) leaveSeat(worker int) {
-	if s := r.spare[worker]; !s.pause() {
-		r.spare[worker] = nil
-	}
-}
-
-// pause is leave for a seat that may be used again: it reports whether it may.
-func (s *seat) pause() bool {
+// pause is leave for a seat that may be used again, where nobody else can know it.
+func (s *seat) pause() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.bare {
@@ -174,7 +157,6 @@ func (s *seat) pause() bool {
 		s.slots.give()
 	}
 	s.left = s.used
-	return !s.left
 }
 
 // lendSeat lends the seat of task i to its node, until what it returns is called.

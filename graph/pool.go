@@ -1,0 +1,154 @@
+package graph
+
+import (
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// pool is the workers of one step. They come one by one: whoever goes to a task first
+// hires another worker, if tasks are left and nobody is on the way to them. So quick nodes
+// take two goroutines, and a node that blocks keeps no other from starting.
+type pool struct {
+	sync.WaitGroup
+	next   atomic.Int64 // the place in r.todo that is taken next
+	done   chan int     // the tasks that have ended, with room for all; nil when nobody listens
+	coming atomic.Bool  // a worker is on the way, or nobody may come any more
+	limit  int          // how many may be hired
+	hired  int          // so many were; guarded by coming
+}
+
+// executeMany runs r.todo on a pool. Where nobody has to hear of a task before all have
+// ended, the coordinator works too.
+func (r *run) executeMany() {
+	p := &pool{limit: min(len(r.todo), r.cfg.Concurrency)}
+	if r.chain == nil && r.watch == nil && r.inside == nil {
+		p.limit--
+		defer r.await(p)
+		r.work(p, r.seat, p.take())
+		return
+	}
+	p.done = make(chan int, len(r.todo))
+	r.seat.rise()
+	defer r.seat.sit(r.ctx)
+	defer p.Wait()
+	r.hire(p)
+	r.hear(p)
+}
+
+// await waits for the workers, and gives the coordinator's slot away meanwhile.
+func (r *run) await(p *pool) {
+	r.seat.rise()
+	p.Wait()
+	r.seat.sit(r.ctx)
+}
+
+// hear takes in what ends, until all has. What finished while others still run is stored
+// at once, so that a crash does not lose it.
+func (r *run) hear(p *pool) {
+	finished := make([]int, 0, len(r.todo))
+	for left := len(r.todo); left > 0; {
+		finished = append(finished[:0], <-p.done)
+		for more := true; more; {
+			select {
+			case i := <-p.done:
+				finished = append(finished, i)
+			default:
+				more = false
+			}
+		}
+		left -= len(finished)
+		for _, i := range finished {
+			r.ended(i)
+		}
+		if left > 0 {
+			r.keep(finished)
+		}
+	}
+}
+
+// take returns the place in r.todo of the next task, which may be behind the last.
+func (p *pool) take() int { return int(p.next.Add(1)) - 1 }
+
+// hire starts a worker, unless no task is left or one is on the way.
+func (r *run) hire(p *pool) {
+	if int(p.next.Load()) >= len(r.todo) || !p.coming.CompareAndSwap(false, true) {
+		return
+	}
+	if p.hired == p.limit {
+		return // and nobody tries again
+	}
+	s := r.spareSeat(p.hired)
+	p.hired++
+	p.Add(1)
+	go r.worker(p, s)
+}
+
+// worker is the goroutine of a worker.
+func (r *run) worker(p *pool, s *seat) {
+	defer p.Done()
+	s.fill(r.ctx)
+	at := p.take()
+	p.coming.Store(false)
+	if at < len(r.todo) {
+		deepen(0)
+	}
+	r.work(p, s, at)
+	s.pause()
+}
+
+// work performs the task at this place, and others until none is left. It reports each
+// one, come what may.
+func (r *run) work(p *pool, s *seat, at int) {
+	for ; at < len(r.todo); at = p.take() {
+		r.hire(p)
+		r.tasks[r.todo[at]].seat = s
+		r.report(p, s, r.todo[at])
+	}
+}
+
+func (r *run) report(p *pool, s *seat, i int) {
+	returned := false
+	defer func() {
+		v := recover()
+		exits := v == nil && !returned // the node is ending this goroutine
+		if v != nil {                  // not of the node, but of what its Policy calls
+			r.tasks[i].err = r.tasks[i].fail(&PanicError{Value: v, Stack: debug.Stack()})
+		} else if exits {
+			r.tasks[i].err = r.tasks[i].fail(errGoexit)
+		}
+		if err := r.tasks[i].err; err != nil {
+			r.stop(err) // here, so that this worker starts no more
+		}
+		if exits {
+			p.Go(func() { r.takeOver(p, s) })
+		}
+		if p.done != nil {
+			p.done <- i
+		}
+	}()
+	if r.ctx.Err() != nil {
+		r.tasks[i].err = r.tasks[i].failed(r.cancelled())
+	} else {
+		r.perform(i)
+	}
+	returned = true
+}
+
+// takeOver goes on where a node has ended the goroutine of a worker.
+func (r *run) takeOver(p *pool, s *seat) {
+	r.work(p, s, p.take())
+	if s != r.seat {
+		s.pause()
+	}
+}
+
+// deepen gives a new goroutine the stack that a node needs while there is hardly anything
+// on it: to grow it later, twice and with all the calls of the runtime on it, takes longer
+// than a short run.
+//
+//go:noinline
+func deepen(at uint8) byte {
+	var room [5000]byte
+	return room[at]
+}
