@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -44,7 +45,7 @@ func newRun(p *program, ctx context.Context, o Run, id string) *run {
 type session struct {
 	*run
 	begin    func(*run) error
-	once     sync.Once
+	begun    atomic.Bool
 	finished chan struct{} // closed when out and err are set
 	settled  sync.Once
 	out      outcome
@@ -80,7 +81,11 @@ func (p *program) watched(ctx context.Context, o Run, begin func(*run) error) *s
 }
 
 // start lets the call begin, if it has not.
-func (f *session) start() { f.once.Do(func() { go f.conduct() }) }
+func (f *session) start() {
+	if f.begun.CompareAndSwap(false, true) {
+		go f.conduct()
+	}
+}
 
 func (f *session) conduct() {
 	deepen(0)
@@ -168,6 +173,7 @@ var errLeft = errors.New("graph: the reader of the stream has left")
 
 // main is the coordinator's part of a call.
 func (r *run) main(begin func(*run) error) (outcome, error) {
+	defer r.workers.Wait()
 	status, err := r.whole(begin)
 	for _, t := range r.tasks {
 		t.ledger.close()

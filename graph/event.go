@@ -164,11 +164,7 @@ func (r *run) emitCommit(seq uint64) {
 }
 
 // copyState returns a *S of its own.
-func (r *run) copyState() any {
-	v := r.schema.Blank()
-	r.schema.Assign(v, r.state)
-	return v.State
-}
+func (r *run) copyState() any { return r.schema.Copy(r.state) }
 
 // update returns what t wrote, as a JSON object by field name.
 func (t *task) update() json.RawMessage {

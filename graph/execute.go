@@ -172,7 +172,7 @@ func (r *run) because(err error) (why error, ended bool) {
 func (r *run) replace(i int) {
 	old := r.tasks[i]
 	old.fenced.Store(true)
-	t := r.furnish(new(task)) // this is a worker
+	t := r.furnish(new(task), r.schema.Blank()) // this is a worker
 	t.begin(old.node, old.out.Node, old.index, old.payload)
 	t.attempt, t.within, t.job, t.failure = old.attempt, old.within, old.job, old.failure
 	t.timed = old.timed

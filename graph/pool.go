@@ -11,12 +11,20 @@ import (
 // take two goroutines, and a node that blocks keeps no other from starting.
 type pool struct {
 	sync.WaitGroup
-	next   atomic.Int64 // the place in r.todo that is taken next
-	done   chan int     // the tasks that have ended, with room for all; nil when nobody listens
-	coming atomic.Bool  // a worker is on the way, or nobody may come any more
-	limit  int          // how many may be hired
-	hired  int          // so many were; guarded by coming
+	next  atomic.Int64 // the place in r.todo that is taken next
+	done  chan int     // the tasks that have ended, with room for all; nil when nobody listens
+	door  atomic.Int32 // whether a worker is on the way
+	limit int          // how many may be hired
+	hired int          // so many were; only who moves the door from doorOpen touches it
 }
+
+// The states of a pool's door.
+const (
+	doorOpen    int32 = iota // nobody is on the way: whoever sees it may hire
+	doorCalled               // a worker was started and has not begun to run
+	doorEntered              // it runs, and goes to its first task
+	doorShut                 // nobody may come any more
+)
 
 // executeMany runs r.todo on a pool. Where nobody has to hear of a task before all have
 // ended, the coordinator works too.
@@ -31,13 +39,17 @@ func (r *run) executeMany() {
 	p.done = make(chan int, len(r.todo))
 	r.seat.rise()
 	defer r.seat.sit(r.ctx)
-	defer p.Wait()
+	defer r.await(p)
 	r.hire(p)
 	r.hear(p)
 }
 
-// await waits for the workers, and gives the coordinator's slot away meanwhile.
+// await waits for the workers, and gives the coordinator's slot away meanwhile. One that was
+// called and has not begun to run finds the door shut: the end of the run waits for it.
 func (r *run) await(p *pool) {
+	if p.door.Swap(doorShut) == doorCalled {
+		p.Done()
+	}
 	r.seat.rise()
 	p.Wait()
 	r.seat.sit(r.ctx)
@@ -72,24 +84,30 @@ func (p *pool) take() int { return int(p.next.Add(1)) - 1 }
 
 // hire starts a worker, unless no task is left or one is on the way.
 func (r *run) hire(p *pool) {
-	if int(p.next.Load()) >= len(r.todo) || !p.coming.CompareAndSwap(false, true) {
+	if int(p.next.Load()) >= len(r.todo) || !p.door.CompareAndSwap(doorOpen, doorCalled) {
 		return
 	}
 	if p.hired == p.limit {
-		return // and nobody tries again
+		p.door.Store(doorShut)
+		return
 	}
 	s := r.spareSeat(p.hired)
 	p.hired++
 	p.Add(1)
+	r.workers.Add(1)
 	go r.worker(p, s)
 }
 
 // worker is the goroutine of a worker.
 func (r *run) worker(p *pool, s *seat) {
+	defer r.workers.Done()
+	if !p.door.CompareAndSwap(doorCalled, doorEntered) {
+		return // the step is over
+	}
 	defer p.Done()
 	s.fill(r.ctx)
 	at := p.take()
-	p.coming.Store(false)
+	p.door.CompareAndSwap(doorEntered, doorOpen)
 	if at < len(r.todo) {
 		deepen(0)
 	}

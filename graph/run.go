@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -62,6 +63,7 @@ type run struct {
 	seat          *seat   // of the coordinator and the task that it runs inline
 	own           seat    // of the root
 	spare         []*seat // of the workers
+	workers       sync.WaitGroup
 
 	owner   owner             // of the root: its hold on the thread
 	storing turn              // guards the chain while tasks run, and what follows
@@ -75,8 +77,9 @@ type run struct {
 	ran     []checkpoint.Ran  // in the step that is to be committed
 	branch  uint64            // the commit that began the branch
 
-	tasks   []*task // of this step, in canonical order
-	unused  []task  // that nobody has seen yet: tasks of a wide step are made a few at a time
+	tasks   []*task      // of this step, in canonical order
+	unused  []task       // that nobody has seen yet: tasks of a wide step are made a few at a time,
+	views   []state.View // and so are their views
 	todo    []int
 	outs    []*step.Outcome
 	changed []bool          // fields that differ from the last commit
@@ -188,16 +191,20 @@ func (r *run) add(number, index int, payload any) {
 // newTask makes a task of the step; several come from one block. Only the coordinator calls it.
 func (r *run) newTask() *task {
 	if len(r.unused) == 0 {
-		r.unused = make([]task, min(max(r.front.Len()-len(r.tasks), 0)+1, 16))
+		n := min(max(r.front.Len()-len(r.tasks), 0)+1, 16)
+		if n == 1 {
+			return r.furnish(new(task), r.schema.Blank())
+		}
+		r.unused, r.views = make([]task, n), r.schema.Blanks(n)
 	}
-	t := &r.unused[0]
-	r.unused = r.unused[1:]
-	return r.furnish(t)
+	t, v := &r.unused[0], r.views[0]
+	r.unused, r.views = r.unused[1:], r.views[1:]
+	return r.furnish(t, v)
 }
 
 // furnish makes t a task of the run, that has not begun.
-func (r *run) furnish(t *task) *task {
-	t.Context, t.run, t.view, t.task = r.ctx, r, r.schema.Blank(), t
+func (r *run) furnish(t *task, v state.View) *task {
+	t.Context, t.run, t.view, t.task = r.ctx, r, v, t
 	return t
 }
 

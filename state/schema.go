@@ -18,6 +18,8 @@ type Schema struct {
 	fields []Field
 	index  map[string]int
 	blank  func() View                               // a state in which every channel is its zero value
+	blanks func(n int) []View                        // so many of them
+	copy   func(src any) any                         // a state equal to *src
 	assign func(dst, src any)                        // *dst = *src
 	copies []func(dst, src any)                      // the same for one channel, by field
 	decode func(c Channel, i int, data []byte) error // records JSON as a write to field i
@@ -87,7 +89,7 @@ func (s *Schema) Merges(i int) bool {
 
 // New returns a state of its own with every field at its default.
 func (s *Schema) New() View {
-	v := s.blank()
+	v := s.Blank()
 	s.assign(v.State, s.proto.State)
 	return v
 }
@@ -95,6 +97,13 @@ func (s *Schema) New() View {
 // Blank returns a state of its own with every field unset or empty, whatever its
 // default: the ground on which a stored state is restored.
 func (s *Schema) Blank() View { return s.blank() }
+
+// Blanks is Blank for n states at once, which takes less memory than n calls. They stay in memory
+// together, as long as one is used.
+func (s *Schema) Blanks(n int) []View { return s.blanks(n) }
+
+// Copy returns a state of its own that is equal to that of v: a *S.
+func (s *Schema) Copy(v View) any { return s.copy(v.State) }
 
 // Assign makes dst a copy of src. The two are independent afterwards.
 func (s *Schema) Assign(dst, src View) { s.assign(dst.State, src.State) }
@@ -210,7 +219,18 @@ func SchemaOf[S any]() (*Schema, error) {
 	for _, l := range w.leaves {
 		s.add(l.Field, assignReflect)
 	}
-	s.blank = func() View { return viewOf(new(S), w.leaves) }
+	s.blank = func() View { return viewOf(new(S), w.leaves, make([]Channel, len(w.leaves))) }
+	s.blanks = func(n int) []View {
+		views, states, cells := make([]View, n), make([]S, n), make([]Channel, n*len(w.leaves))
+		for i := range views {
+			views[i] = viewOf(&states[i], w.leaves, cells[i*len(w.leaves):])
+		}
+		return views
+	}
+	s.copy = func(src any) any {
+		own := *src.(*S)
+		return &own
+	}
 	s.assign = func(dst, src any) { *dst.(*S) = *src.(*S) }
 	return s.finish(t.String(), w.mistakes)
 }
@@ -227,7 +247,7 @@ func (s *Schema) finish(typ string, mistakes []Mistake) (*Schema, error) {
 		mistakes = s.addWas()
 	}
 	if len(mistakes) == 0 {
-		s.proto = s.blank()
+		s.proto = s.Blank()
 		mistakes = s.applyDefaults()
 	}
 	if len(mistakes) > 0 {
@@ -236,9 +256,9 @@ func (s *Schema) finish(typ string, mistakes []Mistake) (*Schema, error) {
 	return s, nil
 }
 
-// viewOf returns the view of the state that p points to.
-func viewOf(p any, leaves []leaf) View {
-	v := View{State: p, Channels: make([]Channel, len(leaves))}
+// viewOf returns the view of the state that p points to. Its channels are kept in cells.
+func viewOf(p any, leaves []leaf, cells []Channel) View {
+	v := View{State: p, Channels: cells[:len(leaves):len(leaves)]}
 	root := reflect.ValueOf(p).Elem()
 	for i, l := range leaves {
 		v.Channels[i] = root.FieldByIndex(l.index).Addr().Interface().(Channel)
@@ -256,7 +276,7 @@ func (s *Schema) applyDefaults() (mistakes []Mistake) {
 		if f.Default == nil {
 			continue
 		}
-		v := s.blank()
+		v := s.Blank()
 		err := s.decode(v.Channels[i], i, f.Default)
 		if err == nil && v.Channels[i].Wrote() {
 			err = s.proto.Channels[i].Fold(v.Channels[i : i+1])

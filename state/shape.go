@@ -52,7 +52,8 @@ func NewShape(fields ...RecordField) (*Shape, error) {
 		sh.schema.add(f.field(), b.assign)
 	}
 	s := sh.schema
-	s.blank, s.assign, s.decode, s.check = sh.view, sh.assign, sh.decode, sh.check
+	s.blank, s.blanks, s.copy = sh.view, sh.views, sh.copy
+	s.assign, s.decode, s.check = sh.assign, sh.decode, sh.check
 	if _, err := s.finish("the record", w.mistakes); err != nil {
 		return nil, err
 	}
@@ -73,6 +74,20 @@ func (sh *Shape) view() View {
 		r.cells[i] = b.make()
 	}
 	return View{State: r, Channels: r.cells}
+}
+
+func (sh *Shape) views(n int) []View {
+	views := make([]View, n)
+	for i := range views {
+		views[i] = sh.view()
+	}
+	return views
+}
+
+func (sh *Shape) copy(src any) any {
+	r := sh.view().State
+	sh.assign(r, src)
+	return r
 }
 
 // assign copies one record to another. A record that was never given a shape is
