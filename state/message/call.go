@@ -45,18 +45,19 @@ func (e *ArgumentsError) Error() string {
 func (e *ArgumentsError) Unwrap() error { return e.Err }
 
 // MarshalJSON returns {"id","name","arguments"}.
-func (c Call) MarshalJSON() ([]byte, error) {
-	var o object
-	o.field("id", c.ID)
-	o.field("name", c.Name)
+func (c Call) MarshalJSON() ([]byte, error) { return encoded(c) }
+
+func (c Call) encode(o *object) {
+	o.must("id", c.ID)
+	o.must("name", c.Name)
 	switch {
 	case len(c.Arguments) == 0:
 	case json.Valid(c.Arguments):
 		o.field("arguments", c.Arguments)
 	default:
-		o.field("arguments_text", string(c.Arguments))
+		o.must("arguments_text", string(c.Arguments))
 	}
-	return o.close(c.Extra)
+	o.close(c.Extra)
 }
 
 // UnmarshalJSON reads the form that MarshalJSON writes.
@@ -113,14 +114,15 @@ func (r Result) Text() string {
 }
 
 // MarshalJSON returns {"tool_call_id","content","is_error"}.
-func (r Result) MarshalJSON() ([]byte, error) {
-	var o object
-	o.field("tool_call_id", r.CallID)
+func (r Result) MarshalJSON() ([]byte, error) { return encoded(r) }
+
+func (r Result) encode(o *object) {
+	o.must("tool_call_id", r.CallID)
 	o.content(r.Content)
 	if r.IsError {
 		o.field("is_error", true)
 	}
-	return o.close(r.Extra)
+	o.close(r.Extra)
 }
 
 // UnmarshalJSON reads the form that MarshalJSON writes.
@@ -147,14 +149,15 @@ type Usage struct {
 }
 
 // MarshalJSON returns {"input_tokens","output_tokens","cached_tokens"}.
-func (u Usage) MarshalJSON() ([]byte, error) {
-	var o object
+func (u Usage) MarshalJSON() ([]byte, error) { return encoded(u) }
+
+func (u Usage) encode(o *object) {
 	o.field("input_tokens", u.Input)
 	o.field("output_tokens", u.Output)
 	if u.Cached != 0 {
 		o.field("cached_tokens", u.Cached)
 	}
-	return o.close(u.Extra)
+	o.close(u.Extra)
 }
 
 // UnmarshalJSON reads the form that MarshalJSON writes.

@@ -7,12 +7,27 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unicode/utf8"
 )
 
-// object writes a JSON object field by field. The first error stays.
+// object writes a JSON object field by field, and those inside it into the same bytes:
+// what is said is long, and is gone through once. The first error stays.
 type object struct {
-	b   []byte
-	err error
+	b     []byte
+	start int // where the innermost object begins
+	err   error
+}
+
+// encoder is a value of this package that writes itself.
+type encoder interface{ encode(*object) }
+
+// encoded returns the JSON of e.
+func encoded(e encoder) ([]byte, error) {
+	var o object
+	if e.encode(&o); o.err != nil {
+		return nil, o.err
+	}
+	return o.b, nil
 }
 
 func (o *object) field(name string, v any) {
@@ -21,7 +36,8 @@ func (o *object) field(name string, v any) {
 		o.fail(name, err)
 		return
 	}
-	o.raw(name, data)
+	o.key(name)
+	o.b = append(o.b, data...)
 }
 
 func (o *object) fail(name string, err error) {
@@ -30,27 +46,65 @@ func (o *object) fail(name string, err error) {
 	}
 }
 
-func (o *object) raw(name string, data []byte) {
+// key begins a field, and with the first one the object.
+func (o *object) key(name string) {
 	start := byte(',')
-	if o.b == nil {
+	if len(o.b) == o.start {
 		start = '{'
 	}
-	key, _ := json.Marshal(name)
-	o.b = append(append(append(append(o.b, start), key...), ':'), data...)
+	o.b = append(o.b, start)
+	o.quote(name)
+	o.b = append(o.b, ':')
 }
 
-// text writes a string unless it is empty.
+// quote writes a string as encoding/json does.
+func (o *object) quote(s string) {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			data, _ := json.Marshal(s) // a string always has a form
+			o.b = append(o.b, data...)
+			return
+		}
+	}
+	o.b = append(append(append(o.b, '"'), s...), '"')
+}
+
+// must writes a string, text one that is not empty.
+func (o *object) must(name, s string) {
+	o.key(name)
+	o.quote(s)
+}
+
 func (o *object) text(name, s string) {
 	if s != "" {
-		o.field(name, s)
+		o.must(name, s)
 	}
+}
+
+// inner writes an object inside this one.
+func (o *object) inner(name string, e encoder) {
+	o.key(name)
+	o.object(e)
+}
+
+func (o *object) object(e encoder) {
+	outer := o.start
+	o.start = len(o.b)
+	e.encode(o)
+	o.start = outer
 }
 
 // fieldOf writes a slice unless it is empty.
-func fieldOf[T any](o *object, name string, items []T) {
-	if len(items) > 0 {
-		o.field(name, items)
+func fieldOf[T encoder](o *object, name string, items []T) {
+	if len(items) == 0 {
+		return
 	}
+	o.key(name)
+	for i, item := range items {
+		o.b = append(o.b, "[,"[min(i, 1)])
+		o.object(item)
+	}
+	o.b = append(o.b, ']')
 }
 
 // content writes parts: as a string where they are one plain text, not at all where
@@ -59,24 +113,21 @@ func (o *object) content(parts []Part) {
 	switch {
 	case silent(parts):
 	case len(parts) == 1 && parts[0].plain():
-		o.field("content", parts[0].Text)
+		o.must("content", parts[0].Text)
 	default:
-		o.field("content", parts)
+		fieldOf(o, "content", parts)
 	}
 }
 
 // close writes the fields that are not known, by name, and the end.
-func (o *object) close(extra map[string]json.RawMessage) ([]byte, error) {
+func (o *object) close(extra map[string]json.RawMessage) {
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		o.field(name, extra[name])
 	}
-	if o.err != nil {
-		return nil, o.err
+	if len(o.b) == o.start {
+		o.b = append(o.b, '{')
 	}
-	if o.b == nil {
-		return []byte("{}"), nil
-	}
-	return append(o.b, '}'), nil
+	o.b = append(o.b, '}')
 }
 
 // fields are the fields of a JSON object that were not taken yet. The errors of all

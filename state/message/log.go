@@ -104,8 +104,10 @@ func (l *Log) write(ops []op) error {
 			continue
 		}
 		wrong := check(i, *p.m)
-		if _, err := p.m.MarshalJSON(); err != nil && len(wrong) == 0 {
-			wrong = []Problem{{i, p.m.ID, RuleForm, err.Error()}}
+		if len(wrong) == 0 && p.m.foreign() {
+			if _, err := p.m.MarshalJSON(); err != nil {
+				wrong = []Problem{{i, p.m.ID, RuleForm, err.Error()}}
+			}
 		}
 		problems = append(problems, wrong...)
 	}

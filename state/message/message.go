@@ -145,24 +145,25 @@ func cloneRaw(m map[string]json.RawMessage) map[string]json.RawMessage {
 }
 
 // MarshalJSON returns the message as one object.
-func (m Message) MarshalJSON() ([]byte, error) {
-	var o object
+func (m Message) MarshalJSON() ([]byte, error) { return encoded(m) }
+
+func (m Message) encode(o *object) {
 	o.text("id", m.ID)
-	o.field("role", m.Role)
+	o.must("role", string(m.Role))
 	o.text("name", m.Name)
 	o.content(m.Content)
-	fieldOf(&o, "tool_calls", m.Calls)
-	fieldOf(&o, "tool_results", m.Results)
+	fieldOf(o, "tool_calls", m.Calls)
+	fieldOf(o, "tool_results", m.Results)
 	if len(m.Metadata) > 0 {
 		o.field("metadata", m.Metadata)
 	}
 	if m.Usage != nil {
-		o.field("usage", *m.Usage)
+		o.inner("usage", *m.Usage)
 	}
 	if !m.Created.IsZero() {
 		o.field("created", m.Created)
 	}
-	return o.close(m.Extra)
+	o.close(m.Extra)
 }
 
 // UnmarshalJSON reads the form that MarshalJSON writes. Names are taken exactly as

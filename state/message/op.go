@@ -35,22 +35,24 @@ const (
 )
 
 // MarshalJSON returns the form above.
-func (p op) MarshalJSON() ([]byte, error) {
-	var o object
+func (p op) MarshalJSON() ([]byte, error) { return encoded(p) }
+
+func (p op) encode(o *object) {
 	switch p.kind {
 	case opAdd:
-		return p.m.MarshalJSON()
+		p.m.encode(o)
+		return
 	case opAppend:
-		o.field("append", p.m)
+		o.inner("append", p.m)
 	case opReplace:
-		o.field("replace", p.id)
-		o.field("with", p.m)
+		o.must("replace", p.id)
+		o.inner("with", p.m)
 	case opRemove:
-		o.field("remove", p.id)
+		o.must("remove", p.id)
 	case opClear:
 		o.field("remove_all", true)
 	}
-	return o.close(nil)
+	o.close(nil)
 }
 
 // UnmarshalJSON reads the form above, or a string: what a user says.
@@ -192,8 +194,9 @@ func derive(o *order, m *Message) string {
 	if last := o.last(); last != nil {
 		before = last.ID
 	}
-	data, _ := m.as("").MarshalJSON() // it was written before
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %s", before, o.len(), data))
+	said := object{b: fmt.Appendf(nil, "%q %d ", before, o.len())}
+	said.object(m.as("")) // it was found to have a form
+	sum := sha256.Sum256(said.b)
 	for o.find(idOf(sum)) != nil {
 		sum = sha256.Sum256(sum[:])
 	}

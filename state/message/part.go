@@ -46,12 +46,13 @@ func ImageBytes(mime string, data []byte) Part {
 func (p Part) plain() bool { return p.Type == TypeText && len(p.Extra) == 0 }
 
 // MarshalJSON returns the fields that belong to the part's type, and Extra.
-func (p Part) MarshalJSON() ([]byte, error) {
-	var o object
-	o.field("type", p.Type)
+func (p Part) MarshalJSON() ([]byte, error) { return encoded(p) }
+
+func (p Part) encode(o *object) {
+	o.must("type", p.Type)
 	switch p.Type {
 	case TypeText:
-		o.field("text", p.Text)
+		o.must("text", p.Text)
 	case TypeData:
 		o.field("data", p.Data)
 	case TypeImage:
@@ -61,7 +62,7 @@ func (p Part) MarshalJSON() ([]byte, error) {
 		}
 		o.text("mime", p.MIME)
 	}
-	return o.close(p.Extra)
+	o.close(p.Extra)
 }
 
 // UnmarshalJSON reads the form that MarshalJSON writes.

@@ -155,6 +155,21 @@ func (p Part) wrongImage() string {
 	return ""
 }
 
+// foreign reports whether m has JSON that others wrote, or a time, which may have no form.
+// All else that check finds whole has one: arguments that are not JSON are kept as text.
+func (m *Message) foreign() bool {
+	foreign := len(m.Metadata) > 0 || len(m.Extra) > 0 || !m.Created.IsZero() || m.Usage != nil && len(m.Usage.Extra) > 0
+	for _, c := range m.Calls {
+		foreign = foreign || len(c.Extra) > 0
+	}
+	for _, r := range m.Results {
+		foreign = foreign || len(r.Extra) > 0 || slices.ContainsFunc(r.Content, Part.foreign)
+	}
+	return foreign || slices.ContainsFunc(m.Content, Part.foreign)
+}
+
+func (p Part) foreign() bool { return len(p.Extra) > 0 }
+
 func (c *checker) calls(calls []Call) {
 	seen := map[string]bool{}
 	for i, call := range calls {

@@ -1,0 +1,88 @@
+package message_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/weftrun/weft/state/message"
+)
+
+// oddities are strings of which encoding/json changes the bytes, and their neighbours.
+var oddities = []string{"", "plain", `a "quote" and \`, "<b>&amp;", "\x00\x1f\x7f", "é 世界 \u2028\u2029", "not \xff UTF-8", "\n"}
+
+// full returns a message with every field, in which s is said everywhere.
+func full(s string) message.Message {
+	extra := map[string]json.RawMessage{"x" + s: json.RawMessage(`{"a": "<", "b":[1, 2]}`)}
+	part := message.Part{Type: message.TypeText, Text: s, Extra: extra}
+	return message.Message{
+		ID: s, Role: message.RoleAssistant, Name: s,
+		Content:  []message.Part{part, {Type: message.TypeData, Data: json.RawMessage(` {"k": "&"} `)}, message.ImageURL("u" + s)},
+		Calls:    []message.Call{{ID: s, Name: s, Arguments: json.RawMessage(`{"q" : 1}`), Extra: extra}, {ID: "2", Name: s, Arguments: json.RawMessage(s + "{")}},
+		Results:  []message.Result{message.ResultOf(s, s), {CallID: s, Content: []message.Part{part}, IsError: true, Extra: extra}},
+		Metadata: extra, Usage: &message.Usage{Input: 1, Cached: 2, Extra: extra},
+		Created: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Extra: extra,
+	}
+}
+
+// What a message writes is what encoding/json makes of it: compact, with the same escapes. So ids,
+// which are hashes of it, stay as they were.
+func TestAMessageWritesWhatEncodingJSONWrites(t *testing.T) {
+	for _, s := range oddities {
+		m := full(s)
+		got, err := m.MarshalJSON()
+		want, wantErr := json.Marshal(m) // it checks and compacts what MarshalJSON returns
+		if err != nil || wantErr != nil || string(got) != string(want) {
+			t.Errorf("%q is written\n%s\nwant\n%s\n%v %v", s, got, want, err, wantErr)
+		}
+		var quoted struct{ Name string }
+		if err := json.Unmarshal(got, &quoted); err != nil || quoted.Name != through(t, s) {
+			t.Errorf("the name %q comes back as %q, %v", s, quoted.Name, err)
+		}
+	}
+}
+
+func through(t *testing.T, s string) (out string) {
+	data, err := json.Marshal(s)
+	if err = errors.Join(err, json.Unmarshal(data, &out)); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestTheIDsThatALogGivesStayAsTheyWere(t *testing.T) {
+	var l message.Log
+	call := message.Call{ID: "c1", Name: "ask", Arguments: json.RawMessage(`{"q": "<é>"}`)}
+	data, err := message.Data(map[string]any{"k": "&"})
+	if err = errors.Join(err, l.Add(message.User("hi <you>\n"), message.Assistant("", call), message.Tool(message.ResultOf("c1", "é")), message.UserParts(data))); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"mf1cfb3b7adb9a295ccca", "mfb77460465586d929be2", "m405db0f478857b94478f", "m367f7d4e759acaee4da9"} {
+		if got := l.At(i).ID; got != want {
+			t.Errorf("message %d has the id %s, want %s: stored conversations would get others", i, got, want)
+		}
+	}
+}
+
+// A message that has no form in JSON is refused when it is added, wherever the fault is.
+func TestAMessageWithoutAFormIsRefused(t *testing.T) {
+	bad := map[string]json.RawMessage{"x": json.RawMessage("{")}
+	part := message.Part{Type: message.TypeText, Text: "a", Extra: bad}
+	for name, m := range map[string]message.Message{
+		"metadata":              {Role: message.RoleUser, Content: []message.Part{message.Text("a")}, Metadata: bad},
+		"extra":                 {Role: message.RoleUser, Content: []message.Part{message.Text("a")}, Extra: bad},
+		"part":                  {Role: message.RoleUser, Content: []message.Part{message.Text("a"), part}},
+		"call":                  {Role: message.RoleAssistant, Calls: []message.Call{{ID: "c", Name: "n", Extra: bad}}},
+		"result":                {Role: message.RoleTool, Results: []message.Result{{CallID: "c", Extra: bad}}},
+		"part of a result":      {Role: message.RoleTool, Results: []message.Result{{CallID: "c", Content: []message.Part{part}}}},
+		"usage":                 {Role: message.RoleUser, Content: []message.Part{message.Text("a")}, Usage: &message.Usage{Extra: bad}},
+		"the year ten thousand": {Role: message.RoleUser, Content: []message.Part{message.Text("a")}, Created: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)},
+	} {
+		var l message.Log
+		var invalid *message.InvalidError
+		if err := l.Add(m); !errors.As(err, &invalid) || l.Len() != 0 {
+			t.Errorf("%s: got %v and a log of %d, want an *InvalidError and nothing added", name, err, l.Len())
+		}
+	}
+}
