@@ -89,5 +89,8 @@ func (r *run) conflict(field int, err error) error {
 		return fmt.Errorf("folding field %q: %w", name, err)
 	}
 	a, b := r.tasks[r.writers[c.First]], r.tasks[r.writers[c.Second]]
+	if c.First == c.Second {
+		return fmt.Errorf("%w: field %q was written by node %q: %s", ErrConflict, name, a.node.name, c.Rule)
+	}
 	return fmt.Errorf("%w: field %q was written by node %q and by node %q: %s", ErrConflict, name, a.node.name, b.node.name, c.Rule)
 }

@@ -84,8 +84,8 @@ type Delta interface {
 }
 
 // ConflictError is returned by Fold when two writes of one superstep cannot both
-// hold. First and Second index the writes that Fold was given; the runtime names
-// the field and the two nodes.
+// hold, or one write cannot hold with what is there: then they are the same. First and
+// Second index the writes that Fold was given; the runtime names the field and the nodes.
 type ConflictError struct {
 	First, Second int
 	Rule          string // the rule that was broken, for people

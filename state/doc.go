@@ -32,6 +32,8 @@
 //	channel    a write                  two writes in one step       lives
 //	Value      replaces                 are an error                 for the thread
 //	Latest     replaces                 the last one stays           for the thread
+//	Once       writes the first value   are an error, and later too  for the thread
+//	Stack      puts in front            both, in order               for the thread
 //	List       appends                  both, in order               for the thread
 //	Sum        adds                     both                         for the thread
 //	Max, Min   offers                   the better one stays         for the thread
@@ -45,7 +47,8 @@
 // [ContextData] is a Map with two levels of keys, for what an agent knows; the state of an
 // agent and its manager are in package state/agent, as agent.State and agent.Manager,
 // and conversations have a channel of their own,
-// message.Log in package state/message. List, Sum, Max, Min, Map, Set, Reduced and
+// message.Log in package state/message. [DeepMerge] is the reducer that merges objects on
+// every level. A channel of another package is a field of a Record by [ForeignOf]. List, Stack, Once, Sum, Max, Min, Map, Set, Reduced and
 // ContextData also have Overwrite, which replaces the whole value. A type of your own is
 // a channel when its pointer has the methods of
 // Channel; [Reduced] is the short way when only the merge is new.

@@ -21,6 +21,9 @@ const (
 	KindMin       Kind = "min"
 	KindMap       Kind = "map"
 	KindSet       Kind = "set"
+	KindOnce      Kind = "once"
+	KindStack     Kind = "stack"
+	KindDeepMerge Kind = "deep_merge" // Reduced with DeepMerge
 )
 
 // Kinds returns all kinds, sorted.
@@ -43,6 +46,9 @@ var kinds = map[Kind]struct {
 	KindMin:       {"an int, a number or a string", bindMin},
 	KindMap:       {"a map<T>", bindMap},
 	KindSet:       {"a list<T> of int, number or string", bindSet},
+	KindOnce:      {"any type", bindOnce},
+	KindStack:     {"a list<T>", bindStack},
+	KindDeepMerge: {"a map<T>, or an object whose members are all optional", bindDeepMerge},
 }
 
 // holds reports whether t is a list or a map, whichever base says. It takes any

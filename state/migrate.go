@@ -138,7 +138,7 @@ func FoldStored(kind Kind, pieces []json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case len(pieces) == 0:
 		return nil, nil
-	case kind == KindList:
+	case kind == KindList, kind == KindStack:
 		return foldList(pieces)
 	case kind == KindMap:
 		return foldMap(pieces)

@@ -29,6 +29,7 @@ func kindFields() (fields []state.RecordField) {
 		state.KindSum: "int", state.KindMax: "number", state.KindMin: "string",
 		state.KindMap: "map<number>", state.KindSet: "list<int>", state.KindValue: "any",
 		state.KindLatest: "number", state.KindEphemeral: "map<int>", state.KindUntracked: "string",
+		state.KindOnce: "map<string>", state.KindStack: "list<number>", state.KindDeepMerge: "map<object{n?: int, deep?: map<any>}>",
 	}
 	for _, k := range state.Kinds() {
 		fields = append(fields, state.RecordField{Name: string(k), Kind: k, Type: mustType(types[k], nil)})
@@ -328,6 +329,7 @@ func TestEveryKindHoldsItsTypes(t *testing.T) {
 		state.KindSum: "int number", state.KindMax: "int number string", state.KindMin: "int number string",
 		state.KindSet: "list<int> list<number> list<string>", state.KindList: "any list<bool>",
 		state.KindMap: "any map<any>", state.KindTopic: "any list<int>", state.KindUntracked: "any int",
+		state.KindOnce: "any bool", state.KindStack: "any list<int>", state.KindDeepMerge: "any map<map<int>> map<list<int>>",
 	} {
 		for _, text := range strings.Fields(texts) {
 			sh, err := state.NewShape(state.RecordField{Name: "f", Kind: kind, Type: mustType(text, nil)})

@@ -74,7 +74,8 @@ func (s *Schema) Safe() bool {
 		// Not by an unexported method: a user's type has those of what it embeds.
 		ours := reflect.TypeOf(c).Elem().PkgPath() == reflect.TypeFor[Schema]().PkgPath()
 		_, calls := c.(interface{ callsUser() })
-		return !ours || calls
+		_, refuses := c.(interface{ mayFail() })
+		return !ours || calls || refuses
 	})
 }
 
@@ -278,6 +279,9 @@ func (s *Schema) applyDefaults() (mistakes []Mistake) {
 		}
 		v := s.Blank()
 		err := s.decode(v.Channels[i], i, f.Default)
+		if f.Kind == KindOnce {
+			err = errors.New("a field that is written once has none; its first write would be the second")
+		}
 		if err == nil && v.Channels[i].Wrote() {
 			err = s.proto.Channels[i].Fold(v.Channels[i : i+1])
 		}

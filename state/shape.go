@@ -11,6 +11,7 @@ import (
 type Shape struct {
 	bindings []binding
 	types    []Type // by field
+	foreign  []bool // by field
 	schema   *Schema
 }
 
@@ -30,6 +31,9 @@ type RecordField struct {
 	Version int
 	// Was is the name that the field had before it was renamed, or "".
 	Was string
+	// Channel keeps the field where no Kind does; Kind is "" then. Type is what the
+	// writes are checked against. See [ForeignOf].
+	Channel *Foreign
 }
 
 // NewShape returns the shape with these fields. Every mistake is reported, as one
@@ -49,6 +53,7 @@ func NewShape(fields ...RecordField) (*Shape, error) {
 		}
 		sh.bindings = append(sh.bindings, b)
 		sh.types = append(sh.types, f.Type)
+		sh.foreign = append(sh.foreign, f.Channel != nil)
 		sh.schema.add(f.field(), b.assign)
 	}
 	s := sh.schema
@@ -115,7 +120,7 @@ func (sh *Shape) decode(c Channel, i int, data []byte) error {
 
 func (sh *Shape) check(c Channel, i int) error {
 	v, ok := sh.bindings[i].get(c)
-	if _, handle := c.(*Untracked[plain]); handle || !ok {
+	if _, handle := c.(*Untracked[plain]); handle || !ok || sh.foreign[i] {
 		return nil
 	}
 	_, err := sh.types[i].convert(v, 0)
@@ -138,6 +143,9 @@ func (sh *Shape) refuse(name string) string {
 }
 
 func (f *RecordField) field() Field {
+	if f.Channel != nil {
+		return Field{Name: f.Name, Type: f.Channel.name, Turn: f.Turn, Default: slices.Clone(f.Default), Version: max(1, f.Version), Was: f.Was}
+	}
 	return Field{
 		Name: f.Name, Type: string(f.kind()) + " " + f.Type.String(),
 		Turn: f.Turn, Default: slices.Clone(f.Default), Version: max(1, f.Version), Was: f.Was, Kind: f.kind(),
@@ -157,6 +165,9 @@ func (f *RecordField) bind() (b binding, why string) {
 	if !ok {
 		return b, fmt.Sprintf("unknown kind %q; the kinds are %v", f.Kind, Kinds())
 	}
+	if f.Channel != nil && f.Kind != "" {
+		return b, fmt.Sprintf("it has a channel of its own, and the kind %q; give one of them", f.Kind)
+	}
 	if f.Version < 0 {
 		return b, fmt.Sprintf("its version is %d; versions count from 1", f.Version)
 	}
@@ -166,6 +177,9 @@ func (f *RecordField) bind() (b binding, why string) {
 		}
 	}
 	t := f.Type
+	if f.Channel != nil {
+		return f.Channel.bind(&t), ""
+	}
 	if b, ok = row.bind(&t); !ok {
 		why = fmt.Sprintf("a %s holds %s, not %s", f.kind(), row.holds, t)
 	}

@@ -66,8 +66,24 @@ func subjects() []subject {
 	untracked.single, untracked.latest, untracked.secret = true, true, true
 	topic := of("Topic", func(t *rapid.T, c *state.Topic[int]) { c.Publish(someInt.Draw(t, "items")...) }, nil)
 	topic.latest = true
+	once := of("Once", func(t *rapid.T, c *state.Once[string]) {
+		if _, has := c.Lookup(); !has {
+			c.Set(aWord.Draw(t, "value"))
+		}
+	}, func(t *rapid.T, c *state.Once[string]) {
+		if rapid.Bool().Draw(t, "clear") {
+			c.Clear()
+			return
+		}
+		c.Overwrite(aWord.Draw(t, "value"))
+	})
+	once.single, once.latest = true, true
 	return append([]subject{
-		value, latest, ephemeral, untracked, topic,
+		value, latest, ephemeral, untracked, topic, once,
+		of("Stack", func(t *rapid.T, c *state.Stack[int]) { c.Prepend(someInt.Draw(t, "items")...) },
+			func(t *rapid.T, c *state.Stack[int]) { c.Overwrite(someInt.Draw(t, "items")) }),
+		of("DeepMerge", func(t *rapid.T, c *state.Reduced[map[string]any, state.DeepMerge]) { c.Update(aPatch(t)) },
+			func(t *rapid.T, c *state.Reduced[map[string]any, state.DeepMerge]) { c.Overwrite(aPatch(t)) }),
 		of("List", func(t *rapid.T, c *state.List[int]) { c.Append(someInt.Draw(t, "items")...) },
 			func(t *rapid.T, c *state.List[int]) { c.Overwrite(someInt.Draw(t, "items")) }),
 		of("Sum", func(t *rapid.T, c *state.Sum[int8]) { c.Add(int8(anInt.Draw(t, "n") * 20)) },
@@ -92,6 +108,22 @@ func subjects() []subject {
 				c.Overwrite(other)
 			}),
 	}, recordSubjects()...)
+}
+
+// aPatch is an object of objects, with nulls.
+func aPatch(t *rapid.T) map[string]any {
+	m := map[string]any{}
+	for range rapid.IntRange(0, 3).Draw(t, "members") {
+		switch rapid.IntRange(0, 2).Draw(t, "member") {
+		case 0:
+			m[aWord.Draw(t, "key")] = nil
+		case 1:
+			m[aWord.Draw(t, "key")] = aWord.Draw(t, "value")
+		default:
+			m[aWord.Draw(t, "key")] = map[string]any{aWord.Draw(t, "inner"): aWord.Draw(t, "value"), "gone": nil}
+		}
+	}
+	return m
 }
 
 // someMessages have few ids and few texts, so that they meet; some have no id.
@@ -172,7 +204,7 @@ func recordSubjects() (all []subject) {
 func recordSubject(f state.RecordField, schema *state.Schema) subject {
 	view := func(c state.Channel) state.View { return state.View{Channels: []state.Channel{c}} }
 	fresh := func() state.Channel { return schema.Blank().Channels[0] }
-	scalar := f.Kind == state.KindValue || f.Kind == state.KindEphemeral || f.Kind == state.KindUntracked
+	scalar := f.Kind == state.KindValue || f.Kind == state.KindEphemeral || f.Kind == state.KindUntracked || f.Kind == state.KindOnce
 	return subject{
 		name:  "Record/" + f.Name,
 		fresh: fresh,
@@ -182,6 +214,9 @@ func recordSubject(f state.RecordField, schema *state.Schema) subject {
 			return to
 		},
 		write: func(t *rapid.T, c state.Channel) {
+			if has, _ := c.MarshalJSON(); f.Kind == state.KindOnce && string(has) != "null" {
+				return // a second write is an error
+			}
 			data := fmt.Sprintf(`{%q:%s}`, f.Name, plainJSON(f).Draw(t, "json"))
 			if err := schema.Decode(view(c), []byte(data)); err != nil {
 				t.Fatalf("Decode %s: %v", data, err)

@@ -1,0 +1,151 @@
+package state
+
+import "reflect"
+
+// Once holds one value that is written one time: a second write is an error, in the same
+// step and in any later one. A field of the turn starts anew with each turn. Silence is
+// no write; there is no way to clear a Once, and it takes no default. The zero Once is
+// unset and ready to use.
+type Once[T any] struct {
+	cell[T]
+	twice, over bool // the holder wrote to what was set; the holder replaced it
+}
+
+// OnceOf returns a Once that was set to v: the way to fill an input.
+func OnceOf[T any](v T) (c Once[T]) {
+	c.Set(v)
+	return c
+}
+
+const onlyWrite = "this field is written once, and it has a value; Overwrite replaces it"
+
+// Set writes v. Where there is a value already the step fails with a *ConflictError.
+func (c *Once[T]) Set(v T) {
+	c.twice = c.twice || c.set && !c.over
+	c.cell.Set(v)
+}
+
+// Clear is Overwrite's: it makes the field unset, so that it can be written again.
+func (c *Once[T]) Clear() {
+	c.cell.Clear()
+	c.over, c.twice = true, false
+}
+
+// Overwrite replaces the value, whatever was there. It wins over the write of another
+// task in the same step; two Overwrites in one step are an error.
+func (c *Once[T]) Overwrite(v T) {
+	c.cell.Set(v)
+	c.over, c.twice = true, false
+}
+
+func (c *Once[T]) overwrote() bool { return c.over }
+
+// Fold implements [Channel].
+func (c *Once[T]) Fold(writes []Channel) error {
+	at, err := overwriter[*Once[T]](writes)
+	if err != nil {
+		return err
+	}
+	if at >= 0 {
+		c.take(&writes[at].(*Once[T]).cell)
+		return nil
+	}
+	if err := single(writes); err != nil {
+		return err
+	}
+	if w := writes[0].(*Once[T]); w.twice || c.set {
+		return &ConflictError{Rule: onlyWrite}
+	}
+	c.take(&writes[0].(*Once[T]).cell)
+	return nil
+}
+
+// UnmarshalJSON records the JSON value as the write; null is no write.
+func (c *Once[T]) UnmarshalJSON(data []byte) error {
+	if isNull(data) {
+		return nil
+	}
+	var v cell[T]
+	if err := v.UnmarshalJSON(data); err != nil {
+		return err
+	}
+	c.Set(v.v)
+	return nil
+}
+
+// Restore implements [Channel].
+func (c *Once[T]) Restore(dec Decode) error {
+	var v cell[T]
+	if err := v.Restore(dec); err != nil {
+		return err
+	}
+	*c = Once[T]{cell: v}
+	return nil
+}
+
+// Writes implements [Channel].
+func (c *Once[T]) Writes() Write { return Write{Value: optional[T]{c.v, c.set}, Overwrite: c.over} }
+
+// RestoreWrites implements [Channel].
+func (c *Once[T]) RestoreWrites(overwrite bool, dec Decode) error {
+	var v cell[T]
+	if err := v.RestoreWrites(overwrite, dec); err != nil {
+		return err
+	}
+	*c = Once[T]{cell: v, over: overwrite, twice: c.set && !c.wrote && !overwrite}
+	return nil
+}
+
+// Then implements [Sequel].
+func (c *Once[T]) Then(w Channel) {
+	next := w.(*Once[T])
+	switch {
+	case next.over:
+		*c = Once[T]{cell: next.cell, over: true}
+	default:
+		c.Set(next.v)
+		c.twice = c.twice || next.twice
+	}
+}
+
+// mayFail marks a channel whose Fold can refuse the writes of a single task.
+func (c *Once[T]) mayFail() {}
+
+func (c *Once[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
+
+var (
+	_ Channel = (*Once[int])(nil)
+	_ Sequel  = (*Once[int])(nil)
+)
+
+// bindOnce binds to a Once; nil is no write, and the second write is an error where it is
+// made.
+func bindOnce(t *Type) (binding, bool) {
+	b, ok := bindScalar[Once[plain]](t)
+	set := b.write
+	b.write = func(c Channel, v any) *TypeError {
+		v, err := simplify(v)
+		if _, has := c.(*Once[plain]).Lookup(); err == nil && v != nil && has {
+			err = &TypeError{What: "it has a value, and is written once"}
+		}
+		if err != nil || v == nil {
+			return err
+		}
+		return set(c, v)
+	}
+	b.overwrite = func(c Channel, v any) *TypeError {
+		v, err := simplify(v)
+		if v == nil && err == nil {
+			c.(*Once[plain]).Clear()
+			return nil
+		}
+		if err == nil {
+			v, err = t.convert(v, 0)
+		}
+		if err == nil {
+			c.(*Once[plain]).Overwrite(plain{v})
+		}
+		return err
+	}
+	return b, ok
+}

@@ -1,0 +1,150 @@
+package state_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/state"
+)
+
+func TestOnceRefusesASecondWriteInAnyStep(t *testing.T) {
+	var c state.Once[string]
+	first := c
+	first.Set("a")
+	if err := c.Fold([]state.Channel{&first}); err != nil || c.Get() != "a" {
+		t.Fatal(c, err)
+	}
+	again, late := c, c
+	again.Set("a")
+	var conflict *state.ConflictError
+	if err := c.Fold([]state.Channel{&again}); !errors.As(err, &conflict) || conflict.First != conflict.Second {
+		t.Errorf("got %v, want a *ConflictError of one write", err)
+	}
+	late.Overwrite("b")
+	if err := c.Fold([]state.Channel{&late}); err != nil || c.Get() != "b" {
+		t.Errorf("got %v (%v), want b: an Overwrite replaces it", c, err)
+	}
+	var twice state.Once[string]
+	view := twice
+	view.Set("x")
+	view.Set("y")
+	if err := twice.Fold([]state.Channel{&view}); !errors.As(err, &conflict) {
+		t.Errorf("one task that writes twice: got %v", err)
+	}
+}
+
+func TestOnceTakesNoDefault(t *testing.T) {
+	type S struct {
+		Name state.Once[string] `json:"name" weft:"default=\"x\""`
+	}
+	if _, err := state.SchemaOf[S](); err == nil || !strings.Contains(err.Error(), "its first write would be the second") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestARecordNamesTheSecondWriteOfAOnce(t *testing.T) {
+	sh, err := state.NewShape(state.RecordField{Name: "id", Kind: state.KindOnce, Type: mustType("string", nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := sh.New()
+	write(t, &r, "id", nil)
+	write(t, &r, "id", "a")
+	if err := r.Write("id", "b"); err == nil || err.Error() != "state: id: it has a value, and is written once" {
+		t.Errorf("got %v", err)
+	}
+	if err := r.Overwrite("id", nil); err != nil {
+		t.Fatal(err)
+	}
+	write(t, &r, "id", "c")
+	if v, _ := r.Get("id"); v != "c" {
+		t.Errorf("got %v, want c: what was cleared can be written again", v)
+	}
+}
+
+func TestStackPutsTheLastWriteInFront(t *testing.T) {
+	s := state.Stack[int]{}
+	fold := func(items ...[]int) {
+		t.Helper()
+		views := make([]state.Stack[int], len(items))
+		writes := make([]state.Channel, len(items))
+		for i := range items {
+			views[i] = s
+			views[i].Prepend(items[i]...)
+			writes[i] = &views[i]
+		}
+		if err := s.Fold(writes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fold([]int{3})
+	before := s
+	fold([]int{1, 2}, []int{-1, 0})
+	if got, _ := json.Marshal(s); string(got) != "[-1,0,1,2,3]" || s.At(0) != -1 || s.Len() != 5 {
+		t.Errorf("got %s", got)
+	}
+	added, ok := s.Since(&before)
+	if data, _ := json.Marshal(added); !ok || string(data) != "[2,1,0,-1]" {
+		t.Errorf("the difference is %s, want what was put in front alone, oldest first", data)
+	}
+	for i, v := range s.All() {
+		if v != i-1 {
+			t.Errorf("element %d is %d", i, v)
+		}
+	}
+}
+
+func TestDeepMergeIsAMergePatch(t *testing.T) {
+	for _, c := range []struct{ target, patch, want string }{ // the examples of RFC 7396 that are objects
+		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
+		{`{"a":"b"}`, `{"b":"c"}`, `{"a":"b","b":"c"}`},
+		{`{"a":"b"}`, `{"a":null}`, `{}`},
+		{`{"a":"b","b":"c"}`, `{"a":null}`, `{"b":"c"}`},
+		{`{"a":["b"]}`, `{"a":"c"}`, `{"a":"c"}`},
+		{`{"a":"c"}`, `{"a":["b"]}`, `{"a":["b"]}`},
+		{`{"a":{"b":"c"}}`, `{"a":{"b":"d","c":null}}`, `{"a":{"b":"d"}}`},
+		{`{"a":[{"b":"c"}]}`, `{"a":[1]}`, `{"a":[1]}`},
+		{`{"e":null}`, `{"a":1}`, `{"a":1,"e":null}`},
+		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
+	} {
+		var target, patch map[string]any
+		if err := errors.Join(json.Unmarshal([]byte(c.target), &target), json.Unmarshal([]byte(c.patch), &patch)); err != nil {
+			t.Fatal(err)
+		}
+		got, _ := json.Marshal(state.DeepMerge{}.Reduce(target, patch))
+		unchanged, _ := json.Marshal(target)
+		if string(got) != c.want || string(unchanged) != c.target {
+			t.Errorf("%s with %s: got %s, want %s; the target is now %s", c.target, c.patch, got, c.want, unchanged)
+		}
+	}
+}
+
+func TestARecordChecksThePartsOfADeepMerge(t *testing.T) {
+	typ := mustType("object{name?: string, size?: object{w?: int, h?: int}}", nil)
+	sh, err := state.NewShape(state.RecordField{Name: "cfg", Kind: state.KindDeepMerge, Type: typ})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := sh.New()
+	write(t, &r, "cfg", map[string]any{"name": "a", "size": map[string]any{"w": 1, "h": 2}})
+	write(t, &r, "cfg", map[string]any{"name": nil, "size": map[string]any{"h": 3}})
+	if got := r.String(); got != `{"cfg":{"size":{"h":3,"w":1}}}` {
+		t.Errorf("got %s", got)
+	}
+	for v, want := range map[string]string{
+		`{"size":{"d":1}}`:   "state: cfg.size.d: unknown member",
+		`{"size":{"w":"x"}}`: "state: cfg.size.w: want int, got string",
+		`{"size":3}`:         "state: cfg.size: want object",
+		`[1]`:                "state: cfg: want object",
+	} {
+		if err := r.Write("cfg", json.RawMessage(v)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s…", v, err, want)
+		}
+	}
+	_, err = state.NewShape(state.RecordField{Name: "cfg", Kind: state.KindDeepMerge, Type: mustType("object{a: int}", nil)})
+	if err == nil || !strings.Contains(err.Error(), "members are all optional") {
+		t.Errorf("got %v", err)
+	}
+}

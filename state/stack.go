@@ -1,0 +1,135 @@
+package state
+
+import (
+	"encoding/json"
+	"iter"
+	"reflect"
+	"slices"
+)
+
+// Stack holds a sequence whose newest elements come first; writes put elements in front.
+// Of several writes in one superstep the last in canonical order is in front. The zero
+// Stack is empty and ready to use.
+//
+// Copies share their elements, and a step costs what it puts in front. So the stored form
+// is that of a [List], the oldest element first.
+type Stack[T any] struct{ list List[T] }
+
+// StackOf returns a Stack in front of which items were put: the way to fill an input.
+func StackOf[T any](items ...T) (s Stack[T]) {
+	s.Prepend(items...)
+	return s
+}
+
+// Prepend puts items in front, the first of them first.
+func (s *Stack[T]) Prepend(items ...T) { s.list.Append(reversed(items)...) }
+
+// Overwrite replaces the whole sequence by a copy of items. It wins over what other tasks
+// put in front in the same step; two Overwrites in one step are an error.
+func (s *Stack[T]) Overwrite(items []T) { s.list.Overwrite(reversed(items)) }
+
+func reversed[T any](items []T) []T {
+	items = slices.Clone(items)
+	slices.Reverse(items)
+	return items
+}
+
+// Len returns the number of elements.
+func (s *Stack[T]) Len() int { return s.list.Len() }
+
+// At returns element i, counted from 0, the newest. It panics if i is out of range, as a
+// slice does.
+func (s *Stack[T]) At(i int) T { return s.list.At(s.list.Len() - 1 - i) }
+
+// All iterates over index and element, newest first.
+func (s *Stack[T]) All() iter.Seq2[int, T] {
+	items := s.Slice()
+	return slices.All(items)
+}
+
+// Slice returns the elements, newest first, in a new slice that the caller owns.
+func (s *Stack[T]) Slice() []T {
+	items := s.list.Slice()
+	slices.Reverse(items)
+	return items
+}
+
+// Wrote implements [Channel].
+func (s *Stack[T]) Wrote() bool { return s.list.Wrote() }
+
+func (s *Stack[T]) overwrote() bool { return s.list.over }
+
+// Fold implements [Channel].
+func (s *Stack[T]) Fold(writes []Channel) error {
+	lists := make([]Channel, len(writes))
+	for i, w := range writes {
+		lists[i] = &w.(*Stack[T]).list
+	}
+	return s.list.Fold(lists)
+}
+
+// MarshalJSON returns the elements as an array, newest first; an empty stack is [].
+func (s Stack[T]) MarshalJSON() ([]byte, error) { return json.Marshal(s.Slice()) }
+
+// UnmarshalJSON puts the elements of a JSON array in front.
+func (s *Stack[T]) UnmarshalJSON(data []byte) error {
+	var items []T
+	if err := json.Unmarshal(data, &items); err != nil {
+		return err
+	}
+	s.Prepend(items...)
+	return nil
+}
+
+// Stored implements [Channel].
+func (s *Stack[T]) Stored() (any, bool) { return s.list.Stored() }
+
+// Restore implements [Channel].
+func (s *Stack[T]) Restore(dec Decode) error { return s.list.Restore(dec) }
+
+// Writes implements [Channel].
+func (s *Stack[T]) Writes() Write { return s.list.Writes() }
+
+// RestoreWrites implements [Channel].
+func (s *Stack[T]) RestoreWrites(overwrite bool, dec Decode) error {
+	return s.list.RestoreWrites(overwrite, dec)
+}
+
+// Since implements [Delta].
+func (s *Stack[T]) Since(prev Channel) (any, bool) { return s.list.Since(&prev.(*Stack[T]).list) }
+
+// Apply implements [Delta].
+func (s *Stack[T]) Apply(dec Decode) error { return s.list.Apply(dec) }
+
+// Then implements [Sequel].
+func (s *Stack[T]) Then(w Channel) { s.list.Then(&w.(*Stack[T]).list) }
+
+func (s *Stack[T]) elements() []reflect.Type { return s.list.elements() }
+
+// String returns the value as JSON, for people who print a state.
+func (s Stack[T]) String() string { return text(s) }
+
+var (
+	_ Delta  = (*Stack[int])(nil)
+	_ Sequel = (*Stack[int])(nil)
+)
+
+// bindStack binds to a Stack.
+func bindStack(t *Type) (binding, bool) {
+	ok := t.holds("list")
+	b := bindingOf[Stack[plain]]()
+	b.get = func(c Channel) (any, bool) { return unwrap(c.(*Stack[plain]).Slice(), nil), true }
+	b.write = func(c Channel, v any) *TypeError {
+		items, err := elements(t, v)
+		c.(*Stack[plain]).Prepend(items...)
+		return err
+	}
+	b.overwrite = func(c Channel, v any) *TypeError {
+		items, err := elements(t, v)
+		if err == nil {
+			c.(*Stack[plain]).Overwrite(items)
+		}
+		return err
+	}
+	return b, ok
+}
