@@ -14,6 +14,7 @@ import (
 	"github.com/weftrun/weft/internal/cli"
 	"github.com/weftrun/weft/nodes"
 	"github.com/weftrun/weft/nodes/turn"
+	"github.com/weftrun/weft/state"
 )
 
 // Config is what a program adds to the command line. The zero Config is the command
@@ -23,6 +24,11 @@ type Config struct {
 	Name string
 	// Nodes are nodes by the name that stands behind "uses: go:"; see workflow.Go.
 	Nodes map[string]workflow.Kind
+	// Reducers are those that fields of a file may name, by the name that stands behind
+	// "reducer: go:"; see workflow.ReducerOf.
+	Reducers map[string]workflow.Reducer
+	// Types are types of files by the name that stands behind "go:"; see workflow.TypeOf.
+	Types map[string]state.Type
 	// Kinds are kinds of nodes by the key that a node has in a file, beside the
 	// ready ones of package nodes. One with the name of a ready kind replaces it.
 	Kinds map[string]workflow.Kind
@@ -72,6 +78,13 @@ func (c Config) commandLine() cli.Config {
 	maps.Copy(all.Kinds, c.Kinds)
 	for name, k := range c.Nodes {
 		all.Kinds["go:"+name] = k
+	}
+	all.Reducers, all.Types = map[string]workflow.Reducer{}, map[string]state.Type{}
+	for name, r := range c.Reducers {
+		all.Reducers["go:"+name] = r
+	}
+	for name, t := range c.Types {
+		all.Types["go:"+name] = t
 	}
 	for scheme, open := range c.Stores {
 		all.Stores[scheme] = open

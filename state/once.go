@@ -73,6 +73,9 @@ func (c *Once[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// Stored implements [Channel].
+func (c *Once[T]) Stored() (any, bool) { return c.v, c.set && !c.wrote }
+
 // Restore implements [Channel].
 func (c *Once[T]) Restore(dec Decode) error {
 	var v cell[T]

@@ -57,6 +57,12 @@ func ObjectType(members ...Member) (Type, error) {
 	return Type{base: "object", members: slices.Clone(members)}, nil
 }
 
+// ListType returns the type of lists of elem.
+func ListType(elem Type) Type { return Type{base: "list", elem: &elem} }
+
+// MapType returns the type of maps from text to elem.
+func MapType(elem Type) Type { return Type{base: "map", elem: &elem} }
+
 // Base returns the name of the type without its parts: any, bool, int, number,
 // string, list, map or object.
 func (t Type) Base() string {

@@ -13,7 +13,7 @@ import (
 //	string  int  number  bool  any
 //	list<T>  map<T>                     a map's keys are strings
 //	object{url: string, title?: string}  ? marks what may be absent
-//	Source                              a name in named
+//	Source  go:Source                   a name in named
 //
 // A name in named cannot hide a type of the language.
 func ParseType(s string, named map[string]Type) (Type, error) {
@@ -40,6 +40,9 @@ func (p *typeParser) parse(depth int) (Type, error) {
 		return Type{}, fmt.Errorf("nested deeper than %d levels", maxTypeDepth)
 	}
 	word := p.take()
+	if word == "go" && p.next() == ":" { // a type that the program registers
+		word += p.take() + p.take()
+	}
 	switch {
 	case word == "list" || word == "map":
 		return p.parseElem(word, depth)
@@ -110,7 +113,7 @@ func (p *typeParser) expect(want string) error {
 }
 
 func (p *typeParser) unknown(word string) error {
-	if badName(word) != "" {
+	if badName(strings.TrimPrefix(word, "go:")) != "" {
 		return fmt.Errorf("want a type, got %q", word)
 	}
 	known := append(slices.Clone(baseTypes), "list<T>", "map<T>")

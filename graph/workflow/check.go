@@ -66,8 +66,11 @@ func (c *checker) checkTypes() {
 // checkVariables reports names that are declared twice, or that are kept.
 func (c *checker) checkVariables() {
 	for _, f := range c.plan.fields {
-		if f.Name == timeField && usesTime.Match(c.text) {
+		switch {
+		case f.Name == timeField && usesTime.Match(c.text):
 			c.fail(f.at, "WF416", "the field name %s is kept for run.time", timeField)
+		case f.Name == configField && len(c.plan.config) > 0:
+			c.fail(f.at, "WF416", "the field name %s is kept for config", configField)
 		}
 	}
 }
@@ -86,7 +89,7 @@ func (c *checker) checkPauses(what string, refs []ref) {
 func (c *checker) checkShape() {
 	records := make([]state.RecordField, 0, len(c.plan.fields)+1)
 	for _, f := range c.plan.fields {
-		records = append(records, f.RecordField)
+		records = append(records, f.record())
 	}
 	c.timed = usesTime.Match(c.text)
 	for _, n := range c.plan.nodes {
@@ -96,6 +99,9 @@ func (c *checker) checkShape() {
 	}
 	if whole, err := state.ParseType("int", nil); c.timed && err == nil {
 		records = append(records, state.RecordField{Name: timeField, Type: whole, Turn: true})
+	}
+	if len(c.plan.config) > 0 {
+		records = append(records, state.RecordField{Name: configField, Turn: true})
 	}
 	var err error
 	var se *state.SchemaError
@@ -197,7 +203,7 @@ func (c *checker) checkOnce(n *node) {
 		all = append(all, r.set...)
 	}
 	for _, a := range all {
-		if c.plan.field(a.field).reducer == "replace" {
+		if c.plan.field(a.field).single() {
 			c.fail(a.value.at, "WF413", "field %s would be written once for each item; give it a reducer, such as append or add", a.field)
 		}
 	}
@@ -226,7 +232,7 @@ func (c *checker) checkEach(n *node, env exprs.Env) {
 	}
 	if err := exprs.CheckName(e.alias.name); err != nil {
 		c.fail(e.alias.at, "WF124", "%s", strings.TrimPrefix(err.Error(), "exprs: "))
-	} else if slices.Contains([]string{"state", "result", "error", "env", "run"}, e.alias.name) {
+	} else if slices.Contains([]string{"state", "result", "error", "env", "run", "config"}, e.alias.name) {
 		c.fail(e.alias.at, "WF124", "%q already has a meaning; name the item otherwise", e.alias.name)
 	}
 	env[e.alias.name] = exprType(item)
@@ -267,7 +273,13 @@ func (c *checker) assign(to []assignment, m member, env exprs.Env) []assignment 
 func (f *field) takesFrom(t *template) {
 	k := t.kind()
 	switch {
-	case f.reducer == "append" || f.reducer == "union":
+	case f.reducer == messagesName:
+		if !slices.Contains([]exprs.Kind{exprs.ListKind, exprs.MapKind, exprs.StringKind, exprs.AnyKind, exprs.NilKind}, k) {
+			t.src.fail(t.at, "WF410", "%s: want a message, a list of messages or a text, got %s", f.Name, k)
+		}
+	case f.reducer == "deep_merge":
+		t.fitsPatch(f.Type, f.Name)
+	case f.reducer == "append" || f.reducer == "prepend" || f.reducer == "union":
 		want := f.Type
 		if k != exprs.ListKind && k != exprs.AnyKind && k != exprs.NilKind {
 			want = f.Type.Elem()

@@ -22,6 +22,7 @@
 //	  sources: {type: list<Source>, reducer: append}
 //	  draft:   string                   # short for {type: string}
 //	  tries:   {type: int, reducer: add, scope: turn}
+//	config: {model: {type: string, default: small}}   # settings of a run, read as config.model
 //	input: [topic]                      # missing: any field; [] for none
 //	output: [draft]                     # missing: every field
 //	env: {REGION: {default: eu}}          # of the environment, read in expressions as env.REGION
@@ -71,14 +72,16 @@
 //
 // Reducers say how a write meets what is there: replace (the default; two writes in
 // one step are an error), latest, append, add, max, min, merge (a map, by key; null
-// removes), union (a set).
+// removes), union (a set), deep_merge (a map, on every level), prepend, once (a second write
+// is an error), messages (a conversation), and those of a program: [ReducerOf]. Its types
+// are named by [TypeOf].
 //
 // A node is of one kind: set, ask, workflow, uses, or one of [Options.Kinds]. Its output
 // writes fields from its result. docs/workflow.md tells the rest: on_error, caches, shared
 // limits, edges at the top or from requires and provides, forms.
 //
 // Expressions (docs/workflow.md lists their functions) stand bare in if, for_each.in and
-// conditions, and in ${{ }} in values. They see state, env, run, the item of a for_each (named item
+// conditions, and in ${{ }} in values. They see state, config, env, run, the item of a for_each (named item
 // without as), and result, which is nil when the node was skipped; in on_error also error. A value that is one
 // ${{ }} keeps its type; any other is text.
 //
@@ -96,6 +99,7 @@
 //   - The next of a for_each, a set, a workflow or a cached node has no result: write what
 //     it decides on into a field.
 //   - A kind takes secrets by parameters of the type [Secret]; [Env.Reveal] reads the value.
+//     [Workflow.InputWith] sets what the file declares under config for one turn.
 //     [Workflow.CheckEnv] tells what the environment lacks.
 //   - [Workflow.RunTests] runs the tests of a file. [Workflow.Marshal] writes it anew in one
 //     canonical form.

@@ -168,7 +168,8 @@ func (w *Workflow) vars(ctx context.Context, rec *state.Record) (map[string]any,
 	if w.timed {
 		delete(fields, timeField)
 	}
-	return map[string]any{"state": fields, "env": env, "run": run}, nil
+	config := w.config(fields)
+	return map[string]any{"state": fields, "env": env, "run": run, "config": config}, nil
 }
 
 // stamp writes when the turn begins into its input, so that it is stored with the turn:
@@ -188,5 +189,5 @@ func (c *checker) baseEnv() exprs.Env {
 			env[v.name] = exprs.Any
 		}
 	}
-	return exprs.Env{"state": c.state, "env": exprs.Object(env), "run": runType}
+	return exprs.Env{"state": c.state, "env": exprs.Object(env), "run": runType, "config": c.plan.configType()}
 }

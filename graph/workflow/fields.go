@@ -28,6 +28,11 @@ var reducers = map[string]struct {
 	"min":     {state.KindMin, []string{"int", "number", "string"}, "int, number or string"},
 	"merge":   {state.KindMap, []string{"map", "any"}, "a map<T>"},
 	"union":   {state.KindSet, []string{"list"}, "a list<T> of int, number or string"},
+
+	"prepend":    {state.KindStack, []string{"list", "any"}, "a list<T>"},
+	"deep_merge": {state.KindDeepMerge, []string{"map", "object", "any"}, "a map<T> or an object"},
+	"once":       {kind: state.KindOnce},
+	"messages":   {bases: []string{messagesName}, holds: "the type messages"},
 }
 
 func (s *source) fields(n *yaml.Node, types map[string]state.Type) (fields []field) {
@@ -50,7 +55,8 @@ func (s *source) field(m member, types map[string]state.Type) field {
 	f := field{at: m.key, reducer: "replace"}
 	f.Name = m.key.Value
 	if m.value.Kind != yaml.MappingNode {
-		f.Type, _ = s.typ(m.value, types)
+		f.Type, _ = s.fieldType(m.value, types)
+		f.keepMessages()
 		return f
 	}
 	what := "field " + f.Name
@@ -59,7 +65,7 @@ func (s *source) field(m member, types map[string]state.Type) field {
 		switch k.key.Value {
 		case "type":
 			var ok bool
-			f.Type, ok = s.typ(k.value, types)
+			f.Type, ok = s.fieldType(k.value, types)
 			f.untyped = !ok
 		case "scope":
 			f.Turn = s.choice(k.value, "scope", "thread", "turn") == "turn"
@@ -73,6 +79,7 @@ func (s *source) field(m member, types map[string]state.Type) field {
 		s.fail(m.key, "WF404", "%s has no type", what)
 		f.untyped = true
 	}
+	f.keepMessages()
 	if n := o.get("reducer"); n != nil {
 		s.reducer(&f, n)
 	}
@@ -94,14 +101,25 @@ func (s *source) choice(n *yaml.Node, what string, of ...string) string {
 }
 
 func (s *source) reducer(f *field, n *yaml.Node) {
-	known := slices.Sorted(maps.Keys(reducers))
+	known := s.opts.reducerNames()
 	name, ok := s.string(n, "reducer")
 	r, is := reducers[name]
-	switch base := f.Type.Base(); {
+	own, registered := s.opts.Reducers[name]
+	base := f.Type.Base()
+	if f.reducer == "messages" {
+		base = messagesName
+	}
+	switch {
 	case !ok:
+	case registered && !f.untyped && (base == messagesName || !sameType(f.Type, own.typ)):
+		s.fail(n, "WF406", "the reducer %s merges %s, and the field is of type %s", name, own.typ, f.Type)
+	case registered:
+		f.reducer, f.Channel = name, own.channel
 	case !is:
 		s.failAt(n.Line, n.Column, "WF405", "known are "+strings.Join(known, ", "), "unknown reducer %q%s", name, didYouMean(name, known))
 	case f.untyped:
+	case base == messagesName && name != "messages":
+		s.fail(n, "WF406", "a field of the type messages has the reducer messages, not %s", name)
 	case r.bases != nil && !slices.Contains(r.bases, base),
 		name == "union" && !slices.Contains(reducers["max"].bases, f.Type.Elem().Base()):
 		s.fail(n, "WF406", "the reducer %s needs %s, and the field is of type %s", name, r.holds, f.Type)
@@ -145,8 +163,8 @@ func (s *source) typ(n *yaml.Node, named map[string]state.Type) (t state.Type, o
 }
 
 var (
-	typeWords = []string{"any", "bool", "int", "number", "string", "list", "map", "object"}
-	words     = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+	typeWords = []string{"any", "bool", "int", "number", "string", "list", "map", "object", messagesName}
+	words     = regexp.MustCompile(`(?:go:)?[A-Za-z_][A-Za-z0-9_]*`)
 )
 
 // typeMeant suggests a name for the first unknown one in a type.
@@ -163,8 +181,13 @@ func typeMeant(text string, named map[string]state.Type) string {
 // namedTypes decodes the named object types. They may name each other in any order, but
 // not themselves: a type is a tree of known depth.
 func (s *source) namedTypes(n *yaml.Node) map[string]state.Type {
+	d := typeDecoder{source: s, done: map[string]state.Type{}, open: map[string]bool{}}
+	maps.Copy(d.done, s.opts.Types)
+	if n == nil {
+		return d.done
+	}
 	o, _ := s.object(n, "types")
-	d := typeDecoder{source: s, written: o, done: map[string]state.Type{}, open: map[string]bool{}}
+	d.written = o
 	for _, m := range o {
 		d.named(m)
 	}

@@ -18,7 +18,7 @@ var (
 func (s *source) file(root *yaml.Node, kinds kindNames) *plan {
 	p := &plan{at: root}
 	o, ok := s.record(root, "the workflow",
-		"version", "name", "description", "types", "state", "input", "output", "env", "secrets",
+		"version", "name", "description", "types", "state", "input", "output", "config", "env", "secrets",
 		"defaults", "limits", "interrupt", "start", "nodes", "edges", "tests")
 	if !ok {
 		return p
@@ -30,10 +30,8 @@ func (s *source) file(root *yaml.Node, kinds kindNames) *plan {
 	if n := o.get("description"); n != nil {
 		p.description, _ = s.string(n, "description")
 	}
-	if n := o.get("types"); n != nil {
-		p.types = s.namedTypes(n)
-		s.types = p.types
-	}
+	p.types = s.namedTypes(o.get("types"))
+	s.types = p.types
 	if n := o.get("state"); n != nil {
 		p.fields = s.fields(n, p.types)
 	}
@@ -45,6 +43,9 @@ func (s *source) file(root *yaml.Node, kinds kindNames) *plan {
 	}
 	if n := o.get("limits"); n != nil {
 		p.limits = s.limits(n)
+	}
+	if n := o.get("config"); n != nil {
+		p.config = s.settings(n, p.types)
 	}
 	if n := o.get("env"); n != nil {
 		p.env = s.environment(n)

@@ -98,7 +98,7 @@ func TestEveryFeatureDoesWhatItsGoldenFileSays(t *testing.T) {
 func golden(t *testing.T, src, input string) string {
 	t.Helper()
 	dir := t.TempDir()
-	w, err := workflow.Parse(filepath.Join(dir, "in.yaml"), []byte(src), workflow.Options{Kinds: kinds(), Root: writeBeside(t, dir)})
+	w, err := workflow.Parse(filepath.Join(dir, "in.yaml"), []byte(src), beside(t, dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,6 +139,13 @@ func golden(t *testing.T, src, input string) string {
 	}
 	fmt.Fprintf(&b, "=> gives: %s\n", out)
 	return b.String()
+}
+
+// beside are the options of a file in a folder with the files of testdata/beside.
+func beside(t *testing.T, dir string) workflow.Options {
+	o := options()
+	o.Root = writeBeside(t, dir)
+	return o
 }
 
 // writeBeside puts the files of testdata/beside into a folder and returns it.

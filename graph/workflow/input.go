@@ -16,18 +16,15 @@ import (
 // section any field may. The error is an *Error that holds every mistake, at the
 // place where the file declares what was expected.
 func (w *Workflow) Input(values map[string]json.RawMessage) (state.Record, error) {
-	plain := make(map[string]any, len(values))
-	for name, v := range values {
-		plain[name] = v
-	}
-	return w.fill(plain, w.opts.now().Unix())
+	return w.InputWith(values, nil)
 }
 
-func (w *Workflow) fill(values map[string]any, unix int64) (state.Record, error) {
+func (w *Workflow) fill(values, config map[string]any, unix int64) (state.Record, error) {
 	rec := w.shape.New()
 	s := *w.src
 	s.problems = new(problems)
 	w.stamp(&rec, unix)
+	w.configure(&rec, w.configured(&s, config))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		f := w.inputField(name)
 		if f == nil {

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/state"
 )
 
 var update = flag.Bool("update", false, "write the expected errors anew")
@@ -30,6 +31,32 @@ func kinds() map[string]workflow.Kind {
 		return number{in.N * 2}, nil
 	})
 	return all
+}
+
+// longest keeps the longest text.
+type longest struct{}
+
+func (longest) Reduce(acc, update string) string {
+	if len(update) > len(acc) {
+		return update
+	}
+	return acc
+}
+
+// decision is a type of the program.
+type decision struct {
+	OK bool   `json:"ok"`
+	By string `json:"by"`
+	At []int  `json:"at"`
+}
+
+// options are what files of the tests may name.
+func options() workflow.Options {
+	return workflow.Options{
+		Kinds:    kinds(),
+		Reducers: map[string]workflow.Reducer{"go:longest": workflow.ReducerOf[string, longest]()},
+		Types:    map[string]state.Type{"go:Decision": workflow.TypeOf[decision]()},
+	}
 }
 
 // TestEveryMistakeIsReportedAtItsPlace runs the cases of testdata/invalid: a name
@@ -75,7 +102,7 @@ func TestEveryMistakeIsReportedAtItsPlace(t *testing.T) {
 // invalid parses what must not be valid, and returns what it says.
 func invalid(t *testing.T, src string) string {
 	t.Helper()
-	_, err := workflow.Parse("testdata/invalid/in.yaml", []byte(src), workflow.Options{Kinds: kinds()})
+	_, err := workflow.Parse("testdata/invalid/in.yaml", []byte(src), options())
 	var e *workflow.Error
 	if !errors.As(err, &e) {
 		t.Fatalf("got %v, want a *workflow.Error", err)

@@ -48,7 +48,7 @@ func newLoader(file string, o Options) (l *loader, rel string, err error) {
 
 // parse turns a text into a Workflow. It may be nil when there are mistakes.
 func (l *loader) parse(rel, name string, text []byte) *Workflow {
-	src := &source{path: name, text: text, problems: l.problems}
+	src := &source{path: name, text: text, problems: l.problems, opts: &l.opts}
 	root := src.parse()
 	if root == nil {
 		return nil

@@ -10,6 +10,12 @@ var sharedSection = section{"shared", "a bound that nodes share by its name", []
 	{"burst", "at most so many beginnings at once after a rest", count},
 }, nil}
 
+var settingSection = section{"setting", "what a run is set to, in the long form", []key{
+	{"type", "a type such as list<string>", textValue},
+	{"default", "the value where a run is given none", anyValue},
+	{"description", "what it is for", textValue},
+}, []string{"type"}}
+
 var envSection = section{"env", "a variable of the environment, in the long form", []key{
 	{"type", "the type of the value; string where it is missing", oneOfWords("string", "int", "number", "bool")},
 	{"from", "the name of the variable, where it is another", textValue},
@@ -91,6 +97,7 @@ var testSection = section{"test", "a test of the file", []key{
 	{"name", "what the test is called", textValue},
 	{"description", "what the test is for", textValue},
 	{"input", "the input of the run: values by name", freeKeys},
+	{"config", "what the run is set to: values by name", freeKeys},
 	{"env", "the environment of the run", mapTo("", textValue)},
 	{"now", "when the run begins, such as \"2026-11-21T09:30:00Z\"", textValue},
 	{"mock", "what nodes give instead of running, by node", mapTo("", refTo("mock"))},

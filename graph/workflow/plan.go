@@ -22,6 +22,7 @@ type plan struct {
 	limits        limits
 	defaults      policy
 	before, after []ref // where a run pauses
+	config        []setting
 	env           []variable
 	secrets       []variable
 	start         []ref

@@ -156,11 +156,8 @@ func (t *test) lookup() func(string) (string, bool) {
 
 // run carries the run on as long as the test has answers.
 func (r *testRun) run(ctx context.Context) {
-	values := map[string]any{}
-	for _, m := range r.t.input {
-		values[m.key.Value] = r.src.plainOf(m.value)
-	}
-	input, err := r.fill(values, r.t.now)
+	values, config := r.plainsOf(r.t.input), r.plainsOf(r.t.config)
+	input, err := r.fill(values, config, r.t.now)
 	if err != nil {
 		r.res.Status, r.res.Err = graph.Failed, err
 		return
@@ -188,6 +185,14 @@ func (r *testRun) run(ctx context.Context) {
 		r.res.Path = append(r.res.Path, slices.Sorted(maps.Keys(steps[n])))
 	}
 	r.seen.path(r.res.Path)
+}
+
+func (r *testRun) plainsOf(o object) map[string]any {
+	values := map[string]any{}
+	for _, m := range o {
+		values[m.key.Value] = r.src.plainOf(m.value)
+	}
+	return values
 }
 
 // answer takes the next answers to what is open; false means that there is nothing to

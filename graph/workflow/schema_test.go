@@ -26,7 +26,7 @@ func TestThePageWithTheSchemaIsThatOfTheCode(t *testing.T) {
 func resolved(t *testing.T) *jsonschema.Resolved {
 	t.Helper()
 	var s jsonschema.Schema
-	if err := json.Unmarshal(workflow.Schema(workflow.Options{Kinds: kinds()}), &s); err != nil {
+	if err := json.Unmarshal(workflow.Schema(options()), &s); err != nil {
 		t.Fatal(err)
 	}
 	r, err := s.Resolve(nil)
@@ -102,7 +102,7 @@ func TestTheSchemaRefusesWhatItCan(t *testing.T) {
 	r := resolved(t)
 	refused, all := 0, 0
 	for name, src := range invalidFiles(t) {
-		_, err := workflow.Parse("testdata/invalid/in.yaml", []byte(src), workflow.Options{Kinds: kinds()})
+		_, err := workflow.Parse("testdata/invalid/in.yaml", []byte(src), options())
 		var e *workflow.Error
 		if !errors.As(err, &e) {
 			t.Fatalf("%s: %v", name, err)
@@ -137,6 +137,7 @@ var places = map[string]string{
 	"for_each":  "version: 1\nnodes: {a: {for_each: {in: [1], zzz: 1}, set: {}, next: END}}\n",
 	"retry":     "version: 1\nnodes: {a: {retry: {zzz: 1}, set: {}, next: END}}\n",
 	"shared":    "version: 1\nlimits: {shared: {a: {zzz: 1}}}\nnodes: {a: {set: {}, next: END}}\n",
+	"setting":   "version: 1\nconfig: {a: {zzz: 1, type: int}}\nnodes: {a: {set: {}, next: END}}\n",
 	"env":       "version: 1\nenv: {a: {zzz: 1}}\nnodes: {a: {set: {}, next: END}}\n",
 	"interrupt": "version: 1\ninterrupt: {zzz: 1}\nnodes: {a: {set: {}, next: END}}\n",
 	"defaults":  "version: 1\ndefaults: {zzz: 1}\nnodes: {a: {set: {}, next: END}}\n",

@@ -1,9 +1,6 @@
 package workflow
 
-import (
-	"maps"
-	"slices"
-)
+import "maps"
 
 const defsPath = "#/$defs/"
 
@@ -33,8 +30,8 @@ func mapTo(pattern string, value schema) schema {
 // decoder whether it knows the same keys.
 func (o Options) sections() []section {
 	return []section{
-		rootSection, typeSection, memberSection, fieldSection, limitsSection,
-		sharedSection, envSection, interruptSection, defaultsSection, edgeSection,
+		rootSection, typeSection, memberSection, o.fieldSection(), limitsSection,
+		sharedSection, settingSection, envSection, interruptSection, defaultsSection, edgeSection,
 		o.nodeSection(), forEachSection, retrySection, waySection, elseSection,
 		rescueSection, cacheSection, askSection, formSection, expiresSection,
 		testSection, mockSection, mockErrorSection, expectSection,
@@ -49,6 +46,7 @@ var rootSection = section{"", "", []key{
 	{"state", "the fields of the state: a type, or the long form", mapTo(identifier.String(), schema{"oneOf": []schema{textValue, refTo("field")}})},
 	{"input", "the fields that a run may be given; all where it is missing, [] for none", nameList},
 	{"output", "the fields that a run gives; all where it is missing", nameList},
+	{"config", "what a run is set to beside its input, by name: a type, or the long form; expressions see config", mapTo(identifier.String(), schema{"oneOf": []schema{textValue, refTo("setting")}})},
 	{"env", "the variables of the environment that expressions read, by name: a type, or the long form", mapTo(identifier.String(), schema{"oneOf": []schema{textValue, refTo("env")}})},
 	{"secrets", "the secrets by name, each with the variable of the environment that it comes from: ${env:NAME}", mapTo(identifier.String(), schema{"type": "string", "pattern": secretFrom.String(), "$comment": "text"})},
 	{"limits", "the bounds of a run", refTo("limits")},
@@ -76,14 +74,24 @@ var memberSection = section{"member", "a member of an object type, in the long f
 	{"description", "what the member holds", textValue},
 }, []string{"type"}}
 
-var fieldSection = section{"field", "a field of the state, in the long form", []key{
-	{"type", "bool, int, number, string, any, list<T>, map<T>, object{a: T, b?: T} or a name under types", textValue},
-	{"reducer", "how a write meets what is there; replace where it is missing", oneOfWords(slices.Sorted(maps.Keys(reducers))...)},
-	{"default", "the value of a field that was not written", anyValue},
-	{"scope", "whether the field belongs to the thread or starts anew with each turn", oneOfWords("thread", "turn")},
-	{"required", "whether the input of a run must have the field", flagValue},
-	{"description", "what the field holds", textValue},
-}, []string{"type"}}
+func (o *Options) fieldSection() section {
+	return section{"field", "a field of the state, in the long form", []key{
+		{"type", "bool, int, number, string, any, list<T>, map<T>, object{a: T, b?: T}, messages, a name under types, or go:NAME of the program", textValue},
+		{"reducer", "how a write meets what is there; replace where it is missing", o.reducerSchema()},
+		{"default", "the value of a field that was not written", anyValue},
+		{"scope", "whether the field belongs to the thread or starts anew with each turn", oneOfWords("thread", "turn")},
+		{"required", "whether the input of a run must have the field", flagValue},
+		{"description", "what the field holds", textValue},
+	}, []string{"type"}}
+}
+
+// reducerSchema is the schema of the name of a reducer.
+func (o *Options) reducerSchema() schema {
+	if len(o.Reducers) > 0 {
+		return oneOfWords(o.reducerNames()...)
+	}
+	return schema{"anyOf": []schema{oneOfWords(o.reducerNames()...), {"type": "string", "pattern": "^" + goPrefix, "$comment": "`go:NAME`"}}}
+}
 
 var limitsSection = section{"limits", "the bounds of a run", []key{
 	{"steps", "at most so many steps a turn", count},

@@ -33,6 +33,7 @@ type source struct {
 	path string
 	text []byte
 	*problems
+	opts  *Options
 	vault *vault                // set once the secrets are read
 	types map[string]state.Type // set once they are read
 

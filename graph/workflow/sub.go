@@ -42,6 +42,7 @@ func (c *checker) sub(n *node, env exprs.Env) exprs.Type {
 		return exprs.Any
 	}
 	c.checkSubInput(n, w)
+	c.checkSettings(n, w.child)
 	fields := map[string]exprs.Type{}
 	for _, f := range w.child.outputs() {
 		fields[f.Name] = exprType(f.Type)
@@ -107,7 +108,8 @@ func (b *builder) inputOf(w *subWork, rec *state.Record) (state.Record, error) {
 		}
 	}
 	unix, _ := vars["run"].(map[string]any)["unix"].(int64)
-	r, err := w.child.fill(values, unix)
+	config, _ := vars["config"].(map[string]any)
+	r, err := w.child.fill(values, w.child.inherited(config), unix)
 	if err != nil {
 		return r, &RunError{w.pos, strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}

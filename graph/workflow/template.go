@@ -168,6 +168,33 @@ func (t *template) fits(want state.Type, what string) {
 	}
 }
 
+// fitsPatch is fits for a value that is merged on every level: members may be missing, and
+// null.
+func (t *template) fitsPatch(want state.Type, what string) {
+	if t.keys == nil || want.Base() != "map" && want.Base() != "object" {
+		if t.kind() != exprs.NilKind {
+			t.fits(want, what)
+		}
+		return
+	}
+	var names []string
+	members := map[string]state.Type{}
+	for _, m := range want.Members() {
+		names, members[m.Name] = append(names, m.Name), m.Type
+	}
+	for i, k := range t.keys {
+		inner, ok := members[k.Value]
+		switch {
+		case want.Base() == "map":
+			t.items[i].fitsPatch(want.Elem(), what+"."+k.Value)
+		case ok:
+			t.items[i].fitsPatch(inner, what+"."+k.Value)
+		default:
+			t.src.fail(k, "WF411", "%s: unknown member %q%s", what, k.Value, didYouMean(k.Value, names))
+		}
+	}
+}
+
 func (t *template) fitsObject(want state.Type, what string) {
 	given := map[string]bool{}
 	var names []string

@@ -33,6 +33,10 @@ type Options struct {
 	// Kinds are the kinds of nodes beside set and workflow, by name. Those that begin
 	// with "go:" stand behind uses. See nodes.Kinds for the ready ones.
 	Kinds map[string]Kind
+	// Reducers are those that fields may name, beside the ready ones, by "go:NAME".
+	Reducers map[string]Reducer
+	// Types are those that a file may use beside its own, by "go:NAME". See TypeOf.
+	Types map[string]state.Type
 	// Root is the folder that all files a workflow names are below, symbolic links
 	// included; "" means the folder of the file.
 	Root string
@@ -104,6 +108,7 @@ func fill[T comparable](to *T, with T) {
 func (w *Workflow) NewState() state.Record {
 	rec := w.shape.New()
 	w.stamp(&rec, w.opts.now().Unix())
+	w.configure(&rec, w.plan.defaultConfig())
 	return rec
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/state"
 )
 
 // Config is what a command line is made of.
@@ -21,6 +22,9 @@ type Config struct {
 	Name string
 	// Kinds are the kinds of nodes that a workflow may use, by name.
 	Kinds map[string]workflow.Kind
+	// Reducers and Types are those of the program that a workflow may name, by "go:NAME".
+	Reducers map[string]workflow.Reducer
+	Types    map[string]state.Type
 	// Stores open stores by scheme, beside sqlite: and memory:. What --store says is
 	// opened by Stores[scheme], which gets the whole address. Clients of servers come
 	// in this way alone, so that a program is as small as the stores it names.
@@ -31,6 +35,11 @@ type Config struct {
 	Args           []string // without the program's name; nil means those of the process
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer // nil means those of the process
+}
+
+// options are what a workflow may name.
+func (c *Config) options() workflow.Options {
+	return workflow.Options{Kinds: c.Kinds, Reducers: c.Reducers, Types: c.Types}
 }
 
 // Opener opens the store at an address.

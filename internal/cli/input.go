@@ -19,23 +19,36 @@ type inputText struct {
 	json bool // it is JSON; otherwise it is text that may be JSON
 }
 
-// input reads the --input flags as an input of the workflow. The last one wins where
-// two name a field.
-func (s *session) input(specs []string) (in state.Record, err error) {
-	given := map[string]inputText{}
-	for _, spec := range specs {
-		if err := s.readInput(spec, given); err != nil {
-			return in, err
-		}
+// input reads the --input and --config flags as an input of the workflow. The last one wins
+// where two name a field.
+func (s *session) input(inputs, configs []string) (in state.Record, err error) {
+	values, err := s.given(inputs, s.fits)
+	if err != nil {
+		return in, err
 	}
-	object := map[string]json.RawMessage{}
-	for name, v := range given {
-		object[name] = s.typed(name, v)
+	config, err := s.given(configs, s.flow.TakesSetting)
+	if err != nil {
+		return in, err
 	}
-	if in, err = s.flow.Input(object); err != nil {
+	if in, err = s.flow.InputWith(values, config); err != nil {
 		return in, &failure{exitUsage, fmt.Errorf("the input does not fit the workflow: %w", err), s.inputHint()}
 	}
 	return in, nil
+}
+
+// given reads the flags of a kind; fits reports whether a name takes a value.
+func (s *session) given(specs []string, fits func(string, json.RawMessage) bool) (map[string]json.RawMessage, error) {
+	texts := map[string]inputText{}
+	for _, spec := range specs {
+		if err := s.readInput(spec, texts); err != nil {
+			return nil, err
+		}
+	}
+	values := map[string]json.RawMessage{}
+	for name, v := range texts {
+		values[name] = typed(name, v, fits)
+	}
+	return values, nil
 }
 
 // inputHint says what the workflow takes.
@@ -43,6 +56,9 @@ func (s *session) inputHint() string {
 	var flags []string
 	for _, f := range s.flow.Inputs() {
 		flags = append(flags, fmt.Sprintf("--input %s=%s", f.Name, strings.ToUpper(f.Type)))
+	}
+	for _, f := range s.flow.Settings() {
+		flags = append(flags, fmt.Sprintf("--config %s=%s", f.Name, strings.ToUpper(f.Type)))
 	}
 	if flags == nil {
 		return "the workflow takes no input"
@@ -120,12 +136,12 @@ func readFile(path string) ([]byte, error) {
 
 // typed returns a value as JSON: the text itself where it is JSON that fits the
 // field, a string where that fits, and otherwise what it looks like.
-func (s *session) typed(name string, v inputText) json.RawMessage {
+func typed(name string, v inputText, fits func(string, json.RawMessage) bool) json.RawMessage {
 	if v.json {
 		return json.RawMessage(v.text)
 	}
 	plain, quoted := json.RawMessage(v.text), json.RawMessage(quoteJSON(v.text))
-	if json.Valid(plain) && (s.fits(name, plain) || !s.fits(name, quoted)) {
+	if json.Valid(plain) && (fits(name, plain) || !fits(name, quoted)) {
 		return plain
 	}
 	return quoted

@@ -82,7 +82,7 @@ func (a *app) new(dir, name string) error {
 	if err != nil {
 		return err
 	}
-	files["workflow.schema.json"] = string(workflow.Schema(workflow.Options{Kinds: a.Kinds}))
+	files["workflow.schema.json"] = string(workflow.Schema(a.options()))
 	if err := writeAll(dir, files); err != nil {
 		return cannotRead(dir, err)
 	}

@@ -17,6 +17,7 @@ type runFlags struct {
 	thread  string
 	named   bool // --thread was given
 	inputs  []string
+	configs []string
 	newTurn bool
 	queue   bool
 	howToRun
@@ -42,6 +43,7 @@ done; resume goes on.`,
 	}
 	cmd.Flags().StringVar(&f.thread, "thread", "", "the thread's name (default a new one)")
 	cmd.Flags().StringArrayVar(&f.inputs, "input", nil, "KEY=VALUE, KEY=@FILE for a file's text, @FILE or - for a JSON object; repeatable")
+	cmd.Flags().StringArrayVar(&f.configs, "config", nil, "NAME=VALUE of the workflow's config, in the forms of --input; repeatable")
 	cmd.Flags().BoolVar(&f.newTurn, "new-turn", false, "start a new turn even if this one has not ended, or had the same input")
 	cmd.Flags().BoolVar(&f.queue, "queue", false, "if the thread is busy or waits for an answer, keep the input for a turn of its own")
 	f.flags(cmd)
@@ -105,10 +107,10 @@ func (s *session) runOnce(ctx context.Context, f runFlags) error {
 		return err
 	}
 	o.If = &p.Checkpoint
-	if p.Status == graph.Interrupted && len(f.inputs) == 0 && !f.newTurn && !f.queue {
+	if p.Status == graph.Interrupted && len(f.inputs)+len(f.configs) == 0 && !f.newTurn && !f.queue {
 		return s.waits(ctx, p.Interrupts)
 	}
-	input, err := s.input(f.inputs)
+	input, err := s.input(f.inputs, f.configs)
 	if err != nil {
 		return err
 	}

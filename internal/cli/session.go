@@ -166,7 +166,7 @@ func (s *session) metadata() map[string]string {
 
 // load reads a workflow file.
 func (a *app) load(path string) (*workflow.Workflow, error) {
-	flow, err := workflow.Load(path, workflow.Options{Kinds: a.Kinds})
+	flow, err := workflow.Load(path, a.options())
 	if err != nil {
 		return nil, cannotRead(path, err)
 	}
