@@ -10,6 +10,13 @@ import (
 // Limit, when the function has returned; it may be nil.
 func (r *run) attempt(i int) error {
 	t := r.tasks[i]
+	if t.job.parallel > 0 {
+		lane, err := r.takeLane(t)
+		if err != nil {
+			return err
+		}
+		defer lane.Release(1)
+	}
 	leave, err := t.enter()
 	if err != nil {
 		return err

@@ -145,8 +145,8 @@ func newCall(ctx context.Context, name string, policy []Policy) (*durable, error
 	}
 	for _, p := range policy {
 		err := p.check()
-		if err == nil && (p.Idle > 0 || p.Limit != "") {
-			err = errors.New("a call has no Idle and no Limit of its own")
+		if err == nil && (p.Idle > 0 || p.Limit != "" || p.Parallel > 0) {
+			err = errors.New("a call has no Idle, no Limit and no Parallel of its own")
 		}
 		if err != nil {
 			return d, d.fail(fmt.Errorf("%w: %w", ErrPolicy, err))

@@ -63,6 +63,7 @@ type job struct {
 	retry    *Retry
 	budgeted bool  // the retries have a Budget
 	gate     *gate // each attempt passes it; nil is none
+	parallel int   // at most so many attempts at once in a run; 0 is no bound
 	plain    bool  // no limit of any kind holds
 }
 
@@ -231,7 +232,8 @@ func (c *compiler) job(who string, d nodeDraft) job {
 			c.fail(pos, "%s: policy: Config.Limits has no %q%s", who, p.Limit, hint(p.Limit, c.limits.names()))
 		}
 	}
-	j.plain = j.limit == 0 && j.idle == 0 && j.gate == nil
+	j.parallel = p.Parallel
+	j.plain = j.limit == 0 && j.idle == 0 && j.gate == nil && j.parallel == 0
 	return j
 }
 

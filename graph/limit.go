@@ -161,6 +161,19 @@ func (t *task) enter() (leave func(), err error) {
 	return g.leave, nil
 }
 
+// takeLane lets t wait until fewer than Policy.Parallel attempts of its node run in r. The lane
+// must be released once.
+func (r *run) takeLane(t *task) (*semaphore.Weighted, error) {
+	v, ok := r.lanes.Load(t.node)
+	if !ok {
+		v, _ = r.lanes.LoadOrStore(t.node, semaphore.NewWeighted(int64(t.job.parallel)))
+	}
+	lane := v.(*semaphore.Weighted)
+	t.hold(1)
+	defer t.hold(-1)
+	return lane, lane.Acquire(r.ctx, 1)
+}
+
 // holds reports whether t, or a task around it, has passed g and is still under way: it
 // would wait here for itself.
 func (t *task) holds(g *gate) bool {

@@ -29,6 +29,11 @@ type Policy struct {
 	// returns. A node of a subgraph does not wait for a place that the node around it
 	// holds.
 	Limit string
+	// Parallel bounds how many attempts of the node run at once in one run of the graph, as
+	// for the Sends of a Worker; 0 means no bound but Config.Concurrency. Unlike a Limit
+	// it is no bound of several runs together. What is waited for here does not
+	// count for Timeout.
+	Parallel int
 }
 
 // Retry repeats a failed attempt on a fresh view of the state. Questions and
@@ -67,6 +72,8 @@ func (p Policy) check() error {
 		return fmt.Errorf("a timeout of %v is less than nothing", p.Timeout)
 	case p.Idle < 0:
 		return fmt.Errorf("an idle timeout of %v is less than nothing", p.Idle)
+	case p.Parallel < 0:
+		return fmt.Errorf("%d attempts at once are less than none", p.Parallel)
 	}
 	var seen []*Retry
 	for r := &p.Retry; r != nil; r = r.Else {

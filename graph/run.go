@@ -58,11 +58,12 @@ type run struct {
 	writing       atomic.Int32       // of the root: the writes to the store that are under way
 	keepErr       error              // a failure to store what finished tasks did
 	answered      []checkpoint.Answered
-	nested                // what is only there in a subgraph
-	slots         slots   // of the root
-	seat          *seat   // of the coordinator and the task that it runs inline
-	own           seat    // of the root
-	spare         []*seat // of the workers
+	lanes         sync.Map // node → *semaphore.Weighted, for nodes with Policy.Parallel
+	nested                 // what is only there in a subgraph
+	slots         slots    // of the root
+	seat          *seat    // of the coordinator and the task that it runs inline
+	own           seat     // of the root
+	spare         []*seat  // of the workers
 	workers       sync.WaitGroup
 
 	owner   owner             // of the root: its hold on the thread

@@ -343,7 +343,6 @@ nodes:
 		`in.yaml:8:19: error[WF504]: capability: the capability plot requires [RAIN], and there are no contexts`,
 		`in.yaml:9:13: error[WF504]: plan: there is no capability "draw"; the agent has find, plot`,
 		`in.yaml:10:13: error[WF504]: plan: there is no agent "dusk"; the program has desk`,
-		`in.yaml:11:32: error[WF516]: agent is a graph, which cannot be run for_each item in this version`,
 		`in.yaml:12:44: error[WF517]`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -71,10 +71,10 @@ func (b *builder) at(r ref) *graph.Builder[state.Record] { return b.At(b.src.at(
 func (b *builder) addNode(n *node) error {
 	_, isGraph := n.work.(inner)
 	switch {
+	case n.each != nil:
+		return b.addEach(n)
 	case isGraph:
 		return b.addInner(n)
-	case n.each != nil:
-		b.addEach(n)
 	case n.next.conditional() && n.cache == nil:
 		b.at(n.ref).Node(n.name, graph.Router(func(ctx context.Context, rec *state.Record) (graph.Command, error) {
 			return b.decide(ctx, n, rec)

@@ -3,6 +3,7 @@ package workflow
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
@@ -20,12 +21,24 @@ type Host interface {
 // Child is the graph of a [Host]. [ChildOf] makes one.
 type Child struct {
 	node func(begin func(*state.Record) (Runner, error), end func(*state.Record, any) error) graph.Node[state.Record]
+	call func(ctx context.Context, r Runner) (any, error)
 }
 
 // ChildOf makes a Child of a graph: in makes its input from the Host with all parameters set, out the result of
 // the node from what the graph ended with. Out's error fails the node.
 func ChildOf[H Host, C any](g *graph.Graph[C], in func(H) (C, error), out func(host H, end *C) (any, error)) Child {
-	return Child{func(begin func(*state.Record) (Runner, error), end func(*state.Record, any) error) graph.Node[state.Record] {
+	call := func(ctx context.Context, r Runner) (any, error) {
+		start, err := in(r.(H))
+		if err != nil {
+			return nil, err
+		}
+		end, err := g.Call(ctx, start)
+		if err != nil {
+			return nil, err
+		}
+		return out(r.(H), &end)
+	}
+	return Child{call: call, node: func(begin func(*state.Record) (Runner, error), end func(*state.Record, any) error) graph.Node[state.Record] {
 		return graph.Subgraph(g, func(rec *state.Record) (start C, err error) {
 			r, err := begin(rec)
 			if err != nil {
@@ -51,6 +64,18 @@ type inner interface {
 	work
 	// node returns the graph as a node of the one that b builds.
 	node(b *builder, n *node) (graph.Node[state.Record], error)
+	// each returns the work of one item, which calls the graph.
+	each(b *builder) (work, error)
+	// timeout returns what bounds a node that has this timeout; 0 is none.
+	timeout(own time.Duration) time.Duration
+}
+
+// calling is the work of an item that is a graph. Its steps have checkpoints of their own, and
+// its questions are those of the item's task.
+type calling func(ctx context.Context, vars map[string]any) (any, error)
+
+func (c calling) do(ctx context.Context, vars map[string]any, _ *state.Record) (any, error) {
+	return c(ctx, vars)
 }
 
 // hostWork is a node of a kind whose Runner is a Host.
@@ -63,12 +88,37 @@ func (w *hostWork) do(context.Context, map[string]any, *state.Record) (any, erro
 	return nil, errors.New("workflow: a graph was run as a plain node")
 }
 
-func (w *hostWork) node(b *builder, n *node) (graph.Node[state.Record], error) {
+func (w *hostWork) child(b *builder) (Child, error) {
 	cfg := b.cfg
 	cfg.InterruptBefore, cfg.InterruptAfter = nil, nil
 	child, err := w.host.Graph(w.env, cfg)
 	if err != nil {
-		return graph.Node[state.Record]{}, &RunError{w.pos, err.Error()}
+		return child, &RunError{w.pos, err.Error()}
+	}
+	return child, nil
+}
+
+func (w *hostWork) timeout(own time.Duration) time.Duration { return own }
+
+func (w *hostWork) each(b *builder) (work, error) {
+	child, err := w.child(b)
+	return calling(func(ctx context.Context, vars map[string]any) (any, error) {
+		r, err := w.runner(vars)
+		if err != nil {
+			return nil, err
+		}
+		result, err := child.call(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return state.Type{}.Convert(result)
+	}), err
+}
+
+func (w *hostWork) node(b *builder, n *node) (graph.Node[state.Record], error) {
+	child, err := w.child(b)
+	if err != nil {
+		return graph.Node[state.Record]{}, err
 	}
 	begin := func(rec *state.Record) (Runner, error) {
 		vars, err := b.vars(context.Background(), rec)

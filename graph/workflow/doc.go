@@ -103,7 +103,7 @@
 //     [Workflow.CheckEnv] tells what the environment lacks.
 //   - [Workflow.RunTests] runs the tests of a file. [Workflow.Marshal] writes it anew in one
 //     canonical form.
-//   - A sub-workflow cannot be run for each item yet. Its path is seen from the file
+//   - The path of a sub-workflow is seen from the file
 //     that names it; the paths of files that nodes read are seen from the root.
 //   - Quote values with ": " or " #" in them, and in [ ] and { } all with , or ?.
 //     A date, 017, 0x1F and 1_000 must be quoted or written otherwise; yes, no and on

@@ -121,7 +121,7 @@ func (s *source) condition(n *yaml.Node) *condition {
 }
 
 func (s *source) forEach(n *yaml.Node) *forEach {
-	o, ok := s.record(n, "for_each", "in", "as", "max", "on_item_error")
+	o, ok := s.record(n, "for_each", "in", "as", "max", "max_parallel", "on_item_error")
 	if !ok {
 		return nil
 	}
@@ -135,6 +135,9 @@ func (s *source) forEach(n *yaml.Node) *forEach {
 	}
 	if m := o.get("max"); m != nil {
 		e.max = s.count(m, "max")
+	}
+	if m := o.get("max_parallel"); m != nil {
+		e.parallel = s.count(m, "max_parallel")
 	}
 	if o := o.get("on_item_error"); o != nil {
 		e.skip = s.choice(o, "on_item_error", "fail", "skip") == "skip"

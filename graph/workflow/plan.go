@@ -78,12 +78,13 @@ type node struct {
 
 // forEach runs a node once for each item of a list.
 type forEach struct {
-	at    *yaml.Node
-	in    *yaml.Node
-	alias ref
-	max   int
-	skip  bool // an item that fails is left out
-	list  *template
+	at       *yaml.Node
+	in       *yaml.Node
+	alias    ref
+	max      int
+	parallel int  // items at once; 0 is no bound
+	skip     bool // an item that fails is left out
+	list     *template
 }
 
 // condition is an expression that is true or false.

@@ -136,6 +136,7 @@ var forEachSection = section{"for_each", "a loop whose items run at once", []key
 	{"in", "the list: an expression, or a list", schema{"oneOf": []schema{textValue, {"type": "array"}}}},
 	{"as", "the name of the item in expressions; item where it is missing", textValue},
 	{"max", "at most so many items", count},
+	{"max_parallel", "at most so many items at once", count},
 	{"on_item_error", "whether an item that fails fails the node; fail where it is missing", oneOfWords("fail", "skip")},
 }, []string{"in"}}
 

@@ -31,7 +31,18 @@ func (n *node) splits() bool {
 }
 
 // addEach adds a node that does its work once for each item.
-func (b *builder) addEach(n *node) {
+func (b *builder) addEach(n *node) error {
+	if w, ok := n.work.(inner); ok && b.graphs != nil {
+		own := *n
+		var err error
+		if own.work, err = w.each(b); err != nil {
+			return err
+		}
+		own.Timeout = w.timeout(own.Timeout)
+		n = &own
+	}
+	policy := n.Policy
+	policy.Parallel = n.each.parallel
 	ways := b.split(n, n.name+each)
 	limit := n.each.max
 	fill(&limit, b.limited(b.cfg).MaxTasks)
@@ -55,7 +66,8 @@ func (b *builder) addEach(n *node) {
 			return fmt.Errorf("item %d: %w", it.Index+1, err)
 		}
 		return err
-	})), n.Policy)
+	})), policy)
+	return nil
 }
 
 // dispatch starts a task for each item, or goes on when there is none.
@@ -130,10 +142,8 @@ func (b *builder) addInner(n *node) error {
 		}
 	}
 	policy := n.Policy
+	policy.Timeout = w.timeout(policy.Timeout)
 	child = b.cached(n, child)
-	if sub, ok := w.(*subWork); ok && sub.child != nil {
-		fill(&policy.Timeout, sub.child.plan.limits.timeout)
-	}
 	if n.cond == nil {
 		b.at(n.ref).Node(n.name, child, policy)
 		b.rescue(n, n.name, false)

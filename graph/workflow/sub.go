@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/exprs"
@@ -27,10 +28,6 @@ func (w *subWork) do(context.Context, map[string]any, *state.Record) (any, error
 func (c *checker) sub(n *node, env exprs.Env) exprs.Type {
 	w := &subWork{pos: c.at(n.kind.at)}
 	n.work = w
-	if n.each != nil {
-		c.failAt(n.kind.at.Line, n.kind.at.Column, "WF516", "put the for_each into the other file",
-			"a workflow cannot be run for_each item in this version")
-	}
 	if n.input != nil {
 		w.input = c.template(n.input, env, "input")
 	}
@@ -78,13 +75,17 @@ func (c *checker) checkSubInput(n *node, w *subWork) {
 // node returns the Subgraph. What the Config says holds for the child too, but for the
 // nodes it names.
 func (w *subWork) node(b *builder, n *node) (graph.Node[state.Record], error) {
-	cfg := b.cfg
-	cfg.InterruptBefore, cfg.InterruptAfter = nil, nil
-	g, err := w.child.compile(cfg, making{graphs: b.graphs, test: b.test})
+	g, err := w.graph(b)
 	if err != nil {
 		return graph.Node[state.Record]{}, err
 	}
-	in := func(rec *state.Record) (state.Record, error) { return b.inputOf(w, rec) }
+	in := func(rec *state.Record) (state.Record, error) {
+		vars, err := b.vars(context.Background(), rec)
+		if err != nil {
+			return state.Record{}, err
+		}
+		return w.inputOf(vars)
+	}
 	out := func(rec, end *state.Record) error {
 		vars, err := b.vars(context.Background(), rec)
 		if err != nil {
@@ -96,12 +97,37 @@ func (w *subWork) node(b *builder, n *node) (graph.Node[state.Record], error) {
 	return graph.Subgraph(g, in, out), nil
 }
 
-func (b *builder) inputOf(w *subWork, rec *state.Record) (state.Record, error) {
-	vars, err := b.vars(context.Background(), rec)
-	if err != nil {
-		return state.Record{}, err
+func (w *subWork) graph(b *builder) (*graph.Graph[state.Record], error) {
+	cfg := b.cfg
+	cfg.InterruptBefore, cfg.InterruptAfter = nil, nil
+	return w.child.compile(cfg, making{graphs: b.graphs, test: b.test})
+}
+
+func (w *subWork) timeout(own time.Duration) time.Duration {
+	if w.child != nil {
+		fill(&own, w.child.plan.limits.timeout)
 	}
-	values := map[string]any{}
+	return own
+}
+
+func (w *subWork) each(b *builder) (work, error) {
+	g, err := w.graph(b)
+	return calling(func(ctx context.Context, vars map[string]any) (any, error) {
+		input, err := w.inputOf(vars)
+		if err != nil {
+			return nil, err
+		}
+		end, err := g.Call(ctx, input)
+		if err != nil {
+			return nil, err
+		}
+		return w.child.Output(&end).Map(), nil
+	}), err
+}
+
+// inputOf returns the input of the other workflow.
+func (w *subWork) inputOf(vars map[string]any) (state.Record, error) {
+	values, err := map[string]any{}, error(nil)
 	if w.input != nil {
 		if values, err = w.input.evalMap(vars); err != nil {
 			return state.Record{}, err

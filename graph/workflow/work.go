@@ -201,10 +201,6 @@ func (c *checker) hosted(n *node, w *kindWork, r Runner) work {
 	if !ok {
 		return w
 	}
-	if n.each != nil {
-		c.failAt(n.kind.at.Line, n.kind.at.Column, "WF516", "put the node into another file, and the for_each into that",
-			"%s is a graph, which cannot be run for_each item in this version", n.kind.name)
-	}
 	if n.idem != nil {
 		c.fail(n.idem, "WF517", "an idempotency_key goes with the kinds that act on something outside, not with %s", n.kind.name)
 	}
