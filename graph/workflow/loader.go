@@ -76,7 +76,10 @@ func (l *loader) parse(rel, name string, text []byte) *Workflow {
 	}
 	w.Hash = w.digest()
 	if wellFormed && c.shape != nil && !c.misled {
-		w.checkGraph()
+		found := len(l.found)
+		if w.checkGraph(); len(l.found) == found {
+			c.checkPaths()
+		}
 	}
 	return w
 }
