@@ -1,6 +1,7 @@
 package capabilities
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/weftrun/weft/state/agent"
@@ -75,6 +76,8 @@ type Rejected struct {
 	Request  agent.ApprovalRequest
 	Feedback string
 	Then     Rejection
+	// Ended says that the person did not decide but ended the turn; Feedback is then why.
+	Ended bool
 }
 
 func (e *Rejected) Error() string {
@@ -82,4 +85,20 @@ func (e *Rejected) Error() string {
 		return fmt.Sprintf("capabilities: %q was rejected", e.Request.Capability)
 	}
 	return fmt.Sprintf("capabilities: %q was rejected: %s", e.Request.Capability, e.Feedback)
+}
+
+// Text says what the person did, to be read by people and by who plans anew.
+func (e *Rejected) Text() string {
+	what := cmp.Or(e.Request.Objective, e.Request.Type)
+	if name := e.Request.Capability; name != "" && name != what {
+		what = fmt.Sprintf("%s (%s)", what, name)
+	}
+	text := what + " was rejected"
+	if e.Ended {
+		text = "the turn was ended before: " + what
+	}
+	if e.Feedback != "" {
+		text += ": " + e.Feedback
+	}
+	return text
 }

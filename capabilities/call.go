@@ -1,10 +1,6 @@
 package capabilities
 
-import (
-	"slices"
-
-	"github.com/weftrun/weft/state/agent"
-)
+import "github.com/weftrun/weft/state/agent"
 
 // Call is one call of a capability: what it reads from and writes to. It is for one goroutine.
 type Call struct {
@@ -40,33 +36,4 @@ type Decision struct {
 	Approved bool
 	Data     []byte // what was approved, as JSON, perhaps edited; nil is what was asked about
 	Feedback string // why not, for whom it may help
-}
-
-// Approve asks a person. It returns their decision when there is one for this very request,
-// and each decision once; otherwise an [*ApprovalNeeded], which the capability returns as it
-// is and is then run again, from its top, with the decision. A no is an error too, a [*Rejected].
-func (c *Call) Approve(r agent.ApprovalRequest) (Decision, error) {
-	if r.Capability == "" {
-		r.Capability = c.info.Name
-	}
-	if r.Objective == "" {
-		r.Objective = c.Step.Objective
-	}
-	if r.Type == "" {
-		r.Type = "capability_operation"
-	}
-	id := r.Type + ":" + r.Capability + ":" + c.Step.ContextKey
-	at := slices.IndexFunc(c.Decisions, func(d Decision) bool { return d.ID == id })
-	if at < 0 {
-		return Decision{}, &ApprovalNeeded{id, r}
-	}
-	d := c.Decisions[at]
-	c.Decisions = slices.Delete(slices.Clone(c.Decisions), at, at+1)
-	if d.Data == nil {
-		d.Data = r.Data
-	}
-	if !d.Approved {
-		return d, &Rejected{r, d.Feedback, c.info.OnReject}
-	}
-	return d, nil
 }

@@ -2,6 +2,7 @@ package capabilities
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/weftrun/weft/state/agent"
 )
@@ -39,6 +40,9 @@ type Info struct {
 	Provides []string
 	// Retry says how often it is tried when it fails with agent.Retriable; the zero policy is DefaultRetry.
 	Retry agent.RetryPolicy
+	// Parameters is the JSON Schema of the parameters of its step: what a person who is to approve them may edit them
+	// into. nil goes by the parameters that there are; Tool fills it in.
+	Parameters json.RawMessage
 	// Approval says what of it a person must approve; OnReject what happens when one says no.
 	Approval Approval
 	OnReject Rejection

@@ -34,7 +34,8 @@
 //   - [Registry.Run] enforces what was declared: it refuses to start without the inputs that are
 //     required or without the approval that the settings ask for, and refuses a result that is not what was
 //     promised. [Registry.Step] does it for the current step and notes what became of it.
-//   - An [ApprovalNeeded] is a question for a person, a [Decision] the answer to that one.
+//   - [Approve] and [Call.Approve] ask a person about a value, which they may edit within its JSON Schema.
+//     An [ApprovalNeeded] is a question for a person, a [Decision] the answer to that one.
 //
 // # Laws
 //

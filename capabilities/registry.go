@@ -137,6 +137,11 @@ func check(c Capability, i Info) error {
 	if p := i.Retry; p.Attempts < 0 || !(p.Delay >= 0) || !(p.Backoff >= 0) {
 		fail("has a negative retry policy: %+v", p)
 	}
+	if i.Parameters != nil {
+		if err := resolves(i.Parameters); err != nil {
+			fail("has a schema of parameters that is none: %w", err)
+		}
+	}
 	if !slices.Contains([]Approval{NoApproval, AlwaysApproval, CodeApproval, MemoryApproval}, i.Approval) {
 		fail("has the approval %q, which does not exist", i.Approval)
 	}

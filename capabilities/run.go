@@ -28,7 +28,7 @@ func (r *Registry) Run(ctx context.Context, name string, c Call) error {
 	own := Call{Manager: c.Manager, State: &view, Step: c.Step, Attempt: c.Attempt, Decisions: slices.Clone(c.Decisions), info: info}
 	own.Step.Capability = name
 	if needs, why := NeedsApproval(info, c.Manager.Settings(c.State)); needs {
-		if _, err := own.Approve(agent.ApprovalRequest{Type: "capability", Message: info.Description + "\n\n" + why}); err != nil {
+		if err := own.permit(why); err != nil {
 			return err
 		}
 	}
@@ -127,12 +127,12 @@ func (r *Registry) failed(m agent.Manager, s *agent.State, c *Call, err error, r
 	if errors.As(err, &no) {
 		switch no.Then {
 		case SkipStep:
-			result.Skipped, result.Error = true, err.Error()
+			result.Skipped, result.Error = true, no.Text()
 			return nil
 		case Replan:
 			f.Severity = agent.Replanning
 		case EndTurn:
-			m.Kill(s, err.Error())
+			m.Kill(s, no.Text())
 		}
 	}
 	if f.Severity == agent.Fatal {
@@ -153,7 +153,9 @@ func (r *Registry) Classify(err error, c *Call) agent.Failure {
 	}
 	f.Retry = cp.Info().retry()
 	var no *Rejected
-	if own, ok := cp.(Classifier); ok && !errors.Is(err, ErrRequires) && !errors.Is(err, ErrProvides) && !errors.As(err, &no) {
+	if errors.As(err, &no) {
+		f.Rejected, f.UserMessage = true, no.Text()
+	} else if own, ok := cp.(Classifier); ok && !errors.Is(err, ErrRequires) && !errors.Is(err, ErrProvides) {
 		f.Severity, f.UserMessage = own.ClassifyError(err, c)
 	}
 	if !slices.Contains(agent.Severities(), f.Severity) {

@@ -38,8 +38,7 @@ I could not finish this.
 - **Task**: and on the moon?
 - **Where**: forecast
 - **What**: capability "forecast": no city that I know is in "and on the moon?"
-- **Why it ends here**: forecast failed: critical
-- **Not done**: Step 1: says how warm it is in a city; Step 2: answer the user
+- **Not done**: Step 1: says how warm it is in a city
 
 > /planning!:on
 /planning:on is set for this conversation.
@@ -50,7 +49,7 @@ Carry out this plan?
 1. forecast: says how warm it is in a city
 2. respond: answer the user
 
-Answer yes or no, and why not; /edit with JSON changes it, /cancel ends it.
+Answer yes or no, and why not; /cancel ends the turn. Change it with /edit and JSON.
 
 > hm
 That is no clear answer.
@@ -60,7 +59,7 @@ Carry out this plan?
 1. forecast: says how warm it is in a city
 2. respond: answer the user
 
-Answer yes or no, and why not; /edit with JSON changes it, /cancel ends it.
+Answer yes or no, and why not; /cancel ends the turn. Change it with /edit and JSON.
 
 > yes
 FORECAST.forecast: Seattle: 14 °C

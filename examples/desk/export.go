@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,6 +28,14 @@ type target struct {
 	File string `json:"file"`
 }
 
+// Validate has a person asked again who names a file that cannot be.
+func (t target) Validate() error {
+	if !safeName.MatchString(t.File) {
+		return fmt.Errorf("%q is no name for a file: letters, digits, _, - and dots, and no folder", t.File)
+	}
+	return nil
+}
+
 // export writes a table as CSV below a folder, once a person has approved the file.
 func export(out string) capabilities.Capability {
 	return capabilities.Func(capabilities.Info{
@@ -42,18 +49,11 @@ func export(out string) capabilities.Capability {
 			return err
 		}
 		to := target{fileName(t.Title) + ".csv"}
-		data, err := json.Marshal(to)
-		if err != nil {
-			return err
-		}
-		decision, err := c.Approve(agent.ApprovalRequest{
-			Type: "export", Objective: "write “" + t.Title + "”", Message: fmt.Sprintf("%d rows would go to %s.", len(t.Rows), to.File), Data: data,
-		})
+		to, err = capabilities.Approve(c, agent.ApprovalRequest{
+			Type: "export", Objective: "write “" + t.Title + "”", Message: fmt.Sprintf("%d rows would go to %s.", len(t.Rows), to.File),
+		}, to)
 		if err != nil { // a question, or a no
 			return err
-		}
-		if err := json.Unmarshal(decision.Data, &to); err != nil {
-			return fmt.Errorf("the approved file: %w", err)
 		}
 		path, err := write(out, to.File, inCSV(t))
 		if err != nil {
@@ -89,9 +89,6 @@ func fileName(title string) string {
 
 // write writes a file into a folder, and nowhere else. Doing so twice is doing so once.
 func write(out, name, text string) (path string, err error) {
-	if !safeName.MatchString(name) {
-		return "", fmt.Errorf("%q is no name for a file: letters, digits, _, - and dots, and no folder", name)
-	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return "", err
 	}

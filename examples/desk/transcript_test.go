@@ -194,10 +194,10 @@ func TestNoAndAnotherNameAndWhatIsMissing(t *testing.T) {
 		{"hello", "1. I know about Seattle's weather: ask which measurements there are.\n\n"},
 		{"yearly wind for 2012", "| 2012 | 3.4 |\n\n"},
 		{"export it", "[4]\n"},
-		{"no, not yet", `"export" was rejected: not yet`},
+		{"no, not yet", "Not done, as decided: write “Yearly wind, 2012” (export) was rejected: not yet\n\n"},
 		{"export it", "[4]\n"},
-		{`/edit {"file":"../wind.csv"}`, `"../wind.csv" is no name for a file`},
-		{"export it", "[4]\n"},
+		{`/edit {"name":"wind.csv"}`, "it does not fit, and the question stays open: "},
+		{`/edit {"file":"../wind.csv"}`, `That cannot be done: "../wind.csv" is no name for a file`},
 		{`/edit {"file":"wind.csv"}`, "1 rows are exported to out/wind.csv.\n\n"},
 		{"plot rain", "The chart “Monthly precipitation and rain_days, 2012” is in out/monthly-precipitation-and-rain_days-2012.svg.\n\n"},
 	} {

@@ -136,7 +136,7 @@ func (c *dialogue) run(ctx context.Context, f chatFlags) error {
 		return err
 	}
 	for {
-		text, err := c.lines.next(ctx, len(c.open) > 0)
+		text, err := c.lines.next(ctx, turn.Prompt(c.open))
 		switch {
 		case errors.Is(err, io.EOF):
 			return c.end()
@@ -233,7 +233,7 @@ func (c *dialogue) failed(err error) *failure {
 	var bad *turn.CommandError
 	switch {
 	case errors.As(err, &bad):
-		f.code, f.err, f.next = exitUsage, errors.New(strings.ReplaceAll("\n"+err.Error(), "\nturn: ", "\n")[1:]), "/help lists the commands"
+		f.code, f.next = exitUsage, "/help lists the commands"
 	case f.code == exitBusy:
 		f.next = "end the other process first; nothing was written"
 	case c.forgets():

@@ -220,7 +220,7 @@ func TestLinesOfTheInputAreMessages(t *testing.T) {
 	cmd = p.command("chat", "parrot", "--thread", "t", "--last", "2")
 	cmd.Stdin = strings.NewReader("risky two")
 	e = p.finish(cmd)
-	if e.code != 4 || !strings.HasPrefix(e.stderr, "user: risky one\nassistant: I could not finish this.\n") {
+	if e.code != 4 || !strings.HasPrefix(e.stderr, "user: risky one\nassistant: Not done, as decided: take a risk (risky) was rejected: thanks\n") {
 		t.Errorf("exit code %d, want 4\n%s", e.code, e.stderr)
 	}
 	cmd = p.command("chat", "parrot", "--thread", "t", "--last", "0")

@@ -16,9 +16,9 @@ import (
 
 // lines are the messages of a person or a script.
 type lines interface {
-	// next returns the next message, or io.EOF. asked says that a question is open. When ctx ends it
+	// next returns the next message, or io.EOF. wanted says what is waited for; "" is a message. When ctx ends it
 	// returns its cause; what reads the input then stays behind, until the process ends.
-	next(ctx context.Context, asked bool) (string, error)
+	next(ctx context.Context, wanted string) (string, error)
 	// remember offers the user's messages again.
 	remember(turn.Past)
 	// interactive reports whether a person is there, who sees an error and goes on.
@@ -41,7 +41,7 @@ func (a *app) linesOf(says []string, complete func(line string) (whole string, c
 // given are messages of the command line.
 type given struct{ left []string }
 
-func (g *given) next(context.Context, bool) (string, error) {
+func (g *given) next(context.Context, string) (string, error) {
 	if len(g.left) == 0 {
 		return "", io.EOF
 	}
@@ -56,7 +56,7 @@ func (*given) interactive() bool  { return false }
 // script are the lines of an input that is no terminal. Empty ones say nothing.
 type script struct{ read *bufio.Reader }
 
-func (s *script) next(ctx context.Context, _ bool) (string, error) {
+func (s *script) next(ctx context.Context, _ string) (string, error) {
 	return await(ctx, func() (string, error) {
 		for {
 			line, err := s.read.ReadString('\n')
@@ -132,9 +132,9 @@ func (e *editor) remember(p turn.Past) {
 	}
 }
 
-func (e *editor) next(ctx context.Context, asked bool) (string, error) {
+func (e *editor) next(ctx context.Context, wanted string) (string, error) {
 	for {
-		text, err := e.read(ctx, asked)
+		text, err := e.read(ctx, wanted)
 		again := e.warned
 		e.warned = e.keys.interrupted()
 		switch {
@@ -152,7 +152,7 @@ func (e *editor) next(ctx context.Context, asked bool) (string, error) {
 	}
 }
 
-func (e *editor) read(ctx context.Context, asked bool) (string, error) {
+func (e *editor) read(ctx context.Context, wanted string) (string, error) {
 	before, err := term.MakeRaw(int(e.in.Fd()))
 	if err != nil {
 		return "", err
@@ -161,10 +161,7 @@ func (e *editor) read(ctx context.Context, asked bool) (string, error) {
 	if cols, rows, err := term.GetSize(int(e.out.Fd())); err == nil && cols > 0 {
 		_ = e.line.SetSize(cols, rows) // else lines break elsewhere
 	}
-	e.line.SetPrompt("> ")
-	if asked {
-		e.line.SetPrompt("yes, no or /edit> ")
-	}
+	e.line.SetPrompt(wanted + "> ")
 	return await(ctx, e.line.ReadLine)
 }
 

@@ -62,7 +62,7 @@ func (v *chatText) event(ev graph.Event) {
 }
 
 func (v *chatText) status(u agent.StatusUpdate) {
-	if u.Metadata["phase"] == "Execution" {
+	if u.Metadata["phase"] == "Execution" && u.Metadata["failed"] == "" {
 		v.progress("[%s/%s] %s", u.Metadata["step"], u.Metadata["total"], u.Node)
 	} else {
 		v.progress("%s", u.Message)

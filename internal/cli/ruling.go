@@ -2,10 +2,12 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/tidwall/gjson"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
@@ -64,6 +66,10 @@ func (a *app) decide(cmd *cobra.Command, ids []string, v ruling) error {
 		}
 		s.thread = l.Thread
 		answer, ok := v.answer(l.Interrupt)
+		if !ok && v.word == "edit" && editsDecision(l.Interrupt) {
+			data, err := json.Marshal(forms[2].of(v))
+			return errors.Join(err, l.Accepts(data))
+		}
 		if !ok {
 			return usage(l.Next, "the question %q cannot be answered with %s", l.Prompt, v.word)
 		}
@@ -129,13 +135,19 @@ func (f form) knows(schema json.RawMessage, word string) bool {
 	return strings.Contains(string(schema), strconv.Quote(f.word)) && strings.Contains(string(schema), word)
 }
 
+// editsDecision reports whether the schema of a decision of an agent's speaks of what is approved instead, which may
+// have to be of a form of its own.
+func editsDecision(in graph.Interrupt) bool {
+	return gjson.GetBytes(in.Schema, "properties.edited").Exists()
+}
+
 // choices says which rulings a question takes that wants a decision, "" for another question and for one that
 // wants yes or no.
 func choices(in graph.Interrupt) string {
 	var all []string
 	for _, word := range rulings {
 		answer, ok := ruling{word: word, args: "{}"}.answer(in)
-		if ok && len(answer) > 0 && answer[0] == '{' {
+		if ok && len(answer) > 0 && answer[0] == '{' || word == "edit" && len(all) > 0 && editsDecision(in) {
 			all = append(all, word)
 		}
 	}

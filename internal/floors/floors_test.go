@@ -42,7 +42,7 @@ var house = []room{
 	{name: "state/message", on: []string{"state"}},
 	{name: "state/message/tokens", on: []string{"state/message"}, doors: []string{"github.com/tiktoken-go/tokenizer"}},
 	{name: "state/agent", on: []string{"state", "state/message"}, doors: []string{"github.com/tidwall/gjson"}},
-	{name: "capabilities", on: []string{"state", "state/agent"}},
+	{name: "capabilities", on: []string{"state", "state/agent"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "capabilities/model", on: []string{"state/message"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "capabilities/model/openai", on: []string{"state/message", "capabilities/model"}, doors: []string{"github.com/openai/openai-go/v3"}},
 	{name: "capabilities/tool", on: []string{"state/message", "capabilities/model"}, doors: []string{"github.com/google/jsonschema-go"}},

@@ -3,7 +3,6 @@ package turn
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/weftrun/weft/graph"
@@ -67,7 +66,7 @@ type Reply[S any] struct {
 	Status graph.Status
 	// Text is for the user: what the act says, then the answer or the open questions.
 	Text string
-	// Questions are open.
+	// Questions are open, also beside an error that refuses an answer.
 	Questions []graph.Interrupt
 	State     S
 	UI        []string
@@ -147,24 +146,24 @@ func (g *Gateway[S]) begin(a *Act[S], text string, turn agent.Settings) error {
 
 // answer reads text as the answer to one of the open questions.
 func (g *Gateway[S]) answer(ctx context.Context, a Act[S], open []graph.Interrupt, text string) (Act[S], error) {
-	q, text, ok := addressed(open, text)
-	if ok {
-		v, clear := read(q, text)
-		if !clear && g.Decide != nil && decides(q) {
+	wrong := unclear
+	if q, text, ok := addressed(asked(open), text); ok {
+		var v any
+		if v, wrong = read(q, text); wrong != "" && g.Decide != nil && decides(q) {
 			d, sure, err := g.Decide(ctx, q, text)
-			if clear = err == nil && sure; clear {
-				v = d
+			if err == nil && sure {
+				v, wrong = d, ""
 			}
 			if ctx.Err() != nil {
 				return a, ctx.Err()
 			}
 		}
-		if clear {
+		if wrong == "" {
 			a.Kind, a.Answers = Resume, graph.Answer(q.ID, v)
 			return a, nil
 		}
 	}
-	a.Text = strings.TrimSpace(a.Text + "\n\nThat is no clear answer.\n\n" + Asking(open))
+	a.Text = strings.TrimSpace(a.Text + "\n\n" + wrong + "\n\n" + Asking(open))
 	return a, nil
 }
 
@@ -196,7 +195,22 @@ func (g *Gateway[S]) do(ctx context.Context, a Act[S], watch func(graph.Event)) 
 	res, err := g.run(ctx, a, run, watch)
 	r := Reply[S]{Kind: a.Kind, Status: res.Status, Questions: res.Interrupts, State: res.State, UI: a.UI}
 	r.Text = strings.TrimSpace(a.Text + "\n\n" + g.said(res))
+	if a.Kind == Resume && notTaken(err) {
+		if open, lost := g.open(ctx, a.Thread); lost == nil && len(open) > 0 {
+			r.Status, r.Questions, r.Text = graph.Interrupted, open, Asking(open)
+		}
+	}
 	return r, err
+}
+
+// notTaken reports whether an error refuses answers, so that nothing has changed.
+func notTaken(err error) bool {
+	for _, why := range []error{graph.ErrAnswer, graph.ErrUnknownQuestion, graph.ErrExpired, graph.ErrAmbiguous} {
+		if errors.Is(err, why) {
+			return true
+		}
+	}
+	return false
 }
 
 // run runs the graph, and shows its events to whom watches.
@@ -243,27 +257,4 @@ func (g *Gateway[S]) said(res graph.Result[S]) string {
 		return ""
 	}
 	return last.Text()
-}
-
-// Asking writes open questions as the user reads them.
-func Asking(open []graph.Interrupt) string {
-	if len(open) == 0 {
-		return "No question is open."
-	}
-	var b strings.Builder
-	for i, q := range open {
-		if len(open) > 1 {
-			fmt.Fprintf(&b, "%d. ", i+1)
-		}
-		b.WriteString(q.Prompt + "\n")
-		if q.Detail != "" {
-			b.WriteString("\n" + q.Detail + "\n\n")
-		}
-	}
-	if len(open) > 1 {
-		b.WriteString("Begin the answer with the number of its question, or write /approve:all or /reject:all.")
-	} else if decides(open[0]) {
-		b.WriteString("Answer yes or no, and why not; /edit with JSON changes it, /cancel ends it.")
-	}
-	return strings.TrimSpace(b.String())
 }

@@ -82,14 +82,14 @@ func (t *Turn) approve(ctx context.Context, s *agent.State) (no, err error) {
 			open = true
 			continue
 		case errors.Is(err, graph.ErrDeclined):
-			t.m.Kill(s, err.Error())
+			no = t.end(s, decided)
 		case err != nil:
 			return nil, err
 		}
 		longest = max(longest, waited.Seconds())
 		if refused, err := t.carryOut(s, id, decided); err != nil {
 			return nil, err
-		} else if refused != nil {
+		} else if refused != nil && no == nil {
 			no = refused
 		}
 	}
@@ -109,13 +109,14 @@ func (t *Turn) decide(ctx context.Context, s *agent.State, id string, r agent.Ap
 	}
 	for n, wrong := 1, ""; ; n++ {
 		d, err := graph.Ask[Decision](ctx, graph.Question{
-			Prompt: prompt(r), Detail: strings.TrimSpace(r.Message + "\n" + wrong), Data: r, Key: fmt.Sprintf("%s #%d", id, n), Within: t.cfg.ApprovalWithin,
+			Prompt: prompt(r), Detail: strings.TrimSpace(wrong + "\n\n" + r.Message), Data: r, Key: fmt.Sprintf("%s #%d", id, n), Within: t.cfg.ApprovalWithin,
+			Schema: decisionSchema(r),
 		})
 		switch {
 		case errors.Is(err, graph.ErrExpired):
 			d, err = Decision{Verdict: Reject, Feedback: "nobody decided in time"}, nil
 		case errors.Is(err, graph.ErrDeclined):
-			r.Decided, r.Feedback = true, err.Error()
+			r.Decided, r.Feedback = true, strings.TrimPrefix(err.Error(), fmt.Sprintf("%v: %q: ", graph.ErrDeclined, prompt(r)))
 			return r, t.m.Clock().Sub(began), err
 		case err != nil:
 			return r, 0, err
@@ -124,8 +125,35 @@ func (t *Turn) decide(ctx context.Context, s *agent.State, id string, r agent.Ap
 		if err == nil {
 			return out, t.m.Clock().Sub(began), nil
 		}
-		wrong = err.Error()
+		wrong = fmt.Sprintf("That cannot be done: %v.", err)
 	}
+}
+
+// decisionSchema returns the JSON Schema of the decisions about a request: an edit is one of them where there is
+// something to edit, and then it has the request's own schema.
+func decisionSchema(r agent.ApprovalRequest) json.RawMessage {
+	type schema = map[string]any
+	verdicts := []Verdict{Approve, Reject}
+	properties := schema{"feedback": schema{"type": "string", "description": "with reject: why not, and what would be better"}}
+	if len(r.Data) > 0 {
+		verdicts = append(verdicts, Edit)
+		properties["edited"] = edited(r.Schema)
+	}
+	properties["decision"] = schema{"enum": verdicts}
+	data, _ := json.Marshal(schema{"type": "object", "properties": properties, "required": []string{"decision"}, "additionalProperties": false}) // plain values
+	return data
+}
+
+// edited returns a schema so that it can stand in another one: what it refers to is looked for in itself.
+func edited(own json.RawMessage) any {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(own, &members) != nil || members == nil {
+		return cmp.Or(string(own), "true") == "true"
+	}
+	if _, named := members["$id"]; !named {
+		members["$id"] = json.RawMessage(`"urn:weft:edited"`)
+	}
+	return members
 }
 
 func prompt(r agent.ApprovalRequest) string {
@@ -184,7 +212,7 @@ func (t *Turn) planRejected(s *agent.State, r agent.ApprovalRequest) error {
 	if s.Control.IsKilled.Get() {
 		return nil
 	}
-	no := &capabilities.Rejected{Request: r, Feedback: r.Feedback, Then: t.cfg.OnRejectedPlan}
+	no := &capabilities.Rejected{Request: named(r), Feedback: r.Feedback, Then: t.cfg.OnRejectedPlan}
 	switch no.Then {
 	case capabilities.SkipStep:
 		s.Planning.ExecutionPlan.Set(t.complete(agent.Plan{}))
@@ -192,8 +220,22 @@ func (t *Turn) planRejected(s *agent.State, r agent.ApprovalRequest) error {
 	case capabilities.Replan:
 		return agent.Failed(agent.Replanning, no)
 	case capabilities.EndTurn:
-		t.m.Kill(s, no.Error())
-		return nil
+		t.m.Kill(s, no.Text())
 	}
 	return no
+}
+
+// end ends the turn, because a person did so instead of deciding.
+func (t *Turn) end(s *agent.State, r agent.ApprovalRequest) error {
+	no := &capabilities.Rejected{Request: named(r), Feedback: r.Feedback, Then: capabilities.EndTurn, Ended: true}
+	t.m.Kill(s, no.Text())
+	return no
+}
+
+// named returns a request as its rejection names it: a plan has no capability, and the task for its objective.
+func named(r agent.ApprovalRequest) agent.ApprovalRequest {
+	if r.Type == PlanApproval && r.Step == "" {
+		r.Capability, r.Objective = "", fmt.Sprintf("the plan for %q", r.Objective)
+	}
+	return r
 }

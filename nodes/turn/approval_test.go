@@ -185,14 +185,20 @@ func TestAPlanIsApprovedOrEditedAsDataAndNotPlannedAgain(t *testing.T) {
 func TestAPlanThatWasEditedIntoNonsenseIsAskedAboutAgain(t *testing.T) {
 	g := compile(t, planning(t), &checkpoint.Memory{})
 	q := paused(t, say(t, g, "t1", "draw"), 1)[0]
-	for _, nonsense := range []any{plans(agent.Step{Capability: "router"}), "a plan", map[string]any{"steps": 7}} {
+	for _, none := range []any{"a plan", map[string]any{"steps": 7}, map[string]any{}, map[string]any{"steps": []any{map[string]any{"capability": "find", "when": "now"}}}} {
+		_, err := g.Resume(t.Context(), graph.Answer(q.ID, turn.Decision{Verdict: turn.Edit, Edited: none}), graph.Run{Thread: "t1"})
+		if !errors.Is(err, graph.ErrAnswer) {
+			t.Errorf("%v: got %v, want it refused by the schema", none, err)
+		}
+	}
+	for _, nonsense := range []any{plans(agent.Step{Capability: "router"}), plans(agent.Step{Capability: "ghost"})} {
 		next := paused(t, resume(t, g, graph.Answer(q.ID, turn.Decision{Verdict: turn.Edit, Edited: nonsense})), 1)[0]
 		if next.ID == q.ID {
 			t.Fatal("the question has the same id")
 		}
 		q = next
 	}
-	says(t, q.Detail, "the edited plan")
+	says(t, q.Detail, "That cannot be done", `"ghost"`)
 	same(t, "status", resume(t, g, graph.Answer(q.ID, approve)).Status, graph.Done)
 }
 
@@ -200,13 +206,14 @@ func TestADecisionThatSaysNothingClearOpensTheQuestionAgain(t *testing.T) {
 	runs := 0
 	g := compile(t, approving(t, "", &runs), &checkpoint.Memory{})
 	q := paused(t, say(t, g, "t1", "write it"), 1)[0]
-	for _, d := range []turn.Decision{{Verdict: "maybe"}, {Verdict: turn.Edit}, {Verdict: turn.Reject, Edited: "x"}} {
-		data, err := json.Marshal(d)
-		must(t, err)
-		same(t, string(data), paused(t, resume(t, g, graph.Answer(q.ID, json.RawMessage(data))), 1)[0].ID, q.ID)
+	for _, d := range []any{turn.Decision{Verdict: "maybe"}, turn.Decision{Verdict: turn.Edit}, turn.Decision{Verdict: turn.Edit, Edited: "x"}, true, "yes"} {
+		if _, err := g.Resume(t.Context(), graph.Answer(q.ID, d), graph.Run{Thread: "t1"}); !errors.Is(err, graph.ErrAnswer) {
+			t.Errorf("got %v for %v, want it refused by the schema", err, d)
+		}
 	}
-	if _, err := g.Resume(t.Context(), graph.Answer(q.ID, true), graph.Run{Thread: "t1"}); !errors.Is(err, graph.ErrAnswer) {
-		t.Errorf("got %v for a bare true, want it refused by the schema", err)
+	q = paused(t, resume(t, g, graph.Answer(q.ID, approve)), 1)[0] // its value may be edited
+	for _, d := range []turn.Decision{{Verdict: turn.Edit}, {Verdict: turn.Reject, Edited: "x"}} {
+		same(t, fmt.Sprint(d), paused(t, resume(t, g, graph.Answer(q.ID, d)), 1)[0].ID, q.ID)
 	}
 	same(t, "runs", runs, 0)
 }

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/weftrun/weft/internal/suggest"
 	"github.com/weftrun/weft/state/agent"
@@ -23,8 +22,10 @@ type Command struct {
 	Default string
 	// AnyOption takes every option, and none.
 	AnyOption bool
-	// Text says that the command takes the rest of the message.
+	// Text says that the command takes the rest of the message: a reason, a message, JSON.
 	Text bool
+	// Capability says that the option names a capability of the graph: others are refused, and it is completed.
+	Capability bool
 	// Hidden ones are neither in the help nor completed.
 	Hidden bool
 	// Settings are what an option sets, for the turn or with "!" for the thread; nil sets none, and then "!" is an error.
@@ -49,7 +50,7 @@ const (
 	DoContinue = "continue"
 )
 
-// CommandError is returned for a command that cannot be carried out. Nothing was done.
+// CommandError is returned for a command that cannot be carried out. Nothing was done. Its text is for the user.
 type CommandError struct {
 	Name    string
 	Why     string
@@ -57,7 +58,7 @@ type CommandError struct {
 }
 
 func (e *CommandError) Error() string {
-	text := fmt.Sprintf("turn: command %s: %s", e.Name, e.Why)
+	text := fmt.Sprintf("%s: %s", e.Name, e.Why)
 	if e.Suggest != "" {
 		text += fmt.Sprintf("; did you mean %s?", e.Suggest)
 	}
@@ -75,8 +76,8 @@ func BuiltinCommands() []Command {
 	}
 	which := "of all, or of one by its number"
 	return []Command{
-		{Name: "help", Aliases: []string{"h", "?"}, Help: "shows the commands, or one of them", AnyOption: true, Do: DoHelp},
-		{Name: "config", Help: "shows the settings in force", Do: DoConfig},
+		{Name: "help", Aliases: []string{"h", "?"}, Help: "shows the commands, or one of them", AnyOption: true, Text: true, Do: DoHelp},
+		{Name: "config", Help: "shows the settings in force; /help config says what they are", Do: DoConfig},
 		{Name: "status", Help: "shows where the conversation stands", Do: DoStatus},
 		{Name: "pending", Help: "shows the open questions", Do: DoPending},
 		{Name: "approve", Help: "says yes to the open question: " + which, AnyOption: true, Do: DoApprove},
@@ -92,7 +93,7 @@ func BuiltinCommands() []Command {
 			Settings: flag(func(s *agent.Settings, v *bool) { s.TaskExtractionBypass = v }, "off")},
 		{Name: "caps", Aliases: []string{"capabilities"}, Help: "chooses capabilities, or takes all", Options: onOff, Default: "on",
 			Settings: flag(func(s *agent.Settings, v *bool) { s.CapabilitySelectionBypass = v }, "off")},
-		{Name: "pin", Help: "leaves one capability to choose, named behind a colon; without a name all are there again", AnyOption: true,
+		{Name: "pin", Help: "leaves one capability to choose, named behind a colon; without a name all are there again", AnyOption: true, Capability: true,
 			Settings: func(option string) agent.Settings { return agent.Settings{PinnedCapability: &option} }},
 		{Name: "clear", Aliases: []string{"cls", "c"}, Help: "clears the screen", Do: "clear"},
 		{Name: "exit", Aliases: []string{"quit", "bye", "q"}, Help: "leaves", Do: "exit"},
@@ -189,6 +190,9 @@ func (c *Commands) Help(name string) (string, error) {
 		if cmd == nil {
 			return "", c.unknown("/" + name)
 		}
+		if cmd.Do == DoConfig {
+			return cmd.help() + "\n\n" + settingsHelp(c), nil
+		}
 		return cmd.help(), nil
 	}
 	var lines []string
@@ -226,93 +230,4 @@ func (c *Commands) unknown(word string) error {
 		e.Suggest = "/" + near
 	}
 	return e
-}
-
-// line is a message with the commands at its beginning.
-type line struct {
-	calls []call
-	rest  string
-}
-
-type call struct {
-	*Command
-	word   string // as it was written
-	option string
-	thread bool
-}
-
-func (l line) names() string {
-	var words []string
-	for _, c := range l.calls {
-		words = append(words, c.word)
-	}
-	return strings.Join(words, " ")
-}
-
-var commandWord = regexp.MustCompile(`^/(\?|[A-Za-z_][A-Za-z0-9_-]*)(!?)(?::([^\s/]*))?$`)
-
-// parse takes the commands off a message. A word that only begins with a slash, such as /etc/hosts, is none.
-func (c *Commands) parse(text string, passUnknown bool) (l line, err error) {
-	l.rest = strings.TrimSpace(text)
-	if escaped, ok := escape(l.rest); ok && strings.HasPrefix(escaped, "/") {
-		return line{rest: escaped}, nil
-	}
-	var errs []error
-	for {
-		word := l.rest
-		if at := strings.IndexFunc(l.rest, unicode.IsSpace); at >= 0 {
-			word = l.rest[:at]
-		}
-		m := commandWord.FindStringSubmatch(word)
-		if m == nil {
-			break
-		}
-		cmd := c.byName[strings.ToLower(m[1])]
-		if cmd == nil && passUnknown {
-			break
-		}
-		one := call{cmd, word, m[3], m[2] != ""}
-		if cmd == nil {
-			errs = append(errs, c.unknown(word))
-		} else if err := one.check(); err != nil {
-			errs = append(errs, err)
-		}
-		l.calls, l.rest = append(l.calls, one), strings.TrimSpace(l.rest[len(word):])
-		if cmd != nil && cmd.Text {
-			break
-		}
-	}
-	if escaped, ok := escape(l.rest); ok && len(l.calls) > 0 {
-		l.rest = escaped
-	}
-	return l, errors.Join(errs...)
-}
-
-// escape returns the text behind "--", which holds no commands.
-func escape(text string) (string, bool) {
-	rest, ok := strings.CutPrefix(text, "--")
-	trimmed := strings.TrimSpace(rest)
-	return trimmed, ok && (rest == "" || len(trimmed) < len(rest))
-}
-
-// check holds a call to what its command takes, and fills in the default.
-func (c *call) check() error {
-	fail := func(format string, args ...any) error {
-		return &CommandError{Name: c.word, Why: fmt.Sprintf(format, args...)}
-	}
-	switch {
-	case c.thread && c.Settings == nil:
-		return fail(`"!" is for settings, and it sets nothing`)
-	case c.AnyOption:
-		return nil
-	case c.option == "":
-		c.option = c.Default
-	}
-	if len(c.Options) == 0 && c.option != "" {
-		return fail("it takes no option")
-	}
-	if len(c.Options) > 0 && !slices.Contains(c.Options, c.option) {
-		return fail("its options are %s", strings.Join(c.Options, ", "))
-	}
-	return nil
 }

@@ -199,7 +199,7 @@ func TestSeveralQuestionsAreAnsweredByTheirNumbers(t *testing.T) {
 
 func TestATurnThatWaitsIsRejectedCancelledOrLeftForAnother(t *testing.T) {
 	for text, want := range map[string][]string{
-		"/reject too dangerous": {"too dangerous"}, "no, too dangerous": {"too dangerous"}, "/cancel I must go": {"cancelled I must go"},
+		"/reject too dangerous": {"too dangerous"}, "no, too dangerous": {"too dangerous"}, "/cancel I must go": {"the turn was ended before: writes a value (write): I must go"},
 	} {
 		runs := 0
 		g, _ := desk(t, approving(t, "", &runs), &checkpoint.Memory{})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/weftrun/weft/capabilities"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/agent"
 )
@@ -37,7 +38,7 @@ func (t *Turn) guard(ctx context.Context, s *agent.State, node string, do func(c
 		f.Metadata = map[string]string{"after": after(last, node)}
 	}
 	t.m.NodeFailed(s, f)
-	return nil
+	return t.tell(ctx, s, node, node+" failed: "+f.UserMessage, map[string]string{"failed": string(f.Severity)})
 }
 
 // passes reports whether an error of a node is one of the run.
@@ -50,6 +51,9 @@ func (t *Turn) failure(ctx context.Context, node string, err error) agent.Failur
 	f := agent.Failure{Node: node, Severity: agent.SeverityOf(err), UserMessage: err.Error(), Error: err.Error(), Retry: t.retry(node), After: agent.RetryAfter(err)}
 	if p := (*panicked)(nil); errors.As(err, &p) {
 		f.UserMessage = p.text
+	}
+	if no := (*capabilities.Rejected)(nil); errors.As(err, &no) {
+		f.Rejected, f.UserMessage = true, no.Text()
 	}
 	if cause := context.Cause(ctx); errors.Is(cause, ErrTime) {
 		f.Severity, f.Error, f.UserMessage = agent.Critical, fmt.Sprintf("%v: %v", cause, err), cause.Error()

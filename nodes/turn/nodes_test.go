@@ -187,7 +187,7 @@ func TestTheReportSaysWhatWasDoneAndMayBeExplained(t *testing.T) {
 			return errors.New("no paper")
 		}))
 		text := answer(t, say(t, compile(t, c, &checkpoint.Memory{}), "t1", "draw").State)
-		says(t, text, "**Task**: draw", "**Where**: plot", "no paper", "**Done**: Step 1: finds rain", "**Not done**: Step 2: draws; Step 3")
+		says(t, text, "**Task**: draw", "**Where**: plot", "no paper", "**Done**: Step 1: finds rain", "**Not done**: Step 2: draws")
 		same(t, name, strings.HasSuffix(text, "\n\nLook at plot."), name == "explained")
 	}
 }

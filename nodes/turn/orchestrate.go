@@ -16,8 +16,8 @@ const PlanApproval = "orchestrator_plan"
 
 // Orchestrator makes the plan: it completes what [Config.Plan] returns by the step that ends the turn, and holds it to
 // all rules at once. A plan that breaks some is made again, with all its problems told; one that wants
-// a capability that was not chosen asks for another choice. In planning mode the plan becomes a request; otherwise
-// those who watch Custom events see the agent.Plan.
+// a capability that was not chosen asks for another choice. In planning mode the plan becomes a request, unless all it
+// does is to answer or to ask back; otherwise those who watch Custom events see the agent.Plan.
 func (t *Turn) Orchestrator(ctx context.Context, s *agent.State) error {
 	return t.guard(ctx, s, agent.ToOrchestrator, t.orchestrate)
 }
@@ -48,7 +48,7 @@ func (t *Turn) orchestrate(ctx context.Context, s *agent.State) error {
 	}
 	t.unplan(s)
 	s.Control.PlansCreatedCount.Add(1)
-	if *t.settings(s).PlanningMode {
+	if *t.settings(s).PlanningMode && t.does(p) {
 		return t.propose(s, p, task)
 	}
 	s.Planning.ExecutionPlan.Set(p)
@@ -103,6 +103,18 @@ func (t *Turn) check(s *agent.State, p agent.Plan) error {
 	return agent.Failed(agent.Retriable, err)
 }
 
+// does reports whether a plan has a step that does something, beside the one that ends the turn.
+func (t *Turn) does(p agent.Plan) bool {
+	return slices.ContainsFunc(p.Steps, func(s agent.Step) bool { return !slices.Contains(terminals(), s.Capability) })
+}
+
+// planSchema is that of an agent.Plan, as far as it says something; the rules of a plan hold besides.
+var planSchema = json.RawMessage(`{"type":"object","required":["steps"],"properties":{"steps":{"type":"array","items":{"type":"object",
+"required":["capability"],"properties":{"context_key":{"type":"string"},"capability":{"type":"string"},"task_objective":{"type":"string"},
+"success_criteria":{"type":"string"},"expected_output":{"type":"string"},"parameters":{"type":["object","null"]},
+"inputs":{"type":["array","null"],"items":{"type":"object","additionalProperties":{"type":"string"}}},
+"depends_on":{"type":["array","null"],"items":{"type":"string"}}},"additionalProperties":false}}},"additionalProperties":false}`)
+
 // propose makes a request of a plan.
 func (t *Turn) propose(s *agent.State, p agent.Plan, task string) error {
 	data, err := json.Marshal(p)
@@ -110,7 +122,8 @@ func (t *Turn) propose(s *agent.State, p agent.Plan, task string) error {
 		return err
 	}
 	s.Execution.PendingApprovals.Put(PlanApproval, agent.ApprovalRequest{
-		Type: PlanApproval, Capability: agent.ToOrchestrator, Objective: task, Message: planText(p), Data: data, Time: t.m.Clock().Round(0),
+		Type: PlanApproval, Capability: agent.ToOrchestrator, Objective: task, Message: planText(p), Data: data, Schema: planSchema,
+		Time: t.m.Clock().Round(0),
 	})
 	return nil
 }

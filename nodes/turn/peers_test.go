@@ -10,6 +10,7 @@ import (
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/nodes/turn"
 	"github.com/weftrun/weft/state/agent"
+	"github.com/weftrun/weft/state/message"
 )
 
 // Osprey issue 27: of several inputs of one type only the last reached the step.
@@ -59,10 +60,17 @@ func TestPeerACapabilityCanBePinned(t *testing.T) {
 	same(t, "active for a turn", active(tell("/pin:plot draw")), "respond clarify plot")
 	same(t, "active", active(tell("and again")), "respond clarify find")
 	same(t, "questions of the classifier", asked, 0)
-	r := tell("/pin:launch go")
-	same(t, "status", r.Status, graph.Done)
-	says(t, r.Text, `"launch" is pinned; there are find, plot`)
-	tell("/pin!")
+	refuses(t, d, "/pin:launch go", `there is no capability "launch"; there are find, plot`)
+	refuses(t, d, "/pin!:plots", "did you mean /pin!:plot?")
+	sameList(t, "completed", d.Complete("/pin!:p"), []string{"/pin!:plot"})
+	same(t, "a pin that is lifted", tell("/pin!").Text, "All capabilities are there for this conversation.")
+	// A program may pin what is gone meanwhile.
+	var in agent.State
+	in.Messages = message.LogOf(message.User("go"))
+	in.AgentControl.Update(agent.Settings{PinnedCapability: new("launch")})
+	res, err := d.Graph.Invoke(t.Context(), in, graph.Run{Thread: "t2"})
+	must(t, err)
+	says(t, answer(t, res.State), `"launch" is pinned; there are find, plot`)
 	asked = 0
 	tell("look")
 	same(t, "questions of the classifier", asked, 2)

@@ -1,15 +1,16 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/suggest"
 	"github.com/weftrun/weft/state/agent"
 )
 
@@ -19,6 +20,8 @@ type deed struct {
 	texts        []string
 	ui           []string
 	answers      *graph.Answers
+	answered     map[string]bool   // ids of the questions that have an answer
+	left         map[string]string // why others that were meant have none, by their ids
 	discard      bool
 	goOn         bool
 	rest         string // of the message
@@ -35,13 +38,18 @@ func (g *Gateway[S]) perform(ctx context.Context, thread string, l line, open []
 				to, lasts = &d.thread, "this conversation"
 			}
 			*to = agent.Overlay{}.Reduce(*to, c.Settings(c.option))
-			d.texts = append(d.texts, fmt.Sprintf("%s is set for %s.", strings.TrimSuffix("/"+c.Name+":"+c.option, ":"), lasts))
+			text := fmt.Sprintf("%s is set for %s.", strings.TrimSuffix("/"+c.Name+":"+c.option, ":"), lasts)
+			if c.Capability && c.option == "" {
+				text = "All capabilities are there for " + lasts + "."
+			}
+			d.texts = append(d.texts, text)
 		}
 		if err := g.carry(ctx, thread, c, open, &d); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	errs = append(errs, d.turn.Validate(), d.thread.Validate())
+	d.leftOpen(asked(open))
 	if d.answers != nil && d.rest != "" {
 		errs = append(errs, &CommandError{Name: l.names(), Why: fmt.Sprintf("it takes no text, and %q follows", d.rest)})
 	}
@@ -58,9 +66,9 @@ func (g *Gateway[S]) perform(ctx context.Context, thread string, l line, open []
 func (g *Gateway[S]) carry(ctx context.Context, thread string, c call, open []graph.Interrupt, d *deed) error {
 	switch c.Do {
 	case "":
-		return nil
+		return g.mayPin(c)
 	case DoHelp:
-		return d.show(g.commands().Help(c.option))
+		return d.show(g.commands().Help(cmp.Or(c.text, c.option)))
 	case DoConfig:
 		return d.show(g.config(ctx, thread))
 	case DoStatus:
@@ -68,11 +76,11 @@ func (g *Gateway[S]) carry(ctx context.Context, thread string, c call, open []gr
 	case DoPending:
 		return d.show(Asking(open), nil)
 	case DoApprove, DoReject, DoEdit, DoCancel:
-		return d.decide(c, open)
+		return d.decide(c, asked(open))
 	case DoContinue:
 		return g.continues(ctx, thread, c, d)
 	case DoNew:
-		if d.rest == "" {
+		if d.rest = cmp.Or(c.text, d.rest); d.rest == "" {
 			return &CommandError{Name: c.word, Why: "the message is missing behind it"}
 		}
 		d.discard = true
@@ -88,7 +96,7 @@ func (g *Gateway[S]) continues(ctx context.Context, thread string, c call, d *de
 	switch {
 	case err != nil && !errors.Is(err, graph.ErrUnknownThread) && !errors.Is(err, graph.ErrNoStore):
 		return err
-	case p.Status == graph.Interrupted:
+	case len(asked(p.Interrupts)) > 0:
 		return &CommandError{Name: c.word, Why: "the turn waits for an answer"}
 	case err != nil || p.Status == graph.Done:
 		return &CommandError{Name: c.word, Why: "no turn was cut off"}
@@ -106,84 +114,6 @@ func (d *deed) show(text string, err error) error {
 	return err
 }
 
-// decide makes answers to the questions that a command means.
-func (d *deed) decide(c call, open []graph.Interrupt) error {
-	if c.Do == DoCancel {
-		c.option = "all"
-	}
-	meant, err := d.meant(c, open)
-	if err != nil {
-		return err
-	}
-	if d.answers == nil {
-		d.answers = new(graph.Answers)
-	}
-	for _, q := range meant {
-		v, err := d.value(c, q)
-		switch {
-		case err != nil:
-			return err
-		case c.Do == DoCancel:
-			*d.answers = d.answers.Decline(q.ID, strings.TrimSpace("cancelled "+d.rest))
-		default:
-			*d.answers = d.answers.Answer(q.ID, v)
-		}
-	}
-	if c.Text {
-		d.rest = ""
-	}
-	return nil
-}
-
-// meant returns the open questions that a command is about.
-func (d *deed) meant(c call, open []graph.Interrupt) ([]graph.Interrupt, error) {
-	fail := func(format string, args ...any) ([]graph.Interrupt, error) {
-		return nil, &CommandError{Name: c.word, Why: fmt.Sprintf(format, args...)}
-	}
-	open = slices.DeleteFunc(slices.Clone(open), func(q graph.Interrupt) bool { return q.Kind != "question" })
-	n, err := strconv.Atoi(c.option)
-	switch at := slices.IndexFunc(open, func(q graph.Interrupt) bool { return q.ID == c.option }); {
-	case len(open) == 0:
-		return fail("no question is open")
-	case c.option == "all", c.option == "" && len(open) == 1:
-		return open, nil
-	case c.option == "":
-		return fail("%d questions are open; name one by its number, such as /%s:1, or all", len(open), c.Name)
-	case at >= 0:
-		return open[at : at+1], nil
-	case err != nil || n < 1 || n > len(open):
-		return fail("there is no question %q; %d are open", c.option, len(open))
-	}
-	return open[n-1 : n], nil
-}
-
-// value returns the answer that a command gives to a question.
-func (d *deed) value(c call, q graph.Interrupt) (any, error) {
-	if c.Do == DoCancel {
-		return nil, nil
-	}
-	if !decides(q) && c.Do != DoEdit {
-		if v, clear := read(q, map[string]string{DoApprove: "yes", DoReject: "no"}[c.Do]); clear {
-			return v, nil
-		}
-	}
-	if !decides(q) {
-		return nil, &CommandError{Name: c.word, Why: fmt.Sprintf("%q wants another answer than a decision", q.Prompt)}
-	}
-	switch c.Do {
-	case DoApprove:
-		return Decision{Verdict: Approve}, nil
-	case DoReject:
-		return Decision{Verdict: Reject, Feedback: d.rest}, nil
-	}
-	edited := json.RawMessage(d.rest)
-	var v any
-	if err := json.Unmarshal(edited, &v); err != nil || v == nil {
-		return nil, &CommandError{Name: c.word, Why: fmt.Sprintf("JSON must stand behind it: %v", err)}
-	}
-	return Decision{Verdict: Edit, Edited: edited}, nil
-}
-
 // config shows the settings that a turn on the thread would have.
 func (g *Gateway[S]) config(ctx context.Context, thread string) (string, error) {
 	s, _, err := g.Graph.State(ctx, thread, 0)
@@ -195,7 +125,51 @@ func (g *Gateway[S]) config(ctx context.Context, thread string) (string, error) 
 		fresh.SessionControl.Update(set)
 	}
 	data, err := json.MarshalIndent(g.Manager.Settings(&fresh), "", "  ")
-	return string(data), err
+	return string(data) + "\n\n/help config says what each of them is.", err
+}
+
+// mayPin refuses to pin what is no capability of the graph.
+func (g *Gateway[S]) mayPin(c call) error {
+	names := g.capabilities()
+	if !c.Capability || c.option == "" || len(names) == 0 || slices.Contains(names, c.option) {
+		return nil
+	}
+	e := &CommandError{Name: c.word, Why: fmt.Sprintf("there is no capability %q; there are %s", c.option, strings.Join(names, ", "))}
+	if near := suggest.Nearest(c.option, names); near != "" {
+		e.Suggest = strings.TrimSuffix(c.word, c.option) + near
+	}
+	return e
+}
+
+// Complete is [Commands.Complete] of the gateway's commands, and completes the names of capabilities too.
+func (g *Gateway[S]) Complete(prefix string) []string {
+	all := g.commands().Complete(prefix)
+	name, option, has := strings.Cut(strings.TrimPrefix(prefix, "/"), ":")
+	cmd := g.commands().byName[strings.TrimSuffix(strings.ToLower(name), "!")]
+	if !has || cmd == nil || !cmd.Capability || !strings.HasPrefix(prefix, "/") {
+		return all
+	}
+	for _, c := range g.capabilities() {
+		if strings.HasPrefix(c, option) {
+			all = append(all, "/"+name+":"+c)
+		}
+	}
+	return all
+}
+
+// capabilities returns the names of the nodes to which the router sends steps; none where it is wired by hand.
+func (g *Gateway[S]) capabilities() (names []string) {
+	drawn, byID := g.Graph.Draw(0), map[string]string{}
+	for _, n := range drawn.Nodes {
+		byID[n.ID] = n.Name
+	}
+	for _, e := range drawn.Edges {
+		if to := byID[e.To]; byID[e.From] == ToRouter && to != graph.End && !slices.Contains(Names(), to) {
+			names = append(names, to)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // status shows where the thread stands.

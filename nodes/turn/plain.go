@@ -24,7 +24,7 @@ type Plain interface {
 	// Look says where a thread stands, and returns its last so many messages. A thread that does not exist is
 	// the zero Past.
 	Look(ctx context.Context, thread string, last int) (Past, error)
-	// Complete is Commands.Complete, of the gateway's commands.
+	// Complete is Gateway.Complete.
 	Complete(prefix string) []string
 }
 
@@ -43,7 +43,7 @@ type plain[S any] struct{ g *Gateway[S] }
 
 func (p plain[S]) Name() string { return p.g.Graph.Name() }
 
-func (p plain[S]) Complete(prefix string) []string { return p.g.commands().Complete(prefix) }
+func (p plain[S]) Complete(prefix string) []string { return p.g.Complete(prefix) }
 
 func (p plain[S]) Say(ctx context.Context, thread, text string, watch func(graph.Event)) (Reply[json.RawMessage], error) {
 	a, err := p.g.Read(ctx, thread, text)

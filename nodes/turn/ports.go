@@ -78,9 +78,10 @@ type Clarification struct {
 	Missing   []string `json:"missing_info,omitempty" jsonschema:"what is missing"`
 }
 
-// Report says what went wrong in a turn.
+// Report says what went wrong in a turn, or that a person said no.
 type Report struct {
 	Time       time.Time
+	Rejected   bool // nothing is broken: Message is what a person decided
 	Severity   agent.Severity
 	Task       string
 	Node       string // where it went wrong; it is a capability or another node
@@ -90,7 +91,7 @@ type Report struct {
 	Attempts   int
 	Plans      int
 	Elapsed    time.Duration
-	Done, Left []string // the steps of the plan, a line each
+	Done, Left []string // the steps of the plan, a line each, without what was rejected and without the step that answers
 }
 
 // Source gives what may matter for a task, from outside.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ func (t *Turn) Error(ctx context.Context, s *agent.State) error {
 	}
 	r := t.Report(s)
 	text := r.String()
-	if t.cfg.Explain != nil {
+	if t.cfg.Explain != nil && !r.Rejected {
 		inner, cancel := context.WithTimeout(ctx, cmp.Or(t.cfg.ExplainWithin, 30*time.Second))
 		defer cancel()
 		more, err := safely(func() (string, error) { return t.cfg.Explain(inner, r) })
@@ -36,37 +37,67 @@ func (t *Turn) Report(s *agent.State) Report {
 	f := s.Control.ErrorInfo.Get()
 	task, _ := t.m.CurrentTask(s)
 	r := Report{
-		Time: t.m.Clock(), Severity: cmp.Or(f.Severity, agent.Critical), Task: task, Node: cmp.Or(f.Node, ToRouter),
+		Time: t.m.Clock(), Rejected: f.Rejected, Severity: cmp.Or(f.Severity, agent.Critical), Task: task, Node: cmp.Or(f.Node, ToRouter),
 		Message: cmp.Or(f.UserMessage, f.Error), Details: f.Error, Reason: cmp.Or(f.Metadata["reason"], f.UserMessage, f.Error, "something failed and nobody said what"),
 		Attempts: s.Control.RetryCount.Get(), Plans: s.Control.PlansCreatedCount.Get(), Elapsed: t.elapsed(s),
 	}
 	if s.Control.IsKilled.Get() {
 		r.Reason = cmp.Or(s.Control.KillReason.Get(), r.Reason)
+	} else if r.Reason == fmt.Sprintf("%s failed: %s", f.Node, f.Severity) {
+		r.Reason = r.Message // the failure itself is the reason
 	}
+	r.Done, r.Left = t.steps(s)
+	return r
+}
+
+// steps returns the steps of the plan that are done and those that are not, a line each. What was rejected is told
+// elsewhere, and the step that ends the turn is no work.
+func (t *Turn) steps(s *agent.State) (done, left []string) {
 	p, _ := t.m.Plan(s)
 	for i, step := range p.Steps {
 		line := fmt.Sprintf("Step %d: %s", i+1, cmp.Or(step.Objective, step.Capability))
-		if t.m.Result(s, i).Done() {
-			r.Done = append(r.Done, line)
-		} else {
-			r.Left = append(r.Left, line)
+		switch r := t.m.Result(s, i); {
+		case r.Done():
+			done = append(done, line)
+		case slices.Contains(terminals(), step.Capability), t.refused(s, step.ResultKey(i), r):
+		default:
+			left = append(left, line)
 		}
 	}
-	return r
+	return done, left
+}
+
+// refused reports whether a person said no to a step, or ended the turn when it asked.
+func (t *Turn) refused(s *agent.State, key string, r agent.StepResult) bool {
+	if r.Failure != nil {
+		return r.Failure.Rejected
+	}
+	for _, asked := range s.Execution.PendingApprovals.All() {
+		if asked.Step == key && asked.Decided && !asked.Approved {
+			return true
+		}
+	}
+	return false
 }
 
 // String returns the report as the user reads it, in Markdown.
 func (r Report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "I could not finish this.\n\n")
+	if r.Rejected {
+		fmt.Fprintf(&b, "Not done, as decided: %s\n\n", r.Message)
+	} else {
+		fmt.Fprintf(&b, "I could not finish this.\n\n")
+	}
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(&b, "- **%s**: %s\n", name, strings.ReplaceAll(value, "\n", "\n  "))
 		}
 	}
-	line("Task", r.Task)
-	line("Where", r.Node)
-	line("What", r.Message)
+	if !r.Rejected {
+		line("Task", r.Task)
+		line("Where", r.Node)
+		line("What", r.Message)
+	}
 	if r.Reason != r.Message {
 		line("Why it ends here", r.Reason)
 	}

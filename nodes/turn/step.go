@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,10 +44,22 @@ func (t *Turn) Step(ctx context.Context, s *agent.State, i int) error {
 			return err
 		}
 	}
-	if r := t.m.Result(s, i); r.Failure == nil || r.Failure.Severity != agent.Retriable {
+	r := t.m.Result(s, i)
+	if r.Failure == nil || r.Failure.Severity != agent.Retriable {
 		forget(s, key)
 	}
-	return nil
+	return t.tellFailure(ctx, i, r)
+}
+
+// tellFailure tells those who watch that a step came to nothing. What a person decided they know.
+func (t *Turn) tellFailure(ctx context.Context, i int, r agent.StepResult) error {
+	if r.Failure == nil || r.Failure.Rejected {
+		return nil
+	}
+	return graph.Emit(ctx, agent.StatusUpdate{
+		Message: r.Capability + " failed: " + cmp.Or(r.Failure.UserMessage, r.Failure.Error), Node: r.Capability, Time: t.m.Clock().Round(0),
+		Metadata: map[string]string{"phase": "Execution", "step": fmt.Sprint(i + 1), "failed": string(r.Failure.Severity)},
+	})
 }
 
 // request keeps what the step asks for. Who asks again for what was decided would do so for ever.

@@ -35,9 +35,11 @@ type ApprovalRequest struct {
 	Time       time.Time       `json:"timestamp,omitzero"`
 	Approved   bool            `json:"approved"`
 	Data       json.RawMessage `json:"data,omitempty"` // what is to be approved; after the decision what was, perhaps edited
-	Step       string          `json:"step,omitempty"` // the [Step.ResultKey] of the step that asks; "" is none
-	Decided    bool            `json:"decided,omitempty"`
-	Feedback   string          `json:"feedback,omitempty"` // what the person said beside a no
+	// Schema is the JSON Schema of what Data may be edited into; who asks may leave it open.
+	Schema   json.RawMessage `json:"schema,omitempty"`
+	Step     string          `json:"step,omitempty"` // the [Step.ResultKey] of the step that asks; "" is none
+	Decided  bool            `json:"decided,omitempty"`
+	Feedback string          `json:"feedback,omitempty"` // what the person said beside a no
 }
 
 // Severity says what a failure calls for.
@@ -59,8 +61,10 @@ func Severities() []Severity {
 
 // Failure is a failure of a node as plain data.
 type Failure struct {
-	Node        string            `json:"node"` // where it happened: a capability or another node
-	Severity    Severity          `json:"severity"`
+	Node     string   `json:"node"` // where it happened: a capability or another node
+	Severity Severity `json:"severity"`
+	// Rejected says that nothing is broken: a person said no. UserMessage is what they did.
+	Rejected    bool              `json:"rejected,omitempty"`
 	UserMessage string            `json:"user_message,omitempty"` // for people
 	Error       string            `json:"error,omitempty"`        // for those who mend it
 	Metadata    map[string]string `json:"metadata,omitempty"`

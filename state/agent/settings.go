@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -49,6 +50,52 @@ const (
 	ApproveWrites    = "epics_writes"
 	ApproveEveryCode = "all_code"
 )
+
+// Setting says what one of the [Settings] is, for people.
+type Setting struct {
+	Name    string // as in JSON
+	Help    string
+	Default string // of SafeSettings, as JSON
+}
+
+// settingsHelp are the settings with their meaning, in the order in which they are shown.
+var settingsHelp = []Setting{
+	{Name: "planning_mode_enabled", Help: "each plan is shown to a person before it is carried out"},
+	{Name: "approval_global_mode", Help: "what needs approval: disabled (nothing), selective (what a capability says), all_capabilities"},
+	{Name: "task_extraction_bypass_enabled", Help: "the whole conversation is the task, and none is extracted from it"},
+	{Name: "capability_selection_bypass_enabled", Help: "all capabilities are there to plan with, and none are chosen"},
+	{Name: "pinned_capability", Help: "the only capability that a turn may use; empty is none"},
+	{Name: "epics_writes_enabled", Help: "generated code may write to devices"},
+	{Name: "python_execution_approval_enabled", Help: "generated code needs approval at all"},
+	{Name: "python_execution_approval_mode", Help: "which generated code needs it: disabled, epics_writes (what may write), all_code"},
+	{Name: "memory_approval_enabled", Help: "what is kept about the user needs approval"},
+	{Name: "max_execution_time_seconds", Help: "how long a turn may take, without the time of people; 0 is no limit"},
+	{Name: "max_planning_attempts", Help: "plans of a turn"},
+	{Name: "max_reclassifications", Help: "choices of capabilities after the first"},
+	{Name: "max_step_retries", Help: "attempts at a step after the first; 0 leaves it to the capability"},
+	{Name: "max_retries", Help: "attempts of any node; 0 is no limit of its own"},
+	{Name: "max_concurrent_classifications", Help: "questions of the classifier at once; 0 is no limit"},
+}
+
+// DescribeSettings returns what each setting is, all of them.
+func DescribeSettings() []Setting {
+	all := slices.Clone(settingsHelp)
+	defaults := SafeSettings().members()
+	for i, s := range all {
+		all[i].Default = string(defaults[s.Name])
+	}
+	return all
+}
+
+// members returns the settings that say something, by their names in JSON.
+func (s Settings) members() (all map[string]json.RawMessage) {
+	data, _ := json.Marshal(s) // flags, words and numbers
+	_ = json.Unmarshal(data, &all)
+	return all
+}
+
+// Names returns the names in JSON of the settings that say something, sorted.
+func (s Settings) Names() []string { return slices.Sorted(maps.Keys(s.members())) }
 
 // SafeSettings returns the built-in defaults, with every field set.
 func SafeSettings() Settings {

@@ -1,0 +1,237 @@
+package capabilities
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/weftrun/weft/state/agent"
+)
+
+// Validator is a value that knows what its type does not say, such as that a name of a file has no folder. [Approve]
+// asks again, with the reason, where a person has edited a value into one that it refuses.
+type Validator interface{ Validate() error }
+
+// Approve asks a person about v, and returns what was approved: v, or what the person made of it. The JSON Schema of T,
+// unless r has one, says what v may be edited into: an answer that does not fit is refused and the question stays open.
+// What T's Validate refuses is asked about again. The other fields of r, and what is an error, are those of [Call.Approve].
+//
+//	to, err := capabilities.Approve(c, agent.ApprovalRequest{Type: "export"}, Target{File: "rain.csv"})
+//	if err != nil {
+//		return err // it waits, or the answer was no
+//	}
+func Approve[T any](c *Call, r agent.ApprovalRequest, v T) (T, error) {
+	if err := validate(&v); err != nil {
+		return v, fmt.Errorf("what is to be approved: %w", err)
+	}
+	var err error
+	if r.Data, err = json.Marshal(v); err == nil && r.Schema == nil {
+		r.Schema, err = schemaOf[T]()
+	}
+	if err != nil {
+		return v, fmt.Errorf("what is to be approved has no form: %w", err)
+	}
+	var out T
+	_, err = c.approve(r, func(data []byte) error {
+		out = *new(T) // without what a half-read answer left
+		if err := json.Unmarshal(data, &out); err != nil {
+			return err
+		}
+		return validate(&out)
+	})
+	if err != nil {
+		return v, err
+	}
+	return out, nil
+}
+
+// validate asks a value, or the pointer to it, whether it makes sense.
+func validate(at any) error {
+	if v, ok := at.(Validator); ok {
+		return v.Validate()
+	}
+	return nil
+}
+
+// schemaOf returns the JSON Schema of T.
+func schemaOf[T any]() (json.RawMessage, error) {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(s)
+}
+
+// Approve asks a person. It returns their decision when there is one for this very request,
+// and each decision once; otherwise an [*ApprovalNeeded], which the capability returns as it
+// is and is then run again, from its top, with the decision. A no is an error too, a [*Rejected].
+//
+// r.Schema says what r.Data may be edited into. Where it is nil it follows from the data: the same kind, and of an
+// object members of the same kinds. Without data there is nothing to edit. [Approve] does the same for a Go type.
+func (c *Call) Approve(r agent.ApprovalRequest) (Decision, error) {
+	return c.approve(r, func([]byte) error { return nil })
+}
+
+// approve asks until a person approves of data that is accepted, or says no.
+func (c *Call) approve(r agent.ApprovalRequest, accept func(data []byte) error) (Decision, error) {
+	r, err := c.request(r)
+	if err != nil {
+		return Decision{}, err
+	}
+	id, said := r.Type+":"+r.Capability+":"+c.Step.ContextKey, r.Message
+	for n := 1; ; n++ {
+		d, ok := c.decided(nth(id, n))
+		switch {
+		case !ok:
+			return Decision{}, &ApprovalNeeded{nth(id, n), r}
+		case !d.Approved:
+			return d, &Rejected{Request: r, Feedback: d.Feedback, Then: c.info.OnReject}
+		case d.Data == nil:
+			d.Data = r.Data
+		}
+		err := accept(d.Data)
+		if err == nil {
+			return d, nil
+		}
+		r.Message = fmt.Sprintf("That cannot be done: %v.", err)
+		if said != "" {
+			r.Message += "\n\n" + said
+		}
+	}
+}
+
+// nth names the question that is asked for the nth time.
+func nth(id string, n int) string {
+	if n == 1 {
+		return id
+	}
+	return fmt.Sprintf("%s #%d", id, n)
+}
+
+// request fills in what the caller has left open. A schema that is none is an error.
+func (c *Call) request(r agent.ApprovalRequest) (agent.ApprovalRequest, error) {
+	if r.Capability == "" {
+		r.Capability = c.info.Name
+	}
+	if r.Objective == "" {
+		r.Objective = c.Step.Objective
+	}
+	if r.Type == "" {
+		r.Type = "capability_operation"
+	}
+	if len(r.Data) == 0 {
+		r.Schema = nil
+		return r, nil
+	}
+	if r.Schema == nil {
+		var err error
+		if r.Schema, err = formOf(r.Data); err != nil {
+			return r, fmt.Errorf("the data of the request %q: %w", r.Type, err)
+		}
+	}
+	if err := resolves(r.Schema); err != nil {
+		return r, fmt.Errorf("the schema of the request %q: %w", r.Type, err)
+	}
+	return r, nil
+}
+
+// decided takes the decision about a question, once.
+func (c *Call) decided(id string) (d Decision, ok bool) {
+	at := slices.IndexFunc(c.Decisions, func(d Decision) bool { return d.ID == id })
+	if at < 0 {
+		return d, false
+	}
+	d = c.Decisions[at]
+	c.Decisions = slices.Delete(slices.Clone(c.Decisions), at, at+1)
+	return d, true
+}
+
+func resolves(schema json.RawMessage) error {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return err
+	}
+	_, err := s.Resolve(nil)
+	return err
+}
+
+// formOf returns the schema of what data may be edited into: the same kind, and of an object members of the same
+// kinds. null may become anything.
+func formOf(data []byte) (json.RawMessage, error) {
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		return nil, err
+	}
+	form := map[string]any{}
+	if kind := kindOf(v); kind != "" {
+		form["type"] = kind
+	}
+	if members, ok := v.(map[string]any); ok {
+		properties := map[string]any{}
+		for name, member := range members {
+			if kind := kindOf(member); kind != "" {
+				properties[name] = map[string]any{"type": kind}
+			}
+		}
+		form["properties"] = properties
+	}
+	return json.Marshal(form)
+}
+
+// kindOf returns the type of a value in JSON Schema; "" is null.
+func kindOf(v any) string {
+	switch v.(type) {
+	case bool:
+		return "boolean"
+	case float64:
+		return "number"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	}
+	return ""
+}
+
+// permit asks whether the step may run with its parameters, and takes those that were approved.
+func (c *Call) permit(why string) error {
+	r := agent.ApprovalRequest{Type: "capability", Message: c.info.Description + "\n\n" + why, Schema: c.info.Parameters}
+	if len(c.Step.Parameters) > 0 {
+		var err error
+		if r.Data, err = json.Marshal(c.Step.Parameters); err != nil {
+			return fmt.Errorf("%w: %w", ErrArguments, err)
+		}
+	}
+	_, err := c.approve(r, func(data []byte) (err error) {
+		if len(data) > 0 {
+			c.Step.Parameters, err = parametersOf(data)
+		}
+		return err
+	})
+	return err
+}
+
+// parametersOf reads parameters. A number that a float64 is not exact for stays a json.Number.
+func parametersOf(data []byte) (p map[string]any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(&p); err != nil {
+		return nil, err
+	}
+	for name, v := range p {
+		n, ok := v.(json.Number)
+		if !ok {
+			continue
+		}
+		if f, err := n.Float64(); err == nil && strconv.FormatFloat(f, 'f', -1, 64) == n.String() {
+			p[name] = f
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,101 @@
+package capabilities_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/weftrun/weft/capabilities"
+	"github.com/weftrun/weft/state/agent"
+)
+
+type dose struct {
+	Pill string `json:"pill"`
+	N    int    `json:"n,omitempty"`
+}
+
+func (d *dose) Validate() error {
+	if d.N > 3 {
+		return errors.New("no more than 3")
+	}
+	return nil
+}
+
+func TestWhatIsApprovedIsCheckedAndAskedAboutAgain(t *testing.T) {
+	c := call(t, at(agent.Step{}), agent.Step{ContextKey: "k"})
+	ask := func() (dose, error) {
+		again := c // each attempt begins from its top, with all decisions
+		return capabilities.Approve(&again, agent.ApprovalRequest{Type: "dose", Message: "Take it?"}, dose{Pill: "a"})
+	}
+	needed := func(message string) *capabilities.ApprovalNeeded {
+		t.Helper()
+		_, err := ask()
+		var n *capabilities.ApprovalNeeded
+		if !errors.As(err, &n) {
+			t.Fatalf("got %v, want a question", err)
+		}
+		if n.Request.Message != message || string(n.Request.Data) != `{"pill":"a"}` {
+			t.Errorf("got %q about %s, want %q", n.Request.Message, n.Request.Data, message)
+		}
+		return n
+	}
+	decide := func(n *capabilities.ApprovalNeeded, data string) {
+		c.Decisions = append(c.Decisions, capabilities.Decision{ID: n.ID, Approved: true, Data: []byte(data)})
+	}
+	first := needed("Take it?")
+	var schema struct {
+		Required []string
+	}
+	if err := json.Unmarshal(first.Request.Schema, &schema); err != nil || len(schema.Required) != 1 || schema.Required[0] != "pill" {
+		t.Errorf("the schema is %s", first.Request.Schema)
+	}
+	decide(first, `{"pill":"b","n":4}`)
+	second := needed("That cannot be done: no more than 3.\n\nTake it?")
+	if first.ID == second.ID {
+		t.Error("both questions have one id")
+	}
+	decide(second, `{"pill":"b","n":3}`)
+	if got, err := ask(); err != nil || got != (dose{"b", 3}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	c.Decisions[1].Approved = false
+	var no *capabilities.Rejected
+	if _, err := ask(); !errors.As(err, &no) {
+		t.Errorf("got %v, want a no", err)
+	}
+	if _, err := capabilities.Approve(&c, agent.ApprovalRequest{}, dose{N: 4}); err == nil || errors.As(err, new(*capabilities.ApprovalNeeded)) {
+		t.Errorf("got %v for a value that makes no sense", err)
+	}
+	if _, err := capabilities.Approve(&c, agent.ApprovalRequest{}, make(chan int)); err == nil || errors.As(err, new(*capabilities.ApprovalNeeded)) {
+		t.Errorf("got %v for a value without JSON", err)
+	}
+}
+
+func TestARequestHasTheFormOfItsDataUnlessItSaysMore(t *testing.T) {
+	for _, c := range []struct{ data, schema, want string }{
+		{`"x"`, "", `{"type":"string"}`}, {`7`, "", `{"type":"number"}`}, {`null`, "", `{}`}, {`[1]`, "", `{"type":"array"}`}, {`true`, "", `{"type":"boolean"}`},
+		{`{"a":1,"b":null}`, "", `{"properties":{"a":{"type":"number"}},"type":"object"}`}, {`7`, `{"maximum":9}`, `{"maximum":9}`}, {"", `{"maximum":9}`, ""},
+	} {
+		own := call(t, at(agent.Step{}), agent.Step{})
+		_, err := own.Approve(agent.ApprovalRequest{Data: []byte(c.data), Schema: json.RawMessage(c.schema)[:len(c.schema):len(c.schema)]})
+		var n *capabilities.ApprovalNeeded
+		if c.schema == "" {
+			_, err = own.Approve(agent.ApprovalRequest{Data: []byte(c.data)})
+		}
+		if !errors.As(err, &n) || string(n.Request.Schema) != c.want {
+			t.Errorf("%s: got %v with %s, want %s", c.data, err, n.Request.Schema, c.want)
+		}
+	}
+	own := call(t, at(agent.Step{}), agent.Step{})
+	for _, r := range []agent.ApprovalRequest{{Data: []byte(`{`)}, {Data: []byte(`1`), Schema: json.RawMessage(`{"type":7}`)}, {Data: []byte(`1`), Schema: json.RawMessage(`{"$ref":"#/gone"}`)}} {
+		if _, err := own.Approve(r); err == nil || errors.As(err, new(*capabilities.ApprovalNeeded)) {
+			t.Errorf("%s of %s: got %v, want it refused", r.Data, r.Schema, err)
+		}
+	}
+	_, err := capabilities.NewRegistry(capabilities.Func(capabilities.Info{Name: "a", Description: "d", Parameters: json.RawMessage(`{"type":7}`)},
+		func(context.Context, *capabilities.Call) error { return nil }))
+	if err == nil {
+		t.Error("a capability with a broken schema is taken")
+	}
+}

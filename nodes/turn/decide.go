@@ -1,0 +1,135 @@
+package turn
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// decide makes answers to the questions that a command means; open are all of them. Of all, those that want another
+// answer are left, and told of.
+func (d *deed) decide(c call, open []graph.Interrupt) error {
+	meant, err := d.meant(c, open)
+	if err != nil {
+		return err
+	}
+	left := map[string]string{}
+	for _, q := range meant {
+		v, err := c.value(q)
+		var wrong *CommandError
+		switch {
+		case errors.As(err, &wrong) && c.all() && len(meant) > 1:
+			left[q.ID] = wrong.Why
+		case err != nil:
+			return err
+		case d.answered[q.ID]:
+			return c.wrong("%q has an answer before it", q.Prompt)
+		default:
+			d.give(c, q, v)
+		}
+	}
+	if len(left) == len(meant) {
+		return c.wrong("none of the open questions takes it: %s", left[meant[0].ID])
+	}
+	d.left = left
+	return nil
+}
+
+// give notes an answer to a question.
+func (d *deed) give(c call, q graph.Interrupt, v any) {
+	if d.answers == nil {
+		d.answers, d.answered = new(graph.Answers), map[string]bool{}
+	}
+	d.answered[q.ID] = true
+	if c.Do == DoCancel {
+		*d.answers = d.answers.Decline(q.ID, cmp.Or(c.text, "cancelled"))
+	} else {
+		*d.answers = d.answers.Answer(q.ID, v)
+	}
+}
+
+// leftOpen tells of the questions that a command for all has left.
+func (d *deed) leftOpen(open []graph.Interrupt) {
+	for i, q := range open {
+		if why := d.left[q.ID]; why != "" && !d.answered[q.ID] {
+			d.texts = append(d.texts, fmt.Sprintf("Question %d is left open: %s.", i+1, why))
+		}
+	}
+}
+
+func (c *call) all() bool { return c.option == "all" || c.Do == DoCancel }
+
+func (c *call) wrong(format string, args ...any) error {
+	return &CommandError{Name: c.word, Why: fmt.Sprintf(format, args...)}
+}
+
+// meant returns the questions that a command is about, by the numbers that people were shown. All are those that have
+// no answer yet.
+func (d *deed) meant(c call, open []graph.Interrupt) ([]graph.Interrupt, error) {
+	n, err := strconv.Atoi(c.option)
+	switch at := slices.IndexFunc(open, func(q graph.Interrupt) bool { return q.ID == c.option }); {
+	case len(open) == 0:
+		return nil, c.wrong("no question is open")
+	case c.all():
+		open = slices.DeleteFunc(slices.Clone(open), func(q graph.Interrupt) bool { return d.answered[q.ID] })
+		if len(open) == 0 {
+			return nil, c.wrong("all questions have an answer before it")
+		}
+		return open, nil
+	case c.option == "" && len(open) == 1:
+		return open, nil
+	case c.option == "":
+		return nil, c.wrong("%d questions are open; name one by its number, such as /%s:1, or all", len(open), c.Name)
+	case at >= 0:
+		return open[at : at+1], nil
+	case err != nil || n < 1 || n > len(open):
+		return nil, c.wrong("there is no question %q; %d are open", c.option, len(open))
+	}
+	return open[n-1 : n], nil
+}
+
+// value returns the answer that a command gives to a question.
+func (c *call) value(q graph.Interrupt) (any, error) {
+	switch {
+	case c.Do == DoCancel:
+		return nil, nil
+	case c.Do == DoEdit:
+		return c.edit(q)
+	case decides(q) && c.Do == DoApprove:
+		return Decision{Verdict: Approve}, nil
+	case decides(q):
+		return Decision{Verdict: Reject, Feedback: c.text}, nil
+	case !yesNo(q):
+		return nil, c.wrong("%q wants an answer of its own, not yes or no", q.Prompt)
+	case c.text != "":
+		return nil, c.wrong("%q takes yes or no alone, and %q would be lost", q.Prompt, c.text)
+	}
+	return c.Do == DoApprove, nil
+}
+
+// edit returns a yes to what the JSON behind the command makes of a question, once it fits.
+func (c *call) edit(q graph.Interrupt) (any, error) {
+	if !edits(q) {
+		return nil, c.wrong("%q has nothing to edit", q.Prompt)
+	}
+	edited := json.RawMessage(c.text)
+	var v any
+	if err := json.Unmarshal(edited, &v); err != nil || v == nil {
+		return nil, c.wrong("JSON must stand behind it%s", strings.TrimSuffix(example(q), "."))
+	}
+	d := Decision{Verdict: Edit, Edited: edited}
+	data, err := json.Marshal(d)
+	if err == nil {
+		err = q.Accepts(data)
+	}
+	if err != nil {
+		return nil, c.wrong("it does not fit, and the question stays open: %s", reason(err))
+	}
+	return d, nil
+}
