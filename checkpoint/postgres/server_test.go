@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -26,6 +25,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/postgres"
 	"github.com/weftrun/weft/checkpoint/session/sessiontest"
 	"github.com/weftrun/weft/checkpoint/thread/threadtest"
+	"github.com/weftrun/weft/internal/pace"
 )
 
 // cluster is the server of this package's tests. They look at it through beside, and change what is in it behind
@@ -53,10 +53,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, errors.Join(err, cluster.remove()))
 		return 1
 	}
-	flag.Parse()
-	if checks := flag.Lookup("rapid.checks"); soak(1, 0) == 1 && checks.Value.String() == checks.DefValue {
-		flag.Set("rapid.checks", "25") // each is dozens of transactions
-	}
+	pace.Tries(soak(25, 100), soak(8, 100)) // each is dozens of transactions
 	code := m.Run()
 	beside.Close()
 	if err := cluster.remove(); err != nil {

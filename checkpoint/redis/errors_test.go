@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/redis"
+	"github.com/weftrun/weft/internal/pace"
 )
 
 // patient is a Patience that no test outlives: who asks again in vain then hangs.
@@ -490,12 +491,12 @@ func checkChain(t testing.TB, s checkpoint.Store, thread string, head uint64) {
 	}
 }
 
-// fewer returns n, or less in a short run, or much more in a soak.
+// fewer returns n, or less in a short run and under the race detector, or much more in a soak.
 func fewer(short, n, soak int) int {
 	switch {
 	case os.Getenv("WEFT_SOAK") != "":
 		return soak
-	case testing.Short():
+	case testing.Short() || pace.Raced:
 		return short
 	}
 	return n

@@ -23,6 +23,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/checkpoint/session/sessiontest"
 	"github.com/weftrun/weft/checkpoint/thread/threadtest"
+	"github.com/weftrun/weft/internal/pace"
 )
 
 // shared is the server that most tests use, each with a prefix of its own.
@@ -37,6 +38,7 @@ func TestMain(m *testing.M) {
 	threadtest.Worker(openDocuments)
 	conversationtest.Worker(openDocuments)
 	sessiontest.Worker(openDocuments)
+	pace.Tries(100, 20)
 	goredis.SetLogger(silent{}) // the tests break connections by the hundred
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if shared.server != nil {

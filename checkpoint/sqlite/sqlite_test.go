@@ -16,6 +16,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
 	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/internal/pace"
 )
 
 func TestMain(m *testing.M) {
@@ -23,6 +24,7 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(runChild(role))
 	}
+	pace.Tries(100, 25)
 	goleak.VerifyTestMain(m)
 }
 

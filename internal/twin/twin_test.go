@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/pace"
 )
 
 // TestMain checks that no test leaves a goroutine, whatever became of its runs.
@@ -29,7 +30,7 @@ func atRandom(t *testing.T, many int, check func(t *testing.T, sp *Spec, seed ui
 	switch {
 	case *seeds > 0:
 		many = *seeds
-	case testing.Short() || raced:
+	case testing.Short() || pace.Raced:
 		many /= 20
 	}
 	t.Logf("%d seeds from %d on", many, *seed)

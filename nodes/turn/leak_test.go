@@ -4,7 +4,12 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/weftrun/weft/internal/pace"
 )
 
 // TestMain checks that no test leaves a goroutine.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	pace.Tries(100, 20)
+	goleak.VerifyTestMain(m)
+}

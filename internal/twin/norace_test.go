@@ -1,5 +1,0 @@
-//go:build !race
-
-package twin
-
-const raced = false
