@@ -80,7 +80,11 @@ func launch(dir string, args ...string) (*server, error) {
 	}
 	s := &server{addr: "127.0.0.1:" + port, dir: dir}
 	s.args = append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--logfile", filepath.Join(dir, "log"), "--save", "", "--appendonly", "no", "--daemonize", "no"}, args...)
-	return s, s.run()
+	err = s.run()
+	if err != nil {
+		s.kill()
+	}
+	return s, err
 }
 
 func freePort() (string, error) {
@@ -138,8 +142,11 @@ func (s *server) ping() string {
 	return string(b[:n])
 }
 
-// kill ends the process as a power cut would end it.
+// kill ends the process as a power cut would end it, if it ever began.
 func (s *server) kill() {
+	if s.cmd.Process == nil {
+		return
+	}
 	s.cmd.Process.Kill()
 	s.cmd.Wait()
 }
@@ -183,9 +190,11 @@ func common(t testing.TB) (*server, string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if shared.server, err = launch(dir); err != nil {
-			t.Fatal(err)
+		s, err := launch(dir)
+		if err != nil {
+			t.Fatal(errors.Join(err, os.RemoveAll(dir)))
 		}
+		shared.server = s
 	}
 	shared.used++
 	return shared.server, "test" + strconv.Itoa(shared.used)

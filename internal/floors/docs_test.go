@@ -32,6 +32,18 @@ func words(t *testing.T) (docs map[string]string, tests []string) {
 	return docs, tests
 }
 
+// A test that is skipped where a server is missing, or anything else, says that something was tested which was not.
+func TestNoTestIsSkipped(t *testing.T) {
+	skips := regexp.MustCompile(`\b(t|b|tb)\.Skip(f|Now)?\(`)
+	walk(t, func(name string, text []byte) {
+		if strings.HasSuffix(name, "_test.go") {
+			if at := skips.FindIndex(text); at != nil {
+				t.Errorf("%s:%d skips a test: what it needs is installed by .ci/setup, or it fails", name, 1+strings.Count(string(text[:at[0]]), "\n"))
+			}
+		}
+	})
+}
+
 func TestTestsNamedInDocumentsExist(t *testing.T) {
 	docs, tests := words(t)
 	for name, text := range docs {

@@ -1,0 +1,23 @@
+package redis_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/internal/pace"
+)
+
+// TestTestsFailWithoutAServer runs some tests in a process that does not find the server: a machine that cannot test a
+// backend must not say that it has.
+func TestTestsFailWithoutAServer(t *testing.T) {
+	for _, name := range []string{"TestStoreIsDurable", "TestCluster", "TestProcesses"} {
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+name+"$")
+		child.Env = append(pace.Environ(), "PATH="+t.TempDir())
+		out, err := child.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "these tests need a redis-server") || strings.Contains(string(out), "panic") {
+			t.Errorf("rule: without a redis-server %s fails and says why\n got: %v\n%s", name, err, out)
+		}
+	}
+}
