@@ -16,7 +16,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/topic"
 )
 
-var busPublishScript = newScript(true, "bus_publish")
+var busPublishScript = adding(newScript(true, "bus_publish"))
 
 const (
 	busPage  = 128         // events that a follower reads at once

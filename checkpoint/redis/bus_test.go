@@ -98,6 +98,38 @@ func TestListenerHearsThatTheServerLostTheTopic(t *testing.T) {
 	}
 }
 
+// TestASlowServerDoublesNoEvent keeps the server at work for longer than a caller waits who sends a command himself.
+func TestASlowServerDoublesNoEvent(t *testing.T) {
+	s, prefix := common(t)
+	bus := storeOf(t, s.quick(t), redis.Config{Prefix: prefix}).Bus(0)
+	if err := bus.Publish(t.Context(), "a", nil); err != nil { // and the connection is there
+		t.Fatal(err)
+	}
+	busy := make(chan error, 1)
+	go func() {
+		const loop = `local function now() local t = redis.call('TIME'); return t[1] * 1000 + t[2] / 1000 end
+local from = now(); while now() < from + 300 do end; return 1`
+		busy <- s.client(t).Eval(context.Background(), loop, nil).Err()
+	}()
+	for published := uint64(1); ; {
+		select {
+		case err := <-busy:
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last, err := bus.Last(t.Context(), "a"); err != nil || last != published {
+				t.Errorf("rule: what is published once comes once, unless a connection breaks\n got: %d events, %v\nwant: %d", last, err, published)
+			}
+			return
+		default:
+		}
+		if err := bus.Publish(t.Context(), "a", nil); err != nil {
+			t.Fatal(err)
+		}
+		published++
+	}
+}
+
 func TestManyListenersShareAConnection(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr)

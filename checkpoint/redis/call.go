@@ -112,7 +112,7 @@ func (c *call) try(ctx context.Context) (any, error) {
 		return nil, ended(ctx, c.unknown, before)
 	}
 	l := c.store.lanes.of(c.key)
-	if before == nil && len(c.beside) == 0 && c.store.punctual {
+	if before == nil && len(c.beside) == 0 && c.store.punctual && (c.script == nil || !c.script.adds) {
 		if reply, err, done := c.sendMyself(ctx, l); done {
 			return reply, err
 		} else if ctx.Err() != nil {

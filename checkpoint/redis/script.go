@@ -10,6 +10,7 @@ import (
 type script struct {
 	text, sha string
 	writes    bool     // a lost reply leaves open whether it happened
+	adds      bool     // each run adds something more, so it is not sent again for being slow
 	tails     []string // what further keys have after the first one
 }
 
@@ -28,6 +29,12 @@ func newScript(writes bool, files ...string) *script {
 	}
 	sum := sha1.Sum([]byte(text))
 	return &script{text: text, sha: hex.EncodeToString(sum[:]), writes: writes}
+}
+
+// adding marks a script that does not know its own work when it is sent twice.
+func adding(sc *script) *script {
+	sc.adds = true
+	return sc
 }
 
 var (
