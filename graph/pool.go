@@ -82,18 +82,25 @@ func (r *run) hear(p *pool) {
 // take returns the place in r.todo of the next task, which may be behind the last.
 func (p *pool) take() int { return int(p.next.Add(1)) - 1 }
 
-// hire starts a worker, unless no task is left or one is on the way.
+// hire starts a worker, unless no task is left or one is on the way. The pool counts the worker
+// before the door says that it was called: await takes away one that was called.
 func (r *run) hire(p *pool) {
-	if int(p.next.Load()) >= len(r.todo) || !p.door.CompareAndSwap(doorOpen, doorCalled) {
+	if int(p.next.Load()) >= len(r.todo) || p.door.Load() != doorOpen {
+		return
+	}
+	p.Add(1)
+	if !p.door.CompareAndSwap(doorOpen, doorCalled) {
+		p.Done()
 		return
 	}
 	if p.hired == p.limit {
-		p.door.Store(doorShut)
+		if p.door.CompareAndSwap(doorCalled, doorShut) {
+			p.Done()
+		}
 		return
 	}
 	s := r.spareSeat(p.hired)
 	p.hired++
-	p.Add(1)
 	r.workers.Add(1)
 	go r.worker(p, s)
 }

@@ -124,3 +124,32 @@ func TestEveryNodeOfAStepMayEndItsGoroutine(t *testing.T) {
 		})
 	}
 }
+
+// The workers of a wide step of quick nodes come late, or not at all, while the coordinator is already at the
+// end of the step: none of them may be at work in the next one.
+func TestStepsOfQuickNodesDoNotOverlap(t *testing.T) {
+	const n, laps = 40, 50
+	d := graph.New[world]("laps")
+	count := graph.Func(func(_ context.Context, s *world) error { s.Count.Add(1); return nil })
+	d.Node("start", count)
+	d.Edge(graph.Start, "start")
+	for i := range n {
+		name := fmt.Sprintf("n%03d", i)
+		d.Node(name, count)
+		d.Edge("start", name)
+		d.Edge(name, "end")
+	}
+	d.Node("end", graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
+		if s.Count.Get() < laps*(n+1) {
+			return graph.Goto("start"), nil
+		}
+		return graph.Goto(graph.End), nil
+	}, "start", graph.End))
+	g := build(t, d, graph.Config{MaxSteps: 3*laps + 1})
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8)) // so that the system takes the processor from a worker anywhere
+	for range 600 {
+		if res := invoke(t, g, "", graph.Done); res.State.Count.Get() != laps*(n+1) {
+			t.Fatalf("%d nodes counted, want %d", res.State.Count.Get(), laps*(n+1))
+		}
+	}
+}
