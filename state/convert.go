@@ -111,12 +111,17 @@ func (t *Type) convertMap(v any, depth int) (any, *TypeError) {
 		return nil, t.mismatch(v)
 	}
 	out := make(map[string]any, len(m))
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		c, err := t.elem.convert(m[k], depth+1)
-		if err != nil {
-			return nil, err.under(keyPath(k))
+	var first string // of the keys whose values do not convert
+	var wrong *TypeError
+	for k, item := range m {
+		c, err := t.elem.convert(item, depth+1)
+		if err != nil && (wrong == nil || k < first) {
+			first, wrong = k, err
 		}
 		out[k] = c
+	}
+	if wrong != nil {
+		return nil, wrong.under(keyPath(first))
 	}
 	return out, nil
 }

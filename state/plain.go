@@ -80,13 +80,15 @@ func appendObject(b []byte, m map[string]any) (_ []byte, err error) {
 	return append(b, '}'), nil
 }
 
+var anyList, anyMap = &Type{base: "list", elem: &Type{}}, &Type{base: "map", elem: &Type{}}
+
 // convertAny copies v as it is.
 func convertAny(v any, depth int) (any, *TypeError) {
-	switch v := v.(type) {
+	switch v.(type) {
 	case []any:
-		return (&Type{base: "list", elem: &Type{}}).convertList(v, depth)
+		return anyList.convertList(v, depth)
 	case map[string]any:
-		return (&Type{base: "map", elem: &Type{}}).convertMap(v, depth)
+		return anyMap.convertMap(v, depth)
 	}
 	return v, nil
 }
@@ -100,7 +102,10 @@ func simplify(v any) (any, *TypeError) {
 	case plain:
 		return n.v, nil
 	case float64:
-		return finite(n)
+		if math.IsNaN(n) || math.IsInf(n, 0) {
+			return finite(n)
+		}
+		return v, nil // in the box that it has
 	case json.Number:
 		return number(string(n))
 	}
