@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // plain is the element of the channels of a Record: nil, bool, string, int64,
@@ -30,6 +31,8 @@ func (Type) Encode(v any) (json.RawMessage, error) { return appendPlain(nil, v) 
 
 func appendPlain(b []byte, v any) (_ []byte, err error) {
 	switch v := v.(type) {
+	case string:
+		return appendString(b, v), nil
 	case int64:
 		return strconv.AppendInt(b, v, 10), nil
 	case float64:
@@ -41,6 +44,17 @@ func appendPlain(b []byte, v any) (_ []byte, err error) {
 	}
 	data, err := json.Marshal(v)
 	return append(b, data...), err
+}
+
+// appendString adds s as encoding/json writes it.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			data, _ := json.Marshal(s) // every string has a form
+			return append(b, data...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
 }
 
 func appendFloat(b []byte, f float64) ([]byte, error) {
@@ -66,13 +80,14 @@ func appendList(b []byte, items []any) (_ []byte, err error) {
 }
 
 func appendObject(b []byte, m map[string]any) (_ []byte, err error) {
+	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
+	slices.Sort(keys)
 	b = append(b, '{')
-	for i, k := range slices.Sorted(maps.Keys(m)) {
+	for i, k := range keys {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		key, _ := json.Marshal(k)
-		b = append(append(b, key...), ':')
+		b = append(appendString(b, k), ':')
 		if b, err = appendPlain(b, m[k]); err != nil {
 			return nil, err
 		}
