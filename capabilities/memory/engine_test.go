@@ -152,6 +152,18 @@ func TestBootstrapTellsWhatWasSaidLast(t *testing.T) {
 	}
 }
 
+func TestFactsOfOneSessionAreToldInTheOrderInWhichTheyWereSaidLast(t *testing.T) {
+	e := engine(t, memory.Config{Known: 3})
+	offload(t, e, ended("1", "I like tea one.", "I like tea two.", "I like tea three.", "I like tea four.", "I like tea five."))
+	text, err := e.Bootstrap(t.Context(), "ada")
+	want(t, "what was said last comes first, and what is not known any more was said before", strings.Split(text, "\n")[1:],
+		"- I like tea five. (2026-05-01)", "- I like tea four. (2026-05-01)", "- I like tea three. (2026-05-01)")
+	if err != nil {
+		t.Error(err)
+	}
+	want(t, "of equals those that were said last", recall(t, e, "tea")[:2], "I like tea five.", "I like tea four.")
+}
+
 func TestTrap21(t *testing.T) {
 	store := new(longterm.Map)
 	e := engine(t, memory.Config{Store: store})

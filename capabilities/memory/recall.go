@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	longterm "github.com/weftrun/weft/checkpoint/memory"
@@ -104,7 +105,10 @@ func (r *ranking) add(i longterm.Item, score float64) {
 // first returns the best: of equals those that were said last.
 func (r *ranking) first(limit int) ([]Recalled, error) {
 	slices.SortStableFunc(r.items, func(a, b longterm.Item) int {
-		return cmp.Or(cmp.Compare(r.score[b.Key], r.score[a.Key]), b.Updated.Compare(a.Updated), cmp.Compare(a.Key, b.Key))
+		if n := cmp.Or(cmp.Compare(r.score[b.Key], r.score[a.Key]), b.Updated.Compare(a.Updated)); n != 0 {
+			return n
+		}
+		return newer(a, b)
 	})
 	list := []Recalled{}
 	for _, i := range r.items[:min(limit, len(r.items))] {
@@ -117,18 +121,32 @@ func (r *ranking) first(limit int) ([]Recalled, error) {
 	return list, nil
 }
 
+// newer compares facts that were stored at one time, those of one session, by when they were said last.
+func newer(a, b longterm.Item) int {
+	at := func(i longterm.Item) (t time.Time) {
+		if f, err := read(i); err == nil {
+			t = f.Sources[len(f.Sources)-1].At
+		}
+		return t
+	}
+	return cmp.Or(at(b).Compare(at(a)), cmp.Compare(a.Key, b.Key))
+}
+
 // Bootstrap implements session.Engine: the facts that were said last, with their dates.
 func (e *Engine) Bootstrap(ctx context.Context, user string) (string, error) {
 	if user == "" {
 		return "", nil
 	}
-	page, err := e.cfg.Store.Search(ctx, longterm.Query{Prefix: e.Namespace(user), Where: facts, Order: longterm.ByUpdated, Limit: e.cfg.Known})
+	page, err := e.cfg.Store.Search(ctx, longterm.Query{Prefix: e.Namespace(user), Where: facts, Order: longterm.ByUpdated, Limit: max(e.cfg.Known, MaxFacts)})
 	if err != nil || len(page.Items) == 0 {
 		return "", err
 	}
 	var b strings.Builder
 	b.WriteString("From earlier conversations, in the user's words:")
-	for _, found := range page.Items {
+	slices.SortStableFunc(page.Items, func(a, b longterm.Found) int {
+		return cmp.Or(b.Updated.Compare(a.Updated), newer(a.Item, b.Item))
+	})
+	for _, found := range page.Items[:min(e.cfg.Known, len(page.Items))] {
 		f, err := read(found.Item)
 		if err != nil {
 			return "", err

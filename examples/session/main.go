@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"github.com/weftrun/weft/capabilities/memory"
@@ -34,7 +35,7 @@ func main() {
 
 // run does one call: FILE SESSION say TEXT, or show, or end.
 func run(ctx context.Context, out io.Writer, args ...string) error {
-	if len(args) < 3 {
+	if len(args) < 3 || !slices.Contains([]string{"say", "show", "log", "end"}, args[2]) || (args[2] == "say") != (len(args) > 3) {
 		return errors.New("usage: session FILE SESSION say TEXT | show | log | end")
 	}
 	store, err := sqlite.Open(ctx, args[0])
@@ -46,7 +47,7 @@ func run(ctx context.Context, out io.Writer, args ...string) error {
 	if err != nil {
 		return err
 	}
-	id, verb := args[1], args[2]
+	id, verb, text := args[1], args[2], strings.Join(args[3:], " ")
 	if verb == "end" {
 		return end(ctx, out, m, id)
 	}
@@ -55,7 +56,7 @@ func run(ctx context.Context, out io.Writer, args ...string) error {
 	}
 	switch verb {
 	case "say":
-		return say(ctx, out, m, id, strings.Join(args[3:], " "))
+		return say(ctx, out, m, id, text)
 	case "show":
 		view, err := m.View(ctx, id)
 		return errors.Join(printAll(out, view.Messages), err)
@@ -63,7 +64,7 @@ func run(ctx context.Context, out io.Writer, args ...string) error {
 		log, err := m.Log(ctx, id)
 		return errors.Join(printAll(out, log), err)
 	}
-	return fmt.Errorf("unknown verb %q", verb)
+	return nil
 }
 
 // manager puts sessions and the long-term memory into one file.
@@ -104,9 +105,13 @@ func say(ctx context.Context, out io.Writer, m *session.Manager, id, text string
 	if _, err := m.Append(ctx, id, message.User(text)); err != nil {
 		return err
 	}
-	done, err := m.Turn(ctx, id, func(_ context.Context, view message.Fitted) ([]message.Message, error) {
-		return []message.Message{answer(view.Messages)}, nil
-	})
+	var done session.Appended
+	var err error
+	for again := true; again; again = errors.Is(err, session.ErrConflict) { // another process was faster: look again, and answer that
+		done, err = m.Turn(ctx, id, func(_ context.Context, view message.Fitted) ([]message.Message, error) {
+			return []message.Message{answer(text, view.Messages)}, nil
+		})
+	}
 	if err != nil {
 		return err
 	}
@@ -116,9 +121,8 @@ func say(ctx context.Context, out io.Writer, m *session.Manager, id, text string
 }
 
 // answer stands for a model.
-func answer(ms []message.Message) message.Message {
-	last := ms[len(ms)-1].Text()
-	return message.Assistant(fmt.Sprintf("You said %q, and I was sent %d messages.", last, len(ms)))
+func answer(text string, ms []message.Message) message.Message {
+	return message.Assistant(fmt.Sprintf("You said %q, and I was sent %d messages.", text, len(ms)))
 }
 
 // shorten stands for a model that sums up: what the user said, without the last mark.
@@ -148,6 +152,8 @@ func end(ctx context.Context, out io.Writer, m *session.Manager, id string) erro
 		return err
 	}
 	done, err := (&session.Sweeper{Manager: m}).Sweep(ctx)
-	fmt.Fprintf(out, "%d session offloaded\n", done.Offloaded)
+	if fmt.Fprintf(out, "offloaded: %d\n", done.Offloaded); done.Offloaded == 0 && err == nil {
+		fmt.Fprintf(out, "there was no session %q to end\n", id)
+	}
 	return err
 }
