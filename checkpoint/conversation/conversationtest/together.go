@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftrun/weft/checkpoint/conversation"
+	"github.com/weftrun/weft/internal/pace"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -55,7 +56,7 @@ func twin(w *world) {
 	rapid.Check(w.TB, func(r *rapid.T) {
 		n++
 		m := model{}
-		for thread := fmt.Sprint("twin", n); len(m) < 12; {
+		for thread := fmt.Sprint("twin", n); len(m) < pace.Of(12, 4); {
 			ms := rapid.SliceOfN(rapid.Custom(draw), 1, 4).Draw(r, "add")
 			w.add(thread, ms...)
 			m.add(ms)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftrun/weft/checkpoint/session"
+	"github.com/weftrun/weft/internal/pace"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -57,7 +58,7 @@ func newLives(w *world, r *rapid.T) *lives {
 }
 
 func (l *lives) play() {
-	for range rapid.IntRange(1, 12).Draw(l.r, "moves") {
+	for range rapid.IntRange(1, pace.Of(12, 4)).Draw(l.r, "moves") {
 		id := rapid.SampledFrom(l.ids).Draw(l.r, "session")
 		if l.live[id] == nil {
 			l.begins(id, l.m.Create)
