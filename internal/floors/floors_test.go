@@ -51,6 +51,7 @@ var house = []room{
 	{name: "checkpoint/memory", on: []string{"internal/values"}},
 	{name: "checkpoint/document", on: []string{"internal/values"}, doors: []string{"github.com/tidwall/gjson"}},
 	{name: "checkpoint/memory/memorytest", on: []string{"checkpoint/memory"}},
+	{name: "internal/twisted", on: []string{"checkpoint/document"}}, // for tests alone
 	{name: "checkpoint/document/documenttest", on: []string{"checkpoint/document"}},
 	{name: "checkpoint/topic"},
 	{name: "checkpoint/topic/topictest", on: []string{"checkpoint/topic"}},

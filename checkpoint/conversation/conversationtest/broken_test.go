@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/internal/complaints"
+	"github.com/weftrun/weft/internal/twisted"
 )
 
 func TestMain(m *testing.M) {
@@ -28,47 +29,6 @@ func TestMain(m *testing.M) {
 
 func TestMap(t *testing.T) {
 	Run(t, func(testing.TB) document.Store { return new(document.Map) })
-}
-
-// twisted is a sound store with some methods of its own.
-type twisted struct {
-	*document.Map
-	batch func(ctx context.Context, s *document.Map, p document.Place, changes []document.Change) ([]document.Doc, error)
-	query func(ctx context.Context, s *document.Map, q document.Query) ([]document.Doc, error)
-}
-
-func (t twisted) Set(ctx context.Context, p document.Place, c document.Change) (document.Doc, error) {
-	docs, err := t.Batch(ctx, p, []document.Change{c})
-	return append(docs, document.Doc{})[0], err
-}
-
-func (t twisted) Batch(ctx context.Context, p document.Place, changes []document.Change) ([]document.Doc, error) {
-	if t.batch == nil {
-		return t.Map.Batch(ctx, p, changes)
-	}
-	return t.batch(ctx, t.Map, p, changes)
-}
-
-func (t twisted) Query(ctx context.Context, q document.Query) ([]document.Doc, error) {
-	if t.query == nil {
-		return t.Map.Query(ctx, q)
-	}
-	return t.query(ctx, t.Map, q)
-}
-
-// asking breaks queries by what is asked.
-func asking(change func(q *document.Query)) twisted {
-	return twisted{query: func(ctx context.Context, s *document.Map, q document.Query) ([]document.Doc, error) {
-		change(&q)
-		return s.Query(ctx, q)
-	}}
-}
-
-// writing breaks batches by what is written.
-func writing(change func(p *document.Place, changes []document.Change) []document.Change) twisted {
-	return twisted{batch: func(ctx context.Context, s *document.Map, p document.Place, changes []document.Change) ([]document.Doc, error) {
-		return s.Batch(ctx, p, change(&p, slices.Clone(changes)))
-	}}
 }
 
 // oneByOne writes a batch in pieces, so that others come in between and a failure leaves a part.
@@ -86,34 +46,34 @@ func oneByOne(ctx context.Context, s *document.Map, p document.Place, changes []
 
 // broken are stores with one fault each, and a rule that must notice it.
 var broken = map[string]struct {
-	store twisted
+	store twisted.Store
 	rule  string
 }{
-	"forgets what was written": {writing(func(*document.Place, []document.Change) []document.Change { return nil }), "CR03"},
-	"answers newest first":     {asking(func(q *document.Query) { q.Reverse = !q.Reverse }), "CR10"},
-	"has no order but arrival": {writing(func(_ *document.Place, cs []document.Change) []document.Change {
+	"forgets what was written": {twisted.Writing(func(*document.Place, []document.Change) []document.Change { return nil }), "CR03"},
+	"answers newest first":     {twisted.Asking(func(q *document.Query) { q.Reverse = !q.Reverse }), "CR10"},
+	"has no order but arrival": {twisted.Writing(func(_ *document.Place, cs []document.Change) []document.Change {
 		for i := range cs {
 			cs[i].Order = ""
 		}
 		return cs
 	}), "CR10"},
-	"sorts one instant by id":     {writing(sortByID), "CR11"},
-	"ignores the upper bound":     {asking(func(q *document.Query) { q.Until = "" }), "CR12"},
-	"ignores the lower bound":     {asking(func(q *document.Query) { q.From = "" }), "CR13"},
-	"has no bounds at all":        {asking(func(q *document.Query) { q.From, q.Until = "", "" }), "CR14"},
-	"ignores conditions":          {asking(func(q *document.Query) { q.Where = nil }), "CR15"},
-	"ignores limits":              {asking(func(q *document.Query) { q.Limit = nil }), "CR16"},
-	"has a limit of its own":      {asking(func(q *document.Query) { q.Limit = new(1000) }), "CR20"},
-	"never answers more than two": {asking(func(q *document.Query) { q.Limit = new(2) }), "CR17"},
-	"takes no limit of 0":         {asking(noZero), "CR18"},
-	"skips nothing":               {asking(func(q *document.Query) { q.Skip = 0 }), "CR19"},
+	"sorts one instant by id":     {twisted.Writing(sortByID), "CR11"},
+	"ignores the upper bound":     {twisted.Asking(func(q *document.Query) { q.Until = "" }), "CR12"},
+	"ignores the lower bound":     {twisted.Asking(func(q *document.Query) { q.From = "" }), "CR13"},
+	"has no bounds at all":        {twisted.Asking(func(q *document.Query) { q.From, q.Until = "", "" }), "CR14"},
+	"ignores conditions":          {twisted.Asking(func(q *document.Query) { q.Where = nil }), "CR15"},
+	"ignores limits":              {twisted.Asking(func(q *document.Query) { q.Limit = nil }), "CR16"},
+	"has a limit of its own":      {twisted.Asking(func(q *document.Query) { q.Limit = new(1000) }), "CR20"},
+	"never answers more than two": {twisted.Asking(func(q *document.Query) { q.Limit = new(2) }), "CR17"},
+	"takes no limit of 0":         {twisted.Asking(noZero), "CR18"},
+	"skips nothing":               {twisted.Asking(func(q *document.Query) { q.Skip = 0 }), "CR19"},
 	"does not keep threads apart": {merging(), "CR09"},
-	"keeps a part of a batch":     {twisted{batch: oneByOne}, "CR08"},
-	"spoils text":                 {writing(spoil), "CR21"},
-	"makes threads up":            {twisted{query: invent}, "CR23"},
-	"moves what is written over":  {twisted{batch: anew}, "CR06"},
+	"keeps a part of a batch":     {twisted.Store{OnBatch: oneByOne}, "CR08"},
+	"spoils text":                 {twisted.Writing(spoil), "CR21"},
+	"makes threads up":            {twisted.Store{OnQuery: invent}, "CR23"},
+	"moves what is written over":  {twisted.Store{OnBatch: anew}, "CR06"},
 	"hands out one memory":        {sharing(), "CR25"},
-	"loses the last of a batch":   {writing(func(_ *document.Place, cs []document.Change) []document.Change { return cs[:max(1, len(cs)-1)] }), "CM14"},
+	"loses the last of a batch":   {twisted.Writing(func(_ *document.Place, cs []document.Change) []document.Change { return cs[:max(1, len(cs)-1)] }), "CM14"},
 }
 
 func sortByID(_ *document.Place, cs []document.Change) []document.Change {
@@ -130,9 +90,9 @@ func noZero(q *document.Query) {
 }
 
 // merging puts all threads into one.
-func merging() twisted {
-	t := writing(func(p *document.Place, cs []document.Change) []document.Change { p.Partition = "all"; return cs })
-	t.query = asking(func(q *document.Query) { q.Partition = "all" }).query
+func merging() twisted.Store {
+	t := twisted.Writing(func(p *document.Place, cs []document.Change) []document.Change { p.Partition = "all"; return cs })
+	t.OnQuery = twisted.Asking(func(q *document.Query) { q.Partition = "all" }).OnQuery
 	return t
 }
 
@@ -164,10 +124,10 @@ func anew(ctx context.Context, s *document.Map, p document.Place, cs []document.
 }
 
 // sharing remembers the last answer to a query, and gives out the same bytes again, whatever was done to them.
-func sharing() twisted {
+func sharing() twisted.Store {
 	var mu sync.Mutex
 	seen := map[string][]document.Doc{}
-	return twisted{query: func(ctx context.Context, s *document.Map, q document.Query) ([]document.Doc, error) {
+	return twisted.Store{OnQuery: func(ctx context.Context, s *document.Map, q document.Query) ([]document.Doc, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		key := fmt.Sprintf("%+v", q)
@@ -193,7 +153,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 					continue // they take a second each
 				}
 				said := complaints.Of(t, func(tb testing.TB) {
-					r.Test(tb, func(testing.TB) document.Store { s := b.store; s.Map = new(document.Map); return s })
+					r.Test(tb, func(testing.TB) document.Store { return b.store.Fresh() })
 				})
 				caught[r.String()] = caught[r.String()] || said != ""
 				named = named || r.Row == b.rule && said != ""

@@ -1,7 +1,6 @@
 package sessiontest
 
 import (
-	"context"
 	"flag"
 	"os"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/session"
 	"github.com/weftrun/weft/internal/complaints"
+	"github.com/weftrun/weft/internal/twisted"
 )
 
 func TestMain(m *testing.M) {
@@ -27,68 +27,19 @@ func TestMap(t *testing.T) {
 	Run(t, func(testing.TB) document.Store { return new(document.Map) })
 }
 
-// twisted is a sound store with some methods of its own.
-type twisted struct {
-	*document.Map
-	batch func(ctx context.Context, s *document.Map, p document.Place, changes []document.Change) ([]document.Doc, error)
-	query func(ctx context.Context, s *document.Map, q document.Query) ([]document.Doc, error)
-	get   func(p *document.Place)
-}
-
-func (t twisted) Get(ctx context.Context, p document.Place, id string) (document.Doc, error) {
-	if t.get != nil {
-		t.get(&p)
-	}
-	return t.Map.Get(ctx, p, id)
-}
-
-func (t twisted) Set(ctx context.Context, p document.Place, c document.Change) (document.Doc, error) {
-	docs, err := t.Batch(ctx, p, []document.Change{c})
-	return append(docs, document.Doc{})[0], err
-}
-
-func (t twisted) Batch(ctx context.Context, p document.Place, changes []document.Change) ([]document.Doc, error) {
-	if t.batch == nil {
-		return t.Map.Batch(ctx, p, changes)
-	}
-	return t.batch(ctx, t.Map, p, changes)
-}
-
-func (t twisted) Query(ctx context.Context, q document.Query) ([]document.Doc, error) {
-	if t.query == nil {
-		return t.Map.Query(ctx, q)
-	}
-	return t.query(ctx, t.Map, q)
-}
-
-// asking breaks queries by what is asked.
-func asking(change func(q *document.Query)) twisted {
-	return twisted{query: func(ctx context.Context, s *document.Map, q document.Query) ([]document.Doc, error) {
-		change(&q)
-		return s.Query(ctx, q)
-	}}
-}
-
-// writing breaks batches by what is written.
-func writing(change func(p *document.Place, changes []document.Change) []document.Change) twisted {
-	return twisted{batch: func(ctx context.Context, s *document.Map, p document.Place, changes []document.Change) ([]document.Doc, error) {
-		return s.Batch(ctx, p, change(&p, slices.Clone(changes)))
-	}}
-}
-
 // broken are stores with one fault each, and rules that must notice it, by row or by name.
 var broken = map[string]struct {
-	store twisted
+	store twisted.Store
 	rules string
 }{
-	"forgets messages": {writing(func(p *document.Place, cs []document.Change) []document.Change { return without(cs, "m") }),
+	"forgets messages": {twisted.Writing(func(p *document.Place, cs []document.Change) []document.Change { return without(cs, "m") }),
 		"HC01 HC02 HC03 HC04 HC06 HC11 HC12 HC14 HC15 HC16 HC17 HC18 HC19 HC20 HC21 HC24 HC25 HC26 HC28"},
-	"forgets what has to be done": {writing(func(p *document.Place, cs []document.Change) []document.Change { return without(cs, "o") }), "HC18 HC19 HC20 HC28"},
-	"forgets heads":               {writing(func(p *document.Place, cs []document.Change) []document.Change { return without(cs, "h") }), "HC05 HC07 HC08 HC09 HC10 HC13 HC23 HC29"},
-	"ignores the lower bound":     {asking(func(q *document.Query) { q.From = "" }), "HC17 HC18"},
-	"ignores the upper bound":     {asking(func(q *document.Query) { q.Until = "" }), "HC28"},
-	"answers newest first":        {asking(func(q *document.Query) { q.Reverse = !q.Reverse }), "HC02 HC18 HC22"},
-	"has no conditions":           {writing(unconditional), "HC27"},
+	"forgets what has to be done": {twisted.Writing(func(p *document.Place, cs []document.Change) []document.Change { return without(cs, "o") }), "HC18 HC19 HC20 HC28"},
+	"forgets heads":               {twisted.Writing(func(p *document.Place, cs []document.Change) []document.Change { return without(cs, "h") }), "HC05 HC07 HC08 HC09 HC10 HC13 HC23 HC29"},
+	"ignores the lower bound":     {twisted.Asking(func(q *document.Query) { q.From = "" }), "HC17 HC18"},
+	"ignores the upper bound":     {twisted.Asking(func(q *document.Query) { q.Until = "" }), "HC28"},
+	"answers newest first":        {twisted.Asking(func(q *document.Query) { q.Reverse = !q.Reverse }), "HC02 HC18 HC22"},
+	"has no conditions":           {twisted.Writing(unconditional), "HC27"},
 	"merges sessions":             {merging(), "HC01"},
 }
 
@@ -105,15 +56,15 @@ func unconditional(_ *document.Place, cs []document.Change) []document.Change {
 }
 
 // merging puts all sessions into one.
-func merging() twisted {
+func merging() twisted.Store {
 	change := func(p *document.Place) {
 		if p.Collection == session.Collection {
 			p.Partition = "all"
 		}
 	}
-	t := writing(func(p *document.Place, cs []document.Change) []document.Change { change(p); return cs })
-	t.query = asking(func(q *document.Query) { change(&q.Place) }).query
-	t.get = change
+	t := twisted.Writing(func(p *document.Place, cs []document.Change) []document.Change { change(p); return cs })
+	t.OnQuery = twisted.Asking(func(q *document.Query) { change(&q.Place) }).OnQuery
+	t.OnGet = change
 	return t
 }
 
@@ -130,7 +81,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 						break
 					}
 					silent = complaints.Of(t, func(tb testing.TB) {
-						Rules[i].Test(tb, func(testing.TB) document.Store { s := b.store; s.Map = new(document.Map); return s })
+						Rules[i].Test(tb, func(testing.TB) document.Store { return b.store.Fresh() })
 					}) == ""
 				}
 				if silent {
