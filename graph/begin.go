@@ -26,6 +26,7 @@ func (r *run) open() (err error) {
 	if err := checkpoint.CheckThread(r.opts.Thread); err != nil {
 		return err
 	}
+	r.storing = make(turn, 1)
 	if err := r.hold(); err != nil {
 		return err
 	}

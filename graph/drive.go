@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,24 +34,28 @@ type outcome struct {
 	id         string
 }
 
-func newRun(p *program, ctx context.Context, o Run, id string) *run {
-	r := &run{program: p, storing: make(turn, 1), opts: o, id: id, changed: make([]bool, len(p.schema.Fields()))}
+// set makes r, which is zero, a run that has not begun.
+func (r *run) set(p *program, ctx context.Context, o Run, id string) {
+	r.program, r.opts, r.id = p, o, id
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	r.slots.limit, r.own.slots, r.seat = p.cfg.Concurrency, &r.slots, &r.own
-	return r
+	r.tasks, r.outs, r.changed = r.room.tasks[:0], r.room.outs[:0], r.room.changed[:0]
+	fields := len(p.schema.Fields())
+	r.changed = slices.Grow(r.changed, fields)[:fields]
 }
 
 // session is one call: the coordinator on a goroutine of its own, and what those who
 // wait for it share.
 type session struct {
 	*run
+	call     run // what run points to
 	begin    func(*run) error
 	begun    atomic.Bool
 	finished chan struct{} // closed when out and err are set
 	settled  sync.Once
 	out      outcome
 	err      error
-	release  func() // lets go of the caller's context
+	release  func() // lets go of the caller's context; nil where nothing holds it
 }
 
 // launch makes a call that has not begun.
@@ -59,11 +64,12 @@ func (p *program) launch(ctx context.Context, o Run, begin func(*run) error) *se
 		p, begin = &program{schema: waitingSchema, cfg: Config{}.withDefaults()}, func(*run) error { return ErrNotCompiled }
 	}
 	taskOf(ctx) // the task from whose node it is begun is found, even if that has ended when the run asks for it
-	f := &session{begin: begin, finished: make(chan struct{}), release: func() {}}
+	f := &session{begin: begin, finished: make(chan struct{})}
 	if p.cfg.Timeout > 0 {
 		ctx, f.release = context.WithTimeoutCause(ctx, p.cfg.Timeout, runOutOfTime(p.cfg.Timeout))
 	}
-	f.run = newRun(p, ctx, o, p.cfg.NewID())
+	f.run = &f.call
+	f.set(p, ctx, o, p.cfg.NewID())
 	f.drain = o.Drain
 	return f
 }
@@ -125,7 +131,9 @@ func (f *session) settle(out outcome, err error) {
 			f.watch.close(err)
 		}
 		close(f.finished)
-		f.release()
+		if f.release != nil {
+			f.release()
+		}
 		f.cancel(nil)
 	})
 }

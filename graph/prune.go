@@ -57,6 +57,9 @@ func (r *run) prune(seq uint64) {
 
 // settlePruning waits at the end of the run for what prune began.
 func (r *run) settlePruning() {
+	if r.storing == nil {
+		return
+	}
 	r.storing.Lock()
 	defer r.storing.Unlock()
 	r.pruned()

@@ -67,7 +67,7 @@ type run struct {
 	workers       sync.WaitGroup
 
 	owner   owner             // of the root: its hold on the thread
-	storing turn              // guards the chain while tasks run, and what follows
+	storing turn              // guards the chain while tasks run, and what follows; nil without a store
 	flight  *flight           // the commit on its way
 	pruning chan struct{}     // closed when what prune began has ended
 	opened  string            // the id of the commit at which the thread was opened
@@ -86,6 +86,15 @@ type run struct {
 	changed []bool          // fields that differ from the last commit
 	writes  []state.Channel // of one field
 	writers []int           // the tasks that wrote them
+	room    room
+}
+
+// room is where tasks, outs and changed begin, and the first task: a chain with a small state needs no more.
+type room struct {
+	tasks   [1]*task
+	task    task
+	outs    [1]*step.Outcome
+	changed [16]bool
 }
 
 // loop runs supersteps until nothing is due, somebody must be asked, or the run
@@ -194,7 +203,11 @@ func (r *run) newTask() *task {
 	if len(r.unused) == 0 {
 		n := min(max(r.front.Len()-len(r.tasks), 0)+1, 16)
 		if n == 1 {
-			return r.furnish(new(task), r.schema.Blank())
+			t := &r.room.task
+			if t.run != nil { // somebody may know it
+				t = new(task)
+			}
+			return r.furnish(t, r.schema.Blank())
 		}
 		r.unused, r.views = make([]task, n), r.schema.Blanks(n)
 	}

@@ -178,7 +178,8 @@ func (v *visit) run(ctx context.Context, input func() (state.View, error)) (*run
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, runOutOfTime(limit))
 		defer cancel()
 	}
-	r := newRun(&inner, ctx, t.run.opts, t.run.id)
+	r := new(run)
+	r.set(&inner, ctx, t.run.opts, t.run.id)
 	defer r.cancel(nil)
 	r.seat = v.up.seat.slots.newSeat(ctx)
 	defer r.seat.leave()
