@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -131,7 +132,7 @@ func (st story) tell(store checkpoint.Store, n int) (string, pes.State, error) {
 			return "", pes.State{}, err
 		}
 		id := fmt.Sprint("run ", n, ".", runs)
-		g, err := b.Compile(graph.Config{Store: store, NewID: func() string { return id }})
+		g, err := b.Compile(graph.Config{Store: store, NewID: func() string { return id }, Now: func() time.Time { return noon }})
 		if err != nil {
 			return "", pes.State{}, err
 		}

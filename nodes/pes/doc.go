@@ -26,13 +26,17 @@
 // # What it promises
 //
 //  1. The plan belongs to the thread. A later message refines it: completed items stay as they are, with their results;
-//     all others are as the new plan has them, and not begun.
+//     all others are as the new plan has them, and not begun. An item of the new plan with the id and the words of a
+//     completed one, or with no words, is that one; with other words it is new and gets an id of its own ("a" becomes
+//     "a-2"), by which the other items of the new plan depend on it. So none is dropped in silence.
 //  2. No plan is carried out that has a cycle, an unknown dependency or an id twice. The planner is told all that is
 //     wrong, Config.MaxPlans times in a turn; then the run fails with a [*PlanError], the old plan stays, and the next
 //     message begins anew. After a failed item the turn ends with the answer instead.
 //  3. Items whose dependencies are completed run side by side. Each is stored when it has ended, and is not done again
 //     after a crash. One that was under way runs again: at once when the run is resumed, and when its turn was given up
 //     it is open for the next plan. Nothing is in progress for ever.
+//     A plan that cannot go on, because somebody has changed the state by hand, fails the run with a [*PlanError] that says
+//     what each item waits for.
 //  4. An item that fails for good, a panic too, is a failed item and no failed run; what happens then the Policy says.
 //     No item waits for one that cannot be completed: it is cancelled, and says why.
 //  5. The user's message and the answer are both in the conversation.

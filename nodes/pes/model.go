@@ -71,7 +71,7 @@ func ModelPlan(m model.Model) func(context.Context, PlanRequest) (Plan, error) {
 	return func(ctx context.Context, r PlanRequest) (Plan, error) {
 		return model.Decode[Plan](ctx, m, request("You plan what is to be done for the user's last message, as a list of items. Items that wait for nothing are "+
 			"done side by side; depends_on names the items whose results one needs. Where there is a list already, refine it: completed items stay "+
-			"as they are and need not be repeated, items may depend on them, and all others are replaced by yours.",
+			"as they are and need not be repeated, items may depend on them, and all others are replaced by yours; what is new has an id of its own.",
 			r.Messages, "The user's last message", r.Query, "The list as it stands", list(r.Todo), "Mend this", r.Problem))
 	}
 }

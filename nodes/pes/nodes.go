@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/message"
@@ -14,6 +15,9 @@ import (
 // plan makes a plan that can be carried out and that a person, if one is asked, approves.
 func (a *agent) plan(ctx context.Context, s *State) (graph.Command, error) {
 	s.Running.Clear() // whoever was under way when his turn was given up is open again
+	if err := heard(ctx, s); err != nil {
+		return graph.Command{}, err
+	}
 	query, _ := s.asked()
 	r := PlanRequest{Query: query, Messages: s.Messages.Slice(), Todo: s.Todo(), Problem: s.Problem.Get()}
 	var problems []string
@@ -40,7 +44,7 @@ func (a *agent) plan(ctx context.Context, s *State) (graph.Command, error) {
 		}
 		r.Problem = "A person rejected the plan: " + no.Feedback
 	}
-	none := &PlanError{s.Plans.Get(), problems}
+	none := &PlanError{Plans: s.Plans.Get(), Problems: problems}
 	if failure != "" { // of what was done before it the user is told
 		return a.stop(s, failure+"; "+none.Error()), nil
 	}
@@ -76,7 +80,7 @@ func (a *agent) adopt(ctx context.Context, s *State, p Plan) error {
 }
 
 // next sends off all items that are ready, or goes on where none is.
-func (a *agent) next(s *State) graph.Command {
+func (a *agent) next(s *State) (graph.Command, error) {
 	s.Running.Clear()
 	var bad []string
 	for _, t := range s.Todo() {
@@ -88,9 +92,9 @@ func (a *agent) next(s *State) graph.Command {
 	switch {
 	case len(bad) > 0 && a.OnFailure == Replan && s.Plans.Get() < a.MaxPlans:
 		s.Problem.Set(why)
-		return graph.Goto(PlanNode).Because("%s", why)
+		return graph.Goto(PlanNode).Because("%s", why), nil
 	case len(bad) > 0 && a.OnFailure != Continue:
-		return a.stop(s, why)
+		return a.stop(s, why), nil
 	case len(bad) > 0:
 		s.Problem.Set(why)
 		cancelDependents(s)
@@ -98,8 +102,8 @@ func (a *agent) next(s *State) graph.Command {
 	return send(s)
 }
 
-// send starts a task for each item that is ready.
-func send(s *State) (c graph.Command) {
+// send starts a task for each item that is ready. Where none is and some are left the plan is stuck.
+func send(s *State) (c graph.Command, err error) {
 	var ids []string
 	done := map[string]bool{}
 	todo := s.Todo()
@@ -111,11 +115,38 @@ func send(s *State) (c graph.Command) {
 			c, ids = c.Send(ExecuteNode, t.ID), append(ids, t.ID)
 		}
 	}
+	if waits := waiting(todo); len(ids) == 0 && len(waits) > 0 {
+		return c, graph.Permanent(&PlanError{Plans: s.Plans.Get(), Problems: waits, Stuck: true})
+	}
 	if len(ids) == 0 {
-		return graph.Goto(SynthesizeNode)
+		return graph.Goto(SynthesizeNode), nil
 	}
 	s.Running.Set(ids)
-	return c
+	return c, nil
+}
+
+// waiting says of each item that is left what it waits for.
+func waiting(todo []Todo) (why []string) {
+	status := map[string]Status{}
+	for _, t := range todo {
+		status[t.ID] = t.Status
+	}
+	for _, t := range todo {
+		for _, on := range t.DependsOn {
+			if t.Status == Pending && status[on] != Completed {
+				why = append(why, fmt.Sprintf("%q waits for %q, which %s", t.ID, on, standing(status[on])))
+			}
+		}
+	}
+	return why
+}
+
+// standing says how an item stands that others wait for.
+func standing(s Status) string {
+	if s == "" {
+		return "does not exist"
+	}
+	return "is " + string(s)
 }
 
 // cancel notes why an item will not be done.
@@ -187,6 +218,29 @@ func failed(s *State, f *graph.NodeError) error {
 	return nil
 }
 
+// created returns the time of a message that the task writes: the same in every attempt, and in a replay.
+func created(ctx context.Context) (time.Time, error) {
+	return graph.Once(ctx, "created", func(ctx context.Context) (time.Time, error) { return graph.Now(ctx), nil })
+}
+
+// heard gives the messages of the input the time at which the turn began, where they have none.
+func heard(ctx context.Context, s *State) error {
+	for _, m := range s.Messages.Slice() {
+		if m.Role != message.RoleUser || !m.Created.IsZero() {
+			continue
+		}
+		now, err := created(ctx)
+		if err != nil {
+			return err
+		}
+		m.Created = now
+		if err := s.Messages.Add(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // errEmpty is returned when Synthesize says nothing.
 var errEmpty = errors.New("pes: the answer is empty")
 
@@ -204,5 +258,8 @@ func (a *agent) synthesize(ctx context.Context, s *State) error {
 	s.Answer.Set(text)
 	said := message.Assistant(text)
 	said.ID = r.ID
+	if said.Created, err = created(ctx); err != nil {
+		return err
+	}
 	return s.Messages.Add(said)
 }

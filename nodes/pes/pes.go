@@ -112,7 +112,7 @@ func Add[S any](b *graph.Builder[S], view func(*S) *State, c Config) error {
 	}
 	b.Node(PlanNode, graph.Router(func(ctx context.Context, s *S) (graph.Command, error) { return a.plan(ctx, view(s)) },
 		SelectNode, SynthesizeNode), a.Policy)
-	b.Node(SelectNode, graph.Router(func(ctx context.Context, s *S) (graph.Command, error) { return a.next(view(s)), nil },
+	b.Node(SelectNode, graph.Router(func(ctx context.Context, s *S) (graph.Command, error) { return a.next(view(s)) },
 		PlanNode, ExecuteNode, SynthesizeNode), graph.Policy{})
 	b.Node(ExecuteNode, graph.Worker(func(ctx context.Context, s *S, id string) error { return a.execute(ctx, view(s), id) }), a.Policy)
 	b.Rescue(ExecuteNode, graph.Handler(func(_ context.Context, s *S, f *graph.NodeError) (graph.Command, error) {

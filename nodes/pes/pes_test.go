@@ -27,12 +27,14 @@ func compile(t testing.TB, c pes.Config, store checkpoint.Store) *graph.Graph[pe
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := b.Compile(graph.Config{Store: store})
+	g, err := b.Compile(graph.Config{Store: store, Now: func() time.Time { return noon }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return g
 }
+
+var noon = time.Date(2026, 5, 6, 12, 0, 0, 0, time.UTC)
 
 // say runs a turn.
 func say(t testing.TB, g *graph.Graph[pes.State], text string) *pes.State {
@@ -121,13 +123,13 @@ func TestAConversationRefinesOnePlan(t *testing.T) {
 	same(t, "answer", s.Answer.Get(), "do a: a()\ndo b: b()\ndo c: c(a() b())")
 
 	s = say(t, g, "two")
-	same(t, "list", standing(s), "a=completed b=completed c=completed d=completed")
-	same(t, "answer", s.Answer.Get(), "do d: d(c(a() b()))")
+	same(t, "list", standing(s), "a=completed b=completed c=completed a-2=completed d=completed")
+	same(t, "answer", s.Answer.Get(), "do a otherwise: a-2()\ndo d: d(c(a() b()))")
 	same(t, "a completed item", s.Plan.Get().Items[0].Task, "do a")
 
 	s = say(t, g, "three")
 	same(t, "answer", s.Answer.Get(), "There was nothing left to do.")
-	same(t, "done", d.times, map[string]int{"a": 1, "b": 1, "c": 1, "d": 1})
+	same(t, "done", d.times, map[string]int{"a": 1, "a-2": 1, "b": 1, "c": 1, "d": 1})
 	same(t, "what the planner saw", len(p.asked[1].Todo), 3)
 	same(t, "messages", s.Messages.Len(), 6)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -30,13 +31,18 @@ func (p Plan) item(id string) (Item, bool) {
 	return p.Items[i], true
 }
 
-// PlanError is returned when the planner has made no plan that can be carried out.
+// PlanError is returned when the planner has made no plan that can be carried out, and when a plan is stuck: items are
+// left, and each waits for something that will not come.
 type PlanError struct {
 	Plans    int      // how many it made in this turn
 	Problems []string // of the last one
+	Stuck    bool     // it was being carried out; Problems says what each item waits for
 }
 
 func (e *PlanError) Error() string {
+	if e.Stuck {
+		return "pes: the plan cannot go on: " + strings.Join(e.Problems, "; ")
+	}
 	return fmt.Sprintf("pes: none of %d plans can be carried out; the last: %s", e.Plans, strings.Join(e.Problems, "; "))
 }
 
@@ -177,18 +183,77 @@ func (c Changes) String() string {
 }
 
 // refined returns the plan with which a thread goes on: completed items as they were, then the items of the new plan.
+// One that has the id and the words of a completed item, or no words, is that item. One with its id and other words is
+// new, and gets an id of its own, by which the items of the new plan depend on it.
 func refined(todo []Todo, p Plan) Plan {
-	out := Plan{Goal: p.Goal}
-	done := map[string]bool{}
+	out, taken := Plan{Goal: p.Goal}, map[string]bool{}
 	for _, t := range todo {
 		if t.Status == Completed {
-			out.Items, done[t.ID] = append(out.Items, t.Item), true
+			out.Items, taken[t.ID] = append(out.Items, t.Item), true
 		}
 	}
+	done := len(out.Items)
 	for _, i := range p.Items {
-		if !done[i.ID] {
-			out.Items = append(out.Items, i)
+		taken[i.ID] = true
+	}
+	renamed := map[string]string{}
+	for _, i := range p.Items {
+		old, ok := completedAs(out.Items[:done], i)
+		switch {
+		case ok:
+			renamed[i.ID] = old
+			continue
+		case slices.ContainsFunc(out.Items[:done], func(t Item) bool { return t.ID == i.ID }):
+			if renamed[i.ID] == "" {
+				renamed[i.ID] = free(i.ID, taken)
+			}
 		}
+		out.Items = append(out.Items, i)
+	}
+	for n := range out.Items[done:] {
+		out.Items[done+n] = out.Items[done+n].under(renamed)
 	}
 	return out
+}
+
+// completedAs returns the id of the completed item that i is: the one of its id, or one that an earlier plan named so.
+func completedAs(done []Item, i Item) (id string, ok bool) {
+	for _, t := range done {
+		number, named := strings.CutPrefix(t.ID, i.ID+"-")
+		if _, err := strconv.Atoi(number); t.ID == i.ID && words(i.Task) == "" || (t.ID == i.ID || named && err == nil) && words(i.Task) == words(t.Task) {
+			return t.ID, true
+		}
+	}
+	return "", false
+}
+
+// words returns a text as far as it counts for whether two say the same.
+func words(text string) string {
+	return strings.TrimRight(strings.ToLower(strings.Join(strings.Fields(text), " ")), ".!")
+}
+
+// free returns the first of id-2, id-3 and so on that is not taken, and takes it.
+func free(id string, taken map[string]bool) string {
+	for n := 2; ; n++ {
+		if next := fmt.Sprintf("%s-%d", id, n); !taken[next] {
+			taken[next] = true
+			return next
+		}
+	}
+}
+
+// under returns an item with the new ids of those that were renamed. What depends on its own old id means the completed
+// item.
+func (i Item) under(renamed map[string]string) Item {
+	own := i.ID
+	i.DependsOn = slices.Clone(i.DependsOn)
+	for n, on := range i.DependsOn {
+		if next := renamed[on]; next != "" && on != own {
+			i.DependsOn[n] = next
+		}
+	}
+	if next := renamed[own]; next != "" {
+		i.ID = next
+	}
+	return i
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/weftrun/weft/capabilities/tool"
 	"github.com/weftrun/weft/graph"
@@ -21,6 +22,10 @@ func (a *agent) act(ctx context.Context, s *State, c message.Call) error {
 	}
 	m := message.Tool(r)
 	m.ID = c.ID + "-result"
+	m.Created, err = graph.Once(ctx, "created", func(ctx context.Context) (time.Time, error) { return graph.Now(ctx), nil })
+	if err != nil {
+		return err
+	}
 	return s.Messages.Add(m)
 }
 

@@ -3,6 +3,7 @@ package react
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/weftrun/weft/capabilities/model"
 	"github.com/weftrun/weft/graph"
@@ -13,6 +14,7 @@ import (
 type kept struct {
 	Response model.Response
 	Spent    model.Spend
+	Asked    time.Time // when it was asked for
 }
 
 // think asks the model once and goes where its answer leads.
@@ -37,6 +39,9 @@ func (a *agent) think(ctx context.Context, s *State) (graph.Command, error) {
 		if err := a.After(ctx, &k.Response); err != nil {
 			return graph.Command{}, err
 		}
+	}
+	if err := heard(s, k.Asked); err != nil {
+		return graph.Command{}, err
 	}
 	return a.take(s, k)
 }
@@ -65,6 +70,20 @@ func (a *agent) take(s *State, k kept) (cmd graph.Command, err error) {
 	}
 	s.Answer.Set(text)
 	return graph.Goto(a.Next), nil
+}
+
+// heard gives the messages of the input the time at which they were first put to the model, where they have none.
+func heard(s *State, at time.Time) error {
+	for _, m := range s.Messages.Slice() {
+		if m.Role != message.RoleUser || !m.Created.IsZero() || at.IsZero() {
+			continue
+		}
+		m.Created = at
+		if err := s.Messages.Add(m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // request returns what the model is to be asked.
@@ -125,6 +144,7 @@ func (a *agent) ask(ctx context.Context, r model.Request, before model.Spend) (k
 	meter := &model.Meter{Budget: a.Budget, Prices: a.Prices, Counter: a.Window.Counter}
 	meter.Add(before)
 	m := model.Limited(a.Model, meter)
+	k.Asked = graph.Now(ctx)
 	k.Response, err = say(ctx, m, r)
 	if wrong := a.wrong(k.Response); err == nil && wrong != nil {
 		if k.Response, err = say(ctx, m, model.Repair(r, k.Response, wrong)); err == nil {
@@ -135,6 +155,7 @@ func (a *agent) ask(ctx context.Context, r model.Request, before model.Spend) (k
 		err = a.sound(k.Response)
 	}
 	k.Spent = minus(meter.Spent(), before)
+	k.Response.Message.Created = graph.Now(ctx)
 	return k, err
 }
 

@@ -132,7 +132,7 @@ func (g *Gateway[S]) open(ctx context.Context, thread string) ([]graph.Interrupt
 }
 
 func (g *Gateway[S]) begin(a *Act[S], text string, turn agent.Settings) error {
-	fresh := g.Manager.CreateFresh(text, nil)
+	fresh := withClock(g.Manager).CreateFresh(text, nil)
 	s := g.At(&a.Input)
 	s.Messages = fresh.Messages
 	if turn != (agent.Settings{}) {

@@ -141,7 +141,7 @@ func TestBypassesTakeTheWholeConversationAndAllCapabilities(t *testing.T) {
 	c.Match = func(context.Context, turn.MatchRequest) (bool, error) { never(); return false, nil }
 	c.Sources = []turn.Source{{Name: "news", Retrieve: func(context.Context, turn.ExtractRequest) (string, error) { return "it rains", nil }}}
 	res := say(t, compile(t, c, &checkpoint.Memory{}), "t1", "draw")
-	says(t, res.State.Task.Current.Get(), "news:\nit rains", "1. USER: draw")
+	says(t, res.State.Task.Current.Get(), "news:\nit rains", "1. USER (12:00:00): draw")
 	same(t, "depends on history", res.State.Task.DependsOnChatHistory.Get(), true)
 	sameList(t, "active", res.State.Planning.ActiveCapabilities.Slice(), []string{"respond", "clarify", "find", "plot"})
 }

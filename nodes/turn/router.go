@@ -7,13 +7,18 @@ import (
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/agent"
+	"github.com/weftrun/weft/state/message"
 )
 
 // Router decides where the turn goes on: it draws the consequences of the steps that ran, asks [agent.Route],
 // waits as long as the decision says, and sends off all steps that are due, side by side.
 func (t *Turn) Router(ctx context.Context, s *agent.State) (graph.Command, error) {
 	if _, ok := s.Execution.StartTime.Lookup(); !ok {
-		s.Execution.StartTime.Set(t.m.Clock().Round(0))
+		now := t.m.Clock().Round(0)
+		s.Execution.StartTime.Set(now)
+		if err := heard(s, now); err != nil {
+			return graph.Command{}, err
+		}
 	}
 	t.m.Settle(s)
 	d := agent.Route(s, agent.Turn{Settings: t.settings(s), Known: t.known, Elapsed: t.elapsed(s)})
@@ -30,6 +35,16 @@ func (t *Turn) Router(ctx context.Context, s *agent.State) (graph.Command, error
 		t.giveUp(s, d.Reason)
 	}
 	return graph.Goto(d.Target).Because("%s", d.Reason), nil
+}
+
+// heard gives the message that begins the turn the time of it, where it has none.
+func heard(s *agent.State, at time.Time) error {
+	m, ok := s.Messages.LastFrom(message.RoleUser)
+	if !ok || !m.Created.IsZero() {
+		return nil
+	}
+	m.Created = at
+	return s.Messages.Add(m)
 }
 
 // left returns how much of a wait after a failure is left: the run may have been away meanwhile.

@@ -301,3 +301,17 @@ func TestAFailingStepIsToldToThoseWhoWatch(t *testing.T) {
 	must(t, err)
 	sameList(t, "told", told, []string{"orchestrator failed: no idea retriable", "write failed: capability \"write\": busy retriable"})
 }
+
+func TestMessagesHaveTheTimeOfTheClock(t *testing.T) {
+	c := config(t)
+	res := say(t, compile(t, c, &checkpoint.Memory{}), "t1", "draw") // a message alone, without a time
+	for _, m := range res.State.Messages.All() {
+		same(t, string(m.Role), m.Created, noon)
+	}
+	c.Manager.Clock = nil
+	g, _ := desk(t, c, &checkpoint.Memory{})
+	r := tell(t, g, "draw")
+	for _, m := range r.State.Messages.All() {
+		same(t, "no time for "+string(m.Role), m.Created.IsZero(), false)
+	}
+}
