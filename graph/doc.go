@@ -79,7 +79,7 @@
 //
 //   - Begin or go on after a crash: [Graph.Resume] with the zero [Answers], and [Graph.Invoke] if
 //     it returns ErrUnknownThread. Invoke alone begins a turn each time.
-//   - Do something once: [Once], with [ExecutionID] for the other side.
+//   - Do something once: [Once], with [ExecutionID] for the other side. What time it is: [Now].
 //   - Fan out: [Send] from a [Router] to a [Worker]; an edge from the Worker leads on once, when
 //     all that were sent together have ended.
 //   - Ask: [Ask], then [Result].Interrupts, [Inspect] or [Threads] to find the question, and
