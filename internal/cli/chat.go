@@ -234,6 +234,9 @@ func (c *dialogue) failed(err error) *failure {
 	switch {
 	case errors.As(err, &bad):
 		f.code, f.next = exitUsage, "/help lists the commands"
+		if len(c.open) > 0 {
+			f.next = "/pending shows what is asked, " + f.next
+		}
 	case f.code == exitBusy:
 		f.next = "end the other process first; nothing was written"
 	case c.forgets():

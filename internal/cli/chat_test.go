@@ -145,7 +145,7 @@ func TestAPersonChatsOnATerminal(t *testing.T) {
 	}
 }
 
-func TestASecondSignalLeavesAChatWhoseTurnDoesNotEnd(t *testing.T) {
+func TestASignalEndsAChatWithoutATerminalInTheMiddleOfATurn(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	path, began := p.pipe("pipe")

@@ -13,10 +13,13 @@ import (
 
 // Error ends the turn with a message that says what went wrong. It cannot fail itself.
 func (t *Turn) Error(ctx context.Context, s *agent.State) error {
-	if err := t.tell(ctx, s, agent.ToError, "Something went wrong…", nil); err != nil {
+	r, doing := t.Report(s), "Something went wrong…"
+	if r.Rejected {
+		doing = "Ending the turn…"
+	}
+	if err := t.tell(ctx, s, agent.ToError, doing, nil); err != nil {
 		return err
 	}
-	r := t.Report(s)
 	text := r.String()
 	if t.cfg.Explain != nil && !r.Rejected {
 		inner, cancel := context.WithTimeout(ctx, cmp.Or(t.cfg.ExplainWithin, 30*time.Second))

@@ -113,6 +113,11 @@ func TestANoReadsLikeWhatThePersonDid(t *testing.T) {
 		tell(t, g, "write it")
 		r := tell(t, g, "no, not today")
 		same(t, string(then)+": in chat", r.Text, want)
+		for _, u := range r.State.StatusUpdates.All() {
+			if strings.Contains(u.Message, "wrong") {
+				t.Errorf("a no is told as %q", u.Message)
+			}
+		}
 		last, _ := r.State.Messages.Last()
 		same(t, string(then)+": in the transcript", last.Text(), want)
 	}
