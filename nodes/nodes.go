@@ -17,6 +17,6 @@ func plainKinds() map[string]workflow.Kind {
 		"fail":     {About: "ends the run as failed", New: func() workflow.Runner { return new(Fail) }, Final: true},
 		"file":     {About: "reads a file below the workflow's folder, or writes one below its folder out", New: func() workflow.Runner { return new(File) }, Result: reflect.TypeFor[FileResult]()},
 		"http":     {About: "makes one HTTP request", New: func() workflow.Runner { return new(HTTP) }, Result: reflect.TypeFor[HTTPResult](), Outside: true},
-		"wait":     {About: "waits", New: func() workflow.Runner { return new(Wait) }, Waits: true},
+		"wait":     {About: "waits for a while, until a time, or for an event", New: func() workflow.Runner { return new(Wait) }, Waits: true},
 	}
 }

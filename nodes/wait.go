@@ -6,32 +6,88 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// Wait does nothing for a while. It holds the run: a process that ends while it
-// waits begins the wait anew when the run is resumed.
+// Wait does nothing for a while, until a time, or until something happens outside.
 //
 //	pause:
 //	  wait: {for: 30s}
 //	  next: again
+//
+// A wait for a while or until a time holds the run. A process that ends while it waits begins
+// the wait for a while anew when the run is resumed; that until a time goes on.
+//
+// An event is a question of the run that a program answers instead of a person: the run pauses,
+// the Data of its [graph.Interrupt] is {"event": name}, and what is answered is the node's
+// result. So events have ids, are listed by weft inbox and are answered by weft resume, like
+// all that is open.
 type Wait struct {
 	// For is how long, such as 500ms, 30s or 1h30m.
-	For Duration `json:"for"`
+	For Duration `json:"for,omitempty"`
+	// Until is a time such as 2026-11-21T09:30:00Z; one that has passed is no wait.
+	Until string `json:"until,omitempty"`
+	// Event is the name of what is waited for.
+	Event string `json:"event,omitempty"`
+	// Expires is how long an event is waited for; then the node fails with the code expired.
+	Expires Duration `json:"expires,omitempty"`
 }
 
-// Check refuses a wait that is over before it begins.
-func (w *Wait) Check(func(string) bool) error {
-	if w.For < 0 {
+// Check refuses what says nothing, or two things.
+func (w *Wait) Check(given func(string) bool) error {
+	ways := 0
+	for _, way := range []string{"for", "until", "event"} {
+		if given(way) {
+			ways++
+		}
+	}
+	_, err := time.Parse(time.RFC3339, w.Until)
+	switch {
+	case ways != 1:
+		return &refusal{"give one of for, until and event"}
+	case w.For < 0:
 		return &refusal{"for is less than nothing"}
+	case w.Until != "" && err != nil:
+		return &refusal{fmt.Sprintf("until is a time such as 2026-11-21T09:30:00Z, not %q", w.Until)}
+	case given("expires") && !given("event"):
+		return &refusal{"expires goes with event"}
+	case w.Expires < 0:
+		return &refusal{"expires is less than nothing"}
 	}
 	return nil
 }
 
+// Asks reports whether the wait is a question of the run.
+func (w *Wait) Asks(given func(string) bool) bool { return given("event") }
+
+// given reports which parameters a run has; what was not given is zero by then.
+func (w *Wait) given(name string) bool {
+	switch name {
+	case "for":
+		return w.Until == "" && w.Event == ""
+	case "until":
+		return w.Until != ""
+	case "event":
+		return w.Event != ""
+	}
+	return w.Expires != 0
+}
+
 // Run waits, or returns why the context ended.
 func (w *Wait) Run(ctx context.Context, _ workflow.Env) (any, error) {
-	if err := w.Check(nil); err != nil { // it may have been an expression
+	if err := w.Check(w.given); err != nil { // it may have been an expression
 		return nil, err
+	}
+	if w.Event != "" {
+		return graph.Ask[json.RawMessage](ctx, graph.Question{
+			Prompt: "waits for the event " + w.Event, Data: map[string]string{"event": w.Event}, Key: w.Event, Within: time.Duration(w.Expires),
+			Schema: json.RawMessage("{}"), // anything
+		})
+	}
+	if w.Until != "" {
+		at, _ := time.Parse(time.RFC3339, w.Until) // Check has seen that it is one
+		w.For = Duration(time.Until(at))
 	}
 	timer := time.NewTimer(time.Duration(w.For))
 	defer timer.Stop()

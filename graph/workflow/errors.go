@@ -23,15 +23,26 @@ type Problem struct {
 	Msg       string // what is wrong, one line
 	Hint      string // how to write it instead, or ""
 	Text      string // the line as it stands in the file; "" where there is none, or a very long one
+	// Warning is true for what is no mistake but probably not meant. Options.Strict makes
+	// a mistake of it.
+	Warning bool
 }
 
 // String returns the problem in one line; Excerpt shows the place too.
 func (p Problem) String() string {
-	s := fmt.Sprintf("%s:%d:%d: error[%s]: %s", p.File, p.Line, p.Col, p.Code, p.Msg)
+	s := fmt.Sprintf("%s:%d:%d: %s[%s]: %s", p.File, p.Line, p.Col, p.Severity(), p.Code, p.Msg)
 	if p.Hint != "" {
 		s += " (" + p.Hint + ")"
 	}
 	return s
+}
+
+// Severity is "error" or "warning".
+func (p Problem) Severity() string {
+	if p.Warning {
+		return "warning"
+	}
+	return "error"
 }
 
 func (e *Error) Error() string {
@@ -47,13 +58,28 @@ type problems struct{ found []Problem }
 
 // err returns the problems in order, each once, or nil if there are none.
 func (ps *problems) err() error {
-	if len(ps.found) == 0 {
+	if !slices.ContainsFunc(ps.found, func(p Problem) bool { return !p.Warning }) {
 		return nil
 	}
+	return &Error{ps.sorted()}
+}
+
+// mistakes counts the problems that are no warnings.
+func (ps *problems) mistakes() (n int) {
+	for _, p := range ps.found {
+		if !p.Warning {
+			n++
+		}
+	}
+	return n
+}
+
+// sorted returns the problems in order, each once.
+func (ps *problems) sorted() []Problem {
 	slices.SortStableFunc(ps.found, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
-	return &Error{slices.Compact(ps.found)}
+	return slices.Compact(ps.found)
 }
 
 // RunError is an expression of the file that failed while the workflow ran, or a

@@ -19,7 +19,7 @@ const maxShown = 120
 //	   help: known are draft, sources
 func (p Problem) Excerpt() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s:%d:%d: error[%s]: %s", p.File, p.Line, p.Col, p.Code, p.Msg)
+	fmt.Fprintf(&b, "%s:%d:%d: %s[%s]: %s", p.File, p.Line, p.Col, p.Severity(), p.Code, p.Msg)
 	if strings.TrimSpace(p.Text) != "" {
 		line, under := p.underlined()
 		number := fmt.Sprint(p.Line)

@@ -48,6 +48,12 @@ type Checker interface {
 	Check(given func(name string) bool) error
 }
 
+// Asker is a Runner of a kind that Waits and that, with these parameters, does not wait but
+// asks: a test of a file answers it.
+type Asker interface {
+	Asks(given func(name string) bool) bool
+}
+
 // Env is what a node may touch of the machine.
 type Env struct {
 	// Root is the folder that everything the node reads is below.

@@ -80,6 +80,9 @@ func (l *loader) parse(rel, name string, text []byte) *Workflow {
 		if w.checkGraph(); len(l.found) == found {
 			c.checkPaths()
 		}
+		if l.mistakes() == 0 {
+			c.checkUnused()
+		}
 	}
 	return w
 }
@@ -104,9 +107,9 @@ func (l *loader) sub(src *source, rel string, at *yaml.Node, given string) *Work
 		src.fail(at, "WF511", "%s", strings.TrimPrefix(err.Error(), "workflow: "))
 		return nil
 	}
-	before := len(l.found)
+	before := l.mistakes()
 	w := l.parse(target, path.Join(path.Dir(src.path), given), text)
-	if len(l.found) > before {
+	if l.mistakes() > before {
 		w = nil
 	}
 	l.done[target] = w
@@ -118,6 +121,7 @@ func (l *loader) finish(w *Workflow) (*Workflow, error) {
 	if err := l.err(); err != nil {
 		return nil, err
 	}
+	w.warns = l.sorted()
 	var err error
 	bounds := map[string]graph.Limit{}
 	for name, limit := range l.limits {

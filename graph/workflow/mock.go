@@ -22,13 +22,24 @@ func (b *builder) mocked(n *node) *node {
 	switch m := b.mocks[n.name]; {
 	case m != nil:
 		own.work = &mockWork{mock: m, src: b.src}
-	case kw != nil && kw.kind.Waits:
+	case kw != nil && kw.kind.Waits && !kw.asks():
 		own.work = &mockWork{mock: new(mock), src: b.src}
 	case kw != nil && kw.kind.Outside:
 		own.work = &mockWork{src: b.src, mock: &mock{err: &mockError{
 			message: fmt.Sprintf("node %s reaches outside of the process; give it a mock", n.name)}}}
 	}
 	return &own
+}
+
+// asks reports whether the node asks instead of waiting.
+func (w *kindWork) asks() bool {
+	r := w.kind.New()
+	asker, ok := r.(Asker)
+	if !ok {
+		return false
+	}
+	given := w.args.constants(paramsIn(r))
+	return asker.Asks(func(name string) bool { return given[name] })
 }
 
 // mockWork is the work of a mocked node.

@@ -60,7 +60,7 @@ func (s *source) problem(line, col, width int, code Code, hint, msg string) {
 		width = wordAt(text, col)
 	}
 	width = max(1, min(width, utf8.RuneCountInString(text)-col+1))
-	s.found = append(s.found, Problem{code, s.path, line, col, width, msg, hint, text})
+	s.found = append(s.found, Problem{Code: code, File: s.path, Line: line, Col: col, Width: width, Msg: msg, Hint: hint, Text: text})
 }
 
 // parse returns the root of the one document in the file, or nil. Everything below

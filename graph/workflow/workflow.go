@@ -26,6 +26,7 @@ type Workflow struct {
 	named **graph.Limits // of this file and all that were loaded with it
 	opts  Options
 	subs  []*Workflow
+	warns []Problem
 }
 
 // Options say what a file may use.
@@ -37,6 +38,9 @@ type Options struct {
 	Reducers map[string]Reducer
 	// Types are those that a file may use beside its own, by "go:NAME". See TypeOf.
 	Types map[string]state.Type
+	// Strict makes mistakes of the warnings, so that Load fails where Warnings would
+	// name something.
+	Strict bool
 	// Root is the folder that all files a workflow names are below, symbolic links
 	// included; "" means the folder of the file.
 	Root string
@@ -73,6 +77,10 @@ func Parse(path string, src []byte, o Options) (*Workflow, error) {
 	}
 	return l.finish(l.parse(rel, filepath.ToSlash(path), src))
 }
+
+// Warnings returns what is no mistake in the file, and in those it names, but probably not
+// meant, by file, line and column.
+func (w *Workflow) Warnings() []Problem { return slices.Clone(w.warns) }
 
 // Compile returns the graph. Limits of the file fill in what cfg leaves zero, and its
 // named limits those that cfg.Limits does not have; all graphs that are compiled of w share

@@ -38,8 +38,8 @@ type Config struct {
 }
 
 // options are what a workflow may name.
-func (c *Config) options() workflow.Options {
-	return workflow.Options{Kinds: c.Kinds, Reducers: c.Reducers, Types: c.Types}
+func (a *app) options() workflow.Options {
+	return workflow.Options{Kinds: a.Kinds, Reducers: a.Reducers, Types: a.Types, Strict: a.strict}
 }
 
 // Opener opens the store at an address.
@@ -69,6 +69,7 @@ type app struct {
 	as       string    // how the program was called, for hints
 	store    string    // --store, or ""
 	json     bool      // --json
+	strict   bool      // warnings are errors
 	started  bool      // a verb has begun; before that every error is one of usage
 	signals  signals
 }

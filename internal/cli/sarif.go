@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"net/url"
 	"path/filepath"
 
@@ -84,7 +85,7 @@ func (a *app) sarif(all []verdict, whole bool) sarifLog {
 	results := []sarifResult{}
 	for _, v := range all {
 		for _, p := range v.Problems {
-			r := sarifResult{RuleID: p.Code, Level: "error", Message: sarifText{p.text()}}
+			r := sarifResult{RuleID: p.Code, Level: cmp.Or(p.Severity, "error"), Message: sarifText{p.text()}}
 			if i, ok := index[p.Code]; ok {
 				r.RuleIndex = &i
 			}

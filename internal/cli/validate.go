@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -18,6 +19,7 @@ var verdictForms = []string{"text", "json", "github", "sarif"}
 
 func (a *app) validateVerb() *cobra.Command {
 	var format string
+	var strict bool
 	cmd := &cobra.Command{
 		Use:   "validate FILE...",
 		Short: "Check workflows and report every mistake",
@@ -35,9 +37,11 @@ is what GitHub Actions shows beside the lines of a pull request; sarif is one SA
 			case a.json:
 				format = "json"
 			}
+			a.strict = strict
 			return a.validate(files, format)
 		},
 	}
+	cmd.Flags().BoolVar(&strict, "strict", false, "make errors of warnings")
 	cmd.Flags().StringVar(&format, "format", "text", "text, json, github or sarif")
 	return cmd
 }
@@ -58,6 +62,8 @@ type problem struct {
 	Width   int           `json:"width,omitempty"`
 	Message string        `json:"message"`
 	Hint    string        `json:"hint,omitempty"`
+	// Severity is "warning", or "" for an error.
+	Severity string `json:"severity,omitempty"`
 }
 
 // validate looks at all files, even if one of them cannot be read.
@@ -102,8 +108,11 @@ func (a *app) verdict(file string) (verdict, error) {
 		_, err = flow.Compile(graph.Config{})
 	}
 	switch {
+	case err == nil && len(flow.Warnings()) > 0:
+		warned := &workflow.Error{Problems: flow.Warnings()}
+		return verdict{File: file, Valid: true, Problems: problems(warned), text: file + ": ok, with warnings\n" + excerpts(warned)}, nil
 	case err == nil:
-		return verdict{File: file, Valid: true}, nil
+		return verdict{File: file, Valid: true, text: file + ": ok"}, nil
 	case isInvalid(err):
 		return verdict{File: file, Problems: problems(err), text: excerpts(err)}, nil
 	}
@@ -122,8 +131,6 @@ func (a *app) say(v verdict, format string) (err error) {
 			}
 		}
 		return nil
-	case v.Valid:
-		_, err = fmt.Fprintln(a.Stdout, v.File+": ok")
 	default:
 		_, err = fmt.Fprintln(a.Stdout, v.text)
 	}
@@ -136,7 +143,7 @@ func (p problem) annotation() string {
 	if p.File != "" {
 		at = fmt.Sprintf(" file=%s,line=%d,col=%d,endColumn=%d,title=%s", inProperty.Replace(p.File), p.Line, p.Col, p.Col+p.Width, p.Code)
 	}
-	return "::error" + at + "::" + inMessage.Replace(p.text())
+	return "::" + cmp.Or(p.Severity, "error") + at + "::" + inMessage.Replace(p.text())
 }
 
 // text is the message with its hint.
@@ -159,7 +166,11 @@ func problems(err error) (all []problem) {
 		return []problem{{Message: err.Error()}}
 	}
 	for _, p := range we.Problems {
-		all = append(all, problem{p.Code, p.File, p.Line, p.Col, p.Width, p.Msg, p.Hint})
+		one := problem{Code: p.Code, File: p.File, Line: p.Line, Col: p.Col, Width: p.Width, Message: p.Msg, Hint: p.Hint}
+		if p.Warning {
+			one.Severity = p.Severity()
+		}
+		all = append(all, one)
 	}
 	return all
 }
@@ -167,7 +178,9 @@ func problems(err error) (all []problem) {
 func firstCode(all []verdict) workflow.Code {
 	for _, v := range all {
 		for _, p := range v.Problems {
-			return p.Code
+			if p.Severity == "" {
+				return p.Code
+			}
 		}
 	}
 	return ""

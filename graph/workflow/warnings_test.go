@@ -1,0 +1,71 @@
+package workflow_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/graph/workflow"
+)
+
+const unused = `version: 1
+config: {used: {type: int, default: 1}, size: {type: int, default: 1}, idle: {type: int, default: 2}}
+env: {HOME: string, SHELL: string}
+secrets: {a: "${env:A}", b: "${env:B}"}
+limits: {shared: {x: {concurrency: 1}, y: {concurrency: 1}}}
+state: {in: int, out: string, between: int, lost: int}
+input: [in]
+output: [out]
+nodes:
+  one: {set: {between: "${{ state.in + config.used }}", lost: 1}, next: two}
+  two:
+    http: {url: "https://example.org", headers: {k: "${secret:a}", h: "${{ env.HOME }}"}}
+    limit: x
+    output: {out: "${{ state.between }} ${{ result.text }}"}
+    next: three
+  three: {workflow: ./sub/configured.yaml, next: END}
+`
+
+func TestWhatIsUsedNowhereIsAWarningOrStrictlyAMistake(t *testing.T) {
+	const want = `in.yaml:2:72: error[WF417]: config.idle is read nowhere
+in.yaml:3:21: error[WF417]: env.SHELL is read nowhere
+in.yaml:4:26: error[WF417]: the secret b is used nowhere
+in.yaml:5:40: error[WF417]: no node has the limit y
+in.yaml:6:45: error[WF417]: the field lost is read nowhere, and is no output`
+	o := options()
+	w, err := workflow.Parse("testdata/invalid/in.yaml", []byte(unused), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, p := range w.Warnings() {
+		lines = append(lines, strings.TrimPrefix(p.String(), "testdata/invalid/"))
+	}
+	if got := strings.Join(lines, "\n"); got != strings.ReplaceAll(want, "error[", "warning[") {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	o.Strict = true
+	if _, err := workflow.Parse("testdata/invalid/in.yaml", []byte(unused), o); err == nil ||
+		strings.ReplaceAll(err.Error(), "testdata/invalid/", "") != want {
+		t.Errorf("strictly: got\n%v", err)
+	}
+}
+
+// A misspelt name is one mistake, and not also a warning that the right one is not used.
+func TestAFileWithMistakesHasNoWarnings(t *testing.T) {
+	src := strings.Replace(unused, "state.in + config.used", "state.in + config.usd", 1)
+	_, err := workflow.Parse("testdata/invalid/in.yaml", []byte(src), options())
+	if err == nil || strings.Contains(err.Error(), "warning") || !strings.Contains(err.Error(), "error[WF203]") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What is read as a whole, or with a question mark, is read.
+func TestReadingAWholeSectionReadsAll(t *testing.T) {
+	for _, expr := range []string{"toJSON(config)", "config?.a", "config . a", "len(config)", `config["a"]`, "config"} {
+		_, err := workflow.Parse("in.yaml", []byte("version: 1\nconfig: {a: {type: int, default: 1}}\nstate: {x: any}\nnodes: {n: {set: {x: '${{ "+expr+" }}'}, next: END}}\n"),
+			workflow.Options{Strict: true})
+		if err != nil {
+			t.Errorf("%s: %v", expr, err)
+		}
+	}
+}
