@@ -23,7 +23,7 @@ in.yaml:2:33: error[WF407]: the default of n does not fit: want int, got string
 in.yaml:3:23: error[WF501]: unknown parameter "fore" of wait; did you mean "for"?
    3 |   a: {wait: {for: 1s, fore: 1s}, next: END}
      |                       ^^^^
-   help: known are for`},
+   help: known are for, until, event, expires`},
 		{"a tab", "version: 1\nnodes:\n  a: {set: {},\tnext: b}\n", `
 in.yaml:3:22: error[WF304]: next names "b", which is not a node
    3 |   a: {set: {},	next: b}
