@@ -54,11 +54,29 @@ func (s *source) record(n *yaml.Node, what string, keys ...string) (object, bool
 	o, ok := s.object(n, what)
 	for _, m := range o {
 		if !slices.Contains(keys, m.key.Value) {
-			s.failAt(m.key.Line, m.key.Column, "WF102", "known are "+strings.Join(keys, ", "),
-				"unknown key %q in %s%s", m.key.Value, what, didYouMean(m.key.Value, keys))
+			s.unknown(m.key, "WF102", "known are "+strings.Join(keys, ", "), "unknown key %q in %s", what, keys)
 		}
 	}
 	return o, ok
+}
+
+// elsewhere says what to write instead of keys that people know from other places.
+var elsewhere = map[string]string{
+	"concurrency":     "a bound of a node is limit: NAME, declared under limits.shared; of the items of a for_each it is max_parallel",
+	"on_change":       "a thread goes on with the file as it is, where what is due still exists; weft replay shows what a change does",
+	"persist":         "another file starts anew each time; what it needs is its input",
+	"response_schema": "write answer: TYPE, with the type under types",
+	"stream":          "leave it out: text is always streamed to those who watch",
+	"tools":           "a model with tools is the kind agent",
+}
+
+// unknown reports a key that is not known, by a format of the key and of what it stands in.
+func (s *source) unknown(key *yaml.Node, code Code, hint, format, what string, known []string) {
+	if h, ok := elsewhere[key.Value]; ok {
+		s.failAt(key.Line, key.Column, code, h, format, key.Value, what)
+		return
+	}
+	s.failAt(key.Line, key.Column, code, hint, format+"%s", key.Value, what, didYouMean(key.Value, known))
 }
 
 // list returns the items of a sequence.

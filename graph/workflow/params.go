@@ -82,7 +82,7 @@ func (t *template) takesStruct(want reflect.Type, what string) {
 			if len(names) > 0 {
 				hint = "known are " + strings.Join(names, ", ")
 			}
-			t.src.failAt(k.Line, k.Column, "WF501", hint, "unknown parameter %q of %s%s", k.Value, what, didYouMean(k.Value, names))
+			t.src.unknown(k, "WF501", hint, "unknown parameter %q of %s", what, names)
 			continue
 		}
 		t.items[i].takes(p.typ, what+"."+p.name)
