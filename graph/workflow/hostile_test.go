@@ -42,6 +42,7 @@ func TestHostileFilesAreRefusedFast(t *testing.T) {
 		"UTF-16":              {"\xff\xfev\x00e\x00", "1:1: error[WF005]: the file holds a zero byte"},
 		"Latin-1":             {"name: caf\xe9\n", "1:1: error[WF005]: the file is not UTF-8 text"},
 		"501 nodes":           {many.String(), "3:3: error[WF603]: there are 501 nodes; at most 500 are read"},
+		"501 tests":           {"version: 1\nnodes: {a: {set: {}, next: END}}\ntests:\n" + strings.Repeat("  - {name: x}\n", 501), "4:3: error[WF603]: there are 501 tests; at most 500 are read"},
 		"many lines":          {strings.Repeat("\n", 60_000), "1:1: error[WF601]: the file has more than 50000 lines and list items"},
 		"many items":          {head + "[" + strings.Repeat("a,", 60_000) + "]", "1:1: error[WF601]: the file has more than 50000 lines and list items"},
 		"aliases of aliases":  {bomb(30), "more than 20000 values, with aliases written out"},

@@ -22,7 +22,7 @@ import (
 const (
 	maxBytes = 1 << 20
 	maxParts = 50_000 // lines and commas: what makes a parser slow
-	maxNodes = 500    // nodes of the graph, and fields of the state
+	maxNodes = 500    // nodes of the graph, fields of the state, and tests
 	maxDepth = 64     // levels of YAML
 	maxTree  = 20_000 // values, with every alias written out
 	maxLine  = 1_000  // bytes of a line that is shown

@@ -58,7 +58,12 @@ type expectation struct {
 
 func (s *source) tests(n *yaml.Node) (all []*test) {
 	seen := map[string]bool{}
-	for _, item := range s.list(n, "tests") {
+	items := s.list(n, "tests")
+	if len(items) > maxNodes {
+		s.fail(n, "WF603", "there are %d tests; at most %d are read", len(items), maxNodes)
+		return nil
+	}
+	for _, item := range items {
 		t := s.test(item)
 		if seen[t.name] {
 			s.fail(t.at, "WF123", "two tests have the name %q", t.name)
