@@ -1,0 +1,109 @@
+package workflow_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/message"
+)
+
+func nothing() graph.Node[state.Record] {
+	return graph.Func(func(context.Context, *state.Record) error { return nil })
+}
+
+func typeNamed(t *testing.T, text string) state.Type {
+	t.Helper()
+	typ, err := state.ParseType(text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return typ
+}
+
+// twins are files and the same graphs in Go.
+var twins = map[string]struct {
+	file   string
+	fields func(t *testing.T) []state.RecordField
+	graph  func(b *graph.Builder[state.Record])
+}{
+	"every reducer": {`version: 1
+name: twin
+config: {x: int}
+state:
+  a: {type: list<int>, reducer: prepend}
+  b: {type: map<any>, reducer: deep_merge, scope: turn}
+  c: {type: string, reducer: once}
+  d: messages
+  e: {type: string, reducer: "go:longest", default: x}
+  f: {type: number, reducer: max}
+nodes: {n: {set: {}, next: END}}
+`, func(t *testing.T) []state.RecordField {
+		return []state.RecordField{
+			{Name: "a", Type: typeNamed(t, "list<int>"), Kind: state.KindStack},
+			{Name: "b", Type: typeNamed(t, "map<any>"), Kind: state.KindDeepMerge, Turn: true},
+			{Name: "c", Type: typeNamed(t, "string"), Kind: state.KindOnce},
+			{Name: "d", Channel: state.ForeignOf[message.Log]()},
+			{Name: "e", Type: typeNamed(t, "string"), Channel: state.ForeignOf[state.Reduced[string, longest]](), Default: []byte(`"x"`)},
+			{Name: "f", Type: typeNamed(t, "number"), Kind: state.KindMax},
+			{Name: "run_config", Turn: true},
+		}
+	}, func(b *graph.Builder[state.Record]) {
+		b.Node("n", nothing())
+		b.Edge(graph.Start, "n")
+		b.Edge("n", graph.End)
+	}},
+	"items": {`version: 1
+name: twin
+nodes:
+  a: {for_each: {in: [1], max_parallel: 3}, set: {}, next: b}
+  b: {set: {}, next: END}
+`, func(*testing.T) []state.RecordField { return nil }, func(b *graph.Builder[state.Record]) {
+		b.Node("a", graph.Router(func(context.Context, *state.Record) (graph.Command, error) { return graph.Goto("b"), nil }, "b", "a.each"))
+		b.Node("a.each", graph.Worker(func(context.Context, *state.Record, struct{}) error { return nil }))
+		b.Node("b", nothing())
+		b.Edge(graph.Start, "a")
+		b.Edge("a.each", "b")
+		b.Edge("b", graph.End)
+	}},
+	"edges at the top": {`version: 1
+name: twin
+nodes: {a: {set: {}}, b: {set: {}}, c: {set: {}}}
+edges: [{from: START, to: [a, b]}, {from: [a, b], to: c}, {from: c, to: END}]
+`, func(*testing.T) []state.RecordField { return nil }, func(b *graph.Builder[state.Record]) {
+		for _, name := range []string{"c", "b", "a"} {
+			b.Node(name, nothing())
+		}
+		b.Edge(graph.Start, "a")
+		b.Edge(graph.Start, "b")
+		b.Edge("a", "c")
+		b.Edge("b", "c")
+		b.Edge("c", graph.End)
+	}},
+}
+
+func TestGraphsInGoAndTheirFilesAreOneProgram(t *testing.T) {
+	seen := map[string]string{}
+	for name, twin := range twins {
+		w, err := workflow.Parse("twin.yaml", []byte(twin.file), options())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		shape, err := state.NewShape(twin.fields(t)...)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		b := graph.NewRecord("twin", shape)
+		twin.graph(b)
+		inGo, inYAML := programOf(t, b.Compile, shape.New()), programOf(t, w.Compile, w.NewState())
+		if inGo != inYAML {
+			t.Errorf("%s: the program in Go is %s, the one in YAML %s", name, inGo, inYAML)
+		}
+		if other, same := seen[inGo]; same {
+			t.Errorf("%s and %s have one hash", name, other)
+		}
+		seen[inGo] = name
+	}
+}
