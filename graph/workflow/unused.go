@@ -46,19 +46,31 @@ func (c *checker) warnUnread(text, section string, r ref) {
 	}
 }
 
-// warnFields warns of fields that nobody sees: no expression, no output.
+// warnFields warns of fields that have no part in the workflow: no input, no output, and neither
+// read nor written. One that is written and not read is there for people who look at a thread.
 func (c *checker) warnFields(text string) {
-	if c.plan.output == nil {
-		return // each is an output
+	if c.plan.output == nil || c.plan.input == nil {
+		return // each is one
 	}
 	for _, f := range c.plan.fields {
 		named := func(r ref) bool { return r.name == f.Name }
 		required := slices.ContainsFunc(c.plan.nodes, func(n *node) bool { return slices.ContainsFunc(n.requires, named) })
 		cached := slices.ContainsFunc(c.plan.nodes, func(n *node) bool { return n.cache != nil && n.cache.key == nil })
-		if !required && !cached && !slices.ContainsFunc(c.plan.output, named) && !reads(text, "state", f.Name) {
-			c.warn(f.at, "WF417", "", "the field %s is read nowhere, and is no output", f.Name)
+		written := slices.ContainsFunc(c.plan.nodes, func(n *node) bool { return n.assigns(f.Name) })
+		if !required && !cached && !written && !c.plan.takes(f.Name) && !slices.ContainsFunc(c.plan.output, named) && !reads(text, "state", f.Name) {
+			c.warn(f.at, "WF417", "", "the field %s is used nowhere", f.Name)
 		}
 	}
+}
+
+// assigns reports whether n writes a field, by its work or after a failure.
+func (n *node) assigns(field string) bool {
+	set, _ := n.work.(setWork)
+	all := slices.Concat(set, n.outputs)
+	for _, r := range n.rescues {
+		all = append(all, r.set...)
+	}
+	return slices.ContainsFunc(all, func(a assignment) bool { return a.field == field })
 }
 
 // inherits reports whether n is a workflow that has a setting of this name.

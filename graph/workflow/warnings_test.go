@@ -12,11 +12,11 @@ config: {used: {type: int, default: 1}, size: {type: int, default: 1}, idle: {ty
 env: {HOME: string, SHELL: string}
 secrets: {a: "${env:A}", b: "${env:B}"}
 limits: {shared: {x: {concurrency: 1}, y: {concurrency: 1}}}
-state: {in: int, out: string, between: int, lost: int}
+state: {in: int, out: string, between: int, lost: int, kept: int}
 input: [in]
 output: [out]
 nodes:
-  one: {set: {between: "${{ state.in + config.used }}", lost: 1}, next: two}
+  one: {set: {between: "${{ state.in + config.used }}", kept: 1}, next: two}
   two:
     http: {url: "https://example.org", headers: {k: "${secret:a}", h: "${{ env.HOME }}"}}
     limit: x
@@ -30,7 +30,7 @@ func TestWhatIsUsedNowhereIsAWarningOrStrictlyAMistake(t *testing.T) {
 in.yaml:3:21: error[WF417]: env.SHELL is read nowhere
 in.yaml:4:26: error[WF417]: the secret b is used nowhere
 in.yaml:5:40: error[WF417]: no node has the limit y
-in.yaml:6:45: error[WF417]: the field lost is read nowhere, and is no output`
+in.yaml:6:45: error[WF417]: the field lost is used nowhere`
 	o := options()
 	w, err := workflow.Parse("testdata/invalid/in.yaml", []byte(unused), o)
 	if err != nil {
