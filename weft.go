@@ -10,6 +10,7 @@ import (
 	"github.com/weftrun/weft/capabilities/model"
 	"github.com/weftrun/weft/capabilities/tool"
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/internal/cli"
 	"github.com/weftrun/weft/nodes"
@@ -43,6 +44,9 @@ type Config struct {
 	// postgres.Open take it as it is. A program has in its binary only the clients of
 	// the stores that it names here: the command weft names those of cmd/weft/stores.go.
 	Stores map[string]Opener
+	// Graphs are graphs in Go by name, which has to be the graph's own. The commands that take
+	// a FILE take the name as well, and threads of a graph go on by it: see [Graph].
+	Graphs map[string]Graph
 	// Chats are agents by name, with which the command chat talks. Each is opened over the
 	// store that --store names; package nodes/turn makes one: see [Chat].
 	Chats map[string]Chat
@@ -54,6 +58,21 @@ type Opener = func(ctx context.Context, address string) (checkpoint.Store, error
 // Chat opens an agent over a store: it compiles the graph of its turns with that store, and returns
 // the gateway before it as [turn.Gateway.Plain] makes it.
 type Chat = func(ctx context.Context, store checkpoint.Store) (turn.Plain, error)
+
+// Graph opens a graph in Go over a store: it compiles the graph with that store, and returns it as
+// [graph.Graph.Plain] does. [Built] makes one of a builder.
+type Graph = func(ctx context.Context, store checkpoint.Store) (graph.Plain, error)
+
+// Built is the Graph of a builder, compiled with what the command replay needs.
+func Built[S any](b *graph.Builder[S]) Graph {
+	return func(_ context.Context, store checkpoint.Store) (graph.Plain, error) {
+		g, err := b.Compile(graph.Config{Store: store, Trace: true})
+		if err != nil {
+			return nil, err
+		}
+		return g.Plain(), nil
+	}
+}
 
 // Main carries out the command line of the process and ends the process with the
 // exit code. It does not return.
@@ -72,7 +91,8 @@ func (c Config) program() (nodes.Program, error) {
 }
 
 func (c Config) commandLine() cli.Config {
-	all := cli.Config{Name: c.Name, Kinds: map[string]workflow.Kind{}, Stores: map[string]cli.Opener{}, Chats: map[string]cli.Chat{}}
+	all := cli.Config{Name: c.Name, Kinds: map[string]workflow.Kind{}, Stores: map[string]cli.Opener{},
+		Graphs: map[string]cli.Graph{}, Chats: map[string]cli.Chat{}}
 	has, _ := c.program() // Main has looked at the error
 	maps.Copy(all.Kinds, has.Kinds())
 	maps.Copy(all.Kinds, c.Kinds)
@@ -88,6 +108,9 @@ func (c Config) commandLine() cli.Config {
 	}
 	for scheme, open := range c.Stores {
 		all.Stores[scheme] = open
+	}
+	for name, open := range c.Graphs {
+		all.Graphs[name] = open
 	}
 	for name, open := range c.Chats {
 		all.Chats[name] = open

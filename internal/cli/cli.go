@@ -29,7 +29,9 @@ type Config struct {
 	// opened by Stores[scheme], which gets the whole address. Clients of servers come
 	// in this way alone, so that a program is as small as the stores it names.
 	Stores map[string]Opener
-	// Chats open agents by name, with which chat talks.
+	// Graphs open graphs in Go by name, for the verbs that take a FILE.
+	Graphs map[string]Graph
+	// Chats open agents by name, with which chat talks; their graphs are served as Graphs are.
 	Chats map[string]Chat
 
 	Args           []string // without the program's name; nil means those of the process

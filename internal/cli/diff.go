@@ -44,7 +44,7 @@ func (s *session) diff(ctx context.Context, from, to uint64, file string) error 
 	if err != nil {
 		return err
 	}
-	if err := s.find("diff", file, p, s.thread, fmt.Sprint(from), fmt.Sprint(to)); err != nil {
+	if err := s.find(ctx, "diff", file, p, s.thread, fmt.Sprint(from), fmt.Sprint(to)); err != nil {
 		return err
 	}
 	for _, at := range []uint64{from, to} { // tells which of them is not there

@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/state"
 )
 
 // forkFlags are the flags of fork.
@@ -50,11 +50,11 @@ func (s *session) fork(ctx context.Context, file string, f forkFlags) error {
 		return err
 	}
 	o := graph.Run{Thread: s.thread, At: f.at, Lease: lease}
-	if err := s.find("fork", file, p, s.thread); err != nil {
+	if err := s.find(ctx, "fork", file, p, s.thread); err != nil {
 		return err
 	}
 	o.Metadata = s.metadata()
-	res, err := s.graph.Patch(ctx, func(*state.Record) error { return nil }, o)
+	res, err := s.graph.Patch(ctx, json.RawMessage("{}"), o)
 	if err != nil {
 		return s.unknownCheckpoint(err, f.at)
 	}

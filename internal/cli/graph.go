@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
@@ -40,7 +41,7 @@ then be left out.`,
 					return s.drawRun(cmd.Context(), first(args), f)
 				})
 			}
-			return a.draw(args[0], f)
+			return a.draw(cmd.Context(), args[0], f)
 		},
 	}
 	cmd.Flags().StringVar(&f.as, "as", "mermaid", "mermaid, dot, text or json")
@@ -70,12 +71,12 @@ func (f *graphFlags) check(a *app, cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (a *app) draw(file string, f graphFlags) error {
-	flow, err := a.load(file)
+func (a *app) draw(ctx context.Context, name string, f graphFlags) error {
+	open, err := a.declared(name)
 	if err != nil {
 		return err
 	}
-	g, err := flow.Compile(graph.Config{})
+	g, err := open(ctx, new(checkpoint.Memory))
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (s *session) drawRun(ctx context.Context, file string, f graphFlags) error 
 	if err != nil {
 		return err
 	}
-	if err := s.find("graph", file, p); err != nil {
+	if err := s.find(ctx, "graph", file, p); err != nil {
 		return err
 	}
 	d, err := s.graph.DrawRun(ctx, s.thread, f.at, f.depth)

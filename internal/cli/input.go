@@ -9,8 +9,6 @@ import (
 	"os"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/weftrun/weft/state"
 )
 
 // inputText is the value of one field as it was given.
@@ -19,19 +17,22 @@ type inputText struct {
 	json bool // it is JSON; otherwise it is text that may be JSON
 }
 
-// input reads the --input and --config flags as an input of the workflow. The last one wins
+// input reads the --input and --config flags as an input of the graph. The last one wins
 // where two name a field.
-func (s *session) input(inputs, configs []string) (in state.Record, err error) {
+func (s *session) input(inputs, configs []string) (in json.RawMessage, err error) {
 	values, err := s.given(inputs, s.fits)
 	if err != nil {
-		return in, err
+		return nil, err
 	}
-	config, err := s.given(configs, s.flow.TakesSetting)
+	if s.graph.flow == nil && len(configs) > 0 {
+		return nil, usage("give what it needs with --input", "the graph %q is in Go and has no config", s.graph.Name())
+	}
+	config, err := s.given(configs, s.graph.takesSetting)
 	if err != nil {
-		return in, err
+		return nil, err
 	}
-	if in, err = s.flow.InputWith(values, config); err != nil {
-		return in, &failure{exitUsage, fmt.Errorf("the input does not fit the workflow: %w", err), s.inputHint()}
+	if in, err = s.graph.begin(values, config); err != nil {
+		return nil, &failure{exitUsage, fmt.Errorf("the input does not fit the workflow: %w", err), s.graph.takes()}
 	}
 	return in, nil
 }
@@ -49,21 +50,6 @@ func (s *session) given(specs []string, fits func(string, json.RawMessage) bool)
 		values[name] = typed(name, v, fits)
 	}
 	return values, nil
-}
-
-// inputHint says what the workflow takes.
-func (s *session) inputHint() string {
-	var flags []string
-	for _, f := range s.flow.Inputs() {
-		flags = append(flags, fmt.Sprintf("--input %s=%s", f.Name, strings.ToUpper(f.Type)))
-	}
-	for _, f := range s.flow.Settings() {
-		flags = append(flags, fmt.Sprintf("--config %s=%s", f.Name, strings.ToUpper(f.Type)))
-	}
-	if flags == nil {
-		return "the workflow takes no input"
-	}
-	return "it takes " + strings.Join(flags, " ")
 }
 
 // readInput reads one flag.
@@ -151,7 +137,7 @@ func typed(name string, v inputText, fits func(string, json.RawMessage) bool) js
 func (s *session) fits(name string, value json.RawMessage) bool {
 	probe, err := json.Marshal(map[string]json.RawMessage{name: value})
 	if err == nil {
-		_, err = s.graph.DecodeInput(probe)
+		_, err = s.graph.InputHash(probe)
 	}
 	return err == nil
 }

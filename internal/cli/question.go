@@ -42,7 +42,7 @@ func (s *session) markSeen(ctx context.Context, ids []string) error {
 
 func (s *session) showWait(open []graph.Interrupt) error {
 	if s.json {
-		return s.printJSON(ended{Thread: s.thread, Workflow: s.flow.Name, Status: graph.Interrupted,
+		return s.printJSON(ended{Thread: s.thread, Workflow: s.graph.Name(), Status: graph.Interrupted,
 			Interrupts: open, Next: s.commands(open)})
 	}
 	var b strings.Builder

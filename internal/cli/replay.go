@@ -50,7 +50,7 @@ func (s *session) replay(ctx context.Context, file string, f replayFlags) error 
 	if err != nil {
 		return err
 	}
-	if err := s.find("replay", file, p, s.thread); err != nil {
+	if err := s.find(ctx, "replay", file, p, s.thread); err != nil {
 		return err
 	}
 	done, err := s.graph.Replay(ctx, s.thread, f.from, f.to)

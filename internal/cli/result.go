@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
-	"github.com/weftrun/weft/state"
 )
 
 // ended is how run and resume end, as JSON.
@@ -22,11 +22,14 @@ type ended struct {
 	Next       []string          `json:"next,omitempty"` // commands that go on
 }
 
-// result prints what the workflow gives back.
-func (s *session) result(end *state.Record) error {
-	output := s.flow.Output(end)
+// result prints what the graph gives back.
+func (s *session) result(ctx context.Context, end json.RawMessage) error {
+	output, err := s.graph.output(ctx, s.thread, end)
+	if err != nil {
+		return err
+	}
 	if s.json {
-		return s.printJSON(ended{Thread: s.thread, Workflow: s.flow.Name, Status: graph.Done, Output: &output})
+		return s.printJSON(ended{Thread: s.thread, Workflow: s.graph.Name(), Status: graph.Done, Output: &output})
 	}
 	if len(output) == 0 {
 		s.note("thread %q is done; the workflow has no output", s.thread)

@@ -62,7 +62,7 @@ func (s *session) resume(ctx context.Context, f resumeFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := s.find("resume", f.file, p); err != nil {
+	if err := s.find(ctx, "resume", f.file, p); err != nil {
 		return err
 	}
 	o, err := s.options(f.howToRun)
@@ -71,6 +71,9 @@ func (s *session) resume(ctx context.Context, f resumeFlags) error {
 	}
 	if p.Status != graph.Done {
 		s.warnChanged(p)
+		if err := s.graph.checkEnv(); err != nil {
+			return err
+		}
 	}
 	r := answerer{open: p.Interrupts, had: p.Answered}
 	err = s.reply(ctx, r, f.replies, o)

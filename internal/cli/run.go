@@ -57,9 +57,12 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if f.queue && f.takeOver {
 		return usage("give one of them", "--queue waits for the process that works on the thread, --take-over does not")
 	}
-	flow, err := a.load(f.file)
+	open, err := a.declared(f.file)
 	if err != nil {
 		return err
+	}
+	if a.Chats[f.file] != nil && a.Graphs[f.file] == nil {
+		return usage(a.command("chat", f.file, "--say", "TEXT"), "%q is an agent: it is talked with, and not run", f.file)
 	}
 	if !f.named {
 		f.thread = uuid.NewString()
@@ -69,7 +72,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	}
 	return withStore(ctx, a.open, func(store checkpoint.Store) error {
 		s := &session{app: a, store: store, thread: f.thread}
-		if err := s.use(flow); err != nil {
+		if s.graph, err = open(ctx, store); err != nil {
 			return err
 		}
 		if !f.named {
@@ -101,7 +104,7 @@ func (s *session) runOnce(ctx context.Context, f runFlags) error {
 	}
 	p, found, err := s.inspect(ctx)
 	if err == nil && found {
-		err = s.sameGraph(s.flow, p)
+		err = s.sameGraph(p)
 	}
 	if err != nil {
 		return err
@@ -120,7 +123,7 @@ func (s *session) runOnce(ctx context.Context, f runFlags) error {
 	}
 	todo := decide(p, found, p.Input == hash, f.newTurn, f.queue)
 	if todo == begin || todo == goOn { // what the environment lacks is told before anything runs
-		if err := s.flow.CheckEnv(); err != nil {
+		if err := s.graph.checkEnv(); err != nil {
 			return err
 		}
 	}
@@ -202,5 +205,5 @@ func (s *session) showAgain(ctx context.Context, p graph.Point) error {
 		version = " with an earlier version of the workflow"
 	}
 	s.note("thread %q has already finished this input%s; --new-turn runs it again", s.thread, version)
-	return s.result(&end)
+	return s.result(ctx, end)
 }

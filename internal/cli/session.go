@@ -12,7 +12,6 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
-	"github.com/weftrun/weft/state"
 )
 
 // The metadata that the command line writes into checkpoints.
@@ -26,8 +25,7 @@ type session struct {
 	*app
 	store  checkpoint.Store
 	thread string
-	flow   *workflow.Workflow
-	graph  *graph.Graph[state.Record]
+	graph  declared
 }
 
 // inspect returns where the thread stands; found is false when there is none yet.
@@ -88,16 +86,9 @@ func (s *session) unknownThread() error {
 	return usage(s.command("threads")+" lists the threads of the store", "there is no thread %q", s.thread)
 }
 
-// use makes the session one of this workflow.
-func (s *session) use(flow *workflow.Workflow) (err error) {
-	s.flow = flow
-	s.graph, err = flow.Compile(graph.Config{Store: s.store, Trace: true}) // replay needs the answers
-	return err
-}
-
-// find loads the workflow of the thread: the file that was named, or the one that
-// its checkpoints name. args stand before the FILE of a verb that takes the thread so.
-func (s *session) find(verb, file string, p graph.Point, args ...string) error {
+// find opens the graph of the thread: the one that was named, or the one that its
+// checkpoints name. args stand before the FILE of a verb that takes the thread so.
+func (s *session) find(ctx context.Context, verb, file string, p graph.Point, args ...string) error {
 	path := file
 	if path == "" {
 		path = p.Metadata[metaPath]
@@ -106,32 +97,32 @@ func (s *session) find(verb, file string, p graph.Point, args ...string) error {
 	if len(args) > 0 {
 		next = s.command(append(append([]string{verb}, args...), "FILE")...)
 	}
+	if path == "" && s.has(p.Graph) {
+		path = p.Graph
+	}
 	if path == "" {
-		if s.Chats[p.Graph] != nil {
-			next = s.command("chat", p.Graph, "--thread", s.thread)
-		}
 		return usage(next, "thread %q belongs to %q, and does not say which file that is: a graph in Go goes on in its own program", s.thread, p.Graph)
 	}
-	if _, err := os.Stat(path); file == "" && errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); file == "" && !s.has(path) && errors.Is(err, fs.ErrNotExist) {
 		return usage(next, "thread %q belongs to the workflow %s, which is no longer there", s.thread, path)
 	}
-	flow, err := s.load(path)
+	open, err := s.declared(path)
 	if err != nil {
 		return err
 	}
-	if err := s.sameGraph(flow, p); err != nil {
+	if s.graph, err = open(ctx, s.store); err != nil {
 		return err
 	}
-	return s.use(flow)
+	return s.sameGraph(p)
 }
 
-// sameGraph refuses a workflow that is not the thread's at all.
-func (s *session) sameGraph(flow *workflow.Workflow, p graph.Point) error {
-	if p.Graph == flow.Name {
+// sameGraph refuses a graph that is not the thread's at all.
+func (s *session) sameGraph(p graph.Point) error {
+	if p.Graph == s.graph.Name() {
 		return nil
 	}
 	return usage("name another thread with --thread, or the thread's own workflow",
-		"thread %q belongs to the workflow %q%s, not to %q", s.thread, p.Graph, in(p.Metadata[metaPath]), flow.Name)
+		"thread %q belongs to the workflow %q%s, not to %q", s.thread, p.Graph, in(p.Metadata[metaPath]), s.graph.Name())
 }
 
 func in(path string) string {
@@ -144,7 +135,7 @@ func in(path string) string {
 // changed reports whether the workflow is not what the thread last ran with.
 func (s *session) changed(p graph.Point) bool {
 	was := p.Metadata[metaHash]
-	return was != "" && was != s.flow.Hash
+	return was != "" && s.graph.flow != nil && was != s.graph.flow.Hash
 }
 
 // warnChanged says that an unfinished turn goes on with another version of its
@@ -157,11 +148,15 @@ func (s *session) warnChanged(p graph.Point) {
 
 // metadata is what the checkpoints of this session carry.
 func (s *session) metadata() map[string]string {
-	path, err := filepath.Abs(s.flow.Path)
-	if err != nil { // the working directory is gone
-		path = s.flow.Path
+	flow := s.graph.flow
+	if flow == nil { // the name of the graph says it
+		return nil
 	}
-	return map[string]string{metaPath: path, metaHash: s.flow.Hash}
+	path, err := filepath.Abs(flow.Path)
+	if err != nil { // the working directory is gone
+		path = flow.Path
+	}
+	return map[string]string{metaPath: path, metaHash: flow.Hash}
 }
 
 // load reads a workflow file.

@@ -43,18 +43,14 @@ func (s *session) state(ctx context.Context, file string, at uint64, path string
 	if err != nil {
 		return err
 	}
-	if err := s.find("state", file, p); err != nil {
+	if err := s.find(ctx, "state", file, p); err != nil {
 		return err
 	}
-	record, then, err := s.graph.State(ctx, s.thread, at)
+	data, then, err := s.graph.State(ctx, s.thread, at)
 	if errors.Is(err, graph.ErrUnknownThread) {
 		return usage(s.command("history", "--thread", s.thread)+" lists its checkpoints",
 			"thread %q has no checkpoint %d", s.thread, at)
 	}
-	if err != nil {
-		return err
-	}
-	data, err := s.graph.EncodeState(record)
 	if err != nil {
 		return err
 	}

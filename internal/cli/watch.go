@@ -2,11 +2,11 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/state"
 )
 
 // view shows how a run goes. close is called once, when no more events come; say may be
@@ -19,7 +19,7 @@ type view interface {
 
 // watch shows a run that is to begin, and then how it ended. The first signal lets it
 // finish its step.
-func (s *session) watch(ctx context.Context, live *graph.Live[state.Record]) error {
+func (s *session) watch(ctx context.Context, live *graph.Live[json.RawMessage]) error {
 	s.follow(live)
 	res, err := live.Wait()
 	switch {
@@ -35,11 +35,11 @@ func (s *session) watch(ctx context.Context, live *graph.Live[state.Record]) err
 	for _, node := range res.Starved {
 		s.note("the join into %q was never complete, so it did not run", node)
 	}
-	return s.result(&res.State)
+	return s.result(ctx, res.State)
 }
 
 // follow shows what happens until the run has ended. Why it failed is for Wait.
-func (s *session) follow(live *graph.Live[state.Record]) {
+func (s *session) follow(live *graph.Live[json.RawMessage]) {
 	v := s.view()
 	defer v.close()
 	events := live.Join(graph.Reader{Modes: graph.Tasks | graph.Updates})
@@ -82,7 +82,7 @@ func (s *session) goOn() string {
 // queued says that an input waits for its turn.
 func (s *session) queued() error {
 	if s.json {
-		return s.printJSON(ended{Thread: s.thread, Workflow: s.flow.Name, Status: graph.Queued})
+		return s.printJSON(ended{Thread: s.thread, Workflow: s.graph.Name(), Status: graph.Queued})
 	}
 	s.note("the input is stored; its turn comes when thread %q has ended this one: see %s", s.thread, s.command("inbox"))
 	return nil

@@ -17,6 +17,8 @@ import (
 type Plain interface {
 	// Name is that of the graph.
 	Name() string
+	// Graph is the graph behind the gateway: where threads stand and stood, and how to go on with them.
+	Graph() graph.Plain
 	// Say is Gateway.Say.
 	Say(ctx context.Context, thread, text string, watch func(graph.Event)) (Reply[json.RawMessage], error)
 	// GoOn is Gateway.GoOn.
@@ -42,6 +44,8 @@ func (g *Gateway[S]) Plain() Plain { return plain[S]{g} }
 type plain[S any] struct{ g *Gateway[S] }
 
 func (p plain[S]) Name() string { return p.g.Graph.Name() }
+
+func (p plain[S]) Graph() graph.Plain { return p.g.Graph.Plain() }
 
 func (p plain[S]) Complete(prefix string) []string { return p.g.Complete(prefix) }
 
