@@ -65,13 +65,15 @@ func (a *app) declared(name string) (opening, error) {
 	}, nil
 }
 
+const nextUnopened = "the program has to be mended or set up so that it can open it; nothing was changed"
+
 // whole refuses a graph in Go that did not come, or that a thread would not find again.
 func whole(name string, d declared, err error) (declared, error) {
 	switch {
 	case err != nil:
-		return d, usage("", "the graph %q cannot be used: %w", name, err)
+		return d, usage(nextUnopened, "the graph %q cannot be used: %w", name, err)
 	case d.Plain == nil:
-		return d, usage("", "the graph %q cannot be used: it was opened as nil", name)
+		return d, usage(nextUnopened, "the graph %q cannot be used: it was opened as nil", name)
 	case d.Name() != name:
 		return d, usage("register it under that name", "the graph that this program calls %q calls itself %q, so its threads would not find it", name, d.Name())
 	}
@@ -116,10 +118,10 @@ func (d declared) begin(given, config map[string]json.RawMessage) (json.RawMessa
 	return d.typed.EncodeState(rec)
 }
 
-// takes names the flags of the input.
+// takes names the flags of the input. The error of a graph in Go has named its fields.
 func (d declared) takes() string {
 	if d.flow == nil {
-		return "its fields are those of the state of graph " + d.Name()
+		return "write it as --input FIELD=VALUE"
 	}
 	var flags []string
 	for _, f := range d.flow.Inputs() {

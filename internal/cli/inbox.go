@@ -75,7 +75,7 @@ type letter struct {
 	Since    time.Time `json:"since"` // of the checkpoint beside which it is asked
 	Next     string    `json:"next"`  // what answers it: a command, or for a graph in Go the call
 
-	inFile bool // the graph is in a file, so resume answers it
+	here bool // this program can run the graph, so resume answers it
 }
 
 // each calls fn with every open question.
@@ -86,7 +86,7 @@ func (i inbox) each(ctx context.Context, q checkpoint.ThreadQuery, fn func(lette
 		}
 		s := &session{app: i.app, store: i.store, thread: p.Thread}
 		for _, in := range p.Interrupts {
-			if err := fn(letter{in, p.Thread, p.Graph, p.Time, s.answers(p, in), p.Metadata[metaPath] != ""}); err != nil {
+			if err := fn(letter{in, p.Thread, p.Graph, p.Time, s.answers(p, in), s.runs(p)}); err != nil {
 				return err
 			}
 		}
@@ -94,16 +94,20 @@ func (i inbox) each(ctx context.Context, q checkpoint.ThreadQuery, fn func(lette
 	return nil
 }
 
-// answers tells how to answer a question of a thread: by a command, if its graph is in a
-// file or an agent of this program; else by a call in the program that declares the graph.
+// runs reports whether this program can run the graph of a thread: one in a file, one in Go or
+// an agent's.
+func (a *app) runs(p graph.Point) bool { return p.Metadata[metaPath] != "" || a.has(p.Graph) }
+
+// answers tells how to answer a question of a thread: by a command, if this program can run its
+// graph; else by a call in the program that declares the graph.
 func (s *session) answers(p graph.Point, in graph.Interrupt) string {
 	switch {
-	case p.Metadata[metaPath] != "" && choices(in) != "":
+	case s.runs(p) && choices(in) != "":
 		return s.command("inbox", "approve", in.ID)
-	case p.Metadata[metaPath] != "":
+	case s.runs(p) && in.Kind == "question":
 		return s.command("resume", "--thread", p.Thread, "--answer", in.ID+"="+sample(in.Schema))
-	case s.Chats[p.Graph] != nil:
-		return s.command("chat", p.Graph, "--thread", p.Thread, "--say", "yes")
+	case s.runs(p):
+		return s.command("resume", "--thread", p.Thread)
 	}
 	return fmt.Sprintf("g.Resume(ctx, graph.Answer(%q, …), graph.Run{Thread: %q}), where g is the graph %q", in.ID, p.Thread, p.Graph)
 }
@@ -152,7 +156,10 @@ func (i inbox) show(ctx context.Context, start string) error {
 	if when := i.expires(l); when != "" {
 		fmt.Fprintf(i.Stdout, ", expires %s", when)
 	}
-	if !l.inFile {
+	if what := jsonText(l.Data); what != "" && what != "null" {
+		fmt.Fprintf(i.Stdout, "\n\nIt is about:\n%s", strings.TrimSuffix(what, "\n"))
+	}
+	if !l.here {
 		_, err = fmt.Fprintf(i.Stdout, "\n\n%s", s.question(l.Interrupt, l.Next))
 		return err
 	}

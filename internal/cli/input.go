@@ -32,7 +32,7 @@ func (s *session) input(inputs, configs []string) (in json.RawMessage, err error
 		return nil, err
 	}
 	if in, err = s.graph.begin(values, config); err != nil {
-		return nil, &failure{exitUsage, fmt.Errorf("the input does not fit the workflow: %w", err), s.graph.takes()}
+		return nil, &failure{exitUsage, fmt.Errorf("the input does not fit: %w", err), s.graph.takes()}
 	}
 	return in, nil
 }

@@ -30,7 +30,8 @@ func ledger() {
 			"hurry":   workflow.Go(hurry),
 			"pass":    workflow.Go(pass),
 		},
-		Chats: map[string]weft.Chat{"parrot": openParrot, "shy": openShy},
+		Graphs: map[string]weft.Graph{"review": weft.Built(review()), "mute": openMute, "alias": weft.Built(review())},
+		Chats:  map[string]weft.Chat{"parrot": openParrot, "shy": openShy},
 		Stores: map[string]weft.Opener{
 			"crash": openCrash, "panic": openPanic, "hasty": openHasty,
 			"redis": openRedis, "postgres": openPostgres,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -13,9 +14,9 @@ import (
 // txtar: first commands, each with all that it prints and how it ends, then the files
 // that they find. A line "$ weft …" is a command; what follows is its stdout, lines of
 // its stderr behind "! ", and "[N]" where the exit code is not 0. In what is printed
-// the program is called weft, the folder of the test DIR, and times are TIME. A line that
-// begins with "#: " is a remark. With
-// -update the scripts are written anew.
+// the program is called weft, the folder of the test DIR, times are TIME, and the ids of
+// questions, tasks and threads without a name ID, SHORT-ID, TASK and UUID. In a command ID is the id that was
+// printed last. A line that begins with "#: " is a remark. With -update the scripts are written anew.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/scripts/*.txt")
 	if err != nil || len(files) == 0 {
@@ -71,12 +72,17 @@ func (p place) unpack(archive string) {
 func (p place) play(script string) string {
 	p.Helper()
 	var b strings.Builder
+	last := ""
 	for line := range strings.Lines(script) {
 		command, ok := strings.CutPrefix(line, "$ weft")
 		switch {
 		case ok:
 			b.WriteString(line)
-			p.print(&b, p.run(words(command)...))
+			e := p.run(words(inCommand.ReplaceAllString(command, last))...)
+			if found := someID.FindStringSubmatch(e.stdout); found != nil {
+				last = found[1]
+			}
+			p.print(&b, e)
 		case strings.HasPrefix(line, "#: "):
 			b.WriteString(line)
 		}
@@ -84,14 +90,38 @@ func (p place) play(script string) string {
 	return b.String()
 }
 
+var (
+	inCommand = regexp.MustCompile(`\bID\b`)
+	someID    = regexp.MustCompile(`(?m)(?:^|\b)([0-9a-f]{8}(?:[0-9a-f]{8}\b|  ))`)
+	random    = []struct {
+		what *regexp.Regexp
+		name string
+	}{
+		{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[0-9:]+\.\d+Z`), "TIME"},
+		{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "UUID"},
+		{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "TASK"},
+		{regexp.MustCompile(`\b[0-9a-f]{16}\b`), "ID"},
+		{regexp.MustCompile(`AGE +EXPIRES`), "AGE  EXPIRES"},
+		{regexp.MustCompile(`(?m)^[0-9a-f]{8}(  |\b)`), "SHORT-ID$1"},
+	}
+)
+
+// settled returns a text in which nothing differs between two runs.
+func (p place) settled(text string) string {
+	text = withoutTimes(strings.NewReplacer(program, "weft", p.dir, "DIR").Replace(text))
+	for _, r := range random {
+		text = r.what.ReplaceAllString(text, r.name)
+	}
+	return text
+}
+
 // print writes down how a command ended.
 func (p place) print(b *strings.Builder, e ended) {
-	known := strings.NewReplacer(program, "weft", p.dir, "DIR")
-	b.WriteString(withoutTimes(known.Replace(e.stdout)))
+	b.WriteString(p.settled(e.stdout))
 	if e.stdout != "" && !strings.HasSuffix(e.stdout, "\n") {
 		b.WriteString("\n")
 	}
-	for line := range strings.Lines(withoutTimes(known.Replace(e.stderr))) {
+	for line := range strings.Lines(p.settled(e.stderr)) {
 		b.WriteString("! " + line)
 	}
 	if e.code != 0 {
