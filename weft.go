@@ -3,10 +3,12 @@ package weft
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 
+	"github.com/weftrun/weft/capabilities"
 	"github.com/weftrun/weft/capabilities/model"
 	"github.com/weftrun/weft/capabilities/tool"
 	"github.com/weftrun/weft/checkpoint"
@@ -16,6 +18,7 @@ import (
 	"github.com/weftrun/weft/nodes"
 	"github.com/weftrun/weft/nodes/turn"
 	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/agent"
 )
 
 // Config is what a program adds to the command line. The zero Config is the command
@@ -37,6 +40,9 @@ type Config struct {
 	Models map[string]model.Model
 	// Tools are what the kinds tool and agent call.
 	Tools []tool.Tool
+	// Capabilities are those of an agent that has nothing to say beside what it can do: one of the
+	// program's name, next to Agents. It knows the types of context of what capabilities.Tool makes.
+	Capabilities []capabilities.Capability
 	// Agents are those whose capabilities the kinds capability and plan run, by name.
 	Agents map[string]turn.Config
 	// Stores open stores by scheme, beside sqlite: and memory:. --store redis://HOST is
@@ -84,10 +90,28 @@ func Main(c Config) {
 	os.Exit(cli.Main(context.Background(), c.commandLine()))
 }
 
-// program is what files may name; its error is that of the tools.
+// program is what files may name; its error is that of the tools and of the capabilities.
 func (c Config) program() (nodes.Program, error) {
 	set, err := tool.NewSet(c.Tools...)
-	return nodes.Program{Models: c.Models, Tools: set, Agents: c.Agents}, err
+	agents, wrong := c.agents()
+	return nodes.Program{Models: c.Models, Tools: set, Agents: agents}, errors.Join(err, wrong)
+}
+
+// agents are Agents, with the one of the capabilities.
+func (c Config) agents() (map[string]turn.Config, error) {
+	if len(c.Capabilities) == 0 {
+		return c.Agents, nil
+	}
+	name, all := cmp.Or(c.Name, "weft"), map[string]turn.Config{}
+	maps.Copy(all, c.Agents)
+	reg, err := capabilities.NewRegistry(c.Capabilities...)
+	types, wrong := capabilities.TypesOf(c.Capabilities...)
+	err = errors.Join(err, wrong)
+	if _, twice := all[name]; twice {
+		err = errors.Join(err, fmt.Errorf("there are Capabilities and an agent %q: put them into its Config", name))
+	}
+	all[name] = turn.Config{Manager: agent.Manager{Types: types}, Capabilities: reg}
+	return all, err
 }
 
 func (c Config) commandLine() cli.Config {

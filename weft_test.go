@@ -5,10 +5,13 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/weftrun/weft/capabilities"
 	"github.com/weftrun/weft/capabilities/tool"
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/nodes"
+	"github.com/weftrun/weft/nodes/turn"
 	"github.com/weftrun/weft/state"
 )
 
@@ -35,8 +38,55 @@ func TestWhatAProgramAddsStandsBesideWhatIsReady(t *testing.T) {
 	if _, ok := c.Reducers["go:deep"]; !ok || c.Types["go:Decision"].String() != "object{OK: bool}" {
 		t.Errorf("the reducers are %v, the types %v", c.Reducers, c.Types)
 	}
+	if one := nodesOf(t, Config{Name: "mine", Capabilities: []capabilities.Capability{able}}); len(one.Agents) != 1 || one.Agents["mine"].Capabilities == nil {
+		t.Errorf("the agents of a program with capabilities: %v", one.Agents)
+	}
 	if c.Name != "mine" || c.Stores["test"] == nil {
 		t.Errorf("name %q, %d stores", c.Name, len(c.Stores))
+	}
+}
+
+var able = capabilities.Func(capabilities.Info{Name: "able", Description: "does it"}, func(context.Context, *capabilities.Call) error { return nil })
+
+func nodesOf(t *testing.T, c Config) nodes.Program {
+	p, err := c.program()
+	if err != nil {
+		t.Error(err)
+	}
+	return p
+}
+
+func TestCapabilitiesThatCannotBeRegisteredAreAnError(t *testing.T) {
+	for what, c := range map[string]Config{
+		"twice one name":                 {Capabilities: []capabilities.Capability{able, able}},
+		"no name":                        {Capabilities: []capabilities.Capability{capabilities.Func(capabilities.Info{}, nil)}},
+		"an agent of the program's name": {Name: "mine", Capabilities: []capabilities.Capability{able}, Agents: map[string]turn.Config{"mine": {}}},
+	} {
+		if _, err := c.program(); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+}
+
+func TestABuilderIsCompiledOverTheStoreOfTheCommandLine(t *testing.T) {
+	b := graph.New[struct{ N state.Sum[int] }]("count")
+	b.Node("one", graph.Func(func(_ context.Context, s *struct{ N state.Sum[int] }) error { s.N.Add(1); return nil }))
+	b.Edge(graph.Start, "one")
+	b.Edge("one", graph.End)
+	store := new(checkpoint.Memory)
+	g, err := Built(b)(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Invoke(t.Context(), []byte("{}"), graph.Run{Thread: "t"}); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := graph.Inspect(t.Context(), store, "t"); err != nil || p.Graph != "count" || p.Status != graph.Done {
+		t.Errorf("the thread: %+v, %v", p, err)
+	}
+	b.Edge("one", "nowhere")
+	if g, err := Built(b)(t.Context(), store); err == nil || g != nil {
+		t.Errorf("a graph that does not compile: %v, %v", g, err)
 	}
 }
 

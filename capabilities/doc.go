@@ -27,7 +27,7 @@
 // # The nouns
 //
 //   - A [Capability] has an [Info] and runs a [Call]; [Func] and [Tool] make one of a function. A
-//     [Classifier] also says what its failures call for.
+//     [Classifier] also says what its failures call for. [TypesOf] finds the types of what Tools make.
 //   - A [Registry] finds all that is wrong with a set of capabilities at once: a name
 //     taken twice, a requirement that nobody provides, capabilities that wait for each
 //     other. [Registry.Extend] makes another of it: [Add], [Override], [Exclude].

@@ -184,3 +184,25 @@ func ExampleRegistry_Extend() {
 	fmt.Println(err)
 	// Output: capabilities: "plot" requires "RAIN", which nobody provides
 }
+
+type sand struct{ N int }
+
+func (sand) ContextType() string { return "SAND" }
+
+type otherSand struct{ M int }
+
+func (otherSand) ContextType() string { return "SAND" }
+
+func TestTheTypesOfWhatToolsMakeAreFound(t *testing.T) {
+	dig := capabilities.Tool(capabilities.Info{Name: "dig", Description: "digs"}, func(context.Context, struct{}) (sand, error) { return sand{}, nil })
+	sift := capabilities.Tool(capabilities.Info{Name: "sift", Description: "sifts"}, func(context.Context, struct{}) (sand, error) { return sand{}, nil })
+	other := capabilities.Func(capabilities.Info{Name: "look", Description: "looks"}, func(context.Context, *capabilities.Call) error { return nil })
+	types, err := capabilities.TypesOf(dig, other, sift, nil)
+	if err != nil || !slices.Equal(types.Names(), []string{"SAND"}) {
+		t.Errorf("got %v, %v, want SAND once", types.Names(), err)
+	}
+	twice := capabilities.Tool(capabilities.Info{Name: "burn", Description: "burns"}, func(context.Context, struct{}) (otherSand, error) { return otherSand{}, nil })
+	if _, err := capabilities.TypesOf(dig, twice); err == nil {
+		t.Error("two types of one name: no error")
+	}
+}

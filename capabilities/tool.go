@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/weftrun/weft/state/agent"
 )
@@ -12,7 +13,7 @@ import (
 // Tool makes a capability of a function from arguments to a context: the parameters of the
 // step are its arguments, by their JSON names, and what it returns is stored. A parameter that
 // A does not have is an error. Where info provides nothing it provides T, and where it has no schema of the
-// parameters it gets that of A.
+// parameters it gets that of A. [TypesOf] finds T.
 func Tool[A any, T agent.Context](info Info, call func(ctx context.Context, args A) (T, error)) Capability {
 	if len(info.Provides) == 0 {
 		info.Provides = []string{agent.TypeOf[T]().Name()}
@@ -20,10 +21,11 @@ func Tool[A any, T agent.Context](info Info, call func(ctx context.Context, args
 	if info.Parameters == nil {
 		info.Parameters, _ = schemaOf[A]() // without one it goes by the parameters that there are
 	}
+	f := maker{function{info: info}, agent.TypeOf[T](), reflect.TypeFor[T]()}
 	if call == nil {
-		return function{info: info}
+		return f
 	}
-	return Func(info, func(ctx context.Context, c *Call) error {
+	f.run = func(ctx context.Context, c *Call) error {
 		args, err := arguments[A](c.Step.Parameters)
 		if err != nil {
 			return agent.Failed(agent.Replanning, fmt.Errorf("%w: %w", ErrArguments, err))
@@ -33,7 +35,29 @@ func Tool[A any, T agent.Context](info Info, call func(ctx context.Context, args
 			return err
 		}
 		return c.Store(out)
-	})
+	}
+	return f
+}
+
+// maker is a capability that says what it makes.
+type maker struct {
+	function
+	makes agent.Type
+	of    reflect.Type
+}
+
+// TypesOf returns the types of context that capabilities made by [Tool] make, each once. What
+// others make has to be registered by hand: see [agent.NewTypes], whose errors it returns.
+func TypesOf(all ...Capability) (*agent.Types, error) {
+	var types []agent.Type
+	seen := map[reflect.Type]bool{}
+	for _, c := range all {
+		if m, ok := c.(maker); ok && !seen[m.of] {
+			seen[m.of] = true
+			types = append(types, m.makes)
+		}
+	}
+	return agent.NewTypes(types...)
 }
 
 func arguments[A any](parameters map[string]any) (args A, err error) {

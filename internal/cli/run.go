@@ -28,7 +28,7 @@ func (a *app) runVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FILE",
 		Short: "Run a workflow, or go on with a run that stopped",
-		Long: `Run starts a workflow on a thread. The same command again goes on where it stopped:
+		Long: `Run starts a workflow on a thread: that of a FILE, or a graph of this program by its name. The same command again goes on where it stopped:
 after a crash it resumes, while a question is open it shows the question, and
 after the end it shows the result. --new-turn, or another input, starts anew on
 what the thread remembers.

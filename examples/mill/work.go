@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/weftrun/weft/capabilities"
+	"github.com/weftrun/weft/capabilities/tool"
+)
+
+type grain struct {
+	Grain string `json:"grain"`
+}
+
+// Flour is what grind makes: a context, which other capabilities could require.
+type Flour struct {
+	Of string `json:"of"`
+	Kg int    `json:"kg"`
+}
+
+// ContextType is the name of the type where plans speak of it.
+func (Flour) ContextType() string { return "FLOUR" }
+
+// grind is a capability: what workflows name under "capability:".
+var grind = capabilities.Tool(capabilities.Info{Name: "grind", Description: "makes flour of grain"},
+	func(_ context.Context, in grain) (Flour, error) { return Flour{in.Grain, 40}, nil })
+
+// weigh is a tool: what workflows name under "tool:".
+var weigh = tool.Func(tool.Info{Name: "weigh", Description: "weighs what is in the loft"},
+	func(_ context.Context, in grain) (int, error) { return 10 * len(in.Grain), nil })
+
+// label is a node: what workflows name under "uses: go:label".
+func label(_ context.Context, in grain) (string, error) {
+	return strings.ToUpper(in.Grain) + " FLOUR", nil
+}
