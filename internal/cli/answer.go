@@ -60,7 +60,7 @@ func (r answerer) one(start string) (string, error) {
 	case len(matches) == 1:
 		return matches[0], nil
 	case len(matches) > 1:
-		return "", usage("write more of the id", "%d questions have an id that begins with %s", len(matches), start)
+		return "", usage("write more of the id", "%d questions have an id that begins with %s: %s", len(matches), start, candidates(matches))
 	case wholeID.MatchString(start):
 		return start, nil
 	}
@@ -111,7 +111,7 @@ func (r answerer) split(flag string) (id, value string, err error) {
 	case len(matches) == 1:
 		return matches[0], rest, nil
 	case len(matches) > 1:
-		return "", "", usage("write more of the id", "%d questions have an id that begins with %s", len(matches), start)
+		return "", "", usage("write more of the id", "%d questions have an id that begins with %s: %s", len(matches), start, candidates(matches))
 	case wholeID.MatchString(start):
 		return start, rest, nil
 	}

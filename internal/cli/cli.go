@@ -111,6 +111,7 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 		SilenceErrors:    true,
 		SilenceUsage:     true,
 		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
+		RunE:             func(*cobra.Command, []string) error { return a.menu() },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetArgs(a.Args)
@@ -121,7 +122,7 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 	f.StringVar(&a.store, "store", "", "where threads are kept: "+a.storesInWords()+" (default $WEFT_STORE, or a file of the user)")
 	f.BoolVar(&a.json, "json", a.json, "print JSON, errors too")
 	root.AddCommand(a.verbs()...)
-	completed(root)
+	a.completed(root)
 	return root
 }
 

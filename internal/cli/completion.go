@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,24 +27,34 @@ For all to come write it to where the shell looks, such as
 		Args:      a.arguments("SHELL", 1, 1),
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			root := cmd.Root()
-			switch args[0] {
-			case "bash":
-				return root.GenBashCompletionV2(a.Stdout, true)
-			case "zsh":
-				return root.GenZshCompletion(a.Stdout)
-			case "fish":
-				return root.GenFishCompletion(a.Stdout, true)
-			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(a.Stdout)
+			if !a.json {
+				return completion(cmd.Root(), args[0], a.Stdout)
 			}
-			return usage("use one of "+strings.Join(shells, ", "), "there is no completion for %q", args[0])
+			var script strings.Builder
+			if err := completion(cmd.Root(), args[0], &script); err != nil {
+				return err
+			}
+			return a.printJSON(map[string]string{"shell": args[0], "script": script.String()})
 		},
 	}
 }
 
+func completion(root *cobra.Command, shell string, out io.Writer) error {
+	switch shell {
+	case "bash":
+		return root.GenBashCompletionV2(out, true)
+	case "zsh":
+		return root.GenZshCompletion(out)
+	case "fish":
+		return root.GenFishCompletion(out, true)
+	case "powershell":
+		return root.GenPowerShellCompletionWithDesc(out)
+	}
+	return usage("use one of "+strings.Join(shells, ", "), "there is no completion for %q", shell)
+}
+
 // completed says which values flags take, for those that take few.
-func completed(root *cobra.Command) {
+func (a *app) completed(root *cobra.Command) {
 	for verb, flags := range map[string]map[string][]string{
 		"run":      {"durability": {"sync", "async", "exit"}},
 		"resume":   {"durability": {"sync", "async", "exit"}},
@@ -60,9 +72,26 @@ func completed(root *cobra.Command) {
 	}
 	for _, cmd := range root.Commands() {
 		if cmd.ValidArgsFunction == nil && strings.Contains(cmd.Use, "FILE") && cmd.Name() != "import" {
-			cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
+			cmd.ValidArgsFunction = a.fileOrGraph
 		}
 	}
+}
+
+// onGraphs are the verbs that take the name of a graph of this program where they take a FILE.
+var onGraphs = []string{"run", "resume", "state", "diff", "fork", "replay", "graph"}
+
+// fileOrGraph completes a workflow file, and the name of a graph where one begins so.
+func (a *app) fileOrGraph(cmd *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(a.Graphs)) {
+		if start != "" && strings.HasPrefix(name, start) && slices.Contains(onGraphs, cmd.Name()) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
 func templateNames() []string {

@@ -8,17 +8,30 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 var update = flag.Bool("update", false, "write what --help says into docs/cli.md")
 
-// synopsis returns the usage and the flags of a verb, as --help prints them.
-func synopsis(t *testing.T, verb string) string {
+// synopsis returns the usage and the flags of a verb, and then those of each below it.
+func synopsis(t *testing.T, cmd *cobra.Command, before ...string) string {
+	t.Helper()
+	path := append(slices.Clone(before), cmd.Name())
+	text := usageOf(t, path)
+	for _, sub := range cmd.Commands() {
+		text += "\n" + synopsis(t, sub, path...)
+	}
+	return text
+}
+
+// usageOf returns the usage and the flags of one verb, as --help prints them.
+func usageOf(t *testing.T, path []string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	c := Config{Args: []string{verb, "--help"}, Stdout: &stdout, Stderr: &stderr, Stores: map[string]Opener{"redis": nil}}
+	c := Config{Args: append(slices.Clone(path), "--help"), Stdout: &stdout, Stderr: &stderr, Stores: map[string]Opener{"redis": nil}}
 	if code := Main(context.Background(), c); code != exitDone {
-		t.Fatalf("%s --help: exit code %d\n%s", verb, code, stderr.String())
+		t.Fatalf("%v --help: exit code %d\n%s", path, code, stderr.String())
 	}
 	_, usage, _ := strings.Cut(stdout.String(), "Usage:\n")
 	usage, _, _ = strings.Cut(usage, "\nGlobal Flags:")
@@ -32,7 +45,7 @@ func synopsis(t *testing.T, verb string) string {
 }
 
 // TestThePageOfTheCommandLineSaysWhatHelpSays compares docs/cli.md, which has a section
-// "## weft VERB" for each verb with its synopsis in a block. With -update it writes them.
+// "## weft VERB" for each verb with its synopsis, and those of the verbs below it, in a block. With -update it writes them.
 func TestThePageOfTheCommandLineSaysWhatHelpSays(t *testing.T) {
 	const path, head, open, shut = "../../docs/cli.md", "\n## weft ", "```text\n", "```\n"
 	page, err := os.ReadFile(path)
@@ -40,7 +53,8 @@ func TestThePageOfTheCommandLineSaysWhatHelpSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	var verbs, there []string
-	for _, cmd := range newApp(Config{Args: []string{}}).verbs() {
+	commands := newApp(Config{Args: []string{}}).verbs()
+	for _, cmd := range commands {
 		verbs = append(verbs, cmd.Name())
 	}
 	sections := strings.Split(string(page), head)
@@ -53,7 +67,7 @@ func TestThePageOfTheCommandLineSaysWhatHelpSays(t *testing.T) {
 			t.Errorf("docs/cli.md: section %q is of no verb, or has no block with its synopsis", verb)
 			continue
 		}
-		want := synopsis(t, verb)
+		want := synopsis(t, commands[slices.Index(verbs, verb)])
 		if block != want && !*update {
 			t.Errorf("docs/cli.md, weft %s: got\n%swant what --help says (go test ./internal/cli -run Page -update writes it)\n%s", verb, block, want)
 		}

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -16,7 +18,10 @@ func (a *app) exportVerb() *cobra.Command {
 		Long: `Export writes a thread to stdout, for import into any store: a JSON object a line,
 each with a checksum. The file holds values in the clear. From one store to another:
 
-  export THREAD --store FROM | import - --store TO`,
+  export THREAD --store FROM | import - --store TO
+
+With --json each line is an object with its checksum and the line, to be read by other
+programs: import does not take that form.`,
 		Args: a.arguments("THREAD", 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.onThread(cmd.Context(), a.openToRead, args[0], func(s *session) error { return s.export(cmd.Context()) })
@@ -38,9 +43,34 @@ func (s *session) export(ctx context.Context) error {
 	if err := s.lengthen(ctx); err != nil {
 		return err
 	}
-	err := checkpoint.Export(ctx, s.store, s.thread, s.Stdout)
+	out := s.Stdout
+	if s.json {
+		out = &jsonLines{app: s.app}
+	}
+	err := checkpoint.Export(ctx, s.store, s.thread, out)
 	if errors.Is(err, checkpoint.ErrNotFound) {
 		return s.unknownThread()
 	}
 	return err
+}
+
+// jsonLines makes an object of each line that is written to it.
+type jsonLines struct {
+	*app
+	begun []byte // of a line
+}
+
+func (j *jsonLines) Write(p []byte) (int, error) {
+	j.begun = append(j.begun, p...)
+	for {
+		line, rest, whole := bytes.Cut(j.begun, []byte("\n"))
+		if !whole {
+			return len(p), nil
+		}
+		sum, object, _ := bytes.Cut(line, []byte(" "))
+		if err := j.printJSON(map[string]any{"checksum": string(sum), "line": json.RawMessage(object)}); err != nil {
+			return 0, err
+		}
+		j.begun = rest
+	}
 }

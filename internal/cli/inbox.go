@@ -183,7 +183,11 @@ func (i inbox) find(ctx context.Context, start string) (letter, error) {
 	case len(found) == 0:
 		return letter{}, usage(i.command("inbox")+" lists the open questions", "no open question has an id that begins with %q", start)
 	case len(found) > 1:
-		return letter{}, usage("write more of the id", "%d questions have an id that begins with %q", len(found), start)
+		var ids []string
+		for _, l := range found {
+			ids = append(ids, fmt.Sprintf("%s (%s)", l.ID, l.Thread))
+		}
+		return letter{}, usage("write more of the id", "%d questions have an id that begins with %q: %s", len(found), start, candidates(ids))
 	}
 	return found[0], nil
 }

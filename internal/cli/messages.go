@@ -107,15 +107,15 @@ func (t *talk) messages(ctx context.Context, k kept, from string, o conversation
 	return nil
 }
 
-func (t *talk) printMessage(m msg.Message) error {
-	if t.json {
-		return t.printJSON(m)
+func (a *app) printMessage(m msg.Message) error {
+	if a.json {
+		return a.printJSON(m)
 	}
 	at := ""
 	if !m.Created.IsZero() {
 		at = cell(m.Created) + " "
 	}
-	_, err := fmt.Fprintf(t.Stdout, "%s%s: %s\n", at, m.Role, said(m))
+	_, err := fmt.Fprintf(a.Stdout, "%s%s: %s\n", at, m.Role, said(m))
 	return err
 }
 

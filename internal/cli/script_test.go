@@ -16,7 +16,8 @@ import (
 // its stderr behind "! ", and "[N]" where the exit code is not 0. In what is printed
 // the program is called weft, the folder of the test DIR, times are TIME, and the ids of
 // questions, tasks and threads without a name ID, SHORT-ID, TASK and UUID. In a command ID is the id that was
-// printed last. A line that begins with "#: " is a remark. With -update the scripts are written anew.
+// printed last, and what follows " > " is a file for stdout. A line "% keep" has an application keep a
+// thread and sessions in the store: see keep. What bench measures and version tells is left out. A line that begins with "#: " is a remark. With -update the scripts are written anew.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/scripts/*.txt")
 	if err != nil || len(files) == 0 {
@@ -78,16 +79,31 @@ func (p place) play(script string) string {
 		switch {
 		case ok:
 			b.WriteString(line)
-			e := p.run(words(inCommand.ReplaceAllString(command, last))...)
+			e := p.redirected(inCommand.ReplaceAllString(command, last))
 			if found := someID.FindStringSubmatch(e.stdout); found != nil {
 				last = found[1]
 			}
 			p.print(&b, e)
+		case line == "% keep\n":
+			b.WriteString(line)
+			p.keep()
 		case strings.HasPrefix(line, "#: "):
 			b.WriteString(line)
 		}
 	}
 	return b.String()
+}
+
+// redirected runs a command, and writes its stdout to a file if it says so.
+func (p place) redirected(command string) ended {
+	p.Helper()
+	command, file, redirect := strings.Cut(strings.TrimSpace(command), " > ")
+	e := p.run(words(command)...)
+	if redirect {
+		p.write(file, e.stdout)
+		e.stdout = ""
+	}
+	return e
 }
 
 var (
@@ -97,12 +113,19 @@ var (
 		what *regexp.Regexp
 		name string
 	}{
+		{regexp.MustCompile(`(?m)^weft \S+ \(go\S+ \S+\)`), "weft VERSION (GO, SYSTEM)"},
+		{regexp.MustCompile(`("go"|"version"):"[^"]+"`), "$1:VERSION"},
+		{regexp.MustCompile(`in [\d.]+s: \d+ steps/s`), "in TIME: N steps/s"},
+		{regexp.MustCompile(`[\d.]+(TIME|ms)`), "TIME"},
+		{regexp.MustCompile(`("seconds"|"steps_per_second"|"commit_\w+_ms"):[\d.e+-]+`), "$1:N"},
+		{regexp.MustCompile(`(?m)verdict: .*$`), "verdict: WORDS"},
+		{regexp.MustCompile(`"verdict":"[^"]+"`), `"verdict":WORDS`},
 		{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[0-9:]+\.\d+Z`), "TIME"},
 		{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "UUID"},
 		{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "TASK"},
 		{regexp.MustCompile(`\b[0-9a-f]{16}\b`), "ID"},
 		{regexp.MustCompile(`AGE +EXPIRES`), "AGE  EXPIRES"},
-		{regexp.MustCompile(`(?m)^[0-9a-f]{8}(  |\b)`), "SHORT-ID$1"},
+		{regexp.MustCompile(`\b[0-9a-f]{8}(  |=)`), "SHORT-ID$1"},
 	}
 )
 

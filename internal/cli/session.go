@@ -61,11 +61,12 @@ func (s *session) lengthen(ctx context.Context) error {
 	if err := checkpoint.CheckThread(s.thread); err != nil {
 		return err
 	}
-	if _, found, err := s.inspect(ctx); found || err != nil {
+	_, found, err := s.inspect(ctx)
+	if found || err != nil {
 		return err
 	}
 	var names []string
-	for p, err := range graph.Threads(ctx, s.store, checkpoint.ThreadQuery{After: s.thread, Limit: 2}) {
+	for p, err := range graph.Threads(ctx, s.store, checkpoint.ThreadQuery{After: s.thread, Limit: most + 1}) {
 		if err != nil {
 			return err
 		}
@@ -73,13 +74,11 @@ func (s *session) lengthen(ctx context.Context) error {
 			names = append(names, p.Thread)
 		}
 	}
-	switch len(names) {
-	case 1:
-		s.thread = names[0]
-	case 2:
-		return usage("write more of the name; "+s.command("threads")+" lists them", "several threads have a name that begins with %q", s.thread)
+	if len(names) == 0 {
+		return nil
 	}
-	return nil
+	s.thread, err = s.begun("thread", s.thread, names, s.command("threads"))
+	return err
 }
 
 func (s *session) unknownThread() error {

@@ -14,17 +14,11 @@ import (
 )
 
 func (a *app) sessionsVerb() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "sessions",
-		Short: "List, end and offload the sessions of the store",
-		Long: `Sessions looks after what applications keep with package session: conversations that end
-after a while, and go to a long-term memory then.`,
-		Args: a.arguments("", 0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage(a.command("sessions", "ls")+" lists the sessions; "+a.as+" sessions --help shows what else there is", "sessions needs to know what to do")
-		},
-	}
-	cmd.AddCommand(a.sessionsLsVerb(), a.sessionsEndVerb(), a.sessionsOffloadVerb())
+	cmd := a.sessionsLsVerb()
+	cmd.Use, cmd.Short = "sessions", "List, show, end and offload the sessions of the store"
+	cmd.Long = `Sessions looks after what applications keep with package session: conversations that end
+after a while, and go to a long-term memory then. Alone it lists them, as ls does.`
+	cmd.AddCommand(a.sessionsLsVerb(), a.sessionsShowVerb(), a.sessionsEndVerb(), a.sessionsOffloadVerb())
 	return cmd
 }
 
@@ -101,8 +95,18 @@ func livesOf(l sessions.Listed) (all []life) {
 	return all
 }
 
+var lifeHead = []string{"SESSION", "USER", "STATUS", "MESSAGES", "BEGUN", "ENDS", "WHY"}
+
+func (s life) row(t *table) error {
+	ends := s.Deadline
+	if s.Status == "ended" {
+		ends = s.Ended
+	}
+	return t.add(s, s.Session, s.User, s.Status, s.Messages, s.Created, ends, s.Reason)
+}
+
 func (a *app) listSessions(ctx context.Context, m *sessions.Manager, user string, limit int) error {
-	t, n := a.table("SESSION", "USER", "STATUS", "MESSAGES", "BEGUN", "ENDS", "WHY"), 0
+	t, n := a.table(lifeHead...), 0
 	for l, err := range m.List(ctx) {
 		if err != nil {
 			return err
@@ -114,11 +118,7 @@ func (a *app) listSessions(ctx context.Context, m *sessions.Manager, user string
 			if n++; limit > 0 && n > limit {
 				return t.flush()
 			}
-			ends := s.Deadline
-			if s.Status == "ended" {
-				ends = s.Ended
-			}
-			if err := t.add(s, s.Session, s.User, s.Status, s.Messages, s.Created, ends, s.Reason); err != nil {
+			if err := s.row(t); err != nil {
 				return err
 			}
 		}

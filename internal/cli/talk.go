@@ -133,6 +133,9 @@ func (t *talk) show(k kept) error {
 		return t.printJSON(k)
 	}
 	fmt.Fprintf(t.Stdout, "thread %s\n", cell(k.Thread))
+	if k.Graph == nil {
+		fmt.Fprint(t.Stdout, "\nno graph has run on it: it is what an application keeps under this name\n")
+	}
 	if p := k.Graph; p != nil {
 		fmt.Fprintf(t.Stdout, "\ngraph %s: checkpoint %d, turn %d, step %d, %s, %s\n", cell(p.Graph), p.Checkpoint, p.Turn, p.Step, p.Status, cell(p.Time))
 	}

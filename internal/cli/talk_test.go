@@ -160,7 +160,7 @@ func TestThreadsShowConfigAndMessagesReadWhatAnApplicationKeeps(t *testing.T) {
 		expect(p.T, "config of a path", p.must(0, "threads", "config", "t1", "--path", "enabledTools.0", "--store", store).stdout, "enabledTools.0: dice\n")
 		expect(p.T, "config as JSON", p.must(0, "threads", "config", "t1", "--json", "--store", store).stdout, `{"enabledTools":["dice"],"historyLimit":20}`+"\n")
 		e = p.must(0, "threads", "show", "t1", "--store", store)
-		expect(p.T, "show", withoutTimes(e.stdout), "thread t1\n\nconfig:\nenabledTools: [\"dice\"]\nhistoryLimit: 20\n\nstate:\ndata: {\"room\":\"cellar\"}\nversion: 1\n\nlast message, of TIME:\nassistant: It is four.\n")
+		expect(p.T, "show", withoutTimes(e.stdout), "thread t1\n\nno graph has run on it: it is what an application keeps under this name\n\nconfig:\nenabledTools: [\"dice\"]\nhistoryLimit: 20\n\nstate:\ndata: {\"room\":\"cellar\"}\nversion: 1\n\nlast message, of TIME:\nassistant: It is four.\n")
 		e = p.must(0, "threads", "messages", "t1", "--store", store)
 		expect(p.T, "messages", withoutTimes(e.stdout), "TIME user: Roll the dice.\nTIME assistant: I roll. calls dice({\"sides\":6})\nTIME tool: four\nTIME assistant: It is four.\n")
 		for flags, want := range map[string]string{

@@ -25,9 +25,11 @@ func parseWhere(flags []string) (all []condition, err error) {
 	return all, nil
 }
 
-// fits reports whether a checkpoint meets all conditions.
+// fits reports whether a checkpoint meets all conditions. Of a run's id the beginning is enough.
 func fits(p graph.Point, where []condition) bool {
-	return !slices.ContainsFunc(where, func(c condition) bool { return !slices.Contains(valuesOf(p, c.key), c.value) })
+	return !slices.ContainsFunc(where, func(c condition) bool {
+		return !slices.Contains(valuesOf(p, c.key), c.value) && (c.key != "run" || c.value == "" || !strings.HasPrefix(p.Run, c.value))
+	})
 }
 
 // valuesOf returns what a checkpoint has under a key.
@@ -59,13 +61,17 @@ func valuesOf(p graph.Point, key string) []string {
 	return []string{value}
 }
 
+// wholeRun is the length of the id of a run; of a shorter one the store cannot look for what begins so.
+const wholeRun = len("00000000-0000-0000-0000-000000000000")
+
 // labelsOf returns what a store is to look for itself, since it has these as labels, and
 // whether that is all. A key that comes twice is looked for once.
 func labelsOf(where []condition) (labels map[string]string, whole bool) {
 	whole = true
 	for _, c := range where {
 		_, twice := labels[c.key]
-		if twice || slices.Contains([]string{"node", "next", "status", "branch"}, c.key) {
+		beginning := c.key == "run" && len(c.value) < wholeRun
+		if twice || beginning || slices.Contains([]string{"node", "next", "status", "branch"}, c.key) {
 			whole = false
 			continue
 		}
