@@ -22,6 +22,7 @@ func stores() map[string]weft.Opener {
 }
 
 func openRedis(ctx context.Context, address string) (checkpoint.Store, error) {
+	redis.Quiet()
 	return redis.OpenURL(ctx, address)
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -25,12 +26,13 @@ func (a *app) doctor(ctx context.Context) error {
 	if path, missing := a.missingFile(); missing {
 		return a.findings([]checkpoint.Finding{{Subject: "file", Value: path, Cost: "it is not there yet; the first run makes it"}})
 	}
-	return withStore(ctx, a.open, func(store checkpoint.Store) error {
+	err := withStore(ctx, a.open, func(store checkpoint.Store) error {
 		e, ok := store.(checkpoint.Examiner)
 		if !ok {
 			return a.findings([]checkpoint.Finding{{
 				Severity: checkpoint.Note, Subject: "store", Value: fmt.Sprintf("%T", store),
-				Cost: "it cannot be asked about itself, so all that is known is that it opens",
+				Cost:   "it cannot be asked about itself, so all that is known is that it opens",
+				Advice: "measure it with " + a.command("bench"),
 			}})
 		}
 		list, err := e.Doctor(ctx)
@@ -39,6 +41,24 @@ func (a *app) doctor(ctx context.Context) error {
 		}
 		return a.findings(list)
 	})
+	if errors.Is(err, checkpoint.ErrUnavailable) && ctx.Err() == nil {
+		return a.findings([]checkpoint.Finding{a.dead(err)})
+	}
+	return err
+}
+
+// dead is what is found of a store that cannot be used.
+func (a *app) dead(err error) checkpoint.Finding {
+	address, _ := a.address() // it was read before
+	f := checkpoint.Finding{
+		Severity: checkpoint.Danger, Subject: "store", Value: withoutPassword(address),
+		Cost:   "nothing can be run, resumed or read: " + a.public(oneLine(withoutPackage(err))),
+		Advice: fmt.Sprintf("start the server, and check the address and the password in --store or $%s", envStore),
+	}
+	if a.storeIs("sqlite") {
+		f.Advice = "check the path and its permissions, or name another file with --store sqlite:PATH"
+	}
+	return f
 }
 
 // findings prints what a doctor found, and fails if something is not as it should be.

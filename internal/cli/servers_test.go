@@ -187,7 +187,7 @@ func (p place) neverTells(store string) {
 	_, secret, _ = strings.Cut(secret, ":")
 	secret, _, _ = strings.Cut(secret, "@")
 	wrong := strings.Replace(store, "@", "-and-wrong@", 1)
-	if e := p.run("doctor", "--store", wrong); strings.HasPrefix(store, "redis") && (e.code != 1 || !strings.Contains(e.stderr, "\nnext: check the address, the password and the server")) {
+	if e := p.run("doctor", "--store", wrong); strings.HasPrefix(store, "redis") && (e.code != 1 || !strings.Contains(e.stdout, "do: start the server, and check the address and the password")) {
 		p.Errorf("a wrong password: exit code %d\n%s", e.code, e.stderr)
 	}
 	for _, args := range [][]string{
@@ -206,6 +206,29 @@ func (p place) neverTells(store string) {
 	cmd.Env = append(cmd.Env, "WEFT_STORE="+wrong)
 	if e := p.finish(cmd); strings.Contains(e.stderr, secret) {
 		p.Errorf("with WEFT_STORE it tells the password:\n%s", e.stderr)
+	}
+}
+
+// TestDoctorOfADeadServerSaysWhatItCostsAndWhatToDo: there is no server at port 1.
+func TestDoctorOfADeadServerSaysWhatItCostsAndWhatToDo(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for _, store := range []string{"redis://u:s3cret@127.0.0.1:1", "postgres://u:s3cret@127.0.0.1:1/x", "sqlite:" + p.dir} {
+		e := p.must(1, "doctor", "--store", store)
+		lines := strings.Split(strings.TrimSuffix(e.stdout, "\n"), "\n")
+		if len(lines) != 3 || !strings.HasPrefix(lines[0], "danger   store: ") || !strings.HasPrefix(lines[1], "         nothing can be run, resumed or read: ") || !strings.HasPrefix(lines[2], "         do: ") {
+			t.Errorf("%s: got\n%s\nwant a danger, its cost and what to do", store, e.stdout)
+		}
+		if e.stderr != "" {
+			t.Errorf("rule: no line of a client library is on stderr\n%s: %s", store, e.stderr)
+		}
+		if strings.Contains(e.stdout, "s3cret") || strings.Contains(e.stdout, "doctor") {
+			t.Errorf("rule: doctor tells no password, and does not send to itself\n%s", e.stdout)
+		}
+		e = p.must(1, "doctor", "--json", "--store", store)
+		if !strings.HasPrefix(e.stdout, `{"severity":"danger","subject":"store","value":"`) || strings.Count(e.stdout, "\n") != 1 {
+			t.Errorf("%s: as JSON: %s", store, e.stdout)
+		}
 	}
 }
 

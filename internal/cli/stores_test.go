@@ -89,6 +89,7 @@ func openHasty(ctx context.Context, address string) (checkpoint.Store, error) {
 }
 
 func openRedis(ctx context.Context, address string) (checkpoint.Store, error) {
+	redis.Quiet()
 	return redis.OpenURL(ctx, address)
 }
 
