@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,12 +75,40 @@ func (l *live) say(line string) {
 	l.draw(cut(line, cols-1) + "\n")
 }
 
+func (l *live) modes() graph.Mode { return graph.Tasks | graph.Messages }
+
 func (l *live) event(ev graph.Event) {
-	if ev.Mode != graph.Tasks {
-		return
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	switch ev.Mode {
+	case graph.Tasks:
+		l.task(ev)
+	case graph.Messages:
+		l.token(ev)
+	}
+}
+
+// token notes what a model says in a task, which the next drawing shows.
+func (l *live) token(ev graph.Event) {
+	at := slices.IndexFunc(l.running, func(t *track) bool { return t.id == ev.Task })
+	if at < 0 || ev.Token.Streamed && ev.Token.Delta == "" {
+		return
+	}
+	t := l.running[at]
+	if ev.Token.Index == 0 {
+		t.said = ""
+	}
+	t.said = tail(t.said+cmp.Or(ev.Token.Delta, ev.Token.Text), spoken)
+}
+
+// besideWords is how many columns stay for the rest of the line.
+const besideWords = 40
+
+// spoken is at most how many columns a running task shows of what a model says in it.
+const spoken = 60
+
+// task shows what became of a task.
+func (l *live) task(ev graph.Event) {
 	t := l.track(ev)
 	t.attempt = ev.Attempt
 	took := brief(l.now().Sub(t.began))
@@ -141,6 +170,9 @@ func (l *live) draw(stays string) {
 		text := brief(l.now().Sub(t.began))
 		if t.attempt > 1 {
 			text += fmt.Sprintf("  attempt %d", t.attempt)
+		}
+		if said := tail(t.said, cols-besideWords); said != "" {
+			text += "  " + said
 		}
 		line := l.line(frames[l.frame%len(frames)], cyan, t, text)
 		b.WriteString(line)

@@ -23,6 +23,8 @@ func newPlain(out io.Writer) *plain {
 	return &plain{out: out, now: time.Now, tasks: map[string]*track{}}
 }
 
+func (p *plain) modes() graph.Mode { return graph.Tasks | graph.Updates }
+
 func (p *plain) event(ev graph.Event) {
 	switch ev.Mode {
 	case graph.Tasks:

@@ -17,6 +17,7 @@ type track struct {
 	step                       int
 	began                      time.Time
 	attempt                    int
+	said                       string // the end of what a model has said in it so far
 	lines                      []string
 }
 

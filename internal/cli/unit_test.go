@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -128,6 +129,61 @@ func TestCut(t *testing.T) {
 		if got := cut(c.s, c.n); got != c.want || width(got) > c.n {
 			t.Errorf("cut(%q, %d) = %q, want %q", c.s, c.n, got, c.want)
 		}
+	}
+}
+
+func TestTail(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		n    int
+		want string
+	}{
+		{"abc", 3, "abc"}, {"abcd", 3, "bcd"}, {"abc", 0, ""}, {"abc", -1, ""}, {"", 3, ""}, {"日本語", 4, "本語"}, {"日本語", 5, "本語"}, {"a\nb\x1b", 9, "a b "},
+	} {
+		if got := tail(c.s, c.n); got != c.want || width(got) > max(c.n, 0) {
+			t.Errorf("tail(%q, %d) = %q, want %q", c.s, c.n, got, c.want)
+		}
+	}
+}
+
+// TestARunningTaskShowsWhatAModelSaysInIt draws after each event of a run.
+func TestARunningTaskShowsWhatAModelSaysInIt(t *testing.T) {
+	say := func(ctx context.Context, tokens ...graph.Token) error {
+		for _, one := range tokens {
+			if err := graph.EmitMessage(ctx, one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	b := graph.New[struct{}]("talks")
+	b.Node("answer", graph.Func(func(ctx context.Context, _ *struct{}) error {
+		return say(ctx, graph.Token{ID: "1", Delta: "It is "}, graph.Token{ID: "1", Delta: "four\no'clock."}, graph.Token{ID: "1", Final: true, Text: "It is four\no'clock."},
+			graph.Token{ID: "2", Final: true, Text: "Good night."})
+	}))
+	b.Edge(graph.Start, "answer")
+	b.Edge("answer", graph.End)
+	g, err := b.Compile(graph.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	cols := 80
+	l := &live{term: &terminal{Writer: &out, size: func() (int, int) { return cols, 24 }}, now: func() time.Time { return time.Time{} }}
+	var drawn []string
+	for ev, err := range g.Start(t.Context(), struct{}{}, graph.Run{Hold: true}).Join(graph.Reader{Modes: l.modes()}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.event(ev)
+		out.Reset()
+		l.draw("")
+		if _, said, ok := strings.Cut(out.String(), "answer  0ms"); ok && (len(drawn) == 0 || drawn[len(drawn)-1] != said) {
+			drawn = append(drawn, said)
+		}
+	}
+	if want := []string{"\n", "  It is\n", "  It is four o'clock.\n", "  Good night.\n"}; !slices.Equal(drawn, want) {
+		t.Errorf("drawn %q, want %q", drawn, want)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 // view shows how a run goes. close is called once, when no more events come; say may be
 // called at any time before.
 type view interface {
+	modes() graph.Mode // of the events that it shows
 	event(graph.Event)
 	say(line string)
 	close()
@@ -42,7 +43,7 @@ func (s *session) watch(ctx context.Context, live *graph.Live[json.RawMessage]) 
 func (s *session) follow(live *graph.Live[json.RawMessage]) {
 	v := s.view()
 	defer v.close()
-	events := live.Join(graph.Reader{Modes: graph.Tasks | graph.Updates})
+	events := live.Join(graph.Reader{Modes: v.modes()})
 	defer s.signals.first(func() {
 		live.Drain(errSignal.Error())
 		v.say(s.Name + ": finishing the step; one more signal stops at once")
@@ -103,6 +104,7 @@ func (s *session) view() view {
 // silent shows nothing.
 type silent struct{}
 
+func (silent) modes() graph.Mode { return graph.Tasks } // some there must be
 func (silent) event(graph.Event) {}
 func (silent) say(string)        {}
 func (silent) close()            {}

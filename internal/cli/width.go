@@ -56,3 +56,19 @@ func cut(s string, n int) string {
 	}
 	return string(kept[:full]) + "…"
 }
+
+// tail returns the end of s that takes at most n columns, on one line.
+func tail(s string, n int) string {
+	all := []rune(s)
+	used, from := 0, len(all)
+	for from > 0 {
+		if unicode.IsSpace(all[from-1]) || unicode.IsControl(all[from-1]) {
+			all[from-1] = ' '
+		}
+		if used += columns(all[from-1]); used > n {
+			break
+		}
+		from--
+	}
+	return string(all[from:])
+}
