@@ -74,7 +74,7 @@ func (a *app) chat(ctx context.Context, name string, f chatFlags) error {
 	return withStore(ctx, a.open, func(store checkpoint.Store) error {
 		agent, err := open(ctx, store)
 		if err != nil {
-			return usage("", "the agent %q cannot be used: %w", name, err)
+			return usage(nextUnopened, "the agent %q cannot be used: %w", name, err)
 		}
 		c := &dialogue{app: a, agent: agent, name: name, thread: f.thread}
 		c.lines = a.linesOf(f.says, c.complete)

@@ -107,7 +107,7 @@ func (a *app) classify(err error) *failure {
 	if isInvalid(err) {
 		return &failure{exitInvalid, err, a.explains(err)}
 	}
-	return &failure{exitFailed, err, ""}
+	return &failure{exitFailed, err, ""} // who knows what was to be done adds what is next
 }
 
 // What the kind of the store decides.
@@ -144,8 +144,22 @@ func (a *app) explains(err error) string {
 	return fmt.Sprintf("%s explain %s says more about the first mistake", a.as, code)
 }
 
+// otherwise says what to do about a failure for which nobody knew more.
+func (a *app) otherwise(code int) string {
+	switch code {
+	case exitUsage:
+		return a.as + " --help lists the commands; each has a --help too"
+	case exitInvalid:
+		return "mend the file; " + a.as + " validate FILE checks it"
+	}
+	return "give the same command again; " + a.command("doctor") + " looks at the store"
+}
+
 // report prints a failure and returns its exit code.
 func (a *app) report(f *failure) int {
+	if f.next == "" && f.err != nil && f.code != exitSignal {
+		f = &failure{f.code, f.err, a.otherwise(f.code)}
+	}
 	switch {
 	case f.err == nil:
 	case a.json:

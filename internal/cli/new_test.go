@@ -4,12 +4,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
 
 // TestEveryTemplateIsValidFormattedTestedAndRuns makes each template and does what it says
-// to do next.
+// to do next, without a network: those in Go are built and run as a module of their own.
 func TestEveryTemplateIsValidFormattedAndRuns(t *testing.T) {
 	t.Parallel()
 	for name, runs := range map[string][]struct {
@@ -36,10 +37,10 @@ func TestEveryTemplateIsValidFormattedAndRuns(t *testing.T) {
 			weft, in := program, p.path("made")
 			if sources, _ := filepath.Glob(p.path("made/*.go")); len(sources) > 0 {
 				weft = p.path("program")
-				build := exec.Command("go", append([]string{"build", "-o", weft}, sources...)...)
-				build.Dir = "../.."
-				if out, err := build.CombinedOutput(); err != nil {
-					t.Fatalf("%v\n%s", err, out)
+				p.inWorkspace(in)
+				p.goes(in, "build", "-o", weft, ".")
+				if said := p.goes(in, "run", ".", "validate", "workflow.yaml"); said != "workflow.yaml: ok\n" {
+					t.Errorf("go run . validate workflow.yaml: %s", said)
 				}
 			}
 			run := func(args ...string) ended {
@@ -63,6 +64,31 @@ func TestEveryTemplateIsValidFormattedAndRuns(t *testing.T) {
 			}
 		})
 	}
+}
+
+// inWorkspace makes the module in a folder see this one as it is here, without a proxy.
+func (p place) inWorkspace(dir string) {
+	p.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.write("go.work", "go 1.26.0\n\nuse (\n\t"+strconv.Quote(dir)+"\n\t"+strconv.Quote(root)+"\n)\n")
+}
+
+// goes calls the go command in a folder of the workspace, and returns what it prints.
+func (p place) goes(dir string, args ...string) string {
+	p.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK="+p.path("go.work"), "GOPROXY=off", "GOFLAGS=", "XDG_STATE_HOME="+p.dir, "WEFT_STORE=")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		p.Fatalf("go %s: %v\n%s%s", strings.Join(args, " "), err, out, stderr.String())
+	}
+	return string(out)
 }
 
 func TestTheListOfTemplatesIsWhatIsInTheBinary(t *testing.T) {

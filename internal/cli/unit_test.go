@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/workflow"
 )
 
 func TestDecide(t *testing.T) {
@@ -255,5 +257,35 @@ func TestTheInvocationOfGoRunIsKnown(t *testing.T) {
 	}
 	if got := quote("it's"); got != `'it'\''s'` {
 		t.Errorf("quote = %s", got)
+	}
+}
+
+// TestEveryErrorEndsWithWhatToDoNext goes through the errors of other packages that are known here, and
+// one of each exit code that is not.
+func TestEveryErrorEndsWithWhatToDoNext(t *testing.T) {
+	errs := []error{errors.New("any"), usage("", "no hint"), &failure{exitInvalid, errors.New("bad"), ""}, &workflow.Error{}}
+	for _, r := range rules {
+		errs = append(errs, fmt.Errorf("around it: %w", r.is))
+	}
+	for _, err := range errs[:3] {
+		errs = append(errs, fmt.Errorf("around it: %w", err))
+	}
+	for _, asJSON := range []bool{false, true} {
+		for _, err := range errs {
+			if w := (*workflow.Error)(nil); errors.As(err, &w) {
+				err = &workflow.Error{Problems: []workflow.Problem{{File: "w.yaml", Line: 1, Col: 1, Msg: "bad"}}}
+			}
+			var out bytes.Buffer
+			a := newApp(Config{Args: []string{"threads", "--store", "sqlite:x.db"}, Stdout: &out, Stderr: &out})
+			a.store, a.json, a.started = "sqlite:x.db", asJSON, true
+			code := a.report(a.explain(t.Context(), err))
+			want := "\nnext: "
+			if asJSON {
+				want = `"next":"`
+			}
+			if _, next, ok := strings.Cut(out.String(), want); !ok || len(next) < 10 || code == exitDone {
+				t.Errorf("rule: an error ends with what to do next\n%v: exit code %d, %q", err, code, out.String())
+			}
+		}
 	}
 }
