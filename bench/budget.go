@@ -106,15 +106,26 @@ func (r results) peers() (all []line) {
 			all = append(all, line{what: work.name + ": " + peer.name + " ÷ Weft", got: s.Nanos / own.Nanos, bound: peer.bound, atLeast: true, measured: ok && there && peer.bound > 0})
 		}
 	}
-	return all
+	own, ok1 := r.further(weft)
+	peer, ok2 := r.further(eino)
+	return append(all, line{what: "a superstep more, between chains of 10 and of 100: eino ÷ Weft", got: peer / own, bound: 10, atLeast: true, measured: ok1 && ok2})
+}
+
+// further is what a superstep more costs a runner, between a chain of 10 and one of 100: there the
+// cost of a run, which a chain of 10 shows, is left out.
+func (r results) further(runner string) (nanos float64, ok bool) {
+	short, ok1 := r.of("chain of 10", runner)
+	long, ok2 := r.of("chain of 100", runner)
+	return (100*long.Nanos - 10*short.Nanos) / 90, ok1 && ok2
 }
 
 // stores are what a store costs.
 func (r results) stores() (all []line) {
 	set, ok1 := r.of("200 steps of 1 KiB, Redis", "a bare SET")
+	commit, ok3 := r.of("200 steps of 1 KiB, Redis", commitAlone)
 	step, ok2 := r.of("200 steps of 1 KiB, Redis", weft)
 	all = append(all,
-		line{what: "a step on Redis ÷ a bare SET of the same bytes", got: step.Nanos / set.Nanos, bound: 1.7, measured: ok1 && ok2},
+		line{what: "a commit to Redis ÷ a bare SET of the same bytes", got: commit.Nanos / set.Nanos, bound: 1.7, measured: ok1 && ok3},
 		line{what: "calls of Redis a step, of 200 steps with the load, the input and the lease", got: step.Commands, bound: 1.02, measured: ok2},
 		line{what: "bytes that a step of 1 KiB stores on Redis", got: step.Stored, bound: 2 * 1024, measured: ok2})
 	short, ok1 := r.of("resume of a thread of 10 steps, Redis", weft)

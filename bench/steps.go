@@ -31,6 +31,7 @@ const commitBytes = 1546
 func steps(n int, g ground) Workload {
 	return Workload{Name: fmt.Sprintf("%d steps of 1 KiB, %s", n, g.name), Unit: "step", Units: n, Runners: []Runner{
 		{g.bareName, func(ctx context.Context) (Job, error) { return bareSteps(ctx, n, g) }},
+		{commitAlone, func(ctx context.Context) (Job, error) { return commitSteps(ctx, n, g) }},
 		{weft, func(ctx context.Context) (Job, error) { return weftSteps(ctx, n, &g) }},
 	}}
 }
