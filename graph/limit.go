@@ -153,25 +153,44 @@ func (t *task) enter() (leave func(), err error) {
 	if g == nil || t.around().holds(g) {
 		return nil, nil
 	}
-	t.hold(1)
-	defer t.hold(-1)
-	if err := g.enter(t.run.ctx); err != nil {
+	if g.pace == nil && g.places.TryAcquire(1) {
+		return g.leave, nil
+	}
+	if err := t.waits(g.enter); err != nil {
 		return nil, err
 	}
 	return g.leave, nil
 }
 
-// takeLane lets t wait until fewer than Policy.Parallel attempts of its node run in r. The lane
-// must be released once.
-func (r *run) takeLane(t *task) (*semaphore.Weighted, error) {
-	v, ok := r.lanes.Load(t.node)
-	if !ok {
-		v, _ = r.lanes.LoadOrStore(t.node, semaphore.NewWeighted(int64(t.job.parallel)))
-	}
-	lane := v.(*semaphore.Weighted)
+// waits lets t wait for its turn. It is not idle meanwhile, and leaves its slot to the others: who
+// has the turn may be waiting for one.
+func (t *task) waits(turn func(context.Context) error) error {
 	t.hold(1)
 	defer t.hold(-1)
-	return lane, lane.Acquire(r.ctx, 1)
+	t.seat.rise()
+	defer t.seat.sit(t.run.ctx)
+	return turn(t.run.ctx)
+}
+
+// lane is where the attempts of a job of a node queue: the node itself, or its handler.
+type lane struct {
+	node *node
+	job  *job
+}
+
+// takeLane lets t wait until fewer than Policy.Parallel attempts of its job run in r. The lane
+// must be released once.
+func (r *run) takeLane(t *task) (*semaphore.Weighted, error) {
+	at := lane{t.node, t.job}
+	v, ok := r.lanes.Load(at)
+	if !ok {
+		v, _ = r.lanes.LoadOrStore(at, semaphore.NewWeighted(int64(t.job.parallel)))
+	}
+	places := v.(*semaphore.Weighted)
+	if places.TryAcquire(1) {
+		return places, nil
+	}
+	return places, t.waits(func(ctx context.Context) error { return places.Acquire(ctx, 1) })
 }
 
 // holds reports whether t, or a task around it, has passed g and is still under way: it

@@ -32,7 +32,8 @@ type Policy struct {
 	// Parallel bounds how many attempts of the node run at once in one run of the graph, as
 	// for the Sends of a Worker; 0 means no bound but Config.Concurrency. Unlike a Limit
 	// it is no bound of several runs together. What is waited for here does not
-	// count for Timeout.
+	// count for Timeout. Between two attempts a task does not hold its place. A handler
+	// has places of its own.
 	Parallel int
 }
 

@@ -58,7 +58,7 @@ type run struct {
 	writing       atomic.Int32       // of the root: the writes to the store that are under way
 	keepErr       error              // a failure to store what finished tasks did
 	answered      []checkpoint.Answered
-	lanes         sync.Map // node → *semaphore.Weighted, for nodes with Policy.Parallel
+	lanes         sync.Map // lane → *semaphore.Weighted, for those with a Policy.Parallel
 	nested                 // what is only there in a subgraph
 	slots         slots    // of the root
 	seat          *seat    // of the coordinator and the task that it runs inline
