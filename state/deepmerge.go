@@ -11,14 +11,21 @@ import (
 // as a whole. As a channel it is Reduced[map[string]any, DeepMerge].
 type DeepMerge struct{}
 
-// Reduce implements [Reducer].
+// Reduce implements [Reducer]. It panics, as a write of the node that gave it, at a patch that is
+// nested deeper than JSON can be read again, as one that contains itself.
 func (DeepMerge) Reduce(acc, patch map[string]any) map[string]any {
-	merged, _ := mergePatch(acc, patch).(map[string]any)
+	merged, _ := mergePatch(acc, patch, 0).(map[string]any)
 	return merged
 }
 
+// maxPatchDepth is how deep encoding/json reads.
+const maxPatchDepth = 10000
+
 // mergePatch returns target with patch merged into it. It changes neither.
-func mergePatch(target, patch any) any {
+func mergePatch(target, patch any, depth int) any {
+	if depth > maxPatchDepth {
+		panic(fmt.Sprintf("state: a patch is nested deeper than %d levels", maxPatchDepth))
+	}
 	members, ok := patch.(map[string]any)
 	if !ok {
 		return patch
@@ -33,7 +40,7 @@ func mergePatch(target, patch any) any {
 			delete(merged, name)
 			continue
 		}
-		merged[name] = mergePatch(merged[name], v)
+		merged[name] = mergePatch(merged[name], v, depth+1)
 	}
 	return merged
 }
@@ -41,7 +48,7 @@ func mergePatch(target, patch any) any {
 // deepPlain is DeepMerge for the values of a Record.
 type deepPlain struct{}
 
-func (deepPlain) Reduce(acc, patch plain) plain { return plain{mergePatch(acc.v, patch.v)} }
+func (deepPlain) Reduce(acc, patch plain) plain { return plain{mergePatch(acc.v, patch.v, 0)} }
 
 // bindDeepMerge binds to a channel whose writes are patches.
 func bindDeepMerge(t *Type) (binding, bool) {

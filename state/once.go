@@ -87,15 +87,24 @@ func (c *Once[T]) Restore(dec Decode) error {
 }
 
 // Writes implements [Channel].
-func (c *Once[T]) Writes() Write { return Write{Value: optional[T]{c.v, c.set}, Overwrite: c.over} }
+func (c *Once[T]) Writes() Write {
+	return Write{Value: onceWrite[T]{optional[T]{c.v, c.set}, c.twice}, Overwrite: c.over}
+}
+
+// onceWrite is the stored form of a write to a Once.
+type onceWrite[T any] struct {
+	optional[T]
+	Twice bool `json:"twice,omitempty"`
+}
 
 // RestoreWrites implements [Channel].
 func (c *Once[T]) RestoreWrites(overwrite bool, dec Decode) error {
-	var v cell[T]
-	if err := v.RestoreWrites(overwrite, dec); err != nil {
+	var w onceWrite[T]
+	if err := dec(&w); err != nil {
 		return err
 	}
-	*c = Once[T]{cell: v, over: overwrite, twice: c.set && !c.wrote && !overwrite}
+	late := c.set && !c.wrote && !overwrite
+	*c = Once[T]{cell: cell[T]{v: w.V, set: w.Set, wrote: true}, over: overwrite, twice: w.Twice || late}
 	return nil
 }
 

@@ -148,3 +148,37 @@ func TestARecordChecksThePartsOfADeepMerge(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A task's writes wait in the store while another of its step asks: what is wrong with them
+// stays wrong.
+func TestASecondWriteOfAOnceIsNotForgottenInTheStore(t *testing.T) {
+	var c state.Once[string]
+	view := c
+	view.Set("x")
+	view.Set("y")
+	data, err := json.Marshal(view.Writes().Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restored := c
+	if err := restored.RestoreWrites(false, func(into any) error { return json.Unmarshal(data, into) }); err != nil {
+		t.Fatal(err)
+	}
+	var conflict *state.ConflictError
+	if err := c.Fold([]state.Channel{&restored}); !errors.As(err, &conflict) {
+		t.Errorf("got %v with the value %q, want a *ConflictError", err, c.Get())
+	}
+}
+
+// A patch that contains itself would use up the stack, which nothing can recover from.
+func TestAPatchThatContainsItselfIsAPanicOfItsNode(t *testing.T) {
+	patch := map[string]any{}
+	patch["self"] = patch
+	defer func() {
+		if v := recover(); v == nil || !strings.Contains(v.(string), "deeper than 10000 levels") {
+			t.Errorf("got %v, want a panic that names the depth", v)
+		}
+	}()
+	var c state.Reduced[map[string]any, state.DeepMerge]
+	c.Update(patch)
+}
