@@ -207,11 +207,25 @@ func (r *run) foldInput(input state.View, fresh bool) (err error) {
 
 // inputHash returns what tells one input from another.
 func (p *program) inputHash(input state.View) (string, error) {
-	data, err := p.schema.Encode(input)
+	data, err := p.schema.Encode(p.telling(input))
 	if err != nil {
 		return "", fmt.Errorf("graph %q: input: %w", p.name, err)
 	}
 	return hash(string(data)), nil
+}
+
+// telling returns an input without the fields that do not tell it from another.
+func (p *program) telling(input state.View) state.View {
+	if !slices.ContainsFunc(p.schema.Fields(), func(f state.Field) bool { return f.Aside }) {
+		return input
+	}
+	blank := p.schema.Blank()
+	for i, f := range p.schema.Fields() {
+		if !f.Aside {
+			blank.Channels[i] = input.Channels[i]
+		}
+	}
+	return blank
 }
 
 // resume goes on with the turn that the thread is in: tasks that finished are taken

@@ -39,6 +39,8 @@ type Field struct {
 	Type string
 	// Turn is true when the field is reset to its default by each new input.
 	Turn bool
+	// Aside is true when the field does not tell one input from another.
+	Aside bool
 	// Default is the field's default as JSON; nil when it is the zero value.
 	Default json.RawMessage
 	// Version counts the forms that stored values of the field have had, from 1.

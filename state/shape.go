@@ -24,6 +24,9 @@ type RecordField struct {
 	Type Type
 	// Turn is true when the field is reset to its default by each new input.
 	Turn bool
+	// Aside is true when the field does not tell one input from another, such as the
+	// time at which it was made.
+	Aside bool
 	// Default is the field's default as JSON; nil when it is unset or empty.
 	Default json.RawMessage
 	// Version counts the forms that stored values of the field have had; 0 means 1.
@@ -144,11 +147,11 @@ func (sh *Shape) refuse(name string) string {
 
 func (f *RecordField) field() Field {
 	if f.Channel != nil {
-		return Field{Name: f.Name, Type: f.Channel.name, Turn: f.Turn, Default: slices.Clone(f.Default), Version: max(1, f.Version), Was: f.Was}
+		return Field{Name: f.Name, Type: f.Channel.name, Turn: f.Turn, Aside: f.Aside, Default: slices.Clone(f.Default), Version: max(1, f.Version), Was: f.Was}
 	}
 	return Field{
 		Name: f.Name, Type: string(f.kind()) + " " + f.Type.String(),
-		Turn: f.Turn, Default: slices.Clone(f.Default), Version: max(1, f.Version), Was: f.Was, Kind: f.kind(),
+		Turn: f.Turn, Aside: f.Aside, Default: slices.Clone(f.Default), Version: max(1, f.Version), Was: f.Was, Kind: f.kind(),
 	}
 }
 

@@ -98,7 +98,7 @@ func (c *checker) checkShape() {
 		}
 	}
 	if whole, err := state.ParseType("int", nil); c.timed && err == nil {
-		records = append(records, state.RecordField{Name: timeField, Type: whole, Turn: true})
+		records = append(records, state.RecordField{Name: timeField, Type: whole, Turn: true, Aside: true})
 	}
 	if len(c.plan.config) > 0 {
 		records = append(records, state.RecordField{Name: configField, Turn: true})
