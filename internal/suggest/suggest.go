@@ -15,25 +15,28 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// distance returns how many bytes must be changed, added or taken away to turn a
-// into b.
+// distance returns how many bytes must be changed, added, taken away or swapped with
+// the next to turn a into b, where no byte is touched twice.
 func distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64
 	}
-	row := make([]int, len(b)+1)
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, last, row = last, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			change := diagonal
+			change := last[j]
 			if a[i] != b[j] {
 				change++
 			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, change)
+			row[j+1] = min(last[j+1]+1, row[j]+1, change)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

@@ -18,3 +18,16 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoSwappedLettersAreOneMistake has words so short that two changes would be too many.
+func TestTwoSwappedLettersAreOneMistake(t *testing.T) {
+	known := []string{"new", "exit", "edit", "task", "end", "_start"}
+	for word, want := range map[string]string{
+		"nwe": "new", "exti": "exit", "edti": "edit", "tsak": "task", "atsk": "task", "edn": "end", "Nwe": "new",
+		"ewn": "", "ksat": "", "_tsart": "_start",
+	} {
+		if got := suggest.Nearest(word, known); got != want {
+			t.Errorf("%q: got %q, want %q", word, got, want)
+		}
+	}
+}
