@@ -76,7 +76,7 @@ var house = []room{
 	{name: "graph/workflow", on: []string{"state", "state/message", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/suggest"}, doors: []string{"gopkg.in/yaml.v3"}},
 	{name: "nodes/turn", on: []string{"internal/suggest", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "graph"}},
 	{name: "nodes/react", on: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph"}},
-	{name: "nodes/pes", on: []string{"state", "state/message", "capabilities/model", "graph", "nodes/react"}},
+	{name: "nodes/pes", on: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph", "nodes/react"}},
 	{name: "nodes", on: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/below"}},
 	{name: "internal/cli", on: []string{
 		"state", "state/message", "state/agent", "checkpoint", "checkpoint/conversation", "checkpoint/document", "checkpoint/memory", "checkpoint/session",

@@ -29,7 +29,8 @@
 //     all others are as the new plan has them, and not begun. An item of the new plan with the id and the words of a
 //     completed one, or with no words, is that one; with other words it is new and gets an id of its own ("a" becomes
 //     "a-2"), by which the other items of the new plan depend on it. So none is dropped in silence.
-//  2. No plan is carried out that has a cycle, an unknown dependency or an id twice. The planner is told all that is
+//  2. No plan is carried out that has a cycle, an unknown dependency or an id twice, or requires a tool that Config.Tools
+//     has not. The planner is told all that is
 //     wrong, Config.MaxPlans times in a turn; then the run fails with a [*PlanError], the old plan stays, and the next
 //     message begins anew. After a failed item the turn ends with the answer instead.
 //  3. Items whose dependencies are completed run side by side. Each is stored when it has ended, and is not done again

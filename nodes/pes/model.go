@@ -72,13 +72,23 @@ func ModelPlan(m model.Model) func(context.Context, PlanRequest) (Plan, error) {
 		return model.Decode[Plan](ctx, m, request("You plan what is to be done for the user's last message, as a list of items. Items that wait for nothing are "+
 			"done side by side; depends_on names the items whose results one needs. Where there is a list already, refine it: completed items stay "+
 			"as they are and need not be repeated, items may depend on them, and all others are replaced by yours; what is new has an id of its own.",
-			r.Messages, "The user's last message", r.Query, "The list as it stands", list(r.Todo), "Mend this", r.Problem))
+			r.Messages, "The user's last message", r.Query, "The list as it stands", list(r.Todo), "Tools that items may require", toolText(r.Tools), "Mend this", r.Problem))
 	}
+}
+
+// toolText is what a prompt has of tools, a line each.
+func toolText(tools []model.Tool) string {
+	var b strings.Builder
+	for _, t := range tools {
+		fmt.Fprintf(&b, "%s: %s\n", t.Name, strings.Join(strings.Fields(t.Description), " "))
+	}
+	return b.String()
 }
 
 // itemText is an item as a prompt has it.
 func itemText(r ExecuteRequest) []string {
-	return []string{"Goal", cmp.Or(r.Goal, r.Query), "Results of earlier items", list(r.Needs), "This item", r.Item.Task, "What is expected of it", r.Item.Expected}
+	return []string{"Goal", cmp.Or(r.Goal, r.Query), "Results of earlier items", list(r.Needs), "This item", r.Item.Task, "What is expected of it", r.Item.Expected,
+		"Tools it requires", strings.Join(r.Item.RequiredTools, ", ")}
 }
 
 // ModelExecute does items with one question to a model each, which has no tools. [Agent] does them with tools.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weftrun/weft/capabilities/model"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/message"
 )
@@ -19,7 +20,7 @@ func (a *agent) plan(ctx context.Context, s *State) (graph.Command, error) {
 		return graph.Command{}, err
 	}
 	query, _ := s.asked()
-	r := PlanRequest{Query: query, Messages: s.Messages.Slice(), Todo: s.Todo(), Problem: s.Problem.Get()}
+	r := PlanRequest{Query: query, Messages: s.Messages.Slice(), Todo: s.Todo(), Tools: a.tools(ctx), Problem: s.Problem.Get()}
 	var problems []string
 	failure := s.Problem.Get()
 	for s.Plans.Get() < a.MaxPlans {
@@ -28,12 +29,12 @@ func (a *agent) plan(ctx context.Context, s *State) (graph.Command, error) {
 		if err != nil {
 			return graph.Command{}, err
 		}
-		p, problems = a.checked(r.Todo, p)
+		p, problems = a.checked(r, p)
 		if len(problems) > 0 {
 			r.Problem = "The plan cannot be carried out: " + strings.Join(problems, "; ")
 			continue
 		}
-		p, no, err := a.review(ctx, r.Todo, p)
+		p, no, err := a.review(ctx, r, p)
 		switch {
 		case err != nil:
 			return graph.Command{}, err
@@ -51,16 +52,33 @@ func (a *agent) plan(ctx context.Context, s *State) (graph.Command, error) {
 	return graph.Command{}, graph.Permanent(none)
 }
 
-// checked returns the plan with which the thread would go on, and all that is wrong with it.
-func (a *agent) checked(todo []Todo, p Plan) (Plan, []string) {
+// tools returns what is known of the tools that may be used now.
+func (a *agent) tools(ctx context.Context) []model.Tool {
+	if a.Tools == nil {
+		return nil
+	}
+	return a.Tools.Specs(ctx)
+}
+
+// checked returns the plan with which the thread would go on, and all that is wrong with it. Of what is completed
+// nobody asks for tools any more.
+func (a *agent) checked(r PlanRequest, p Plan) (Plan, []string) {
 	done := 0
-	for _, t := range todo {
+	for _, t := range r.Todo {
 		if t.Status == Completed {
 			done++
 		}
 	}
-	p = refined(todo, p)
-	return p, p.Check(done + a.MaxItems)
+	var names []string
+	for _, t := range r.Tools {
+		names = append(names, t.Name)
+	}
+	p = refined(r.Todo, p)
+	problems := p.Check(done + a.MaxItems)
+	if len(p.Items) <= done+a.MaxItems {
+		problems = append(problems, checkTools(p.Items[done:], names)...)
+	}
+	return p, problems
 }
 
 // adopt makes p the plan of the thread: of the results only those of completed items stay.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/capabilities/tool"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/message"
 )
@@ -42,6 +44,9 @@ type Config struct {
 	Plan func(context.Context, PlanRequest) (Plan, error)
 	// Execute does one item and returns what it came to. It may ask people: [graph.Ask].
 	Execute func(context.Context, ExecuteRequest) (string, error)
+	// Tools are what Execute has: those of the react.Config that [Agent] is made of; nil is none. The planner is told
+	// of those that are enabled, and a plan whose items require others is not carried out.
+	Tools *tool.Set
 	// Synthesize says what the user is told in the end; nil lists what the items of the turn came to.
 	Synthesize func(context.Context, SynthesizeRequest) (string, error)
 
@@ -68,6 +73,7 @@ type PlanRequest struct {
 	Query    string            // what the user said last
 	Messages []message.Message // the conversation
 	Todo     []Todo            // the plan there is, which is to be refined; empty at first
+	Tools    []model.Tool      // what items may require
 	Problem  string            // why the last plan does not do; "" is none
 }
 

@@ -20,6 +20,8 @@ type Item struct {
 	Task      string   `json:"description" jsonschema:"what is to be done, understandable without the conversation"`
 	Expected  string   `json:"expected_outcome,omitempty" jsonschema:"what is there when it is done"`
 	DependsOn []string `json:"depends_on,omitempty" jsonschema:"ids of the items whose results it needs"`
+	// RequiredTools are names out of Config.Tools. A plan that names others is not carried out.
+	RequiredTools []string `json:"required_tools,omitempty" jsonschema:"names of the tools without which it cannot be done"`
 }
 
 // item returns the item with an id.
@@ -82,6 +84,22 @@ func (p Plan) Check(most int) (problems []string) {
 	}
 	if loop := p.circle(); len(loop) > 0 {
 		fail("items wait for each other: %s", strings.Join(loop, ", "))
+	}
+	return problems
+}
+
+// checkTools returns which tools these items require that there are not.
+func checkTools(items []Item, have []string) (problems []string) {
+	there := "there are none"
+	if len(have) > 0 {
+		there = "there are: " + strings.Join(have, ", ")
+	}
+	for _, i := range items {
+		for _, name := range i.RequiredTools {
+			if !slices.Contains(have, name) {
+				problems = append(problems, fmt.Sprintf("item %q requires the tool %q, which does not exist; %s", i.ID, name, there))
+			}
+		}
 	}
 	return problems
 }
@@ -160,6 +178,9 @@ func Diff(before, after Plan) (c Changes) {
 func same(a, b Item) bool {
 	if len(a.DependsOn)+len(b.DependsOn) == 0 {
 		a.DependsOn, b.DependsOn = nil, nil
+	}
+	if len(a.RequiredTools)+len(b.RequiredTools) == 0 {
+		a.RequiredTools, b.RequiredTools = nil, nil
 	}
 	return reflect.DeepEqual(a, b)
 }

@@ -30,7 +30,7 @@ type Decision struct {
 }
 
 // review shows a plan to a person, until the answer can be done, and returns what the plan is then, or the no.
-func (a *agent) review(ctx context.Context, todo []Todo, p Plan) (_ Plan, no *Decision, err error) {
+func (a *agent) review(ctx context.Context, r PlanRequest, p Plan) (_ Plan, no *Decision, err error) {
 	if !a.Review {
 		return p, nil, nil
 	}
@@ -48,7 +48,7 @@ func (a *agent) review(ctx context.Context, todo []Todo, p Plan) (_ Plan, no *De
 		case d.Action == Reject:
 			return p, &d, nil
 		case d.Action == Edit && d.Plan != nil:
-			edited, problems := a.checked(todo, *d.Plan)
+			edited, problems := a.checked(r, *d.Plan)
 			if len(problems) == 0 {
 				return edited, nil, nil
 			}
@@ -66,6 +66,9 @@ func (p Plan) String() string {
 		fmt.Fprintf(&b, "%d. %s: %s", n+1, i.ID, i.Task)
 		if len(i.DependsOn) > 0 {
 			fmt.Fprintf(&b, " (after %s)", strings.Join(i.DependsOn, ", "))
+		}
+		if len(i.RequiredTools) > 0 {
+			fmt.Fprintf(&b, " (with %s)", strings.Join(i.RequiredTools, ", "))
 		}
 		b.WriteByte('\n')
 	}
