@@ -49,7 +49,7 @@ Carry out this plan?
 1. forecast: says how warm it is in a city
 2. respond: answer the user
 
-Answer yes or no, and why not; /cancel ends the turn. Change it with /edit and JSON.
+Answer yes, or no and why; /cancel ends the turn. Change it with /edit and JSON; /edit alone shows what there is to change.
 
 > hm
 That is no clear answer.
@@ -59,7 +59,7 @@ Carry out this plan?
 1. forecast: says how warm it is in a city
 2. respond: answer the user
 
-Answer yes or no, and why not; /cancel ends the turn. Change it with /edit and JSON.
+Answer yes, or no and why; /cancel ends the turn. Change it with /edit and JSON; /edit alone shows what there is to change.
 
 > yes
 FORECAST.forecast: Seattle: 14 °C

@@ -36,6 +36,7 @@ type chatText struct {
 	term        *terminal // nil is none
 	streamed    strings.Builder
 	id          string // of the message that is on its way
+	told        string // before the turn ran
 }
 
 func (v *chatText) past(p turn.Past) {
@@ -58,12 +59,19 @@ func (v *chatText) event(ev graph.Event) {
 		}
 	case agent.StatusUpdate:
 		v.status(p)
+	case turn.Told:
+		v.told = string(p)
+		fmt.Fprintf(v.out, "%s\n\n", v.told)
 	}
 }
 
 func (v *chatText) status(u agent.StatusUpdate) {
 	if u.Metadata["phase"] == "Execution" && u.Metadata["failed"] == "" {
-		v.progress("[%s/%s] %s", u.Metadata["step"], u.Metadata["total"], u.Node)
+		line := fmt.Sprintf("[%s/%s] %s", u.Metadata["step"], u.Metadata["total"], u.Node)
+		if decided := u.Metadata["decided"]; decided != "" {
+			line += ", " + decided
+		}
+		v.progress("%s", line)
 	} else {
 		v.progress("%s", u.Message)
 	}
@@ -105,13 +113,14 @@ func (v *chatText) close() {
 	v.id = ""
 }
 
-// reply shows of an answer what was not streamed.
+// reply shows of an answer what was neither told before nor streamed.
 func (v *chatText) reply(_ string, r reply) error {
-	text := r.Text
+	text := strings.TrimSpace(strings.TrimPrefix(r.Text, v.told))
 	if said := strings.TrimSpace(v.streamed.String()); said != "" {
 		text = strings.TrimSpace(strings.TrimSuffix(text, said))
 	}
 	v.streamed.Reset()
+	v.told = ""
 	if text != "" {
 		fmt.Fprintln(v.out, text)
 	}

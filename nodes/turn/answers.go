@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -191,22 +192,47 @@ func howTo(open []graph.Interrupt) string {
 	case len(open) > 1:
 		return "Begin the answer with the number of its question, or write /approve:all or /reject:all."
 	case edits(open[0]):
-		return "Answer yes or no, and why not; /cancel ends the turn. Change it with /edit and JSON" + example(open[0])
+		return "Answer yes, or no and why; /cancel ends the turn. Change it with /edit and JSON" + example(open[0])
 	case decides(open[0]):
-		return "Answer yes or no, and why not; /cancel ends the turn."
+		return "Answer yes, or no and why; /cancel ends the turn."
 	case yesNo(open[0]):
 		return "Answer yes or no; /cancel ends the turn."
 	}
 	return "Write the answer; /cancel ends the turn."
 }
 
-// example shows an edit where it is short.
+// exampleBytes is how long JSON may be to be shown in one line.
+const exampleBytes = 80
+
+// example shows an edit where it is short, or says how it is seen.
 func example(q graph.Interrupt) string {
-	var r agent.ApprovalRequest
-	if json.Unmarshal(q.Data, &r) != nil || len(r.Data) == 0 || len(r.Data) > 200 {
+	data := editable(q)
+	switch {
+	case len(data) == 0:
 		return "."
+	case len(data) > exampleBytes:
+		return "; /edit alone shows what there is to change."
 	}
-	return ", such as\n/edit " + string(r.Data)
+	return ", such as\n/edit " + string(data)
+}
+
+// editable returns what a question asks to approve, as JSON; nil is nothing.
+func editable(q graph.Interrupt) json.RawMessage {
+	var r agent.ApprovalRequest
+	if json.Unmarshal(q.Data, &r) != nil {
+		return nil
+	}
+	return r.Data
+}
+
+// shownEdit writes the command that would change nothing, on one line or, where that is long, on several.
+func shownEdit(q graph.Interrupt) string {
+	var b bytes.Buffer
+	data := editable(q)
+	if len(data) <= exampleBytes || json.Indent(&b, data, "", "  ") != nil {
+		return "/edit " + string(data)
+	}
+	return "/edit " + b.String()
 }
 
 // Prompt says in a few words what an answer to open questions may be, for the place where it is written; "" where

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/weftrun/weft/graph"
 )
@@ -121,7 +120,7 @@ func (c *call) edit(q graph.Interrupt) (any, error) {
 	edited := json.RawMessage(c.text)
 	var v any
 	if err := json.Unmarshal(edited, &v); err != nil || v == nil {
-		return nil, c.wrong("JSON must stand behind it%s", strings.TrimSuffix(example(q), "."))
+		return nil, c.wrong("JSON must stand behind it, such as\n%s", shownEdit(q))
 	}
 	d := Decision{Verdict: Edit, Edited: edited}
 	data, err := json.Marshal(d)

@@ -30,6 +30,10 @@ type Plain interface {
 	Complete(prefix string) []string
 }
 
+// Told is the payload of the first event that is watched where the user is told something before anything runs, such
+// as which settings hold: see [Act]. [Reply] has it too, at the beginning of its text.
+type Told string
+
 // Past is what there is of a conversation.
 type Past struct {
 	Status    graph.Status // Done, Interrupted, Failed or Pending; "" where nothing was said yet
@@ -53,6 +57,9 @@ func (p plain[S]) Say(ctx context.Context, thread, text string, watch func(graph
 	a, err := p.g.Read(ctx, thread, text)
 	if err != nil {
 		return Reply[json.RawMessage]{}, err
+	}
+	if watch != nil && a.Kind != Rest && a.Text != "" {
+		watch(graph.Event{Mode: graph.Custom, Payload: Told(a.Text)})
 	}
 	return p.reply(p.g.do(ctx, a, watch))
 }

@@ -24,7 +24,7 @@ func (t *Turn) Step(ctx context.Context, s *agent.State, i int) error {
 	p, _ := t.m.Plan(s)
 	if err := graph.Emit(ctx, agent.StatusUpdate{
 		Message: "Executing " + step.Capability + "…", Node: step.Capability, Time: t.m.Clock().Round(0),
-		Metadata: map[string]string{"phase": "Execution", "step": fmt.Sprint(i + 1), "total": fmt.Sprint(len(p.Steps))},
+		Metadata: stepping(i, len(p.Steps), decisions(s, key)),
 	}); err != nil {
 		return err
 	}
@@ -49,6 +49,18 @@ func (t *Turn) Step(ctx context.Context, s *agent.State, i int) error {
 		forget(s, key)
 	}
 	return t.tellFailure(ctx, i, r)
+}
+
+// stepping is what those who watch are told of a step: where it stands, and what was decided if it began before that.
+func stepping(i, steps int, all []capabilities.Decision) map[string]string {
+	m := map[string]string{"phase": "Execution", "step": fmt.Sprint(i + 1), "total": fmt.Sprint(steps)}
+	for _, d := range all {
+		if m["decided"] = "approved"; !d.Approved {
+			m["decided"] = "rejected"
+			break
+		}
+	}
+	return m
 }
 
 // tellFailure tells those who watch that a step came to nothing. What a person decided they know.

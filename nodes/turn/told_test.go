@@ -1,0 +1,85 @@
+package turn_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/nodes/turn"
+	"github.com/weftrun/weft/state/agent"
+)
+
+func TestWhatIsToldBeforehandIsTheFirstEventAndTheBeginningOfTheReply(t *testing.T) {
+	c := config(t)
+	p := turn.Desk(compile(t, c, &checkpoint.Memory{}), c.Manager).Plain()
+	var told []string
+	first := true
+	watch := func(ev graph.Event) {
+		if text, ok := ev.Payload.(turn.Told); ok {
+			told = append(told, string(text))
+			same(t, "it is first", first, true)
+		}
+		first = false
+	}
+	for text, want := range map[string]string{
+		"/planning:off rain?": "/planning:off is set for this turn.", "rain?": "", "/planning!:off": "", "/help": "",
+	} {
+		told, first = nil, true
+		r, err := p.Say(t.Context(), "t1", text, watch)
+		must(t, err)
+		same(t, text, strings.Join(told, "|"), want)
+		same(t, "it begins the reply", strings.HasPrefix(r.Text, want), true)
+	}
+}
+
+// A step that begins again after a decision says so: nobody takes it for another one.
+func TestAStepThatGoesOnAfterADecisionSaysWhatWasDecided(t *testing.T) {
+	for answer, want := range map[string]string{"yes": "- approved", `/edit {"file":"b.csv"}`: "- approved", "no, later": "- rejected"} {
+		var wrote, steps []string
+		g, _ := desk(t, turn.Config{Manager: manager(t), Capabilities: registry(t, exporting(&wrote))}, &checkpoint.Memory{})
+		for _, text := range []string{"export it", answer} {
+			_, err := g.Plain().Say(t.Context(), "t1", text, func(ev graph.Event) {
+				if u, ok := ev.Payload.(agent.StatusUpdate); ok && u.Node == "export" && u.Metadata["total"] != "" {
+					decided := u.Metadata["decided"]
+					if decided == "" {
+						decided = "-"
+					}
+					steps = append(steps, decided)
+				}
+			})
+			must(t, err)
+		}
+		same(t, answer, strings.Join(steps, " "), want)
+	}
+}
+
+// What is long is not put into the question: /edit alone shows it, in lines.
+func TestALongExampleOfAnEditIsShownWhenAskedFor(t *testing.T) {
+	var wrote []string
+	g, _ := desk(t, turn.Config{Manager: manager(t), Capabilities: registry(t, exporting(&wrote))}, &checkpoint.Memory{})
+	r := tell(t, g, "/planning:on export it")
+	says(t, r.Text, "Change it with /edit and JSON; /edit alone shows what there is to change.")
+	if strings.Contains(r.Text, "{") {
+		t.Errorf("JSON is in the question:\n%s", r.Text)
+	}
+	_, err := g.Say(t.Context(), "t1", "/edit")
+	if err == nil {
+		t.Fatal("an edit to nothing was taken")
+	}
+	_, shown, ok := strings.Cut(err.Error(), "such as\n/edit ")
+	same(t, "an example", ok, true)
+	var p agent.Plan
+	must(t, json.Unmarshal([]byte(shown), &p))
+	same(t, "the plan", p.Steps[0].Capability, "export")
+	for line := range strings.Lines(shown) {
+		if len(line) > 80 {
+			t.Errorf("a line of %d bytes: %s", len(line), line)
+		}
+	}
+	// It is taken as it is shown.
+	r = tell(t, g, "/edit "+shown)
+	same(t, "status", r.Status, graph.Interrupted)
+	says(t, r.Text, "write the table")
+}
