@@ -73,7 +73,7 @@ func TestATurnWithAModel(t *testing.T) {
 	for _, r := range m.Requests() {
 		all += r.Messages[1].Text() + "\n"
 	}
-	says(t, all, "1. USER: draw it", "match find", "plan plot", "use the contexts that there are", `"of":["column a"]`, "draw the rain of May")
+	says(t, all, "1. USER (12:00:00): draw it", "match find", "plan plot", "use the contexts that there are", `"of":["column a"]`, "draw the rain of May")
 }
 
 func TestAModelThatIsBusyOrTalksNonsenseIsAskedAgain(t *testing.T) {
