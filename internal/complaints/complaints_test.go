@@ -1,6 +1,8 @@
 package complaints_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/weftrun/weft/internal/complaints"
@@ -18,6 +20,24 @@ func TestComplaintsAreRecordedAndFailNothing(t *testing.T) {
 	} {
 		if got := complaints.Of(t, check); got != want {
 			t.Errorf("rule: complaints are recorded\n got: %q\nwant: %q", got, want)
+		}
+	}
+}
+
+func TestAProbeSaysTheRuleAndWhatWasGotAndWanted(t *testing.T) {
+	kind := errors.New("kind")
+	for want, check := range map[string]func(p complaints.Probe){
+		"": func(p complaints.Probe) {
+			p.Same("r", 1, "1")
+			p.Done("r", nil)
+			p.Fails("r", fmt.Errorf("x: %w", kind), kind)
+		},
+		"rule: r\n got: 1\nwant: 2\ngoes on":                               func(p complaints.Probe) { p.Same("r", 1, 2); p.Error("goes on") },
+		"rule: r\n got: error x\nwant: no error":                           func(p complaints.Probe) { p.Done("r", errors.New("x")); p.Error("goes on") },
+		"rule: r\n got: error x\nwant: an error that is \"kind\"\ngoes on": func(p complaints.Probe) { p.Fails("r", errors.New("x"), kind); p.Error("goes on") },
+	} {
+		if got := complaints.Of(t, func(tb testing.TB) { check(complaints.Probe{TB: tb}) }); got != want {
+			t.Errorf("rule: a probe complains in one form\n got: %q\nwant: %q", got, want)
 		}
 	}
 }

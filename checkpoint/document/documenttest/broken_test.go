@@ -319,5 +319,5 @@ func complaintsOf(t *testing.T, name string, s document.Store) string {
 	if i < 0 {
 		t.Fatalf("there is no rule %s", name)
 	}
-	return complaints.Of(t, func(tb testing.TB) { rules[i].check(&probe{TB: tb, store: s}) })
+	return complaints.Of(t, func(tb testing.TB) { rules[i].check(&probe{Probe: complaints.Probe{TB: tb}, store: s}) })
 }

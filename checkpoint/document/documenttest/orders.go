@@ -15,20 +15,20 @@ var orderRules = []rule{
 		for _, d := range []struct{ id, order string }{{"e", "2"}, {"d", "1"}, {"c", "2"}, {"b", ""}, {"a", "10"}, {"f", "2"}} {
 			p.set(home, d.id, `1`, d.order)
 		}
-		p.same("documents are in the bytes of their order, and then as they came", p.ids(document.Query{Place: home}), "b d a e c f")
-		p.same("and backwards", p.ids(document.Query{Place: home, Reverse: true}), "f c e a d b")
-		p.same("the last are read with a limit", p.ids(document.Query{Place: home, Reverse: true, Limit: new(2)}), "f c")
+		p.Same("documents are in the bytes of their order, and then as they came", p.ids(document.Query{Place: home}), "b d a e c f")
+		p.Same("and backwards", p.ids(document.Query{Place: home, Reverse: true}), "f c e a d b")
+		p.Same("the last are read with a limit", p.ids(document.Query{Place: home, Reverse: true, Limit: new(2)}), "f c")
 		before := p.get(home, "e")
 		after := p.set(home, "e", `2`, "2")
-		p.same("a document keeps its sequence", after.Seq, before.Seq)
-		p.same("and so its place", p.ids(document.Query{Place: home}), "b d a e c f")
+		p.Same("a document keeps its sequence", after.Seq, before.Seq)
+		p.Same("and so its place", p.ids(document.Query{Place: home}), "b d a e c f")
 		p.set(home, "e", `2`, "0")
-		p.same("another order moves it", p.ids(document.Query{Place: home}), "b e d a c f")
+		p.Same("another order moves it", p.ids(document.Query{Place: home}), "b e d a c f")
 		p.set(home, "e", `2`, "2")
-		p.same("and back to its place", p.ids(document.Query{Place: home}), "b d a e c f")
+		p.Same("and back to its place", p.ids(document.Query{Place: home}), "b d a e c f")
 		p.delete(home, "e")
 		p.set(home, "e", `2`, "2")
-		p.same("who was deleted comes last among equals", p.ids(document.Query{Place: home}), "b d a c f e")
+		p.Same("who was deleted comes last among equals", p.ids(document.Query{Place: home}), "b d a c f e")
 	}},
 	{"BatchOrder", func(p *probe) {
 		var changes []document.Change
@@ -39,11 +39,11 @@ var orderRules = []rule{
 			want = append(want, id)
 		}
 		docs := p.batch(home, changes...)
-		p.same("the documents of a batch are in its order", p.ids(document.Query{Place: home}), strings.Join(want, " "))
-		p.same("and are answered in it", idsOf(docs), strings.Join(want, " "))
+		p.Same("the documents of a batch are in its order", p.ids(document.Query{Place: home}), strings.Join(want, " "))
+		p.Same("and are answered in it", idsOf(docs), strings.Join(want, " "))
 		slices.Reverse(changes)
 		p.batch(home, changes...)
-		p.same("and stay in it when they are set again", p.ids(document.Query{Place: home}), strings.Join(want, " "))
+		p.Same("and stay in it when they are set again", p.ids(document.Query{Place: home}), strings.Join(want, " "))
 	}},
 	{"Ranges", func(p *probe) {
 		for _, order := range []string{"", "a", "a\x01", "aa", "ab", "b", "é", "\U0010ffff"} {
@@ -60,11 +60,11 @@ var orderRules = []rule{
 			{"b", "a", ""},
 			{"\U0010ffff", "", "id-\U0010ffff"},
 		} {
-			p.same(fmt.Sprintf("a range holds its beginning and not its end: from %q until %q", c.from, c.until),
+			p.Same(fmt.Sprintf("a range holds its beginning and not its end: from %q until %q", c.from, c.until),
 				p.ids(document.Query{Place: home, From: c.from, Until: c.until}), c.want)
 			back := strings.Fields(c.want)
 			slices.Reverse(back)
-			p.same(fmt.Sprintf("a range is the same backwards: from %q until %q", c.from, c.until),
+			p.Same(fmt.Sprintf("a range is the same backwards: from %q until %q", c.from, c.until),
 				p.ids(document.Query{Place: home, From: c.from, Until: c.until, Reverse: true}), strings.Join(back, " "))
 		}
 	}},
@@ -74,8 +74,8 @@ var orderRules = []rule{
 		for i := len(times) - 1; i >= 0; i-- {
 			p.set(home, fmt.Sprint(i), `1`, document.AtTime(times[i]))
 		}
-		p.same("AtTime sorts as time does", p.ids(document.Query{Place: home}), "0 1 2 3 4 5 6")
-		p.same("AtTime makes ranges", p.ids(document.Query{Place: home, From: document.AtTime(now), Until: document.AtTime(now.Add(time.Second))}), "3 4")
+		p.Same("AtTime sorts as time does", p.ids(document.Query{Place: home}), "0 1 2 3 4 5 6")
+		p.Same("AtTime makes ranges", p.ids(document.Query{Place: home, From: document.AtTime(now), Until: document.AtTime(now.Add(time.Second))}), "3 4")
 	}},
 	{"Pages", func(p *probe) {
 		const n = 1234
@@ -91,26 +91,26 @@ var orderRules = []rule{
 		}
 		back = slices.Clone(want)
 		slices.Reverse(back)
-		p.same("all of many are found once and in order", p.ids(document.Query{Place: home}), strings.Join(want, " "))
-		p.same("all of many are found backwards", p.ids(document.Query{Place: home, Reverse: true}), strings.Join(back, " "))
-		p.same("the last of many", p.ids(document.Query{Place: home, Reverse: true, Limit: new(3)}), strings.Join(back[:3], " "))
-		p.same("beyond a page", p.ids(document.Query{Place: home, Skip: 1000, Limit: new(5)}), strings.Join(want[1000:1005], " "))
+		p.Same("all of many are found once and in order", p.ids(document.Query{Place: home}), strings.Join(want, " "))
+		p.Same("all of many are found backwards", p.ids(document.Query{Place: home, Reverse: true}), strings.Join(back, " "))
+		p.Same("the last of many", p.ids(document.Query{Place: home, Reverse: true, Limit: new(3)}), strings.Join(back[:3], " "))
+		p.Same("beyond a page", p.ids(document.Query{Place: home, Skip: 1000, Limit: new(5)}), strings.Join(want[1000:1005], " "))
 		third := document.Filter{{Path: "third", Value: true}}
-		p.same("a filter looks until it has enough", p.ids(document.Query{Place: home, Where: third, Skip: 400, Limit: new(2)}), "m01200 m01203")
+		p.Same("a filter looks until it has enough", p.ids(document.Query{Place: home, Where: third, Skip: 400, Limit: new(2)}), "m01200 m01203")
 		rare := document.Filter{{Path: "n", Value: 7}}
-		p.same("a filter looks until the end", p.ids(document.Query{Place: home, Where: rare, Reverse: true, Limit: new(2)}), "m00007")
+		p.Same("a filter looks until the end", p.ids(document.Query{Place: home, Where: rare, Reverse: true, Limit: new(2)}), "m00007")
 		byN := []document.Sort{{Path: "n", Desc: true}}
-		p.same("a sort looks at all", p.ids(document.Query{Place: home, Sort: byN, Skip: 2, Limit: new(3)}), strings.Join(back[2:5], " "))
+		p.Same("a sort looks at all", p.ids(document.Query{Place: home, Sort: byN, Skip: 2, Limit: new(3)}), strings.Join(back[2:5], " "))
 		equal := []document.Sort{{Path: "third"}}
-		p.same("what is equal stays in order among many", p.ids(document.Query{Place: home, Sort: equal, Limit: new(4)}), "m00001 m00002 m00004 m00005")
+		p.Same("what is equal stays in order among many", p.ids(document.Query{Place: home, Sort: equal, Limit: new(4)}), "m00001 m00002 m00004 m00005")
 	}},
 	{"LargeDocuments", func(p *probe) {
 		text := `"` + strings.Repeat("x", 3<<20) + `"`
 		for i := range 5 {
 			p.set(home, fmt.Sprint(i), text)
 		}
-		p.same("pages that are large are cut, and all is found", p.ids(document.Query{Place: home}), "0 1 2 3 4")
-		p.same("and backwards", p.ids(document.Query{Place: document.At(home.Collection, ""), Reverse: true}), "4 3 2 1 0")
+		p.Same("pages that are large are cut, and all is found", p.ids(document.Query{Place: home}), "0 1 2 3 4")
+		p.Same("and backwards", p.ids(document.Query{Place: document.At(home.Collection, ""), Reverse: true}), "4 3 2 1 0")
 	}},
 	{"Collections", func(p *probe) {
 		var want []string
@@ -125,15 +125,15 @@ var orderRules = []rule{
 		p.set(document.At("task", "p00"), "other", `1`)
 		p.set(document.At("tasks2", "p00"), "other", `1`)
 		all := document.At("tasks", "")
-		p.same("a collection is its partitions, each in its order", p.ids(document.Query{Place: all}), strings.Join(want, " "))
-		p.same("a range is of each partition", p.ids(document.Query{Place: all, From: "1", Until: "2", Limit: new(3)}), "p00-1 p01-1 p02-1")
-		p.same("a collection is filtered", p.ids(document.Query{Place: all, Where: document.Filter{{Path: "i", Value: 33}}}), "p33-0 p33-1 p33-2")
-		p.same("a collection is sorted", p.ids(document.Query{Place: all, Sort: []document.Sort{{Path: "i", Desc: true}}, Limit: new(4)}), "p39-0 p39-1 p39-2 p38-0")
+		p.Same("a collection is its partitions, each in its order", p.ids(document.Query{Place: all}), strings.Join(want, " "))
+		p.Same("a range is of each partition", p.ids(document.Query{Place: all, From: "1", Until: "2", Limit: new(3)}), "p00-1 p01-1 p02-1")
+		p.Same("a collection is filtered", p.ids(document.Query{Place: all, Where: document.Filter{{Path: "i", Value: 33}}}), "p33-0 p33-1 p33-2")
+		p.Same("a collection is sorted", p.ids(document.Query{Place: all, Sort: []document.Sort{{Path: "i", Desc: true}}, Limit: new(4)}), "p39-0 p39-1 p39-2 p38-0")
 		for i := 0; i < 40; i += 2 {
-			p.done("a partition can be cleared", p.store.Clear(p.Context(), document.At("tasks", fmt.Sprintf("p%02d", i))))
+			p.Done("a partition can be cleared", p.store.Clear(p.Context(), document.At("tasks", fmt.Sprintf("p%02d", i))))
 		}
-		p.same("empty partitions are nothing", len(p.query(document.Query{Place: all})), 60)
+		p.Same("empty partitions are nothing", len(p.query(document.Query{Place: all})), 60)
 		slices.Reverse(want)
-		p.same("a collection backwards", p.ids(document.Query{Place: all, Reverse: true, Limit: new(4)}), "p39-2 p39-1 p39-0 p37-2")
+		p.Same("a collection backwards", p.ids(document.Query{Place: all, Reverse: true, Limit: new(4)}), "p39-2 p39-1 p39-0 p37-2")
 	}},
 }

@@ -6,55 +6,31 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"testing"
 
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/complaints"
 )
 
 // probe asks a store and complains in one form: the rule, got, want.
 type probe struct {
-	testing.TB
+	complaints.Probe
 	store document.Store
 }
 
 var home = document.At("conversations", "thread-1")
 
-// same complains, and goes on, when got and want do not look the same.
-func (p *probe) same(rule string, got, want any) {
-	p.Helper()
-	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
-		p.Errorf("rule: %s\n got: %.2000s\nwant: %.2000s", rule, g, w)
-	}
-}
-
-// done ends the sub-test when err is not nil.
-func (p *probe) done(rule string, err error) {
-	p.Helper()
-	if err != nil {
-		p.Fatalf("rule: %s\n got: error %v\nwant: no error", rule, err)
-	}
-}
-
-// fails complains, and goes on, when err is not of a kind.
-func (p *probe) fails(rule string, err, kind error) {
-	p.Helper()
-	if !errors.Is(err, kind) {
-		p.Errorf("rule: %s\n got: error %v\nwant: an error that is %q", rule, err, kind)
-	}
-}
-
 // set stores JSON.
 func (p *probe) set(at document.Place, id, value string, order ...string) document.Doc {
 	p.Helper()
 	d, err := p.store.Set(p.Context(), at, document.Change{ID: id, Value: json.RawMessage(value), Order: strings.Join(order, "")})
-	p.done(fmt.Sprintf("%.80q can be set at %.80q in %.200v", value, id, at), err)
+	p.Done(fmt.Sprintf("%.80q can be set at %.80q in %.200v", value, id, at), err)
 	return d
 }
 
 func (p *probe) get(at document.Place, id string) document.Doc {
 	p.Helper()
 	d, err := p.store.Get(p.Context(), at, id)
-	p.done(fmt.Sprintf("what was set at %.80q in %.200v can be got", id, at), err)
+	p.Done(fmt.Sprintf("what was set at %.80q in %.200v can be got", id, at), err)
 	return d
 }
 
@@ -62,18 +38,18 @@ func (p *probe) get(at document.Place, id string) document.Doc {
 func (p *probe) gone(rule string, at document.Place, id string) {
 	p.Helper()
 	_, err := p.store.Get(p.Context(), at, id)
-	p.fails(rule, err, document.ErrNotFound)
+	p.Fails(rule, err, document.ErrNotFound)
 }
 
 func (p *probe) delete(at document.Place, id string) {
 	p.Helper()
-	p.done(fmt.Sprintf("%.80q in %.200v can be deleted", id, at), p.store.Delete(p.Context(), at, id))
+	p.Done(fmt.Sprintf("%.80q in %.200v can be deleted", id, at), p.store.Delete(p.Context(), at, id))
 }
 
 func (p *probe) batch(at document.Place, changes ...document.Change) []document.Doc {
 	p.Helper()
 	docs, err := p.store.Batch(p.Context(), at, changes)
-	p.done("a batch can be written", err)
+	p.Done("a batch can be written", err)
 	if len(docs) != len(changes) {
 		p.Fatalf("rule: a batch answers for each change\n got: %d documents for %d changes", len(docs), len(changes))
 	}
@@ -83,7 +59,7 @@ func (p *probe) batch(at document.Place, changes ...document.Change) []document.
 func (p *probe) query(q document.Query) []document.Doc {
 	p.Helper()
 	docs, err := p.store.Query(p.Context(), q)
-	p.done(fmt.Sprintf("%.300v can be asked", q), err)
+	p.Done(fmt.Sprintf("%.300v can be asked", q), err)
 	return docs
 }
 
@@ -109,13 +85,13 @@ func show(d document.Doc) string {
 // conflict complains when err does not say which version a document has.
 func (p *probe) conflict(err error, at document.Place, id string, want, version uint64) {
 	p.Helper()
-	p.fails("what is no longer so is a conflict", err, document.ErrConflict)
+	p.Fails("what is no longer so is a conflict", err, document.ErrConflict)
 	var c *document.ConflictError
 	if !errors.As(err, &c) {
 		p.Errorf("rule: a conflict is a *ConflictError\n got: %T", err)
 		return
 	}
-	p.same("a conflict names the document, the version that was wanted and the real one",
+	p.Same("a conflict names the document, the version that was wanted and the real one",
 		fmt.Sprintf("%v %q want %d is %d", c.Place, c.ID, c.Want, c.Version), fmt.Sprintf("%v %q want %d is %d", at, id, want, version))
 }
 

@@ -66,10 +66,10 @@ var queryRules = []rule{
 			{"1", document.Eq, 2, "fay"},
 			{"role' OR '1'='1", document.Eq, "user", ""},
 		} {
-			p.same(fmt.Sprintf("%s %s %v selects", c.path, c.op, c.value),
+			p.Same(fmt.Sprintf("%s %s %v selects", c.path, c.op, c.value),
 				p.ids(document.Query{Place: home, Where: document.Filter{{Path: c.path, Op: c.op, Value: c.value}}}), c.want)
 		}
-		p.same("all conditions hold", p.ids(document.Query{Place: home, Where: document.Filter{{Path: "age", Op: document.Gte, Value: 36}, {Path: "role", Value: "user"}}}), "ada cyd")
+		p.Same("all conditions hold", p.ids(document.Query{Place: home, Where: document.Filter{{Path: "age", Op: document.Gte, Value: 36}, {Path: "role", Value: "user"}}}), "ada cyd")
 	}},
 	{"Sorts", func(p *probe) {
 		p.people()
@@ -84,10 +84,10 @@ var queryRules = []rule{
 			{[]document.Sort{{Path: "nothing"}}, "ada bob cyd dan eve fay"},
 			{[]document.Sort{{Path: "home.city", Desc: true}}, "bob ada cyd dan eve fay"},
 		} {
-			p.same(fmt.Sprintf("sorted by %v", c.sort), p.ids(document.Query{Place: home, Sort: c.sort}), c.want)
+			p.Same(fmt.Sprintf("sorted by %v", c.sort), p.ids(document.Query{Place: home, Sort: c.sort}), c.want)
 		}
-		p.same("with Reverse, what is equal stays in the order backwards", p.ids(document.Query{Place: home, Reverse: true, Sort: []document.Sort{{Path: "home.city"}}}), "fay eve dan cyd ada bob")
-		p.same("a sort comes before skip and limit", p.ids(document.Query{Place: home, Sort: []document.Sort{{Path: "age"}}, Skip: 1, Limit: new(2)}), "ada bob")
+		p.Same("with Reverse, what is equal stays in the order backwards", p.ids(document.Query{Place: home, Reverse: true, Sort: []document.Sort{{Path: "home.city"}}}), "fay eve dan cyd ada bob")
+		p.Same("a sort comes before skip and limit", p.ids(document.Query{Place: home, Sort: []document.Sort{{Path: "age"}}, Skip: 1, Limit: new(2)}), "ada bob")
 	}},
 	{"Limits", func(p *probe) {
 		p.people()
@@ -113,15 +113,15 @@ var queryRules = []rule{
 				if c.limit != nil {
 					what = fmt.Sprintf("skip %d, limit %d, sort %v", c.skip, *c.limit, sort)
 				}
-				p.same(what, p.ids(document.Query{Place: home, Skip: c.skip, Limit: c.limit, Sort: sort}), c.want)
+				p.Same(what, p.ids(document.Query{Place: home, Skip: c.skip, Limit: c.limit, Sort: sort}), c.want)
 			}
 		}
 		q := document.Query{Place: home, Where: document.Filter{{Path: "role", Value: "user"}}, Skip: 1, Limit: new(1)}
-		p.same("a filter comes before skip and limit", p.ids(q), "cyd")
+		p.Same("a filter comes before skip and limit", p.ids(q), "cyd")
 		_, err := p.store.Query(p.Context(), document.Query{Place: home, Limit: new(-1)})
-		p.fails("a negative limit is refused", err, document.ErrInvalidLimit)
+		p.Fails("a negative limit is refused", err, document.ErrInvalidLimit)
 		_, err = p.store.Query(p.Context(), document.Query{Place: home, Skip: -1})
-		p.fails("a negative skip is refused", err, document.ErrQuery)
+		p.Fails("a negative skip is refused", err, document.ErrQuery)
 	}},
 	{"BadQueries", func(p *probe) {
 		p.people()
@@ -130,11 +130,11 @@ var queryRules = []rule{
 			"an order of arrays": {Path: "a", Op: document.Gt, Value: []int{1}}, "an order of null": {Path: "a", Op: document.Lt}, "no JSON": {Path: "a", Value: math.NaN()},
 		} {
 			_, err := p.store.Query(p.Context(), document.Query{Place: home, Where: document.Filter{c}})
-			p.fails(what+" is refused", err, document.ErrQuery)
+			p.Fails(what+" is refused", err, document.ErrQuery)
 		}
 		_, err := p.store.Query(p.Context(), document.Query{Place: home, Where: make(document.Filter, document.MaxFilter+1)})
-		p.fails("a filter has a limit", err, document.ErrQuery)
+		p.Fails("a filter has a limit", err, document.ErrQuery)
 		_, err = p.store.Query(p.Context(), document.Query{Place: home, Sort: []document.Sort{{}}})
-		p.fails("a sort has a path", err, document.ErrQuery)
+		p.Fails("a sort has a path", err, document.ErrQuery)
 	}},
 }

@@ -28,7 +28,7 @@ var raceRules = []rule{
 			})
 		}
 		wg.Wait()
-		p.same("with a condition no update is lost", string(p.get(home, "n").Value), fmt.Sprint(writers*each))
+		p.Same("with a condition no update is lost", string(p.get(home, "n").Value), fmt.Sprint(writers*each))
 	}},
 	{"Adders", func(p *probe) {
 		var wg sync.WaitGroup
@@ -46,11 +46,11 @@ var raceRules = []rule{
 		}
 		wg.Wait()
 		docs := p.query(document.Query{Place: home})
-		p.same("nothing is lost", len(docs), 80)
+		p.Same("nothing is lost", len(docs), 80)
 		seen := map[uint64]bool{}
 		for i := 0; i+1 < len(docs); i += 2 {
-			p.same("a batch stays together", strings.TrimSuffix(docs[i].ID, "a"), strings.TrimSuffix(docs[i+1].ID, "b"))
-			p.same("no two documents have one sequence", seen[docs[i].Seq] || seen[docs[i+1].Seq], false)
+			p.Same("a batch stays together", strings.TrimSuffix(docs[i].ID, "a"), strings.TrimSuffix(docs[i+1].ID, "b"))
+			p.Same("no two documents have one sequence", seen[docs[i].Seq] || seen[docs[i+1].Seq], false)
 			seen[docs[i].Seq], seen[docs[i+1].Seq] = true, true
 		}
 	}},
@@ -108,7 +108,7 @@ func (t *twin) step() {
 		}
 	default:
 		q := t.anyQuery()
-		t.same(fmt.Sprintf("%.200v has one answer", q), idsOf(t.query(q)), idsOf(t.answer(q)))
+		t.Same(fmt.Sprintf("%.200v has one answer", q), idsOf(t.query(q)), idsOf(t.answer(q)))
 	}
 }
 

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/complaints"
 )
 
 // Run judges a store. Each sub-test calls open for an empty store of its own.
 func Run(t *testing.T, open func(t testing.TB) document.Store) {
 	for _, r := range allRules() {
-		t.Run(r.name, func(t *testing.T) { r.check(&probe{TB: t, store: open(t)}) })
+		t.Run(r.name, func(t *testing.T) { r.check(&probe{Probe: complaints.Probe{TB: t}, store: open(t)}) })
 	}
 }
 

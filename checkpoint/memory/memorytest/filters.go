@@ -34,7 +34,7 @@ func where(path string, op memory.Operator, value string) memory.Filter {
 // found demands which keys a filter finds.
 func (p *probe) found(f memory.Filter, want string) {
 	p.Helper()
-	p.same(fmt.Sprintf("a filter finds what it says: %.200v", f), p.keys(memory.Query{Where: f}), want)
+	p.Same(fmt.Sprintf("a filter finds what it says: %.200v", f), p.keys(memory.Query{Where: f}), want)
 }
 
 func filterTable(p *probe) {
@@ -141,7 +141,7 @@ func filterAsJSON(p *probe) {
 		`{"color":"red"}`: "a b", `{"age":{"$gte":18,"$lt":65}}`: "a", `{"color":{"$eq":"red"},"age":{"$ne":20}}`: "b", `{}`: "a b", `{"in.x":1}`: "a", `{"in":{"x":1}}`: "a",
 	} {
 		f, err := memory.ParseFilter([]byte(text))
-		p.done("a filter can be read: "+text, err)
+		p.Done("a filter can be read: "+text, err)
 		p.found(f, want)
 	}
 }
@@ -185,11 +185,11 @@ func badFilters(p *probe) {
 		{{Path: "v", Op: memory.Eq, Value: raw(`1e5000`)}}, slices.Repeat(where("v", memory.Eq, `1`), memory.MaxFilter+1),
 	} {
 		_, err := p.store.Search(p.Context(), memory.Query{Where: f})
-		p.fails(fmt.Sprintf("this is no filter: %.80v", f), err, memory.ErrQuery)
+		p.Fails(fmt.Sprintf("this is no filter: %.80v", f), err, memory.ErrQuery)
 	}
 	for _, text := range []string{`[]`, `1`, `null`, `{`, `{"v":{"$eq":1,"x":2}}`, `{"v":{"$where":"x"}}`, `{"$or":[{"v":1}]}{}`, `{"":1}`, "{\"\xff\":1}"} {
 		_, err := memory.ParseFilter([]byte(text))
-		p.fails("this is no filter: "+text, err, memory.ErrQuery)
+		p.Fails("this is no filter: "+text, err, memory.ErrQuery)
 	}
 }
 
@@ -197,8 +197,8 @@ func filterBelowPrefix(p *probe) {
 	p.put([]string{"a"}, "1", `{"v":1}`)
 	p.put([]string{"a", "b"}, "2", `{"v":1}`)
 	p.put([]string{"ab"}, "3", `{"v":1}`)
-	p.same("a filter stays below the prefix", p.keys(memory.Query{Prefix: []string{"a"}, Where: where("v", memory.Eq, `1`)}), "1 2")
-	p.same("a search stays below the prefix", p.keys(memory.Query{Prefix: []string{"a", "b"}}), "2")
-	p.same("a prefix is of whole labels", p.keys(memory.Query{Prefix: []string{"ab"}}), "3")
-	p.same("an unknown prefix has nothing", p.keys(memory.Query{Prefix: []string{"a", "c"}}), "")
+	p.Same("a filter stays below the prefix", p.keys(memory.Query{Prefix: []string{"a"}, Where: where("v", memory.Eq, `1`)}), "1 2")
+	p.Same("a search stays below the prefix", p.keys(memory.Query{Prefix: []string{"a", "b"}}), "2")
+	p.Same("a prefix is of whole labels", p.keys(memory.Query{Prefix: []string{"ab"}}), "3")
+	p.Same("an unknown prefix has nothing", p.keys(memory.Query{Prefix: []string{"a", "c"}}), "")
 }

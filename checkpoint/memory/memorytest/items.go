@@ -26,12 +26,12 @@ var itemRules = []rule{
 
 func putThenGet(p *probe) {
 	item := p.put(home, "color", `{"name": "red"}`)
-	p.same("Put returns the item as it now is", show(p.get(home, "color")), show(item))
-	p.same("an item knows its address", fmt.Sprintf("%q %q", item.Namespace, item.Key), fmt.Sprintf("%q %q", home, "color"))
-	p.same("a new item was created when it was updated", item.Created, item.Updated)
-	p.same("an item without a TTL never ends", item.Expires, time.Time{})
-	p.same("an item has a version", item.Version > 0, true)
-	p.same("times are in UTC, of whole microseconds", item.Updated, item.Updated.UTC().Truncate(time.Microsecond))
+	p.Same("Put returns the item as it now is", show(p.get(home, "color")), show(item))
+	p.Same("an item knows its address", fmt.Sprintf("%q %q", item.Namespace, item.Key), fmt.Sprintf("%q %q", home, "color"))
+	p.Same("a new item was created when it was updated", item.Created, item.Updated)
+	p.Same("an item without a TTL never ends", item.Expires, time.Time{})
+	p.Same("an item has a version", item.Version > 0, true)
+	p.Same("times are in UTC, of whole microseconds", item.Updated, item.Updated.UTC().Truncate(time.Microsecond))
 }
 
 func valuesComeBack(p *probe) {
@@ -42,10 +42,10 @@ func valuesComeBack(p *probe) {
 	} {
 		key := fmt.Sprint("value", i)
 		p.put(home, key, v)
-		p.same("a value comes back byte for byte", string(p.get(home, key).Value), v)
+		p.Same("a value comes back byte for byte", string(p.get(home, key).Value), v)
 	}
 	p.put(home, "space", " { \"a\" :\n[ 1 , \"b c\" ] }\t")
-	p.same("a value loses its insignificant white space", string(p.get(home, "space").Value), `{"a":[1,"b c"]}`)
+	p.Same("a value loses its insignificant white space", string(p.get(home, "space").Value), `{"a":[1,"b c"]}`)
 }
 
 func getMissing(p *probe) {
@@ -59,11 +59,11 @@ func getMissing(p *probe) {
 func putAgain(p *probe) {
 	first := p.put(home, "k", `1`)
 	second := p.put(home, "k", `2`)
-	p.same("the last put counts", string(p.get(home, "k").Value), `2`)
-	p.same("versions grow", second.Version > first.Version, true)
-	p.same("the time of creation stays", second.Created, first.Created)
-	p.same("time does not go back", second.Updated.Before(first.Updated), false)
-	p.same("there is one item", p.keys(memory.Query{}), "k")
+	p.Same("the last put counts", string(p.get(home, "k").Value), `2`)
+	p.Same("versions grow", second.Version > first.Version, true)
+	p.Same("the time of creation stays", second.Created, first.Created)
+	p.Same("time does not go back", second.Updated.Before(first.Updated), false)
+	p.Same("there is one item", p.keys(memory.Query{}), "k")
 }
 
 func deletion(p *probe) {
@@ -72,10 +72,10 @@ func deletion(p *probe) {
 	p.put(home, "l", `1`)
 	p.delete(home, "k")
 	p.gone("what was deleted is not found", home, "k")
-	p.same("what was deleted is in no search", p.keys(memory.Query{}), "l")
-	p.same("what was deleted is in no search for words", p.keys(memory.Query{Text: "words"}), "")
+	p.Same("what was deleted is in no search", p.keys(memory.Query{}), "l")
+	p.Same("what was deleted is in no search for words", p.keys(memory.Query{Text: "words"}), "")
 	p.delete(home, "k")
-	p.same("the others stay", string(p.get(home, "l").Value), `1`)
+	p.Same("the others stay", string(p.get(home, "l").Value), `1`)
 }
 
 func versionsNeverComeBack(p *probe) {
@@ -91,7 +91,7 @@ func versionsNeverComeBack(p *probe) {
 	}
 	p.put(home, "k", `2`)
 	_, err := p.store.Put(p.Context(), home, "k", json.RawMessage(`3`), memory.Options{If: new(last)})
-	p.fails("a version of an item that was deleted is not that of the new one", err, memory.ErrConflict)
+	p.Fails("a version of an item that was deleted is not that of the new one", err, memory.ErrConflict)
 }
 
 func isolation(p *probe) {
@@ -105,7 +105,7 @@ func isolation(p *probe) {
 			p.gone("one item was deleted", ns, "k")
 			continue
 		}
-		p.same(fmt.Sprintf("%q is a namespace of its own", ns), string(p.get(ns, "k").Value), fmt.Sprint(i))
+		p.Same(fmt.Sprintf("%q is a namespace of its own", ns), string(p.get(ns, "k").Value), fmt.Sprint(i))
 	}
 }
 
@@ -115,27 +115,27 @@ func badValues(p *probe) {
 		strings.Repeat("9", 1001), strings.Repeat("[", 101) + strings.Repeat("]", 101), strings.Repeat(`{"a":`, 101) + "1" + strings.Repeat("}", 101),
 	} {
 		_, err := p.store.Put(p.Context(), home, "k", json.RawMessage(v), memory.Options{})
-		p.fails(fmt.Sprintf("%.40q is no value", v), err, memory.ErrValue)
+		p.Fails(fmt.Sprintf("%.40q is no value", v), err, memory.ErrValue)
 	}
 	_, err := p.store.Put(p.Context(), home, "k", nil, memory.Options{})
-	p.fails("nothing is no value", err, memory.ErrValue)
+	p.Fails("nothing is no value", err, memory.ErrValue)
 	p.gone("a bad value is not stored", home, "k")
 }
 
 func bigValues(p *probe) {
 	v := `"` + strings.Repeat("x", memory.MaxValue-2) + `"`
 	p.put(home, "big", v)
-	p.same("a value may have MaxValue bytes", len(p.get(home, "big").Value), memory.MaxValue)
+	p.Same("a value may have MaxValue bytes", len(p.get(home, "big").Value), memory.MaxValue)
 	_, err := p.store.Put(p.Context(), home, "bigger", json.RawMessage(v+" "), memory.Options{})
-	p.done("white space does not count", err)
+	p.Done("white space does not count", err)
 	_, err = p.store.Put(p.Context(), home, "more", json.RawMessage(`"x`+v[1:]), memory.Options{})
-	p.fails("a value has no more than MaxValue bytes", err, memory.ErrTooLarge)
+	p.Fails("a value has no more than MaxValue bytes", err, memory.ErrTooLarge)
 	p.gone("what is too large is not stored", home, "more")
 	for i := range 9 {
 		p.put(home, fmt.Sprint("n", i), v)
 	}
-	p.same("a search of big values finds them all", len(p.search(memory.Query{Limit: 1000})), 11)
-	p.same("in every order", len(p.search(memory.Query{Limit: 1000, Order: memory.ByCreated})), 11)
+	p.Same("a search of big values finds them all", len(p.search(memory.Query{Limit: 1000})), 11)
+	p.Same("in every order", len(p.search(memory.Query{Limit: 1000, Order: memory.ByCreated})), 11)
 }
 
 var casRules = []rule{
@@ -150,8 +150,8 @@ var casRules = []rule{
 func ifAbsent(p *probe) {
 	item := p.put(home, "k", `1`, memory.Options{If: new(uint64(0))})
 	_, err := p.store.Put(p.Context(), home, "k", json.RawMessage(`2`), memory.Options{If: new(uint64(0))})
-	p.fails("If 0 demands that there is none", err, memory.ErrConflict)
-	p.same("a refused put changes nothing", show(p.get(home, "k")), show(item))
+	p.Fails("If 0 demands that there is none", err, memory.ErrConflict)
+	p.Same("a refused put changes nothing", show(p.get(home, "k")), show(item))
 	p.delete(home, "k")
 	p.put(home, "k", `3`, memory.Options{If: new(uint64(0))})
 }
@@ -161,11 +161,11 @@ func ifVersion(p *probe) {
 	second := p.put(home, "k", `2`, memory.Options{If: &first.Version})
 	for _, v := range []uint64{first.Version, second.Version + 1, 1<<63 + 1, ^uint64(0)} {
 		_, err := p.store.Put(p.Context(), home, "k", json.RawMessage(`3`), memory.Options{If: &v})
-		p.fails(fmt.Sprintf("If %d demands that version of %d", v, second.Version), err, memory.ErrConflict)
+		p.Fails(fmt.Sprintf("If %d demands that version of %d", v, second.Version), err, memory.ErrConflict)
 	}
 	_, err := p.store.Put(p.Context(), home, "missing", json.RawMessage(`3`), memory.Options{If: &first.Version})
-	p.fails("If demands that there is an item", err, memory.ErrConflict)
-	p.same("a refused put changes nothing", show(p.get(home, "k")), show(second))
+	p.Fails("If demands that there is an item", err, memory.ErrConflict)
+	p.Same("a refused put changes nothing", show(p.get(home, "k")), show(second))
 	p.gone("a refused put makes nothing", home, "missing")
 }
 
@@ -184,7 +184,7 @@ func deleteIf(p *probe) {
 	p.conflict(err, home, "k", first.Version, second.Version)
 	p.get(home, "k")
 	_, err = p.store.Batch(p.Context(), home, []memory.Op{{Key: "k", Options: memory.Options{If: &second.Version}}})
-	p.done("an item of the right version is deleted", err)
+	p.Done("an item of the right version is deleted", err)
 	p.gone("an item of the right version is deleted", home, "k")
 }
 
@@ -199,12 +199,12 @@ func oneWinner(p *probe) {
 				if err == nil {
 					wins.Add(1)
 				} else {
-					p.fails("a loser is told so", err, memory.ErrConflict)
+					p.Fails("a loser is told so", err, memory.ErrConflict)
 				}
 			})
 		}
 		wg.Wait()
-		p.same("one of many wins", wins.Load(), 1)
+		p.Same("one of many wins", wins.Load(), 1)
 	}
 }
 
@@ -223,14 +223,14 @@ func noLostUpdates(p *probe) {
 				_, err = p.store.Put(p.Context(), home, "n", json.RawMessage(fmt.Sprint(n+1)), memory.Options{If: &item.Version})
 				if err == nil {
 					done++
-				} else if p.fails("a loser is told so", err, memory.ErrConflict); p.Failed() {
+				} else if p.Fails("a loser is told so", err, memory.ErrConflict); p.Failed() {
 					return
 				}
 			}
 		})
 	}
 	wg.Wait()
-	p.same("no update is lost", string(p.get(home, "n").Value), "80")
+	p.Same("no update is lost", string(p.get(home, "n").Value), "80")
 }
 
 var batchRules = []rule{
@@ -247,21 +247,21 @@ func op(key, value string) memory.Op {
 func batch(p *probe) {
 	p.put(home, "old", `1`)
 	items, err := p.store.Batch(p.Context(), home, []memory.Op{op("z", `1`), {Key: "old"}, op("a", `2`), {Key: "never"}})
-	p.done("a batch puts and deletes", err)
-	p.same("a batch returns an item for each change", len(items), 4)
-	p.same("in the order of the changes", show(items[0])+show(items[2]), show(p.get(home, "z"))+show(p.get(home, "a")))
-	p.same("and the zero Item for what was deleted", show(items[1])+show(items[3]), show(memory.Item{})+show(memory.Item{}))
-	p.same("the rest is what was put", p.keys(memory.Query{}), "a z")
+	p.Done("a batch puts and deletes", err)
+	p.Same("a batch returns an item for each change", len(items), 4)
+	p.Same("in the order of the changes", show(items[0])+show(items[2]), show(p.get(home, "z"))+show(p.get(home, "a")))
+	p.Same("and the zero Item for what was deleted", show(items[1])+show(items[3]), show(memory.Item{})+show(memory.Item{}))
+	p.Same("the rest is what was put", p.keys(memory.Query{}), "a z")
 	items, err = p.store.Batch(p.Context(), home, nil)
-	p.done("an empty batch is no error", err)
-	p.same("an empty batch returns nothing", len(items), 0)
+	p.Done("an empty batch is no error", err)
+	p.Same("an empty batch returns nothing", len(items), 0)
 	var many []memory.Op
 	for i := range memory.MaxBatch {
 		many = append(many, op(fmt.Sprint(i), fmt.Sprint(i)))
 	}
 	_, err = p.store.Batch(p.Context(), []string{"many"}, many)
-	p.done("a batch has up to MaxBatch changes", err)
-	p.same("all of them are made", len(p.search(memory.Query{Prefix: []string{"many"}, Limit: 1000})), memory.MaxBatch)
+	p.Done("a batch has up to MaxBatch changes", err)
+	p.Same("all of them are made", len(p.search(memory.Query{Prefix: []string{"many"}, Limit: 1000})), memory.MaxBatch)
 }
 
 func batchIsAtomic(p *probe) {
@@ -270,12 +270,12 @@ func batchIsAtomic(p *probe) {
 	for _, ops := range [][]memory.Op{{op("k", `2`), wrong, op("m", `2`)}, {{Key: "k"}, wrong}, {wrong, op("k", `2`)}} {
 		_, err := p.store.Batch(p.Context(), home, ops)
 		p.conflict(err, home, "l", 99, 0)
-		p.same("a batch is made whole or not at all", show(p.get(home, "k")), show(item))
-		p.same("a batch is made whole or not at all", p.keys(memory.Query{}), "k")
+		p.Same("a batch is made whole or not at all", show(p.get(home, "k")), show(item))
+		p.Same("a batch is made whole or not at all", p.keys(memory.Query{}), "k")
 	}
 	_, err := p.store.Batch(p.Context(), home, []memory.Op{op("k", `2`), op("l", `{`)})
-	p.fails("a bad value refuses the batch", err, memory.ErrValue)
-	p.same("a batch is made whole or not at all", show(p.get(home, "k")), show(item))
+	p.Fails("a bad value refuses the batch", err, memory.ErrValue)
+	p.Same("a batch is made whole or not at all", show(p.get(home, "k")), show(item))
 }
 
 func batchIsSeenWhole(p *probe) {
@@ -283,7 +283,7 @@ func batchIsSeenWhole(p *probe) {
 		_, err := p.store.Batch(p.Context(), home, []memory.Op{op("a", fmt.Sprint(n)), op("b", fmt.Sprint(n))})
 		return err
 	}
-	p.done("a batch is written", write(0))
+	p.Done("a batch is written", write(0))
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for n := range 50 {
@@ -298,23 +298,23 @@ func batchIsSeenWhole(p *probe) {
 			p.Errorf("rule: a page can be read while somebody writes\n got: %d items, %v", len(page.Items), err)
 			break
 		}
-		p.same("a page shows a batch whole or not at all", string(page.Items[0].Value), string(page.Items[1].Value))
+		p.Same("a page shows a batch whole or not at all", string(page.Items[0].Value), string(page.Items[1].Value))
 	}
 	wg.Wait()
 }
 
 func badBatches(p *probe) {
 	_, err := p.store.Batch(p.Context(), home, []memory.Op{op("k", `1`), op("l", `1`), {Key: "k"}})
-	p.fails("a key comes once in a batch", err, memory.ErrRequest)
+	p.Fails("a key comes once in a batch", err, memory.ErrRequest)
 	_, err = p.store.Batch(p.Context(), home, slices.Repeat([]memory.Op{op("k", `1`)}, memory.MaxBatch+1))
-	p.fails("a batch has at most MaxBatch changes", err, memory.ErrTooLarge)
+	p.Fails("a batch has at most MaxBatch changes", err, memory.ErrTooLarge)
 	var big []memory.Op
 	for i := range 17 {
 		big = append(big, op(fmt.Sprint(i), `"`+strings.Repeat("x", memory.MaxValue-2)+`"`))
 	}
 	_, err = p.store.Batch(p.Context(), home, big)
-	p.fails("a batch has at most MaxBatchSize bytes", err, memory.ErrTooLarge)
+	p.Fails("a batch has at most MaxBatchSize bytes", err, memory.ErrTooLarge)
 	_, err = p.store.Batch(p.Context(), nil, []memory.Op{op("k", `1`)})
-	p.fails("a batch has a namespace", err, memory.ErrNamespace)
-	p.same("a refused batch changes nothing", p.keys(memory.Query{}), "")
+	p.Fails("a batch has a namespace", err, memory.ErrNamespace)
+	p.Same("a refused batch changes nothing", p.keys(memory.Query{}), "")
 }

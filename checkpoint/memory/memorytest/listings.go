@@ -27,7 +27,7 @@ func (p *probe) spaces(list ...[]string) {
 }
 
 func namespaces(p *probe) {
-	p.same("an empty store has no namespaces", p.namespaces(memory.NamespaceQuery{}), "[]")
+	p.Same("an empty store has no namespaces", p.namespaces(memory.NamespaceQuery{}), "[]")
 	p.spaces([]string{"b"}, []string{"a", "c"}, []string{"a"}, []string{"ab"}, []string{"a", "b", "c"})
 	for _, tt := range []struct {
 		q    memory.NamespaceQuery
@@ -41,7 +41,7 @@ func namespaces(p *probe) {
 		{memory.NamespaceQuery{Prefix: []string{"x"}}, `[]`},
 		{memory.NamespaceQuery{Suffix: []string{"a", "b", "c", "d"}}, `[]`},
 	} {
-		p.same(fmt.Sprintf("namespaces are listed in order: %+v", tt.q), p.namespaces(tt.q), tt.want)
+		p.Same(fmt.Sprintf("namespaces are listed in order: %+v", tt.q), p.namespaces(tt.q), tt.want)
 	}
 }
 
@@ -50,9 +50,9 @@ func namespacesCut(p *probe) {
 	for depth, want := range []string{
 		`[["a" "b" "c"] ["a" "b" "d"] ["a" "e"] ["f"] ["f" "c"]]`, `[["a"] ["f"]]`, `[["a" "b"] ["a" "e"] ["f"] ["f" "c"]]`, `[["a" "b" "c"] ["a" "b" "d"] ["a" "e"] ["f"] ["f" "c"]]`,
 	} {
-		p.same(fmt.Sprintf("namespaces are cut to %d labels, and named once", depth), p.namespaces(memory.NamespaceQuery{Depth: depth}), want)
+		p.Same(fmt.Sprintf("namespaces are cut to %d labels, and named once", depth), p.namespaces(memory.NamespaceQuery{Depth: depth}), want)
 	}
-	p.same("a suffix is that of the whole", p.namespaces(memory.NamespaceQuery{Depth: 1, Suffix: []string{"c"}}), `[["a"] ["f"]]`)
+	p.Same("a suffix is that of the whole", p.namespaces(memory.NamespaceQuery{Depth: 1, Suffix: []string{"c"}}), `[["a"] ["f"]]`)
 }
 
 func namespacesPaging(p *probe) {
@@ -60,11 +60,11 @@ func namespacesPaging(p *probe) {
 		p.put([]string{"n", fmt.Sprintf("%03d", i), "x"}, "k", `1`)
 		p.put([]string{"n", fmt.Sprintf("%03d", i), "y"}, "k", `1`)
 	}
-	p.same("a listing has 100 by default", len(p.all(memory.NamespaceQuery{}, 1)), 100)
+	p.Same("a listing has 100 by default", len(p.all(memory.NamespaceQuery{}, 1)), 100)
 	for _, q := range []memory.NamespaceQuery{{Limit: 7}, {Limit: 7, Prefix: []string{"n"}}, {Limit: 100, Depth: 3}} {
-		p.same(fmt.Sprintf("pages of namespaces are the whole: %+v", q), len(p.all(q, 100)), 260)
+		p.Same(fmt.Sprintf("pages of namespaces are the whole: %+v", q), len(p.all(q, 100)), 260)
 	}
-	p.same("also when they are cut", len(p.all(memory.NamespaceQuery{Limit: 7, Depth: 2}, 100)), 130)
+	p.Same("also when they are cut", len(p.all(memory.NamespaceQuery{Limit: 7, Depth: 2}, 100)), 130)
 }
 
 // all lists namespaces, page by page, each once.
@@ -73,7 +73,7 @@ func (p *probe) all(q memory.NamespaceQuery, pages int) map[string]bool {
 	seen := map[string]bool{}
 	for range pages {
 		list, err := p.store.Namespaces(p.Context(), q)
-		p.done("namespaces can be listed", err)
+		p.Done("namespaces can be listed", err)
 		for _, ns := range list {
 			if key := fmt.Sprintf("%q", ns); seen[key] {
 				p.Errorf("rule: a namespace is listed once\n got: %s again", key)
@@ -93,10 +93,10 @@ func namespacesForgetTheEmpty(p *probe) {
 	p.put([]string{"a"}, "k", `1`)
 	p.put([]string{"b"}, "k", `1`)
 	p.delete([]string{"a"}, "k")
-	p.same("a namespace without items is none", p.namespaces(memory.NamespaceQuery{}), `[["b"]]`)
+	p.Same("a namespace without items is none", p.namespaces(memory.NamespaceQuery{}), `[["b"]]`)
 	p.put([]string{"a"}, "k", `1`)
-	p.same("it may come back", p.namespaces(memory.NamespaceQuery{}), `[["a"] ["b"]]`)
-	p.same("with its items", p.keys(memory.Query{}), "k k")
+	p.Same("it may come back", p.namespaces(memory.NamespaceQuery{}), `[["a"] ["b"]]`)
+	p.Same("with its items", p.keys(memory.Query{}), "k k")
 }
 
 var timeRules = []rule{
@@ -114,10 +114,10 @@ func renewed(d time.Duration) memory.Options { return memory.Options{TTL: d, Ref
 
 func ttl(p *probe) {
 	item := p.put(home, "k", `1`, brief(time.Hour))
-	p.same("an item ends its TTL after it was put", item.Expires.Sub(item.Updated), time.Hour)
-	p.same("Get says when", p.get(home, "k").Expires, item.Expires)
+	p.Same("an item ends its TTL after it was put", item.Expires.Sub(item.Updated), time.Hour)
+	p.Same("Get says when", p.get(home, "k").Expires, item.Expires)
 	p.advance(59 * time.Minute)
-	p.same("reading does not matter", p.get(home, "k").Refresh, time.Duration(0))
+	p.Same("reading does not matter", p.get(home, "k").Refresh, time.Duration(0))
 	p.advance(2 * time.Minute)
 	p.gone("an item ends", home, "k")
 }
@@ -130,20 +130,20 @@ func ttlOfAnotherPut(p *probe) {
 	p.put(home, "sooner", `1`, brief(3*time.Hour))
 	p.put(home, "sooner", `2`, brief(time.Hour))
 	p.advance(2 * time.Hour)
-	p.same("the TTL of the last put counts", p.keys(memory.Query{}), "later never")
+	p.Same("the TTL of the last put counts", p.keys(memory.Query{}), "later never")
 	p.advance(100 * 24 * time.Hour)
-	p.same("no TTL means never", p.keys(memory.Query{}), "never")
+	p.Same("no TTL means never", p.keys(memory.Query{}), "never")
 }
 
 func refresh(p *probe) {
 	first := p.put(home, "k", `{"a":"word"}`, renewed(time.Hour))
-	p.same("an item says that it is refreshed", first.Refresh, time.Hour)
+	p.Same("an item says that it is refreshed", first.Refresh, time.Hour)
 	for range 4 {
 		p.advance(45 * time.Minute)
 		item := p.get(home, "k")
-		p.same("a Get changes nothing else", fmt.Sprint(item.Version, string(item.Value)), fmt.Sprint(first.Version, string(first.Value)))
+		p.Same("a Get changes nothing else", fmt.Sprint(item.Version, string(item.Value)), fmt.Sprint(first.Version, string(first.Value)))
 	}
-	p.same("what is refreshed can be searched", p.keys(memory.Query{Text: "word"}), "k")
+	p.Same("what is refreshed can be searched", p.keys(memory.Query{Text: "word"}), "k")
 	p.put(home, "k", `2`, memory.Options{If: &first.Version, TTL: time.Hour})
 	p.advance(45 * time.Minute)
 	p.get(home, "k")
@@ -163,11 +163,11 @@ func expiredIsGone(p *probe) {
 	p.put([]string{"a"}, "k", `{"t":"word","n":1}`, brief(time.Hour))
 	p.put([]string{"b"}, "l", `{"t":"word","n":1}`)
 	p.advance(2 * time.Hour)
-	p.same("what has ended is in no search", p.keys(memory.Query{}), "l")
-	p.same("by no order", p.keys(memory.Query{Order: memory.ByUpdated}), "l")
-	p.same("by no word", p.keys(memory.Query{Text: "word"}), "l")
-	p.same("by no filter", p.keys(memory.Query{Where: where("n", memory.Eq, `1`)}), "l")
-	p.same("its namespace is none", p.namespaces(memory.NamespaceQuery{}), `[["b"]]`)
+	p.Same("what has ended is in no search", p.keys(memory.Query{}), "l")
+	p.Same("by no order", p.keys(memory.Query{Order: memory.ByUpdated}), "l")
+	p.Same("by no word", p.keys(memory.Query{Text: "word"}), "l")
+	p.Same("by no filter", p.keys(memory.Query{Where: where("n", memory.Eq, `1`)}), "l")
+	p.Same("its namespace is none", p.namespaces(memory.NamespaceQuery{}), `[["b"]]`)
 	p.delete([]string{"a"}, "k")
 }
 
@@ -177,9 +177,9 @@ func expiredStartsAnew(p *probe) {
 	_, err := p.store.Put(p.Context(), home, "k", json.RawMessage(`2`), memory.Options{If: &old.Version})
 	p.conflict(err, home, "k", old.Version, 0)
 	item := p.put(home, "k", `2`, memory.Options{If: new(uint64(0))})
-	p.same("a new item has a new time of creation", item.Created, item.Updated)
-	p.same("a version never comes back", item.Version > old.Version, true)
-	p.same("a new item without a TTL stays", item.Expires, time.Time{})
+	p.Same("a new item has a new time of creation", item.Created, item.Updated)
+	p.Same("a version never comes back", item.Version > old.Version, true)
+	p.Same("a new item without a TTL stays", item.Expires, time.Time{})
 }
 
 func expireMany(p *probe) {
@@ -192,13 +192,13 @@ func expireMany(p *probe) {
 		ops = append(ops, o)
 	}
 	_, err := p.store.Batch(p.Context(), home, ops)
-	p.done("many items are put", err)
+	p.Done("many items are put", err)
 	for _, want := range []int{200, 100, 100} {
 		p.advance(61 * time.Minute)
-		p.same("those that have ended are gone, whether or not swept", len(p.search(memory.Query{Limit: 7})), want)
+		p.Same("those that have ended are gone, whether or not swept", len(p.search(memory.Query{Limit: 7})), want)
 		p.put(home, "again", `1`)
 		p.delete(home, "again")
-		p.same("a sweep takes no others", len(p.search(memory.Query{Limit: 1000, Text: "word"})), want)
+		p.Same("a sweep takes no others", len(p.search(memory.Query{Limit: 1000, Text: "word"})), want)
 	}
 }
 
@@ -212,7 +212,7 @@ var mannerRules = []rule{
 func badTTLs(p *probe) {
 	for _, o := range []memory.Options{brief(-1), brief(-time.Hour), brief(time.Microsecond), {Refresh: true}} {
 		_, err := p.store.Put(p.Context(), home, "k", json.RawMessage(`1`), o)
-		p.fails(fmt.Sprintf("this is no TTL: %+v", o), err, memory.ErrRequest)
+		p.Fails(fmt.Sprintf("this is no TTL: %+v", o), err, memory.ErrRequest)
 	}
 	p.gone("nothing was stored", home, "k")
 }
@@ -220,9 +220,9 @@ func badTTLs(p *probe) {
 func slicesAreNotShared(p *probe) {
 	ns, value, version := []string{"users", "ada"}, json.RawMessage(`{"a":1}`), uint64(0)
 	item, err := p.store.Put(p.Context(), ns, "k", value, memory.Options{If: &version})
-	p.done("an item is put", err)
+	p.Done("an item is put", err)
 	ns[0], value[2], version = "xxxxx", 'b', 7
-	p.same("a store keeps nothing of the caller's", string(p.get(home, "k").Value), `{"a":1}`)
+	p.Same("a store keeps nothing of the caller's", string(p.get(home, "k").Value), `{"a":1}`)
 	spoil := func(i memory.Item) { i.Value[2], i.Namespace[0] = 'c', "yyyyy" }
 	spoil(item)
 	spoil(p.get(home, "k"))
@@ -230,8 +230,8 @@ func slicesAreNotShared(p *probe) {
 		spoil(f.Item)
 	}
 	got := p.get(home, "k")
-	p.same("a store gives away nothing of its own", fmt.Sprintf("%q %s", got.Namespace, got.Value), fmt.Sprintf("%q %s", home, `{"a":1}`))
-	p.same("nor in a search", p.keys(memory.Query{Prefix: home, Where: where("a", memory.Eq, `1`)}), "k")
+	p.Same("a store gives away nothing of its own", fmt.Sprintf("%q %s", got.Namespace, got.Value), fmt.Sprintf("%q %s", home, `{"a":1}`))
+	p.Same("nor in a search", p.keys(memory.Query{Prefix: home, Where: where("a", memory.Eq, `1`)}), "k")
 }
 
 func cancelledContext(p *probe) {
@@ -250,9 +250,9 @@ func cancelledContext(p *probe) {
 		"Namespaces": func() error { _, err := p.store.Namespaces(ctx, memory.NamespaceQuery{}); return err },
 	}
 	for name, call := range calls {
-		p.fails(name+" does nothing when its context has ended", call(), context.Canceled)
+		p.Fails(name+" does nothing when its context has ended", call(), context.Canceled)
 	}
-	p.same("nothing was changed", string(p.get(home, "k").Value), `1`)
+	p.Same("nothing was changed", string(p.get(home, "k").Value), `1`)
 }
 
 func concurrentUse(p *probe) {
@@ -283,5 +283,5 @@ func concurrentUse(p *probe) {
 		})
 	}
 	wg.Wait()
-	p.same("nobody's work is lost", len(p.search(memory.Query{Limit: 1000})), 8*10)
+	p.Same("nobody's work is lost", len(p.search(memory.Query{Limit: 1000})), 8*10)
 }

@@ -6,43 +6,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint/memory"
+	"github.com/weftrun/weft/internal/complaints"
 )
 
 // probe asks a store and complains in one form: the rule, got, want.
 type probe struct {
-	testing.TB
+	complaints.Probe
 	store memory.Store
 }
 
 var home = []string{"users", "ada"}
-
-// same complains, and goes on, when got and want do not look the same.
-func (p *probe) same(rule string, got, want any) {
-	p.Helper()
-	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
-		p.Errorf("rule: %s\n got: %.2000s\nwant: %.2000s", rule, g, w)
-	}
-}
-
-// done ends the sub-test when err is not nil.
-func (p *probe) done(rule string, err error) {
-	p.Helper()
-	if err != nil {
-		p.Fatalf("rule: %s\n got: error %v\nwant: no error", rule, err)
-	}
-}
-
-// fails complains, and goes on, when err is not of a kind.
-func (p *probe) fails(rule string, err, kind error) {
-	p.Helper()
-	if !errors.Is(err, kind) {
-		p.Errorf("rule: %s\n got: error %v\nwant: an error that is %q", rule, err, kind)
-	}
-}
 
 func (p *probe) advance(d time.Duration) { p.store.(Clock).Advance(d) }
 
@@ -50,14 +26,14 @@ func (p *probe) advance(d time.Duration) { p.store.(Clock).Advance(d) }
 func (p *probe) put(ns []string, key, value string, o ...memory.Options) memory.Item {
 	p.Helper()
 	item, err := p.store.Put(p.Context(), ns, key, json.RawMessage(value), append(o, memory.Options{})[0])
-	p.done(fmt.Sprintf("%.80q can be put at %q in %q", value, key, ns), err)
+	p.Done(fmt.Sprintf("%.80q can be put at %q in %q", value, key, ns), err)
 	return item
 }
 
 func (p *probe) get(ns []string, key string) memory.Item {
 	p.Helper()
 	item, err := p.store.Get(p.Context(), ns, key)
-	p.done(fmt.Sprintf("what was put at %q in %q can be got", key, ns), err)
+	p.Done(fmt.Sprintf("what was put at %q in %q can be got", key, ns), err)
 	return item
 }
 
@@ -65,19 +41,19 @@ func (p *probe) get(ns []string, key string) memory.Item {
 func (p *probe) gone(rule string, ns []string, key string) {
 	p.Helper()
 	_, err := p.store.Get(p.Context(), ns, key)
-	p.fails(rule, err, memory.ErrNotFound)
+	p.Fails(rule, err, memory.ErrNotFound)
 }
 
 func (p *probe) delete(ns []string, key string) {
 	p.Helper()
-	p.done(fmt.Sprintf("%q in %q can be deleted", key, ns), p.store.Delete(p.Context(), ns, key))
+	p.Done(fmt.Sprintf("%q in %q can be deleted", key, ns), p.store.Delete(p.Context(), ns, key))
 }
 
 // search returns everything that q selects, page by page.
 func (p *probe) search(q memory.Query) (list []memory.Found) {
 	p.Helper()
 	for f, err := range memory.All(p.Context(), p.store, q) {
-		p.done(fmt.Sprintf("%+v can be searched", q), err)
+		p.Done(fmt.Sprintf("%+v can be searched", q), err)
 		if list = append(list, f); len(list) > 100_000 {
 			p.Fatalf("rule: a search ends\n got: 100,000 items of %+v", q)
 		}
@@ -94,14 +70,14 @@ func (p *probe) keys(q memory.Query) string {
 func (p *probe) page(q memory.Query) memory.Page {
 	p.Helper()
 	page, err := p.store.Search(p.Context(), q)
-	p.done(fmt.Sprintf("%+v can be searched", q), err)
+	p.Done(fmt.Sprintf("%+v can be searched", q), err)
 	return page
 }
 
 func (p *probe) namespaces(q memory.NamespaceQuery) string {
 	p.Helper()
 	list, err := p.store.Namespaces(p.Context(), q)
-	p.done(fmt.Sprintf("%+v can be listed", q), err)
+	p.Done(fmt.Sprintf("%+v can be listed", q), err)
 	return fmt.Sprintf("%q", list)
 }
 
@@ -129,12 +105,12 @@ var hostile = slices.Concat([]string{
 // conflict complains when err does not say which version an item has.
 func (p *probe) conflict(err error, ns []string, key string, want, version uint64) {
 	p.Helper()
-	p.fails("what is no longer so is a conflict", err, memory.ErrConflict)
+	p.Fails("what is no longer so is a conflict", err, memory.ErrConflict)
 	var c *memory.ConflictError
 	if !errors.As(err, &c) {
 		p.Errorf("rule: a conflict is a *ConflictError\n got: %T", err)
 		return
 	}
-	p.same("a conflict names the item, the version that was wanted and the real one",
+	p.Same("a conflict names the item, the version that was wanted and the real one",
 		fmt.Sprintf("%q %q want %d is %d", c.Namespace, c.Key, c.Want, c.Version), fmt.Sprintf("%q %q want %d is %d", ns, key, want, version))
 }

@@ -35,10 +35,10 @@ func order(p *probe) {
 	p.put([]string{"x\x01"}, "1", `1`)
 	p.put([]string{"w"}, "z", `1`)
 	p.put([]string{"x"}, "b", `2`)
-	p.same("by key means by namespace, label by label, then by key", p.keys(memory.Query{}), "z a b c 0 1")
-	p.same("a query is sorted by key", p.keys(memory.Query{Order: memory.ByKey}), "z a b c 0 1")
-	p.same("put last comes first", p.keys(memory.Query{Order: memory.ByUpdated}), "b z 1 0 a c")
-	p.same("created last comes first", p.keys(memory.Query{Order: memory.ByCreated}), "z 1 0 a c b")
+	p.Same("by key means by namespace, label by label, then by key", p.keys(memory.Query{}), "z a b c 0 1")
+	p.Same("a query is sorted by key", p.keys(memory.Query{Order: memory.ByKey}), "z a b c 0 1")
+	p.Same("put last comes first", p.keys(memory.Query{Order: memory.ByUpdated}), "b z 1 0 a c")
+	p.Same("created last comes first", p.keys(memory.Query{Order: memory.ByCreated}), "z 1 0 a c b")
 }
 
 func limit(p *probe) {
@@ -48,9 +48,9 @@ func limit(p *probe) {
 	for _, tt := range []struct{ limit, want int }{{0, 100}, {1, 1}, {119, 119}, {120, 120}, {121, 120}, {memory.MaxLimit, 120}} {
 		for _, o := range orders {
 			page := p.page(memory.Query{Limit: tt.limit, Order: o})
-			p.same(fmt.Sprintf("a page has at most its limit, %d, by %s", tt.limit, o), len(page.Items), tt.want)
+			p.Same(fmt.Sprintf("a page has at most its limit, %d, by %s", tt.limit, o), len(page.Items), tt.want)
 			if tt.want < 120 {
-				p.same("a page that is not the last has a next one", page.Next != "", true)
+				p.Same("a page that is not the last has a next one", page.Next != "", true)
 			}
 		}
 	}
@@ -59,11 +59,11 @@ func limit(p *probe) {
 func badQueries(p *probe) {
 	for _, q := range []memory.Query{{Limit: -1}, {Limit: memory.MaxLimit + 1}, {Order: "KEY"}, {Order: "updated; DROP TABLE memories"}, {Order: "$"}} {
 		_, err := p.store.Search(p.Context(), q)
-		p.fails(fmt.Sprintf("this is no query: %+v", q), err, memory.ErrQuery)
+		p.Fails(fmt.Sprintf("this is no query: %+v", q), err, memory.ErrQuery)
 	}
 	for _, q := range []memory.NamespaceQuery{{Limit: -1}, {Limit: memory.MaxLimit + 1}, {Depth: -1}} {
 		_, err := p.store.Namespaces(p.Context(), q)
-		p.fails(fmt.Sprintf("this is no query: %+v", q), err, memory.ErrQuery)
+		p.Fails(fmt.Sprintf("this is no query: %+v", q), err, memory.ErrQuery)
 	}
 }
 
@@ -79,7 +79,7 @@ func (p *probe) fill(n int) (keys []string) {
 	for ns, ops := range bySpace {
 		for part := range slices.Chunk(ops, memory.MaxBatch) {
 			_, err := p.store.Batch(p.Context(), []string{"all", ns}, part)
-			p.done("many items are put in batches", err)
+			p.Done("many items are put in batches", err)
 		}
 	}
 	slices.Sort(keys)
@@ -100,7 +100,7 @@ func paging(p *probe) {
 	}
 	want := p.fill(n)
 	for _, limit := range []int{7, 100, 1000} {
-		p.same("all pages together are the whole, in order", slices.Equal(paths(p.search(memory.Query{Limit: limit})), want), true)
+		p.Same("all pages together are the whole, in order", slices.Equal(paths(p.search(memory.Query{Limit: limit})), want), true)
 	}
 }
 
@@ -110,13 +110,13 @@ func pagingInEveryOrder(p *probe) {
 		q := memory.Query{Order: o, Limit: 1000}
 		whole := paths(p.search(q))
 		for _, q.Limit = range []int{1, 9, 200} {
-			p.same(fmt.Sprintf("pages together are the whole, by %s", o), paths(p.search(q)), whole)
+			p.Same(fmt.Sprintf("pages together are the whole, by %s", o), paths(p.search(q)), whole)
 		}
 		slices.Sort(whole)
-		p.same(fmt.Sprintf("every item comes once, by %s", o), whole, want)
+		p.Same(fmt.Sprintf("every item comes once, by %s", o), whole, want)
 	}
 	q := memory.Query{Text: "even 0", Limit: 7}
-	p.same("pages of a text are the whole", len(p.search(q)), 100)
+	p.Same("pages of a text are the whole", len(p.search(q)), 100)
 }
 
 func pagingWhileWriting(p *probe) {
@@ -147,29 +147,29 @@ func pagingWhileWriting(p *probe) {
 	page := p.page(memory.Query{Limit: 10})
 	last := page.Items[9]
 	p.delete(last.Namespace, last.Key)
-	p.same("a cursor stands also when its item is gone", len(p.page(memory.Query{Limit: 10, Cursor: page.Next}).Items), 10)
+	p.Same("a cursor stands also when its item is gone", len(p.page(memory.Query{Limit: 10, Cursor: page.Next}).Items), 10)
 }
 
 func pagingOfFewMatches(p *probe) {
 	p.fill(600)
 	for _, n := range []int{0, 299, 598, 599} {
 		q := memory.Query{Where: where("n", memory.Eq, fmt.Sprint(n)), Limit: 1}
-		p.same("one match among many is found", p.keys(q), fmt.Sprintf("%05d", n))
+		p.Same("one match among many is found", p.keys(q), fmt.Sprintf("%05d", n))
 	}
-	p.same("the last matches are found", len(p.search(memory.Query{Where: where("n", memory.Gte, `590`), Limit: 3})), 10)
+	p.Same("the last matches are found", len(p.search(memory.Query{Where: where("n", memory.Gte, `590`), Limit: 3})), 10)
 }
 
 func cursorsAreOfTheirQuery(p *probe) {
 	p.fill(30)
 	q := memory.Query{Limit: 5, Text: "even", Where: where("n", memory.Gt, `2`), Prefix: []string{"all"}}
 	q.Cursor = p.page(q).Next
-	p.same("another limit goes on", len(p.page(with(q, func(q *memory.Query) { q.Limit = 7 })).Items), 7)
+	p.Same("another limit goes on", len(p.page(with(q, func(q *memory.Query) { q.Limit = 7 })).Items), 7)
 	for name, change := range map[string]func(*memory.Query){
 		"text": func(q *memory.Query) { q.Text = "odd" }, "order": func(q *memory.Query) { q.Order = memory.ByKey }, "prefix": func(q *memory.Query) { q.Prefix = nil },
 		"filter": func(q *memory.Query) { q.Where = where("n", memory.Gt, `3`) }, "operator": func(q *memory.Query) { q.Where = where("n", memory.Gte, `2`) },
 	} {
 		_, err := p.store.Search(p.Context(), with(q, change))
-		p.fails("a cursor of a query with another "+name+" is an error", err, memory.ErrCursor)
+		p.Fails("a cursor of a query with another "+name+" is an error", err, memory.ErrCursor)
 	}
 }
 
@@ -185,8 +185,8 @@ func badCursors(p *probe) {
 	for _, c := range append(slices.Clone(hostile), real[1:], real+"A", strings.ToUpper(real), encode([]byte(`{}`)), encode([]byte(`null`)), encode([]byte(`{"n":1}`)),
 		encode([]byte(`{"n":"a","k":"b","q":""}`)), encode([]byte(`[`)), encode([]byte("' OR 1=1"))) {
 		_, err := p.store.Search(p.Context(), memory.Query{Limit: 5, Cursor: c})
-		p.fails(fmt.Sprintf("%.40q is no cursor, and never the first page", c), err, memory.ErrCursor)
-		p.fails("a bad cursor is a bad query", err, memory.ErrQuery)
+		p.Fails(fmt.Sprintf("%.40q is no cursor, and never the first page", c), err, memory.ErrCursor)
+		p.Fails("a bad cursor is a bad query", err, memory.ErrQuery)
 	}
 }
 
@@ -213,9 +213,9 @@ func likeMap(p *probe) {
 			ops = append(ops, o)
 		}
 		_, err := p.store.Batch(p.Context(), ns, ops)
-		p.done("a batch is made", err)
+		p.Done("a batch is made", err)
 		_, err = twin.Batch(p.Context(), ns, ops)
-		p.done("a batch is made", err)
+		p.Done("a batch is made", err)
 	}
 	ops := []memory.Operator{memory.Eq, memory.Eq, memory.Ne, memory.Gt, memory.Gte, memory.Lt, memory.Lte}
 	for range 200 {
@@ -233,8 +233,8 @@ func likeMap(p *probe) {
 			}
 			q.Where = append(q.Where, c)
 		}
-		want := (&probe{p.TB, twin}).search(q)
-		p.same(fmt.Sprintf("every store answers alike: %+v", q), contents(p.search(q)), contents(want))
+		want := (&probe{p.Probe, twin}).search(q)
+		p.Same(fmt.Sprintf("every store answers alike: %+v", q), contents(p.search(q)), contents(want))
 	}
 }
 

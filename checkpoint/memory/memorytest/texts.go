@@ -20,7 +20,7 @@ var textRules = []rule{
 
 func (p *probe) words(text, want string) {
 	p.Helper()
-	p.same(fmt.Sprintf("a text finds what has all of its words: %q", text), p.keys(memory.Query{Text: text, Order: memory.ByKey}), want)
+	p.Same(fmt.Sprintf("a text finds what has all of its words: %q", text), p.keys(memory.Query{Text: text, Order: memory.ByKey}), want)
 }
 
 func textAllWords(p *probe) {
@@ -56,14 +56,14 @@ func textRank(p *probe) {
 	p.put(home, "three", `{"a":"Go, go","b":["GO!"]}`)
 	p.put(home, "newer", `"go"`)
 	list := p.search(memory.Query{Text: "go", Limit: 2})
-	p.same("most hits come first, then what was put last", keysOf(list), "three one newer older")
+	p.Same("most hits come first, then what was put last", keysOf(list), "three one newer older")
 	var scores []float64
 	for _, f := range list {
 		scores = append(scores, f.Score)
 	}
-	p.same("the score is the number of hits", scores, []float64{3, 2, 1, 1})
+	p.Same("the score is the number of hits", scores, []float64{3, 2, 1, 1})
 	p.put(home, "older", `"go"`)
-	p.same("putting again makes new", p.keys(memory.Query{Text: "go"}), "three one older newer")
+	p.Same("putting again makes new", p.keys(memory.Query{Text: "go"}), "three one older newer")
 }
 
 func textOfStrings(p *probe) {
@@ -93,7 +93,7 @@ func textAndFilter(p *probe) {
 	p.put([]string{"a"}, "2", `{"t":"red apple","n":2}`)
 	p.put([]string{"b"}, "3", `{"t":"red apple","n":2}`)
 	q := memory.Query{Prefix: []string{"a"}, Text: "apple red", Where: where("n", memory.Eq, `2`)}
-	p.same("text, filter and prefix all hold", p.keys(q), "2")
+	p.Same("text, filter and prefix all hold", p.keys(q), "2")
 }
 
 func hostileTexts(p *probe) {
@@ -114,7 +114,7 @@ func badTexts(p *probe) {
 	}
 	for _, text := range []string{" ", "*", "--", "%", "\x00", "!?", strings.Repeat("x ", memory.MaxText), many.String()} {
 		_, err := p.store.Search(p.Context(), memory.Query{Text: text})
-		p.fails(fmt.Sprintf("%.20q is no text to search for", text), err, memory.ErrQuery)
+		p.Fails(fmt.Sprintf("%.20q is no text to search for", text), err, memory.ErrQuery)
 	}
 	long := strings.Repeat("x", 1000)
 	p.put(home, "k", `"`+long+`"`)

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"testing"
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/thread"
+	"github.com/weftrun/weft/internal/complaints"
 )
 
 // Game is the state of an agent in these tests.
@@ -30,7 +30,7 @@ type (
 
 // probe asks and complains in one form: the rule, got, want.
 type probe struct {
-	testing.TB
+	complaints.Probe
 	docs *spy
 	logs logs
 }
@@ -95,7 +95,7 @@ func (p *probe) repo() *thread.Repository[Game] { return thread.NewRepository[Ga
 func (p *probe) manager(s thread.Strategy) *manager {
 	p.Helper()
 	m, err := thread.NewManager(p.repo(), thread.Options{Strategy: s, Logger: slog.New(&p.logs)})
-	p.done("a manager can be made", err)
+	p.Done("a manager can be made", err)
 	return m
 }
 
@@ -103,7 +103,7 @@ func (p *probe) manager(s thread.Strategy) *manager {
 func (p *probe) begin(s thread.Strategy) *session {
 	p.Helper()
 	m := p.manager(s)
-	p.done("a configuration can be set", m.SetConfig(p.Context(), "t1", thread.Config{"enabledTools": []string{"dice", "map"}, "historyLimit": 20}))
+	p.Done("a configuration can be set", m.SetConfig(p.Context(), "t1", thread.Config{"enabledTools": []string{"dice", "map"}, "historyLimit": 20}))
 	return m.Begin()
 }
 
@@ -112,7 +112,7 @@ func (p *probe) withState(s thread.Strategy) *session {
 	p.Helper()
 	on := p.begin(s)
 	_, err := p.repo().SetState(p.Context(), "t1", game("hall", 1))
-	p.done("a state can be set", err)
+	p.Done("a state can be set", err)
 	return on
 }
 
@@ -123,7 +123,7 @@ func game(room string, version uint64) *state {
 func (p *probe) load(s *session, id string) *thread.Thread[Game] {
 	p.Helper()
 	t, err := s.Load(p.Context(), id)
-	p.done("thread "+id+" can be loaded", err)
+	p.Done("thread "+id+" can be loaded", err)
 	return t
 }
 
@@ -131,8 +131,8 @@ func (p *probe) load(s *session, id string) *thread.Thread[Game] {
 func (p *probe) stored(rule, want string) {
 	p.Helper()
 	s, err := p.repo().State(p.Context(), "t1")
-	p.done("the state can be read", err)
-	p.same(rule, room(s), want)
+	p.Done("the state can be read", err)
+	p.Same(rule, room(s), want)
 }
 
 func room(s *state) string {
@@ -150,7 +150,7 @@ func (p *probe) quiet(rule string, f func()) {
 	p.Helper()
 	before := p.docs.touched()
 	f()
-	p.same(rule+": calls of the store", p.docs.touched()-before, 0)
+	p.Same(rule+": calls of the store", p.docs.touched()-before, 0)
 }
 
 // unwritten demands that f writes nothing.
@@ -158,7 +158,7 @@ func (p *probe) unwritten(rule string, f func()) {
 	p.Helper()
 	before := p.docs.writes.Load()
 	f()
-	p.same(rule+": writes", p.docs.writes.Load()-before, 0)
+	p.Same(rule+": writes", p.docs.writes.Load()-before, 0)
 }
 
 // warned demands one warning with all of these words.
@@ -173,31 +173,7 @@ func (p *probe) warned(rule string, words ...string) {
 
 func (p *probe) silent(rule string) {
 	p.Helper()
-	p.same(rule+": warnings", len(p.logs.take()), 0)
-}
-
-// same complains, and goes on, when got and want do not look the same.
-func (p *probe) same(rule string, got, want any) {
-	p.Helper()
-	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
-		p.Errorf("rule: %s\n got: %.2000s\nwant: %.2000s", rule, g, w)
-	}
-}
-
-// done ends the sub-test when err is not nil.
-func (p *probe) done(rule string, err error) {
-	p.Helper()
-	if err != nil {
-		p.Fatalf("rule: %s\n got: error %v\nwant: no error", rule, err)
-	}
-}
-
-// fails complains, and goes on, when err is not of a kind.
-func (p *probe) fails(rule string, err, kind error) {
-	p.Helper()
-	if !errors.Is(err, kind) {
-		p.Errorf("rule: %s\n got: error %v\nwant: an error that is %q", rule, err, kind)
-	}
+	p.Same(rule+": warnings", len(p.logs.take()), 0)
 }
 
 // down lets the store fail until the returned function is called.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/complaints"
 )
 
 // Run runs every row on a store of its own, for which it calls open.
@@ -21,7 +22,7 @@ func Row(t testing.TB, name string, docs document.Store) {
 	if i < 0 {
 		t.Fatalf("there is no row %s", name)
 	}
-	allRows()[i].check(&probe{TB: t, docs: &spy{Store: docs}})
+	allRows()[i].check(&probe{Probe: complaints.Probe{TB: t}, docs: &spy{Store: docs}})
 }
 
 // Names returns the names of all rows.
