@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/scans"
 )
 
 //go:embed sql/documents.sql
@@ -27,11 +28,11 @@ func (s *Store) Documents(ctx context.Context) (document.Store, error) {
 	if err := s.addTables(ctx, "documents", documentSchema); err != nil {
 		return nil, err
 	}
-	return document.Over(documents{memories{s}}), nil
+	return document.Over(documents{s}), nil
 }
 
 // documents is a Store as a document.Table.
-type documents struct{ memories }
+type documents struct{ *Store }
 
 var _ document.Table = documents{}
 
@@ -45,26 +46,6 @@ func scanDocument(rows pgx.Rows) (st document.Stored, err error) {
 	st.Place = document.At(string(collection), string(part))
 	st.ID, st.Order, st.Value, st.Seq, st.Version = string(id), string(ord), value, uint64(seq), uint64(version)
 	return st, err
-}
-
-// rows runs f for each row of documentColumns, until it says no.
-func (d documents) rows(ctx context.Context, q rowsQuerier, f func(document.Stored) bool, text string, args ...any) error {
-	rows, err := q.Query(ctx, d.sql(text), append([]any{d.mode}, args...)...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		st, err := scanDocument(rows)
-		if err != nil {
-			return err
-		}
-		if !f(st) {
-			break
-		}
-	}
-	rows.Close()
-	return rows.Err()
 }
 
 // Write implements document.Table.
@@ -111,7 +92,7 @@ func (d documents) current(ctx context.Context, tx pgx.Tx, w document.Write) ([]
 		ids[i], places[c.ID] = []byte(c.ID), i
 	}
 	list := make([]document.Stored, len(ids))
-	err := d.rows(ctx, tx, func(st document.Stored) bool {
+	err := forRows(ctx, d.Store, tx, scanDocument, func(st document.Stored) bool {
 		list[places[st.ID]] = st
 		return true
 	}, "SELECT "+documentColumns+" FROM {schema}.documents d WHERE d.collection = $1::bytea AND d.part = $2::bytea AND d.id = ANY($3::bytea[])",
@@ -180,7 +161,7 @@ func (d documents) put(ctx context.Context, tx pgx.Tx, w document.Write, docs []
 func (d documents) Read(ctx context.Context, p document.Place, id string) (doc document.Doc, found bool, err error) {
 	err = d.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		doc, found = document.Doc{}, false
-		return d.rows(ctx, conn, func(st document.Stored) bool {
+		return forRows(ctx, d.Store, conn, scanDocument, func(st document.Stored) bool {
 			doc, found = st.Doc, true
 			return true
 		}, "SELECT "+documentColumns+" FROM {schema}.documents d WHERE d.collection = $1::bytea AND d.part = $2::bytea AND d.id = $3::bytea",
@@ -195,7 +176,7 @@ func (d documents) Scan(ctx context.Context, s document.Scan) (list []document.D
 	err = d.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		list, more = nil, false
 		size := 0
-		return d.rows(ctx, conn, func(st document.Stored) bool {
+		return forRows(ctx, d.Store, conn, scanDocument, func(st document.Stored) bool {
 			if more = len(list) == s.Limit || size > document.MaxPage; more {
 				return false
 			}
@@ -206,46 +187,20 @@ func (d documents) Scan(ctx context.Context, s document.Scan) (list []document.D
 	return list, more, err
 }
 
-// scanDocuments returns the query of a scan. Each is answered from the index documents_order.
-func scanDocuments(s document.Scan) (text string, args []any) {
-	text = "SELECT " + documentColumns + " FROM {schema}.documents d WHERE d.collection = $1::bytea"
-	args = []any{[]byte(s.Collection)}
-	and := func(condition string, values ...any) {
-		for _, v := range values {
-			kind := "bytea"
-			if _, ok := v.(int64); ok {
-				kind = "bigint"
-			}
-			args = append(args, v)
-			condition = strings.Replace(condition, "?", fmt.Sprintf("$%d::%s", len(args), kind), 1)
+// scanDocuments returns the query of a scan, its parameters numbered and with their types. Each
+// is answered from the index documents_order.
+func scanDocuments(s document.Scan) (string, []any) {
+	where, args := scans.SQL(s)
+	parts := strings.Split(where, "?")
+	text := "SELECT " + documentColumns + " FROM {schema}.documents d" + parts[0]
+	for i, v := range args {
+		kind := "bytea"
+		if _, ok := v.(int64); ok {
+			kind = "bigint"
 		}
-		text += " AND " + condition
+		text += fmt.Sprintf("$%d::%s", i+1, kind) + parts[i+1]
 	}
-	than, direction := ">", ""
-	if s.Reverse {
-		than, direction = "<", " DESC"
-	}
-	order := "d.ord" + direction + ", d.seq" + direction
-	switch {
-	case s.Partition == "":
-		order = "d.part" + direction + ", " + order
-		if s.After != nil {
-			and("(d.part, d.ord, d.seq) "+than+" (?, ?, ?)", []byte(s.After.Partition), []byte(s.After.Order), int64(s.After.Seq))
-		}
-	default:
-		and("d.part = ?", []byte(s.Partition))
-		if s.After != nil {
-			and("(d.ord, d.seq) "+than+" (?, ?)", []byte(s.After.Order), int64(s.After.Seq))
-		}
-	}
-	if s.From != "" {
-		and("d.ord >= ?", []byte(s.From))
-	}
-	if s.Until != "" {
-		and("d.ord < ?", []byte(s.Until))
-	}
-	args = append(args, int64(s.Limit)+1)
-	return text + fmt.Sprintf(" ORDER BY %s LIMIT $%d::bigint", order, len(args)), args
+	return text, args
 }
 
 // Clear implements document.Table. A collection goes in one transaction.

@@ -85,10 +85,6 @@ const memoryColumns = "m.ns, m.key, m.version, m.value, m.created, m.updated, m.
 // memoryAlive is the condition for a row that has not expired.
 const memoryAlive = "(m.expires IS NULL OR m.expires > clock_timestamp())"
 
-func (m memories) sql(text string) string {
-	return strings.ReplaceAll(text, "{schema}", quote(m.schema))
-}
-
 // Write implements memory.Table.
 func (m memories) Write(ctx context.Context, w memory.Write) (rows []memory.Item, err error) {
 	var refusal error
@@ -134,7 +130,7 @@ func (m memories) current(ctx context.Context, tx pgx.Tx, w memory.Write) (now t
 		return now, nil, err
 	}
 	list = make([]memory.Stored, len(keys))
-	err = m.query(ctx, tx, func(st memory.Stored) bool {
+	err = forRows(ctx, m.Store, tx, scanMemory, func(st memory.Stored) bool {
 		list[places[st.Key]] = st
 		return true
 	}, "SELECT "+memoryColumns+" FROM {schema}.memories m WHERE m.ns = $1::bytea AND m.key = ANY($2::bytea[])",
@@ -189,31 +185,6 @@ func timeOrNull(t time.Time) *time.Time {
 	return &t
 }
 
-// rowsQuerier is a connection or a transaction.
-type rowsQuerier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
-// query runs f for each row of memoryColumns, until it says no.
-func (m memories) query(ctx context.Context, q rowsQuerier, f func(memory.Stored) bool, text string, args ...any) error {
-	rows, err := q.Query(ctx, m.sql(text), append([]any{m.mode}, args...)...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		st, err := scanMemory(rows)
-		if err != nil {
-			return err
-		}
-		if !f(st) {
-			break
-		}
-	}
-	rows.Close()
-	return rows.Err()
-}
-
 func scanMemory(rows pgx.Rows) (st memory.Stored, err error) {
 	var ns, key, value []byte
 	var version, refresh int64
@@ -232,7 +203,7 @@ func scanMemory(rows pgx.Rows) (st memory.Stored, err error) {
 func (m memories) Read(ctx context.Context, namespace []string, key string) (item memory.Item, found bool, err error) {
 	err = m.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		item, found = memory.Item{}, false
-		return m.query(ctx, conn, func(st memory.Stored) bool {
+		return forRows(ctx, m.Store, conn, scanMemory, func(st memory.Stored) bool {
 			item, found = st.Item, true
 			return true
 		}, "SELECT "+memoryColumns+" FROM {schema}.memories m WHERE m.ns = $1::bytea AND m.key = $2::bytea AND "+memoryAlive,
@@ -263,7 +234,7 @@ func (m memories) Scan(ctx context.Context, s memory.Scan) (list []memory.Item, 
 	err = m.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
 		list, more = nil, false
 		size := 0
-		return m.query(ctx, conn, func(st memory.Stored) bool {
+		return forRows(ctx, m.Store, conn, scanMemory, func(st memory.Stored) bool {
 			if more = len(list) == s.Limit || size > memory.MaxPage; more {
 				return false
 			}

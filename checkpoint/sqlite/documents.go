@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/scans"
 )
 
 //go:embed documents.sql
@@ -23,11 +24,11 @@ func (s *Store) Documents(ctx context.Context) (document.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return document.Over(documents{memories{s}}), nil
+	return document.Over(documents{s}), nil
 }
 
 // documents is a Store as a document.Table.
-type documents struct{ memories }
+type documents struct{ *Store }
 
 var _ document.Table = documents{}
 
@@ -117,7 +118,7 @@ func (w *writer) replaceDocument(name string, old document.Stored, d *document.D
 // Read implements document.Table.
 func (d documents) Read(ctx context.Context, p document.Place, id string) (doc document.Doc, found bool, err error) {
 	const text = "SELECT " + documentColumns + " FROM documents d WHERE d.collection = ? AND d.part = ? AND d.id = ?"
-	err = d.memoryRows(ctx, func(rows *sql.Rows) (bool, error) {
+	err = d.forRows(ctx, func(rows *sql.Rows) (bool, error) {
 		st, err := scanDocument(rows)
 		doc, found = st.Doc, err == nil
 		return false, err
@@ -129,7 +130,7 @@ func (d documents) Read(ctx context.Context, p document.Place, id string) (doc d
 func (d documents) Scan(ctx context.Context, s document.Scan) (list []document.Doc, more bool, err error) {
 	text, args := scanDocuments(s)
 	size := 0
-	err = d.memoryRows(ctx, func(rows *sql.Rows) (bool, error) {
+	err = d.forRows(ctx, func(rows *sql.Rows) (bool, error) {
 		if more = len(list) == s.Limit || size > document.MaxPage; more {
 			return false, nil
 		}
@@ -141,35 +142,9 @@ func (d documents) Scan(ctx context.Context, s document.Scan) (list []document.D
 }
 
 // scanDocuments returns the query of a scan. Each is answered from the index documents_order.
-func scanDocuments(s document.Scan) (text string, args []any) {
-	text, args = "SELECT "+documentColumns+" FROM documents d WHERE d.collection = ?", []any{[]byte(s.Collection)}
-	and := func(condition string, values ...any) {
-		text, args = text+" AND "+condition, append(args, values...)
-	}
-	than, direction := ">", ""
-	if s.Reverse {
-		than, direction = "<", " DESC"
-	}
-	order := "d.ord" + direction + ", d.seq" + direction
-	switch {
-	case s.Partition == "":
-		order = "d.part" + direction + ", " + order
-		if s.After != nil {
-			and("(d.part, d.ord, d.seq) "+than+" (?, ?, ?)", []byte(s.After.Partition), []byte(s.After.Order), int64(s.After.Seq))
-		}
-	default:
-		and("d.part = ?", []byte(s.Partition))
-		if s.After != nil {
-			and("(d.ord, d.seq) "+than+" (?, ?)", []byte(s.After.Order), int64(s.After.Seq))
-		}
-	}
-	if s.From != "" {
-		and("d.ord >= ?", []byte(s.From))
-	}
-	if s.Until != "" {
-		and("d.ord < ?", []byte(s.Until))
-	}
-	return text + " ORDER BY " + order + " LIMIT ?", append(args, s.Limit+1)
+func scanDocuments(s document.Scan) (string, []any) {
+	where, args := scans.SQL(s)
+	return "SELECT " + documentColumns + " FROM documents d" + where, args
 }
 
 // Clear implements document.Table.

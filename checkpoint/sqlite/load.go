@@ -80,6 +80,23 @@ func (s *Store) view(ctx context.Context, f func(*view) error) error {
 	return s.typed(err)
 }
 
+// forRows runs a query on a snapshot of the file, and f for each row until it says no.
+func (s *Store) forRows(ctx context.Context, f func(*sql.Rows) (bool, error), text string, args ...any) error {
+	return s.view(ctx, func(v *view) error {
+		rows, err := v.tx.QueryContext(ctx, text, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if more, err := f(rows); err != nil || !more {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+}
+
 // query runs a statement and calls each with every row.
 func (v *view) query(stmt *sql.Stmt, each func(*sql.Rows) error, args ...any) error {
 	rows, err := v.tx.StmtContext(v.ctx, stmt).QueryContext(v.ctx, args...)

@@ -188,29 +188,12 @@ func (w *writer) run(text string, args ...any) error {
 // Read implements memory.Table.
 func (m memories) Read(ctx context.Context, namespace []string, key string) (item memory.Item, found bool, err error) {
 	const text = "SELECT " + memoryColumns + " FROM memories m WHERE m.ns = ? AND m.key = ? AND (m.expires = 0 OR m.expires > ?)"
-	err = m.memoryRows(ctx, func(rows *sql.Rows) (bool, error) {
+	err = m.forRows(ctx, func(rows *sql.Rows) (bool, error) {
 		stored, err := scanMemory(rows)
 		item, found = stored.Item, err == nil
 		return false, err
 	}, text, []byte(memory.Encode(namespace)), []byte(key), m.now().UnixMicro())
 	return item, found, err
-}
-
-// memoryRows runs a query on a snapshot of the file, and f for each row until it says no.
-func (m memories) memoryRows(ctx context.Context, f func(*sql.Rows) (bool, error), text string, args ...any) error {
-	return m.view(ctx, func(v *view) error {
-		rows, err := v.tx.QueryContext(ctx, text, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			if more, err := f(rows); err != nil || !more {
-				return err
-			}
-		}
-		return rows.Err()
-	})
 }
 
 // Scan implements memory.Table. It narrows by words; values are compared above it.
@@ -223,7 +206,7 @@ func (m memories) Scan(ctx context.Context, s memory.Scan) (list []memory.Item, 
 		args = append(args, `"`+strings.Join(s.Words, `" AND "`)+`"`) // words are letters, digits and marks
 	}
 	size := 0
-	err = m.memoryRows(ctx, func(rows *sql.Rows) (bool, error) {
+	err = m.forRows(ctx, func(rows *sql.Rows) (bool, error) {
 		if more = len(list) == s.Limit || size > memory.MaxPage; more {
 			return false, nil
 		}
@@ -247,7 +230,7 @@ func inRange(text string, args []any, r memory.Range) (string, []any) {
 func (m memories) Namespaces(ctx context.Context, r memory.Range, after string, limit int) (list []string, more bool, err error) {
 	text, args := inRange("SELECT DISTINCT m.ns FROM memories m WHERE m.ns > ? AND (m.expires = 0 OR m.expires > ?)",
 		[]any{[]byte(after), m.now().UnixMicro()}, r)
-	err = m.memoryRows(ctx, func(rows *sql.Rows) (bool, error) {
+	err = m.forRows(ctx, func(rows *sql.Rows) (bool, error) {
 		if more = len(list) == limit; more {
 			return false, nil
 		}

@@ -47,9 +47,11 @@ var house = []room{
 	{name: "capabilities/model/openai", on: []string{"state/message", "capabilities/model"}, doors: []string{"github.com/openai/openai-go/v3"}},
 	{name: "capabilities/tool", on: []string{"state/message", "capabilities/model"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "checkpoint", on: []string{"state"}, doors: []string{"github.com/klauspost/compress"}},
+	{name: "internal/faulty", on: []string{"checkpoint"}}, // for tests alone
 	{name: "checkpoint/checkpointtest", on: []string{"internal/pace", "state", "checkpoint"}, doors: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
 	{name: "checkpoint/memory", on: []string{"internal/values"}},
 	{name: "checkpoint/document", on: []string{"internal/values"}, doors: []string{"github.com/tidwall/gjson"}},
+	{name: "internal/scans", on: []string{"checkpoint/document"}},
 	{name: "checkpoint/memory/memorytest", on: []string{"internal/complaints", "checkpoint/memory"}},
 	{name: "internal/twisted", on: []string{"checkpoint/document"}}, // for tests alone
 	{name: "checkpoint/document/documenttest", on: []string{"internal/complaints", "checkpoint/document"}},
@@ -63,8 +65,8 @@ var house = []room{
 	{name: "checkpoint/thread/threadtest", on: []string{"internal/complaints", "internal/racing", "checkpoint/document", "checkpoint/thread"}, doors: []string{"github.com/anishathalye/porcupine"}},
 	{name: "checkpoint/tasks", on: []string{"checkpoint/document"}},
 	{name: "checkpoint/tasks/taskstest", on: []string{"checkpoint/document", "checkpoint/tasks"}},
-	{name: "checkpoint/sqlite", on: []string{"internal/pages", "state", "checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"modernc.org/sqlite"}},
-	{name: "checkpoint/postgres", on: []string{"internal/pages", "checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},
+	{name: "checkpoint/sqlite", on: []string{"internal/pages", "internal/scans", "state", "checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"modernc.org/sqlite"}},
+	{name: "checkpoint/postgres", on: []string{"internal/pages", "internal/scans", "checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},
 	{name: "checkpoint/redis", on: []string{"checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, doors: []string{"github.com/redis/go-redis/v9"}},
 	{name: "capabilities/memory", on: []string{"state/message", "checkpoint/memory", "checkpoint/session"}},
 	{name: "internal/step", on: []string{"state"}, bare: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,40 +12,9 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/faulty"
 	"github.com/weftrun/weft/nodes/pes"
 )
-
-var errFault = errors.New("the disk is on fire")
-
-// faulty is a store some of whose writes fail: before they are done, or after.
-type faulty struct {
-	checkpoint.Store
-	mu     sync.Mutex
-	at     map[int]bool // number of the write → whether it is done all the same
-	writes int
-}
-
-func (f *faulty) write(do func() error) error {
-	f.mu.Lock()
-	f.writes++
-	done, fails := f.at[f.writes]
-	f.mu.Unlock()
-	if fails && !done {
-		return errFault
-	}
-	if err := do(); err != nil || !fails {
-		return err
-	}
-	return errFault
-}
-
-func (f *faulty) Commit(ctx context.Context, c checkpoint.Commit) error {
-	return f.write(func() error { return f.Store.Commit(ctx, c) })
-}
-
-func (f *faulty) Put(ctx context.Context, p checkpoint.Pending) error {
-	return f.write(func() error { return f.Store.Put(ctx, p) })
-}
 
 // story is a conversation: for each turn its plans, which items fail, and what a person says. What happens
 // is a function of the state alone, so what runs twice comes to the same twice.
@@ -150,7 +118,7 @@ func (st story) tell(store checkpoint.Store, n int) (string, pes.State, error) {
 		default:
 			_, err = g.Resume(context.Background(), st.turns[n-1].answer(p.Interrupts), run)
 		}
-		if err != nil && !errors.Is(err, errFault) {
+		if err != nil && !errors.Is(err, faulty.Err) {
 			return "", s, err
 		}
 	}
@@ -163,7 +131,7 @@ func TestAConversationThatIsBrokenAnywhereEndsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		st := drawStory(t)
 		whole := &checkpoint.Memory{}
-		broken := &faulty{Store: &checkpoint.Memory{}, at: rapid.MapOfN(rapid.IntRange(1, 30), rapid.Bool(), 0, 6).Draw(t, "faults")}
+		broken := &faulty.Store{Store: &checkpoint.Memory{}, At: rapid.MapOfN(rapid.IntRange(1, 30), rapid.Bool(), 0, 6).Draw(t, "faults")}
 		done := map[string]pes.Result{}
 		for n := range st.turns {
 			want, s, err := st.tell(whole, n+1)
@@ -200,18 +168,18 @@ func TestAConversationThatIsBrokenAnywhereEndsTheSame(t *testing.T) {
 // One rich turn, broken at each write in both ways.
 func TestATurnThatIsBrokenAtEveryWriteEndsTheSame(t *testing.T) {
 	st := story{pes.Replan, true, []scene{{items("f0", "f1", "f2<f0", "f3<f1"), items("s0<f0", "s1", "s2<s0,s1"), map[string]bool{"f3": true}, false}}}
-	counted := &faulty{Store: &checkpoint.Memory{}}
+	counted := &faulty.Store{Store: &checkpoint.Memory{}}
 	want, s, err := st.tell(counted, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "list", standing(&s), "f0=completed f1=completed f2=completed s0=completed s1=completed s2=completed")
-	if counted.writes < 15 {
-		t.Fatalf("got %d writes: the turn is not rich", counted.writes)
+	if counted.Writes < 15 {
+		t.Fatalf("got %d writes: the turn is not rich", counted.Writes)
 	}
-	for at := 1; at <= counted.writes; at++ {
+	for at := 1; at <= counted.Writes; at++ {
 		for _, done := range []bool{false, true} {
-			got, _, err := st.tell(&faulty{Store: &checkpoint.Memory{}, at: map[int]bool{at: done}}, 1)
+			got, _, err := st.tell(&faulty.Store{Store: &checkpoint.Memory{}, At: map[int]bool{at: done}}, 1)
 			if err != nil {
 				t.Fatalf("broken at write %d (done: %v): %v", at, done, err)
 			}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,47 +19,12 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/faulty"
 	"github.com/weftrun/weft/nodes/turn"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/agent"
 	"github.com/weftrun/weft/state/message"
 )
-
-var errFault = errors.New("the disk is on fire")
-
-// faulty is a store some of whose writes fail: before they are done, or after.
-type faulty struct {
-	checkpoint.Store
-	mu      sync.Mutex
-	at      map[int]bool // number of the write → whether it is done all the same
-	writes  int
-	faulted int
-}
-
-func (f *faulty) write(do func() error) error {
-	f.mu.Lock()
-	f.writes++
-	done, fails := f.at[f.writes]
-	if fails {
-		f.faulted++
-	}
-	f.mu.Unlock()
-	if fails && !done {
-		return errFault
-	}
-	if err := do(); err != nil || !fails {
-		return err
-	}
-	return errFault
-}
-
-func (f *faulty) Commit(ctx context.Context, c checkpoint.Commit) error {
-	return f.write(func() error { return f.Store.Commit(ctx, c) })
-}
-
-func (f *faulty) Put(ctx context.Context, p checkpoint.Pending) error {
-	return f.write(func() error { return f.Store.Put(ctx, p) })
-}
 
 // story is what happens in a conversation: for each turn what its capabilities do. It is a function of the state
 // alone, so a node that runs twice does the same twice.
@@ -296,7 +260,7 @@ func (st story) tell(store checkpoint.Store, n int) (string, agent.State, error)
 		default:
 			_, err = g.Resume(context.Background(), st.Turns[n-1].answers(p.Interrupts), run)
 		}
-		if err != nil && !errors.Is(err, errFault) {
+		if err != nil && !errors.Is(err, faulty.Err) {
 			return "", s, err
 		}
 	}
@@ -354,7 +318,7 @@ func endsTheSame(t *rapid.T, st story, open func() checkpoint.Store) {
 	var whole checkpoint.Store = &checkpoint.Memory{}
 	below := open()
 	defer closes(below)
-	broken := &faulty{Store: below, at: rapid.MapOfN(rapid.IntRange(1, 40), rapid.Bool(), 0, 6).Draw(t, "faults")}
+	broken := &faulty.Store{Store: below, At: rapid.MapOfN(rapid.IntRange(1, 40), rapid.Bool(), 0, 6).Draw(t, "faults")}
 	var before []state.ContextRef
 	for n := range st.Turns {
 		want, s, err := st.tell(whole, n+1)
@@ -366,7 +330,7 @@ func endsTheSame(t *rapid.T, st story, open func() checkpoint.Store) {
 			t.Fatalf("turn %d, with faults: %v", n+1, err)
 		}
 		if got != want {
-			t.Fatalf("turn %d after %d faults: got\n%s\nwant\n%s", n+1, broken.faulted, got, want)
+			t.Fatalf("turn %d after %d faults: got\n%s\nwant\n%s", n+1, broken.Faults, got, want)
 		}
 		for _, ref := range before {
 			if !s.Context.Has(ref.Type, ref.Key) && !st.Turns[n].forgets() {
@@ -384,15 +348,15 @@ func endsTheSame(t *rapid.T, st story, open func() checkpoint.Store) {
 func TestATurnThatIsBrokenAtEveryWriteEndsTheSame(t *testing.T) {
 	for _, withModel := range []bool{false, true} {
 		st := story{Model: withModel, Turns: []scene{{Plan: 1, Extract: "retriable", Planner: "invalid", Steps: []string{"busy", "asks", "replan", "ok"}, Planning: true, Decisions: []string{"approve", "edit"}}}}
-		counted := &faulty{Store: &checkpoint.Memory{}}
+		counted := &faulty.Store{Store: &checkpoint.Memory{}}
 		want, s, err := st.tell(counted, 1)
 		must(t, err)
-		if counted.writes < 20 || s.Execution.StepResults.Len() < 2 {
-			t.Fatalf("got %d writes and %s: the turn is not rich", counted.writes, want)
+		if counted.Writes < 20 || s.Execution.StepResults.Len() < 2 {
+			t.Fatalf("got %d writes and %s: the turn is not rich", counted.Writes, want)
 		}
-		for at := 1; at <= counted.writes; at++ {
+		for at := 1; at <= counted.Writes; at++ {
 			for _, done := range []bool{false, true} {
-				got, _, err := st.tell(&faulty{Store: &checkpoint.Memory{}, at: map[int]bool{at: done}}, 1)
+				got, _, err := st.tell(&faulty.Store{Store: &checkpoint.Memory{}, At: map[int]bool{at: done}}, 1)
 				must(t, err)
 				same(t, fmt.Sprintf("broken at write %d (done: %v)", at, done), got, want)
 			}
