@@ -45,6 +45,25 @@ func TestNamesInThePageOfNamesAreThere(t *testing.T) {
 	}
 }
 
+// foreign are the names of one concept in the four systems that the founding documents compare.
+const foreign = "thread_id, threadId, session_id, conversation turn, `process()` cycle, `traceId`, execution loop, invocation, `AgentState`, `AgentState.data`, " +
+	"state channels, message list, `capability_context_data`, `stepOutputs`, a channel with a reducer, `ExecutionPlan`, `PlannedStep`, `todoList`, `TodoItem`, " +
+	"approval interrupt, `approved_payload`, suspension, `HITLFeedback`, `interrupt`, `Command(resume=…)`, `agent_control`, valves, slash commands, `ThreadConfig`, " +
+	"`executionConfig`, `configurable`, status stream, `status_updates`, `Observation`, `StreamEvent`, sockets, stream modes, `messages`, formatter, " +
+	"`ConversationMessage`, `historyLimit`, truncation, `MessagesState`, `ErrorClassification`, `ARTError` codes, `is_error`, exceptions, capability node, " +
+	"tool and to-do step, checkpointer, `StorageAdapter`, mapping in Redis, store, `UserMemoryProvider`, data sources, `ContextProvider`, Memory & RAG engine, " +
+	"`RegistryManager`, `ToolRegistry`"
+
+func TestEachForeignNameIsInThePageOfNames(t *testing.T) {
+	docs, _ := words(t)
+	page := docs["docs/names.md"]
+	for name := range strings.SplitSeq(foreign, ", ") {
+		if !strings.Contains(page, name) {
+			t.Errorf("docs/names.md does not say what %s is here", name)
+		}
+	}
+}
+
 func TestMadeUpNamesAreNotThere(t *testing.T) {
 	names := declaredIn(t, filepath.Join("..", "..", "state", "message"))
 	for _, name := range []string{"Log.Add", "Window.MaxTokens", "RoleUser", "Counter.Count"} {

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -170,6 +171,18 @@ func TestNoBugOfTheFoundingDocumentsIsForgotten(t *testing.T) {
 			if !tests[test] {
 				t.Errorf("bug %d, %s: there is no test %s", i+1, b.what, test)
 			}
+		}
+	}
+}
+
+// TestNoTrapOfTheFoundingDocumentsIsForgotten looks that each of the traps in which systems of this kind were caught, in the
+// order of the documents, has a test that is named after it.
+func TestNoTrapOfTheFoundingDocumentsIsForgotten(t *testing.T) {
+	_, tests := words(t)
+	for i := range 30 {
+		prefix := fmt.Sprintf("TestTrap%02d", i+1)
+		if !slices.ContainsFunc(tests, func(name string) bool { return strings.HasPrefix(name, prefix) }) {
+			t.Errorf("no test is named after trap %d: want a function %s…", i+1, prefix)
 		}
 	}
 }
