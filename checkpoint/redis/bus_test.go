@@ -105,12 +105,7 @@ func TestASlowServerDoublesNoEvent(t *testing.T) {
 	if err := bus.Publish(t.Context(), "a", nil); err != nil { // and the connection is there
 		t.Fatal(err)
 	}
-	busy := make(chan error, 1)
-	go func() {
-		const loop = `local function now() local t = redis.call('TIME'); return t[1] * 1000 + t[2] / 1000 end
-local from = now(); while now() < from + 300 do end; return 1`
-		busy <- s.client(t).Eval(context.Background(), loop, nil).Err()
-	}()
+	busy := occupy(t, s)
 	for published := uint64(1); ; {
 		select {
 		case err := <-busy:
@@ -128,6 +123,17 @@ local from = now(); while now() < from + 300 do end; return 1`
 		}
 		published++
 	}
+}
+
+// occupy keeps a server at work for 300 ms, and sends when it is done.
+func occupy(t testing.TB, s *server) (busy chan error) {
+	busy = make(chan error, 1)
+	go func() {
+		const loop = `local function now() local t = redis.call('TIME'); return t[1] * 1000 + t[2] / 1000 end
+local from = now(); while now() < from + 300 do end; return 1`
+		busy <- s.client(t).Eval(context.Background(), loop, nil).Err()
+	}()
+	return busy
 }
 
 func TestManyListenersShareAConnection(t *testing.T) {

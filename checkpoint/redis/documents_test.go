@@ -13,6 +13,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/document/documenttest"
+	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/checkpoint/thread/threadtest"
 )
@@ -190,4 +191,80 @@ func TestThreadRecords(t *testing.T) {
 		s, prefix := common(t)
 		return storeOf(t, s.client(t), redis.Config{Prefix: prefix}).Documents()
 	})
+}
+
+// TestASlowServerDeletesOnce keeps the server at work for longer than a caller waits who sends a command himself:
+// sent twice, a conditional deletion that was done finds nothing, and takes that for a conflict.
+func TestASlowServerDeletesOnce(t *testing.T) {
+	s, prefix := common(t)
+	cfg := redis.Config{Prefix: prefix}
+	t.Run("documents", func(t *testing.T) {
+		docs, at := storeOf(t, s.quick(t), cfg).Documents(), document.At("c", "p")
+		deleteThroughout(t, s, func(keys []string) (remove []func() error) {
+			var puts []document.Change
+			for _, key := range keys {
+				puts = append(puts, document.Change{ID: key, Value: json.RawMessage(`1`)})
+			}
+			put, err := docs.Batch(t.Context(), at, puts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range put {
+				remove = append(remove, func() error {
+					_, err := docs.Batch(t.Context(), at, []document.Change{{ID: d.ID, If: &d.Version}})
+					return err
+				})
+			}
+			return remove
+		})
+	})
+	t.Run("memories", func(t *testing.T) {
+		items, ns := storeOf(t, s.quick(t), cfg).Memory(), []string{"m"}
+		deleteThroughout(t, s, func(keys []string) (remove []func() error) {
+			var puts []memory.Op
+			for _, key := range keys {
+				puts = append(puts, memory.Op{Key: key, Value: json.RawMessage(`1`)})
+			}
+			put, err := items.Batch(t.Context(), ns, puts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, it := range put {
+				remove = append(remove, func() error {
+					_, err := items.Batch(t.Context(), ns, []memory.Op{{Key: it.Key, Options: memory.Options{If: &it.Version}}})
+					return err
+				})
+			}
+			return remove
+		})
+	})
+}
+
+// deleteThroughout deletes one after the other while the server is quick, does not answer for a time, and
+// answers again.
+func deleteThroughout(t *testing.T, s *server, put func(keys []string) []func() error) {
+	var left []func() error
+	for busy, done := chan error(nil), false; !done || len(left) > 0; {
+		if len(left) == 0 {
+			keys := make([]string, 500)
+			for i := range keys {
+				keys[i] = fmt.Sprint("k", i)
+			}
+			left = put(keys)
+		}
+		if busy == nil {
+			busy = occupy(t, s)
+		}
+		if err := left[0](); err != nil {
+			t.Fatalf("rule: a deletion that was done is no conflict\n got: %v", err)
+		}
+		left = left[1:]
+		select {
+		case err := <-busy:
+			if done = true; err != nil {
+				t.Fatal(err)
+			}
+		default:
+		}
+	}
 }

@@ -10,7 +10,7 @@ import (
 type script struct {
 	text, sha string
 	writes    bool     // a lost reply leaves open whether it happened
-	adds      bool     // each run adds something more, so it is not sent again for being slow
+	adds      bool     // a second run may do something more, so it is not sent again for being slow
 	tails     []string // what further keys have after the first one
 }
 
@@ -31,7 +31,8 @@ func newScript(writes bool, files ...string) *script {
 	return &script{text: text, sha: hex.EncodeToString(sum[:]), writes: writes}
 }
 
-// adding marks a script that does not know its own work when it is sent twice.
+// adding marks a script that does not know its own work when it is sent twice, or not always: that of a
+// deletion is gone, and that of a write to what another has written to since.
 func adding(sc *script) *script {
 	sc.adds = true
 	return sc
@@ -48,14 +49,14 @@ var (
 	historyScript    = newScript(false, "common", "history")
 	namespacesScript = newScript(false, "common", "namespaces")
 
-	memoryWriteScript   = newScript(true, "memory_common", "memory_write").with(":k", ":x")
+	memoryWriteScript   = adding(newScript(true, "memory_common", "memory_write").with(":k", ":x"))
 	memoryReadScript    = newScript(false, "memory_common", "memory_read").with(":k", ":x")
 	memoryScanScript    = newScript(false, "memory_common", "memory_scan").with(":k", ":x")
 	memoryAnyScript     = newScript(false, "memory_common", "memory_any").with(":k", ":x")
-	documentWriteScript = newScript(true, "document_common", "document_write").with(":o")
+	documentWriteScript = adding(newScript(true, "document_common", "document_write").with(":o"))
 	documentReadScript  = newScript(false, "document_common", "document_read").with(":o")
 	documentScanScript  = newScript(false, "document_common", "document_scan").with(":o")
-	documentClearScript = newScript(true, "document_common", "document_clear").with(":o")
+	documentClearScript = adding(newScript(true, "document_common", "document_clear").with(":o"))
 
 	memoryListScript = newScript(true, "memory_list").with(":t")
 	memoryMendScript = newScript(true, "memory_mend").with(":t")
