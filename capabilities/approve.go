@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -217,21 +218,35 @@ func (c *Call) permit(why string) error {
 	return err
 }
 
-// parametersOf reads parameters. A number that a float64 is not exact for stays a json.Number.
+// parametersOf reads parameters. A whole number that a float64 is not exact for stays a json.Number; all others
+// are a float64, on every level, as in a plan that was read.
 func parametersOf(data []byte) (p map[string]any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	if err := dec.Decode(&p); err != nil {
 		return nil, err
 	}
-	for name, v := range p {
-		n, ok := v.(json.Number)
-		if !ok {
-			continue
+	floats(p)
+	return p, nil
+}
+
+// floats makes numbers in v a float64, and returns v.
+func floats(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		f, err := v.Float64()
+		if whole := !strings.ContainsAny(v.String(), ".eE"); err != nil || whole && strconv.FormatFloat(f, 'f', -1, 64) != v.String() {
+			return v
 		}
-		if f, err := n.Float64(); err == nil && strconv.FormatFloat(f, 'f', -1, 64) == n.String() {
-			p[name] = f
+		return f
+	case []any:
+		for i := range v {
+			v[i] = floats(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = floats(v[name])
 		}
 	}
-	return p, nil
+	return v
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/weftrun/weft/capabilities"
@@ -97,5 +98,36 @@ func TestARequestHasTheFormOfItsDataUnlessItSaysMore(t *testing.T) {
 		func(context.Context, *capabilities.Call) error { return nil }))
 	if err == nil {
 		t.Error("a capability with a broken schema is taken")
+	}
+}
+
+// An approval does not change what a capability is given: numbers are those of a plan that was read, on every
+// level, but for whole ones that a float64 is not exact for.
+func TestApprovedParametersAreThoseOfThePlan(t *testing.T) {
+	var got map[string]any
+	reg, err := capabilities.NewRegistry(capabilities.Func(capabilities.Info{Name: "a", Description: "d", Approval: capabilities.AlwaysApproval},
+		func(_ context.Context, c *capabilities.Call) error { got = c.Step.Parameters; return nil }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, edit := range []string{"", `{"deep":{"n":3,"list":[1,2.50,{"m":1e3}]},"share":1.0}`} {
+		want := map[string]any{"deep": map[string]any{"n": 3.0, "list": []any{1.0, 2.5, map[string]any{"m": 1000.0}}}, "share": 1.0}
+		c := call(t, at(agent.Step{}), agent.Step{ContextKey: "k", Parameters: want})
+		var n *capabilities.ApprovalNeeded
+		if err := reg.Run(t.Context(), "a", c); !errors.As(err, &n) {
+			t.Fatalf("got %v, want a question", err)
+		}
+		c.Decisions = []capabilities.Decision{{ID: n.ID, Approved: true, Data: []byte(edit)}}
+		if edit == "" {
+			c.Decisions[0].Data = nil
+		}
+		if err := reg.Run(t.Context(), "a", c); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("edited into %q: got %#v, %v\nwant %#v", edit, got, err, want)
+		}
+		c.Decisions[0].Data = []byte(`{"deep":{"id":9007199254740993}}`)
+		want = map[string]any{"deep": map[string]any{"id": json.Number("9007199254740993")}}
+		if err := reg.Run(t.Context(), "a", c); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %#v, %v\nwant %#v", got, err, want)
+		}
 	}
 }
