@@ -135,11 +135,11 @@ func (h handler) serve(rw http.ResponseWriter, req *http.Request) (any, error) {
 	case http.MethodGet:
 		return h.board.Get(ctx, id)
 	case http.MethodDelete:
-		n, err := attemptOf(req)
+		n, reason, err := withdrawal(req.URL.RawQuery)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %.200q: %w", ErrTask, id, err)
 		}
-		return h.board.withdraw(ctx, id, n, req.FormValue("reason"))
+		return h.board.withdraw(ctx, id, n, reason)
 	}
 	return nil, errMethod
 }
@@ -177,17 +177,21 @@ func taskOf(rw http.ResponseWriter, req *http.Request, id string) (t Task, err e
 	return t, err
 }
 
-// attemptOf reads the attempt of a DELETE; 0 is the newest.
-func attemptOf(req *http.Request) (int, error) {
-	text := req.FormValue("attempt")
-	if text == "" {
-		return 0, nil
+// withdrawal reads the query of a DELETE. Attempt 0 is the newest: what cannot be read must not be taken for it.
+func withdrawal(query string) (attempt int, reason string, err error) {
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		return 0, "", fmt.Errorf("the query cannot be read: %w", err)
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		return 0, fmt.Errorf("the attempt %.100q is no number from 1 on", text)
+	switch texts := q["attempt"]; {
+	case len(texts) > 1:
+		return 0, "", fmt.Errorf("the query names %d attempts", len(texts))
+	case len(texts) == 1 && texts[0] != "":
+		if attempt, err = strconv.Atoi(texts[0]); err != nil || attempt < 1 {
+			return 0, "", fmt.Errorf("the attempt %.100q is no number from 1 on", texts[0])
+		}
 	}
-	return n, nil
+	return attempt, q.Get("reason"), nil
 }
 
 func (b *Board) log() *slog.Logger {

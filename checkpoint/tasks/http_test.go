@@ -283,6 +283,9 @@ var hostile = []struct {
 	{"DELETE", "/tasks/done?attempt=0", ``, 400, "bad_task"},
 	{"DELETE", "/tasks/done?attempt=-1", ``, 400, "bad_task"},
 	{"DELETE", "/tasks/done?attempt=x", ``, 400, "bad_task"},
+	{"DELETE", "/tasks/done?attempt=1;reason=late", ``, 400, "bad_task"}, // it must not be taken for one of the newest
+	{"DELETE", "/tasks/done?attempt=1%", ``, 400, "bad_task"},
+	{"DELETE", "/tasks/done?attempt=1&attempt=2", ``, 400, "bad_task"},
 	{"POST", "/tasks/done", `{"id":"done","attempt":1}`, 409, "stale"},
 	{"POST", "/tasks/working", `{"id":"working","attempt":1}`, 503, "under_way"},
 	{"PUT", "/tasks/a", `{"id":"a"}`, 405, "method_not_allowed"},

@@ -166,6 +166,9 @@ func (r Remote) ask(ctx context.Context, method, id string, q url.Values, body [
 	if err := json.Unmarshal(data, to); err != nil {
 		return fmt.Errorf("%w: %w: %w", ErrRemote, errReply, err)
 	}
+	if string(bytes.TrimSpace(data)) == "null" { // which would be done, and nothing came of it
+		return fmt.Errorf("%w: %w: it is null", ErrRemote, errReply)
+	}
 	return nil
 }
 

@@ -392,7 +392,7 @@ func TestRemoteAsksAgainOnlyWhereThatMayHelp(t *testing.T) {
 	}{
 		{500, "down", 0, 4, "500"}, {503, "", 1, 2, "503"}, {429, "slow", 2, 3, "429"}, {500, "down", -1, 1, "500"},
 		{400, "what?", 0, 1, "what?"}, {401, "", 0, 1, "401"}, {404, "", 0, 1, "404"}, {302, "", 0, 1, "302"},
-		{200, "no json", 0, 1, "not what was asked"}, {200, `{"status":"cancelled"}`, 0, 1, "cancelled"}, {200, `{"status":"pending"}`, 0, 1, "pending"}, {200, strings.Repeat(" ", 5<<20), 0, 1, "more than"},
+		{200, "no json", 0, 1, "not what was asked"}, {200, " null\n", 0, 1, "not what was asked"}, {200, `{"status":"cancelled"}`, 0, 1, "cancelled"}, {200, `{"status":"pending"}`, 0, 1, "pending"}, {200, strings.Repeat(" ", 5<<20), 0, 1, "more than"},
 	} {
 		var asked atomic.Int64
 		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
