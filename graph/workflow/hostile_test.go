@@ -1,7 +1,11 @@
 package workflow_test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -23,6 +27,199 @@ func within(t *testing.T, most uint64, fn func()) {
 	}
 }
 
+// most is what the load of any one hostile file may allocate.
+const most = 20 << 20
+
+// refuses loads what must not be valid, within the budget, and looks for a text in the error.
+func refuses(t *testing.T, src, want string) {
+	t.Helper()
+	var err error
+	within(t, most, func() { _, err = workflow.Parse("in.yaml", []byte(src), workflow.Options{Kinds: kinds()}) })
+	var e *workflow.Error
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %.300v\nwant %s", err, want)
+	}
+}
+
+const (
+	head = "version: 1\nx: "
+	tail = "nodes: {a: {set: {}, next: END}}\n"
+)
+
+func TestBillionLaughsAreRefused(t *testing.T) {
+	lol := "version: 1\nx0: &x0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n"
+	for i := 1; i < 10; i++ {
+		lol += fmt.Sprintf("x%d: &x%d [%s*x%d]\n", i, i, strings.Repeat(fmt.Sprintf("*x%d, ", i-1), 9), i-1)
+	}
+	maps := "version: 1\nx0: &x0 {a: lol, b: lol}\n"
+	for i := 1; i < 60; i++ {
+		maps += fmt.Sprintf("x%d: &x%d {a: *x%d, b: *x%d}\n", i, i, i-1, i-1)
+	}
+	for name, src := range map[string]string{
+		"ten of ten": lol + tail, "two of two": bomb(30), "mappings": maps + tail,
+		"one large value, many times": head + "&b [" + strings.Repeat("a,", 1000) + "]\ny: [" + strings.Repeat("*b,", 1000) + "]\n" + tail,
+	} {
+		t.Run(name, func(t *testing.T) { refuses(t, src, "more than 20000 values, with aliases written out") })
+	}
+	t.Run("itself", func(t *testing.T) {
+		refuses(t, head+"&a [*a, *a]\n"+tail, "error[WF007]: the alias *a stands inside its own anchor")
+	})
+}
+
+func Test100kBracketsAreRefused(t *testing.T) {
+	const n = 100_000
+	for name, src := range map[string]string{
+		"open":    strings.Repeat("[", n),
+		"closed":  head + strings.Repeat("[", n) + strings.Repeat("]", n) + "\n" + tail,
+		"braces":  head + strings.Repeat("{a: ", n),
+		"mixed":   head + strings.Repeat("[{a: ", n),
+		"entries": head + "\n" + strings.Repeat("- ", n) + "a",
+	} {
+		t.Run(name, func(t *testing.T) { refuses(t, src, "error[WF001]: YAML: exceeded max depth of 10000") })
+	}
+	t.Run("keys", func(t *testing.T) { refuses(t, head+"\n"+strings.Repeat("? ", n)+"a", "error[WF") })
+}
+
+// TestNoMoreThan1MiBIsRead holds the limit to the byte, and loads what just fits.
+func TestNoMoreThan1MiBIsRead(t *testing.T) {
+	const limit = 1 << 20
+	refuses(t, strings.Repeat("# much\n", 300_000), "1:1: error[WF601]: the file has 2100000 bytes; at most 1048576 are read")
+	file := "version: 1\n" + tail + "# "
+	refuses(t, file+strings.Repeat("x", limit-len(file)+1), "the file has 1048577 bytes; at most 1048576 are read")
+	for name, src := range map[string]string{
+		"comment": file + strings.Repeat("x", limit-len(file)),
+		"text":    "version: 1\n" + tail + "description: " + strings.Repeat("x", limit-len(file)-20),
+		"quoted":  "version: 1\n" + tail + "description: \"" + strings.Repeat("\\n", (limit-len(file)-20)/2) + "\"",
+	} {
+		t.Run(name, func(t *testing.T) {
+			within(t, most, func() {
+				if _, err := workflow.Parse("in.yaml", []byte(src), workflow.Options{}); err != nil {
+					t.Errorf("%.300v", err)
+				}
+			})
+		})
+	}
+	t.Run("from a disk", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "in.yaml")
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40)); err != nil {
+			t.Fatal(err)
+		}
+		within(t, most, func() {
+			if _, err := workflow.Load(path, workflow.Options{}); err == nil || !strings.Contains(err.Error(), "1048576") {
+				t.Errorf("a file of a TiB: %v", err)
+			}
+		})
+	})
+}
+
+func TestMergeKeysAreRefused(t *testing.T) {
+	const want = "error[WF009]: merge keys (<<) are not allowed; write the keys out"
+	for _, merge := range []string{"<<: *m", "<<: [*m, *m]", "<<: {next: END}", "!!merge <<: *m", `? <<
+    : *m`} {
+		refuses(t, "version: 1\nx: &m {set: {}, next: END}\nnodes:\n  a:\n    "+merge+"\n", want)
+	}
+}
+
+func TestDuplicateKeysAreRefused(t *testing.T) {
+	for src, want := range map[string]string{
+		"version: 1\nversion: 1\n" + tail:                                                      `2:1: error[WF011]: key "version" is there twice; first in line 1`,
+		"version: 1\nnodes:\n  a: {set: {}, next: END}\n  \"a\": {set: {}, next: END}":         `4:3: error[WF011]: key "a" is there twice; first in line 3`,
+		"version: 1\nnodes: {a: {set: {}, next: END, set: {}}}":                                `2:33: error[WF011]: key "set" is there twice; first in line 2`,
+		"version: 1\nstate: {m: any}\nnodes: {a: {set: {m: {k: 1, \"\\x6b\": 2}}, next: END}}": `key "k" is there twice`,
+		"version: 1\nx: &x k\nnodes: {a: {set: {m: {k: 1, *x : 2}}, next: END}}":               "error[WF01",
+	} {
+		refuses(t, src, want)
+	}
+}
+
+// TestOddScalarsAreRefusedOrText holds what YAML reads otherwise than it looks, and the words
+// that only look as if they were true and false.
+func TestOddScalarsAreRefusedOrText(t *testing.T) {
+	for _, odd := range []string{"017", "0o17", "0x1F", "0b1", "1_000", "0_7", "1_0.5", ".inf", "-.Inf", ".NaN", "1e400",
+		"99999999999999999999", "2020-01-01", "2020-01-01T10:00:00Z", "2020-1-1"} {
+		refuses(t, "version: 1\nstate: {x: any}\nnodes: {a: {set: {x: "+odd+"}, next: END}}", "3:22: error[WF012]: "+odd+" ")
+		f := parse(t, "version: 1\nstate: {x: any}\nnodes: {a: {set: {x: \""+odd+"\"}, next: END}}")
+		f.gives(`{}`, `{"x":"`+odd+`"}`)
+	}
+	for _, word := range []string{"yes", "no", "on", "off", "y", "n", "Yes", "NO", "12:30:45", "1.2.3", "0.1.0", "+1x"} {
+		parse(t, "version: 1\nstate: {x: any}\nnodes: {a: {set: {x: "+word+"}, next: END}}").gives(`{}`, `{"x":"`+word+`"}`)
+		refuses(t, "version: 1\nstate: {x: bool}\nnodes: {a: {set: {x: "+word+"}, next: END}}", "3:22: error[WF410]: x: want bool, got string")
+	}
+}
+
+// TestHostileIDsAreRefused gives nodes, fields, types, limits and secrets the names of paths,
+// of controls and of what only looks like a letter.
+func TestHostileIDsAreRefused(t *testing.T) {
+	for _, id := range []string{"", " ", "../../etc/passwd", "/", "a/b", `a\b`, "a.b", "a:b", "a b", "a\nb", "a\tb", "\u001b[31m", "\u202eb", "a\u200b",
+		"\u0435hit", "\ufeffa", "1a", "-a", "${{ 1 }}", "$(id)", "';--", "<script>", "%s", "a*", "a{b}", strings.Repeat("a", 5000) + "!"} {
+		quoted, err := json.Marshal(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := string(quoted)
+		for section, src := range map[string]string{
+			"nodes": "nodes: {" + key + ": {set: {}, next: END}}",
+			"state": "state: {" + key + ": int}\n" + tail,
+			"types": "types: {" + key + ": {a: int}}\n" + tail,
+			"limit": "limits: {shared: {" + key + ": {concurrency: 1}}}\n" + tail,
+			"env":   "env: {" + key + ": string}\n" + tail,
+			"keys":  "secrets: {" + key + ": \"${env:A}\"}\n" + tail,
+			"next":  "nodes: {a: {set: {}, next: " + key + "}}",
+		} {
+			var err error
+			within(t, most, func() {
+				_, err = workflow.Parse("in.yaml", []byte("version: 1\n"+src), workflow.Options{Kinds: kinds()})
+			})
+			var e *workflow.Error
+			if !errors.As(err, &e) {
+				t.Errorf("%s: %q: got %v, want it refused", section, id, err)
+				continue
+			}
+			if strings.ContainsAny(err.Error(), "\x1b\u202e\ufeff") {
+				t.Errorf("%s: %q: the error carries it to a terminal: %q", section, id, err)
+			}
+		}
+	}
+}
+
+// TestPathEscapeBySymlinkIsRefused leaves the folder by links: to a file, to a folder, by a
+// chain of links, and by one that leads back in by way of the outside.
+func TestPathEscapeBySymlinkIsRefused(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	const child = "version: 1\nnodes: {hidden: {set: {}, next: END}}\n"
+	err := errors.Join(
+		os.WriteFile(filepath.Join(outside, "child.yaml"), []byte(child), 0o600),
+		os.WriteFile(filepath.Join(dir, "own.yaml"), []byte(child), 0o600),
+		os.Symlink(filepath.Join(outside, "child.yaml"), filepath.Join(dir, "file.yaml")),
+		os.Symlink(outside, filepath.Join(dir, "folder")),
+		os.Symlink("file.yaml", filepath.Join(dir, "chain.yaml")),
+		os.Symlink("../"+filepath.Base(outside)+"/child.yaml", filepath.Join(dir, "relative.yaml")),
+		os.Symlink("loop.yaml", filepath.Join(dir, "loop.yaml")),
+		os.Symlink("/dev/zero", filepath.Join(dir, "zero.yaml")),
+		os.Symlink("own.yaml", filepath.Join(dir, "inside.yaml")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parse := func(path string) (err error) {
+		src := "version: 1\nnodes: {a: {workflow: " + path + ", next: END}}\n"
+		within(t, most, func() {
+			_, err = workflow.Parse(filepath.Join(dir, "in.yaml"), []byte(src), workflow.Options{Kinds: kinds()})
+		})
+		return err
+	}
+	for _, path := range []string{"file.yaml", "folder/child.yaml", "chain.yaml", "relative.yaml", "loop.yaml", "zero.yaml"} {
+		err := parse(path)
+		var e *workflow.Error
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), "in.yaml:2:23: error[WF511]: "+path) || strings.Contains(err.Error(), outside) {
+			t.Errorf("%s: got %v, want it refused at its place, without a word on where it leads", path, err)
+		}
+	}
+	if err := parse("inside.yaml"); err != nil {
+		t.Errorf("a link within the folder: %v", err)
+	}
+}
+
 // TestHostileFilesAreRefusedFast holds what is too large to be written in a script.
 func TestHostileFilesAreRefusedFast(t *testing.T) {
 	var many strings.Builder
@@ -30,34 +227,22 @@ func TestHostileFilesAreRefusedFast(t *testing.T) {
 	for i := range 501 {
 		many.WriteString("  n" + strings.Repeat("x", i) + ": {set: {}, next: END}\n")
 	}
-	const head = "version: 1\nx: "
 	for name, c := range map[string]struct{ src, want string }{
-		"2 MiB":               {strings.Repeat("# much\n", 300_000), "1:1: error[WF601]: the file has 2100000 bytes; at most 1048576 are read"},
-		"100k brackets":       {strings.Repeat("[", 100_000), "1:1: error[WF001]: YAML: exceeded max depth of 10000"},
-		"100k brackets below": {head + strings.Repeat("[", 100_000), "YAML: exceeded max depth of 10000"},
-		"deep flow":           {head + strings.Repeat("[", 70) + strings.Repeat("]", 70), "2:67: error[WF602]: nested deeper than 64 levels"},
-		"deep braces":         {head + strings.Repeat("{a: ", 70) + strings.Repeat("}", 70), "nested deeper than 64 levels"},
-		"deep dashes":         {head + "\n" + strings.Repeat("- ", 70) + "a", "nested deeper than 64 levels"},
-		"zero byte":           {"version: 1\nname: a\x00b\n", "2:1: error[WF005]: the file holds a zero byte; it must be UTF-8 text"},
-		"UTF-16":              {"\xff\xfev\x00e\x00", "1:1: error[WF005]: the file holds a zero byte"},
-		"Latin-1":             {"name: caf\xe9\n", "1:1: error[WF005]: the file is not UTF-8 text"},
-		"501 nodes":           {many.String(), "3:3: error[WF603]: there are 501 nodes; at most 500 are read"},
-		"501 tests":           {"version: 1\nnodes: {a: {set: {}, next: END}}\ntests:\n" + strings.Repeat("  - {name: x}\n", 501), "4:3: error[WF603]: there are 501 tests; at most 500 are read"},
-		"many lines":          {strings.Repeat("\n", 60_000), "1:1: error[WF601]: the file has more than 50000 lines and list items"},
-		"many items":          {head + "[" + strings.Repeat("a,", 60_000) + "]", "1:1: error[WF601]: the file has more than 50000 lines and list items"},
-		"aliases of aliases":  {bomb(30), "more than 20000 values, with aliases written out"},
-		"long expression":     {"version: 1\nnodes: {a: {if: \"" + strings.Repeat("1+", 300_000) + "1\", set: {}, next: END}}", "error[WF605]: expression is too long"},
-		"deep expression":     {"version: 1\nnodes: {a: {if: \"" + strings.Repeat("(", 4000) + "\", set: {}, next: END}}", "2:"},
-		"deep type":           {"version: 1\nstate: {x: \"" + strings.Repeat("list<", 10_000) + "\"}\nnodes: {a: {set: {}, next: END}}", "nested deeper than 32 levels"},
+		"deep flow":       {head + strings.Repeat("[", 70) + strings.Repeat("]", 70), "2:67: error[WF602]: nested deeper than 64 levels"},
+		"deep braces":     {head + strings.Repeat("{a: ", 70) + strings.Repeat("}", 70), "nested deeper than 64 levels"},
+		"deep dashes":     {head + "\n" + strings.Repeat("- ", 70) + "a", "nested deeper than 64 levels"},
+		"zero byte":       {"version: 1\nname: a\x00b\n", "2:1: error[WF005]: the file holds a zero byte; it must be UTF-8 text"},
+		"UTF-16":          {"\xff\xfev\x00e\x00", "1:1: error[WF005]: the file holds a zero byte"},
+		"Latin-1":         {"name: caf\xe9\n", "1:1: error[WF005]: the file is not UTF-8 text"},
+		"501 nodes":       {many.String(), "3:3: error[WF603]: there are 501 nodes; at most 500 are read"},
+		"501 tests":       {"version: 1\nnodes: {a: {set: {}, next: END}}\ntests:\n" + strings.Repeat("  - {name: x}\n", 501), "4:3: error[WF603]: there are 501 tests; at most 500 are read"},
+		"many lines":      {strings.Repeat("\n", 60_000), "1:1: error[WF601]: the file has more than 50000 lines and list items"},
+		"many items":      {head + "[" + strings.Repeat("a,", 60_000) + "]", "1:1: error[WF601]: the file has more than 50000 lines and list items"},
+		"long expression": {"version: 1\nnodes: {a: {if: \"" + strings.Repeat("1+", 300_000) + "1\", set: {}, next: END}}", "error[WF605]: expression is too long"},
+		"deep expression": {"version: 1\nnodes: {a: {if: \"" + strings.Repeat("(", 4000) + "\", set: {}, next: END}}", "2:"},
+		"deep type":       {"version: 1\nstate: {x: \"" + strings.Repeat("list<", 10_000) + "\"}\nnodes: {a: {set: {}, next: END}}", "nested deeper than 32 levels"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var err error
-			within(t, 256<<20, func() { _, err = workflow.Parse("in.yaml", []byte(c.src), workflow.Options{Kinds: kinds()}) })
-			var e *workflow.Error
-			if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %.300v\nwant %s", err, c.want)
-			}
-		})
+		t.Run(name, func(t *testing.T) { refuses(t, c.src, c.want) })
 	}
 }
 

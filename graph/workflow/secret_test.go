@@ -8,6 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -125,10 +128,10 @@ func loadSecretive(t *testing.T, seen *[]string) *workflow.Workflow {
 	return w
 }
 
-// TestASecretIsNowhereButWhereItIsUsed runs a file that lets its secret out in every way it
-// can, and looks for the value in all that a run leaves behind: events, errors, results,
-// drawings and the bytes of the store.
-func TestASecretIsNowhereButWhereItIsUsed(t *testing.T) {
+// TestSecretCanaryIsInNoLogErrorCheckpointOrStream runs a file that lets its secret out in
+// every way it can, and looks for the value in all that a run leaves behind: logs, events,
+// errors, results, drawings and the bytes of the store.
+func TestSecretCanaryIsInNoLogErrorCheckpointOrStream(t *testing.T) {
 	for _, how := range []string{"result", "error", "panic", "format"} {
 		t.Run(how, func(t *testing.T) {
 			var seen []string
@@ -147,10 +150,12 @@ func TestASecretIsNowhereButWhereItIsUsed(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
+			logsTo(t, &out)
 			all := graph.Updates | graph.Values | graph.Tasks | graph.Custom | graph.Checkpoints | graph.Ended
 			for ev, err := range g.Stream(t.Context(), in, graph.Run{Thread: "t", Modes: all}) {
 				data, _ := json.Marshal(ev)
 				fmt.Fprintf(&out, "%s\n%v %+v\n", data, err, ev)
+				slog.Debug("event", "event", ev, "error", err)
 				for err := err; err != nil; err = errors.Unwrap(err) {
 					fmt.Fprintf(&out, "%+v %#v\n", err, err)
 				}
@@ -184,6 +189,17 @@ func TestASecretIsNowhereButWhereItIsUsed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// logsTo has all that is logged written to w, until the test ends.
+func logsTo(t *testing.T, w io.Writer) {
+	was, flags, to := slog.Default(), log.Flags(), log.Writer()
+	t.Cleanup(func() {
+		slog.SetDefault(was)
+		log.SetFlags(flags)
+		log.SetOutput(to)
+	})
+	slog.SetDefault(slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{AddSource: true, Level: slog.LevelDebug})))
 }
 
 // A text of the state that looks like a use of a secret, or like what stands for one inside,
