@@ -3,10 +3,13 @@ package nodes
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -50,9 +53,25 @@ func newClient(control func(network, address string, c syscall.RawConn) error) *
 			case req.URL.Scheme != "http" && req.URL.Scheme != "https":
 				return &refusal{"redirected to " + req.URL.Scheme + ", which is not http"}
 			}
+			keepFrom(req, via[0].URL)
 			return nil
 		},
 	}
+}
+
+// harmless are the headers that another server than the one that was asked may see.
+var harmless = []string{"Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "Idempotency-Key", "User-Agent"}
+
+// keepFrom takes from a redirected request what only the server at the first URL may see: the
+// query in the Referer, and, if another server is asked or in clear text, the headers in which
+// secrets may be.
+func keepFrom(req *http.Request, first *url.URL) {
+	req.Header.Del("Referer")
+	safer := first.Scheme == "http" && req.URL.Scheme == "https" && first.Hostname() == req.URL.Hostname()
+	if safer || first.Scheme == req.URL.Scheme && first.Host == req.URL.Host {
+		return
+	}
+	maps.DeleteFunc(req.Header, func(name string, _ []string) bool { return !slices.Contains(harmless, name) })
 }
 
 // refusePrivate looks at the address that a name was resolved to, just before the

@@ -32,7 +32,8 @@ import (
 // Only http and https are spoken, and only with public addresses: private, loopback,
 // link-local and other special ones are refused when the connection is made, whatever
 // a name resolves to, unless allow_private is set. Up to 5 redirects are followed,
-// each under the same rules; no proxy of the environment is used. It takes 5 minutes at
+// each under the same rules, and no other server than the one that was asked gets its
+// headers or its query; no proxy of the environment is used. It takes 5 minutes at
 // most, redirects and body included; the node's timeout makes it less. A status of
 // 429 or 5xx and a failed connection are worth a retry; any other status is not.
 //

@@ -1,0 +1,125 @@
+package nodes_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/weftrun/weft/nodes"
+)
+
+// outskirts starts a server that is taken for a public one, called public.example and
+// other.example, which redirects to what the query says. Beside it is one that no request
+// may reach, called inside.example.
+func outskirts(t *testing.T, seen func(*http.Request)) (inside string, reached *atomic.Int32) {
+	public := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen(r)
+		switch to := r.URL.Query().Get("to"); {
+		case to != "":
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		case r.URL.Path == "/endless":
+			_, err := io.CopyN(w, zeros{}, 1<<30)
+			if err == nil {
+				t.Error("a GiB was read")
+			}
+		case r.URL.Path == "/headers":
+			for i := range 3000 {
+				w.Header().Set(fmt.Sprintf("X-%d", i), strings.Repeat("x", 1000))
+			}
+		}
+	}))
+	reached = new(atomic.Int32)
+	private := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+	at := public.Listener.Addr().String()
+	names := map[string]string{"public.example:80": at, "other.example:80": at, "inside.example:80": private.Listener.Addr().String()}
+	nodes.Resolve(t, names, at)
+	t.Cleanup(private.Close)
+	t.Cleanup(public.Close)
+	return private.URL, reached
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+func ignore(*http.Request) {}
+
+// TestHTTPRedirectsToPrivateAddressesAreRefused asks a public server that redirects to the
+// metadata of a cloud, to this machine and to a private network, by address, by name, and
+// by way of another public one.
+func TestHTTPRedirectsToPrivateAddressesAreRefused(t *testing.T) {
+	inside, reached := outskirts(t, ignore)
+	port := inside[strings.LastIndex(inside, ":"):]
+	for _, to := range []string{
+		"http://169.254.169.254/latest/meta-data/iam/security-credentials/", "http://127.0.0.1" + port + "/", "http://localhost" + port + "/",
+		"http://[::1]" + port + "/", "http://[::ffff:169.254.169.254]/", "http://[::ffff:7f00:1]" + port + "/", "http://0.0.0.0" + port + "/",
+		"http://10.0.0.1/", "http://192.168.0.1/", "http://100.100.100.200/", "http://[fd00:ec2::254]/", "http://inside.example/", "//inside.example/",
+		"http://user:pass@127.0.0.1" + port + "/", "http://other.example/?to=http://127.0.0.1" + port + "/",
+	} {
+		err := fails(t, t.TempDir(), `http: {url: "http://public.example/", query: {to: "`+to+`"}}`, "is not public; set allow_private: true")
+		if err != nil && strings.Contains(err.Error(), "pass@") {
+			t.Errorf("%s: the error shows the password: %v", to, err)
+		}
+	}
+	fails(t, t.TempDir(), `http: {url: "http://inside.example/"}`, "is not public; set allow_private: true")
+	if n := reached.Load(); n > 0 {
+		t.Errorf("%d requests reached the private server", n)
+	}
+	if _, err := do(t, t.TempDir(), `http: {url: "http://public.example/", query: {to: "http://other.example/"}}`); err != nil {
+		t.Errorf("from one public server to another: %v", err)
+	}
+}
+
+// TestHTTPAllowsPrivateAddressesWhenToldTo follows the same redirects where the file says so.
+func TestHTTPAllowsPrivateAddressesWhenToldTo(t *testing.T) {
+	inside, reached := outskirts(t, ignore)
+	hop := httptest.NewServer(http.RedirectHandler(inside, http.StatusFound))
+	t.Cleanup(hop.Close)
+	if _, err := do(t, t.TempDir(), `http: {url: "`+hop.URL+`", allow_private: true}`); err != nil || reached.Load() != 1 {
+		t.Errorf("%v, %d requests arrived; want one", err, reached.Load())
+	}
+}
+
+// TestHTTPBodiesAndHeadersAreCapped asks for a body without an end and for headers of 3 MB.
+func TestHTTPBodiesAndHeadersAreCapped(t *testing.T) {
+	outskirts(t, ignore)
+	fails(t, t.TempDir(), `http: {url: "http://public.example/endless"}`, "/endless: the body is larger than 2097152 bytes")
+	fails(t, t.TempDir(), `http: {url: "http://public.example/endless", max_body: 1KiB}`, "/endless: the body is larger than 1024 bytes")
+	fails(t, t.TempDir(), `http: {url: "http://public.example/", query: {to: /endless}}`, "the body is larger than 2097152 bytes")
+	fails(t, t.TempDir(), `http: {url: "http://public.example/headers"}`, "server response headers exceeded 1048576 bytes")
+	fails(t, t.TempDir(), `http: {url: "http://public.example/", max_body: 1GiB}`, "max_body is at most")
+}
+
+// TestHTTPTellsNoOtherServerTheHeadersAndTheQuery redirects within a server, where the headers
+// stay, and to another one, which must not see them, nor the first query as a Referer.
+func TestHTTPTellsNoOtherServerTheHeadersAndTheQuery(t *testing.T) {
+	var seen []string
+	outskirts(t, func(r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		seen = append(seen, strings.Join([]string{r.Host, r.Header.Get("X-Key"), user + password, r.Header.Get("Cookie"), r.Referer(), r.Header.Get("Content-Type")}, " "))
+	})
+	ask := func(to string) {
+		if _, err := do(t, t.TempDir(), `
+http:
+  url: http://public.example/
+  query: {to: "`+to+`", token: hidden}
+  headers: {x-key: key, cookie: c=1}
+  user: u
+  password: p
+  json: {a: 1}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask("/there")
+	ask("http://other.example/")
+	first := "public.example key up c=1  application/json"
+	want := []string{first, first, first, "other.example     application/json"}
+	if strings.Join(seen, "\n") != strings.Join(want, "\n") {
+		t.Errorf("the servers saw\n%s\nwant\n%s", strings.Join(seen, "\n"), strings.Join(want, "\n"))
+	}
+}
