@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -42,7 +44,8 @@ what is to be approved, to be changed.
 Elsewhere each line of the input is a message; --say gives messages instead. The first
 one that fails ends the chat. The exit code is 4 if a question is open at the end.
 
-Ctrl-C stops the turn; twice, or at an empty line twice, it leaves.`,
+Ctrl-C stops the turn; twice, or at an empty line twice, it leaves. What was said is
+kept, and the next chat goes on with the turn.`,
 		Args: a.arguments("NAME", 0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.named = cmd.Flags().Changed("thread")
@@ -196,10 +199,12 @@ func (c *dialogue) say(ctx context.Context, text string) (leave bool, err error)
 func (c *dialogue) do(ctx context.Context, act func(context.Context, func(graph.Event)) (reply, error)) (leave bool, err error) {
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	var r reply
 	if c.lines.interactive() {
-		defer c.signals.first(func() { cancel(errStopped) })()
+		r, err = c.stoppable(ctx, cancel, func(watch func(graph.Event)) (reply, error) { return act(inner, watch) })
+	} else {
+		r, err = act(inner, c.show.event)
 	}
-	r, err := act(inner, c.show.event)
 	c.show.close()
 	switch {
 	case err != nil && ctx.Err() == nil && errors.Is(context.Cause(inner), errStopped):
@@ -215,6 +220,33 @@ func (c *dialogue) do(ctx context.Context, act func(context.Context, func(graph.
 		c.open = r.Questions
 	}
 	return slices.Contains(r.UI, "exit"), c.show.reply(c.thread, r)
+}
+
+// stoppable carries out act for a person: Ctrl-C stops it, and another one leaves it behind, as it may be deaf; the
+// process ends then, and nothing more is shown of it.
+func (c *dialogue) stoppable(ctx context.Context, stop context.CancelCauseFunc, act func(func(graph.Event)) (reply, error)) (reply, error) {
+	var mu sync.Mutex // what is shown comes from several goroutines
+	var left bool
+	defer c.signals.first(func() {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintln(c.Stderr) // behind the ^C
+		c.note("stopping the turn; Ctrl-C again leaves at once")
+		stop(errStopped)
+	})()
+	r, err := await(ctx, func() (reply, error) {
+		return act(func(ev graph.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			if !left {
+				c.show.event(ev)
+			}
+		})
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	left = true
+	return r, err
 }
 
 var errStopped = errors.New("stopped by the user")
@@ -241,7 +273,7 @@ func (c *dialogue) failed(err error) *failure {
 		f.next = "end the other process first; nothing was written"
 	case c.forgets():
 		f.next = "the thread is gone with the process; keep threads with --store sqlite:PATH"
-	case f.next == "" && c.lines.interactive():
+	case f.next == "" && c.lines.interactive() && !errors.Is(err, errSignal):
 		f.next = "/continue tries it again"
 	case f.next == "" && !errors.Is(err, context.Canceled) && !errors.Is(err, errSignal):
 		f.next = "try it again with " + c.command("chat", c.name, "--thread", c.thread, "--say", "/continue")

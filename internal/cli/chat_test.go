@@ -145,6 +145,29 @@ func TestAPersonChatsOnATerminal(t *testing.T) {
 	}
 }
 
+// TestTheSecondCtrlCLeavesAChatWhoseStepDoesNotStop has a step that hears of its end and goes on for ever: the first
+// Ctrl-C says what another one does, and that one leaves at once. The next chat goes on with the turn.
+func TestTheSecondCtrlCLeavesAChatWhoseStepDoesNotStop(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	path, open := p.pipe("pipe")
+	k := p.sitDown("chat", "parrot", "--thread", "t")
+	k.see("> ")
+	k.press("deaf " + path + newline)
+	hear(t, open(), "began\n")
+	k.press(ctrlC)
+	k.see("weft: stopping the turn; Ctrl-C again leaves at once\r\n")
+	hear(t, open(), "clings\n")
+	k.press(ctrlC)
+	k.see("weft: stopped by a signal\r\n")
+	k.see("next: what was said is kept; go on with " + program + " chat parrot --thread t\r\n")
+	k.ends(130)
+
+	p.write("pipe.done", "")
+	e := p.must(0, "chat", "parrot", "--thread", "t", "--say", "hello")
+	expect(t, "stdout", e.stdout, "heard: deaf "+path+" (1 steps)\n\nheard: hello (0 steps)\n\n")
+}
+
 func TestASignalEndsAChatWithoutATerminalInTheMiddleOfATurn(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -73,22 +73,23 @@ func (s *script) next(ctx context.Context, _ string) (string, error) {
 func (*script) remember(turn.Past) {}
 func (*script) interactive() bool  { return false }
 
-// await calls read and returns what it returns, or the cause of the end of ctx.
-func await(ctx context.Context, read func() (string, error)) (string, error) {
-	type line struct {
-		text string
-		err  error
+// await calls do and returns what it returns, or the cause of the end of ctx. Then do is left behind.
+func await[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	type done struct {
+		v   T
+		err error
 	}
-	got := make(chan line, 1)
+	got := make(chan done, 1)
 	go func() {
-		text, err := read()
-		got <- line{text, err}
+		v, err := do()
+		got <- done{v, err}
 	}()
 	select {
-	case l := <-got:
-		return l.text, l.err
+	case d := <-got:
+		return d.v, d.err
 	case <-ctx.Done():
-		return "", context.Cause(ctx)
+		var none T
+		return none, context.Cause(ctx)
 	}
 }
 

@@ -20,10 +20,11 @@ func openShy(context.Context, checkpoint.Store) (turn.Plain, error) {
 }
 
 // openParrot is an agent that says what it hears. "work PATH" writes to the pipe at PATH and waits, until there is
-// a file PATH.done; "risky" asks first; "fail" fails the run.
+// a file PATH.done; "deaf PATH" does so too, but says there when it is to stop, and does not; "risky" asks first; "fail" fails the run.
 func openParrot(_ context.Context, store checkpoint.Store) (turn.Plain, error) {
 	reg, err := capabilities.NewRegistry(
 		capabilities.Func(capabilities.Info{Name: "work", Description: "waits"}, parrotWork),
+		capabilities.Func(capabilities.Info{Name: "deaf", Description: "does not stop"}, parrotDeaf),
 		capabilities.Func(capabilities.Info{Name: "risky", Description: "asks"}, parrotRisk),
 		capabilities.Func(capabilities.Info{Name: "fail", Description: "fails"}, func(context.Context, *capabilities.Call) error {
 			return agent.Failed(agent.Fatal, errors.New("the perch broke"))
@@ -60,6 +61,18 @@ func parrotWork(ctx context.Context, c *capabilities.Call) error {
 	}
 	<-ctx.Done()
 	return ctx.Err()
+}
+
+func parrotDeaf(ctx context.Context, c *capabilities.Call) error {
+	if err := parrotWork(ctx, c); ctx.Err() == nil {
+		return err
+	}
+	task, _ := c.Manager.CurrentTask(c.State)
+	_, path, _ := strings.Cut(task, " ")
+	if err := os.WriteFile(path, []byte("clings\n"), 0o600); err != nil {
+		return err
+	}
+	select {}
 }
 
 func parrotRisk(_ context.Context, c *capabilities.Call) error {
