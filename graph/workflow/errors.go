@@ -95,8 +95,19 @@ func (e *RunError) Error() string { return e.Pos + ": " + e.What }
 // Retryable reports false.
 func (e *RunError) Retryable() bool { return false }
 
+// synonyms are the words of other languages for types and reducers.
+var synonyms = map[string]string{
+	"integer": "int", "long": "int", "int64": "int", "float": "number", "float64": "number", "double": "number", "decimal": "number",
+	"boolean": "bool", "str": "string", "text": "string", "json": "any", "array": "list", "dict": "map",
+	"sum": "add", "count": "add", "concat": "append", "extend": "append", "overwrite": "replace", "last": "latest", "first": "once",
+	"add_messages": "messages", "maximum": "max", "minimum": "min", "set": "replace",
+}
+
 // didYouMean returns a suffix that names what was probably meant, or "".
 func didYouMean(word string, known []string) string {
+	if best := synonyms[strings.ToLower(word)]; slices.Contains(known, best) {
+		return fmt.Sprintf("; did you mean %q?", best)
+	}
 	if best := suggest.Nearest(word, known); best != "" {
 		return fmt.Sprintf("; did you mean %q?", best)
 	}

@@ -81,6 +81,7 @@ func (l *loader) parse(rel, name string, text []byte) *Workflow {
 			c.checkPaths()
 		}
 		if l.mistakes() == 0 {
+			c.warnBraces()
 			c.checkUnused()
 		}
 	}

@@ -127,6 +127,7 @@ func decode(dec *yaml.Decoder, into *yaml.Node) (err error) {
 
 var (
 	syntaxLine    = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+	indentation   = regexp.MustCompile(`^did not find expected (key|'-' indicator)|tab character|cannot start any token`)
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
 
@@ -149,7 +150,13 @@ func (s *source) syntax(err error) {
 	if strings.HasPrefix(msg, "did not find expected ',' or") {
 		hint = "inside [ ] and { }, quote text that holds ? : , [ ] { or }"
 	}
-	s.failAt(line, 1, "WF001", hint, "YAML: %s", msg)
+	col := 1
+	if indentation.MatchString(msg) {
+		if l, c, help := s.misindented(); l > 0 {
+			line, col, hint = l, c, help
+		}
+	}
+	s.failAt(line, col, "WF001", hint, "YAML: %s", msg)
 }
 
 // exprErrors reports a mistake in an expression inside the scalar n.

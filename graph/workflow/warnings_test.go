@@ -69,3 +69,38 @@ func TestReadingAWholeSectionReadsAll(t *testing.T) {
 		}
 	}
 }
+
+func TestBracesThatMakeNoExpressionAreAWarning(t *testing.T) {
+	const src = `version: 1
+state: {n: int, text: string}
+nodes:
+  a:
+    set: {text: "{{ state.n }} and ${{ state.n }}, $${{ state.n }}, ${{ map([1], {{n: state.n}}) | len() }}"}
+    next: b
+  b:
+    approval:
+      title: "${HOME} {n} {{ n }}"
+      show: |
+        It is
+        ${state.n} %
+    next: END
+`
+	const want = `in.yaml:5:18: error[WF208]: this is plain text, and no expression (an expression stands between ${{ and }})
+in.yaml:12:9: error[WF208]: this is plain text, and no expression (an expression stands between ${{ and }})`
+	o := options()
+	w, err := workflow.Parse("in.yaml", []byte(src), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, p := range w.Warnings() {
+		lines = append(lines, p.String())
+	}
+	if got := strings.Join(lines, "\n"); got != strings.ReplaceAll(want, "error[", "warning[") {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	o.Strict = true
+	if _, err := workflow.Parse("in.yaml", []byte(src), o); err == nil || err.Error() != want {
+		t.Errorf("strictly: got\n%v", err)
+	}
+}

@@ -1,0 +1,33 @@
+package workflow
+
+import (
+	"regexp"
+
+	"gopkg.in/yaml.v3"
+)
+
+// almost is what people write who mean ${{ state.x }}: {{ state.x }} and ${state.x}.
+var almost = regexp.MustCompile(`(?:^|[^$])(\{\{|\$\{)\s*(?:state|result|config|env|run|error)\s*\??\.[^{}]*\}`)
+
+// warnBraces warns of text below nodes and edges that looks like an expression and is none.
+func (c *checker) warnBraces() {
+	for _, section := range []string{"nodes", "edges"} {
+		if n := valueOf(c.plan.at, section); n != nil {
+			c.warnBracesIn(n)
+		}
+	}
+}
+
+func (c *checker) warnBracesIn(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode {
+		if at := almost.FindStringSubmatchIndex(n.Value); at != nil {
+			line, col := c.locate(n, at[2])
+			c.failAt(line, col, "WF208", "an expression stands between ${{ and }}", "this is plain text, and no expression")
+			c.found[len(c.found)-1].Warning = !c.opts.Strict
+		}
+		return
+	}
+	for _, child := range n.Content {
+		c.warnBracesIn(child)
+	}
+}
