@@ -39,8 +39,9 @@ type more struct {
 func Goto(nodes ...string) Command { return Command{}.Goto(nodes...) }
 
 // Send starts a task of a [Worker] in the next step, with a payload of its own.
-// Several Sends to one Worker start several tasks; their results are folded in the
-// order of the Sends. The payload is stored in the checkpoint as JSON.
+// Several Sends to one Worker start several tasks, Send("w", 1).Send("w", 2); their
+// results are folded in the order of the Sends. The payload is stored in the checkpoint
+// as JSON.
 func Send(node string, payload any) Command { return Command{}.Send(node, payload) }
 
 // Goto returns c with more targets.
