@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -178,12 +179,23 @@ func (in *Interrupt) Accepts(data json.RawMessage) error {
 	}
 	var value any
 	if err = json.Unmarshal(data, &value); err == nil {
-		err = resolved.Validate(value)
+		err = misfit(&schema, resolved.Validate(value))
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %s to %q (%s): %w", ErrAnswer, data, in.Prompt, in.ID, err)
 	}
 	return nil
+}
+
+// misfit says in the words of the one who answers why a value does not fit a schema.
+func misfit(schema *jsonschema.Schema, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case schema.Type == "boolean" && len(schema.Enum) == 0 && schema.Const == nil:
+		return errors.New("want true or false")
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "validating root: "))
 }
 
 // list names open questions, a line each.

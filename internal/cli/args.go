@@ -13,6 +13,8 @@ func (a *app) arguments(what string, least, most int) cobra.PositionalArgs {
 		switch {
 		case len(args) < least:
 			return usage(next, "%s needs a %s", cmd.Name(), what)
+		case most == 0 && len(args) == 1 && cmd.Flags().Lookup("thread") != nil:
+			return usage("name the thread with --thread "+quote(args[0]), "%s does not take the argument %q", cmd.Name(), args[0])
 		case len(args) > most:
 			return usage(next, "%s does not take the argument %q", cmd.Name(), args[most])
 		}

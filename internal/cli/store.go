@@ -27,7 +27,11 @@ func (a *app) open(ctx context.Context) (checkpoint.Store, error) {
 	}
 	opener, ok := a.openers()[schemeOf(address)]
 	if !ok {
-		return nil, usage("use one of "+strings.Join(a.addresses(), ", "), "the store %q has an unknown scheme", withoutPassword(address))
+		next := "use one of " + strings.Join(a.addresses(), ", ")
+		if len(a.Stores) == 0 {
+			next += "; a program names others in weft.Config.Stores"
+		}
+		return nil, usage(next, "the store %q has an unknown scheme", withoutPassword(address))
 	}
 	store, err := opener(ctx, address)
 	if err == nil {
