@@ -52,7 +52,6 @@ func TestMistakes(t *testing.T) {
 		{2, "run w.yaml --thread \xff", "not valid UTF-8"},
 		{2, "run w.yaml --store nowhere", "did you mean sqlite:nowhere?"},
 		{2, "run w.yaml --store ftp:x", "unknown scheme"},
-		{2, "run w.yaml --store redis://h", "a program names others in weft.Config.Stores"},
 		{2, "run w.yaml --store sqlite:", "names no file"},
 		{2, "run w.yaml --thread t --input topic=rust", "waits for an answer, so it takes no new input"},
 		{2, "run other.yaml --thread t", `belongs to the workflow "one"`},
