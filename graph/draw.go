@@ -22,7 +22,7 @@ type DrawnNode struct {
 	Deferred bool   `json:"deferred,omitempty"`
 	// Pauses is "before", "after" or "both", where a static interrupt stops the run.
 	Pauses string `json:"pauses,omitempty"`
-	// Inside is the child of a "graph" node, as far down as was asked for.
+	// Inside is the child of a "graph" node, or the one that a "worker" [Calls], as far down as was asked for.
 	Inside *Drawing `json:"inside,omitempty"`
 	// Ran is how often the node ran, and Due says that it is due: in the drawing of a
 	// run. Of a worker each task counts.
@@ -77,10 +77,10 @@ func (p *program) drawNode(i int, id string, depth int) DrawnNode {
 	n := &p.nodes[i]
 	drawn := DrawnNode{ID: id, Name: n.name, Kind: "node", Deferred: p.shape.Nodes[i].Deferred}
 	switch {
-	case n.child != nil:
-		drawn.Kind = "graph"
 	case n.payload != nil:
 		drawn.Kind = "worker"
+	case n.child != nil:
+		drawn.Kind = "graph"
 	case len(n.branches) > 0 || len(n.targets) > 0:
 		drawn.Kind = "router"
 	}

@@ -14,7 +14,7 @@ type Node[S any] struct {
 	call    call
 	targets []string
 	payload *payloadType // nil unless it is a Worker
-	child   *program     // nil unless it is a Subgraph
+	child   *program     // nil unless it is a Subgraph or Calls one
 	pos     string
 
 	alternatives []call   // of a Fallback

@@ -62,6 +62,17 @@ func Subgraph[S, C any](child *Graph[C], in func(s *S) (C, error), out func(s *S
 	}}
 }
 
+// Calls returns n as a node that says which graph its function calls, so that drawings show
+// what is in it: [Graph.Draw] opens the child as that of a [Subgraph]. Nothing else changes.
+func Calls[S, C any](n Node[S], child *Graph[C]) Node[S] {
+	if child == nil || child.p == nil {
+		n.faults = append(n.faults, "Calls needs a compiled graph")
+		return n
+	}
+	n.child = child.p
+	return n
+}
+
 // Call runs the graph inside a node, with an input, and returns the state it ends with. A
 // node may call any graphs, any number of times; like [Call] it must do so in the same order
 // each time it runs, for a call that has finished gives the same state again and one that

@@ -22,6 +22,7 @@ type Host interface {
 type Child struct {
 	node func(begin func(*state.Record) (Runner, error), end func(*state.Record, any) error) graph.Node[state.Record]
 	call func(ctx context.Context, r Runner) (any, error)
+	draw func(graph.Node[state.Record]) graph.Node[state.Record]
 }
 
 // ChildOf makes a Child of a graph: in makes its input from the Host with all parameters set, out the result of
@@ -38,7 +39,8 @@ func ChildOf[H Host, C any](g *graph.Graph[C], in func(H) (C, error), out func(h
 		}
 		return out(r.(H), &end)
 	}
-	return Child{call: call, node: func(begin func(*state.Record) (Runner, error), end func(*state.Record, any) error) graph.Node[state.Record] {
+	draw := func(n graph.Node[state.Record]) graph.Node[state.Record] { return graph.Calls(n, g) }
+	return Child{call: call, draw: draw, node: func(begin func(*state.Record) (Runner, error), end func(*state.Record, any) error) graph.Node[state.Record] {
 		return graph.Subgraph(g, func(rec *state.Record) (start C, err error) {
 			r, err := begin(rec)
 			if err != nil {
@@ -65,17 +67,20 @@ type inner interface {
 	// node returns the graph as a node of the one that b builds.
 	node(b *builder, n *node) (graph.Node[state.Record], error)
 	// each returns the work of one item, which calls the graph.
-	each(b *builder) (work, error)
+	each(b *builder) (calling, error)
 	// timeout returns what bounds a node that has this timeout; 0 is none.
 	timeout(own time.Duration) time.Duration
 }
 
 // calling is the work of an item that is a graph. Its steps have checkpoints of their own, and
 // its questions are those of the item's task.
-type calling func(ctx context.Context, vars map[string]any) (any, error)
+type calling struct {
+	call func(ctx context.Context, vars map[string]any) (any, error)
+	draw func(graph.Node[state.Record]) graph.Node[state.Record] // tells drawings of the graph
+}
 
 func (c calling) do(ctx context.Context, vars map[string]any, _ *state.Record) (any, error) {
-	return c(ctx, vars)
+	return c.call(ctx, vars)
 }
 
 // hostWork is a node of a kind whose Runner is a Host.
@@ -100,9 +105,9 @@ func (w *hostWork) child(b *builder) (Child, error) {
 
 func (w *hostWork) timeout(own time.Duration) time.Duration { return own }
 
-func (w *hostWork) each(b *builder) (work, error) {
+func (w *hostWork) each(b *builder) (calling, error) {
 	child, err := w.child(b)
-	return calling(func(ctx context.Context, vars map[string]any) (any, error) {
+	return calling{draw: child.draw, call: func(ctx context.Context, vars map[string]any) (any, error) {
 		r, err := w.runner(vars)
 		if err != nil {
 			return nil, err
@@ -112,7 +117,7 @@ func (w *hostWork) each(b *builder) (work, error) {
 			return nil, err
 		}
 		return state.Type{}.Convert(result)
-	}), err
+	}}, err
 }
 
 func (w *hostWork) node(b *builder, n *node) (graph.Node[state.Record], error) {

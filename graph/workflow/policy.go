@@ -109,13 +109,39 @@ func (s *source) retry(n *yaml.Node) graph.Retry {
 				r.Jitter = 0.5
 			}
 		case "on":
-			r.If = retryOn(s.names(m.value, "retry.on"))
+			on := s.names(m.value, "retry.on")
+			for _, r := range on {
+				s.checkWorth(r)
+			}
+			r.If = retryOn(on)
 		}
 	}
 	if r.Max > 0 && r.Max < max(r.Initial, time.Millisecond) {
 		s.fail(o.get("max_delay"), "WF118", "max_delay is shorter than initial")
 	}
 	return r
+}
+
+var (
+	httpCode  = regexp.MustCompile(`^http:[1-5x][0-9x]{2}$`)
+	bareCode  = regexp.MustCompile(`^[1-5][0-9x]{2}$`)
+	worthsOwn = []string{graph.KindError, graph.KindTimeout}
+)
+
+// checkWorth reports a word of retry.on that no failure can have, or that is nearly one of
+// those that many have. Any other may be the code of a program's own errors.
+func (s *source) checkWorth(r ref) {
+	const hint = "known are error, timeout, and codes such as http:503 and http:5xx; the errors of a program have codes of their own"
+	fail := func(format string, args ...any) { s.failAt(r.at.Line, r.at.Column, "WF134", hint, format, args...) }
+	switch near := didYouMean(r.name, worthsOwn); {
+	case slices.Contains(worthsOwn, r.name) || httpCode.MatchString(r.name):
+	case r.name == graph.KindPanic || r.name == graph.KindPermanent:
+		fail("retry.on: a failure of the kind %s is never tried again", r.name)
+	case bareCode.MatchString(r.name):
+		fail("retry.on: unknown failure %q; did you mean %q?", r.name, "http:"+r.name)
+	case near != "" || r.name == "" || strings.HasPrefix(strings.ToLower(r.name), "http"):
+		fail("retry.on: unknown failure %q%s", r.name, near)
+	}
 }
 
 // retryable reports whether another attempt may go better.

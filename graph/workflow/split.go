@@ -32,12 +32,14 @@ func (n *node) splits() bool {
 
 // addEach adds a node that does its work once for each item.
 func (b *builder) addEach(n *node) error {
+	draw := func(g graph.Node[state.Record]) graph.Node[state.Record] { return g }
 	if w, ok := n.work.(inner); ok && b.graphs != nil {
 		own := *n
-		var err error
-		if own.work, err = w.each(b); err != nil {
+		c, err := w.each(b)
+		if err != nil {
 			return err
 		}
+		own.work, draw = c, c.draw
 		own.Timeout = w.timeout(own.Timeout)
 		n = &own
 	}
@@ -50,7 +52,7 @@ func (b *builder) addEach(n *node) error {
 		return b.dispatch(ctx, n, rec, limit, ways)
 	}, append(ways, n.name+each)...))
 	b.rescue(n, n.name+each, false)
-	b.at(n.ref).Node(n.name+each, b.cached(n, graph.Worker(func(ctx context.Context, rec *state.Record, it item) error {
+	b.at(n.ref).Node(n.name+each, b.cached(n, draw(graph.Worker(func(ctx context.Context, rec *state.Record, it item) error {
 		v, err := state.Type{}.Convert(it.Item)
 		if err != nil {
 			return err
@@ -66,7 +68,7 @@ func (b *builder) addEach(n *node) error {
 			return fmt.Errorf("item %d: %w", it.Index+1, err)
 		}
 		return err
-	})), policy)
+	}))), policy)
 	return nil
 }
 

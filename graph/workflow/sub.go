@@ -110,9 +110,10 @@ func (w *subWork) timeout(own time.Duration) time.Duration {
 	return own
 }
 
-func (w *subWork) each(b *builder) (work, error) {
+func (w *subWork) each(b *builder) (calling, error) {
 	g, err := w.graph(b)
-	return calling(func(ctx context.Context, vars map[string]any) (any, error) {
+	draw := func(n graph.Node[state.Record]) graph.Node[state.Record] { return graph.Calls(n, g) }
+	return calling{draw: draw, call: func(ctx context.Context, vars map[string]any) (any, error) {
 		input, err := w.inputOf(vars)
 		if err != nil {
 			return nil, err
@@ -122,7 +123,7 @@ func (w *subWork) each(b *builder) (work, error) {
 			return nil, err
 		}
 		return w.child.Output(&end).Map(), nil
-	}), err
+	}}, err
 }
 
 // inputOf returns the input of the other workflow.

@@ -138,7 +138,7 @@ func (s *source) mocks(n *yaml.Node) (all []*mock) {
 			case "result":
 				k.results = []*yaml.Node{h.value}
 			case "results":
-				if k.results = s.list(h.value, "results"); len(k.results) == 0 {
+				if k.results = s.atMost(h.value, "results"); len(k.results) == 0 {
 					s.fail(h.value, "WF121", "results lists nothing")
 				}
 			case "error":
@@ -148,6 +148,16 @@ func (s *source) mocks(n *yaml.Node) (all []*mock) {
 		all = append(all, k)
 	}
 	return all
+}
+
+// atMost returns the items of a list of a test, which has no more than there can be nodes.
+func (s *source) atMost(n *yaml.Node, what string) []*yaml.Node {
+	items := s.list(n, what)
+	if len(items) > maxNodes {
+		s.fail(n, "WF603", "there are %d %s; at most %d are read", len(items), what, maxNodes)
+		return items[:1]
+	}
+	return items
 }
 
 func (s *source) mockError(n *yaml.Node) *mockError {
@@ -170,7 +180,7 @@ func (s *source) mockError(n *yaml.Node) *mockError {
 
 // answers decodes a list of {node: answer}.
 func (s *source) answers(n *yaml.Node) (all []answer) {
-	for _, item := range s.list(n, "answers") {
+	for _, item := range s.atMost(n, "answers") {
 		o, ok := s.object(item, "an answer")
 		if ok && len(o) != 1 {
 			s.fail(item, "WF130", "an answer is one {node: value}")

@@ -2,6 +2,7 @@ package workflow_test
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 
 	"github.com/weftrun/weft/graph"
@@ -106,4 +107,37 @@ func TestGraphsInGoAndTheirFilesAreOneProgram(t *testing.T) {
 		}
 		seen[inGo] = name
 	}
+}
+
+// The drawing is the plan as data: it does not tell a file from the graph in Go.
+func TestGraphsInGoAndTheirFilesHaveOneDrawing(t *testing.T) {
+	for name, twin := range twins {
+		w, err := workflow.Parse("twin.yaml", []byte(twin.file), options())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		shape, err := state.NewShape(twin.fields(t)...)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		b := graph.NewRecord("twin", shape)
+		twin.graph(b)
+		inGo, inYAML := drawingOf(t, b.Compile), drawingOf(t, w.Compile)
+		if inGo != inYAML || len(inGo) < 100 {
+			t.Errorf("%s: the drawing in Go is\n%s\nthe one in YAML\n%s", name, inGo, inYAML)
+		}
+	}
+}
+
+func drawingOf(t *testing.T, compile func(graph.Config) (*graph.Graph[state.Record], error)) string {
+	t.Helper()
+	g, err := compile(graph.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(g.Draw(9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
