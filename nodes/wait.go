@@ -16,8 +16,8 @@ import (
 //	  wait: {for: 30s}
 //	  next: again
 //
-// A wait for a while or until a time holds the run. A process that ends while it waits begins
-// the wait for a while anew when the run is resumed; that until a time goes on.
+// A wait for a while or until a time holds the run. When a process ends while it waits, the run that is resumed
+// waits for what is left: when the wait began is kept with its task.
 //
 // An event is a question of the run that a program answers instead of a person: the run pauses,
 // the Data of its [graph.Interrupt] is {"event": name}, and what is answered is the node's
@@ -85,11 +85,11 @@ func (w *Wait) Run(ctx context.Context, _ workflow.Env) (any, error) {
 			Schema: json.RawMessage("{}"), // anything
 		})
 	}
-	if w.Until != "" {
-		at, _ := time.Parse(time.RFC3339, w.Until) // Check has seen that it is one
-		w.For = Duration(time.Until(at))
+	left, err := w.left(ctx)
+	if err != nil {
+		return nil, err
 	}
-	timer := time.NewTimer(time.Duration(w.For))
+	timer := time.NewTimer(left)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -97,6 +97,17 @@ func (w *Wait) Run(ctx context.Context, _ workflow.Env) (any, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+}
+
+// left returns how long there is still to wait.
+func (w *Wait) left(ctx context.Context) (time.Duration, error) {
+	if w.Until != "" {
+		at, err := time.Parse(time.RFC3339, w.Until)
+		return time.Until(at), err
+	}
+	began, err := graph.Once(ctx, "began", func(ctx context.Context) (time.Time, error) { return graph.Now(ctx), nil })
+	whole := time.Duration(w.For)
+	return min(whole, whole-graph.Now(ctx).Sub(began)), err // no longer than whole, also where the clock was set back
 }
 
 // Duration is a time that is written as text, such as 500ms, 30s or 1h30m.

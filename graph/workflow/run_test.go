@@ -351,6 +351,31 @@ func TestRetryLeavesAloneWhatWillNotChange(t *testing.T) {
 	}
 }
 
+func TestAWaitThatWasCutOffWaitsForWhatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := parse(t, "version: 1\nnodes:\n  a: {wait: {for: 1h}, next: END}\n")
+		rec, err := f.Input(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+		defer cancel()
+		if _, err := f.Invoke(ctx, rec, thread); err == nil {
+			t.Fatal("a run that was cut off has ended")
+		}
+		time.Sleep(15 * time.Minute) // nobody is at work
+		begun := time.Now()
+		res, err := f.Resume(context.Background(), graph.Answers{}, thread)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.ended(res, "{}")
+		if took := time.Since(begun); took < 24*time.Minute || took > 25*time.Minute {
+			t.Errorf("it waited for %v more, want the 25m that are left of 1h", took)
+		}
+	})
+}
+
 func TestTimeoutEndsANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := parse(t, "version: 1\nnodes:\n  a: {wait: {for: 1h}, timeout: 3s, next: END}\n")
