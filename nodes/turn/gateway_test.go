@@ -98,7 +98,7 @@ func TestASettingForTheThreadMayComeBeforeItsFirstMessage(t *testing.T) {
 	says(t, tell(t, g, "/config").Text, `"planning_mode_enabled": true`)
 	r := tell(t, g, "draw")
 	same(t, "status", r.Status, graph.Interrupted)
-	says(t, r.Text, "Carry out this plan?", "1. find", "Answer yes or no")
+	says(t, r.Text, "Carry out this plan?", "1. find", "Answer yes, or no and why")
 	tell(t, g, "/planning!:off") // while a question is open
 	r = tell(t, g, "yes")
 	same(t, "status", r.Status, graph.Done)
