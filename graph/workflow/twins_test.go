@@ -85,19 +85,26 @@ edges: [{from: START, to: [a, b]}, {from: [a, b], to: c}, {from: c, to: END}]
 	}},
 }
 
+// inBoth returns a file, and the same graph in Go with its shape.
+func inBoth(t *testing.T, file string, fields []state.RecordField, build func(*graph.Builder[state.Record])) (*workflow.Workflow, *graph.Builder[state.Record], *state.Shape) {
+	t.Helper()
+	w, err := workflow.Parse("twin.yaml", []byte(file), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shape, err := state.NewShape(fields...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := graph.NewRecord("twin", shape)
+	build(b)
+	return w, b, shape
+}
+
 func TestGraphsInGoAndTheirFilesAreOneProgram(t *testing.T) {
 	seen := map[string]string{}
 	for name, twin := range twins {
-		w, err := workflow.Parse("twin.yaml", []byte(twin.file), options())
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		shape, err := state.NewShape(twin.fields(t)...)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		b := graph.NewRecord("twin", shape)
-		twin.graph(b)
+		w, b, shape := inBoth(t, twin.file, twin.fields(t), twin.graph)
 		inGo, inYAML := programOf(t, b.Compile, shape.New()), programOf(t, w.Compile, w.NewState())
 		if inGo != inYAML {
 			t.Errorf("%s: the program in Go is %s, the one in YAML %s", name, inGo, inYAML)
@@ -112,16 +119,7 @@ func TestGraphsInGoAndTheirFilesAreOneProgram(t *testing.T) {
 // The drawing is the plan as data: it does not tell a file from the graph in Go.
 func TestGraphsInGoAndTheirFilesHaveOneDrawing(t *testing.T) {
 	for name, twin := range twins {
-		w, err := workflow.Parse("twin.yaml", []byte(twin.file), options())
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		shape, err := state.NewShape(twin.fields(t)...)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		b := graph.NewRecord("twin", shape)
-		twin.graph(b)
+		w, b, _ := inBoth(t, twin.file, twin.fields(t), twin.graph)
 		inGo, inYAML := drawingOf(t, b.Compile), drawingOf(t, w.Compile)
 		if inGo != inYAML || len(inGo) < 100 {
 			t.Errorf("%s: the drawing in Go is\n%s\nthe one in YAML\n%s", name, inGo, inYAML)
