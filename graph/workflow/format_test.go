@@ -74,6 +74,8 @@ func formatsSafely(t *testing.T, name, src string) {
 }
 
 func FuzzFormat(f *testing.F) {
+	seed(f)
+	f.Add("- \n@")
 	f.Add("a:\n-   - 1\n    -   2\n-   b: 1\n    c: 2\n")
 	f.Add("a:\n    b: |+\n        x\n\n\n    c: 1\n")
 	f.Add("a:\n    b: one\n      two\n\n      three\n    c: \"four\n\n\n      # five\"\n")

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +17,7 @@ import (
 )
 
 // cases returns the cases of golden files: what stands after ===, by file and name.
-func cases(t *testing.T, pattern string) (names []string, text map[string]string) {
+func cases(t testing.TB, pattern string) (names []string, text map[string]string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
@@ -39,7 +41,7 @@ func cases(t *testing.T, pattern string) (names []string, text map[string]string
 	return names, text
 }
 
-func validFiles(t *testing.T) map[string]string {
+func validFiles(t testing.TB) map[string]string {
 	_, all := cases(t, "testdata/valid/*.txt")
 	for name, text := range all {
 		all[name], _, _ = strings.Cut(text, "\n=> ")
@@ -47,13 +49,24 @@ func validFiles(t *testing.T) map[string]string {
 	return all
 }
 
-func invalidFiles(t *testing.T) map[string]string {
+func invalidFiles(t testing.TB) map[string]string {
 	_, all := cases(t, "testdata/invalid/*.txt")
 	for name, text := range all {
 		src, _, _ := strings.Cut("\n"+text, "\n=> ")
 		all[name] = strings.TrimPrefix(src, "\n") + "\n"
 	}
 	return all
+}
+
+// seed gives a fuzz target every fifth golden file: with all of them a short run would end before it makes its own.
+func seed(f *testing.F) {
+	for _, files := range []map[string]string{validFiles(f), invalidFiles(f)} {
+		for i, name := range slices.Sorted(maps.Keys(files)) {
+			if i%5 == 0 {
+				f.Add(files[name])
+			}
+		}
+	}
 }
 
 // TestEveryFeatureDoesWhatItsGoldenFileSays runs the cases of testdata/valid: a name

@@ -264,6 +264,7 @@ func bomb(n int) string {
 }
 
 func FuzzParse(f *testing.F) {
+	seed(f)
 	f.Add("version: 1\nnodes: {a: {set: {}, next: END}}")
 	f.Add("version: 1\nstate: {x: {type: int, reducer: add}}\nnodes:\n  a: {for_each: {in: '[1]'}, set: {x: \"${{ item }}\"}, next: [{if: state.x > 1, to: END}, {else: a}]}")
 	f.Add("version: 1\ntypes: {T: {a: list<T>}}\nstate: {t: T}\nnodes: {a: {wait: {for: 1s}, join: [a], next: a}}")

@@ -53,6 +53,9 @@ func columns(from0 []int) string {
 // opensBlock reports whether the lines below a line are its text, as after "show: |".
 func opensBlock(line string) bool {
 	words := strings.Fields(line)
+	if len(words) < 2 {
+		return false
+	}
 	last := words[len(words)-1]
-	return len(words) > 1 && strings.ContainsAny(last[:1], "|>") && strings.Trim(last[1:], "+-0123456789") == ""
+	return strings.ContainsAny(last[:1], "|>") && strings.Trim(last[1:], "+-0123456789") == ""
 }
