@@ -124,7 +124,7 @@ func benchSteps[S any](b *testing.B, g *graph.Graph[S], steps int, right func(*S
 	b.ReportAllocs()
 	for b.Loop() {
 		var in S
-		res, err := g.Invoke(b.Context(), in, graph.Run{})
+		res, err := g.Invoke(ctx, in, graph.Run{})
 		if err != nil || res.Steps != steps || !right(&res.State) {
 			b.Fatalf("got %d steps, right %v, %v; want %d", res.Steps, right(&res.State), err, steps)
 		}

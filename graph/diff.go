@@ -92,7 +92,7 @@ func (g *Graph[S]) viewAt(ctx context.Context, thread string, at uint64) (state.
 	if err != nil {
 		return state.View{}, err
 	}
-	return g.p.viewOf(&s), nil
+	return g.p.schema.Over(&s), nil
 }
 
 // storedJSON returns a channel's value as it is stored, nil if it has none.

@@ -44,14 +44,14 @@ func (r *run) set(p *program, ctx context.Context, o Run, id string) {
 	r.changed = slices.Grow(r.changed, fields)[:fields]
 }
 
-// session is one call: the coordinator on a goroutine of its own, and what those who
-// wait for it share.
+// session is one call: the coordinator, mostly on a goroutine of its own, and what those
+// who wait for it share.
 type session struct {
 	*run
 	call     run // what run points to
 	begin    func(*run) error
 	begun    atomic.Bool
-	finished chan struct{} // closed when out and err are set
+	finished chan struct{} // closed when out and err are set; nil on foot
 	settled  sync.Once
 	out      outcome
 	err      error
@@ -64,7 +64,7 @@ func (p *program) launch(ctx context.Context, o Run, begin func(*run) error) *se
 		p, begin = &program{schema: waitingSchema, cfg: Config{}.withDefaults()}, func(*run) error { return ErrNotCompiled }
 	}
 	taskOf(ctx) // the task from whose node it is begun is found, even if that has ended when the run asks for it
-	f := &session{begin: begin, finished: make(chan struct{})}
+	f := &session{begin: begin}
 	if p.cfg.Timeout > 0 {
 		ctx, f.release = context.WithTimeoutCause(ctx, p.cfg.Timeout, runOutOfTime(p.cfg.Timeout))
 	}
@@ -74,14 +74,42 @@ func (p *program) launch(ctx context.Context, o Run, begin func(*run) error) *se
 	return f
 }
 
-// drive runs one call that nobody watches.
+// drive runs one call that nobody watches. Where nobody can end it, the caller goes on foot
+// up to the first step of several tasks: with one task at a time nothing would give it up
+// either, and a short run is for a good part the start of a goroutine and the way back.
 func (p *program) drive(ctx context.Context, o Run, begin func(*run) error) (outcome, error) {
-	return p.launch(ctx, o, begin).wait()
+	f := p.launch(ctx, o, begin)
+	if ctx.Done() == nil && f.cfg.Timeout == 0 && f.cfg.Store == nil && f.drain == nil {
+		out, err := f.walk()
+		if out.status != widens {
+			return out, err
+		}
+		f.begin = func(*run) error { return nil }
+	}
+	f.finished = make(chan struct{})
+	return f.wait()
+}
+
+// widens is how a run on foot stands when a step of several tasks is due.
+const widens Status = "widens"
+
+// walk lets the caller be the coordinator.
+func (f *session) walk() (outcome, error) {
+	f.afoot = true
+	status, err := f.whole(f.begin)
+	f.afoot = false
+	if status == widens {
+		return outcome{status: widens}, nil
+	}
+	out, err := f.conclude(status, err)
+	f.cancel(nil)
+	return out, err
 }
 
 // watched makes a call that may have readers.
 func (p *program) watched(ctx context.Context, o Run, begin func(*run) error) *session {
 	f := p.launch(ctx, o, begin)
+	f.finished = make(chan struct{})
 	f.watch = newFeed(f.cfg.Now)
 	return f
 }
@@ -182,7 +210,11 @@ var errLeft = errors.New("graph: the reader of the stream has left")
 // main is the coordinator's part of a call.
 func (r *run) main(begin func(*run) error) (outcome, error) {
 	defer r.workers.Wait()
-	status, err := r.whole(begin)
+	return r.conclude(r.whole(begin))
+}
+
+// conclude says how a run ended.
+func (r *run) conclude(status Status, err error) (outcome, error) {
 	for _, t := range r.tasks {
 		t.ledger.close()
 	}
@@ -191,7 +223,11 @@ func (r *run) main(begin func(*run) error) (outcome, error) {
 	if r.chain != nil {
 		out.checkpoint = r.stored
 	}
-	if r.state.State != nil {
+	switch {
+	case r.state.State == nil:
+	case r.watch == nil && r.inside == nil: // nobody else has it
+		out.state = r.state.State
+	default:
 		out.state = r.copyState()
 	}
 	if status == Done {

@@ -3,8 +3,6 @@ package graph
 import (
 	"encoding/json"
 	"time"
-
-	"github.com/weftrun/weft/state"
 )
 
 // eventJSON is an Event on the wire. The order of its fields is part of the format.
@@ -68,7 +66,5 @@ func (e Event) stateJSON() ([]byte, error) {
 	case e.schema == nil: // the event was not made by a run
 		return json.Marshal(e.State)
 	}
-	v := e.schema.Blank()
-	e.schema.Assign(v, state.View{State: e.State})
-	return e.schema.Encode(v)
+	return e.schema.Encode(e.schema.Over(e.State))
 }

@@ -5,7 +5,6 @@ import (
 	"iter"
 
 	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/state"
 )
 
 // Graph is a compiled graph over the state S. It does not change and is safe for
@@ -83,6 +82,11 @@ func (p *program) kept() (checkpoint.Store, error) {
 // thread has several turns, [Graph.InputHash] tells whether it is in the middle of just this one.
 //
 // A pause is a Status and not an error. An error comes with the state so far.
+//
+// A call has a goroutine of its own, so that it can end although a node does not stop. Where nothing can
+// end it, as ctx is [context.Background] and there is neither a store, a Timeout nor a Drain, the caller's is
+// used up to the first step of several tasks: runtime.Goexit in a node, which is an error elsewhere, ends the
+// caller there.
 func (g *Graph[S]) Invoke(ctx context.Context, input S, o Run) (Result[S], error) {
 	out, err := g.p.drive(ctx, o, g.begin(input))
 	return resultOf[S](out), err
@@ -111,18 +115,11 @@ func (g *Graph[S]) StreamResume(ctx context.Context, a Answers, o Run) iter.Seq2
 }
 
 func (g *Graph[S]) begin(input S) func(*run) error {
-	return func(r *run) error { return r.begin(g.p.viewOf(&input)) }
+	return func(r *run) error { return r.begin(g.p.schema.Over(&input)) }
 }
 
 func goOn(a Answers) func(*run) error {
 	return func(r *run) error { return r.resume(a) }
-}
-
-// viewOf returns a view that is a copy of the state that s points to.
-func (p *program) viewOf(s any) state.View {
-	v := p.schema.Blank()
-	p.schema.Assign(v, state.View{State: s})
-	return v
 }
 
 func (p *program) stream(ctx context.Context, o Run, begin func(*run) error) iter.Seq2[Event, error] {

@@ -303,7 +303,7 @@ func (g *Graph[S]) EncodeState(s S) ([]byte, error) {
 	if err := g.p.compiled(); err != nil {
 		return nil, err
 	}
-	return g.p.schema.Encode(g.p.viewOf(&s))
+	return g.p.schema.Encode(g.p.schema.Over(&s))
 }
 
 // DecodeInput reads a JSON object by wire name as an input. Unknown fields and
@@ -323,5 +323,5 @@ func (g *Graph[S]) InputHash(input S) (string, error) {
 	if err := g.p.compiled(); err != nil {
 		return "", err
 	}
-	return g.p.inputHash(g.p.viewOf(&input))
+	return g.p.inputHash(g.p.schema.Over(&input))
 }

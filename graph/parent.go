@@ -37,9 +37,7 @@ func ToParent[P any](cmd Command, writes P) Command {
 	}
 	schema, err := state.SchemaOf[P]()
 	if err == nil {
-		v := schema.Blank()
-		schema.Assign(v, state.View{State: &writes})
-		err = up.take(schema, v)
+		err = up.take(schema, schema.Over(&writes))
 	}
 	up.err = errors.Join(up.err, err)
 	return Command{}.add(more{up: up})

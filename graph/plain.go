@@ -93,7 +93,7 @@ func (g plain[S]) begin(input json.RawMessage) func(*run) error {
 		if err != nil {
 			return r.fail(fmt.Errorf("the input: %w", err))
 		}
-		return r.begin(g.p.viewOf(&s))
+		return r.begin(g.p.schema.Over(&s))
 	})
 }
 

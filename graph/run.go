@@ -46,6 +46,7 @@ type run struct {
 	rests         bool               // nothing is to be run: the thread is edited
 	queued        bool               // the input waits for its turn
 	plainly       bool               // the caller gets the state as JSON
+	afoot         bool               // the coordinator is the caller
 	draws         bool               // when the turn has ended, inputs that wait get theirs
 	taken         uint64             // the newest of them that was begun
 	resumed       bool               // from a static interrupt, which the first step passes
@@ -101,6 +102,9 @@ type room struct {
 // fails. When it returns, everything that can be resumed is stored.
 func (r *run) loop() (Status, error) {
 	for !r.front.Empty() {
+		if r.afoot && r.front.Len() > 1 {
+			return widens, nil
+		}
 		if r.breaks && r.pausesAfter() {
 			return r.pauseHere()
 		}

@@ -101,7 +101,7 @@ func (g *Graph[S]) Go(ctx context.Context, input S) *Future[S] {
 }
 
 func (g *Graph[S]) given(input S) func() (state.View, error) {
-	return func() (state.View, error) { return g.p.viewOf(&input), nil }
+	return func() (state.View, error) { return g.p.schema.Over(&input), nil }
 }
 
 func stateIn[S any](o outcome) (s S) {

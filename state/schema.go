@@ -19,6 +19,7 @@ type Schema struct {
 	index  map[string]int
 	blank  func() View                               // a state in which every channel is its zero value
 	blanks func(n int) []View                        // so many of them
+	over   func(p any) View                          // the state that p points to, or one equal to it
 	copy   func(src any) any                         // a state equal to *src
 	assign func(dst, src any)                        // *dst = *src
 	copies []func(dst, src any)                      // the same for one channel, by field
@@ -104,6 +105,10 @@ func (s *Schema) Blank() View { return s.blank() }
 // Blanks is Blank for n states at once, which takes less memory than n calls. They stay in memory
 // together, as long as one is used.
 func (s *Schema) Blanks(n int) []View { return s.blanks(n) }
+
+// Over returns a view of the state that p, a *S, points to, or of a state equal to it: it is for
+// reading a state that does not change meanwhile.
+func (s *Schema) Over(p any) View { return s.over(p) }
 
 // Copy returns a state of its own that is equal to that of v: a *S.
 func (s *Schema) Copy(v View) any { return s.copy(v.State) }
@@ -230,6 +235,7 @@ func SchemaOf[S any]() (*Schema, error) {
 		}
 		return views
 	}
+	s.over = func(p any) View { return viewOf(p, w.leaves, make([]Channel, len(w.leaves))) }
 	s.copy = func(src any) any {
 		own := *src.(*S)
 		return &own

@@ -60,7 +60,7 @@ func NewShape(fields ...RecordField) (*Shape, error) {
 		sh.schema.add(f.field(), b.assign)
 	}
 	s := sh.schema
-	s.blank, s.blanks, s.copy = sh.view, sh.views, sh.copy
+	s.blank, s.blanks, s.over, s.copy = sh.view, sh.views, sh.over, sh.copy
 	s.assign, s.decode, s.check = sh.assign, sh.decode, sh.check
 	if _, err := s.finish("the record", w.mistakes); err != nil {
 		return nil, err
@@ -75,6 +75,13 @@ func (sh *Shape) Schema() *Schema { return sh.schema }
 // New returns a record in which nothing is set, not even defaults: the way to
 // fill an input.
 func (sh *Shape) New() Record { return *sh.view().State.(*Record) }
+
+// over returns a view of a copy of the record that p points to: that may be one of another shape.
+func (sh *Shape) over(p any) View {
+	v := sh.view()
+	sh.assign(v.State, p)
+	return v
+}
 
 func (sh *Shape) view() View {
 	r := &Record{shape: sh, cells: make([]Channel, len(sh.bindings))}

@@ -1,0 +1,155 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// goroutine returns the number of the goroutine that calls it.
+func goroutine() string {
+	var buf [64]byte
+	return strings.Fields(string(buf[:runtime.Stack(buf[:], false)]))[1]
+}
+
+// marks is a node that logs the goroutine it runs on.
+func marks() graph.Node[world] {
+	return graph.Func(func(_ context.Context, s *world) error {
+		s.Log.Append(goroutine())
+		return nil
+	})
+}
+
+func TestTheCallerRunsWhatNobodyCanEnd(t *testing.T) {
+	var drain graph.Drain
+	for name, c := range map[string]struct {
+		ctx   context.Context
+		cfg   graph.Config
+		run   graph.Run
+		afoot bool
+	}{
+		"nobody can end it":     {ctx, graph.Config{}, graph.Run{}, true},
+		"its context may end":   {t.Context(), graph.Config{}, graph.Run{}, false},
+		"its time is limited":   {ctx, graph.Config{Timeout: time.Hour}, graph.Run{}, false},
+		"it may be drained":     {ctx, graph.Config{}, graph.Run{Drain: &drain}, false},
+		"it may lose its lease": {ctx, stored(), t1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := graph.New[world]("narrow, wide, narrow")
+			for _, n := range []string{"a", "b", "c", "d", "last"} {
+				b.Node(n, marks())
+			}
+			b.Edge(graph.Start, "a")
+			b.Edge("a", "b")
+			b.Edge("b", "c")
+			b.Edge("b", "d")
+			b.Join("last", "c", "d")
+			b.Edge("last", graph.End)
+			res, err := build(t, b, c.cfg).Invoke(c.ctx, world{}, c.run)
+			ended(t, graph.Done, res, err)
+			if res.Steps != 4 || res.State.Log.Len() != 5 {
+				t.Fatalf("%d steps made the log %v", res.Steps, res.State.Log.Slice())
+			}
+			for i, on := range res.State.Log.Slice() {
+				if narrow := i < 2; (on == goroutine()) != (c.afoot && narrow) {
+					t.Errorf("node %d ran on the caller's goroutine: %v", i, on == goroutine())
+				}
+			}
+		})
+	}
+}
+
+func TestACallOnFootFailsAsAnyOther(t *testing.T) {
+	for name, c := range map[string]struct {
+		cfg graph.Config
+		do  func(context.Context, *world) error
+	}{
+		"an error":       {graph.Config{}, func(context.Context, *world) error { return errBoom }},
+		"a panic":        {graph.Config{}, func(context.Context, *world) error { panic(errBoom) }},
+		"too many steps": {graph.Config{MaxSteps: 1}, func(context.Context, *world) error { return nil }},
+	} {
+		b := graph.New[world]("fails")
+		b.Node("a", logs("a"))
+		b.Node("b", graph.Func(c.do))
+		b.Edge(graph.Start, "a")
+		b.Edge("a", "b")
+		b.Edge("b", graph.End)
+		g := build(t, b, c.cfg)
+		here, errHere := g.Invoke(ctx, world{}, graph.Run{})
+		there, errThere := g.Invoke(t.Context(), world{}, graph.Run{})
+		logged(t, here, "a")
+		logged(t, there, "a")
+		if errHere == nil || errHere.Error() != errThere.Error() || here.Status != graph.Failed || here.Steps != there.Steps {
+			t.Errorf("%s: %s after %d steps, %v; on a goroutine of its own %s after %d, %v",
+				name, here.Status, here.Steps, errHere, there.Status, there.Steps, errThere)
+		}
+	}
+}
+
+func TestGoexitOnFootEndsTheCaller(t *testing.T) {
+	b := graph.New[world]("goexit")
+	b.Node("a", graph.Func(func(context.Context, *world) error { goexit(); return nil }))
+	b.Edge(graph.Start, "a")
+	b.Edge("a", graph.End)
+	g := build(t, b, graph.Config{})
+	done := make(chan struct{})
+	returned := false
+	go func() {
+		defer close(done)
+		_, _ = g.Invoke(ctx, world{}, graph.Run{})
+		returned = true
+	}()
+	if <-done; returned {
+		t.Error("Invoke returned although its goroutine was to end")
+	}
+}
+
+func TestADeafNodeBesideOneThatFailsIsGivenUpAfterAWalk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		b := graph.New[world]("deaf")
+		line(b, "a", "b")
+		b.Node("deaf", graph.Func(func(context.Context, *world) error { <-release; return nil }))
+		b.Node("fails", graph.Func(func(context.Context, *world) error { return errBoom }))
+		b.Edge("b", "deaf")
+		b.Edge("b", "fails")
+		b.Edge("deaf", graph.End)
+		b.Edge("fails", graph.End)
+		_, err := build(t, b, graph.Config{Grace: time.Minute}).Invoke(ctx, world{}, graph.Run{})
+		is(t, err, graph.ErrAbandoned)
+		is(t, err, errBoom)
+		close(release)
+		synctest.Wait()
+	})
+}
+
+func TestManyCallersOnFootShareAGraph(t *testing.T) {
+	b := graph.New[world]("shared")
+	line(b, "a", "b", "c")
+	g := build(t, b, graph.Config{})
+	errs := make(chan error)
+	for range 8 {
+		go func() {
+			var all error
+			for range 50 {
+				res, err := g.Invoke(ctx, world{}, graph.Run{})
+				if err == nil && res.State.Log.Len() != 3 {
+					err = errors.New("a run saw another's state")
+				}
+				all = errors.Join(all, err)
+			}
+			errs <- all
+		}()
+	}
+	for range 8 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
