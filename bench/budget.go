@@ -106,6 +106,10 @@ func (r results) peers() (all []line) {
 			all = append(all, line{what: work.name + ": " + peer.name + " ÷ Weft", got: s.Nanos / own.Nanos, bound: peer.bound, atLeast: true, measured: ok && there && peer.bound > 0})
 		}
 	}
+	if own, ok := r.of("chain of 10", weftAfoot); ok {
+		peer, there := r.of("chain of 10", eino)
+		all = append(all, line{what: "chain of 10, a call that nobody can end: eino ÷ Weft", got: peer.Nanos / own.Nanos, bound: 10, atLeast: true, measured: there})
+	}
 	own, ok1 := r.further(weft)
 	peer, ok2 := r.further(eino)
 	return append(all, line{what: "a superstep more, between chains of 10 and of 100: eino ÷ Weft", got: peer / own, bound: 10, atLeast: true, measured: ok1 && ok2})

@@ -27,6 +27,7 @@ func chain(n int) Workload {
 	return Workload{Name: fmt.Sprintf("chain of %d", n), Unit: "step", Units: n, Runners: []Runner{
 		{floor, func(context.Context) (Job, error) { return floorChain(n) }},
 		{weft, func(context.Context) (Job, error) { return weftChain(n) }},
+		{weftAfoot, func(context.Context) (Job, error) { return endless(weftChain(n)) }},
 		{eino, func(ctx context.Context) (Job, error) { return einoChain(ctx, n) }},
 	}}
 }
@@ -36,7 +37,17 @@ const (
 	floor = "plain Go"
 	weft  = "Weft"
 	eino  = "eino"
+
+	weftAfoot = "Weft, nobody can end it"
 )
+
+// endless is a job whose context cannot end, as that of a program that uses context.Background: Weft then needs no
+// goroutine for a chain.
+func endless(j Job, err error) (Job, error) {
+	run := j.Run
+	j.Run = func(ctx context.Context) error { return run(context.WithoutCancel(ctx)) }
+	return j, err
+}
 
 // floorChain is what one would write without a runtime: functions in a slice, called in turn.
 func floorChain(n int) (Job, error) {

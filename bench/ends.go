@@ -12,86 +12,155 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// End is what a step costs at one place of a long run: the median of around steps.
+// End is what a step costs at one place of a long run: the median time, and the rest in the mean.
 type End struct{ Nanos, Allocs, Bytes, Stored float64 }
 
 // Ends are the two ends of a long run.
 type Ends struct {
 	Store       string
+	Steps       int // of the long run
 	First, Last int // the steps in the middle of what was looked at
 	Early, Late End
 	Mean        float64 // ns of a step of the whole run
 	Err         error
 }
 
-// longRun adds texts of 1 KiB to a log, and looks at the steps around the hundredth and before the last.
+// journey is a run that adds texts of 1 KiB to a log and tells how long its steps take: from where a
+// node returns to where the next one begins.
+type journey struct {
+	texts  []string
+	store  *counting
+	look   func(i int) // called by the node of step i; it may wait
+	left   time.Time   // when the last node returned
+	took   []float64   // by step, ns; that of the first is nothing
+	thread string
+	graph  *graph.Graph[log]
+}
+
+// depart makes a journey of n steps.
+func depart(ctx context.Context, n int, g *ground, look func(i int)) (*journey, error) {
+	j := &journey{texts: textsOf(n), store: &counting{}, look: look}
+	cfg := graph.Config{MaxSteps: n + 1}
+	var err error
+	if g != nil {
+		j.thread = "bench-" + unique()
+		if j.store.backend, err = g.open(ctx); err != nil {
+			return nil, err
+		}
+		cfg.Store = j.store
+	}
+	j.graph, err = stepsGraph(cfg, func(i int) (string, bool) {
+		j.took = append(j.took, float64(time.Since(j.left)))
+		j.look(i)
+		j.left = time.Now()
+		return j.texts[i], i+1 < n
+	})
+	return j, err
+}
+
+// travel makes the run, and returns the time of a step.
+func (j *journey) travel(ctx context.Context) (mean float64, err error) {
+	j.left = time.Now()
+	began := j.left
+	res, err := j.graph.Invoke(ctx, log{}, graph.Run{Thread: j.thread})
+	mean = float64(time.Since(began)) / float64(len(j.texts))
+	if err == nil {
+		err = hasTexts(&res.State, j.texts)
+	}
+	if j.thread != "" {
+		err = errors.Join(err, j.store.Delete(context.WithoutCancel(ctx), j.thread), j.store.Close())
+	}
+	return mean, err
+}
+
+// median returns the median time of n steps from one on.
+func (j *journey) median(from, n int) float64 {
+	all := slices.Clone(j.took[from : from+n])
+	slices.Sort(all)
+	return all[n/2]
+}
+
+// mark is what had been used when a step began.
+type mark struct {
+	memory runtime.MemStats
+	stored int64
+}
+
+func (j *journey) mark() (m mark) {
+	runtime.ReadMemStats(&m.memory)
+	m.stored = j.store.bytes.Load()
+	return m
+}
+
+// since returns what the steps between two marks took on average.
+func (m mark) since(before mark, steps int) End {
+	n := float64(steps)
+	return End{
+		Allocs: float64(m.memory.Mallocs-before.memory.Mallocs) / n,
+		Bytes:  float64(m.memory.TotalAlloc-before.memory.TotalAlloc) / n,
+		Stored: float64(m.stored-before.stored) / n,
+	}
+}
+
+// longRun looks at the steps around the hundredth and at the last ones of a run of n. A machine is not as fast at the
+// end of such a run as it was at its beginning, and a server neither: so the last steps are timed in turns
+// with the early ones of a second run, which lasts no longer than that.
 func longRun(ctx context.Context, n int, g *ground) (e Ends) {
 	e.Store = "no store"
-	around := 100
-	e.First, e.Last = 100, n-around/2
-	if n < 400 {
-		e.First, around = 20, 20
-		e.Last = n - around/2
-	}
-	cfg, run := graph.Config{MaxSteps: n + 1}, graph.Run{}
-	store := &counting{}
 	if g != nil {
-		e.Store, run.Thread = g.name, "bench-"+unique()
-		if store.backend, e.Err = g.open(ctx); e.Err != nil {
-			return e
-		}
-		cfg.Store = store
-		defer func() {
-			e.Err = errors.Join(e.Err, store.Delete(context.WithoutCancel(ctx), run.Thread), store.Close())
-		}()
+		e.Store = g.name
 	}
-	edges := []int{e.First - around/2, e.First + around/2, e.Last - around/2, e.Last + around/2 - 1}
-	at, texts := make([]time.Time, n), textsOf(n)
-	var memory [4]runtime.MemStats
-	var stored [4]int64
-	gr, err := stepsGraph(cfg, func(i int) (string, bool) {
-		if edge := slices.Index(edges, i); edge >= 0 {
-			runtime.ReadMemStats(&memory[edge])
-			stored[edge] = store.bytes.Load()
+	around := min(100, n/3)
+	early := around / 2 // the first step that is looked at
+	counted, timed := n-2*around-1, n-around-1
+	e.Steps, e.First, e.Last = n, early+around/2, timed+around/2
+
+	turn, back := make(chan struct{}), make(chan struct{})
+	young, err := depart(ctx, early+around+1, g, func(i int) {
+		if i >= early {
+			back <- struct{}{}
+			<-turn
 		}
-		at[i] = time.Now()
-		return texts[i], i+1 < n
 	})
 	if e.Err = err; err != nil {
 		return e
 	}
-	runtime.GC()
-	began := time.Now()
-	res, err := gr.Invoke(ctx, log{}, run)
-	e.Mean = float64(time.Since(began)) / float64(n)
-	if e.Err = err; err == nil {
-		e.Err = hasTexts(&res.State, texts)
-	}
-	end := func(from int) End {
-		steps := float64(edges[from+1] - edges[from])
-		return End{
-			Nanos:  medianStep(at[edges[from] : edges[from+1]+1]),
-			Allocs: float64(memory[from+1].Mallocs-memory[from].Mallocs) / steps,
-			Bytes:  float64(memory[from+1].TotalAlloc-memory[from].TotalAlloc) / steps,
-			Stored: float64(stored[from+1]-stored[from]) / steps,
+	met := make(chan error, 1)
+	go func() {
+		defer close(back)
+		_, err := young.travel(ctx)
+		met <- err
+	}()
+	marks := map[int]mark{}
+	var old *journey
+	old, err = depart(ctx, n, g, func(i int) {
+		switch i {
+		case early, early + around, counted, counted + around:
+			marks[i] = old.mark()
 		}
+		if i >= timed {
+			select {
+			case turn <- struct{}{}:
+				<-back
+			case <-back: // it has ended before its time
+			}
+		}
+	})
+	if err == nil {
+		<-back // the young run waits where its steps are looked at
+		runtime.GC()
+		e.Mean, err = old.travel(ctx)
 	}
-	e.Early, e.Late = end(0), end(2)
+	close(turn)
+	for range back { // it may not have waited for the last time
+	}
+	if e.Err = errors.Join(err, <-met); e.Err != nil {
+		return e
+	}
+	e.Early = marks[early+around].since(marks[early], around)
+	e.Late = marks[counted+around].since(marks[counted], around)
+	e.Early.Nanos, e.Late.Nanos = young.median(early+1, around), old.median(timed+1, around)
 	return e
-}
-
-// soon is how long the run is in which the early steps are measured again, after the long one: the
-// machine may have become faster or slower meanwhile, and a new thread would have too.
-const soon = 400
-
-// medianStep returns the median distance between moments.
-func medianStep(at []time.Time) float64 {
-	var all []float64
-	for i := 1; i < len(at); i++ {
-		all = append(all, float64(at[i].Sub(at[i-1])))
-	}
-	slices.Sort(all)
-	return all[len(all)/2]
 }
 
 // ends runs long runs on all stores, and of each keeps the one with the middle ratio.
@@ -111,10 +180,6 @@ func (p *place) ends(ctx context.Context, rounds int) (all []Ends) {
 				break
 			}
 			e := longRun(ctx, n, g)
-			if e.Err == nil && n > soon {
-				after := longRun(ctx, soon, g)
-				e.Early.Nanos, e.Err = (e.Early.Nanos+after.Early.Nanos)/2, after.Err
-			}
 			if runs = append(runs, e); e.Err != nil {
 				runs = runs[round:]
 				break
@@ -134,8 +199,8 @@ func reportEnds(w io.Writer, all []Ends) {
 	if len(all) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "### %d steps of 1 KiB: a step at both ends\n\n", all[0].Last+50)
-	fmt.Fprintf(w, "The median of the steps around step %d, on a thread before the long run's end and on a new one after it, in the mean, and of the last ones. A base is rewritten now and then (docs/architecture.md), which the mean of the whole run has in it and the medians have not.\n\n", all[0].First)
+	fmt.Fprintf(w, "### %d steps of 1 KiB: a step at both ends\n\n", all[0].Steps)
+	fmt.Fprintf(w, "The median of the steps around step %d of a new thread and of the last ones of a long one, in turns; what is counted is of the long one at both ends. A base is rewritten now and then (docs/architecture.md), which the mean of the whole run has in it and the medians have not.\n\n", all[0].First)
 	fmt.Fprint(w, "| store | time, early | late | late ÷ early | mean | allocs, early | late | bytes, early | late | stored, early | late |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, e := range all {
 		if e.Err != nil {

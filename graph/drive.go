@@ -53,7 +53,7 @@ type session struct {
 	begun    atomic.Bool
 	finished chan struct{} // closed when out and err are set; nil on foot
 	settled  sync.Once
-	out      outcome
+	out      *outcome
 	err      error
 	release  func() // lets go of the caller's context; nil where nothing holds it
 }
@@ -154,7 +154,7 @@ func (r *run) exited() error {
 // settle ends the call, once.
 func (f *session) settle(out outcome, err error) {
 	f.settled.Do(func() {
-		f.out, f.err = out, err
+		f.out, f.err = &out, err
 		if f.watch != nil {
 			f.watch.close(err)
 		}
@@ -175,7 +175,7 @@ func (f *session) wait() (outcome, error) {
 	case <-f.ctx.Done():
 		f.overdue()
 	}
-	return f.out, f.err
+	return *f.out, f.err
 }
 
 // overdue waits for a call whose context has ended as long as its nodes may go on, and

@@ -43,12 +43,12 @@ type run struct {
 	traces        []traced           // what was recorded with the run's commits, for heal
 	trace         []checkpoint.Entry // what is to be recorded with the next commit
 	told          map[string]bool    // the answers that were recorded, by id
+	taken         uint64             // the newest input that waited and was begun
 	rests         bool               // nothing is to be run: the thread is edited
 	queued        bool               // the input waits for its turn
 	plainly       bool               // the caller gets the state as JSON
 	afoot         bool               // the coordinator is the caller
 	draws         bool               // when the turn has ended, inputs that wait get theirs
-	taken         uint64             // the newest of them that was begun
 	resumed       bool               // from a static interrupt, which the first step passes
 	stopped       bool               // for a Drain
 	leaving       *ascent            // the Command to the parent that ends the run after this step: the first of several
@@ -72,9 +72,9 @@ type run struct {
 	flight  *flight           // the commit on its way
 	pruning chan struct{}     // closed when what prune began has ended
 	opened  string            // the id of the commit at which the thread was opened
-	healed  bool              // the next commit stores again what the store has lost
 	stored  uint64            // the newest commit that is known to be stored
 	unsaved bool              // there is something to commit
+	healed  bool              // the next commit stores again what the store has lost
 	source  checkpoint.Source // of what is to be committed
 	ran     []checkpoint.Ran  // in the step that is to be committed
 	branch  uint64            // the commit that began the branch
