@@ -2,12 +2,13 @@ package checkpoint
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"hash/crc64"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weftrun/weft/internal/compact"
 )
 
 // Every stored value is sealed in an envelope:
@@ -80,7 +81,7 @@ func seal(at spot, v any) ([]byte, error) {
 // seal encodes v, with the type that it has in Go as a note, and wraps it for its place.
 // It also returns how long the encoded value is.
 func (c *Codec) seal(at spot, note string, v any) (data []byte, raw int, err error) {
-	payload, err := json.Marshal(v)
+	payload, err := compact.Marshal(v)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -95,8 +95,11 @@ func (t *Type) convertList(v any, depth int) (any, *TypeError) {
 	if !ok {
 		return nil, t.mismatch(v)
 	}
-	out := make([]any, len(items))
+	out := append(make([]any, 0, len(items)), items...)
 	for i, item := range items {
+		if t.elem.takes(item) {
+			continue
+		}
 		var err *TypeError
 		if out[i], err = t.elem.convert(item, depth+1); err != nil {
 			return nil, err.under(fmt.Sprintf("[%d]", i))
@@ -105,15 +108,33 @@ func (t *Type) convertList(v any, depth int) (any, *TypeError) {
 	return out, nil
 }
 
+// takes reports whether v, of any type, is its own plain value.
+func (t *Type) takes(v any) bool {
+	if t.base != "" {
+		return false
+	}
+	switch v.(type) {
+	case nil, bool, string, int64:
+		return true
+	}
+	return false
+}
+
 func (t *Type) convertMap(v any, depth int) (any, *TypeError) {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return nil, t.mismatch(v)
 	}
-	out := make(map[string]any, len(m))
+	out := maps.Clone(m)
+	if out == nil {
+		out = map[string]any{}
+	}
 	var first string // of the keys whose values do not convert
 	var wrong *TypeError
 	for k, item := range m {
+		if t.elem.takes(item) {
+			continue
+		}
 		c, err := t.elem.convert(item, depth+1)
 		if err != nil && (wrong == nil || k < first) {
 			first, wrong = k, err

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"iter"
 	"reflect"
+
+	"github.com/weftrun/weft/internal/compact"
 )
 
 // List holds a sequence; writes append to it. The appends of one superstep land
@@ -110,7 +112,7 @@ func (l *List[T]) Fold(writes []Channel) error {
 }
 
 // MarshalJSON returns the elements as an array; an empty list is [].
-func (l List[T]) MarshalJSON() ([]byte, error) { return json.Marshal(l.Slice()) }
+func (l List[T]) MarshalJSON() ([]byte, error) { return compact.Marshal(l.Slice()) }
 
 // UnmarshalJSON appends the elements of a JSON array.
 func (l *List[T]) UnmarshalJSON(data []byte) error {

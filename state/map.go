@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"iter"
 	"reflect"
+
+	"github.com/weftrun/weft/internal/compact"
 )
 
 // Map holds entries by key; writes put and delete single entries. Of several
@@ -71,7 +73,7 @@ func (m *Map[K, V]) Fold(writes []Channel) error { return m.fold(writes, mapTabl
 func mapTable[K cmp.Ordered, V any](c Channel) *table[K, V] { return &c.(*Map[K, V]).table }
 
 // MarshalJSON returns the entries as an object; an empty map is {}.
-func (m Map[K, V]) MarshalJSON() ([]byte, error) { return json.Marshal(m.now.toMap()) }
+func (m Map[K, V]) MarshalJSON() ([]byte, error) { return compact.Marshal(m.now.toMap()) }
 
 // UnmarshalJSON puts the entries of a JSON object.
 func (m *Map[K, V]) UnmarshalJSON(data []byte) error {

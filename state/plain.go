@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/weftrun/weft/internal/compact"
 )
 
 // plain is the element of the channels of a Record: nil, bool, string, int64,
@@ -19,6 +20,9 @@ import (
 type plain struct{ v any }
 
 func (p plain) MarshalJSON() ([]byte, error) { return appendPlain(nil, p.v) }
+
+// AppendJSON implements [compact.Appender].
+func (p plain) AppendJSON(b []byte) ([]byte, error) { return appendPlain(b, p.v) }
 
 func (p *plain) UnmarshalJSON(data []byte) (err error) {
 	p.v, err = Type{}.decode(data)
@@ -31,8 +35,12 @@ func (Type) Encode(v any) (json.RawMessage, error) { return appendPlain(nil, v) 
 
 func appendPlain(b []byte, v any) (_ []byte, err error) {
 	switch v := v.(type) {
+	case nil:
+		return append(b, "null"...), nil
+	case bool:
+		return strconv.AppendBool(b, v), nil
 	case string:
-		return appendString(b, v), nil
+		return compact.String(b, v), nil
 	case int64:
 		return strconv.AppendInt(b, v, 10), nil
 	case float64:
@@ -44,17 +52,6 @@ func appendPlain(b []byte, v any) (_ []byte, err error) {
 	}
 	data, err := json.Marshal(v)
 	return append(b, data...), err
-}
-
-// appendString adds s as encoding/json writes it.
-func appendString(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			data, _ := json.Marshal(s) // every string has a form
-			return append(b, data...)
-		}
-	}
-	return append(append(append(b, '"'), s...), '"')
 }
 
 func appendFloat(b []byte, f float64) ([]byte, error) {
@@ -87,7 +84,7 @@ func appendObject(b []byte, m map[string]any) (_ []byte, err error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(appendString(b, k), ':')
+		b = append(compact.String(b, k), ':')
 		if b, err = appendPlain(b, m[k]); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,8 @@ package state
 import (
 	"encoding/json"
 	"reflect"
+
+	"github.com/weftrun/weft/internal/compact"
 )
 
 // Reducer merges an update into a value: the part of a channel that is usually
@@ -85,7 +87,7 @@ func (c Reduced[T, R]) MarshalJSON() ([]byte, error) {
 	if !c.set && !c.Wrote() {
 		return []byte("null"), nil
 	}
-	return json.Marshal(c.now)
+	return compact.Marshal(c.now)
 }
 
 // UnmarshalJSON updates the value by the JSON value; null is no update.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"iter"
 	"reflect"
+
+	"github.com/weftrun/weft/internal/compact"
 )
 
 // Set holds distinct elements; writes add and remove single ones. Of several
@@ -52,7 +54,7 @@ func (s *Set[T]) Fold(writes []Channel) error { return s.fold(writes, setTable[T
 func setTable[T cmp.Ordered](c Channel) *table[T, struct{}] { return &c.(*Set[T]).table }
 
 // MarshalJSON returns the elements as a sorted array; an empty set is [].
-func (s Set[T]) MarshalJSON() ([]byte, error) { return json.Marshal(s.Slice()) }
+func (s Set[T]) MarshalJSON() ([]byte, error) { return compact.Marshal(s.Slice()) }
 
 // UnmarshalJSON adds the elements of a JSON array.
 func (s *Set[T]) UnmarshalJSON(data []byte) error {

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"reflect"
 	"slices"
+
+	"github.com/weftrun/weft/internal/compact"
 )
 
 // Stack holds a sequence whose newest elements come first; writes put elements in front.
@@ -69,7 +71,7 @@ func (s *Stack[T]) Fold(writes []Channel) error {
 }
 
 // MarshalJSON returns the elements as an array, newest first; an empty stack is [].
-func (s Stack[T]) MarshalJSON() ([]byte, error) { return json.Marshal(s.Slice()) }
+func (s Stack[T]) MarshalJSON() ([]byte, error) { return compact.Marshal(s.Slice()) }
 
 // UnmarshalJSON puts the elements of a JSON array in front.
 func (s *Stack[T]) UnmarshalJSON(data []byte) error {

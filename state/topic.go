@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"iter"
 	"reflect"
+
+	"github.com/weftrun/weft/internal/compact"
 )
 
 // Topic carries messages from one superstep to the next: what is published in a
@@ -52,7 +54,7 @@ func (t *Topic[T]) Fold(writes []Channel) error {
 func (t *Topic[T]) Expire() { *t = Topic[T]{} }
 
 // MarshalJSON returns the messages as an array; an empty topic is [].
-func (t Topic[T]) MarshalJSON() ([]byte, error) { return json.Marshal(t.Slice()) }
+func (t Topic[T]) MarshalJSON() ([]byte, error) { return compact.Marshal(t.Slice()) }
 
 // UnmarshalJSON publishes the elements of a JSON array.
 func (t *Topic[T]) UnmarshalJSON(data []byte) error {

@@ -3,6 +3,8 @@ package state
 import (
 	"encoding/json"
 	"reflect"
+
+	"github.com/weftrun/weft/internal/compact"
 )
 
 // cell is a value that may be unset. It is the body of the channels that hold
@@ -47,7 +49,7 @@ func (c cell[T]) MarshalJSON() ([]byte, error) {
 	if !c.set {
 		return []byte("null"), nil
 	}
-	return json.Marshal(c.v)
+	return compact.Marshal(c.v)
 }
 
 // UnmarshalJSON records the JSON value as a write; null clears.

@@ -35,18 +35,19 @@ var house = []room{
 	{name: "internal/complaints"}, // for tests alone
 	{name: "internal/pages"},
 	{name: "internal/values"},
+	{name: "internal/compact"},
 	{name: "internal/wire"}, // for tests alone
 	{name: "internal/racing", on: []string{"internal/pace"}, doors: []string{"github.com/anishathalye/porcupine"}}, // for tests alone
 	{name: "internal/exprs", on: []string{"internal/suggest"}, doors: []string{"github.com/expr-lang/expr"}},
-	{name: "state"},
-	{name: "state/message", on: []string{"state"}},
+	{name: "state", on: []string{"internal/compact"}},
+	{name: "state/message", on: []string{"internal/compact", "state"}},
 	{name: "state/message/tokens", on: []string{"state/message"}, doors: []string{"github.com/tiktoken-go/tokenizer"}},
 	{name: "state/agent", on: []string{"state", "state/message"}, doors: []string{"github.com/tidwall/gjson"}},
 	{name: "capabilities", on: []string{"state", "state/agent"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "capabilities/model", on: []string{"state/message"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "capabilities/model/openai", on: []string{"state/message", "capabilities/model"}, doors: []string{"github.com/openai/openai-go/v3"}},
 	{name: "capabilities/tool", on: []string{"state/message", "capabilities/model"}, doors: []string{"github.com/google/jsonschema-go"}},
-	{name: "checkpoint", on: []string{"state"}, doors: []string{"github.com/klauspost/compress"}},
+	{name: "checkpoint", on: []string{"internal/compact", "state"}, doors: []string{"github.com/klauspost/compress"}},
 	{name: "internal/faulty", on: []string{"checkpoint"}}, // for tests alone
 	{name: "checkpoint/checkpointtest", on: []string{"internal/pace", "state", "checkpoint"}, doors: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
 	{name: "checkpoint/memory", on: []string{"internal/values"}},

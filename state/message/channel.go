@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weftrun/weft/internal/compact"
 	"github.com/weftrun/weft/state"
 )
 
@@ -90,7 +91,7 @@ func (l Log) MarshalJSON() ([]byte, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
-	return json.Marshal(l.Slice())
+	return compact.Marshal(l.Slice())
 }
 
 // UnmarshalJSON records what a JSON array holds, or one item without the array, as

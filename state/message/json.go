@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"unicode/utf8"
+
+	"github.com/weftrun/weft/internal/compact"
 )
 
 // object writes a JSON object field by field, and those inside it into the same bytes:
@@ -22,8 +23,11 @@ type object struct {
 type encoder interface{ encode(*object) }
 
 // encoded returns the JSON of e.
-func encoded(e encoder) ([]byte, error) {
-	var o object
+func encoded(e encoder) ([]byte, error) { return appended(nil, e) }
+
+// appended appends the JSON of e.
+func appended(b []byte, e encoder) ([]byte, error) {
+	o := object{b: b, start: len(b)}
 	if e.encode(&o); o.err != nil {
 		return nil, o.err
 	}
@@ -57,17 +61,8 @@ func (o *object) key(name string) {
 	o.b = append(o.b, ':')
 }
 
-// quote writes a string as encoding/json does.
-func (o *object) quote(s string) {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			data, _ := json.Marshal(s) // a string always has a form
-			o.b = append(o.b, data...)
-			return
-		}
-	}
-	o.b = append(append(append(o.b, '"'), s...), '"')
-}
+// quote writes a string.
+func (o *object) quote(s string) { o.b = compact.String(o.b, s) }
 
 // must writes a string, text one that is not empty.
 func (o *object) must(name, s string) {

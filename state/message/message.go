@@ -147,6 +147,9 @@ func cloneRaw(m map[string]json.RawMessage) map[string]json.RawMessage {
 // MarshalJSON returns the message as one object.
 func (m Message) MarshalJSON() ([]byte, error) { return encoded(m) }
 
+// AppendJSON appends what MarshalJSON returns to b.
+func (m Message) AppendJSON(b []byte) ([]byte, error) { return appended(b, m) }
+
 func (m Message) encode(o *object) {
 	o.text("id", m.ID)
 	o.must("role", string(m.Role))

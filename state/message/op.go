@@ -37,6 +37,9 @@ const (
 // MarshalJSON returns the form above.
 func (p op) MarshalJSON() ([]byte, error) { return encoded(p) }
 
+// AppendJSON appends it.
+func (p op) AppendJSON(b []byte) ([]byte, error) { return appended(b, p) }
+
 func (p op) encode(o *object) {
 	switch p.kind {
 	case opAdd:
