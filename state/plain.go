@@ -4,10 +4,8 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -33,26 +31,7 @@ func (p *plain) UnmarshalJSON(data []byte) (err error) {
 // so that Convert makes the same value of it.
 func (Type) Encode(v any) (json.RawMessage, error) { return appendPlain(nil, v) }
 
-func appendPlain(b []byte, v any) (_ []byte, err error) {
-	switch v := v.(type) {
-	case nil:
-		return append(b, "null"...), nil
-	case bool:
-		return strconv.AppendBool(b, v), nil
-	case string:
-		return compact.String(b, v), nil
-	case int64:
-		return strconv.AppendInt(b, v, 10), nil
-	case float64:
-		return appendFloat(b, v)
-	case []any:
-		return appendList(b, v)
-	case map[string]any:
-		return appendObject(b, v)
-	}
-	data, err := json.Marshal(v)
-	return append(b, data...), err
-}
+func appendPlain(b []byte, v any) ([]byte, error) { return compact.Append(b, v, appendFloat) }
 
 func appendFloat(b []byte, f float64) ([]byte, error) {
 	data, err := json.Marshal(f)
@@ -61,35 +40,6 @@ func appendFloat(b []byte, f float64) ([]byte, error) {
 		b = append(b, ".0"...)
 	}
 	return b, err
-}
-
-func appendList(b []byte, items []any) (_ []byte, err error) {
-	b = append(b, '[')
-	for i, item := range items {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		if b, err = appendPlain(b, item); err != nil {
-			return nil, err
-		}
-	}
-	return append(b, ']'), nil
-}
-
-func appendObject(b []byte, m map[string]any) (_ []byte, err error) {
-	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
-	slices.Sort(keys)
-	b = append(b, '{')
-	for i, k := range keys {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(compact.String(b, k), ':')
-		if b, err = appendPlain(b, m[k]); err != nil {
-			return nil, err
-		}
-	}
-	return append(b, '}'), nil
 }
 
 var anyList, anyMap = &Type{base: "list", elem: &Type{}}, &Type{base: "map", elem: &Type{}}

@@ -2,9 +2,10 @@ package compact
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
-	"strings"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -14,55 +15,140 @@ type Appender interface {
 	AppendJSON(b []byte) ([]byte, error) // nil with an error
 }
 
+// deepest is how deep values are written here: what is deeper, perhaps since it holds itself, is left to
+// encoding/json.
+const deepest = 600
+
 var appender = reflect.TypeFor[Appender]()
 
-// Marshal is json.Marshal. An [Appender], a slice of them and a map of them by strings are written in one pass.
-func Marshal(v any) ([]byte, error) {
-	if a, ok := v.(Appender); ok && appends(reflect.TypeOf(v)) {
-		return a.AppendJSON(nil)
-	}
-	r := reflect.ValueOf(v)
-	switch k := r.Kind(); {
-	case k != reflect.Slice && k != reflect.Map || !appends(r.Type().Elem()) || r.IsNil():
-	case k == reflect.Slice:
-		return list(r)
-	case r.Type().Key() == reflect.TypeFor[string]():
-		return object(r)
-	}
-	return json.Marshal(v)
+// Marshal is json.Marshal. Values as they come from JSON, an [Appender], and slices and maps by strings of either are
+// written in one pass.
+func Marshal(v any) ([]byte, error) { return Append(nil, v, Float) }
+
+// Append appends v, with a form of its own for floats.
+func Append(b []byte, v any, float func([]byte, float64) ([]byte, error)) ([]byte, error) {
+	return pass{float}.value(b, v, 0)
 }
 
-// appends reports whether values of a type are Appenders; a pointer may be nil.
-func appends(t reflect.Type) bool { return t.Kind() == reflect.Struct && t.Implements(appender) }
+// pass is one pass over a value.
+type pass struct {
+	float func([]byte, float64) ([]byte, error)
+}
 
-func list(r reflect.Value) (b []byte, err error) {
+func (p pass) value(b []byte, v any, depth int) ([]byte, error) {
+	if depth > deepest {
+		return rest(b, v)
+	}
+	switch v := v.(type) {
+	case nil:
+		return append(b, "null"...), nil
+	case bool:
+		return strconv.AppendBool(b, v), nil
+	case string:
+		return String(b, v), nil
+	case int:
+		return strconv.AppendInt(b, int64(v), 10), nil
+	case int64:
+		return strconv.AppendInt(b, v, 10), nil
+	case float64:
+		return p.float(b, v)
+	case []any:
+		if v != nil {
+			return list(b, len(v), func(b []byte, i int) ([]byte, error) { return p.value(b, v[i], depth+1) })
+		}
+	case map[string]any:
+		if v != nil {
+			names := slices.AppendSeq(make([]string, 0, len(v)), maps.Keys(v))
+			return object(b, names, func(b []byte, name string) ([]byte, error) { return p.value(b, v[name], depth+1) })
+		}
+	default:
+		return p.typed(b, reflect.ValueOf(v), depth)
+	}
+	return append(b, "null"...), nil
+}
+
+// typed appends a value of another type.
+func (p pass) typed(b []byte, r reflect.Value, depth int) ([]byte, error) {
+	t, k := r.Type(), r.Kind()
+	switch {
+	case appends(t):
+		return r.Interface().(Appender).AppendJSON(b)
+	case k != reflect.Slice && k != reflect.Map, r.IsNil(), !appends(t.Elem()) && t.Elem() != reflect.TypeFor[map[string]any]():
+	case k == reflect.Slice:
+		return list(b, r.Len(), func(b []byte, i int) ([]byte, error) { return p.element(b, r.Index(i), depth+1) })
+	case t.Key() == reflect.TypeFor[string]():
+		var names []string
+		for _, name := range r.MapKeys() {
+			names = append(names, name.String())
+		}
+		return object(b, names, func(b []byte, name string) ([]byte, error) {
+			return p.value(b, r.MapIndex(reflect.ValueOf(name)).Interface(), depth+1)
+		})
+	}
+	return rest(b, r.Interface())
+}
+
+// appends reports whether values of a type are Appenders. A pointer may be nil, and a struct that has AppendJSON from
+// what is embedded in it may have a MarshalJSON of its own.
+func appends(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct || !t.Implements(appender) {
+		return false
+	}
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Anonymous && (f.Type.Implements(appender) || reflect.PointerTo(f.Type).Implements(appender)) {
+			return false
+		}
+	}
+	return true
+}
+
+// element appends an element of a slice. One that writes itself is not copied for that.
+func (p pass) element(b []byte, r reflect.Value, depth int) ([]byte, error) {
+	if r.Kind() == reflect.Struct {
+		return r.Addr().Interface().(Appender).AppendJSON(b)
+	}
+	return p.value(b, r.Interface(), depth)
+}
+
+// rest leaves v to encoding/json.
+func rest(b []byte, v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return append(b, data...), nil
+}
+
+func list(b []byte, n int, add func(b []byte, i int) ([]byte, error)) (_ []byte, err error) {
 	b = append(b, '[')
-	for i := range r.Len() {
+	for i := range n {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b, err = r.Index(i).Addr().Interface().(Appender).AppendJSON(b); err != nil {
+		if b, err = add(b, i); err != nil {
 			return nil, err
 		}
 	}
 	return append(b, ']'), nil
 }
 
-func object(r reflect.Value) (b []byte, err error) {
-	keys := r.MapKeys()
-	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+// object sorts names.
+func object(b []byte, names []string, add func(b []byte, name string) ([]byte, error)) (_ []byte, err error) {
+	slices.Sort(names)
 	b = append(b, '{')
-	for i, k := range keys {
+	for i, name := range names {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(String(b, k.String()), ':')
-		if b, err = r.MapIndex(k).Interface().(Appender).AppendJSON(b); err != nil {
+		if b, err = add(append(String(b, name), ':'), name); err != nil {
 			return nil, err
 		}
 	}
 	return append(b, '}'), nil
 }
+
+// Float appends f.
+func Float(b []byte, f float64) ([]byte, error) { return rest(b, f) }
 
 // String appends s.
 func String(b []byte, s string) []byte {

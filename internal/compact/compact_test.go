@@ -3,6 +3,7 @@ package compact_test
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/weftrun/weft/internal/compact"
@@ -23,12 +24,28 @@ func (v self) AppendJSON(b []byte) ([]byte, error) {
 
 func (v self) MarshalJSON() ([]byte, error) { return v.AppendJSON(nil) }
 
+// other embeds a value that writes itself, and writes itself otherwise.
+type other struct {
+	self
+	more int
+}
+
+func (v other) MarshalJSON() ([]byte, error) { return json.Marshal(v.more) }
+
+type pointing struct{ *self }
+
+func (v pointing) MarshalJSON() ([]byte, error) { return []byte("2"), nil }
+
 func TestMarshalIsThatOfEncodingJSON(t *testing.T) {
 	type named string
 	one, two := self{s: "a"}, self{s: "<é\u2028\x00\"\\&\xff>"}
 	for _, v := range []any{
 		nil, 1, "x", []int{1}, one, &one, two, []self{}, []self(nil), []self{one, two}, [2]self{one, two}, []*self{nil, &two}, []any{one, nil},
 		map[string]self{}, map[string]self(nil), map[string]self{"b": one, "a<": two, "é": one, "": one}, map[named]self{"a": one}, map[int]self{2: one, 10: two},
+		[]any{nil, true, "é<", 1, int64(-2), 2.5, 1e21, 3.0, 1e-9, []any{}, []any(nil), map[string]any{}, map[string]any(nil), uint8(3), json.Number("1.50")},
+		map[string]any{"b": []any{map[string]any{"z": nil, "a<": "\u2028"}}, "": false}, []map[string]any{nil, {"a": one}}, []map[string]any(nil),
+		map[string]map[string]any{"x": {"y": 1}}, []json.RawMessage{json.RawMessage(`{ }`)}, []any{[]self{one}, &one, map[string]self{"a": two}, (*self)(nil)},
+		other{one, 3}, []other{{one, 4}}, pointing{}, []any{pointing{}, other{more: 1}}, struct{ self }{one},
 		[][]self{{one}}, json.RawMessage(` { "a" : 1 } `), struct{ A []self }{[]self{two}},
 	} {
 		want, err := json.Marshal(v)
@@ -43,11 +60,46 @@ func TestMarshalIsThatOfEncodingJSON(t *testing.T) {
 
 func TestMarshalFailsAsItsValuesDo(t *testing.T) {
 	bad := self{err: errors.New("no form")}
-	for _, v := range []any{bad, []self{{}, bad}, map[string]self{"a": {}, "b": bad}, []any{bad}} {
+	for _, v := range []any{bad, []self{{}, bad}, map[string]self{"a": {}, "b": bad}, []any{bad}, map[string]any{"a": []map[string]any{{"b": &bad}}}} {
 		if got, err := compact.Marshal(v); !errors.Is(err, bad.err) || got != nil {
 			t.Errorf("%v: got %s, %v; want %v", v, got, err, bad.err)
 		}
 	}
+}
+
+func TestAValueThatHoldsItselfIsAnError(t *testing.T) {
+	items, object := make([]any, 1), map[string]any{}
+	items[0], object["a"] = items, []map[string]any{object}
+	for _, v := range []any{items, object, math.NaN(), []any{math.Inf(1)}, []any{func() {}}} {
+		if got, err := compact.Marshal(v); err == nil || got != nil {
+			t.Errorf("got %s, %v; want an error", got, err)
+		}
+	}
+}
+
+func TestADeepValueHasItsForm(t *testing.T) {
+	var v any = "<"
+	for range 700 {
+		v = []any{v}
+	}
+	want, _ := json.Marshal(v)
+	if got, err := compact.Marshal(v); string(got) != string(want) || err != nil {
+		t.Errorf("got %d bytes, %v; want %d", len(got), err, len(want))
+	}
+}
+
+func FuzzMarshal(f *testing.F) {
+	f.Add(`{"a":[1,2.5,"x<",null,true,{"":{}}],"b":-1e300}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var v any
+		if json.Unmarshal([]byte(text), &v) != nil {
+			return
+		}
+		want, err := json.Marshal(v)
+		if got, e := compact.Marshal(v); string(got) != string(want) || (err == nil) != (e == nil) {
+			t.Errorf("got %s, %v; want %s, %v", got, e, want, err)
+		}
+	})
 }
 
 func FuzzString(f *testing.F) {
