@@ -111,7 +111,7 @@ func (b *builder) cached(n *node, g graph.Node[state.Record]) graph.Node[state.R
 	c := graph.Caching[state.Record]{TTL: n.cache.ttl, Version: n.version()}
 	if n.cache.by != nil {
 		c.Key = func(rec *state.Record) (string, error) {
-			vars, err := b.vars(context.Background(), rec)
+			vars, err := b.vars(context.Background(), n, rec)
 			if err != nil {
 				return "", err
 			}
@@ -128,7 +128,7 @@ func (b *builder) cached(n *node, g graph.Node[state.Record]) graph.Node[state.R
 
 // once does the work of a node without items, unless it is skipped.
 func (b *builder) once(ctx context.Context, n *node, rec *state.Record) (any, error) {
-	vars, err := b.vars(ctx, rec)
+	vars, err := b.vars(ctx, n, rec)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (b *builder) decide(ctx context.Context, n *node, rec *state.Record) (graph
 
 // choose takes the first way whose condition holds.
 func (b *builder) choose(ctx context.Context, n *node, rec *state.Record, result any) (graph.Command, error) {
-	vars, err := b.vars(ctx, rec)
+	vars, err := b.vars(ctx, n, rec)
 	if err != nil {
 		return graph.Command{}, err
 	}

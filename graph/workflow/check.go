@@ -157,6 +157,8 @@ func (c *checker) checkTargets(refs []ref, what string) {
 }
 
 func (c *checker) checkNode(n *node) {
+	c.reads = exprs.Reads{}
+	defer func() { n.reads, c.reads = c.reads, nil }()
 	env := c.baseEnv()
 	if n.cond != nil {
 		c.compile(n.cond, env)
@@ -304,6 +306,7 @@ func (c *checker) compile(cond *condition, env exprs.Env) {
 		return
 	}
 	cond.test = test
+	c.reads.Add(test.Reads())
 }
 
 func (c *checker) checkNext(n *node, env exprs.Env) {

@@ -126,14 +126,14 @@ func (w *hostWork) node(b *builder, n *node) (graph.Node[state.Record], error) {
 		return graph.Node[state.Record]{}, err
 	}
 	begin := func(rec *state.Record) (Runner, error) {
-		vars, err := b.vars(context.Background(), rec)
+		vars, err := b.vars(context.Background(), n, rec)
 		if err != nil {
 			return nil, err
 		}
 		return w.runner(vars)
 	}
 	return child.node(begin, func(rec *state.Record, result any) error {
-		vars, err := b.vars(context.Background(), rec)
+		vars, err := b.vars(context.Background(), n, rec)
 		if err != nil {
 			return err
 		}

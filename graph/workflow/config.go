@@ -163,18 +163,16 @@ func (w *Workflow) TakesSetting(name string, value json.RawMessage) bool {
 	return err == nil
 }
 
-// config returns the settings of the turn, and takes them out of the fields. A state that a
-// program filled itself may have none.
-func (w *Workflow) config(fields map[string]any) map[string]any {
-	values, _ := fields[configField].(map[string]any)
+// config returns the settings of the turn. A state that a program filled itself may have none.
+func (w *Workflow) config(rec *state.Record) map[string]any {
 	if len(w.plan.config) == 0 {
 		return nil
 	}
-	delete(fields, configField)
-	if values == nil {
-		values = w.plan.defaultConfig()
+	v, _ := rec.Get(configField)
+	if values, ok := v.(map[string]any); ok {
+		return values
 	}
-	return values
+	return w.plan.defaultConfig()
 }
 
 // inherited returns the settings that a sub-workflow takes over: those of its names that the

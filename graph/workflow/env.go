@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -129,7 +130,7 @@ func (w *Workflow) CheckEnv() error {
 
 // environment returns the values that expressions see as env.
 func (w *Workflow) environment(ctx context.Context) (map[string]any, error) {
-	values := map[string]any{}
+	values := make(map[string]any, len(w.plan.env))
 	for _, v := range w.plan.env {
 		value, err := v.read(w.vault.in(ctx).lookup)
 		if err != nil {
@@ -154,22 +155,61 @@ var runType = exprs.Object(map[string]exprs.Type{
 	"attempt": exprs.Int,    // from 1
 })
 
-// vars returns the names that every expression of the file sees.
-func (w *Workflow) vars(ctx context.Context, rec *state.Record) (map[string]any, error) {
+// vars returns the names that every expression of the file sees, with what those of n read: neither a log that no
+// expression looks at nor the id of the task, which is a hash, is taken for nothing.
+func (w *Workflow) vars(ctx context.Context, n *node, rec *state.Record) (map[string]any, error) {
 	env, err := w.environment(ctx)
 	if err != nil {
 		return nil, err
 	}
-	fields := rec.Map()
-	run := map[string]any{"time": "", "unix": int64(0), "task": graph.TaskID(ctx), "attempt": int64(graph.Attempt(ctx))}
-	if unix, ok := fields[timeField].(int64); ok && w.timed {
-		run["unix"], run["time"] = unix, time.Unix(unix, 0).UTC().Format(time.RFC3339)
+	vars := map[string]any{}
+	if _, reads := n.reads["env"]; reads {
+		vars["env"] = env
+	}
+	if members, reads := n.reads["state"]; reads {
+		vars["state"] = w.fields(rec, members)
+	}
+	if members, reads := n.reads["run"]; reads {
+		vars["run"] = w.runVars(ctx, rec, members)
+	}
+	if _, reads := n.reads["config"]; reads {
+		vars["config"] = w.config(rec)
+	}
+	return vars, nil
+}
+
+// fields returns fields of the state: those with these names, or all.
+func (w *Workflow) fields(rec *state.Record, names []string) map[string]any {
+	if names == nil {
+		fields := rec.Map()
+		if w.timed {
+			delete(fields, timeField)
+		}
+		if len(w.plan.config) > 0 {
+			delete(fields, configField)
+		}
+		return fields
+	}
+	fields := make(map[string]any, len(names))
+	for _, name := range names {
+		fields[name], _ = rec.Get(name)
+	}
+	return fields
+}
+
+// runVars returns what expressions see as run: members with these names, or all.
+func (w *Workflow) runVars(ctx context.Context, rec *state.Record, names []string) map[string]any {
+	run := map[string]any{"time": "", "unix": int64(0), "attempt": int64(graph.Attempt(ctx))}
+	if names == nil || slices.Contains(names, "task") {
+		run["task"] = graph.TaskID(ctx)
 	}
 	if w.timed {
-		delete(fields, timeField)
+		if at, ok := rec.Get(timeField); ok {
+			unix, _ := at.(int64)
+			run["unix"], run["time"] = unix, time.Unix(unix, 0).UTC().Format(time.RFC3339)
+		}
 	}
-	config := w.config(fields)
-	return map[string]any{"state": fields, "env": env, "run": run, "config": config}, nil
+	return run
 }
 
 // stamp writes when the turn begins into its input, so that it is stored with the turn:

@@ -154,7 +154,7 @@ func (b *builder) rescue(n *node, name string, decides bool) {
 
 // mend takes the first way whose condition holds.
 func (b *builder) mend(ctx context.Context, n *node, rec *state.Record, failure *graph.NodeError, decides bool) (cmd graph.Command, err error) {
-	vars, err := b.vars(ctx, rec)
+	vars, err := b.vars(ctx, n, rec)
 	if err != nil {
 		return cmd, err
 	}

@@ -74,6 +74,7 @@ type node struct {
 	work    work // what it does, once it was checked
 	outputs []assignment
 	rescues []rescuing
+	reads   exprs.Reads // of its expressions
 }
 
 // forEach runs a node once for each item of a list.

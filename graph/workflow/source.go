@@ -36,6 +36,7 @@ type source struct {
 	opts  *Options
 	vault *vault                // set once the secrets are read
 	types map[string]state.Type // set once they are read
+	reads exprs.Reads           // what the expressions of the node that is looked at read
 
 	whole string // text, and where its lines begin; made by index
 	lines []int

@@ -57,7 +57,7 @@ func (b *builder) addEach(n *node) error {
 		if err != nil {
 			return err
 		}
-		vars, err := b.vars(ctx, rec)
+		vars, err := b.vars(ctx, n, rec)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (b *builder) addEach(n *node) error {
 
 // dispatch starts a task for each item, or goes on when there is none.
 func (b *builder) dispatch(ctx context.Context, n *node, rec *state.Record, limit int, ways []string) (cmd graph.Command, err error) {
-	vars, err := b.vars(ctx, rec)
+	vars, err := b.vars(ctx, n, rec)
 	if err != nil {
 		return cmd, err
 	}
@@ -154,7 +154,7 @@ func (b *builder) addInner(n *node) error {
 	}
 	ways := b.split(n, n.name+run)
 	b.at(n.ref).Node(n.name, graph.Router(func(ctx context.Context, rec *state.Record) (graph.Command, error) {
-		vars, err := b.vars(ctx, rec)
+		vars, err := b.vars(ctx, n, rec)
 		if err != nil {
 			return graph.Command{}, err
 		}

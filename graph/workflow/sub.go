@@ -28,6 +28,7 @@ func (w *subWork) do(context.Context, map[string]any, *state.Record) (any, error
 func (c *checker) sub(n *node, env exprs.Env) exprs.Type {
 	w := &subWork{pos: c.at(n.kind.at)}
 	n.work = w
+	c.reads.Add(exprs.Reads{"run": {"unix"}, "config": nil}) // the child has both from this file
 	if n.input != nil {
 		w.input = c.template(n.input, env, "input")
 	}
@@ -80,14 +81,14 @@ func (w *subWork) node(b *builder, n *node) (graph.Node[state.Record], error) {
 		return graph.Node[state.Record]{}, err
 	}
 	in := func(rec *state.Record) (state.Record, error) {
-		vars, err := b.vars(context.Background(), rec)
+		vars, err := b.vars(context.Background(), n, rec)
 		if err != nil {
 			return state.Record{}, err
 		}
 		return w.inputOf(vars)
 	}
 	out := func(rec, end *state.Record) error {
-		vars, err := b.vars(context.Background(), rec)
+		vars, err := b.vars(context.Background(), n, rec)
 		if err != nil {
 			return err
 		}

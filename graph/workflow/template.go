@@ -47,6 +47,8 @@ func (s *source) template(n *yaml.Node, env exprs.Env) *template {
 		if t.value, err = exprs.CompileValue(n.Value, env); err != nil {
 			s.exprErrors(n, err)
 			t.bad = true
+		} else {
+			s.reads.Add(t.value.Reads())
 		}
 		t.holdSecrets()
 	}
@@ -60,6 +62,8 @@ func (s *source) expression(n *yaml.Node, env exprs.Env) *template {
 	if t.value, err = exprs.CompileExpr(n.Value, env); err != nil {
 		s.exprErrors(n, err)
 		t.bad = true
+	} else {
+		s.reads.Add(t.value.Reads())
 	}
 	return t
 }

@@ -22,6 +22,8 @@ type program struct {
 	src  source
 	code *vm.Program
 	kind Kind
+
+	reads Reads
 }
 
 // compile parses and checks an expression as it was written, and only then rewrites it to run within bounds,
@@ -61,7 +63,7 @@ func compile(src source, env Env) (p *program, failed *Error) {
 	if e := forbidden(tree.Node, src, env); e != nil {
 		return nil, e
 	}
-	kind := kindOf(*tree.Node.Nature())
+	kind, reads := kindOf(*tree.Node.Nature()), readsOf(tree.Node)
 	ast.Walk(&tree.Node, newRewriter())
 	if _, err := checker.Check(tree, config); err != nil {
 		return nil, src.translate(err)
@@ -70,7 +72,7 @@ func compile(src source, env Env) (p *program, failed *Error) {
 	if err != nil {
 		return nil, src.translate(err)
 	}
-	return &program{src: src, code: code, kind: kind}, nil
+	return &program{src: src, code: code, kind: kind, reads: reads}, nil
 }
 
 // newConfig prepares the engine: strict names, our functions beside its own, the unpredictable ones gone.

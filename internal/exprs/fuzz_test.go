@@ -3,6 +3,7 @@ package exprs_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"unicode/utf8"
 
@@ -30,6 +31,10 @@ func FuzzValue(f *testing.F) {
 		}
 		in := vars()
 		first, err := v.Eval(in)
+		fromReads, same := v.Eval(only(in, v.Reads()))
+		if diff := cmp.Diff(first, fromReads); diff != "" || fmt.Sprint(err) != fmt.Sprint(same) {
+			t.Fatalf("with only %v it is another: %v, not %v\n%s", v.Reads(), same, err, diff)
+		}
 		if err != nil {
 			var e *exprs.Error
 			if !errors.As(err, &e) || e.Offset > len(text) {
@@ -48,6 +53,29 @@ func FuzzValue(f *testing.F) {
 			t.Fatalf("the variables have changed:\n%s", diff)
 		}
 	})
+}
+
+// only returns the part of the variables that is read.
+func only(vars map[string]any, reads exprs.Reads) map[string]any {
+	part := map[string]any{}
+	for name, members := range reads {
+		whole, ok := vars[name]
+		object, isObject := whole.(map[string]any)
+		switch {
+		case !ok:
+		case members == nil || !isObject:
+			part[name] = whole
+		default:
+			some := map[string]any{}
+			for _, member := range members {
+				if v, ok := object[member]; ok {
+					some[member] = v
+				}
+			}
+			part[name] = some
+		}
+	}
+	return part
 }
 
 func checkMistakes(t *testing.T, text string, err error) {
