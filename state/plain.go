@@ -20,7 +20,7 @@ type plain struct{ v any }
 func (p plain) MarshalJSON() ([]byte, error) { return appendPlain(nil, p.v) }
 
 // AppendJSON implements [compact.Appender].
-func (p plain) AppendJSON(b []byte) ([]byte, error) { return appendPlain(b, p.v) }
+func (p plain) AppendJSON(b compact.JSON) (compact.JSON, error) { return appendPlain(b, p.v) }
 
 func (p *plain) UnmarshalJSON(data []byte) (err error) {
 	p.v, err = Type{}.decode(data)

@@ -9,10 +9,13 @@ import (
 	"unicode/utf8"
 )
 
+// JSON is a []byte. That it has a name here keeps others from having the method of an [Appender] by chance.
+type JSON []byte
+
 // Appender is a value that appends its own JSON, as its MarshalJSON followed by json.Marshal would have it:
 // without spaces, and with <, > and & escaped.
 type Appender interface {
-	AppendJSON(b []byte) ([]byte, error) // nil with an error
+	AppendJSON(b JSON) (JSON, error) // nil with an error
 }
 
 // deepest is how deep values are written here: what is deeper, perhaps since it holds itself, is left to
@@ -73,6 +76,7 @@ func (p pass) typed(b []byte, r reflect.Value, depth int) ([]byte, error) {
 	switch {
 	case appends(t):
 		return r.Interface().(Appender).AppendJSON(b)
+	case t.Name() != "": // it may have a MarshalJSON of its own
 	case k != reflect.Slice && k != reflect.Map, r.IsNil(), !appends(t.Elem()) && t.Elem() != reflect.TypeFor[map[string]any]():
 	case k == reflect.Slice:
 		return list(b, r.Len(), func(b []byte, i int) ([]byte, error) { return p.element(b, r.Index(i), depth+1) })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/weftrun/weft/internal/compact"
 )
@@ -15,7 +16,7 @@ type self struct {
 	err error
 }
 
-func (v self) AppendJSON(b []byte) ([]byte, error) {
+func (v self) AppendJSON(b compact.JSON) (compact.JSON, error) {
 	if v.err != nil {
 		return nil, v.err
 	}
@@ -47,6 +48,58 @@ func TestMarshalIsThatOfEncodingJSON(t *testing.T) {
 		map[string]map[string]any{"x": {"y": 1}}, []json.RawMessage{json.RawMessage(`{ }`)}, []any{[]self{one}, &one, map[string]self{"a": two}, (*self)(nil)},
 		other{one, 3}, []other{{one, 4}}, pointing{}, []any{pointing{}, other{more: 1}}, struct{ self }{one},
 		[][]self{{one}}, json.RawMessage(` { "a" : 1 } `), struct{ A []self }{[]self{two}},
+	} {
+		want, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := compact.Marshal(v); string(got) != string(want) || err != nil {
+			t.Errorf("%#v: got %s, %v; want %s", v, got, err, want)
+		}
+	}
+}
+
+// What embeds a value that writes itself has its methods too, and yet another JSON.
+type (
+	promotes struct {
+		self
+		More string
+	}
+	shadows   struct{ self }
+	byAddress struct {
+		self
+		Open int
+	}
+	torn struct {
+		self
+		time.Time
+	}
+	points struct{ *self }
+	speaks []self
+	tells  map[string]self
+	byText struct{ S string }
+	likes  struct{ S string }
+)
+
+func (shadows) MarshalJSON() ([]byte, error)    { return []byte(`"its own"`), nil }
+func (*byAddress) MarshalJSON() ([]byte, error) { return []byte(`"by its address"`), nil }
+func (speaks) MarshalJSON() ([]byte, error)     { return []byte(`"a list"`), nil }
+func (tells) MarshalJSON() ([]byte, error)      { return []byte(`"a map"`), nil }
+func (byText) MarshalText() ([]byte, error)     { return []byte("text"), nil }
+
+// AppendJSON is a method that others have too, for their own ends.
+func (likes) AppendJSON(b []byte) ([]byte, error) { return append(b, " { } "...), nil }
+
+func TestWhatOnlyLooksLikeAnAppenderIsWrittenByEncodingJSON(t *testing.T) {
+	in := self{s: "in"}
+	for _, v := range []any{
+		promotes{in, "x"}, []promotes{{in, "x"}}, map[string]promotes{"a": {in, "x"}},
+		shadows{in}, &shadows{in}, []shadows{{in}}, map[string]shadows{"a": {in}},
+		byAddress{in, 1}, &byAddress{in, 1}, []byAddress{{in, 1}}, map[string]byAddress{"a": {in, 1}},
+		torn{self: in}, []torn{{self: in}}, map[string]torn{"a": {self: in}},
+		points{&in}, []points{{&in}},
+		speaks{in}, speaks(nil), []speaks{{in}}, tells{"a": in}, tells(nil), map[string]tells{"a": {"b": in}},
+		byText{"x"}, []byText{{"x"}}, likes{"x"}, []likes{{"x"}}, map[string]likes{"a": {"x"}},
 	} {
 		want, err := json.Marshal(v)
 		if err != nil {

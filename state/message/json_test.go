@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -83,6 +84,52 @@ func TestAMessageWithoutAFormIsRefused(t *testing.T) {
 		var invalid *message.InvalidError
 		if err := l.Add(m); !errors.As(err, &invalid) || l.Len() != 0 {
 			t.Errorf("%s: got %v and a log of %d, want an *InvalidError and nothing added", name, err, l.Len())
+		}
+	}
+}
+
+// noted is a user's type around a message, with a form of its own; bare is one that leaves that to what it embeds.
+type (
+	noted struct {
+		message.Message
+		Note string
+	}
+	bare struct {
+		message.Message
+		Note string
+	}
+)
+
+func (n noted) MarshalJSON() ([]byte, error) { return json.Marshal(n.Note + n.ID) }
+
+func TestAUsersTypeAroundAMessageKeepsItsOwnForm(t *testing.T) {
+	for _, s := range oddities {
+		m := full(s)
+		writesAs(t, noted{m, s})
+		writesAs(t, bare{m, s})
+		writesAs(t, m)
+		writesAs(t, &m)
+	}
+}
+
+// writesAs checks that channels write v as encoding/json does.
+func writesAs[T any](t *testing.T, v T) {
+	t.Helper()
+	var list state.List[T]
+	list.Append(v, v)
+	var stack state.Stack[T]
+	stack.Prepend(v)
+	var byName state.Map[string, T]
+	byName.Put("<a>", v)
+	value := state.Of(v)
+	for _, c := range []struct {
+		channel json.Marshaler
+		holds   any
+	}{{list, []T{v, v}}, {stack, []T{v}}, {byName, map[string]T{"<a>": v}}, {value, v}, {state.Of([]T{v}), []T{v}}, {state.Of(map[string]T{"a": v}), map[string]T{"a": v}}} {
+		got, err := c.channel.MarshalJSON()
+		want, wantErr := json.Marshal(c.holds)
+		if err != nil || wantErr != nil || string(got) != string(want) {
+			t.Errorf("%T is written\n%s\nwant\n%s\n%v %v", c.channel, got, want, err, wantErr)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/weftrun/weft/internal/compact"
 )
 
 // Message is one entry of a conversation. Treat it as immutable once it is in a
@@ -148,7 +150,7 @@ func cloneRaw(m map[string]json.RawMessage) map[string]json.RawMessage {
 func (m Message) MarshalJSON() ([]byte, error) { return encoded(m) }
 
 // AppendJSON appends what MarshalJSON returns to b.
-func (m Message) AppendJSON(b []byte) ([]byte, error) { return appended(b, m) }
+func (m Message) AppendJSON(b compact.JSON) (compact.JSON, error) { return appended(b, m) }
 
 func (m Message) encode(o *object) {
 	o.text("id", m.ID)

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/weftrun/weft/internal/compact"
 )
 
 // op is one write to a log. In JSON it is one of
@@ -38,7 +40,7 @@ const (
 func (p op) MarshalJSON() ([]byte, error) { return encoded(p) }
 
 // AppendJSON appends it.
-func (p op) AppendJSON(b []byte) ([]byte, error) { return appended(b, p) }
+func (p op) AppendJSON(b compact.JSON) (compact.JSON, error) { return appended(b, p) }
 
 func (p op) encode(o *object) {
 	switch p.kind {
