@@ -97,7 +97,7 @@ func (t *Type) convertList(v any, depth int) (any, *TypeError) {
 	}
 	out := append(make([]any, 0, len(items)), items...)
 	for i, item := range items {
-		if t.elem.takes(item) {
+		if t.elem.takes(item, depth+1) {
 			continue
 		}
 		var err *TypeError
@@ -108,9 +108,9 @@ func (t *Type) convertList(v any, depth int) (any, *TypeError) {
 	return out, nil
 }
 
-// takes reports whether v, of any type, is its own plain value.
-func (t *Type) takes(v any) bool {
-	if t.base != "" {
+// takes reports whether v, of any type, is its own plain value at this depth.
+func (t *Type) takes(v any, depth int) bool {
+	if t.base != "" || depth > maxValueDepth {
 		return false
 	}
 	switch v.(type) {
@@ -120,6 +120,8 @@ func (t *Type) takes(v any) bool {
 	return false
 }
 
+// convertMap names the smallest key whose value does not convert. What holds others is converted after the rest, and
+// none of it behind the first mistake: where a map contains itself more than once, to look at all would not end.
 func (t *Type) convertMap(v any, depth int) (any, *TypeError) {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -131,8 +133,13 @@ func (t *Type) convertMap(v any, depth int) (any, *TypeError) {
 	}
 	var first string // of the keys whose values do not convert
 	var wrong *TypeError
+	var deep []string
 	for k, item := range m {
-		if t.elem.takes(item) {
+		switch {
+		case t.elem.takes(item, depth+1):
+			continue
+		case holds(item):
+			deep = append(deep, k)
 			continue
 		}
 		c, err := t.elem.convert(item, depth+1)
@@ -141,10 +148,28 @@ func (t *Type) convertMap(v any, depth int) (any, *TypeError) {
 		}
 		out[k] = c
 	}
+	slices.Sort(deep)
+	for _, k := range deep {
+		if wrong != nil && first < k {
+			break
+		}
+		if out[k], wrong = t.elem.convert(m[k], depth+1); wrong != nil {
+			return nil, wrong.under(keyPath(k))
+		}
+	}
 	if wrong != nil {
 		return nil, wrong.under(keyPath(first))
 	}
 	return out, nil
+}
+
+// holds reports whether others may be in v, and v itself in one of them.
+func holds(v any) bool {
+	switch v.(type) {
+	case []any, map[string]any, plain:
+		return true
+	}
+	return false
 }
 
 func (t *Type) convertObject(v any, depth int) (any, *TypeError) {

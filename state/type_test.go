@@ -132,6 +132,61 @@ func TestConvertSharesNothing(t *testing.T) {
 	}
 }
 
+// Whoever holds itself twice has more paths to the bound of the depth than anybody can walk.
+func TestConvertRefusesWhatContainsItselfManyTimes(t *testing.T) {
+	m, l := map[string]any{}, make([]any, 2)
+	for _, k := range []string{"a", "b", "c"} {
+		m[k] = m
+	}
+	l[0], l[1] = l, m
+	m["l"] = l
+	for typ, in := range map[string]any{"any": m, "list<any>": l, "map<any>": m, "list<map<any>>": []any{m}} {
+		_, err := mustType(typ, nil).Convert(in)
+		var te *state.TypeError
+		if !errors.As(err, &te) || !strings.HasSuffix(err.Error(), "nested deeper than 500 levels") {
+			t.Errorf("%s: got %v, want that it is too deep", typ, err)
+		}
+	}
+}
+
+// nest puts v into so many lists and maps in turns.
+func nest(v any, levels int) any {
+	for i := range levels {
+		if i%2 == 0 {
+			v = []any{v}
+		} else {
+			v = map[string]any{"k": v}
+		}
+	}
+	return v
+}
+
+func TestConvertTakesWhatIsAsDeepAsTheBoundAndNothingDeeper(t *testing.T) {
+	for _, v := range []any{"s", int64(1), true, nil, 1, 1.5, []any{}, map[string]any{}} {
+		if _, err := (state.Type{}).Convert(nest(v, 500)); err != nil {
+			t.Errorf("%#v within 500 others: %v", v, err)
+		}
+		if _, err := (state.Type{}).Convert(nest(v, 501)); err == nil {
+			t.Errorf("%#v within 501 others: got no error", v)
+		}
+	}
+}
+
+func TestTheSmallestKeyOfAMapIsNamedFirst(t *testing.T) {
+	bad := func() {}
+	for want, in := range map[string]any{
+		"a: a func()":    map[string]any{"a": bad, "b": []any{bad}, "c": bad},
+		"a[0]: a func()": map[string]any{"a": []any{bad}, "b": bad, "c": []any{bad}, "0": int64(1)},
+		"b.x: a func()":  map[string]any{"a": []any{}, "b": map[string]any{"x": bad, "y": bad}, "c": bad},
+	} {
+		for range 10 { // a map is walked in any order
+			if _, err := (state.Type{}).Convert(in); err == nil || !strings.Contains(err.Error(), want) {
+				t.Fatalf("got %v, want %s", err, want)
+			}
+		}
+	}
+}
+
 // FuzzType reads any text as a type and any JSON as a value of it: neither may
 // panic, a type reads its own text, and a converted value stays as it is.
 func FuzzType(f *testing.F) {
