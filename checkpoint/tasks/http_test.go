@@ -357,3 +357,50 @@ func TestAFailureOfTheStoreIsLoggedAndNotTold(t *testing.T) {
 		t.Errorf("rule: the log says how it failed\n got: %s", &logged)
 	}
 }
+
+// A POST that comes back as a GET would show the task as it is known there, and take that for its outcome.
+func TestATaskIsHandedOverWhereItIsRedirectedToOrNotAtAll(t *testing.T) {
+	for status, follows := range map[int]bool{301: false, 302: false, 303: false, 307: true, 308: true} {
+		theirs := tasks.NewBoard(&document.Map{})
+		var asked []string
+		mux := http.NewServeMux()
+		mux.Handle("/new/", http.StripPrefix("/new", tasks.Handler(theirs, leaves(tasks.Outcome{Result: json.RawMessage(`"done"`)}))))
+		mux.HandleFunc("/tasks/", func(w http.ResponseWriter, r *http.Request) {
+			asked = append(asked, r.Method)
+			http.Redirect(w, r, "/new"+r.URL.RequestURI(), status)
+		})
+		create(t, theirs, tasks.Task{ID: "done"})
+		run(t, theirs, "done", leaves(tasks.Outcome{Result: json.RawMessage(`"of old"`)}))
+		var serving sync.WaitGroup
+		r := tasks.Remote{URL: "http://worker", Client: &http.Client{Transport: wire{mux, &serving}}, Pause: noPause}
+		out, err := r.Do(t.Context(), tasks.Task{ID: "fresh", Attempt: 1})
+		var refused *tasks.RemoteError
+		switch {
+		case follows && (err != nil || string(out.Result) != `"done"`):
+			t.Errorf("rule: a %d is followed with the same request\n got: %+v, %v", status, out, err)
+		case !follows && (!errors.As(err, &refused) || refused.Status != status || len(asked) != 1):
+			t.Errorf("rule: a %d is refused at once\n got: %+v, %v after %q", status, out, err, asked)
+		}
+		if old, err := r.Get(t.Context(), "done"); err != nil || old.Status != tasks.Completed {
+			t.Errorf("rule: to look at a task any redirect will do\n got: %+v, %v", old, err)
+		}
+		_, err = r.Cancel(t.Context(), "done", 0, "")
+		if want := map[bool]error{true: tasks.ErrTransition, false: tasks.ErrRemote}[follows]; !errors.Is(err, want) {
+			t.Errorf("rule: a task is not shown to who withdraws it\n got: %v, want %v", err, want)
+		}
+		serving.Wait()
+	}
+}
+
+func TestARedirectIsFollowedNoFurtherThanTheClientLikes(t *testing.T) {
+	var serving sync.WaitGroup
+	elsewhere := http.RedirectHandler("http://elsewhere/tasks/t", http.StatusTemporaryRedirect)
+	r := tasks.Remote{URL: "http://worker", Client: &http.Client{Transport: wire{elsewhere, &serving}}, Pause: noPause, Retries: -1}
+	_, err := r.Do(t.Context(), tasks.Task{ID: "t", Attempt: 1})
+	wantError(t, "redirects without an end are an error", err, tasks.ErrRemote)
+	no := errors.New("nowhere else")
+	r.Client.CheckRedirect = func(*http.Request, []*http.Request) error { return no }
+	_, err = r.Do(t.Context(), tasks.Task{ID: "t", Attempt: 1})
+	wantError(t, "the client's own rule holds", err, no)
+	serving.Wait()
+}

@@ -21,6 +21,9 @@ const maxReply = 4 << 20
 // Remote is a Worker behind HTTP: a [Handler], or any program that answers
 // POST {URL}/tasks/{id} with an [Outcome].
 //
+// A redirect is followed where it keeps the method: a 307 or 308. Any other that would turn a request into a
+// GET is an ErrRemote.
+//
 // When its context ends before the other program has answered, nobody will take the outcome
 // any more, and the other program is told: DELETE {URL}/tasks/{id}?attempt=n. One that does not
 // know that is none the worse for it.
@@ -145,11 +148,7 @@ func (r Remote) ask(ctx context.Context, method, id string, q url.Values, body [
 		req.Header[name] = v
 	}
 	req.Header.Set("Content-Type", "application/json")
-	client := r.Client
-	if client == nil {
-		client = http.DefaultClient
-	}
-	resp, err := client.Do(req)
+	resp, err := r.client().Do(req)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrRemote, err)
 	}
@@ -170,6 +169,25 @@ func (r Remote) ask(ctx context.Context, method, id string, q url.Values, body [
 		return fmt.Errorf("%w: %w: it is null", ErrRemote, errReply)
 	}
 	return nil
+}
+
+// client returns the client that asks: one that does what was asked elsewhere or not at all. A 301, 302 or 303
+// would make of a task that is handed over one that is looked at; a 307 or 308 does not.
+func (r Remote) client() *http.Client {
+	c := *cmp.Or(r.Client, http.DefaultClient)
+	then := c.CheckRedirect
+	c.CheckRedirect = func(req *http.Request, via []*http.Request) error {
+		switch {
+		case req.Method != via[0].Method:
+			return http.ErrUseLastResponse // which is no 200
+		case then != nil:
+			return then(req, via)
+		case len(via) >= 10:
+			return errors.New("stopped after 10 redirects")
+		}
+		return nil
+	}
+	return &c
 }
 
 // escape returns an id as one segment of a path, which no proxy takes for "here" or "above".

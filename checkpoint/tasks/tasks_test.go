@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -225,6 +226,7 @@ func TestWorkersThatFailLeaveTheReason(t *testing.T) {
 	for reason, w := range map[string]tasks.Worker{
 		"no ink":            tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { return tasks.Outcome{}, errors.New("no ink") }),
 		"panicked: oh":      tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { panic("oh") }),
+		"runtime.Goexit":    tasks.WorkerFunc(func(context.Context, tasks.Task) (o tasks.Outcome, err error) { runtime.Goexit(); return }),
 		"as it said":        leaves(tasks.Outcome{Status: tasks.Failed, Reason: "as it said"}),
 		`left the task "pe`: leaves(tasks.Outcome{Status: tasks.Pending}),
 		`"cancelled"`:       leaves(tasks.Outcome{Status: tasks.Cancelled}),

@@ -153,12 +153,7 @@ func do(ctx context.Context, t Task, w Worker) (out Outcome) {
 		ctx, stop = context.WithTimeoutCause(ctx, t.Timeout, fmt.Errorf("the timeout of %v has passed", t.Timeout))
 		defer stop()
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			out = Outcome{Status: Failed, Reason: fmt.Sprintf("the worker panicked: %v", r)}
-		}
-	}()
-	out, err := w.Do(ctx, t)
+	out, err := called(ctx, t, w)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return Outcome{Status: Failed, Reason: fmt.Sprintf("%v: %v", context.Cause(ctx), err)}
@@ -166,6 +161,26 @@ func do(ctx context.Context, t Task, w Worker) (out Outcome) {
 		return Outcome{Status: Failed, Reason: err.Error()}
 	}
 	return out.checked()
+}
+
+// errGoexit is how a worker ends that ends its goroutine.
+var errGoexit = errors.New("the worker called runtime.Goexit")
+
+// called calls a worker, on a goroutine that it may end.
+func called(ctx context.Context, t Task, w Worker) (out Outcome, err error) {
+	err = errGoexit
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if r := recover(); r != nil {
+				out, err = Outcome{Status: Failed, Reason: fmt.Sprintf("the worker panicked: %v", r)}, nil
+			}
+		}()
+		out, err = w.Do(ctx, t)
+	}()
+	<-done
+	return out, err
 }
 
 // checked returns the outcome, or that it is none.
