@@ -6,18 +6,11 @@ import (
 	"time"
 )
 
-// attempt runs the job of task i once. leave gives back the task's place under a
+// attempt runs the job of task i once. leave gives back the task's places, in its lane and under a
 // Limit, when the function has returned; it may be nil.
 func (r *run) attempt(i int) error {
 	t := r.tasks[i]
-	if t.job.parallel > 0 {
-		lane, err := r.takeLane(t)
-		if err != nil {
-			return err
-		}
-		defer lane.Release(1)
-	}
-	leave, err := t.enter()
+	leave, err := r.takePlaces(t)
 	if err != nil {
 		return err
 	}

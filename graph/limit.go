@@ -89,12 +89,13 @@ func (l *Limits) names() []string {
 
 // gate is what the attempts under one Limit pass.
 type gate struct {
-	places *semaphore.Weighted // nil: any number at once
+	size   int                 // the number of places; 0: any number at once
+	places *semaphore.Weighted // nil where size is 0
 	pace   *rate.Limiter       // nil: as fast as they come
 }
 
 func newGate(l Limit) *gate {
-	g := new(gate)
+	g := &gate{size: l.Concurrency}
 	if l.Concurrency > 0 {
 		g.places = semaphore.NewWeighted(int64(l.Concurrency))
 	}
@@ -178,19 +179,45 @@ type lane struct {
 	job  *job
 }
 
-// takeLane lets t wait until fewer than Policy.Parallel attempts of its job run in r. The lane
-// must be released once.
-func (r *run) takeLane(t *task) (*semaphore.Weighted, error) {
+// takeLane lets t wait until fewer than Policy.Parallel attempts of its job run in r. leave is nil
+// where there is nothing to give back; else it must be called once.
+func (r *run) takeLane(t *task) (leave func(), err error) {
+	if t.job.parallel == 0 {
+		return nil, nil
+	}
 	at := lane{t.node, t.job}
 	v, ok := r.lanes.Load(at)
 	if !ok {
 		v, _ = r.lanes.LoadOrStore(at, semaphore.NewWeighted(int64(t.job.parallel)))
 	}
 	places := v.(*semaphore.Weighted)
+	leave = func() { places.Release(1) }
 	if places.TryAcquire(1) {
-		return places, nil
+		return leave, nil
 	}
-	return places, t.waits(func(ctx context.Context) error { return places.Acquire(ctx, 1) })
+	if err := t.waits(func(ctx context.Context) error { return places.Acquire(ctx, 1) }); err != nil {
+		return nil, err
+	}
+	return leave, nil
+}
+
+// takePlaces lets t wait for its lane and then at its gate. leave is nil where there is nothing to give back.
+func (r *run) takePlaces(t *task) (leave func(), err error) {
+	lane, err := r.takeLane(t)
+	if err != nil {
+		return nil, err
+	}
+	gate, err := t.enter()
+	switch {
+	case lane == nil:
+		return gate, err
+	case err != nil:
+		lane()
+		return nil, err
+	case gate == nil:
+		return lane, nil
+	}
+	return func() { gate(); lane() }, nil
 }
 
 // holds reports whether t, or a task around it, has passed g and is still under way: it

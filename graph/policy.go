@@ -32,8 +32,8 @@ type Policy struct {
 	// Parallel bounds how many attempts of the node run at once in one run of the graph, as
 	// for the Sends of a Worker; 0 means no bound but Config.Concurrency. Unlike a Limit
 	// it is no bound of several runs together. What is waited for here does not
-	// count for Timeout. Between two attempts a task does not hold its place. A handler
-	// has places of its own.
+	// count for Timeout. Between two attempts a task does not hold its place; one that was
+	// abandoned holds it until its function returns, as under a Limit. A handler has places of its own.
 	Parallel int
 }
 

@@ -16,6 +16,10 @@ type pool struct {
 	door  atomic.Int32 // whether a worker is on the way
 	limit int          // how many may be hired
 	hired int          // so many were; only who moves the door from doorOpen touches it
+
+	aside atomic.Int32 // how many tasks were set aside and not begun
+	mu    sync.Mutex   // guards the lines
+	lines []*line
 }
 
 // The states of a pool's door.
@@ -85,7 +89,7 @@ func (p *pool) take() int { return int(p.next.Add(1)) - 1 }
 // hire starts a worker, unless no task is left or one is on the way. The pool counts the worker
 // before the door says that it was called: await takes away one that was called.
 func (r *run) hire(p *pool) {
-	if int(p.next.Load()) >= len(r.todo) || p.door.Load() != doorOpen {
+	if int(p.next.Load()) >= len(r.todo) && p.aside.Load() == 0 || p.door.Load() != doorOpen {
 		return
 	}
 	p.Add(1)
@@ -125,14 +129,15 @@ func (r *run) worker(p *pool, s *seat) {
 // work performs the task at this place, and others until none is left. It reports each
 // one, come what may.
 func (r *run) work(p *pool, s *seat, at int) {
-	for ; at < len(r.todo); at = p.take() {
+	var l *line
+	for at, l = r.admit(p, at); at < len(r.todo); at, l = r.following(p, l) {
 		r.hire(p)
 		r.tasks[r.todo[at]].seat = s
-		r.report(p, s, r.todo[at])
+		r.report(p, s, r.todo[at], l)
 	}
 }
 
-func (r *run) report(p *pool, s *seat, i int) {
+func (r *run) report(p *pool, s *seat, i int, l *line) {
 	returned := false
 	defer func() {
 		v := recover()
@@ -142,6 +147,7 @@ func (r *run) report(p *pool, s *seat, i int) {
 		} else if exits {
 			r.tasks[i].err = r.tasks[i].fail(errGoexit)
 		}
+		p.leaves(l)
 		if err := r.tasks[i].err; err != nil {
 			r.stop(err) // here, so that this worker starts no more
 		}
