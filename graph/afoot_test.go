@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state"
 )
 
 // goroutine returns the number of the goroutine that calls it.
@@ -150,6 +151,92 @@ func TestManyCallersOnFootShareAGraph(t *testing.T) {
 	for range 8 {
 		if err := <-errs; err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+func TestWhatANodeLeavesBehindLearnsThatItsCallerWasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := graph.New[world]("goexit")
+		told := make(chan error, 1)
+		b.Node("a", graph.Func(func(ctx context.Context, _ *world) error {
+			go func() { <-ctx.Done(); told <- ctx.Err() }()
+			goexit()
+			return nil
+		}))
+		b.Edge(graph.Start, "a")
+		b.Edge("a", graph.End)
+		g := build(t, b, graph.Config{})
+		go func() { _, _ = g.Invoke(ctx, world{}, graph.Run{}) }()
+		is(t, <-told, context.Canceled)
+	})
+}
+
+// beside is a graph in which a node fails beside one that does not stop.
+func beside(t *testing.T, release <-chan struct{}, cfg graph.Config) *graph.Graph[world] {
+	b := graph.New[world]("beside")
+	line(b, "a")
+	b.Node("deaf", graph.Func(func(_ context.Context, s *world) error { <-release; s.Log.Append("late"); return nil }))
+	b.Node("fails", graph.Func(func(context.Context, *world) error { return errBoom }))
+	for _, n := range []string{"deaf", "fails"} {
+		b.Edge("a", n)
+		b.Edge(n, graph.End)
+	}
+	return build(t, b, cfg)
+}
+
+// A child's own failure does not end the run around it, so nobody else would give its deaf node up.
+func TestADeafNodeBesideOneThatFailsIsGivenUpInASubgraphToo(t *testing.T) {
+	for name, root := range map[string]graph.Config{"no store": {}, "a store": stored()} {
+		for _, timeout := range []time.Duration{0, time.Hour} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					release := make(chan struct{})
+					child := beside(t, release, graph.Config{Grace: time.Minute, Timeout: timeout})
+					b := graph.New[world]("parent")
+					b.Node("child", graph.Subgraph(child, func(*world) (world, error) { return world{}, nil },
+						func(s *world, end *world) error { s.Count.Add(1); return nil }))
+					b.Edge(graph.Start, "child")
+					b.Edge("child", graph.End)
+					run := graph.Run{}
+					if root.Store != nil {
+						run = t1
+					}
+					began := time.Now()
+					_, err := build(t, b, root).Invoke(t.Context(), world{}, run)
+					is(t, err, graph.ErrAbandoned)
+					is(t, err, errBoom)
+					if took := time.Since(began); took != time.Minute {
+						t.Errorf("it was given up after %v, want the child's Grace", took)
+					}
+					close(release)
+					synctest.Wait()
+				})
+			})
+		}
+	}
+}
+
+// angry is a value whose JSON nobody gets.
+type angry struct{}
+
+func (angry) MarshalJSON() ([]byte, error) { panic(errBoom) }
+func (*angry) UnmarshalJSON([]byte) error  { return nil }
+
+func TestAPanicInTheJSONOfAResultIsAnError(t *testing.T) {
+	type furious struct {
+		A state.Value[angry] `json:"a"`
+	}
+	b := graph.New[furious]("furious")
+	b.Node("a", graph.Func(func(_ context.Context, s *furious) error { s.A.Set(angry{}); return nil }))
+	b.Edge(graph.Start, "a")
+	b.Edge("a", graph.End)
+	g := build(t, b, graph.Config{}).Plain()
+	for _, c := range []context.Context{ctx, t.Context()} {
+		res, err := g.Invoke(c, []byte("{}"), graph.Run{})
+		var panicked *graph.PanicError
+		if !errors.As(err, &panicked) || res.Status != graph.Failed {
+			t.Errorf("got %s, %v; want a PanicError", res.Status, err)
 		}
 	}
 }

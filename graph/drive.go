@@ -79,12 +79,13 @@ func (p *program) launch(ctx context.Context, o Run, begin func(*run) error) *se
 // either, and a short run is for a good part the start of a goroutine and the way back.
 func (p *program) drive(ctx context.Context, o Run, begin func(*run) error) (outcome, error) {
 	f := p.launch(ctx, o, begin)
+	defer f.cancel(nil) // also where a node ends the caller
 	if ctx.Done() == nil && f.cfg.Timeout == 0 && f.cfg.Store == nil && f.drain == nil {
-		out, err := f.walk()
+		out, err := f.walk(f.begin)
 		if out.status != widens {
 			return out, err
 		}
-		f.begin = func(*run) error { return nil }
+		f.begin = begun
 	}
 	f.finished = make(chan struct{})
 	return f.wait()
@@ -93,17 +94,18 @@ func (p *program) drive(ctx context.Context, o Run, begin func(*run) error) (out
 // widens is how a run on foot stands when a step of several tasks is due.
 const widens Status = "widens"
 
-// walk lets the caller be the coordinator.
-func (f *session) walk() (outcome, error) {
-	f.afoot = true
-	status, err := f.whole(f.begin)
-	f.afoot = false
+// begun is how a run begins that is under way.
+func begun(*run) error { return nil }
+
+// walk lets the caller be the coordinator, up to the first step of several tasks.
+func (r *run) walk(begin func(*run) error) (outcome, error) {
+	r.afoot = true
+	status, err := r.whole(begin)
+	r.afoot = false
 	if status == widens {
 		return outcome{status: widens}, nil
 	}
-	out, err := f.conclude(status, err)
-	f.cancel(nil)
-	return out, err
+	return r.conclude(status, err)
 }
 
 // watched makes a call that may have readers.
@@ -240,7 +242,7 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 			Starved: out.starved, Steps: out.steps, Checkpoint: out.checkpoint, schema: r.schema})
 	}
 	if r.plainly && out.state != nil {
-		data, e := r.schema.Encode(r.state)
+		data, e := r.encoded()
 		if raw := json.RawMessage(data); e == nil {
 			out.state = &raw
 		} else {
@@ -248,6 +250,12 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 		}
 	}
 	return out, err
+}
+
+// encoded returns the state as JSON. A panic, as in the MarshalJSON of a value, is an error.
+func (r *run) encoded() (data []byte, err error) {
+	defer recovered(&err)
+	return r.schema.Encode(r.state)
 }
 
 // whole runs from the beginning to the end. A panic outside of a node, as in the

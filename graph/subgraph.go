@@ -283,10 +283,14 @@ func (r *run) shared(other *checkpoint.Within) error {
 		ErrShared, r.name, other.Task, other.Node, r.place.Task, r.place.Node)
 }
 
-// bounded is main, given up when a node does not return although the child's time is over.
+// bounded is main, given up when a node does not return although the child's time is over, or another node
+// of its step has failed. One task at a time is given up by who waits for the child, if it has no Timeout.
 func (r *run) bounded(begin func(*run) error) (outcome, error) {
 	if r.cfg.Timeout == 0 {
-		return r.main(begin)
+		if out, err := r.walk(begin); out.status != widens {
+			return out, err
+		}
+		begin = begun
 	}
 	out, err := outcome{status: Failed, id: r.id}, r.fail(errGoexit)
 	done := make(chan struct{})
