@@ -180,6 +180,8 @@ func canonical(data []byte) string {
 // it counts outlives them, as the outside world does.
 type Workshop struct {
 	Spec *Spec
+	// Parallel is the Policy.Parallel of all nodes. It must not show.
+	Parallel int
 	// Enter is called when a task begins to run; an error fails it. nil means nothing.
 	Enter func(ctx context.Context, task, node string) error
 
@@ -250,7 +252,7 @@ func (w *Workshop) compile(sp *Spec, name string, cfg graph.Config) (*graph.Grap
 }
 
 func (w *Workshop) add(b *graph.Builder[State], n *Node, cfg graph.Config) error {
-	policy := graph.Policy{Retry: graph.Retry{Attempts: n.Attempts, Initial: 1}}
+	policy := graph.Policy{Parallel: w.Parallel, Retry: graph.Retry{Attempts: n.Attempts, Initial: 1}}
 	switch {
 	case n.Sub != nil:
 		child, err := w.compile(n.Sub, "sub", cfg)

@@ -109,7 +109,7 @@ func TestEngineTellsTheStoryOfTheInterpreter(t *testing.T) {
 			return err
 		}
 		cfg.Store = new(checkpoint.Memory)
-		shop := &Workshop{Spec: sp}
+		shop := &Workshop{Spec: sp, Parallel: int(seed / 9 % 4)}
 		g, err := shop.Compile(cfg)
 		if err != nil {
 			return err
@@ -153,6 +153,40 @@ func sameWithoutStore(sp *Spec, want Outcome, cfg graph.Config) error {
 		got.Status = want.Status // of two tasks, either may fail first
 	}
 	return differ("without a store", Story([]Outcome{got}), Story([]Outcome{want}))
+}
+
+// Who calls goes on foot where nobody can end the call, and takes a goroutine where somebody can. One task at a time,
+// all must be the same: how the call ends, its error, and which node ran when.
+func TestACallOnFootTellsTheSameStory(t *testing.T) {
+	atRandom(t, 4_000, func(_ *testing.T, sp *Spec, seed uint64) error {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		there, err := called(ctx, sp, int(seed%3))
+		if err != nil {
+			return err
+		}
+		here, err := called(context.Background(), sp, int(seed%3))
+		if err != nil {
+			return err
+		}
+		return differ("on foot", here, there)
+	})
+}
+
+// called tells all of one call without a store.
+func called(ctx context.Context, sp *Spec, parallel int) (string, error) {
+	var ran []string
+	shop := &Workshop{Spec: sp, Parallel: parallel, Enter: func(_ context.Context, task, node string) error {
+		ran = append(ran, node+" "+task)
+		return nil
+	}}
+	g, err := shop.Compile(graph.Config{Concurrency: 1, NewID: func() string { return "run" }})
+	if err != nil {
+		return "", err
+	}
+	e := NewEngine(ctx, g, nil)
+	out := e.Invoke(sp.Turns[0], false)
+	return fmt.Sprintf("%s%v\n%v\n%s", Story([]Outcome{out}), e.Err, out.Steps, strings.Join(ran, "\n")), nil
 }
 
 // The generator must not lose its teeth: this is what a hundred graphs are known to meet.
