@@ -115,7 +115,15 @@ func (g *Graph[S]) StreamResume(ctx context.Context, a Answers, o Run) iter.Seq2
 }
 
 func (g *Graph[S]) begin(input S) func(*run) error {
+	g.p.own(&input)
 	return func(r *run) error { return r.begin(g.p.schema.Over(&input)) }
+}
+
+// own makes the input that p points to the run's: what its caller does to a Record afterwards is not seen.
+func (p *program) own(input any) {
+	if p != nil {
+		p.schema.Own(input)
+	}
 }
 
 func goOn(a Answers) func(*run) error {

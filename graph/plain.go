@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -88,6 +89,7 @@ func (g plain[S]) write(s *S, fields json.RawMessage) error {
 }
 
 func (g plain[S]) begin(input json.RawMessage) func(*run) error {
+	input = bytes.Clone(input)
 	return plainly(func(r *run) error {
 		s, err := g.DecodeInput(input)
 		if err != nil {

@@ -101,6 +101,7 @@ func (g *Graph[S]) Go(ctx context.Context, input S) *Future[S] {
 }
 
 func (g *Graph[S]) given(input S) func() (state.View, error) {
+	g.p.own(&input)
 	return func() (state.View, error) { return g.p.schema.Over(&input), nil }
 }
 

@@ -20,6 +20,7 @@ type Schema struct {
 	blank  func() View                               // a state in which every channel is its zero value
 	blanks func(n int) []View                        // so many of them
 	over   func(p any) View                          // the state that p points to, or one equal to it
+	own    func(p any)                               // *p = a copy of its own; nil where an assignment is one
 	copy   func(src any) any                         // a state equal to *src
 	assign func(dst, src any)                        // *dst = *src
 	copies []func(dst, src any)                      // the same for one channel, by field
@@ -109,6 +110,14 @@ func (s *Schema) Blanks(n int) []View { return s.blanks(n) }
 // Over returns a view of the state that p, a *S, points to, or of a state equal to it: it is for
 // reading a state that does not change meanwhile.
 func (s *Schema) Over(p any) View { return s.over(p) }
+
+// Own makes the state that p, a *S, points to independent of those that it was assigned from or to: Records
+// that were assigned to each other have the same channels. A Record of another shape stays as it is.
+func (s *Schema) Own(p any) {
+	if s.own != nil {
+		s.own(p)
+	}
+}
 
 // Copy returns a state of its own that is equal to that of v: a *S.
 func (s *Schema) Copy(v View) any { return s.copy(v.State) }

@@ -61,6 +61,7 @@ func NewShape(fields ...RecordField) (*Shape, error) {
 	}
 	s := sh.schema
 	s.blank, s.blanks, s.over, s.copy = sh.view, sh.views, sh.over, sh.copy
+	s.own = sh.own
 	s.assign, s.decode, s.check = sh.assign, sh.decode, sh.check
 	if _, err := s.finish("the record", w.mistakes); err != nil {
 		return nil, err
@@ -81,6 +82,12 @@ func (sh *Shape) over(p any) View {
 	v := sh.view()
 	sh.assign(v.State, p)
 	return v
+}
+
+func (sh *Shape) own(p any) {
+	if r := p.(*Record); r.shape == sh {
+		*r = *sh.copy(r).(*Record)
+	}
 }
 
 func (sh *Shape) view() View {
