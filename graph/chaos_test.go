@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,9 +16,10 @@ import (
 )
 
 // chaos is graphs of wide steps whose nodes do what they may: they make calls and call graphs, fail once or for
-// good, end their goroutine, and panic in what their Policy calls.
+// good, end their goroutine, panic in what their Policy calls, and do not hear that their time is over.
 type chaos struct {
 	*rand.Rand
+	deaf      chan struct{} // where deaf nodes wait; nil: there are none
 	bound     int32
 	now, over atomic.Int32 // at work; and how often there were more than the bound
 }
@@ -50,6 +52,9 @@ func (c *chaos) node(inner *graph.Graph[world], bad bool) (graph.Node[world], gr
 	p, kind, failed := c.policy(), c.IntN(5), new(atomic.Bool)
 	if bad {
 		kind = 5 + c.IntN(4)
+		if c.deaf != nil && c.IntN(3) > 0 { // it keeps its places, so it has none
+			kind, p = 9, graph.Policy{Timeout: time.Microsecond, Retry: p.Retry}
+		}
 	}
 	if kind == 8 {
 		p.Retry.If = func(error) bool { panic("in the policy") }
@@ -82,6 +87,10 @@ func (c *chaos) node(inner *graph.Graph[world], bad bool) (graph.Node[world], gr
 			panic("in the node")
 		case 7, 8:
 			return errors.New("for good")
+		case 9:
+			<-c.deaf
+			s.Log.Append("late")
+			return nil
 		}
 		c.work()
 		s.Count.Add(1)
@@ -124,6 +133,9 @@ func TestARunOfWideStepsEndsWhateverItsNodesDo(t *testing.T) {
 		c := &chaos{Rand: rand.New(rand.NewPCG(seed, 1))}
 		c.bound = 1 + c.Int32N(4)
 		cfg := graph.Config{Concurrency: int(c.bound), Limits: l}
+		if seed%4 == 0 {
+			cfg.Grace, c.deaf = time.Millisecond, make(chan struct{})
+		}
 		inner, _ := c.graph(t, cfg, nil, 1+c.IntN(4), 0)
 		run := graph.Run{}
 		if c.IntN(3) == 0 {
@@ -138,6 +150,12 @@ func TestARunOfWideStepsEndsWhateverItsNodesDo(t *testing.T) {
 		}
 		res, err := g.Invoke(ctx, world{}, run)
 		cancel(nil)
+		if c.deaf != nil {
+			close(c.deaf)
+		}
+		if late := slices.Contains(res.State.Log.Slice(), "late"); late {
+			t.Errorf("seed %d: what a node wrote that was given up has landed", seed)
+		}
 		var failed *graph.NodeError
 		switch {
 		case c.over.Load() > 0 && spoilt == 0 && !cut: // a run that is cancelled goes on without slots to its end
