@@ -20,8 +20,7 @@ func Format(path string, src []byte) ([]byte, error) {
 	if root == nil {
 		return nil, s.err()
 	}
-	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(src))
-	f := formatter{lines: strings.Split(text, "\n"), starts: map[int]start{}, inside: map[int]bool{}}
+	f := formatter{lines: s.allLines(), starts: map[int]start{}, inside: map[int]bool{}}
 	f.walk(root, 0)
 	out := []byte(f.format())
 	again := &source{path: path, text: out, problems: new(problems)}
@@ -158,7 +157,7 @@ func (f *formatter) format() string {
 		switch {
 		case begins:
 			at = s
-			line = pad(s.is) + normalDashes(line[s.was:])
+			line = pad(s.is) + normalDashes(line[min(s.was, len(line)):])
 		case line == "":
 			blank++
 			continue

@@ -20,6 +20,8 @@ func TestFormatPutsLinesWhereTheyBelong(t *testing.T) {
 		{"lists in lists", "a:\n-   - 1\n    -   2\n-   b: 1\n    c: 2\n", "a:\n  - - 1\n    - 2\n  - b: 1\n    c: 2\n"},
 		{"an anchor", "a: &x\n    b: 1\nc: &y\n-   1\n-   *x\n", "a: &x\n  b: 1\nc: &y\n  - 1\n  - *x\n"},
 		{"a dash alone", "a:\n-\n    b: 1\n-   # why\n    c: 2\n", "a:\n  -\n    b: 1\n  - # why\n    c: 2\n"},
+		{"the other ends of lines of YAML", "a:\u0085    b: 1\r    \u2028    c: 2\u2029", "a:\n  b: 1\n\n  c: 2\n"},
+		{"spaces alone behind another end of a line", "a:\u0085  b: 1\n  \n", "a:\n  b: 1\n"},
 		{"what is aligned stays", "state:\n  topic:   string\n  n:       int\n", "state:\n  topic:   string\n  n:       int\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -76,6 +78,9 @@ func formatsSafely(t *testing.T, name, src string) {
 func FuzzFormat(f *testing.F) {
 	seed(f)
 	f.Add("- \n@")
+	f.Add("a:\u0085  b: 1\n  \n")
+	f.Add("\ufeffé:\r\n    - \u2028-   'x\n\n      y'\r    \u0085? b\n: &c |2-\n     é\n")
+	f.Add("a: &b\n-   \"x\\\n  y\"\n-   *b\n-   !!str z\n-\n\n#\n-   >+\n      t\n\n")
 	f.Add("a:\n-   - 1\n    -   2\n-   b: 1\n    c: 2\n")
 	f.Add("a:\n    b: |+\n        x\n\n\n    c: 1\n")
 	f.Add("a:\n    b: one\n      two\n\n      three\n    c: \"four\n\n\n      # five\"\n")

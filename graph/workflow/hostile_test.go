@@ -273,6 +273,10 @@ func FuzzParse(f *testing.F) {
 	f.Add("version: 1\nnodes: {a: {workflow: ./in.yaml, input: {a: 1}, next: [END]}}")
 	f.Add("version: 1\nnodes:\n  a:\n    set:\n      x: >-\n        a\n         ${{ state.y }}\n")
 	f.Add("a:\r- b\r\n- c\u2028")
+	f.Add("\ufeffversion: 1\u0085state: {é: any}\r\nnodes:\r  ? a\r  : set: &s {é: &x \"\\u00e9 ${{ stat.é }}\"}\r    next: *x\n")
+	f.Add("version: 1\nstate: {x: {type: list<object{a: int, b?: map<any>}>, reducer: union, default: [{a: 1}], scope: turn}}\nnodes: {a: {set: {x: null}, output: {x: \"$${{ ${{ result?.x[0:1] }}\"}, next: END}}")
+	f.Add("version: 1\nenv: {E: {type: int, default: 1}}\nconfig: {c: int}\nsecrets: {k: \"${env:A}\"}\nlimits: {steps: 1, run_timeout: 1m, state_bytes: 1KiB, shared: {w: {rate: 1/s, burst: 2}}}\ndefaults: {retry: {max: 2, on: [http:5xx]}, timeout: 1m}\ninterrupt: {before: a, after: \"*\"}\nstart: [a]\nnodes: {a: {ask: {title: x, form: {f: {type: int, min: 1, enum: [1, 2]}}, expires: {after: 1h, then: {f: 1}}}, on_error: [{if: error.code == 'x', to: END}], cache: {key: 1, ttl: 1s}, limit: w, defer: true, tags: [t], next: END}}\nedges: [{from: START, to: a}]\ntests: [{name: t, input: {}, mock: {a: {results: [1], error: {code: c}}}, answers: [{a: 1}], expect: {path: [[a]], status: done, asks: []}}]")
+	f.Add("version: 1\nstate: {d: any}\nnodes: {a: {set: {d: 1}, provides: [d]}, b: {set: {}, requires: [d], for_each: {in: state.d, as: d, max: 1, on_item_error: skip}}}")
 	f.Fuzz(func(t *testing.T, src string) {
 		var err error
 		within(t, 128<<20, func() {

@@ -268,8 +268,23 @@ func (s *source) line(line int) string {
 	if len(text) > maxLine {
 		return ""
 	}
-	return strings.TrimRight(text, "\r\n\u0085\u2028\u2029")
+	return withoutEnd(text)
 }
+
+// allLines returns the lines without their ends, where YAML sees them end.
+func (s *source) allLines() []string {
+	all := make([]string, len(s.lines))
+	for i, from := range s.lines {
+		to := len(s.whole)
+		if i+1 < len(s.lines) {
+			to = s.lines[i+1]
+		}
+		all[i] = withoutEnd(s.whole[from:to])
+	}
+	return all
+}
+
+func withoutEnd(line string) string { return strings.TrimRight(line, "\r\n\u0085\u2028\u2029") }
 
 // wordAt returns how many characters the word at a column has: up to the quote that
 // closes it, or up to a space or a sign of YAML.
@@ -288,7 +303,7 @@ func wordAt(line string, col int) int {
 	if end < 0 {
 		end = len(rest)
 	}
-	return len(strings.TrimSuffix(string(rest[:max(end, 1)]), ":"))
+	return utf8.RuneCountInString(strings.TrimSuffix(string(rest[:max(end, 1)]), ":"))
 }
 
 // from returns the text from the start of a line on.

@@ -20,6 +20,9 @@ func FuzzValue(f *testing.F) {
 		"${{ `}}``` }}", "${{ 1 /* */ // \n }}", "${{ groupBy(1..9, # % 2) | keys() | sort('desc') | join('-') }}", "${{ 1 < 2 < 3 }}",
 		"${{ format('%5.1f|%-4s', 1.5, state.topic[1:]) }}", "${{ let a = [1]; a == [1.0] }}", "${{ if true { 1 } else { 2 } }}",
 		"${{ state.names | sortBy(#, 'desc') | toPairs() }}", "${{ result?.x ?? fromJSON('[1]') }}", "${{ b'x' }} ${{ $env }}",
+		"${{ \u00e9\u200b }} ${{ 'é' + stat.é }}", "${{ [1,2,3][-1:] ?? {a: 1}?.a }}", "${{ 'a' matches '(a{9}){9}' ? 9223372036854775807 + 1 : 0x_F }}",
+		"${{ reduce(1..3, #acc + #index, 0) not in [1] }}", "${{ #\r\n}}${{ .x }}", "${{ map(1..2, {let q = #; q ** 99}) | flatten() | sum() }}",
+		"${{ get(fromJSON('{\"a\":1e400}'), 'a') }}", "${{ ((x) }}{{ }} }}${{", "${{ first(state.names)[1:0] | replace('', 'é') | repeat(-1) }}", "${{ bitshl(1, -1) % 0 }}",
 	} {
 		f.Add(seed)
 	}
@@ -97,6 +100,9 @@ func checkMistakes(t *testing.T, text string, err error) {
 func FuzzFormat(f *testing.F) {
 	f.Add("%5.1f|%d", 1.5, "x")
 	f.Add("%%%-10s%v", 3.0, "é")
+	f.Add("%é%", -0.0, "\u200b")
+	f.Add("%+-# 0200.200x%q", 9.3e18, "\xff")
+	f.Add("%1.2.3d%-5-s%.f", 1e308, "")
 	f.Fuzz(func(t *testing.T, text string, number float64, word string) {
 		v, err := exprs.CompileExpr("format(f, n, w)", exprs.Env{"f": exprs.String, "n": exprs.Number, "w": exprs.String})
 		if err != nil {
