@@ -19,11 +19,13 @@ func (c *checker) warnBraces() {
 }
 
 func (c *checker) warnBracesIn(n *yaml.Node) {
+	if c.more {
+		return
+	}
 	if n.Kind == yaml.ScalarNode {
 		if at := almost.FindStringSubmatchIndex(n.Value); at != nil {
-			line, col := c.locate(n, at[2])
-			c.failAt(line, col, "WF208", "an expression stands between ${{ and }}", "this is plain text, and no expression")
-			c.found[len(c.found)-1].Warning = !c.opts.Strict
+			line, col := c.findNext(n).of(at[2])
+			c.warnAt(line, col, "WF208", "an expression stands between ${{ and }}", "this is plain text, and no expression")
 		}
 		return
 	}

@@ -16,12 +16,13 @@ import (
 // checker fills a plan with what can run, and reports what cannot.
 type checker struct {
 	*source
-	plan  *plan
-	load  *loader
-	rel   string // the file's path below the root
-	shape *state.Shape
-	state exprs.Type
-	timed bool // the state has timeField
+	plan        *plan
+	load        *loader
+	rel         string // the file's path below the root
+	shape       *state.Shape
+	state       exprs.Type // these are what expressions see by the same names
+	env, config exprs.Type
+	timed       bool // the state has timeField
 
 	misled bool // a way leads to no node, so the paths say nothing
 }
@@ -60,7 +61,8 @@ func (c *checker) checkTypes() {
 	for _, f := range c.plan.fields {
 		fields[f.Name] = exprType(f.Type)
 	}
-	c.state = exprs.Object(fields)
+	c.state = exprs.Prepared(exprs.Object(fields))
+	c.env, c.config = exprs.Prepared(c.plan.envType()), exprs.Prepared(c.plan.configType())
 }
 
 // checkVariables reports names that are declared twice, or that are kept.
@@ -168,6 +170,7 @@ func (c *checker) checkNode(n *node) {
 	c.checkLimit(n.limit)
 	c.checkCache(n)
 	result, ok := c.checkWork(n, env)
+	result = exprs.Prepared(result)
 	if ok {
 		env["result"] = result
 	}
@@ -237,7 +240,7 @@ func (c *checker) checkEach(n *node, env exprs.Env) {
 	} else if slices.Contains([]string{"state", "result", "error", "env", "run", "config"}, e.alias.name) {
 		c.fail(e.alias.at, "WF124", "%q already has a meaning; name the item otherwise", e.alias.name)
 	}
-	env[e.alias.name] = exprType(item)
+	env[e.alias.name] = exprs.Prepared(exprType(item))
 }
 
 // checkWork compiles what the node does. ok is false for the kind that has no result.
@@ -300,7 +303,7 @@ func (f *field) takesFrom(t *template) {
 }
 
 func (c *checker) compile(cond *condition, env exprs.Env) {
-	test, err := exprs.CompileCondition(cond.at.Value, env)
+	test, err := c.exprs.Condition(cond.at.Value, env)
 	if err != nil {
 		c.exprErrors(cond.at, err)
 		return

@@ -25,6 +25,9 @@ const configField = "run_config"
 // settings decodes the section config.
 func (s *source) settings(n *yaml.Node, types map[string]state.Type) (all []setting) {
 	o, _ := s.object(n, "config")
+	if s.tooLong(n, o, "settings in config") {
+		return nil
+	}
 	for _, m := range o {
 		c := setting{ref: ref{m.key.Value, m.key}}
 		if !identifier.MatchString(c.name) {

@@ -49,6 +49,14 @@ func (s *source) object(n *yaml.Node, what string) (object, bool) {
 	return o, true
 }
 
+// tooLong reports an object of which more is declared than is read.
+func (s *source) tooLong(n *yaml.Node, o object, what string) bool {
+	if len(o) > maxNodes {
+		s.fail(n, "WF603", "there are %d %s; at most %d are read", len(o), what, maxNodes)
+	}
+	return len(o) > maxNodes
+}
+
 // record returns n as a mapping that has no other keys than these.
 func (s *source) record(n *yaml.Node, what string, keys ...string) (object, bool) {
 	o, ok := s.object(n, what)
@@ -225,7 +233,7 @@ func describe(n *yaml.Node) string {
 }
 
 func shorten(s string) string {
-	if r := []rune(s); len(r) > 40 {
+	if r := []rune(s[:min(len(s), 200)]); len(r) > 40 {
 		return string(r[:39]) + "…"
 	}
 	return s

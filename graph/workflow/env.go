@@ -32,6 +32,9 @@ var variableTypes = map[string]exprs.Type{
 // environment decodes the variables that expressions may read.
 func (s *source) environment(n *yaml.Node) (all []variable) {
 	o, _ := s.object(n, "env")
+	if s.tooLong(n, o, "variables in env") {
+		return nil
+	}
 	for _, m := range o {
 		v := variable{ref: ref{m.key.Value, m.key}, from: m.key.Value, typ: "string"}
 		if !identifier.MatchString(v.name) {
@@ -222,12 +225,17 @@ func (w *Workflow) stamp(rec *state.Record, unix int64) {
 
 // baseEnv returns the types of what vars returns.
 func (c *checker) baseEnv() exprs.Env {
+	return exprs.Env{"state": c.state, "env": c.env, "run": runType, "config": c.config}
+}
+
+// envType is the type of what expressions see as env.
+func (p *plan) envType() exprs.Type {
 	env := map[string]exprs.Type{}
-	for _, v := range c.plan.env {
+	for _, v := range p.env {
 		env[v.name] = variableTypes[v.typ]
 		if env[v.name] == nil {
 			env[v.name] = exprs.Any
 		}
 	}
-	return exprs.Env{"state": c.state, "env": exprs.Object(env), "run": runType, "config": c.plan.configType()}
+	return exprs.Object(env)
 }

@@ -53,8 +53,46 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// maxProblems is how many mistakes, and how many warnings, of a file and of those it names are gathered.
+const maxProblems = 200
+
 // problems collects the mistakes of a file and of those it names.
-type problems struct{ found []Problem }
+type problems struct {
+	found []Problem
+	most  int  // so many mistakes and so many warnings; 0 means all
+	more  bool // there are more
+}
+
+// tooMany ends the reading of files by a panic: what was not read yet is not looked at. See enough.
+type tooMany struct{}
+
+// add takes a problem. One mistake more than ps takes ends the reading.
+func (ps *problems) add(p Problem) {
+	same := ps.mistakes()
+	if p.Warning {
+		same = len(ps.found) - same
+	}
+	if ps.most == 0 || same < ps.most {
+		ps.found = append(ps.found, p)
+		return
+	}
+	ps.more = true
+	if !p.Warning {
+		panic(tooMany{})
+	}
+}
+
+// enough returns what read returns, or nil when it was ended by too many mistakes.
+func enough[T any](read func() *T) (t *T) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil, tooMany:
+		default:
+			panic(r)
+		}
+	}()
+	return read()
+}
 
 // err returns the problems in order, each once, or nil if there are none.
 func (ps *problems) err() error {
@@ -79,7 +117,14 @@ func (ps *problems) sorted() []Problem {
 	slices.SortStableFunc(ps.found, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
-	return slices.Compact(ps.found)
+	all := slices.Compact(ps.found)
+	if ps.more {
+		p := all[len(all)-1]
+		p.Code, p.Width, p.Msg, p.Hint, p.Text = "WF607", 1, fmt.Sprintf("there is more; the first %d are shown", ps.most), "", ""
+		p.Warning = !slices.ContainsFunc(all, func(p Problem) bool { return !p.Warning })
+		all = append(all, p)
+	}
+	return all
 }
 
 // RunError is an expression of the file that failed while the workflow ran, or a

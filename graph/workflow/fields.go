@@ -37,8 +37,7 @@ var reducers = map[string]struct {
 
 func (s *source) fields(n *yaml.Node, types map[string]state.Type) (fields []field) {
 	o, _ := s.object(n, "state")
-	if len(o) > maxNodes {
-		s.fail(n, "WF603", "the state has %d fields; at most %d are read", len(o), maxNodes)
+	if s.tooLong(n, o, "fields in the state") {
 		return nil
 	}
 	for _, m := range o {
@@ -143,10 +142,17 @@ func (s *source) defaultOf(f *field, n *yaml.Node) {
 // typ reads the text form of a type.
 func (s *source) typ(n *yaml.Node, named map[string]state.Type) (t state.Type, ok bool) {
 	text, ok := s.string(n, "a type")
+	if ok && len(text) > maxType {
+		s.fail(n, "WF401", "the type is too long (%d bytes of at most %d)", len(text), maxType)
+		ok = false
+	}
 	if !ok {
 		return t, false
 	}
 	t, err := state.ParseType(text, named)
+	if err == nil && !s.countMembers(n, t) {
+		return state.Type{}, false
+	}
 	if err == nil {
 		return t, true
 	}
@@ -160,6 +166,30 @@ func (s *source) typ(n *yaml.Node, named map[string]state.Type) (t state.Type, o
 	}
 	s.failAt(n.Line, n.Column, "WF401", known, "%s%s", why, typeMeant(text, named))
 	return t, false
+}
+
+// countMembers counts the members that the types of the file have where they are written, those of the types they
+// name included. It reports false when there are more than can be looked at: each of 30 types may name the one
+// before twice.
+func (s *source) countMembers(n *yaml.Node, t state.Type) bool {
+	left := maxTree - s.members
+	var count func(t state.Type)
+	count = func(t state.Type) {
+		left--
+		if b := t.Base(); left > 0 && (b == "list" || b == "map") {
+			count(t.Elem())
+		}
+		for _, m := range t.Members() {
+			if left > 0 {
+				count(m.Type)
+			}
+		}
+	}
+	count(t)
+	if s.members = maxTree - left; left <= 0 {
+		s.fail(n, "WF602", "the types have more than %d members, with the types they name written out", maxTree)
+	}
+	return left > 0
 }
 
 var (
@@ -187,7 +217,13 @@ func (s *source) namedTypes(n *yaml.Node) map[string]state.Type {
 		return d.done
 	}
 	o, _ := s.object(n, "types")
-	d.written = o
+	if s.tooLong(n, o, "types") {
+		return d.done
+	}
+	d.written = map[string]member{}
+	for _, m := range o {
+		d.written[m.key.Value] = m
+	}
 	for _, m := range o {
 		d.named(m)
 	}
@@ -196,7 +232,7 @@ func (s *source) namedTypes(n *yaml.Node) map[string]state.Type {
 
 type typeDecoder struct {
 	*source
-	written object
+	written map[string]member
 	done    map[string]state.Type
 	open    map[string]bool
 }
@@ -249,17 +285,16 @@ func (d *typeDecoder) member(m member) state.Member {
 
 // after decodes a type once the types that it names are decoded.
 func (d *typeDecoder) after(n *yaml.Node) state.Type {
-	for _, w := range words.FindAllString(n.Value, -1) {
-		for _, m := range d.written {
-			if _, done := d.done[w]; m.key.Value != w || done {
-				continue
-			}
-			if d.open[w] {
-				d.fail(n, "WF402", "type %s contains itself", w)
-				return state.Type{}
-			}
-			d.named(m)
+	for _, w := range words.FindAllString(n.Value[:min(len(n.Value), maxType)], -1) {
+		m, ok := d.written[w]
+		if _, done := d.done[w]; !ok || done {
+			continue
 		}
+		if d.open[w] {
+			d.fail(n, "WF402", "type %s contains itself", w)
+			return state.Type{}
+		}
+		d.named(m)
 	}
 	t, _ := d.typ(n, d.done)
 	return t

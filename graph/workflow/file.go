@@ -156,8 +156,7 @@ func (s *source) nodes(p *plan, root, n *yaml.Node, kinds kindNames) {
 	switch {
 	case ok && len(o) == 0:
 		s.fail(n, "WF110", "there are no nodes")
-	case len(o) > maxNodes:
-		s.fail(n, "WF603", "there are %d nodes; at most %d are read", len(o), maxNodes)
+	case s.tooLong(n, o, "nodes"):
 		return
 	}
 	for _, m := range o {

@@ -15,8 +15,8 @@ import (
 // Formatting twice gives the same as once. The error is an *Error when the text is not
 // YAML; names and types are not looked at.
 func Format(path string, src []byte) ([]byte, error) {
-	s := &source{path: path, text: src, problems: new(problems)}
-	root := s.parse()
+	s := &source{path: path, text: src, problems: &problems{most: maxProblems}}
+	root := enough(s.parse)
 	if root == nil {
 		return nil, s.err()
 	}

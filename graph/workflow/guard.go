@@ -13,12 +13,14 @@ type guard struct {
 	open     map[*yaml.Node]bool // nodes that are being walked
 	alias    *yaml.Node          // the outermost alias that is being written out
 	seen     int
+	bytes    int
 	mistakes bool
 }
 
 // walk reports false when there is no sense in going on.
 func (g *guard) walk(n *yaml.Node, depth int) bool {
 	g.seen++
+	g.bytes += len(n.Value)
 	switch {
 	case depth > maxDepth:
 		return g.stop(n, "WF602", "nested deeper than %d levels", maxDepth)
@@ -26,6 +28,8 @@ func (g *guard) walk(n *yaml.Node, depth int) bool {
 		return g.stop(g.alias, "WF602", "more than %d values, with aliases written out", maxTree)
 	case g.seen > maxTree:
 		return g.stop(n, "WF602", "more than %d values", maxTree)
+	case g.bytes > maxText:
+		return g.stop(n, "WF602", "more than %d bytes of values, with aliases written out", maxText)
 	case n.Kind == yaml.AliasNode && g.open[n.Alias]:
 		return g.stop(n, "WF007", "the alias *%s stands inside its own anchor", n.Value)
 	case n.Kind == yaml.AliasNode:

@@ -14,6 +14,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/exprs"
 )
 
 // loader reads one file and those it names, each once.
@@ -42,13 +43,18 @@ func newLoader(file string, o Options) (l *loader, rel string, err error) {
 	if rel, err = pathBelow(o.Root, file); err != nil {
 		return nil, "", err
 	}
-	l = &loader{opts: o, env: Env{Root: o.Root, Out: o.Out}, problems: new(problems), named: new(*graph.Limits), done: map[string]*Workflow{}, limits: map[string]placedLimit{}}
+	l = &loader{opts: o, env: Env{Root: o.Root, Out: o.Out}, problems: &problems{most: maxProblems}, named: new(*graph.Limits), done: map[string]*Workflow{}, limits: map[string]placedLimit{}}
 	return l, rel, nil
+}
+
+// first is parse for the file that is asked for.
+func (l *loader) first(rel, name string, text []byte) (*Workflow, error) {
+	return l.finish(enough(func() *Workflow { return l.parse(rel, name, text) }))
 }
 
 // parse turns a text into a Workflow. It may be nil when there are mistakes.
 func (l *loader) parse(rel, name string, text []byte) *Workflow {
-	src := &source{path: name, text: text, problems: l.problems, opts: &l.opts}
+	src := &source{path: name, text: text, problems: l.problems, opts: &l.opts, exprs: exprs.NewCompiler(maxExprs)}
 	root := src.parse()
 	if root == nil {
 		return nil

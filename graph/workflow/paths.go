@@ -6,79 +6,156 @@ import (
 	"strings"
 )
 
-// paths are the ways of a plan, by node. END is no node.
+// paths are the ways of a plan. A node is its place in nodes; END is none.
 type paths struct {
-	plan *plan
-	next map[string][]string // all that a node may lead to
+	nodes []*node
+	place map[string]int // of a node, by its name
+	next  [][]int        // all that a node may lead to
+	own   [][]int        // the same without its on_error
+	left  *int           // how many ways may still be looked at
+}
+
+// maxWays bounds what checkPaths looks at. No graph that people draw comes near; of one that does, what was not
+// looked at by then is not reported, and shows when it runs.
+const maxWays = 1_000_000
+
+// spend reports whether n more ways may be looked at.
+func (p paths) spend(n int) bool {
+	*p.left -= n
+	return *p.left >= 0
 }
 
 // checkPaths reports what the ways show before anything runs: loops that cannot end, joins that
 // a loop starves, and two writes in one step of a field that takes one.
 func (c *checker) checkPaths() {
-	p := paths{c.plan, map[string][]string{}}
-	for _, n := range c.plan.nodes {
-		for _, r := range slices.Concat(n.next.targets(), n.onError.targets()) {
-			if r.name != endName {
-				p.next[n.name] = append(p.next[n.name], r.name)
-			}
-		}
+	count := len(c.plan.nodes)
+	p := paths{nodes: c.plan.nodes, place: make(map[string]int, count), next: make([][]int, count), own: make([][]int, count), left: new(int)}
+	*p.left = maxWays
+	for i, n := range p.nodes {
+		p.place[n.name] = i
 	}
-	for _, n := range c.plan.nodes {
-		c.checkReentry(p, n)
+	for i, n := range p.nodes {
+		p.own[i] = p.places(n.next.targets())
+		p.next[i] = slices.Concat(p.own[i], p.places(n.onError.targets()))
+	}
+	back := p.backwards()
+	for i := range p.nodes {
+		c.checkReentry(p, back, i)
 	}
 	c.checkEndless(p)
 	c.checkWriters(p)
 }
 
-// reach returns all nodes that a path from these leads to, themselves included, that does not
-// go through a node of without.
-func (p paths) reach(from []string, without string) map[string]bool {
-	seen := map[string]bool{}
+// places returns where the nodes stand that are named, END left out.
+func (p paths) places(refs []ref) []int {
+	all := make([]int, 0, len(refs))
+	for _, r := range refs {
+		if at, ok := p.place[r.name]; ok {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
+// nobody is the place of no node.
+const nobody = -1
+
+// reach tells of each node whether a path from these leads to it, they themselves included, that does not go
+// through without. Once too much was looked at, it tells of too few.
+func (p paths) reach(from []int, without int) []bool {
+	seen := make([]bool, len(p.nodes))
 	for todo := slices.Clone(from); len(todo) > 0; {
-		name := todo[len(todo)-1]
+		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if seen[name] || name == endName {
+		if seen[at] {
 			continue
 		}
-		if seen[name] = true; name != without {
-			todo = append(todo, p.next[name]...)
+		if seen[at] = true; at == without || !p.spend(1+len(p.next[at])) {
+			continue
+		}
+		for _, to := range p.next[at] {
+			if !seen[to] {
+				todo = append(todo, to)
+			}
 		}
 	}
 	return seen
 }
 
+// backwards returns the same nodes with their ways turned around.
+func (p paths) backwards() paths {
+	back := p
+	back.next = make([][]int, len(p.nodes))
+	for from, all := range p.next {
+		for _, to := range all {
+			back.next[to] = append(back.next[to], from)
+		}
+	}
+	return back
+}
+
 // checkReentry reports the ways behind a join that lead back to some of its arms alone: then it
 // would wait for the others for ever. What runs beside such a way may lead to the others, so only
 // ways are reported through which all paths from the join to them lead.
-func (c *checker) checkReentry(p paths, join *node) {
-	if len(join.join) < 2 {
+func (c *checker) checkReentry(p, backwards paths, join int) {
+	arms := p.places(p.nodes[join].join)
+	if len(arms) < 2 {
 		return
 	}
-	behind := p.reach([]string{join.name}, "")
-	for _, n := range c.plan.nodes {
-		if !behind[n.name] {
+	behind := p.reach([]int{join}, nobody)
+	leads := make([][]bool, len(arms)) // what leads to each arm, the join not in between
+	for i, arm := range arms {
+		leads[i] = backwards.reach([]int{arm}, join)
+		leads[i][join] = arm == join
+	}
+	for at, n := range p.nodes {
+		if !behind[at] {
 			continue
 		}
 		for _, w := range n.next.all() {
-			to := p.reach(refNames(w.to), join.name)
-			around := p.reach(p.next[join.name], n.name)
-			var back, missing []string
-			for _, arm := range join.join {
-				switch {
-				case to[arm.name]:
-					back = append(back, arm.name)
-				case n == join, !around[arm.name]:
-					missing = append(missing, arm.name)
+			var back, others []int
+			for i, arm := range arms {
+				if slices.ContainsFunc(p.places(w.to), func(to int) bool { return leads[i][to] }) {
+					back = append(back, arm)
+				} else {
+					others = append(others, arm)
 				}
 			}
-			if len(back) > 0 && len(missing) > 0 && len(w.to) > 0 {
-				at := w.to[0].at
-				c.failAt(at.Line, at.Column, "WF307", "lead to all arms at once, as in ["+strings.Join(refNames(join.join), ", ")+"]",
-					"node %s leads back to %s, but %s joins %s too, and would wait for ever",
-					n.name, strings.Join(back, " and "), join.name, strings.Join(missing, " and "))
+			if len(back) > 0 && len(others) > 0 {
+				c.reportReentry(p, join, at, w, back, p.missing(join, at, others))
 			}
 		}
 	}
+}
+
+// missing returns those of the arms that nothing else leads to than the node at.
+func (p paths) missing(join, at int, arms []int) []int {
+	around := make([]bool, len(p.nodes))
+	if at != join {
+		around = p.reach(p.next[join], at)
+	}
+	if !p.spend(0) {
+		return nil // around lacks some, or what leads to the arms does
+	}
+	return slices.DeleteFunc(arms, func(arm int) bool { return around[arm] })
+}
+
+func (c *checker) reportReentry(p paths, join, node int, w way, back, missing []int) {
+	if len(missing) == 0 {
+		return
+	}
+	j, at := p.nodes[join], w.to[0].at
+	c.failAt(at.Line, at.Column, "WF307", "lead to all arms at once, as in ["+strings.Join(refNames(j.join), ", ")+"]",
+		"node %s leads back to %s, but %s joins %s too, and would wait for ever",
+		p.nodes[node].name, strings.Join(p.names(back), " and "), j.name, strings.Join(p.names(missing), " and "))
+}
+
+func (p paths) names(places []int) []string {
+	all := make([]string, len(places))
+	for i, at := range places {
+		all[i] = p.nodes[at].name
+	}
+	return all
 }
 
 // all returns the ways of n; none for a node that ends the run.
@@ -100,40 +177,68 @@ func refNames(refs []ref) []string {
 // checkEndless reports nodes that lead to each other without any condition: nothing but a
 // failure or a limit would end such a run.
 func (c *checker) checkEndless(p paths) {
-	always := paths{c.plan, map[string][]string{}}
-	for _, n := range c.plan.nodes {
+	always := p
+	always.next = make([][]int, len(p.nodes))
+	for at, n := range p.nodes {
 		if n.next == nil || n.next.conditional() {
 			continue
 		}
-		for _, name := range p.next[n.name] {
-			to := c.plan.node(name)
-			leads := slices.ContainsFunc(n.next.targets(), func(r ref) bool { return r.name == name })
-			if leads && len(to.join) < 2 {
-				always.next[n.name] = append(always.next[n.name], name)
+		for _, to := range p.own[at] {
+			if len(p.nodes[to].join) < 2 {
+				always.next[at] = append(always.next[at], to)
 			}
 		}
 	}
-	reported := map[string]bool{}
-	for _, n := range c.plan.nodes {
-		circle := always.circle(n.name)
-		if circle == nil || slices.ContainsFunc(circle, func(name string) bool { return reported[name] }) {
+	reported, endless := make([]bool, len(p.nodes)), always.endless()
+	for at, n := range p.nodes {
+		if !endless[at] {
 			continue
 		}
-		for _, name := range circle {
-			reported[name] = true
+		circle := always.circle(at)
+		if circle == nil || slices.ContainsFunc(circle, func(at int) bool { return reported[at] }) {
+			continue
+		}
+		for _, at := range circle {
+			reported[at] = true
 		}
 		c.failAt(n.at.Line, n.at.Column, "WF319", "give one of them a next with conditions",
-			"these nodes lead to each other without a condition, so the run never ends: %s", strings.Join(append(circle, n.name), " → "))
+			"these nodes lead to each other without a condition, so the run never ends: %s", strings.Join(append(p.names(circle), n.name), " → "))
 	}
 }
 
+// endless tells which nodes lead on for ever: those that are left when each is taken away that leads to
+// no other any more.
+func (p paths) endless() []bool {
+	backwards, left, todo := p.backwards(), make([]int, len(p.nodes)), []int{}
+	for at := range p.nodes {
+		if left[at] = len(p.next[at]); left[at] == 0 {
+			todo = append(todo, at)
+		}
+	}
+	for ; len(todo) > 0; todo = todo[1:] {
+		for _, from := range backwards.next[todo[0]] {
+			if left[from]--; left[from] == 0 {
+				todo = append(todo, from)
+			}
+		}
+	}
+	on := make([]bool, len(p.nodes))
+	for at, n := range left {
+		on[at] = n > 0
+	}
+	return on
+}
+
 // circle returns a way from a node back to itself, without its end; nil if there is none.
-func (p paths) circle(from string) []string {
-	before := map[string]string{}
-	for todo := []string{from}; len(todo) > 0; todo = todo[1:] {
+func (p paths) circle(from int) []int {
+	before := make([]int, len(p.nodes))
+	for i := range before {
+		before[i] = nobody
+	}
+	for todo := []int{from}; len(todo) > 0 && p.spend(1+len(p.next[todo[0]])); todo = todo[1:] {
 		for _, to := range p.next[todo[0]] {
 			if to == from {
-				way := []string{}
+				way := []int{}
 				for at := todo[0]; at != from; at = before[at] {
 					way = append(way, at)
 				}
@@ -141,7 +246,7 @@ func (p paths) circle(from string) []string {
 				slices.Reverse(way)
 				return way
 			}
-			if _, seen := before[to]; !seen {
+			if before[to] == nobody {
 				before[to] = todo[0]
 				todo = append(todo, to)
 			}
@@ -155,46 +260,51 @@ func (p paths) circle(from string) []string {
 // which takes one write.
 func (c *checker) checkWriters(p paths) {
 	groups := [][]ref{c.plan.start}
-	for _, n := range c.plan.nodes {
+	for _, n := range p.nodes {
 		for _, w := range n.next.all() {
 			groups = append(groups, w.to)
 		}
 	}
-	reported := map[string]bool{}
+	reported, seen := map[string]bool{}, map[string]bool{}
 	for _, g := range groups {
-		names := refNames(g)
-		for range len(c.plan.nodes) {
-			if names = c.certain(names); len(names) < 2 {
+		for step := p.certain(p.places(g)); len(step) > 1 && p.spend(len(step)); {
+			key := fmt.Sprint(step)
+			if seen[key] {
 				break
 			}
-			c.checkStep(names, reported)
-			var then []string
-			for _, name := range names {
-				if n := c.plan.node(name); n.next != nil && !n.next.conditional() {
-					then = append(then, refNames(n.next.targets())...)
+			seen[key] = true
+			c.checkStep(p, step, reported)
+			var then []int
+			for _, at := range step {
+				if n := p.nodes[at]; n.next != nil && !n.next.conditional() {
+					then = append(then, p.own[at]...)
 				}
 			}
-			names = then
+			step = p.certain(then)
 		}
 	}
 }
 
 // certain returns those of the nodes, each once, that do their work in the step in which they are
 // led to, and are done with it.
-func (c *checker) certain(names []string) (all []string) {
-	for _, name := range names {
-		n := c.plan.node(name)
-		if n != nil && n.cond == nil && n.each == nil && !n.deferred && len(n.join) == 0 && !slices.Contains(all, name) {
-			all = append(all, name)
+func (p paths) certain(step []int) (all []int) {
+	seen := make([]bool, len(p.nodes))
+	for _, at := range step {
+		n := p.nodes[at]
+		if n.cond == nil && n.each == nil && !n.deferred && len(n.join) == 0 && !seen[at] {
+			all = append(all, at)
 		}
+		seen[at] = true
 	}
+	p.spend(len(step))
 	return all
 }
 
-func (c *checker) checkStep(names []string, reported map[string]bool) {
+func (c *checker) checkStep(p paths, step []int, reported map[string]bool) {
 	first := map[string]string{}
-	for _, name := range names {
-		n := c.plan.node(name)
+	for _, at := range step {
+		n := p.nodes[at]
+		name := n.name
 		set, _ := n.work.(setWork)
 		for _, a := range slices.Concat(set, n.outputs) {
 			if !c.plan.field(a.field).single() {

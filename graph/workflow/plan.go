@@ -121,11 +121,15 @@ type way struct {
 func (n *next) conditional() bool { return n != nil && (len(n.ways) != 1 || n.ways[0].cond != nil) }
 
 // targets returns all that n may lead to, each once.
-func (n *next) targets() (all []ref) {
+func (n *next) targets() []ref {
 	if n == nil {
 		return nil
 	}
-	seen := map[string]bool{}
+	most := 0
+	for _, w := range n.ways {
+		most += len(w.to)
+	}
+	seen, all := make(map[string]bool, most), make([]ref, 0, most)
 	for _, w := range n.ways {
 		for _, r := range w.to {
 			if !seen[r.name] {

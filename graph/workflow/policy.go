@@ -206,6 +206,9 @@ type sharedLimit struct {
 
 func (s *source) sharedLimits(n *yaml.Node) (all []sharedLimit) {
 	o, _ := s.object(n, "limits.shared")
+	if s.tooLong(n, o, "shared limits") {
+		return nil
+	}
 	for _, m := range o {
 		l := sharedLimit{ref: ref{m.key.Value, m.key}}
 		what := "limit " + l.name

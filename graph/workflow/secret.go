@@ -236,6 +236,9 @@ var (
 // message repeats a value: it might be a secret that was written down.
 func (s *source) secrets(n *yaml.Node) (all []variable) {
 	o, _ := s.object(n, "secrets")
+	if s.tooLong(n, o, "secrets") {
+		return nil
+	}
 	for _, m := range o {
 		v := variable{ref: ref{m.key.Value, m.key}, typ: "string"}
 		if !identifier.MatchString(v.name) {
@@ -258,17 +261,24 @@ func (t *template) holdSecrets() {
 	if !strings.Contains(t.at.Value, "${secret:") || t.value == nil {
 		return
 	}
-	for _, at := range secretUse.FindAllStringSubmatchIndex(t.at.Value, -1) {
+	var known []string
+	for _, v := range t.src.vault.secrets {
+		known = append(known, v.name)
+	}
+	f := t.src.findNext(t.at)
+	uses := secretUse.FindAllStringSubmatchIndex(t.at.Value, maxNodes+1)
+	if len(uses) > maxNodes {
+		t.src.fail(t.at, "WF603", "there are more than %d secrets in one text", maxNodes)
+		t.bad = true
+		return
+	}
+	for _, at := range uses {
 		name := t.at.Value[at[2]:at[3]]
 		if strings.HasPrefix(t.at.Value[at[0]:], "$$") {
 			continue
 		}
-		var known []string
-		for _, v := range t.src.vault.secrets {
-			known = append(known, v.name)
-		}
 		if !slices.Contains(known, name) {
-			line, col := t.src.locate(t.at, at[2])
+			line, col := f.of(at[2])
 			t.src.failAt(line, col, "WF702", "declare it under secrets", "unknown secret %q%s", name, didYouMean(name, known))
 			t.bad = true
 		}

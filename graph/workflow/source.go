@@ -21,11 +21,14 @@ import (
 // The bounds of one file.
 const (
 	maxBytes = 1 << 20
-	maxParts = 50_000 // lines and commas: what makes a parser slow
-	maxNodes = 500    // nodes of the graph, fields of the state, and tests
-	maxDepth = 64     // levels of YAML
-	maxTree  = 20_000 // values, with every alias written out
-	maxLine  = 1_000  // bytes of a line that is shown
+	maxParts = 50_000  // lines and commas: what makes a parser slow
+	maxNodes = 500     // nodes of the graph, fields of the state, and tests
+	maxDepth = 64      // levels of YAML
+	maxTree  = 20_000  // values, with every alias written out
+	maxLine  = 1_000   // bytes of a line that is shown
+	maxText  = 2 << 20 // bytes of all values, with every alias written out
+	maxType  = 8 << 10 // bytes of a type
+	maxExprs = 20_000  // parts of all expressions
 )
 
 // source is the text of one file, and where its mistakes are put.
@@ -33,13 +36,18 @@ type source struct {
 	path string
 	text []byte
 	*problems
-	opts  *Options
-	vault *vault                // set once the secrets are read
-	types map[string]state.Type // set once they are read
-	reads exprs.Reads           // what the expressions of the node that is looked at read
+	opts    *Options
+	exprs   *exprs.Compiler
+	members int                   // of all types so far
+	spent   bool                  // exprs has no parts left, and that was reported
+	vault   *vault                // set once the secrets are read
+	types   map[string]state.Type // set once they are read
+	reads   exprs.Reads           // what the expressions of the node that is looked at read
 
 	whole string // text, and where its lines begin; made by index
 	lines []int
+
+	far place // the last one that the mistakes of an expression were looked for from
 }
 
 // at returns the place of n as file:line:col.
@@ -53,15 +61,26 @@ func (s *source) failAt(line, col int, code Code, hint, format string, args ...a
 	s.problem(line, col, 0, code, hint, fmt.Sprintf(format, args...))
 }
 
-// problem reports a mistake. A width of 0 means the word that stands there.
 func (s *source) problem(line, col, width int, code Code, hint, msg string) {
+	s.add(s.placed(line, col, width, code, hint, msg))
+}
+
+// warnAt reports what is no mistake, unless the options are strict.
+func (s *source) warnAt(line, col int, code Code, hint, format string, args ...any) {
+	p := s.placed(line, col, 0, code, hint, fmt.Sprintf(format, args...))
+	p.Warning = !s.opts.Strict
+	s.add(p)
+}
+
+// placed returns a problem. A width of 0 means the word that stands there.
+func (s *source) placed(line, col, width int, code Code, hint, msg string) Problem {
 	line, col = max(line, 1), max(col, 1)
 	text := s.line(line)
 	if width == 0 {
 		width = wordAt(text, col)
 	}
 	width = max(1, min(width, utf8.RuneCountInString(text)-col+1))
-	s.found = append(s.found, Problem{Code: code, File: s.path, Line: line, Col: col, Width: width, Msg: msg, Hint: hint, Text: text})
+	return Problem{Code: code, File: s.path, Line: line, Col: col, Width: width, Msg: msg, Hint: hint, Text: text}
 }
 
 // parse returns the root of the one document in the file, or nil. Everything below
@@ -167,8 +186,13 @@ func (s *source) exprErrors(n *yaml.Node, err error) {
 		s.fail(n, "WF201", "%v", err)
 		return
 	}
+	if s.spent && all[0].Class == exprs.Total {
+		return // it was said
+	}
+	f := s.findNext(n)
 	for _, e := range all {
-		line, col := s.locate(n, e.Offset)
+		s.spent = s.spent || e.Class == exprs.Total
+		line, col := f.of(e.Offset)
 		msg, hint := message(e)
 		s.problem(line, col, e.Width, exprCodes[e.Class], hint, msg)
 	}
@@ -177,7 +201,7 @@ func (s *source) exprErrors(n *yaml.Node, err error) {
 // exprCodes are the codes of mistakes in expressions.
 var exprCodes = map[exprs.Class]Code{
 	exprs.Syntax: "WF201", exprs.Name: "WF202", exprs.Field: "WF203", exprs.Types: "WF204",
-	exprs.Marks: "WF206", exprs.Truth: "WF207", exprs.Size: "WF605",
+	exprs.Marks: "WF206", exprs.Truth: "WF207", exprs.Size: "WF605", exprs.Total: "WF606",
 }
 
 // runError returns an expression's error at run time, with its place in the file.
@@ -194,43 +218,83 @@ func (s *source) runError(n *yaml.Node, err error) error {
 	return &RunError{fmt.Sprintf("%s:%d:%d", s.path, line, col), msg}
 }
 
-// locate returns the place in the file of a byte of a scalar's value. YAML folds and
-// indents text in many ways but keeps all that is no space, so those runes are
-// counted. An escape in double quotes puts it off by the escape's length.
-func (s *source) locate(n *yaml.Node, offset int) (line, col int) {
-	line, col = n.Line, n.Column
-	rest := s.from(line)
-	for range n.Column - 1 {
-		_, size := utf8.DecodeRuneInString(rest)
-		rest = rest[size:]
+// locate returns the place in the file of a byte of a scalar's value.
+func (s *source) locate(n *yaml.Node, offset int) (line, col int) { return s.find(n).of(offset) }
+
+// finder goes through a scalar's value and its text in the file side by side, from one byte to a later one. YAML
+// folds and indents text in many ways but keeps all that is no space, so those runes are counted. An escape in
+// double quotes puts it off by the escape's length.
+type finder struct {
+	value  string // what was not gone through
+	offset int    // of value
+	single bool   // it stands in single quotes
+	place
+}
+
+// find returns a finder for a scalar.
+func (s *source) find(n *yaml.Node) *finder { return s.finder(n, place{n.Line, 1, s.from(n.Line)}) }
+
+// findNext is find while the file is read, where scalars come one after the other, often in one long line.
+func (s *source) findNext(n *yaml.Node) *finder {
+	if s.far.line != n.Line || s.far.col > n.Column {
+		s.far = place{n.Line, 1, s.from(n.Line)}
 	}
+	s.far = s.far.to(n.Column)
+	return s.finder(n, s.far)
+}
+
+// place is a line and a column of the file, and the text from there on.
+type place struct {
+	line, col int
+	text      string
+}
+
+// to returns the place at a column of the same line that is not before p.
+func (p place) to(col int) place {
+	for ; p.col < col; p.col++ {
+		_, size := utf8.DecodeRuneInString(p.text)
+		p.text = p.text[size:]
+	}
+	return p
+}
+
+func (s *source) finder(n *yaml.Node, near place) *finder {
+	f := &finder{value: n.Value, place: near.to(n.Column), single: n.Style&yaml.SingleQuotedStyle != 0}
 	switch {
-	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && rest != "":
-		rest, col = rest[1:], col+1
+	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && f.text != "":
+		f.text, f.col = f.text[1:], f.col+1
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		rest, line, col = s.from(line+1), line+1, 1
+		f.place = place{f.line + 1, 1, s.from(f.line + 1)}
 	}
+	return f
+}
+
+// of returns the place of a byte of the value that is not before the last one.
+func (f *finder) of(offset int) (line, col int) {
+	to := max(0, min(offset-f.offset, len(f.value)))
 	left := 0
-	for _, r := range n.Value[:min(offset, len(n.Value))] {
+	for _, r := range f.value[:to] {
 		if !unicode.IsSpace(r) {
 			left++
 		}
 	}
-	single := n.Style&yaml.SingleQuotedStyle != 0
-	for i, r := range rest {
+	f.value, f.offset = f.value[to:], f.offset+to
+	for i, r := range f.text {
 		space := unicode.IsSpace(r)
 		switch {
 		case left == 0 && !space:
-			return line, col
-		case single && r == '\'' && strings.HasPrefix(rest[i+1:], "'"):
+			f.text = f.text[i:]
+			return f.line, f.col
+		case f.single && r == '\'' && strings.HasPrefix(f.text[i+1:], "'"):
 		case !space:
 			left--
 		}
-		if col++; lineBreak(rest[i:]) > 0 {
-			line, col = line+1, 1
+		if f.col++; lineBreak(f.text[i:]) > 0 {
+			f.line, f.col = f.line+1, 1
 		}
 	}
-	return line, col
+	f.text = ""
+	return f.line, f.col
 }
 
 // index finds the lines of the text.

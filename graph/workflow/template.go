@@ -44,7 +44,7 @@ func (s *source) template(n *yaml.Node, env exprs.Env) *template {
 		t.bad = true
 	default:
 		var err error
-		if t.value, err = exprs.CompileValue(n.Value, env); err != nil {
+		if t.value, err = s.exprs.Value(n.Value, env); err != nil {
 			s.exprErrors(n, err)
 			t.bad = true
 		} else {
@@ -59,7 +59,7 @@ func (s *source) template(n *yaml.Node, env exprs.Env) *template {
 func (s *source) expression(n *yaml.Node, env exprs.Env) *template {
 	t := &template{src: s, at: n}
 	var err error
-	if t.value, err = exprs.CompileExpr(n.Value, env); err != nil {
+	if t.value, err = s.exprs.Expr(n.Value, env); err != nil {
 		s.exprErrors(n, err)
 		t.bad = true
 	} else {

@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,24 +9,24 @@ import (
 
 // warn reports what is no mistake, unless the options are strict.
 func (s *source) warn(n *yaml.Node, code Code, hint, format string, args ...any) {
-	s.failAt(n.Line, n.Column, code, hint, format, args...)
-	s.found[len(s.found)-1].Warning = !s.opts.Strict
+	s.warnAt(n.Line, n.Column, code, hint, format, args...)
 }
 
 // checkUnused warns of what is declared and used nowhere.
 func (c *checker) checkUnused() {
 	text := c.texts()
+	u := readIn(text)
 	for _, v := range c.plan.secrets {
 		if !strings.Contains(text, "${secret:"+v.name+"}") {
 			c.warn(v.at, "WF417", "", "the secret %s is used nowhere", v.name)
 		}
 	}
 	for _, v := range c.plan.env {
-		c.warnUnread(text, "env", v.ref)
+		c.warnUnread(u, "env", v.ref)
 	}
 	for _, s := range c.plan.config {
 		if !slices.ContainsFunc(c.plan.nodes, func(n *node) bool { return n.inherits(s.name) }) {
-			c.warnUnread(text, "config", s.ref)
+			c.warnUnread(u, "config", s.ref)
 		}
 	}
 	for _, l := range c.plan.limits.shared {
@@ -36,19 +35,19 @@ func (c *checker) checkUnused() {
 			c.warn(l.at, "WF417", "", "no node has the limit %s", l.name)
 		}
 	}
-	c.warnFields(text)
+	c.warnFields(u)
 }
 
 // warnUnread warns of a name in env or config that no expression reads.
-func (c *checker) warnUnread(text, section string, r ref) {
-	if !reads(text, section, r.name) {
+func (c *checker) warnUnread(u used, section string, r ref) {
+	if !u.reads(section, r.name) {
 		c.warn(r.at, "WF417", "", "%s.%s is read nowhere", section, r.name)
 	}
 }
 
 // warnFields warns of fields that have no part in the workflow: no input, no output, and neither
 // read nor written. One that is written and not read is there for people who look at a thread.
-func (c *checker) warnFields(text string) {
+func (c *checker) warnFields(u used) {
 	if c.plan.output == nil || c.plan.input == nil {
 		return // each is one
 	}
@@ -57,7 +56,7 @@ func (c *checker) warnFields(text string) {
 		required := slices.ContainsFunc(c.plan.nodes, func(n *node) bool { return slices.ContainsFunc(n.requires, named) })
 		cached := slices.ContainsFunc(c.plan.nodes, func(n *node) bool { return n.cache != nil && n.cache.key == nil })
 		written := slices.ContainsFunc(c.plan.nodes, func(n *node) bool { return n.assigns(f.Name) })
-		if !required && !cached && !written && !c.plan.takes(f.Name) && !slices.ContainsFunc(c.plan.output, named) && !reads(text, "state", f.Name) {
+		if !required && !cached && !written && !c.plan.takes(f.Name) && !slices.ContainsFunc(c.plan.output, named) && !u.reads("state", f.Name) {
 			c.warn(f.at, "WF417", "", "the field %s is used nowhere", f.Name)
 		}
 	}
@@ -79,12 +78,57 @@ func (n *node) inherits(setting string) bool {
 	return ok && sub.child != nil && sub.child.plan.setting(setting) != nil
 }
 
-// reads reports whether some expression reads a name of a section, or the section as a whole.
-func reads(text, section, name string) bool {
-	one := regexp.MustCompile(`\b` + section + `\s*\??\.\s*` + regexp.QuoteMeta(name) + `\b`)
-	whole := regexp.MustCompile(`\b` + section + `\s*([^.?\s\w:]|\?[^.]|$)`)
-	return one.MatchString(text) || whole.MatchString(text)
+// used are the names that expressions read: each by its section, as in state.topic, and "state" where
+// the section is read as a whole.
+type used map[string]bool
+
+// readIn finds what is read in a text, which it goes through once.
+func readIn(text string) used {
+	u := used{}
+	for _, section := range []string{"state", "env", "config"} {
+		for at, rest := 0, text; ; {
+			i := strings.Index(rest, section)
+			if i < 0 {
+				break
+			}
+			begins := at+i == 0 || !wordByte(text[at+i-1])
+			at, rest = at+i+len(section), rest[i+len(section):]
+			if begins {
+				u.add(section, rest)
+			}
+		}
+	}
+	return u
 }
+
+// add notes what follows the name of a section.
+func (u used) add(section, rest string) {
+	if rest == "" || wordByte(rest[0]) {
+		return
+	}
+	rest = strings.TrimLeft(rest, asciiSpace)
+	rest, asked := strings.CutPrefix(rest, "?")
+	field, ok := strings.CutPrefix(rest, ".")
+	switch {
+	case ok:
+		field = strings.TrimLeft(field, asciiSpace)
+		end := strings.IndexFunc(field, func(r rune) bool { return r > 127 || !wordByte(byte(r)) })
+		if end < 0 {
+			end = len(field)
+		}
+		u[section+"."+field[:end]] = true
+	case asked || rest == "" || rest[0] != ':' && !wordByte(rest[0]):
+		u[section] = true
+	}
+}
+
+const asciiSpace = " \t\r\n\f"
+
+func wordByte(b byte) bool {
+	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+}
+
+func (u used) reads(section, name string) bool { return u[section] || u[section+"."+name] }
 
 // texts returns all texts below nodes, edges and secrets, where expressions may stand.
 func (c *checker) texts() string {

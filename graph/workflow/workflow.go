@@ -65,7 +65,7 @@ func Load(path string, o Options) (*Workflow, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.finish(l.parse(rel, filepath.ToSlash(path), text))
+	return l.first(rel, filepath.ToSlash(path), text)
 }
 
 // Parse is Load for a text that is already here. The path names it in errors, and
@@ -75,7 +75,7 @@ func Parse(path string, src []byte, o Options) (*Workflow, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.finish(l.parse(rel, filepath.ToSlash(path), src))
+	return l.first(rel, filepath.ToSlash(path), src)
 }
 
 // Warnings returns what is no mistake in the file, and in those it names, but probably not

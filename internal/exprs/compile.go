@@ -2,9 +2,11 @@ package exprs
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/checker"
@@ -28,7 +30,7 @@ type program struct {
 
 // compile parses and checks an expression as it was written, and only then rewrites it to run within bounds,
 // so that no message speaks of anything the user did not write.
-func compile(src source, env Env) (p *program, failed *Error) {
+func (c *Compiler) compile(src source, env Env) (p *program, failed *Error) {
 	defer func() {
 		if r := recover(); r != nil {
 			p, failed = nil, src.errorAt(src.start(), 1, fmt.Sprintf("expression cannot be compiled: %v", r))
@@ -41,6 +43,9 @@ func compile(src source, env Env) (p *program, failed *Error) {
 	case len(text) > MaxSource:
 		return nil, src.errorAt(src.start(), 1, fmt.Sprintf("expression is too long (%d bytes of at most %d)", len(text), MaxSource)).as(Size)
 	}
+	if !c.spend(expressionParts) {
+		return nil, c.spent(src)
+	}
 	config := newConfig(env)
 	tree, err := parser.ParseWithConfig(text, config)
 	if err != nil {
@@ -50,8 +55,12 @@ func compile(src source, env Env) (p *program, failed *Error) {
 		}
 		return nil, e
 	}
-	if tooLarge(tree.Node) {
+	parts, ok := partsOf(tree.Node)
+	switch {
+	case !ok:
 		return nil, src.errorAt(src.start(), 1, "comparisons are chained too deeply").as(Size)
+	case !c.spend(parts):
+		return nil, c.spent(src)
 	}
 	if _, err := checker.Check(tree, config); err != nil {
 		e := src.translate(err).as(Types)
@@ -72,17 +81,23 @@ func compile(src source, env Env) (p *program, failed *Error) {
 	if err != nil {
 		return nil, src.translate(err)
 	}
+	src.near = nil // a program runs in many goroutines
 	return &program{src: src, code: code, kind: kind, reads: reads}, nil
 }
 
 // newConfig prepares the engine: strict names, our functions beside its own, the unpredictable ones gone.
 func newConfig(env Env) *conf.Config {
-	config := conf.CreateNew()
-	names := types.Map{meterName: types.Any}
-	for name, t := range env {
-		names[name] = t
-	}
+	names := make(types.Map, len(env)+1)
+	maps.Copy(names, env)
+	names[meterName] = types.Any
+	config := engine()
 	config.WithEnv(names)
+	return &config
+}
+
+// engine returns what is the same for all expressions; the engine does not write to its maps.
+var engine = sync.OnceValue(func() conf.Config {
+	config := conf.CreateNew()
 	config.MaxNodes = MaxNodes
 	config.Optimize = false // it moves locations, and the programs are short
 	for _, name := range disabled {
@@ -95,19 +110,20 @@ func newConfig(env Env) *conf.Config {
 	for name, fn := range metered {
 		config.Functions[hidden(name)] = fn
 	}
-	return config
-}
+	return *config
+})
 
-// tooLarge reports whether a tree is far larger than its text. The parser shares the middle operand of
-// a < b < c between two comparisons, so nested chains would double the tree at each level.
-func tooLarge(tree ast.Node) (large bool) {
+// partsOf counts the nodes of a tree; false means that it is far larger than its text. The parser shares the
+// middle operand of a < b < c between two comparisons, so nested chains would double the tree at each level.
+func partsOf(tree ast.Node) (parts int, ok bool) {
+	n := new(nodeCounter)
 	defer func() {
 		if r := recover(); r != nil {
-			large = true
+			ok = false
 		}
 	}()
-	ast.Walk(&tree, new(nodeCounter))
-	return false
+	ast.Walk(&tree, n)
+	return int(*n), true
 }
 
 // nodeCounter stops the walk by a panic, the only way out of ast.Walk.

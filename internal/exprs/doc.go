@@ -37,6 +37,8 @@
 //   - One evaluation does a bounded amount of work (MaxWork) and makes bounded text (MaxText). The engine itself
 //     bounds neither loops nor text: a line of nested loops or doubled strings would stop the process.
 //
+// A [Compiler] bounds the expressions of a file in all, and [Prepared] a type that many of them use.
+//
 // # Traps
 //
 //   - A map inside a closure needs double braces, map({{url: .link}}); one pair belongs to the closure. So }} may
@@ -62,5 +64,6 @@ const (
 	MaxWork   = 1_000_000 // steps of one evaluation, its result included
 	MaxText   = 1 << 20   // bytes of any text made on the way
 
-	maxDepth = 500 // levels of lists and maps within each other
+	maxDepth    = 500 // levels of lists and maps within each other
+	maxMistakes = 256 // mistakes of one scalar that are reported
 )

@@ -44,6 +44,7 @@ const (
 	Marks  Class = "marks" // ${{ without its }}, or where none belongs
 	Truth  Class = "truth" // a condition that is not true or false
 	Size   Class = "size"  // more than is compiled
+	Total  Class = "total" // more than a Compiler compiles in all
 )
 
 // as sets the class of an error and returns it.
@@ -100,22 +101,36 @@ func (es Errors) orNil() error {
 // source is an expression inside the scalar it was written in.
 type source struct {
 	whole    string
-	from, to int // bytes
+	from, to int   // bytes
+	near     *mark // of the mistake before in the same scalar; nil outside of compiling
+}
+
+// mark is a place in a scalar. A mistake is looked for from the one before on, as there may be hundreds in one text.
+type mark struct{ offset, line, col int }
+
+// to returns the place of a byte that is not before m.
+func (m mark) to(whole string, offset int) mark {
+	rest := whole[m.offset:offset]
+	if n := strings.Count(rest, "\n"); n > 0 {
+		m.line, m.col, rest = m.line+n, 1, rest[strings.LastIndexByte(rest, '\n')+1:]
+	}
+	return mark{offset, m.line, m.col + utf8.RuneCountInString(rest)}
 }
 
 func (s source) text() string { return s.whole[s.from:s.to] }
 
 // errorAt makes an error at a byte offset of the whole scalar.
 func (s source) errorAt(offset, width int, msg string) *Error {
-	before := s.whole[:min(offset, len(s.whole))]
-	lineStart := strings.LastIndexByte(before, '\n') + 1
-	return &Error{
-		Offset: len(before),
-		Width:  max(width, 1),
-		Line:   strings.Count(before, "\n") + 1,
-		Col:    utf8.RuneCountInString(before[lineStart:]) + 1,
-		Msg:    msg,
+	m := mark{line: 1, col: 1}
+	offset = min(offset, len(s.whole))
+	if s.near != nil && s.near.offset <= offset {
+		m = *s.near
 	}
+	m = m.to(s.whole, offset)
+	if s.near != nil {
+		*s.near = m
+	}
+	return &Error{Offset: offset, Width: max(width, 1), Line: m.line, Col: m.col, Msg: msg}
 }
 
 // start is the offset of the first character that is not a space.

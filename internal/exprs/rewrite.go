@@ -16,10 +16,13 @@ func hidden(name string) string { return "\x00" + name }
 // rewriter puts a meter in front of everything whose cost depends on the data, and replaces what the engine
 // does in random order, in bytes or without bounds. It keeps locations and types.
 type rewriter struct {
-	done map[ast.Node]ast.Node // the parser shares nodes: each is rewritten once
+	done  map[ast.Node]ast.Node // the parser shares nodes: each is rewritten once
+	names map[string]ast.Node   // of the meter and of what is called; their places are never told
 }
 
-func newRewriter() *rewriter { return &rewriter{done: map[ast.Node]ast.Node{}} }
+func newRewriter() *rewriter {
+	return &rewriter{done: map[ast.Node]ast.Node{}, names: map[string]ast.Node{}}
+}
 
 // Visit is called for the children first.
 func (r *rewriter) Visit(node *ast.Node) {
@@ -41,6 +44,8 @@ func (r *rewriter) Visit(node *ast.Node) {
 		n.Property = r.pay("charge", n.Property)
 	case *ast.PairNode:
 		n.Key = r.pay("charge", n.Key)
+	default:
+		return
 	}
 	r.done[old] = *node
 	r.done[*node] = *node
@@ -48,15 +53,19 @@ func (r *rewriter) Visit(node *ast.Node) {
 
 // call makes a call with the meter as first argument, in the place and of the type of old.
 func (r *rewriter) call(name string, old ast.Node, args ...ast.Node) ast.Node {
-	meter := &ast.IdentifierNode{Value: meterName}
-	callee := &ast.IdentifierNode{Value: name}
-	n := &ast.CallNode{Callee: callee, Arguments: append([]ast.Node{meter}, args...)}
-	for _, made := range []ast.Node{meter, callee, n} {
-		made.SetLocation(old.Location())
-		r.done[made] = made
-	}
+	all := make([]ast.Node, 0, len(args)+1)
+	n := &ast.CallNode{Callee: r.name(name), Arguments: append(append(all, r.name(meterName)), args...)}
+	n.SetLocation(old.Location())
 	n.SetNature(*old.Nature())
+	r.done[n] = n
 	return n
+}
+
+func (r *rewriter) name(name string) ast.Node {
+	if r.names[name] == nil {
+		r.names[name] = &ast.IdentifierNode{Value: name}
+	}
+	return r.names[name]
 }
 
 // pay puts a meter in front of an argument whose size is not known.

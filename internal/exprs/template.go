@@ -14,14 +14,15 @@ type piece struct {
 	isExpr  bool
 }
 
-// split cuts a scalar into pieces. The text $${{ stands for a literal ${{.
-func split(whole string) (pieces []piece, errs Errors) {
+// split cuts a scalar into pieces and gives one after the other to next, as long as that returns true. The text
+// $${{ stands for a literal ${{.
+func split(whole string, next func(piece) bool) *Error {
 	var literal strings.Builder
-	flush := func() {
-		if literal.Len() > 0 {
-			pieces = append(pieces, piece{literal: literal.String()})
-			literal.Reset()
-		}
+	near := &mark{line: 1, col: 1}
+	flush := func() bool {
+		text := literal.String()
+		literal.Reset()
+		return text == "" || next(piece{literal: text})
 	}
 	for pos := 0; pos < len(whole); {
 		at := strings.Index(whole[pos:], opening)
@@ -31,27 +32,32 @@ func split(whole string) (pieces []piece, errs Errors) {
 		}
 		at += pos
 		if at > pos && whole[at-1] == '$' {
-			literal.WriteString(whole[pos:at-1] + opening)
+			literal.WriteString(whole[pos : at-1])
+			literal.WriteString(opening)
 			pos = at + len(opening)
 			continue
 		}
 		literal.WriteString(whole[pos:at])
-		flush()
-		src, err := expression(whole, at)
-		if err != nil {
-			return pieces, append(errs, err) // where the next piece begins is anyone's guess
+		if !flush() {
+			return nil
 		}
-		pieces = append(pieces, piece{src: src, isExpr: true})
+		src, err := expression(whole, at, near)
+		if err != nil {
+			return err // where the next piece begins is anyone's guess
+		}
+		if !next(piece{src: src, isExpr: true}) {
+			return nil
+		}
 		pos = src.to + len(closing)
 	}
 	flush()
-	return pieces, errs
+	return nil
 }
 
 // expression finds the end of the expression that opens at at, by its quotes, comments and braces: a string or
 // a map may well contain "}}".
-func expression(whole string, at int) (source, *Error) {
-	src := source{whole: whole, from: at + len(opening), to: len(whole)}
+func expression(whole string, at int, near *mark) (source, *Error) {
+	src := source{whole: whole, from: at + len(opening), to: len(whole), near: near}
 	depth := 0
 	for pos := src.from; pos < len(whole); {
 		switch c := whole[pos]; {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/expr-lang/expr/checker/nature"
 	"github.com/expr-lang/expr/types"
 )
 
@@ -28,6 +29,24 @@ func Map(value Type) Type { return types.Map{types.Extra: value} }
 
 // Object is the type of a map with exactly these fields; any other name is an error when compiling.
 func Object(fields map[string]Type) Type { return types.Map(fields) }
+
+// Prepared returns t for many expressions of one goroutine: what the checker needs of it is made once, which is
+// much for a type of hundreds of fields. The result must not be used by two goroutines at once.
+func Prepared(t Type) Type { return &prepared{Type: t} }
+
+type prepared struct {
+	Type
+	nature *nature.Nature // nil until it is asked for
+}
+
+// Nature implements Type.
+func (p *prepared) Nature() nature.Nature {
+	if p.nature == nil {
+		n := p.Type.Nature()
+		p.nature = &n
+	}
+	return *p.nature
+}
 
 // Env holds the names an expression may use, each with its type. A name outside it is an error when compiling.
 type Env map[string]Type

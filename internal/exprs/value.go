@@ -23,36 +23,47 @@ type part struct {
 }
 
 // CompileValue compiles a scalar in which ${{ expression }} may stand. A scalar that is exactly one ${{ }}
-// keeps the type of its result, any other is text. The error is of type Errors and holds every mistake.
-func CompileValue(text string, env Env) (*Value, error) {
-	pieces, errs := split(text)
-	v := &Value{typed: len(pieces) == 1 && pieces[0].isExpr}
-	for _, p := range pieces {
+// keeps the type of its result, any other is text. The error is of type Errors and holds every mistake,
+// the first 256 of them.
+func CompileValue(text string, env Env) (*Value, error) { return (*Compiler)(nil).Value(text, env) }
+
+// Value is CompileValue within the bounds of c.
+func (c *Compiler) Value(text string, env Env) (*Value, error) {
+	v, errs := &Value{}, Errors{}
+	bad := split(text, func(p piece) bool {
 		if !p.isExpr {
 			v.parts = append(v.parts, part{literal: p.literal})
-			continue
+			return true
 		}
-		program, err := compile(p.src, env)
+		program, err := c.compile(p.src, env)
 		if err != nil {
 			errs = append(errs, err)
-			continue
+			return err.Class != Total && len(errs) < maxMistakes
 		}
 		v.parts = append(v.parts, part{program: program})
+		return true
+	})
+	if bad != nil {
+		errs = append(errs, bad)
 	}
 	if err := errs.sorted().orNil(); err != nil {
 		return nil, err
 	}
+	v.typed = len(v.parts) == 1 && v.parts[0].program != nil
 	return v, nil
 }
 
 // CompileExpr compiles a bare expression, such as the list of a loop. The error is of type Errors.
-func CompileExpr(text string, env Env) (*Value, error) {
+func CompileExpr(text string, env Env) (*Value, error) { return (*Compiler)(nil).Expr(text, env) }
+
+// Expr is CompileExpr within the bounds of c.
+func (c *Compiler) Expr(text string, env Env) (*Value, error) {
 	if at := strings.Index(text, opening); at == len(text)-len(strings.TrimLeft(text, " \t\r\n")) {
 		e := source{whole: text}.errorAt(at, len(opening), "unexpected ${{").as(Marks)
 		e.Hint = "this place takes an expression as it is, without ${{ }}"
 		return nil, Errors{e}
 	}
-	program, err := compile(source{whole: text, to: len(text)}, env)
+	program, err := c.compile(source{whole: text, to: len(text)}, env)
 	if err != nil {
 		return nil, Errors{err}
 	}
@@ -125,7 +136,12 @@ type Condition struct {
 // CompileCondition compiles a bare expression that must be a bool; where only the run can tell, Eval checks it.
 // The error is of type Errors.
 func CompileCondition(text string, env Env) (*Condition, error) {
-	v, err := CompileExpr(text, env)
+	return (*Compiler)(nil).Condition(text, env)
+}
+
+// Condition is CompileCondition within the bounds of c.
+func (c *Compiler) Condition(text string, env Env) (*Condition, error) {
+	v, err := c.Expr(text, env)
 	if err != nil {
 		return nil, err
 	}
