@@ -12,7 +12,10 @@ import (
 )
 
 // member is one entry of a mapping.
-type member struct{ key, value *yaml.Node }
+type member struct {
+	key, value *yaml.Node
+	misspelt   bool // the mistake is reported, and key is what was meant
+}
 
 // object is a mapping whose keys were checked.
 type object []member
@@ -44,7 +47,7 @@ func (s *source) object(n *yaml.Node, what string) (object, bool) {
 	}
 	o := make(object, 0, len(n.Content)/2)
 	for i := 0; i < len(n.Content); i += 2 {
-		o = append(o, member{n.Content[i], deref(n.Content[i+1])})
+		o = append(o, member{key: n.Content[i], value: deref(n.Content[i+1])})
 	}
 	return o, true
 }
@@ -57,12 +60,19 @@ func (s *source) tooLong(n *yaml.Node, o object, what string) bool {
 	return len(o) > maxNodes
 }
 
-// record returns n as a mapping that has no other keys than these.
+// record returns n as a mapping that has no other keys than these. A misspelt key is
+// reported and read as the one that was meant, so that one mistake is not many.
 func (s *source) record(n *yaml.Node, what string, keys ...string) (object, bool) {
 	o, ok := s.object(n, what)
-	for _, m := range o {
-		if !slices.Contains(keys, m.key.Value) {
-			s.unknown(m.key, "WF102", "known are "+strings.Join(keys, ", "), "unknown key %q in %s", what, keys)
+	for i, m := range o {
+		if slices.Contains(keys, m.key.Value) {
+			continue
+		}
+		s.unknown(m.key, "WF102", "known are "+strings.Join(keys, ", "), "unknown key %q in %s", what, keys)
+		if best := meant(m.key.Value, keys); best != "" && o.get(best) == nil && elsewhere[m.key.Value] == "" {
+			key := *m.key
+			key.Value = best
+			o[i] = member{&key, m.value, true}
 		}
 	}
 	return o, ok

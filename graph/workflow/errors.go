@@ -150,13 +150,18 @@ var synonyms = map[string]string{
 
 // didYouMean returns a suffix that names what was probably meant, or "".
 func didYouMean(word string, known []string) string {
-	if best := synonyms[strings.ToLower(word)]; slices.Contains(known, best) {
-		return fmt.Sprintf("; did you mean %q?", best)
-	}
-	if best := suggest.Nearest(word, known); best != "" {
+	if best := meant(word, known); best != "" {
 		return fmt.Sprintf("; did you mean %q?", best)
 	}
 	return ""
+}
+
+// meant returns the known word that was probably meant, or "".
+func meant(word string, known []string) string {
+	if best := synonyms[strings.ToLower(word)]; slices.Contains(known, best) {
+		return best
+	}
+	return suggest.Nearest(word, known)
 }
 
 // message returns what an expression's error says, without its place.

@@ -63,9 +63,11 @@ func (s *source) node(key, value *yaml.Node, kinds kindNames) *node {
 
 // kind finds the one key that says what the node does.
 func (s *source) kind(n *node, o object, kinds kindNames) {
+	spelt := slices.ContainsFunc(o, func(m member) bool { return !m.misspelt && slices.Contains(kinds.keys, m.key.Value) })
 	for _, m := range o {
 		switch name := m.key.Value; {
 		case !slices.Contains(kinds.keys, name):
+		case m.misspelt && spelt: // it need not be a kind
 		case n.kind.at != nil:
 			s.fail(m.key, "WF114", "node %s is both %s and %s; a node is of one kind", n.name, n.kind.name, name)
 		default:
