@@ -209,12 +209,18 @@ func TestCallsTellWhenTheyRun(t *testing.T) {
 		return errors.Join(err, once, failsFirst(&ran, "node", 1))
 	}, again(2))
 	var got []string
-	ids := map[string]bool{}
+	ids, node := map[string]bool{}, ""
 	for ev, err := range g.Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: graph.Tasks}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if ev.Mode == graph.Tasks {
+			if node == "" {
+				node = ev.Task
+			}
+			if within := map[bool]string{true: node}[ev.Label != ""]; ev.Within != within {
+				t.Errorf("%s%d %s is within %q, want %q", ev.Label, ev.Attempt, ev.Phase, ev.Within, within)
+			}
 			got = append(got, fmt.Sprintf("%s%d %s", ev.Label, ev.Attempt, ev.Phase))
 			ids[ev.Task] = true
 		}

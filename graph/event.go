@@ -36,7 +36,8 @@ type Event struct {
 	Step      int
 	Node      string // Updates, Tasks, Custom, Messages
 	Task      string // the task's id: Updates, Tasks, Custom, Messages
-	Label     string // Tasks of a Send: its payload, shortened, as JSON; of a Call or a Once: its name
+	Label     string // Tasks of a Send: its payload as JSON, cut at 200 characters; of a Call or a Once: its name
+	Within    string // Tasks of a Call or a Once: the id of the task that makes it
 	Phase     Phase  // Tasks
 	Attempt   int    // Tasks, from 1; 0 if it was not run
 	Cached    bool   // Tasks, Updates: the result comes from the cache, and the node did not run
@@ -85,6 +86,9 @@ func (t *task) tell(ctx context.Context, ev Event) error {
 	t.hold(1) // while a reader is slow, the node is not idle
 	defer t.hold(-1)
 	t.mu.Lock()
+	if ev.Task != "" {
+		ev.Within = t.id()
+	}
 	ev.Namespace, ev.Step, ev.Node, ev.Task = t.run.ns, t.step, t.node.name, cmp.Or(ev.Task, t.id())
 	t.mu.Unlock()
 	return t.run.watch.send(ctx, t.run.ctx, t.run.depth, ev)
@@ -125,6 +129,9 @@ func (r *run) emitEnd(t *task) {
 	}
 }
 
+// longestLabel is enough for the name of a tool behind the id of its call.
+const longestLabel = 200
+
 // label returns the payload of a Send as short JSON.
 func (t *task) label() string {
 	if t.index < 0 {
@@ -134,8 +141,8 @@ func (t *task) label() string {
 	if err != nil {
 		return fmt.Sprint(t.index)
 	}
-	if s := []rune(string(data)); len(s) > 40 {
-		return string(s[:39]) + "…"
+	if s := []rune(string(data)); len(s) > longestLabel {
+		return string(s[:longestLabel-1]) + "…"
 	}
 	return string(data)
 }

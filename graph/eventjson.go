@@ -15,6 +15,7 @@ type eventJSON struct {
 	Node       string          `json:"node,omitempty"`
 	Task       string          `json:"task,omitempty"`
 	Label      string          `json:"label,omitempty"`
+	Within     string          `json:"within,omitempty"`
 	Phase      Phase           `json:"phase,omitempty"`
 	Attempt    int             `json:"attempt,omitempty"`
 	Cached     bool            `json:"cached,omitempty"`
@@ -39,7 +40,7 @@ type eventJSON struct {
 func (e Event) MarshalJSON() ([]byte, error) {
 	j := eventJSON{
 		Seq: e.Seq, Mode: e.Mode.String(), Time: e.Time, Namespace: e.Namespace, Step: e.Step,
-		Node: e.Node, Task: e.Task, Label: e.Label, Phase: e.Phase, Attempt: e.Attempt,
+		Node: e.Node, Task: e.Task, Label: e.Label, Within: e.Within, Phase: e.Phase, Attempt: e.Attempt,
 		Cached: e.Cached, Writes: e.Writes, Token: e.Token, Checkpoint: e.Checkpoint, Point: e.Point,
 		Interrupts: e.Interrupts, Status: e.Status, Drained: e.Drained, Starved: e.Starved,
 		Steps: e.Steps, Missed: e.Missed,

@@ -112,6 +112,11 @@ func (l *live) task(ev graph.Event) {
 	t := l.track(ev)
 	t.attempt = ev.Attempt
 	took := brief(l.now().Sub(t.began))
+	if quiet(ev) {
+		l.drop(t)
+		l.draw("")
+		return
+	}
 	switch ev.Phase {
 	case graph.Started:
 		l.draw("")
@@ -148,8 +153,12 @@ func (l *live) track(ev graph.Event) *track {
 
 // end takes a task off the running ones and leaves a line about it.
 func (l *live) end(t *track, sign, colour, text string) {
-	l.running = slices.DeleteFunc(l.running, func(r *track) bool { return r == t })
+	l.drop(t)
 	l.draw(l.line(sign, colour, t, text))
+}
+
+func (l *live) drop(t *track) {
+	l.running = slices.DeleteFunc(l.running, func(r *track) bool { return r == t })
 }
 
 // draw wipes the running tasks, prints what stays, and draws them anew, all in one

@@ -12,7 +12,7 @@ import (
 
 // plain shows a run as lines that a file or a log can hold: one for each task that
 // has ended. They come with the commit of their step and in its order, so two runs
-// print the same but for the times.
+// print the same but for the times. A step inside a task has no line if all goes well.
 type plain struct {
 	out   io.Writer
 	now   func() time.Time
@@ -43,8 +43,21 @@ func (p *plain) task(ev graph.Event) {
 		t = &track{namespace: ev.Namespace, node: ev.Node, label: ev.Label, step: ev.Step, began: p.now()}
 		p.tasks[ev.Task] = t
 	}
-	if line := outcome(ev, p.now().Sub(t.began)); line != "" {
+	line := outcome(ev, p.now().Sub(t.began))
+	if ev.Within != "" {
+		p.inside(ev, line)
+	} else if line != "" {
 		t.lines = append(t.lines, line)
+	}
+}
+
+// inside notes what happened to a step inside a task with the task, if that is worth a line.
+func (p *plain) inside(ev graph.Event, line string) {
+	if of := p.tasks[ev.Within]; of != nil && line != "" && !quiet(ev) {
+		of.lines = append(of.lines, ev.Label+": "+line)
+	}
+	if ev.Phase == graph.Finished || ev.Phase == graph.Failing || ev.Phase == graph.Asking {
+		delete(p.tasks, ev.Task)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// track is what is known of a task while it is on the way.
+// track is what is known of a task, or of a step inside one, while it is on the way.
 type track struct {
 	id, namespace, node, label string
 	step                       int
@@ -38,6 +38,11 @@ func outcome(ev graph.Event, took time.Duration) string {
 		return "waits for an answer"
 	}
 	return ""
+}
+
+// quiet reports whether a step inside a task ended as one expects: then its task says enough.
+func quiet(ev graph.Event) bool {
+	return ev.Within != "" && (ev.Phase == graph.Finished || ev.Phase == graph.Asking)
 }
 
 // failing tells a task that failed from one that was stopped because another did.
@@ -72,7 +77,7 @@ func title(namespace, node, label string) string {
 	}
 	b.WriteString(ownName(node))
 	if label != "" {
-		b.WriteString(" " + itemOf(label))
+		b.WriteString(" " + cut(itemOf(label), longestItem))
 	}
 	return b.String()
 }
@@ -84,10 +89,20 @@ func ownName(node string) string {
 	return node
 }
 
-var itemLabel = regexp.MustCompile(`^{"index":\d+,"item":(.*)$`)
+// longestItem is at most how many columns a title gives to its item.
+const longestItem = 40
 
-// itemOf returns the item in the payload of a for_each, which may have been cut.
+var (
+	itemLabel = regexp.MustCompile(`^{"index":\d+,"item":(.*)$`)
+	callLabel = regexp.MustCompile(`^{"id":"[^"]*","name":"([^"]*)","arguments":(.*)$`)
+)
+
+// itemOf returns the item in the payload of a for_each, or the name and the arguments of
+// the call of a tool. The payload may have been cut.
 func itemOf(label string) string {
+	if m := callLabel.FindStringSubmatch(label); m != nil {
+		return m[1] + " " + strings.TrimSuffix(m[2], "}")
+	}
 	m := itemLabel.FindStringSubmatch(label)
 	if m == nil {
 		return label

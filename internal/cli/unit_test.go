@@ -208,6 +208,9 @@ func TestTitles(t *testing.T) {
 		{"", "fetch.each", `{"index":12,"item":"a very long it…`, `fetch "a very long it…`},
 		{"sub:0123|deep.run:4567#2", "plan", "", "sub/deep/plan"},
 		{"", "go", `5`, "go 5"},
+		{"", "tools", `{"id":"m8179f6ffe47cfbc7541a-0","name":"lookup","arguments":{"id":"A-17"}}`, `tools lookup {"id":"A-17"}`},
+		{"", "tools", `{"id":"m1","name":"lookup","arguments":{"text":"all that was ever said about…`, `tools lookup {"text":"all that was ever said …`},
+		{"", "each", `{"id":"1","name":"Ada"}`, `each {"id":"1","name":"Ada"}`},
 	} {
 		if got := title(c[0], c[1], c[2]); got != c[3] {
 			t.Errorf("title(%q) = %q, want %q", c[:3], got, c[3])
@@ -286,6 +289,38 @@ func TestEveryErrorEndsWithWhatToDoNext(t *testing.T) {
 			if _, next, ok := strings.Cut(out.String(), want); !ok || len(next) < 10 || code == exitDone {
 				t.Errorf("rule: an error ends with what to do next\n%v: exit code %d, %q", err, code, out.String())
 			}
+		}
+	}
+}
+
+// A step inside a task, such as what keeps a result, ends without a line; one that fails is told with its task.
+func TestAStepInsideATaskHasALineOnlyIfItFails(t *testing.T) {
+	ended := func(at graph.Phase) graph.Event {
+		return graph.Event{Mode: graph.Tasks, Node: "weigh", Task: "2", Within: "1", Label: "run", Phase: at, Attempt: 1, Err: errors.New("no scale")}
+	}
+	for phase, want := range map[graph.Phase]string{
+		graph.Finished: "weigh: finished in 0ms\n",
+		graph.Asking:   "weigh: finished in 0ms\n",
+		graph.Retrying: "weigh: run: attempt 1 failed: no scale; trying again\nweigh: finished in 0ms\n",
+		graph.Failing:  "weigh: run: failed after 0ms\nweigh: finished in 0ms\n",
+	} {
+		var out, screen bytes.Buffer
+		p := newPlain(&out)
+		p.now = func() time.Time { return time.Time{} }
+		l := &live{term: &terminal{Writer: &screen, size: func() (int, int) { return 80, 24 }}, now: p.now}
+		for _, ev := range []graph.Event{
+			{Mode: graph.Tasks, Node: "weigh", Task: "1", Phase: graph.Started}, ended(graph.Started), ended(phase),
+			{Mode: graph.Tasks, Node: "weigh", Task: "1", Phase: graph.Finished}, {Mode: graph.Updates, Node: "weigh", Task: "1"},
+		} {
+			p.event(ev)
+			l.event(ev)
+		}
+		p.close()
+		if out.String() != want {
+			t.Errorf("%s: got\n%swant\n%s", phase, &out, want)
+		}
+		if strings.Count(screen.String(), "✓") != 1 || strings.Contains(screen.String(), "? ") {
+			t.Errorf("%s: the screen shows %q", phase, &screen)
 		}
 	}
 }
