@@ -138,10 +138,14 @@ func (r answerer) match(start string) (ids []string) {
 }
 
 // value returns an answer as JSON: the text itself where it is JSON that fits the
-// question, a string where that fits, and otherwise what it looks like.
+// question, a string where that fits, a yes or no as the question takes it, and otherwise
+// what it looks like.
 func (r answerer) value(id, text string) json.RawMessage {
 	plain, quoted := json.RawMessage(text), json.RawMessage(quoteJSON(text))
 	in, open := r.question(id)
+	if yesNo, ok := decided(in, text); ok && open && in.Accepts(plain) != nil && in.Accepts(quoted) != nil {
+		return yesNo
+	}
 	switch {
 	case !json.Valid(plain), !open && r.asText:
 		return quoted
@@ -149,6 +153,21 @@ func (r answerer) value(id, text string) json.RawMessage {
 		return plain
 	}
 	return quoted
+}
+
+// decided returns what a question takes for a plain yes or no; ok is false where it takes none.
+func decided(in graph.Interrupt, text string) (answer json.RawMessage, ok bool) {
+	word := strings.ToLower(strings.TrimSpace(text))
+	switch word {
+	case "yes", "y", "true":
+		word = "approve"
+	case "no", "n", "false":
+		word = "reject"
+	}
+	if word != "approve" && word != "reject" {
+		return nil, false
+	}
+	return ruling{word: word}.answer(in)
 }
 
 // question returns the open question that an answer is for, if it is known.

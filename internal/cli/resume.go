@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,10 +28,11 @@ func (a *app) resumeVerb() *cobra.Command {
 		Short: "Go on with a thread, with answers to its questions",
 		Long: `Resume goes on with a thread: after a question with the answer, after a failure or a
 crash without one. The thread knows its workflow; name the FILE if it was moved.
-An answer that the thread has already had is no mistake, so the same command can
-be given again after a crash. Where several questions are open, answers name theirs:
-ID=VALUE, where the beginning of the ID is enough. A question that is declined has
-no answer: its node gets an error with the reason.
+An answer is text, yes or no, or JSON, as the question takes it. One that the thread
+has already had is no mistake, so the same command can be given again after a crash.
+Where several questions are open, answers name theirs: ID=VALUE, where the beginning
+of the ID is enough. A question that is declined has no answer: its node gets an
+error with the reason.
 
 Ctrl-C once lets the step finish and stops, twice stops at once.`,
 		Args: a.arguments("FILE", 0, 1),
@@ -93,7 +97,23 @@ func (s *session) resume(ctx context.Context, f resumeFlags) error {
 				"thread %q has no open question, and this turn has not had that answer", s.thread)
 		}
 	}
-	return err
+	return s.answerable(err, p.Interrupts)
+}
+
+// answerable adds to the error of an answer that does not fit what to type instead.
+func (s *session) answerable(err error, open []graph.Interrupt) error {
+	var f *failure
+	if !errors.As(err, &f) || !errors.Is(err, graph.ErrAnswer) && !errors.Is(err, graph.ErrAmbiguous) && !errors.Is(err, graph.ErrUnknownQuestion) {
+		return err
+	}
+	var ways []string
+	for i, command := range s.commands(open) {
+		ways = append(ways, fmt.Sprintf("%s (%s)", command, cmp.Or(choices(open[i]), wanted(open[i].Schema))))
+	}
+	if len(ways) == 0 {
+		return err
+	}
+	return &failure{f.code, f.err, "answer with " + strings.Join(ways, ", or ")}
 }
 
 func (s *session) reply(ctx context.Context, r answerer, given replies, o graph.Run) error {

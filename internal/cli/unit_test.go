@@ -50,7 +50,11 @@ func TestDecide(t *testing.T) {
 func TestAnAnswerIsReadAsItsQuestionTakesIt(t *testing.T) {
 	text, yes := json.RawMessage(`{"type":"string"}`), json.RawMessage(`{"type":"boolean"}`)
 	ask := func(id string, schema json.RawMessage) graph.Interrupt {
-		return graph.Interrupt{ID: id, Schema: schema}
+		return graph.Interrupt{ID: id, Kind: "question", Schema: schema}
+	}
+	permit := json.RawMessage(`{"type":"object","properties":{"type":{"enum":["approve","reject"]},"message":{"type":"string"}},"required":["type"]}`)
+	only := func(schema json.RawMessage) []graph.Interrupt {
+		return []graph.Interrupt{{ID: "aaaa111122223333", Kind: "question", Schema: schema}}
 	}
 	single := []graph.Interrupt{ask("aaaa111122223333", text)}
 	both := []graph.Interrupt{ask("aaaa111122223333", text), ask("aaab111122223333", yes)}
@@ -62,6 +66,20 @@ func TestAnAnswerIsReadAsItsQuestionTakesIt(t *testing.T) {
 	}{
 		{single, nil, "true", "", `"true"`},
 		{single, nil, `"true"`, "", `"true"`},
+		{single, nil, "yes", "", `"yes"`},
+		{only(yes), nil, "yes", "", "true"},
+		{only(yes), nil, "No", "", "false"},
+		{only(yes), nil, "y", "", "true"},
+		{only(yes), nil, "true", "", "true"},
+		{only(yes), nil, "edit", "", `"edit"`},
+		{only(permit), nil, "yes", "", `{"type":"approve"}`},
+		{only(permit), nil, "reject", "", `{"type":"reject"}`},
+		{only(permit), nil, "false", "", `{"type":"reject"}`},
+		{only(permit), nil, `{"type":"approve"}`, "", `{"type":"approve"}`},
+		{only(json.RawMessage(`{"type":"object"}`)), nil, "yes", "", `"yes"`},
+		{only(json.RawMessage(`{"enum":["yes","no"]}`)), nil, "yes", "", `"yes"`},
+		{only(nil), nil, "yes", "", `"yes"`},
+		{both, nil, "aaab1=no", "aaab111122223333", "false"},
 		{single, nil, "x=y", "", `"x=y"`},
 		{single, nil, "bbbb=y", "", `"bbbb=y"`},
 		{single, nil, "aaa=y", "", `"aaa=y"`},
