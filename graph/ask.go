@@ -194,6 +194,8 @@ func misfit(schema *jsonschema.Schema, err error) error {
 		return nil
 	case schema.Type == "boolean" && len(schema.Enum) == 0 && schema.Const == nil:
 		return errors.New("want true or false")
+	case strings.Contains(err.Error(), "<anonymous schema>"): // it lists forms that have no names
+		return errors.New("it has none of the forms that the question takes")
 	}
 	return errors.New(strings.TrimPrefix(err.Error(), "validating root: "))
 }

@@ -104,6 +104,8 @@ func (a *app) root() *cobra.Command {
 		Short: "Run workflows that survive a crash and wait for people",
 		Long: fmt.Sprintf(`%s runs workflows written in YAML. A run belongs to a thread, and each step of a
 thread is stored: after a crash, a pause or a question the same command goes on.
+Where a verb takes a THREAD, --thread NAME says the same, and of a name that no other
+thread begins with the beginning is enough, except to remove something.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid workflow, 4 waiting for a
 person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name),
@@ -128,19 +130,11 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 
 func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
-		a.runVerb(), a.resumeVerb(), a.inboxVerb(), a.chatVerb(),
-		a.threadsVerb(), a.sessionsVerb(), a.historyVerb(), a.stateVerb(), a.diffVerb(), a.forkVerb(), a.replayVerb(),
-		a.exportVerb(), a.importVerb(), a.pruneVerb(), a.deleteVerb(),
+		a.runVerb(), onThreads(a.resumeVerb()), a.inboxVerb(), a.chatVerb(),
+		a.threadsVerb(), a.sessionsVerb(), onThreads(a.historyVerb()), onThreads(a.stateVerb()), onThreads(a.diffVerb()), onThreads(a.forkVerb()), onThreads(a.replayVerb()),
+		onThreads(a.exportVerb()), a.importVerb(), onThreads(a.pruneVerb()), onThreads(a.deleteVerb()),
 		a.newVerb(), a.validateVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.benchVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),
 	}
-}
-
-// needThread makes sure that a verb was given a thread.
-func (a *app) needThread(cmd *cobra.Command) error {
-	if cmd.Flags().Changed("thread") {
-		return nil
-	}
-	return usage(a.command("threads")+" lists the threads of the store", "%s needs --thread NAME", cmd.Name())
 }
 
 // printJSON prints v on a line of its own.

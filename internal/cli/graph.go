@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -26,17 +29,22 @@ var drawings = []string{"mermaid", "dot", "text", "json"}
 func (a *app) graphVerb() *cobra.Command {
 	var f graphFlags
 	cmd := &cobra.Command{
-		Use:   "graph [FILE]",
+		Use:   "graph FILE|THREAD [FILE]",
 		Short: "Draw a workflow, or what a thread has done in it",
-		Long: `Graph draws a workflow. With --thread it draws what the thread's newest turn has done:
-which nodes ran how often, which choices were taken, and what is due; the FILE can
-then be left out.`,
-		Args: a.arguments("FILE", 0, 1),
+		Long: `Graph draws a workflow, or of a thread what its newest turn has done: which nodes ran
+how often, which choices were taken, and what is due. What is neither a file nor a graph
+of this program is a THREAD; --thread NAME always is. The thread knows its workflow;
+name the FILE behind it if it was moved.`,
+		Args: a.arguments("FILE or THREAD", 0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(a, cmd, args); err != nil {
+			named := cmd.Flags().Changed("thread")
+			if !named && len(args) > 0 && !a.isGraph(args[0]) {
+				f.thread, args, named = args[0], args[1:], true
+			}
+			if err := f.check(a, cmd, named, args); err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("thread") {
+			if named {
 				return a.onThread(cmd.Context(), a.openToRead, f.thread, func(s *session) error {
 					return s.drawRun(cmd.Context(), first(args), f)
 				})
@@ -51,9 +59,16 @@ then be left out.`,
 	return cmd
 }
 
-func (f *graphFlags) check(a *app, cmd *cobra.Command, args []string) error {
-	named := cmd.Flags().Changed("thread")
+// isGraph reports whether a name is that of a graph of this program, or of something on the disk.
+func (a *app) isGraph(name string) bool {
+	_, err := os.Stat(name)
+	return a.has(name) || !errors.Is(err, fs.ErrNotExist)
+}
+
+func (f *graphFlags) check(a *app, cmd *cobra.Command, named bool, args []string) error {
 	switch {
+	case len(args) > 1:
+		return usage(a.as+" graph --help shows how", "graph does not take the argument %q", args[1])
 	case !slices.Contains(drawings, f.as):
 		return usage("use one of "+strings.Join(drawings, ", "), "a graph cannot be drawn as %q", f.as)
 	case a.json && cmd.Flags().Changed("as") && f.as != "json":
@@ -61,9 +76,9 @@ func (f *graphFlags) check(a *app, cmd *cobra.Command, args []string) error {
 	case f.depth < 0:
 		return usage("give a number from 0 on", "a depth of %d is less than nothing", f.depth)
 	case f.at != 0 && !named:
-		return usage("name the thread with --thread", "--at is a checkpoint of a thread")
+		return usage("name the thread", "--at is a checkpoint of a thread")
 	case !named && len(args) == 0:
-		return usage(a.as+" graph --help shows how", "graph needs a FILE, or --thread NAME")
+		return usage(a.as+" graph --help shows how", "graph needs a FILE or a THREAD")
 	}
 	if a.json {
 		f.as = "json"
@@ -84,7 +99,13 @@ func (a *app) draw(ctx context.Context, name string, f graphFlags) error {
 }
 
 func (s *session) drawRun(ctx context.Context, file string, f graphFlags) error {
-	p, err := s.mustInspect(ctx)
+	if err := s.lengthen(ctx); err != nil {
+		return err
+	}
+	p, found, err := s.inspect(ctx)
+	if err == nil && !found {
+		err = usage(s.command("threads")+" lists the threads of the store", "there is no thread %q, and no file", s.thread)
+	}
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 
 // historyFlags are the flags of history.
 type historyFlags struct {
-	thread string
 	before uint64
 	limit  int
 	where  []string
@@ -23,7 +22,7 @@ type historyFlags struct {
 func (a *app) historyVerb() *cobra.Command {
 	var f historyFlags
 	cmd := &cobra.Command{
-		Use:   "history",
+		Use:   "history THREAD",
 		Short: "List the checkpoints of a thread, newest first",
 		Long: `History lists the checkpoints of a thread, newest first. FROM is the checkpoint that
 one goes on from, where that is not the one before it: there a branch begins, and
@@ -31,11 +30,8 @@ BRANCH is the checkpoint that began it.
 
 --where KEY=VALUE lists only what fits: ` + whereKeys + `,
 or a key of the metadata. Of several, all must fit.`,
-		Args: a.arguments("", 0, 0),
+		Args: a.arguments("THREAD", 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.needThread(cmd); err != nil {
-				return err
-			}
 			if f.limit < 0 {
 				return usage("give a number from 0 on", "a limit of %d is less than nothing", f.limit)
 			}
@@ -44,7 +40,7 @@ or a key of the metadata. Of several, all must fit.`,
 				return err
 			}
 			return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
-				s := &session{app: a, store: store, thread: f.thread}
+				s := &session{app: a, store: store, thread: args[0]}
 				if err := s.lengthen(cmd.Context()); err != nil {
 					return err
 				}
@@ -52,7 +48,6 @@ or a key of the metadata. Of several, all must fit.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&f.thread, "thread", "", "the thread's name")
 	cmd.Flags().IntVar(&f.limit, "limit", 0, "at most so many (0 means all)")
 	cmd.Flags().Uint64Var(&f.before, "before", 0, "only checkpoints with a smaller number")
 	cmd.Flags().StringArrayVar(&f.where, "where", nil, "KEY=VALUE, only checkpoints that fit; repeatable")

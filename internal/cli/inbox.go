@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,22 +18,23 @@ func (a *app) inboxVerb() *cobra.Command {
 	var q checkpoint.ThreadQuery
 	var v ruling
 	cmd := &cobra.Command{
-		Use:   "inbox [show|approve|edit|reject ID]",
+		Use:   "inbox [show|approve|edit|reject ID|THREAD]",
 		Short: "List the open questions of all threads, show one, or decide it",
 		Long: `Inbox lists the questions that wait for a person, in all threads of the store. With
-show it prints one whole, with the command that answers it; the beginning of the ID
-is enough. Approve, edit and reject decide a question that can be decided so, and the
+show it prints one whole, with the command that answers it, or all of a thread; the
+beginning of the ID, or of the thread's name, is enough. Approve, edit and reject decide
+a question that can be decided so, the only one of a thread where that is named, and the
 run goes on: edit takes what is approved instead with --args, reject a word about it with
---message. In place of the ID, --thread NAME means the only question of a thread.`,
+--message.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			verb, named := first(args), cmd.Flags().Changed("thread")
 			switch {
-			case len(args) == 0 && !named, len(args) == 2 && !named && (verb == "show" || slices.Contains(rulings, verb)):
+			case len(args) == 0 && !named:
 				return nil
-			case len(args) == 1 && named && slices.Contains(rulings, verb):
+			case (len(args) == 2) == !named && 0 < len(args) && len(args) < 3 && (verb == "show" || slices.Contains(rulings, verb)):
 				return nil
 			}
-			return usage(a.command("inbox")+" lists the questions, "+a.command("inbox", "show", "ID")+" shows one",
+			return usage(a.command("inbox")+" lists the questions, "+a.command("inbox", "show", cmp.Or(v.thread, "ID"))+" shows one",
 				"inbox does not take the arguments %q", strings.Join(args, " "))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,8 +49,8 @@ run goes on: edit takes what is approved instead with --args, reject a word abou
 			}
 			return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
 				i := inbox{app: a, store: store, now: time.Now}
-				if len(args) == 2 {
-					return i.show(cmd.Context(), args[1])
+				if len(args) > 0 {
+					return i.showAll(cmd.Context(), v.thread, args[1:])
 				}
 				return i.list(cmd.Context(), q)
 			})
@@ -85,13 +87,21 @@ func (i inbox) each(ctx context.Context, q checkpoint.ThreadQuery, fn func(lette
 			return err
 		}
 		s := &session{app: i.app, store: i.store, thread: p.Thread}
-		for _, in := range p.Interrupts {
-			if err := fn(letter{in, p.Thread, p.Graph, p.Time, s.answers(p, in), s.runs(p)}); err != nil {
+		for _, l := range s.letters(p) {
+			if err := fn(l); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// letters returns the open questions of the thread.
+func (s *session) letters(p graph.Point) (all []letter) {
+	for _, in := range p.Interrupts {
+		all = append(all, letter{in, p.Thread, p.Graph, p.Time, s.answers(p, in), s.runs(p)})
+	}
+	return all
 }
 
 // runs reports whether this program can run the graph of a thread: one in a file, one in Go or
@@ -143,11 +153,24 @@ func age(d time.Duration) string {
 	return brief(max(d, 0))
 }
 
-func (i inbox) show(ctx context.Context, start string) error {
-	l, err := i.find(ctx, start)
+// showAll shows a question, or those of a thread.
+func (i inbox) showAll(ctx context.Context, thread string, names []string) error {
+	letters, err := i.named(ctx, thread, names)
 	if err != nil {
 		return err
 	}
+	for n, l := range letters {
+		if n > 0 && !i.json {
+			fmt.Fprintln(i.Stdout)
+		}
+		if err := i.show(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (i inbox) show(l letter) (err error) {
 	if i.json {
 		return i.printJSON(l)
 	}
@@ -168,26 +191,73 @@ func (i inbox) show(ctx context.Context, start string) error {
 	return err
 }
 
-// find returns the open question whose id begins so.
-func (i inbox) find(ctx context.Context, start string) (letter, error) {
-	var found []letter
-	err := i.each(ctx, checkpoint.ThreadQuery{}, func(l letter) error {
-		if strings.HasPrefix(l.ID, start) {
+// named returns the questions that are meant: the one whose id begins with a name, or else those
+// of the thread. Where a name fits both, it has to be said which.
+func (i inbox) named(ctx context.Context, thread string, names []string) (found []letter, err error) {
+	if len(names) == 0 {
+		return i.ofThread(ctx, thread)
+	}
+	name := names[0]
+	all, err := i.all(ctx)
+	for _, l := range all {
+		if strings.HasPrefix(l.ID, name) {
 			found = append(found, l)
 		}
-		return nil
-	})
+		if l.Thread == name {
+			thread = name
+		}
+	}
 	switch {
 	case err != nil:
-		return letter{}, err
-	case len(found) == 0:
-		return letter{}, usage(i.command("inbox")+" lists the open questions", "no open question has an id that begins with %q", start)
+		return nil, err
+	case len(found) > 0 && thread != "":
+		return nil, usage("name the thread with --thread "+quote(name)+", or write more of the id", "%q is a thread, and the beginning of the id of a question", name)
 	case len(found) > 1:
 		var ids []string
 		for _, l := range found {
 			ids = append(ids, fmt.Sprintf("%s (%s)", l.ID, l.Thread))
 		}
-		return letter{}, usage("write more of the id", "%d questions have an id that begins with %q: %s", len(found), start, candidates(ids))
+		return nil, usage("write more of the id", "%d questions have an id that begins with %q: %s", len(found), name, candidates(ids))
+	case len(found) == 0:
+		return i.ofThread(ctx, name)
+	}
+	return found, nil
+}
+
+// ofThread returns the open questions of a thread, of whose name the beginning is enough; at least one.
+func (i inbox) ofThread(ctx context.Context, name string) (found []letter, err error) {
+	s := &session{app: i.app, store: i.store, thread: name}
+	if err := s.lengthen(ctx); err != nil {
+		return nil, err
+	}
+	p, known, err := s.inspect(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case !known:
+		return nil, usage(i.command("inbox")+" lists the open questions", "no open question has an id that begins with %q, and no thread has that name", name)
+	case len(p.Interrupts) == 0:
+		return nil, usage(i.command("inbox")+" lists the open questions", "thread %q has no open question", s.thread)
+	}
+	return s.letters(p), nil
+}
+
+// one returns the question that is meant, if it is one.
+func (i inbox) one(ctx context.Context, thread string, names []string) (letter, error) {
+	found, err := i.named(ctx, thread, names)
+	if err != nil {
+		return letter{}, err
+	}
+	if len(found) > 1 {
+		return letter{}, usage(i.command("inbox", "show", found[0].Thread)+" shows them with their ids", "thread %q has %d open questions, not one", found[0].Thread, len(found))
 	}
 	return found[0], nil
+}
+
+func (i inbox) all(ctx context.Context) (all []letter, err error) {
+	err = i.each(ctx, checkpoint.ThreadQuery{}, func(l letter) error {
+		all = append(all, l)
+		return nil
+	})
+	return all, err
 }

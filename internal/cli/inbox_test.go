@@ -117,7 +117,7 @@ func TestGraphIsDrawnInFourWays(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"graph":                        "graph needs a FILE, or --thread NAME",
+		"graph":                        "graph needs a FILE or a THREAD",
 		"graph w.yaml --as svg":        `cannot be drawn as "svg"`,
 		"graph w.yaml --as dot --json": `"--json and --as dot`,
 		"graph w.yaml --depth -1":      "less than nothing",

@@ -65,7 +65,7 @@ func TestMistakes(t *testing.T) {
 		{2, "run w.yaml --thread n --input @nothing.json", "cannot be read"},
 		{2, "run w.yaml --thread n --input topic=@nothing.txt", "cannot be read"},
 		{2, "run w.yaml --thread n --input @list.json", "is not a JSON object"},
-		{2, "resume", "resume needs --thread NAME"},
+		{2, "resume", "resume needs a THREAD"},
 		{2, "resume --thread t --answer \xff", "is not UTF-8 text"},
 		{2, "resume --thread nobody", `there is no thread "nobody"`},
 		{2, "history --thread nobody", `there is no thread "nobody"`},

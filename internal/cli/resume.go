@@ -24,7 +24,7 @@ type resumeFlags struct {
 func (a *app) resumeVerb() *cobra.Command {
 	var f resumeFlags
 	cmd := &cobra.Command{
-		Use:   "resume [FILE]",
+		Use:   "resume THREAD [FILE]",
 		Short: "Go on with a thread, with answers to its questions",
 		Long: `Resume goes on with a thread: after a question with the answer, after a failure or a
 crash without one. The thread knows its workflow; name the FILE if it was moved.
@@ -35,25 +35,21 @@ of the ID is enough. A question that is declined has no answer: its node gets an
 error with the reason.
 
 Ctrl-C once lets the step finish and stops, twice stops at once.`,
-		Args: a.arguments("FILE", 0, 1),
+		Args: a.arguments("THREAD", 1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.needThread(cmd); err != nil {
-				return err
-			}
+			f.thread, f.file = args[0], first(args[1:])
 			if err := checkpoint.CheckThread(f.thread); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("reason") && len(f.replies.declined) == 0 {
 				return usage("name the question with --decline ID", "--reason says why a question is declined, and none is")
 			}
-			f.file = first(args)
 			return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
 				s := &session{app: a, store: store, thread: f.thread}
 				return s.resume(cmd.Context(), f)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&f.thread, "thread", "", "the thread's name")
 	cmd.Flags().StringArrayVar(&f.replies.answers, "answer", nil, "VALUE, or ID=VALUE where several questions are open; repeatable")
 	cmd.Flags().StringArrayVar(&f.replies.declined, "decline", nil, "the ID of a question that gets no answer; repeatable")
 	cmd.Flags().StringVar(&f.replies.reason, "reason", "", "why the questions are declined")

@@ -19,20 +19,20 @@ var rulings = []string{"approve", "edit", "reject"}
 // ruling is what a person decides about a question.
 type ruling struct {
 	word    string
-	thread  string // "" where the question is named by its id
+	thread  string // "" where the question is named by its id, or the thread by an argument
 	args    string // what is approved instead, as JSON
 	message string
 }
 
 func (v *ruling) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&v.thread, "thread", "", "with approve, edit or reject: the only question of this thread")
+	cmd.Flags().StringVar(&v.thread, "thread", "", "the THREAD, in place of the argument")
 	cmd.Flags().StringVar(&v.args, "args", "", "with edit: JSON, what is approved instead")
 	cmd.Flags().StringVar(&v.message, "message", "", "with reject: why not, and what would be better")
 }
 
 // unused refuses flags that go with a ruling where there is none.
 func (v *ruling) unused(cmd *cobra.Command) error {
-	for _, name := range []string{"thread", "args", "message"} {
+	for _, name := range []string{"args", "message"} {
 		if cmd.Flags().Changed(name) {
 			return usage(cmd.CommandPath()+" --help shows how", "--%s goes with approve, edit or reject", name)
 		}
@@ -59,12 +59,11 @@ func (a *app) decide(cmd *cobra.Command, ids []string, v ruling) error {
 		return err
 	}
 	return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
-		s := &session{app: a, store: store, thread: v.thread}
-		l, err := s.meant(cmd, ids)
+		l, err := inbox{app: a, store: store}.one(cmd.Context(), v.thread, ids)
 		if err != nil {
 			return err
 		}
-		s.thread = l.Thread
+		s := &session{app: a, store: store, thread: l.Thread}
 		answer, ok := v.answer(l.Interrupt)
 		if !ok && v.word == "edit" && editsDecision(l.Interrupt) {
 			data, err := json.Marshal(forms[2].of(v))
@@ -77,23 +76,6 @@ func (a *app) decide(cmd *cobra.Command, ids []string, v ruling) error {
 		f.durability = "sync"
 		return s.resume(cmd.Context(), f)
 	})
-}
-
-// meant returns the question that is named by its id, or the only one of the thread.
-func (s *session) meant(cmd *cobra.Command, ids []string) (l letter, err error) {
-	i := inbox{app: s.app, store: s.store}
-	if len(ids) > 0 {
-		return i.find(cmd.Context(), ids[0])
-	}
-	p, err := s.mustInspect(cmd.Context())
-	if err != nil {
-		return l, err
-	}
-	if len(p.Interrupts) != 1 {
-		return l, usage(s.command("inbox")+" lists the questions with their ids", "thread %q has %d open questions, not one", s.thread, len(p.Interrupts))
-	}
-	in := p.Interrupts[0]
-	return letter{Interrupt: in, Thread: s.thread, Next: s.command("resume", "--thread", s.thread, "--answer", sample(in.Schema))}, nil
 }
 
 // answer returns the answer that the question takes for this ruling; ok is false where it takes none.

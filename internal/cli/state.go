@@ -16,23 +16,19 @@ import (
 )
 
 func (a *app) stateVerb() *cobra.Command {
-	var thread, path string
+	var path string
 	var at uint64
 	cmd := &cobra.Command{
-		Use:   "state [FILE]",
+		Use:   "state THREAD [FILE]",
 		Short: "Show the state of a thread, now or at an earlier checkpoint",
-		Args:  a.arguments("FILE", 0, 1),
+		Args:  a.arguments("THREAD", 1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.needThread(cmd); err != nil {
-				return err
-			}
 			return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
-				s := &session{app: a, store: store, thread: thread}
-				return s.state(cmd.Context(), first(args), at, path)
+				s := &session{app: a, store: store, thread: args[0]}
+				return s.state(cmd.Context(), first(args[1:]), at, path)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&thread, "thread", "", "the thread's name")
 	cmd.Flags().StringVar(&path, "path", "", "only what is at this path, such as months.0.rain or months.#.rain")
 	cmd.Flags().Uint64Var(&at, "at", 0, "the number of a checkpoint (default the newest)")
 	return cmd

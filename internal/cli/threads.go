@@ -35,7 +35,7 @@ or a key of the metadata. Of several, all must fit.`,
 			})
 		},
 	}
-	cmd.AddCommand(a.threadsShowVerb(), a.threadsConfigVerb(), a.threadsMessagesVerb())
+	cmd.AddCommand(onThreads(a.threadsShowVerb()), onThreads(a.threadsConfigVerb()), onThreads(a.threadsMessagesVerb()))
 	cmd.Flags().IntVar(&q.Limit, "limit", 0, "at most so many (0 means all)")
 	cmd.Flags().StringVar(&q.After, "after", "", "only threads that come after this one by name")
 	cmd.Flags().StringArrayVar(&flags, "where", nil, "KEY=VALUE, only threads that fit; repeatable")
