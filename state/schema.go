@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/weftrun/weft/internal/suggest"
 )
 
 // Schema is what a state type declares: its fields in the order of the struct,
@@ -196,7 +198,11 @@ func (s *Schema) Decode(v View, data []byte) error {
 func (s *Schema) find(name string) (int, error) {
 	i, ok := s.index[name]
 	if !ok {
-		return 0, fmt.Errorf("%w %q; the fields are %s", ErrUnknownField, name, s.names())
+		meant := ""
+		if near := suggest.Nearest(name, slices.Sorted(maps.Keys(s.index))); near != "" {
+			meant = fmt.Sprintf("did you mean %q? ", near)
+		}
+		return 0, fmt.Errorf("%w %q; %sthe fields are %s", ErrUnknownField, name, meant, s.names())
 	}
 	return i, nil
 }

@@ -65,7 +65,7 @@ Answer yes, or no and why; /cancel ends the turn. Change it with /edit and JSON;
 FORECAST.forecast: Seattle: 14 °C
 
 > /status
-Turn 3 is done; 6 messages, 1 contexts, 0 open questions.
+Turn 3 is done; 6 messages, 1 context, 0 open questions.
 
 > /exit
 

@@ -93,11 +93,15 @@ func exportedAs(in *bufio.Reader) (string, error) {
 
 // damagedExport says what to do about a file that cannot be imported.
 func damagedExport(file string, err error) error {
+	if file == "-" {
+		file = "the input"
+	}
+	named := errors.New(file + ": " + withoutPackage(err)) // of a wrapped one only what the sentinel says would be shown
 	switch {
 	case errors.Is(err, checkpoint.ErrCorrupt):
-		return &failure{exitFailed, fmt.Errorf("%s: %w", file, err), "export the thread again; nothing was stored"}
+		return &failure{exitFailed, named, "export the thread again; nothing was stored"}
 	case errors.Is(err, checkpoint.ErrUnsupported):
-		return &failure{exitFailed, fmt.Errorf("%s: %w", file, err), "import it with the version that wrote it, or a newer one; nothing was stored"}
+		return &failure{exitFailed, named, "import it with the version that wrote it, or a newer one; nothing was stored"}
 	}
 	return err
 }

@@ -75,9 +75,6 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 		if s.graph, err = open(ctx, store); err != nil {
 			return err
 		}
-		if !f.named {
-			s.note("this is thread %s", f.thread)
-		}
 		return s.run(ctx, f)
 	})
 }
@@ -134,6 +131,9 @@ func (s *session) runOnce(ctx context.Context, f runFlags) error {
 			o.IfWaiting = graph.Discard
 		case f.queue:
 			o.IfWaiting = graph.Queue
+		}
+		if !f.named {
+			s.note("this is thread %s", s.thread)
 		}
 		return s.watch(ctx, s.graph.Start(ctx, input, o))
 	case goOn:

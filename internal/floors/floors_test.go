@@ -39,7 +39,7 @@ var house = []room{
 	{name: "internal/wire"}, // for tests alone
 	{name: "internal/racing", on: []string{"internal/pace"}, doors: []string{"github.com/anishathalye/porcupine"}}, // for tests alone
 	{name: "internal/exprs", on: []string{"internal/suggest"}, doors: []string{"github.com/expr-lang/expr"}},
-	{name: "state", on: []string{"internal/compact"}},
+	{name: "state", on: []string{"internal/compact", "internal/suggest"}},
 	{name: "state/message", on: []string{"internal/compact", "state"}},
 	{name: "state/message/tokens", on: []string{"state/message"}, doors: []string{"github.com/tiktoken-go/tokenizer"}},
 	{name: "state/agent", on: []string{"state", "state/message"}, doors: []string{"github.com/tidwall/gjson"}},

@@ -182,5 +182,14 @@ func (g *Gateway[S]) status(ctx context.Context, thread string) (string, error) 
 		return "", err
 	}
 	st := g.At(&s)
-	return fmt.Sprintf("Turn %d is %s; %d messages, %d contexts, %d open questions.", p.Turn, p.Status, st.Messages.Len(), st.Context.Len(), len(p.Interrupts)), nil
+	return fmt.Sprintf("Turn %d is %s; %s, %s, %s.", p.Turn, p.Status, counted(st.Messages.Len(), "message"),
+		counted(st.Context.Len(), "context"), counted(len(p.Interrupts), "open question")), nil
+}
+
+// counted returns a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
