@@ -156,7 +156,7 @@ func TestRecordErrorNamesThePlace(t *testing.T) {
 		{"scores", []any{1}, "state: scores: want map<number>, got list"},
 		{"tags", []any{"a", nil}, "state: tags[1]: want string, got null"},
 		{"best", math.NaN(), "state: best: NaN cannot be stored"},
-		{"bset", 1, `state: unknown field "bset"; the fields are question, sources, rounds, scores, tags, best`},
+		{"bset", 1, `state: unknown field "bset"; did you mean "best"? the fields are question, sources, rounds, scores, tags, best`},
 	}
 	for _, tt := range tests {
 		if err := r.Write(tt.field, tt.v); err == nil || err.Error() != tt.want {
