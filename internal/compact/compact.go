@@ -114,11 +114,14 @@ func (p pass) element(b []byte, r reflect.Value, depth int) ([]byte, error) {
 	return p.value(b, r.Interface(), depth)
 }
 
-// rest leaves v to encoding/json.
+// rest leaves v to encoding/json. What it returns is not copied where it stands alone.
 func rest(b []byte, v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
+	}
+	if len(b) == 0 {
+		return data, nil
 	}
 	return append(b, data...), nil
 }
