@@ -133,7 +133,8 @@ func (t *Type) convertMap(v any, depth int) (any, *TypeError) {
 	}
 	var first string // of the keys whose values do not convert
 	var wrong *TypeError
-	var deep []string
+	var room [8]string
+	deep := room[:0]
 	for k, item := range m {
 		switch {
 		case t.elem.takes(item, depth+1):
