@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"unicode/utf8"
 
@@ -100,7 +101,7 @@ func checkMistakes(t *testing.T, text string, err error) {
 func FuzzFormat(f *testing.F) {
 	f.Add("%5.1f|%d", 1.5, "x")
 	f.Add("%%%-10s%v", 3.0, "é")
-	f.Add("%é%", -0.0, "\u200b")
+	f.Add("%é%", math.Copysign(0, -1), "\u200b")
 	f.Add("%+-# 0200.200x%q", 9.3e18, "\xff")
 	f.Add("%1.2.3d%-5-s%.f", 1e308, "")
 	f.Fuzz(func(t *testing.T, text string, number float64, word string) {
