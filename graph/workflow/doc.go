@@ -111,7 +111,7 @@
 //
 // # Duties
 //
-//  1. All mistakes are reported at once, sorted, each at its place and with a code that
+//  1. All mistakes, up to 200, are reported at once, sorted, each at its place and with a code that
 //     [Explain] explains; those that package graph finds too.
 //  2. No file crashes, hangs or fills the memory: its bytes, depth, nodes, aliases
 //     and expressions are bounded, and merge keys and tags refused.
