@@ -332,3 +332,26 @@ func TestWithExitAFinishedSubgraphRunsOnceToo(t *testing.T) {
 	logged(t, ended(t, graph.Done, res, err), "c1 c2 c3 true")
 	ran.want(t, "c2", 1)
 }
+
+func TestWithExitASubgraphIsNotStoredWhereItWidens(t *testing.T) {
+	var ran counter
+	widens := graph.New[inner]("widens")
+	for _, n := range []string{"a", "b", "c", "d"} {
+		widens.Node(n, steps(n, &ran, nil))
+	}
+	widens.Edge(graph.Start, "a")
+	widens.Edge("a", "b")
+	widens.Edge("a", "c")
+	widens.Join("d", "b", "c")
+	widens.Edge("d", graph.End)
+	b := graph.New[world]("outer")
+	b.Node("in", hosts(build(t, widens, graph.Config{}), "", nil))
+	b.Edge(graph.Start, "in")
+	b.Edge("in", graph.End)
+	f := &faulty{Store: new(checkpoint.Memory)}
+	res, err := build(t, b, graph.Config{Store: f}).Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: graph.Exit})
+	logged(t, ended(t, graph.Done, res, err), "a b c d")
+	if f.commits != 1 {
+		t.Errorf("%d commits, want that of the end alone", f.commits)
+	}
+}
