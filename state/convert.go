@@ -40,6 +40,18 @@ func (t Type) decode(data []byte) (any, error) {
 }
 
 func (t *Type) convert(v any, depth int) (any, *TypeError) {
+	out, err := conversion{}.of(t, v, depth)
+	if err != nil {
+		out, err = conversion{exact: true}.of(t, v, depth)
+	}
+	return out, err
+}
+
+// conversion is one pass over a value. It ends at a mistake; an exact one at that which comes first, in maps by
+// the smallest key.
+type conversion struct{ exact bool }
+
+func (c conversion) of(t *Type, v any, depth int) (any, *TypeError) {
 	if depth > maxValueDepth {
 		return nil, &TypeError{What: fmt.Sprintf("nested deeper than %d levels", maxValueDepth)}
 	}
@@ -49,13 +61,13 @@ func (t *Type) convert(v any, depth int) (any, *TypeError) {
 	}
 	switch t.Base() {
 	case "any":
-		return convertAny(v, depth)
+		return c.any(v, depth)
 	case "list":
-		return t.convertList(v, depth)
+		return c.list(t, v, depth)
 	case "map":
-		return t.convertMap(v, depth)
+		return c.entries(t, v, depth)
 	case "object":
-		return t.convertObject(v, depth)
+		return c.object(t, v, depth)
 	}
 	return t.convertScalar(v)
 }
@@ -90,7 +102,7 @@ func (t *Type) mismatch(v any) *TypeError {
 	return &TypeError{What: fmt.Sprintf("want %s, got %s", t, got)}
 }
 
-func (t *Type) convertList(v any, depth int) (any, *TypeError) {
+func (c conversion) list(t *Type, v any, depth int) (any, *TypeError) {
 	items, ok := v.([]any)
 	if !ok {
 		return nil, t.mismatch(v)
@@ -101,7 +113,7 @@ func (t *Type) convertList(v any, depth int) (any, *TypeError) {
 			continue
 		}
 		var err *TypeError
-		if out[i], err = t.elem.convert(item, depth+1); err != nil {
+		if out[i], err = c.of(t.elem, item, depth+1); err != nil {
 			return nil, err.under(fmt.Sprintf("[%d]", i))
 		}
 	}
@@ -120,67 +132,49 @@ func (t *Type) takes(v any, depth int) bool {
 	return false
 }
 
-// convertMap names the smallest key whose value does not convert. What holds others is converted after the rest, and
-// none of it behind the first mistake: where a map contains itself more than once, to look at all would not end.
-func (t *Type) convertMap(v any, depth int) (any, *TypeError) {
+func (c conversion) entries(t *Type, v any, depth int) (any, *TypeError) {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return nil, t.mismatch(v)
+	}
+	if c.exact {
+		return c.sorted(t, m, depth)
 	}
 	out := maps.Clone(m)
 	if out == nil {
 		out = map[string]any{}
 	}
-	var first string // of the keys whose values do not convert
-	var wrong *TypeError
-	var room [8]string
-	deep := room[:0]
 	for k, item := range m {
-		switch {
-		case t.elem.takes(item, depth+1):
-			continue
-		case holds(item):
-			deep = append(deep, k)
+		if t.elem.takes(item, depth+1) {
 			continue
 		}
-		c, err := t.elem.convert(item, depth+1)
-		if err != nil && (wrong == nil || k < first) {
-			first, wrong = k, err
+		var err *TypeError
+		if out[k], err = c.of(t.elem, item, depth+1); err != nil {
+			return nil, err
 		}
-		out[k] = c
-	}
-	slices.Sort(deep)
-	for _, k := range deep {
-		if wrong != nil && first < k {
-			break
-		}
-		if out[k], wrong = t.elem.convert(m[k], depth+1); wrong != nil {
-			return nil, wrong.under(keyPath(k))
-		}
-	}
-	if wrong != nil {
-		return nil, wrong.under(keyPath(first))
 	}
 	return out, nil
 }
 
-// holds reports whether others may be in v, and v itself in one of them.
-func holds(v any) bool {
-	switch v.(type) {
-	case []any, map[string]any, plain:
-		return true
+func (c conversion) sorted(t *Type, m map[string]any, depth int) (any, *TypeError) {
+	out := make(map[string]any, len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		var err *TypeError
+		if out[k], err = c.of(t.elem, m[k], depth+1); err != nil {
+			return nil, err.under(keyPath(k))
+		}
 	}
-	return false
+	return out, nil
 }
 
-func (t *Type) convertObject(v any, depth int) (any, *TypeError) {
+func (c conversion) object(t *Type, v any, depth int) (any, *TypeError) {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return nil, t.mismatch(v)
 	}
 	out := make(map[string]any, len(t.members))
 	for i := range t.members {
-		if err := t.members[i].convert(out, m, depth); err != nil {
+		if err := c.member(&t.members[i], out, m, depth); err != nil {
 			return nil, err.under(keyPath(t.members[i].Name))
 		}
 	}
@@ -201,9 +195,9 @@ func (t *Type) has(member string) bool {
 	return false
 }
 
-// convert moves the member from one object to another. A null stands for an
+// member moves a member from one object to another. A null stands for an
 // absent member, except where the member may be null.
-func (m *Member) convert(to, from map[string]any, depth int) *TypeError {
+func (c conversion) member(m *Member, to, from map[string]any, depth int) *TypeError {
 	v, ok := from[m.Name]
 	switch {
 	case ok && (v != nil || m.Type.base == ""):
@@ -214,9 +208,9 @@ func (m *Member) convert(to, from map[string]any, depth int) *TypeError {
 	case !ok:
 		return &TypeError{What: fmt.Sprintf("missing; want %s", m.Type)}
 	}
-	c, err := m.Type.convert(v, depth+1)
+	out, err := c.of(&m.Type, v, depth+1)
 	if err == nil {
-		to[m.Name] = c
+		to[m.Name] = out
 	}
 	return err
 }

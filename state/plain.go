@@ -44,13 +44,13 @@ func appendFloat(b []byte, f float64) ([]byte, error) {
 
 var anyList, anyMap = &Type{base: "list", elem: &Type{}}, &Type{base: "map", elem: &Type{}}
 
-// convertAny copies v as it is.
-func convertAny(v any, depth int) (any, *TypeError) {
+// any copies v as it is.
+func (c conversion) any(v any, depth int) (any, *TypeError) {
 	switch v.(type) {
 	case []any:
-		return anyList.convertList(v, depth)
+		return c.list(anyList, v, depth)
 	case map[string]any:
-		return anyMap.convertMap(v, depth)
+		return c.entries(anyMap, v, depth)
 	}
 	return v, nil
 }
