@@ -16,6 +16,8 @@ import (
 type probe struct {
 	testing.TB
 	store checkpoint.Store
+
+	undecided int // stories of this rule that were not judged
 }
 
 // same complains, and goes on, when got and want do not look the same.
