@@ -77,8 +77,11 @@ func (sh *Shape) Schema() *Schema { return sh.schema }
 // fill an input.
 func (sh *Shape) New() Record { return *sh.view().State.(*Record) }
 
-// over returns a view of a copy of the record that p points to: that may be one of another shape.
+// over returns a view of the record that p points to, or of a copy if that is one of another shape.
 func (sh *Shape) over(p any) View {
+	if r := p.(*Record); r.shape == sh {
+		return View{r, r.cells}
+	}
 	v := sh.view()
 	sh.assign(v.State, p)
 	return v
