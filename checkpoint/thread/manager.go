@@ -59,29 +59,24 @@ func (m *Manager[S]) Begin() *Session[S] {
 	return &Session[S]{Manager: m, loaded: map[string]*entry[S]{}}
 }
 
-// Run calls f with a session of its own and ends it, also when f fails or panics. Where f
-// fails, its error is returned, and that states could not be saved is logged; otherwise that
-// is an ErrStateSave.
+// Run calls f with a session of its own and ends it, also when f fails or panics. Where f succeeds,
+// an error to save the states is returned, as an ErrStateSave. Where f fails or panics, its error or
+// panic is the result, and an error to save the states is logged. No error is both.
 func (m *Manager[S]) Run(ctx context.Context, f func(s *Session[S]) error) (err error) {
 	s := m.Begin()
-	ended := false
-	end := func() error {
-		ended = true
-		saved := s.End(context.WithoutCancel(ctx))
-		if saved != nil {
-			m.log.WarnContext(ctx, "thread: states were not saved at the end of a run", "error", saved)
-		}
-		return saved
-	}
+	succeeded := false
 	defer func() {
-		if !ended { // f panics
-			_ = end()
+		saved := s.End(context.WithoutCancel(ctx))
+		switch {
+		case saved == nil:
+		case succeeded:
+			err = saved
+		default:
+			m.log.WarnContext(ctx, "thread: states were not saved at the end of a run", "error", saved)
 		}
 	}()
 	err = f(s)
-	if saved := end(); err == nil && saved != nil {
-		return saved
-	}
+	succeeded = err == nil
 	return err
 }
 

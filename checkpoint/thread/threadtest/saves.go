@@ -130,10 +130,10 @@ var saveRows = []row{
 		err = m.Run(p.Context(), edit(nil))
 		p.Fails("a run whose state is lost did not succeed", err, thread.ErrStateSave)
 		p.Fails("and the cause is told", err, errDown)
+		p.silent("an error that is returned is not logged too")
 		p.docs.failReads.Store(nil)
 		p.docs.failWrite.Store(nil)
 		ctx, cancel := context.WithCancel(p.Context())
-		p.logs.take()
 		err = m.Run(ctx, func(s *session) error { p.load(s, "t1").State.Data.Room = "attic"; cancel(); return ctx.Err() })
 		p.Fails("a run that is cancelled", err, context.Canceled)
 		p.stored("saves too", "attic v3")
@@ -142,6 +142,11 @@ var saveRows = []row{
 			_ = m.Run(p.Context(), func(s *session) error { p.load(s, "t1").State.Data.Room = "well"; panic("oh") })
 		}()
 		p.stored("a run that panics saves too", "well v4")
+		func() {
+			defer func() { p.Same("a panic goes on", recover(), "oh") }()
+			_ = m.Run(p.Context(), func(s *session) error { _ = edit(nil)(s); panic("oh") })
+		}()
+		p.warned("a save that fails beside a panic is logged", "down", "t1")
 	}},
 	{"Conflict", func(p *probe) {
 		m := p.withState(thread.Implicit).Manager
