@@ -8,6 +8,7 @@ import (
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/nodes"
+	"github.com/weftrun/weft/state/message"
 )
 
 func prompted(t *testing.T, text string, models map[string]model.Model) (*workflow.Workflow, error) {
@@ -113,5 +114,29 @@ nodes:
 	}
 	if why, _ := res.State.Get("why"); why != "model_refused" {
 		t.Errorf("the code is %v, want model_refused", why)
+	}
+}
+
+func TestLLM_CallOfAToolThatWasNotOffered(t *testing.T) {
+	call := model.Ask(message.Call{ID: "c1", Name: "web_search", Arguments: []byte(`{"q":"x"}`)})
+	for name, file := range map[string]string{
+		"text":  "version: 1\nstate: {text: string}\nnodes:\n  a: {llm: {prompt: x}, output: {text: \"${{ result.text }}\"}, next: END}\n",
+		"typed": "version: 1\ntypes: {T: {title: string}}\nstate: {text: string}\nnodes:\n  a: {llm: {prompt: x, answer: T}, output: {text: \"${{ result.text }}\"}, next: END}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := prompted(t, file, map[string]model.Model{"small": model.Script(call, call)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := w.Compile(graph.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := g.Invoke(t.Context(), w.NewState(), graph.Run{})
+			if model.KindOf(err) != model.BadAnswer || !strings.Contains(err.Error(), `"web_search"`) {
+				text, _ := res.State.Get("text")
+				t.Errorf("rule: an answer that calls a tool which was not offered fails the node\ngot the text %q and the error %v, want a bad answer that names the tool", text, err)
+			}
+		})
 	}
 }

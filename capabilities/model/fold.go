@@ -20,8 +20,9 @@ const MaxAnswer = 8 << 20
 const maxCalls = 1024
 
 // Generate sends a request and returns the whole answer. An answer without text and calls is a
-// [BadAnswer], one that the provider withholds [Refused], and one that ends without a [Stop] [CutOff]. An answer
-// that ends at its bound of tokens is returned: see [Response.Stop].
+// [BadAnswer], and so is one that calls a tool where [Request.Tools] is empty. One that the provider
+// withholds is [Refused], and one that ends without a [Stop] [CutOff]. An answer that ends at its
+// bound of tokens is returned: see [Response.Stop].
 func Generate(ctx context.Context, m Model, r Request) (Response, error) {
 	f := Fold{Request: r}
 	for c, err := range m.Stream(ctx, r) {
@@ -40,7 +41,8 @@ func Generate(ctx context.Context, m Model, r Request) (Response, error) {
 
 // Fold puts an answer together, chunk by chunk. It is for one goroutine.
 type Fold struct {
-	// Request is what was asked: the names of what is answered come from its ID.
+	// Request is what was asked: the names of what is answered come from its ID, and an answer may
+	// call tools only if it offers some.
 	Request Request
 
 	text, reasoning strings.Builder
@@ -158,12 +160,20 @@ func (f *Fold) Response() (Response, error) {
 		return r, f.fail(CutOff, "the answer has no end")
 	case f.stop == StopFilter:
 		return r, f.fail(Refused, "the provider withholds the answer")
+	case f.unoffered(r):
+		return r, f.fail(BadAnswer, "the answer calls the tool %q, and no tool was offered", r.Message.Calls[0].Name)
 	case r.Message.Calls == nil && strings.TrimSpace(f.text.String()) == "" && f.stop == StopLength:
 		return r, f.fail(Truncated, "all its tokens were spent before it said anything")
 	case r.Message.Calls == nil && strings.TrimSpace(f.text.String()) == "":
 		return r, f.fail(BadAnswer, "the answer is empty")
 	}
 	return r, nil
+}
+
+// unoffered reports whether the answer calls a tool though the request offers none. Its text is not
+// the answer then: the model waits for the results.
+func (f *Fold) unoffered(r Response) bool {
+	return len(f.Request.Tools) == 0 && len(r.Message.Calls) > 0
 }
 
 // named returns the calls, with ids that differ: those of the model, unless the request names the answer or

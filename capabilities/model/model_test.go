@@ -35,13 +35,20 @@ func delta(index int, id, name, args string) model.Chunk {
 	return model.Chunk{Call: &model.CallDelta{Index: index, ID: id, Name: name, Arguments: args}}
 }
 
+func offered(names ...string) (tools []model.Tool) {
+	for _, n := range names {
+		tools = append(tools, model.Tool{Name: n})
+	}
+	return tools
+}
+
 func TestAnAnswerIsPutTogetherOfItsPieces(t *testing.T) {
 	m := chunks(nil,
 		model.Chunk{Reasoning: "hm"}, model.Chunk{Text: "one "}, model.Chunk{Text: "two", Model: "m-1"},
 		delta(0, "a", "find", `{"q":`), delta(1, "b", "list", ""), delta(0, "", "", `"x"}`),
 		model.Chunk{Stop: model.StopCalls}, model.Chunk{Usage: &message.Usage{Input: 7, Output: 3}},
 	)
-	got, err := model.Generate(t.Context(), m, model.Request{})
+	got, err := model.Generate(t.Context(), m, model.Request{Tools: offered("find", "list")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +63,7 @@ func TestAnAnswerIsPutTogetherOfItsPieces(t *testing.T) {
 
 func TestTheIDOfARequestNamesTheAnswerAndItsCalls(t *testing.T) {
 	m := chunks(nil, delta(0, "x", "a", "{}"), delta(1, "x2", "b", "{}"), model.Chunk{Stop: model.StopCalls})
-	got, err := model.Generate(t.Context(), m, model.Request{ID: "m7"})
+	got, err := model.Generate(t.Context(), m, model.Request{ID: "m7", Tools: offered("a", "b")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +80,7 @@ func TestCallsWithoutTheirOwnIDsGetSome(t *testing.T) {
 		"all at one place": {delta(0, "x", "a", "{}"), delta(0, "y", "b", "{}"), delta(0, "x", "c", "{}")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := model.Generate(t.Context(), chunks(nil, append(given, model.Chunk{Stop: model.StopCalls})...), model.Request{})
+			got, err := model.Generate(t.Context(), chunks(nil, append(given, model.Chunk{Stop: model.StopCalls})...), model.Request{Tools: offered("a", "b", "c")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,13 +110,15 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 		m    model.Model
 		want model.Kind
 	}{
-		"nothing at all":    {chunks(nil), model.CutOff},
-		"no end":            {chunks(nil, model.Chunk{Text: "half"}), model.CutOff},
-		"empty":             {chunks(nil, model.Chunk{Stop: model.StopEnd}), model.BadAnswer},
-		"blank":             {chunks(nil, model.Chunk{Text: " \n", Stop: model.StopEnd}), model.BadAnswer},
-		"withheld":          {chunks(nil, model.Chunk{Text: "I", Stop: model.StopFilter}), model.Refused},
-		"no room to answer": {chunks(nil, model.Chunk{Reasoning: "hm", Stop: model.StopLength}), model.Truncated},
-		"a call of nothing": {chunks(nil, delta(0, "a", "", "{}"), model.Chunk{Stop: model.StopCalls}), model.BadAnswer},
+		"nothing at all":                        {chunks(nil), model.CutOff},
+		"no end":                                {chunks(nil, model.Chunk{Text: "half"}), model.CutOff},
+		"empty":                                 {chunks(nil, model.Chunk{Stop: model.StopEnd}), model.BadAnswer},
+		"blank":                                 {chunks(nil, model.Chunk{Text: " \n", Stop: model.StopEnd}), model.BadAnswer},
+		"withheld":                              {chunks(nil, model.Chunk{Text: "I", Stop: model.StopFilter}), model.Refused},
+		"no room to answer":                     {chunks(nil, model.Chunk{Reasoning: "hm", Stop: model.StopLength}), model.Truncated},
+		"a call of nothing":                     {chunks(nil, delta(0, "a", "", "{}"), model.Chunk{Stop: model.StopCalls}), model.BadAnswer},
+		"a call of a tool that was not offered": {chunks(nil, delta(0, "a", "find", "{}"), model.Chunk{Stop: model.StopCalls}), model.BadAnswer},
+		"a text and a call of a tool that was not offered": {chunks(nil, model.Chunk{Text: "I look."}, delta(0, "a", "find", "{}"), model.Chunk{Stop: model.StopCalls}), model.BadAnswer},
 		"it fails half way": {chunks(cut, model.Chunk{Text: "half"}), model.Unreachable},
 	} {
 		t.Run(name, func(t *testing.T) {

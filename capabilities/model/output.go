@@ -35,8 +35,8 @@ func (e *OutputError) Temporary() bool { return true }
 // Decode asks a model for a T. The schema is that of r.Output, or of T: its fields by their json tags, each
 // with the description in its jsonschema tag. A T that is no object is asked for as {"value": T}.
 //
-// An answer that is no JSON, does not fit the schema, or cannot be read as a T is repaired once: the model
-// is told what is wrong with it. If that does not help either, the error is an [*OutputError] with the text.
+// An answer that is no JSON, does not fit the schema, cannot be read as a T, or calls a tool that was
+// not offered is repaired once: the model is told what is wrong with it. If that does not help either, the error is an [*OutputError] with the text.
 // Around the JSON there may be a fence of Markdown, or words.
 func Decode[T any](ctx context.Context, m Model, r Request) (T, error) {
 	v, _, err := DecodeResponse[T](ctx, m, r)
@@ -53,12 +53,14 @@ func DecodeResponse[T any](ctx context.Context, m Model, r Request) (T, Response
 	}
 	r.Output = &f.Schema
 	said, err := Generate(ctx, m, r)
-	if err != nil {
+	wrong := err
+	switch called := len(said.Message.Calls) > 0; {
+	case err == nil:
+		if v, wrong = decode[T](f, said); wrong == nil {
+			return v, said, nil
+		}
+	case !called || KindOf(err) != BadAnswer:
 		return v, said, err
-	}
-	v, wrong := decode[T](f, said)
-	if wrong == nil {
-		return v, said, nil
 	}
 	first := said.Usage
 	if said, err = Generate(ctx, m, Repair(r, said, wrong)); err != nil {

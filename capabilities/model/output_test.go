@@ -159,3 +159,19 @@ func TestTheUsageOfBothAttemptsIsCounted(t *testing.T) {
 		t.Errorf("got %+v, %v", said.Usage, err)
 	}
 }
+
+func TestDecode_CallOfAToolThatWasNotOffered(t *testing.T) {
+	call := model.Ask(message.Call{ID: "c", Name: "find", Arguments: []byte("{}")})
+	m := model.Script(call, model.Say(`{"fits":true,"reason":"so"}`))
+	got, err := model.Decode[verdict](t.Context(), m, asked("?"))
+	if want := (verdict{Fits: true, Reason: "so"}); err != nil || got != want {
+		t.Errorf("got %+v, %v; want the repaired answer", got, err)
+	}
+	if again := m.Requests()[1].Messages; !strings.Contains(again[len(again)-1].Text(), `"find"`) {
+		t.Errorf("the model is not told which call was wrong: %s", again[len(again)-1].Text())
+	}
+	_, err = model.Decode[verdict](t.Context(), model.Script(call, call), asked("?"))
+	if model.KindOf(err) != model.BadAnswer || !strings.Contains(err.Error(), `"find"`) {
+		t.Errorf("got %v, want a bad answer that names the tool", err)
+	}
+}
