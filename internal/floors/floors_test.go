@@ -76,6 +76,10 @@ var house = []room{
 	}},
 	{name: "internal/twin", on: []string{"state", "checkpoint", "graph"}}, // for tests alone
 	{name: "internal/cost", on: []string{"state", "checkpoint", "graph"}}, // for tests alone
+	{name: "internal/golden", on: []string{ // for tests alone
+		"state", "state/message", "checkpoint", "checkpoint/conversation", "checkpoint/document", "checkpoint/memory", "checkpoint/session",
+		"checkpoint/tasks", "checkpoint/thread", "graph",
+	}},
 	{name: "graph/workflow", on: []string{"state", "state/message", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/suggest"}, doors: []string{"gopkg.in/yaml.v3"}},
 	{name: "nodes/turn", on: []string{"internal/suggest", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "graph"}},
 	{name: "nodes/react", on: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph"}},

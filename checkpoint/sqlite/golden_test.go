@@ -1,0 +1,55 @@
+package sqlite_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/internal/golden"
+)
+
+// goldenStored returns what is in the file of a store.
+func goldenStored(t *testing.T, s *sqlite.Store) golden.Stored {
+	t.Helper()
+	docs, err := s.Documents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	items, err := s.Memory(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return golden.Stored{Threads: s, Documents: docs, Memory: items}
+}
+
+func goldenFile(name string) string { return filepath.Join("testdata", "golden", name+".db") }
+
+// TestGolden_FileOfAnEarlierReleaseOpens checks everything that earlier releases stored.
+func TestGolden_FileOfAnEarlierReleaseOpens(t *testing.T) {
+	if name := golden.New(); name != "" {
+		writeGolden(t, name)
+		return
+	}
+	for _, name := range golden.Versions(t) {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "threads.db")
+			if err := os.WriteFile(path, read(t, goldenFile(name)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			goldenStored(t, mustOpen(t, path)).Check(t, name)
+		})
+	}
+}
+
+func writeGolden(t *testing.T, name string) {
+	path := filepath.Join(t.TempDir(), "threads.db")
+	s := mustOpen(t, path)
+	if err := golden.Write(t.Context(), goldenStored(t, s)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	golden.Keep(t, goldenFile(name), read(t, path))
+}
