@@ -71,6 +71,10 @@ func schemaOf[T any]() (json.RawMessage, error) {
 // and each decision once; otherwise an [*ApprovalNeeded], which the capability returns as it
 // is and is then run again, from its top, with the decision. A no is an error too, a [*Rejected].
 //
+// A capability may call Approve several times in one run. Requests of one Type are told apart by their
+// order, so each run makes them in the same order. Since every run begins at the top, make all requests
+// before the first act that must not be repeated.
+//
 // r.Schema says what r.Data may be edited into. Where it is nil it follows from the data: the same kind, and of an
 // object members of the same kinds. Without data there is nothing to edit. [Approve] does the same for a Go type.
 func (c *Call) Approve(r agent.ApprovalRequest) (Decision, error) {
@@ -83,7 +87,7 @@ func (c *Call) approve(r agent.ApprovalRequest, accept func(data []byte) error) 
 	if err != nil {
 		return Decision{}, err
 	}
-	id, said := r.Type+":"+r.Capability+":"+c.Step.ContextKey, r.Message
+	id, said := c.number(r.Type+":"+r.Capability+":"+c.Step.ContextKey), r.Message
 	for n := 1; ; n++ {
 		d, ok := c.decided(nth(id, n))
 		switch {
@@ -103,6 +107,22 @@ func (c *Call) approve(r agent.ApprovalRequest, accept func(data []byte) error) 
 			r.Message += "\n\n" + said
 		}
 	}
+}
+
+// number returns the id of a request: the base, and from the second request with this base on the
+// number of the request in this run. No two requests of a run have one id, so a decision counts once.
+func (c *Call) number(base string) string {
+	c.asked = append(slices.Clone(c.asked), base) // a copy of the Call numbers by itself
+	n := 0
+	for _, id := range c.asked {
+		if id == base {
+			n++
+		}
+	}
+	if n == 1 {
+		return base
+	}
+	return fmt.Sprintf("%s, request %d", base, n)
 }
 
 // nth names the question that is asked for the nth time.
@@ -140,15 +160,13 @@ func (c *Call) request(r agent.ApprovalRequest) (agent.ApprovalRequest, error) {
 	return r, nil
 }
 
-// decided takes the decision about a question, once.
+// decided returns the decision about a question.
 func (c *Call) decided(id string) (d Decision, ok bool) {
 	at := slices.IndexFunc(c.Decisions, func(d Decision) bool { return d.ID == id })
 	if at < 0 {
 		return d, false
 	}
-	d = c.Decisions[at]
-	c.Decisions = slices.Delete(slices.Clone(c.Decisions), at, at+1)
-	return d, true
+	return c.Decisions[at], true
 }
 
 func resolves(schema json.RawMessage) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -129,5 +130,88 @@ func TestApprovedParametersAreThoseOfThePlan(t *testing.T) {
 		if err := reg.Run(t.Context(), "a", c); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %#v, %v\nwant %#v", got, err, want)
 		}
+	}
+}
+
+// eraser asks about each of the files, all with one type, and erases what was approved.
+func eraser(files []string, erased *[]string) capabilities.Capability {
+	return capabilities.Func(capabilities.Info{Name: "erase", Description: "erases files"}, func(_ context.Context, c *capabilities.Call) error {
+		var approved []string
+		for _, file := range files {
+			data, _ := json.Marshal(file) // a string
+			d, err := c.Approve(agent.ApprovalRequest{Type: "erase", Data: data})
+			if err != nil {
+				return err
+			}
+			approved = append(approved, string(d.Data))
+		}
+		*erased = append(*erased, approved...)
+		return nil
+	})
+}
+
+func TestApprove_RepeatedRequestHasItsOwnQuestion(t *testing.T) {
+	var erased []string
+	reg := registry(t, eraser([]string{"a", "b", "c"}, &erased))
+	c := call(t, at(agent.Step{}), agent.Step{ContextKey: "k"})
+	ids := map[string]bool{}
+	for _, want := range []string{`"a"`, `"b"`, `"c"`} {
+		var n *capabilities.ApprovalNeeded
+		if err := reg.Run(t.Context(), "erase", c); !errors.As(err, &n) || string(n.Request.Data) != want {
+			t.Fatalf("got %v, want a question about %s", err, want)
+		}
+		if ids[n.ID] {
+			t.Fatalf("the question %q comes twice", n.ID)
+		}
+		if len(erased) != 0 {
+			t.Fatalf("erased %v before all was decided", erased)
+		}
+		ids[n.ID] = true
+		c.Decisions = append(c.Decisions, capabilities.Decision{ID: n.ID, Approved: true})
+	}
+	if err := reg.Run(t.Context(), "erase", c); err != nil || fmt.Sprint(erased) != `["a" "b" "c"]` {
+		t.Errorf("got %v and erased %v", err, erased)
+	}
+}
+
+// A yes to one request must never let a second one of the same type through.
+func TestApprove_DecisionCountsOnce(t *testing.T) {
+	c := call(t, at(agent.Step{}), agent.Step{ContextKey: "k"})
+	first := agent.ApprovalRequest{Type: "erase", Data: []byte(`"a"`)}
+	second := agent.ApprovalRequest{Type: "erase", Data: []byte(`"b"`)}
+	var n *capabilities.ApprovalNeeded
+	asking := c
+	if _, err := asking.Approve(first); !errors.As(err, &n) {
+		t.Fatalf("got %v, want a question", err)
+	}
+	c.Decisions = []capabilities.Decision{{ID: n.ID, Approved: true}}
+	if d, err := c.Approve(first); err != nil || string(d.Data) != `"a"` {
+		t.Fatalf("got %s, %v for what was approved", d.Data, err)
+	}
+	if d, err := c.Approve(second); !errors.As(err, &n) || string(n.Request.Data) != `"b"` {
+		t.Errorf("rule: a decision counts for one request\n got: %s, %v\nwant: a question about the second request", d.Data, err)
+	}
+}
+
+// A capability that goes on although a decision is open is not given the decision of another request.
+func TestApprove_OpenRequestKeepsItsNumber(t *testing.T) {
+	c := call(t, at(agent.Step{}), agent.Step{ContextKey: "k"})
+	ask := func(c *capabilities.Call, file string) (string, error) {
+		d, err := c.Approve(agent.ApprovalRequest{Type: "erase", Data: []byte(`"` + file + `"`)})
+		return string(d.Data), err
+	}
+	once := c
+	_, _ = ask(&once, "a") // its question is dropped
+	_, err := ask(&once, "b")
+	var n *capabilities.ApprovalNeeded
+	if !errors.As(err, &n) {
+		t.Fatalf("got %v, want a question", err)
+	}
+	c.Decisions = []capabilities.Decision{{ID: n.ID, Approved: true}}
+	if got, err := ask(&c, "a"); !errors.As(err, &n) {
+		t.Errorf("got %s, %v for a file that was never decided about", got, err)
+	}
+	if got, err := ask(&c, "b"); err != nil || got != `"b"` {
+		t.Errorf("got %s, %v for the file that was approved", got, err)
 	}
 }

@@ -12,11 +12,12 @@ type Call struct {
 	Step agent.Step
 	// Attempt counts the attempts at the step, from 1; 0 where nobody counts them.
 	Attempt int
-	// Decisions are what people decided so far; each counts once.
+	// Decisions are what people decided so far; each counts for one request.
 	Decisions []Decision
 
 	contexts *agent.Contexts
 	info     Info
+	asked    []string // the requests of this run: see [Call.number]
 }
 
 // Contexts returns typed access to what is known: agent.Input[T](c.Contexts(), c.Step).

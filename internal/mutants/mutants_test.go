@@ -52,6 +52,9 @@ var mutants = []mutant{
 	{"redis, duplicate", scripts + "commit_any.lua", "if why and why[1] == 'C' and was[2] == new_head then return 'K' end", "", "./checkpoint/redis", "^TestStore$/AnyClient" + suite, false},
 	{"redis, duplicate behind the head", scripts + "commit_any.lua", "if record and string.sub(record, 1, 8) == arg[6] then return 'K' end", "", "./checkpoint/redis", "^TestLostReplyThenOvertaken$", false},
 	{"redis, takeover again", scripts + "acquire.lua", "if string.find(' ' .. log .. ' ', ' ' .. fence .. ' ', 1, true) then return {'F', was[3] or ''} end", "", "./checkpoint/redis", "^TestStore$/AnyClient" + again, false},
+
+	{"approval, one request", "capabilities/approve.go", "if n == 1 {\n\t\treturn base", "if n > 0 {\n\t\treturn base", "./capabilities", "^TestApprove_DecisionCountsOnce$", true},
+	{"approval, one plan", "nodes/turn/prepare.go", "s.Execution.PendingApprovals.Overwrite(nil)\n", "", "./nodes/turn", "^TestApproval_DecisionOfARetriedStepEndsWithItsPlan$", true},
 }
 
 // TestEveryMutantIsCaught runs one of them always, since each is a build and a run of a

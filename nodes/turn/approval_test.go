@@ -322,3 +322,87 @@ func TestAnApprovalHoldsWhileItsStepIsTriedAgain(t *testing.T) {
 	same(t, "runs", runs, 3)
 	same(t, "requests left", len(asking(res.State)), 0)
 }
+
+// erasing is a capability that asks about each file, all with one type, and then erases those that were approved.
+func erasing(erased *[]string, files ...string) capabilities.Capability {
+	return capabilities.Func(capabilities.Info{Name: "erase", Description: "erases files"}, func(_ context.Context, c *capabilities.Call) error {
+		for _, file := range files {
+			_, err := c.Approve(agent.ApprovalRequest{Type: "erase", Message: "Erase " + file + "?", Data: fmt.Appendf(nil, "%q", file)})
+			if err != nil {
+				return err
+			}
+		}
+		*erased = append(*erased, files...)
+		return nil
+	})
+}
+
+func TestApproval_TwoRequestsOfOneTypeInOneCapability(t *testing.T) {
+	for _, last := range []turn.Decision{approve, reject} {
+		var erased []string
+		c := turn.Config{Manager: manager(t), Capabilities: registry(t, erasing(&erased, "a", "b"))}
+		g := compile(t, c, &checkpoint.Memory{})
+		first := paused(t, say(t, g, "t1", "erase"), 1)[0]
+		says(t, first.Detail, "Erase a?")
+		second := paused(t, resume(t, g, graph.Answer(first.ID, approve)), 1)[0]
+		says(t, second.Detail, "Erase b?")
+		if first.ID == second.ID {
+			t.Fatal("two requests have one question")
+		}
+		same(t, "erased before the second answer", len(erased), 0)
+		res := resume(t, g, graph.Answer(second.ID, last))
+		same(t, "status", res.Status, graph.Done)
+		want := []string{"a", "b"}
+		if last.Verdict == turn.Reject {
+			want = nil
+			says(t, answer(t, res.State), "not today")
+		}
+		sameList(t, "erased", erased, want)
+		same(t, "requests left", len(asking(res.State)), 0)
+	}
+}
+
+// The decision about a step does not count for the step of another plan, even where that one has the
+// same key, capability and request.
+func TestApproval_DecisionCountsForOnePlan(t *testing.T) {
+	var erased []string
+	fail := capabilities.Func(capabilities.Info{Name: "fail", Description: "fails"}, func(context.Context, *capabilities.Call) error {
+		return agent.Failed(agent.Replanning, errors.New("another plan"))
+	})
+	c := turn.Config{Manager: manager(t), Capabilities: registry(t, erasing(&erased, "a"), fail)}
+	erase := agent.Step{Capability: "erase", ContextKey: "k"}
+	c.Plan = script[turn.PlanRequest](t, gives(plans(erase, agent.Step{Capability: "fail", DependsOn: []string{"k"}})), gives(plans(erase)))
+	g := compile(t, c, &checkpoint.Memory{})
+	first := paused(t, say(t, g, "t1", "erase"), 1)[0]
+	second := paused(t, resume(t, g, graph.Answer(first.ID, approve)), 1)[0]
+	sameList(t, "erased by one yes", erased, []string{"a"})
+	res := resume(t, g, graph.Answer(second.ID, reject))
+	same(t, "status", res.Status, graph.Done)
+	sameList(t, "erased after a no", erased, []string{"a"})
+}
+
+// A decision is kept while its step is tried again. Where a step beside it calls for another plan, the
+// decision does not count for the step of that plan.
+func TestApproval_DecisionOfARetriedStepEndsWithItsPlan(t *testing.T) {
+	erased := 0
+	erase := capabilities.Func(capabilities.Info{Name: "erase", Description: "erases", Approval: capabilities.AlwaysApproval, Retry: agent.RetryPolicy{Attempts: 3}},
+		func(context.Context, *capabilities.Call) error {
+			erased++
+			return agent.Failed(agent.Retriable, errors.New("the reply was lost"))
+		})
+	fail := capabilities.Func(capabilities.Info{Name: "fail", Description: "fails", Approval: capabilities.AlwaysApproval}, func(context.Context, *capabilities.Call) error {
+		return agent.Failed(agent.Replanning, errors.New("another plan"))
+	})
+	c := turn.Config{Manager: manager(t), Capabilities: registry(t, erase, fail)}
+	step := agent.Step{Capability: "erase", ContextKey: "k"}
+	respond := agent.Step{Capability: agent.ToRespond, DependsOn: []string{"k"}}
+	beside := agent.Step{Capability: "fail", ContextKey: "f"}
+	c.Plan = script[turn.PlanRequest](t, gives(plans(step, beside, respond)), gives(plans(step, respond)))
+	g := compile(t, c, &checkpoint.Memory{})
+	both := paused(t, say(t, g, "t1", "erase"), 2)
+	res := resume(t, g, graph.Answer(both[0].ID, approve).Answer(both[1].ID, approve))
+	if len(res.Interrupts) != 1 {
+		t.Errorf("rule: a decision counts for the step of one plan\n got: %d questions about the second plan\nwant: 1", len(res.Interrupts))
+	}
+	same(t, "erased by one yes", erased, 1)
+}
