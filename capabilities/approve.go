@@ -218,9 +218,12 @@ func kindOf(v any) string {
 	return ""
 }
 
+// ParametersApproval is the type of the request whether a capability may run with its parameters.
+const ParametersApproval = "capability"
+
 // permit asks whether the step may run with its parameters, and takes those that were approved.
 func (c *Call) permit(why string) error {
-	r := agent.ApprovalRequest{Type: "capability", Message: c.info.Description + "\n\n" + why, Schema: c.info.Parameters}
+	r := agent.ApprovalRequest{Type: ParametersApproval, Message: c.info.Description + "\n\n" + why, Schema: c.info.Parameters}
 	if len(c.Step.Parameters) > 0 {
 		var err error
 		if r.Data, err = json.Marshal(c.Step.Parameters); err != nil {
@@ -229,16 +232,16 @@ func (c *Call) permit(why string) error {
 	}
 	_, err := c.approve(r, func(data []byte) (err error) {
 		if len(data) > 0 {
-			c.Step.Parameters, err = parametersOf(data)
+			c.Step.Parameters, err = Parameters(data)
 		}
 		return err
 	})
 	return err
 }
 
-// parametersOf reads parameters. A whole number that a float64 is not exact for stays a json.Number; all others
+// Parameters reads the parameters of a step. A whole number that a float64 is not exact for stays a json.Number; all others
 // are a float64, on every level, as in a plan that was read.
-func parametersOf(data []byte) (p map[string]any, err error) {
+func Parameters(data []byte) (p map[string]any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	if err := dec.Decode(&p); err != nil {

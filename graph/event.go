@@ -137,14 +137,42 @@ func (t *task) label() string {
 	if t.index < 0 {
 		return ""
 	}
-	data, err := json.Marshal(t.payload)
+	if t.found.Load() { // otherwise its node cannot have called Relabel
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.relabel != "" {
+			return t.relabel
+		}
+	}
+	label, err := labelOf(t.payload)
 	if err != nil {
 		return fmt.Sprint(t.index)
 	}
+	return label
+}
+
+// labelOf returns a payload as JSON, cut where it is long.
+func labelOf(payload any) (string, error) {
+	data, err := json.Marshal(payload)
 	if s := []rune(string(data)); len(s) > longestLabel {
-		return string(s[:longestLabel-1]) + "…"
+		return string(s[:longestLabel-1]) + "…", err
 	}
-	return string(data)
+	return string(data), err
+}
+
+// Relabel replaces the Label of the events that the running task of a Send causes from now on, in this
+// attempt: for a task that does something else than the Send asked for, as when a person has changed it.
+// Outside of such a task it does nothing.
+func Relabel(ctx context.Context, payload any) {
+	t := taskOf(ctx)
+	if t == nil {
+		return
+	}
+	if label, err := labelOf(payload); err == nil {
+		t.mu.Lock()
+		t.relabel = label
+		t.mu.Unlock()
+	}
 }
 
 // emitStep tells what the tasks of the step wrote and what the state is now.

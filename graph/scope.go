@@ -127,7 +127,7 @@ func (t *task) reopen() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.tries++
-	t.over, t.asked, t.places, t.works, t.part = false, nil, nil, nil, ""
+	t.over, t.asked, t.places, t.works, t.part, t.relabel = false, nil, nil, nil, "", ""
 }
 
 // body runs the code of a call, with a context of this scope.

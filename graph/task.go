@@ -58,6 +58,7 @@ type task struct {
 	part      string      // the part of the node that runs; "" is the first, or only, one
 	failure   *NodeError  // what the handler is to mend; nil while the node itself runs
 	consulted bool        // what it does may depend on an answer
+	relabel   string      // what its events show in place of its payload; "" is the payload
 	unsaved   []*run      // its subgraphs that are done and not stored
 	tries     int         // how often it was begun anew after it was found
 	held      int         // how many waits of the runtime hold it up

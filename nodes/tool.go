@@ -34,6 +34,11 @@ type Tool struct {
 type ToolResult struct {
 	Text string `json:"text"`
 	JSON any    `json:"json"` // of a text that is JSON
+	// Args are the arguments that the tool ran with; Edited says that a person changed them, and EditedBy
+	// who, as the answer claims.
+	Args     any    `json:"args"`
+	Edited   bool   `json:"edited"`
+	EditedBy string `json:"edited_by"`
 }
 
 // ToolError is returned when a tool fails, or a person does not permit the call.
@@ -89,14 +94,20 @@ func (t *Tool) Run(ctx context.Context, _ workflow.Env) (any, error) {
 	if _, _, err := t.set.Check(ctx, c); err != nil {
 		return nil, &refusal{err.Error()}
 	}
-	r, rejected, err := react.Call(ctx, t.set, c, tool.Limits{})
+	done, err := react.Call(ctx, t.set, c, tool.Limits{})
 	if err != nil {
 		return nil, err
 	}
-	if r.IsError {
-		return nil, &ToolError{r.Text(), rejected}
+	if done.Result.IsError {
+		return nil, &ToolError{done.Result.Text(), done.Rejected}
 	}
-	res := ToolResult{Text: r.Text()}
+	res := ToolResult{Text: done.Result.Text()}
+	if err := unmarshal(done.Call.Arguments, &res.Args); err != nil {
+		return nil, err
+	}
+	if e := done.Call.Edited; e != nil {
+		res.Edited, res.EditedBy = true, e.By
+	}
 	if err := unmarshal([]byte(res.Text), &res.JSON); err != nil {
 		res.JSON = nil
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/weftrun/weft/internal/values"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -96,7 +97,8 @@ func (a *Action) UnmarshalJSON(data []byte) error {
 	return fmt.Errorf("tool: no action %q: approve, edit or reject", s)
 }
 
-// Apply returns the call as it is to run, or, where run is false, the result that stands in its place.
+// Apply returns the call as it is to run, or, where run is false, the result that stands in its place. A call that
+// a person changed has an Edited with the arguments it came with.
 // Arguments that a person edited and that do not fit the tool are an error: ask again.
 func (s *Set) Apply(ctx context.Context, c message.Call, d Decision) (_ message.Call, no message.Result, run bool, err error) {
 	if err := d.sound(); err != nil {
@@ -106,14 +108,30 @@ func (s *Set) Apply(ctx context.Context, c message.Call, d Decision) (_ message.
 	case Approve:
 		return c, no, true, nil
 	case Edit:
+		asked := c.Arguments
 		if c.Arguments, err = json.Marshal(d.Arguments); err == nil {
 			_, _, err = s.Check(ctx, c)
+		}
+		if err == nil && !sameArguments(asked, c.Arguments) {
+			c.Edited = &message.Edit{Arguments: asked}
 		}
 		return c, no, err == nil, err
 	case Reject:
 		return c, Rejected(c.ID, d.Feedback), false, nil
 	}
 	return c, no, false, fmt.Errorf("tool: no action %q: approve, edit or reject", d.Action)
+}
+
+// sameArguments reports whether two texts are the same arguments. None are an empty object.
+func sameArguments(a, b json.RawMessage) bool {
+	args := func(data json.RawMessage) any {
+		v, err := values.Decode(data)
+		if err != nil || v == nil {
+			return map[string]any{}
+		}
+		return v
+	}
+	return values.Equal(args(a), args(b))
 }
 
 // Rejected returns the result of a call that a person did not permit.

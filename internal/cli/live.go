@@ -143,6 +143,9 @@ func (l *live) fail(t *track, err error, took string) {
 func (l *live) track(ev graph.Event) *track {
 	for _, t := range l.running {
 		if t.id == ev.Task {
+			if ev.Label != "" {
+				t.label = ev.Label // what a person has changed runs under another
+			}
 			return t
 		}
 	}

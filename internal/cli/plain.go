@@ -43,6 +43,9 @@ func (p *plain) task(ev graph.Event) {
 		t = &track{namespace: ev.Namespace, node: ev.Node, label: ev.Label, step: ev.Step, began: p.now()}
 		p.tasks[ev.Task] = t
 	}
+	if ev.Label != "" && ev.Within == "" {
+		t.label = ev.Label // what a person has changed runs under another
+	}
 	line := outcome(ev, p.now().Sub(t.began))
 	if ev.Within != "" {
 		p.inside(ev, line)

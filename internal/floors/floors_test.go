@@ -46,7 +46,7 @@ var house = []room{
 	{name: "capabilities", on: []string{"state", "state/agent"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "capabilities/model", on: []string{"state/message"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "capabilities/model/openai", on: []string{"state/message", "capabilities/model"}, doors: []string{"github.com/openai/openai-go/v3"}},
-	{name: "capabilities/tool", on: []string{"state/message", "capabilities/model"}, doors: []string{"github.com/google/jsonschema-go"}},
+	{name: "capabilities/tool", on: []string{"internal/values", "state/message", "capabilities/model"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "checkpoint", on: []string{"internal/compact", "state"}, doors: []string{"github.com/klauspost/compress"}},
 	{name: "internal/faulty", on: []string{"checkpoint"}}, // for tests alone
 	{name: "checkpoint/checkpointtest", on: []string{"internal/pace", "state", "checkpoint"}, doors: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
@@ -81,7 +81,7 @@ var house = []room{
 		"checkpoint/tasks", "checkpoint/thread", "graph",
 	}},
 	{name: "graph/workflow", on: []string{"state", "state/message", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/suggest"}, doors: []string{"gopkg.in/yaml.v3"}},
-	{name: "nodes/turn", on: []string{"internal/suggest", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "graph"}},
+	{name: "nodes/turn", on: []string{"internal/suggest", "internal/values", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "graph"}},
 	{name: "nodes/react", on: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph"}},
 	{name: "nodes/pes", on: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph", "nodes/react"}},
 	{name: "nodes", on: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/below"}},

@@ -16,11 +16,19 @@ import (
 
 // act runs one call and adds its result to the conversation.
 func (a *agent) act(ctx context.Context, s *State, c message.Call) error {
-	r, err := a.result(ctx, c)
+	done, err := a.result(ctx, c)
 	if err != nil {
 		return err
 	}
-	m := message.Tool(r)
+	if done.Call.Edited != nil { // the log is to say what ran
+		now := done.Call
+		now.Edited = nil
+		graph.Relabel(ctx, now)
+		if err := s.Messages.ReplaceCall(done.Call); err != nil && !gone(err) {
+			return err
+		}
+	}
+	m := message.Tool(done.Result)
 	m.ID = c.ID + "-result"
 	m.Created, err = graph.Once(ctx, "created", func(ctx context.Context) (time.Time, error) { return graph.Now(ctx), nil })
 	if err != nil {
@@ -29,24 +37,40 @@ func (a *agent) act(ctx context.Context, s *State, c message.Call) error {
 	return s.Messages.Add(m)
 }
 
-// result returns the result of a call: of a person, or of the tool, once.
-func (a *agent) result(ctx context.Context, c message.Call) (message.Result, error) {
+// gone reports whether the call that a person edited is not in the log any more.
+func gone(err error) bool {
+	var unknown *message.UnknownError
+	return errors.As(err, &unknown)
+}
+
+// Called is a call of a tool that has come to its end.
+type Called struct {
+	// Call is what ran: its Edited says whether a person changed it.
+	Call   message.Call
+	Result message.Result
+	// Rejected is true when a person did not permit the call, so that it did not run.
+	Rejected bool
+}
+
+// result returns what became of a call: it is answered by a person, or run, once.
+func (a *agent) result(ctx context.Context, c message.Call) (Called, error) {
 	need, ok := a.Tools.Needs(ctx, c)
 	switch {
 	case ok && need.Mode == tool.Answer:
-		return a.answer(ctx, c, need)
+		r, err := a.answer(ctx, c, need)
+		return Called{Call: c, Result: r}, err
 	case ok:
-		var no message.Result
-		var run bool
-		var err error
-		if c, no, run, err = a.permit(ctx, c, need); err != nil || !run {
-			return no, err
+		permitted, no, run, err := a.permit(ctx, c, need)
+		if err != nil || !run {
+			return Called{c, no, err == nil}, err
 		}
+		c = permitted
 	}
 	if info, known := a.Tools.Info(c.Name); !ok && known && info.Mode != tool.Free {
-		return a.unasked(ctx, c), nil
+		return Called{Call: c, Result: a.unasked(ctx, c)}, nil
 	}
-	return a.once(ctx, c)
+	r, err := a.once(ctx, c)
+	return Called{Call: c, Result: r}, err
 }
 
 // unasked is the result of a call that a person would have to be asked about and that raised no question. It does
@@ -182,19 +206,9 @@ func (a *agent) direct(s *State) (string, bool) {
 }
 
 // Call runs one call of a tool in a node of any graph, as an agent does it: a person is asked where the tool's mode
-// says so, and what has been done is not done again after a crash. rejected says that somebody
-// did not permit it; err is a failure of the run, and those of the tool are results.
-func Call(ctx context.Context, set *tool.Set, c message.Call, l tool.Limits) (r message.Result, rejected bool, err error) {
+// says so, and what has been done is not done again after a crash. err is a failure of the run; those of the tool
+// are results.
+func Call(ctx context.Context, set *tool.Set, c message.Call, l tool.Limits) (Called, error) {
 	a := &agent{Config: Config{Tools: set, Limits: l}}
-	need, ok := set.Needs(ctx, c)
-	if !ok || need.Mode == tool.Answer {
-		r, err = a.result(ctx, c)
-		return r, false, err
-	}
-	c, no, run, err := a.permit(ctx, c, need)
-	if err != nil || !run {
-		return no, err == nil, err
-	}
-	r, err = a.once(ctx, c)
-	return r, false, err
+	return a.result(ctx, c)
 }

@@ -20,7 +20,8 @@
 //   - Each call of a tool is a task of the node "tools": they run side by side, each is stored when it has ended,
 //     and none is run again after a crash or beside one that waits for a person.
 //   - A tool that a person permits is an open question, with a [tool.Decision] as its answer: approve, edit the
-//     arguments, reject with feedback. A tool that a person answers is one too, with the answer as the result.
+//     arguments, reject with feedback. After an edit the call in the conversation is the one that ran, with the
+//     model's own arguments in its Edited. A tool that a person answers is one too, with the answer as the result.
 //     Many may be open at once; each is answered on its own, in any process. An answer that does not fit is asked for again.
 //   - A final answer is text, or JSON that fits Config.Output. A tool that is Direct has the last word itself.
 //

@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/weftrun/weft/capabilities"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/values"
 	"github.com/weftrun/weft/state/agent"
 )
 
@@ -172,6 +174,12 @@ func (t *Turn) applied(s *agent.State, r agent.ApprovalRequest, d Decision) (age
 	}
 	data, err := json.Marshal(d.Edited)
 	if err != nil || r.Type != PlanApproval {
+		if asked, bad := values.Decode(r.Data); err == nil && bad == nil {
+			now, bad := values.Decode(data)
+			if bad == nil && !values.Equal(asked, now) {
+				r.Asked = r.Data
+			}
+		}
 		r.Data = data
 		return r, err
 	}
@@ -195,7 +203,7 @@ func (t *Turn) carryOut(s *agent.State, id string, r agent.ApprovalRequest) (no,
 	}
 	if r.Type != PlanApproval || r.Step != "" {
 		s.Execution.PendingApprovals.Put(id, r)
-		return nil, nil
+		return nil, t.amend(s, r)
 	}
 	s.Execution.PendingApprovals.Delete(id)
 	if r.Approved {
@@ -205,6 +213,26 @@ func (t *Turn) carryOut(s *agent.State, id string, r agent.ApprovalRequest) (no,
 		return nil, err
 	}
 	return t.planRejected(s, r), nil
+}
+
+// amend writes the parameters that a person edited into the plan, which is then what was done.
+func (t *Turn) amend(s *agent.State, r agent.ApprovalRequest) error {
+	if r.Type != capabilities.ParametersApproval || !r.Approved || r.Asked == nil {
+		return nil
+	}
+	p, _ := t.m.Plan(s)
+	steps := slices.Clone(p.Steps)
+	for i := range steps {
+		if steps[i].ResultKey(i) != r.Step {
+			continue
+		}
+		var err error
+		if steps[i].Parameters, err = capabilities.Parameters(r.Data); err != nil {
+			return err
+		}
+		s.Planning.ExecutionPlan.Set(agent.Plan{Steps: steps})
+	}
+	return nil
 }
 
 // planRejected does what the policy says. Nobody is asked about this plan again.

@@ -45,6 +45,10 @@ func (t *Turn) Step(ctx context.Context, s *agent.State, i int) error {
 		}
 	}
 	r := t.m.Result(s, i)
+	if all := changedFor(s, key); len(all) > 0 && r.Success {
+		r.Edits = all
+		s.Execution.StepResults.Put(key, r)
+	}
 	if r.Failure == nil || r.Failure.Severity != agent.Retriable {
 		forget(s, key)
 	}
@@ -100,6 +104,16 @@ func decisions(s *agent.State, key string) (all []capabilities.Decision) {
 		own, ok := strings.CutPrefix(id, key+" ")
 		if ok && r.Step == key && r.Decided {
 			all = append(all, capabilities.Decision{ID: own, Approved: r.Approved, Data: r.Data, Feedback: r.Feedback})
+		}
+	}
+	return all
+}
+
+// changedFor returns what a person changed for a step.
+func changedFor(s *agent.State, key string) (all []agent.Edit) {
+	for _, r := range s.Execution.PendingApprovals.All() {
+		if r.Step == key && r.Decided && r.Approved && r.Asked != nil {
+			all = append(all, agent.Edit{Type: r.Type, By: r.By, Asked: r.Asked, Approved: r.Data})
 		}
 	}
 	return all

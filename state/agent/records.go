@@ -18,6 +18,16 @@ type StepResult struct {
 	Plan       int       `json:"plan,omitempty"`     // which plan of the turn it belongs to: see Control.PlansCreatedCount
 	Seconds    float64   `json:"execution_time"`     // of the last attempt
 	Time       time.Time `json:"timestamp"`          // when it ended
+	// Edits are what a person changed before the step did it.
+	Edits []Edit `json:"edits,omitempty"`
+}
+
+// Edit is a request that a person approved of with changes.
+type Edit struct {
+	Type     string          `json:"approval_type"`
+	By       string          `json:"by,omitempty"` // who, as the answer claims
+	Asked    json.RawMessage `json:"asked"`
+	Approved json.RawMessage `json:"approved"`
 }
 
 // Done reports whether the step need not be done any more.
@@ -37,7 +47,9 @@ type ApprovalRequest struct {
 	Data       json.RawMessage `json:"data,omitempty"` // what is to be approved; after the decision what was, perhaps edited
 	// Schema is the JSON Schema of what Data may be edited into; who asks may leave it open.
 	Schema   json.RawMessage `json:"schema,omitempty"`
-	Step     string          `json:"step,omitempty"` // the [Step.ResultKey] of the step that asks; "" is none
+	Asked    json.RawMessage `json:"asked,omitempty"` // Data as it was asked about, if a person edited it
+	By       string          `json:"by,omitempty"`    // who decided, as the answer claims
+	Step     string          `json:"step,omitempty"`  // the [Step.ResultKey] of the step that asks; "" is none
 	Decided  bool            `json:"decided,omitempty"`
 	Feedback string          `json:"feedback,omitempty"` // what the person said beside a no
 }

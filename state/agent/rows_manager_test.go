@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -109,7 +110,9 @@ func TestAB32ANodeSeesHowOftenItsStepFailed(t *testing.T) {
 	same(t, "error", s.Control.HasError.Get(), false)
 	same(t, "index", m.StepIndex(&s), 1)
 	r := s.Execution.StepResults.Get("k")
-	same(t, "result", r, agent.StepResult{Capability: "find", Success: true, Attempts: 4, Seconds: 1, Time: noon})
+	if want := (agent.StepResult{Capability: "find", Success: true, Attempts: 4, Seconds: 1, Time: noon}); !reflect.DeepEqual(r, want) {
+		t.Errorf("result: got %v, want %v", r, want)
+	}
 }
 
 // desk is the example of the founding document: two capabilities, the second of which reads what

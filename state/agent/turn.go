@@ -40,7 +40,7 @@ func (m Manager) Kill(s *State, reason string) {
 }
 
 // StepsSummary returns a line for each step that has a result, such as "Step 1: find the PVs", by its
-// place in the plan.
+// place in the plan. A line says what a person changed before the step did it: the objective is older.
 func (m Manager) StepsSummary(s *State) []string {
 	var all []StepResult
 	for _, r := range s.Execution.StepResults.All() {
@@ -50,6 +50,9 @@ func (m Manager) StepsSummary(s *State) []string {
 	lines := make([]string, len(all))
 	for i, r := range all {
 		lines[i] = fmt.Sprintf("Step %d: %s", r.StepIndex+1, cmp.Or(r.Objective, r.Capability, "unknown"))
+		for _, e := range r.Edits {
+			lines[i] += fmt.Sprintf(" (a person changed it: it was done with %s, and not with %s)", e.Approved, e.Asked)
+		}
 	}
 	return lines
 }

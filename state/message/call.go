@@ -2,6 +2,7 @@ package message
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -16,7 +17,44 @@ type Call struct {
 	ID        string
 	Name      string
 	Arguments json.RawMessage
-	Extra     map[string]json.RawMessage
+	// Edited is set when a person changed the call before it ran. Providers are not sent it.
+	Edited *Edit
+	Extra  map[string]json.RawMessage
+}
+
+// Edit says that a person changed a call before it ran. Its JSON is {"by","arguments"}, in the member
+// edited of the call.
+type Edit struct {
+	By        string          // who, as the answer claims; "" if it does not say
+	Arguments json.RawMessage // those that the model had asked for
+}
+
+// editField is the member of a call that holds its Edit.
+const editField = "edited"
+
+func (e Edit) encode(o *object) {
+	o.text("by", e.By)
+	o.arguments(e.Arguments)
+	o.close(nil)
+}
+
+// takeEdit moves the Edit of a call out of the members that are not known. A member of the same name
+// that has another form is not one.
+func (c *Call) takeEdit() {
+	f, err := fieldsOf(c.Extra[editField])
+	if err != nil {
+		return
+	}
+	var e Edit
+	f.take("by", &e.By)
+	e.Arguments, err = f.arguments()
+	if rest, bad := f.rest(); err != nil || bad != nil || len(rest) > 0 {
+		return
+	}
+	c.Edited = &e
+	if delete(c.Extra, editField); len(c.Extra) == 0 {
+		c.Extra = nil
+	}
 }
 
 // Decode decodes the arguments; none are an empty object. What does not fit is an
@@ -44,20 +82,42 @@ func (e *ArgumentsError) Error() string {
 
 func (e *ArgumentsError) Unwrap() error { return e.Err }
 
-// MarshalJSON returns {"id","name","arguments"}.
+// MarshalJSON returns {"id","name","arguments","edited"}.
 func (c Call) MarshalJSON() ([]byte, error) { return encoded(c) }
 
 func (c Call) encode(o *object) {
 	o.must("id", c.ID)
 	o.must("name", c.Name)
-	switch {
-	case len(c.Arguments) == 0:
-	case json.Valid(c.Arguments):
-		o.field("arguments", c.Arguments)
-	default:
-		o.must("arguments_text", string(c.Arguments))
+	o.arguments(c.Arguments)
+	if c.Edited != nil {
+		o.inner(editField, *c.Edited)
 	}
 	o.close(c.Extra)
+}
+
+// arguments writes the arguments of a call.
+func (o *object) arguments(data json.RawMessage) {
+	switch {
+	case len(data) == 0:
+	case json.Valid(data):
+		o.field("arguments", data)
+	default:
+		o.must("arguments_text", string(data))
+	}
+}
+
+// arguments reads what object.arguments writes.
+func (f *fields) arguments() (json.RawMessage, error) {
+	var text string
+	data := f.raw("arguments")
+	f.take("arguments_text", &text)
+	switch {
+	case text == "":
+		return data, nil
+	case len(data) > 0:
+		return nil, errors.New("arguments and arguments_text are both there")
+	}
+	return json.RawMessage(text), nil
 }
 
 // UnmarshalJSON reads the form that MarshalJSON writes.
@@ -69,14 +129,11 @@ func (c *Call) UnmarshalJSON(data []byte) error {
 	var n Call
 	f.take("id", &n.ID)
 	f.take("name", &n.Name)
-	var text string
-	n.Arguments = f.raw("arguments")
-	if f.take("arguments_text", &text); len(n.Arguments) == 0 && text != "" {
-		n.Arguments = json.RawMessage(text)
-	} else if text != "" {
-		return fmt.Errorf("arguments and arguments_text are both there")
+	if n.Arguments, err = f.arguments(); err != nil {
+		return err
 	}
 	if n.Extra, err = f.rest(); err == nil {
+		n.takeEdit()
 		*c = n
 	}
 	return err

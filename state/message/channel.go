@@ -100,6 +100,7 @@ func (l Log) MarshalJSON() ([]byte, error) {
 //	{"remove":"id"}
 //	{"remove_all":true}
 //	{"replace":"id","with":{"role":…}}
+//	{"replace_call":"id","with":{"id":…}}
 //
 // null writes nothing. All mistakes are reported as one *InvalidError, by the index of
 // the item, and nothing is written. A removal or replacement that the holder does not
@@ -140,16 +141,16 @@ func decodeOps(data []byte) ([]op, error) {
 // doubt marks ops on messages that the holder does not see. Where the holder knows the
 // whole log they are errors.
 func (l *Log) doubt(ops []op) error {
-	if !slices.ContainsFunc(ops, func(p op) bool { return p.kind == opRemove || p.kind == opReplace }) {
+	if !slices.ContainsFunc(ops, func(p op) bool { return p.target() != "" }) {
 		return nil
 	}
 	r := replay{order: l.now.own()}
 	var errs []error
 	for i, p := range ops {
-		gone := (p.kind == opRemove || p.kind == opReplace) && r.find(p.id) == nil
+		gone := p.target() != "" && !r.has(p)
 		switch {
 		case gone && l.over:
-			errs = append(errs, &UnknownError{p.id})
+			errs = append(errs, &UnknownError{p.target()})
 		case gone:
 			ops[i].unsure = true
 		default:

@@ -65,6 +65,18 @@ func (l *Log) Replace(id string, m Message) error {
 	return l.write([]op{{kind: opReplace, id: id, m: &m}})
 }
 
+// ReplaceCall puts c into the place of the call with its id, as when a person has changed the arguments
+// before the tool runs. Several tasks of a step may each replace a call of one message. It returns an
+// [*UnknownError] when no message makes such a call, and an [*InvalidError] when c is not whole.
+func (l *Log) ReplaceCall(c Call) error {
+	for i := l.Len() - 1; i >= 0; i-- {
+		if m := l.now.nth(i); m.withCall(c) != nil {
+			return l.write([]op{{kind: opCall, id: m.ID, call: &c}})
+		}
+	}
+	return &UnknownError{c.ID}
+}
+
 // Remove removes messages. It returns an *UnknownError for the first id that is not in
 // the log as the holder sees it, and removes nothing then. That another task of the
 // step removes the same message is no mistake.
@@ -100,13 +112,17 @@ func (l *Log) Overwrite(ms []Message) error {
 func (l *Log) write(ops []op) error {
 	var problems []Problem
 	for i, p := range ops {
-		if p.m == nil {
+		m := p.m
+		if p.kind == opCall {
+			m = &Message{Role: RoleAssistant, Calls: []Call{*p.call}}
+		}
+		if m == nil {
 			continue
 		}
-		wrong := check(i, *p.m)
-		if len(wrong) == 0 && p.m.foreign() {
-			if _, err := p.m.MarshalJSON(); err != nil {
-				wrong = []Problem{{i, p.m.ID, RuleForm, err.Error()}}
+		wrong := check(i, *m)
+		if len(wrong) == 0 && m.foreign() {
+			if _, err := m.MarshalJSON(); err != nil {
+				wrong = []Problem{{i, m.ID, RuleForm, err.Error()}}
 			}
 		}
 		problems = append(problems, wrong...)

@@ -115,6 +115,9 @@ func (m Message) Clone() Message {
 	for i := range m.Calls {
 		m.Calls[i].Arguments = bytes.Clone(m.Calls[i].Arguments)
 		m.Calls[i].Extra = cloneRaw(m.Calls[i].Extra)
+		if e := m.Calls[i].Edited; e != nil {
+			m.Calls[i].Edited = &Edit{e.By, bytes.Clone(e.Arguments)}
+		}
 	}
 	m.Results = slices.Clone(m.Results)
 	for i := range m.Results {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weftrun/weft/internal/compact"
 )
@@ -17,11 +18,13 @@ import (
 //	{"replace":"id","with":{"role":…}} put a message into the place of another
 //	{"remove":"id"}                   remove a message
 //	{"remove_all":true}               remove all messages
+//	{"replace_call":"id","with":{"id":…}} put a call into the place of the call of message id that has its id
 type op struct {
 	kind opKind
-	id   string // whom to remove or replace
+	id   string // whom to remove or replace, or whose call
 	m    *Message
-	// unsure is true for a removal or replacement of a message that the holder did not see: an input
+	call *Call // of opCall
+	// unsure is true for a removal or replacement of something that the holder did not see: an input
 	// does not know what its thread holds. Fold refuses it if nobody has seen it.
 	unsure bool
 }
@@ -34,6 +37,7 @@ const (
 	opReplace
 	opRemove
 	opClear
+	opCall
 )
 
 // MarshalJSON returns the form above.
@@ -56,6 +60,9 @@ func (p op) encode(o *object) {
 		o.must("remove", p.id)
 	case opClear:
 		o.field("remove_all", true)
+	case opCall:
+		o.must("replace_call", p.id)
+		o.inner("with", *p.call)
 	}
 	o.close(nil)
 }
@@ -70,7 +77,7 @@ func (p *op) UnmarshalJSON(data []byte) error {
 	}
 	f, err := fieldsOf(data)
 	if err != nil {
-		return errors.New("want a message, a string, or an object with remove, remove_all, replace or append")
+		return errors.New("want a message, a string, or an object with remove, remove_all, replace, replace_call or append")
 	}
 	if _, ok := f.left["role"]; ok {
 		p.kind, p.m = opAdd, new(Message)
@@ -98,6 +105,10 @@ func (p *op) decode(f *fields) error {
 	case f.has("remove_all"):
 		n.kind = opClear
 		f.must("remove_all", &all)
+	case f.has("replace_call"):
+		n.kind, n.call = opCall, new(Call)
+		f.must("replace_call", &n.id)
+		f.must("with", n.call)
 	default:
 		return errors.New("role is missing")
 	}
@@ -108,7 +119,7 @@ func (p *op) decode(f *fields) error {
 	if !all {
 		return errors.New("remove_all is true or not there")
 	}
-	if n.id == "" && (n.kind == opReplace || n.kind == opRemove) {
+	if n.id == "" && (n.kind == opReplace || n.kind == opRemove || n.kind == opCall) {
 		return errors.Join(err, errors.New("it names no message"))
 	}
 	if err == nil {
@@ -120,6 +131,23 @@ func (p *op) decode(f *fields) error {
 func (f *fields) has(name string) bool {
 	_, ok := f.left[name]
 	return ok
+}
+
+// target returns the id of what an op is made on: a message, or a call; "" if it is made on nothing.
+func (p op) target() string {
+	switch p.kind {
+	case opRemove, opReplace:
+		return p.id
+	case opCall:
+		return p.call.ID
+	}
+	return ""
+}
+
+// has reports whether the target of p is there.
+func (r *replay) has(p op) bool {
+	m := r.find(p.id)
+	return m != nil && (p.kind != opCall || m.withCall(*p.call) != nil)
 }
 
 // replay makes the ops of one holder on an order.
@@ -156,6 +184,15 @@ func (r *replay) do(p op) (op, error) {
 			return p, &UnknownError{p.id}
 		}
 		r.del(p.id)
+	case opCall:
+		p.id = r.name(p.id)
+		m := r.find(p.id).withCall(*p.call)
+		if m == nil && p.unsure {
+			return p, &UnknownError{p.call.ID}
+		}
+		if m != nil { // otherwise another task of the step removed it
+			r.put(m)
+		}
 	case opClear:
 		r.order = (*order)(nil).own()
 	}
@@ -179,6 +216,21 @@ func (r *replay) fresh(m *Message) *Message {
 		r.renamed[known] = c.ID
 	}
 	return &c
+}
+
+// withCall returns m with c in the place of its call with the same id, or nil if it makes no such call.
+func (m *Message) withCall(c Call) *Message {
+	if m == nil {
+		return nil
+	}
+	at := slices.IndexFunc(m.Calls, func(old Call) bool { return old.ID == c.ID })
+	if at < 0 {
+		return nil
+	}
+	n := *m
+	n.Calls = slices.Clone(m.Calls)
+	n.Calls[at] = c
+	return &n
 }
 
 // as returns m under another id.

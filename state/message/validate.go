@@ -185,7 +185,14 @@ func (c *checker) calls(calls []Call) {
 			c.fail(RuleMix, "call %d names no tool", i)
 		}
 		seen[call.ID] = true
-		c.extra(fmt.Sprintf("call %d", i), call.Extra, callFields)
+		known := callFields
+		if call.Edited != nil {
+			known = append(slices.Clip(known), editField)
+			if !utf8.ValidString(call.Edited.By) {
+				c.fail(RuleForm, "the name of the person who edited call %d is not UTF-8", i)
+			}
+		}
+		c.extra(fmt.Sprintf("call %d", i), call.Extra, known)
 	}
 }
 
