@@ -285,8 +285,9 @@ func TestAToolThatHasEndedDoesNotRunAgainBesideOneThatWasCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	live := g.Start(ctx, react.Ask("go"), graph.Run{Thread: "t", Hold: true})
+	events := live.Events(graph.Tasks) // joined before Wait starts the run
 	go func() {
-		for ev := range live.Events(graph.Tasks) {
+		for ev := range events {
 			if ev.Phase == graph.Finished && ev.Node == react.ToolNode && ev.Label != "run" {
 				close(ended) // the task of the quick one, with its result
 				return
