@@ -254,14 +254,16 @@ func quote(s string) string { return `"` + s + `"` }
 // resolve turns names into targets.
 func (c *compiler) resolve(pos, who string, names []string) targets {
 	var ts targets
+	seen := make(map[string]bool, len(names))
 	for _, name := range names {
 		n, ok := c.lookup(name)
-		switch _, dup := ts.find(name); {
+		switch {
 		case name == Start:
 			c.fail(pos, "%s goes to Start; nothing can", who)
 		case !ok:
 			c.fail(pos, "%s goes to %q, which is not a node%s", who, name, c.suggest(name))
-		case !dup:
+		case !seen[name]:
+			seen[name] = true
 			ts = append(ts, target{name, n})
 		}
 	}
@@ -340,6 +342,7 @@ func (c *compiler) addBranches() {
 }
 
 func (c *compiler) addJoins() {
+	into := map[int][]int{} // node number → the joins that lead to it
 	for _, j := range c.joins {
 		to, known := c.index[j.to]
 		switch {
@@ -357,11 +360,10 @@ func (c *compiler) addJoins() {
 				sources = insert(sources, from)
 			}
 		}
-		if slices.ContainsFunc(c.p.shape.Joins, func(o step.Join) bool {
-			return o.Target == to && slices.Equal(o.Sources, sources)
-		}) {
+		if slices.ContainsFunc(into[to], func(o int) bool { return slices.Equal(c.p.shape.Joins[o].Sources, sources) }) {
 			continue // declared twice, like an edge
 		}
+		into[to] = append(into[to], len(c.p.shape.Joins))
 		for _, s := range sources {
 			c.p.shape.Nodes[s].Feeds = append(c.p.shape.Nodes[s].Feeds, len(c.p.shape.Joins))
 		}

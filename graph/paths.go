@@ -70,15 +70,32 @@ func (c *compiler) checkReached(ahead [][]int) {
 	}
 }
 
-// checkEnds reports the nodes from which no path leads to End.
+// checkEnds reports the nodes from which no path leads to End. It searches backwards from End,
+// so it looks at each edge once.
 func (c *compiler) checkEnds(ahead [][]int) {
+	behind := make([][]int, len(ahead)) // node → the nodes that lead to it
 	ends := make([]bool, len(ahead))
-	for changed := true; changed; {
-		changed = false
-		for i, next := range ahead {
-			if !ends[i] && slices.ContainsFunc(next, func(n int) bool { return n == end || ends[n] }) {
-				ends[i], changed = true, true
+	var queue []int // nodes that lead to End, and whose sources were not looked at yet
+	mark := func(n int) {
+		if !ends[n] {
+			ends[n] = true
+			queue = append(queue, n)
+		}
+	}
+	for i, next := range ahead {
+		for _, to := range next {
+			if to == end {
+				mark(i)
+			} else {
+				behind[to] = append(behind[to], i)
 			}
+		}
+	}
+	for len(queue) > 0 {
+		n := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, from := range behind[n] {
+			mark(from)
 		}
 	}
 	for i, ok := range ends {
