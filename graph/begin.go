@@ -16,6 +16,8 @@ import (
 func (r *run) open() (err error) {
 	store := r.cfg.Store
 	switch {
+	case r.opts.MaxSteps < 0:
+		return fmt.Errorf("graph %q: Run.MaxSteps must not be negative (got %d)", r.name, r.opts.MaxSteps)
 	case store == nil && (r.opts.Thread != "" || r.opts.If != nil) && r.inside == nil:
 		return fmt.Errorf("%w: thread %q could not be kept", ErrNoStore, r.opts.Thread)
 	case store == nil:
@@ -170,6 +172,7 @@ func (r *run) mustWait(input state.View) (bool, error) {
 	case r.opts.IfWaiting != Refuse:
 		return false, fmt.Errorf("graph %q: Run.IfWaiting is %q, which is none of its values", r.name, r.opts.IfWaiting)
 	}
+	r.paused = open
 	return false, fmt.Errorf("%w: thread %q; answer with Resume:\n%s", ErrWaiting, r.opts.Thread, list(open))
 }
 
@@ -271,6 +274,7 @@ func (r *run) takeUp(a Answers) error {
 	}
 	fresh, err := a.match(open, r.cfg.Now(), r.hadAnswer)
 	if err != nil {
+		r.paused = open
 		return fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
 	}
 	if err := r.giveAnswers(fresh); err != nil {

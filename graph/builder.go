@@ -63,8 +63,12 @@ func (b *Builder[S]) Edge(from, to string) {
 }
 
 // Branch calls choose after each completion of from, with the state as from left it
-// (its own writes, nobody else's), and goes where the Command says, beside the
-// static edges of from. It may only go to its targets.
+// (its own writes, no sibling's), and goes where the Command says, beside the
+// static edges of from. It may only go to its targets. With the zero Command it goes nowhere.
+//
+// From may be [Start]: choose then decides with which nodes a turn begins, beside the static
+// edges from Start. It sees the state with the input, in a superstep of its own, as a node named
+// Start with the policy of Defaults: it may ask, fail and be resumed like any node.
 func (b *Builder[S]) Branch(from string, choose func(ctx context.Context, s *S) (Command, error), targets ...string) {
 	c := func(ctx context.Context, s, _ any) (Command, error) { return choose(ctx, s.(*S)) }
 	b.draft().branches = append(b.draft().branches, branchDraft{from, c, targets, b.draft().place()})
@@ -133,6 +137,7 @@ type nodeDraft struct {
 	cache   *caching
 	policy  *Policy // nil: that of Defaults
 	pos     string
+	entry   bool // it is no node of the user's: the branches of Start lead from it
 }
 
 func (n *nodeDraft) setPolicy(d *draft, who string, given []Policy) {

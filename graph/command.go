@@ -14,6 +14,11 @@ const (
 	End   = "__end__"
 )
 
+// Parent is a target that says that a node may leave its graph for the one around it, by
+// [Command.InParent] or [ToParent]. A node needs it only where nothing else leads on from it:
+// without it Compile calls such a node a dead end.
+const Parent = "__parent__"
+
 // Command says where a run goes after a node, beside the node's static edges. The
 // zero Command says nothing. Commands are values: the methods return a new one.
 type Command struct {

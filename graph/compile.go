@@ -2,6 +2,7 @@ package graph
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,6 +49,7 @@ type node struct {
 	cache         *caching // nil: its results are not cached
 	rescue        *job     // its handler, or nil
 	ends          bool     // a static edge leads to End
+	leaves        bool     // it may go to the parent, or its handler or a branch may
 	mustGo        bool     // it has no static edge, so its Command must name a target
 	straight      bool     // it has a static edge and no branch: no Command is needed
 	quick         bool     // running it is to call it: there is no cache, limit or budget
@@ -72,37 +74,9 @@ type branch struct {
 	targets targets
 }
 
-// targets are the places a Command may go to, by name. There are few, so a scan
-// is faster than a map.
-type targets []target
-
-type target struct {
-	name string
-	node int // end for End
-}
-
-const end = -1
-
-func (ts targets) find(name string) (node int, ok bool) {
-	for i := range ts {
-		if ts[i].name == name {
-			return ts[i].node, true
-		}
-	}
-	return 0, false
-}
-
-func (ts targets) String() string {
-	names := make([]string, len(ts))
-	for i, t := range ts {
-		names[i] = t.name
-	}
-	return strings.Join(names, ", ")
-}
-
 // compile turns the draft into a program, or lists all that is wrong with it.
 func (d *draft) compile(cfg Config, pos string) (*program, error) {
-	c := compiler{draft: d, pos: pos, limits: cfg.Limits, mistakes: slices.Clone(d.mistakes)}
+	c := compiler{draft: d, pos: pos, entry: -1, limits: cfg.Limits, mistakes: slices.Clone(d.mistakes)}
 	c.checkConfig(cfg)
 	c.addMigrations(cfg)
 	c.addNodes()
@@ -112,6 +86,9 @@ func (d *draft) compile(cfg Config, pos string) (*program, error) {
 	c.addDefers()
 	c.addBreakpoints(cfg)
 	c.addRescues()
+	if c.entry >= 0 {
+		c.p.shape.Start = []int{c.entry}
+	}
 	c.checkPaths()
 	c.checkRescues()
 	if len(c.mistakes) > 0 {
@@ -153,6 +130,7 @@ func numeric(a, b string) int {
 type compiler struct {
 	*draft
 	pos      string
+	entry    int // the number of the node that chooses where a turn begins; -1 if no branch leads from Start
 	p        program
 	limits   *Limits
 	index    map[string]int // node name → number
@@ -181,33 +159,42 @@ func (c *compiler) checkConfig(cfg Config) {
 	}
 }
 
+// doNothing is the function of the node from which the branches of Start lead.
+func doNothing(context.Context, any, any) (Command, error) { return Command{}, nil }
+
 // addNodes numbers the nodes by name.
 func (c *compiler) addNodes() {
 	c.index = map[string]int{}
 	sorted := slices.Clone(c.nodes)
+	if at := slices.IndexFunc(c.branches, func(b branchDraft) bool { return b.from == Start }); at >= 0 {
+		sorted = append(sorted, nodeDraft{name: Start, call: doNothing, pos: c.branches[at].pos, entry: true})
+	}
 	slices.SortStableFunc(sorted, func(a, b nodeDraft) int { return cmp.Compare(a.name, b.name) })
 	for _, n := range sorted {
-		if why := badName(n.name); why != "" {
+		if why := badName(n.name); why != "" && !n.entry {
 			c.fail(n.pos, "node %q: %s", n.name, why)
 		}
 		if n.call == nil {
 			c.fail(n.pos, "node %q has no function", n.name)
 		}
 		j := c.job("node "+quote(n.name), n)
-		if first, dup := c.index[n.name]; dup {
+		if first, dup := c.index[n.name]; dup && !n.entry {
 			c.fail(n.pos, "node %q was already added at %s", n.name, c.places[first])
 			continue
 		}
-		c.index[n.name] = len(c.places)
+		if n.entry {
+			c.entry = len(c.places)
+		} else {
+			c.index[n.name] = len(c.places)
+		}
 		c.places = append(c.places, n.pos)
 		c.p.nodes = append(c.p.nodes, node{name: n.name, job: j, payload: n.payload, child: n.child, cache: n.cache,
 			quick: j.plain && !j.budgeted && n.cache == nil})
 		c.p.shape.Nodes = append(c.p.shape.Nodes, step.Node{Name: n.name})
 	}
 	for _, n := range sorted {
-		i := c.index[n.name]
-		if c.places[i] == n.pos {
-			c.p.nodes[i].targets = c.resolve(n.pos, "node "+quote(n.name), n.targets)
+		if i, ok := c.index[n.name]; ok && c.places[i] == n.pos {
+			c.p.nodes[i].targets = c.resolve(n.pos, "node "+quote(n.name), c.withoutParent(i, n.targets))
 		}
 	}
 }
@@ -241,7 +228,7 @@ func badName(name string) string {
 	switch {
 	case name == "":
 		return "a node needs a name"
-	case name == Start || name == End || name == "*":
+	case name == Start || name == End || name == Parent || name == "*":
 		return "the name is reserved"
 	case strings.ContainsAny(name, "|:/\x00\n\r\t"):
 		return `a name may not contain | : / or control characters`
@@ -250,25 +237,6 @@ func badName(name string) string {
 }
 
 func quote(s string) string { return `"` + s + `"` }
-
-// resolve turns names into targets.
-func (c *compiler) resolve(pos, who string, names []string) targets {
-	var ts targets
-	seen := make(map[string]bool, len(names))
-	for _, name := range names {
-		n, ok := c.lookup(name)
-		switch {
-		case name == Start:
-			c.fail(pos, "%s goes to Start; nothing can", who)
-		case !ok:
-			c.fail(pos, "%s goes to %q, which is not a node%s", who, name, c.suggest(name))
-		case !seen[name]:
-			seen[name] = true
-			ts = append(ts, target{name, n})
-		}
-	}
-	return ts
-}
 
 func (c *compiler) lookup(name string) (n int, ok bool) {
 	if name == End {
@@ -291,10 +259,14 @@ func (c *compiler) addEdges() {
 			c.fail(e.pos, "an edge from %q leads to %q, a Worker; only a Send gives it its payload", e.from, e.to)
 		}
 		if e.from == Start {
-			if known && to != end {
-				c.p.shape.Start = insert(c.p.shape.Start, to)
-			} else if to == end {
+			switch {
+			case to == end && known:
 				c.fail(e.pos, "an edge leads from Start to End; there is nothing to run")
+			case !known:
+			case c.entry >= 0:
+				c.p.shape.Nodes[c.entry].Next = insert(c.p.shape.Nodes[c.entry].Next, to)
+			default:
+				c.p.shape.Start = insert(c.p.shape.Start, to)
 			}
 			continue
 		}
@@ -319,8 +291,12 @@ func insert(set []int, n int) []int {
 }
 
 func (c *compiler) source(pos, what, name string) (n int, ok bool) {
-	if name == End {
+	switch name {
+	case End:
 		c.fail(pos, "%s leads from End; nothing follows it", what)
+		return 0, false
+	case Start:
+		c.fail(pos, "%s leads from Start; only an edge and a branch can", what)
 		return 0, false
 	}
 	if n, ok = c.index[name]; !ok {
@@ -334,8 +310,15 @@ func (c *compiler) addBranches() {
 		if len(b.targets) == 0 {
 			c.fail(b.pos, "a branch from %q declares no targets", b.from)
 		}
+		from, ok := c.entry, true
+		if b.from != Start {
+			from, ok = c.source(b.pos, "a branch", b.from)
+		}
+		if ok {
+			b.targets = c.withoutParent(from, b.targets)
+		}
 		ts := c.resolve(b.pos, "a branch from "+quote(b.from), b.targets)
-		if from, ok := c.source(b.pos, "a branch", b.from); ok {
+		if ok {
 			c.p.nodes[from].branches = append(c.p.nodes[from].branches, branch{b.call, ts})
 		}
 	}
@@ -386,7 +369,9 @@ func (c *compiler) addBreakpoints(cfg Config) {
 		for _, name := range names {
 			if name == "*" {
 				for i := range c.p.nodes {
-					set(&c.p.nodes[i])
+					if i != c.entry {
+						set(&c.p.nodes[i])
+					}
 				}
 			} else if n, ok := c.index[name]; ok {
 				set(&c.p.nodes[n])

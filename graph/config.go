@@ -154,6 +154,9 @@ type Run struct {
 	// Durability says when the steps of the run are committed; the zero value is Sync.
 	// It holds for subgraphs too.
 	Durability Durability
+	// MaxSteps, if it is not 0, bounds the supersteps of this call in place of Config.MaxSteps.
+	// Subgraphs keep the bounds of their own Config.
+	MaxSteps int
 	// Modes says which events Stream yields; 0 means Updates. Only Stream and StreamResume
 	// read it, and Depth.
 	Modes Mode

@@ -17,6 +17,9 @@ func (p *program) digest() string {
 		if n.ends {
 			part += " ends"
 		}
+		if n.leaves {
+			part += " leaves"
+		}
 		for _, b := range n.sortedBranches() {
 			part += " branch " + b
 		}

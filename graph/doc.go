@@ -48,7 +48,7 @@
 //
 //   - A [Builder] collects nodes, edges, branches and joins; [Builder.Compile] reports
 //     every mistake at once, each with the place of the call, or returns a [Graph].
-//   - A [Node] is made by [Func], [Router] or [Worker]; a [Policy] says how long it may
+//   - A [Node] is made by [Func], [Router], [Worker] or [RoutingWorker]; a [Policy] says how long it may
 //     take and how often it is tried. [Fallback] and [Cache] make a node of others.
 //   - A [Command] says where to go: [Goto] names nodes, [Send] starts a task of a
 //     Worker with a payload of its own; [Command.InParent] and [ToParent] go to the graph

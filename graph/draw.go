@@ -54,18 +54,25 @@ func (g *Graph[S]) Draw(depth int) Drawing {
 func (p *program) draw(depth int, prefix string) Drawing {
 	d := Drawing{Graph: p.name}
 	id := func(n int) string {
-		if n == end {
+		switch {
+		case n == end:
 			return prefix + "stop"
+		case p.nodes[n].name == Start:
+			return prefix + "start"
 		}
 		return fmt.Sprintf("%sn%d", prefix, n)
 	}
 	d.Nodes = append(d.Nodes, DrawnNode{ID: prefix + "start", Name: Start, Kind: "start"})
 	for i := range p.nodes {
-		d.Nodes = append(d.Nodes, p.drawNode(i, id(i), depth))
+		if p.nodes[i].name != Start {
+			d.Nodes = append(d.Nodes, p.drawNode(i, id(i), depth))
+		}
 	}
 	d.Nodes = append(d.Nodes, DrawnNode{ID: id(end), Name: End, Kind: "end"})
 	for _, n := range p.shape.Start {
-		d.add(prefix+"start", id(n), "edge")
+		if p.nodes[n].name != Start {
+			d.add(prefix+"start", id(n), "edge")
+		}
 	}
 	for i := range p.nodes {
 		p.drawWays(&d, i, id)
@@ -134,6 +141,9 @@ func (n *node) choices() (all []int) {
 	add(n.targets)
 	for _, b := range n.branches {
 		add(b.targets)
+	}
+	if n.leaves && !slices.Contains(all, end) {
+		all = append(all, end)
 	}
 	return all
 }

@@ -165,6 +165,7 @@ func (r *run) answerAside(a Answers) ([]checkpoint.Entry, error) {
 	r.remember(sorted.given)
 	fresh, err := a.match(open, r.cfg.Now(), r.hadAnswer)
 	if err != nil {
+		r.paused = open
 		return nil, fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
 	}
 	r.remember(fresh)
@@ -243,7 +244,9 @@ func (t *task) beginEdit(e edit) error {
 	if e.as == "" {
 		anywhere := make(targets, 0, len(t.run.nodes)+1)
 		for i := range t.run.nodes {
-			anywhere = append(anywhere, target{t.run.nodes[i].name, i})
+			if name := t.run.nodes[i].name; name != Start {
+				anywhere = append(anywhere, target{name, i})
+			}
 		}
 		t.begin(&node{job: job{call: e.do, targets: append(anywhere, target{End, end})}}, step.Nobody, -1, nil)
 		return nil

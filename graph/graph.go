@@ -19,8 +19,9 @@ type Result[S any] struct {
 	// is the state after the last step whose results were folded; if its commit
 	// failed, the store is one step behind.
 	State S
-	// Interrupts says why an Interrupted run pauses, in canonical order. Beside an error, as when an
-	// answer was refused, it is empty: [Inspect] tells what is open.
+	// Interrupts lists the open questions and static interrupts at which the run pauses, in
+	// canonical order. Beside an error it lists the questions that are open: those of the failed
+	// step, or those of the thread where an answer or an input was refused.
 	Interrupts []Interrupt
 	// Drained is why the run stopped before it was done, if that was for a Drain; the
 	// Status is then Pending, or Interrupted where questions are open too.

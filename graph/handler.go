@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weftrun/weft/checkpoint"
 )
@@ -72,15 +73,19 @@ func (c *compiler) addRescues() {
 		case !ok:
 			c.fail(d.pos, "%q is to be rescued, but is not a node%s", d.node, c.suggest(d.node))
 		default:
+			d.targets = c.withoutParent(n, d.targets)
 			c.p.nodes[n].rescue = c.handler(d)
 		}
 	}
 }
 
 func (c *compiler) rescueAll(d rescueDraft) {
+	declared := d.targets
+	d.targets = slices.DeleteFunc(slices.Clone(declared), func(name string) bool { return name == Parent })
 	h := c.handler(d)
 	for i := range c.p.nodes {
-		if n := &c.p.nodes[i]; n.rescue == nil {
+		if n := &c.p.nodes[i]; n.rescue == nil && i != c.entry {
+			c.withoutParent(i, declared)
 			n.rescue = h
 		}
 	}
@@ -97,7 +102,7 @@ func (c *compiler) handler(d rescueDraft) *job {
 // they declare none.
 func (c *compiler) checkRescues() {
 	for _, n := range c.p.nodes {
-		if n.rescue != nil && n.mustGo && len(n.branches) == 0 && len(n.rescue.targets) == 0 {
+		if n.rescue != nil && n.mustGo && len(n.branches) == 0 && len(n.rescue.targets) == 0 && !n.leaves {
 			c.fail(c.rescuePlace(n.name), "the handler of node %q declares no targets, and no edge leads on from the node", n.name)
 		}
 	}

@@ -123,3 +123,28 @@ func TestRunThatIsDoneDoesNotFailAtItsLimit(t *testing.T) {
 		logged(t, ended(t, graph.Done, res, err), "a")
 	})
 }
+
+func TestMaxSteps_OfOneRun(t *testing.T) {
+	b := graph.New[world]("k")
+	line(b, strings.Fields("a b c d e")...)
+	cfg := stored()
+	cfg.MaxSteps = 3
+	g := build(t, b, cfg)
+	_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "less", MaxSteps: 2})
+	is(t, err, graph.ErrSteps, "2 steps")
+	res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "more", MaxSteps: 5})
+	logged(t, ended(t, graph.Done, res, err), "a b c d e")
+	res, err = g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "less", MaxSteps: 3})
+	logged(t, ended(t, graph.Done, res, err), "a b c d e")
+	if _, err = g.Invoke(ctx, world{}, graph.Run{Thread: "bad", MaxSteps: -1}); err == nil || !strings.Contains(err.Error(), "(got -1)") {
+		t.Errorf("a negative limit gives %v, want an error that names it", err)
+	}
+}
+
+func TestMaxSteps_OfARunLeavesSubgraphsAlone(t *testing.T) {
+	var ran counter
+	b := parallel(map[string]graph.Node[world]{"x": hosts(child(t, &ran, graph.Config{}, nil), "x", nil)})
+	g := build(t, b, graph.Config{})
+	res, err := g.Invoke(ctx, world{}, graph.Run{MaxSteps: 1})
+	logged(t, ended(t, graph.Done, res, err), "xc1 xc2 xc3")
+}

@@ -8,8 +8,8 @@ import (
 	"runtime"
 )
 
-// Node is something a graph can run, made by [Func], [Router], [Worker] or [Subgraph],
-// and of other nodes by [Fallback] and [Cache].
+// Node is something a graph can run, made by [Func], [Router], [Worker], [RoutingWorker],
+// [Subgraph], [SubgraphWorker] or [Inline], and of other nodes by [Fallback] and [Cache].
 type Node[S any] struct {
 	call    call
 	targets []string
@@ -51,20 +51,39 @@ func Router[S any](fn func(ctx context.Context, s *S) (Command, error), targets 
 // Worker makes a node that is started by [Send], one task for each payload. It
 // reads the state like any node, with the payload beside it. P must survive JSON.
 func Worker[S, P any](fn func(ctx context.Context, s *S, payload P) error) Node[S] {
+	n := Node[S]{payload: payloadOf[P]()}
+	if fn != nil {
+		n.call = func(ctx context.Context, s, payload any) (Command, error) {
+			p, _ := payload.(P) // a nil interface is of no type
+			return Command{}, fn(ctx, s.(*S), p)
+		}
+	}
+	return n
+}
+
+// RoutingWorker makes a [Worker] that also decides where to go, as a [Router] does: each of its
+// tasks may go to nodes and send more tasks, also to itself, in the next step. It may only go to
+// its targets. Nodes that several tasks of a step go to run once, as they do for any node.
+func RoutingWorker[S, P any](fn func(ctx context.Context, s *S, payload P) (Command, error), targets ...string) Node[S] {
+	n := Node[S]{targets: targets, pos: caller(1), payload: payloadOf[P]()}
+	if fn != nil {
+		n.call = func(ctx context.Context, s, payload any) (Command, error) {
+			p, _ := payload.(P) // a nil interface is of no type
+			return fn(ctx, s.(*S), p)
+		}
+	}
+	return n
+}
+
+// payloadOf describes the payload type P.
+func payloadOf[P any]() *payloadType {
 	takesNil := reflect.TypeFor[P]().Kind() == reflect.Interface
-	t := &payloadType{
+	return &payloadType{
 		typ:     reflect.TypeFor[P](),
 		name:    reflect.TypeFor[P]().String(),
 		accepts: func(v any) bool { _, ok := v.(P); return ok || v == nil && takesNil },
 		decode:  func(data []byte) (any, error) { var p P; err := json.Unmarshal(data, &p); return p, err },
 	}
-	if fn == nil {
-		return Node[S]{payload: t}
-	}
-	return Node[S]{payload: t, call: func(ctx context.Context, s, payload any) (Command, error) {
-		p, _ := payload.(P) // a nil interface is of no type
-		return Command{}, fn(ctx, s.(*S), p)
-	}}
 }
 
 // payloadType is what a Worker takes, with the type erased.

@@ -30,6 +30,9 @@ func (c *compiler) checkPaths() {
 				ahead[i] = append(ahead[i], t.node)
 			}
 		}
+		if n.leaves {
+			ahead[i] = append(ahead[i], end)
+		}
 		for _, j := range c.p.shape.Nodes[i].Feeds {
 			ahead[i] = append(ahead[i], c.p.shape.Joins[j].Target)
 		}
@@ -44,6 +47,9 @@ func (c *compiler) checkPaths() {
 
 func (c *compiler) link(ahead [][]int, from, to string) {
 	f, okFrom := c.index[from]
+	if from == Start && c.entry >= 0 {
+		f, okFrom = c.entry, true
+	}
 	t, okTo := c.lookup(to)
 	if okFrom && okTo {
 		ahead[f] = append(ahead[f], t)

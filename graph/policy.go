@@ -43,8 +43,9 @@ type Policy struct {
 type Retry struct {
 	// Attempts counts the first one too; 0 and 1 mean no retry.
 	Attempts int
-	// Initial is the wait after the first failure, 0 means 500 ms. Each further wait
-	// is Multiplier times longer (0 means 2), up to Max (0 means 2 min).
+	// Initial is the wait after the first failure; 0 means 500 ms, and NoWait that all
+	// attempts follow at once. Each further wait is Multiplier times longer (0 means 2), up to Max
+	// (0 means 2 min).
 	Initial    time.Duration
 	Max        time.Duration
 	Multiplier float64
@@ -66,6 +67,10 @@ type Retry struct {
 	// there may be, counting those that failed otherwise, and how long to wait.
 	Else *Retry
 }
+
+// NoWait is the Retry.Initial of attempts that follow one another at once, unless a failure
+// asks for a wait itself: see Retry.MaxAfter.
+const NoWait time.Duration = -1
 
 func (p Policy) check() error {
 	switch {
@@ -93,7 +98,7 @@ func (r *Retry) check() error {
 	switch {
 	case r.Attempts < 0:
 		return fmt.Errorf("%d attempts are less than none", r.Attempts)
-	case r.Initial < 0 || r.Max < 0 || r.MaxAfter < 0:
+	case r.Initial < 0 && r.Initial != NoWait || r.Max < 0 || r.MaxAfter < 0:
 		return errors.New("a wait between attempts is negative")
 	case r.Multiplier != 0 && !(r.Multiplier >= 1):
 		return fmt.Errorf("a multiplier of %v would shorten each wait", r.Multiplier)
@@ -165,7 +170,10 @@ func retryAfter(err error) time.Duration {
 // wait returns the time between attempt n (from 1) and the next.
 func (r *Retry) wait(n int, random func() float64) time.Duration {
 	d, factor, limit := r.Initial, r.Multiplier, r.Max
-	if d == 0 {
+	switch d {
+	case NoWait:
+		return 0
+	case 0:
 		d = 500 * time.Millisecond
 	}
 	if factor == 0 {

@@ -49,6 +49,8 @@ func TestFirstRetryThatAcceptsAnErrorDecides(t *testing.T) {
 		"attempts count together":          {mixed, []error{errBoom, errBoom, errBusy}, "1@0 2@1000 3@2000", false},
 		"what none accepts is not retried": {mixed, []error{errors.New("other")}, "1@0", false},
 		"the default takes the rest":       {last, []error{errBoom, errBoom}, "1@0 2@2000 3@6000", true},
+		"at once":                          {graph.Retry{Attempts: 3, Initial: graph.NoWait, Jitter: 1}, []error{errBoom, errBoom}, "1@0 2@0 3@0", true},
+		"at once, unless asked to wait":    {graph.Retry{Attempts: 2, Initial: graph.NoWait}, []error{patient(time.Second)}, "1@0 2@1000", true},
 		"a permanent error is not retried": {last, []error{graph.Permanent(errBoom)}, "1@0", false},
 		"unless If says so":                {graph.Retry{Attempts: 2, Initial: time.Second, If: isErr(errBoom)}, []error{graph.Permanent(errBoom)}, "1@0 2@1000", true},
 		"a cancellation that is none":      {graph.Retry{Attempts: 2, Initial: time.Second}, []error{context.Canceled}, "1@0 2@1000", true},

@@ -106,15 +106,26 @@ func TestNoNameIsNoTargetBesideAStaticEdge(t *testing.T) {
 	is(t, err, graph.ErrTarget)
 }
 
-func TestBranchMustNameATarget(t *testing.T) {
-	for name, c := range map[string]graph.Command{"none": {}, "an undeclared one": graph.Goto("b")} {
+func TestBranch_GoesToItsTargetsOnly(t *testing.T) {
+	b := start(logs("r"))
+	b.Edge("r", "b")
+	b.Edge("r", "c")
+	b.Branch("r", func(context.Context, *world) (graph.Command, error) { return graph.Goto("b"), nil }, "a")
+	_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+	is(t, err, graph.ErrTarget, "branch", "a")
+}
+
+func TestBranch_ZeroCommandGoesNowhere(t *testing.T) {
+	for name, c := range map[string]graph.Command{"zero": {}, "a reason alone": graph.Command{}.Because("it is enough")} {
 		t.Run(name, func(t *testing.T) {
 			b := start(logs("r"))
+			b.Branch("r", func(context.Context, *world) (graph.Command, error) { return c, nil }, "a", "b", "c")
+			logged(t, invoke(t, build(t, b, graph.Config{}), "", graph.Done), "r")
+
+			b = start(logs("r"))
 			b.Edge("r", "b")
-			b.Edge("r", "c")
-			b.Branch("r", func(context.Context, *world) (graph.Command, error) { return c, nil }, "a")
-			_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
-			is(t, err, graph.ErrTarget, "branch", "a")
+			b.Branch("r", func(context.Context, *world) (graph.Command, error) { return c, nil }, "a", "c")
+			logged(t, invoke(t, build(t, b, graph.Config{}), "", graph.Done), "r b")
 		})
 	}
 }

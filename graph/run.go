@@ -147,15 +147,18 @@ func (r *run) loop() (Status, error) {
 // mayStep checks the limits of the run. It comes after "is anything due?", so a run
 // that is just done never fails.
 func (r *run) mayStep() error {
-	taken := r.steps
+	taken, limit := r.steps, r.cfg.MaxSteps
+	if r.opts.MaxSteps > 0 && r.inside == nil {
+		limit = r.opts.MaxSteps
+	}
 	if len(r.tasks) > 0 {
 		taken-- // the step that was taken up is already counted
 	}
 	switch {
 	case r.ctx.Err() != nil:
 		return r.fail(r.cancelled())
-	case taken >= r.cfg.MaxSteps:
-		return r.fail(fmt.Errorf("%w: %d steps did not finish the run", ErrSteps, r.cfg.MaxSteps))
+	case taken >= limit:
+		return r.fail(fmt.Errorf("%w: %d steps did not finish the run", ErrSteps, limit))
 	case r.front.Len() > r.cfg.MaxTasks:
 		return r.fail(fmt.Errorf("%w: %d tasks are due, the limit is %d", ErrFanOut, r.front.Len(), r.cfg.MaxTasks))
 	}

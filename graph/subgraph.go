@@ -62,6 +62,33 @@ func Subgraph[S, C any](child *Graph[C], in func(s *S) (C, error), out func(s *S
 	}}
 }
 
+// SubgraphWorker makes a [Worker] of a whole graph: each [Send] to it runs the child once, in a
+// namespace of its own. in makes the child's input from the parent's state and the payload; out
+// brings what the child ended with into the parent's state. Everything else is as with
+// [Subgraph]. A child that lives as long as the thread ([PerThread]) can serve one task of a step only.
+func SubgraphWorker[S, P, C any](child *Graph[C], in func(s *S, payload P) (C, error), out func(s *S, payload P, end *C) error, targets ...string) Node[S] {
+	n := Node[S]{targets: targets, pos: caller(1), payload: payloadOf[P]()}
+	if child == nil || child.p == nil || in == nil || out == nil {
+		n.faults = []string{"a SubgraphWorker needs a graph, and functions in and out"}
+		return n
+	}
+	n.child = child.p
+	n.call = func(ctx context.Context, s, payload any) (Command, error) {
+		parent := s.(*S)
+		p, _ := payload.(P) // a nil interface is of no type
+		input, err := in(parent, p)
+		if err != nil {
+			return Command{}, err
+		}
+		end, err := child.Call(ctx, input)
+		if err != nil {
+			return Command{}, err
+		}
+		return Command{}, out(parent, p, &end)
+	}
+	return n
+}
+
 // Calls returns n as a node that says which graph its function calls, so that drawings show
 // what is in it: [Graph.Draw] opens the child as that of a [Subgraph]. Nothing else changes.
 func Calls[S, C any](n Node[S], child *Graph[C]) Node[S] {

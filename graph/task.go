@@ -211,9 +211,6 @@ func (t *task) call(ctx context.Context) (err error) {
 		if err != nil {
 			return inBranch(err)
 		}
-		if cmd.empty() {
-			return fmt.Errorf("%w: the branch named none; it may go to %v", ErrTarget, b.targets)
-		}
 		if err := t.route(cmd, b.targets, i+1); err != nil || t.up != nil {
 			return inBranch(err)
 		}
@@ -309,6 +306,8 @@ func (t *task) ways() []checkpoint.Way {
 func (t *task) goTo(name string, allowed targets, branch int) error {
 	n, ok := allowed.find(name)
 	switch {
+	case !ok && name == Parent:
+		return fmt.Errorf("%w %q: a Command goes to the parent by InParent or ToParent", ErrTarget, name)
 	case !ok:
 		return fmt.Errorf("%w %q; it may go to %v", ErrTarget, name, allowed)
 	case n == end:

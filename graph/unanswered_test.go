@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
@@ -65,5 +66,45 @@ func TestLimitsOfAnotherFillWhatIsMissing(t *testing.T) {
 	}
 	if !compiles(none.Or(limits("x")), "x") || !compiles(limits("x").Or(nil), "x") || none.Or(nil) != nil {
 		t.Error("nothing, and limits, are not these limits")
+	}
+}
+
+// A caller that is refused is told what is open, without another read of the thread.
+func TestInterrupts_AreListedBesideAnError(t *testing.T) {
+	var ran counter
+	failed := false
+	b := parallel(map[string]graph.Node[world]{"x": asks("x", &ran, "x"), "y": asks("y", &ran, "y"), "z": graph.Func(func(context.Context, *world) error {
+		if !failed {
+			failed = true
+			return errBoom
+		}
+		return nil
+	})})
+	g := build(t, b, graph.Config{Store: new(checkpoint.Memory), Concurrency: 1})
+	res, err := g.Invoke(ctx, world{}, t1)
+	is(t, err, errBoom)
+	asked(t, res, "x y")
+	open := res.Interrupts
+	for name, c := range map[string]struct {
+		call func() (graph.Result[world], error)
+		want error
+	}{
+		"a new input":        {func() (graph.Result[world], error) { return g.Invoke(ctx, world{}, t1) }, graph.ErrWaiting},
+		"an ambiguous reply": {func() (graph.Result[world], error) { return g.Resume(ctx, graph.Reply("a"), t1) }, graph.ErrAmbiguous},
+		"an unknown id": {func() (graph.Result[world], error) {
+			return g.Resume(ctx, graph.Answer("zed", "a"), t1)
+		}, graph.ErrUnknownQuestion},
+		"a wrong type": {func() (graph.Result[world], error) {
+			return g.Resume(ctx, graph.Answer(open[0].ID, 7), t1)
+		}, graph.ErrAnswer},
+		"a wrong type beside an edit": {func() (graph.Result[world], error) {
+			return g.Act(ctx, graph.Edit[world]{}, graph.Answer(open[0].ID, 7), t1)
+		}, graph.ErrAnswer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res, err := c.call()
+			is(t, err, c.want)
+			asked(t, res, "x y")
+		})
 	}
 }

@@ -97,7 +97,9 @@ func (s *source) retry(n *yaml.Node) graph.Retry {
 		case "max":
 			r.Attempts = s.count(m.value, "retry.max")
 		case "initial":
-			r.Initial = s.duration(m.value, "retry.initial")
+			if r.Initial = graph.NoWait; !isZeroTime(m.value) {
+				r.Initial = s.duration(m.value, "retry.initial")
+			}
 		case "max_delay":
 			r.Max = s.duration(m.value, "retry.max_delay")
 		case "backoff":
@@ -120,6 +122,13 @@ func (s *source) retry(n *yaml.Node) graph.Retry {
 		s.fail(o.get("max_delay"), "WF118", "max_delay is shorter than initial")
 	}
 	return r
+}
+
+// isZeroTime reports whether n is a time of zero, such as 0s: the next attempt follows at once.
+func isZeroTime(n *yaml.Node) bool {
+	n = deref(n)
+	d, err := time.ParseDuration(n.Value)
+	return n.Kind == yaml.ScalarNode && err == nil && d == 0
 }
 
 var (

@@ -329,6 +329,29 @@ nodes:
 	})
 }
 
+func TestRetry_InitialOfZeroRetriesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		flaky := workflow.Go(func(context.Context, struct{}) (int, error) {
+			if calls++; calls < 3 {
+				return 0, errors.New("not yet")
+			}
+			return calls, nil
+		})
+		f := load(t, map[string]string{"main.yaml": `
+version: 1
+state: {n: int}
+nodes:
+  a: {uses: go:flaky, output: {n: "${{ result }}"}, retry: {max: 4, initial: 0s}, next: END}
+`}, map[string]workflow.Kind{"go:flaky": flaky})
+		begun := time.Now()
+		f.gives(`{}`, `{"n":3}`)
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("two retries waited %v, want no wait", took)
+		}
+	})
+}
+
 func TestRetryLeavesAloneWhatWillNotChange(t *testing.T) {
 	for name, node := range map[string]string{
 		"fail":       `{fail: {message: "no ${{ state.n }}", code: none}, retry: {max: 3, initial: 1h}}`,

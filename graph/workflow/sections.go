@@ -142,7 +142,7 @@ var forEachSection = section{"for_each", "a loop whose items run at once", []key
 
 var retrySection = section{"retry", "attempts after a failure", []key{
 	{"max", "all attempts together, so 2 is one retry; 3 where it is missing", count},
-	{"initial", "the first wait", duration},
+	{"initial", "the first wait; 0s makes all attempts follow at once", duration},
 	{"max_delay", "the longest wait", duration},
 	{"backoff", "whether the wait doubles", oneOfWords("exponential", "constant")},
 	{"jitter", "whether a part of the wait is random", flagValue},
