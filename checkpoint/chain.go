@@ -13,7 +13,8 @@ import (
 // A field gets a new base when its chunks outweigh the old one several times, and are many
 // or much. So a log is five times as long with each new base, and what is written in all
 // stays below two and a half times what was added; what a load reads stays within a small
-// multiple of the value.
+// multiple of the value. Both are weighed before compression: a base that compresses well
+// would come too often, and it costs what the value weighs.
 const (
 	manyChunks = 256
 	muchChunks = 256 << 10 // bytes
@@ -43,11 +44,30 @@ type Chain struct {
 	head   uint64
 	id     string     // of the commit that it was opened at
 	fields []Field    // of the schema, in its order; Name "" until committed once
-	sums   []uint64   // checksum of the last whole value of each field
+	pieces []pieces   // of each field
 	prev   state.View // the state at the last commit, to tell what was added since
 	known  []bool     // prev holds the field's committed value
 	other  []other    // fields of the head that the schema does not know
 	parent uint64     // the commit that the next one goes on from, if that is not the head
+}
+
+// pieces is what is known of the pieces of a field beside its record.
+type pieces struct {
+	sum          uint64 // checksum of the last whole value that was written
+	base, chunks int    // bytes as they would be without compression
+}
+
+// weigh counts a piece.
+func (p *pieces) weigh(chunk int, sealed []byte) {
+	n := len(sealed)
+	if raw, _, ok := cutUvarint(sealed[min(4, n):]); ok {
+		n = max(n, int(raw))
+	}
+	if chunk == 0 {
+		p.base, p.chunks = n, 0
+	} else {
+		p.chunks += n
+	}
 }
 
 // other is a field that the schema does not know. It is kept as it is stored.
@@ -87,7 +107,7 @@ func newChain(store Store, key Key, schema *state.Schema) *Chain {
 	n := len(schema.Fields())
 	return &Chain{
 		store: store, codec: codecOf(store), key: key, schema: schema,
-		fields: make([]Field, n), sums: make([]uint64, n),
+		fields: make([]Field, n), pieces: make([]pieces, n),
 		prev: schema.Blank(), known: make([]bool, n),
 	}
 }
@@ -110,6 +130,9 @@ func (c *Chain) restore(snap Snapshot) error {
 			c.other = append(c.other, other{f, nil})
 		case c.parent == 0 && !r.changed[i]:
 			c.fields[i], c.known[i] = f, true
+			for _, b := range r.pieces[f.Name] {
+				c.pieces[i].weigh(b.Chunk, b.Data)
+			}
 		}
 	}
 	c.schema.Assign(c.prev, c.State)
@@ -146,7 +169,7 @@ func (c *Chain) ID() string { return c.id }
 func (c *Chain) GoBack(head uint64) {
 	c.head, c.parent, c.other = head, 0, nil
 	clear(c.fields)
-	clear(c.sums)
+	clear(c.pieces)
 	clear(c.known)
 }
 
@@ -156,36 +179,39 @@ func (c *Chain) Forget() {
 	c.parent, c.Record, c.Pending, c.other = c.Parent(), nil, nil, nil
 	c.State = c.schema.New()
 	clear(c.fields)
-	clear(c.sums)
+	clear(c.pieces)
 	clear(c.known)
 }
 
 // Branches reports whether the next commit begins a branch.
 func (c *Chain) Branches() bool { return c.parent != 0 }
 
-// add puts what is new in field i into the commit.
-func (c *Chain) add(commit *Commit, f *Field, sum *uint64, v state.View, i int) error {
+// add puts what is new in field i into the commit: the difference where there is one, since
+// the whole value costs a copy of it.
+func (c *Chain) add(p *Prepared, v state.View, i int) error {
 	ch, def := v.Channels[i], &c.schema.Fields()[i]
-	value, ok := ch.Stored()
-	if !ok {
-		*f, *sum = newField(def), 0
-		return nil
-	}
-	if d, ok := ch.(state.Delta); ok && c.known[i] && f.Base != 0 && !f.due() {
+	f, known, commit := &p.fields[i], &p.pieces[i], &p.commit
+	if d, ok := ch.(state.Delta); ok && c.known[i] && f.Base != 0 && !c.due(i) {
 		if diff, ok := d.Since(c.prev.Channels[i]); ok {
-			if done, err := c.addChunk(commit, f, diff, cmp.Or(def.Kind, state.Kind(def.Type))); done || err != nil {
+			if done, err := c.addChunk(p, i, diff, cmp.Or(def.Kind, state.Kind(def.Type))); done || err != nil {
 				return err
 			}
 		}
+	}
+	value, ok := ch.Stored()
+	if !ok {
+		*f, *known = newField(def), pieces{}
+		return nil
 	}
 	data, err := c.codec.sealField(c.key, f.Name, place(c.key, f.Name, commit.Seq(), 0), def.Type, value)
 	if err != nil {
 		return err
 	}
-	if s := payloadSum(data); f.Base == 0 || f.Chunks > 0 || s != *sum {
+	if s := payloadSum(data); f.Base == 0 || f.Chunks > 0 || s != known.sum {
 		*f = newField(def)
 		f.Base, f.BaseBytes = commit.Seq(), len(data)
-		*sum = s
+		known.sum = s
+		known.weigh(0, data)
 		commit.Blobs = append(commit.Blobs, Blob{f.Name, f.Base, 0, data})
 	}
 	return nil
@@ -203,14 +229,16 @@ func newField(def *state.Field) Field {
 // payloadSum tells values apart without regard to their place.
 func payloadSum(sealed []byte) uint64 { return crc64.Checksum(sealed[:len(sealed)-sumBytes], crcTable) }
 
-// due reports whether the field should get a new base.
-func (f *Field) due() bool {
-	return f.ChunkBytes >= outweigh*f.BaseBytes && (f.Chunks >= manyChunks || f.ChunkBytes >= muchChunks)
+// due reports whether field i should get a new base.
+func (c *Chain) due(i int) bool {
+	p := &c.pieces[i]
+	return p.chunks >= outweigh*p.base && (c.fields[i].Chunks >= manyChunks || p.chunks >= muchChunks)
 }
 
 // addChunk stores what was added to a field; done is false when its pieces would be too large
 // together.
-func (c *Chain) addChunk(commit *Commit, f *Field, diff any, kind state.Kind) (done bool, err error) {
+func (c *Chain) addChunk(p *Prepared, i int, diff any, kind state.Kind) (done bool, err error) {
+	f := &p.fields[i]
 	data, err := c.codec.sealField(c.key, f.Name, place(c.key, f.Name, f.Base, f.Chunks+1), "", diff)
 	if err != nil || f.BaseBytes+f.ChunkBytes+len(data) > c.codec.Limits.Value {
 		return false, err
@@ -218,7 +246,8 @@ func (c *Chain) addChunk(commit *Commit, f *Field, diff any, kind state.Kind) (d
 	f.Chunks++
 	f.ChunkBytes += len(data)
 	f.Kind = kind
-	commit.Blobs = append(commit.Blobs, Blob{f.Name, f.Base, f.Chunks, data})
+	p.pieces[i].weigh(f.Chunks, data)
+	p.commit.Blobs = append(p.commit.Blobs, Blob{f.Name, f.Base, f.Chunks, data})
 	return true, nil
 }
 

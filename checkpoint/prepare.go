@@ -16,7 +16,7 @@ type Prepared struct {
 	commit Commit
 	record *Record
 	fields []Field
-	sums   []uint64
+	pieces []pieces
 	other  []other
 	state  state.View
 	fresh  []int // the fields whose committed value changes
@@ -47,13 +47,13 @@ func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, en
 	}
 	p = &Prepared{store: c.store, record: rec, state: v,
 		commit: Commit{Key: c.key, ID: id, Head: c.head, Fence: c.Fence, TTL: c.TTL, Labels: rec.labels()},
-		fields: append([]Field(nil), c.fields...), sums: append([]uint64(nil), c.sums...)}
+		fields: append([]Field(nil), c.fields...), pieces: append([]pieces(nil), c.pieces...)}
 	for i, f := range c.schema.Fields() {
 		if p.fields[i].Name != "" && !changed[i] {
 			continue
 		}
 		p.fields[i].Name = f.Name
-		if err := c.add(&p.commit, &p.fields[i], &p.sums[i], v, i); err != nil {
+		if err := c.add(p, v, i); err != nil {
 			return nil, err
 		}
 		p.fresh = append(p.fresh, i)
@@ -128,7 +128,7 @@ func (p *Prepared) Store(ctx context.Context) error { return p.store.Commit(ctx,
 func (c *Chain) Advance(p *Prepared) {
 	c.Record, c.head, c.parent, c.Pending = p.record, p.Seq(), 0, nil
 	c.beside = len(p.commit.Beside)
-	c.fields, c.sums, c.other = p.fields, p.sums, p.other
+	c.fields, c.pieces, c.other = p.fields, p.pieces, p.other
 	for _, i := range p.fresh {
 		c.schema.AssignField(c.prev, p.state, i)
 		c.known[i] = true

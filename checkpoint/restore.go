@@ -60,8 +60,9 @@ func Restore(snap Snapshot, schema *state.Schema) (*Record, state.View, error) {
 type restored struct {
 	record  *Record
 	view    state.View
-	owner   []int  // by Record.Fields: the field of the schema that has its value, or -1
-	changed []bool // by field of the schema: it is not as it is stored
+	pieces  map[string][]Blob // by the name of the field
+	owner   []int             // by Record.Fields: the field of the schema that has its value, or -1
+	changed []bool            // by field of the schema: it is not as it is stored
 }
 
 func restore(snap Snapshot, schema *state.Schema) (*restored, error) {
@@ -70,8 +71,8 @@ func restore(snap Snapshot, schema *state.Schema) (*restored, error) {
 		return nil, err
 	}
 	blank := schema.Blank()
-	r := &restored{rec, schema.New(), owners(rec, schema), make([]bool, len(schema.Fields()))}
 	pieces := map[string][]Blob{}
+	r := &restored{rec, schema.New(), pieces, owners(rec, schema), make([]bool, len(schema.Fields()))}
 	for _, b := range snap.Blobs {
 		pieces[b.Field] = append(pieces[b.Field], b)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint/postgres"
 	"github.com/weftrun/weft/internal/cost"
+	"github.com/weftrun/weft/internal/pace"
 )
 
 func TestRoundTripsOfARun(t *testing.T) {
@@ -65,4 +66,8 @@ func overOne(t *testing.T, dsn, schema string) *postgres.Store {
 
 func TestRunKeepsWhatItIsToKeep(t *testing.T) {
 	cost.Room(t, open(t, cluster.dsn("pool_max_conns=4"), postgres.Config{}))
+}
+
+func TestStep_CostIsFlat(t *testing.T) {
+	cost.Growth(t, open(t, cluster.dsn("pool_max_conns=4"), postgres.Config{}), pace.Of(10_000, 2_000))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/internal/cost"
+	"github.com/weftrun/weft/internal/pace"
 )
 
 func TestRoundTripsOfARun(t *testing.T) {
@@ -37,3 +38,5 @@ func TestBytesOfARunDoNotGrow(t *testing.T) {
 }
 
 func TestRunKeepsWhatItIsToKeep(t *testing.T) { cost.Room(t, open(t)) }
+
+func TestStep_CostIsFlat(t *testing.T) { cost.Growth(t, open(t), pace.Of(10_000, 2_000)) }

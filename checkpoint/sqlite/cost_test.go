@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/internal/cost"
+	"github.com/weftrun/weft/internal/pace"
 )
 
 // TestBytesOfARunDoNotGrow measures what is in the rows. The file grows by whole pages.
@@ -34,3 +35,5 @@ func TestBytesOfARunDoNotGrow(t *testing.T) {
 }
 
 func TestRunKeepsWhatItIsToKeep(t *testing.T) { cost.Room(t, open(t, t.TempDir())) }
+
+func TestStep_CostIsFlat(t *testing.T) { cost.Growth(t, open(t, t.TempDir()), pace.Of(10_000, 2_000)) }

@@ -74,8 +74,8 @@ var house = []room{
 	{name: "graph", on: []string{"state", "checkpoint", "internal/step", "internal/suggest"}, doors: []string{
 		"github.com/google/jsonschema-go", "github.com/google/uuid", "golang.org/x/sync", "golang.org/x/time",
 	}},
-	{name: "internal/twin", on: []string{"state", "checkpoint", "graph"}}, // for tests alone
-	{name: "internal/cost", on: []string{"state", "checkpoint", "graph"}}, // for tests alone
+	{name: "internal/twin", on: []string{"state", "checkpoint", "graph"}},                  // for tests alone
+	{name: "internal/cost", on: []string{"state", "state/message", "checkpoint", "graph"}}, // for tests alone
 	{name: "internal/golden", on: []string{ // for tests alone
 		"state", "state/message", "checkpoint", "checkpoint/conversation", "checkpoint/document", "checkpoint/memory", "checkpoint/session",
 		"checkpoint/tasks", "checkpoint/thread", "graph",
