@@ -39,7 +39,8 @@ type Point struct {
 	Interrupts []Interrupt       `json:"interrupts,omitempty"`
 	Answered   []string          `json:"answered,omitempty"` // the ids of the turn's questions that have an answer
 	Failures   []Failure         `json:"failures,omitempty"`
-	Input      string            `json:"input,omitempty"` // hash of the turn's input; see InputHash
+	Finished   []FinishedTask    `json:"finished,omitempty"` // the due tasks that have finished beside others that have not
+	Input      string            `json:"input,omitempty"`    // hash of the turn's input; see InputHash
 	Metadata   map[string]string `json:"metadata,omitempty"`
 }
 
@@ -65,7 +66,15 @@ type Failure struct {
 	Causes []string `json:"causes,omitempty"`
 	// Cancelled is true when the task did not fail by itself: the run was cancelled, or
 	// another task failed.
+	// Kind is KindCancelled then, and Message says why, as far as it is known.
 	Cancelled bool `json:"cancelled,omitempty"`
+}
+
+// FinishedTask is a due task that has finished beside a failure or a question of its step, or beside
+// tasks that still run. Its result is stored, and Resume does not run it again.
+type FinishedTask struct {
+	Node string `json:"node"`
+	Task string `json:"task"` // its id, see TaskID
 }
 
 // Threads yields the newest commit of each thread in a store, by thread id.
@@ -173,6 +182,11 @@ func pointOf(snap checkpoint.Snapshot) (Point, error) {
 		p.Status = Interrupted
 	}
 	p.readAnswers(rec, beside)
+	for _, t := range rec.Next {
+		if beside.byTask[t.ID][slotResult] != nil { // open has dropped those that do not count
+			p.Finished = append(p.Finished, FinishedTask{t.Node, t.ID})
+		}
+	}
 	p.Failures, err = failures(rec, beside)
 	if p.Status == Pending && slices.ContainsFunc(p.Failures, func(f Failure) bool { return !f.Cancelled }) {
 		p.Status = Failed

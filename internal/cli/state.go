@@ -92,6 +92,9 @@ func (s *session) printState(p graph.Point, data []byte) error {
 		}
 		fmt.Fprintf(s.Stdout, "%s: %s\n", what, oneLine(f.Message))
 	}
+	for _, f := range p.Finished {
+		fmt.Fprintf(s.Stdout, "node %q has finished and does not run again\n", f.Node)
+	}
 	fmt.Fprintln(s.Stdout)
 	return printValues(s.Stdout, values)
 }
