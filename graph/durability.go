@@ -23,8 +23,8 @@ const (
 	// the run at once.
 	Async
 	// Exit commits when the run ends, pauses or fails, or when something of a step must
-	// be stored by itself, such as a question: a crash costs all since then, and the
-	// input with it.
+	// be stored by itself, such as the result of a Once: a crash costs all since then, and
+	// the input with it. How long a node takes makes no difference.
 	Exit
 )
 

@@ -60,7 +60,7 @@ func (r *run) await(p *pool) {
 }
 
 // hear takes in what ends, until all has. What finished while others still run is stored
-// at once, so that a crash does not lose it.
+// at once, so that a crash does not lose it; with Exit it is stored when the run ends or pauses.
 func (r *run) hear(p *pool) {
 	finished := make([]int, 0, len(r.todo))
 	for left := len(r.todo); left > 0; {
@@ -77,7 +77,7 @@ func (r *run) hear(p *pool) {
 		for _, i := range finished {
 			r.ended(i)
 		}
-		if left > 0 {
+		if left > 0 && r.opts.Durability != Exit {
 			r.keep(finished)
 		}
 	}

@@ -1,0 +1,76 @@
+package graph_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+// With Exit a step of several tasks is one commit, however long one of them takes.
+func TestExit_SlowSiblingMakesNoCommit(t *testing.T) {
+	flow := func() *graph.Builder[world] {
+		b := graph.New[world]("flow")
+		b.Node("first", logs("first"))
+		b.Node("a", logs("a"))
+		b.Node("b", graph.Func(func(_ context.Context, s *world) error {
+			time.Sleep(time.Hour)
+			s.Log.Append("b")
+			return nil
+		}))
+		b.Node("last", logs("last"))
+		b.Edge(graph.Start, "first")
+		b.Edge("first", "a")
+		b.Edge("first", "b")
+		b.Join("last", "a", "b")
+		b.Edge("last", graph.End)
+		return b
+	}
+	for name, b := range map[string]*graph.Builder[world]{
+		"root": flow(), "subgraph": parallel(map[string]graph.Node[world]{"sub": graph.Inline(build(t, flow(), graph.Config{}))}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &faulty{Store: new(checkpoint.Memory)}
+				g := build(t, b, graph.Config{Store: f})
+				res, err := g.Invoke(t.Context(), world{}, graph.Run{Thread: "t1", Durability: graph.Exit})
+				logged(t, ended(t, graph.Done, res, err), "first a b last")
+				if f.commits != 1 || f.writes != 1 {
+					t.Errorf("%d commits and %d other writes, want the commit of the end alone", f.commits, f.writes-f.commits)
+				}
+			})
+		})
+	}
+}
+
+// What finished beside a failure is stored with it, with Exit too, and does not run again.
+func TestExit_FailureKeepsFinishedSiblings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ran counter
+		f := &faulty{Store: new(checkpoint.Memory)}
+		g := build(t, parallel(map[string]graph.Node[world]{
+			"a": graph.Func(func(_ context.Context, s *world) error { ran.add("a"); s.Log.Append("a"); return nil }),
+			"b": graph.Func(func(_ context.Context, s *world) error {
+				time.Sleep(time.Hour)
+				s.Log.Append("b")
+				return failsFirst(&ran, "b", 1)
+			}),
+		}), graph.Config{Store: f})
+		run := graph.Run{Thread: "t1", Durability: graph.Exit}
+		_, err := g.Invoke(t.Context(), world{}, run)
+		if err == nil {
+			t.Fatal("the run did not fail")
+		}
+		p, err := graph.Inspect(t.Context(), f, "t1")
+		if got := finishes(p); err != nil || !slices.Equal(got, []string{"a"}) {
+			t.Errorf("got %v, %v; want that a has finished", got, err)
+		}
+		res, err := g.Resume(t.Context(), graph.Answers{}, run)
+		logged(t, ended(t, graph.Done, res, err), "a b")
+		ran.want(t, "a", 1)
+	})
+}
