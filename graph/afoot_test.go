@@ -116,8 +116,9 @@ func TestADeafNodeBesideOneThatFailsIsGivenUpAfterAWalk(t *testing.T) {
 		release := make(chan struct{})
 		b := graph.New[world]("deaf")
 		line(b, "a", "b")
-		b.Node("deaf", graph.Func(func(context.Context, *world) error { <-release; return nil }))
-		b.Node("fails", graph.Func(func(context.Context, *world) error { return errBoom }))
+		runs := make(chan struct{})
+		b.Node("deaf", graph.Func(func(context.Context, *world) error { close(runs); <-release; return nil }))
+		b.Node("fails", graph.Func(func(context.Context, *world) error { <-runs; return errBoom }))
 		b.Edge("b", "deaf")
 		b.Edge("b", "fails")
 		b.Edge("deaf", graph.End)
@@ -172,12 +173,18 @@ func TestWhatANodeLeavesBehindLearnsThatItsCallerWasEnded(t *testing.T) {
 	})
 }
 
-// beside is a graph in which a node fails beside one that does not stop.
+// beside is a graph in which a node fails beside one that runs and does not stop.
 func beside(t *testing.T, release <-chan struct{}, cfg graph.Config) *graph.Graph[world] {
 	b := graph.New[world]("beside")
 	line(b, "a")
-	b.Node("deaf", graph.Func(func(_ context.Context, s *world) error { <-release; s.Log.Append("late"); return nil }))
-	b.Node("fails", graph.Func(func(context.Context, *world) error { return errBoom }))
+	runs := make(chan struct{}, 1) // a step that has failed starts no more tasks
+	b.Node("deaf", graph.Func(func(_ context.Context, s *world) error {
+		runs <- struct{}{}
+		<-release
+		s.Log.Append("late")
+		return nil
+	}))
+	b.Node("fails", graph.Func(func(context.Context, *world) error { <-runs; return errBoom }))
 	for _, n := range []string{"deaf", "fails"} {
 		b.Edge("a", n)
 		b.Edge(n, graph.End)

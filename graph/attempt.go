@@ -12,6 +12,7 @@ func (r *run) attempt(i int) error {
 	t := r.tasks[i]
 	leave, err := r.takePlaces(t)
 	if err != nil {
+		t.after = true // only the end of the run's context keeps it from its places
 		return err
 	}
 	if r.watch != nil {
@@ -65,12 +66,14 @@ func (r *run) timed(i int, leave func()) error {
 	case err := <-w.done:
 		t.fenced.Store(false)
 		if late {
+			t.after = false // its own time ended before the run
 			t.dropQuestions()
 			return w.outOfTime(err)
 		}
 		return err
 	case <-timer.C:
 		r.replace(i)
+		r.tasks[i].after = !late
 		if late {
 			return w.outOfTime(ErrAbandoned)
 		}

@@ -332,9 +332,11 @@ func (e *TimeoutError) with(err error) error {
 	return &own
 }
 
-// because adds why ctx ended to an error that only says that it did.
+// because adds why ctx ended to the error of what failed after that: the cause comes first. An open
+// question and a Command for the parent are no failures.
 func because(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) && !errors.Is(err, cause) {
+	cause := context.Cause(ctx)
+	if cause != nil && !errors.Is(err, cause) && !errors.Is(err, ErrInterrupted) && ascentIn(err) == nil {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	return err

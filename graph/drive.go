@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -70,6 +69,7 @@ func (p *program) launch(ctx context.Context, o Run, begin func(*run) error) *se
 	}
 	f.run = &f.call
 	f.set(p, ctx, o, p.cfg.NewID())
+	f.running = &f.list
 	f.drain = o.Drain
 	return f
 }
@@ -81,11 +81,12 @@ func (p *program) drive(ctx context.Context, o Run, begin func(*run) error) (out
 	f := p.launch(ctx, o, begin)
 	defer f.cancel(nil) // also where a node ends the caller
 	if ctx.Done() == nil && f.cfg.Timeout == 0 && f.cfg.Store == nil && f.drain == nil {
+		f.running = nil // nothing gives it up
 		out, err := f.walk(f.begin)
 		if out.status != widens {
 			return out, err
 		}
-		f.begin = begun
+		f.begin, f.running = begun, &f.list
 	}
 	f.finished = make(chan struct{})
 	return f.wait()
@@ -142,13 +143,13 @@ func (f *session) conduct() {
 	returned = true
 }
 
-// exited returns the failure of a run of which a node has ended the goroutine: the only
-// node of a step, or one that noted it.
+// exited returns the failure of a run of which a node has ended the goroutine: that of its step.
 func (r *run) exited() error {
-	for _, t := range r.tasks {
-		if len(r.tasks) == 1 || errors.Is(t.err, errGoexit) {
-			return t.fail(errGoexit)
-		}
+	if len(r.tasks) == 1 {
+		return r.tasks[0].fail(errGoexit)
+	}
+	if err := r.failure(); err != nil {
+		return err
 	}
 	return r.fail(errGoexit)
 }
@@ -181,25 +182,30 @@ func (f *session) wait() (outcome, error) {
 }
 
 // overdue waits for a call whose context has ended as long as its nodes may go on, and
-// gives it up then. What is being stored may be finished.
+// gives it up then.
 func (f *session) overdue() {
-	if f.over(f.cfg.Grace + f.cfg.Grace/4) {
+	if f.ends(f.finished, f.cfg.Grace+f.cfg.Grace/4) {
 		return
 	}
-	if f.writing.Load() > 0 && f.over(flush) {
-		return
-	}
+	err := f.abandoned()
 	f.fenced.Store(true)
 	_ = f.disown()
-	f.settle(outcome{status: Failed, id: f.id}, fmt.Errorf("graph %q: %w: %w", f.name, ErrAbandoned, f.cancelled()))
+	f.settle(outcome{status: Failed, id: f.id}, err)
 }
 
-// over waits so long for the end of the call and reports whether it came.
-func (f *session) over(d time.Duration) bool {
+// ends waits for the end of a run whose context has ended, as long as its nodes may go on, and
+// reports whether it came. A run that stores something, or whose nodes have all returned, gets more
+// time: no node keeps it, it is only slow, as on a busy machine.
+func (r *run) ends(done <-chan struct{}, grace time.Duration) bool {
+	return endsWithin(done, grace) || (r.root().writing.Load() > 0 || !r.running.any(r)) && endsWithin(done, flush)
+}
+
+// endsWithin waits so long for done to be closed and reports whether it was.
+func endsWithin(done <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-f.finished:
+	case <-done:
 		return true
 	case <-timer.C:
 		return false
@@ -273,7 +279,7 @@ func (r *run) whole(begin func(*run) error) (status Status, err error) {
 		}
 	}()
 	defer func() {
-		if e := r.settleStore(status); e != nil && !errors.Is(err, errors.Unwrap(e)) {
+		if e := r.settleStore(status); e != nil && !guard(false, func() bool { return errors.Is(err, errors.Unwrap(e)) }) {
 			status, err = Failed, errors.Join(err, e)
 		}
 	}()

@@ -62,7 +62,7 @@ var (
 	// write.
 	ErrConflict = errors.New("graph: conflicting writes")
 	// ErrAbandoned is returned when a node did not return in time after its context
-	// was cancelled.
+	// was cancelled. The error names the node, or all of them.
 	ErrAbandoned = errors.New("graph: a node did not stop")
 	// ErrEdit is returned when an edit by hand makes no sense. The thread is as it was
 	// before the edit.
@@ -131,7 +131,10 @@ func (e *NodeError) Error() string {
 	if e.Attempt > 1 {
 		at += fmt.Sprintf(": attempt %d", e.Attempt)
 	}
-	return fmt.Sprintf("%s: %v", at, e.Err)
+	if e.Err == nil {
+		return at
+	}
+	return at + ": " + textOf(e.Err)
 }
 
 func (e *NodeError) Unwrap() error { return e.Err }

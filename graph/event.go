@@ -215,7 +215,7 @@ func (t *task) update() json.RawMessage {
 	}
 	data, err := json.Marshal(written)
 	if err != nil {
-		data, _ = json.Marshal(map[string]string{"error": err.Error()})
+		data, _ = json.Marshal(map[string]string{"error": textOf(err)})
 	}
 	return data
 }

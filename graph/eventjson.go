@@ -46,7 +46,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		Steps: e.Steps, Missed: e.Missed,
 	}
 	if e.Err != nil {
-		j.Error = e.Err.Error()
+		j.Error = textOf(e.Err)
 	}
 	var err error
 	if j.State, err = e.stateJSON(); err != nil {

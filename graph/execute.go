@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 )
@@ -16,7 +17,7 @@ var errGoexit = errors.New("the node called runtime.Goexit")
 // they finish does not matter. It returns when all have ended.
 func (r *run) execute() {
 	if len(r.tasks) == 1 && !r.tasks[0].settled {
-		r.perform(0)
+		r.performInline()
 		if r.watch != nil || r.tasks[0].err != nil {
 			r.ended(0)
 		}
@@ -33,6 +34,17 @@ func (r *run) execute() {
 	}
 }
 
+// performInline runs the only task of the step. A panic that is not the node's, but of what its
+// Policy calls or of a method of its error, is a failure of the task too.
+func (r *run) performInline() {
+	defer func() {
+		if v := recover(); v != nil {
+			r.tasks[0].endedBy(&PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	r.perform(0)
+}
+
 // ended tells the watchers how task i ended, and stops the others if it failed.
 func (r *run) ended(i int) {
 	t := r.tasks[i]
@@ -47,8 +59,18 @@ func (r *run) ended(i int) {
 // errStopped is the cause of cancelling a step in which another task failed.
 var errStopped = errors.New("graph: stopped because another task failed")
 
+// stopped is the cause of cancelling a step of a run in which a task failed with err. It is an
+// errStopped.
+type stopped struct {
+	by  *run
+	err error
+}
+
+func (e *stopped) Error() string   { return errStopped.Error() + ": " + textOf(e.err) }
+func (e *stopped) Unwrap() []error { return []error{errStopped, e.err} }
+
 // stop cancels the other tasks of the step, because of err.
-func (r *run) stop(err error) { r.cancel(fmt.Errorf("%w: %w", errStopped, err)) }
+func (r *run) stop(err error) { r.cancel(&stopped{r, err}) }
 
 // perform runs task i to its end: a result, a question, or an error that neither a
 // retry nor a handler could mend.
@@ -80,7 +102,11 @@ func (r *run) perform(i int) {
 // rescue lets the handler of task i, if it has one, mend its failure.
 func (r *run) rescue(i int) {
 	t := r.tasks[i]
-	if t.node.rescue == nil || !t.rescuable() {
+	if t.node.rescue == nil || t.after || !t.rescuable() {
+		return
+	}
+	if r.ctx.Err() != nil {
+		t.cutOff()
 		return
 	}
 	if t.err = t.toHandler(t.err); t.err == nil {
@@ -119,7 +145,7 @@ func (r *run) more(t *task, err error, began time.Time) bool {
 	}
 	t.open = nil
 	t.err = t.failed(err)
-	if r.ctx.Err() != nil || !r.pause(t, err, began) {
+	if t.after || !r.pause(t, err, began) {
 		return false
 	}
 	t.again()
@@ -137,6 +163,10 @@ func (r *run) pause(t *task, err error, began time.Time) bool {
 	if !again {
 		return false
 	}
+	if r.ctx.Err() != nil {
+		t.cutOff()
+		return false
+	}
 	if r.watch != nil {
 		r.emitRetry(t)
 	}
@@ -148,24 +178,19 @@ func (r *run) pause(t *task, err error, began time.Time) bool {
 	case <-timer.C:
 		return true
 	case <-r.ctx.Done():
+		t.cutOff()
 		return false
 	}
 }
 
-// because adds why the run's context ended to an error that only says that it did. It
-// reports whether err is of that kind: an error that says so while the run goes on is
-// a failure like any other.
-func (r *run) because(err error) (why error, ended bool) {
+// because adds why the run's context ended to the error of what failed after that: the cause
+// comes first.
+func (r *run) because(err error) error {
 	cause := context.Cause(r.ctx)
-	switch {
-	case cause == nil:
-		return err, false
-	case errors.Is(err, cause):
-		return err, true
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrAbandoned):
-		return fmt.Errorf("%w: %w", cause, err), true
+	if cause == nil || errors.Is(err, cause) {
+		return err
 	}
-	return err, false
+	return fmt.Errorf("%w: %w", cause, err)
 }
 
 // replace gives up task i, whose node still runs, and puts a new one in its place.

@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // Kinds of failures, as [NodeError.Kind] and Failure.Kind tell them.
@@ -11,12 +12,17 @@ const (
 	KindPanic     = "panic"     // the node panicked
 	KindTimeout   = "timeout"   // it was out of time, or idle too long
 	KindPermanent = "permanent" // it was marked Permanent
-	KindCancelled = "cancelled" // it says that it was cancelled
+	KindCancelled = "cancelled" // it was cancelled, or says so
 )
 
 // Kind says what kind of failure it is: one of the Kind constants. It is the same
 // before and after a crash.
-func (e *NodeError) Kind() string { return kindOf(e.Err) }
+func (e *NodeError) Kind() string {
+	if e.Cancelled {
+		return KindCancelled
+	}
+	return guard(KindError, func() string { return kindOf(e.Err) })
+}
 
 // Codes of questions without an answer, as [NodeError.Code] tells them.
 const (
@@ -26,7 +32,12 @@ const (
 
 // Code returns what the first error in the chain that has a method Code() string gives, or
 // one of the Code constants, or "". It is the same before and after a crash.
-func (e *NodeError) Code() string { return codeOf(e.Err) }
+func (e *NodeError) Code() string {
+	if e.Cancelled { // what has a code is the cause, and that of another
+		return ""
+	}
+	return guard("", func() string { return codeOf(e.Err) })
+}
 
 func kindOf(err error) string {
 	var stored *StoredError
@@ -62,28 +73,43 @@ func codeOf(err error) string {
 
 // failureOf returns the record of a failure.
 func failureOf(e *NodeError) Failure {
-	return Failure{Node: e.Node, Attempt: e.Attempt, Message: e.Err.Error(), Kind: e.Kind(), Code: e.Code(),
+	return Failure{Node: e.Node, Attempt: e.Attempt, Message: textOf(e.Err), Kind: e.Kind(), Code: e.Code(),
 		Causes: causes(e.Err), Cancelled: e.Cancelled}
+}
+
+// guard returns what f does, which calls methods of an error that is not the engine's; or instead,
+// if one of them panics. All such calls on the errors of nodes go through it or are the node's own.
+func guard[T any](instead T, f func() T) (v T) {
+	defer func() {
+		if recover() != nil {
+			v = instead
+		}
+	}()
+	return f()
+}
+
+// textOf returns the text of err. If its Error method panics, as one of a nil pointer may, the text
+// says so and names its type.
+func textOf(err error) (text string) {
+	defer func() {
+		if v := recover(); v != nil {
+			text = fmt.Sprintf("an error of type %T, whose Error method panics: %v", err, v)
+		}
+	}()
+	return err.Error()
 }
 
 // causes returns the texts of the errors that err wraps, from the outside in; of
 // several side by side all, one after the other. A text that only repeats is left out.
 func causes(err error) (all []string) {
-	last := err.Error()
+	last := textOf(err)
 	var walk func(error)
 	walk = func(err error) {
-		var inside []error
-		switch e := err.(type) {
-		case interface{ Unwrap() error }:
-			inside = []error{e.Unwrap()}
-		case interface{ Unwrap() []error }:
-			inside = e.Unwrap()
-		}
-		for _, in := range inside {
+		for _, in := range guard(nil, func() []error { return unwrapped(err) }) {
 			if in == nil {
 				continue
 			}
-			if text := in.Error(); text != last {
+			if text := textOf(in); text != last {
 				last = text
 				all = append(all, text)
 			}
@@ -92,6 +118,17 @@ func causes(err error) (all []string) {
 	}
 	walk(err)
 	return all
+}
+
+// unwrapped returns the errors that err wraps itself.
+func unwrapped(err error) []error {
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return []error{e.Unwrap()}
+	case interface{ Unwrap() []error }:
+		return e.Unwrap()
+	}
+	return nil
 }
 
 // StoredError is an error that was read from a checkpoint: its record is left, and not
@@ -113,3 +150,58 @@ func (e *StoredError) Is(target error) bool {
 
 // Code returns the code of the stored error, or "".
 func (e *StoredError) Code() string { return e.Failure.Code }
+
+// fail wraps err with the place of the task.
+func (t *task) fail(err error) error { return t.placed(err) }
+
+func (t *task) placed(err error) *NodeError {
+	return &NodeError{Graph: t.run.name, Thread: t.run.opts.Thread, Node: t.node.name, Task: t.id(),
+		Step: t.step, Attempt: t.attempt, Payload: t.payload, Err: err}
+}
+
+// placedLocked is placed while the node of t runs: others may read the task.
+func (t *task) placedLocked(err error) *NodeError {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.placed(err)
+}
+
+// failed is fail for what an attempt returned. What failed after the run's context had ended is
+// a consequence, whatever its error says.
+func (t *task) failed(err error) error {
+	if t.after {
+		err = t.run.because(err)
+	} else if t.failure != nil {
+		err = fmt.Errorf("%w; its handler failed: %w", t.failure.Err, err)
+	}
+	e := t.placed(err)
+	e.Cancelled = t.after && t.run.wasCancelled()
+	return e
+}
+
+// endedBy makes err the failure of t, whose attempt did not return it.
+func (t *task) endedBy(err error) {
+	t.after = t.after || t.run.ctx.Err() != nil
+	t.err = t.failed(err)
+}
+
+// cutOff makes the failure of t, which could have been mended, a consequence of the end of the
+// run's context: another attempt or a handler was left.
+func (t *task) cutOff() {
+	err := t.err
+	if e := (*NodeError)(nil); errors.As(err, &e) {
+		err = e.Err
+	}
+	t.after = true
+	t.err = t.failed(err)
+}
+
+// wasCancelled reports whether the run's context was cancelled, and is not out of time.
+func (r *run) wasCancelled() bool { return errors.Is(r.ctx.Err(), context.Canceled) }
+
+// noteEnd notes whether the node, which returned err, failed after the run's context had ended.
+func (t *task) noteEnd(err error) {
+	if err != nil && t.run.ctx.Err() != nil {
+		t.after = true
+	}
+}

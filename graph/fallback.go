@@ -75,7 +75,7 @@ func fallBack(ctx context.Context, calls []call, s, payload any) (Command, error
 		if errs = append(errs, err); i == len(calls)-1 {
 			return Command{}, errors.Join(errs...)
 		}
-		t.tried = append(slices.Clip(t.tried), failureOf(t.placed(err)))
+		t.tried = append(slices.Clip(t.tried), failureOf(t.placedLocked(err)))
 		t.dropQuestions()
 		t.run.schema.Assign(t.view, fresh)
 	}

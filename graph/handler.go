@@ -125,7 +125,7 @@ const slotFailure = "failure"
 
 // rescuable reports whether t failed in a way that its handler may mend.
 func (t *task) rescuable() bool {
-	return t.failure == nil && t.run.ctx.Err() == nil && !isStoreFailure(t.err) && !errors.Is(t.err, ErrNoParent)
+	return t.failure == nil && !isStoreFailure(t.err) && !errors.Is(t.err, ErrNoParent)
 }
 
 // toHandler stores the failure of t, and makes t ready to run its handler.

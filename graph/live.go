@@ -82,7 +82,10 @@ func (l *Live[S]) Cancel(cause error) {
 // error hides it.
 func (r *run) whyCancelled(err error) error {
 	cause := context.Cause(r.ctx)
-	if err == nil || cause == nil || r.inside != nil || errors.Is(cause, errStopped) || errors.Is(err, cause) {
+	if err == nil || cause == nil || r.inside != nil {
+		return err
+	}
+	if guard(false, func() bool { return errors.Is(cause, errStopped) || errors.Is(err, cause) }) {
 		return err
 	}
 	return errors.Join(err, cause)

@@ -57,10 +57,10 @@ func (t *task) entries() ([]checkpoint.Entry, error) {
 
 // message returns what went wrong in a task, without the place, which is stored beside it.
 func message(err error) string {
-	if n := (*NodeError)(nil); errors.As(err, &n) {
-		return n.Err.Error()
+	if n := (*NodeError)(nil); guard(false, func() bool { return errors.As(err, &n) }) {
+		return textOf(n.Err)
 	}
-	return err.Error()
+	return textOf(err)
 }
 
 // keep stores what these tasks finished, while others still run. If that fails the

@@ -206,6 +206,6 @@ func Permanent(err error) error {
 
 type permanentError struct{ err error }
 
-func (e *permanentError) Error() string { return e.err.Error() }
+func (e *permanentError) Error() string { return textOf(e.err) }
 
 func (e *permanentError) Unwrap() error { return e.err }

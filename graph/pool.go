@@ -143,9 +143,9 @@ func (r *run) report(p *pool, s *seat, i int, l *line) {
 		v := recover()
 		exits := v == nil && !returned // the node is ending this goroutine
 		if v != nil {                  // not of the node, but of what its Policy calls
-			r.tasks[i].err = r.tasks[i].fail(&PanicError{Value: v, Stack: debug.Stack()})
+			r.tasks[i].endedBy(&PanicError{Value: v, Stack: debug.Stack()})
 		} else if exits {
-			r.tasks[i].err = r.tasks[i].fail(errGoexit)
+			r.tasks[i].endedBy(errGoexit)
 		}
 		p.leaves(l)
 		if err := r.tasks[i].err; err != nil {
@@ -159,7 +159,7 @@ func (r *run) report(p *pool, s *seat, i int, l *line) {
 		}
 	}()
 	if r.ctx.Err() != nil {
-		r.tasks[i].err = r.tasks[i].failed(r.cancelled())
+		r.tasks[i].endedBy(r.cancelled())
 	} else {
 		r.perform(i)
 	}

@@ -128,8 +128,7 @@ func (r *run) nextInput() (began bool, err error) {
 	case errors.Is(err, checkpoint.ErrNotFound):
 		return false, nil
 	case err != nil:
-		err, _ = r.because(err)
-		return false, r.fail(err)
+		return false, r.fail(r.because(err))
 	}
 	_, v, err := checkpoint.Restore(snap, waitingSchema)
 	if err != nil {

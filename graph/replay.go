@@ -192,7 +192,7 @@ func (p *program) replay(ctx context.Context, was Point, rec *trace) (*Divergenc
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		d.Err, d.Failure = err, err.Error()
+		d.Err, d.Failure = err, textOf(err)
 		return d, nil
 	case out.status == Interrupted:
 		d.Asked = out.interrupts

@@ -35,6 +35,7 @@ type sendResult struct {
 }
 
 func (t *task) result() (res result, err error) {
+	defer recovered(&err) // of a value that is made into JSON
 	res.Diverted, res.Up = t.out.Diverted, t.up
 	if res.Writes, err = writesOf(t.run.schema, t.view); err != nil {
 		return res, err

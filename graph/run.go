@@ -60,6 +60,8 @@ type run struct {
 	keepErr       error              // a failure to store what finished tasks did
 	answered      []checkpoint.Answered
 	lanes         sync.Map // lane → *semaphore.Weighted, for those with a Policy.Parallel
+	running       *running // the tasks whose nodes run, those of subgraphs too; nil where nothing gives them up
+	list          running  // of the root, and of a subgraph whose root has none
 	nested                 // what is only there in a subgraph
 	slots         slots    // of the root
 	seat          *seat    // of the coordinator and the task that it runs inline
@@ -230,29 +232,46 @@ func (r *run) furnish(t *task, v state.View) *task {
 }
 
 // settle looks at what the tasks returned: whether all have finished, whether one
-// waits for an answer, and the first failure in canonical order; a failure that only
-// came from stopping the others does not count before a real one. Unless all have
-// finished, what the others have done is stored.
+// waits for an answer, and why the step failed. Unless all have finished, what the others
+// have done is stored.
 func (r *run) settle() (waits bool, err error) {
-	var stopped error
+	failed := false
 	for _, t := range r.tasks {
 		switch {
 		case len(t.open) > 0:
 			waits = true
-		case t.err == nil:
-			if t.up != nil && r.leaving == nil {
-				r.leaving = t.up
-			}
-		case errors.Is(t.err, errStopped):
-			stopped = first(stopped, t.err)
-		default:
-			err = first(err, t.err)
+		case t.err != nil:
+			failed = true
+		case t.up != nil && r.leaving == nil:
+			r.leaving = t.up
 		}
 	}
-	if err = first(err, stopped); err != nil || waits || r.keepErr != nil {
+	if failed {
+		err = r.failure()
+	}
+	if failed || waits || r.keepErr != nil {
 		err = errors.Join(err, r.keepAll())
 	}
 	return waits, err
+}
+
+// failure returns the first failure of the step in canonical order, or nil. What failed after the
+// step was cancelled is a consequence, and counts only where nothing of the step tells the cause.
+func (r *run) failure() error {
+	var consequence error
+	for _, t := range r.tasks {
+		switch {
+		case t.err == nil || len(t.open) > 0:
+		case !t.after:
+			return t.err
+		default:
+			consequence = first(consequence, t.err)
+		}
+	}
+	if r.keepErr != nil {
+		return nil // settle adds it
+	}
+	return consequence
 }
 
 // first returns the first error that is one.

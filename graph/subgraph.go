@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -189,6 +190,7 @@ func (p *program) visit(ctx context.Context) (*visit, error) {
 func (v *visit) wait(ctx context.Context, input func() (state.View, error)) (*run, outcome, error) {
 	v.up.seat.rise()
 	defer v.up.seat.sit(ctx)
+	defer v.up.task.waitsForChild()()
 	return v.run(ctx, input)
 }
 
@@ -253,6 +255,7 @@ func (v *visit) prepare(r *run) {
 	r.ns = v.namespace()
 	r.origin, r.watch, r.inside, r.given = t.run.origin, t.run.watch, t, t.run.given
 	r.depth, r.drain = t.run.depth+1, t.run.drain
+	r.running = cmp.Or(t.running, &r.list)
 	r.opts.IfWaiting = Discard // a question that is open belongs to a task that is no more
 	r.place = &checkpoint.Within{Task: t.name(), Call: fmt.Sprintf("%s#%d", v.up.id(), v.n),
 		Node: t.node.name, Namespace: t.run.ns, Turn: t.run.turn, Step: t.step, Root: t.position()}
@@ -331,15 +334,12 @@ func (r *run) bounded(begin func(*run) error) (outcome, error) {
 		return out, err
 	case <-r.ctx.Done():
 	}
-	timer := time.NewTimer(r.cfg.Grace)
-	defer timer.Stop()
-	select {
-	case <-done:
+	if r.ends(done, r.cfg.Grace) {
 		return out, err
-	case <-timer.C:
-		r.fenced.Store(true)
-		return outcome{status: Failed, id: r.id}, fmt.Errorf("graph %q: %w: %w", r.name, ErrAbandoned, r.cancelled())
 	}
+	given := r.abandoned()
+	r.fenced.Store(true)
+	return outcome{status: Failed, id: r.id}, given
 }
 
 // runOutOfTime is the cause of ending a run that took too long.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"strconv"
@@ -41,6 +40,7 @@ type task struct {
 	went     []decision // the decisions behind out
 	why      []string   // the reasons that were given for them
 	err      error
+	after    bool        // it failed after the run's context had ended: its err is a consequence
 	cacheKey string      // what the result has in the cache; "" if it is not to be kept
 	cached   bool        // the result comes from the cache
 	settled  bool        // there is nothing to run: the result is stored, or the question open
@@ -63,6 +63,9 @@ type task struct {
 	tries     int         // how often it was begun anew after it was found
 	held      int         // how many waits of the runtime hold it up
 	sign      time.Time   // its last sign of life
+
+	running *running // where it is listed while its node runs; nil where nothing gives it up
+	listing          // guarded by the mutex of running
 }
 
 // Value makes the task findable in every context derived from it.
@@ -117,6 +120,9 @@ func (t *task) begin(n *node, number, index int, payload any) {
 	t.attempt, t.settled, t.within, t.cached = 0, false, 0, false
 	if t.seat != t.run.seat {
 		t.seat = t.run.seat
+	}
+	if t.running != t.run.running {
+		t.running = t.run.running
 	}
 	if t.payload != nil || payload != nil {
 		t.payload = payload
@@ -174,12 +180,23 @@ var errOver = fmt.Errorf("%w: its node has returned", ErrNoTask)
 
 // call runs the node and its branches once. A panic becomes an error.
 func (t *task) call(ctx context.Context) (err error) {
+	at := t.running
+	if at != nil {
+		at.add(t)
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 		}
+		t.noteEnd(err)
 		if t.found.Load() {
-			err = t.end(err)
+			failed := err != nil
+			if err = t.end(err); !failed {
+				t.noteEnd(err)
+			}
+		}
+		if at != nil {
+			at.remove(t)
 		}
 	}()
 	payload := t.payload
@@ -337,23 +354,4 @@ func (t *task) send(s *more, allowed targets, branch int) error {
 	t.out.Sends = append(t.out.Sends, step.Send{Node: n, Payload: s.payload, Within: int64(s.within)})
 	t.went = append(t.went, decision{node: n, branch: branch, send: true})
 	return nil
-}
-
-// fail wraps err with the place of the task.
-func (t *task) fail(err error) error { return t.placed(err) }
-
-func (t *task) placed(err error) *NodeError {
-	return &NodeError{Graph: t.run.name, Thread: t.run.opts.Thread, Node: t.node.name, Task: t.id(),
-		Step: t.step, Attempt: t.attempt, Payload: t.payload, Err: err}
-}
-
-// failed is fail for what an attempt returned.
-func (t *task) failed(err error) error {
-	err, ended := t.run.because(err)
-	if t.failure != nil && !ended {
-		err = fmt.Errorf("%w; its handler failed: %w", t.failure.Err, err)
-	}
-	e := t.placed(err)
-	e.Cancelled = ended && (errors.Is(err, errStopped) || errors.Is(err, context.Canceled))
-	return e
 }

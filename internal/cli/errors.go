@@ -220,12 +220,12 @@ func withoutPackage(err error) string {
 func reason(err error) string {
 	var n, inner *graph.NodeError
 	if !errors.As(err, &n) {
-		return err.Error()
+		return fmt.Sprint(err)
 	}
 	if errors.As(n.Err, &inner) {
 		return fmt.Sprintf("node %q: %s", inner.Node, reason(inner))
 	}
-	return n.Err.Error()
+	return fmt.Sprint(n.Err) // its Error method may panic
 }
 
 // bug is the failure of a command that panicked.

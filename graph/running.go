@@ -1,0 +1,140 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// running lists the tasks of a run, and of the subgraphs in it, whose nodes run. It is read when the
+// run is given up, to say which node did not stop.
+type running struct {
+	mu    sync.Mutex
+	first *task
+}
+
+// listing is the place of a task in its list.
+type listing struct {
+	prev, next *task
+	children   int // how many subgraphs the node waits for
+}
+
+func (l *running) add(t *task) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.prev, t.next = nil, l.first
+	if l.first != nil {
+		l.first.prev = t
+	}
+	l.first = t
+}
+
+func (l *running) remove(t *task) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t.prev != nil {
+		t.prev.next = t.next
+	} else {
+		l.first = t.next
+	}
+	if t.next != nil {
+		t.next.prev = t.prev
+	}
+	t.prev, t.next = nil, nil
+}
+
+// waitsForChild notes that the node of t waits for a subgraph, until what it returns is called.
+func (t *task) waitsForChild() (done func()) {
+	l := t.running
+	if l == nil {
+		return func() {}
+	}
+	add := func(n int) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		t.children += n
+	}
+	add(1)
+	return func() { add(-1) }
+}
+
+// any reports whether a node of r, or of a subgraph in it, runs that is not waiting for a subgraph.
+func (l *running) any(r *run) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for t := l.first; t != nil; t = t.next {
+		if t.children == 0 && t.isIn(r) && !t.isFenced() {
+			return true
+		}
+	}
+	return false
+}
+
+// in returns the tasks of r, and of the subgraphs in it, whose nodes run, in canonical order: not
+// those that wait for another of them, nor those that were given up already. The caller holds mu.
+func (l *running) in(r *run) (all []*task) {
+	waits := map[*task]bool{}
+	for t := l.first; t != nil; t = t.next {
+		if t.isIn(r) && !t.isFenced() {
+			all = append(all, t)
+			for up := t.run.inside; up != nil; up = up.run.inside {
+				waits[up] = true
+			}
+		}
+	}
+	all = slices.DeleteFunc(all, func(t *task) bool { return waits[t] })
+	if busy := slices.DeleteFunc(slices.Clone(all), func(t *task) bool { return t.children > 0 }); len(busy) > 0 {
+		all = busy
+	}
+	slices.SortFunc(all, func(a, b *task) int {
+		return cmp.Or(cmp.Compare(a.run.ns, b.run.ns), cmp.Compare(a.index, b.index), cmp.Compare(a.node.name, b.node.name))
+	})
+	return all
+}
+
+// isIn reports whether t is a task of r or of a subgraph in it.
+func (t *task) isIn(r *run) bool {
+	for ; t != nil; t = t.run.inside {
+		if t.run == r {
+			return true
+		}
+	}
+	return false
+}
+
+// abandoned returns the error of a run that is given up: why its context ended, and which nodes
+// did not stop. If a task of the run failed, its error comes first.
+func (r *run) abandoned() error {
+	r.running.mu.Lock()
+	defer r.running.mu.Unlock()
+	cause, stuck := r.cancelled(), r.running.in(r)
+	if len(stuck) == 0 {
+		return fmt.Errorf("graph %q: %w: %w (all nodes have returned; the store or a function of a Policy has not)", r.name, cause, ErrAbandoned)
+	}
+	err := fmt.Errorf("%w: %w", cause, ErrAbandoned)
+	var all []error
+	if failed, ok := context.Cause(r.ctx).(*stopped); ok && failed.by == r {
+		err, all = ErrAbandoned, append(all, failed.err)
+	}
+	for _, t := range stuck {
+		all = append(all, r.unstopped(t, err))
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return errors.Join(all...)
+}
+
+// unstopped returns err with the place of t, and of the tasks around it up to r.
+func (r *run) unstopped(t *task, err error) error {
+	for ; ; t = t.run.inside {
+		e := t.placedLocked(err)
+		e.Cancelled = r.wasCancelled()
+		if err = e; t.run == r {
+			return err
+		}
+	}
+}
