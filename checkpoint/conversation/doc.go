@@ -24,9 +24,11 @@
 //     added. A message without an id or a time is given one.
 //  3. Get narrows in this order: Before and After, which are exclusive; Roles; Limit. The store
 //     does it: the last twenty messages cost the same whatever lies before them.
-//  4. A message with the id of another one of its thread takes its place. What is returned
+//  4. Page gives each message a [Cursor], by which the pages of a thread are read one after another. A
+//     time alone is no cursor: messages of one Add have one time.
+//  5. A message with the id of another one of its thread takes its place. What is returned
 //     belongs to the caller.
-//  5. The repository keeps everything. What is sent to a model is a view: the last N by
+//  6. The repository keeps everything. What is sent to a model is a view: the last N by
 //     Options.Limit, a message.Window, or a summary of message.Summarizer.
 //
 // # Limits

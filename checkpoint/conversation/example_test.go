@@ -3,6 +3,7 @@ package conversation_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/weftrun/weft/checkpoint/conversation"
 	"github.com/weftrun/weft/checkpoint/document"
@@ -35,4 +36,34 @@ func Example() {
 	// thread-1 Hello! We have 0 messages so far. <nil>
 	// user Hello <nil>
 	// assistant Hello! We have 0 messages so far. <nil>
+}
+
+func ExampleManager_Page() {
+	ctx := context.Background()
+	repo, _ := conversation.NewRepository(new(document.Map))
+	talk, _ := conversation.New(conversation.Config{Repository: repo})
+	_, err := talk.Add(ctx, "thread-1", message.User("One"), message.User("Two"), message.User("Three"), message.User("Four"), message.User("Five"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	o := conversation.Options{Limit: new(2)}
+	for {
+		p, err := talk.Page(ctx, "thread-1", o)
+		if err != nil || len(p.Messages) == 0 {
+			fmt.Println(err)
+			return
+		}
+		var said []string
+		for _, m := range p.Messages {
+			said = append(said, m.Text())
+		}
+		fmt.Println(strings.Join(said, " "))
+		o.OlderThan = &p.Cursors[0]
+	}
+	// Output:
+	// Four Five
+	// Two Three
+	// One
+	// <nil>
 }

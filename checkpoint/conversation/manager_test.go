@@ -184,8 +184,8 @@ func TestCM09(t *testing.T) {
 		t.Error(err)
 	}
 	want(t, "the options are passed on as they are", k.calls, []string{
-		`get t {"Limit":null,"Before":null,"After":null,"Roles":null}`,
-		`get t {"Limit":-3,"Before":"2026-01-01T12:00:00Z","After":null,"Roles":["user"]}`,
+		`get t {"Limit":null,"Before":null,"After":null,"OlderThan":null,"NewerThan":null,"Roles":null}`,
+		`get t {"Limit":-3,"Before":"2026-01-01T12:00:00Z","After":null,"OlderThan":null,"NewerThan":null,"Roles":["user"]}`,
 	})
 }
 
@@ -199,8 +199,11 @@ func TestCM10(t *testing.T) {
 func TestCM11(t *testing.T) {
 	row(t, "CR14") // that 0 is a bound of its own
 	row(t, "CR18") // that 0 is a limit of its own
-	if o := reflect.TypeFor[conversation.Options](); o.NumField() != 4 {
-		t.Errorf("got %d options, want limit, before, after, roles", o.NumField())
+	o := reflect.TypeFor[conversation.Options]()
+	for _, name := range []string{"Limit", "Before", "After", "Roles"} {
+		if f, ok := o.FieldByName(name); !ok || f.Type.Kind() != reflect.Pointer && f.Type.Kind() != reflect.Slice {
+			t.Errorf("the option %s must exist and may be left open (got %v)", name, f.Type)
+		}
 	}
 }
 
@@ -352,4 +355,22 @@ type stuckSocket struct{}
 func (stuckSocket) Notify(ctx context.Context, _ conversation.Notice) error {
 	<-ctx.Done()
 	return ctx.Err()
+}
+
+func TestPage_RepositoryWithoutPages(t *testing.T) {
+	m := manager(t, conversation.Config{Repository: &keeper{}})
+	if _, err := m.Page(t.Context(), "t", conversation.Options{}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("got %v, want errors.ErrUnsupported", err)
+	}
+	if _, err := m.Page(t.Context(), "", conversation.Options{}); !errors.Is(err, checkpoint.ErrThreadID) {
+		t.Errorf("got %v, want ErrThreadID", err)
+	}
+}
+
+func TestParseCursor_Malformed(t *testing.T) {
+	for _, text := range []string{"", "#", "2026-01-01T12:00:00Z", "2026-01-01T12:00:00Z#", "2026-01-01T12:00:00Z#-1", "noon#1", "#1", "2026-01-01T12:00:00Z#1#2"} {
+		if c, err := conversation.ParseCursor(text); !errors.Is(err, conversation.ErrCursor) {
+			t.Errorf("%q: got %v, %v, want ErrCursor", text, c, err)
+		}
+	}
 }

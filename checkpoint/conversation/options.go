@@ -16,6 +16,10 @@ type Options struct {
 	Limit *int
 	// Before and After are exclusive bounds of Created; with both, what lies between them.
 	Before, After *time.Time
+	// OlderThan and NewerThan are exclusive bounds by place: messages before, or behind, the one that a
+	// Cursor of a [Page] is of. One of them at most is set. With NewerThan, Limit gets the oldest so
+	// many and not the newest: the next page.
+	OlderThan, NewerThan *Cursor
 	// Roles are those that are wanted; nil or empty means all.
 	Roles []message.Role
 }
@@ -42,6 +46,18 @@ func (o Options) query(at document.Place) (q document.Query, forward bool) {
 		q.Where = document.Filter{{Path: "role", Op: document.In, Value: o.Roles}}
 	}
 	switch {
+	case o.OlderThan != nil: // a negative limit is for the caller
+		q.After = o.OlderThan.position()
+		if o.Limit != nil && *o.Limit >= 0 {
+			q.Limit = o.Limit
+		}
+	case o.NewerThan != nil:
+		q.Reverse, q.After = false, o.NewerThan.position()
+		if o.Limit != nil && *o.Limit < 0 {
+			q.Skip = -*o.Limit
+		} else {
+			q.Limit = o.Limit
+		}
 	case o.Limit == nil:
 		q.Reverse = false
 	case *o.Limit < 0:

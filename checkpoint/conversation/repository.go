@@ -160,19 +160,9 @@ func (r *Repository) threadOf(thread string, m message.Message) (string, error) 
 // Get returns messages of a thread, oldest first. A thread that nothing was added to has
 // none.
 func (r *Repository) Get(ctx context.Context, thread string, o Options) ([]message.Message, error) {
-	if err := checkpoint.CheckThread(thread); err != nil {
-		return nil, err
-	}
-	q, forward := o.query(document.At(Collection, thread))
-	if o.empty() || q.Skip < 0 { // the least int has no opposite
-		return []message.Message{}, ctx.Err()
-	}
-	docs, err := r.store.Query(ctx, q)
+	docs, err := r.find(ctx, thread, o)
 	if err != nil {
-		return nil, place(thread, err)
-	}
-	if !forward {
-		slices.Reverse(docs)
+		return nil, err
 	}
 	return read(thread, docs)
 }

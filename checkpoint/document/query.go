@@ -28,6 +28,10 @@ type Query struct {
 	// Reverse turns the order of partition, Order and Seq around. With a Limit and without
 	// a Sort, the last documents are read, and no others.
 	Reverse bool
+	// After continues behind a document that was found before, in the direction of the query: with
+	// Reverse, what comes before it. [Doc.Position] gives it; in a partition its Partition may be "".
+	// The document need not exist any more. It is refused with a Sort.
+	After *Position
 	// Skip is how many to leave out first.
 	Skip int
 	// Limit is how many at most: nil for all, 0 for none.
@@ -120,7 +124,39 @@ func (q Query) compile() (*search, error) {
 			return nil, fmt.Errorf("%w: sort %d: %w", ErrQuery, i+1, err)
 		}
 	}
-	return s, s.checkBounds()
+	if err := s.checkBounds(); err != nil {
+		return nil, err
+	}
+	return s, s.after(q.After)
+}
+
+// after sets where the scan begins. A table is given no position outside the range of the scan.
+func (s *search) after(p *Position) error {
+	if p == nil {
+		return nil
+	}
+	at := *p
+	if at.Partition == "" {
+		at.Partition = s.scan.Partition
+	}
+	if err := checkName("partition", at.Partition, MaxID, false); err != nil {
+		return fmt.Errorf("%w: after: %w", ErrQuery, err)
+	}
+	if err := checkName("order", at.Order, MaxName, true); err != nil {
+		return fmt.Errorf("%w: after: %w", ErrQuery, err)
+	}
+	switch {
+	case len(s.sort) > 0:
+		return fmt.Errorf("%w: After needs the order of the store, and there is a sort", ErrQuery)
+	case s.scan.Partition != "" && at.Partition != s.scan.Partition:
+		return fmt.Errorf("%w: After is in partition %.100q, the query is about %.100q", ErrQuery, at.Partition, s.scan.Partition)
+	case !s.scan.Reverse && at.Order < s.scan.From:
+		at.Order, at.Seq = s.scan.From, 0
+	case s.scan.Reverse && s.scan.Until != "" && at.Order >= s.scan.Until:
+		at.Order, at.Seq = s.scan.Until, 0
+	}
+	s.scan.After = &at
+	return nil
 }
 
 func (s *search) checkBounds() error {

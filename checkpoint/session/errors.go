@@ -21,6 +21,8 @@ var (
 	// ErrDuplicate is returned when a message is appended under the id of another one: a log
 	// is never written over. Nothing was appended.
 	ErrDuplicate = errors.New("session: a message with this id is in the log")
+	// ErrLimit is returned by Page for a limit below 1.
+	ErrLimit = errors.New("session: the limit must be at least 1")
 	// ErrPanic is what is logged of an engine that panicked.
 	ErrPanic = errors.New("session: panic")
 )

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/weftrun/weft/state/message"
@@ -14,6 +15,46 @@ func (m *Manager) Log(ctx context.Context, id string) ([]message.Message, error)
 		return nil, err
 	}
 	return m.read(ctx, id, h.Life, 0, h.Count, nil)
+}
+
+// Cursor is a place in the log of a session: behind it lie newer messages. The zero Cursor is the end of
+// the log. It is of one life of the session, by the number of the message, and stays valid when messages
+// are appended.
+type Cursor struct {
+	Life   uint64 `json:"life"`
+	Number int    `json:"number"`
+}
+
+// Page is a part of the log of a session.
+type Page struct {
+	Messages []message.Message // oldest first
+	Older    Cursor            // of the page before
+}
+
+// Page returns the newest messages of the log before a cursor, at most limit. To read the log page by
+// page, begin with the zero Cursor and go on with Page.Older until a page is empty. A cursor of a
+// session that was begun anew meanwhile is an ErrEnded, a limit below 1 an ErrLimit.
+func (m *Manager) Page(ctx context.Context, id string, before Cursor, limit int) (Page, error) {
+	if limit < 1 {
+		return Page{}, place(id, fmt.Errorf("%w (got %d)", ErrLimit, limit))
+	}
+	h, err := m.live(ctx, id)
+	if err != nil {
+		return Page{}, err
+	}
+	switch {
+	case before == Cursor{}:
+		before = Cursor{h.Life, h.Count}
+	case before.Life != h.Life:
+		return Page{}, place(id, ErrEnded)
+	}
+	until := max(0, min(before.Number, h.Count))
+	first := max(0, until-limit)
+	p := Page{Older: Cursor{h.Life, first}}
+	if p.Messages, err = m.read(ctx, id, h.Life, first, until, nil); err != nil {
+		return Page{}, err
+	}
+	return p, nil
 }
 
 // View returns what to send to a model: Derive of the log, by Config.Window and the summary that

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +36,11 @@ func (a *app) threadsMessagesVerb() *cobra.Command {
 		Short: "Print what was said in a thread, oldest first",
 		Long: `Messages prints the conversation of a thread, which an application keeps with package
 conversation; where there is none, the field messages in the state of the thread's
-graph, as it is at the newest checkpoint. --from says which of them.`,
+graph, as it is at the newest checkpoint. --from says which of them.
+
+With --json each message has a cursor, which is its place in the thread: --before takes
+it, and so a thread is read page by page. Messages of one Add may have one time; no two
+have one cursor.`,
 		Args: a.arguments("THREAD", 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := f.options()
@@ -47,8 +52,8 @@ graph, as it is at the newest checkpoint. --from says which of them.`,
 	}
 	cmd.Flags().IntVar(&f.limit, "limit", 0, "only the newest so many (0 means all)")
 	cmd.Flags().StringArrayVar(&f.roles, "role", nil, "only messages of this role: system, user, assistant or tool; repeatable")
-	cmd.Flags().StringVar(&f.before, "before", "", "only messages before this time, such as 2026-01-31T12:00:00Z")
-	cmd.Flags().StringVar(&f.after, "after", "", "only messages after this time")
+	cmd.Flags().StringVar(&f.before, "before", "", "only messages before this time, such as 2026-01-31T12:00:00Z, or cursor")
+	cmd.Flags().StringVar(&f.after, "after", "", "only messages after this time or cursor; after a cursor, --limit takes the oldest")
 	cmd.Flags().StringVar(&f.from, "from", "", "conversation or state (default the first that has messages)")
 	return cmd
 }
@@ -70,10 +75,26 @@ func (f messagesFlags) options() (o conversation.Options, err error) {
 		}
 		o.Roles = append(o.Roles, role)
 	}
-	if o.Before, err = parseTime(f.before); err == nil {
-		o.After, err = parseTime(f.after)
+	if o.Before, o.OlderThan, err = parseBound(f.before); err == nil {
+		o.After, o.NewerThan, err = parseBound(f.after)
+	}
+	if err == nil && o.OlderThan != nil && o.NewerThan != nil {
+		err = usage("give a time for one of them", "--before and --after take one cursor, not two")
 	}
 	return o, err
+}
+
+// parseBound reads a time or a cursor; both are nil of "".
+func parseBound(text string) (*time.Time, *conversation.Cursor, error) {
+	if !strings.Contains(text, "#") {
+		at, err := parseTime(text)
+		return at, nil, err
+	}
+	c, err := conversation.ParseCursor(text)
+	if err != nil {
+		return nil, nil, usage("take it from the output with --json, as it is", "%q is no cursor", text)
+	}
+	return nil, &c, nil
 }
 
 // parseTime reads a time, nil of "".
@@ -89,22 +110,43 @@ func parseTime(text string) (*time.Time, error) {
 }
 
 func (t *talk) messages(ctx context.Context, k kept, from string, o conversation.Options) (err error) {
-	var ms []msg.Message
+	var p conversation.Page
 	if from == "state" || from == "" && k.Last == nil && k.Graph != nil {
+		var ms []msg.Message
 		ms, err = t.logged(ctx, k)
-		ms = narrow(ms, o)
+		p = narrow(ms, o)
 	} else {
-		ms, err = t.conversation(ctx, o)
+		p, err = t.conversationPage(ctx, o)
 	}
 	if err != nil {
 		return err
 	}
-	for _, m := range ms {
+	for i, m := range p.Messages {
+		if t.json {
+			m = placed(m, p.Cursors[i])
+		}
 		if err := t.printMessage(m); err != nil {
 			return err
 		}
 	}
+	if o.Limit != nil && *o.Limit > 0 && len(p.Messages) == *o.Limit {
+		if o.NewerThan == nil {
+			t.note("older messages: --before %s", p.Cursors[0])
+		} else {
+			t.note("newer messages: --after %s", p.Cursors[len(p.Cursors)-1])
+		}
+	}
 	return nil
+}
+
+// placed returns a message that shows its cursor in JSON.
+func placed(m msg.Message, c conversation.Cursor) msg.Message {
+	m.Extra = maps.Clone(m.Extra)
+	if m.Extra == nil {
+		m.Extra = map[string]json.RawMessage{}
+	}
+	m.Extra["cursor"], _ = json.Marshal(c) // a string
+	return m
 }
 
 func (a *app) printMessage(m msg.Message) error {
@@ -119,17 +161,27 @@ func (a *app) printMessage(m msg.Message) error {
 	return err
 }
 
-// narrow does to messages of a log what a repository does to those of a conversation.
-func narrow(ms []msg.Message, o conversation.Options) []msg.Message {
-	ms = slices.DeleteFunc(ms, func(m msg.Message) bool {
-		return o.Before != nil && !m.Created.Before(*o.Before) ||
-			o.After != nil && !m.Created.After(*o.After) ||
-			len(o.Roles) > 0 && !slices.Contains(o.Roles, m.Role)
-	})
-	if o.Limit != nil {
-		ms = ms[max(0, len(ms)-*o.Limit):]
+// narrow does to messages of a log what a repository does to those of a conversation. The number of a
+// cursor is the place in the log, from 1.
+func narrow(ms []msg.Message, o conversation.Options) (p conversation.Page) {
+	for i, m := range ms {
+		n := uint64(i) + 1
+		if o.Before != nil && !m.Created.Before(*o.Before) || o.After != nil && !m.Created.After(*o.After) ||
+			o.OlderThan != nil && n >= o.OlderThan.Seq || o.NewerThan != nil && n <= o.NewerThan.Seq ||
+			len(o.Roles) > 0 && !slices.Contains(o.Roles, m.Role) {
+			continue
+		}
+		p.Messages = append(p.Messages, m)
+		p.Cursors = append(p.Cursors, conversation.Cursor{Created: m.Created, Seq: n})
 	}
-	return ms
+	if o.Limit == nil || *o.Limit >= len(p.Messages) {
+		return p
+	}
+	first := len(p.Messages) - *o.Limit
+	if o.NewerThan != nil {
+		first = 0
+	}
+	return conversation.Page{Messages: p.Messages[first:][:*o.Limit], Cursors: p.Cursors[first:][:*o.Limit]}
 }
 
 // What the state of a graph may have under the name messages.

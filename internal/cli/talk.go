@@ -112,20 +112,20 @@ func (t *talk) gather(ctx context.Context) (k kept, found bool, err error) {
 			}
 		}
 	}
-	last, err := t.conversation(ctx, conversation.Options{Limit: new(1)})
-	if err != nil || len(last) == 0 {
+	last, err := t.conversationPage(ctx, conversation.Options{Limit: new(1)})
+	if err != nil || len(last.Messages) == 0 {
 		return k, found, err
 	}
-	k.Last = &last[0]
+	k.Last = &last.Messages[0]
 	return k, true, nil
 }
 
-func (t *talk) conversation(ctx context.Context, o conversation.Options) ([]msg.Message, error) {
+func (t *talk) conversationPage(ctx context.Context, o conversation.Options) (conversation.Page, error) {
 	repo, err := conversation.NewRepository(t.docs)
 	if err != nil {
-		return nil, err
+		return conversation.Page{}, err
 	}
-	return repo.Get(ctx, t.thread, o)
+	return repo.Page(ctx, t.thread, o)
 }
 
 func (t *talk) show(k kept) error {

@@ -189,6 +189,69 @@ func TestThreadsShowConfigAndMessagesReadWhatAnApplicationKeeps(t *testing.T) {
 	})
 }
 
+// Twenty messages of one Add have one time. Paged by five, each comes once.
+func TestThreadsMessages_PagedByCursor(t *testing.T) {
+	eachStore(t, func(p place, a application, store string) {
+		talk, err := conversation.NewRepository(a.docs)
+		a.must(err)
+		talk.Now = func() time.Time { return noon }
+		var ms []message.Message
+		log := message.LogOf()
+		var want []string
+		for i := range 20 {
+			m := message.User(fmt.Sprint("text ", i))
+			m.ID = fmt.Sprint("m", i)
+			want = append(want, m.ID)
+			ms = append(ms, m)
+			a.must(log.Add(m))
+		}
+		_, err = talk.Add(a.Context(), "talk", ms...)
+		a.must(err)
+		put(a, "log", chatter{Messages: log})
+		for _, thread := range []string{"talk", "log"} {
+			var back, forth []string
+			for flags := ""; ; {
+				ids, first, _ := p.page("threads messages " + thread + " --limit 5" + flags + " --store " + store)
+				if len(ids) == 0 {
+					break
+				}
+				back, flags = append(ids, back...), " --before "+first
+			}
+			expect(p.T, thread+" paged back", strings.Join(back, " "), strings.Join(want, " "))
+			_, first, _ := p.page("threads messages " + thread + " --store " + store)
+			for flags := " --after " + first; ; {
+				ids, _, last := p.page("threads messages " + thread + " --limit 5" + flags + " --store " + store)
+				if len(ids) == 0 {
+					break
+				}
+				forth, flags = append(forth, ids...), " --after "+last
+			}
+			expect(p.T, thread+" paged forth", strings.Join(forth, " "), strings.Join(want[1:], " "))
+			e := p.must(0, "threads", "messages", thread, "--limit", "5", "--store", store)
+			if !strings.Contains(e.stderr, "older messages: --before ") {
+				p.Errorf("rule: a page says how to get the one before\n got: %q", e.stderr)
+			}
+		}
+	})
+}
+
+// page runs a command with --json and returns the ids of the messages that it prints, and the first and
+// the last cursor.
+func (p place) page(command string) (ids []string, first, last string) {
+	p.Helper()
+	for line := range strings.Lines(p.must(0, append(strings.Fields(command), "--json")...).stdout) {
+		var m struct{ ID, Cursor string }
+		if err := json.Unmarshal([]byte(line), &m); err != nil || m.Cursor == "" {
+			p.Fatalf("got %q, %v, want a message with a cursor", line, err)
+		}
+		if len(ids) == 0 {
+			first = m.Cursor
+		}
+		ids, last = append(ids, m.ID), m.Cursor
+	}
+	return ids, first, last
+}
+
 // ids runs a command with --json and returns the ids of what it prints.
 func (p place) ids(command string) string {
 	p.Helper()

@@ -62,6 +62,7 @@ var broken = map[string]struct {
 	"ignores the lower bound":     {twisted.Asking(func(q *document.Query) { q.From = "" }), "CR13"},
 	"has no bounds at all":        {twisted.Asking(func(q *document.Query) { q.From, q.Until = "", "" }), "CR14"},
 	"ignores conditions":          {twisted.Asking(func(q *document.Query) { q.Where = nil }), "CR15"},
+	"ignores cursors":             {twisted.Asking(func(q *document.Query) { q.After = nil }), ""},
 	"ignores limits":              {twisted.Asking(func(q *document.Query) { q.Limit = nil }), "CR16"},
 	"has a limit of its own":      {twisted.Asking(func(q *document.Query) { q.Limit = new(1000) }), "CR20"},
 	"never answers more than two": {twisted.Asking(func(q *document.Query) { q.Limit = new(2) }), "CR17"},

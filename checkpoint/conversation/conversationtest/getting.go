@@ -111,6 +111,7 @@ var getting = []Rule{
 		}
 	}},
 	{"CR24", "the store sorts, filters and limits, in one call", pushedDown},
+	{"", "pages by cursor have each message once", pages},
 	{"CR25", "what is returned is the caller's", func(w *world) {
 		m, _ := at("a", 1).With("k", "v")
 		w.add("t", m)
@@ -164,6 +165,77 @@ func limitLast(w *world) {
 	w.want("t", options{Roles: []message.Role{message.RoleTool, message.RoleSystem}}, "r2", "s")
 	w.want("t", options{Roles: []message.Role{message.RoleAssistant}, After: before(2), Before: before(8), Limit: new(5)}, "a2")
 	w.want("t", options{Roles: []message.Role{}, Limit: new(1)}, "a3")
+}
+
+// pages adds 20 messages that have one time, and reads them page by page, both ways.
+func pages(w *world) {
+	w.repo.Now = func() time.Time { return noon }
+	var ms []message.Message
+	for i := range 20 {
+		m := message.User(fmt.Sprint("text ", i))
+		if i%2 == 1 {
+			m = message.Assistant(fmt.Sprint("text ", i))
+		}
+		ms = append(ms, m)
+	}
+	want := idsOf(w.add("t", ms...))
+	w.add("u", at("of another thread", 0))
+	page := func(o options) conversation.Page {
+		w.Helper()
+		p, err := w.repo.Page(w.ctx, "t", o)
+		if err != nil {
+			w.Fatalf("page: %v", err)
+		}
+		if got := w.get("t", o); text(got) != text(p.Messages) || len(p.Cursors) != len(p.Messages) {
+			w.Fatalf("rule: a page has what Get has, with a cursor each\n got: %s with %d\nwant: %s", text(p.Messages), len(p.Cursors), text(got))
+		}
+		return p
+	}
+	for size := 1; size <= 21; size += 4 {
+		var back, forth []string
+		o := options{Limit: &size}
+		for range 21 {
+			p := page(o)
+			if len(p.Messages) == 0 {
+				break
+			}
+			back = append(idsOf(p.Messages), back...)
+			o.OlderThan = &p.Cursors[0]
+		}
+		first := page(options{}).Cursors[0]
+		o = options{Limit: &size, NewerThan: &first}
+		for range 21 {
+			p := page(o)
+			if len(p.Messages) == 0 {
+				break
+			}
+			forth = append(forth, idsOf(p.Messages)...)
+			o.NewerThan = &p.Cursors[len(p.Cursors)-1]
+		}
+		if !slices.Equal(back, want) {
+			w.Errorf("rule: %s, paged back by %d\n got: %q\nwant: %q", w.rule, size, back, want)
+		}
+		if !slices.Equal(forth, want[1:]) {
+			w.Errorf("rule: %s, paged forth by %d\n got: %q\nwant: %q", w.rule, size, forth, want[1:])
+		}
+	}
+	tenth := page(options{}).Cursors[10]
+	w.add("t", at("older", -1), at("newer", 1))
+	w.want("t", options{OlderThan: &tenth, Limit: new(2)}, want[8:10]...)
+	w.want("t", options{OlderThan: &tenth, Limit: new(-8)}, want[7:10]...)
+	w.want("t", options{OlderThan: &tenth, Limit: new(math.MinInt)})
+	w.want("t", options{OlderThan: &tenth, Limit: new(0)})
+	w.want("t", options{OlderThan: &tenth, Roles: []message.Role{message.RoleUser}, Limit: new(1)}, want[8])
+	w.want("t", options{OlderThan: &tenth, Before: before(0)}, "older")
+	w.want("t", options{NewerThan: &tenth, Limit: new(2)}, want[11:13]...)
+	w.want("t", options{NewerThan: &tenth, Limit: new(-9)}, "newer")
+	w.want("t", options{NewerThan: &tenth, After: before(0)}, "newer")
+	if read, err := conversation.ParseCursor(tenth.String()); err != nil || !read.Created.Equal(tenth.Created) || read.Seq != tenth.Seq {
+		w.Errorf("rule: a cursor can be written and read\n got: %v, %v\nwant: %v", read, err, tenth)
+	}
+	if _, err := w.repo.Page(w.ctx, "t", options{OlderThan: &tenth, NewerThan: &tenth}); !errors.Is(err, conversation.ErrCursor) {
+		w.Errorf("rule: there is one cursor at most\n got: %v", err)
+	}
 }
 
 func faithful(w *world) {

@@ -124,6 +124,14 @@ var brokenStores = []struct {
 		runtime.Gosched()
 		return c
 	})},
+	{"ignores where a query begins", "After", asking(func(q *document.Query) { q.After = nil })},
+	{"begins at a document and not behind it", "After", asking(func(q *document.Query) {
+		if q.After != nil && !q.Reverse && q.After.Seq > 0 {
+			at := *q.After
+			at.Seq--
+			q.After = &at
+		}
+	})},
 	{"ignores the order", "Order", writing(func(_ *document.Place, c []document.Change) []document.Change {
 		for i := range c {
 			c[i].Order = ""

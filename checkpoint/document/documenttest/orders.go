@@ -68,6 +68,56 @@ var orderRules = []rule{
 				p.ids(document.Query{Place: home, From: c.from, Until: c.until, Reverse: true}), strings.Join(back, " "))
 		}
 	}},
+	{"After", func(p *probe) {
+		for i, order := range []string{"a", "b", "b", "b", "c", "d"} {
+			p.set(home, fmt.Sprint(i), `1`, order)
+		}
+		next := func(q document.Query) string {
+			var got []document.Doc
+			for range 20 { // more than there are
+				docs := p.query(q)
+				if len(docs) == 0 {
+					break
+				}
+				got = append(got, docs...)
+				at := docs[len(docs)-1].Position()
+				q.After = &at
+			}
+			return idsOf(got)
+		}
+		for limit := 1; limit <= 7; limit++ {
+			p.Same(fmt.Sprintf("pages of %d, each after the one before, have all", limit), next(document.Query{Place: home, Limit: &limit}), "0 1 2 3 4 5")
+			p.Same(fmt.Sprintf("pages of %d backwards", limit), next(document.Query{Place: home, Limit: &limit, Reverse: true}), "5 4 3 2 1 0")
+			p.Same(fmt.Sprintf("pages of %d of a range", limit), next(document.Query{Place: home, Limit: &limit, From: "b", Until: "d"}), "1 2 3 4")
+		}
+		second, last := p.get(home, "2"), p.get(home, "5")
+		for _, c := range []struct {
+			after       document.Doc
+			from, until string
+			want, back  string
+		}{
+			{second, "", "", "3 4 5", "1 0"},
+			{second, "c", "", "4 5", ""},
+			{last, "", "c", "", "3 2 1 0"},
+			{p.get(home, "0"), "b", "c", "1 2 3", ""},
+		} {
+			at := c.after.Position()
+			what := fmt.Sprintf("after %s, from %q until %q", c.after.ID, c.from, c.until)
+			p.Same(what, p.ids(document.Query{Place: home, After: &at, From: c.from, Until: c.until}), c.want)
+			at.Partition = ""
+			p.Same(what+", backwards", p.ids(document.Query{Place: home, After: &at, From: c.from, Until: c.until, Reverse: true}), c.back)
+		}
+		at := second.Position()
+		p.delete(home, "2")
+		p.Same("the document need not exist any more", p.ids(document.Query{Place: home, After: &at}), "3 4 5")
+		for _, q := range []document.Query{
+			{Place: home, After: &at, Sort: []document.Sort{{Path: "x"}}}, {Place: document.At(home.Collection, "elsewhere"), After: &at},
+			{Place: document.At(home.Collection, ""), After: &document.Position{}}, {Place: home, After: &document.Position{Order: "\x00"}},
+		} {
+			_, err := p.store.Query(p.Context(), q)
+			p.Fails(fmt.Sprintf("%+v is refused", q), err, document.ErrQuery)
+		}
+	}},
 	{"Times", func(p *probe) {
 		now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 		times := []time.Time{{}, time.Unix(0, 0).Add(-time.Nanosecond), time.Unix(0, 0), now, now.Add(time.Nanosecond), now.Add(time.Second), now.AddDate(5000, 0, 0)}

@@ -212,6 +212,7 @@ var logs = []Rule{
 		w.wantError(err, session.ErrDuplicate)
 		w.want(w.logOf(id), "first")
 	}},
+	{"", "pages have each message once", pages},
 	{"", "a turn that others have overtaken appends nothing", func(w *world) {
 		id := w.create(session.Start{}).ID
 		_, err := w.m.Turn(w.ctx, id, func(context.Context, message.Fitted) ([]message.Message, error) {
@@ -303,4 +304,53 @@ func serialised(w *world) {
 			}
 		}
 	}
+}
+
+// pages appends 20 messages that have one time, and reads them page by page.
+func pages(w *world) {
+	id := w.create(session.Start{}).ID
+	var ms []message.Message
+	var want []string
+	for i := range 20 {
+		want = append(want, fmt.Sprint("text ", i))
+		ms = append(ms, message.User(want[i]))
+	}
+	w.append(id, ms...)
+	var middle session.Cursor
+	for size := 1; size <= 21; size += 4 {
+		var got []string
+		var at session.Cursor
+		for n := range 22 {
+			p, err := w.m.Page(w.ctx, id, at, size)
+			if err != nil {
+				w.Fatalf("page: %v", err)
+			}
+			if len(p.Messages) == 0 {
+				break
+			}
+			got, at = append(textsOf(p.Messages), got...), p.Older
+			if n == 1 && size == 5 {
+				middle = at
+				w.append(id, message.User("meanwhile"))
+			}
+		}
+		if size > 5 {
+			want = append(want[:20:20], "meanwhile")
+		}
+		if !slices.Equal(got, want) {
+			w.Errorf("rule: %s, in pages of %d\n got: %q\nwant: %q", w.rule, size, got, want)
+		}
+	}
+	p, err := w.m.Page(w.ctx, id, middle, 3)
+	if err != nil {
+		w.Fatalf("page: %v", err)
+	}
+	w.want(p.Messages, "text 7", "text 8", "text 9")
+	_, err = w.m.Page(w.ctx, id, middle, 0)
+	w.wantError(err, session.ErrLimit)
+	if _, err := w.m.Reset(w.ctx, session.Start{ID: id}); err != nil {
+		w.Fatal(err)
+	}
+	_, err = w.m.Page(w.ctx, id, middle, 3)
+	w.wantError(err, session.ErrEnded)
 }
