@@ -120,7 +120,7 @@ func (f *fields) arguments() (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// UnmarshalJSON reads the form that MarshalJSON writes.
+// UnmarshalJSON reads the form that MarshalJSON writes, and args in the place of arguments.
 func (c *Call) UnmarshalJSON(data []byte) error {
 	f, err := fieldsOf(data)
 	if err != nil {
@@ -131,6 +131,9 @@ func (c *Call) UnmarshalJSON(data []byte) error {
 	f.take("name", &n.Name)
 	if n.Arguments, err = f.arguments(); err != nil {
 		return err
+	}
+	if len(n.Arguments) == 0 {
+		n.Arguments = f.raw("args")
 	}
 	if n.Extra, err = f.rest(); err == nil {
 		n.takeEdit()
@@ -182,7 +185,8 @@ func (r Result) encode(o *object) {
 	o.close(r.Extra)
 }
 
-// UnmarshalJSON reads the form that MarshalJSON writes.
+// UnmarshalJSON reads the form that MarshalJSON writes, and result in the place of content: a string is a
+// text, null is nothing, and any other value is data.
 func (r *Result) UnmarshalJSON(data []byte) error {
 	f, err := fieldsOf(data)
 	if err != nil {
@@ -192,6 +196,9 @@ func (r *Result) UnmarshalJSON(data []byte) error {
 	f.take("tool_call_id", &n.CallID)
 	n.Content = f.content()
 	f.take("is_error", &n.IsError)
+	if silent(n.Content) {
+		n.Content = f.value("result")
+	}
 	if n.Extra, err = f.rest(); err == nil {
 		*r = n
 	}

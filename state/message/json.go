@@ -184,6 +184,21 @@ func (f *fields) content() (parts []Part) {
 	return []Part{Text(s)}
 }
 
+// value takes a field with any value as content.
+func (f *fields) value(name string) []Part {
+	data := f.raw(name)
+	var text string
+	switch {
+	case len(data) == 0 || string(data) == "null":
+		return nil
+	case json.Unmarshal(data, &text) != nil:
+		return []Part{{Type: TypeData, Data: data}}
+	case text == "":
+		return nil
+	}
+	return []Part{Text(text)}
+}
+
 // rest returns the fields that nobody took, and all errors.
 func (f *fields) rest() (map[string]json.RawMessage, error) {
 	if len(f.left) == 0 {

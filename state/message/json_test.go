@@ -3,6 +3,7 @@ package message_test
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -131,5 +132,64 @@ func writesAs[T any](t *testing.T, v T) {
 		if err != nil || wantErr != nil || string(got) != string(want) {
 			t.Errorf("%T is written\n%s\nwant\n%s\n%v %v", c.channel, got, want, err, wantErr)
 		}
+	}
+}
+
+// The JSON of messages in other systems keeps its meaning: timestamp, args, result, messageId.
+func TestMessageJSON_ForeignNames(t *testing.T) {
+	noon := time.Date(2026, 5, 1, 12, 0, 0, 5e6, time.UTC)
+	for given, want := range map[string]string{
+		`{"id":"1","timestamp":"2026-05-01T12:00:00.005Z","role":"user","content":"hi"}`:                                                                                                                                                    `{"id":"1","role":"user","content":"hi","created":"2026-05-01T12:00:00.005Z"}`,
+		`{"messageId":"1","timestamp":1777636800005,"role":"USER","content":"hi"}`:                                                                                                                                                          `{"id":"1","role":"user","content":"hi","created":"2026-05-01T12:00:00.005Z"}`,
+		`{"id":"1","messageId":"1","timestamp":1777636800005,"role":"AI","content":"hi","threadId":"t"}`:                                                                                                                                    `{"id":"1","role":"assistant","content":"hi","created":"2026-05-01T12:00:00.005Z","threadId":"t"}`,
+		`{"id":"1","timestamp":"2026-05-01T12:00:00.005Z","role":"assistant","content":null,"tool_calls":[{"id":"c","name":"f","args":{"n":1}}]}`:                                                                                           `{"id":"1","role":"assistant","tool_calls":[{"id":"c","name":"f","arguments":{"n":1}}],"created":"2026-05-01T12:00:00.005Z"}`,
+		`{"id":"1","timestamp":"2026-05-01T12:00:00.005Z","role":"tool","tool_results":[{"tool_call_id":"c","result":"four","is_error":false},{"tool_call_id":"d","result":{"n":[4]},"is_error":true},{"tool_call_id":"e","result":null}]}`: `{"id":"1","role":"tool","tool_results":[{"tool_call_id":"c","content":"four"},{"tool_call_id":"d","content":[{"type":"data","data":{"n":[4]}}],"is_error":true},{"tool_call_id":"e"}],"created":"2026-05-01T12:00:00.005Z"}`,
+	} {
+		var m message.Message
+		if err := json.Unmarshal([]byte(given), &m); err != nil {
+			t.Errorf("%s: %v", given, err)
+			continue
+		}
+		if !m.Created.Equal(noon) {
+			t.Errorf("%s: created is %v, want %v", given, m.Created, noon)
+		}
+		if got, err := json.Marshal(m); err != nil || string(got) != want {
+			t.Errorf("%s:\n got %s, %v\nwant %s", given, got, err, want)
+		}
+		var log message.Log
+		if err := log.Add(m); err != nil {
+			t.Errorf("%s: %v", given, err)
+		}
+	}
+}
+
+// What cannot be read is refused when it is added, with the name that it should have. A stored message is
+// still read.
+func TestMessageJSON_ForeignNameThatCannotBeRead(t *testing.T) {
+	for given, field := range map[string]string{
+		`{"id":"1","role":"user","content":"hi","timestamp":"noon"}`: "created",
+		`{"id":"1","role":"user","content":"hi","timestamp":null}`:   "created",
+		`{"id":"1","role":"user","content":"hi","messageId":7}`:      "id",
+		`{"id":"1","role":"user","content":"hi","messageId":"2"}`:    "id",
+	} {
+		var m message.Message
+		if err := json.Unmarshal([]byte(given), &m); err != nil {
+			t.Errorf("%s: %v", given, err)
+		}
+		var invalid *message.InvalidError
+		if err := new(message.Log).Add(m); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "must be written as "+field) {
+			t.Errorf("%s: got %v, want it refused with the name %s", given, err, field)
+		}
+	}
+	both := `{"id":"1","role":"assistant","tool_calls":[{"id":"c","name":"f","arguments":{"n":1},"args":{"n":2}}],"created":"2026-05-01T12:00:00Z","timestamp":"noon"}`
+	var m message.Message
+	if err := json.Unmarshal([]byte(both), &m); err != nil {
+		t.Fatal(err)
+	}
+	if err := new(message.Log).Add(m); err != nil {
+		t.Errorf("a field beside the one of its own name is kept: %v", err)
+	}
+	if got, err := json.Marshal(m); err != nil || string(got) != both {
+		t.Errorf("got %s, %v\nwant %s", got, err, both)
 	}
 }

@@ -175,7 +175,9 @@ func (m Message) encode(o *object) {
 }
 
 // UnmarshalJSON reads the form that MarshalJSON writes. Names are taken exactly as
-// they are; fields that are not known go to Extra.
+// they are; fields that are not known go to Extra. Where a field is missing its name in other systems is
+// read: timestamp for created, as RFC 3339 or in milliseconds since 1970; messageId for id; of a call args
+// for arguments; of a result result for content.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	f, err := fieldsOf(data)
 	if err != nil {
@@ -191,9 +193,37 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	f.take("metadata", &n.Metadata)
 	f.take("usage", &n.Usage)
 	f.take("created", &n.Created)
+	n.foreignNames(f)
 	n.Extra, err = f.rest()
 	if err == nil {
 		*m = n
 	}
 	return err
+}
+
+// foreignNames reads fields by their names in other systems. What cannot be read stays, and is refused
+// when the message is added to a log.
+func (m *Message) foreignNames(f *fields) {
+	if data, ok := f.left["timestamp"]; ok && m.Created.IsZero() {
+		if at, ok := timestamp(data); ok {
+			m.Created = at
+			delete(f.left, "timestamp")
+		}
+	}
+	if data, ok := f.left["messageId"]; ok {
+		var id string
+		if json.Unmarshal(data, &id) == nil && id != "" && (m.ID == "" || m.ID == id) {
+			m.ID = id
+			delete(f.left, "messageId")
+		}
+	}
+}
+
+// timestamp reads a time as RFC 3339 or in milliseconds since 1970.
+func timestamp(data json.RawMessage) (at time.Time, ok bool) {
+	var ms int64
+	if json.Unmarshal(data, &ms) == nil && string(data) != "null" {
+		return time.UnixMilli(ms).UTC(), true
+	}
+	return at, json.Unmarshal(data, &at) == nil && !at.IsZero()
 }

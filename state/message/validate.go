@@ -55,8 +55,11 @@ func check(i int, m Message) []Problem {
 		}
 		c.parts(m.Role, r.Content, fmt.Sprintf("the result of call %q", r.CallID))
 		c.extra("a result", r.Extra, resultFields)
+		c.alias("a result", r.Extra, "result", "content", silent(r.Content))
 	}
 	c.extra("the message", m.Extra, messageFields)
+	c.alias("the message", m.Extra, "timestamp", "created, as RFC 3339 or milliseconds since 1970", m.Created.IsZero())
+	c.alias("the message", m.Extra, "messageId", "id", true)
 	if m.Usage != nil {
 		c.extra("the usage", m.Usage.Extra, usageFields)
 	}
@@ -221,5 +224,12 @@ func (c *checker) extra(where string, extra map[string]json.RawMessage, known []
 		if _, dup := extra[name]; dup {
 			c.fail(RuleForm, "%s has %q in Extra, which is a field of its own", where, name)
 		}
+	}
+}
+
+// alias refuses in Extra the name that another system has for a field of its own, unless the field is set.
+func (c *checker) alias(where string, extra map[string]json.RawMessage, name, field string, missing bool) {
+	if _, there := extra[name]; there && missing {
+		c.fail(RuleForm, "%s has %q in Extra, which must be written as %s", where, name, field)
 	}
 }
