@@ -34,11 +34,11 @@ func bring(ctx context.Context, commits iter.Seq2[Commit, error], to Store, thre
 	case len(there) > 0:
 		return fmt.Errorf("%w: %q", ErrThreadExists, thread)
 	}
-	begun := false
+	begun, stored := false, tags{}
 	for c, err := range commits {
 		if err == nil {
 			c.Thread = thread
-			err = storeOpen(ctx, to, c)
+			err = storeOpen(ctx, to, c, stored)
 		}
 		switch {
 		case errors.Is(err, ErrConflict):
@@ -54,19 +54,38 @@ func bring(ctx context.Context, commits iter.Seq2[Commit, error], to Store, thre
 }
 
 // storeOpen seals what a commit brings, for its place in its new thread, and stores it.
-// What could be stored once is not too large now.
-func storeOpen(ctx context.Context, to Store, c Commit) (err error) {
+// What could be stored once is not too large now. stored has the tags of what earlier commits
+// brought, and gets those of this one.
+func storeOpen(ctx context.Context, to Store, c Commit, stored tags) (err error) {
 	codec := codecOf(to)
 	codec.Limits = Limits{Value: maxRaw, Pending: math.MaxInt}
-	if c.Header, _, err = codec.seal(headerPlace(c.Key, c.Seq()), "", json.RawMessage(c.Header)); err != nil {
-		return fmt.Errorf("checkpoint: thread %q, commit %d: %w", c.Thread, c.Seq(), err)
-	}
 	for i, b := range c.Blobs {
-		if c.Blobs[i].Data, _, err = codec.seal(place(c.Key, b.Field, b.Base, b.Chunk), "", json.RawMessage(b.Data)); err != nil {
+		var tag string
+		var x extra
+		if codec.Keys != nil {
+			tag, x.tag = stored.last(c.Namespace, b), &tag
+		}
+		if c.Blobs[i].Data, _, err = codec.sealWith(place(c.Key, b.Field, b.Base, b.Chunk), json.RawMessage(b.Data), x); err != nil {
 			return fmt.Errorf("checkpoint: thread %q, commit %d: field %q: %w", c.Thread, c.Seq(), b.Field, err)
 		}
+		if codec.Keys != nil {
+			stored.add(c.Namespace, b, tag)
+		}
 	}
-	if c.Beside, err = codec.sealEntries(c.Key, c.Beside, 0); err != nil {
+	var x extra
+	if codec.Keys != nil {
+		if c.Header, x.binds, err = stored.bind(c.Namespace, c.Header); err != nil {
+			return fmt.Errorf("checkpoint: thread %q, commit %d: %w", c.Thread, c.Seq(), err)
+		}
+	}
+	if c.Header, _, err = codec.sealWith(headerPlace(c.Key, c.Seq()), json.RawMessage(c.Header), x); err != nil {
+		return fmt.Errorf("checkpoint: thread %q, commit %d: %w", c.Thread, c.Seq(), err)
+	}
+	var mark []byte
+	if codec.Keys != nil {
+		mark = markOf(c.Header)
+	}
+	if c.Beside, err = codec.sealEntries(c.Key, c.Beside, 0, mark); err != nil {
 		return err
 	}
 	return to.Commit(ctx, c)
@@ -190,6 +209,9 @@ func (b *bearer) newest(run blobRun) int {
 func (b *bearer) load(ctx context.Context, i int) error {
 	at := b.list[i]
 	snap, err := b.store.Load(ctx, at.Key, at.Seq)
+	if err == nil {
+		err = verifyBlobs(snap)
+	}
 	if err != nil {
 		return err
 	}

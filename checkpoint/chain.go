@@ -42,6 +42,7 @@ type Chain struct {
 	schema *state.Schema
 	beside int // entries put beside the head, those that were replaced too
 	head   uint64
+	mark   []byte     // of the head, where entries are bound to it; see markOf
 	id     string     // of the commit that it was opened at
 	fields []Field    // of the schema, in its order; Name "" until committed once
 	pieces []pieces   // of each field
@@ -122,6 +123,9 @@ func (c *Chain) restore(snap Snapshot) error {
 	if snap.Seq != snap.Head {
 		c.parent = snap.Seq
 	}
+	if err := c.retag(snap); err != nil {
+		return err
+	}
 	for n, f := range c.Record.Fields {
 		switch i := r.owner[n]; {
 		case i < 0 && c.parent != 0:
@@ -139,6 +143,27 @@ func (c *Chain) restore(snap Snapshot) error {
 	c.Pending, err = ReadPending(snap)
 	c.beside = len(c.Pending)
 	return err
+}
+
+// retag gives the fields of the record the tags that the next commit binds them by.
+func (c *Chain) retag(snap Snapshot) (err error) {
+	if c.codec.Keys == nil {
+		for i := range c.Record.Fields {
+			c.Record.Fields[i].Tag = ""
+		}
+		return nil
+	}
+	c.mark = markOf(snap.Header)
+	if binds(snap.Header) {
+		return nil // restore has checked those that are there
+	}
+	pieces := piecesOf(snap)
+	for i, f := range c.Record.Fields {
+		if c.Record.Fields[i].Tag, err = tagOf(snap.Key, pieces[f.Name]); err != nil {
+			return damaged(snap, f.Name, err)
+		}
+	}
+	return nil
 }
 
 func blobsOf(snap Snapshot, field string) (blobs []Blob) {
@@ -167,7 +192,7 @@ func (c *Chain) ID() string { return c.id }
 // GoBack makes head the head, for a store that has lost what came after it: the next
 // commit follows it and stores the whole state.
 func (c *Chain) GoBack(head uint64) {
-	c.head, c.parent, c.other = head, 0, nil
+	c.head, c.mark, c.parent, c.other = head, nil, 0, nil
 	clear(c.fields)
 	clear(c.pieces)
 	clear(c.known)
@@ -203,7 +228,7 @@ func (c *Chain) add(p *Prepared, v state.View, i int) error {
 		*f, *known = newField(def), pieces{}
 		return nil
 	}
-	data, err := c.codec.sealField(c.key, f.Name, place(c.key, f.Name, commit.Seq(), 0), def.Type, value)
+	data, tag, err := c.codec.sealField(c.key, f.Name, place(c.key, f.Name, commit.Seq(), 0), def.Type, value, "")
 	if err != nil {
 		return err
 	}
@@ -212,6 +237,7 @@ func (c *Chain) add(p *Prepared, v state.View, i int) error {
 		f.Base, f.BaseBytes = commit.Seq(), len(data)
 		known.sum = s
 		known.weigh(0, data)
+		f.Tag = tag
 		commit.Blobs = append(commit.Blobs, Blob{f.Name, f.Base, 0, data})
 	}
 	return nil
@@ -239,13 +265,13 @@ func (c *Chain) due(i int) bool {
 // together.
 func (c *Chain) addChunk(p *Prepared, i int, diff any, kind state.Kind) (done bool, err error) {
 	f := &p.fields[i]
-	data, err := c.codec.sealField(c.key, f.Name, place(c.key, f.Name, f.Base, f.Chunks+1), "", diff)
+	data, tag, err := c.codec.sealField(c.key, f.Name, place(c.key, f.Name, f.Base, f.Chunks+1), "", diff, f.Tag)
 	if err != nil || f.BaseBytes+f.ChunkBytes+len(data) > c.codec.Limits.Value {
 		return false, err
 	}
 	f.Chunks++
 	f.ChunkBytes += len(data)
-	f.Kind = kind
+	f.Kind, f.Tag = kind, tag
 	p.pieces[i].weigh(f.Chunks, data)
 	p.commit.Blobs = append(p.commit.Blobs, Blob{f.Name, f.Base, f.Chunks, data})
 	return true, nil
@@ -257,7 +283,7 @@ func (c *Chain) Rebase(i int) { c.known[i] = false }
 
 // Put seals entries and stores them beside the head.
 func (c *Chain) Put(ctx context.Context, entries []Entry) error {
-	sealed, err := c.codec.sealEntries(c.key, entries, c.beside)
+	sealed, err := c.codec.sealEntries(c.key, entries, c.beside, c.mark)
 	if err != nil {
 		return err
 	}
@@ -267,7 +293,12 @@ func (c *Chain) Put(ctx context.Context, entries []Entry) error {
 
 // Put seals entries and stores them beside the head of a chain.
 func Put(ctx context.Context, store Store, p Pending) (err error) {
-	if p.Entries, err = codecOf(store).sealEntries(p.Key, p.Entries, 0); err != nil {
+	codec := codecOf(store)
+	mark, err := headMark(ctx, store, codec, p.Key)
+	if err != nil {
+		return err
+	}
+	if p.Entries, err = codec.sealEntries(p.Key, p.Entries, 0, mark); err != nil {
 		return err
 	}
 	return store.Put(ctx, p)

@@ -103,29 +103,39 @@ func codecOf(store Store) *Codec {
 	return &c
 }
 
-// sealField seals a piece of a field, unless it is too large.
-func (c *Codec) sealField(k Key, field string, at spot, note string, v any) ([]byte, error) {
-	data, raw, err := c.seal(at, note, v)
+// sealField seals a piece of a field, unless it is too large. It returns the tag of the field, whose
+// earlier pieces have the tag before.
+func (c *Codec) sealField(k Key, field string, at spot, note string, v any, before string) (data []byte, tag string, err error) {
+	x := extra{note: note}
+	if c.Keys != nil {
+		x.tag = new(string)
+		*x.tag = before
+	}
+	data, raw, err := c.sealWith(at, v, x)
+	if x.tag != nil {
+		tag = *x.tag
+	}
 	if err != nil {
-		return nil, fmt.Errorf("checkpoint: thread %q: field %q: %w", k.Thread, field, err)
+		return nil, "", fmt.Errorf("checkpoint: thread %q: field %q: %w", k.Thread, field, err)
 	}
 	if err := bounded(k, "value", field, raw, c.Limits.Value); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if raw >= WarnFrom && c.Warn != nil {
 		c.Warn(Size{Namespace: k.Namespace, Thread: k.Thread, Field: field, Bytes: raw})
 	}
-	return data, nil
+	return data, tag, nil
 }
 
-// sealEntries seals what is to stand beside a head at which n entries stand already.
-func (c *Codec) sealEntries(k Key, entries []Entry, n int) ([]Entry, error) {
+// sealEntries seals what is to stand beside a head with a mark, nil where nothing is bound, at
+// which n entries stand already.
+func (c *Codec) sealEntries(k Key, entries []Entry, n int, mark []byte) ([]Entry, error) {
 	if err := bounded(k, "entries", "", n+len(entries), c.Limits.Pending); err != nil {
 		return nil, err
 	}
 	sealed := make([]Entry, len(entries))
 	for i, e := range entries {
-		data, raw, err := c.seal(pendingPlace(k, e), "", json.RawMessage(e.Data))
+		data, raw, err := c.sealWith(pendingPlace(k, e), json.RawMessage(e.Data), extra{mark: mark})
 		if err == nil {
 			err = bounded(k, "value", "pending", raw, c.Limits.Value)
 		}

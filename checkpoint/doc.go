@@ -42,10 +42,11 @@
 //	store, err = checkpoint.Sealed(store, checkpoint.Codec{Keys: keys})
 //
 // With [Keys], all values are encrypted with AES-256-GCM: records, fields, and the entries
-// beside a head. A value that is moved, renamed or put into another thread cannot be read.
+// beside a head. A value that is moved, renamed or put into another thread or beside another
+// commit cannot be read.
 // In the clear stay the ids of threads, commits and keys, the names of namespaces, fields, tasks
 // and slots, the labels with the run's metadata, references, and sizes. That a whole
-// thread was put back to what it once was cannot be noticed. [Export] through a sealed store
+// thread, or its newest commits, were put back to what they once were cannot be noticed. [Export] through a sealed store
 // writes a file that is not encrypted. A missing or another key is a [KeyError]. To
 // change the key, make a new one current and keep the old; [Reseal] writes a thread anew.
 //

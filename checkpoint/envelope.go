@@ -13,13 +13,15 @@ import (
 
 // Every stored value is sealed in an envelope:
 //
-//	magic 0xF7 | version 2 | codec | flags | uvarint raw length | [note] | payload | CRC-64
+//	magic 0xF7 | version 2 | codec | flags | uvarint raw length | [note] | [mark] | payload | CRC-64
 //
 // The checksum (ECMA, big endian) covers the place of the value, thread included, which
 // is not stored, and everything before it; so a value that was moved is as damaged as
 // one whose bits were flipped. With flagZstd the payload is compressed and gives raw length
 // bytes; with flagNote a uvarint length and a text precede it: the Go type of the
-// channel that wrote it, for people only. Unknown codecs and flags are refused, never guessed.
+// channel that wrote it, for people only. With flagBound the digest of a commit's record precedes
+// it, and with flagBinds the record has digests of its values: see binding.go. Unknown codecs and
+// flags are refused, never guessed.
 //
 // Version 1 had no flags, and its checksum did not cover the thread. It is still read.
 //
@@ -30,6 +32,8 @@ const (
 	codecJSON = 1
 	flagZstd  = 1
 	flagNote  = 2
+	flagBound = 4 // an entry that belongs beside one commit
+	flagBinds = 8 // a record that binds the values of its commit
 	sumBytes  = 8
 	maxNote   = 80 // bytes
 )
@@ -81,6 +85,19 @@ func seal(at spot, v any) ([]byte, error) {
 // seal encodes v, with the type that it has in Go as a note, and wraps it for its place.
 // It also returns how long the encoded value is.
 func (c *Codec) seal(at spot, note string, v any) (data []byte, raw int, err error) {
+	return c.sealWith(at, v, extra{note: note})
+}
+
+// extra is what an envelope holds beside its payload.
+type extra struct {
+	note  string
+	mark  []byte  // of the record that an entry belongs beside; nil for none
+	tag   *string // of the field that a piece is added to, brought up to date; nil where nothing is bound
+	binds bool    // the record binds the values of its commit
+}
+
+func (c *Codec) sealWith(at spot, v any, x extra) (data []byte, raw int, err error) {
+	note := x.note
 	payload, err := compact.Marshal(v)
 	if err != nil {
 		return nil, 0, err
@@ -89,21 +106,31 @@ func (c *Codec) seal(at spot, note string, v any) (data []byte, raw int, err err
 		note = strings.ToValidUTF8(note[:maxNote], "") + "…"
 	}
 	raw = len(payload)
+	if x.tag != nil {
+		*x.tag = nextTag(*x.tag, payload)
+	}
 	flags := byte(0)
 	if !c.NoCompression && raw >= compressFrom {
 		if small, ok := compress(payload); ok {
 			payload, flags = small, flags|flagZstd
 		}
 	}
-	b := make([]byte, 0, len(payload)+len(note)+4+2*binary.MaxVarintLen32+sumBytes)
+	b := make([]byte, 0, len(payload)+len(note)+len(x.mark)+4+2*binary.MaxVarintLen32+sumBytes)
 	if note != "" {
 		flags |= flagNote
+	}
+	if x.mark != nil {
+		flags |= flagBound
+	}
+	if x.binds {
+		flags |= flagBinds
 	}
 	b = append(b, magic, version, codecJSON, flags)
 	b = binary.AppendUvarint(b, uint64(raw))
 	if note != "" {
 		b = append(binary.AppendUvarint(b, uint64(len(note))), note...)
 	}
+	b = append(b, x.mark...)
 	b = append(b, payload...)
 	return binary.BigEndian.AppendUint64(b, sum(at, b)), raw, nil
 }
@@ -116,31 +143,43 @@ func unseal(at spot, b []byte) ([]byte, error) {
 
 // unsealNoted checks an envelope and returns its payload and its note.
 func unsealNoted(at spot, b []byte) (payload []byte, note string, err error) {
+	payload, x, err := unsealAll(at, b)
+	return payload, x.note, err
+}
+
+// unsealAll checks an envelope and returns its payload and what it holds beside it.
+func unsealAll(at spot, b []byte) (payload []byte, x extra, err error) {
 	body, err := intact(at, b)
 	if err != nil {
-		return nil, "", err
+		return nil, x, err
 	}
 	flags := body[3]
-	if body[2] != codecJSON || flags&^(flagZstd|flagNote) != 0 || body[1] == 1 && flags != 0 {
-		return nil, "", fmt.Errorf("%w: envelope % x", ErrUnsupported, body[:4])
+	if body[2] != codecJSON || flags&^(flagZstd|flagNote|flagBound|flagBinds) != 0 || body[1] == 1 && flags != 0 {
+		return nil, x, fmt.Errorf("%w: envelope % x", ErrUnsupported, body[:4])
 	}
+	x.binds = flags&flagBinds != 0
 	raw, rest, ok := cutUvarint(body[4:])
 	if flags&flagNote != 0 && ok {
 		var n uint64
 		if n, rest, ok = cutUvarint(rest); ok && n <= uint64(len(rest)) {
-			note, rest = string(rest[:n]), rest[n:]
+			x.note, rest = string(rest[:n]), rest[n:]
 		} else {
 			ok = false
 		}
 	}
+	if flags&flagBound != 0 && ok {
+		if ok = len(rest) >= markBytes; ok {
+			x.mark, rest = rest[:markBytes:markBytes], rest[markBytes:]
+		}
+	}
 	switch {
 	case !ok || flags&flagZstd == 0 && raw != uint64(len(rest)):
-		return nil, "", fmt.Errorf("%w: the length does not match", ErrCorrupt)
+		return nil, x, fmt.Errorf("%w: the length does not match", ErrCorrupt)
 	case flags&flagZstd == 0:
-		return rest, note, nil
+		return rest, x, nil
 	}
 	payload, err = decompress(rest, raw)
-	return payload, note, err
+	return payload, x, err
 }
 
 // intact returns an envelope without its checksum, which it has checked.

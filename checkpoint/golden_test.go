@@ -19,7 +19,7 @@ import (
 // that the bytes have changed, either take the change back or begin a new directory with
 // the new name, written by WEFT_GOLDEN=new go test ./checkpoint -run Golden. A directory that
 // was released never changes, and everything in it can be read for ever.
-const current = "v2"
+const current = "v3"
 
 // goldenWant is what every golden thread holds.
 const goldenWant = `{"title":"gold","lines":["one","two","three","four"],"count":7,"index":{"a":1,"c":3},"tags":["x"]}`

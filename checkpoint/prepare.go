@@ -14,6 +14,7 @@ import (
 type Prepared struct {
 	store  Store
 	commit Commit
+	mark   []byte // of the commit, where entries are bound to it
 	record *Record
 	fields []Field
 	pieces []pieces
@@ -74,7 +75,10 @@ func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, en
 	if p.commit.Header, err = c.sealRecord(p.commit.Seq(), rec); err != nil {
 		return nil, err
 	}
-	if p.commit.Beside, err = c.codec.sealEntries(c.key, entries, 0); err != nil {
+	if c.codec.Keys != nil {
+		p.mark = markOf(p.commit.Header)
+	}
+	if p.commit.Beside, err = c.codec.sealEntries(c.key, entries, 0, p.mark); err != nil {
 		return nil, err
 	}
 	return p, c.codec.size(&p.commit)
@@ -84,7 +88,7 @@ func (c *Chain) sealRecord(seq uint64, rec *Record) ([]byte, error) {
 	if err := bounded(c.key, "fields", "", len(rec.Fields), c.codec.Limits.Fields); err != nil {
 		return nil, err
 	}
-	data, raw, err := c.codec.seal(headerPlace(c.key, seq), "", rec)
+	data, raw, err := c.codec.sealWith(headerPlace(c.key, seq), rec, extra{binds: c.codec.Keys != nil})
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: thread %q: record: %w", c.key.Thread, err)
 	}
@@ -126,7 +130,7 @@ func (p *Prepared) Store(ctx context.Context) error { return p.store.Commit(ctx,
 
 // Advance moves the chain on to p. It comes before the state changes again.
 func (c *Chain) Advance(p *Prepared) {
-	c.Record, c.head, c.parent, c.Pending = p.record, p.Seq(), 0, nil
+	c.Record, c.head, c.mark, c.parent, c.Pending = p.record, p.Seq(), p.mark, 0, nil
 	c.beside = len(p.commit.Beside)
 	c.fields, c.pieces, c.other = p.fields, p.pieces, p.other
 	for _, i := range p.fresh {

@@ -247,6 +247,21 @@ func goBack(ctx context.Context, store Store, old Snapshot, head uint64) (uint64
 	if err != nil {
 		return 0, err
 	}
+	whole, err := store.Load(ctx, old.Key, old.Seq)
+	if err == nil {
+		err = verifyBlobs(whole)
+	}
+	if err != nil {
+		return 0, err
+	}
+	stored := tags{}
+	for _, b := range whole.Blobs {
+		payload, err := unseal(place(old.Key, b.Field, b.Base, b.Chunk), b.Data)
+		if err != nil {
+			return 0, damaged(whole, b.Field, err)
+		}
+		stored.add(old.Namespace, b, nextTag(stored.last(old.Namespace, b), payload))
+	}
 	c := Commit{Key: old.Key, ID: NewFence(), Head: head, Header: header, Refs: old.Refs, Labels: old.Labels}
-	return c.Seq(), storeOpen(ctx, store, c)
+	return c.Seq(), storeOpen(ctx, store, c, stored)
 }

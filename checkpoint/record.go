@@ -128,4 +128,8 @@ type Field struct {
 	// the program has another one by now. Of a channel that is none of package state it is
 	// the Go type.
 	Kind state.Kind `json:"k,omitempty"`
+
+	// Tag is a digest of all pieces of the value, where values are encrypted: no piece of another
+	// commit can take their place. It is written by the Chain.
+	Tag string `json:"t,omitempty"`
 }

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/weftrun/weft/state"
 )
@@ -11,7 +12,8 @@ import (
 // key, compressed or not. It adds one commit to each namespace, which says what the last one
 // said and brings all values, and keeps what stands beside the head. Older commits stay
 // as they are, under their keys, until they are pruned; so a key can go when every thread
-// was resealed and pruned since.
+// was resealed and pruned since, and no input waits that came before (graph.Queue): what waits
+// for its turn stays as it is.
 //
 // It needs no schema and runs no migration. fence is the lease under which to write, "" for
 // a thread that nobody has leased. If somebody else goes on with the thread meanwhile it returns an
@@ -26,6 +28,9 @@ func Reseal(ctx context.Context, store Store, thread, fence string) error {
 	}
 	slices.Reverse(spaces) // the root last
 	for _, ns := range spaces {
+		if strings.HasPrefix(ns, "+") {
+			continue // each commit there is an input that waits; another one would be another input
+		}
 		if err := resealChain(ctx, store, Key{thread, ns}, fence); err != nil {
 			return err
 		}

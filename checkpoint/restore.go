@@ -35,7 +35,10 @@ func damaged(snap Snapshot, field string, err error) error {
 func ReadPending(snap Snapshot) ([]Entry, error) {
 	entries := make([]Entry, len(snap.Pending))
 	for i, e := range snap.Pending {
-		data, err := unseal(pendingPlace(snap.Key, e), e.Data)
+		data, x, err := unsealAll(pendingPlace(snap.Key, e), e.Data)
+		if err == nil {
+			err = checkMark(snap.Header, x.mark)
+		}
 		if err != nil {
 			return nil, damaged(snap, "pending", err)
 		}
@@ -71,13 +74,13 @@ func restore(snap Snapshot, schema *state.Schema) (*restored, error) {
 		return nil, err
 	}
 	blank := schema.Blank()
-	pieces := map[string][]Blob{}
+	pieces, bound := piecesOf(snap), binds(snap.Header)
 	r := &restored{rec, schema.New(), pieces, owners(rec, schema), make([]bool, len(schema.Fields()))}
-	for _, b := range snap.Blobs {
-		pieces[b.Field] = append(pieces[b.Field], b)
-	}
 	for n, f := range rec.Fields {
 		err := f.check(pieces[f.Name])
+		if bound && err == nil {
+			err = f.verify(snap.Key, pieces[f.Name])
+		}
 		if i := r.owner[n]; i >= 0 && err == nil {
 			schema.AssignField(r.view, blank, i)
 			r.changed[i], err = restoreField(r.view.Channels[i], schema, i, snap.Key, f, pieces[f.Name])

@@ -12,10 +12,14 @@ import (
 // the other store. It can do whatever the other one can, see Leaser, Dropper and Expirer.
 //
 // With keys, everything that is stored as a value is encrypted, and bound to its thread
-// and place there: the record of each commit, all fields, and the entries beside a head.
+// and place there: the record of each commit, all fields, and the entries beside a head. The
+// fields and entries of a commit are bound to its record, which names run, origin and branch: those
+// of another commit, of another branch, or of a thread that had the same id before are an
+// ErrCorrupt.
 // In the clear stay the ids of threads and commits, the names of namespaces and fields,
-// tasks and slots, the labels (with the metadata of the run in them), and all sizes. What
-// cannot be noticed is that all of a thread was put back to what it once was.
+// tasks and slots, the labels (with the metadata of the run in them), and all sizes. It cannot
+// be noticed that a thread or its newest commits were put back to what they once were, with all
+// their values, or that something was deleted.
 //
 // It returns an ErrRequest if the codec cannot work: a key of the wrong length, a negative limit.
 func Sealed(store Store, c Codec) (Store, error) {

@@ -18,7 +18,7 @@ import (
 //	nonce, 12 bytes | AES-256-GCM of the inner envelope, with its tag
 //
 // What comes before the nonce is authenticated, and so is the place of the value, thread
-// included. Each thread has a key of its own, HMAC-SHA256(key, "weft thread " + thread), so
+// included; to which commit a value belongs is inside, see binding.go. Each thread has a key of its own, HMAC-SHA256(key, "weft thread " + thread), so
 // the bound on values under random nonces, 2^32, holds for a thread and not for the
 // keyring. The check is the beginning of HMAC-SHA256(key, "weft check"): it tells a wrong
 // key from damage.
