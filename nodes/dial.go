@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -63,15 +64,28 @@ func newClient(control func(network, address string, c syscall.RawConn) error) *
 var harmless = []string{"Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "Idempotency-Key", "User-Agent"}
 
 // keepFrom takes from a redirected request what only the server at the first URL may see: the
-// query in the Referer, and, if another server is asked or in clear text, the headers in which
-// secrets may be.
+// query in the Referer, and, if another origin is asked, the headers in which secrets may be. An
+// origin is scheme, host and port; the step from http on port 80 to https on port 443 of the same
+// host is the one that keeps the headers.
 func keepFrom(req *http.Request, first *url.URL) {
 	req.Header.Del("Referer")
-	safer := first.Scheme == "http" && req.URL.Scheme == "https" && first.Hostname() == req.URL.Hostname()
-	if safer || first.Scheme == req.URL.Scheme && first.Host == req.URL.Host {
+	from, to := originOf(first), originOf(req.URL)
+	upgrade := from == origin{"http", to.host, "80"} && to.scheme == "https" && to.port == "443"
+	if upgrade || from == to {
 		return
 	}
 	maps.DeleteFunc(req.Header, func(name string, _ []string) bool { return !slices.Contains(harmless, name) })
+}
+
+// origin is who answers a request.
+type origin struct{ scheme, host, port string }
+
+func originOf(u *url.URL) origin {
+	o := origin{u.Scheme, strings.ToLower(u.Hostname()), u.Port()}
+	if o.port == "" {
+		o.port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return o
 }
 
 // refusePrivate looks at the address that a name was resolved to, just before the

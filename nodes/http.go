@@ -161,16 +161,17 @@ func (h *HTTP) Run(ctx context.Context, env workflow.Env) (any, error) {
 	if int64(len(body)) > limit {
 		return nil, &refusal{fmt.Sprintf("%s: the body is larger than %d bytes", bare(req.URL), limit)}
 	}
-	return h.result(req, resp, body)
+	return h.result(req, resp, body, env)
 }
 
-func (h *HTTP) result(req *http.Request, resp *http.Response, body []byte) (any, error) {
+func (h *HTTP) result(req *http.Request, resp *http.Response, body []byte, env workflow.Env) (any, error) {
 	ok := resp.StatusCode >= 200 && resp.StatusCode < 300
 	if len(h.Expect.Status) > 0 {
 		ok = slices.Contains(h.Expect.Status, resp.StatusCode)
 	}
 	if !ok {
-		return nil, &HTTPError{resp.StatusCode, req.Method, bare(req.URL), strings.ToValidUTF8(string(body[:min(len(body), 200)]), "�")}
+		text := env.Redact(string(body)) // before it is cut
+		return nil, &HTTPError{resp.StatusCode, req.Method, bare(req.URL), strings.ToValidUTF8(text[:min(len(text), 200)], "�")}
 	}
 	res := HTTPResult{Status: resp.StatusCode, Headers: map[string]string{}, Text: strings.ToValidUTF8(string(body), "�")}
 	for name, values := range resp.Header {
@@ -260,6 +261,8 @@ func (h *HTTP) setHeaders(ctx context.Context, req *http.Request, kind string, e
 			return err
 		}
 		req.SetBasicAuth(h.User, password)
+		env.Hide(h.User + ":" + password)
+		env.Hide(req.Header.Get("Authorization"))
 	}
 	if id := cmp.Or(workflow.IdempotencyKey(ctx), graph.TaskID(ctx)); id != "" && req.Method != http.MethodGet && req.Method != http.MethodHead {
 		req.Header.Set("Idempotency-Key", id)

@@ -123,3 +123,51 @@ http:
 		t.Errorf("the servers saw\n%s\nwant\n%s", strings.Join(seen, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// TestHTTPRedirect_KeepsHeadersForTheSameOriginOnly redirects from one scheme and port of a host to
+// another.
+func TestHTTPRedirect_KeepsHeadersForTheSameOriginOnly(t *testing.T) {
+	var key string
+	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if to := r.URL.Query().Get("to"); to != "" {
+			http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+			return
+		}
+		key = r.Header.Get("X-Key")
+	})
+	plain, secure := httptest.NewServer(serve), httptest.NewTLSServer(serve)
+	t.Cleanup(plain.Close)
+	t.Cleanup(secure.Close)
+	at, tls := plain.Listener.Addr().String(), secure.Listener.Addr().String()
+	nodes.Resolve(t, map[string]string{
+		"a.example:80": at, "A.example:80": at, "a.example:8080": at, "b.example:80": at,
+		"a.example:443": tls, "a.example:8443": tls, "b.example:443": tls,
+	}, at, tls)
+	for _, c := range []struct {
+		from, to string
+		kept     bool
+	}{
+		{"http://a.example/", "http://a.example:80/", true},
+		{"http://a.example:80/", "http://A.example/", true},
+		{"https://a.example/", "https://a.example:443/", true},
+		{"https://a.example:8443/", "https://a.example:8443/", true},
+		{"http://a.example/", "https://a.example/", true},
+		{"http://a.example:80/", "https://a.example:443/", true},
+		{"http://a.example/", "https://a.example:8443/", false},
+		{"http://a.example:8080/", "https://a.example/", false},
+		{"http://a.example:8080/", "https://a.example:8443/", false},
+		{"http://a.example/", "http://a.example:8080/", false},
+		{"https://a.example/", "https://a.example:8443/", false},
+		{"https://a.example/", "http://a.example/", false},
+		{"http://a.example/", "https://b.example/", false},
+		{"http://a.example/", "http://b.example/", false},
+	} {
+		key = "none"
+		if _, err := do(t, t.TempDir(), `http: {url: "`+c.from+`", query: {to: "`+c.to+`"}, headers: {x-key: key}}`); err != nil {
+			t.Errorf("from %s to %s: %v", c.from, c.to, err)
+		}
+		if (key == "key") != c.kept {
+			t.Errorf("from %s to %s: the header is %q, want it kept: %v", c.from, c.to, key, c.kept)
+		}
+	}
+}

@@ -62,6 +62,7 @@ type Env struct {
 	Out string
 
 	vault *vault                // of the file's secrets; see Reveal
+	cover *cover                // of a run's; nil where the file has no secrets
 	types map[string]state.Type // of the file, by name; see Schema
 }
 

@@ -3,22 +3,21 @@ package workflow
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/exprs"
+	"github.com/weftrun/weft/internal/redact"
 )
 
 // Secret is a parameter in which ${secret:NAME} may stand. It never holds the value: that
@@ -45,12 +44,34 @@ func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) 
 // UnmarshalJSON reads a text.
 func (s *Secret) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &s.text) }
 
-// Reveal returns the text with the values in it. The error names what is not set.
+// Reveal returns the text with the values in it, which [Env.Redact] replaces from then on, also as
+// a whole. The error names what is not set.
 func (e Env) Reveal(s Secret) (string, error) {
 	if e.vault == nil {
 		return s.text, nil
 	}
-	return e.vault.reveal(s.text)
+	text, err := e.vault.reveal(s.text)
+	if err == nil && e.cover != nil && text != s.text && placeholder.FindString(s.text) != s.text {
+		e.cover.add(text, s.String())
+	}
+	return text, err
+}
+
+// Hide makes [Env.Redact] replace a text that was made of secrets, such as what an encoding joins.
+func (e Env) Hide(text string) {
+	if e.cover != nil {
+		e.cover.add(text, "[secret]")
+	}
+}
+
+// Redact returns text without the values of the file's secrets, in whatever encoding they stand
+// there. Results and errors of a Runner are redacted when it returns: Redact is for a text that it
+// shortens, since half a secret is not found.
+func (e Env) Redact(text string) string {
+	if e.cover == nil {
+		return text
+	}
+	return e.cover.replace(text)
 }
 
 // placeholder stands for a secret in the value of a parameter. The digits are drawn when
@@ -111,50 +132,35 @@ func (v *vault) reveal(text string) (string, error) {
 	return text, errors.Join(errs...)
 }
 
-// redactor replaces the values of the secrets, in all forms in which they travel.
-func (v *vault) redactor() func(string) string {
-	var pairs []string
+// cover is what no result and no error of one run of a node may hold: the secrets of the file,
+// and what was made of them.
+type cover struct {
+	mu sync.Mutex
+	r  *redact.Redactor
+}
+
+// cover returns a cover of the secrets that are set.
+func (v *vault) cover() *cover {
+	var all []redact.Secret
 	for _, s := range v.secrets {
-		value, err := v.value(s.name)
-		if err != nil {
-			continue
-		}
-		for _, form := range forms(value) {
-			pairs = append(pairs, form, "[secret "+s.name+"]")
+		if value, err := v.value(s.name); err == nil {
+			all = append(all, redact.Secret{Value: value, Shown: "[secret " + s.name + "]"})
 		}
 	}
-	return strings.NewReplacer(pairs...).Replace
+	return &cover{r: redact.New(all...)}
 }
 
-// forms returns the ways in which a value may be written in a text, the longest first:
-// as it is, quoted once or twice, escaped for an address, and in base 64 and 16.
-func forms(value string) []string {
-	all := []string{
-		value, url.QueryEscape(value), url.PathEscape(value),
-		base64.StdEncoding.EncodeToString([]byte(value)), base64.URLEncoding.EncodeToString([]byte(value)),
-		base64.RawStdEncoding.EncodeToString([]byte(value)), hex.EncodeToString([]byte(value)),
-	}
-	for _, once := range quotings(value) {
-		all = append(append(all, once), quotings(once)...)
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
-	return all
+func (c *cover) add(value, shown string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.r = c.r.With(redact.Secret{Value: value, Shown: shown})
 }
 
-// quotings returns what text is between quotes, in JSON and in Go.
-func quotings(text string) []string {
-	var plain strings.Builder
-	enc := json.NewEncoder(&plain)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(text) // a text has a JSON form
-	escaped, _ := json.Marshal(text)
-	all := []string{strings.TrimSpace(plain.String()), string(escaped), strconv.Quote(text), strconv.QuoteToASCII(text)}
-	for i, quoted := range all {
-		all[i] = quoted[1 : len(quoted)-1]
-	}
-	return all
+func (c *cover) replace(text string) string {
+	c.mu.Lock()
+	r := c.r
+	c.mu.Unlock()
+	return r.Replace(text)
 }
 
 // clean returns a plain value without secrets. It may change v.

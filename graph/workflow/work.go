@@ -141,9 +141,9 @@ func (w *kindWork) plain(ctx context.Context, r Runner) (any, error) {
 	if len(env.vault.secrets) == 0 {
 		return run()
 	}
-	redact := env.vault.redactor()
-	v, err := guarded(redact, run)
-	return clean(v, redact), err
+	env.cover = env.vault.cover()
+	v, err := guarded(env.Redact, run)
+	return clean(v, env.Redact), err
 }
 
 type idempotencyKey struct{}

@@ -48,7 +48,7 @@ func (a *answer) read(res *http.Response) error {
 		res.Header.Del("Content-Type")
 		return a.events(ssestream.NewDecoder(res), body)
 	}
-	head, _ := io.ReadAll(io.LimitReader(res.Body, 400))
+	head, _ := io.ReadAll(io.LimitReader(res.Body, maxError)) // it is cut when it is clean
 	return a.bad("the answer is %s: %s", media, a.m.clean(string(head)))
 }
 

@@ -178,9 +178,7 @@ func (m *Model) failure(outer, ctx context.Context, r model.Request, err error, 
 
 // clean returns a text without secrets, shortened, on one line.
 func (m *Model) clean(s string) string {
-	for _, secret := range m.secrets {
-		s = strings.ReplaceAll(s, secret, "…")
-	}
+	s = m.secrets.Replace(s)
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
 	if len(s) <= maxText {
 		return s

@@ -16,6 +16,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/internal/redact"
 )
 
 // Config says which model is asked, and where.
@@ -60,8 +61,8 @@ var ErrConfig = errors.New("openai: bad configuration")
 type Model struct {
 	cfg     Config
 	client  sdk.Client
-	secrets []string
-	own     bool // it is OpenAI's own server
+	secrets *redact.Redactor // of what no failure may hold
+	own     bool             // it is OpenAI's own server
 }
 
 var _ model.Model = (*Model)(nil)
@@ -94,7 +95,7 @@ func New(cfg Config) (*Model, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	m := &Model{cfg: cfg, own: strings.HasPrefix(cfg.BaseURL, "https://api.openai.com/"), secrets: cfg.secrets()}
+	m := &Model{cfg: cfg, own: strings.HasPrefix(cfg.BaseURL, "https://api.openai.com/"), secrets: redactor(cfg.secrets())}
 	m.client = sdk.Client{Options: m.options()}
 	return m, nil
 }
@@ -129,6 +130,14 @@ func (c Config) check() error {
 		errs = append(errs, fmt.Errorf("%w: there is no Form %q", ErrConfig, c.Form))
 	}
 	return errors.Join(errs...)
+}
+
+func redactor(secrets []string) *redact.Redactor {
+	all := make([]redact.Secret, len(secrets))
+	for i, s := range secrets {
+		all[i] = redact.Secret{Value: s, Shown: "…"}
+	}
+	return redact.New(all...)
 }
 
 // secrets returns what no failure may hold.

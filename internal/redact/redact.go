@@ -1,0 +1,175 @@
+package redact
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
+// Secret is a value, and what is shown in its place.
+type Secret struct{ Value, Shown string }
+
+// Redactor replaces secrets. It does not change and is safe for concurrent use. The nil
+// Redactor replaces nothing.
+type Redactor struct {
+	begin   [256][]pattern // by the first byte, as same has it
+	secrets []Secret
+}
+
+// pattern is one encoding of a secret.
+type pattern struct {
+	text, shown string
+	// part is true for digits of base 64 inside longer ones: those beside them hold bits of
+	// the secret too.
+	part bool
+}
+
+// maxLayers is how often a text may have been escaped.
+const maxLayers = 6
+
+// shortest is how many digits of base 64 are taken for a part of a secret: fewer are found in
+// any text.
+const shortest = 6
+
+// New returns a Redactor of the secrets that are not empty.
+func New(secrets ...Secret) *Redactor {
+	r := &Redactor{secrets: secrets}
+	for _, s := range secrets {
+		if s.Value == "" {
+			continue
+		}
+		for _, p := range patterns(s) {
+			c := same(p.text[0])
+			r.begin[c] = append(r.begin[c], p)
+		}
+	}
+	return r
+}
+
+// With returns a Redactor of more secrets.
+func (r *Redactor) With(more ...Secret) *Redactor {
+	if r == nil {
+		return New(more...)
+	}
+	return New(slices.Concat(r.secrets, more)...)
+}
+
+func patterns(s Secret) []pattern {
+	raw := []byte(s.Value)
+	base16 := hex.EncodeToString(raw)
+	all := []pattern{{s.Value, s.Shown, false}, {base16, s.Shown, false}, {strings.ToUpper(base16), s.Shown, false}}
+	if valid := string([]rune(s.Value)); valid != s.Value { // as JSON has it
+		all = append(all, pattern{valid, s.Shown, false})
+	}
+	// A secret that looks escaped itself is found where all escapes are gone.
+	if plain := top(&layer{text: s.Value}).text; plain != s.Value && len(plain) >= 4 {
+		all = append(all, pattern{plain, s.Shown, false})
+	}
+	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+		bare := enc.WithPadding(base64.NoPadding)
+		all = append(all, pattern{enc.EncodeToString(raw), s.Shown, false}, pattern{bare.EncodeToString(raw), s.Shown, false})
+		for shift := range 3 { // so many bytes before the secret
+			text := bare.EncodeToString(append(make([]byte, shift), raw...))
+			if first, end := (shift*8+5)/6, (shift+len(raw))*8/6; end-first >= shortest {
+				all = append(all, pattern{text[first:end], s.Shown, true})
+			}
+		}
+	}
+	return all
+}
+
+// top returns the layer without escapes above l.
+func top(l *layer) *layer {
+	for range maxLayers {
+		next := l.up()
+		if next == nil {
+			break
+		}
+		l = next
+	}
+	return l
+}
+
+// found is where a secret stands in a text.
+type found struct {
+	from, to int
+	shown    string
+}
+
+// Replace returns text without the secrets.
+func (r *Redactor) Replace(text string) string {
+	if r == nil || len(r.secrets) == 0 {
+		return text
+	}
+	var all []found
+	for l, n := (&layer{text: text}), 0; l != nil && n <= maxLayers; l, n = l.up(), n+1 {
+		all = r.find(l, all)
+	}
+	if len(all) == 0 {
+		return text
+	}
+	// The first comes first, and of those that begin together the longest.
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
+	var b strings.Builder
+	done := 0
+	for _, f := range all {
+		if f.from >= done {
+			b.WriteString(text[done:f.from])
+			b.WriteString(f.shown)
+		}
+		done = max(done, f.to)
+	}
+	b.WriteString(text[done:])
+	return b.String()
+}
+
+// find adds where secrets stand in a layer.
+func (r *Redactor) find(l *layer, all []found) []found {
+	for at := range len(l.text) {
+		for i := range r.begin[same(l.text[at])] {
+			p := &r.begin[same(l.text[at])][i]
+			if !begins(l.text[at:], p.text) {
+				continue
+			}
+			from, to := at, at+len(p.text)
+			if p.part && from > 0 && isDigit(l.text[from-1]) {
+				from--
+			}
+			if p.part && to < len(l.text) && isDigit(l.text[to]) {
+				to++
+			}
+			f := found{shown: p.shown}
+			f.from, f.to = l.span(from, to)
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// same returns c, but for a plus a space, as which it stands in an address.
+func same(c byte) byte {
+	if c == '+' {
+		return ' '
+	}
+	return c
+}
+
+// begins is strings.HasPrefix, where plus and space are the same.
+func begins(text, prefix string) bool {
+	if len(text) < len(prefix) {
+		return false
+	}
+	for i := range len(prefix) {
+		if text[i] != prefix[i] && same(text[i]) != same(prefix[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isDigit reports whether c is a digit of base 64.
+func isDigit(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("+/-_", c) >= 0
+}
