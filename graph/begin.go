@@ -374,6 +374,9 @@ func (t *task) takeUp(slots map[string][]byte, fresh, given answers) error {
 			t.timed = append(t.timed, in)
 		}
 	}
+	if last.Failure != nil {
+		return nil // it runs again, whatever its subgraphs ask
+	}
 	goesOn := func(in Interrupt) bool { _, now := fresh[in.ID]; return now || in.Kind != "question" }
 	if open := unanswered(asked, given); len(open) > 0 && !slices.ContainsFunc(asked, goesOn) {
 		t.open, t.settled = open, true

@@ -324,7 +324,7 @@ func (r *run) interrupts(s Status) []Interrupt {
 	}
 	var all []Interrupt
 	for _, t := range r.tasks {
-		all = append(all, t.open...)
+		all = append(all, t.waiting()...)
 	}
 	return all
 }

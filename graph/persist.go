@@ -37,7 +37,7 @@ func (t *task) entries() ([]checkpoint.Entry, error) {
 		e := t.placed(t.err)
 		errors.As(t.err, &e)
 		f := failureOf(e)
-		v = unfinished{Failure: &f, Timed: t.timed, Try: t.run.tries}
+		v = unfinished{Failure: &f, Open: t.waiting(), Timed: t.timed, Try: t.run.tries}
 	case len(t.open) > 0:
 		v = unfinished{Open: t.open, Tried: t.tried, Try: t.run.tries}
 	default:
@@ -204,7 +204,7 @@ func (p pending) open(rec *checkpoint.Record) (open []Interrupt, err error) {
 
 // unfinished is how a task ended that did not finish.
 type unfinished struct {
-	Open    []Interrupt `json:"open,omitempty"`
+	Open    []Interrupt `json:"open,omitempty"` // with Failure: those of a subgraph that failed
 	Failure *Failure    `json:"failure,omitempty"`
 	Tried   []Failure   `json:"tried,omitempty"` // with Open: the alternatives before the one that asked
 	Timed   []Interrupt `json:"timed,omitempty"` // without Open: what was asked before that expires

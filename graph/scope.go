@@ -122,12 +122,35 @@ func (s *scope) unanswered() (open []Interrupt) {
 	return open
 }
 
+// noteOpen notes the open questions of a subgraph that failed. If t fails too, they are listed
+// beside its failure.
+func (t *task) noteOpen(open []Interrupt) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, in := range open {
+		if in.Kind == "question" {
+			t.left = append(t.left, in)
+		}
+	}
+}
+
+// waiting returns the open questions of t, also those of its subgraphs if it failed.
+func (t *task) waiting() []Interrupt {
+	if t.err == nil {
+		return t.open
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Concat(t.open, t.left)
+}
+
 // reopen makes t ready for its node to run again.
 func (t *task) reopen() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.tries++
 	t.over, t.asked, t.places, t.works, t.part, t.relabel = false, nil, nil, nil, "", ""
+	t.left = nil
 }
 
 // body runs the code of a call, with a context of this scope.

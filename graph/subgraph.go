@@ -240,6 +240,7 @@ func (v *visit) run(ctx context.Context, input func() (state.View, error)) (*run
 	}
 	switch {
 	case err != nil:
+		t.noteOpen(out.interrupts)
 		return r, out, err
 	case r.up != nil:
 		return r, out, &ascentError{r.up}

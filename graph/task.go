@@ -60,6 +60,7 @@ type task struct {
 	consulted bool        // what it does may depend on an answer
 	relabel   string      // what its events show in place of its payload; "" is the payload
 	unsaved   []*run      // its subgraphs that are done and not stored
+	left      []Interrupt // the open questions of its subgraphs that failed
 	tries     int         // how often it was begun anew after it was found
 	held      int         // how many waits of the runtime hold it up
 	sign      time.Time   // its last sign of life
