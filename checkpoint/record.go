@@ -41,6 +41,7 @@ type Record struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 	Trace    []Entry           `json:"trace,omitempty"`  // what the step's tasks kept and were answered, if it is to be replayed
 	Within   *Within           `json:"within,omitempty"` // of a subgraph's turn: for whom it runs
+	Rewind   *Rewind           `json:"rewind,omitempty"` // a due task takes up a subgraph at an older commit
 	Fields   []Field           `json:"fields"`           // written by the Chain
 }
 
@@ -50,6 +51,8 @@ type Within struct {
 	Task string `json:"task"` // the parent task's id
 	Call string `json:"call"` // which of the task's calls
 	Node string `json:"node"`
+	// Scopes are the ids of the calls inside the task around this one, outermost first.
+	Scopes []string `json:"scopes,omitempty"`
 	// Namespace, Turn and Step say where the task ran.
 	Namespace string `json:"namespace,omitempty"`
 	Turn      int    `json:"turn"`
@@ -60,6 +63,22 @@ type Within struct {
 	Wrote json.RawMessage `json:"wrote,omitempty"`
 	// Command is what the parent is to do after the subgraph's end.
 	Command json.RawMessage `json:"command,omitempty"`
+}
+
+// Rewind says that a task takes up a subgraph at an older commit of its chain, because the
+// thread went back to that commit. The records of the branch hold it until the task has ended.
+type Rewind struct {
+	Task   string   `json:"task"` // the id of a due task
+	Call   string   `json:"call"` // which of its calls
+	Scopes []string `json:"scopes,omitempty"`
+	// Namespace and At name the commit.
+	Namespace string `json:"namespace"`
+	At        uint64 `json:"at"`
+	// Branches are those of the task's chain on which the task ran before, newest first: what
+	// it called there before this call has ended there.
+	Branches []uint64 `json:"branches"`
+	// Next is the same for a task of the subgraph.
+	Next *Rewind `json:"next,omitempty"`
 }
 
 // Position is a step in the history of a thread, which is a tree.

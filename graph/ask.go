@@ -85,6 +85,9 @@ func Ask[T any](ctx context.Context, q Question) (T, error) {
 	}
 	id := hash("question", s.id(), q.Key, strconv.Itoa(n))
 	given, ok := t.run.given[id]
+	if !ok {
+		given, ok = t.pastAnswer(id)
+	}
 	switch {
 	case given.refusal != "":
 		t.alive()

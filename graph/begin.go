@@ -47,8 +47,11 @@ func (r *run) open() (err error) {
 		if r.taken, err = r.newestTaken(rec); err != nil {
 			return err
 		}
-		if r.branch = rec.Branch; r.chain.Branches() && r.replays == nil {
+		if r.branch = rec.Branch; (r.chain.Branches() || r.forks) && r.replays == nil {
 			r.branch = r.chain.Head() + 1
+		}
+		if r.rewind == nil {
+			r.rewind = rec.Rewind
 		}
 		if r.opts.Metadata == nil {
 			r.opts.Metadata = rec.Metadata
@@ -76,10 +79,13 @@ func (r *run) key() checkpoint.Key {
 
 func (r *run) openChain(store checkpoint.Store) (*checkpoint.Chain, error) {
 	key := r.key()
-	if r.inside != nil && r.cfg.Nested == PerThread {
-		return r.openShared(key)
+	if r.inside != nil {
+		return r.openChild(key)
 	}
-	if r.opts.At == 0 || r.inside != nil {
+	if r.opts.Namespace != "" && r.ns == "" {
+		return r.openNamed()
+	}
+	if r.opts.At == 0 {
 		return checkpoint.Open(r.ctx, store, key, r.schema)
 	}
 	c, err := checkpoint.OpenAt(r.ctx, store, key, r.schema, r.opts.At)
@@ -87,6 +93,24 @@ func (r *run) openChain(store checkpoint.Store) (*checkpoint.Chain, error) {
 		err = unknown(key, r.opts.At)
 	}
 	return c, err
+}
+
+// openChild opens the chain of a subgraph.
+func (r *run) openChild(key checkpoint.Key) (*checkpoint.Chain, error) {
+	if r.from.at != 0 {
+		if branched, err := r.hasBranched(key); err != nil {
+			return nil, err
+		} else if !branched {
+			return r.openOlder(key, r.from.at)
+		}
+	}
+	switch {
+	case r.cfg.Nested == PerThread:
+		return r.openShared(key)
+	case r.root().replays != nil:
+		return r.openReplayed(key)
+	}
+	return checkpoint.Open(r.ctx, r.cfg.Store, key, r.schema)
 }
 
 // begin starts a turn with an input, whose writes are folded into the thread's
@@ -104,7 +128,7 @@ func (r *run) begin(input state.View) error {
 // isRoot reports the mistake of running a subgraph's checkpoints by themselves.
 func (r *run) isRoot() error {
 	if r.opts.Namespace != "" {
-		return fmt.Errorf("graph %q: thread %q: %w: the namespace %q belongs to a subgraph, which runs with its thread; it can only be edited", r.name, r.opts.Thread, ErrEdit, r.opts.Namespace)
+		return fmt.Errorf("graph %q: thread %q: %w: the namespace %q belongs to a subgraph, which runs with its thread: Resume goes back to its commits, and Edit changes them", r.name, r.opts.Thread, ErrEdit, r.opts.Namespace)
 	}
 	return nil
 }
@@ -237,9 +261,6 @@ func (r *run) resume(a Answers) error {
 	if r.cfg.Store == nil {
 		return ErrNoStore
 	}
-	if err := r.isRoot(); err != nil {
-		return err
-	}
 	if err := r.open(); err != nil {
 		return err
 	}
@@ -255,11 +276,11 @@ func (r *run) takeUp(a Answers) error {
 	if err := r.unrecord(rec); err != nil {
 		return err
 	}
-	if r.chain.Branches() {
-		if err := r.commit(checkpoint.Fork); err != nil {
+	if r.chain.Branches() || r.forks {
+		if err := r.fork(); err != nil {
 			return err
 		}
-		rec = r.chain.Record
+		rec, beside = r.chain.Record, sortPending(r.chain.Pending)
 	}
 	open, err := beside.open(rec)
 	if err != nil {
@@ -289,6 +310,11 @@ func (r *run) takeUp(a Answers) error {
 	}
 	r.prepare()
 	for _, t := range r.tasks {
+		if r.rewind != nil && r.rewind.Task == t.id() {
+			if err := t.goBack(r.rewind, beside.byTask[t.id()]); err != nil {
+				return t.fail(err)
+			}
+		}
 		if err := t.takeUp(beside.byTask[t.id()], r.fresh, r.given); err != nil {
 			return t.fail(err)
 		}

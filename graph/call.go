@@ -269,7 +269,7 @@ func (d *durable) attempt(ctx context.Context, at *seat, fn func(context.Context
 		v, err := within(ctx, limit, time.Second, fn, func() {})
 		return v, nil, err
 	}
-	s := &scope{task: d.up.task, ident: d.ident, seat: at}
+	s := &scope{task: d.up.task, up: d.up, ident: d.ident, seat: at}
 	if limit == 0 {
 		v, err := s.body(ctx, fn)
 		return v, s.unanswered(), err

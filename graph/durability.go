@@ -93,12 +93,18 @@ func (r *run) save(beside ...checkpoint.Entry) error {
 	if err := r.fitsIn(p.Bytes()); err != nil {
 		return err
 	}
+	if first := r.first; first != nil {
+		r.first = nil
+		if err := first(); err != nil {
+			return r.fail(err)
+		}
+	}
 	r.pruned()
 	if err := r.land(); err != nil {
 		return r.heal(err) // with this step in it
 	}
 	r.chain.Advance(p)
-	r.chain.Pending = beside
+	r.chain.Pending, r.forks = beside, false
 	clear(r.changed)
 	r.healed = false
 	if r.trace != nil {
@@ -219,7 +225,11 @@ func (r *run) record() (*checkpoint.Record, error) {
 		Branch: r.branch, Healed: r.healed, Turn: r.turn, Step: r.done, Ran: r.ran, Input: r.input, Taken: r.taken, Answered: r.answered,
 		Metadata: r.opts.Metadata, Within: r.nested.within(), Trace: r.trace,
 	}
-	return rec, r.recordFrontier(rec)
+	err := r.recordFrontier(rec)
+	if r.rewind != nil && isDue(rec, r.rewind.Task) {
+		rec.Rewind = r.rewind
+	}
+	return rec, err
 }
 
 // whatRan describes what the tasks of the step did, for its commit.

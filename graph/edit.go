@@ -148,6 +148,11 @@ func (r *run) openForEdits(steps [][]edit) error {
 		place.Wrote = nil // that was the step before
 		r.place = &place
 	}
+	if r.ns != "" && r.chain.Branches() {
+		if err := r.forkForEdit(); err != nil {
+			return err
+		}
+	}
 	return r.unrecord(r.chain.Record)
 }
 

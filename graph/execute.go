@@ -88,13 +88,13 @@ func (r *run) perform(i int) {
 	if r.inside != nil {
 		r.inside.alive()
 	}
-	if t.node.cache != nil && t.recall() {
+	if t.node.cache != nil && t.back == nil && t.recall() {
 		return
 	}
 	r.try(i)
 	if t = r.tasks[i]; t.err != nil {
 		r.rescue(i)
-	} else if t.node.cache != nil {
+	} else if t.node.cache != nil && t.back == nil {
 		t.memoize()
 	}
 }
@@ -202,6 +202,12 @@ func (r *run) replace(i int) {
 	t.attempt, t.within, t.job, t.failure = old.attempt, old.within, old.job, old.failure
 	t.timed = old.timed
 	t.ledger = old.book()
+	if old.back != nil {
+		back := *old.back
+		back.reached = false
+		t.back = &back
+		t.found.Store(true)
+	}
 	r.tasks[i] = t
 }
 

@@ -137,6 +137,11 @@ func keep[T any](ctx context.Context, s *scope, id, name string, fn func() (any,
 		}
 	}
 	if e.value == nil && e.bad == nil {
+		if v, ok := k.pastKept(id); ok {
+			e.name, e.value, e.asked = v.Name, v.Value, v.Asked
+		}
+	}
+	if e.value == nil && e.bad == nil {
 		made, err := fn()
 		if err != nil {
 			return v, err

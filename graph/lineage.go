@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -31,7 +32,7 @@ func (r *run) lineage() ([]checkpoint.Position, error) {
 		if err != nil {
 			return nil, err
 		}
-		from, err := r.recordAt(begun.Parent)
+		from, err := r.recordAt(cmp.Or(begun.Parent, at-1))
 		if err != nil {
 			return nil, err
 		}
@@ -66,6 +67,43 @@ func on(way []checkpoint.Position, w *checkpoint.Within) bool {
 	return false
 }
 
+// onHost is on for the chain of the graph that made the call. What was called there counts also
+// where the step of the root was begun again, as far as the chain itself has kept it.
+func onHost(way []checkpoint.Position, w *checkpoint.Within) bool {
+	for _, p := range way {
+		if p.Branch == w.Root.Branch {
+			return p.Turn == 0 || w.Turn < p.Turn || w.Turn == p.Turn && w.Step <= p.Step
+		}
+	}
+	return false
+}
+
+// ways are the ways that the root and the hosts of a subgraph have come.
+type ways struct {
+	*run
+	root  []checkpoint.Position
+	hosts map[string][]checkpoint.Position
+}
+
+// on reports whether a call was made on the way.
+func (y *ways) on(w *checkpoint.Within) (bool, error) {
+	if w == nil || on(y.root, w) {
+		return true, nil
+	}
+	if w.Namespace == "" {
+		return false, nil
+	}
+	way, known := y.hosts[w.Namespace]
+	if !known {
+		var err error
+		if way, err = y.wayOf(w.Namespace); err != nil {
+			return false, err
+		}
+		y.hosts[w.Namespace] = way
+	}
+	return onHost(way, w), nil
+}
+
 // openShared opens the chain of a subgraph that lives as long as the thread.
 func (r *run) openShared(key checkpoint.Key) (*checkpoint.Chain, error) {
 	c, err := checkpoint.Open(r.ctx, r.cfg.Store, key, r.schema)
@@ -73,10 +111,37 @@ func (r *run) openShared(key checkpoint.Key) (*checkpoint.Chain, error) {
 		return c, err
 	}
 	way, err := r.root().lineage()
-	if err != nil || c.Record.Within == nil || on(way, c.Record.Within) {
+	if err != nil {
+		return nil, err
+	}
+	y := &ways{r, way, map[string][]checkpoint.Position{}}
+	if ok, err := y.on(c.Record.Within); ok || err != nil {
 		return c, err
 	}
-	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{Before: c.Head()}) {
+	older, err := r.openNewest(key, y.on)
+	if older == nil && err == nil {
+		c.Forget()
+		return c, nil
+	}
+	return older, err
+}
+
+// openReplayed opens the chain of a subgraph for a replay: what it came to on the branch of the
+// thread that is replayed.
+func (r *run) openReplayed(key checkpoint.Key) (*checkpoint.Chain, error) {
+	c, err := r.openNewest(key, func(w *checkpoint.Within) (bool, error) {
+		return w == nil || w.Root.Branch == r.place.Root.Branch, nil
+	})
+	if c == nil && err == nil {
+		return checkpoint.Open(r.ctx, r.cfg.Store, key, r.schema)
+	}
+	return c, err
+}
+
+// openNewest opens a chain at the newest commit that was made for a call that counts; nil means
+// that there is none.
+func (r *run) openNewest(key checkpoint.Key, counts func(*checkpoint.Within) (bool, error)) (*checkpoint.Chain, error) {
+	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -84,10 +149,11 @@ func (r *run) openShared(key checkpoint.Key) (*checkpoint.Chain, error) {
 		if err != nil {
 			return nil, err
 		}
-		if rec.Within == nil || on(way, rec.Within) {
+		if ok, err := counts(rec.Within); err != nil {
+			return nil, err
+		} else if ok {
 			return checkpoint.OpenAt(r.ctx, r.cfg.Store, key, r.schema, snap.Seq)
 		}
 	}
-	c.Forget()
-	return c, nil
+	return nil, nil
 }

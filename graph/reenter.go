@@ -31,6 +31,8 @@ func (r *run) reenter() (taken bool, err error) {
 	}
 	rec := r.chain.Record
 	switch w := rec.Within; {
+	case r.forks:
+		return true, r.goOn(rec)
 	case r.cfg.Nested != PerThread, w != nil && w.Call == r.place.Call && w.Root.Branch == r.place.Root.Branch:
 		return true, r.goOn(rec)
 	case w == nil:
@@ -51,7 +53,7 @@ func (r *run) goOn(rec *checkpoint.Record) error {
 		return err
 	}
 	if r.net.State != nil {
-		if err := r.recall(); err != nil {
+		if err := r.recall(r.chain.Parent()); err != nil {
 			return err
 		}
 	}
@@ -81,7 +83,7 @@ func (r *run) reread() (bool, error) {
 		switch {
 		case err != nil:
 			return false, r.fail(err)
-		case rec.Within == nil || rec.Within.Task != r.place.Task:
+		case rec.Within == nil || rec.Within.Task != r.place.Task || rec.Within.Root.Branch != r.place.Root.Branch:
 			return false, nil
 		case rec.Within.Call == r.place.Call:
 			if !rec.Done() {
@@ -103,7 +105,7 @@ func (r *run) stand(key checkpoint.Key, seq uint64, rec *checkpoint.Record) erro
 		return r.fail(err)
 	}
 	if r.net.State != nil {
-		if err := r.recall(); err != nil {
+		if err := r.recall(seq); err != nil {
 			return err
 		}
 	}

@@ -265,6 +265,9 @@ func (r *run) traced() (entries []checkpoint.Entry) {
 	for id := range fresh {
 		r.told[id] = true
 	}
+	for _, t := range r.tasks {
+		maps.Copy(fresh, t.usedAnswers())
+	}
 	entries = fresh.entries()
 	for _, t := range r.tasks {
 		entries = append(entries, t.keptEntries()...)

@@ -13,6 +13,7 @@ import (
 // they are the same each time the code runs.
 type scope struct {
 	task  *task
+	up    *scope // of a call: the scope that made it
 	ident string // the id of a call; "" for the node itself, whose id is the task's
 	seat  *seat
 
@@ -151,6 +152,9 @@ func (t *task) reopen() {
 	t.tries++
 	t.over, t.asked, t.places, t.works, t.part, t.relabel = false, nil, nil, nil, "", ""
 	t.left = nil
+	if t.back != nil {
+		t.back.reached = false
+	}
 }
 
 // body runs the code of a call, with a context of this scope.

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -131,19 +132,22 @@ func (r *run) gatherField(i int, writes []state.Channel) {
 	}
 }
 
-// recall finds out what a run that goes on has written so far: its commits hold it, step
-// by step.
-func (r *run) recall() error {
+// recall finds out what a run that goes on from commit at has written so far: its commits hold
+// it, step by step.
+func (r *run) recall(at uint64) error {
 	var commits []json.RawMessage
-	key := r.key()
-	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{}) {
+	for snap, err := range r.cfg.Store.History(r.ctx, r.key(), checkpoint.Query{Before: at + 1}) {
 		if err != nil {
 			return r.fail(err)
+		}
+		if snap.Seq > at { // on another branch
+			continue
 		}
 		rec, err := checkpoint.ReadRecord(snap)
 		if err != nil {
 			return r.fail(err)
 		}
+		at = cmp.Or(rec.Parent, snap.Seq-1)
 		mine := rec.Within != nil && rec.Within.Call == r.place.Call
 		if rec.Within == nil || rec.Within.Task != r.place.Task || mine && rec.Source == checkpoint.Input {
 			break

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -142,10 +143,14 @@ func stateIn[S any](o outcome) (s S) {
 
 // nested is what a run has that is a subgraph, and what its root has for all of them.
 type nested struct {
-	place *checkpoint.Within // where it is called; nil at the root
-	up    *ascent            // the Command for the parent with which it has ended
-	net   state.View         // what it has written in all, where it shares the parent's state
-	wrote [][][]fieldWrite   // and what the tasks of the steps that are not committed wrote
+	place  *checkpoint.Within // where it is called; nil at the root
+	from   origin             // where it goes on from, if its task goes back
+	rewind *checkpoint.Rewind // of the due task that goes back, also at the root
+	forks  bool               // the next commit begins a branch, also at the head
+	first  func() error       // what is to be stored before the first commit
+	up     *ascent            // the Command for the parent with which it has ended
+	net    state.View         // what it has written in all, where it shares the parent's state
+	wrote  [][][]fieldWrite   // and what the tasks of the steps that are not committed wrote
 
 	claims sync.Map // at the root: namespace → the *checkpoint.Within that uses it
 }
@@ -171,6 +176,7 @@ type visit struct {
 	up       *scope
 	n, place int // which subgraph of its scope it is; the place of its questions
 	shares   bool
+	from     origin // where it goes on from, if its task goes back
 }
 
 // visit begins a call of p in the scope of ctx. It has its identity from now on.
@@ -183,7 +189,11 @@ func (p *program) visit(ctx context.Context) (*visit, error) {
 		return nil, fmt.Errorf("%w: the graph %q is called as a subgraph", ErrNoTask, p.name)
 	}
 	n, place, err := s.reserve("\x00subgraph")
-	return &visit{p: p, up: s, n: n, place: place}, err
+	v := &visit{p: p, up: s, n: n, place: place}
+	if err == nil {
+		v.from, err = s.task.comesTo(v)
+	}
+	return v, err
 }
 
 // wait runs the child while the caller waits.
@@ -250,30 +260,44 @@ func (v *visit) run(ctx context.Context, input func() (state.View, error)) (*run
 	return r, out, nil
 }
 
+// call names the call within the thread.
+func (v *visit) call() string { return fmt.Sprintf("%s#%d", v.up.id(), v.n) }
+
+// scopes returns the ids of the steps inside the task around the call, outermost first.
+func (v *visit) scopes() (ids []string) {
+	for s := v.up; s.ident != ""; s = s.up {
+		ids = append(ids, s.ident)
+	}
+	slices.Reverse(ids)
+	return ids
+}
+
 // prepare tells a run what it has from its parent.
 func (v *visit) prepare(r *run) {
 	t := v.up.task
-	r.ns = v.namespace()
+	r.ns = cmp.Or(v.from.namespace, v.namespace(t.run.branch))
+	r.from, r.rewind = v.from, v.from.next
 	r.origin, r.watch, r.inside, r.given = t.run.origin, t.run.watch, t, t.run.given
 	r.depth, r.drain = t.run.depth+1, t.run.drain
 	r.running = cmp.Or(t.running, &r.list)
 	r.opts.IfWaiting = Discard // a question that is open belongs to a task that is no more
-	r.place = &checkpoint.Within{Task: t.name(), Call: fmt.Sprintf("%s#%d", v.up.id(), v.n),
+	r.place = &checkpoint.Within{Task: t.name(), Call: v.call(), Scopes: v.scopes(),
 		Node: t.node.name, Namespace: t.run.ns, Turn: t.run.turn, Step: t.step, Root: t.position()}
 	if v.shares {
 		r.net = r.schema.Blank()
 	}
 }
 
-// namespace returns where the child's checkpoints are kept.
-func (v *visit) namespace() string {
+// namespace returns where the child's checkpoints are kept that was called on a branch of the
+// parent.
+func (v *visit) namespace(branch uint64) string {
 	t := v.up.task
 	ns, own := t.run.ns, t.node.name+":"+v.up.id()
 	if v.n > 1 {
 		own += fmt.Sprintf("#%d", v.n)
 	}
-	if t.run.branch != 0 {
-		own += fmt.Sprintf("@%d", t.run.branch) // what the task called before the branch began is not its own
+	if branch != 0 {
+		own += fmt.Sprintf("@%d", branch) // what the task called before the branch began is not its own
 	}
 	if v.p.cfg.Nested == PerThread {
 		ns, own = withoutTasks(ns), t.node.name+"/"+plainName(v.p.name)

@@ -61,6 +61,7 @@ type task struct {
 	relabel   string      // what its events show in place of its payload; "" is the payload
 	unsaved   []*run      // its subgraphs that are done and not stored
 	left      []Interrupt // the open questions of its subgraphs that failed
+	back      *rewound    // it takes up a subgraph at an older commit
 	tries     int         // how often it was begun anew after it was found
 	held      int         // how many waits of the runtime hold it up
 	sign      time.Time   // its last sign of life
@@ -169,6 +170,9 @@ func (t *task) end(err error) error {
 	t.name() // from now on it is only read
 	err = t.ending(t.close(err))
 	t.open = t.unanswered()
+	if t.back != nil && err == nil && len(t.open) == 0 {
+		err = t.missed()
+	}
 	return err
 }
 

@@ -1,0 +1,500 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/state"
+)
+
+// To go back to a commit of a subgraph is to begin a branch of the thread: at the commit of the
+// root before the step whose task runs the subgraph. The branch's records hold a
+// [checkpoint.Rewind], so a later Resume knows of it too. The task runs again from its top. When
+// it comes to the call, the subgraph begins a branch of its own chain at the commit. Subgraphs
+// that the task called before give what they ended with; those after it begin anew.
+
+// slotPast is how a slot begins that holds what a task kept, or was answered, on the branch from
+// which the thread went back. It counts until the task comes to the call that goes back.
+const slotPast = "past/"
+
+// rewound is what a task knows that takes up a subgraph at an older commit. The task's mu guards
+// reached and used; the rest does not change.
+type rewound struct {
+	checkpoint.Rewind
+	reached bool                 // the task has come to the call
+	kept    map[string]keptValue // what its code kept before
+	given   answers              // the answers it had before
+	used    answers              // those of them that it has used
+}
+
+// origin says where a subgraph goes on from on this branch of the thread.
+type origin struct {
+	namespace string
+	at        uint64             // 0: it has none
+	next      *checkpoint.Rewind // of its own tasks
+}
+
+// goBack makes t a task that takes up a subgraph at an older commit. slots are the task's.
+func (t *task) goBack(rw *checkpoint.Rewind, slots map[string][]byte) error {
+	b := &rewound{Rewind: *rw, kept: map[string]keptValue{}, given: answers{}, used: answers{}}
+	var past []checkpoint.Entry
+	for slot, data := range slots {
+		slot, ok := strings.CutPrefix(slot, slotPast)
+		if !ok {
+			continue
+		}
+		past = append(past, checkpoint.Entry{Slot: slot, Data: data})
+		if id, ok := strings.CutPrefix(slot, slotKept); ok {
+			var v keptValue
+			if err := json.Unmarshal(data, &v); err != nil {
+				return fmt.Errorf("graph: a kept result: %w", err)
+			}
+			b.kept[id] = v
+		}
+	}
+	b.given = sortPending(past).given
+	if up := t.run.inside; up != nil && up.back != nil {
+		b.given = up.back.given // the answers are kept at the root
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.back = b
+	t.found.Store(true) // so the end of each attempt is looked at
+	return nil
+}
+
+// comesTo returns where the subgraph of a call goes on from, if t goes back. From the call that
+// goes back on, nothing counts of what t did before.
+func (t *task) comesTo(v *visit) (origin, error) {
+	b := t.back
+	if b == nil {
+		return origin{}, nil
+	}
+	isIt := b.Call == v.call()
+	t.mu.Lock()
+	late := b.reached
+	b.reached = late || isIt
+	t.mu.Unlock()
+	switch {
+	case late:
+		return origin{}, nil
+	case isIt:
+		return origin{b.Namespace, b.At, b.Next}, nil
+	}
+	return v.ended()
+}
+
+// pastKept returns what the code of t kept under an id before the thread went back.
+func (t *task) pastKept(id string) (keptValue, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.back == nil || t.back.reached {
+		return keptValue{}, false
+	}
+	v, ok := t.back.kept[id]
+	return v, ok
+}
+
+// pastAnswer returns the answer that a question of t had before the thread went back.
+func (t *task) pastAnswer(id string) (answer, bool) {
+	t = t.keeper()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.back == nil || t.back.reached {
+		return answer{}, false
+	}
+	a, ok := t.back.given[id]
+	if ok {
+		t.back.used[id] = a
+	}
+	return a, ok
+}
+
+// usedAnswers returns the answers from before that t has used.
+func (t *task) usedAnswers() answers {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.back == nil {
+		return nil
+	}
+	return t.back.used
+}
+
+// missed returns an error if t has finished without the call that goes back.
+func (t *task) missed() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.back == nil || t.back.reached {
+		return nil
+	}
+	return Permanent(fmt.Errorf("%w: the node has finished and did not call the subgraph of namespace %q, which is to go on from its commit %d",
+		ErrProgram, t.back.Namespace, t.back.At))
+}
+
+// rootBranches returns the branches of the thread on which t ran before, newest first.
+func (t *task) rootBranches() []uint64 {
+	for t.run.inside != nil {
+		t = t.run.inside
+	}
+	if t.back == nil {
+		return nil
+	}
+	return t.back.Branches
+}
+
+// ended returns the end of the same call on the branches that the thread has left, if the
+// subgraph had ended there.
+func (v *visit) ended() (none origin, err error) {
+	t := v.up.task
+	roots := t.rootBranches()
+	if t.run.cfg.Store == nil || v.p.cfg.Nested == Stateless {
+		return none, nil
+	}
+	for _, branch := range t.back.Branches {
+		ns := v.namespace(branch)
+		for snap, err := range t.run.cfg.Store.History(t.run.ctx, checkpoint.Key{Thread: t.run.opts.Thread, Namespace: ns}, checkpoint.Query{}) {
+			if err != nil {
+				return none, err
+			}
+			rec, err := checkpoint.ReadRecord(snap)
+			if err != nil {
+				return none, err
+			}
+			if w := rec.Within; w != nil && w.Call == v.call() && slices.Contains(roots, w.Root.Branch) {
+				if !rec.Done() {
+					return none, nil
+				}
+				return origin{namespace: ns, at: snap.Seq}, nil
+			}
+		}
+	}
+	return none, nil
+}
+
+// hasBranched reports whether this call of a subgraph has begun its branch of the chain.
+func (r *run) hasBranched(key checkpoint.Key) (bool, error) {
+	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{}) {
+		if err != nil {
+			return false, err
+		}
+		rec, err := checkpoint.ReadRecord(snap)
+		if err != nil {
+			return false, err
+		}
+		switch w := rec.Within; {
+		case w == nil, w.Root.Branch != r.place.Root.Branch:
+			return false, nil
+		case w.Call == r.place.Call:
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// openOlder opens the chain of a run that goes back. The next commit begins a branch, also where
+// at is the head.
+func (r *run) openOlder(key checkpoint.Key, at uint64) (*checkpoint.Chain, error) {
+	c, err := checkpoint.OpenAt(r.ctx, r.cfg.Store, key, r.schema, at)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return nil, unknown(key, at)
+	}
+	r.forks = true
+	return c, err
+}
+
+// openNamed opens the root's chain for a Run that names a commit of a subgraph. Where the thread
+// stands at that commit, it is opened at its head.
+func (r *run) openNamed() (*checkpoint.Chain, error) {
+	host, rw, err := r.hosts(r.opts.Namespace, r.opts.At)
+	if err != nil {
+		return nil, err
+	}
+	if rw == nil {
+		return checkpoint.Open(r.ctx, r.cfg.Store, r.key(), r.schema)
+	}
+	r.rewind = rw
+	return r.openOlder(r.key(), host)
+}
+
+// hosts returns the commit of the root at which the tasks are due that run a subgraph, and how
+// they come to the subgraph's commit number at, or its newest if at is 0. The Rewind is nil if
+// the thread stands there.
+func (r *run) hosts(namespace string, at uint64) (host uint64, rw *checkpoint.Rewind, err error) {
+	child, stands, named := "", true, fmt.Sprintf("commit %d of namespace %q", at, namespace)
+	for namespace != "" {
+		key := checkpoint.Key{Thread: r.opts.Thread, Namespace: namespace}
+		newest, err := r.newestRecord(key)
+		if err != nil {
+			return 0, nil, err
+		}
+		if at == 0 {
+			at = newest
+		}
+		rec, err := r.recordIn(key, at)
+		if err != nil {
+			return 0, nil, err
+		}
+		w := rec.Within
+		if w == nil {
+			return 0, nil, fmt.Errorf("%w: namespace %q of thread %q is that of no subgraph", ErrEdit, namespace, r.opts.Thread)
+		}
+		stands, child = stands && at == newest, cmp.Or(child, rec.Graph)
+		rw = &checkpoint.Rewind{Task: w.Task, Call: w.Call, Scopes: w.Scopes, Namespace: namespace, At: at, Next: rw}
+		var was *checkpoint.Record
+		if host, was, err = r.hostOf(w); err != nil {
+			return 0, nil, fmt.Errorf("%w, and %s belongs to that step", err, named)
+		}
+		rw.Branches = []uint64{was.Branch}
+		if before := was.Rewind; before != nil && before.Task == w.Task {
+			rw.Branches = append(rw.Branches, before.Branches...)
+		}
+		if namespace, at = w.Namespace, host; namespace == "" && r.ns == "" && child == r.name && was.Graph != r.name {
+			return 0, nil, fmt.Errorf("%w: %s is gone back to with the graph of the thread, %q, and not with that of the subgraph", ErrEdit, named, was.Graph)
+		}
+	}
+	newest, err := r.newestRecord(checkpoint.Key{Thread: r.opts.Thread})
+	if stands && err == nil && host == newest {
+		return host, nil, nil
+	}
+	return host, rw, err
+}
+
+// hostOf returns the newest commit of the parent at which the task of w is due.
+func (r *run) hostOf(w *checkpoint.Within) (uint64, *checkpoint.Record, error) {
+	key := checkpoint.Key{Thread: r.opts.Thread, Namespace: w.Namespace}
+	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{}) {
+		if err != nil {
+			return 0, nil, err
+		}
+		rec, err := checkpoint.ReadRecord(snap)
+		if err != nil {
+			return 0, nil, err
+		}
+		branch := rec.Branch
+		if rec.Within != nil {
+			branch = rec.Within.Root.Branch
+		}
+		if branch == w.Root.Branch && isDue(rec, w.Task) {
+			return snap.Seq, rec, nil
+		}
+	}
+	where := fmt.Sprintf("thread %q", key.Thread)
+	if key.Namespace != "" {
+		where += fmt.Sprintf(", namespace %q", key.Namespace)
+	}
+	return 0, nil, unknownError(fmt.Sprintf("graph: no such commit: %s has none left before step %d of turn %d, in which node %q ran",
+		where, w.Step, w.Turn, w.Node))
+}
+
+func isDue(rec *checkpoint.Record, task string) bool {
+	return slices.ContainsFunc(rec.Next, func(t checkpoint.Task) bool { return t.ID == task })
+}
+
+// newestRecord returns the number of the newest commit of a chain.
+func (r *run) newestRecord(key checkpoint.Key) (uint64, error) {
+	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{Limit: 1}) {
+		return snap.Seq, err
+	}
+	return 0, unknown(key, 0)
+}
+
+// recordIn returns the record of a commit that the caller has named.
+func (r *run) recordIn(key checkpoint.Key, seq uint64) (*checkpoint.Record, error) {
+	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{Before: seq + 1, Limit: 1}) {
+		if err != nil {
+			return nil, err
+		}
+		if snap.Seq == seq {
+			return checkpoint.ReadRecord(snap)
+		}
+	}
+	return nil, unknown(key, seq)
+}
+
+// fork commits the beginning of a branch at the commit at which the chain was opened. Where the
+// run goes back to a subgraph's commit, what its task did before stands beside it. It is stored
+// at once, whatever the durability.
+func (r *run) fork() error {
+	if !r.forks {
+		return r.commit(checkpoint.Fork)
+	}
+	past, err := r.past(r.rewind, r.chain.Parent(), r.chain.Record, r.chain.Pending)
+	if err != nil {
+		return err
+	}
+	r.tries, r.source, r.ran = 0, checkpoint.Fork, nil
+	r.storing.Lock()
+	defer r.storing.Unlock()
+	if err := r.save(past...); err != nil {
+		return err
+	}
+	return r.heal(r.land())
+}
+
+// past returns what the task of rw kept and was answered in its step, as far as it is known:
+// beside the commit at, of which was is the record, or in the Trace of the commit after it.
+func (r *run) past(rw *checkpoint.Rewind, at uint64, was *checkpoint.Record, beside []checkpoint.Entry) (past []checkpoint.Entry, err error) {
+	if rw == nil {
+		return nil, nil
+	}
+	if len(beside) == 0 {
+		beside, err = r.traceAfter(at, was)
+	}
+	if len(beside) == 0 && err == nil {
+		beside, err = r.pastOfHead(rw)
+	}
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	add := func(slot string, data []byte) {
+		if !known[slot] {
+			known[slot] = true
+			past = append(past, checkpoint.Entry{Task: rw.Task, Slot: slotPast + slot, Data: data})
+		}
+	}
+	inner, _, _ := strings.Cut(rw.Call, "#")
+	for _, e := range beside { // what is newer first
+		id, kept := strings.CutPrefix(e.Slot, slotKept)
+		switch {
+		case kept && e.Task == rw.Task && id != inner && !slices.Contains(rw.Scopes, id):
+			add(e.Slot, e.Data)
+		case e.Task == "" && (strings.HasPrefix(e.Slot, slotAnswer) || strings.HasPrefix(e.Slot, slotRefusal)):
+			add(e.Slot, e.Data)
+		}
+	}
+	for _, e := range beside {
+		if slot, ok := strings.CutPrefix(e.Slot, slotPast); ok && e.Task == rw.Task {
+			add(slot, e.Data)
+		}
+		if strings.HasSuffix(inner, "!handler") && e.Task == rw.Task && e.Slot == slotFailure {
+			past = append(past, e) // the call was the handler's
+		}
+	}
+	return past, nil
+}
+
+// pastOfHead returns what the newest commit still knows of the branches on which the task of rw
+// ran, if the thread went back from them before.
+func (r *run) pastOfHead(rw *checkpoint.Rewind) (past []checkpoint.Entry, err error) {
+	for snap, err := range r.cfg.Store.History(r.ctx, r.key(), checkpoint.Query{Limit: 1}) {
+		if err != nil {
+			return nil, err
+		}
+		rec, err := checkpoint.ReadRecord(snap)
+		if err != nil || rec.Rewind == nil || rec.Rewind.Task != rw.Task || !slices.Contains(rec.Rewind.Branches, rw.Branches[0]) {
+			return nil, err
+		}
+		entries, err := checkpoint.ReadPending(snap)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if strings.HasPrefix(e.Slot, slotPast) {
+				past = append(past, e)
+			}
+		}
+	}
+	return past, nil
+}
+
+// traceAfter returns the Trace of the step that followed a commit on its own branch.
+func (r *run) traceAfter(at uint64, was *checkpoint.Record) (trace []checkpoint.Entry, err error) {
+	for snap, err := range r.cfg.Store.History(r.ctx, r.key(), checkpoint.Query{}) {
+		if err != nil {
+			return nil, err
+		}
+		if snap.Seq <= at {
+			break
+		}
+		rec, err := checkpoint.ReadRecord(snap)
+		if err != nil {
+			return nil, err
+		}
+		if rec.Branch == was.Branch && rec.Turn == was.Turn && rec.Step == was.Step+1 && rec.Source == checkpoint.Step {
+			trace = rec.Trace
+		}
+	}
+	return trace, nil
+}
+
+// forkForEdit begins the branch of the thread for an edit of a subgraph at an older commit. The
+// program at hand is the subgraph's, so the root's state is taken as it is stored.
+func (r *run) forkForEdit() error {
+	key := checkpoint.Key{Thread: r.opts.Thread}
+	host, rw, err := r.hosts(r.ns, r.chain.Parent())
+	if err != nil {
+		return err
+	}
+	c, err := checkpoint.OpenAt(r.ctx, r.cfg.Store, key, emptySchema, host)
+	if err != nil {
+		return fmt.Errorf("graph %q: %w", r.name, err)
+	}
+	c.Fence, c.TTL = r.chain.Fence, r.chain.TTL
+	root := &run{program: r.program, ctx: r.ctx, opts: r.opts}
+	past, err := root.past(rw, host, c.Record, c.Pending)
+	if err != nil {
+		return err
+	}
+	rec := *c.Record
+	rec.Run, rec.Time, rec.Source, rec.Branch = r.id, r.cfg.Now().UTC(), checkpoint.Fork, c.Head()+1
+	rec.Ran, rec.Trace, rec.Healed, rec.Rewind = nil, nil, false, rw
+	if r.opts.Metadata != nil {
+		rec.Metadata = r.opts.Metadata
+	}
+	r.place.Root.Branch = rec.Branch
+	r.first = func() error {
+		return r.lastingly(func(ctx context.Context) error {
+			return c.Commit(ctx, r.commitID(rec.Branch), &rec, c.State, nil, past...)
+		})
+	}
+	return nil
+}
+
+// emptySchema is that of a program that knows no field.
+var emptySchema, _ = state.SchemaOf[struct{}]()
+
+// wayOf returns how the chain of a subgraph has come to where it stands on the thread's present
+// branch: for each branch of the thread on which its commits were made, the last position there.
+// The Turn of the present one is 0: it has not ended. A chain that has no commit on the present
+// branch gives nothing.
+func (r *run) wayOf(namespace string) (way []checkpoint.Position, err error) {
+	present := r.root().branch
+	key := checkpoint.Key{Thread: r.opts.Thread, Namespace: namespace}
+	var at uint64 // the next commit on the way, or before; 0 is the newest
+	exact := false
+	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{}) {
+		if err != nil {
+			return nil, err
+		}
+		if at != 0 && snap.Seq > at {
+			continue
+		}
+		if exact && snap.Seq != at {
+			return nil, fmt.Errorf("%w: commit %d of namespace %q, from which a branch began, was pruned", checkpoint.ErrNotFound, at, namespace)
+		}
+		rec, err := checkpoint.ReadRecord(snap)
+		if err != nil {
+			return nil, err
+		}
+		switch w := rec.Within; {
+		case w == nil, way == nil && w.Root.Branch != present:
+			return nil, nil
+		case way == nil:
+			way = []checkpoint.Position{{Branch: present}}
+		case w.Root.Branch != way[len(way)-1].Branch:
+			way = append(way, checkpoint.Position{Branch: w.Root.Branch, Turn: rec.Turn, Step: rec.Step})
+		}
+		at, exact = cmp.Or(rec.Parent, snap.Seq-1), rec.Parent != 0
+		if at == 0 || rec.Source == checkpoint.Input && rec.Turn == 1 {
+			break // it began there, from nothing
+		}
+	}
+	return way, nil
+}
