@@ -136,8 +136,11 @@ type Run struct {
 	// Thread names the thread whose state the run goes on with. It needs a Store;
 	// without one it must be empty.
 	Thread string
-	// Namespace names the subgraph's checkpoints that [Graph.Edit] and [Graph.Patch] change,
-	// called on the graph of that subgraph; see [Namespaces]. It must be empty elsewhere.
+	// Namespace names a subgraph's checkpoints; see [Namespaces]. [Graph.Edit] and [Graph.Patch],
+	// called on the graph of that subgraph, change them. [Graph.Resume], called on the thread's
+	// own graph, goes back to the commit At of them: the thread begins a branch before the step
+	// whose task runs the subgraph, and the subgraph goes on from there. It must be empty
+	// elsewhere.
 	Namespace string
 	// At names the commit to go on from; 0 means the newest. An older one begins a new
 	// branch of the thread, from which everything goes on; the old one stays in the

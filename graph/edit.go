@@ -33,7 +33,8 @@ type Edit[S any] struct {
 // Edits that together act as all that is due are a superstep of their own, just as
 // if the nodes had run. A thread that does not exist yet is begun by an edit as Start.
 // With Run.At it edits an older commit, as the first one of a new branch. With
-// Run.Namespace it edits a subgraph's checkpoints, which its parent's next Resume takes up.
+// Run.Namespace it edits a subgraph's checkpoints, which its parent's next Resume takes up; at an
+// older commit of these the whole thread goes back, so questions asked since are stale.
 //
 // The steps before one that cannot be applied stay applied; the error tells which.
 func (g *Graph[S]) Edit(ctx context.Context, steps [][]Edit[S], o Run) (Result[S], error) {
