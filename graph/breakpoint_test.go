@@ -155,3 +155,79 @@ func TestNewInputDropsAStaticPause(t *testing.T) {
 	pauses(t, invoke(t, g, "t1", graph.Interrupted), "before:b")
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a a b")
 }
+
+// Only a Resume that follows a pause passes it: on a branch, and after a history that was typed
+// in, a pause before a node comes again.
+func TestStaticPause_AfterEditsAndOnBranches(t *testing.T) {
+	const n = uint64(3) // the commit at which the run pauses: a and b have run
+	edit := func(as ...string) func(*testing.T, *graph.Graph[world]) {
+		return func(t *testing.T, g *graph.Graph[world]) {
+			var all [][]graph.Edit[world]
+			for _, node := range as {
+				all = append(all, []graph.Edit[world]{{As: node}})
+			}
+			if _, err := g.Edit(ctx, all, t1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	patch := func(at uint64) func(*testing.T, *graph.Graph[world]) {
+		return func(t *testing.T, g *graph.Graph[world]) {
+			write := func(s *world) error { s.Name.Set("new"); return nil }
+			if _, err := g.Patch(ctx, write, graph.Run{Thread: "t1", At: at}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	passed := func(then func(*testing.T, *graph.Graph[world])) func(*testing.T, *graph.Graph[world]) {
+		return func(t *testing.T, g *graph.Graph[world]) {
+			resume(t, g, graph.Answers{}, graph.Done)
+			then(t, g)
+		}
+	}
+	nothing := func(*testing.T, *graph.Graph[world]) {}
+	for name, c := range map[string]struct {
+		fresh         bool // there is no pause before
+		do            func(*testing.T, *graph.Graph[world])
+		at            uint64 // of the Resume
+		before, after bool   // whether it pauses
+	}{
+		"patch":                          {do: patch(0)},
+		"edit as the node before":        {do: edit("b")},
+		"edit as the node":               {do: edit("c")},
+		"at the newest commit":           {do: nothing, at: n},
+		"at the commit of the pause":     {do: passed(nothing), at: n, before: true},
+		"patch at that commit":           {do: passed(patch(n)), before: true},
+		"at the commit before":           {do: passed(nothing), at: n - 1, before: true, after: true},
+		"a history that was typed in":    {fresh: true, do: edit(graph.Start, "a", "b"), before: true, after: true},
+		"typed in, after an older pause": {do: edit(graph.Start, "a", "b"), before: true, after: true},
+	} {
+		for kind, want := range map[string]bool{"before:c": c.before, "after:b": c.after} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				cfg := stored()
+				if kind == "before:c" {
+					cfg.InterruptBefore = []string{"c"}
+				} else {
+					cfg.InterruptAfter = []string{"b"}
+				}
+				b := graph.New[world]("static")
+				line(b, "a", "b", "c", "d")
+				g := build(t, b, cfg)
+				if !c.fresh {
+					pauses(t, invoke(t, g, "t1", graph.Interrupted), kind)
+				}
+				c.do(t, g)
+				res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: c.at})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !want {
+					ended(t, graph.Done, res, err)
+					return
+				}
+				pauses(t, ended(t, graph.Interrupted, res, err), kind)
+				resume(t, g, graph.Answers{}, graph.Done)
+			})
+		}
+	}
+}
