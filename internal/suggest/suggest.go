@@ -15,6 +15,21 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
+// Misspelt returns the known name that differs from word in one or two letters, or "" when there is none
+// or word is known itself.
+func Misspelt(word string, known []string) string {
+	near := ""
+	for _, name := range known {
+		switch d := distance(strings.ToLower(word), strings.ToLower(name)); {
+		case d == 0 && word == name:
+			return ""
+		case d <= 2 && near == "":
+			near = name
+		}
+	}
+	return near
+}
+
 // distance returns how many bytes must be changed, added, taken away or swapped with
 // the next to turn a into b, where no byte is touched twice.
 func distance(a, b string) int {

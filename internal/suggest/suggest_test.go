@@ -31,3 +31,15 @@ func TestTwoSwappedLettersAreOneMistake(t *testing.T) {
 		}
 	}
 }
+
+func TestMisspelt_OneOrTwoLetters(t *testing.T) {
+	known := []string{"max_retries", "planning_mode_enabled"}
+	for word, want := range map[string]string{
+		"max_retries": "", "max_retrys": "max_retries", "Max_Retries": "max_retries", "planing_mode_enabled": "planning_mode_enabled",
+		"scan_mode_enabled": "", "tries": "", "": "",
+	} {
+		if got := suggest.Misspelt(word, known); got != want {
+			t.Errorf("%q: got %q, want %q", word, got, want)
+		}
+	}
+}

@@ -90,7 +90,7 @@ func (g *Gateway[S]) Say(ctx context.Context, thread, text string) (Reply[S], er
 // nothing, unless they are decisions.
 func (g *Gateway[S]) Read(ctx context.Context, thread, text string) (Act[S], error) {
 	a := Act[S]{Kind: Rest, Thread: thread}
-	open, err := g.open(ctx, thread)
+	open, kept, err := g.open(ctx, thread)
 	if err != nil {
 		return a, err
 	}
@@ -110,8 +110,8 @@ func (g *Gateway[S]) Read(ctx context.Context, thread, text string) (Act[S], err
 		a.Kind, a.Answers = Resume, *did.answers
 	case did.discard || len(open) == 0 && rest != "":
 		a.Kind, a.Discard = Begin, did.discard
-		return a, g.begin(&a, rest, did.turn)
-	case did.turn != (agent.Settings{}):
+		return a, g.begin(&a, rest, kept, did.turn)
+	case !did.turn.IsZero():
 		return a, &CommandError{Name: line.names(), Why: `it holds for one message, and there is none to begin with; write it before the message, or with "!" for the thread`}
 	case rest != "":
 		return g.answer(ctx, a, open, rest)
@@ -119,26 +119,25 @@ func (g *Gateway[S]) Read(ctx context.Context, thread, text string) (Act[S], err
 	return a, nil
 }
 
-// open returns the questions of a thread; one that does not exist has none.
-func (g *Gateway[S]) open(ctx context.Context, thread string) ([]graph.Interrupt, error) {
-	_, p, err := g.Graph.State(ctx, thread, 0)
+// open returns the questions of a thread and its settings; one that does not exist has none.
+func (g *Gateway[S]) open(ctx context.Context, thread string) ([]graph.Interrupt, agent.Settings, error) {
+	s, p, err := g.Graph.State(ctx, thread, 0)
 	switch {
 	case errors.Is(err, graph.ErrUnknownThread), errors.Is(err, graph.ErrNoStore):
-		return nil, nil
+		return nil, agent.Settings{}, nil
 	case err != nil:
-		return nil, err
+		return nil, agent.Settings{}, err
 	}
-	return p.Interrupts, nil
+	return p.Interrupts, g.At(&s).SessionControl.Get(), nil
 }
 
-func (g *Gateway[S]) begin(a *Act[S], text string, turn agent.Settings) error {
+// begin makes the input of a turn. All its settings are stored with it.
+func (g *Gateway[S]) begin(a *Act[S], text string, thread, turn agent.Settings) error {
 	fresh := withClock(g.Manager).CreateFresh(text, nil)
 	s := g.At(&a.Input)
 	s.Messages = fresh.Messages
-	if turn != (agent.Settings{}) {
-		s.AgentControl.Update(turn)
-	}
-	if a.Settings != (agent.Settings{}) {
+	s.AgentControl.Update(g.Manager.TurnSettings(agent.Overlay{}.Reduce(thread, a.Settings), turn))
+	if !a.Settings.IsZero() {
 		s.SessionControl.Update(a.Settings)
 	}
 	return s.Messages.Err()
@@ -181,7 +180,7 @@ func (g *Gateway[S]) GoOn(ctx context.Context, thread string) (Reply[S], error) 
 func (g *Gateway[S]) do(ctx context.Context, a Act[S], watch func(graph.Event)) (Reply[S], error) {
 	run := g.Run
 	run.Thread = a.Thread
-	if a.Kind != Begin && a.Settings != (agent.Settings{}) {
+	if a.Kind != Begin && !a.Settings.IsZero() {
 		if err := g.keep(ctx, a.Settings, run); err != nil {
 			return Reply[S]{Kind: a.Kind}, err
 		}
@@ -196,7 +195,7 @@ func (g *Gateway[S]) do(ctx context.Context, a Act[S], watch func(graph.Event)) 
 	r := Reply[S]{Kind: a.Kind, Status: res.Status, Questions: res.Interrupts, State: res.State, UI: a.UI}
 	r.Text = strings.TrimSpace(a.Text + "\n\n" + g.said(res))
 	if a.Kind == Resume && notTaken(err) {
-		if open, lost := g.open(ctx, a.Thread); lost == nil && len(open) > 0 {
+		if open, _, lost := g.open(ctx, a.Thread); lost == nil && len(open) > 0 {
 			r.Status, r.Questions, r.Text = graph.Interrupted, open, Asking(open)
 		}
 	}

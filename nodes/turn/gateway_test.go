@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weftrun/weft/capabilities"
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/graph"
@@ -104,6 +106,48 @@ func TestASettingForTheThreadMayComeBeforeItsFirstMessage(t *testing.T) {
 	same(t, "status", r.Status, graph.Done)
 	same(t, "status", tell(t, g, "again").Status, graph.Done)
 	same(t, "turns", len(*tasks), 2)
+}
+
+// A turn keeps the settings with which it began, when another process with another configuration resumes it.
+func TestGateway_SettingsOfATurnSurviveAnotherConfiguration(t *testing.T) {
+	asks := capabilities.Func(capabilities.Info{Name: "write", Description: "writes", Approval: capabilities.AlwaysApproval},
+		func(context.Context, *capabilities.Call) error { return nil })
+	with := func(set agent.Settings) turn.Config {
+		c := turn.Config{Manager: manager(t), Capabilities: registry(t, asks)}
+		c.Manager.Config = func() (agent.Settings, error) { return set, nil }
+		return c
+	}
+	own := map[string]json.RawMessage{"theme": json.RawMessage(`"dark"`)}
+	before := agent.Settings{PlanningMode: new(true), MaxExecutionSeconds: new(900), ApprovalMode: new(agent.ApproveAll), Own: own}
+	after := agent.Settings{PlanningMode: new(false), MaxExecutionSeconds: new(60), ApprovalMode: new(agent.ApproveNothing), MaxStepRetries: new(5)}
+	begins := map[string]func(c turn.Config, store checkpoint.Store) graph.Status{
+		"gateway": func(c turn.Config, store checkpoint.Store) graph.Status {
+			g, _ := desk(t, c, store)
+			a, err := g.Read(t.Context(), "t1", "write it")
+			must(t, err)
+			same(t, "stored with the input", *a.Input.AgentControl.Get().MaxExecutionSeconds, 900)
+			return tell(t, g, "write it").Status
+		},
+		"graph": func(c turn.Config, store checkpoint.Store) graph.Status {
+			return say(t, compile(t, c, store), "t1", "write it").Status
+		},
+	}
+	for name, begin := range begins {
+		store := &checkpoint.Memory{}
+		same(t, name+": the plan is shown", begin(with(before), store), graph.Interrupted)
+		g, _ := desk(t, with(after), store)
+		r := tell(t, g, "yes") // to the plan
+		same(t, name+": the capability is approved", r.Status, graph.Interrupted)
+		set := g.Manager.Settings(&r.State)
+		same(t, name+": planning", *set.PlanningMode, true)
+		same(t, name+": seconds", *set.MaxExecutionSeconds, 900)
+		same(t, name+": step retries", *set.MaxStepRetries, 0)
+		same(t, name+": own", string(set.Own["theme"]), `"dark"`)
+		same(t, name+": end", tell(t, g, "yes").Status, graph.Done)
+		r = tell(t, g, "write it")
+		same(t, name+": the next turn", r.Status, graph.Done)
+		same(t, name+": seconds of the next turn", *g.Manager.Settings(&r.State).MaxExecutionSeconds, 60)
+	}
 }
 
 func TestAnUnclearAnswerIsNoDecision(t *testing.T) {

@@ -53,10 +53,10 @@ func (g *Gateway[S]) perform(ctx context.Context, thread string, l line, open []
 	if d.answers != nil && d.rest != "" {
 		errs = append(errs, &CommandError{Name: l.names(), Why: fmt.Sprintf("it takes no text, and %q follows", d.rest)})
 	}
-	if d.answers != nil && d.turn != (agent.Settings{}) {
+	if d.answers != nil && !d.turn.IsZero() {
 		errs = append(errs, &CommandError{Name: l.names(), Why: `the turn has begun; with "!" a setting is for the thread`})
 	}
-	if d.turn != (agent.Settings{}) && len(open) > 0 && !d.discard && errors.Join(errs...) == nil {
+	if !d.turn.IsZero() && len(open) > 0 && !d.discard && errors.Join(errs...) == nil {
 		errs = append(errs, &CommandError{Name: l.names(), Why: `a turn waits for an answer; with "!" a setting is for the thread, and /new begins another turn`})
 	}
 	return d, errors.Join(errs...)
@@ -102,7 +102,7 @@ func (g *Gateway[S]) continues(ctx context.Context, thread string, c call, d *de
 		return &CommandError{Name: c.word, Why: "no turn was cut off"}
 	case d.rest != "":
 		return &CommandError{Name: c.word, Why: fmt.Sprintf("it takes no text, and %q follows", d.rest)}
-	case d.turn != (agent.Settings{}):
+	case !d.turn.IsZero():
 		return &CommandError{Name: c.word, Why: `the turn has begun; with "!" a setting is for the thread`}
 	}
 	d.goOn = true
@@ -121,7 +121,7 @@ func (g *Gateway[S]) config(ctx context.Context, thread string) (string, error) 
 		return "", err
 	}
 	var fresh agent.State
-	if set := g.At(&s).SessionControl.Get(); set != (agent.Settings{}) {
+	if set := g.At(&s).SessionControl.Get(); !set.IsZero() {
 		fresh.SessionControl.Update(set)
 	}
 	data, err := json.MarshalIndent(g.Manager.Settings(&fresh), "", "  ")

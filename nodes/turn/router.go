@@ -16,6 +16,7 @@ func (t *Turn) Router(ctx context.Context, s *agent.State) (graph.Command, error
 	if _, ok := s.Execution.StartTime.Lookup(); !ok {
 		now := t.m.Clock().Round(0)
 		s.Execution.StartTime.Set(now)
+		s.AgentControl.Update(t.m.Settings(s)) // a later configuration does not change them
 		if err := heard(s, now); err != nil {
 			return graph.Command{}, err
 		}

@@ -81,9 +81,22 @@ func (m Manager) Defaults() Settings {
 	return Overlay{}.Reduce(SafeSettings(), c)
 }
 
-// Settings returns the settings in force: defaults, those of the thread and those of the turn.
+// Settings returns the settings in force. Where the turn has begun with all of them, as [Manager.TurnSettings]
+// and [Manager.CreateFresh] make them, they are those, whatever the configuration is now; the thread's may
+// lower their limits. Otherwise they are the defaults, those of the thread and those of the turn.
 func (m Manager) Settings(s *State) Settings {
-	return m.Defaults().under(s.SessionControl.Get()).under(s.AgentControl.Get())
+	turn := s.AgentControl.Get()
+	if turn.whole() {
+		return s.SessionControl.Get().under(turn)
+	}
+	return m.Defaults().under(s.SessionControl.Get()).under(turn)
+}
+
+// TurnSettings returns all settings of a turn that begins: defaults, those of the thread and those given for
+// the turn. They are stored in AgentControl when it begins, so that another configuration, in a process that
+// resumes it, does not change them.
+func (m Manager) TurnSettings(thread, turn Settings) Settings {
+	return m.Defaults().under(thread).under(turn)
 }
 
 // CurrentTask returns the task of the turn; ok is false before there is one.

@@ -1,13 +1,15 @@
 package agent
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+
+	"github.com/weftrun/weft/internal/suggest"
 )
 
 // Settings say how an agent works. A nil field says nothing: the layer below decides.
@@ -40,6 +42,29 @@ type Settings struct {
 	MaxConcurrentClassifications *int `json:"max_concurrent_classifications,omitempty"`
 	// MaxRetries bounds the attempts of any node, beside its own policy; 0 is no bound.
 	MaxRetries *int `json:"max_retries,omitempty"`
+
+	// Own are settings of the application, by name: in JSON they stand beside the known ones. The runtime
+	// keeps them and gives them no meaning. A name that is a misspelt known one is an error.
+	Own map[string]json.RawMessage `json:"-"`
+}
+
+// IsZero reports whether s says nothing.
+func (s Settings) IsZero() bool {
+	if len(s.Own) == 0 {
+		s.Own = nil
+	}
+	return reflect.ValueOf(s).IsZero()
+}
+
+// whole reports whether s has every known setting, as those of a turn have that [Manager.TurnSettings] made.
+func (s Settings) whole() bool {
+	v := reflect.ValueOf(s)
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.Pointer && f.IsNil() {
+			return false
+		}
+	}
+	return true
 }
 
 // The modes of approval, and those of approval for generated code.
@@ -89,7 +114,7 @@ func DescribeSettings() []Setting {
 
 // members returns the settings that say something, by their names in JSON.
 func (s Settings) members() (all map[string]json.RawMessage) {
-	data, _ := json.Marshal(s) // flags, words and numbers
+	data, _ := s.MarshalJSON() // flags, words and numbers
 	_ = json.Unmarshal(data, &all)
 	return all
 }
@@ -125,6 +150,14 @@ func (Overlay) Reduce(old, update Settings) Settings {
 	next := update.limits()
 	for i, l := range old.limits() {
 		*l.at = cmp.Or(*next[i].at, *l.at)
+	}
+	if len(update.Own) > 0 {
+		own := maps.Clone(old.Own)
+		if own == nil {
+			own = map[string]json.RawMessage{}
+		}
+		maps.Copy(own, update.Own)
+		old.Own = own
 	}
 	return old
 }
@@ -165,15 +198,50 @@ func lower(a, b int, zeroIsNone bool) int {
 	return min(a, b)
 }
 
-// UnmarshalJSON reads settings. An unknown name, a mode that does not exist and a negative
-// limit are errors.
+// settingNames are the names of the known settings in JSON.
+var settingNames = func() (names []string) {
+	for _, s := range settingsHelp {
+		names = append(names, s.Name)
+	}
+	return names
+}()
+
+// MarshalJSON returns one object, with the settings in Own beside the known ones.
+func (s Settings) MarshalJSON() ([]byte, error) {
+	type plain Settings
+	data, err := json.Marshal(plain(s))
+	if err != nil || len(s.Own) == 0 {
+		return data, err
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, err
+	}
+	for name, v := range s.Own {
+		if slices.Contains(settingNames, name) {
+			return nil, fmt.Errorf("%w: Own has %s, which is a field", ErrSettings, name)
+		}
+		all[name] = v
+	}
+	return json.Marshal(all)
+}
+
+// UnmarshalJSON reads settings. Unknown names go to Own. A misspelt name, a mode that does not exist and a
+// negative limit are errors.
 func (s *Settings) UnmarshalJSON(data []byte) error {
 	type plain Settings
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
 	var p plain
-	if err := dec.Decode(&p); err != nil {
+	if err := json.Unmarshal(data, &p); err != nil {
 		return fmt.Errorf("%w: %w", ErrSettings, err)
+	}
+	if err := json.Unmarshal(data, &p.Own); err != nil {
+		return fmt.Errorf("%w: %w", ErrSettings, err)
+	}
+	for _, name := range settingNames {
+		delete(p.Own, name)
+	}
+	if len(p.Own) == 0 {
+		p.Own = nil
 	}
 	*s = Settings(p)
 	return s.Validate()
@@ -192,6 +260,16 @@ func (s Settings) Validate() error {
 	for _, l := range s.limits() {
 		if n := *l.at; n != nil && *n < 0 {
 			errs = append(errs, fmt.Errorf("%w: %s is %d; a limit is not negative", ErrSettings, l.name, *n))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Own)) {
+		switch near := suggest.Misspelt(name, settingNames); {
+		case slices.Contains(settingNames, name):
+			errs = append(errs, fmt.Errorf("%w: Own has %s, which is a field", ErrSettings, name))
+		case near != "":
+			errs = append(errs, fmt.Errorf("%w: unknown setting %q; did you mean %q?", ErrSettings, name, near))
+		case !json.Valid(s.Own[name]):
+			errs = append(errs, fmt.Errorf("%w: the value of %q must be JSON", ErrSettings, name))
 		}
 	}
 	return errors.Join(errs...)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/state/agent"
 )
 
@@ -43,7 +44,9 @@ func TestOneSettingLeavesTheOthersAlone(t *testing.T) {
 
 func TestUnknownAndSenselessSettingsAreErrors(t *testing.T) {
 	for data, says := range map[string]string{
-		`{"planing_mode":true}`:                "planing_mode",
+		`{"planing_mode_enabled":true}`:        "did you mean \"planning_mode_enabled\"?",
+		`{"Max_retries":1}`:                    "did you mean \"max_retries\"?",
+		`[]`:                                   "array",
 		`{"planning_mode_enabled":"yes"}`:      "planning_mode_enabled",
 		`{"approval_global_mode":"sometimes"}`: "approval_global_mode",
 		`{"max_retries":-1}`:                   "max_retries",
@@ -61,4 +64,47 @@ func TestUnknownAndSenselessSettingsAreErrors(t *testing.T) {
 	var fields map[string]any
 	decode(t, string(data), &fields)
 	same(t, "set fields of SafeSettings", len(fields), 15)
+}
+
+func TestSettings_OwnKeysAreKept(t *testing.T) {
+	const given = `{"max_retries":3,"station":{"id":7},"theme":"dark"}`
+	var s agent.Settings
+	must(t, json.Unmarshal([]byte(given), &s))
+	same(t, "theme", string(s.Own["theme"]), `"dark"`)
+	same(t, "zero", s.IsZero(), false)
+	data, err := json.Marshal(s)
+	must(t, err)
+	same(t, "settings", string(data), given)
+	merged := agent.Overlay{}.Reduce(s, agent.Settings{Own: map[string]json.RawMessage{"theme": json.RawMessage(`"light"`)}})
+	data, err = json.Marshal(merged)
+	must(t, err)
+	same(t, "merged", string(data), `{"max_retries":3,"station":{"id":7},"theme":"light"}`)
+	same(t, "the settings below", string(s.Own["theme"]), `"dark"`)
+
+	m := agent.Manager{Config: func() (agent.Settings, error) { return s, nil }}
+	g := chain(t, &checkpoint.Memory{}, nothing)
+	end := invoke(t, g, m.CreateFresh("one", nil))
+	same(t, "stored", string(m.Settings(&end).Own["station"]), `{"id":7}`)
+	for _, own := range []map[string]json.RawMessage{{"max_retries": json.RawMessage(`1`)}, {"max_retrys": json.RawMessage(`1`)}, {"x": json.RawMessage(`{`)}, {"x": nil}} {
+		wants(t, agent.Settings{Own: own}.Validate(), agent.ErrSettings)
+	}
+}
+
+// The settings with which a turn begins hold until it ends, whatever the configuration is then.
+func TestSettings_OfATurnThatHasBegun(t *testing.T) {
+	before := agent.Manager{Config: func() (agent.Settings, error) {
+		return agent.Settings{PlanningMode: new(true), MaxPlanningAttempts: new(4)}, nil
+	}}
+	after := agent.Manager{Config: func() (agent.Settings, error) {
+		return agent.Settings{PlanningMode: new(false), MaxPlanningAttempts: new(1), MaxRetries: new(2)}, nil
+	}}
+	s := before.CreateFresh("x", nil)
+	got := after.Settings(&s)
+	same(t, "planning", *got.PlanningMode, true)
+	same(t, "attempts", *got.MaxPlanningAttempts, 4)
+	same(t, "retries", *got.MaxRetries, 0)
+	s.SessionControl.Update(agent.Settings{MaxPlanningAttempts: new(3), PlanningMode: new(false)})
+	got = after.Settings(&s)
+	same(t, "a limit of the thread", *got.MaxPlanningAttempts, 3)
+	same(t, "a flag of the thread", *got.PlanningMode, true)
 }
