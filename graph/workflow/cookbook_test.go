@@ -2,8 +2,11 @@ package workflow_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"gopkg.in/yaml.v3"
 
 	"github.com/weftrun/weft/graph/workflow"
 )
@@ -31,6 +34,9 @@ func TestTheCookbookRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			for _, field := range carried(t, src) {
+				t.Errorf("rule: a second turn of a recipe gives what a first one does\nthe output %s keeps the value of the turn before; want scope: turn", field)
+			}
 			report, err := w.RunTests(t.Context(), workflow.TestOptions{})
 			if err != nil || len(report.Tests) == 0 {
 				t.Fatalf("%d tests, %v", len(report.Tests), err)
@@ -55,4 +61,27 @@ func TestTheCookbookRuns(t *testing.T) {
 			}
 		})
 	}
+}
+
+// carried returns the fields of the output that may show what an earlier turn wrote: those that the
+// input does not set, that have a default or a reducer, and that do not start anew with each turn.
+func carried(t *testing.T, src string) (fields []string) {
+	t.Helper()
+	var file struct {
+		State  map[string]any
+		Input  []string
+		Output []string
+	}
+	if err := yaml.Unmarshal([]byte(src), &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range file.Output {
+		f, _ := file.State[name].(map[string]any)
+		_, hasDefault := f["default"]
+		_, hasReducer := f["reducer"]
+		if !slices.Contains(file.Input, name) && (hasDefault || hasReducer) && f["scope"] != "turn" {
+			fields = append(fields, name)
+		}
+	}
+	return fields
 }

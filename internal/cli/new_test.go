@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestEveryTemplateIsValidFormattedTestedAndRuns makes each template and does what it says
-// to do next, without a network: those in Go are built and run as a module of their own.
+// TestEveryTemplateIsValidFormattedAndRuns makes each template and does what it says to do next, for
+// two turns of one thread, without a network: those in Go are built and run as a module of their own.
 func TestEveryTemplateIsValidFormattedAndRuns(t *testing.T) {
 	t.Parallel()
 	for name, runs := range map[string][]struct {
@@ -18,17 +18,35 @@ func TestEveryTemplateIsValidFormattedAndRuns(t *testing.T) {
 		args string
 		want string // at the end of stdout
 	}{
-		"minimal":  {{0, "run workflow.yaml --input name=Ada", "greeting: Hello, Ada!\n"}},
-		"approval": {{4, "run workflow.yaml --thread demo --input topic=tea", "--answer true\n"}, {4, "resume --thread demo --answer false", "--answer true\n"}, {0, "resume --thread demo --answer true", "draft: Version 2: tea is worth a look.\npublished: true\n"}},
+		"minimal": {
+			{0, "run workflow.yaml --thread demo --input name=Ada", "greeting: Hello, Ada!\n"},
+			{0, "run workflow.yaml --thread demo --input name=Bob", "greeting: Hello, Bob!\n"},
+		},
+		"approval": {
+			{4, "run workflow.yaml --thread demo --input topic=tea", "--answer true\n"},
+			{4, "resume --thread demo --answer false", "--answer true\n"},
+			{0, "resume --thread demo --answer true", "draft: Version 2: tea is worth a look.\npublished: true\n"},
+			{4, "run workflow.yaml --thread demo --input topic=ink", "--answer true\n"},
+			{4, "resume --thread demo --answer false", "--answer true\n"},
+			{4, "resume --thread demo --answer false", "--answer true\n"},
+			{0, "resume --thread demo --answer false", "draft: Version 3: ink is worth a look.\npublished: false\n"},
+		},
 		"agent": {
 			{4, "run workflow.yaml --thread demo --input question=A-17?", "next"},
+			{0, "inbox approve --thread demo", "answer: The desk says: paid back A-17\n"},
+			{4, "run workflow.yaml --thread demo --input question=again?", "next"},
 			{0, "inbox approve --thread demo", "answer: The desk says: paid back A-17\n"},
 		},
 		"capability": {
 			{4, "run workflow.yaml --thread demo --input city=Oslo", "next"},
 			{0, "inbox approve --thread demo", "mean: 14\n"},
+			{4, "run workflow.yaml --thread demo --input city=Rome", "next"},
+			{0, "inbox approve --thread demo", "mean: 14\n"},
 		},
-		"go-nodes": {{0, "run workflow.yaml --input text=one,two", "words: 1\n"}},
+		"go-nodes": {
+			{0, "run workflow.yaml --thread demo --input text=one,two", "words: 1\n"},
+			{0, "run workflow.yaml --thread demo --input 'text=one two three'", "words: 3\n"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,7 +76,7 @@ func TestEveryTemplateIsValidFormattedAndRuns(t *testing.T) {
 				t.Errorf("test: %s%s", e.stdout, e.stderr)
 			}
 			for _, r := range runs {
-				if e := run(strings.Fields(r.args)...); e.code != r.code || !strings.HasSuffix(e.stdout, r.want) && r.want != "next" {
+				if e := run(words(r.args)...); e.code != r.code || !strings.HasSuffix(e.stdout, r.want) && r.want != "next" {
 					t.Errorf("%s: exit code %d, want %d\n%s%s\nwant at the end\n%s", r.args, e.code, r.code, e.stdout, e.stderr, r.want)
 				}
 			}
