@@ -56,7 +56,8 @@ var (
 	// ErrProgram is returned when a thread cannot go on with this graph, because
 	// what it waits for is no longer there. The thread is unchanged.
 	ErrProgram = errors.New("graph: the thread belongs to another version of the graph")
-	// ErrTarget is returned when a Command goes where the node did not declare.
+	// ErrTarget is returned when a Command goes where the node did not declare, or nowhere
+	// though no edge leads on.
 	ErrTarget = errors.New("graph: undeclared target")
 	// ErrConflict is returned when two tasks of one step wrote what only one may
 	// write.

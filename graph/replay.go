@@ -52,12 +52,20 @@ func (d *Divergence) String() string {
 		lines = append(lines, fmt.Sprintf("%s asks %q, to which no answer was recorded", in.Node, in.Prompt))
 	}
 	for _, c := range d.Changes {
-		lines = append(lines, fmt.Sprintf("%s was %s and is %s", c.Field, c.Before, c.After))
+		lines = append(lines, fmt.Sprintf("%s was %s and is %s", c.Field, orNothing(c.Before), orNothing(c.After)))
 	}
 	if d.Next != nil || d.NextNow != nil {
 		lines = append(lines, fmt.Sprintf("due after it were %v and are %v", d.Next, d.NextNow))
 	}
 	return strings.Join(lines, "\n\t")
+}
+
+// orNothing returns the text of a value, "nothing" where a field has none.
+func orNothing(value json.RawMessage) string {
+	if len(value) == 0 {
+		return "nothing"
+	}
+	return string(value)
 }
 
 // Replay runs the recorded steps of a thread again with this graph, each from the state

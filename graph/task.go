@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -238,10 +239,27 @@ func (t *task) call(ctx context.Context) (err error) {
 		}
 	}
 	if t.node.mustGo && !goes && len(t.node.branches) == 0 {
-		return fmt.Errorf("%w: the Command names none, and no edge leads on; it may go to %v", ErrTarget, t.job.targets)
+		return t.nowhere()
 	}
 	return nil
 }
+
+// nowhere is the error of a node that must say where to go and did not.
+func (t *task) nowhere() error {
+	sends := func(to target) bool { return to.node != end && t.run.nodes[to.node].payload != nil }
+	if slices.ContainsFunc(t.job.targets, sends) {
+		return &nowhereError{fmt.Sprintf("the Command names none of %v and starts no task, as when the list of a fan-out is empty, and no edge leads on; "+
+			"return a Goto for the empty list, or add an edge from the node", t.job.targets)}
+	}
+	return &nowhereError{fmt.Sprintf("the Command names none of %v, and no edge leads on; return a Goto, or add an edge from the node", t.job.targets)}
+}
+
+// nowhereError is an ErrTarget without its words: no target was named, declared or not.
+type nowhereError struct{ what string }
+
+func (e *nowhereError) Error() string { return "graph: " + e.what }
+
+func (e *nowhereError) Is(err error) bool { return err == ErrTarget }
 
 func inBranch(err error) error {
 	if err == nil {

@@ -42,7 +42,7 @@ func deref(n *yaml.Node) *yaml.Node {
 func (s *source) object(n *yaml.Node, what string) (object, bool) {
 	n = deref(n)
 	if n.Kind != yaml.MappingNode {
-		s.fail(n, "WF101", "%s must be a mapping, not %s", what, describe(n))
+		s.fail(n, "WF101", "%s must be a mapping, not %s%s", what, describe(n), meantMapping(what, n))
 		return nil, false
 	}
 	o := make(object, 0, len(n.Content)/2)
@@ -50,6 +50,22 @@ func (s *source) object(n *yaml.Node, what string) (object, bool) {
 		o = append(o, member{key: n.Content[i], value: deref(n.Content[i+1])})
 	}
 	return o, true
+}
+
+// mainKeys are the keys that a value probably belongs to where a mapping is wanted, by what the
+// mapping is.
+var mainKeys = map[string]string{"retry": "max", "cache": "ttl", "for_each": "in", "limits": "steps", "wait": "for"}
+
+// meantMapping returns a suffix that shows the mapping which was probably meant by a value, or "".
+func meantMapping(what string, n *yaml.Node) string {
+	key, text := mainKeys[what], shorten(n.Value)
+	if key == "" || n.Kind != yaml.ScalarNode || n.Value == "" {
+		return ""
+	}
+	if strings.ContainsAny(text, ",[]{}:#\"'") {
+		text = strconv.Quote(text)
+	}
+	return fmt.Sprintf("; did you mean {%s: %s}?", key, text)
 }
 
 // tooLong reports an object of which more is declared than is read.

@@ -76,6 +76,8 @@ func (o Options) schema() schema {
 	if with := o.withs(); len(with) > 0 {
 		node["allOf"] = with
 	}
+	defs["field"].(schema)["allOf"] = fittingReducers()
+	root["allOf"] = []schema{noForeignTypes()}
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "Weft workflow"
 	root["$defs"] = defs

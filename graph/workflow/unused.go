@@ -12,6 +12,19 @@ func (s *source) warn(n *yaml.Node, code Code, hint, format string, args ...any)
 	s.warnAt(n.Line, n.Column, code, hint, format, args...)
 }
 
+// warnElse warns of a next whose conditions may all fail: the run fails then.
+func (c *checker) warnElse() {
+	for _, n := range c.plan.nodes {
+		if !n.next.conditional() {
+			continue
+		}
+		if last := n.next.ways[len(n.next.ways)-1].cond; last != nil && strings.TrimSpace(last.at.Value) != "true" {
+			c.warn(last.at, "WF320", "add {else: NODE}, or {else: END}; of edges, one without an if",
+				"the run fails if no condition of the next of %s holds: it has no else", n.name)
+		}
+	}
+}
+
 // checkUnused warns of what is declared and used nowhere.
 func (c *checker) checkUnused() {
 	text := c.texts()

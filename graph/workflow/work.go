@@ -176,7 +176,7 @@ func (c *checker) kindWork(n *node, kind Kind, env exprs.Env) work {
 		w.idem = c.template(n.idem, env, "idempotency_key")
 	}
 	if args.Kind != yaml.MappingNode && !strings.HasPrefix(n.kind.name, goPrefix) {
-		c.fail(args, "WF101", "%s must be a mapping, not %s", n.kind.name, describe(args))
+		c.fail(args, "WF101", "%s must be a mapping, not %s%s", n.kind.name, describe(args), meantMapping(n.kind.name, args))
 		return w
 	}
 	before := len(c.found)

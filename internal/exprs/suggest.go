@@ -34,10 +34,16 @@ func (e *Error) name(tree ast.Node, loc file.Location, env Env) {
 		return
 	}
 	if !field {
+		if e.Suggest = literals[strings.ToLower(word)]; e.Suggest != "" {
+			return
+		}
 		known = append(slices.Clone(known), Functions()...)
 	}
 	e.Suggest = suggest.Nearest(word, known)
 }
+
+// literals are the words of other languages, in small letters, for those of this one.
+var literals = map[string]string{"true": "true", "false": "false", "nil": "nil", "none": "nil", "null": "nil", "undefined": "nil"}
 
 // knownFields lists the fields of the value whose unknown field stands at loc.
 func knownFields(tree ast.Node, loc file.Location) []string {

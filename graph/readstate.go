@@ -1,0 +1,82 @@
+package graph
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/state"
+)
+
+// StoredReader reads threads of any graph, without the graph. Values are as they are stored: see
+// [checkpoint.ReadState]. [Graph.State] and [Graph.Diff] have them in the types of the graph.
+type StoredReader struct {
+	Store checkpoint.Store
+	// Channels are those outside package state that fields may have been stored by, by their Go
+	// types, such as message.Log.
+	Channels map[state.Kind]func() state.Channel
+}
+
+// State returns the values of a thread at a commit; 0 is the newest.
+func (r StoredReader) State(ctx context.Context, thread string, at uint64) ([]checkpoint.StoredValue, Point, error) {
+	if err := checkpoint.CheckThread(thread); err != nil {
+		return nil, Point{}, err
+	}
+	key := keyOf(thread, nil)
+	snap, err := r.Store.Load(ctx, key, at)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return nil, Point{}, unknown(key, at)
+	}
+	if err != nil {
+		return nil, Point{}, err
+	}
+	p, err := pointOf(snap)
+	if err != nil {
+		return nil, p, err
+	}
+	values, err := checkpoint.ReadState(snap, r.Channels)
+	return values, p, err
+}
+
+// Diff compares a thread at two commits, as [Graph.Diff] does. Type of a [Change] is "", and a value
+// that cannot be told is left out.
+func (r StoredReader) Diff(ctx context.Context, thread string, from, to uint64) (Difference, error) {
+	d := Difference{From: from, To: to}
+	before, _, err := r.State(ctx, thread, from)
+	if err != nil {
+		return d, err
+	}
+	after, _, err := r.State(ctx, thread, to)
+	if err != nil {
+		return d, err
+	}
+	if err := d.walk(ctx, r.Store, thread); err != nil {
+		return d, err
+	}
+	names := make([]string, 0, len(after))
+	for _, v := range slices.Concat(after, before) {
+		if !slices.Contains(names, v.Field) {
+			names = append(names, v.Field)
+		}
+	}
+	for _, name := range names {
+		c := Change{Field: name, Before: valueOf(before, name), After: valueOf(after, name)}
+		if !bytes.Equal(c.Before, c.After) {
+			c.Writers = d.writers(name)
+			d.Changes = append(d.Changes, c)
+		}
+	}
+	return d, nil
+}
+
+func valueOf(values []checkpoint.StoredValue, field string) json.RawMessage {
+	for _, v := range values {
+		if v.Field == field {
+			return v.Value
+		}
+	}
+	return nil
+}
