@@ -26,14 +26,14 @@ func ReadState(snap Snapshot, own map[state.Kind]func() state.Channel) ([]Stored
 	if err != nil {
 		return nil, err
 	}
-	pieces := map[string][]Blob{}
-	for _, b := range snap.Blobs {
-		pieces[b.Field] = append(pieces[b.Field], b)
-	}
+	pieces, bound := piecesOf(snap), binds(snap.Header)
 	values := make([]StoredValue, len(rec.Fields))
 	for i, f := range rec.Fields {
 		raw := make([]json.RawMessage, len(pieces[f.Name]))
 		err := f.check(pieces[f.Name])
+		if bound && err == nil {
+			err = f.verify(snap.Key, pieces[f.Name])
+		}
 		for n, b := range pieces[f.Name] {
 			if err == nil {
 				raw[n], err = unseal(place(snap.Key, b.Field, b.Base, b.Chunk), b.Data)
