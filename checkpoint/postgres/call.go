@@ -17,8 +17,8 @@ import (
 // leaves open whether it had an effect: then again is true.
 type attempt func(ctx context.Context, conn *pgxpool.Conn, again bool) error
 
-// call makes attempts until one has an answer, or until there is no sense in more.
-// write says that an attempt changes something.
+// call makes attempts until one has an answer, or until there is no sense in more, or no
+// time. write says that an attempt changes something. Every call of a Store goes this way.
 func (s *Store) call(ctx context.Context, write bool, try attempt) error {
 	if err := ctx.Err(); err != nil {
 		return s.typed(err)
@@ -29,7 +29,7 @@ func (s *Store) call(ctx context.Context, write bool, try attempt) error {
 	until := time.Now().Add(s.patience)
 	unknown := false // whether an attempt was cut off that may have had its effect
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
-		sent, err := s.once(ctx, unknown, try)
+		sent, err := s.once(ctx, &until, unknown, try)
 		if err == nil {
 			return nil
 		}
@@ -41,15 +41,89 @@ func (s *Store) call(ctx context.Context, write bool, try attempt) error {
 	}
 }
 
-// once makes one attempt. It reports whether anything was sent to the server.
-func (s *Store) once(ctx context.Context, again bool, try attempt) (sent bool, err error) {
-	conn, err := s.pool.Acquire(ctx)
+// once makes one attempt, which gets half of Patience and ends no later than until. It
+// reports whether anything was sent to the server.
+func (s *Store) once(ctx context.Context, until *time.Time, again bool, try attempt) (sent bool, err error) {
+	conn, err := s.acquire(ctx, until)
 	if err != nil {
 		return false, err
 	}
-	defer conn.Release()
+	begin := s.clock()
+	share := min(s.patience/2, time.Until(*until))
+	pg := conn.Conn().PgConn()
+	if err := pg.Conn().SetDeadline(time.Now().Add(share)); err != nil {
+		conn.Release()
+		return false, &deadConnError{err}
+	}
 	err = try(ctx, conn, again)
-	return !pgconn.SafeToRetry(err), err
+	sent = !pgconn.SafeToRetry(err)
+	if !pg.IsClosed() {
+		s.answered.Store(s.clock())
+		pg.Conn().SetDeadline(time.Time{})
+		conn.Release()
+		return sent, err
+	}
+	if ctx.Err() == nil && pgconn.Timeout(err) {
+		err = &silentError{true, s.address(), share, err}
+		s.abandon(conn, begin)
+		return sent, err
+	}
+	s.bury(pg)
+	conn.Release()
+	return sent, err
+}
+
+// acquire waits for a connection until a time, which it puts off: waiting for a connection
+// while the server answers other calls is no silence, and does not count.
+func (s *Store) acquire(ctx context.Context, until *time.Time) (*pgxpool.Conn, error) {
+	begin := s.clock()
+	for last := *until; ; {
+		wait, cancel := context.WithDeadline(ctx, last)
+		conn, err := s.pool.Acquire(wait)
+		late := wait.Err() != nil && ctx.Err() == nil
+		cancel()
+		answered := s.answered.Load()
+		switch {
+		case err == nil:
+			if answered > begin {
+				*until = until.Add(time.Duration(s.clock() - begin))
+			}
+			return conn, nil
+		case !late:
+			return nil, err
+		}
+		last = time.Now().Add(s.patience - time.Duration(s.clock()-answered))
+		if answered < begin || !time.Now().Before(last) {
+			return nil, &silentError{false, s.address(), time.Duration(s.clock() - begin), err}
+		}
+	}
+}
+
+// clock is a time for comparing, in nanoseconds.
+func (s *Store) clock() int64 { return int64(time.Since(s.opened)) }
+
+// abandon takes a connection whose server was silent out of the pool, so that its place is free
+// at once. When the server has answered no other call since begin, the connections that lie idle
+// in the pool are as dead as this one.
+func (s *Store) abandon(conn *pgxpool.Conn, begin int64) {
+	s.ending.Add(1) // while Close still waits for the pool to have the connection back
+	gone := conn.Hijack().PgConn()
+	s.bury(gone)
+	go func() {
+		defer s.ending.Done()
+		<-gone.CleanupDone()
+	}()
+	if s.answered.Load() < begin {
+		s.pool.Reset()
+	}
+}
+
+// bury bounds what pgx still does for a connection that has ended: it asks the server to cancel
+// what the connection was used for.
+func (s *Store) bury(conn *pgconn.PgConn) {
+	if w := wireOf(conn); w != nil {
+		w.giveUp(time.Now().Add(s.patience / 2))
+	}
 }
 
 // verdict is what the caller is told after the last attempt. A conflict is one even

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/puddle/v2"
@@ -25,16 +26,52 @@ const (
 // fateOf sorts an error of pgx, or of this package.
 func fateOf(err error) fate {
 	var pg *pgconn.PgError
+	var dead *deadConnError
 	switch {
 	case errors.As(err, &pg):
 		return fateOfCode(pg.Code)
+	case errors.As(err, &dead):
+		return away
 	case isOurs(err), errors.Is(err, puddle.ErrClosedPool):
 		return final
-	case isConnect(err), pgconn.SafeToRetry(err):
+	case isConnect(err), noConnection(err), pgconn.SafeToRetry(err):
 		return away
 	}
 	return lost
 }
+
+// silentError is the error of an attempt that ran out of time.
+type silentError struct {
+	sent    bool // it had a connection
+	address string
+	after   time.Duration
+	err     error
+}
+
+func (e *silentError) Error() string {
+	what := "no connection could be had"
+	if e.sent {
+		what = "the server did not answer"
+	}
+	return fmt.Sprintf("%s: %s within %v (%v)", e.address, what, e.after.Round(time.Millisecond), e.err)
+}
+
+func (e *silentError) Unwrap() error { return e.err }
+
+// Is reports that the error is that of a deadline.
+func (e *silentError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// noConnection reports whether an attempt ran out of time before it had a connection.
+func noConnection(err error) bool {
+	var s *silentError
+	return errors.As(err, &s) && !s.sent
+}
+
+// deadConnError is the error of a connection that had ended before it was used.
+type deadConnError struct{ err error }
+
+func (e *deadConnError) Error() string { return "the connection has ended: " + e.err.Error() }
+func (e *deadConnError) Unwrap() error { return e.err }
 
 // fateOfCode sorts an SQLSTATE.
 func fateOfCode(code string) fate {
@@ -80,8 +117,13 @@ func (s *Store) typed(err error) error {
 		return err
 	case errors.Is(err, puddle.ErrClosedPool):
 		return checkpoint.ErrClosed
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case err == context.Canceled, err == context.DeadlineExceeded: // the caller's
 		return fmt.Errorf("postgres: %w", err)
+	}
+	var silent *silentError
+	if errors.As(err, &silent) {
+		return fmt.Errorf("%w: postgres: is the server up, the network in order, and Config.Patience (%v) enough? (%w)",
+			checkpoint.ErrUnavailable, s.patience, err)
 	}
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {

@@ -22,7 +22,7 @@ type facts struct {
 	recovering          bool
 	replicas            int64
 	now                 time.Time
-	expired             int64 // threads whose rows wait to be removed; at most 1000 are counted
+	expired             int64 // threads whose rows wait to be removed; at most mostExpired are counted
 }
 
 const factsText = `
@@ -51,12 +51,32 @@ func (s *Store) Doctor(ctx context.Context) ([]checkpoint.Finding, error) {
 	return list, nil
 }
 
-// either returns the finding that something is good, or that it is not.
+// either returns the finding that something is good, or that it is not. The Value of bad is what
+// was found, whichever it is.
 func either(good bool, bad checkpoint.Finding) checkpoint.Finding {
 	if good {
 		return checkpoint.Finding{Severity: checkpoint.Good, Subject: bad.Subject, Value: bad.Value, Cost: "it is well as it is"}
 	}
 	return bad
+}
+
+// role says what kind of server it is.
+func (f facts) role() string {
+	if f.recovering {
+		return "no, a standby"
+	}
+	return "yes"
+}
+
+// mostExpired is up to how many expired threads are counted.
+const mostExpired = 1000
+
+// waiting says how many threads have expired and still take room.
+func (f facts) waiting() string {
+	if f.expired >= mostExpired {
+		return fmt.Sprint(mostExpired, " or more")
+	}
+	return strconv.FormatInt(f.expired, 10)
 }
 
 // durability is about commits that were acknowledged.
@@ -77,7 +97,7 @@ func (f facts) durability() []checkpoint.Finding {
 			Advice: "synchronous_commit = on, at least for this role: ALTER ROLE … SET synchronous_commit = on",
 		}),
 		either(!f.recovering, checkpoint.Finding{
-			Severity: checkpoint.Danger, Subject: "primary", Value: "a standby",
+			Severity: checkpoint.Danger, Subject: "primary", Value: f.role(),
 			Cost: "it only reads, every commit fails", Advice: "connect to the primary, with target_session_attrs=read-write",
 		}),
 		f.replication(),
@@ -121,8 +141,8 @@ func (f facts) upkeep(pool int) []checkpoint.Finding {
 			Cost:   fmt.Sprintf("one process may take %d of them", pool),
 			Advice: "a smaller pool_max_conns, or PgBouncer in transaction mode",
 		}),
-		either(f.expired < 1000, checkpoint.Finding{
-			Severity: checkpoint.Note, Subject: "expired threads", Value: "1000 or more",
+		either(f.expired < mostExpired, checkpoint.Finding{
+			Severity: checkpoint.Note, Subject: "expired threads", Value: f.waiting(),
 			Cost:   "their rows still take room; each thread that starts with a TTL removes two",
 			Advice: "SELECT forget_1(thread, true) FROM threads WHERE expires <= now(), in the store's schema",
 		}),

@@ -36,3 +36,29 @@ func TestDoctorSeesWhatIsWrong(t *testing.T) {
 		t.Errorf("rule: Doctor looks at everything\n got: nothing about %v", want)
 	}
 }
+
+// TestDoctor_ValueIsWhatWasFound looks at a server that is well, and makes what it can see unwell:
+// what is said of each subject changes with it.
+func TestDoctor_ValueIsWhatWasFound(t *testing.T) {
+	schema := freshSchema()
+	s := open(t, cluster.dsn(), postgres.Config{Schema: schema})
+	values := func() map[string]string {
+		list, err := s.Doctor(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]string{}
+		for _, f := range list {
+			found[f.Subject] = f.Value
+		}
+		return found
+	}
+	for _, c := range []struct{ rows, want string }{{"0", "0"}, {"7", "7"}, {"1500", "1000 or more"}} {
+		admin(t, cluster, "DELETE FROM "+schema+".threads", "INSERT INTO "+schema+
+			".threads (thread, expires) SELECT i::text::bytea, now() - interval '1 hour' FROM generate_series(1, "+c.rows+") i")
+		if got := values(); got["primary"] != "yes" || got["expired threads"] != c.want {
+			t.Errorf("rule: the value of a finding is what was found\n got: primary %q, expired threads %q\nwant: yes, %s",
+				got["primary"], got["expired threads"], c.want)
+		}
+	}
+}

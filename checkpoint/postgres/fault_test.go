@@ -57,7 +57,7 @@ func raise(t testing.TB, schema, code string, times int) {
 
 func TestErrorsOfTheServerAreTyped(t *testing.T) {
 	schema := freshSchema()
-	s := open(t, cluster.dsn(), postgres.Config{Schema: schema, Patience: 50 * time.Millisecond})
+	s := open(t, cluster.dsn(), postgres.Config{Schema: schema, Patience: 500 * time.Millisecond})
 	k := checkpoint.Key{Thread: "thread"}
 	if err := s.Commit(t.Context(), link(k, 1)); err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestLocksAndTimeoutsAreBusy(t *testing.T) {
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	admin(t, cluster, "CREATE ROLE nobody_special LOGIN")
 	strict := extraServer(t, "fsync=off", "hba_file="+hbaFile(t, cluster, "local all all reject\n"))
-	cfg := postgres.Config{Schema: freshSchema(), Patience: 20 * time.Millisecond}
+	cfg := postgres.Config{Schema: freshSchema(), Patience: 2 * time.Second}
 	for name, c := range map[string]struct {
 		dsn    string
 		cfg    postgres.Config

@@ -3,10 +3,12 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -19,9 +21,16 @@ type Config struct {
 	Schema string
 	// Migrate says what to do when the schema is missing or older than this package.
 	Migrate Migrate
-	// Patience is how long a call goes on trying while the server cannot be reached,
-	// starts up, or has to break a deadlock; 0 means 5 seconds, less than 0 that nothing
-	// is tried twice. The context of the call ends it sooner.
+	// Patience is the most that a call may take, a page of a listing and each of the two
+	// calls of Open too; 0 or less means 5 seconds. Within it a call is tried again while
+	// the server cannot be reached, starts up, or has to break a deadlock. A single try gets
+	// half of it, so that a connection which died in silence is replaced in time. What the
+	// server needs longer for, such as a large thread to delete or an old schema to bring
+	// up to date, wants a greater one. The context of the call ends it sooner.
+	//
+	// Two things do not count. A call that waits for a connection of the pool while the
+	// server answers others is not timed. And on a pool that Open has made, each MiB that
+	// moves gives a call a second more.
 	Patience time.Duration
 }
 
@@ -49,6 +58,10 @@ type Store struct {
 	migrate  Migrate
 	text     texts
 	closed   atomic.Bool
+
+	opened   time.Time
+	answered atomic.Int64   // when the server last answered, since opened
+	ending   sync.WaitGroup // connections that were given up
 }
 
 var (
@@ -66,6 +79,7 @@ func Open(ctx context.Context, connString string, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: postgres: %w", checkpoint.ErrUnavailable, err)
 	}
+	bounded(parsed, patience(cfg))
 	pool, err := pgxpool.NewWithConfig(ctx, parsed)
 	if err != nil {
 		return nil, fmt.Errorf("%w: postgres: %w", checkpoint.ErrUnavailable, err)
@@ -79,15 +93,22 @@ func Open(ctx context.Context, connString string, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// New uses a pool that the caller has, and that stays the caller's to close.
+// patience returns Config.Patience, or its default.
+func patience(cfg Config) time.Duration {
+	if cfg.Patience <= 0 {
+		return 5 * time.Second
+	}
+	return cfg.Patience
+}
+
+// New uses a pool that the caller has, and that stays the caller's to close. Its settings do
+// too: give it a ConnectTimeout and a PingTimeout, or a connection attempt that gets no answer
+// takes a place of the pool for two minutes. Open does so.
 func New(ctx context.Context, pool *pgxpool.Pool, cfg Config) (*Store, error) {
 	if cfg.Schema == "" {
 		cfg.Schema = "weft"
 	}
-	if cfg.Patience == 0 {
-		cfg.Patience = 5 * time.Second
-	}
-	s := &Store{pool: pool, patience: max(cfg.Patience, 0), mode: pgx.QueryExecModeCacheDescribe,
+	s := &Store{pool: pool, patience: patience(cfg), opened: time.Now(), mode: pgx.QueryExecModeCacheDescribe,
 		schema: cfg.Schema, migrate: cfg.Migrate, text: textsFor(cfg.Schema)}
 	if pool.Config().ConnConfig.DescriptionCacheCapacity <= 0 {
 		s.mode = pgx.QueryExecModeDescribeExec
@@ -98,11 +119,23 @@ func New(ctx context.Context, pool *pgxpool.Pool, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Close waits for the calls that are running and closes the connections, unless the
-// pool is the caller's. Calls that come later return ErrClosed. Closing twice does no harm.
+// Close waits for the calls that are running, which Config.Patience bounds, and closes the
+// connections, unless the pool is the caller's. Calls that come later return ErrClosed.
+// Closing twice does no harm.
 func (s *Store) Close() error {
-	if !s.closed.Swap(true) && s.own {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	if s.own {
 		s.pool.Close()
+		s.ending.Wait()
 	}
 	return nil
+}
+
+// address says where the server is, for errors.
+func (s *Store) address() string {
+	cfg := s.pool.Config().ConnConfig
+	network, address := pgconn.NetworkAddress(cfg.Host, cfg.Port)
+	return network + " " + address
 }

@@ -1,0 +1,155 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/postgres"
+	"github.com/weftrun/weft/internal/deadnet"
+)
+
+// impatience is the Patience of the stores whose network swallows bytes.
+const impatience = 200 * time.Millisecond
+
+// dsnOver is how to connect over a network.
+func dsnOver(n *deadnet.Network, settings string) string {
+	host, port, _ := net.SplitHostPort(n.Addr)
+	return fmt.Sprintf("host=%s port=%s user=weft dbname=postgres sslmode=disable %s", host, port, settings)
+}
+
+// prepared makes a schema with all tables and the first commit.
+func prepared(t testing.TB) (schema string) {
+	t.Helper()
+	schema = freshSchema()
+	s := open(t, cluster.dsn("pool_max_conns=2"), postgres.Config{Schema: schema})
+	if err := s.Commit(t.Context(), deadnet.First()); err != nil {
+		t.Fatal(err)
+	}
+	documentsOf(t, s)
+	memoryOf(t, s)
+	return schema
+}
+
+// openSoon opens a store with little patience, again and again while the machine is slow.
+func openSoon(t testing.TB, n *deadnet.Network, make func(ctx context.Context) (*postgres.Store, error)) (s *postgres.Store) {
+	t.Helper()
+	deadnet.Prepare(t, n, func(ctx context.Context) (err error) {
+		s, err = make(ctx)
+		return err
+	})
+	t.Cleanup(func() {
+		deadnet.Ends(t, "Close", impatience, s.Close)
+	})
+	return s
+}
+
+func TestCall_ServerSilent(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		for _, way := range deadnet.Ways {
+			t.Run(fmt.Sprintf("%v, pool of the caller %t", way, !own), func(t *testing.T) {
+				t.Parallel()
+				n := deadnet.New(t, "unix", cluster.socket())
+				cfg := postgres.Config{Schema: prepared(t), Patience: impatience}
+				s := openSoon(t, n, func(ctx context.Context) (*postgres.Store, error) {
+					if own {
+						return postgres.Open(ctx, dsnOver(n, "pool_max_conns=4"), cfg)
+					}
+					return onPool(t, ctx, dsnOver(n, "pool_max_conns=4 connect_timeout=1"), cfg)
+				})
+				ready := func(ctx context.Context) error { _, err := s.Load(ctx, deadnet.Thread, 0); return err }
+				deadnet.Bounded(t, n, way, impatience, ready, callsOf(t, n, s))
+			})
+		}
+	}
+}
+
+// onPool opens a store on a pool that is the caller's.
+func onPool(t testing.TB, ctx context.Context, dsn string, cfg postgres.Config) (*postgres.Store, error) {
+	pool, err := pgxpool.New(ctx, dsn)
+	if err != nil {
+		return nil, err
+	}
+	s, err := postgres.New(ctx, pool, cfg)
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	t.Cleanup(pool.Close)
+	return s, nil
+}
+
+// callsOf returns all calls of a store.
+func callsOf(t testing.TB, n *deadnet.Network, s *postgres.Store) []deadnet.Call {
+	t.Helper()
+	var calls []deadnet.Call
+	deadnet.Prepare(t, n, func(ctx context.Context) error {
+		docs, err := s.Documents(ctx)
+		if err != nil {
+			return err
+		}
+		mem, err := s.Memory(ctx)
+		if err != nil {
+			return err
+		}
+		calls = deadnet.Calls(t, s, docs, mem,
+			deadnet.Call{Name: "Documents", Do: func(ctx context.Context) error { _, err := s.Documents(ctx); return err }},
+			deadnet.Call{Name: "Memory", Do: func(ctx context.Context) error { _, err := s.Memory(ctx); return err }})
+		return nil
+	})
+	return calls
+}
+
+func TestOpen_ServerSilent(t *testing.T) {
+	for _, way := range deadnet.Ways {
+		for _, settings := range []string{"", "pool_min_conns=2"} {
+			t.Run(fmt.Sprint(way, " ", settings), func(t *testing.T) {
+				t.Parallel()
+				n := deadnet.New(t, "unix", cluster.socket())
+				deadnet.Bounded(t, n, way, impatience, func(context.Context) error { return nil }, []deadnet.Call{{
+					Name: "Open", Do: func(ctx context.Context) error {
+						s, err := postgres.Open(ctx, dsnOver(n, settings), postgres.Config{Patience: impatience})
+						if err == nil {
+							s.Close()
+						}
+						return err
+					},
+				}})
+			})
+		}
+	}
+}
+
+// TestCommit_ReplySwallowed loses the reply to a commit in a network that does not say so. The
+// commit is made again over another connection, which finds its id.
+func TestCommit_ReplySwallowed(t *testing.T) {
+	const commits = 10
+	n := deadnet.New(t, "unix", cluster.socket())
+	s := open(t, dsnOver(n, "pool_max_conns=4"), postgres.Config{Patience: 6 * time.Second})
+	for seq := uint64(1); seq <= commits; seq++ {
+		if seq%5 == 0 {
+			n.SetOnce(deadnet.Replies)
+		}
+		if err := s.Commit(t.Context(), link(deadnet.Thread, seq)); err != nil {
+			t.Fatalf("rule: a commit whose reply is lost is made again\n got: %v", err)
+		}
+	}
+	if n.Lost() != 2 {
+		t.Errorf("got %d replies swallowed, want 2", n.Lost())
+	}
+	seen := 0
+	for snap, err := range s.History(t.Context(), deadnet.Thread, checkpoint.Query{}) {
+		if err != nil || snap.Seq != uint64(commits-seen) {
+			t.Fatalf("rule: each commit is made once\n got: commit %d as number %d from the end, %v", snap.Seq, seen+1, err)
+		}
+		seen++
+	}
+	if seen != commits {
+		t.Errorf("got %d commits, want %d", seen, commits)
+	}
+}
