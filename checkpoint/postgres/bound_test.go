@@ -153,3 +153,16 @@ func TestCommit_ReplySwallowed(t *testing.T) {
 		t.Errorf("got %d commits, want %d", seen, commits)
 	}
 }
+
+// TestConfig_PatienceNotPositive makes a call that succeeds at the fourth try: a Patience of 0 or
+// less is the default.
+func TestConfig_PatienceNotPositive(t *testing.T) {
+	for _, patience := range []time.Duration{-1, 0} {
+		schema := freshSchema()
+		s := open(t, cluster.dsn(), postgres.Config{Schema: schema, Patience: patience})
+		raise(t, schema, "40001", 3)
+		if err := s.Commit(t.Context(), link(deadnet.Thread, 1)); err != nil {
+			t.Errorf("rule: a Patience of 0 or less is the default\n got: %v with %v", err, patience)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/brief"
 )
 
 // attempt is one try of a call. It may be made again after an error, even one that
@@ -73,9 +74,29 @@ func (s *Store) once(ctx context.Context, until *time.Time, again bool, try atte
 	return sent, err
 }
 
+// quick is within what time a pool mostly has a connection, and how late the end of a context may
+// be noticed meanwhile.
+const quick = 5 * time.Millisecond
+
+// timeless is a context without a deadline: a pool would give it to the ping of a connection.
+type timeless struct{ *brief.Context }
+
+func (timeless) Deadline() (time.Time, bool) { return time.Time{}, false }
+
 // acquire waits for a connection until a time, which it puts off: waiting for a connection
 // while the server answers other calls is no silence, and does not count.
 func (s *Store) acquire(ctx context.Context, until *time.Time) (*pgxpool.Conn, error) {
+	short := s.briefs.New(ctx, quick)
+	conn, err := s.pool.Acquire(timeless{short})
+	short.End()
+	if err == nil || !errors.Is(err, brief.Err) {
+		return conn, err
+	}
+	return s.acquireLate(ctx, until)
+}
+
+// acquireLate is acquire for a connection that takes its time.
+func (s *Store) acquireLate(ctx context.Context, until *time.Time) (*pgxpool.Conn, error) {
 	begin := s.clock()
 	for last := *until; ; {
 		wait, cancel := context.WithDeadline(ctx, last)

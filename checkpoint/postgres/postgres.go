@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/brief"
 )
 
 // Config says how a database is used. The zero value is what most want.
@@ -62,6 +63,7 @@ type Store struct {
 	opened   time.Time
 	answered atomic.Int64   // when the server last answered, since opened
 	ending   sync.WaitGroup // connections that were given up
+	briefs   brief.Pool
 }
 
 var (

@@ -288,7 +288,7 @@ func (p *pump) stops() bool {
 	return true
 }
 
-// run ends within busBlock, and the client's timeouts, when nobody reads or the store closes.
+// run ends within busBlock and half of Config.Patience when nobody reads or the store closes.
 func (p *pump) run() {
 	for !p.stops() {
 		last, err := p.ask()
@@ -296,7 +296,7 @@ func (p *pump) run() {
 		case err == nil:
 			p.tell(last, nil)
 		case !p.bus.store.passes(err):
-			p.tell(0, typed(err))
+			p.tell(0, p.bus.store.typed(err))
 			p.off()
 			return
 		default:
@@ -319,7 +319,8 @@ func (p *pump) off() {
 
 // ask returns the newest position as soon as it is another one, or after busBlock.
 func (p *pump) ask() (uint64, error) {
-	ctx, key := context.Background(), p.bus.key(p.name)
+	ctx, key := p.bus.store.briefs.New(context.Background(), busBlock+p.bus.store.share()), p.bus.key(p.name)
+	defer ctx.End()
 	p.mu.Lock()
 	at := p.last
 	p.mu.Unlock()
@@ -327,7 +328,7 @@ func (p *pump) ask() (uint64, error) {
 	if err != nil && err != redis.Nil {
 		return 0, err
 	}
-	return p.bus.Last(ctx, p.name)
+	return p.bus.Last(context.Background(), p.name)
 }
 
 // tell wakes those who wait.

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/brief"
 )
 
 // Between two tries of a call lies a pause, doubled each time, and then cut by chance so
@@ -19,7 +20,7 @@ const (
 )
 
 // call runs a script on a key until there is an answer, a reason to give up, or no
-// patience left. beside goes out with the first try and is waited for; what is lost of it
+// time left. beside goes out with the first try and is waited for; what is lost of it
 // is sent again when the call is done, and plays no part in the answer. A reply that is
 // nil is no error.
 func (s *Store) call(ctx context.Context, sc *script, key string, args []any, beside ...*job) (any, error) {
@@ -69,10 +70,12 @@ type call struct {
 	full    bool  // send the script's text: the server does not know it
 	unknown bool  // a try was sent, got no reply, and may have written
 	last    error // of the last try, when another one may follow
+	until   time.Time
 }
 
+// run makes tries until the time is over. Every call of a Store goes this way.
 func (c *call) run(ctx context.Context) (any, error) {
-	var giveUp time.Time
+	c.until = time.Now().Add(c.store.cfg.Patience)
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		reply, err := c.try(ctx)
 		if c.last == nil {
@@ -88,11 +91,8 @@ func (c *call) run(ctx context.Context) (any, error) {
 			c.unknown = c.unknown || c.writes
 		}
 		c.full = false
-		if giveUp.IsZero() {
-			giveUp = time.Now().Add(c.store.cfg.Patience)
-		}
 		wait := pause/2 + rand.N(pause/2)
-		if time.Now().Add(wait).After(giveUp) {
+		if time.Now().Add(wait).After(c.until) {
 			return nil, c.failed()
 		}
 		if err := c.rest(ctx, wait); err != nil {
@@ -108,7 +108,11 @@ func (c *call) try(ctx context.Context) (any, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx, c.unknown, before)
 	}
-	if err := c.store.meet(ctx, c.key); err != nil {
+	if err := c.store.meet(ctx, c.key, c.until); err != nil {
+		if ctx.Err() == nil {
+			c.last = brief.Err
+			return nil, err
+		}
 		return nil, ended(ctx, c.unknown, before)
 	}
 	l := c.store.lanes.of(c.key)
@@ -133,19 +137,47 @@ func (c *call) try(ctx context.Context) (any, error) {
 	if !c.store.start(l, append(along, j)...) {
 		return nil, c.closed()
 	}
-	select {
-	case <-j.done:
-	case <-ctx.Done():
-		sent := !l.withdraw(j)
-		return nil, ended(ctx, c.unknown || sent && c.writes, before)
+	if !c.wait(ctx, l, j) {
+		if sent := !l.withdraw(j); sent {
+			c.unknown = c.unknown || c.writes
+		}
+		if ctx.Err() != nil {
+			return nil, ended(ctx, c.unknown, before)
+		}
+		if c.last = before; before == nil {
+			c.last = brief.Err
+		}
+		return nil, c.last
 	}
 	for _, b := range beside {
-		select {
-		case <-b.done:
-		case <-ctx.Done():
-		}
+		c.wait(ctx, l, b)
 	}
 	return c.result(j.cmd)
+}
+
+// wait reports whether a job was done before the context ended and the time was over. What a
+// job waits to be sent, while others on its lane get replies, does not count.
+func (c *call) wait(ctx context.Context, l *lane, j *job) bool {
+	begin, last := time.Now(), c.until
+	for {
+		timer := c.store.briefs.NewTimer(time.Until(last))
+		select {
+		case <-j.done:
+			c.store.briefs.StopTimer(timer)
+			if sent := l.sent(j); l.answeredSince(begin) && sent.After(begin) {
+				c.until = c.until.Add(sent.Sub(begin))
+			}
+			return true
+		case <-ctx.Done():
+			c.store.briefs.StopTimer(timer)
+			return false
+		case <-timer.C:
+			c.store.briefs.StopTimer(timer)
+		}
+		if last = l.lastAnswer().Add(c.store.cfg.Patience); !time.Now().Before(last) {
+			return false
+		}
+	}
 }
 
 // result sorts out what a command brought.
@@ -169,33 +201,23 @@ func (c *call) sendMyself(ctx context.Context, l *lane) (reply any, err error, d
 		return nil, nil, false
 	}
 	begin := time.Now()
-	short := brief{Context: ctx, until: begin.Add(ownDeadline)}
-	cmd := redis.NewCmd(short, c.command()...)
+	short := c.store.briefs.New(ctx, ownDeadline)
+	cmd := redis.NewCmd(context.Background(), c.command()...)
 	c.store.client.Process(short, cmd)
+	short.End()
 	took := time.Since(begin)
-	if l.leave(took) {
-		c.store.calls.Go(func() { l.run(c.store.client) })
+	if l.leave(took, hasReply(cmd.Err())) {
+		c.store.calls.Go(func() { l.run(c.store) })
 	}
-	if err := cmd.Err(); err != nil && took >= ownDeadline && c.store.fateOf(err) == lost {
-		c.unknown = c.unknown || c.writes
-		return nil, nil, false
+	if err := cmd.Err(); err != nil && took >= ownDeadline {
+		switch f := c.store.fateOf(err); f {
+		case lost, notNow:
+			c.unknown = c.unknown || f == lost && c.writes
+			return nil, nil, false
+		}
 	}
 	reply, err = c.result(cmd)
 	return reply, err, true
-}
-
-// brief is a context with a deadline and without a timer: the client only asks for the
-// time, to set it on the connection.
-type brief struct {
-	context.Context
-	until time.Time
-}
-
-func (b brief) Deadline() (time.Time, bool) {
-	if d, ok := b.Context.Deadline(); ok && d.Before(b.until) {
-		return d, true
-	}
-	return b.until, true
 }
 
 // enter counts a call that is on its way. It reports false when the store is closed.
@@ -236,7 +258,7 @@ func (s *Store) start(l *lane, jobs ...*job) bool {
 		return false
 	}
 	if l.add(jobs...) {
-		s.calls.Go(func() { l.run(s.client) })
+		s.calls.Go(func() { l.run(s) })
 	}
 	return true
 }
@@ -264,7 +286,7 @@ func (c *call) closed() error {
 
 // failed is the error of a call that will not be tried again.
 func (c *call) failed() error {
-	err := typed(c.last)
+	err := c.store.typed(c.last)
 	if c.unknown {
 		return fmt.Errorf("%w: %w", checkpoint.ErrUnknownOutcome, err)
 	}

@@ -12,18 +12,26 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/brief"
 )
 
-// Doctor implements checkpoint.Examiner. It reads INFO, TIME and, where that is allowed,
-// CONFIG of each master.
+// Doctor implements checkpoint.Examiner. It reads INFO, TIME and CONFIG of each master, and
+// says which of them it may not.
 func (s *Store) Doctor(ctx context.Context) ([]checkpoint.Finding, error) {
-	if err := s.aside(ctx, func() error { return s.client.Ping(context.Background()).Err() }); err != nil {
+	until := time.Now().Add(s.cfg.Patience)
+	err := s.aside(ctx, until, func(ctx context.Context) error {
+		if err := s.client.Ping(ctx).Err(); !isDenied(err) {
+			return err
+		}
+		return nil // a denial is a sign of life
+	})
+	if err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
 	var all []checkpoint.Finding
-	err := s.aside(ctx, func() error {
-		return s.eachMaster(func(ctx context.Context, c *redis.Client) error {
+	err = s.aside(ctx, until, func(ctx context.Context) error {
+		return s.eachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
 			n, err := examine(ctx, c)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.Options().Addr, err)
@@ -49,38 +57,47 @@ func (s *Store) Doctor(ctx context.Context) ([]checkpoint.Finding, error) {
 	return all, nil
 }
 
-// aside runs f, which the client's own timeouts bound, for as long as ctx lasts.
-func (s *Store) aside(ctx context.Context, f func() error) error {
+// aside runs f for as long as ctx lasts and until a time. The context of f ends at that time.
+func (s *Store) aside(ctx context.Context, until time.Time, f func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return ended(ctx, false, nil)
 	}
+	left := time.Until(until)
 	done := make(chan error, 1)
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
 		return fmt.Errorf("%w: redis", checkpoint.ErrClosed)
 	}
-	s.calls.Go(func() { done <- f() })
+	s.calls.Go(func() {
+		short := s.briefs.New(context.Background(), left)
+		defer short.End()
+		done <- f(short)
+	})
 	s.mu.Unlock()
+	timer := s.briefs.NewTimer(left)
+	defer s.briefs.StopTimer(timer)
 	select {
 	case err := <-done:
 		if err != nil {
-			return typed(err)
+			return s.typed(err)
 		}
 		return nil
 	case <-ctx.Done():
 		return ended(ctx, false, nil)
+	case <-timer.C:
+		return s.typed(brief.Err)
 	}
 }
 
-func (s *Store) eachMaster(f func(context.Context, *redis.Client) error) error {
+func (s *Store) eachMaster(ctx context.Context, f func(context.Context, *redis.Client) error) error {
 	switch c := s.client.(type) {
 	case *redis.Client:
-		return f(context.Background(), c)
+		return f(ctx, c)
 	case *redis.ClusterClient:
-		return c.ForEachMaster(context.Background(), f)
+		return c.ForEachMaster(ctx, f)
 	case *redis.Ring:
-		return c.ForEachShard(context.Background(), f)
+		return c.ForEachShard(ctx, f)
 	}
 	return nil
 }
@@ -89,33 +106,66 @@ func (s *Store) eachMaster(f func(context.Context, *redis.Client) error) error {
 type node struct {
 	info      map[string]string
 	config    map[string]string
-	denied    error         // why CONFIG could not be read
+	denied    []denial
 	clock     time.Duration // how far the server's clock is ahead
 	clustered bool          // the client follows a cluster
 }
 
+// denial is a command that the server does not run, for this user or at all.
+type denial struct {
+	severity      checkpoint.Severity
+	command, cost string
+	err           error
+}
+
+// isDenied reports whether the server knows the user, and does not run a command.
+func isDenied(err error) bool {
+	return redis.IsPermissionError(err) || redis.HasErrorPrefix(err, "ERR unknown command")
+}
+
+// examine asks a server. What it refuses is no error: a store that may not be examined works.
 func examine(ctx context.Context, c *redis.Client) (n node, err error) {
-	text, err := c.Info(ctx).Result()
-	if err != nil {
-		return n, err
-	}
-	n.info = parseInfo(text)
 	n.config = map[string]string{}
-	for _, name := range []string{"appendfsync", "save", "min-replicas-to-write"} {
-		got, err := c.ConfigGet(ctx, name).Result()
-		if err != nil {
-			n.denied = err
-			break
+	for _, ask := range []struct {
+		denial
+		do func() error
+	}{
+		{denial{severity: checkpoint.Note, command: "INFO", cost: "the version, persistence, memory and role of the server could not be read, so nothing is said of them"}, func() error {
+			text, err := c.Info(ctx).Result()
+			n.info = parseInfo(text)
+			return err
+		}},
+		{denial{severity: checkpoint.Note, command: "CONFIG", cost: "appendfsync, save and min-replicas-to-write could not be read, so nothing is said of them"}, func() error {
+			for _, name := range []string{"appendfsync", "save", "min-replicas-to-write"} {
+				got, err := c.ConfigGet(ctx, name).Result()
+				if err != nil {
+					return err
+				}
+				n.config[name] = got[name]
+			}
+			return nil
+		}},
+		{denial{severity: checkpoint.Danger, command: "TIME", cost: "leases and expiry go by the server's clock, which could not be read: no run can be made"}, func() error {
+			before := time.Now()
+			there, err := c.Time(ctx).Result()
+			half := time.Since(before) / 2
+			n.clock = there.Sub(before.Add(half)).Round(time.Millisecond)
+			return err
+		}},
+	} {
+		switch ask.err = ask.do(); {
+		case isDenied(ask.err):
+			n.denied = append(n.denied, ask.denial)
+		case ask.err != nil:
+			return n, ask.err
 		}
-		n.config[name] = got[name]
 	}
-	before := time.Now()
-	there, err := c.Time(ctx).Result()
-	if err == nil {
-		half := time.Since(before) / 2
-		n.clock = there.Sub(before.Add(half)).Round(time.Millisecond)
-	}
-	return n, err
+	return n, nil
+}
+
+// mayRead reports whether the server ran a command.
+func (n node) mayRead(command string) bool {
+	return !slices.ContainsFunc(n.denied, func(d denial) bool { return d.command == command })
 }
 
 // parseInfo reads the lines "name:value" of INFO.
@@ -131,23 +181,30 @@ func parseInfo(text string) map[string]string {
 
 // findings reads a node as a doctor would.
 func (n node) findings(addr string) (list []checkpoint.Finding) {
-	for _, look := range []func() checkpoint.Finding{
-		n.version, n.persistence, n.health, n.eviction, n.role, n.replicas, n.cluster, n.clocks,
-	} {
+	var looks []func() checkpoint.Finding
+	if n.mayRead("INFO") {
+		looks = append(looks, n.version, n.persistence, n.health, n.eviction, n.role, n.replicas, n.cluster)
+	}
+	if n.mayRead("TIME") {
+		looks = append(looks, n.clocks)
+	}
+	for _, look := range looks {
 		if f := look(); f.Subject != "" {
 			f.Subject = addr + " " + f.Subject
 			list = append(list, f)
 		}
 	}
-	if n.denied != nil {
+	for _, d := range n.denied {
 		list = append(list, checkpoint.Finding{
-			Severity: checkpoint.Note, Subject: addr + " CONFIG", Value: n.denied.Error(),
-			Cost:   "appendfsync, save and min-replicas-to-write could not be read, so nothing is said of them",
-			Advice: "ask who runs the server, or allow CONFIG GET to this user",
+			Severity: d.severity, Subject: addr + " " + d.command, Value: d.err.Error(), Cost: d.cost,
+			Advice: "ask the administrator of the server, or allow this user " + allow[d.command],
 		})
 	}
 	return list
 }
+
+// allow is the right that a user needs for a command.
+var allow = map[string]string{"INFO": "+info", "CONFIG": "+config|get", "TIME": "+time"}
 
 func (n node) version() checkpoint.Finding {
 	name, v := "Redis", n.info["redis_version"]

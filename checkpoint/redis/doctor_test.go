@@ -128,3 +128,34 @@ func TestDoctorOfNobody(t *testing.T) {
 	_, err = nobody.Doctor(t.Context())
 	wantError(t, "a server that does not answer is an error", err, checkpoint.ErrUnavailable)
 }
+
+// TestDoctor_RightsOfTheStore examines a server as the user that docs/operations.md describes: with
+// the rights of a store, and with those for the doctor.
+func TestDoctor_RightsOfTheStore(t *testing.T) {
+	s := start(t)
+	rights := []any{"+@scripting", "+@hash", "+@sortedset", "+@keyspace", "+time", "+ping"}
+	s.do(t, append([]any{"acl", "setuser", "service", "reset", "on", ">secret", "~weft:*"}, rights...)...)
+	client := connect(t, goredis.Options{Addr: s.addr, Username: "service", Password: "secret"})
+	if err := storeOf(t, client, redis.Config{}).Commit(t.Context(), link("thread", 1, "1")); err != nil {
+		t.Fatal(err)
+	}
+	found := findings(t, client)
+	for _, command := range []string{"INFO", "CONFIG"} {
+		if f := found[command]; f.Severity != checkpoint.Note || f.Advice == "" {
+			t.Errorf("rule: the doctor says which command the user may not run\n got: %+v of %s", f, command)
+		}
+		delete(found, command)
+	}
+	if f, there := found["clock"]; !there || len(found) != 1 {
+		t.Errorf("rule: the doctor says what it could see, and nothing of the rest\n got: %+v and %v", f, found)
+	}
+	s.do(t, "acl", "setuser", "service", "+info", "+config|get")
+	found = findings(t, client)
+	if f, there := found["version"]; !there || f.Severity != checkpoint.Good || found["INFO"].Subject != "" || found["CONFIG"].Subject != "" {
+		t.Errorf("rule: with the rights for the doctor everything is looked at\n got: %+v", found)
+	}
+	s.do(t, "acl", "setuser", "service", "-time")
+	if f := findings(t, client)["TIME"]; f.Severity != checkpoint.Danger {
+		t.Errorf("rule: a store cannot work without the server's clock\n got: %+v", f)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/brief"
 )
 
 // fate says what became of a command that failed.
@@ -75,6 +76,9 @@ func judge(err error) (f fate, advice string, kind error) {
 // fateOf is judge for a store's own client: one that follows a cluster meets MOVED only
 // while the cluster changes.
 func (s *Store) fateOf(err error) fate {
+	if s.punctual && errors.Is(err, brief.Err) {
+		return notNow // the time was over before there was a connection
+	}
 	f, _, _ := judge(err)
 	if s.lanes.cluster != nil && f == refused && strings.HasPrefix(err.Error(), "MOVED") {
 		return notNow
@@ -101,9 +105,23 @@ func isDial(err error) bool {
 }
 
 // typed makes an error of the client one of package checkpoint's.
-func typed(err error) error {
-	_, advice, kind := judge(err)
+func (s *Store) typed(err error) error {
+	f, advice, kind := judge(err)
+	if f == lost {
+		advice = fmt.Sprintf("%s: the connection was cut, or no reply came in time (Config.Patience is %v)", s.address, s.cfg.Patience)
+	}
 	return fmt.Errorf("%w: redis: %s (%w)", kind, advice, err)
+}
+
+// addressOf says which server a client uses, for errors.
+func addressOf(client redis.UniversalClient) string {
+	switch c := client.(type) {
+	case *redis.Client:
+		return c.Options().Addr
+	case *redis.ClusterClient:
+		return "the cluster at " + strings.Join(c.Options().Addrs, ", ")
+	}
+	return fmt.Sprintf("the servers of the %T", client)
 }
 
 // ended is the error of a call whose context ended. unknown tells that a write was sent.

@@ -178,7 +178,7 @@ func (s *server) scriptsRun(t testing.TB) string {
 // TestReplicaIsWaitedFor lets a master become a replica and back, as in a failover.
 func TestReplicaIsWaitedFor(t *testing.T) {
 	s := start(t)
-	store := storeOf(t, s.client(t), redis.Config{Patience: 50 * time.Millisecond})
+	store := storeOf(t, s.client(t), redis.Config{Patience: 2 * time.Second})
 	if err := store.Commit(t.Context(), link("thread", 1, "first")); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,10 @@
 package redis
 
-import "github.com/redis/go-redis/v9"
+import (
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
 
 // Encode is encode, for tests that look at the server.
 func Encode(name string) string { return encode(name) }
@@ -19,3 +23,6 @@ func (s *Store) Waiting() (n int) {
 	}
 	return n
 }
+
+// Patience returns the Config.Patience that a store goes by.
+func (s *Store) Patience() time.Duration { return s.cfg.Patience }

@@ -2,11 +2,13 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/weftrun/weft/internal/brief"
 )
 
 // What waits goes out together: while a lane's pipelines are on their way, the calls
@@ -32,6 +34,7 @@ type job struct {
 	cmd  *redis.Cmd
 	key  string // decides the lane
 	size int
+	sent time.Time     // guarded by lane.mu; zero while it waits
 	done chan struct{} // closed when cmd has its reply
 }
 
@@ -45,6 +48,29 @@ type lane struct {
 	waiting []*job
 	running int
 	slow    time.Time // until then callers do not send themselves
+	replied time.Time // when the server last sent a reply
+}
+
+// lastAnswer returns when the server last sent a reply.
+func (l *lane) lastAnswer() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.replied
+}
+
+func (l *lane) answeredSince(t time.Time) bool { return l.lastAnswer().After(t) }
+
+// sent returns when a job was sent, the zero Time if it was not.
+func (l *lane) sent(j *job) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return j.sent
+}
+
+// hasReply reports whether an error is nil, or a reply of the server.
+func hasReply(err error) bool {
+	var reply redis.Error
+	return err == nil || errors.As(err, &reply)
 }
 
 // add puts jobs on the lane. It reports whether somebody must run it.
@@ -72,11 +98,14 @@ func (l *lane) claim() bool {
 
 // leave ends what claim began. It reports whether somebody must run the lane, since
 // others have come meanwhile.
-func (l *lane) leave(took time.Duration) (run bool) {
+func (l *lane) leave(took time.Duration, replied bool) (run bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if took >= ownDeadline {
 		l.slow = time.Now().Add(ownPause)
+	}
+	if replied {
+		l.replied = time.Now()
 	}
 	if len(l.waiting) > 0 {
 		return true
@@ -112,6 +141,10 @@ func (l *lane) take() (batch []*job) {
 		return nil
 	}
 	batch, l.waiting = l.waiting[:n:n], l.waiting[n:]
+	now := time.Now()
+	for _, j := range batch {
+		j.sent = now
+	}
 	if len(l.waiting) == 0 {
 		l.waiting = nil // what was sent need not be kept
 	}
@@ -119,28 +152,38 @@ func (l *lane) take() (batch []*job) {
 }
 
 // run sends until nothing waits.
-func (l *lane) run(client redis.UniversalClient) {
+func (l *lane) run(s *Store) {
 	for batch := l.take(); batch != nil; batch = l.take() {
-		send(client, batch)
+		if s.send(batch) {
+			l.mu.Lock()
+			l.replied = time.Now()
+			l.mu.Unlock()
+		}
+		for _, j := range batch {
+			close(j.done)
+		}
 	}
 }
 
-// send makes one round trip. The client's own timeouts bound it; no caller's context does.
-func send(client redis.UniversalClient, batch []*job) {
-	ctx := context.Background()
+// send makes one round trip, and reports whether the server replied. It gets half of
+// Config.Patience, or less if the client's own timeouts say so; no caller's context bounds it.
+func (s *Store) send(batch []*job) (replied bool) {
+	ctx := s.briefs.New(context.Background(), s.share())
+	defer ctx.End()
 	if len(batch) == 1 {
-		client.Process(ctx, batch[0].cmd) // sets the error of cmd
+		s.client.Process(ctx, batch[0].cmd) // sets the error of cmd
 	} else {
-		pipe := client.Pipeline()
+		pipe := s.client.Pipeline()
 		for _, j := range batch {
 			pipe.Process(ctx, j.cmd)
 		}
 		pipe.Exec(ctx) // sets the error of each
 	}
-	for _, j := range batch {
-		close(j.done)
-	}
+	return hasReply(batch[0].cmd.Err())
 }
+
+// share is how long one try may take.
+func (s *Store) share() time.Duration { return s.cfg.Patience / 2 }
 
 // punctual reports whether a client holds its commands to the deadline of their context,
 // and does not try again on its own after it.
@@ -164,8 +207,8 @@ func (ls *lanes) init(client redis.UniversalClient) {
 }
 
 // node returns the address of the node that has a key.
-func (ls *lanes) node(key string) (string, error) {
-	master, err := ls.cluster.MasterForKey(context.Background(), key)
+func (ls *lanes) node(ctx context.Context, key string) (string, error) {
+	master, err := ls.cluster.MasterForKey(ctx, key)
 	if err != nil {
 		return "", err
 	}
@@ -178,7 +221,7 @@ func (ls *lanes) node(key string) (string, error) {
 func (ls *lanes) of(key string) *lane {
 	node := ""
 	if ls.known.Load() {
-		node, _ = ls.node(key)
+		node, _ = ls.node(context.Background(), key) // what the client knows needs no trip
 	}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -190,18 +233,21 @@ func (ls *lanes) of(key string) *lane {
 	return l
 }
 
-// meet lets the client of a cluster get to know it, for as long as ctx lasts. What goes
-// wrong shows again when a command is sent.
-func (s *Store) meet(ctx context.Context, key string) error {
+// meet lets the client of a cluster get to know it, for as long as ctx lasts and until a time.
+// What goes wrong shows again when a command is sent.
+func (s *Store) meet(ctx context.Context, key string, until time.Time) error {
 	if s.lanes.cluster == nil || s.lanes.known.Load() {
 		return nil
 	}
-	s.aside(ctx, func() error {
-		_, err := s.lanes.node(key)
+	s.aside(ctx, until, func(ctx context.Context) error {
+		_, err := s.lanes.node(ctx, key)
 		return err
 	})
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return ended(ctx, false, nil)
+	case !time.Now().Before(until):
+		return brief.Err
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func TestLanesShareTrips(t *testing.T) {
 	if l.running != 0 {
 		t.Errorf("rule: who finds nothing leaves\n got: %d runners", l.running)
 	}
-	if !l.claim() || l.leave(2*ownDeadline) || l.claim() {
+	if !l.claim() || l.leave(2*ownDeadline, true) || l.claim() {
 		t.Error("rule: a slow lane is left alone")
 	}
 }

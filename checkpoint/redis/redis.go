@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/brief"
 )
 
 // Config says how a store uses its server. The zero value is what OpenURL uses.
@@ -20,8 +21,17 @@ type Config struct {
 	// Prefix begins every key; "" means "weft". Stores with different prefixes do not
 	// see each other. It must not contain braces.
 	Prefix string
-	// Patience is how long a call goes on trying while the server cannot be reached, is
-	// loading, or is changing its master; 0 means 5 seconds. The context may end it sooner.
+	// Patience is the most that a call may take; 0 or less means 5 seconds. Within it a call
+	// is tried again while the server cannot be reached, is loading, or is changing its
+	// master. A single try gets half of it, so that a connection which died in silence is
+	// replaced in time, or less if the client's own timeouts say so. What the server needs
+	// longer for wants a greater one. The context of the call ends it sooner.
+	//
+	// A call that waits to be sent while the server answers others is not timed. A call that
+	// goes to the server several times (a page of Threads, Delete, a write that enters a
+	// namespace of memory or a partition) has this for each, and ends at the first that
+	// fails. With a client whose ContextTimeoutEnabled is false a call ends in time, but its
+	// connection is busy until the client's own timeouts.
 	Patience time.Duration
 	// MaxBytes is the most that one commit or one Put may send; 0 means 64 MiB. A Redis
 	// server refuses single values above 512 MB in any case.
@@ -30,6 +40,8 @@ type Config struct {
 	// ZADD for a thread's first commit, and for every 64th.
 	Unlisted bool
 }
+
+const defaultPatience = 5 * time.Second
 
 // Store keeps threads in Redis. It is safe for concurrent use, by any number of
 // processes.
@@ -41,6 +53,8 @@ type Store struct {
 
 	nonces   atomic.Uint64
 	punctual bool // the client holds commands to the deadline of their context
+	address  string
+	briefs   brief.Pool
 
 	closing chan struct{} // closed by Close
 	mu      sync.Mutex    // guards closed, and calls.Add against calls.Wait
@@ -69,12 +83,12 @@ func Open(client redis.UniversalClient, cfg Config) (*Store, error) {
 		cfg.Prefix = "weft"
 	}
 	if cfg.Patience <= 0 {
-		cfg.Patience = 5 * time.Second
+		cfg.Patience = defaultPatience
 	}
 	if cfg.MaxBytes <= 0 {
 		cfg.MaxBytes = 64 << 20
 	}
-	s := &Store{client: client, cfg: cfg, punctual: punctual(client), closing: make(chan struct{})}
+	s := &Store{client: client, cfg: cfg, punctual: punctual(client), address: addressOf(client), closing: make(chan struct{})}
 	s.nonces.Store(rand.Uint64())
 	s.lanes.init(client)
 	return s, nil
@@ -111,6 +125,7 @@ func dial(url string) (redis.UniversalClient, error) {
 			return nil, err
 		}
 		o.ContextTimeoutEnabled, o.MaintNotificationsConfig = true, quiet
+		dialTimeout(&o.DialTimeout, &o.DialerRetries)
 		return redis.NewClusterClient(o), nil
 	}
 	if rest, ok := strings.CutPrefix(url, "sentinel+"); ok {
@@ -119,6 +134,7 @@ func dial(url string) (redis.UniversalClient, error) {
 			return nil, err
 		}
 		o.ContextTimeoutEnabled, o.MaxRetries = true, -1
+		dialTimeout(&o.DialTimeout, &o.DialerRetries)
 		return redis.NewFailoverClient(o), nil
 	}
 	if scheme, rest, ok := strings.Cut(url, ":"); ok && !strings.HasPrefix(rest, "//") { // else it would mean the default server
@@ -129,12 +145,24 @@ func dial(url string) (redis.UniversalClient, error) {
 		return nil, err
 	}
 	o.ContextTimeoutEnabled, o.MaxRetries, o.MaintNotificationsConfig = true, -1, quiet
+	dialTimeout(&o.DialTimeout, &o.DialerRetries)
 	return redis.NewClient(o), nil
 }
 
-// Close waits for the commands that are on their way, which the client's own timeouts
-// bound, and closes the client if OpenURL made it. Calls that come later return ErrClosed.
-// Closing twice does no harm.
+// dialTimeout bounds what the client does to make a connection after the call that wanted one
+// has given up, unless the URL says something else.
+func dialTimeout(timeout *time.Duration, retries *int) {
+	if *timeout == 0 {
+		*timeout = defaultPatience / 2
+	}
+	if *retries == 0 {
+		*retries = 1
+	}
+}
+
+// Close waits for the commands that are on their way, for as long as Config.Patience and
+// the second for which a Bus waits in the server, and closes the client if OpenURL made it.
+// Calls that come later return ErrClosed. Closing twice does no harm.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	again := s.closed
@@ -143,9 +171,25 @@ func (s *Store) Close() error {
 		close(s.closing)
 	}
 	s.mu.Unlock()
-	s.calls.Wait()
+	s.waitForCalls()
 	if again || !s.own {
 		return nil
 	}
 	return s.client.Close()
+}
+
+// waitForCalls waits for the commands that are on their way. Those of a client that does not
+// keep to the deadline of a context may take longer, and are then left alone.
+func (s *Store) waitForCalls() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.calls.Wait()
+	}()
+	timer := s.briefs.NewTimer(s.cfg.Patience + busBlock)
+	defer s.briefs.StopTimer(timer)
+	select {
+	case <-done:
+	case <-timer.C:
+	}
 }

@@ -26,7 +26,9 @@ func (a *app) doctor(ctx context.Context) error {
 	if path, missing := a.missingFile(); missing {
 		return a.findings([]checkpoint.Finding{{Subject: "file", Value: path, Cost: "it is not there yet; the first run makes it"}})
 	}
+	opened := false
 	err := withStore(ctx, a.open, func(store checkpoint.Store) error {
+		opened = true
 		e, ok := store.(checkpoint.Examiner)
 		if !ok {
 			return a.findings([]checkpoint.Finding{{
@@ -42,20 +44,24 @@ func (a *app) doctor(ctx context.Context) error {
 		return a.findings(list)
 	})
 	if errors.Is(err, checkpoint.ErrUnavailable) && ctx.Err() == nil {
-		return a.findings([]checkpoint.Finding{a.dead(err)})
+		return a.findings([]checkpoint.Finding{a.dead(opened, err)})
 	}
 	return err
 }
 
-// dead is what is found of a store that cannot be used.
-func (a *app) dead(err error) checkpoint.Finding {
+// dead is what is found of a store that cannot be used, or that opened and cannot be asked.
+func (a *app) dead(opened bool, err error) checkpoint.Finding {
 	address, _ := a.address() // it was read before
 	f := checkpoint.Finding{
 		Severity: checkpoint.Danger, Subject: "store", Value: withoutPassword(address),
 		Cost:   "nothing can be run, resumed or read: " + a.public(oneLine(withoutPackage(err))),
 		Advice: fmt.Sprintf("start the server, and check the address and the password in --store or $%s", envStore),
 	}
-	if a.storeIs("sqlite") {
+	if opened {
+		f.Cost = "it opens, and could not be asked about itself: " + a.public(oneLine(withoutPackage(err)))
+		f.Advice = "try again, and look at the server's log"
+	}
+	if a.storeIs("sqlite") && !opened {
 		f.Advice = "check the path and its permissions, or name another file with --store sqlite:PATH"
 	}
 	return f

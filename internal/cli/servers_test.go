@@ -245,3 +245,19 @@ func TestDoctorLooksAtTheServer(t *testing.T) {
 		t.Errorf("as JSON:\n%s", e.stdout)
 	}
 }
+
+// TestDoctor_RightsOfTheStore examines a Redis with exactly the rights that a store needs: a run
+// works, and the doctor does not say that nothing can be run.
+func TestDoctor_RightsOfTheStore(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	acl := filepath.Join(t.TempDir(), "users.acl")
+	rules := "user default off\nuser service on >secret ~weft:* +@scripting +@hash +@sortedset +@keyspace +time +ping\n"
+	if err := os.WriteFile(acl, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := p.must(0, "doctor", "--store", "redis://service:secret@"+startRedis(t, "--aclfile", acl))
+	if strings.Contains(e.stdout, "nothing can be run") || !strings.Contains(e.stdout, " INFO: ") || !strings.Contains(e.stdout, "+info") {
+		t.Errorf("rule: the doctor says what it may not see, and which right is missing\n got:\n%s", e.stdout)
+	}
+}

@@ -34,6 +34,7 @@ var house = []room{
 	{name: "internal/below"},
 	{name: "internal/complaints"}, // for tests alone
 	{name: "internal/pages"},
+	{name: "internal/brief"},
 	{name: "internal/values"},
 	{name: "internal/compact"},
 	{name: "internal/redact"},
@@ -53,6 +54,7 @@ var house = []room{
 	{name: "checkpoint/checkpointtest", on: []string{"internal/pace", "state", "checkpoint"}, doors: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
 	{name: "checkpoint/memory", on: []string{"internal/values"}},
 	{name: "checkpoint/document", on: []string{"internal/values"}, doors: []string{"github.com/tidwall/gjson"}},
+	{name: "internal/deadnet", on: []string{"checkpoint", "checkpoint/document", "checkpoint/memory"}}, // for tests alone
 	{name: "internal/scans", on: []string{"checkpoint/document"}},
 	{name: "checkpoint/memory/memorytest", on: []string{"internal/complaints", "checkpoint/memory"}},
 	{name: "internal/twisted", on: []string{"checkpoint/document"}}, // for tests alone
@@ -68,8 +70,8 @@ var house = []room{
 	{name: "checkpoint/tasks", on: []string{"checkpoint/document"}},
 	{name: "checkpoint/tasks/taskstest", on: []string{"checkpoint/document", "checkpoint/tasks"}},
 	{name: "checkpoint/sqlite", on: []string{"internal/pages", "internal/scans", "state", "checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"modernc.org/sqlite"}},
-	{name: "checkpoint/postgres", on: []string{"internal/pages", "internal/scans", "checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},
-	{name: "checkpoint/redis", on: []string{"checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, doors: []string{"github.com/redis/go-redis/v9"}},
+	{name: "checkpoint/postgres", on: []string{"internal/brief", "internal/pages", "internal/scans", "checkpoint", "checkpoint/document", "checkpoint/memory"}, doors: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},
+	{name: "checkpoint/redis", on: []string{"internal/brief", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, doors: []string{"github.com/redis/go-redis/v9"}},
 	{name: "capabilities/memory", on: []string{"state/message", "checkpoint/memory", "checkpoint/session"}},
 	{name: "internal/step", on: []string{"state"}, bare: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},
 	{name: "graph", on: []string{"state", "checkpoint", "internal/step", "internal/suggest"}, doors: []string{

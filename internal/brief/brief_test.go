@@ -1,0 +1,53 @@
+package brief_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrun/weft/internal/brief"
+)
+
+type key struct{}
+
+func TestContext_EndsAtItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var pool brief.Pool
+		parent, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "value"), time.Minute)
+		defer cancel()
+		for range 3 { // the second one may be the first one again
+			c := pool.New(parent, time.Second)
+			if end, ok := c.Deadline(); !ok || time.Until(end) != time.Second || c.Value(key{}) != "value" || c.Err() != nil {
+				t.Errorf("got the deadline %v, the value %v, error %v", end, c.Value(key{}), c.Err())
+			}
+			c.End()
+		}
+		c := pool.New(parent, time.Hour)
+		if end, _ := c.Deadline(); time.Until(end) != time.Minute {
+			t.Errorf("rule: the deadline of the parent is seen\n got: %v", time.Until(end))
+		}
+		late := pool.New(parent, time.Second)
+		<-late.Done()
+		if err := late.Err(); err != brief.Err || !errors.Is(err, context.DeadlineExceeded) || c.Err() != nil {
+			t.Errorf("got %v and %v, want %v and no error", err, c.Err(), brief.Err)
+		}
+		late.End()
+		if again := pool.New(parent, time.Second); again.Err() != nil {
+			t.Errorf("rule: a context that has ended is not used again\n got: %v", again.Err())
+		} else {
+			again.End()
+		}
+		c.End()
+	})
+}
+
+func TestContext_CostsNothing(t *testing.T) {
+	var pool brief.Pool
+	ctx := t.Context()
+	pool.New(ctx, time.Minute).End()
+	if n := testing.AllocsPerRun(1000, func() { pool.New(ctx, time.Minute).End() }); n > 0.5 {
+		t.Errorf("rule: a context that is ended in time costs no allocation\n got: %v", n)
+	}
+}
