@@ -141,7 +141,7 @@ func (h *Held) renew() {
 		case <-every.C:
 		}
 		began := time.Now()
-		err := h.renewOnce()
+		err := h.renewOnce(last.Add(h.ttl))
 		switch {
 		case err == nil:
 			last = began
@@ -152,9 +152,11 @@ func (h *Held) renew() {
 	}
 }
 
-// renewOnce waits no longer than until the next renewal is due.
-func (h *Held) renewOnce() error {
-	ctx, cancel := context.WithTimeout(h.ctx, max(h.ttl/3, time.Millisecond))
+// renewOnce waits until the lease ends, or at least until the next renewal is due. Where thousands
+// of threads renew theirs at once, a renewal that is given up sooner and asked for again goes to
+// the end of the queue each time.
+func (h *Held) renewOnce(end time.Time) error {
+	ctx, cancel := context.WithTimeout(h.ctx, max(time.Until(end), h.ttl/3, time.Millisecond))
 	defer cancel()
 	_, err := h.leaser.Acquire(ctx, LeaseRequest{Thread: h.thread, TTL: h.ttl, Fence: h.lease.Fence})
 	return err

@@ -242,3 +242,34 @@ func TestDeadOwnerIsTakenOverFromAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// queuedLeases takes two fifths of the lease's time for each renewal.
+type queuedLeases struct {
+	checkpoint.Memory
+	renewed atomic.Int64
+}
+
+func (q *queuedLeases) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+	if r.Fence != "" {
+		select {
+		case <-time.After(r.TTL * 2 / 5):
+		case <-ctx.Done():
+			return checkpoint.Lease{}, ctx.Err()
+		}
+		q.renewed.Add(1)
+	}
+	return q.Memory.Acquire(ctx, r)
+}
+
+func TestHold_RenewalWaitsInAQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(queuedLeases)
+		h := hold(t, s, checkpoint.HoldOptions{TTL: time.Minute})
+		time.Sleep(time.Hour)
+		if err := h.Context().Err(); err != nil || s.renewed.Load() < 60 {
+			t.Errorf("rule: a renewal that takes two fifths of the lease's time renews it\n got: %v after %d renewals",
+				context.Cause(h.Context()), s.renewed.Load())
+		}
+		release(t, h)
+	})
+}
