@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 )
@@ -69,6 +70,11 @@ func (r *run) fence() string {
 	return o.held.Fence()
 }
 
+// giveBack bounds the call that gives a thread back. What the run did is stored by then, so that a
+// busy machine or store, with thousands of runs that end at once, shall not make it a failure. A
+// run that was cancelled has flush.
+const giveBack = 30 * time.Second
+
 // disown gives the thread back. It may come twice: when a run is given up because a
 // node does not stop, and when that node has.
 func (r *run) disown() error {
@@ -80,7 +86,11 @@ func (r *run) disown() error {
 		return nil
 	}
 	r.owner.stop() // it is not lost but given back
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), flush)
+	bound := giveBack
+	if r.ctx.Err() != nil {
+		bound = flush
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), bound)
 	defer cancel()
 	if err := held.Release(ctx); err != nil {
 		return r.fail(fmt.Errorf("giving the thread back: %w", err))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -137,4 +138,32 @@ func TestGivingAThreadBackCancelsNothing(t *testing.T) {
 			t.Fatalf("nobody cancelled, and the error says so: %v", err)
 		}
 	}
+}
+
+// slowRelease takes its time to give a thread back, as a busy store does.
+type slowRelease struct{ checkpoint.Memory }
+
+func (s *slowRelease) Release(ctx context.Context, thread, fence string) error {
+	select {
+	case <-time.After(20 * time.Second):
+		return s.Memory.Release(ctx, thread, fence)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func TestRun_ThreadGivenBackSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := graph.New[struct{}]("g")
+		b.Node("n", graph.Func(func(context.Context, *struct{}) error { return nil }))
+		b.Edge(graph.Start, "n")
+		b.Edge("n", graph.End)
+		g, err := b.Compile(graph.Config{Store: new(slowRelease)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.Invoke(t.Context(), struct{}{}, graph.Run{Thread: "thread"}); err != nil {
+			t.Errorf("rule: a run that is done and stored is no failure when its thread is given back slowly\n got: %v", err)
+		}
+	})
 }

@@ -162,7 +162,7 @@ func TestDocumentsWithoutAReplyHaveAnUnknownOutcome(t *testing.T) {
 		p.cut = func(reply bool, _ []byte) bool { return reply && cutting.Load() }
 	})
 	client := connect(t, goredis.Options{Addr: p.addr, MaxRetries: -1, PoolSize: 1, Protocol: 2, DisableIdentity: true})
-	d := storeOf(t, client, redis.Config{Prefix: prefix, Patience: 20 * time.Millisecond}).Documents()
+	d := storeOf(t, client, redis.Config{Prefix: prefix, Patience: time.Second}).Documents()
 	at := document.At("c", "p")
 	if _, err := d.Set(t.Context(), at, document.Change{ID: "id", Value: json.RawMessage(`1`)}); err != nil {
 		t.Fatal(err)

@@ -137,8 +137,8 @@ func TestNobodyListens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := connect(t, goredis.Options{Addr: "127.0.0.1:" + port, DialerRetries: 1})
-	store := storeOf(t, client, redis.Config{Patience: 20 * time.Millisecond})
+	client := connect(t, goredis.Options{Addr: "127.0.0.1:" + port, DialerRetries: 1, MaxRetries: -1})
+	store := storeOf(t, client, redis.Config{Patience: time.Second})
 	err = store.Commit(t.Context(), link("thread", 1, "id"))
 	wantError(t, "without a server nothing is written, and the error says so", err, checkpoint.ErrUnavailable, "is the server running")
 	if errors.Is(err, checkpoint.ErrUnknownOutcome) {
@@ -265,7 +265,7 @@ func TestFullServer(t *testing.T) {
 
 func TestBusyServer(t *testing.T) {
 	s := start(t, "--lua-time-limit", "10")
-	store := storeOf(t, s.client(t), redis.Config{Patience: 20 * time.Millisecond})
+	store := storeOf(t, s.client(t), redis.Config{Patience: time.Second})
 	if err := store.Commit(t.Context(), link("thread", 1, "1")); err != nil {
 		t.Fatal(err)
 	}

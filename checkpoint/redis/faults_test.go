@@ -149,7 +149,7 @@ func TestUnknownOutcome(t *testing.T) {
 		p.cut = func(reply bool, _ []byte) bool { return reply && cutting.Load() }
 	})
 	client := connect(t, goredis.Options{Addr: p.addr, MaxRetries: -1, PoolSize: 1, Protocol: 2, DisableIdentity: true})
-	store := storeOf(t, client, redis.Config{Prefix: prefix, Patience: 20 * time.Millisecond})
+	store := storeOf(t, client, redis.Config{Prefix: prefix, Patience: time.Second})
 	if err := store.Commit(t.Context(), link("thread", 1, "1")); err != nil {
 		t.Fatal(err)
 	}

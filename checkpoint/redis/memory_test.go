@@ -191,7 +191,7 @@ func TestMemoryWithoutAReplyHasAnUnknownOutcome(t *testing.T) {
 		p.cut = func(reply bool, _ []byte) bool { return reply && cutting.Load() }
 	})
 	client := connect(t, goredis.Options{Addr: p.addr, MaxRetries: -1, PoolSize: 1, Protocol: 2, DisableIdentity: true})
-	m := storeOf(t, client, redis.Config{Prefix: prefix, Patience: 20 * time.Millisecond}).Memory()
+	m := storeOf(t, client, redis.Config{Prefix: prefix, Patience: time.Second}).Memory()
 	put(t, m, []string{"users"}, 0)
 	cutting.Store(true)
 	_, err := m.Put(t.Context(), []string{"users"}, "k", json.RawMessage(`2`), memory.Options{})
