@@ -50,6 +50,7 @@ type Chain struct {
 	known  []bool     // prev holds the field's committed value
 	other  []other    // fields of the head that the schema does not know
 	parent uint64     // the commit that the next one goes on from, if that is not the head
+	log    decisionLog
 }
 
 // pieces is what is known of the pieces of a field beside its record.
@@ -101,7 +102,31 @@ func OpenAt(ctx context.Context, store Store, key Key, schema *state.Schema, at 
 		return nil, err
 	}
 	c := newChain(store, key, schema)
-	return c, c.restore(snap)
+	if err := c.restore(snap); err != nil || c.parent == 0 || key.Namespace != "" {
+		return c, err
+	}
+	return c, c.keepDecisions(ctx)
+}
+
+// keepDecisions takes the decisions of the head, for a chain that goes on from an older commit.
+func (c *Chain) keepDecisions(ctx context.Context) error {
+	head, err := c.store.Load(ctx, c.key, c.head)
+	if err != nil {
+		return err
+	}
+	rec, err := ReadRecord(head)
+	if err != nil {
+		return err
+	}
+	c.log = readDecisions(head, rec)
+	if f := &c.log.field; c.codec.Keys == nil {
+		f.Tag = ""
+	} else if f.Tag, err = tagOf(c.key, c.log.pieces); err != nil {
+		return damaged(head, decisionField, err)
+	}
+	beside, err := ReadPending(head)
+	c.log.fresh = decided(beside)
+	return err
 }
 
 func newChain(store Store, key Key, schema *state.Schema) *Chain {
@@ -126,8 +151,10 @@ func (c *Chain) restore(snap Snapshot) error {
 	if err := c.retag(snap); err != nil {
 		return err
 	}
+	c.log = readDecisions(snap, c.Record)
 	for n, f := range c.Record.Fields {
 		switch i := r.owner[n]; {
+		case f.Name == decisionField:
 		case i < 0 && c.parent != 0:
 			c.other = append(c.other, other{f, blobsOf(snap, f.Name)})
 		case i < 0:
@@ -192,7 +219,7 @@ func (c *Chain) ID() string { return c.id }
 // GoBack makes head the head, for a store that has lost what came after it: the next
 // commit follows it and stores the whole state.
 func (c *Chain) GoBack(head uint64) {
-	c.head, c.mark, c.parent, c.other = head, nil, 0, nil
+	c.head, c.mark, c.parent, c.other, c.log.whole = head, nil, 0, nil, true
 	clear(c.fields)
 	clear(c.pieces)
 	clear(c.known)

@@ -21,6 +21,8 @@ type Prepared struct {
 	other  []other
 	state  state.View
 	fresh  []int // the fields whose committed value changes
+	log    decisionLog
+	beside []Entry
 }
 
 // Commit stores v as the state after the head, with rec, and moves the head.
@@ -62,10 +64,16 @@ func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, en
 	if err := c.keepOthers(p); err != nil {
 		return nil, err
 	}
+	if p.beside, err = c.addDecisions(p, entries); err != nil {
+		return nil, err
+	}
 	rec.Parent = c.parent
-	rec.Fields = append(make([]Field, 0, len(p.fields)+len(p.other)), p.fields...)
+	rec.Fields = append(make([]Field, 0, len(p.fields)+len(p.other)+1), p.fields...)
 	for _, o := range p.other {
 		rec.Fields = append(rec.Fields, o.Field)
+	}
+	if p.log.field.Base != 0 {
+		rec.Fields = append(rec.Fields, p.log.field)
 	}
 	for _, f := range rec.Fields {
 		if f.Base != 0 {
@@ -78,7 +86,7 @@ func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, en
 	if c.codec.Keys != nil {
 		p.mark = markOf(p.commit.Header)
 	}
-	if p.commit.Beside, err = c.codec.sealEntries(c.key, entries, 0, p.mark); err != nil {
+	if p.commit.Beside, err = c.codec.sealEntries(c.key, p.beside, 0, p.mark); err != nil {
 		return nil, err
 	}
 	return p, c.codec.size(&p.commit)
@@ -120,10 +128,16 @@ func (p *Prepared) Seq() uint64 { return p.commit.Seq() }
 // Bytes returns how many bytes make up the whole state of the commit.
 func (p *Prepared) Bytes() (n int) {
 	for _, f := range p.record.Fields {
-		n += f.BaseBytes + f.ChunkBytes
+		if f.Name != decisionField {
+			n += f.BaseBytes + f.ChunkBytes
+		}
 	}
 	return n
 }
+
+// Beside returns the entries that stand beside the commit: those that were given but the decisions, which
+// the commit itself has.
+func (p *Prepared) Beside() []Entry { return p.beside }
 
 // Store stores the commit. It may be repeated: the commit is stored once.
 func (p *Prepared) Store(ctx context.Context) error { return p.store.Commit(ctx, p.commit) }
@@ -132,7 +146,7 @@ func (p *Prepared) Store(ctx context.Context) error { return p.store.Commit(ctx,
 func (c *Chain) Advance(p *Prepared) {
 	c.Record, c.head, c.mark, c.parent, c.Pending = p.record, p.Seq(), p.mark, 0, nil
 	c.beside = len(p.commit.Beside)
-	c.fields, c.pieces, c.other = p.fields, p.pieces, p.other
+	c.fields, c.pieces, c.other, c.log = p.fields, p.pieces, p.other, p.log
 	for _, i := range p.fresh {
 		c.schema.AssignField(c.prev, p.state, i)
 		c.known[i] = true

@@ -142,6 +142,7 @@ type Field struct {
 	BaseBytes  int    `json:"bb,omitempty"`
 	ChunkBytes int    `json:"cb,omitempty"` // of all chunks together
 	Version    int    `json:"v,omitempty"`  // of the field in the program that stored it; 0 means 1
+	Items      int    `json:"i,omitempty"`  // of the list of decisions: how many there are
 
 	// Kind is the channel that wrote the chunks, if there are any: what puts them together when
 	// the program has another one by now. Of a channel that is none of package state it is

@@ -53,7 +53,7 @@ func resealChain(ctx context.Context, store Store, k Key, fence string) error {
 	for i := range c.other {
 		c.other[i].blobs = blobsOf(snap, c.other[i].Name)
 	}
-	c.Fence = fence
+	c.Fence, c.log.whole = fence, true
 	rec := *c.Record
 	rec.Source, rec.Ran = Update, nil
 	return c.Commit(ctx, "reseal "+NewFence(), &rec, c.State, nil, c.Pending...)

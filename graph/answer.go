@@ -2,6 +2,7 @@ package graph
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -21,6 +22,7 @@ type given struct {
 	id       string // "" is the only open question
 	value    any
 	declined string // why there is no value; "" if there is one
+	by       string // who gives it; "" is who makes the call
 }
 
 // Answer closes the question with this id. The value is stored as JSON; a
@@ -43,6 +45,17 @@ func (a Answers) Decline(id, reason string) Answers {
 	return a.add(given{id: id, declined: refusedBy + reason})
 }
 
+// By returns a with a name for those who give its answers, in place of Run.By. Answers that have a name keep it:
+//
+//	graph.Answer(id, true).By("anna").Answer(other, false).By("ben")
+func (a Answers) By(name string) Answers {
+	a.given = slices.Clone(a.given)
+	for i := range a.given {
+		a.given[i].by = cmp.Or(a.given[i].by, name)
+	}
+	return a
+}
+
 func (a Answers) add(g given) Answers {
 	a.given = append(slices.Clip(a.given), g)
 	return a
@@ -52,6 +65,9 @@ func (a Answers) add(g given) Answers {
 type answer struct {
 	data    json.RawMessage
 	refusal string // why there is no data; "" if there is some
+
+	by       string    // who gave it in this call; "" is who made the call
+	decision *Decision // nil if it was not recorded
 }
 
 const (
@@ -104,6 +120,9 @@ func (a Answers) match(open []Interrupt, now time.Time, had func(id, digest stri
 	}
 	for _, g := range a.given {
 		given, err := g.answer()
+		if err == nil {
+			err = checkBy(g.by)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -131,13 +150,13 @@ func (a Answers) match(open []Interrupt, now time.Time, had func(id, digest stri
 
 func (g given) answer() (answer, error) {
 	if g.declined != "" {
-		return answer{refusal: g.declined}, nil
+		return answer{refusal: g.declined, by: g.by}, nil
 	}
 	data, err := json.Marshal(g.value)
 	if err != nil {
 		return answer{}, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
-	return answer{data: data}, nil
+	return answer{data: data, by: g.by}, nil
 }
 
 // add closes an open question.

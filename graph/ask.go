@@ -32,6 +32,9 @@ type Question struct {
 	// Within is how long an answer is waited for; 0 means for ever. Later answers are
 	// refused, and when the thread goes on, Ask returns ErrExpired to the node.
 	Within time.Duration
+	// Secret keeps the answer out of what is shown of the decision, and, in a store that does not
+	// encrypt, out of the record of decisions.
+	Secret bool
 	// Schema is the JSON Schema of the answer, where it says more than the type T of
 	// Ask; nil means the schema of T.
 	Schema json.RawMessage
@@ -49,6 +52,7 @@ type Interrupt struct {
 	Prompt string          `json:"prompt,omitempty"`
 	Detail string          `json:"detail,omitempty"`
 	Data   json.RawMessage `json:"data,omitempty"`
+	Secret bool            `json:"secret,omitempty"` // see Question.Secret
 	// Schema is the JSON Schema of the answer.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	// Refused is the last answer, where it fitted the schema and yet could not be
@@ -72,7 +76,12 @@ type Interrupt struct {
 // by Resume, and the question stays open. One that fits the schema of T and yet
 // cannot be read as a T opens the question again.
 func Ask[T any](ctx context.Context, q Question) (T, error) {
-	var answer T
+	v, _, err := ask[T](ctx, q)
+	return v, err
+}
+
+// ask is Ask, with the answer as it was given.
+func ask[T any](ctx context.Context, q Question) (v T, given answer, err error) {
 	s := scopeOf(ctx)
 	if s == nil {
 		return rehearsed[T](ctx, q)
@@ -81,7 +90,7 @@ func Ask[T any](ctx context.Context, q Question) (T, error) {
 	t.consult()
 	n, place, err := s.reserve(q.Key)
 	if err != nil {
-		return answer, err
+		return v, given, err
 	}
 	id := hash("question", s.id(), q.Key, strconv.Itoa(n))
 	given, ok := t.run.given[id]
@@ -91,32 +100,32 @@ func Ask[T any](ctx context.Context, q Question) (T, error) {
 	switch {
 	case given.refusal != "":
 		t.alive()
-		return answer, given.err(q)
-	case ok && json.Unmarshal(given.data, &answer) == nil:
+		return v, given, given.err(q)
+	case ok && json.Unmarshal(given.data, &v) == nil:
 		t.alive()
-		return answer, nil
+		return v, given, nil
 	}
-	answer = *new(T) // without what a half-read answer left
-	schema, err := q.Schema, error(nil)
+	v = *new(T) // without what a half-read answer left
+	schema := q.Schema
 	if schema == nil {
 		schema, err = schemaOf[T]()
 	}
 	if err != nil {
-		return answer, fmt.Errorf("graph: the answer to %q cannot be of type %T: %w", q.Prompt, answer, err)
+		return v, given, fmt.Errorf("graph: the answer to %q cannot be of type %T: %w", q.Prompt, v, err)
 	}
 	in := Interrupt{ID: id, Namespace: t.run.ns, Node: t.node.name, Kind: "question",
-		Prompt: q.Prompt, Detail: q.Detail, Schema: schema, Refused: given.data}
+		Prompt: q.Prompt, Detail: q.Detail, Schema: schema, Refused: given.data, Secret: q.Secret}
 	in.Expires = t.run.expiry(id, q)
 	if q.Data != nil {
 		if in.Data, err = json.Marshal(q.Data); err != nil {
-			return answer, fmt.Errorf("graph: data of the question %q: %w", q.Prompt, err)
+			return v, given, fmt.Errorf("graph: data of the question %q: %w", q.Prompt, err)
 		}
 	}
 	in.Task = t.name()
 	if err := s.asks(place, in); err != nil {
-		return answer, err
+		return v, given, err
 	}
-	return answer, ErrInterrupted
+	return v, given, ErrInterrupted
 }
 
 type rehearsalKey struct{}
@@ -135,25 +144,25 @@ func Rehearse(ctx context.Context, answers ...any) context.Context {
 }
 
 // rehearsed answers a question outside a run.
-func rehearsed[T any](ctx context.Context, q Question) (answer T, err error) {
+func rehearsed[T any](ctx context.Context, q Question) (v T, given answer, err error) {
 	r, ok := ctx.Value(rehearsalKey{}).(*rehearsal)
 	if !ok {
-		return answer, fmt.Errorf("%w: Ask %q; a test gives answers with Rehearse", ErrNoTask, q.Prompt)
+		return v, given, fmt.Errorf("%w: Ask %q; a test gives answers with Rehearse", ErrNoTask, q.Prompt)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.left) == 0 {
-		return answer, ErrInterrupted
+		return v, given, ErrInterrupted
 	}
 	data, err := json.Marshal(r.left[0])
 	if err == nil {
-		err = json.Unmarshal(data, &answer)
+		err = json.Unmarshal(data, &v)
 	}
 	r.left = r.left[1:]
 	if err != nil {
-		return answer, fmt.Errorf("%w: %q: %w", ErrAnswer, q.Prompt, err)
+		return v, given, fmt.Errorf("%w: %q: %w", ErrAnswer, q.Prompt, err)
 	}
-	return answer, nil
+	return v, answer{data: data}, nil
 }
 
 // schemaOf returns the JSON Schema of T.

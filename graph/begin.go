@@ -25,7 +25,7 @@ func (r *run) open() (err error) {
 		r.origin = cmp.Or(r.origin, r.id)
 		return nil
 	}
-	if err := checkpoint.CheckThread(r.opts.Thread); err != nil {
+	if err := errors.Join(checkpoint.CheckThread(r.opts.Thread), checkBy(r.opts.By, r.opts.Via)); err != nil {
 		return err
 	}
 	r.storing = make(turn, 1)
@@ -298,7 +298,7 @@ func (r *run) takeUp(a Answers) error {
 		r.paused = open
 		return fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
 	}
-	if err := r.giveAnswers(fresh); err != nil {
+	if err := r.giveAnswers(fresh, open); err != nil {
 		return err
 	}
 	r.emitValues()
@@ -346,15 +346,16 @@ func (r *run) hadAnswer(id, digest string) bool {
 
 // giveAnswers stores answers, so that a crash does not ask again, and remembers
 // them. A subgraph's answers came to the root, which has stored them.
-func (r *run) giveAnswers(fresh answers) error {
+func (r *run) giveAnswers(fresh answers, open []Interrupt) error {
 	switch {
 	case r.inside != nil:
 		r.fresh = r.inside.run.fresh
 	case len(fresh) > 0:
 		r.fresh = fresh
-		if err := r.put(fresh.entries()); err != nil {
+		if err := r.put(r.decide(fresh, open)); err != nil {
 			return err
 		}
+		r.tellDecisions(fresh, open)
 	}
 	r.remember(fresh)
 	return nil

@@ -175,6 +175,11 @@ type Run struct {
 	// IfWaiting says what Invoke does while questions of the last turn are open; the
 	// zero value refuses the input.
 	IfWaiting IfWaiting
+	// By is who makes the call: it is recorded with each decision that the call brings, unless the answer
+	// names another ([Answers.By]). It is a claim, and is not checked. At most 256 bytes of text.
+	By string
+	// Via is the interface through which the call came, recorded beside By: [ViaGo] where it is "".
+	Via string
 	// Metadata is written into every checkpoint of the run.
 	Metadata map[string]string
 }

@@ -23,6 +23,8 @@ type Difference struct {
 	// Path are the commits after Base up to To, oldest first: what ran in each, what it
 	// wrote, and where its decisions went and why.
 	Path []Point `json:"path,omitempty"`
+	// Decisions are what was decided on the way.
+	Decisions []Decision `json:"decisions,omitempty"`
 }
 
 // Change is one field that differs.
@@ -67,7 +69,9 @@ func (g *Graph[S]) Diff(ctx context.Context, thread string, from, to uint64) (Di
 	for i := range d.Changes {
 		d.Changes[i].Writers = d.writers(d.Changes[i].Field)
 	}
-	return d, nil
+	all, err := readThread(ctx, g.p.cfg.Store, thread)
+	d.Decisions = withoutSecrets(d.decided(all))
+	return d, err
 }
 
 // changes returns the fields that differ between two states.

@@ -67,6 +67,7 @@ func (p *program) launch(ctx context.Context, o Run, begin func(*run) error) *se
 	if p.cfg.Timeout > 0 {
 		ctx, f.release = context.WithTimeoutCause(ctx, p.cfg.Timeout, runOutOfTime(p.cfg.Timeout))
 	}
+	o.identify(ctx)
 	f.run = &f.call
 	f.set(p, ctx, o, p.cfg.NewID())
 	f.running = &f.list

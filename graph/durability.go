@@ -104,7 +104,7 @@ func (r *run) save(beside ...checkpoint.Entry) error {
 		return r.heal(err) // with this step in it
 	}
 	r.chain.Advance(p)
-	r.chain.Pending, r.forks = beside, false
+	r.chain.Pending, r.forks = p.Beside(), false
 	clear(r.changed)
 	r.healed = false
 	if r.trace != nil {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/step"
+	"github.com/weftrun/weft/state"
 )
 
 // Edit changes a thread by hand. Do gets a view of the state, as a node does: what it
@@ -174,9 +176,10 @@ func (r *run) answerAside(a Answers) ([]checkpoint.Entry, error) {
 		r.paused = open
 		return nil, fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
 	}
+	entries := r.decide(fresh, open)
 	r.remember(fresh)
-	r.fresh = fresh
-	return append(slices.Clip(beside), fresh.entries()...), nil
+	r.fresh, r.decided = fresh, open
+	return append(slices.Clip(beside), entries...), nil
 }
 
 // editStep applies edits and commits them with what stays beside the head.
@@ -194,6 +197,7 @@ func (r *run) editStep(edits []edit, beside []checkpoint.Entry) ([]checkpoint.En
 	if err != nil {
 		return nil, err
 	}
+	change := r.changeOf()
 	if err := r.foldEdits(whole); err != nil {
 		return nil, err
 	}
@@ -206,7 +210,7 @@ func (r *run) editStep(edits []edit, beside []checkpoint.Entry) ([]checkpoint.En
 		beside = r.withoutActed(beside)
 		r.shape.Amend(&r.front, r.outs)
 	}
-	return beside, r.commitEdit(checkpoint.Update, beside)
+	return beside, r.commitEdit(change, beside)
 }
 
 // editTasks runs the edits as tasks; whole says that they stand for all that is due.
@@ -306,18 +310,38 @@ func (r *run) withoutActed(beside []checkpoint.Entry) (kept []checkpoint.Entry) 
 	return kept
 }
 
-func (r *run) commitEdit(source checkpoint.Source, beside []checkpoint.Entry) error {
-	r.source, r.ran = source, r.whatRan()
+// changeOf returns the decision to make the edits of a step.
+func (r *run) changeOf() Decision {
+	var names []string
+	var views []state.View
+	for _, t := range r.tasks {
+		views = append(views, t.view)
+		if t.out.Node != step.Nobody {
+			names = append(names, t.node.name)
+		}
+	}
+	return r.change(strings.Join(names, ", "), views...)
+}
+
+func (r *run) commitEdit(change Decision, beside []checkpoint.Entry) error {
+	r.source, r.ran = checkpoint.Update, r.whatRan()
+	r.decideChange(change)
+	if err := r.saveEdit(beside); err != nil {
+		return err
+	}
+	r.tasks, r.outs = nil, nil
+	r.tellDecisions(r.fresh, r.decided)
+	r.decided = nil
+	return r.recordChange(change)
+}
+
+func (r *run) saveEdit(beside []checkpoint.Entry) error {
 	r.storing.Lock()
 	defer r.storing.Unlock()
 	if err := r.save(beside...); err != nil {
 		return err
 	}
-	if err := r.land(); err != nil {
-		return err
-	}
-	r.tasks, r.outs = nil, nil
-	return nil
+	return r.land()
 }
 
 // editStart begins a turn with what the edit writes.
@@ -331,7 +355,12 @@ func (r *run) editStart(e edit) error {
 		return fmt.Errorf("%w: an edit as %s begins where the graph does; its Command must be empty", ErrEdit, Start)
 	}
 	r.opts.IfWaiting = Discard
-	return r.beginTurn(input)
+	change := r.change(Start, input)
+	r.decideChange(change)
+	if err := r.beginTurn(input); err != nil {
+		return err
+	}
+	return r.recordChange(change)
 }
 
 // editEnd ends the turn: what finished beside the head counts, then the edit's own
@@ -346,6 +375,7 @@ func (r *run) editEnd(e edit, beside []checkpoint.Entry) error {
 	if err := t.call(t); err != nil {
 		return t.fail(err)
 	}
+	change := r.change(End, t.view)
 	r.tasks = append(finished, t)
 	if err := r.foldEdits(true); err != nil {
 		return err
@@ -353,7 +383,7 @@ func (r *run) editEnd(e edit, beside []checkpoint.Entry) error {
 	r.concluded()
 	r.shape.Stop(&r.front)
 	r.done = r.step
-	return r.commitEdit(checkpoint.Update, nil)
+	return r.commitEdit(change, nil)
 }
 
 // finished returns the due tasks whose results are stored beside the head.

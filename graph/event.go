@@ -50,6 +50,7 @@ type Event struct {
 	Point      *Point          // Checkpoints: the commit, as History tells it later
 	Err        error           // Tasks: why it failed
 	Interrupts []Interrupt     // Tasks, Ended
+	Decision   *Decision       // Decisions; a secret one has no value
 	Status     Status          // Ended
 	Drained    string          // Ended: as in Result
 	Starved    []string        // Ended: as in Result

@@ -27,6 +27,7 @@ type eventJSON struct {
 	Point      *Point          `json:"point,omitempty"`
 	Error      string          `json:"error,omitempty"`
 	Interrupts []Interrupt     `json:"interrupts,omitempty"`
+	Decision   *Decision       `json:"decision,omitempty"`
 	Status     Status          `json:"status,omitempty"`
 	Drained    string          `json:"drained,omitempty"`
 	Starved    []string        `json:"starved,omitempty"`
@@ -42,7 +43,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		Seq: e.Seq, Mode: e.Mode.String(), Time: e.Time, Namespace: e.Namespace, Step: e.Step,
 		Node: e.Node, Task: e.Task, Label: e.Label, Within: e.Within, Phase: e.Phase, Attempt: e.Attempt,
 		Cached: e.Cached, Writes: e.Writes, Token: e.Token, Checkpoint: e.Checkpoint, Point: e.Point,
-		Interrupts: e.Interrupts, Status: e.Status, Drained: e.Drained, Starved: e.Starved,
+		Interrupts: e.Interrupts, Decision: e.Decision, Status: e.Status, Drained: e.Drained, Starved: e.Starved,
 		Steps: e.Steps, Missed: e.Missed,
 	}
 	if e.Err != nil {

@@ -86,7 +86,7 @@ func TestModesAreReadAndWrittenByName(t *testing.T) {
 		" custom , updates": graph.Updates | graph.Custom,
 		"debug":             graph.Debug,
 		"debug,messages":    graph.Debug | graph.Messages,
-		"updates,values,tasks,custom,checkpoints,messages,missed,ended": graph.Debug | graph.Custom | graph.Messages | graph.Missed | graph.Ended,
+		"updates,values,tasks,custom,checkpoints,messages,missed,ended,decisions": graph.Debug | graph.Custom | graph.Messages | graph.Missed | graph.Ended,
 	} {
 		got, err := graph.ParseModes(text)
 		if err != nil || got != want {

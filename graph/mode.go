@@ -30,13 +30,16 @@ const (
 	Missed
 	// Ended is the last event of every run that did not fail. It needs not be asked for.
 	Ended
+
+	// Decisions tell what was decided about the thread, once it is stored.
+	Decisions
 )
 
 // Debug is all that the run itself tells, step by step.
-const Debug = Tasks | Checkpoints | Values | Updates
+const Debug = Tasks | Checkpoints | Values | Updates | Decisions
 
 // modeNames are the names of the modes, in the order of their bits.
-var modeNames = [...]string{"updates", "values", "tasks", "custom", "checkpoints", "messages", "missed", "ended"}
+var modeNames = [...]string{"updates", "values", "tasks", "custom", "checkpoints", "messages", "missed", "ended", "decisions"}
 
 // anyMode has the bit of every mode.
 const anyMode = Mode(1<<len(modeNames)) - 1

@@ -180,6 +180,9 @@ func sortPending(entries []checkpoint.Entry) pending {
 		}
 		p.byTask[e.Task][e.Slot] = e.Data
 	}
+	if len(p.given) > 0 {
+		p.given.readDecisions(entries)
+	}
 	return p
 }
 

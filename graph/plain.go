@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 
 	"github.com/weftrun/weft/state"
 )
@@ -25,6 +26,7 @@ type Plain interface {
 	Patch(ctx context.Context, fields json.RawMessage, o Run) (Result[json.RawMessage], error)
 	State(ctx context.Context, thread string, at uint64, namespace ...string) (json.RawMessage, Point, error)
 	Diff(ctx context.Context, thread string, from, to uint64) (Difference, error)
+	Decisions(ctx context.Context, thread string) iter.Seq2[Decision, error]
 	Replay(ctx context.Context, thread string, from, to uint64) (Replayed, error)
 
 	Draw(depth int) Drawing

@@ -18,19 +18,20 @@ import (
 // owns it; tasks reach it only through what they return.
 type run struct {
 	*program
-	ctx    context.Context // ends with the caller's, a limit, or the first failure
-	cancel context.CancelCauseFunc
-	opts   Run
-	id     string
-	ns     string               // the namespace; "" is the root
-	origin string               // the id of the call that began the thread
-	chain  *checkpoint.Chain    // nil without a store
-	watch  *feed                // nil when nobody can watch
-	depth  int                  // how many runs this one is inside of
-	drain  *Drain               // nil when nobody can ask it to stop
-	given  answers              // the answers to this run's questions, by id
-	fresh  answers              // those of them that came with this call
-	asked  map[string]Interrupt // the questions that were asked before this call, by id
+	ctx     context.Context // ends with the caller's, a limit, or the first failure
+	cancel  context.CancelCauseFunc
+	opts    Run
+	id      string
+	ns      string               // the namespace; "" is the root
+	origin  string               // the id of the call that began the thread
+	chain   *checkpoint.Chain    // nil without a store
+	watch   *feed                // nil when nobody can watch
+	depth   int                  // how many runs this one is inside of
+	drain   *Drain               // nil when nobody can ask it to stop
+	given   answers              // the answers to this run's questions, by id
+	fresh   answers              // those of them that came with this call
+	decided []Interrupt          // the questions to which fresh was given with an edit
+	asked   map[string]Interrupt // the questions that were asked before this call, by id
 
 	state, before state.View // the state, and, while writes are folded that may fail, what it was before
 	front         step.Frontier

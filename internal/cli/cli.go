@@ -72,6 +72,7 @@ type app struct {
 	store    string    // --store, or ""
 	json     bool      // --json
 	strict   bool      // warnings are errors
+	by       string    // --by, or ""
 	started  bool      // a verb has begun; before that every error is one of usage
 	signals  signals
 }
@@ -109,11 +110,14 @@ thread begins with the beginning is enough, except to remove something.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid workflow, 4 waiting for a
 person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name),
-		Version:          version(),
-		SilenceErrors:    true,
-		SilenceUsage:     true,
-		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
-		RunE:             func(*cobra.Command, []string) error { return a.menu() },
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			a.started = true
+			cmd.SetContext(a.identified(cmd))
+		},
+		RunE: func(*cobra.Command, []string) error { return a.menu() },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetArgs(a.Args)
@@ -123,6 +127,7 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 	f := root.PersistentFlags()
 	f.StringVar(&a.store, "store", "", "where threads are kept: "+a.storesInWords()+" (default $WEFT_STORE, or a file of the user)")
 	f.BoolVar(&a.json, "json", a.json, "print JSON, errors too")
+	f.StringVar(&a.by, "by", "", "who decides, for the record of the thread: a claim, no proof (default the user's login name)")
 	root.AddCommand(a.verbs()...)
 	a.completed(root)
 	return root

@@ -91,6 +91,12 @@ func diffText(thread string, d graph.Difference) string {
 	for _, p := range d.Path {
 		pathText(&b, p)
 	}
+	if len(d.Decisions) > 0 {
+		b.WriteString("\nthe decisions on the way:\n")
+	}
+	for _, one := range d.Decisions {
+		fmt.Fprintf(&b, "  %d  %s\n", one.Checkpoint, decisionText(one))
+	}
 	return b.String()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,10 @@ func (a *app) historyVerb() *cobra.Command {
 		Long: `History lists the checkpoints of a thread, newest first. FROM is the checkpoint that
 one goes on from, where that is not the one before it: there a branch begins, and
 BRANCH is the checkpoint that began it.
+
+Below them stands what was decided about the thread, with who and by which interface: also
+beside checkpoints that were pruned. With --json each is an object {"decision":…}. The name
+is what the caller said (--by), and no proof.
 
 --where KEY=VALUE lists only what fits: ` + whereKeys + `,
 or a key of the metadata. Of several, all must fit.`,
@@ -83,8 +88,42 @@ func (s *session) history(ctx context.Context, f historyFlags, where []condition
 	if err := t.flush(); err != nil {
 		return err
 	}
+	if f.before == 0 && len(where) == 0 {
+		if err := s.decided(ctx, f.limit); err != nil {
+			return err
+		}
+	}
 	if f.limit > 0 && n > f.limit {
 		s.note("there are older ones: add --before %d", last)
+	}
+	return nil
+}
+
+// decided lists what was decided about the thread, newest first like its checkpoints, and at most limit of
+// it unless that is 0.
+func (s *session) decided(ctx context.Context, limit int) error {
+	all, err := s.decisions(ctx)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(all)
+	if limit > 0 && len(all) > limit {
+		all = all[:limit]
+	}
+	if len(all) > 0 && !s.json {
+		fmt.Fprintln(s.Stdout, "\nDECISIONS, each beside its checkpoint")
+	}
+	for _, d := range all {
+		if s.json {
+			err = s.printJSON(struct {
+				Decision graph.Decision `json:"decision"`
+			}{d})
+		} else {
+			_, err = fmt.Fprintf(s.Stdout, "%d  %s\n", d.Checkpoint, decisionText(d))
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func (a *agent) run(ctx context.Context, c message.Call) (message.Result, error)
 func (a *agent) permit(ctx context.Context, c message.Call, need tool.Needed) (_ message.Call, no message.Result, run bool, err error) {
 	var wrong error
 	for n := 0; ; n++ {
-		d, err := graph.Ask[tool.Decision](ctx, a.question(need, n, wrong))
+		d, decided, err := graph.Decide[tool.Decision](ctx, a.question(need, n, wrong))
 		if refused(err) {
 			return c, tool.Rejected(c.ID, err.Error()), false, nil
 		}
@@ -126,6 +126,9 @@ func (a *agent) permit(ctx context.Context, c message.Call, need tool.Needed) (_
 		}
 		edited, no, run, err := a.Tools.Apply(ctx, c, d)
 		if err == nil {
+			if edited.Edited != nil {
+				edited.Edited.By = decided.By
+			}
 			return edited, no, run, nil
 		}
 		wrong = err

@@ -40,7 +40,7 @@ func TestEditedCall_IsWhatTheLogSays(t *testing.T) {
 	g := agent(t, c, store)
 	streamed, labels := "", ""
 	for ev, err := range g.StreamResume(t.Context(), graph.Reply(edit("5 EUR")),
-		graph.Run{Thread: "t", Modes: graph.Updates | graph.Tasks | graph.Values}) {
+		graph.Run{Thread: "t", By: "anna", Modes: graph.Updates | graph.Tasks | graph.Values}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestEditedCall_IsWhatTheLogSays(t *testing.T) {
 		t.Errorf("the store holds (-want +got):\n%s", d)
 	}
 	data, err := json.Marshal(s.Messages)
-	if err != nil || !strings.Contains(string(data), `"edited":{"arguments":{"q":"500 EUR"}}`) {
+	if err != nil || !strings.Contains(string(data), `"edited":{"by":"anna","arguments":{"q":"500 EUR"}}`) {
 		t.Errorf("the log does not say what the model had asked for: %s, %v", data, err)
 	}
 	if !strings.Contains(streamed, `"q":"5 EUR"`) || !strings.Contains(labels, "5 EUR") || strings.Contains(labels, "500") {

@@ -110,7 +110,7 @@ func (t *Turn) decide(ctx context.Context, s *agent.State, id string, r agent.Ap
 		return r, 0, err
 	}
 	for n, wrong := 1, ""; ; n++ {
-		d, err := graph.Ask[Decision](ctx, graph.Question{
+		d, decided, err := graph.Decide[Decision](ctx, graph.Question{
 			Prompt: prompt(r), Detail: strings.TrimSpace(wrong + "\n\n" + r.Message), Data: r, Key: fmt.Sprintf("%s #%d", id, n), Within: t.cfg.ApprovalWithin,
 			Schema: decisionSchema(r),
 		})
@@ -123,6 +123,7 @@ func (t *Turn) decide(ctx context.Context, s *agent.State, id string, r agent.Ap
 		case err != nil:
 			return r, 0, err
 		}
+		r.By = decided.By
 		out, err := t.applied(s, r, d)
 		if err == nil {
 			return out, t.m.Clock().Sub(began), nil

@@ -1,0 +1,177 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/state"
+)
+
+// What persons decide about a thread is kept in a list of its root, beside the fields of the state: a
+// base, and a chunk for each commit that brings more. Its name is that of no field. Every commit refers
+// to the whole list, also one that begins a branch, so pruning and branches lose nothing of it, and a
+// copy of the thread has it too.
+//
+// A decision that takes effect before the next commit, as an answer does, stands beside the head first:
+// an entry whose slot begins with [SlotDecision], in the same call of the store as what it decides. The
+// next commit of a [Chain] moves it into the list.
+const (
+	// SlotDecision begins the slots of decisions beside a head. What follows tells them apart.
+	SlotDecision = "decision/"
+
+	decisionField = "+decisions"
+)
+
+// decisionLog is the list of decisions as of the head of a chain.
+type decisionLog struct {
+	field  Field  // Base 0: there are none
+	pieces []Blob // sealed: the base and its chunks
+	fresh  []json.RawMessage
+	whole  bool // the next commit stores all of it: the store has lost some, or another key seals it
+}
+
+// readDecisions returns the list as a commit has it; s came from Store.Load.
+func readDecisions(s Snapshot, rec *Record) (l decisionLog) {
+	for _, f := range rec.Fields {
+		if f.Name == decisionField {
+			l.field, l.pieces = f, blobsOf(s, decisionField)
+		}
+	}
+	return l
+}
+
+// Decisions returns the decisions of a thread up to a commit of its root, oldest first, with those that
+// stand beside it. snap came from Store.Load.
+func Decisions(snap Snapshot) ([]json.RawMessage, error) {
+	rec, err := ReadRecord(snap)
+	if err != nil {
+		return nil, err
+	}
+	l := readDecisions(snap, rec)
+	if err := l.field.check(l.pieces); err != nil {
+		return nil, damaged(snap, decisionField, err)
+	}
+	all, err := l.items(snap.Key)
+	if err != nil {
+		return nil, damaged(snap, decisionField, err)
+	}
+	beside, err := ReadPending(snap)
+	if err != nil {
+		return nil, err
+	}
+	return append(all, decided(beside)...), nil
+}
+
+// items returns what is committed.
+func (l *decisionLog) items(k Key) (all []json.RawMessage, err error) {
+	for _, b := range l.pieces {
+		data, err := unseal(place(k, b.Field, b.Base, b.Chunk), b.Data)
+		if err != nil {
+			return nil, err
+		}
+		var piece []json.RawMessage
+		if err := json.Unmarshal(data, &piece); err != nil {
+			return nil, err
+		}
+		all = append(all, piece...)
+	}
+	return all, nil
+}
+
+// decided returns the decisions among entries, by slot.
+func decided(entries []Entry) (all []json.RawMessage) {
+	for _, e := range entries {
+		if isDecision(e) {
+			all = append(all, e.Data)
+		}
+	}
+	return all
+}
+
+func isDecision(e Entry) bool { return e.Task == "" && strings.HasPrefix(e.Slot, SlotDecision) }
+
+// Decide adds decisions to the list; the next commit stores them.
+func (c *Chain) Decide(decisions ...json.RawMessage) {
+	c.log.fresh = append(slices.Clip(c.log.fresh), decisions...)
+}
+
+// DecisionRoom returns how many more decisions the list takes, if it is to have at most so many. A list
+// that is half as long as a value may be takes no more.
+func (c *Chain) DecisionRoom(most int) int {
+	f := &c.log.field
+	if f.BaseBytes+f.ChunkBytes > c.codec.Limits.Value/2 {
+		return 0
+	}
+	return max(0, most-f.Items-len(c.log.fresh)-len(decided(c.Pending)))
+}
+
+// addDecisions puts the new decisions into the commit, and returns the entries that stay beside it.
+func (c *Chain) addDecisions(p *Prepared, entries []Entry) ([]Entry, error) {
+	p.log = c.log
+	if len(c.log.fresh) == 0 && !c.log.whole && !slices.ContainsFunc(c.Pending, isDecision) && !slices.ContainsFunc(entries, isDecision) {
+		return entries, nil
+	}
+	f := &p.log.field
+	fresh := append(slices.Clip(c.log.fresh), decided(unite(c.Pending, entries))...)
+	p.log.fresh, p.log.whole = nil, false
+	entries = slices.DeleteFunc(slices.Clone(entries), isDecision)
+	if len(fresh) == 0 && (f.Base == 0 || !c.log.whole) {
+		return entries, nil
+	}
+	if f.Base != 0 && !c.log.whole && !f.outweighed() {
+		done, err := c.addToDecisions(p, fresh)
+		if done || err != nil {
+			return entries, err
+		}
+	}
+	all, err := c.log.items(c.key)
+	if err != nil {
+		return nil, damaged(Snapshot{Key: c.key, Seq: c.head}, decisionField, err)
+	}
+	all = append(all, fresh...)
+	data, tag, err := c.codec.sealField(c.key, decisionField, place(c.key, decisionField, p.commit.Seq(), 0), "", all, "")
+	if err != nil {
+		return nil, err
+	}
+	*f = Field{Name: decisionField, Base: p.commit.Seq(), BaseBytes: len(data), Items: len(all), Tag: tag}
+	p.log.pieces = []Blob{{decisionField, f.Base, 0, data}}
+	p.commit.Blobs = append(p.commit.Blobs, p.log.pieces...)
+	return entries, nil
+}
+
+// outweighed reports whether the chunks are so many that the list should get a new base.
+func (f *Field) outweighed() bool {
+	return f.ChunkBytes >= outweigh*f.BaseBytes && (f.Chunks >= manyChunks || f.ChunkBytes >= muchChunks)
+}
+
+// addToDecisions stores decisions as a chunk; done is false when the list would be too large.
+func (c *Chain) addToDecisions(p *Prepared, fresh []json.RawMessage) (done bool, err error) {
+	f := &p.log.field
+	data, tag, err := c.codec.sealField(c.key, decisionField, place(c.key, decisionField, f.Base, f.Chunks+1), "", fresh, f.Tag)
+	if err != nil || f.BaseBytes+f.ChunkBytes+len(data) > c.codec.Limits.Value {
+		return false, err
+	}
+	f.Chunks++
+	f.ChunkBytes += len(data)
+	f.Items += len(fresh)
+	f.Kind, f.Tag = state.KindList, tag
+	b := Blob{decisionField, f.Base, f.Chunks, data}
+	p.log.pieces = append(slices.Clip(p.log.pieces), b)
+	p.commit.Blobs = append(p.commit.Blobs, b)
+	return true, nil
+}
+
+// unite returns the entries of both; of two with one place the later one counts.
+func unite(a, b []Entry) []Entry {
+	all := slices.Clone(a)
+	for _, e := range b {
+		at := slices.IndexFunc(all, func(o Entry) bool { return o.Task == e.Task && o.Slot == e.Slot })
+		if at < 0 {
+			all = append(all, e)
+		} else {
+			all[at] = e
+		}
+	}
+	return all
+}

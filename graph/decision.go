@@ -1,0 +1,390 @@
+package graph
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/state"
+)
+
+// DecisionKind says what was decided.
+type DecisionKind string
+
+// The kinds of decisions.
+const (
+	DecisionApprove DecisionKind = "approve"
+	DecisionEdit    DecisionKind = "edit" // approve, with Decision.Args in place of what was asked about
+	DecisionReject  DecisionKind = "reject"
+	DecisionRespond DecisionKind = "respond" // any other answer
+	DecisionDecline DecisionKind = "decline" // the question was closed without an answer
+	DecisionExpire  DecisionKind = "expire"  // no answer came in time
+	DecisionChange  DecisionKind = "change"  // the state was edited by hand
+)
+
+// The interfaces through which decisions come, for Run.Via.
+const (
+	ViaGo          = "go" // the default
+	ViaCommandLine = "cli"
+	ViaChat        = "chat"
+	ViaHTTP        = "http"
+	ViaExpiry      = "expiry" // the time of a question was over
+)
+
+// Decision is what was decided about a thread: a question was answered, declined or has expired, or the
+// state was edited by hand. It is kept as long as the thread.
+type Decision struct {
+	Kind DecisionKind `json:"kind"`
+	// Question is the id of the question; "" for an edit by hand. Namespace, Node and Prompt are its own.
+	Question  string `json:"question,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Node      string `json:"node,omitempty"` // of an edit by hand: in whose name it was made
+	Prompt    string `json:"prompt,omitempty"`
+	// Value is the answer as it was given. It is nil where there is none, where it is longer than
+	// 64 KiB, and where the question is Secret and the store does not encrypt.
+	Value  json.RawMessage `json:"value,omitempty"`
+	Args   json.RawMessage `json:"args,omitempty"`   // of an edit: what was approved instead
+	Reason string          `json:"reason,omitempty"` // of a rejection or a decline
+	Secret bool            `json:"secret,omitempty"` // the value is not to be shown
+	Fields []string        `json:"fields,omitempty"` // of an edit by hand: those that it wrote
+	// By is who decided. It is what the caller claims, and proves nothing.
+	By   string    `json:"by,omitempty"`
+	Via  string    `json:"via"` // the interface: one of the Via constants, or a program's own
+	Time time.Time `json:"time"`
+	// Checkpoint is the commit beside which an answer was given, or the commit that an edit made.
+	Checkpoint uint64 `json:"checkpoint"`
+	Branch     uint64 `json:"branch,omitempty"` // as in Point
+	Run        string `json:"run"`              // the id of the call that brought it
+}
+
+const (
+	longestValue = 64 << 10 // bytes of a value that is kept
+	longestBy    = 256      // bytes
+)
+
+// mostDecisions bounds the decisions of a thread that are kept.
+var mostDecisions = 10_000
+
+type claimKey struct{}
+
+// claim is who makes the calls under a context, as they say.
+type claim struct{ by, via string }
+
+// AsCaller returns a context in which Run.By and Run.Via are by and via where a call leaves them empty, for
+// programs that do not make the calls themselves. A call that a node makes does not see it.
+func AsCaller(ctx context.Context, by, via string) context.Context {
+	return context.WithValue(ctx, claimKey{}, claim{by, via})
+}
+
+// identify fills in who makes the call.
+func (o *Run) identify(ctx context.Context) {
+	if c, ok := ctx.Value(claimKey{}).(claim); ok && taskOf(ctx) == nil {
+		o.By, o.Via = cmp.Or(o.By, c.by), cmp.Or(o.Via, c.via)
+	}
+	o.Via = cmp.Or(o.Via, ViaGo)
+}
+
+// checkBy returns an ErrBy unless a name is short text of one line.
+func checkBy(names ...string) error {
+	for _, s := range names {
+		if len(s) > longestBy || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+			return fmt.Errorf("%w: at most %d bytes of UTF-8 without control characters (got %.300q)", ErrBy, longestBy, s)
+		}
+	}
+	return nil
+}
+
+// read sets what the value says.
+func (d *Decision) read() {
+	if d.Kind != DecisionRespond {
+		return
+	}
+	var yes bool
+	if json.Unmarshal(d.Value, &yes) == nil && string(d.Value) != "null" {
+		if d.Kind = DecisionReject; yes {
+			d.Kind = DecisionApprove
+		}
+		return
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(d.Value, &members) != nil {
+		return
+	}
+	for _, f := range decisionForms {
+		var word string
+		if json.Unmarshal(members[f.word], &word) != nil {
+			continue
+		}
+		if k := DecisionKind(word); slices.Contains([]DecisionKind{DecisionApprove, DecisionEdit, DecisionReject, DecisionRespond}, k) {
+			d.Kind, d.Args = k, members[f.args]
+			_ = json.Unmarshal(members[f.reason], &d.Reason) // of another type it is no reason
+			return
+		}
+	}
+}
+
+// decisionForms are the members of the answers that are decisions: about an approval, about the call of a
+// tool, about what an agent asks for, and about a plan.
+var decisionForms = []struct{ word, args, reason string }{
+	{"type", "args", "message"}, {"action", "arguments", "feedback"}, {"decision", "edited", "feedback"}, {"action", "plan", "feedback"},
+}
+
+// slot returns where a decision about a question stands beside the head: the same answer to the same question
+// stands there once.
+func (a answer) slot(id string) string { return checkpoint.SlotDecision + id + "/" + a.digest() }
+
+// decide gives each answer its decision, and returns the entries that store both.
+func (r *run) decide(fresh answers, open []Interrupt) []checkpoint.Entry {
+	entries := fresh.entries()
+	now, room := r.cfg.Now().UTC(), r.chain.DecisionRoom(mostDecisions)
+	for _, in := range open {
+		a, ok := fresh[in.ID]
+		if !ok {
+			continue
+		}
+		if room--; room < 0 {
+			r.keepsNoMore()
+			continue
+		}
+		d := Decision{
+			Kind: DecisionRespond, Question: in.ID, Namespace: in.Namespace, Node: in.Node, Prompt: in.Prompt, Secret: in.Secret,
+			By: cmp.Or(a.by, r.opts.By), Via: r.opts.Via, Time: now, Checkpoint: r.chain.Head(), Branch: r.branch, Run: r.id,
+		}
+		switch {
+		case a.refusal == lapsed:
+			d.Kind, d.By, d.Via = DecisionExpire, "", ViaExpiry
+		case a.refusal != "":
+			d.Kind, d.Reason = DecisionDecline, strings.TrimPrefix(a.refusal, refusedBy)
+		default:
+			d.Value = bytes.Clone(a.data)
+			d.read()
+		}
+		a.decision = &d
+		fresh[in.ID] = a
+		if data, err := json.Marshal(r.kept(d)); err == nil {
+			entries = append(entries, checkpoint.Entry{Slot: a.slot(in.ID), Keep: true, Data: data})
+		}
+	}
+	return entries
+}
+
+// kept returns a decision as it is stored.
+func (r *run) kept(d Decision) Decision {
+	s, sealed := r.cfg.Store.(interface{ Codec() checkpoint.Codec })
+	if len(d.Value) > longestValue || d.Secret && (!sealed || s.Codec().Keys == nil) {
+		d.Value, d.Args = nil, nil
+	}
+	return d
+}
+
+// keepsNoMore logs a decision that takes effect although it is not recorded.
+func (r *run) keepsNoMore() {
+	slog.Error("graph: the thread keeps no more decisions; this one takes effect without a record",
+		"graph", r.name, "thread", r.opts.Thread, "limit", mostDecisions, "by", r.opts.By, "via", r.opts.Via)
+}
+
+// tellDecisions tells the readers what was decided, once it is stored.
+func (r *run) tellDecisions(fresh answers, open []Interrupt) {
+	if !r.wants(Decisions) {
+		return
+	}
+	for _, in := range open {
+		if d := fresh[in.ID].decision; d != nil {
+			r.emitDecision(*d)
+		}
+	}
+}
+
+func (r *run) emitDecision(d Decision) {
+	if !r.wants(Decisions) {
+		return
+	}
+	if d.Secret {
+		d.Value, d.Args = nil, nil
+	}
+	r.watch.tell(r.ctx, r.depth, Event{Mode: Decisions, Namespace: d.Namespace, Step: r.step, Node: d.Node, Decision: &d})
+}
+
+// change returns the decision to edit the state by hand, by the writes of these views.
+func (r *run) change(as string, views ...state.View) Decision {
+	d := Decision{Kind: DecisionChange, Namespace: r.ns, Node: as, By: r.opts.By, Via: r.opts.Via, Time: r.cfg.Now().UTC(),
+		Checkpoint: r.chain.Head() + 1, Branch: r.branch, Run: r.id}
+	for _, v := range views {
+		for _, name := range wrote(r.schema, v) {
+			if !slices.Contains(d.Fields, name) {
+				d.Fields = append(d.Fields, name)
+			}
+		}
+	}
+	return d
+}
+
+// decideChange lets the next commit record an edit by hand. That of a subgraph's state is recorded at the
+// root, by recordChange.
+func (r *run) decideChange(d Decision) {
+	if r.ns != "" {
+		return
+	}
+	if r.chain.DecisionRoom(mostDecisions) == 0 {
+		r.keepsNoMore()
+		return
+	}
+	if data, err := json.Marshal(d); err == nil {
+		r.chain.Decide(data)
+	}
+}
+
+// recordChange tells of an edit that was committed, and puts that of a subgraph's state beside the head of
+// the root, where the decisions of a thread are kept.
+func (r *run) recordChange(d Decision) error {
+	r.emitDecision(d)
+	if r.ns == "" {
+		return nil
+	}
+	data, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	p, err := Inspect(r.ctx, r.cfg.Store, r.opts.Thread)
+	if err != nil {
+		return err
+	}
+	slot := fmt.Sprintf("%s%s/%d", checkpoint.SlotDecision, r.id, d.Checkpoint)
+	return checkpoint.Put(r.ctx, r.cfg.Store, checkpoint.Pending{Key: checkpoint.Key{Thread: r.opts.Thread}, Head: p.Checkpoint,
+		Entries: []checkpoint.Entry{{Slot: slot, Data: data}}, Fence: r.fence()})
+}
+
+// readDecisions gives the answers beside a head the decisions that brought them.
+func (a answers) readDecisions(entries []checkpoint.Entry) {
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Slot, checkpoint.SlotDecision)
+		id, digest, _ := strings.Cut(rest, "/")
+		given, known := a[id]
+		if !ok || !known || given.digest() != digest {
+			continue
+		}
+		var d Decision
+		if json.Unmarshal(e.Data, &d) == nil {
+			if d.Value == nil && given.refusal == "" {
+				d.Value = given.data
+				d.read()
+			}
+			given.decision = &d
+			a[id] = given
+		}
+	}
+}
+
+// Decide is [Ask] that tells who answered, when and through which interface, as the answer claims. In a test
+// that calls the node it knows the kind alone.
+func Decide[T any](ctx context.Context, q Question) (T, Decision, error) {
+	answer, given, err := ask[T](ctx, q)
+	if given.decision != nil {
+		return answer, *given.decision, err
+	}
+	d := Decision{Kind: DecisionRespond, Prompt: q.Prompt, Secret: q.Secret, Value: given.data}
+	switch {
+	case errors.Is(err, ErrExpired):
+		d.Kind = DecisionExpire
+	case errors.Is(err, ErrDeclined):
+		d.Kind = DecisionDecline
+	}
+	d.read()
+	return answer, d, err
+}
+
+// ThreadDecisions yields what was decided about a thread, oldest first: on all of its branches, whether the
+// commits are still there or were pruned. At most 10,000 are kept; what is decided after that takes effect and
+// is logged as an error. An unknown thread is an ErrUnknownThread.
+func ThreadDecisions(ctx context.Context, store checkpoint.Store, thread string) iter.Seq2[Decision, error] {
+	return func(yield func(Decision, error) bool) {
+		all, err := readThread(ctx, store, thread)
+		if err != nil {
+			yield(Decision{}, err)
+			return
+		}
+		for _, d := range all {
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+}
+
+func readThread(ctx context.Context, store checkpoint.Store, thread string) ([]Decision, error) {
+	if err := checkpoint.CheckThread(thread); err != nil {
+		return nil, err
+	}
+	key := keyOf(thread, nil)
+	snap, err := store.Load(ctx, key, 0)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return nil, unknown(key, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	items, err := checkpoint.Decisions(snap)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Decision, len(items))
+	for i, data := range items {
+		if err := json.Unmarshal(data, &all[i]); err != nil {
+			return nil, fmt.Errorf("graph: thread %q: decision %d: %w", thread, i+1, err)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Decision) int {
+		if a.Namespace != b.Namespace && (a.Kind == DecisionChange || b.Kind == DecisionChange) { // numbers of other chains
+			return a.Time.Compare(b.Time)
+		}
+		return cmp.Or(cmp.Compare(a.Checkpoint, b.Checkpoint), a.Time.Compare(b.Time))
+	})
+	return all, nil
+}
+
+// Decisions yields what was decided about a thread; see [ThreadDecisions].
+func (g *Graph[S]) Decisions(ctx context.Context, thread string) iter.Seq2[Decision, error] {
+	store, err := g.p.kept()
+	if err != nil {
+		return func(yield func(Decision, error) bool) { yield(Decision{}, err) }
+	}
+	return ThreadDecisions(ctx, store, thread)
+}
+
+// decided returns the decisions on the way of a difference.
+func (d *Difference) decided(all []Decision) (on []Decision) {
+	branch, edits := map[uint64]uint64{}, map[uint64]bool{} // commit → the branch of the one after it
+	last := d.Base
+	for _, p := range d.Path {
+		branch[last], edits[p.Checkpoint] = p.Branch, true
+		last = p.Checkpoint
+	}
+	for _, one := range all {
+		b, passed := branch[one.Checkpoint]
+		if one.Kind == DecisionChange && one.Namespace == "" && edits[one.Checkpoint] || one.Kind != DecisionChange && passed && b == one.Branch {
+			on = append(on, one)
+		}
+	}
+	return on
+}
+
+// withoutSecrets returns decisions as they are shown.
+func withoutSecrets(all []Decision) []Decision {
+	for i := range all {
+		if all[i].Secret {
+			all[i].Value, all[i].Args = nil, nil
+		}
+	}
+	return all
+}

@@ -1,0 +1,335 @@
+package graph_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+// decisions describes the record of a thread, a line for each decision.
+func decisions(tb testing.TB, store checkpoint.Store, thread string) string {
+	tb.Helper()
+	var b strings.Builder
+	for d, err := range graph.ThreadDecisions(ctx, store, thread) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s %s %s%s by %q via %s", d.Kind, d.Node, d.Value, d.Reason, d.By, d.Via)
+		if len(d.Fields) > 0 {
+			fmt.Fprintf(&b, " %v", d.Fields)
+		}
+		b.WriteString("\n")
+		if d.Time.IsZero() || d.Checkpoint == 0 || d.Run == "" {
+			tb.Errorf("the decision does not say where and when: %+v", d)
+		}
+	}
+	return b.String()
+}
+
+// through makes edges from the beginning through the nodes to the end.
+func through(b *graph.Builder[world], names ...string) {
+	from := graph.Start
+	for _, name := range names {
+		b.Edge(from, name)
+		from = name
+	}
+	b.Edge(from, graph.End)
+}
+
+// desk is a graph of three nodes that ask one after the other.
+func desk(tb testing.TB, store checkpoint.Store) *graph.Graph[world] {
+	b := graph.New[world]("desk")
+	var ran counter
+	for _, name := range []string{"a", "b", "c"} {
+		b.Node(name, asks(name, &ran, name+"?"))
+	}
+	through(b, "a", "b", "c")
+	return build(tb, b, graph.Config{Store: store})
+}
+
+func by(who string) graph.Run { return graph.Run{Thread: "t", By: who} }
+
+func wantDecisions(tb testing.TB, store checkpoint.Store, want string) {
+	tb.Helper()
+	if got := decisions(tb, store, "t"); got != want {
+		tb.Errorf("the record is\n%swant\n%s", got, want)
+	}
+}
+
+func TestDecisions_AreKeptWithWhoWhenAndHow(t *testing.T) {
+	store := new(checkpoint.Memory)
+	g := desk(t, store)
+	invoke(t, g, "t", graph.Interrupted)
+	wantDecisions(t, store, "")
+	want := "respond a \"yes\" by \"anna\" via go\n"
+	res, err := g.Resume(ctx, graph.Reply("yes"), by("anna"))
+	ended(t, graph.Interrupted, res, err)
+	wantDecisions(t, store, want)
+
+	// An answer that is refused, and one to a question that is not open, are no decisions.
+	if _, err := g.Resume(ctx, graph.Reply(7), by("anna")); !errors.Is(err, graph.ErrAnswer) {
+		t.Fatal(err)
+	}
+	if _, err := g.Resume(ctx, graph.Answer("0123456789abcdef", "x"), by("anna")); !errors.Is(err, graph.ErrUnknownQuestion) {
+		t.Fatal(err)
+	}
+	wantDecisions(t, store, want)
+
+	// An answer may name another, and a program its interface.
+	o := by("anna")
+	o.Via = graph.ViaHTTP
+	res, err = g.Resume(ctx, graph.Decline(res.Interrupts[0].ID, "no time").By("ben"), o)
+	if err == nil {
+		t.Fatal("the node takes a decline for an answer")
+	}
+	want += "decline b no time by \"ben\" via http\n"
+	wantDecisions(t, store, want)
+	res, err = g.Patch(ctx, func(s *world) error { s.Name.Set("x"); s.Log.Append("y"); return nil }, by("carl"))
+	ended(t, graph.Pending, res, err)
+	wantDecisions(t, store, want+"change   by \"carl\" via go [name log]\n")
+}
+
+// The same answer again, as after a crash, is one decision.
+func TestDecisions_RepeatedAnswerIsRecordedOnce(t *testing.T) {
+	store := new(checkpoint.Memory)
+	g := desk(t, store)
+	id := invoke(t, g, "t", graph.Interrupted).Interrupts[0].ID
+	for range 3 {
+		res, err := g.Resume(ctx, graph.Answer(id, "yes"), by("anna"))
+		ended(t, graph.Interrupted, res, err)
+	}
+	wantDecisions(t, store, "respond a \"yes\" by \"anna\" via go\n")
+}
+
+func TestDecisions_SurvivePruneBranchExportAndImport(t *testing.T) {
+	store := new(checkpoint.Memory)
+	g := desk(t, store)
+	invoke(t, g, "t", graph.Interrupted)
+	for _, who := range []string{"anna", "ben", "carl"} {
+		if _, err := g.Resume(ctx, graph.Reply(who), by(who)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "respond a \"anna\" by \"anna\" via go\nrespond b \"ben\" by \"ben\" via go\nrespond c \"carl\" by \"carl\" via go\n"
+	wantDecisions(t, store, want)
+
+	o := by("dora")
+	o.At = 1
+	res, err := g.Resume(ctx, graph.Answers{}, o) // a branch, which asks again
+	ended(t, graph.Interrupted, res, err)
+	wantDecisions(t, store, want)
+	res, err = g.Resume(ctx, graph.Reply("dora"), by("dora"))
+	ended(t, graph.Interrupted, res, err)
+	want += "respond a \"dora\" by \"dora\" via go\n"
+	wantDecisions(t, store, want)
+
+	if err := checkpoint.Prune(ctx, store, "t", checkpoint.Keep{Last: 1}); err != nil {
+		t.Fatal(err)
+	}
+	wantDecisions(t, store, want)
+	var file bytes.Buffer
+	if err := checkpoint.Export(ctx, store, "t", &file); err != nil || !strings.Contains(file.String(), `"by":"dora"`) {
+		t.Fatalf("the file does not tell who decided: %v", err)
+	}
+	other := new(checkpoint.Memory)
+	if err := checkpoint.Import(ctx, other, "t", &file); err != nil {
+		t.Fatal(err)
+	}
+	wantDecisions(t, other, want)
+	if err := checkpoint.Reseal(ctx, other, "t", ""); err != nil {
+		t.Fatal(err)
+	}
+	wantDecisions(t, other, want)
+	res, err = desk(t, other).Resume(ctx, graph.Reply("emil"), by("emil"))
+	ended(t, graph.Interrupted, res, err)
+	wantDecisions(t, other, want+"respond b \"emil\" by \"emil\" via go\n")
+	if err := store.Delete(ctx, "t"); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range graph.ThreadDecisions(ctx, store, "t") {
+		if !errors.Is(err, graph.ErrUnknownThread) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// A branch that begins while a decision stands beside the head loses nothing of it.
+func TestDecisions_BesideTheHeadSurviveABranch(t *testing.T) {
+	store := new(checkpoint.Memory)
+	b := parallel(map[string]graph.Node[world]{"a": asks("a", new(counter), "a?"), "b": asks("b", new(counter), "b?")})
+	g := build(t, b, graph.Config{Store: store})
+	res := invoke(t, g, "t", graph.Interrupted)
+	res, err := g.Resume(ctx, graph.Answer(idOf(t, res, "a?"), "yes"), by("anna"))
+	ended(t, graph.Interrupted, res, err)
+	want := "respond a \"yes\" by \"anna\" via go\n"
+	wantDecisions(t, store, want)
+	res, err = g.Edit(ctx, [][]graph.Edit[world]{{{Do: func(s *world) (graph.Command, error) { s.Name.Set("x"); return graph.Command{}, nil }}}}, by("ben"))
+	ended(t, graph.Interrupted, res, err)
+	want += "change   by \"ben\" via go [name]\n"
+	wantDecisions(t, store, want)
+	o := by("carl")
+	o.At = 1
+	res, err = g.Resume(ctx, graph.Answers{}, o)
+	ended(t, graph.Interrupted, res, err)
+	wantDecisions(t, store, want)
+	res, err = g.Invoke(ctx, world{}, graph.Run{Thread: "t", IfWaiting: graph.Discard})
+	ended(t, graph.Interrupted, res, err)
+	wantDecisions(t, store, want)
+}
+
+func TestDecisions_ExpiryIsRecordedWhenItTakesEffect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(checkpoint.Memory)
+		b := graph.New[world]("g")
+		b.Node("a", graph.Func(func(ctx context.Context, s *world) error {
+			_, d, err := graph.Decide[string](ctx, graph.Question{Prompt: "a?", Within: time.Minute})
+			if errors.Is(err, graph.ErrExpired) {
+				s.Name.Set(string(d.Kind) + " " + d.Via)
+				return nil
+			}
+			return err
+		}))
+		through(b, "a")
+		g := build(t, b, graph.Config{Store: store})
+		invoke(t, g, "t", graph.Interrupted)
+		time.Sleep(2 * time.Minute)
+		wantDecisions(t, store, "")
+		res, err := g.Resume(ctx, graph.Answers{}, by("anna"))
+		ended(t, graph.Done, res, err)
+		wantDecisions(t, store, "expire a  by \"\" via expiry\n")
+		if got := res.State.Name.Get(); got != "expire expiry" {
+			t.Errorf("the node is told %q", got)
+		}
+	})
+}
+
+// The node is told who decided, also after a crash between the answer and its step.
+func TestDecide_TellsWhoAnswered(t *testing.T) {
+	store := new(checkpoint.Memory)
+	fail := true
+	b := graph.New[world]("g")
+	b.Node("a", graph.Func(func(ctx context.Context, s *world) error {
+		v, d, err := graph.Decide[map[string]any](ctx, graph.Question{Prompt: "a?"})
+		if err != nil {
+			return err
+		}
+		if fail {
+			return errors.New("cut off")
+		}
+		s.Name.Set(fmt.Sprint(v["action"], " ", d.Kind, " ", string(d.Args), " ", d.By, " ", d.Via))
+		return nil
+	}))
+	through(b, "a")
+	g := build(t, b, graph.Config{Store: store})
+	invoke(t, g, "t", graph.Interrupted)
+	o := by("anna")
+	o.Via = graph.ViaChat
+	if _, err := g.Resume(ctx, graph.Reply(map[string]any{"action": "edit", "arguments": map[string]any{"n": 5}}), o); err == nil {
+		t.Fatal("the node does not fail")
+	}
+	fail = false
+	res, err := g.Resume(ctx, graph.Answers{}, by("ben"))
+	ended(t, graph.Done, res, err)
+	if got := res.State.Name.Get(); got != `edit edit {"n":5} anna chat` {
+		t.Errorf("the node is told %q", got)
+	}
+}
+
+func TestDecisions_AreTold(t *testing.T) {
+	g := desk(t, new(checkpoint.Memory))
+	invoke(t, g, "t", graph.Interrupted)
+	o := by("anna")
+	o.Modes = graph.Decisions
+	var got []string
+	for ev, err := range g.StreamResume(ctx, graph.Reply("yes"), o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := json.Marshal(ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.Mode == graph.Decisions {
+			got = append(got, string(data))
+		}
+	}
+	if len(got) != 1 || !strings.Contains(got[0], `"mode":"decisions"`) || !strings.Contains(got[0], `"by":"anna"`) || !strings.Contains(got[0], `"value":"yes"`) {
+		t.Errorf("the events are %s", got)
+	}
+}
+
+// The value of a secret is kept where the store encrypts, and never shown.
+func TestDecisions_SecretIsSealedOrLeftOut(t *testing.T) {
+	for name, sealed := range map[string]bool{"plain": false, "sealed": true} {
+		t.Run(name, func(t *testing.T) {
+			memory := new(checkpoint.Memory)
+			var store checkpoint.Store = memory
+			if sealed {
+				var err error
+				keys := &checkpoint.Keys{Current: "k", Ring: map[string][]byte{"k": checkpoint.NewKey()}}
+				if store, err = checkpoint.Sealed(memory, checkpoint.Codec{Keys: keys}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b := graph.New[world]("g")
+			b.Node("a", graph.Func(func(ctx context.Context, s *world) error {
+				_, err := graph.Ask[string](ctx, graph.Question{Prompt: "PIN?", Secret: true})
+				return err
+			}))
+			through(b, "a")
+			g := build(t, b, graph.Config{Store: store})
+			invoke(t, g, "t", graph.Interrupted)
+			o := by("anna")
+			o.Modes = graph.Decisions
+			for ev, err := range g.StreamResume(ctx, graph.Reply("4711"), o) {
+				if err != nil || ev.Decision != nil && (!ev.Decision.Secret || ev.Decision.Value != nil) {
+					t.Errorf("the event shows %+v, %v", ev.Decision, err)
+				}
+			}
+			want := ""
+			if sealed {
+				want = `"4711"`
+			}
+			for d, err := range g.Decisions(ctx, "t") {
+				if err != nil || string(d.Value) != want || !d.Secret {
+					t.Errorf("the record has %+v, %v", d, err)
+				}
+			}
+			diff, err := g.Diff(ctx, "t", 1, 2)
+			if err != nil || len(diff.Decisions) != 1 || diff.Decisions[0].Value != nil {
+				t.Errorf("the difference shows %+v, %v", diff.Decisions, err)
+			}
+			snap, err := memory.Load(ctx, checkpoint.Key{Thread: "t"}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, blob := range snap.Blobs {
+				if bytes.Contains(blob.Data, []byte("4711")) {
+					t.Errorf("the store holds the secret in the clear: %s", blob.Data)
+				}
+			}
+		})
+	}
+}
+
+func TestRunBy_ThatIsNoTextIsRefused(t *testing.T) {
+	g := desk(t, new(checkpoint.Memory))
+	invoke(t, g, "t", graph.Interrupted)
+	for _, name := range []string{"a\nb", "\xff", strings.Repeat("x", 257)} {
+		if _, err := g.Resume(ctx, graph.Reply("x"), by(name)); !errors.Is(err, graph.ErrBy) {
+			t.Errorf("%.10q: %v", name, err)
+		}
+		if _, err := g.Resume(ctx, graph.Reply("x").By(name), by("anna")); !errors.Is(err, graph.ErrBy) {
+			t.Errorf("an answer of %.10q: %v", name, err)
+		}
+	}
+}
