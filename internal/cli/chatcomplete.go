@@ -10,8 +10,8 @@ import (
 // complete returns a line with what all its completions have in common, and the completions of its last word
 // where there are several.
 func (c *dialogue) complete(line string) (whole string, choices []string) {
-	if line == "/edit " {
-		return line + c.editable(), nil
+	if text := c.editable(); text != "" && strings.TrimSuffix(line, " ") == "/edit" {
+		return "/edit " + text, nil
 	}
 	at := strings.LastIndexByte(line, ' ') + 1
 	if !commandsAlone(line[:at]) {

@@ -59,7 +59,7 @@ type script struct{ read *bufio.Reader }
 func (s *script) next(ctx context.Context, _ string) (string, error) {
 	return await(ctx, func() (string, error) {
 		for {
-			line, err := s.read.ReadString('\n')
+			line, err := readLine(s.read)
 			if text := strings.TrimSpace(line); text != "" {
 				return text, nil
 			}
@@ -68,6 +68,20 @@ func (s *script) next(ctx context.Context, _ string) (string, error) {
 			}
 		}
 	})
+}
+
+// readLine reads up to the next newline, or to the end.
+func readLine(r *bufio.Reader) (string, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if line = append(line, part...); len(line) > maxInput {
+			return "", usage("send it in parts", "a line of the input is too long: more than %d MiB", maxInput>>20)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return string(line), err
+		}
+	}
 }
 
 func (*script) remember(turn.Past) {}

@@ -44,15 +44,26 @@ func (s *session) diff(ctx context.Context, from, to uint64, file string) error 
 	if err != nil {
 		return err
 	}
-	if err := s.find(ctx, "diff", file, p, s.thread, fmt.Sprint(from), fmt.Sprint(to)); err != nil {
+	why, err := s.findToRead(ctx, "diff", file, p, s.thread, fmt.Sprint(from), fmt.Sprint(to))
+	if err != nil {
 		return err
 	}
 	for _, at := range []uint64{from, to} { // tells which of them is not there
-		if _, _, err := s.graph.State(ctx, s.thread, at); err != nil {
+		if _, _, err := s.stored().State(ctx, s.thread, at); err != nil {
 			return s.unknownCheckpoint(err, at)
 		}
 	}
-	d, err := s.graph.Diff(ctx, s.thread, from, to)
+	var d graph.Difference
+	if why == nil {
+		d, err = s.graph.Diff(ctx, s.thread, from, to)
+		if errors.Is(err, checkpoint.ErrSchema) && file == "" {
+			why = err
+		}
+	}
+	if why != nil {
+		s.noteStored(p, why)
+		d, err = s.stored().Diff(ctx, s.thread, from, to)
+	}
 	if err != nil {
 		return err
 	}

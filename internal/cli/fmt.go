@@ -2,8 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -106,17 +106,28 @@ func (a *app) formatFile(file string, f fmtFlags) (same bool, err error) {
 // source reads a file, or stdin.
 func (a *app) source(file string) (src []byte, mode fs.FileMode, err error) {
 	if file == "-" {
-		src, err = io.ReadAll(a.Stdin)
+		src, err = readAtMost(a.Stdin, maxInput)
+		if errors.Is(err, errLong) {
+			err = noWorkflow("stdin")
+		}
 		return src, 0, err
 	}
 	info, err := os.Stat(file)
 	if err == nil {
-		src, err = os.ReadFile(file)
+		src, err = readFileAtMost(file, maxInput)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errLong):
+		return nil, 0, noWorkflow(file)
+	case err != nil:
 		return nil, 0, cannotRead(file, err)
 	}
 	return src, info.Mode().Perm(), nil
+}
+
+// noWorkflow refuses a file that is longer than any workflow may be.
+func noWorkflow(file string) error {
+	return usage("name a workflow, which has at most 1 MiB", "%s has more than %d MiB", file, maxInput>>20)
 }
 
 // lineDiff returns the lines that differ between two texts, with the number of the line

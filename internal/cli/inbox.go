@@ -163,18 +163,19 @@ func (i inbox) showAll(ctx context.Context, thread string, names []string) error
 		if n > 0 && !i.json {
 			fmt.Fprintln(i.Stdout)
 		}
-		if err := i.show(l); err != nil {
+		if err := i.show(ctx, l); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (i inbox) show(l letter) (err error) {
+func (i inbox) show(ctx context.Context, l letter) (err error) {
 	if i.json {
 		return i.printJSON(l)
 	}
 	s := &session{app: i.app, store: i.store, thread: l.Thread}
+	defer i.noteForeign(ctx, s, l)
 	fmt.Fprintf(i.Stdout, "thread %s, workflow %s, asked %s ago", cell(l.Thread), cell(l.Workflow), age(i.now().Sub(l.Since)))
 	if when := i.expires(l); when != "" {
 		fmt.Fprintf(i.Stdout, ", expires %s", when)
@@ -189,6 +190,19 @@ func (i inbox) show(l letter) (err error) {
 	_, err = fmt.Fprintf(i.Stdout, "\n\n%sOr decline it with:\n  %s\n", s.question(l.Interrupt, l.Next),
 		s.command("resume", "--thread", l.Thread, "--decline", l.ID, "--reason", "TEXT"))
 	return err
+}
+
+// noteForeign says that the commands for a question need another program, where this one cannot run
+// the graph of the thread.
+func (i inbox) noteForeign(ctx context.Context, s *session, l letter) {
+	p, found, err := s.inspect(ctx)
+	if err != nil || !found || !l.here {
+		return
+	}
+	if why, err := s.findToRead(ctx, "resume", "", p); err == nil && why != nil {
+		i.note("this program cannot go on with thread %q, since %s; give the command to the program that began it",
+			l.Thread, s.whyForeign(p, why))
+	}
 }
 
 // named returns the questions that are meant: the one whose id begins with a name, or else those

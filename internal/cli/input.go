@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"strings"
 	"unicode/utf8"
 )
@@ -20,14 +18,15 @@ type inputText struct {
 // input reads the --input and --config flags as an input of the graph. The last one wins
 // where two name a field.
 func (s *session) input(inputs, configs []string) (in json.RawMessage, err error) {
-	values, err := s.given(inputs, s.fits)
+	room := maxInput
+	values, err := s.given(inputs, &room, s.fits)
 	if err != nil {
 		return nil, err
 	}
 	if s.graph.flow == nil && len(configs) > 0 {
 		return nil, usage("give what it needs with --input", "the graph %q is in Go and has no config", s.graph.Name())
 	}
-	config, err := s.given(configs, s.graph.takesSetting)
+	config, err := s.given(configs, &room, s.graph.takesSetting)
 	if err != nil {
 		return nil, err
 	}
@@ -37,13 +36,16 @@ func (s *session) input(inputs, configs []string) (in json.RawMessage, err error
 	return in, nil
 }
 
-// given reads the flags of a kind; fits reports whether a name takes a value.
-func (s *session) given(specs []string, fits func(string, json.RawMessage) bool) (map[string]json.RawMessage, error) {
+// given reads the flags of a kind; fits reports whether a name takes a value. Room is how many bytes
+// may still be read.
+func (s *session) given(specs []string, room *int, fits func(string, json.RawMessage) bool) (map[string]json.RawMessage, error) {
 	texts := map[string]inputText{}
 	for _, spec := range specs {
-		if err := s.readInput(spec, texts); err != nil {
+		n, err := s.readInput(spec, *room, texts)
+		if err != nil {
 			return nil, err
 		}
+		*room -= n
 	}
 	values := map[string]json.RawMessage{}
 	for name, v := range texts {
@@ -52,30 +54,43 @@ func (s *session) given(specs []string, fits func(string, json.RawMessage) bool)
 	return values, nil
 }
 
-// readInput reads one flag.
-func (a *app) readInput(spec string, into map[string]inputText) error {
+// readInput reads one flag, of at most room bytes, and returns how many it had.
+func (a *app) readInput(spec string, room int, into map[string]inputText) (n int, err error) {
 	name, value, pair := strings.Cut(spec, "=")
+	var data []byte
 	switch {
 	case !utf8.ValidString(spec):
-		return notText(fmt.Sprintf("input %q", spec))
+		return 0, notText(fmt.Sprintf("input %q", spec))
 	case spec == "-":
-		data, err := io.ReadAll(a.Stdin)
-		return orJSON(data, err, "stdin", into)
+		if data, err = readAtMost(a.Stdin, room); errors.Is(err, errLong) {
+			err = tooLong("stdin")
+		}
+		return len(data), orJSON(data, err, "stdin", into)
 	case strings.HasPrefix(spec, "@"):
-		data, err := readFile(spec[1:])
-		return orJSON(data, err, spec[1:], into)
+		data, err = readFile(spec[1:], room)
+		return len(data), orJSON(data, err, spec[1:], into)
 	case !pair || name == "":
-		return usage("write --input NAME=VALUE, NAME=@FILE, @FILE.json or -", "the input %q has no name", spec)
+		return 0, usage("write --input NAME=VALUE, NAME=@FILE, @FILE.json or -", "the input %q has no name", spec)
 	case strings.HasPrefix(value, "@"):
-		data, err := readFile(value[1:])
-		if err == nil && !utf8.Valid(data) {
-			err = notText("input from " + value[1:])
+		if data, err = readFile(value[1:], room); err != nil {
+			return 0, err
+		}
+		if !utf8.Valid(data) {
+			return 0, notText("input from " + value[1:])
 		}
 		into[name] = inputText{quoteJSON(string(data)), true}
-		return err
+		return len(data), nil
+	case len(value) > room:
+		return 0, tooLong("the field " + name)
 	}
 	into[name] = inputText{text: value}
-	return nil
+	return len(value), nil
+}
+
+// tooLong refuses an input that is longer than is read.
+func tooLong(what string) error {
+	return usage("keep it in a file of its own and give its path, or give less; nothing was stored",
+		"the input is too long: with %s it is more than %d MiB", what, maxInput>>20)
 }
 
 // orJSON reads a JSON object of fields.
@@ -108,8 +123,12 @@ func because(err error) string {
 	return ": " + err.Error()
 }
 
-func readFile(path string) ([]byte, error) {
-	data, err := os.ReadFile(path)
+// readFile reads a file of at most room bytes.
+func readFile(path string, room int) ([]byte, error) {
+	data, err := readFileAtMost(path, room)
+	if errors.Is(err, errLong) {
+		return nil, tooLong(path)
+	}
 	if err != nil {
 		var pe *fs.PathError
 		if errors.As(err, &pe) {

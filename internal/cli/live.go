@@ -54,6 +54,12 @@ func (l *live) spin() {
 	}
 }
 
+// draws reports whether a view leaves lines on the terminal that are only true while the run goes on.
+func draws(v view) bool {
+	_, ok := v.(*live)
+	return ok
+}
+
 func (l *live) close() {
 	close(l.stop)
 	<-l.done

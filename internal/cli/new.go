@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -27,12 +28,34 @@ type template struct {
 	next        []string // what to do then, in the folder; %s is how the program was called
 }
 
+// getWeft stands for the command that gives a module this one.
+const getWeft = "<get>"
+
+// module is the path of this module.
+const module = "github.com/weftrun/weft"
+
+// release is the version of a module that was tagged.
+var release = regexp.MustCompile(`^v\d+\.\d+\.\d+$`)
+
+// getting returns the command that gives a module the version of Weft that this program has: that of a
+// release, or a clone where there is none.
+func getting(info *debug.BuildInfo) string {
+	if info != nil {
+		for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
+			if m.Path == module && m.Replace == nil && release.MatchString(m.Version) {
+				return "go get " + module + "@" + m.Version
+			}
+		}
+	}
+	return "go mod edit -replace " + module + "=CLONE   # CLONE is the folder of a clone of Weft: this version is no release"
+}
+
 var templates = []template{
 	{"minimal", "one node that greets", []string{"%s test workflow.yaml", "%s run workflow.yaml --input name=Ada"}},
 	{"approval", "a note that a person approves, in a loop", []string{"%s test workflow.yaml", "%s run workflow.yaml --thread demo --input topic=tea", "%s resume --thread demo --answer true"}},
-	{"agent", "a program with a model and tools, one of which a person permits", []string{"go get github.com/weftrun/weft@latest", "go mod tidy", "go run . run workflow.yaml --thread demo --input question='What became of A-17?'", "go run . inbox"}},
-	{"capability", "a program with an agent whose capabilities require and provide", []string{"go get github.com/weftrun/weft@latest", "go mod tidy", "go run . run workflow.yaml --thread demo --input city=Oslo", "go run . inbox"}},
-	{"go-nodes", "a program with a node in Go", []string{"go get github.com/weftrun/weft@latest", "go mod tidy", "go run . run workflow.yaml --input text='one two three'"}},
+	{"agent", "a program with a model and tools, one of which a person permits", []string{getWeft, "go mod tidy", "go run . run workflow.yaml --thread demo --input question='What became of A-17?'", "go run . inbox"}},
+	{"capability", "a program with an agent whose capabilities require and provide", []string{getWeft, "go mod tidy", "go run . run workflow.yaml --thread demo --input city=Oslo", "go run . inbox"}},
+	{"go-nodes", "a program with a node in Go", []string{getWeft, "go mod tidy", "go run . run workflow.yaml --input text='one two three'"}},
 }
 
 func (a *app) newVerb() *cobra.Command {
@@ -88,6 +111,10 @@ func (a *app) new(dir, name string) error {
 	}
 	next := []string{"cd " + quote(dir)}
 	for _, line := range templates[at].next {
+		if line == getWeft {
+			info, _ := debug.ReadBuildInfo()
+			line = getting(info)
+		}
 		next = append(next, strings.ReplaceAll(line, "%s", a.as))
 	}
 	return a.created(dir, name, files, next)

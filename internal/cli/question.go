@@ -42,12 +42,15 @@ func (s *session) markSeen(ctx context.Context, ids []string) error {
 
 func (s *session) showWait(open []graph.Interrupt) error {
 	if s.json {
-		return s.printJSON(ended{Thread: s.thread, Workflow: s.graph.Name(), Status: graph.Interrupted,
-			Interrupts: open, Next: s.commands(open)})
+		end := ended{Thread: s.thread, Workflow: s.graph.Name(), Status: graph.Interrupted, Interrupts: open}
+		if !s.forgets() {
+			end.Next = s.commands(open)
+		}
+		return s.printJSON(end)
 	}
 	var b strings.Builder
 	if s.forgets() {
-		defer s.note("the thread is gone with this process; keep threads with --store sqlite:PATH")
+		defer s.note("the thread is gone with this process, so nothing can answer; keep threads with --store sqlite:PATH")
 	}
 	for i, command := range s.commands(open) {
 		b.WriteString(s.question(open[i], command))
@@ -56,25 +59,35 @@ func (s *session) showWait(open []graph.Interrupt) error {
 	return err
 }
 
-// question is the text of one reason to pause.
+// question is the text of one reason to pause, with the command that goes on, if there is one.
 func (s *session) question(in graph.Interrupt, command string) string {
 	var b strings.Builder
 	if in.Detail != "" {
 		fmt.Fprintf(&b, "%s\n\n", strings.TrimSuffix(in.Detail, "\n"))
 	}
+	goOn := "Answer with:"
 	switch in.Kind {
 	case "before", "after":
-		fmt.Fprintf(&b, "The run pauses %s the node %q. Go on with:\n", in.Kind, in.Node)
+		fmt.Fprintf(&b, "The run pauses %s the node %q.", in.Kind, in.Node)
+		goOn = " Go on with:"
 	default:
-		fmt.Fprintf(&b, "%s\n(asked by the node %q; %s)\nAnswer with:\n", in.Prompt, in.Node, cmp.Or(choices(in), wanted(in.Schema)))
+		fmt.Fprintf(&b, "%s\n(asked by the node %q; %s)\n", in.Prompt, in.Node, cmp.Or(choices(in), wanted(in.Schema)))
 	}
-	fmt.Fprintf(&b, "  %s\n", command)
+	switch {
+	case command != "":
+		fmt.Fprintf(&b, "%s\n  %s\n", goOn, command)
+	case goOn[0] == ' ':
+		b.WriteString("\n")
+	}
 	return b.String()
 }
 
-// commands returns the command that answers each question.
+// commands returns the command that answers each question; "" where the thread ends with the process.
 func (s *session) commands(open []graph.Interrupt) []string {
 	all := make([]string, len(open))
+	if s.forgets() { // no other process finds the thread
+		return all
+	}
 	for i, in := range open {
 		words := []string{"resume", "--thread", s.thread}
 		if choices(in) != "" && len(open) == 1 {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -43,8 +44,14 @@ func (v *ruling) unused(cmd *cobra.Command) error {
 // check refuses words that say nothing to this ruling.
 func (v ruling) check(cmd *cobra.Command) error {
 	switch {
-	case v.word == "edit" && !json.Valid([]byte(v.args)):
-		return usage("give what is approved instead with --args JSON", "edit needs --args with JSON")
+	case v.word == "edit" && !cmd.Flags().Changed("args"):
+		return usage("give what is approved instead with --args JSON", "edit needs --args")
+	case v.word == "edit":
+		var any json.RawMessage
+		if err := json.Unmarshal([]byte(v.args), &any); err != nil {
+			return usage(`write JSON, such as --args '{"name": "value"}'; a text is JSON in double quotes: --args '"text"'`,
+				"--args %q is not JSON: %w", cut(oneLine(v.args), 60), err)
+		}
 	case v.word != "edit" && cmd.Flags().Changed("args"):
 		return usage("edit takes --args", "%s does not take --args", v.word)
 	case v.word != "reject" && cmd.Flags().Changed("message"):
@@ -70,12 +77,23 @@ func (a *app) decide(cmd *cobra.Command, ids []string, v ruling) error {
 			return errors.Join(err, l.Accepts(data))
 		}
 		if !ok {
-			return usage(l.Next, "the question %q cannot be answered with %s", l.Prompt, v.word)
+			return a.cannot(l, v)
 		}
 		f := resumeFlags{thread: l.Thread, replies: replies{answers: []string{l.ID + "=" + string(answer)}}}
 		f.durability = "sync"
 		return s.resume(cmd.Context(), f)
 	})
+}
+
+// cannot says why a question does not take a ruling, and what it takes.
+func (a *app) cannot(l letter, v ruling) error {
+	if _, plain := (ruling{word: v.word}).answer(l.Interrupt); plain && v.message != "" {
+		return usage(a.command("inbox", v.word, l.ID)+" decides it without one; "+
+			a.command("resume", "--thread", l.Thread, "--decline", l.ID, "--reason", v.message)+" declines it, and its node gets the reason",
+			"the question %q takes %s, and no message", l.Prompt, cmp.Or(choices(l.Interrupt), wanted(l.Schema)))
+	}
+	return usage(a.command("inbox", "show", l.ID)+" shows the question and what answers it",
+		"the question %q cannot be answered with %s: it takes %s", l.Prompt, v.word, cmp.Or(choices(l.Interrupt), wanted(l.Schema)))
 }
 
 // answer returns the answer that the question takes for this ruling; ok is false where it takes none.

@@ -12,6 +12,8 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/state"
+	msg "github.com/weftrun/weft/state/message"
 )
 
 // The metadata that the command line writes into checkpoints.
@@ -113,6 +115,38 @@ func (s *session) find(ctx context.Context, verb, file string, p graph.Point, ar
 		return err
 	}
 	return s.sameGraph(p)
+}
+
+// findToRead is find for what only reads the thread: where its graph cannot be used here, since its
+// file is gone, not valid, or names nodes that this program does not have, s.graph stays empty, and
+// why is the reason.
+func (s *session) findToRead(ctx context.Context, verb, file string, p graph.Point, args ...string) (why, err error) {
+	err = s.find(ctx, verb, file, p, args...)
+	if err == nil || file != "" || ctx.Err() != nil {
+		return nil, err
+	}
+	s.graph = declared{}
+	return err, nil
+}
+
+// noteStored says that values are shown without the graph of the thread.
+func (s *session) noteStored(p graph.Point, why error) {
+	s.note("values are shown as they are stored, without defaults, since %s", s.whyForeign(p, why))
+}
+
+// whyForeign says in one line why this program cannot run the graph of a thread.
+func (s *session) whyForeign(p graph.Point, why error) string {
+	if isInvalid(why) {
+		return "its workflow" + in(p.Metadata[metaPath]) + " is not valid for this program: " + oneLine(problems(why)[0].Message)
+	}
+	return oneLine(s.public(message(why)))
+}
+
+// stored reads threads without their graphs.
+func (s *session) stored() graph.StoredReader {
+	return graph.StoredReader{Store: s.store, Channels: map[state.Kind]func() state.Channel{
+		"message.Log": func() state.Channel { return new(msg.Log) },
+	}}
 }
 
 // sameGraph refuses a graph that is not the thread's at all.

@@ -7,17 +7,19 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // errSignal is the cause of a context that a signal has ended.
 var errSignal = errors.New("stopped by a signal")
 
 // signals are the SIGINT and SIGTERM of one command. The first asks what runs to come
-// to an end by itself, if something does that; the next ends the context; after that
-// signals do what they do to any program, so one more kills.
+// to an end by itself, if something does that; the next ends the context; one more does what it
+// does to any program: it kills, once the terminal is tidy.
 type signals struct {
 	mu   sync.Mutex
 	soft func() // what the next signal does instead of ending the context, or nil
+	tidy func() // what is to be done before a signal kills, or nil
 }
 
 // until returns a context that signals end.
@@ -25,27 +27,70 @@ func (s *signals) until(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	heard := make(chan os.Signal, 2)
 	signal.Notify(heard, os.Interrupt, syscall.SIGTERM)
-	ended := make(chan struct{})
+	ended, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		for {
 			select {
-			case <-heard:
-			case <-ctx.Done():
+			case sig := <-heard:
+				if ctx.Err() != nil {
+					signal.Stop(heard)
+					s.kill(sig)
+					return
+				}
+			case <-stopped:
 				return
 			}
 			if !s.softly() {
-				signal.Stop(heard)
 				cancel(errSignal)
-				return
 			}
 		}
 	}()
 	return ctx, func() {
 		signal.Stop(heard)
-		cancel(nil)
+		close(stopped)
 		<-ended
+		cancel(nil)
 	}
+}
+
+// toTidy is how long a signal that kills waits for the terminal, which may take no output.
+const toTidy = 200 * time.Millisecond
+
+// kill ends the process as the signal does where nothing catches it.
+func (s *signals) kill(sig os.Signal) {
+	s.mu.Lock()
+	tidy := s.tidy
+	s.mu.Unlock()
+	if tidy != nil {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			tidy()
+		}()
+		select {
+		case <-done:
+		case <-time.After(toTidy):
+		}
+	}
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(sig)
+	}
+	if err != nil { // a system on which a process cannot send itself a signal
+		os.Exit(exitSignal)
+	}
+}
+
+// last sets what is to be done before a signal kills, until undo.
+func (s *signals) last(do func()) (undo func()) {
+	set := func(f func()) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.tidy = f
+	}
+	set(do)
+	return func() { set(nil) }
 }
 
 // softly does what is to be done first, and reports whether there was something.

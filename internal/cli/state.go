@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/tidwall/gjson"
@@ -13,6 +15,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/internal/suggest"
 )
 
 func (a *app) stateVerb() *cobra.Command {
@@ -39,10 +42,22 @@ func (s *session) state(ctx context.Context, file string, at uint64, path string
 	if err != nil {
 		return err
 	}
-	if err := s.find(ctx, "state", file, p); err != nil {
+	why, err := s.findToRead(ctx, "state", file, p)
+	if err != nil {
 		return err
 	}
-	data, then, err := s.graph.State(ctx, s.thread, at)
+	var data json.RawMessage
+	var then graph.Point
+	if why == nil {
+		data, then, err = s.graph.State(ctx, s.thread, at)
+		if errors.Is(err, checkpoint.ErrSchema) && file == "" {
+			why = err
+		}
+	}
+	if why != nil {
+		s.noteStored(p, why)
+		data, then, err = s.storedState(ctx, at)
+	}
 	if errors.Is(err, graph.ErrUnknownThread) {
 		return usage(s.command("history", "--thread", s.thread)+" lists its checkpoints",
 			"thread %q has no checkpoint %d", s.thread, at)
@@ -51,7 +66,7 @@ func (s *session) state(ctx context.Context, file string, at uint64, path string
 		return err
 	}
 	if path != "" {
-		return s.printPath(data, path)
+		return s.printPath(ctx, data, then, path)
 	}
 	if s.json {
 		return s.printJSON(struct {
@@ -62,12 +77,75 @@ func (s *session) state(ctx context.Context, file string, at uint64, path string
 	return s.printState(then, data)
 }
 
+// storedState returns the state without the graph of the thread, as one JSON object.
+func (s *session) storedState(ctx context.Context, at uint64) (json.RawMessage, graph.Point, error) {
+	values, then, err := s.stored().State(ctx, s.thread, at)
+	if err != nil {
+		return nil, then, err
+	}
+	var b bytes.Buffer
+	for _, v := range values {
+		if v.Err != nil {
+			s.note("the field %s is left out: only its own program can put it together", v.Field)
+		}
+		if v.Value == nil {
+			continue
+		}
+		sign := ","
+		if b.Len() == 0 {
+			sign = "{"
+		}
+		fmt.Fprintf(&b, "%s%s:%s", sign, quoteJSON(v.Field), v.Value)
+	}
+	if b.Len() == 0 {
+		return json.RawMessage("{}"), then, nil
+	}
+	b.WriteString("}")
+	return b.Bytes(), then, nil
+}
+
+// plainField is a path that begins with the name of a field.
+var plainField = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
+
+// missing says why nothing is at a path: there is no such field, it has no such part, or it has no
+// value, which is a null.
+func (s *session) missing(ctx context.Context, then graph.Point, path string) error {
+	values, _, err := s.stored().State(ctx, s.thread, then.Checkpoint)
+	if err != nil {
+		return err
+	}
+	name := plainField.FindString(path)
+	var names []string
+	for _, v := range values {
+		names = append(names, v.Field)
+		switch {
+		case v.Field != name:
+		case v.Err != nil:
+			return usage("use the program of the thread", "the field %q cannot be read here: %w", name, v.Err)
+		case v.Value == nil && path == name:
+			s.note("the field %q has no value at checkpoint %d", name, then.Checkpoint)
+			_, err := fmt.Fprintln(s.Stdout, "null")
+			return err
+		default:
+			return usage(s.command("state", "--thread", s.thread, "--path", name)+" shows the field", "the field %q has nothing at %q", name, path)
+		}
+	}
+	if name == "" {
+		return usage(s.command("state", "--thread", s.thread)+" shows all of it", "the state has nothing at %q", path)
+	}
+	meant := ""
+	if near := suggest.Nearest(name, names); near != "" {
+		meant = fmt.Sprintf("; did you mean %q?", near)
+	}
+	return usage("the fields are "+strings.Join(names, ", "), "the state has no field %q%s", name, meant)
+}
+
 // printPath prints what is at a path in the state: text as it is, all else as JSON.
-func (s *session) printPath(data []byte, path string) error {
+func (s *session) printPath(ctx context.Context, data []byte, then graph.Point, path string) error {
 	found := gjson.GetBytes(data, path)
 	switch {
 	case !found.Exists():
-		return usage(s.command("state", "--thread", s.thread)+" shows all of it", "the state has nothing at %q", path)
+		return s.missing(ctx, then, path)
 	case s.json:
 		return s.printJSON(json.RawMessage(found.Raw))
 	}

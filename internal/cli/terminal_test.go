@@ -5,6 +5,7 @@ package cli_test
 import (
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -184,4 +185,56 @@ func TestADumbTerminalGetsPlainLines(t *testing.T) {
 	if strings.Contains(raw, "\x1b") || !strings.HasPrefix(raw, "only: waits for an answer\r\n") {
 		t.Errorf("on a dumb terminal: %q", raw)
 	}
+}
+
+// tty is the other side of a terminal on which a command runs.
+type tty struct {
+	*testing.T
+	file  *os.File
+	heard strings.Builder
+}
+
+// startOnTerminal starts a command on a terminal of so many columns.
+func (p place) startOnTerminal(cols uint16, args ...string) (*exec.Cmd, *tty) {
+	p.Helper()
+	cmd := p.command(args...)
+	cmd.Env = append(cmd.Env, "TERM=xterm")
+	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: cols})
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(func() { f.Close() })
+	return cmd, &tty{T: p.T, file: f}
+}
+
+// press types keys.
+func (y *tty) press(keys string) {
+	y.Helper()
+	if _, err := y.file.WriteString(keys); err != nil {
+		y.Fatal(err)
+	}
+}
+
+// await reads until the command has written a text.
+func (y *tty) await(want string) {
+	y.Helper()
+	buf := make([]byte, 4096)
+	for !strings.Contains(y.heard.String(), want) {
+		n, err := y.file.Read(buf)
+		y.heard.Write(buf[:n])
+		if err != nil {
+			y.Fatalf("the command ended without writing %q; it wrote\n%q", want, y.heard.String())
+		}
+	}
+}
+
+// rest returns all that was written until the command's end.
+func (y *tty) rest() string {
+	y.Helper()
+	data, err := io.ReadAll(y.file)
+	if err != nil && !errors.Is(err, syscall.EIO) { // Linux says so when the other side is closed
+		y.Fatal(err)
+	}
+	y.heard.Write(data)
+	return y.heard.String()
 }

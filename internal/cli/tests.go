@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,9 +23,9 @@ type testFlags struct {
 func (a *app) testVerb() *cobra.Command {
 	var f testFlags
 	cmd := &cobra.Command{
-		Use:   "test FILE...",
+		Use:   "test FILE|DIR...",
 		Short: "Run the tests in workflow files",
-		Long: `Test runs the tests that stand in workflow files, each with a store of its own in
+		Long: `Test runs the tests that stand in workflow files, or in all of a folder, each with a store of its own in
 memory: no request is made, no file written and no time waited. It tells which nodes
 and ways the tests went through; --cover lists those they did not. The exit code is 1
 if a test fails.`,
@@ -36,6 +37,10 @@ if a test fails.`,
 					return usage("give a regular expression", "--run %q cannot be read: %v", f.run, err)
 				}
 				f.match = re.MatchString
+			}
+			files, err := a.filesIn(files)
+			if err != nil {
+				return err
 			}
 			return a.test(cmd.Context(), files, f)
 		},
@@ -72,6 +77,9 @@ func (a *app) test(ctx context.Context, files []string, f testFlags) error {
 		if err := a.printTests(t, f); err != nil {
 			return err
 		}
+	}
+	if f.match != nil && worst == nil && !slices.ContainsFunc(all, func(t tested) bool { return len(t.report.Tests) > 0 }) {
+		return usage(a.as+" test without --run lists the tests by name", "no test has a name that --run %q matches", f.run)
 	}
 	if f.junit != "" {
 		if err := writeJUnit(f.junit, all); err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -339,6 +340,37 @@ func TestAStepInsideATaskHasALineOnlyIfItFails(t *testing.T) {
 		}
 		if strings.Count(screen.String(), "✓") != 1 || strings.Contains(screen.String(), "? ") {
 			t.Errorf("%s: the screen shows %q", phase, &screen)
+		}
+	}
+}
+
+func TestGetting_ReleaseAndClone(t *testing.T) {
+	const self = "github.com/weftrun/weft"
+	dep := func(version string, replace *debug.Module) *debug.BuildInfo {
+		return &debug.BuildInfo{Main: debug.Module{Path: "desk"}, Deps: []*debug.Module{{Path: self, Version: version, Replace: replace}}}
+	}
+	for _, c := range []struct {
+		info *debug.BuildInfo
+		want string
+	}{
+		{dep("v1.2.3", nil), "go get " + self + "@v1.2.3"},
+		{&debug.BuildInfo{Main: debug.Module{Path: self, Version: "v0.4.0"}}, "go get " + self + "@v0.4.0"},
+		{dep("v1.2.3", &debug.Module{Path: "../weft"}), "go mod edit -replace " + self + "=CLONE"},
+		{dep("v0.0.0-20261122000000-abcdefabcdef", nil), "go mod edit -replace " + self + "=CLONE"},
+		{&debug.BuildInfo{Main: debug.Module{Path: self, Version: "(devel)"}}, "go mod edit -replace " + self + "=CLONE"},
+		{nil, "go mod edit -replace " + self + "=CLONE"},
+	} {
+		if got, _, _ := strings.Cut(getting(c.info), " #"); strings.TrimSpace(got) != c.want {
+			t.Errorf("%+v: got %q, want %q", c.info, got, c.want)
+		}
+	}
+}
+
+func TestComplete_EditAndTab(t *testing.T) {
+	c := &dialogue{open: []graph.Interrupt{{Data: json.RawMessage(`{"data":{"file":"rain.csv"}}`)}}}
+	for _, line := range []string{"/edit", "/edit "} {
+		if got, _ := c.complete(line); got != `/edit {"file":"rain.csv"}` {
+			t.Errorf("%q and Tab: got %q, want what is to be approved", line, got)
 		}
 	}
 }

@@ -21,10 +21,11 @@ func (a *app) validateVerb() *cobra.Command {
 	var format string
 	var strict bool
 	cmd := &cobra.Command{
-		Use:   "validate FILE...",
+		Use:   "validate FILE|DIR...",
 		Short: "Check workflows and report every mistake",
 		Long: `Validate checks workflows and reports every mistake, each with its place and a code
-that explain explains. As text it shows the lines; json is one object a file; github
+that explain explains. Of a folder it checks all files below it that end in .yaml or
+.yml and have nodes; hidden folders are left out. As text it shows the lines; json is one object a file; github
 is what GitHub Actions shows beside the lines of a pull request; sarif is one SARIF
 2.1.0 document for code scanning and editors.`,
 		Args: a.arguments("FILE", 1, math.MaxInt),
@@ -38,6 +39,10 @@ is what GitHub Actions shows beside the lines of a pull request; sarif is one SA
 				format = "json"
 			}
 			a.strict = strict
+			files, err := a.filesIn(files)
+			if err != nil {
+				return err
+			}
 			return a.validate(files, format)
 		},
 	}

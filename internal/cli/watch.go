@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/weftrun/weft/graph"
 )
@@ -25,7 +27,7 @@ func (s *session) watch(ctx context.Context, live *graph.Live[json.RawMessage]) 
 	res, err := live.Wait()
 	switch {
 	case err != nil:
-		return s.stopped(err)
+		return s.stopped(ctx, err)
 	case res.Status == graph.Queued:
 		return s.queued()
 	case res.Status == graph.Interrupted:
@@ -42,7 +44,11 @@ func (s *session) watch(ctx context.Context, live *graph.Live[json.RawMessage]) 
 // follow shows what happens until the run has ended. Why it failed is for Wait.
 func (s *session) follow(live *graph.Live[json.RawMessage]) {
 	v := s.view()
-	defer v.close()
+	end := sync.OnceFunc(v.close)
+	defer end()
+	if draws(v) {
+		defer s.signals.last(end)()
+	}
 	events := live.Join(graph.Reader{Modes: v.modes()})
 	defer s.signals.first(func() {
 		live.Drain(errSignal.Error())
@@ -59,9 +65,11 @@ func (s *session) follow(live *graph.Live[json.RawMessage]) {
 }
 
 // stopped adds to the error of a run how to go on.
-func (s *session) stopped(err error) error {
+func (s *session) stopped(ctx context.Context, err error) error {
 	f := *s.classify(err)
 	switch {
+	case f.next == "" && s.refused(ctx):
+		f.next = "nothing of this turn was stored; change the input or the workflow, and give the same command again"
 	case s.forgets():
 		f.next = "the thread is gone with the process; keep threads with --store sqlite:PATH"
 	case f.code == exitUsage:
@@ -70,6 +78,17 @@ func (s *session) stopped(err error) error {
 		f.next = s.goOn()
 	}
 	return &f
+}
+
+// toLook is how long a look at the thread may take before its error is told.
+const toLook = 2 * time.Second
+
+// refused reports whether a run that failed has left no work: its input was not stored.
+func (s *session) refused(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), toLook)
+	defer cancel()
+	p, found, err := s.inspect(ctx)
+	return err == nil && (!found || p.Status == graph.Done)
 }
 
 // goOn says how to go on with a run that was stopped.

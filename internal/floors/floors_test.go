@@ -90,7 +90,7 @@ var house = []room{
 	{name: "nodes", on: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/below"}},
 	{name: "internal/cli", on: []string{
 		"state", "state/message", "state/agent", "checkpoint", "checkpoint/conversation", "checkpoint/document", "checkpoint/memory", "checkpoint/session",
-		"checkpoint/sqlite", "checkpoint/thread", "capabilities/memory", "graph", "graph/workflow", "nodes/turn",
+		"checkpoint/sqlite", "checkpoint/thread", "capabilities/memory", "graph", "graph/workflow", "nodes/turn", "internal/suggest",
 	}, doors: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson", "golang.org/x/term",
 	}},

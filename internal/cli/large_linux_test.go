@@ -1,0 +1,4 @@
+package cli_test
+
+// maxrssUnit is in what the system counts memory, in bytes.
+const maxrssUnit = 1024

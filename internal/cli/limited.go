@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+)
+
+// maxInput bounds what a command reads at once, in bytes: all --input and --config of a run together,
+// a message of chat, and a file that fmt formats. It is what a store takes as the value of one field.
+const maxInput = 16 << 20
+
+// errLong is returned for what is longer than may be read.
+var errLong = errors.New("it is too long")
+
+// readAtMost reads all of r, or returns errLong once it has read more than limit bytes. It holds at
+// most the limit while it reads, and twice that when it puts the parts together.
+func readAtMost(r io.Reader, limit int) ([]byte, error) {
+	const part = 64 << 10
+	var parts [][]byte
+	for left := limit + 1; ; {
+		p := make([]byte, min(part, left))
+		n, err := io.ReadFull(r, p)
+		parts, left = append(parts, p[:n]), left-n
+		switch {
+		case left == 0:
+			return nil, errLong
+		case err == io.EOF || err == io.ErrUnexpectedEOF:
+			return bytes.Join(parts, nil), nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// readFileAtMost is readAtMost for a file. A regular one that is too long is not read at all.
+func readFileAtMost(path string, limit int) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > int64(limit) {
+		return nil, errLong
+	}
+	return readAtMost(f, limit)
+}
