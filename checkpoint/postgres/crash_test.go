@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -13,15 +12,8 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/postgres"
+	"github.com/weftrun/weft/internal/pace"
 )
-
-// soak returns long when the tests may take as long as they like.
-func soak(short, long int) int {
-	if os.Getenv("WEFT_SOAK") != "" {
-		return long
-	}
-	return short
-}
 
 // writers append to threads of their own until they are told to stop. A writer repeats
 // a commit whose outcome it does not know, and counts what was acknowledged.
@@ -105,7 +97,7 @@ func (w *writers) check(t *testing.T) {
 func TestKilledServerLosesNothingItAcknowledged(t *testing.T) {
 	s := extraServer(t)
 	w := startWriters(open(t, s.dsn("pool_max_conns=8"), postgres.Config{Patience: 30 * time.Second}), 8)
-	for range soak(2, 100) {
+	for range pace.Soak(2, 100) {
 		w.wait(50)
 		s.end(syscall.SIGKILL)
 		if err := s.start(); err != nil {
@@ -121,7 +113,7 @@ func TestCutConnectionsCommitExactlyOnce(t *testing.T) {
 	w := startWriters(open(t, p.dsn("pool_max_conns=4"), postgres.Config{Patience: 30 * time.Second}), 4)
 	w.wait(10)
 	p.chance.Store(30)
-	w.wait(soak(500, 20000))
+	w.wait(pace.Soak(500, 20000))
 	p.chance.Store(0)
 	w.check(t)
 	if p.cuts.Load() == 0 {
@@ -156,7 +148,7 @@ func TestOutcomeIsUnknownWhenTheServerIsGone(t *testing.T) {
 func TestCancelledCommitIsUnknownOrDone(t *testing.T) {
 	s := open(t, cluster.dsn("pool_max_conns=4"), postgres.Config{})
 	k := checkpoint.Key{Thread: "thread"}
-	for seq := uint64(1); seq <= uint64(soak(100, 10000)); seq++ {
+	for seq := uint64(1); seq <= uint64(pace.Soak(100, 10000)); seq++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		if seq%2 == 0 {
 			go cancel()

@@ -11,6 +11,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
 	"github.com/weftrun/weft/checkpoint/postgres"
+	"github.com/weftrun/weft/internal/pace"
 )
 
 // ways are what a partition may swallow.
@@ -68,11 +69,11 @@ func TestPartition(t *testing.T) {
 func TestPartitionsUnderWriters(t *testing.T) {
 	p := newProxy(t, cluster)
 	w := startWriters(hasty{open(t, p.dsn("pool_max_conns=4"), postgres.Config{Patience: time.Hour})}, 4)
-	n := soak(10, 300)
+	n := pace.Soak(10, 300)
 	for range n {
 		w.wait(20)
 		p.open(ways[rand.IntN(len(ways))], rand.IntN(2) == 0)
-		time.Sleep(time.Duration(rand.IntN(soak(100, 1000))) * time.Millisecond) // how long a partition lasts
+		time.Sleep(time.Duration(rand.IntN(pace.Soak(100, 1000))) * time.Millisecond) // how long a partition lasts
 		p.heal()
 	}
 	w.wait(20)
@@ -94,17 +95,13 @@ func (h hasty) Commit(ctx context.Context, c checkpoint.Commit) error {
 }
 
 // TestStoreOverConnectionsThatAreCut is the whole suite over a proxy that cuts the
-// connection at three of a hundred pieces, in the long form only.
+// connection at one of a hundred pieces, or at three of them in the long form.
 func TestStoreOverConnectionsThatAreCut(t *testing.T) {
-	if soak(0, 1) == 0 {
-		t.Log("a minute long; TestCutConnectionsCommitExactlyOnce is the short form")
-		return
-	}
-	p := newProxy(t, cluster)
+	p, chance := newProxy(t, cluster), int64(pace.Soak(10, 30))
 	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store {
 		p.chance.Store(0)
 		w := openWatched(t, p.dsn("pool_max_conns=8"), postgres.Config{Patience: time.Minute})
-		p.chance.Store(30)
+		p.chance.Store(chance)
 		return w
 	})
 	p.chance.Store(0)

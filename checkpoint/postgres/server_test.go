@@ -53,7 +53,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, errors.Join(err, cluster.remove()))
 		return 1
 	}
-	pace.Tries(soak(25, 100), soak(8, 100)) // each is dozens of transactions
+	pace.Tries(pace.Soak(25, 100), pace.Soak(8, 100)) // each is dozens of transactions
 	code := m.Run()
 	beside.Close()
 	if err := cluster.remove(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -493,11 +492,8 @@ func checkChain(t testing.TB, s checkpoint.Store, thread string, head uint64) {
 
 // fewer returns n, or less in a short run and under the race detector, or much more in a soak.
 func fewer(short, n, soak int) int {
-	switch {
-	case os.Getenv("WEFT_SOAK") != "":
-		return soak
-	case testing.Short() || pace.Raced:
-		return short
+	if testing.Short() || pace.Raced {
+		n = short
 	}
-	return n
+	return pace.Soak(n, soak)
 }

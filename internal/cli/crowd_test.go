@@ -5,9 +5,10 @@ package cli_test
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/weftrun/weft/internal/pace"
 )
 
 // TestOfProcessesThatWorkOnOneThreadOneRunsEachTask starts four processes at once that run
@@ -29,10 +30,7 @@ func TestOfProcessesThatWorkOnOneThreadOneRunsEachTask(t *testing.T) {
 
 func crowd(p place, address string) {
 	p.Helper()
-	rounds := 3
-	if os.Getenv("WEFT_SOAK") != "" {
-		rounds = 100
-	}
+	rounds := pace.Soak(3, 100)
 	want, _ := undisturbed(p)
 	n, refused := new(tally), 0
 	for round := range rounds {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/internal/pace"
 )
 
 // history is what happened to one thread whose processes are killed.
@@ -218,11 +219,7 @@ func TestKillAtRandomMoments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			kills := server.kills
-			if os.Getenv("WEFT_SOAK") != "" {
-				kills = 2200
-			}
-			storm(newPlace(t), server.start(t), kills)
+			storm(newPlace(t), server.start(t), pace.Soak(server.kills, 2200))
 		})
 	}
 }

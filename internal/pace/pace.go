@@ -22,6 +22,18 @@ func Tries(whole, raced int) {
 	}
 }
 
+// Soak returns short, or long with WEFT_SOAK=1 in the environment. What a test does without it, it
+// does at least once: the short form of a test is never nothing.
+func Soak(short, long int) int {
+	switch {
+	case short < 1:
+		panic("pace: the short form of a test does nothing")
+	case os.Getenv("WEFT_SOAK") != "":
+		return long
+	}
+	return short
+}
+
 // Environ returns os.Environ for a child process. Under the race detector a process that ends by itself first sleeps
 // for a second, in case a goroutine that nobody waits for has a race yet; these do not.
 func Environ() []string {

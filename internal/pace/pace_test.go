@@ -29,6 +29,23 @@ func TestTheRaceDetectorShortensRandomTests(t *testing.T) {
 	}
 }
 
+func TestSoak_HasAShortForm(t *testing.T) {
+	t.Setenv("WEFT_SOAK", "")
+	if got := pace.Soak(3, 100); got != 3 {
+		t.Errorf("Soak(3, 100) = %d, want 3", got)
+	}
+	t.Setenv("WEFT_SOAK", "1")
+	if got := pace.Soak(3, 100); got != 100 {
+		t.Errorf("with WEFT_SOAK, Soak(3, 100) = %d, want 100", got)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("Soak(0, 1) did not panic: a test may do nothing where its long form is not asked for")
+		}
+	}()
+	pace.Soak(0, 1)
+}
+
 func TestChildrenKeepTheEnvironment(t *testing.T) {
 	t.Setenv("WEFT_PACE_TEST", "1")
 	t.Setenv("GORACE", "halt_on_error=1")

@@ -1,0 +1,83 @@
+package floors
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	environment = regexp.MustCompile(`os\.(?:Getenv|LookupEnv)\("(\w+)"\)`)
+	constraint  = regexp.MustCompile(`(?m)^//go:build (.+)$`)
+	// returns matches a test that returns at once because of how it is run.
+	returns = regexp.MustCompile(`if [^\n]*(?:testing\.Short\(\)|pace\.\w+|Getenv\([^\n]*\))[^\n]*\{\n(?:\t+(?:t|tb|b|p)\.Logf?\([^\n]*\n)?\t+return\n`)
+)
+
+// variables are those that tests may read: what they do without them, they do in CI.
+var variables = map[string]string{
+	"PATH":        "internal/cli/main_test.go",        // the programs that a test runs
+	"WEFT_GOLDEN": "checkpoint/golden_test.go",        // writes new golden files, and checks none
+	"WEFT_MUTANT": "internal/mutants/mutants_test.go", // in the code that the test builds
+}
+
+// unrun says why a test file does not run in CI as a whole, or "".
+func unrun(name, text string) string {
+	for _, m := range environment.FindAllStringSubmatch(text, -1) {
+		if variables[m[1]] != name {
+			return "a test reads " + m[1] + ": what depends on it is not run in CI; use pace.Soak, whose short form is run"
+		}
+	}
+	if m := constraint.FindStringSubmatch(text); m != nil && declared.MatchString(text) && !slices.Contains([]string{"unix", "linux"}, m[1]) {
+		return "tests are built with " + m[1] + " only"
+	}
+	if at := returns.FindString(text); at != "" {
+		return "a test returns without a check: " + strings.Join(strings.Fields(at), " ")
+	}
+	return ""
+}
+
+// A document that cites a test says that something holds. A test that does nothing unless it is asked
+// to by a variable or a flag holds nothing.
+func TestTests_RunInCI(t *testing.T) {
+	walk(t, func(name string, text []byte) {
+		if strings.HasSuffix(name, "_test.go") && name != "internal/floors/unrun_test.go" && name != "internal/pace/pace_test.go" {
+			if why := unrun(name, string(text)); why != "" {
+				t.Errorf("%s: %s", name, why)
+			}
+		}
+	})
+}
+
+func TestUnrun_FindsTestsThatDoNothing(t *testing.T) {
+	for text, want := range map[string]bool{
+		"func TestA(t *testing.T) {\n\tif m.quick || os.Getenv(\"WEFT_SOAK\") != \"\" {\n\t\tm.run(t)\n\t}\n}\n": true,
+		"func TestA(t *testing.T) {\n\tif testing.Short() {\n\t\treturn\n\t}\n}\n":                               true,
+		"func TestA(t *testing.T) {\n\tif pace.Raced {\n\t\tt.Log(\"slow\")\n\t\treturn\n\t}\n}\n":               true,
+		"//go:build soak\n\nfunc TestA(t *testing.T) {}\n":                                                       true,
+		"//go:build unix\n\nfunc TestA(t *testing.T) {}\n":                                                       false,
+		"func TestA(t *testing.T) {\n\tif testing.Short() {\n\t\tn = 5\n\t}\n}\n":                                false,
+		"func few(n int) int {\n\tif testing.Short() {\n\t\treturn n / 5\n\t}\n}\n":                              false,
+	} {
+		if why := unrun("a_test.go", text); (why != "") != want {
+			t.Errorf("unrun(%q) = %q, want something: %v", text, why, want)
+		}
+	}
+}
+
+// .ci/run ends with all tests, and .ci/test runs every package.
+func TestCI_RunsEveryPackage(t *testing.T) {
+	found := map[string]bool{}
+	walk(t, func(name string, text []byte) {
+		for file, line := range map[string]string{
+			".ci/run": "\nexec .ci/test\n", ".ci/test": "\ngo test \"${race[@]}\" -timeout 30m ./...\n",
+		} {
+			found[file] = found[file] || name == file && strings.Contains(string(text), line)
+		}
+	})
+	for file, ok := range found {
+		if !ok {
+			t.Errorf("%s does not run all tests", file)
+		}
+	}
+}
