@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,8 @@ On a terminal answers are written as they come, Tab completes what begins with /
 what is to be approved, to be changed.
 
 Elsewhere each line of the input is a message; --say gives messages instead. The first
-one that fails ends the chat. The exit code is 4 if a question is open at the end.
+one that fails ends the chat with exit code 1, also where the answer explains the
+failure. The exit code is 4 if a question is open at the end.
 
 Ctrl-C stops the turn; twice, or at an empty line twice, it leaves. What was said is
 kept, and the next chat goes on with the turn.`,
@@ -219,7 +221,14 @@ func (c *dialogue) do(ctx context.Context, act func(context.Context, func(graph.
 	if r.Status != "" {
 		c.open = r.Questions
 	}
-	return slices.Contains(r.UI, "exit"), c.show.reply(c.thread, r)
+	if err := c.show.reply(c.thread, r); err != nil {
+		return false, err
+	}
+	if r.Failure != nil && !c.lines.interactive() {
+		return false, &failure{code: exitFailed, err: fmt.Errorf("the turn failed: %s", cmp.Or(r.Failure.UserMessage, r.Failure.Error, r.Failure.Node)),
+			next: "the answer says more; say it again with " + c.command("chat", c.name, "--thread", c.thread, "--say", "MESSAGE")}
+	}
+	return slices.Contains(r.UI, "exit"), nil
 }
 
 // stoppable carries out act for a person: Ctrl-C stops it, and another one leaves it behind, as it may be deaf; the

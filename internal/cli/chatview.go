@@ -150,7 +150,7 @@ type chatLine struct {
 	Event     string            `json:"event"`
 	Thread    string            `json:"thread,omitempty"`
 	Kind      turn.Kind         `json:"kind,omitempty"`   // reply
-	Status    graph.Status      `json:"status,omitempty"` // reply: of the run; none where nothing ran
+	Status    graph.Status      `json:"status,omitempty"` // reply: of the turn; none where nothing ran
 	Role      string            `json:"role,omitempty"`   // message
 	Node      string            `json:"node,omitempty"`   // status
 	ID        string            `json:"id,omitempty"`     // token
@@ -190,6 +190,10 @@ func (v *chatJSON) event(ev graph.Event) {
 func (v *chatJSON) close() {}
 
 func (v *chatJSON) reply(thread string, r reply) error {
-	v.print(chatLine{Event: "reply", Thread: thread, Kind: r.Kind, Status: r.Status, Text: r.Text, Questions: r.Questions, UI: r.UI})
+	line := chatLine{Event: "reply", Thread: thread, Kind: r.Kind, Status: r.Status, Text: r.Text, Questions: r.Questions, UI: r.UI}
+	if r.Failure != nil {
+		line.Status = graph.Failed
+	}
+	v.print(line)
 	return v.err
 }

@@ -20,7 +20,8 @@ func openShy(context.Context, checkpoint.Store) (turn.Plain, error) {
 }
 
 // openParrot is an agent that says what it hears. "work PATH" writes to the pipe at PATH and waits, until there is
-// a file PATH.done; "deaf PATH" does so too, but says there when it is to stop, and does not; "risky" asks first; "fail" fails the run.
+// a file PATH.done; "deaf PATH" does so too, but says there when it is to stop, and does not; "risky" asks first; "fail" fails the run;
+// "break" fails, and "mute" has a model that is dead.
 func openParrot(_ context.Context, store checkpoint.Store) (turn.Plain, error) {
 	reg, err := capabilities.NewRegistry(
 		capabilities.Func(capabilities.Info{Name: "work", Description: "waits"}, parrotWork),
@@ -28,6 +29,9 @@ func openParrot(_ context.Context, store checkpoint.Store) (turn.Plain, error) {
 		capabilities.Func(capabilities.Info{Name: "risky", Description: "asks"}, parrotRisk),
 		capabilities.Func(capabilities.Info{Name: "fail", Description: "fails"}, func(context.Context, *capabilities.Call) error {
 			return agent.Failed(agent.Fatal, errors.New("the perch broke"))
+		}),
+		capabilities.Func(capabilities.Info{Name: "break", Description: "breaks"}, func(context.Context, *capabilities.Call) error {
+			return agent.Failed(agent.Critical, errors.New("the cage is shut"))
 		}),
 	)
 	if err != nil {
@@ -85,6 +89,9 @@ func parrotRisk(_ context.Context, c *capabilities.Call) error {
 
 // parrotAnswer says its words one by one.
 func parrotAnswer(ctx context.Context, r turn.AnswerRequest) (string, error) {
+	if r.Task == "mute" {
+		return "", agent.Failed(agent.Critical, errors.New("the model is dead"))
+	}
 	text := fmt.Sprintf("heard: %s (%d steps)", r.Task, len(r.Done))
 	for _, word := range strings.SplitAfter(text, " ") {
 		if err := graph.EmitMessage(ctx, graph.Token{ID: r.ID, Role: "assistant", Delta: word}); err != nil {

@@ -64,6 +64,9 @@ type Reply[S any] struct {
 	Kind Kind
 	// Status is that of the run; "" where nothing ran.
 	Status graph.Status
+	// Failure is why the turn failed, where it did and Text explains it to the user: a capability or the
+	// model failed. nil is a turn that did not fail, also because a person said no.
+	Failure *agent.Failure
 	// Text is for the user: what the act says, then the answer or the open questions.
 	Text string
 	// Questions are open, also beside an error that refuses an answer.
@@ -194,6 +197,9 @@ func (g *Gateway[S]) do(ctx context.Context, a Act[S], watch func(graph.Event)) 
 	res, err := g.run(ctx, a, run, watch)
 	r := Reply[S]{Kind: a.Kind, Status: res.Status, Questions: res.Interrupts, State: res.State, UI: a.UI}
 	r.Text = strings.TrimSpace(a.Text + "\n\n" + g.said(res))
+	if f, ok := failed(g.At(&res.State)); ok && res.Status == graph.Done && !f.Rejected {
+		r.Failure = &f
+	}
 	if a.Kind == Resume && notTaken(err) {
 		if open, _, lost := g.open(ctx, a.Thread); lost == nil && len(open) > 0 {
 			r.Status, r.Questions, r.Text = graph.Interrupted, open, Asking(open)

@@ -150,6 +150,52 @@ func TestGateway_SettingsOfATurnSurviveAnotherConfiguration(t *testing.T) {
 	}
 }
 
+// A turn that ends with an explanation of a failure is told from one that did not fail.
+func TestGateway_ReplySaysThatTheTurnFailed(t *testing.T) {
+	broken := func(severity agent.Severity) turn.Config {
+		c := config(t)
+		c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "finds"},
+			func(context.Context, *capabilities.Call) error {
+				return agent.Failed(severity, errors.New("the line is cut"))
+			}))
+		return c
+	}
+	mute := config(t)
+	mute.Answer = func(context.Context, turn.AnswerRequest) (string, error) {
+		return "", agent.Failed(agent.Critical, errors.New("the model is dead"))
+	}
+	deaf := config(t)
+	deaf.Extract = func(context.Context, turn.ExtractRequest) (turn.Task, error) {
+		return turn.Task{}, agent.Failed(agent.Critical, errors.New("the model is dead"))
+	}
+	for why, c := range map[string]turn.Config{"the line is cut": broken(agent.Critical), "no answer could be made: the model is dead": mute, "the model is dead": deaf} {
+		g, _ := desk(t, c, &checkpoint.Memory{})
+		if why == "the model is dead" {
+			g = turn.Desk(compile(t, c, &checkpoint.Memory{}), c.Manager) // without the task of desk
+		}
+		r := tell(t, g, "find it")
+		same(t, why+": status of the run", r.Status, graph.Done)
+		if r.Failure == nil {
+			t.Errorf("%s: the reply %q has no failure", why, r.Text)
+			continue
+		}
+		says(t, r.Failure.Error, why)
+		plain, err := g.Plain().Say(t.Context(), "t2", "find it", nil)
+		must(t, err)
+		same(t, why+": plain", plain.Failure != nil, true)
+	}
+	g, _ := desk(t, config(t), &checkpoint.Memory{})
+	if r := tell(t, g, "find it"); r.Failure != nil {
+		t.Errorf("got the failure %+v of a turn that went well", r.Failure)
+	}
+	runs := 0
+	g, _ = desk(t, approving(t, "", &runs), &checkpoint.Memory{})
+	tell(t, g, "write it")
+	if r := tell(t, g, "no"); r.Status != graph.Done || r.Failure != nil {
+		t.Errorf("got %s and the failure %+v of a turn that a person ended", r.Status, r.Failure)
+	}
+}
+
 func TestAnUnclearAnswerIsNoDecision(t *testing.T) {
 	runs := 0
 	g, tasks := desk(t, approving(t, "", &runs), &checkpoint.Memory{})

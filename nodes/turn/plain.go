@@ -69,7 +69,7 @@ func (p plain[S]) GoOn(ctx context.Context, thread string, watch func(graph.Even
 }
 
 func (p plain[S]) reply(r Reply[S], err error) (Reply[json.RawMessage], error) {
-	out := Reply[json.RawMessage]{Kind: r.Kind, Status: r.Status, Text: r.Text, Questions: r.Questions, UI: r.UI}
+	out := Reply[json.RawMessage]{Kind: r.Kind, Status: r.Status, Failure: r.Failure, Text: r.Text, Questions: r.Questions, UI: r.UI}
 	if err != nil || r.Status == "" {
 		return out, err
 	}

@@ -49,6 +49,7 @@ func (t *Turn) finish(ctx context.Context, s *agent.State, node string, say func
 		f := t.failure(inner, node, fmt.Errorf("turn: no answer could be made: %w", orEmpty(err)))
 		result = agent.StepResult{Failure: &f}
 		text = apology(r, f)
+		t.m.NodeFailed(s, f)
 	}
 	if i >= 0 {
 		if err := t.m.Note(s, i, result); err != nil {
