@@ -47,7 +47,8 @@ func TestContext_CostsNothing(t *testing.T) {
 	var pool brief.Pool
 	ctx := t.Context()
 	pool.New(ctx, time.Minute).End()
-	if n := testing.AllocsPerRun(1000, func() { pool.New(ctx, time.Minute).End() }); n > 0.5 {
-		t.Errorf("rule: a context that is ended in time costs no allocation\n got: %v", n)
+	// The race detector lets a sync.Pool drop some.
+	if n := testing.AllocsPerRun(1000, func() { pool.New(ctx, time.Minute).End() }); n > 2 {
+		t.Errorf("rule: a context that is ended in time is used again, where a new one costs 4 allocations\n got: %v", n)
 	}
 }
