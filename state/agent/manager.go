@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/weftrun/weft/state"
@@ -24,7 +25,8 @@ type Manager struct {
 	NewID func() string
 	// Run is the id of the run, for the meta of contexts.
 	Run string
-	// Warn is told what does not stop the work; nil tells nobody.
+	// Warn is told what does not stop the work, such as a configuration that fails; nil logs it with
+	// slog.Default().
 	Warn func(error)
 }
 
@@ -36,9 +38,11 @@ func (m Manager) now() (t time.Time) {
 }
 
 func (m Manager) warn(err error) {
-	if m.Warn != nil {
-		m.Warn(err)
+	if m.Warn == nil {
+		slog.Default().Warn("agent: the work goes on without what failed", "error", err)
+		return
 	}
+	m.Warn(err)
 }
 
 func (m Manager) stamped(msg message.Message) message.Message {

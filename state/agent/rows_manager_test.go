@@ -1,9 +1,12 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +37,39 @@ func TestAB14AgentControlComesFromTheConfiguration(t *testing.T) {
 		same(t, "attempts", *s.AgentControl.Get().MaxPlanningAttempts, 2)
 		same(t, "mode", *s.AgentControl.Get().PythonApprovalMode, agent.ApproveEveryCode)
 	}
+}
+
+func TestManager_WarningsGoToTheDefaultLogger(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	warned := func(what string, words ...string) {
+		t.Helper()
+		lines := strings.TrimSpace(log.String())
+		log.Reset()
+		if strings.Count(lines, "\n") != 0 || !strings.Contains(lines, "level=WARN") {
+			t.Errorf("%s: got %q, want one warning", what, lines)
+		}
+		for _, w := range words {
+			if !strings.Contains(lines, w) {
+				t.Errorf("%s: got %q, want it to say %q", what, lines, w)
+			}
+		}
+	}
+	m := manager(t)
+	m.Config = func() (agent.Settings, error) { return agent.Settings{}, errors.New("no such file") }
+	s := m.CreateFresh("x", nil)
+	warned("a configuration that fails", "no such file")
+	m.Config = func() (agent.Settings, error) { return agent.Settings{MaxRetries: new(-1)}, nil }
+	m.Defaults()
+	warned("a configuration that makes no sense", "max_retries")
+	m.Config, m.Types = nil, nil
+	must(t, m.StoreContext(&s, "ANY", "k", &Analysis{}))
+	warned("a missing registry of types", agent.ErrNoTypes.Error())
+	m.Warn = func(error) {}
+	must(t, m.StoreContext(&s, "ANY", "l", &Analysis{}))
+	same(t, "logged beside Warn", log.String(), "")
 }
 
 func TestAB17StoreContextLeavesNothingWhenItsNodeFails(t *testing.T) {
