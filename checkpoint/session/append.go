@@ -50,7 +50,8 @@ func (m *Manager) Append(ctx context.Context, id string, ms ...message.Message) 
 
 // Turn is one call of an execution loop: it gives f the view of the session and appends what f
 // returns, if nobody has appended meanwhile; otherwise it returns ErrConflict, since f has not seen
-// what is there. f belongs to the caller: its panics and the time it takes are his.
+// what is there. A Compact meanwhile is no conflict. f belongs to the caller: its panics and the time
+// it takes are his.
 func (m *Manager) Turn(ctx context.Context, id string, f func(ctx context.Context, view message.Fitted) ([]message.Message, error)) (Appended, error) {
 	h, err := m.live(ctx, id)
 	if err != nil {
@@ -67,11 +68,23 @@ func (m *Manager) Turn(ctx context.Context, id string, f func(ctx context.Contex
 	if err != nil {
 		return Appended{}, place(id, err)
 	}
-	done, err := m.append(ctx, id, h, ms)
-	if at, conflict := conflictAt(err); conflict && at == headID {
-		return Appended{}, place(id, ErrConflict)
+	for try := 0; ; try++ {
+		done, err := m.append(ctx, id, h, ms)
+		if at, conflict := conflictAt(err); !conflict || at != headID {
+			return done, err
+		}
+		now, err := m.live(ctx, id)
+		switch {
+		case err != nil:
+			return Appended{}, err
+		case now.Life != h.Life || now.Count != h.Count:
+			return Appended{}, place(id, ErrConflict)
+		}
+		h = now // only a summary was written: Compact runs beside a turn
+		if err := pause(ctx, try); err != nil {
+			return Appended{}, place(id, err)
+		}
 	}
-	return done, err
 }
 
 // append makes one try, for the head as it was read.

@@ -135,6 +135,29 @@ var windows = []Rule{
 		}
 		w.want(w.view(other), "s", "a1", "q2", "a2")
 	}},
+	{"", "a summary that is written beside a turn does not end it", func(w *world) {
+		w.m = w.summarising(concat)
+		id := w.create(session.Start{System: "s"}).ID
+		w.rounds(id, 0, 3)
+		_, err := w.m.Turn(w.ctx, id, func(context.Context, message.Fitted) ([]message.Message, error) {
+			w.compact(id, true)
+			return []message.Message{message.Assistant("after")}, nil
+		})
+		if err != nil {
+			w.Fatalf("rule: %s\n got: %v", w.rule, err)
+		}
+		w.want(w.logOf(id), "s", "q0", "a0", "q1", "a1", "q2", "a2", "after")
+		wide, err := w.manager(session.Config{}).View(w.ctx, id)
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.want(wide.Messages, "s", "Summary of previous context: q0 a0 q1 a1", "q2", "a2", "after")
+		_, err = w.m.Turn(w.ctx, id, func(context.Context, message.Fitted) ([]message.Message, error) {
+			w.append(id, message.User("meanwhile"))
+			return []message.Message{message.Assistant("late")}, nil
+		})
+		w.wantError(err, session.ErrConflict)
+	}},
 	{"HC17", "there is one summary, in which the one before is folded", func(w *world) {
 		w.m = w.summarising(concat)
 		id := w.create(session.Start{System: "s"}).ID
