@@ -1,16 +1,7 @@
 // Package conversation keeps what people and agents said in a thread, and tells those who listen.
 //
-//	docs, err := store.Documents(ctx)                       // of a store: sqlite, redis, postgres; or a document.Map
-//	repo, err := conversation.NewRepository(docs)
-//	feed := conversation.NewFeed(bus)                       // any topic.Bus
-//	talk, err := conversation.New(conversation.Config{Repository: repo, Sockets: []conversation.Socket{feed}})
-//
-//	_, err = talk.Add(ctx, "thread-1", message.User("Hello"), message.Assistant("Hello, Ada"))
-//	last, err := talk.Get(ctx, "thread-1", conversation.Options{Limit: new(20)})   // oldest first
-//
-//	for n, err := range feed.Subscribe(ctx, conversation.Filter{Roles: []message.Role{message.RoleUser}}) {
-//		fmt.Println(n.Thread, n.Message.Text())
-//	}
+// It keeps them in the documents of a store: those of sqlite, redis and postgres by
+// Store.Documents(ctx), or a document.Map. The examples of this package are whole programs.
 //
 // The nouns are few. A [Repository] keeps messages. A [Manager] checks, lets the repository
 // persist, and then notifies its [Socket]s. A [Feed] is a socket that others subscribe to, in

@@ -3,10 +3,13 @@ package conversation_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/weftrun/weft/checkpoint/conversation"
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/state/message"
 )
@@ -66,4 +69,54 @@ func ExampleManager_Page() {
 	// Two Three
 	// One
 	// <nil>
+}
+
+// A conversation in a file. The other stores have the same method Documents.
+func ExampleNew() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "conversation")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "threads.db"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+	docs, err := store.Documents(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	repo, err := conversation.NewRepository(docs)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	feed := conversation.NewFeed(new(topic.Local)) // any topic.Bus
+	talk, err := conversation.New(conversation.Config{Repository: repo, Sockets: []conversation.Socket{feed}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	questions := feed.Subscribe(ctx, conversation.Filter{Roles: []message.Role{message.RoleUser}})
+	if _, err := talk.Add(ctx, "thread-1", message.User("Hello"), message.Assistant("Hello, Ada")); err != nil {
+		fmt.Println(err)
+	}
+	last, err := talk.Get(ctx, "thread-1", conversation.Options{Limit: new(20)}) // oldest first
+	for _, m := range last {
+		fmt.Println(m.Role, m.Text(), err)
+	}
+	for n, err := range questions {
+		fmt.Println("heard:", n.Thread, n.Message.Text(), err)
+		break
+	}
+	// Output:
+	// user Hello <nil>
+	// assistant Hello, Ada <nil>
+	// heard: thread-1 Hello <nil>
 }

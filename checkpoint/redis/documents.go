@@ -11,14 +11,18 @@ import (
 )
 
 // Documents returns the documents under this prefix, for all processes that share it. Its
-// promises are those of the Store, and it lasts until the Store is closed.
+// promises are those of the Store, and it lasts until the Store is closed. It asks the server
+// nothing, and returns an error only where ctx has ended.
 //
 // A partition is two keys in one slot of a cluster, and a write to it one script; a process
 // that writes to one for the first time in an hour puts it on the list of partitions first,
 // which lies in another slot. Partitions of one name share a slot, whatever the collection.
 // A conditional deletion of which the reply was lost may be told as a conflict with version 0.
-func (s *Store) Documents() document.Store {
-	return document.Over(documents{s.memories("d")})
+func (s *Store) Documents(ctx context.Context) (document.Store, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return document.Over(documents{s.memories("d")}), nil
 }
 
 // documents is a Store as a document.Table. The list of partitions is kept as that of the

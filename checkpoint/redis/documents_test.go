@@ -21,7 +21,7 @@ import (
 func TestDocuments(t *testing.T) {
 	documenttest.Run(t, func(t testing.TB) document.Store {
 		s, prefix := common(t)
-		return storeOf(t, s.client(t), redis.Config{Prefix: prefix}).Documents()
+		return documentsOf(t, storeOf(t, s.client(t), redis.Config{Prefix: prefix}))
 	})
 }
 
@@ -32,20 +32,20 @@ func TestDocumentsOnACluster(t *testing.T) {
 		used++
 		c := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{nodes[0].addr}})
 		t.Cleanup(func() { c.Close() })
-		return storeOf(t, c, redis.Config{Prefix: fmt.Sprint("cluster", used)}).Documents()
+		return documentsOf(t, storeOf(t, c, redis.Config{Prefix: fmt.Sprint("cluster", used)}))
 	})
 }
 
 func BenchmarkDocuments(b *testing.B) {
 	s, prefix := common(b)
-	documenttest.Benchmark(b, storeOf(b, s.client(b), redis.Config{Prefix: prefix}).Documents())
+	documenttest.Benchmark(b, documentsOf(b, storeOf(b, s.client(b), redis.Config{Prefix: prefix})))
 }
 
 // TestTheLastDocumentsAreOneRoundTrip counts on the wire.
 func TestTheLastDocumentsAreOneRoundTrip(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr)
-	d := storeOf(t, connect(t, goredis.Options{Addr: p.addr, PoolSize: 1, ContextTimeoutEnabled: true, MaxRetries: -1}), redis.Config{Prefix: prefix}).Documents()
+	d := documentsOf(t, storeOf(t, connect(t, goredis.Options{Addr: p.addr, PoolSize: 1, ContextTimeoutEnabled: true, MaxRetries: -1}), redis.Config{Prefix: prefix}))
 	at, ctx := document.At("conversations", "thread"), t.Context()
 	documenttest.Fill(t, d, at, 10_000)
 	last := document.Query{Place: at, Reverse: true, Limit: new(20)}
@@ -88,7 +88,7 @@ func TestTheLastDocumentsAreOneRoundTrip(t *testing.T) {
 
 func TestDocumentsThatAreGoneLeaveNoKeys(t *testing.T) {
 	s, prefix := common(t)
-	d := storeOf(t, s.client(t), redis.Config{Prefix: prefix}).Documents()
+	d := documentsOf(t, storeOf(t, s.client(t), redis.Config{Prefix: prefix}))
 	at, ctx := document.At("c", "p"), t.Context()
 	for _, end := range []func() error{func() error { return d.Delete(ctx, at, "id") }, func() error { return d.Clear(ctx, at) }} {
 		if _, err := d.Set(ctx, at, document.Change{ID: "id", Value: json.RawMessage(`1`)}); err != nil {
@@ -114,7 +114,7 @@ func TestDocumentsThatAreGoneLeaveNoKeys(t *testing.T) {
 
 func TestDocumentsAreNotTakenFromOthers(t *testing.T) {
 	s, prefix := common(t)
-	d := storeOf(t, s.client(t), redis.Config{Prefix: prefix}).Documents()
+	d := documentsOf(t, storeOf(t, s.client(t), redis.Config{Prefix: prefix}))
 	at, ctx := document.At("c", "p"), t.Context()
 	s.do(t, "set", prefix+":d:c:{other}", "mine")
 	_, err := d.Set(ctx, document.At("c", "other"), document.Change{ID: "id", Value: json.RawMessage(`1`)})
@@ -131,7 +131,7 @@ func TestDocumentsAreNotTakenFromOthers(t *testing.T) {
 
 func TestDocumentsLargerThanTheServerIsToldAreRefused(t *testing.T) {
 	s, prefix := common(t)
-	d := storeOf(t, s.client(t), redis.Config{Prefix: prefix, MaxBytes: 1000}).Documents()
+	d := documentsOf(t, storeOf(t, s.client(t), redis.Config{Prefix: prefix, MaxBytes: 1000}))
 	_, err := d.Set(t.Context(), document.At("c", "p"), document.Change{ID: "id", Value: json.RawMessage(`"` + strings.Repeat("x", 1000) + `"`)})
 	wantError(t, "Config.MaxBytes holds for documents", err, document.ErrTooLarge, "MaxBytes")
 }
@@ -141,7 +141,7 @@ func TestDocumentsLargerThanTheServerIsToldAreRefused(t *testing.T) {
 func TestDocumentsOverConnectionsThatAreCut(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr, func(p *proxy) { p.cut = sometimes(0.05) })
-	d := storeOf(t, connect(t, goredis.Options{Addr: p.addr}), redis.Config{Prefix: prefix, Patience: time.Minute}).Documents()
+	d := documentsOf(t, storeOf(t, connect(t, goredis.Options{Addr: p.addr}), redis.Config{Prefix: prefix, Patience: time.Minute}))
 	version := uint64(0)
 	for i := range 300 {
 		doc, err := d.Set(t.Context(), document.At("c", "p"), document.Change{ID: "id", Value: fmt.Append(nil, i), Order: fmt.Sprint(i), If: new(version)})
@@ -162,7 +162,7 @@ func TestDocumentsWithoutAReplyHaveAnUnknownOutcome(t *testing.T) {
 		p.cut = func(reply bool, _ []byte) bool { return reply && cutting.Load() }
 	})
 	client := connect(t, goredis.Options{Addr: p.addr, MaxRetries: -1, PoolSize: 1, Protocol: 2, DisableIdentity: true})
-	d := storeOf(t, client, redis.Config{Prefix: prefix, Patience: time.Second}).Documents()
+	d := documentsOf(t, storeOf(t, client, redis.Config{Prefix: prefix, Patience: time.Second}))
 	at := document.At("c", "p")
 	if _, err := d.Set(t.Context(), at, document.Change{ID: "id", Value: json.RawMessage(`1`)}); err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func TestDocumentsWithoutAReplyHaveAnUnknownOutcome(t *testing.T) {
 
 func TestDocumentsOfAClosedStoreSaySo(t *testing.T) {
 	s := open(t)
-	d, at := s.Documents(), document.At("c", "p")
+	d, at := documentsOf(t, s), document.At("c", "p")
 	s.Close()
 	_, setErr := d.Set(t.Context(), at, document.Change{ID: "id", Value: json.RawMessage(`1`)})
 	_, getErr := d.Get(t.Context(), at, "id")
@@ -189,7 +189,7 @@ func TestDocumentsOfAClosedStoreSaySo(t *testing.T) {
 func TestThreadRecords(t *testing.T) {
 	threadtest.Run(t, func(t testing.TB) document.Store {
 		s, prefix := common(t)
-		return storeOf(t, s.client(t), redis.Config{Prefix: prefix}).Documents()
+		return documentsOf(t, storeOf(t, s.client(t), redis.Config{Prefix: prefix}))
 	})
 }
 
@@ -199,7 +199,7 @@ func TestASlowServerDeletesOnce(t *testing.T) {
 	s, prefix := common(t)
 	cfg := redis.Config{Prefix: prefix}
 	t.Run("documents", func(t *testing.T) {
-		docs, at := storeOf(t, s.quick(t), cfg).Documents(), document.At("c", "p")
+		docs, at := documentsOf(t, storeOf(t, s.quick(t), cfg)), document.At("c", "p")
 		deleteThroughout(t, s, func(keys []string) (remove []func() error) {
 			var puts []document.Change
 			for _, key := range keys {
@@ -267,4 +267,14 @@ func deleteThroughout(t *testing.T, s *server, put func(keys []string) []func() 
 		default:
 		}
 	}
+}
+
+// documentsOf returns the documents of a store.
+func documentsOf(t testing.TB, s *redis.Store) document.Store {
+	t.Helper()
+	docs, err := s.Documents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return docs
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // goldenStored returns what is in the keys of a store.
-func goldenStored(s *redis.Store) golden.Stored {
-	return golden.Stored{Threads: s, Documents: s.Documents(), Memory: s.Memory()}
+func goldenStored(t *testing.T, s *redis.Store) golden.Stored {
+	return golden.Stored{Threads: s, Documents: documentsOf(t, s), Memory: s.Memory()}
 }
 
 func goldenFile(name string) string { return filepath.Join("testdata", "golden", name+".rdb") }
@@ -38,7 +38,7 @@ func TestGolden_DumpOfAnEarlierReleaseOpens(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(server.kill)
-			goldenStored(storeOf(t, server.client(t), redis.Config{})).Check(t, name)
+			goldenStored(t, storeOf(t, server.client(t), redis.Config{})).Check(t, name)
 		})
 	}
 }
@@ -46,7 +46,7 @@ func TestGolden_DumpOfAnEarlierReleaseOpens(t *testing.T) {
 func writeGolden(t *testing.T, name string) {
 	server := start(t)
 	client := server.client(t)
-	if err := golden.Write(t.Context(), goldenStored(storeOf(t, client, redis.Config{}))); err != nil {
+	if err := golden.Write(t.Context(), goldenStored(t, storeOf(t, client, redis.Config{}))); err != nil {
 		t.Fatal(err)
 	}
 	if err := client.Save(t.Context()).Err(); err != nil {

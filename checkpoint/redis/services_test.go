@@ -25,7 +25,7 @@ import (
 func documentStore(t testing.TB) document.Store {
 	t.Helper()
 	s, prefix := common(t)
-	return storeOf(t, s.quick(t), redis.Config{Prefix: prefix}).Documents()
+	return documentsOf(t, storeOf(t, s.quick(t), redis.Config{Prefix: prefix}))
 }
 
 func TestSessions(t *testing.T) { sessiontest.Run(t, documentStore) }
@@ -35,7 +35,8 @@ func openDocuments(ctx context.Context, url string) (document.Store, func(), err
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.Documents(), func() { s.Close() }, nil
+	docs, err := s.Documents(ctx)
+	return docs, func() { s.Close() }, err
 }
 
 func TestTwoProcessesLoseNoUpdateOfAThread(t *testing.T) {
@@ -76,7 +77,7 @@ func TestLastMessagesOfALongThreadAreOneRoundTrip(t *testing.T) {
 
 func repositoryOf(t testing.TB, s *redis.Store) *conversation.Repository {
 	t.Helper()
-	repo, err := conversation.NewRepository(s.Documents())
+	repo, err := conversation.NewRepository(documentsOf(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}

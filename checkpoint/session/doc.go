@@ -1,19 +1,9 @@
 // Package session keeps conversations that begin and end: many users, many sessions of each, any
 // number of workers without state, and a long-term memory that gets what was said.
 //
-//	m, err := session.New(session.Config{
-//		Store:  docs,                                 // store.Documents(ctx) of any store, or a document.Map
-//		Window: message.Window{MaxTokens: 8000},
-//		Engine: engine,                               // such as capabilities/memory
-//	})
-//	s, err := m.Create(ctx, session.Start{User: "ada", System: "Be brief."})
-//	_, err = m.Append(ctx, s.ID, message.User("Hello"))
-//	_, err = m.Turn(ctx, s.ID, func(ctx context.Context, view message.Fitted) ([]message.Message, error) {
-//		return model(ctx, view.Messages)          // appended only if nobody appended meanwhile
-//	})
-//	err = m.End(ctx, s.ID)                            // or Reset, or nothing for Config.TTL
-//
-//	go (&session.Sweeper{Manager: m}).Run(ctx)        // in one process or in several
+// It keeps them in the documents of a store: those of sqlite, redis and postgres by
+// Store.Documents(ctx), or a document.Map. A [Sweeper] runs in one process or in several, and ends
+// sessions that were not used for Config.TTL. The examples of this package are whole programs.
 //
 // # Laws
 //

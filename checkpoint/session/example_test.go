@@ -3,10 +3,13 @@ package session_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/session"
+	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -43,4 +46,57 @@ func Example() {
 	// user: "Yes"
 	// ada said "Hello" (timeout)
 	// {1 1 1} <nil>
+}
+
+// Sessions in a file. The other stores have the same method Documents.
+func ExampleNew() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "session")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "threads.db"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+	docs, err := store.Documents(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	m, err := session.New(session.Config{Store: docs, Window: message.Window{MaxTokens: 8000}, Engine: notebook{}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	s, err := m.Create(ctx, session.Start{User: "ada", System: "Be brief."})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := m.Append(ctx, s.ID, message.User("Hello")); err != nil {
+		fmt.Println(err)
+	}
+	// What the turn returns is appended only if nothing else was meanwhile.
+	_, err = m.Turn(ctx, s.ID, func(_ context.Context, view message.Fitted) ([]message.Message, error) {
+		return []message.Message{message.Assistant(fmt.Sprintf("I read %d messages.", len(view.Messages)))}, nil
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	log, err := m.Log(ctx, s.ID)
+	fmt.Println(len(log), log[2].Text(), err)
+	fmt.Println(m.End(ctx, s.ID)) // or Reset, or nothing for Config.TTL
+	ended, err := (&session.Sweeper{Manager: m}).Sweep(ctx)
+	fmt.Println(ended.Offloaded, err)
+	// Output:
+	// 3 I read 2 messages. <nil>
+	// <nil>
+	// ada said "Hello" (end)
+	// 1 <nil>
 }

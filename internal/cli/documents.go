@@ -16,8 +16,6 @@ func (a *app) documents(ctx context.Context, store checkpoint.Store) (document.S
 		Documents(ctx context.Context) (document.Store, error)
 	}:
 		return s.Documents(ctx)
-	case interface{ Documents() document.Store }:
-		return s.Documents(), nil
 	case *checkpoint.Memory:
 		return new(document.Map), nil
 	}

@@ -55,8 +55,9 @@ func openApplication(t *testing.T, dir, address string) (a application, err erro
 		if err != nil {
 			return a, err
 		}
-		a.store, a.docs, a.known = s, s.Documents(), s.Memory()
-		return a, nil
+		a.store, a.known = s, s.Memory()
+		a.docs, err = s.Documents(ctx)
+		return a, err
 	case "postgres":
 		s, err := postgres.Open(ctx, address, postgres.Config{})
 		if err != nil {
