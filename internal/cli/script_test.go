@@ -115,6 +115,8 @@ var (
 	}{
 		{regexp.MustCompile(`(?m)^weft \S+ \(go\S+ \S+\)`), "weft VERSION (GO, SYSTEM)"},
 		{regexp.MustCompile(`("go"|"version"):"[^"]+"`), "$1:VERSION"},
+		{regexp.MustCompile(`, by \S+ \((cli|chat|go), [^)]*\)`), ", by USER ($1, TIME)"},
+		{regexp.MustCompile(`"by":"[^"]*","via"`), `"by":"USER","via"`},
 		{regexp.MustCompile(`in [\d.]+s: \d+ steps/s`), "in TIME: N steps/s"},
 		{regexp.MustCompile(`[\d.]+(TIME|ms)`), "TIME"},
 		{regexp.MustCompile(`("seconds"|"steps_per_second"|"commit_\w+_ms"):[\d.e+-]+`), "$1:N"},
