@@ -49,18 +49,19 @@ type Writer struct {
 }
 
 // Diff compares the state of a thread at two commits, in either order and on any
-// branches, and names who wrote what differs.
-func (g *Graph[S]) Diff(ctx context.Context, thread string, from, to uint64) (Difference, error) {
+// branches, and names who wrote what differs. Those of a subgraph on the thread are compared by
+// the child's own graph, with the subgraph's namespace, as in [Graph.State].
+func (g *Graph[S]) Diff(ctx context.Context, thread string, from, to uint64, namespace ...string) (Difference, error) {
 	d := Difference{From: from, To: to}
-	before, err := g.viewAt(ctx, thread, from)
+	before, err := g.viewAt(ctx, thread, from, namespace)
 	if err != nil {
 		return d, err
 	}
-	after, err := g.viewAt(ctx, thread, to)
+	after, err := g.viewAt(ctx, thread, to, namespace)
 	if err != nil {
 		return d, err
 	}
-	if err := d.walk(ctx, g.p.cfg.Store, thread); err != nil {
+	if err := d.walk(ctx, g.p.cfg.Store, thread, namespace); err != nil {
 		return d, err
 	}
 	if d.Changes, err = g.p.changes(before, after); err != nil {
@@ -91,8 +92,8 @@ func (p *program) changes(before, after state.View) (all []Change, err error) {
 	return all, nil
 }
 
-func (g *Graph[S]) viewAt(ctx context.Context, thread string, at uint64) (state.View, error) {
-	s, _, err := g.State(ctx, thread, at)
+func (g *Graph[S]) viewAt(ctx context.Context, thread string, at uint64, namespace []string) (state.View, error) {
+	s, _, err := g.State(ctx, thread, at, namespace...)
 	if err != nil {
 		return state.View{}, err
 	}
@@ -109,9 +110,9 @@ func storedJSON(c state.Channel) (json.RawMessage, error) {
 }
 
 // walk finds the common base of From and To and the commits from there to To.
-func (d *Difference) walk(ctx context.Context, store checkpoint.Store, thread string) error {
+func (d *Difference) walk(ctx context.Context, store checkpoint.Store, thread string, namespace []string) error {
 	a, b := d.From, d.To // the newest commits of each side that are not passed yet
-	for p, err := range History(ctx, store, thread, checkpoint.Query{Before: max(a, b) + 1}) {
+	for p, err := range History(ctx, store, thread, checkpoint.Query{Before: max(a, b) + 1}, namespace...) {
 		if err != nil {
 			return err
 		}

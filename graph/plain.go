@@ -25,7 +25,7 @@ type Plain interface {
 	// Patch writes fields, by their names on the wire.
 	Patch(ctx context.Context, fields json.RawMessage, o Run) (Result[json.RawMessage], error)
 	State(ctx context.Context, thread string, at uint64, namespace ...string) (json.RawMessage, Point, error)
-	Diff(ctx context.Context, thread string, from, to uint64) (Difference, error)
+	Diff(ctx context.Context, thread string, from, to uint64, namespace ...string) (Difference, error)
 	Decisions(ctx context.Context, thread string) iter.Seq2[Decision, error]
 	Replay(ctx context.Context, thread string, from, to uint64) (Replayed, error)
 

@@ -53,7 +53,7 @@ func (r StoredReader) Diff(ctx context.Context, thread string, from, to uint64) 
 	if err != nil {
 		return d, err
 	}
-	if err := d.walk(ctx, r.Store, thread); err != nil {
+	if err := d.walk(ctx, r.Store, thread, nil); err != nil {
 		return d, err
 	}
 	names := make([]string, 0, len(after))

@@ -218,3 +218,16 @@ func TestResumeAtACommitOfAChild_IsNotCached(t *testing.T) {
 	res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t2"})
 	logged(t, ended(t, graph.Done, res, err), "c1 c2 c3")
 }
+
+// Diff compares two commits of a subgraph, also of different branches.
+func TestDiff_OfASubgraph(t *testing.T) {
+	j := underway(t, graph.PerCall, 1)
+	resume(t, j.Graph, graph.Reply("b1"), graph.Done)
+	res, err := j.Resume(ctx, graph.Answers{}, j.at(3))
+	ended(t, graph.Interrupted, res, err)
+	resume(t, j.Graph, graph.Reply("b2"), graph.Done)
+	d, err := j.child.Diff(ctx, "t1", 4, 7, j.ns)
+	if err != nil || d.Base != 3 || len(d.Changes) != 1 || len(d.Changes[0].Writers) != 1 || d.Changes[0].Writers[0].Node != "b" {
+		t.Errorf("the difference is %+v (%v), want that b wrote the path since commit 3", d, err)
+	}
+}

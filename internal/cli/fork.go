@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +14,8 @@ import (
 
 // forkFlags are the flags of fork.
 type forkFlags struct {
-	at uint64
+	at        uint64
+	namespace string
 	whenBusy
 }
 
@@ -24,7 +27,10 @@ func (a *app) forkVerb() *cobra.Command {
 		Long: `Fork begins a new branch of a thread at an earlier checkpoint and prints the number of
 its first one. From then on the thread goes on from there; the old branch stays in
 the history. Questions of that time are asked again. The thread knows its workflow;
-name the FILE if it was moved.`,
+name the FILE if it was moved.
+
+With --namespace the checkpoint is one of a subgraph. The thread goes back to the step that
+runs it, and the subgraph goes on from there.`,
 		Args: a.arguments("THREAD", 1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.at == 0 {
@@ -36,6 +42,7 @@ name the FILE if it was moved.`,
 		},
 	}
 	cmd.Flags().Uint64Var(&f.at, "at", 0, "the number of the checkpoint to go on from")
+	cmd.Flags().StringVar(&f.namespace, "namespace", "", "the namespace of a subgraph whose checkpoint it is")
 	f.flags(cmd)
 	return cmd
 }
@@ -54,8 +61,18 @@ func (s *session) fork(ctx context.Context, file string, f forkFlags) error {
 		return err
 	}
 	o.Metadata = s.metadata()
-	res, err := s.graph.Patch(ctx, json.RawMessage("{}"), o)
-	if err != nil {
+	fork := func() (graph.Result[json.RawMessage], error) { return s.graph.Patch(ctx, json.RawMessage("{}"), o) }
+	if f.namespace != "" {
+		var stop graph.Drain // before the first step
+		stop.Request("fork")
+		o.Namespace, o.Drain = f.namespace, &stop
+		fork = func() (graph.Result[json.RawMessage], error) { return s.graph.Resume(ctx, graph.Answers{}, o) }
+	}
+	res, err := fork()
+	switch {
+	case errors.Is(err, graph.ErrUnknownThread) && f.namespace != "":
+		return s.unknownNamespace(ctx, err)
+	case err != nil:
 		return s.unknownCheckpoint(err, f.at)
 	}
 	next := s.command("resume", "--thread", s.thread)
@@ -66,11 +83,29 @@ func (s *session) fork(ctx context.Context, file string, f forkFlags) error {
 			Parent     uint64       `json:"parent"`
 			Status     graph.Status `json:"status"`
 			Next       []string     `json:"next"`
-		}{s.thread, res.Checkpoint, f.at, res.Status, []string{next}})
+			Namespace  string       `json:"namespace,omitempty"` // of Parent
+		}{s.thread, res.Checkpoint, f.at, res.Status, []string{next}, f.namespace})
 	}
 	if _, err := fmt.Fprintln(s.Stdout, res.Checkpoint); err != nil {
 		return err
 	}
+	if f.namespace != "" {
+		s.note("the subgraph %q goes on from its checkpoint %d", f.namespace, f.at)
+		s.note("thread %q is %s: %s", s.thread, res.Status, next)
+		return nil
+	}
 	s.note("thread %q goes on from checkpoint %d; it is %s: %s", s.thread, f.at, res.Status, next)
 	return nil
+}
+
+// unknownNamespace turns the error of a subgraph's checkpoint that is not there.
+func (s *session) unknownNamespace(ctx context.Context, err error) error {
+	spaces, e := graph.Namespaces(ctx, s.store, s.thread)
+	if e != nil {
+		return e
+	}
+	if len(spaces) == 0 {
+		return usage(s.command("history", "--thread", s.thread)+" lists its checkpoints", "%v; it has no subgraphs", err)
+	}
+	return usage("its subgraphs are "+strings.Join(spaces, ", "), "%v", err)
 }

@@ -15,9 +15,10 @@ import (
 
 // historyFlags are the flags of history.
 type historyFlags struct {
-	before uint64
-	limit  int
-	where  []string
+	before    uint64
+	limit     int
+	where     []string
+	namespace string
 }
 
 func (a *app) historyVerb() *cobra.Command {
@@ -34,7 +35,9 @@ beside checkpoints that were pruned. With --json each is an object {"decision":â
 is what the caller said (--by), and no proof.
 
 --where KEY=VALUE lists only what fits: ` + whereKeys + `,
-or a key of the metadata. Of several, all must fit.`,
+or a key of the metadata. Of several, all must fit.
+
+--namespace lists the checkpoints of a subgraph; one that is not there lists the namespaces.`,
 		Args: a.arguments("THREAD", 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.limit < 0 {
@@ -55,6 +58,7 @@ or a key of the metadata. Of several, all must fit.`,
 	}
 	cmd.Flags().IntVar(&f.limit, "limit", 0, "at most so many (0 means all)")
 	cmd.Flags().Uint64Var(&f.before, "before", 0, "only checkpoints with a smaller number")
+	cmd.Flags().StringVar(&f.namespace, "namespace", "", "the namespace of a subgraph whose checkpoints to list")
 	cmd.Flags().StringArrayVar(&f.where, "where", nil, "KEY=VALUE, only checkpoints that fit; repeatable")
 	return cmd
 }
@@ -67,7 +71,10 @@ func (s *session) history(ctx context.Context, f historyFlags, where []condition
 		q.Limit = f.limit + 1 // tells whether there are more
 	}
 	last, n := uint64(0), 0
-	for p, err := range graph.History(ctx, s.store, s.thread, q) {
+	for p, err := range graph.History(ctx, s.store, s.thread, q, f.namespace) {
+		if errors.Is(err, graph.ErrUnknownThread) && f.namespace != "" {
+			return s.unknownNamespace(ctx, err)
+		}
 		if errors.Is(err, graph.ErrUnknownThread) {
 			return s.unknownThread()
 		}
