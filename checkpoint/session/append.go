@@ -26,8 +26,8 @@ type Appended struct {
 // Append adds messages to the log, all or none, behind whatever others append meanwhile, and
 // lets the session live on. Messages and calls without an id are given one, messages without a time
 // the present. What is wrong is told at once, by a *message.InvalidError: messages
-// that are not whole, results without a call or for one that has a result, a call with the id of one
-// that is open. A message with the id of another is an ErrDuplicate.
+// that are not whole, results without a call or for one that has a result, a call with the id of an
+// earlier one, answered or not. A message with the id of another is an ErrDuplicate.
 func (m *Manager) Append(ctx context.Context, id string, ms ...message.Message) (Appended, error) {
 	ms, err := complete(ms, m.now())
 	if err != nil {
@@ -101,6 +101,9 @@ func (m *Manager) append(ctx context.Context, id string, h *head, ms []message.M
 		return Appended{}, place(id, err)
 	}
 	docs, err := m.cfg.Store.Batch(ctx, at(id), changes)
+	if reused := reusedCall(h.Life, ms, err); reused != nil {
+		return Appended{}, place(id, reused)
+	}
 	if at, conflict := conflictAt(err); conflict && at != headID || errors.Is(err, document.ErrRequest) {
 		return Appended{}, place(id, fmt.Errorf("%w (%w)", ErrDuplicate, err))
 	}
@@ -126,6 +129,9 @@ func (m *Manager) grow(h *head, ms []message.Message) ([]document.Change, error)
 			return nil, err
 		}
 		changes = append(changes, document.Change{ID: logID(h.Life, msg.ID), Value: value, Order: order(h.Life, h.Count), If: new(uint64)})
+		for _, c := range msg.Calls {
+			changes = append(changes, document.Change{ID: callMark(h.Life, c.ID), Value: json.RawMessage("{}"), Order: markOrder(h.Life), If: new(uint64)})
+		}
 		if msg.Role == message.RoleSystem && h.Leading == h.Count {
 			h.Leading++
 		}
@@ -133,6 +139,25 @@ func (m *Manager) grow(h *head, ms []message.Message) ([]document.Change, error)
 	}
 	changes[0], err = h.change()
 	return changes, err
+}
+
+// reusedCall returns a conflict on the mark of a call as the problem of its message: an earlier call of
+// the session, which may be answered, has the id.
+func reusedCall(life uint64, ms []message.Message, err error) error {
+	at, conflict := conflictAt(err)
+	if !conflict {
+		return nil
+	}
+	for i, msg := range ms {
+		for _, c := range msg.Calls {
+			if callMark(life, c.ID) == at {
+				return &message.InvalidError{Problems: []message.Problem{{
+					Index: i, ID: msg.ID, Rule: message.RuleDuplicate, Why: fmt.Sprintf("an earlier message makes a call %q too", c.ID),
+				}}}
+			}
+		}
+	}
+	return nil
 }
 
 func (m *Manager) counter() message.Counter {

@@ -105,6 +105,13 @@ func order(life uint64, n int) string { return fmt.Sprintf("m%016x%016x", life, 
 // logID is the id of a message's document.
 func logID(life uint64, id string) string { return fmt.Sprintf("m%016x/%s", life, id) }
 
+// callMark is the id of the document that marks a call id as used. It exists for calls that were appended
+// since marks are kept, and is removed with the messages of its life.
+func callMark(life uint64, call string) string { return fmt.Sprintf("c%016x/%s", life, call) }
+
+// markOrder sorts marks behind the messages of their life.
+func markOrder(life uint64) string { return fmt.Sprintf("m%016x~", life) }
+
 // read returns the messages from one number up to another of a life. A limit reads the newest.
 func (m *Manager) read(ctx context.Context, id string, life uint64, from, until int, limit *int) ([]message.Message, error) {
 	q := document.Query{Place: at(id), From: order(life, from), Until: order(life, until), Reverse: limit != nil, Limit: limit}

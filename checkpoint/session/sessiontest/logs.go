@@ -212,6 +212,22 @@ var logs = []Rule{
 		w.wantError(err, session.ErrDuplicate)
 		w.want(w.logOf(id), "first")
 	}},
+	{"", "a call with the id of an answered one is refused when it is appended", func(w *world) {
+		id := w.create(session.Start{}).ID
+		w.append(id, call("1"), result("1"))
+		var invalid *message.InvalidError
+		if _, err := w.m.Append(w.ctx, id, message.User("again"), call("1")); !errors.As(err, &invalid) || invalid.Problems[0].Index != 1 || invalid.Problems[0].Rule != message.RuleDuplicate {
+			w.Errorf("rule: %s\n got: %v", w.rule, err)
+		}
+		w.want(w.logOf(id), "", "r1")
+		if err := message.Validate(w.logOf(id)); err != nil {
+			w.Errorf("rule: what was appended is a whole log\n got: %v", err)
+		}
+		if _, err := w.m.Reset(w.ctx, session.Start{ID: id}); err != nil {
+			w.Fatal(err)
+		}
+		w.append(id, call("1"), result("1")) // of another life
+	}},
 	{"", "pages have each message once", pages},
 	{"", "a turn that others have overtaken appends nothing", func(w *world) {
 		id := w.create(session.Start{}).ID
