@@ -44,7 +44,7 @@ var house = []room{
 	{name: "state", on: []string{"internal/compact", "internal/suggest"}},
 	{name: "state/message", on: []string{"internal/compact", "state"}},
 	{name: "state/message/tokens", on: []string{"state/message"}, doors: []string{"github.com/tiktoken-go/tokenizer"}},
-	{name: "state/agent", on: []string{"state", "state/message"}, doors: []string{"github.com/tidwall/gjson"}},
+	{name: "state/agent", on: []string{"internal/suggest", "state", "state/message"}, doors: []string{"github.com/tidwall/gjson"}},
 	{name: "capabilities", on: []string{"state", "state/agent"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "capabilities/model", on: []string{"state/message"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "capabilities/model/openai", on: []string{"internal/redact", "state/message", "capabilities/model"}, doors: []string{"github.com/openai/openai-go/v3"}},
