@@ -1,8 +1,6 @@
 package graph
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,107 +9,6 @@ import (
 	"github.com/weftrun/weft/internal/step"
 	"github.com/weftrun/weft/state"
 )
-
-// open reads the thread that the run goes on with.
-func (r *run) open() (err error) {
-	store := r.cfg.Store
-	switch {
-	case r.opts.MaxSteps < 0:
-		return fmt.Errorf("graph %q: Run.MaxSteps must not be negative (got %d)", r.name, r.opts.MaxSteps)
-	case store == nil && (r.opts.Thread != "" || r.opts.If != nil) && r.inside == nil:
-		return fmt.Errorf("%w: thread %q could not be kept", ErrNoStore, r.opts.Thread)
-	case store == nil:
-		r.state = r.schema.New()
-		r.origin = cmp.Or(r.origin, r.id)
-		return nil
-	}
-	if err := errors.Join(checkpoint.CheckThread(r.opts.Thread), checkBy(r.opts.By, r.opts.Via)); err != nil {
-		return err
-	}
-	r.storing = make(turn, 1)
-	if err := r.hold(); err != nil {
-		return err
-	}
-	if r.chain, err = r.openChain(store); err != nil {
-		return fmt.Errorf("graph %q: %w", r.name, err)
-	}
-	r.chain.Fence, r.chain.TTL = r.fence(), r.root().cfg.TTL
-	if err := r.unmoved(); err != nil {
-		return err
-	}
-	r.stored, r.opened = r.chain.Head(), r.chain.ID()
-	r.state = r.chain.State
-	if rec := r.chain.Record; rec != nil {
-		r.origin = rec.Origin
-		r.turn, r.step, r.done, r.input, r.answered = rec.Turn, rec.Step, rec.Step, rec.Input, rec.Answered
-		if r.taken, err = r.newestTaken(rec); err != nil {
-			return err
-		}
-		if r.branch = rec.Branch; (r.chain.Branches() || r.forks) && r.replays == nil {
-			r.branch = r.chain.Head() + 1
-		}
-		if r.rewind == nil {
-			r.rewind = rec.Rewind
-		}
-		if r.opts.Metadata == nil {
-			r.opts.Metadata = rec.Metadata
-		}
-	}
-	r.origin = cmp.Or(r.origin, r.id)
-	return nil
-}
-
-// unmoved checks that the thread stands where the caller saw it.
-func (r *run) unmoved() error {
-	if r.opts.If == nil || r.inside != nil {
-		return nil
-	}
-	if newest := r.chain.Head(); newest != *r.opts.If {
-		return fmt.Errorf("%w: the newest commit of thread %q is %d, not %d", ErrMoved, r.opts.Thread, newest, *r.opts.If)
-	}
-	return nil
-}
-
-// key names the run's chain of commits.
-func (r *run) key() checkpoint.Key {
-	return checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}
-}
-
-func (r *run) openChain(store checkpoint.Store) (*checkpoint.Chain, error) {
-	key := r.key()
-	if r.inside != nil {
-		return r.openChild(key)
-	}
-	if r.opts.Namespace != "" && r.ns == "" {
-		return r.openNamed()
-	}
-	if r.opts.At == 0 {
-		return checkpoint.Open(r.ctx, store, key, r.schema)
-	}
-	c, err := checkpoint.OpenAt(r.ctx, store, key, r.schema, r.opts.At)
-	if errors.Is(err, checkpoint.ErrNotFound) {
-		err = unknown(key, r.opts.At)
-	}
-	return c, err
-}
-
-// openChild opens the chain of a subgraph.
-func (r *run) openChild(key checkpoint.Key) (*checkpoint.Chain, error) {
-	if r.from.at != 0 {
-		if branched, err := r.hasBranched(key); err != nil {
-			return nil, err
-		} else if !branched {
-			return r.openOlder(key, r.from.at)
-		}
-	}
-	switch {
-	case r.cfg.Nested == PerThread:
-		return r.openShared(key)
-	case r.root().replays != nil:
-		return r.openReplayed(key)
-	}
-	return checkpoint.Open(r.ctx, r.cfg.Store, key, r.schema)
-}
 
 // begin starts a turn with an input, whose writes are folded into the thread's
 // state after everything of the last turn was reset.

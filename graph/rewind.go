@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -208,115 +207,6 @@ func (r *run) openOlder(key checkpoint.Key, at uint64) (*checkpoint.Chain, error
 	return c, err
 }
 
-// openNamed opens the root's chain for a Run that names a commit of a subgraph. Where the thread
-// stands at that commit, it is opened at its head.
-func (r *run) openNamed() (*checkpoint.Chain, error) {
-	host, rw, err := r.hosts(r.opts.Namespace, r.opts.At)
-	if err != nil {
-		return nil, err
-	}
-	if rw == nil {
-		return checkpoint.Open(r.ctx, r.cfg.Store, r.key(), r.schema)
-	}
-	r.rewind = rw
-	return r.openOlder(r.key(), host)
-}
-
-// hosts returns the commit of the root at which the tasks are due that run a subgraph, and how
-// they come to the subgraph's commit number at, or its newest if at is 0. The Rewind is nil if
-// the thread stands there.
-func (r *run) hosts(namespace string, at uint64) (host uint64, rw *checkpoint.Rewind, err error) {
-	child, stands, named := "", true, fmt.Sprintf("commit %d of namespace %q", at, namespace)
-	for namespace != "" {
-		key := checkpoint.Key{Thread: r.opts.Thread, Namespace: namespace}
-		newest, err := r.newestRecord(key)
-		if err != nil {
-			return 0, nil, err
-		}
-		if at == 0 {
-			at = newest
-		}
-		rec, err := r.recordIn(key, at)
-		if err != nil {
-			return 0, nil, err
-		}
-		w := rec.Within
-		if w == nil {
-			return 0, nil, fmt.Errorf("%w: namespace %q of thread %q is that of no subgraph", ErrEdit, namespace, r.opts.Thread)
-		}
-		stands, child = stands && at == newest, cmp.Or(child, rec.Graph)
-		rw = &checkpoint.Rewind{Task: w.Task, Call: w.Call, Scopes: w.Scopes, Namespace: namespace, At: at, Next: rw}
-		var was *checkpoint.Record
-		if host, was, err = r.hostOf(w); err != nil {
-			return 0, nil, fmt.Errorf("%w, and %s belongs to that step", err, named)
-		}
-		rw.Branches = []uint64{was.Branch}
-		if before := was.Rewind; before != nil && before.Task == w.Task {
-			rw.Branches = append(rw.Branches, before.Branches...)
-		}
-		if namespace, at = w.Namespace, host; namespace == "" && r.ns == "" && child == r.name && was.Graph != r.name {
-			return 0, nil, fmt.Errorf("%w: %s is gone back to with the graph of the thread, %q, and not with that of the subgraph", ErrEdit, named, was.Graph)
-		}
-	}
-	newest, err := r.newestRecord(checkpoint.Key{Thread: r.opts.Thread})
-	if stands && err == nil && host == newest {
-		return host, nil, nil
-	}
-	return host, rw, err
-}
-
-// hostOf returns the newest commit of the parent at which the task of w is due.
-func (r *run) hostOf(w *checkpoint.Within) (uint64, *checkpoint.Record, error) {
-	key := checkpoint.Key{Thread: r.opts.Thread, Namespace: w.Namespace}
-	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{}) {
-		if err != nil {
-			return 0, nil, err
-		}
-		rec, err := checkpoint.ReadRecord(snap)
-		if err != nil {
-			return 0, nil, err
-		}
-		branch := rec.Branch
-		if rec.Within != nil {
-			branch = rec.Within.Root.Branch
-		}
-		if branch == w.Root.Branch && isDue(rec, w.Task) {
-			return snap.Seq, rec, nil
-		}
-	}
-	where := fmt.Sprintf("thread %q", key.Thread)
-	if key.Namespace != "" {
-		where += fmt.Sprintf(", namespace %q", key.Namespace)
-	}
-	return 0, nil, unknownError(fmt.Sprintf("graph: no such commit: %s has none left before step %d of turn %d, in which node %q ran",
-		where, w.Step, w.Turn, w.Node))
-}
-
-func isDue(rec *checkpoint.Record, task string) bool {
-	return slices.ContainsFunc(rec.Next, func(t checkpoint.Task) bool { return t.ID == task })
-}
-
-// newestRecord returns the number of the newest commit of a chain.
-func (r *run) newestRecord(key checkpoint.Key) (uint64, error) {
-	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{Limit: 1}) {
-		return snap.Seq, err
-	}
-	return 0, unknown(key, 0)
-}
-
-// recordIn returns the record of a commit that the caller has named.
-func (r *run) recordIn(key checkpoint.Key, seq uint64) (*checkpoint.Record, error) {
-	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{Before: seq + 1, Limit: 1}) {
-		if err != nil {
-			return nil, err
-		}
-		if snap.Seq == seq {
-			return checkpoint.ReadRecord(snap)
-		}
-	}
-	return nil, unknown(key, seq)
-}
-
 // fork commits the beginning of a branch at the commit at which the chain was opened. Where the
 // run goes back to a subgraph's commit, what its task did before stands beside it. It is stored
 // at once, whatever the durability.
@@ -459,42 +349,3 @@ func (r *run) forkForEdit() error {
 
 // emptySchema is that of a program that knows no field.
 var emptySchema, _ = state.SchemaOf[struct{}]()
-
-// wayOf returns how the chain of a subgraph has come to where it stands on the thread's present
-// branch: for each branch of the thread on which its commits were made, the last position there.
-// The Turn of the present one is 0: it has not ended. A chain that has no commit on the present
-// branch gives nothing.
-func (r *run) wayOf(namespace string) (way []checkpoint.Position, err error) {
-	present := r.root().branch
-	key := checkpoint.Key{Thread: r.opts.Thread, Namespace: namespace}
-	var at uint64 // the next commit on the way, or before; 0 is the newest
-	exact := false
-	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{}) {
-		if err != nil {
-			return nil, err
-		}
-		if at != 0 && snap.Seq > at {
-			continue
-		}
-		if exact && snap.Seq != at {
-			return nil, fmt.Errorf("%w: commit %d of namespace %q, from which a branch began, was pruned", checkpoint.ErrNotFound, at, namespace)
-		}
-		rec, err := checkpoint.ReadRecord(snap)
-		if err != nil {
-			return nil, err
-		}
-		switch w := rec.Within; {
-		case w == nil, way == nil && w.Root.Branch != present:
-			return nil, nil
-		case way == nil:
-			way = []checkpoint.Position{{Branch: present}}
-		case w.Root.Branch != way[len(way)-1].Branch:
-			way = append(way, checkpoint.Position{Branch: w.Root.Branch, Turn: rec.Turn, Step: rec.Step})
-		}
-		at, exact = cmp.Or(rec.Parent, snap.Seq-1), rec.Parent != 0
-		if at == 0 || rec.Source == checkpoint.Input && rec.Turn == 1 {
-			break // it began there, from nothing
-		}
-	}
-	return way, nil
-}

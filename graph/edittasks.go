@@ -1,0 +1,125 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/step"
+)
+
+// editTasks runs the edits as tasks; whole says that they stand for all that is due.
+func (r *run) editTasks(edits []edit) (whole bool, err error) {
+	due := map[int]int{} // node → how many tasks of it are due
+	for _, n := range r.front.Due {
+		due[n]++
+	}
+	for _, s := range r.front.Sends {
+		due[s.Node]++
+	}
+	acted := 0
+	r.tasks = nil
+	for _, e := range edits {
+		t := r.newTask()
+		if err := t.beginEdit(e); err != nil {
+			return false, err
+		}
+		if n := t.out.Node; n != step.Nobody && due[n] > 0 {
+			due[n]--
+			acted++
+		}
+		if err := t.call(t); err != nil {
+			return false, t.fail(err)
+		}
+		if len(t.open) > 0 {
+			return false, t.fail(fmt.Errorf("%w: it asks a question, and nobody runs to ask it", ErrEdit))
+		}
+		r.tasks = append(r.tasks, t)
+	}
+	whole = acted == r.front.Len() && acted == len(edits) && acted > 0
+	if !whole && slices.ContainsFunc(r.tasks, func(t *task) bool { return t.node.payload != nil }) {
+		return false, fmt.Errorf("%w: a Worker has no name for each of its tasks; act as all that is due, or as none of them", ErrEdit)
+	}
+	slices.SortStableFunc(r.tasks, func(a, b *task) int { return a.out.Node - b.out.Node })
+	return whole, nil
+}
+
+// beginEdit makes t a task that runs e in place of its node.
+func (t *task) beginEdit(e edit) error {
+	if e.as == "" {
+		anywhere := make(targets, 0, len(t.run.nodes)+1)
+		for i := range t.run.nodes {
+			if name := t.run.nodes[i].name; name != Start {
+				anywhere = append(anywhere, target{name, i})
+			}
+		}
+		t.begin(&node{job: job{call: e.do, targets: append(anywhere, target{End, end})}}, step.Nobody, -1, nil)
+		return nil
+	}
+	n, ok := t.run.find(e.as)
+	if !ok {
+		return fmt.Errorf("%w: %q is not a node of graph %q", ErrEdit, e.as, t.run.name)
+	}
+	acting := t.run.nodes[n]
+	acting.call = e.do
+	t.begin(&acting, n, -1, nil)
+	return nil
+}
+
+// foldEdits folds what the edits wrote. What lives for one step ends with a whole one.
+func (r *run) foldEdits(whole bool) error {
+	if r.ns != "" {
+		if err := r.note(); err != nil { // for a subgraph that shares its parent's state
+			return err
+		}
+	}
+	if whole {
+		return r.fold()
+	}
+	return r.foldAll()
+}
+
+// notes returns the entries that belong to no task of the step.
+func notes(beside []checkpoint.Entry) (kept []checkpoint.Entry) {
+	for _, e := range beside {
+		if e.Task == "" && e.Slot != slotPaused && e.Slot != slotVoid {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// withoutActed returns the entries but those of tasks that the edits stand for.
+func (r *run) withoutActed(beside []checkpoint.Entry) (kept []checkpoint.Entry) {
+	acted := map[string]bool{}
+	for _, t := range r.tasks {
+		if t.out.Node != step.Nobody {
+			acted[r.taskID(r.done+1, t.node.name, -1)] = true
+		}
+	}
+	for _, e := range beside {
+		if !acted[e.Task] {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// finished returns the due tasks whose results are stored beside the head.
+func (r *run) finished(beside []checkpoint.Entry) (done []*task, err error) {
+	sorted := sortPending(beside)
+	if _, err := sorted.dropVoid(); err != nil {
+		return nil, err
+	}
+	r.tasks = nil
+	r.prepare()
+	for _, t := range r.tasks {
+		if data := sorted.byTask[t.id()][slotResult]; data != nil {
+			if err := t.restore(data); err != nil {
+				return nil, t.fail(err)
+			}
+			done = append(done, t)
+		}
+	}
+	return done, nil
+}
