@@ -20,6 +20,7 @@ var chainRules = []rule{
 	{"ChainRecord", chainRecord, nil},
 	{"ChainDelta", chainDelta, nil},
 	{"ChainSeed", chainSeed, nil},
+	{"Decisions", decisions, nil},
 	{"Copy", copyThread, nil},
 	{"CopyBetweenStores", copyBetweenStores, nil},
 	{"CopyRefuses", copyRefuses, nil},
