@@ -130,7 +130,7 @@ func newEditor(in, out *os.File, complete func(string) (string, []string)) *edit
 		}
 		whole, choices := complete(line[:pos])
 		if len(choices) > 1 && whole == line[:pos] {
-			_, _ = io.WriteString(e.line, strings.Join(choices, "  ")+"\n") // a list that cannot be seen is no failure
+			_, _ = io.WriteString(e.line, escaped(strings.Join(choices, "  "), steers)+"\n") // a list that cannot be seen is no failure
 		}
 		return whole + line[pos:], len(whole), true
 	}
@@ -142,7 +142,7 @@ func (e *editor) interactive() bool { return true }
 func (e *editor) remember(p turn.Past) {
 	for _, m := range p.Messages {
 		if m.Role == "user" {
-			e.past.Add(strings.Join(strings.Fields(m.Text()), " "))
+			e.past.Add(escaped(strings.Join(strings.Fields(m.Text()), " "), turns))
 		}
 	}
 }
@@ -176,7 +176,7 @@ func (e *editor) read(ctx context.Context, wanted string) (string, error) {
 	if cols, rows, err := term.GetSize(int(e.out.Fd())); err == nil && cols > 0 {
 		_ = e.line.SetSize(cols, rows) // else lines break elsewhere
 	}
-	e.line.SetPrompt(wanted + "> ")
+	e.line.SetPrompt(escaped(wanted, steers) + "> ")
 	return await(ctx, e.line.ReadLine)
 }
 

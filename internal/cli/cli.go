@@ -70,7 +70,9 @@ type app struct {
 	progress io.Writer // Stderr, for a view that may draw on it
 	as       string    // how the program was called, for hints
 	store    string    // --store, or ""
+	asIs     io.Writer // Stdout, for what a program reads: escaped on a terminal alone
 	json     bool      // --json
+	raw      bool      // --raw: text is not escaped, but on a terminal
 	strict   bool      // warnings are errors
 	by       string    // --by, or ""
 	started  bool      // a verb has begun; before that every error is one of usage
@@ -93,9 +95,11 @@ func newApp(c Config) *app {
 	if c.Stderr == nil {
 		c.Stderr = os.Stderr
 	}
-	progress := c.Stderr
-	c.Stdout, c.Stderr = harmlessOn(c.Stdout), harmlessOn(c.Stderr)
-	return &app{Config: c, progress: progress, as: invocation(c.Name), json: slices.Contains(c.Args, "--json")}
+	a := &app{progress: c.Stderr, asIs: textOn(c.Stdout, true), as: invocation(c.Name)}
+	a.json, a.raw = slices.Contains(c.Args, "--json"), slices.Contains(c.Args, "--raw")
+	c.Stdout, c.Stderr = textOn(c.Stdout, a.json || a.raw), textOn(c.Stderr, a.json || a.raw)
+	a.Config = c
+	return a
 }
 
 // root is the command without a verb.
@@ -128,6 +132,7 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 	f.StringVar(&a.store, "store", "", "where threads are kept: "+a.storesInWords()+" (default $WEFT_STORE, or a file of the user)")
 	f.BoolVar(&a.json, "json", a.json, "print JSON, errors too")
 	f.StringVar(&a.by, "by", "", "who decides, for the record of the thread: a claim, no proof (default the user's login name)")
+	f.BoolVar(&a.raw, "raw", a.raw, "do not escape control characters in text that goes to a file or a pipe")
 	root.AddCommand(a.verbs()...)
 	a.completed(root)
 	return root

@@ -28,7 +28,7 @@ For all to come write it to where the shell looks, such as
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !a.json {
-				return completion(cmd.Root(), args[0], a.Stdout)
+				return completion(cmd.Root(), args[0], a.asIs)
 			}
 			var script strings.Builder
 			if err := completion(cmd.Root(), args[0], &script); err != nil {

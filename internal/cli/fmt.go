@@ -98,7 +98,7 @@ func (a *app) formatFile(file string, f fmtFlags) (same bool, err error) {
 			_, err = fmt.Fprintln(a.Stdout, file)
 		}
 	default:
-		_, err = a.Stdout.Write(text)
+		_, err = a.asIs.Write(text)
 	}
 	return same, err
 }

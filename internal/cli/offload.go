@@ -93,7 +93,7 @@ func (a *app) engine(ctx context.Context, store checkpoint.Store, to string) (e 
 		e, err := memory.New(memory.Config{Store: known})
 		return e, func() error { return nil }, err
 	case "-":
-		return &writerEngine{out: a.Stdout, sync: func() error { return nil }}, func() error { return nil }, nil
+		return &writerEngine{out: a.asIs, sync: func() error { return nil }}, func() error { return nil }, nil
 	}
 	f, err := os.OpenFile(to, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {

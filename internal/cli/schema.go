@@ -17,7 +17,7 @@ name that in the first line of a workflow:
   # yaml-language-server: $schema=workflow.schema.json`,
 		Args: a.arguments("", 0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := a.Stdout.Write(workflow.Schema(a.options()))
+			_, err := a.asIs.Write(workflow.Schema(a.options()))
 			return err
 		},
 	}

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -23,29 +25,63 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// harmless keeps what a workflow prints from steering the terminal: controls other
-// than a new line and a tab are replaced. What goes to a file or a pipe is as it is.
+// harmless keeps what a workflow prints from steering the terminal, or what reads the text
+// later: controls other than a new line and a tab, marks that turn the direction of a text, and
+// bytes that are no UTF-8 are written as escapes. Those of controls and marks are escapes of JSON
+// too, so JSON keeps its meaning.
 type harmless struct{ io.Writer }
 
 func (h harmless) Write(p []byte) (int, error) {
-	clean := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, string(p))
-	if _, err := io.WriteString(h.Writer, clean); err != nil {
+	if _, err := io.WriteString(h.Writer, escaped(string(p), steers)); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// harmlessOn returns w, without the controls if it leads to a terminal.
-func harmlessOn(w io.Writer) io.Writer {
-	if isTerminal(w) {
-		return harmless{w}
+// steers reports whether a terminal obeys r instead of showing it.
+func steers(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' || turns(r)
+}
+
+// turns reports whether r is an invisible mark that changes the direction of a text, so that it
+// reads otherwise than it is.
+func turns(r rune) bool {
+	switch r {
+	case '\u061c', '\u200e', '\u200f':
+		return true
 	}
-	return w
+	return '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
+}
+
+// escaped returns s with an escape for each rune that escape reports, and for each byte that is no
+// UTF-8. A return before a new line is part of it.
+func escaped(s string, escape func(rune) bool) string {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, escape) {
+		return s
+	}
+	var b strings.Builder
+	for i, n := 0, 0; i < len(s); i += n {
+		var r rune
+		r, n = utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r == '\r' && strings.HasPrefix(s[i:], "\r\n"), !escape(r):
+			b.WriteString(s[i : i+n])
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// textOn returns what text is written to that w gets: w itself only where raw is asked for and
+// w leads to no terminal.
+func textOn(w io.Writer, raw bool) io.Writer {
+	if raw && !isTerminal(w) {
+		return w
+	}
+	return harmless{w}
 }
 
 // terminalOf returns the terminal behind w, or nil if there is none that can move

@@ -3,11 +3,14 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -169,12 +172,20 @@ func TestATextDoesNotSteerTheTerminal(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", one("    uses: go:work\n    with: {ledger: x, name: \"${{ state.topic }}\"}"))
-	args := []string{"run", "w.yaml", "--thread", "t", "--input", "topic=\x1b]0;owned\a"}
-	raw, _ := p.onTerminal(80, nil, args...)
-	if strings.Contains(raw, "\x1b]") || !strings.Contains(raw, "result: \ufffd]0;owned\ufffd") {
-		t.Errorf("on the terminal: %q", raw)
+	args := []string{"run", "w.yaml", "--thread", "t", "--input", "topic=\x1b]0;owned\a pay 1\u202e0001"}
+	want := `result: \u001b]0;owned\u0007 pay 1\u202e0001`
+	for _, args := range [][]string{args, append(slices.Clone(args), "--raw")} {
+		raw, _ := p.onTerminal(80, nil, args...)
+		if strings.Contains(raw, "\x1b]") || strings.Contains(raw, "\u202e") || !strings.Contains(raw, want) {
+			t.Errorf("%v on the terminal: %q", args, raw)
+		}
 	}
-	expect(t, "in a pipe", p.must(0, args...).stdout, "result: \x1b]0;owned\a\n")
+	expect(t, "in a pipe", p.must(0, args...).stdout, want+"\n")
+	expect(t, "in a pipe, raw", p.must(0, append(slices.Clone(args), "--raw")...).stdout, "result: \x1b]0;owned\a pay 1\u202e0001\n")
+	var result any
+	if err := json.Unmarshal([]byte(p.must(0, append(slices.Clone(args), "--json")...).stdout), &result); err != nil || !strings.Contains(fmt.Sprint(result), "\x1b]0;owned\a pay 1\u202e0001") {
+		t.Errorf("as JSON: %q, %v", result, err)
+	}
 }
 
 func TestADumbTerminalGetsPlainLines(t *testing.T) {

@@ -34,6 +34,7 @@ func columns(r rune) int {
 
 // cut shortens s to at most n columns and drops what would move the cursor.
 func cut(s string, n int) string {
+	s = escaped(s, turns)
 	var kept []rune
 	used, full := 0, 0 // full is the length that leaves room for the mark of a cut
 	for _, r := range s {
@@ -59,7 +60,7 @@ func cut(s string, n int) string {
 
 // tail returns the end of s that takes at most n columns, on one line.
 func tail(s string, n int) string {
-	all := []rune(s)
+	all := []rune(escaped(s, turns))
 	used, from := 0, len(all)
 	for from > 0 {
 		if unicode.IsSpace(all[from-1]) || unicode.IsControl(all[from-1]) {
