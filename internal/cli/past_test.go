@@ -72,7 +72,7 @@ func TestAForkGoesOnFromThePast(t *testing.T) {
 	p := newPlace(t)
 	p.write("w.yaml", chooser)
 	p.must(0, "run", "w.yaml", "--thread", "t", "--input", "topic=golang")
-	e := p.must(0, "fork", "t", "--at", "2")
+	e := p.must(0, "fork", "t", "--at", "2", "--by", "ann")
 	expect(t, "the new head", e.stdout, "4\n")
 	expect(t, "the note", e.stderr, "weft: thread \"t\" goes on from checkpoint 2; it is pending: "+program+" resume --thread t\n")
 	expect(t, "the result", p.must(0, "resume", "--thread", "t").stdout, "text: long golang\n")
@@ -82,14 +82,20 @@ func TestAForkGoesOnFromThePast(t *testing.T) {
 3           -     -       1     2     step    long    -      done     TIME
 2           -     -       1     1     step    weigh   long   pending  TIME
 1           -     -       1     0     input   -       weigh  pending  TIME
+
+DECISIONS, each beside its checkpoint
+4  change of no field, by ann (cli, TIME)
 `)
-	expect(t, "the diff of two branches", p.must(0, "diff", "t", "3", "4").stdout, `thread t, checkpoint 3 to 4, which go on from 2
+	expect(t, "the diff of two branches", withoutTimes(p.must(0, "diff", "t", "3", "4").stdout), `thread t, checkpoint 3 to 4, which go on from 2
 
 text: "long golang" → nothing
     by nobody on the way: a new turn reset it, or the other branch wrote it
 
 the way there:
   4  turn 1, step 1: (edit)
+
+the decisions on the way:
+  4  change of no field, by ann (cli, TIME)
 `)
 	var f struct {
 		Checkpoint, Parent int

@@ -12,7 +12,12 @@ import (
 // times stands for all that differs between two runs of the same commands.
 var times = regexp.MustCompile(`\b(\d+ms|\d+\.\ds|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\b`)
 
-func withoutTimes(s string) string { return times.ReplaceAllString(s, "TIME") }
+// decidedAt is the time of a decision.
+var decidedAt = regexp.MustCompile(`\((cli|chat|go), [^)]*\)`)
+
+func withoutTimes(s string) string {
+	return decidedAt.ReplaceAllString(times.ReplaceAllString(s, "TIME"), "($1, TIME)")
+}
 
 func expect(t *testing.T, what, got, want string) {
 	t.Helper()
@@ -94,7 +99,7 @@ func TestThreadsHistoryAndState(t *testing.T) {
 	p.write("w.yaml", asking)
 	p.must(4, "run", "w.yaml", "--thread", "b", "--input", "count=3")
 	p.must(4, "run", "w.yaml", "--thread", "a")
-	p.must(0, "resume", "--thread", "a", "--answer", "two\nlines")
+	p.must(0, "resume", "--thread", "a", "--answer", "two\nlines", "--by", "ann")
 
 	expect(t, "threads", withoutTimes(p.must(0, "threads").stdout), `THREAD  STATUS       WORKFLOW  TURN  STEP  TIME
 a       done         one       1     1     TIME
@@ -106,6 +111,9 @@ b       interrupted  one       1     0     TIME
 	expect(t, "history", withoutTimes(p.must(0, "history", "--thread", "a").stdout), `CHECKPOINT  FROM  BRANCH  TURN  STEP  SOURCE  RAN   NEXT  STATUS   TIME
 2           -     -       1     1     step    only  -     done     TIME
 1           -     -       1     0     input   -     only  pending  TIME
+
+DECISIONS, each beside its checkpoint
+1  respond only: go? → "two\nlines", by ann (cli, TIME)
 `)
 	expect(t, "history before 2", withoutTimes(p.must(0, "history", "--thread", "a", "--before", "2").stdout), `CHECKPOINT  FROM  BRANCH  TURN  STEP  SOURCE  RAN  NEXT  STATUS   TIME
 1           -     -       1     0     input   -    only  pending  TIME
@@ -149,8 +157,9 @@ func TestJSON(t *testing.T) {
 	if state.Checkpoint != 2 || state.State["result"] != "<b>" {
 		t.Errorf("the state: %+v", state)
 	}
-	if got := p.must(0, "history", "--thread", "a", "--json").stdout; strings.Count(got, "\n") != 2 {
-		t.Errorf("the history is not one object a line: %s", got)
+	got := p.must(0, "history", "--thread", "a", "--json").stdout
+	if lines := strings.Split(got, "\n"); len(lines) != 4 || !strings.HasPrefix(lines[0], `{"thread":`) || !strings.HasPrefix(lines[2], `{"decision":`) {
+		t.Errorf("the history is not one object a line, two checkpoints and a decision: %s", got)
 	}
 	var verdict struct {
 		Valid    bool
@@ -251,11 +260,12 @@ func TestAWorkflowThatMovedOrChanged(t *testing.T) {
 	if err := os.Rename(p.path("w.yaml"), p.path("v.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	for _, verb := range []string{"resume", "state"} {
-		e := p.must(2, verb, "--thread", "t")
-		if !strings.Contains(e.stderr, p.path("w.yaml")+", which is no longer there") || !strings.Contains(e.stderr, verb+" FILE --thread t") {
-			t.Errorf("%s of a moved workflow: %s", verb, e.stderr)
-		}
+	e = p.must(2, "resume", "--thread", "t")
+	if !strings.Contains(e.stderr, p.path("w.yaml")+", which is no longer there") || !strings.Contains(e.stderr, "resume FILE --thread t") {
+		t.Errorf("resume of a moved workflow: %s", e.stderr)
+	}
+	if e := p.must(0, "state", "--thread", "t"); !strings.Contains(e.stderr, p.path("w.yaml")+", which is no longer there") {
+		t.Errorf("state of a moved workflow: %s", e.stderr)
 	}
 	p.must(0, "resume", "v.yaml", "--thread", "t", "--answer", "x")
 	p.must(0, "resume", "--thread", "t")
