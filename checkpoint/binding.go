@@ -23,7 +23,7 @@ import (
 // Records of earlier releases do not. Their commits are read as they are; the next commit binds
 // the values that it takes over from them.
 
-// markBytes is the length of a digest: half of SHA-256. Nobody who has no key can choose what
+// markBytes is the length of a digest: half of SHA-256. Without the key an attacker cannot choose what
 // goes into one.
 const markBytes = 16
 

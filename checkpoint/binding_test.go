@@ -48,8 +48,8 @@ func rewrite(t *testing.T, store checkpoint.Store, k checkpoint.Key, list []chec
 	}
 }
 
-// told writes a thread in two commits whose values hold a word, with an entry beside the head.
-func told(t *testing.T, store checkpoint.Store, word string) {
+// writeThread writes a thread in two commits whose values hold a word, with an entry beside the head.
+func writeThread(t *testing.T, store checkpoint.Store, word string) {
 	t.Helper()
 	w := open[notes](t, store)
 	step(w, func(s *notes) { s.Title.Set(word); s.Lines.Append(word); s.Index.Put("key", len(word)) })
@@ -77,12 +77,12 @@ func refusesAll(t *testing.T, what string, store checkpoint.Store) {
 func TestSealed_ValueOfADeletedThreadIsRefused(t *testing.T) {
 	inside := new(checkpoint.Memory)
 	store := sealedStore(t, inside, checkpoint.Codec{Keys: ring("k")})
-	told(t, store, "a million")
+	writeThread(t, store, "a million")
 	old := rawCommits(t, inside, root)
 	if err := store.Delete(ctx, "t"); err != nil {
 		t.Fatal(err)
 	}
-	told(t, store, "ten")
+	writeThread(t, store, "ten")
 	now := rawCommits(t, inside, root)
 	for what, edit := range map[string]func(head *checkpoint.Snapshot){
 		"a value":         func(head *checkpoint.Snapshot) { head.Blobs[0] = old[1].Blobs[0] },
@@ -121,7 +121,7 @@ func TestSealed_ValueOfADeletedThreadIsRefused(t *testing.T) {
 func TestSealed_ValueOfALostCommitIsRefused(t *testing.T) {
 	inside := new(checkpoint.Memory)
 	store := sealedStore(t, inside, checkpoint.Codec{Keys: ring("k")})
-	told(t, store, "yes")
+	writeThread(t, store, "yes")
 	lost := rawCommits(t, inside, root)
 	rewrite(t, inside, root, lost[:1])
 	w := open[notes](t, store)

@@ -12,7 +12,7 @@ type StoredValue struct {
 	Field string
 	// Value is nil where the field had no value.
 	Value json.RawMessage
-	// Err says why the value cannot be told: it was stored in parts, by a channel that is not known.
+	// Err says why the value is unknown: it was stored in parts, by a channel that is not known.
 	Err error
 }
 

@@ -68,7 +68,7 @@ func bystanders(t *testing.T, late *counter) map[string]struct {
 			_, err := graph.Call(ctx, "rpc", func(ctx context.Context) (int, error) { return 0, untilCancelled(ctx) })
 			return err
 		})},
-		"call nobody waits for": {node: graph.Func(func(ctx context.Context, _ *world) error {
+		"call without a reader": {node: graph.Func(func(ctx context.Context, _ *world) error {
 			graph.Go(ctx, "rpc", func(ctx context.Context) (int, error) { return 0, untilCancelled(ctx) })
 			return nil
 		})},
@@ -123,14 +123,14 @@ func TestFailedStep_BystandersAreNotTheCause(t *testing.T) {
 					}
 					p, err := graph.Inspect(t.Context(), cfg.Store, "t1")
 					if err != nil || p.Status != graph.Failed || len(p.Failures) != 2 {
-						t.Fatalf("the thread is told as %+v, %v", p, err)
+						t.Fatalf("the thread is reported as %+v, %v", p, err)
 					}
 					a, z := p.Failures[0], p.Failures[1]
 					if !a.Cancelled || a.Kind != graph.KindCancelled || !strings.Contains(a.Message, "graph: stopped because another task failed: ") {
-						t.Errorf("node a is told as %+v, want cancelled", a)
+						t.Errorf("node a is reported as %+v, want cancelled", a)
 					}
 					if z.Cancelled || z.Message != "boom" {
-						t.Errorf("node z is told as %+v, want its failure", z)
+						t.Errorf("node z is reported as %+v, want its failure", z)
 					}
 				})
 			})
@@ -425,7 +425,7 @@ func TestError_WhoseMethodPanics(t *testing.T) {
 					}
 					p, err := graph.Inspect(t.Context(), cfg.Store, "t1")
 					if err != nil || p.Status != graph.Failed || p.Failures[0].Node != "a" || p.Failures[0].Message == "" {
-						t.Errorf("the thread is told as %q with %+v, %v", p.Status, p.Failures, err)
+						t.Errorf("the thread is reported as %q with %+v, %v", p.Status, p.Failures, err)
 					}
 				})
 			}

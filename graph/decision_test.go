@@ -212,7 +212,7 @@ func TestDecisions_ExpiryIsRecordedWhenItTakesEffect(t *testing.T) {
 	})
 }
 
-// The node is told who decided, also after a crash between the answer and its step.
+// The node learns who decided, also after a crash between the answer and its step.
 func TestDecide_TellsWhoAnswered(t *testing.T) {
 	store := new(checkpoint.Memory)
 	fail := true

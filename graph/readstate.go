@@ -42,7 +42,7 @@ func (r StoredReader) State(ctx context.Context, thread string, at uint64) ([]ch
 }
 
 // Diff compares a thread at two commits, as [Graph.Diff] does. Type of a [Change] is "", and a value
-// that cannot be told is left out.
+// that is unknown is left out.
 func (r StoredReader) Diff(ctx context.Context, thread string, from, to uint64) (Difference, error) {
 	d := Difference{From: from, To: to}
 	before, _, err := r.State(ctx, thread, from)

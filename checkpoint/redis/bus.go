@@ -288,7 +288,7 @@ func (p *pump) stops() bool {
 	return true
 }
 
-// run ends within busBlock and half of Config.Patience when nobody reads or the store closes.
+// run ends within busBlock and half of Config.Patience when no reader is left or the store closes.
 func (p *pump) run() {
 	for !p.stops() {
 		last, err := p.ask()
