@@ -280,6 +280,9 @@ func TestResumeAtACommitOfAChild_KeepsWhatTheNodeDidBefore(t *testing.T) {
 						return err
 					}
 					n, err := graph.Once(ctx, "effect", func(context.Context) (int, error) { return ran.add("effect"), nil })
+					if err != nil {
+						return err
+					}
 					s.Log.Append(fmt.Sprint(who, n))
 					for _, w := range []string{"one", "two", "three"} {
 						end, err := c.Call(ctx, say(w))
