@@ -37,7 +37,7 @@ func TestCall_ServerSilent(t *testing.T) {
 				n := deadnet.New(t, "tcp", s.addr)
 				o.Addr = n.Addr
 				store := storeOf(t, connect(t, o), cfg)
-				calls := deadnet.Calls(t, store, documentsOf(t, store), store.Memory(),
+				calls := deadnet.Calls(t, store, documentsOf(t, store), store.Memory(), deadnet.Call{Name: "Documents"},
 					deadnet.Call{Name: "Bus.Publish", Do: func(ctx context.Context) error { return store.Bus(0).Publish(ctx, "topic", []byte("x")) }},
 					deadnet.Call{Name: "Bus.Last", Do: func(ctx context.Context) error { _, err := store.Bus(0).Last(ctx, "topic"); return err }})
 				ready := func(ctx context.Context) error { _, err := store.Load(ctx, deadnet.Thread, 0); return err }

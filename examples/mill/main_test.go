@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -32,6 +33,9 @@ func TestTheMainFileHasUnderFifteenLines(t *testing.T) {
 	}
 }
 
+// decided is how and when a decision was made.
+var decided = regexp.MustCompile(`\(cli, [^)]*\)`)
+
 func TestTheProgramHasTheWholeCommandLineUnderItsName(t *testing.T) {
 	dir := t.TempDir()
 	mill := filepath.Join(dir, "mill")
@@ -46,9 +50,9 @@ func TestTheProgramHasTheWholeCommandLineUnderItsName(t *testing.T) {
 		{"run flour.yaml --thread monday --input grain=rye", "weight: 30\nkg: 40\ntext: RYE FLOUR\n", 0},
 		{"run order --thread small --input sacks=9", "sacks: 9\ngranted: true\n", 0},
 		{"run order --thread tuesday --input sacks=12", "Sell 12 sacks?\n(asked by the node \"grant\"; true or false)\nAnswer with:\n  " + mill + " resume --thread tuesday --answer true\n", 4},
-		{"resume --thread tuesday --answer true", "sacks: 12\ngranted: true\n", 0},
+		{"resume --thread tuesday --answer true --by ann", "sacks: 12\ngranted: true\n", 0},
 		{"state --thread tuesday --path granted", "true\n", 0},
-		{"diff tuesday 1 2", "thread tuesday, checkpoint 1 to 2\n\ngranted: nothing → true\n    by grant in step 1, checkpoint 2\n\nthe way there:\n  2  turn 1, step 1: grant\n", 0},
+		{"diff tuesday 1 2", "thread tuesday, checkpoint 1 to 2\n\ngranted: nothing → true\n    by grant in step 1, checkpoint 2\n\nthe way there:\n  2  turn 1, step 1: grant\n\nthe decisions on the way:\n  1  approve grant: Sell 12 sacks?, by ann (cli, TIME)\n", 0},
 		{"replay tuesday --yes", "1 step came out as recorded\n", 0},
 	} {
 		cmd := exec.Command(mill, strings.Fields(c.args)...)
@@ -56,6 +60,7 @@ func TestTheProgramHasTheWholeCommandLineUnderItsName(t *testing.T) {
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
+		out = decided.ReplaceAll(out, []byte("(cli, TIME)"))
 		var exit *exec.ExitError
 		if err != nil && !errors.As(err, &exit) {
 			t.Fatal(err)

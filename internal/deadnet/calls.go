@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ type Store interface {
 }
 
 // Call is one call of a store. Its name is that of the method, for documents and memory after
-// "Documents." and "Memory.".
+// "Documents." and "Memory.". A Call without a Do is of a method that asks the server nothing.
 type Call struct {
 	Name string
 	Do   func(ctx context.Context) error
@@ -51,7 +52,7 @@ func Calls(t testing.TB, s Store, docs document.Store, mem memory.Store, more ..
 			}
 		}
 	}
-	return calls
+	return slices.DeleteFunc(calls, func(c Call) bool { return c.Do == nil })
 }
 
 // takesContext reports whether the first parameter of a method, or the one after the receiver, is
