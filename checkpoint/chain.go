@@ -285,7 +285,12 @@ func payloadSum(sealed []byte) uint64 { return crc64.Checksum(sealed[:len(sealed
 // due reports whether field i should get a new base.
 func (c *Chain) due(i int) bool {
 	p := &c.pieces[i]
-	return p.chunks >= outweigh*p.base && (c.fields[i].Chunks >= manyChunks || p.chunks >= muchChunks)
+	return outweighed(p.base, c.fields[i].Chunks, p.chunks)
+}
+
+// outweighed reports whether so many chunks, of so many bytes together, call for a new base.
+func outweighed(base, chunks, bytes int) bool {
+	return bytes >= outweigh*base && (chunks >= manyChunks || bytes >= muchChunks)
 }
 
 // addChunk stores what was added to a field; done is false when its pieces would be too large

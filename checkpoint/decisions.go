@@ -119,7 +119,7 @@ func (c *Chain) addDecisions(p *Prepared, entries []Entry) ([]Entry, error) {
 	if len(fresh) == 0 && (f.Base == 0 || !c.log.whole) {
 		return entries, nil
 	}
-	if f.Base != 0 && !c.log.whole && !f.outweighed() {
+	if f.Base != 0 && !c.log.whole && !outweighed(f.BaseBytes, f.Chunks, f.ChunkBytes) {
 		done, err := c.addToDecisions(p, fresh)
 		if done || err != nil {
 			return entries, err
@@ -138,11 +138,6 @@ func (c *Chain) addDecisions(p *Prepared, entries []Entry) ([]Entry, error) {
 	p.log.pieces = []Blob{{decisionField, f.Base, 0, data}}
 	p.commit.Blobs = append(p.commit.Blobs, p.log.pieces...)
 	return entries, nil
-}
-
-// outweighed reports whether the chunks are so many that the list should get a new base.
-func (f *Field) outweighed() bool {
-	return f.ChunkBytes >= outweigh*f.BaseBytes && (f.Chunks >= manyChunks || f.ChunkBytes >= muchChunks)
 }
 
 // addToDecisions stores decisions as a chunk; done is false when the list would be too large.
