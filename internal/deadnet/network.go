@@ -34,7 +34,9 @@ func (w Way) String() string {
 const beginning = 10
 
 // Network is a proxy before a server. A connection of which it has swallowed a byte never comes
-// back, and is not closed either; a new one goes the Way that is set.
+// back, and the client does not see it closed; a new one goes the Way that is set. The server sees
+// the end once the client has closed its own, or at once when the connection is Halted, so that
+// connections which are lost for good do not use up those that a server takes.
 type Network struct {
 	// Addr is where to connect to, over TCP.
 	Addr string
@@ -124,12 +126,12 @@ type pair struct {
 }
 
 // copy passes bytes on until an end closes. Of a pair that has lost bytes nothing passes any
-// more, and no end learns that the other has closed.
+// more, and the client does not learn that the server has closed.
 func (p *pair) copy(to, from net.Conn, request bool) {
 	for b := make([]byte, 64<<10); ; {
 		size, err := from.Read(b)
 		if err != nil {
-			if !p.dead.Load() {
+			if request || !p.dead.Load() {
 				to.Close()
 				from.Close()
 			}
@@ -152,6 +154,7 @@ func (p *pair) copy(to, from net.Conn, request bool) {
 			}
 		}
 		if way == Halted && pass == 0 {
+			p.server.Close()
 			<-p.net.ended
 			return
 		}
