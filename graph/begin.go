@@ -298,7 +298,7 @@ func (t *task) takeUp(slots map[string][]byte, fresh, given answers) error {
 			t.timed = append(t.timed, in)
 		}
 	}
-	if last.Failure != nil {
+	if last.Failure != nil || last.Again {
 		return nil // it runs again, whatever its subgraphs ask
 	}
 	goesOn := func(in Interrupt) bool { _, now := fresh[in.ID]; return now || in.Kind != "question" }

@@ -230,39 +230,29 @@ func (r *run) change(as string, views ...state.View) Decision {
 	return d
 }
 
-// decideChange lets the next commit record an edit by hand. That of a subgraph's state is recorded at the
-// root, by recordChange.
-func (r *run) decideChange(d Decision) {
+// decideChange lets the next commit record an edit by hand. That of a subgraph's state is recorded at
+// the root, where it is announced before. entries will stand beside the commit.
+func (r *run) decideChange(d Decision, entries []checkpoint.Entry) error {
 	if r.ns != "" {
-		return
+		return r.announce(d, entries)
 	}
 	if r.chain.DecisionRoom(mostDecisions) == 0 {
 		r.keepsNoMore()
-		return
-	}
-	if data, err := json.Marshal(d); err == nil {
-		r.chain.Decide(data)
-	}
-}
-
-// recordChange tells of an edit that was committed, and puts that of a subgraph's state beside the head of
-// the root, where the decisions of a thread are kept.
-func (r *run) recordChange(d Decision) error {
-	r.emitDecision(d)
-	if r.ns == "" {
 		return nil
 	}
 	data, err := json.Marshal(d)
-	if err != nil {
-		return err
+	if err == nil {
+		r.chain.Decide(data)
 	}
-	p, err := Inspect(r.ctx, r.cfg.Store, r.opts.Thread)
-	if err != nil {
-		return err
+	return err
+}
+
+// recordChange tells of an edit that was committed, and confirms that of a subgraph's state.
+func (r *run) recordChange(d Decision) {
+	r.emitDecision(d)
+	if r.ns != "" {
+		r.confirm(d)
 	}
-	slot := fmt.Sprintf("%s%s/%d", checkpoint.SlotDecision, r.id, d.Checkpoint)
-	return checkpoint.Put(r.ctx, r.cfg.Store, checkpoint.Pending{Key: checkpoint.Key{Thread: r.opts.Thread}, Head: p.Checkpoint,
-		Entries: []checkpoint.Entry{{Slot: slot, Data: data}}, Fence: r.fence()})
 }
 
 // readDecisions gives the answers beside a head the decisions that brought them.
@@ -337,6 +327,17 @@ func readThread(ctx context.Context, store checkpoint.Store, thread string) ([]D
 	items, err := checkpoint.Decisions(snap)
 	if err != nil {
 		return nil, err
+	}
+	beside, err := checkpoint.ReadPending(snap)
+	if err != nil {
+		return nil, err
+	}
+	edits, err := madeEdits(ctx, store, thread, beside)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range edits {
+		items = append(items, d.data)
 	}
 	all := make([]Decision, len(items))
 	for i, data := range items {

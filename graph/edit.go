@@ -35,8 +35,9 @@ type Edit[S any] struct {
 // Edits that together act as all that is due are a superstep of their own, just as
 // if the nodes had run. A thread that does not exist yet is begun by an edit as Start.
 // With Run.At it edits an older commit, as the first one of a new branch. With
-// Run.Namespace it edits a subgraph's checkpoints, which its parent's next Resume takes up; at an
-// older commit of these the whole thread goes back, so questions asked since are stale.
+// Run.Namespace it edits a subgraph's checkpoints, which its parent's next Resume takes up; the
+// questions that it closes there are closed for the thread. At an older commit of a subgraph the
+// whole thread goes back, so questions asked since are stale.
 //
 // The steps before one that cannot be applied stay applied; the error tells which.
 func (g *Graph[S]) Edit(ctx context.Context, steps [][]Edit[S], o Run) (Result[S], error) {
@@ -228,14 +229,17 @@ func (r *run) changeOf() Decision {
 
 func (r *run) commitEdit(change Decision, beside []checkpoint.Entry) error {
 	r.source, r.ran = checkpoint.Update, r.whatRan()
-	r.decideChange(change)
+	if err := r.decideChange(change, beside); err != nil {
+		return err
+	}
 	if err := r.saveEdit(beside); err != nil {
 		return err
 	}
 	r.tasks, r.outs = nil, nil
 	r.tellDecisions(r.fresh, r.decided)
 	r.decided = nil
-	return r.recordChange(change)
+	r.recordChange(change)
+	return nil
 }
 
 func (r *run) saveEdit(beside []checkpoint.Entry) error {
@@ -259,11 +263,19 @@ func (r *run) editStart(e edit) error {
 	}
 	r.opts.IfWaiting = Discard
 	change := r.change(Start, input)
-	r.decideChange(change)
+	if err := r.decideChange(change, nil); err != nil {
+		return err
+	}
 	if err := r.beginTurn(input); err != nil {
 		return err
 	}
-	return r.recordChange(change)
+	if r.ns != "" { // its decision is confirmed once it is stored, whatever the durability
+		if err := r.store(); err != nil {
+			return err
+		}
+	}
+	r.recordChange(change)
+	return nil
 }
 
 // editEnd ends the turn: what finished beside the head counts, then the edit's own

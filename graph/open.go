@@ -35,6 +35,11 @@ func (r *run) open() (err error) {
 	if err := r.unmoved(); err != nil {
 		return err
 	}
+	if r.inside == nil && r.ns == "" && r.replays == nil && r.chain.Record != nil {
+		if err := r.recordAnnounced(r.chain); err != nil {
+			return fmt.Errorf("graph %q: %w", r.name, err)
+		}
+	}
 	r.stored, r.opened = r.chain.Head(), r.chain.ID()
 	r.state = r.chain.State
 	if rec := r.chain.Record; rec != nil {

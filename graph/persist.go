@@ -212,6 +212,7 @@ type unfinished struct {
 	Tried   []Failure   `json:"tried,omitempty"` // with Open: the alternatives before the one that asked
 	Timed   []Interrupt `json:"timed,omitempty"` // without Open: what was asked before that expires
 	Try     int         `json:"try,omitempty"`   // see voided
+	Again   bool        `json:"again,omitempty"` // it runs again, whatever is open: its subgraph was edited
 }
 
 // readLast returns how an unfinished task ended last. A task that has finished, or was

@@ -332,6 +332,9 @@ func (r *run) forkForEdit() error {
 	if err != nil {
 		return err
 	}
+	if err := r.recordAnnounced(c); err != nil {
+		return err
+	}
 	rec := *c.Record
 	rec.Run, rec.Time, rec.Source, rec.Branch = r.id, r.cfg.Now().UTC(), checkpoint.Fork, c.Head()+1
 	rec.Ran, rec.Trace, rec.Healed, rec.Rewind = nil, nil, false, rw
@@ -340,8 +343,12 @@ func (r *run) forkForEdit() error {
 	}
 	r.place.Root.Branch = rec.Branch
 	r.first = func() error {
+		if len(r.announced) > 0 && c.DecisionRoom(mostDecisions) == 0 {
+			r.keepsNoMore()
+			r.announced = nil
+		}
 		return r.lastingly(func(ctx context.Context) error {
-			return c.Commit(ctx, r.commitID(rec.Branch), &rec, c.State, nil, past...)
+			return c.Commit(ctx, r.commitID(rec.Branch), &rec, c.State, nil, append(past, r.announced...)...)
 		})
 	}
 	return nil

@@ -17,34 +17,36 @@ func TestResumeAtACommitOfAChild_SurvivesACrashAnywhere(t *testing.T) {
 	for name, kind := range map[string]graph.Lifetime{"per call": graph.PerCall, "per thread": graph.PerThread} {
 		for _, durability := range durabilities {
 			t.Run(fmt.Sprint(name, ", ", durability), func(t *testing.T) {
-				for calls := 0; ; calls++ {
-					j := underway(t, kind, 2)
-					resume(t, j.Graph, graph.Reply("b1"), graph.Done)
-					head, err := graph.Inspect(ctx, j.cfg.Store, "t1")
-					if err != nil {
-						t.Fatal(err)
+				eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
+					for calls := 0; ; calls++ {
+						j := underwayIn(t, over, kind, 2)
+						resume(t, j.Graph, graph.Reply("b1"), graph.Done)
+						head, err := graph.Inspect(ctx, j.cfg.Store, "t1")
+						if err != nil {
+							t.Fatal(err)
+						}
+						broken := &stopsAfter{Store: j.inside}
+						broken.left.Store(int32(calls))
+						run := j.at(3)
+						run.Durability = durability
+						_, err = j.with(t, kind, over(broken)).Resume(ctx, graph.Answers{}, run)
+						if err == nil {
+							return
+						}
+						res, err := j.Resume(ctx, graph.Answers{}, t1)
+						if now, _ := graph.Inspect(ctx, j.cfg.Store, "t1"); now.Checkpoint == head.Checkpoint {
+							ended(t, graph.Done, res, err) // nothing was stored
+							continue
+						}
+						asked(t, ended(t, graph.Interrupted, res, err), "B")
+						res = resume(t, j.Graph, graph.Reply("b2"), graph.Done)
+						logged(t, res, fmt.Sprintf("p1 < s1 A=a1 B=b2 s2 > z%d", j.ran.of("z")))
+						j.ran.want(t, "s1", 1)
+						if t.Failed() {
+							t.Fatalf("cut off after %d calls of the store", calls)
+						}
 					}
-					broken := &stopsAfter{Store: j.cfg.Store}
-					broken.left.Store(int32(calls))
-					run := j.at(3)
-					run.Durability = durability
-					_, err = j.with(t, kind, broken).Resume(ctx, graph.Answers{}, run)
-					if err == nil {
-						return
-					}
-					res, err := j.Resume(ctx, graph.Answers{}, t1)
-					if now, _ := graph.Inspect(ctx, j.cfg.Store, "t1"); now.Checkpoint == head.Checkpoint {
-						ended(t, graph.Done, res, err) // nothing was stored
-						continue
-					}
-					asked(t, ended(t, graph.Interrupted, res, err), "B")
-					res = resume(t, j.Graph, graph.Reply("b2"), graph.Done)
-					logged(t, res, fmt.Sprintf("p1 < s1 A=a1 B=b2 s2 > z%d", j.ran.of("z")))
-					j.ran.want(t, "s1", 1)
-					if t.Failed() {
-						t.Fatalf("cut off after %d calls of the store", calls)
-					}
-				}
+				})
 			})
 		}
 	}
@@ -53,31 +55,32 @@ func TestResumeAtACommitOfAChild_SurvivesACrashAnywhere(t *testing.T) {
 // errCut is what a store answers that is gone.
 var errCut = errors.New("the store is gone")
 
-// stopsAfter is a store that is gone after so many writes.
+// stopsAfter is a store that is gone after so many writes. With lost the first write after them is
+// done, too, and only its reply is lost.
 type stopsAfter struct {
 	checkpoint.Store
 	left atomic.Int32
+	lost bool
 }
 
-func (s *stopsAfter) cut() error {
-	if s.left.Add(-1) < 0 {
-		return errCut
+func (s *stopsAfter) write(do func() error) error {
+	switch left := s.left.Add(-1); {
+	case left >= 0:
+		return do()
+	case left == -1 && s.lost:
+		if err := do(); err != nil {
+			return err
+		}
 	}
-	return nil
+	return errCut
 }
 
 func (s *stopsAfter) Commit(ctx context.Context, c checkpoint.Commit) error {
-	if err := s.cut(); err != nil {
-		return err
-	}
-	return s.Store.Commit(ctx, c)
+	return s.write(func() error { return s.Store.Commit(ctx, c) })
 }
 
 func (s *stopsAfter) Put(ctx context.Context, p checkpoint.Pending) error {
-	if err := s.cut(); err != nil {
-		return err
-	}
-	return s.Store.Put(ctx, p)
+	return s.write(func() error { return s.Store.Put(ctx, p) })
 }
 
 // with compiles the graph of a journey, two levels deep, on another store.
@@ -89,112 +92,118 @@ func (j *journey) with(t testing.TB, kind graph.Lifetime, store checkpoint.Store
 // A subgraph of the thread inside one that goes back is as it was then: the calls of the steps
 // that stay count, those after them do not.
 func TestResumeAtACommitOfAChild_GivesItsOwnChildrenTheirStateThen(t *testing.T) {
-	for name, kind := range map[string]graph.Lifetime{"per call": graph.PerCall, "per thread": graph.PerThread} {
-		for _, end := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, ", ended ", end), func(t *testing.T) {
-				cfg := stored()
-				leaf := remembers(t, graph.PerThread, "leaf", nil)
-				b := graph.New[inner]("mid")
-				b.Node("ask", graph.Func(func(ctx context.Context, s *inner) error {
-					tag, err := graph.Ask[string](ctx, graph.Question{Prompt: "tag"})
-					s.Tag.Set(tag)
-					return err
-				}))
-				b.Node("leaf", graph.Router(func(ctx context.Context, s *inner) (graph.Command, error) {
-					end, err := leaf.Call(ctx, say(fmt.Sprint(s.Path.Len(), s.Tag.Get())))
-					s.Path.Append(memory(end))
-					if s.Path.Len() == 2 {
-						return graph.Goto("ask"), err
+	eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
+		for name, kind := range map[string]graph.Lifetime{"per call": graph.PerCall, "per thread": graph.PerThread} {
+			for _, end := range []bool{false, true} {
+				t.Run(fmt.Sprint(name, ", ended ", end), func(t *testing.T) {
+					cfg := graph.Config{Store: over(new(checkpoint.Memory))}
+					leaf := remembers(t, graph.PerThread, "leaf", nil)
+					b := graph.New[inner]("mid")
+					b.Node("ask", graph.Func(func(ctx context.Context, s *inner) error {
+						tag, err := graph.Ask[string](ctx, graph.Question{Prompt: "tag"})
+						s.Tag.Set(tag)
+						return err
+					}))
+					b.Node("leaf", graph.Router(func(ctx context.Context, s *inner) (graph.Command, error) {
+						end, err := leaf.Call(ctx, say(fmt.Sprint(s.Path.Len(), s.Tag.Get())))
+						s.Path.Append(memory(end))
+						if s.Path.Len() == 2 {
+							return graph.Goto("ask"), err
+						}
+						if s.Path.Len() == 4 {
+							return graph.Goto(graph.End), err
+						}
+						return graph.Goto("leaf"), err
+					}, "ask", "leaf", graph.End))
+					b.Edge(graph.Start, "leaf")
+					b.Edge("ask", "leaf")
+					mid := build(t, b, graph.Config{Nested: kind})
+					top := graph.New[world]("top")
+					for i, from := range []string{graph.Start, "n0"} {
+						n := fmt.Sprint("n", i)
+						top.Node(n, hosts(mid, "", nil))
+						top.Edge(from, n)
 					}
-					if s.Path.Len() == 4 {
-						return graph.Goto(graph.End), err
+					top.Edge("n1", graph.End)
+					g := build(t, top, cfg)
+					res := invoke(t, g, "t1", graph.Interrupted)
+					ns := res.Interrupts[0].Namespace
+					resume(t, g, graph.Reply("a"), graph.Interrupted) // n0 has ended, n1 asks
+					if end {
+						resume(t, g, graph.Reply("b"), graph.Done)
 					}
-					return graph.Goto("leaf"), err
-				}, "ask", "leaf", graph.End))
-				b.Edge(graph.Start, "leaf")
-				b.Edge("ask", "leaf")
-				mid := build(t, b, graph.Config{Nested: kind})
-				top := graph.New[world]("top")
-				for i, from := range []string{graph.Start, "n0"} {
-					n := fmt.Sprint("n", i)
-					top.Node(n, hosts(mid, "", nil))
-					top.Edge(from, n)
-				}
-				top.Edge("n1", graph.End)
-				g := build(t, top, cfg)
-				res := invoke(t, g, "t1", graph.Interrupted)
-				ns := res.Interrupts[0].Namespace
-				resume(t, g, graph.Reply("a"), graph.Interrupted) // n0 has ended, n1 asks
-				if end {
-					resume(t, g, graph.Reply("b"), graph.Done)
-				}
-				// Commit 2 is after the first call of the leaf, 3 after the second.
-				res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Namespace: ns, At: 2})
-				asked(t, ended(t, graph.Interrupted, res, err), "tag")
-				resume(t, g, graph.Reply("c"), graph.Interrupted)
-				res = resume(t, g, graph.Reply("d"), graph.Done)
-				want := "0/0 0+1/1 0+1+2c/2c 0+1+2c+3c/3c"
-				logged(t, res, want+" 0/0 0+1/1 0+1+2d/2d 0+1+2d+3d/3d")
-				res, err = g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Namespace: ns, At: 5}) // with the tag a
-				ended(t, graph.Interrupted, res, err)
-				res = resume(t, g, graph.Reply("e"), graph.Done)
-				logged(t, res, "0/0 0+1/1 0+1+2a/2a 0+1+2a+3a/3a 0/0 0+1/1 0+1+2e/2e 0+1+2e+3e/3e")
-			})
+					// Commit 2 is after the first call of the leaf, 3 after the second.
+					res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Namespace: ns, At: 2})
+					asked(t, ended(t, graph.Interrupted, res, err), "tag")
+					resume(t, g, graph.Reply("c"), graph.Interrupted)
+					res = resume(t, g, graph.Reply("d"), graph.Done)
+					want := "0/0 0+1/1 0+1+2c/2c 0+1+2c+3c/3c"
+					logged(t, res, want+" 0/0 0+1/1 0+1+2d/2d 0+1+2d+3d/3d")
+					res, err = g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Namespace: ns, At: 5}) // with the tag a
+					ended(t, graph.Interrupted, res, err)
+					res = resume(t, g, graph.Reply("e"), graph.Done)
+					logged(t, res, "0/0 0+1/1 0+1+2a/2a 0+1+2a+3a/3a 0/0 0+1/1 0+1+2e/2e 0+1+2e+3e/3e")
+				})
+			}
 		}
-	}
+	})
 }
 
 // A subgraph that shares its parent's state writes what its branch wrote, and nothing of the one
 // that was left.
 func TestResumeAtACommitOfAChild_ThatSharesTheState(t *testing.T) {
-	var ran counter
-	b := graph.New[world]("in")
-	b.Node("a", says("a", &ran))
-	b.Node("b", asks("b", &ran, "q"))
-	b.Node("c", says("c", &ran))
-	b.Edge(graph.Start, "a")
-	b.Edge("a", "b")
-	b.Edge("b", "c")
-	b.Edge("c", graph.End)
-	cfg := stored()
-	in := build(t, b, cfg)
-	g := build(t, parallel(map[string]graph.Node[world]{"n": graph.Inline(in)}), cfg)
-	res, err := g.Invoke(ctx, world{Log: state.ListOf("old")}, t1)
-	ns := ended(t, graph.Interrupted, res, err).Interrupts[0].Namespace
-	logged(t, resume(t, g, graph.Reply("1"), graph.Done), "old a1 b q=1 c1")
-	at := graph.Run{Thread: "t1", Namespace: ns, At: 2}
-	for i := 2; i <= 3; i++ {
+	eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
+		var ran counter
+		b := graph.New[world]("in")
+		b.Node("a", says("a", &ran))
+		b.Node("b", asks("b", &ran, "q"))
+		b.Node("c", says("c", &ran))
+		b.Edge(graph.Start, "a")
+		b.Edge("a", "b")
+		b.Edge("b", "c")
+		b.Edge("c", graph.End)
+		cfg := graph.Config{Store: over(new(checkpoint.Memory))}
+		in := build(t, b, cfg)
+		g := build(t, parallel(map[string]graph.Node[world]{"n": graph.Inline(in)}), cfg)
+		res, err := g.Invoke(ctx, world{Log: state.ListOf("old")}, t1)
+		ns := ended(t, graph.Interrupted, res, err).Interrupts[0].Namespace
+		logged(t, resume(t, g, graph.Reply("1"), graph.Done), "old a1 b q=1 c1")
+		at := graph.Run{Thread: "t1", Namespace: ns, At: 2}
+		for i := 2; i <= 3; i++ {
+			res, err = g.Resume(ctx, graph.Answers{}, at)
+			asked(t, ended(t, graph.Interrupted, res, err), "q")
+			logged(t, resume(t, g, graph.Reply(fmt.Sprint(i)), graph.Done), fmt.Sprintf("old a1 b q=%d c%d", i, i))
+		}
+		at.At = 3 // b has run with 1
 		res, err = g.Resume(ctx, graph.Answers{}, at)
-		asked(t, ended(t, graph.Interrupted, res, err), "q")
-		logged(t, resume(t, g, graph.Reply(fmt.Sprint(i)), graph.Done), fmt.Sprintf("old a1 b q=%d c%d", i, i))
-	}
-	at.At = 3 // b has run with 1
-	res, err = g.Resume(ctx, graph.Answers{}, at)
-	logged(t, ended(t, graph.Done, res, err), "old a1 b q=1 c4")
-	if _, err := in.Patch(ctx, func(s *world) error { s.Log.Append("patched"); return nil }, graph.Run{Thread: "t1", Namespace: ns, At: 3}); err != nil {
-		t.Fatal(err)
-	}
-	logged(t, resume(t, g, graph.Answers{}, graph.Done), "old a1 b q=1 patched c5")
-	ran.want(t, "a", 1)
+		logged(t, ended(t, graph.Done, res, err), "old a1 b q=1 c4")
+		if _, err := in.Patch(ctx, func(s *world) error { s.Log.Append("patched"); return nil }, graph.Run{Thread: "t1", Namespace: ns, At: 3}); err != nil {
+			t.Fatal(err)
+		}
+		logged(t, resume(t, g, graph.Answers{}, graph.Done), "old a1 b q=1 patched c5")
+		ran.want(t, "a", 1)
+	})
 }
 
 // The step that runs the subgraph can be replayed on the branch that was left and on the new one.
 func TestResumeAtACommitOfAChild_CanBeReplayed(t *testing.T) {
-	for name, kind := range map[string]graph.Lifetime{"per call": graph.PerCall, "per thread": graph.PerThread} {
-		t.Run(name, func(t *testing.T) {
-			j := underway(t, kind, 2)
-			resume(t, j.Graph, graph.Reply("b1"), graph.Done)
-			res, err := j.Resume(ctx, graph.Answers{}, j.at(3))
-			ended(t, graph.Interrupted, res, err)
-			resume(t, j.Graph, graph.Reply("b2"), graph.Done)
-			for _, step := range []uint64{3, 6} {
-				done, err := j.Replay(ctx, "t1", step, step)
-				if err != nil || done.Divergence != nil || done.Steps != 1 {
-					t.Errorf("the replay of commit %d tells %v, %+v (%v)", step, done.Divergence, done, err)
+	eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
+		for name, kind := range map[string]graph.Lifetime{"per call": graph.PerCall, "per thread": graph.PerThread} {
+			t.Run(name, func(t *testing.T) {
+				j := underwayIn(t, over, kind, 2)
+				resume(t, j.Graph, graph.Reply("b1"), graph.Done)
+				res, err := j.Resume(ctx, graph.Answers{}, j.at(3))
+				ended(t, graph.Interrupted, res, err)
+				resume(t, j.Graph, graph.Reply("b2"), graph.Done)
+				for _, step := range []uint64{3, 6} {
+					done, err := j.Replay(ctx, "t1", step, step)
+					if err != nil || done.Divergence != nil || done.Steps != 1 {
+						t.Errorf("the replay of commit %d tells %v, %+v (%v)", step, done.Divergence, done, err)
+					}
 				}
-			}
-		})
-	}
+			})
+		}
+	})
 }
 
 // What a task comes to that went back in a subgraph may rest on an edit: it is not kept for

@@ -51,15 +51,36 @@ func within(t testing.TB, c *graph.Graph[inner], cfg graph.Config) *graph.Graph[
 // journey is a thread that has asked A and B in a subgraph and may have ended.
 type journey struct {
 	*graph.Graph[world]
-	child *graph.Graph[inner] // that asks
-	ran   counter
-	cfg   graph.Config
-	ns    string // of the subgraph that asks
+	child  *graph.Graph[inner] // that asks
+	ran    counter
+	cfg    graph.Config
+	inside *checkpoint.Memory                      // what is beneath the store
+	over   func(checkpoint.Store) checkpoint.Store // makes the store of what is beneath it
+	ns     string                                  // of the subgraph that asks
+	kind   graph.Lifetime
+	levels int
+}
+
+// plain is a store as it is.
+func plain(s checkpoint.Store) checkpoint.Store { return s }
+
+// eachStore runs fn for a plain store and for one that encrypts.
+func eachStore(t *testing.T, fn func(t *testing.T, over func(checkpoint.Store) checkpoint.Store)) {
+	t.Run("plain", func(t *testing.T) { fn(t, plain) })
+	t.Run("sealed", func(t *testing.T) {
+		fn(t, func(s checkpoint.Store) checkpoint.Store { return sealedOver(t, s) })
+	})
 }
 
 // underway runs a graph whose node n runs the asking graph, levels deep, until it asks B.
 func underway(t testing.TB, kind graph.Lifetime, levels int) *journey {
-	j := &journey{cfg: stored()}
+	return underwayIn(t, plain, kind, levels)
+}
+
+// underwayIn is underway in a store over one in memory.
+func underwayIn(t testing.TB, over func(checkpoint.Store) checkpoint.Store, kind graph.Lifetime, levels int) *journey {
+	j := &journey{inside: new(checkpoint.Memory), over: over, kind: kind, levels: levels}
+	j.cfg.Store = over(j.inside)
 	child := j.cfg
 	child.Nested = kind
 	j.child = asking(t, &j.ran, child)
@@ -91,24 +112,33 @@ func (j *journey) at(seq uint64) graph.Run {
 	return graph.Run{Thread: "t1", Namespace: j.ns, At: seq}
 }
 
-// eachJourney runs fn for every kind of subgraph, one and two levels deep, while the root waits
-// and after it has ended.
+// eachJourney runs fn for every kind of subgraph, up to three levels deep, in a plain and in an
+// encrypted store, while the root waits and after it has ended.
 func eachJourney(t *testing.T, fn func(t *testing.T, j *journey, deep func(string) string)) {
+	eachWaiting(t, func(t *testing.T, start func() *journey, deep func(string) string) {
+		t.Run("waits", func(t *testing.T) { fn(t, start(), deep) })
+		t.Run("ended", func(t *testing.T) {
+			j := start()
+			res := resume(t, j.Graph, graph.Reply("b1"), graph.Done)
+			logged(t, res, "p1 "+deep("s1 A=a1 B=b1 s2")+" z1")
+			fn(t, j, deep)
+		})
+	})
+}
+
+// eachWaiting runs fn for every kind of subgraph, up to three levels deep, in a plain and in an
+// encrypted store. start begins a thread that waits.
+func eachWaiting(t *testing.T, fn func(t *testing.T, start func() *journey, deep func(string) string)) {
 	for name, kind := range map[string]graph.Lifetime{"per call": graph.PerCall, "per thread": graph.PerThread} {
 		for levels := 1; levels <= 3; levels++ {
-			for _, end := range []string{"waits", "ended"} {
-				t.Run(fmt.Sprintf("%s, level %d, %s", name, levels, end), func(t *testing.T) {
-					j := underway(t, kind, levels)
+			t.Run(fmt.Sprintf("%s, level %d", name, levels), func(t *testing.T) {
+				eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
 					deep := func(path string) string {
 						return strings.Repeat("< ", levels-1) + path + strings.Repeat(" >", levels-1)
 					}
-					if end == "ended" {
-						res := resume(t, j.Graph, graph.Reply("b1"), graph.Done)
-						logged(t, res, "p1 "+deep("s1 A=a1 B=b1 s2")+" z1")
-					}
-					fn(t, j, deep)
+					fn(t, func() *journey { return underwayIn(t, over, kind, levels) }, deep)
 				})
-			}
+			})
 		}
 	}
 }
@@ -178,15 +208,17 @@ func TestPatchAtAnEarlierCommitOfAChild_MakesLaterQuestionsStale(t *testing.T) {
 }
 
 func TestResumeAtTheNewestCommitOfAChild_IsAPlainResume(t *testing.T) {
-	for _, at := range []uint64{0, 3} {
-		j := underway(t, graph.PerCall, 2)
-		before := tree(t, j.cfg)
-		res, err := j.Resume(ctx, graph.Reply("b1"), j.at(at))
-		logged(t, ended(t, graph.Done, res, err), "p1 < s1 A=a1 B=b1 s2 > z1")
-		if after := tree(t, j.cfg); strings.Contains(after, "fork") || !strings.HasPrefix(after, before) {
-			t.Errorf("the history is %s, want no branch", after)
+	eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
+		for _, at := range []uint64{0, 3} {
+			j := underwayIn(t, over, graph.PerCall, 2)
+			before := tree(t, j.cfg)
+			res, err := j.Resume(ctx, graph.Reply("b1"), j.at(at))
+			logged(t, ended(t, graph.Done, res, err), "p1 < s1 A=a1 B=b1 s2 > z1")
+			if after := tree(t, j.cfg); strings.Contains(after, "fork") || !strings.HasPrefix(after, before) {
+				t.Errorf("the history is %s, want no branch", after)
+			}
 		}
-	}
+	})
 }
 
 // A branch may be gone back in, too: to a commit of the subgraph on the new branch, and on the
@@ -220,15 +252,17 @@ func TestResumeAtACommitOfAChild_OnABranchOfABranch(t *testing.T) {
 
 // What is called after a branch goes on from it: a new turn of the thread and of its subgraph.
 func TestResumeAtACommitOfAChild_LaterTurnsGoOnFromThere(t *testing.T) {
-	j := underway(t, graph.PerThread, 2)
-	resume(t, j.Graph, graph.Reply("b1"), graph.Done)
-	res, err := j.Resume(ctx, graph.Answers{}, j.at(3))
-	ended(t, graph.Interrupted, res, err)
-	resume(t, j.Graph, graph.Reply("b2"), graph.Done)
-	invoke(t, j.Graph, "t1", graph.Interrupted)
-	resume(t, j.Graph, graph.Reply("a9"), graph.Interrupted)
-	res = resume(t, j.Graph, graph.Reply("b9"), graph.Done)
-	logged(t, res, "p1 < s1 A=a1 B=b2 s2 > z2 p2 < s1 A=a1 B=b2 s2 > < s1 A=a1 B=b2 s2 s1 A=a9 B=b9 s2 > z3")
+	eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
+		j := underwayIn(t, over, graph.PerThread, 2)
+		resume(t, j.Graph, graph.Reply("b1"), graph.Done)
+		res, err := j.Resume(ctx, graph.Answers{}, j.at(3))
+		ended(t, graph.Interrupted, res, err)
+		resume(t, j.Graph, graph.Reply("b2"), graph.Done)
+		invoke(t, j.Graph, "t1", graph.Interrupted)
+		resume(t, j.Graph, graph.Reply("a9"), graph.Interrupted)
+		res = resume(t, j.Graph, graph.Reply("b9"), graph.Done)
+		logged(t, res, "p1 < s1 A=a1 B=b2 s2 > z2 p2 < s1 A=a1 B=b2 s2 > < s1 A=a1 B=b2 s2 s1 A=a9 B=b9 s2 > z3")
+	})
 }
 
 func TestResumeAtACommitOfAChild_ThatIsNotThere(t *testing.T) {
@@ -260,85 +294,87 @@ func TestResumeAtACommitOfAChild_WhoseParentWasPruned(t *testing.T) {
 // The subgraphs that the node called before keep their ends, and those after it begin anew.
 // While the root waits, what the node kept and was answered before stays too.
 func TestResumeAtACommitOfAChild_KeepsWhatTheNodeDidBefore(t *testing.T) {
-	for name, kind := range map[string]graph.Lifetime{"per call": graph.PerCall, "per thread": graph.PerThread} {
-		for _, trace := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, ", trace ", trace), func(t *testing.T) {
-				var ran counter
-				cfg := graph.Config{Store: new(checkpoint.Memory), Trace: trace}
-				c := remembers(t, kind, "memo", func(ctx context.Context, s *memo) error {
-					ran.add(s.Word.Get())
-					if s.Word.Get() != "two" {
-						return nil
-					}
-					word, err := graph.Ask[string](ctx, graph.Question{Prompt: "word"})
-					s.Words.Append(word)
-					return err
-				})
-				g := one(t, cfg, func(ctx context.Context, s *world) error {
-					who, err := graph.Ask[string](ctx, graph.Question{Prompt: "who"})
-					if err != nil {
+	eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
+		for name, kind := range map[string]graph.Lifetime{"per call": graph.PerCall, "per thread": graph.PerThread} {
+			for _, trace := range []bool{false, true} {
+				t.Run(fmt.Sprint(name, ", trace ", trace), func(t *testing.T) {
+					var ran counter
+					cfg := graph.Config{Store: over(new(checkpoint.Memory)), Trace: trace}
+					c := remembers(t, kind, "memo", func(ctx context.Context, s *memo) error {
+						ran.add(s.Word.Get())
+						if s.Word.Get() != "two" {
+							return nil
+						}
+						word, err := graph.Ask[string](ctx, graph.Question{Prompt: "word"})
+						s.Words.Append(word)
 						return err
-					}
-					n, err := graph.Once(ctx, "effect", func(context.Context) (int, error) { return ran.add("effect"), nil })
-					if err != nil {
-						return err
-					}
-					s.Log.Append(fmt.Sprint(who, n))
-					for _, w := range []string{"one", "two", "three"} {
-						end, err := c.Call(ctx, say(w))
+					})
+					g := one(t, cfg, func(ctx context.Context, s *world) error {
+						who, err := graph.Ask[string](ctx, graph.Question{Prompt: "who"})
 						if err != nil {
 							return err
 						}
-						s.Log.Append(memory(end))
-					}
-					n, err2 := graph.Once(ctx, "after", func(context.Context) (int, error) { return ran.add("after"), nil })
-					s.Log.Append(fmt.Sprint("after", n))
-					last, err := graph.Ask[string](ctx, graph.Question{Prompt: "last"})
-					s.Log.Append(last)
-					return errorsOf(err, err2)
-				})
-				invoke(t, g, "t1", graph.Interrupted)
-				res := resume(t, g, graph.Reply("me"), graph.Interrupted)
-				asked(t, res, "word")
-				ns := res.Interrupts[0].Namespace
-				at := graph.Run{Thread: "t1", Namespace: ns, At: 1} // the input of "two"
-				for p, err := range graph.History(ctx, cfg.Store, "t1", checkpoint.Query{Limit: 1}, ns) {
-					if at.At = p.Checkpoint; err != nil {
-						t.Fatal(err)
-					}
-				}
-				asked(t, resume(t, g, graph.Reply("w1"), graph.Interrupted), "last")
-				want := func(word string, after int) string {
-					if kind == graph.PerThread {
-						return fmt.Sprintf("me1 one/one one+two+%s/two one+two+%s+three/three after%d ", word, word, after)
-					}
-					return fmt.Sprintf("me1 one/one two+%s/two three/three after%d ", word, after)
-				}
-				const rounds = 4
-				for i := 2; i <= rounds; i++ {
-					if trace && i > 2 { // now from a branch that has ended
-						logged(t, resume(t, g, graph.Reply("end"), graph.Done), want(fmt.Sprint("w", i-1), i-1)+"end")
-						for p, err := range graph.History(ctx, cfg.Store, "t1", checkpoint.Query{}, ns) {
+						n, err := graph.Once(ctx, "effect", func(context.Context) (int, error) { return ran.add("effect"), nil })
+						if err != nil {
+							return err
+						}
+						s.Log.Append(fmt.Sprint(who, n))
+						for _, w := range []string{"one", "two", "three"} {
+							end, err := c.Call(ctx, say(w))
 							if err != nil {
-								t.Fatal(err)
+								return err
 							}
-							if p.Source == checkpoint.Fork {
-								at.At = p.Checkpoint
-								break
-							}
+							s.Log.Append(memory(end))
+						}
+						n, err2 := graph.Once(ctx, "after", func(context.Context) (int, error) { return ran.add("after"), nil })
+						s.Log.Append(fmt.Sprint("after", n))
+						last, err := graph.Ask[string](ctx, graph.Question{Prompt: "last"})
+						s.Log.Append(last)
+						return errorsOf(err, err2)
+					})
+					invoke(t, g, "t1", graph.Interrupted)
+					res := resume(t, g, graph.Reply("me"), graph.Interrupted)
+					asked(t, res, "word")
+					ns := res.Interrupts[0].Namespace
+					at := graph.Run{Thread: "t1", Namespace: ns, At: 1} // the input of "two"
+					for p, err := range graph.History(ctx, cfg.Store, "t1", checkpoint.Query{Limit: 1}, ns) {
+						if at.At = p.Checkpoint; err != nil {
+							t.Fatal(err)
 						}
 					}
-					res, err := g.Resume(ctx, graph.Answers{}, at)
-					asked(t, ended(t, graph.Interrupted, res, err), "word")
-					asked(t, resume(t, g, graph.Reply(fmt.Sprint("w", i)), graph.Interrupted), "last")
-				}
-				logged(t, resume(t, g, graph.Reply("end"), graph.Done), want(fmt.Sprint("w", rounds), rounds)+"end")
-				ran.want(t, "effect", 1)
-				ran.want(t, "one", 1)
-				ran.want(t, "after", rounds)
-			})
+					asked(t, resume(t, g, graph.Reply("w1"), graph.Interrupted), "last")
+					want := func(word string, after int) string {
+						if kind == graph.PerThread {
+							return fmt.Sprintf("me1 one/one one+two+%s/two one+two+%s+three/three after%d ", word, word, after)
+						}
+						return fmt.Sprintf("me1 one/one two+%s/two three/three after%d ", word, after)
+					}
+					const rounds = 4
+					for i := 2; i <= rounds; i++ {
+						if trace && i > 2 { // now from a branch that has ended
+							logged(t, resume(t, g, graph.Reply("end"), graph.Done), want(fmt.Sprint("w", i-1), i-1)+"end")
+							for p, err := range graph.History(ctx, cfg.Store, "t1", checkpoint.Query{}, ns) {
+								if err != nil {
+									t.Fatal(err)
+								}
+								if p.Source == checkpoint.Fork {
+									at.At = p.Checkpoint
+									break
+								}
+							}
+						}
+						res, err := g.Resume(ctx, graph.Answers{}, at)
+						asked(t, ended(t, graph.Interrupted, res, err), "word")
+						asked(t, resume(t, g, graph.Reply(fmt.Sprint("w", i)), graph.Interrupted), "last")
+					}
+					logged(t, resume(t, g, graph.Reply("end"), graph.Done), want(fmt.Sprint("w", rounds), rounds)+"end")
+					ran.want(t, "effect", 1)
+					ran.want(t, "one", 1)
+					ran.want(t, "after", rounds)
+				})
+			}
 		}
-	}
+	})
 }
 
 func errorsOf(errs ...error) error {
@@ -381,37 +417,39 @@ func TestResumeAtACommitOfAChild_ThatIsNotCalledAgain(t *testing.T) {
 // Each task of a Send runs a subgraph of its own; only the one whose subgraph was named goes
 // back, and the others run as on any branch.
 func TestResumeAtACommitOfAChild_OfASend(t *testing.T) {
-	for _, end := range []bool{false, true} {
-		var ran counter
-		cfg := stored()
-		c := child(t, &ran, cfg, func(ctx context.Context, s *inner) error {
-			answer, err := graph.Ask[string](ctx, graph.Question{Prompt: s.Tag.Get()})
-			s.Path.Append(answer)
-			return err
-		})
-		b := graph.New[world]("sends")
-		b.Node("start", graph.Router(func(context.Context, *world) (graph.Command, error) {
-			return graph.Send("w", "a").Send("w", "b"), nil
-		}, "w"))
-		b.Node("w", graph.Worker(func(ctx context.Context, s *world, tag string) error {
-			end, err := c.Call(ctx, inner{Tag: state.Of(tag)})
-			s.Log.Append(end.Path.Slice()...)
-			return err
-		}))
-		b.Edge(graph.Start, "start")
-		b.Edge("w", graph.End)
-		g := build(t, b, cfg)
-		res := invoke(t, g, "t1", graph.Interrupted)
-		asked(t, res, "a b")
-		ns, a, bb := res.Interrupts[1].Namespace, idOf(t, res, "a"), idOf(t, res, "b")
-		resume(t, g, graph.Answer(bb, "2"), graph.Interrupted)
-		if end {
-			logged(t, resume(t, g, graph.Answer(a, "1"), graph.Done), "ac1 ac2 1 ac3 bc1 bc2 2 bc3")
+	eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
+		for _, end := range []bool{false, true} {
+			var ran counter
+			cfg := graph.Config{Store: over(new(checkpoint.Memory))}
+			c := child(t, &ran, cfg, func(ctx context.Context, s *inner) error {
+				answer, err := graph.Ask[string](ctx, graph.Question{Prompt: s.Tag.Get()})
+				s.Path.Append(answer)
+				return err
+			})
+			b := graph.New[world]("sends")
+			b.Node("start", graph.Router(func(context.Context, *world) (graph.Command, error) {
+				return graph.Send("w", "a").Send("w", "b"), nil
+			}, "w"))
+			b.Node("w", graph.Worker(func(ctx context.Context, s *world, tag string) error {
+				end, err := c.Call(ctx, inner{Tag: state.Of(tag)})
+				s.Log.Append(end.Path.Slice()...)
+				return err
+			}))
+			b.Edge(graph.Start, "start")
+			b.Edge("w", graph.End)
+			g := build(t, b, cfg)
+			res := invoke(t, g, "t1", graph.Interrupted)
+			asked(t, res, "a b")
+			ns, a, bb := res.Interrupts[1].Namespace, idOf(t, res, "a"), idOf(t, res, "b")
+			resume(t, g, graph.Answer(bb, "2"), graph.Interrupted)
+			if end {
+				logged(t, resume(t, g, graph.Answer(a, "1"), graph.Done), "ac1 ac2 1 ac3 bc1 bc2 2 bc3")
+			}
+			res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Namespace: ns, At: 2})
+			asked(t, ended(t, graph.Interrupted, res, err), "a b")
+			ran.want(t, "c1", 3) // of a again, as on any branch; of b not
+			resA := idOf(t, res, "a")
+			logged(t, resume(t, g, graph.Answer(resA, "3").Answer(idOf(t, res, "b"), "4"), graph.Done), "ac1 ac2 3 ac3 bc1 bc2 4 bc3")
 		}
-		res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Namespace: ns, At: 2})
-		asked(t, ended(t, graph.Interrupted, res, err), "a b")
-		ran.want(t, "c1", 3) // of a again, as on any branch; of b not
-		resA := idOf(t, res, "a")
-		logged(t, resume(t, g, graph.Answer(resA, "3").Answer(idOf(t, res, "b"), "4"), graph.Done), "ac1 ac2 3 ac3 bc1 bc2 4 bc3")
-	}
+	})
 }

@@ -1,0 +1,258 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// An edit of a subgraph is a commit of the subgraph's own chain. The graphs around it have stored
+// what the subgraph asks, and the root keeps the decisions of the thread. So that no crash leaves
+// them with what is not true, they are written before the edit, from the root inwards:
+//
+//   - Beside the head of the root stands an announcement, which holds the decision. It counts once
+//     the commit that it names is there. After the commit the decision itself is put beside it; where
+//     a crash prevents that, the next run that opens the root records it.
+//   - Beside the head of each graph around the subgraph, the task that runs it loses the questions
+//     that the edit closes, and is to run again.
+//
+// After a crash before the commit the next Resume asks these questions again.
+
+// slotEdit is how the slot of an announcement begins. It has no task.
+const slotEdit = "edit/"
+
+// announcement returns the part of a slot that tells the edits of a thread apart.
+func (d *Decision) announcement() string { return fmt.Sprintf("%s/%d", d.Run, d.Checkpoint) }
+
+// announce lets the next commit, which makes the edit d of a subgraph, be announced first. entries
+// are those that will stand beside it.
+func (r *run) announce(d Decision, entries []checkpoint.Entry) error {
+	if r.ns == "" {
+		return nil
+	}
+	data, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	note := checkpoint.Entry{Slot: slotEdit + d.announcement(), Data: data}
+	if r.first != nil { // the commit that begins the branch of the thread has it
+		r.announced = []checkpoint.Entry{note}
+		return nil
+	}
+	r.first = func() error { return r.putAround(note, entries) }
+	return nil
+}
+
+// putAround writes beside the heads of the graphs around a subgraph that is to be edited.
+func (r *run) putAround(note checkpoint.Entry, entries []checkpoint.Entry) error {
+	root, err := r.around("")
+	if err != nil {
+		return err
+	}
+	outer, err := r.rehost(root, entries)
+	if err != nil {
+		return err
+	}
+	if root.DecisionRoom(mostDecisions) > 0 {
+		made, err := r.madeEdits(root.Pending)
+		if err != nil {
+			return err
+		}
+		outer[0].entries = append(outer[0].entries, note)
+		for _, d := range made {
+			outer[0].entries = append(outer[0].entries, checkpoint.Entry{Slot: checkpoint.SlotDecision + d.announcement(), Data: d.data})
+		}
+	} else {
+		r.keepsNoMore()
+	}
+	for _, o := range outer {
+		if len(o.entries) == 0 {
+			continue
+		}
+		if err := r.lastingly(func(ctx context.Context) error { return o.chain.Put(ctx, o.entries) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// around opens the chain of a graph around a subgraph that is edited. The program at hand is the
+// subgraph's, so the state is left as it is stored.
+func (r *run) around(namespace string) (*checkpoint.Chain, error) {
+	c, err := checkpoint.Open(r.ctx, r.cfg.Store, checkpoint.Key{Thread: r.opts.Thread, Namespace: namespace}, emptySchema)
+	if err == nil {
+		c.Fence, c.TTL = r.chain.Fence, r.chain.TTL
+	}
+	return c, err
+}
+
+// outerPut is what is to be written beside the head of a graph around a subgraph.
+type outerPut struct {
+	chain   *checkpoint.Chain
+	entries []checkpoint.Entry
+}
+
+// rehost returns what is to be written at the root, which comes first, and at the graphs below it
+// so that the tasks that run the subgraph go on with it as it will be.
+func (r *run) rehost(root *checkpoint.Chain, entries []checkpoint.Entry) ([]outerPut, error) {
+	closed, err := r.closes(entries)
+	if err != nil {
+		return nil, err
+	}
+	var inner []outerPut
+	for w := r.place; w != nil; {
+		c := root
+		if w.Namespace != "" {
+			if c, err = r.around(w.Namespace); err != nil {
+				return nil, err
+			}
+		}
+		rec := c.Record
+		if rec == nil || branchOf(rec) != w.Root.Branch || !isDue(rec, w.Task) {
+			break // it has gone on without the subgraph
+		}
+		e, err := rehosted(sortPending(c.Pending).byTask[w.Task], w.Task, closed)
+		if err != nil {
+			return nil, err
+		}
+		if w.Namespace == "" {
+			return append([]outerPut{{root, e}}, inner...), nil
+		}
+		inner = append([]outerPut{{c, e}}, inner...)
+		w = rec.Within
+	}
+	return append([]outerPut{{root, nil}}, inner...), nil
+}
+
+// closes returns the ids of the questions in the subgraph that the edit closes, which leaves
+// entries beside it.
+func (r *run) closes(entries []checkpoint.Entry) (map[string]bool, error) {
+	before, err := sortPending(r.chain.Pending).open(r.chain.Record)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := r.record()
+	if err != nil {
+		return nil, err
+	}
+	after, err := sortPending(entries).open(rec)
+	if err != nil {
+		return nil, err
+	}
+	closed := map[string]bool{}
+	for _, in := range before {
+		closed[in.ID] = !slices.ContainsFunc(after, func(o Interrupt) bool { return o.ID == in.ID })
+	}
+	return closed, nil
+}
+
+// rehosted returns what is to stand for an unfinished task that has ended, so that it runs again
+// and does not wait for questions that are closed.
+func rehosted(slots map[string][]byte, task string, closed map[string]bool) ([]checkpoint.Entry, error) {
+	last, err := readLast(slots)
+	if err != nil || len(last.Open) == 0 {
+		return nil, err
+	}
+	last.Open = slices.DeleteFunc(last.Open, func(in Interrupt) bool { return closed[in.ID] })
+	last.Again = true
+	data, err := json.Marshal(last)
+	return []checkpoint.Entry{{Task: task, Slot: slotLast, Data: data}}, err
+}
+
+// branchOf returns the branch of the thread on which a commit was made.
+func branchOf(rec *checkpoint.Record) uint64 {
+	if rec.Within != nil {
+		return rec.Within.Root.Branch
+	}
+	return rec.Branch
+}
+
+// confirm puts the decision to edit a subgraph beside the head of the root, now that the edit is
+// made. If that fails nothing is lost: the announcement is there.
+func (r *run) confirm(d Decision) {
+	data, err := json.Marshal(d)
+	if err != nil {
+		return
+	}
+	root, err := r.around("")
+	if err != nil || !slices.ContainsFunc(root.Pending, func(e checkpoint.Entry) bool { return e.Slot == slotEdit+d.announcement() }) {
+		return
+	}
+	_ = r.lastingly(func(ctx context.Context) error {
+		return root.Put(ctx, []checkpoint.Entry{{Slot: checkpoint.SlotDecision + d.announcement(), Data: data}})
+	})
+}
+
+// madeEdit is a decision that was announced and whose commit is there.
+type madeEdit struct {
+	Decision
+	data json.RawMessage
+}
+
+// madeEdits returns the edits that were announced beside the head of the root and made, and are not
+// among its decisions yet.
+func (r *run) madeEdits(entries []checkpoint.Entry) ([]madeEdit, error) {
+	return madeEdits(r.ctx, r.cfg.Store, r.opts.Thread, entries)
+}
+
+func madeEdits(ctx context.Context, store checkpoint.Store, thread string, entries []checkpoint.Entry) (made []madeEdit, err error) {
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Slot, slotEdit)
+		if !ok || slices.ContainsFunc(entries, func(o checkpoint.Entry) bool { return o.Slot == checkpoint.SlotDecision+rest }) {
+			continue
+		}
+		d := madeEdit{data: e.Data}
+		if err := json.Unmarshal(e.Data, &d.Decision); err != nil {
+			return nil, fmt.Errorf("graph: thread %q: an announced edit: %w", thread, err)
+		}
+		there, err := isMade(ctx, store, thread, d.Decision)
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			made = append(made, d)
+		}
+	}
+	return made, nil
+}
+
+// isMade reports whether the commit of an edit is there.
+func isMade(ctx context.Context, store checkpoint.Store, thread string, d Decision) (bool, error) {
+	key := checkpoint.Key{Thread: thread, Namespace: d.Namespace}
+	for snap, err := range store.History(ctx, key, checkpoint.Query{Before: d.Checkpoint + 1, Limit: 1}) {
+		return err == nil && snap.Seq == d.Checkpoint && snap.ID == commitID(d.Run, d.Checkpoint), err
+	}
+	return false, nil
+}
+
+// recordAnnounced lets the next commit of a root chain record the edits that were announced beside
+// the head and made, and whose run did not come to record them.
+func (r *run) recordAnnounced(c *checkpoint.Chain) error {
+	beside := c.Pending
+	if c.Branches() {
+		head, err := r.cfg.Store.Load(r.ctx, checkpoint.Key{Thread: r.opts.Thread}, c.Head())
+		if err != nil {
+			return err
+		}
+		if beside, err = checkpoint.ReadPending(head); err != nil {
+			return err
+		}
+	}
+	made, err := r.madeEdits(beside)
+	if err != nil {
+		return err
+	}
+	for _, d := range made {
+		if c.DecisionRoom(mostDecisions) == 0 {
+			r.keepsNoMore()
+			break
+		}
+		c.Decide(d.data)
+	}
+	c.Pending = slices.DeleteFunc(c.Pending, func(e checkpoint.Entry) bool { return strings.HasPrefix(e.Slot, slotEdit) })
+	return nil
+}
