@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/weftrun/weft/internal/brief"
 )
 
 // Over makes a Store of a Table. It asks the table nothing yet.
@@ -29,6 +31,7 @@ func (o over) Get(ctx context.Context, namespace []string, key string) (Item, er
 	if err := checkAddress(namespace, key); err != nil {
 		return Item{}, err
 	}
+	ctx = brief.OneCall(ctx)
 	item, found, err := o.table.Read(ctx, namespace, key)
 	if err != nil {
 		return Item{}, place(namespace, key, err)

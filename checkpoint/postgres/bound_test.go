@@ -1,15 +1,21 @@
 package postgres_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/postgres"
 	"github.com/weftrun/weft/internal/deadnet"
 )
@@ -67,6 +73,18 @@ func TestCall_ServerSilent(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestCall_ServerStops lets the server become silent in the middle of each call.
+func TestCall_ServerStops(t *testing.T) {
+	t.Parallel()
+	n := deadnet.New(t, "unix", cluster.socket())
+	cfg := postgres.Config{Schema: prepared(t), Patience: impatience}
+	s := openSoon(t, n, func(ctx context.Context) (*postgres.Store, error) {
+		return postgres.Open(ctx, dsnOver(n, "pool_max_conns=4"), cfg)
+	})
+	ready := func(ctx context.Context) error { _, err := s.Load(ctx, deadnet.Thread, 0); return err }
+	deadnet.Stops(t, n, impatience, ready, callsOf(t, n, s))
 }
 
 // onPool opens a store on a pool that is the caller's.
@@ -165,4 +183,93 @@ func TestConfig_PatienceNotPositive(t *testing.T) {
 			t.Errorf("rule: a Patience of 0 or less is the default\n got: %v with %v", err, patience)
 		}
 	}
+}
+
+// losses are texts of which the first request that has one gets lost, with its connection.
+type losses struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (l *losses) set(texts ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.texts = texts
+}
+
+func (l *losses) take(request []byte) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, text := range l.texts {
+		if bytes.Contains(request, []byte(text)) {
+			l.texts = slices.Delete(l.texts, i, i+1)
+			return true
+		}
+	}
+	return false
+}
+
+// lossy is a connection that says nothing any more after a request that was lost.
+type lossy struct {
+	net.Conn
+	*losses
+}
+
+func (c lossy) Write(b []byte) (int, error) {
+	if c.take(b) {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}
+
+// TestCall_PatienceOfSeveralTrips loses a request of each of the two parts of a call. Each loss
+// costs half of the bound, so the second one ends the call.
+func TestCall_PatienceOfSeveralTrips(t *testing.T) {
+	t.Parallel()
+	const patience = time.Second
+	pool := func(t *testing.T, l *losses) *pgxpool.Pool {
+		cfg, err := pgxpool.ParseConfig(cluster.dsn("pool_max_conns=2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dial := cfg.ConnConfig.DialFunc
+		cfg.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dial(ctx, network, addr)
+			return lossy{conn, l}, err
+		}
+		p, err := pgxpool.NewWithConfig(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Close)
+		return p
+	}
+	check := func(t *testing.T, err error) {
+		t.Helper()
+		if !errors.Is(err, checkpoint.ErrUnavailable) && !errors.Is(err, checkpoint.ErrUnknownOutcome) {
+			t.Errorf("rule: a call of several trips has one bound\n got: %v\nwant: an error after %v", err, patience)
+		}
+	}
+	t.Run("New", func(t *testing.T) {
+		t.Parallel()
+		l := &losses{}
+		l.set("server_version_num", "begin")
+		_, err := postgres.New(t.Context(), pool(t, l), postgres.Config{Schema: freshSchema(), Patience: patience})
+		check(t, err)
+	})
+	t.Run("Memory.Get", func(t *testing.T) {
+		t.Parallel()
+		l := &losses{}
+		s, err := postgres.New(t.Context(), pool(t, l), postgres.Config{Schema: freshSchema(), Patience: patience})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := memoryOf(t, s)
+		if _, err := m.Put(t.Context(), []string{"n"}, "key", json.RawMessage(`1`), memory.Options{TTL: time.Hour, Refresh: true}); err != nil {
+			t.Fatal(err)
+		}
+		l.set("SELECT", "begin")
+		_, err = m.Get(t.Context(), []string{"n"}, "key")
+		check(t, err)
+	})
 }

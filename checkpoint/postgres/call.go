@@ -19,7 +19,8 @@ import (
 type attempt func(ctx context.Context, conn *pgxpool.Conn, again bool) error
 
 // call makes attempts until one has an answer, or until there is no sense in more, or no
-// time. write says that an attempt changes something. Every call of a Store goes this way.
+// time. write says that an attempt changes something. Every call of a Store goes this way. What is
+// called with one context of [brief.OneCall] has one time.
 func (s *Store) call(ctx context.Context, write bool, try attempt) error {
 	if err := ctx.Err(); err != nil {
 		return s.typed(err)
@@ -27,30 +28,37 @@ func (s *Store) call(ctx context.Context, write bool, try attempt) error {
 	if s.closed.Load() {
 		return s.typed(checkpoint.ErrClosed)
 	}
-	until := time.Now().Add(s.patience)
+	var own brief.Budget
+	budget := brief.BudgetOf(ctx)
+	if budget == nil {
+		budget = &own
+		own.Start()
+	} else if !time.Now().Before(budget.Until(s.patience)) {
+		return s.typed(&silentError{sent: true, address: s.address(), after: s.patience, err: brief.Err})
+	}
 	unknown := false // whether an attempt was cut off that may have had its effect
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
-		sent, err := s.once(ctx, &until, unknown, try)
+		sent, err := s.once(ctx, budget, unknown, try)
 		if err == nil {
 			return nil
 		}
 		fate := fateOf(err)
 		unknown = unknown || write && sent && fate == lost
-		if ctx.Err() != nil || fate == final || !time.Now().Add(pause).Before(until) || !sleep(ctx, pause) {
+		if ctx.Err() != nil || fate == final || !time.Now().Add(pause).Before(budget.Until(s.patience)) || !sleep(ctx, pause) {
 			return s.verdict(ctx, err, unknown, fate)
 		}
 	}
 }
 
-// once makes one attempt, which gets half of Patience and ends no later than until. It
+// once makes one attempt, which gets half of Patience and ends no later than the budget. It
 // reports whether anything was sent to the server.
-func (s *Store) once(ctx context.Context, until *time.Time, again bool, try attempt) (sent bool, err error) {
-	conn, err := s.acquire(ctx, until)
+func (s *Store) once(ctx context.Context, budget *brief.Budget, again bool, try attempt) (sent bool, err error) {
+	conn, err := s.acquire(ctx, budget)
 	if err != nil {
 		return false, err
 	}
 	begin := s.clock()
-	share := min(s.patience/2, time.Until(*until))
+	share := min(s.patience/2, time.Until(budget.Until(s.patience)))
 	pg := conn.Conn().PgConn()
 	if err := pg.Conn().SetDeadline(time.Now().Add(share)); err != nil {
 		conn.Release()
@@ -83,22 +91,22 @@ type timeless struct{ *brief.Context }
 
 func (timeless) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-// acquire waits for a connection until a time, which it puts off: waiting for a connection
-// while the server answers other calls is no silence, and does not count.
-func (s *Store) acquire(ctx context.Context, until *time.Time) (*pgxpool.Conn, error) {
+// acquire waits for a connection until the end of a budget. Waiting for a connection while the
+// server answers other calls is no silence, and does not count.
+func (s *Store) acquire(ctx context.Context, budget *brief.Budget) (*pgxpool.Conn, error) {
 	short := s.briefs.New(ctx, quick)
 	conn, err := s.pool.Acquire(timeless{short})
 	short.End()
 	if err == nil || !errors.Is(err, brief.Err) {
 		return conn, err
 	}
-	return s.acquireLate(ctx, until)
+	return s.acquireLate(ctx, budget)
 }
 
 // acquireLate is acquire for a connection that takes its time.
-func (s *Store) acquireLate(ctx context.Context, until *time.Time) (*pgxpool.Conn, error) {
-	begin := s.clock()
-	for last := *until; ; {
+func (s *Store) acquireLate(ctx context.Context, budget *brief.Budget) (*pgxpool.Conn, error) {
+	waiting, begin := budget.Wait(), s.clock()
+	for last := budget.Until(s.patience); ; {
 		wait, cancel := context.WithDeadline(ctx, last)
 		conn, err := s.pool.Acquire(wait)
 		late := wait.Err() != nil && ctx.Err() == nil
@@ -107,7 +115,7 @@ func (s *Store) acquireLate(ctx context.Context, until *time.Time) (*pgxpool.Con
 		switch {
 		case err == nil:
 			if answered > begin {
-				*until = until.Add(time.Duration(s.clock() - begin))
+				waiting.Uncount(time.Now())
 			}
 			return conn, nil
 		case !late:

@@ -22,8 +22,9 @@ type Config struct {
 	Schema string
 	// Migrate says what to do when the schema is missing or older than this package.
 	Migrate Migrate
-	// Patience is the most that a call may take, a page of a listing and each of the two
-	// calls of Open too; 0 or less means 5 seconds. Within it a call is tried again while
+	// Patience is the most that a call may take, Open and New too; 0 or less means 5 seconds. A
+	// call that goes through all that there is, however much (a listing, a query, a search),
+	// has it for each page that the server answers. Within it a call is tried again while
 	// the server cannot be reached, starts up, or has to break a deadlock. A single try gets
 	// half of it, so that a connection which died in silence is replaced in time. What the
 	// server needs longer for, such as a large thread to delete or an old schema to bring
@@ -115,7 +116,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, cfg Config) (*Store, error) {
 	if pool.Config().ConnConfig.DescriptionCacheCapacity <= 0 {
 		s.mode = pgx.QueryExecModeDescribeExec
 	}
-	if err := s.prepareSchema(ctx, cfg); err != nil {
+	if err := s.prepareSchema(brief.OneCall(ctx), cfg); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -2,14 +2,20 @@ package redis_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/internal/deadnet"
 )
@@ -46,6 +52,25 @@ func TestCall_ServerSilent(t *testing.T) {
 				deadnet.Ends(t, "Close", impatience+time.Second, store.Close)
 			})
 		}
+	}
+}
+
+// TestCall_ServerStops lets the server become silent in the middle of each call.
+func TestCall_ServerStops(t *testing.T) {
+	s, prefix := common(t)
+	for name, o := range clients {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := redis.Config{Prefix: prefix + name, Patience: impatience}
+			n := deadnet.New(t, "tcp", s.addr)
+			o.Addr = n.Addr
+			store := storeOf(t, connect(t, o), cfg)
+			if err := store.Commit(t.Context(), deadnet.First()); err != nil {
+				t.Fatal(err)
+			}
+			ready := func(ctx context.Context) error { _, err := store.Load(ctx, deadnet.Thread, 0); return err }
+			deadnet.Stops(t, n, impatience, ready, deadnet.Calls(t, store, documentsOf(t, store), store.Memory(), deadnet.Call{Name: "Documents"}))
+		})
 	}
 }
 
@@ -137,5 +162,98 @@ func TestFollow_ConnectionDies(t *testing.T) {
 	}
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) || got < 4 {
 		t.Errorf("rule: a follower notices that its connection has died\n got: %d events", got)
+	}
+}
+
+// lossy is a hook that loses every other command, the first one too: no reply comes for a while.
+type lossy struct {
+	after time.Duration
+	trips atomic.Int64
+}
+
+func (l *lossy) lose() error {
+	if l.trips.Add(1)%2 == 0 {
+		return nil
+	}
+	<-time.After(l.after)
+	return os.ErrDeadlineExceeded
+}
+
+func (l *lossy) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+func (l *lossy) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		if err := l.lose(); err != nil {
+			cmd.SetErr(err)
+			return err
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (l *lossy) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []goredis.Cmder) error {
+		if err := l.lose(); err != nil {
+			for _, cmd := range cmds {
+				cmd.SetErr(err)
+			}
+			return err
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// TestCall_PatienceOfSeveralTrips loses every other command of a call that goes to the server
+// several times. Each loss costs more than half of the bound, so a second one ends the call.
+func TestCall_PatienceOfSeveralTrips(t *testing.T) {
+	const patience = 500 * time.Millisecond
+	s, prefix := common(t)
+	filled := func(t *testing.T, prefix string) *redis.Store {
+		store := storeOf(t, s.client(t), redis.Config{Prefix: prefix})
+		if err := store.Commit(t.Context(), deadnet.First()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := documentsOf(t, store).Set(t.Context(), document.At("c", "p"), document.Change{ID: "id", Value: json.RawMessage(`1`)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Memory().Put(t.Context(), []string{"n"}, "key", json.RawMessage(`1`), memory.Options{TTL: time.Hour, Refresh: true}); err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}
+	several := func(t *testing.T, store *redis.Store) []deadnet.Call {
+		calls := deadnet.Calls(t, store, documentsOf(t, store), store.Memory(), deadnet.Call{Name: "Documents"},
+			deadnet.Call{Name: "Documents.Query of a collection", Do: func(ctx context.Context) error {
+				_, err := documentsOf(t, store).Query(ctx, document.Query{Place: document.At("c", "")})
+				return err
+			}})
+		return slices.DeleteFunc(calls, func(c deadnet.Call) bool {
+			return !slices.Contains([]string{"Delete", "Threads", "Documents.Set", "Documents.Batch", "Documents.Clear", "Documents.Query of a collection",
+				"Memory.Put", "Memory.Batch", "Memory.Get", "Memory.Search", "Memory.Namespaces"}, c.Name)
+		})
+	}
+	names := several(t, filled(t, prefix+"first"))
+	for _, c := range names {
+		if err := c.Do(t.Context()); err != nil { // and the server knows the scripts
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+	}
+	for i, c := range names {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			cfg := redis.Config{Prefix: prefix + c.Name, Patience: patience}
+			filled(t, cfg.Prefix)
+			client := connect(t, goredis.Options{Addr: s.addr, ReadTimeout: time.Minute, PoolSize: 1})
+			if err := client.Ping(t.Context()).Err(); err != nil { // nothing of the connection is lost
+				t.Fatal(err)
+			}
+			network := &lossy{after: patience * 6 / 10}
+			client.AddHook(network)
+			err := several(t, storeOf(t, client, cfg))[i].Do(t.Context())
+			if !errors.Is(err, checkpoint.ErrUnavailable) && !errors.Is(err, checkpoint.ErrUnknownOutcome) {
+				t.Errorf("rule: a call of several trips has one bound\n got: %v after %d trips of which every other one took %v\nwant: an error after %v",
+					err, network.trips.Load(), network.after, patience)
+			}
+		})
 	}
 }

@@ -28,7 +28,8 @@ func (s *Store) call(ctx context.Context, sc *script, key string, args []any, be
 	reply, err := c.run(ctx)
 	for _, b := range beside {
 		if err == nil && s.isLost(b) {
-			s.tell(ctx, b.key, b.cmd.Args()...)
+			again := call{store: s, key: b.key, args: b.cmd.Args(), size: b.size, writes: true, budget: c.budget}
+			again.run(ctx)
 		}
 	}
 	return reply, err
@@ -70,12 +71,27 @@ type call struct {
 	full    bool  // send the script's text: the server does not know it
 	unknown bool  // a try was sent, got no reply, and may have written
 	last    error // of the last try, when another one may follow
-	until   time.Time
+
+	budget *brief.Budget // of the method that makes this call, or own
+	own    brief.Budget
 }
 
-// run makes tries until the time is over. Every call of a Store goes this way.
+// until returns when the time is over.
+func (c *call) until() time.Time { return c.budget.Until(c.store.cfg.Patience) }
+
+// run makes tries until the time is over. Every call of a Store goes this way. What is called
+// with one context of [brief.OneCall] has one time.
 func (c *call) run(ctx context.Context) (any, error) {
-	c.until = time.Now().Add(c.store.cfg.Patience)
+	if c.budget == nil {
+		c.budget = brief.BudgetOf(ctx)
+	}
+	if c.budget == nil {
+		c.budget = &c.own
+		c.own.Start()
+	} else if !time.Now().Before(c.until()) {
+		c.last = brief.Err
+		return nil, c.failed()
+	}
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		reply, err := c.try(ctx)
 		if c.last == nil {
@@ -92,7 +108,7 @@ func (c *call) run(ctx context.Context) (any, error) {
 		}
 		c.full = false
 		wait := pause/2 + rand.N(pause/2)
-		if time.Now().Add(wait).After(c.until) {
+		if time.Now().Add(wait).After(c.until()) {
 			return nil, c.failed()
 		}
 		if err := c.rest(ctx, wait); err != nil {
@@ -108,7 +124,7 @@ func (c *call) try(ctx context.Context) (any, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx, c.unknown, before)
 	}
-	if err := c.store.meet(ctx, c.key, c.until); err != nil {
+	if err := c.store.meet(ctx, c.key, c.until()); err != nil {
 		if ctx.Err() == nil {
 			c.last = brief.Err
 			return nil, err
@@ -137,7 +153,7 @@ func (c *call) try(ctx context.Context) (any, error) {
 	if !c.store.start(l, append(along, j)...) {
 		return nil, c.closed()
 	}
-	if !c.wait(ctx, l, j) {
+	if !c.wait(ctx, j) {
 		if sent := !l.withdraw(j); sent {
 			c.unknown = c.unknown || c.writes
 		}
@@ -150,31 +166,38 @@ func (c *call) try(ctx context.Context) (any, error) {
 		return nil, c.last
 	}
 	for _, b := range beside {
-		c.wait(ctx, l, b)
+		c.wait(ctx, b)
 	}
 	return c.result(j.cmd)
 }
 
 // wait reports whether a job was done before the context ended and the time was over. What a
 // job waits to be sent, while others on its lane get replies, does not count.
-func (c *call) wait(ctx context.Context, l *lane, j *job) bool {
-	begin, last := time.Now(), c.until
-	for {
+func (c *call) wait(ctx context.Context, j *job) bool {
+	waiting, begin := c.budget.Wait(), time.Now()
+	for last := c.until(); ; {
 		timer := c.store.briefs.NewTimer(time.Until(last))
+		done := false
 		select {
 		case <-j.done:
-			c.store.briefs.StopTimer(timer)
-			if sent := l.sent(j); l.answeredSince(begin) && sent.After(begin) {
-				c.until = c.until.Add(sent.Sub(begin))
-			}
-			return true
+			done = true
 		case <-ctx.Done():
 			c.store.briefs.StopTimer(timer)
 			return false
 		case <-timer.C:
-			c.store.briefs.StopTimer(timer)
 		}
-		if last = l.lastAnswer().Add(c.store.cfg.Patience); !time.Now().Before(last) {
+		c.store.briefs.StopTimer(timer)
+		sent, replied := j.lane.sent(j)
+		if sent.After(begin) && replied.After(begin) {
+			waiting.Uncount(sent)
+		}
+		if done {
+			return true
+		}
+		if last = c.until(); sent.IsZero() {
+			last = replied.Add(c.store.cfg.Patience)
+		}
+		if !time.Now().Before(last) {
 			return false
 		}
 	}
@@ -256,6 +279,9 @@ func (s *Store) start(l *lane, jobs ...*job) bool {
 	defer s.mu.Unlock()
 	if s.closed {
 		return false
+	}
+	for _, j := range jobs {
+		j.lane = l
 	}
 	if l.add(jobs...) {
 		s.calls.Go(func() { l.run(s) })

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/brief"
 )
 
 // Documents returns the documents under this prefix, for all processes that share it. Its
@@ -55,6 +56,7 @@ func (d documents) Write(ctx context.Context, w document.Write) ([]document.Doc,
 	if size := sizeOf(args); size > d.cfg.MaxBytes {
 		return nil, fmt.Errorf("%w: redis: the write has %d bytes, Config.MaxBytes is %d", document.ErrTooLarge, size, d.cfg.MaxBytes)
 	}
+	ctx = brief.OneCall(ctx)
 	if puts {
 		if err := d.list(ctx, onList(w.Place)); err != nil {
 			return nil, err
@@ -212,11 +214,12 @@ func (d documents) scanAll(ctx context.Context, s document.Scan) (docs []documen
 	}
 	s.After = nil
 	for size := 0; ; {
-		names, others, err := d.partitions(ctx, s, after)
+		one := brief.OneCall(ctx)
+		names, others, err := d.partitions(one, s, after)
 		if err != nil {
 			return nil, false, err
 		}
-		pages, err := d.pages(ctx, s, names, s.Limit-len(docs))
+		pages, err := d.pages(one, s, names, s.Limit-len(docs))
 		if err != nil {
 			return nil, false, err
 		}
@@ -284,11 +287,12 @@ func (d documents) Clear(ctx context.Context, p document.Place) error {
 	for after, more := "", true; more; {
 		var names []string
 		var err error
-		if names, more, err = d.partitions(ctx, document.Scan{Place: p}, after); err != nil || len(names) == 0 {
+		one := brief.OneCall(ctx)
+		if names, more, err = d.partitions(one, document.Scan{Place: p}, after); err != nil || len(names) == 0 {
 			return err
 		}
 		err = inParallel(len(names), func(i int) error {
-			return d.Clear(ctx, document.At(p.Collection, names[i]))
+			return d.Clear(one, document.At(p.Collection, names[i]))
 		})
 		if err != nil {
 			return err

@@ -33,6 +33,7 @@ const (
 type job struct {
 	cmd  *redis.Cmd
 	key  string // decides the lane
+	lane *lane  // set when the job is put on it
 	size int
 	sent time.Time     // guarded by lane.mu; zero while it waits
 	done chan struct{} // closed when cmd has its reply
@@ -51,20 +52,12 @@ type lane struct {
 	replied time.Time // when the server last sent a reply
 }
 
-// lastAnswer returns when the server last sent a reply.
-func (l *lane) lastAnswer() time.Time {
+// sent returns when a job was sent, the zero Time if it was not, and when the server last sent a
+// reply to any.
+func (l *lane) sent(j *job) (sent, replied time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.replied
-}
-
-func (l *lane) answeredSince(t time.Time) bool { return l.lastAnswer().After(t) }
-
-// sent returns when a job was sent, the zero Time if it was not.
-func (l *lane) sent(j *job) time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return j.sent
+	return j.sent, l.replied
 }
 
 // hasReply reports whether an error is nil, or a reply of the server.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/memory"
+	"github.com/weftrun/weft/internal/brief"
 )
 
 // Memory returns the long-term memory under this prefix, for all threads and processes
@@ -69,6 +70,7 @@ func (m *memories) Write(ctx context.Context, w memory.Write) ([]memory.Item, er
 	if size := sizeOf(args); size > m.cfg.MaxBytes {
 		return nil, fmt.Errorf("%w: redis: the write has %d bytes, Config.MaxBytes is %d", memory.ErrTooLarge, size, m.cfg.MaxBytes)
 	}
+	ctx = brief.OneCall(ctx)
 	if puts {
 		if err := m.list(ctx, ns); err != nil {
 			return nil, err
@@ -220,14 +222,15 @@ func (m *memories) Scan(ctx context.Context, s memory.Scan) (rows []memory.Item,
 		after = s.After.Namespace
 	}
 	for size := 0; ; {
-		names, others, err := m.names(ctx, s.Range, after, atOnce)
+		one := brief.OneCall(ctx)
+		names, others, err := m.names(one, s.Range, after, atOnce)
 		if err != nil {
 			return nil, false, err
 		}
 		shelves := make([]*memoryShelf, len(names))
 		err = inParallel(len(names), func(i int) error {
 			shelves[i] = shelfOf(names[i], "")
-			return shelves[i].fill(ctx, m, s.Limit-len(rows))
+			return shelves[i].fill(one, m, s.Limit-len(rows))
 		})
 		if err != nil {
 			return nil, false, err
@@ -324,14 +327,15 @@ func (m *memories) names(ctx context.Context, r memory.Range, after string, limi
 func (m *memories) Namespaces(ctx context.Context, r memory.Range, after string, limit int) (list []string, more bool, err error) {
 	for more = true; more && len(list) < limit; {
 		var names []string
-		if names, more, err = m.names(ctx, r, after, min(limit-len(list), 128)); err != nil || len(names) == 0 {
+		one := brief.OneCall(ctx)
+		if names, more, err = m.names(one, r, after, min(limit-len(list), 128)); err != nil || len(names) == 0 {
 			return list, false, err
 		}
 		there := make([]bool, len(names))
 		err = inParallel(len(names), func(i int) error {
-			reply, err := m.call(ctx, memoryAnyScript, m.memoryKey(names[i]), nil)
+			reply, err := m.call(one, memoryAnyScript, m.memoryKey(names[i]), nil)
 			if there[i] = reply == int64(1); err == nil && !there[i] {
-				_, err = m.call(ctx, memoryMendScript, m.listKey(), []any{names[i], int(keepList.Seconds())})
+				_, err = m.call(one, memoryMendScript, m.listKey(), []any{names[i], int(keepList.Seconds())})
 			}
 			return err
 		})

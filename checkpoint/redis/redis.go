@@ -27,11 +27,12 @@ type Config struct {
 	// replaced in time, or less if the client's own timeouts say so. What the server needs
 	// longer for wants a greater one. The context of the call ends it sooner.
 	//
-	// A call that waits to be sent while the server answers others is not timed. A call that
-	// goes to the server several times (a page of Threads, Delete, a write that enters a
-	// namespace of memory or a partition) has this for each, and ends at the first that
-	// fails. With a client whose ContextTimeoutEnabled is false a call ends in time, but its
-	// connection is busy until the client's own timeouts.
+	// A call that goes to the server several times, as Delete does, has this for all of its
+	// trips together. A call that goes through all that there is, however much (a listing, a
+	// query, a search, Clear of a whole collection), has it for each page that the server
+	// answers. A call that waits to be sent while the server answers others is not timed. With
+	// a client whose ContextTimeoutEnabled is false a call ends in time, but its connection is
+	// busy until the client's own timeouts.
 	Patience time.Duration
 	// MaxBytes is the most that one commit or one Put may send; 0 means 64 MiB. A Redis
 	// server refuses single values above 512 MB in any case.

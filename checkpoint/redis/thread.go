@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/brief"
 )
 
 // Namespaces implements checkpoint.Store.
@@ -31,6 +32,7 @@ func (s *Store) Namespaces(ctx context.Context, thread string) ([]string, error)
 // Delete implements checkpoint.Store. A lease ends with its thread, and its fence stays
 // spent, since fences are never made twice.
 func (s *Store) Delete(ctx context.Context, thread string) error {
+	ctx = brief.OneCall(ctx)
 	if _, err := s.tell(ctx, s.key(thread), "unlink", s.key(thread)); err != nil {
 		return fmt.Errorf("thread %q: %w", thread, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/brief"
 )
 
 // The index of threads is a sorted set of ids in each of a fixed number of keys, which
@@ -81,6 +82,7 @@ type shelf struct {
 
 // read returns the heads of the next n threads of the index, without those that are gone.
 func (r *roots) read(ctx context.Context, n int) (page []checkpoint.Snapshot, more bool, err error) {
+	ctx = brief.OneCall(ctx)
 	ids, err := r.next(ctx, n)
 	if err != nil {
 		return nil, false, err

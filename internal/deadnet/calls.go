@@ -197,6 +197,28 @@ func Bounded(t *testing.T, n *Network, way Way, patience time.Duration, ready fu
 	n.Set(Pass)
 }
 
+// Stops makes every call on a network that becomes silent in the middle of it: after no reply, after
+// one, and so on until the call gets all that it asks for.
+func Stops(t *testing.T, n *Network, patience time.Duration, ready func(ctx context.Context) error, calls []Call) {
+	t.Helper()
+	const most = 200 // replies of a call
+	for _, c := range calls {
+		for replies := 0; ; replies++ {
+			name := fmt.Sprintf("%s after %d replies", c.Name, replies)
+			Prepare(t, n, ready)
+			n.SetAfter(replies)
+			err := Ends(t, name, patience, func() error { return c.Do(context.Background()) })
+			if !errors.Is(err, checkpoint.ErrUnavailable) && !errors.Is(err, checkpoint.ErrUnknownOutcome) {
+				break // it was answered
+			}
+			if replies == most {
+				t.Fatalf("rule: a call goes to its server a few times\n got: %s: %v", name, err)
+			}
+		}
+	}
+	n.Set(Pass)
+}
+
 // Prepare lets bytes pass, and waits for ready to succeed.
 func Prepare(t testing.TB, n *Network, ready func(ctx context.Context) error) {
 	t.Helper()

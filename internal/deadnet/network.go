@@ -43,7 +43,8 @@ type Network struct {
 
 	server [2]string // network and address
 	way    atomic.Int32
-	once   atomic.Bool // Pass again once bytes were swallowed
+	once   atomic.Bool  // Pass again once bytes were swallowed
+	spared atomic.Int64 // how many replies still pass while the way is Replies
 	lost   atomic.Int64
 	l      net.Listener
 	all    sync.WaitGroup
@@ -68,6 +69,7 @@ func New(t testing.TB, network, address string) *Network {
 // Set says what happens to bytes from now on.
 func (n *Network) Set(w Way) {
 	n.once.Store(false)
+	n.spared.Store(0)
 	n.way.Store(int32(w))
 }
 
@@ -75,6 +77,12 @@ func (n *Network) Set(w Way) {
 func (n *Network) SetOnce(w Way) {
 	n.way.Store(int32(w))
 	n.once.Store(true)
+}
+
+// SetAfter is Set(Replies) after so many replies of all connections.
+func (n *Network) SetAfter(replies int) {
+	n.Set(Replies)
+	n.spared.Store(int64(replies))
 }
 
 // Lost returns how many connections have lost bytes.
@@ -142,7 +150,7 @@ func (p *pair) copy(to, from net.Conn, request bool) {
 		switch {
 		case p.dead.Load():
 			pass = 0
-		case way == Silent, way == Halted, way == Replies && !request:
+		case way == Silent, way == Halted, way == Replies && !request && p.net.spared.Add(-1) < 0:
 			pass = 0
 		case way == Requests && request:
 			pass = min(size, beginning)

@@ -52,7 +52,7 @@ var house = []room{
 	{name: "checkpoint", on: []string{"internal/compact", "state"}, doors: []string{"github.com/klauspost/compress"}},
 	{name: "internal/faulty", on: []string{"checkpoint"}}, // for tests alone
 	{name: "checkpoint/checkpointtest", on: []string{"internal/pace", "state", "checkpoint"}, doors: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
-	{name: "checkpoint/memory", on: []string{"internal/values"}},
+	{name: "checkpoint/memory", on: []string{"internal/brief", "internal/values"}},
 	{name: "checkpoint/document", on: []string{"internal/values"}, doors: []string{"github.com/tidwall/gjson"}},
 	{name: "internal/deadnet", on: []string{"checkpoint", "checkpoint/document", "checkpoint/memory"}}, // for tests alone
 	{name: "internal/scans", on: []string{"checkpoint/document"}},

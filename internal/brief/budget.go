@@ -1,0 +1,64 @@
+package brief
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// Budget measures the time of one call of a public method, which may ask its server several
+// times, one after the other and side by side. Start begins it. Time that was spent in a [Wait]
+// does not count.
+type Budget struct {
+	begin time.Time
+	extra atomic.Int64 // nanoseconds that do not count
+}
+
+// Start begins the budget.
+func (b *Budget) Start() { b.begin = time.Now() }
+
+// Until returns when a call ends that may take d.
+func (b *Budget) Until(d time.Duration) time.Time {
+	return b.begin.Add(d + time.Duration(b.extra.Load()))
+}
+
+// Wait begins a wait that may turn out not to count.
+func (b *Budget) Wait() Wait { return Wait{b: b, from: time.Now(), extra: b.extra.Load()} }
+
+// Wait is a part of the time of a Budget.
+type Wait struct {
+	b     *Budget
+	from  time.Time
+	extra int64 // of the budget when the wait began
+}
+
+// Uncount takes the time from the beginning of the wait to t out of the budget. The time of waits
+// side by side is taken out once.
+func (w Wait) Uncount(t time.Time) {
+	for extra := w.extra + int64(t.Sub(w.from)); ; {
+		old := w.b.extra.Load()
+		if extra <= old || w.b.extra.CompareAndSwap(old, extra) {
+			return
+		}
+	}
+}
+
+type budgetKey struct{}
+
+// OneCall returns a context with a Budget: all that is asked with it is one call. A method that
+// asks several times makes one where it begins. A context that has a Budget is returned as it is,
+// since the method is then part of a call.
+func OneCall(ctx context.Context) context.Context {
+	if BudgetOf(ctx) != nil {
+		return ctx
+	}
+	b := new(Budget)
+	b.Start()
+	return context.WithValue(ctx, budgetKey{}, b)
+}
+
+// BudgetOf returns the Budget of a context, or nil.
+func BudgetOf(ctx context.Context) *Budget {
+	b, _ := ctx.Value(budgetKey{}).(*Budget)
+	return b
+}
