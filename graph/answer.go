@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/state"
 )
 
 // Answers close open questions. The zero Answers closes none: Resume then goes on
@@ -149,6 +151,9 @@ func (a Answers) match(open []Interrupt, now time.Time, had func(id, digest stri
 }
 
 func (g given) answer() (answer, error) {
+	if err := errors.Join(state.CheckText(g.declined), state.CheckText(g.value)); err != nil {
+		return answer{}, fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
 	if g.declined != "" {
 		return answer{refusal: g.declined, by: g.by}, nil
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/weftrun/weft/state"
 )
 
 // Question is what a node asks a person.
@@ -116,8 +118,14 @@ func ask[T any](ctx context.Context, q Question) (v T, given answer, err error) 
 	in := Interrupt{ID: id, Namespace: t.run.ns, Node: t.node.name, Kind: "question",
 		Prompt: q.Prompt, Detail: q.Detail, Schema: schema, Refused: given.data, Secret: q.Secret}
 	in.Expires = t.run.expiry(id, q)
+	if err = errors.Join(state.CheckText(q.Prompt), state.CheckText(q.Detail)); err != nil {
+		return v, given, fmt.Errorf("graph: the question %q: %w", q.Prompt, err)
+	}
 	if q.Data != nil {
-		if in.Data, err = json.Marshal(q.Data); err != nil {
+		if err = state.CheckText(q.Data); err == nil {
+			in.Data, err = json.Marshal(q.Data)
+		}
+		if err != nil {
 			return v, given, fmt.Errorf("graph: data of the question %q: %w", q.Prompt, err)
 		}
 	}

@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -31,10 +32,23 @@ func (r *run) isRoot() error {
 }
 
 func (r *run) beginTurn(input state.View) error {
+	if err := r.checkInput(input); err != nil {
+		return fmt.Errorf("graph %q: input: %w", r.name, err)
+	}
 	if later, err := r.mustWait(input); later || err != nil {
 		return err
 	}
 	return r.takeInput(input)
+}
+
+// checkInput checks the writes of an input. A MarshalJSON in it may panic.
+func (r *run) checkInput(input state.View) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	return r.schema.CheckWrites(input)
 }
 
 // takeInput is beginTurn for an input whose turn it is.

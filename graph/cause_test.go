@@ -465,7 +465,7 @@ func TestResult_WhoseJSONPanicsNamesItsNode(t *testing.T) {
 		}
 		_, err := build(t, b, stored()).Invoke(t.Context(), furious{}, t1)
 		var failed *graph.NodeError
-		if is(t, err, errBoom, "its result cannot be stored"); !errors.As(err, &failed) || failed.Node != "a" {
+		if is(t, err, errBoom, "panic"); !errors.As(err, &failed) || failed.Node != "a" {
 			t.Errorf("got %v, want the failure of node a", err)
 		}
 	})

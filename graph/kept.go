@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/state"
 )
 
 // ledger holds the results that a task's code keeps, by the id of the scope that made
@@ -147,7 +148,10 @@ func keep[T any](ctx context.Context, s *scope, id, name string, fn func() (any,
 			return v, err
 		}
 		e.name, e.asked = name, s.task.dependsOnAnswers()
-		if e.value, err = json.Marshal(made); err == nil {
+		if err = state.CheckText(made); err == nil {
+			e.value, err = json.Marshal(made)
+		}
+		if err == nil {
 			err = json.Unmarshal(e.value, &v)
 		}
 		if err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+
+	"github.com/weftrun/weft/internal/validtext"
 )
 
 // Node is something a graph can run, made by [Func], [Router], [Worker], [RoutingWorker],
@@ -81,6 +83,7 @@ func payloadOf[P any]() *payloadType {
 	return &payloadType{
 		typ:     reflect.TypeFor[P](),
 		name:    reflect.TypeFor[P]().String(),
+		text:    validtext.Possible(reflect.TypeFor[P]()),
 		accepts: func(v any) bool { _, ok := v.(P); return ok || v == nil && takesNil },
 		decode:  func(data []byte) (any, error) { var p P; err := json.Unmarshal(data, &p); return p, err },
 	}
@@ -90,6 +93,7 @@ func payloadOf[P any]() *payloadType {
 type payloadType struct {
 	typ     reflect.Type
 	name    string
+	text    bool // it can hold text
 	accepts func(v any) bool
 	decode  func(data []byte) (any, error)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/state"
 )
 
 // open reads the thread that the run goes on with.
@@ -23,6 +24,9 @@ func (r *run) open() (err error) {
 	}
 	if err := errors.Join(checkpoint.CheckThread(r.opts.Thread), checkBy(r.opts.By, r.opts.Via)); err != nil {
 		return err
+	}
+	if err := state.CheckText(r.opts.Metadata); err != nil {
+		return fmt.Errorf("graph %q: thread %q: Run.Metadata: %w", r.name, r.opts.Thread, err)
 	}
 	r.storing = make(turn, 1)
 	if err := r.hold(); err != nil {

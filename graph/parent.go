@@ -65,7 +65,11 @@ func ascentOf(c Command) *ascent {
 		case m.up != nil:
 			a.Up = m.up
 		case m.send:
-			payload, err := json.Marshal(m.payload)
+			err := state.CheckText(m.payload)
+			var payload []byte
+			if err == nil {
+				payload, err = json.Marshal(m.payload)
+			}
 			if err != nil {
 				a.err = fmt.Errorf("graph: the payload of a Send to %q: %w", m.to, err)
 			}
@@ -88,8 +92,10 @@ func (a *ascent) take(schema *state.Schema, v state.View) error {
 			return fmt.Errorf("graph: field %q of the writes to a parent was taken from a run; give only what is new", schema.Fields()[i].Name)
 		}
 	}
-	var err error
-	a.Writes, err = writesOf(schema, v)
+	err := schema.CheckWrites(v)
+	if err == nil {
+		a.Writes, err = writesOf(schema, v)
+	}
 	return err
 }
 

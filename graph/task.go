@@ -211,7 +211,7 @@ func (t *task) call(ctx context.Context) (err error) {
 	}
 	cmd, err := t.job.call(ctx, t.view.State, payload)
 	if err == nil && t.node.straight && cmd.zero() && t.failure == nil && !t.found.Load() {
-		return nil // it only goes along its edges
+		return t.run.schema.CheckWrites(t.view) // it only goes along its edges
 	}
 	goes := !cmd.empty()
 	if up := ascentIn(err); up != nil {
@@ -222,6 +222,9 @@ func (t *task) call(ctx context.Context) (err error) {
 			return nil
 		}
 		err = t.route(cmd, t.job.targets, 0)
+	}
+	if err == nil {
+		err = t.run.schema.CheckWrites(t.view)
 	}
 	if err != nil || t.up != nil {
 		return err
@@ -306,6 +309,9 @@ func (t *task) follow(c Command, allowed targets, branch int) error {
 		}
 	}
 	if why != "" {
+		if err := state.CheckText(why); err != nil {
+			return fmt.Errorf("graph: the reason of a Command: %w", err)
+		}
 		t.explain(first, why)
 	}
 	return nil
@@ -366,13 +372,19 @@ func (t *task) send(s *more, allowed targets, branch int) error {
 	if !ok || n == end {
 		return fmt.Errorf("%w %q of a Send; it may go to %v", ErrTarget, s.to, allowed)
 	}
-	switch p := t.run.nodes[n].payload; {
+	p := t.run.nodes[n].payload
+	switch {
 	case p == nil:
 		return fmt.Errorf("%w %q of a Send: it is not a Worker and takes no payload", ErrTarget, s.to)
 	case !p.accepts(s.payload):
 		return fmt.Errorf("graph: the payload of a Send to %q is of type %T, not %s", s.to, s.payload, p.name)
 	case s.within < 0:
 		return fmt.Errorf("graph: the timeout of a Send to %q, %v, is less than nothing", s.to, s.within)
+	}
+	if p.text {
+		if err := state.CheckText(s.payload); err != nil {
+			return fmt.Errorf("graph: the payload of a Send to %q: %w", s.to, err)
+		}
 	}
 	t.out.Sends = append(t.out.Sends, step.Send{Node: n, Payload: s.payload, Within: int64(s.within)})
 	t.went = append(t.went, decision{node: n, branch: branch, send: true})

@@ -48,6 +48,9 @@ func entries(t *Type, v any) (put map[string]plain, del []string, err *TypeError
 	}
 	put = make(map[string]plain, len(m))
 	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if err := checkKey(k); err != nil {
+			return nil, nil, err
+		}
 		if m[k] == nil {
 			del = append(del, k)
 			continue

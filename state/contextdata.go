@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // ContextData holds what an agent knows, in three levels: type → key → fields. A write
@@ -22,9 +23,9 @@ import (
 type ContextData struct{ table[string, ContextEntry] }
 
 var (
-	// ErrContextName is returned when a type of context or a key is empty, or when a type
-	// holds a slash.
-	ErrContextName = errors.New("state: a context needs a type without a slash, and a key")
+	// ErrContextName is returned when a type of context or a key is empty or not UTF-8, or when a
+	// type holds a slash.
+	ErrContextName = errors.New("state: a context needs a type without a slash, and a key, in UTF-8")
 	// ErrContextFields is returned when the fields of a context are not a JSON object, or
 	// when one of them is named "_meta".
 	ErrContextFields = errors.New(`state: the fields of a context are a JSON object without "_meta"`)
@@ -42,7 +43,7 @@ func contextName(id string) (typ, key string) {
 var declared = ContextEntry{Fields: "{}"}
 
 func checkContextType(typ string) error {
-	if typ == "" || strings.Contains(typ, "/") {
+	if typ == "" || strings.Contains(typ, "/") || !utf8.ValidString(typ) {
 		return fmt.Errorf("%w: the type is %q", ErrContextName, typ)
 	}
 	return nil
@@ -56,6 +57,9 @@ func (c *ContextData) Put(typ, key string, e ContextEntry) error {
 	}
 	if key == "" {
 		return fmt.Errorf("%w: the key in %q is empty", ErrContextName, typ)
+	}
+	if !utf8.ValidString(key) {
+		return fmt.Errorf("%w: the key %q in %q is not UTF-8", ErrContextName, key, typ)
 	}
 	e, err := e.clean()
 	if err != nil {

@@ -2,6 +2,7 @@ package state
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -48,6 +49,9 @@ func (e ContextEntry) over(lost ContextEntry) ContextEntry {
 
 // clean returns the entry as it is stored: fields compact and by name, the time in UTC.
 func (e ContextEntry) clean() (ContextEntry, error) {
+	if err := errors.Join(CheckText(e.Fields), CheckText(e.Meta)); err != nil {
+		return e, fmt.Errorf("%w: %w", ErrContextFields, err)
+	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(e.Fields), &object); err != nil {
 		return e, fmt.Errorf("%w: %w", ErrContextFields, err)

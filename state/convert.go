@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxValueDepth bounds how deep a value may nest, so that a value that contains
@@ -125,9 +126,11 @@ func (t *Type) takes(v any, depth int) bool {
 	if t.base != "" || depth > maxValueDepth {
 		return false
 	}
-	switch v.(type) {
-	case nil, bool, string, int64:
+	switch v := v.(type) {
+	case nil, bool, int64:
 		return true
+	case string:
+		return utf8.ValidString(v)
 	}
 	return false
 }
@@ -145,6 +148,9 @@ func (c conversion) entries(t *Type, v any, depth int) (any, *TypeError) {
 		out = map[string]any{}
 	}
 	for k, item := range m {
+		if err := checkKey(k); err != nil {
+			return nil, err
+		}
 		if t.elem.takes(item, depth+1) {
 			continue
 		}
@@ -159,6 +165,9 @@ func (c conversion) entries(t *Type, v any, depth int) (any, *TypeError) {
 func (c conversion) sorted(t *Type, m map[string]any, depth int) (any, *TypeError) {
 	out := make(map[string]any, len(m))
 	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if err := checkKey(k); err != nil {
+			return nil, err
+		}
 		var err *TypeError
 		if out[k], err = c.of(t.elem, m[k], depth+1); err != nil {
 			return nil, err.under(keyPath(k))
@@ -213,6 +222,14 @@ func (c conversion) member(m *Member, to, from map[string]any, depth int) *TypeE
 		to[m.Name] = out
 	}
 	return err
+}
+
+// checkKey returns the error of a key that is not UTF-8.
+func checkKey(k string) *TypeError {
+	if utf8.ValidString(k) {
+		return nil
+	}
+	return notUTF8().under(keyPath(k))
 }
 
 // keyPath returns k as a step of a path.

@@ -118,6 +118,9 @@ func (t *Type) convertPatch(v any, depth int) (any, *TypeError) {
 		if member == nil {
 			return nil, (&TypeError{What: "unknown member; the members are " + t.memberList()}).under(keyPath(name))
 		}
+		if err := checkKey(name); err != nil {
+			return nil, err
+		}
 		if out[name], err = member.convertPatch(m[name], depth+1); err != nil {
 			return nil, err.under(keyPath(name))
 		}

@@ -87,6 +87,7 @@
 // encodes. It does not copy values deeply: what a slice, map or pointer inside a
 // channel points to must not be changed, neither after it was written nor after it
 // was read. A channel is not safe for concurrent use; give each goroutine a copy.
-// A value that JSON changes, such as a string that is not UTF-8, is not kept
-// exactly, and a float that is not finite cannot be stored at all.
+// JSON is what all values go through: text that is not UTF-8 is refused with a
+// [TextError] when the node returns, with a store and without, and a float that is
+// not finite cannot be stored.
 package state

@@ -14,6 +14,7 @@ var ErrUnknownField = errors.New("state: unknown field")
 type TypeError struct {
 	Path string // the place inside the value, such as items[3].url; "" is all of it
 	What string
+	text bool // it is text that is not UTF-8
 }
 
 func (e *TypeError) Error() string {

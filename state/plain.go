@@ -8,8 +8,10 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weftrun/weft/internal/compact"
+	"github.com/weftrun/weft/internal/validtext"
 )
 
 // plain is the element of the channels of a Record: nil, bool, string, int64,
@@ -59,7 +61,12 @@ func (c conversion) any(v any, depth int) (any, *TypeError) {
 // into.
 func simplify(v any) (any, *TypeError) {
 	switch n := v.(type) {
-	case nil, bool, string, int64, []any, map[string]any:
+	case nil, bool, int64, []any, map[string]any:
+		return v, nil
+	case string:
+		if !utf8.ValidString(n) {
+			return nil, notUTF8()
+		}
 		return v, nil
 	case plain:
 		return n.v, nil
@@ -87,6 +94,9 @@ func simplify(v any) (any, *TypeError) {
 }
 
 func simplifyJSON(v any) (any, *TypeError) {
+	if path, ok := validtext.Check(v); !ok {
+		return nil, &TypeError{Path: strings.TrimPrefix(path, "."), What: notUTF8().What, text: true}
+	}
 	data, err := json.Marshal(v)
 	if err == nil {
 		v, err = decodePlain(data)
@@ -95,6 +105,10 @@ func simplifyJSON(v any) (any, *TypeError) {
 		return nil, &TypeError{What: fmt.Sprintf("a %T has no JSON form: %v", v, err)}
 	}
 	return simplify(v)
+}
+
+func notUTF8() *TypeError {
+	return &TypeError{What: "the text is not UTF-8, and JSON would change it", text: true}
 }
 
 func finite(f float64) (any, *TypeError) {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/weftrun/weft/internal/compact"
+	"github.com/weftrun/weft/internal/validtext"
 )
 
 // Reducer merges an update into a value: the part of a channel that is usually
@@ -67,6 +68,11 @@ func (c *Reduced[T, R]) Fold(writes []Channel) error {
 	v := c.base
 	for _, w := range writes {
 		v = replay[T, R](v, w.(*Reduced[T, R]).ops.s)
+	}
+	if len(writes) > 1 { // a reducer may cut text that is whole
+		if path, ok := validtext.CheckOf(&v); !ok {
+			return &TextError{Path: path}
+		}
 	}
 	c.commit(v)
 	return nil

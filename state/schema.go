@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weftrun/weft/internal/suggest"
 )
@@ -28,6 +29,7 @@ type Schema struct {
 	copies []func(dst, src any)                      // the same for one channel, by field
 	decode func(c Channel, i int, data []byte) error // records JSON as a write to field i
 	check  func(c Channel, i int) error              // nil where every value fits
+	texts  []textCheck                               // the fields whose writes are looked at
 	proto  View                                      // the state with its defaults; never written
 
 	was        map[string]int // former names of fields
@@ -77,11 +79,9 @@ func (s *Schema) Index(name string) (i int, ok bool) {
 // is one of this package and runs no code of the user.
 func (s *Schema) Safe() bool {
 	return !slices.ContainsFunc(s.proto.Channels, func(c Channel) bool {
-		// Not by an unexported method: a user's type has those of what it embeds.
-		ours := reflect.TypeOf(c).Elem().PkgPath() == reflect.TypeFor[Schema]().PkgPath()
 		_, calls := c.(interface{ callsUser() })
 		_, refuses := c.(interface{ mayFail() })
-		return !ours || calls || refuses
+		return !ours(c) || calls || refuses
 	})
 }
 
@@ -176,6 +176,9 @@ func (s *Schema) Encode(v View) ([]byte, error) {
 // Decode records a JSON object by wire name as writes to v. Every unknown field
 // and every value of the wrong type is reported, as one error.
 func (s *Schema) Decode(v View, data []byte) error {
+	if !utf8.Valid(data) {
+		return s.invalidText(data)
+	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(data, &object); err != nil {
 		return fmt.Errorf("state: input is not a JSON object: %w", err)
@@ -191,6 +194,20 @@ func (s *Schema) Decode(v View, data []byte) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// invalidText returns the error of a JSON object that is not UTF-8, with the field that it is in.
+func (s *Schema) invalidText(data []byte) error {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(data, &object); err != nil {
+		return fmt.Errorf("state: input is not a JSON object: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if !utf8.Valid(object[name]) {
+			return &TextError{Field: name}
+		}
+	}
+	return &TextError{}
 }
 
 // find returns the place of the field with this name, or an error that lists
@@ -272,6 +289,7 @@ func (s *Schema) finish(typ string, mistakes []Mistake) (*Schema, error) {
 	}
 	if len(mistakes) == 0 {
 		s.proto = s.Blank()
+		s.texts = textChecks(s.proto.Channels, s.fields)
 		mistakes = s.applyDefaults()
 	}
 	if len(mistakes) > 0 {

@@ -152,7 +152,11 @@ func (sh *Shape) named(i int, err *TypeError) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("state: %w", err.under(sh.schema.fields[i].Name))
+	name := sh.schema.fields[i].Name
+	if err.text {
+		return &TextError{name, err.Path}
+	}
+	return fmt.Errorf("state: %w", err.under(name))
 }
 
 func (sh *Shape) refuse(name string) string {

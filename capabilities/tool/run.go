@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
+	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -99,9 +101,13 @@ func (s *Set) Do(ctx context.Context, c message.Call, id string, l Limits) messa
 	}
 	out, err := call(ctx, s.tools[c.Name].Tool, Input{ID: id, Arguments: args}, l)
 	if err != nil {
-		return message.Failed(c.ID, cut(err.Error(), l.MaxResult))
+		return message.Failed(c.ID, strings.ToValidUTF8(cut(err.Error(), l.MaxResult), "\uFFFD"))
 	}
-	return message.Result{CallID: c.ID, Content: bound(out, l.MaxResult)}
+	r := message.Result{CallID: c.ID, Content: bound(out, l.MaxResult)}
+	if err := state.CheckText(r); err != nil {
+		return message.Failed(c.ID, "its result is not UTF-8 text")
+	}
+	return r
 }
 
 // outcome is how a call ended.

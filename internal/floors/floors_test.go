@@ -37,18 +37,19 @@ var house = []room{
 	{name: "internal/brief"},
 	{name: "internal/values"},
 	{name: "internal/compact"},
+	{name: "internal/validtext"},
 	{name: "internal/redact"},
 	{name: "internal/wire"}, // for tests alone
 	{name: "internal/racing", on: []string{"internal/pace"}, doors: []string{"github.com/anishathalye/porcupine"}}, // for tests alone
 	{name: "internal/exprs", on: []string{"internal/suggest"}, doors: []string{"github.com/expr-lang/expr"}},
-	{name: "state", on: []string{"internal/compact", "internal/suggest"}},
-	{name: "state/message", on: []string{"internal/compact", "state"}},
+	{name: "state", on: []string{"internal/compact", "internal/suggest", "internal/validtext"}},
+	{name: "state/message", on: []string{"internal/compact", "internal/validtext", "state"}},
 	{name: "state/message/tokens", on: []string{"state/message"}, doors: []string{"github.com/tiktoken-go/tokenizer"}},
 	{name: "state/agent", on: []string{"internal/suggest", "state", "state/message"}, doors: []string{"github.com/tidwall/gjson"}},
 	{name: "capabilities", on: []string{"state", "state/agent"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "capabilities/model", on: []string{"state/message"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "capabilities/model/openai", on: []string{"internal/redact", "state/message", "capabilities/model"}, doors: []string{"github.com/openai/openai-go/v3"}},
-	{name: "capabilities/tool", on: []string{"internal/values", "state/message", "capabilities/model"}, doors: []string{"github.com/google/jsonschema-go"}},
+	{name: "capabilities/tool", on: []string{"internal/values", "state", "state/message", "capabilities/model"}, doors: []string{"github.com/google/jsonschema-go"}},
 	{name: "checkpoint", on: []string{"internal/compact", "state"}, doors: []string{"github.com/klauspost/compress"}},
 	{name: "internal/faulty", on: []string{"checkpoint"}}, // for tests alone
 	{name: "checkpoint/checkpointtest", on: []string{"internal/pace", "state", "checkpoint"}, doors: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
@@ -74,7 +75,7 @@ var house = []room{
 	{name: "checkpoint/redis", on: []string{"internal/brief", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, doors: []string{"github.com/redis/go-redis/v9"}},
 	{name: "capabilities/memory", on: []string{"state/message", "checkpoint/memory", "checkpoint/session"}},
 	{name: "internal/step", on: []string{"state"}, bare: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},
-	{name: "graph", on: []string{"state", "checkpoint", "internal/step", "internal/suggest"}, doors: []string{
+	{name: "graph", on: []string{"state", "checkpoint", "internal/step", "internal/suggest", "internal/validtext"}, doors: []string{
 		"github.com/google/jsonschema-go", "github.com/google/uuid", "golang.org/x/sync", "golang.org/x/time",
 	}},
 	{name: "internal/twin", on: []string{"state", "checkpoint", "graph"}},                  // for tests alone

@@ -27,6 +27,7 @@ const (
 	RuleRole         Rule = "role"          // an unknown role
 	RuleMix          Rule = "mix"           // the role does not have such parts, calls or results
 	RulePart         Rule = "part"          // a part that is not whole
+	RuleText         Rule = "text"          // text that is not UTF-8
 	RuleID           Rule = "id"            // a message, call or result without an id
 	RuleDuplicate    Rule = "duplicate"     // an id that an earlier message or call has
 	RuleUnknownCall  Rule = "unknown call"  // a result without a call before it

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/weftrun/weft/internal/compact"
+	"github.com/weftrun/weft/state"
 )
 
 // object writes a JSON object field by field, and those inside it into the same bytes:
@@ -35,7 +37,11 @@ func appended(b []byte, e encoder) ([]byte, error) {
 }
 
 func (o *object) field(name string, v any) {
-	data, err := json.Marshal(v)
+	err := state.CheckText(v)
+	var data []byte
+	if err == nil {
+		data, err = json.Marshal(v)
+	}
 	if err != nil {
 		o.fail(name, err)
 		return
@@ -62,7 +68,12 @@ func (o *object) key(name string) {
 }
 
 // quote writes a string.
-func (o *object) quote(s string) { o.b = compact.String(o.b, s) }
+func (o *object) quote(s string) {
+	if !utf8.ValidString(s) && o.err == nil {
+		o.err = &state.TextError{}
+	}
+	o.b = compact.String(o.b, s)
+}
 
 // must writes a string, text one that is not empty.
 func (o *object) must(name, s string) {

@@ -2,6 +2,8 @@ package message
 
 import (
 	"encoding/json"
+
+	"github.com/weftrun/weft/state"
 )
 
 // Part is a piece of content. A part of a type that is not named here is specific to
@@ -30,6 +32,9 @@ func Text(s string) Part { return Part{Type: TypeText, Text: s} }
 
 // Data returns a part that is v as JSON.
 func Data(v any) (Part, error) {
+	if err := state.CheckText(v); err != nil {
+		return Part{}, err
+	}
 	data, err := json.Marshal(v)
 	return Part{Type: TypeData, Data: data}, err
 }

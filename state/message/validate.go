@@ -63,6 +63,7 @@ func check(i int, m Message) []Problem {
 	if m.Usage != nil {
 		c.extra("the usage", m.Usage.Extra, usageFields)
 	}
+	c.text(m)
 	return c.problems
 }
 

@@ -1,0 +1,185 @@
+package validtext
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+)
+
+// form says how a value of a type is looked at.
+type form int
+
+const (
+	none    form = iota // it holds no text
+	text                // a string
+	raw                 // JSON as it is
+	writes              // it writes its own JSON or text
+	pointer             // a pointer
+	dynamic             // an interface
+	list                // a slice or an array
+	entries             // a map
+	members             // a struct
+)
+
+// typ is what is known of a type.
+type typ struct {
+	form          form
+	pointerWrites bool // a pointer to it writes its own JSON or text
+	key, elem     *typ
+	members       []member // those that can hold text
+}
+
+// member is a field of a struct.
+type member struct {
+	name  string // as a step of a path; "" for one that is embedded
+	index int
+	typ   *typ
+}
+
+// types holds a *typ for each reflect.Type that was looked at.
+var types sync.Map
+
+func typeOf(t reflect.Type) *typ {
+	if known, ok := types.Load(t); ok {
+		return known.(*typ)
+	}
+	made, _ := types.LoadOrStore(t, builder{}.build(t))
+	return made.(*typ)
+}
+
+var (
+	marshaler     = reflect.TypeFor[json.Marshaler]()
+	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
+
+	forms = map[reflect.Type]form{
+		reflect.TypeFor[json.RawMessage](): raw,
+		reflect.TypeFor[json.Number]():     none, // the encoder checks it
+		reflect.TypeFor[time.Time]():       none,
+	}
+)
+
+// builder holds the types that are being built, which may contain one another.
+type builder map[reflect.Type]*typ
+
+func (b builder) build(t reflect.Type) *typ {
+	if known, ok := b[t]; ok {
+		return known
+	}
+	made := &typ{form: formOf(t)}
+	b[t] = made
+	if made.form != none && !holds(t, map[reflect.Type]bool{}) {
+		made.form = none
+	}
+	if made.form == none || made.form == writes {
+		return made
+	}
+	made.pointerWrites = made.form != raw && writesItself(reflect.PointerTo(t))
+	switch made.form {
+	case pointer, list:
+		made.elem = b.build(t.Elem())
+	case entries:
+		made.key, made.elem = b.build(t.Key()), b.build(t.Elem())
+		if t.Key().Kind() == reflect.String { // before its methods
+			made.key = &typ{form: text}
+		}
+	case members:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name, in := fieldName(f)
+			if m := b.build(f.Type); in && m.form != none {
+				made.members = append(made.members, member{name, i, m})
+			}
+		}
+	}
+	return made
+}
+
+func writesItself(t reflect.Type) bool { return t.Implements(marshaler) || t.Implements(textMarshaler) }
+
+// formOf returns the form of a type, whatever it contains.
+func formOf(t reflect.Type) form {
+	if f, ok := forms[t]; ok {
+		return f
+	}
+	if t.Kind() == reflect.Pointer {
+		if f, ok := forms[t.Elem()]; ok && f == none {
+			return none
+		}
+	}
+	if t.Kind() != reflect.Interface && writesItself(t) {
+		return writes
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return text
+	case reflect.Pointer:
+		return pointer
+	case reflect.Interface:
+		return dynamic
+	case reflect.Slice, reflect.Array:
+		return list
+	case reflect.Map:
+		return entries
+	case reflect.Struct:
+		return members
+	}
+	return none
+}
+
+// holds reports whether values of a type can hold text. It knows nothing of types that are in
+// seen, which are being looked at.
+func holds(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	f := formOf(t)
+	if f != none && f != raw && writesItself(reflect.PointerTo(t)) {
+		return true
+	}
+	switch f {
+	case none:
+		return false
+	case pointer, list:
+		return holds(t.Elem(), seen)
+	case entries:
+		return t.Key().Kind() == reflect.String || holds(t.Key(), seen) || holds(t.Elem(), seen)
+	case members:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if _, in := fieldName(f); in && holds(f.Type, seen) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// fieldName returns the name of a field in JSON as a step of a path, and whether it is there.
+func fieldName(f reflect.StructField) (name string, in bool) {
+	tag := f.Tag.Get("json")
+	if tag == "-" {
+		return "", false
+	}
+	name, _, _ = strings.Cut(tag, ",")
+	if f.Anonymous {
+		t := f.Type
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if name == "" && t.Kind() == reflect.Struct {
+			return "", true
+		}
+	}
+	if !f.IsExported() {
+		return "", false
+	}
+	if name == "" {
+		name = f.Name
+	}
+	return "." + name, true
+}

@@ -1,0 +1,173 @@
+package state
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/weftrun/weft/internal/validtext"
+)
+
+// Checker is a channel that can tell whether what its holder wrote can be kept, before it is
+// folded.
+type Checker interface {
+	Channel
+	// Check returns what is wrong with the holder's writes, or nil. The runtime calls it when a
+	// node returns, and the error is the node's.
+	Check() error
+}
+
+// TextError is the error of text that is not UTF-8. What is stored or shown goes through JSON,
+// which cannot hold such text and would change it.
+type TextError struct {
+	// Field is the wire name of the field that the text was written to; "" for what belongs to no
+	// field, such as the payload of a task.
+	Field string
+	// Path leads to the text inside the value, such as ["key"].name[3]; "" for the value itself. It
+	// ends with the key of a map where that is what is wrong.
+	Path string
+}
+
+func (e *TextError) Error() string {
+	place := "the text"
+	if e.Path != "" {
+		place += " at " + e.Path
+	}
+	if e.Field != "" {
+		return fmt.Sprintf("state: field %q: %s is not UTF-8, and JSON would change it", e.Field, place)
+	}
+	return fmt.Sprintf("state: %s is not UTF-8, and JSON would change it", place)
+}
+
+// Is reports that every TextError has one cause.
+func (e *TextError) Is(target error) bool { return target == validtext.Err }
+
+// CheckText returns a [*TextError] when JSON would change v, or nil.
+func CheckText(v any) error {
+	if path, ok := validtext.Check(v); !ok {
+		return &TextError{Path: path}
+	}
+	return nil
+}
+
+// textHolder is a channel of this package that looks at the text which its holder wrote.
+type textHolder interface {
+	writtenText() (path string, ok bool)
+}
+
+// textCheck looks at what the holder of a channel wrote.
+type textCheck struct {
+	field int
+	of    func(c Channel) error
+}
+
+// textChecks returns the checks of the channels that can hold text.
+func textChecks(channels []Channel, fields []Field) (checks []textCheck) {
+	for i, c := range channels {
+		if check := textCheckOf(c, fields[i].Name); check != nil {
+			checks = append(checks, textCheck{i, check})
+		}
+	}
+	return checks
+}
+
+func textCheckOf(c Channel, field string) func(Channel) error {
+	failed := func(path string, ok bool) error {
+		if ok {
+			return nil
+		}
+		return &TextError{field, path}
+	}
+	if _, is := c.(Checker); is {
+		return func(c Channel) error {
+			if err := c.(Checker).Check(); err != nil {
+				return fmt.Errorf("state: field %q: %w", field, err)
+			}
+			return nil
+		}
+	}
+	if !ours(c) {
+		return func(c Channel) error { return failed(validtext.Check(c.Writes().Value)) }
+	}
+	if _, is := c.(textHolder); !is || !holdsText(c) {
+		return nil
+	}
+	return func(c Channel) error { return failed(c.(textHolder).writtenText()) }
+}
+
+// ours reports whether c is of this package. It does not look for an unexported method: a type
+// of a user has those of what it embeds.
+func ours(c Channel) bool {
+	return reflect.TypeOf(c).Elem().PkgPath() == reflect.TypeFor[Schema]().PkgPath()
+}
+
+// holdsText reports whether a channel of this package can hold text that was not looked at when
+// it was written: a [Type] looks at the values of a Record.
+func holdsText(c Channel) bool {
+	e, ok := c.(interface{ elements() []reflect.Type })
+	if !ok {
+		return false
+	}
+	for _, t := range e.elements() {
+		if t != reflect.TypeFor[plain]() && t != reflect.TypeFor[map[string]plain]() && validtext.Possible(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// CheckWrites returns a [*TextError] when the holder of v wrote text that is not UTF-8, and the
+// error of a [Checker] that refuses what was written.
+func (s *Schema) CheckWrites(v View) error {
+	for _, t := range s.texts {
+		if c := v.Channels[t.field]; c.Wrote() {
+			if err := t.of(c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *cell[T]) writtenText() (string, bool) { return validtext.CheckOf(&c.v) }
+
+func (l *List[T]) writtenText() (string, bool) { return validtext.CheckOf(&l.own.s) }
+
+func (t *Topic[T]) writtenText() (string, bool) { return validtext.CheckOf(&t.own.s) }
+
+func (e *extreme[T, R]) writtenText() (string, bool) { return validtext.CheckOf(&e.own) }
+
+// writtenText counts from the end, as the elements were prepended.
+func (s *Stack[T]) writtenText() (string, bool) { return s.list.writtenText() }
+
+// writtenText also looks at what the Reducer made. DeepMerge makes no text.
+func (c *Reduced[T, R]) writtenText() (path string, ok bool) {
+	if path, ok = validtext.CheckOf(&c.ops.s); !ok {
+		return path, ok
+	}
+	switch any(*new(R)).(type) {
+	case DeepMerge, deepPlain:
+		if !c.over {
+			return "", true
+		}
+	}
+	return validtext.CheckOf(&c.now)
+}
+
+func (t *table[K, V]) writtenText() (path string, ok bool) {
+	ok = true
+	check := func(e *entry[K, V]) {
+		if !ok {
+			return
+		}
+		if _, ok = validtext.CheckOf(&e.k); !ok {
+			path = validtext.Key(fmt.Sprint(e.k))
+		} else if path, ok = validtext.CheckOf(&e.v); !ok {
+			path = validtext.Key(fmt.Sprint(e.k)) + path
+		}
+	}
+	t.written(check, check)
+	return path, ok
+}
+
+// writtenText finds nothing: Put has looked at it.
+func (c *ContextData) writtenText() (string, bool) { return "", true }
