@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -209,6 +210,13 @@ func (l *losses) take(request []byte) bool {
 	return false
 }
 
+func (l *losses) dial(dial pgconn.DialFunc) pgconn.DialFunc {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		return lossy{conn, l}, err
+	}
+}
+
 // lossy is a connection that says nothing any more after a request that was lost.
 type lossy struct {
 	net.Conn
@@ -222,28 +230,37 @@ func (c lossy) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
+// poolOver makes a pool that dials in a way of its own.
+func poolOver(t testing.TB, settings string, way func(pgconn.DialFunc) pgconn.DialFunc) *pgxpool.Pool {
+	t.Helper()
+	cfg, err := pgxpool.ParseConfig(cluster.dsn(settings))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.ConnConfig.DialFunc = way(cfg.ConnConfig.DialFunc)
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// newOver makes a store of a pool that dials in a way of its own.
+func newOver(t testing.TB, settings string, way func(pgconn.DialFunc) pgconn.DialFunc, cfg postgres.Config) *postgres.Store {
+	t.Helper()
+	s, err := postgres.New(t.Context(), poolOver(t, settings, way), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // TestCall_PatienceOfSeveralTrips loses a request of each of the two parts of a call. Each loss
 // costs half of the bound, so the second one ends the call.
 func TestCall_PatienceOfSeveralTrips(t *testing.T) {
 	t.Parallel()
 	const patience = time.Second
-	pool := func(t *testing.T, l *losses) *pgxpool.Pool {
-		cfg, err := pgxpool.ParseConfig(cluster.dsn("pool_max_conns=2"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		dial := cfg.ConnConfig.DialFunc
-		cfg.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := dial(ctx, network, addr)
-			return lossy{conn, l}, err
-		}
-		p, err := pgxpool.NewWithConfig(t.Context(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(p.Close)
-		return p
-	}
 	check := func(t *testing.T, err error) {
 		t.Helper()
 		if !errors.Is(err, checkpoint.ErrUnavailable) && !errors.Is(err, checkpoint.ErrUnknownOutcome) {
@@ -254,22 +271,18 @@ func TestCall_PatienceOfSeveralTrips(t *testing.T) {
 		t.Parallel()
 		l := &losses{}
 		l.set("server_version_num", "begin")
-		_, err := postgres.New(t.Context(), pool(t, l), postgres.Config{Schema: freshSchema(), Patience: patience})
+		_, err := postgres.New(t.Context(), poolOver(t, "pool_max_conns=2", l.dial), postgres.Config{Schema: freshSchema(), Patience: patience})
 		check(t, err)
 	})
 	t.Run("Memory.Get", func(t *testing.T) {
 		t.Parallel()
 		l := &losses{}
-		s, err := postgres.New(t.Context(), pool(t, l), postgres.Config{Schema: freshSchema(), Patience: patience})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := memoryOf(t, s)
+		m := memoryOf(t, newOver(t, "pool_max_conns=2", l.dial, postgres.Config{Schema: freshSchema(), Patience: patience}))
 		if _, err := m.Put(t.Context(), []string{"n"}, "key", json.RawMessage(`1`), memory.Options{TTL: time.Hour, Refresh: true}); err != nil {
 			t.Fatal(err)
 		}
 		l.set("SELECT", "begin")
-		_, err = m.Get(t.Context(), []string{"n"}, "key")
+		_, err := m.Get(t.Context(), []string{"n"}, "key")
 		check(t, err)
 	})
 }
