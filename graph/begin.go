@@ -188,6 +188,9 @@ func (r *run) takeUp(a Answers) error {
 		return err
 	}
 	if r.chain.Branches() || r.forks {
+		if _, err := a.match(nil, r.cfg.Now(), r.hadAnswer); err != nil { // nothing is open on a branch
+			return fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
+		}
 		if err := r.fork(); err != nil {
 			return err
 		}

@@ -363,8 +363,15 @@ func (g *Graph[S]) Decisions(ctx context.Context, thread string) iter.Seq2[Decis
 	return ThreadDecisions(ctx, store, thread)
 }
 
-// decided returns the decisions on the way of a difference.
-func (d *Difference) decided(all []Decision) (on []Decision) {
+// decide fills in the decisions on the way of a difference.
+func (d *Difference) decide(ctx context.Context, store checkpoint.Store, thread string, namespace []string) error {
+	all, err := readThread(ctx, store, thread)
+	d.Decisions = withoutSecrets(d.decided(all, keyOf(thread, namespace).Namespace))
+	return err
+}
+
+// decided returns the decisions on the way. Answers stand beside commits of the root.
+func (d *Difference) decided(all []Decision, namespace string) (on []Decision) {
 	branch, edits := map[uint64]uint64{}, map[uint64]bool{} // commit → the branch of the one after it
 	last := d.Base
 	for _, p := range d.Path {
@@ -373,7 +380,8 @@ func (d *Difference) decided(all []Decision) (on []Decision) {
 	}
 	for _, one := range all {
 		b, passed := branch[one.Checkpoint]
-		if one.Kind == DecisionChange && one.Namespace == "" && edits[one.Checkpoint] || one.Kind != DecisionChange && passed && b == one.Branch {
+		edit := one.Kind == DecisionChange
+		if edit && one.Namespace == namespace && edits[one.Checkpoint] || !edit && namespace == "" && passed && b == one.Branch {
 			on = append(on, one)
 		}
 	}

@@ -23,7 +23,7 @@ type Difference struct {
 	// Path are the commits after Base up to To, oldest first: what ran in each, what it
 	// wrote, and where its decisions went and why.
 	Path []Point `json:"path,omitempty"`
-	// Decisions are what was decided on the way.
+	// Decisions are what was decided on the way. That of a subgraph has those to edit it alone.
 	Decisions []Decision `json:"decisions,omitempty"`
 }
 
@@ -70,9 +70,7 @@ func (g *Graph[S]) Diff(ctx context.Context, thread string, from, to uint64, nam
 	for i := range d.Changes {
 		d.Changes[i].Writers = d.writers(d.Changes[i].Field)
 	}
-	all, err := readThread(ctx, g.p.cfg.Store, thread)
-	d.Decisions = withoutSecrets(d.decided(all))
-	return d, err
+	return d, d.decide(ctx, g.p.cfg.Store, thread, namespace)
 }
 
 // changes returns the fields that differ between two states.

@@ -20,12 +20,13 @@ type StoredReader struct {
 	Channels map[state.Kind]func() state.Channel
 }
 
-// State returns the values of a thread at a commit; 0 is the newest.
-func (r StoredReader) State(ctx context.Context, thread string, at uint64) ([]checkpoint.StoredValue, Point, error) {
+// State returns the values of a thread at a commit, or those of a subgraph on it, if its namespace is
+// given; 0 is the newest commit.
+func (r StoredReader) State(ctx context.Context, thread string, at uint64, namespace ...string) ([]checkpoint.StoredValue, Point, error) {
 	if err := checkpoint.CheckThread(thread); err != nil {
 		return nil, Point{}, err
 	}
-	key := keyOf(thread, nil)
+	key := keyOf(thread, namespace)
 	snap, err := r.Store.Load(ctx, key, at)
 	if errors.Is(err, checkpoint.ErrNotFound) {
 		return nil, Point{}, unknown(key, at)
@@ -43,17 +44,17 @@ func (r StoredReader) State(ctx context.Context, thread string, at uint64) ([]ch
 
 // Diff compares a thread at two commits, as [Graph.Diff] does. Type of a [Change] is "", and a value
 // that is unknown is left out.
-func (r StoredReader) Diff(ctx context.Context, thread string, from, to uint64) (Difference, error) {
+func (r StoredReader) Diff(ctx context.Context, thread string, from, to uint64, namespace ...string) (Difference, error) {
 	d := Difference{From: from, To: to}
-	before, _, err := r.State(ctx, thread, from)
+	before, _, err := r.State(ctx, thread, from, namespace...)
 	if err != nil {
 		return d, err
 	}
-	after, _, err := r.State(ctx, thread, to)
+	after, _, err := r.State(ctx, thread, to, namespace...)
 	if err != nil {
 		return d, err
 	}
-	if err := d.walk(ctx, r.Store, thread, nil); err != nil {
+	if err := d.walk(ctx, r.Store, thread, namespace); err != nil {
 		return d, err
 	}
 	names := make([]string, 0, len(after))
@@ -69,7 +70,7 @@ func (r StoredReader) Diff(ctx context.Context, thread string, from, to uint64) 
 			d.Changes = append(d.Changes, c)
 		}
 	}
-	return d, nil
+	return d, d.decide(ctx, r.Store, thread, namespace)
 }
 
 func valueOf(values []checkpoint.StoredValue, field string) json.RawMessage {

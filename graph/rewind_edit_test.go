@@ -202,3 +202,17 @@ func TestEditAsAChildsNode_LeavesOtherQuestionsOpen(t *testing.T) {
 		logged(t, resume(t, j.Graph, graph.Reply("b2"), graph.Done), "s1 one two s2 s1 A=a2 B=b2 s2")
 	})
 }
+
+// At an older commit nothing is open. An answer to it is refused before the thread goes back.
+func TestResumeAtAnOlderCommit_WithAnAnswerChangesNothing(t *testing.T) {
+	eachJourney(t, func(t *testing.T, j *journey, _ func(string) string) {
+		before := tree(t, j.cfg)
+		for _, run := range []graph.Run{j.at(2), {Thread: "t1", At: 1}} {
+			_, err := j.Resume(ctx, graph.Reply("early"), run)
+			is(t, err, graph.ErrUnknownQuestion)
+		}
+		if after := tree(t, j.cfg); after != before {
+			t.Errorf("the history is now %s, was %s", after, before)
+		}
+	})
+}

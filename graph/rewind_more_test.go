@@ -239,4 +239,27 @@ func TestDiff_OfASubgraph(t *testing.T) {
 	if err != nil || d.Base != 3 || len(d.Changes) != 1 || len(d.Changes[0].Writers) != 1 || d.Changes[0].Writers[0].Node != "b" {
 		t.Errorf("the difference is %+v (%v), want that b wrote the path since commit 3", d, err)
 	}
+	if _, err := j.child.Edit(ctx, [][]graph.Edit[inner]{{word("", "edited")}}, j.at(0)); err != nil {
+		t.Fatal(err)
+	}
+	reader := graph.StoredReader{Store: j.cfg.Store}
+	for _, at := range []struct {
+		from, to uint64
+		edits    int
+	}{{1, 3, 0}, {8, 9, 1}} { // commits 2 and 3 of the root have answers beside them
+		d, err := j.child.Diff(ctx, "t1", at.from, at.to, j.ns)
+		if err != nil || len(d.Decisions) != at.edits {
+			t.Errorf("from %d to %d: decided was %+v (%v), want %d edits", at.from, at.to, d.Decisions, err, at.edits)
+		}
+		stored, err := reader.Diff(ctx, "t1", at.from, at.to, j.ns)
+		if err != nil || len(stored.Decisions) != at.edits || len(stored.Changes) != 1 || string(stored.Changes[0].After) != string(d.Changes[0].After) {
+			t.Errorf("from %d to %d as stored: %+v (%v), want %+v", at.from, at.to, stored, err, d)
+		}
+	}
+	values, p, err := reader.State(ctx, "t1", 3, j.ns)
+	if err != nil || p.Namespace != j.ns || p.Checkpoint != 3 || len(values) == 0 || string(values[len(values)-1].Value) != `["s1","A=a1"]` {
+		t.Errorf("commit 3 as stored is %+v with %s (%v)", p, values, err)
+	}
+	_, _, err = reader.State(ctx, "t1", 99, j.ns)
+	is(t, err, graph.ErrUnknownThread, "99", j.ns)
 }

@@ -15,13 +15,17 @@ import (
 )
 
 func (a *app) diffVerb() *cobra.Command {
-	return &cobra.Command{
+	var in moment
+	cmd := &cobra.Command{
 		Use:   "diff THREAD A B [FILE]",
 		Short: "Show what differs between two checkpoints, who wrote it, and why",
 		Long: `Diff compares the state of a thread at the checkpoints A and B, in either order and on
 any branches: each field that differs, before and after, with those who wrote it,
 and where the decisions on the way to B went. The thread knows its workflow; name
-the FILE if it was moved.`,
+the FILE if it was moved.
+
+With --namespace A and B are checkpoints of a subgraph, whose values are compared as they
+are stored, without defaults, so no FILE is needed.`,
 		Args: a.arguments("THREAD and two checkpoints", 3, 4),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var at [2]uint64
@@ -33,24 +37,26 @@ the FILE if it was moved.`,
 				at[i] = n
 			}
 			return a.onThread(cmd.Context(), a.openToRead, args[0], func(s *session) error {
-				return s.diff(cmd.Context(), at[0], at[1], first(args[3:]))
+				return s.diff(cmd.Context(), at[0], at[1], first(args[3:]), in)
 			})
 		},
 	}
+	in.subgraph(cmd, "the namespace of a subgraph whose checkpoints they are")
+	return cmd
 }
 
-func (s *session) diff(ctx context.Context, from, to uint64, file string) error {
+func (s *session) diff(ctx context.Context, from, to uint64, file string, in moment) error {
 	p, err := s.mustInspect(ctx)
 	if err != nil {
 		return err
 	}
-	why, err := s.findToRead(ctx, "diff", file, p, s.thread, fmt.Sprint(from), fmt.Sprint(to))
+	why, err := s.whyStored(ctx, "diff", file, p, in, s.thread, fmt.Sprint(from), fmt.Sprint(to))
 	if err != nil {
 		return err
 	}
 	for _, at := range []uint64{from, to} { // tells which of them is not there
-		if _, _, err := s.stored().State(ctx, s.thread, at); err != nil {
-			return s.unknownCheckpoint(err, at)
+		if _, _, err := s.stored().State(ctx, s.thread, at, in.namespace); err != nil {
+			return moment{at, in.namespace}.unknown(ctx, s, err)
 		}
 	}
 	var d graph.Difference
@@ -62,7 +68,7 @@ func (s *session) diff(ctx context.Context, from, to uint64, file string) error 
 	}
 	if why != nil {
 		s.noteStored(p, why)
-		d, err = s.stored().Diff(ctx, s.thread, from, to)
+		d, err = s.stored().Diff(ctx, s.thread, from, to, in.namespace)
 	}
 	if err != nil {
 		return err
@@ -70,22 +76,14 @@ func (s *session) diff(ctx context.Context, from, to uint64, file string) error 
 	if s.json {
 		return s.printJSON(d)
 	}
-	_, err = fmt.Fprint(s.Stdout, diffText(s.thread, d))
-	return err
-}
-
-// unknownCheckpoint turns the error of a checkpoint that is not there.
-func (s *session) unknownCheckpoint(err error, at uint64) error {
-	if errors.Is(err, graph.ErrUnknownThread) {
-		return usage(s.command("history", "--thread", s.thread)+" lists its checkpoints", "thread %q has no checkpoint %d", s.thread, at)
-	}
+	_, err = fmt.Fprint(s.Stdout, diffText(s.thread, in.namespace, d))
 	return err
 }
 
 // diffText is a difference as a person reads it.
-func diffText(thread string, d graph.Difference) string {
+func diffText(thread, namespace string, d graph.Difference) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "thread %s, checkpoint %d to %d", cell(thread), d.From, d.To)
+	fmt.Fprintf(&b, "thread %s, %scheckpoint %d to %d", cell(thread), inSubgraph(namespace), d.From, d.To)
 	if d.Base != d.From && d.Base != d.To {
 		fmt.Fprintf(&b, ", which go on from %d", d.Base)
 	}

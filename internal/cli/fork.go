@@ -3,9 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,8 +12,7 @@ import (
 
 // forkFlags are the flags of fork.
 type forkFlags struct {
-	at        uint64
-	namespace string
+	moment
 	whenBusy
 }
 
@@ -41,9 +38,8 @@ runs it, and the subgraph goes on from there.`,
 			})
 		},
 	}
-	cmd.Flags().Uint64Var(&f.at, "at", 0, "the number of the checkpoint to go on from")
-	cmd.Flags().StringVar(&f.namespace, "namespace", "", "the namespace of a subgraph whose checkpoint it is")
-	f.flags(cmd)
+	f.moment.flags(cmd, "the number of the checkpoint to go on from")
+	f.whenBusy.flags(cmd)
 	return cmd
 }
 
@@ -69,11 +65,8 @@ func (s *session) fork(ctx context.Context, file string, f forkFlags) error {
 		fork = func() (graph.Result[json.RawMessage], error) { return s.graph.Resume(ctx, graph.Answers{}, o) }
 	}
 	res, err := fork()
-	switch {
-	case errors.Is(err, graph.ErrUnknownThread) && f.namespace != "":
-		return s.unknownNamespace(ctx, err)
-	case err != nil:
-		return s.unknownCheckpoint(err, f.at)
+	if err != nil {
+		return f.unknown(ctx, s, err)
 	}
 	next := s.command("resume", "--thread", s.thread)
 	if s.json {
@@ -96,16 +89,4 @@ func (s *session) fork(ctx context.Context, file string, f forkFlags) error {
 	}
 	s.note("thread %q goes on from checkpoint %d; it is %s: %s", s.thread, f.at, res.Status, next)
 	return nil
-}
-
-// unknownNamespace turns the error of a subgraph's checkpoint that is not there.
-func (s *session) unknownNamespace(ctx context.Context, err error) error {
-	spaces, e := graph.Namespaces(ctx, s.store, s.thread)
-	if e != nil {
-		return e
-	}
-	if len(spaces) == 0 {
-		return usage(s.command("history", "--thread", s.thread)+" lists its checkpoints", "%v; it has no subgraphs", err)
-	}
-	return usage("its subgraphs are "+strings.Join(spaces, ", "), "%v", err)
 }

@@ -114,7 +114,7 @@ func (s *session) drawRun(ctx context.Context, file string, f graphFlags) error 
 	}
 	d, err := s.graph.DrawRun(ctx, s.thread, f.at, f.depth)
 	if err != nil {
-		return s.unknownCheckpoint(err, f.at)
+		return moment{at: f.at}.unknown(ctx, s, err)
 	}
 	return s.printDrawing(d, f.as)
 }

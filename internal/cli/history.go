@@ -15,10 +15,10 @@ import (
 
 // historyFlags are the flags of history.
 type historyFlags struct {
-	before    uint64
-	limit     int
-	where     []string
-	namespace string
+	before uint64
+	limit  int
+	where  []string
+	moment
 }
 
 func (a *app) historyVerb() *cobra.Command {
@@ -37,7 +37,8 @@ is what the caller said (--by), and no proof.
 --where KEY=VALUE lists only what fits: ` + whereKeys + `,
 or a key of the metadata. Of several, all must fit.
 
---namespace lists the checkpoints of a subgraph; one that is not there lists the namespaces.`,
+--namespace lists the checkpoints of a subgraph and what was decided in it; one that is not
+there lists the namespaces.`,
 		Args: a.arguments("THREAD", 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.limit < 0 {
@@ -58,7 +59,7 @@ or a key of the metadata. Of several, all must fit.
 	}
 	cmd.Flags().IntVar(&f.limit, "limit", 0, "at most so many (0 means all)")
 	cmd.Flags().Uint64Var(&f.before, "before", 0, "only checkpoints with a smaller number")
-	cmd.Flags().StringVar(&f.namespace, "namespace", "", "the namespace of a subgraph whose checkpoints to list")
+	f.subgraph(cmd, "the namespace of a subgraph whose checkpoints to list")
 	cmd.Flags().StringArrayVar(&f.where, "where", nil, "KEY=VALUE, only checkpoints that fit; repeatable")
 	return cmd
 }
@@ -73,7 +74,7 @@ func (s *session) history(ctx context.Context, f historyFlags, where []condition
 	last, n := uint64(0), 0
 	for p, err := range graph.History(ctx, s.store, s.thread, q, f.namespace) {
 		if errors.Is(err, graph.ErrUnknownThread) && f.namespace != "" {
-			return s.unknownNamespace(ctx, err)
+			return f.unknown(ctx, s, err)
 		}
 		if errors.Is(err, graph.ErrUnknownThread) {
 			return s.unknownThread()
@@ -96,7 +97,7 @@ func (s *session) history(ctx context.Context, f historyFlags, where []condition
 		return err
 	}
 	if f.before == 0 && len(where) == 0 {
-		if err := s.decided(ctx, f.limit); err != nil {
+		if err := s.decided(ctx, f.limit, f.namespace); err != nil {
 			return err
 		}
 	}
@@ -106,19 +107,24 @@ func (s *session) history(ctx context.Context, f historyFlags, where []condition
 	return nil
 }
 
-// decided lists what was decided about the thread, newest first like its checkpoints, and at most limit of
-// it unless that is 0.
-func (s *session) decided(ctx context.Context, limit int) error {
+// decided lists what was decided about the thread, or in one of its subgraphs, newest first like its
+// checkpoints, and at most limit of it unless that is 0.
+func (s *session) decided(ctx context.Context, limit int, namespace string) error {
 	all, err := s.decisions(ctx)
 	if err != nil {
 		return err
+	}
+	heading := "DECISIONS, each beside its checkpoint"
+	if namespace != "" {
+		all = slices.DeleteFunc(all, func(d graph.Decision) bool { return d.Namespace != namespace })
+		heading = "DECISIONS in the subgraph; answers stand beside checkpoints of the thread"
 	}
 	slices.Reverse(all)
 	if limit > 0 && len(all) > limit {
 		all = all[:limit]
 	}
 	if len(all) > 0 && !s.json {
-		fmt.Fprintln(s.Stdout, "\nDECISIONS, each beside its checkpoint")
+		fmt.Fprintln(s.Stdout, "\n"+heading)
 	}
 	for _, d := range all {
 		if s.json {

@@ -18,6 +18,7 @@ type resumeFlags struct {
 	file    string
 	thread  string
 	replies replies
+	moment
 	howToRun
 }
 
@@ -33,6 +34,11 @@ has already had is no mistake, so the same command can be given again after a cr
 Where several questions are open, answers name theirs: ID=VALUE, where the beginning
 of the ID is enough. A question that is declined has no answer: its node gets an
 error with the reason.
+
+With --at the thread goes back to an earlier checkpoint first, as a new branch: questions
+from then on are asked again, so they are answered by the next resume. With --namespace the
+checkpoint is one of a subgraph: the thread goes back to the step that runs it, and the
+subgraph goes on from there. weft fork goes back and runs nothing.
 
 Ctrl-C once lets the step finish and stops, twice stops at once.`,
 		Args: a.arguments("THREAD", 1, 2),
@@ -53,7 +59,8 @@ Ctrl-C once lets the step finish and stops, twice stops at once.`,
 	cmd.Flags().StringArrayVar(&f.replies.answers, "answer", nil, "VALUE, or ID=VALUE where several questions are open; repeatable")
 	cmd.Flags().StringArrayVar(&f.replies.declined, "decline", nil, "the ID of a question that gets no answer; repeatable")
 	cmd.Flags().StringVar(&f.replies.reason, "reason", "", "why the questions are declined")
-	f.flags(cmd)
+	f.moment.flags(cmd, "the number of a checkpoint to go back to (default the newest)")
+	f.howToRun.flags(cmd)
 	return cmd
 }
 
@@ -69,7 +76,8 @@ func (s *session) resume(ctx context.Context, f resumeFlags) error {
 	if err != nil {
 		return err
 	}
-	if p.Status != graph.Done {
+	o.At, o.Namespace = f.at, f.namespace
+	if p.Status != graph.Done || f.isPast() {
 		s.warnChanged(p)
 		if err := s.graph.checkEnv(); err != nil {
 			return err
@@ -80,6 +88,12 @@ func (s *session) resume(ctx context.Context, f resumeFlags) error {
 	if errors.Is(err, errUnseen) {
 		s.note("this turn has had an answer, and nobody has been shown this question yet; answer again")
 		return s.waits(ctx, p.Interrupts)
+	}
+	if f.isPast() && errors.Is(err, graph.ErrUnknownQuestion) {
+		return usage("leave the answer out, and give it when the question is asked again", "at %s nothing is asked yet", f.moment)
+	}
+	if f.isPast() && errors.Is(err, graph.ErrUnknownThread) {
+		return f.unknown(ctx, s, err)
 	}
 	if errors.Is(err, graph.ErrUnknownQuestion) {
 		// A repeated answer whose question is closed: its type is no longer known, so

@@ -16,7 +16,7 @@ import (
 // its stderr behind "! ", and "[N]" where the exit code is not 0. In what is printed
 // the program is called weft, the folder of the test DIR, times are TIME, and the ids of
 // questions, tasks and threads without a name ID, SHORT-ID, TASK and UUID. In a command ID is the id that was
-// printed last, and what follows " > " is a file for stdout. A line "% keep" has an application keep a
+// printed last and NAMESPACE the namespace of a subgraph that was, and what follows " > " is a file for stdout. A line "% keep" has an application keep a
 // thread and sessions in the store: see keep. What bench measures and version tells is left out. A line that begins with "#: " is a remark. With -update the scripts are written anew.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/scripts/*.txt")
@@ -73,13 +73,16 @@ func (p place) unpack(archive string) {
 func (p place) play(script string) string {
 	p.Helper()
 	var b strings.Builder
-	last := ""
+	last, namespace := "", ""
 	for line := range strings.Lines(script) {
 		command, ok := strings.CutPrefix(line, "$ weft")
 		switch {
 		case ok:
 			b.WriteString(line)
-			e := p.redirected(inCommand.ReplaceAllString(command, last))
+			e := p.redirected(strings.ReplaceAll(inCommand.ReplaceAllString(command, last), "NAMESPACE", namespace))
+			if found := someNamespace.FindString(e.stdout + e.stderr); found != "" {
+				namespace = found
+			}
 			if found := someID.FindStringSubmatch(e.stdout); found != nil {
 				last = found[1]
 			}
@@ -109,7 +112,10 @@ func (p place) redirected(command string) ended {
 var (
 	inCommand = regexp.MustCompile(`\bID\b`)
 	someID    = regexp.MustCompile(`(?m)(?:^|\b)([0-9a-f]{8}(?:[0-9a-f]{8}\b|  ))`)
-	random    = []struct {
+	// someNamespace is that of a subgraph which is called once.
+	someNamespace = regexp.MustCompile(`\b\w+:[0-9a-f]{32}(?:\|\w+:[0-9a-f]{32})*`)
+
+	random = []struct {
 		what *regexp.Regexp
 		name string
 	}{

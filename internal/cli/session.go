@@ -129,6 +129,20 @@ func (s *session) findToRead(ctx context.Context, verb, file string, p graph.Poi
 	return err, nil
 }
 
+// errSubgraph is why the values of a subgraph are shown as they are stored.
+var errSubgraph = errors.New("they are those of a subgraph")
+
+// whyStored is findToRead for values at a moment. Those of a subgraph are read without its graph.
+func (s *session) whyStored(ctx context.Context, verb, file string, p graph.Point, at moment, args ...string) (why, err error) {
+	switch {
+	case at.namespace == "":
+		return s.findToRead(ctx, verb, file, p, args...)
+	case file != "":
+		return nil, usage("leave the FILE out", "with --namespace values are shown as they are stored, and %s is not read", file)
+	}
+	return errSubgraph, nil
+}
+
 // noteStored says that values are shown without the graph of the thread.
 func (s *session) noteStored(p graph.Point, why error) {
 	s.note("values are shown as they are stored, without defaults, since %s", s.whyForeign(p, why))

@@ -20,11 +20,16 @@ import (
 
 func (a *app) stateVerb() *cobra.Command {
 	var path string
-	var at uint64
+	var at moment
 	cmd := &cobra.Command{
 		Use:   "state THREAD [FILE]",
 		Short: "Show the state of a thread, now or at an earlier checkpoint",
-		Args:  a.arguments("THREAD", 1, 2),
+		Long: `State shows the state of a thread, now or at an earlier checkpoint. The thread knows its
+workflow; name the FILE if it was moved.
+
+With --namespace it is the state of a subgraph: its values as they are stored, without
+defaults, so no FILE is needed. weft history --namespace lists its checkpoints.`,
+		Args: a.arguments("THREAD", 1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
 				s := &session{app: a, store: store, thread: args[0]}
@@ -33,23 +38,23 @@ func (a *app) stateVerb() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&path, "path", "", "only what is at this path, such as months.0.rain or months.#.rain")
-	cmd.Flags().Uint64Var(&at, "at", 0, "the number of a checkpoint (default the newest)")
+	at.flags(cmd, "the number of a checkpoint (default the newest)")
 	return cmd
 }
 
-func (s *session) state(ctx context.Context, file string, at uint64, path string) error {
+func (s *session) state(ctx context.Context, file string, at moment, path string) error {
 	p, err := s.mustInspect(ctx)
 	if err != nil {
 		return err
 	}
-	why, err := s.findToRead(ctx, "state", file, p)
+	why, err := s.whyStored(ctx, "state", file, p, at)
 	if err != nil {
 		return err
 	}
 	var data json.RawMessage
 	var then graph.Point
 	if why == nil {
-		data, then, err = s.graph.State(ctx, s.thread, at)
+		data, then, err = s.graph.State(ctx, s.thread, at.at)
 		if errors.Is(err, checkpoint.ErrSchema) && file == "" {
 			why = err
 		}
@@ -58,12 +63,8 @@ func (s *session) state(ctx context.Context, file string, at uint64, path string
 		s.noteStored(p, why)
 		data, then, err = s.storedState(ctx, at)
 	}
-	if errors.Is(err, graph.ErrUnknownThread) {
-		return usage(s.command("history", "--thread", s.thread)+" lists its checkpoints",
-			"thread %q has no checkpoint %d", s.thread, at)
-	}
 	if err != nil {
-		return err
+		return at.unknown(ctx, s, err)
 	}
 	if path != "" {
 		return s.printPath(ctx, data, then, path)
@@ -77,9 +78,17 @@ func (s *session) state(ctx context.Context, file string, at uint64, path string
 	return s.printState(then, data)
 }
 
+// inSubgraph names a subgraph in a heading, if there is one.
+func inSubgraph(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return "subgraph " + cell(namespace) + ", "
+}
+
 // storedState returns the state without the graph of the thread, as one JSON object.
-func (s *session) storedState(ctx context.Context, at uint64) (json.RawMessage, graph.Point, error) {
-	values, then, err := s.stored().State(ctx, s.thread, at)
+func (s *session) storedState(ctx context.Context, at moment) (json.RawMessage, graph.Point, error) {
+	values, then, err := s.stored().State(ctx, s.thread, at.at, at.namespace)
 	if err != nil {
 		return nil, then, err
 	}
@@ -110,7 +119,7 @@ var plainField = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
 // missing says why nothing is at a path: there is no such field, it has no such part, or it has no
 // value, which is a null.
 func (s *session) missing(ctx context.Context, then graph.Point, path string) error {
-	values, _, err := s.stored().State(ctx, s.thread, then.Checkpoint)
+	values, _, err := s.stored().State(ctx, s.thread, then.Checkpoint, then.Namespace)
 	if err != nil {
 		return err
 	}
@@ -158,7 +167,7 @@ func (s *session) printState(p graph.Point, data []byte) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Stdout, "thread %s, checkpoint %d: turn %d, step %d, %s\n", cell(s.thread), p.Checkpoint, p.Turn, p.Step, p.Status)
+	fmt.Fprintf(s.Stdout, "thread %s, %scheckpoint %d: turn %d, step %d, %s\n", cell(s.thread), inSubgraph(p.Namespace), p.Checkpoint, p.Turn, p.Step, p.Status)
 	for _, f := range p.Failures {
 		what := "the step"
 		switch {
