@@ -53,11 +53,19 @@ func (r *run) putAround(note checkpoint.Entry, entries []checkpoint.Entry) error
 	if err != nil {
 		return err
 	}
-	outer, err := r.rehost(root, entries)
+	closed, err := r.closes(entries)
 	if err != nil {
 		return err
 	}
-	if root.DecisionRoom(mostDecisions) > 0 {
+	outer, err := r.rehost(root, closed)
+	if err != nil {
+		return err
+	}
+	discards, err := r.discardsOf(root, closed)
+	if err != nil {
+		return err
+	}
+	if root.DecisionRoom(mostDecisions) > len(discards) {
 		made, err := r.madeEdits(root.Pending)
 		if err != nil {
 			return err
@@ -69,6 +77,14 @@ func (r *run) putAround(note checkpoint.Entry, entries []checkpoint.Entry) error
 	} else {
 		r.keepsNoMore()
 	}
+	for _, d := range discards {
+		data, err := json.Marshal(d)
+		if err != nil {
+			return err
+		}
+		slot := checkpoint.SlotDecision + d.Question + "/" + d.Run
+		outer[0].entries = append(outer[0].entries, checkpoint.Entry{Slot: slot, Data: data})
+	}
 	for _, o := range outer {
 		if len(o.entries) == 0 {
 			continue
@@ -77,7 +93,30 @@ func (r *run) putAround(note checkpoint.Entry, entries []checkpoint.Entry) error
 			return err
 		}
 	}
+	for _, d := range discards {
+		r.emitDecision(d)
+	}
 	return nil
+}
+
+// discardsOf returns the decisions on the questions that are closed, as the root lists them.
+func (r *run) discardsOf(root *checkpoint.Chain, closed map[string]bool) ([]Decision, error) {
+	if root.Record == nil {
+		return nil, nil
+	}
+	all, err := r.discards(root.Record, root.Pending, nil)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(d Decision) bool { return !closed[d.Question] })
+	for i := range all {
+		all[i].Checkpoint, all[i].Branch = root.Head(), root.Record.Branch
+	}
+	if room := root.DecisionRoom(mostDecisions); len(all) > room {
+		r.keepsNoMore()
+		all = all[:room]
+	}
+	return all, nil
 }
 
 // around opens the chain of a graph around a subgraph that is edited. The program at hand is the
@@ -98,15 +137,12 @@ type outerPut struct {
 
 // rehost returns what is to be written at the root, which comes first, and at the graphs below it
 // so that the tasks that run the subgraph go on with it as it will be.
-func (r *run) rehost(root *checkpoint.Chain, entries []checkpoint.Entry) ([]outerPut, error) {
-	closed, err := r.closes(entries)
-	if err != nil {
-		return nil, err
-	}
+func (r *run) rehost(root *checkpoint.Chain, closed map[string]bool) ([]outerPut, error) {
 	var inner []outerPut
 	for w := r.place; w != nil; {
 		c := root
 		if w.Namespace != "" {
+			var err error
 			if c, err = r.around(w.Namespace); err != nil {
 				return nil, err
 			}

@@ -174,6 +174,8 @@ func (a answers) add(in *Interrupt, given answer) error {
 	switch other, twice := a[in.ID]; {
 	case twice && other.refusal == lapsed:
 		return fmt.Errorf("%w at %v: %q (%s); resume without an answer to go on", ErrExpired, in.Expires, in.Prompt, in.ID)
+	case twice && other.digest() != given.digest() && in.Secret:
+		return fmt.Errorf("%w: two answers to %q (%s)", ErrAnswer, in.Prompt, in.ID)
 	case twice && other.digest() != given.digest():
 		return fmt.Errorf("%w: two answers, %s and %s, to %q (%s)", ErrAnswer,
 			other, given, in.Prompt, in.ID)

@@ -34,8 +34,9 @@ type Question struct {
 	// Within is how long an answer is waited for; 0 means for ever. Later answers are
 	// refused, and when the thread goes on, Ask returns ErrExpired to the node.
 	Within time.Duration
-	// Secret keeps the answer out of what is shown of the decision, and, in a store that does not
-	// encrypt, out of the record of decisions.
+	// Secret keeps the answer out of what is shown of the decision and of errors that refuse it, and, in
+	// a store that does not encrypt, out of the record of decisions. What the node does with it, such as
+	// writing it into a field of the state, is stored as any other value.
 	Secret bool
 	// Schema is the JSON Schema of the answer, where it says more than the type T of
 	// Ask; nil means the schema of T.
@@ -201,7 +202,10 @@ func (in *Interrupt) Accepts(data json.RawMessage) error {
 	if err = json.Unmarshal(data, &value); err == nil {
 		err = misfit(&schema, resolved.Validate(value))
 	}
-	if err != nil {
+	switch {
+	case err != nil && in.Secret: // what is wrong with a value may repeat it
+		return fmt.Errorf("%w: to %q (%s)", ErrAnswer, in.Prompt, in.ID)
+	case err != nil:
 		return fmt.Errorf("%w: %s to %q (%s): %w", ErrAnswer, data, in.Prompt, in.ID, err)
 	}
 	return nil

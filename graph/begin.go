@@ -54,6 +54,11 @@ func (r *run) checkInput(input state.View) (err error) {
 // takeInput is beginTurn for an input whose turn it is.
 func (r *run) takeInput(input state.View) error {
 	fresh := r.chain == nil || r.chain.Record == nil
+	if !fresh {
+		if err := r.closeOpen(r.chain.Parent(), r.chain.Record, r.chain.Pending, nil); err != nil {
+			return err
+		}
+	}
 	r.turn++
 	r.answered = nil
 	for i, f := range r.schema.Fields() {

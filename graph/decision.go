@@ -30,6 +30,7 @@ const (
 	DecisionRespond DecisionKind = "respond" // any other answer
 	DecisionDecline DecisionKind = "decline" // the question was closed without an answer
 	DecisionExpire  DecisionKind = "expire"  // no answer came in time
+	DecisionDiscard DecisionKind = "discard" // a new input, or an edit by hand, closed the question
 	DecisionChange  DecisionKind = "change"  // the state was edited by hand
 )
 
@@ -42,8 +43,8 @@ const (
 	ViaExpiry      = "expiry" // the time of a question was over
 )
 
-// Decision is what was decided about a thread: a question was answered, declined or has expired, or the
-// state was edited by hand. It is kept as long as the thread.
+// Decision is what was decided about a thread: a question was answered, declined, discarded or has expired,
+// or the state was edited by hand. It is kept as long as the thread.
 type Decision struct {
 	Kind DecisionKind `json:"kind"`
 	// Question is the id of the question; "" for an edit by hand. Namespace, Node and Prompt are its own.
@@ -95,14 +96,19 @@ func (o *Run) identify(ctx context.Context) {
 	o.Via = cmp.Or(o.Via, ViaGo)
 }
 
-// checkBy returns an ErrBy unless a name is short text of one line.
+// checkBy returns an ErrBy unless a name is short text of one line that reads as it is.
 func checkBy(names ...string) error {
 	for _, s := range names {
-		if len(s) > longestBy || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
-			return fmt.Errorf("%w: at most %d bytes of UTF-8 without control characters (got %.300q)", ErrBy, longestBy, s)
+		if len(s) > longestBy || !utf8.ValidString(s) || strings.ContainsFunc(s, misleads) {
+			return fmt.Errorf("%w: at most %d bytes of UTF-8 without control characters and marks of direction (got %.300q)", ErrBy, longestBy, s)
 		}
 	}
 	return nil
+}
+
+// misleads reports whether r is a control character, ends a line, or changes the direction of a text.
+func misleads(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
 // read sets what the value says.
@@ -147,7 +153,7 @@ func (a answer) slot(id string) string { return checkpoint.SlotDecision + id + "
 // decide gives each answer its decision, and returns the entries that store both.
 func (r *run) decide(fresh answers, open []Interrupt) []checkpoint.Entry {
 	entries := fresh.entries()
-	now, room := r.cfg.Now().UTC(), r.chain.DecisionRoom(mostDecisions)
+	room := r.chain.DecisionRoom(mostDecisions)
 	for _, in := range open {
 		a, ok := fresh[in.ID]
 		if !ok {
@@ -157,13 +163,11 @@ func (r *run) decide(fresh answers, open []Interrupt) []checkpoint.Entry {
 			r.keepsNoMore()
 			continue
 		}
-		d := Decision{
-			Kind: DecisionRespond, Question: in.ID, Namespace: in.Namespace, Node: in.Node, Prompt: in.Prompt, Secret: in.Secret,
-			By: cmp.Or(a.by, r.opts.By), Via: r.opts.Via, Time: now, Checkpoint: r.chain.Head(), Branch: r.branch, Run: r.id,
-		}
+		d := r.decisionOn(in, DecisionRespond)
+		d.By = cmp.Or(a.by, d.By)
 		switch {
 		case a.refusal == lapsed:
-			d.Kind, d.By, d.Via = DecisionExpire, "", ViaExpiry
+			d.expire()
 		case a.refusal != "":
 			d.Kind, d.Reason = DecisionDecline, strings.TrimPrefix(a.refusal, refusedBy)
 		default:
@@ -177,6 +181,60 @@ func (r *run) decide(fresh answers, open []Interrupt) []checkpoint.Entry {
 		}
 	}
 	return entries
+}
+
+// decisionOn returns a decision of the caller on a question.
+func (r *run) decisionOn(in Interrupt, kind DecisionKind) Decision {
+	return Decision{Kind: kind, Question: in.ID, Namespace: in.Namespace, Node: in.Node, Prompt: in.Prompt, Secret: in.Secret,
+		By: r.opts.By, Via: r.opts.Via, Time: r.cfg.Now().UTC(), Checkpoint: r.chain.Parent(), Branch: r.branch, Run: r.id}
+}
+
+func (d *Decision) expire() { d.Kind, d.By, d.Via = DecisionExpire, "", ViaExpiry }
+
+// discards returns the decisions on the questions that stay open no longer: those of before whose tasks have no
+// entries in after. before and after stand beside the commit of which rec is the record.
+func (r *run) discards(rec *checkpoint.Record, before, after []checkpoint.Entry) (all []Decision, err error) {
+	open, err := sortPending(before).open(rec)
+	if err != nil {
+		return nil, err
+	}
+	left, err := sortPending(after).open(rec)
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range open {
+		if in.Kind != "question" || slices.ContainsFunc(left, func(l Interrupt) bool { return l.ID == in.ID }) {
+			continue
+		}
+		d := r.decisionOn(in, DecisionDiscard)
+		if in.expired(d.Time) {
+			d.expire()
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// closeOpen lets the next commit record that questions beside the commit at are open no longer: those of before whose
+// tasks have no entries in after. Those of a subgraph are listed at the root.
+func (r *run) closeOpen(at uint64, rec *checkpoint.Record, before, after []checkpoint.Entry) error {
+	if r.inside != nil || r.ns != "" || r.replays != nil {
+		return nil
+	}
+	closed, err := r.discards(rec, before, after)
+	for i := range closed {
+		closed[i].Checkpoint = at
+		if at != r.chain.Parent() {
+			closed[i].Branch = rec.Branch
+		}
+	}
+	r.closed = append(r.closed, closed...)
+	return err
+}
+
+// withoutTask returns the entries but those of a task.
+func withoutTask(entries []checkpoint.Entry, task string) []checkpoint.Entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e checkpoint.Entry) bool { return e.Task == task })
 }
 
 // kept returns a decision as it is stored.
@@ -236,15 +294,24 @@ func (r *run) decideChange(d Decision, entries []checkpoint.Entry) error {
 	if r.ns != "" {
 		return r.announce(d, entries)
 	}
-	if r.chain.DecisionRoom(mostDecisions) == 0 {
-		r.keepsNoMore()
-		return nil
-	}
-	data, err := json.Marshal(d)
-	if err == nil {
+	return r.decideIn(d)
+}
+
+// decideIn lets the next commit record decisions.
+func (r *run) decideIn(all ...Decision) error {
+	room := r.chain.DecisionRoom(mostDecisions)
+	for _, d := range all {
+		if room--; room < 0 {
+			r.keepsNoMore()
+			continue
+		}
+		data, err := json.Marshal(d)
+		if err != nil {
+			return err
+		}
 		r.chain.Decide(data)
 	}
-	return err
+	return nil
 }
 
 // recordChange tells of an edit that was committed, and confirms that of a subgraph's state.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -180,10 +181,136 @@ func TestDecisions_BesideTheHeadSurviveABranch(t *testing.T) {
 	o.At = 1
 	res, err = g.Resume(ctx, graph.Answers{}, o)
 	ended(t, graph.Interrupted, res, err)
+	want += "discard b  by \"carl\" via go\n"
 	wantDecisions(t, store, want)
 	res, err = g.Invoke(ctx, world{}, graph.Run{Thread: "t", IfWaiting: graph.Discard})
 	ended(t, graph.Interrupted, res, err)
-	wantDecisions(t, store, want)
+	wantDecisions(t, store, want+"discard a  by \"\" via go\ndiscard b  by \"\" via go\n")
+}
+
+// An input, or an edit, that closes a question is recorded as that, on the branch where it was open.
+func TestDecisions_DiscardedQuestionIsRecorded(t *testing.T) {
+	discard := by("ben")
+	discard.IfWaiting = graph.Discard
+	rewrite := func(as string) []graph.Edit[world] {
+		return []graph.Edit[world]{{As: as, Do: func(s *world) (graph.Command, error) { s.Name.Set("x"); return graph.Command{}, nil }}}
+	}
+	for name, c := range map[string]struct {
+		do   func(g *graph.Graph[world]) (graph.Result[world], error)
+		want string
+	}{
+		"input": {func(g *graph.Graph[world]) (graph.Result[world], error) { return g.Invoke(ctx, world{}, discard) },
+			"discard b  by \"ben\" via go\n"},
+		"input that goes back": {func(g *graph.Graph[world]) (graph.Result[world], error) {
+			o := discard
+			o.At = 1
+			return g.Invoke(ctx, world{}, o)
+		}, "discard b  by \"ben\" via go\n"},
+		"resume that goes back": {func(g *graph.Graph[world]) (graph.Result[world], error) {
+			o := by("ben")
+			o.At = 1
+			return g.Resume(ctx, graph.Answers{}, o)
+		}, "discard b  by \"ben\" via go\n"},
+		"edit as start": {func(g *graph.Graph[world]) (graph.Result[world], error) {
+			return g.Edit(ctx, [][]graph.Edit[world]{rewrite(graph.Start)}, by("ben"))
+		}, "change __start__  by \"ben\" via go [name]\ndiscard b  by \"ben\" via go\n"},
+		"edit as end": {func(g *graph.Graph[world]) (graph.Result[world], error) {
+			return g.Edit(ctx, [][]graph.Edit[world]{rewrite(graph.End)}, by("ben"))
+		}, "change __end__  by \"ben\" via go [name]\ndiscard b  by \"ben\" via go\n"},
+		"edit as the node": {func(g *graph.Graph[world]) (graph.Result[world], error) {
+			return g.Edit(ctx, [][]graph.Edit[world]{rewrite("b")}, by("ben"))
+		}, "change b  by \"ben\" via go [name]\ndiscard b  by \"ben\" via go\n"},
+		"edit of values": {func(g *graph.Graph[world]) (graph.Result[world], error) {
+			return g.Edit(ctx, [][]graph.Edit[world]{rewrite("")}, by("ben"))
+		}, "change   by \"ben\" via go [name]\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := new(checkpoint.Memory)
+			g := desk(t, store)
+			invoke(t, g, "t", graph.Interrupted)
+			res, err := g.Resume(ctx, graph.Reply("yes"), by("anna"))
+			ended(t, graph.Interrupted, res, err)
+			if res, err = c.do(g); err != nil {
+				t.Fatal(err)
+			}
+			want := strings.Split("respond a \"yes\" by \"anna\" via go\n"+c.want, "\n")
+			got := strings.Split(decisions(t, store, "t"), "\n")
+			slices.Sort(got) // the discard stands beside the commit before the change
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("the record is\n%q, want\n%q", got, want)
+			}
+			for d, err := range g.Decisions(ctx, "t") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d.Kind == graph.DecisionDiscard && (d.Question == "" || d.Prompt != d.Node+"?") {
+					t.Errorf("the record does not name the question: %+v", d)
+				}
+			}
+			if !strings.Contains(c.want, "discard") || strings.Contains(name, "goes back") { // which is another branch
+				return
+			}
+			d, err := g.Diff(ctx, "t", 1, res.Checkpoint)
+			if err != nil || !slices.ContainsFunc(d.Decisions, func(d graph.Decision) bool { return d.Kind == graph.DecisionDiscard }) {
+				t.Errorf("the difference has the decisions %+v, %v", d.Decisions, err)
+			}
+		})
+	}
+}
+
+// The questions of a subgraph, and one whose time is over when an input ends its turn.
+func TestDecisions_DiscardInASubgraphAndAfterTheTimeOfAQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(checkpoint.Memory)
+		c := graph.New[world]("child")
+		c.Node("q", asks("q", new(counter), "q?"))
+		through(c, "q")
+		child := build(t, c, graph.Config{})
+		b := parallel(map[string]graph.Node[world]{
+			"sub": graph.Subgraph(child, func(*world) (world, error) { return world{}, nil }, func(*world, *world) error { return nil }),
+			"a": graph.Func(func(ctx context.Context, _ *world) error {
+				_, err := graph.Ask[string](ctx, graph.Question{Prompt: "a?", Within: time.Minute})
+				return err
+			}),
+		})
+		g := build(t, b, graph.Config{Store: store})
+		invoke(t, g, "t", graph.Interrupted)
+		time.Sleep(2 * time.Minute)
+		o := by("anna")
+		o.IfWaiting, o.Modes = graph.Discard, graph.Decisions
+		var told []string
+		for ev, err := range g.Stream(ctx, world{}, o) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ev.Mode == graph.Decisions {
+				told = append(told, fmt.Sprint(ev.Decision.Kind, " ", ev.Decision.Node))
+			}
+		}
+		wantDecisions(t, store, "expire a  by \"\" via expiry\ndiscard q  by \"anna\" via go\n")
+		if want := []string{"expire a", "discard q"}; !slices.Equal(told, want) {
+			t.Errorf("the events are %q, want %q", told, want)
+		}
+	})
+}
+
+// The time of a question is over when an input ends its turn, for which the input needs no Discard.
+func TestDecisions_InputAfterTheTimeOfAQuestionRecordsTheExpiry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(checkpoint.Memory)
+		b := graph.New[world]("g")
+		b.Node("a", graph.Func(func(ctx context.Context, _ *world) error {
+			_, err := graph.Ask[string](ctx, graph.Question{Prompt: "a?", Within: time.Minute})
+			return err
+		}))
+		through(b, "a")
+		g := build(t, b, graph.Config{Store: store})
+		invoke(t, g, "t", graph.Interrupted)
+		time.Sleep(2 * time.Minute)
+		invoke(t, g, "t", graph.Interrupted)
+		wantDecisions(t, store, "expire a  by \"\" via expiry\n")
+	})
 }
 
 func TestDecisions_ExpiryIsRecordedWhenItTakesEffect(t *testing.T) {
@@ -324,12 +451,17 @@ func TestDecisions_SecretIsSealedOrLeftOut(t *testing.T) {
 func TestRunBy_ThatIsNoTextIsRefused(t *testing.T) {
 	g := desk(t, new(checkpoint.Memory))
 	invoke(t, g, "t", graph.Interrupted)
-	for _, name := range []string{"a\nb", "\xff", strings.Repeat("x", 257)} {
+	for _, name := range []string{"a\nb", "\xff", strings.Repeat("x", 257), "pay\u202eeve", "\u2066x", "a\u200fb", "a\u2028b"} {
 		if _, err := g.Resume(ctx, graph.Reply("x"), by(name)); !errors.Is(err, graph.ErrBy) {
 			t.Errorf("%.10q: %v", name, err)
 		}
 		if _, err := g.Resume(ctx, graph.Reply("x").By(name), by("anna")); !errors.Is(err, graph.ErrBy) {
 			t.Errorf("an answer of %.10q: %v", name, err)
+		}
+		o := by("anna")
+		o.Via = name
+		if _, err := g.Resume(ctx, graph.Reply("x"), o); !errors.Is(err, graph.ErrBy) {
+			t.Errorf("through %.10q: %v", name, err)
 		}
 	}
 }

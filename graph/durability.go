@@ -86,6 +86,12 @@ func (r *run) save(beside ...checkpoint.Entry) error {
 	if err != nil {
 		return err
 	}
+	closed := r.closed
+	if r.closed = nil; len(closed) > 0 {
+		if err := r.decideIn(closed...); err != nil {
+			return err
+		}
+	}
 	p, err := r.chain.Prepare(r.commitID(r.chain.Head()+1), rec, r.state, r.changed, beside...)
 	if err != nil {
 		return r.fail(err)
@@ -112,12 +118,18 @@ func (r *run) save(beside ...checkpoint.Entry) error {
 	}
 	r.unsaved, r.wrote, r.trace = false, nil, nil
 	r.flight = &flight{seq: p.Seq(), done: make(chan struct{})}
-	if r.opts.Durability == Async && !r.front.Empty() {
+	if r.opts.Durability == Async && !r.front.Empty() && len(closed) == 0 {
 		go r.send(r.flight, p)
 		return nil
 	}
 	r.send(r.flight, p)
-	return r.heal(r.land())
+	if err := r.heal(r.land()); err != nil {
+		return err
+	}
+	for _, d := range closed {
+		r.emitDecision(d)
+	}
+	return nil
 }
 
 // send stores p. If that fails the run must not go on.

@@ -198,7 +198,7 @@ func (r *run) editStep(edits []edit, beside []checkpoint.Entry) ([]checkpoint.En
 	if err != nil {
 		return nil, err
 	}
-	change := r.changeOf()
+	change, before := r.changeOf(), beside
 	if err := r.foldEdits(whole); err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (r *run) editStep(edits []edit, beside []checkpoint.Entry) ([]checkpoint.En
 		beside = r.withoutActed(beside)
 		r.shape.Amend(&r.front, r.outs)
 	}
-	return beside, r.commitEdit(change, beside)
+	return beside, r.commitEdit(change, before, beside)
 }
 
 // changeOf returns the decision to make the edits of a step.
@@ -227,9 +227,13 @@ func (r *run) changeOf() Decision {
 	return r.change(strings.Join(names, ", "), views...)
 }
 
-func (r *run) commitEdit(change Decision, beside []checkpoint.Entry) error {
+// commitEdit commits an edit, which leaves entries of before beside the head.
+func (r *run) commitEdit(change Decision, before, beside []checkpoint.Entry) error {
 	r.source, r.ran = checkpoint.Update, r.whatRan()
 	if err := r.decideChange(change, beside); err != nil {
+		return err
+	}
+	if err := r.closeOpen(r.chain.Parent(), r.chain.Record, before, beside); err != nil {
 		return err
 	}
 	if err := r.saveEdit(beside); err != nil {
@@ -298,5 +302,5 @@ func (r *run) editEnd(e edit, beside []checkpoint.Entry) error {
 	r.concluded()
 	r.shape.Stop(&r.front)
 	r.done = r.step
-	return r.commitEdit(change, nil)
+	return r.commitEdit(change, beside, nil)
 }

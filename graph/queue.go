@@ -100,19 +100,25 @@ func (r *run) queueUp(input state.View) (bool, error) {
 	return true, nil
 }
 
-// newestTaken returns which input was taken last on the thread: also where the run goes on
-// from an older commit, whose record is rec.
+// newestTaken returns which input was taken last on the thread: also where the run goes on from an older commit,
+// whose record is rec. The questions of the newest commit close then.
 func (r *run) newestTaken(rec *checkpoint.Record) (uint64, error) {
 	if !r.chain.Branches() || r.inside != nil {
 		return rec.Taken, nil
 	}
-	for snap, err := range r.cfg.Store.History(r.ctx, r.key(), checkpoint.Query{Limit: 1}) {
-		if err == nil {
-			rec, err = checkpoint.ReadRecord(snap)
-		}
-		if err != nil {
-			return 0, r.fail(err)
-		}
+	snap, err := r.cfg.Store.Load(r.ctx, r.key(), 0)
+	if err != nil {
+		return 0, r.fail(err)
+	}
+	if rec, err = checkpoint.ReadRecord(snap); err != nil {
+		return 0, r.fail(err)
+	}
+	beside, err := checkpoint.ReadPending(snap)
+	if err == nil {
+		err = r.closeOpen(snap.Seq, rec, beside, nil)
+	}
+	if err != nil {
+		return 0, r.fail(err)
 	}
 	return rec.Taken, nil
 }

@@ -218,6 +218,11 @@ func (r *run) fork() error {
 	if err != nil {
 		return err
 	}
+	if r.rewind != nil && !r.chain.Branches() {
+		if err := r.closeOpen(r.chain.Head(), r.chain.Record, r.chain.Pending, withoutTask(r.chain.Pending, r.rewind.Task)); err != nil {
+			return err
+		}
+	}
 	r.tries, r.source, r.ran = 0, checkpoint.Fork, nil
 	r.storing.Lock()
 	defer r.storing.Unlock()
@@ -341,6 +346,9 @@ func (r *run) forkForEdit() error {
 	if r.opts.Metadata != nil {
 		rec.Metadata = r.opts.Metadata
 	}
+	if err := r.closeAtRoot(c, rw); err != nil {
+		return err
+	}
 	r.place.Root.Branch = rec.Branch
 	r.first = func() error {
 		if len(r.announced) > 0 && c.DecisionRoom(mostDecisions) == 0 {
@@ -350,6 +358,37 @@ func (r *run) forkForEdit() error {
 		return r.lastingly(func(ctx context.Context) error {
 			return c.Commit(ctx, r.commitID(rec.Branch), &rec, c.State, nil, append(past, r.announced...)...)
 		})
+	}
+	return nil
+}
+
+// closeAtRoot records which questions the branch closes that c begins for an edit of a subgraph: all of the
+// newest commit, or where it begins there those of the task that goes back.
+func (r *run) closeAtRoot(c *checkpoint.Chain, rw *checkpoint.Rewind) error {
+	rec, beside := c.Record, c.Pending
+	after := withoutTask(beside, rw.Task)
+	if c.Branches() {
+		snap, err := r.cfg.Store.Load(r.ctx, checkpoint.Key{Thread: r.opts.Thread}, 0)
+		if err == nil {
+			rec, err = checkpoint.ReadRecord(snap)
+		}
+		if err == nil {
+			beside, err = checkpoint.ReadPending(snap)
+		}
+		if err != nil {
+			return r.fail(err)
+		}
+		after = nil
+	}
+	root := &run{program: r.program, ctx: r.ctx, opts: r.opts, id: r.id, chain: c}
+	if err := root.closeOpen(c.Head(), rec, beside, after); err != nil {
+		return err
+	}
+	if err := root.decideIn(root.closed...); err != nil {
+		return err
+	}
+	for _, d := range root.closed {
+		r.emitDecision(d)
 	}
 	return nil
 }

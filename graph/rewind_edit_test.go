@@ -35,6 +35,10 @@ func TestEditAsAChildsNode_ClosesItsQuestion(t *testing.T) {
 			if err != nil || p.Status != graph.Pending || len(p.Interrupts) != 0 {
 				t.Errorf("after the edit as %s the thread is %q with the questions %v (%v), want none", as, p.Status, p.Interrupts, err)
 			}
+			record := decisions(t, j.cfg.Store, "t1")
+			if n := strings.Count(record, "discard "+waits.Interrupts[0].Node+" "); n != 1 {
+				t.Errorf("the record is\n%s, want one line that the question was closed", record)
+			}
 			_, err = j.Resume(ctx, graph.Reply("stale"), t1)
 			is(t, err, graph.ErrUnknownQuestion)
 			_, err = j.Resume(ctx, graph.Answer(stale, "stale"), t1)

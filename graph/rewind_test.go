@@ -194,7 +194,11 @@ func TestPatchAtAnEarlierCommitOfAChild_MakesLaterQuestionsStale(t *testing.T) {
 		}
 		_, err = j.Resume(ctx, graph.Reply("stale"), t1)
 		is(t, err, graph.ErrUnknownQuestion)
+		record := decisions(t, j.cfg.Store, "t1")
 		for _, in := range waits.Interrupts {
+			if want := "discard " + in.Node + " "; !strings.Contains(record, want) {
+				t.Errorf("the record is\n%s, want a line %q", record, want)
+			}
 			_, err = j.Resume(ctx, graph.Answer(in.ID, "stale"), t1)
 			is(t, err, graph.ErrUnknownQuestion, in.ID)
 		}

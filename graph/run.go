@@ -31,6 +31,7 @@ type run struct {
 	given   answers              // the answers to this run's questions, by id
 	fresh   answers              // those of them that came with this call
 	decided []Interrupt          // the questions to which fresh was given with an edit
+	closed  []Decision           // on questions that the next commit closes
 	asked   map[string]Interrupt // the questions that were asked before this call, by id
 
 	state, before state.View // the state, and, while writes are folded that may fail, what it was before

@@ -22,13 +22,14 @@ type askWork struct {
 	schema json.RawMessage
 	within time.Duration
 	then   *template // the answer when nobody gave one in time; nil: the node fails
+	secret bool      // no record or error shows the answer
 }
 
 // ask checks a node of the kind ask, and returns the type of its result.
 func (c *checker) ask(n *node, env exprs.Env) exprs.Type {
 	w := &askWork{at: n.args, texts: map[string]*template{}}
 	n.work = w
-	o, ok := c.record(n.args, "ask", "title", "show", "data", "answer", "form", "expires", "key")
+	o, ok := c.record(n.args, "ask", "title", "show", "data", "answer", "form", "expires", "key", "secret")
 	if !ok {
 		return exprs.Any
 	}
@@ -38,6 +39,8 @@ func (c *checker) ask(n *node, env exprs.Env) exprs.Type {
 			w.texts[key] = c.template(m.value, env, "ask."+key)
 		case "data":
 			w.data = c.template(m.value, env, "ask.data")
+		case "secret":
+			w.secret = c.bool(m.value, "ask.secret")
 		}
 	}
 	for _, key := range []string{"title", "show"} {
@@ -94,7 +97,7 @@ func (c *checker) expires(w *askWork, n *yaml.Node, env exprs.Env) {
 }
 
 func (w *askWork) do(ctx context.Context, vars map[string]any, _ *state.Record) (any, error) {
-	q := graph.Question{Schema: w.schema, Within: w.within}
+	q := graph.Question{Schema: w.schema, Within: w.within, Secret: w.secret}
 	for name, to := range map[string]*string{"title": &q.Prompt, "show": &q.Detail, "key": &q.Key} {
 		if t := w.texts[name]; t != nil {
 			var err error
@@ -134,7 +137,9 @@ func (w *askWork) answer(ctx context.Context, q graph.Question, vars map[string]
 		if err == nil {
 			return v, nil
 		}
-		q.Detail = detail + "\n\nThe last answer was refused: " + err.Error()
+		if q.Detail = detail + "\n\nThe last answer was refused"; !w.secret {
+			q.Detail += ": " + err.Error()
+		}
 	}
 }
 
