@@ -32,7 +32,8 @@ var (
 	// ErrUnknownQuestion is returned when an answer names no open question. The
 	// thread is unchanged.
 	ErrUnknownQuestion = errors.New("graph: no such open question")
-	// ErrBy is returned when Run.By, Run.Via or the name in an answer is no short text.
+	// ErrBy is returned when Run.By, Run.Via or the name in an answer is no short text of one line, or
+	// has control characters or marks of direction.
 	ErrBy = errors.New("graph: who decides must be short text")
 	// ErrAmbiguous is returned when one answer is given without an id and several
 	// questions are open. The thread is unchanged.

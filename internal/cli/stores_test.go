@@ -24,15 +24,19 @@ type crashStore struct {
 	count  string
 }
 
-// openCrash opens crash:N:before:PATH or crash:N:after:PATH.
+// openCrash opens crash:N:before:PATH or crash:N:after:PATH, or in place of PATH a redis:// or postgres:// address.
 func openCrash(ctx context.Context, address string) (checkpoint.Store, error) {
 	var s crashStore
 	parts := strings.SplitN(strings.TrimPrefix(address, "crash:"), ":", 3)
 	if _, err := fmt.Sscan(parts[0], &s.at); err != nil {
 		return nil, err
 	}
-	s.after, s.count = parts[1] == "after", parts[2]+".writes"
-	store, err := sqlite.Open(ctx, parts[2])
+	s.after = parts[1] == "after"
+	if !strings.Contains(parts[2], "://") {
+		s.count = parts[2] + ".writes"
+		parts[2] = "sqlite:" + parts[2]
+	}
+	store, err := openAny(ctx, parts[2])
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +66,9 @@ func (s *crashStore) write(do func() error) error {
 
 // Close leaves the number of writes behind.
 func (s *crashStore) Close() error {
+	if s.count == "" {
+		return s.Store.Close()
+	}
 	if err := os.WriteFile(s.count, fmt.Append(nil, s.writes.Load()), 0o600); err != nil {
 		return err
 	}
