@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"slices"
 	"strings"
@@ -191,52 +190,6 @@ func (r *run) decisionOn(in Interrupt, kind DecisionKind) Decision {
 
 func (d *Decision) expire() { d.Kind, d.By, d.Via = DecisionExpire, "", ViaExpiry }
 
-// discards returns the decisions on the questions that stay open no longer: those of before whose tasks have no
-// entries in after. before and after stand beside the commit of which rec is the record.
-func (r *run) discards(rec *checkpoint.Record, before, after []checkpoint.Entry) (all []Decision, err error) {
-	open, err := sortPending(before).open(rec)
-	if err != nil {
-		return nil, err
-	}
-	left, err := sortPending(after).open(rec)
-	if err != nil {
-		return nil, err
-	}
-	for _, in := range open {
-		if in.Kind != "question" || slices.ContainsFunc(left, func(l Interrupt) bool { return l.ID == in.ID }) {
-			continue
-		}
-		d := r.decisionOn(in, DecisionDiscard)
-		if in.expired(d.Time) {
-			d.expire()
-		}
-		all = append(all, d)
-	}
-	return all, nil
-}
-
-// closeOpen lets the next commit record that questions beside the commit at are open no longer: those of before whose
-// tasks have no entries in after. Those of a subgraph are listed at the root.
-func (r *run) closeOpen(at uint64, rec *checkpoint.Record, before, after []checkpoint.Entry) error {
-	if r.inside != nil || r.ns != "" || r.replays != nil {
-		return nil
-	}
-	closed, err := r.discards(rec, before, after)
-	for i := range closed {
-		closed[i].Checkpoint = at
-		if at != r.chain.Parent() {
-			closed[i].Branch = rec.Branch
-		}
-	}
-	r.closed = append(r.closed, closed...)
-	return err
-}
-
-// withoutTask returns the entries but those of a task.
-func withoutTask(entries []checkpoint.Entry, task string) []checkpoint.Entry {
-	return slices.DeleteFunc(slices.Clone(entries), func(e checkpoint.Entry) bool { return e.Task == task })
-}
-
 // kept returns a decision as it is stored.
 func (r *run) kept(d Decision) Decision {
 	s, sealed := r.cfg.Store.(interface{ Codec() checkpoint.Codec })
@@ -359,108 +312,4 @@ func Decide[T any](ctx context.Context, q Question) (T, Decision, error) {
 	}
 	d.read()
 	return answer, d, err
-}
-
-// ThreadDecisions yields what was decided about a thread, oldest first: on all of its branches, whether the
-// commits are still there or were pruned. At most 10,000 are kept; what is decided after that takes effect and
-// is logged as an error. An unknown thread is an ErrUnknownThread.
-func ThreadDecisions(ctx context.Context, store checkpoint.Store, thread string) iter.Seq2[Decision, error] {
-	return func(yield func(Decision, error) bool) {
-		all, err := readThread(ctx, store, thread)
-		if err != nil {
-			yield(Decision{}, err)
-			return
-		}
-		for _, d := range all {
-			if !yield(d, nil) {
-				return
-			}
-		}
-	}
-}
-
-func readThread(ctx context.Context, store checkpoint.Store, thread string) ([]Decision, error) {
-	if err := checkpoint.CheckThread(thread); err != nil {
-		return nil, err
-	}
-	key := keyOf(thread, nil)
-	snap, err := store.Load(ctx, key, 0)
-	if errors.Is(err, checkpoint.ErrNotFound) {
-		return nil, unknown(key, 0)
-	}
-	if err != nil {
-		return nil, err
-	}
-	items, err := checkpoint.Decisions(snap)
-	if err != nil {
-		return nil, err
-	}
-	beside, err := checkpoint.ReadPending(snap)
-	if err != nil {
-		return nil, err
-	}
-	edits, err := madeEdits(ctx, store, thread, beside)
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range edits {
-		items = append(items, d.data)
-	}
-	all := make([]Decision, len(items))
-	for i, data := range items {
-		if err := json.Unmarshal(data, &all[i]); err != nil {
-			return nil, fmt.Errorf("graph: thread %q: decision %d: %w", thread, i+1, err)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b Decision) int {
-		if a.Namespace != b.Namespace && (a.Kind == DecisionChange || b.Kind == DecisionChange) { // numbers of other chains
-			return a.Time.Compare(b.Time)
-		}
-		return cmp.Or(cmp.Compare(a.Checkpoint, b.Checkpoint), a.Time.Compare(b.Time))
-	})
-	return all, nil
-}
-
-// Decisions yields what was decided about a thread; see [ThreadDecisions].
-func (g *Graph[S]) Decisions(ctx context.Context, thread string) iter.Seq2[Decision, error] {
-	store, err := g.p.kept()
-	if err != nil {
-		return func(yield func(Decision, error) bool) { yield(Decision{}, err) }
-	}
-	return ThreadDecisions(ctx, store, thread)
-}
-
-// decide fills in the decisions on the way of a difference.
-func (d *Difference) decide(ctx context.Context, store checkpoint.Store, thread string, namespace []string) error {
-	all, err := readThread(ctx, store, thread)
-	d.Decisions = withoutSecrets(d.decided(all, keyOf(thread, namespace).Namespace))
-	return err
-}
-
-// decided returns the decisions on the way. Answers stand beside commits of the root.
-func (d *Difference) decided(all []Decision, namespace string) (on []Decision) {
-	branch, edits := map[uint64]uint64{}, map[uint64]bool{} // commit → the branch of the one after it
-	last := d.Base
-	for _, p := range d.Path {
-		branch[last], edits[p.Checkpoint] = p.Branch, true
-		last = p.Checkpoint
-	}
-	for _, one := range all {
-		b, passed := branch[one.Checkpoint]
-		edit := one.Kind == DecisionChange
-		if edit && one.Namespace == namespace && edits[one.Checkpoint] || !edit && namespace == "" && passed && b == one.Branch {
-			on = append(on, one)
-		}
-	}
-	return on
-}
-
-// withoutSecrets returns decisions as they are shown.
-func withoutSecrets(all []Decision) []Decision {
-	for i := range all {
-		if all[i].Secret {
-			all[i].Value, all[i].Args = nil, nil
-		}
-	}
-	return all
 }

@@ -362,36 +362,5 @@ func (r *run) forkForEdit() error {
 	return nil
 }
 
-// closeAtRoot records which questions the branch closes that c begins for an edit of a subgraph: all of the
-// newest commit, or where it begins there those of the task that goes back.
-func (r *run) closeAtRoot(c *checkpoint.Chain, rw *checkpoint.Rewind) error {
-	rec, beside := c.Record, c.Pending
-	after := withoutTask(beside, rw.Task)
-	if c.Branches() {
-		snap, err := r.cfg.Store.Load(r.ctx, checkpoint.Key{Thread: r.opts.Thread}, 0)
-		if err == nil {
-			rec, err = checkpoint.ReadRecord(snap)
-		}
-		if err == nil {
-			beside, err = checkpoint.ReadPending(snap)
-		}
-		if err != nil {
-			return r.fail(err)
-		}
-		after = nil
-	}
-	root := &run{program: r.program, ctx: r.ctx, opts: r.opts, id: r.id, chain: c}
-	if err := root.closeOpen(c.Head(), rec, beside, after); err != nil {
-		return err
-	}
-	if err := root.decideIn(root.closed...); err != nil {
-		return err
-	}
-	for _, d := range root.closed {
-		r.emitDecision(d)
-	}
-	return nil
-}
-
 // emptySchema is that of a program that knows no field.
 var emptySchema, _ = state.SchemaOf[struct{}]()

@@ -1,0 +1,84 @@
+package graph
+
+import (
+	"slices"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// discards returns the decisions on the questions that stay open no longer: those of before whose tasks have no
+// entries in after. before and after stand beside the commit of which rec is the record.
+func (r *run) discards(rec *checkpoint.Record, before, after []checkpoint.Entry) (all []Decision, err error) {
+	open, err := sortPending(before).open(rec)
+	if err != nil {
+		return nil, err
+	}
+	left, err := sortPending(after).open(rec)
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range open {
+		if in.Kind != "question" || slices.ContainsFunc(left, func(l Interrupt) bool { return l.ID == in.ID }) {
+			continue
+		}
+		d := r.decisionOn(in, DecisionDiscard)
+		if in.expired(d.Time) {
+			d.expire()
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// closeOpen lets the next commit record that questions beside the commit at are open no longer: those of before whose
+// tasks have no entries in after. Those of a subgraph are listed at the root.
+func (r *run) closeOpen(at uint64, rec *checkpoint.Record, before, after []checkpoint.Entry) error {
+	if r.inside != nil || r.ns != "" || r.replays != nil {
+		return nil
+	}
+	closed, err := r.discards(rec, before, after)
+	for i := range closed {
+		closed[i].Checkpoint = at
+		if at != r.chain.Parent() {
+			closed[i].Branch = rec.Branch
+		}
+	}
+	r.closed = append(r.closed, closed...)
+	return err
+}
+
+// withoutTask returns the entries but those of a task.
+func withoutTask(entries []checkpoint.Entry, task string) []checkpoint.Entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e checkpoint.Entry) bool { return e.Task == task })
+}
+
+// closeAtRoot records which questions the branch closes that c begins for an edit of a subgraph: all of the
+// newest commit, or where it begins there those of the task that goes back.
+func (r *run) closeAtRoot(c *checkpoint.Chain, rw *checkpoint.Rewind) error {
+	rec, beside := c.Record, c.Pending
+	after := withoutTask(beside, rw.Task)
+	if c.Branches() {
+		snap, err := r.cfg.Store.Load(r.ctx, checkpoint.Key{Thread: r.opts.Thread}, 0)
+		if err == nil {
+			rec, err = checkpoint.ReadRecord(snap)
+		}
+		if err == nil {
+			beside, err = checkpoint.ReadPending(snap)
+		}
+		if err != nil {
+			return r.fail(err)
+		}
+		after = nil
+	}
+	root := &run{program: r.program, ctx: r.ctx, opts: r.opts, id: r.id, chain: c}
+	if err := root.closeOpen(c.Head(), rec, beside, after); err != nil {
+		return err
+	}
+	if err := root.decideIn(root.closed...); err != nil {
+		return err
+	}
+	for _, d := range root.closed {
+		r.emitDecision(d)
+	}
+	return nil
+}
