@@ -103,11 +103,7 @@ func (s *Set) Do(ctx context.Context, c message.Call, id string, l Limits) messa
 	if err != nil {
 		return message.Failed(c.ID, strings.ToValidUTF8(cut(err.Error(), l.MaxResult), "\uFFFD"))
 	}
-	r := message.Result{CallID: c.ID, Content: bound(out, l.MaxResult)}
-	if err := state.CheckText(r); err != nil {
-		return message.Failed(c.ID, "its result is not UTF-8 text")
-	}
-	return r
+	return message.Result{CallID: c.ID, Content: bound(out, l.MaxResult)}
 }
 
 // outcome is how a call ended.
@@ -150,6 +146,9 @@ func safely(ctx context.Context, t Tool, in Input, done chan<- outcome) {
 		done <- o
 	}()
 	out, err := t.Call(ctx, in)
+	if err == nil {
+		err = state.CheckText(out)
+	}
 	o = outcome{out, err}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -137,6 +138,9 @@ func output(r any) (Output, error) {
 		return r, nil
 	case string:
 		return Text(r), nil
+	}
+	if err := state.CheckText(r); err != nil {
+		return nil, err
 	}
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/weftrun/weft/capabilities/tool"
 	"github.com/weftrun/weft/state/message"
@@ -92,6 +93,23 @@ func TestWhateverGoesWrongIsAResult(t *testing.T) {
 				t.Errorf("got %+v, want an error that says %q", got, tt.says)
 			}
 		})
+	}
+}
+
+func TestDo_ResultThatIsNotUTF8(t *testing.T) {
+	s := set(t,
+		named("text", func(context.Context) (string, error) { return "caf\xe9", nil }),
+		tool.Func(tool.Info{Name: "object"}, func(context.Context, struct{}) (any, error) { return map[string]any{"caf\xe9": 1}, nil }),
+		tool.Func(tool.Info{Name: "parts"}, func(context.Context, struct{}) (tool.Output, error) {
+			return tool.Output{{Type: message.TypeData, Data: json.RawMessage("\"caf\xe9\"")}}, nil
+		}),
+		named("fails", func(context.Context) (string, error) { return "", errors.New("no caf\xe9") }),
+	)
+	for _, name := range []string{"text", "object", "parts", "fails"} {
+		got := s.Do(t.Context(), ask(name, "{}"), "x", tool.Limits{})
+		if !got.IsError || name != "fails" && !strings.Contains(got.Text(), "not UTF-8") || !utf8.ValidString(got.Text()) {
+			t.Errorf("%s: got %+v, want an error that says so, in UTF-8", name, got)
+		}
 	}
 }
 
