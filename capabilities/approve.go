@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/weftrun/weft/internal/validtext"
 	"github.com/weftrun/weft/state/agent"
 )
 
@@ -30,7 +31,7 @@ func Approve[T any](c *Call, r agent.ApprovalRequest, v T) (T, error) {
 		return v, fmt.Errorf("what is to be approved: %w", err)
 	}
 	var err error
-	if r.Data, err = json.Marshal(v); err == nil && r.Schema == nil {
+	if r.Data, err = validtext.Marshal(v); err == nil && r.Schema == nil {
 		r.Schema, err = schemaOf[T]()
 	}
 	if err != nil {

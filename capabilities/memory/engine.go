@@ -13,6 +13,7 @@ import (
 
 	longterm "github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/session"
+	"github.com/weftrun/weft/internal/validtext"
 )
 
 var (
@@ -217,7 +218,7 @@ func (e *Engine) ops(ctx context.Context, ns []string, facts []Fact) (ops []long
 			return nil, err
 		}
 		f.Sources = f.Sources[max(0, len(f.Sources)-MaxSources):]
-		value, err := json.Marshal(item{Kind: kindFact, Fact: f})
+		value, err := validtext.Marshal(item{Kind: kindFact, Fact: f})
 		if err != nil {
 			return nil, err
 		}

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/validtext"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -144,7 +144,7 @@ func (m *Manager) prompt(ctx context.Context, s Start) string {
 
 // due says when a session needs a sweeper next.
 func (m *Manager) due(ctx context.Context, id, user string, when time.Time) error {
-	value, err := json.Marshal(entry{user})
+	value, err := validtext.Marshal(entry{user})
 	if err != nil {
 		return place(id, err)
 	}

@@ -2,11 +2,11 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/validtext"
 )
 
 // todo is what has to be done for a life that has ended: to offload it, and to remove it. It
@@ -32,7 +32,7 @@ func (t *todo) id() string { return fmt.Sprintf("o%016x", t.Life) }
 
 // change writes what has to be done, if it is still the version that was read.
 func (t *todo) change() (document.Change, error) {
-	value, err := json.Marshal(t)
+	value, err := validtext.Marshal(t)
 	return document.Change{ID: t.id(), Value: value, Order: "o", If: &t.version}, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/validtext"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -88,7 +89,7 @@ func (m *Manager) live(ctx context.Context, id string) (*head, error) {
 
 // change writes the head if it is still the version that was read.
 func (h *head) change() (document.Change, error) {
-	value, err := json.Marshal(h)
+	value, err := validtext.Marshal(h)
 	return document.Change{ID: headID, Value: value, If: &h.version}, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/validtext"
 )
 
 // Board keeps tasks. It is safe for concurrent use, by many processes on one store.
@@ -59,7 +60,7 @@ func (b *Board) Create(ctx context.Context, t Task) (Task, error) {
 }
 
 func (b *Board) put(ctx context.Context, t Task, version uint64) error {
-	value, err := json.Marshal(t)
+	value, err := validtext.Marshal(t)
 	if err != nil {
 		return fmt.Errorf("%w: %.200q: %w", ErrTask, t.ID, err)
 	}

@@ -412,3 +412,20 @@ func TestRemoteAsksAgainOnlyWhereThatMayHelp(t *testing.T) {
 		}
 	}
 }
+
+func TestBoard_TextThatIsNotUTF8(t *testing.T) {
+	b := tasks.NewBoard(&document.Map{})
+	for _, bad := range []tasks.Task{{ID: "a", Source: "caf\xe9"}, {ID: "a", Tags: []string{"caf\xe9"}}, {ID: "a", Input: json.RawMessage("\"caf\xe9\"")}} {
+		if _, err := b.Create(t.Context(), bad); !errors.Is(err, tasks.ErrTask) {
+			t.Errorf("got %v, want %v", err, tasks.ErrTask)
+		}
+	}
+	if _, err := b.Create(t.Context(), tasks.Task{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	wantStatus(t, run(t, b, "a", leaves(tasks.Outcome{Result: json.RawMessage("\"caf\xe9\"")})), tasks.Failed, "no JSON in UTF-8")
+	if _, err := b.Create(t.Context(), tasks.Task{ID: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	wantStatus(t, run(t, b, "b", leaves(tasks.Outcome{Status: tasks.Failed, Reason: "no caf\xe9"})), tasks.Failed, "no caf\uFFFD")
+}

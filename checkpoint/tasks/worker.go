@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/weftrun/weft/checkpoint/document"
 )
@@ -94,7 +96,7 @@ func (b *Board) settle(ctx context.Context, t Task, out Outcome) (Task, error) {
 		if !t.sameWork(*now) {
 			return &TransitionError{now.ID, now.Status, out.Status}
 		}
-		now.Result, now.Question, now.Reason = out.Result, out.Question, out.Reason
+		now.Result, now.Question, now.Reason = out.Result, out.Question, strings.ToValidUTF8(out.Reason, "\uFFFD")
 		return now.move(out.Status, b.now())
 	})
 }
@@ -194,8 +196,8 @@ func (o Outcome) checked() Outcome {
 		why = fmt.Sprintf("the worker left the task %.32q", o.Status)
 	}
 	for what, v := range map[string]json.RawMessage{"result": o.Result, "question": o.Question} {
-		if v != nil && !json.Valid(v) {
-			why = "the worker's " + what + " is no JSON"
+		if v != nil && (!json.Valid(v) || !utf8.Valid(v)) {
+			why = "the worker's " + what + " is no JSON in UTF-8"
 		}
 	}
 	if why != "" {

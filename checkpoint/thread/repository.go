@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/validtext"
 )
 
 // Repository reads and writes the records of threads. It keeps nothing, and is safe for
@@ -67,7 +68,7 @@ func (r *Repository[S]) edit(ctx context.Context, thread string, change func(rec
 		if err := change(&rec); err != nil {
 			return rec, err
 		}
-		value, err := json.Marshal(rec)
+		value, err := validtext.Marshal(rec)
 		if err != nil {
 			return rec, err
 		}
@@ -99,7 +100,7 @@ func encodeConfig(c Config) (json.RawMessage, error) {
 	if c == nil {
 		return nil, fmt.Errorf("%w: it is nil", ErrConfig)
 	}
-	data, err := json.Marshal(c)
+	data, err := validtext.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -246,7 +247,7 @@ func (r *Repository[S]) put(thread string, rec *record, s *State[S]) error {
 	}
 	next := *s
 	next.Version = stored + 1
-	if rec.State, err = json.Marshal(next); err != nil {
+	if rec.State, err = validtext.Marshal(next); err != nil {
 		return fmt.Errorf("%w: thread %.200q: %w", ErrState, thread, err)
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+
+	"github.com/weftrun/weft/internal/validtext"
 )
 
 // Topic carries values of one type over a Bus, as JSON.
@@ -21,7 +23,7 @@ type Received[T any] struct {
 
 // Publish sends a value to all who subscribed.
 func (t Topic[T]) Publish(ctx context.Context, v T) error {
-	data, err := json.Marshal(v)
+	data, err := validtext.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("topic: %q: %w", t.Name, err)
 	}

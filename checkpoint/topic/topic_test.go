@@ -21,6 +21,13 @@ func TestLocal(t *testing.T) {
 
 type order struct{ Total int }
 
+func TestPublish_TextThatIsNotUTF8(t *testing.T) {
+	names := topic.Topic[[]string]{Bus: &topic.Local{}, Name: "names"}
+	if err := names.Publish(t.Context(), []string{"a", "caf\xe9"}); err == nil || !strings.Contains(err.Error(), `"names": [1]: `) {
+		t.Errorf("got %v, want an error that says where", err)
+	}
+}
+
 func TestSubscriberGetsWhatMatches(t *testing.T) {
 	orders := topic.Topic[order]{Bus: &topic.Local{}, Name: "orders"}
 	orders.Publish(t.Context(), order{1000}) // before the subscription

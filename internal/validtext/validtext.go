@@ -35,6 +35,19 @@ func CheckOf[T any](v *T) (path string, ok bool) {
 // Possible reports whether values of a type can hold text that JSON would change.
 func Possible(t reflect.Type) bool { return typeOf(t).form != none }
 
+// Marshal is json.Marshal for a value that JSON must not change: text that is not UTF-8 is an
+// error that says where it is.
+func Marshal(v any) ([]byte, error) {
+	path, ok := Check(v)
+	switch {
+	case !ok && path == "":
+		return nil, Err
+	case !ok:
+		return nil, fmt.Errorf("%s: %w", path, Err)
+	}
+	return json.Marshal(v)
+}
+
 // Key returns the step of a path that leads to an entry of a map.
 func Key(k string) string {
 	const longest = 100 // bytes

@@ -335,4 +335,7 @@ func TestWhatIsRememberedHasItsType(t *testing.T) {
 	if err := agent.Remember(&s, "f", func() {}); err == nil {
 		t.Error("a function was remembered")
 	}
+	if err := agent.Remember(&s, "f", []string{"caf\xe9"}); err == nil || !strings.Contains(err.Error(), "UTF-8") {
+		t.Errorf("got %v of text that is not UTF-8", err)
+	}
 }

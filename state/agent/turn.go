@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/weftrun/weft/internal/validtext"
 )
 
 // NodeDone notes that a node succeeded: there is no error any more, and its count begins anew.
@@ -101,7 +103,7 @@ func (m Manager) stamp(t time.Time) time.Time {
 
 // Remember keeps v under a name for the turns to come. What has no JSON form is an error.
 func Remember(s *State, name string, v any) error {
-	data, err := json.Marshal(v)
+	data, err := validtext.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("agent: session %q: %w", name, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftrun/weft/internal/validtext"
 	"github.com/weftrun/weft/state"
 )
 
@@ -158,6 +159,6 @@ func fieldsOf(v Context) (string, error) {
 	if r := reflect.ValueOf(v); !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil() {
 		return "", fmt.Errorf("%w: nil", ErrWrongType)
 	}
-	data, err := json.Marshal(v)
+	data, err := validtext.Marshal(v)
 	return string(data), err
 }
