@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -20,6 +21,9 @@ import (
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/internal/pace"
 )
+
+// kills asks for another number of kills than a run of all tests makes.
+var kills = flag.Int("kills", 0, "how many processes TestKillAtRandomMoments kills with each store; 0 means as many as suit a run of all tests")
 
 // history is what happened to one thread whose processes are killed.
 type history struct {
@@ -205,8 +209,8 @@ func undisturbed(p place) (output string, took [2]time.Duration) {
 }
 
 // TestKillAtRandomMoments kills the processes that work on a thread, one after another,
-// until one comes to the end; then the next thread. WEFT_SOAK asks for 2,200 kills with
-// each store.
+// until one comes to the end; then the next thread. -kills 200 asks for 200 kills with each store,
+// and WEFT_SOAK for 2,200.
 func TestKillAtRandomMoments(t *testing.T) {
 	t.Parallel()
 	for name, server := range map[string]struct {
@@ -219,7 +223,7 @@ func TestKillAtRandomMoments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			storm(newPlace(t), server.start(t), pace.Soak(server.kills, 2200))
+			storm(newPlace(t), server.start(t), cmp.Or(*kills, pace.Soak(server.kills, 2200)))
 		})
 	}
 }
