@@ -9,6 +9,7 @@
 //     task after the other. It knows nothing of the packages graph and state.
 //   - An [Engine] runs the same Spec with package graph.
 //   - [Play] takes either through all turns, answers what it asks, and returns what it saw.
+//     [PlayBack] also goes back to commits of subgraphs, at any depth.
 //
 // Engine and Interp must tell the same story: every state, status, open question, starved
 // join and step. A test that finds a difference prints the seed and the smallest Spec that

@@ -22,6 +22,9 @@ type Interp struct {
 	arrived  map[int][]string // by join
 	passed   bool             // somebody was told of the static interrupt here
 	history  []string
+	host     *Interp // of a subgraph: what runs it
+	chain    *chain
+	branch   int // the number of the commit that began the branch; 0 is the first
 }
 
 // told is what a run and its subgraphs share.
@@ -30,11 +33,13 @@ type told struct {
 	fresh   map[string]bool // the answers that came with this call
 	failed  map[string]int  // how often each act of each task failed
 	runs    map[string]int  // of each node, attempts included
+	chains  []*chain        // of the subgraphs
 }
 
 // NewInterp returns an Interp at the beginning of a thread.
 func NewInterp(spec *Spec) *Interp {
-	return &Interp{Kept: true, spec: spec, state: newPlain(), shared: &told{map[string]int{}, nil, map[string]int{}, map[string]int{}}}
+	shared := &told{answers: map[string]int{}, failed: map[string]int{}, runs: map[string]int{}}
+	return &Interp{Kept: true, spec: spec, state: newPlain(), shared: shared, chain: new(chain)}
 }
 
 // Invoke begins a turn, and runs it.
@@ -208,6 +213,12 @@ func (in *Interp) goOn(from []string, to []Target) {
 	for i, t := range sends {
 		in.plan(t.To, t.Payload, i)
 	}
+	in.note()
+}
+
+// note commits where the graph stands.
+func (in *Interp) note() {
+	in.commit()
 	in.history = append(in.history, fmt.Sprintf("turn %d step %d ran %v next %v %s", in.turn, in.step, names(in.ran), names(in.due), in.state.encode()))
 }
 
@@ -274,8 +285,16 @@ func (in *Interp) attempt(s *sight) (to []Target, err error) {
 // nested runs the subgraph of a task, or goes on with it.
 func (in *Interp) nested(s *sight) error {
 	j := s.job
-	if j.sub == nil || !in.Kept {
+	switch {
+	case j.sub == nil && j.back != nil:
+		j.sub = &Interp{Kept: in.Kept, spec: j.node.Sub, place: j.back.chain.place, shared: in.shared, host: in, chain: j.back.chain}
+		j.sub.fork(j.back.at, j.back.next)
+	case j.sub == nil || !in.Kept:
 		child := &Interp{Kept: in.Kept, spec: j.node.Sub, place: j.id, shared: in.shared, state: newPlain()}
+		if in.branch != 0 {
+			child.place += fmt.Sprint("@", in.branch)
+		}
+		child.within(in, j.node.Name)
 		input := &sight{in: child}
 		if _, err := run(j.node.Script, bridge{s, input}, j.node.Name, 0); err != nil {
 			return err

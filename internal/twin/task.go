@@ -12,6 +12,7 @@ type job struct {
 	to      []Target
 	asked   []question
 	sub     *Interp
+	back    *way // where its subgraph goes on from, if the thread went back there
 }
 
 // question is why a task waits. id is "" at a static interrupt.

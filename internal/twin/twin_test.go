@@ -127,6 +127,37 @@ func TestEngineTellsTheStoryOfTheInterpreter(t *testing.T) {
 	})
 }
 
+// The engine goes back to random commits of subgraphs, and comes to what the interpreter does.
+func TestEngineGoesBackInSubgraphs(t *testing.T) {
+	var backs atomic.Int64
+	t.Run("graphs", func(t *testing.T) {
+		atRandom(t, 4_000, func(_ *testing.T, sp *Spec, seed uint64) error {
+			in := NewInterp(sp)
+			seen, n := PlayBack(sp, in, seed)
+			if n == 0 {
+				return nil
+			}
+			backs.Add(int64(n))
+			cfg := graph.Config{Concurrency: []int{1, 2, 64}[seed%3], Store: new(checkpoint.Memory)}
+			g, err := (&Workshop{Spec: sp, Parallel: int(seed / 9 % 4)}).Compile(cfg)
+			if err != nil {
+				return err
+			}
+			e := NewEngine(context.Background(), g, cfg.Store)
+			e.Durability = []graph.Durability{graph.Sync, graph.Async}[seed/3%2]
+			got, _ := PlayBack(sp, e, seed)
+			if err := differ(fmt.Sprintf("concurrency %d, %v", cfg.Concurrency, e.Durability), Story(got), Story(seen)); err != nil {
+				return err
+			}
+			return differ("history", strings.Join(e.History(), "\n"), strings.Join(in.History(), "\n"))
+		})
+	})
+	t.Logf("went back %d times", backs.Load())
+	if *seeds == 0 && backs.Load() < 50 {
+		t.Errorf("went back %d times, want at least 50", backs.Load())
+	}
+}
+
 // sameWork compares what was run. Failures and what they stop come as they come, but what
 // has finished is never run again.
 func sameWork(sp *Spec, shop *Workshop, in *Interp, story string) error {
