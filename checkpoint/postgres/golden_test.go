@@ -2,8 +2,6 @@ package postgres_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"regexp"
 	"testing"
 
@@ -27,27 +25,15 @@ func openGolden(t *testing.T) golden.Stored {
 	return golden.Stored{Threads: s, Documents: documentsOf(t, s), Memory: items}
 }
 
-func goldenFile(name string) string { return filepath.Join("testdata", "golden", name+".sql") }
-
 // TestGolden_DumpOfAnEarlierReleaseOpens checks everything that earlier releases stored. It
 // loads their dump into this package's server.
 func TestGolden_DumpOfAnEarlierReleaseOpens(t *testing.T) {
 	t.Cleanup(func() { runSQL(t, "DROP SCHEMA IF EXISTS "+goldenSchema+" CASCADE") })
-	if name := golden.New(); name != "" {
-		writeGolden(t, name)
-		return
-	}
-	for _, name := range golden.Versions(t) {
-		t.Run(name, func(t *testing.T) {
-			dump, err := os.ReadFile(goldenFile(name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			runSQL(t, "DROP SCHEMA IF EXISTS "+goldenSchema+" CASCADE")
-			runSQL(t, string(dump))
-			openGolden(t).Check(t, name)
-		})
-	}
+	golden.Test(t, "sql", func(t *testing.T, dump []byte) golden.Stored {
+		runSQL(t, "DROP SCHEMA IF EXISTS "+goldenSchema+" CASCADE")
+		runSQL(t, string(dump))
+		return openGolden(t)
+	}, writeGolden)
 }
 
 // runSQL runs statements over a connection of their own.
@@ -66,7 +52,7 @@ func runSQL(t *testing.T, script string) {
 // commands matches the lines of a dump that only psql understands.
 var commands = regexp.MustCompile(`(?m)^\\.*\n`)
 
-func writeGolden(t *testing.T, name string) {
+func writeGolden(t *testing.T) []byte {
 	if err := golden.Write(t.Context(), openGolden(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -75,5 +61,5 @@ func writeGolden(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden.Keep(t, goldenFile(name), commands.ReplaceAll(out, nil))
+	return commands.ReplaceAll(out, nil)
 }

@@ -23,26 +23,18 @@ func goldenStored(t *testing.T, s *sqlite.Store) golden.Stored {
 	return golden.Stored{Threads: s, Documents: docs, Memory: items}
 }
 
-func goldenFile(name string) string { return filepath.Join("testdata", "golden", name+".db") }
-
 // TestGolden_FileOfAnEarlierReleaseOpens checks everything that earlier releases stored.
 func TestGolden_FileOfAnEarlierReleaseOpens(t *testing.T) {
-	if name := golden.New(); name != "" {
-		writeGolden(t, name)
-		return
-	}
-	for _, name := range golden.Versions(t) {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "threads.db")
-			if err := os.WriteFile(path, read(t, goldenFile(name)), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			goldenStored(t, mustOpen(t, path)).Check(t, name)
-		})
-	}
+	golden.Test(t, "db", func(t *testing.T, file []byte) golden.Stored {
+		path := filepath.Join(t.TempDir(), "threads.db")
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return goldenStored(t, mustOpen(t, path))
+	}, writeGolden)
 }
 
-func writeGolden(t *testing.T, name string) {
+func writeGolden(t *testing.T) []byte {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	s := mustOpen(t, path)
 	if err := golden.Write(t.Context(), goldenStored(t, s)); err != nil {
@@ -51,5 +43,5 @@ func writeGolden(t *testing.T, name string) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	golden.Keep(t, goldenFile(name), read(t, path))
+	return read(t, path)
 }

@@ -41,11 +41,31 @@ func Versions(t testing.TB) (names []string) {
 	return names
 }
 
-// New returns the name of the golden store that is to be written now, "" for none.
-func New() string { return os.Getenv("WEFT_GOLDEN") }
+// toWrite returns the name of the golden store that is to be written now, "" for none.
+func toWrite() string { return os.Getenv("WEFT_GOLDEN") }
 
-// Keep writes a new golden file. One that exists never changes.
-func Keep(t testing.TB, file string, data []byte) {
+// Test checks everything that earlier releases stored, as their files of a kind keep it. open makes
+// a store of such a file. write fills a new store by [Write] and returns its file, which is
+// kept instead when a name is to be written.
+func Test(t *testing.T, kind string, open func(t *testing.T, file []byte) Stored, write func(t *testing.T) []byte) {
+	at := func(name string) string { return filepath.Join("testdata", "golden", name+"."+kind) }
+	if name := toWrite(); name != "" {
+		keep(t, at(name), write(t))
+		return
+	}
+	for _, name := range Versions(t) {
+		t.Run(name, func(t *testing.T) {
+			file, err := os.ReadFile(at(name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			open(t, file).Check(t, name)
+		})
+	}
+}
+
+// keep writes a new golden file. One that exists never changes.
+func keep(t testing.TB, file string, data []byte) {
 	t.Helper()
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("%s exists, and a golden file never changes (%v)", file, err)

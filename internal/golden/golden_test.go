@@ -26,12 +26,12 @@ func TestGolden_WrittenNow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if name := New(); name != "" {
+	if name := toWrite(); name != "" {
 		data, err := json.Marshal(got)
 		if err != nil {
 			t.Fatal(err)
 		}
-		Keep(t, filepath.Join("testdata", name+".json"), append(data, '\n'))
+		keep(t, filepath.Join("testdata", name+".json"), append(data, '\n'))
 		return
 	}
 	for _, name := range Versions(t) {
