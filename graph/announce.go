@@ -39,11 +39,13 @@ func (r *run) announce(d Decision, entries []checkpoint.Entry) error {
 		return err
 	}
 	note := checkpoint.Entry{Slot: slotEdit + d.announcement(), Data: data}
-	if r.first != nil { // the commit that begins the branch of the thread has it
-		r.announced = []checkpoint.Entry{note}
-		return nil
+	begin := r.first
+	r.first = func(...checkpoint.Entry) error {
+		if begin != nil { // the commit that begins the branch of the thread has it
+			return begin(note)
+		}
+		return r.putAround(note, entries)
 	}
-	r.first = func() error { return r.putAround(note, entries) }
 	return nil
 }
 

@@ -350,13 +350,13 @@ func (r *run) forkForEdit() error {
 		return err
 	}
 	r.place.Root.Branch = rec.Branch
-	r.first = func() error {
-		if len(r.announced) > 0 && c.DecisionRoom(mostDecisions) == 0 {
+	r.first = func(more ...checkpoint.Entry) error {
+		if len(more) > 0 && c.DecisionRoom(mostDecisions) == 0 {
 			r.keepsNoMore()
-			r.announced = nil
+			more = nil
 		}
 		return r.lastingly(func(ctx context.Context) error {
-			return c.Commit(ctx, r.commitID(rec.Branch), &rec, c.State, nil, append(past, r.announced...)...)
+			return c.Commit(ctx, r.commitID(rec.Branch), &rec, c.State, nil, append(past, more...)...)
 		})
 	}
 	return nil

@@ -143,18 +143,20 @@ func stateIn[S any](o outcome) (s S) {
 
 // nested is what a run has that is a subgraph, and what its root has for all of them.
 type nested struct {
-	place     *checkpoint.Within // where it is called; nil at the root
-	from      origin             // where it goes on from, if its task goes back
-	rewind    *checkpoint.Rewind // of the due task that goes back, also at the root
-	forks     bool               // the next commit begins a branch, also at the head
-	first     func() error       // what is to be stored before the next commit
-	up        *ascent            // the Command for the parent with which it has ended
-	announced []checkpoint.Entry // what first is to store beside a new branch of the thread
-	net       state.View         // what it has written in all, where it shares the parent's state
-	wrote     [][][]fieldWrite   // and what the tasks of the steps that are not committed wrote
+	place  *checkpoint.Within // where it is called; nil at the root
+	from   origin             // where it goes on from, if its task goes back
+	rewind *checkpoint.Rewind // of the due task that goes back, also at the root
+	forks  bool               // the next commit begins a branch, also at the head
+	first  firstWrite         // what is to be stored before the next commit
+	up     *ascent            // the Command for the parent with which it has ended
+	net    state.View         // what it has written in all, where it shares the parent's state
+	wrote  [][][]fieldWrite   // and what the tasks of the steps that are not committed wrote
 
 	claims sync.Map // at the root: namespace → the *checkpoint.Within that uses it
 }
+
+// firstWrite stores what a commit stands on, with more entries if there are any.
+type firstWrite func(more ...checkpoint.Entry) error
 
 // within returns what the next commit says of the parent.
 func (n *nested) within() *checkpoint.Within {
