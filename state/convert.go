@@ -261,6 +261,11 @@ func decodePlain(data []byte) (v any, err error) {
 	if !json.Valid(data) { // a Decoder would stop after the first value
 		return nil, json.Unmarshal(data, &v)
 	}
+	if data[0] == '"' { // a Decoder would copy it
+		var s string
+		err = json.Unmarshal(data, &s)
+		return s, err
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	err = d.Decode(&v)

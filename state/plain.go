@@ -97,7 +97,11 @@ func simplifyJSON(v any) (any, *TypeError) {
 	if path, ok := validtext.Check(v); !ok {
 		return nil, &TypeError{Path: strings.TrimPrefix(path, "."), What: notUTF8().What, text: true}
 	}
-	data, err := json.Marshal(v)
+	var err error
+	data, raw := v.(json.RawMessage)
+	if !raw || !json.Valid(data) {
+		data, err = json.Marshal(v)
+	}
 	if err == nil {
 		v, err = decodePlain(data)
 	}

@@ -5,19 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"unicode/utf8"
 )
 
 // inputText is the value of one field as it was given.
 type inputText struct {
-	text string
+	text []byte
 	json bool // it is JSON; otherwise it is text that may be JSON
 }
+
+// inputGC is the part of the heap, in percent, that may be garbage while an input is read. A large one
+// passes through several forms, of which two are needed at a time.
+const inputGC = 10
 
 // input reads the --input and --config flags as an input of the graph. The last one wins
 // where two name a field.
 func (s *session) input(inputs, configs []string) (in json.RawMessage, err error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(inputGC))
 	room := maxInput
 	values, err := s.given(inputs, &room, s.fits)
 	if err != nil {
@@ -48,8 +55,12 @@ func (s *session) given(specs []string, room *int, fits func(string, json.RawMes
 		*room -= n
 	}
 	values := map[string]json.RawMessage{}
+	if *room < maxInput-1<<20 {
+		runtime.GC() // of what was read only the texts are needed
+	}
 	for name, v := range texts {
 		values[name] = typed(name, v, fits)
+		delete(texts, name)
 	}
 	return values, nil
 }
@@ -78,12 +89,12 @@ func (a *app) readInput(spec string, room int, into map[string]inputText) (n int
 		if !utf8.Valid(data) {
 			return 0, notText("input from " + value[1:])
 		}
-		into[name] = inputText{quoteJSON(string(data)), true}
+		into[name] = inputText{quoteText(data), true}
 		return len(data), nil
 	case len(value) > room:
 		return 0, tooLong("the field " + name)
 	}
-	into[name] = inputText{text: value}
+	into[name] = inputText{text: []byte(value)}
 	return len(value), nil
 }
 
@@ -106,7 +117,7 @@ func orJSON(data []byte, err error, from string, into map[string]inputText) erro
 		return usage("it must look like {\"field\": value}", "the input from %s is not a JSON object%s", from, because(err))
 	}
 	for name, v := range object {
-		into[name] = inputText{string(v), true}
+		into[name] = inputText{v, true}
 	}
 	return nil
 }
@@ -143,9 +154,9 @@ func readFile(path string, room int) ([]byte, error) {
 // field, a string where that fits, and otherwise what it looks like.
 func typed(name string, v inputText, fits func(string, json.RawMessage) bool) json.RawMessage {
 	if v.json {
-		return json.RawMessage(v.text)
+		return v.text
 	}
-	plain, quoted := json.RawMessage(v.text), json.RawMessage(quoteJSON(v.text))
+	plain, quoted := json.RawMessage(v.text), json.RawMessage(quoteText(v.text))
 	if json.Valid(plain) && (fits(name, plain) || !fits(name, quoted)) {
 		return plain
 	}
@@ -159,6 +170,40 @@ func (s *session) fits(name string, value json.RawMessage) bool {
 		_, err = s.graph.InputHash(probe)
 	}
 	return err == nil
+}
+
+// quoteText returns UTF-8 text as a string of JSON. It takes little more memory than the result.
+func quoteText(text []byte) []byte {
+	var count, quoted inner
+	for _, to := range []*inner{&count, &quoted} {
+		enc := json.NewEncoder(to)
+		for rest := text; len(rest) > 0; {
+			n := min(len(rest), 16<<10)
+			for n < len(rest) && !utf8.RuneStart(rest[n]) {
+				n++
+			}
+			_ = enc.Encode(string(rest[:n])) // a string always can
+			rest = rest[n:]
+		}
+		if to == &count {
+			quoted.text = append(make([]byte, 0, count.n+2), '"')
+		}
+	}
+	return append(quoted.text, '"')
+}
+
+// inner takes what an Encoder writes of strings, without the quotes and the new line. Without a text it counts.
+type inner struct {
+	text []byte
+	n    int
+}
+
+func (w *inner) Write(p []byte) (int, error) {
+	part := p[1 : len(p)-2]
+	if w.n += len(part); w.text != nil {
+		w.text = append(w.text, part...)
+	}
+	return len(p), nil
 }
 
 func quoteJSON(s string) string {

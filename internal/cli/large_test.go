@@ -7,25 +7,51 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 )
 
+// measureTo names the file to which a process writes how much memory the program took, which it runs.
+const measureTo = "WEFT_TEST_MEASURE_TO"
+
+// The peak of a process counts that of its parent when it was started. A test has held anything, so a process of its
+// own, which holds nothing, starts what is measured.
+func init() {
+	path := os.Getenv(measureTo)
+	if path == "" {
+		return
+	}
+	os.Unsetenv(measureTo)
+	cmd := exec.Command(os.Args[0], os.Args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	_ = cmd.Run() // the state tells
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok || os.WriteFile(path, fmt.Append(nil, usage.Maxrss), 0o600) != nil {
+		os.Exit(125)
+	}
+	os.Exit(cmd.ProcessState.ExitCode())
+}
+
 // peak returns the memory that a command has taken, in bytes.
-func (p place) peak(code int, stdin io.Reader, args ...string) (int64, ended) {
+func (p place) peak(code int, stdin io.Reader, args ...string) (took int64, e ended) {
 	p.Helper()
 	cmd := p.command(args...)
 	cmd.Stdin = stdin
-	e := p.finish(cmd)
+	cmd.Env = append(cmd.Env, measureTo+"="+p.path("peak"))
+	e = p.finish(cmd)
 	if e.code != code {
 		p.Fatalf("%s: exit code %d, want %d\n%s%s", strings.Join(args, " "), e.code, code, e.stdout, e.stderr)
 	}
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		p.Fatal("the system does not tell what a process took")
+	data, err := os.ReadFile(p.path("peak"))
+	if err == nil {
+		_, err = fmt.Sscan(string(data), &took)
 	}
-	return usage.Maxrss * maxrssUnit, e
+	if err != nil {
+		p.Fatal("the system does not tell what a process took:", err)
+	}
+	return took * maxrssUnit, e
 }
 
 // zeros is a reader without an end.
@@ -63,6 +89,39 @@ func TestRun_InputThatIsTooLong(t *testing.T) {
 	}
 	if e := p.must(0, "threads"); strings.Contains(e.stdout, "\nt ") {
 		t.Errorf("something was stored: %s", e.stdout)
+	}
+}
+
+// An input just below the limit is read and decoded with at most three times the limit. A name that is unknown
+// refuses it when it is decoded; what the run does with a value that is taken comes on top.
+func TestRun_InputJustBelowTheLimit(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("w.yaml", "version: 1\nstate: {text: string, n: int}\ninput: [text]\noutput: [n]\nnodes: {a: {set: {n: 1}, next: END}}\n")
+	const limit = 16 << 20
+	text := strings.Repeat("a", limit-2000)
+	p.write("text", text)
+	p.write("lines", strings.Repeat("a line of text\n", (limit-2000)/15))
+	p.write("small", `{"text": "a", "other": 1}`)
+	p.write("fields", `{"text": "`+text+`", "other": 1}`)
+	p.write("escapes", `{"text": "`+strings.Repeat(`\n`, (limit-2000)/2)+`", "other": 1}`)
+	for _, store := range []string{"sqlite:t.db", "memory:"} {
+		base, _ := p.peak(2, nil, "run", "w.yaml", "--store", store, "--input", "@small")
+		for _, input := range []string{"other=@text", "other=@lines", "@fields", "@escapes", "-"} {
+			took, e := p.peak(2, strings.NewReader(`{"text": "`+text+`", "other": 1}`), "run", "w.yaml", "--store", store, "--input", input)
+			if !strings.Contains(e.stderr, `there is no input "other"`) {
+				t.Errorf("%s: %.300q", input, e.stderr)
+			}
+			t.Logf("%s, %s: %d MiB", store, input, (took-base)>>20)
+			if more := took - base; more > 3*limit {
+				t.Errorf("rule: reading an input takes at most three times the limit\n%s, %s: %d MiB more than a small one", store, input, more>>20)
+			}
+		}
+		took, e := p.peak(0, nil, "run", "w.yaml", "--store", store, "--input", "text=@text")
+		if e.stdout != "n: 1\n" {
+			t.Errorf("got %.300q", e.stdout)
+		}
+		t.Logf("%s, accepted and stored: %d MiB more than a small one that is refused", store, (took-base)>>20)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime/debug"
 )
 
 // maxInput bounds what a command reads at once, in bytes: all --input and --config of a run together,
@@ -27,7 +28,12 @@ func readAtMost(r io.Reader, limit int) ([]byte, error) {
 		case left == 0:
 			return nil, errLong
 		case err == io.EOF || err == io.ErrUnexpectedEOF:
-			return bytes.Join(parts, nil), nil
+			data := bytes.Join(parts, nil)
+			if len(parts) > 16 {
+				parts = nil
+				debug.FreeOSMemory() // what reads the data may copy it again
+			}
+			return data, nil
 		case err != nil:
 			return nil, err
 		}
@@ -41,8 +47,21 @@ func readFileAtMost(path string, limit int) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > int64(limit) {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return readAtMost(f, limit)
+	}
+	if info.Size() > int64(limit) {
 		return nil, errLong
 	}
-	return readAtMost(f, limit)
+	data := make([]byte, info.Size())
+	n, err := io.ReadFull(f, data)
+	if err == io.ErrUnexpectedEOF || err == io.EOF && n == 0 { // it has become shorter
+		return data[:n], nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	more, err := readAtMost(f, limit-n)
+	return append(data, more...), err
 }
