@@ -42,7 +42,7 @@ its threads afterwards.`,
 		},
 	}
 	cmd.Flags().IntVar(&f.steps, "steps", 500, "steps of each thread")
-	cmd.Flags().IntVar(&f.threads, "threads", 1, "threads that run at once")
+	cmd.Flags().IntVar(&f.threads, "threads", 1, "threads that run at once, at most 1000")
 	return cmd
 }
 
