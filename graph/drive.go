@@ -227,6 +227,7 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 	for _, t := range r.tasks {
 		t.ledger.close()
 	}
+	r.unlist()
 	out := outcome{steps: r.steps, id: r.id}
 	out.status, out.interrupts, out.drained = r.waits(status)
 	if r.chain != nil {

@@ -37,12 +37,40 @@ func (r *run) execute() {
 // performInline runs the only task of the step. A panic that is not the node's, but of what its
 // Policy calls or of a method of its error, is a failure of the task too.
 func (r *run) performInline() {
+	t := r.tasks[0]
+	if !r.isQuick(t) {
+		r.performSafely(func() { r.perform(0) })
+		return
+	}
+	t.attempt = 1
+	if err := t.call(t); err != nil || len(t.open) > 0 || t.unsaved != nil {
+		r.performSafely(func() { r.endQuick(0, err) })
+	}
+}
+
+// performSafely calls f, which performs the only task of the step.
+func (r *run) performSafely(f func()) {
 	defer func() {
 		if v := recover(); v != nil {
 			r.tasks[0].endedBy(&PanicError{Value: v, Stack: debug.Stack()})
 		}
 	}()
-	r.perform(0)
+	f()
+}
+
+// isQuick reports whether to run t is to call its node, unless that fails.
+func (r *run) isQuick(t *task) bool {
+	return t.node.quick && r.watch == nil && r.inside == nil && t.attempt == 0 && t.within == 0
+}
+
+// endQuick goes on with task i, which is quick, after its first attempt.
+func (r *run) endQuick(i int, err error) {
+	t := r.tasks[i]
+	if r.more(t, err, time.Time{}) {
+		r.performFully(i)
+	} else if t.err != nil {
+		r.rescue(i)
+	}
 }
 
 // ended tells the watchers how task i ended, and stops the others if it failed.
@@ -76,15 +104,17 @@ func (r *run) stop(err error) { r.cancel(&stopped{r, err}) }
 // retry nor a handler could mend.
 func (r *run) perform(i int) {
 	t := r.tasks[i]
-	if t.node.quick && r.watch == nil && r.inside == nil && t.attempt == 0 && t.within == 0 {
-		t.attempt = 1
-		if err := t.call(t); !r.more(t, err, time.Time{}) {
-			if t.err != nil {
-				r.rescue(i)
-			}
-			return
-		}
+	if !r.isQuick(t) {
+		r.performFully(i)
+		return
 	}
+	t.attempt = 1
+	r.endQuick(i, t.call(t))
+}
+
+// performFully is perform for a task that is not quick, or whose first attempt has failed.
+func (r *run) performFully(i int) {
+	t := r.tasks[i]
 	if r.inside != nil {
 		r.inside.alive()
 	}

@@ -185,7 +185,9 @@ func (r *run) prepare() {
 	}
 	r.step++
 	r.steps++
-	r.tasks = slices.Grow(r.tasks, r.front.Len())
+	if n := r.front.Len(); n > cap(r.tasks) { // with the tasks of earlier steps
+		r.tasks = append(r.tasks[:cap(r.tasks)], make([]*task, n-cap(r.tasks))...)[:0]
+	}
 	for _, n := range r.front.Due {
 		r.add(n, -1, nil)
 	}
@@ -307,6 +309,7 @@ func (r *run) publish() {
 	for i, t := range r.tasks {
 		if t.found.Load() {
 			t.ledger.close()
+			t.list(nil)
 			r.tasks[i] = nil
 		}
 	}

@@ -7,19 +7,63 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
-// running lists the tasks of a run, and of the subgraphs in it, whose nodes run. It is read when the
-// run is given up, to say which node did not stop.
+// running lists the tasks of a run, and of the subgraphs in it. It is read when the run is given up,
+// to say which node did not stop. A task is listed from the first time that it begins until the run
+// lets go of it; that its node runs is said without the mutex.
 type running struct {
 	mu    sync.Mutex
 	first *task
 }
 
-// listing is the place of a task in its list.
+// listing is the place of a task in its list. mu guards it, but for phase.
 type listing struct {
 	prev, next *task
-	children   int // how many subgraphs the node waits for
+	children   int          // how many subgraphs the node waits for
+	phase      atomic.Int32 // whether the node runs
+}
+
+// The phases of a task that is listed.
+const (
+	phaseIdle    int32 = iota // its node does not run
+	phaseRunning              // its node runs
+	phaseRead                 // its node runs, and who holds mu reads the task: it is not used again meanwhile
+)
+
+// starts says that the node runs.
+func (l *listing) starts() { l.phase.Store(phaseRunning) }
+
+// ends says that the node runs no more. Where the task is read, it waits for that.
+func (t *task) ends() {
+	if !t.phase.CompareAndSwap(phaseRunning, phaseIdle) {
+		t.running.mu.Lock()
+		t.phase.Store(phaseIdle)
+		t.running.mu.Unlock()
+	}
+}
+
+// list makes l the list that t is in, nil for none.
+func (t *task) list(l *running) {
+	if t.running != nil {
+		t.running.remove(t)
+	}
+	if t.running = l; l != nil {
+		l.add(t)
+	}
+}
+
+// unlist takes the tasks of a subgraph that has ended out of the list of its root.
+func (r *run) unlist() {
+	if r.inside == nil || r.running == nil {
+		return
+	}
+	for _, t := range r.tasks[:cap(r.tasks)] {
+		if t != nil && t.phase.Load() == phaseIdle {
+			t.list(nil)
+		}
+	}
 }
 
 func (l *running) add(t *task) {
@@ -66,7 +110,7 @@ func (l *running) any(r *run) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for t := l.first; t != nil; t = t.next {
-		if t.children == 0 && t.isIn(r) && !t.isFenced() {
+		if t.phase.Load() != phaseIdle && t.children == 0 && t.isIn(r) && !t.isFenced() {
 			return true
 		}
 	}
@@ -74,11 +118,12 @@ func (l *running) any(r *run) bool {
 }
 
 // in returns the tasks of r, and of the subgraphs in it, whose nodes run, in canonical order: not
-// those that wait for another of them, nor those that were given up already. The caller holds mu.
+// those that wait for another of them, nor those that were given up already. The caller holds mu, and
+// calls release before it gives it up.
 func (l *running) in(r *run) (all []*task) {
 	waits := map[*task]bool{}
 	for t := l.first; t != nil; t = t.next {
-		if t.isIn(r) && !t.isFenced() {
+		if t.isIn(r) && !t.isFenced() && t.phase.CompareAndSwap(phaseRunning, phaseRead) {
 			all = append(all, t)
 			for up := t.run.inside; up != nil; up = up.run.inside {
 				waits[up] = true
@@ -93,6 +138,13 @@ func (l *running) in(r *run) (all []*task) {
 		return cmp.Or(cmp.Compare(a.run.ns, b.run.ns), cmp.Compare(a.index, b.index), cmp.Compare(a.node.name, b.node.name))
 	})
 	return all
+}
+
+// release ends the reading of tasks.
+func (l *running) release() {
+	for t := l.first; t != nil; t = t.next {
+		t.phase.CompareAndSwap(phaseRead, phaseRunning)
+	}
 }
 
 // isIn reports whether t is a task of r or of a subgraph in it.
@@ -110,6 +162,7 @@ func (t *task) isIn(r *run) bool {
 func (r *run) abandoned() error {
 	r.running.mu.Lock()
 	defer r.running.mu.Unlock()
+	defer r.running.release()
 	cause, stuck := r.cancelled(), r.running.in(r)
 	if len(stuck) == 0 {
 		return fmt.Errorf("graph %q: %w: %w (all nodes have returned; the store or a function of a Policy has not)", r.name, cause, ErrAbandoned)

@@ -67,8 +67,8 @@ type task struct {
 	held      int         // how many waits of the runtime hold it up
 	sign      time.Time   // its last sign of life
 
-	running *running // where it is listed while its node runs; nil where nothing gives it up
-	listing          // guarded by the mutex of running
+	running *running // where it is listed; nil where nothing gives it up
+	listing
 }
 
 // Value makes the task findable in every context derived from it.
@@ -125,7 +125,7 @@ func (t *task) begin(n *node, number, index int, payload any) {
 		t.seat = t.run.seat
 	}
 	if t.running != t.run.running {
-		t.running = t.run.running
+		t.list(t.run.running)
 	}
 	if t.payload != nil || payload != nil {
 		t.payload = payload
@@ -186,9 +186,9 @@ var errOver = fmt.Errorf("%w: its node has returned", ErrNoTask)
 
 // call runs the node and its branches once. A panic becomes an error.
 func (t *task) call(ctx context.Context) (err error) {
-	at := t.running
-	if at != nil {
-		at.add(t)
+	listed := t.running != nil
+	if listed {
+		t.starts()
 	}
 	defer func() {
 		if v := recover(); v != nil {
@@ -201,8 +201,8 @@ func (t *task) call(ctx context.Context) (err error) {
 				t.noteEnd(err)
 			}
 		}
-		if at != nil {
-			at.remove(t)
+		if listed {
+			t.ends()
 		}
 	}()
 	payload := t.payload

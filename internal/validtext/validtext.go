@@ -22,6 +22,13 @@ func CheckOf[T any](v *T) (path string, ok bool) {
 	switch s := any(v).(type) {
 	case *string:
 		return "", utf8.ValidString(*s)
+	case *[]string:
+		for i, e := range *s {
+			if !utf8.ValidString(e) {
+				return fmt.Sprintf("[%d]", i), false
+			}
+		}
+		return "", true
 	case *any:
 		return Check(*s)
 	}
