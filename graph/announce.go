@@ -188,7 +188,7 @@ func (r *run) closes(entries []checkpoint.Entry) (map[string]bool, error) {
 	return closed, nil
 }
 
-// rehosted returns what is to stand for an unfinished task that has ended, so that it runs again
+// rehosted returns what is to stand for an unfinished task, so that it runs again
 // and does not wait for questions that are closed.
 func rehosted(slots map[string][]byte, task string, closed map[string]bool) ([]checkpoint.Entry, error) {
 	last, err := readLast(slots)

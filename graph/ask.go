@@ -119,7 +119,7 @@ func ask[T any](ctx context.Context, q Question) (v T, given answer, err error) 
 	in := Interrupt{ID: id, Namespace: t.run.ns, Node: t.node.name, Kind: "question",
 		Prompt: q.Prompt, Detail: q.Detail, Schema: schema, Refused: given.data, Secret: q.Secret}
 	in.Expires = t.run.expiry(id, q)
-	if err = errors.Join(state.CheckText(q.Prompt), state.CheckText(q.Detail)); err != nil {
+	if err = errors.Join(state.CheckText(q.Prompt), state.CheckText(q.Detail), state.CheckText(q.Schema)); err != nil {
 		return v, given, fmt.Errorf("graph: the question %q: %w", q.Prompt, err)
 	}
 	if q.Data != nil {

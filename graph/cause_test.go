@@ -465,7 +465,8 @@ func TestResult_WhoseJSONPanicsNamesItsNode(t *testing.T) {
 		}
 		_, err := build(t, b, stored()).Invoke(t.Context(), furious{}, t1)
 		var failed *graph.NodeError
-		if is(t, err, errBoom, "panic"); !errors.As(err, &failed) || failed.Node != "a" {
+		var panicked *graph.PanicError
+		if is(t, err, errBoom); !errors.As(err, &panicked) || !errors.As(err, &failed) || failed.Node != "a" {
 			t.Errorf("got %v, want the failure of node a", err)
 		}
 	})

@@ -29,7 +29,7 @@ const (
 	DecisionRespond DecisionKind = "respond" // any other answer
 	DecisionDecline DecisionKind = "decline" // the question was closed without an answer
 	DecisionExpire  DecisionKind = "expire"  // no answer came in time
-	DecisionDiscard DecisionKind = "discard" // a new input, or an edit by hand, closed the question
+	DecisionDiscard DecisionKind = "discard" // a new input, an edit by hand or a branch closed the question
 	DecisionChange  DecisionKind = "change"  // the state was edited by hand
 )
 

@@ -6,8 +6,8 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// discards returns the decisions on the questions that stay open no longer: those of before whose tasks have no
-// entries in after. before and after stand beside the commit of which rec is the record.
+// discards returns a decision for each question that is open with the entries before and not with
+// the entries after, beside the commit that rec describes.
 func (r *run) discards(rec *checkpoint.Record, before, after []checkpoint.Entry) (all []Decision, err error) {
 	open, err := sortPending(before).open(rec)
 	if err != nil {
@@ -30,8 +30,9 @@ func (r *run) discards(rec *checkpoint.Record, before, after []checkpoint.Entry)
 	return all, nil
 }
 
-// closeOpen lets the next commit record that questions beside the commit at are open no longer: those of before whose
-// tasks have no entries in after. Those of a subgraph are listed at the root.
+// closeOpen lets the next commit record the questions that were open with the entries before, and
+// are not with the entries after, beside the commit number at. Those of a subgraph are listed at the
+// root.
 func (r *run) closeOpen(at uint64, rec *checkpoint.Record, before, after []checkpoint.Entry) error {
 	if r.inside != nil || r.ns != "" || r.replays != nil {
 		return nil
@@ -52,9 +53,10 @@ func withoutTask(entries []checkpoint.Entry, task string) []checkpoint.Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e checkpoint.Entry) bool { return e.Task == task })
 }
 
-// closeAtRoot records which questions the branch closes that c begins for an edit of a subgraph: all of the
-// newest commit, or where it begins there those of the task that goes back.
-func (r *run) closeAtRoot(c *checkpoint.Chain, rw *checkpoint.Rewind) error {
+// closeAtRoot lets the next commit of c, which begins a branch for an edit of a subgraph, record the
+// questions that the branch closes, and returns them: all of the newest commit, or, where the branch
+// begins there, those of the task that goes back.
+func (r *run) closeAtRoot(c *checkpoint.Chain, rw *checkpoint.Rewind) ([]Decision, error) {
 	rec, beside := c.Record, c.Pending
 	after := withoutTask(beside, rw.Task)
 	if c.Branches() {
@@ -66,19 +68,13 @@ func (r *run) closeAtRoot(c *checkpoint.Chain, rw *checkpoint.Rewind) error {
 			beside, err = checkpoint.ReadPending(snap)
 		}
 		if err != nil {
-			return r.fail(err)
+			return nil, r.fail(err)
 		}
 		after = nil
 	}
-	root := &run{program: r.program, ctx: r.ctx, opts: r.opts, id: r.id, chain: c}
+	root := &run{program: r.program, ctx: r.ctx, opts: r.opts, id: r.id, chain: c, branch: c.Head() + 1}
 	if err := root.closeOpen(c.Head(), rec, beside, after); err != nil {
-		return err
+		return nil, err
 	}
-	if err := root.decideIn(root.closed...); err != nil {
-		return err
-	}
-	for _, d := range root.closed {
-		r.emitDecision(d)
-	}
-	return nil
+	return root.closed, root.decideIn(root.closed...)
 }

@@ -34,7 +34,7 @@ var (
 	ErrUnknownQuestion = errors.New("graph: no such open question")
 	// ErrBy is returned when Run.By, Run.Via or the name in an answer is no short text of one line, or
 	// has control characters or marks of direction.
-	ErrBy = errors.New("graph: who decides must be short text")
+	ErrBy = errors.New("graph: By and Via must be one line of short text")
 	// ErrAmbiguous is returned when one answer is given without an id and several
 	// questions are open. The thread is unchanged.
 	ErrAmbiguous = errors.New("graph: several questions are open; answer by id")

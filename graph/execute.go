@@ -37,7 +37,7 @@ func (r *run) execute() {
 // performInline runs the only task of the step. A panic that is not the node's, but of what its
 // Policy calls or of a method of its error, is a failure of the task too.
 func (r *run) performInline() {
-	t := r.tasks[0]
+	t := r.tasks[0] // a first attempt that succeeds runs nothing that may panic but its node, whose panic call takes
 	if !r.isQuick(t) {
 		r.performSafely(func() { r.perform(0) })
 		return
@@ -58,7 +58,7 @@ func (r *run) performSafely(f func()) {
 	f()
 }
 
-// isQuick reports whether to run t is to call its node, unless that fails.
+// isQuick reports whether t needs no timer, watcher, cache or retry state for its first attempt.
 func (r *run) isQuick(t *task) bool {
 	return t.node.quick && r.watch == nil && r.inside == nil && t.attempt == 0 && t.within == 0
 }

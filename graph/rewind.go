@@ -346,7 +346,8 @@ func (r *run) forkForEdit() error {
 	if r.opts.Metadata != nil {
 		rec.Metadata = r.opts.Metadata
 	}
-	if err := r.closeAtRoot(c, rw); err != nil {
+	closed, err := r.closeAtRoot(c, rw)
+	if err != nil {
 		return err
 	}
 	r.place.Root.Branch = rec.Branch
@@ -355,9 +356,15 @@ func (r *run) forkForEdit() error {
 			r.keepsNoMore()
 			more = nil
 		}
-		return r.lastingly(func(ctx context.Context) error {
+		err := r.lastingly(func(ctx context.Context) error {
 			return c.Commit(ctx, r.commitID(rec.Branch), &rec, c.State, nil, append(past, more...)...)
 		})
+		if err == nil {
+			for _, d := range closed {
+				r.emitDecision(d)
+			}
+		}
+		return err
 	}
 	return nil
 }

@@ -201,6 +201,11 @@ func TestPatchAtAnEarlierCommitOfAChild_MakesLaterQuestionsStale(t *testing.T) {
 			}
 			_, err = j.Resume(ctx, graph.Answer(in.ID, "stale"), t1)
 			is(t, err, graph.ErrUnknownQuestion, in.ID)
+			for d, err := range j.Decisions(ctx, "t1") {
+				if err != nil || d.Kind == graph.DecisionDiscard && d.Branch == 0 {
+					t.Errorf("the decision %+v names no branch (%v)", d, err)
+				}
+			}
 		}
 		asked(t, resume(t, j.Graph, graph.Answers{}, graph.Interrupted), "A")
 		asked(t, resume(t, j.Graph, graph.Reply("a2"), graph.Interrupted), "B")

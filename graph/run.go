@@ -185,8 +185,8 @@ func (r *run) prepare() {
 	}
 	r.step++
 	r.steps++
-	if n := r.front.Len(); n > cap(r.tasks) { // with the tasks of earlier steps
-		r.tasks = append(r.tasks[:cap(r.tasks)], make([]*task, n-cap(r.tasks))...)[:0]
+	if n := r.front.Len(); n > cap(r.tasks) {
+		r.tasks = slices.Grow(r.tasks[:cap(r.tasks)], n-cap(r.tasks))[:0] // keeps the tasks of earlier steps for reuse
 	}
 	for _, n := range r.front.Due {
 		r.add(n, -1, nil)

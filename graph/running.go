@@ -11,8 +11,8 @@ import (
 )
 
 // running lists the tasks of a run, and of the subgraphs in it. It is read when the run is given up,
-// to say which node did not stop. A task is listed from the first time that it begins until the run
-// lets go of it; that its node runs is said without the mutex.
+// to say which node did not stop. A task stays listed until the run drops it; its phase records,
+// without the mutex, whether its node runs.
 type running struct {
 	mu    sync.Mutex
 	first *task
@@ -32,10 +32,10 @@ const (
 	phaseRead                 // its node runs, and who holds mu reads the task: it is not used again meanwhile
 )
 
-// starts says that the node runs.
+// starts records that the node runs.
 func (l *listing) starts() { l.phase.Store(phaseRunning) }
 
-// ends says that the node runs no more. Where the task is read, it waits for that.
+// ends records that the node has returned. While a reader holds the task, it waits for the mutex.
 func (t *task) ends() {
 	if !t.phase.CompareAndSwap(phaseRunning, phaseIdle) {
 		t.running.mu.Lock()
@@ -119,7 +119,7 @@ func (l *running) any(r *run) bool {
 
 // in returns the tasks of r, and of the subgraphs in it, whose nodes run, in canonical order: not
 // those that wait for another of them, nor those that were given up already. The caller holds mu, and
-// calls release before it gives it up.
+// calls release before it unlocks it.
 func (l *running) in(r *run) (all []*task) {
 	waits := map[*task]bool{}
 	for t := l.first; t != nil; t = t.next {

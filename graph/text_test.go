@@ -207,6 +207,10 @@ func TestText_WhatElseANodeGives(t *testing.T) {
 			_, err := graph.Ask[bool](ctx, graph.Question{Prompt: notText})
 			return graph.Goto("next"), err
 		}, ""},
+		"schema of a question": {func(ctx context.Context, _ *world) (graph.Command, error) {
+			_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "?", Schema: []byte(`{"title":"` + notText + `"}`)})
+			return graph.Goto("next"), err
+		}, ""},
 		"data of a question": {func(ctx context.Context, _ *world) (graph.Command, error) {
 			_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "?", Data: map[string]any{notText: 1}})
 			return graph.Goto("next"), err

@@ -7,8 +7,7 @@ import (
 	"github.com/weftrun/weft/internal/validtext"
 )
 
-// Checker is a channel that can tell whether what its holder wrote can be kept, before it is
-// folded.
+// Checker is a channel that checks what its holder wrote before it is folded.
 type Checker interface {
 	Channel
 	// Check returns what is wrong with the holder's writes, or nil. The runtime calls it when a
@@ -22,8 +21,9 @@ type TextError struct {
 	// Field is the wire name of the field that the text was written to; "" for what belongs to no
 	// field, such as the payload of a task.
 	Field string
-	// Path leads to the text inside the value, such as ["key"].name[3]; "" for the value itself. It
-	// ends with the key of a map where that is what is wrong.
+	// Path leads to the text inside what was written, such as ["key"].name[3]; "" for the value
+	// itself, and for JSON that was given as an input. It ends with the key of a map where that is what
+	// is wrong. In a channel that gathers writes, such as Reduced, it begins with the number of the write.
 	Path string
 }
 
@@ -116,7 +116,8 @@ func holdsText(c Channel) bool {
 }
 
 // CheckWrites returns a [*TextError] when the holder of v wrote text that is not UTF-8, and the
-// error of a [Checker] that refuses what was written.
+// error of a [Checker] that refuses what was written. It calls the MarshalJSON methods of what was
+// written, and does not recover their panics.
 func (s *Schema) CheckWrites(v View) error {
 	for _, t := range s.texts {
 		if c := v.Channels[t.field]; c.Wrote() {
@@ -169,5 +170,5 @@ func (t *table[K, V]) writtenText() (path string, ok bool) {
 	return path, ok
 }
 
-// writtenText finds nothing: Put has looked at it.
+// writtenText hides that of table: Put has checked already.
 func (c *ContextData) writtenText() (string, bool) { return "", true }

@@ -3,6 +3,7 @@ package checkpointtest
 import (
 	"context"
 	"flag"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -135,10 +136,24 @@ func TestModelCatchesBrokenStores(t *testing.T) {
 	} {
 		all := slices.Concat(brokenStores, brokenFull)
 		b := all[slices.IndexFunc(all, func(b broken) bool { return b.what == what })]
-		if complaintsOf(t, ruleNamed("Model"), b.open, false) == "" {
+		if !caught(t, b) {
 			t.Errorf("rule: the model catches a store that %s\n got: no complaint\nwant: one", what)
 		}
 	}
+}
+
+// caught reports whether the model complains of a broken store. Under the race detector it tries few
+// histories at a time, so it tries with more seeds, which are the same in each run of the test.
+func caught(t *testing.T, b broken) bool {
+	t.Helper()
+	defer flag.Set("rapid.seed", flag.Lookup("rapid.seed").Value.String())
+	for seed := range 20 {
+		flag.Set("rapid.seed", fmt.Sprint(seed+1))
+		if complaintsOf(t, ruleNamed("Model"), b.open, false) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // quietRapid keeps rapid from writing files and from searching for short examples.

@@ -44,7 +44,7 @@ type Network struct {
 	server [2]string // network and address
 	way    atomic.Int32
 	once   atomic.Bool  // Pass again once bytes were swallowed
-	spared atomic.Int64 // how many replies still pass while the way is Replies
+	spared atomic.Int64 // how many chunks of replies still pass while the way is Replies
 	lost   atomic.Int64
 	l      net.Listener
 	all    sync.WaitGroup

@@ -171,8 +171,11 @@ func fieldName(f reflect.StructField) (name string, in bool) {
 		if t.Kind() == reflect.Pointer {
 			t = t.Elem()
 		}
-		if name == "" && t.Kind() == reflect.Struct {
-			return "", true
+		if t.Kind() == reflect.Struct { // exported or not, its fields are there
+			if name == "" {
+				return "", true
+			}
+			return "." + name, true
 		}
 	}
 	if !f.IsExported() {

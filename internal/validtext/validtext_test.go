@@ -22,6 +22,10 @@ type inner struct{ Name string }
 
 type hidden struct{ Deep string }
 
+type tagged struct {
+	inner `json:"in"`
+}
+
 type outer struct {
 	inner
 	hidden
@@ -80,6 +84,7 @@ func TestCheck_FindsText(t *testing.T) {
 		"embedded":                 {outer{inner: inner{bad}}, `.Name`, false},
 		"embedded and hidden":      {outer{hidden: hidden{bad}}, `.Deep`, false},
 		"tag":                      {outer{Tagged: bad}, `.tag`, false},
+		"embedded with a tag":      {tagged{inner{bad}}, `.in.Name`, false},
 		"left out":                 {outer{Left: bad, private: bad, Bytes: []byte(bad)}, "", true},
 		"any":                      {outer{Any: &inner{bad}}, `.Any.Name`, false},
 		"array":                    {outer{Array: [2]string{"", bad}}, `.Array[1]`, false},
@@ -104,7 +109,7 @@ func TestCheck_FindsText(t *testing.T) {
 func TestCheck_AgreesWithJSON(t *testing.T) {
 	for _, text := range []string{"fine", bad} {
 		for _, v := range []any{
-			text, []string{text}, map[string]string{text: text}, outer{inner: inner{text}}, outer{Tagged: text}, outer{Left: text},
+			text, []string{text}, map[string]string{text: text}, outer{inner: inner{text}}, tagged{inner{text}}, outer{Tagged: text}, outer{Left: text},
 			outer{Array: [2]string{text}}, &node{Text: text}, []any{map[string]any{"k": text}}, pointed{text}, []pointed{{text}}, []byte(text),
 		} {
 			data, err := json.Marshal(v)
@@ -140,7 +145,7 @@ func TestPossible_OnlyWhereThereIsText(t *testing.T) {
 	}
 }
 
-func TestCheckOf_CostsNothing(t *testing.T) {
+func TestCheckOf_AllocatesAtMostOnce(t *testing.T) {
 	text, list, fields := "text", []string{"a", "b"}, outer{Tagged: "x"}
 	for name, check := range map[string]func(){
 		"string": func() { validtext.CheckOf(&text) },

@@ -10,8 +10,7 @@ import (
 
 var _ state.Checker = (*Log)(nil)
 
-// Check implements [state.Checker]: it returns what Err returns. Add and the other writes have
-// looked at the rest.
+// Check implements [state.Checker]. Add checks each message; Err holds what LogOf found.
 func (l *Log) Check() error { return l.err }
 
 // text checks that JSON would change no text of a message. Ids and names are for names and calls.
