@@ -238,6 +238,7 @@ func (r *run) replace(i int) {
 		t.back = &back
 		t.found.Store(true)
 	}
+	old.drop()
 	r.tasks[i] = t
 }
 

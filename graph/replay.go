@@ -109,7 +109,7 @@ func (g *Graph[S]) Replay(ctx context.Context, thread string, from, to uint64) (
 			done.Skipped = append(done.Skipped, point.Checkpoint)
 			continue
 		}
-		d, err := p.replay(ctx, point, rec)
+		d, err := p.replay(ctx, point, rec.of(point.Checkpoint))
 		if err != nil {
 			return done, err
 		}
@@ -142,7 +142,28 @@ func (g *Graph[S]) steps(ctx context.Context, thread string, from, to uint64) (p
 // trace is what a thread has recorded of answers and kept results.
 type trace struct {
 	answers answers
-	kept    map[string][]byte // by task and slot
+	kept    map[string][]byte             // by task and slot
+	root    map[uint64][]checkpoint.Entry // what each commit of the root has
+}
+
+// add adds what a commit has.
+func (t *trace) add(entries []checkpoint.Entry) {
+	maps.Copy(t.answers, sortPending(entries).given)
+	for _, e := range entries {
+		t.kept[e.Task+e.Slot] = e.Data
+	}
+}
+
+// of returns the trace for the step of a commit of the root. Two branches may have given the same
+// question two answers, and kept two results in one place: the step has its own.
+func (t *trace) of(seq uint64) *trace {
+	own := t.root[seq]
+	if !slices.ContainsFunc(own, func(e checkpoint.Entry) bool { return !bytes.Equal(t.kept[e.Task+e.Slot], e.Data) }) {
+		return t
+	}
+	c := &trace{answers: maps.Clone(t.answers), kept: maps.Clone(t.kept)}
+	c.add(own)
+	return c
 }
 
 // readTrace collects the traces of all namespaces: ids tell them apart.
@@ -151,7 +172,7 @@ func readTrace(ctx context.Context, store checkpoint.Store, thread string) (*tra
 	if err != nil {
 		return nil, err
 	}
-	t := &trace{answers{}, map[string][]byte{}}
+	t := &trace{answers{}, map[string][]byte{}, map[uint64][]checkpoint.Entry{}}
 	for _, ns := range spaces {
 		for snap, err := range store.History(ctx, checkpoint.Key{Thread: thread, Namespace: ns}, checkpoint.Query{}) {
 			if err != nil {
@@ -161,9 +182,8 @@ func readTrace(ctx context.Context, store checkpoint.Store, thread string) (*tra
 			if err != nil {
 				return nil, err
 			}
-			maps.Copy(t.answers, sortPending(rec.Trace).given)
-			for _, e := range rec.Trace {
-				t.kept[e.Task+e.Slot] = e.Data
+			if t.add(rec.Trace); ns == "" {
+				t.root[snap.Seq] = rec.Trace
 			}
 		}
 	}

@@ -161,3 +161,34 @@ func TestReplayWithoutATraceSaysWhatIsMissing(t *testing.T) {
 		t.Errorf("%v, %v; want that x is asked", got.Divergence, err)
 	}
 }
+
+// Two branches of a thread have given one question two answers, and kept two results in one place.
+func TestReplay_EachBranchHasItsOwnRecord(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	cfg.Trace = true
+	b := graph.New[world]("flow")
+	b.Node("a", graph.Func(func(ctx context.Context, s *world) error {
+		kept, err := graph.Once(ctx, "k", func(context.Context) (string, error) { return fmt.Sprint("k", ran.add("k")), nil })
+		if err != nil {
+			return err
+		}
+		word, err := graph.Ask[string](ctx, graph.Question{Prompt: "word?"})
+		s.Log.Append(kept, word)
+		return err
+	}))
+	line(b, "z")
+	b.Edge(graph.Start, "a")
+	b.Edge("a", graph.End)
+	g := build(t, b, cfg)
+	invoke(t, g, "t1", graph.Interrupted)
+	resume(t, g, graph.Reply("one"), graph.Done)
+	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 1})
+	ended(t, graph.Interrupted, res, err)
+	resume(t, g, graph.Reply("two"), graph.Done)
+	done, err := g.Replay(ctx, "t1", 0, 0)
+	if err != nil || done.Divergence != nil || done.Steps == 0 {
+		t.Errorf("got %d steps and %v, %v; want all as recorded", done.Steps, done.Divergence, err)
+	}
+	ran.want(t, "k", 2)
+}

@@ -18,11 +18,13 @@ type running struct {
 	first *task
 }
 
-// listing is the place of a task in its list. mu guards it, but for phase.
+// listing is the place of a task in its list. mu guards what is not atomic.
 type listing struct {
 	prev, next *task
+	listed     bool
 	children   int          // how many subgraphs the node waits for
 	phase      atomic.Int32 // whether the node runs
+	dropped    atomic.Bool  // the run does not use the task again
 }
 
 // The phases of a task that is listed.
@@ -42,6 +44,19 @@ func (t *task) ends() {
 		t.phase.Store(phaseIdle)
 		t.running.mu.Unlock()
 	}
+	if t.dropped.Load() {
+		t.running.remove(t)
+	}
+}
+
+// drop takes a task out of its list that is not used again: at once, or when its node returns.
+func (t *task) drop() {
+	if t.running == nil {
+		return
+	}
+	if t.dropped.Store(true); t.phase.Load() == phaseIdle {
+		t.running.remove(t)
+	}
 }
 
 // list makes l the list that t is in, nil for none.
@@ -60,8 +75,8 @@ func (r *run) unlist() {
 		return
 	}
 	for _, t := range r.tasks[:cap(r.tasks)] {
-		if t != nil && t.phase.Load() == phaseIdle {
-			t.list(nil)
+		if t != nil {
+			t.drop()
 		}
 	}
 }
@@ -69,7 +84,7 @@ func (r *run) unlist() {
 func (l *running) add(t *task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t.prev, t.next = nil, l.first
+	t.prev, t.next, t.listed = nil, l.first, true
 	if l.first != nil {
 		l.first.prev = t
 	}
@@ -79,6 +94,10 @@ func (l *running) add(t *task) {
 func (l *running) remove(t *task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !t.listed {
+		return
+	}
+	t.listed = false
 	if t.prev != nil {
 		t.prev.next = t.next
 	} else {

@@ -240,6 +240,9 @@ func (t *task) call(ctx context.Context) (err error) {
 		if err := t.route(cmd, b.targets, i+1); err != nil || t.up != nil {
 			return inBranch(err)
 		}
+		if err := t.run.schema.CheckWrites(t.view); err != nil { // a branch may write too
+			return inBranch(err)
+		}
 	}
 	if t.node.mustGo && !goes && len(t.node.branches) == 0 {
 		return t.nowhere()

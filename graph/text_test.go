@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -33,6 +34,16 @@ type person struct {
 	Tags map[string]string `json:"tags"`
 }
 
+// cleaned writes JSON of its own where it can be pointed to, as in a list.
+type cleaned struct{ Name string }
+
+func (c *cleaned) MarshalJSON() ([]byte, error) { return []byte(`"clean"`), nil }
+
+// code is a string that writes another text, but not as a key.
+type code string
+
+func (c code) MarshalText() ([]byte, error) { return []byte("clean"), nil }
+
 // texts is a state with text in every channel.
 type texts struct {
 	Value   state.Value[string]                            `json:"value"`
@@ -51,6 +62,9 @@ type texts struct {
 	Cut     state.Reduced[string, cut]                     `json:"cut"`
 	Context state.ContextData                              `json:"context"`
 	Log     message.Log                                    `json:"log"`
+	Cleaned state.Value[cleaned]                           `json:"cleaned"`
+	Codes   state.Map[code, int]                           `json:"codes"`
+	Numbers state.Map[json.Number, int]                    `json:"numbers"`
 	Title   title                                          `json:"title"`
 	Handle  state.Untracked[string]                        `json:"handle"`
 }
@@ -90,6 +104,9 @@ var writesOfText = map[string]struct {
 	"Set":               {func(s *texts) { s.Set.Add(notText) }, "set", `["caf\xe9"]`},
 	"DeepMerge":         {func(s *texts) { s.Merged.Update(map[string]any{"a": map[string]any{"b": notText}}) }, "merged", `[0]["a"]["b"]`},
 	"Reducer":           {func(s *texts) { s.Cut.Update("é") }, "cut", ""},
+	"no pointer to ask": {func(s *texts) { s.Cleaned.Set(cleaned{notText}) }, "cleaned", ".Name"},
+	"key with a method": {func(s *texts) { s.Codes.Put(code(notText), 1) }, "codes", `["caf\xe9"]`},
+	"key json.Number":   {func(s *texts) { s.Numbers.Put(notText, 1) }, "numbers", `["caf\xe9"]`},
 	"channel of a user": {func(s *texts) { s.Title.Set(notText) }, "title", ".v"},
 }
 
@@ -169,6 +186,59 @@ func TestText_WhatIsWrittenAtOnceIsRefusedAtOnce(t *testing.T) {
 	b.Edge("node", graph.End)
 	if _, err := build(t, b, graph.Config{}).Invoke(ctx, input, graph.Run{}); !errors.As(err, &wrong) {
 		t.Errorf("got %v, want the error of LogOf", err)
+	}
+}
+
+// TestText_WrittenByABranch lets a branch write, which is not what it is for.
+func TestText_WrittenByABranch(t *testing.T) {
+	for _, cfg := range []graph.Config{{}, stored()} {
+		b := graph.New[texts]("flow")
+		b.Node("a", graph.Func(func(context.Context, *texts) error { return nil }))
+		b.Node("b", graph.Func(func(context.Context, *texts) error { return nil }))
+		b.Branch("a", func(_ context.Context, s *texts) (graph.Command, error) {
+			s.Value.Set(notText)
+			return graph.Goto("b"), nil
+		}, "b")
+		b.Edge(graph.Start, "a")
+		b.Edge("b", graph.End)
+		run := t1
+		if cfg.Store == nil {
+			run = graph.Run{}
+		}
+		_, err := build(t, b, cfg).Invoke(ctx, texts{}, run)
+		refusesText(t, err, "value", "")
+	}
+}
+
+// firstTwo is a reducer that keeps two bytes.
+type firstTwo struct{}
+
+func (firstTwo) Reduce(acc, update string) string { return (acc + update + "  ")[:2] }
+
+// TestText_MadeByAReducerOfAnInput folds text onto what a thread has, which cuts it.
+func TestText_MadeByAReducerOfAnInput(t *testing.T) {
+	type cuts struct {
+		Cut state.Reduced[string, firstTwo] `json:"cut"`
+	}
+	b := graph.New[cuts]("flow")
+	b.Node("node", graph.Func(func(context.Context, *cuts) error { return nil }))
+	b.Edge(graph.Start, "node")
+	b.Edge("node", graph.End)
+	g := build(t, b, stored())
+	if _, err := g.Invoke(ctx, cuts{Cut: state.ReducedOf[string, firstTwo]("é")}, t1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Invoke(ctx, cuts{Cut: state.ReducedOf[string, firstTwo]("x")}, t1); err != nil {
+		t.Fatal(err)
+	}
+	two := graph.Run{Thread: "t2"}
+	if _, err := g.Edit(ctx, [][]graph.Edit[cuts]{{{As: graph.Start, Do: func(s *cuts) (graph.Command, error) { s.Cut.Overwrite("a"); return graph.Command{}, nil }}}}, two); err != nil {
+		t.Fatal(err)
+	}
+	_, err := g.Invoke(ctx, cuts{Cut: state.ReducedOf[string, firstTwo]("é")}, two)
+	var text *state.TextError
+	if !errors.As(err, &text) {
+		t.Errorf("got %v, want a TextError", err)
 	}
 }
 

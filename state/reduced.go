@@ -69,7 +69,7 @@ func (c *Reduced[T, R]) Fold(writes []Channel) error {
 	for _, w := range writes {
 		v = replay[T, R](v, w.(*Reduced[T, R]).ops.s)
 	}
-	if len(writes) > 1 { // one write was checked when its node returned; several may reduce to other text
+	if !mergesOnly[R]() { // on another base than the writer's a reducer may make other text
 		if path, ok := validtext.CheckOf(&v); !ok {
 			return &TextError{Path: path}
 		}

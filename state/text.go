@@ -145,22 +145,38 @@ func (c *Reduced[T, R]) writtenText() (path string, ok bool) {
 	if path, ok = validtext.CheckOf(&c.ops.s); !ok {
 		return path, ok
 	}
-	switch any(*new(R)).(type) {
-	case DeepMerge, deepPlain:
-		if !c.over {
-			return "", true
-		}
+	if mergesOnly[R]() && !c.over {
+		return "", true
 	}
 	return validtext.CheckOf(&c.now)
 }
 
+// mergesOnly reports whether a Reducer makes no text that is not in what it is given.
+func mergesOnly[R any]() bool {
+	switch any(*new(R)).(type) {
+	case DeepMerge, deepPlain:
+		return true
+	}
+	return false
+}
+
+// writtenText also looks at the keys, which JSON takes as they are where they are strings.
 func (t *table[K, V]) writtenText() (path string, ok bool) {
+	return t.checkText(validtext.CheckKey[K])
+}
+
+// writtenText looks at the elements as elements of a list, not as keys.
+func (s *Set[T]) writtenText() (path string, ok bool) {
+	return s.checkText(func(k *T) bool { _, ok := validtext.CheckOf(k); return ok })
+}
+
+func (t *table[K, V]) checkText(key func(*K) bool) (path string, ok bool) {
 	ok = true
 	check := func(e *entry[K, V]) {
 		if !ok {
 			return
 		}
-		if _, ok = validtext.CheckOf(&e.k); !ok {
+		if ok = key(&e.k); !ok {
 			path = validtext.Key(fmt.Sprint(e.k))
 		} else if path, ok = validtext.CheckOf(&e.v); !ok {
 			path = validtext.Key(fmt.Sprint(e.k)) + path

@@ -16,12 +16,22 @@ var (
 	wholeID = regexp.MustCompile(`^[0-9a-f]{16}$`)
 )
 
+// reading is what the text of an answer may stand for.
+type reading int
+
+const (
+	asJSON   reading = iota // JSON where it is, else text
+	asText                  // text
+	asYesNo                 // true or false
+	asRuling                // the form of an approval
+)
+
 // answerer reads --answer flags for a thread.
 type answerer struct {
 	open []graph.Interrupt
 	had  []string // the ids of questions of this turn that were answered before
 
-	asText bool // take answers to questions that are not open as text
+	as reading // how answers to questions that are not open are taken
 }
 
 // replies are what a person said to questions.
@@ -146,8 +156,17 @@ func (r answerer) value(id, text string) json.RawMessage {
 	if yesNo, ok := decided(in, text); ok && open && in.Accepts(plain) != nil && in.Accepts(quoted) != nil {
 		return yesNo
 	}
+	switch yes, ok := yesNo(text); {
+	case open || !ok:
+	case r.as == asYesNo:
+		return json.RawMessage(fmt.Sprint(yes))
+	case r.as == asRuling && yes:
+		return json.RawMessage(`{"type":"approve"}`)
+	case r.as == asRuling:
+		return json.RawMessage(`{"type":"reject"}`)
+	}
 	switch {
-	case !json.Valid(plain), !open && r.asText:
+	case !json.Valid(plain), !open && r.as == asText:
 		return quoted
 	case !open || in.Accepts(plain) == nil || in.Accepts(quoted) != nil:
 		return plain
@@ -155,19 +174,27 @@ func (r answerer) value(id, text string) json.RawMessage {
 	return quoted
 }
 
+// yesNo reports which of yes and no a text says; ok is false where it says neither.
+func yesNo(text string) (yes, ok bool) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "yes", "y", "true", "approve":
+		return true, true
+	case "no", "n", "false", "reject":
+		return false, true
+	}
+	return false, false
+}
+
 // decided returns what a question takes for a plain yes or no; ok is false where it takes none.
 func decided(in graph.Interrupt, text string) (answer json.RawMessage, ok bool) {
-	word := strings.ToLower(strings.TrimSpace(text))
-	switch word {
-	case "yes", "y", "true":
-		word = "approve"
-	case "no", "n", "false":
-		word = "reject"
-	}
-	if word != "approve" && word != "reject" {
+	yes, ok := yesNo(text)
+	switch {
+	case !ok:
 		return nil, false
+	case yes:
+		return ruling{word: "approve"}.answer(in)
 	}
-	return ruling{word: word}.answer(in)
+	return ruling{word: "reject"}.answer(in)
 }
 
 // question returns the open question that an answer is for, if it is known.

@@ -73,6 +73,7 @@ var rules = []struct {
 	{graph.ErrAmbiguous, exitUsage, "answer by id: --answer ID=VALUE"},
 	{graph.ErrUnknownQuestion, exitUsage, ""},
 	{graph.ErrAnswer, exitUsage, ""},
+	{graph.ErrBy, exitUsage, "give --by a name of one line, at most 256 bytes; nothing was changed"},
 	{graph.ErrWaiting, exitUsage, ""},
 	{graph.ErrProgram, exitFailed, "put back the workflow as it was, or start over with --new-turn"},
 }

@@ -85,6 +85,9 @@ func exportedAs(in *bufio.Reader) (string, error) {
 		Format string `json:"format"`
 		Thread string `json:"thread"`
 	}
+	if bytes.HasPrefix(line, []byte("{")) && json.Valid(line) {
+		return "", usage("export the thread again without --json", "line 1 is JSON, as export --json writes it for other programs, and cannot be imported")
+	}
 	if !whole || !spaced || json.Unmarshal(object, &head) != nil || head.Format == "" {
 		return "", fmt.Errorf("%w: line 1: it is not what export writes", checkpoint.ErrCorrupt)
 	}

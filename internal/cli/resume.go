@@ -96,11 +96,12 @@ func (s *session) resume(ctx context.Context, f resumeFlags) error {
 		return f.unknown(ctx, s, err)
 	}
 	if errors.Is(err, graph.ErrUnknownQuestion) {
-		// A repeated answer whose question is closed: its type is no longer known, so
-		// what looks like JSON may have been text. Nothing ran in the first attempt.
-		r.asText = true
-		if again := s.reply(ctx, r, f.replies, o); !errors.Is(again, graph.ErrUnknownQuestion) {
-			return again
+		// A repeated answer whose question is closed: its type is no longer known, so what it stood
+		// for is not either. Nothing ran in the first attempt.
+		for _, r.as = range []reading{asText, asYesNo, asRuling} {
+			if again := s.reply(ctx, r, f.replies, o); !errors.Is(again, graph.ErrUnknownQuestion) {
+				return again
+			}
 		}
 		if len(p.Interrupts) == 0 {
 			return usage(s.command("resume", "--thread", s.thread)+" goes on without an answer",

@@ -17,6 +17,19 @@ import (
 // deeper than 10,000 levels is not looked at.
 func Check(v any) (path string, ok bool) { return new(walk).dynamic(v, 0) }
 
+// CheckKey reports whether a key of a map is UTF-8. A key that is a string has no other text in JSON,
+// whatever its methods write.
+func CheckKey[K any](k *K) bool {
+	if s, ok := any(k).(*string); ok {
+		return utf8.ValidString(*s)
+	}
+	if v := reflect.ValueOf(k).Elem(); v.Kind() == reflect.String {
+		return utf8.ValidString(v.String())
+	}
+	_, ok := CheckOf(k)
+	return ok
+}
+
 // CheckOf is Check for a value that need not be put into an interface.
 func CheckOf[T any](v *T) (path string, ok bool) {
 	switch s := any(v).(type) {
@@ -36,7 +49,7 @@ func CheckOf[T any](v *T) (path string, ok bool) {
 	if t.form == none {
 		return "", true
 	}
-	return new(walk).value(t, reflect.ValueOf(v).Elem(), 0)
+	return new(walk).value(t, reflect.ValueOf(v).Elem(), false, 0)
 }
 
 // Possible reports whether values of a type can hold text that JSON would change.
@@ -132,15 +145,16 @@ func (w *walk) dynamic(v any, depth int) (path string, ok bool) {
 		return "", true
 	}
 	r := reflect.ValueOf(v)
-	return w.value(typeOf(r.Type()), r, depth)
+	return w.value(typeOf(r.Type()), r, false, depth)
 }
 
-// value looks at a value of a type.
-func (w *walk) value(t *typ, v reflect.Value, depth int) (path string, ok bool) {
+// value looks at a value of a type. addressable is whether it is so for the encoder, which asks
+// methods of pointers only then.
+func (w *walk) value(t *typ, v reflect.Value, addressable bool, depth int) (path string, ok bool) {
 	if t.form == none || depth > deepest {
 		return "", true
 	}
-	if t.pointerWrites && v.CanAddr() && v.CanInterface() {
+	if t.pointerWrites && addressable && v.CanAddr() && v.CanInterface() {
 		return written(v.Addr().Interface())
 	}
 	switch t.form {
@@ -157,7 +171,7 @@ func (w *walk) value(t *typ, v reflect.Value, depth int) (path string, ok bool) 
 		if v.IsNil() || w.again(v, depth) {
 			return "", true
 		}
-		return w.value(t.elem, v.Elem(), depth+1)
+		return w.value(t.elem, v.Elem(), true, depth+1)
 	case dynamic:
 		if v.IsNil() {
 			return "", true
@@ -165,13 +179,13 @@ func (w *walk) value(t *typ, v reflect.Value, depth int) (path string, ok bool) 
 		if v.CanInterface() {
 			return w.dynamic(v.Interface(), depth+1)
 		}
-		return w.value(typeOf(v.Elem().Type()), v.Elem(), depth+1)
+		return w.value(typeOf(v.Elem().Type()), v.Elem(), false, depth+1)
 	case list:
 		if v.Kind() == reflect.Slice && (v.Len() == 0 || w.again(v, depth)) {
 			return "", true
 		}
 		for i := range v.Len() {
-			if path, ok := w.value(t.elem, v.Index(i), depth+1); !ok {
+			if path, ok := w.value(t.elem, v.Index(i), addressable || v.Kind() == reflect.Slice, depth+1); !ok {
 				return fmt.Sprintf("[%d]%s", i, path), false
 			}
 		}
@@ -180,16 +194,16 @@ func (w *walk) value(t *typ, v reflect.Value, depth int) (path string, ok bool) 
 			return "", true
 		}
 		for i := v.MapRange(); i.Next(); {
-			if _, ok := w.value(t.key, i.Key(), depth+1); !ok {
+			if _, ok := w.value(t.key, i.Key(), false, depth+1); !ok {
 				return Key(nameOf(i.Key())), false
 			}
-			if path, ok := w.value(t.elem, i.Value(), depth+1); !ok {
+			if path, ok := w.value(t.elem, i.Value(), false, depth+1); !ok {
 				return Key(nameOf(i.Key())) + path, false
 			}
 		}
 	case members:
 		for _, m := range t.members {
-			if path, ok := w.value(m.typ, v.Field(m.index), depth+1); !ok {
+			if path, ok := w.value(m.typ, v.Field(m.index), addressable, depth+1); !ok {
 				return m.name + path, false
 			}
 		}
