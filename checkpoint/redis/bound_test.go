@@ -41,8 +41,9 @@ func TestCall_ServerSilent(t *testing.T) {
 					t.Fatal(err)
 				}
 				n := deadnet.New(t, "tcp", s.addr)
-				o.Addr = n.Addr
-				store := storeOf(t, connect(t, o), cfg)
+				options := o // of this subtest: others run beside it
+				options.Addr = n.Addr
+				store := storeOf(t, connect(t, options), cfg)
 				calls := deadnet.Calls(t, store, documentsOf(t, store), store.Memory(), deadnet.Call{Name: "Documents"},
 					deadnet.Call{Name: "Bus.Publish", Do: func(ctx context.Context) error { return store.Bus(0).Publish(ctx, "topic", []byte("x")) }},
 					deadnet.Call{Name: "Bus.Last", Do: func(ctx context.Context) error { _, err := store.Bus(0).Last(ctx, "topic"); return err }})
