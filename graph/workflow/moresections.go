@@ -72,7 +72,7 @@ var askSection = section{"ask", "a question to a person", []key{
 	{"form", "the fields of the answer by name: a type, or the long form", mapTo(identifier.String(), schema{"oneOf": []schema{textValue, refTo("form")}})},
 	{"expires", "how long an answer is waited for", schema{"oneOf": []schema{duration, refTo("expires")}}},
 	{"key", "a text that tells this question from others of the node", textValue},
-	{"secret", "whether the record of decisions, and all that shows it, leaves out the answer", flagValue},
+	{"secret", "whether what is shown of the decision leaves out the answer; a store that does not encrypt does not record it", flagValue},
 }, []string{"title"}}
 
 var formSection = section{"form", "a field of a form, in the long form", []key{
