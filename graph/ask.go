@@ -123,10 +123,7 @@ func ask[T any](ctx context.Context, q Question) (v T, given answer, err error) 
 		return v, given, fmt.Errorf("graph: the question %q: %w", q.Prompt, err)
 	}
 	if q.Data != nil {
-		if err = state.CheckText(q.Data); err == nil {
-			in.Data, err = json.Marshal(q.Data)
-		}
-		if err != nil {
+		if in.Data, err = encode(q.Data); err != nil {
 			return v, given, fmt.Errorf("graph: data of the question %q: %w", q.Prompt, err)
 		}
 	}

@@ -279,18 +279,18 @@ func TestDecisions_DiscardInASubgraphAndAfterTheTimeOfAQuestion(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		o := by("anna")
 		o.IfWaiting, o.Modes = graph.Discard, graph.Decisions
-		var told []string
+		var emitted []string
 		for ev, err := range g.Stream(ctx, world{}, o) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			if ev.Mode == graph.Decisions {
-				told = append(told, fmt.Sprint(ev.Decision.Kind, " ", ev.Decision.Node))
+				emitted = append(emitted, fmt.Sprint(ev.Decision.Kind, " ", ev.Decision.Node))
 			}
 		}
 		wantDecisions(t, store, "expire a  by \"\" via expiry\ndiscard q  by \"anna\" via go\n")
-		if want := []string{"expire a", "discard q"}; !slices.Equal(told, want) {
-			t.Errorf("the events are %q, want %q", told, want)
+		if want := []string{"expire a", "discard q"}; !slices.Equal(emitted, want) {
+			t.Errorf("the events are %q, want %q", emitted, want)
 		}
 	})
 }

@@ -60,14 +60,8 @@ func (r *run) closeAtRoot(c *checkpoint.Chain, rw *checkpoint.Rewind) ([]Decisio
 	rec, beside := c.Record, c.Pending
 	after := withoutTask(beside, rw.Task)
 	if c.Branches() {
-		snap, err := r.cfg.Store.Load(r.ctx, checkpoint.Key{Thread: r.opts.Thread}, 0)
-		if err == nil {
-			rec, err = checkpoint.ReadRecord(snap)
-		}
-		if err == nil {
-			beside, err = checkpoint.ReadPending(snap)
-		}
-		if err != nil {
+		var err error
+		if _, rec, beside, err = r.newestOf(checkpoint.Key{Thread: r.opts.Thread}); err != nil {
 			return nil, r.fail(err)
 		}
 		after = nil

@@ -148,10 +148,7 @@ func keep[T any](ctx context.Context, s *scope, id, name string, fn func() (any,
 			return v, err
 		}
 		e.name, e.asked = name, s.task.dependsOnAnswers()
-		if err = state.CheckText(made); err == nil {
-			e.value, err = json.Marshal(made)
-		}
-		if err == nil {
+		if e.value, err = encode(made); err == nil {
 			err = json.Unmarshal(e.value, &v)
 		}
 		if err != nil {
@@ -175,6 +172,14 @@ func keep[T any](ctx context.Context, s *scope, id, name string, fn func() (any,
 		return *new(T), fmt.Errorf("%w: the result of %q is %s, not of type %T: %w", ErrProgram, name, e.value, v, err)
 	}
 	return v, nil
+}
+
+// encode returns v as JSON. Text that JSON would change is a [*state.TextError].
+func encode(v any) (json.RawMessage, error) {
+	if err := state.CheckText(v); err != nil {
+		return nil, err
+	}
+	return json.Marshal(v)
 }
 
 // lock waits for the place, and gives the slot of s away meanwhile.

@@ -65,11 +65,7 @@ func ascentOf(c Command) *ascent {
 		case m.up != nil:
 			a.Up = m.up
 		case m.send:
-			err := state.CheckText(m.payload)
-			var payload []byte
-			if err == nil {
-				payload, err = json.Marshal(m.payload)
-			}
+			payload, err := encode(m.payload)
 			if err != nil {
 				a.err = fmt.Errorf("graph: the payload of a Send to %q: %w", m.to, err)
 			}

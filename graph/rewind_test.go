@@ -435,18 +435,7 @@ func TestResumeAtACommitOfAChild_OfASend(t *testing.T) {
 				s.Path.Append(answer)
 				return err
 			})
-			b := graph.New[world]("sends")
-			b.Node("start", graph.Router(func(context.Context, *world) (graph.Command, error) {
-				return graph.Send("w", "a").Send("w", "b"), nil
-			}, "w"))
-			b.Node("w", graph.Worker(func(ctx context.Context, s *world, tag string) error {
-				end, err := c.Call(ctx, inner{Tag: state.Of(tag)})
-				s.Log.Append(end.Path.Slice()...)
-				return err
-			}))
-			b.Edge(graph.Start, "start")
-			b.Edge("w", graph.End)
-			g := build(t, b, cfg)
+			g := sendsTo(t, c, cfg)
 			res := invoke(t, g, "t1", graph.Interrupted)
 			asked(t, res, "a b")
 			ns, a, bb := res.Interrupts[1].Namespace, idOf(t, res, "a"), idOf(t, res, "b")

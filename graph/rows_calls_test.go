@@ -166,13 +166,9 @@ func TestRow087TheParentRunsAgainAndFinishedNodesOfTheChildDoNot(t *testing.T) {
 	ran.want(t, "c2", 2)
 }
 
-func TestRow089AQuestionInAChildSurfacesWithItsNamespaceAndState(t *testing.T) {
-	var ran counter
-	cfg := stored()
-	c := child(t, &ran, cfg, func(ctx context.Context, s *inner) error {
-		_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "q"})
-		return err
-	})
+// sendsTo returns a graph that runs a child for each of two Sends, a and b.
+func sendsTo(t testing.TB, c *graph.Graph[inner], cfg graph.Config) *graph.Graph[world] {
+	t.Helper()
 	b := graph.New[world]("sends")
 	b.Node("start", graph.Router(func(context.Context, *world) (graph.Command, error) {
 		return graph.Send("w", "a").Send("w", "b"), nil
@@ -184,7 +180,17 @@ func TestRow089AQuestionInAChildSurfacesWithItsNamespaceAndState(t *testing.T) {
 	}))
 	b.Edge(graph.Start, "start")
 	b.Edge("w", graph.End)
-	g := build(t, b, cfg)
+	return build(t, b, cfg)
+}
+
+func TestRow089AQuestionInAChildSurfacesWithItsNamespaceAndState(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	c := child(t, &ran, cfg, func(ctx context.Context, s *inner) error {
+		_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "q"})
+		return err
+	})
+	g := sendsTo(t, c, cfg)
 	res := invoke(t, g, "t1", graph.Interrupted)
 	if len(res.Interrupts) != 2 || res.Interrupts[0].ID == res.Interrupts[1].ID {
 		t.Fatalf("got %v, want two questions", res.Interrupts)

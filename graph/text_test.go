@@ -69,6 +69,14 @@ type texts struct {
 	Handle  state.Untracked[string]                        `json:"handle"`
 }
 
+// on returns a Run on t1 where there is a store to keep it, else one without a thread.
+func on(cfg graph.Config) graph.Run {
+	if cfg.Store == nil {
+		return graph.Run{}
+	}
+	return t1
+}
+
 // refusesText fails the test unless err is of a TextError at this place.
 func refusesText(t testing.TB, err error, field, path string) {
 	t.Helper()
@@ -201,11 +209,7 @@ func TestText_WrittenByABranch(t *testing.T) {
 		}, "b")
 		b.Edge(graph.Start, "a")
 		b.Edge("b", graph.End)
-		run := t1
-		if cfg.Store == nil {
-			run = graph.Run{}
-		}
-		_, err := build(t, b, cfg).Invoke(ctx, texts{}, run)
+		_, err := build(t, b, cfg).Invoke(ctx, texts{}, on(cfg))
 		refusesText(t, err, "value", "")
 	}
 }
@@ -294,11 +298,7 @@ func TestText_WhatElseANodeGives(t *testing.T) {
 			b.Edge(graph.Start, "bad")
 			b.Edge("work", graph.End)
 			b.Edge("next", graph.End)
-			run := t1
-			if cfg.Store == nil {
-				run = graph.Run{}
-			}
-			_, err := build(t, b, cfg).Invoke(ctx, world{}, run)
+			_, err := build(t, b, cfg).Invoke(ctx, world{}, on(cfg))
 			var n *graph.NodeError
 			if refusesText(t, err, "", c.path); !errors.As(err, &n) || n.Node != "bad" {
 				t.Errorf("%s: got %v, want an error of the node bad", name, err)
@@ -320,11 +320,7 @@ func TestText_OfAChildForItsParent(t *testing.T) {
 		p.Node("next", logs("next"))
 		p.Edge(graph.Start, "sub")
 		p.Edge("next", graph.End)
-		run := t1
-		if cfg.Store == nil {
-			run = graph.Run{}
-		}
-		_, err := build(t, p, cfg).Invoke(ctx, world{}, run)
+		_, err := build(t, p, cfg).Invoke(ctx, world{}, on(cfg))
 		refusesText(t, err, "name", "")
 	}
 }
