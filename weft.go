@@ -63,20 +63,20 @@ type Opener = func(ctx context.Context, address string) (checkpoint.Store, error
 
 // Chat opens an agent over a store: it compiles the graph of its turns with that store, and returns
 // the gateway before it as [turn.Gateway.Plain] makes it.
-type Chat = func(ctx context.Context, store checkpoint.Store) (turn.Plain, error)
+type Chat = func(ctx context.Context, store checkpoint.Store) (turn.Untyped, error)
 
 // Graph opens a graph in Go over a store: it compiles the graph with that store, and returns it as
 // [graph.Graph.Plain] does. [Built] makes one of a builder.
-type Graph = func(ctx context.Context, store checkpoint.Store) (graph.Plain, error)
+type Graph = func(ctx context.Context, store checkpoint.Store) (graph.Untyped, error)
 
 // Built is the Graph of a builder, compiled with what the command replay needs.
 func Built[S any](b *graph.Builder[S]) Graph {
-	return func(_ context.Context, store checkpoint.Store) (graph.Plain, error) {
+	return func(_ context.Context, store checkpoint.Store) (graph.Untyped, error) {
 		g, err := b.Compile(graph.Config{Store: store, Trace: true})
 		if err != nil {
 			return nil, err
 		}
-		return g.Plain(), nil
+		return g.Untyped(), nil
 	}
 }
 

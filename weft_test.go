@@ -78,10 +78,10 @@ func TestABuilderIsCompiledOverTheStoreOfTheCommandLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Invoke(t.Context(), []byte("{}"), graph.Run{Thread: "t"}); err != nil {
+	if _, err := g.Invoke(t.Context(), []byte("{}"), graph.RunOptions{Thread: "t"}); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := graph.Inspect(t.Context(), store, "t"); err != nil || p.Graph != "count" || p.Status != graph.Done {
+	if p, err := graph.Inspect(t.Context(), store, checkpoint.Key{Thread: "t"}); err != nil || p.Graph != "count" || p.Status != graph.Done {
 		t.Errorf("the thread: %+v, %v", p, err)
 	}
 	b.Edge("one", "nowhere")

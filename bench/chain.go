@@ -85,7 +85,7 @@ func weftChain(n int) (Job, error) {
 // counts runs a graph that ends with n counted.
 func counts(g *graph.Graph[count], n int) (Job, error) {
 	return job(func(ctx context.Context) error {
-		res, err := g.Invoke(ctx, count{}, graph.Run{})
+		res, err := g.Invoke(ctx, count{}, graph.RunOptions{})
 		if err != nil {
 			return err
 		}

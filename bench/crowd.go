@@ -75,7 +75,7 @@ func weftCrowd(ctx context.Context, n, steps int, g ground) (Job, error) {
 			before := runtime.NumGoroutine()
 			defer func() { most.before, most.after = before, runtime.NumGoroutine() }()
 			return together(n, func(int) error {
-				res, err := gr.Invoke(ctx, count{}, graph.Run{Thread: used.next()})
+				res, err := gr.Invoke(ctx, count{}, graph.RunOptions{Thread: used.next()})
 				if err != nil {
 					return err
 				}

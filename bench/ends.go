@@ -62,7 +62,7 @@ func depart(ctx context.Context, n int, g *ground, look func(i int)) (*journey, 
 func (j *journey) travel(ctx context.Context) (mean float64, err error) {
 	j.left = time.Now()
 	began := j.left
-	res, err := j.graph.Invoke(ctx, log{}, graph.Run{Thread: j.thread})
+	res, err := j.graph.Invoke(ctx, log{}, graph.RunOptions{Thread: j.thread})
 	mean = float64(time.Since(began)) / float64(len(j.texts))
 	if err == nil {
 		err = hasTexts(&res.State, j.texts)

@@ -83,7 +83,7 @@ func weftFanOut(n int) (Job, error) {
 		return Job{}, err
 	}
 	return job(func(ctx context.Context) error {
-		res, err := g.Invoke(ctx, names{}, graph.Run{})
+		res, err := g.Invoke(ctx, names{}, graph.RunOptions{})
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func weftReaders(turns, n int) (Job, error) {
 		return Job{}, err
 	}
 	return job(func(ctx context.Context) error {
-		live := g.Start(ctx, count{}, graph.Run{Hold: true})
+		live := g.Start(ctx, count{}, graph.RunOptions{Hold: true})
 		seen, joined := make([]int, n), make([]iter.Seq2[graph.Event, error], n)
 		for i := range joined { // all of them, before the first one lets the run begin
 			joined[i] = live.Events(graph.Tasks)

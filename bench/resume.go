@@ -37,7 +37,7 @@ func weftResume(ctx context.Context, n int, g ground) (Job, error) {
 	if err != nil {
 		return Job{}, errors.Join(err, closed())
 	}
-	run, answered := graph.Run{Thread: thread}, 0
+	run, answered := graph.RunOptions{Thread: thread}, 0
 	return Job{
 		Run: func(ctx context.Context) error {
 			res, err := gr.Resume(ctx, graph.Reply(1), run)
@@ -59,7 +59,7 @@ func makeLong(ctx context.Context, n int, thread string, to checkpoint.Store) er
 	if err != nil {
 		return err
 	}
-	res, err := gr.Invoke(ctx, asking{}, graph.Run{Thread: thread})
+	res, err := gr.Invoke(ctx, asking{}, graph.RunOptions{Thread: thread})
 	if err != nil {
 		return err
 	}

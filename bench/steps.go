@@ -103,7 +103,7 @@ func weftSteps(ctx context.Context, n int, g *ground) (Job, error) {
 		return Job{}, err
 	}
 	run := func(ctx context.Context, thread string) error {
-		res, err := gr.Invoke(ctx, log{}, graph.Run{Thread: thread})
+		res, err := gr.Invoke(ctx, log{}, graph.RunOptions{Thread: thread})
 		if err != nil {
 			return err
 		}

@@ -66,9 +66,9 @@ func (p *place) suite() (all []Workload) {
 func kept[S any](b *graph.Builder[S], k keeping, in func() S, right func(*S) error) (Job, error) {
 	cfg := graph.Config{MaxSteps: 1 << 20}
 	store := &counting{backend: new(checkpoint.Memory)}
-	run := graph.Run{}
+	run := graph.RunOptions{}
 	if k.saver != "none" {
-		cfg.Store, run = store, graph.Run{Thread: "bench", Durability: k.durability}
+		cfg.Store, run = store, graph.RunOptions{Thread: "bench", Durability: k.durability}
 	}
 	g, err := b.Compile(cfg)
 	if err != nil {

@@ -34,7 +34,7 @@ func many30(steps int) Workload {
 				return Job{}, err
 			}
 			return job(func(ctx context.Context) error {
-				res, err := g.Invoke(ctx, fields30{}, graph.Run{})
+				res, err := g.Invoke(ctx, fields30{}, graph.RunOptions{})
 				if err != nil {
 					return err
 				}

@@ -49,7 +49,7 @@ func weftYAML(turns int) (Job, error) {
 		if err != nil {
 			return err
 		}
-		res, err := g.Invoke(ctx, in, graph.Run{})
+		res, err := g.Invoke(ctx, in, graph.RunOptions{})
 		if err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func Example() {
 		return
 	}
 	in := Desk{State: m.CreateFresh("which rain do we have?", nil), Station: state.Of("Seattle")}
-	res, err := g.Invoke(context.Background(), in, graph.Run{Thread: "t1"})
+	res, err := g.Invoke(context.Background(), in, graph.RunOptions{Thread: "t1"})
 	those, _ := agent.Get[Measurements](m.Contexts(&res.State.State), "those")
 	fmt.Println(those.Column, err)
 	// Output: precipitation <nil>

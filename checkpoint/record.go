@@ -105,7 +105,7 @@ type Way struct {
 	// Branch is the number of the branch that decided, from 1; 0 for the node's own
 	// Command.
 	Branch int    `json:"branch,omitempty"`
-	Why    string `json:"why,omitempty"` // what the node said of it; see graph.Command.Because
+	Why    string `json:"why,omitempty"` // what the node said of it; see graph.Command.WithReason
 }
 
 // Task is one due task.

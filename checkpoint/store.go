@@ -146,7 +146,7 @@ type Entry struct {
 // Query selects commits of a chain.
 //
 // The labels of a commit are source (see [Source]), run, graph, turn and step, the numbers in
-// decimal, and the run's metadata beside them (graph.Run.Metadata), in which these five
+// decimal, and the run's metadata beside them (graph.RunOptions.Metadata), in which these five
 // names are not searched. A label that no commit has finds nothing.
 type Query struct {
 	Before uint64            // only commits with a smaller number; 0 means from the head

@@ -32,13 +32,13 @@ func TestTheCallerRunsWhatNobodyCanEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		ctx   context.Context
 		cfg   graph.Config
-		run   graph.Run
+		run   graph.RunOptions
 		afoot bool
 	}{
-		"nobody can end it":     {ctx, graph.Config{}, graph.Run{}, true},
-		"its context may end":   {t.Context(), graph.Config{}, graph.Run{}, false},
-		"its time is limited":   {ctx, graph.Config{Timeout: time.Hour}, graph.Run{}, false},
-		"it may be drained":     {ctx, graph.Config{}, graph.Run{Drain: &drain}, false},
+		"nobody can end it":     {ctx, graph.Config{}, graph.RunOptions{}, true},
+		"its context may end":   {t.Context(), graph.Config{}, graph.RunOptions{}, false},
+		"its time is limited":   {ctx, graph.Config{Timeout: time.Hour}, graph.RunOptions{}, false},
+		"it may be drained":     {ctx, graph.Config{}, graph.RunOptions{Drain: &drain}, false},
 		"it may lose its lease": {ctx, stored(), t1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,8 +82,8 @@ func TestACallOnFootFailsAsAnyOther(t *testing.T) {
 		b.Edge("a", "b")
 		b.Edge("b", graph.End)
 		g := build(t, b, c.cfg)
-		here, errHere := g.Invoke(ctx, world{}, graph.Run{})
-		there, errThere := g.Invoke(t.Context(), world{}, graph.Run{})
+		here, errHere := g.Invoke(ctx, world{}, graph.RunOptions{})
+		there, errThere := g.Invoke(t.Context(), world{}, graph.RunOptions{})
 		logged(t, here, "a")
 		logged(t, there, "a")
 		if errHere == nil || errHere.Error() != errThere.Error() || here.Status != graph.Failed || here.Steps != there.Steps {
@@ -103,7 +103,7 @@ func TestGoexitOnFootEndsTheCaller(t *testing.T) {
 	returned := false
 	go func() {
 		defer close(done)
-		_, _ = g.Invoke(ctx, world{}, graph.Run{})
+		_, _ = g.Invoke(ctx, world{}, graph.RunOptions{})
 		returned = true
 	}()
 	if <-done; returned {
@@ -123,7 +123,7 @@ func TestADeafNodeBesideOneThatFailsIsGivenUpAfterAWalk(t *testing.T) {
 		b.Edge("b", "fails")
 		b.Edge("deaf", graph.End)
 		b.Edge("fails", graph.End)
-		_, err := build(t, b, graph.Config{Grace: time.Minute}).Invoke(ctx, world{}, graph.Run{})
+		_, err := build(t, b, graph.Config{Grace: time.Minute}).Invoke(ctx, world{}, graph.RunOptions{})
 		is(t, err, graph.ErrAbandoned)
 		is(t, err, errBoom)
 		close(release)
@@ -140,7 +140,7 @@ func TestManyCallersOnFootShareAGraph(t *testing.T) {
 		go func() {
 			var all error
 			for range 50 {
-				res, err := g.Invoke(ctx, world{}, graph.Run{})
+				res, err := g.Invoke(ctx, world{}, graph.RunOptions{})
 				if err == nil && res.State.Log.Len() != 3 {
 					err = errors.New("a run saw another's state")
 				}
@@ -168,7 +168,7 @@ func TestWhatANodeLeavesBehindLearnsThatItsCallerWasEnded(t *testing.T) {
 		b.Edge(graph.Start, "a")
 		b.Edge("a", graph.End)
 		g := build(t, b, graph.Config{})
-		go func() { _, _ = g.Invoke(ctx, world{}, graph.Run{}) }()
+		go func() { _, _ = g.Invoke(ctx, world{}, graph.RunOptions{}) }()
 		is(t, <-told, context.Canceled)
 	})
 }
@@ -205,7 +205,7 @@ func TestADeafNodeBesideOneThatFailsIsGivenUpInASubgraphToo(t *testing.T) {
 						func(s *world, end *world) error { s.Count.Add(1); return nil }))
 					b.Edge(graph.Start, "child")
 					b.Edge("child", graph.End)
-					run := graph.Run{}
+					run := graph.RunOptions{}
 					if root.Store != nil {
 						run = t1
 					}
@@ -238,9 +238,9 @@ func TestAPanicInTheJSONOfAResultIsAnError(t *testing.T) {
 	b.Node("a", graph.Func(func(_ context.Context, s *furious) error { s.A.Set(angry{}); return nil }))
 	b.Edge(graph.Start, "a")
 	b.Edge("a", graph.End)
-	g := build(t, b, graph.Config{}).Plain()
+	g := build(t, b, graph.Config{}).Untyped()
 	for _, c := range []context.Context{ctx, t.Context()} {
-		res, err := g.Invoke(c, []byte("{}"), graph.Run{})
+		res, err := g.Invoke(c, []byte("{}"), graph.RunOptions{})
 		var panicked *graph.PanicError
 		if !errors.As(err, &panicked) || res.Status != graph.Failed {
 			t.Errorf("got %s, %v; want a PanicError", res.Status, err)

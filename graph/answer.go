@@ -47,7 +47,7 @@ func (a Answers) Decline(id, reason string) Answers {
 	return a.add(given{id: id, declined: refusedBy + reason})
 }
 
-// By returns a with a name for those who give its answers, in place of Run.By. Answers that have a name keep it:
+// By returns a with a name for those who give its answers, in place of RunOptions.By. Answers that have a name keep it:
 //
 //	graph.Answer(id, true).By("anna").Answer(other, false).By("ben")
 func (a Answers) By(name string) Answers {

@@ -34,7 +34,7 @@ func sends(t *testing.T, cfg graph.Config, p graph.Policy, each int, do map[stri
 		b.Node(name, graph.Worker(func(ctx context.Context, s *world, i int) error {
 			s.Count.Add(1)
 			return f(ctx, i)
-		}), policy)
+		}).With(policy))
 		b.Edge(name, graph.End)
 	}
 	cfg.MaxTasks = 100_000
@@ -51,7 +51,7 @@ func TestItemsThatWaitForAPlaceHoldUpNothingElseOfTheirStep(t *testing.T) {
 			for _, narrow := range []string{"slow", "slow, slower"} {
 				t.Run(fmt.Sprint(bound, " with ", kind, ": ", narrow), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						cfg, run, each := config(), graph.Run{}, 500
+						cfg, run, each := config(), graph.RunOptions{}, 500
 						if bound == "a lane" && kind == "no store" && narrow == "slow" {
 							each = 10_000
 						}
@@ -116,7 +116,7 @@ func TestWhatWasSetAsideIsTakenWhereverItsPlacesComeFrom(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := graph.Policy{Parallel: 1, Retry: graph.Retry{Attempts: 2, Initial: time.Hour}}
 				do := map[string]func(context.Context, int) error{"a": bad, "b": bad, "other": bad}
-				res, err := sends(t, graph.Config{Concurrency: 3}, p, 50, do, "a", "b", "other").Invoke(t.Context(), world{}, graph.Run{})
+				res, err := sends(t, graph.Config{Concurrency: 3}, p, 50, do, "a", "b", "other").Invoke(t.Context(), world{}, graph.RunOptions{})
 				ended(t, graph.Done, res, err)
 				if res.State.Count.Get() != 150 {
 					t.Errorf("%d items were done, want 150", res.State.Count.Get())
@@ -145,7 +145,7 @@ func TestItemsThatWereSetAsideEndWithTheirStep(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
-					cfg, run := graph.Config{}, graph.Run{}
+					cfg, run := graph.Config{}, graph.RunOptions{}
 					if store {
 						cfg, run = stored(), t1
 					}
@@ -175,11 +175,11 @@ func TestAnAttemptThatWasGivenUpHoldsItsLaneUntilItReturns(t *testing.T) {
 				g.work(time.Second)
 			}
 			return nil
-		}), graph.Policy{Parallel: 1, Timeout: time.Minute, Retry: graph.Retry{Attempts: 2, Initial: time.Second}})
+		}).With(graph.Policy{Parallel: 1, Timeout: time.Minute, Retry: graph.Retry{Attempts: 2, Initial: time.Second}}))
 		b.Edge(graph.Start, "a")
 		b.Edge("a", graph.End)
 		began := time.Now()
-		res, err := build(t, b, graph.Config{Grace: time.Second}).Invoke(t.Context(), world{}, graph.Run{})
+		res, err := build(t, b, graph.Config{Grace: time.Second}).Invoke(t.Context(), world{}, graph.RunOptions{})
 		ended(t, graph.Done, res, err)
 		if took := time.Since(began); g.most != 1 || took != time.Hour+time.Second {
 			t.Errorf("%d at once for %v, want one after the other for 1h1s", g.most, took)

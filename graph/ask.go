@@ -28,7 +28,7 @@ type Question struct {
 	// they are asked from several goroutines. Without it the order counts.
 	//
 	// The id of a question comes from its task and its Key, not from its text: on a branch
-	// of the thread (Run.At) it is the same, and after a [Graph.Patch] it stays. A Key that says
+	// of the thread (RunOptions.At) it is the same, and after a [Graph.Patch] it stays. A Key that says
 	// what is asked, such as a price, keeps an answer from closing a question about another.
 	Key string
 	// Within is how long an answer is waited for; 0 means for ever. Later answers are

@@ -120,7 +120,7 @@ func hangAt(t *testing.T, durability graph.Durability, at int, name string) stri
 	c, cancel := context.WithTimeoutCause(ctx, time.Hour, errBoom)
 	defer cancel()
 	began := time.Now()
-	res, err := g.Invoke(c, world{}, graph.Run{Thread: "t1", Durability: durability})
+	res, err := g.Invoke(c, world{}, graph.RunOptions{Thread: "t1", Durability: durability})
 	if h.hung == "" {
 		ended(t, graph.Done, res, err)
 		return ""
@@ -161,11 +161,11 @@ func TestANumberThatJSONDoesNotKnowIsAnErrorThatNamesItsField(t *testing.T) {
 				b.Edge(graph.Start, "a")
 				b.Edge("a", graph.End)
 				g := build(t, b, cfg)
-				_, err := g.Invoke(ctx, vast{}, graph.Run{Thread: "t1", Durability: durability})
+				_, err := g.Invoke(ctx, vast{}, graph.RunOptions{Thread: "t1", Durability: durability})
 				if err == nil || !strings.Contains(err.Error(), field) || !strings.Contains(err.Error(), `"t1"`) {
 					t.Errorf("%v in %s, %v: %v; want an error that names the field and the thread", n, field, durability, err)
 				}
-				if _, err := g.Plain().Invoke(ctx, []byte(`{}`), graph.Run{Thread: "t2"}); err == nil {
+				if _, err := g.Untyped().Invoke(ctx, []byte(`{}`), graph.RunOptions{Thread: "t2"}); err == nil {
 					t.Errorf("%v in %s: a plain run stores it", n, field)
 				}
 			}
@@ -188,7 +188,7 @@ func TestAGraphThatCallsItselfForEverFails(t *testing.T) {
 			g = build(t, b, cfg)
 			run := t1
 			if cfg.Store == nil {
-				run = graph.Run{}
+				run = graph.RunOptions{}
 			}
 			_, err := g.Invoke(ctx, world{}, run)
 			if want := map[string]error{"stored": checkpoint.ErrTooLarge}[name]; want != nil {

@@ -92,25 +92,25 @@ func (r *run) takeInput(input state.View) error {
 // mustWait reports whether the input is not to begin a turn now, because questions are
 // open. What becomes of it instead has then been done.
 func (r *run) mustWait(input state.View) (bool, error) {
-	if r.chain == nil || r.chain.Record == nil || r.opts.IfWaiting == Discard {
+	if r.chain == nil || r.chain.Record == nil || r.opts.OnOpenQuestions == Discard {
 		return false, nil
 	}
 	open, err := sortPending(r.chain.Pending).open(r.chain.Record)
 	if err != nil {
 		return false, err
 	}
-	r.draws = r.opts.IfWaiting == Queue // others may wait although nothing is open any more
+	r.draws = r.opts.OnOpenQuestions == Queue // others may wait although nothing is open any more
 	now := r.cfg.Now()
 	open = slices.DeleteFunc(open, func(in Interrupt) bool { return in.expired(now) })
 	switch {
-	case len(open) == 0 && r.opts.IfWaiting == Queue:
+	case len(open) == 0 && r.opts.OnOpenQuestions == Queue:
 		return r.queueUp(input)
 	case len(open) == 0:
 		return false, nil
-	case r.opts.IfWaiting == Queue:
+	case r.opts.OnOpenQuestions == Queue:
 		return true, r.enqueue(input)
-	case r.opts.IfWaiting != Refuse:
-		return false, fmt.Errorf("graph %q: Run.IfWaiting is %q, which is none of its values", r.name, r.opts.IfWaiting)
+	case r.opts.OnOpenQuestions != Refuse:
+		return false, fmt.Errorf("graph %q: RunOptions.OnOpenQuestions is %q, which is none of its values", r.name, r.opts.OnOpenQuestions)
 	}
 	r.paused = open
 	return false, fmt.Errorf("%w: thread %q; answer with Resume:\n%s", ErrWaiting, r.opts.Thread, list(open))

@@ -79,7 +79,7 @@ func BenchmarkFanOut100(b *testing.B) {
 	g := compile(b, d)
 	b.ReportAllocs()
 	for b.Loop() {
-		res, err := g.Invoke(b.Context(), small{}, graph.Run{})
+		res, err := g.Invoke(b.Context(), small{}, graph.RunOptions{})
 		if err != nil || res.State.Facts.Len() != n*laps || res.State.Facts.At(n*laps-1) != "w099" {
 			b.Fatal(res.State.Facts.Len(), err)
 		}
@@ -124,7 +124,7 @@ func benchSteps[S any](b *testing.B, g *graph.Graph[S], steps int, right func(*S
 	b.ReportAllocs()
 	for b.Loop() {
 		var in S
-		res, err := g.Invoke(ctx, in, graph.Run{})
+		res, err := g.Invoke(ctx, in, graph.RunOptions{})
 		if err != nil || res.Steps != steps || !right(&res.State) {
 			b.Fatalf("got %d steps, right %v, %v; want %d", res.Steps, right(&res.State), err, steps)
 		}
@@ -151,7 +151,7 @@ func BenchmarkReaders(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				live := g.Start(b.Context(), small{}, graph.Run{Hold: true})
+				live := g.Start(b.Context(), small{}, graph.RunOptions{Hold: true})
 				var readers sync.WaitGroup
 				var joined []iter.Seq2[graph.Event, error]
 				for range n {

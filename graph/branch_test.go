@@ -35,7 +35,7 @@ func chainOf(t testing.TB, ran *counter, cfg graph.Config, names ...string) *gra
 func tree(t testing.TB, cfg graph.Config) string {
 	t.Helper()
 	var lines []string
-	for p, err := range graph.History(ctx, cfg.Store, "t1", checkpoint.Query{}) {
+	for p, err := range graph.History(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}, checkpoint.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func tree(t testing.TB, cfg graph.Config) string {
 
 func logAt(t testing.TB, g *graph.Graph[world], at uint64) string {
 	t.Helper()
-	s, _, err := g.State(ctx, "t1", at)
+	s, _, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestRow056RunningFromAnOldCommitKeepsTheOldBranch(t *testing.T) {
 	cfg := stored()
 	g := chainOf(t, &ran, cfg, "a", "b", "c")
 	invoke(t, g, "t1", graph.Done) // commits 1 to 4
-	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 2})
+	res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: 2})
 	logged(t, ended(t, graph.Done, res, err), "a1 b2 c2")
 	want := "1 input; 2 step a; 3 step b; 4 step c; 5 fork of 2 on 5; 6 step on 5 b; 7 step on 5 c"
 	if got := tree(t, cfg); got != want {
@@ -84,20 +84,20 @@ func TestRow109ReplayRunsWhatComesAfterAndNothingBefore(t *testing.T) {
 	g := chainOf(t, &ran, cfg, "a", "b", "c")
 	invoke(t, g, "t1", graph.Done)
 	for range 2 {
-		res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 3})
+		res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: 3})
 		ended(t, graph.Done, res, err)
 	}
 	ran.want(t, "a", 1)
 	ran.want(t, "b", 1)
 	ran.want(t, "c", 3)
-	head, err := graph.Inspect(ctx, cfg.Store, "t1")
+	head, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: head.Checkpoint})
+	res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: head.Checkpoint})
 	ended(t, graph.Done, res, err)
 	ran.want(t, "c", 3) // from the final commit there is nothing to run
-	if now, _ := graph.Inspect(ctx, cfg.Store, "t1"); now.Checkpoint != head.Checkpoint {
+	if now, _ := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); now.Checkpoint != head.Checkpoint {
 		t.Errorf("replaying the head added commits: %d, was %d", now.Checkpoint, head.Checkpoint)
 	}
 }
@@ -110,10 +110,10 @@ func TestRow111ReplayFromBeforeAQuestionAsksItAgain(t *testing.T) {
 	id := idOf(t, res, "x")
 	res = resume(t, g, graph.Answer(id, "old"), graph.Done)
 	logged(t, res, "a x=old")
-	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 1})
+	res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: 1})
 	asked(t, ended(t, graph.Interrupted, res, err), "x")
 	logged(t, resume(t, g, graph.Answer(idOf(t, res, "x"), "new"), graph.Done), "a x=new")
-	_, err = g.Resume(ctx, graph.Answer(id, "both"), graph.Run{Thread: "t1", At: 1})
+	_, err = g.Resume(ctx, graph.Answer(id, "both"), graph.RunOptions{Thread: "t1", At: 1})
 	is(t, err, graph.ErrUnknownQuestion) // a commit of the past has no open question
 }
 
@@ -122,7 +122,7 @@ func TestRow114AnAnswerAtTheHeadIsAPlainResume(t *testing.T) {
 	cfg := stored()
 	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x")}), cfg)
 	res := invoke(t, g, "t1", graph.Interrupted)
-	res, err := g.Resume(ctx, graph.Reply("yes"), graph.Run{Thread: "t1", At: res.Checkpoint})
+	res, err := g.Resume(ctx, graph.Reply("yes"), graph.RunOptions{Thread: "t1", At: res.Checkpoint})
 	logged(t, ended(t, graph.Done, res, err), "a x=yes")
 	if got, want := tree(t, cfg), "1 input; 2 step a"; got != want {
 		t.Errorf("the history is %q, want %q", got, want)
@@ -134,10 +134,10 @@ func TestRow115LaterTurnsGoOnFromTheReplayedBranch(t *testing.T) {
 	cfg := stored()
 	g := chainOf(t, &ran, cfg, "a", "b")
 	invoke(t, g, "t1", graph.Done)
-	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 2})
+	res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: 2})
 	ended(t, graph.Done, res, err)
 	logged(t, invoke(t, g, "t1", graph.Done), "a1 b2 a2 b3")
-	res, err = g.Invoke(ctx, world{}, graph.Run{Thread: "t1", At: 3})
+	res, err = g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", At: 3})
 	logged(t, ended(t, graph.Done, res, err), "a1 b1 a3 b4") // a turn may begin at any commit
 }
 
@@ -156,13 +156,13 @@ func TestRow117AForkDoesNotTakeWhatStoodBesideTheCommit(t *testing.T) {
 	_, err := g.Invoke(ctx, world{}, t1)
 	is(t, err, errBoom)
 	fail = false
-	edited, err := g.Patch(ctx, func(s *world) error { s.Name.Set("edited"); return nil }, graph.Run{Thread: "t1"})
+	edited, err := g.Patch(ctx, func(s *world) error { s.Name.Set("edited"); return nil }, graph.RunOptions{Thread: "t1"})
 	if err != nil || edited.Status != graph.Pending {
 		t.Fatalf("the patched thread is %q, %v", edited.Status, err)
 	}
 	resume(t, g, graph.Answers{}, graph.Done)
 	ran.want(t, "a", 1) // a patch keeps the stored result
-	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 1})
+	res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: 1})
 	logged(t, ended(t, graph.Done, res, err), "a2") // a fork begins from the commit alone
 	ran.want(t, "a", 2)
 	ran.want(t, "b", 3)
@@ -184,7 +184,7 @@ func TestAForkKeepsFieldsThatTheGraphDoesNotKnow(t *testing.T) {
 	b.Edge("a", "b")
 	b.Edge("b", graph.End)
 	less := build(t, b, cfg)
-	if _, err := less.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 2}); err != nil {
+	if _, err := less.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: 2}); err != nil {
 		t.Fatal(err)
 	}
 	if got := logAt(t, g, 0); got != "a1" {
@@ -210,7 +210,7 @@ func TestASubgraphOfTheThreadFollowsTheBranch(t *testing.T) {
 	g := build(t, b, cfg)
 	logged(t, invoke(t, g, "t1", graph.Done), "0+1+2/2") // commits 1 to 4
 	rename := func(at uint64, name string) {
-		res, err := g.Patch(ctx, func(s *world) error { s.Name.Set(name); return nil }, graph.Run{Thread: "t1", At: at})
+		res, err := g.Patch(ctx, func(s *world) error { s.Name.Set(name); return nil }, graph.RunOptions{Thread: "t1", At: at})
 		ended(t, graph.Pending, res, err)
 	}
 	rename(2, "b")
@@ -219,7 +219,7 @@ func TestASubgraphOfTheThreadFollowsTheBranch(t *testing.T) {
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "c0+c1+c2/c2")
 	rename(6, "d") // on the second branch, after its first call
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "0+b1+d2/d2")
-	res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", At: 4})
+	res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", At: 4})
 	ended(t, graph.Done, res, err)
 	logged(t, res, "0+1+2+3/3") // a new turn on the first branch
 }
@@ -233,7 +233,7 @@ func TestASubgraphOfATaskStartsAnewOnABranch(t *testing.T) {
 	b.Edge("in", graph.End)
 	g := build(t, b, cfg)
 	logged(t, invoke(t, g, "t1", graph.Done), "c1 c2 c3")
-	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 1})
+	res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: 1})
 	logged(t, ended(t, graph.Done, res, err), "c1 c2 c3")
 	ran.want(t, "c2", 2)
 }
@@ -242,9 +242,9 @@ func TestAnUnknownCommitIsAnError(t *testing.T) {
 	var ran counter
 	g := chainOf(t, &ran, stored(), "a")
 	invoke(t, g, "t1", graph.Done)
-	_, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 99})
+	_, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: 99})
 	is(t, err, graph.ErrUnknownThread, "99")
-	_, err = g.Invoke(ctx, world{}, graph.Run{Thread: "t2", At: 1})
+	_, err = g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t2", At: 1})
 	is(t, err, graph.ErrUnknownThread, "t2")
 }
 
@@ -261,7 +261,7 @@ func TestTasksOfABranchHaveTheIDsOfTheirPlace(t *testing.T) {
 		return err
 	})
 	invoke(t, g, "t1", graph.Done)
-	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 1})
+	res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: 1})
 	ended(t, graph.Done, res, err)
 	ran.want(t, "effect", 2)
 	if len(ids) != 4 || ids[0] != ids[2] || ids[1] != ids[3] || ids[0] == ids[1] {

@@ -174,7 +174,7 @@ func TestStaticPause_AfterEditsAndOnBranches(t *testing.T) {
 	patch := func(at uint64) func(*testing.T, *graph.Graph[world]) {
 		return func(t *testing.T, g *graph.Graph[world]) {
 			write := func(s *world) error { s.Name.Set("new"); return nil }
-			if _, err := g.Patch(ctx, write, graph.Run{Thread: "t1", At: at}); err != nil {
+			if _, err := g.Patch(ctx, write, graph.RunOptions{Thread: "t1", At: at}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -217,7 +217,7 @@ func TestStaticPause_AfterEditsAndOnBranches(t *testing.T) {
 					pauses(t, invoke(t, g, "t1", graph.Interrupted), kind)
 				}
 				c.do(t, g)
-				res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: c.at})
+				res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: c.at})
 				if err != nil {
 					t.Fatal(err)
 				}

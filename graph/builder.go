@@ -34,11 +34,10 @@ func (b *Builder[S]) draft() *draft {
 	return b.d
 }
 
-// Node adds a node. At most one Policy may be given; without one it has that of
-// Defaults.
-func (b *Builder[S]) Node(name string, n Node[S], policy ...Policy) {
-	d := nodeDraft{name: name, call: n.call, targets: n.targets, payload: n.payload, child: n.child, cache: n.cache, pos: b.draft().place()}
-	d.setPolicy(b.draft(), "node "+quote(name), policy)
+// Node adds a node. A node without a Policy ([Node.With]) has that of Defaults.
+func (b *Builder[S]) Node(name string, n Node[S]) {
+	d := nodeDraft{name: name, call: n.call, targets: n.targets, payload: n.payload, child: n.child, cache: n.cache,
+		policy: n.policy, pos: b.draft().place()}
 	for _, f := range n.faults {
 		b.draft().fail(d.pos, "node %q: %s", name, f)
 	}
@@ -125,7 +124,7 @@ func (d *draft) place() string {
 }
 
 func (d *draft) fail(pos, format string, args ...any) {
-	d.mistakes = append(d.mistakes, Mistake{pos, fmt.Sprintf(format, args...)})
+	d.mistakes = append(d.mistakes, Mistake{Pos: pos, What: fmt.Sprintf(format, args...)})
 }
 
 type nodeDraft struct {
@@ -138,15 +137,6 @@ type nodeDraft struct {
 	policy  *Policy // nil: that of Defaults
 	pos     string
 	entry   bool // it is no node of the user's: the branches of Start lead from it
-}
-
-func (n *nodeDraft) setPolicy(d *draft, who string, given []Policy) {
-	if len(given) > 1 {
-		d.fail(n.pos, "%s has %d policies; give one", who, len(given))
-	}
-	for _, p := range given {
-		n.policy = &p
-	}
 }
 
 type defaultDraft struct {

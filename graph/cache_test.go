@@ -31,7 +31,7 @@ var byName = graph.Caching[world]{Key: func(s *world) (string, error) { return s
 // named runs g with this name on a thread.
 func named(t *testing.T, g *graph.Graph[world], thread, name string) graph.Result[world] {
 	t.Helper()
-	res, err := g.Invoke(ctx, world{Name: state.Of(name)}, graph.Run{Thread: thread})
+	res, err := g.Invoke(ctx, world{Name: state.Of(name)}, graph.RunOptions{Thread: thread})
 	return ended(t, graph.Done, res, err)
 }
 
@@ -160,11 +160,11 @@ func TestWhatMustNotBeCachedIsNot(t *testing.T) {
 				b.Node("a", graph.Cache(c.node, graph.Caching[world]{}))
 				b.Edge(graph.Start, "a")
 				b.Edge("a", graph.End)
-				b.Rescue("a", mends(&ran, graph.Command{}))
+				b.OnError("a", mends(&ran, graph.Command{}))
 				g := build(t, b, graph.Config{Store: new(checkpoint.Memory), Cache: cache})
-				res, err := g.Invoke(ctx, world{}, graph.Run{Thread: thread})
+				res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: thread})
 				if err == nil && res.Status == graph.Interrupted {
-					res, err = g.Resume(ctx, graph.Reply("yes"), graph.Run{Thread: thread})
+					res, err = g.Resume(ctx, graph.Reply("yes"), graph.RunOptions{Thread: thread})
 				}
 				ended(t, graph.Done, res, err)
 			}
@@ -211,7 +211,7 @@ func TestCacheThatFailsDoesNotFailTheRun(t *testing.T) {
 			g := single(t, graph.Cache(costly(&ran), byName), graph.Policy{}, graph.Config{Cache: cache})
 			var told error
 			var last graph.Event
-			for ev, err := range g.Stream(ctx, world{Name: state.Of("x")}, graph.Run{Modes: graph.Tasks}) {
+			for ev, err := range g.Stream(ctx, world{Name: state.Of("x")}, graph.RunOptions{Modes: graph.Tasks}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -241,7 +241,7 @@ func TestKeyThatFailsFailsTheNode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var ran counter
 			n := graph.Cache(costly(&ran), graph.Caching[world]{Key: key})
-			_, err := single(t, n, graph.Policy{}, graph.Config{Cache: new(graph.MemoryCache)}).Invoke(ctx, world{}, graph.Run{})
+			_, err := single(t, n, graph.Policy{}, graph.Config{Cache: new(graph.MemoryCache)}).Invoke(ctx, world{}, graph.RunOptions{})
 			is(t, err, errBoom, `node "a"`, "cache key")
 			ran.want(t, "costly ", 0)
 		})
@@ -327,7 +327,7 @@ func TestResultThatIsNeverStoredIsNotCached(t *testing.T) {
 	g := build(t, b, graph.Config{Cache: new(graph.MemoryCache)})
 	for range 2 {
 		var told error
-		for ev, err := range g.Stream(ctx, loose{}, graph.Run{Modes: graph.Tasks}) {
+		for ev, err := range g.Stream(ctx, loose{}, graph.RunOptions{Modes: graph.Tasks}) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -61,7 +61,7 @@ func TestACachedNodeThatCallsAGraphIsResumedAndReplayedAsAnyOther(t *testing.T) 
 				cfg := stored()
 				cfg.Cache, cfg.Concurrency = new(graph.MemoryCache), 1
 				g := cachesChild(t, &ran, nested, false, cfg)
-				first, second := graph.Run{Thread: "t1", Durability: durability}, graph.Run{Thread: "t2", Durability: durability}
+				first, second := graph.RunOptions{Thread: "t1", Durability: durability}, graph.RunOptions{Thread: "t2", Durability: durability}
 				_, err := g.Invoke(ctx, world{}, first)
 				is(t, err, errBoom)
 				res, err := g.Resume(ctx, graph.Answers{}, first)
@@ -91,7 +91,7 @@ func TestACachedNodeWhoseChildAsksIsNotCached(t *testing.T) {
 	cfg.Cache = new(graph.MemoryCache)
 	g := cachesChild(t, &ran, graph.PerCall, true, cfg)
 	for i, thread := range []string{"t1", "t2"} {
-		run := graph.Run{Thread: thread}
+		run := graph.RunOptions{Thread: thread}
 		res, err := g.Invoke(ctx, world{}, run)
 		ended(t, graph.Interrupted, res, err)
 		res, err = g.Resume(ctx, graph.Answer(res.Interrupts[0].ID, i == 0), run)

@@ -15,14 +15,19 @@ import (
 // returned, without running. A call is known by its name and by how many calls of that
 // name its node made before: so a node must make its calls in the same order each time.
 //
-// At most one Policy may be given; its Timeout and Retry hold for this call. fn may ask
-// ([Ask]), call and keep ([Once]) in turn; each has an id of its own. It does not write to
+// fn may ask ([Ask]), call and keep ([Once]) in turn; each has an id of its own. It does not write to
 // the node's state: it returns what it has found. T must survive JSON, and what Call
 // returns has been through it. Errors are not kept.
 //
 // Calls count as tasks for Config.Concurrency: a node that waits for them gives its place
-// to them. Outside a run Call calls fn, under the Policy.
-func Call[T any](ctx context.Context, name string, fn func(ctx context.Context) (T, error), policy ...Policy) (T, error) {
+// to them. Outside a run Call calls fn.
+func Call[T any](ctx context.Context, name string, fn func(ctx context.Context) (T, error)) (T, error) {
+	return CallWith(ctx, name, Policy{}, fn)
+}
+
+// CallWith is [Call] under a Policy, whose Timeout and Retry hold for this call, also outside a run.
+// A Policy with an Idle, a Limit or a Parallel is an [ErrPolicy].
+func CallWith[T any](ctx context.Context, name string, policy Policy, fn func(ctx context.Context) (T, error)) (T, error) {
 	d, err := newCall(ctx, name, policy)
 	if err != nil {
 		return *new(T), err
@@ -38,7 +43,12 @@ func Call[T any](ctx context.Context, name string, fn func(ctx context.Context) 
 // called, not when fn runs. A node does not end before its calls have: those that it did not
 // wait for are waited for, and one that failed fails the node. If the node fails, its
 // calls are cancelled.
-func Go[T any](ctx context.Context, name string, fn func(ctx context.Context) (T, error), policy ...Policy) *Future[T] {
+func Go[T any](ctx context.Context, name string, fn func(ctx context.Context) (T, error)) *Future[T] {
+	return GoWith(ctx, name, Policy{}, fn)
+}
+
+// GoWith is [Go] under a Policy, as for [CallWith].
+func GoWith[T any](ctx context.Context, name string, policy Policy, fn func(ctx context.Context) (T, error)) *Future[T] {
 	d, err := newCall(ctx, name, policy)
 	return start(ctx, d.up, err, func(ctx context.Context) (T, error) { return obtain(ctx, d, fn) })
 }
@@ -138,20 +148,14 @@ type durable struct {
 	policy Policy
 }
 
-func newCall(ctx context.Context, name string, policy []Policy) (*durable, error) {
-	d := &durable{up: scopeOf(ctx), what: "call", name: name}
-	if len(policy) > 1 {
-		return d, d.fail(fmt.Errorf("%w: %d policies; give one", ErrPolicy, len(policy)))
+func newCall(ctx context.Context, name string, policy Policy) (*durable, error) {
+	d := &durable{up: scopeOf(ctx), what: "call", name: name, policy: policy}
+	err := policy.check()
+	if err == nil && (policy.Idle > 0 || policy.Limit != "" || policy.Parallel > 0) {
+		err = errors.New("a call has no Idle, no Limit and no Parallel of its own")
 	}
-	for _, p := range policy {
-		err := p.check()
-		if err == nil && (p.Idle > 0 || p.Limit != "" || p.Parallel > 0) {
-			err = errors.New("a call has no Idle, no Limit and no Parallel of its own")
-		}
-		if err != nil {
-			return d, d.fail(fmt.Errorf("%w: %w", ErrPolicy, err))
-		}
-		d.policy = p
+	if err != nil {
+		return d, d.fail(fmt.Errorf("%w: %w", ErrPolicy, err))
 	}
 	if d.up == nil {
 		return d, nil

@@ -117,28 +117,28 @@ func TestCallsAreRetriedAndLimitedByTheirOwnPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		g := one(t, stored(), func(ctx context.Context, s *world) error {
-			v, err := graph.Call(ctx, "flaky", func(context.Context) (string, error) { return "ok", failsFirst(&ran, "flaky", 2) }, again(3))
+			v, err := graph.CallWith(ctx, "flaky", again(3), func(context.Context) (string, error) { return "ok", failsFirst(&ran, "flaky", 2) })
 			s.Log.Append(v)
-			_, slow := graph.Call(ctx, "slow", func(ctx context.Context) (int, error) {
+			_, slow := graph.CallWith(ctx, "slow", graph.Policy{Timeout: time.Second, Retry: graph.Retry{Attempts: 2, Initial: 1}}, func(ctx context.Context) (int, error) {
 				ran.add("slow")
 				<-ctx.Done()
 				return 0, ctx.Err()
-			}, graph.Policy{Timeout: time.Second, Retry: graph.Retry{Attempts: 2, Initial: 1}})
+			})
 			is(t, slow, graph.ErrTimeout, `call "slow"`, "1s")
-			_, deaf := graph.Call(ctx, "deaf", func(ctx context.Context) (int, error) {
+			_, deaf := graph.CallWith(ctx, "deaf", graph.Policy{Timeout: time.Second}, func(ctx context.Context) (int, error) {
 				time.Sleep(time.Hour)
 				_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "too late"})
 				if err == nil || errors.Is(err, graph.ErrInterrupted) {
 					t.Errorf("a call that was given up asks and gets %v", err)
 				}
 				return 1, nil
-			}, graph.Policy{Timeout: time.Second})
+			})
 			is(t, deaf, graph.ErrTimeout, `call "deaf"`, "did not stop")
-			_, bad := graph.Call(ctx, "bad", yields(&ran, "bad"), graph.Policy{Timeout: -1})
+			_, bad := graph.CallWith(ctx, "bad", graph.Policy{Timeout: -1}, yields(&ran, "bad"))
 			is(t, bad, graph.ErrPolicy, `call "bad"`)
-			_, two := graph.Call(ctx, "two", yields(&ran, "bad"), graph.Policy{}, graph.Policy{})
-			is(t, two, graph.ErrPolicy, `call "two"`)
-			_, panics := graph.Call(ctx, "panics", func(context.Context) (int, error) { panic("oops") }, again(5))
+			_, idle := graph.CallWith(ctx, "idle", graph.Policy{Idle: time.Second}, yields(&ran, "bad"))
+			is(t, idle, graph.ErrPolicy, `call "idle"`)
+			_, panics := graph.CallWith(ctx, "panics", again(5), func(context.Context) (int, error) { panic("oops") })
 			if p := (*graph.PanicError)(nil); !errors.As(panics, &p) {
 				t.Errorf("a call that panics gives %v", panics)
 			}
@@ -203,14 +203,14 @@ func TestCallsTellWhenTheyRun(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
 		_, err := graph.Call(ctx, "outer", func(ctx context.Context) (string, error) {
-			return graph.Call(ctx, "inner", func(context.Context) (string, error) { return "v", failsFirst(&ran, "inner", 1) }, again(2))
+			return graph.CallWith(ctx, "inner", again(2), func(context.Context) (string, error) { return "v", failsFirst(&ran, "inner", 1) })
 		})
 		_, once := graph.Once(ctx, "key", yields(&ran, "once"))
 		return errors.Join(err, once, failsFirst(&ran, "node", 1))
 	}, again(2))
 	var got []string
 	ids, node := map[string]bool{}, ""
-	for ev, err := range g.Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: graph.Tasks}) {
+	for ev, err := range g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: graph.Tasks}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +339,7 @@ func TestANodeThatWasGivenUpDoesNotKeepItsPlace(t *testing.T) {
 		}
 		b := graph.New[world]("places")
 		for name, n := range nodes {
-			b.Node(name, n, graph.Policy{Timeout: time.Second, Retry: graph.Retry{Attempts: 9, Initial: 1}})
+			b.Node(name, n.With(graph.Policy{Timeout: time.Second, Retry: graph.Retry{Attempts: 9, Initial: 1}}))
 			b.Edge(graph.Start, name)
 			b.Edge(name, graph.End)
 		}

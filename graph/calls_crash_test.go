@@ -91,14 +91,14 @@ func lives(t *testing.T, store checkpoint.Store, d graph.Durability, effects *co
 		id := fmt.Sprint("call ", calls)
 		return everything(t, graph.Config{Store: store, NewID: func() string { return id }}, effects)
 	}
-	run := graph.Run{Thread: "t1", Durability: d}
+	run := graph.RunOptions{Thread: "t1", Durability: d}
 	for turn := 1; turn <= 2; turn++ {
 		var a graph.Answers
 		for at := 0; ; at++ {
 			if at > 100 {
 				t.Fatal("the run does not come to an end")
 			}
-			p, err := graph.Inspect(ctx, store, "t1")
+			p, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: "t1"})
 			if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
 				t.Fatal(err)
 			}
@@ -127,7 +127,7 @@ func lives(t *testing.T, store checkpoint.Store, d graph.Durability, effects *co
 		}
 	}
 	g := compiled()
-	s, _, err := g.State(ctx, "t1", 0)
+	s, _, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
 	data, err2 := g.EncodeState(s)
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)

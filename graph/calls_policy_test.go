@@ -25,8 +25,8 @@ func TestPartsOfANodeKeepTheirOwn(t *testing.T) {
 	}
 	boom := errors.New("boom")
 	b := graph.New[world]("parts")
-	b.Node("n", graph.Fallback(keeps("first", boom), keeps("second", boom)), again(2))
-	b.Rescue("n", graph.Handler(func(ctx context.Context, s *world, _ *graph.NodeError) (graph.Command, error) {
+	b.Node("n", graph.Fallback(keeps("first", boom), keeps("second", boom)).With(again(2)))
+	b.OnError("n", graph.Handler(func(ctx context.Context, s *world, _ *graph.NodeError) (graph.Command, error) {
 		one, err := graph.Once(ctx, "k", yields(&ran, "handler once"))
 		s.Log.Append(one)
 		_, asked := graph.Ask[bool](ctx, graph.Question{Prompt: "q"})
@@ -48,7 +48,7 @@ func TestACommandToTheParentPassesFallbacksAndHandlers(t *testing.T) {
 	b := graph.New[world]("pass")
 	other := graph.Func(func(context.Context, *world) error { ran.add("other"); return nil })
 	b.Node("host", graph.Fallback(hosting(child, &ran), other))
-	b.Rescue("*", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) {
+	b.OnError("*", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) {
 		ran.add("handler")
 		return graph.Command{}, nil
 	}, "x"))
@@ -68,11 +68,11 @@ func TestACommandToTheParentPassesFallbacksAndHandlers(t *testing.T) {
 		return graph.Goto("x").InParent(), nil
 	}, graph.End))
 	root.Edge(graph.Start, "n")
-	root.Rescue("n", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) {
+	root.OnError("n", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) {
 		ran.add("handler")
 		return graph.Goto(graph.End), nil
 	}, graph.End))
-	_, err := build(t, root, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+	_, err := build(t, root, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 	is(t, err, graph.ErrNoParent)
 	ran.want(t, "handler", 0)
 }
@@ -89,7 +89,7 @@ func TestACallThatAskedKeepsItsNodeOutOfTheCache(t *testing.T) {
 		})
 		s.Log.Append(v)
 		return errors.Join(err, failsFirst(&ran, "after "+s.Name.Get(), 2))
-	}), graph.Caching[world]{Key: func(*world) (string, error) { return "same", nil }}), again(2))
+	}), graph.Caching[world]{Key: func(*world) (string, error) { return "same", nil }}).With(again(2)))
 	b.Edge(graph.Start, "n")
 	b.Edge("n", graph.End)
 	g := build(t, b, cfg)

@@ -88,9 +88,9 @@ func TestFailedStep_BystandersAreNotTheCause(t *testing.T) {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					b := graph.New[world]("step")
-					b.Node("a", by.node, by.policy) // canonically the first
+					b.Node("a", by.node.With(by.policy)) // canonically the first
 					if by.handler {
-						b.Rescue("a", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) {
+						b.OnError("a", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) {
 							late.add("handler")
 							return graph.Command{}, nil
 						}))
@@ -100,7 +100,7 @@ func TestFailedStep_BystandersAreNotTheCause(t *testing.T) {
 						b.Edge(graph.Start, n)
 						b.Edge(n, graph.End)
 					}
-					run := graph.Run{Modes: graph.Tasks}
+					run := graph.RunOptions{Modes: graph.Tasks}
 					if cfg.Store != nil {
 						run.Thread = "t1"
 					}
@@ -121,7 +121,7 @@ func TestFailedStep_BystandersAreNotTheCause(t *testing.T) {
 					if cfg.Store == nil {
 						return
 					}
-					p, err := graph.Inspect(t.Context(), cfg.Store, "t1")
+					p, err := graph.Inspect(t.Context(), cfg.Store, checkpoint.Key{Thread: "t1"})
 					if err != nil || p.Status != graph.Failed || len(p.Failures) != 2 {
 						t.Fatalf("the thread is reported as %+v, %v", p, err)
 					}
@@ -156,7 +156,7 @@ func TestFailedStep_InSubgraphNamesCause(t *testing.T) {
 		b.Node("sub", graph.Inline(child))
 		b.Edge(graph.Start, "sub")
 		b.Edge("sub", graph.End)
-		_, err := build(t, b, graph.Config{}).Invoke(t.Context(), world{}, graph.Run{})
+		_, err := build(t, b, graph.Config{}).Invoke(t.Context(), world{}, graph.RunOptions{})
 		if is(t, err, errBoom, `node "sub"`, `node "z"`); strings.Contains(err.Error(), "rpc error") {
 			t.Errorf("got %v, want the cause alone", err)
 		}
@@ -181,7 +181,7 @@ func TestFailedStep_TwoFailuresBeforeCancel(t *testing.T) {
 		b := graph.New[world]("two")
 		for _, n := range []string{"a", "z"} {
 			node, policy := fails(n)
-			b.Node(n, node, policy)
+			b.Node(n, node.With(policy))
 			b.Edge(graph.Start, n)
 			b.Edge(n, graph.End)
 		}
@@ -190,7 +190,7 @@ func TestFailedStep_TwoFailuresBeforeCancel(t *testing.T) {
 		if !errors.As(err, &failed) || failed.Node != "a" || failed.Cancelled {
 			t.Errorf("got %v, want the failure of node a", err)
 		}
-		p, err := graph.Inspect(t.Context(), cfg.Store, "t1")
+		p, err := graph.Inspect(t.Context(), cfg.Store, checkpoint.Key{Thread: "t1"})
 		if err != nil || len(p.Failures) != 2 || p.Failures[0].Cancelled || p.Failures[1].Cancelled {
 			t.Errorf("got %+v, %v; want two failures, none cancelled", p.Failures, err)
 		}
@@ -220,7 +220,7 @@ func TestCancelledRun_NodesOwnErrorIsAConsequence(t *testing.T) {
 			if is(t, err, errLeave); !errors.As(err, &failed) || !failed.Cancelled || !strings.Contains(err.Error(), "the caller leaves: ") {
 				t.Errorf("got %v, want the cause and that node a was cancelled", err)
 			}
-			p, err := graph.Inspect(t.Context(), cfg.Store, "t1")
+			p, err := graph.Inspect(t.Context(), cfg.Store, checkpoint.Key{Thread: "t1"})
 			if err != nil || p.Status != graph.Pending {
 				t.Errorf("the thread is %q, %v; want pending", p.Status, err)
 			}
@@ -282,7 +282,7 @@ func TestAbandonedRun_NamesTheNodes(t *testing.T) {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					release := make(chan struct{})
-					run := graph.Run{}
+					run := graph.RunOptions{}
 					if store != nil {
 						run = t1
 					}
@@ -316,7 +316,7 @@ func TestAbandonedRun_CauseComesFirst(t *testing.T) {
 		_, err := build(t, parallel(map[string]graph.Node[world]{
 			"asleep": asleep(release),
 			"fails":  graph.Func(func(context.Context, *world) error { time.Sleep(time.Second); return errBoom }),
-		}), graph.Config{}).Invoke(t.Context(), world{}, graph.Run{})
+		}), graph.Config{}).Invoke(t.Context(), world{}, graph.RunOptions{})
 		is(t, err, graph.ErrAbandoned, `node "asleep"`)
 		var first *graph.NodeError
 		if is(t, err, errBoom); !errors.As(err, &first) || first.Node != "fails" || first.Cancelled {
@@ -402,7 +402,7 @@ func TestError_WhoseMethodPanics(t *testing.T) {
 		} {
 			for kind, cfg := range map[string]graph.Config{"no store": {}, "store": stored()} {
 				t.Run(shape+"/"+name+"/"+kind, func(t *testing.T) {
-					run := graph.Run{Modes: graph.Tasks}
+					run := graph.RunOptions{Modes: graph.Tasks}
 					if cfg.Store != nil {
 						run.Thread = "t1"
 					}
@@ -423,7 +423,7 @@ func TestError_WhoseMethodPanics(t *testing.T) {
 					if cfg.Store == nil {
 						return
 					}
-					p, err := graph.Inspect(t.Context(), cfg.Store, "t1")
+					p, err := graph.Inspect(t.Context(), cfg.Store, checkpoint.Key{Thread: "t1"})
 					if err != nil || p.Status != graph.Failed || p.Failures[0].Node != "a" || p.Failures[0].Message == "" {
 						t.Errorf("the thread is reported as %q with %+v, %v", p.Status, p.Failures, err)
 					}
@@ -444,7 +444,7 @@ func TestError_TextSaysThatErrorPanics(t *testing.T) {
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
-	p, err := graph.Inspect(t.Context(), cfg.Store, "t1")
+	p, err := graph.Inspect(t.Context(), cfg.Store, checkpoint.Key{Thread: "t1"})
 	if err != nil || len(p.Failures) != 1 || p.Failures[0].Message != want {
 		t.Errorf("got %+v, %v; want %q", p.Failures, err, want)
 	}

@@ -110,7 +110,7 @@ func (c *chaos) graph(t *testing.T, cfg graph.Config, inner *graph.Graph[world],
 		}
 		n, p := c.node(inner, isBad)
 		name := fmt.Sprintf("n%02d", i)
-		b.Node(name, n, p)
+		b.Node(name, n.With(p))
 		b.Edge("start", name)
 		b.Edge(name, "end")
 	}
@@ -137,7 +137,7 @@ func TestARunOfWideStepsEndsWhateverItsNodesDo(t *testing.T) {
 			cfg.Grace, c.deaf = time.Millisecond, make(chan struct{})
 		}
 		inner, _ := c.graph(t, cfg, nil, 1+c.IntN(4), 0)
-		run := graph.Run{}
+		run := graph.RunOptions{}
 		if c.IntN(3) == 0 {
 			cfg.Store, run.Thread = new(checkpoint.Memory), "t1"
 		}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 )
@@ -79,7 +80,7 @@ func TestLifetimesOfAChild(t *testing.T) {
 func TestAChildOfTheThreadNeedsAStore(t *testing.T) {
 	c := remembers(t, graph.PerThread, "memo", nil)
 	g := build(t, parallel(map[string]graph.Node[world]{"n": callsOf(c, "a")}), graph.Config{})
-	_, err := g.Invoke(ctx, world{}, graph.Run{})
+	_, err := g.Invoke(ctx, world{}, graph.RunOptions{})
 	is(t, err, graph.ErrNoStore, `graph "memo"`, `node "n"`)
 }
 
@@ -201,7 +202,7 @@ func TestATurnGivenUpIsNotTakenUpByTheNextOne(t *testing.T) {
 	})
 	res, err := g.Invoke(ctx, world{Name: state.Of("loud")}, t1)
 	asked(t, ended(t, graph.Interrupted, res, err), "loud")
-	res, err = g.Invoke(ctx, world{Name: state.Of("quiet")}, graph.Run{Thread: "t1", IfWaiting: graph.Discard})
+	res, err = g.Invoke(ctx, world{Name: state.Of("quiet")}, graph.RunOptions{Thread: "t1", OnOpenQuestions: graph.Discard})
 	logged(t, ended(t, graph.Done, res, err), "quiet/quiet")
 }
 
@@ -213,13 +214,13 @@ func TestAChildOnItsOwnThread(t *testing.T) {
 	b.Edge("m", graph.End)
 	c := build(t, b, cfg)
 	g := one(t, cfg, func(ctx context.Context, s *world) error {
-		res, err := c.Invoke(ctx, say("a"), graph.Run{Thread: "other"})
+		res, err := c.Invoke(ctx, say("a"), graph.RunOptions{Thread: "other"})
 		s.Log.Append(memory(res.State))
 		return err
 	})
 	invoke(t, g, "t1", graph.Done)
 	logged(t, invoke(t, g, "t1", graph.Done), "a/ a+a/")
-	if p, err := graph.Inspect(ctx, cfg.Store, "other"); err != nil || p.Turn != 2 {
+	if p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "other"}); err != nil || p.Turn != 2 {
 		t.Errorf("the other thread is at turn %d (%v), want 2", p.Turn, err)
 	}
 	if spaces, err := cfg.Store.Namespaces(ctx, "t1"); err != nil || len(spaces) != 1 {

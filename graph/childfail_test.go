@@ -57,7 +57,7 @@ func TestQuestionBesideAFailureInAChild_IsListedAtOnce(t *testing.T) {
 				res, err := g.Invoke(ctx, world{}, t1)
 				is(t, err, errBoom)
 				asked(t, res, "q")
-				p, err := graph.Inspect(ctx, cfg.Store, "t1")
+				p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 				if err != nil || p.Status != graph.Interrupted || len(p.Interrupts) != 1 || len(p.Failures) != 1 {
 					t.Fatalf("the thread is %q with the questions %v and the failures %v (%v); want one of each",
 						p.Status, p.Interrupts, p.Failures, err)

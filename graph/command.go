@@ -66,17 +66,17 @@ func (c Command) Send(node string, payload any) Command {
 	return c.add(more{to: node, send: true, payload: payload})
 }
 
-// Because returns c with a reason, which the history keeps beside the decision: what
+// WithReason returns c with a reason, which the history keeps beside the decision: what
 // the state said that made the node go there. It changes nothing else.
-func (c Command) Because(format string, args ...any) Command {
+func (c Command) WithReason(format string, args ...any) Command {
 	return c.add(more{why: cmp.Or(fmt.Sprintf(format, args...), "no reason")})
 }
 
 // Within gives the task of the Send just before it a timeout of its own for each
-// attempt, in place of that of the Worker's Policy: Send("w", item).Within(time.Minute).
+// attempt, in place of that of the Worker's Policy: Send("w", item).WithTimeout(time.Minute).
 // It is stored with the Send. 0 leaves the Worker's; anywhere else than after a Send it
 // is an error of the node that returns c.
-func (c Command) Within(d time.Duration) Command {
+func (c Command) WithTimeout(d time.Duration) Command {
 	if d == 0 {
 		return c
 	}
@@ -112,7 +112,7 @@ func (c Command) additions() []*more {
 
 // String returns the calls that make c, such as Goto("a").Send("w", 3): two Commands
 // with the same text do the same. So a test of a Router compares texts; the reason given
-// with Because is part of them.
+// with WithReason is part of them.
 func (c Command) String() string {
 	var calls []string
 	if c.to != "" {
@@ -123,7 +123,7 @@ func (c Command) String() string {
 		case m.up != nil:
 			calls = append(calls, m.up.String())
 		case m.why != "":
-			calls = append(calls, fmt.Sprintf("Because(%q)", m.why))
+			calls = append(calls, fmt.Sprintf("WithReason(%q)", m.why))
 		case m.send:
 			calls = append(calls, fmt.Sprintf("Send(%q, %#v)", m.to, m.payload))
 			if m.within != 0 {

@@ -139,7 +139,11 @@ type compiler struct {
 }
 
 func (c *compiler) fail(pos, format string, args ...any) {
-	c.mistakes = append(c.mistakes, Mistake{pos, fmt.Sprintf(format, args...)})
+	c.failAs(MistakeInCall, pos, format, args...)
+}
+
+func (c *compiler) failAs(kind MistakeKind, pos, format string, args ...any) {
+	c.mistakes = append(c.mistakes, Mistake{Pos: pos, What: fmt.Sprintf(format, args...), Kind: kind})
 }
 
 func (c *compiler) checkConfig(cfg Config) {

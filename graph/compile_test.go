@@ -77,20 +77,22 @@ func TestRow005EachMistakeIsNamedAtItsLine(t *testing.T) {
 		{`a join leads to "w", a Worker`, func(b *graph.Builder[world]) { b.Join("w", "alpha") }},
 		{`the join into "alpha" leads from "beta"`, func(b *graph.Builder[world]) { b.Join("alpha", "beta") }},
 		{`"beta" is deferred, but is not a node`, func(b *graph.Builder[world]) { b.Defer("beta") }},
-		{`timeout of -1s`, func(b *graph.Builder[world]) { b.Node("p", graph.Func(nop), graph.Policy{Timeout: -time.Second}) }},
+		{`timeout of -1s`, func(b *graph.Builder[world]) { b.Node("p", graph.Func(nop).With(graph.Policy{Timeout: -time.Second})) }},
 		{`-1 attempts`, func(b *graph.Builder[world]) {
-			b.Node("p", graph.Func(nop), graph.Policy{Retry: graph.Retry{Attempts: -1}})
+			b.Node("p", graph.Func(nop).With(graph.Policy{Retry: graph.Retry{Attempts: -1}}))
 		}},
 		{`a jitter of 2`, func(b *graph.Builder[world]) {
-			b.Node("p", graph.Func(nop), graph.Policy{Retry: graph.Retry{Jitter: 2}})
+			b.Node("p", graph.Func(nop).With(graph.Policy{Retry: graph.Retry{Jitter: 2}}))
 		}},
 		{`a multiplier of 0.5`, func(b *graph.Builder[world]) {
-			b.Node("p", graph.Func(nop), graph.Policy{Retry: graph.Retry{Multiplier: .5}})
+			b.Node("p", graph.Func(nop).With(graph.Policy{Retry: graph.Retry{Multiplier: .5}}))
 		}},
 		{`wait between attempts is negative`, func(b *graph.Builder[world]) {
-			b.Node("p", graph.Func(nop), graph.Policy{Retry: graph.Retry{Max: -1}})
+			b.Node("p", graph.Func(nop).With(graph.Policy{Retry: graph.Retry{Max: -1}}))
 		}},
-		{`has 2 policies`, func(b *graph.Builder[world]) { b.Node("p", graph.Func(nop), graph.Policy{}, graph.Policy{}) }},
+		{`an alternative of a Fallback has a Policy`, func(b *graph.Builder[world]) {
+			b.Node("p", graph.Fallback(graph.Func(nop).With(graph.Policy{}), graph.Func(nop)))
+		}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			b := sound()
@@ -117,7 +119,7 @@ func TestAllMistakesComeAtOnceInTheOrderOfTheirLines(t *testing.T) {
 	_, _, line, _ := runtime.Caller(0)
 	b := graph.New[world]("") // line+1
 	b.Node("a", graph.Func(nop))
-	b.Node("a", graph.Func(nop), graph.Policy{Timeout: -1})
+	b.Node("a", graph.Func(nop).With(graph.Policy{Timeout: -1}))
 	b.Node("lost", graph.Func(nop))
 	b.Edge("a", "b")
 	b.Join("a")

@@ -132,7 +132,7 @@ func (c Config) check() error {
 }
 
 // Run holds for one call of Invoke, Resume or Stream.
-type Run struct {
+type RunOptions struct {
 	// Thread names the thread whose state the run goes on with. It needs a Store;
 	// without one it must be empty.
 	Thread string
@@ -172,9 +172,9 @@ type Run struct {
 	// Drain, if somebody requests it, stops the run at the end of the superstep; several
 	// runs may share one. What is left to do is for Resume.
 	Drain *Drain
-	// IfWaiting says what Invoke does while questions of the last turn are open; the
+	// OnOpenQuestions says what Invoke does while questions of the last turn are open; the
 	// zero value refuses the input.
-	IfWaiting IfWaiting
+	OnOpenQuestions OnOpenQuestions
 	// By is who makes the call: it is recorded with each decision that the call brings, unless the answer
 	// names another ([Answers.By]). It is a claim, and is not checked. At most 256 bytes of text.
 	By string
@@ -185,4 +185,4 @@ type Run struct {
 }
 
 // reader returns the reader of a Stream.
-func (o Run) reader() Reader { return Reader{Modes: o.Modes, Depth: o.Depth} }
+func (o RunOptions) reader() Reader { return Reader{Modes: o.Modes, Depth: o.Depth} }

@@ -118,7 +118,7 @@ func (p plan) node(tb testing.TB, name, kind string, ran *counter) graph.Node[wo
 // finish runs the graph to its end, answering all it asks and resuming it after
 // each fault, each time with a graph compiled anew. It returns the final state.
 func (p plan) finish(t *rapid.T, tb testing.TB, store checkpoint.Store, ran *counter) string {
-	resumes, on := 0, graph.Run{Thread: "t1", Durability: p.Durability}
+	resumes, on := 0, graph.RunOptions{Thread: "t1", Durability: p.Durability}
 	run := func(a graph.Answers, first bool) (graph.Result[world], error) {
 		if first { // always by the same id, which the ids of the tasks hold
 			return p.build(tb, store, ran, "first").Invoke(ctx, world{}, on)

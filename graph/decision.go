@@ -33,7 +33,7 @@ const (
 	DecisionChange  DecisionKind = "change"  // the state was edited by hand
 )
 
-// The interfaces through which decisions come, for Run.Via.
+// The interfaces through which decisions come, for RunOptions.Via.
 const (
 	ViaGo          = "go" // the default
 	ViaCommandLine = "cli"
@@ -64,7 +64,7 @@ type Decision struct {
 	Time time.Time `json:"time"`
 	// Checkpoint is the commit beside which an answer was given, or the commit that an edit made.
 	Checkpoint uint64 `json:"checkpoint"`
-	Branch     uint64 `json:"branch,omitempty"` // as in Point
+	Branch     uint64 `json:"branch,omitempty"` // as in CommitInfo
 	Run        string `json:"run"`              // the id of the call that brought it
 }
 
@@ -81,14 +81,14 @@ type claimKey struct{}
 // claim is who makes the calls under a context, as they say.
 type claim struct{ by, via string }
 
-// AsCaller returns a context in which Run.By and Run.Via are by and via where a call leaves them empty, for
+// AsCaller returns a context in which RunOptions.By and RunOptions.Via are by and via where a call leaves them empty, for
 // programs that do not make the calls themselves. A call that a node makes does not see it.
 func AsCaller(ctx context.Context, by, via string) context.Context {
 	return context.WithValue(ctx, claimKey{}, claim{by, via})
 }
 
 // identify fills in who makes the call.
-func (o *Run) identify(ctx context.Context) {
+func (o *RunOptions) identify(ctx context.Context) {
 	if c, ok := ctx.Value(claimKey{}).(claim); ok && taskOf(ctx) == nil {
 		o.By, o.Via = cmp.Or(o.By, c.by), cmp.Or(o.Via, c.via)
 	}

@@ -56,7 +56,7 @@ func TestDecisions_BeyondTheBoundTakeEffectAndAreLogged(t *testing.T) {
 	mostDecisions = 5
 	defer func() { slog.SetDefault(before); mostDecisions = most }()
 	g := asking(t, new(checkpoint.Memory))
-	run := Run{Thread: "t", By: "anna"}
+	run := RunOptions{Thread: "t", By: "anna"}
 	if _, err := g.Invoke(t.Context(), counted{}, run); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestDecisions_BeyondTheBoundTakeEffectAndAreLogged(t *testing.T) {
 func TestDecisions_TenThousandAreKept(t *testing.T) {
 	store := new(checkpoint.Memory)
 	g := asking(t, store)
-	run := Run{Thread: "t", By: "anna"}
+	run := RunOptions{Thread: "t", By: "anna"}
 	if _, err := g.Invoke(t.Context(), counted{}, run); err != nil {
 		t.Fatal(err)
 	}
@@ -137,11 +137,11 @@ func (p *puts) Put(ctx context.Context, pending checkpoint.Pending) error {
 func TestDecisions_AreStoredInOneCallWithTheAnswer(t *testing.T) {
 	store := &puts{Memory: new(checkpoint.Memory)}
 	g := asking(t, store)
-	if _, err := g.Invoke(t.Context(), counted{}, Run{Thread: "t"}); err != nil {
+	if _, err := g.Invoke(t.Context(), counted{}, RunOptions{Thread: "t"}); err != nil {
 		t.Fatal(err)
 	}
 	store.calls = nil
-	if _, err := g.Resume(t.Context(), Reply(1), Run{Thread: "t", By: "anna"}); err != nil {
+	if _, err := g.Resume(t.Context(), Reply(1), RunOptions{Thread: "t", By: "anna"}); err != nil {
 		t.Fatal(err)
 	}
 	if len(store.calls) == 0 || fmt.Sprint(store.calls[0]) != "[answer decision]" {

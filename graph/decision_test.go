@@ -57,7 +57,7 @@ func desk(tb testing.TB, store checkpoint.Store) *graph.Graph[world] {
 	return build(tb, b, graph.Config{Store: store})
 }
 
-func by(who string) graph.Run { return graph.Run{Thread: "t", By: who} }
+func by(who string) graph.RunOptions { return graph.RunOptions{Thread: "t", By: who} }
 
 func wantDecisions(tb testing.TB, store checkpoint.Store, want string) {
 	tb.Helper()
@@ -183,7 +183,7 @@ func TestDecisions_BesideTheHeadSurviveABranch(t *testing.T) {
 	ended(t, graph.Interrupted, res, err)
 	want += "discard b  by \"carl\" via go\n"
 	wantDecisions(t, store, want)
-	res, err = g.Invoke(ctx, world{}, graph.Run{Thread: "t", IfWaiting: graph.Discard})
+	res, err = g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t", OnOpenQuestions: graph.Discard})
 	ended(t, graph.Interrupted, res, err)
 	wantDecisions(t, store, want+"discard a  by \"\" via go\ndiscard b  by \"\" via go\n")
 }
@@ -191,7 +191,7 @@ func TestDecisions_BesideTheHeadSurviveABranch(t *testing.T) {
 // An input, or an edit, that closes a question is recorded as that, on the branch where it was open.
 func TestDecisions_DiscardedQuestionIsRecorded(t *testing.T) {
 	discard := by("ben")
-	discard.IfWaiting = graph.Discard
+	discard.OnOpenQuestions = graph.Discard
 	rewrite := func(as string) []graph.Edit[world] {
 		return []graph.Edit[world]{{As: as, Do: func(s *world) (graph.Command, error) { s.Name.Set("x"); return graph.Command{}, nil }}}
 	}
@@ -251,7 +251,7 @@ func TestDecisions_DiscardedQuestionIsRecorded(t *testing.T) {
 			if !strings.Contains(c.want, "discard") || strings.Contains(name, "goes back") { // which is another branch
 				return
 			}
-			d, err := g.Diff(ctx, "t", 1, res.Checkpoint)
+			d, err := g.Diff(ctx, checkpoint.Key{Thread: "t"}, 1, res.Checkpoint)
 			if err != nil || !slices.ContainsFunc(d.Decisions, func(d graph.Decision) bool { return d.Kind == graph.DecisionDiscard }) {
 				t.Errorf("the difference has the decisions %+v, %v", d.Decisions, err)
 			}
@@ -278,7 +278,7 @@ func TestDecisions_DiscardInASubgraphAndAfterTheTimeOfAQuestion(t *testing.T) {
 		invoke(t, g, "t", graph.Interrupted)
 		time.Sleep(2 * time.Minute)
 		o := by("anna")
-		o.IfWaiting, o.Modes = graph.Discard, graph.Decisions
+		o.OnOpenQuestions, o.Modes = graph.Discard, graph.Decisions
 		var emitted []string
 		for ev, err := range g.Stream(ctx, world{}, o) {
 			if err != nil {
@@ -431,7 +431,7 @@ func TestDecisions_SecretIsSealedOrLeftOut(t *testing.T) {
 					t.Errorf("the record has %+v, %v", d, err)
 				}
 			}
-			diff, err := g.Diff(ctx, "t", 1, 2)
+			diff, err := g.Diff(ctx, checkpoint.Key{Thread: "t"}, 1, 2)
 			if err != nil || len(diff.Decisions) != 1 || diff.Decisions[0].Value != nil {
 				t.Errorf("the difference shows %+v, %v", diff.Decisions, err)
 			}

@@ -34,7 +34,7 @@ func readThread(ctx context.Context, store checkpoint.Store, thread string) ([]D
 	if err := checkpoint.CheckThread(thread); err != nil {
 		return nil, err
 	}
-	key := keyOf(thread, nil)
+	key := checkpoint.Key{Thread: thread}
 	snap, err := store.Load(ctx, key, 0)
 	if errors.Is(err, checkpoint.ErrNotFound) {
 		return nil, unknown(key, 0)
@@ -82,9 +82,9 @@ func (g *Graph[S]) Decisions(ctx context.Context, thread string) iter.Seq2[Decis
 }
 
 // decide fills in the decisions on the way of a difference.
-func (d *Difference) decide(ctx context.Context, store checkpoint.Store, thread string, namespace []string) error {
-	all, err := readThread(ctx, store, thread)
-	d.Decisions = withoutSecrets(d.decided(all, keyOf(thread, namespace).Namespace))
+func (d *Difference) decide(ctx context.Context, store checkpoint.Store, key checkpoint.Key) error {
+	all, err := readThread(ctx, store, key.Thread)
+	d.Decisions = withoutSecrets(d.decided(all, key.Namespace))
 	return err
 }
 

@@ -111,7 +111,7 @@ func TestTaskIDsAreStableAndUnique(t *testing.T) {
 			return errBoom
 		}
 		return nil
-	}), graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}})
+	}).With(graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}}))
 	b.Edge(graph.Start, "a")
 	b.Edge("b", graph.End)
 	b.Edge("w", graph.End)

@@ -22,7 +22,7 @@ type Difference struct {
 	Changes []Change `json:"changes,omitempty"`
 	// Path are the commits after Base up to To, oldest first: what ran in each, what it
 	// wrote, and where its decisions went and why.
-	Path []Point `json:"path,omitempty"`
+	Path []CommitInfo `json:"path,omitempty"`
 	// Decisions are what was decided on the way. That of a subgraph has those to edit it alone.
 	Decisions []Decision `json:"decisions,omitempty"`
 }
@@ -50,18 +50,18 @@ type Writer struct {
 
 // Diff compares the state of a thread at two commits, in either order and on any
 // branches, and names who wrote what differs. Those of a subgraph on the thread are compared by
-// the child's own graph, with the subgraph's namespace, as in [Graph.State].
-func (g *Graph[S]) Diff(ctx context.Context, thread string, from, to uint64, namespace ...string) (Difference, error) {
+// the child's own graph, by the subgraph's Namespace, as in [Graph.State].
+func (g *Graph[S]) Diff(ctx context.Context, key checkpoint.Key, from, to uint64) (Difference, error) {
 	d := Difference{From: from, To: to}
-	before, err := g.viewAt(ctx, thread, from, namespace)
+	before, err := g.viewAt(ctx, key, from)
 	if err != nil {
 		return d, err
 	}
-	after, err := g.viewAt(ctx, thread, to, namespace)
+	after, err := g.viewAt(ctx, key, to)
 	if err != nil {
 		return d, err
 	}
-	if err := d.walk(ctx, g.p.cfg.Store, thread, namespace); err != nil {
+	if err := d.walk(ctx, g.p.cfg.Store, key); err != nil {
 		return d, err
 	}
 	if d.Changes, err = g.p.changes(before, after); err != nil {
@@ -70,7 +70,7 @@ func (g *Graph[S]) Diff(ctx context.Context, thread string, from, to uint64, nam
 	for i := range d.Changes {
 		d.Changes[i].Writers = d.writers(d.Changes[i].Field)
 	}
-	return d, d.decide(ctx, g.p.cfg.Store, thread, namespace)
+	return d, d.decide(ctx, g.p.cfg.Store, key)
 }
 
 // changes returns the fields that differ between two states.
@@ -90,8 +90,8 @@ func (p *program) changes(before, after state.View) (all []Change, err error) {
 	return all, nil
 }
 
-func (g *Graph[S]) viewAt(ctx context.Context, thread string, at uint64, namespace []string) (state.View, error) {
-	s, _, err := g.State(ctx, thread, at, namespace...)
+func (g *Graph[S]) viewAt(ctx context.Context, key checkpoint.Key, at uint64) (state.View, error) {
+	s, _, err := g.State(ctx, key, at)
 	if err != nil {
 		return state.View{}, err
 	}
@@ -108,9 +108,9 @@ func storedJSON(c state.Channel) (json.RawMessage, error) {
 }
 
 // walk finds the common base of From and To and the commits from there to To.
-func (d *Difference) walk(ctx context.Context, store checkpoint.Store, thread string, namespace []string) error {
+func (d *Difference) walk(ctx context.Context, store checkpoint.Store, key checkpoint.Key) error {
 	a, b := d.From, d.To // the newest commits of each side that are not passed yet
-	for p, err := range History(ctx, store, thread, checkpoint.Query{Before: max(a, b) + 1}, namespace...) {
+	for p, err := range History(ctx, store, key, checkpoint.Query{Before: max(a, b) + 1}) {
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (d *Difference) walk(ctx context.Context, store checkpoint.Store, thread st
 }
 
 // parent returns the number of the commit that p goes on from, if it is still there.
-func (p Point) parent() uint64 {
+func (p CommitInfo) parent() uint64 {
 	if p.Parent != 0 {
 		return p.Parent
 	}

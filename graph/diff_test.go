@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 )
@@ -38,7 +39,7 @@ func TestDiffNamesWhoWroteWhatAndWhyARunWentThere(t *testing.T) {
 		s.Log.Append("a")
 		s.Name.Set("by a")
 		s.Draft.Append("draft")
-		return graph.Goto("b", "c").Because("the name is %q", s.Name.Get()), nil
+		return graph.Goto("b", "c").WithReason("the name is %q", s.Name.Get()), nil
 	}, "b", "c"))
 	b.Node("b", logs("b"))
 	b.Node("c", graph.Func(func(_ context.Context, s *world) error { s.Log.Append("c"); s.Count.Add(2); return nil }))
@@ -67,7 +68,7 @@ a goes to c because the name is "by a"
 		{4, 3, "from 4 to 3, base 3\ncount (state.Sum[int]): 42 -> 2 by\n"},
 		{2, 2, "from 2 to 2, base 2\n"},
 	} {
-		d, err := g.Diff(ctx, "t1", c.from, c.to)
+		d, err := g.Diff(ctx, checkpoint.Key{Thread: "t1"}, c.from, c.to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +76,7 @@ a goes to c because the name is "by a"
 			t.Errorf("got\n%s\nwant\n%s", got, c.want)
 		}
 	}
-	_, err = g.Diff(ctx, "t1", 1, 77)
+	_, err = g.Diff(ctx, checkpoint.Key{Thread: "t1"}, 1, 77)
 	is(t, err, graph.ErrUnknownThread, "77")
 }
 
@@ -84,9 +85,9 @@ func TestDiffAcrossBranchesStartsFromTheirBase(t *testing.T) {
 	cfg := stored()
 	g := chainOf(t, &ran, cfg, "a", "b", "c")
 	invoke(t, g, "t1", graph.Done) // 1 to 4
-	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 2})
+	res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: 2})
 	ended(t, graph.Done, res, err) // 5 to 7
-	d, err := g.Diff(ctx, "t1", 4, 7)
+	d, err := g.Diff(ctx, checkpoint.Key{Thread: "t1"}, 4, 7)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,15 +33,15 @@
 //	}
 //
 //	b := graph.New[State]("review")
-//	b.Node("search", graph.Func(search), graph.Policy{Timeout: 30 * time.Second})
+//	b.Node("search", graph.Func(search).With(graph.Policy{Timeout: 30 * time.Second}))
 //	b.Node("review", graph.Router(review, "search", graph.End))
 //	b.Edge(graph.Start, "search")
 //	b.Edge("search", "review")
 //	g, err := b.Compile(graph.Config{Store: store})
 //
-//	res, err := g.Invoke(ctx, State{Question: state.Of("why?")}, graph.Run{Thread: "t1"})
+//	res, err := g.Invoke(ctx, State{Question: state.Of("why?")}, graph.RunOptions{Thread: "t1"})
 //	if res.Status == graph.Interrupted {
-//		res, err = g.Resume(ctx, graph.Answer(res.Interrupts[0].ID, true), graph.Run{Thread: "t1"})
+//		res, err = g.Resume(ctx, graph.Answer(res.Interrupts[0].ID, true), graph.RunOptions{Thread: "t1"})
 //	}
 //
 // # Nouns
@@ -58,21 +58,22 @@
 //   - A child is a graph inside another: [Subgraph] with a state of its own, [Inline] on the
 //     parent's, [Graph.Call] and [Graph.Go] from a node's code. Its [Lifetime] says how long
 //     its state lives.
-//   - An [ErrorHandler], given with [Builder.Rescue], mends what the last attempt left.
+//   - An [ErrorHandler], given with [Builder.OnError], mends what the last attempt left.
 //   - [Limits] are bounds that nodes share by name, whatever their graphs and runs.
 //   - A thread is a named chain of checkpoints; a turn is what one input starts in it.
-//   - A [Plain] is a Graph without the type of its state: JSON goes in and comes out.
-//   - A [Live] is a run under way, which [Graph.Start] returns: any number of a [Reader]
+//   - A [Untyped] is a Graph without the type of its state: JSON goes in and comes out.
+//   - A [Handle] is a run under way, which [Graph.Start] returns: any number of a [Reader]
 //     join and leave it, it is drained ([Drain]) or cancelled, and many may wait for it.
 //   - An [Event] tells what happens in a run; a [Mode] says which events somebody takes;
 //     nodes add their own with [Emit], and what a model says with [EmitMessage].
 //   - An [Interrupt] is an open question with an id of its own; [Answer] closes it, and
 //     [Decline]; it may expire.
-//   - The history of a thread is a tree: [Run] goes on from any commit with At. [Graph.Patch]
-//     and [Graph.Edit] change a thread by hand, [Graph.Act] does so and goes on; [Graph.Diff]
+//   - The history of a thread is a tree: [RunOptions] goes on from any commit with At. [Graph.Patch]
+//     and [Graph.Edit] change a thread by hand, [Graph.UpdateAndResume] does so and
+//     goes on; [Graph.Diff]
 //     names who wrote what between two commits, [Graph.Replay] runs them with new code.
-//   - [Durability] says when steps are committed, [IfWaiting] what becomes of an input while
-//     questions are open; a run owns its thread by a lease (Run.Lease).
+//   - [Durability] says when steps are committed, [OnOpenQuestions] what becomes of an input while
+//     questions are open; a run owns its thread by a lease (RunOptions.Lease).
 //   - A [Drawing] is a graph, or what a run did in it, as Mermaid, DOT, text or data.
 //
 // # Where to look
@@ -84,11 +85,11 @@
 //     all that were sent together have ended.
 //   - Ask: [Ask], then [Result].Interrupts, [Inspect] or [Threads] to find the question, and
 //     Resume with [Reply], [Answer] or [Decline].
-//   - Watch: [Graph.Stream] for one reader, [Graph.Start] and [Live.Join] for more; from other
+//   - Watch: [Graph.Stream] for one reader, [Graph.Start] and [Handle.Join] for more; from other
 //     processes [Inspect].
-//   - Why a run went there: [Command.Because], which [History] and [Graph.Diff] tell as
-//     Point.Ran[…].Ways[…].Why.
-//   - Go back: find the commit in [History], then Resume, Patch or Act with Run.At.
+//   - Why a run went there: [Command.WithReason], which [History] and [Graph.Diff] tell as
+//     CommitInfo.Ran[…].Ways[…].Why.
+//   - Go back: find the commit in [History], then Resume, Patch or UpdateAndResume with RunOptions.At.
 //   - Test a node: call the function, with [Rehearse] for its answers; [Once], [Call] and
 //     [Emit] work outside a run. Compare Commands by their String.
 //

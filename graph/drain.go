@@ -7,7 +7,7 @@ import (
 
 // Drain asks runs to stop at the next boundary of a superstep: what runs finishes and
 // is committed, and the rest is left to Resume. Any number of runs may share one, as
-// all those of a process that shuts down: see Run.Drain. The zero Drain is ready and
+// all those of a process that shuts down: see RunOptions.Drain. The zero Drain is ready and
 // must not be copied.
 type Drain struct {
 	above  *Drain // another that counts too

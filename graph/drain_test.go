@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
@@ -45,7 +46,7 @@ func TestRow068DrainStopsBeforeTheNextStep(t *testing.T) {
 	if logged(t, res, "a"); res.Steps != 1 || res.Checkpoint != 2 {
 		t.Errorf("got %d steps and commit %d, want one step, committed", res.Steps, res.Checkpoint)
 	}
-	p, err := graph.Inspect(ctx, cfg.Store, "t1")
+	p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 	if err != nil || p.Status != graph.Pending || len(p.Next) != 1 || p.Next[0] != "b" {
 		t.Errorf("the thread tells %+v, %v; want b to be next", p, err)
 	}
@@ -75,11 +76,11 @@ func TestRow068DrainLetsAChildFinishItsStep(t *testing.T) {
 	b.Join("b", "a", "beside")
 	b.Edge("b", graph.End)
 	g := build(t, b, cfg)
-	res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Drain: &drain})
+	res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Drain: &drain})
 	drained(t, "shutdown", res, err)
 	ran.want(t, "c3", 0)
 	ran.want(t, "b", 0)
-	if p, err := graph.Inspect(ctx, cfg.Store, "t1"); err != nil || p.Status != graph.Pending || len(p.Failures) != 0 {
+	if p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); err != nil || p.Status != graph.Pending || len(p.Failures) != 0 {
 		t.Errorf("the thread tells %+v, %v; want it to wait for nobody", p, err)
 	}
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "c1 c2 c3 beside b")
@@ -108,7 +109,7 @@ func TestRow068ANodeThatRunsMayStillMakeItsCalls(t *testing.T) {
 	b.Edge("a", "b")
 	b.Edge("b", graph.End)
 	g := build(t, b, stored())
-	res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Drain: &drain})
+	res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Drain: &drain})
 	logged(t, drained(t, "shutdown", res, err), "atrue")
 	ran.want(t, "call", 2)
 	ran.want(t, "b", 0)
@@ -122,7 +123,7 @@ func TestRow069DrainInTheLastStepChangesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var drain graph.Drain
 			g := single(t, drains("a", &drain), graph.Policy{}, cfg)
-			o := graph.Run{Drain: &drain}
+			o := graph.RunOptions{Drain: &drain}
 			if cfg.Store != nil {
 				o.Thread = "t1"
 			}
@@ -149,7 +150,9 @@ func TestDrainIsSharedByManyRuns(t *testing.T) {
 	b.Edge("b", graph.End)
 	g := build(t, b, stored())
 	for i := range 10 {
-		of := func(kind string) graph.Run { return graph.Run{Thread: fmt.Sprint(kind, i), Drain: &drain} }
+		of := func(kind string) graph.RunOptions {
+			return graph.RunOptions{Thread: fmt.Sprint(kind, i), Drain: &drain}
+		}
 		all.Go(func() {
 			res, err := g.Invoke(ctx, world{}, of("invoke"))
 			logged(t, drained(t, "shutdown", res, err), "a")
@@ -178,7 +181,7 @@ func TestDrainIsSharedByManyRuns(t *testing.T) {
 	all.Wait()
 	for _, kind := range []string{"invoke", "start", "stream"} {
 		for i := range 10 {
-			res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: fmt.Sprint(kind, i)})
+			res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: fmt.Sprint(kind, i)})
 			logged(t, ended(t, graph.Done, res, err), "a b")
 		}
 	}
@@ -192,11 +195,11 @@ func TestRunThatBeginsDrainedKeepsItsInput(t *testing.T) {
 	g := build(t, b, stored())
 	in := world{}
 	in.Name.Set("kept")
-	res, err := g.Invoke(ctx, in, graph.Run{Thread: "t1", Drain: &drain})
+	res, err := g.Invoke(ctx, in, graph.RunOptions{Thread: "t1", Drain: &drain})
 	if drained(t, "a drain was requested", res, err); res.Steps != 0 || res.State.Name.Get() != "kept" {
 		t.Errorf("got %d steps and the name %q", res.Steps, res.State.Name.Get())
 	}
-	res, err = g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Drain: &drain})
+	res, err = g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", Drain: &drain})
 	if drained(t, "a drain was requested", res, err); res.Steps != 0 {
 		t.Errorf("a resumed run that began drained took %d steps", res.Steps)
 	}
@@ -221,7 +224,7 @@ func TestSubgraphThatBeginsDrainedGoesOnLater(t *testing.T) {
 	b.Edge(graph.Start, "a")
 	b.Edge("a", graph.End)
 	g := build(t, b, stored())
-	sameLines(t, told(t, g.Stream(ctx, world{}, graph.Run{Thread: "t1", Drain: &drain, Modes: graph.Tasks})), `
+	sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Drain: &drain, Modes: graph.Tasks})), `
 started a
 draining a
 ended pending []`)
@@ -244,7 +247,7 @@ func TestDrainBesideAQuestion(t *testing.T) {
 		b.Edge(n, graph.End)
 	}
 	g := build(t, b, stored())
-	res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Drain: &drain})
+	res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Drain: &drain})
 	ended(t, graph.Interrupted, res, err)
 	if len(res.Interrupts) != 1 || res.Interrupts[0].Kind != "question" || res.Drained != "shutdown" {
 		t.Errorf("got %+v and the reason %q, want one question, and that it was drained", res.Interrupts, res.Drained)
@@ -282,7 +285,7 @@ func TestDrainOfAnAskingChildGoesOnWithTheRestOfIt(t *testing.T) {
 	_, err := g.Invoke(ctx, world{}, t1)
 	is(t, err, errBoom)
 	drain.Request("shutdown")
-	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Drain: &drain})
+	res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", Drain: &drain})
 	if err != nil || res.Drained != "shutdown" {
 		t.Fatalf("got %+v, %v; want the run to be drained", res, err)
 	}

@@ -31,7 +31,7 @@ func gallery(t testing.TB, cfg graph.Config) *graph.Graph[world] {
 	b.Edge("both", graph.End)
 	b.Edge(`q"<`, graph.End)
 	b.Defer("both")
-	b.Rescue("child", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) {
+	b.OnError("child", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) {
 		return graph.Goto("plan"), nil
 	}, "plan"))
 	return build(t, b, cfg)
@@ -117,7 +117,7 @@ func TestARunIsDrawn(t *testing.T) {
 	cfg.InterruptBefore = []string{"child"}
 	g := gallery(t, cfg)
 	invoke(t, g, "t1", graph.Interrupted)
-	d, err := g.DrawRun(ctx, "t1", 0)
+	d, err := g.DrawRun(ctx, "t1", 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,13 +132,13 @@ func TestARunIsDrawn(t *testing.T) {
 		}
 	}
 	resume(t, g, graph.Answers{}, graph.Done)
-	old, err := g.DrawRun(ctx, "t1", 2)
+	old, err := g.DrawRun(ctx, "t1", 2, 0)
 	if err != nil || !strings.Contains(old.Mermaid(), "n2 -.-> n1") || !strings.Contains(old.Mermaid(), `n2{{"plan"}}:::due`) {
 		t.Errorf("as of commit 2 the drawing is %v\n%s", err, old.Mermaid())
 	}
-	_, err = g.DrawRun(ctx, "t1", 99)
+	_, err = g.DrawRun(ctx, "t1", 99, 0)
 	is(t, err, graph.ErrUnknownThread)
-	_, err = g.DrawRun(ctx, "t2", 0)
+	_, err = g.DrawRun(ctx, "t2", 0, 0)
 	is(t, err, graph.ErrUnknownThread)
 }
 

@@ -10,16 +10,15 @@ import (
 // DrawRun returns the graph with what a thread has done in its newest turn, up to one
 // of its commits or, if at is 0, to the newest: which nodes ran how often, which
 // choices were taken, and what is due. Subgraphs are opened down to depth, as by
-// [Graph.Draw], with what they have done in that turn; without one each is one node.
-func (g *Graph[S]) DrawRun(ctx context.Context, thread string, at uint64, depth ...int) (Drawing, error) {
-	deep := append(depth, 0)[0]
-	d := g.Draw(deep)
+// [Graph.Draw], with what they have done in that turn.
+func (g *Graph[S]) DrawRun(ctx context.Context, thread string, at uint64, depth int) (Drawing, error) {
+	d := g.Draw(depth)
 	store, err := g.p.kept()
 	if err != nil {
 		return d, err
 	}
 	was := walked{steps: map[uint64]int{}}
-	if err := d.markRoot(ctx, store, thread, at, &was); err != nil || deep <= 0 {
+	if err := d.markRoot(ctx, store, thread, at, &was); err != nil || depth <= 0 {
 		return d, err
 	}
 	return d, d.markInside(ctx, store, thread, was)
@@ -39,14 +38,14 @@ func (d *Drawing) markRoot(ctx context.Context, store checkpoint.Store, thread s
 		q.Before = at + 1
 	}
 	next := uint64(0) // the commit that the ones after it go on from
-	for p, err := range History(ctx, store, thread, q) {
+	for p, err := range History(ctx, store, checkpoint.Key{Thread: thread}, q) {
 		if err != nil {
 			return err
 		}
 		switch {
 		case was.turn == 0:
 			if at != 0 && p.Checkpoint != at {
-				return unknown(keyOf(thread, nil), at)
+				return unknown(checkpoint.Key{Thread: thread}, at)
 			}
 			was.turn = p.Turn
 			if at == 0 {
@@ -64,7 +63,7 @@ func (d *Drawing) markRoot(ctx context.Context, store checkpoint.Store, thread s
 		d.markRan(p)
 	}
 	if was.turn == 0 {
-		return unknown(keyOf(thread, nil), at)
+		return unknown(checkpoint.Key{Thread: thread}, at)
 	}
 	return nil
 }
@@ -98,7 +97,7 @@ func (d *Drawing) markInside(ctx context.Context, store checkpoint.Store, thread
 			if rec.Within == nil || rec.Graph != child.Graph || !was.over(rec.Within.Root) {
 				continue
 			}
-			p := Point{}
+			p := CommitInfo{}
 			p.read(rec)
 			if newest && rec.Within.Root == was.due {
 				child.markDue(p.Next)
@@ -145,7 +144,7 @@ func (d *Drawing) markDue(next []string) {
 }
 
 // markRan counts what a commit says has run. Nodes that are gone are left out.
-func (d *Drawing) markRan(p Point) {
+func (d *Drawing) markRan(p CommitInfo) {
 	for _, r := range p.Ran {
 		from := d.find(r.Node)
 		if from == nil {

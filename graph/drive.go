@@ -34,7 +34,7 @@ type outcome struct {
 }
 
 // set makes r, which is zero, a run that has not begun.
-func (r *run) set(p *program, ctx context.Context, o Run, id string) {
+func (r *run) set(p *program, ctx context.Context, o RunOptions, id string) {
 	r.program, r.opts, r.id = p, o, id
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	r.slots.limit, r.own.slots, r.seat = p.cfg.Concurrency, &r.slots, &r.own
@@ -58,7 +58,7 @@ type session struct {
 }
 
 // launch makes a call that has not begun.
-func (p *program) launch(ctx context.Context, o Run, begin func(*run) error) *session {
+func (p *program) launch(ctx context.Context, o RunOptions, begin func(*run) error) *session {
 	if p == nil {
 		p, begin = &program{schema: waitingSchema, cfg: Config{}.withDefaults()}, func(*run) error { return ErrNotCompiled }
 	}
@@ -78,7 +78,7 @@ func (p *program) launch(ctx context.Context, o Run, begin func(*run) error) *se
 // drive runs one call that nobody watches. Where nobody can end it, the caller goes on foot
 // up to the first step of several tasks: with one task at a time nothing would give it up
 // either, and a short run is for a good part the start of a goroutine and the way back.
-func (p *program) drive(ctx context.Context, o Run, begin func(*run) error) (outcome, error) {
+func (p *program) drive(ctx context.Context, o RunOptions, begin func(*run) error) (outcome, error) {
 	f := p.launch(ctx, o, begin)
 	defer f.cancel(nil) // also where a node ends the caller
 	if ctx.Done() == nil && f.cfg.Timeout == 0 && f.cfg.Store == nil && f.drain == nil {
@@ -111,7 +111,7 @@ func (r *run) walk(begin func(*run) error) (outcome, error) {
 }
 
 // watched makes a call that may have readers.
-func (p *program) watched(ctx context.Context, o Run, begin func(*run) error) *session {
+func (p *program) watched(ctx context.Context, o RunOptions, begin func(*run) error) *session {
 	f := p.launch(ctx, o, begin)
 	f.finished = make(chan struct{})
 	f.watch = newFeed(f.cfg.Now)

@@ -43,7 +43,7 @@ func TestDurabilityChangesNothingButTheHistory(t *testing.T) {
 			var ran counter
 			cfg := stored()
 			g := chainOf(t, &ran, cfg, "a", "b", "c")
-			res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: d})
+			res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: d})
 			logged(t, ended(t, graph.Done, res, err), "a1 b1 c1")
 			want := map[graph.Durability]string{
 				graph.Sync: "1 input; 2 step a; 3 step b; 4 step c", graph.Async: "1 input; 2 step a; 3 step b; 4 step c", graph.Exit: "1 step c",
@@ -51,7 +51,7 @@ func TestDurabilityChangesNothingButTheHistory(t *testing.T) {
 			if got := tree(t, cfg); got != want {
 				t.Errorf("the history is %q, want %q", got, want)
 			}
-			if head, _ := graph.Inspect(ctx, cfg.Store, "t1"); head.Step != 3 || head.Status != graph.Done || head.Checkpoint != res.Checkpoint {
+			if head, _ := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); head.Step != 3 || head.Status != graph.Done || head.Checkpoint != res.Checkpoint {
 				t.Errorf("the head is %+v, the result said %d", head, res.Checkpoint)
 			}
 		})
@@ -74,16 +74,16 @@ func TestLossWindowOfEachDurability(t *testing.T) {
 			m.gate <- struct{}{} // of n1, n2, n3; that of n4 is under way when n5 runs
 		}
 		g := dying(t, m, "n5", func() { close(m.gate) })
-		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: graph.Async})
+		_, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: graph.Async})
 		is(t, err, errFault)
 		lost(t, m, "n1 n2 n3") // the step that ran, and the one before it
 	})
 	t.Run("exit", func(t *testing.T) {
 		m := &mortal{Memory: new(checkpoint.Memory)}
 		g := dying(t, m, "n5", nil)
-		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: graph.Exit})
+		_, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: graph.Exit})
 		is(t, err, errFault)
-		if _, err := graph.Inspect(ctx, m, "t1"); err == nil {
+		if _, err := graph.Inspect(ctx, m, checkpoint.Key{Thread: "t1"}); err == nil {
 			t.Error("something was stored before the exit")
 		}
 	})
@@ -116,7 +116,7 @@ func dying(t testing.TB, m *mortal, at string, then func()) *graph.Graph[world] 
 func lost(t testing.TB, m *mortal, want string) {
 	t.Helper()
 	var ran counter
-	s, _, err := chainOf(t, &ran, graph.Config{Store: m.Memory}, "a").State(ctx, "t1", 0)
+	s, _, err := chainOf(t, &ran, graph.Config{Store: m.Memory}, "a").State(ctx, checkpoint.Key{Thread: "t1"}, 0)
 	if got := strings.Join(s.Log.Slice(), " "); err != nil || got != want {
 		t.Errorf("stored is %q, %v; want %q", got, err, want)
 	}
@@ -140,7 +140,7 @@ func TestAsyncHasOneCommitInFlight(t *testing.T) {
 	g := build(t, b, graph.Config{Store: m})
 	done := make(chan error)
 	go func() {
-		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: graph.Async})
+		_, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: graph.Async})
 		done <- err
 	}()
 	if a, b := <-reached, <-reached; a != "a" || b != "b" { // b runs while the commit of a waits
@@ -166,7 +166,7 @@ func TestRow051AnErrorOfTheStoreFailsTheRunWhateverTheDurability(t *testing.T) {
 			f := &faulty{Store: new(checkpoint.Memory), at: at}
 			var ran counter
 			g := chainOf(t, &ran, graph.Config{Store: f}, "a", "b", "c")
-			res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: d})
+			res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: d})
 			if f.writes < at {
 				ended(t, graph.Done, res, err)
 				continue
@@ -193,7 +193,7 @@ func TestAnAsyncFailureStopsTheStepThatRuns(t *testing.T) {
 	b.Edge("a", "b")
 	b.Edge("b", graph.End)
 	g := build(t, b, graph.Config{Store: m})
-	_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: graph.Async})
+	_, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: graph.Async})
 	is(t, err, errFault)
 }
 
@@ -201,7 +201,7 @@ func TestWhateverEndsARunIsStored(t *testing.T) {
 	for _, d := range durabilities {
 		t.Run(d.String(), func(t *testing.T) {
 			var ran counter
-			run := graph.Run{Thread: "t1", Durability: d}
+			run := graph.RunOptions{Thread: "t1", Durability: d}
 			broken := true
 			b := graph.New[world]("ends")
 			b.Node("a", says("a", &ran))
@@ -232,7 +232,7 @@ func TestWhateverEndsARunIsStored(t *testing.T) {
 			asked(t, ended(t, graph.Interrupted, res, err), "x")
 			_, err = g.Resume(ctx, graph.Reply("y"), run)
 			is(t, err, errBoom)
-			if p, _ := graph.Inspect(ctx, cfg.Store, "t1"); p.Status != graph.Failed || p.Step != 2 {
+			if p, _ := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); p.Status != graph.Failed || p.Step != 2 {
 				t.Errorf("after the failure the thread is %q at step %d", p.Status, p.Step)
 			}
 			broken = false
@@ -244,7 +244,7 @@ func TestWhateverEndsARunIsStored(t *testing.T) {
 			broken = true
 			short, cancel := context.WithCancel(ctx)
 			defer cancel()
-			_, err = g.Act(short, graph.Edit[world]{Do: func(s *world) (graph.Command, error) {
+			_, err = g.UpdateAndResume(short, graph.Edit[world]{Do: func(s *world) (graph.Command, error) {
 				s.Log.Append("edit")
 				cancel()
 				return graph.Goto("stuck"), nil
@@ -268,7 +268,7 @@ func TestRow055SubgraphsInheritTheDurability(t *testing.T) {
 		b.Edge("in", "after")
 		b.Edge("after", graph.End)
 		g := build(t, b, graph.Config{Store: f})
-		res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: d})
+		res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: d})
 		logged(t, ended(t, graph.Done, res, err), "c1 c2 c3 after")
 		if f.commits != want {
 			t.Errorf("%v: %d commits, want %d", d, f.commits, want)
@@ -287,7 +287,7 @@ func TestAStateThatIsTooLargeIsNotCommitted(t *testing.T) {
 			}, "a", graph.End))
 			b.Edge(graph.Start, "a")
 			g := build(t, b, cfg)
-			run := graph.Run{}
+			run := graph.RunOptions{}
 			if cfg.Store != nil {
 				run = t1
 			}
@@ -296,7 +296,7 @@ func TestAStateThatIsTooLargeIsNotCommitted(t *testing.T) {
 			if cfg.Store == nil {
 				return
 			}
-			if s, p, err := g.State(ctx, "t1", 0); err != nil || s.Log.Len() >= res.State.Log.Len() || p.Status != graph.Pending {
+			if s, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0); err != nil || s.Log.Len() >= res.State.Log.Len() || p.Status != graph.Pending {
 				t.Errorf("stored are %d words of %d, %q, %v", s.Log.Len(), res.State.Log.Len(), p.Status, err)
 			}
 		})
@@ -319,11 +319,11 @@ func TestWithExitAFinishedSubgraphRunsOnceToo(t *testing.T) {
 		ok, err := graph.Ask[bool](ctx, graph.Question{Prompt: "ok"})
 		s.Log.Append(fmt.Sprint(ok))
 		return err
-	}), graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}})
+	}).With(graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}}))
 	b.Edge(graph.Start, "in")
 	b.Edge("in", graph.End)
 	g := build(t, b, stored())
-	run := graph.Run{Thread: "t1", Durability: graph.Exit}
+	run := graph.RunOptions{Thread: "t1", Durability: graph.Exit}
 	_, err := g.Invoke(ctx, world{}, run) // fails twice
 	is(t, err, errBoom)
 	res, err := g.Resume(ctx, graph.Answers{}, run) // asks
@@ -349,7 +349,7 @@ func TestWithExitASubgraphIsNotStoredWhereItWidens(t *testing.T) {
 	b.Edge(graph.Start, "in")
 	b.Edge("in", graph.End)
 	f := &faulty{Store: new(checkpoint.Memory)}
-	res, err := build(t, b, graph.Config{Store: f}).Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: graph.Exit})
+	res, err := build(t, b, graph.Config{Store: f}).Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: graph.Exit})
 	logged(t, ended(t, graph.Done, res, err), "a b c d")
 	if f.commits != 1 {
 		t.Errorf("%d commits, want that of the end alone", f.commits)

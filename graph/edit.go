@@ -34,13 +34,13 @@ type Edit[S any] struct {
 // Edit applies edits to a thread and runs nothing: each list in steps is one commit.
 // Edits that together act as all that is due are a superstep of their own, just as
 // if the nodes had run. A thread that does not exist yet is begun by an edit as Start.
-// With Run.At it edits an older commit, as the first one of a new branch. With
-// Run.Namespace it edits a subgraph's checkpoints, which its parent's next Resume takes up; the
+// With RunOptions.At it edits an older commit, as the first one of a new branch. With
+// RunOptions.Namespace it edits a subgraph's checkpoints, which its parent's next Resume takes up; the
 // questions that it closes there are closed for the thread. At an older commit of a subgraph the
 // whole thread goes back, so questions asked since are stale.
 //
 // The steps before one that cannot be applied stay applied; the error tells which.
-func (g *Graph[S]) Edit(ctx context.Context, steps [][]Edit[S], o Run) (Result[S], error) {
+func (g *Graph[S]) Edit(ctx context.Context, steps [][]Edit[S], o RunOptions) (Result[S], error) {
 	out, err := g.p.drive(ctx, o, editing(steps))
 	return resultOf[S](out), err
 }
@@ -56,13 +56,13 @@ func editing[S any](steps [][]Edit[S]) func(*run) error {
 // as it is: see [Edit]. That holds for open questions too, with the text that they were
 // asked with: an answer to it is taken, whatever the values are by then. Where a yes to the
 // old values must be none to the new ones, put the values into Question.Key.
-func (g *Graph[S]) Patch(ctx context.Context, do func(s *S) error, o Run) (Result[S], error) {
+func (g *Graph[S]) Patch(ctx context.Context, do func(s *S) error, o RunOptions) (Result[S], error) {
 	return g.Edit(ctx, [][]Edit[S]{{{Do: func(s *S) (Command, error) { return Command{}, do(s) }}}}, o)
 }
 
-// Act applies an edit and answers, in one commit, and goes on with the thread like
+// UpdateAndResume applies an edit and answers, in one commit, and goes on with the thread like
 // Resume.
-func (g *Graph[S]) Act(ctx context.Context, e Edit[S], a Answers, o Run) (Result[S], error) {
+func (g *Graph[S]) UpdateAndResume(ctx context.Context, e Edit[S], a Answers, o RunOptions) (Result[S], error) {
 	out, err := g.p.drive(ctx, o, func(r *run) error {
 		if err := r.isRoot(); err != nil {
 			return err
@@ -265,7 +265,7 @@ func (r *run) editStart(e edit) error {
 	case !cmd.empty():
 		return fmt.Errorf("%w: an edit as %s begins where the graph does; its Command must be empty", ErrEdit, Start)
 	}
-	r.opts.IfWaiting = Discard
+	r.opts.OnOpenQuestions = Discard
 	change := r.change(Start, input)
 	if err := r.decideChange(change, nil); err != nil {
 		return err

@@ -37,7 +37,7 @@ func edits(t testing.TB, g *graph.Graph[world], want graph.Status, all ...graph.
 // next returns the nodes that are due on t1.
 func next(t testing.TB, cfg graph.Config) string {
 	t.Helper()
-	p, err := graph.Inspect(ctx, cfg.Store, "t1")
+	p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestRow081ACommandAtABreakpointRunsBesideWhatIsDue(t *testing.T) {
 	b.Edge("n2", graph.End)
 	g := build(t, b, cfg)
 	invoke(t, g, "t1", graph.Interrupted)
-	res, err := g.Act(ctx, as("", "abc", graph.Goto("n2")), graph.Answers{}, t1)
+	res, err := g.UpdateAndResume(ctx, as("", "abc", graph.Goto("n2")), graph.Answers{}, t1)
 	logged(t, ended(t, graph.Done, res, err), "abc n11 n21 n22")
 }
 
@@ -126,9 +126,9 @@ func TestAnActEditsAnswersAndGoesOnInOneCommit(t *testing.T) {
 	b := parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x"), "b": says("b", &ran)})
 	g := build(t, b, cfg)
 	res := invoke(t, g, "t1", graph.Interrupted)
-	res, err := g.Act(ctx, as("", "now", graph.Goto("b")), graph.Answer(idOf(t, res, "x"), "y"), t1)
+	res, err := g.UpdateAndResume(ctx, as("", "now", graph.Goto("b")), graph.Answer(idOf(t, res, "x"), "y"), t1)
 	logged(t, ended(t, graph.Done, res, err), "now a x=y b1")
-	_, err = g.Act(ctx, as("", "again", graph.Goto("b")), graph.Reply(1), t1)
+	_, err = g.UpdateAndResume(ctx, as("", "again", graph.Goto("b")), graph.Reply(1), t1)
 	is(t, err, graph.ErrUnknownQuestion)
 	if got := logAt(t, g, 0); strings.Contains(got, "again") {
 		t.Errorf("the state is %q: a refused answer must leave the edit out too", got)
@@ -181,7 +181,7 @@ func TestRow119BulkEdits(t *testing.T) {
 func whole(t testing.TB, g *graph.Graph[world], cfg graph.Config) string {
 	t.Helper()
 	var all strings.Builder
-	for p, err := range graph.History(ctx, cfg.Store, "t1", checkpoint.Query{}) {
+	for p, err := range graph.History(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}, checkpoint.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,7 +276,7 @@ func TestAnEditThatFailsChangesNothing(t *testing.T) {
 	if got := tree(t, cfg); got != before {
 		t.Errorf("the history is %q, was %q", got, before)
 	}
-	_, err = chainOf(t, &ran, graph.Config{}, "a").Patch(ctx, func(*world) error { return nil }, graph.Run{})
+	_, err = chainOf(t, &ran, graph.Config{}, "a").Patch(ctx, func(*world) error { return nil }, graph.RunOptions{})
 	is(t, err, graph.ErrNoStore)
 }
 
@@ -295,16 +295,16 @@ func TestRow107TheStateOfASubgraphIsEdited(t *testing.T) {
 	g := build(t, b, cfg)
 	res := invoke(t, g, "t1", graph.Interrupted)
 	ns := res.Interrupts[0].Namespace
-	edited, err := c.Patch(ctx, func(s *inner) error { s.Tag.Set("new"); return nil }, graph.Run{Thread: "t1", Namespace: ns})
+	edited, err := c.Patch(ctx, func(s *inner) error { s.Tag.Set("new"); return nil }, graph.RunOptions{Thread: "t1", Namespace: ns})
 	if err != nil || edited.Status != graph.Interrupted || edited.State.Tag.Get() != "new" {
 		t.Fatalf("the edited subgraph is %q, %v", edited.Status, err)
 	}
 	logged(t, resume(t, g, graph.Reply("w"), graph.Done), "tagc1 newc2 new=w newc3")
 	ran.want(t, "c1", 1)
-	_, err = c.Patch(ctx, func(*inner) error { return nil }, graph.Run{Thread: "t1", Namespace: "none"})
+	_, err = c.Patch(ctx, func(*inner) error { return nil }, graph.RunOptions{Thread: "t1", Namespace: "none"})
 	is(t, err, graph.ErrUnknownThread, "none")
-	_, err = c.Invoke(ctx, inner{}, graph.Run{Thread: "t1", Namespace: ns})
+	_, err = c.Invoke(ctx, inner{}, graph.RunOptions{Thread: "t1", Namespace: ns})
 	is(t, err, graph.ErrEdit, ns)
-	_, err = c.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Namespace: ns})
+	_, err = c.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", Namespace: ns})
 	is(t, err, graph.ErrEdit, ns)
 }

@@ -40,7 +40,7 @@ func TestEntry_BranchOfStartSeesTheInput(t *testing.T) {
 		res, err := g.Invoke(ctx, world{Name: state.Of(c.name)}, t1)
 		logged(t, ended(t, graph.Done, res, err), c.want)
 	}
-	res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t2"})
+	res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t2"})
 	logged(t, ended(t, graph.Done, res, err), "")
 	if res.Steps != 1 {
 		t.Errorf("a turn that goes nowhere took %d steps, want the one in which the branch runs", res.Steps)
@@ -50,7 +50,7 @@ func TestEntry_BranchOfStartSeesTheInput(t *testing.T) {
 func TestEntry_EdgesFromStartGoBesideTheBranch(t *testing.T) {
 	b := entering(toNamed)
 	b.Edge(graph.Start, "c")
-	res, err := build(t, b, graph.Config{}).Invoke(ctx, world{Name: state.Of("a")}, graph.Run{})
+	res, err := build(t, b, graph.Config{}).Invoke(ctx, world{Name: state.Of("a")}, graph.RunOptions{})
 	logged(t, ended(t, graph.Done, res, err), "a c")
 	if res.Steps != 2 {
 		t.Errorf("the run took %d steps, want 2: the branch, and both nodes together", res.Steps)
@@ -68,7 +68,7 @@ func TestEntry_BranchMayAskAndFailLikeANode(t *testing.T) {
 		if tries++; tries == 1 {
 			return graph.Command{}, errBoom
 		}
-		return graph.Goto(to).Because("it was said"), nil
+		return graph.Goto(to).WithReason("it was said"), nil
 	}), cfg)
 	res := invoke(t, g, "t1", graph.Interrupted)
 	if in := res.Interrupts[0]; in.Node != graph.Start || in.Prompt != "where?" {
@@ -79,7 +79,7 @@ func TestEntry_BranchMayAskAndFailLikeANode(t *testing.T) {
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "b")
 
 	var ways []string
-	for p, err := range graph.History(ctx, cfg.Store, "t1", checkpoint.Query{}) {
+	for p, err := range graph.History(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}, checkpoint.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,13 +112,13 @@ func TestEntry_StaticInterruptsAndHandlersLeaveItAlone(t *testing.T) {
 	cfg := stored()
 	cfg.InterruptBefore = []string{"*"}
 	b := entering(toNamed)
-	b.Rescue("*", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) {
+	b.OnError("*", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) {
 		return graph.Command{}, nil
 	}))
 	g := build(t, b, cfg)
 	res, err := g.Invoke(ctx, world{Name: state.Of("a")}, t1)
 	pauses(t, ended(t, graph.Interrupted, res, err), "before:a")
-	_, err = g.Invoke(ctx, world{Name: state.Of("zed")}, graph.Run{Thread: "t2"})
+	_, err = g.Invoke(ctx, world{Name: state.Of("zed")}, graph.RunOptions{Thread: "t2"})
 	is(t, err, graph.ErrTarget, "branch", "zed")
 }
 
@@ -136,7 +136,7 @@ func TestEntry_MistakesAreFoundByCompile(t *testing.T) {
 		"a node of that name":  {func(b *graph.Builder[world]) { b.Node(graph.Start, logs("x")) }, "the name is reserved"},
 		"a node named Parent":  {func(b *graph.Builder[world]) { b.Node(graph.Parent, logs("x")) }, "the name is reserved"},
 		"an unreachable node":  {func(b *graph.Builder[world]) { b.Node("x", logs("x")); b.Edge("x", graph.End) }, `node "x" is unreachable`},
-		"a handler of Start":   {func(b *graph.Builder[world]) { b.Rescue(graph.Start, graph.ErrorHandler[world]{}) }, `the handler of "__start__" has no function`},
+		"a handler of Start":   {func(b *graph.Builder[world]) { b.OnError(graph.Start, graph.ErrorHandler[world]{}) }, `the handler of "__start__" has no function`},
 		"a branch into a join": {func(b *graph.Builder[world]) { b.Edge(graph.Start, "zed") }, `an edge from "__start__" leads to "zed", which is not a node`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestEntry_IsDrawnAsStart(t *testing.T) {
 	g := build(t, b, stored())
 	res, err := g.Invoke(ctx, world{Name: state.Of("a")}, t1)
 	ended(t, graph.Done, res, err)
-	d, err := g.DrawRun(ctx, "t1", 0)
+	d, err := g.DrawRun(ctx, "t1", 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

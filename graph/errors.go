@@ -23,7 +23,7 @@ var (
 	// ErrInterrupted is returned by Ask when the question is open. A node passes it
 	// on; the runtime turns it into a pause.
 	ErrInterrupted = errors.New("graph: waiting for an answer")
-	// ErrMoved is returned when a thread does not stand where Run.If says. Nothing has
+	// ErrMoved is returned when a thread does not stand where RunOptions.If says. Nothing has
 	// run, and nothing was written.
 	ErrMoved = errors.New("graph: the thread has moved on")
 	// ErrWaiting is returned when a new input arrives for a thread that has open
@@ -32,7 +32,7 @@ var (
 	// ErrUnknownQuestion is returned when an answer names no open question. The
 	// thread is unchanged.
 	ErrUnknownQuestion = errors.New("graph: no such open question")
-	// ErrBy is returned when Run.By, Run.Via or the name in an answer is no short text of one line, or
+	// ErrBy is returned when RunOptions.By, RunOptions.Via or the name in an answer is no short text of one line, or
 	// has control characters or marks of direction.
 	ErrBy = errors.New("graph: By and Via must be one line of short text")
 	// ErrAmbiguous is returned when one answer is given without an id and several
@@ -49,7 +49,7 @@ var (
 	// ErrUnknownThread is returned when there is nothing to resume or read: no thread of
 	// this name, or not the commit or namespace that was asked for.
 	ErrUnknownThread = errors.New("graph: no such thread")
-	// ErrNotCompiled is returned by the zero Graph, and by the zero Live, which is a run of it:
+	// ErrNotCompiled is returned by the zero Graph, and by the zero Handle, which is a run of it:
 	// [Builder.Compile] makes graphs.
 	ErrNotCompiled = errors.New("graph: the graph was not compiled")
 	// ErrNoStore is returned when a call needs a Store and the graph has none.
@@ -97,7 +97,17 @@ type CompileError struct {
 type Mistake struct {
 	Pos  string // file:line of the call that made it
 	What string
+	Kind MistakeKind
 }
+
+// MistakeKind tells the mistakes apart that need no look at a single call, but at the whole graph.
+type MistakeKind string
+
+const (
+	MistakeInCall      MistakeKind = ""            // a call cannot be as it is
+	MistakeUnreachable MistakeKind = "unreachable" // no path from Start leads to a node
+	MistakeDeadEnd     MistakeKind = "dead end"    // no path from a node leads to End
+)
 
 func (m Mistake) String() string { return m.Pos + ": " + m.What }
 

@@ -36,7 +36,7 @@ type Event struct {
 	Step      int
 	Node      string // Updates, Tasks, Custom, Messages
 	Task      string // the task's id: Updates, Tasks, Custom, Messages
-	Label     string // Tasks of a Send: its payload as JSON, cut at 200 characters; of a Call or a Once: its name
+	Label     string // Tasks of a Send: its payload as a [Labeler] says or as JSON, cut at 200 characters; of a Call or a Once: its name
 	Within    string // Tasks of a Call or a Once: the id of the task that makes it
 	Phase     Phase  // Tasks
 	Attempt   int    // Tasks, from 1; 0 if it was not run
@@ -47,7 +47,7 @@ type Event struct {
 	Payload    any             // Custom
 	Token      Token           // Messages
 	Checkpoint uint64          // Checkpoints, Ended: the commit's number
-	Point      *Point          // Checkpoints: the commit, as History tells it later
+	Point      *CommitInfo     // Checkpoints: the commit, as History tells it later
 	Err        error           // Tasks: why it failed
 	Interrupts []Interrupt     // Tasks, Ended
 	Decision   *Decision       // Decisions; a secret one has no value
@@ -133,7 +133,7 @@ func (r *run) emitEnd(t *task) {
 // longestLabel is enough for the name of a tool behind the id of its call.
 const longestLabel = 200
 
-// label returns the payload of a Send as short JSON.
+// label returns a short text of the payload of a Send.
 func (t *task) label() string {
 	if t.index < 0 {
 		return ""
@@ -152,13 +152,24 @@ func (t *task) label() string {
 	return label
 }
 
-// labelOf returns a payload as JSON, cut where it is long.
-func labelOf(payload any) (string, error) {
-	data, err := json.Marshal(payload)
-	if s := []rune(string(data)); len(s) > longestLabel {
-		return string(s[:longestLabel-1]) + "…", err
+// Labeler is implemented by payloads that have a short text for people. It is the Label of the events
+// of their tasks, in place of the payload as JSON.
+type Labeler interface{ Label() string }
+
+// labelOf returns a short text of a payload, cut where it is long.
+func labelOf(payload any) (label string, err error) {
+	defer recovered(&err)
+	if l, ok := payload.(Labeler); ok {
+		label = l.Label()
+	} else {
+		var data []byte
+		data, err = json.Marshal(payload)
+		label = string(data)
 	}
-	return string(data), err
+	if s := []rune(label); len(s) > longestLabel {
+		label = string(s[:longestLabel-1]) + "…"
+	}
+	return label, err
 }
 
 // Relabel replaces the Label of the events that the running task of a Send causes from now on, in this
@@ -194,7 +205,7 @@ func (r *run) emitValues() {
 
 func (r *run) emitCommit(seq uint64) {
 	if r.wants(Checkpoints) {
-		p := pointOfRecord(r.opts.Thread, seq, r.chain.Record)
+		p := commitInfoOfRecord(r.opts.Thread, seq, r.chain.Record)
 		r.watch.tell(r.ctx, r.depth, Event{Mode: Checkpoints, Namespace: r.ns, Step: p.Step, Checkpoint: seq, Point: &p})
 	}
 }

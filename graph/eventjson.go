@@ -24,7 +24,7 @@ type eventJSON struct {
 	Payload    json.RawMessage `json:"payload,omitempty"`
 	Token      Token           `json:"token,omitzero"`
 	Checkpoint uint64          `json:"checkpoint,omitempty"`
-	Point      *Point          `json:"point,omitempty"`
+	Point      *CommitInfo     `json:"point,omitempty"`
 	Error      string          `json:"error,omitempty"`
 	Interrupts []Interrupt     `json:"interrupts,omitempty"`
 	Decision   *Decision       `json:"decision,omitempty"`

@@ -22,7 +22,7 @@ var noQuery checkpoint.Query
 func wire(t *testing.T, g *graph.Graph[world], modes graph.Mode) string {
 	t.Helper()
 	var b strings.Builder
-	for ev, err := range g.Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: modes}) {
+	for ev, err := range g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: modes}) {
 		is(t, err, nil)
 		data, err := json.Marshal(ev)
 		is(t, err, nil)

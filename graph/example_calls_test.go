@@ -28,7 +28,7 @@ func ExampleOnce() {
 		}
 		s.Facts.Append(receipt)
 		return nil
-	}), graph.Policy{Retry: graph.Retry{Attempts: 3, Initial: time.Nanosecond}})
+	}).With(graph.Policy{Retry: graph.Retry{Attempts: 3, Initial: time.Nanosecond}}))
 	b.Edge(graph.Start, "pay")
 	b.Edge("pay", graph.End)
 	g, err := b.Compile(graph.Config{})
@@ -36,7 +36,7 @@ func ExampleOnce() {
 		fmt.Println(err)
 		return
 	}
-	res, err := g.Invoke(context.Background(), State{}, graph.Run{})
+	res, err := g.Invoke(context.Background(), State{}, graph.RunOptions{})
 	fmt.Println(res.State.Facts, "tried", tries, "times, charged", charged, err)
 	// Output:
 	// ["receipt 1"] tried 2 times, charged 1 <nil>
@@ -68,7 +68,7 @@ func ExampleGo() {
 		fmt.Println(err)
 		return
 	}
-	run := graph.Run{Thread: "t1"}
+	run := graph.RunOptions{Thread: "t1"}
 	res, err := g.Invoke(context.Background(), State{}, run)
 	fmt.Println(res.Interrupts[0].Prompt, err)
 	res, err = g.Resume(context.Background(), graph.Reply(true), run)
@@ -112,7 +112,7 @@ func ExampleToParent() {
 		fmt.Println(err)
 		return
 	}
-	res, err := g.Invoke(context.Background(), State{}, graph.Run{})
+	res, err := g.Invoke(context.Background(), State{}, graph.RunOptions{})
 	fmt.Println(res.State.Facts, err)
 	// Output:
 	// ["too hard for a robot","done by a person"] <nil>

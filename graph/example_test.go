@@ -39,7 +39,7 @@ func review(ctx context.Context, s *State) (graph.Command, error) {
 func Example() {
 	ctx := context.Background()
 	b := graph.New[State]("review")
-	b.Node("search", graph.Func(search), graph.Policy{Timeout: 30 * time.Second, Retry: graph.Retry{Attempts: 3}})
+	b.Node("search", graph.Func(search).With(graph.Policy{Timeout: 30 * time.Second, Retry: graph.Retry{Attempts: 3}}))
 	b.Node("review", graph.Router(review, "search", graph.End))
 	b.Edge(graph.Start, "search")
 	b.Edge("search", "review")
@@ -49,10 +49,10 @@ func Example() {
 		return
 	}
 
-	res, err := g.Invoke(ctx, State{Question: state.Of("why?")}, graph.Run{Thread: "t1"})
+	res, err := g.Invoke(ctx, State{Question: state.Of("why?")}, graph.RunOptions{Thread: "t1"})
 	fmt.Println(res.Status, res.Interrupts[0].Prompt, err)
 
-	res, err = g.Resume(ctx, graph.Answer(res.Interrupts[0].ID, true), graph.Run{Thread: "t1"})
+	res, err = g.Resume(ctx, graph.Answer(res.Interrupts[0].ID, true), graph.RunOptions{Thread: "t1"})
 	fmt.Println(res.Status, res.State.Facts.Len(), "facts, approved:", res.State.Approved.Get(), err)
 	// Output:
 	// interrupted Ship it? <nil>
@@ -79,7 +79,7 @@ func ExampleGraph_Start() {
 		return
 	}
 
-	live := g.Start(context.Background(), State{}, graph.Run{Hold: true}) // it begins when somebody reads or waits
+	live := g.Start(context.Background(), State{}, graph.RunOptions{Hold: true}) // it begins when somebody reads or waits
 	words, log := live.Events(graph.Messages), live.Join(graph.Reader{Modes: graph.Updates, Lossy: true})
 	for ev := range words {
 		if ev.Mode == graph.Messages && !ev.Token.Streamed {
@@ -102,7 +102,7 @@ func ExampleGraph_Start() {
 
 // A node that is tried twice, then by other means, and mended by a handler when all
 // have failed.
-func ExampleBuilder_Rescue() {
+func ExampleBuilder_OnError() {
 	asks := func(where string) graph.Node[State] {
 		return graph.Func(func(ctx context.Context, s *State) error {
 			fmt.Println("attempt", graph.Attempt(ctx), "asks", where)
@@ -122,7 +122,7 @@ func ExampleBuilder_Rescue() {
 	b.Edge(graph.Start, "search")
 	b.Edge("search", "sort")
 	b.Edge("sort", "review")
-	b.Rescue("search", graph.Handler(mend, "review"))
+	b.OnError("search", graph.Handler(mend, "review"))
 	b.Defaults(graph.Policy{Timeout: time.Minute, Retry: graph.Retry{Attempts: 2, Initial: time.Millisecond}})
 	g, err := b.Compile(graph.Config{})
 	if err != nil {
@@ -131,7 +131,7 @@ func ExampleBuilder_Rescue() {
 	}
 	var in State
 	in.Rounds.Add(2)
-	res, err := g.Invoke(context.Background(), in, graph.Run{})
+	res, err := g.Invoke(context.Background(), in, graph.RunOptions{})
 	fmt.Println(res.Status, res.State.Facts.Slice(), err)
 	// Output:
 	// attempt 1 asks the library

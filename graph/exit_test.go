@@ -37,7 +37,7 @@ func TestExit_SlowSiblingMakesNoCommit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &faulty{Store: new(checkpoint.Memory)}
 				g := build(t, b, graph.Config{Store: f})
-				res, err := g.Invoke(t.Context(), world{}, graph.Run{Thread: "t1", Durability: graph.Exit})
+				res, err := g.Invoke(t.Context(), world{}, graph.RunOptions{Thread: "t1", Durability: graph.Exit})
 				logged(t, ended(t, graph.Done, res, err), "first a b last")
 				if f.commits != 1 || f.writes != 1 {
 					t.Errorf("%d commits and %d other writes, want the commit of the end alone", f.commits, f.writes-f.commits)
@@ -60,12 +60,12 @@ func TestExit_FailureKeepsFinishedSiblings(t *testing.T) {
 				return failsFirst(&ran, "b", 1)
 			}),
 		}), graph.Config{Store: f})
-		run := graph.Run{Thread: "t1", Durability: graph.Exit}
+		run := graph.RunOptions{Thread: "t1", Durability: graph.Exit}
 		_, err := g.Invoke(t.Context(), world{}, run)
 		if err == nil {
 			t.Fatal("the run did not fail")
 		}
-		p, err := graph.Inspect(t.Context(), f, "t1")
+		p, err := graph.Inspect(t.Context(), f, checkpoint.Key{Thread: "t1"})
 		if got := finishes(p); err != nil || !slices.Equal(got, []string{"a"}) {
 			t.Errorf("got %v, %v; want that a has finished", got, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
@@ -103,7 +104,7 @@ func TestAQuestionIsDeclined(t *testing.T) {
 	is(t, err, graph.ErrAnswer, "declined: a", `"b"`)
 	res = resume(t, g, graph.Answer(x, "X"), graph.Done)
 	logged(t, res, `graph: the question was declined: "y": not mine X `)
-	if p, _ := graph.Inspect(ctx, cfg.Store, "t1"); len(p.Answered) != 2 {
+	if p, _ := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); len(p.Answered) != 2 {
 		t.Errorf("answered are %v, want both", p.Answered)
 	}
 }

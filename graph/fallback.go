@@ -21,6 +21,9 @@ func Fallback[S any](first Node[S], others ...Node[S]) Node[S] {
 	var calls []call
 	for _, o := range append([]Node[S]{first}, others...) {
 		n.faults = append(n.faults, o.faults...)
+		if o.policy != nil {
+			n.faults = append(n.faults, "an alternative of a Fallback has a Policy; give it to the Fallback")
+		}
 		if o.cache != nil {
 			n.faults = append(n.faults, "an alternative of a Fallback is cached; Cache the Fallback")
 		}

@@ -35,7 +35,7 @@ func TestFallbackFailsWithTheErrorsOfAll(t *testing.T) {
 	var ran counter
 	n := graph.Fallback(fails("x", &ran, errBoom), fails("y", &ran, errOther))
 	p := graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}}
-	res, err := single(t, n, p, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+	res, err := single(t, n, p, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 	is(t, err, errBoom, `node "a"`)
 	is(t, err, errOther)
 	logged(t, res, "")
@@ -113,7 +113,7 @@ func TestFallbackStopsWithItsAttempt(t *testing.T) {
 		var ran counter
 		waits := graph.Func(func(ctx context.Context, _ *world) error { <-ctx.Done(); return ctx.Err() })
 		n := graph.Fallback(waits, fails("other", &ran, errBoom))
-		_, err := single(t, n, graph.Policy{Timeout: time.Second}, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+		_, err := single(t, n, graph.Policy{Timeout: time.Second}, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 		is(t, err, graph.ErrTimeout)
 		ran.want(t, "other", 0)
 	})

@@ -13,8 +13,8 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// finishes tells which tasks stand in Point.Finished: their nodes, each with an id of its own.
-func finishes(p graph.Point) (nodes []string) {
+// finishes tells which tasks stand in CommitInfo.Finished: their nodes, each with an id of its own.
+func finishes(p graph.CommitInfo) (nodes []string) {
 	ids := map[string]bool{}
 	for _, f := range p.Finished {
 		nodes = append(nodes, f.Node)
@@ -52,7 +52,7 @@ func TestPoint_NamesTheFinishedTasks(t *testing.T) {
 				b.Edge("other", graph.End)
 				g := build(t, b, cfg)
 				_, _ = g.Invoke(t.Context(), world{}, t1)
-				p, err := graph.Inspect(t.Context(), cfg.Store, "t1")
+				p, err := graph.Inspect(t.Context(), cfg.Store, checkpoint.Key{Thread: "t1"})
 				if got := finishes(p); err != nil || !slices.Equal(got, []string{"work", "work"}) {
 					t.Fatalf("got %v, %v; want both tasks of work", got, err)
 				}
@@ -61,11 +61,11 @@ func TestPoint_NamesTheFinishedTasks(t *testing.T) {
 						t.Errorf("task %q is not one that ran", f.Task)
 					}
 				}
-				_, then, err := g.Plain().State(t.Context(), "t1", 0)
+				_, then, err := g.Untyped().State(t.Context(), checkpoint.Key{Thread: "t1"}, 0)
 				if err != nil || !slices.Equal(then.Finished, p.Finished) {
 					t.Errorf("State tells %v, %v; want what Inspect tells", then.Finished, err)
 				}
-				for before, err := range graph.History(t.Context(), cfg.Store, "t1", checkpoint.Query{Before: p.Checkpoint}) {
+				for before, err := range graph.History(t.Context(), cfg.Store, checkpoint.Key{Thread: "t1"}, checkpoint.Query{Before: p.Checkpoint}) {
 					if err != nil || before.Finished != nil {
 						t.Errorf("commit %d tells %v, %v; want nothing beside it", before.Checkpoint, before.Finished, err)
 					}

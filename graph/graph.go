@@ -66,7 +66,7 @@ func (p *program) kept() (checkpoint.Store, error) {
 // Invoke runs the graph with an input and returns how it ended. What the input
 // wrote is folded into the thread's state, after the fields of the last turn were
 // reset; work that the last turn left unfinished is dropped, also at a static
-// interrupt. While questions are open it returns ErrWaiting, unless Run.IfWaiting says
+// interrupt. While questions are open it returns ErrWaiting, unless RunOptions.OnOpenQuestions says
 // otherwise.
 //
 // So Invoke is not the call to make after a crash: its tasks would have new ids, and what
@@ -79,7 +79,7 @@ func (p *program) kept() (checkpoint.Store, error) {
 //	}
 //
 // Two callers who do so at once may both find no thread: the later Invoke is refused while
-// the other runs (Run.Lease), and begins a second turn if it waited or came after it. Where a
+// the other runs (RunOptions.Lease), and begins a second turn if it waited or came after it. Where a
 // thread has several turns, [Graph.InputHash] tells whether it is in the middle of just this one.
 //
 // A pause is a Status and not an error. An error comes with the state so far.
@@ -88,7 +88,7 @@ func (p *program) kept() (checkpoint.Store, error) {
 // end it, as ctx is [context.Background] and there is neither a store, a Timeout nor a Drain, the caller's is
 // used up to the first step of several tasks: runtime.Goexit in a node, which is an error elsewhere, ends the
 // caller there.
-func (g *Graph[S]) Invoke(ctx context.Context, input S, o Run) (Result[S], error) {
+func (g *Graph[S]) Invoke(ctx context.Context, input S, o RunOptions) (Result[S], error) {
 	out, err := g.p.drive(ctx, o, g.begin(input))
 	return resultOf[S](out), err
 }
@@ -97,7 +97,7 @@ func (g *Graph[S]) Invoke(ctx context.Context, input S, o Run) (Result[S], error
 // a failure or a crash without. Tasks that had finished do not run again, nor do
 // those whose questions stay open. A thread that has nothing left to do gives its
 // state.
-func (g *Graph[S]) Resume(ctx context.Context, a Answers, o Run) (Result[S], error) {
+func (g *Graph[S]) Resume(ctx context.Context, a Answers, o RunOptions) (Result[S], error) {
 	out, err := g.p.drive(ctx, o, goOn(a))
 	return resultOf[S](out), err
 }
@@ -106,12 +106,12 @@ func (g *Graph[S]) Resume(ctx context.Context, a Answers, o Run) (Result[S], err
 // the Ended event, or an error. The reader may stop early; the run is then
 // cancelled and has ended when the loop has. A slow reader slows the run. Each loop
 // is a run of its own. For several readers, and for one that may leave, see Start.
-func (g *Graph[S]) Stream(ctx context.Context, input S, o Run) iter.Seq2[Event, error] {
+func (g *Graph[S]) Stream(ctx context.Context, input S, o RunOptions) iter.Seq2[Event, error] {
 	return g.p.stream(ctx, o, g.begin(input))
 }
 
 // StreamResume is Resume with somebody watching.
-func (g *Graph[S]) StreamResume(ctx context.Context, a Answers, o Run) iter.Seq2[Event, error] {
+func (g *Graph[S]) StreamResume(ctx context.Context, a Answers, o RunOptions) iter.Seq2[Event, error] {
 	return g.p.stream(ctx, o, goOn(a))
 }
 
@@ -131,7 +131,7 @@ func goOn(a Answers) func(*run) error {
 	return func(r *run) error { return r.resume(a) }
 }
 
-func (p *program) stream(ctx context.Context, o Run, begin func(*run) error) iter.Seq2[Event, error] {
+func (p *program) stream(ctx context.Context, o RunOptions, begin func(*run) error) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		f := p.watched(ctx, o, begin)
 		defer f.wait()

@@ -11,10 +11,17 @@ import (
 )
 
 // ErrorHandler mends what a node could not, made by [Handler] and given to a node by
-// [Builder.Rescue].
+// [Builder.OnError].
 type ErrorHandler[S any] struct {
 	call    call
 	targets []string
+	policy  *Policy // nil: that of Builder.Defaults
+}
+
+// With returns h with a Policy of its own, in place of the one it has.
+func (h ErrorHandler[S]) With(p Policy) ErrorHandler[S] {
+	h.policy = &p
+	return h
 }
 
 // Handler makes an error handler of a function. It runs when the last attempt of its
@@ -40,13 +47,12 @@ func Handler[S any](fn func(ctx context.Context, s *S, failure *NodeError) (Comm
 	}}
 }
 
-// Rescue gives a node its handler, with at most one Policy of the handler's own. "*" is
-// every node that has no handler; not those of subgraphs. Questions, cancelled runs and
-// failures of the store are not rescued.
-func (b *Builder[S]) Rescue(node string, h ErrorHandler[S], policy ...Policy) {
-	d := rescueDraft{node, nodeDraft{call: h.call, targets: h.targets, pos: b.draft().place()}}
-	d.setPolicy(b.draft(), "the handler of "+quote(node), policy)
-	b.d.rescues = append(b.d.rescues, d)
+// OnError gives a node its handler. A handler without a Policy ([ErrorHandler.With]) has that of
+// Defaults. "*" is every node that has no handler; not those of subgraphs. Questions, cancelled runs
+// and failures of the store do not reach a handler.
+func (b *Builder[S]) OnError(node string, h ErrorHandler[S]) {
+	b.draft().rescues = append(b.draft().rescues, rescueDraft{node, nodeDraft{call: h.call, targets: h.targets,
+		policy: h.policy, pos: b.draft().place()}})
 }
 
 // rescueDraft is a handler as it was declared.

@@ -33,12 +33,12 @@ func mends(ran *counter, c graph.Command, targets ...string) graph.ErrorHandler[
 }
 
 // risky is a graph in which a leads to b, and whose handler may go to c.
-func risky(a graph.Node[world], h graph.ErrorHandler[world], p ...graph.Policy) *graph.Builder[world] {
+func risky(a graph.Node[world], h graph.ErrorHandler[world]) *graph.Builder[world] {
 	b := graph.New[world]("risky")
-	b.Node("a", a, graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}})
+	b.Node("a", a.With(graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}}))
 	b.Node("b", logs("b"))
 	b.Node("c", logs("c"))
-	b.Rescue("a", h, p...)
+	b.OnError("a", h)
 	b.Edge(graph.Start, "a")
 	b.Edge("a", "b")
 	b.Edge("b", "c")
@@ -54,7 +54,7 @@ func TestHandlerMendsWhatTheLastAttemptLeft(t *testing.T) {
 		"and the node has completed":    {graph.Command{}, "mended a b c"},
 		"and goes elsewhere instead":    {graph.Goto("c"), "mended a c"},
 		"and ends the path":             {graph.Goto(graph.End), "mended a"},
-		"and a reason alone goes along": {graph.Command{}.Because("why not"), "mended a b c"},
+		"and a reason alone goes along": {graph.Command{}.WithReason("why not"), "mended a b c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran counter
@@ -77,7 +77,7 @@ func TestDivertedNodeDoesNotCountForBranchesAndJoins(t *testing.T) {
 	line(b, "x")
 	b.Node("y", logs("y"))
 	b.Node("z", logs("z"))
-	b.Rescue("a", mends(&ran, graph.Goto("z"), "z"))
+	b.OnError("a", mends(&ran, graph.Goto("z"), "z"))
 	b.Edge(graph.Start, "a")
 	b.Join("y", "a", "x")
 	b.Branch("a", func(context.Context, *world) (graph.Command, error) {
@@ -101,8 +101,8 @@ func TestHandlerIsToldWhatFailed(t *testing.T) {
 	b.Node("w", graph.Worker(func(context.Context, *world, int) error {
 		ran.add("w")
 		return fmt.Errorf("outer: %w", errBoom)
-	}), graph.Policy{Retry: graph.Retry{Attempts: 3, Initial: 1}})
-	b.Rescue("*", graph.Handler(func(ctx context.Context, s *world, failure *graph.NodeError) (graph.Command, error) {
+	}).With(graph.Policy{Retry: graph.Retry{Attempts: 3, Initial: 1}}))
+	b.OnError("*", graph.Handler(func(ctx context.Context, s *world, failure *graph.NodeError) (graph.Command, error) {
 		got = failure
 		if graph.Attempt(ctx) != 1 {
 			t.Errorf("the handler is in attempt %d, want its own first", graph.Attempt(ctx))
@@ -140,12 +140,12 @@ func TestHandlersOwnFailureFailsTheRunWithBothErrors(t *testing.T) {
 				}, "c")
 				p := graph.Policy{Timeout: time.Second, Retry: graph.Retry{Attempts: 3, Initial: time.Second}}
 				cfg := stored()
-				res, err := build(t, risky(fails("a", &ran, errBoom), handler, p), cfg).Invoke(ctx, world{}, t1)
+				res, err := build(t, risky(fails("a", &ran, errBoom), handler.With(p)), cfg).Invoke(ctx, world{}, t1)
 				is(t, err, errBoom, `node "a"`, "its handler failed")
 				is(t, err, c.want)
 				logged(t, res, "")
 				ran.want(t, "handler", c.tries)
-				if p, err := graph.Inspect(ctx, cfg.Store, "t1"); err != nil || p.Status != graph.Failed || len(p.Failures) != 1 {
+				if p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); err != nil || p.Status != graph.Failed || len(p.Failures) != 1 {
 					t.Errorf("the thread tells %+v, %v; want one failure", p, err)
 				}
 				// Resume goes on at the handler: its node has failed for good.
@@ -205,7 +205,7 @@ func TestHandlersAreNotForQuestionsCancelsOrTheStore(t *testing.T) {
 		sub := hosts(child(t, &ran, graph.Config{}, nil), "", nil)
 		b := graph.New[world]("sub")
 		b.Node("a", graph.Fallback(sub, logs("other")))
-		b.Rescue("a", mends(&ran, graph.Command{}))
+		b.OnError("a", mends(&ran, graph.Command{}))
 		b.Edge(graph.Start, "a")
 		b.Edge("a", graph.End)
 		_, err := build(t, b, graph.Config{Store: store}).Invoke(ctx, world{}, t1)
@@ -328,8 +328,8 @@ func TestAbandonedNodeIsRescued(t *testing.T) {
 		var ran counter
 		told := make(chan error, 2)
 		b := graph.New[world]("deaf")
-		b.Node("a", deaf(told), graph.Policy{Timeout: time.Second})
-		b.Rescue("a", mends(&ran, graph.Command{}))
+		b.Node("a", deaf(told).With(graph.Policy{Timeout: time.Second}))
+		b.OnError("a", mends(&ran, graph.Command{}))
 		b.Edge(graph.Start, "a")
 		b.Edge("a", graph.End)
 		logged(t, invoke(t, build(t, b, stored()), "t1", graph.Done), "mended a")
@@ -344,7 +344,7 @@ func TestHandlersOfSubgraphsAreTheirOwn(t *testing.T) {
 	c := child(t, &ran, graph.Config{}, func(context.Context, *inner) error { return errBoom })
 	b := graph.New[world]("outer")
 	b.Node("a", hosts(c, "", nil))
-	b.Rescue("*", mends(&ran, graph.Command{}))
+	b.OnError("*", mends(&ran, graph.Command{}))
 	b.Edge(graph.Start, "a")
 	b.Edge("a", graph.End)
 	logged(t, invoke(t, build(t, b, stored()), "t1", graph.Done), "mended a")
@@ -355,7 +355,7 @@ func TestHandlersAreToldOfInEvents(t *testing.T) {
 	var ran counter
 	g := build(t, risky(fails("a", &ran, errBoom), mends(&ran, graph.Goto("c"), "c")), stored())
 	var got []string
-	for ev, err := range g.Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: graph.Tasks}) {
+	for ev, err := range g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: graph.Tasks}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -372,18 +372,17 @@ func TestMistakesInHandlersAreFoundAtCompile(t *testing.T) {
 	var ran counter
 	h := func(targets ...string) graph.ErrorHandler[world] { return mends(&ran, graph.Command{}, targets...) }
 	for want, declare := range map[string]func(b *graph.Builder[world]){
-		`"aa" is to be rescued, but is not a node`:            func(b *graph.Builder[world]) { b.Rescue("aa", h()) },
-		`node "a" already has a handler`:                      func(b *graph.Builder[world]) { b.Rescue("a", h()); b.Rescue("a", h()) },
-		`the handler of "a" has no function`:                  func(b *graph.Builder[world]) { b.Rescue("a", graph.ErrorHandler[world]{}) },
-		`the handler of "a" goes to "z", which is not a node`: func(b *graph.Builder[world]) { b.Rescue("a", h("z")) },
-		`the handler of "a" has 2 policies`:                   func(b *graph.Builder[world]) { b.Rescue("a", h(), graph.Policy{}, graph.Policy{}) },
-		`the handler of "a": policy: a timeout of -1ns`:       func(b *graph.Builder[world]) { b.Rescue("a", h(), graph.Policy{Timeout: -1}) },
-		`the handler of node "r" declares no targets`:         func(b *graph.Builder[world]) { b.Rescue("*", h()) },
+		`"aa" is to be rescued, but is not a node`:            func(b *graph.Builder[world]) { b.OnError("aa", h()) },
+		`node "a" already has a handler`:                      func(b *graph.Builder[world]) { b.OnError("a", h()); b.OnError("a", h()) },
+		`the handler of "a" has no function`:                  func(b *graph.Builder[world]) { b.OnError("a", graph.ErrorHandler[world]{}) },
+		`the handler of "a" goes to "z", which is not a node`: func(b *graph.Builder[world]) { b.OnError("a", h("z")) },
+		`the handler of "a": policy: a timeout of -1ns`:       func(b *graph.Builder[world]) { b.OnError("a", h().With(graph.Policy{Timeout: -1})) },
+		`the handler of node "r" declares no targets`:         func(b *graph.Builder[world]) { b.OnError("*", h()) },
 		`node "lost" is unreachable`:                          func(b *graph.Builder[world]) { line(b); b.Node("lost", logs("")); b.Edge("lost", graph.End) },
 		"": func(b *graph.Builder[world]) {
 			b.Node("lost", logs(""))
 			b.Edge("lost", graph.End)
-			b.Rescue("*", h("lost"))
+			b.OnError("*", h("lost"))
 		},
 	} {
 		b := graph.New[world]("mistakes")
@@ -403,7 +402,7 @@ func TestAHandlerIsPartOfTheProgram(t *testing.T) {
 	hash := func(b *graph.Builder[world]) string {
 		cfg := stored()
 		invoke(t, build(t, b, cfg), "t1", graph.Done)
-		p, err := graph.Inspect(ctx, cfg.Store, "t1")
+		p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -432,7 +431,7 @@ func TestAnEdgeToEndIsPartOfTheProgram(t *testing.T) {
 		}
 		cfg := stored()
 		invoke(t, build(t, b, cfg), "t1", graph.Done)
-		p, err := graph.Inspect(ctx, cfg.Store, "t1")
+		p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 		if err != nil {
 			t.Fatal(err)
 		}

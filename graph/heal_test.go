@@ -84,9 +84,9 @@ func TestARunHealsAStoreThatLostItsTail(t *testing.T) {
 			beside, durability := i%2 == 1, durabilities[i/2]
 			f := &forgetful{Store: new(checkpoint.Memory)}
 			g := losing(t, f, left, beside)
-			res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: durability})
+			res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: durability})
 			logged(t, ended(t, graph.Done, res, err), "n1 n2 n3 n4 n5 n6")
-			s, p, err := g.State(ctx, "t1", 0)
+			s, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
 			if err != nil || strings.Join(s.Log.Slice(), " ") != "n1 n2 n3 n4 n5 n6" || s.Seen.Len() != 6 || p.Status != graph.Done {
 				t.Errorf("%d commits were left: stored is %v, %q, %v", left, s, p.Status, err)
 			}

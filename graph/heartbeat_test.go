@@ -48,7 +48,7 @@ func TestNodeWithoutASignOfLifeIsIdle(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := single(t, beats(5, sign), graph.Policy{Idle: 1500 * time.Millisecond}, graph.Config{})
 				start := time.Now()
-				_, err := g.Invoke(ctx, world{}, graph.Run{})
+				_, err := g.Invoke(ctx, world{}, graph.RunOptions{})
 				timedOut(t, err, graph.IdleTimeout, 1500*time.Millisecond, 6500*time.Millisecond)
 				if took := time.Since(start); took != 6500*time.Millisecond {
 					t.Errorf("it took %v, want 1.5 s after the fifth sign", took)
@@ -61,7 +61,7 @@ func TestNodeWithoutASignOfLifeIsIdle(t *testing.T) {
 func TestSignsOfLifeNeverExtendTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := graph.Policy{Idle: 1500 * time.Millisecond, Timeout: 3500 * time.Millisecond}
-		_, err := single(t, beats(60, graph.Heartbeat), p, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+		_, err := single(t, beats(60, graph.Heartbeat), p, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 		timedOut(t, err, graph.NodeTimeout, 3500*time.Millisecond, 3500*time.Millisecond)
 	})
 }
@@ -112,7 +112,7 @@ func TestSlowReaderDoesNotMakeANodeIdle(t *testing.T) {
 			return nil
 		})
 		seen := 0
-		for _, err := range single(t, n, graph.Policy{Idle: time.Second}, graph.Config{}).Stream(ctx, world{}, graph.Run{Modes: graph.Custom}) {
+		for _, err := range single(t, n, graph.Policy{Idle: time.Second}, graph.Config{}).Stream(ctx, world{}, graph.RunOptions{Modes: graph.Custom}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestHeartbeatOfAnEarlierAttemptDoesNotCount(t *testing.T) {
 		})
 		p := graph.Policy{Idle: time.Second, Retry: graph.Retry{Attempts: 2, Initial: 1}}
 		start := time.Now()
-		_, err := single(t, n, p, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+		_, err := single(t, n, p, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 		timedOut(t, err, graph.IdleTimeout, time.Second, time.Second)
 		if took := time.Since(start); took != time.Second+1 {
 			t.Errorf("it took %v, want 1 s", took)

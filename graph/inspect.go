@@ -8,7 +8,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -19,8 +18,8 @@ import (
 // with a Failed one.
 const Pending Status = "pending"
 
-// Point is one commit of a thread, as far as it can be told without the graph.
-type Point struct {
+// CommitInfo is one commit of a thread, as far as it can be told without the graph.
+type CommitInfo struct {
 	Thread     string            `json:"thread"`
 	Namespace  string            `json:"namespace,omitempty"` // of a subgraph; "" is the thread itself
 	Checkpoint uint64            `json:"checkpoint"`          // the commit's number
@@ -46,7 +45,7 @@ type Point struct {
 
 // Nodes names the nodes that ran in the step, in canonical order; an edit by hand that
 // is no node's is "(edit)".
-func (p Point) Nodes() (names []string) {
+func (p CommitInfo) Nodes() (names []string) {
 	for _, r := range p.Ran {
 		if p.Source != checkpoint.Input {
 			names = append(names, cmp.Or(r.Node, "(edit)"))
@@ -78,37 +77,36 @@ type FinishedTask struct {
 }
 
 // Threads yields the newest commit of each thread in a store, by thread id.
-func Threads(ctx context.Context, store checkpoint.Store, q checkpoint.ThreadQuery) iter.Seq2[Point, error] {
-	return points(store.Threads(ctx, q))
+func Threads(ctx context.Context, store checkpoint.Store, q checkpoint.ThreadQuery) iter.Seq2[CommitInfo, error] {
+	return commitInfos(store.Threads(ctx, q))
 }
 
-// History yields the commits of a thread, newest first, or those of a subgraph on it, if
-// its namespace is given. An unknown thread or namespace is an ErrUnknownThread.
-func History(ctx context.Context, store checkpoint.Store, thread string, q checkpoint.Query, namespace ...string) iter.Seq2[Point, error] {
-	return func(yield func(Point, error) bool) {
-		if _, err := Inspect(ctx, store, thread, namespace...); err != nil { // an empty page is no unknown thread
-			yield(Point{}, err)
+// History yields the commits of a thread, newest first, or those of a subgraph on it, if the key has
+// its Namespace. An unknown thread or namespace is an ErrUnknownThread.
+func History(ctx context.Context, store checkpoint.Store, key checkpoint.Key, q checkpoint.Query) iter.Seq2[CommitInfo, error] {
+	return func(yield func(CommitInfo, error) bool) {
+		if _, err := Inspect(ctx, store, key); err != nil { // an empty page is no unknown thread
+			yield(CommitInfo{}, err)
 			return
 		}
-		points(store.History(ctx, keyOf(thread, namespace), q))(yield)
+		commitInfos(store.History(ctx, key, q))(yield)
 	}
 }
 
-// Inspect returns the newest commit of a thread, or of a subgraph on it, if its namespace
-// is given; or an ErrUnknownThread.
-func Inspect(ctx context.Context, store checkpoint.Store, thread string, namespace ...string) (Point, error) {
-	if err := checkpoint.CheckThread(thread); err != nil {
-		return Point{}, err
+// Inspect returns the newest commit of a thread, or of a subgraph on it, if the key has its
+// Namespace; or an ErrUnknownThread.
+func Inspect(ctx context.Context, store checkpoint.Store, key checkpoint.Key) (CommitInfo, error) {
+	if err := checkpoint.CheckThread(key.Thread); err != nil {
+		return CommitInfo{}, err
 	}
-	key := keyOf(thread, namespace)
-	for p, err := range points(store.History(ctx, key, checkpoint.Query{Limit: 1})) {
+	for p, err := range commitInfos(store.History(ctx, key, checkpoint.Query{Limit: 1})) {
 		return p, err
 	}
-	return Point{}, unknown(key, 0)
+	return CommitInfo{}, unknown(key, 0)
 }
 
 // Namespaces returns the namespaces of a thread's subgraphs that have commits, in ascending
-// byte order: what [Interrupt], [Event] and [Point] call Namespace. A thread without
+// byte order: what [Interrupt], [Event] and [CommitInfo] call Namespace. A thread without
 // subgraphs has none; an unknown one is an ErrUnknownThread.
 func Namespaces(ctx context.Context, store checkpoint.Store, thread string) ([]string, error) {
 	if err := checkpoint.CheckThread(thread); err != nil {
@@ -116,14 +114,9 @@ func Namespaces(ctx context.Context, store checkpoint.Store, thread string) ([]s
 	}
 	all, err := store.Namespaces(ctx, thread)
 	if err == nil && len(all) == 0 {
-		return nil, unknown(keyOf(thread, nil), 0)
+		return nil, unknown(checkpoint.Key{Thread: thread}, 0)
 	}
 	return slices.DeleteFunc(all, func(ns string) bool { return ns == "" || ns == inputs }), err
-}
-
-// keyOf returns the key of a namespace, which may be given in parts.
-func keyOf(thread string, namespace []string) checkpoint.Key {
-	return checkpoint.Key{Thread: thread, Namespace: strings.Join(namespace, "|")}
 }
 
 func unknown(key checkpoint.Key, at uint64) error {
@@ -148,12 +141,12 @@ func (e unknownError) Error() string { return string(e) }
 // Is makes errors.Is(err, ErrUnknownThread) true.
 func (e unknownError) Is(target error) bool { return target == ErrUnknownThread }
 
-func points(snaps iter.Seq2[checkpoint.Snapshot, error]) iter.Seq2[Point, error] {
-	return func(yield func(Point, error) bool) {
+func commitInfos(snaps iter.Seq2[checkpoint.Snapshot, error]) iter.Seq2[CommitInfo, error] {
+	return func(yield func(CommitInfo, error) bool) {
 		for snap, err := range snaps {
-			p := Point{Thread: snap.Thread, Namespace: snap.Namespace, Checkpoint: snap.Seq}
+			p := CommitInfo{Thread: snap.Thread, Namespace: snap.Namespace, Checkpoint: snap.Seq}
 			if err == nil {
-				p, err = pointOf(snap)
+				p, err = commitInfoOf(snap)
 			}
 			if !yield(p, err) {
 				return
@@ -163,8 +156,8 @@ func points(snaps iter.Seq2[checkpoint.Snapshot, error]) iter.Seq2[Point, error]
 }
 
 // pointOf describes a stored commit.
-func pointOf(snap checkpoint.Snapshot) (Point, error) {
-	p := Point{Thread: snap.Thread, Namespace: snap.Namespace, Checkpoint: snap.Seq}
+func commitInfoOf(snap checkpoint.Snapshot) (CommitInfo, error) {
+	p := CommitInfo{Thread: snap.Thread, Namespace: snap.Namespace, Checkpoint: snap.Seq}
 	rec, err := checkpoint.ReadRecord(snap)
 	if err != nil {
 		return p, err
@@ -195,14 +188,14 @@ func pointOf(snap checkpoint.Snapshot) (Point, error) {
 }
 
 // pointOfRecord describes a commit beside which nothing stands yet.
-func pointOfRecord(thread string, seq uint64, rec *checkpoint.Record) Point {
-	p := Point{Thread: thread, Checkpoint: seq}
+func commitInfoOfRecord(thread string, seq uint64, rec *checkpoint.Record) CommitInfo {
+	p := CommitInfo{Thread: thread, Checkpoint: seq}
 	p.read(rec)
 	p.readAnswers(rec, sortPending(nil))
 	return p
 }
 
-func (p *Point) read(rec *checkpoint.Record) {
+func (p *CommitInfo) read(rec *checkpoint.Record) {
 	p.Graph, p.Program, p.Run, p.Time, p.Source = rec.Graph, rec.Program, rec.Run, rec.Time, rec.Source
 	p.Parent, p.Branch = rec.Parent, rec.Branch
 	p.Turn, p.Step, p.Ran, p.Input, p.Metadata = rec.Turn, rec.Step, rec.Ran, rec.Input, rec.Metadata
@@ -217,7 +210,7 @@ func (p *Point) read(rec *checkpoint.Record) {
 
 // readAnswers finds out which questions of the turn were answered, and which of the
 // open ones somebody was shown.
-func (p *Point) readAnswers(rec *checkpoint.Record, beside pending) {
+func (p *CommitInfo) readAnswers(rec *checkpoint.Record, beside pending) {
 	for _, a := range rec.Answered {
 		p.Answered = append(p.Answered, a.ID)
 	}
@@ -236,7 +229,7 @@ func (p *Point) readAnswers(rec *checkpoint.Record, beside pending) {
 // come again, and must not answer a question that nobody has seen. While somebody works on
 // the thread it notes nothing and returns a [*checkpoint.BusyError].
 func MarkSeen(ctx context.Context, store checkpoint.Store, thread string, ids ...string) error {
-	p, err := Inspect(ctx, store, thread)
+	p, err := Inspect(ctx, store, checkpoint.Key{Thread: thread})
 	if err != nil {
 		return err
 	}
@@ -284,16 +277,15 @@ func failures(rec *checkpoint.Record, beside pending) (all []Failure, err error)
 
 // State returns the state of a thread at one of its commits, or at the newest if at
 // is 0, with where the thread stood then. The state of a subgraph on the thread is read
-// by the child's own graph, compiled with the Store, with the subgraph's namespace.
-func (g *Graph[S]) State(ctx context.Context, thread string, at uint64, namespace ...string) (s S, p Point, err error) {
+// by the child's own graph, compiled with the Store, by the subgraph's Namespace.
+func (g *Graph[S]) State(ctx context.Context, key checkpoint.Key, at uint64) (s S, p CommitInfo, err error) {
 	store, err := g.p.kept()
 	if err != nil {
 		return s, p, err
 	}
-	if err := checkpoint.CheckThread(thread); err != nil {
+	if err := checkpoint.CheckThread(key.Thread); err != nil {
 		return s, p, err
 	}
-	key := keyOf(thread, namespace)
 	snap, err := store.Load(ctx, key, at)
 	if errors.Is(err, checkpoint.ErrNotFound) {
 		return s, p, unknown(key, at)
@@ -301,7 +293,7 @@ func (g *Graph[S]) State(ctx context.Context, thread string, at uint64, namespac
 	if err != nil {
 		return s, p, err
 	}
-	if p, err = pointOf(snap); err != nil {
+	if p, err = commitInfoOf(snap); err != nil {
 		return s, p, err
 	}
 	_, v, err := checkpoint.Restore(snap, g.p.schema)

@@ -25,7 +25,7 @@ func TestHistoryTellsOfEachCommit(t *testing.T) {
 	g := build(t, b, cfg)
 	invoke(t, g, "t1", graph.Interrupted)
 	var got []string
-	for p, err := range graph.History(ctx, cfg.Store, "t1", checkpoint.Query{}) {
+	for p, err := range graph.History(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}, checkpoint.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,11 +35,11 @@ func TestHistoryTellsOfEachCommit(t *testing.T) {
 		t.Errorf("the history is %q, want %q", got, want)
 	}
 	res := resume(t, g, graph.Reply("!"), graph.Done)
-	s, p, err := g.State(ctx, "t1", 2)
+	s, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 2)
 	if err != nil || s.Log.Len() != 1 || p.Status != graph.Pending {
 		t.Errorf("commit 2 holds %v and is %q, %v", s.Log.Slice(), p.Status, err)
 	}
-	s, p, err = g.State(ctx, "t1", 0)
+	s, p, err = g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
 	if err != nil || s.Log.Len() != res.State.Log.Len() || p.Status != graph.Done || p.Checkpoint != 3 {
 		t.Errorf("the head holds %v and is %q, %v", s.Log.Slice(), p.Status, err)
 	}
@@ -48,15 +48,15 @@ func TestHistoryTellsOfEachCommit(t *testing.T) {
 func TestThreadsThatAreNotThere(t *testing.T) {
 	cfg := stored()
 	g := single(t, logs("a"), graph.Policy{}, cfg)
-	_, err := graph.Inspect(ctx, cfg.Store, "none")
+	_, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "none"})
 	is(t, err, graph.ErrUnknownThread)
-	_, _, err = g.State(ctx, "none", 0)
+	_, _, err = g.State(ctx, checkpoint.Key{Thread: "none"}, 0)
 	is(t, err, graph.ErrUnknownThread)
-	for _, err := range graph.History(ctx, cfg.Store, "none", checkpoint.Query{}) {
+	for _, err := range graph.History(ctx, cfg.Store, checkpoint.Key{Thread: "none"}, checkpoint.Query{}) {
 		is(t, err, graph.ErrUnknownThread)
 	}
 	invoke(t, g, "t1", graph.Done)
-	_, _, err = g.State(ctx, "t1", 99)
+	_, _, err = g.State(ctx, checkpoint.Key{Thread: "t1"}, 99)
 	is(t, err, graph.ErrUnknownThread, "99")
 	for p, err := range graph.Threads(ctx, cfg.Store, checkpoint.ThreadQuery{}) {
 		if err != nil || p.Thread != "t1" || p.Status != graph.Done {
@@ -101,7 +101,7 @@ func TestDamagedEntriesStopARunAndChangeNothing(t *testing.T) {
 	is(t, err, checkpoint.ErrCorrupt, "t1", "pending")
 	_, err = g.Invoke(ctx, world{}, t1)
 	is(t, err, checkpoint.ErrCorrupt)
-	_, err = graph.Inspect(ctx, broken{cfg.Store}, "t1")
+	_, err = graph.Inspect(ctx, broken{cfg.Store}, checkpoint.Key{Thread: "t1"})
 	is(t, err, checkpoint.ErrCorrupt)
 	resume(t, build(t, parallel(n), cfg), graph.Reply("1"), graph.Done)
 }
@@ -112,14 +112,14 @@ func TestAResultStartsAnotherThread(t *testing.T) {
 	g := build(t, b, stored())
 	first, err := g.Invoke(ctx, world{Name: state.Of("n"), Count: state.SumOf(3)}, t1)
 	ended(t, graph.Done, first, err)
-	second, err := g.Invoke(ctx, first.State, graph.Run{Thread: "t2"})
+	second, err := g.Invoke(ctx, first.State, graph.RunOptions{Thread: "t2"})
 	if logged(t, ended(t, graph.Done, second, err), "a a"); second.State.Name.Get() != "n" || second.State.Count.Get() != 3 {
 		t.Errorf("another thread starts with %q and %d, want n and 3", second.State.Name.Get(), second.State.Count.Get())
 	}
 	third, err := g.Invoke(ctx, first.State, t1) // nothing in it was written: it adds nothing
 	logged(t, ended(t, graph.Done, third, err), "a a")
 	first.State.Log.Append("more")
-	if _, err = g.Invoke(ctx, first.State, graph.Run{Thread: "t3"}); err == nil || !strings.Contains(err.Error(), `"log"`) {
+	if _, err = g.Invoke(ctx, first.State, graph.RunOptions{Thread: "t3"}); err == nil || !strings.Contains(err.Error(), `"log"`) {
 		t.Errorf("an input of old and new elements gives %v, want an error that names the field", err)
 	}
 }
@@ -137,7 +137,7 @@ func TestInputsAreReadByWireName(t *testing.T) {
 		t.Errorf("got %d tries and %q, want the default plus 1, and n", res.State.Tries.Get(), res.State.Name.Get())
 	}
 	h, err := g.InputHash(in)
-	if p, _ := graph.Inspect(ctx, store, "t1"); err != nil || p.Input != h {
+	if p, _ := graph.Inspect(ctx, store, checkpoint.Key{Thread: "t1"}); err != nil || p.Input != h {
 		t.Errorf("the turn's input has the hash %q, want %q, %v", p.Input, h, err)
 	}
 	_, err = g.DecodeInput([]byte(`{"nmae":1,"count":"x"}`))

@@ -254,7 +254,7 @@ func TestTwoAnswersToOneQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := graph.Run{Thread: "t"}
+	run := graph.RunOptions{Thread: "t"}
 	res, err := g.Invoke(t.Context(), small{}, run)
 	if err != nil {
 		t.Fatal(err)

@@ -53,7 +53,7 @@ func TestContextThatOutlivesItsNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := g.Invoke(t.Context(), small{}, graph.Run{Thread: "t"})
+	res, err := g.Invoke(t.Context(), small{}, graph.RunOptions{Thread: "t"})
 	if err != nil || res.Status != graph.Done || res.Steps != 101 {
 		t.Errorf("%s after %d steps, %d questions, %v", res.Status, res.Steps, len(res.Interrupts), err)
 	}

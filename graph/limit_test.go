@@ -47,7 +47,7 @@ func calls(t *testing.T, l *graph.Limits, g *gauge, n int, p graph.Policy) *grap
 	p.Limit = "api"
 	for i := range n {
 		name := nodeName(i)
-		b.Node(name, graph.Func(func(context.Context, *world) error { g.work(time.Second); return nil }), p)
+		b.Node(name, graph.Func(func(context.Context, *world) error { g.work(time.Second); return nil }).With(p))
 		b.Edge(graph.Start, name)
 		b.Edge(name, graph.End)
 	}
@@ -64,7 +64,7 @@ func TestLimitsAreSharedByGraphsAndRuns(t *testing.T) {
 			each := calls(t, shared, &g, 3, graph.Policy{})
 			for range 2 {
 				runs.Go(func() {
-					if _, err := each.Invoke(ctx, world{}, graph.Run{}); err != nil {
+					if _, err := each.Invoke(ctx, world{}, graph.RunOptions{}); err != nil {
 						t.Error(err)
 					}
 				})
@@ -101,13 +101,13 @@ func TestWaitForALimitIsNotTheNodesTime(t *testing.T) {
 
 		shared := limits(t, graph.Limit{Concurrency: 1})
 		b := graph.New[inner]("child")
-		b.Node("c", graph.Func(func(context.Context, *inner) error { g.work(time.Second); return nil }), graph.Policy{Limit: "api"})
+		b.Node("c", graph.Func(func(context.Context, *inner) error { g.work(time.Second); return nil }).With(graph.Policy{Limit: "api"}))
 		b.Edge(graph.Start, "c")
 		b.Edge("c", graph.End)
 		c := build(t, b, graph.Config{Limits: shared})
 		outer := graph.New[world]("outer")
 		for _, name := range []string{"x", "y", "z"} {
-			outer.Node(name, hosts(c, "", nil), graph.Policy{Idle: 1200 * time.Millisecond})
+			outer.Node(name, hosts(c, "", nil).With(graph.Policy{Idle: 1200 * time.Millisecond}))
 			outer.Edge(graph.Start, name)
 			outer.Edge(name, graph.End)
 		}
@@ -125,12 +125,12 @@ func TestCancelEndsTheWaitForALimit(t *testing.T) {
 				shared := limits(t, l)
 				b := graph.New[world]("waits")
 				for _, n := range []string{"x", "y"} {
-					b.Node(n, graph.Func(func(ctx context.Context, _ *world) error { <-ctx.Done(); return ctx.Err() }), graph.Policy{Limit: "api"})
+					b.Node(n, graph.Func(func(ctx context.Context, _ *world) error { <-ctx.Done(); return ctx.Err() }).With(graph.Policy{Limit: "api"}))
 					b.Edge(graph.Start, n)
 					b.Edge(n, graph.End)
 				}
 				start := time.Now()
-				_, err := build(t, b, graph.Config{Limits: shared}).Invoke(c, world{}, graph.Run{})
+				_, err := build(t, b, graph.Config{Limits: shared}).Invoke(c, world{}, graph.RunOptions{})
 				if is(t, err, errBoom); time.Since(start) != 5*time.Second {
 					t.Errorf("the run ended after %v, want 5 s", time.Since(start))
 				}
@@ -154,7 +154,7 @@ func TestPlaceIsGivenBackBetweenAttemptsAndAfterPanics(t *testing.T) {
 						panic(n)
 					}
 					return nil
-				}), graph.Policy{Limit: "api", Timeout: timeout, Retry: graph.Retry{Attempts: 2, Initial: time.Second, If: func(error) bool { return true }}})
+				}).With(graph.Policy{Limit: "api", Timeout: timeout, Retry: graph.Retry{Attempts: 2, Initial: time.Second, If: func(error) bool { return true }}}))
 				b.Edge(graph.Start, n)
 				b.Edge(n, graph.End)
 			}
@@ -172,7 +172,7 @@ func TestAbandonedAttemptHoldsItsPlaceUntilItReturns(t *testing.T) {
 		shared := limits(t, graph.Limit{Concurrency: 1})
 		told := make(chan error, 2)
 		start := time.Now()
-		_, err := single(t, deaf(told), graph.Policy{Timeout: time.Second, Limit: "api"}, graph.Config{Limits: shared}).Invoke(ctx, world{}, graph.Run{})
+		_, err := single(t, deaf(told), graph.Policy{Timeout: time.Second, Limit: "api"}, graph.Config{Limits: shared}).Invoke(ctx, world{}, graph.RunOptions{})
 		is(t, err, graph.ErrAbandoned)
 		var g gauge
 		invoke(t, calls(t, shared, &g, 1, graph.Policy{}), "", graph.Done)
@@ -185,7 +185,7 @@ func TestAbandonedAttemptHoldsItsPlaceUntilItReturns(t *testing.T) {
 func TestNodeInsideDoesNotWaitForThePlaceOfTheNodeAround(t *testing.T) {
 	shared := limits(t, graph.Limit{Concurrency: 1})
 	b := graph.New[inner]("child")
-	b.Node("c", steps("c", new(counter), nil), graph.Policy{Limit: "api"})
+	b.Node("c", steps("c", new(counter), nil).With(graph.Policy{Limit: "api"}))
 	b.Edge(graph.Start, "c")
 	b.Edge("c", graph.End)
 	c := build(t, b, graph.Config{Limits: shared})
@@ -203,7 +203,7 @@ func TestLimitsThatCannotHoldAreErrors(t *testing.T) {
 	}
 	for _, l := range []*graph.Limits{nil, limits(t, graph.Limit{Rate: 1})} {
 		b := graph.New[world]("unknown")
-		b.Node("a", logs("a"), graph.Policy{Limit: "apo"})
+		b.Node("a", logs("a").With(graph.Policy{Limit: "apo"}))
 		b.Edge(graph.Start, "a")
 		b.Edge("a", graph.End)
 		_, err := b.Compile(graph.Config{Limits: l})
@@ -222,7 +222,7 @@ func TestARunBegunInANodeDoesNotWaitForThePlaceOfThatNode(t *testing.T) {
 			return single(t, graph.Func(func(ctx context.Context, _ *world) error { return next(ctx) }), graph.Policy{Limit: "api"}, graph.Config{Limits: shared})
 		}
 		run := func(g *graph.Graph[world]) func(ctx context.Context) error {
-			return func(ctx context.Context) error { _, err := g.Invoke(ctx, world{}, graph.Run{}); return err }
+			return func(ctx context.Context) error { _, err := g.Invoke(ctx, world{}, graph.RunOptions{}); return err }
 		}
 		bounded, cancel := context.WithTimeout(ctx, time.Hour)
 		defer cancel()
@@ -230,16 +230,16 @@ func TestARunBegunInANodeDoesNotWaitForThePlaceOfThatNode(t *testing.T) {
 			t.Error(err)
 		}
 
-		var left *graph.Live[world] // one that outlives the node waits like any other
+		var left *graph.Handle[world] // one that outlives the node waits like any other
 		free := make(chan struct{})
 		g2 := around(func(ctx context.Context) error {
-			left = whole.Start(context.WithoutCancel(ctx), world{}, graph.Run{Hold: true})
+			left = whole.Start(context.WithoutCancel(ctx), world{}, graph.RunOptions{Hold: true})
 			return nil
 		})
 		if err := run(g2)(bounded); err != nil {
 			t.Error(err)
 		}
-		other := single(t, graph.Func(func(context.Context, *world) error { <-free; return nil }), graph.Policy{Limit: "api"}, graph.Config{Limits: shared}).Start(ctx, world{}, graph.Run{})
+		other := single(t, graph.Func(func(context.Context, *world) error { <-free; return nil }), graph.Policy{Limit: "api"}, graph.Config{Limits: shared}).Start(ctx, world{}, graph.RunOptions{})
 		synctest.Wait()
 		begun := len(g.begun)
 		go func() { _, _ = left.Wait() }()
@@ -249,7 +249,7 @@ func TestARunBegunInANodeDoesNotWaitForThePlaceOfThatNode(t *testing.T) {
 			t.Error("it passed the limit beside another")
 		}
 		close(free)
-		for _, l := range []*graph.Live[world]{left, other} {
+		for _, l := range []*graph.Handle[world]{left, other} {
 			if _, err := l.Wait(); err != nil {
 				t.Error(err)
 			}

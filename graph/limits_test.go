@@ -74,14 +74,14 @@ func TestPeer12EndlessLoopFailsLoudly(t *testing.T) {
 		b.Edge(graph.Start, "a")
 		return b
 	}
-	res, err := build(t, loop(), graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+	res, err := build(t, loop(), graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 	is(t, err, graph.ErrSteps, "10000")
 	if res.State.Count.Get() != 10_000 || res.Status != graph.Failed {
 		t.Errorf("got %d and %q, want the state so far", res.State.Count.Get(), res.Status)
 	}
 	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond) // nodes never look at it
 	defer cancel()
-	_, err = build(t, loop(), graph.Config{MaxSteps: 1 << 40}).Invoke(short, world{}, graph.Run{})
+	_, err = build(t, loop(), graph.Config{MaxSteps: 1 << 40}).Invoke(short, world{}, graph.RunOptions{})
 	is(t, err, context.DeadlineExceeded)
 }
 
@@ -98,7 +98,7 @@ func TestTooManyTasksAreAnError(t *testing.T) {
 		b.Edge(graph.Start, "r")
 		b.Edge("w", graph.End)
 		b.Edge("x", graph.End)
-		res, err := build(t, b, graph.Config{MaxTasks: limit}).Invoke(ctx, world{}, graph.Run{})
+		res, err := build(t, b, graph.Config{MaxTasks: limit}).Invoke(ctx, world{}, graph.RunOptions{})
 		if limit == 4 {
 			logged(t, ended(t, graph.Done, res, err), "r x")
 			continue
@@ -130,13 +130,13 @@ func TestMaxSteps_OfOneRun(t *testing.T) {
 	cfg := stored()
 	cfg.MaxSteps = 3
 	g := build(t, b, cfg)
-	_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "less", MaxSteps: 2})
+	_, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "less", MaxSteps: 2})
 	is(t, err, graph.ErrSteps, "2 steps")
-	res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "more", MaxSteps: 5})
+	res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "more", MaxSteps: 5})
 	logged(t, ended(t, graph.Done, res, err), "a b c d e")
-	res, err = g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "less", MaxSteps: 3})
+	res, err = g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "less", MaxSteps: 3})
 	logged(t, ended(t, graph.Done, res, err), "a b c d e")
-	if _, err = g.Invoke(ctx, world{}, graph.Run{Thread: "bad", MaxSteps: -1}); err == nil || !strings.Contains(err.Error(), "(got -1)") {
+	if _, err = g.Invoke(ctx, world{}, graph.RunOptions{Thread: "bad", MaxSteps: -1}); err == nil || !strings.Contains(err.Error(), "(got -1)") {
 		t.Errorf("a negative limit gives %v, want an error that names it", err)
 	}
 }
@@ -145,6 +145,6 @@ func TestMaxSteps_OfARunLeavesSubgraphsAlone(t *testing.T) {
 	var ran counter
 	b := parallel(map[string]graph.Node[world]{"x": hosts(child(t, &ran, graph.Config{}, nil), "x", nil)})
 	g := build(t, b, graph.Config{})
-	res, err := g.Invoke(ctx, world{}, graph.Run{MaxSteps: 1})
+	res, err := g.Invoke(ctx, world{}, graph.RunOptions{MaxSteps: 1})
 	logged(t, ended(t, graph.Done, res, err), "xc1 xc2 xc3")
 }

@@ -74,7 +74,7 @@ func TestAnyNumberMayWaitAndAllAreToldTheSame(t *testing.T) {
 func TestHeldRunWaitsForItsReaders(t *testing.T) {
 	g, runs, may := chain(t, graph.Config{})
 	close(may)
-	live := g.Start(ctx, world{}, graph.Run{Hold: true})
+	live := g.Start(ctx, world{}, graph.RunOptions{Hold: true})
 	readers := []iter.Seq2[graph.Event, error]{live.Events(graph.Updates), live.Events(0), live.Events(graph.Updates | graph.Values)}
 	select {
 	case <-runs:
@@ -104,7 +104,7 @@ ended done [a b c]`)
 func TestSequenceNumbersAreOfTheRun(t *testing.T) {
 	g, _, may := chain(t, graph.Config{})
 	close(may)
-	live := g.Start(ctx, world{}, graph.Run{Hold: true})
+	live := g.Start(ctx, world{}, graph.RunOptions{Hold: true})
 	all, some := live.Events(graph.Debug), live.Events(graph.Updates)
 	seqs := map[string]uint64{}
 	for ev := range all {
@@ -122,7 +122,7 @@ func TestSequenceNumbersAreOfTheRun(t *testing.T) {
 func TestReaderOfALiveRunOnlyLeaves(t *testing.T) {
 	g, _, may := chain(t, stored())
 	close(may)
-	live := g.Start(ctx, world{}, graph.Run{Thread: "t1", Hold: true})
+	live := g.Start(ctx, world{}, graph.RunOptions{Thread: "t1", Hold: true})
 	stops, panics, exits, stays := live.Events(graph.Debug), live.Events(graph.Debug), live.Events(graph.Debug), live.Events(graph.Updates)
 	for range stops {
 		break
@@ -151,7 +151,7 @@ func TestReaderOfALiveRunOnlyLeaves(t *testing.T) {
 
 func TestReaderThatComesLate(t *testing.T) {
 	g, runs, may := chain(t, graph.Config{})
-	live := g.Start(ctx, world{}, graph.Run{})
+	live := g.Start(ctx, world{}, graph.RunOptions{})
 	<-runs
 	middle := live.Events(graph.Tasks) // a has started already
 	close(may)
@@ -168,7 +168,7 @@ func TestReaderThatComesLate(t *testing.T) {
 func TestReadersAreToldWhyARunFailed(t *testing.T) {
 	var ran counter
 	g := single(t, flaky(&ran, 9, errBoom), graph.Policy{}, graph.Config{})
-	live := g.Start(ctx, world{}, graph.Run{})
+	live := g.Start(ctx, world{}, graph.RunOptions{})
 	_, err := live.Wait()
 	is(t, err, errBoom)
 	for range 2 {
@@ -178,9 +178,9 @@ func TestReadersAreToldWhyARunFailed(t *testing.T) {
 			t.Errorf("got %v after the end", got)
 		}
 	}
-	_, err = g.StartResume(ctx, graph.Answers{}, graph.Run{}).Wait()
+	_, err = g.StartResume(ctx, graph.Answers{}, graph.RunOptions{}).Wait()
 	is(t, err, graph.ErrNoStore)
-	_, err = lines(g.StartResume(ctx, graph.Answers{}, graph.Run{}).Events(graph.Tasks))
+	_, err = lines(g.StartResume(ctx, graph.Answers{}, graph.RunOptions{}).Events(graph.Tasks))
 	is(t, err, graph.ErrNoStore)
 }
 
@@ -209,7 +209,7 @@ func TestCancelHasACause(t *testing.T) {
 			b.Edge("a", "b")
 			b.Edge("b", graph.End)
 			g := build(t, b, stored())
-			live := g.Start(ctx, world{}, graph.Run{Thread: "t1", Hold: true})
+			live := g.Start(ctx, world{}, graph.RunOptions{Thread: "t1", Hold: true})
 			for ev := range live.Events(graph.Tasks) {
 				if ev.Phase == graph.Started {
 					break
@@ -225,7 +225,7 @@ func TestCancelHasACause(t *testing.T) {
 		})
 	}
 	g, runs, _ := chain(t, graph.Config{})
-	live := g.Start(ctx, world{}, graph.Run{})
+	live := g.Start(ctx, world{}, graph.RunOptions{})
 	<-runs
 	live.Cancel(nil)
 	_, err := live.Wait()
@@ -234,7 +234,7 @@ func TestCancelHasACause(t *testing.T) {
 
 func TestHeldRunCanBeCancelledAndWaitedFor(t *testing.T) {
 	g, _, _ := chain(t, stored())
-	live := g.Start(ctx, world{}, graph.Run{Thread: "t1", Hold: true})
+	live := g.Start(ctx, world{}, graph.RunOptions{Thread: "t1", Hold: true})
 	live.Cancel(errBoom)
 	_, err := live.Wait()
 	is(t, err, errBoom)
@@ -251,7 +251,7 @@ func TestReaderThatNeverReadsSlowsTheRunUntilItIsCancelled(t *testing.T) {
 			})
 		}
 		g := build(t, parallel(nodes), stored())
-		live := g.Start(ctx, world{}, graph.Run{Thread: "t1", Hold: true})
+		live := g.Start(ctx, world{}, graph.RunOptions{Thread: "t1", Hold: true})
 		never := live.Events(graph.Tasks | graph.Custom)
 		var waiter sync.WaitGroup
 		var failed error
@@ -284,7 +284,7 @@ func TestReaderThatNeverReadsSlowsTheRunUntilItIsCancelled(t *testing.T) {
 func TestLossyReaderIsToldWhatItLost(t *testing.T) {
 	g, _, may := chain(t, graph.Config{})
 	close(may)
-	live := g.Start(ctx, world{}, graph.Run{Hold: true})
+	live := g.Start(ctx, world{}, graph.RunOptions{Hold: true})
 	all := live.Events(graph.Tasks | graph.Values)
 	slow := live.Join(graph.Reader{Modes: graph.Tasks | graph.Values, Lossy: true, Buffer: 3})
 	last := live.Join(graph.Reader{Modes: graph.Tasks, Lossy: true, Buffer: 1})
@@ -316,7 +316,7 @@ func TestLossyReaderIsToldWhatItLost(t *testing.T) {
 func TestLossyReaderThatIsQuickLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, runs, may := chain(t, graph.Config{})
-		live := g.Start(ctx, world{}, graph.Run{Hold: true})
+		live := g.Start(ctx, world{}, graph.RunOptions{Hold: true})
 		var got []string
 		var reader sync.WaitGroup
 		events := live.Join(graph.Reader{Modes: graph.Tasks, Lossy: true})
@@ -346,10 +346,10 @@ func TestDepthLeavesOutSubgraphs(t *testing.T) {
 		3: "a/wrote l {\"path\":[\"l\"]}\na/wrote m {\"path\":[\"l\"]}\nwrote a {\"log\":[\"l\"]}",
 		0: "a/wrote l {\"path\":[\"l\"]}\na/wrote m {\"path\":[\"l\"]}\nwrote a {\"log\":[\"l\"]}",
 	} {
-		sameLines(t, told(t, g.Stream(ctx, world{}, graph.Run{Depth: depth})), want+"\nended done [l]")
+		sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{Depth: depth})), want+"\nended done [l]")
 	}
 	// One reader that looks deep does not make another one do so.
-	live := g.Start(ctx, world{}, graph.Run{Hold: true})
+	live := g.Start(ctx, world{}, graph.RunOptions{Hold: true})
 	deep, flat := live.Join(graph.Reader{}), live.Join(graph.Reader{Depth: 1})
 	_, _ = lines(deep)
 	got, _ := lines(flat)
@@ -359,16 +359,16 @@ func TestDepthLeavesOutSubgraphs(t *testing.T) {
 func TestWrongReadersAreErrors(t *testing.T) {
 	g, _, may := chain(t, graph.Config{})
 	close(may)
-	live := g.Start(ctx, world{}, graph.Run{Hold: true})
+	live := g.Start(ctx, world{}, graph.RunOptions{Hold: true})
 	for _, r := range []graph.Reader{{Depth: -1}, {Buffer: -1}} {
 		_, err := lines(live.Join(r))
 		is(t, err, graph.ErrReader, "-1")
 	}
 	_, err := lines(live.Events(graph.Updates | 1<<20))
 	is(t, err, graph.ErrMode, "updates,Mode(0x100000)")
-	_, err = lines(g.Stream(ctx, world{}, graph.Run{Modes: 1 << 20}))
+	_, err = lines(g.Stream(ctx, world{}, graph.RunOptions{Modes: 1 << 20}))
 	is(t, err, graph.ErrMode)
-	_, err = lines(g.Stream(ctx, world{}, graph.Run{Depth: -1}))
+	_, err = lines(g.Stream(ctx, world{}, graph.RunOptions{Depth: -1}))
 	is(t, err, graph.ErrReader)
 	res, err := live.Wait()
 	ended(t, graph.Done, res, err)

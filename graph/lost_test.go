@@ -49,7 +49,7 @@ func shorten(t *testing.T, old *checkpoint.Memory, namespace string, left uint64
 func TestInputsQueuedAfterTheStoreLostOthersAreTaken(t *testing.T) {
 	for left := range uint64(4) {
 		store := new(checkpoint.Memory)
-		queue := graph.Run{Thread: "t1", IfWaiting: graph.Queue}
+		queue := graph.RunOptions{Thread: "t1", OnOpenQuestions: graph.Queue}
 		g := polite(t, graph.Config{Store: store})
 		for _, name := range []string{"one", "two", "three", "four"} {
 			if _, err := g.Invoke(ctx, inputOf(name), queue); err != nil {
@@ -73,7 +73,7 @@ func TestInputsQueuedAfterTheStoreLostOthersAreTaken(t *testing.T) {
 func TestABranchTakesNoQueuedInputAgain(t *testing.T) {
 	cfg := stored()
 	g := polite(t, cfg)
-	queue := graph.Run{Thread: "t1", IfWaiting: graph.Queue}
+	queue := graph.RunOptions{Thread: "t1", OnOpenQuestions: graph.Queue}
 	for _, name := range []string{"one", "two"} {
 		if _, err := g.Invoke(ctx, inputOf(name), queue); err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestABranchTakesNoQueuedInputAgain(t *testing.T) {
 	}
 	resume(t, g, graph.Reply("x"), graph.Interrupted)
 	resume(t, g, graph.Reply("x"), graph.Done)
-	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 1})
+	res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: 1})
 	ended(t, graph.Interrupted, res, err)
 	logged(t, resume(t, g, graph.Reply("y"), graph.Done), "one:y")
 	res, err = g.Invoke(ctx, inputOf("three"), queue)
@@ -128,7 +128,7 @@ func TestAHealedThreadCanBeReplayed(t *testing.T) {
 					f.forget(t, left)
 				}
 			})
-			res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: durability})
+			res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: durability})
 			ended(t, graph.Done, res, err)
 			got, err := g.Replay(ctx, "t1", 0, 0)
 			if err != nil || got.Divergence != nil || got.Steps+len(got.Skipped) == 0 {
@@ -162,7 +162,7 @@ func TestARunThatCommitsAtItsEndCanBeReplayed(t *testing.T) {
 	}
 	cfg := stored()
 	g := three(t, cfg)
-	exit := graph.Run{Thread: "t1", Durability: graph.Exit}
+	exit := graph.RunOptions{Thread: "t1", Durability: graph.Exit}
 	res, err := g.Invoke(ctx, world{}, exit)
 	ended(t, graph.Interrupted, res, err)
 	res, err = g.Resume(ctx, graph.Reply("1"), exit)

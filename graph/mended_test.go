@@ -51,7 +51,7 @@ func (absent) Commit(context.Context, checkpoint.Commit) error { return checkpoi
 func TestAStoreThatHasNothingToLoseIsNotHealed(t *testing.T) {
 	for _, d := range durabilities {
 		g := build(t, parallel(map[string]graph.Node[world]{"a": logs("a")}), graph.Config{Store: absent{new(checkpoint.Memory)}})
-		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: d})
+		_, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: d})
 		is(t, err, checkpoint.ErrNotFound, "t1")
 	}
 }
@@ -90,7 +90,7 @@ func TestASubgraphIsNotStoredBeforeWhatItStandsOn(t *testing.T) {
 			var ran counter
 			m := &mortal{Memory: new(checkpoint.Memory)}
 			g := charging(t, m, &ran, func() error { m.dead = true; return errors.New("the process dies") })
-			_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: d})
+			_, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: d})
 			if err == nil {
 				t.Fatal("the process did not die")
 			}
@@ -120,7 +120,7 @@ func TestASubgraphWaitsForTheCommitOfItsParentThatIsUnderWay(t *testing.T) {
 	var ran counter
 	b := &behind{new(checkpoint.Memory), make(chan struct{})}
 	close(b.charged)
-	_, err := charging(t, b, &ran, func() error { return nil }).Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: graph.Async})
+	_, err := charging(t, b, &ran, func() error { return nil }).Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: graph.Async})
 	is(t, err, errFault)
 	logged(t, resume(t, charging(t, b.Memory, &ran, func() error { return nil }), graph.Answers{}, graph.Done), "x2 x2")
 	ran.want(t, "charge x1", 0)
@@ -142,7 +142,7 @@ func TestAnInlineChildIsEditedWhereItStands(t *testing.T) {
 	b.Edge("k2", graph.End)
 	kid := build(t, b, cfg)
 	g := build(t, parallel(map[string]graph.Node[world]{"in": graph.Inline(kid)}), cfg)
-	on := graph.Run{Thread: "t1", Namespace: invoke(t, g, "t1", graph.Interrupted).Interrupts[0].Namespace}
+	on := graph.RunOptions{Thread: "t1", Namespace: invoke(t, g, "t1", graph.Interrupted).Interrupts[0].Namespace}
 	_, err := kid.Patch(ctx, func(s *world) error {
 		s.Name.Set("new")
 		s.Log.Append("patched")
@@ -181,7 +181,7 @@ func TestAPanicWhileTheEndIsStoredGivesTheThreadBack(t *testing.T) {
 		b.Edge("z", graph.End)
 		g := build(t, b, stored())
 		for range 2 {
-			_, err := g.Invoke(ctx, bombs{}, graph.Run{Thread: "t1", Durability: d})
+			_, err := g.Invoke(ctx, bombs{}, graph.RunOptions{Thread: "t1", Durability: d})
 			var p *graph.PanicError
 			if !errors.As(err, &p) || errors.Is(err, context.Canceled) || errors.Is(err, checkpoint.ErrOwned) {
 				t.Errorf("%v: got %v, want the panic alone", d, err)
@@ -204,7 +204,7 @@ func TestAPanicOfTheStoreIsAnErrorWhateverTheDurability(t *testing.T) {
 	for _, d := range durabilities[:2] {
 		var ran counter
 		_, err := chainOf(t, &ran, graph.Config{Store: brittle{new(checkpoint.Memory)}}, "a", "b", "c").
-			Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: d})
+			Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: d})
 		var p *graph.PanicError
 		if !errors.As(err, &p) || !strings.Contains(err.Error(), "t1") {
 			t.Errorf("%v: got %v, want a panic that names the thread", d, err)
@@ -213,8 +213,8 @@ func TestAPanicOfTheStoreIsAnErrorWhateverTheDurability(t *testing.T) {
 }
 
 func TestANodeThatWaitsForItsOwnThreadIsToldSo(t *testing.T) {
-	for name, inner := range map[string]graph.Run{
-		"queue": {Thread: "t1", IfWaiting: graph.Queue},
+	for name, inner := range map[string]graph.RunOptions{
+		"queue": {Thread: "t1", OnOpenQuestions: graph.Queue},
 		"wait":  {Thread: "t1", Lease: checkpoint.HoldOptions{Policy: checkpoint.Wait}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -298,7 +298,7 @@ func TestAnInputGoesBehindThoseThatWaitAlthoughTheQuestionHasExpired(t *testing.
 		_, err := graph.Ask[string](ctx, graph.Question{Prompt: "word", Within: time.Hour})
 		return err
 	})}), cfg)
-	queue := graph.Run{Thread: "t1", IfWaiting: graph.Queue}
+	queue := graph.RunOptions{Thread: "t1", OnOpenQuestions: graph.Queue}
 	for _, in := range []struct {
 		name string
 		want graph.Status
@@ -317,7 +317,7 @@ func TestAnEditThatEndsTheTurnTakesNoAnswers(t *testing.T) {
 	for _, name := range []string{graph.Start, graph.End} {
 		g := polite(t, stored())
 		id := idOf(t, invoke(t, g, "t1", graph.Interrupted), "word")
-		_, err := g.Act(ctx, graph.Edit[world]{As: name}, graph.Answer(id, "w"), t1)
+		_, err := g.UpdateAndResume(ctx, graph.Edit[world]{As: name}, graph.Answer(id, "w"), t1)
 		is(t, err, graph.ErrEdit, name)
 		asked(t, resume(t, g, graph.Answers{}, graph.Interrupted), "word")
 	}
@@ -366,7 +366,7 @@ func TestFunctionsThatAreMissingAreMistakesOfTheGraph(t *testing.T) {
 		}
 	}
 	b := parallel(map[string]graph.Node[world]{"a": logs("a")})
-	b.Rescue("a", graph.Handler[world](nil))
+	b.OnError("a", graph.Handler[world](nil))
 	if _, err := b.Compile(graph.Config{}); err == nil {
 		t.Error("a handler without a function compiles")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
@@ -59,7 +60,7 @@ func shown(t *testing.T, events iter.Seq2[graph.Event, error]) string {
 
 func messages(t *testing.T, g *graph.Graph[world]) string {
 	t.Helper()
-	return shown(t, g.Stream(ctx, world{}, graph.Run{Modes: graph.Messages}))
+	return shown(t, g.Stream(ctx, world{}, graph.RunOptions{Modes: graph.Messages}))
 }
 
 // TestRow129MessagesAreShownOnce: what was streamed is not shown again at its end, nor
@@ -86,9 +87,9 @@ func TestRow129DebugTellsTheHistory(t *testing.T) {
 	b.Edge("b", "sub")
 	b.Edge("sub", graph.End)
 	g := build(t, b, cfg)
-	var told []graph.Point
+	var told []graph.CommitInfo
 	states := map[uint64]*world{}
-	for ev, err := range g.Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: graph.Debug, Depth: 1}) {
+	for ev, err := range g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: graph.Debug, Depth: 1}) {
 		is(t, err, nil)
 		switch ev.Mode {
 		case graph.Checkpoints:
@@ -99,16 +100,16 @@ func TestRow129DebugTellsTheHistory(t *testing.T) {
 			states[uint64(len(told))] = ev.State.(*world)
 		}
 	}
-	var stored []graph.Point
-	for p, err := range graph.History(ctx, cfg.Store, "t1", noQuery) {
+	var stored []graph.CommitInfo
+	for p, err := range graph.History(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}, noQuery) {
 		is(t, err, nil)
-		stored = append([]graph.Point{p}, stored...)
+		stored = append([]graph.CommitInfo{p}, stored...)
 	}
 	if diff := cmp.Diff(stored, told); diff != "" || len(told) != 4 {
 		t.Errorf("Debug tells %d commits, other than History (-stored +told):\n%s", len(told), diff)
 	}
 	for _, p := range stored {
-		s, _, err := g.State(ctx, "t1", p.Checkpoint)
+		s, _, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, p.Checkpoint)
 		is(t, err, nil)
 		want, _ := g.EncodeState(s)
 		got, err := g.EncodeState(*states[p.Checkpoint])
@@ -139,11 +140,11 @@ func TestRow129SilentModelsAreNotHeard(t *testing.T) {
 		b.Edge("b", graph.End)
 		g := build(t, b, graph.Config{})
 		if quiet {
-			got := shown(t, g.Stream(graph.Silent(ctx), world{}, graph.Run{Modes: graph.Messages}))
+			got := shown(t, g.Stream(graph.Silent(ctx), world{}, graph.RunOptions{Modes: graph.Messages}))
 			if got != "" {
 				t.Errorf("a silent run said %q", got)
 			}
-			got = shown(t, g.Stream(ctx, world{}, graph.Run{Modes: graph.Messages, Depth: 1}))
+			got = shown(t, g.Stream(ctx, world{}, graph.RunOptions{Modes: graph.Messages, Depth: 1}))
 			if got != want {
 				t.Errorf("without subgraphs the reader saw %q, want %q", got, want)
 			}
@@ -160,7 +161,7 @@ func TestMessagesCarryTheirPlace(t *testing.T) {
 		return graph.EmitMessage(ctx, graph.Token{ID: "m", Role: "assistant", Delta: "hi", Index: 9, Streamed: true,
 			Metadata: map[string]string{"model": "small"}})
 	}), graph.Policy{}, graph.Config{})
-	for ev, err := range g.Stream(ctx, world{}, graph.Run{Modes: graph.Messages}) {
+	for ev, err := range g.Stream(ctx, world{}, graph.RunOptions{Modes: graph.Messages}) {
 		if is(t, err, nil); ev.Mode != graph.Messages {
 			continue
 		}
@@ -197,7 +198,7 @@ func TestReaderThatMissedTokensIsGivenTheWhole(t *testing.T) {
 	for name, first := range map[string]graph.Mode{"with another reader": graph.Messages, "alone": graph.Updates} {
 		t.Run(name, func(t *testing.T) {
 			said, may = make(chan struct{}), make(chan struct{})
-			live := g.Start(ctx, world{}, graph.Run{Hold: true})
+			live := g.Start(ctx, world{}, graph.RunOptions{Hold: true})
 			early := live.Events(first)
 			lossy := live.Join(graph.Reader{Modes: graph.Messages, Lossy: true, Buffer: 5})
 			go func() { _, _ = live.Wait() }()
@@ -233,7 +234,7 @@ func TestTokensOfTwoMessagesDoNotMix(t *testing.T) {
 			})
 		}
 		texts := map[string]int{}
-		for ev, err := range build(t, parallel(nodes), graph.Config{}).Stream(ctx, world{}, graph.Run{Modes: graph.Messages}) {
+		for ev, err := range build(t, parallel(nodes), graph.Config{}).Stream(ctx, world{}, graph.RunOptions{Modes: graph.Messages}) {
 			if is(t, err, nil); ev.Mode != graph.Messages {
 				continue
 			}
@@ -256,7 +257,7 @@ func TestTokenNeedsAnID(t *testing.T) {
 	is(t, graph.EmitMessage(ctx, graph.Token{ID: "m", Delta: "x"}), nil) // no run: a node can be tested alone
 	_, err := lines(single(t, graph.Func(func(ctx context.Context, _ *world) error {
 		return graph.EmitMessage(ctx, graph.Token{Delta: "x"})
-	}), graph.Policy{}, graph.Config{}).Stream(ctx, world{}, graph.Run{}))
+	}), graph.Policy{}, graph.Config{}).Stream(ctx, world{}, graph.RunOptions{}))
 	is(t, err, graph.ErrToken)
 }
 
@@ -287,7 +288,7 @@ func TestMessagesOfAContextThatOutlivesItsAttempt(t *testing.T) {
 		<-begun
 		return errBoom
 	}), graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}}, graph.Config{})
-	live := g.Start(ctx, world{}, graph.Run{})
+	live := g.Start(ctx, world{}, graph.RunOptions{})
 	res, err := live.Wait()
 	close(stop)
 	<-left

@@ -80,19 +80,19 @@ func newShop(t *testing.T, store checkpoint.Store, cfg graph.Config) *graph.Grap
 
 func TestANewProgramGoesOnWithAnOldThread(t *testing.T) {
 	store := new(checkpoint.Memory)
-	asked, err := oldShop(t, store).Invoke(t.Context(), ordersV1{}, graph.Run{Thread: "t1"})
+	asked, err := oldShop(t, store).Invoke(t.Context(), ordersV1{}, graph.RunOptions{Thread: "t1"})
 	if err != nil || asked.Status != graph.Interrupted {
 		t.Fatalf("got %v, %v", asked.Status, err)
 	}
 	g := newShop(t, store, graph.Config{Migrate: ordersMigrate})
-	if s, _, err := g.State(t.Context(), "t1", 1); err != nil || s.Orders.Len() != 0 {
+	if s, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t1"}, 1); err != nil || s.Orders.Len() != 0 {
 		t.Errorf("commit 1 has %v, %v", s.Orders, err)
 	}
-	res, err := g.Resume(t.Context(), graph.Answer(asked.Interrupts[0].ID, true), graph.Run{Thread: "t1"})
+	res, err := g.Resume(t.Context(), graph.Answer(asked.Interrupts[0].ID, true), graph.RunOptions{Thread: "t1"})
 	if err != nil || res.Status != graph.Done || res.State.Orders.String() != `[{"item":"tea"},{"item":"cake"}]` || res.State.Cents.Get() != 750 {
 		t.Errorf("it ends with %v, %v, %v", res.State.Orders, res.State.Cents, err)
 	}
-	_, err = oldShop(t, store).Invoke(t.Context(), ordersV1{}, graph.Run{Thread: "t1"})
+	_, err = oldShop(t, store).Invoke(t.Context(), ordersV1{}, graph.RunOptions{Thread: "t1"})
 	if !errors.Is(err, checkpoint.ErrNewerSchema) {
 		t.Errorf("the old program then gets %v, want an ErrNewerSchema", err)
 	}
@@ -110,7 +110,7 @@ func TestWhatAnOldTaskWroteIsNotTakenForNew(t *testing.T) {
 	b.Edge(graph.Start, "ask")
 	b.Edge("take", graph.End)
 	b.Edge("ask", graph.End)
-	asked, err := build(t, b, graph.Config{Store: store}).Invoke(t.Context(), ordersV1{}, graph.Run{Thread: "t1"})
+	asked, err := build(t, b, graph.Config{Store: store}).Invoke(t.Context(), ordersV1{}, graph.RunOptions{Thread: "t1"})
 	if err != nil || asked.Status != graph.Interrupted {
 		t.Fatalf("got %v, %v", asked.Status, err)
 	}
@@ -125,11 +125,11 @@ func TestWhatAnOldTaskWroteIsNotTakenForNew(t *testing.T) {
 	n.Edge("take", graph.End)
 	n.Edge("ask", graph.End)
 	g := build(t, n, graph.Config{Store: store, Migrate: ordersMigrate})
-	_, err = g.Resume(t.Context(), graph.Answer(asked.Interrupts[0].ID, true), graph.Run{Thread: "t1"})
+	_, err = g.Resume(t.Context(), graph.Answer(asked.Interrupts[0].ID, true), graph.RunOptions{Thread: "t1"})
 	if !errors.Is(err, graph.ErrProgram) || !strings.Contains(err.Error(), `"orders" at version 1`) {
 		t.Errorf("got %v, want an ErrProgram that names the field", err)
 	}
-	res, err := g.Invoke(t.Context(), ordersV2{}, graph.Run{Thread: "t1", IfWaiting: graph.Discard})
+	res, err := g.Invoke(t.Context(), ordersV2{}, graph.RunOptions{Thread: "t1", OnOpenQuestions: graph.Discard})
 	if err != nil || res.Status != graph.Interrupted {
 		t.Errorf("a new turn gives %v, %v", res.Status, err)
 	}
@@ -161,12 +161,12 @@ func TestASealedStoreIsAllAGraphNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := oldShop(t, store)
-	asked, err := g.Invoke(t.Context(), ordersV1{}, graph.Run{Thread: "t1"})
+	asked, err := g.Invoke(t.Context(), ordersV1{}, graph.RunOptions{Thread: "t1"})
 	if err != nil || asked.Status != graph.Interrupted {
 		t.Fatalf("got %v, %v", asked.Status, err)
 	}
 	n := 0
-	for p, err := range graph.History(t.Context(), store, "t1", checkpoint.Query{}) {
+	for p, err := range graph.History(t.Context(), store, checkpoint.Key{Thread: "t1"}, checkpoint.Query{}) {
 		if n++; err != nil || p.Graph != "shop" {
 			t.Errorf("history has %+v, %v", p, err)
 		}
@@ -179,20 +179,20 @@ func TestASealedStoreIsAllAGraphNeeds(t *testing.T) {
 	if n != 3 {
 		t.Errorf("there are %d points, want two commits and one thread", n)
 	}
-	if _, err := graph.Inspect(t.Context(), inside, "t1"); !errors.Is(err, checkpoint.ErrKey) {
+	if _, err := graph.Inspect(t.Context(), inside, checkpoint.Key{Thread: "t1"}); !errors.Is(err, checkpoint.ErrKey) {
 		t.Errorf("without the key Inspect gives %v, want an ErrKey", err)
 	}
-	if _, err := oldShop(t, inside).Resume(t.Context(), graph.Answer(asked.Interrupts[0].ID, true), graph.Run{Thread: "t1"}); !errors.Is(err, checkpoint.ErrKey) {
+	if _, err := oldShop(t, inside).Resume(t.Context(), graph.Answer(asked.Interrupts[0].ID, true), graph.RunOptions{Thread: "t1"}); !errors.Is(err, checkpoint.ErrKey) {
 		t.Errorf("without the key Resume gives %v, want an ErrKey", err)
 	}
 	if err := graph.MarkSeen(t.Context(), store, "t1", asked.Interrupts[0].ID); err != nil {
 		t.Error(err)
 	}
-	res, err := g.Resume(t.Context(), graph.Answer(asked.Interrupts[0].ID, true), graph.Run{Thread: "t1"})
+	res, err := g.Resume(t.Context(), graph.Answer(asked.Interrupts[0].ID, true), graph.RunOptions{Thread: "t1"})
 	if err != nil || res.Status != graph.Done || res.State.Total.Get() != 3 {
 		t.Errorf("it ends with %v, %v, %v", res.Status, res.State, err)
 	}
-	if s, _, err := g.State(t.Context(), "t1", 0); err != nil || s.Total.Get() != 3 {
+	if s, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t1"}, 0); err != nil || s.Total.Get() != 3 {
 		t.Errorf("the state is %v, %v", s, err)
 	}
 }

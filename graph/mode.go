@@ -21,7 +21,7 @@ const (
 	Tasks
 	// Custom are what nodes send with Emit, as it happens.
 	Custom
-	// Checkpoints tell of each commit, with its Point.
+	// Checkpoints tell of each commit, with its CommitInfo.
 	Checkpoints
 	// Messages are what models say, token by token, as nodes send it with EmitMessage.
 	Messages

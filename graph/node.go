@@ -17,11 +17,19 @@ type Node[S any] struct {
 	targets []string
 	payload *payloadType // nil unless it is a Worker
 	child   *program     // nil unless it is a Subgraph or Calls one
+	policy  *Policy      // nil: that of Builder.Defaults
 	pos     string
 
 	alternatives []call   // of a Fallback
 	cache        *caching // of a Cache
 	faults       []string // what Compile is to report
+}
+
+// With returns n with a Policy, in place of the one it has. It holds for the node as a whole, also
+// where that is made of others, by [Fallback] or [Cache].
+func (n Node[S]) With(p Policy) Node[S] {
+	n.policy = &p
+	return n
 }
 
 // call runs a node with the types erased: s is a *S.

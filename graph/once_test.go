@@ -20,7 +20,11 @@ import (
 func one(t testing.TB, cfg graph.Config, fn func(ctx context.Context, s *world) error, p ...graph.Policy) *graph.Graph[world] {
 	t.Helper()
 	b := graph.New[world]("one")
-	b.Node("n", graph.Func(fn), p...)
+	node := graph.Func(fn)
+	for _, policy := range p {
+		node = node.With(policy)
+	}
+	b.Node("n", node)
 	b.Edge(graph.Start, "n")
 	b.Edge("n", graph.End)
 	return build(t, b, cfg)
@@ -52,7 +56,7 @@ func TestOnceIsNotRepeatedByRetriesAndResumes(t *testing.T) {
 			if cfg.Store != nil {
 				thread = "t1"
 			}
-			if _, err := g.Invoke(ctx, world{}, graph.Run{Thread: thread}); err == nil {
+			if _, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: thread}); err == nil {
 				t.Fatal("the run did not fail")
 			}
 			ran.want(t, "pay", 1)

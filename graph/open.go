@@ -14,7 +14,7 @@ func (r *run) open() (err error) {
 	store := r.cfg.Store
 	switch {
 	case r.opts.MaxSteps < 0:
-		return fmt.Errorf("graph %q: Run.MaxSteps must not be negative (got %d)", r.name, r.opts.MaxSteps)
+		return fmt.Errorf("graph %q: RunOptions.MaxSteps must not be negative (got %d)", r.name, r.opts.MaxSteps)
 	case store == nil && (r.opts.Thread != "" || r.opts.If != nil) && r.inside == nil:
 		return fmt.Errorf("%w: thread %q could not be kept", ErrNoStore, r.opts.Thread)
 	case store == nil:
@@ -26,7 +26,7 @@ func (r *run) open() (err error) {
 		return err
 	}
 	if err := state.CheckText(r.opts.Metadata); err != nil {
-		return fmt.Errorf("graph %q: thread %q: Run.Metadata: %w", r.name, r.opts.Thread, err)
+		return fmt.Errorf("graph %q: thread %q: RunOptions.Metadata: %w", r.name, r.opts.Thread, err)
 	}
 	r.storing = make(turn, 1)
 	if err := r.hold(); err != nil {

@@ -69,7 +69,7 @@ func inOrder() context.Context {
 func TestPeer01FanInHasOneOrderInAThousandSchedules(t *testing.T) {
 	g := fanIn(t, graph.Config{})
 	for range 1000 {
-		res, err := g.Invoke(inOrder(), world{}, graph.Run{})
+		res, err := g.Invoke(inOrder(), world{}, graph.RunOptions{})
 		logged(t, ended(t, graph.Done, res, err), "a a' b b' c c' end")
 	}
 }
@@ -80,7 +80,7 @@ func TestPeer14TwoHundredRunsOfOneGraphAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 200 {
 		wg.Go(func() {
-			thread := graph.Run{Thread: fmt.Sprint("thread ", i)}
+			thread := graph.RunOptions{Thread: fmt.Sprint("thread ", i)}
 			res, err := g.Invoke(inOrder(), world{Name: state.Of(fmt.Sprint(i))}, thread)
 			if err != nil || strings.Join(res.State.Log.Slice(), " ") != "a a' b b' c c' end" || res.State.Name.Get() != fmt.Sprint(i) {
 				t.Errorf("run %d: got %v, %q, %v", i, res.State.Log.Slice(), res.State.Name.Get(), err)
@@ -109,7 +109,7 @@ func TestFailedTaskLeavesNoTrace(t *testing.T) {
 			b.Edge(graph.Start, "good")
 			b.Edge("bad", graph.End)
 			b.Edge("good", graph.End)
-			res, err := build(t, b, graph.Config{}).Invoke(ctx, world{Name: state.Of("in")}, graph.Run{})
+			res, err := build(t, b, graph.Config{}).Invoke(ctx, world{Name: state.Of("in")}, graph.RunOptions{})
 			if err == nil || res.Status != graph.Failed {
 				t.Fatalf("got %q, %v, want a failure", res.Status, err)
 			}
@@ -139,7 +139,7 @@ func TestRow021SiblingsDoNotSeeEachOther(t *testing.T) {
 		b.Edge(graph.Start, name)
 		b.Edge(name, graph.End)
 	}
-	res, err := build(t, b, graph.Config{}).Invoke(ctx, world{Log: state.ListOf("in")}, graph.Run{})
+	res, err := build(t, b, graph.Config{}).Invoke(ctx, world{Log: state.ListOf("in")}, graph.RunOptions{})
 	logged(t, ended(t, graph.Done, res, err), "in a b")
 	if res.State.Seen.Len() != 2 || res.State.Count.Get() != 2 {
 		t.Errorf("got %d entries and %d, want 2 and 2", res.State.Seen.Len(), res.State.Count.Get())
@@ -166,11 +166,11 @@ func TestRow021WhatACallerHoldsDoesNotChange(t *testing.T) {
 	line(b, "a", "b")
 	g := build(t, b, graph.Config{})
 	in := world{Log: state.ListOf("in"), Seen: state.MapOf(map[string]int{"in": 1})}
-	first, _ := g.Invoke(ctx, in, graph.Run{})
+	first, _ := g.Invoke(ctx, in, graph.RunOptions{})
 	copied := first.State
 	copied.Log.Append("mine")
 	copied.Seen.Delete("in")
-	second, _ := g.Invoke(ctx, in, graph.Run{})
+	second, _ := g.Invoke(ctx, in, graph.RunOptions{})
 	logged(t, first, "in a b")
 	logged(t, second, "in a b")
 	if in.Log.Len() != 1 || in.Seen.Len() != 1 || first.State.Seen.Len() != 1 {
@@ -200,7 +200,7 @@ func TestRow005ConflictNamesFieldAndBothNodes(t *testing.T) {
 				b.Edge(node, graph.End)
 			}
 			in := world{Name: state.Of("in"), Log: state.ListOf("in"), Count: state.SumOf(3)}
-			res, err := build(t, b, graph.Config{}).Invoke(ctx, in, graph.Run{})
+			res, err := build(t, b, graph.Config{}).Invoke(ctx, in, graph.RunOptions{})
 			is(t, err, graph.ErrConflict, `"`+name+`"`, `"ann"`, `"cy"`)
 			if s := &res.State; s.Name.Get() != "in" || s.Log.Len() != 1 || s.Count.Get() != 3 || s.Draft.Len() != 0 {
 				t.Errorf("after a conflict the state is not that of the step's beginning: %q %v %d %v",
@@ -232,7 +232,7 @@ func TestEphemeralIsGoneAfterOneStepAndOneTurn(t *testing.T) {
 	logged(t, invoke(t, g, "t1", graph.Done), ">1 1> >2")
 	res, err := g.Invoke(ctx, world{}, t1)
 	logged(t, ended(t, graph.Done, res, err), ">1 1> >2 >1 1> >2")
-	res, err = g.Invoke(ctx, world{Spark: state.EphemeralOf("in")}, graph.Run{Thread: "t2"})
+	res, err = g.Invoke(ctx, world{Spark: state.EphemeralOf("in")}, graph.RunOptions{Thread: "t2"})
 	logged(t, ended(t, graph.Done, res, err), "in>1 1> >2")
 }
 
@@ -248,7 +248,7 @@ func TestFailureStartsNoMoreOfItsStep(t *testing.T) {
 				return nil
 			})
 		}
-		_, err := build(t, parallel(nodes), graph.Config{Concurrency: 1}).Invoke(ctx, world{}, graph.Run{})
+		_, err := build(t, parallel(nodes), graph.Config{Concurrency: 1}).Invoke(ctx, world{}, graph.RunOptions{})
 		is(t, err, errBoom)
 		ran.want(t, "b", 0)
 		ran.want(t, "c", 0)

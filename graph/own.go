@@ -24,7 +24,7 @@ func (r *run) hold() error {
 		return nil
 	}
 	hold := r.opts.Lease
-	if hold.Policy == checkpoint.Reject && r.opts.IfWaiting == Queue {
+	if hold.Policy == checkpoint.Reject && r.opts.OnOpenQuestions == Queue {
 		hold.Policy = checkpoint.Wait
 	}
 	if t := r.waitsForItself(); t != nil && hold.Policy == checkpoint.Wait {

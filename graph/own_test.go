@@ -52,7 +52,7 @@ func TestARunOwnsItsThread(t *testing.T) {
 	g, running, goOn := occupied(t, cfg)
 	first := make(chan error)
 	go func() {
-		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Lease: checkpoint.HoldOptions{Owner: "first"}})
+		_, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Lease: checkpoint.HoldOptions{Owner: "first"}})
 		first <- err
 	}()
 	<-running
@@ -60,12 +60,12 @@ func TestARunOwnsItsThread(t *testing.T) {
 	is(t, err, checkpoint.ErrOwned, "first", "t1")
 	_, err = g.Patch(ctx, func(*world) error { return nil }, t1)
 	is(t, err, checkpoint.ErrOwned)
-	if _, p, err := g.State(ctx, "t1", 0); err != nil || p.Status != graph.Pending {
+	if _, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0); err != nil || p.Status != graph.Pending {
 		t.Errorf("reading needs no lease: %q, %v", p.Status, err)
 	}
 	waits := make(chan error)
 	go func() {
-		_, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Lease: checkpoint.HoldOptions{Policy: checkpoint.Wait}})
+		_, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", Lease: checkpoint.HoldOptions{Policy: checkpoint.Wait}})
 		waits <- err
 	}()
 	close(goOn)
@@ -82,13 +82,13 @@ func TestARunWhoseThreadIsTakenOverStopsAndWritesNothing(t *testing.T) {
 	g, running, goOn := occupied(t, cfg)
 	first := make(chan error)
 	go func() {
-		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Lease: checkpoint.HoldOptions{TTL: 30 * time.Millisecond}})
+		_, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Lease: checkpoint.HoldOptions{TTL: 30 * time.Millisecond}})
 		first <- err
 	}()
 	<-running
 	second := make(chan error)
 	go func() {
-		_, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Lease: checkpoint.HoldOptions{Policy: checkpoint.TakeOver}})
+		_, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", Lease: checkpoint.HoldOptions{Policy: checkpoint.TakeOver}})
 		second <- err
 	}()
 	<-running
@@ -162,7 +162,7 @@ func TestRun_ThreadGivenBackSlowly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := g.Invoke(t.Context(), struct{}{}, graph.Run{Thread: "thread"}); err != nil {
+		if _, err := g.Invoke(t.Context(), struct{}{}, graph.RunOptions{Thread: "thread"}); err != nil {
 			t.Errorf("rule: a run that is done and stored is no failure when its thread is given back slowly\n got: %v", err)
 		}
 	})

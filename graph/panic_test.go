@@ -20,7 +20,7 @@ func TestPeer18PanicIsAnErrorThatNamesTheNode(t *testing.T) {
 				var ran counter
 				n := graph.Func(func(context.Context, *world) error { ran.add("a"); panic(what) })
 				b := graph.New[world]("panic")
-				b.Node("a", n, p)
+				b.Node("a", n.With(p))
 				b.Edge(graph.Start, "a")
 				b.Edge("a", graph.End)
 				if wide {
@@ -52,7 +52,7 @@ func TestPanicIsRetriedWhereThePolicySaysSo(t *testing.T) {
 			return nil
 		})
 		p := graph.Policy{Retry: graph.Retry{Attempts: 3, If: func(error) bool { return true }}}
-		res, err := single(t, n, p, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+		res, err := single(t, n, p, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 		logged(t, ended(t, graph.Done, res, err), "a")
 	})
 }
@@ -61,13 +61,13 @@ func TestPanicInThePolicyIsAnError(t *testing.T) {
 	for _, wide := range []bool{false, true} {
 		b := graph.New[world]("policy")
 		fails := graph.Func(func(context.Context, *world) error { return errBoom })
-		b.Node("a", fails, graph.Policy{Retry: graph.Retry{Attempts: 2, If: func(error) bool { panic("in If") }}})
+		b.Node("a", fails.With(graph.Policy{Retry: graph.Retry{Attempts: 2, If: func(error) bool { panic("in If") }}}))
 		b.Edge(graph.Start, "a")
 		b.Edge("a", graph.End)
 		if wide {
 			line(b, "b")
 		}
-		_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+		_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 		var pe *graph.PanicError
 		if !errors.As(err, &pe) {
 			t.Errorf("got %v, want a *PanicError", err)
@@ -80,13 +80,13 @@ func TestNodeThatEndsItsGoroutineIsAnError(t *testing.T) {
 		for _, others := range []int{0, 1, 100} {
 			t.Run(fmt.Sprint(name, " beside ", others), func(t *testing.T) {
 				b := graph.New[world]("goexit")
-				b.Node("a", graph.Func(func(context.Context, *world) error { goexit(); return nil }), p)
+				b.Node("a", graph.Func(func(context.Context, *world) error { goexit(); return nil }).With(p))
 				b.Edge(graph.Start, "a")
 				b.Edge("a", graph.End)
 				for i := range others {
 					line(b, fmt.Sprint("n", i))
 				}
-				res, err := build(t, b, graph.Config{Concurrency: 2}).Invoke(t.Context(), world{}, graph.Run{})
+				res, err := build(t, b, graph.Config{Concurrency: 2}).Invoke(t.Context(), world{}, graph.RunOptions{})
 				if err == nil || res.Status != graph.Failed || !strings.Contains(err.Error(), `node "a"`) {
 					t.Errorf("got %q, %v; want a failure that names the node", res.Status, err)
 				}

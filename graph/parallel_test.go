@@ -19,7 +19,7 @@ func sentTo(t *testing.T, g *gauge, n int, p graph.Policy) *graph.Graph[world] {
 		}
 		return cmd, nil
 	}, "work"))
-	b.Node("work", graph.Worker(func(context.Context, *world, int) error { g.work(time.Second); return nil }), p)
+	b.Node("work", graph.Worker(func(context.Context, *world, int) error { g.work(time.Second); return nil }).With(p))
 	b.Edge(graph.Start, "fan")
 	b.Edge("work", graph.End)
 	return build(t, b, graph.Config{})
@@ -30,7 +30,7 @@ func TestParallelBoundsTheTasksOfANodeInOneRunAlone(t *testing.T) {
 		var g gauge
 		flow := sentTo(t, &g, 10, graph.Policy{Parallel: 3, Timeout: 1500 * time.Millisecond})
 		began := time.Now()
-		if _, err := flow.Invoke(t.Context(), world{}, graph.Run{}); err != nil {
+		if _, err := flow.Invoke(t.Context(), world{}, graph.RunOptions{}); err != nil {
 			t.Fatal(err) // a wait for the lane is not of the attempt's time
 		}
 		if took := time.Since(began); g.most != 3 || took != 4*time.Second {
@@ -40,7 +40,7 @@ func TestParallelBoundsTheTasksOfANodeInOneRunAlone(t *testing.T) {
 		done := make(chan error, 2)
 		for range 2 {
 			go func() {
-				_, err := flow.Invoke(t.Context(), world{}, graph.Run{})
+				_, err := flow.Invoke(t.Context(), world{}, graph.RunOptions{})
 				done <- err
 			}()
 		}
@@ -61,7 +61,7 @@ func TestCancellingARunThatWaitsForALaneEndsIt(t *testing.T) {
 		flow := sentTo(t, &g, 4, graph.Policy{Parallel: 1})
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
-		if _, err := flow.Invoke(ctx, world{}, graph.Run{}); err == nil || g.now != 0 {
+		if _, err := flow.Invoke(ctx, world{}, graph.RunOptions{}); err == nil || g.now != 0 {
 			t.Errorf("got %v, and %d still at work", err, g.now)
 		}
 	})
@@ -69,7 +69,7 @@ func TestCancellingARunThatWaitsForALaneEndsIt(t *testing.T) {
 
 func TestANegativeParallelIsAMistake(t *testing.T) {
 	b := graph.New[world]("bad")
-	b.Node("a", graph.Func(func(context.Context, *world) error { return nil }), graph.Policy{Parallel: -1})
+	b.Node("a", graph.Func(func(context.Context, *world) error { return nil }).With(graph.Policy{Parallel: -1}))
 	b.Edge(graph.Start, "a")
 	if _, err := b.Compile(graph.Config{}); err == nil || !strings.Contains(err.Error(), "-1 attempts at once") {
 		t.Errorf("got %v", err)

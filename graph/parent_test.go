@@ -110,7 +110,7 @@ func TestTheChildKeepsTheStepsBeforeItsCommand(t *testing.T) {
 	if err != nil || len(spaces) != 2 {
 		t.Fatalf("the namespaces are %q (%v)", spaces, err)
 	}
-	s, p, err := child.State(ctx, "t1", 0, spaces[1])
+	s, p, err := child.State(ctx, checkpoint.Key{Thread: "t1", Namespace: spaces[1]}, 0)
 	if err != nil || strings.Join(s.Path.Slice(), " ") != "c1" || p.Status != graph.Done {
 		t.Errorf("the child ended with %v, %v, %v; want the first step's writes alone", s.Path, p.Status, err)
 	}
@@ -171,13 +171,13 @@ func TestACommandToTheParentIsNeitherRetriedNorKept(t *testing.T) {
 	b := graph.New[world]("tries")
 	b.Node("host", graph.Router(func(ctx context.Context, s *world) (graph.Command, error) {
 		ran.add("host")
-		_, err := graph.Call(ctx, "call", func(ctx context.Context) (inner, error) {
+		_, err := graph.CallWith(ctx, "call", again(5), func(ctx context.Context) (inner, error) {
 			ran.add("call")
 			return child.Call(ctx, inner{})
-		}, again(5))
+		})
 		is(t, err, graph.ErrToParent)
 		return graph.Command{}, err
-	}, "x"), again(5))
+	}, "x").With(again(5)))
 	b.Node("x", logs("x"))
 	b.Edge(graph.Start, "host")
 	b.Edge("x", graph.End)

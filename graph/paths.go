@@ -71,7 +71,7 @@ func (c *compiler) checkReached(ahead [][]int) {
 	}
 	for i, ok := range reached {
 		if !ok {
-			c.fail(c.places[i], "node %q is unreachable: no path from Start leads to it", c.p.nodes[i].name)
+			c.failAs(MistakeUnreachable, c.places[i], "node %q is unreachable: no path from Start leads to it", c.p.nodes[i].name)
 		}
 	}
 }
@@ -108,9 +108,9 @@ func (c *compiler) checkEnds(ahead [][]int) {
 		switch {
 		case ok:
 		case len(ahead[i]) == 0:
-			c.fail(c.places[i], "node %q is a dead end: nothing follows it; add an edge to End", c.p.nodes[i].name)
+			c.failAs(MistakeDeadEnd, c.places[i], "node %q is a dead end: nothing follows it; add an edge to End", c.p.nodes[i].name)
 		default:
-			c.fail(c.places[i], "node %q is a dead end: no path from it leads to End", c.p.nodes[i].name)
+			c.failAs(MistakeDeadEnd, c.places[i], "node %q is a dead end: no path from it leads to End", c.p.nodes[i].name)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func TestRow053ACommitSaysWhereTheRunStands(t *testing.T) {
 	b.Edge("d", graph.End)
 	b.Defer("d")
 	g := build(t, b, cfg)
-	res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Metadata: map[string]string{"who": "ann"}})
+	res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Metadata: map[string]string{"who": "ann"}})
 	ended(t, graph.Done, res, err)
 	want := []string{
 		`1 input step 0 ran [] next [a] waiting [] joins []`,
@@ -75,7 +75,7 @@ func tellRecord(seq uint64, rec *checkpoint.Record) string {
 	for _, j := range rec.Joins {
 		joins = append(joins, fmt.Sprint(j.Target, j.Arrived, "of", j.Sources))
 	}
-	return fmt.Sprintf("%d %s step %d ran %v next %v waiting %v joins %v", seq, rec.Source, rec.Step, graph.Point{Source: rec.Source, Ran: rec.Ran}.Nodes(), next, rec.Waiting, joins)
+	return fmt.Sprintf("%d %s step %d ran %v next %v waiting %v joins %v", seq, rec.Source, rec.Step, graph.CommitInfo{Source: rec.Source, Ran: rec.Ran}.Nodes(), next, rec.Waiting, joins)
 }
 
 func TestTwoRunsOnOneThreadDoNotForkIt(t *testing.T) {
@@ -104,14 +104,14 @@ func TestTwoRunsOnOneThreadDoNotForkIt(t *testing.T) {
 	logged(t, ended(t, graph.Done, res, err), "winner b")
 	close(goOn)
 	is(t, <-lost, checkpoint.ErrConflict, "t1")
-	s, p, err := g.State(ctx, "t1", 0)
+	s, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
 	if err != nil || strings.Join(s.Log.Slice(), " ") != "winner b" || p.Checkpoint != res.Checkpoint {
 		t.Errorf("the thread holds %v at commit %d, %v", s.Log.Slice(), p.Checkpoint, err)
 	}
 }
 
 // unleased are runs that only compare-and-set keeps apart.
-var unleased = graph.Run{Thread: "t1", Lease: checkpoint.HoldOptions{Policy: checkpoint.NoLease}}
+var unleased = graph.RunOptions{Thread: "t1", Lease: checkpoint.HoldOptions{Policy: checkpoint.NoLease}}
 
 func TestManyRunsResumeOneThreadAndOneWins(t *testing.T) {
 	for range 20 {
@@ -273,11 +273,11 @@ func TestAThreadExpiresAsAWholeAfterItsLastCommit(t *testing.T) {
 		invoke(t, g, "t1", graph.Done)
 		now = now.Add(50 * time.Minute) // each commit begins the hour anew
 	}
-	if s, _, err := g.State(ctx, "t1", 0); err != nil || s.Log.Len() != 9 {
+	if s, _, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0); err != nil || s.Log.Len() != 9 {
 		t.Errorf("the thread holds %v, %v", s.Log.Slice(), err)
 	}
 	now = now.Add(10 * time.Minute)
-	if _, err := graph.Inspect(ctx, store, "t1"); !errors.Is(err, graph.ErrUnknownThread) {
+	if _, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: "t1"}); !errors.Is(err, graph.ErrUnknownThread) {
 		t.Errorf("an expired thread gives %v", err)
 	}
 	if spaces, err := store.Namespaces(ctx, "t1"); len(spaces) != 0 || err != nil {

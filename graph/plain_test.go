@@ -18,7 +18,7 @@ type purchase struct {
 	Allowed state.Value[bool]   `json:"allowed"`
 }
 
-func orders(t *testing.T) graph.Plain {
+func orders(t *testing.T) graph.Untyped {
 	b := graph.New[purchase]("orders")
 	b.Node("check", graph.Func(func(ctx context.Context, s *purchase) error {
 		ok, err := graph.Ask[bool](ctx, graph.Question{Prompt: "Order " + s.Item.Get() + "?"})
@@ -31,7 +31,7 @@ func orders(t *testing.T) graph.Plain {
 	}))
 	b.Edge(graph.Start, "check")
 	b.Edge("check", graph.End)
-	return build(t, b, graph.Config{Store: new(checkpoint.Memory)}).Plain()
+	return build(t, b, graph.Config{Store: new(checkpoint.Memory)}).Untyped()
 }
 
 func TestPlainGraphTakesAndGivesJSON(t *testing.T) {
@@ -47,7 +47,7 @@ func TestPlainGraphTakesAndGivesJSON(t *testing.T) {
 	if string(res.State) != patched || res.Status != graph.Interrupted {
 		t.Errorf("after Patch: %s, %v", res.State, res.Status)
 	}
-	if s, p, err := g.State(ctx, "t1", 0); err != nil || string(s) != patched || p.Source != checkpoint.Update {
+	if s, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0); err != nil || string(s) != patched || p.Source != checkpoint.Update {
 		t.Errorf("State: %s at a commit by %s, %v", s, p.Source, err)
 	}
 	res, err = g.Resume(ctx, graph.Reply(true), t1)
@@ -55,14 +55,14 @@ func TestPlainGraphTakesAndGivesJSON(t *testing.T) {
 	if err != nil || res.Status != graph.Done || string(res.State) != end {
 		t.Errorf("Resume: %v, %v, state %s, want %s", res.Status, err, res.State, end)
 	}
-	if d, err := g.Diff(ctx, "t1", 1, res.Checkpoint); err != nil || len(d.Changes) != 3 {
+	if d, err := g.Diff(ctx, checkpoint.Key{Thread: "t1"}, 1, res.Checkpoint); err != nil || len(d.Changes) != 3 {
 		t.Errorf("Diff: %v, %v", d.Changes, err)
 	}
 }
 
 func TestPlainGraphCanBeWatched(t *testing.T) {
 	g := orders(t)
-	live := g.Start(ctx, json.RawMessage(`{"item":"tea"}`), graph.Run{Thread: "t1", Hold: true})
+	live := g.Start(ctx, json.RawMessage(`{"item":"tea"}`), graph.RunOptions{Thread: "t1", Hold: true})
 	var ended string
 	for ev, err := range live.Events(graph.Values) {
 		if err != nil {
@@ -123,7 +123,7 @@ func TestPlainGraphFailsWhereItsStateHasNoJSON(t *testing.T) {
 	}))
 	b.Edge(graph.Start, "a")
 	b.Edge("a", graph.End)
-	res, err := build(t, b, graph.Config{}).Plain().Invoke(ctx, json.RawMessage(`{}`), graph.Run{})
+	res, err := build(t, b, graph.Config{}).Untyped().Invoke(ctx, json.RawMessage(`{}`), graph.RunOptions{})
 	if err == nil || !strings.Contains(err.Error(), `field "nan"`) || res.Status != graph.Failed || res.State != nil {
 		t.Errorf("%v with state %s, error %v", res.Status, res.State, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
@@ -61,7 +62,7 @@ func TestFirstRetryThatAcceptsAnErrorDecides(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var starts []string
-				_, err := single(t, failsWith(&starts, c.errs...), graph.Policy{Retry: c.retry}, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+				_, err := single(t, failsWith(&starts, c.errs...), graph.Policy{Retry: c.retry}, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 				if got := strings.Join(starts, " "); got != c.want || (err == nil) != c.ok {
 					t.Errorf("attempts %q and %v, want %q and success %v", got, err, c.want, c.ok)
 				}
@@ -104,7 +105,7 @@ func TestAFailureMayAskForALongerWait(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var starts []string
 				cfg := graph.Config{Rand: func() float64 { return 0.999999 }}
-				_, err := single(t, failsWith(&starts, c.err), graph.Policy{Retry: c.retry}, cfg).Invoke(ctx, world{}, graph.Run{})
+				_, err := single(t, failsWith(&starts, c.err), graph.Policy{Retry: c.retry}, cfg).Invoke(ctx, world{}, graph.RunOptions{})
 				if got := strings.Join(starts, " "); got != c.want || (err == nil) != c.ok {
 					t.Errorf("attempts %q and %v, want %q and success %v", got, err, c.want, c.ok)
 				}
@@ -117,14 +118,14 @@ func TestACallWaitsAsLongAsItsFailureAsksFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, n := time.Now(), 0
 		_, err := single(t, graph.Func(func(ctx context.Context, s *world) error {
-			_, err := graph.Call(ctx, "model", func(context.Context) (int, error) {
+			_, err := graph.CallWith(ctx, "model", graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: time.Second}}, func(context.Context) (int, error) {
 				if n++; n == 1 {
 					return 0, patient(20 * time.Second)
 				}
 				return n, nil
-			}, graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: time.Second}})
+			})
 			return err
-		}), graph.Policy{}, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+		}), graph.Policy{}, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 		if took := time.Since(began); err != nil || n != 2 || took != 20*time.Second {
 			t.Errorf("got %d attempts in %s and %v, want 2 in 20s", n, took, err)
 		}
@@ -137,7 +138,7 @@ func TestJitterTakesItsNumbersFromTheConfig(t *testing.T) {
 		numbers := []float64{0, 0.5, 0.99}
 		cfg := graph.Config{Rand: func() float64 { n := numbers[0]; numbers = numbers[1:]; return n }}
 		p := graph.Policy{Retry: graph.Retry{Attempts: 4, Initial: time.Second, Multiplier: 1, Jitter: 0.2}}
-		_, err := single(t, failsWith(&starts, errBoom, errBoom, errBoom), p, cfg).Invoke(ctx, world{}, graph.Run{})
+		_, err := single(t, failsWith(&starts, errBoom, errBoom, errBoom), p, cfg).Invoke(ctx, world{}, graph.RunOptions{})
 		if got, want := strings.Join(starts, " "), "1@0 2@1000 3@1900 4@2702"; got != want || err != nil {
 			t.Errorf("attempts %q, %v, want %q", got, err, want)
 		}
@@ -168,14 +169,14 @@ func TestSendMayGiveItsTaskATimeout(t *testing.T) {
 					cfg.InterruptBefore = []string{"w"}
 				}
 				b := graph.New[world]("sends")
-				b.Node("r", goes("r", graph.Send("w", 1).Within(time.Second).Send("w", 2), "w"))
+				b.Node("r", goes("r", graph.Send("w", 1).WithTimeout(time.Second).Send("w", 2), "w"))
 				b.Node("w", graph.Worker(func(ctx context.Context, s *world, n int) error {
 					if n == 2 {
 						return nil
 					}
 					<-ctx.Done()
 					return context.Cause(ctx)
-				}), c.policy)
+				}).With(c.policy))
 				b.Edge(graph.Start, "r")
 				b.Edge("w", graph.End)
 				g := build(t, b, cfg)
@@ -198,7 +199,7 @@ func TestTimeoutOfASendIsPartOfTheResultOfItsNode(t *testing.T) {
 		cfg := stored()
 		broken := true
 		b := graph.New[world]("sends")
-		b.Node("r", goes("r", graph.Send("w", 1).Within(time.Second), "w"))
+		b.Node("r", goes("r", graph.Send("w", 1).WithTimeout(time.Second), "w"))
 		b.Node("x", graph.Func(func(context.Context, *world) error {
 			if broken {
 				time.Sleep(time.Second)
@@ -221,14 +222,14 @@ func TestTimeoutOfASendIsPartOfTheResultOfItsNode(t *testing.T) {
 
 func TestWithinAnywhereElseIsAnError(t *testing.T) {
 	for want, c := range map[string]graph.Command{
-		"does not follow a Send": graph.Goto("w").Within(time.Second),
-		"less than nothing":      graph.Send("w", 1).Within(-time.Second),
+		"does not follow a Send": graph.Goto("w").WithTimeout(time.Second),
+		"less than nothing":      graph.Send("w", 1).WithTimeout(-time.Second),
 	} {
 		b := graph.New[world]("within")
 		b.Node("r", goes("r", c, "w", graph.End))
 		b.Node("w", graph.Worker(takesInt))
 		if strings.Contains(want, "follow") {
-			c = graph.Goto(graph.End).Within(time.Second)
+			c = graph.Goto(graph.End).WithTimeout(time.Second)
 			b = graph.New[world]("within")
 			b.Node("r", goes("r", c, graph.End))
 			b.Node("w", graph.Worker(takesInt))
@@ -236,16 +237,16 @@ func TestWithinAnywhereElseIsAnError(t *testing.T) {
 		}
 		b.Edge(graph.Start, "r")
 		b.Edge("w", graph.End)
-		_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+		_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", c, err, want)
 		}
 	}
-	if got, want := graph.Send("w", 1).Within(time.Second).String(), `Send("w", 1).Within(1s)`; got != want {
+	if got, want := graph.Send("w", 1).WithTimeout(time.Second).String(), `Send("w", 1).Within(1s)`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	first := graph.Send("w", 1)
-	if first.Within(time.Second); first.String() != `Send("w", 1)` {
+	if first.WithTimeout(time.Second); first.String() != `Send("w", 1)` {
 		t.Errorf("Within changed the Command it was called on: %v", first)
 	}
 }
@@ -266,7 +267,7 @@ func TestPoliciesThatCannotHoldAreMistakes(t *testing.T) {
 				b.Node("a", logs("a"))
 				b.Defaults(p)
 			} else {
-				b.Node("a", logs("a"), p)
+				b.Node("a", logs("a").With(p))
 			}
 			b.Edge(graph.Start, "a")
 			b.Edge("a", graph.End)
@@ -292,7 +293,7 @@ func TestFailuresAreStoredAsRecords(t *testing.T) {
 	n := graph.Func(func(context.Context, *world) error { return wrapped })
 	_, err := single(t, n, graph.Policy{}, cfg).Invoke(ctx, world{}, t1)
 	is(t, err, context.Canceled, `node "a"`)
-	p, err := graph.Inspect(ctx, cfg.Store, "t1")
+	p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 	if err != nil || p.Status != graph.Failed || len(p.Failures) != 1 {
 		t.Fatalf("got %+v, %v; want a failed thread", p, err)
 	}

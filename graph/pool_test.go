@@ -112,7 +112,7 @@ func TestEveryNodeOfAStepMayEndItsGoroutine(t *testing.T) {
 					return nil
 				})
 			}
-			run := graph.Run{}
+			run := graph.RunOptions{}
 			if cfg.Store != nil {
 				run = t1
 			}

@@ -22,7 +22,7 @@ func recordGraph(t *testing.T, do func(context.Context, *state.Record) error, p 
 		t.Fatal(err)
 	}
 	b := graph.NewRecord("record", shape)
-	b.Node("a", graph.Func(do), p)
+	b.Node("a", graph.Func(do).With(p))
 	b.Edge(graph.Start, "a")
 	b.Edge("a", graph.End)
 	return build(t, b, graph.Config{Grace: time.Second}), shape
@@ -37,8 +37,8 @@ func TestWhatACallerDoesToItsInputIsNotSeenByARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw := []byte(`{"name":"first"}`)
-	stream, plain := g.Stream(ctx, in, graph.Run{}), g.Plain().Start(ctx, raw, graph.Run{})
-	live := g.Start(ctx, in, graph.Run{})
+	stream, plain := g.Stream(ctx, in, graph.RunOptions{}), g.Untyped().Start(ctx, raw, graph.RunOptions{})
+	live := g.Start(ctx, in, graph.RunOptions{})
 	copy(raw, `{"name":"later"}`)
 	if err := in.Write("name", "later"); err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestReadersOfOneStreamShareTheirInputAndNothingElse(t *testing.T) {
 	if err := rin.Write("log", []any{"in"}); err != nil {
 		t.Fatal(err)
 	}
-	stream, records := g.Stream(ctx, in, graph.Run{}), rg.Stream(ctx, rin, graph.Run{})
+	stream, records := g.Stream(ctx, in, graph.RunOptions{}), rg.Stream(ctx, rin, graph.RunOptions{})
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	for range 4 {
@@ -116,16 +116,16 @@ func TestANodeThatWasGivenUpAndItsCallerShareNothing(t *testing.T) {
 		b.Node("a", graph.Func(func(_ context.Context, s *world) error {
 			deaf(&once, func(v string) { s.Log.Append(v); s.Seen.Put(v, s.Log.Len()) })
 			return nil
-		}), p)
+		}).With(p))
 		b.Edge("first", "a")
 		b.Edge("a", graph.End)
 		rg, shape := recordGraph(t, func(_ context.Context, r *state.Record) error {
 			deaf(&recordOnce, func(v string) { _ = r.Write("log", []any{v}) })
 			return nil
 		}, p)
-		res, err := build(t, b, graph.Config{Grace: time.Second}).Invoke(ctx, world{}, graph.Run{})
+		res, err := build(t, b, graph.Config{Grace: time.Second}).Invoke(ctx, world{}, graph.RunOptions{})
 		ended(t, graph.Done, res, err)
-		rec, err := rg.Invoke(ctx, shape.New(), graph.Run{})
+		rec, err := rg.Invoke(ctx, shape.New(), graph.RunOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

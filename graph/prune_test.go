@@ -34,7 +34,7 @@ func round(steps int, at func(ctx context.Context, n int) error) *graph.Builder[
 // numbers lists the commits of thread t1, newest first.
 func numbers(t testing.TB, store checkpoint.Store) (list []uint64) {
 	t.Helper()
-	for p, err := range graph.History(ctx, store, "t1", checkpoint.Query{}) {
+	for p, err := range graph.History(ctx, store, checkpoint.Key{Thread: "t1"}, checkpoint.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestRunKeepsWhatItIsToKeep(t *testing.T) {
 	for _, d := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
 		cfg := stored()
 		cfg.Keep = checkpoint.Keep{Last: 3}
-		res, err := build(t, round(200, func(context.Context, int) error { return nil }), cfg).Invoke(ctx, turns{}, graph.Run{Thread: "t1", Durability: d})
+		res, err := build(t, round(200, func(context.Context, int) error { return nil }), cfg).Invoke(ctx, turns{}, graph.RunOptions{Thread: "t1", Durability: d})
 		if err != nil || res.State.N.Get() != 200 {
 			t.Fatalf("%v: got %d, %v", d, res.State.N.Get(), err)
 		}

@@ -9,18 +9,18 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// IfWaiting says what Invoke does on a thread whose questions are open.
-type IfWaiting string
+// OnOpenQuestions says what Invoke does on a thread whose questions are open.
+type OnOpenQuestions string
 
 const (
 	// Refuse returns ErrWaiting and changes nothing. It is the default.
-	Refuse IfWaiting = ""
+	Refuse OnOpenQuestions = ""
 	// Discard drops the questions with the rest of the turn's unfinished work.
-	Discard IfWaiting = "discard"
+	Discard OnOpenQuestions = "discard"
 	// Queue stores the input and returns with the Status Queued. It begins a turn of its
 	// own when the turns before it have ended: in the call of Resume that ends them. While
-	// somebody else works on the thread, Invoke waits for it; see Run.Lease.
-	Queue IfWaiting = "queue"
+	// somebody else works on the thread, Invoke waits for it; see RunOptions.Lease.
+	Queue OnOpenQuestions = "queue"
 )
 
 // Queued is the Status of an Invoke whose input waits for its turn.

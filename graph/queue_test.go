@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 )
@@ -28,7 +29,7 @@ func inputOf(name string) world { return world{Name: state.Of(name)} }
 func TestInputsWaitForTheirTurn(t *testing.T) {
 	cfg := stored()
 	g := polite(t, cfg)
-	queue := graph.Run{Thread: "t1", IfWaiting: graph.Queue}
+	queue := graph.RunOptions{Thread: "t1", OnOpenQuestions: graph.Queue}
 	res, err := g.Invoke(ctx, inputOf("one"), queue)
 	ended(t, graph.Interrupted, res, err) // nothing was open: it begins at once
 	for _, name := range []string{"two", "three"} {
@@ -44,7 +45,7 @@ func TestInputsWaitForTheirTurn(t *testing.T) {
 	}
 	res = resume(t, g, graph.Reply("x2"), graph.Done)
 	logged(t, res, "one:x0 two:x1 three:x2")
-	if p, _ := graph.Inspect(ctx, cfg.Store, "t1"); p.Turn != 3 {
+	if p, _ := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); p.Turn != 3 {
 		t.Errorf("the thread is in turn %d, want 3", p.Turn)
 	}
 	resume(t, g, graph.Answers{}, graph.Done) // each input is taken once
@@ -52,7 +53,7 @@ func TestInputsWaitForTheirTurn(t *testing.T) {
 
 func TestNoInputIsLostWhenManyQueueAtOnce(t *testing.T) {
 	g := polite(t, stored())
-	queue := graph.Run{Thread: "t1", IfWaiting: graph.Queue}
+	queue := graph.RunOptions{Thread: "t1", OnOpenQuestions: graph.Queue}
 	res, err := g.Invoke(ctx, inputOf("first"), queue)
 	ended(t, graph.Interrupted, res, err)
 	var wg sync.WaitGroup
@@ -79,16 +80,16 @@ func TestRow093DiscardDropsTheQuestionAndKeepsTheState(t *testing.T) {
 	resume(t, g, graph.Reply("v"), graph.Done)
 	res, err = g.Invoke(ctx, inputOf("dropped"), t1)
 	dropped := idOf(t, ended(t, graph.Interrupted, res, err), "word")
-	res, err = g.Invoke(ctx, inputOf("new"), graph.Run{Thread: "t1", IfWaiting: graph.Discard})
+	res, err = g.Invoke(ctx, inputOf("new"), graph.RunOptions{Thread: "t1", OnOpenQuestions: graph.Discard})
 	asked(t, ended(t, graph.Interrupted, res, err), "word")
 	_, err = g.Resume(ctx, graph.Answer(dropped, "late"), t1)
 	is(t, err, graph.ErrUnknownQuestion)
 	logged(t, resume(t, g, graph.Reply("w"), graph.Done), "old:v new:w")
-	_, err = g.Invoke(ctx, inputOf("x"), graph.Run{Thread: "t1"})
+	_, err = g.Invoke(ctx, inputOf("x"), graph.RunOptions{Thread: "t1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = g.Invoke(ctx, inputOf("x"), graph.Run{Thread: "t1", IfWaiting: "sometimes"})
+	_, err = g.Invoke(ctx, inputOf("x"), graph.RunOptions{Thread: "t1", OnOpenQuestions: "sometimes"})
 	if err == nil {
 		t.Error("an unknown policy is taken")
 	}
@@ -98,7 +99,7 @@ func TestAnInputThatWaitedIsTakenOnceWhereverTheRunIsCutOff(t *testing.T) {
 	for at := 1; ; at++ {
 		f := &faulty{Store: stored().Store}
 		g := polite(t, graph.Config{Store: f})
-		queue := graph.Run{Thread: "t1", IfWaiting: graph.Queue}
+		queue := graph.RunOptions{Thread: "t1", OnOpenQuestions: graph.Queue}
 		res, err := g.Invoke(ctx, inputOf("one"), queue)
 		ended(t, graph.Interrupted, res, err)
 		res, err = g.Invoke(ctx, inputOf("two"), queue)

@@ -22,13 +22,13 @@ func TestReaderMayStopEarly(t *testing.T) {
 	b.Edge("x", graph.End)
 	b.Edge("y", graph.End)
 	want := 0
-	for range build(t, b, stored()).Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: allModes}) {
+	for range build(t, b, stored()).Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: allModes}) {
 		want++
 	}
 	for stop := 1; stop <= want; stop++ {
 		g := build(t, b, stored())
 		n := 0
-		for range g.Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: allModes}) {
+		for range g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: allModes}) {
 			if n++; n == stop {
 				break
 			}
@@ -65,7 +65,7 @@ func TestPanickingReaderDoesNotWaitForADeafNode(t *testing.T) {
 		start := time.Now()
 		func() {
 			defer func() { _ = recover() }()
-			for range build(t, b, graph.Config{}).Stream(ctx, world{}, graph.Run{Modes: graph.Custom}) {
+			for range build(t, b, graph.Config{}).Stream(ctx, world{}, graph.RunOptions{Modes: graph.Custom}) {
 				panic("reader")
 			}
 		}()
@@ -90,7 +90,7 @@ func TestAbandonedRunDoesNotHangOnItsEvents(t *testing.T) {
 		c, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		var last error
-		for _, err := range build(t, parallel(nodes), graph.Config{Concurrency: 200}).Stream(c, world{}, graph.Run{Modes: graph.Tasks}) {
+		for _, err := range build(t, parallel(nodes), graph.Config{Concurrency: 200}).Stream(c, world{}, graph.RunOptions{Modes: graph.Tasks}) {
 			last = err
 		}
 		is(t, last, graph.ErrAbandoned)
@@ -106,7 +106,7 @@ func TestSlowReaderSlowsTheRunAndNothingElse(t *testing.T) {
 			nodes[fmt.Sprint(i)] = speaks(fmt.Sprint(i))
 		}
 		n := 0
-		for _, err := range build(t, parallel(nodes), graph.Config{}).Stream(ctx, world{}, graph.Run{Modes: allModes}) {
+		for _, err := range build(t, parallel(nodes), graph.Config{}).Stream(ctx, world{}, graph.RunOptions{Modes: allModes}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +123,7 @@ func TestValuesAreCopies(t *testing.T) {
 	b := graph.New[world]("copies")
 	line(b, "a", "b", "c")
 	var kept []*world
-	for ev, err := range build(t, b, graph.Config{}).Stream(ctx, world{}, graph.Run{Modes: graph.Values}) {
+	for ev, err := range build(t, b, graph.Config{}).Stream(ctx, world{}, graph.RunOptions{Modes: graph.Values}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestCustomEventsArriveWhileTheNodeRuns(t *testing.T) {
 		<-reply // only comes when the event has been read
 		return err
 	})
-	for ev := range single(t, n, graph.Policy{}, graph.Config{}).Stream(ctx, world{}, graph.Run{Modes: graph.Custom}) {
+	for ev := range single(t, n, graph.Policy{}, graph.Config{}).Stream(ctx, world{}, graph.RunOptions{Modes: graph.Custom}) {
 		if ev.Mode == graph.Custom {
 			close(reply)
 		}
@@ -155,7 +155,7 @@ func TestCustomEventsArriveWhileTheNodeRuns(t *testing.T) {
 func TestStreamMayBeReadTwice(t *testing.T) {
 	b := graph.New[world]("twice")
 	line(b, "a")
-	events := build(t, b, graph.Config{}).Stream(ctx, world{}, graph.Run{})
+	events := build(t, b, graph.Config{}).Stream(ctx, world{}, graph.RunOptions{})
 	for range 2 {
 		sameLines(t, told(t, events), "wrote a {\"log\":[\"a\"]}\nended done [a]")
 	}

@@ -15,7 +15,7 @@ import (
 // crowd is readers of one run that come and go as chance has it.
 type crowd struct {
 	t       *testing.T
-	live    *graph.Live[world]
+	live    *graph.Handle[world]
 	modes   graph.Mode
 	readers sync.WaitGroup
 
@@ -153,7 +153,7 @@ func comeAndGo(t *testing.T, seed uint64) {
 	}))
 	b.Edge(graph.Start, "hub")
 	b.Edge("w", "hub")
-	c.live = build(t, b, graph.Config{}).Start(ctx, world{}, graph.Run{Hold: true})
+	c.live = build(t, b, graph.Config{}).Start(ctx, world{}, graph.RunOptions{Hold: true})
 	var all []graph.Event
 	for ev, err := range c.live.Events(c.modes) {
 		is(t, err, nil)

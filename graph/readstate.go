@@ -20,21 +20,20 @@ type StoredReader struct {
 	Channels map[state.Kind]func() state.Channel
 }
 
-// State returns the values of a thread at a commit, or those of a subgraph on it, if its namespace is
-// given; 0 is the newest commit.
-func (r StoredReader) State(ctx context.Context, thread string, at uint64, namespace ...string) ([]checkpoint.StoredValue, Point, error) {
-	if err := checkpoint.CheckThread(thread); err != nil {
-		return nil, Point{}, err
+// State returns the values of a thread at a commit, or those of a subgraph on it, if the key has its
+// Namespace; 0 is the newest commit.
+func (r StoredReader) State(ctx context.Context, key checkpoint.Key, at uint64) ([]checkpoint.StoredValue, CommitInfo, error) {
+	if err := checkpoint.CheckThread(key.Thread); err != nil {
+		return nil, CommitInfo{}, err
 	}
-	key := keyOf(thread, namespace)
 	snap, err := r.Store.Load(ctx, key, at)
 	if errors.Is(err, checkpoint.ErrNotFound) {
-		return nil, Point{}, unknown(key, at)
+		return nil, CommitInfo{}, unknown(key, at)
 	}
 	if err != nil {
-		return nil, Point{}, err
+		return nil, CommitInfo{}, err
 	}
-	p, err := pointOf(snap)
+	p, err := commitInfoOf(snap)
 	if err != nil {
 		return nil, p, err
 	}
@@ -44,17 +43,17 @@ func (r StoredReader) State(ctx context.Context, thread string, at uint64, names
 
 // Diff compares a thread at two commits, as [Graph.Diff] does. Type of a [Change] is "", and a value
 // that is unknown is left out.
-func (r StoredReader) Diff(ctx context.Context, thread string, from, to uint64, namespace ...string) (Difference, error) {
+func (r StoredReader) Diff(ctx context.Context, key checkpoint.Key, from, to uint64) (Difference, error) {
 	d := Difference{From: from, To: to}
-	before, _, err := r.State(ctx, thread, from, namespace...)
+	before, _, err := r.State(ctx, key, from)
 	if err != nil {
 		return d, err
 	}
-	after, _, err := r.State(ctx, thread, to, namespace...)
+	after, _, err := r.State(ctx, key, to)
 	if err != nil {
 		return d, err
 	}
-	if err := d.walk(ctx, r.Store, thread, namespace); err != nil {
+	if err := d.walk(ctx, r.Store, key); err != nil {
 		return d, err
 	}
 	names := make([]string, 0, len(after))
@@ -70,7 +69,7 @@ func (r StoredReader) Diff(ctx context.Context, thread string, from, to uint64, 
 			d.Changes = append(d.Changes, c)
 		}
 	}
-	return d, d.decide(ctx, r.Store, thread, namespace)
+	return d, d.decide(ctx, r.Store, key)
 }
 
 func valueOf(values []checkpoint.StoredValue, field string) json.RawMessage {

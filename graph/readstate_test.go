@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 )
@@ -37,7 +38,7 @@ func TestStoredReader_EveryCommit(t *testing.T) {
 	r := graph.StoredReader{Store: cfg.Store}
 	parts := 0
 	for at := uint64(1); at <= 9; at++ {
-		s, p, err := g.State(ctx, "t1", at)
+		s, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +51,7 @@ func TestStoredReader_EveryCommit(t *testing.T) {
 			t.Fatal(err)
 		}
 		delete(want, "tries") // its default is not stored
-		values, q, err := r.State(ctx, "t1", at)
+		values, q, err := r.State(ctx, checkpoint.Key{Thread: "t1"}, at)
 		if err != nil || q.Checkpoint != p.Checkpoint || q.Step != p.Step {
 			t.Fatalf("commit %d: %+v, %v", at, q, err)
 		}
@@ -85,11 +86,11 @@ func TestStoredReader_EveryCommit(t *testing.T) {
 	if parts == 0 {
 		t.Error("no value was stored in parts, so the test shows nothing")
 	}
-	want, err := g.Diff(ctx, "t1", 2, 9)
+	want, err := g.Diff(ctx, checkpoint.Key{Thread: "t1"}, 2, 9)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := r.Diff(ctx, "t1", 2, 9)
+	got, err := r.Diff(ctx, checkpoint.Key{Thread: "t1"}, 2, 9)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestStoredReader_EveryCommit(t *testing.T) {
 	if a, b := tell(want), tell(got); a != b {
 		t.Errorf("the difference is\n%s\nwant\n%s", b, a)
 	}
-	if _, _, err := r.State(ctx, "t1", 99); !errors.Is(err, graph.ErrUnknownThread) {
+	if _, _, err := r.State(ctx, checkpoint.Key{Thread: "t1"}, 99); !errors.Is(err, graph.ErrUnknownThread) {
 		t.Errorf("a commit that is not there: %v", err)
 	}
 }
@@ -115,7 +116,7 @@ func TestRouter_EmptyFanOut(t *testing.T) {
 	b.Node("read", graph.Worker(func(_ context.Context, s *world, hit string) error { s.Draft.Append(hit); return nil }))
 	b.Edge(graph.Start, "query")
 	b.Edge("read", graph.End)
-	_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+	_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 	is(t, err, graph.ErrTarget, `node "query"`, "read", "the list of a fan-out is empty", "return a Goto for the empty list, or add an edge")
 	if strings.Contains(err.Error(), "undeclared") {
 		t.Errorf("got %v; nothing undeclared was named", err)

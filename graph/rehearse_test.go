@@ -46,7 +46,7 @@ func taskIDOn(t *testing.T, name string, store checkpoint.Store, thread string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Invoke(t.Context(), State{}, graph.Run{Thread: thread}); err != nil {
+	if _, err := g.Invoke(t.Context(), State{}, graph.RunOptions{Thread: thread}); err != nil {
 		t.Fatal(err)
 	}
 	return id
@@ -79,18 +79,18 @@ func TestANewTurnMayDropOpenQuestions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := g.Invoke(t.Context(), State{Question: state.Of("one")}, graph.Run{Thread: "t"})
+	first, err := g.Invoke(t.Context(), State{Question: state.Of("one")}, graph.RunOptions{Thread: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Invoke(t.Context(), State{Question: state.Of("two")}, graph.Run{Thread: "t"}); !errors.Is(err, graph.ErrWaiting) {
+	if _, err := g.Invoke(t.Context(), State{Question: state.Of("two")}, graph.RunOptions{Thread: "t"}); !errors.Is(err, graph.ErrWaiting) {
 		t.Errorf("got %v, want %v", err, graph.ErrWaiting)
 	}
-	second, err := g.Invoke(t.Context(), State{Question: state.Of("two")}, graph.Run{Thread: "t", IfWaiting: graph.Discard})
+	second, err := g.Invoke(t.Context(), State{Question: state.Of("two")}, graph.RunOptions{Thread: "t", OnOpenQuestions: graph.Discard})
 	if err != nil || len(second.Interrupts) != 1 || second.Interrupts[0].Prompt != "two" {
 		t.Fatalf("got %+v, %v; want the question of the new turn alone", second.Interrupts, err)
 	}
-	if _, err := g.Resume(t.Context(), graph.Answer(first.Interrupts[0].ID, true), graph.Run{Thread: "t"}); !errors.Is(err, graph.ErrUnknownQuestion) {
+	if _, err := g.Resume(t.Context(), graph.Answer(first.Interrupts[0].ID, true), graph.RunOptions{Thread: "t"}); !errors.Is(err, graph.ErrUnknownQuestion) {
 		t.Errorf("the answer to a dropped question: got %v, want %v", err, graph.ErrUnknownQuestion)
 	}
 }

@@ -122,12 +122,12 @@ func (g *Graph[S]) Replay(ctx context.Context, thread string, from, to uint64) (
 }
 
 // steps returns the recorded steps of a thread, oldest first.
-func (g *Graph[S]) steps(ctx context.Context, thread string, from, to uint64) (points []Point, err error) {
+func (g *Graph[S]) steps(ctx context.Context, thread string, from, to uint64) (points []CommitInfo, err error) {
 	var q checkpoint.Query
 	if to != 0 {
 		q.Before = to + 1
 	}
-	for p, err := range History(ctx, g.p.cfg.Store, thread, q) {
+	for p, err := range History(ctx, g.p.cfg.Store, checkpoint.Key{Thread: thread}, q) {
 		switch {
 		case err != nil:
 			return nil, err
@@ -191,7 +191,7 @@ func readTrace(ctx context.Context, store checkpoint.Store, thread string) (*tra
 }
 
 // leadsTo reports whether the commit before p is one of the same turn.
-func (p *program) leadsTo(ctx context.Context, was Point) (bool, error) {
+func (p *program) leadsTo(ctx context.Context, was CommitInfo) (bool, error) {
 	from := was.parent()
 	if from == 0 {
 		return false, nil
@@ -208,10 +208,10 @@ func (p *program) leadsTo(ctx context.Context, was Point) (bool, error) {
 }
 
 // replay runs what a commit has recorded, mostly one step, and compares.
-func (p *program) replay(ctx context.Context, was Point, rec *trace) (*Divergence, error) {
+func (p *program) replay(ctx context.Context, was CommitInfo, rec *trace) (*Divergence, error) {
 	d := &Divergence{Checkpoint: was.Checkpoint, Turn: was.Turn, Step: was.Step, Nodes: was.Nodes()}
 	var r *run
-	o := Run{Thread: was.Thread, At: was.parent(), Lease: checkpoint.HoldOptions{Policy: checkpoint.NoLease}}
+	o := RunOptions{Thread: was.Thread, At: was.parent(), Lease: checkpoint.HoldOptions{Policy: checkpoint.NoLease}}
 	out, err := p.drive(ctx, o, func(begun *run) error {
 		r, begun.replays, begun.until = begun, rec, was.Step
 		return begun.resume(Answers{})

@@ -183,7 +183,7 @@ func TestReplay_EachBranchHasItsOwnRecord(t *testing.T) {
 	g := build(t, b, cfg)
 	invoke(t, g, "t1", graph.Interrupted)
 	resume(t, g, graph.Reply("one"), graph.Done)
-	res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 1})
+	res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: 1})
 	ended(t, graph.Interrupted, res, err)
 	resume(t, g, graph.Reply("two"), graph.Done)
 	done, err := g.Replay(ctx, "t1", 0, 0)

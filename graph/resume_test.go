@@ -71,7 +71,7 @@ func TestPeer11FinishedSiblingsOfAFailureDoNotRunAgain(t *testing.T) {
 	if strings.Contains(err.Error(), `node "slow"`) || res.Status != graph.Failed {
 		t.Errorf("got %q, %v; want the failure and not what it stopped", res.Status, err)
 	}
-	p, err := graph.Inspect(ctx, cfg.Store, "t1")
+	p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 	if err != nil || p.Status != graph.Interrupted || len(p.Interrupts) != 1 || len(p.Failures) == 0 {
 		t.Fatalf("Inspect gives %+v, %v; want a question and a failure", p, err)
 	}
@@ -81,7 +81,7 @@ func TestPeer11FinishedSiblingsOfAFailureDoNotRunAgain(t *testing.T) {
 	mended = true
 	g := mixed(t, &ran, &mended, cfg)
 	asked(t, resume(t, g, graph.Answers{}, graph.Interrupted), "x")
-	if p, _ = graph.Inspect(ctx, cfg.Store, "t1"); len(p.Failures) != 0 {
+	if p, _ = graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); len(p.Failures) != 0 {
 		t.Errorf("after the nodes have finished, Inspect still tells of %v", p.Failures)
 	}
 	logged(t, resume(t, g, graph.Reply("!"), graph.Done), "! bad ok slow")
@@ -107,7 +107,7 @@ func TestAFailureAfterAPartialAnswerIsRunAgain(t *testing.T) {
 	is(t, err, errBoom)
 	asked(t, resume(t, g, graph.Answers{}, graph.Interrupted), "y") // it ran again, and asked
 	ran.want(t, "a", 3)
-	if p, _ := graph.Inspect(ctx, cfg.Store, "t1"); len(p.Failures) != 0 || len(p.Interrupts) != 1 {
+	if p, _ := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); len(p.Failures) != 0 || len(p.Interrupts) != 1 {
 		t.Errorf("a task that asks now is told to have failed: %+v", p)
 	}
 	resume(t, g, graph.Reply("2"), graph.Done)
@@ -126,7 +126,7 @@ func flaky(ran *counter, n int, err error) graph.Node[world] {
 
 func single(t *testing.T, n graph.Node[world], p graph.Policy, cfg graph.Config) *graph.Graph[world] {
 	b := graph.New[world]("single")
-	b.Node("a", n, p)
+	b.Node("a", n.With(p))
 	b.Edge(graph.Start, "a")
 	b.Edge("a", graph.End)
 	return build(t, b, cfg)
@@ -152,7 +152,7 @@ func TestRetryWaitsLongerEachTime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var ran counter
 				start := time.Now()
-				res, err := single(t, flaky(&ran, c.failures, errBoom), graph.Policy{Retry: c.retry}, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+				res, err := single(t, flaky(&ran, c.failures, errBoom), graph.Policy{Retry: c.retry}, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 				if took := time.Since(start); took != c.want || (err == nil) != c.ok {
 					t.Fatalf("got %v after %v, want success %v after %v", err, took, c.ok, c.want)
 				}
@@ -175,7 +175,7 @@ func TestJitterOnlyShortensTheWait(t *testing.T) {
 			var ran counter
 			start := time.Now()
 			p := graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: time.Second, Jitter: 0.5}}
-			_, err := single(t, flaky(&ran, 1, errBoom), p, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+			_, err := single(t, flaky(&ran, 1, errBoom), p, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 			if took := time.Since(start); err != nil || took < time.Second/2 || took > time.Second {
 				t.Fatalf("got %v after %v, want a wait of 0.5 to 1 s", err, took)
 			}
@@ -190,7 +190,7 @@ func TestCancelEndsTheWaitBetweenAttempts(t *testing.T) {
 		var ran counter
 		p := graph.Policy{Retry: graph.Retry{Attempts: 9, Initial: time.Hour}}
 		start := time.Now()
-		_, err := single(t, flaky(&ran, 9, errBoom), p, graph.Config{}).Invoke(c, world{}, graph.Run{})
+		_, err := single(t, flaky(&ran, 9, errBoom), p, graph.Config{}).Invoke(c, world{}, graph.RunOptions{})
 		if is(t, err, errBoom); time.Since(start) != time.Second {
 			t.Errorf("the run ended after %v, want 1 s", time.Since(start))
 		}
@@ -208,18 +208,18 @@ func TestRow067QuestionsAreNotRetried(t *testing.T) {
 func TestRow067ThreadsThatCannotBeUsed(t *testing.T) {
 	g := single(t, logs("a"), graph.Policy{}, stored())
 	for _, id := range []string{"", strings.Repeat("x", 2048), "\xff"} {
-		_, err := g.Invoke(ctx, world{}, graph.Run{Thread: id})
+		_, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: id})
 		is(t, err, checkpoint.ErrThreadID)
-		_, err = g.Resume(ctx, graph.Answers{}, graph.Run{Thread: id})
+		_, err = g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: id})
 		is(t, err, checkpoint.ErrThreadID)
 	}
-	_, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "new"})
+	_, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "new"})
 	is(t, err, graph.ErrUnknownThread, "new")
 	bare := single(t, logs("a"), graph.Policy{}, graph.Config{})
 	_, err = bare.Invoke(ctx, world{}, t1)
 	is(t, err, graph.ErrNoStore, "t1")
 	_, err = bare.Resume(ctx, graph.Answers{}, t1)
 	is(t, err, graph.ErrNoStore)
-	res, err := g.Invoke(ctx, world{}, graph.Run{Thread: strings.Repeat("x", 1024)})
+	res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: strings.Repeat("x", 1024)})
 	ended(t, graph.Done, res, err)
 }

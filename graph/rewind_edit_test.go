@@ -23,7 +23,7 @@ func TestEditAsAChildsNode_ClosesItsQuestion(t *testing.T) {
 	eachWaiting(t, func(t *testing.T, start func() *journey, deep func(string) string) {
 		for as, want := range map[string]string{"b": "s1 A=a1 edited s2", graph.End: "s1 A=a1 edited"} {
 			j := start()
-			waits, err := graph.Inspect(ctx, j.cfg.Store, "t1")
+			waits, err := graph.Inspect(ctx, j.cfg.Store, checkpoint.Key{Thread: "t1"})
 			if err != nil || len(waits.Interrupts) != 1 {
 				t.Fatal(waits.Interrupts, err)
 			}
@@ -31,7 +31,7 @@ func TestEditAsAChildsNode_ClosesItsQuestion(t *testing.T) {
 			if _, err := j.child.Edit(ctx, [][]graph.Edit[inner]{{word(as, "edited")}}, j.at(0)); err != nil {
 				t.Fatal(err)
 			}
-			p, err := graph.Inspect(ctx, j.cfg.Store, "t1")
+			p, err := graph.Inspect(ctx, j.cfg.Store, checkpoint.Key{Thread: "t1"})
 			if err != nil || p.Status != graph.Pending || len(p.Interrupts) != 0 {
 				t.Errorf("after the edit as %s the thread is %q with the questions %v (%v), want none", as, p.Status, p.Interrupts, err)
 			}
@@ -87,7 +87,7 @@ func (j *journey) changes(t *testing.T) (n int) {
 // open returns the ids of the questions that a thread, or a subgraph on it, lists.
 func (j *journey) open(t *testing.T, ns string) (ids []string) {
 	t.Helper()
-	p, err := graph.Inspect(ctx, j.cfg.Store, "t1", ns)
+	p, err := graph.Inspect(ctx, j.cfg.Store, checkpoint.Key{Thread: "t1", Namespace: ns})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestEditOfAChild_SurvivesACrashAnywhere(t *testing.T) {
 				for _, then := range []string{"resumed", "edited", "gone back"} {
 					for n := 0; ; n++ { // twice each write
 						j := start()
-						before, err := graph.Inspect(ctx, j.cfg.Store, "t1", j.ns)
+						before, err := graph.Inspect(ctx, j.cfg.Store, checkpoint.Key{Thread: "t1", Namespace: j.ns})
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -133,7 +133,7 @@ func TestEditOfAChild_SurvivesACrashAnywhere(t *testing.T) {
 						cfg := graph.Config{Store: j.over(broken), Nested: j.kind}
 						_, err = asking(t, &j.ran, cfg).Edit(ctx, [][]graph.Edit[inner]{{word(edit.as, "edited")}}, j.at(edit.at))
 						whole := err == nil
-						after, err := graph.Inspect(ctx, j.cfg.Store, "t1", j.ns)
+						after, err := graph.Inspect(ctx, j.cfg.Store, checkpoint.Key{Thread: "t1", Namespace: j.ns})
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -157,7 +157,7 @@ func TestEditOfAChild_SurvivesACrashAnywhere(t *testing.T) {
 							}
 							want++
 						case "gone back":
-							res, err := j.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", At: 1})
+							res, err := j.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: 1})
 							ended(t, graph.Interrupted, res, err)
 						}
 						log := j.end(t)
@@ -211,7 +211,7 @@ func TestEditAsAChildsNode_LeavesOtherQuestionsOpen(t *testing.T) {
 func TestResumeAtAnOlderCommit_WithAnAnswerChangesNothing(t *testing.T) {
 	eachJourney(t, func(t *testing.T, j *journey, _ func(string) string) {
 		before := tree(t, j.cfg)
-		for _, run := range []graph.Run{j.at(2), {Thread: "t1", At: 1}} {
+		for _, run := range []graph.RunOptions{j.at(2), {Thread: "t1", At: 1}} {
 			_, err := j.Resume(ctx, graph.Reply("early"), run)
 			is(t, err, graph.ErrUnknownQuestion)
 		}

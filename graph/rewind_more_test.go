@@ -21,7 +21,7 @@ func TestResumeAtACommitOfAChild_SurvivesACrashAnywhere(t *testing.T) {
 					for calls := 0; ; calls++ {
 						j := underwayIn(t, over, kind, 2)
 						resume(t, j.Graph, graph.Reply("b1"), graph.Done)
-						head, err := graph.Inspect(ctx, j.cfg.Store, "t1")
+						head, err := graph.Inspect(ctx, j.cfg.Store, checkpoint.Key{Thread: "t1"})
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -34,7 +34,7 @@ func TestResumeAtACommitOfAChild_SurvivesACrashAnywhere(t *testing.T) {
 							return
 						}
 						res, err := j.Resume(ctx, graph.Answers{}, t1)
-						if now, _ := graph.Inspect(ctx, j.cfg.Store, "t1"); now.Checkpoint == head.Checkpoint {
+						if now, _ := graph.Inspect(ctx, j.cfg.Store, checkpoint.Key{Thread: "t1"}); now.Checkpoint == head.Checkpoint {
 							ended(t, graph.Done, res, err) // nothing was stored
 							continue
 						}
@@ -133,13 +133,13 @@ func TestResumeAtACommitOfAChild_GivesItsOwnChildrenTheirStateThen(t *testing.T)
 						resume(t, g, graph.Reply("b"), graph.Done)
 					}
 					// Commit 2 is after the first call of the leaf, 3 after the second.
-					res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Namespace: ns, At: 2})
+					res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", Namespace: ns, At: 2})
 					asked(t, ended(t, graph.Interrupted, res, err), "tag")
 					resume(t, g, graph.Reply("c"), graph.Interrupted)
 					res = resume(t, g, graph.Reply("d"), graph.Done)
 					want := "0/0 0+1/1 0+1+2c/2c 0+1+2c+3c/3c"
 					logged(t, res, want+" 0/0 0+1/1 0+1+2d/2d 0+1+2d+3d/3d")
-					res, err = g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Namespace: ns, At: 5}) // with the tag a
+					res, err = g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", Namespace: ns, At: 5}) // with the tag a
 					ended(t, graph.Interrupted, res, err)
 					res = resume(t, g, graph.Reply("e"), graph.Done)
 					logged(t, res, "0/0 0+1/1 0+1+2a/2a 0+1+2a+3a/3a 0/0 0+1/1 0+1+2e/2e 0+1+2e+3e/3e")
@@ -168,7 +168,7 @@ func TestResumeAtACommitOfAChild_ThatSharesTheState(t *testing.T) {
 		res, err := g.Invoke(ctx, world{Log: state.ListOf("old")}, t1)
 		ns := ended(t, graph.Interrupted, res, err).Interrupts[0].Namespace
 		logged(t, resume(t, g, graph.Reply("1"), graph.Done), "old a1 b q=1 c1")
-		at := graph.Run{Thread: "t1", Namespace: ns, At: 2}
+		at := graph.RunOptions{Thread: "t1", Namespace: ns, At: 2}
 		for i := 2; i <= 3; i++ {
 			res, err = g.Resume(ctx, graph.Answers{}, at)
 			asked(t, ended(t, graph.Interrupted, res, err), "q")
@@ -177,7 +177,7 @@ func TestResumeAtACommitOfAChild_ThatSharesTheState(t *testing.T) {
 		at.At = 3 // b has run with 1
 		res, err = g.Resume(ctx, graph.Answers{}, at)
 		logged(t, ended(t, graph.Done, res, err), "old a1 b q=1 c4")
-		if _, err := in.Patch(ctx, func(s *world) error { s.Log.Append("patched"); return nil }, graph.Run{Thread: "t1", Namespace: ns, At: 3}); err != nil {
+		if _, err := in.Patch(ctx, func(s *world) error { s.Log.Append("patched"); return nil }, graph.RunOptions{Thread: "t1", Namespace: ns, At: 3}); err != nil {
 			t.Fatal(err)
 		}
 		logged(t, resume(t, g, graph.Answers{}, graph.Done), "old a1 b q=1 patched c5")
@@ -219,12 +219,12 @@ func TestResumeAtACommitOfAChild_IsNotCached(t *testing.T) {
 	if err != nil || len(spaces) != 1 {
 		t.Fatal(spaces, err)
 	}
-	_, err = c.Patch(ctx, func(s *inner) error { s.Path.Append("patched"); return nil }, graph.Run{Thread: "t1", Namespace: spaces[0], At: 2})
+	_, err = c.Patch(ctx, func(s *inner) error { s.Path.Append("patched"); return nil }, graph.RunOptions{Thread: "t1", Namespace: spaces[0], At: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "c1 patched c2 c3")
-	res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t2"})
+	res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t2"})
 	logged(t, ended(t, graph.Done, res, err), "c1 c2 c3")
 }
 
@@ -235,7 +235,7 @@ func TestDiff_OfASubgraph(t *testing.T) {
 	res, err := j.Resume(ctx, graph.Answers{}, j.at(3))
 	ended(t, graph.Interrupted, res, err)
 	resume(t, j.Graph, graph.Reply("b2"), graph.Done)
-	d, err := j.child.Diff(ctx, "t1", 4, 7, j.ns)
+	d, err := j.child.Diff(ctx, checkpoint.Key{Thread: "t1", Namespace: j.ns}, 4, 7)
 	if err != nil || d.Base != 3 || len(d.Changes) != 1 || len(d.Changes[0].Writers) != 1 || d.Changes[0].Writers[0].Node != "b" {
 		t.Errorf("the difference is %+v (%v), want that b wrote the path since commit 3", d, err)
 	}
@@ -247,19 +247,19 @@ func TestDiff_OfASubgraph(t *testing.T) {
 		from, to uint64
 		edits    int
 	}{{1, 3, 0}, {8, 9, 1}} { // commits 2 and 3 of the root have answers beside them
-		d, err := j.child.Diff(ctx, "t1", at.from, at.to, j.ns)
+		d, err := j.child.Diff(ctx, checkpoint.Key{Thread: "t1", Namespace: j.ns}, at.from, at.to)
 		if err != nil || len(d.Decisions) != at.edits {
 			t.Errorf("from %d to %d: decided was %+v (%v), want %d edits", at.from, at.to, d.Decisions, err, at.edits)
 		}
-		stored, err := reader.Diff(ctx, "t1", at.from, at.to, j.ns)
+		stored, err := reader.Diff(ctx, checkpoint.Key{Thread: "t1", Namespace: j.ns}, at.from, at.to)
 		if err != nil || len(stored.Decisions) != at.edits || len(stored.Changes) != 1 || string(stored.Changes[0].After) != string(d.Changes[0].After) {
 			t.Errorf("from %d to %d as stored: %+v (%v), want %+v", at.from, at.to, stored, err, d)
 		}
 	}
-	values, p, err := reader.State(ctx, "t1", 3, j.ns)
+	values, p, err := reader.State(ctx, checkpoint.Key{Thread: "t1", Namespace: j.ns}, 3)
 	if err != nil || p.Namespace != j.ns || p.Checkpoint != 3 || len(values) == 0 || string(values[len(values)-1].Value) != `["s1","A=a1"]` {
 		t.Errorf("commit 3 as stored is %+v with %s (%v)", p, values, err)
 	}
-	_, _, err = reader.State(ctx, "t1", 99, j.ns)
+	_, _, err = reader.State(ctx, checkpoint.Key{Thread: "t1", Namespace: j.ns}, 99)
 	is(t, err, graph.ErrUnknownThread, "99", j.ns)
 }

@@ -62,11 +62,11 @@ type journey struct {
 }
 
 // plain is a store as it is.
-func plain(s checkpoint.Store) checkpoint.Store { return s }
+func untyped(s checkpoint.Store) checkpoint.Store { return s }
 
 // eachStore runs fn for a plain store and for one that encrypts.
 func eachStore(t *testing.T, fn func(t *testing.T, over func(checkpoint.Store) checkpoint.Store)) {
-	t.Run("plain", func(t *testing.T) { fn(t, plain) })
+	t.Run("plain", func(t *testing.T) { fn(t, untyped) })
 	t.Run("sealed", func(t *testing.T) {
 		fn(t, func(s checkpoint.Store) checkpoint.Store { return sealedOver(t, s) })
 	})
@@ -74,7 +74,7 @@ func eachStore(t *testing.T, fn func(t *testing.T, over func(checkpoint.Store) c
 
 // underway runs a graph whose node n runs the asking graph, levels deep, until it asks B.
 func underway(t testing.TB, kind graph.Lifetime, levels int) *journey {
-	return underwayIn(t, plain, kind, levels)
+	return underwayIn(t, untyped, kind, levels)
 }
 
 // underwayIn is underway in a store over one in memory.
@@ -108,8 +108,8 @@ func journeyOf(t testing.TB, j *journey, c *graph.Graph[inner], cfg graph.Config
 }
 
 // at names a commit of the subgraph.
-func (j *journey) at(seq uint64) graph.Run {
-	return graph.Run{Thread: "t1", Namespace: j.ns, At: seq}
+func (j *journey) at(seq uint64) graph.RunOptions {
+	return graph.RunOptions{Thread: "t1", Namespace: j.ns, At: seq}
 }
 
 // eachJourney runs fn for every kind of subgraph, up to three levels deep, in a plain and in an
@@ -145,7 +145,7 @@ func eachWaiting(t *testing.T, fn func(t *testing.T, start func() *journey, deep
 
 func TestResumeAtACommitOfAChild_RunsTheChildFromThere(t *testing.T) {
 	eachJourney(t, func(t *testing.T, j *journey, deep func(string) string) {
-		before, err := graph.Inspect(ctx, j.cfg.Store, "t1", j.ns)
+		before, err := graph.Inspect(ctx, j.cfg.Store, checkpoint.Key{Thread: "t1", Namespace: j.ns})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestResumeAtACommitOfAChild_RunsTheChildFromThere(t *testing.T) {
 		logged(t, res, "p1 "+deep("s1 A=a3 B=b3 s2")+fmt.Sprintf(" z%d", j.ran.of("z")))
 		j.ran.want(t, "s1", 1)
 
-		s, p, err := j.child.State(ctx, "t1", before.Checkpoint, j.ns) // the old branch stays
+		s, p, err := j.child.State(ctx, checkpoint.Key{Thread: "t1", Namespace: j.ns}, before.Checkpoint) // the old branch stays
 		if err != nil || p.Step != before.Step || !strings.HasPrefix(strings.Join(s.Path.Slice(), " "), "s1 A=a1") {
 			t.Errorf("commit %d of the subgraph is now %v %q (%v)", before.Checkpoint, p, s.Path.Slice(), err)
 		}
@@ -180,7 +180,7 @@ func TestResumeAtACommitOfAChild_RunsTheChildFromThere(t *testing.T) {
 
 func TestPatchAtAnEarlierCommitOfAChild_MakesLaterQuestionsStale(t *testing.T) {
 	eachJourney(t, func(t *testing.T, j *journey, deep func(string) string) {
-		waits, err := graph.Inspect(ctx, j.cfg.Store, "t1")
+		waits, err := graph.Inspect(ctx, j.cfg.Store, checkpoint.Key{Thread: "t1"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestPatchAtAnEarlierCommitOfAChild_MakesLaterQuestionsStale(t *testing.T) {
 		if _, err := j.child.Patch(ctx, patch, j.at(2)); err != nil {
 			t.Fatal(err)
 		}
-		p, err := graph.Inspect(ctx, j.cfg.Store, "t1")
+		p, err := graph.Inspect(ctx, j.cfg.Store, checkpoint.Key{Thread: "t1"})
 		if err != nil || p.Status != graph.Pending || len(p.Interrupts) != 0 {
 			t.Errorf("the thread is %q with the questions %v (%v), want none", p.Status, p.Interrupts, err)
 		}
@@ -237,7 +237,7 @@ func TestResumeAtACommitOfAChild_OnABranchOfABranch(t *testing.T) {
 		res, err := j.Resume(ctx, graph.Answers{}, j.at(2))
 		ended(t, graph.Interrupted, res, err)
 		resume(t, j.Graph, graph.Reply("a2"), graph.Interrupted)
-		p, err := graph.Inspect(ctx, j.cfg.Store, "t1", j.ns)
+		p, err := graph.Inspect(ctx, j.cfg.Store, checkpoint.Key{Thread: "t1", Namespace: j.ns})
 		if err != nil || p.Branch == 0 {
 			t.Fatalf("the subgraph is at %+v (%v), want a branch", p, err)
 		}
@@ -277,7 +277,7 @@ func TestResumeAtACommitOfAChild_LaterTurnsGoOnFromThere(t *testing.T) {
 func TestResumeAtACommitOfAChild_ThatIsNotThere(t *testing.T) {
 	j := underway(t, graph.PerCall, 1)
 	before := tree(t, j.cfg)
-	for _, run := range []graph.Run{j.at(99), {Thread: "t1", Namespace: "n:elsewhere", At: 1}} {
+	for _, run := range []graph.RunOptions{j.at(99), {Thread: "t1", Namespace: "n:elsewhere", At: 1}} {
 		_, err := j.Resume(ctx, graph.Answers{}, run)
 		is(t, err, graph.ErrUnknownThread, `"t1"`, fmt.Sprintf("%q", run.Namespace))
 		_, err = j.child.Patch(ctx, func(*inner) error { return nil }, run)
@@ -345,8 +345,8 @@ func TestResumeAtACommitOfAChild_KeepsWhatTheNodeDidBefore(t *testing.T) {
 					res := resume(t, g, graph.Reply("me"), graph.Interrupted)
 					asked(t, res, "word")
 					ns := res.Interrupts[0].Namespace
-					at := graph.Run{Thread: "t1", Namespace: ns, At: 1} // the input of "two"
-					for p, err := range graph.History(ctx, cfg.Store, "t1", checkpoint.Query{Limit: 1}, ns) {
+					at := graph.RunOptions{Thread: "t1", Namespace: ns, At: 1} // the input of "two"
+					for p, err := range graph.History(ctx, cfg.Store, checkpoint.Key{Thread: "t1", Namespace: ns}, checkpoint.Query{Limit: 1}) {
 						if at.At = p.Checkpoint; err != nil {
 							t.Fatal(err)
 						}
@@ -362,7 +362,7 @@ func TestResumeAtACommitOfAChild_KeepsWhatTheNodeDidBefore(t *testing.T) {
 					for i := 2; i <= rounds; i++ {
 						if trace && i > 2 { // now from a branch that has ended
 							logged(t, resume(t, g, graph.Reply("end"), graph.Done), want(fmt.Sprint("w", i-1), i-1)+"end")
-							for p, err := range graph.History(ctx, cfg.Store, "t1", checkpoint.Query{}, ns) {
+							for p, err := range graph.History(ctx, cfg.Store, checkpoint.Key{Thread: "t1", Namespace: ns}, checkpoint.Query{}) {
 								if err != nil {
 									t.Fatal(err)
 								}
@@ -415,7 +415,7 @@ func TestResumeAtACommitOfAChild_ThatIsNotCalledAgain(t *testing.T) {
 		t.Fatal(spaces, err)
 	}
 	calls = false
-	_, err = g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Namespace: spaces[0], At: 2})
+	_, err = g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", Namespace: spaces[0], At: 2})
 	is(t, err, graph.ErrProgram, `node "n"`, spaces[0], "commit 2")
 	calls = true
 	resume(t, g, graph.Answers{}, graph.Done)
@@ -443,7 +443,7 @@ func TestResumeAtACommitOfAChild_OfASend(t *testing.T) {
 			if end {
 				logged(t, resume(t, g, graph.Answer(a, "1"), graph.Done), "ac1 ac2 1 ac3 bc1 bc2 2 bc3")
 			}
-			res, err := g.Resume(ctx, graph.Answers{}, graph.Run{Thread: "t1", Namespace: ns, At: 2})
+			res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", Namespace: ns, At: 2})
 			asked(t, ended(t, graph.Interrupted, res, err), "a b")
 			ran.want(t, "c1", 3) // of a again, as on any branch; of b not
 			resA := idOf(t, res, "a")

@@ -90,7 +90,7 @@ func TestRow025UndeclaredTargetsAreErrors(t *testing.T) {
 			for _, name := range []string{"a", "b", "c"} { // reachable, whatever r declares
 				b.Edge(graph.Start, name)
 			}
-			res, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+			res, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 			is(t, err, graph.ErrTarget, `node "r"`)
 			if res.Status != graph.Failed || res.State.Log.Len() != 0 {
 				t.Errorf("got %q and %v, want a failure that leaves no trace", res.Status, res.State.Log.Slice())
@@ -102,7 +102,7 @@ func TestRow025UndeclaredTargetsAreErrors(t *testing.T) {
 func TestNoNameIsNoTargetBesideAStaticEdge(t *testing.T) {
 	b := start(goes("r", graph.Goto(""), "a", "b", "c"))
 	b.Edge("r", "a")
-	_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+	_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 	is(t, err, graph.ErrTarget)
 }
 
@@ -111,12 +111,12 @@ func TestBranch_GoesToItsTargetsOnly(t *testing.T) {
 	b.Edge("r", "b")
 	b.Edge("r", "c")
 	b.Branch("r", func(context.Context, *world) (graph.Command, error) { return graph.Goto("b"), nil }, "a")
-	_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+	_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 	is(t, err, graph.ErrTarget, "branch", "a")
 }
 
 func TestBranch_ZeroCommandGoesNowhere(t *testing.T) {
-	for name, c := range map[string]graph.Command{"zero": {}, "a reason alone": graph.Command{}.Because("it is enough")} {
+	for name, c := range map[string]graph.Command{"zero": {}, "a reason alone": graph.Command{}.WithReason("it is enough")} {
 		t.Run(name, func(t *testing.T) {
 			b := start(logs("r"))
 			b.Branch("r", func(context.Context, *world) (graph.Command, error) { return c, nil }, "a", "b", "c")

@@ -37,7 +37,7 @@ func TestRoutingWorker_SendsMoreTasksAndGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run := t1
 			if cfg.Store == nil {
-				run = graph.Run{}
+				run = graph.RunOptions{}
 			}
 			g := build(t, halving(func(n graph.Node[world]) graph.Node[world] { return n }), cfg)
 			res, err := g.Invoke(ctx, world{}, run)
@@ -67,7 +67,7 @@ func TestRoutingWorker_GoesToItsTargetsOnly(t *testing.T) {
 			b.Node("first", goes("first", graph.Send("w", 1), "w", graph.End))
 			b.Node("w", graph.RoutingWorker(func(context.Context, *world, int) (graph.Command, error) { return c.cmd, nil }, "w", graph.End))
 			b.Edge(graph.Start, "first")
-			_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+			_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the run failed with %v, want %q", err, c.want)
 			}
@@ -148,13 +148,13 @@ func TestSubgraph_LeavesToItsParentAlone(t *testing.T) {
 	if d := c.Draw(0); len(d.Edges) != 2 || d.Edges[1].Kind != "choice" || d.Edges[1].To != "stop" {
 		t.Errorf("the child is drawn with %v, want a choice that leads out", d.Edges)
 	}
-	_, err = c.Invoke(ctx, inner{}, graph.Run{})
+	_, err = c.Invoke(ctx, inner{}, graph.RunOptions{})
 	is(t, err, graph.ErrNoParent)
 
 	b := graph.New[inner]("wrong")
 	b.Node("c1", graph.Router(func(context.Context, *inner) (graph.Command, error) { return graph.Goto(graph.Parent), nil }, graph.Parent))
 	b.Edge(graph.Start, "c1")
-	_, err = build(t, b, graph.Config{}).Invoke(ctx, inner{}, graph.Run{})
+	_, err = build(t, b, graph.Config{}).Invoke(ctx, inner{}, graph.RunOptions{})
 	is(t, err, graph.ErrTarget, "InParent")
 }
 
@@ -167,11 +167,11 @@ func TestSubgraph_HandlerAndBranchMayLeave(t *testing.T) {
 		},
 		"a handler": func(b *graph.Builder[inner]) {
 			b.Node("c1", graph.Router(func(context.Context, *inner) (graph.Command, error) { return graph.Command{}, errBoom }))
-			b.Rescue("c1", graph.Handler(func(context.Context, *inner, *graph.NodeError) (graph.Command, error) { return leave, nil }, graph.Parent))
+			b.OnError("c1", graph.Handler(func(context.Context, *inner, *graph.NodeError) (graph.Command, error) { return leave, nil }, graph.Parent))
 		},
 		"a handler of all": func(b *graph.Builder[inner]) {
 			b.Node("c1", graph.Router(func(context.Context, *inner) (graph.Command, error) { return graph.Command{}, errBoom }))
-			b.Rescue("*", graph.Handler(func(context.Context, *inner, *graph.NodeError) (graph.Command, error) { return leave, nil }, graph.Parent))
+			b.OnError("*", graph.Handler(func(context.Context, *inner, *graph.NodeError) (graph.Command, error) { return leave, nil }, graph.Parent))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -39,7 +39,7 @@ func TestRow064OneAnswerFinishesAQuestionAndAFailureOfOneStep(t *testing.T) {
 	}), cfg)
 	_, err := g.Invoke(ctx, world{}, t1)
 	is(t, err, errBoom, `node "bad"`)
-	if p, err := graph.Inspect(ctx, cfg.Store, "t1"); err != nil || len(p.Interrupts) != 1 || p.Interrupts[0].Prompt != "x" || len(p.Failures) != 1 {
+	if p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); err != nil || len(p.Interrupts) != 1 || p.Interrupts[0].Prompt != "x" || len(p.Failures) != 1 {
 		t.Errorf("the thread tells %+v, %v; want the question and the failure", p, err)
 	}
 	mended = true
@@ -53,7 +53,7 @@ func TestRow067AQuestionWithoutAStorePausesTheRun(t *testing.T) {
 	g := single(t, asks("a", &ran, "x"), graph.Policy{}, graph.Config{})
 	res := invoke(t, g, "", graph.Interrupted)
 	asked(t, res, "x")
-	_, err := g.Resume(ctx, graph.Reply("1"), graph.Run{})
+	_, err := g.Resume(ctx, graph.Reply("1"), graph.RunOptions{})
 	is(t, err, graph.ErrNoStore)
 }
 
@@ -66,7 +66,7 @@ func TestRow067ExitLeavesOneCommitOfAPausedRun(t *testing.T) {
 	b.Edge("b", "c")
 	b.Edge("c", graph.End)
 	g := build(t, b, cfg)
-	res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: graph.Exit})
+	res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: graph.Exit})
 	asked(t, ended(t, graph.Interrupted, res, err), "x")
 	if got := tree(t, cfg); got != "1 step b" {
 		t.Errorf("the history is %q, want one commit", got)
@@ -145,7 +145,7 @@ func TestRow082APauseNeedsNoChangeOfTheState(t *testing.T) {
 		}
 		b.Edge(from, graph.End)
 		g := build(t, b, cfg)
-		o := graph.Run{Thread: "t1", Durability: d}
+		o := graph.RunOptions{Thread: "t1", Durability: d}
 		res, err := g.Invoke(ctx, world{}, o)
 		for i, at := range []string{"after:a", "after:b", ""} {
 			if is(t, err, nil); res.Checkpoint != commits[i] {
@@ -170,7 +170,7 @@ func TestRow095AQuestionAndItsAnswerAreToldOnce(t *testing.T) {
 		return err
 	})
 	g := build(t, parallel(map[string]graph.Node[world]{"in": hosts(c, "", nil)}), cfg)
-	live := g.Start(ctx, world{}, graph.Run{Thread: "t1", Hold: true})
+	live := g.Start(ctx, world{}, graph.RunOptions{Thread: "t1", Hold: true})
 	told := live.Events(graph.Tasks)
 	bad := live.Events(graph.Tasks)
 	func() {
@@ -193,7 +193,7 @@ func TestRow095AQuestionAndItsAnswerAreToldOnce(t *testing.T) {
 	if want := fmt.Sprint("interrupted ", res.Checkpoint, " ", id); ends != want {
 		t.Errorf("the end is told as %q, want %q", ends, want)
 	}
-	asked, ends = askings(t, g.StreamResume(ctx, graph.Reply(true), graph.Run{Thread: "t1", Modes: graph.Tasks}))
+	asked, ends = askings(t, g.StreamResume(ctx, graph.Reply(true), graph.RunOptions{Thread: "t1", Modes: graph.Tasks}))
 	if len(asked) != 0 || ends != "done 2 " {
 		t.Errorf("after the answer %q ask, and the end is %q", asked, ends)
 	}
@@ -219,14 +219,14 @@ func TestRow096TheIDOfAQuestionComesFromItsPlace(t *testing.T) {
 		var ran counter
 		c := child(t, &ran, graph.Config{}, ask)
 		g := build(t, parallel(map[string]graph.Node[world]{"x": hosts(c, "", nil), "y": hosts(c, "", nil)}), cfg)
-		o := graph.Run{Thread: thread, IfWaiting: graph.Discard}
+		o := graph.RunOptions{Thread: thread, OnOpenQuestions: graph.Discard}
 		for range 2 { // two turns
 			res, err := g.Invoke(ctx, world{}, o)
 			for _, in := range ended(t, graph.Interrupted, res, err).Interrupts {
 				all = append(all, in.ID)
 			}
 		}
-		p, err := graph.Inspect(ctx, store, thread)
+		p, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: thread})
 		is(t, err, nil)
 		for i, in := range p.Interrupts { // as another process reads it
 			if in.ID != all[6+i] {

@@ -106,7 +106,7 @@ func TestRow085TasksOfThreeLevelsFinishInOrder(t *testing.T) {
 			got = append(got, "|")
 		}
 	}
-	run := graph.Run{Thread: "t1", Modes: graph.Tasks}
+	run := graph.RunOptions{Thread: "t1", Modes: graph.Tasks}
 	for ev, err := range g.Stream(ctx, inner{}, run) {
 		if collect(ev); err != nil {
 			t.Fatal(err)
@@ -196,7 +196,7 @@ func TestRow089AQuestionInAChildSurfacesWithItsNamespaceAndState(t *testing.T) {
 		t.Fatalf("got %v, want two questions", res.Interrupts)
 	}
 	for i, in := range res.Interrupts {
-		s, p, err := c.State(ctx, "t1", 0, in.Namespace)
+		s, p, err := c.State(ctx, checkpoint.Key{Thread: "t1", Namespace: in.Namespace}, 0)
 		if want := []string{"ac1", "bc1"}[i]; err != nil || !slices.Equal(s.Path.Slice(), []string{want}) {
 			t.Errorf("the child in %q holds %v (%v), want %s", in.Namespace, s.Path.Slice(), err, want)
 		}
@@ -309,7 +309,7 @@ func TestRow099AChildOfTheThreadAccumulatesInALoop(t *testing.T) {
 	b.Edge(graph.Start, "inner")
 	spaces := map[string]bool{}
 	var end graph.Event
-	for ev, err := range build(t, b, cfg).Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: graph.Updates}) {
+	for ev, err := range build(t, b, cfg).Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: graph.Updates}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -338,16 +338,16 @@ func TestRow101AChildWithAThreadOfItsOwnKeepsItsNamespace(t *testing.T) {
 	var ran counter
 	c := build(t, parallel(map[string]graph.Node[world]{"q": asks("q", &ran, "deep")}), cfg)
 	g := one(t, cfg, func(ctx context.Context, s *world) error {
-		res, err := c.Invoke(ctx, world{}, graph.Run{Thread: "own"})
+		res, err := c.Invoke(ctx, world{}, graph.RunOptions{Thread: "own"})
 		s.Log.Append(string(res.Status))
 		return err
 	})
 	logged(t, invoke(t, g, "t1", graph.Done), "interrupted")
-	p, err := graph.Inspect(ctx, cfg.Store, "own")
+	p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "own"})
 	if err != nil || p.Namespace != "" || len(p.Interrupts) != 1 || p.Interrupts[0].Namespace != "" {
 		t.Errorf("the thread of its own stands at %+v (%v), want its root with a question", p, err)
 	}
-	if _, err := c.Resume(ctx, graph.Reply("!"), graph.Run{Thread: "own"}); err != nil {
+	if _, err := c.Resume(ctx, graph.Reply("!"), graph.RunOptions{Thread: "own"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -382,7 +382,7 @@ func TestRow103EventsOfAChildArriveBeforeItsNodeHasFinished(t *testing.T) {
 		return err
 	})
 	seen := false
-	for ev, err := range g.Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: graph.Custom}) {
+	for ev, err := range g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: graph.Custom}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -407,12 +407,12 @@ func TestRow104ACommandToTheParentWritesWhatTheChildDoesNotHave(t *testing.T) {
 				}, graph.End))
 				b.Edge(graph.Start, "tool")
 				g := around(t, new(counter), hosting(build(t, b, graph.Config{Nested: kind}), new(counter)), cfg)
-				res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: d})
+				res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: d})
 				if logged(t, ended(t, graph.Done, res, err), "in x"); res.State.Name.Get() != "bob" {
 					t.Errorf("the name is %v, want bob", res.State.Name)
 				}
 				commits := 0
-				for _, err := range graph.History(ctx, cfg.Store, "t1", checkpoint.Query{}) {
+				for _, err := range graph.History(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}, checkpoint.Query{}) {
 					if commits++; err != nil {
 						t.Fatal(err)
 					}
@@ -439,7 +439,7 @@ func TestRow106ACommandToTheParentAtTheRootIsAnError(t *testing.T) {
 			b.Node("n", graph.Router(func(context.Context, *world) (graph.Command, error) {
 				ran.add("n")
 				return graph.Goto("x").InParent(), nil
-			}, graph.End), p)
+			}, graph.End).With(p))
 			b.Edge(graph.Start, "n")
 			_, err := build(t, b, stored()).Invoke(ctx, world{}, t1)
 			is(t, err, graph.ErrNoParent, `node "n"`, `Goto("x")`)
@@ -467,20 +467,19 @@ func TestRow107StateAndHistoryOfNestedChildren(t *testing.T) {
 	if err != nil || len(spaces) != 2 || spaces[1] != res.Interrupts[0].Namespace {
 		t.Fatalf("the namespaces are %q (%v), want that of mid and that of the question", spaces, err)
 	}
-	parts := strings.Split(spaces[1], "|")
-	if s, p, err := leaf.State(ctx, "t1", 1, parts...); err != nil || s.Path.Len() != 0 || p.Source != checkpoint.Input {
+	if s, p, err := leaf.State(ctx, checkpoint.Key{Thread: "t1", Namespace: spaces[1]}, 1); err != nil || s.Path.Len() != 0 || p.Source != checkpoint.Input {
 		t.Errorf("the leaf began with %v, %v (%v)", s.Path.Slice(), p.Source, err)
 	}
 	resume(t, g, graph.Reply(true), graph.Done)
 	var ends []string
 	for _, ns := range spaces {
 		n := 0
-		for p, err := range graph.History(ctx, cfg.Store, "t1", checkpoint.Query{}, ns) {
+		for p, err := range graph.History(ctx, cfg.Store, checkpoint.Key{Thread: "t1", Namespace: ns}, checkpoint.Query{}) {
 			if n++; err != nil || p.Namespace != ns {
 				t.Fatalf("%+v, %v", p, err)
 			}
 		}
-		s, p, err := c.State(ctx, "t1", 0, ns)
+		s, p, err := c.State(ctx, checkpoint.Key{Thread: "t1", Namespace: ns}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -489,9 +488,9 @@ func TestRow107StateAndHistoryOfNestedChildren(t *testing.T) {
 	if want := []string{"2done[mc1 mc2 mc3]", "4done[mc1 mc2 mc3]"}; !slices.Equal(ends, want) {
 		t.Errorf("the children's commits, status and state are %q, want %q", ends, want)
 	}
-	_, err = graph.Inspect(ctx, cfg.Store, "t1", "elsewhere")
+	_, err = graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1", Namespace: "elsewhere"})
 	is(t, err, graph.ErrUnknownThread, `"t1"`, `"elsewhere"`)
-	_, _, err = leaf.State(ctx, "t1", 9, spaces[1])
+	_, _, err = leaf.State(ctx, checkpoint.Key{Thread: "t1", Namespace: spaces[1]}, 9)
 	is(t, err, graph.ErrUnknownThread, "commit 9")
 	_, err = graph.Namespaces(ctx, cfg.Store, "t2")
 	is(t, err, graph.ErrUnknownThread, `"t2"`)
@@ -531,7 +530,7 @@ func TestRow114ResumeAtTheHeadGoesOnInTheChild(t *testing.T) {
 			if res.Checkpoint != 1 {
 				t.Fatalf("the head is %d", res.Checkpoint)
 			}
-			res, err := g.Resume(ctx, graph.Reply(true), graph.Run{Thread: "t1", At: at})
+			res, err := g.Resume(ctx, graph.Reply(true), graph.RunOptions{Thread: "t1", At: at})
 			logged(t, ended(t, graph.Done, res, err), "c1 c2 c3")
 			ran.want(t, "c1", 1)
 		})
@@ -551,7 +550,7 @@ func TestABranchRunsItsChildrenAnew(t *testing.T) {
 	g := build(t, b, stored())
 	res, err := g.Invoke(ctx, world{Name: state.Of("old")}, t1)
 	logged(t, ended(t, graph.Done, res, err), "a oldc1 oldc2 oldc3")
-	at := graph.Run{Thread: "t1", At: 2}
+	at := graph.RunOptions{Thread: "t1", At: 2}
 	if _, err := g.Patch(ctx, func(s *world) error { s.Name.Set("new"); return nil }, at); err != nil {
 		t.Fatal(err)
 	}
@@ -618,7 +617,7 @@ func TestRow122EachCallIsToldBeforeItsResultIsUsed(t *testing.T) {
 		return nil
 	})
 	var got []string
-	for ev, err := range g.Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: graph.Tasks | graph.Custom}) {
+	for ev, err := range g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: graph.Tasks | graph.Custom}) {
 		switch {
 		case err != nil:
 			t.Fatal(err)

@@ -210,11 +210,11 @@ func (w *twins) ended(err error) {
 }
 
 // options draws a script and how a run is made.
-func (w *twins) options(at uint64) graph.Run {
+func (w *twins) options(at uint64) graph.RunOptions {
 	w.script = rapid.SliceOfN(aStep, 1, 4).Draw(w.T, "script")
 	w.left = rapid.IntRange(1, 12).Draw(w.T, "laps")
 	w.fails = rapid.IntRange(0, 3).Draw(w.T, "fails") == 0
-	return graph.Run{Thread: "t1", At: at, Durability: rapid.SampledFrom(durabilities).Draw(w.T, "durability")}
+	return graph.RunOptions{Thread: "t1", At: at, Durability: rapid.SampledFrom(durabilities).Draw(w.T, "durability")}
 }
 
 func (w *twins) turn(at uint64) {
@@ -245,7 +245,7 @@ func (w *twins) prune() {
 }
 
 func (w *twins) commits() (all []uint64) {
-	for p, err := range graph.History(ctx, w.store, "t1", checkpoint.Query{}) {
+	for p, err := range graph.History(ctx, w.store, checkpoint.Key{Thread: "t1"}, checkpoint.Query{}) {
 		w.must(err)
 		all = append(all, p.Checkpoint)
 	}
@@ -263,7 +263,7 @@ func (w *twins) check(all bool) {
 		if w.held[seq] != "" && !all {
 			continue
 		}
-		s, _, err := w.g.State(ctx, "t1", seq)
+		s, _, err := w.g.State(ctx, checkpoint.Key{Thread: "t1"}, seq)
 		w.must(err)
 		fields, twins := s.told()
 		if fields != twins {

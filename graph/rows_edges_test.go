@@ -56,7 +56,7 @@ func TestRow037TheFirstNodeMayFanOut(t *testing.T) {
 		b := start(graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
 			return graph.Goto(strings.Fields(s.Name.Get())...), nil
 		}, "a", "b", "c"))
-		res, err := build(t, b, graph.Config{}).Invoke(ctx, world{Name: state.Of(input)}, graph.Run{})
+		res, err := build(t, b, graph.Config{}).Invoke(ctx, world{Name: state.Of(input)}, graph.RunOptions{})
 		if logged(t, ended(t, graph.Done, res, err), want); res.Steps != 2 {
 			t.Errorf("%q took %d steps, want 2", input, res.Steps)
 		}
@@ -82,7 +82,7 @@ func TestRow040TargetsOfABranchAreCheckedAndEndEndsItsPathAlone(t *testing.T) {
 	}
 	g := build(t, branching("b"), graph.Config{})
 	logged(t, invoke(t, g, "", graph.Done), "r a b c")
-	res, err := g.Invoke(ctx, inputOf("stop"), graph.Run{})
+	res, err := g.Invoke(ctx, inputOf("stop"), graph.RunOptions{})
 	logged(t, ended(t, graph.Done, res, err), "r a c")
 }
 
@@ -103,7 +103,7 @@ func TestRow041ManyWaysToOneNodeStartItOnce(t *testing.T) {
 	b.Edge("end", graph.End)
 	g := build(t, b, graph.Config{})
 	logged(t, invoke(t, g, "", graph.Done), "end")
-	sameLines(t, told(t, g.Stream(ctx, world{}, graph.Run{})), `
+	sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{})), `
 wrote a {}
 wrote b {}
 wrote end {"log":["end"]}
@@ -145,7 +145,7 @@ func TestRow044OneGraphRunsInManyGoroutinesAtOnce(t *testing.T) {
 			}
 			want := strings.Join([]string{lap, lap, lap}, " ")
 			for turn := range 3 {
-				o := graph.Run{Thread: fmt.Sprint(i, " ", turn)}
+				o := graph.RunOptions{Thread: fmt.Sprint(i, " ", turn)}
 				res, err := g.Invoke(ctx, world{Tries: state.SumOf(i + 1)}, o)
 				if got := strings.Join(res.State.Log.Slice(), " "); err != nil || got != want {
 					t.Errorf("goroutine %d: got %q, %v; want %q", i, got, err, want)

@@ -24,18 +24,18 @@ func TestRow049FailedRunLeavesTheCheckpointAndOthersAlone(t *testing.T) {
 		cfg := stored()
 		b := graph.New[world]("row")
 		line(b, "x")
-		b.Node("a", failsWith(&starts, down...), p)
+		b.Node("a", failsWith(&starts, down...).With(p))
 		b.Edge("x", "a")
 		b.Edge("a", graph.End)
 		g := build(t, b, cfg)
 		_, err := g.Invoke(ctx, world{}, t1)
 		is(t, err, errBusy)
-		point, err := graph.Inspect(ctx, cfg.Store, "t1")
+		point, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 		if err != nil || point.Step != 1 || !slices.Equal(point.Next, []string{"a"}) || len(point.Failures) != 1 || point.Failures[0].Message != "busy" {
 			t.Errorf("the thread tells %+v, %v; want it as before the step, with the failure beside it", point, err)
 		}
 		logged(t, invoke(t, g, "t2", graph.Done), "x a") // the third failure, and then it works
-		if after, _ := graph.Inspect(ctx, cfg.Store, "t1"); after.Checkpoint != point.Checkpoint || after.Status != graph.Failed {
+		if after, _ := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); after.Checkpoint != point.Checkpoint || after.Status != graph.Failed {
 			t.Errorf("another thread changed this one to %+v", after)
 		}
 		logged(t, resume(t, g, graph.Answers{}, graph.Done), "x a")
@@ -65,11 +65,11 @@ func TestRow062RunningNodesAreCancelledAndTheFirstErrorIsTold(t *testing.T) {
 					cancel(errBoom)
 					return nil
 				})})
-				b.Node("x", graph.Func(waits), graph.Policy{Timeout: time.Hour, Retry: graph.Retry{Attempts: 5}})
+				b.Node("x", graph.Func(waits).With(graph.Policy{Timeout: time.Hour, Retry: graph.Retry{Attempts: 5}}))
 				b.Edge(graph.Start, "x")
 				b.Edge("x", graph.End)
-				b.Rescue("x", mends(&ran, graph.Command{}))
-				b.Rescue("y", mends(&ran, graph.Command{}))
+				b.OnError("x", mends(&ran, graph.Command{}))
+				b.OnError("y", mends(&ran, graph.Command{}))
 				_, err := build(t, b, stored()).Invoke(c, world{}, t1)
 				if is(t, err, errBoom); errors.Is(err, graph.ErrTimeout) || own && strings.Contains(err.Error(), `node "x"`) {
 					t.Errorf("got %v, want the original error alone", err)
@@ -95,12 +95,12 @@ func TestRow065TimeoutHoldsThoughTheReaderIsSlow(t *testing.T) {
 		})
 		cfg := stored()
 		b := parallel(map[string]graph.Node[world]{"quick": logs("quick")})
-		b.Node("slow", slow, graph.Policy{Timeout: 2 * time.Second})
+		b.Node("slow", slow.With(graph.Policy{Timeout: 2 * time.Second}))
 		b.Edge(graph.Start, "slow")
 		b.Edge("slow", graph.End)
 		finished := false
 		var last error
-		for ev, err := range build(t, b, cfg).Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: graph.Tasks | graph.Custom}) {
+		for ev, err := range build(t, b, cfg).Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: graph.Tasks | graph.Custom}) {
 			last = err
 			finished = finished || ev.Node == "quick" && ev.Phase == graph.Finished
 			time.Sleep(time.Second) // the reader
@@ -127,7 +127,7 @@ func TestRow124CacheIsHitByInputAcrossThreadsUntilItIsCleared(t *testing.T) {
 	g := build(t, b, cfg)
 	run := func(thread string) (cached int) {
 		t.Helper()
-		o := graph.Run{Thread: thread, Modes: graph.Tasks | graph.Updates}
+		o := graph.RunOptions{Thread: thread, Modes: graph.Tasks | graph.Updates}
 		for ev, err := range g.Stream(ctx, world{Name: state.Of("n")}, o) {
 			if err != nil {
 				t.Fatal(err)
@@ -162,7 +162,7 @@ func TestRow125RetriesCountAndWaitAsTheirPolicySays(t *testing.T) {
 		var starts []string
 		p := graph.Policy{Retry: graph.Retry{Attempts: 3, Initial: time.Second, Multiplier: 3, If: isErr(errBoom),
 			Else: &graph.Retry{Attempts: 5, Initial: 4 * time.Second, Max: 5 * time.Second}}}
-		_, err := single(t, failsWith(&starts, errBoom, errBusy, errBusy, errBusy, errBusy), p, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+		_, err := single(t, failsWith(&starts, errBoom, errBusy, errBusy, errBusy, errBusy), p, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 		is(t, err, errBusy, "attempt 5")
 		if got, want := strings.Join(starts, " "), "1@0 2@1000 3@6000 4@11000 5@16000"; got != want {
 			t.Errorf("attempts %q, want %q", got, want)
@@ -199,21 +199,21 @@ func TestRow126TimeoutsOfANode(t *testing.T) {
 	t.Run("signs of life reset idleness and nothing else", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := graph.Policy{Idle: 2 * time.Second, Timeout: 6500 * time.Millisecond}
-			_, err := single(t, beats(3, graph.Heartbeat), p, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+			_, err := single(t, beats(3, graph.Heartbeat), p, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 			timedOut(t, err, graph.IdleTimeout, 2*time.Second, 5*time.Second)
-			_, err = single(t, beats(60, graph.Heartbeat), p, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+			_, err = single(t, beats(60, graph.Heartbeat), p, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 			timedOut(t, err, graph.NodeTimeout, 6500*time.Millisecond, 6500*time.Millisecond)
 		})
 	})
 	t.Run("that of a Send overrides the node's", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := graph.New[world]("sends")
-			b.Node("r", goes("r", graph.Send("w", 1).Within(3*time.Second), "w"))
+			b.Node("r", goes("r", graph.Send("w", 1).WithTimeout(3*time.Second), "w"))
 			b.Edge(graph.Start, "r")
-			b.Node("w", graph.Worker(func(ctx context.Context, _ *world, _ int) error { <-ctx.Done(); return ctx.Err() }), graph.Policy{Timeout: time.Second})
+			b.Node("w", graph.Worker(func(ctx context.Context, _ *world, _ int) error { <-ctx.Done(); return ctx.Err() }).With(graph.Policy{Timeout: time.Second}))
 			b.Edge("w", graph.End)
 			began := time.Now()
-			_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+			_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 			if is(t, err, graph.ErrTimeout, "3s"); time.Since(began) != 3*time.Second {
 				t.Errorf("it took %v, want 3 s", time.Since(began))
 			}
@@ -227,14 +227,14 @@ func TestRow128DefaultsYieldToWhatANodeWasGiven(t *testing.T) {
 		b := graph.New[world]("row")
 		c := child(t, &ran, graph.Config{}, func(context.Context, *inner) error { ran.add("inside"); return errBoom })
 		b.Node("sub", hosts(c, "", nil))
-		b.Node("own", fails("own", &ran, errBoom), graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}})
-		b.Node("none", fails("none", &ran, errBoom), graph.Policy{})
+		b.Node("own", fails("own", &ran, errBoom).With(graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}}))
+		b.Node("none", fails("none", &ran, errBoom).With(graph.Policy{}))
 		b.Node("default", fails("default", &ran, errBoom))
 		for _, name := range []string{"sub", "own", "none", "default"} {
 			b.Edge(graph.Start, name)
 			b.Edge(name, graph.End)
 		}
-		b.Rescue("*", graph.Handler(func(_ context.Context, s *world, f *graph.NodeError) (graph.Command, error) {
+		b.OnError("*", graph.Handler(func(_ context.Context, s *world, f *graph.NodeError) (graph.Command, error) {
 			if ran.add("handler of "+f.Node) < 3 {
 				return graph.Command{}, errBusy
 			}
@@ -251,7 +251,7 @@ func TestRow128DefaultsYieldToWhatANodeWasGiven(t *testing.T) {
 		g := build(t, risky(fails("a", &ran, context.Canceled), mends(&ran, graph.Command{})), stored())
 		logged(t, invoke(t, g, "t1", graph.Done), "mended a b c")
 		ran.want(t, "a", 2)
-		_, err := single(t, fails("a", &ran, context.Canceled), graph.Policy{}, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+		_, err := single(t, fails("a", &ran, context.Canceled), graph.Policy{}, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 		var failed *graph.NodeError
 		if !errors.As(err, &failed) || failed.Cancelled || failed.Kind() != graph.KindCancelled {
 			t.Errorf("got %+v, want a failure of node a", failed)
@@ -264,21 +264,21 @@ func TestPeer12NoPolicyHidesTheLimitsOfARun(t *testing.T) {
 		var ran counter
 		b := graph.New[world]("endless")
 		b.Node("a", graph.Fallback(fails("x", &ran, errBoom), goes("a", graph.Goto("a"), "a", graph.End)))
-		b.Rescue("a", mends(&ran, graph.Goto("a"), "a"))
+		b.OnError("a", mends(&ran, graph.Goto("a"), "a"))
 		b.Defaults(graph.Policy{Retry: graph.Retry{Attempts: 9, Initial: time.Second}})
 		b.Edge(graph.Start, "a")
-		res, err := build(t, b, graph.Config{MaxSteps: 20}).Invoke(ctx, world{}, graph.Run{})
+		res, err := build(t, b, graph.Config{MaxSteps: 20}).Invoke(ctx, world{}, graph.RunOptions{})
 		if is(t, err, graph.ErrSteps, "20"); res.Steps != 20 || res.State.Log.Len() != 20 {
 			t.Errorf("got %d steps and %d words, want the state so far", res.Steps, res.State.Log.Len())
 		}
 		b = graph.New[world]("endless") // fails, is rescued and starts anew, for ever
-		b.Node("a", fails("y", &ran, errBoom), graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: time.Second}})
-		b.Rescue("a", mends(&ran, graph.Goto("a"), "a", graph.End))
+		b.Node("a", fails("y", &ran, errBoom).With(graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: time.Second}}))
+		b.OnError("a", mends(&ran, graph.Goto("a"), "a", graph.End))
 		b.Edge(graph.Start, "a")
 		short, cancel := context.WithTimeout(ctx, 10*time.Second+time.Second/2)
 		defer cancel()
 		began := time.Now()
-		_, err = build(t, b, graph.Config{MaxSteps: 1 << 40}).Invoke(short, world{}, graph.Run{})
+		_, err = build(t, b, graph.Config{MaxSteps: 1 << 40}).Invoke(short, world{}, graph.RunOptions{})
 		if took := time.Since(began); took != 10*time.Second+time.Second/2 || err == nil {
 			t.Errorf("got %v after %v, want an error at the deadline", err, took)
 		}
@@ -292,11 +292,11 @@ func TestPeer17OrderOfPoliciesAndHandlersDoesNotMatter(t *testing.T) {
 		b := graph.New[world]("order")
 		declare := []func(){
 			func() { b.Node("a", fails("a", &ran, errBoom)) },
-			func() { b.Node("b", fails("b", &ran, errBoom), graph.Policy{}) },
+			func() { b.Node("b", fails("b", &ran, errBoom).With(graph.Policy{})) },
 			func() { b.Node("c", logs("c")) },
 			func() { b.Defaults(graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}}) },
-			func() { b.Rescue("*", mends(&ran, graph.Command{}, "c")) },
-			func() { b.Rescue("b", mends(&ran, graph.Goto("c"), "c")) },
+			func() { b.OnError("*", mends(&ran, graph.Command{}, "c")) },
+			func() { b.OnError("b", mends(&ran, graph.Goto("c"), "c")) },
 			func() { b.Edge(graph.Start, "a"); b.Edge(graph.Start, "b") },
 			func() { b.Edge("a", graph.End); b.Edge("b", graph.End); b.Edge("c", graph.End) },
 		}
@@ -319,12 +319,14 @@ func TestPeer17OrderOfPoliciesAndHandlersDoesNotMatter(t *testing.T) {
 func TestPeer18PanicsOfAllThatANodeIsMadeOfNameIt(t *testing.T) {
 	panics := graph.Func(func(context.Context, *world) error { panic(errBoom) })
 	for name, declare := range map[string]func(b *graph.Builder[world]){
-		"a node with a limit": func(b *graph.Builder[world]) { b.Node("a", panics, graph.Policy{Timeout: time.Hour, Idle: time.Hour}) },
-		"its alternatives":    func(b *graph.Builder[world]) { b.Node("a", graph.Fallback(panics, panics)) },
-		"a cached one":        func(b *graph.Builder[world]) { b.Node("a", graph.Cache(panics, graph.Caching[world]{})) },
+		"a node with a limit": func(b *graph.Builder[world]) {
+			b.Node("a", panics.With(graph.Policy{Timeout: time.Hour, Idle: time.Hour}))
+		},
+		"its alternatives": func(b *graph.Builder[world]) { b.Node("a", graph.Fallback(panics, panics)) },
+		"a cached one":     func(b *graph.Builder[world]) { b.Node("a", graph.Cache(panics, graph.Caching[world]{})) },
 		"its handler": func(b *graph.Builder[world]) {
 			b.Node("a", panics)
-			b.Rescue("a", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) { panic("and again") }))
+			b.OnError("a", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) { panic("and again") }))
 		},
 	} {
 		for _, wide := range []bool{false, true} {
@@ -335,7 +337,7 @@ func TestPeer18PanicsOfAllThatANodeIsMadeOfNameIt(t *testing.T) {
 			if wide {
 				line(b, "other")
 			}
-			_, err := build(t, b, graph.Config{Cache: new(graph.MemoryCache)}).Invoke(ctx, world{}, graph.Run{})
+			_, err := build(t, b, graph.Config{Cache: new(graph.MemoryCache)}).Invoke(ctx, world{}, graph.RunOptions{})
 			var p *graph.PanicError
 			if is(t, err, errBoom, `node "a"`, "step 1"); !errors.As(err, &p) || len(p.Stack) == 0 {
 				t.Errorf("%s: got %v, want a panic with its stack", name, err)
@@ -355,13 +357,13 @@ func TestPeer20EachTimeoutOfAStepIsItsOwn(t *testing.T) {
 		})})
 		for i := range 3 {
 			name := nodeName(i)
-			b.Node(name, waits, graph.Policy{Timeout: time.Duration(i+1) * time.Second})
+			b.Node(name, waits.With(graph.Policy{Timeout: time.Duration(i+1) * time.Second}))
 			b.Edge(graph.Start, name)
 			b.Edge(name, graph.End)
 		}
 		var took [3]time.Duration
 		start := time.Now()
-		b.Rescue("*", graph.Handler(func(_ context.Context, s *world, f *graph.NodeError) (graph.Command, error) {
+		b.OnError("*", graph.Handler(func(_ context.Context, s *world, f *graph.NodeError) (graph.Command, error) {
 			ran.add(f.Kind())
 			took[f.Node[1]-'0'] = time.Since(start)
 			s.Log.Append(f.Node)

@@ -36,10 +36,10 @@ func TestRow050ANewInputRecoversAThreadThatFailed(t *testing.T) {
 			b.Edge("a", "b")
 			b.Edge("b", graph.End)
 			g := build(t, b, cfg)
-			o := graph.Run{Thread: "t1", Durability: d}
+			o := graph.RunOptions{Thread: "t1", Durability: d}
 			_, err := g.Invoke(ctx, world{}, o)
 			is(t, err, errBoom)
-			p, err := graph.Inspect(ctx, cfg.Store, "t1")
+			p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 			if err != nil || len(p.Failures) != 1 || p.Failures[0].Node != "b" || p.Failures[0].Message != "boom" {
 				t.Errorf("the failed thread tells %+v, %v", p, err)
 			}
@@ -49,7 +49,7 @@ func TestRow050ANewInputRecoversAThreadThatFailed(t *testing.T) {
 			if got := tree(t, cfg); got != want {
 				t.Errorf("the history is %q, want %q", got, want)
 			}
-			if p, err := graph.Inspect(ctx, cfg.Store, "t1"); err != nil || len(p.Failures) != 0 {
+			if p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); err != nil || len(p.Failures) != 0 {
 				t.Errorf("the recovered thread tells %+v, %v", p, err)
 			}
 			if err := cfg.Store.Delete(ctx, "t1"); err != nil {
@@ -63,16 +63,16 @@ func TestRow050ANewInputRecoversAThreadThatFailed(t *testing.T) {
 // noThread fails the test if anything is left of t1.
 func noThread(t *testing.T, g *graph.Graph[world], store checkpoint.Store) {
 	t.Helper()
-	_, err := graph.Inspect(ctx, store, "t1")
+	_, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: "t1"})
 	is(t, err, graph.ErrUnknownThread)
-	_, _, err = g.State(ctx, "t1", 0)
+	_, _, err = g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
 	is(t, err, graph.ErrUnknownThread)
 	_, err = g.Resume(ctx, graph.Answers{}, t1)
 	is(t, err, graph.ErrUnknownThread)
 	_, err = graph.Namespaces(ctx, store, "t1")
 	is(t, err, graph.ErrUnknownThread)
 	n := 0
-	for _, err := range graph.History(ctx, store, "t1", checkpoint.Query{}) {
+	for _, err := range graph.History(ctx, store, checkpoint.Key{Thread: "t1"}, checkpoint.Query{}) {
 		is(t, err, graph.ErrUnknownThread)
 		n++
 	}
@@ -147,15 +147,15 @@ func TestRow051WhateverTheStoreFailsAtIsTold(t *testing.T) {
 				var ran counter
 				store := &ledger{Memory: new(checkpoint.Memory)}
 				g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x")}), graph.Config{Store: store})
-				o := graph.Run{Thread: "t1", Durability: d}
+				o := graph.RunOptions{Thread: "t1", Durability: d}
 				res, err := g.Invoke(ctx, world{}, o)
 				ended(t, graph.Interrupted, res, err)
 				store.bad = bad
 				told := map[string]error{}
-				_, told["Inspect"] = graph.Inspect(ctx, store, "t1")
+				_, told["Inspect"] = graph.Inspect(ctx, store, checkpoint.Key{Thread: "t1"})
 				_, told["Namespaces"] = graph.Namespaces(ctx, store, "t1")
-				_, _, told["State"] = g.State(ctx, "t1", 0)
-				_, told["Invoke"] = g.Invoke(ctx, world{}, graph.Run{Thread: "t2", Durability: d})
+				_, _, told["State"] = g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+				_, told["Invoke"] = g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t2", Durability: d})
 				_, told["Resume"] = g.Resume(ctx, graph.Reply("1"), o)
 				store.bad = ""
 				fails := map[string]string{"Load": "State Invoke Resume", "History": "Inspect", "Namespaces": "Namespaces",
@@ -177,7 +177,7 @@ func TestRow057HistoryByNumberAndByWhatACommitSays(t *testing.T) {
 	cfg := stored()
 	g := chainOf(t, &ran, cfg, "a", "b", "c")
 	for _, who := range []string{"ann", "bob"} { // commits 1 to 4, and 5 to 8
-		res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Metadata: map[string]string{"who": who}})
+		res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Metadata: map[string]string{"who": who}})
 		ended(t, graph.Done, res, err)
 	}
 	where := func(pairs ...string) map[string]string {
@@ -205,7 +205,7 @@ func TestRow057HistoryByNumberAndByWhatACommitSays(t *testing.T) {
 		{checkpoint.Query{Where: where("whom", "ann")}, ""},
 	} {
 		var got []string
-		for p, err := range graph.History(ctx, cfg.Store, "t1", c.q) {
+		for p, err := range graph.History(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}, c.q) {
 			if is(t, err, nil); len(p.Nodes()) > 1 || p.Graph != "chain" {
 				t.Errorf("the commit is told as %+v", p)
 			}
@@ -283,15 +283,15 @@ func TestPeer23TheNewestCommitIsTheLastOneAfterAsyncRuns(t *testing.T) {
 	b.Edge(graph.Start, "n")
 	g := build(t, b, graph.Config{Store: store})
 	for turn := 1; turn <= 10; turn++ {
-		res, err := g.Invoke(ctx, world{}, graph.Run{Thread: "t1", Durability: graph.Async})
+		res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: graph.Async})
 		ended(t, graph.Done, res, err)
-		s, p, err := g.State(ctx, "t1", 0)
+		s, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
 		if err != nil || p.Step != turn*steps || s.Log.Len() != turn*steps || p.Checkpoint != res.Checkpoint || p.Status != graph.Done {
 			t.Fatalf("turn %d: the newest commit is %+v with %d words, %v; the run ended at %d", turn, p, s.Log.Len(), err, res.Checkpoint)
 		}
 	}
 	next := uint64(10 * (steps + 1))
-	for p, err := range graph.History(ctx, store, "t1", checkpoint.Query{}) {
+	for p, err := range graph.History(ctx, store, checkpoint.Key{Thread: "t1"}, checkpoint.Query{}) {
 		if err != nil || p.Checkpoint != next {
 			t.Fatalf("the history goes on with %d, %v; want %d", p.Checkpoint, err, next)
 		}
@@ -323,7 +323,7 @@ func TestPeer24NothingIsLeftOfAThreadThatExpired(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.now = c.now.Add(59 * time.Minute)
-	if p, err := graph.Inspect(ctx, store, "t1"); err != nil || p.Status != graph.Interrupted {
+	if p, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: "t1"}); err != nil || p.Status != graph.Interrupted {
 		t.Errorf("before its end the thread is %+v, %v", p, err)
 	}
 	c.now = c.now.Add(2 * time.Minute)
@@ -333,7 +333,7 @@ func TestPeer24NothingIsLeftOfAThreadThatExpired(t *testing.T) {
 		t.Errorf("to find nothing took %d calls of the store, want one for each question", n)
 	}
 	res := invoke(t, g, "t1", graph.Interrupted) // a new thread of the same name
-	if p, err := graph.Inspect(ctx, store, "t1"); err != nil || p.Turn != 1 || res.Checkpoint != 1 {
+	if p, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: "t1"}); err != nil || p.Turn != 1 || res.Checkpoint != 1 {
 		t.Errorf("the new thread begins as %+v, %v, at commit %d", p, err, res.Checkpoint)
 	}
 	logged(t, resume(t, g, graph.Reply(true), graph.Done), "a c1 c2 c3")

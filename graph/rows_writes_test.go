@@ -33,9 +33,9 @@ func TestRow006TwoWritersOfAStepConflictUnlessTheChannelTakesBoth(t *testing.T) 
 		b.Edge("end", graph.End)
 		return build(t, b, graph.Config{})
 	}
-	_, err := build2(func(s *board, n int) { s.One.Set(n) }).Invoke(ctx, board{}, graph.Run{})
+	_, err := build2(func(s *board, n int) { s.One.Set(n) }).Invoke(ctx, board{}, graph.RunOptions{})
 	is(t, err, graph.ErrConflict, `"one"`, `"a"`, `"b"`)
-	res, err := build2(func(s *board, n int) { s.All.Publish(n) }).Invoke(ctx, board{}, graph.Run{})
+	res, err := build2(func(s *board, n int) { s.All.Publish(n) }).Invoke(ctx, board{}, graph.RunOptions{})
 	if got := fmt.Sprint(res.State.Log.Slice()); err != nil || got != "[1 2]" {
 		t.Errorf("the topic delivers %s, %v; want [1 2]", got, err)
 	}
@@ -69,7 +69,7 @@ func TestRow012OneNodeMayWriteAFieldSeveralTimes(t *testing.T) {
 		return nil
 	})}), cfg)
 	var wrote []string
-	for ev, err := range g.Stream(ctx, world{Log: state.ListOf("in")}, graph.Run{Thread: "t1", Modes: graph.Updates}) {
+	for ev, err := range g.Stream(ctx, world{Log: state.ListOf("in")}, graph.RunOptions{Thread: "t1", Modes: graph.Updates}) {
 		if is(t, err, nil); ev.Mode == graph.Updates {
 			wrote = append(wrote, string(ev.Writes))
 		}
@@ -80,7 +80,7 @@ func TestRow012OneNodeMayWriteAFieldSeveralTimes(t *testing.T) {
 	if got := logAt(t, g, 2); got != "in 1 2 3" {
 		t.Errorf("the log is %q", got)
 	}
-	p, err := graph.Inspect(ctx, cfg.Store, "t1")
+	p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 	if err != nil || len(p.Ran) != 1 || fmt.Sprint(p.Ran[0].Wrote) != "[name log count]" {
 		t.Errorf("the history tells %+v, %v", p.Ran, err)
 	}
@@ -98,7 +98,7 @@ func TestRow013SeveralCommandsOfANodeAreOneInOrder(t *testing.T) {
 		return c, nil
 	}, "a", "b", "c"))
 	g := build(t, b, graph.Config{})
-	sameLines(t, told(t, g.Stream(ctx, world{}, graph.Run{})), `
+	sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{})), `
 wrote r {"log":["to c","to a"]}
 wrote a {"log":["a"]}
 wrote c {"log":["c"]}
@@ -143,7 +143,7 @@ func TestRow015AnOverwriteReplacesWhatWasReduced(t *testing.T) {
 			b.Edge("b", "over")
 			b.Edge("over", "last")
 			b.Edge("last", graph.End)
-			o := graph.Run{}
+			o := graph.RunOptions{}
 			if cfg.Store != nil {
 				o = t1
 			}
@@ -194,7 +194,7 @@ func TestRow022OnlyWhatWasSetIsWritten(t *testing.T) {
 	g := build(t, b, graph.Config{})
 	in := world{Name: state.Of("in"), Other: state.Of("in")}
 	var wrote []string
-	for ev, err := range g.Stream(ctx, in, graph.Run{}) {
+	for ev, err := range g.Stream(ctx, in, graph.RunOptions{}) {
 		if is(t, err, nil); ev.Mode == graph.Updates {
 			wrote = append(wrote, ev.Node+string(ev.Writes))
 			continue
@@ -250,7 +250,7 @@ func TestRow024AnUntrackedFieldReachesTheWorkerAndNoStore(t *testing.T) {
 	if got, want := fmt.Sprint(res.State.Lines.Slice()), "[0 nested 1]"; err != nil || got != want {
 		t.Errorf("after a resume the worker sees %s, %v; want %s", got, err, want)
 	}
-	res, err = compiled(cfg).Invoke(ctx, handle{}, graph.Run{Thread: "t2"})
+	res, err = compiled(cfg).Invoke(ctx, handle{}, graph.RunOptions{Thread: "t2"})
 	if got, want := fmt.Sprint(res.State.Lines.Slice()), "[13 nested 1]"; err != nil || got != want {
 		t.Errorf("in one process the worker sees %s, %v; want %s", got, err, want)
 	}

@@ -20,7 +20,7 @@ type run struct {
 	*program
 	ctx     context.Context // ends with the caller's, a limit, or the first failure
 	cancel  context.CancelCauseFunc
-	opts    Run
+	opts    RunOptions
 	id      string
 	ns      string               // the namespace; "" is the root
 	origin  string               // the id of the call that began the thread

@@ -33,12 +33,12 @@ func TestRunning_ReplacedTasksAreNotListed(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		c := New[count]("child")
-		c.Node("slow", slow, patient)
+		c.Node("slow", slow.With(patient))
 		c.Edge(Start, "slow")
 		c.Edge("slow", End)
 		child := compile(c)
 		b := New[count]("flow")
-		b.Node("slow", slow, patient)
+		b.Node("slow", slow.With(patient))
 		b.Node("sub", Subgraph(child, func(*count) (count, error) { return count{}, nil }, func(*count, *count) error { return nil }))
 		listed := 0
 		b.Node("look", Func(func(ctx context.Context, _ *count) error {
@@ -55,7 +55,7 @@ func TestRunning_ReplacedTasksAreNotListed(t *testing.T) {
 		b.Edge("slow", "sub")
 		b.Edge("sub", "look")
 		b.Edge("look", End)
-		if _, err := compile(b).Invoke(t.Context(), count{}, Run{}); err != nil {
+		if _, err := compile(b).Invoke(t.Context(), count{}, RunOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if listed != 1 {

@@ -55,7 +55,7 @@ func (t *task) name() string {
 
 // TaskID returns the id of the running task: the same in every attempt and after
 // every crash, and different for every other task, of this thread and of any other. It is
-// the idempotency key to give to the outside world. A branch of the thread ([Run.At]) runs the
+// the idempotency key to give to the outside world. A branch of the thread ([RunOptions.At]) runs the
 // tasks of the same places again, under the same ids: going back does not take back what
 // was done, and who knows the id of an effect does not do it again. It is "" outside a node.
 func TaskID(ctx context.Context) string {

@@ -84,7 +84,7 @@ func TestSealed_AnswerOfAnotherBranchIsRefused(t *testing.T) {
 	if _, err := g.Resume(ctx, graph.Answers{}, t1); !errors.Is(err, checkpoint.ErrCorrupt) || paid.Load() != 1 {
 		t.Errorf("with the answer of another branch, Resume returned %v and paid %d times in all, want %v and once", err, paid.Load(), checkpoint.ErrCorrupt)
 	}
-	if _, err := graph.Inspect(ctx, sealedOver(t, inside), "t1"); !errors.Is(err, checkpoint.ErrCorrupt) {
+	if _, err := graph.Inspect(ctx, sealedOver(t, inside), checkpoint.Key{Thread: "t1"}); !errors.Is(err, checkpoint.ErrCorrupt) {
 		t.Errorf("Inspect returned %v, want %v", err, checkpoint.ErrCorrupt)
 	}
 }
@@ -107,7 +107,7 @@ func TestSealed_SeenQuestionIsAnswered(t *testing.T) {
 	if err := graph.MarkSeen(ctx, store, "t1", first.Interrupts[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	p, err := graph.Inspect(ctx, store, "t1")
+	p, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: "t1"})
 	if err != nil || !p.Interrupts[0].Seen {
 		t.Fatalf("after MarkSeen, Inspect returned %+v, %v", p.Interrupts, err)
 	}
@@ -122,7 +122,7 @@ func TestReseal_KeepsInputsThatWait(t *testing.T) {
 	g := pays(t, store, &paid)
 	invoke(t, g, "t1", graph.Interrupted)
 	queued := t1
-	queued.IfWaiting = graph.Queue
+	queued.OnOpenQuestions = graph.Queue
 	for range 2 {
 		if res, err := g.Invoke(ctx, world{}, queued); err != nil || res.Status != graph.Queued {
 			t.Fatalf("Invoke returned %q, %v", res.Status, err)

@@ -83,7 +83,7 @@ func TestPayloadOfTheWrongTypeIsAnError(t *testing.T) {
 		b := sound()
 		b.Node("r", goes("r", graph.Send("w", payload), "w"))
 		b.Edge(graph.Start, "r")
-		_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+		_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 		if err == nil || !strings.Contains(err.Error(), `node "r"`) || !strings.Contains(err.Error(), "int") {
 			t.Errorf("a payload %#v gives %v, want an error that names node and type", payload, err)
 		}
@@ -94,7 +94,7 @@ func TestGotoToAWorkerIsAnError(t *testing.T) {
 	b := sound()
 	b.Node("r", goes("r", graph.Goto("w"), "w"))
 	b.Edge(graph.Start, "r")
-	_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+	_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 	is(t, err, graph.ErrTarget, "Worker", "Send")
 }
 
@@ -175,10 +175,10 @@ func TestSendOfNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res, err := g.Invoke(t.Context(), small{}, graph.Run{Thread: "t"}); err != nil || res.Status != graph.Interrupted {
+	if res, err := g.Invoke(t.Context(), small{}, graph.RunOptions{Thread: "t"}); err != nil || res.Status != graph.Interrupted {
 		t.Fatal(res.Status, err)
 	}
-	res, err := g.Resume(t.Context(), graph.Answers{}, graph.Run{Thread: "t"})
+	res, err := g.Resume(t.Context(), graph.Answers{}, graph.RunOptions{Thread: "t"})
 	if err != nil || res.State.Facts.Len() != 1 || res.State.Facts.At(0) != "<nil>" {
 		t.Errorf("got %v, %v", res.State.Facts, err)
 	}

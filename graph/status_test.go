@@ -36,21 +36,21 @@ func TestAThreadTellsFailureFromCancelling(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	failing := compile(func(context.Context, *State) error { return broken })
-	if _, err := failing.Invoke(t.Context(), State{}, graph.Run{Thread: "failed"}); !errors.Is(err, broken) {
+	if _, err := failing.Invoke(t.Context(), State{}, graph.RunOptions{Thread: "failed"}); !errors.Is(err, broken) {
 		t.Fatalf("got %v, want %v", err, broken)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancelled := compile(func(context.Context, *State) error { cancel(); return ctx.Err() })
-	if _, err := cancelled.Invoke(ctx, State{}, graph.Run{Thread: "cancelled"}); !errors.Is(err, context.Canceled) {
+	if _, err := cancelled.Invoke(ctx, State{}, graph.RunOptions{Thread: "cancelled"}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, want %v", err, context.Canceled)
 	}
 	for thread, want := range map[string]graph.Status{"failed": graph.Failed, "cancelled": graph.Pending} {
-		p, err := graph.Inspect(t.Context(), store, thread)
+		p, err := graph.Inspect(t.Context(), store, checkpoint.Key{Thread: thread})
 		if err != nil || p.Status != want || len(p.Failures) != 2 {
 			t.Errorf("%s: got %s with %+v, %v; want %s", thread, p.Status, p.Failures, err, want)
 		}
 	}
-	p, err := graph.Inspect(t.Context(), store, "failed")
+	p, err := graph.Inspect(t.Context(), store, checkpoint.Key{Thread: "failed"})
 	if err != nil || p.Failures[0].Cancelled || p.Failures[0].Message != "broken" || !p.Failures[1].Cancelled {
 		t.Errorf("got %+v, %v; want the first broken and the second cancelled", p.Failures, err)
 	}

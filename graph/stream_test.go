@@ -84,7 +84,7 @@ func TestEventsComeInOrder(t *testing.T) {
 	b.Edge("a", "b")
 	b.Edge("w", graph.End)
 	g := build(t, b, stored())
-	sameLines(t, told(t, g.Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: allModes})), `
+	sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: allModes})), `
 commit 1
 state []
 started a
@@ -122,14 +122,14 @@ func TestModesSelectEvents(t *testing.T) {
 		graph.Checkpoints:            "",
 		graph.Ended:                  "",
 	} {
-		sameLines(t, told(t, g.Stream(ctx, world{}, graph.Run{Modes: mode})), want+"\nended done [a]")
+		sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{Modes: mode})), want+"\nended done [a]")
 	}
 }
 
 func TestUpdatesAreCanonicalWhateverFinishedFirst(t *testing.T) {
 	g := fanIn(t, graph.Config{})
 	for range 100 {
-		sameLines(t, told(t, g.Stream(inOrder(), world{}, graph.Run{})), `
+		sameLines(t, told(t, g.Stream(inOrder(), world{}, graph.RunOptions{})), `
 wrote a {"log":["a","a'"],"seen":{"put":{"last":1}}}
 wrote b {"log":["b","b'"],"seen":{"put":{"last":1}}}
 wrote c {"log":["c","c'"],"seen":{"put":{"last":1}}}
@@ -141,14 +141,14 @@ ended done [a a' b b' c c' end]`)
 func TestFailureIsTheLastThingYielded(t *testing.T) {
 	var ran counter
 	g := single(t, flaky(&ran, 9, errBoom), graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}}, graph.Config{})
-	sameLines(t, told(t, g.Stream(ctx, world{}, graph.Run{Modes: graph.Tasks})), "started a\nretrying a\nstarted a\nfailed a\nerror")
+	sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{Modes: graph.Tasks})), "started a\nretrying a\nstarted a\nfailed a\nerror")
 }
 
 func TestQuestionEndsTheStream(t *testing.T) {
 	var ran counter
 	g := single(t, asks("a", &ran, "x"), graph.Policy{}, stored())
-	sameLines(t, told(t, g.Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: graph.Tasks})), "started a\nasking a\nended interrupted []")
-	sameLines(t, told(t, g.StreamResume(ctx, graph.Reply("1"), graph.Run{Thread: "t1", Modes: graph.Tasks})), "started a\nfinished a\nended done [a x=1]")
+	sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: graph.Tasks})), "started a\nasking a\nended interrupted []")
+	sameLines(t, told(t, g.StreamResume(ctx, graph.Reply("1"), graph.RunOptions{Thread: "t1", Modes: graph.Tasks})), "started a\nfinished a\nended done [a x=1]")
 }
 
 func TestEventsOfSubgraphsCarryTheirNamespace(t *testing.T) {
@@ -160,7 +160,7 @@ func TestEventsOfSubgraphsCarryTheirNamespace(t *testing.T) {
 	c.Edge(graph.Start, "c1")
 	c.Edge("c1", graph.End)
 	g := single(t, hosts(build(t, c, graph.Config{}), "", nil), graph.Policy{}, graph.Config{})
-	sameLines(t, told(t, g.Stream(ctx, world{}, graph.Run{Modes: allModes})), `
+	sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{Modes: allModes})), `
 state []
 started a
 a/state []

@@ -283,7 +283,7 @@ func (v *visit) prepare(r *run) {
 	r.origin, r.watch, r.inside, r.given = t.run.origin, t.run.watch, t, t.run.given
 	r.depth, r.drain = t.run.depth+1, t.run.drain
 	r.running = cmp.Or(t.running, &r.list)
-	r.opts.IfWaiting = Discard // a question that is open belongs to a task that is no more
+	r.opts.OnOpenQuestions = Discard // a question that is open belongs to a task that is no more
 	r.place = &checkpoint.Within{Task: t.name(), Call: v.call(), Scopes: v.scopes(),
 		Node: t.node.name, Namespace: t.run.ns, Turn: t.run.turn, Step: t.step, Root: t.position()}
 	if v.shares {

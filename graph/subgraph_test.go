@@ -65,7 +65,7 @@ func TestSubgraphMapsStateInAndOut(t *testing.T) {
 			})
 			run := t1
 			if cfg.Store == nil {
-				run = graph.Run{}
+				run = graph.RunOptions{}
 			}
 			res, err := build(t, b, cfg).Invoke(ctx, world{}, run)
 			logged(t, ended(t, graph.Done, res, err), "xc1 xc2 xc3 yc1 yc2 yc3")
@@ -189,7 +189,7 @@ func TestRetryOfTheParentDoesNotRunTheChildAgain(t *testing.T) {
 		return nil
 	})
 	b := graph.New[world]("retry")
-	b.Node("s", n, graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}})
+	b.Node("s", n.With(graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}}))
 	b.Edge(graph.Start, "s")
 	b.Edge("s", graph.End)
 	g := build(t, b, stored())

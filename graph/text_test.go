@@ -70,9 +70,9 @@ type texts struct {
 }
 
 // on returns a Run on t1 where there is a store to keep it, else one without a thread.
-func on(cfg graph.Config) graph.Run {
+func on(cfg graph.Config) graph.RunOptions {
 	if cfg.Store == nil {
-		return graph.Run{}
+		return graph.RunOptions{}
 	}
 	return t1
 }
@@ -128,7 +128,7 @@ func TestText_NotUTF8IsRefusedWithItsPlace(t *testing.T) {
 				b.Edge(graph.Start, "first")
 				b.Edge("first", "bad")
 				b.Edge("bad", graph.End)
-				run := graph.Run{Durability: d}
+				run := graph.RunOptions{Durability: d}
 				if store != nil {
 					run.Thread = fmt.Sprint("t", d)
 				}
@@ -151,7 +151,7 @@ func TestText_InputNotUTF8(t *testing.T) {
 			b.Edge(graph.Start, "never")
 			b.Edge("never", graph.End)
 			g := build(t, b, graph.Config{Store: store})
-			run := graph.Run{}
+			run := graph.RunOptions{}
 			if store != nil {
 				run.Thread = "t1"
 			}
@@ -162,7 +162,7 @@ func TestText_InputNotUTF8(t *testing.T) {
 			if store == nil {
 				continue
 			}
-			if _, _, err := g.State(ctx, run.Thread, 0); !errors.Is(err, graph.ErrUnknownThread) {
+			if _, _, err := g.State(ctx, checkpoint.Key{Thread: run.Thread}, 0); !errors.Is(err, graph.ErrUnknownThread) {
 				t.Errorf("%s: got %v, want no thread", name, err)
 			}
 			_, err = g.Edit(ctx, [][]graph.Edit[texts]{{{As: graph.Start, Do: func(s *texts) (graph.Command, error) { c.write(s); return graph.Command{}, nil }}}}, run)
@@ -192,7 +192,7 @@ func TestText_WhatIsWrittenAtOnceIsRefusedAtOnce(t *testing.T) {
 	b.Node("node", graph.Func(func(context.Context, *texts) error { return nil }))
 	b.Edge(graph.Start, "node")
 	b.Edge("node", graph.End)
-	if _, err := build(t, b, graph.Config{}).Invoke(ctx, input, graph.Run{}); !errors.As(err, &wrong) {
+	if _, err := build(t, b, graph.Config{}).Invoke(ctx, input, graph.RunOptions{}); !errors.As(err, &wrong) {
 		t.Errorf("got %v, want the error of LogOf", err)
 	}
 }
@@ -235,7 +235,7 @@ func TestText_MadeByAReducerOfAnInput(t *testing.T) {
 	if _, err := g.Invoke(ctx, cuts{Cut: state.ReducedOf[string, firstTwo]("x")}, t1); err != nil {
 		t.Fatal(err)
 	}
-	two := graph.Run{Thread: "t2"}
+	two := graph.RunOptions{Thread: "t2"}
 	if _, err := g.Edit(ctx, [][]graph.Edit[cuts]{{{As: graph.Start, Do: func(s *cuts) (graph.Command, error) { s.Cut.Overwrite("a"); return graph.Command{}, nil }}}}, two); err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestText_WhatElseANodeGives(t *testing.T) {
 			return graph.Send("work", person{Tags: map[string]string{"k": notText}}), nil
 		}, `.tags["k"]`},
 		"reason": {func(context.Context, *world) (graph.Command, error) {
-			return graph.Goto("next").Because(notText), nil
+			return graph.Goto("next").WithReason(notText), nil
 		}, ""},
 		"Once": {func(ctx context.Context, _ *world) (graph.Command, error) {
 			_, err := graph.Once(ctx, "x", func(context.Context) ([]string, error) { return []string{notText}, nil })

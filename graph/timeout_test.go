@@ -19,11 +19,11 @@ func TestPeer20NodeThatHonoursItsContextTimesOut(t *testing.T) {
 			return ctx.Err()
 		})
 		b := parallel(map[string]graph.Node[world]{"ok": logs("ok")})
-		b.Node("slow", slow, graph.Policy{Timeout: 3 * time.Second})
+		b.Node("slow", slow.With(graph.Policy{Timeout: 3 * time.Second}))
 		b.Edge(graph.Start, "slow")
 		b.Edge("slow", graph.End)
 		start := time.Now()
-		_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+		_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 		is(t, err, graph.ErrTimeout, `node "slow"`, "3s")
 		if took := time.Since(start); took != 3*time.Second || errors.Is(err, graph.ErrAbandoned) {
 			t.Errorf("got %v after %v, want a plain timeout after 3 s", err, took)
@@ -53,7 +53,7 @@ func TestNodeThatIgnoresItsContextIsAbandoned(t *testing.T) {
 			line(b, name)
 		}
 		for _, name := range []string{"a", "b"} { // two at once take no notice of each other
-			b.Node(name, deaf(told), graph.Policy{Timeout: time.Second, Retry: retry})
+			b.Node(name, deaf(told).With(graph.Policy{Timeout: time.Second, Retry: retry}))
 			b.Edge("x", name)
 			b.Edge(name, graph.End)
 		}
@@ -61,7 +61,7 @@ func TestNodeThatIgnoresItsContextIsAbandoned(t *testing.T) {
 		g := build(t, b, graph.Config{Grace: time.Second, Store: store})
 		start := time.Now()
 		var last error
-		for ev, err := range g.Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: graph.Custom}) {
+		for ev, err := range g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: graph.Custom}) {
 			if last = err; ev.Mode == graph.Custom {
 				t.Errorf("the event %v of an abandoned node was yielded", ev.Payload)
 			}
@@ -74,7 +74,7 @@ func TestNodeThatIgnoresItsContextIsAbandoned(t *testing.T) {
 		for range 8 {
 			is(t, <-told, graph.ErrTimeout)
 		}
-		if p, err := graph.Inspect(ctx, store, "t1"); err != nil || len(p.Interrupts) != 0 || len(p.Failures) != 2 {
+		if p, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: "t1"}); err != nil || len(p.Interrupts) != 0 || len(p.Failures) != 2 {
 			t.Errorf("the thread tells of %v and %v, %v", p.Interrupts, p.Failures, err)
 		}
 		synctest.Wait()
@@ -95,7 +95,7 @@ func TestAbandonedSubgraphWritesNothingMore(t *testing.T) {
 		cfg := stored()
 		g := single(t, hosts(c, "", nil), graph.Policy{Timeout: time.Second}, cfg)
 		var last error
-		for ev, err := range g.Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: graph.Custom | graph.Tasks | graph.Values}) {
+		for ev, err := range g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: graph.Custom | graph.Tasks | graph.Values}) {
 			if last = err; ev.Mode == graph.Custom {
 				t.Errorf("the event %v of an abandoned subgraph was yielded", ev.Payload)
 			}
@@ -120,7 +120,7 @@ func TestRunLevelTimeout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				res, err := single(t, graph.Func(waits), p, graph.Config{Timeout: 2 * time.Second}).Invoke(ctx, world{}, graph.Run{})
+				res, err := single(t, graph.Func(waits), p, graph.Config{Timeout: 2 * time.Second}).Invoke(ctx, world{}, graph.RunOptions{})
 				is(t, err, graph.ErrTimeout, "2s")
 				if took := time.Since(start); took != 2*time.Second || res.Status != graph.Failed {
 					t.Errorf("got %q after %v, want failed after 2 s", res.Status, took)
@@ -139,7 +139,7 @@ func TestNodeThatFinishesThoughTheRunEndsIsKept(t *testing.T) {
 			time.Sleep(1500 * time.Millisecond)
 			s.Log.Append("a")
 			return nil
-		}), graph.Policy{Timeout: time.Hour})
+		}).With(graph.Policy{Timeout: time.Hour}))
 		b.Node("b", logs("b"))
 		b.Edge(graph.Start, "a")
 		b.Edge("a", "b")
@@ -254,7 +254,7 @@ func TestCancelWaitsForAWriteThatIsUnderWay(t *testing.T) {
 			if err == nil || errors.Is(err, graph.ErrAbandoned) && kept {
 				t.Errorf("writes that take %v: got %v, want the cause, when the write is done", takes, err)
 			}
-			s, _, _ := build(t, b, cfg).State(ctx, "t1", 0)
+			s, _, _ := build(t, b, cfg).State(ctx, checkpoint.Key{Thread: "t1"}, 0)
 			if got := s.Log.Len() == 1; got != kept {
 				t.Errorf("writes that take %v: the step is stored: %v, want %v", takes, got, kept)
 			}

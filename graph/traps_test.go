@@ -62,7 +62,7 @@ func TestTrap23OfConcurrentRunsOnOneThreadOneWins(t *testing.T) {
 	for _, err := range errs[:runs-1] {
 		is(t, err, checkpoint.ErrConflict, "t1")
 	}
-	s, p, err := g.State(ctx, "t1", 0)
+	s, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
 	if got := strings.Join(s.Log.Slice(), " "); err != nil || errs[runs-1] != nil || got != "h" || p.Status != graph.Done {
 		t.Errorf("the run that began last ended with %v, and the thread holds %q, %v; want h alone", errs[runs-1], got, err)
 	}
@@ -86,7 +86,7 @@ func TestTrap23WhoFindsTheThreadLeasedRunsNothing(t *testing.T) {
 func TestTrap25ARunSucceedsWhoeverFailsToHearOfIt(t *testing.T) {
 	cfg := stored()
 	g, runs, may := chain(t, cfg)
-	live := g.Start(ctx, world{}, graph.Run{Thread: "t1", Hold: true})
+	live := g.Start(ctx, world{}, graph.RunOptions{Thread: "t1", Hold: true})
 	all := graph.Tasks | graph.Values | graph.Updates
 	leaves, panics := live.Join(graph.Reader{Modes: all, Buffer: 1}), live.Join(graph.Reader{Modes: all, Buffer: 1})
 	live.Join(graph.Reader{Modes: all, Buffer: 1, Lossy: true}) // never reads
@@ -111,7 +111,7 @@ func TestTrap25ARunSucceedsWhoeverFailsToHearOfIt(t *testing.T) {
 	res, err := live.Wait()
 	readers.Wait()
 	logged(t, ended(t, graph.Done, res, err), "a b c")
-	if p, err := graph.Inspect(ctx, cfg.Store, "t1"); err != nil || p.Status != graph.Done {
+	if p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); err != nil || p.Status != graph.Done {
 		t.Errorf("the thread is %q, %v; want done", p.Status, err)
 	}
 }
@@ -135,13 +135,13 @@ func (away) Acquire(context.Context, checkpoint.LeaseRequest) (checkpoint.Lease,
 // made good by one in memory.
 func TestTrap30NothingRunsWhereAThreadCannotBeKept(t *testing.T) {
 	for want, store := range map[error]checkpoint.Store{graph.ErrNoStore: nil, errAway: away{new(checkpoint.Memory)}} {
-		for name, run := range map[string]graph.Run{"leased": t1, "unleased": unleased, "at the end": {Thread: "t1", Durability: graph.Exit}} {
+		for name, run := range map[string]graph.RunOptions{"leased": t1, "unleased": unleased, "at the end": {Thread: "t1", Durability: graph.Exit}} {
 			var ran counter
 			g := single(t, says("a", &ran), graph.Policy{}, graph.Config{Store: store})
 			_, invoked := g.Invoke(ctx, world{}, run)
 			_, resumed := g.Resume(ctx, graph.Answers{}, run)
 			_, waited := g.Start(ctx, world{}, run).Wait()
-			_, _, read := g.State(ctx, "t1", 0)
+			_, _, read := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
 			for _, err := range []error{invoked, resumed, waited, read} {
 				is(t, err, want)
 			}

@@ -53,7 +53,7 @@ func TestLimitsOfAnotherFillWhatIsMissing(t *testing.T) {
 	}
 	compiles := func(l *graph.Limits, limit string) bool {
 		b := graph.New[world]("limited")
-		b.Node("a", logs("a"), graph.Policy{Limit: limit})
+		b.Node("a", logs("a").With(graph.Policy{Limit: limit}))
 		b.Edge(graph.Start, "a")
 		b.Edge("a", graph.End)
 		_, err := b.Compile(graph.Config{Limits: l})
@@ -98,7 +98,7 @@ func TestInterrupts_AreListedBesideAnError(t *testing.T) {
 			return g.Resume(ctx, graph.Answer(open[0].ID, 7), t1)
 		}, graph.ErrAnswer},
 		"a wrong type beside an edit": {func() (graph.Result[world], error) {
-			return g.Act(ctx, graph.Edit[world]{}, graph.Answer(open[0].ID, 7), t1)
+			return g.UpdateAndResume(ctx, graph.Edit[world]{}, graph.Answer(open[0].ID, 7), t1)
 		}, graph.ErrAnswer},
 	} {
 		t.Run(name, func(t *testing.T) {

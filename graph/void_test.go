@@ -33,12 +33,12 @@ func TestResultsThatCannotBeFoldedDoNotCount(t *testing.T) {
 		}
 		return g
 	}
-	run := graph.Run{Thread: "t"}
+	run := graph.RunOptions{Thread: "t"}
 	_, err := build(func(_ context.Context, s *S) error { s.A.Set(2); return nil }).Invoke(t.Context(), S{}, run)
 	if !errors.Is(err, graph.ErrConflict) {
 		t.Fatalf("got %v, want %v", err, graph.ErrConflict)
 	}
-	p, err := graph.Inspect(t.Context(), store, "t")
+	p, err := graph.Inspect(t.Context(), store, checkpoint.Key{Thread: "t"})
 	if err != nil || len(p.Failures) != 1 || !strings.Contains(p.Failures[0].Message, `field "a"`) {
 		t.Errorf("got %+v, %v; want the conflict among the failures", p.Failures, err)
 	}
@@ -77,7 +77,7 @@ func TestResultsOfTheNextTryCount(t *testing.T) {
 	is(t, err, graph.ErrConflict)
 	_, err = g.Resume(ctx, graph.Answers{}, t1)
 	is(t, err, graph.ErrConflict)
-	if p, err := graph.Inspect(ctx, cfg.Store, "t1"); err != nil || p.Status != graph.Failed || !strings.Contains(p.Failures[0].Message, `field "name"`) {
+	if p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); err != nil || p.Status != graph.Failed || !strings.Contains(p.Failures[0].Message, `field "name"`) {
 		t.Errorf("the thread tells %+v, %v", p, err)
 	}
 	mood = "fails"
@@ -113,11 +113,11 @@ func TestAnInputTakenFromAResultIsNotAddedTo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := g.Invoke(t.Context(), S{}, graph.Run{})
+	first, err := g.Invoke(t.Context(), S{}, graph.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := g.Invoke(t.Context(), first.State, graph.Run{})
+	second, err := g.Invoke(t.Context(), first.State, graph.RunOptions{})
 	if err != nil || second.State.Sum.Get() != 2 || second.State.List.Len() != 2 {
 		t.Errorf("got %d and %d, %v; the state of a result is where a new run starts", second.State.Sum.Get(), second.State.List.Len(), err)
 	}
@@ -126,13 +126,13 @@ func TestAnInputTakenFromAResultIsNotAddedTo(t *testing.T) {
 	} {
 		in := first.State
 		add(&in)
-		if _, err := g.Invoke(t.Context(), in, graph.Run{}); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := g.Invoke(t.Context(), in, graph.RunOptions{}); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v, want an error: its earlier value would be lost", name, err)
 		}
 	}
 	in := first.State
 	in.Last.Set(5)
-	if _, err := g.Invoke(t.Context(), in, graph.Run{}); err != nil {
+	if _, err := g.Invoke(t.Context(), in, graph.RunOptions{}); err != nil {
 		t.Errorf("a Value is written whole, so it may be set: %v", err)
 	}
 }
@@ -156,7 +156,7 @@ func TestWhatATaskDoesNotAskAnyMoreIsNotOpenAfterAConflict(t *testing.T) {
 	}
 	_, err := g.Resume(ctx, graph.Answer(idOf(t, res, "x"), "1"), t1)
 	is(t, err, graph.ErrConflict, `"b"`, `"c"`)
-	p, err := graph.Inspect(ctx, cfg.Store, "t1")
+	p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 	if err != nil || len(p.Interrupts) != 0 {
 		t.Errorf("open are %v, %v; want none", p.Interrupts, err)
 	}

@@ -22,7 +22,7 @@ func queueing(t *testing.T, cfg, inner graph.Config, p graph.Policy, n int) *gra
 		n, err := graph.Call(ctx, "model", func(context.Context) (int, error) { time.Sleep(time.Second); return 1, nil })
 		s.Count.Add(n)
 		return err
-	}), p)
+	}).With(p))
 	small.Edge(graph.Start, "fan")
 	small.Edge("ask", graph.End)
 	child := build(t, small, inner)
@@ -76,11 +76,11 @@ func TestParallelOfAHandlerIsItsOwn(t *testing.T) {
 			return cmd, nil
 		}, "work"))
 		fails := func(context.Context, *world, int) error { node.work(time.Second); return errors.New("no") }
-		b.Node("work", graph.Worker(fails), graph.Policy{Parallel: 4})
-		b.Rescue("work", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) {
+		b.Node("work", graph.Worker(fails).With(graph.Policy{Parallel: 4}))
+		b.OnError("work", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) {
 			handler.work(time.Second)
 			return graph.Command{}, nil
-		}), graph.Policy{Parallel: 1})
+		}).With(graph.Policy{Parallel: 1}))
 		b.Edge(graph.Start, "fan")
 		b.Edge("work", graph.End)
 		invoke(t, build(t, b, graph.Config{}), "", graph.Done)
@@ -106,7 +106,7 @@ func TestATaskThatWaitsForItsRetryDoesNotHoldItsLane(t *testing.T) {
 				return errors.New("once")
 			}
 			return nil
-		}), graph.Policy{Parallel: 1, Retry: graph.Retry{Attempts: 2, Initial: 10 * time.Second}})
+		}).With(graph.Policy{Parallel: 1, Retry: graph.Retry{Attempts: 2, Initial: 10 * time.Second}}))
 		b.Edge(graph.Start, "fan")
 		b.Edge("work", graph.End)
 		began := time.Now()

@@ -45,7 +45,7 @@ func storesWhatItHad(t *testing.T, d graph.Durability) {
 	b.Edge("first", "a")
 	b.Edge("a", graph.End)
 	g := build(t, b, graph.Config{Store: store})
-	live := g.Start(ctx, world{}, graph.Run{Thread: "t1", Durability: d})
+	live := g.Start(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: d})
 	<-runs
 	live.Cancel(errBoom)
 	<-store.puts
@@ -57,7 +57,7 @@ func storesWhatItHad(t *testing.T, d graph.Durability) {
 	default:
 		t.Error("Wait returned before what had happened was stored")
 	}
-	p, err := graph.Inspect(ctx, store, "t1")
+	p, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: "t1"})
 	if err != nil || p.Status != graph.Pending || len(p.Failures) != 1 || !p.Failures[0].Cancelled {
 		t.Errorf("the thread tells %+v, %v; want a task that was cancelled", p, err)
 	}
@@ -89,7 +89,7 @@ func TestRow061ClosingAStreamStopsTheRun(t *testing.T) {
 	b.Join("next", "quick", "slow")
 	b.Edge("next", graph.End)
 	g := build(t, b, stored())
-	for ev := range g.Stream(ctx, world{}, graph.Run{Thread: "t1", Modes: graph.Tasks}) {
+	for ev := range g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: graph.Tasks}) {
 		if ev.Phase == graph.Finished && ev.Node == "quick" {
 			break
 		}
@@ -126,10 +126,10 @@ func leavesNothing(t *testing.T, limit time.Duration) {
 	cfg.Timeout = limit
 	g := build(t, b, cfg)
 	var drain graph.Drain
-	var left []weak.Pointer[graph.Live[world]]
+	var left []weak.Pointer[graph.Handle[world]]
 	var states []weak.Pointer[world]
 	for i := range 100 {
-		o := graph.Run{Thread: fmt.Sprint(i), Modes: graph.Debug, Drain: &drain}
+		o := graph.RunOptions{Thread: fmt.Sprint(i), Modes: graph.Debug, Drain: &drain}
 		live := g.Start(long, world{}, o)
 		for ev := range live.Events(graph.Values) {
 			states = append(states, weak.Make(ev.State.(*world)))
@@ -153,7 +153,7 @@ func leavesNothing(t *testing.T, limit time.Duration) {
 	}
 	runtime.GC()
 	runtime.GC()
-	held := len(slices.DeleteFunc(left, func(p weak.Pointer[graph.Live[world]]) bool { return p.Value() == nil }))
+	held := len(slices.DeleteFunc(left, func(p weak.Pointer[graph.Handle[world]]) bool { return p.Value() == nil }))
 	kept := len(slices.DeleteFunc(states, func(p weak.Pointer[world]) bool { return p.Value() == nil }))
 	if held > 1 || kept > 2 { // the last ones may still be in a register
 		t.Errorf("%d handles and %d states outlive their runs", held, kept)
@@ -176,7 +176,7 @@ func TestRow080EventsOfAnInterruptedRun(t *testing.T) {
 		b.Edge(n, graph.End)
 	}
 	g := build(t, b, stored())
-	o := graph.Run{Thread: "t1", Modes: graph.Updates | graph.Values}
+	o := graph.RunOptions{Thread: "t1", Modes: graph.Updates | graph.Values}
 	sameLines(t, told(t, g.Stream(ctx, world{}, o)), `
 state []
 wrote first {"log":["first"]}
@@ -236,7 +236,7 @@ func TestRow103EventsOfAChildComeBeforeItsParentHasFinished(t *testing.T) {
 	b.Edge("a", "b")
 	b.Edge("b", graph.End)
 	g := build(t, b, graph.Config{})
-	for ev, err := range g.Stream(ctx, world{}, graph.Run{Modes: graph.Updates | graph.Custom}) {
+	for ev, err := range g.Stream(ctx, world{}, graph.RunOptions{Modes: graph.Updates | graph.Custom}) {
 		is(t, err, nil)
 		s := short(ev)
 		if may, ok := seen[s[strings.Index(s, "/")+1:]]; ok {

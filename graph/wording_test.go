@@ -37,7 +37,7 @@ func TestMarkSeenDoesNotWaitForAnother(t *testing.T) {
 		if err := graph.MarkSeen(ctx, cfg.Store, "t1", id); err != nil {
 			t.Error(err)
 		}
-		if p, err := graph.Inspect(ctx, cfg.Store, "t1"); err != nil || !p.Interrupts[0].Seen {
+		if p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); err != nil || !p.Interrupts[0].Seen {
 			t.Errorf("%v: %v is not seen", err, p.Interrupts)
 		}
 	})
@@ -56,9 +56,9 @@ func TestErrorsSayWhatIsMissingAndWhere(t *testing.T) {
 		kind error
 		says string
 	}{
-		"commit":    {second(g.State(ctx, "t1", 9)), graph.ErrUnknownThread, `no such commit: thread "t1" has no commit 9`},
-		"namespace": {second(g.State(ctx, "t1", 0, "x")), graph.ErrUnknownThread, `no such namespace: thread "t1", namespace "x"`},
-		"thread":    {second(g.State(ctx, "t2", 0)), graph.ErrUnknownThread, `no such thread: "t2"`},
+		"commit":    {second(g.State(ctx, checkpoint.Key{Thread: "t1"}, 9)), graph.ErrUnknownThread, `no such commit: thread "t1" has no commit 9`},
+		"namespace": {second(g.State(ctx, checkpoint.Key{Thread: "t1", Namespace: "x"}, 0)), graph.ErrUnknownThread, `no such namespace: thread "t1", namespace "x"`},
+		"thread":    {second(g.State(ctx, checkpoint.Key{Thread: "t2"}, 0)), graph.ErrUnknownThread, `no such thread: "t2"`},
 		"patch":     {edit("", func(*world) (graph.Command, error) { return fail() }), errBoom, `graph "polite": an edit: step`},
 		"end":       {edit(graph.End, func(*world) (graph.Command, error) { return fail() }), errBoom, `graph "polite": an edit: step`},
 		"edit":      {edit("nobody", nil), graph.ErrEdit, `graph "polite": thread "t1": graph: bad edit: "nobody" is not a node`},
@@ -73,7 +73,7 @@ func TestErrorsSayWhatIsMissingAndWhere(t *testing.T) {
 	b.Node("w", graph.Worker(takesInt))
 	b.Edge(graph.Start, "r")
 	b.Edge("w", graph.End)
-	_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.Run{})
+	_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
 	if err == nil || !strings.Contains(err.Error(), `is of type string, not int`) {
 		t.Error(err)
 	}
@@ -91,7 +91,7 @@ func TestAnEdgeToEndCountsForTheProgram(t *testing.T) {
 			b.Edge("a", graph.End)
 		}
 		invoke(t, build(t, b, cfg), "t1", graph.Done)
-		p, err := graph.Inspect(ctx, cfg.Store, "t1")
+		p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -64,7 +64,7 @@ func build[S any](tb testing.TB, b *graph.Builder[S], cfg graph.Config) *graph.G
 func stored() graph.Config { return graph.Config{Store: new(checkpoint.Memory)} }
 
 // t1 is the thread of most tests.
-var t1 = graph.Run{Thread: "t1"}
+var t1 = graph.RunOptions{Thread: "t1"}
 
 // ended fails the test unless the call returned without an error and with this status.
 func ended(tb testing.TB, want graph.Status, res graph.Result[world], err error) graph.Result[world] {
@@ -78,7 +78,7 @@ func ended(tb testing.TB, want graph.Status, res graph.Result[world], err error)
 // invoke runs g on t1, or without a thread where thread is "", to this status.
 func invoke(tb testing.TB, g *graph.Graph[world], thread string, want graph.Status) graph.Result[world] {
 	tb.Helper()
-	res, err := g.Invoke(ctx, world{}, graph.Run{Thread: thread})
+	res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: thread})
 	return ended(tb, want, res, err)
 }
 

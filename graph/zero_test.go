@@ -7,18 +7,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
 func TestTheZeroGraphSaysThatItWasNotCompiled(t *testing.T) {
 	var g graph.Graph[world]
-	p := g.Plain()
+	p := g.Untyped()
 	raw := json.RawMessage(`{}`)
 	for name, call := range map[string]func() error{
-		"Invoke":      func() error { _, err := g.Invoke(ctx, world{}, t1); return err },
-		"Resume":      func() error { _, err := g.Resume(ctx, graph.Answers{}, t1); return err },
-		"Start":       func() error { _, err := g.Start(ctx, world{}, t1).Wait(); return err },
-		"StartResume": func() error { _, err := g.StartResume(ctx, graph.Answers{}, graph.Run{Hold: true}).Wait(); return err },
+		"Invoke": func() error { _, err := g.Invoke(ctx, world{}, t1); return err },
+		"Resume": func() error { _, err := g.Resume(ctx, graph.Answers{}, t1); return err },
+		"Start":  func() error { _, err := g.Start(ctx, world{}, t1).Wait(); return err },
+		"StartResume": func() error {
+			_, err := g.StartResume(ctx, graph.Answers{}, graph.RunOptions{Hold: true}).Wait()
+			return err
+		},
 		"Stream": func() (err error) {
 			for _, err = range g.Stream(ctx, world{}, t1) {
 			}
@@ -29,26 +33,26 @@ func TestTheZeroGraphSaysThatItWasNotCompiled(t *testing.T) {
 			}
 			return err
 		},
-		"Patch":        func() error { _, err := g.Patch(ctx, func(*world) error { return nil }, t1); return err },
-		"Edit":         func() error { _, err := g.Edit(ctx, nil, t1); return err },
-		"Act":          func() error { _, err := g.Act(ctx, graph.Edit[world]{}, graph.Answers{}, t1); return err },
-		"Call":         func() error { _, err := g.Call(ctx, world{}); return err },
-		"Go":           func() error { _, err := g.Go(ctx, world{}).Wait(ctx); return err },
-		"State":        func() error { _, _, err := g.State(ctx, "t1", 0); return err },
-		"Diff":         func() error { _, err := g.Diff(ctx, "t1", 1, 2); return err },
-		"Replay":       func() error { _, err := g.Replay(ctx, "t1", 0, 0); return err },
-		"DrawRun":      func() error { _, err := g.DrawRun(ctx, "t1", 0); return err },
-		"ClearCache":   func() error { return g.ClearCache(ctx) },
-		"InputHash":    func() error { _, err := g.InputHash(world{}); return err },
-		"EncodeState":  func() error { _, err := g.EncodeState(world{}); return err },
-		"DecodeInput":  func() error { _, err := g.DecodeInput(raw); return err },
-		"Plain.Invoke": func() error { _, err := p.Invoke(ctx, raw, t1); return err },
-		"Plain.Resume": func() error { _, err := p.Resume(ctx, graph.Answers{}, t1); return err },
-		"Plain.Start":  func() error { _, err := p.Start(ctx, raw, t1).Wait(); return err },
-		"Plain.Patch":  func() error { _, err := p.Patch(ctx, raw, t1); return err },
-		"Plain.State":  func() error { _, _, err := p.State(ctx, "t1", 0); return err },
-		"Plain.Hash":   func() error { _, err := p.InputHash(raw); return err },
-		"a Live's Drain": func() error {
+		"Patch":           func() error { _, err := g.Patch(ctx, func(*world) error { return nil }, t1); return err },
+		"Edit":            func() error { _, err := g.Edit(ctx, nil, t1); return err },
+		"UpdateAndResume": func() error { _, err := g.UpdateAndResume(ctx, graph.Edit[world]{}, graph.Answers{}, t1); return err },
+		"Call":            func() error { _, err := g.Call(ctx, world{}); return err },
+		"Go":              func() error { _, err := g.Go(ctx, world{}).Wait(ctx); return err },
+		"State":           func() error { _, _, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0); return err },
+		"Diff":            func() error { _, err := g.Diff(ctx, checkpoint.Key{Thread: "t1"}, 1, 2); return err },
+		"Replay":          func() error { _, err := g.Replay(ctx, "t1", 0, 0); return err },
+		"DrawRun":         func() error { _, err := g.DrawRun(ctx, "t1", 0, 0); return err },
+		"ClearCache":      func() error { return g.ClearCache(ctx) },
+		"InputHash":       func() error { _, err := g.InputHash(world{}); return err },
+		"EncodeState":     func() error { _, err := g.EncodeState(world{}); return err },
+		"DecodeInput":     func() error { _, err := g.DecodeInput(raw); return err },
+		"Untyped.Invoke":  func() error { _, err := p.Invoke(ctx, raw, t1); return err },
+		"Untyped.Resume":  func() error { _, err := p.Resume(ctx, graph.Answers{}, t1); return err },
+		"Untyped.Start":   func() error { _, err := p.Start(ctx, raw, t1).Wait(); return err },
+		"Untyped.Patch":   func() error { _, err := p.Patch(ctx, raw, t1); return err },
+		"Untyped.State":   func() error { _, _, err := p.State(ctx, checkpoint.Key{Thread: "t1"}, 0); return err },
+		"Untyped.Hash":    func() error { _, err := p.InputHash(raw); return err },
+		"a Handle's Drain": func() error {
 			l := g.Start(ctx, world{}, t1)
 			l.Drain("x")
 			l.Cancel(nil)
@@ -96,7 +100,7 @@ func TestTheZeroBuilderIsAGraphWithoutAName(t *testing.T) {
 		"Join":     func(b *graph.Builder[world]) { b.Join("a", "b") },
 		"Branch":   func(b *graph.Builder[world]) { b.Branch("a", nil) },
 		"Defer":    func(b *graph.Builder[world]) { b.Defer("a") },
-		"Rescue":   func(b *graph.Builder[world]) { b.Rescue("a", graph.ErrorHandler[world]{}) },
+		"OnError":  func(b *graph.Builder[world]) { b.OnError("a", graph.ErrorHandler[world]{}) },
 		"At":       func(b *graph.Builder[world]) { b.At("here").Edge("a", "b") },
 		"the node": func(b *graph.Builder[world]) { b.Node("a", graph.Node[world]{}) },
 	} {
@@ -110,7 +114,7 @@ func TestTheZeroBuilderIsAGraphWithoutAName(t *testing.T) {
 }
 
 func TestOtherZeroValuesDoNotPanic(t *testing.T) {
-	var l graph.Live[world]
+	var l graph.Handle[world]
 	_, err := l.Wait()
 	is(t, err, graph.ErrNotCompiled)
 	l.Drain("x")

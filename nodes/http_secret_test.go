@@ -60,7 +60,7 @@ nodes:
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := g.Invoke(t.Context(), w.NewState(), graph.Run{Thread: "t"})
+	res, err := g.Invoke(t.Context(), w.NewState(), graph.RunOptions{Thread: "t"})
 	if err == nil {
 		t.Fatal("the request was not refused")
 	}

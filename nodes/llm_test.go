@@ -39,7 +39,7 @@ func TestAModelAnswersInTextAndInATypeOfTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	for ev, err := range g.Stream(t.Context(), w.NewState(), graph.Run{Modes: graph.Messages}) {
+	for ev, err := range g.Stream(t.Context(), w.NewState(), graph.RunOptions{Modes: graph.Messages}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestATypedAnswerIsAValueOfItsType(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := g.Invoke(t.Context(), w.NewState(), graph.Run{})
+	res, err := g.Invoke(t.Context(), w.NewState(), graph.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ nodes:
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := g.Invoke(t.Context(), w.NewState(), graph.Run{})
+	res, err := g.Invoke(t.Context(), w.NewState(), graph.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestLLM_CallOfAToolThatWasNotOffered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			res, err := g.Invoke(t.Context(), w.NewState(), graph.Run{})
+			res, err := g.Invoke(t.Context(), w.NewState(), graph.RunOptions{})
 			if model.KindOf(err) != model.BadAnswer || !strings.Contains(err.Error(), `"web_search"`) {
 				text, _ := res.State.Get("text")
 				t.Errorf("rule: an answer that calls a tool which was not offered fails the node\ngot the text %q and the error %v, want a bad answer that names the tool", text, err)

@@ -37,7 +37,7 @@ func do(t *testing.T, dir, node string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := g.Invoke(context.Background(), w.NewState(), graph.Run{Thread: "t"})
+	res, err := g.Invoke(context.Background(), w.NewState(), graph.RunOptions{Thread: "t"})
 	v, _ := res.State.Get("r")
 	return v, err
 }
@@ -112,7 +112,7 @@ nodes:
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := graph.Run{Thread: "t"}
+	run := graph.RunOptions{Thread: "t"}
 	res, err := g.Invoke(context.Background(), w.NewState(), run)
 	if err != nil || len(res.Interrupts) != 1 {
 		t.Fatal(res.Interrupts, err)

@@ -64,13 +64,13 @@ func program(t *testing.T, text string, p nodes.Program) (*workflow.Workflow, *g
 // answer runs a workflow to its end and answers each question with what say returns.
 func answer(t *testing.T, w *workflow.Workflow, g *graph.Graph[state.Record], say func(graph.Interrupt) any) (map[string]any, error) {
 	t.Helper()
-	res, err := g.Invoke(t.Context(), w.NewState(), graph.Run{Thread: "t"})
+	res, err := g.Invoke(t.Context(), w.NewState(), graph.RunOptions{Thread: "t"})
 	for err == nil && res.Status == graph.Interrupted {
 		var all graph.Answers
 		for _, in := range res.Interrupts {
 			all = all.Answer(in.ID, say(in))
 		}
-		res, err = g.Resume(t.Context(), all, graph.Run{Thread: "t"})
+		res, err = g.Resume(t.Context(), all, graph.RunOptions{Thread: "t"})
 	}
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func TestWhatAnAgentSaysIsStreamed(t *testing.T) {
 	w, g := program(t, "version: 1\nnodes:\n  a: {agent: {prompt: x}, next: END}\n",
 		nodes.Program{Models: map[string]model.Model{"m": model.Script(model.Say("Hello to you"))}})
 	var said strings.Builder
-	for ev, err := range g.Stream(t.Context(), w.NewState(), graph.Run{Thread: "t", Modes: graph.Messages}) {
+	for ev, err := range g.Stream(t.Context(), w.NewState(), graph.RunOptions{Thread: "t", Modes: graph.Messages}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/weftrun/weft/internal/deadnet"
 )
 
-// impatience is the Patience of the stores whose network swallows bytes.
+// impatience is the RetryFor of the stores whose network swallows bytes.
 const impatience = 200 * time.Millisecond
 
 // dsnOver is how to connect over a network.
@@ -62,7 +62,7 @@ func TestCall_ServerSilent(t *testing.T) {
 			t.Run(fmt.Sprintf("%v, pool of the caller %t", way, !own), func(t *testing.T) {
 				t.Parallel()
 				n := deadnet.New(t, "unix", cluster.socket())
-				cfg := postgres.Config{Schema: prepared(t), Patience: impatience}
+				cfg := postgres.Config{Schema: prepared(t), RetryFor: impatience}
 				s := openSoon(t, n, func(ctx context.Context) (*postgres.Store, error) {
 					if own {
 						return postgres.Open(ctx, dsnOver(n, "pool_max_conns=4"), cfg)
@@ -80,7 +80,7 @@ func TestCall_ServerSilent(t *testing.T) {
 func TestCall_ServerStops(t *testing.T) {
 	t.Parallel()
 	n := deadnet.New(t, "unix", cluster.socket())
-	cfg := postgres.Config{Schema: prepared(t), Patience: impatience}
+	cfg := postgres.Config{Schema: prepared(t), RetryFor: impatience}
 	s := openSoon(t, n, func(ctx context.Context) (*postgres.Store, error) {
 		return postgres.Open(ctx, dsnOver(n, "pool_max_conns=4"), cfg)
 	})
@@ -132,7 +132,7 @@ func TestOpen_ServerSilent(t *testing.T) {
 				n := deadnet.New(t, "unix", cluster.socket())
 				deadnet.Bounded(t, n, way, impatience, func(context.Context) error { return nil }, []deadnet.Call{{
 					Name: "Open", Do: func(ctx context.Context) error {
-						s, err := postgres.Open(ctx, dsnOver(n, settings), postgres.Config{Patience: impatience})
+						s, err := postgres.Open(ctx, dsnOver(n, settings), postgres.Config{RetryFor: impatience})
 						if err == nil {
 							s.Close()
 						}
@@ -149,7 +149,7 @@ func TestOpen_ServerSilent(t *testing.T) {
 func TestCommit_ReplySwallowed(t *testing.T) {
 	const commits = 10
 	n := deadnet.New(t, "unix", cluster.socket())
-	s := open(t, dsnOver(n, "pool_max_conns=4"), postgres.Config{Patience: 6 * time.Second})
+	s := open(t, dsnOver(n, "pool_max_conns=4"), postgres.Config{RetryFor: 6 * time.Second})
 	for seq := uint64(1); seq <= commits; seq++ {
 		if seq%5 == 0 {
 			n.SetOnce(deadnet.Replies)
@@ -173,15 +173,15 @@ func TestCommit_ReplySwallowed(t *testing.T) {
 	}
 }
 
-// TestConfig_PatienceNotPositive makes a call that succeeds at the fourth try: a Patience of 0 or
+// TestConfig_RetryForNotPositive makes a call that succeeds at the fourth try: a RetryFor of 0 or
 // less is the default.
-func TestConfig_PatienceNotPositive(t *testing.T) {
+func TestConfig_RetryForNotPositive(t *testing.T) {
 	for _, patience := range []time.Duration{-1, 0} {
 		schema := freshSchema()
-		s := open(t, cluster.dsn(), postgres.Config{Schema: schema, Patience: patience})
+		s := open(t, cluster.dsn(), postgres.Config{Schema: schema, RetryFor: patience})
 		raise(t, schema, "40001", 3)
 		if err := s.Commit(t.Context(), link(deadnet.Thread, 1)); err != nil {
-			t.Errorf("rule: a Patience of 0 or less is the default\n got: %v with %v", err, patience)
+			t.Errorf("rule: a RetryFor of 0 or less is the default\n got: %v with %v", err, patience)
 		}
 	}
 }
@@ -256,9 +256,9 @@ func newOver(t testing.TB, settings string, way func(pgconn.DialFunc) pgconn.Dia
 	return s
 }
 
-// TestCall_PatienceOfSeveralTrips loses a request of each of the two parts of a call. Each loss
+// TestCall_RetryForOfSeveralTrips loses a request of each of the two parts of a call. Each loss
 // costs half of the bound, so the second one ends the call.
-func TestCall_PatienceOfSeveralTrips(t *testing.T) {
+func TestCall_RetryForOfSeveralTrips(t *testing.T) {
 	t.Parallel()
 	const patience = time.Second
 	check := func(t *testing.T, err error) {
@@ -271,13 +271,13 @@ func TestCall_PatienceOfSeveralTrips(t *testing.T) {
 		t.Parallel()
 		l := &losses{}
 		l.set("server_version_num", "begin")
-		_, err := postgres.New(t.Context(), poolOver(t, "pool_max_conns=2", l.dial), postgres.Config{Schema: freshSchema(), Patience: patience})
+		_, err := postgres.New(t.Context(), poolOver(t, "pool_max_conns=2", l.dial), postgres.Config{Schema: freshSchema(), RetryFor: patience})
 		check(t, err)
 	})
 	t.Run("Memory.Get", func(t *testing.T) {
 		t.Parallel()
 		l := &losses{}
-		m := memoryOf(t, newOver(t, "pool_max_conns=2", l.dial, postgres.Config{Schema: freshSchema(), Patience: patience}))
+		m := memoryOf(t, newOver(t, "pool_max_conns=2", l.dial, postgres.Config{Schema: freshSchema(), RetryFor: patience}))
 		if _, err := m.Put(t.Context(), []string{"n"}, "key", json.RawMessage(`1`), memory.Options{TTL: time.Hour, Refresh: true}); err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,7 @@ func (s *Store) call(ctx context.Context, write bool, try attempt) error {
 	}
 }
 
-// once makes one attempt, which gets half of Patience and ends no later than the budget. It
+// once makes one attempt, which gets half of RetryFor and ends no later than the budget. It
 // reports whether anything was sent to the server.
 func (s *Store) once(ctx context.Context, budget *brief.Budget, again bool, try attempt) (sent bool, err error) {
 	conn, err := s.acquire(ctx, budget)

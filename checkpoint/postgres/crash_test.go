@@ -96,7 +96,7 @@ func (w *writers) check(t *testing.T) {
 
 func TestKilledServerLosesNothingItAcknowledged(t *testing.T) {
 	s := extraServer(t)
-	w := startWriters(open(t, s.dsn("pool_max_conns=8"), postgres.Config{Patience: 30 * time.Second}), 8)
+	w := startWriters(open(t, s.dsn("pool_max_conns=8"), postgres.Config{RetryFor: 30 * time.Second}), 8)
 	for range pace.Soak(2, 100) {
 		w.wait(50)
 		s.end(syscall.SIGKILL)
@@ -110,7 +110,7 @@ func TestKilledServerLosesNothingItAcknowledged(t *testing.T) {
 
 func TestCutConnectionsCommitExactlyOnce(t *testing.T) {
 	p := newProxy(t, cluster)
-	w := startWriters(open(t, p.dsn("pool_max_conns=4"), postgres.Config{Patience: 30 * time.Second}), 4)
+	w := startWriters(open(t, p.dsn("pool_max_conns=4"), postgres.Config{RetryFor: 30 * time.Second}), 4)
 	w.wait(10)
 	p.chance.Store(30)
 	w.wait(pace.Soak(500, 20000))
@@ -126,7 +126,7 @@ func TestCutConnectionsCommitExactlyOnce(t *testing.T) {
 // connection, so that the store cannot find out.
 func TestOutcomeIsUnknownWhenTheServerIsGone(t *testing.T) {
 	p := newProxy(t, cluster)
-	s := open(t, p.dsn("pool_max_conns=1"), postgres.Config{Patience: 200 * time.Millisecond})
+	s := open(t, p.dsn("pool_max_conns=1"), postgres.Config{RetryFor: 200 * time.Millisecond})
 	k := checkpoint.Key{Thread: "thread"}
 	if err := s.Commit(t.Context(), link(k, 1)); err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@
 //     the server's settings are others.
 //  3. A write is made once, however often a connection breaks: the store repeats the call,
 //     and the commit's ID says whether it was done. Only when the server stays away for
-//     longer than Config.Patience is the error an ErrUnknownOutcome; the same commit again
+//     longer than Config.RetryFor is the error an ErrUnknownOutcome; the same commit again
 //     settles it.
 //  4. After Acquire returned, no writer without the new fence writes to the thread, not
 //     even one whose commit was under way. Leases and expiry go by the server's clock.

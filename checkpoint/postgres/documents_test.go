@@ -77,7 +77,7 @@ func TestDocumentsOfAClosedStoreSaySo(t *testing.T) {
 // and not acknowledged, and then told as a conflict, would stop it.
 func TestDocumentsOverConnectionsThatAreCut(t *testing.T) {
 	p := newProxy(t, cluster)
-	d := documentsOf(t, open(t, p.dsn(""), postgres.Config{Schema: freshSchema(), Patience: time.Minute}))
+	d := documentsOf(t, open(t, p.dsn(""), postgres.Config{Schema: freshSchema(), RetryFor: time.Minute}))
 	p.chance.Store(10)
 	version := uint64(0)
 	for i := range 200 {

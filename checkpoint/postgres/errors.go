@@ -122,7 +122,7 @@ func (s *Store) typed(err error) error {
 	}
 	var silent *silentError
 	if errors.As(err, &silent) {
-		return fmt.Errorf("%w: postgres: is the server up, the network in order, and Config.Patience (%v) enough? (%w)",
+		return fmt.Errorf("%w: postgres: is the server up, the network in order, and Config.RetryFor (%v) enough? (%w)",
 			checkpoint.ErrUnavailable, s.patience, err)
 	}
 	var pg *pgconn.PgError

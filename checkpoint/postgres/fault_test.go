@@ -62,7 +62,7 @@ func raise(t testing.TB, schema, code string, times int) {
 
 func TestErrorsOfTheServerAreTyped(t *testing.T) {
 	schema := freshSchema()
-	s := open(t, cluster.dsn(), postgres.Config{Schema: schema, Patience: 500 * time.Millisecond})
+	s := open(t, cluster.dsn(), postgres.Config{Schema: schema, RetryFor: 500 * time.Millisecond})
 	k := checkpoint.Key{Thread: "thread"}
 	if err := s.Commit(t.Context(), link(k, 1)); err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestErrorsOfTheServerAreTyped(t *testing.T) {
 
 func TestWhatTheServerUndidIsTriedAgain(t *testing.T) {
 	schema := freshSchema()
-	s := open(t, cluster.dsn(), postgres.Config{Schema: schema, Patience: time.Minute})
+	s := open(t, cluster.dsn(), postgres.Config{Schema: schema, RetryFor: time.Minute})
 	k := checkpoint.Key{Thread: "thread"}
 	for i, code := range []string{"40001", "40P01", "57P03", "57P01", "08006"} {
 		raise(t, schema, code, 3)
@@ -146,7 +146,7 @@ func doneBehindTheHead(t *testing.T, takes bool) {
 	cut := &cutOnce{text: []byte(schema), cut: make(chan struct{}), others: make(chan struct{})}
 	goOn := sync.OnceFunc(func() { close(cut.others) })
 	defer goOn()
-	s := newOver(t, "pool_max_conns=1", cut.dial, postgres.Config{Schema: schema, Patience: time.Minute})
+	s := newOver(t, "pool_max_conns=1", cut.dial, postgres.Config{Schema: schema, RetryFor: time.Minute})
 	k := checkpoint.Key{Thread: "thread"}
 	if err := s.Commit(t.Context(), link(k, 1)); err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func TestLocksAndTimeoutsAreBusy(t *testing.T) {
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	admin(t, cluster, "CREATE ROLE nobody_special LOGIN")
 	strict := extraServer(t, "fsync=off", "hba_file="+hbaFile(t, cluster, "local all all reject\n"))
-	cfg := postgres.Config{Schema: freshSchema(), Patience: 2 * time.Second}
+	cfg := postgres.Config{Schema: freshSchema(), RetryFor: 2 * time.Second}
 	for name, c := range map[string]struct {
 		dsn    string
 		cfg    postgres.Config

@@ -122,7 +122,7 @@ func TestMemoryOfAClosedStoreSaysSo(t *testing.T) {
 // not acknowledged, and then told as a conflict, would stop it.
 func TestMemoryOverConnectionsThatAreCut(t *testing.T) {
 	p := newProxy(t, cluster)
-	m := memoryOf(t, open(t, p.dsn(""), postgres.Config{Schema: freshSchema(), Patience: time.Minute}))
+	m := memoryOf(t, open(t, p.dsn(""), postgres.Config{Schema: freshSchema(), RetryFor: time.Minute}))
 	p.chance.Store(10)
 	version := uint64(0)
 	for i := range 200 {

@@ -31,7 +31,7 @@ func TestPartition(t *testing.T) {
 		for _, reset := range []bool{false, true} {
 			t.Run(fmt.Sprintf("requests %t, replies %t, reset %t", way.requests, way.replies, reset), func(t *testing.T) {
 				p := newProxy(t, cluster)
-				s := open(t, p.dsn("pool_max_conns=4"), postgres.Config{Patience: time.Hour})
+				s := open(t, p.dsn("pool_max_conns=4"), postgres.Config{RetryFor: time.Hour})
 				k := checkpoint.Key{Thread: "thread"}
 				if err := s.Commit(t.Context(), link(k, 1)); err != nil {
 					t.Fatal(err)
@@ -68,7 +68,7 @@ func TestPartition(t *testing.T) {
 // gets no reply ends with the deadline that its writer gives it, and is made again.
 func TestPartitionsUnderWriters(t *testing.T) {
 	p := newProxy(t, cluster)
-	w := startWriters(hasty{open(t, p.dsn("pool_max_conns=4"), postgres.Config{Patience: time.Hour})}, 4)
+	w := startWriters(hasty{open(t, p.dsn("pool_max_conns=4"), postgres.Config{RetryFor: time.Hour})}, 4)
 	n := pace.Soak(10, 300)
 	for range n {
 		w.wait(20)
@@ -100,7 +100,7 @@ func TestStoreOverConnectionsThatAreCut(t *testing.T) {
 	p, chance := newProxy(t, cluster), int64(pace.Soak(10, 30))
 	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store {
 		p.chance.Store(0)
-		w := openWatched(t, p.dsn("pool_max_conns=8"), postgres.Config{Patience: time.Minute})
+		w := openWatched(t, p.dsn("pool_max_conns=8"), postgres.Config{RetryFor: time.Minute})
 		p.chance.Store(chance)
 		return w
 	})

@@ -22,7 +22,7 @@ type Config struct {
 	Schema string
 	// Migrate says what to do when the schema is missing or older than this package.
 	Migrate Migrate
-	// Patience is the most that a call may take, Open and New too; 0 or less means 5 seconds. A
+	// RetryFor is the most that a call may take, Open and New too; 0 or less means 5 seconds. A
 	// call that goes through all that there is, however much (a listing, a query, a search),
 	// has it for each page that the server answers. Within it a call is tried again while
 	// the server cannot be reached, starts up, or has to break a deadlock. A single try gets
@@ -33,7 +33,7 @@ type Config struct {
 	// Two things do not count. A call that waits for a connection of the pool while the
 	// server answers others is not timed. And on a pool that Open has made, each MiB that
 	// moves gives a call a second more.
-	Patience time.Duration
+	RetryFor time.Duration
 }
 
 // Migrate says whether Open may change the schema.
@@ -96,12 +96,12 @@ func Open(ctx context.Context, connString string, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// patience returns Config.Patience, or its default.
+// retryFor returns Config.RetryFor, or its default.
 func patience(cfg Config) time.Duration {
-	if cfg.Patience <= 0 {
+	if cfg.RetryFor <= 0 {
 		return 5 * time.Second
 	}
-	return cfg.Patience
+	return cfg.RetryFor
 }
 
 // New uses a pool that the caller has, and that stays the caller's to close. Its settings do
@@ -122,7 +122,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Close waits for the calls that are running, which Config.Patience bounds, and closes the
+// Close waits for the calls that are running, which Config.RetryFor bounds, and closes the
 // connections, unless the pool is the caller's. Calls that come later return ErrClosed.
 // Closing twice does no harm.
 func (s *Store) Close() error {

@@ -20,7 +20,7 @@ import (
 	"github.com/weftrun/weft/internal/deadnet"
 )
 
-// impatience is the Patience of the stores whose network swallows bytes.
+// impatience is the RetryFor of the stores whose network swallows bytes.
 const impatience = 200 * time.Millisecond
 
 // clients are those that a store may be made of: one that keeps to the deadline of a context, as
@@ -36,7 +36,7 @@ func TestCall_ServerSilent(t *testing.T) {
 		for _, way := range deadnet.Ways {
 			t.Run(fmt.Sprint(name, " ", way), func(t *testing.T) {
 				t.Parallel()
-				cfg := redis.Config{Prefix: prefix + name + way.String(), Patience: impatience}
+				cfg := redis.Config{Prefix: prefix + name + way.String(), RetryFor: impatience}
 				if err := storeOf(t, s.client(t), redis.Config{Prefix: cfg.Prefix}).Commit(t.Context(), deadnet.First()); err != nil {
 					t.Fatal(err)
 				}
@@ -62,7 +62,7 @@ func TestCall_ServerStops(t *testing.T) {
 	for name, o := range clients {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg := redis.Config{Prefix: prefix + name, Patience: impatience}
+			cfg := redis.Config{Prefix: prefix + name, RetryFor: impatience}
 			n := deadnet.New(t, "tcp", s.addr)
 			o.Addr = n.Addr
 			store := storeOf(t, connect(t, o), cfg)
@@ -93,9 +93,9 @@ func TestOpenURL_ServerSilent(t *testing.T) {
 
 func TestOpen_PatienceNotPositive(t *testing.T) {
 	for _, patience := range []time.Duration{-1, 0} {
-		store := storeOf(t, connect(t, goredis.Options{Addr: "127.0.0.1:1"}), redis.Config{Patience: patience})
-		if got := store.Patience(); got != 5*time.Second {
-			t.Errorf("rule: a Patience of 0 or less is the default\n got: %v for %v", got, patience)
+		store := storeOf(t, connect(t, goredis.Options{Addr: "127.0.0.1:1"}), redis.Config{RetryFor: patience})
+		if got := store.RetryFor(); got != 5*time.Second {
+			t.Errorf("rule: a RetryFor of 0 or less is the default\n got: %v for %v", got, patience)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestCommit_ReplySwallowed(t *testing.T) {
 	n := deadnet.New(t, "tcp", s.addr)
 	o := clients["punctual"]
 	o.Addr = n.Addr
-	store := storeOf(t, connect(t, o), redis.Config{Prefix: prefix, Patience: 6 * time.Second})
+	store := storeOf(t, connect(t, o), redis.Config{Prefix: prefix, RetryFor: 6 * time.Second})
 	thread := deadnet.Thread.Thread
 	for seq := uint64(1); seq <= commits; seq++ {
 		if seq%5 == 0 {
@@ -140,7 +140,7 @@ func TestFollow_ConnectionDies(t *testing.T) {
 	n := deadnet.New(t, "tcp", s.addr)
 	o := clients["punctual"]
 	o.Addr = n.Addr
-	follower := storeOf(t, connect(t, o), redis.Config{Prefix: prefix, Patience: 2 * time.Second}).Bus(0)
+	follower := storeOf(t, connect(t, o), redis.Config{Prefix: prefix, RetryFor: 2 * time.Second}).Bus(0)
 	publisher := storeOf(t, s.client(t), redis.Config{Prefix: prefix}).Bus(0)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -204,9 +204,9 @@ func (l *lossy) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.Pr
 	}
 }
 
-// TestCall_PatienceOfSeveralTrips loses every other command of a call that goes to the server
+// TestCall_RetryForOfSeveralTrips loses every other command of a call that goes to the server
 // several times. Each loss costs more than half of the bound, so a second one ends the call.
-func TestCall_PatienceOfSeveralTrips(t *testing.T) {
+func TestCall_RetryForOfSeveralTrips(t *testing.T) {
 	const patience = 500 * time.Millisecond
 	s, prefix := common(t)
 	filled := func(t *testing.T, prefix string) *redis.Store {
@@ -242,7 +242,7 @@ func TestCall_PatienceOfSeveralTrips(t *testing.T) {
 	for i, c := range names {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			cfg := redis.Config{Prefix: prefix + c.Name, Patience: patience}
+			cfg := redis.Config{Prefix: prefix + c.Name, RetryFor: patience}
 			filled(t, cfg.Prefix)
 			client := connect(t, goredis.Options{Addr: s.addr, ReadTimeout: time.Minute, PoolSize: 1})
 			if err := client.Ping(t.Context()).Err(); err != nil { // nothing of the connection is lost

@@ -40,7 +40,7 @@ var _ topic.Bus = (*Bus)(nil)
 
 // Bus returns a bus that keeps at least the newest keep events of each topic, and about a
 // hundred more; 0 means 10,000. It lasts until the Store is closed. A call that writes or
-// asks goes on trying for Config.Patience; a follower goes on until his context ends.
+// asks goes on trying for Config.RetryFor; a follower goes on until his context ends.
 func (s *Store) Bus(keep int) *Bus {
 	if keep <= 0 {
 		keep = 10_000
@@ -288,7 +288,7 @@ func (p *pump) stops() bool {
 	return true
 }
 
-// run ends within busBlock and half of Config.Patience when no reader is left or the store closes.
+// run ends within busBlock and half of Config.RetryFor when no reader is left or the store closes.
 func (p *pump) run() {
 	for !p.stops() {
 		last, err := p.ask()

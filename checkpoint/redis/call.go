@@ -77,7 +77,7 @@ type call struct {
 }
 
 // until returns when the time is over.
-func (c *call) until() time.Time { return c.budget.Until(c.store.cfg.Patience) }
+func (c *call) until() time.Time { return c.budget.Until(c.store.cfg.RetryFor) }
 
 // run makes tries until the time is over. Every call of a Store goes this way. What is called
 // with one context of [brief.OneCall] has one time.
@@ -195,7 +195,7 @@ func (c *call) wait(ctx context.Context, j *job) bool {
 			return true
 		}
 		if last = c.until(); sent.IsZero() {
-			last = replied.Add(c.store.cfg.Patience)
+			last = replied.Add(c.store.cfg.RetryFor)
 		}
 		if !time.Now().Before(last) {
 			return false

@@ -27,12 +27,12 @@
 //     commit, whole, and a conflict names it. [Store.Doctor] says what your server is set to.
 //  3. A reply that is lost is asked for again. A call knows its own work, so a commit is
 //     made once however often the connection breaks, and is acknowledged even when others
-//     have gone on since. What cannot be settled within Config.Patience is an
+//     have gone on since. What cannot be settled within Config.RetryFor is an
 //     ErrUnknownOutcome; the same commit again settles it.
 //  4. A caller whose context ends does not wait any longer, whether or not the client
 //     honours contexts; the command ends on its own, within the client's timeouts.
 //  5. Servers that load, change their master, or are cut off are waited for, for as long as
-//     Config.Patience. What will not get better is an error at once: ErrFull for a server
+//     Config.RetryFor. What will not get better is an error at once: ErrFull for a server
 //     without memory, ErrUnavailable for a wrong password, missing rights or a key that
 //     is somebody else's.
 //  6. Leases run by the server's clock. No order depends on any clock.

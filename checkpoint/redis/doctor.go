@@ -18,7 +18,7 @@ import (
 // Doctor implements checkpoint.Examiner. It reads INFO, TIME and CONFIG of each master, and
 // says which of them it may not.
 func (s *Store) Doctor(ctx context.Context) ([]checkpoint.Finding, error) {
-	until := time.Now().Add(s.cfg.Patience)
+	until := time.Now().Add(s.cfg.RetryFor)
 	err := s.aside(ctx, until, func(ctx context.Context) error {
 		if err := s.client.Ping(ctx).Err(); !isDenied(err) {
 			return err

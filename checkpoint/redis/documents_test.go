@@ -141,7 +141,7 @@ func TestDocumentsLargerThanTheServerIsToldAreRefused(t *testing.T) {
 func TestDocumentsOverConnectionsThatAreCut(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr, func(p *proxy) { p.cut = sometimes(0.05) })
-	d := documentsOf(t, storeOf(t, connect(t, goredis.Options{Addr: p.addr}), redis.Config{Prefix: prefix, Patience: time.Minute}))
+	d := documentsOf(t, storeOf(t, connect(t, goredis.Options{Addr: p.addr}), redis.Config{Prefix: prefix, RetryFor: time.Minute}))
 	version := uint64(0)
 	for i := range 300 {
 		doc, err := d.Set(t.Context(), document.At("c", "p"), document.Change{ID: "id", Value: fmt.Append(nil, i), Order: fmt.Sprint(i), If: new(version)})
@@ -162,7 +162,7 @@ func TestDocumentsWithoutAReplyHaveAnUnknownOutcome(t *testing.T) {
 		p.cut = func(reply bool, _ []byte) bool { return reply && cutting.Load() }
 	})
 	client := connect(t, goredis.Options{Addr: p.addr, MaxRetries: -1, PoolSize: 1, Protocol: 2, DisableIdentity: true})
-	d := documentsOf(t, storeOf(t, client, redis.Config{Prefix: prefix, Patience: time.Second}))
+	d := documentsOf(t, storeOf(t, client, redis.Config{Prefix: prefix, RetryFor: time.Second}))
 	at := document.At("c", "p")
 	if _, err := d.Set(t.Context(), at, document.Change{ID: "id", Value: json.RawMessage(`1`)}); err != nil {
 		t.Fatal(err)

@@ -108,7 +108,7 @@ func isDial(err error) bool {
 func (s *Store) typed(err error) error {
 	f, advice, kind := judge(err)
 	if f == lost {
-		advice = fmt.Sprintf("%s: the connection was cut, or no reply came in time (Config.Patience is %v)", s.address, s.cfg.Patience)
+		advice = fmt.Sprintf("%s: the connection was cut, or no reply came in time (Config.RetryFor is %v)", s.address, s.cfg.RetryFor)
 	}
 	return fmt.Errorf("%w: redis: %s (%w)", kind, advice, err)
 }

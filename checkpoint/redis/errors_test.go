@@ -15,7 +15,7 @@ import (
 	"github.com/weftrun/weft/internal/pace"
 )
 
-// patient is a Patience that no test outlives: who asks again in vain then hangs.
+// patient is a RetryFor that no test outlives: who asks again in vain then hangs.
 const patient = time.Hour
 
 // TestErrorsThatStay are known at once: asking again would not help.
@@ -40,7 +40,7 @@ func TestErrorsThatStay(t *testing.T) {
 		}, nil, "password"},
 		{"an unknown command", func() goredis.UniversalClient { return commandless{s.client(t)} }, nil, "refused"},
 	} {
-		store := storeOf(t, c.prepare(), redis.Config{Patience: patient, Unlisted: true})
+		store := storeOf(t, c.prepare(), redis.Config{RetryFor: patient, Unlisted: true})
 		err := store.Commit(t.Context(), link("thread", 1, "id"))
 		wantError(t, c.what+" is no use to repeat", err, checkpoint.ErrUnavailable, c.says)
 		if errors.Is(err, checkpoint.ErrUnknownOutcome) {
@@ -108,7 +108,7 @@ func TestOpenURL(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Error(err)
 	}
-	single := storeOf(t, servers[0].client(t), redis.Config{Patience: patient, Unlisted: true})
+	single := storeOf(t, servers[0].client(t), redis.Config{RetryFor: patient, Unlisted: true})
 	moved := 0
 	for n := range 20 {
 		if err := single.Commit(t.Context(), link(fmt.Sprint("thread ", n), 2, "id")); err != nil {
@@ -124,7 +124,7 @@ func TestOpenURL(t *testing.T) {
 func TestClosedClient(t *testing.T) {
 	s, prefix := common(t)
 	for _, client := range []*goredis.Client{s.client(t), s.quick(t)} {
-		store := storeOf(t, client, redis.Config{Prefix: prefix, Patience: patient})
+		store := storeOf(t, client, redis.Config{Prefix: prefix, RetryFor: patient})
 		client.Close()
 		err := store.Commit(t.Context(), link("thread", 1, "id"))
 		wantError(t, "a client that was closed is a closed store", err, checkpoint.ErrClosed)
@@ -137,7 +137,7 @@ func TestNobodyListens(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := connect(t, goredis.Options{Addr: "127.0.0.1:" + port, DialerRetries: 1, MaxRetries: -1})
-	store := storeOf(t, client, redis.Config{Patience: time.Second})
+	store := storeOf(t, client, redis.Config{RetryFor: time.Second})
 	err = store.Commit(t.Context(), link("thread", 1, "id"))
 	wantError(t, "without a server nothing is written, and the error says so", err, checkpoint.ErrUnavailable, "is the server running")
 	if errors.Is(err, checkpoint.ErrUnknownOutcome) {
@@ -177,14 +177,14 @@ func (s *server) scriptsRun(t testing.TB) string {
 // TestReplicaIsWaitedFor lets a master become a replica and back, as in a failover.
 func TestReplicaIsWaitedFor(t *testing.T) {
 	s := start(t)
-	store := storeOf(t, s.client(t), redis.Config{Patience: 2 * time.Second})
+	store := storeOf(t, s.client(t), redis.Config{RetryFor: 2 * time.Second})
 	if err := store.Commit(t.Context(), link("thread", 1, "first")); err != nil {
 		t.Fatal(err)
 	}
 	s.do(t, "replicaof", "127.0.0.1", "1")
 	err := store.Commit(t.Context(), link("thread", 2, "second"))
 	wantError(t, "a replica is not written to", err, checkpoint.ErrUnavailable, "replica")
-	waiting := storeOf(t, s.client(t), redis.Config{Patience: patient})
+	waiting := storeOf(t, s.client(t), redis.Config{RetryFor: patient})
 	done := make(chan error, 1)
 	before := s.scriptsRun(t)
 	go func() { done <- waiting.Commit(t.Context(), link("thread", 2, "second")) }()
@@ -200,7 +200,7 @@ func TestReplicaIsWaitedFor(t *testing.T) {
 // once for every 2 MiB.
 func TestLoadingIsWaitedFor(t *testing.T) {
 	s := start(t, "--key-load-delay", "2000", "--rdbcompression", "no")
-	store := storeOf(t, s.client(t), redis.Config{Patience: patient})
+	store := storeOf(t, s.client(t), redis.Config{RetryFor: patient})
 	if err := store.Commit(t.Context(), link("thread", 1, "id")); err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestLoadingIsWaitedFor(t *testing.T) {
 
 func TestFullServer(t *testing.T) {
 	s := start(t, "--maxmemory-policy", "noeviction")
-	store := storeOf(t, s.client(t), redis.Config{Patience: patient})
+	store := storeOf(t, s.client(t), redis.Config{RetryFor: patient})
 	for seq := range uint64(5) {
 		if err := store.Commit(t.Context(), link("thread", seq+1, fmt.Sprint(seq))); err != nil {
 			t.Fatal(err)
@@ -264,7 +264,7 @@ func TestFullServer(t *testing.T) {
 
 func TestBusyServer(t *testing.T) {
 	s := start(t, "--lua-time-limit", "10")
-	store := storeOf(t, s.client(t), redis.Config{Patience: time.Second})
+	store := storeOf(t, s.client(t), redis.Config{RetryFor: time.Second})
 	if err := store.Commit(t.Context(), link("thread", 1, "1")); err != nil {
 		t.Fatal(err)
 	}
@@ -388,7 +388,7 @@ func TestSomeoneElsesKeys(t *testing.T) {
 
 // TestTooLarge refuses before anything is sent.
 func TestTooLarge(t *testing.T) {
-	store := storeOf(t, connect(t, goredis.Options{Addr: "127.0.0.1:1"}), redis.Config{MaxBytes: 1000, Patience: patient})
+	store := storeOf(t, connect(t, goredis.Options{Addr: "127.0.0.1:1"}), redis.Config{MaxBytes: 1000, RetryFor: patient})
 	c := link("thread", 1, "1")
 	c.Blobs[0].Data = make([]byte, 1000)
 	wantError(t, "a commit that is too large is refused without a server", store.Commit(t.Context(), c), checkpoint.ErrTooLarge, "MaxBytes")

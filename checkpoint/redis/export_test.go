@@ -24,5 +24,5 @@ func (s *Store) Waiting() (n int) {
 	return n
 }
 
-// Patience returns the Config.Patience that a store goes by.
-func (s *Store) Patience() time.Duration { return s.cfg.Patience }
+// RetryFor returns the Config.RetryFor that a store goes by.
+func (s *Store) RetryFor() time.Duration { return s.cfg.RetryFor }

@@ -38,7 +38,7 @@ func newPair(t testing.TB) *pair {
 	})
 	p.proxy = startProxy(t, p.primary.addr)
 	client := connect(t, goredis.Options{Addr: p.proxy.addr, ContextTimeoutEnabled: true, MaxRetries: -1})
-	p.store = storeOf(t, client, redis.Config{Patience: time.Minute})
+	p.store = storeOf(t, client, redis.Config{RetryFor: time.Minute})
 	return p
 }
 
@@ -106,7 +106,7 @@ func TestARunHealsAfterAFailover(t *testing.T) {
 			t.Run(fmt.Sprintf("%v, %d steps behind", durability, lost), func(t *testing.T) {
 				p, ran := newPair(t), map[string]int{}
 				g := days(t, p.store, n, ran, map[int]func(){5 - lost: p.lag, 5: p.failOver})
-				res, err := g.Invoke(t.Context(), diary{}, graph.Run{Thread: "t", Durability: durability})
+				res, err := g.Invoke(t.Context(), diary{}, graph.RunOptions{Thread: "t", Durability: durability})
 				if err != nil || res.Status != graph.Done || !slices.Equal(res.State.Log.Slice(), want(n)) {
 					t.Fatalf("rule: a run outlives a failover\n got: %q %q, %v", res.Status, res.State.Log.Slice(), err)
 				}
@@ -115,7 +115,7 @@ func TestARunHealsAfterAFailover(t *testing.T) {
 						t.Errorf("rule: a live run repeats nothing\n got: %s ran %d times", name, ran[name])
 					}
 				}
-				d, _, err := g.State(t.Context(), "t", 0)
+				d, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
 				if err != nil || !slices.Equal(d.Log.Slice(), want(n)) {
 					t.Errorf("rule: what it stored is what it has\n got: %q, %v", d.Log.Slice(), err)
 				}
@@ -155,17 +155,17 @@ func TestAnIdleThreadAfterAFailoverIsAnEarlierOne(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	g := days(t, p.store, n, ran, map[int]func(){3: p.lag, stop: cancel})
-	if _, err := g.Invoke(ctx, diary{}, graph.Run{Thread: "t"}); !errors.Is(err, context.Canceled) {
+	if _, err := g.Invoke(ctx, diary{}, graph.RunOptions{Thread: "t"}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("the run was to be cancelled: %v", err)
 	}
 	p.failOver()
-	d, point, err := g.State(t.Context(), "t", 0)
+	d, point, err := g.State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
 	if err != nil || !slices.Equal(d.Log.Slice(), want(3)) && !slices.Equal(d.Log.Slice(), want(2)) || point.Status != graph.Pending {
 		t.Fatalf("rule: after a failover a thread is as it was, whole\n got: %q %q, %v", d.Log.Slice(), point.Status, err)
 	}
 	left := len(d.Log.Slice())
 	g = days(t, p.store, n, ran, nil)
-	res, err := g.Resume(t.Context(), graph.Answers{}, graph.Run{Thread: "t", Lease: checkpoint.HoldOptions{Policy: checkpoint.TakeOver}})
+	res, err := g.Resume(t.Context(), graph.Answers{}, graph.RunOptions{Thread: "t", Lease: checkpoint.HoldOptions{Policy: checkpoint.TakeOver}})
 	if err != nil || res.Status != graph.Done || !slices.Equal(res.State.Log.Slice(), want(n)) {
 		t.Fatalf("rule: a thread that went back can be resumed\n got: %q %q, %v", res.Status, res.State.Log.Slice(), err)
 	}
@@ -184,7 +184,7 @@ func TestAnIdleThreadAfterAFailoverIsAnEarlierOne(t *testing.T) {
 func TestARunWhoseLeaseWasLostIsToldSo(t *testing.T) {
 	p, ran := newPair(t), map[string]int{}
 	p.lag()
-	_, err := days(t, p.store, 4, ran, map[int]func(){2: p.failOver}).Invoke(t.Context(), diary{}, graph.Run{Thread: "t"})
+	_, err := days(t, p.store, 4, ran, map[int]func(){2: p.failOver}).Invoke(t.Context(), diary{}, graph.RunOptions{Thread: "t"})
 	if !errors.Is(err, checkpoint.ErrFenced) && !errors.Is(err, checkpoint.ErrLeaseLost) {
 		t.Errorf("rule: without its lease a run writes nothing, and says why\n got: %v", err)
 	}

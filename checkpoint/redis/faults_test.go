@@ -29,7 +29,7 @@ func TestConnectionsCutAtRandom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := startProxy(t, s.addr, func(p *proxy) { p.cut = sometimes(0.03) })
 			o.Addr = p.addr
-			store := storeOf(t, connect(t, o), redis.Config{Prefix: prefix + name, Patience: time.Minute})
+			store := storeOf(t, connect(t, o), redis.Config{Prefix: prefix + name, RetryFor: time.Minute})
 			var wg sync.WaitGroup
 			for w := range writers {
 				wg.Go(func() { writeAlone(t, store, fmt.Sprint("thread ", w), each) })
@@ -117,7 +117,7 @@ func TestLostReplyThenOvertaken(t *testing.T) {
 				}
 			})
 			client := connect(t, goredis.Options{Addr: p.addr, MaxRetries: -1, PoolSize: 1})
-			store := storeOf(t, client, redis.Config{Prefix: prefix, Patience: time.Minute})
+			store := storeOf(t, client, redis.Config{Prefix: prefix, RetryFor: time.Minute})
 			if err := store.Commit(t.Context(), link("thread", 1, "first")); err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +149,7 @@ func TestUnknownOutcome(t *testing.T) {
 		p.cut = func(reply bool, _ []byte) bool { return reply && cutting.Load() }
 	})
 	client := connect(t, goredis.Options{Addr: p.addr, MaxRetries: -1, PoolSize: 1, Protocol: 2, DisableIdentity: true})
-	store := storeOf(t, client, redis.Config{Prefix: prefix, Patience: time.Second})
+	store := storeOf(t, client, redis.Config{Prefix: prefix, RetryFor: time.Second})
 	if err := store.Commit(t.Context(), link("thread", 1, "1")); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestUnknownOutcome(t *testing.T) {
 func TestSlotMoves(t *testing.T) {
 	servers := startCluster(t)
 	client := clusterClient(t, servers)
-	store := storeOf(t, client, redis.Config{Patience: time.Minute})
+	store := storeOf(t, client, redis.Config{RetryFor: time.Minute})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var head atomic.Uint64
@@ -244,7 +244,7 @@ func TestDeadNodeHoldsUpOnlyItsOwn(t *testing.T) {
 		s.do(t, "config", "set", "cluster-require-full-coverage", "no")
 	}
 	client := clusterClient(t, servers)
-	store := storeOf(t, client, redis.Config{Patience: 100 * time.Millisecond, Unlisted: true})
+	store := storeOf(t, client, redis.Config{RetryFor: 100 * time.Millisecond, Unlisted: true})
 	byNode := map[string]string{} // a thread of each node
 	for n := 0; len(byNode) < len(servers); n++ {
 		thread := fmt.Sprint("thread-", n)

@@ -30,7 +30,7 @@ func fillServer(t *testing.T, d smalldisk.Disk, policy string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.kill)
-	store := storeOf(t, s.client(t), redis.Config{Patience: time.Second})
+	store := storeOf(t, s.client(t), redis.Config{RetryFor: time.Second})
 	var ids []string
 	commit := func() error {
 		id := fmt.Sprint(len(ids) + 1)

@@ -35,7 +35,7 @@ func TestKilledServer(t *testing.T) {
 func killUnderWriters(t *testing.T, policy string, cut bool) {
 	kills := fewer(2, 3, 200)
 	s := start(t, "--appendonly", "yes", "--appendfsync", policy, "--auto-aof-rewrite-percentage", "0")
-	store := storeOf(t, s.client(t), redis.Config{Patience: time.Minute})
+	store := storeOf(t, s.client(t), redis.Config{RetryFor: time.Minute})
 	list := startWriters(t, store, 8)
 	for range kills {
 		list.wait(t, 50+rand.Int64N(200))

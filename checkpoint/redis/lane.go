@@ -159,7 +159,7 @@ func (l *lane) run(s *Store) {
 }
 
 // send makes one round trip, and reports whether the server replied. It gets half of
-// Config.Patience, or less if the client's own timeouts say so; no caller's context bounds it.
+// Config.RetryFor, or less if the client's own timeouts say so; no caller's context bounds it.
 func (s *Store) send(batch []*job) (replied bool) {
 	ctx := s.briefs.New(context.Background(), s.share())
 	defer ctx.End()
@@ -176,7 +176,7 @@ func (s *Store) send(batch []*job) (replied bool) {
 }
 
 // share is how long one try may take.
-func (s *Store) share() time.Duration { return s.cfg.Patience / 2 }
+func (s *Store) share() time.Duration { return s.cfg.RetryFor / 2 }
 
 // punctual reports whether a client holds its commands to the deadline of their context,
 // and does not try again on its own after it.

@@ -168,7 +168,7 @@ func TestMemoryOverConnectionsThatAreCut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := startProxy(t, s.addr, func(p *proxy) { p.cut = sometimes(0.05) })
 			o.Addr = p.addr
-			m := storeOf(t, connect(t, o), redis.Config{Prefix: prefix + name, Patience: time.Minute}).Memory()
+			m := storeOf(t, connect(t, o), redis.Config{Prefix: prefix + name, RetryFor: time.Minute}).Memory()
 			version := uint64(0)
 			for i := range 300 {
 				item, err := m.Put(t.Context(), []string{"users"}, "k", json.RawMessage(fmt.Sprint(i)), memory.Options{If: new(version)})
@@ -191,7 +191,7 @@ func TestMemoryWithoutAReplyHasAnUnknownOutcome(t *testing.T) {
 		p.cut = func(reply bool, _ []byte) bool { return reply && cutting.Load() }
 	})
 	client := connect(t, goredis.Options{Addr: p.addr, MaxRetries: -1, PoolSize: 1, Protocol: 2, DisableIdentity: true})
-	m := storeOf(t, client, redis.Config{Prefix: prefix, Patience: time.Second}).Memory()
+	m := storeOf(t, client, redis.Config{Prefix: prefix, RetryFor: time.Second}).Memory()
 	put(t, m, []string{"users"}, 0)
 	cutting.Store(true)
 	_, err := m.Put(t.Context(), []string{"users"}, "k", json.RawMessage(`2`), memory.Options{})

@@ -71,7 +71,7 @@ func holed(t testing.TB, s *server, prefix string, o goredis.Options) (*redis.St
 	p := startProxy(t, s.addr, func(p *proxy) { p.cut = h.pass })
 	t.Cleanup(func() { h.close(true) }) // before the proxy stops
 	o.Addr = p.addr
-	return storeOf(t, connect(t, o), redis.Config{Prefix: prefix, Patience: patient}), h
+	return storeOf(t, connect(t, o), redis.Config{Prefix: prefix, RetryFor: patient}), h
 }
 
 // TestPartition swallows what goes to the server, what comes from it, or both. The bound
@@ -186,7 +186,7 @@ func TestStoreOverConnectionsThatAreCut(t *testing.T) {
 	direct := s.client(t)
 	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store {
 		_, prefix := common(t)
-		return watched{storeOf(t, client, redis.Config{Prefix: prefix, Patience: time.Minute}), t, direct, prefix}
+		return watched{storeOf(t, client, redis.Config{Prefix: prefix, RetryFor: time.Minute}), t, direct, prefix}
 	})
 	if p.cuts.Load() == 0 {
 		t.Error("the proxy cut nothing")

@@ -21,7 +21,7 @@ type Config struct {
 	// Prefix begins every key; "" means "weft". Stores with different prefixes do not
 	// see each other. It must not contain braces.
 	Prefix string
-	// Patience is the most that a call may take; 0 or less means 5 seconds. Within it a call
+	// RetryFor is the most that a call may take; 0 or less means 5 seconds. Within it a call
 	// is tried again while the server cannot be reached, is loading, or is changing its
 	// master. A single try gets half of it, so that a connection which died in silence is
 	// replaced in time, or less if the client's own timeouts say so. What the server needs
@@ -33,7 +33,7 @@ type Config struct {
 	// answers. A call that waits to be sent while the server answers others is not timed. With
 	// a client whose ContextTimeoutEnabled is false a call ends in time, but its connection is
 	// busy until the client's own timeouts.
-	Patience time.Duration
+	RetryFor time.Duration
 	// MaxBytes is the most that one commit or one Put may send; 0 means 64 MiB. A Redis
 	// server refuses single values above 512 MB in any case.
 	MaxBytes int
@@ -83,8 +83,8 @@ func Open(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if cfg.Prefix == "" {
 		cfg.Prefix = "weft"
 	}
-	if cfg.Patience <= 0 {
-		cfg.Patience = defaultPatience
+	if cfg.RetryFor <= 0 {
+		cfg.RetryFor = defaultPatience
 	}
 	if cfg.MaxBytes <= 0 {
 		cfg.MaxBytes = 64 << 20
@@ -161,7 +161,7 @@ func dialTimeout(timeout *time.Duration, retries *int) {
 	}
 }
 
-// Close waits for the commands that are on their way, for as long as Config.Patience and
+// Close waits for the commands that are on their way, for as long as Config.RetryFor and
 // the second for which a Bus waits in the server, and closes the client if OpenURL made it.
 // Calls that come later return ErrClosed. Closing twice does no harm.
 func (s *Store) Close() error {
@@ -187,7 +187,7 @@ func (s *Store) waitForCalls() {
 		defer close(done)
 		s.calls.Wait()
 	}()
-	timer := s.briefs.NewTimer(s.cfg.Patience + busBlock)
+	timer := s.briefs.NewTimer(s.cfg.RetryFor + busBlock)
 	defer s.briefs.StopTimer(timer)
 	select {
 	case <-done:

@@ -24,7 +24,7 @@ func TestStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store {
 				_, prefix := common(t)
-				return watched{storeOf(t, client, redis.Config{Prefix: prefix, Patience: time.Minute}), t, client, prefix} // on a busy machine too
+				return watched{storeOf(t, client, redis.Config{Prefix: prefix, RetryFor: time.Minute}), t, client, prefix} // on a busy machine too
 			})
 		})
 	}

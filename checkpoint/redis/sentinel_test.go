@@ -66,7 +66,7 @@ func TestRunGoesOnAfterAFailover(t *testing.T) {
 	sentinel := startSentinel(t, master, replica)
 	client := goredis.NewFailoverClient(&goredis.FailoverOptions{MasterName: "weft", SentinelAddrs: []string{sentinel.addr}})
 	defer client.Close()
-	store := storeOf(t, client, redis.Config{Patience: time.Minute})
+	store := storeOf(t, client, redis.Config{RetryFor: time.Minute})
 
 	type thread struct {
 		Log state.List[int] `json:"log"`
@@ -88,7 +88,7 @@ func TestRunGoesOnAfterAFailover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := g.Invoke(t.Context(), thread{}, graph.Run{Thread: "thread"})
+	res, err := g.Invoke(t.Context(), thread{}, graph.RunOptions{Thread: "thread"})
 	if err != nil || res.Status != graph.Done || res.State.Log.Len() != steps {
 		t.Fatalf("rule: a run goes on when a replica is promoted\n got: %s, %d steps, error %v\nwant: done, %d steps", res.Status, res.State.Log.Len(), err, steps)
 	}
@@ -96,7 +96,7 @@ func TestRunGoesOnAfterAFailover(t *testing.T) {
 		t.Fatalf("the replica is a %s: this was no failover", role)
 	}
 	next := res.Checkpoint
-	for p, err := range graph.History(t.Context(), store, "thread", checkpoint.Query{}) {
+	for p, err := range graph.History(t.Context(), store, checkpoint.Key{Thread: "thread"}, checkpoint.Query{}) {
 		if err != nil || p.Checkpoint != next || p.Parent != 0 && p.Parent != next-1 || p.Branch != 0 {
 			t.Fatalf("rule: a failover forks nothing\n got: commit %d, which goes on from %d on branch %d, error %v\nwant: commit %d of one line", p.Checkpoint, p.Parent, p.Branch, err, next)
 		}

@@ -204,7 +204,7 @@ func common(t testing.TB) (*server, string) {
 func open(t testing.TB) *redis.Store {
 	t.Helper()
 	s, prefix := common(t)
-	return storeOf(t, s.client(t), redis.Config{Prefix: prefix, Patience: time.Minute}) // on a busy machine too
+	return storeOf(t, s.client(t), redis.Config{Prefix: prefix, RetryFor: time.Minute}) // on a busy machine too
 }
 
 func storeOf(t testing.TB, client goredis.UniversalClient, cfg redis.Config) *redis.Store {

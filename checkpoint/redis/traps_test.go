@@ -68,11 +68,11 @@ func TestTrap22EveryKeyOfAThreadHasATTL(t *testing.T) {
 	}
 	g := pages(t, store, look)
 	for turn := range 3 {
-		if res, err := g.Invoke(t.Context(), diary{}, graph.Run{Thread: "t"}); err != nil || res.Status != graph.Interrupted {
+		if res, err := g.Invoke(t.Context(), diary{}, graph.RunOptions{Thread: "t"}); err != nil || res.Status != graph.Interrupted {
 			t.Fatalf("turn %d: %q, %v", turn, res.Status, err)
 		}
 		look("with a question beside the head")
-		if _, err := g.Resume(t.Context(), graph.Reply("rain"), graph.Run{Thread: "t"}); err != nil {
+		if _, err := g.Resume(t.Context(), graph.Reply("rain"), graph.RunOptions{Thread: "t"}); err != nil {
 			t.Fatal(err)
 		}
 		look("at the end of a turn")
@@ -87,10 +87,10 @@ func TestTrap22PruningLeavesNoOrphan(t *testing.T) {
 	store := storeOf(t, s.client(t), redis.Config{Prefix: prefix})
 	g := pages(t, store, func(string) {})
 	for range 5 {
-		if _, err := g.Invoke(t.Context(), diary{}, graph.Run{Thread: "t"}); err != nil {
+		if _, err := g.Invoke(t.Context(), diary{}, graph.RunOptions{Thread: "t"}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := g.Resume(t.Context(), graph.Reply("rain"), graph.Run{Thread: "t"}); err != nil {
+		if _, err := g.Resume(t.Context(), graph.Reply("rain"), graph.RunOptions{Thread: "t"}); err != nil {
 			t.Fatal(err)
 		}
 	}

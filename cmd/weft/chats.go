@@ -18,7 +18,7 @@ import (
 // agents of its own names them in weft.Config.Chats.
 func chats() map[string]weft.Chat { return map[string]weft.Chat{"model": openModel} }
 
-func openModel(_ context.Context, store checkpoint.Store) (turn.Plain, error) {
+func openModel(_ context.Context, store checkpoint.Store) (turn.Untyped, error) {
 	if os.Getenv("OPENAI_API_KEY") == "" && os.Getenv("OPENAI_BASE_URL") == "" {
 		return nil, errors.New("set OPENAI_API_KEY, or OPENAI_BASE_URL for another server, and OPENAI_MODEL for another model than gpt-4.1-mini; " +
 			"a program with an agent of its own names it in weft.Config.Chats, as examples/desk does")
@@ -31,5 +31,5 @@ func openModel(_ context.Context, store checkpoint.Store) (turn.Plain, error) {
 	if err != nil {
 		return nil, err
 	}
-	return turn.Desk(g, agent.Manager{}).Plain(), nil
+	return turn.Desk(g, agent.Manager{}).Untyped(), nil
 }

@@ -76,7 +76,7 @@ func desk(m model.Model, store checkpoint.Store) (*graph.Graph[react.State], err
 
 // talk has one turn of a conversation, and asks in about what must be approved.
 func talk(ctx context.Context, g *graph.Graph[react.State], thread, said string, in *bufio.Scanner, out io.Writer) error {
-	o := graph.Run{Thread: thread, Modes: graph.Messages}
+	o := graph.RunOptions{Thread: thread, Modes: graph.Messages}
 	events := g.Stream(ctx, react.Ask(said), o)
 	for {
 		var end graph.Event

@@ -40,7 +40,7 @@ func main() {
 }
 
 // open makes the agent over a store: with a model, if there is one.
-func open(_ context.Context, store checkpoint.Store) (turn.Plain, error) {
+func open(_ context.Context, store checkpoint.Store) (turn.Untyped, error) {
 	var m model.Model
 	if os.Getenv("OPENAI_API_KEY") != "" || os.Getenv("OPENAI_BASE_URL") != "" {
 		asked, err := openai.New(openai.Config{Model: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4.1-mini")})
@@ -53,7 +53,7 @@ func open(_ context.Context, store checkpoint.Store) (turn.Plain, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.Plain(), nil
+	return d.Untyped(), nil
 }
 
 // desk is the agent: what it can do, what it can know, how it thinks. Without a model it thinks by rules.

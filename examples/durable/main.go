@@ -47,7 +47,7 @@ func order(ctx context.Context, file string, answers ...bool) (graph.Result[Orde
 	if err != nil {
 		return graph.Result[Order]{}, err
 	}
-	run := graph.Run{Thread: "order-1"}
+	run := graph.RunOptions{Thread: "order-1"}
 	if len(answers) > 0 {
 		return g.Resume(ctx, graph.Reply(answers[0]), run)
 	}

@@ -44,12 +44,12 @@ func stock(_ context.Context, o *Order, one Offer) error {
 func choose(_ context.Context, o *Order) (graph.Command, error) {
 	offers := slices.DeleteFunc(o.Offers.Slice(), func(f Offer) bool { return o.Avoid.Has(f.Supplier) })
 	if len(offers) == 0 {
-		return graph.Goto(graph.End).Because("nobody is left"), nil
+		return graph.Goto(graph.End).WithReason("nobody is left"), nil
 	}
 	best := slices.MinFunc(offers, func(a, b Offer) int { return a.Price - b.Price })
 	o.Chosen.Set(best)
 	if best.Price > 100 {
-		return graph.Goto("approve").Because("%d € is more than 100 €", best.Price), nil
+		return graph.Goto("approve").WithReason("%d € is more than 100 €", best.Price), nil
 	}
 	return graph.Goto("charge"), nil
 }
@@ -62,7 +62,7 @@ func approve(ctx context.Context, o *Order) (graph.Command, error) {
 	if err != nil || !ok {
 		return graph.Goto(graph.End), err
 	}
-	return graph.Goto("charge").Because("the manager said yes"), nil
+	return graph.Goto("charge").WithReason("the manager said yes"), nil
 }
 
 // A bank is somebody else's. It takes an idempotency key, and charges once for each.
@@ -105,7 +105,7 @@ func compile(store checkpoint.Store, bk *bank) (*graph.Graph[Order], error) {
 
 // order begins a thread or goes on with it, so after a crash the same call is no second
 // order. Invoke alone would begin a new turn.
-func order(ctx context.Context, g *graph.Graph[Order], chairs int, run graph.Run) (graph.Result[Order], error) {
+func order(ctx context.Context, g *graph.Graph[Order], chairs int, run graph.RunOptions) (graph.Result[Order], error) {
 	res, err := g.Resume(ctx, graph.Answers{}, run)
 	if errors.Is(err, graph.ErrUnknownThread) {
 		return g.Invoke(ctx, Order{Chairs: state.Of(chairs)}, run)
@@ -114,7 +114,7 @@ func order(ctx context.Context, g *graph.Graph[Order], chairs int, run graph.Run
 }
 
 func tell(ctx context.Context, store checkpoint.Store, w io.Writer) error {
-	bk, run := &bank{charges: map[string]int{}}, graph.Run{Thread: "order-1"}
+	bk, run := &bank{charges: map[string]int{}}, graph.RunOptions{Thread: "order-1"}
 	g, err := compile(store, bk)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func tell(ctx context.Context, store checkpoint.Store, w io.Writer) error {
 	}
 	say(order(ctx, g, 3, run))
 	var back uint64 // the commit before the choice
-	for p, err := range graph.History(ctx, store, run.Thread, checkpoint.Query{}) {
+	for p, err := range graph.History(ctx, store, checkpoint.Key{Thread: run.Thread}, checkpoint.Query{}) {
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func tell(ctx context.Context, store checkpoint.Store, w io.Writer) error {
 		}
 	}
 	avoid := graph.Edit[Order]{Do: func(o *Order) (graph.Command, error) { o.Avoid.Add("acme"); return graph.Command{}, nil }}
-	say(g.Act(ctx, avoid, graph.Answers{}, graph.Run{Thread: run.Thread, At: back}))
+	say(g.UpdateAndResume(ctx, avoid, graph.Answers{}, graph.RunOptions{Thread: run.Thread, At: back}))
 	say(g.Resume(ctx, graph.Reply(true), run)) // a program that shows it to people answers by its ID
 	bk.replies = true
 	say(order(ctx, g, 3, run))

@@ -43,7 +43,7 @@ func begin(t *testing.T) (*graph.Graph[Order], *bank, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := order(t.Context(), g, 3, graph.Run{Thread: "t"})
+	res, err := order(t.Context(), g, 3, graph.RunOptions{Thread: "t"})
 	if err != nil || res.Status != graph.Interrupted {
 		t.Fatalf("got %s, %v; want a question", res.Status, err)
 	}
@@ -53,10 +53,10 @@ func begin(t *testing.T) (*graph.Graph[Order], *bank, string) {
 func TestAYesToOneOfferIsNoYesToAnother(t *testing.T) {
 	g, bk, asked := begin(t)
 	dearer := func(o *Order) error { o.Chosen.Set(Offer{"acme", 990}); return nil }
-	if _, err := g.Patch(t.Context(), dearer, graph.Run{Thread: "t"}); err != nil {
+	if _, err := g.Patch(t.Context(), dearer, graph.RunOptions{Thread: "t"}); err != nil {
 		t.Fatal(err)
 	}
-	res, err := g.Resume(t.Context(), graph.Answer(asked, true), graph.Run{Thread: "t"})
+	res, err := g.Resume(t.Context(), graph.Answer(asked, true), graph.RunOptions{Thread: "t"})
 	if err != nil || res.Status != graph.Interrupted || res.Interrupts[0].Prompt != "Pay 990 € to acme?" {
 		t.Errorf("got %s %v, %v; want the question of the new price", res.Status, res.Interrupts, err)
 	}
@@ -68,10 +68,10 @@ func TestAYesToOneOfferIsNoYesToAnother(t *testing.T) {
 func TestAnAnswerToAnotherBranchIsRefused(t *testing.T) {
 	g, bk, asked := begin(t)
 	avoid := graph.Edit[Order]{Do: func(o *Order) (graph.Command, error) { o.Avoid.Add("acme"); return graph.Command{}, nil }}
-	if _, err := g.Act(t.Context(), avoid, graph.Answers{}, graph.Run{Thread: "t", At: 3}); err != nil {
+	if _, err := g.UpdateAndResume(t.Context(), avoid, graph.Answers{}, graph.RunOptions{Thread: "t", At: 3}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := g.Resume(t.Context(), graph.Answer(asked, true), graph.Run{Thread: "t"})
+	_, err := g.Resume(t.Context(), graph.Answer(asked, true), graph.RunOptions{Thread: "t"})
 	if !errors.Is(err, graph.ErrUnknownQuestion) || len(bk.charges) != 0 {
 		t.Errorf("got %v and charges %v; want the answer refused", err, bk.charges)
 	}
@@ -79,7 +79,7 @@ func TestAnAnswerToAnotherBranchIsRefused(t *testing.T) {
 
 func TestHistorySaysWhyAManagerWasAsked(t *testing.T) {
 	g, _, _ := begin(t)
-	_, p, err := g.State(t.Context(), "t", 0)
+	_, p, err := g.State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
 	if err != nil || p.Ran[0].Node != "choose" || p.Ran[0].Ways[0].Why != "150 € is more than 100 €" {
 		t.Errorf("got %v, %v", p.Ran, err)
 	}
@@ -88,7 +88,7 @@ func TestHistorySaysWhyAManagerWasAsked(t *testing.T) {
 func TestANodeRunsWithoutTheRuntime(t *testing.T) {
 	o := Order{Chosen: state.Of(Offer{"bolt", 180})}
 	for answer, want := range map[bool]graph.Command{
-		true:  graph.Goto("charge").Because("the manager said yes"),
+		true:  graph.Goto("charge").WithReason("the manager said yes"),
 		false: graph.Goto(graph.End),
 	} {
 		got, err := approve(graph.Rehearse(context.Background(), answer), &o)

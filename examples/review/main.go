@@ -53,7 +53,7 @@ func compile(store checkpoint.Store) (*graph.Graph[State], error) {
 }
 
 func main() {
-	ctx, thread := context.Background(), graph.Run{Thread: "t1"}
+	ctx, thread := context.Background(), graph.RunOptions{Thread: "t1"}
 	g, err := compile(new(checkpoint.Memory))
 	if err != nil {
 		log.Fatal(err)

@@ -27,7 +27,7 @@ func TestTheGraphAsksAndGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := graph.Run{Thread: "t"}
+	run := graph.RunOptions{Thread: "t"}
 	res, err := g.Invoke(t.Context(), State{Question: state.Of("why?")}, run)
 	if err != nil || res.Status != graph.Interrupted {
 		t.Fatalf("got %s, %v; want a question", res.Status, err)
@@ -51,7 +51,7 @@ func TestTheYAMLIsTheSameGraph(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := graph.Run{Thread: "t"}
+	run := graph.RunOptions{Thread: "t"}
 	if res, err := g.Invoke(t.Context(), in, run); err != nil || res.Status != graph.Interrupted {
 		t.Fatalf("got %s, %v; want a question", res.Status, err)
 	}

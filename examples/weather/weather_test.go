@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write the golden report anew")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var thread = graph.Run{Thread: "t"}
+var thread = graph.RunOptions{Thread: "t"}
 
 // run starts a graph, answers its one question, and returns the outcome.
 func run[S any](t *testing.T, g *graph.Graph[S], in S, answer bool) S {

@@ -78,13 +78,13 @@ func (b *builder) addNode(n *node) error {
 	case n.next.conditional() && n.cache == nil:
 		b.at(n.ref).Node(n.name, graph.Router(func(ctx context.Context, rec *state.Record) (graph.Command, error) {
 			return b.decide(ctx, n, rec)
-		}, names(n.next.targets())...), n.Policy)
+		}, names(n.next.targets())...).With(n.Policy))
 		b.rescue(n, n.name, true)
 	default:
 		b.at(n.ref).Node(n.name, b.cached(n, graph.Func(func(ctx context.Context, rec *state.Record) error {
 			_, err := b.once(ctx, n, rec)
 			return err
-		})), n.Policy)
+		})).With(n.Policy))
 		b.rescue(n, n.name, false)
 		b.leaveCached(n)
 	}

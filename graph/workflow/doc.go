@@ -4,7 +4,7 @@
 //	w, err := workflow.Load("review.yaml", workflow.Options{Kinds: nodes.Kinds()})
 //	g, err := w.Compile(graph.Config{Store: store})
 //	in, err := w.Input(map[string]json.RawMessage{"topic": []byte(`"go"`)})
-//	res, err := g.Invoke(ctx, in, graph.Run{Thread: "t1"})
+//	res, err := g.Invoke(ctx, in, graph.RunOptions{Thread: "t1"})
 //	out := w.Output(&res.State)
 //
 // # The language

@@ -32,7 +32,7 @@ nodes:
     set: {greetings: "hello ${{ name }}"}
     next: END
 `
-	ctx, thread := context.Background(), graph.Run{Thread: "t1"}
+	ctx, thread := context.Background(), graph.RunOptions{Thread: "t1"}
 	w, err := workflow.Parse("greet.yaml", []byte(file), workflow.Options{Kinds: nodes.Kinds()})
 	if err != nil {
 		fmt.Println(err) // every mistake, a line each

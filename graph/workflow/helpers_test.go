@@ -21,7 +21,7 @@ type flow struct {
 	*graph.Graph[state.Record]
 }
 
-var thread = graph.Run{Thread: "t"}
+var thread = graph.RunOptions{Thread: "t"}
 
 // load writes files into a new folder, and loads the one called main.yaml.
 func load(t *testing.T, files map[string]string, extra map[string]workflow.Kind) flow {

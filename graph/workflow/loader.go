@@ -184,14 +184,14 @@ func (w *Workflow) checkGraph() {
 		}
 		seen[m.Pos] = true
 		line, col := lineCol(m.Pos)
-		w.src.failAt(line, col, graphCode(m.What), "", "%s", fileWords.Replace(m.What))
+		w.src.failAt(line, col, graphCode(m.Kind), "", "%s", fileWords.Replace(m.What))
 	}
 }
 
 // graphCode returns the code of a mistake that package graph finds. All others it
 // knows are found before it is asked.
-func graphCode(what string) Code {
-	if strings.Contains(what, "unreachable") {
+func graphCode(kind graph.MistakeKind) Code {
+	if kind == graph.MistakeUnreachable {
 		return "WF301"
 	}
 	return "WF303"

@@ -19,10 +19,10 @@ func programOf(t *testing.T, compile func(graph.Config) (*graph.Graph[state.Reco
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Invoke(context.Background(), in, graph.Run{Thread: "t"}); err != nil {
+	if _, err := g.Invoke(context.Background(), in, graph.RunOptions{Thread: "t"}); err != nil {
 		t.Fatal(err)
 	}
-	for p, err := range graph.History(context.Background(), store, "t", checkpoint.Query{}) {
+	for p, err := range graph.History(context.Background(), store, checkpoint.Key{Thread: "t"}, checkpoint.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ start: [a, e]
 		b.Node(name, nothing)
 	}
 	b.Node("d", graph.Router(func(context.Context, *state.Record) (graph.Command, error) { return graph.Goto(graph.End), nil }, graph.End, "a"))
-	b.Rescue("b", graph.Handler(func(context.Context, *state.Record, *graph.NodeError) (graph.Command, error) {
+	b.OnError("b", graph.Handler(func(context.Context, *state.Record, *graph.NodeError) (graph.Command, error) {
 		return graph.Goto("d"), nil
 	}, "d"))
 	b.Defer("e")

@@ -146,7 +146,7 @@ func (b *builder) rescue(n *node, name string, decides bool) {
 	if decides {
 		targets = append(targets, names(n.next.targets())...)
 	}
-	b.At(b.src.at(n.onError.at)).Rescue(name, graph.Handler(
+	b.At(b.src.at(n.onError.at)).OnError(name, graph.Handler(
 		func(ctx context.Context, rec *state.Record, failure *graph.NodeError) (graph.Command, error) {
 			return b.mend(ctx, n, rec, failure, decides)
 		}, targets...))

@@ -215,7 +215,7 @@ nodes:
 		if err := in.Write("code", code); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := g.Invoke(t.Context(), in, graph.Run{Thread: thread}); err != nil {
+		if _, err := g.Invoke(t.Context(), in, graph.RunOptions{Thread: thread}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -311,7 +311,7 @@ nodes: {a: {for_each: {in: "1..4"}, uses: go:crowd, limit: api, next: END}}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := g.Invoke(t.Context(), f.NewState(), graph.Run{}); err != nil || c.most.Load() != 1 {
+		if _, err := g.Invoke(t.Context(), f.NewState(), graph.RunOptions{}); err != nil || c.most.Load() != 1 {
 			t.Errorf("%d ran at once, %v; want 1", c.most.Load(), err)
 		}
 	})

@@ -32,7 +32,7 @@ nodes:
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		res, err := g.Invoke(t.Context(), in, graph.Run{})
+		res, err := g.Invoke(t.Context(), in, graph.RunOptions{})
 		runtime.ReadMemStats(&after)
 		if v, _ := res.State.Get("log"); err != nil || len(v.([]any)) != n {
 			t.Fatalf("the log is %v, %v", v, err)

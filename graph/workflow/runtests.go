@@ -163,7 +163,7 @@ func (r *testRun) run(ctx context.Context) {
 		return
 	}
 	steps := map[int]map[string]bool{}
-	thread := graph.Run{Thread: "test", Modes: graph.Tasks | graph.Ended}
+	thread := graph.RunOptions{Thread: "test", Modes: graph.Tasks | graph.Ended}
 	left := slices.Clone(r.t.answers)
 	r.follow(r.Stream(ctx, input, thread), steps)
 	for r.res.Status == graph.Interrupted {
@@ -178,7 +178,7 @@ func (r *testRun) run(ctx context.Context) {
 			r.out.fail(a.at, "WF904", "nobody asked for this answer to %s", a.name)
 		}
 	}
-	if rec, _, err := r.State(ctx, "test", 0); err == nil && r.res.Status == graph.Failed {
+	if rec, _, err := r.State(ctx, checkpoint.Key{Thread: "test"}, 0); err == nil && r.res.Status == graph.Failed {
 		r.last.State, r.res.Output = rec, r.Output(&rec) // what was stored before it failed
 	}
 	for _, n := range slices.Sorted(maps.Keys(steps)) {

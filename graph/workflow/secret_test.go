@@ -152,7 +152,7 @@ func TestSecretCanaryIsInNoLogErrorCheckpointOrStream(t *testing.T) {
 			var out bytes.Buffer
 			logsTo(t, &out)
 			all := graph.Updates | graph.Values | graph.Tasks | graph.Custom | graph.Checkpoints | graph.Ended
-			for ev, err := range g.Stream(t.Context(), in, graph.Run{Thread: "t", Modes: all}) {
+			for ev, err := range g.Stream(t.Context(), in, graph.RunOptions{Thread: "t", Modes: all}) {
 				data, _ := json.Marshal(ev)
 				fmt.Fprintf(&out, "%s\n%v %+v\n", data, err, ev)
 				slog.Debug("event", "event", ev, "error", err)
@@ -160,7 +160,7 @@ func TestSecretCanaryIsInNoLogErrorCheckpointOrStream(t *testing.T) {
 					fmt.Fprintf(&out, "%+v %#v\n", err, err)
 				}
 			}
-			for p, err := range graph.History(t.Context(), store, "t", checkpoint.Query{}) {
+			for p, err := range graph.History(t.Context(), store, checkpoint.Key{Thread: "t"}, checkpoint.Query{}) {
 				data, _ := json.Marshal(p)
 				fmt.Fprintf(&out, "%s %v\n", data, err)
 			}
@@ -227,7 +227,7 @@ nodes: {a: {leaky: {key: "${{ state.text }}", how: result}, output: {got: "${{ r
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := g.Invoke(t.Context(), in, graph.Run{})
+		res, err := g.Invoke(t.Context(), in, graph.RunOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,7 +260,7 @@ in.yaml:4:7: error[WF704]: the environment variable PORT is no int`
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = g.Invoke(t.Context(), missing.NewState(), graph.Run{})
+	_, err = g.Invoke(t.Context(), missing.NewState(), graph.RunOptions{})
 	if err == nil || !strings.Contains(err.Error(), "in.yaml:4:7: the environment variable PORT is no int") {
 		t.Errorf("got %v", err)
 	}
@@ -283,7 +283,7 @@ nodes: {a: {set: {all: "${{ env.HOST }}:${{ env.PORT + 1 }} ${{ env.region }}"},
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := g.Invoke(t.Context(), w.NewState(), graph.Run{})
+	res, err := g.Invoke(t.Context(), w.NewState(), graph.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

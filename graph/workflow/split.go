@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
@@ -18,10 +19,31 @@ const (
 	exit = ".next"
 )
 
+// NodeOf returns the node of a file that a node of its graph belongs to. Chooses reports whether the
+// graph node does nothing but choose what follows. The name of a node of any other graph is returned as
+// it is, unless it ends with .each, .run or .next.
+func NodeOf(name string) (node string, chooses bool) {
+	for _, ending := range []string{each, run, exit} {
+		if node, ok := strings.CutSuffix(name, ending); ok {
+			return node, ending == exit
+		}
+	}
+	return name, false
+}
+
 // item is what a task of a for_each gets.
 type item struct {
 	Index int             `json:"index"`
 	Item  json.RawMessage `json:"item"`
+}
+
+// Label returns the item: a string as it is, any other value as JSON.
+func (it item) Label() string {
+	var text string
+	if json.Unmarshal(it.Item, &text) == nil {
+		return text
+	}
+	return string(it.Item)
 }
 
 // splits reports whether n becomes several nodes of the graph.
@@ -68,7 +90,7 @@ func (b *builder) addEach(n *node) error {
 			return fmt.Errorf("item %d: %w", it.Index+1, err)
 		}
 		return err
-	}))), policy)
+	}))).With(policy))
 	return nil
 }
 
@@ -147,7 +169,7 @@ func (b *builder) addInner(n *node) error {
 	policy.Timeout = w.timeout(policy.Timeout)
 	child = b.cached(n, child)
 	if n.cond == nil {
-		b.at(n.ref).Node(n.name, child, policy)
+		b.at(n.ref).Node(n.name, child.With(policy))
 		b.rescue(n, n.name, false)
 		b.leaveCached(n)
 		return nil
@@ -163,7 +185,7 @@ func (b *builder) addInner(n *node) error {
 		}
 		return graph.Goto(n.name + run), nil
 	}, append(ways, n.name+run)...))
-	b.at(n.ref).Node(n.name+run, child, policy)
+	b.at(n.ref).Node(n.name+run, child.With(policy))
 	b.rescue(n, n.name+run, false)
 	return nil
 }

@@ -86,7 +86,7 @@ func measure(ctx context.Context, store checkpoint.Store, f benchFlags) (measure
 	var wg sync.WaitGroup
 	for i := range threads {
 		threads[i] = "weft-bench-" + uuid.NewString()
-		wg.Go(func() { _, errs[i] = g.Invoke(ctx, flow.NewState(), graph.Run{Thread: threads[i]}) })
+		wg.Go(func() { _, errs[i] = g.Invoke(ctx, flow.NewState(), graph.RunOptions{Thread: threads[i]}) })
 	}
 	wg.Wait()
 	took := time.Since(begun)

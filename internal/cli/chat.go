@@ -20,7 +20,7 @@ import (
 )
 
 // Chat opens an agent over a store.
-type Chat func(ctx context.Context, store checkpoint.Store) (turn.Plain, error)
+type Chat func(ctx context.Context, store checkpoint.Store) (turn.Untyped, error)
 
 // chatFlags are the flags of chat.
 type chatFlags struct {
@@ -113,7 +113,7 @@ func (a *app) agent(name string) (string, Chat, error) {
 // dialogue is a chat with an agent on a thread.
 type dialogue struct {
 	*app
-	agent  turn.Plain
+	agent  turn.Untyped
 	name   string
 	thread string
 	lines  lines
@@ -123,7 +123,7 @@ type dialogue struct {
 
 // ofThisAgent refuses a thread of another graph.
 func (c *dialogue) ofThisAgent(ctx context.Context, store checkpoint.Store) error {
-	p, err := graph.Inspect(ctx, store, c.thread)
+	p, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: c.thread})
 	switch {
 	case errors.Is(err, graph.ErrUnknownThread):
 		return nil

@@ -187,7 +187,7 @@ func TestDecisions_SecretAnswerOfAFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := graph.Run{Thread: "t", By: "anna"}
+		o := graph.RunOptions{Thread: "t", By: "anna"}
 		input, err := w.Input(nil)
 		if err != nil {
 			t.Fatal(err)

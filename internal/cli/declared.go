@@ -18,15 +18,15 @@ import (
 )
 
 // Graph opens a graph in Go over a store.
-type Graph func(ctx context.Context, store checkpoint.Store) (graph.Plain, error)
+type Graph func(ctx context.Context, store checkpoint.Store) (graph.Untyped, error)
 
 // declared is a graph that this program can run: the one of a workflow file, one in Go, or
 // that of an agent.
 type declared struct {
-	graph.Plain
+	graph.Untyped
 	flow  *workflow.Workflow         // nil where the graph is in no file
 	typed *graph.Graph[state.Record] // of the flow
-	agent turn.Plain                 // nil where the graph is not an agent's
+	agent turn.Untyped               // nil where the graph is not an agent's
 }
 
 // has reports whether this program itself has a graph with a name.
@@ -42,12 +42,12 @@ func (a *app) declared(name string) (opening, error) {
 	case a.Graphs[name] != nil:
 		return func(ctx context.Context, store checkpoint.Store) (declared, error) {
 			g, err := a.Graphs[name](ctx, store)
-			return whole(name, declared{Plain: g}, err)
+			return whole(name, declared{Untyped: g}, err)
 		}, nil
 	case a.Chats[name] != nil:
 		return func(ctx context.Context, store checkpoint.Store) (d declared, err error) {
 			if d.agent, err = a.Chats[name](ctx, store); err == nil && d.agent != nil {
-				d.Plain = d.agent.Graph()
+				d.Untyped = d.agent.Graph()
 			}
 			return whole(name, d, err)
 		}, nil
@@ -61,7 +61,7 @@ func (a *app) declared(name string) (opening, error) {
 		if err != nil {
 			return declared{}, err
 		}
-		return declared{Plain: g.Plain(), flow: flow, typed: g}, nil
+		return declared{Untyped: g.Untyped(), flow: flow, typed: g}, nil
 	}, nil
 }
 
@@ -72,7 +72,7 @@ func whole(name string, d declared, err error) (declared, error) {
 	switch {
 	case err != nil:
 		return d, usage(nextUnopened, "the graph %q cannot be used: %w", name, err)
-	case d.Plain == nil:
+	case d.Untyped == nil:
 		return d, usage(nextUnopened, "the graph %q cannot be used: it was opened as nil", name)
 	case d.Name() != name:
 		return d, usage("register it under that name", "the graph that this program calls %q calls itself %q, so its threads would not find it", name, d.Name())

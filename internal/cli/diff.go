@@ -55,20 +55,20 @@ func (s *session) diff(ctx context.Context, from, to uint64, file string, in mom
 		return err
 	}
 	for _, at := range []uint64{from, to} { // tells which of them is not there
-		if _, _, err := s.stored().State(ctx, s.thread, at, in.namespace); err != nil {
+		if _, _, err := s.stored().State(ctx, checkpoint.Key{Thread: s.thread, Namespace: in.namespace}, at); err != nil {
 			return moment{at, in.namespace}.unknown(ctx, s, err)
 		}
 	}
 	var d graph.Difference
 	if why == nil {
-		d, err = s.graph.Diff(ctx, s.thread, from, to)
+		d, err = s.graph.Diff(ctx, checkpoint.Key{Thread: s.thread}, from, to)
 		if errors.Is(err, checkpoint.ErrSchema) && file == "" {
 			why = err
 		}
 	}
 	if why != nil {
 		s.noteStored(p, why)
-		d, err = s.stored().Diff(ctx, s.thread, from, to, in.namespace)
+		d, err = s.stored().Diff(ctx, checkpoint.Key{Thread: s.thread, Namespace: in.namespace}, from, to)
 	}
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func writerText(w graph.Writer) string {
 }
 
 // pathText prints what ran in a step, and where its decisions went and why.
-func pathText(b *strings.Builder, p graph.Point) {
+func pathText(b *strings.Builder, p graph.CommitInfo) {
 	what := cmp.Or(names(p.Nodes()), string(p.Source))
 	fmt.Fprintf(b, "  %d  turn %d, step %d: %s\n", p.Checkpoint, p.Turn, p.Step, what)
 	for _, r := range p.Ran {

@@ -52,7 +52,7 @@ func (s *session) fork(ctx context.Context, file string, f forkFlags) error {
 	if err != nil {
 		return err
 	}
-	o := graph.Run{Thread: s.thread, At: f.at, Lease: lease}
+	o := graph.RunOptions{Thread: s.thread, At: f.at, Lease: lease}
 	if err := s.find(ctx, "fork", file, p, s.thread); err != nil {
 		return err
 	}

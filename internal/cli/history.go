@@ -72,7 +72,7 @@ func (s *session) history(ctx context.Context, f historyFlags, where []condition
 		q.Limit = f.limit + 1 // tells whether there are more
 	}
 	last, n := uint64(0), 0
-	for p, err := range graph.History(ctx, s.store, s.thread, q, f.namespace) {
+	for p, err := range graph.History(ctx, s.store, checkpoint.Key{Thread: s.thread, Namespace: f.namespace}, q) {
 		if errors.Is(err, graph.ErrUnknownThread) && f.namespace != "" {
 			return f.unknown(ctx, s, err)
 		}

@@ -23,8 +23,8 @@ func (h *howToRun) flags(cmd *cobra.Command) {
 var durabilities = []graph.Durability{graph.Sync, graph.Async, graph.Exit}
 
 // options returns the settings of a run on the thread. It begins when somebody watches.
-func (s *session) options(h howToRun) (o graph.Run, err error) {
-	o = graph.Run{Thread: s.thread, Hold: true, Metadata: s.metadata()}
+func (s *session) options(h howToRun) (o graph.RunOptions, err error) {
+	o = graph.RunOptions{Thread: s.thread, Hold: true, Metadata: s.metadata()}
 	if o.Lease, err = h.hold(); err != nil {
 		return o, err
 	}

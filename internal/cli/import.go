@@ -57,7 +57,7 @@ func (s *session) importFrom(ctx context.Context, file string, in io.Reader) err
 	if err := checkpoint.Import(ctx, s.store, s.thread, in); err != nil {
 		return damagedExport(file, err)
 	}
-	p, err := graph.Inspect(ctx, s.store, s.thread)
+	p, err := graph.Inspect(ctx, s.store, checkpoint.Key{Thread: s.thread})
 	if err != nil {
 		return err
 	}

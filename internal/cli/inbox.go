@@ -97,7 +97,7 @@ func (i inbox) each(ctx context.Context, q checkpoint.ThreadQuery, fn func(lette
 }
 
 // letters returns the open questions of the thread.
-func (s *session) letters(p graph.Point) (all []letter) {
+func (s *session) letters(p graph.CommitInfo) (all []letter) {
 	for _, in := range p.Interrupts {
 		all = append(all, letter{in, p.Thread, p.Graph, p.Time, s.answers(p, in), s.runs(p)})
 	}
@@ -106,11 +106,11 @@ func (s *session) letters(p graph.Point) (all []letter) {
 
 // runs reports whether this program can run the graph of a thread: one in a file, one in Go or
 // an agent's.
-func (a *app) runs(p graph.Point) bool { return p.Metadata[metaPath] != "" || a.has(p.Graph) }
+func (a *app) runs(p graph.CommitInfo) bool { return p.Metadata[metaPath] != "" || a.has(p.Graph) }
 
 // answers tells how to answer a question of a thread: by a command, if this program can run its
 // graph; else by a call in the program that declares the graph.
-func (s *session) answers(p graph.Point, in graph.Interrupt) string {
+func (s *session) answers(p graph.CommitInfo, in graph.Interrupt) string {
 	switch {
 	case s.runs(p) && choices(in) != "":
 		return s.command("inbox", "approve", in.ID)
@@ -119,7 +119,7 @@ func (s *session) answers(p graph.Point, in graph.Interrupt) string {
 	case s.runs(p):
 		return s.command("resume", "--thread", p.Thread)
 	}
-	return fmt.Sprintf("g.Resume(ctx, graph.Answer(%q, …), graph.Run{Thread: %q}), where g is the graph %q", in.ID, p.Thread, p.Graph)
+	return fmt.Sprintf("g.Resume(ctx, graph.Answer(%q, …), graph.RunOptions{Thread: %q}), where g is the graph %q", in.ID, p.Thread, p.Graph)
 }
 
 func (i inbox) list(ctx context.Context, q checkpoint.ThreadQuery) error {

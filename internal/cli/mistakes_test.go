@@ -177,7 +177,7 @@ func answerUnseen(t *testing.T, p place) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Resume(t.Context(), graph.Reply(true), graph.Run{Thread: "t"}); err != nil {
+	if _, err := g.Resume(t.Context(), graph.Reply(true), graph.RunOptions{Thread: "t"}); err != nil {
 		t.Fatal(err)
 	}
 }

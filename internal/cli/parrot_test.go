@@ -15,14 +15,14 @@ import (
 )
 
 // openShy is an agent that does not come.
-func openShy(context.Context, checkpoint.Store) (turn.Plain, error) {
+func openShy(context.Context, checkpoint.Store) (turn.Untyped, error) {
 	return nil, errors.New("it has no feathers")
 }
 
 // openParrot is an agent that says what it hears. "work PATH" writes to the pipe at PATH and waits, until there is
 // a file PATH.done; "deaf PATH" does so too, but says there when it is to stop, and does not; "risky" asks first; "fail" fails the run;
 // "break" fails, and "mute" has a model that is dead.
-func openParrot(_ context.Context, store checkpoint.Store) (turn.Plain, error) {
+func openParrot(_ context.Context, store checkpoint.Store) (turn.Untyped, error) {
 	reg, err := capabilities.NewRegistry(
 		capabilities.Func(capabilities.Info{Name: "work", Description: "waits"}, parrotWork),
 		capabilities.Func(capabilities.Info{Name: "deaf", Description: "does not stop"}, parrotDeaf),
@@ -46,7 +46,7 @@ func openParrot(_ context.Context, store checkpoint.Store) (turn.Plain, error) {
 	commands, err := turn.NewCommands(append(turn.BuiltinCommands(), own)...)
 	d := turn.Desk(g, m)
 	d.Commands = commands
-	return d.Plain(), err
+	return d.Untyped(), err
 }
 
 func parrotMatch(_ context.Context, r turn.MatchRequest) (bool, error) {

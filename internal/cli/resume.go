@@ -127,7 +127,7 @@ func (s *session) answerable(err error, open []graph.Interrupt) error {
 	return &failure{f.code, f.err, "answer with " + strings.Join(ways, ", or ")}
 }
 
-func (s *session) reply(ctx context.Context, r answerer, given replies, o graph.Run) error {
+func (s *session) reply(ctx context.Context, r answerer, given replies, o graph.RunOptions) error {
 	answers, err := r.replies(given)
 	if err != nil {
 		return err

@@ -59,6 +59,6 @@ func askReview(ctx context.Context, s *paper) error {
 }
 
 // openMute is a graph that does not come.
-func openMute(context.Context, checkpoint.Store) (graph.Plain, error) {
+func openMute(context.Context, checkpoint.Store) (graph.Untyped, error) {
 	return nil, errors.New("it has no library card")
 }

@@ -128,9 +128,9 @@ func (s *session) runOnce(ctx context.Context, f runFlags) error {
 	case begin:
 		switch {
 		case f.newTurn:
-			o.IfWaiting = graph.Discard
+			o.OnOpenQuestions = graph.Discard
 		case f.queue:
-			o.IfWaiting = graph.Queue
+			o.OnOpenQuestions = graph.Queue
 		}
 		if !f.named {
 			s.note("this is thread %s", s.thread)
@@ -172,7 +172,7 @@ const (
 
 // decide returns what run means for a thread that stands at p. same says that the
 // input is the one of its last turn; queue, that the input may wait for open questions.
-func decide(p graph.Point, found, same, newTurn, queue bool) action {
+func decide(p graph.CommitInfo, found, same, newTurn, queue bool) action {
 	switch {
 	case !found:
 		return begin
@@ -195,8 +195,8 @@ func decide(p graph.Point, found, same, newTurn, queue bool) action {
 }
 
 // showAgain shows the result that the thread has.
-func (s *session) showAgain(ctx context.Context, p graph.Point) error {
-	end, _, err := s.graph.State(ctx, s.thread, p.Checkpoint)
+func (s *session) showAgain(ctx context.Context, p graph.CommitInfo) error {
+	end, _, err := s.graph.State(ctx, checkpoint.Key{Thread: s.thread}, p.Checkpoint)
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,8 @@ type session struct {
 }
 
 // inspect returns where the thread stands; found is false when there is none yet.
-func (s *session) inspect(ctx context.Context) (p graph.Point, found bool, err error) {
-	p, err = graph.Inspect(ctx, s.store, s.thread)
+func (s *session) inspect(ctx context.Context) (p graph.CommitInfo, found bool, err error) {
+	p, err = graph.Inspect(ctx, s.store, checkpoint.Key{Thread: s.thread})
 	if errors.Is(err, graph.ErrUnknownThread) {
 		return p, false, nil
 	}
@@ -41,15 +41,15 @@ func (s *session) inspect(ctx context.Context) (p graph.Point, found bool, err e
 
 // mustInspect is inspect for a thread that has to be there. The beginning of its name is
 // enough.
-func (s *session) mustInspect(ctx context.Context) (graph.Point, error) {
+func (s *session) mustInspect(ctx context.Context) (graph.CommitInfo, error) {
 	if err := s.lengthen(ctx); err != nil {
-		return graph.Point{}, err
+		return graph.CommitInfo{}, err
 	}
 	return s.mustInspectExactly(ctx)
 }
 
 // mustInspectExactly is mustInspect for what cannot be undone: it wants the whole name.
-func (s *session) mustInspectExactly(ctx context.Context) (graph.Point, error) {
+func (s *session) mustInspectExactly(ctx context.Context) (graph.CommitInfo, error) {
 	p, found, err := s.inspect(ctx)
 	if err == nil && !found {
 		err = s.unknownThread()
@@ -89,7 +89,7 @@ func (s *session) unknownThread() error {
 
 // find opens the graph of the thread: the one that was named, or the one that its
 // checkpoints name. args stand before the FILE of a verb that takes the thread so.
-func (s *session) find(ctx context.Context, verb, file string, p graph.Point, args ...string) error {
+func (s *session) find(ctx context.Context, verb, file string, p graph.CommitInfo, args ...string) error {
 	path := file
 	if path == "" {
 		path = p.Metadata[metaPath]
@@ -120,7 +120,7 @@ func (s *session) find(ctx context.Context, verb, file string, p graph.Point, ar
 // findToRead is find for what only reads the thread: where its graph cannot be used here, since its
 // file is gone, not valid, or names nodes that this program does not have, s.graph stays empty, and
 // why is the reason.
-func (s *session) findToRead(ctx context.Context, verb, file string, p graph.Point, args ...string) (why, err error) {
+func (s *session) findToRead(ctx context.Context, verb, file string, p graph.CommitInfo, args ...string) (why, err error) {
 	err = s.find(ctx, verb, file, p, args...)
 	if err == nil || file != "" || ctx.Err() != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (s *session) findToRead(ctx context.Context, verb, file string, p graph.Poi
 var errSubgraph = errors.New("they are those of a subgraph")
 
 // whyStored is findToRead for values at a moment. Those of a subgraph are read without its graph.
-func (s *session) whyStored(ctx context.Context, verb, file string, p graph.Point, at moment, args ...string) (why, err error) {
+func (s *session) whyStored(ctx context.Context, verb, file string, p graph.CommitInfo, at moment, args ...string) (why, err error) {
 	switch {
 	case at.namespace == "":
 		return s.findToRead(ctx, verb, file, p, args...)
@@ -144,12 +144,12 @@ func (s *session) whyStored(ctx context.Context, verb, file string, p graph.Poin
 }
 
 // noteStored says that values are shown without the graph of the thread.
-func (s *session) noteStored(p graph.Point, why error) {
+func (s *session) noteStored(p graph.CommitInfo, why error) {
 	s.note("values are shown as they are stored, without defaults, since %s", s.whyForeign(p, why))
 }
 
 // whyForeign says in one line why this program cannot run the graph of a thread.
-func (s *session) whyForeign(p graph.Point, why error) string {
+func (s *session) whyForeign(p graph.CommitInfo, why error) string {
 	if isInvalid(why) {
 		return "its workflow" + in(p.Metadata[metaPath]) + " is not valid for this program: " + oneLine(problems(why)[0].Message)
 	}
@@ -164,7 +164,7 @@ func (s *session) stored() graph.StoredReader {
 }
 
 // sameGraph refuses a graph that is not the thread's at all.
-func (s *session) sameGraph(p graph.Point) error {
+func (s *session) sameGraph(p graph.CommitInfo) error {
 	if p.Graph == s.graph.Name() {
 		return nil
 	}
@@ -180,14 +180,14 @@ func in(path string) string {
 }
 
 // changed reports whether the workflow is not what the thread last ran with.
-func (s *session) changed(p graph.Point) bool {
+func (s *session) changed(p graph.CommitInfo) bool {
 	was := p.Metadata[metaHash]
 	return was != "" && s.graph.flow != nil && was != s.graph.flow.Hash
 }
 
 // warnChanged says that an unfinished turn goes on with another version of its
 // workflow. The graph refuses what does not fit.
-func (s *session) warnChanged(p graph.Point) {
+func (s *session) warnChanged(p graph.CommitInfo) {
 	if s.changed(p) {
 		s.note("the workflow has changed since thread %q began this turn; it goes on with the new version", s.thread)
 	}

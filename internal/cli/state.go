@@ -52,9 +52,9 @@ func (s *session) state(ctx context.Context, file string, at moment, path string
 		return err
 	}
 	var data json.RawMessage
-	var then graph.Point
+	var then graph.CommitInfo
 	if why == nil {
-		data, then, err = s.graph.State(ctx, s.thread, at.at)
+		data, then, err = s.graph.State(ctx, checkpoint.Key{Thread: s.thread}, at.at)
 		if errors.Is(err, checkpoint.ErrSchema) && file == "" {
 			why = err
 		}
@@ -71,7 +71,7 @@ func (s *session) state(ctx context.Context, file string, at moment, path string
 	}
 	if s.json {
 		return s.printJSON(struct {
-			graph.Point
+			graph.CommitInfo
 			State json.RawMessage `json:"state"`
 		}{then, data})
 	}
@@ -87,8 +87,8 @@ func inSubgraph(namespace string) string {
 }
 
 // storedState returns the state without the graph of the thread, as one JSON object.
-func (s *session) storedState(ctx context.Context, at moment) (json.RawMessage, graph.Point, error) {
-	values, then, err := s.stored().State(ctx, s.thread, at.at, at.namespace)
+func (s *session) storedState(ctx context.Context, at moment) (json.RawMessage, graph.CommitInfo, error) {
+	values, then, err := s.stored().State(ctx, checkpoint.Key{Thread: s.thread, Namespace: at.namespace}, at.at)
 	if err != nil {
 		return nil, then, err
 	}
@@ -118,8 +118,8 @@ var plainField = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
 
 // missing says why nothing is at a path: there is no such field, it has no such part, or it has no
 // value, which is a null.
-func (s *session) missing(ctx context.Context, then graph.Point, path string) error {
-	values, _, err := s.stored().State(ctx, s.thread, then.Checkpoint, then.Namespace)
+func (s *session) missing(ctx context.Context, then graph.CommitInfo, path string) error {
+	values, _, err := s.stored().State(ctx, checkpoint.Key{Thread: s.thread, Namespace: then.Namespace}, then.Checkpoint)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (s *session) missing(ctx context.Context, then graph.Point, path string) er
 }
 
 // printPath prints what is at a path in the state: text as it is, all else as JSON.
-func (s *session) printPath(ctx context.Context, data []byte, then graph.Point, path string) error {
+func (s *session) printPath(ctx context.Context, data []byte, then graph.CommitInfo, path string) error {
 	found := gjson.GetBytes(data, path)
 	switch {
 	case !found.Exists():
@@ -162,7 +162,7 @@ func (s *session) printPath(ctx context.Context, data []byte, then graph.Point, 
 	return nil
 }
 
-func (s *session) printState(p graph.Point, data []byte) error {
+func (s *session) printState(p graph.CommitInfo, data []byte) error {
 	values, err := members(data)
 	if err != nil {
 		return err

@@ -28,11 +28,11 @@ type talk struct {
 
 // kept is what there is of a thread.
 type kept struct {
-	Thread string          `json:"thread"`
-	Graph  *graph.Point    `json:"graph,omitempty"`
-	Config json.RawMessage `json:"config,omitempty"`
-	State  json.RawMessage `json:"state,omitempty"`
-	Last   *msg.Message    `json:"last_message,omitempty"`
+	Thread string            `json:"thread"`
+	Graph  *graph.CommitInfo `json:"graph,omitempty"`
+	Config json.RawMessage   `json:"config,omitempty"`
+	State  json.RawMessage   `json:"state,omitempty"`
+	Last   *msg.Message      `json:"last_message,omitempty"`
 }
 
 func (a *app) threadsShowVerb() *cobra.Command {

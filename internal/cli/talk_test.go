@@ -124,7 +124,7 @@ func (a application) graph(name string) {
 		return s.Messages.Add(spoken(message.RoleAssistant, fmt.Sprint("r", n), fmt.Sprint("reply ", n), n))
 	})
 	for i, text := range []string{"One?", "Two?"} {
-		_, err := g.Invoke(a.Context(), chatter{Messages: message.LogOf(spoken(message.RoleUser, fmt.Sprint("u", i), text, 2*i))}, graph.Run{Thread: name})
+		_, err := g.Invoke(a.Context(), chatter{Messages: message.LogOf(spoken(message.RoleUser, fmt.Sprint("u", i), text, 2*i))}, graph.RunOptions{Thread: name})
 		a.must(err)
 	}
 }
@@ -291,7 +291,7 @@ func TestMessagesOfAStateThatIsNoLog(t *testing.T) {
 func put[S any](a application, name string, in S) {
 	a.Helper()
 	g := compiled(a, name, func(context.Context, *S) error { return nil })
-	_, err := g.Invoke(a.Context(), in, graph.Run{Thread: name})
+	_, err := g.Invoke(a.Context(), in, graph.RunOptions{Thread: name})
 	a.must(err)
 }
 

@@ -1,14 +1,13 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/workflow"
 )
 
 // track is what is known of a task, or of a step inside one, while it is on the way.
@@ -53,17 +52,10 @@ func failing(err error) string {
 	return "failed"
 }
 
-// The endings of the graph nodes that workflow makes of one node with items or a
-// condition; no name in a file has a dot.
-const (
-	eachItem = ".each"
-	subFlow  = ".run"
-	choice   = ".next"
-)
-
 // hidden reports whether an event tells the reader nothing: a node that only chooses.
 func hidden(ev graph.Event) bool {
-	return strings.HasSuffix(ev.Node, choice) && ev.Phase != graph.Failing
+	_, chooses := workflow.NodeOf(ev.Node)
+	return chooses && ev.Phase != graph.Failing
 }
 
 // title names a task as the file does: the nodes around it, its node, and its item.
@@ -77,43 +69,18 @@ func title(namespace, node, label string) string {
 	}
 	b.WriteString(ownName(node))
 	if label != "" {
-		b.WriteString(" " + cut(itemOf(label), longestItem))
+		b.WriteString(" " + cut(label, longestItem))
 	}
 	return b.String()
 }
 
 func ownName(node string) string {
-	for _, ending := range []string{eachItem, subFlow, choice} {
-		node = strings.TrimSuffix(node, ending)
-	}
-	return node
+	name, _ := workflow.NodeOf(node)
+	return name
 }
 
-// longestItem is at most how many columns a title gives to its item.
+// longestItem is at most how many columns a title gives to the label of a task.
 const longestItem = 40
-
-var (
-	itemLabel = regexp.MustCompile(`^{"index":\d+,"item":(.*)$`)
-	callLabel = regexp.MustCompile(`^{"id":"[^"]*","name":"([^"]*)","arguments":(.*)$`)
-)
-
-// itemOf returns the item in the payload of a for_each, or the name and the arguments of
-// the call of a tool. The payload may have been cut.
-func itemOf(label string) string {
-	if m := callLabel.FindStringSubmatch(label); m != nil {
-		return m[1] + " " + strings.TrimSuffix(m[2], "}")
-	}
-	m := itemLabel.FindStringSubmatch(label)
-	if m == nil {
-		return label
-	}
-	item := strings.TrimSuffix(m[1], "}")
-	var text string
-	if json.Unmarshal([]byte(item), &text) == nil {
-		return text
-	}
-	return item
-}
 
 // brief returns a duration in few letters: 0ms, 120ms, 1.2s, 2m03s, 1h02m.
 func brief(d time.Duration) string {

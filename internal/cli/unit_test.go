@@ -19,16 +19,16 @@ import (
 )
 
 func TestDecide(t *testing.T) {
-	at := func(s graph.Status) graph.Point { return graph.Point{Status: s} }
+	at := func(s graph.Status) graph.CommitInfo { return graph.CommitInfo{Status: s} }
 	for _, c := range []struct {
 		name                 string
-		p                    graph.Point
+		p                    graph.CommitInfo
 		found, same, newTurn bool
 		queue                bool
 		want                 action
 	}{
-		{"new", graph.Point{}, false, false, false, false, begin},
-		{"new, --new-turn", graph.Point{}, false, false, true, false, begin},
+		{"new", graph.CommitInfo{}, false, false, false, false, begin},
+		{"new, --new-turn", graph.CommitInfo{}, false, false, true, false, begin},
 		{"waits", at(graph.Interrupted), true, true, false, false, ask},
 		{"waits, other input", at(graph.Interrupted), true, false, false, false, refuseOpen},
 		{"waits, --new-turn", at(graph.Interrupted), true, true, true, false, begin},
@@ -192,7 +192,7 @@ func TestARunningTaskShowsWhatAModelSaysInIt(t *testing.T) {
 	cols := 80
 	l := &live{term: &terminal{Writer: &out, size: func() (int, int) { return cols, 24 }}, now: func() time.Time { return time.Time{} }}
 	var drawn []string
-	for ev, err := range g.Start(t.Context(), struct{}{}, graph.Run{Hold: true}).Join(graph.Reader{Modes: l.modes()}) {
+	for ev, err := range g.Start(t.Context(), struct{}{}, graph.RunOptions{Hold: true}).Join(graph.Reader{Modes: l.modes()}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,13 +222,12 @@ func TestBrief(t *testing.T) {
 func TestTitles(t *testing.T) {
 	for _, c := range [][4]string{
 		{"", "plan", "", "plan"},
-		{"", "fetch.each", `{"index":0,"item":"a"}`, "fetch a"},
-		{"", "fetch.each", `{"index":0,"item":{"u":1}}`, `fetch {"u":1}`},
-		{"", "fetch.each", `{"index":12,"item":"a very long it…`, `fetch "a very long it…`},
+		{"", "fetch.each", `a`, "fetch a"},
+		{"", "fetch.each", `{"u":1}`, `fetch {"u":1}`},
 		{"sub:0123|deep.run:4567#2", "plan", "", "sub/deep/plan"},
 		{"", "go", `5`, "go 5"},
-		{"", "tools", `{"id":"m8179f6ffe47cfbc7541a-0","name":"lookup","arguments":{"id":"A-17"}}`, `tools lookup {"id":"A-17"}`},
-		{"", "tools", `{"id":"m1","name":"lookup","arguments":{"text":"all that was ever said about…`, `tools lookup {"text":"all that was ever said …`},
+		{"", "tools", `lookup {"id":"A-17"}`, `tools lookup {"id":"A-17"}`},
+		{"", "tools", `lookup {"text":"all that was ever said about…`, `tools lookup {"text":"all that was ever said …`},
 		{"", "each", `{"id":"1","name":"Ada"}`, `each {"id":"1","name":"Ada"}`},
 	} {
 		if got := title(c[0], c[1], c[2]); got != c[3] {

@@ -22,7 +22,7 @@ type view interface {
 
 // watch shows a run that is to begin, and then how it ended. The first signal lets it
 // finish its step.
-func (s *session) watch(ctx context.Context, live *graph.Live[json.RawMessage]) error {
+func (s *session) watch(ctx context.Context, live *graph.Handle[json.RawMessage]) error {
 	s.follow(live)
 	res, err := live.Wait()
 	switch {
@@ -42,7 +42,7 @@ func (s *session) watch(ctx context.Context, live *graph.Live[json.RawMessage]) 
 }
 
 // follow shows what happens until the run has ended. Why it failed is for Wait.
-func (s *session) follow(live *graph.Live[json.RawMessage]) {
+func (s *session) follow(live *graph.Handle[json.RawMessage]) {
 	v := s.view()
 	end := sync.OnceFunc(v.close)
 	defer end()

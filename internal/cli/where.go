@@ -26,14 +26,14 @@ func parseWhere(flags []string) (all []condition, err error) {
 }
 
 // fits reports whether a checkpoint meets all conditions. Of a run's id the beginning is enough.
-func fits(p graph.Point, where []condition) bool {
+func fits(p graph.CommitInfo, where []condition) bool {
 	return !slices.ContainsFunc(where, func(c condition) bool {
 		return !slices.Contains(valuesOf(p, c.key), c.value) && (c.key != "run" || c.value == "" || !strings.HasPrefix(p.Run, c.value))
 	})
 }
 
 // valuesOf returns what a checkpoint has under a key.
-func valuesOf(p graph.Point, key string) []string {
+func valuesOf(p graph.CommitInfo, key string) []string {
 	switch key {
 	case "node":
 		return p.Nodes()

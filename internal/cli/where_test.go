@@ -47,7 +47,7 @@ func TestWhatLabelsSayIsAskedOfTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"ann", "bob", "cleo"} {
-		if _, err := g.Invoke(t.Context(), thread{}, graph.Run{Thread: name, Metadata: map[string]string{"user": name[:1], "tier": "gold"}}); err != nil {
+		if _, err := g.Invoke(t.Context(), thread{}, graph.RunOptions{Thread: name, Metadata: map[string]string{"user": name[:1], "tier": "gold"}}); err != nil {
 			t.Fatal(err)
 		}
 	}

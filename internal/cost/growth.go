@@ -130,7 +130,7 @@ func grow(t testing.TB, store checkpoint.Store, g growth[channels], steps int, r
 		return graph.Goto("add"), g.step(s, step)
 	}, "add", graph.End))
 	b.Edge(graph.Start, "add")
-	run := graph.Run{Thread: g.String(), Lease: checkpoint.HoldOptions{TTL: time.Hour}}
+	run := graph.RunOptions{Thread: g.String(), Lease: checkpoint.HoldOptions{TTL: time.Hour}}
 	if _, err := compiled(t, b, graph.Config{Store: store, MaxSteps: steps + 2}).Invoke(t.Context(), channels{}, run); err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func bytes[S any](t *testing.T, store checkpoint.Store, w way, g growth[S], buil
 	} else {
 		b.Edge("fill", "mark")
 	}
-	run := graph.Run{Thread: fmt.Sprintf("%s (%s), %d", g, w.name, n), Modes: w.modes, Lease: checkpoint.HoldOptions{TTL: time.Hour}}
+	run := graph.RunOptions{Thread: fmt.Sprintf("%s (%s), %d", g, w.name, n), Modes: w.modes, Lease: checkpoint.HoldOptions{TTL: time.Hour}}
 	for _, err := range compiled(t, b, graph.Config{Store: store}).Stream(t.Context(), input, run) {
 		if err != nil {
 			t.Fatalf("%s (%s): %v", g, w.name, err)

@@ -91,7 +91,7 @@ func compile(t testing.TB, b *graph.Builder[thread], cfg graph.Config) *graph.Gr
 // run runs a graph under a lease that nobody needs to renew.
 func run(t testing.TB, g *graph.Graph[thread], name string, lease checkpoint.HoldPolicy) {
 	t.Helper()
-	if _, err := g.Invoke(t.Context(), thread{}, graph.Run{Thread: name, Lease: checkpoint.HoldOptions{Policy: lease, TTL: time.Hour}}); err != nil {
+	if _, err := g.Invoke(t.Context(), thread{}, graph.RunOptions{Thread: name, Lease: checkpoint.HoldOptions{Policy: lease, TTL: time.Hour}}); err != nil {
 		t.Fatal(err)
 	}
 }

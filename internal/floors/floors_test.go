@@ -85,7 +85,7 @@ var house = []room{
 		"checkpoint/tasks", "checkpoint/thread", "graph",
 	}},
 	{name: "graph/workflow", on: []string{"state", "state/message", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/redact", "internal/suggest"}, doors: []string{"gopkg.in/yaml.v3"}},
-	{name: "nodes/turn", on: []string{"internal/suggest", "internal/values", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "graph"}},
+	{name: "nodes/turn", on: []string{"internal/suggest", "internal/values", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "checkpoint", "graph"}},
 	{name: "nodes/react", on: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph"}},
 	{name: "nodes/pes", on: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph", "nodes/react"}},
 	{name: "nodes", on: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/below"}},

@@ -221,7 +221,7 @@ func check(t *testing.T, store checkpoint.Store, thread string, want storedThrea
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := g.root.Resume(ctx, graph.Answers{}, graph.Run{Thread: thread}); !errors.As(err, &busy) || busy.Owner != "ann" {
+		if _, err := g.root.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: thread}); !errors.As(err, &busy) || busy.Owner != "ann" {
 			t.Errorf("Resume of a thread that ann holds returned %v, want a *BusyError that names her", err)
 		}
 	}
@@ -229,7 +229,7 @@ func check(t *testing.T, store checkpoint.Store, thread string, want storedThrea
 	if err := store.Delete(ctx, thread); err != nil {
 		t.Error(err)
 	}
-	if _, err := graph.Inspect(ctx, store, thread); !errors.Is(err, graph.ErrUnknownThread) {
+	if _, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: thread}); !errors.Is(err, graph.ErrUnknownThread) {
 		t.Errorf("Inspect of a deleted thread returned %v, want %v", err, graph.ErrUnknownThread)
 	}
 }

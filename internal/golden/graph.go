@@ -143,7 +143,7 @@ func rootGraph(g graphs, cfg graph.Config) (*graph.Graph[State], error) {
 	}
 	b.Node("route", graph.Router(func(_ context.Context, s *State) (graph.Command, error) {
 		s.Draft.Append("routed")
-		return graph.Goto(routes[s.Mode.Get()]...).Because("the mode is %s", s.Mode.Get()), nil
+		return graph.Goto(routes[s.Mode.Get()]...).WithReason("the mode is %s", s.Mode.Get()), nil
 	}, unique(targets)...))
 	b.Edge(graph.Start, "route")
 
@@ -323,7 +323,7 @@ func fan(ctx context.Context, s *State) (graph.Command, error) {
 	}
 	cmd := graph.Command{}
 	for n := range 3 {
-		cmd = cmd.Send("work", parcel{n, "light"}).Within(time.Hour)
+		cmd = cmd.Send("work", parcel{n, "light"}).WithTimeout(time.Hour)
 	}
 	return cmd, nil
 }

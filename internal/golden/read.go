@@ -56,7 +56,7 @@ func encode(v any, thread string) (json.RawMessage, error) {
 }
 
 // state returns the state of a commit in the schema of its graph.
-func (g graphs) state(ctx context.Context, p graph.Point) (json.RawMessage, error) {
+func (g graphs) state(ctx context.Context, p graph.CommitInfo) (json.RawMessage, error) {
 	node := p.Namespace[strings.LastIndexByte(p.Namespace, '|')+1:] // node:task, or node/graph
 	if n := strings.IndexAny(node, ":/"); n >= 0 {
 		node = node[:n]
@@ -77,8 +77,8 @@ func (g graphs) state(ctx context.Context, p graph.Point) (json.RawMessage, erro
 	}
 }
 
-func encoded[S any](ctx context.Context, g *graph.Graph[S], p graph.Point) (json.RawMessage, error) {
-	s, _, err := g.State(ctx, p.Thread, p.Checkpoint, p.Namespace)
+func encoded[S any](ctx context.Context, g *graph.Graph[S], p graph.CommitInfo) (json.RawMessage, error) {
+	s, _, err := g.State(ctx, checkpoint.Key{Thread: p.Thread, Namespace: p.Namespace}, p.Checkpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func read(ctx context.Context, store checkpoint.Store, thread string) (t storedT
 	if err != nil {
 		return t, err
 	}
-	p, err := graph.Inspect(ctx, store, thread)
+	p, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: thread})
 	if err != nil {
 		return t, err
 	}
@@ -105,7 +105,7 @@ func read(ctx context.Context, store checkpoint.Store, thread string) (t storedT
 	t.Chains = map[string][]commit{}
 	first := p.Checkpoint
 	for _, ns := range append(spaces, "") {
-		for p, err := range graph.History(ctx, store, thread, checkpoint.Query{}, ns) {
+		for p, err := range graph.History(ctx, store, checkpoint.Key{Thread: thread, Namespace: ns}, checkpoint.Query{}) {
 			if err != nil {
 				return t, err
 			}
@@ -119,7 +119,7 @@ func read(ctx context.Context, store checkpoint.Store, thread string) (t storedT
 			}
 		}
 	}
-	d, err := g.root.Diff(ctx, thread, first, p.Checkpoint)
+	d, err := g.root.Diff(ctx, checkpoint.Key{Thread: thread}, first, p.Checkpoint)
 	if err != nil {
 		return t, fmt.Errorf("diff of %d and %d: %w", first, p.Checkpoint, err)
 	}
@@ -127,7 +127,7 @@ func read(ctx context.Context, store checkpoint.Store, thread string) (t storedT
 	return t, err
 }
 
-func (g graphs) commit(ctx context.Context, store checkpoint.Store, p graph.Point) (c commit, err error) {
+func (g graphs) commit(ctx context.Context, store checkpoint.Store, p graph.CommitInfo) (c commit, err error) {
 	var errs [3]error
 	c.Point, errs[0] = encode(p, p.Thread)
 	c.State, errs[1] = g.state(ctx, p)
@@ -148,15 +148,15 @@ func finish(ctx context.Context, store checkpoint.Store, thread string) (a after
 	if err != nil {
 		return a, err
 	}
-	o := graph.Run{Thread: thread}
+	o := graph.RunOptions{Thread: thread}
 	o.Lease.Policy = checkpoint.TakeOver
 	for range 20 {
-		p, err := graph.Inspect(ctx, store, thread)
+		p, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: thread})
 		if err != nil {
 			return a, err
 		}
 		if p.Status == graph.Done {
-			s, _, err := g.root.State(ctx, thread, 0)
+			s, _, err := g.root.State(ctx, checkpoint.Key{Thread: thread}, 0)
 			if err == nil {
 				a.State, err = g.root.EncodeState(s)
 			}

@@ -57,11 +57,11 @@ func init() {
 		"drained": func(w *writer) {
 			drain := new(graph.Drain)
 			w.ctx = context.WithValue(w.ctx, writingKey{}, writing{drain: drain})
-			w.invoke("drained", "", 0, graph.Run{Drain: drain})
+			w.invoke("drained", "", 0, graph.RunOptions{Drain: drain})
 		},
 		"failed": func(w *writer) {
 			w.ctx = context.WithValue(w.ctx, writingKey{}, writing{begun: make(chan struct{}, 2)})
-			if w.invoke("failed", "", 0, graph.Run{}); w.err != nil && w.result.Status == graph.Failed {
+			if w.invoke("failed", "", 0, graph.RunOptions{}); w.err != nil && w.result.Status == graph.Failed {
 				w.err = nil
 			} else if w.err == nil {
 				w.err = errors.New("the run did not fail")
@@ -70,20 +70,20 @@ func init() {
 		"joins": func(w *writer) { w.begin("joins", "", 0) },
 		"queued": func(w *writer) {
 			w.begin("ask", "", 0)
-			w.invoke("fill", "", 2, graph.Run{IfWaiting: graph.Queue})
-			w.invoke("ask", "", 0, graph.Run{IfWaiting: graph.Queue})
+			w.invoke("fill", "", 2, graph.RunOptions{OnOpenQuestions: graph.Queue})
+			w.invoke("ask", "", 0, graph.RunOptions{OnOpenQuestions: graph.Queue})
 		},
 		"patched": func(w *writer) {
 			w.begin("ask", "", 0)
-			_, err := w.root.Patch(w.ctx, func(s *State) error { s.Title.Set("patched"); return nil }, w.run(graph.Run{}))
+			_, err := w.root.Patch(w.ctx, func(s *State) error { s.Title.Set("patched"); return nil }, w.run(graph.RunOptions{}))
 			w.err = errors.Join(w.err, err)
 		},
 		"acted": func(w *writer) {
 			w.begin("ask", "", 0)
-			_, err := w.root.Act(w.ctx, graph.Edit[State]{Do: func(s *State) (graph.Command, error) {
+			_, err := w.root.UpdateAndResume(w.ctx, graph.Edit[State]{Do: func(s *State) (graph.Command, error) {
 				s.Lines.Append("by hand")
 				return graph.Command{}, nil
-			}}, graph.Reply("yes"), w.run(graph.Run{}))
+			}}, graph.Reply("yes"), w.run(graph.RunOptions{}))
 			w.err = errors.Join(w.err, err)
 		},
 		"typed": func(w *writer) {
@@ -91,7 +91,7 @@ func init() {
 				{{As: graph.Start, Do: func(s *State) (graph.Command, error) { s.Mode.Set("ask"); return graph.Command{}, nil }}},
 				{{As: "route", Do: func(*State) (graph.Command, error) { return graph.Goto("ask", "side"), nil }}},
 				{{As: "side", Do: func(s *State) (graph.Command, error) { s.Lines.Append("typed"); return graph.Command{}, nil }}},
-			}, w.run(graph.Run{}))
+			}, w.run(graph.RunOptions{}))
 			w.err = errors.Join(w.err, err)
 		},
 		"pruned": func(w *writer) {
@@ -111,16 +111,16 @@ func init() {
 }
 
 // run adds to the options what all runs have. They take no lease: it would name this machine.
-func (w *writer) run(o graph.Run) graph.Run {
+func (w *writer) run(o graph.RunOptions) graph.RunOptions {
 	o.Thread, o.Lease.Policy, o.Metadata = w.thread, checkpoint.NoLease, map[string]string{"tenant": "golden"}
 	return o
 }
 
 func (w *writer) begin(mode, title string, steps int) *writer {
-	return w.invoke(mode, title, steps, graph.Run{})
+	return w.invoke(mode, title, steps, graph.RunOptions{})
 }
 
-func (w *writer) invoke(mode, title string, steps int, o graph.Run) *writer {
+func (w *writer) invoke(mode, title string, steps int, o graph.RunOptions) *writer {
 	if w.err == nil {
 		in := State{Mode: state.Of(mode), Title: state.Of(title), Steps: state.Of(steps)}
 		w.result, w.err = w.root.Invoke(w.ctx, in, w.run(o))
@@ -130,14 +130,14 @@ func (w *writer) invoke(mode, title string, steps int, o graph.Run) *writer {
 
 func (w *writer) resume(a graph.Answers, at uint64) *writer {
 	if w.err == nil {
-		w.result, w.err = w.root.Resume(w.ctx, a, w.run(graph.Run{At: at}))
+		w.result, w.err = w.root.Resume(w.ctx, a, w.run(graph.RunOptions{At: at}))
 	}
 	return w
 }
 
 // back goes on from the newest commit after which a node was due.
 func (w *writer) back(node string) *writer {
-	for p, err := range graph.History(w.ctx, w.store, w.thread, checkpoint.Query{}) {
+	for p, err := range graph.History(w.ctx, w.store, checkpoint.Key{Thread: w.thread}, checkpoint.Query{}) {
 		if err != nil {
 			w.err = errors.Join(w.err, err)
 			return w

@@ -219,7 +219,7 @@ func (e *Engine) Back(which uint64) (Outcome, bool) {
 	if !ok {
 		return Outcome{}, false
 	}
-	o := graph.Run{Thread: e.Thread, Durability: e.Durability, Namespace: named[to.key], At: uint64(to.at)}
+	o := graph.RunOptions{Thread: e.Thread, Durability: e.Durability, Namespace: named[to.key], At: uint64(to.at)}
 	res, err := e.Graph.Resume(e.ctx, graph.Answers{}, o)
 	return e.outcome(res, err), true
 }

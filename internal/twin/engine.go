@@ -47,9 +47,9 @@ func (e *Engine) Invoke(input []Op, discard bool) Outcome {
 		panic(err)
 	}
 	turn := e.turn()
-	o := graph.Run{Thread: e.Thread, Durability: e.Durability}
+	o := graph.RunOptions{Thread: e.Thread, Durability: e.Durability}
 	if discard {
-		o.IfWaiting = graph.Discard
+		o.OnOpenQuestions = graph.Discard
 	}
 	res, err := e.Graph.Invoke(e.ctx, s, o)
 	for e.Retry != nil && err != nil && e.Retry(err) {
@@ -67,7 +67,7 @@ func (e *Engine) turn() int {
 	if e.store == nil {
 		return 0
 	}
-	p, err := graph.Inspect(e.ctx, e.store, e.Thread)
+	p, err := graph.Inspect(e.ctx, e.store, checkpoint.Key{Thread: e.Thread})
 	if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
 		panic(err)
 	}
@@ -87,7 +87,7 @@ func (e *Engine) Resume(answers []Answer) Outcome {
 			a = a.Answer(e.last[one.Place].ID, one.Value)
 		}
 	}
-	o := graph.Run{Thread: e.Thread, Durability: e.Durability}
+	o := graph.RunOptions{Thread: e.Thread, Durability: e.Durability}
 	res, err := e.Graph.Resume(e.ctx, a, o)
 	for e.Retry != nil && err != nil && e.Retry(err) {
 		res, err = e.Graph.Resume(e.ctx, a, o)
@@ -145,11 +145,11 @@ func status(s graph.Status, err error) string {
 
 // History returns the commits of the thread, oldest first, with their states.
 func (e *Engine) History() (lines []string) {
-	for p, err := range graph.History(e.ctx, e.store, e.Thread, checkpoint.Query{}) {
+	for p, err := range graph.History(e.ctx, e.store, checkpoint.Key{Thread: e.Thread}, checkpoint.Query{}) {
 		if err != nil {
 			return append(lines, err.Error())
 		}
-		s, _, err := e.Graph.State(e.ctx, e.Thread, p.Checkpoint)
+		s, _, err := e.Graph.State(e.ctx, checkpoint.Key{Thread: e.Thread}, p.Checkpoint)
 		if err != nil {
 			return append(lines, err.Error())
 		}
@@ -259,21 +259,21 @@ func (w *Workshop) add(b *graph.Builder[State], n *Node, cfg graph.Config) error
 		if err != nil {
 			return err
 		}
-		b.Node(n.Name, w.host(n, child), policy)
+		b.Node(n.Name, w.host(n, child).With(policy))
 	case n.Worker:
 		b.Node(n.Name, graph.Worker(func(ctx context.Context, s *State, payload int) error {
 			_, err := w.visit(ctx, s, n, payload)
 			return err
-		}), policy)
+		}).With(policy))
 	case len(n.Targets) > 0:
 		b.Node(n.Name, graph.Router(func(ctx context.Context, s *State) (graph.Command, error) {
 			return w.visit(ctx, s, n, 0)
-		}, n.Targets...), policy)
+		}, n.Targets...).With(policy))
 	default:
 		b.Node(n.Name, graph.Func(func(ctx context.Context, s *State) error {
 			_, err := w.visit(ctx, s, n, 0)
 			return err
-		}), policy)
+		}).With(policy))
 	}
 	for _, br := range n.Branches {
 		b.Branch(n.Name, func(ctx context.Context, s *State) (graph.Command, error) {

@@ -120,10 +120,10 @@ func commanded(t *testing.T, cmd graph.Command) (next []string, err error) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	if _, err = g.Invoke(ctx, State{}, graph.Run{Thread: "t"}); err != nil {
+	if _, err = g.Invoke(ctx, State{}, graph.RunOptions{Thread: "t"}); err != nil {
 		return nil, err
 	}
-	for p, err := range graph.History(ctx, store, "t", checkpoint.Query{}) {
+	for p, err := range graph.History(ctx, store, checkpoint.Key{Thread: "t"}, checkpoint.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func FuzzAnswers(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, on := context.Background(), graph.Run{Thread: "t"}
+		ctx, on := context.Background(), graph.RunOptions{Thread: "t"}
 		res, err := g.Invoke(ctx, State{}, on)
 		if err != nil || len(res.Interrupts) != 2 {
 			t.Fatalf("two questions: got %v and %v", res.Interrupts, err)
@@ -182,7 +182,7 @@ func FuzzAnswers(f *testing.F) {
 		if err != nil && !errors.Is(err, graph.ErrAnswer) {
 			t.Fatalf("answers %q and %q: %v is no ErrAnswer", one, two, err)
 		}
-		p, err := graph.Inspect(ctx, store, "t")
+		p, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: "t"})
 		if err != nil || len(p.Interrupts) == 0 {
 			t.Fatalf("after answers %q and %q nothing is asked any more: %+v, %v", one, two, p, err)
 		}

@@ -268,7 +268,7 @@ func (s *sim) begin(turn int, input []Op) Outcome {
 	for e.turn() < turn {
 		ctx, cancel := s.call(name)
 		s.void = false
-		_, err := g.Invoke(ctx, in, graph.Run{Thread: e.Thread, IfWaiting: graph.Discard, Durability: s.durability()})
+		_, err := g.Invoke(ctx, in, graph.RunOptions{Thread: e.Thread, OnOpenQuestions: graph.Discard, Durability: s.durability()})
 		s.note("invoke %v", err)
 		cancel()
 	}
@@ -291,7 +291,7 @@ func (s *sim) work(name string) Outcome {
 			}
 		}
 		ctx, cancel := s.call(name)
-		res, err = g.Resume(ctx, a, graph.Run{Thread: e.Thread, Durability: s.durability()})
+		res, err = g.Resume(ctx, a, graph.RunOptions{Thread: e.Thread, Durability: s.durability()})
 		cancel()
 		s.note("%s resumed: %s %v", name, res.Status, err)
 		if errors.Is(err, errDisk) || errors.Is(err, context.Canceled) {

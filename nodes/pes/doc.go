@@ -6,7 +6,7 @@
 //		return search(ctx, r.Item.Task)
 //	}})
 //	g, err := b.Compile(graph.Config{Store: store})
-//	res, err := g.Invoke(ctx, pes.Ask("compare the two offers"), graph.Run{Thread: "t1"})
+//	res, err := g.Invoke(ctx, pes.Ask("compare the two offers"), graph.RunOptions{Thread: "t1"})
 //	fmt.Println(res.State.Answer.Get())
 //
 // [WithModel] fills in the functions with a model, and [Agent] makes one Execute of a whole react agent, with tools,

@@ -41,7 +41,7 @@ func TestAModelPlansExecutesAndSynthesises(t *testing.T) {
 	g := compile(t, pes.WithModel(pes.Config{}, m), &checkpoint.Memory{})
 	same(t, "answer", say(t, g, "which offers?").Answer.Get(), "There are two.")
 	var streamed, final string
-	for ev, err := range g.Stream(t.Context(), pes.Ask("which one?"), graph.Run{Thread: "t", Modes: graph.Messages}) {
+	for ev, err := range g.Stream(t.Context(), pes.Ask("which one?"), graph.RunOptions{Thread: "t", Modes: graph.Messages}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestAModelPlansExecutesAndSynthesises(t *testing.T) {
 		}
 	}
 	same(t, "streamed", streamed, "Take the second.")
-	s, _, err := g.State(t.Context(), "t", 0)
+	s, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,7 @@ func (a *agent) next(s *State) (graph.Command, error) {
 	switch {
 	case len(bad) > 0 && a.OnFailure == Replan && s.Plans.Get() < a.MaxPlans:
 		s.Problem.Set(why)
-		return graph.Goto(PlanNode).Because("%s", why), nil
+		return graph.Goto(PlanNode).WithReason("%s", why), nil
 	case len(bad) > 0 && a.OnFailure != Continue:
 		return a.stop(s, why), nil
 	case len(bad) > 0:
@@ -181,7 +181,7 @@ func (a *agent) stop(s *State, why string) graph.Command {
 		}
 	}
 	s.Problem.Set(why)
-	return graph.Goto(SynthesizeNode).Because("%s", why)
+	return graph.Goto(SynthesizeNode).WithReason("%s", why)
 }
 
 // cancelDependents cancels what waits for an item that will not be completed, and what waits for that.

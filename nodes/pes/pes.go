@@ -117,14 +117,14 @@ func Add[S any](b *graph.Builder[S], view func(*S) *State, c Config) error {
 		return err
 	}
 	b.Node(PlanNode, graph.Router(func(ctx context.Context, s *S) (graph.Command, error) { return a.plan(ctx, view(s)) },
-		SelectNode, SynthesizeNode), a.Policy)
+		SelectNode, SynthesizeNode).With(a.Policy))
 	b.Node(SelectNode, graph.Router(func(ctx context.Context, s *S) (graph.Command, error) { return a.next(view(s)) },
-		PlanNode, ExecuteNode, SynthesizeNode), graph.Policy{})
-	b.Node(ExecuteNode, graph.Worker(func(ctx context.Context, s *S, id string) error { return a.execute(ctx, view(s), id) }), a.Policy)
-	b.Rescue(ExecuteNode, graph.Handler(func(_ context.Context, s *S, f *graph.NodeError) (graph.Command, error) {
+		PlanNode, ExecuteNode, SynthesizeNode).With(graph.Policy{}))
+	b.Node(ExecuteNode, graph.Worker(func(ctx context.Context, s *S, id string) error { return a.execute(ctx, view(s), id) }).With(a.Policy))
+	b.OnError(ExecuteNode, graph.Handler(func(_ context.Context, s *S, f *graph.NodeError) (graph.Command, error) {
 		return graph.Command{}, failed(view(s), f)
-	}), graph.Policy{})
-	b.Node(SynthesizeNode, graph.Func(func(ctx context.Context, s *S) error { return a.synthesize(ctx, view(s)) }), a.Policy)
+	}).With(graph.Policy{}))
+	b.Node(SynthesizeNode, graph.Func(func(ctx context.Context, s *S) error { return a.synthesize(ctx, view(s)) }).With(a.Policy))
 	b.Edge(ExecuteNode, SelectNode)
 	b.Edge(SynthesizeNode, a.Next)
 	return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-var run = graph.Run{Thread: "t"}
+var run = graph.RunOptions{Thread: "t"}
 
 func compile(t testing.TB, c pes.Config, store checkpoint.Store) *graph.Graph[pes.State] {
 	t.Helper()
@@ -150,7 +150,7 @@ func TestTrap20TheMessagesOfTheUserAndOfTheAgentAreBothStored(t *testing.T) {
 	var d doer
 	store := &checkpoint.Memory{}
 	say(t, compile(t, pes.Config{Execute: d.do}, store), "one")
-	s, _, err := compile(t, pes.Config{Execute: d.do}, store).State(t.Context(), "t", 0)
+	s, _, err := compile(t, pes.Config{Execute: d.do}, store).State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestTrap20TheMessagesOfTheUserAndOfTheAgentAreBothStored(t *testing.T) {
 	if _, err := compile(t, broken, store).Invoke(t.Context(), pes.Ask("two"), run); err == nil {
 		t.Fatal("a run without an answer succeeds")
 	}
-	if s, _, _ = compile(t, broken, store).State(t.Context(), "t", 0); s.Messages.Len() != 3 {
+	if s, _, _ = compile(t, broken, store).State(t.Context(), checkpoint.Key{Thread: "t"}, 0); s.Messages.Len() != 3 {
 		t.Errorf("got %d messages after a failure, want that of the user kept", s.Messages.Len())
 	}
 	res, err := compile(t, pes.Config{Execute: d.do}, store).Resume(t.Context(), graph.Answers{}, run)
@@ -308,7 +308,7 @@ func TestTrap15AnItemInProgressIsReclaimedAndACycleOrAMissingDependencyIsReporte
 	p := &planner{plans: []pes.Plan{items("a", "b", "c<a,b"), items("b", "c<a,b")}}
 	cutOff(t, p, &d, store)
 	g := compile(t, pes.Config{Plan: p.plan, Execute: d.do}, store)
-	now, _, err := g.State(t.Context(), "t", 0)
+	now, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
 	if err != nil || !strings.Contains(standing(&now), "b=in_progress c=pending") {
 		t.Fatalf("got %s, %v", standing(&now), err)
 	}
@@ -395,7 +395,7 @@ func TestReadersHearHowThePlanChanges(t *testing.T) {
 	var d doer
 	g := compile(t, pes.Config{Execute: d.do}, &checkpoint.Memory{})
 	var heard []string
-	for ev, err := range g.Stream(t.Context(), pes.Ask("one"), graph.Run{Thread: "t", Modes: graph.Custom}) {
+	for ev, err := range g.Stream(t.Context(), pes.Ask("one"), graph.RunOptions{Thread: "t", Modes: graph.Custom}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -417,7 +417,7 @@ func TestAConfigurationThatCannotHoldIsRefused(t *testing.T) {
 		}
 	}
 	g := compile(t, pes.Config{Execute: d.do, MaxItems: 1, MaxPlans: 1, Plan: (&planner{plans: []pes.Plan{items("a", "b")}}).plan}, nil)
-	if _, err := g.Invoke(t.Context(), pes.Ask("go"), graph.Run{}); err == nil || !strings.Contains(err.Error(), "2 items, and 1 are the most") {
+	if _, err := g.Invoke(t.Context(), pes.Ask("go"), graph.RunOptions{}); err == nil || !strings.Contains(err.Error(), "2 items, and 1 are the most") {
 		t.Errorf("got %v", err)
 	}
 	in := pes.Ask("x")

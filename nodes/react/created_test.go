@@ -29,12 +29,12 @@ func TestMessagesHaveTheTimeOfTheGraphsClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := g.Invoke(t.Context(), react.Ask("wait"), graph.Run{Thread: "t"})
+	res, err := g.Invoke(t.Context(), react.Ask("wait"), graph.RunOptions{Thread: "t"})
 	if err != nil || res.Status != graph.Interrupted {
 		t.Fatalf("%s, %v", res.Status, err)
 	}
 	now = now.Add(time.Hour) // a person thinks
-	if res, err = g.Resume(t.Context(), graph.Reply(tool.Decision{Action: tool.Approve}), graph.Run{Thread: "t"}); err != nil {
+	if res, err = g.Resume(t.Context(), graph.Reply(tool.Decision{Action: tool.Approve}), graph.RunOptions{Thread: "t"}); err != nil {
 		t.Fatal(err)
 	}
 	got := ""

@@ -3,7 +3,7 @@
 //
 //	b, err := react.New(react.Config{Model: m, Tools: set, System: "You help with orders.", MaxTurns: 8})
 //	g, err := b.Compile(graph.Config{Store: store})
-//	res, err := g.Invoke(ctx, react.Ask("where is my parcel?"), graph.Run{Thread: "t1"})
+//	res, err := g.Invoke(ctx, react.Ask("where is my parcel?"), graph.RunOptions{Thread: "t1"})
 //	fmt.Println(res.State.Answer.Get())
 //
 // A graph of your own takes the same two nodes with [Add], over a state that embeds [State].

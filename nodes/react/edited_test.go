@@ -40,7 +40,7 @@ func TestEditedCall_IsWhatTheLogSays(t *testing.T) {
 	g := agent(t, c, store)
 	streamed, labels := "", ""
 	for ev, err := range g.StreamResume(t.Context(), graph.Reply(edit("5 EUR")),
-		graph.Run{Thread: "t", By: "anna", Modes: graph.Updates | graph.Tasks | graph.Values}) {
+		graph.RunOptions{Thread: "t", By: "anna", Modes: graph.Updates | graph.Tasks | graph.Values}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestEditedCall_IsWhatTheLogSays(t *testing.T) {
 	if err := message.Validate(m.Requests()[1].Messages); err != nil {
 		t.Error("no provider takes the conversation:", err)
 	}
-	s, _, err := g.State(t.Context(), "t", 0)
+	s, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

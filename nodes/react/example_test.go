@@ -32,7 +32,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	thread := graph.Run{Thread: "t1"}
+	thread := graph.RunOptions{Thread: "t1"}
 	res, _ := g.Invoke(context.Background(), react.Ask("clean up"), thread)
 	fmt.Println(res.Status, res.Interrupts[0].Prompt)
 

@@ -122,7 +122,7 @@ func TestUnknownToolsAndBadArgumentsAreToldToTheModel(t *testing.T) {
 
 func TestToolsThatThereAreNotAreABadAnswer(t *testing.T) {
 	m := model.Script(model.Ask(call("find", `{}`)))
-	_, err := agent(t, react.Config{Model: m, Policy: graph.Policy{Timeout: time.Hour}}, nil).Invoke(t.Context(), react.Ask("go"), graph.Run{})
+	_, err := agent(t, react.Config{Model: m, Policy: graph.Policy{Timeout: time.Hour}}, nil).Invoke(t.Context(), react.Ask("go"), graph.RunOptions{})
 	if model.KindOf(err) != model.BadAnswer {
 		t.Errorf("got %v", err)
 	}
@@ -185,7 +185,7 @@ func TestATurnThatWasGivenUpDoesNotBreakTheConversation(t *testing.T) {
 	m := model.Script(model.Ask(call("find", `{"q":"1"}`), call("wipe", `{"q":"x"}`)), model.Say("fine"))
 	c := react.Config{Model: m, Tools: tools(t, r.find(tool.Info{Name: "find"}), r.find(tool.Info{Name: "wipe", Mode: tool.Permit}))}
 	g, _ := paused(t, c, 1)
-	res, err := g.Invoke(t.Context(), react.Ask("never mind"), graph.Run{Thread: "t", IfWaiting: graph.Discard})
+	res, err := g.Invoke(t.Context(), react.Ask("never mind"), graph.RunOptions{Thread: "t", OnOpenQuestions: graph.Discard})
 	if err != nil || res.State.Answer.Get() != "fine" {
 		t.Fatal(res.Status, err)
 	}
@@ -228,7 +228,7 @@ func TestAFormThatIsNotMetTwiceIsATypedFailure(t *testing.T) {
 func TestAModelThatCannotAnswerIsNotAskedAgain(t *testing.T) {
 	for _, k := range []model.Kind{model.Auth, model.Invalid, model.Refused, model.ContextTooLong, model.Quota} {
 		m := model.Script(model.Fail(&model.Error{Kind: k}), model.Say("x"))
-		_, err := agent(t, react.Config{Model: m}, nil).Invoke(t.Context(), react.Ask("go"), graph.Run{})
+		_, err := agent(t, react.Config{Model: m}, nil).Invoke(t.Context(), react.Ask("go"), graph.RunOptions{})
 		if model.KindOf(err) != k || len(m.Requests()) != 1 {
 			t.Errorf("%s: got %v after %d requests", k, err, len(m.Requests()))
 		}

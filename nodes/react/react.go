@@ -97,11 +97,11 @@ func Add[S any](b *graph.Builder[S], view func(*S) *State, c Config) error {
 	}
 	think := func(ctx context.Context, s *S) (graph.Command, error) { return a.think(ctx, view(s)) }
 	act := func(ctx context.Context, s *S, c message.Call) error { return a.act(ctx, view(s), c) }
-	b.Node(ModelNode, graph.Router(think, a.targets()...), a.Policy)
+	b.Node(ModelNode, graph.Router(think, a.targets()...).With(a.Policy))
 	if a.Tools == nil {
 		return nil
 	}
-	b.Node(ToolNode, graph.Worker(act), graph.Policy{})
+	b.Node(ToolNode, graph.Worker(act).With(graph.Policy{}))
 	b.Edge(ToolNode, ModelNode)
 	return nil
 }

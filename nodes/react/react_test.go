@@ -22,7 +22,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-var run = graph.Run{Thread: "t"}
+var run = graph.RunOptions{Thread: "t"}
 
 func call(name, args string) message.Call {
 	return message.Call{ID: "x", Name: name, Arguments: json.RawMessage(args)}
@@ -147,7 +147,7 @@ func TestWhatTheModelSaysIsStreamedUnderTheIDOfItsMessage(t *testing.T) {
 	}
 	var text, id string
 	var last graph.Event
-	for ev, err := range g.Stream(t.Context(), react.Ask("count"), graph.Run{Thread: "t", Modes: graph.Messages}) {
+	for ev, err := range g.Stream(t.Context(), react.Ask("count"), graph.RunOptions{Thread: "t", Modes: graph.Messages}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +284,7 @@ func TestAToolThatHasEndedDoesNotRunAgainBesideOneThatWasCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := g.Start(ctx, react.Ask("go"), graph.Run{Thread: "t", Hold: true})
+	live := g.Start(ctx, react.Ask("go"), graph.RunOptions{Thread: "t", Hold: true})
 	events := live.Events(graph.Tasks) // joined before Wait starts the run
 	go func() {
 		for ev := range events {
@@ -504,7 +504,7 @@ func TestAnAgentIsPartOfAnotherGraph(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := g.Invoke(t.Context(), Desk{State: react.Ask("how?")}, graph.Run{})
+	res, err := g.Invoke(t.Context(), Desk{State: react.Ask("how?")}, graph.RunOptions{})
 	if err != nil || res.State.Rating.Get() != 4 {
 		t.Errorf("got %d, %v", res.State.Rating.Get(), err)
 	}
@@ -515,13 +515,13 @@ func TestAWaitThatTheProviderAsksForIsKept(t *testing.T) {
 		busy := &model.Error{Kind: model.RateLimited, Wait: 20 * time.Second}
 		m := model.Script(model.Fail(busy), model.Say("now"))
 		begun := time.Now()
-		res, err := agent(t, react.Config{Model: m}, nil).Invoke(t.Context(), react.Ask("go"), graph.Run{})
+		res, err := agent(t, react.Config{Model: m}, nil).Invoke(t.Context(), react.Ask("go"), graph.RunOptions{})
 		if err != nil || res.State.Answer.Get() != "now" || time.Since(begun) < 20*time.Second {
 			t.Errorf("got %q after %s, %v", res.State.Answer.Get(), time.Since(begun), err)
 		}
 		long := &model.Error{Kind: model.RateLimited, Wait: time.Hour}
 		m = model.Script(model.Fail(long), model.Say("now"))
-		_, err = agent(t, react.Config{Model: m}, nil).Invoke(t.Context(), react.Ask("go"), graph.Run{})
+		_, err = agent(t, react.Config{Model: m}, nil).Invoke(t.Context(), react.Ask("go"), graph.RunOptions{})
 		if model.KindOf(err) != model.RateLimited || len(m.Requests()) != 1 {
 			t.Errorf("got %v after %d requests", err, len(m.Requests()))
 		}

@@ -21,7 +21,7 @@ type kept struct {
 func (a *agent) think(ctx context.Context, s *State) (graph.Command, error) {
 	if text, ok := a.direct(s); ok {
 		s.Answer.Set(text)
-		return graph.Goto(a.Next).Because("a direct tool has the last word"), nil
+		return graph.Goto(a.Next).WithReason("a direct tool has the last word"), nil
 	}
 	if n := s.Turns.Get(); n >= a.MaxTurns {
 		return graph.Command{}, graph.Permanent(&TurnsError{n})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/agent"
 	"github.com/weftrun/weft/state/message"
@@ -24,7 +25,7 @@ type Gateway[S any] struct {
 	// it finds so too. nil finds none clear. Its failure is no decision: the question is asked again.
 	Decide func(ctx context.Context, q graph.Interrupt, text string) (d Decision, clear bool, err error)
 	// Run holds for all calls; its Thread is not used.
-	Run graph.Run
+	Run graph.RunOptions
 }
 
 // Desk is the Gateway of a graph whose state is agent.State.
@@ -124,7 +125,7 @@ func (g *Gateway[S]) Read(ctx context.Context, thread, text string) (Act[S], err
 
 // open returns the questions of a thread and its settings; one that does not exist has none.
 func (g *Gateway[S]) open(ctx context.Context, thread string) ([]graph.Interrupt, agent.Settings, error) {
-	s, p, err := g.Graph.State(ctx, thread, 0)
+	s, p, err := g.Graph.State(ctx, checkpoint.Key{Thread: thread}, 0)
 	switch {
 	case errors.Is(err, graph.ErrUnknownThread), errors.Is(err, graph.ErrNoStore):
 		return nil, agent.Settings{}, nil
@@ -192,7 +193,7 @@ func (g *Gateway[S]) do(ctx context.Context, a Act[S], watch func(graph.Event)) 
 		return Reply[S]{Kind: a.Kind, Text: a.Text, UI: a.UI}, nil
 	}
 	if a.Discard {
-		run.IfWaiting = graph.Discard
+		run.OnOpenQuestions = graph.Discard
 	}
 	res, err := g.run(ctx, a, run, watch)
 	r := Reply[S]{Kind: a.Kind, Status: res.Status, Questions: res.Interrupts, State: res.State, UI: a.UI}
@@ -219,9 +220,9 @@ func notTaken(err error) bool {
 }
 
 // run runs the graph, and shows its events to whom watches.
-func (g *Gateway[S]) run(ctx context.Context, a Act[S], run graph.Run, watch func(graph.Event)) (graph.Result[S], error) {
+func (g *Gateway[S]) run(ctx context.Context, a Act[S], run graph.RunOptions, watch func(graph.Event)) (graph.Result[S], error) {
 	run.Hold = true // lest the first events are missed
-	var live *graph.Live[S]
+	var live *graph.Handle[S]
 	if a.Kind == Begin {
 		live = g.Graph.Start(ctx, a.Input, run)
 	} else {
@@ -239,7 +240,7 @@ func (g *Gateway[S]) run(ctx context.Context, a Act[S], run graph.Run, watch fun
 }
 
 // keep writes settings to a thread, which need not exist yet. Open questions stay.
-func (g *Gateway[S]) keep(ctx context.Context, set agent.Settings, run graph.Run) error {
+func (g *Gateway[S]) keep(ctx context.Context, set agent.Settings, run graph.RunOptions) error {
 	write := func(s *S) (graph.Command, error) {
 		g.At(s).SessionControl.Update(set)
 		return graph.Command{}, nil

@@ -48,7 +48,7 @@ func paused(t testing.TB, res graph.Result[agent.State], questions int) []graph.
 
 func resume(t testing.TB, g *graph.Graph[agent.State], a graph.Answers) graph.Result[agent.State] {
 	t.Helper()
-	res, err := g.Resume(t.Context(), a, graph.Run{Thread: "t1"})
+	res, err := g.Resume(t.Context(), a, graph.RunOptions{Thread: "t1"})
 	must(t, err)
 	return res
 }
@@ -186,7 +186,7 @@ func TestAPlanThatWasEditedIntoNonsenseIsAskedAboutAgain(t *testing.T) {
 	g := compile(t, planning(t), &checkpoint.Memory{})
 	q := paused(t, say(t, g, "t1", "draw"), 1)[0]
 	for _, none := range []any{"a plan", map[string]any{"steps": 7}, map[string]any{}, map[string]any{"steps": []any{map[string]any{"capability": "find", "when": "now"}}}} {
-		_, err := g.Resume(t.Context(), graph.Answer(q.ID, turn.Decision{Verdict: turn.Edit, Edited: none}), graph.Run{Thread: "t1"})
+		_, err := g.Resume(t.Context(), graph.Answer(q.ID, turn.Decision{Verdict: turn.Edit, Edited: none}), graph.RunOptions{Thread: "t1"})
 		if !errors.Is(err, graph.ErrAnswer) {
 			t.Errorf("%v: got %v, want it refused by the schema", none, err)
 		}
@@ -207,7 +207,7 @@ func TestADecisionThatSaysNothingClearOpensTheQuestionAgain(t *testing.T) {
 	g := compile(t, approving(t, "", &runs), &checkpoint.Memory{})
 	q := paused(t, say(t, g, "t1", "write it"), 1)[0]
 	for _, d := range []any{turn.Decision{Verdict: "maybe"}, turn.Decision{Verdict: turn.Edit}, turn.Decision{Verdict: turn.Edit, Edited: "x"}, true, "yes"} {
-		if _, err := g.Resume(t.Context(), graph.Answer(q.ID, d), graph.Run{Thread: "t1"}); !errors.Is(err, graph.ErrAnswer) {
+		if _, err := g.Resume(t.Context(), graph.Answer(q.ID, d), graph.RunOptions{Thread: "t1"}); !errors.Is(err, graph.ErrAnswer) {
 			t.Errorf("got %v for %v, want it refused by the schema", err, d)
 		}
 	}
@@ -228,7 +228,7 @@ func TestNobodyDecidingInTimeIsANo(t *testing.T) {
 	q := paused(t, say(t, g, "t1", "write it"), 1)[0]
 	same(t, "expires", q.Expires.Equal(noon.Add(time.Hour)), true)
 	now = noon.Add(2 * time.Hour)
-	if _, err := g.Resume(t.Context(), graph.Answer(q.ID, approve), graph.Run{Thread: "t1"}); !errors.Is(err, graph.ErrExpired) {
+	if _, err := g.Resume(t.Context(), graph.Answer(q.ID, approve), graph.RunOptions{Thread: "t1"}); !errors.Is(err, graph.ErrExpired) {
 		t.Errorf("got %v for a late yes", err)
 	}
 	res := resume(t, g, graph.Answers{})

@@ -43,7 +43,7 @@ func TestBug13PlansThatWaitAreOfTheirThreads(t *testing.T) {
 		waiting[thread] = paused(t, say(t, g, thread, "of "+thread), 1)[0]
 	}
 	for _, thread := range []string{"t1", "t2"} {
-		res, err := g.Resume(t.Context(), graph.Answer(waiting[thread].ID, approve), graph.Run{Thread: thread})
+		res, err := g.Resume(t.Context(), graph.Answer(waiting[thread].ID, approve), graph.RunOptions{Thread: thread})
 		must(t, err)
 		says(t, answer(t, res.State), "column of "+thread)
 	}

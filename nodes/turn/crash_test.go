@@ -245,11 +245,11 @@ func (st story) tell(store checkpoint.Store, n int) (string, agent.State, error)
 		if err != nil {
 			return "", agent.State{}, err
 		}
-		s, p, err := g.State(context.Background(), "t1", 0)
+		s, p, err := g.State(context.Background(), checkpoint.Key{Thread: "t1"}, 0)
 		if errors.Is(err, graph.ErrUnknownThread) {
 			id = "the first" // the ids of all tasks come from it
 		}
-		run := graph.Run{Thread: "t1"}
+		run := graph.RunOptions{Thread: "t1"}
 		switch {
 		case err != nil && !errors.Is(err, graph.ErrUnknownThread):
 		case p.Turn < n:

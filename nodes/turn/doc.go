@@ -23,7 +23,7 @@
 //   - A [Decision] is a person's answer to a request: approve, edit, or reject with feedback.
 //   - A [Gateway] stands before the graph: it reads a message as slash [Commands], as the answer to open questions,
 //     or as a new turn, says what it will do as an [Act], and does it; [Gateway.GoOn] goes on with a turn that was
-//     cut off. [Gateway.Plain] is the same without the type of the state, for a terminal or a server.
+//     cut off. [Gateway.Untyped] is the same without the type of the state, for a terminal or a server.
 //
 // # How a turn goes
 //

@@ -180,7 +180,7 @@ func TestGateway_ReplySaysThatTheTurnFailed(t *testing.T) {
 			continue
 		}
 		says(t, r.Failure.Error, why)
-		plain, err := g.Plain().Say(t.Context(), "t2", "find it", nil)
+		plain, err := g.Untyped().Say(t.Context(), "t2", "find it", nil)
 		must(t, err)
 		same(t, why+": plain", plain.Failure != nil, true)
 	}

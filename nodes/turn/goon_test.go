@@ -88,7 +88,7 @@ func TestContinueIsForATurnThatWasCutOffAndTakesNothingBesides(t *testing.T) {
 
 func TestAPlainGatewayShowsWhatHappensAndWhereAThreadStands(t *testing.T) {
 	c := config(t)
-	p := turn.Desk(compile(t, c, &checkpoint.Memory{}), c.Manager).Plain()
+	p := turn.Desk(compile(t, c, &checkpoint.Memory{}), c.Manager).Untyped()
 	same(t, "name", p.Name(), "desk")
 	sameList(t, "completions", p.Complete("/stat"), []string{"/status"})
 	past, err := p.Look(t.Context(), "t1", 5)

@@ -53,7 +53,7 @@ func TestATurnWithAModel(t *testing.T) {
 	g := compile(t, turn.WithModel(guided(t), m), &checkpoint.Memory{})
 	var streamed, final string
 	var end agent.State
-	for ev, err := range g.Stream(t.Context(), agent.State{Messages: message.LogOf(message.User("draw it"))}, graph.Run{Thread: "t1", Modes: graph.Messages | graph.Ended}) {
+	for ev, err := range g.Stream(t.Context(), agent.State{Messages: message.LogOf(message.User("draw it"))}, graph.RunOptions{Thread: "t1", Modes: graph.Messages | graph.Ended}) {
 		must(t, err)
 		if ev.Mode == graph.Ended {
 			end = *ev.State.(*agent.State)

@@ -93,7 +93,7 @@ func TestTheWaitAfterAFailureDoesNotBeginAnewInAnotherProcess(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 		defer cancel()
 		began := time.Now()
-		_, err := compile(t, c, store).Invoke(ctx, agent.State{Messages: message.LogOf(message.User("x"))}, graph.Run{Thread: "t1"})
+		_, err := compile(t, c, store).Invoke(ctx, agent.State{Messages: message.LogOf(message.User("x"))}, graph.RunOptions{Thread: "t1"})
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("got %v, want the end of the context: the wait does not listen to it", err)
 		}
@@ -205,7 +205,7 @@ func TestAFatalFailureFailsTheRun(t *testing.T) {
 	} {
 		c := config(t)
 		change(&c)
-		_, err := compile(t, c, &checkpoint.Memory{}).Invoke(t.Context(), agent.State{Messages: message.LogOf(message.User("x"))}, graph.Run{Thread: "t1"})
+		_, err := compile(t, c, &checkpoint.Memory{}).Invoke(t.Context(), agent.State{Messages: message.LogOf(message.User("x"))}, graph.RunOptions{Thread: "t1"})
 		if err == nil || !strings.Contains(err.Error(), "broken") {
 			t.Errorf("got %v", err)
 		}
@@ -216,7 +216,7 @@ func TestATaskThatIsEmptyEndsTheTurn(t *testing.T) {
 	c := config(t)
 	c.Extract = script[turn.ExtractRequest](t, gives(turn.Task{Text: " "}))
 	says(t, answer(t, say(t, compile(t, c, &checkpoint.Memory{}), "t1", "x").State), "there is no task")
-	res, err := compile(t, config(t), nil).Invoke(t.Context(), agent.State{}, graph.Run{}) // no message at all
+	res, err := compile(t, config(t), nil).Invoke(t.Context(), agent.State{}, graph.RunOptions{}) // no message at all
 	must(t, err)
 	says(t, answer(t, res.State), "there is no task")
 }
@@ -240,7 +240,7 @@ func TestATurnRunsOnAUsersOwnStateWiredByHand(t *testing.T) {
 	must(t, err)
 	in := Desk{}
 	in.Messages = message.LogOf(message.User("draw"))
-	res, err := g.Invoke(t.Context(), in, graph.Run{})
+	res, err := g.Invoke(t.Context(), in, graph.RunOptions{})
 	must(t, err)
 	says(t, answer(t, res.State.State), "PICTURE.plot")
 	same(t, "station", res.State.Station.Get(), "Seattle")
@@ -253,7 +253,7 @@ func TestATurnRunsOnAUsersOwnStateWiredByHand(t *testing.T) {
 	hand.Edge("say", graph.End)
 	h, err := hand.Compile(graph.Config{})
 	must(t, err)
-	res, err = h.Invoke(t.Context(), in, graph.Run{})
+	res, err = h.Invoke(t.Context(), in, graph.RunOptions{})
 	must(t, err)
 	says(t, answer(t, res.State.State), "nothing to say about this: draw")
 }
@@ -278,7 +278,7 @@ func TestEveryMistakeInAConfigurationIsReported(t *testing.T) {
 func TestWhoWatchesIsToldWhatGoesOn(t *testing.T) {
 	g := compile(t, config(t), nil)
 	var got []string
-	for ev, err := range g.Stream(t.Context(), agent.State{Messages: message.LogOf(message.User("draw"))}, graph.Run{Modes: graph.Custom}) {
+	for ev, err := range g.Stream(t.Context(), agent.State{Messages: message.LogOf(message.User("draw"))}, graph.RunOptions{Modes: graph.Custom}) {
 		must(t, err)
 		if u, ok := ev.Payload.(agent.StatusUpdate); ok {
 			got = append(got, u.Metadata["phase"]+u.Metadata["step"]+" "+u.Message)

@@ -68,7 +68,7 @@ func TestPeerACapabilityCanBePinned(t *testing.T) {
 	var in agent.State
 	in.Messages = message.LogOf(message.User("go"))
 	in.AgentControl.Update(agent.Settings{PinnedCapability: new("launch")})
-	res, err := d.Graph.Invoke(t.Context(), in, graph.Run{Thread: "t2"})
+	res, err := d.Graph.Invoke(t.Context(), in, graph.RunOptions{Thread: "t2"})
 	must(t, err)
 	says(t, answer(t, res.State), `"launch" is pinned; there are find, plot`)
 	asked = 0

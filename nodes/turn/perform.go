@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/suggest"
 	"github.com/weftrun/weft/state/agent"
@@ -92,7 +93,7 @@ func (g *Gateway[S]) carry(ctx context.Context, thread string, c call, open []gr
 
 // continues goes on with a turn that was cut off or failed, and with no other.
 func (g *Gateway[S]) continues(ctx context.Context, thread string, c call, d *deed) error {
-	_, p, err := g.Graph.State(ctx, thread, 0)
+	_, p, err := g.Graph.State(ctx, checkpoint.Key{Thread: thread}, 0)
 	switch {
 	case err != nil && !errors.Is(err, graph.ErrUnknownThread) && !errors.Is(err, graph.ErrNoStore):
 		return err
@@ -116,7 +117,7 @@ func (d *deed) show(text string, err error) error {
 
 // config shows the settings that a turn on the thread would have.
 func (g *Gateway[S]) config(ctx context.Context, thread string) (string, error) {
-	s, _, err := g.Graph.State(ctx, thread, 0)
+	s, _, err := g.Graph.State(ctx, checkpoint.Key{Thread: thread}, 0)
 	if err != nil && !errors.Is(err, graph.ErrUnknownThread) && !errors.Is(err, graph.ErrNoStore) {
 		return "", err
 	}
@@ -174,7 +175,7 @@ func (g *Gateway[S]) capabilities() (names []string) {
 
 // status shows where the thread stands.
 func (g *Gateway[S]) status(ctx context.Context, thread string) (string, error) {
-	s, p, err := g.Graph.State(ctx, thread, 0)
+	s, p, err := g.Graph.State(ctx, checkpoint.Key{Thread: thread}, 0)
 	switch {
 	case errors.Is(err, graph.ErrUnknownThread), errors.Is(err, graph.ErrNoStore):
 		return "Nothing was said yet.", nil

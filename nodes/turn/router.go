@@ -28,14 +28,14 @@ func (t *Turn) Router(ctx context.Context, s *agent.State) (graph.Command, error
 	}
 	if _, ok := t.reg.Get(d.Target); ok {
 		if c, sent := t.send(s); sent {
-			return c.Because("%s", d.Reason), nil
+			return c.WithReason("%s", d.Reason), nil
 		}
 		d = agent.Decision{Target: agent.ToError, Reason: "no step can be done"}
 	}
 	if d.Target == agent.ToError {
 		t.giveUp(s, d.Reason)
 	}
-	return graph.Goto(d.Target).Because("%s", d.Reason), nil
+	return graph.Goto(d.Target).WithReason("%s", d.Reason), nil
 }
 
 // heard gives the message that begins the turn the time of it, where it has none.

@@ -52,7 +52,7 @@ func TestAB33ATurnFromTheGatewayToAllContextsOfAType(t *testing.T) {
 	g, _ := desk(t, config(t), &checkpoint.Memory{})
 	a, err := g.Read(t.Context(), "demo", "find the rain")
 	must(t, err)
-	res, err := g.Graph.Invoke(t.Context(), a.Input, graph.Run{Thread: a.Thread})
+	res, err := g.Graph.Invoke(t.Context(), a.Input, graph.RunOptions{Thread: a.Thread})
 	must(t, err)
 	all, err := agent.All[Rain](g.Manager.Contexts(&res.State))
 	must(t, err)
@@ -114,7 +114,7 @@ func TestNoMixtureOfFailuresMakesATurnGoOnForEver(t *testing.T) {
 				c.Answer = func(context.Context, turn.AnswerRequest) (string, error) { return "", fail(step) }
 				g, err := turn.Graph("desk", c, graph.Config{MaxSteps: 60})
 				must(t, err)
-				res, err := g.Invoke(t.Context(), agent.State{Messages: message.LogOf(message.User("x"))}, graph.Run{})
+				res, err := g.Invoke(t.Context(), agent.State{Messages: message.LogOf(message.User("x"))}, graph.RunOptions{})
 				fatal := extract == agent.Fatal || extract == "" && (plan == agent.Fatal || plan == "" && step == agent.Fatal)
 				what := fmt.Sprintf("%q %q %q", extract, plan, step)
 				if fatal {

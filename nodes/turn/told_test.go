@@ -13,7 +13,7 @@ import (
 
 func TestWhatIsToldBeforehandIsTheFirstEventAndTheBeginningOfTheReply(t *testing.T) {
 	c := config(t)
-	p := turn.Desk(compile(t, c, &checkpoint.Memory{}), c.Manager).Plain()
+	p := turn.Desk(compile(t, c, &checkpoint.Memory{}), c.Manager).Untyped()
 	var told []string
 	first := true
 	watch := func(ev graph.Event) {
@@ -40,7 +40,7 @@ func TestAStepThatGoesOnAfterADecisionSaysWhatWasDecided(t *testing.T) {
 		var wrote, steps []string
 		g, _ := desk(t, turn.Config{Manager: manager(t), Capabilities: registry(t, exporting(&wrote))}, &checkpoint.Memory{})
 		for _, text := range []string{"export it", answer} {
-			_, err := g.Plain().Say(t.Context(), "t1", text, func(ev graph.Event) {
+			_, err := g.Untyped().Say(t.Context(), "t1", text, func(ev graph.Event) {
 				if u, ok := ev.Payload.(agent.StatusUpdate); ok && u.Node == "export" && u.Metadata["total"] != "" {
 					decided := u.Metadata["decided"]
 					if decided == "" {

@@ -228,7 +228,7 @@ func TestTrap14AWrongDoubledOrLateAnswerChangesNothing(t *testing.T) {
 	q := paused(t, say(t, g, "t1", "write it"), 1)[0]
 	wrong := func(a graph.Answers, want error) {
 		t.Helper()
-		if _, err := g.Resume(t.Context(), a, graph.Run{Thread: "t1"}); !errors.Is(err, want) {
+		if _, err := g.Resume(t.Context(), a, graph.RunOptions{Thread: "t1"}); !errors.Is(err, want) {
 			t.Errorf("got %v, want %v", err, want)
 		}
 	}
@@ -239,7 +239,7 @@ func TestTrap14AWrongDoubledOrLateAnswerChangesNothing(t *testing.T) {
 	same(t, "again", paused(t, resume(t, g, graph.Answer(q.ID, approve)), 1)[0].ID, second.ID) // the same command twice
 	same(t, "status", resume(t, g, graph.Answer(second.ID, approve)).Status, graph.Done)
 	same(t, "runs", runs, 1)
-	_, _ = g.Resume(t.Context(), graph.Answer(second.ID, approve), graph.Run{Thread: "t1"})
+	_, _ = g.Resume(t.Context(), graph.Answer(second.ID, approve), graph.RunOptions{Thread: "t1"})
 	wrong(graph.Answer(second.ID, reject), graph.ErrUnknownQuestion)
 	same(t, "runs", runs, 1)
 }

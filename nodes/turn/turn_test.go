@@ -116,7 +116,7 @@ func compile(t testing.TB, c turn.Config, store checkpoint.Store) *graph.Graph[a
 // say runs a turn with a message alone, as any program may.
 func say(t testing.TB, g *graph.Graph[agent.State], thread, text string) graph.Result[agent.State] {
 	t.Helper()
-	res, err := g.Invoke(t.Context(), agent.State{Messages: message.LogOf(message.User(text))}, graph.Run{Thread: thread})
+	res, err := g.Invoke(t.Context(), agent.State{Messages: message.LogOf(message.User(text))}, graph.RunOptions{Thread: thread})
 	must(t, err)
 	return res
 }
@@ -159,8 +159,8 @@ func plans(steps ...agent.Step) agent.Plan { return agent.Plan{Steps: steps} }
 // ran returns the nodes of the thread's last turn in order.
 func ran(t testing.TB, store checkpoint.Store, thread string) (names []string) {
 	t.Helper()
-	var points []graph.Point
-	for p, err := range graph.History(t.Context(), store, thread, checkpoint.Query{}) {
+	var points []graph.CommitInfo
+	for p, err := range graph.History(t.Context(), store, checkpoint.Key{Thread: thread}, checkpoint.Query{}) {
 		must(t, err)
 		points = append(points, p)
 	}

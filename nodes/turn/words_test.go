@@ -57,7 +57,7 @@ func TestAnEditThatDoesNotFitIsRefusedWithTheReasonAndTheQuestionStaysOpen(t *te
 		says(t, open.Text, "write the table")
 	}
 	// Whoever does not come through the gateway is refused as well.
-	_, err := g.Graph.Resume(t.Context(), graph.Answer(q.ID, json.RawMessage(`{"decision":"edit","edited":{"file":7}}`)), graph.Run{Thread: "t1"})
+	_, err := g.Graph.Resume(t.Context(), graph.Answer(q.ID, json.RawMessage(`{"decision":"edit","edited":{"file":7}}`)), graph.RunOptions{Thread: "t1"})
 	if !errors.Is(err, graph.ErrAnswer) {
 		t.Errorf("got %v for an edit that does not fit", err)
 	}
@@ -298,7 +298,7 @@ func TestAFailingStepIsToldToThoseWhoWatch(t *testing.T) {
 	c.Retry = map[string]agent.RetryPolicy{agent.ToOrchestrator: {Attempts: 2}}
 	g := turn.Desk(compile(t, c, &checkpoint.Memory{}), c.Manager)
 	var told []string
-	_, err := g.Plain().Say(t.Context(), "t1", "go", func(ev graph.Event) {
+	_, err := g.Untyped().Say(t.Context(), "t1", "go", func(ev graph.Event) {
 		if u, ok := ev.Payload.(agent.StatusUpdate); ok && u.Metadata["failed"] != "" {
 			told = append(told, u.Message+" "+u.Metadata["failed"])
 		}

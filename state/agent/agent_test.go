@@ -168,7 +168,7 @@ func chain(t testing.TB, store checkpoint.Store, nodes ...func(context.Context, 
 
 func invoke(t testing.TB, g *graph.Graph[agent.State], in agent.State) agent.State {
 	t.Helper()
-	res, err := g.Invoke(t.Context(), in, graph.Run{Thread: "t1"})
+	res, err := g.Invoke(t.Context(), in, graph.RunOptions{Thread: "t1"})
 	must(t, err)
 	return res.State
 }

@@ -99,7 +99,7 @@ func TestTrap28AValueThatCannotBeStoredFailsAtItsNode(t *testing.T) {
 	g := chain(t, &checkpoint.Memory{}, func(_ context.Context, s *agent.State) error {
 		return m.StoreContext(s, "LOOSE", "k", loose{func() {}})
 	})
-	_, err = g.Invoke(t.Context(), m.CreateFresh("x", nil), graph.Run{Thread: "t1"})
+	_, err = g.Invoke(t.Context(), m.CreateFresh("x", nil), graph.RunOptions{Thread: "t1"})
 	if err == nil || !strings.Contains(err.Error(), "LOOSE.k cannot be stored") || !strings.Contains(err.Error(), "n0") {
 		t.Errorf("got %v, want an error that names the node and the context", err)
 	}

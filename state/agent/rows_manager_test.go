@@ -79,7 +79,7 @@ func TestAB17StoreContextLeavesNothingWhenItsNodeFails(t *testing.T) {
 		must(t, m.StoreContext(s, "PV_ADDRESSES", "k", PVAddresses{}))
 		return boom
 	})
-	_, err := g.Invoke(t.Context(), m.CreateFresh("x", nil), graph.Run{Thread: "t1"})
+	_, err := g.Invoke(t.Context(), m.CreateFresh("x", nil), graph.RunOptions{Thread: "t1"})
 	wants(t, err, boom)
 	end := invoke(t, chain(t, store, nothing), m.CreateFresh("y", nil))
 	same(t, "contexts", end.Context.Len(), 0)
@@ -197,7 +197,7 @@ func TestAB33ATurnFromTextToContexts(t *testing.T) {
 	m := manager(t)
 	find, _ := deskNodes(m)
 	g := chain(t, &checkpoint.Memory{}, plan(agent.Step{Capability: "find", ContextKey: "beam"}), find)
-	res, err := g.Invoke(t.Context(), m.CreateFresh("Find all beam current PVs", nil), graph.Run{Thread: "demo_thread"})
+	res, err := g.Invoke(t.Context(), m.CreateFresh("Find all beam current PVs", nil), graph.RunOptions{Thread: "demo_thread"})
 	must(t, err)
 	all, err := agent.All[PVAddresses](m.Contexts(&res.State))
 	must(t, err)

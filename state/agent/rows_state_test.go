@@ -105,17 +105,17 @@ func TestAB03EveryOtherFieldResetsOnANewInputAndNeverOnAResume(t *testing.T) {
 		return err
 	})
 	m := agent.Manager{}
-	res, err := g.Invoke(t.Context(), m.CreateFresh("one", nil), graph.Run{Thread: "t1"})
+	res, err := g.Invoke(t.Context(), m.CreateFresh("one", nil), graph.RunOptions{Thread: "t1"})
 	must(t, err)
 	before := at
-	res, err = g.Resume(t.Context(), graph.Answer(res.Interrupts[0].ID, true), graph.Run{Thread: "t1"})
+	res, err = g.Resume(t.Context(), graph.Answer(res.Interrupts[0].ID, true), graph.RunOptions{Thread: "t1"})
 	must(t, err)
 	same(t, "the state after the pause", at, before)
 	same(t, "the state at the end", encode(t, res.State), before)
 
 	var second agent.State
 	must(t, second.Messages.Add(message.User("two")))
-	res, err = g.Invoke(t.Context(), second, graph.Run{Thread: "t1"})
+	res, err = g.Invoke(t.Context(), second, graph.RunOptions{Thread: "t1"})
 	must(t, err)
 	var fields, fresh map[string]json.RawMessage
 	decode(t, encode(t, res.State), &fields)
@@ -218,13 +218,13 @@ func TestAB34TheThreadIsNamedByTheRun(t *testing.T) {
 	m := manager(t)
 	g := chain(t, &checkpoint.Memory{}, nothing)
 	for _, thread := range []string{"a", "b", "a"} {
-		_, err := g.Invoke(t.Context(), m.CreateFresh("to "+thread, nil), graph.Run{Thread: thread})
+		_, err := g.Invoke(t.Context(), m.CreateFresh("to "+thread, nil), graph.RunOptions{Thread: thread})
 		must(t, err)
 	}
-	res, err := g.Invoke(t.Context(), agent.State{}, graph.Run{Thread: "a"})
+	res, err := g.Invoke(t.Context(), agent.State{}, graph.RunOptions{Thread: "a"})
 	must(t, err)
 	same(t, "messages in a", res.State.Messages.Len(), 2)
-	if _, err := g.Invoke(t.Context(), agent.State{}, graph.Run{}); err == nil {
+	if _, err := g.Invoke(t.Context(), agent.State{}, graph.RunOptions{}); err == nil {
 		t.Error("a run with a store and without a thread is accepted; it would lose all it does")
 	}
 }

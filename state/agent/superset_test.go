@@ -129,14 +129,14 @@ func (sc script) turn(t *rapid.T, store checkpoint.Store, n int, prior *agent.St
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, p, err := g.State(context.Background(), "t1", 0)
+		_, p, err := g.State(context.Background(), checkpoint.Key{Thread: "t1"}, 0)
 		if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
 			t.Fatal(err)
 		}
 		if p.Turn == n && p.Status != graph.Done {
-			_, err = g.Resume(context.Background(), graph.Answers{}, graph.Run{Thread: "t1"})
+			_, err = g.Resume(context.Background(), graph.Answers{}, graph.RunOptions{Thread: "t1"})
 		} else if p.Turn < n {
-			_, err = g.Invoke(context.Background(), in, graph.Run{Thread: "t1"})
+			_, err = g.Invoke(context.Background(), in, graph.RunOptions{Thread: "t1"})
 		} else {
 			err = nil // its end was stored, and only the reply was lost
 		}
@@ -146,7 +146,7 @@ func (sc script) turn(t *rapid.T, store checkpoint.Store, n int, prior *agent.St
 		if err != nil && !errors.Is(err, errTurn) {
 			t.Fatal(err)
 		}
-		end, _, err := g.State(context.Background(), "t1", 0)
+		end, _, err := g.State(context.Background(), checkpoint.Key{Thread: "t1"}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,9 @@ type Call struct {
 	Extra  map[string]json.RawMessage
 }
 
+// Label returns the name and the arguments of the call, for people.
+func (c Call) Label() string { return c.Name + " " + string(c.Arguments) }
+
 // Edit says that a person changed a call before it ran. Its JSON is {"by","arguments"}, in the member
 // edited of the call.
 type Edit struct {

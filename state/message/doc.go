@@ -17,7 +17,7 @@
 //		return s.Messages.Add(message.Assistant(said))
 //	}
 //
-//	res, err := g.Invoke(ctx, State{Messages: message.LogOf(message.User("hello"))}, graph.Run{Thread: "t1"})
+//	res, err := g.Invoke(ctx, State{Messages: message.LogOf(message.User("hello"))}, graph.RunOptions{Thread: "t1"})
 //
 // # The nouns
 //

@@ -41,21 +41,21 @@ func TestX6AConversationGoesOnOverTheTurnsOfAThread(t *testing.T) {
 	g := two(t, store, yes, yes)
 	in := chat{Messages: message.LogOf(message.User("sure?"))}
 	for range 2 {
-		if _, err := g.Invoke(t.Context(), in, graph.Run{Thread: "t"}); err != nil {
+		if _, err := g.Invoke(t.Context(), in, graph.RunOptions{Thread: "t"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	again := two(t, new(checkpoint.Memory), yes, yes)
 	for range 2 {
-		if _, err := again.Invoke(t.Context(), in, graph.Run{Thread: "other"}); err != nil {
+		if _, err := again.Invoke(t.Context(), in, graph.RunOptions{Thread: "other"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	one, _, err := g.State(t.Context(), "t", 0)
+	one, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, _, err := again.State(t.Context(), "other", 0)
+	other, _, err := again.State(t.Context(), checkpoint.Key{Thread: "other"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestUpdatesShowWhatATaskWroteAndNoMore(t *testing.T) {
 	})
 	var got []string
 	in := chat{Messages: message.LogOf(user("q", "a long question"))}
-	for ev, err := range g.Stream(t.Context(), in, graph.Run{Thread: "t", Modes: graph.Updates}) {
+	for ev, err := range g.Stream(t.Context(), in, graph.RunOptions{Thread: "t", Modes: graph.Updates}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestUpdatesShowWhatATaskWroteAndNoMore(t *testing.T) {
 func TestAnInvalidInputIsRefusedByTheRun(t *testing.T) {
 	g := two(t, new(checkpoint.Memory), yes, yes)
 	var invalid *message.InvalidError
-	if _, err := g.Invoke(t.Context(), chat{Messages: message.LogOf(message.User(""))}, graph.Run{Thread: "t"}); !errors.As(err, &invalid) {
+	if _, err := g.Invoke(t.Context(), chat{Messages: message.LogOf(message.User(""))}, graph.RunOptions{Thread: "t"}); !errors.As(err, &invalid) {
 		t.Errorf("got %v, want an *InvalidError", err)
 	}
 }

@@ -6,22 +6,22 @@ import (
 	"iter"
 )
 
-// Live is a run that is under way, in this process: another one sees what is committed, with
+// Handle is a run that is under way, in this process: another one sees what is committed, with
 // [Inspect] and [History]. Its methods are safe for concurrent use.
-type Live[S any] struct{ f *session }
+type Handle[S any] struct{ f *session }
 
 // Start is Invoke without waiting: it returns a handle of the run. ctx bounds the whole
 // run, not only the call. A run that cannot begin says so in Wait and to its readers.
-func (g *Graph[S]) Start(ctx context.Context, input S, o Run) *Live[S] {
-	return &Live[S]{g.p.live(ctx, o, g.begin(input))}
+func (g *Graph[S]) Start(ctx context.Context, input S, o RunOptions) *Handle[S] {
+	return &Handle[S]{g.p.live(ctx, o, g.begin(input))}
 }
 
 // StartResume is Resume without waiting.
-func (g *Graph[S]) StartResume(ctx context.Context, a Answers, o Run) *Live[S] {
-	return &Live[S]{g.p.live(ctx, o, goOn(a))}
+func (g *Graph[S]) StartResume(ctx context.Context, a Answers, o RunOptions) *Handle[S] {
+	return &Handle[S]{g.p.live(ctx, o, goOn(a))}
 }
 
-func (p *program) live(ctx context.Context, o Run, begin func(*run) error) *session {
+func (p *program) live(ctx context.Context, o RunOptions, begin func(*run) error) *session {
 	f := p.watched(ctx, o, begin)
 	f.drain = &Drain{above: o.Drain}
 	if !o.Hold {
@@ -30,19 +30,19 @@ func (p *program) live(ctx context.Context, o Run, begin func(*run) error) *sess
 	return f
 }
 
-// session returns the run; that of the zero Live cannot begin.
-func (l *Live[S]) session() *session {
+// session returns the run; that of the zero Handle cannot begin.
+func (l *Handle[S]) session() *session {
 	if l.f == nil {
-		return (*program)(nil).live(context.Background(), Run{Hold: true}, nil)
+		return (*program)(nil).live(context.Background(), RunOptions{Hold: true}, nil)
 	}
 	return l.f
 }
 
 // ID returns the id of the run, as in Result.Run.
-func (l *Live[S]) ID() string { return l.session().id }
+func (l *Handle[S]) ID() string { return l.session().id }
 
 // Events is Join for a reader of these modes that slows the run when it is slow.
-func (l *Live[S]) Events(modes Mode) iter.Seq2[Event, error] { return l.Join(Reader{Modes: modes}) }
+func (l *Handle[S]) Events(modes Mode) iter.Seq2[Event, error] { return l.Join(Reader{Modes: modes}) }
 
 // Join adds a reader, and returns the loop over its events: those from now on, the
 // Ended event, or, if the run fails, an error. Events wait in the reader's buffer
@@ -50,14 +50,14 @@ func (l *Live[S]) Events(modes Mode) iter.Seq2[Event, error] { return l.Join(Rea
 // that stops early only leaves, and so does one that panics: the run goes on. After the
 // end of the run there is only that to read. A second loop is a reader of its own,
 // which joins when it begins.
-func (l *Live[S]) Join(r Reader) iter.Seq2[Event, error] {
+func (l *Handle[S]) Join(r Reader) iter.Seq2[Event, error] {
 	f := l.session()
 	return f.watch.readers(r, f.start)
 }
 
 // Wait waits for the end of the run and returns what Invoke would. Any number of
 // callers may wait, also after the end.
-func (l *Live[S]) Wait() (Result[S], error) {
+func (l *Handle[S]) Wait() (Result[S], error) {
 	out, err := l.session().wait()
 	return resultOf[S](out), err
 }
@@ -66,12 +66,12 @@ func (l *Live[S]) Wait() (Result[S], error) {
 // has finished is committed; the Result has the reason, and the Status Pending, or
 // Interrupted where questions are open too. A run that has nothing left to do after
 // the step ends as ever. Without a store what is left is lost.
-func (l *Live[S]) Drain(reason string) { l.session().drain.Request(reason) }
+func (l *Handle[S]) Drain(reason string) { l.session().drain.Request(reason) }
 
 // Cancel stops the run at once, as cancelling its context does: Wait then returns an
 // error that wraps cause. What had finished is stored first. A nil cause is
 // [context.Canceled].
-func (l *Live[S]) Cancel(cause error) {
+func (l *Handle[S]) Cancel(cause error) {
 	if cause == nil {
 		cause = context.Canceled
 	}

@@ -5,20 +5,21 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/message"
 )
 
-// Plain is a gateway whose state is JSON, whatever its type is in Go: what a terminal, a server or a test needs
-// of an agent that it did not declare. [Gateway.Plain] makes one.
+// Untyped is a gateway whose state is JSON, whatever its type is in Go: what a terminal, a server or a test needs
+// of an agent that it did not declare. [Gateway.Untyped] makes one.
 //
 // watch is shown what happens in the run, in its order, and slows it while it does: the modes Updates, Tasks,
 // Custom and Messages. nil watches nothing.
-type Plain interface {
+type Untyped interface {
 	// Name is that of the graph.
 	Name() string
 	// Graph is the graph behind the gateway: where threads stand and stood, and how to go on with them.
-	Graph() graph.Plain
+	Graph() graph.Untyped
 	// Say is Gateway.Say.
 	Say(ctx context.Context, thread, text string, watch func(graph.Event)) (Reply[json.RawMessage], error)
 	// GoOn is Gateway.GoOn.
@@ -42,18 +43,18 @@ type Past struct {
 	Questions []graph.Interrupt // that are open
 }
 
-// Plain returns the gateway without the type of its state.
-func (g *Gateway[S]) Plain() Plain { return plain[S]{g} }
+// Untyped returns the gateway without the type of its state.
+func (g *Gateway[S]) Untyped() Untyped { return untyped[S]{g} }
 
-type plain[S any] struct{ g *Gateway[S] }
+type untyped[S any] struct{ g *Gateway[S] }
 
-func (p plain[S]) Name() string { return p.g.Graph.Name() }
+func (p untyped[S]) Name() string { return p.g.Graph.Name() }
 
-func (p plain[S]) Graph() graph.Plain { return p.g.Graph.Plain() }
+func (p untyped[S]) Graph() graph.Untyped { return p.g.Graph.Untyped() }
 
-func (p plain[S]) Complete(prefix string) []string { return p.g.Complete(prefix) }
+func (p untyped[S]) Complete(prefix string) []string { return p.g.Complete(prefix) }
 
-func (p plain[S]) Say(ctx context.Context, thread, text string, watch func(graph.Event)) (Reply[json.RawMessage], error) {
+func (p untyped[S]) Say(ctx context.Context, thread, text string, watch func(graph.Event)) (Reply[json.RawMessage], error) {
 	a, err := p.g.Read(ctx, thread, text)
 	if err != nil {
 		return Reply[json.RawMessage]{}, err
@@ -64,11 +65,11 @@ func (p plain[S]) Say(ctx context.Context, thread, text string, watch func(graph
 	return p.reply(p.g.do(ctx, a, watch))
 }
 
-func (p plain[S]) GoOn(ctx context.Context, thread string, watch func(graph.Event)) (Reply[json.RawMessage], error) {
+func (p untyped[S]) GoOn(ctx context.Context, thread string, watch func(graph.Event)) (Reply[json.RawMessage], error) {
 	return p.reply(p.g.do(ctx, Act[S]{Kind: GoOn, Thread: thread}, watch))
 }
 
-func (p plain[S]) reply(r Reply[S], err error) (Reply[json.RawMessage], error) {
+func (p untyped[S]) reply(r Reply[S], err error) (Reply[json.RawMessage], error) {
 	out := Reply[json.RawMessage]{Kind: r.Kind, Status: r.Status, Failure: r.Failure, Text: r.Text, Questions: r.Questions, UI: r.UI}
 	if err != nil || r.Status == "" {
 		return out, err
@@ -77,8 +78,8 @@ func (p plain[S]) reply(r Reply[S], err error) (Reply[json.RawMessage], error) {
 	return out, err
 }
 
-func (p plain[S]) Look(ctx context.Context, thread string, last int) (Past, error) {
-	s, at, err := p.g.Graph.State(ctx, thread, 0)
+func (p untyped[S]) Look(ctx context.Context, thread string, last int) (Past, error) {
+	s, at, err := p.g.Graph.State(ctx, checkpoint.Key{Thread: thread}, 0)
 	switch {
 	case errors.Is(err, graph.ErrUnknownThread), errors.Is(err, graph.ErrNoStore):
 		return Past{}, nil

@@ -1,0 +1,111 @@
+package graph
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/state"
+)
+
+// Untyped is a compiled graph whose state is JSON, whatever its type is in Go: what a command
+// line, a server or a test needs of a graph that it did not declare. [Graph.Untyped] makes one
+// of any graph. Each method does what that of Graph does; inputs are as for
+// [Graph.DecodeInput], and states as [Graph.EncodeState] returns them.
+type Untyped interface {
+	Name() string
+	Invoke(ctx context.Context, input json.RawMessage, o RunOptions) (Result[json.RawMessage], error)
+	Resume(ctx context.Context, a Answers, o RunOptions) (Result[json.RawMessage], error)
+	Start(ctx context.Context, input json.RawMessage, o RunOptions) *Handle[json.RawMessage]
+	StartResume(ctx context.Context, a Answers, o RunOptions) *Handle[json.RawMessage]
+	InputHash(input json.RawMessage) (string, error)
+
+	// Patch writes fields, by their names on the wire.
+	Patch(ctx context.Context, fields json.RawMessage, o RunOptions) (Result[json.RawMessage], error)
+	State(ctx context.Context, key checkpoint.Key, at uint64) (json.RawMessage, CommitInfo, error)
+	Diff(ctx context.Context, key checkpoint.Key, from, to uint64) (Difference, error)
+	Decisions(ctx context.Context, thread string) iter.Seq2[Decision, error]
+	Replay(ctx context.Context, thread string, from, to uint64) (Replayed, error)
+
+	Draw(depth int) Drawing
+	DrawRun(ctx context.Context, thread string, at uint64, depth int) (Drawing, error)
+}
+
+// Untyped returns the graph without the type of its state.
+func (g *Graph[S]) Untyped() Untyped { return untyped[S]{g} }
+
+type untyped[S any] struct{ *Graph[S] }
+
+func (g untyped[S]) Invoke(ctx context.Context, input json.RawMessage, o RunOptions) (Result[json.RawMessage], error) {
+	out, err := g.p.drive(ctx, o, g.begin(input))
+	return resultOf[json.RawMessage](out), err
+}
+
+func (g untyped[S]) Resume(ctx context.Context, a Answers, o RunOptions) (Result[json.RawMessage], error) {
+	out, err := g.p.drive(ctx, o, plainly(goOn(a)))
+	return resultOf[json.RawMessage](out), err
+}
+
+func (g untyped[S]) Start(ctx context.Context, input json.RawMessage, o RunOptions) *Handle[json.RawMessage] {
+	return &Handle[json.RawMessage]{g.p.live(ctx, o, g.begin(input))}
+}
+
+func (g untyped[S]) StartResume(ctx context.Context, a Answers, o RunOptions) *Handle[json.RawMessage] {
+	return &Handle[json.RawMessage]{g.p.live(ctx, o, plainly(goOn(a)))}
+}
+
+func (g untyped[S]) InputHash(input json.RawMessage) (string, error) {
+	s, err := g.DecodeInput(input)
+	if err != nil {
+		return "", fmt.Errorf("graph %q: the input: %w", g.Name(), err)
+	}
+	return g.Graph.InputHash(s)
+}
+
+func (g untyped[S]) Patch(ctx context.Context, fields json.RawMessage, o RunOptions) (Result[json.RawMessage], error) {
+	write := func(s *S) (Command, error) { return Command{}, g.write(s, fields) }
+	out, err := g.p.drive(ctx, o, plainly(editing([][]Edit[S]{{{Do: write}}})))
+	return resultOf[json.RawMessage](out), err
+}
+
+func (g untyped[S]) State(ctx context.Context, key checkpoint.Key, at uint64) (json.RawMessage, CommitInfo, error) {
+	s, p, err := g.Graph.State(ctx, key, at)
+	if err != nil {
+		return nil, p, err
+	}
+	data, err := g.EncodeState(s)
+	return data, p, err
+}
+
+// write writes fields given as JSON to the state.
+func (g untyped[S]) write(s *S, fields json.RawMessage) error {
+	v := g.p.schema.Blank()
+	g.p.schema.Assign(v, state.View{State: s})
+	if err := g.p.schema.Decode(v, fields); err != nil {
+		return err
+	}
+	*s = *v.State.(*S)
+	return nil
+}
+
+func (g untyped[S]) begin(input json.RawMessage) func(*run) error {
+	input = bytes.Clone(input)
+	return plainly(func(r *run) error {
+		s, err := g.DecodeInput(input)
+		if err != nil {
+			return r.fail(fmt.Errorf("the input: %w", err))
+		}
+		return r.begin(g.p.schema.Over(&s))
+	})
+}
+
+// plainly makes the state with which a run ends JSON.
+func plainly(begin func(*run) error) func(*run) error {
+	return func(r *run) error {
+		r.plainly = true
+		return begin(r)
+	}
+}
