@@ -224,7 +224,7 @@ func (r *run) emitDecision(d Decision) {
 	if d.Secret {
 		d.Value, d.Args = nil, nil
 	}
-	r.watch.tell(r.ctx, r.depth, Event{Mode: Decisions, Namespace: d.Namespace, Step: r.step, Node: d.Node, Decision: &d})
+	r.watch.tell(r, Event{Mode: Decisions, Namespace: d.Namespace, Step: r.step, Node: d.Node, Decision: &d})
 }
 
 // change returns the decision to edit the state by hand, by the writes of these views.

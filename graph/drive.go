@@ -160,7 +160,7 @@ func (f *session) settle(out outcome, err error) {
 	f.settled.Do(func() {
 		f.out, f.err = &out, err
 		if f.watch != nil {
-			f.watch.close(err)
+			f.watch.Close(err)
 		}
 		close(f.finished)
 		if f.release != nil {

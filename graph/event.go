@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/weftrun/weft/internal/stream"
 	"github.com/weftrun/weft/state"
 )
 
@@ -92,17 +93,17 @@ func (t *task) tell(ctx context.Context, ev Event) error {
 	}
 	ev.Namespace, ev.Step, ev.Node, ev.Task = t.run.ns, t.step, t.node.name, cmp.Or(ev.Task, t.id())
 	t.mu.Unlock()
-	return t.run.watch.send(ctx, t.run.ctx, t.run.depth, ev)
+	return t.run.watch.Send(ctx, t.run.ctx, stream.Class(ev.Mode), t.run.depth, ev)
 }
 
 // wants reports whether somebody takes the run's events of this mode.
-func (r *run) wants(m Mode) bool { return r.watch != nil && r.watch.wants(m, r.depth) }
+func (r *run) wants(m Mode) bool { return r.watch != nil && r.watch.Wants(stream.Class(m), r.depth) }
 
 // emit sends ev to the readers. It waits for those that are slow while the run goes on;
 // when it has been cancelled, what is left to tell waits in their buffers.
 func (r *run) emit(ev Event) {
 	ev.Namespace, ev.Step = r.ns, r.step
-	r.watch.tell(r.ctx, r.depth, ev)
+	r.watch.tell(r, ev)
 }
 
 func (r *run) emitTask(t *task, phase Phase, err error) {
@@ -206,7 +207,7 @@ func (r *run) emitValues() {
 func (r *run) emitCommit(seq uint64) {
 	if r.wants(Checkpoints) {
 		p := commitInfoOfRecord(r.opts.Thread, seq, r.chain.Record)
-		r.watch.tell(r.ctx, r.depth, Event{Mode: Checkpoints, Namespace: r.ns, Step: p.Step, Checkpoint: seq, Point: &p})
+		r.watch.tell(r, Event{Mode: Checkpoints, Namespace: r.ns, Step: p.Step, Checkpoint: seq, Point: &p})
 	}
 }
 

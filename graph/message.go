@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"errors"
+	"sync"
 )
 
 // Token is a piece of what a model says: some text that a message grows by, or the
@@ -56,7 +57,7 @@ func EmitMessage(ctx context.Context, tok Token) error {
 		t.alive()
 		return nil
 	case t.run.watch != nil:
-		tok.Index, tok.Streamed = t.run.watch.number(tok.ID, t.try()), false
+		tok.Index, tok.Streamed = t.run.watch.tokens.next(tok.ID, t.try()), false
 	}
 	return t.tell(ctx, Event{Mode: Messages, Token: tok})
 }
@@ -73,34 +74,40 @@ func (t *task) try() try {
 	return try{t.id(), t.tries}
 }
 
-// count is how many tokens of a message were sent, and by what.
-type count struct {
+// tokenCounts numbers the tokens of messages.
+type tokenCounts struct {
+	mu       sync.Mutex
+	messages map[string]tokenCount
+}
+
+// tokenCount is how many tokens of a message were sent, and by what.
+type tokenCount struct {
 	by   try
 	next int
 }
 
-// number returns the index of the next token of a message. Tokens that nobody takes
-// count, so that who joins in the middle of a message can tell.
-func (f *feed) number(id string, by try) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.messages == nil {
-		f.messages = map[string]count{}
+// next returns the index of the next token of a message. Tokens that no reader takes
+// count, so that a reader that joins in the middle of a message can tell.
+func (c *tokenCounts) next(id string, by try) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.messages == nil {
+		c.messages = map[string]tokenCount{}
 	}
-	c := f.messages[id]
-	if c.by.task == by.task && c.by.n != by.n {
-		c.next = 0 // the node was tried again, and says it anew
+	m := c.messages[id]
+	if m.by.task == by.task && m.by.n != by.n {
+		m.next = 0 // the node was tried again, and sends the message anew
 	}
-	f.messages[id] = count{by, c.next + 1}
-	return c.next
+	c.messages[id] = tokenCount{by, m.next + 1}
+	return m.next
 }
 
-// heard follows the messages of one reader: how many tokens of each it has had without
+// seenTokens follows the messages of one reader: how many tokens of each it has had without
 // a gap.
-type heard map[string]int
+type seenTokens map[string]int
 
 // mark sets Streamed in a token that the reader takes now.
-func (h heard) mark(t *Token) {
+func (h seenTokens) mark(t *Token) {
 	const broken = -1
 	n := h[t.ID]
 	switch {

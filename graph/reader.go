@@ -1,12 +1,14 @@
 package graph
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
-	"math"
-	"slices"
 	"sync/atomic"
+	"time"
+
+	"github.com/weftrun/weft/internal/stream"
 )
 
 // Reader says what a reader of a run takes, and what happens when it is slow. The
@@ -36,174 +38,71 @@ func (r Reader) check() error {
 	return r.Modes.check()
 }
 
-// buffer is how many events may wait for a reader that does not say.
-const buffer = 64
+// defaultBuffer is the Buffer of a Reader that does not say.
+const defaultBuffer = 64
 
-// spot is the place of one reader.
-type spot struct {
-	feed  *feed
-	modes Mode
-	depth int
-	limit int
-	lossy bool
-	ready chan struct{} // holds one while there is something to look for
-	heard heard         // of its loop
-
-	// What follows is guarded by feed.mu.
-
-	queue  ring
-	missed Event // the Missed event that comes before the queue, or none
+// feed carries the events of a run, and of the subgraphs in it, to its readers.
+type feed struct {
+	*stream.Stream[Event]
+	tokens tokenCounts
 }
 
-// join gives a reader a place. It sees what happens from now on.
-func (f *feed) join(r Reader) (*spot, error) {
-	if err := r.check(); err != nil {
-		return nil, err
-	}
-	if r.Modes == 0 {
-		r.Modes = Updates
-	}
-	if r.Depth == 0 {
-		r.Depth = math.MaxInt
-	}
-	if r.Buffer == 0 {
-		r.Buffer = buffer
-	}
-	s := &spot{feed: f, modes: r.Modes | Ended, depth: r.Depth, limit: r.Buffer, lossy: r.Lossy,
-		ready: make(chan struct{}, 1), heard: heard{}}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		if f.last.Mode == Ended {
-			s.put(f.last)
-		}
-		return s, nil
-	}
-	f.seats = append(f.seats, s)
-	f.survey()
-	return s, nil
+func newFeed(now func() time.Time) *feed {
+	return &feed{Stream: stream.New(stream.Config[Event]{
+		Number: func(ev *Event, seq uint64) { ev.Seq, ev.Time = seq, now() },
+		Gap: func(lost Event, n uint64) Event {
+			return Event{Mode: Missed, Seq: lost.Seq, Time: lost.Time, Missed: n}
+		},
+	})}
 }
 
-// readers returns the loop over the events of a reader that joins now. begin is called
-// when the loop begins. A loop after the first one joins when it begins.
+// tell sends an event of a run, which is not lost although the run has been cancelled.
+func (f *feed) tell(r *run, ev Event) {
+	if ev.Mode == Ended {
+		f.SendLast(r.ctx, ev)
+		return
+	}
+	f.SendAlways(r.ctx, stream.Class(ev.Mode), r.depth, ev)
+}
+
+// subscribe adds a reader.
+func (f *feed) subscribe(r Reader) *stream.Subscription[Event] {
+	return f.Subscribe(stream.Options{Classes: stream.Class(cmp.Or(r.Modes, Updates)), Depth: r.Depth,
+		Buffer: cmp.Or(r.Buffer, defaultBuffer), Lossy: r.Lossy})
+}
+
+// readers returns the loop over the events of a reader that subscribes now. begin is called
+// when the loop begins. A loop after the first one subscribes when it begins.
 func (f *feed) readers(r Reader, begin func()) iter.Seq2[Event, error] {
-	first, err := f.join(r)
-	var free atomic.Pointer[spot]
-	free.Store(first)
+	if err := r.check(); err != nil {
+		return func(yield func(Event, error) bool) { yield(Event{}, err) }
+	}
+	var first atomic.Pointer[stream.Subscription[Event]]
+	first.Store(f.subscribe(r))
 	return func(yield func(Event, error) bool) {
-		if err != nil {
-			yield(Event{}, err)
-			return
-		}
-		s := free.Swap(nil)
+		s := first.Swap(nil)
 		if s == nil {
-			s, _ = f.join(r)
+			s = f.subscribe(r)
 		}
 		begin()
-		s.each(yield)
+		yieldEvents(s, yield)
 	}
 }
 
-// each hands the events to the reader until the run has ended or the reader leaves,
-// be it by a panic.
-func (s *spot) each(yield func(Event, error) bool) {
-	defer s.leave()
-	for {
-		ev, ok := s.next()
-		if !ok {
-			break
+// yieldEvents passes the events to the reader until the run has ended or the reader leaves, also
+// by a panic.
+func yieldEvents(s *stream.Subscription[Event], yield func(Event, error) bool) {
+	defer s.Leave()
+	seen := seenTokens{}
+	for ev, ok := s.Next(); ok; ev, ok = s.Next() {
+		if ev.Mode == Messages {
+			seen.mark(&ev.Token)
 		}
 		if !yield(ev, nil) {
 			return
 		}
 	}
-	if err := s.feed.err; err != nil {
+	if err := s.Err(); err != nil {
 		yield(Event{}, err)
 	}
-}
-
-// next waits for the next event; false means that the run has ended.
-func (s *spot) next() (Event, bool) {
-	for {
-		ev, closed := s.take()
-		switch {
-		case ev.Mode == Messages:
-			s.heard.mark(&ev.Token)
-			return ev, true
-		case ev.Mode != 0:
-			return ev, true
-		case closed:
-			return ev, false
-		}
-		<-s.ready
-	}
-}
-
-// take returns the next event that waits, or none.
-func (s *spot) take() (ev Event, closed bool) {
-	s.feed.mu.Lock()
-	defer s.feed.mu.Unlock()
-	switch {
-	case s.missed.Mode != 0:
-		ev, s.missed = s.missed, Event{}
-	case s.queue.n > 0:
-		ev = s.queue.pop()
-		s.feed.free()
-	}
-	return ev, s.feed.closed
-}
-
-// takes reports whether the reader takes events of this mode, this many subgraphs down.
-func (s *spot) takes(m Mode, depth int) bool { return s.modes&m != 0 && depth < s.depth }
-
-// put adds an event to those that wait.
-func (s *spot) put(ev Event) {
-	if s.lossy && s.queue.n >= s.limit {
-		lost := s.queue.pop()
-		s.missed = Event{Mode: Missed, Seq: lost.Seq, Time: lost.Time, Missed: s.missed.Missed + 1}
-	}
-	s.queue.push(ev)
-	s.wake()
-}
-
-func (s *spot) wake() {
-	select {
-	case s.ready <- struct{}{}:
-	default:
-	}
-}
-
-// leave gives the place up.
-func (s *spot) leave() {
-	f := s.feed
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.seats = slices.DeleteFunc(f.seats, func(o *spot) bool { return o == s })
-	f.survey()
-	f.free()
-}
-
-// ring is a queue that grows as it must.
-type ring struct {
-	events  []Event
-	head, n int
-}
-
-func (r *ring) push(ev Event) {
-	if r.n == len(r.events) {
-		grown := make([]Event, max(8, 2*r.n))
-		n := copy(grown, r.events[r.head:])
-		copy(grown[n:], r.events[:r.head])
-		r.events, r.head = grown, 0
-	}
-	r.events[(r.head+r.n)%len(r.events)] = ev
-	r.n++
-}
-
-func (r *ring) pop() Event {
-	ev := r.events[r.head]
-	r.events[r.head] = Event{}
-	r.head = (r.head + 1) % len(r.events)
-	r.n--
-	return ev
 }

@@ -75,7 +75,8 @@ var house = []room{
 	{name: "checkpoint/redis", on: []string{"internal/brief", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, doors: []string{"github.com/redis/go-redis/v9"}},
 	{name: "capabilities/memory", on: []string{"internal/validtext", "state/message", "checkpoint/memory", "checkpoint/session"}},
 	{name: "internal/step", on: []string{"state"}, bare: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},
-	{name: "graph", on: []string{"state", "checkpoint", "internal/step", "internal/suggest", "internal/validtext"}, doors: []string{
+	{name: "internal/stream"},
+	{name: "graph", on: []string{"state", "checkpoint", "internal/step", "internal/stream", "internal/suggest", "internal/validtext"}, doors: []string{
 		"github.com/google/jsonschema-go", "github.com/google/uuid", "golang.org/x/sync", "golang.org/x/time",
 	}},
 	{name: "internal/twin", on: []string{"state", "checkpoint", "graph"}},                  // for tests alone
