@@ -378,7 +378,7 @@ func TestStepsRunSideBySideAndSeeTheirAttempts(t *testing.T) {
 		if err := r.StepAt(t.Context(), m, &s, 1); err != nil {
 			t.Fatal(err)
 		}
-		if s.Planning.CurrentStepIndex.Wrote() || s.Control.HasError.Wrote() {
+		if s.Planning.CurrentStepIndex.Channel().Wrote() || s.Control.HasError.Channel().Wrote() {
 			t.Fatal("a step that runs beside others writes what only one may write")
 		}
 	}

@@ -313,30 +313,42 @@ func TestAChangedTypeNamesBothTypesAndTheWayOut(t *testing.T) {
 // diary is a Delta of a user: a list that is stored under another name.
 type diary struct{ state.List[string] }
 
-func (d *diary) Fold(writes []state.Channel) error {
+func (d *diary) Channel() state.Channel { return diaryChannel{d.List.Channel().(state.Delta)} }
+
+type diaryChannel struct{ state.Delta }
+
+func (d diaryChannel) Fold(writes []state.Channel) error {
 	inner := make([]state.Channel, len(writes))
 	for i, w := range writes {
-		inner[i] = &w.(*diary).List
+		inner[i] = w.(diaryChannel).Delta
 	}
-	return d.List.Fold(inner)
+	return d.Delta.Fold(inner)
 }
 
-func (d *diary) Since(prev state.Channel) (any, bool) { return d.List.Since(&prev.(*diary).List) }
+func (d diaryChannel) Since(prev state.Channel) (any, bool) {
+	return d.Delta.Since(prev.(diaryChannel).Delta)
+}
 
 // folding is a diary that can put its pieces together.
 type folding struct{ diary }
 
-func (d *folding) Fold(writes []state.Channel) error {
+func (d *folding) Channel() state.Channel { return foldingChannel{d.diary.Channel().(diaryChannel)} }
+
+type foldingChannel struct{ diaryChannel }
+
+func (d foldingChannel) Fold(writes []state.Channel) error {
 	inner := make([]state.Channel, len(writes))
 	for i, w := range writes {
-		inner[i] = &w.(*folding).diary
+		inner[i] = w.(foldingChannel).diaryChannel
 	}
-	return d.diary.Fold(inner)
+	return d.diaryChannel.Fold(inner)
 }
 
-func (d *folding) Since(prev state.Channel) (any, bool) { return d.diary.Since(&prev.(*folding).diary) }
+func (d foldingChannel) Since(prev state.Channel) (any, bool) {
+	return d.diaryChannel.Since(prev.(foldingChannel).diaryChannel)
+}
 
-func (d *folding) FoldStored(pieces []json.RawMessage) (json.RawMessage, error) {
+func (foldingChannel) FoldStored(pieces []json.RawMessage) (json.RawMessage, error) {
 	return state.FoldStored(state.KindList, pieces)
 }
 

@@ -55,7 +55,7 @@ func (f *Field) join(pieces []json.RawMessage, own map[state.Kind]func() state.C
 	}
 	channel := own[f.Kind]
 	if f.Kind == "state.ContextData" {
-		channel = func() state.Channel { return new(state.ContextData) }
+		channel = func() state.Channel { return new(state.ContextData).Channel() }
 	}
 	if channel == nil {
 		value, err := state.FoldStored(f.Kind, pieces)

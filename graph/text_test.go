@@ -20,8 +20,12 @@ const notText = "caf\xe9"
 // title is a channel of a program, around one of package state.
 type title struct{ state.Value[string] }
 
-func (c *title) Fold(writes []state.Channel) error {
-	return c.Value.Fold([]state.Channel{&writes[len(writes)-1].(*title).Value})
+func (c *title) Channel() state.Channel { return titleChannel{c.Value.Channel()} }
+
+type titleChannel struct{ state.Channel }
+
+func (c titleChannel) Fold(writes []state.Channel) error {
+	return c.Channel.Fold([]state.Channel{writes[len(writes)-1].(titleChannel).Channel})
 }
 
 // cut is a reducer that cuts text in the middle of a character.

@@ -11,8 +11,8 @@ import (
 func step[C any, P pointer[C]](run *C, view *C, writes []state.Channel, node func(*C)) {
 	*view = *run
 	node(view)
-	writes[0] = P(view)
-	if err := P(run).Fold(writes[:1]); err != nil {
+	writes[0] = P(view).Channel()
+	if err := P(run).Channel().Fold(writes[:1]); err != nil {
 		panic(err)
 	}
 }
@@ -28,7 +28,9 @@ func TestScalarStepsDoNotAllocate(t *testing.T) {
 	var last, lastView state.Latest[int]
 	zero(t, "Latest", func() { step(&last, &lastView, writes, func(v *state.Latest[int]) { v.Set(1) }) })
 	var m state.Map[string, int]
-	zero(t, "Wrote", func() { _ = m.Wrote() || last.Wrote() || top.Wrote() || sum.Wrote() })
+	zero(t, "Wrote", func() {
+		_ = m.Channel().Wrote() || last.Channel().Wrote() || top.Channel().Wrote() || sum.Channel().Wrote()
+	})
 	s := mustSchema[report](t)
 	a, b := s.New(), s.New()
 	zero(t, "Assign", func() { s.Assign(a, b) })
@@ -73,7 +75,7 @@ func BenchmarkListStep(b *testing.B) {
 
 func listOf(n int) (run state.List[int]) {
 	in := state.ListOf(make([]int, n)...)
-	_ = run.Fold([]state.Channel{&in})
+	_ = run.Channel().Fold([]state.Channel{in.Channel()})
 	return run
 }
 
@@ -92,7 +94,7 @@ func BenchmarkMapStep(b *testing.B) {
 				one, two := run, run
 				one.Put("key3", 1)
 				two.Put("key7", 1)
-				if err := run.Fold([]state.Channel{&one, &two}); err != nil {
+				if err := run.Channel().Fold([]state.Channel{one.Channel(), two.Channel()}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -102,7 +104,7 @@ func BenchmarkMapStep(b *testing.B) {
 			step(&run, &view, writes, func(m *state.Map[string, int]) { m.Put("new", 1) })
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, ok := run.Since(&prev); !ok {
+				if _, ok := run.Channel().(state.Delta).Since(prev.Channel()); !ok {
 					b.Fatal("no difference")
 				}
 			}
@@ -116,7 +118,7 @@ func mapOf(n int) (run state.Map[string, int]) {
 		entries[fmt.Sprint("key", i)] = i
 	}
 	in := state.MapOf(entries)
-	_ = run.Fold([]state.Channel{&in})
+	_ = run.Channel().Fold([]state.Channel{in.Channel()})
 	return run
 }
 

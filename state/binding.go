@@ -3,26 +3,29 @@ package state
 import "fmt"
 
 // binding ties a field of a Record to an ordinary channel: how to make one, to
-// copy one, and to reach it with plain values. Writes convert the whole value
+// copy one, and to reach it, by its pointer, with plain values. Writes convert the whole value
 // before they touch the channel.
 type binding struct {
-	make      func() Channel
+	make      func() (cell any, c Channel) // a new channel by its pointer, and as the runtime sees it
 	assign    func(dst, src any)
-	get       func(c Channel) (v any, ok bool)
-	write     func(c Channel, v any) *TypeError
-	overwrite func(c Channel, v any) *TypeError
+	get       func(c any) (v any, ok bool)
+	write     func(c any, v any) *TypeError
+	overwrite func(c any, v any) *TypeError
 }
 
 // pointer is a channel type by its pointer.
 type pointer[C any] interface {
 	*C
-	Channel
+	Channeler
 }
 
 // bindingOf returns a binding to C that still lacks its plain values.
 func bindingOf[C any, P pointer[C]]() binding {
 	return binding{
-		make:   func() Channel { return P(new(C)) },
+		make: func() (any, Channel) {
+			p := P(new(C))
+			return p, p.Channel()
+		},
 		assign: func(dst, src any) { *dst.(*C) = *src.(*C) },
 	}
 }
@@ -38,11 +41,11 @@ type scalar[C any] interface {
 // bindScalar binds to a cell of any type; nil clears it.
 func bindScalar[C any, P scalar[C]](t *Type) (binding, bool) {
 	b := bindingOf[C, P]()
-	b.get = func(c Channel) (any, bool) {
+	b.get = func(c any) (any, bool) {
 		v, ok := c.(P).Lookup()
 		return v.v, ok
 	}
-	b.write = func(c Channel, v any) *TypeError {
+	b.write = func(c any, v any) *TypeError {
 		v, err := simplify(v)
 		if v == nil && err == nil {
 			c.(P).Clear()
@@ -67,7 +70,7 @@ func bindUntracked(t *Type) (binding, bool) {
 	if t.base != "" {
 		return b, ok
 	}
-	b.write = func(c Channel, v any) *TypeError {
+	b.write = func(c any, v any) *TypeError {
 		c.(*Untracked[plain]).Set(plain{v})
 		return nil
 	}
@@ -78,16 +81,16 @@ func bindUntracked(t *Type) (binding, bool) {
 func bindList(t *Type) (binding, bool) {
 	ok := t.holds("list")
 	b := bindingOf[List[plain]]()
-	b.get = func(c Channel) (any, bool) {
+	b.get = func(c any) (any, bool) {
 		l := c.(*List[plain])
 		return unwrap(l.head(), l.own.s), true
 	}
-	b.write = func(c Channel, v any) *TypeError {
+	b.write = func(c any, v any) *TypeError {
 		items, err := elements(t, v)
 		c.(*List[plain]).Append(items...)
 		return err
 	}
-	b.overwrite = func(c Channel, v any) *TypeError {
+	b.overwrite = func(c any, v any) *TypeError {
 		items, err := elements(t, v)
 		if err == nil {
 			c.(*List[plain]).Overwrite(items)
@@ -100,11 +103,11 @@ func bindList(t *Type) (binding, bool) {
 func bindTopic(t *Type) (binding, bool) {
 	ok := t.holds("list")
 	b := bindingOf[Topic[plain]]()
-	b.get = func(c Channel) (any, bool) {
+	b.get = func(c any) (any, bool) {
 		l := c.(*Topic[plain])
 		return unwrap(l.base.s, l.own.s), true
 	}
-	b.write = func(c Channel, v any) *TypeError {
+	b.write = func(c any, v any) *TypeError {
 		items, err := elements(t, v)
 		c.(*Topic[plain]).Publish(items...)
 		return err
@@ -113,7 +116,7 @@ func bindTopic(t *Type) (binding, bool) {
 	return b, ok
 }
 
-func noOverwrite(Channel, any) *TypeError {
+func noOverwrite(any, any) *TypeError {
 	return &TypeError{What: "a topic is new in every step; there is nothing to overwrite"}
 }
 
@@ -156,8 +159,8 @@ func elements(t *Type, v any) ([]plain, *TypeError) {
 
 // writer returns a write of one value of type t, which is a T in Go. nil writes
 // nothing.
-func writer[T any](t *Type, write func(Channel, T)) func(Channel, any) *TypeError {
-	return func(c Channel, v any) *TypeError {
+func writer[T any](t *Type, write func(any, T)) func(any, any) *TypeError {
+	return func(c any, v any) *TypeError {
 		v, err := simplify(v)
 		if v == nil || err != nil {
 			return err

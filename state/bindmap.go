@@ -9,7 +9,7 @@ import (
 func bindMap(t *Type) (binding, bool) {
 	ok := t.holds("map")
 	b := bindingOf[Map[string, plain]]()
-	b.get = func(c Channel) (any, bool) {
+	b.get = func(c any) (any, bool) {
 		m := c.(*Map[string, plain])
 		out := make(map[string]any, m.Len())
 		for k, p := range m.All() {
@@ -17,7 +17,7 @@ func bindMap(t *Type) (binding, bool) {
 		}
 		return out, true
 	}
-	b.write = func(c Channel, v any) *TypeError {
+	b.write = func(c any, v any) *TypeError {
 		put, del, err := entries(t, v)
 		m := c.(*Map[string, plain])
 		for _, k := range del {
@@ -26,7 +26,7 @@ func bindMap(t *Type) (binding, bool) {
 		m.putAll(put)
 		return err
 	}
-	b.overwrite = func(c Channel, v any) *TypeError {
+	b.overwrite = func(c any, v any) *TypeError {
 		put, _, err := entries(t, v)
 		if err == nil {
 			c.(*Map[string, plain]).Overwrite(put)

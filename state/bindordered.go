@@ -15,9 +15,9 @@ func bindSum(t *Type) (b binding, ok bool) {
 
 func bindSumOf[T int64 | float64](t *Type) binding {
 	b := bindingOf[Sum[T]]()
-	b.get = func(c Channel) (any, bool) { return c.(*Sum[T]).Get(), true }
-	b.write = writer(t, func(c Channel, n T) { c.(*Sum[T]).Add(n) })
-	b.overwrite = writer(t, func(c Channel, n T) { c.(*Sum[T]).Overwrite(n) })
+	b.get = func(c any) (any, bool) { return c.(*Sum[T]).Get(), true }
+	b.write = writer(t, func(c any, n T) { c.(*Sum[T]).Add(n) })
+	b.overwrite = writer(t, func(c any, n T) { c.(*Sum[T]).Overwrite(n) })
 	return b
 }
 
@@ -57,14 +57,14 @@ type peak[C, T any] interface {
 
 func bindPeak[C any, T cmp.Ordered, P peak[C, T]](t *Type) binding {
 	b := bindingOf[C, P]()
-	b.get = func(c Channel) (any, bool) {
+	b.get = func(c any) (any, bool) {
 		if v, ok := c.(P).Lookup(); ok {
 			return v, true
 		}
 		return nil, false
 	}
-	b.write = writer(t, func(c Channel, v T) { c.(P).Offer(v) })
-	b.overwrite = writer(t, func(c Channel, v T) { c.(P).Overwrite(v) })
+	b.write = writer(t, func(c any, v T) { c.(P).Offer(v) })
+	b.overwrite = writer(t, func(c any, v T) { c.(P).Overwrite(v) })
 	return b
 }
 
@@ -83,7 +83,7 @@ func bindSet(t *Type) (b binding, ok bool) {
 
 func bindSetOf[T cmp.Ordered](t *Type) binding {
 	b := bindingOf[Set[T]]()
-	b.get = func(c Channel) (any, bool) {
+	b.get = func(c any) (any, bool) {
 		s := c.(*Set[T])
 		out := make([]any, 0, s.Len())
 		for v := range s.All() {
@@ -97,8 +97,8 @@ func bindSetOf[T cmp.Ordered](t *Type) binding {
 }
 
 // keyWriter returns a write of elements of the list type t, which are T in Go.
-func keyWriter[T cmp.Ordered](t *Type, write func(*Set[T], []T)) func(Channel, any) *TypeError {
-	return func(c Channel, v any) *TypeError {
+func keyWriter[T cmp.Ordered](t *Type, write func(*Set[T], []T)) func(any, any) *TypeError {
+	return func(c any, v any) *TypeError {
 		items, err := elements(t, v)
 		if err != nil {
 			return err

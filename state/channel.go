@@ -15,9 +15,9 @@ import (
 // happens to one copy may show in another. The writes of a task stay in the
 // task's copy until Fold carries them into the run's state.
 //
-// Value, List, Map and the other types of this package are channels. A type of
-// your own is one too if its pointer has these methods; Reduced is the short way
-// when only the reducing function is new.
+// Value, List, Map and the other types of this package have a method Channel that returns one. A
+// type of your own may be a field too if its pointer has that method: see [Channeler]. Reduced is the
+// short way when only the reducing function is new.
 //
 // A Channel is not safe for concurrent use; its copies are independent.
 type Channel interface {
@@ -46,6 +46,18 @@ type Channel interface {
 	// RestoreWrites records writes that were encoded earlier, replacing the
 	// holder's writes.
 	RestoreWrites(overwrite bool, dec Decode) error
+}
+
+// Channeler is implemented by the pointer of each type that may be a field of a state. It keeps what
+// the runtime needs of a field apart from what a node does with it. A type that has the methods of
+// Channel itself returns itself:
+//
+//	func (v *Votes) Channel() state.Channel { return v }
+//
+// A type that embeds a channel of this package has its Channel, and merges as it does.
+type Channeler interface {
+	// Channel returns the channel that the field is. All calls for one field return the same type.
+	Channel() Channel
 }
 
 // Decode stores a decoded value in the variable that into points to. A channel
@@ -130,3 +142,28 @@ func text(m json.Marshaler) string {
 	}
 	return string(data)
 }
+
+var (
+	_ Sequel  = valueChannel[int]{}
+	_ Sequel  = latestChannel[int]{}
+	_ Sequel  = ephemeralChannel[int]{}
+	_ Expirer = ephemeralChannel[int]{}
+	_ Sequel  = untrackedChannel[int]{}
+	_ Sequel  = onceChannel[int]{}
+	_ Sequel  = listChannel[int]{}
+	_ Delta   = listChannel[int]{}
+	_ Sequel  = stackChannel[int]{}
+	_ Delta   = stackChannel[int]{}
+	_ Sequel  = topicChannel[int]{}
+	_ Expirer = topicChannel[int]{}
+	_ Sequel  = sumChannel[int]{}
+	_ Sequel  = maxChannel[int]{}
+	_ Sequel  = minChannel[int]{}
+	_ Sequel  = mapChannel[string, int]{}
+	_ Delta   = mapChannel[string, int]{}
+	_ Sequel  = setChannel[string]{}
+	_ Delta   = setChannel[string]{}
+	_ Sequel  = reducedChannel[int, greater[int]]{}
+	_ Sequel  = contextChannel{}
+	_ Delta   = contextChannel{}
+)

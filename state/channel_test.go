@@ -195,15 +195,15 @@ func TestDifferenceLeadsFromOneVersionToAnother(t *testing.T) {
 	check(t, func(t *rapid.T, s subject) {
 		all := s.history(t)
 		then, now := pick(t, all), pick(t, all)
-		d, ok := now.Channel.(state.Delta)
+		d, ok := bare(now.Channel).(state.Delta)
 		if !ok {
 			return
 		}
-		diff, ok := d.Since(then.Channel)
+		diff, ok := d.Since(bare(then.Channel))
 		if !ok {
 			return
 		}
-		back := s.fresh().(state.Delta)
+		back := bare(s.fresh()).(state.Delta)
 		if stored, ok := then.Stored(); ok {
 			if err := back.Restore(decoder(encode(t, stored))); err != nil {
 				t.Fatal(err)

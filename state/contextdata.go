@@ -240,19 +240,28 @@ func (c *ContextData) merge(typ string, entries map[string]json.RawMessage) erro
 	return nil
 }
 
+// Channel returns what the runtime does with the channel. A node does not need it.
+func (c *ContextData) Channel() Channel { return contextChannel{c} }
+
+// contextChannel is a ContextData as the runtime sees it.
+type contextChannel struct{ *ContextData }
+
+// Wrote implements [Channel].
+func (c contextChannel) Wrote() bool { return c.wrote() }
+
 // Fold implements [Channel].
-func (c *ContextData) Fold(writes []Channel) error {
-	at, err := overwriter[*ContextData](writes)
+func (c contextChannel) Fold(writes []Channel) error {
+	at, err := overwriter[contextChannel](writes)
 	if err != nil {
 		return err
 	}
 	if at >= 0 {
-		c.commit(writes[at].(*ContextData).now)
+		c.commit(writes[at].(contextChannel).now)
 		return nil
 	}
 	now, first := c.base, c.base
 	for _, w := range writes {
-		now = w.(*ContextData).foldInto(now, first)
+		now = w.(contextChannel).foldInto(now, first)
 	}
 	c.commit(now)
 	return nil
@@ -280,15 +289,15 @@ func (c *ContextData) foldInto(now, first *tree[string, ContextEntry]) *tree[str
 }
 
 // Stored implements [Channel].
-func (c *ContextData) Stored() (any, bool) { return c.base.toMap(), c.base != nil }
+func (c contextChannel) Stored() (any, bool) { return c.base.toMap(), c.base != nil }
 
 // Restore implements [Channel].
-func (c *ContextData) Restore(dec Decode) error {
+func (c contextChannel) Restore(dec Decode) error {
 	var entries map[string]ContextEntry
 	if err := dec(&entries); err != nil {
 		return err
 	}
-	*c = ContextData{}
+	*c.ContextData = ContextData{}
 	c.commit(treeOfMap(entries))
 	return nil
 }
@@ -297,14 +306,14 @@ func (c *ContextData) Restore(dec Decode) error {
 type contextChange = mapChange[string, ContextEntry]
 
 // Writes implements [Channel].
-func (c *ContextData) Writes() Write {
+func (c contextChannel) Writes() Write {
 	var ch contextChange
 	c.written(ch.put, ch.del)
 	return Write{Value: ch, Overwrite: c.over}
 }
 
 // RestoreWrites implements [Channel].
-func (c *ContextData) RestoreWrites(overwrite bool, dec Decode) error {
+func (c contextChannel) RestoreWrites(overwrite bool, dec Decode) error {
 	var ch contextChange
 	if err := dec(&ch); err != nil {
 		return err
@@ -328,14 +337,14 @@ func (c *ContextData) change(ch contextChange) {
 }
 
 // Since implements [Delta]: the entries that were put and deleted after prev.
-func (c *ContextData) Since(prev Channel) (any, bool) {
+func (c contextChannel) Since(prev Channel) (any, bool) {
 	var ch contextChange
-	diff(prev.(*ContextData).base, c.base, ch.put, ch.del)
+	diff(prev.(contextChannel).base, c.base, ch.put, ch.del)
 	return ch, len(ch.Put)+len(ch.Del) <= c.base.len()
 }
 
 // Apply implements [Delta].
-func (c *ContextData) Apply(dec Decode) error {
+func (c contextChannel) Apply(dec Decode) error {
 	var ch contextChange
 	if err := dec(&ch); err != nil {
 		return err
@@ -347,12 +356,7 @@ func (c *ContextData) Apply(dec Decode) error {
 }
 
 // Then implements [Sequel].
-func (c *ContextData) Then(w Channel) { c.then(&w.(*ContextData).table) }
-
-var (
-	_ Delta  = (*ContextData)(nil)
-	_ Sequel = (*ContextData)(nil)
-)
+func (c contextChannel) Then(w Channel) { c.then(&w.(contextChannel).table) }
 
 // String returns the value as JSON, for people who print a state.
 func (c ContextData) String() string { return text(c) }

@@ -91,14 +91,14 @@ func TestContextDataRefusesWhatItCannotKeep(t *testing.T) {
 		{"A", "k", `{"a":1} x`, state.ErrContextFields},
 	} {
 		var c state.ContextData
-		if err := c.Put(tt.typ, tt.key, state.ContextEntry{Fields: tt.fields}); !errors.Is(err, tt.want) || c.Wrote() {
-			t.Errorf("Put(%q, %q, %s): got %v (wrote: %v), want %v", tt.typ, tt.key, tt.fields, err, c.Wrote(), tt.want)
+		if err := c.Put(tt.typ, tt.key, state.ContextEntry{Fields: tt.fields}); !errors.Is(err, tt.want) || c.Channel().Wrote() {
+			t.Errorf("Put(%q, %q, %s): got %v (wrote: %v), want %v", tt.typ, tt.key, tt.fields, err, c.Channel().Wrote(), tt.want)
 		}
 	}
 	for _, doc := range []string{`[]`, `{"A":[]}`, `{"A":{"k":1}}`, `{"A":{"j":{},"":{}}}`, `{"":{"k":{}}}`, `{"":null}`, `{"A":{"k":{"_meta":7}}}`} {
 		var c state.ContextData
-		if err := json.Unmarshal([]byte(doc), &c); err == nil || c.Wrote() {
-			t.Errorf("%s: got %v (wrote: %v), want an error and no write", doc, err, c.Wrote())
+		if err := json.Unmarshal([]byte(doc), &c); err == nil || c.Channel().Wrote() {
+			t.Errorf("%s: got %v (wrote: %v), want an error and no write", doc, err, c.Channel().Wrote())
 		}
 	}
 	var c state.ContextData
@@ -133,7 +133,7 @@ func TestSiblingsThatWriteOneEntryAreReported(t *testing.T) {
 	must(t, b.Put("A", "old", entry(3, "plot")))
 	must(t, c.Put("A", "k", entry(3, "plot")))
 	must(t, c.Put("A", "old", entry(3, "plot"))) // says the same: nobody loses
-	must(t, base.Fold([]state.Channel{&a, &b, &c}))
+	must(t, base.Channel().Fold([]state.Channel{a.Channel(), b.Channel(), c.Channel()}))
 	e, _ := base.Lookup("A", "k")
 	if want := []string{"find", "?"}; e.Meta.Capability != "plot" || !slices.Equal(e.Meta.Replaced, want) {
 		t.Errorf("got %+v, want plot's entry and %v as replaced", e, want)
@@ -147,8 +147,8 @@ func TestPuttingWhatIsThereChangesNothing(t *testing.T) {
 	base := knowing(t, `{"A":{"k":{"n":1,"_meta":{"capability":"find"}}}}`)
 	before, again := base, knowing(t, base.String())
 	must(t, json.Unmarshal([]byte(base.String()), &again))
-	must(t, base.Fold([]state.Channel{&again}))
-	v, ok := base.Since(&before)
+	must(t, base.Channel().Fold([]state.Channel{again.Channel()}))
+	v, ok := base.Channel().(state.Delta).Since(before.Channel())
 	data, err := json.Marshal(v)
 	if err != nil || !ok || string(data) != `{}` {
 		t.Errorf("got the difference %s, %v, %v; want none", data, ok, err)
@@ -193,6 +193,6 @@ func knowing(t *testing.T, doc string) (c state.ContextData) {
 	t.Helper()
 	var w state.ContextData
 	must(t, json.Unmarshal([]byte(doc), &w))
-	must(t, c.Fold([]state.Channel{&w}))
+	must(t, c.Channel().Fold([]state.Channel{w.Channel()}))
 	return c
 }

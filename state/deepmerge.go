@@ -57,20 +57,20 @@ func bindDeepMerge(t *Type) (binding, bool) {
 	}
 	type channel = Reduced[plain, deepPlain]
 	b := bindingOf[channel]()
-	b.get = func(c Channel) (any, bool) {
-		if m := c.(*channel); m.set || m.Wrote() {
+	b.get = func(c any) (any, bool) {
+		if m := c.(*channel); m.set || m.wrote() {
 			return m.Get().v, true
 		}
 		return nil, false
 	}
-	b.write = func(c Channel, v any) *TypeError {
+	b.write = func(c any, v any) *TypeError {
 		patch, err := t.convertPatch(v, 0)
 		if patch != nil && err == nil {
 			c.(*channel).Update(plain{patch})
 		}
 		return err
 	}
-	b.overwrite = func(c Channel, v any) *TypeError {
+	b.overwrite = func(c any, v any) *TypeError {
 		whole, err := t.convert(v, 0)
 		if err == nil {
 			c.(*channel).Overwrite(plain{whole})

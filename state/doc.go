@@ -49,9 +49,9 @@
 // and conversations have a channel of their own,
 // message.Log in package state/message. [DeepMerge] is the reducer that merges objects on
 // every level. A channel of another package is a field of a Record by [ForeignOf]. List, Stack, Once, Sum, Max, Min, Map, Set, Reduced and
-// ContextData also have Overwrite, which replaces the whole value. A type of your own is
-// a channel when its pointer has the methods of
-// Channel; [Reduced] is the short way when only the merge is new.
+// ContextData also have Overwrite, which replaces the whole value. A type of
+// your own may be a field when its pointer has the method Channel, which returns what the runtime needs of
+// it: see [Channeler] and [Channel]. [Reduced] is the short way when only the merge is new.
 //
 // # Tags
 //

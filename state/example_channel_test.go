@@ -35,6 +35,9 @@ func (v *Votes) Passed() bool {
 	return sum.Yes > sum.No
 }
 
+// Channel returns v: it has the methods of a channel itself.
+func (v *Votes) Channel() state.Channel { return v }
+
 func (v *Votes) Wrote() bool { return v.own != tally{} }
 
 func (v *Votes) Fold(writes []state.Channel) error {
@@ -58,8 +61,8 @@ func (v *Votes) Restore(dec state.Decode) error               { *v = Votes{}; re
 func (v *Votes) Writes() state.Write                          { return state.Write{Value: v.own} }
 func (v *Votes) RestoreWrites(_ bool, dec state.Decode) error { v.own = tally{}; return dec(&v.own) }
 
-// A type of your own is a channel when its pointer has the methods of Channel.
-func ExampleChannel() {
+// A type of your own is a field of a state when its pointer has the method Channel.
+func ExampleChanneler() {
 	type Meeting struct {
 		Motion Votes `json:"motion"`
 	}
@@ -81,4 +84,4 @@ func ExampleChannel() {
 	// Output: {"motion":{"yes":2,"no":1}} true
 }
 
-var _ state.Channel = (*Votes)(nil)
+var _ state.Channeler = (*Votes)(nil)

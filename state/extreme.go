@@ -16,9 +16,15 @@ func MaxOf[T cmp.Ordered](v T) (m Max[T]) {
 	return m
 }
 
+// Channel returns what the runtime does with the channel. A node does not need it.
+func (m *Max[T]) Channel() Channel { return maxChannel[T]{extremeChannel[T, greater[T]]{&m.extreme}} }
+
+// maxChannel is a Max as the runtime sees it.
+type maxChannel[T cmp.Ordered] struct{ extremeChannel[T, greater[T]] }
+
 // Fold implements [Channel].
-func (m *Max[T]) Fold(writes []Channel) error {
-	return m.fold(writes, func(w Channel) *extreme[T, greater[T]] { return &w.(*Max[T]).extreme })
+func (m maxChannel[T]) Fold(writes []Channel) error {
+	return m.fold(writes, func(w Channel) *extreme[T, greater[T]] { return w.(maxChannel[T]).extreme })
 }
 
 // Min holds the least value that was ever offered. The zero Min is unset and
@@ -31,9 +37,15 @@ func MinOf[T cmp.Ordered](v T) (m Min[T]) {
 	return m
 }
 
+// Channel returns what the runtime does with the channel. A node does not need it.
+func (m *Min[T]) Channel() Channel { return minChannel[T]{extremeChannel[T, less[T]]{&m.extreme}} }
+
+// minChannel is a Min as the runtime sees it.
+type minChannel[T cmp.Ordered] struct{ extremeChannel[T, less[T]] }
+
 // Fold implements [Channel].
-func (m *Min[T]) Fold(writes []Channel) error {
-	return m.fold(writes, func(w Channel) *extreme[T, less[T]] { return &w.(*Min[T]).extreme })
+func (m minChannel[T]) Fold(writes []Channel) error {
+	return m.fold(writes, func(w Channel) *extreme[T, less[T]] { return w.(minChannel[T]).extreme })
 }
 
 type greater[T cmp.Ordered] struct{}
@@ -106,8 +118,11 @@ func (e *extreme[T, R]) take(v T) {
 	e.base, e.set = v, true
 }
 
+// extremeChannel is what the runtime does with a Max and a Min.
+type extremeChannel[T any, R Reducer[T]] struct{ *extreme[T, R] }
+
 // Wrote implements [Channel].
-func (e *extreme[T, R]) Wrote() bool { return e.wrote }
+func (e extremeChannel[T, R]) Wrote() bool { return e.wrote }
 
 func (e *extreme[T, R]) overwrote() bool { return e.over }
 
@@ -131,23 +146,23 @@ func (e *extreme[T, R]) UnmarshalJSON(data []byte) error {
 }
 
 // Stored implements [Channel].
-func (e *extreme[T, R]) Stored() (any, bool) { return e.base, e.set }
+func (e extremeChannel[T, R]) Stored() (any, bool) { return e.base, e.set }
 
 // Restore implements [Channel].
-func (e *extreme[T, R]) Restore(dec Decode) error {
+func (e extremeChannel[T, R]) Restore(dec Decode) error {
 	var v T
 	if err := dec(&v); err != nil {
 		return err
 	}
-	*e = extreme[T, R]{base: v, set: true}
+	*e.extreme = extreme[T, R]{base: v, set: true}
 	return nil
 }
 
 // Writes implements [Channel]: the best value offered, or the new value.
-func (e *extreme[T, R]) Writes() Write { return Write{Value: e.own, Overwrite: e.over} }
+func (e extremeChannel[T, R]) Writes() Write { return Write{Value: e.own, Overwrite: e.over} }
 
 // RestoreWrites implements [Channel].
-func (e *extreme[T, R]) RestoreWrites(overwrite bool, dec Decode) error {
+func (e extremeChannel[T, R]) RestoreWrites(overwrite bool, dec Decode) error {
 	var v T
 	if err := dec(&v); err != nil {
 		return err
@@ -157,9 +172,6 @@ func (e *extreme[T, R]) RestoreWrites(overwrite bool, dec Decode) error {
 }
 
 var (
-	_ Channel = (*Max[int])(nil)
-	_ Channel = (*Min[int])(nil)
-
 	_ Reducer[int] = greater[int]{}
 	_ Reducer[int] = less[int]{}
 )

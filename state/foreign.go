@@ -1,9 +1,6 @@
 package state
 
-import (
-	"encoding/json"
-	"reflect"
-)
+import "reflect"
 
 // Foreign is a channel of another package, or of a program, as a field of a [Record]:
 // such as message.Log, or a [Reduced] with a reducer of your own. [ForeignOf] makes one.
@@ -21,7 +18,7 @@ func ForeignOf[C any, P pointer[C]]() *Foreign {
 	return &Foreign{reflect.TypeFor[C]().String(), func(t *Type) binding {
 		b := bindingOf[C, P]()
 		b.get, b.write = readJSON, t.writeJSON
-		b.overwrite = func(Channel, any) *TypeError {
+		b.overwrite = func(any, any) *TypeError {
 			return &TypeError{What: "the channel has no Overwrite by name"}
 		}
 		return b
@@ -29,8 +26,8 @@ func ForeignOf[C any, P pointer[C]]() *Foreign {
 }
 
 // readJSON returns a channel's value by way of its JSON.
-func readJSON(c Channel) (any, bool) {
-	data, err := c.MarshalJSON()
+func readJSON(c any) (any, bool) {
+	data, err := c.(Channeler).Channel().MarshalJSON()
 	if err != nil {
 		return nil, false
 	}
@@ -39,7 +36,7 @@ func readJSON(c Channel) (any, bool) {
 }
 
 // writeJSON writes a value of type t to a channel by way of its JSON; nil writes nothing.
-func (t *Type) writeJSON(c Channel, v any) *TypeError {
+func (t *Type) writeJSON(c any, v any) *TypeError {
 	v, err := simplify(v)
 	if v == nil || err != nil {
 		return err
@@ -49,7 +46,7 @@ func (t *Type) writeJSON(c Channel, v any) *TypeError {
 	}
 	data, why := Type{}.Encode(v)
 	if why == nil {
-		why = json.Unmarshal(data, c)
+		why = c.(Channeler).Channel().UnmarshalJSON(data)
 	}
 	if why != nil {
 		return &TypeError{What: why.Error()}

@@ -90,23 +90,29 @@ func (l *List[T]) Slice() []T {
 	return append(append(make([]T, 0, l.Len()), l.head()...), l.own.s...)
 }
 
+// Channel returns what the runtime does with the channel. A node does not need it.
+func (l *List[T]) Channel() Channel { return listChannel[T]{l} }
+
+// listChannel is a List as the runtime sees it.
+type listChannel[T any] struct{ *List[T] }
+
 // Wrote implements [Channel].
-func (l *List[T]) Wrote() bool { return l.over || len(l.own.s) > 0 }
+func (l listChannel[T]) Wrote() bool { return l.over || len(l.own.s) > 0 }
 
 func (l *List[T]) overwrote() bool { return l.over }
 
 // Fold implements [Channel].
-func (l *List[T]) Fold(writes []Channel) error {
-	at, err := overwriter[*List[T]](writes)
+func (l listChannel[T]) Fold(writes []Channel) error {
+	at, err := overwriter[listChannel[T]](writes)
 	if err != nil {
 		return err
 	}
 	if at >= 0 {
-		l.base = writes[at].(*List[T]).own
+		l.base = writes[at].(listChannel[T]).own
 		return nil
 	}
 	for _, w := range writes {
-		l.base = l.base.append(w.(*List[T]).own.s)
+		l.base = l.base.append(w.(listChannel[T]).own.s)
 	}
 	return nil
 }
@@ -125,23 +131,23 @@ func (l *List[T]) UnmarshalJSON(data []byte) error {
 }
 
 // Stored implements [Channel].
-func (l *List[T]) Stored() (any, bool) { return l.base.s, len(l.base.s) > 0 }
+func (l listChannel[T]) Stored() (any, bool) { return l.base.s, len(l.base.s) > 0 }
 
 // Restore implements [Channel].
-func (l *List[T]) Restore(dec Decode) error {
+func (l listChannel[T]) Restore(dec Decode) error {
 	var items []T
 	if err := dec(&items); err != nil {
 		return err
 	}
-	*l = List[T]{base: vecOf(items)}
+	*l.List = List[T]{base: vecOf(items)}
 	return nil
 }
 
 // Writes implements [Channel].
-func (l *List[T]) Writes() Write { return Write{Value: l.own.s, Overwrite: l.over} }
+func (l listChannel[T]) Writes() Write { return Write{Value: l.own.s, Overwrite: l.over} }
 
 // RestoreWrites implements [Channel].
-func (l *List[T]) RestoreWrites(overwrite bool, dec Decode) error {
+func (l listChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
 	var items []T
 	if err := dec(&items); err != nil {
 		return err
@@ -151,8 +157,8 @@ func (l *List[T]) RestoreWrites(overwrite bool, dec Decode) error {
 }
 
 // Since implements [Delta]: the elements appended after prev.
-func (l *List[T]) Since(prev Channel) (any, bool) {
-	added, ok := l.base.since(prev.(*List[T]).base)
+func (l listChannel[T]) Since(prev Channel) (any, bool) {
+	added, ok := l.base.since(prev.(listChannel[T]).base)
 	if !ok {
 		return nil, false
 	}
@@ -160,7 +166,7 @@ func (l *List[T]) Since(prev Channel) (any, bool) {
 }
 
 // Apply implements [Delta].
-func (l *List[T]) Apply(dec Decode) error {
+func (l listChannel[T]) Apply(dec Decode) error {
 	var items []T
 	if err := dec(&items); err != nil {
 		return err
@@ -168,8 +174,6 @@ func (l *List[T]) Apply(dec Decode) error {
 	l.base = l.base.append(items)
 	return nil
 }
-
-var _ Delta = (*List[int])(nil)
 
 func (l *List[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 

@@ -67,10 +67,19 @@ func (m *Map[K, V]) putAll(entries map[K]V) {
 	}
 }
 
-// Fold implements [Channel].
-func (m *Map[K, V]) Fold(writes []Channel) error { return m.fold(writes, mapTable[K, V]) }
+// Channel returns what the runtime does with the channel. A node does not need it.
+func (m *Map[K, V]) Channel() Channel { return mapChannel[K, V]{m} }
 
-func mapTable[K cmp.Ordered, V any](c Channel) *table[K, V] { return &c.(*Map[K, V]).table }
+// mapChannel is a Map as the runtime sees it.
+type mapChannel[K cmp.Ordered, V any] struct{ *Map[K, V] }
+
+// Wrote implements [Channel].
+func (m mapChannel[K, V]) Wrote() bool { return m.wrote() }
+
+// Fold implements [Channel].
+func (m mapChannel[K, V]) Fold(writes []Channel) error { return m.fold(writes, mapTable[K, V]) }
+
+func mapTable[K cmp.Ordered, V any](c Channel) *table[K, V] { return &c.(mapChannel[K, V]).table }
 
 // MarshalJSON returns the entries as an object; an empty map is {}.
 func (m Map[K, V]) MarshalJSON() ([]byte, error) { return compact.Marshal(m.now.toMap()) }
@@ -86,15 +95,15 @@ func (m *Map[K, V]) UnmarshalJSON(data []byte) error {
 }
 
 // Stored implements [Channel].
-func (m *Map[K, V]) Stored() (any, bool) { return m.base.toMap(), m.base != nil }
+func (m mapChannel[K, V]) Stored() (any, bool) { return m.base.toMap(), m.base != nil }
 
 // Restore implements [Channel].
-func (m *Map[K, V]) Restore(dec Decode) error {
+func (m mapChannel[K, V]) Restore(dec Decode) error {
 	var entries map[K]V
 	if err := dec(&entries); err != nil {
 		return err
 	}
-	*m = Map[K, V]{}
+	*m.Map = Map[K, V]{}
 	m.commit(treeOfMap(entries))
 	return nil
 }
@@ -115,14 +124,14 @@ func (c *mapChange[K, V]) put(e *entry[K, V]) {
 func (c *mapChange[K, V]) del(e *entry[K, V]) { c.Del = append(c.Del, e.k) }
 
 // Writes implements [Channel].
-func (m *Map[K, V]) Writes() Write {
+func (m mapChannel[K, V]) Writes() Write {
 	var c mapChange[K, V]
 	m.written(c.put, c.del)
 	return Write{Value: c, Overwrite: m.over}
 }
 
 // RestoreWrites implements [Channel].
-func (m *Map[K, V]) RestoreWrites(overwrite bool, dec Decode) error {
+func (m mapChannel[K, V]) RestoreWrites(overwrite bool, dec Decode) error {
 	var c mapChange[K, V]
 	if err := dec(&c); err != nil {
 		return err
@@ -144,14 +153,14 @@ func (m *Map[K, V]) change(c mapChange[K, V]) {
 }
 
 // Since implements [Delta]: the entries that were put and deleted after prev.
-func (m *Map[K, V]) Since(prev Channel) (any, bool) {
+func (m mapChannel[K, V]) Since(prev Channel) (any, bool) {
 	var c mapChange[K, V]
-	diff(prev.(*Map[K, V]).base, m.base, c.put, c.del)
+	diff(prev.(mapChannel[K, V]).base, m.base, c.put, c.del)
 	return c, len(c.Put)+len(c.Del) <= m.base.len()
 }
 
 // Apply implements [Delta].
-func (m *Map[K, V]) Apply(dec Decode) error {
+func (m mapChannel[K, V]) Apply(dec Decode) error {
 	var c mapChange[K, V]
 	if err := dec(&c); err != nil {
 		return err
@@ -161,8 +170,6 @@ func (m *Map[K, V]) Apply(dec Decode) error {
 	m.commit(w.now)
 	return nil
 }
-
-var _ Delta = (*Map[string, int])(nil)
 
 // elements names the map and not its parts, so that the key is judged as a key.
 func (m *Map[K, V]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[map[K]V]()} }

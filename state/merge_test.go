@@ -71,13 +71,13 @@ func TestTwoTasksOfOneStep(t *testing.T) {
 func twoTasks[C any, P pointer[C]](t *testing.T, input C, one, two func(P), want string) {
 	t.Helper()
 	var run C
-	if err := P(&run).Fold([]state.Channel{P(&input)}); P(&input).Wrote() && err != nil {
+	if err := P(&run).Channel().Fold([]state.Channel{P(&input).Channel()}); P(&input).Channel().Wrote() && err != nil {
 		t.Fatal(err)
 	}
 	a, b := run, run
 	one(&a)
 	two(&b)
-	if err := P(&run).Fold([]state.Channel{P(&a), P(&b)}); err != nil {
+	if err := P(&run).Channel().Fold([]state.Channel{P(&a).Channel(), P(&b).Channel()}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := json.Marshal(P(&run)); string(got) != want || err != nil {
@@ -89,7 +89,7 @@ func TestRow017ConflictNamesTheWrites(t *testing.T) {
 	a, b := state.Of(1), state.Of(2)
 	var run state.Value[int]
 	var conflict *state.ConflictError
-	err := run.Fold([]state.Channel{&a, &b})
+	err := run.Channel().Fold([]state.Channel{a.Channel(), b.Channel()})
 	if !errors.As(err, &conflict) || conflict.First != 0 || conflict.Second != 1 {
 		t.Errorf("got %v, want a conflict of writes 0 and 1", err)
 	}
@@ -97,7 +97,7 @@ func TestRow017ConflictNamesTheWrites(t *testing.T) {
 	x.Add(1)
 	y.Overwrite(2)
 	z.Overwrite(3)
-	err = sum.Fold([]state.Channel{&y, &x, &z})
+	err = sum.Channel().Fold([]state.Channel{y.Channel(), x.Channel(), z.Channel()})
 	if !errors.As(err, &conflict) || conflict.First != 0 || conflict.Second != 2 || sum.Get() != 0 {
 		t.Errorf("got %v and %d, want a conflict of writes 0 and 2, and nothing merged", err, sum.Get())
 	}
@@ -107,7 +107,9 @@ func TestExpiredValueIsGone(t *testing.T) {
 	var word state.Ephemeral[string]
 	var topic state.Topic[string]
 	oneWord, oneMessage := state.EphemeralOf("x"), state.TopicOf("x")
-	for c, write := range map[state.Expirer]state.Channel{&word: &oneWord, &topic: &oneMessage} {
+	for c, write := range map[state.Expirer]state.Channel{
+		word.Channel().(state.Expirer): oneWord.Channel(), topic.Channel().(state.Expirer): oneMessage.Channel(),
+	} {
 		if err := c.Fold([]state.Channel{write}); err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +170,7 @@ func TestReadsOfCollections(t *testing.T) {
 
 func TestJSONIsAWrite(t *testing.T) {
 	for _, tt := range []struct {
-		c              state.Channel
+		field          state.Channeler
 		in, want, typo string
 	}{
 		{new(state.Value[string]), `"x"`, `"x"`, `1`},
@@ -182,13 +184,14 @@ func TestJSONIsAWrite(t *testing.T) {
 		{new(state.Reduced[[]int, digits]), `[1]`, `[1]`, `"x"`},
 		{new(state.Untracked[int]), `1`, `null`, `"x"`},
 	} {
-		if err := tt.c.UnmarshalJSON([]byte(tt.typo)); err == nil || tt.c.Wrote() {
-			t.Errorf("%T from %s: got error %v, wrote %t", tt.c, tt.typo, err, tt.c.Wrote())
+		c := tt.field.Channel()
+		if err := c.UnmarshalJSON([]byte(tt.typo)); err == nil || c.Wrote() {
+			t.Errorf("%T from %s: got error %v, wrote %t", tt.field, tt.typo, err, c.Wrote())
 		}
-		err := tt.c.UnmarshalJSON([]byte(tt.in))
-		got, _ := tt.c.MarshalJSON()
-		if err != nil || string(got) != tt.want || !tt.c.Wrote() {
-			t.Errorf("%T from %s: got %s, %v, wrote %t, want %s", tt.c, tt.in, got, err, tt.c.Wrote(), tt.want)
+		err := c.UnmarshalJSON([]byte(tt.in))
+		got, _ := c.MarshalJSON()
+		if err != nil || string(got) != tt.want || !c.Wrote() {
+			t.Errorf("%T from %s: got %s, %v, wrote %t, want %s", tt.field, tt.in, got, err, c.Wrote(), tt.want)
 		}
 	}
 }
@@ -198,7 +201,7 @@ func TestMaxAndMinMeetTheirBase(t *testing.T) {
 	if _, ok := run.Lookup(); ok || run.Get() != 0 {
 		t.Error("a Max that was never offered anything is unset")
 	}
-	if err := run.Fold([]state.Channel{&in}); err != nil {
+	if err := run.Channel().Fold([]state.Channel{in.Channel()}); err != nil {
 		t.Fatal(err)
 	}
 	view := run

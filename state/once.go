@@ -40,23 +40,29 @@ func (c *Once[T]) Overwrite(v T) {
 
 func (c *Once[T]) overwrote() bool { return c.over }
 
+// Channel returns what the runtime does with the channel. A node does not need it.
+func (c *Once[T]) Channel() Channel { return onceChannel[T]{c} }
+
+// onceChannel is a Once as the runtime sees it.
+type onceChannel[T any] struct{ *Once[T] }
+
 // Fold implements [Channel].
-func (c *Once[T]) Fold(writes []Channel) error {
-	at, err := overwriter[*Once[T]](writes)
+func (c onceChannel[T]) Fold(writes []Channel) error {
+	at, err := overwriter[onceChannel[T]](writes)
 	if err != nil {
 		return err
 	}
 	if at >= 0 {
-		c.take(&writes[at].(*Once[T]).cell)
+		c.take(&writes[at].(onceChannel[T]).cell)
 		return nil
 	}
 	if err := single(writes); err != nil {
 		return err
 	}
-	if w := writes[0].(*Once[T]); w.twice || c.set {
+	if w := writes[0].(onceChannel[T]); w.twice || c.set {
 		return &ConflictError{Rule: onlyWrite}
 	}
-	c.take(&writes[0].(*Once[T]).cell)
+	c.take(&writes[0].(onceChannel[T]).cell)
 	return nil
 }
 
@@ -73,21 +79,24 @@ func (c *Once[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// Wrote implements [Channel].
+func (c onceChannel[T]) Wrote() bool { return c.wrote }
+
 // Stored implements [Channel].
-func (c *Once[T]) Stored() (any, bool) { return c.v, c.set && !c.wrote }
+func (c onceChannel[T]) Stored() (any, bool) { return c.v, c.set && !c.wrote }
 
 // Restore implements [Channel].
-func (c *Once[T]) Restore(dec Decode) error {
+func (c onceChannel[T]) Restore(dec Decode) error {
 	var v cell[T]
-	if err := v.Restore(dec); err != nil {
+	if err := (cellChannel[T]{&v}).Restore(dec); err != nil {
 		return err
 	}
-	*c = Once[T]{cell: v}
+	*c.Once = Once[T]{cell: v}
 	return nil
 }
 
 // Writes implements [Channel].
-func (c *Once[T]) Writes() Write {
+func (c onceChannel[T]) Writes() Write {
 	return Write{Value: onceWrite[T]{optional[T]{c.v, c.set}, c.twice}, Overwrite: c.over}
 }
 
@@ -98,22 +107,22 @@ type onceWrite[T any] struct {
 }
 
 // RestoreWrites implements [Channel].
-func (c *Once[T]) RestoreWrites(overwrite bool, dec Decode) error {
+func (c onceChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
 	var w onceWrite[T]
 	if err := dec(&w); err != nil {
 		return err
 	}
 	late := c.set && !c.wrote && !overwrite
-	*c = Once[T]{cell: cell[T]{v: w.V, set: w.Set, wrote: true}, over: overwrite, twice: w.Twice || late}
+	*c.Once = Once[T]{cell: cell[T]{v: w.V, set: w.Set, wrote: true}, over: overwrite, twice: w.Twice || late}
 	return nil
 }
 
 // Then implements [Sequel].
-func (c *Once[T]) Then(w Channel) {
-	next := w.(*Once[T])
+func (c onceChannel[T]) Then(w Channel) {
+	next := w.(onceChannel[T])
 	switch {
 	case next.over:
-		*c = Once[T]{cell: next.cell, over: true}
+		*c.Once = Once[T]{cell: next.cell, over: true}
 	default:
 		c.Set(next.v)
 		c.twice = c.twice || next.twice
@@ -125,17 +134,12 @@ func (c *Once[T]) mayFail() {}
 
 func (c *Once[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 
-var (
-	_ Channel = (*Once[int])(nil)
-	_ Sequel  = (*Once[int])(nil)
-)
-
 // bindOnce binds to a Once; nil is no write, and the second write is an error where it is
 // made.
 func bindOnce(t *Type) (binding, bool) {
 	b, ok := bindScalar[Once[plain]](t)
 	set := b.write
-	b.write = func(c Channel, v any) *TypeError {
+	b.write = func(c any, v any) *TypeError {
 		v, err := simplify(v)
 		if _, has := c.(*Once[plain]).Lookup(); err == nil && v != nil && has {
 			err = &TypeError{What: "it has a value, and is written once"}
@@ -145,7 +149,7 @@ func bindOnce(t *Type) (binding, bool) {
 		}
 		return set(c, v)
 	}
-	b.overwrite = func(c Channel, v any) *TypeError {
+	b.overwrite = func(c any, v any) *TypeError {
 		v, err := simplify(v)
 		if v == nil && err == nil {
 			c.(*Once[plain]).Clear()

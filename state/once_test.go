@@ -13,24 +13,24 @@ func TestOnceRefusesASecondWriteInAnyStep(t *testing.T) {
 	var c state.Once[string]
 	first := c
 	first.Set("a")
-	if err := c.Fold([]state.Channel{&first}); err != nil || c.Get() != "a" {
+	if err := c.Channel().Fold([]state.Channel{first.Channel()}); err != nil || c.Get() != "a" {
 		t.Fatal(c, err)
 	}
 	again, late := c, c
 	again.Set("a")
 	var conflict *state.ConflictError
-	if err := c.Fold([]state.Channel{&again}); !errors.As(err, &conflict) || conflict.First != conflict.Second {
+	if err := c.Channel().Fold([]state.Channel{again.Channel()}); !errors.As(err, &conflict) || conflict.First != conflict.Second {
 		t.Errorf("got %v, want a *ConflictError of one write", err)
 	}
 	late.Overwrite("b")
-	if err := c.Fold([]state.Channel{&late}); err != nil || c.Get() != "b" {
+	if err := c.Channel().Fold([]state.Channel{late.Channel()}); err != nil || c.Get() != "b" {
 		t.Errorf("got %v (%v), want b: an Overwrite replaces it", c, err)
 	}
 	var twice state.Once[string]
 	view := twice
 	view.Set("x")
 	view.Set("y")
-	if err := twice.Fold([]state.Channel{&view}); !errors.As(err, &conflict) {
+	if err := twice.Channel().Fold([]state.Channel{view.Channel()}); !errors.As(err, &conflict) {
 		t.Errorf("one task that writes twice: got %v", err)
 	}
 }
@@ -73,9 +73,9 @@ func TestStackPutsTheLastWriteInFront(t *testing.T) {
 		for i := range items {
 			views[i] = s
 			views[i].Prepend(items[i]...)
-			writes[i] = &views[i]
+			writes[i] = views[i].Channel()
 		}
-		if err := s.Fold(writes); err != nil {
+		if err := s.Channel().Fold(writes); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -85,7 +85,7 @@ func TestStackPutsTheLastWriteInFront(t *testing.T) {
 	if got, _ := json.Marshal(s); string(got) != "[-1,0,1,2,3]" || s.At(0) != -1 || s.Len() != 5 {
 		t.Errorf("got %s", got)
 	}
-	added, ok := s.Since(&before)
+	added, ok := s.Channel().(state.Delta).Since(before.Channel())
 	if data, _ := json.Marshal(added); !ok || string(data) != "[2,1,0,-1]" {
 		t.Errorf("the difference is %s, want what was put in front alone, oldest first", data)
 	}
@@ -156,16 +156,16 @@ func TestASecondWriteOfAOnceIsNotForgottenInTheStore(t *testing.T) {
 	view := c
 	view.Set("x")
 	view.Set("y")
-	data, err := json.Marshal(view.Writes().Value)
+	data, err := json.Marshal(view.Channel().Writes().Value)
 	if err != nil {
 		t.Fatal(err)
 	}
 	restored := c
-	if err := restored.RestoreWrites(false, func(into any) error { return json.Unmarshal(data, into) }); err != nil {
+	if err := restored.Channel().RestoreWrites(false, func(into any) error { return json.Unmarshal(data, into) }); err != nil {
 		t.Fatal(err)
 	}
 	var conflict *state.ConflictError
-	if err := c.Fold([]state.Channel{&restored}); !errors.As(err, &conflict) {
+	if err := c.Channel().Fold([]state.Channel{restored.Channel()}); !errors.As(err, &conflict) {
 		t.Errorf("got %v with the value %q, want a *ConflictError", err, c.Get())
 	}
 }

@@ -12,8 +12,9 @@ import (
 // Do not change what was read: siblings read it too. An assigned copy of a Record
 // is the same Record, unlike a copy of a struct of channels.
 type Record struct {
-	shape *Shape
-	cells []Channel
+	shape    *Shape
+	cells    []any     // pointers to the channels
+	channels []Channel // the same, as the runtime sees them
 }
 
 var errNoShape = errors.New("state: a Record comes from Shape.New; this one has no fields")
@@ -81,7 +82,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	if r.shape == nil {
 		return []byte("{}"), nil
 	}
-	return r.shape.schema.Encode(View{&r, r.cells})
+	return r.shape.schema.Encode(View{&r, r.channels})
 }
 
 // UnmarshalJSON records the members of an object as writes. All unknown names and
@@ -90,7 +91,7 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	if r.shape == nil {
 		return errNoShape
 	}
-	return r.shape.schema.Decode(View{r, r.cells}, data)
+	return r.shape.schema.Decode(View{r, r.channels}, data)
 }
 
 // String returns the value as JSON, for people who print a state.

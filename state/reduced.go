@@ -50,24 +50,32 @@ func (c *Reduced[T, R]) Get() T { return c.now }
 // the same step; two Overwrites in one step are an error.
 func (c *Reduced[T, R]) Overwrite(v T) { c.now, c.ops, c.over = v, vec[T]{}, true }
 
+// Channel returns what the runtime does with the channel. A node does not need it.
+func (c *Reduced[T, R]) Channel() Channel { return reducedChannel[T, R]{c} }
+
+// reducedChannel is a Reduced as the runtime sees it.
+type reducedChannel[T any, R Reducer[T]] struct{ *Reduced[T, R] }
+
 // Wrote implements [Channel].
-func (c *Reduced[T, R]) Wrote() bool { return c.over || len(c.ops.s) > 0 }
+func (c reducedChannel[T, R]) Wrote() bool { return c.wrote() }
+
+func (c *Reduced[T, R]) wrote() bool { return c.over || len(c.ops.s) > 0 }
 
 func (c *Reduced[T, R]) overwrote() bool { return c.over }
 
 // Fold implements [Channel].
-func (c *Reduced[T, R]) Fold(writes []Channel) error {
-	at, err := overwriter[*Reduced[T, R]](writes)
+func (c reducedChannel[T, R]) Fold(writes []Channel) error {
+	at, err := overwriter[reducedChannel[T, R]](writes)
 	if err != nil {
 		return err
 	}
 	if at >= 0 {
-		c.commit(writes[at].(*Reduced[T, R]).now)
+		c.commit(writes[at].(reducedChannel[T, R]).now)
 		return nil
 	}
 	v := c.base
 	for _, w := range writes {
-		v = replay[T, R](v, w.(*Reduced[T, R]).ops.s)
+		v = replay[T, R](v, w.(reducedChannel[T, R]).ops.s)
 	}
 	if !mergesOnly[R]() { // on another base than the writer's a reducer may make other text
 		if path, ok := validtext.CheckOf(&v); !ok {
@@ -90,7 +98,7 @@ func replay[T any, R Reducer[T]](acc T, ops []T) T {
 
 // MarshalJSON returns the value, or null when nothing was ever written.
 func (c Reduced[T, R]) MarshalJSON() ([]byte, error) {
-	if !c.set && !c.Wrote() {
+	if !c.set && !c.wrote() {
 		return []byte("null"), nil
 	}
 	return compact.Marshal(c.now)
@@ -107,21 +115,21 @@ func (c *Reduced[T, R]) UnmarshalJSON(data []byte) error {
 }
 
 // Stored implements [Channel].
-func (c *Reduced[T, R]) Stored() (any, bool) { return c.base, c.set }
+func (c reducedChannel[T, R]) Stored() (any, bool) { return c.base, c.set }
 
 // Restore implements [Channel].
-func (c *Reduced[T, R]) Restore(dec Decode) error {
+func (c reducedChannel[T, R]) Restore(dec Decode) error {
 	var v T
 	if err := dec(&v); err != nil {
 		return err
 	}
-	*c = Reduced[T, R]{}
+	*c.Reduced = Reduced[T, R]{}
 	c.commit(v)
 	return nil
 }
 
 // Writes implements [Channel]: the updates in order, or the new value.
-func (c *Reduced[T, R]) Writes() Write {
+func (c reducedChannel[T, R]) Writes() Write {
 	if c.over {
 		return Write{Value: c.now, Overwrite: true}
 	}
@@ -129,7 +137,7 @@ func (c *Reduced[T, R]) Writes() Write {
 }
 
 // RestoreWrites implements [Channel].
-func (c *Reduced[T, R]) RestoreWrites(overwrite bool, dec Decode) error {
+func (c reducedChannel[T, R]) RestoreWrites(overwrite bool, dec Decode) error {
 	if overwrite {
 		var v T
 		if err := dec(&v); err != nil {

@@ -19,17 +19,17 @@ func stepped[C any, P pointer[C]](t *testing.T, c P, tasks ...func(P)) {
 	for _, write := range tasks {
 		view := *c
 		write(&view)
-		if P(&view).Wrote() {
-			writes = append(writes, P(&view))
+		if w := P(&view).Channel(); w.Wrote() {
+			writes = append(writes, w)
 		}
 	}
-	if e, ok := state.Channel(c).(state.Expirer); ok && len(writes) == 0 {
+	if e, ok := c.Channel().(state.Expirer); ok && len(writes) == 0 {
 		e.Expire()
 	}
 	if len(writes) == 0 {
 		return
 	}
-	if err := c.Fold(writes); err != nil {
+	if err := c.Channel().Fold(writes); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -39,7 +39,7 @@ func stepped[C any, P pointer[C]](t *testing.T, c P, tasks ...func(P)) {
 func restored[C any, P pointer[C]](t *testing.T, c P) P {
 	t.Helper()
 	back := P(new(C))
-	stored, ok := c.Stored()
+	stored, ok := c.Channel().Stored()
 	if !ok {
 		return back
 	}
@@ -47,7 +47,7 @@ func restored[C any, P pointer[C]](t *testing.T, c P) P {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := back.Restore(func(into any) error { return json.Unmarshal(data, into) }); err != nil {
+	if err := back.Channel().Restore(func(into any) error { return json.Unmarshal(data, into) }); err != nil {
 		t.Fatal(err)
 	}
 	return back
@@ -73,7 +73,7 @@ func TestRow001AnUnsetValueIsToldApartAndTwoWritesConflict(t *testing.T) {
 	a.Set(4)
 	b.Set(4)
 	var conflict *state.ConflictError
-	if err := v.Fold([]state.Channel{&a, &b}); !errors.As(err, &conflict) || v.Get() != 3 {
+	if err := v.Channel().Fold([]state.Channel{a.Channel(), b.Channel()}); !errors.As(err, &conflict) || v.Get() != 3 {
 		t.Errorf("two writes give %v and the value %d, want a conflict and 3", err, v.Get())
 	}
 }
@@ -139,7 +139,7 @@ func TestRow004AnUntrackedValueIsNeverStored(t *testing.T) {
 	if v, ok := u.Lookup(); v != "here" || !ok {
 		t.Errorf("after a silent step it is %q, %t; want here", v, ok)
 	}
-	if v, ok := u.Stored(); ok {
+	if v, ok := u.Channel().Stored(); ok {
 		t.Errorf("it would be stored as %v", v)
 	}
 	if v, ok := restored(t, &u).Lookup(); v != "" || ok {
@@ -163,16 +163,16 @@ func TestRow018AValueThatLooksLikeAnOverwriteIsData(t *testing.T) {
 	}
 	over := list
 	over.Overwrite([]json.RawMessage{json.RawMessage(`1`)})
-	w := over.Writes()
+	w := over.Channel().Writes()
 	data, err := json.Marshal(w.Value)
 	if err != nil || !w.Overwrite || string(data) != `[1]` {
 		t.Errorf("an Overwrite is stored as %s with the flag %t, %v", data, w.Overwrite, err)
 	}
 	back := list
-	if err := back.RestoreWrites(w.Overwrite, func(into any) error { return json.Unmarshal(data, into) }); err != nil {
+	if err := back.Channel().RestoreWrites(w.Overwrite, func(into any) error { return json.Unmarshal(data, into) }); err != nil {
 		t.Fatal(err)
 	}
-	if err := list.Fold([]state.Channel{&back}); err != nil || list.Len() != 1 {
+	if err := list.Channel().Fold([]state.Channel{back.Channel()}); err != nil || list.Len() != 1 {
 		t.Errorf("the stored Overwrite makes %s, %v; want [1]", list.Slice(), err)
 	}
 }

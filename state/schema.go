@@ -20,17 +20,17 @@ import (
 type Schema struct {
 	fields []Field
 	index  map[string]int
-	blank  func() View                               // a state in which every channel is its zero value
-	blanks func(n int) []View                        // so many of them
-	over   func(p any) View                          // the state that p points to, or one equal to it
-	own    func(p any)                               // *p = a copy of its own; nil where an assignment is one
-	copy   func(src any) any                         // a state equal to *src
-	assign func(dst, src any)                        // *dst = *src
-	copies []func(dst, src any)                      // the same for one channel, by field
-	decode func(c Channel, i int, data []byte) error // records JSON as a write to field i
-	check  func(c Channel, i int) error              // nil where every value fits
-	texts  []textCheck                               // the fields whose writes are looked at
-	proto  View                                      // the state with its defaults; never written
+	blank  func() View                            // a state in which every channel is its zero value
+	blanks func(n int) []View                     // so many of them
+	over   func(p any) View                       // the state that p points to, or one equal to it
+	own    func(p any)                            // *p = a copy of its own; nil where an assignment is one
+	copy   func(src any) any                      // a state equal to *src
+	assign func(dst, src any)                     // *dst = *src
+	copies []func(dst, src View)                  // the same for one channel, by field
+	decode func(v View, i int, data []byte) error // records JSON as a write to field i
+	check  func(v View, i int) error              // nil where every value fits
+	texts  []textCheck                            // the fields whose writes are looked at
+	proto  View                                   // the state with its defaults; never written
 
 	was        map[string]int // former names of fields
 	migrations []Migration    // by field; nil without Migrating
@@ -128,7 +128,7 @@ func (s *Schema) Copy(v View) any { return s.copy(v.State) }
 func (s *Schema) Assign(dst, src View) { s.assign(dst.State, src.State) }
 
 // AssignField makes field i of dst a copy of the same field of src.
-func (s *Schema) AssignField(dst, src View, i int) { s.copies[i](dst.Channels[i], src.Channels[i]) }
+func (s *Schema) AssignField(dst, src View, i int) { s.copies[i](dst, src) }
 
 // Reset sets field i of v to its default.
 func (s *Schema) Reset(v View, i int) { s.AssignField(v, s.proto, i) }
@@ -142,8 +142,8 @@ func (s *Schema) Check(v View) error {
 		return nil
 	}
 	var errs []error
-	for i, c := range v.Channels {
-		errs = append(errs, s.check(c, i))
+	for i := range v.Channels {
+		errs = append(errs, s.check(v, i))
 	}
 	return errors.Join(errs...)
 }
@@ -187,7 +187,7 @@ func (s *Schema) Decode(v View, data []byte) error {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		i, err := s.find(name)
 		if err == nil {
-			err = s.decode(v.Channels[i], i, object[name])
+			err = s.decode(v, i, object[name])
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -224,8 +224,8 @@ func (s *Schema) find(name string) (int, error) {
 	return i, nil
 }
 
-func (s *Schema) decodeChannel(c Channel, i int, data []byte) error {
-	if err := c.UnmarshalJSON(data); err != nil {
+func (s *Schema) decodeChannel(v View, i int, data []byte) error {
+	if err := v.Channels[i].UnmarshalJSON(data); err != nil {
 		return fmt.Errorf("state: field %q (%s): %w", s.fields[i].Name, s.fields[i].Type, err)
 	}
 	return nil
@@ -257,7 +257,9 @@ func SchemaOf[S any]() (*Schema, error) {
 	s := &Schema{index: map[string]int{}}
 	s.decode = s.decodeChannel
 	for _, l := range w.leaves {
-		s.add(l.Field, assignReflect)
+		s.add(l.Field, func(dst, src View) {
+			reflect.ValueOf(dst.State).Elem().FieldByIndex(l.index).Set(reflect.ValueOf(src.State).Elem().FieldByIndex(l.index))
+		})
 	}
 	s.blank = func() View { return viewOf(new(S), w.leaves, make([]Channel, len(w.leaves))) }
 	s.blanks = func(n int) []View {
@@ -276,7 +278,7 @@ func SchemaOf[S any]() (*Schema, error) {
 	return s.finish(t.String(), w.mistakes)
 }
 
-func (s *Schema) add(f Field, assign func(dst, src any)) {
+func (s *Schema) add(f Field, assign func(dst, src View)) {
 	s.index[f.Name] = len(s.fields)
 	s.fields = append(s.fields, f)
 	s.copies = append(s.copies, assign)
@@ -303,13 +305,9 @@ func viewOf(p any, leaves []leaf, cells []Channel) View {
 	v := View{State: p, Channels: cells[:len(leaves):len(leaves)]}
 	root := reflect.ValueOf(p).Elem()
 	for i, l := range leaves {
-		v.Channels[i] = root.FieldByIndex(l.index).Addr().Interface().(Channel)
+		v.Channels[i] = root.FieldByIndex(l.index).Addr().Interface().(Channeler).Channel()
 	}
 	return v
-}
-
-func assignReflect(dst, src any) {
-	reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(src).Elem())
 }
 
 // applyDefaults folds the declared defaults into the prototype.
@@ -319,7 +317,7 @@ func (s *Schema) applyDefaults() (mistakes []Mistake) {
 			continue
 		}
 		v := s.Blank()
-		err := s.decode(v.Channels[i], i, f.Default)
+		err := s.decode(v, i, f.Default)
 		if f.Kind == KindOnce {
 			err = errors.New("a field that is written once has none; its first write would be the second")
 		}

@@ -167,12 +167,32 @@ func TestNullIsNoValue(t *testing.T) {
 		t.Error("null must clear a Value, not set it to false")
 	}
 	var n state.Sum[int]
-	if err := json.Unmarshal([]byte("null"), &n); err != nil || n.Wrote() {
-		t.Errorf("null adds nothing to a Sum; got error %v, wrote %t", err, n.Wrote())
+	if err := json.Unmarshal([]byte("null"), &n); err != nil || n.Channel().Wrote() {
+		t.Errorf("null adds nothing to a Sum; got error %v, wrote %t", err, n.Channel().Wrote())
 	}
 }
 
+// borrowed has a Fold that its Channel, that of the List, does not use.
 type borrowed struct{ state.List[string] }
+
+func (*borrowed) Fold([]state.Channel) error { return nil }
+
+// notes is a List of strings, by another name and with methods of its own.
+type notes struct{ state.List[string] }
+
+func TestTypeThatEmbedsAChannel_MergesAsItDoes(t *testing.T) {
+	s := mustSchema[struct{ Notes notes }](t)
+	run, a, b := s.New(), s.New(), s.New()
+	for i, v := range []state.View{a, b} {
+		v.State.(*struct{ Notes notes }).Notes.Append(string(rune('a' + i)))
+	}
+	if err := run.Channels[0].Fold([]state.Channel{a.Channels[0], b.Channels[0]}); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := s.Encode(run); string(data) != `{"Notes":["a","b"]}` || err != nil {
+		t.Errorf("got %s, %v", data, err)
+	}
+}
 
 type mistaken struct {
 	Plain    int
@@ -212,7 +232,7 @@ func TestSchemaReportsEveryMistake(t *testing.T) {
 		`mistaken.Tag: tag weft:"trun"`,
 		`mistaken.NoJSON: tag weft:"default=two": the default is not JSON`,
 		"mistaken.Group: a default belongs to a channel",
-		"mistaken.Borrowed: its Fold is that of the embedded state.List[string]",
+		"mistaken.Borrowed: the Fold of state_test.borrowed is not used: its Channel is that of the embedded state.List[string]",
 		"mistaken.Pointer: type *state_test.common is not a channel",
 		"mistaken.Lost: struct { secret int } cannot be stored: its field secret is not exported",
 		"mistaken.Deep: map[string][]*struct { F func() } cannot be stored: its field F: a func",
@@ -246,7 +266,11 @@ func TestDefaultMustFit(t *testing.T) {
 
 type strict struct{ state.List[string] }
 
-func (*strict) Fold([]state.Channel) error { return errors.New("never") }
+func (s *strict) Channel() state.Channel { return strictChannel{s.List.Channel()} }
+
+type strictChannel struct{ state.Channel }
+
+func (strictChannel) Fold([]state.Channel) error { return errors.New("never") }
 
 func TestOnlyOurOwnChannelsAreSafe(t *testing.T) {
 	if !mustSchema[report](t).Safe() {

@@ -48,10 +48,19 @@ func (s *Set[T]) Slice() []T { return s.now.toKeys() }
 // same step; two Overwrites in one step are an error.
 func (s *Set[T]) Overwrite(items []T) { s.replace(treeOfKeys(items)) }
 
-// Fold implements [Channel].
-func (s *Set[T]) Fold(writes []Channel) error { return s.fold(writes, setTable[T]) }
+// Channel returns what the runtime does with the channel. A node does not need it.
+func (s *Set[T]) Channel() Channel { return setChannel[T]{s} }
 
-func setTable[T cmp.Ordered](c Channel) *table[T, struct{}] { return &c.(*Set[T]).table }
+// setChannel is a Set as the runtime sees it.
+type setChannel[T cmp.Ordered] struct{ *Set[T] }
+
+// Wrote implements [Channel].
+func (s setChannel[T]) Wrote() bool { return s.wrote() }
+
+// Fold implements [Channel].
+func (s setChannel[T]) Fold(writes []Channel) error { return s.fold(writes, setTable[T]) }
+
+func setTable[T cmp.Ordered](c Channel) *table[T, struct{}] { return &c.(setChannel[T]).table }
 
 // MarshalJSON returns the elements as a sorted array; an empty set is [].
 func (s Set[T]) MarshalJSON() ([]byte, error) { return compact.Marshal(s.Slice()) }
@@ -67,15 +76,15 @@ func (s *Set[T]) UnmarshalJSON(data []byte) error {
 }
 
 // Stored implements [Channel].
-func (s *Set[T]) Stored() (any, bool) { return s.base.toKeys(), s.base != nil }
+func (s setChannel[T]) Stored() (any, bool) { return s.base.toKeys(), s.base != nil }
 
 // Restore implements [Channel].
-func (s *Set[T]) Restore(dec Decode) error {
+func (s setChannel[T]) Restore(dec Decode) error {
 	var items []T
 	if err := dec(&items); err != nil {
 		return err
 	}
-	*s = Set[T]{}
+	*s.Set = Set[T]{}
 	s.commit(treeOfKeys(items))
 	return nil
 }
@@ -90,14 +99,14 @@ func (c *setChange[T]) put(e *entry[T, struct{}]) { c.Put = append(c.Put, e.k) }
 func (c *setChange[T]) del(e *entry[T, struct{}]) { c.Del = append(c.Del, e.k) }
 
 // Writes implements [Channel].
-func (s *Set[T]) Writes() Write {
+func (s setChannel[T]) Writes() Write {
 	var c setChange[T]
 	s.written(c.put, c.del)
 	return Write{Value: c, Overwrite: s.over}
 }
 
 // RestoreWrites implements [Channel].
-func (s *Set[T]) RestoreWrites(overwrite bool, dec Decode) error {
+func (s setChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
 	var c setChange[T]
 	if err := dec(&c); err != nil {
 		return err
@@ -113,14 +122,14 @@ func (s *Set[T]) RestoreWrites(overwrite bool, dec Decode) error {
 }
 
 // Since implements [Delta]: the elements added and removed after prev.
-func (s *Set[T]) Since(prev Channel) (any, bool) {
+func (s setChannel[T]) Since(prev Channel) (any, bool) {
 	var c setChange[T]
-	diff(prev.(*Set[T]).base, s.base, c.put, c.del)
+	diff(prev.(setChannel[T]).base, s.base, c.put, c.del)
 	return c, len(c.Put)+len(c.Del) <= s.base.len()
 }
 
 // Apply implements [Delta].
-func (s *Set[T]) Apply(dec Decode) error {
+func (s setChannel[T]) Apply(dec Decode) error {
 	var c setChange[T]
 	if err := dec(&c); err != nil {
 		return err
@@ -131,8 +140,6 @@ func (s *Set[T]) Apply(dec Decode) error {
 	s.commit(w.now)
 	return nil
 }
-
-var _ Delta = (*Set[string])(nil)
 
 func (s *Set[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 

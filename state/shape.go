@@ -54,10 +54,13 @@ func NewShape(fields ...RecordField) (*Shape, error) {
 			w.fail(f.Name, "%s", why)
 			continue
 		}
+		at := len(sh.bindings)
 		sh.bindings = append(sh.bindings, b)
 		sh.types = append(sh.types, f.Type)
 		sh.foreign = append(sh.foreign, f.Channel != nil)
-		sh.schema.add(f.field(), b.assign)
+		sh.schema.add(f.field(), func(dst, src View) {
+			b.assign(dst.State.(*Record).cells[at], src.State.(*Record).cells[at])
+		})
 	}
 	s := sh.schema
 	s.blank, s.blanks, s.over, s.copy = sh.view, sh.views, sh.over, sh.copy
@@ -80,7 +83,7 @@ func (sh *Shape) New() Record { return *sh.view().State.(*Record) }
 // over returns a view of the record that p points to, or of a copy if that is one of another shape.
 func (sh *Shape) over(p any) View {
 	if r := p.(*Record); r.shape == sh {
-		return View{r, r.cells}
+		return View{r, r.channels}
 	}
 	v := sh.view()
 	sh.assign(v.State, p)
@@ -94,11 +97,11 @@ func (sh *Shape) own(p any) {
 }
 
 func (sh *Shape) view() View {
-	r := &Record{shape: sh, cells: make([]Channel, len(sh.bindings))}
+	r := &Record{shape: sh, cells: make([]any, len(sh.bindings)), channels: make([]Channel, len(sh.bindings))}
 	for i, b := range sh.bindings {
-		r.cells[i] = b.make()
+		r.cells[i], r.channels[i] = b.make()
 	}
-	return View{State: r, Channels: r.cells}
+	return View{State: r, Channels: r.channels}
 }
 
 func (sh *Shape) views(n int) []View {
@@ -130,15 +133,16 @@ func (sh *Shape) assign(dst, src any) {
 	}
 }
 
-func (sh *Shape) decode(c Channel, i int, data []byte) error {
+func (sh *Shape) decode(view View, i int, data []byte) error {
 	v, err := decodePlain(data)
 	if err != nil {
 		return fmt.Errorf("state: field %q: %w", sh.schema.fields[i].Name, err)
 	}
-	return sh.named(i, sh.bindings[i].write(c, v))
+	return sh.named(i, sh.bindings[i].write(view.State.(*Record).cells[i], v))
 }
 
-func (sh *Shape) check(c Channel, i int) error {
+func (sh *Shape) check(view View, i int) error {
+	c := view.State.(*Record).cells[i]
 	v, ok := sh.bindings[i].get(c)
 	if _, handle := c.(*Untracked[plain]); handle || !ok || sh.foreign[i] {
 		return nil

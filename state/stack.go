@@ -56,18 +56,26 @@ func (s *Stack[T]) Slice() []T {
 	return items
 }
 
+// Channel returns what the runtime does with the channel. A node does not need it.
+func (s *Stack[T]) Channel() Channel { return stackChannel[T]{s} }
+
+// stackChannel is a Stack as the runtime sees it.
+type stackChannel[T any] struct{ *Stack[T] }
+
+func (s stackChannel[T]) channel() listChannel[T] { return listChannel[T]{&s.list} }
+
 // Wrote implements [Channel].
-func (s *Stack[T]) Wrote() bool { return s.list.Wrote() }
+func (s stackChannel[T]) Wrote() bool { return s.channel().Wrote() }
 
 func (s *Stack[T]) overwrote() bool { return s.list.over }
 
 // Fold implements [Channel].
-func (s *Stack[T]) Fold(writes []Channel) error {
+func (s stackChannel[T]) Fold(writes []Channel) error {
 	lists := make([]Channel, len(writes))
 	for i, w := range writes {
-		lists[i] = &w.(*Stack[T]).list
+		lists[i] = w.(stackChannel[T]).channel()
 	}
-	return s.list.Fold(lists)
+	return s.channel().Fold(lists)
 }
 
 // MarshalJSON returns the elements as an array, newest first; an empty stack is [].
@@ -84,49 +92,46 @@ func (s *Stack[T]) UnmarshalJSON(data []byte) error {
 }
 
 // Stored implements [Channel].
-func (s *Stack[T]) Stored() (any, bool) { return s.list.Stored() }
+func (s stackChannel[T]) Stored() (any, bool) { return s.channel().Stored() }
 
 // Restore implements [Channel].
-func (s *Stack[T]) Restore(dec Decode) error { return s.list.Restore(dec) }
+func (s stackChannel[T]) Restore(dec Decode) error { return s.channel().Restore(dec) }
 
 // Writes implements [Channel].
-func (s *Stack[T]) Writes() Write { return s.list.Writes() }
+func (s stackChannel[T]) Writes() Write { return s.channel().Writes() }
 
 // RestoreWrites implements [Channel].
-func (s *Stack[T]) RestoreWrites(overwrite bool, dec Decode) error {
-	return s.list.RestoreWrites(overwrite, dec)
+func (s stackChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
+	return s.channel().RestoreWrites(overwrite, dec)
 }
 
 // Since implements [Delta].
-func (s *Stack[T]) Since(prev Channel) (any, bool) { return s.list.Since(&prev.(*Stack[T]).list) }
+func (s stackChannel[T]) Since(prev Channel) (any, bool) {
+	return s.channel().Since(prev.(stackChannel[T]).channel())
+}
 
 // Apply implements [Delta].
-func (s *Stack[T]) Apply(dec Decode) error { return s.list.Apply(dec) }
+func (s stackChannel[T]) Apply(dec Decode) error { return s.channel().Apply(dec) }
 
 // Then implements [Sequel].
-func (s *Stack[T]) Then(w Channel) { s.list.Then(&w.(*Stack[T]).list) }
+func (s stackChannel[T]) Then(w Channel) { s.channel().Then(w.(stackChannel[T]).channel()) }
 
 func (s *Stack[T]) elements() []reflect.Type { return s.list.elements() }
 
 // String returns the value as JSON, for people who print a state.
 func (s Stack[T]) String() string { return text(s) }
 
-var (
-	_ Delta  = (*Stack[int])(nil)
-	_ Sequel = (*Stack[int])(nil)
-)
-
 // bindStack binds to a Stack.
 func bindStack(t *Type) (binding, bool) {
 	ok := t.holds("list")
 	b := bindingOf[Stack[plain]]()
-	b.get = func(c Channel) (any, bool) { return unwrap(c.(*Stack[plain]).Slice(), nil), true }
-	b.write = func(c Channel, v any) *TypeError {
+	b.get = func(c any) (any, bool) { return unwrap(c.(*Stack[plain]).Slice(), nil), true }
+	b.write = func(c any, v any) *TypeError {
 		items, err := elements(t, v)
 		c.(*Stack[plain]).Prepend(items...)
 		return err
 	}
-	b.overwrite = func(c Channel, v any) *TypeError {
+	b.overwrite = func(c any, v any) *TypeError {
 		items, err := elements(t, v)
 		if err == nil {
 			c.(*Stack[plain]).Overwrite(items)

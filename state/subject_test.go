@@ -26,18 +26,40 @@ type subject struct {
 
 type pointer[C any] interface {
 	*C
+	state.Channeler
+}
+
+// tested is a channel and the pointer by which a node has it.
+type tested struct {
 	state.Channel
+	p any
+}
+
+func (c tested) Fold(writes []state.Channel) error {
+	inner := make([]state.Channel, len(writes))
+	for i, w := range writes {
+		inner[i] = bare(w)
+	}
+	return c.Channel.Fold(inner)
+}
+
+// bare returns the channel itself.
+func bare(c state.Channel) state.Channel {
+	if t, ok := c.(tested); ok {
+		return t.Channel
+	}
+	return c
 }
 
 func of[C any, P pointer[C]](name string, write, over func(*rapid.T, P)) subject {
 	s := subject{
 		name:  name,
-		fresh: func() state.Channel { return P(new(C)) },
-		copy:  func(c state.Channel) state.Channel { v := *c.(P); return P(&v) },
-		write: func(t *rapid.T, c state.Channel) { write(t, c.(P)) },
+		fresh: func() state.Channel { p := P(new(C)); return tested{p.Channel(), p} },
+		copy:  func(c state.Channel) state.Channel { v := *c.(tested).p.(P); return tested{P(&v).Channel(), P(&v)} },
+		write: func(t *rapid.T, c state.Channel) { write(t, c.(tested).p.(P)) },
 	}
 	if over != nil {
-		s.over = func(t *rapid.T, c state.Channel) { over(t, c.(P)) }
+		s.over = func(t *rapid.T, c state.Channel) { over(t, c.(tested).p.(P)) }
 	}
 	return s
 }
@@ -202,8 +224,8 @@ func recordSubjects() (all []subject) {
 }
 
 func recordSubject(f state.RecordField, schema *state.Schema) subject {
-	view := func(c state.Channel) state.View { return state.View{Channels: []state.Channel{c}} }
-	fresh := func() state.Channel { return schema.Blank().Channels[0] }
+	view := func(c state.Channel) state.View { return c.(tested).p.(state.View) }
+	fresh := func() state.Channel { v := schema.Blank(); return tested{v.Channels[0], v} }
 	scalar := f.Kind == state.KindValue || f.Kind == state.KindEphemeral || f.Kind == state.KindUntracked || f.Kind == state.KindOnce
 	return subject{
 		name:  "Record/" + f.Name,
@@ -272,7 +294,7 @@ func (s subject) history(t *rapid.T) []version {
 
 func (s subject) step(t *rapid.T, c state.Channel) {
 	writes := s.views(t, c)
-	e, expires := c.(state.Expirer)
+	e, expires := bare(c).(state.Expirer)
 	var conflict *state.ConflictError
 	switch {
 	case len(writes) == 0 && expires:

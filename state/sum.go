@@ -37,15 +37,21 @@ func (s *Sum[T]) Get() T {
 // step; two Overwrites in one step are an error.
 func (s *Sum[T]) Overwrite(v T) { s.own, s.wrote, s.over = v, true, true }
 
+// Channel returns what the runtime does with the channel. A node does not need it.
+func (s *Sum[T]) Channel() Channel { return sumChannel[T]{s} }
+
+// sumChannel is a Sum as the runtime sees it.
+type sumChannel[T Number] struct{ *Sum[T] }
+
 // Wrote implements [Channel].
-func (s *Sum[T]) Wrote() bool { return s.wrote }
+func (s sumChannel[T]) Wrote() bool { return s.wrote }
 
 func (s *Sum[T]) overwrote() bool { return s.over }
 
 // Fold implements [Channel].
-func (s *Sum[T]) Fold(writes []Channel) error {
+func (s sumChannel[T]) Fold(writes []Channel) error {
 	if len(writes) == 1 { // nearly always, and counters are in every loop
-		w := writes[0].(*Sum[T])
+		w := writes[0].(sumChannel[T])
 		if w.over {
 			s.base = w.own
 		} else {
@@ -53,16 +59,16 @@ func (s *Sum[T]) Fold(writes []Channel) error {
 		}
 		return nil
 	}
-	at, err := overwriter[*Sum[T]](writes)
+	at, err := overwriter[sumChannel[T]](writes)
 	if err != nil {
 		return err
 	}
 	if at >= 0 {
-		s.base = writes[at].(*Sum[T]).own
+		s.base = writes[at].(sumChannel[T]).own
 		return nil
 	}
 	for _, w := range writes {
-		s.base += w.(*Sum[T]).own
+		s.base += w.(sumChannel[T]).own
 	}
 	return nil
 }
@@ -81,23 +87,23 @@ func (s *Sum[T]) UnmarshalJSON(data []byte) error {
 }
 
 // Stored implements [Channel]: 0 is what an unwritten Sum holds.
-func (s *Sum[T]) Stored() (any, bool) { return s.base, s.base != 0 }
+func (s sumChannel[T]) Stored() (any, bool) { return s.base, s.base != 0 }
 
 // Restore implements [Channel].
-func (s *Sum[T]) Restore(dec Decode) error {
+func (s sumChannel[T]) Restore(dec Decode) error {
 	var v T
 	if err := dec(&v); err != nil {
 		return err
 	}
-	*s = Sum[T]{base: v}
+	*s.Sum = Sum[T]{base: v}
 	return nil
 }
 
 // Writes implements [Channel]: what is to be added, or the new sum.
-func (s *Sum[T]) Writes() Write { return Write{Value: s.own, Overwrite: s.over} }
+func (s sumChannel[T]) Writes() Write { return Write{Value: s.own, Overwrite: s.over} }
 
 // RestoreWrites implements [Channel].
-func (s *Sum[T]) RestoreWrites(overwrite bool, dec Decode) error {
+func (s sumChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
 	var v T
 	if err := dec(&v); err != nil {
 		return err
@@ -105,8 +111,6 @@ func (s *Sum[T]) RestoreWrites(overwrite bool, dec Decode) error {
 	s.own, s.wrote, s.over = v, true, overwrite
 	return nil
 }
-
-var _ Channel = (*Sum[int])(nil)
 
 func (s *Sum[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 

@@ -40,8 +40,8 @@ func (t *table[K, V]) Has(k K) bool { return t.now.find(k) != nil }
 // Len returns the number of entries.
 func (t *table[K, V]) Len() int { return t.now.len() }
 
-// Wrote implements [Channel].
-func (t *table[K, V]) Wrote() bool { return t.over || t.own != nil }
+// wrote reports whether the holder has written.
+func (t *table[K, V]) wrote() bool { return t.over || t.own != nil }
 
 func (t *table[K, V]) overwrote() bool { return t.over }
 

@@ -94,10 +94,10 @@ func textCheckOf(c Channel, field string) func(Channel) error {
 	return func(c Channel) error { return failed(c.(textHolder).writtenText()) }
 }
 
-// ours reports whether c is of this package. It does not look for an unexported method: a type
-// of a user has those of what it embeds.
+// ours reports whether c is of this package: then its type is one of those that Channel methods
+// return. It does not look for an unexported method: a type of a user has those of what it embeds.
 func ours(c Channel) bool {
-	return reflect.TypeOf(c).Elem().PkgPath() == reflect.TypeFor[Schema]().PkgPath()
+	return reflect.TypeOf(c).PkgPath() == reflect.TypeFor[Schema]().PkgPath()
 }
 
 // holdsText reports whether a channel of this package can hold text that was not looked at when

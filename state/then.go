@@ -14,20 +14,20 @@ type Sequel interface {
 func (c *cell[T]) then(w *cell[T]) { c.v, c.set, c.wrote = w.v, w.set, true }
 
 // Then implements [Sequel].
-func (c *Value[T]) Then(w Channel) { c.then(&w.(*Value[T]).cell) }
+func (c valueChannel[T]) Then(w Channel) { c.then(w.(valueChannel[T]).cell) }
 
 // Then implements [Sequel].
-func (c *Latest[T]) Then(w Channel) { c.then(&w.(*Latest[T]).cell) }
+func (c latestChannel[T]) Then(w Channel) { c.then(w.(latestChannel[T]).cell) }
 
 // Then implements [Sequel].
-func (c *Ephemeral[T]) Then(w Channel) { c.then(&w.(*Ephemeral[T]).cell) }
+func (c ephemeralChannel[T]) Then(w Channel) { c.then(w.(ephemeralChannel[T]).cell) }
 
 // Then implements [Sequel].
-func (c *Untracked[T]) Then(w Channel) { c.then(&w.(*Untracked[T]).cell) }
+func (c untrackedChannel[T]) Then(w Channel) { c.then(&w.(untrackedChannel[T]).cell) }
 
 // Then implements [Sequel].
-func (l *List[T]) Then(w Channel) {
-	next := w.(*List[T])
+func (l listChannel[T]) Then(w Channel) {
+	next := w.(listChannel[T])
 	if next.over {
 		l.own, l.over = next.own, true
 		return
@@ -36,11 +36,11 @@ func (l *List[T]) Then(w Channel) {
 }
 
 // Then implements [Sequel].
-func (t *Topic[T]) Then(w Channel) { t.Publish(w.(*Topic[T]).own.s...) }
+func (t topicChannel[T]) Then(w Channel) { t.Publish(w.(topicChannel[T]).own.s...) }
 
 // Then implements [Sequel].
-func (s *Sum[T]) Then(w Channel) {
-	next := w.(*Sum[T])
+func (s sumChannel[T]) Then(w Channel) {
+	next := w.(sumChannel[T])
 	if next.over {
 		s.Overwrite(next.own)
 		return
@@ -49,10 +49,10 @@ func (s *Sum[T]) Then(w Channel) {
 }
 
 // Then implements [Sequel].
-func (m *Max[T]) Then(w Channel) { m.then(&w.(*Max[T]).extreme) }
+func (m maxChannel[T]) Then(w Channel) { m.then(w.(maxChannel[T]).extreme) }
 
 // Then implements [Sequel].
-func (m *Min[T]) Then(w Channel) { m.then(&w.(*Min[T]).extreme) }
+func (m minChannel[T]) Then(w Channel) { m.then(w.(minChannel[T]).extreme) }
 
 func (e *extreme[T, R]) then(w *extreme[T, R]) {
 	if w.over {
@@ -63,10 +63,10 @@ func (e *extreme[T, R]) then(w *extreme[T, R]) {
 }
 
 // Then implements [Sequel].
-func (m *Map[K, V]) Then(w Channel) { m.then(&w.(*Map[K, V]).table) }
+func (m mapChannel[K, V]) Then(w Channel) { m.then(&w.(mapChannel[K, V]).table) }
 
 // Then implements [Sequel].
-func (s *Set[T]) Then(w Channel) { s.then(&w.(*Set[T]).table) }
+func (s setChannel[T]) Then(w Channel) { s.then(&w.(setChannel[T]).table) }
 
 func (t *table[K, V]) then(w *table[K, V]) {
 	if w.over {
@@ -84,8 +84,8 @@ func (t *table[K, V]) then(w *table[K, V]) {
 }
 
 // Then implements [Sequel].
-func (c *Reduced[T, R]) Then(w Channel) {
-	next := w.(*Reduced[T, R])
+func (c reducedChannel[T, R]) Then(w Channel) {
+	next := w.(reducedChannel[T, R])
 	if next.over {
 		c.Overwrite(next.now)
 		return
@@ -94,17 +94,3 @@ func (c *Reduced[T, R]) Then(w Channel) {
 		c.Update(v)
 	}
 }
-
-var (
-	_ Sequel = (*Value[int])(nil)
-	_ Sequel = (*Latest[int])(nil)
-	_ Sequel = (*Ephemeral[int])(nil)
-	_ Sequel = (*Untracked[int])(nil)
-	_ Sequel = (*List[int])(nil)
-	_ Sequel = (*Topic[int])(nil)
-	_ Sequel = (*Sum[int])(nil)
-	_ Sequel = (*Max[int])(nil)
-	_ Sequel = (*Min[int])(nil)
-	_ Sequel = (*Map[string, int])(nil)
-	_ Sequel = (*Set[string])(nil)
-)

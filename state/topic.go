@@ -38,20 +38,26 @@ func (t *Topic[T]) Slice() []T {
 	return append(append(make([]T, 0, t.Len()), t.base.s...), t.own.s...)
 }
 
+// Channel returns what the runtime does with the channel. A node does not need it.
+func (t *Topic[T]) Channel() Channel { return topicChannel[T]{t} }
+
+// topicChannel is a Topic as the runtime sees it.
+type topicChannel[T any] struct{ *Topic[T] }
+
 // Wrote implements [Channel].
-func (t *Topic[T]) Wrote() bool { return len(t.own.s) > 0 }
+func (t topicChannel[T]) Wrote() bool { return len(t.own.s) > 0 }
 
 // Fold implements [Channel]: what was delivered before is gone.
-func (t *Topic[T]) Fold(writes []Channel) error {
-	t.base = writes[0].(*Topic[T]).own
+func (t topicChannel[T]) Fold(writes []Channel) error {
+	t.base = writes[0].(topicChannel[T]).own
 	for _, w := range writes[1:] {
-		t.base = t.base.append(w.(*Topic[T]).own.s)
+		t.base = t.base.append(w.(topicChannel[T]).own.s)
 	}
 	return nil
 }
 
 // Expire implements [Expirer].
-func (t *Topic[T]) Expire() { *t = Topic[T]{} }
+func (t topicChannel[T]) Expire() { *t.Topic = Topic[T]{} }
 
 // MarshalJSON returns the messages as an array; an empty topic is [].
 func (t Topic[T]) MarshalJSON() ([]byte, error) { return compact.Marshal(t.Slice()) }
@@ -67,23 +73,23 @@ func (t *Topic[T]) UnmarshalJSON(data []byte) error {
 }
 
 // Stored implements [Channel].
-func (t *Topic[T]) Stored() (any, bool) { return t.base.s, len(t.base.s) > 0 }
+func (t topicChannel[T]) Stored() (any, bool) { return t.base.s, len(t.base.s) > 0 }
 
 // Restore implements [Channel].
-func (t *Topic[T]) Restore(dec Decode) error {
+func (t topicChannel[T]) Restore(dec Decode) error {
 	var items []T
 	if err := dec(&items); err != nil {
 		return err
 	}
-	*t = Topic[T]{base: vecOf(items)}
+	*t.Topic = Topic[T]{base: vecOf(items)}
 	return nil
 }
 
 // Writes implements [Channel].
-func (t *Topic[T]) Writes() Write { return Write{Value: t.own.s} }
+func (t topicChannel[T]) Writes() Write { return Write{Value: t.own.s} }
 
 // RestoreWrites implements [Channel].
-func (t *Topic[T]) RestoreWrites(_ bool, dec Decode) error {
+func (t topicChannel[T]) RestoreWrites(_ bool, dec Decode) error {
 	var items []T
 	if err := dec(&items); err != nil {
 		return err
@@ -91,8 +97,6 @@ func (t *Topic[T]) RestoreWrites(_ bool, dec Decode) error {
 	t.own = vecOf(items)
 	return nil
 }
-
-var _ Expirer = (*Topic[int])(nil)
 
 func (t *Topic[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 

@@ -30,8 +30,11 @@ func (c *cell[T]) Clear() {
 	c.v, c.set, c.wrote = zero, false, true
 }
 
-// Wrote reports whether this copy was written to.
-func (c *cell[T]) Wrote() bool { return c.wrote }
+// cellChannel is what the runtime does with each channel that has a cell.
+type cellChannel[T any] struct{ *cell[T] }
+
+// Wrote implements [Channel].
+func (c cellChannel[T]) Wrote() bool { return c.wrote }
 
 // take makes w's value the committed value of c.
 func (c *cell[T]) take(w *cell[T]) { c.v, c.set = w.v, w.set }
@@ -67,15 +70,15 @@ func (c *cell[T]) UnmarshalJSON(data []byte) error {
 }
 
 // Stored implements [Channel].
-func (c *cell[T]) Stored() (any, bool) { return c.v, c.set }
+func (c cellChannel[T]) Stored() (any, bool) { return c.v, c.set }
 
 // Restore implements [Channel].
-func (c *cell[T]) Restore(dec Decode) error {
+func (c cellChannel[T]) Restore(dec Decode) error {
 	var v T
 	if err := dec(&v); err != nil {
 		return err
 	}
-	*c = cell[T]{v: v, set: true}
+	*c.cell = cell[T]{v: v, set: true}
 	return nil
 }
 
@@ -86,10 +89,10 @@ type optional[T any] struct {
 }
 
 // Writes implements [Channel].
-func (c *cell[T]) Writes() Write { return Write{Value: optional[T]{c.v, c.set}} }
+func (c cellChannel[T]) Writes() Write { return Write{Value: optional[T]{c.v, c.set}} }
 
 // RestoreWrites implements [Channel].
-func (c *cell[T]) RestoreWrites(_ bool, dec Decode) error {
+func (c cellChannel[T]) RestoreWrites(_ bool, dec Decode) error {
 	var o optional[T]
 	if err := dec(&o); err != nil {
 		return err
@@ -106,12 +109,18 @@ type Value[T any] struct{ cell[T] }
 // Of returns a Value that was set to v: the way to fill an input.
 func Of[T any](v T) Value[T] { return Value[T]{cell[T]{v: v, set: true, wrote: true}} }
 
+// Channel returns what the runtime does with the channel. A node does not need it.
+func (c *Value[T]) Channel() Channel { return valueChannel[T]{cellChannel[T]{&c.cell}} }
+
+// valueChannel is a Value as the runtime sees it.
+type valueChannel[T any] struct{ cellChannel[T] }
+
 // Fold implements [Channel].
-func (c *Value[T]) Fold(writes []Channel) error {
+func (c valueChannel[T]) Fold(writes []Channel) error {
 	if err := single(writes); err != nil {
 		return err
 	}
-	c.take(&writes[0].(*Value[T]).cell)
+	c.take(writes[0].(valueChannel[T]).cell)
 	return nil
 }
 
@@ -122,9 +131,15 @@ type Latest[T any] struct{ cell[T] }
 // LatestOf returns a Latest that was set to v.
 func LatestOf[T any](v T) Latest[T] { return Latest[T]{cell[T]{v: v, set: true, wrote: true}} }
 
+// Channel returns what the runtime does with the channel. A node does not need it.
+func (c *Latest[T]) Channel() Channel { return latestChannel[T]{cellChannel[T]{&c.cell}} }
+
+// latestChannel is a Latest as the runtime sees it.
+type latestChannel[T any] struct{ cellChannel[T] }
+
 // Fold implements [Channel].
-func (c *Latest[T]) Fold(writes []Channel) error {
-	c.take(&writes[len(writes)-1].(*Latest[T]).cell)
+func (c latestChannel[T]) Fold(writes []Channel) error {
+	c.take(writes[len(writes)-1].(latestChannel[T]).cell)
 	return nil
 }
 
@@ -137,17 +152,23 @@ func EphemeralOf[T any](v T) Ephemeral[T] {
 	return Ephemeral[T]{cell[T]{v: v, set: true, wrote: true}}
 }
 
+// Channel returns what the runtime does with the channel. A node does not need it.
+func (c *Ephemeral[T]) Channel() Channel { return ephemeralChannel[T]{cellChannel[T]{&c.cell}} }
+
+// ephemeralChannel is a Ephemeral as the runtime sees it.
+type ephemeralChannel[T any] struct{ cellChannel[T] }
+
 // Fold implements [Channel].
-func (c *Ephemeral[T]) Fold(writes []Channel) error {
+func (c ephemeralChannel[T]) Fold(writes []Channel) error {
 	if err := single(writes); err != nil {
 		return err
 	}
-	c.take(&writes[0].(*Ephemeral[T]).cell)
+	c.take(writes[0].(ephemeralChannel[T]).cell)
 	return nil
 }
 
 // Expire implements [Expirer].
-func (c *Ephemeral[T]) Expire() { c.cell = cell[T]{} }
+func (c ephemeralChannel[T]) Expire() { *c.cell = cell[T]{} }
 
 // Untracked holds one value in memory for the length of a run and is never
 // stored: a client, a handle, a cache. After a crash or a resume it is unset.
@@ -158,33 +179,38 @@ func UntrackedOf[T any](v T) Untracked[T] {
 	return Untracked[T]{cell[T]{v: v, set: true, wrote: true}}
 }
 
+// Channel returns what the runtime does with the channel. A node does not need it.
+func (c *Untracked[T]) Channel() Channel { return untrackedChannel[T]{c} }
+
+// untrackedChannel is a Untracked as the runtime sees it.
+type untrackedChannel[T any] struct{ *Untracked[T] }
+
 // Fold implements [Channel].
-func (c *Untracked[T]) Fold(writes []Channel) error {
+func (c untrackedChannel[T]) Fold(writes []Channel) error {
 	if err := single(writes); err != nil {
 		return err
 	}
-	c.take(&writes[0].(*Untracked[T]).cell)
+	c.take(&writes[0].(untrackedChannel[T]).cell)
 	return nil
 }
 
 // MarshalJSON returns null: an untracked value never leaves the process.
 func (c Untracked[T]) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
+// Wrote implements [Channel].
+func (c untrackedChannel[T]) Wrote() bool { return c.wrote }
+
+// Restore implements [Channel].
+func (c untrackedChannel[T]) Restore(dec Decode) error { return cellChannel[T]{&c.cell}.Restore(dec) }
+
 // Stored implements [Channel]: there is never anything to store.
-func (c *Untracked[T]) Stored() (any, bool) { return nil, false }
+func (c untrackedChannel[T]) Stored() (any, bool) { return nil, false }
 
 // Writes implements [Channel]: the write has no stored form.
-func (c *Untracked[T]) Writes() Write { return Write{} }
+func (c untrackedChannel[T]) Writes() Write { return Write{} }
 
 // RestoreWrites implements [Channel]: nothing was stored.
-func (c *Untracked[T]) RestoreWrites(bool, Decode) error { return nil }
-
-var (
-	_ Channel = (*Value[int])(nil)
-	_ Channel = (*Latest[int])(nil)
-	_ Expirer = (*Ephemeral[int])(nil)
-	_ Channel = (*Untracked[int])(nil)
-)
+func (c untrackedChannel[T]) RestoreWrites(bool, Decode) error { return nil }
 
 func (c *cell[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 

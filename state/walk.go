@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"runtime"
 	"strconv"
 	"strings"
 )
@@ -27,7 +26,7 @@ func (w *walker) fail(path, format string, args ...any) {
 	w.mistakes = append(w.mistakes, Mistake{path, fmt.Sprintf(format, args...)})
 }
 
-var channelType = reflect.TypeFor[Channel]()
+var channelerType = reflect.TypeFor[Channeler]()
 
 // walk visits the fields of the struct t, which is found at path and whose fields
 // have prefix before their wire names.
@@ -45,7 +44,7 @@ func (w *walker) field(f reflect.StructField, path, prefix string, index []int, 
 		w.fail(path, "%v", err)
 		return
 	}
-	isChannel := reflect.PointerTo(f.Type).Implements(channelType)
+	isChannel := reflect.PointerTo(f.Type).Implements(channelerType)
 	isGroup := f.Type.Kind() == reflect.Struct && !isChannel
 	name, dash := jsonName(f)
 	switch {
@@ -74,10 +73,10 @@ func (w *walker) channel(l leaf, path string, t reflect.Type) {
 	}
 	w.seen[l.Name] = path
 	w.leaves = append(w.leaves, l)
-	if in := borrowedFold(t); in != nil {
-		w.fail(path, "its Fold is that of the embedded %s, which cannot merge a %s; give it a Fold of its own", in, t)
+	if in := unusedFold(t); in != nil {
+		w.fail(path, "the Fold of %s is not used: its Channel is that of the embedded %s; give it a Channel of its own", t, in)
 	}
-	if e, ok := reflect.New(t).Interface().(elementer); ok {
+	if e, ok := channelOf(t).(elementer); ok {
 		for _, et := range e.elements() {
 			if why := unstorable(et, nil); why != "" {
 				w.fail(path, "%s cannot be stored: %s", et, why)
@@ -86,26 +85,25 @@ func (w *walker) channel(l leaf, path string, t reflect.Type) {
 	}
 }
 
-// borrowedFold returns the channel that is embedded in t and whose Fold t has by
-// promotion, or nil. Such a Fold finds writes of the wrong type when it runs.
-func borrowedFold(t reflect.Type) (in reflect.Type) {
-	if t.Kind() != reflect.Struct {
+// channelOf returns the channel of a new t, whose pointer is a Channeler.
+func channelOf(t reflect.Type) Channel { return reflect.New(t).Interface().(Channeler).Channel() }
+
+// unusedFold returns the type that is embedded in t and whose Channel t has by promotion, although t
+// has a Fold; or nil.
+func unusedFold(t reflect.Type) reflect.Type {
+	if _, folds := reflect.PointerTo(t).MethodByName("Fold"); !folds || t.Kind() != reflect.Struct {
 		return nil
 	}
 	for i := range t.NumField() {
-		if f := t.Field(i); f.Anonymous && reflect.PointerTo(f.Type).Implements(channelType) {
-			in = f.Type
+		f := t.Field(i)
+		if _, also := reflect.PointerTo(f.Type).MethodByName("Fold"); also || !f.Anonymous {
+			continue
+		}
+		if reflect.PointerTo(f.Type).Implements(channelerType) && reflect.TypeOf(channelOf(t)) == reflect.TypeOf(channelOf(f.Type)) {
+			return f.Type
 		}
 	}
-	defer func() {
-		if _, wrong := recover().(*runtime.TypeAssertionError); !wrong {
-			in = nil
-		}
-	}()
-	if in != nil {
-		_ = reflect.New(t).Interface().(Channel).Fold([]Channel{reflect.New(t).Interface().(Channel)})
-	}
-	return in
+	return nil
 }
 
 // elementer is a channel that names the types it stores.

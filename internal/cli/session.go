@@ -159,7 +159,7 @@ func (s *session) whyForeign(p graph.CommitInfo, why error) string {
 // stored reads threads without their graphs.
 func (s *session) stored() graph.StoredReader {
 	return graph.StoredReader{Store: s.store, Channels: map[state.Kind]func() state.Channel{
-		"message.Log": func() state.Channel { return new(msg.Log) },
+		"message.Log": func() state.Channel { return new(msg.Log).Channel() },
 	}}
 }
 

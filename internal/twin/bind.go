@@ -63,7 +63,7 @@ func (s *State) Read(field string) int {
 	case "topic":
 		return many(s.Topic.All())
 	case "fold":
-		if !s.Fold.Wrote() && s.Fold.String() == "null" {
+		if !s.Fold.Channel().Wrote() && s.Fold.String() == "null" {
 			return 0
 		}
 		return mix(0, s.Fold.Get())

@@ -39,12 +39,12 @@ func merged(t testing.TB, base state.ContextData, docs ...string) state.ContextD
 	for _, doc := range docs {
 		w := base
 		decode(t, doc, &w)
-		if w.Wrote() {
-			writes = append(writes, &w)
+		if w.Channel().Wrote() {
+			writes = append(writes, w.Channel())
 		}
 	}
 	if len(writes) > 0 {
-		must(t, base.Fold(writes))
+		must(t, base.Channel().Fold(writes))
 	}
 	return base
 }
@@ -135,7 +135,7 @@ func TestAB16StoreContextChecksTheType(t *testing.T) {
 		wants(t, m.StoreContext(&s, "PV_ADDRESSES", "k", wrong), agent.ErrWrongType)
 	}
 	wants(t, m.StoreContext(&s, "ANALYSIS_RESULTS", "k", (*Analysis)(nil)), agent.ErrWrongType)
-	if s.Context.Wrote() {
+	if s.Context.Channel().Wrote() {
 		t.Errorf("a refused context was stored: %s", s.Context)
 	}
 	var warned []error
@@ -285,8 +285,8 @@ func TestAB31LargeDataLivesInContextAndIsStoredOnce(t *testing.T) {
 	prev := after(t, s).Context
 	base, w := prev, agent.State{Context: prev}
 	must(t, m.StoreContext(&w, "PV_ADDRESSES", "small", PVAddresses{}))
-	must(t, base.Fold([]state.Channel{&w.Context}))
-	v, ok := base.Since(&prev)
+	must(t, base.Channel().Fold([]state.Channel{w.Context.Channel()}))
+	v, ok := base.Channel().(state.Delta).Since(prev.Channel())
 	data, err := json.Marshal(v)
 	must(t, err)
 	if !ok || len(data) > 1024 {

@@ -33,8 +33,8 @@ func BenchmarkLogStep(b *testing.B) {
 				}
 				view := run
 				_ = view.Add(user(fmt.Sprint("n", i), "x"))
-				writes[0] = &view
-				_ = run.Fold(writes)
+				writes[0] = view.Channel()
+				_ = run.Channel().Fold(writes)
 			}
 		})
 		b.Run(fmt.Sprintf("edit last/len=%d", n), func(b *testing.B) {
@@ -44,8 +44,8 @@ func BenchmarkLogStep(b *testing.B) {
 			for b.Loop() {
 				view := run
 				_ = view.Add(last)
-				writes[0] = &view
-				_ = run.Fold(writes)
+				writes[0] = view.Channel()
+				_ = run.Channel().Fold(writes)
 			}
 		})
 		b.Run(fmt.Sprintf("since/len=%d", n), func(b *testing.B) {
@@ -53,7 +53,7 @@ func BenchmarkLogStep(b *testing.B) {
 			mustFold(b, &run, add(user("new", "x")))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, ok := run.Since(&past); !ok {
+				if _, ok := run.Channel().(state.Delta).Since(past.Channel()); !ok {
 					b.Fatal("no difference")
 				}
 			}
@@ -61,7 +61,7 @@ func BenchmarkLogStep(b *testing.B) {
 		b.Run(fmt.Sprintf("list/len=%d", n), func(b *testing.B) {
 			in := state.ListOf(past.Slice()...)
 			var run, fresh state.List[message.Message]
-			_ = fresh.Fold([]state.Channel{&in})
+			_ = fresh.Channel().Fold([]state.Channel{in.Channel()})
 			run = fresh
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
@@ -72,8 +72,8 @@ func BenchmarkLogStep(b *testing.B) {
 				}
 				view := run
 				view.Append(user(fmt.Sprint("n", i), "x"))
-				writes[0] = &view
-				_ = run.Fold(writes)
+				writes[0] = view.Channel()
+				_ = run.Channel().Fold(writes)
 			}
 		})
 	}

@@ -11,27 +11,34 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
+// Channel returns what the runtime does with the log. A node does not need it.
+func (l *Log) Channel() state.Channel { return logChannel{l} }
+
+// logChannel is a Log as the runtime sees it.
+type logChannel struct{ *Log }
+
 var (
-	_ state.Delta  = (*Log)(nil)
-	_ state.Sequel = (*Log)(nil)
+	_ state.Delta   = logChannel{}
+	_ state.Sequel  = logChannel{}
+	_ state.Checker = logChannel{}
 )
 
 // Wrote implements [state.Channel].
-func (l *Log) Wrote() bool { return l.over || l.ops.Len() > 0 || l.err != nil }
+func (l logChannel) Wrote() bool { return l.over || l.ops.Len() > 0 || l.err != nil }
 
 // Fold implements [state.Channel].
-func (l *Log) Fold(writes []state.Channel) error {
+func (l logChannel) Fold(writes []state.Channel) error {
 	at, err := overwriter(writes)
 	if err != nil {
 		return err
 	}
 	if at >= 0 {
-		l.commit(writes[at].(*Log).now)
+		l.commit(writes[at].(logChannel).now)
 		return nil
 	}
 	now := l.base
 	for _, w := range writes {
-		if now, err = w.(*Log).carry(now); err != nil {
+		if now, err = w.(logChannel).carry(now); err != nil {
 			return err
 		}
 	}
@@ -43,7 +50,7 @@ func (l *Log) Fold(writes []state.Channel) error {
 func overwriter(writes []state.Channel) (int, error) {
 	at := -1
 	for i, w := range writes {
-		w := w.(*Log)
+		w := w.(logChannel)
 		switch {
 		case w.err != nil:
 			return 0, w.err
@@ -74,8 +81,8 @@ func (l *Log) carry(onto *order) (*order, error) {
 }
 
 // Then implements [state.Sequel].
-func (l *Log) Then(w state.Channel) {
-	next := w.(*Log)
+func (l logChannel) Then(w state.Channel) {
+	next := w.(logChannel)
 	switch {
 	case next.err != nil:
 		l.err = next.err
@@ -161,15 +168,15 @@ func (l *Log) doubt(ops []op) error {
 }
 
 // Stored implements [state.Channel].
-func (l *Log) Stored() (any, bool) { return l.base.slice(), l.base.len() > 0 }
+func (l logChannel) Stored() (any, bool) { return l.base.slice(), l.base.len() > 0 }
 
 // Restore implements [state.Channel].
-func (l *Log) Restore(dec state.Decode) error {
+func (l logChannel) Restore(dec state.Decode) error {
 	o, err := restore(dec)
 	if err != nil {
 		return err
 	}
-	*l = Log{}
+	*l.Log = Log{}
 	l.commit(o)
 	return nil
 }
@@ -209,7 +216,7 @@ func storedOps(dec state.Decode) (ops []op, err error) {
 // have the form that UnmarshalJSON reads. A message that was added without an id is
 // {"append":message}, with the id that it has unless another task of the step was
 // given the same one.
-func (l *Log) Writes() state.Write {
+func (l logChannel) Writes() state.Write {
 	if l.over {
 		return state.Write{Value: l.Slice(), Overwrite: true}
 	}
@@ -217,20 +224,20 @@ func (l *Log) Writes() state.Write {
 }
 
 // RestoreWrites implements [state.Channel].
-func (l *Log) RestoreWrites(overwrite bool, dec state.Decode) error {
+func (l logChannel) RestoreWrites(overwrite bool, dec state.Decode) error {
 	if overwrite {
 		o, err := restore(dec)
 		if err != nil {
 			return err
 		}
-		*l = Log{base: l.base, now: o, over: true}
+		*l.Log = Log{base: l.base, now: o, over: true}
 		return nil
 	}
 	ops, err := storedOps(dec)
 	if err != nil {
 		return err
 	}
-	*l = Log{base: l.base, now: l.base}
+	*l.Log = Log{base: l.base, now: l.base}
 	if err := l.doubt(ops); err != nil {
 		return err
 	}
@@ -239,13 +246,13 @@ func (l *Log) RestoreWrites(overwrite bool, dec state.Decode) error {
 }
 
 // Since implements [state.Delta]: the writes that lead from prev to here.
-func (l *Log) Since(prev state.Channel) (any, bool) {
-	ops, ok := l.base.since(prev.(*Log).base)
+func (l logChannel) Since(prev state.Channel) (any, bool) {
+	ops, ok := l.base.since(prev.(logChannel).base)
 	return ops, ok && len(ops) <= l.base.len()
 }
 
 // Apply implements [state.Delta].
-func (l *Log) Apply(dec state.Decode) error {
+func (l logChannel) Apply(dec state.Decode) error {
 	ops, err := storedOps(dec)
 	if err != nil {
 		return err

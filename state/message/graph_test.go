@@ -121,7 +121,7 @@ func TestStoredBytesDoNotGrowWithTheConversation(t *testing.T) {
 			err = errors.Join(err, view.Replace(fmt.Sprint("m", i-3), user(fmt.Sprint("r", i), "other")))
 		}
 		if err == nil {
-			err = log.Fold([]state.Channel{&view})
+			err = log.Channel().Fold([]state.Channel{view.Channel()})
 		}
 		if err == nil {
 			err = chain.Commit(t.Context(), fmt.Sprint(i), &checkpoint.Record{Step: i + 1}, run, []bool{true})

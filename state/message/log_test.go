@@ -51,11 +51,11 @@ func fold(t testing.TB, run *message.Log, tasks ...func(*message.Log) error) err
 		if err := task(&view); err != nil {
 			t.Fatal(err)
 		}
-		if view.Wrote() {
-			writes = append(writes, &view)
+		if view.Channel().Wrote() {
+			writes = append(writes, view.Channel())
 		}
 	}
-	return run.Fold(writes)
+	return run.Channel().Fold(writes)
 }
 
 func mustFold(t testing.TB, run *message.Log, tasks ...func(*message.Log) error) {
@@ -209,8 +209,8 @@ func TestIDsDoNotDependOnWhetherTheLogWasStored(t *testing.T) {
 	var run, back message.Log
 	mustFold(t, &run, add(user("a", "1"), user("b", "2"), user("c", "3")))
 	mustFold(t, &run, remove("b"))
-	stored, _ := run.Stored()
-	if err := back.Restore(decoder(asJSON(t, stored))); err != nil {
+	stored, _ := run.Channel().Stored()
+	if err := back.Channel().Restore(decoder(asJSON(t, stored))); err != nil {
 		t.Fatal(err)
 	}
 	mustFold(t, &run, add(message.User("x")))
@@ -281,13 +281,13 @@ func TestAMistakeInLogOfReachesTheRun(t *testing.T) {
 	var invalid *message.InvalidError
 	var run message.Log
 	_, err := l.MarshalJSON()
-	if !errors.As(l.Err(), &invalid) || !errors.As(err, &invalid) || !l.Wrote() {
-		t.Errorf("got %v, %v, wrote %t", l.Err(), err, l.Wrote())
+	if !errors.As(l.Err(), &invalid) || !errors.As(err, &invalid) || !l.Channel().Wrote() {
+		t.Errorf("got %v, %v, wrote %t", l.Err(), err, l.Channel().Wrote())
 	}
-	if err := run.Fold([]state.Channel{&l}); !errors.As(err, &invalid) {
+	if err := run.Channel().Fold([]state.Channel{l.Channel()}); !errors.As(err, &invalid) {
 		t.Errorf("Fold: got %v", err)
 	}
-	run.Then(&l)
+	run.Channel().(state.Sequel).Then(l.Channel())
 	if !errors.As(run.Err(), &invalid) {
 		t.Errorf("Then: got %v", run.Err())
 	}
@@ -298,7 +298,7 @@ func TestTrap28WhatCannotBeStoredIsAnErrorWhereItIsWritten(t *testing.T) {
 	m.Metadata = map[string]jsonRaw{"k": jsonRaw("{")}
 	var l message.Log
 	var invalid *message.InvalidError
-	if err := l.Add(m); !errors.As(err, &invalid) || invalid.Problems[0].Rule != message.RuleForm || l.Wrote() {
+	if err := l.Add(m); !errors.As(err, &invalid) || invalid.Problems[0].Rule != message.RuleForm || l.Channel().Wrote() {
 		t.Errorf("got %v, want a problem of form", err)
 	}
 }
@@ -316,7 +316,7 @@ func TestTrap18MessagesOfOneMillisecondKeepTheirOrder(t *testing.T) {
 func TestTrap20QuestionAndAnswerOfOneAddAreBothStored(t *testing.T) {
 	var run message.Log
 	mustFold(t, &run, add(message.User("why?"), message.Assistant("because")))
-	v, _ := run.Stored()
+	v, _ := run.Channel().Stored()
 	if stored := v.([]message.Message); len(stored) != 2 || stored[0].Role != message.RoleUser || stored[1].Role != message.RoleAssistant {
 		t.Errorf("got %v", stored)
 	}
@@ -338,19 +338,19 @@ func TestDamagedStoredLogsAreRefused(t *testing.T) {
 	for _, data := range []string{`[{"role":"user","content":"x"}]`, `[null]`, `{}`,
 		`[{"id":"a","role":"user"},{"id":"a","role":"user"}]`} {
 		var l message.Log
-		if err := l.Restore(decoder(data)); err == nil {
+		if err := l.Channel().Restore(decoder(data)); err == nil {
 			t.Errorf("Restore takes %s", data)
 		}
-		if err := l.RestoreWrites(true, decoder(data)); err == nil {
+		if err := l.Channel().RestoreWrites(true, decoder(data)); err == nil {
 			t.Errorf("RestoreWrites takes %s", data)
 		}
 	}
 	var l message.Log
 	for _, data := range []string{`[{"role":"user","content":"x"}]`, `[null]`, `[7]`, `[{"append":null}]`} {
-		if err := l.Apply(decoder(data)); err == nil {
+		if err := l.Channel().(state.Delta).Apply(decoder(data)); err == nil {
 			t.Errorf("Apply takes %s", data)
 		}
-		if err := l.RestoreWrites(false, decoder(data)); err == nil {
+		if err := l.Channel().RestoreWrites(false, decoder(data)); err == nil {
 			t.Errorf("RestoreWrites takes %s", data)
 		}
 	}

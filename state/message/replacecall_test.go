@@ -20,19 +20,19 @@ func asking() message.Log {
 func written(t *testing.T, l message.Log, write func(*message.Log) error) *message.Log {
 	t.Helper()
 	var first message.Log
-	if err := first.Fold([]state.Channel{&l}); err != nil {
+	if err := first.Channel().Fold([]state.Channel{l.Channel()}); err != nil {
 		t.Fatal(err)
 	}
 	view := first
 	if err := write(&view); err != nil {
 		t.Fatal(err)
 	}
-	data, err := json.Marshal(view.Writes().Value)
+	data, err := json.Marshal(view.Channel().Writes().Value)
 	if err != nil {
 		t.Fatal(err)
 	}
 	again := first
-	if err := again.RestoreWrites(false, func(into any) error { return json.Unmarshal(data, into) }); err != nil {
+	if err := again.Channel().RestoreWrites(false, func(into any) error { return json.Unmarshal(data, into) }); err != nil {
 		t.Fatalf("%s: %v", data, err)
 	}
 	return &again
@@ -56,10 +56,10 @@ func TestReplaceCall_OfTwoTasksBothStay(t *testing.T) {
 		return l.ReplaceCall(message.Call{ID: "b", Name: "f", Arguments: []byte(`20`), Edited: &message.Edit{Arguments: []byte(`no JSON`)}})
 	})
 	var base message.Log
-	if err := base.Fold([]state.Channel{&l}); err != nil {
+	if err := base.Channel().Fold([]state.Channel{l.Channel()}); err != nil {
 		t.Fatal(err)
 	}
-	if err := base.Fold([]state.Channel{one, two}); err != nil {
+	if err := base.Channel().Fold([]state.Channel{one.Channel(), two.Channel()}); err != nil {
 		t.Fatal(err)
 	}
 	want := `[{"id":"m1","role":"assistant","tool_calls":[{"id":"a","name":"f","arguments":10,"edited":{"by":"anna","arguments":1}},` +
@@ -78,7 +78,7 @@ func TestReplaceCall_OfAMessageThatASiblingRemovesIsDropped(t *testing.T) {
 	edit := written(t, l, func(l *message.Log) error { return l.ReplaceCall(message.Call{ID: "a", Name: "g"}) })
 	gone := written(t, l, func(l *message.Log) error { return l.Remove("m1") })
 	var base message.Log
-	if err := errors.Join(base.Fold([]state.Channel{&l}), base.Fold([]state.Channel{gone, edit})); err != nil || base.Len() != 0 {
+	if err := errors.Join(base.Channel().Fold([]state.Channel{l.Channel()}), base.Channel().Fold([]state.Channel{gone.Channel(), edit.Channel()})); err != nil || base.Len() != 0 {
 		t.Errorf("got %s, %v", calls(t, &base), err)
 	}
 }
@@ -97,7 +97,7 @@ func TestReplaceCall_OfAnUnknownCallIsAnError(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"replace_call":"m1","with":{"id":"c","name":"f"}}`), &input); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Fold([]state.Channel{&input}); !errors.As(err, &unknown) {
+	if err := l.Channel().Fold([]state.Channel{input.Channel()}); !errors.As(err, &unknown) {
 		t.Errorf("an input: got %v, want an UnknownError", err)
 	}
 }

@@ -5,13 +5,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/weftrun/weft/internal/validtext"
-	"github.com/weftrun/weft/state"
 )
 
-var _ state.Checker = (*Log)(nil)
-
 // Check implements [state.Checker]. Add checks each message; Err holds what LogOf found.
-func (l *Log) Check() error { return l.err }
+func (l logChannel) Check() error { return l.err }
 
 // text checks that JSON would change no text of a message. Ids and names are for names and calls.
 func (c *checker) text(m Message) {

@@ -96,8 +96,8 @@ func TestLogIsItsTwin(t *testing.T) {
 				a.on(t, &view, &w)
 			}
 			same(t, &view, w)
-			if view.Wrote() {
-				ok(t, l.Fold([]state.Channel{&view}))
+			if view.Channel().Wrote() {
+				ok(t, l.Channel().Fold([]state.Channel{view.Channel()}))
 			}
 			same(t, &l, w)
 			restored(t, &before, &l)
@@ -132,14 +132,14 @@ func same(t *rapid.T, l *message.Log, w twin) {
 func restored(t *rapid.T, prev, now *message.Log) {
 	t.Helper()
 	var back message.Log
-	if v, there := prev.Stored(); there {
-		ok(t, back.Restore(decoder(asJSON(t, v))))
+	if v, there := prev.Channel().Stored(); there {
+		ok(t, back.Channel().Restore(decoder(asJSON(t, v))))
 	}
-	diff, small := now.Since(prev)
+	diff, small := now.Channel().(state.Delta).Since(prev.Channel())
 	if !small {
 		return
 	}
-	ok(t, back.Apply(decoder(asJSON(t, diff))))
+	ok(t, back.Channel().(state.Delta).Apply(decoder(asJSON(t, diff))))
 	if back.String() != now.String() {
 		t.Fatalf("%s and %s gave %s, want %s", prev, asJSON(t, diff), back, now)
 	}
@@ -167,8 +167,8 @@ func TestTasksAreReplayedInOrder(t *testing.T) {
 			a.on(t, &run, &w)
 		}
 		var base message.Log
-		if run.Wrote() {
-			ok(t, base.Fold([]state.Channel{&run}))
+		if run.Channel().Wrote() {
+			ok(t, base.Channel().Fold([]state.Channel{run.Channel()}))
 		}
 		var writes []state.Channel
 		for range rapid.IntRange(1, 3).Draw(t, "tasks") {
@@ -190,12 +190,12 @@ func TestTasksAreReplayedInOrder(t *testing.T) {
 					w.put(a.m)
 				}
 			}
-			if view.Wrote() {
-				writes = append(writes, &view)
+			if view.Channel().Wrote() {
+				writes = append(writes, view.Channel())
 			}
 		}
 		if len(writes) > 0 {
-			ok(t, base.Fold(writes))
+			ok(t, base.Channel().Fold(writes))
 		}
 		same(t, &base, w)
 	})
@@ -213,23 +213,23 @@ func FuzzLogUnmarshalJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data string) {
 		var l message.Log
 		if err := l.UnmarshalJSON([]byte(data)); err != nil {
-			if l.Wrote() || l.Len() > 0 {
+			if l.Channel().Wrote() || l.Len() > 0 {
 				t.Fatalf("an error, and yet written: %s", l)
 			}
 			return
 		}
-		if !l.Wrote() {
+		if !l.Channel().Wrote() {
 			return
 		}
 		var back, base message.Log
-		w := l.Writes()
-		if err := back.RestoreWrites(w.Overwrite, decoder(asJSON(t, w.Value))); err != nil {
+		w := l.Channel().Writes()
+		if err := back.Channel().RestoreWrites(w.Overwrite, decoder(asJSON(t, w.Value))); err != nil {
 			t.Fatal(err)
 		}
 		if asJSON(t, back) != asJSON(t, l) {
 			t.Fatalf("restored writes show %s, want %s", back, l)
 		}
-		if base.Fold([]state.Channel{&l}) != nil {
+		if base.Channel().Fold([]state.Channel{l.Channel()}) != nil {
 			return // it removes what is not there
 		}
 		var again message.Log
