@@ -99,7 +99,7 @@ func (r *run) mustWait(input state.View) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	r.draws = r.opts.OnOpenQuestions == Queue // others may wait although nothing is open any more
+	r.drainsQueue = r.opts.OnOpenQuestions == Queue // others may wait although nothing is open any more
 	now := r.cfg.Now()
 	open = slices.DeleteFunc(open, func(in Interrupt) bool { return in.expired(now) })
 	switch {
@@ -183,7 +183,7 @@ func (r *run) resume(a Answers) error {
 	if r.chain.Record == nil {
 		return unknown(r.key(), 0)
 	}
-	r.draws = true
+	r.drainsQueue = true
 	return r.takeUp(a)
 }
 
@@ -209,8 +209,8 @@ func (r *run) takeUp(a Answers) error {
 		return err
 	}
 	r.remember(beside.given)
-	if r.replays != nil {
-		r.remember(r.replays.answers)
+	if r.req.replays() {
+		r.remember(r.req.replay.answers)
 	}
 	fresh, err := a.match(open, r.cfg.Now(), r.hadAnswer)
 	if err != nil {

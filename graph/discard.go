@@ -34,7 +34,7 @@ func (r *run) discards(rec *checkpoint.Record, before, after []checkpoint.Entry)
 // are not with the entries after, beside the commit number at. Those of a subgraph are listed at the
 // root.
 func (r *run) closeOpen(at uint64, rec *checkpoint.Record, before, after []checkpoint.Entry) error {
-	if r.inside != nil || r.ns != "" || r.replays != nil {
+	if r.inside != nil || r.ns != "" || r.req.replays() {
 		return nil
 	}
 	closed, err := r.discards(rec, before, after)
@@ -66,7 +66,7 @@ func (r *run) closeAtRoot(c *checkpoint.Chain, rw *checkpoint.Rewind) ([]Decisio
 		}
 		after = nil
 	}
-	root := &run{program: r.program, ctx: r.ctx, opts: r.opts, id: r.id, chain: c, branch: c.Head() + 1}
+	root := &run{program: r.program, req: r.req, ctx: r.ctx, opts: r.opts, id: r.id, chain: c, branch: c.Head() + 1}
 	if err := root.closeOpen(c.Head(), rec, beside, after); err != nil {
 		return nil, err
 	}

@@ -34,8 +34,8 @@ type outcome struct {
 }
 
 // set makes r, which is zero, a run that has not begun.
-func (r *run) set(p *program, ctx context.Context, o RunOptions, id string) {
-	r.program, r.opts, r.id = p, o, id
+func (r *run) set(p *program, ctx context.Context, q *request, o RunOptions, id string) {
+	r.program, r.req, r.opts, r.id = p, q, o, id
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	r.slots.limit, r.own.slots, r.seat = p.cfg.Concurrency, &r.slots, &r.own
 	r.tasks, r.outs, r.changed = r.room.tasks[:0], r.room.outs[:0], r.room.changed[:0]
@@ -48,7 +48,7 @@ func (r *run) set(p *program, ctx context.Context, o RunOptions, id string) {
 type session struct {
 	*run
 	call     run // what run points to
-	begin    func(*run) error
+	request  request
 	begun    atomic.Bool
 	finished chan struct{} // closed when out and err are set; nil on foot
 	settled  sync.Once
@@ -58,36 +58,40 @@ type session struct {
 }
 
 // launch makes a call that has not begun.
-func (p *program) launch(ctx context.Context, o RunOptions, begin func(*run) error) *session {
+func (p *program) launch(ctx context.Context, o RunOptions, q request) *session {
 	if p == nil {
-		p, begin = &program{schema: waitingSchema, cfg: Config{}.withDefaults()}, func(*run) error { return ErrNotCompiled }
+		p, q = &program{schema: waitingSchema, cfg: Config{}.withDefaults()}, request{}
 	}
 	taskOf(ctx) // the task from whose node it is begun is found, even if that has ended when the run asks for it
-	f := &session{begin: begin}
+	f := &session{request: q}
 	if p.cfg.Timeout > 0 {
 		ctx, f.release = context.WithTimeoutCause(ctx, p.cfg.Timeout, runOutOfTime(p.cfg.Timeout))
 	}
 	o.identify(ctx)
 	f.run = &f.call
-	f.set(p, ctx, o, p.cfg.NewID())
+	f.set(p, ctx, &f.request, o, p.cfg.NewID())
 	f.running = &f.list
 	f.drain = o.Drain
 	return f
 }
 
-// drive runs one call that nobody watches. Where nobody can end it, the caller goes on foot
-// up to the first step of several tasks: with one task at a time nothing would give it up
-// either, and a short run is for a good part the start of a goroutine and the way back.
-func (p *program) drive(ctx context.Context, o RunOptions, begin func(*run) error) (outcome, error) {
-	f := p.launch(ctx, o, begin)
+// drive runs one call that nobody watches.
+func (p *program) drive(ctx context.Context, o RunOptions, q request) (outcome, error) {
+	return p.launch(ctx, o, q).perform(ctx)
+}
+
+// perform runs a call that nobody watches, and that was made with ctx, to its end. Where nobody can end
+// it, the caller goes on foot up to the first step of several tasks: with one task at a time nothing
+// would give it up either, and a short run is for a good part the start of a goroutine and the way back.
+func (f *session) perform(ctx context.Context) (outcome, error) {
 	defer f.cancel(nil) // also where a node ends the caller
 	if ctx.Done() == nil && f.cfg.Timeout == 0 && f.cfg.Store == nil && f.drain == nil {
 		f.running = nil // nothing gives it up
-		out, err := f.walk(f.begin)
+		out, err := f.walk()
 		if out.status != widens {
 			return out, err
 		}
-		f.begin, f.running = begun, &f.list
+		f.running = &f.list
 	}
 	f.finished = make(chan struct{})
 	return f.wait()
@@ -96,13 +100,10 @@ func (p *program) drive(ctx context.Context, o RunOptions, begin func(*run) erro
 // widens is how a run on foot stands when a step of several tasks is due.
 const widens Status = "widens"
 
-// begun is how a run begins that is under way.
-func begun(*run) error { return nil }
-
 // walk lets the caller be the coordinator, up to the first step of several tasks.
-func (r *run) walk(begin func(*run) error) (outcome, error) {
+func (r *run) walk() (outcome, error) {
 	r.afoot = true
-	status, err := r.whole(begin)
+	status, err := r.whole()
 	r.afoot = false
 	if status == widens {
 		return outcome{status: widens}, nil
@@ -111,8 +112,8 @@ func (r *run) walk(begin func(*run) error) (outcome, error) {
 }
 
 // watched makes a call that may have readers.
-func (p *program) watched(ctx context.Context, o RunOptions, begin func(*run) error) *session {
-	f := p.launch(ctx, o, begin)
+func (p *program) watched(ctx context.Context, o RunOptions, q request) *session {
+	f := p.launch(ctx, o, q)
 	f.finished = make(chan struct{})
 	f.watch = newFeed(f.cfg.Now)
 	return f
@@ -139,7 +140,7 @@ func (f *session) conduct() {
 	if f.watch != nil { // its readers learn of its end although nobody waits for it
 		defer context.AfterFunc(f.ctx, f.overdue)()
 	}
-	out, err = f.main(f.begin)
+	out, err = f.main()
 	err = f.whyCancelled(err)
 	returned = true
 }
@@ -217,9 +218,9 @@ func endsWithin(done <-chan struct{}, d time.Duration) bool {
 var errLeft = errors.New("graph: the reader of the stream has left")
 
 // main is the coordinator's part of a call.
-func (r *run) main(begin func(*run) error) (outcome, error) {
+func (r *run) main() (outcome, error) {
 	defer r.workers.Wait()
-	return r.conclude(r.whole(begin))
+	return r.conclude(r.whole())
 }
 
 // conclude says how a run ended.
@@ -249,7 +250,7 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 		r.emit(Event{Mode: Ended, Status: out.status, State: out.state, Interrupts: out.interrupts, Drained: out.drained,
 			Starved: out.starved, Steps: out.steps, Checkpoint: out.checkpoint, schema: r.schema})
 	}
-	if r.plainly && out.state != nil {
+	if r.req.asJSON && out.state != nil {
 		data, e := r.encoded()
 		if raw := json.RawMessage(data); e == nil {
 			out.state = &raw
@@ -268,7 +269,7 @@ func (r *run) encoded() (data []byte, err error) {
 
 // whole runs from the beginning to the end. A panic outside of a node, as in the
 // MarshalJSON of a payload, is an error too.
-func (r *run) whole(begin func(*run) error) (status Status, err error) {
+func (r *run) whole() (status Status, err error) {
 	defer func() { // the last: the thread is given back whatever comes before
 		r.settlePruning()
 		if e := r.disown(); e != nil && err == nil {
@@ -285,12 +286,15 @@ func (r *run) whole(begin func(*run) error) (status Status, err error) {
 			status, err = Failed, errors.Join(err, e)
 		}
 	}()
-	if err := begin(r); err != nil {
-		return Failed, err
+	if !r.served {
+		r.served = true
+		if err := r.serve(); err != nil {
+			return Failed, err
+		}
 	}
-	for !r.rests {
+	for !r.editOnly {
 		status, err := r.loop()
-		if status != Done || err != nil || !r.draws {
+		if status != Done || err != nil || !r.drainsQueue {
 			return status, err
 		}
 		if began, err := r.nextInput(); !began || err != nil {

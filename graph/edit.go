@@ -41,15 +41,8 @@ type Edit[S any] struct {
 //
 // The steps before one that cannot be applied stay applied; the error tells which.
 func (g *Graph[S]) Edit(ctx context.Context, steps [][]Edit[S], o RunOptions) (Result[S], error) {
-	out, err := g.p.drive(ctx, o, editing(steps))
+	out, err := g.p.drive(ctx, o, request{op: opEdit, edits: erase(steps)})
 	return resultOf[S](out), err
-}
-
-func editing[S any](steps [][]Edit[S]) func(*run) error {
-	return func(r *run) error {
-		r.rests = true
-		return r.badEdit(r.editAll(erase(steps), Answers{}))
-	}
 }
 
 // Patch edits the values of a thread, in nobody's name, and leaves all work that is due
@@ -63,20 +56,23 @@ func (g *Graph[S]) Patch(ctx context.Context, do func(s *S) error, o RunOptions)
 // UpdateAndResume applies an edit and answers, in one commit, and goes on with the thread like
 // Resume.
 func (g *Graph[S]) UpdateAndResume(ctx context.Context, e Edit[S], a Answers, o RunOptions) (Result[S], error) {
-	out, err := g.p.drive(ctx, o, func(r *run) error {
-		if err := r.isRoot(); err != nil {
-			return err
-		}
-		if (e.As == Start || e.As == End) && len(a.given) > 0 {
-			return r.badEdit(fmt.Errorf("%w: an edit as %s ends the turn whose questions are answered", ErrEdit, e.As))
-		}
-		if err := r.editAll(erase([][]Edit[S]{{e}}), a); err != nil {
-			return r.badEdit(err)
-		}
-		r.draws = true
-		return r.takeUp(Answers{})
-	})
+	out, err := g.p.drive(ctx, o, request{op: opUpdateAndResume, edits: erase([][]Edit[S]{{e}}), answers: a})
 	return resultOf[S](out), err
+}
+
+// updateAndResume applies one edit with answers and goes on.
+func (r *run) updateAndResume(steps [][]edit, a Answers) error {
+	if err := r.isRoot(); err != nil {
+		return err
+	}
+	if as := steps[0][0].as; (as == Start || as == End) && len(a.given) > 0 {
+		return r.badEdit(fmt.Errorf("%w: an edit as %s ends the turn whose questions are answered", ErrEdit, as))
+	}
+	if err := r.editAll(steps, a); err != nil {
+		return r.badEdit(err)
+	}
+	r.drainsQueue = true
+	return r.takeUp(Answers{})
 }
 
 // badEdit adds the thread to an ErrEdit that does not name it.

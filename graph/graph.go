@@ -89,7 +89,7 @@ func (p *program) kept() (checkpoint.Store, error) {
 // used up to the first step of several tasks: runtime.Goexit in a node, which is an error elsewhere, ends the
 // caller there.
 func (g *Graph[S]) Invoke(ctx context.Context, input S, o RunOptions) (Result[S], error) {
-	out, err := g.p.drive(ctx, o, g.begin(input))
+	out, err := g.p.drive(ctx, o, invokes(g.p, input))
 	return resultOf[S](out), err
 }
 
@@ -98,7 +98,7 @@ func (g *Graph[S]) Invoke(ctx context.Context, input S, o RunOptions) (Result[S]
 // those whose questions stay open. A thread that has nothing left to do gives its
 // state.
 func (g *Graph[S]) Resume(ctx context.Context, a Answers, o RunOptions) (Result[S], error) {
-	out, err := g.p.drive(ctx, o, goOn(a))
+	out, err := g.p.drive(ctx, o, request{op: opResume, answers: a})
 	return resultOf[S](out), err
 }
 
@@ -107,33 +107,17 @@ func (g *Graph[S]) Resume(ctx context.Context, a Answers, o RunOptions) (Result[
 // cancelled and has ended when the loop has. A slow reader slows the run. Each loop
 // is a run of its own. For several readers, and for one that may leave, see Start.
 func (g *Graph[S]) Stream(ctx context.Context, input S, o RunOptions) iter.Seq2[Event, error] {
-	return g.p.stream(ctx, o, g.begin(input))
+	return g.p.stream(ctx, o, invokes(g.p, input))
 }
 
 // StreamResume is Resume with somebody watching.
 func (g *Graph[S]) StreamResume(ctx context.Context, a Answers, o RunOptions) iter.Seq2[Event, error] {
-	return g.p.stream(ctx, o, goOn(a))
+	return g.p.stream(ctx, o, request{op: opResume, answers: a})
 }
 
-func (g *Graph[S]) begin(input S) func(*run) error {
-	g.p.own(&input)
-	return func(r *run) error { return r.begin(g.p.schema.Over(&input)) }
-}
-
-// own makes the input that p points to the run's: what its caller does to a Record afterwards is not seen.
-func (p *program) own(input any) {
-	if p != nil {
-		p.schema.Own(input)
-	}
-}
-
-func goOn(a Answers) func(*run) error {
-	return func(r *run) error { return r.resume(a) }
-}
-
-func (p *program) stream(ctx context.Context, o RunOptions, begin func(*run) error) iter.Seq2[Event, error] {
+func (p *program) stream(ctx context.Context, o RunOptions, q request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		f := p.watched(ctx, o, begin)
+		f := p.watched(ctx, o, q)
 		defer f.wait()
 		defer f.cancel(errLeft) // the reader has left, or panicked, or all is over
 		f.watch.readers(o.reader(), f.start)(yield)

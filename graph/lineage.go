@@ -24,7 +24,7 @@ func (t *task) position() checkpoint.Position {
 // first, the last position on it. The Turn of its own is 0: it has not ended.
 func (r *run) lineage() ([]checkpoint.Position, error) {
 	way := []checkpoint.Position{{Branch: r.branch}}
-	if r.replays != nil { // the future is not its own
+	if r.req.replays() { // the future is not its own
 		way[0].Turn, way[0].Step = r.turn, r.step
 	}
 	for at := r.branch; at != 0; {
@@ -107,7 +107,7 @@ func (y *ways) on(w *checkpoint.Within) (bool, error) {
 // openShared opens the chain of a subgraph that lives as long as the thread.
 func (r *run) openShared(key checkpoint.Key) (*checkpoint.Chain, error) {
 	c, err := checkpoint.Open(r.ctx, r.cfg.Store, key, r.schema)
-	if err != nil || c.Record == nil || r.root().branch == 0 && r.root().replays == nil {
+	if err != nil || c.Record == nil || r.root().branch == 0 && !r.root().req.replays() {
 		return c, err
 	}
 	way, err := r.root().lineage()

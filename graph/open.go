@@ -39,7 +39,7 @@ func (r *run) open() (err error) {
 	if err := r.unmoved(); err != nil {
 		return err
 	}
-	if r.inside == nil && r.ns == "" && r.replays == nil && r.chain.Record != nil {
+	if r.inside == nil && r.ns == "" && !r.req.replays() && r.chain.Record != nil {
 		if err := r.recordAnnounced(r.chain); err != nil {
 			return fmt.Errorf("graph %q: %w", r.name, err)
 		}
@@ -52,7 +52,7 @@ func (r *run) open() (err error) {
 		if r.taken, err = r.newestTaken(rec); err != nil {
 			return err
 		}
-		if r.branch = rec.Branch; (r.chain.Branches() || r.forks) && r.replays == nil {
+		if r.branch = rec.Branch; (r.chain.Branches() || r.forks) && !r.req.replays() {
 			r.branch = r.chain.Head() + 1
 		}
 		if r.rewind == nil {
@@ -112,7 +112,7 @@ func (r *run) openChild(key checkpoint.Key) (*checkpoint.Chain, error) {
 	switch {
 	case r.cfg.Nested == PerThread:
 		return r.openShared(key)
-	case r.root().replays != nil:
+	case r.root().req.replays():
 		return r.openReplayed(key)
 	}
 	return checkpoint.Open(r.ctx, r.cfg.Store, key, r.schema)

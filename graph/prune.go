@@ -37,7 +37,7 @@ func (c Config) checkKeep() error {
 // next time: nothing but room is lost.
 func (r *run) prune(seq uint64) {
 	keep := r.cfg.Keep
-	if seq%pruneEvery != 0 || r.inside != nil || keepsAll(keep) || r.replays != nil {
+	if seq%pruneEvery != 0 || r.inside != nil || keepsAll(keep) || r.req.replays() {
 		return
 	}
 	if keep.Fence = r.fence(); keep.Now == nil {

@@ -5,23 +5,18 @@ import (
 	"fmt"
 
 	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/state"
 )
 
 // enter is how a subgraph's run begins: with its input, where it stopped, or, if it had
 // finished, at its end.
-func (r *run) enter(input func() (state.View, error)) error {
+func (r *run) enter() error {
 	if err := r.open(); err != nil {
 		return err
 	}
 	if taken, err := r.reenter(); taken || err != nil {
 		return err
 	}
-	in, err := input()
-	if err != nil {
-		return err
-	}
-	return r.beginTurn(in)
+	return r.beginTurn(r.schema.Over(r.req.input))
 }
 
 // reenter takes up the turn that this call has begun before, if there is one.

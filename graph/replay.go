@@ -210,12 +210,9 @@ func (p *program) leadsTo(ctx context.Context, was CommitInfo) (bool, error) {
 // replay runs what a commit has recorded, mostly one step, and compares.
 func (p *program) replay(ctx context.Context, was CommitInfo, rec *trace) (*Divergence, error) {
 	d := &Divergence{Checkpoint: was.Checkpoint, Turn: was.Turn, Step: was.Step, Nodes: was.Nodes()}
-	var r *run
 	o := RunOptions{Thread: was.Thread, At: was.parent(), Lease: checkpoint.HoldOptions{Policy: checkpoint.NoLease}}
-	out, err := p.drive(ctx, o, func(begun *run) error {
-		r, begun.replays, begun.until = begun, rec, was.Step
-		return begun.resume(Answers{})
-	})
+	f := p.launch(ctx, o, request{op: opResume, replay: &replayStep{rec, was.Step}})
+	out, err := f.perform(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -226,7 +223,7 @@ func (p *program) replay(ctx context.Context, was CommitInfo, rec *trace) (*Dive
 		d.Asked = out.interrupts
 		return d, nil
 	}
-	same, err := p.compare(ctx, r, d)
+	same, err := p.compare(ctx, f.run, d)
 	if err != nil || same {
 		return nil, err
 	}
@@ -326,7 +323,7 @@ func (t *task) keptEntries() (entries []checkpoint.Entry) {
 
 // recorded fills the place of a result from the record, in a replay.
 func (t *task) recorded(e *kept, id, name string) error {
-	rec := t.run.root().replays
+	rec := t.run.root().req.replay
 	if rec == nil {
 		return nil
 	}

@@ -332,7 +332,7 @@ func (r *run) forkForEdit() error {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}
 	c.Fence, c.TTL = r.chain.Fence, r.chain.TTL
-	root := &run{program: r.program, ctx: r.ctx, opts: r.opts}
+	root := &run{program: r.program, req: r.req, ctx: r.ctx, opts: r.opts}
 	past, err := root.past(rw, host, c.Record, c.Pending)
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ type run struct {
 	*program
 	ctx     context.Context // ends with the caller's, a limit, or the first failure
 	cancel  context.CancelCauseFunc
+	req     *request
 	opts    RunOptions
 	id      string
 	ns      string               // the namespace; "" is the root
@@ -40,17 +41,15 @@ type run struct {
 	done          int                // the last step that ended
 	tries         int                // how often the results of the step that was taken up could not be folded
 	steps         int                // supersteps of this call
-	replays       *trace             // what a replay takes its answers and results from; nil otherwise
-	until         int                // the step after which a replay is over
 	traces        []traced           // what was recorded with the run's commits, for heal
 	trace         []checkpoint.Entry // what is to be recorded with the next commit
 	told          map[string]bool    // the answers that were recorded, by id
 	taken         uint64             // the newest input that waited and was begun
-	rests         bool               // nothing is to be run: the thread is edited
+	served        bool               // the request was served: what is left is the loop
+	editOnly      bool               // nothing is to be run
 	queued        bool               // the input waits for its turn
-	plainly       bool               // the caller gets the state as JSON
 	afoot         bool               // the coordinator is the caller
-	draws         bool               // when the turn has ended, inputs that wait get theirs
+	drainsQueue   bool               // when the turn has ended, inputs that wait get theirs
 	resumed       bool               // from a static interrupt, which the first step passes
 	stopped       bool               // for a Drain
 	leaving       *ascent            // the Command to the parent that ends the run after this step: the first of several
@@ -141,7 +140,7 @@ func (r *run) loop() (Status, error) {
 			return Failed, err
 		}
 		r.publish()
-		if r.replays != nil && r.step >= r.until {
+		if r.req.replays() && r.step >= r.req.replay.until {
 			return Pending, nil
 		}
 	}

@@ -33,7 +33,7 @@ func Inline[S any](child *Graph[S], targets ...string) Node[S] {
 			return Command{}, fmt.Errorf("graph: the state of %q has other fields than that of %q; use Subgraph", child.p.name, t.run.name)
 		}
 		v.shares = true
-		r, _, err := v.wait(ctx, func() (state.View, error) { return child.p.schema.Over(s), nil })
+		r, _, err := v.wait(ctx, s)
 		if err != nil {
 			return Command{}, err
 		}

@@ -116,22 +116,19 @@ func (g *Graph[S]) Call(ctx context.Context, input S) (S, error) {
 	if err != nil {
 		return *new(S), err
 	}
-	_, end, err := v.wait(ctx, g.given(input))
+	g.p.own(&input)
+	_, end, err := v.wait(ctx, &input)
 	return stateIn[S](end), err
 }
 
 // Go is Call in a goroutine of its own; see the function [Go].
 func (g *Graph[S]) Go(ctx context.Context, input S) *Future[S] {
 	v, err := g.p.visit(ctx)
+	g.p.own(&input)
 	return start(ctx, scopeOf(ctx), err, func(ctx context.Context) (S, error) {
-		_, end, err := v.run(ctx, g.given(input))
+		_, end, err := v.run(ctx, &input)
 		return stateIn[S](end), err
 	})
-}
-
-func (g *Graph[S]) given(input S) func() (state.View, error) {
-	g.p.own(&input)
-	return func() (state.View, error) { return g.p.schema.Over(&input), nil }
 }
 
 func stateIn[S any](o outcome) (s S) {
@@ -199,8 +196,8 @@ func (p *program) visit(ctx context.Context) (*visit, error) {
 	return v, err
 }
 
-// wait runs the child while the caller waits.
-func (v *visit) wait(ctx context.Context, input func() (state.View, error)) (*run, outcome, error) {
+// wait runs the child with an input, a pointer to its state, while the caller waits.
+func (v *visit) wait(ctx context.Context, input any) (*run, outcome, error) {
 	v.up.seat.rise()
 	defer v.up.seat.sit(ctx)
 	defer v.up.task.waitsForChild()()
@@ -212,7 +209,7 @@ func (v *visit) wait(ctx context.Context, input func() (state.View, error)) (*ru
 const maxDepth = 1000
 
 // run runs the child.
-func (v *visit) run(ctx context.Context, input func() (state.View, error)) (*run, outcome, error) {
+func (v *visit) run(ctx context.Context, input any) (*run, outcome, error) {
 	t, inner := v.up.task, *v.p
 	if t.run.depth >= maxDepth {
 		return nil, outcome{}, fmt.Errorf("%w: %d graphs are inside one another, and would hold %q", ErrDepth, maxDepth, v.p.name)
@@ -233,7 +230,7 @@ func (v *visit) run(ctx context.Context, input func() (state.View, error)) (*run
 		defer cancel()
 	}
 	r := new(run)
-	r.set(&inner, ctx, t.run.opts, t.run.id)
+	r.set(&inner, ctx, &request{op: opCall, input: input}, t.run.opts, t.run.id)
 	defer r.cancel(nil)
 	r.seat = v.up.seat.slots.newSeat(ctx)
 	defer r.seat.leave()
@@ -247,7 +244,7 @@ func (v *visit) run(ctx context.Context, input func() (state.View, error)) (*run
 		}
 		defer r.root().claims.Delete(r.ns)
 	}
-	out, err := r.bounded(func(r *run) error { return r.enter(input) })
+	out, err := r.bounded()
 	if len(r.answered) > 0 {
 		t.consult()
 	}
@@ -344,18 +341,17 @@ func (r *run) shared(other *checkpoint.Within) error {
 
 // bounded is main, given up when a node does not return although the child's time is over, or another node
 // of its step has failed. One task at a time is given up by who waits for the child, if it has no Timeout.
-func (r *run) bounded(begin func(*run) error) (outcome, error) {
+func (r *run) bounded() (outcome, error) {
 	if r.cfg.Timeout == 0 {
-		if out, err := r.walk(begin); out.status != widens {
+		if out, err := r.walk(); out.status != widens {
 			return out, err
 		}
-		begin = begun
 	}
 	out, err := outcome{status: Failed, id: r.id}, r.fail(errGoexit)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		out, err = r.main(begin)
+		out, err = r.main()
 	}()
 	select {
 	case <-done:

@@ -40,21 +40,21 @@ func (g *Graph[S]) Untyped() Untyped { return untyped[S]{g} }
 type untyped[S any] struct{ *Graph[S] }
 
 func (g untyped[S]) Invoke(ctx context.Context, input json.RawMessage, o RunOptions) (Result[json.RawMessage], error) {
-	out, err := g.p.drive(ctx, o, g.begin(input))
+	out, err := g.p.drive(ctx, o, invokesJSON(input))
 	return resultOf[json.RawMessage](out), err
 }
 
 func (g untyped[S]) Resume(ctx context.Context, a Answers, o RunOptions) (Result[json.RawMessage], error) {
-	out, err := g.p.drive(ctx, o, plainly(goOn(a)))
+	out, err := g.p.drive(ctx, o, request{op: opResume, answers: a, asJSON: true})
 	return resultOf[json.RawMessage](out), err
 }
 
 func (g untyped[S]) Start(ctx context.Context, input json.RawMessage, o RunOptions) *Handle[json.RawMessage] {
-	return &Handle[json.RawMessage]{g.p.live(ctx, o, g.begin(input))}
+	return &Handle[json.RawMessage]{g.p.live(ctx, o, invokesJSON(input))}
 }
 
 func (g untyped[S]) StartResume(ctx context.Context, a Answers, o RunOptions) *Handle[json.RawMessage] {
-	return &Handle[json.RawMessage]{g.p.live(ctx, o, plainly(goOn(a)))}
+	return &Handle[json.RawMessage]{g.p.live(ctx, o, request{op: opResume, answers: a, asJSON: true})}
 }
 
 func (g untyped[S]) InputHash(input json.RawMessage) (string, error) {
@@ -67,7 +67,7 @@ func (g untyped[S]) InputHash(input json.RawMessage) (string, error) {
 
 func (g untyped[S]) Patch(ctx context.Context, fields json.RawMessage, o RunOptions) (Result[json.RawMessage], error) {
 	write := func(s *S) (Command, error) { return Command{}, g.write(s, fields) }
-	out, err := g.p.drive(ctx, o, plainly(editing([][]Edit[S]{{{Do: write}}})))
+	out, err := g.p.drive(ctx, o, request{op: opEdit, edits: erase([][]Edit[S]{{{Do: write}}}), asJSON: true})
 	return resultOf[json.RawMessage](out), err
 }
 
@@ -91,21 +91,7 @@ func (g untyped[S]) write(s *S, fields json.RawMessage) error {
 	return nil
 }
 
-func (g untyped[S]) begin(input json.RawMessage) func(*run) error {
-	input = bytes.Clone(input)
-	return plainly(func(r *run) error {
-		s, err := g.DecodeInput(input)
-		if err != nil {
-			return r.fail(fmt.Errorf("the input: %w", err))
-		}
-		return r.begin(g.p.schema.Over(&s))
-	})
-}
-
-// plainly makes the state with which a run ends JSON.
-func plainly(begin func(*run) error) func(*run) error {
-	return func(r *run) error {
-		r.plainly = true
-		return begin(r)
-	}
+// invokesJSON is invokes for an input as JSON.
+func invokesJSON(input json.RawMessage) request {
+	return request{op: opInvoke, json: bytes.Clone(input), asJSON: true}
 }

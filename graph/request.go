@@ -1,0 +1,101 @@
+package graph
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/weftrun/weft/state"
+)
+
+// operation is what a request asks of a thread.
+type operation string
+
+const (
+	opInvoke          operation = "invoke"            // begin a turn with an input
+	opResume          operation = "resume"            // go on with the turn, with answers
+	opEdit            operation = "edit"              // apply edits, and run nothing
+	opUpdateAndResume operation = "update and resume" // apply an edit and answers, and go on
+	opCall            operation = "call"              // run a subgraph, or go on with it
+)
+
+// request is one call of the API: what is to be done with a thread. It does not change once it is
+// made. The zero request asks for nothing, and is refused with ErrNotCompiled.
+type request struct {
+	op      operation
+	input   any             // of an invoke and a call: a *S; nil if it is given as JSON
+	json    json.RawMessage // of an invoke: the input as an object by wire name
+	answers Answers
+	edits   [][]edit    // each list is one commit
+	replay  *replayStep // of a resume: it runs recorded steps again
+	asJSON  bool        // the caller gets the state as JSON
+}
+
+// replayStep is a recorded step, or several, that is to be run again.
+type replayStep struct {
+	*trace     // what the steps take their answers and kept results from
+	until  int // the last step that is run
+}
+
+func (q *request) String() string {
+	text := string(q.op)
+	if q.replay != nil {
+		text = fmt.Sprintf("replay up to step %d", q.replay.until)
+	}
+	if n := len(q.edits); n > 0 {
+		text += fmt.Sprintf(", %d commits of edits", n)
+	}
+	if n := len(q.answers.given); n > 0 {
+		text += fmt.Sprintf(", %d answers", n)
+	}
+	return text
+}
+
+// invokes returns the request that begins a turn with input.
+func invokes[S any](p *program, input S) request {
+	p.own(&input)
+	return request{op: opInvoke, input: &input}
+}
+
+// own makes the input that p points to the run's: what its caller does to a Record afterwards is not seen.
+func (p *program) own(input any) {
+	if p != nil {
+		p.schema.Own(input)
+	}
+}
+
+// serve does what the request asks, up to the point from which the run goes on step by step.
+func (r *run) serve() error {
+	switch q := r.req; q.op {
+	case opInvoke:
+		input, err := r.requestInput()
+		if err != nil {
+			return err
+		}
+		return r.begin(input)
+	case opResume:
+		return r.resume(q.answers)
+	case opEdit:
+		r.editOnly = true
+		return r.badEdit(r.editAll(q.edits, q.answers))
+	case opUpdateAndResume:
+		return r.updateAndResume(q.edits, q.answers)
+	case opCall:
+		return r.enter()
+	}
+	return ErrNotCompiled
+}
+
+// requestInput returns the input of the request.
+func (r *run) requestInput() (state.View, error) {
+	if r.req.input != nil {
+		return r.schema.Over(r.req.input), nil
+	}
+	v := r.schema.Blank()
+	if err := r.schema.Decode(v, r.req.json); err != nil {
+		return v, r.fail(fmt.Errorf("the input: %w", err))
+	}
+	return v, nil
+}
+
+// replays reports whether the request runs recorded steps again: nothing is written for others to see.
+func (q *request) replays() bool { return q.replay != nil }
