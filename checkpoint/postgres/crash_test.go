@@ -126,7 +126,7 @@ func TestCutConnectionsCommitExactlyOnce(t *testing.T) {
 // connection, so that the store cannot find out.
 func TestOutcomeIsUnknownWhenTheServerIsGone(t *testing.T) {
 	p := newProxy(t, cluster)
-	s := open(t, p.dsn("pool_max_conns=1"), postgres.Config{RetryFor: 200 * time.Millisecond})
+	s := open(t, p.dsn("pool_max_conns=1"), postgres.Config{RetryFor: 2 * time.Second})
 	k := checkpoint.Key{Thread: "thread"}
 	if err := s.Commit(t.Context(), link(k, 1)); err != nil {
 		t.Fatal(err)

@@ -60,13 +60,8 @@ func raise(t testing.TB, schema, code string, times int) {
 		fmt.Sprintf(`CREATE OR REPLACE TRIGGER raise BEFORE INSERT ON %s.commits FOR EACH ROW EXECUTE FUNCTION %[1]s.raise()`, schema))
 }
 
+// TestErrorsOfTheServerAreTyped gives each call so long that a busy machine answers it.
 func TestErrorsOfTheServerAreTyped(t *testing.T) {
-	schema := freshSchema()
-	s := open(t, cluster.dsn(), postgres.Config{Schema: schema, RetryFor: 500 * time.Millisecond})
-	k := checkpoint.Key{Thread: "thread"}
-	if err := s.Commit(t.Context(), link(k, 1)); err != nil {
-		t.Fatal(err)
-	}
 	for code, want := range map[string]error{
 		"53100": checkpoint.ErrFull, "53200": checkpoint.ErrFull, "57014": checkpoint.ErrBusy, "55P03": checkpoint.ErrBusy,
 		"40001": checkpoint.ErrBusy, "40P01": checkpoint.ErrBusy, "57P03": checkpoint.ErrUnavailable, "53300": checkpoint.ErrUnavailable,
@@ -74,13 +69,22 @@ func TestErrorsOfTheServerAreTyped(t *testing.T) {
 		"58030": checkpoint.ErrUnavailable, "42P01": checkpoint.ErrUnavailable,
 		"XX001": checkpoint.ErrCorrupt, "54000": checkpoint.ErrTooLarge, "08006": checkpoint.ErrUnknownOutcome, "57P01": checkpoint.ErrUnknownOutcome,
 	} {
-		raise(t, schema, code, 1<<30)
-		if err := s.Commit(t.Context(), link(k, 2)); !errors.Is(err, want) {
-			t.Errorf("rule: SQLSTATE %s has a type\n got: %v\nwant: %v", code, err, want)
-		}
-		if snap, err := s.Load(t.Context(), k, 0); err != nil || snap.Seq != 1 {
-			t.Errorf("rule: a commit that failed wrote nothing\n got: %d, %v", snap.Seq, err)
-		}
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			schema := freshSchema()
+			s := open(t, cluster.dsn("pool_max_conns=2"), postgres.Config{Schema: schema, RetryFor: 4 * time.Second})
+			k := checkpoint.Key{Thread: "thread"}
+			if err := s.Commit(t.Context(), link(k, 1)); err != nil {
+				t.Fatal(err)
+			}
+			raise(t, schema, code, 1<<30)
+			if err := s.Commit(t.Context(), link(k, 2)); !errors.Is(err, want) {
+				t.Errorf("rule: SQLSTATE %s has a type\n got: %v\nwant: %v", code, err, want)
+			}
+			if snap, err := s.Load(t.Context(), k, 0); err != nil || snap.Seq != 1 {
+				t.Errorf("rule: a commit that failed wrote nothing\n got: %d, %v", snap.Seq, err)
+			}
+		})
 	}
 }
 

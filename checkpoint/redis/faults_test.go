@@ -244,7 +244,7 @@ func TestDeadNodeHoldsUpOnlyItsOwn(t *testing.T) {
 		s.do(t, "config", "set", "cluster-require-full-coverage", "no")
 	}
 	client := clusterClient(t, servers)
-	store := storeOf(t, client, redis.Config{RetryFor: 100 * time.Millisecond, Unlisted: true})
+	store := storeOf(t, client, redis.Config{RetryFor: 2 * time.Second, Unlisted: true})
 	byNode := map[string]string{} // a thread of each node
 	for n := 0; len(byNode) < len(servers); n++ {
 		thread := fmt.Sprint("thread-", n)
