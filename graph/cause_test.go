@@ -316,7 +316,7 @@ func TestAbandonedRun_CauseComesFirst(t *testing.T) {
 		_, err := build(t, parallel(map[string]graph.Node[world]{
 			"asleep": asleep(release),
 			"fails":  graph.Func(func(context.Context, *world) error { time.Sleep(time.Second); return errBoom }),
-		}), graph.Config{}).Invoke(t.Context(), world{}, graph.RunOptions{})
+		}), graph.Config{Grace: time.Second}).Invoke(t.Context(), world{}, graph.RunOptions{})
 		is(t, err, graph.ErrAbandoned, `node "asleep"`)
 		var first *graph.NodeError
 		if is(t, err, errBoom); !errors.As(err, &first) || first.Node != "fails" || first.Cancelled {
@@ -346,6 +346,7 @@ func TestSlowRun_PanicIsNotANodeThatDidNotStop(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cfg := stored()
+				cfg.Grace = time.Second
 				_, err := build(t, b, cfg).Invoke(t.Context(), world{}, t1)
 				var failed *graph.NodeError
 				var panicked *graph.PanicError

@@ -43,7 +43,10 @@ type Config struct {
 	// not depend on the number of processors: nodes mostly wait.
 	Concurrency int
 	// Grace is how long a node may go on after its context was cancelled before the
-	// run stops waiting for it; 0 means one second. Its writes are dropped at once.
+	// run stops waiting for it; 0 means that the run waits until the node returns, as for any
+	// Go function. A node whose own time is over (Policy.Timeout, Policy.Idle), and a run that is out of
+	// Timeout, are given up after Grace too, or after a second if it is 0. Writes that come late
+	// are dropped at once.
 	Grace time.Duration
 
 	// Nested says how long the state of this graph lives when it runs inside another.
@@ -92,9 +95,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Concurrency == 0 {
 		c.Concurrency = 64
-	}
-	if c.Grace == 0 {
-		c.Grace = time.Second
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -180,6 +180,8 @@ type RunOptions struct {
 	By string
 	// Via is the interface through which the call came, recorded beside By: [ViaGo] where it is "".
 	Via string
+	// Grace, if it is not 0, is the Grace of this call in place of Config.Grace, in subgraphs too.
+	Grace time.Duration
 	// Metadata is written into every checkpoint of the run.
 	Metadata map[string]string
 }

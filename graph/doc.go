@@ -108,7 +108,8 @@
 //  9. Limits are errors that carry the state so far.
 //  10. Unknown names are errors, at compile where they can be seen there.
 //  11. A panic is an error; cancelling the context stops the run and leaves the
-//     thread resumable.
+//     thread resumable. A node that ignores its context is waited for, unless a timeout, an idle
+//     time or a Grace bounds it.
 //  12. A node fails when its last attempt has; then its handler runs in its place, in the
 //     same step, and after a crash again the handler and not the node.
 //

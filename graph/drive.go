@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,7 +51,7 @@ type session struct {
 	call     run // what run points to
 	request  request
 	begun    atomic.Bool
-	finished chan struct{} // closed when out and err are set; nil on foot
+	finished chan struct{} // closed when out and err are set; nil where the caller is the coordinator
 	settled  sync.Once
 	out      *outcome
 	err      error
@@ -70,45 +71,36 @@ func (p *program) launch(ctx context.Context, o RunOptions, q request) *session 
 	o.identify(ctx)
 	f.run = &f.call
 	f.set(p, ctx, &f.request, o, p.cfg.NewID())
-	f.running = &f.list
+	if f.bounded() {
+		f.running = &f.list
+	}
 	f.drain = o.Drain
 	return f
 }
 
 // drive runs one call that nobody watches.
 func (p *program) drive(ctx context.Context, o RunOptions, q request) (outcome, error) {
-	return p.launch(ctx, o, q).perform(ctx)
+	return p.launch(ctx, o, q).perform()
 }
 
-// perform runs a call that nobody watches, and that was made with ctx, to its end. Where nobody can end
-// it, the caller goes on foot up to the first step of several tasks: with one task at a time nothing
-// would give it up either, and a short run is for a good part the start of a goroutine and the way back.
-func (f *session) perform(ctx context.Context) (outcome, error) {
-	defer f.cancel(nil) // also where a node ends the caller
-	if ctx.Done() == nil && f.cfg.Timeout == 0 && f.cfg.Store == nil && f.drain == nil {
-		f.running = nil // nothing gives it up
-		out, err := f.walk()
-		if out.status != widens {
-			return out, err
-		}
-		f.running = &f.list
-	}
-	f.finished = make(chan struct{})
-	return f.wait()
-}
+// bounded reports whether something may have to give the run up: then it has a goroutine of its own.
+// All other runs are waited for, as any Go function is.
+func (r *run) bounded() bool { return r.cfg.Timeout > 0 || r.grace() > 0 }
 
-// widens is how a run on foot stands when a step of several tasks is due.
-const widens Status = "widens"
+// grace returns how long a node may go on after its context was cancelled; 0 means as long as it takes.
+func (r *run) grace() time.Duration { return cmp.Or(r.opts.Grace, r.cfg.Grace) }
 
-// walk lets the caller be the coordinator, up to the first step of several tasks.
-func (r *run) walk() (outcome, error) {
-	r.afoot = true
-	status, err := r.whole()
-	r.afoot = false
-	if status == widens {
-		return outcome{status: widens}, nil
+// patience returns how long a function may go on whose own time is over, or that of its run.
+func (r *run) patience() time.Duration { return cmp.Or(r.grace(), time.Second) }
+
+// perform runs a call that no reader watches to its end.
+func (f *session) perform() (outcome, error) {
+	if f.bounded() {
+		f.finished = make(chan struct{})
+		return f.wait()
 	}
-	return r.conclude(status, err)
+	defer f.cancel(nil) // also where a node ends the goroutine
+	return f.conduct()
 }
 
 // watched makes a call that may have readers.
@@ -119,14 +111,14 @@ func (p *program) watched(ctx context.Context, o RunOptions, q request) *session
 	return f
 }
 
-// start lets the call begin, if it has not.
+// start lets the call begin, if it has not, on a goroutine of its own.
 func (f *session) start() {
 	if f.begun.CompareAndSwap(false, true) {
-		go f.conduct()
+		go f.background()
 	}
 }
 
-func (f *session) conduct() {
+func (f *session) background() {
 	deepen(0)
 	returned := false
 	var out outcome
@@ -137,12 +129,17 @@ func (f *session) conduct() {
 		}
 		f.settle(out, err)
 	}()
-	if f.watch != nil { // its readers learn of its end although nobody waits for it
+	if f.watch != nil && f.bounded() { // its readers learn of its end although nobody waits for it
 		defer context.AfterFunc(f.ctx, f.overdue)()
 	}
-	out, err = f.main()
-	err = f.whyCancelled(err)
+	out, err = f.conduct()
 	returned = true
+}
+
+// conduct is the coordinator.
+func (f *session) conduct() (outcome, error) {
+	out, err := f.main()
+	return out, f.whyCancelled(err)
 }
 
 // exited returns the failure of a run of which a node has ended the goroutine: that of its step.
@@ -171,22 +168,25 @@ func (f *session) settle(out outcome, err error) {
 	})
 }
 
-// wait returns when the coordinator has, or, if a node does not stop after the run was
+// wait returns when the coordinator has, or, if a node of a bounded run does not stop after the run was
 // cancelled, when the grace is over.
 func (f *session) wait() (outcome, error) {
 	f.start()
-	select {
-	case <-f.finished:
-	case <-f.ctx.Done():
-		f.overdue()
+	if f.bounded() {
+		select {
+		case <-f.finished:
+		case <-f.ctx.Done():
+			f.overdue()
+		}
 	}
+	<-f.finished
 	return *f.out, f.err
 }
 
 // overdue waits for a call whose context has ended as long as its nodes may go on, and
 // gives it up then.
 func (f *session) overdue() {
-	if f.ends(f.finished, f.cfg.Grace+f.cfg.Grace/4) {
+	if f.ends(f.finished, f.patience()+f.patience()/4) {
 		return
 	}
 	err := f.abandoned()
@@ -286,11 +286,8 @@ func (r *run) whole() (status Status, err error) {
 			status, err = Failed, errors.Join(err, e)
 		}
 	}()
-	if !r.served {
-		r.served = true
-		if err := r.serve(); err != nil {
-			return Failed, err
-		}
+	if err := r.serve(); err != nil {
+		return Failed, err
 	}
 	for !r.editOnly {
 		status, err := r.loop()

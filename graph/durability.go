@@ -183,7 +183,7 @@ func (r *run) put(entries []checkpoint.Entry) error {
 // a subgraph that is done and dispensable, not before its parent's task has failed.
 func (r *run) settleStore(status Status) error {
 	switch {
-	case r.chain == nil || status == widens:
+	case r.chain == nil:
 		return nil
 	case status == Done && r.unsaved && r.dispensable():
 		r.inside.mayNeed(r)

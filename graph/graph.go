@@ -84,10 +84,10 @@ func (p *program) kept() (checkpoint.Store, error) {
 //
 // A pause is a Status and not an error. An error comes with the state so far.
 //
-// A call has a goroutine of its own, so that it can end although a node does not stop. Where nothing can
-// end it, as ctx is [context.Background] and there is neither a store, a Timeout nor a Drain, the caller's is
-// used up to the first step of several tasks: runtime.Goexit in a node, which is an error elsewhere, ends the
-// caller there.
+// Invoke waits for its nodes, also for one that does not stop when ctx ends. A call that has a Grace or a
+// Config.Timeout does not wait longer than these allow, and takes a goroutine of its own for that. In
+// all other calls the caller's goroutine runs the steps of a single task: there runtime.Goexit in a
+// node, which is an error elsewhere, ends the caller.
 func (g *Graph[S]) Invoke(ctx context.Context, input S, o RunOptions) (Result[S], error) {
 	out, err := g.p.drive(ctx, o, invokes(g.p, input))
 	return resultOf[S](out), err

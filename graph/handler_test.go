@@ -250,7 +250,7 @@ func TestCrashAfterAFailureGoesOnAtTheHandler(t *testing.T) {
 				return graph.Goto("c"), nil
 			}, "c")
 			cfg := stored()
-			_, err := build(t, risky(fails("a", &ran, c.err), handler), cfg).Invoke(ctx, world{}, t1)
+			_, err := build(t, risky(fails("a", &ran, c.err), handler), cfg).Start(ctx, world{}, t1).Wait()
 			if err == nil {
 				t.Fatal("the run was not cut off")
 			}

@@ -15,6 +15,8 @@ func (r *run) open() (err error) {
 	switch {
 	case r.opts.MaxSteps < 0:
 		return fmt.Errorf("graph %q: RunOptions.MaxSteps must not be negative (got %d)", r.name, r.opts.MaxSteps)
+	case r.opts.Grace < 0:
+		return fmt.Errorf("graph %q: RunOptions.Grace must not be negative (got %v)", r.name, r.opts.Grace)
 	case store == nil && (r.opts.Thread != "" || r.opts.If != nil) && r.inside == nil:
 		return fmt.Errorf("%w: thread %q could not be kept", ErrNoStore, r.opts.Thread)
 	case store == nil:

@@ -86,7 +86,7 @@ func TestNodeThatEndsItsGoroutineIsAnError(t *testing.T) {
 				for i := range others {
 					line(b, fmt.Sprint("n", i))
 				}
-				res, err := build(t, b, graph.Config{Concurrency: 2}).Invoke(t.Context(), world{}, graph.RunOptions{})
+				res, err := build(t, b, graph.Config{Concurrency: 2, Grace: time.Minute}).Invoke(t.Context(), world{}, graph.RunOptions{})
 				if err == nil || res.Status != graph.Failed || !strings.Contains(err.Error(), `node "a"`) {
 					t.Errorf("got %q, %v; want a failure that names the node", res.Status, err)
 				}

@@ -11,11 +11,13 @@ import (
 // take two goroutines, and a node that blocks keeps no other from starting.
 type pool struct {
 	sync.WaitGroup
-	next  atomic.Int64 // the place in r.todo that is taken next
-	done  chan int     // the tasks that have ended, with room for all; nil when nobody listens
-	door  atomic.Int32 // whether a worker is on the way
-	limit int          // how many may be hired
-	hired int          // so many were; only who moves the door from doorOpen touches it
+	next  atomic.Int64  // the place in r.todo that is taken next
+	done  chan int      // the tasks that have ended, with room for all; nil where only the end of all counts
+	left  atomic.Int64  // how many tasks have not ended; counted where done is nil
+	all   chan struct{} // closed then when all have ended
+	door  atomic.Int32  // whether a worker is on the way
+	limit int           // how many may be hired
+	hired int           // so many were; only who moves the door from doorOpen touches it
 
 	aside atomic.Int32 // how many tasks were set aside and not begun
 	mu    sync.Mutex   // guards the lines
@@ -30,21 +32,24 @@ const (
 	doorShut                 // nobody may come any more
 )
 
-// executeMany runs r.todo on a pool. Where nobody has to hear of a task before all have
-// ended, the coordinator works too.
+// executeMany runs r.todo on a pool. The coordinator runs none of it: where it is the caller of the
+// run, a node of several cannot end it.
 func (r *run) executeMany() {
 	p := &pool{limit: min(len(r.todo), r.cfg.Concurrency)}
+	p.left.Store(int64(len(r.todo)))
 	if r.chain == nil && r.watch == nil && r.inside == nil {
-		p.limit--
-		defer r.await(p)
-		r.work(p, r.seat, p.take())
-		return
+		p.all = make(chan struct{})
+	} else {
+		p.done = make(chan int, len(r.todo))
 	}
-	p.done = make(chan int, len(r.todo))
 	r.seat.rise()
 	defer r.seat.sit(r.ctx)
 	defer r.await(p)
 	r.hire(p)
+	if p.done == nil {
+		<-p.all
+		return
+	}
 	r.hear(p)
 }
 
@@ -156,6 +161,8 @@ func (r *run) report(p *pool, s *seat, i int, l *line) {
 		}
 		if p.done != nil {
 			p.done <- i
+		} else if p.left.Add(-1) == 0 {
+			close(p.all)
 		}
 	}()
 	if r.ctx.Err() != nil {

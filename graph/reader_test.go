@@ -65,7 +65,7 @@ func TestPanickingReaderDoesNotWaitForADeafNode(t *testing.T) {
 		start := time.Now()
 		func() {
 			defer func() { _ = recover() }()
-			for range build(t, b, graph.Config{}).Stream(ctx, world{}, graph.RunOptions{Modes: graph.Custom}) {
+			for range build(t, b, graph.Config{}).Stream(ctx, world{}, graph.RunOptions{Modes: graph.Custom, Grace: time.Second}) {
 				panic("reader")
 			}
 		}()
@@ -90,7 +90,7 @@ func TestAbandonedRunDoesNotHangOnItsEvents(t *testing.T) {
 		c, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		var last error
-		for _, err := range build(t, parallel(nodes), graph.Config{Concurrency: 200}).Stream(c, world{}, graph.RunOptions{Modes: graph.Tasks}) {
+		for _, err := range build(t, parallel(nodes), graph.Config{Concurrency: 200, Grace: time.Second}).Stream(c, world{}, graph.RunOptions{Modes: graph.Tasks}) {
 			last = err
 		}
 		is(t, last, graph.ErrAbandoned)

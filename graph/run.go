@@ -45,10 +45,8 @@ type run struct {
 	trace         []checkpoint.Entry // what is to be recorded with the next commit
 	told          map[string]bool    // the answers that were recorded, by id
 	taken         uint64             // the newest input that waited and was begun
-	served        bool               // the request was served: what is left is the loop
 	editOnly      bool               // nothing is to be run
 	queued        bool               // the input waits for its turn
-	afoot         bool               // the coordinator is the caller
 	drainsQueue   bool               // when the turn has ended, inputs that wait get theirs
 	resumed       bool               // from a static interrupt, which the first step passes
 	stopped       bool               // for a Drain
@@ -105,9 +103,6 @@ type room struct {
 // fails. When it returns, everything that can be resumed is stored.
 func (r *run) loop() (Status, error) {
 	for !r.front.Empty() {
-		if r.afoot && r.front.Len() > 1 {
-			return widens, nil
-		}
 		if r.breaks && r.pausesAfter() {
 			return r.pauseHere()
 		}

@@ -244,7 +244,7 @@ func (v *visit) run(ctx context.Context, input any) (*run, outcome, error) {
 		}
 		defer r.root().claims.Delete(r.ns)
 	}
-	out, err := r.bounded()
+	out, err := r.mainWithin()
 	if len(r.answered) > 0 {
 		t.consult()
 	}
@@ -279,7 +279,9 @@ func (v *visit) prepare(r *run) {
 	r.from, r.rewind = v.from, v.from.next
 	r.origin, r.watch, r.inside, r.given = t.run.origin, t.run.watch, t, t.run.given
 	r.depth, r.drain = t.run.depth+1, t.run.drain
-	r.running = cmp.Or(t.running, &r.list)
+	if r.running = t.running; r.running == nil && r.bounded() {
+		r.running = &r.list
+	}
 	r.opts.OnOpenQuestions = Discard // a question that is open belongs to a task that is no more
 	r.place = &checkpoint.Within{Task: t.name(), Call: v.call(), Scopes: v.scopes(),
 		Node: t.node.name, Namespace: t.run.ns, Turn: t.run.turn, Step: t.step, Root: t.position()}
@@ -339,13 +341,11 @@ func (r *run) shared(other *checkpoint.Within) error {
 		ErrShared, r.name, other.Task, other.Node, r.place.Task, r.place.Node)
 }
 
-// bounded is main, given up when a node does not return although the child's time is over, or another node
-// of its step has failed. One task at a time is given up by who waits for the child, if it has no Timeout.
-func (r *run) bounded() (outcome, error) {
-	if r.cfg.Timeout == 0 {
-		if out, err := r.walk(); out.status != widens {
-			return out, err
-		}
+// mainWithin is main for a subgraph. One that is bounded is given up when a node does not return although the
+// child's time is over, or another node of its step has failed.
+func (r *run) mainWithin() (outcome, error) {
+	if !r.bounded() {
+		return r.main()
 	}
 	out, err := outcome{status: Failed, id: r.id}, r.fail(errGoexit)
 	done := make(chan struct{})
@@ -358,7 +358,7 @@ func (r *run) bounded() (outcome, error) {
 		return out, err
 	case <-r.ctx.Done():
 	}
-	if r.ends(done, r.cfg.Grace) {
+	if r.ends(done, r.patience()) {
 		return out, err
 	}
 	given := r.abandoned()

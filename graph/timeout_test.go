@@ -213,7 +213,7 @@ func TestCancelDoesNotWaitForADeafNode(t *testing.T) {
 		defer cancel()
 		told := make(chan error, 2)
 		start := time.Now()
-		_, err := single(t, deaf(told), graph.Policy{}, stored()).Invoke(c, world{}, t1)
+		_, err := single(t, deaf(told), graph.Policy{}, stored()).Invoke(c, world{}, graph.RunOptions{Thread: "t1", Grace: time.Second})
 		is(t, err, graph.ErrAbandoned)
 		if is(t, err, errBoom); time.Since(start) > 3*time.Second {
 			t.Errorf("it took %v to give up a node that does not stop", time.Since(start))

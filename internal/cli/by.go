@@ -15,12 +15,15 @@ import (
 )
 
 // identified returns the context of a verb, in which calls of graphs say who makes them.
+// grace is how long a node may go on after Ctrl-C, or after its run has failed.
+const grace = time.Second
+
 func (a *app) identified(cmd *cobra.Command) context.Context {
 	via := graph.ViaCommandLine
 	if cmd.Name() == "chat" {
 		via = graph.ViaChat
 	}
-	return graph.AsCaller(cmd.Context(), cmp.Or(a.by, login()), via)
+	return graph.WithGrace(graph.AsCaller(cmd.Context(), cmp.Or(a.by, login()), via), grace)
 }
 
 // login returns the name of the user, as the system knows it or as the environment says; "" if neither does.

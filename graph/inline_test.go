@@ -3,8 +3,10 @@ package graph_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,19 +29,22 @@ func marks() graph.Node[world] {
 	})
 }
 
-func TestTheCallerRunsWhatNobodyCanEnd(t *testing.T) {
+func TestCoordinator_IsTheCallerUnlessTheRunIsBounded(t *testing.T) {
 	var drain graph.Drain
 	for name, c := range map[string]struct {
-		ctx   context.Context
-		cfg   graph.Config
-		run   graph.RunOptions
-		afoot bool
+		ctx     context.Context
+		cfg     graph.Config
+		run     graph.RunOptions
+		bounded bool
 	}{
-		"nobody can end it":     {ctx, graph.Config{}, graph.RunOptions{}, true},
-		"its context may end":   {t.Context(), graph.Config{}, graph.RunOptions{}, false},
-		"its time is limited":   {ctx, graph.Config{Timeout: time.Hour}, graph.RunOptions{}, false},
-		"it may be drained":     {ctx, graph.Config{}, graph.RunOptions{Drain: &drain}, false},
-		"it may lose its lease": {ctx, stored(), t1, false},
+		"nothing ends it":            {ctx, graph.Config{}, graph.RunOptions{}, false},
+		"its context may end":        {t.Context(), graph.Config{}, graph.RunOptions{}, false},
+		"it may be drained":          {ctx, graph.Config{}, graph.RunOptions{Drain: &drain}, false},
+		"it may lose its lease":      {ctx, stored(), t1, false},
+		"its time is limited":        {ctx, graph.Config{Timeout: time.Hour}, graph.RunOptions{}, true},
+		"it has a grace":             {ctx, graph.Config{Grace: time.Hour}, graph.RunOptions{}, true},
+		"its call has a grace":       {ctx, graph.Config{}, graph.RunOptions{Grace: time.Hour}, true},
+		"a store, and it is bounded": {ctx, stored(), graph.RunOptions{Thread: "t1", Grace: time.Hour}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := graph.New[world]("narrow, wide, narrow")
@@ -58,7 +63,7 @@ func TestTheCallerRunsWhatNobodyCanEnd(t *testing.T) {
 				t.Fatalf("%d steps made the log %v", res.Steps, res.State.Log.Slice())
 			}
 			for i, on := range res.State.Log.Slice() {
-				if narrow := i < 2; (on == goroutine()) != (c.afoot && narrow) {
+				if alone := i < 2 || i == 4; (on == goroutine()) != (!c.bounded && alone) {
 					t.Errorf("node %d ran on the caller's goroutine: %v", i, on == goroutine())
 				}
 			}
@@ -66,7 +71,56 @@ func TestTheCallerRunsWhatNobodyCanEnd(t *testing.T) {
 	}
 }
 
-func TestACallOnFootFailsAsAnyOther(t *testing.T) {
+// A node that ignores its context is waited for, in a step of one and of several, at the root and in a
+// subgraph, with a store and without: nothing bounds it.
+func TestNodeThatIgnoresItsContext_IsWaitedFor(t *testing.T) {
+	slow := func(returned *atomic.Bool) graph.Node[world] {
+		return graph.Func(func(context.Context, *world) error {
+			time.Sleep(time.Hour)
+			returned.Store(true)
+			return nil
+		})
+	}
+	for name, make := range map[string]func(n graph.Node[world]) *graph.Builder[world]{
+		"alone": func(n graph.Node[world]) *graph.Builder[world] { return parallel(map[string]graph.Node[world]{"a": n}) },
+		"beside": func(n graph.Node[world]) *graph.Builder[world] {
+			return parallel(map[string]graph.Node[world]{"a": n, "b": logs("b")})
+		},
+		"in a subgraph": func(n graph.Node[world]) *graph.Builder[world] {
+			child := build(t, parallel(map[string]graph.Node[world]{"a": n, "b": logs("b")}), graph.Config{})
+			return parallel(map[string]graph.Node[world]{"sub": graph.Inline(child)})
+		},
+	} {
+		for _, store := range []bool{false, true} {
+			for _, watched := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, store %v, watched %v", name, store, watched), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						var returned atomic.Bool
+						cfg, run := graph.Config{}, graph.RunOptions{}
+						if store {
+							cfg, run = stored(), t1
+						}
+						c, cancel := context.WithTimeoutCause(ctx, time.Second, errBoom)
+						defer cancel()
+						g := build(t, make(slow(&returned)), cfg)
+						var res graph.Result[world]
+						var err error
+						if watched {
+							res, err = g.Start(c, world{}, run).Wait()
+						} else {
+							res, err = g.Invoke(c, world{}, run)
+						}
+						if ended(t, graph.Done, res, err); !returned.Load() { // it had nothing left to do
+							t.Error("the run ended before its node")
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+func TestInlineRun_FailsAsAnyOther(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg graph.Config
 		do  func(context.Context, *world) error
@@ -83,7 +137,7 @@ func TestACallOnFootFailsAsAnyOther(t *testing.T) {
 		b.Edge("b", graph.End)
 		g := build(t, b, c.cfg)
 		here, errHere := g.Invoke(ctx, world{}, graph.RunOptions{})
-		there, errThere := g.Invoke(t.Context(), world{}, graph.RunOptions{})
+		there, errThere := g.Invoke(ctx, world{}, graph.RunOptions{Grace: time.Minute})
 		logged(t, here, "a")
 		logged(t, there, "a")
 		if errHere == nil || errHere.Error() != errThere.Error() || here.Status != graph.Failed || here.Steps != there.Steps {
@@ -93,7 +147,7 @@ func TestACallOnFootFailsAsAnyOther(t *testing.T) {
 	}
 }
 
-func TestGoexitOnFootEndsTheCaller(t *testing.T) {
+func TestInlineRun_GoexitEndsTheCaller(t *testing.T) {
 	b := graph.New[world]("goexit")
 	b.Node("a", graph.Func(func(context.Context, *world) error { goexit(); return nil }))
 	b.Edge(graph.Start, "a")
@@ -111,7 +165,7 @@ func TestGoexitOnFootEndsTheCaller(t *testing.T) {
 	}
 }
 
-func TestADeafNodeBesideOneThatFailsIsGivenUpAfterAWalk(t *testing.T) {
+func TestUnresponsiveNodeBesideOneThatFails_IsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		b := graph.New[world]("deaf")
@@ -131,7 +185,7 @@ func TestADeafNodeBesideOneThatFailsIsGivenUpAfterAWalk(t *testing.T) {
 	})
 }
 
-func TestManyCallersOnFootShareAGraph(t *testing.T) {
+func TestInlineRuns_ShareAGraph(t *testing.T) {
 	b := graph.New[world]("shared")
 	line(b, "a", "b", "c")
 	g := build(t, b, graph.Config{})
