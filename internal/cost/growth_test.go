@@ -64,7 +64,7 @@ func TestGrowth_MeasuresEveryChannel(t *testing.T) {
 	}
 }
 
-// channelTypes returns the exported types with a method Fold below a folder, as state.Map.
+// channelTypes returns the exported types with a method Channel below a folder, as state.Map.
 func channelTypes(t *testing.T, root string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
@@ -77,7 +77,7 @@ func channelTypes(t *testing.T, root string) (names []string) {
 		}
 		for _, decl := range f.Decls {
 			fn, ok := decl.(*ast.FuncDecl)
-			if !ok || fn.Recv == nil || fn.Name.Name != "Fold" {
+			if !ok || fn.Recv == nil || fn.Name.Name != "Channel" {
 				continue
 			}
 			if name := receiver(fn.Recv.List[0].Type); ast.IsExported(name) {
