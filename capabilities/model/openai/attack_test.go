@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/weftrun/weft/capabilities/model"
@@ -18,11 +19,11 @@ var breakAsk = model.Request{Model: "m", Messages: []message.Message{message.Use
 // A refusal is gathered without a bound.
 func TestARefusalHasABound(t *testing.T) {
 	const most = 64
-	sent := 0
+	var sent atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		piece := strings.Repeat("n", 1<<20)
-		for sent = 0; sent < most && r.Context().Err() == nil; sent++ {
+		for ; sent.Load() < most && r.Context().Err() == nil; sent.Add(1) {
 			if _, err := fmt.Fprintf(w, "data: {\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"refusal\":%q}}]}\n\n", piece); err != nil {
 				return
 			}
@@ -37,8 +38,9 @@ func TestARefusalHasABound(t *testing.T) {
 	}
 	_, err = model.Generate(t.Context(), m, breakAsk)
 	s.CloseClientConnections()
-	if sent >= most || model.KindOf(err) != model.BadAnswer {
-		t.Errorf("%d MiB of a refusal were taken: %v", sent, model.KindOf(err))
+	s.Close() // when the handler has returned
+	if sent.Load() >= most || model.KindOf(err) != model.BadAnswer {
+		t.Errorf("%d MiB of a refusal were taken: %v", sent.Load(), model.KindOf(err))
 	}
 }
 
