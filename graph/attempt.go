@@ -60,7 +60,7 @@ func (r *run) timed(i int, leave func()) error {
 	// not the run, what it did does not count.
 	late := r.ctx.Err() == nil
 	t.fenced.Store(late)
-	timer := time.NewTimer(r.patience())
+	timer := time.NewTimer(r.lateGrace())
 	defer timer.Stop()
 	select {
 	case err := <-w.done:

@@ -281,7 +281,7 @@ func (d *durable) attempt(ctx context.Context, at *seat, fn func(context.Context
 	s.seat = at.lend()
 	defer at.takeBack(ctx, s.seat)
 	body := func(ctx context.Context) (any, error) { return s.body(ctx, fn) }
-	v, err := within(ctx, limit, s.task.run.patience(), body, s.shut)
+	v, err := within(ctx, limit, s.task.run.lateGrace(), body, s.shut)
 	if errors.Is(err, ErrTimeout) {
 		return v, nil, err
 	}

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -188,3 +189,11 @@ type RunOptions struct {
 
 // reader returns the reader of a Stream.
 func (o RunOptions) reader() Reader { return Reader{Modes: o.Modes, Depth: o.Depth} }
+
+type graceKey struct{}
+
+// WithGrace returns a context in which RunOptions.Grace is d where a call leaves it 0, for programs that do
+// not make the calls themselves. A call that a node makes does not see it.
+func WithGrace(ctx context.Context, d time.Duration) context.Context {
+	return context.WithValue(ctx, graceKey{}, d)
+}

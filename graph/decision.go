@@ -87,14 +87,6 @@ func AsCaller(ctx context.Context, by, via string) context.Context {
 	return context.WithValue(ctx, claimKey{}, claim{by, via})
 }
 
-type graceKey struct{}
-
-// WithGrace returns a context in which RunOptions.Grace is d where a call leaves it 0, for programs that do
-// not make the calls themselves. A call that a node makes does not see it.
-func WithGrace(ctx context.Context, d time.Duration) context.Context {
-	return context.WithValue(ctx, graceKey{}, d)
-}
-
 // identify fills in who makes the call, and its Grace.
 func (o *RunOptions) identify(ctx context.Context) {
 	if d, ok := ctx.Value(graceKey{}).(time.Duration); ok && taskOf(ctx) == nil {

@@ -78,7 +78,7 @@ func (p *program) launch(ctx context.Context, o RunOptions, q request) *session 
 	return f
 }
 
-// drive runs one call that nobody watches.
+// drive runs one call that has no readers.
 func (p *program) drive(ctx context.Context, o RunOptions, q request) (outcome, error) {
 	return p.launch(ctx, o, q).perform()
 }
@@ -90,10 +90,10 @@ func (r *run) bounded() bool { return r.cfg.Timeout > 0 || r.grace() > 0 }
 // grace returns how long a node may go on after its context was cancelled; 0 means as long as it takes.
 func (r *run) grace() time.Duration { return cmp.Or(r.opts.Grace, r.cfg.Grace) }
 
-// patience returns how long a function may go on whose own time is over, or that of its run.
-func (r *run) patience() time.Duration { return cmp.Or(r.grace(), time.Second) }
+// lateGrace returns how long a function may go on whose own time is over, or that of its run.
+func (r *run) lateGrace() time.Duration { return cmp.Or(r.grace(), time.Second) }
 
-// perform runs a call that no reader watches to its end.
+// perform runs a call that has no readers to its end.
 func (f *session) perform() (outcome, error) {
 	if f.bounded() {
 		f.finished = make(chan struct{})
@@ -129,7 +129,7 @@ func (f *session) background() {
 		}
 		f.settle(out, err)
 	}()
-	if f.watch != nil && f.bounded() { // its readers learn of its end although nobody waits for it
+	if f.watch != nil && f.bounded() { // its readers learn of its end also without a call of Wait
 		defer context.AfterFunc(f.ctx, f.overdue)()
 	}
 	out, err = f.conduct()
@@ -186,7 +186,7 @@ func (f *session) wait() (outcome, error) {
 // overdue waits for a call whose context has ended as long as its nodes may go on, and
 // gives it up then.
 func (f *session) overdue() {
-	if f.ends(f.finished, f.patience()+f.patience()/4) {
+	if f.ends(f.finished, f.lateGrace()+f.lateGrace()/4) {
 		return
 	}
 	err := f.abandoned()
@@ -247,7 +247,7 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 		}
 	}
 	if err == nil && r.watch != nil && r.inside == nil {
-		r.emit(Event{Mode: Ended, Status: out.status, State: out.state, Interrupts: out.interrupts, Drained: out.drained,
+		r.watch.SendLast(r.ctx, Event{Mode: Ended, Namespace: r.ns, Step: r.step, Status: out.status, State: out.state, Interrupts: out.interrupts, Drained: out.drained,
 			Starved: out.starved, Steps: out.steps, Checkpoint: out.checkpoint, schema: r.schema})
 	}
 	if r.req.asJSON && out.state != nil {

@@ -36,15 +36,15 @@ const (
 // run, a node of several cannot end it.
 func (r *run) executeMany() {
 	p := &pool{limit: min(len(r.todo), r.cfg.Concurrency)}
-	p.left.Store(int64(len(r.todo)))
 	if r.chain == nil && r.watch == nil && r.inside == nil {
+		p.left.Store(int64(len(r.todo)))
 		p.all = make(chan struct{})
 	} else {
 		p.done = make(chan int, len(r.todo))
 	}
 	r.seat.rise()
 	defer r.seat.sit(r.ctx)
-	defer r.await(p)
+	defer p.await()
 	r.hire(p)
 	if p.done == nil {
 		<-p.all
@@ -53,15 +53,13 @@ func (r *run) executeMany() {
 	r.hear(p)
 }
 
-// await waits for the workers, and gives the coordinator's slot away meanwhile. One that was
-// called and has not begun to run finds the door shut: the end of the run waits for it.
-func (r *run) await(p *pool) {
+// await waits for the workers. One that was called and has not begun to run finds the door
+// shut: the end of the run waits for it.
+func (p *pool) await() {
 	if p.door.Swap(doorShut) == doorCalled {
 		p.Done()
 	}
-	r.seat.rise()
 	p.Wait()
-	r.seat.sit(r.ctx)
 }
 
 // hear takes in what ends, until all has. What finished while others still run is stored
@@ -176,9 +174,7 @@ func (r *run) report(p *pool, s *seat, i int, l *line) {
 // takeOver goes on where a node has ended the goroutine of a worker.
 func (r *run) takeOver(p *pool, s *seat) {
 	r.work(p, s, p.take())
-	if s != r.seat {
-		s.pause()
-	}
+	s.pause()
 }
 
 // deepen gives a new goroutine the stack that a node needs while there is hardly anything

@@ -58,10 +58,6 @@ func newFeed(now func() time.Time) *feed {
 
 // tell sends an event of a run, which is not lost although the run has been cancelled.
 func (f *feed) tell(r *run, ev Event) {
-	if ev.Mode == Ended {
-		f.SendLast(r.ctx, ev)
-		return
-	}
 	f.SendAlways(r.ctx, stream.Class(ev.Mode), r.depth, ev)
 }
 

@@ -36,6 +36,7 @@ type replayStep struct {
 	until  int // the last step that is run
 }
 
+// String returns what the request asks for, without the values in it.
 func (q *request) String() string {
 	text := string(q.op)
 	if q.replay != nil {

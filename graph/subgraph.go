@@ -358,7 +358,7 @@ func (r *run) mainWithin() (outcome, error) {
 		return out, err
 	case <-r.ctx.Done():
 	}
-	if r.ends(done, r.patience()) {
+	if r.ends(done, r.lateGrace()) {
 		return out, err
 	}
 	given := r.abandoned()
