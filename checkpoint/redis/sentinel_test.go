@@ -60,7 +60,8 @@ sentinel failover-timeout weft 5000
 
 // TestRunGoesOnAfterAFailover kills the master under a run, and lets Sentinel promote the
 // replica. Whether the replica had all that was acknowledged is not up to the store: a
-// run whose newest commits were lost stores its state again.
+// run whose newest commits were lost stores its state again. Only the lease must have come
+// through, since a run that has lost that writes nothing.
 func TestRunGoesOnAfterAFailover(t *testing.T) {
 	master, replica := start(t), start(t)
 	sentinel := startSentinel(t, master, replica)
@@ -71,11 +72,15 @@ func TestRunGoesOnAfterAFailover(t *testing.T) {
 	type thread struct {
 		Log state.List[int] `json:"log"`
 	}
-	const steps, killed = 60, 30
+	const steps, replicated, killed = 60, 10, 30
 	b := graph.New[thread]("loop")
 	b.Node("add", graph.Router(func(_ context.Context, s *thread) (graph.Command, error) {
 		n := s.Log.Len() + 1
-		if s.Log.Append(n); n == killed {
+		s.Log.Append(n)
+		switch n {
+		case replicated:
+			waitFor(t, "the replica has the thread", func() bool { return replica.do(t, "dbsize").(int64) > 0 })
+		case killed:
 			master.kill()
 		}
 		if n < steps {
