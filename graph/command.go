@@ -72,7 +72,7 @@ func (c Command) WithReason(format string, args ...any) Command {
 	return c.add(more{why: cmp.Or(fmt.Sprintf(format, args...), "no reason")})
 }
 
-// Within gives the task of the Send just before it a timeout of its own for each
+// WithTimeout gives the task of the Send just before it a timeout of its own for each
 // attempt, in place of that of the Worker's Policy: Send("w", item).WithTimeout(time.Minute).
 // It is stored with the Send. 0 leaves the Worker's; anywhere else than after a Send it
 // is an error of the node that returns c.
@@ -127,10 +127,10 @@ func (c Command) String() string {
 		case m.send:
 			calls = append(calls, fmt.Sprintf("Send(%q, %#v)", m.to, m.payload))
 			if m.within != 0 {
-				calls = append(calls, fmt.Sprintf("Within(%v)", m.within))
+				calls = append(calls, fmt.Sprintf("WithTimeout(%v)", m.within))
 			}
 		case m.within != 0:
-			calls = append(calls, fmt.Sprintf("Within(%v)", m.within))
+			calls = append(calls, fmt.Sprintf("WithTimeout(%v)", m.within))
 		default:
 			calls = append(calls, fmt.Sprintf("Goto(%q)", m.to))
 		}

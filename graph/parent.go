@@ -73,7 +73,7 @@ func ascentOf(c Command) *ascent {
 		case m.why != "":
 			a.Why = m.why
 		case m.within != 0:
-			a.err = fmt.Errorf("graph: Within(%v) does not follow a Send", m.within)
+			a.err = fmt.Errorf("graph: WithTimeout(%v) does not follow a Send", m.within)
 		default:
 			a.Goto = append(a.Goto, m.to)
 		}

@@ -242,7 +242,7 @@ func TestWithinAnywhereElseIsAnError(t *testing.T) {
 			t.Errorf("%v: got %v, want %q", c, err, want)
 		}
 	}
-	if got, want := graph.Send("w", 1).WithTimeout(time.Second).String(), `Send("w", 1).Within(1s)`; got != want {
+	if got, want := graph.Send("w", 1).WithTimeout(time.Second).String(), `Send("w", 1).WithTimeout(1s)`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	first := graph.Send("w", 1)

@@ -303,7 +303,7 @@ func (t *task) follow(c Command, allowed targets, branch int) error {
 		case m.send:
 			err = t.send(m, allowed, branch)
 		case m.within != 0:
-			err = fmt.Errorf("graph: Within(%v) does not follow a Send", m.within)
+			err = fmt.Errorf("graph: WithTimeout(%v) does not follow a Send", m.within)
 		default:
 			err = t.goTo(m.to, allowed, branch)
 		}
