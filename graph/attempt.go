@@ -15,7 +15,7 @@ func (r *run) attempt(i int) error {
 		t.after = true // only the end of the run's context keeps it from its places
 		return err
 	}
-	if r.watch != nil {
+	if r.session.watch != nil {
 		r.emitStart(t)
 	}
 	if t.limit() > 0 || t.job.idle > 0 {

@@ -191,7 +191,7 @@ func (t *task) keyOfInput() (key string, err error) {
 }
 
 func (t *task) uncached(err error) {
-	if t.run.watch != nil {
+	if t.run.session.watch != nil {
 		t.run.emitTask(t, Uncached, err)
 	}
 }

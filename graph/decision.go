@@ -188,7 +188,7 @@ func (r *run) decide(fresh answers, open []Interrupt) []checkpoint.Entry {
 // decisionOn returns a decision of the caller on a question.
 func (r *run) decisionOn(in Interrupt, kind DecisionKind) Decision {
 	return Decision{Kind: kind, Question: in.ID, Namespace: in.Namespace, Node: in.Node, Prompt: in.Prompt, Secret: in.Secret,
-		By: r.opts.By, Via: r.opts.Via, Time: r.cfg.Now().UTC(), Checkpoint: r.chain.Parent(), Branch: r.branch, Run: r.id}
+		By: r.opts.By, Via: r.opts.Via, Time: r.cfg.Now().UTC(), Checkpoint: r.chain.Parent(), Branch: r.branch, Run: r.session.id}
 }
 
 func (d *Decision) expire() { d.Kind, d.By, d.Via = DecisionExpire, "", ViaExpiry }
@@ -227,13 +227,13 @@ func (r *run) emitDecision(d Decision) {
 	if d.Secret {
 		d.Value, d.Args = nil, nil
 	}
-	r.watch.tell(r, Event{Mode: Decisions, Namespace: d.Namespace, Step: r.step, Node: d.Node, Decision: &d})
+	r.session.watch.tell(r, Event{Mode: Decisions, Namespace: d.Namespace, Step: r.step, Node: d.Node, Decision: &d})
 }
 
 // change returns the decision to edit the state by hand, by the writes of these views.
 func (r *run) change(as string, views ...state.View) Decision {
 	d := Decision{Kind: DecisionChange, Namespace: r.ns, Node: as, By: r.opts.By, Via: r.opts.Via, Time: r.cfg.Now().UTC(),
-		Checkpoint: r.chain.Head() + 1, Branch: r.branch, Run: r.id}
+		Checkpoint: r.chain.Head() + 1, Branch: r.branch, Run: r.session.id}
 	for _, v := range views {
 		for _, name := range wrote(r.schema, v) {
 			if !slices.Contains(d.Fields, name) {

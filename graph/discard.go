@@ -66,7 +66,7 @@ func (r *run) closeAtRoot(c *checkpoint.Chain, rw *checkpoint.Rewind) ([]Decisio
 		}
 		after = nil
 	}
-	root := &run{program: r.program, req: r.req, ctx: r.ctx, opts: r.opts, id: r.id, chain: c, branch: c.Head() + 1}
+	root := &run{program: r.program, req: r.req, ctx: r.ctx, opts: r.opts, session: r.session, chain: c, branch: c.Head() + 1}
 	if err := root.closeOpen(c.Head(), rec, beside, after); err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (d *Drain) Requested() (reason string, ok bool) {
 // drains reports whether the run is to stop before the next step. A run that was
 // cancelled has an error to return.
 func (r *run) drains() bool {
-	_, ok := r.drain.Requested()
+	_, ok := r.session.drain.Requested()
 	return ok && r.ctx.Err() == nil
 }
 
@@ -72,7 +72,7 @@ func (r *run) waits(s Status) (Status, []Interrupt, string) {
 	if s != Interrupted && s != Pending || !r.stopped && len(open) == len(all) {
 		return s, open, ""
 	}
-	reason, _ := r.drain.Requested()
+	reason, _ := r.session.drain.Requested()
 	if len(open) > 0 {
 		return Interrupted, open, reason
 	}

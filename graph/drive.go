@@ -7,8 +7,6 @@ import (
 	"errors"
 	"runtime/debug"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -35,52 +33,12 @@ type outcome struct {
 }
 
 // set makes r, which is zero, a run that has not begun.
-func (r *run) set(p *program, ctx context.Context, q *request, o RunOptions, id string) {
-	r.program, r.req, r.opts, r.id = p, q, o, id
+func (r *run) set(p *program, ctx context.Context, s *session, q *request, o RunOptions) {
+	r.program, r.session, r.req, r.opts = p, s, q, o
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
-	r.slots.limit, r.own.slots, r.seat = p.cfg.Concurrency, &r.slots, &r.own
 	r.tasks, r.outs, r.changed = r.room.tasks[:0], r.room.outs[:0], r.room.changed[:0]
 	fields := len(p.schema.Fields())
 	r.changed = slices.Grow(r.changed, fields)[:fields]
-}
-
-// session is one call: the coordinator, mostly on a goroutine of its own, and what those
-// who wait for it share.
-type session struct {
-	*run
-	call     run // what run points to
-	request  request
-	begun    atomic.Bool
-	finished chan struct{} // closed when out and err are set; nil where the caller is the coordinator
-	settled  sync.Once
-	out      *outcome
-	err      error
-	release  func() // lets go of the caller's context; nil where nothing holds it
-}
-
-// launch makes a call that has not begun.
-func (p *program) launch(ctx context.Context, o RunOptions, q request) *session {
-	if p == nil {
-		p, q = &program{schema: waitingSchema, cfg: Config{}.withDefaults()}, request{}
-	}
-	taskOf(ctx) // the task from whose node it is begun is found, even if that has ended when the run asks for it
-	f := &session{request: q}
-	if p.cfg.Timeout > 0 {
-		ctx, f.release = context.WithTimeoutCause(ctx, p.cfg.Timeout, runOutOfTime(p.cfg.Timeout))
-	}
-	o.identify(ctx)
-	f.run = &f.call
-	f.set(p, ctx, &f.request, o, p.cfg.NewID())
-	if f.bounded() {
-		f.running = &f.list
-	}
-	f.drain = o.Drain
-	return f
-}
-
-// drive runs one call that has no readers.
-func (p *program) drive(ctx context.Context, o RunOptions, q request) (outcome, error) {
-	return p.launch(ctx, o, q).perform()
 }
 
 // bounded reports whether something may have to give the run up: then it has a goroutine of its own.
@@ -93,55 +51,6 @@ func (r *run) grace() time.Duration { return cmp.Or(r.opts.Grace, r.cfg.Grace) }
 // lateGrace returns how long a function may go on whose own time is over, or that of its run.
 func (r *run) lateGrace() time.Duration { return cmp.Or(r.grace(), time.Second) }
 
-// perform runs a call that has no readers to its end.
-func (f *session) perform() (outcome, error) {
-	if f.bounded() {
-		f.finished = make(chan struct{})
-		return f.wait()
-	}
-	defer f.cancel(nil) // also where a node ends the goroutine
-	return f.conduct()
-}
-
-// watched makes a call that may have readers.
-func (p *program) watched(ctx context.Context, o RunOptions, q request) *session {
-	f := p.launch(ctx, o, q)
-	f.finished = make(chan struct{})
-	f.watch = newFeed(f.cfg.Now)
-	return f
-}
-
-// start lets the call begin, if it has not, on a goroutine of its own.
-func (f *session) start() {
-	if f.begun.CompareAndSwap(false, true) {
-		go f.background()
-	}
-}
-
-func (f *session) background() {
-	deepen(0)
-	returned := false
-	var out outcome
-	var err error
-	defer func() {
-		if !returned { // a node ended this goroutine
-			out, err = outcome{status: Failed, id: f.id}, f.exited()
-		}
-		f.settle(out, err)
-	}()
-	if f.watch != nil && f.bounded() { // its readers learn of its end also without a call of Wait
-		defer context.AfterFunc(f.ctx, f.overdue)()
-	}
-	out, err = f.conduct()
-	returned = true
-}
-
-// conduct is the coordinator.
-func (f *session) conduct() (outcome, error) {
-	out, err := f.main()
-	return out, f.whyCancelled(err)
-}
-
 // exited returns the failure of a run of which a node has ended the goroutine: that of its step.
 func (r *run) exited() error {
 	if len(r.tasks) == 1 {
@@ -153,53 +62,11 @@ func (r *run) exited() error {
 	return r.fail(errGoexit)
 }
 
-// settle ends the call, once.
-func (f *session) settle(out outcome, err error) {
-	f.settled.Do(func() {
-		f.out, f.err = &out, err
-		if f.watch != nil {
-			f.watch.Close(err)
-		}
-		close(f.finished)
-		if f.release != nil {
-			f.release()
-		}
-		f.cancel(nil)
-	})
-}
-
-// wait returns when the coordinator has, or, if a node of a bounded run does not stop after the run was
-// cancelled, when the grace is over.
-func (f *session) wait() (outcome, error) {
-	f.start()
-	if f.bounded() {
-		select {
-		case <-f.finished:
-		case <-f.ctx.Done():
-			f.overdue()
-		}
-	}
-	<-f.finished
-	return *f.out, f.err
-}
-
-// overdue waits for a call whose context has ended as long as its nodes may go on, and
-// gives it up then.
-func (f *session) overdue() {
-	if f.ends(f.finished, f.lateGrace()+f.lateGrace()/4) {
-		return
-	}
-	err := f.abandoned()
-	f.fenced.Store(true)
-	_ = f.disown()
-	f.settle(outcome{status: Failed, id: f.id}, err)
-}
-
 // ends waits for the end of a run whose context has ended, as long as its nodes may go on, and
 // reports whether it came. A run that stores something, or whose nodes have all returned, gets more
 // time: no node keeps it, it is only slow, as on a busy machine.
 func (r *run) ends(done <-chan struct{}, grace time.Duration) bool {
-	return endsWithin(done, grace) || (r.root().writing.Load() > 0 || !r.running.any(r)) && endsWithin(done, flush)
+	return endsWithin(done, grace) || (r.session.writing.Load() > 0 || !r.running.any(r)) && endsWithin(done, flush)
 }
 
 // endsWithin waits so long for done to be closed and reports whether it was.
@@ -214,9 +81,6 @@ func endsWithin(done <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// errLeft is the cause of cancelling a run whose reader stopped reading.
-var errLeft = errors.New("graph: the reader of the stream has left")
-
 // main is the coordinator's part of a call.
 func (r *run) main() (outcome, error) {
 	defer r.workers.Wait()
@@ -229,14 +93,14 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 		t.ledger.close()
 	}
 	r.unlist()
-	out := outcome{steps: r.steps, id: r.id}
+	out := outcome{steps: r.steps, id: r.session.id}
 	out.status, out.interrupts, out.drained = r.waits(status)
 	if r.chain != nil {
 		out.checkpoint = r.stored
 	}
 	switch {
 	case r.state.State == nil:
-	case r.watch == nil && r.inside == nil: // nobody else has it
+	case r.session.watch == nil && r.inside == nil: // nobody else has it
 		out.state = r.state.State
 	default:
 		out.state = r.copyState()
@@ -246,8 +110,8 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 			out.starved = append(out.starved, r.nodes[r.shape.Joins[j].Target].name)
 		}
 	}
-	if err == nil && r.watch != nil && r.inside == nil {
-		r.watch.SendLast(r.ctx, Event{Mode: Ended, Namespace: r.ns, Step: r.step, Status: out.status, State: out.state, Interrupts: out.interrupts, Drained: out.drained,
+	if err == nil && r.session.watch != nil && r.inside == nil {
+		r.session.watch.SendLast(r.ctx, Event{Mode: Ended, Namespace: r.ns, Step: r.step, Status: out.status, State: out.state, Interrupts: out.interrupts, Drained: out.drained,
 			Starved: out.starved, Steps: out.steps, Checkpoint: out.checkpoint, schema: r.schema})
 	}
 	if r.req.asJSON && out.state != nil {
@@ -272,8 +136,10 @@ func (r *run) encoded() (data []byte, err error) {
 func (r *run) whole() (status Status, err error) {
 	defer func() { // the last: the thread is given back whatever comes before
 		r.settlePruning()
-		if e := r.disown(); e != nil && err == nil {
-			status, err = Failed, e
+		if r.inside == nil {
+			if e := r.session.releaseLease(); e != nil && err == nil {
+				status, err = Failed, e
+			}
 		}
 	}()
 	defer func() {

@@ -233,7 +233,7 @@ func (r *run) catchUp() error {
 // it.
 func (r *run) record() (*checkpoint.Record, error) {
 	rec := &checkpoint.Record{
-		Graph: r.name, Program: r.hash, Run: r.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: r.source,
+		Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: r.source,
 		Branch: r.branch, Healed: r.healed, Turn: r.turn, Step: r.done, Ran: r.ran, Input: r.input, Taken: r.taken, Answered: r.answered,
 		Metadata: r.opts.Metadata, Within: r.nested.within(), Trace: r.trace,
 	}

@@ -76,7 +76,7 @@ func Emit(ctx context.Context, payload any) error {
 // tell sends an event of the node to the readers. It is a sign of life.
 func (t *task) tell(ctx context.Context, ev Event) error {
 	switch {
-	case t.run.watch == nil:
+	case t.run.session.watch == nil:
 		t.alive()
 		return nil
 	case t.isFenced():
@@ -93,17 +93,19 @@ func (t *task) tell(ctx context.Context, ev Event) error {
 	}
 	ev.Namespace, ev.Step, ev.Node, ev.Task = t.run.ns, t.step, t.node.name, cmp.Or(ev.Task, t.id())
 	t.mu.Unlock()
-	return t.run.watch.Send(ctx, t.run.ctx, stream.Class(ev.Mode), t.run.depth, ev)
+	return t.run.session.watch.Send(ctx, t.run.ctx, stream.Class(ev.Mode), t.run.depth, ev)
 }
 
 // wants reports whether somebody takes the run's events of this mode.
-func (r *run) wants(m Mode) bool { return r.watch != nil && r.watch.Wants(stream.Class(m), r.depth) }
+func (r *run) wants(m Mode) bool {
+	return r.session.watch != nil && r.session.watch.Wants(stream.Class(m), r.depth)
+}
 
 // emit sends ev to the readers. It waits for those that are slow while the run goes on;
 // when it has been cancelled, what is left to tell waits in their buffers.
 func (r *run) emit(ev Event) {
 	ev.Namespace, ev.Step = r.ns, r.step
-	r.watch.tell(r, ev)
+	r.session.watch.tell(r, ev)
 }
 
 func (r *run) emitTask(t *task, phase Phase, err error) {
@@ -207,7 +209,7 @@ func (r *run) emitValues() {
 func (r *run) emitCommit(seq uint64) {
 	if r.wants(Checkpoints) {
 		p := commitInfoOfRecord(r.opts.Thread, seq, r.chain.Record)
-		r.watch.tell(r, Event{Mode: Checkpoints, Namespace: r.ns, Step: p.Step, Checkpoint: seq, Point: &p})
+		r.session.watch.tell(r, Event{Mode: Checkpoints, Namespace: r.ns, Step: p.Step, Checkpoint: seq, Point: &p})
 	}
 }
 

@@ -18,7 +18,7 @@ var errGoexit = errors.New("the node called runtime.Goexit")
 func (r *run) execute() {
 	if len(r.tasks) == 1 && !r.tasks[0].settled {
 		r.performInline()
-		if r.watch != nil || r.tasks[0].err != nil {
+		if r.session.watch != nil || r.tasks[0].err != nil {
 			r.ended(0)
 		}
 		return
@@ -60,7 +60,7 @@ func (r *run) performSafely(f func()) {
 
 // isQuick reports whether t needs no timer, watcher, cache or retry state for its first attempt.
 func (r *run) isQuick(t *task) bool {
-	return t.node.quick && r.watch == nil && r.inside == nil && t.attempt == 0 && t.within == 0
+	return t.node.quick && r.session.watch == nil && r.inside == nil && t.attempt == 0 && t.within == 0
 }
 
 // endQuick goes on with task i, which is quick, after its first attempt.
@@ -79,7 +79,7 @@ func (r *run) ended(i int) {
 	if t.err != nil {
 		r.stop(t.err)
 	}
-	if r.watch != nil {
+	if r.session.watch != nil {
 		r.emitEnd(t)
 	}
 }
@@ -197,7 +197,7 @@ func (r *run) pause(t *task, err error, began time.Time) bool {
 		t.cutOff()
 		return false
 	}
-	if r.watch != nil {
+	if r.session.watch != nil {
 		r.emitRetry(t)
 	}
 	t.hold(1)

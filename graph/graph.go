@@ -119,7 +119,7 @@ func (p *program) stream(ctx context.Context, o RunOptions, q request) iter.Seq2
 	return func(yield func(Event, error) bool) {
 		f := p.watched(ctx, o, q)
 		defer f.wait()
-		defer f.cancel(errLeft) // the reader has left, or panicked, or all is over
+		defer f.root.cancel(errLeft) // the reader has left, or panicked, or all is over
 		f.watch.readers(o.reader(), f.start)(yield)
 	}
 }

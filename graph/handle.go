@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"errors"
 	"iter"
 )
 
@@ -75,18 +74,5 @@ func (l *Handle[S]) Cancel(cause error) {
 	if cause == nil {
 		cause = context.Canceled
 	}
-	l.session().cancel(cause)
-}
-
-// whyCancelled adds to the error of a run why it was cancelled, where a node's own
-// error hides it.
-func (r *run) whyCancelled(err error) error {
-	cause := context.Cause(r.ctx)
-	if err == nil || cause == nil || r.inside != nil {
-		return err
-	}
-	if guard(false, func() bool { return errors.Is(cause, errStopped) || errors.Is(err, cause) }) {
-		return err
-	}
-	return errors.Join(err, cause)
+	l.session().root.cancel(cause)
 }

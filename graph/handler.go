@@ -147,7 +147,7 @@ func (t *task) toHandler(err error) error {
 			return errors.Join(failure, err)
 		}
 	}
-	if t.run.watch != nil {
+	if t.run.session.watch != nil {
 		t.run.emitTask(t, Rescuing, failure)
 	}
 	t.mu.Lock()

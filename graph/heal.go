@@ -106,7 +106,7 @@ func (r *run) isMine(head uint64) (bool, error) {
 }
 
 // commitID returns the id of the run's commit with this number.
-func (r *run) commitID(seq uint64) string { return commitID(r.id, seq) }
+func (r *run) commitID(seq uint64) string { return commitID(r.session.id, seq) }
 
 // commitID returns the id of a commit that a run made.
 func commitID(run string, seq uint64) string { return fmt.Sprintf("%s.%d", run, seq) }

@@ -122,7 +122,7 @@ func (r *run) recordIn(key checkpoint.Key, seq uint64) (*checkpoint.Record, erro
 // The Turn of the present one is 0: it has not ended. A chain that has no commit on the present
 // branch gives nothing.
 func (r *run) wayOf(namespace string) (way []checkpoint.Position, err error) {
-	present := r.root().branch
+	present := r.session.root.branch
 	key := checkpoint.Key{Thread: r.opts.Thread, Namespace: namespace}
 	var at uint64 // the next commit on the way, or before; 0 is the newest
 	exact := false

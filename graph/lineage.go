@@ -107,10 +107,10 @@ func (y *ways) on(w *checkpoint.Within) (bool, error) {
 // openShared opens the chain of a subgraph that lives as long as the thread.
 func (r *run) openShared(key checkpoint.Key) (*checkpoint.Chain, error) {
 	c, err := checkpoint.Open(r.ctx, r.cfg.Store, key, r.schema)
-	if err != nil || c.Record == nil || r.root().branch == 0 && !r.root().req.replays() {
+	if err != nil || c.Record == nil || r.session.root.branch == 0 && !r.session.root.req.replays() {
 		return c, err
 	}
-	way, err := r.root().lineage()
+	way, err := r.session.root.lineage()
 	if err != nil {
 		return nil, err
 	}

@@ -56,8 +56,8 @@ func EmitMessage(ctx context.Context, tok Token) error {
 	case ctx.Value(silentKey{}) != nil:
 		t.alive()
 		return nil
-	case t.run.watch != nil:
-		tok.Index, tok.Streamed = t.run.watch.tokens.next(tok.ID, t.try()), false
+	case t.run.session.watch != nil:
+		tok.Index, tok.Streamed = t.run.session.watch.tokens.next(tok.ID, t.try()), false
 	}
 	return t.tell(ctx, Event{Mode: Messages, Token: tok})
 }

@@ -21,7 +21,7 @@ func (r *run) open() (err error) {
 		return fmt.Errorf("%w: thread %q could not be kept", ErrNoStore, r.opts.Thread)
 	case store == nil:
 		r.state = r.schema.New()
-		r.origin = cmp.Or(r.origin, r.id)
+		r.origin = cmp.Or(r.origin, r.session.id)
 		return nil
 	}
 	if err := errors.Join(checkpoint.CheckThread(r.opts.Thread), checkBy(r.opts.By, r.opts.Via)); err != nil {
@@ -31,13 +31,15 @@ func (r *run) open() (err error) {
 		return fmt.Errorf("graph %q: thread %q: RunOptions.Metadata: %w", r.name, r.opts.Thread, err)
 	}
 	r.storing = make(turn, 1)
-	if err := r.hold(); err != nil {
-		return err
+	if r.inside == nil { // a subgraph works under the lease of its root
+		if err := r.session.acquireLease(); err != nil {
+			return err
+		}
 	}
 	if r.chain, err = r.openChain(store); err != nil {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}
-	r.chain.Fence, r.chain.TTL = r.fence(), r.root().cfg.TTL
+	r.chain.Fence, r.chain.TTL = r.session.fence(), r.session.root.cfg.TTL
 	if err := r.unmoved(); err != nil {
 		return err
 	}
@@ -64,7 +66,7 @@ func (r *run) open() (err error) {
 			r.opts.Metadata = rec.Metadata
 		}
 	}
-	r.origin = cmp.Or(r.origin, r.id)
+	r.origin = cmp.Or(r.origin, r.session.id)
 	return nil
 }
 
@@ -114,7 +116,7 @@ func (r *run) openChild(key checkpoint.Key) (*checkpoint.Chain, error) {
 	switch {
 	case r.cfg.Nested == PerThread:
 		return r.openShared(key)
-	case r.root().req.replays():
+	case r.session.root.req.replays():
 		return r.openReplayed(key)
 	}
 	return checkpoint.Open(r.ctx, r.cfg.Store, key, r.schema)

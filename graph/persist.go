@@ -114,7 +114,7 @@ func (r *run) lastingly(write func(context.Context) error) error {
 	if r.isFenced() {
 		return ErrAbandoned
 	}
-	writing := &r.root().writing
+	writing := &r.session.writing
 	writing.Add(1)
 	defer writing.Add(-1)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.ctx))
@@ -146,14 +146,6 @@ func (r *run) isFenced() bool {
 
 // isFenced reports whether the task, or the run that it is part of, was given up.
 func (t *task) isFenced() bool { return t.fenced.Load() || t.run.isFenced() }
-
-// root returns the run that this one is a subgraph of, or the run itself.
-func (r *run) root() *run {
-	for r.inside != nil {
-		r = r.inside.run
-	}
-	return r
-}
 
 // pending are the entries beside a head, sorted.
 type pending struct {

@@ -40,7 +40,7 @@ func (r *run) prune(seq uint64) {
 	if seq%pruneEvery != 0 || r.inside != nil || keepsAll(keep) || r.req.replays() {
 		return
 	}
-	if keep.Fence = r.fence(); keep.Now == nil {
+	if keep.Fence = r.session.fence(); keep.Now == nil {
 		keep.Now = r.cfg.Now
 	}
 	done := make(chan struct{})

@@ -66,11 +66,11 @@ func (r *run) enqueue(input state.View) error {
 // it, empty ones come first, up to the number of the one that was taken last: what has a
 // smaller number counts as taken.
 func (r *run) appendInput(chain *checkpoint.Chain, data []byte) error {
-	rec := checkpoint.Record{Graph: r.name, Program: r.hash, Run: r.id, Origin: r.origin,
+	rec := checkpoint.Record{Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin,
 		Time: r.cfg.Now().UTC(), Source: checkpoint.Input, Metadata: r.opts.Metadata}
 	for chain.Head() < r.taken {
 		lost := rec
-		id := fmt.Sprintf("%s.lost.%d", r.id, chain.Head()+1)
+		id := fmt.Sprintf("%s.lost.%d", r.session.id, chain.Head()+1)
 		if err := chain.Commit(r.ctx, id, &lost, chain.State, []bool{true}); err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (r *run) appendInput(chain *checkpoint.Chain, data []byte) error {
 	if err := chain.State.Channels[0].Fold(v.Channels); err != nil {
 		return err
 	}
-	return chain.Commit(r.ctx, r.id, &rec, chain.State, []bool{true})
+	return chain.Commit(r.ctx, r.session.id, &rec, chain.State, []bool{true})
 }
 
 // queueUp lets an input wait behind those that wait already although no question is open

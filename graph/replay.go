@@ -223,7 +223,7 @@ func (p *program) replay(ctx context.Context, was CommitInfo, rec *trace) (*Dive
 		d.Asked = out.interrupts
 		return d, nil
 	}
-	same, err := p.compare(ctx, f.run, d)
+	same, err := p.compare(ctx, &f.root, d)
 	if err != nil || same {
 		return nil, err
 	}
@@ -323,7 +323,7 @@ func (t *task) keptEntries() (entries []checkpoint.Entry) {
 
 // recorded fills the place of a result from the record, in a replay.
 func (t *task) recorded(e *kept, id, name string) error {
-	rec := t.run.root().req.replay
+	rec := t.run.session.root.req.replay
 	if rec == nil {
 		return nil
 	}

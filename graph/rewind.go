@@ -332,7 +332,7 @@ func (r *run) forkForEdit() error {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}
 	c.Fence, c.TTL = r.chain.Fence, r.chain.TTL
-	root := &run{program: r.program, req: r.req, ctx: r.ctx, opts: r.opts}
+	root := &run{program: r.program, session: r.session, req: r.req, ctx: r.ctx, opts: r.opts}
 	past, err := root.past(rw, host, c.Record, c.Pending)
 	if err != nil {
 		return err
@@ -341,7 +341,7 @@ func (r *run) forkForEdit() error {
 		return err
 	}
 	rec := *c.Record
-	rec.Run, rec.Time, rec.Source, rec.Branch = r.id, r.cfg.Now().UTC(), checkpoint.Fork, c.Head()+1
+	rec.Run, rec.Time, rec.Source, rec.Branch = r.session.id, r.cfg.Now().UTC(), checkpoint.Fork, c.Head()+1
 	rec.Ran, rec.Trace, rec.Healed, rec.Rewind = nil, nil, false, rw
 	if r.opts.Metadata != nil {
 		rec.Metadata = r.opts.Metadata

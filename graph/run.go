@@ -18,17 +18,15 @@ import (
 // owns it; tasks reach it only through what they return.
 type run struct {
 	*program
+	session *session
 	ctx     context.Context // ends with the caller's, a limit, or the first failure
 	cancel  context.CancelCauseFunc
 	req     *request
 	opts    RunOptions
-	id      string
 	ns      string               // the namespace; "" is the root
 	origin  string               // the id of the call that began the thread
 	chain   *checkpoint.Chain    // nil without a store
-	watch   *feed                // nil when nobody can watch
 	depth   int                  // how many runs this one is inside of
-	drain   *Drain               // nil when nobody can ask it to stop
 	given   answers              // the answers to this run's questions, by id
 	fresh   answers              // those of them that came with this call
 	decided []Interrupt          // the questions to which fresh was given with an edit
@@ -55,20 +53,15 @@ type run struct {
 	input         string             // hash of the turn's input
 	inside        *task              // the task that runs this subgraph; nil at the root
 	fenced        atomic.Bool        // the run was given up: it must not write any more
-	writing       atomic.Int32       // of the root: the writes to the store that are under way
 	keepErr       error              // a failure to store what finished tasks did
 	answered      []checkpoint.Answered
 	lanes         sync.Map // lane → *semaphore.Weighted, for those with a Policy.Parallel
 	running       *running // the tasks whose nodes run, those of subgraphs too; nil where nothing gives them up
-	list          running  // of the root, and of a subgraph whose root has none
 	nested                 // what is only there in a subgraph
-	slots         slots    // of the root
 	seat          *seat    // of the coordinator and the task that it runs inline
-	own           seat     // of the root
 	spare         []*seat  // of the workers
 	workers       sync.WaitGroup
 
-	owner   owner             // of the root: its hold on the thread
 	storing turn              // guards the chain while tasks run, and what follows; nil without a store
 	flight  *flight           // the commit on its way
 	pruning chan struct{}     // closed when what prune began has ended
@@ -106,7 +99,7 @@ func (r *run) loop() (Status, error) {
 		if r.breaks && r.pausesAfter() {
 			return r.pauseHere()
 		}
-		if r.drain != nil && r.drains() {
+		if r.session.drain != nil && r.drains() {
 			return r.stopHere()
 		}
 		if err := r.mayStep(); err != nil {
@@ -297,7 +290,7 @@ func (r *run) advance() {
 
 // publish tells the watchers what the step did, and lets go of its tasks.
 func (r *run) publish() {
-	if r.watch != nil {
+	if r.session.watch != nil {
 		r.emitStep()
 	}
 	for i, t := range r.tasks {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -149,7 +148,6 @@ type nested struct {
 	net    state.View         // what it has written in all, where it shares the parent's state
 	wrote  [][][]fieldWrite   // and what the tasks of the steps that are not committed wrote
 
-	claims sync.Map // at the root: namespace → the *checkpoint.Within that uses it
 }
 
 // firstWrite stores what a commit stands on, with more entries if there are any.
@@ -230,7 +228,7 @@ func (v *visit) run(ctx context.Context, input any) (*run, outcome, error) {
 		defer cancel()
 	}
 	r := new(run)
-	r.set(&inner, ctx, &request{op: opCall, input: input}, t.run.opts, t.run.id)
+	r.set(&inner, ctx, t.run.session, &request{op: opCall, input: input}, t.run.opts)
 	defer r.cancel(nil)
 	r.seat = v.up.seat.slots.newSeat(ctx)
 	defer r.seat.leave()
@@ -242,7 +240,7 @@ func (v *visit) run(ctx context.Context, input any) (*run, outcome, error) {
 		if err := r.claim(); err != nil {
 			return r, outcome{}, err
 		}
-		defer r.root().claims.Delete(r.ns)
+		defer r.session.claims.Delete(r.ns)
 	}
 	out, err := r.mainWithin()
 	if len(r.answered) > 0 {
@@ -277,10 +275,10 @@ func (v *visit) prepare(r *run) {
 	t := v.up.task
 	r.ns = cmp.Or(v.from.namespace, v.namespace(t.run.branch))
 	r.from, r.rewind = v.from, v.from.next
-	r.origin, r.watch, r.inside, r.given = t.run.origin, t.run.watch, t, t.run.given
-	r.depth, r.drain = t.run.depth+1, t.run.drain
+	r.origin, r.inside, r.given = t.run.origin, t, t.run.given
+	r.depth = t.run.depth + 1
 	if r.running = t.running; r.running == nil && r.bounded() {
-		r.running = &r.list
+		r.running = new(running)
 	}
 	r.opts.OnOpenQuestions = Discard // a question that is open belongs to a task that is no more
 	r.place = &checkpoint.Within{Task: t.name(), Call: v.call(), Scopes: v.scopes(),
@@ -329,7 +327,7 @@ func plainName(name string) string {
 
 // claim makes sure that no other call uses the child's namespace.
 func (r *run) claim() error {
-	if other, taken := r.root().claims.LoadOrStore(r.ns, r.place); taken {
+	if other, taken := r.session.claims.LoadOrStore(r.ns, r.place); taken {
 		return r.shared(other.(*checkpoint.Within))
 	}
 	return nil
@@ -347,7 +345,7 @@ func (r *run) mainWithin() (outcome, error) {
 	if !r.bounded() {
 		return r.main()
 	}
-	out, err := outcome{status: Failed, id: r.id}, r.fail(errGoexit)
+	out, err := outcome{status: Failed, id: r.session.id}, r.fail(errGoexit)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -363,7 +361,7 @@ func (r *run) mainWithin() (outcome, error) {
 	}
 	given := r.abandoned()
 	r.fenced.Store(true)
-	return outcome{status: Failed, id: r.id}, given
+	return outcome{status: Failed, id: r.session.id}, given
 }
 
 // runOutOfTime is the cause of ending a run that took too long.

@@ -1,0 +1,98 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// lease is the lease of a thread that a session holds.
+type lease struct {
+	mu   sync.Mutex
+	held *checkpoint.Held
+	stop func() bool // keeps the end of held's context from cancelling the run
+}
+
+// acquireLease acquires the lease of the session's thread. When the lease is lost the root run is
+// cancelled.
+func (s *session) acquireLease() error {
+	r := &s.root
+	hold := r.opts.Lease
+	if hold.Policy == checkpoint.Reject && r.opts.OnOpenQuestions == Queue {
+		hold.Policy = checkpoint.Wait
+	}
+	if t := s.waitsForItself(); t != nil && hold.Policy == checkpoint.Wait {
+		return fmt.Errorf("graph %q: %w: thread %q waits for node %q of graph %q, which waits here", r.name, checkpoint.ErrOwned,
+			r.opts.Thread, t.node.name, t.run.name)
+	}
+	held, err := checkpoint.Hold(r.ctx, r.cfg.Store, r.opts.Thread, hold)
+	if err != nil {
+		return fmt.Errorf("graph %q: %w", r.name, err)
+	}
+	stop := context.AfterFunc(held.Context(), func() { r.cancel(context.Cause(held.Context())) })
+	s.lease.mu.Lock()
+	s.lease.held, s.lease.stop = held, stop
+	s.lease.mu.Unlock()
+	return nil
+}
+
+// waitsForItself returns the task, if there is one, from whose node this run was begun
+// and whose own run holds the thread.
+func (s *session) waitsForItself() *task {
+	r := &s.root
+	for in := scopeOf(r.ctx); in != nil; {
+		around := in.task.run.session
+		root := &around.root
+		if root.opts.Thread == r.opts.Thread && around.fence() != "" && sameStore(root.cfg.Store, r.cfg.Store) {
+			return in.task
+		}
+		in = scopeOf(root.ctx)
+	}
+	return nil
+}
+
+func sameStore(a, b checkpoint.Store) bool {
+	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
+}
+
+// fence returns the fence that the session's writes must carry; "" where it holds no lease.
+func (s *session) fence() string {
+	s.lease.mu.Lock()
+	defer s.lease.mu.Unlock()
+	if s.lease.held == nil {
+		return ""
+	}
+	return s.lease.held.Fence()
+}
+
+// releaseTime bounds the call that releases a lease. What the run did is stored by then, so a busy
+// machine or store, with thousands of runs that end at once, must not make it a failure. A run that
+// was cancelled has flush.
+const releaseTime = 30 * time.Second
+
+// releaseLease releases the lease of the thread. It may be called twice: when the run is given up
+// because a node does not stop, and when that node has returned.
+func (s *session) releaseLease() error {
+	s.lease.mu.Lock()
+	held := s.lease.held
+	s.lease.held = nil
+	s.lease.mu.Unlock()
+	if held == nil {
+		return nil
+	}
+	s.lease.stop() // the lease is released, not lost
+	r, bound := &s.root, releaseTime
+	if r.ctx.Err() != nil {
+		bound = flush
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), bound)
+	defer cancel()
+	if err := held.Release(ctx); err != nil {
+		return r.fail(fmt.Errorf("giving the thread back: %w", err))
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+// session is one call of the API: what the run of the thread and the runs of its subgraphs share,
+// and what its callers wait for. The root run is mostly conducted by a goroutine of its own.
+type session struct {
+	id      string // of the call, as in Result.Run
+	request request
+	watch   *feed  // nil when there can be no readers
+	drain   *Drain // nil when nothing can ask the runs to stop
+	root    run
+
+	slots   slots        // bounds what the session does at once
+	seat    seat         // of the coordinator of the root
+	lease   lease        // of the thread
+	writing atomic.Int32 // the writes to the store that are under way
+	claims  sync.Map     // namespace → the *checkpoint.Within of the call that uses it
+	running running      // the tasks whose nodes run, where the root is bounded
+
+	begun    atomic.Bool
+	finished chan struct{} // closed when out and err are set; nil where the caller is the coordinator
+	settled  sync.Once
+	out      *outcome
+	err      error
+	release  func() // releases the caller's context; nil where there is nothing to release
+}
+
+// launch makes a call that has not begun.
+func (p *program) launch(ctx context.Context, o RunOptions, q request) *session {
+	if p == nil {
+		p, q = &program{schema: waitingSchema, cfg: Config{}.withDefaults()}, request{}
+	}
+	taskOf(ctx) // the task from whose node it is begun is found, even if that has ended when the run asks for it
+	s := &session{id: p.cfg.NewID(), request: q, drain: o.Drain}
+	if p.cfg.Timeout > 0 {
+		ctx, s.release = context.WithTimeoutCause(ctx, p.cfg.Timeout, runOutOfTime(p.cfg.Timeout))
+	}
+	o.identify(ctx)
+	s.slots.limit, s.seat.slots = p.cfg.Concurrency, &s.slots
+	s.root.set(p, ctx, s, &s.request, o)
+	s.root.seat = &s.seat
+	if s.root.bounded() {
+		s.root.running = &s.running
+	}
+	return s
+}
+
+// drive runs one call that has no readers.
+func (p *program) drive(ctx context.Context, o RunOptions, q request) (outcome, error) {
+	return p.launch(ctx, o, q).perform()
+}
+
+// perform runs a call that has no readers to its end.
+func (s *session) perform() (outcome, error) {
+	if s.root.bounded() {
+		s.finished = make(chan struct{})
+		return s.wait()
+	}
+	defer s.root.cancel(nil) // also where a node ends the goroutine
+	return s.conduct()
+}
+
+// watched makes a call that may have readers.
+func (p *program) watched(ctx context.Context, o RunOptions, q request) *session {
+	s := p.launch(ctx, o, q)
+	s.finished = make(chan struct{})
+	s.watch = newFeed(s.root.cfg.Now)
+	return s
+}
+
+// start lets the call begin, if it has not, on a goroutine of its own.
+func (s *session) start() {
+	if s.begun.CompareAndSwap(false, true) {
+		go s.background()
+	}
+}
+
+func (s *session) background() {
+	deepen(0)
+	returned := false
+	var out outcome
+	var err error
+	defer func() {
+		if !returned { // a node ended this goroutine
+			out, err = outcome{status: Failed, id: s.id}, s.root.exited()
+		}
+		s.settle(out, err)
+	}()
+	if s.watch != nil && s.root.bounded() { // its readers learn of its end also without a call of Wait
+		defer context.AfterFunc(s.root.ctx, s.overdue)()
+	}
+	out, err = s.conduct()
+	returned = true
+}
+
+// conduct is the coordinator.
+func (s *session) conduct() (outcome, error) {
+	out, err := s.root.main()
+	return out, s.whyCancelled(err)
+}
+
+// whyCancelled adds to the error of a call why it was cancelled, where a node's own error hides
+// it.
+func (s *session) whyCancelled(err error) error {
+	cause := context.Cause(s.root.ctx)
+	if err == nil || cause == nil {
+		return err
+	}
+	if guard(false, func() bool { return errors.Is(cause, errStopped) || errors.Is(err, cause) }) {
+		return err
+	}
+	return errors.Join(err, cause)
+}
+
+// settle ends the call, once.
+func (s *session) settle(out outcome, err error) {
+	s.settled.Do(func() {
+		s.out, s.err = &out, err
+		if s.watch != nil {
+			s.watch.Close(err)
+		}
+		close(s.finished)
+		if s.release != nil {
+			s.release()
+		}
+		s.root.cancel(nil)
+	})
+}
+
+// wait returns when the coordinator has, or, if a node of a bounded run does not stop after the run
+// was cancelled, when the grace is over.
+func (s *session) wait() (outcome, error) {
+	s.start()
+	if s.root.bounded() {
+		select {
+		case <-s.finished:
+		case <-s.root.ctx.Done():
+			s.overdue()
+		}
+	}
+	<-s.finished
+	return *s.out, s.err
+}
+
+// overdue waits for a call whose context has ended as long as its nodes may go on, and then gives
+// it up.
+func (s *session) overdue() {
+	r := &s.root
+	if r.ends(s.finished, r.lateGrace()+r.lateGrace()/4) {
+		return
+	}
+	err := r.abandoned()
+	r.fenced.Store(true)
+	_ = s.releaseLease()
+	s.settle(outcome{status: Failed, id: s.id}, err)
+}
+
+// errLeft is the cause of cancelling a run whose reader stopped reading.
+var errLeft = errors.New("graph: the reader of the stream has left")
