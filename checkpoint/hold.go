@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,11 +31,20 @@ type HoldOptions struct {
 	// and the process: at most 64 bytes.
 	Owner  string
 	Policy HoldPolicy
+
+	// ID, if it is not "", names the lease, as LeaseRequest.ID does: the same ID holds the same
+	// lease again. Such a lease belongs to no process: others hold it too, by its Fence, and it
+	// is not taken over when the process that acquired it has ended.
+	ID string
+	// Fence, if it is not "", names a lease that was acquired before, with an ID: Hold renews it, or
+	// returns an ErrFenced if the thread was taken over or the lease released. Policy, Owner and ID do
+	// not matter then.
+	Fence string
 }
 
 const maxHoldOwner = 64
 
-// Held is a thread that this process holds, until Release.
+// Held is a thread that this process holds, until Release or Leave.
 type Held struct {
 	leaser  Leaser // nil when the store has no leases
 	thread  string
@@ -45,9 +55,9 @@ type Held struct {
 	stopped chan struct{} // closed when the goroutine that renews has ended
 }
 
-// Hold acquires the lease of a thread and renews it in the background until Release,
-// which must be called. Work on the thread under Context, which ends when the lease is
-// lost, and write with Fence.
+// Hold acquires the lease of a thread and renews it in the background until Release or
+// Leave, one of which must be called. Work on the thread under Context, which ends when the
+// lease is lost, and write with Fence.
 //
 // A thread that is held by a process of this machine which no longer exists is taken over
 // at once, whatever the policy: killing a run and starting it again costs no waiting. A
@@ -87,12 +97,18 @@ func (h *Held) Context() context.Context { return h.ctx }
 // Fence returns what Commit, Put and Drop must carry; "" when the store has no leases.
 func (h *Held) Fence() string { return h.lease.Fence }
 
+// Leave stops renewing the lease and does not give the thread back: others hold it too, or will. It
+// returns when nothing goes on in the background any more. After Release it does nothing.
+func (h *Held) Leave() {
+	h.cancel(context.Canceled)
+	<-h.stopped
+}
+
 // Release gives the thread back, and returns when nothing goes on in the background any
 // more. ctx bounds the call of the store only. A lease that was lost is no error. After
 // the first time it does nothing.
 func (h *Held) Release(ctx context.Context) error {
-	h.cancel(context.Canceled)
-	<-h.stopped
+	h.Leave()
 	if h.leaser == nil {
 		return nil
 	}
@@ -103,7 +119,15 @@ func (h *Held) Release(ctx context.Context) error {
 
 // acquire gets the lease as the policy says.
 func (h *Held) acquire(ctx context.Context, o HoldOptions) error {
-	r := LeaseRequest{Thread: h.thread, Owner: ownerName(o.Owner), TTL: o.TTL, Force: o.Policy == TakeOver}.NewID()
+	if o.Fence != "" {
+		h.lease.Fence = o.Fence
+		return h.extend(ctx)
+	}
+	owner := ownerName(o.Owner)
+	if o.ID != "" {
+		owner = cmp.Or(o.Owner, "the holders of lease "+o.ID)
+	}
+	r := LeaseRequest{Thread: h.thread, Owner: owner, TTL: o.TTL, Force: o.Policy == TakeOver, ID: o.ID}.NewID()
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, o.TTL/10+time.Millisecond) {
 		var err error
 		if h.lease, err = h.leaser.Acquire(ctx, r); err == nil {
@@ -158,6 +182,11 @@ func (h *Held) renew() {
 func (h *Held) renewOnce(end time.Time) error {
 	ctx, cancel := context.WithTimeout(h.ctx, max(time.Until(end), h.ttl/3, time.Millisecond))
 	defer cancel()
+	return h.extend(ctx)
+}
+
+// extend renews the lease once.
+func (h *Held) extend(ctx context.Context) error {
 	_, err := h.leaser.Acquire(ctx, LeaseRequest{Thread: h.thread, TTL: h.ttl, Fence: h.lease.Fence})
 	return err
 }

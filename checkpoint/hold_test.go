@@ -273,3 +273,49 @@ func TestHold_RenewalWaitsInAQueue(t *testing.T) {
 		release(t, h)
 	})
 }
+
+func TestHold_NamedLeaseIsHeldByMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(checkpoint.Memory)
+		first := hold(t, s, checkpoint.HoldOptions{ID: "run1", TTL: time.Minute})
+		again := hold(t, s, checkpoint.HoldOptions{ID: "run1", TTL: time.Minute})
+		other := hold(t, s, checkpoint.HoldOptions{Fence: first.Fence(), TTL: time.Minute})
+		if first.Fence() != "run1" || again.Fence() != "run1" || other.Fence() != "run1" {
+			t.Errorf("rule: the ID of a lease is its fence\n got: %q, %q, %q", first.Fence(), again.Fence(), other.Fence())
+		}
+		first.Leave()
+		again.Leave()
+		time.Sleep(time.Hour)
+		var busy *checkpoint.BusyError
+		if _, err := checkpoint.Hold(t.Context(), s, "thread", checkpoint.HoldOptions{}); !errors.As(err, &busy) || strings.Contains(busy.Owner, "[") {
+			t.Errorf("rule: one holder that renews keeps the lease, which is no process's\n got: %v\nwant: a *BusyError that names no process", err)
+		}
+		other.Leave()
+		back := hold(t, s, checkpoint.HoldOptions{Fence: "run1"}) // it has run out, and no other writer has come
+		if back.Context().Err() != nil || other.Context().Err() == nil {
+			t.Error("rule: the context of a Held ends when it is left, and no other's")
+		}
+		release(t, back)
+		for _, o := range []checkpoint.HoldOptions{{Fence: "run1"}, {ID: "run1"}} {
+			if _, err := checkpoint.Hold(t.Context(), s, "thread", o); !errors.Is(err, checkpoint.ErrFenced) {
+				t.Errorf("rule: a lease that was released is not held again (%+v)\n got: %v\nwant: %v", o, err, checkpoint.ErrFenced)
+			}
+		}
+	})
+}
+
+func TestHold_FenceThatWasOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(checkpoint.Memory)
+		first := hold(t, s, checkpoint.HoldOptions{ID: "run1", TTL: time.Minute})
+		release(t, hold(t, s, checkpoint.HoldOptions{Policy: checkpoint.TakeOver}))
+		<-first.Context().Done()
+		if cause := context.Cause(first.Context()); !errors.Is(cause, checkpoint.ErrLeaseLost) {
+			t.Errorf("rule: a holder learns that its lease is lost\n got: %v\nwant: %v", cause, checkpoint.ErrLeaseLost)
+		}
+		if _, err := checkpoint.Hold(t.Context(), s, "thread", checkpoint.HoldOptions{Fence: "run1"}); !errors.Is(err, checkpoint.ErrFenced) {
+			t.Errorf("rule: a fence that was overtaken holds nothing\n got: %v\nwant: %v", err, checkpoint.ErrFenced)
+		}
+		first.Leave()
+	})
+}

@@ -95,44 +95,67 @@ type room struct {
 // loop runs supersteps until nothing is due, somebody must be asked, or the run
 // fails. When it returns, everything that can be resumed is stored.
 func (r *run) loop() (Status, error) {
-	for !r.front.Empty() {
-		if r.breaks && r.pausesAfter() {
-			return r.pauseHere()
-		}
-		if r.session.drain != nil && r.drains() {
-			return r.stopHere()
-		}
-		if err := r.mayStep(); err != nil {
-			return Failed, err
-		}
-		r.prepare()
-		if r.breaks && r.pausesBefore() {
-			r.steps-- // it does not run
-			return r.pauseHere()
+	for {
+		if status, err := r.plan(); status != planned {
+			return status, err
 		}
 		r.execute()
-		switch waits, err := r.settle(); {
-		case err != nil:
-			return Failed, err
-		case waits:
-			return Interrupted, nil
+		if status, err := r.commitStep(); status != planned {
+			return status, err
 		}
-		if r.leaving != nil {
-			return r.leaveFor(r.leaving)
-		}
-		if err := r.fold(); err != nil {
-			return Failed, r.void(err)
-		}
-		r.advance()
-		if err := r.commit(checkpoint.Step); err != nil {
-			return Failed, err
-		}
-		r.publish()
 		if r.req.replays() && r.step >= r.req.replay.until {
 			return Pending, nil
 		}
 	}
-	return Done, nil
+}
+
+// planned is the status of a run whose loop goes on.
+const planned Status = ""
+
+// plan prepares the tasks of the step that is due. Where there is none to run, it returns how the
+// run ends.
+func (r *run) plan() (Status, error) {
+	if r.front.Empty() {
+		return Done, nil
+	}
+	if r.breaks && r.pausesAfter() {
+		return r.pauseHere()
+	}
+	if r.session.drain != nil && r.drains() {
+		return r.stopHere()
+	}
+	if err := r.mayStep(); err != nil {
+		return Failed, err
+	}
+	r.prepare()
+	if r.breaks && r.pausesBefore() {
+		r.steps-- // it does not run
+		return r.pauseHere()
+	}
+	return planned, nil
+}
+
+// commitStep folds what the tasks of the step have done, and commits it. Where they have not all
+// finished, it returns how the run ends.
+func (r *run) commitStep() (Status, error) {
+	switch waits, err := r.settle(); {
+	case err != nil:
+		return Failed, err
+	case waits:
+		return Interrupted, nil
+	}
+	if r.leaving != nil {
+		return r.leaveFor(r.leaving)
+	}
+	if err := r.fold(); err != nil {
+		return Failed, r.void(err)
+	}
+	r.advance()
+	if err := r.commit(checkpoint.Step); err != nil {
+		return Failed, err
+	}
+	r.publish()
+	return planned, nil
 }
 
 // mayStep checks the limits of the run. It comes after "is anything due?", so a run
