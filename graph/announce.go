@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/journal"
 )
 
 // An edit of a subgraph is a commit of the subgraph's own chain. The graphs around it have stored
@@ -91,7 +92,7 @@ func (r *run) putAround(note checkpoint.Entry, entries []checkpoint.Entry) error
 		if len(o.entries) == 0 {
 			continue
 		}
-		if err := r.lastingly(func(ctx context.Context) error { return o.chain.Put(ctx, o.entries) }); err != nil {
+		if err := r.journal.Write(func(ctx context.Context) error { return o.chain.Put(ctx, o.entries) }); err != nil {
 			return err
 		}
 	}
@@ -126,7 +127,7 @@ func (r *run) discardsOf(root *checkpoint.Chain, closed map[string]bool) ([]Deci
 func (r *run) around(namespace string) (*checkpoint.Chain, error) {
 	c, err := checkpoint.Open(r.ctx, r.cfg.Store, checkpoint.Key{Thread: r.opts.Thread, Namespace: namespace}, emptySchema)
 	if err == nil {
-		c.Fence, c.TTL = r.chain.Fence, r.chain.TTL
+		c.Fence, c.TTL = r.journal.Chain.Fence, r.journal.Chain.TTL
 	}
 	return c, err
 }
@@ -169,7 +170,7 @@ func (r *run) rehost(root *checkpoint.Chain, closed map[string]bool) ([]outerPut
 // closes returns the ids of the questions in the subgraph that the edit closes, which leaves
 // entries beside it.
 func (r *run) closes(entries []checkpoint.Entry) (map[string]bool, error) {
-	before, err := sortPending(r.chain.Pending).open(r.chain.Record)
+	before, err := sortPending(r.journal.Chain.Pending).open(r.journal.Chain.Record)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +221,7 @@ func (r *run) confirm(d Decision) {
 	if err != nil || !slices.ContainsFunc(root.Pending, func(e checkpoint.Entry) bool { return e.Slot == slotEdit+d.announcement() }) {
 		return
 	}
-	_ = r.lastingly(func(ctx context.Context) error {
+	_ = r.journal.Write(func(ctx context.Context) error {
 		return root.Put(ctx, []checkpoint.Entry{{Slot: checkpoint.SlotDecision + d.announcement(), Data: data}})
 	})
 }
@@ -262,7 +263,7 @@ func madeEdits(ctx context.Context, store checkpoint.Store, thread string, entri
 func isMade(ctx context.Context, store checkpoint.Store, thread string, d Decision) (bool, error) {
 	key := checkpoint.Key{Thread: thread, Namespace: d.Namespace}
 	for snap, err := range store.History(ctx, key, checkpoint.Query{Before: d.Checkpoint + 1, Limit: 1}) {
-		return err == nil && snap.Seq == d.Checkpoint && snap.ID == commitID(d.Run, d.Checkpoint), err
+		return err == nil && snap.Seq == d.Checkpoint && snap.ID == journal.CommitID(d.Run, d.Checkpoint), err
 	}
 	return false, nil
 }

@@ -53,9 +53,9 @@ func (r *run) checkInput(input state.View) (err error) {
 
 // takeInput is beginTurn for an input whose turn it is.
 func (r *run) takeInput(input state.View) error {
-	fresh := r.chain == nil || r.chain.Record == nil
+	fresh := r.journal == nil || r.journal.Chain.Record == nil
 	if !fresh {
-		if err := r.closeOpen(r.chain.Parent(), r.chain.Record, r.chain.Pending, nil); err != nil {
+		if err := r.closeOpen(r.journal.Chain.Parent(), r.journal.Chain.Record, r.journal.Chain.Pending, nil); err != nil {
 			return err
 		}
 	}
@@ -65,7 +65,7 @@ func (r *run) takeInput(input state.View) error {
 		if f.Turn && !fresh {
 			r.schema.Reset(r.state, i)
 			r.changed[i] = true
-			r.chain.Rebase(i)
+			r.journal.Chain.Rebase(i)
 		}
 	}
 	for _, i := range r.expire {
@@ -77,7 +77,7 @@ func (r *run) takeInput(input state.View) error {
 	}
 	r.shape.Begin(&r.front)
 	r.outs = r.outs[:0]
-	if r.ran = nil; r.chain != nil {
+	if r.ran = nil; r.journal != nil {
 		if fields := wrote(r.schema, input); len(fields) > 0 {
 			r.ran = []checkpoint.Ran{{Wrote: fields}}
 		}
@@ -92,10 +92,10 @@ func (r *run) takeInput(input state.View) error {
 // mustWait reports whether the input is not to begin a turn now, because questions are
 // open. What becomes of it instead has then been done.
 func (r *run) mustWait(input state.View) (bool, error) {
-	if r.chain == nil || r.chain.Record == nil || r.opts.OnOpenQuestions == Discard {
+	if r.journal == nil || r.journal.Chain.Record == nil || r.opts.OnOpenQuestions == Discard {
 		return false, nil
 	}
-	open, err := sortPending(r.chain.Pending).open(r.chain.Record)
+	open, err := sortPending(r.journal.Chain.Pending).open(r.journal.Chain.Record)
 	if err != nil {
 		return false, err
 	}
@@ -123,7 +123,7 @@ func (r *run) foldInput(input state.View, fresh bool) (err error) {
 		r.share(input)
 		return nil
 	}
-	if r.chain != nil {
+	if r.journal != nil {
 		if r.input, err = r.inputHash(input); err != nil {
 			return err
 		}
@@ -180,7 +180,7 @@ func (r *run) resume(a Answers) error {
 	if err := r.open(); err != nil {
 		return err
 	}
-	if r.chain.Record == nil {
+	if r.journal.Chain.Record == nil {
 		return unknown(r.key(), 0)
 	}
 	r.drainsQueue = true
@@ -188,18 +188,18 @@ func (r *run) resume(a Answers) error {
 }
 
 func (r *run) takeUp(a Answers) error {
-	rec, beside := r.chain.Record, sortPending(r.chain.Pending)
+	rec, beside := r.journal.Chain.Record, sortPending(r.journal.Chain.Pending)
 	if err := r.unrecord(rec); err != nil {
 		return err
 	}
-	if r.chain.Branches() || r.forks {
+	if r.journal.Chain.Branches() || r.forks {
 		if _, err := a.match(nil, r.cfg.Now(), r.hadAnswer); err != nil { // nothing is open on a branch
 			return fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
 		}
 		if err := r.fork(); err != nil {
 			return err
 		}
-		rec, beside = r.chain.Record, sortPending(r.chain.Pending)
+		rec, beside = r.journal.Chain.Record, sortPending(r.journal.Chain.Pending)
 	}
 	open, err := beside.open(rec)
 	if err != nil {
@@ -271,7 +271,7 @@ func (r *run) giveAnswers(fresh answers, open []Interrupt) error {
 		r.fresh = r.inside.run.fresh
 	case len(fresh) > 0:
 		r.fresh = fresh
-		if err := r.put(r.decide(fresh, open)); err != nil {
+		if err := r.journal.Put(r.decide(fresh, open)); err != nil {
 			return err
 		}
 		r.tellDecisions(fresh, open)

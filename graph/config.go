@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/journal"
 	"github.com/weftrun/weft/state"
 )
 
@@ -196,4 +197,20 @@ type graceKey struct{}
 // not make the calls themselves. A call that a node makes does not see it.
 func WithGrace(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, graceKey{}, d)
+}
+
+// checkKeep says why Keep cannot be what is meant.
+func (c Config) checkKeep() error {
+	switch k := c.Keep; {
+	case k.Last < 0 || k.For < 0:
+		return fmt.Errorf("the Keep is negative: the last %d, for %v", k.Last, k.For)
+	case k.Fence != "":
+		return errors.New("the Keep has a fence; a run prunes under its own")
+	case journal.KeepsAll(k):
+		return nil
+	}
+	if _, drops := c.Store.(checkpoint.Dropper); !drops {
+		return fmt.Errorf("old commits are to be dropped, and the store %T cannot do that", c.Store)
+	}
+	return nil
 }

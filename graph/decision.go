@@ -155,7 +155,7 @@ func (a answer) slot(id string) string { return checkpoint.SlotDecision + id + "
 // decide gives each answer its decision, and returns the entries that store both.
 func (r *run) decide(fresh answers, open []Interrupt) []checkpoint.Entry {
 	entries := fresh.entries()
-	room := r.chain.DecisionRoom(mostDecisions)
+	room := r.journal.Chain.DecisionRoom(mostDecisions)
 	for _, in := range open {
 		a, ok := fresh[in.ID]
 		if !ok {
@@ -188,7 +188,7 @@ func (r *run) decide(fresh answers, open []Interrupt) []checkpoint.Entry {
 // decisionOn returns a decision of the caller on a question.
 func (r *run) decisionOn(in Interrupt, kind DecisionKind) Decision {
 	return Decision{Kind: kind, Question: in.ID, Namespace: in.Namespace, Node: in.Node, Prompt: in.Prompt, Secret: in.Secret,
-		By: r.opts.By, Via: r.opts.Via, Time: r.cfg.Now().UTC(), Checkpoint: r.chain.Parent(), Branch: r.branch, Run: r.session.id}
+		By: r.opts.By, Via: r.opts.Via, Time: r.cfg.Now().UTC(), Checkpoint: r.journal.Chain.Parent(), Branch: r.branch, Run: r.session.id}
 }
 
 func (d *Decision) expire() { d.Kind, d.By, d.Via = DecisionExpire, "", ViaExpiry }
@@ -233,7 +233,7 @@ func (r *run) emitDecision(d Decision) {
 // change returns the decision to edit the state by hand, by the writes of these views.
 func (r *run) change(as string, views ...state.View) Decision {
 	d := Decision{Kind: DecisionChange, Namespace: r.ns, Node: as, By: r.opts.By, Via: r.opts.Via, Time: r.cfg.Now().UTC(),
-		Checkpoint: r.chain.Head() + 1, Branch: r.branch, Run: r.session.id}
+		Checkpoint: r.journal.Chain.Head() + 1, Branch: r.branch, Run: r.session.id}
 	for _, v := range views {
 		for _, name := range wrote(r.schema, v) {
 			if !slices.Contains(d.Fields, name) {
@@ -255,7 +255,7 @@ func (r *run) decideChange(d Decision, entries []checkpoint.Entry) error {
 
 // decideIn lets the next commit record decisions.
 func (r *run) decideIn(all ...Decision) error {
-	room := r.chain.DecisionRoom(mostDecisions)
+	room := r.journal.Chain.DecisionRoom(mostDecisions)
 	for _, d := range all {
 		if room--; room < 0 {
 			r.keepsNoMore()
@@ -265,7 +265,7 @@ func (r *run) decideIn(all ...Decision) error {
 		if err != nil {
 			return err
 		}
-		r.chain.Decide(data)
+		r.journal.Chain.Decide(data)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/journal"
 )
 
 // discards returns a decision for each question that is open with the entries before and not with
@@ -40,7 +41,7 @@ func (r *run) closeOpen(at uint64, rec *checkpoint.Record, before, after []check
 	closed, err := r.discards(rec, before, after)
 	for i := range closed {
 		closed[i].Checkpoint = at
-		if at != r.chain.Parent() {
+		if at != r.journal.Chain.Parent() {
 			closed[i].Branch = rec.Branch
 		}
 	}
@@ -66,7 +67,7 @@ func (r *run) closeAtRoot(c *checkpoint.Chain, rw *checkpoint.Rewind) ([]Decisio
 		}
 		after = nil
 	}
-	root := &run{program: r.program, req: r.req, ctx: r.ctx, opts: r.opts, session: r.session, chain: c, branch: c.Head() + 1}
+	root := &run{program: r.program, req: r.req, ctx: r.ctx, opts: r.opts, session: r.session, journal: &journal.Journal{Chain: c}, branch: c.Head() + 1}
 	if err := root.closeOpen(c.Head(), rec, beside, after); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"time"
+
+	"github.com/weftrun/weft/internal/journal"
 )
 
 // Status is how a run ended, or how a thread stands. A run that stopped for a Drain is
@@ -66,7 +68,7 @@ func (r *run) exited() error {
 // reports whether it came. A run that stores something, or whose nodes have all returned, gets more
 // time: no node keeps it, it is only slow, as on a busy machine.
 func (r *run) ends(done <-chan struct{}, grace time.Duration) bool {
-	return endsWithin(done, grace) || (r.session.writing.Load() > 0 || !r.running.any(r)) && endsWithin(done, flush)
+	return endsWithin(done, grace) || (r.session.writing.Load() > 0 || !r.running.any(r)) && endsWithin(done, journal.WriteTime)
 }
 
 // endsWithin waits so long for done to be closed and reports whether it was.
@@ -95,8 +97,8 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 	r.unlist()
 	out := outcome{steps: r.steps, id: r.session.id}
 	out.status, out.interrupts, out.drained = r.waits(status)
-	if r.chain != nil {
-		out.checkpoint = r.stored
+	if r.journal != nil {
+		out.checkpoint = r.journal.Stored()
 	}
 	switch {
 	case r.state.State == nil:
@@ -135,7 +137,9 @@ func (r *run) encoded() (data []byte, err error) {
 // MarshalJSON of a payload, is an error too.
 func (r *run) whole() (status Status, err error) {
 	defer func() { // the last: the thread is given back whatever comes before
-		r.settlePruning()
+		if r.journal != nil {
+			r.journal.Close()
+		}
 		if r.inside == nil {
 			if e := r.session.releaseLease(); e != nil && err == nil {
 				status, err = Failed, e
@@ -175,7 +179,7 @@ func (r *run) resting() (Status, error) {
 	if r.front.Empty() {
 		return Done, nil
 	}
-	open, err := sortPending(r.chain.Pending).open(r.chain.Record)
+	open, err := sortPending(r.journal.Chain.Pending).open(r.journal.Chain.Record)
 	if err != nil {
 		return Failed, err
 	}

@@ -1,11 +1,12 @@
 package graph
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/journal"
 	"github.com/weftrun/weft/state"
 )
 
@@ -37,163 +38,120 @@ func (d Durability) String() string {
 
 var durabilities = [...]string{"sync", "async", "exit"}
 
-// turn is a lock that is held while the store is called. It is not a sync.Mutex, which must
-// not be held while others wait for something slow: in simulated time they would wait for ever.
-type turn chan struct{}
-
-func (t turn) Lock()   { t <- struct{}{} }
-func (t turn) Unlock() { <-t }
-
-// flight is a commit on its way to the store.
-type flight struct {
-	seq  uint64
-	done chan struct{} // closed when err is set
-	err  error
+// journal returns d in the terms of the journal.
+func (d Durability) journal() journal.Durability {
+	switch d {
+	case Async:
+		return journal.Async
+	case Exit:
+		return journal.Exit
+	}
+	return journal.Sync
 }
 
-// commit brings what a step ended with to the store, as soon as the run's durability
-// asks for it.
+// newJournal returns the journal of the run on a chain that was opened for it.
+func (r *run) newJournal(chain *checkpoint.Chain) *journal.Journal {
+	chain.Fence, chain.TTL = r.session.fence(), r.session.root.cfg.TTL
+	cfg := journal.Config{Source: committed{r}, Store: r.cfg.Store, Key: r.key(), Run: r.session.id, Durability: r.opts.Durability.journal(),
+		Writes: &r.session.writing, Allowed: r.allowed, Cancel: r.cancel, Fail: r.fail,
+		Panic: func(v any) error { return &PanicError{Value: v, Stack: debug.Stack()} }}
+	if r.inside != nil {
+		cfg.Parent, cfg.Disposable = r.inside.run.journal, r.cfg.Nested != PerThread
+	} else if !r.req.replays() {
+		cfg.Keep, cfg.Now = r.cfg.Keep, r.cfg.Now
+	}
+	return journal.New(r.ctx, chain, cfg)
+}
+
+// allowed returns ErrAbandoned if the run was given up: it writes nothing any more.
+func (r *run) allowed() error {
+	if r.isFenced() {
+		return ErrAbandoned
+	}
+	return nil
+}
+
+// committed is a run as its journal sees it.
+type committed struct{ *run }
+
+// Record describes where the run stands. It has the decisions that close questions recorded.
+func (c committed) Record() (*checkpoint.Record, error) {
+	rec, err := c.record()
+	if err != nil {
+		return nil, err
+	}
+	c.closing, c.closed = append(c.closing, c.closed...), nil
+	if err := c.decideIn(c.closing...); err != nil {
+		return nil, err
+	}
+	return rec, nil
+}
+
+// State returns the state and which of its fields differ from the last commit.
+func (c committed) State() (state.View, []bool) { return c.state, c.changed }
+
+// Check returns an error if a commit is larger than Config.MaxState.
+func (c committed) Check(bytes int) error { return c.fitsIn(bytes) }
+
+// Before stores what the next commit stands on.
+func (c committed) Before() error {
+	first := c.first
+	if c.first = nil; first != nil {
+		return first()
+	}
+	return nil
+}
+
+// Made forgets what the commit has described.
+func (c committed) Made() { c.forks, c.wrote = false, nil }
+
+// Stored tells the readers of a commit and of the decisions in it.
+func (c committed) Stored(seq uint64) {
+	c.emitCommit(seq)
+	for _, d := range c.closing {
+		c.emitDecision(d)
+	}
+	c.closing = nil
+}
+
+// Restate lets the next commit describe all that the run has written in its parent's state.
+func (c committed) Restate() error {
+	if c.net.State == nil {
+		return nil
+	}
+	all, err := writesOf(c.schema, c.net)
+	c.wrote = [][][]fieldWrite{{all}}
+	return err
+}
+
+// commit gives what a step ended with to the journal.
 func (r *run) commit(source checkpoint.Source) error {
 	r.tries = 0
-	if r.chain == nil {
+	if r.journal == nil {
 		return r.fits()
 	}
 	if r.source = source; source != checkpoint.Input {
-		r.ran, r.trace = r.whatRan(), append(r.trace, r.traced()...)
+		r.ran = r.whatRan()
+		r.journal.Record(r.traced()...)
 	}
-	if r.opts.Durability == Exit && (!r.front.Empty() || r.dispensable()) {
-		r.unsaved = true
-		return nil
-	}
-	r.storing.Lock()
-	defer r.storing.Unlock()
-	return r.save()
+	return r.journal.Commit(r.front.Empty(), len(r.closed) > 0)
 }
 
-// dispensable reports whether nobody will ever ask for the end of this run, if its
-// parent's task finishes: a subgraph that is done is part of it, unless it lives on.
-func (r *run) dispensable() bool { return r.inside != nil && r.cfg.Nested != PerThread }
-
-// save commits what the run has come to. Whoever calls it holds r.storing. A subgraph
-// stands on what its parent has come to, so that is stored first.
-func (r *run) save(beside ...checkpoint.Entry) error {
-	if r.inside != nil {
-		if err := r.inside.run.store(); err != nil {
-			return err
-		}
-	}
-	rec, err := r.record()
-	if err != nil {
-		return err
-	}
-	closed := r.closed
-	if r.closed = nil; len(closed) > 0 {
-		if err := r.decideIn(closed...); err != nil {
-			return err
-		}
-	}
-	p, err := r.chain.Prepare(r.commitID(r.chain.Head()+1), rec, r.state, r.changed, beside...)
-	if err != nil {
-		return r.fail(err)
-	}
-	if err := r.fitsIn(p.Bytes()); err != nil {
-		return err
-	}
-	if first := r.first; first != nil {
-		r.first = nil
-		if err := first(); err != nil {
-			return r.fail(err)
-		}
-	}
-	r.pruned()
-	if err := r.land(); err != nil {
-		return r.heal(err) // with this step in it
-	}
-	r.chain.Advance(p)
-	r.chain.Pending, r.forks = p.Beside(), false
-	clear(r.changed)
-	r.healed = false
-	if r.trace != nil {
-		r.traces = append(r.traces, traced{p.Seq(), r.trace})
-	}
-	r.unsaved, r.wrote, r.trace = false, nil, nil
-	r.flight = &flight{seq: p.Seq(), done: make(chan struct{})}
-	if r.opts.Durability == Async && !r.front.Empty() && len(closed) == 0 {
-		go r.send(r.flight, p)
-		return nil
-	}
-	r.send(r.flight, p)
-	if err := r.heal(r.land()); err != nil {
-		return err
-	}
-	for _, d := range closed {
-		r.emitDecision(d)
-	}
-	return nil
-}
-
-// send stores p. If that fails the run must not go on.
-func (r *run) send(f *flight, p *checkpoint.Prepared) {
-	defer close(f.done)
-	if f.err = r.lastingly(p.Store); f.err != nil && r.opts.Durability == Async && !isRegression(f.err) {
-		r.cancel(f.err)
-	}
-}
-
-// land waits for the commit that is on its way, if one is. A commit that failed fails
-// everything after it. Whoever calls it holds r.storing.
-func (r *run) land() error {
-	f := r.flight
-	if f == nil {
-		return nil
-	}
-	<-f.done
-	if f.err != nil {
-		return r.fail(f.err)
-	}
-	r.flight, r.stored = nil, f.seq
-	r.emitCommit(f.seq)
-	r.prune(f.seq)
-	return nil
-}
-
-// put stores entries beside the head, after everything that comes before them. It may
-// be called by tasks.
-func (r *run) put(entries []checkpoint.Entry) error {
-	r.storing.Lock()
-	defer r.storing.Unlock()
-	if err := r.catchUp(); err != nil {
-		return err
-	}
-	store := func(ctx context.Context) error { return r.chain.Put(ctx, entries) }
-	err := r.lastingly(store)
-	if isRegression(err) {
-		if err = r.heal(err); err == nil {
-			err = r.lastingly(store)
-		}
-	}
-	if err != nil {
-		return r.fail(err)
-	}
-	r.chain.Pending = beside(r.chain.Pending, entries)
-	return nil
-}
-
-// settleStore makes sure that what the run has come to is stored before it returns; of
-// a subgraph that is done and dispensable, not before its parent's task has failed.
+// settleStore makes sure that what the run has come to is stored before it returns; of a subgraph
+// that is done and whose end its parent's commit will hold, not before its parent's task has failed.
 func (r *run) settleStore(status Status) error {
 	switch {
-	case r.chain == nil:
+	case r.journal == nil:
 		return nil
-	case status == Done && r.unsaved && r.dispensable():
-		r.inside.mayNeed(r)
+	case status == Done && r.journal.CanWait():
+		r.inside.mayNeed(r.journal)
 		return nil
 	}
-	return r.store()
+	return r.journal.Flush()
 }
 
-// mayNeed remembers a subgraph of t that is done and not stored.
-func (t *task) mayNeed(child *run) {
+// mayNeed remembers the journal of a subgraph of t that is done and not stored.
+func (t *task) mayNeed(child *journal.Journal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.unsaved = append(t.unsaved, child)
@@ -207,26 +165,9 @@ func (t *task) saveChildren() error {
 	t.mu.Unlock()
 	var errs []error
 	for _, child := range unsaved {
-		errs = append(errs, child.store())
+		errs = append(errs, child.Flush())
 	}
 	return errors.Join(errs...)
-}
-
-// store brings everything to the store that is not there yet.
-func (r *run) store() error {
-	r.storing.Lock()
-	defer r.storing.Unlock()
-	return r.catchUp()
-}
-
-// catchUp stores what is not stored yet. Whoever calls it holds r.storing.
-func (r *run) catchUp() error {
-	if r.unsaved {
-		if err := r.save(); err != nil {
-			return err
-		}
-	}
-	return r.heal(r.land())
 }
 
 // record describes where the run stands, between two steps or, while one runs, before
@@ -234,8 +175,8 @@ func (r *run) catchUp() error {
 func (r *run) record() (*checkpoint.Record, error) {
 	rec := &checkpoint.Record{
 		Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: r.source,
-		Branch: r.branch, Healed: r.healed, Turn: r.turn, Step: r.done, Ran: r.ran, Input: r.input, Taken: r.taken, Answered: r.answered,
-		Metadata: r.opts.Metadata, Within: r.nested.within(), Trace: r.trace,
+		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: r.ran, Input: r.input, Taken: r.taken, Answered: r.answered,
+		Metadata: r.opts.Metadata, Within: r.nested.within(),
 	}
 	err := r.recordFrontier(rec)
 	if r.rewind != nil && isDue(rec, r.rewind.Task) {

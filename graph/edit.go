@@ -136,34 +136,34 @@ func (r *run) openForEdits(steps [][]edit) error {
 	if err := r.open(); err != nil {
 		return err
 	}
-	if r.chain.Record == nil {
+	if r.journal.Chain.Record == nil {
 		if steps[0][0].as == Start && r.ns == "" {
 			return nil
 		}
 		return unknown(r.key(), 0)
 	}
-	r.answered = r.chain.Record.Answered
-	if in := r.chain.Record.Within; in != nil {
+	r.answered = r.journal.Chain.Record.Answered
+	if in := r.journal.Chain.Record.Within; in != nil {
 		place := *in
 		place.Wrote = nil // that was the step before
 		r.place = &place
 	}
-	if r.ns != "" && r.chain.Branches() {
+	if r.ns != "" && r.journal.Chain.Branches() {
 		if err := r.forkForEdit(); err != nil {
 			return err
 		}
 	}
-	return r.unrecord(r.chain.Record)
+	return r.unrecord(r.journal.Chain.Record)
 }
 
 // answerAside returns what stands beside the head, with the answers that are new.
 func (r *run) answerAside(a Answers) ([]checkpoint.Entry, error) {
-	beside := r.chain.Pending
-	if len(a.given) == 0 || r.chain.Record == nil {
+	beside := r.journal.Chain.Pending
+	if len(a.given) == 0 || r.journal.Chain.Record == nil {
 		return beside, nil
 	}
 	sorted := sortPending(beside)
-	open, err := sorted.open(r.chain.Record)
+	open, err := sorted.open(r.journal.Chain.Record)
 	if err != nil {
 		return nil, err
 	}
@@ -229,10 +229,10 @@ func (r *run) commitEdit(change Decision, before, beside []checkpoint.Entry) err
 	if err := r.decideChange(change, beside); err != nil {
 		return err
 	}
-	if err := r.closeOpen(r.chain.Parent(), r.chain.Record, before, beside); err != nil {
+	if err := r.closeOpen(r.journal.Chain.Parent(), r.journal.Chain.Record, before, beside); err != nil {
 		return err
 	}
-	if err := r.saveEdit(beside); err != nil {
+	if err := r.journal.CommitNow(beside...); err != nil {
 		return err
 	}
 	r.tasks, r.outs = nil, nil
@@ -240,15 +240,6 @@ func (r *run) commitEdit(change Decision, before, beside []checkpoint.Entry) err
 	r.decided = nil
 	r.recordChange(change)
 	return nil
-}
-
-func (r *run) saveEdit(beside []checkpoint.Entry) error {
-	r.storing.Lock()
-	defer r.storing.Unlock()
-	if err := r.save(beside...); err != nil {
-		return err
-	}
-	return r.land()
 }
 
 // editStart begins a turn with what the edit writes.
@@ -270,7 +261,7 @@ func (r *run) editStart(e edit) error {
 		return err
 	}
 	if r.ns != "" { // its decision is confirmed once it is stored, whatever the durability
-		if err := r.store(); err != nil {
+		if err := r.journal.Flush(); err != nil {
 			return err
 		}
 	}

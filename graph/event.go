@@ -208,7 +208,7 @@ func (r *run) emitValues() {
 
 func (r *run) emitCommit(seq uint64) {
 	if r.wants(Checkpoints) {
-		p := commitInfoOfRecord(r.opts.Thread, seq, r.chain.Record)
+		p := commitInfoOfRecord(r.opts.Thread, seq, r.journal.Chain.Record)
 		r.session.watch.tell(r, Event{Mode: Checkpoints, Namespace: r.ns, Step: p.Step, Checkpoint: seq, Point: &p})
 	}
 }

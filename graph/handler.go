@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/journal"
 )
 
 // ErrorHandler mends what a node could not, made by [Handler] and given to a node by
@@ -138,10 +139,10 @@ func (t *task) rescuable() bool {
 func (t *task) toHandler(err error) error {
 	failure := t.placed(err)
 	errors.As(err, &failure)
-	if t.run.chain != nil {
+	if t.run.journal != nil {
 		data, err := json.Marshal(failureOf(failure))
 		if err == nil {
-			err = t.run.put([]checkpoint.Entry{{Task: t.id(), Slot: slotFailure, Data: data}})
+			err = t.run.journal.Put([]checkpoint.Entry{{Task: t.id(), Slot: slotFailure, Data: data}})
 		}
 		if err != nil {
 			return errors.Join(failure, err)
@@ -174,12 +175,8 @@ func (t *task) takeUpHandler(data []byte) error {
 	return nil
 }
 
-// storeFailure is the error of a write to the store: no handler can mend it.
-type storeFailure struct{ error }
-
-func (e storeFailure) Unwrap() error { return e.error }
-
+// isStoreFailure reports whether err is that of a write to the store: no handler can mend it.
 func isStoreFailure(err error) bool {
-	var s storeFailure
-	return errors.As(err, &s)
+	var w journal.WriteError
+	return errors.As(err, &w)
 }

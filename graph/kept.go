@@ -116,7 +116,7 @@ func (t *task) remember(slots map[string][]byte) error {
 // keeper returns the task beside whose entries the results of t are kept: t itself, or,
 // where the run of t has no checkpoints, the task of the parent that t is part of.
 func (t *task) keeper() *task {
-	for t.run.chain == nil && t.run.inside != nil {
+	for t.run.journal == nil && t.run.inside != nil {
 		t = t.run.inside
 	}
 	return t
@@ -207,14 +207,14 @@ func (t *task) store(book *ledger, id string, v keptValue) error {
 	switch {
 	case closed:
 		return errOver
-	case t.run.chain == nil:
+	case t.run.journal == nil:
 		return nil
 	}
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return t.run.put([]checkpoint.Entry{{Task: t.name(), Slot: slotKept + id, Keep: true, Data: data}})
+	return t.run.journal.Put([]checkpoint.Entry{{Task: t.name(), Slot: slotKept + id, Keep: true, Data: data}})
 }
 
 // ending returns how an attempt of t ends that ended with err: a result that could not

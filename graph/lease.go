@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/journal"
 )
 
 // lease is the lease of a thread that a session holds.
@@ -71,7 +72,7 @@ func (s *session) fence() string {
 
 // releaseTime bounds the call that releases a lease. What the run did is stored by then, so a busy
 // machine or store, with thousands of runs that end at once, must not make it a failure. A run that
-// was cancelled has flush.
+// was cancelled has journal.WriteTime.
 const releaseTime = 30 * time.Second
 
 // releaseLease releases the lease of the thread. It may be called twice: when the run is given up
@@ -87,7 +88,7 @@ func (s *session) releaseLease() error {
 	s.lease.stop() // the lease is released, not lost
 	r, bound := &s.root, releaseTime
 	if r.ctx.Err() != nil {
-		bound = flush
+		bound = journal.WriteTime
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), bound)
 	defer cancel()

@@ -30,34 +30,33 @@ func (r *run) open() (err error) {
 	if err := state.CheckText(r.opts.Metadata); err != nil {
 		return fmt.Errorf("graph %q: thread %q: RunOptions.Metadata: %w", r.name, r.opts.Thread, err)
 	}
-	r.storing = make(turn, 1)
 	if r.inside == nil { // a subgraph works under the lease of its root
 		if err := r.session.acquireLease(); err != nil {
 			return err
 		}
 	}
-	if r.chain, err = r.openChain(store); err != nil {
+	chain, err := r.openChain(store)
+	if err != nil {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}
-	r.chain.Fence, r.chain.TTL = r.session.fence(), r.session.root.cfg.TTL
+	r.journal = r.newJournal(chain)
 	if err := r.unmoved(); err != nil {
 		return err
 	}
-	if r.inside == nil && r.ns == "" && !r.req.replays() && r.chain.Record != nil {
-		if err := r.recordAnnounced(r.chain); err != nil {
+	if r.inside == nil && r.ns == "" && !r.req.replays() && r.journal.Chain.Record != nil {
+		if err := r.recordAnnounced(r.journal.Chain); err != nil {
 			return fmt.Errorf("graph %q: %w", r.name, err)
 		}
 	}
-	r.stored, r.opened = r.chain.Head(), r.chain.ID()
-	r.state = r.chain.State
-	if rec := r.chain.Record; rec != nil {
+	r.state = r.journal.Chain.State
+	if rec := r.journal.Chain.Record; rec != nil {
 		r.origin = rec.Origin
 		r.turn, r.step, r.done, r.input, r.answered = rec.Turn, rec.Step, rec.Step, rec.Input, rec.Answered
 		if r.taken, err = r.newestTaken(rec); err != nil {
 			return err
 		}
-		if r.branch = rec.Branch; (r.chain.Branches() || r.forks) && !r.req.replays() {
-			r.branch = r.chain.Head() + 1
+		if r.branch = rec.Branch; (r.journal.Chain.Branches() || r.forks) && !r.req.replays() {
+			r.branch = r.journal.Chain.Head() + 1
 		}
 		if r.rewind == nil {
 			r.rewind = rec.Rewind
@@ -75,7 +74,7 @@ func (r *run) unmoved() error {
 	if r.opts.If == nil || r.inside != nil {
 		return nil
 	}
-	if newest := r.chain.Head(); newest != *r.opts.If {
+	if newest := r.journal.Chain.Head(); newest != *r.opts.If {
 		return fmt.Errorf("%w: the newest commit of thread %q is %d, not %d", ErrMoved, r.opts.Thread, newest, *r.opts.If)
 	}
 	return nil

@@ -1,12 +1,10 @@
 package graph
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 )
@@ -23,9 +21,6 @@ const (
 	slotVoid    = "void"     // no task: the results could not be folded, so they do not count
 	slotPaused  = "paused"   // no task: somebody was told of the static interrupt here
 )
-
-// flush bounds the writing of what a cancelled run had finished.
-const flush = 5 * time.Second
 
 // entries returns what must be kept of t beside the head.
 func (t *task) entries() ([]checkpoint.Entry, error) {
@@ -66,7 +61,7 @@ func message(err error) string {
 // keep stores what these tasks finished, while others still run. If that fails the
 // run fails.
 func (r *run) keep(finished []int) {
-	if r.chain == nil || r.keepErr != nil {
+	if r.journal == nil || r.keepErr != nil {
 		return
 	}
 	var entries []checkpoint.Entry
@@ -83,7 +78,7 @@ func (r *run) keep(finished []int) {
 		}
 	}
 	if len(entries) > 0 {
-		if r.keepErr = r.put(entries); r.keepErr != nil {
+		if r.keepErr = r.journal.Put(entries); r.keepErr != nil {
 			r.stop(r.keepErr)
 		}
 	}
@@ -91,7 +86,7 @@ func (r *run) keep(finished []int) {
 
 // keepAll stores what the tasks of a step that cannot be committed have done.
 func (r *run) keepAll() error {
-	if r.chain == nil || r.keepErr != nil {
+	if r.journal == nil || r.keepErr != nil {
 		return r.keepErr
 	}
 	var entries []checkpoint.Entry
@@ -102,41 +97,9 @@ func (r *run) keepAll() error {
 		entries = append(entries, es...)
 	}
 	if len(entries) > 0 {
-		errs = append(errs, r.put(entries))
+		errs = append(errs, r.journal.Put(entries))
 	}
 	return errors.Join(errs...)
-}
-
-// lastingly writes what is finished with a context that outlives the run's by a
-// moment, so that cancelling a run does not lose its work. A run that was given up
-// writes nothing any more.
-func (r *run) lastingly(write func(context.Context) error) error {
-	if r.isFenced() {
-		return ErrAbandoned
-	}
-	writing := &r.session.writing
-	writing.Add(1)
-	defer writing.Add(-1)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.ctx))
-	defer cancel()
-	stop := context.AfterFunc(r.ctx, func() {
-		select {
-		case <-time.After(flush):
-			cancel()
-		case <-ctx.Done():
-		}
-	})
-	defer stop()
-	if err := guarded(ctx, write); err != nil {
-		return storeFailure{err}
-	}
-	return nil
-}
-
-// guarded is write, with a panic of the store as its error.
-func guarded(ctx context.Context, write func(context.Context) error) (err error) {
-	defer recovered(&err)
-	return write(ctx)
 }
 
 // isFenced reports whether the run, or one that it is part of, was given up.

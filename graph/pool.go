@@ -36,7 +36,7 @@ const (
 // run, a node of several cannot end it.
 func (r *run) executeMany() {
 	p := &pool{limit: min(len(r.todo), r.cfg.Concurrency)}
-	if r.chain == nil && r.session.watch == nil && r.inside == nil {
+	if r.journal == nil && r.session.watch == nil && r.inside == nil {
 		p.left.Store(int64(len(r.todo)))
 		p.all = make(chan struct{})
 	} else {

@@ -51,7 +51,7 @@ func (r *run) enqueue(input state.View) error {
 		if err != nil {
 			return r.fail(err)
 		}
-		chain.Fence = r.chain.Fence
+		chain.Fence = r.journal.Chain.Fence
 		if err = r.appendInput(chain, data); err == nil {
 			r.editOnly, r.queued = true, true
 			return nil
@@ -103,7 +103,7 @@ func (r *run) queueUp(input state.View) (bool, error) {
 // newestTaken returns which input was taken last on the thread: also where the run goes on from an older commit,
 // whose record is rec. The questions of the newest commit close then.
 func (r *run) newestTaken(rec *checkpoint.Record) (uint64, error) {
-	if !r.chain.Branches() || r.inside != nil {
+	if !r.journal.Chain.Branches() || r.inside != nil {
 		return rec.Taken, nil
 	}
 	seq, rec, beside, err := r.newestOf(r.key())

@@ -21,10 +21,10 @@ func (r *run) enter() error {
 
 // reenter takes up the turn that this call has begun before, if there is one.
 func (r *run) reenter() (taken bool, err error) {
-	if r.chain == nil || r.chain.Record == nil {
+	if r.journal == nil || r.journal.Chain.Record == nil {
 		return false, nil
 	}
-	rec := r.chain.Record
+	rec := r.journal.Chain.Record
 	switch w := rec.Within; {
 	case r.forks:
 		return true, r.goOn(rec)
@@ -48,7 +48,7 @@ func (r *run) goOn(rec *checkpoint.Record) error {
 		return err
 	}
 	if r.net.State != nil {
-		if err := r.recall(r.chain.Parent()); err != nil {
+		if err := r.recall(r.journal.Chain.Parent()); err != nil {
 			return err
 		}
 	}

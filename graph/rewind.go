@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/journal"
 	"github.com/weftrun/weft/state"
 )
 
@@ -214,22 +215,17 @@ func (r *run) fork() error {
 	if !r.forks {
 		return r.commit(checkpoint.Fork)
 	}
-	past, err := r.past(r.rewind, r.chain.Parent(), r.chain.Record, r.chain.Pending)
+	past, err := r.past(r.rewind, r.journal.Chain.Parent(), r.journal.Chain.Record, r.journal.Chain.Pending)
 	if err != nil {
 		return err
 	}
-	if r.rewind != nil && !r.chain.Branches() {
-		if err := r.closeOpen(r.chain.Head(), r.chain.Record, r.chain.Pending, withoutTask(r.chain.Pending, r.rewind.Task)); err != nil {
+	if r.rewind != nil && !r.journal.Chain.Branches() {
+		if err := r.closeOpen(r.journal.Chain.Head(), r.journal.Chain.Record, r.journal.Chain.Pending, withoutTask(r.journal.Chain.Pending, r.rewind.Task)); err != nil {
 			return err
 		}
 	}
 	r.tries, r.source, r.ran = 0, checkpoint.Fork, nil
-	r.storing.Lock()
-	defer r.storing.Unlock()
-	if err := r.save(past...); err != nil {
-		return err
-	}
-	return r.heal(r.land())
+	return r.journal.CommitNow(past...)
 }
 
 // past returns what the task of rw kept and was answered in its step, as far as it is known:
@@ -323,7 +319,7 @@ func (r *run) traceAfter(at uint64, was *checkpoint.Record) (trace []checkpoint.
 // program at hand is the subgraph's, so the root's state is taken as it is stored.
 func (r *run) forkForEdit() error {
 	key := checkpoint.Key{Thread: r.opts.Thread}
-	host, rw, err := r.hosts(r.ns, r.chain.Parent())
+	host, rw, err := r.hosts(r.ns, r.journal.Chain.Parent())
 	if err != nil {
 		return err
 	}
@@ -331,7 +327,7 @@ func (r *run) forkForEdit() error {
 	if err != nil {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}
-	c.Fence, c.TTL = r.chain.Fence, r.chain.TTL
+	c.Fence, c.TTL = r.journal.Chain.Fence, r.journal.Chain.TTL
 	root := &run{program: r.program, session: r.session, req: r.req, ctx: r.ctx, opts: r.opts}
 	past, err := root.past(rw, host, c.Record, c.Pending)
 	if err != nil {
@@ -356,8 +352,8 @@ func (r *run) forkForEdit() error {
 			r.keepsNoMore()
 			more = nil
 		}
-		err := r.lastingly(func(ctx context.Context) error {
-			return c.Commit(ctx, r.commitID(rec.Branch), &rec, c.State, nil, append(past, more...)...)
+		err := r.journal.Write(func(ctx context.Context) error {
+			return c.Commit(ctx, journal.CommitID(r.session.id, rec.Branch), &rec, c.State, nil, append(past, more...)...)
 		})
 		if err == nil {
 			for _, d := range closed {

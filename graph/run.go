@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/journal"
 	"github.com/weftrun/weft/internal/step"
 	"github.com/weftrun/weft/state"
 )
@@ -25,35 +26,33 @@ type run struct {
 	opts    RunOptions
 	ns      string               // the namespace; "" is the root
 	origin  string               // the id of the call that began the thread
-	chain   *checkpoint.Chain    // nil without a store
 	depth   int                  // how many runs this one is inside of
 	given   answers              // the answers to this run's questions, by id
 	fresh   answers              // those of them that came with this call
 	decided []Interrupt          // the questions to which fresh was given with an edit
 	closed  []Decision           // on questions that the next commit closes
+	closing []Decision           // and those that the commit being stored closes
 	asked   map[string]Interrupt // the questions that were asked before this call, by id
 
 	state, before state.View // the state, and, while writes are folded that may fail, what it was before
 	front         step.Frontier
-	turn, step    int                // of the thread; step is the one that runs, or ran last
-	done          int                // the last step that ended
-	tries         int                // how often the results of the step that was taken up could not be folded
-	steps         int                // supersteps of this call
-	traces        []traced           // what was recorded with the run's commits, for heal
-	trace         []checkpoint.Entry // what is to be recorded with the next commit
-	told          map[string]bool    // the answers that were recorded, by id
-	taken         uint64             // the newest input that waited and was begun
-	editOnly      bool               // nothing is to be run
-	queued        bool               // the input waits for its turn
-	drainsQueue   bool               // when the turn has ended, inputs that wait get theirs
-	resumed       bool               // from a static interrupt, which the first step passes
-	stopped       bool               // for a Drain
-	leaving       *ascent            // the Command to the parent that ends the run after this step: the first of several
-	paused        []Interrupt        // the static interrupts at which the run pauses
-	input         string             // hash of the turn's input
-	inside        *task              // the task that runs this subgraph; nil at the root
-	fenced        atomic.Bool        // the run was given up: it must not write any more
-	keepErr       error              // a failure to store what finished tasks did
+	turn, step    int             // of the thread; step is the one that runs, or ran last
+	done          int             // the last step that ended
+	tries         int             // how often the results of the step that was taken up could not be folded
+	steps         int             // supersteps of this call
+	told          map[string]bool // the answers that were recorded, by id
+	taken         uint64          // the newest input that waited and was begun
+	editOnly      bool            // nothing is to be run
+	queued        bool            // the input waits for its turn
+	drainsQueue   bool            // when the turn has ended, inputs that wait get theirs
+	resumed       bool            // from a static interrupt, which the first step passes
+	stopped       bool            // for a Drain
+	leaving       *ascent         // the Command to the parent that ends the run after this step: the first of several
+	paused        []Interrupt     // the static interrupts at which the run pauses
+	input         string          // hash of the turn's input
+	inside        *task           // the task that runs this subgraph; nil at the root
+	fenced        atomic.Bool     // the run was given up: it must not write any more
+	keepErr       error           // a failure to store what finished tasks did
 	answered      []checkpoint.Answered
 	lanes         sync.Map // lane → *semaphore.Weighted, for those with a Policy.Parallel
 	running       *running // the tasks whose nodes run, those of subgraphs too; nil where nothing gives them up
@@ -62,13 +61,7 @@ type run struct {
 	spare         []*seat  // of the workers
 	workers       sync.WaitGroup
 
-	storing turn              // guards the chain while tasks run, and what follows; nil without a store
-	flight  *flight           // the commit on its way
-	pruning chan struct{}     // closed when what prune began has ended
-	opened  string            // the id of the commit at which the thread was opened
-	stored  uint64            // the newest commit that is known to be stored
-	unsaved bool              // there is something to commit
-	healed  bool              // the next commit stores again what the store has lost
+	journal *journal.Journal  // nil without a store
 	source  checkpoint.Source // of what is to be committed
 	ran     []checkpoint.Ran  // in the step that is to be committed
 	branch  uint64            // the commit that began the branch
@@ -357,8 +350,8 @@ func (r *run) pausesAfter() bool {
 // pauseHere pauses at a static interrupt. The store remembers that somebody was told,
 // so that Resume passes it, and only then.
 func (r *run) pauseHere() (Status, error) {
-	if r.chain != nil {
-		if err := r.put([]checkpoint.Entry{{Slot: slotPaused, Data: []byte("true")}}); err != nil {
+	if r.journal != nil {
+		if err := r.journal.Put([]checkpoint.Entry{{Slot: slotPaused, Data: []byte("true")}}); err != nil {
 			return Failed, err
 		}
 	}

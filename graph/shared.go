@@ -87,8 +87,8 @@ func (r *run) share(input state.View) {
 	r.schema.Assign(r.state, input)
 	for i := range r.changed {
 		r.changed[i] = true
-		if r.chain != nil {
-			r.chain.Rebase(i)
+		if r.journal != nil {
+			r.journal.Chain.Rebase(i)
 		}
 	}
 }

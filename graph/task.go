@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/journal"
 	"github.com/weftrun/weft/internal/step"
 	"github.com/weftrun/weft/state"
 )
@@ -53,19 +54,19 @@ type task struct {
 
 	tried []Failure // the alternatives of a Fallback that have failed
 
-	found     atomic.Bool // somebody looked for it in a context, and may have kept it
-	scope                 // of the node; its mu guards the rest
-	ledger    *ledger     // what the node's code keeps; nil until it does
-	part      string      // the part of the node that runs; "" is the first, or only, one
-	failure   *NodeError  // what the handler is to mend; nil while the node itself runs
-	consulted bool        // what it does may depend on an answer
-	relabel   string      // what its events show in place of its payload; "" is the payload
-	unsaved   []*run      // its subgraphs that are done and not stored
-	left      []Interrupt // the open questions of its subgraphs that failed
-	back      *rewound    // it takes up a subgraph at an older commit
-	tries     int         // how often it was begun anew after it was found
-	held      int         // how many waits of the runtime hold it up
-	sign      time.Time   // its last sign of life
+	found     atomic.Bool        // somebody looked for it in a context, and may have kept it
+	scope                        // of the node; its mu guards the rest
+	ledger    *ledger            // what the node's code keeps; nil until it does
+	part      string             // the part of the node that runs; "" is the first, or only, one
+	failure   *NodeError         // what the handler is to mend; nil while the node itself runs
+	consulted bool               // what it does may depend on an answer
+	relabel   string             // what its events show in place of its payload; "" is the payload
+	unsaved   []*journal.Journal // of its subgraphs that are done and not stored
+	left      []Interrupt        // the open questions of its subgraphs that failed
+	back      *rewound           // it takes up a subgraph at an older commit
+	tries     int                // how often it was begun anew after it was found
+	held      int                // how many waits of the runtime hold it up
+	sign      time.Time          // its last sign of life
 
 	running *running // where it is listed; nil where nothing gives it up
 	listing

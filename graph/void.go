@@ -19,12 +19,12 @@ type voided struct {
 
 // void notes that the results of the step cannot be folded together.
 func (r *run) void(cause error) error {
-	if r.chain == nil {
+	if r.journal == nil {
 		return cause
 	}
 	data, err := json.Marshal(voided{message(cause), r.tries + 1})
 	if err == nil {
-		err = r.put([]checkpoint.Entry{{Slot: slotVoid, Data: data}})
+		err = r.journal.Put([]checkpoint.Entry{{Slot: slotVoid, Data: data}})
 	}
 	return errors.Join(cause, err)
 }

@@ -1,0 +1,309 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/state"
+)
+
+// Durability says when commits are stored.
+type Durability uint8
+
+const (
+	Sync  Durability = iota // each commit before Commit returns
+	Async                   // each commit beside what follows, in order and one at a time
+	Exit                    // at the end of the run, or when something pending must be stored
+)
+
+// Source is what a journal stores: the run. Its methods are called while no step changes the state,
+// one at a time.
+type Source interface {
+	// Record describes where the run stands. The journal adds Healed and Trace.
+	Record() (*checkpoint.Record, error)
+	// State returns the state, and which of its fields differ from the last commit. The journal
+	// clears the marks once a commit is made.
+	State() (v state.View, changed []bool)
+	// Check returns an error if a commit of so many bytes must not be stored.
+	Check(bytes int) error
+	// Before stores what the next commit stands on, if there is anything.
+	Before() error
+	// Made is called when a commit is made, before it is sent to the store.
+	Made()
+	// Stored is called when a commit is stored.
+	Stored(seq uint64)
+	// Restate is called before a commit that stores again what the store has lost: it must describe
+	// all that the lost commits described.
+	Restate() error
+}
+
+// Config says whose journal it is. All fields but Parent, Disposable, Keep and Now must be set.
+type Config struct {
+	Source     Source
+	Store      checkpoint.Store
+	Key        checkpoint.Key
+	Run        string // the id of the run, for the ids of its commits
+	Durability Durability
+	Parent     *Journal         // that of the run around a subgraph; nil at the root
+	Disposable bool             // the end of the run needs no commit if its parent's task finishes
+	Keep       checkpoint.Keep  // what is not pruned; the zero value keeps all
+	Now        func() time.Time // for Keep
+	Writes     *atomic.Int32    // counts the writes that are under way
+
+	Allowed func() error          // why the run must not write any more; nil while it may
+	Cancel  func(cause error)     // stops the run, because a commit that was on its way has failed
+	Fail    func(error) error     // adds the place of the run to an error
+	Panic   func(value any) error // makes the error of a panic in the store
+}
+
+// Journal is the storage of one chain while a run owns it.
+type Journal struct {
+	// Chain is where the chain stands. It is read between steps, and by Source.
+	Chain *checkpoint.Chain
+
+	ctx    context.Context // the run's
+	cfg    Config
+	opened string // the id of the commit at which the chain was opened
+
+	lock     lock    // guards the chain while tasks run, and what follows
+	flight   *flight // the commit on its way
+	stored   uint64  // the newest commit that is known to be stored
+	unsaved  bool    // there is something to commit
+	restates bool    // the next commit stores again what the store has lost
+	trace    []checkpoint.Entry
+	traces   []traced      // what was recorded with the run's commits
+	pruning  chan struct{} // closed when the pruning that was begun has ended
+}
+
+// New returns the journal of a run whose context is ctx, on a chain that was opened for it.
+func New(ctx context.Context, chain *checkpoint.Chain, cfg Config) *Journal {
+	return &Journal{Chain: chain, ctx: ctx, cfg: cfg, opened: chain.ID(), stored: chain.Head(), lock: make(lock, 1)}
+}
+
+// lock is held while the store is called. It is not a sync.Mutex, which must not be held while
+// others wait for something slow: in simulated time they would wait for ever.
+type lock chan struct{}
+
+func (l lock) Lock()   { l <- struct{}{} }
+func (l lock) Unlock() { <-l }
+
+// flight is a commit on its way to the store.
+type flight struct {
+	seq  uint64
+	done chan struct{} // closed when err is set
+	err  error
+}
+
+// CommitID returns the id of the commit with this number that a run made.
+func CommitID(run string, seq uint64) string { return fmt.Sprintf("%s.%d", run, seq) }
+
+// Stored returns the number of the newest commit that is known to be stored.
+func (j *Journal) Stored() uint64 { return j.stored }
+
+// Record adds entries to the Trace of the next commit.
+func (j *Journal) Record(entries ...checkpoint.Entry) { j.trace = append(j.trace, entries...) }
+
+// Commit stores what the run has come to, as soon as its durability asks for it. done says that
+// nothing is due any more; with wait the commit is stored before Commit returns, unless the
+// durability is Exit.
+func (j *Journal) Commit(done, wait bool) error {
+	if j.cfg.Durability == Exit && (!done || j.cfg.Disposable) {
+		j.unsaved = true
+		return nil
+	}
+	j.lock.Lock()
+	defer j.lock.Unlock()
+	return j.save(j.cfg.Durability == Async && !done && !wait)
+}
+
+// CommitNow commits what the run has come to, with pending writes, and waits for it.
+func (j *Journal) CommitNow(pending ...checkpoint.Entry) error {
+	j.lock.Lock()
+	defer j.lock.Unlock()
+	if err := j.save(false, pending...); err != nil {
+		return err
+	}
+	return j.recover(j.land())
+}
+
+// Put stores pending writes, after everything that comes before them. Tasks may call it.
+func (j *Journal) Put(entries []checkpoint.Entry) error {
+	j.lock.Lock()
+	defer j.lock.Unlock()
+	if err := j.catchUp(); err != nil {
+		return err
+	}
+	put := func(ctx context.Context) error { return j.Chain.Put(ctx, entries) }
+	err := j.Write(put)
+	if isLoss(err) {
+		if err = j.recover(err); err == nil {
+			err = j.Write(put)
+		}
+	}
+	if err != nil {
+		return j.cfg.Fail(err)
+	}
+	j.Chain.Pending = merge(j.Chain.Pending, entries)
+	return nil
+}
+
+// Flush stores everything that is not stored yet.
+func (j *Journal) Flush() error {
+	j.lock.Lock()
+	defer j.lock.Unlock()
+	return j.catchUp()
+}
+
+// CanWait reports whether there is something to store that the run's parent will only need if its
+// own task does not finish.
+func (j *Journal) CanWait() bool { return j.unsaved && j.cfg.Disposable }
+
+// catchUp is Flush, with the lock held.
+func (j *Journal) catchUp() error {
+	if j.unsaved {
+		if err := j.save(false); err != nil {
+			return err
+		}
+	}
+	return j.recover(j.land())
+}
+
+// save commits what the run has come to, with the lock held. What its parent has come to is stored
+// first.
+func (j *Journal) save(async bool, pending ...checkpoint.Entry) error {
+	if j.cfg.Parent != nil {
+		if err := j.cfg.Parent.Flush(); err != nil {
+			return err
+		}
+	}
+	rec, err := j.cfg.Source.Record()
+	if err != nil {
+		return err
+	}
+	rec.Healed, rec.Trace = j.restates, j.trace
+	v, changed := j.cfg.Source.State()
+	p, err := j.Chain.Prepare(CommitID(j.cfg.Run, j.Chain.Head()+1), rec, v, changed, pending...)
+	if err != nil {
+		return j.cfg.Fail(err)
+	}
+	if err := j.cfg.Source.Check(p.Bytes()); err != nil {
+		return err
+	}
+	if err := j.cfg.Source.Before(); err != nil {
+		return j.cfg.Fail(err)
+	}
+	j.pruned()
+	if err := j.land(); err != nil {
+		return j.recover(err) // with this commit in it
+	}
+	j.Chain.Advance(p)
+	j.Chain.Pending = p.Beside()
+	clear(changed)
+	if j.trace != nil {
+		j.traces = append(j.traces, traced{p.Seq(), j.trace})
+	}
+	j.unsaved, j.restates, j.trace = false, false, nil
+	j.cfg.Source.Made()
+	j.flight = &flight{seq: p.Seq(), done: make(chan struct{})}
+	if async {
+		go j.send(j.flight, p)
+		return nil
+	}
+	j.send(j.flight, p)
+	return j.recover(j.land())
+}
+
+// send stores p. If that fails beside a step, the run must not go on.
+func (j *Journal) send(f *flight, p *checkpoint.Prepared) {
+	defer close(f.done)
+	if f.err = j.Write(p.Store); f.err != nil && j.cfg.Durability == Async && !isLoss(f.err) {
+		j.cfg.Cancel(f.err)
+	}
+}
+
+// land waits for the commit that is on its way, if one is, with the lock held. A commit that failed
+// fails everything after it.
+func (j *Journal) land() error {
+	f := j.flight
+	if f == nil {
+		return nil
+	}
+	<-f.done
+	if f.err != nil {
+		return j.cfg.Fail(f.err)
+	}
+	j.flight, j.stored = nil, f.seq
+	j.cfg.Source.Stored(f.seq)
+	j.prune(f.seq)
+	return nil
+}
+
+// merge returns the pending writes with entries added: of two in one place the later one counts.
+func merge(pending, entries []checkpoint.Entry) []checkpoint.Entry {
+	all := slices.Clip(pending)
+	for _, e := range entries {
+		same := func(o checkpoint.Entry) bool { return o.Task == e.Task && o.Slot == e.Slot }
+		if at := slices.IndexFunc(all, same); at >= 0 {
+			all = slices.Delete(slices.Clone(all), at, at+1)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// WriteTime bounds a write that goes on after its run was cancelled.
+const WriteTime = 5 * time.Second
+
+// WriteError is the error of a write to the store.
+type WriteError struct{ Err error }
+
+func (e WriteError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what the store returned.
+func (e WriteError) Unwrap() error { return e.Err }
+
+// Write calls write with a context that outlives that of the run by WriteTime, so that cancelling a
+// run does not lose what it has finished. It returns a WriteError if write fails or panics. A run
+// that was given up writes nothing.
+func (j *Journal) Write(write func(context.Context) error) error {
+	if err := j.cfg.Allowed(); err != nil {
+		return err
+	}
+	j.cfg.Writes.Add(1)
+	defer j.cfg.Writes.Add(-1)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(j.ctx))
+	defer cancel()
+	stop := context.AfterFunc(j.ctx, func() {
+		select {
+		case <-time.After(WriteTime):
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	defer stop()
+	if err := j.guarded(ctx, write); err != nil {
+		return WriteError{err}
+	}
+	return nil
+}
+
+// guarded calls f; a panic of the store is an error.
+func (j *Journal) guarded(ctx context.Context, f func(context.Context) error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = j.cfg.Panic(v)
+		}
+	}()
+	return f(ctx)
+}
+
+// isLoss reports whether err says that a chain is shorter than it was.
+func isLoss(err error) bool {
+	var conflict *checkpoint.ConflictError
+	return errors.As(err, &conflict) && conflict.Head < conflict.Want || errors.Is(err, checkpoint.ErrNotFound)
+}
