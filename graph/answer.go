@@ -203,7 +203,7 @@ func (r *run) expiry(id string, q Question) time.Time {
 		return time.Time{}
 	}
 	for around := r; ; around = around.inside.run { // of a run without checkpoints those around it know
-		if before, asked := around.asked[id]; asked {
+		if before, asked := around.questions.asked[id]; asked {
 			return before.Expires
 		}
 		if around.inside == nil {

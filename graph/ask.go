@@ -96,7 +96,7 @@ func ask[T any](ctx context.Context, q Question) (v T, given answer, err error) 
 		return v, given, err
 	}
 	id := hash("question", s.id(), q.Key, strconv.Itoa(n))
-	given, ok := t.run.given[id]
+	given, ok := t.run.questions.given[id]
 	if !ok {
 		given, ok = t.pastAnswer(id)
 	}

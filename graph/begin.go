@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"maps"
 	"runtime/debug"
 	"slices"
 
@@ -60,7 +59,7 @@ func (r *run) takeInput(input state.View) error {
 		}
 	}
 	r.turn++
-	r.answered = nil
+	r.questions.answered = nil
 	for i, f := range r.schema.Fields() {
 		if f.Turn && !fresh {
 			r.schema.Reset(r.state, i)
@@ -193,7 +192,7 @@ func (r *run) takeUp(a Answers) error {
 		return err
 	}
 	if r.journal.Chain.Branches() || r.forks {
-		if _, err := a.match(nil, r.cfg.Now(), r.hadAnswer); err != nil { // nothing is open on a branch
+		if _, err := a.match(nil, r.cfg.Now(), r.questions.had); err != nil { // nothing is open on a branch
 			return fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
 		}
 		if err := r.fork(); err != nil {
@@ -208,11 +207,11 @@ func (r *run) takeUp(a Answers) error {
 	if r.tries, err = beside.dropVoid(); err != nil {
 		return err
 	}
-	r.remember(beside.given)
+	r.questions.add(beside.given)
 	if r.req.replays() {
-		r.remember(r.req.replay.answers)
+		r.questions.add(r.req.replay.answers)
 	}
-	fresh, err := a.match(open, r.cfg.Now(), r.hadAnswer)
+	fresh, err := a.match(open, r.cfg.Now(), r.questions.had)
 	if err != nil {
 		r.paused = open
 		return fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
@@ -234,7 +233,7 @@ func (r *run) takeUp(a Answers) error {
 				return t.fail(err)
 			}
 		}
-		if err := t.takeUp(beside.byTask[t.id()], r.fresh, r.given); err != nil {
+		if err := t.takeUp(beside.byTask[t.id()], r.questions.fresh, r.questions.given); err != nil {
 			return t.fail(err)
 		}
 	}
@@ -252,46 +251,21 @@ func (r *run) ranBefore(rec *checkpoint.Record) (outs []*step.Outcome) {
 	return outs
 }
 
-// hadAnswer reports whether this turn had this answer before. Without an id any
-// question will do.
-func (r *run) hadAnswer(id, digest string) bool {
-	for _, a := range r.answered {
-		if (id == "" || id == a.ID) && a.Answer == digest {
-			return true
-		}
-	}
-	return false
-}
-
 // giveAnswers stores answers, so that a crash does not ask again, and remembers
 // them. A subgraph's answers came to the root, which has stored them.
 func (r *run) giveAnswers(fresh answers, open []Interrupt) error {
 	switch {
 	case r.inside != nil:
-		r.fresh = r.inside.run.fresh
+		r.questions.fresh = r.inside.run.questions.fresh
 	case len(fresh) > 0:
-		r.fresh = fresh
-		if err := r.journal.Put(r.decide(fresh, open)); err != nil {
+		r.questions.fresh = fresh
+		if err := r.journal.Put(r.decider().answer(fresh, open)); err != nil {
 			return err
 		}
 		r.tellDecisions(fresh, open)
 	}
-	r.remember(fresh)
+	r.questions.add(fresh)
 	return nil
-}
-
-// remember adds answers to those that the run's questions have.
-func (r *run) remember(given answers) {
-	all := answers{}
-	maps.Copy(all, r.given) // a subgraph shares it with others
-	maps.Copy(all, given)
-	r.given = all
-	r.answered = slices.Clip(r.answered)
-	for _, id := range slices.Sorted(maps.Keys(all)) {
-		if digest := all[id].digest(); !r.hadAnswer(id, digest) {
-			r.answered = append(r.answered, checkpoint.Answered{ID: id, Answer: digest})
-		}
-	}
 }
 
 // takeUp decides what is left to do for t: nothing if it finished, wait if it asked
@@ -313,10 +287,8 @@ func (t *task) takeUp(slots map[string][]byte, fresh, given answers) error {
 	asked := last.Open
 	t.tried = last.Tried
 	for _, in := range slices.Concat(asked, last.Timed) {
-		if t.run.asked == nil {
-			t.run.asked = map[string]Interrupt{}
-		}
-		if t.run.asked[in.ID] = in; !in.Expires.IsZero() {
+		t.run.questions.knows(in)
+		if !in.Expires.IsZero() {
 			t.timed = append(t.timed, in)
 		}
 	}

@@ -1,13 +1,11 @@
 package graph
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/state"
 )
 
 // DecisionKind says what was decided.
@@ -152,61 +149,7 @@ var decisionForms = []struct{ word, args, reason string }{
 // stands there once.
 func (a answer) slot(id string) string { return checkpoint.SlotDecision + id + "/" + a.digest() }
 
-// decide gives each answer its decision, and returns the entries that store both.
-func (r *run) decide(fresh answers, open []Interrupt) []checkpoint.Entry {
-	entries := fresh.entries()
-	room := r.journal.Chain.DecisionRoom(mostDecisions)
-	for _, in := range open {
-		a, ok := fresh[in.ID]
-		if !ok {
-			continue
-		}
-		if room--; room < 0 {
-			r.keepsNoMore()
-			continue
-		}
-		d := r.decisionOn(in, DecisionRespond)
-		d.By = cmp.Or(a.by, d.By)
-		switch {
-		case a.refusal == lapsed:
-			d.expire()
-		case a.refusal != "":
-			d.Kind, d.Reason = DecisionDecline, strings.TrimPrefix(a.refusal, refusedBy)
-		default:
-			d.Value = bytes.Clone(a.data)
-			d.read()
-		}
-		a.decision = &d
-		fresh[in.ID] = a
-		if data, err := json.Marshal(r.kept(d)); err == nil {
-			entries = append(entries, checkpoint.Entry{Slot: a.slot(in.ID), Keep: true, Data: data})
-		}
-	}
-	return entries
-}
-
-// decisionOn returns a decision of the caller on a question.
-func (r *run) decisionOn(in Interrupt, kind DecisionKind) Decision {
-	return Decision{Kind: kind, Question: in.ID, Namespace: in.Namespace, Node: in.Node, Prompt: in.Prompt, Secret: in.Secret,
-		By: r.opts.By, Via: r.opts.Via, Time: r.cfg.Now().UTC(), Checkpoint: r.journal.Chain.Parent(), Branch: r.branch, Run: r.session.id}
-}
-
 func (d *Decision) expire() { d.Kind, d.By, d.Via = DecisionExpire, "", ViaExpiry }
-
-// kept returns a decision as it is stored.
-func (r *run) kept(d Decision) Decision {
-	s, sealed := r.cfg.Store.(interface{ Codec() checkpoint.Codec })
-	if len(d.Value) > longestValue || d.Secret && (!sealed || s.Codec().Keys == nil) {
-		d.Value, d.Args = nil, nil
-	}
-	return d
-}
-
-// keepsNoMore logs a decision that takes effect although it is not recorded.
-func (r *run) keepsNoMore() {
-	slog.Error("graph: the thread keeps no more decisions; this one takes effect without a record",
-		"graph", r.name, "thread", r.opts.Thread, "limit", mostDecisions, "by", r.opts.By, "via", r.opts.Via)
-}
 
 // tellDecisions tells the readers what was decided, once it is stored.
 func (r *run) tellDecisions(fresh answers, open []Interrupt) {
@@ -228,54 +171,6 @@ func (r *run) emitDecision(d Decision) {
 		d.Value, d.Args = nil, nil
 	}
 	r.session.watch.tell(r, Event{Mode: Decisions, Namespace: d.Namespace, Step: r.step, Node: d.Node, Decision: &d})
-}
-
-// change returns the decision to edit the state by hand, by the writes of these views.
-func (r *run) change(as string, views ...state.View) Decision {
-	d := Decision{Kind: DecisionChange, Namespace: r.ns, Node: as, By: r.opts.By, Via: r.opts.Via, Time: r.cfg.Now().UTC(),
-		Checkpoint: r.journal.Chain.Head() + 1, Branch: r.branch, Run: r.session.id}
-	for _, v := range views {
-		for _, name := range wrote(r.schema, v) {
-			if !slices.Contains(d.Fields, name) {
-				d.Fields = append(d.Fields, name)
-			}
-		}
-	}
-	return d
-}
-
-// decideChange lets the next commit record an edit by hand. That of a subgraph's state is recorded at
-// the root, where it is announced before. entries will stand beside the commit.
-func (r *run) decideChange(d Decision, entries []checkpoint.Entry) error {
-	if r.ns != "" {
-		return r.announce(d, entries)
-	}
-	return r.decideIn(d)
-}
-
-// decideIn lets the next commit record decisions.
-func (r *run) decideIn(all ...Decision) error {
-	room := r.journal.Chain.DecisionRoom(mostDecisions)
-	for _, d := range all {
-		if room--; room < 0 {
-			r.keepsNoMore()
-			continue
-		}
-		data, err := json.Marshal(d)
-		if err != nil {
-			return err
-		}
-		r.journal.Chain.Decide(data)
-	}
-	return nil
-}
-
-// recordChange tells of an edit that was committed, and confirms that of a subgraph's state.
-func (r *run) recordChange(d Decision) {
-	r.emitDecision(d)
-	if r.ns != "" {
-		r.confirm(d)
-	}
 }
 
 // readDecisions gives the answers beside a head the decisions that brought them.

@@ -81,7 +81,7 @@ func (c committed) Record() (*checkpoint.Record, error) {
 		return nil, err
 	}
 	c.closing, c.closed = append(c.closing, c.closed...), nil
-	if err := c.decideIn(c.closing...); err != nil {
+	if err := c.decider().record(c.closing...); err != nil {
 		return nil, err
 	}
 	return rec, nil
@@ -92,15 +92,6 @@ func (c committed) State() (state.View, []bool) { return c.state, c.changed }
 
 // Check returns an error if a commit is larger than Config.MaxState.
 func (c committed) Check(bytes int) error { return c.fitsIn(bytes) }
-
-// Before stores what the next commit stands on.
-func (c committed) Before() error {
-	first := c.first
-	if c.first = nil; first != nil {
-		return first()
-	}
-	return nil
-}
 
 // Made forgets what the commit has described.
 func (c committed) Made() { c.forks, c.wrote = false, nil }
@@ -175,7 +166,7 @@ func (t *task) saveChildren() error {
 func (r *run) record() (*checkpoint.Record, error) {
 	rec := &checkpoint.Record{
 		Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: r.source,
-		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: r.ran, Input: r.input, Taken: r.taken, Answered: r.answered,
+		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: r.ran, Input: r.input, Taken: r.taken, Answered: r.questions.answered,
 		Metadata: r.opts.Metadata, Within: r.nested.within(),
 	}
 	err := r.recordFrontier(rec)

@@ -61,26 +61,26 @@ func (g *Graph[S]) UpdateAndResume(ctx context.Context, e Edit[S], a Answers, o 
 }
 
 // updateAndResume applies one edit with answers and goes on.
-func (r *run) updateAndResume(steps [][]edit, a Answers) error {
-	if err := r.isRoot(); err != nil {
+func (ed *editor) updateAndResume(steps [][]edit, a Answers) error {
+	if err := ed.isRoot(); err != nil {
 		return err
 	}
 	if as := steps[0][0].as; (as == Start || as == End) && len(a.given) > 0 {
-		return r.badEdit(fmt.Errorf("%w: an edit as %s ends the turn whose questions are answered", ErrEdit, as))
+		return ed.badEdit(fmt.Errorf("%w: an edit as %s ends the turn whose questions are answered", ErrEdit, as))
 	}
-	if err := r.editAll(steps, a); err != nil {
-		return r.badEdit(err)
+	if err := ed.editAll(steps, a); err != nil {
+		return ed.badEdit(err)
 	}
-	r.drainsQueue = true
-	return r.takeUp(Answers{})
+	ed.drainsQueue = true
+	return ed.takeUp(Answers{})
 }
 
 // badEdit adds the thread to an ErrEdit that does not name it.
-func (r *run) badEdit(err error) error {
+func (ed *editor) badEdit(err error) error {
 	if placed := (*NodeError)(nil); !errors.Is(err, ErrEdit) || errors.As(err, &placed) {
 		return err
 	}
-	return fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
+	return fmt.Errorf("graph %q: thread %q: %w", ed.name, ed.opts.Thread, err)
 }
 
 // edit is an Edit with the type of the state erased.
@@ -105,18 +105,25 @@ func erase[S any](steps [][]Edit[S]) [][]edit {
 	return erased
 }
 
+// editor applies the edits of a request to the thread of its run.
+type editor struct {
+	*run
+	answered []Interrupt                          // the questions to which the next commit has answers
+	forkRoot func(more ...checkpoint.Entry) error // begins the branch of the thread that an edit of a subgraph needs; nil where none does
+}
+
 // editAll opens the thread and commits the steps. Answers go into the first commit.
-func (r *run) editAll(steps [][]edit, a Answers) error {
-	r.ns = r.opts.Namespace
-	if err := r.openForEdits(steps); err != nil {
+func (ed *editor) editAll(steps [][]edit, a Answers) error {
+	ed.ns = ed.opts.Namespace
+	if err := ed.openForEdits(steps); err != nil {
 		return err
 	}
-	beside, err := r.answerAside(a)
+	beside, err := ed.answerAside(a)
 	if err != nil {
 		return err
 	}
 	for i, edits := range steps {
-		if beside, err = r.editStep(edits, beside); err != nil {
+		if beside, err = ed.editStep(edits, beside); err != nil {
 			if len(steps) > 1 {
 				return fmt.Errorf("step %d of the edits: %w", i+1, err)
 			}
@@ -126,168 +133,185 @@ func (r *run) editAll(steps [][]edit, a Answers) error {
 	return nil
 }
 
-func (r *run) openForEdits(steps [][]edit) error {
+func (ed *editor) openForEdits(steps [][]edit) error {
 	switch {
-	case r.cfg.Store == nil:
+	case ed.cfg.Store == nil:
 		return ErrNoStore
 	case len(steps) == 0 || slices.ContainsFunc(steps, func(s []edit) bool { return len(s) == 0 }):
 		return fmt.Errorf("%w: there is nothing to do in a step", ErrEdit)
 	}
-	if err := r.open(); err != nil {
+	if err := ed.open(); err != nil {
 		return err
 	}
-	if r.journal.Chain.Record == nil {
-		if steps[0][0].as == Start && r.ns == "" {
+	if ed.journal.Chain.Record == nil {
+		if steps[0][0].as == Start && ed.ns == "" {
 			return nil
 		}
-		return unknown(r.key(), 0)
+		return unknown(ed.key(), 0)
 	}
-	r.answered = r.journal.Chain.Record.Answered
-	if in := r.journal.Chain.Record.Within; in != nil {
+	ed.questions.answered = ed.journal.Chain.Record.Answered
+	if in := ed.journal.Chain.Record.Within; in != nil {
 		place := *in
 		place.Wrote = nil // that was the step before
-		r.place = &place
+		ed.place = &place
 	}
-	if r.ns != "" && r.journal.Chain.Branches() {
-		if err := r.forkForEdit(); err != nil {
+	if ed.ns != "" && ed.journal.Chain.Branches() {
+		if err := ed.forkForEdit(); err != nil {
 			return err
 		}
 	}
-	return r.unrecord(r.journal.Chain.Record)
+	return ed.unrecord(ed.journal.Chain.Record)
 }
 
 // answerAside returns what stands beside the head, with the answers that are new.
-func (r *run) answerAside(a Answers) ([]checkpoint.Entry, error) {
-	beside := r.journal.Chain.Pending
-	if len(a.given) == 0 || r.journal.Chain.Record == nil {
+func (ed *editor) answerAside(a Answers) ([]checkpoint.Entry, error) {
+	beside := ed.journal.Chain.Pending
+	if len(a.given) == 0 || ed.journal.Chain.Record == nil {
 		return beside, nil
 	}
 	sorted := sortPending(beside)
-	open, err := sorted.open(r.journal.Chain.Record)
+	open, err := sorted.open(ed.journal.Chain.Record)
 	if err != nil {
 		return nil, err
 	}
-	r.remember(sorted.given)
-	fresh, err := a.match(open, r.cfg.Now(), r.hadAnswer)
+	ed.questions.add(sorted.given)
+	fresh, err := a.match(open, ed.cfg.Now(), ed.questions.had)
 	if err != nil {
-		r.paused = open
-		return nil, fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
+		ed.paused = open
+		return nil, fmt.Errorf("graph %q: thread %q: %w", ed.name, ed.opts.Thread, err)
 	}
-	entries := r.decide(fresh, open)
-	r.remember(fresh)
-	r.fresh, r.decided = fresh, open
+	entries := ed.decider().answer(fresh, open)
+	ed.questions.add(fresh)
+	ed.questions.fresh, ed.answered = fresh, open
 	return append(slices.Clip(beside), entries...), nil
 }
 
 // editStep applies edits and commits them with what stays beside the head.
-func (r *run) editStep(edits []edit, beside []checkpoint.Entry) ([]checkpoint.Entry, error) {
+func (ed *editor) editStep(edits []edit, beside []checkpoint.Entry) ([]checkpoint.Entry, error) {
 	if slices.ContainsFunc(edits, func(e edit) bool { return e.as == Start || e.as == End }) {
 		if len(edits) > 1 {
 			return nil, fmt.Errorf("%w: an edit as %s or %s stands alone in its step", ErrEdit, Start, End)
 		}
 		if edits[0].as == Start {
-			return nil, r.editStart(edits[0])
+			return nil, ed.editStart(edits[0])
 		}
-		return nil, r.editEnd(edits[0], beside)
+		return nil, ed.editEnd(edits[0], beside)
 	}
-	whole, err := r.editTasks(edits)
+	whole, err := ed.editTasks(edits)
 	if err != nil {
 		return nil, err
 	}
-	change, before := r.changeOf(), beside
-	if err := r.foldEdits(whole); err != nil {
+	change, before := ed.changeOf(), beside
+	if err := ed.foldEdits(whole); err != nil {
 		return nil, err
 	}
-	r.concluded()
+	ed.concluded()
 	if whole {
-		r.shape.Advance(&r.front, r.outs)
-		r.step++
-		r.done, beside = r.step, notes(beside)
+		ed.shape.Advance(&ed.front, ed.outs)
+		ed.step++
+		ed.done, beside = ed.step, notes(beside)
 	} else {
-		beside = r.withoutActed(beside)
-		r.shape.Amend(&r.front, r.outs)
+		beside = ed.withoutActed(beside)
+		ed.shape.Amend(&ed.front, ed.outs)
 	}
-	return beside, r.commitEdit(change, before, beside)
+	return beside, ed.commitEdit(change, before, beside)
 }
 
 // changeOf returns the decision to make the edits of a step.
-func (r *run) changeOf() Decision {
+func (ed *editor) changeOf() Decision {
 	var names []string
 	var views []state.View
-	for _, t := range r.tasks {
+	for _, t := range ed.tasks {
 		views = append(views, t.view)
 		if t.out.Node != step.Nobody {
 			names = append(names, t.node.name)
 		}
 	}
-	return r.change(strings.Join(names, ", "), views...)
+	return ed.decider().change(ed.ns, strings.Join(names, ", "), ed.schema, views...)
 }
 
 // commitEdit commits an edit, which leaves entries of before beside the head.
-func (r *run) commitEdit(change Decision, before, beside []checkpoint.Entry) error {
-	r.source, r.ran = checkpoint.Update, r.whatRan()
-	if err := r.decideChange(change, beside); err != nil {
+func (ed *editor) commitEdit(change Decision, before, beside []checkpoint.Entry) error {
+	ed.source, ed.ran = checkpoint.Update, ed.whatRan()
+	if err := ed.decideChange(change, beside); err != nil {
 		return err
 	}
-	if err := r.closeOpen(r.journal.Chain.Parent(), r.journal.Chain.Record, before, beside); err != nil {
+	if err := ed.closeOpen(ed.journal.Chain.Parent(), ed.journal.Chain.Record, before, beside); err != nil {
 		return err
 	}
-	if err := r.journal.CommitNow(beside...); err != nil {
+	if err := ed.journal.CommitNow(beside...); err != nil {
 		return err
 	}
-	r.tasks, r.outs = nil, nil
-	r.tellDecisions(r.fresh, r.decided)
-	r.decided = nil
-	r.recordChange(change)
+	ed.tasks, ed.outs = nil, nil
+	ed.tellDecisions(ed.questions.fresh, ed.answered)
+	ed.answered = nil
+	ed.recordChange(change)
 	return nil
 }
 
 // editStart begins a turn with what the edit writes.
-func (r *run) editStart(e edit) error {
-	input := r.schema.Blank()
-	cmd, err := e.do(r.ctx, input.State, nil)
+func (ed *editor) editStart(e edit) error {
+	input := ed.schema.Blank()
+	cmd, err := e.do(ed.ctx, input.State, nil)
 	switch {
 	case err != nil:
 		return err
 	case !cmd.empty():
 		return fmt.Errorf("%w: an edit as %s begins where the graph does; its Command must be empty", ErrEdit, Start)
 	}
-	r.opts.OnOpenQuestions = Discard
-	change := r.change(Start, input)
-	if err := r.decideChange(change, nil); err != nil {
+	ed.opts.OnOpenQuestions = Discard
+	change := ed.decider().change(ed.ns, Start, ed.schema, input)
+	if err := ed.decideChange(change, nil); err != nil {
 		return err
 	}
-	if err := r.beginTurn(input); err != nil {
+	if err := ed.beginTurn(input); err != nil {
 		return err
 	}
-	if r.ns != "" { // its decision is confirmed once it is stored, whatever the durability
-		if err := r.journal.Flush(); err != nil {
+	if ed.ns != "" { // its decision is confirmed once it is stored, whatever the durability
+		if err := ed.journal.Flush(); err != nil {
 			return err
 		}
 	}
-	r.recordChange(change)
+	ed.recordChange(change)
 	return nil
 }
 
 // editEnd ends the turn: what finished beside the head counts, then the edit's own
 // writes, and nothing is due any more.
-func (r *run) editEnd(e edit, beside []checkpoint.Entry) error {
-	finished, err := r.finished(beside)
+func (ed *editor) editEnd(e edit, beside []checkpoint.Entry) error {
+	finished, err := ed.finished(beside)
 	if err != nil {
 		return err
 	}
-	t := r.newTask()
+	t := ed.newTask()
 	t.begin(&node{job: job{call: e.do}}, step.Nobody, -1, nil)
 	if err := t.call(t); err != nil {
 		return t.fail(err)
 	}
-	change := r.change(End, t.view)
-	r.tasks = append(finished, t)
-	if err := r.foldEdits(true); err != nil {
+	change := ed.decider().change(ed.ns, End, ed.schema, t.view)
+	ed.tasks = append(finished, t)
+	if err := ed.foldEdits(true); err != nil {
 		return err
 	}
-	r.concluded()
-	r.shape.Stop(&r.front)
-	r.done = r.step
-	return r.commitEdit(change, beside, nil)
+	ed.concluded()
+	ed.shape.Stop(&ed.front)
+	ed.done = ed.step
+	return ed.commitEdit(change, beside, nil)
+}
+
+// decideChange lets the next commit record an edit by hand. That of a subgraph's state is recorded at
+// the root, where it is announced before. entries will stand beside the commit.
+func (ed *editor) decideChange(d Decision, entries []checkpoint.Entry) error {
+	if ed.ns != "" {
+		return ed.announce(d, entries)
+	}
+	return ed.decider().record(d)
+}
+
+// recordChange tells of an edit that was committed, and confirms that of a subgraph's state.
+func (ed *editor) recordChange(d Decision) {
+	ed.emitDecision(d)
+	if ed.ns != "" {
+		ed.confirm(d)
+	}
 }

@@ -9,18 +9,18 @@ import (
 )
 
 // editTasks runs the edits as tasks; whole says that they stand for all that is due.
-func (r *run) editTasks(edits []edit) (whole bool, err error) {
+func (ed *editor) editTasks(edits []edit) (whole bool, err error) {
 	due := map[int]int{} // node → how many tasks of it are due
-	for _, n := range r.front.Due {
+	for _, n := range ed.front.Due {
 		due[n]++
 	}
-	for _, s := range r.front.Sends {
+	for _, s := range ed.front.Sends {
 		due[s.Node]++
 	}
 	acted := 0
-	r.tasks = nil
+	ed.tasks = nil
 	for _, e := range edits {
-		t := r.newTask()
+		t := ed.newTask()
 		if err := t.beginEdit(e); err != nil {
 			return false, err
 		}
@@ -34,13 +34,13 @@ func (r *run) editTasks(edits []edit) (whole bool, err error) {
 		if len(t.open) > 0 {
 			return false, t.fail(fmt.Errorf("%w: it asks a question, and nobody runs to ask it", ErrEdit))
 		}
-		r.tasks = append(r.tasks, t)
+		ed.tasks = append(ed.tasks, t)
 	}
-	whole = acted == r.front.Len() && acted == len(edits) && acted > 0
-	if !whole && slices.ContainsFunc(r.tasks, func(t *task) bool { return t.node.payload != nil }) {
+	whole = acted == ed.front.Len() && acted == len(edits) && acted > 0
+	if !whole && slices.ContainsFunc(ed.tasks, func(t *task) bool { return t.node.payload != nil }) {
 		return false, fmt.Errorf("%w: a Worker has no name for each of its tasks; act as all that is due, or as none of them", ErrEdit)
 	}
-	slices.SortStableFunc(r.tasks, func(a, b *task) int { return a.out.Node - b.out.Node })
+	slices.SortStableFunc(ed.tasks, func(a, b *task) int { return a.out.Node - b.out.Node })
 	return whole, nil
 }
 
@@ -67,16 +67,16 @@ func (t *task) beginEdit(e edit) error {
 }
 
 // foldEdits folds what the edits wrote. What lives for one step ends with a whole one.
-func (r *run) foldEdits(whole bool) error {
-	if r.ns != "" {
-		if err := r.note(); err != nil { // for a subgraph that shares its parent's state
+func (ed *editor) foldEdits(whole bool) error {
+	if ed.ns != "" {
+		if err := ed.note(); err != nil { // for a subgraph that shares its parent's state
 			return err
 		}
 	}
 	if whole {
-		return r.fold()
+		return ed.fold()
 	}
-	return r.foldAll()
+	return ed.foldAll()
 }
 
 // notes returns the entries that belong to no task of the step.
@@ -90,11 +90,11 @@ func notes(beside []checkpoint.Entry) (kept []checkpoint.Entry) {
 }
 
 // withoutActed returns the entries but those of tasks that the edits stand for.
-func (r *run) withoutActed(beside []checkpoint.Entry) (kept []checkpoint.Entry) {
+func (ed *editor) withoutActed(beside []checkpoint.Entry) (kept []checkpoint.Entry) {
 	acted := map[string]bool{}
-	for _, t := range r.tasks {
+	for _, t := range ed.tasks {
 		if t.out.Node != step.Nobody {
-			acted[r.taskID(r.done+1, t.node.name, -1)] = true
+			acted[ed.taskID(ed.done+1, t.node.name, -1)] = true
 		}
 	}
 	for _, e := range beside {
@@ -106,14 +106,14 @@ func (r *run) withoutActed(beside []checkpoint.Entry) (kept []checkpoint.Entry) 
 }
 
 // finished returns the due tasks whose results are stored beside the head.
-func (r *run) finished(beside []checkpoint.Entry) (done []*task, err error) {
+func (ed *editor) finished(beside []checkpoint.Entry) (done []*task, err error) {
 	sorted := sortPending(beside)
 	if _, err := sorted.dropVoid(); err != nil {
 		return nil, err
 	}
-	r.tasks = nil
-	r.prepare()
-	for _, t := range r.tasks {
+	ed.tasks = nil
+	ed.prepare()
+	for _, t := range ed.tasks {
 		if data := sorted.byTask[t.id()][slotResult]; data != nil {
 			if err := t.restore(data); err != nil {
 				return nil, t.fail(err)

@@ -51,7 +51,7 @@ func (r *run) open() (err error) {
 	r.state = r.journal.Chain.State
 	if rec := r.journal.Chain.Record; rec != nil {
 		r.origin = rec.Origin
-		r.turn, r.step, r.done, r.input, r.answered = rec.Turn, rec.Step, rec.Step, rec.Input, rec.Answered
+		r.turn, r.step, r.done, r.input, r.questions.answered = rec.Turn, rec.Step, rec.Step, rec.Input, rec.Answered
 		if r.taken, err = r.newestTaken(rec); err != nil {
 			return err
 		}

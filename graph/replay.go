@@ -278,18 +278,7 @@ func (r *run) traced() (entries []checkpoint.Entry) {
 	if !r.cfg.Trace {
 		return nil
 	}
-	fresh := answers{}
-	for id, a := range r.given {
-		if !r.told[id] {
-			fresh[id] = a
-		}
-	}
-	if r.told == nil {
-		r.told = map[string]bool{}
-	}
-	for id := range fresh {
-		r.told[id] = true
-	}
+	fresh := r.questions.untraced()
 	for _, t := range r.tasks {
 		maps.Copy(fresh, t.usedAnswers())
 	}

@@ -77,9 +77,10 @@ func (r *run) serve() error {
 		return r.resume(q.answers)
 	case opEdit:
 		r.editOnly = true
-		return r.badEdit(r.editAll(q.edits, q.answers))
+		e := &editor{run: r}
+		return e.badEdit(e.editAll(q.edits, q.answers))
 	case opUpdateAndResume:
-		return r.updateAndResume(q.edits, q.answers)
+		return (&editor{run: r}).updateAndResume(q.edits, q.answers)
 	case opCall:
 		return r.enter()
 	}

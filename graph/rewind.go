@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/internal/journal"
-	"github.com/weftrun/weft/state"
 )
 
 // To go back to a commit of a subgraph is to begin a branch of the thread: at the commit of the
@@ -314,56 +311,3 @@ func (r *run) traceAfter(at uint64, was *checkpoint.Record) (trace []checkpoint.
 	}
 	return trace, nil
 }
-
-// forkForEdit begins the branch of the thread for an edit of a subgraph at an older commit. The
-// program at hand is the subgraph's, so the root's state is taken as it is stored.
-func (r *run) forkForEdit() error {
-	key := checkpoint.Key{Thread: r.opts.Thread}
-	host, rw, err := r.hosts(r.ns, r.journal.Chain.Parent())
-	if err != nil {
-		return err
-	}
-	c, err := checkpoint.OpenAt(r.ctx, r.cfg.Store, key, emptySchema, host)
-	if err != nil {
-		return fmt.Errorf("graph %q: %w", r.name, err)
-	}
-	c.Fence, c.TTL = r.journal.Chain.Fence, r.journal.Chain.TTL
-	root := &run{program: r.program, session: r.session, req: r.req, ctx: r.ctx, opts: r.opts}
-	past, err := root.past(rw, host, c.Record, c.Pending)
-	if err != nil {
-		return err
-	}
-	if err := r.recordAnnounced(c); err != nil {
-		return err
-	}
-	rec := *c.Record
-	rec.Run, rec.Time, rec.Source, rec.Branch = r.session.id, r.cfg.Now().UTC(), checkpoint.Fork, c.Head()+1
-	rec.Ran, rec.Trace, rec.Healed, rec.Rewind = nil, nil, false, rw
-	if r.opts.Metadata != nil {
-		rec.Metadata = r.opts.Metadata
-	}
-	closed, err := r.closeAtRoot(c, rw)
-	if err != nil {
-		return err
-	}
-	r.place.Root.Branch = rec.Branch
-	r.first = func(more ...checkpoint.Entry) error {
-		if len(more) > 0 && c.DecisionRoom(mostDecisions) == 0 {
-			r.keepsNoMore()
-			more = nil
-		}
-		err := r.journal.Write(func(ctx context.Context) error {
-			return c.Commit(ctx, journal.CommitID(r.session.id, rec.Branch), &rec, c.State, nil, append(past, more...)...)
-		})
-		if err == nil {
-			for _, d := range closed {
-				r.emitDecision(d)
-			}
-		}
-		return err
-	}
-	return nil
-}
-
-// emptySchema is that of a program that knows no field.
-var emptySchema, _ = state.SchemaOf[struct{}]()

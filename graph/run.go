@@ -19,46 +19,41 @@ import (
 // owns it; tasks reach it only through what they return.
 type run struct {
 	*program
-	session *session
-	ctx     context.Context // ends with the caller's, a limit, or the first failure
-	cancel  context.CancelCauseFunc
-	req     *request
-	opts    RunOptions
-	ns      string               // the namespace; "" is the root
-	origin  string               // the id of the call that began the thread
-	depth   int                  // how many runs this one is inside of
-	given   answers              // the answers to this run's questions, by id
-	fresh   answers              // those of them that came with this call
-	decided []Interrupt          // the questions to which fresh was given with an edit
-	closed  []Decision           // on questions that the next commit closes
-	closing []Decision           // and those that the commit being stored closes
-	asked   map[string]Interrupt // the questions that were asked before this call, by id
+	session   *session
+	ctx       context.Context // ends with the caller's, a limit, or the first failure
+	cancel    context.CancelCauseFunc
+	req       *request
+	opts      RunOptions
+	ns        string // the namespace; "" is the root
+	origin    string // the id of the call that began the thread
+	depth     int    // how many runs this one is inside of
+	questions questions
+	closed    []Decision // on questions that the next commit closes
+	closing   []Decision // and those that the commit being stored closes
 
 	state, before state.View // the state, and, while writes are folded that may fail, what it was before
 	front         step.Frontier
-	turn, step    int             // of the thread; step is the one that runs, or ran last
-	done          int             // the last step that ended
-	tries         int             // how often the results of the step that was taken up could not be folded
-	steps         int             // supersteps of this call
-	told          map[string]bool // the answers that were recorded, by id
-	taken         uint64          // the newest input that waited and was begun
-	editOnly      bool            // nothing is to be run
-	queued        bool            // the input waits for its turn
-	drainsQueue   bool            // when the turn has ended, inputs that wait get theirs
-	resumed       bool            // from a static interrupt, which the first step passes
-	stopped       bool            // for a Drain
-	leaving       *ascent         // the Command to the parent that ends the run after this step: the first of several
-	paused        []Interrupt     // the static interrupts at which the run pauses
-	input         string          // hash of the turn's input
-	inside        *task           // the task that runs this subgraph; nil at the root
-	fenced        atomic.Bool     // the run was given up: it must not write any more
-	keepErr       error           // a failure to store what finished tasks did
-	answered      []checkpoint.Answered
-	lanes         sync.Map // lane → *semaphore.Weighted, for those with a Policy.Parallel
-	running       *running // the tasks whose nodes run, those of subgraphs too; nil where nothing gives them up
-	nested                 // what is only there in a subgraph
-	seat          *seat    // of the coordinator and the task that it runs inline
-	spare         []*seat  // of the workers
+	turn, step    int         // of the thread; step is the one that runs, or ran last
+	done          int         // the last step that ended
+	tries         int         // how often the results of the step that was taken up could not be folded
+	steps         int         // supersteps of this call
+	taken         uint64      // the newest input that waited and was begun
+	editOnly      bool        // nothing is to be run
+	queued        bool        // the input waits for its turn
+	drainsQueue   bool        // when the turn has ended, inputs that wait get theirs
+	resumed       bool        // from a static interrupt, which the first step passes
+	stopped       bool        // for a Drain
+	leaving       *ascent     // the Command to the parent that ends the run after this step: the first of several
+	paused        []Interrupt // the static interrupts at which the run pauses
+	input         string      // hash of the turn's input
+	inside        *task       // the task that runs this subgraph; nil at the root
+	fenced        atomic.Bool // the run was given up: it must not write any more
+	keepErr       error       // a failure to store what finished tasks did
+	lanes         sync.Map    // lane → *semaphore.Weighted, for those with a Policy.Parallel
+	running       *running    // the tasks whose nodes run, those of subgraphs too; nil where nothing gives them up
+	nested                    // what is only there in a subgraph
+	seat          *seat       // of the coordinator and the task that it runs inline
+	spare         []*seat     // of the workers
 	workers       sync.WaitGroup
 
 	journal *journal.Journal  // nil without a store

@@ -143,15 +143,11 @@ type nested struct {
 	from   origin             // where it goes on from, if its task goes back
 	rewind *checkpoint.Rewind // of the due task that goes back, also at the root
 	forks  bool               // the next commit begins a branch, also at the head
-	first  firstWrite         // what is to be stored before the next commit
 	up     *ascent            // the Command for the parent with which it has ended
 	net    state.View         // what it has written in all, where it shares the parent's state
 	wrote  [][][]fieldWrite   // and what the tasks of the steps that are not committed wrote
 
 }
-
-// firstWrite stores what a commit stands on, with more entries if there are any.
-type firstWrite func(more ...checkpoint.Entry) error
 
 // within returns what the next commit says of the parent.
 func (n *nested) within() *checkpoint.Within {
@@ -243,7 +239,7 @@ func (v *visit) run(ctx context.Context, input any) (*run, outcome, error) {
 		defer r.session.claims.Delete(r.ns)
 	}
 	out, err := r.mainWithin()
-	if len(r.answered) > 0 {
+	if len(r.questions.answered) > 0 {
 		t.consult()
 	}
 	switch {
@@ -275,7 +271,7 @@ func (v *visit) prepare(r *run) {
 	t := v.up.task
 	r.ns = cmp.Or(v.from.namespace, v.namespace(t.run.branch))
 	r.from, r.rewind = v.from, v.from.next
-	r.origin, r.inside, r.given = t.run.origin, t, t.run.given
+	r.origin, r.inside, r.questions.given = t.run.origin, t, t.run.questions.given
 	r.depth = t.run.depth + 1
 	if r.running = t.running; r.running == nil && r.bounded() {
 		r.running = new(running)

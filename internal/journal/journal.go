@@ -31,8 +31,6 @@ type Source interface {
 	State() (v state.View, changed []bool)
 	// Check returns an error if a commit of so many bytes must not be stored.
 	Check(bytes int) error
-	// Before stores what the next commit stands on, if there is anything.
-	Before() error
 	// Made is called when a commit is made, before it is sent to the store.
 	Made()
 	// Stored is called when a commit is stored.
@@ -70,11 +68,12 @@ type Journal struct {
 	cfg    Config
 	opened string // the id of the commit at which the chain was opened
 
-	lock     lock    // guards the chain while tasks run, and what follows
-	flight   *flight // the commit on its way
-	stored   uint64  // the newest commit that is known to be stored
-	unsaved  bool    // there is something to commit
-	restates bool    // the next commit stores again what the store has lost
+	lock     lock         // guards the chain while tasks run, and what follows
+	flight   *flight      // the commit on its way
+	stored   uint64       // the newest commit that is known to be stored
+	unsaved  bool         // there is something to commit
+	restates bool         // the next commit stores again what the store has lost
+	before   func() error // stores what the next commit stands on; nil if there is nothing
 	trace    []checkpoint.Entry
 	traces   []traced      // what was recorded with the run's commits
 	pruning  chan struct{} // closed when the pruning that was begun has ended
@@ -107,6 +106,9 @@ func (j *Journal) Stored() uint64 { return j.stored }
 
 // Record adds entries to the Trace of the next commit.
 func (j *Journal) Record(entries ...checkpoint.Entry) { j.trace = append(j.trace, entries...) }
+
+// Before lets f store what the next commit stands on, once, before that commit is sent.
+func (j *Journal) Before(f func() error) { j.before = f }
 
 // Commit stores what the run has come to, as soon as its durability asks for it. done says that
 // nothing is due any more; with wait the commit is stored before Commit returns, unless the
@@ -194,8 +196,11 @@ func (j *Journal) save(async bool, pending ...checkpoint.Entry) error {
 	if err := j.cfg.Source.Check(p.Bytes()); err != nil {
 		return err
 	}
-	if err := j.cfg.Source.Before(); err != nil {
-		return j.cfg.Fail(err)
+	if before := j.before; before != nil {
+		j.before = nil
+		if err := before(); err != nil {
+			return j.cfg.Fail(err)
+		}
 	}
 	j.pruned()
 	if err := j.land(); err != nil {

@@ -24,7 +24,6 @@ type source struct {
 	schema  *state.Schema
 	view    state.View
 	changed []bool
-	first   func() error
 	largest int // bytes of a commit; 0 is no bound
 	calls   []string
 }
@@ -40,14 +39,6 @@ func (s *source) Check(bytes int) error {
 		return errTooLarge
 	}
 	return nil
-}
-
-func (s *source) Before() error {
-	if s.first == nil {
-		return nil
-	}
-	s.calls = append(s.calls, "before")
-	return s.first()
 }
 
 func (s *source) Made()             { s.calls = append(s.calls, "made") }
@@ -264,7 +255,8 @@ func TestFlush_StoresTheParentFirst(t *testing.T) {
 
 func TestCommit_ChecksBeforeItStoresAnything(t *testing.T) {
 	f := open(t, t.Context(), journal.Sync, nil)
-	f.source.largest, f.source.first = 1, func() error { return nil }
+	f.source.largest = 1
+	f.Before(func() error { f.source.calls = append(f.source.calls, "before"); return nil })
 	f.source.add(t)
 	if err := f.Commit(false, false); !errors.Is(err, errTooLarge) {
 		t.Errorf("a commit that is too large\n got: %v\nwant: %v", err, errTooLarge)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/journal"
+	"github.com/weftrun/weft/state"
 )
 
 // An edit of a subgraph is a commit of the subgraph's own chain. The graphs around it have stored
@@ -31,8 +32,8 @@ func (d *Decision) announcement() string { return fmt.Sprintf("%s/%d", d.Run, d.
 
 // announce lets the next commit, which makes the edit d of a subgraph, be announced first. entries
 // are those that will stand beside it.
-func (r *run) announce(d Decision, entries []checkpoint.Entry) error {
-	if r.ns == "" {
+func (ed *editor) announce(d Decision, entries []checkpoint.Entry) error {
+	if ed.ns == "" {
 		return nil
 	}
 	data, err := json.Marshal(d)
@@ -40,36 +41,36 @@ func (r *run) announce(d Decision, entries []checkpoint.Entry) error {
 		return err
 	}
 	note := checkpoint.Entry{Slot: slotEdit + d.announcement(), Data: data}
-	begin := r.first
-	r.first = func(...checkpoint.Entry) error {
-		if begin != nil { // the commit that begins the branch of the thread has it
-			return begin(note)
+	ed.journal.Before(func() error {
+		if fork := ed.forkRoot; fork != nil { // the commit that begins the branch of the thread has the note
+			ed.forkRoot = nil
+			return fork(note)
 		}
-		return r.putAround(note, entries)
-	}
+		return ed.putAround(note, entries)
+	})
 	return nil
 }
 
 // putAround writes beside the heads of the graphs around a subgraph that is to be edited.
-func (r *run) putAround(note checkpoint.Entry, entries []checkpoint.Entry) error {
-	root, err := r.around("")
+func (ed *editor) putAround(note checkpoint.Entry, entries []checkpoint.Entry) error {
+	root, err := ed.around("")
 	if err != nil {
 		return err
 	}
-	closed, err := r.closes(entries)
+	closed, err := ed.closes(entries)
 	if err != nil {
 		return err
 	}
-	outer, err := r.rehost(root, closed)
+	outer, err := ed.rehost(root, closed)
 	if err != nil {
 		return err
 	}
-	discards, err := r.discardsOf(root, closed)
+	discards, err := ed.discardsOf(root, closed)
 	if err != nil {
 		return err
 	}
 	if root.DecisionRoom(mostDecisions) > len(discards) {
-		made, err := r.madeEdits(root.Pending)
+		made, err := ed.madeEdits(root.Pending)
 		if err != nil {
 			return err
 		}
@@ -78,7 +79,7 @@ func (r *run) putAround(note checkpoint.Entry, entries []checkpoint.Entry) error
 			outer[0].entries = append(outer[0].entries, checkpoint.Entry{Slot: checkpoint.SlotDecision + d.announcement(), Data: d.data})
 		}
 	} else {
-		r.keepsNoMore()
+		ed.decider().logUnrecorded()
 	}
 	for _, d := range discards {
 		data, err := json.Marshal(d)
@@ -92,22 +93,22 @@ func (r *run) putAround(note checkpoint.Entry, entries []checkpoint.Entry) error
 		if len(o.entries) == 0 {
 			continue
 		}
-		if err := r.journal.Write(func(ctx context.Context) error { return o.chain.Put(ctx, o.entries) }); err != nil {
+		if err := ed.journal.Write(func(ctx context.Context) error { return o.chain.Put(ctx, o.entries) }); err != nil {
 			return err
 		}
 	}
 	for _, d := range discards {
-		r.emitDecision(d)
+		ed.emitDecision(d)
 	}
 	return nil
 }
 
 // discardsOf returns the decisions on the questions that are closed, as the root lists them.
-func (r *run) discardsOf(root *checkpoint.Chain, closed map[string]bool) ([]Decision, error) {
+func (ed *editor) discardsOf(root *checkpoint.Chain, closed map[string]bool) ([]Decision, error) {
 	if root.Record == nil {
 		return nil, nil
 	}
-	all, err := r.discards(root.Record, root.Pending, nil)
+	all, err := ed.decider().discards(root.Record, root.Pending, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (r *run) discardsOf(root *checkpoint.Chain, closed map[string]bool) ([]Deci
 		all[i].Checkpoint, all[i].Branch = root.Head(), root.Record.Branch
 	}
 	if room := root.DecisionRoom(mostDecisions); len(all) > room {
-		r.keepsNoMore()
+		ed.decider().logUnrecorded()
 		all = all[:room]
 	}
 	return all, nil
@@ -124,10 +125,10 @@ func (r *run) discardsOf(root *checkpoint.Chain, closed map[string]bool) ([]Deci
 
 // around opens the chain of a graph around a subgraph that is edited. The program at hand is the
 // subgraph's, so the state is left as it is stored.
-func (r *run) around(namespace string) (*checkpoint.Chain, error) {
-	c, err := checkpoint.Open(r.ctx, r.cfg.Store, checkpoint.Key{Thread: r.opts.Thread, Namespace: namespace}, emptySchema)
+func (ed *editor) around(namespace string) (*checkpoint.Chain, error) {
+	c, err := checkpoint.Open(ed.ctx, ed.cfg.Store, checkpoint.Key{Thread: ed.opts.Thread, Namespace: namespace}, emptySchema)
 	if err == nil {
-		c.Fence, c.TTL = r.journal.Chain.Fence, r.journal.Chain.TTL
+		c.Fence, c.TTL = ed.journal.Chain.Fence, ed.journal.Chain.TTL
 	}
 	return c, err
 }
@@ -140,13 +141,13 @@ type outerPut struct {
 
 // rehost returns what is to be written at the root, which comes first, and at the graphs below it
 // so that the tasks that run the subgraph go on with it as it will be.
-func (r *run) rehost(root *checkpoint.Chain, closed map[string]bool) ([]outerPut, error) {
+func (ed *editor) rehost(root *checkpoint.Chain, closed map[string]bool) ([]outerPut, error) {
 	var inner []outerPut
-	for w := r.place; w != nil; {
+	for w := ed.place; w != nil; {
 		c := root
 		if w.Namespace != "" {
 			var err error
-			if c, err = r.around(w.Namespace); err != nil {
+			if c, err = ed.around(w.Namespace); err != nil {
 				return nil, err
 			}
 		}
@@ -169,12 +170,12 @@ func (r *run) rehost(root *checkpoint.Chain, closed map[string]bool) ([]outerPut
 
 // closes returns the ids of the questions in the subgraph that the edit closes, which leaves
 // entries beside it.
-func (r *run) closes(entries []checkpoint.Entry) (map[string]bool, error) {
-	before, err := sortPending(r.journal.Chain.Pending).open(r.journal.Chain.Record)
+func (ed *editor) closes(entries []checkpoint.Entry) (map[string]bool, error) {
+	before, err := sortPending(ed.journal.Chain.Pending).open(ed.journal.Chain.Record)
 	if err != nil {
 		return nil, err
 	}
-	rec, err := r.record()
+	rec, err := ed.record()
 	if err != nil {
 		return nil, err
 	}
@@ -212,16 +213,16 @@ func branchOf(rec *checkpoint.Record) uint64 {
 
 // confirm puts the decision to edit a subgraph beside the head of the root, now that the edit is
 // made. If that fails nothing is lost: the announcement is there.
-func (r *run) confirm(d Decision) {
+func (ed *editor) confirm(d Decision) {
 	data, err := json.Marshal(d)
 	if err != nil {
 		return
 	}
-	root, err := r.around("")
+	root, err := ed.around("")
 	if err != nil || !slices.ContainsFunc(root.Pending, func(e checkpoint.Entry) bool { return e.Slot == slotEdit+d.announcement() }) {
 		return
 	}
-	_ = r.journal.Write(func(ctx context.Context) error {
+	_ = ed.journal.Write(func(ctx context.Context) error {
 		return root.Put(ctx, []checkpoint.Entry{{Slot: checkpoint.SlotDecision + d.announcement(), Data: data}})
 	})
 }
@@ -287,7 +288,7 @@ func (r *run) recordAnnounced(c *checkpoint.Chain) error {
 	}
 	for _, d := range made {
 		if c.DecisionRoom(mostDecisions) == 0 {
-			r.keepsNoMore()
+			r.decider().logUnrecorded()
 			break
 		}
 		c.Decide(d.data)
@@ -295,3 +296,77 @@ func (r *run) recordAnnounced(c *checkpoint.Chain) error {
 	c.Pending = slices.DeleteFunc(c.Pending, func(e checkpoint.Entry) bool { return strings.HasPrefix(e.Slot, slotEdit) })
 	return nil
 }
+
+// forkForEdit begins the branch of the thread for an edit of a subgraph at an older commit. The
+// program at hand is the subgraph's, so the root's state is taken as it is stored.
+func (ed *editor) forkForEdit() error {
+	key := checkpoint.Key{Thread: ed.opts.Thread}
+	host, rw, err := ed.hosts(ed.ns, ed.journal.Chain.Parent())
+	if err != nil {
+		return err
+	}
+	c, err := checkpoint.OpenAt(ed.ctx, ed.cfg.Store, key, emptySchema, host)
+	if err != nil {
+		return fmt.Errorf("graph %q: %w", ed.name, err)
+	}
+	c.Fence, c.TTL = ed.journal.Chain.Fence, ed.journal.Chain.TTL
+	root := &run{program: ed.program, session: ed.session, req: ed.req, ctx: ed.ctx, opts: ed.opts}
+	past, err := root.past(rw, host, c.Record, c.Pending)
+	if err != nil {
+		return err
+	}
+	if err := ed.recordAnnounced(c); err != nil {
+		return err
+	}
+	rec := *c.Record
+	rec.Run, rec.Time, rec.Source, rec.Branch = ed.session.id, ed.cfg.Now().UTC(), checkpoint.Fork, c.Head()+1
+	rec.Ran, rec.Trace, rec.Healed, rec.Rewind = nil, nil, false, rw
+	if ed.opts.Metadata != nil {
+		rec.Metadata = ed.opts.Metadata
+	}
+	closed, err := ed.closeAtRoot(c, rw)
+	if err != nil {
+		return err
+	}
+	ed.place.Root.Branch = rec.Branch
+	ed.forkRoot = func(more ...checkpoint.Entry) error {
+		if len(more) > 0 && c.DecisionRoom(mostDecisions) == 0 {
+			ed.decider().logUnrecorded()
+			more = nil
+		}
+		err := ed.journal.Write(func(ctx context.Context) error {
+			return c.Commit(ctx, journal.CommitID(ed.session.id, rec.Branch), &rec, c.State, nil, append(past, more...)...)
+		})
+		if err == nil {
+			for _, d := range closed {
+				ed.emitDecision(d)
+			}
+		}
+		return err
+	}
+	return nil
+}
+
+// closeAtRoot lets the next commit of c, which begins a branch for an edit of a subgraph, record the
+// questions that the branch closes, and returns them: all of the newest commit, or, where the branch
+// begins there, those of the task that goes back.
+func (ed *editor) closeAtRoot(c *checkpoint.Chain, rw *checkpoint.Rewind) ([]Decision, error) {
+	rec, beside := c.Record, c.Pending
+	after := withoutTask(beside, rw.Task)
+	if c.Branches() {
+		var err error
+		if _, rec, beside, err = ed.newestOf(checkpoint.Key{Thread: ed.opts.Thread}); err != nil {
+			return nil, ed.fail(err)
+		}
+		after = nil
+	}
+	m := ed.deciderIn(c)
+	closed, err := m.discardsAt(c.Head(), rec, beside, after)
+	if err != nil {
+		return nil, err
+	}
+	return closed, m.record(closed...)
+}
+
+// emptySchema is that of a program that knows no field.
+var emptySchema, _ = state.SchemaOf[struct{}]()
