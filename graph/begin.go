@@ -200,6 +200,9 @@ func (r *run) takeUp(a Answers) error {
 		}
 		rec, beside = r.journal.Chain.Record, sortPending(r.journal.Chain.Pending)
 	}
+	if err := r.keepOwnVoid(beside); err != nil {
+		return err
+	}
 	open, err := beside.open(rec)
 	if err != nil {
 		return err
@@ -211,10 +214,19 @@ func (r *run) takeUp(a Answers) error {
 	if r.req.replays() {
 		r.questions.add(r.req.replay.answers)
 	}
-	fresh, err := a.match(open, r.cfg.Now(), r.questions.had)
+	err = r.repeated(a, open)
+	var fresh answers
+	if err == nil {
+		fresh, err = a.match(open, r.cfg.Now(), r.questions.had)
+	}
 	if err != nil {
 		r.paused = open
 		return fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
+	}
+	if r.driven() != nil {
+		if r.questions.fresh, err = r.answersOfRun(beside); err != nil {
+			return err
+		}
 	}
 	if err := r.giveAnswers(fresh, open); err != nil {
 		return err
@@ -223,10 +235,19 @@ func (r *run) takeUp(a Answers) error {
 	if r.front.Empty() {
 		return nil
 	}
-	if r.resumed = beside.note(slotPaused) != nil; !r.resumed {
+	return r.takeUpStep(rec, beside)
+}
+
+// takeUpStep makes the tasks of the step that is due, with what is stored of them.
+func (r *run) takeUpStep(rec *checkpoint.Record, beside pending) error {
+	if r.resumed = r.passes(beside.note(slotPaused)); !r.resumed {
 		r.outs = r.ranBefore(rec)
 	}
-	r.prepare()
+	if r.req.op != opRunTask {
+		r.prepare()
+	} else if err := r.prepareTask(rec); err != nil {
+		return err
+	}
 	for _, t := range r.tasks {
 		if r.rewind != nil && r.rewind.Task == t.id() {
 			if err := t.goBack(r.rewind, beside.byTask[t.id()]); err != nil {
@@ -258,8 +279,12 @@ func (r *run) giveAnswers(fresh answers, open []Interrupt) error {
 	case r.inside != nil:
 		r.questions.fresh = r.inside.run.questions.fresh
 	case len(fresh) > 0:
-		r.questions.fresh = fresh
-		if err := r.journal.Put(r.decider().answer(fresh, open)); err != nil {
+		all, note, err := r.noteAnswers(fresh, r.questions.fresh)
+		if err != nil {
+			return err
+		}
+		r.questions.fresh = all
+		if err := r.journal.Put(append(r.decider().answer(fresh, open), note...)); err != nil {
 			return err
 		}
 		r.tellDecisions(fresh, open)
@@ -272,6 +297,12 @@ func (r *run) giveAnswers(fresh answers, open []Interrupt) error {
 // and got no answer, and else run.
 func (t *task) takeUp(slots map[string][]byte, fresh, given answers) error {
 	if data := slots[slotResult]; data != nil {
+		if t.run.cfg.Trace {
+			if err := t.remember(slots); err != nil {
+				return err
+			}
+			t.found.Store(true) // it has a ledger, and is not used again
+		}
 		return t.restore(data)
 	}
 	if err := t.takeUpHandler(slots[slotFailure]); err != nil {
@@ -291,6 +322,10 @@ func (t *task) takeUp(slots map[string][]byte, fresh, given answers) error {
 		if !in.Expires.IsZero() {
 			t.timed = append(t.timed, in)
 		}
+	}
+	if t.run.isEnd(last) {
+		t.adopt(last)
+		return nil
 	}
 	if last.Failure != nil || last.Again {
 		return nil // it runs again, whatever its subgraphs ask

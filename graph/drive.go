@@ -32,6 +32,7 @@ type outcome struct {
 	steps      int
 	checkpoint uint64
 	id         string
+	answer     any // of a call from outside that drives the run: a Plan or a TaskResult
 }
 
 // set makes r, which is zero, a run that has not begun.
@@ -112,7 +113,10 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 			out.starved = append(out.starved, r.nodes[r.shape.Joins[j].Target].name)
 		}
 	}
-	if err == nil && r.session.watch != nil && r.inside == nil {
+	if r.driven() != nil {
+		out.answer = r.answer(&out)
+	}
+	if err == nil && r.session.watch != nil && r.inside == nil && r.drivenEnds(out.status) {
 		r.session.watch.SendLast(r.ctx, Event{Mode: Ended, Namespace: r.ns, Step: r.step, Status: out.status, State: out.state, Interrupts: out.interrupts, Drained: out.drained,
 			Starved: out.starved, Steps: out.steps, Checkpoint: out.checkpoint, schema: r.schema})
 	}
@@ -160,7 +164,11 @@ func (r *run) whole() (status Status, err error) {
 		return Failed, err
 	}
 	for !r.editOnly {
-		status, err := r.loop()
+		run := r.loop
+		if r.driven() != nil {
+			run = r.serveLoop
+		}
+		status, err := run()
 		if status != Done || err != nil || !r.drainsQueue {
 			return status, err
 		}

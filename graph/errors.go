@@ -26,6 +26,16 @@ var (
 	// ErrMoved is returned when a thread does not stand where RunOptions.If says. Nothing has
 	// run, and nothing was written.
 	ErrMoved = errors.New("graph: the thread has moved on")
+	// ErrRun is returned by Plan for a run id that is malformed, or that was used with another input.
+	ErrRun = errors.New("graph: the run id cannot be used")
+	// ErrStale is returned by RunTask and Commit when the step is not the one that is due: it was
+	// committed, or the store has lost what came before it. Plan says what is due.
+	ErrStale = errors.New("graph: the step is not due")
+	// ErrUnknownTask is returned by RunTask for a task that is not one of the step.
+	ErrUnknownTask = errors.New("graph: no such task in the step")
+	// ErrUnfinished is returned by Commit when tasks of the step have not ended. errors.As with
+	// *UnfinishedError gives their ids.
+	ErrUnfinished = errors.New("graph: tasks of the step have not ended")
 	// ErrWaiting is returned when a new input arrives for a thread that has open
 	// questions. The thread is unchanged.
 	ErrWaiting = errors.New("graph: the thread waits for an answer")

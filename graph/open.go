@@ -21,7 +21,7 @@ func (r *run) open() (err error) {
 		return fmt.Errorf("%w: thread %q could not be kept", ErrNoStore, r.opts.Thread)
 	case store == nil:
 		r.state = r.schema.New()
-		r.origin = cmp.Or(r.origin, r.session.id)
+		r.origin = cmp.Or(r.origin, r.session.originID())
 		return nil
 	}
 	if err := errors.Join(checkpoint.CheckThread(r.opts.Thread), checkBy(r.opts.By, r.opts.Via)); err != nil {
@@ -65,13 +65,13 @@ func (r *run) open() (err error) {
 			r.opts.Metadata = rec.Metadata
 		}
 	}
-	r.origin = cmp.Or(r.origin, r.session.id)
+	r.origin = cmp.Or(r.origin, r.session.originID())
 	return nil
 }
 
 // unmoved checks that the thread stands where the caller saw it.
 func (r *run) unmoved() error {
-	if r.opts.If == nil || r.inside != nil {
+	if r.opts.If == nil || r.inside != nil || r.madeHead() {
 		return nil
 	}
 	if newest := r.journal.Chain.Head(); newest != *r.opts.If {

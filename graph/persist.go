@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 )
@@ -24,7 +25,7 @@ const (
 
 // entries returns what must be kept of t beside the head.
 func (t *task) entries() ([]checkpoint.Entry, error) {
-	slot, v := slotLast, any(nil)
+	var u unfinished
 	switch {
 	case t.settled:
 		return nil, nil
@@ -32,22 +33,27 @@ func (t *task) entries() ([]checkpoint.Entry, error) {
 		e := t.placed(t.err)
 		errors.As(t.err, &e)
 		f := failureOf(e)
-		v = unfinished{Failure: &f, Open: t.waiting(), Timed: t.timed, Try: t.run.tries}
+		u = unfinished{Failure: &f, Open: t.waiting(), Timed: t.timed, Try: t.run.tries}
 	case len(t.open) > 0:
-		v = unfinished{Open: t.open, Tried: t.tried, Try: t.run.tries}
+		u = unfinished{Open: t.open, Tried: t.tried, Try: t.run.tries}
 	default:
 		res, err := t.result()
 		if err != nil {
 			return nil, t.fail(fmt.Errorf("its result cannot be stored: %w", err))
 		}
 		res.Try = t.run.tries
-		slot, v = slotResult, res
+		data, err := json.Marshal(res)
+		if err != nil {
+			return nil, t.fail(err)
+		}
+		return []checkpoint.Entry{{Task: t.id(), Slot: slotResult, Keep: t.run.tries == 0, Data: data}}, nil
 	}
-	data, err := json.Marshal(v)
+	t.verdict(&u)
+	data, err := json.Marshal(u)
 	if err != nil {
 		return nil, t.fail(err)
 	}
-	return []checkpoint.Entry{{Task: t.id(), Slot: slot, Keep: slot == slotResult && t.run.tries == 0, Data: data}}, nil
+	return []checkpoint.Entry{{Task: t.id(), Slot: slotLast, Data: data}}, nil
 }
 
 // message returns what went wrong in a task, without the place, which is stored beside it.
@@ -168,6 +174,13 @@ type unfinished struct {
 	Timed   []Interrupt `json:"timed,omitempty"` // without Open: what was asked before that expires
 	Try     int         `json:"try,omitempty"`   // see voided
 	Again   bool        `json:"again,omitempty"` // it runs again, whatever is open: its subgraph was edited
+
+	// Of a run that is driven from outside: its id, and TaskRequest.Try; with Failure whether the policy
+	// takes it for final, and how long it asks to wait.
+	Run    string        `json:"run,omitempty"`
+	RunTry int           `json:"run_try,omitempty"`
+	Final  bool          `json:"final,omitempty"`
+	After  time.Duration `json:"after,omitempty"`
 }
 
 // readLast returns how an unfinished task ended last. A task that has finished, or was

@@ -16,6 +16,9 @@ const (
 	opEdit            operation = "edit"              // apply edits, and run nothing
 	opUpdateAndResume operation = "update and resume" // apply an edit and answers, and go on
 	opCall            operation = "call"              // run a subgraph, or go on with it
+	opPlan            operation = "plan"              // prepare the step that is due, and run nothing
+	opRunTask         operation = "run task"          // run one task of the step
+	opCommit          operation = "commit"            // commit the step, and prepare the next
 )
 
 // request is one call of the API: what is to be done with a thread. It does not change once it is
@@ -83,6 +86,10 @@ func (r *run) serve() error {
 		return (&editor{run: r}).updateAndResume(q.edits, q.answers)
 	case opCall:
 		return r.enter()
+	case opPlan:
+		return r.servePlan()
+	case opRunTask, opCommit:
+		return r.serveStep()
 	}
 	return ErrNotCompiled
 }

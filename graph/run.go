@@ -346,7 +346,7 @@ func (r *run) pausesAfter() bool {
 // so that Resume passes it, and only then.
 func (r *run) pauseHere() (Status, error) {
 	if r.journal != nil {
-		if err := r.journal.Put([]checkpoint.Entry{{Slot: slotPaused, Data: []byte("true")}}); err != nil {
+		if err := r.journal.Put([]checkpoint.Entry{{Slot: slotPaused, Data: r.pauseNote()}}); err != nil {
 			return Failed, err
 		}
 	}

@@ -15,6 +15,7 @@ type session struct {
 	watch   *feed  // nil when there can be no readers
 	drain   *Drain // nil when nothing can ask the runs to stop
 	root    run
+	driven  *drivenCall // nil unless the run is driven from outside
 
 	slots   slots        // bounds what the session does at once
 	seat    seat         // of the coordinator of the root

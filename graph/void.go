@@ -15,6 +15,8 @@ type voided struct {
 	// Try counts how often that came to pass at this head: results with a smaller
 	// result.Try do not count, those of the tries after it do.
 	Try int `json:"try"`
+	// Run is the id of the run, where that is driven from outside.
+	Run string `json:"run,omitempty"`
 }
 
 // void notes that the results of the step cannot be folded together.
@@ -22,7 +24,7 @@ func (r *run) void(cause error) error {
 	if r.journal == nil {
 		return cause
 	}
-	data, err := json.Marshal(voided{message(cause), r.tries + 1})
+	data, err := json.Marshal(voided{message(cause), r.tries + 1, r.runID()})
 	if err == nil {
 		err = r.journal.Put([]checkpoint.Entry{{Slot: slotVoid, Data: data}})
 	}
