@@ -243,10 +243,15 @@ func (r *run) takeUpStep(rec *checkpoint.Record, beside pending) error {
 	if r.resumed = r.passes(beside.note(slotPaused)); !r.resumed {
 		r.outs = r.ranBefore(rec)
 	}
-	if r.req.op != opRunTask {
+	switch op := r.req.op; {
+	case op == opRunTask:
+		if err := r.prepareTask(rec); err != nil {
+			return err
+		}
+	case op == opPlan && r.mayStep() != nil: // which the plan reports
+		return nil
+	default:
 		r.prepare()
-	} else if err := r.prepareTask(rec); err != nil {
-		return err
 	}
 	for _, t := range r.tasks {
 		if r.rewind != nil && r.rewind.Task == t.id() {

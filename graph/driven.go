@@ -258,8 +258,15 @@ func (r *run) serveStep() error {
 		return err
 	}
 	r.questions.add(beside.given)
-	if r.questions.fresh, err = r.answersOfRun(beside); err != nil || r.front.Empty() {
+	if r.questions.fresh, err = r.answersOfRun(beside); err != nil {
 		return err
+	}
+	switch {
+	case d.committed: // the plan is that of the first Commit, whatever has been run since
+		r.outs = r.ranBefore(rec)
+		return nil
+	case r.front.Empty():
+		return nil
 	}
 	return r.takeUpStep(rec, beside)
 }
@@ -570,14 +577,14 @@ func (r *run) answer(out *outcome) any {
 	p := Plan{ID: d.step, Status: out.status, Turn: r.turn, Step: r.done, Interrupts: out.interrupts, Starved: out.starved, Steps: r.steps}
 	p.ID.Program = r.hash
 	p.ID.First, p.ID.Drains, p.ID.Checkpoint = d.began, r.drainsQueue, out.checkpoint
-	if len(r.tasks) > 0 {
-		p.Step = r.step
-	}
 	if out.status == Pending {
 		p.Steps = r.done - d.began
 	}
-	for _, t := range r.tasks {
-		p.Tasks = append(p.Tasks, t.planned())
+	if len(r.tasks) > 0 && len(r.paused) == 0 {
+		p.Step = r.step
+		for _, t := range r.tasks {
+			p.Tasks = append(p.Tasks, t.planned())
+		}
 	}
 	return p
 }

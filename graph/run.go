@@ -107,6 +107,9 @@ func (r *run) plan() (Status, error) {
 		return Done, nil
 	}
 	if r.breaks && r.pausesAfter() {
+		if len(r.tasks) > 0 {
+			r.steps-- // a step was taken up, and does not run
+		}
 		return r.pauseHere()
 	}
 	if r.session.drain != nil && r.drains() {

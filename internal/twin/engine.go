@@ -75,24 +75,42 @@ func (e *Engine) turn() int {
 }
 
 // Resume goes on where the thread stopped.
-func (e *Engine) Resume(answers []Answer) Outcome {
-	var a graph.Answers
-	for _, one := range answers {
-		switch one.Place {
-		case Only:
-			a = a.Answer("", one.Value)
-		case Nobody:
-			a = a.Answer("nobody", one.Value)
-		default:
-			a = a.Answer(e.last[one.Place].ID, one.Value)
-		}
-	}
+func (e *Engine) Resume(given []Answer) Outcome {
+	a := answers(given, e.last)
 	o := graph.RunOptions{Thread: e.Thread, Durability: e.Durability}
 	res, err := e.Graph.Resume(e.ctx, a, o)
 	for e.Retry != nil && err != nil && e.Retry(err) {
 		res, err = e.Graph.Resume(e.ctx, a, o)
 	}
 	return e.outcome(res, err)
+}
+
+// answers returns answers to some of the questions that are open.
+func answers(given []Answer, open []graph.Interrupt) (a graph.Answers) {
+	for _, one := range given {
+		switch one.Place {
+		case Only:
+			a = a.Answer("", one.Value)
+		case Nobody:
+			a = a.Answer("nobody", one.Value)
+		default:
+			a = a.Answer(open[one.Place].ID, one.Value)
+		}
+	}
+	return a
+}
+
+// opened tells why a run pauses, and returns the questions of it.
+func opened(all []graph.Interrupt) (open []string, questions []graph.Interrupt) {
+	for _, in := range all {
+		text := in.Kind + " " + in.Node
+		if in.Kind == "question" {
+			text += ": " + in.Prompt
+			questions = append(questions, in)
+		}
+		open = append(open, text)
+	}
+	return open, questions
 }
 
 // outcome tells how a call ended.
@@ -106,15 +124,7 @@ func (e *Engine) outcome(res graph.Result[State], err error) Outcome {
 	if err != nil {
 		return o
 	}
-	e.last = nil
-	for _, in := range res.Interrupts {
-		text := in.Kind + " " + in.Node
-		if in.Kind == "question" {
-			text += ": " + in.Prompt
-			e.last = append(e.last, in)
-		}
-		o.Open = append(o.Open, text)
-	}
+	o.Open, e.last = opened(res.Interrupts)
 	o.Steps = res.Steps
 	return o
 }

@@ -1,0 +1,41 @@
+package twin
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+// A run that is driven from outside, each call twice and in a process of its own, with the tasks of a
+// step in any order, produces the trace of the interpreter. No task that has finished runs again.
+func TestDriver_ProducesTheTraceOfTheInterpreter(t *testing.T) {
+	atRandom(t, 300, func(_ *testing.T, sp *Spec, seed uint64) error {
+		sp = PlainInputs(sp)
+		in := NewInterp(sp)
+		want := Story(Play(sp, in, seed, false))
+		store := new(checkpoint.Memory)
+		shop := &Workshop{Spec: sp}
+		d, err := NewDriver(context.Background(), func() (*graph.Graph[State], error) {
+			return shop.Compile(graph.Config{Store: store})
+		}, store)
+		if err != nil {
+			return err
+		}
+		d.Order = rand.New(rand.NewPCG(seed, 11)).Perm
+		if err := differ("driven from outside", Story(Play(sp, d, seed, false)), want); err != nil {
+			return err
+		}
+		if faults := d.Faults(); len(faults) > 0 {
+			return fmt.Errorf("%d calls that were made again gave another answer; the first: %s", len(faults), faults[0])
+		}
+		if err := sameWork(sp, shop, in, want); err != nil {
+			return err
+		}
+		return differ("history", strings.Join(d.History(), "\n"), strings.Join(in.History(), "\n"))
+	})
+}
