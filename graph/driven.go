@@ -1,14 +1,8 @@
 package graph
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -32,15 +26,6 @@ type drivenCall struct {
 
 	final      bool          // of a RunTask whose task has failed: no other try makes sense
 	retryAfter time.Duration // and how long it asks to wait
-}
-
-// slotRun belongs to no task: the answers that came with the Plans of a run that is driven from outside.
-const slotRun = "run"
-
-// runAnswers are the questions that a run has answered at this head.
-type runAnswers struct {
-	Run       string   `json:"run"`
-	Questions []string `json:"questions"`
 }
 
 // driven returns the call from outside that the run serves, nil for any other run.
@@ -274,160 +259,6 @@ func (r *run) serveStep() error {
 // commitID returns the id of the run's commit with this number.
 func (r *run) commitID(seq uint64) string { return journal.CommitID(r.session.writer(), seq) }
 
-// prepareTask is prepare for the one task of a RunTask.
-func (r *run) prepareTask(rec *checkpoint.Record) error {
-	r.step++
-	r.steps++
-	sends := 0
-	for _, t := range rec.Next {
-		n, _ := r.find(t.Node) // unrecord has found them all
-		switch {
-		case t.ID != r.driven().task:
-		case !t.Send:
-			r.add(n, -1, nil)
-			return nil
-		default:
-			s := r.front.Sends[sends]
-			r.add(n, sends, s.Payload)
-			r.tasks[0].within = time.Duration(s.Within)
-			return nil
-		}
-		if t.Send {
-			sends++
-		}
-	}
-	return r.fail(fmt.Errorf("%w: %q", ErrUnknownTask, r.driven().task))
-}
-
-// answersOfRun returns the answers at this head that came with the Plans of the run; nil if there are
-// none.
-func (r *run) answersOfRun(beside pending) (answers, error) {
-	data := beside.note(slotRun)
-	if data == nil || r.driven() == nil {
-		return nil, nil
-	}
-	var a runAnswers
-	if err := json.Unmarshal(data, &a); err != nil {
-		return nil, r.fail(fmt.Errorf("the answers of a run: %w", err))
-	}
-	if a.Run != r.session.id {
-		return nil, nil
-	}
-	fresh := answers{}
-	for _, id := range a.Questions {
-		if given, ok := beside.given[id]; ok {
-			fresh[id] = given
-		}
-	}
-	return fresh, nil
-}
-
-// noteAnswers adds fresh to the answers of the run, and returns the entries that say so.
-func (r *run) noteAnswers(fresh, before answers) (answers, []checkpoint.Entry, error) {
-	if r.driven() == nil {
-		return fresh, nil, nil
-	}
-	all := maps.Clone(fresh)
-	if all == nil {
-		all = answers{}
-	}
-	maps.Copy(all, before)
-	data, err := json.Marshal(runAnswers{r.session.id, slices.Sorted(maps.Keys(all))})
-	return all, []checkpoint.Entry{{Slot: slotRun, Data: data}}, err
-}
-
-// repeated returns an error if an answer without an id may be one that the run had before or one to
-// another question.
-func (r *run) repeated(a Answers, open []Interrupt) error {
-	if d := r.driven(); d == nil || !d.again || len(open) == 0 {
-		return nil
-	}
-	for _, g := range a.given {
-		given, err := g.answer()
-		if err == nil && g.id == "" && r.questions.had("", given.digest()) {
-			return fmt.Errorf("%w: run %q had this answer before:\n%s", ErrAmbiguous, r.session.id, list(open))
-		}
-	}
-	return nil
-}
-
-// keepOwnVoid lets results count that could not be folded in this run: a Commit that is made again
-// comes to the same error.
-func (r *run) keepOwnVoid(beside pending) error {
-	if r.driven() == nil {
-		return nil
-	}
-	v, err := beside.void()
-	if err != nil || v.Try == 0 || v.Run != r.session.id {
-		return err
-	}
-	if v.Try--; v.Try == 0 {
-		delete(beside.byTask[""], slotVoid)
-		return nil
-	}
-	beside.byTask[""][slotVoid], err = json.Marshal(v)
-	return err
-}
-
-// pauseNote returns what is stored where the run pauses at a static interrupt.
-func (r *run) pauseNote() []byte {
-	if r.driven() == nil {
-		return []byte("true")
-	}
-	return []byte(strconv.Quote(r.session.id))
-}
-
-// passes reports whether the run passes the static interrupt of a note: a run does not pass those at
-// which it has paused itself.
-func (r *run) passes(note []byte) bool {
-	return note != nil && (r.driven() == nil || string(note) != string(r.pauseNote()))
-}
-
-// runID returns the id of a run that is driven from outside, "" for any other.
-func (r *run) runID() string {
-	if r.driven() == nil {
-		return ""
-	}
-	return r.session.id
-}
-
-// isEnd reports whether last is how the task ended in this run, and not only in one before it.
-func (r *run) isEnd(last unfinished) bool {
-	d := r.driven()
-	if d == nil || last.Run != r.session.id || last.RunTry < d.try || last.Again {
-		return false
-	}
-	answered := func(in Interrupt) bool { return in.Kind == "question" && !in.isOpen(r.questions.given) }
-	return !slices.ContainsFunc(last.Open, answered)
-}
-
-// adopt makes t a task that has ended so.
-func (t *task) adopt(last unfinished) {
-	t.settled = true
-	if last.Failure == nil {
-		t.open = last.Open
-		return
-	}
-	failure := t.placed(&StoredError{*last.Failure})
-	failure.Attempt, failure.Cancelled = last.Failure.Attempt, last.Failure.Cancelled
-	t.err, t.left = failure, last.Open
-	d := t.run.driven()
-	d.final, d.retryAfter = last.Final, last.After
-}
-
-// verdict adds to the stored failure of a task whether another try makes sense.
-func (t *task) verdict(u *unfinished) {
-	d := t.run.driven()
-	if d == nil {
-		return
-	}
-	u.Run, u.RunTry = t.run.session.id, d.try
-	if t.err != nil {
-		u.Final = !guard(false, func() bool { return t.job.retry.match(t.err) != nil })
-		u.After = guard(0, func() time.Duration { return retryAfter(t.err) })
-	}
-}
-
 // serveLoop is loop for one call of a run that is driven from outside.
 func (r *run) serveLoop() (Status, error) {
 	d := r.driven()
@@ -486,80 +317,6 @@ func (r *run) stale(err error) error {
 	return err
 }
 
-// runTask runs the task unless its end is stored, and stores how it ended.
-func (r *run) runTask() error {
-	if r.tasks[0].settled {
-		return nil
-	}
-	r.execute()
-	t := r.tasks[0]
-	if t.err != nil && (t.after || guard(false, func() bool { return isStoreFailure(t.err) })) {
-		err := t.err // this was not the task's end
-		t.err, t.open = nil, nil
-		return r.stale(err)
-	}
-	entries, err := t.entries()
-	if err != nil {
-		t.err = err
-		if entries, err = t.entries(); err != nil {
-			return err
-		}
-	}
-	finished := t.err == nil && len(t.open) == 0
-	if !finished {
-		beside := sortPending(r.journal.Chain.Pending)
-		entries[0].Keep = beside.byTask[t.id()][slotLast] == nil // the first to store an end wins
-	}
-	if err := r.journal.Put(entries); err != nil {
-		return r.stale(err)
-	}
-	if finished {
-		t.settled = true
-		return nil
-	}
-	return r.rereadTask(t)
-}
-
-// rereadTask makes t what is stored of it: another call may have run it too, and come first.
-func (r *run) rereadTask(t *task) error {
-	var snap checkpoint.Snapshot
-	err := r.journal.Write(func(ctx context.Context) error {
-		for s, err := range r.cfg.Store.History(ctx, r.key(), checkpoint.Query{Limit: 1}) {
-			snap = s
-			return err
-		}
-		return unknown(r.key(), 0)
-	})
-	if err != nil {
-		return r.fail(err)
-	}
-	entries, err := checkpoint.ReadPending(snap)
-	if err != nil {
-		return r.fail(err)
-	}
-	if head := r.journal.Chain.Head(); snap.Seq != head {
-		return r.fail(fmt.Errorf("%w: the newest commit is %d, not %d; plan again", ErrStale, snap.Seq, head))
-	}
-	beside := sortPending(entries)
-	if err := r.keepOwnVoid(beside); err != nil {
-		return err
-	}
-	if _, err := beside.dropVoid(); err != nil {
-		return err
-	}
-	slots := beside.byTask[t.id()]
-	t.err, t.open, t.left, t.settled = nil, nil, nil, true
-	if slots[slotResult] != nil {
-		return nil
-	}
-	last, err := readLast(slots)
-	if err != nil {
-		return err
-	}
-	t.adopt(last)
-	return nil
-}
-
 // drivenEnds reports whether a call that ends with this status is the end of the run, for its readers.
 func (r *run) drivenEnds(s Status) bool {
 	return r.driven() == nil || r.req.op != opRunTask && s != Pending
@@ -587,64 +344,4 @@ func (r *run) answer(out *outcome) any {
 		}
 	}
 	return p
-}
-
-// ended returns how t has ended; "" if it has not.
-func (t *task) ended() TaskEnd {
-	switch {
-	case !t.settled:
-		return ""
-	case t.err != nil:
-		return TaskFailed
-	case len(t.open) > 0:
-		return TaskAsked
-	}
-	return TaskFinished
-}
-
-// planned describes t for the driver.
-func (t *task) planned() PlannedTask {
-	return PlannedTask{ID: t.id(), Node: t.node.name, Send: t.index >= 0, End: t.ended(), Timeout: t.limit(), Idle: t.job.idle,
-		Attempts: max(1, t.job.retry.Attempts), Parallel: t.job.parallel}
-}
-
-// The bounds of a TaskResult, in bytes of JSON but for the questions.
-const (
-	mostQuestions  = 12
-	longestCode    = 80
-	longestMessage = 320
-)
-
-// taskResult describes how t has ended.
-func (r *run) taskResult(t *task) TaskResult {
-	res := TaskResult{Task: t.id(), End: t.ended()}
-	for _, in := range t.waiting() {
-		if in.Kind == "question" && len(res.Questions) < mostQuestions {
-			res.Questions = append(res.Questions, in.ID)
-		}
-	}
-	if res.End != TaskFailed {
-		return res
-	}
-	failure := t.placed(t.err)
-	errors.As(t.err, &failure)
-	f := failureOf(failure)
-	res.Kind, res.Code, res.Message = f.Kind, cutJSON(f.Code, longestCode), cutJSON(f.Message, longestMessage)
-	res.Retry, res.RetryAfter = !r.driven().final, r.driven().retryAfter
-	return res
-}
-
-// cutJSON cuts a text so that it has so many bytes at most as JSON.
-func cutJSON(text string, most int) string {
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "")
-	}
-	for {
-		data, err := json.Marshal(text)
-		over := len(data) - 2 - most
-		if err != nil || over <= 0 {
-			return text
-		}
-		text = strings.ToValidUTF8(text[:max(0, len(text)-max(1, over/6))], "")
-	}
 }

@@ -19,12 +19,11 @@ type Driver struct {
 	// Order returns the order in which so many tasks are run; nil means that in which they are due.
 	Order func(n int) []int
 
-	ctx     context.Context
-	engine  *Engine // reads what is stored
-	process int
-	runs    int
-	last    []graph.Interrupt
-	faults  []string // what differed when a call was made again
+	ctx    context.Context
+	engine *Engine // reads what is stored
+	runs   int
+	last   []graph.Interrupt
+	faults []string // what differed when a call was made again
 }
 
 var _ Runner = (*Driver)(nil)

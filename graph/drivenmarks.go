@@ -1,0 +1,122 @@
+package graph
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// slotRun belongs to no task: the answers that came with the Plans of a run that is driven from outside.
+const slotRun = "run"
+
+// runAnswers are the questions that a run has answered at this head.
+type runAnswers struct {
+	Run       string   `json:"run"`
+	Questions []string `json:"questions"`
+}
+
+// answersOfRun returns the answers at this head that came with the Plans of the run; nil if there are
+// none.
+func (r *run) answersOfRun(beside pending) (answers, error) {
+	data := beside.note(slotRun)
+	if data == nil || r.driven() == nil {
+		return nil, nil
+	}
+	var a runAnswers
+	if err := json.Unmarshal(data, &a); err != nil {
+		return nil, r.fail(fmt.Errorf("the answers of a run: %w", err))
+	}
+	if a.Run != r.session.id {
+		return nil, nil
+	}
+	fresh := answers{}
+	for _, id := range a.Questions {
+		if given, ok := beside.given[id]; ok {
+			fresh[id] = given
+		}
+	}
+	return fresh, nil
+}
+
+// noteAnswers adds fresh to the answers of the run, and returns the entries that say so.
+func (r *run) noteAnswers(fresh, before answers) (answers, []checkpoint.Entry, error) {
+	if r.driven() == nil {
+		return fresh, nil, nil
+	}
+	all := maps.Clone(fresh)
+	if all == nil {
+		all = answers{}
+	}
+	maps.Copy(all, before)
+	data, err := json.Marshal(runAnswers{r.session.id, slices.Sorted(maps.Keys(all))})
+	return all, []checkpoint.Entry{{Slot: slotRun, Data: data}}, err
+}
+
+// repeated returns an error if an answer without an id may be one that the run had before or one to
+// another question.
+func (r *run) repeated(a Answers, open []Interrupt) error {
+	if d := r.driven(); d == nil || !d.again || len(open) == 0 {
+		return nil
+	}
+	for _, g := range a.given {
+		given, err := g.answer()
+		if err == nil && g.id == "" && r.questions.had("", given.digest()) {
+			return fmt.Errorf("%w: run %q had this answer before:\n%s", ErrAmbiguous, r.session.id, list(open))
+		}
+	}
+	return nil
+}
+
+// keepOwnVoid lets results count that could not be folded in this run: a Commit that is made again
+// comes to the same error.
+func (r *run) keepOwnVoid(beside pending) error {
+	if r.driven() == nil {
+		return nil
+	}
+	v, err := beside.void()
+	if err != nil || v.Try == 0 || v.Run != r.session.id {
+		return err
+	}
+	if v.Try--; v.Try == 0 {
+		delete(beside.byTask[""], slotVoid)
+		return nil
+	}
+	beside.byTask[""][slotVoid], err = json.Marshal(v)
+	return err
+}
+
+// pauseNote returns what is stored where the run pauses at a static interrupt.
+func (r *run) pauseNote() []byte {
+	if r.driven() == nil {
+		return []byte("true")
+	}
+	return []byte(strconv.Quote(r.session.id))
+}
+
+// passes reports whether the run passes the static interrupt of a note: a run does not pass those at
+// which it has paused itself.
+func (r *run) passes(note []byte) bool {
+	return note != nil && (r.driven() == nil || string(note) != string(r.pauseNote()))
+}
+
+// runID returns the id of a run that is driven from outside, "" for any other.
+func (r *run) runID() string {
+	if r.driven() == nil {
+		return ""
+	}
+	return r.session.id
+}
+
+// isEnd reports whether last is how the task ended in this run, and not only in one before it.
+func (r *run) isEnd(last unfinished) bool {
+	d := r.driven()
+	if d == nil || last.Run != r.session.id || last.RunTry < d.try || last.Again {
+		return false
+	}
+	answered := func(in Interrupt) bool { return in.Kind == "question" && !in.isOpen(r.questions.given) }
+	return !slices.ContainsFunc(last.Open, answered)
+}
