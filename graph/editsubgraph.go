@@ -310,8 +310,7 @@ func (ed *editor) forkForEdit() error {
 		return fmt.Errorf("graph %q: %w", ed.name, err)
 	}
 	c.Fence, c.TTL = ed.journal.Chain.Fence, ed.journal.Chain.TTL
-	root := &run{program: ed.program, session: ed.session, req: ed.req, ctx: ed.ctx, opts: ed.opts}
-	past, err := root.past(rw, host, c.Record, c.Pending)
+	past, err := ed.thread().past("", rw, host, c.Record, c.Pending)
 	if err != nil {
 		return err
 	}
@@ -355,10 +354,11 @@ func (ed *editor) closeAtRoot(c *checkpoint.Chain, rw *checkpoint.Rewind) ([]Dec
 	after := withoutTask(beside, rw.Task)
 	if c.Branches() {
 		var err error
-		if _, rec, beside, err = ed.newestOf(checkpoint.Key{Thread: ed.opts.Thread}); err != nil {
+		var newest storedCommit
+		if newest, beside, err = ed.thread().newest(""); err != nil {
 			return nil, ed.fail(err)
 		}
-		after = nil
+		rec, after = newest.rec, nil
 	}
 	m := ed.deciderIn(c)
 	closed, err := m.discardsAt(c.Head(), rec, beside, after)

@@ -28,17 +28,19 @@ func (r *run) openNamed() (*checkpoint.Chain, error) {
 func (r *run) hosts(namespace string, at uint64) (host uint64, rw *checkpoint.Rewind, err error) {
 	child, stands, named := "", true, fmt.Sprintf("commit %d of namespace %q", at, namespace)
 	for namespace != "" {
-		key := checkpoint.Key{Thread: r.opts.Thread, Namespace: namespace}
-		newest, err := r.newestRecord(key)
+		newest, err := r.thread().newestNumber(namespace)
 		if err != nil {
 			return 0, nil, err
 		}
 		if at == 0 {
 			at = newest
 		}
-		rec, err := r.recordIn(key, at)
+		rec, err := r.thread().at(namespace, at)
 		if err != nil {
 			return 0, nil, err
+		}
+		if rec == nil {
+			return 0, nil, unknown(r.thread().key(namespace), at)
 		}
 		w := rec.Within
 		if w == nil {
@@ -47,7 +49,7 @@ func (r *run) hosts(namespace string, at uint64) (host uint64, rw *checkpoint.Re
 		stands, child = stands && at == newest, cmp.Or(child, rec.Graph)
 		rw = &checkpoint.Rewind{Task: w.Task, Call: w.Call, Scopes: w.Scopes, Namespace: namespace, At: at, Next: rw}
 		var was *checkpoint.Record
-		if host, was, err = r.hostOf(w); err != nil {
+		if host, was, err = r.thread().hostOf(w); err != nil {
 			return 0, nil, fmt.Errorf("%w, and %s belongs to that step", err, named)
 		}
 		rw.Branches = []uint64{was.Branch}
@@ -58,7 +60,7 @@ func (r *run) hosts(namespace string, at uint64) (host uint64, rw *checkpoint.Re
 			return 0, nil, fmt.Errorf("%w: %s is gone back to with the graph of the thread, %q, and not with that of the subgraph", ErrEdit, named, was.Graph)
 		}
 	}
-	newest, err := r.newestRecord(checkpoint.Key{Thread: r.opts.Thread})
+	newest, err := r.thread().newestNumber("")
 	if stands && err == nil && host == newest {
 		return host, nil, nil
 	}
@@ -66,27 +68,18 @@ func (r *run) hosts(namespace string, at uint64) (host uint64, rw *checkpoint.Re
 }
 
 // hostOf returns the newest commit of the parent at which the task of w is due.
-func (r *run) hostOf(w *checkpoint.Within) (uint64, *checkpoint.Record, error) {
-	key := checkpoint.Key{Thread: r.opts.Thread, Namespace: w.Namespace}
-	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{}) {
+func (t threadReader) hostOf(w *checkpoint.Within) (uint64, *checkpoint.Record, error) {
+	for c, err := range t.commits(w.Namespace, checkpoint.Query{}) {
 		if err != nil {
 			return 0, nil, err
 		}
-		rec, err := checkpoint.ReadRecord(snap)
-		if err != nil {
-			return 0, nil, err
-		}
-		branch := rec.Branch
-		if rec.Within != nil {
-			branch = rec.Within.Root.Branch
-		}
-		if branch == w.Root.Branch && isDue(rec, w.Task) {
-			return snap.Seq, rec, nil
+		if branchOf(c.rec) == w.Root.Branch && isDue(c.rec, w.Task) {
+			return c.Seq, c.rec, nil
 		}
 	}
-	where := fmt.Sprintf("thread %q", key.Thread)
-	if key.Namespace != "" {
-		where += fmt.Sprintf(", namespace %q", key.Namespace)
+	where := fmt.Sprintf("thread %q", t.thread)
+	if w.Namespace != "" {
+		where += fmt.Sprintf(", namespace %q", w.Namespace)
 	}
 	return 0, nil, unknownError(fmt.Sprintf("graph: no such commit: %s has none left before step %d of turn %d, in which node %q ran",
 		where, w.Step, w.Turn, w.Node))
@@ -96,50 +89,24 @@ func isDue(rec *checkpoint.Record, task string) bool {
 	return slices.ContainsFunc(rec.Next, func(t checkpoint.Task) bool { return t.ID == task })
 }
 
-// newestRecord returns the number of the newest commit of a chain.
-func (r *run) newestRecord(key checkpoint.Key) (uint64, error) {
-	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{Limit: 1}) {
-		return snap.Seq, err
-	}
-	return 0, unknown(key, 0)
-}
-
-// recordIn returns the record of a commit that the caller has named.
-func (r *run) recordIn(key checkpoint.Key, seq uint64) (*checkpoint.Record, error) {
-	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{Before: seq + 1, Limit: 1}) {
-		if err != nil {
-			return nil, err
-		}
-		if snap.Seq == seq {
-			return checkpoint.ReadRecord(snap)
-		}
-	}
-	return nil, unknown(key, seq)
-}
-
 // wayOf returns how the chain of a subgraph has come to where it stands on the thread's present
-// branch: for each branch of the thread on which its commits were made, the last position there.
+// branch, present: for each branch of the thread on which its commits were made, the last position there.
 // The Turn of the present one is 0: it has not ended. A chain that has no commit on the present
 // branch gives nothing.
-func (r *run) wayOf(namespace string) (way []checkpoint.Position, err error) {
-	present := r.session.root.branch
-	key := checkpoint.Key{Thread: r.opts.Thread, Namespace: namespace}
+func (t threadReader) wayOf(namespace string, present uint64) (way []checkpoint.Position, err error) {
 	var at uint64 // the next commit on the way, or before; 0 is the newest
 	exact := false
-	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{}) {
+	for c, err := range t.commits(namespace, checkpoint.Query{}) {
 		if err != nil {
 			return nil, err
 		}
-		if at != 0 && snap.Seq > at {
+		if at != 0 && c.Seq > at {
 			continue
 		}
-		if exact && snap.Seq != at {
+		if exact && c.Seq != at {
 			return nil, fmt.Errorf("%w: commit %d of namespace %q, from which a branch began, was pruned", checkpoint.ErrNotFound, at, namespace)
 		}
-		rec, err := checkpoint.ReadRecord(snap)
-		if err != nil {
-			return nil, err
-		}
+		rec := c.rec
 		switch w := rec.Within; {
 		case w == nil, way == nil && w.Root.Branch != present:
 			return nil, nil
@@ -148,7 +115,7 @@ func (r *run) wayOf(namespace string) (way []checkpoint.Position, err error) {
 		case w.Root.Branch != way[len(way)-1].Branch:
 			way = append(way, checkpoint.Position{Branch: w.Root.Branch, Turn: rec.Turn, Step: rec.Step})
 		}
-		at, exact = cmp.Or(rec.Parent, snap.Seq-1), rec.Parent != 0
+		at, exact = cmp.Or(rec.Parent, c.Seq-1), rec.Parent != 0
 		if at == 0 || rec.Source == checkpoint.Input && rec.Turn == 1 {
 			break // it began there, from nothing
 		}

@@ -28,11 +28,11 @@ func (r *run) lineage() ([]checkpoint.Position, error) {
 		way[0].Turn, way[0].Step = r.turn, r.step
 	}
 	for at := r.branch; at != 0; {
-		begun, err := r.recordAt(at)
+		begun, err := r.thread().recordAt(r.ns, at)
 		if err != nil {
 			return nil, err
 		}
-		from, err := r.recordAt(cmp.Or(begun.Parent, at-1))
+		from, err := r.thread().recordAt(r.ns, cmp.Or(begun.Parent, at-1))
 		if err != nil {
 			return nil, err
 		}
@@ -42,19 +42,13 @@ func (r *run) lineage() ([]checkpoint.Position, error) {
 	return way, nil
 }
 
-// recordAt returns the record of one commit of the run's own chain.
-func (r *run) recordAt(seq uint64) (*checkpoint.Record, error) {
-	key := r.key()
-	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{Before: seq + 1, Limit: 1}) {
-		if err == nil && snap.Seq != seq {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		return checkpoint.ReadRecord(snap)
+// recordAt returns the record of the commit of a namespace from which a branch began.
+func (t threadReader) recordAt(namespace string, seq uint64) (*checkpoint.Record, error) {
+	rec, err := t.at(namespace, seq)
+	if rec == nil && err == nil {
+		err = fmt.Errorf("%w: commit %d of namespace %q, from which a branch began, was pruned", checkpoint.ErrNotFound, seq, namespace)
 	}
-	return nil, fmt.Errorf("%w: commit %d of namespace %q, from which a branch began, was pruned", checkpoint.ErrNotFound, seq, r.ns)
+	return rec, err
 }
 
 // on reports whether a call was made on the way.
@@ -96,7 +90,7 @@ func (y *ways) on(w *checkpoint.Within) (bool, error) {
 	way, known := y.hosts[w.Namespace]
 	if !known {
 		var err error
-		if way, err = y.wayOf(w.Namespace); err != nil {
+		if way, err = y.thread().wayOf(w.Namespace, y.session.root.branch); err != nil {
 			return false, err
 		}
 		y.hosts[w.Namespace] = way
@@ -141,18 +135,14 @@ func (r *run) openReplayed(key checkpoint.Key) (*checkpoint.Chain, error) {
 // openNewest opens a chain at the newest commit that was made for a call that counts; nil means
 // that there is none.
 func (r *run) openNewest(key checkpoint.Key, counts func(*checkpoint.Within) (bool, error)) (*checkpoint.Chain, error) {
-	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{}) {
+	for c, err := range r.thread().commits(key.Namespace, checkpoint.Query{}) {
 		if err != nil {
 			return nil, err
 		}
-		rec, err := checkpoint.ReadRecord(snap)
-		if err != nil {
-			return nil, err
-		}
-		if ok, err := counts(rec.Within); err != nil {
+		if ok, err := counts(c.rec.Within); err != nil {
 			return nil, err
 		} else if ok {
-			return checkpoint.OpenAt(r.ctx, r.cfg.Store, key, r.schema, snap.Seq)
+			return checkpoint.OpenAt(r.ctx, r.cfg.Store, key, r.schema, c.Seq)
 		}
 	}
 	return nil, nil

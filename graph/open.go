@@ -106,7 +106,7 @@ func (r *run) openChain(store checkpoint.Store) (*checkpoint.Chain, error) {
 // openChild opens the chain of a subgraph.
 func (r *run) openChild(key checkpoint.Key) (*checkpoint.Chain, error) {
 	if r.from.at != 0 {
-		if branched, err := r.hasBranched(key); err != nil {
+		if branched, err := r.thread().hasBranched(key.Namespace, r.place); err != nil {
 			return nil, err
 		} else if !branched {
 			return r.openOlder(key, r.from.at)

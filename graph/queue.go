@@ -106,26 +106,14 @@ func (r *run) newestTaken(rec *checkpoint.Record) (uint64, error) {
 	if !r.journal.Chain.Branches() || r.inside != nil {
 		return rec.Taken, nil
 	}
-	seq, rec, beside, err := r.newestOf(r.key())
+	newest, pending, err := r.thread().newest(r.ns)
 	if err == nil {
-		err = r.closeOpen(seq, rec, beside, nil)
+		err = r.closeOpen(newest.Seq, newest.rec, pending, nil)
 	}
 	if err != nil {
 		return 0, r.fail(err)
 	}
-	return rec.Taken, nil
-}
-
-// newestOf returns the newest commit of a chain: its number, its record and what stands beside it.
-func (r *run) newestOf(key checkpoint.Key) (seq uint64, rec *checkpoint.Record, beside []checkpoint.Entry, err error) {
-	snap, err := r.cfg.Store.Load(r.ctx, key, 0)
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	if rec, err = checkpoint.ReadRecord(snap); err == nil {
-		beside, err = checkpoint.ReadPending(snap)
-	}
-	return snap.Seq, rec, beside, err
+	return newest.rec.Taken, nil
 }
 
 func (r *run) inputsKey() checkpoint.Key {

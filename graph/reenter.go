@@ -69,30 +69,26 @@ func (r *run) readCommand(rec *checkpoint.Record) error {
 // reread looks for the end of this call's turn among the commits before the head: the
 // task has called the child again since. A turn that had not ended is begun anew.
 func (r *run) reread() (bool, error) {
-	key := r.key()
-	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{}) {
+	for c, err := range r.thread().commits(r.ns, checkpoint.Query{}) {
 		if err != nil {
 			return false, r.fail(err)
 		}
-		rec, err := checkpoint.ReadRecord(snap)
-		switch {
-		case err != nil:
-			return false, r.fail(err)
+		switch rec := c.rec; {
 		case rec.Within == nil || rec.Within.Task != r.place.Task || rec.Within.Root.Branch != r.place.Root.Branch:
 			return false, nil
 		case rec.Within.Call == r.place.Call:
 			if !rec.Done() {
 				return false, nil
 			}
-			return true, r.stand(key, snap.Seq, rec)
+			return true, r.stand(c.Seq, rec)
 		}
 	}
 	return false, nil
 }
 
 // stand makes the state at an older commit, at which a turn ended, the run's end.
-func (r *run) stand(key checkpoint.Key, seq uint64, rec *checkpoint.Record) error {
-	snap, err := r.cfg.Store.Load(r.ctx, key, seq)
+func (r *run) stand(seq uint64, rec *checkpoint.Record) error {
+	snap, err := r.cfg.Store.Load(r.ctx, r.key(), seq)
 	if err != nil {
 		return r.fail(err)
 	}

@@ -155,39 +155,31 @@ func (v *visit) ended() (none origin, err error) {
 	}
 	for _, branch := range t.back.Branches {
 		ns := v.namespace(branch)
-		for snap, err := range t.run.cfg.Store.History(t.run.ctx, checkpoint.Key{Thread: t.run.opts.Thread, Namespace: ns}, checkpoint.Query{}) {
+		for c, err := range t.run.thread().commits(ns, checkpoint.Query{}) {
 			if err != nil {
 				return none, err
 			}
-			rec, err := checkpoint.ReadRecord(snap)
-			if err != nil {
-				return none, err
-			}
-			if w := rec.Within; w != nil && w.Call == v.call() && slices.Contains(roots, w.Root.Branch) {
-				if !rec.Done() {
+			if w := c.rec.Within; w != nil && w.Call == v.call() && slices.Contains(roots, w.Root.Branch) {
+				if !c.rec.Done() {
 					return none, nil
 				}
-				return origin{namespace: ns, at: snap.Seq}, nil
+				return origin{namespace: ns, at: c.Seq}, nil
 			}
 		}
 	}
 	return none, nil
 }
 
-// hasBranched reports whether this call of a subgraph has begun its branch of the chain.
-func (r *run) hasBranched(key checkpoint.Key) (bool, error) {
-	for snap, err := range r.cfg.Store.History(r.ctx, key, checkpoint.Query{}) {
+// hasBranched reports whether the call of a subgraph at this place has begun its branch of the chain.
+func (t threadReader) hasBranched(namespace string, place *checkpoint.Within) (bool, error) {
+	for c, err := range t.commits(namespace, checkpoint.Query{}) {
 		if err != nil {
 			return false, err
 		}
-		rec, err := checkpoint.ReadRecord(snap)
-		if err != nil {
-			return false, err
-		}
-		switch w := rec.Within; {
-		case w == nil, w.Root.Branch != r.place.Root.Branch:
+		switch w := c.rec.Within; {
+		case w == nil, w.Root.Branch != place.Root.Branch:
 			return false, nil
-		case w.Call == r.place.Call:
+		case w.Call == place.Call:
 			return true, nil
 		}
 	}
@@ -212,7 +204,7 @@ func (r *run) fork() error {
 	if !r.forks {
 		return r.commit(checkpoint.Fork)
 	}
-	past, err := r.past(r.rewind, r.journal.Chain.Parent(), r.journal.Chain.Record, r.journal.Chain.Pending)
+	past, err := r.thread().past(r.ns, r.rewind, r.journal.Chain.Parent(), r.journal.Chain.Record, r.journal.Chain.Pending)
 	if err != nil {
 		return err
 	}
@@ -227,15 +219,15 @@ func (r *run) fork() error {
 
 // past returns what the task of rw kept and was answered in its step, as far as it is known:
 // beside the commit at, of which was is the record, or in the Trace of the commit after it.
-func (r *run) past(rw *checkpoint.Rewind, at uint64, was *checkpoint.Record, beside []checkpoint.Entry) (past []checkpoint.Entry, err error) {
+func (t threadReader) past(namespace string, rw *checkpoint.Rewind, at uint64, was *checkpoint.Record, beside []checkpoint.Entry) (past []checkpoint.Entry, err error) {
 	if rw == nil {
 		return nil, nil
 	}
 	if len(beside) == 0 {
-		beside, err = r.traceAfter(at, was)
+		beside, err = t.traceAfter(namespace, at, was)
 	}
 	if len(beside) == 0 && err == nil {
-		beside, err = r.pastOfHead(rw)
+		beside, err = t.pastOfHead(namespace, rw)
 	}
 	if err != nil {
 		return nil, err
@@ -270,16 +262,12 @@ func (r *run) past(rw *checkpoint.Rewind, at uint64, was *checkpoint.Record, bes
 
 // pastOfHead returns what the newest commit still knows of the branches on which the task of rw
 // ran, if the thread went back from them before.
-func (r *run) pastOfHead(rw *checkpoint.Rewind) (past []checkpoint.Entry, err error) {
-	for snap, err := range r.cfg.Store.History(r.ctx, r.key(), checkpoint.Query{Limit: 1}) {
-		if err != nil {
+func (t threadReader) pastOfHead(namespace string, rw *checkpoint.Rewind) (past []checkpoint.Entry, err error) {
+	for c, err := range t.commits(namespace, checkpoint.Query{Limit: 1}) {
+		if err != nil || c.rec.Rewind == nil || c.rec.Rewind.Task != rw.Task || !slices.Contains(c.rec.Rewind.Branches, rw.Branches[0]) {
 			return nil, err
 		}
-		rec, err := checkpoint.ReadRecord(snap)
-		if err != nil || rec.Rewind == nil || rec.Rewind.Task != rw.Task || !slices.Contains(rec.Rewind.Branches, rw.Branches[0]) {
-			return nil, err
-		}
-		entries, err := checkpoint.ReadPending(snap)
+		entries, err := checkpoint.ReadPending(c.Snapshot)
 		if err != nil {
 			return nil, err
 		}
@@ -293,19 +281,15 @@ func (r *run) pastOfHead(rw *checkpoint.Rewind) (past []checkpoint.Entry, err er
 }
 
 // traceAfter returns the Trace of the step that followed a commit on its own branch.
-func (r *run) traceAfter(at uint64, was *checkpoint.Record) (trace []checkpoint.Entry, err error) {
-	for snap, err := range r.cfg.Store.History(r.ctx, r.key(), checkpoint.Query{}) {
+func (t threadReader) traceAfter(namespace string, at uint64, was *checkpoint.Record) (trace []checkpoint.Entry, err error) {
+	for c, err := range t.commits(namespace, checkpoint.Query{}) {
 		if err != nil {
 			return nil, err
 		}
-		if snap.Seq <= at {
+		if c.Seq <= at {
 			break
 		}
-		rec, err := checkpoint.ReadRecord(snap)
-		if err != nil {
-			return nil, err
-		}
-		if rec.Branch == was.Branch && rec.Turn == was.Turn && rec.Step == was.Step+1 && rec.Source == checkpoint.Step {
+		if rec := c.rec; rec.Branch == was.Branch && rec.Turn == was.Turn && rec.Step == was.Step+1 && rec.Source == checkpoint.Step {
 			trace = rec.Trace
 		}
 	}

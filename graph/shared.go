@@ -136,18 +136,15 @@ func (r *run) gatherField(i int, writes []state.Channel) {
 // it, step by step.
 func (r *run) recall(at uint64) error {
 	var commits []json.RawMessage
-	for snap, err := range r.cfg.Store.History(r.ctx, r.key(), checkpoint.Query{Before: at + 1}) {
+	for c, err := range r.thread().commits(r.ns, checkpoint.Query{Before: at + 1}) {
 		if err != nil {
 			return r.fail(err)
 		}
-		if snap.Seq > at { // on another branch
+		if c.Seq > at { // on another branch
 			continue
 		}
-		rec, err := checkpoint.ReadRecord(snap)
-		if err != nil {
-			return r.fail(err)
-		}
-		at = cmp.Or(rec.Parent, snap.Seq-1)
+		rec := c.rec
+		at = cmp.Or(rec.Parent, c.Seq-1)
 		mine := rec.Within != nil && rec.Within.Call == r.place.Call
 		if rec.Within == nil || rec.Within.Task != r.place.Task || mine && rec.Source == checkpoint.Input {
 			break
