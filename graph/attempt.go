@@ -4,15 +4,17 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/weftrun/weft/internal/schedule"
 )
 
-// attempt runs the job of task i once. leave gives back the task's places, in its lane and under a
-// Limit, when the function has returned; it may be nil.
+// attempt runs the job of task i once. leave is called when the function has returned, so that another
+// attempt may begin under a Policy.Parallel or a Limit; it may be nil.
 func (r *run) attempt(i int) error {
 	t := r.tasks[i]
-	leave, err := r.takePlaces(t)
+	leave, err := r.passGates(t)
 	if err != nil {
-		t.after = true // only the end of the run's context keeps it from its places
+		t.after = true // only the end of the run's context keeps it from beginning
 		return err
 	}
 	if r.session.watch != nil {
@@ -35,112 +37,73 @@ func (t *task) limit() time.Duration {
 	return t.job.limit
 }
 
-// timed runs the job of task i on a goroutine of its own and within its limits.
+// timed runs the job of task i within its limits. What it did after its own time had ended, and not
+// the run's, does not count.
 func (r *run) timed(i int, leave func()) error {
 	t := r.tasks[i]
-	defer r.lendSeat(i)()
-	w := t.startWatchdog()
-	defer w.cancel(nil)
-	go func() {
+	defer r.transferPermit(i)()
+	t.alive()
+	bound := schedule.Bound{Limit: t.limit(), Idle: t.job.idle, Activity: &t.activity, Grace: r.lateGrace(),
+		Cause: t.outOfTime, Ended: t.fenced.Store}
+	var err error
+	res := bound.Run(t, func(ctx context.Context) {
 		if leave != nil {
 			defer leave()
 		}
-		err := errGoexit
-		defer func() { w.done <- err }()
-		err = t.call(w.ctx)
-	}()
-	if err, ended := w.wait(t); ended {
-		if err == nil || w.ctx.Err() == nil || r.ctx.Err() != nil {
-			return err
-		}
-		t.dropQuestions()
-		return w.outOfTime(err)
-	}
-	// The node may still return in good order. If it was its own time that ended, and
-	// not the run, what it did does not count.
-	late := r.ctx.Err() == nil
-	t.fenced.Store(late)
-	timer := time.NewTimer(r.lateGrace())
-	defer timer.Stop()
-	select {
-	case err := <-w.done:
-		t.fenced.Store(false)
-		if late {
-			t.after = false // its own time ended before the run
-			t.dropQuestions()
-			return w.outOfTime(err)
-		}
-		return err
-	case <-timer.C:
+		err = t.call(ctx)
+	})
+	if res.Ending == schedule.GivenUp {
 		r.replace(i)
-		r.tasks[i].after = !late
-		if late {
-			return w.outOfTime(ErrAbandoned)
-		}
-		return ErrAbandoned
+		r.tasks[i].after = !res.Expired
+		return endOf(res, ErrAbandoned)
 	}
+	t.fenced.Store(false)
+	end := endOf(res, err)
+	if res.Expired && end != nil {
+		t.after = false // its own time ended before the run
+		t.dropQuestions()
+	}
+	return end
 }
 
-// watchdog bounds the time of one attempt.
-type watchdog struct {
-	ctx     context.Context // what the node gets; it ends with a *TimeoutError as its cause
-	cancel  context.CancelCauseFunc
-	began   time.Time
-	idle    time.Duration
-	done    chan error // what the function returned; it has room
-	timeout TimeoutError
+// outOfTime returns the cause with which the context of an attempt of t ends.
+func (t *task) outOfTime(e schedule.Expiry) error {
+	late := &TimeoutError{Node: t.node.name, Kind: NodeTimeout, Limit: e.Limit, Elapsed: e.Elapsed}
+	if e.Idle {
+		late.Kind = IdleTimeout
+	}
+	return late
 }
 
-func (t *task) startWatchdog() *watchdog {
-	t.alive()
-	limit := t.limit()
-	w := &watchdog{began: time.Now(), idle: t.job.idle, done: make(chan error, 1)}
-	w.timeout = TimeoutError{Node: t.node.name, Kind: NodeTimeout, Limit: limit, Elapsed: limit}
-	w.ctx, w.cancel = context.WithCancelCause(t)
-	if limit > 0 {
-		ctx, stop := context.WithTimeoutCause(w.ctx, limit, &w.timeout)
-		cancel := w.cancel
-		w.ctx, w.cancel = ctx, func(cause error) { cancel(cause); stop() }
+// endOf returns the error of a function that ended as res says. err is what it returned itself, or
+// ErrAbandoned if it was given up.
+func endOf(res schedule.Result, err error) error {
+	switch {
+	case res.Panic != nil:
+		err = (*PanicError)(res.Panic)
+	case res.Exited:
+		err = errGoexit
 	}
-	return w
-}
-
-// wait returns what the function of t returned, or false when its time is over, or
-// the run, before it has.
-func (w *watchdog) wait(t *task) (err error, ended bool) {
-	var idle <-chan time.Time
-	if w.idle > 0 {
-		timer := time.NewTimer(w.idle)
-		defer timer.Stop()
-		idle = timer.C
+	late := (*TimeoutError)(nil)
+	if !res.Expired || !errors.As(res.Cause, &late) {
+		return err
 	}
-	for {
-		select {
-		case err := <-w.done:
-			return err, true
-		case <-w.ctx.Done():
-			return nil, false
-		case <-idle:
-			left := t.idleLeft(w.idle)
-			if left > 0 {
-				idle = time.After(left)
-				continue
-			}
-			w.cancel(&TimeoutError{Node: t.node.name, Kind: IdleTimeout, Limit: w.idle, Elapsed: time.Since(w.began)})
-		}
-	}
-}
-
-// outOfTime returns the error of an attempt whose time is over; err is what the node
-// itself returned.
-func (w *watchdog) outOfTime(err error) error {
-	late := w.timeout
-	if cause := (*TimeoutError)(nil); errors.As(context.Cause(w.ctx), &cause) {
-		late = *cause
-	}
-	late.Elapsed = time.Since(w.began)
+	own := *late
+	own.Elapsed = res.Elapsed
 	if !errors.Is(err, ErrTimeout) {
-		late.Err = err
+		own.Err = err
 	}
-	return &late
+	return &own
+}
+
+// transferPermit lets the node of task i have its permit, until what it returns is called.
+func (r *run) transferPermit(i int) func() {
+	t := r.tasks[i]
+	own := t.permit
+	t.permit = own.Transfer()
+	given := t.permit
+	return func() {
+		own.Reclaim(r.ctx, given)
+		r.tasks[i].permit = own
+	}
 }

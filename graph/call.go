@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/weftrun/weft/internal/schedule"
 )
 
 // Call runs fn as a step inside a node and keeps its result: after a pause, a failure or
@@ -33,8 +35,8 @@ func CallWith[T any](ctx context.Context, name string, policy Policy, fn func(ct
 		return *new(T), err
 	}
 	if d.up != nil {
-		d.up.seat.rise()
-		defer d.up.seat.sit(ctx)
+		d.up.permit.Release()
+		defer d.up.permit.Acquire(ctx)
 	}
 	return obtain(ctx, d, fn)
 }
@@ -117,8 +119,8 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 	default:
 	}
 	if s := scopeOf(ctx); s != nil {
-		s.seat.rise()
-		defer s.seat.sit(ctx)
+		s.permit.Release()
+		defer s.permit.Acquire(ctx)
 	}
 	select {
 	case <-f.done:
@@ -186,9 +188,9 @@ func obtain[T any](ctx context.Context, d *durable, fn func(context.Context) (T,
 
 // perform runs fn to its end: a result, a question, or an error after the last attempt.
 func (d *durable) perform(ctx context.Context, fn func(context.Context) (any, error)) (any, error) {
-	at := d.seat(ctx)
-	if at != nil && d.what == "call" {
-		defer at.leave()
+	permit := d.permit(ctx)
+	if permit != nil && d.what == "call" {
+		defer permit.Close()
 	}
 	began := time.Now()
 	for n := 1; ; n++ {
@@ -196,7 +198,7 @@ func (d *durable) perform(ctx context.Context, fn func(context.Context) (any, er
 			return nil, d.fail(context.Cause(ctx))
 		}
 		d.tell(ctx, Started, n, nil, nil)
-		v, open, err := d.attempt(ctx, at, fn)
+		v, open, err := d.attempt(ctx, permit, fn)
 		switch {
 		case err == nil && len(open) == 0:
 			d.tell(ctx, Finished, n, nil, nil)
@@ -221,17 +223,17 @@ func (d *durable) perform(ctx context.Context, fn func(context.Context) (any, er
 	}
 }
 
-// seat returns where the call sits. Once sits on the seat of the code around it.
-func (d *durable) seat(ctx context.Context) *seat {
+// permit returns what the call runs under. Once runs under the permit of the code around it.
+func (d *durable) permit(ctx context.Context) *schedule.Permit {
 	switch {
 	case d.up == nil:
 		return nil
 	case d.what == "once":
-		return d.up.seat
+		return d.up.permit
 	}
 	d.up.task.hold(1)
 	defer d.up.task.hold(-1)
-	return d.up.seat.slots.newSeat(ctx)
+	return d.up.permit.Permits().Acquire(ctx)
 }
 
 // again is Retry.again for calls: a question and a way out are no failures.
@@ -263,7 +265,7 @@ func (d *durable) pause(ctx context.Context, wait time.Duration) bool {
 }
 
 // attempt runs fn once, within the call's timeout.
-func (d *durable) attempt(ctx context.Context, at *seat, fn func(context.Context) (any, error)) (any, []Interrupt, error) {
+func (d *durable) attempt(ctx context.Context, permit *schedule.Permit, fn func(context.Context) (any, error)) (any, []Interrupt, error) {
 	limit := d.policy.Timeout
 	if d.up == nil {
 		if limit == 0 {
@@ -273,13 +275,13 @@ func (d *durable) attempt(ctx context.Context, at *seat, fn func(context.Context
 		v, err := within(ctx, limit, time.Second, fn, func() {})
 		return v, nil, err
 	}
-	s := &scope{task: d.up.task, up: d.up, ident: d.ident, seat: at}
+	s := &scope{task: d.up.task, up: d.up, ident: d.ident, permit: permit}
 	if limit == 0 {
 		v, err := s.body(ctx, fn)
 		return v, s.unanswered(), err
 	}
-	s.seat = at.lend()
-	defer at.takeBack(ctx, s.seat)
+	s.permit = permit.Transfer()
+	defer permit.Reclaim(ctx, s.permit)
 	body := func(ctx context.Context) (any, error) { return s.body(ctx, fn) }
 	v, err := within(ctx, limit, s.task.run.lateGrace(), body, s.shut)
 	if errors.Is(err, ErrTimeout) {
@@ -288,52 +290,23 @@ func (d *durable) attempt(ctx context.Context, at *seat, fn func(context.Context
 	return v, s.unanswered(), err
 }
 
-// within runs fn on a goroutine of its own and gives it up when it does not return in
-// time; giveUp is called then. What a function returns that was late does not count.
-func within(ctx context.Context, limit, grace time.Duration, fn func(context.Context) (any, error), giveUp func()) (v any, err error) {
-	late := &TimeoutError{Kind: CallTimeout, Limit: limit, Elapsed: limit}
-	inner, cancel := context.WithTimeoutCause(ctx, limit, late)
-	defer cancel()
-	done := make(chan struct{})
-	var made any
-	ended := errGoexit
-	go func() {
-		defer close(done)
-		defer recovered(&ended)
-		made, ended = fn(inner)
-	}()
-	select {
-	case <-done:
-		if ended == nil || inner.Err() == nil || ctx.Err() != nil {
-			return made, ended
-		}
-		return nil, late.with(ended)
-	case <-inner.Done():
-	}
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case <-done:
-		if ctx.Err() != nil {
-			return made, ended
-		}
-		return nil, late.with(ended)
-	case <-timer.C:
+// within runs fn within a limit. giveUp is called when it is given up. What a function returns that was
+// late does not count.
+func within(ctx context.Context, limit, grace time.Duration, fn func(context.Context) (any, error), giveUp func()) (any, error) {
+	bound := schedule.Bound{Limit: limit, Grace: grace, Cause: func(e schedule.Expiry) error {
+		return &TimeoutError{Kind: CallTimeout, Limit: e.Limit, Elapsed: e.Elapsed}
+	}}
+	var v any
+	var err error
+	res := bound.Run(ctx, func(ctx context.Context) { v, err = fn(ctx) })
+	if res.Ending == schedule.GivenUp {
 		giveUp()
+		return nil, endOf(res, ErrAbandoned)
 	}
-	if ctx.Err() != nil {
-		return nil, ErrAbandoned
+	if err = endOf(res, err); err != nil && res.Expired {
+		v = nil
 	}
-	return nil, late.with(ErrAbandoned)
-}
-
-// with returns e with what the function itself returned.
-func (e *TimeoutError) with(err error) error {
-	own := *e
-	if !errors.Is(err, ErrTimeout) {
-		own.Err = err
-	}
-	return &own
+	return v, err
 }
 
 // because adds why ctx ended to the error of what failed after that: the cause comes first. An open

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weftrun/weft/internal/schedule"
 	"github.com/weftrun/weft/internal/step"
 	"github.com/weftrun/weft/state"
 )
@@ -63,10 +64,10 @@ type job struct {
 	limit    time.Duration // of one attempt; 0 is none
 	idle     time.Duration // without a sign of life; 0 is none
 	retry    *Retry
-	budgeted bool  // the retries have a Budget
-	gate     *gate // each attempt passes it; nil is none
-	parallel int   // at most so many attempts at once in a run; 0 is no bound
-	plain    bool  // no limit of any kind holds
+	budgeted bool           // the retries have a Budget
+	gate     *schedule.Gate // each attempt passes it; nil is none
+	parallel int            // at most so many attempts at once in a run; 0 is no bound
+	plain    bool           // no limit of any kind holds
 }
 
 type branch struct {

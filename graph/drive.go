@@ -65,28 +65,19 @@ func (r *run) exited() error {
 	return r.fail(errGoexit)
 }
 
-// ends waits for the end of a run whose context has ended, as long as its nodes may go on, and
-// reports whether it came. A run that stores something, or whose nodes have all returned, gets more
-// time: no node keeps it, it is only slow, as on a busy machine.
-func (r *run) ends(done <-chan struct{}, grace time.Duration) bool {
-	return endsWithin(done, grace) || (r.session.writing.Load() > 0 || !r.running.any(r)) && endsWithin(done, journal.WriteTime)
-}
-
-// endsWithin waits so long for done to be closed and reports whether it was.
-func endsWithin(done <-chan struct{}, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-done:
-		return true
-	case <-timer.C:
-		return false
+// extension returns how much longer a run is waited for whose nodes have had their time. A run that
+// stores something, or whose nodes have all returned, gets more time: no node keeps it, it is only slow,
+// as on a busy machine.
+func (r *run) extension() time.Duration {
+	if r.session.writing.Load() > 0 || !r.running.any(r) {
+		return journal.WriteTime
 	}
+	return 0
 }
 
 // main is the coordinator's part of a call.
 func (r *run) main() (outcome, error) {
-	defer r.workers.Wait()
+	defer func() { r.pool.Wait() }()
 	return r.conclude(r.whole())
 }
 

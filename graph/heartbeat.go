@@ -1,9 +1,6 @@
 package graph
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Heartbeat is a node's sign of life: it starts the time of Policy.Idle anew, and of
 // no other limit. Outside of a run, and after the attempt has ended, it does nothing.
@@ -32,19 +29,6 @@ func (t *task) alive() { t.hold(0) }
 // the runtime itself lets it wait.
 func (t *task) hold(more int) {
 	for ; t != nil; t = t.run.inside {
-		t.mu.Lock()
-		t.held += more
-		t.sign = time.Now()
-		t.mu.Unlock()
+		t.activity.AddWaits(more)
 	}
-}
-
-// idleLeft returns how much of limit is left until t counts as idle.
-func (t *task) idleLeft(limit time.Duration) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.held > 0 {
-		return limit
-	}
-	return limit - time.Since(t.sign)
 }

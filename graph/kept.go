@@ -182,15 +182,15 @@ func encode(v any) (json.RawMessage, error) {
 	return json.Marshal(v)
 }
 
-// lock waits for the place, and gives the slot of s away meanwhile.
+// lock waits for the place, and releases the permit of s meanwhile.
 func (e *kept) lock(ctx context.Context, s *scope) error {
 	select {
 	case <-e.turn:
 		return nil
 	default:
 	}
-	s.seat.rise()
-	defer s.seat.sit(ctx)
+	s.permit.Release()
+	defer s.permit.Acquire(ctx)
 	select {
 	case <-e.turn:
 		return nil

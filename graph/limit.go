@@ -2,16 +2,13 @@ package graph
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"time"
 
-	"golang.org/x/sync/semaphore"
-	"golang.org/x/time/rate"
+	"github.com/weftrun/weft/internal/schedule"
 )
 
 // Limit bounds what the nodes that name it do together, whatever their graphs, runs
@@ -40,11 +37,11 @@ func (l Limit) check() error {
 
 // Limits are bounds by name, for Policy.Limit. One Limits may be given to many graphs:
 // all their runs share it. It is safe for concurrent use. It holds for one process.
-type Limits struct{ gates map[string]*gate }
+type Limits struct{ gates map[string]*schedule.Gate }
 
 // NewLimits returns these limits, or an error that names all that cannot hold.
 func NewLimits(limits map[string]Limit) (*Limits, error) {
-	l := &Limits{map[string]*gate{}}
+	l := &Limits{map[string]*schedule.Gate{}}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(limits)) {
 		if err := limits[name].check(); err != nil {
@@ -52,7 +49,7 @@ func NewLimits(limits map[string]Limit) (*Limits, error) {
 		} else if name == "" {
 			errs = append(errs, errors.New("graph: a limit needs a name"))
 		}
-		l.gates[name] = newGate(limits[name])
+		l.gates[name] = schedule.NewGate(limits[name].Concurrency, limits[name].Rate, limits[name].Burst)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -72,7 +69,7 @@ func (l *Limits) Or(other *Limits) *Limits {
 }
 
 // find returns the gate of a limit, or nil.
-func (l *Limits) find(name string) *gate {
+func (l *Limits) find(name string) *schedule.Gate {
 	if l == nil {
 		return nil
 	}
@@ -87,142 +84,72 @@ func (l *Limits) names() []string {
 	return slices.Sorted(maps.Keys(l.gates))
 }
 
-// gate is what the attempts under one Limit pass.
-type gate struct {
-	size   int                 // the number of places; 0: any number at once
-	places *semaphore.Weighted // nil where size is 0
-	pace   *rate.Limiter       // nil: as fast as they come
-}
-
-func newGate(l Limit) *gate {
-	g := &gate{size: l.Concurrency}
-	if l.Concurrency > 0 {
-		g.places = semaphore.NewWeighted(int64(l.Concurrency))
+// passGates lets t wait until it may begin an attempt: first for its Policy.Parallel and then for its
+// Limit. leave is nil where there is nothing to leave; else it must be called once.
+func (r *run) passGates(t *task) (leave func(), err error) {
+	own, shared := r.ownGate(t), t.job.gate
+	if shared != nil && t.around().holds(shared) {
+		shared = nil
 	}
-	if l.Rate > 0 {
-		g.pace = rate.NewLimiter(rate.Limit(l.Rate), max(1, l.Burst))
-	}
-	return g
-}
-
-// enter waits for a turn. After it, leave must be called once; after an error, which
-// is that of ctx, it must not.
-func (g *gate) enter(ctx context.Context) error {
-	if g.places != nil {
-		if err := g.places.Acquire(ctx, 1); err != nil {
-			return err
-		}
-	}
-	if err := g.keepPace(ctx); err != nil {
-		g.leave()
-		return err
-	}
-	return nil
-}
-
-// keepPace waits as long as the rate demands. It waits even where ctx will end before,
-// so that what the run is told is why it ended.
-func (g *gate) keepPace(ctx context.Context) error {
-	if g.pace == nil {
-		return ctx.Err()
-	}
-	turn := g.pace.Reserve()
-	if turn.Delay() <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(turn.Delay())
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		turn.Cancel()
-		return ctx.Err()
-	}
-}
-
-func (g *gate) leave() {
-	if g.places != nil {
-		g.places.Release(1)
-	}
-}
-
-// enter lets t wait for its turn at the gate of its job, if it has one. leave is nil
-// where there is nothing to give back.
-func (t *task) enter() (leave func(), err error) {
-	g := t.job.gate
-	if g == nil || t.around().holds(g) {
+	if own == nil && shared == nil {
 		return nil, nil
 	}
-	if g.pace == nil && g.places.TryAcquire(1) {
-		return g.leave, nil
+	if own != nil {
+		if err := t.pass(own); err != nil {
+			return nil, err
+		}
 	}
-	if err := t.waits(g.enter); err != nil {
+	if shared == nil {
+		return own.Leave, nil
+	}
+	if err := t.pass(shared); err != nil {
+		if own != nil {
+			own.Leave()
+		}
 		return nil, err
 	}
-	return g.leave, nil
+	if own == nil {
+		return shared.Leave, nil
+	}
+	return func() { shared.Leave(); own.Leave() }, nil
 }
 
-// waits lets t wait for its turn. It is not idle meanwhile, and leaves its slot to the others: who
-// has the turn may be waiting for one.
-func (t *task) waits(turn func(context.Context) error) error {
+// pass lets t wait at g. It is not idle meanwhile, and releases its permit: the tasks that have
+// passed g may be waiting for one.
+func (t *task) pass(g *schedule.Gate) error {
+	if g.TryEnter() {
+		return nil
+	}
 	t.hold(1)
 	defer t.hold(-1)
-	t.seat.rise()
-	defer t.seat.sit(t.run.ctx)
-	return turn(t.run.ctx)
+	t.permit.Release()
+	defer t.permit.Acquire(t.run.ctx)
+	return g.Enter(t.run.ctx)
 }
 
-// lane is where the attempts of a job of a node queue: the node itself, or its handler.
-type lane struct {
+// runner is what a Policy.Parallel holds for: the attempts of a job of a node, which is the node's own
+// or that of its handler.
+type runner struct {
 	node *node
 	job  *job
 }
 
-// takeLane lets t wait until fewer than Policy.Parallel attempts of its job run in r. leave is nil
-// where there is nothing to give back; else it must be called once.
-func (r *run) takeLane(t *task) (leave func(), err error) {
+// ownGate returns the gate of the Policy.Parallel of t in r, or nil.
+func (r *run) ownGate(t *task) *schedule.Gate {
 	if t.job.parallel == 0 {
-		return nil, nil
+		return nil
 	}
-	at := lane{t.node, t.job}
-	v, ok := r.lanes.Load(at)
+	key := runner{t.node, t.job}
+	g, ok := r.gates.Load(key)
 	if !ok {
-		v, _ = r.lanes.LoadOrStore(at, semaphore.NewWeighted(int64(t.job.parallel)))
+		g, _ = r.gates.LoadOrStore(key, schedule.NewGate(t.job.parallel, 0, 0))
 	}
-	places := v.(*semaphore.Weighted)
-	leave = func() { places.Release(1) }
-	if places.TryAcquire(1) {
-		return leave, nil
-	}
-	if err := t.waits(func(ctx context.Context) error { return places.Acquire(ctx, 1) }); err != nil {
-		return nil, err
-	}
-	return leave, nil
-}
-
-// takePlaces lets t wait for its lane and then at its gate. leave is nil where there is nothing to give back.
-func (r *run) takePlaces(t *task) (leave func(), err error) {
-	lane, err := r.takeLane(t)
-	if err != nil {
-		return nil, err
-	}
-	gate, err := t.enter()
-	switch {
-	case lane == nil:
-		return gate, err
-	case err != nil:
-		lane()
-		return nil, err
-	case gate == nil:
-		return lane, nil
-	}
-	return func() { gate(); lane() }, nil
+	return g.(*schedule.Gate)
 }
 
 // holds reports whether t, or a task around it, has passed g and is still under way: it
 // would wait here for itself.
-func (t *task) holds(g *gate) bool {
+func (t *task) holds(g *schedule.Gate) bool {
 	for ; t != nil; t = t.around() {
 		if t.passed(g) {
 			return true
@@ -231,7 +158,7 @@ func (t *task) holds(g *gate) bool {
 	return false
 }
 
-func (t *task) passed(g *gate) bool {
+func (t *task) passed(g *schedule.Gate) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.job.gate == g && !t.over

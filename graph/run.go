@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/journal"
+	"github.com/weftrun/weft/internal/schedule"
 	"github.com/weftrun/weft/internal/step"
 	"github.com/weftrun/weft/state"
 )
@@ -33,28 +34,27 @@ type run struct {
 
 	state, before state.View // the state, and, while writes are folded that may fail, what it was before
 	front         step.Frontier
-	turn, step    int         // of the thread; step is the one that runs, or ran last
-	done          int         // the last step that ended
-	tries         int         // how often the results of the step that was taken up could not be folded
-	steps         int         // supersteps of this call
-	taken         uint64      // the newest input that waited and was begun
-	editOnly      bool        // nothing is to be run
-	queued        bool        // the input waits for its turn
-	drainsQueue   bool        // when the turn has ended, inputs that wait get theirs
-	resumed       bool        // from a static interrupt, which the first step passes
-	stopped       bool        // for a Drain
-	leaving       *ascent     // the Command to the parent that ends the run after this step: the first of several
-	paused        []Interrupt // the static interrupts at which the run pauses
-	input         string      // hash of the turn's input
-	inside        *task       // the task that runs this subgraph; nil at the root
-	fenced        atomic.Bool // the run was given up: it must not write any more
-	keepErr       error       // a failure to store what finished tasks did
-	lanes         sync.Map    // lane → *semaphore.Weighted, for those with a Policy.Parallel
-	running       *running    // the tasks whose nodes run, those of subgraphs too; nil where nothing gives them up
-	nested                    // what is only there in a subgraph
-	seat          *seat       // of the coordinator and the task that it runs inline
-	spare         []*seat     // of the workers
-	workers       sync.WaitGroup
+	turn, step    int              // of the thread; step is the one that runs, or ran last
+	done          int              // the last step that ended
+	tries         int              // how often the results of the step that was taken up could not be folded
+	steps         int              // supersteps of this call
+	taken         uint64           // the newest input that waited and was begun
+	editOnly      bool             // nothing is to be run
+	queued        bool             // the input waits for its turn
+	drainsQueue   bool             // when the turn has ended, inputs that wait get theirs
+	resumed       bool             // from a static interrupt, which the first step passes
+	stopped       bool             // for a Drain
+	leaving       *ascent          // the Command to the parent that ends the run after this step: the first of several
+	paused        []Interrupt      // the static interrupts at which the run pauses
+	input         string           // hash of the turn's input
+	inside        *task            // the task that runs this subgraph; nil at the root
+	fenced        atomic.Bool      // the run was given up: it must not write any more
+	keepErr       error            // a failure to store what finished tasks did
+	gates         sync.Map         // runner → *schedule.Gate, for those with a Policy.Parallel
+	running       *running         // the tasks whose nodes run, those of subgraphs too; nil where nothing gives them up
+	nested                         // what is only there in a subgraph
+	permit        *schedule.Permit // of the coordinator and the task that it runs inline
+	pool          *schedule.Pool   // runs the tasks of wide steps; nil until there is one
 
 	journal *journal.Journal  // nil without a store
 	source  checkpoint.Source // of what is to be committed

@@ -6,16 +6,18 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+
+	"github.com/weftrun/weft/internal/schedule"
 )
 
 // scope is a stretch of code that has an identity: a node in a task, or a call that is
 // made from one. What is asked, called and kept in it has ids that hang on its own, so
 // they are the same each time the code runs.
 type scope struct {
-	task  *task
-	up    *scope // of a call: the scope that made it
-	ident string // the id of a call; "" for the node itself, whose id is the task's
-	seat  *seat
+	task   *task
+	up     *scope // of a call: the scope that made it
+	ident  string // the id of a call; "" for the node itself, whose id is the task's
+	permit *schedule.Permit
 
 	mu     sync.Mutex
 	over   bool           // the code has returned: it cannot ask or call any more
@@ -205,16 +207,16 @@ func (s *scope) started(i int) (*work, []*work) {
 	return s.works[i], s.works[i:]
 }
 
-// await waits until w has ended, and gives the slot away meanwhile.
+// await waits until w has ended, and releases the permit meanwhile.
 func (s *scope) await(w *work) {
 	select {
 	case <-w.done:
 		return
 	default:
 	}
-	s.seat.rise()
+	s.permit.Release()
 	<-w.done
-	s.seat.sit(s.task.run.ctx)
+	s.permit.Acquire(s.task.run.ctx)
 }
 
 // shut ends the scope.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+
+	"github.com/weftrun/weft/internal/schedule"
 )
 
 // session is one call of the API: what the run of the thread and the runs of its subgraphs share,
@@ -17,12 +19,12 @@ type session struct {
 	root    run
 	driven  *drivenCall // nil unless the run is driven from outside
 
-	slots   slots        // bounds what the session does at once
-	seat    seat         // of the coordinator of the root
-	lease   lease        // of the thread
-	writing atomic.Int32 // the writes to the store that are under way
-	claims  sync.Map     // namespace → the *checkpoint.Within of the call that uses it
-	running running      // the tasks whose nodes run, where the root is bounded
+	permits schedule.Permits // bounds what the session does at once
+	permit  schedule.Permit  // of the coordinator of the root
+	lease   lease            // of the thread
+	writing atomic.Int32     // the writes to the store that are under way
+	claims  sync.Map         // namespace → the *checkpoint.Within of the call that uses it
+	running running          // the tasks whose nodes run, where the root is bounded
 
 	begun    atomic.Bool
 	finished chan struct{} // closed when out and err are set; nil where the caller is the coordinator
@@ -43,9 +45,9 @@ func (p *program) launch(ctx context.Context, o RunOptions, q request) *session 
 		ctx, s.release = context.WithTimeoutCause(ctx, p.cfg.Timeout, runOutOfTime(p.cfg.Timeout))
 	}
 	o.identify(ctx)
-	s.slots.limit, s.seat.slots = p.cfg.Concurrency, &s.slots
+	s.permits.Init(p.cfg.Concurrency, &s.permit)
 	s.root.set(p, ctx, s, &s.request, o)
-	s.root.seat = &s.seat
+	s.root.permit = &s.permit
 	if s.root.bounded() {
 		s.root.running = &s.running
 	}
@@ -83,7 +85,7 @@ func (s *session) start() {
 }
 
 func (s *session) background() {
-	deepen(0)
+	schedule.GrowStack()
 	returned := false
 	var out outcome
 	var err error
@@ -139,21 +141,18 @@ func (s *session) settle(out outcome, err error) {
 func (s *session) wait() (outcome, error) {
 	s.start()
 	if s.root.bounded() {
-		select {
-		case <-s.finished:
-		case <-s.root.ctx.Done():
-			s.overdue()
-		}
+		s.overdue()
 	}
 	<-s.finished
 	return *s.out, s.err
 }
 
-// overdue waits for a call whose context has ended as long as its nodes may go on, and then gives
-// it up.
+// overdue waits for a call. When its context has ended, it waits as long as the nodes may go on, and
+// then gives it up.
 func (s *session) overdue() {
 	r := &s.root
-	if r.ends(s.finished, r.lateGrace()+r.lateGrace()/4) {
+	bound := schedule.Bound{Grace: r.lateGrace() + r.lateGrace()/4, Extend: r.extension}
+	if bound.Await(r.ctx, s.finished) != schedule.GivenUp {
 		return
 	}
 	err := r.abandoned()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/schedule"
 	"github.com/weftrun/weft/state"
 )
 
@@ -192,8 +193,8 @@ func (p *program) visit(ctx context.Context) (*visit, error) {
 
 // wait runs the child with an input, a pointer to its state, while the caller waits.
 func (v *visit) wait(ctx context.Context, input any) (*run, outcome, error) {
-	v.up.seat.rise()
-	defer v.up.seat.sit(ctx)
+	v.up.permit.Release()
+	defer v.up.permit.Acquire(ctx)
 	defer v.up.task.waitsForChild()()
 	return v.run(ctx, input)
 }
@@ -226,8 +227,8 @@ func (v *visit) run(ctx context.Context, input any) (*run, outcome, error) {
 	r := new(run)
 	r.set(&inner, ctx, t.run.session, &request{op: opCall, input: input}, t.run.opts)
 	defer r.cancel(nil)
-	r.seat = v.up.seat.slots.newSeat(ctx)
-	defer r.seat.leave()
+	r.permit = v.up.permit.Permits().Acquire(ctx)
+	defer r.permit.Close()
 	if ctx.Err() != nil {
 		return r, outcome{}, fmt.Errorf("graph %q: %w", r.name, r.cancelled())
 	}
@@ -341,23 +342,19 @@ func (r *run) mainWithin() (outcome, error) {
 	if !r.bounded() {
 		return r.main()
 	}
-	out, err := outcome{status: Failed, id: r.session.id}, r.fail(errGoexit)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		out, err = r.main()
-	}()
-	select {
-	case <-done:
-		return out, err
-	case <-r.ctx.Done():
+	var out outcome
+	var err error
+	bound := schedule.Bound{Grace: r.lateGrace(), Extend: r.extension}
+	res := bound.Run(r.ctx, func(context.Context) { out, err = r.main() })
+	if res.Ending == schedule.GivenUp {
+		given := r.abandoned()
+		r.fenced.Store(true)
+		return outcome{status: Failed, id: r.session.id}, given
 	}
-	if r.ends(done, r.lateGrace()) {
-		return out, err
+	if end := endOf(res, nil); end != nil {
+		return outcome{status: Failed, id: r.session.id}, r.fail(end)
 	}
-	given := r.abandoned()
-	r.fenced.Store(true)
-	return outcome{status: Failed, id: r.session.id}, given
+	return out, err
 }
 
 // runOutOfTime is the cause of ending a run that took too long.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/journal"
+	"github.com/weftrun/weft/internal/schedule"
 	"github.com/weftrun/weft/internal/step"
 	"github.com/weftrun/weft/state"
 )
@@ -65,8 +66,7 @@ type task struct {
 	left      []Interrupt        // the open questions of its subgraphs that failed
 	back      *rewound           // it takes up a subgraph at an older commit
 	tries     int                // how often it was begun anew after it was found
-	held      int                // how many waits of the runtime hold it up
-	sign      time.Time          // its last sign of life
+	activity  schedule.Activity  // its signs of life, for Policy.Idle
 
 	running *running // where it is listed; nil where nothing gives it up
 	listing
@@ -122,8 +122,8 @@ func longHash(parts ...string) string {
 func (t *task) begin(n *node, number, index int, payload any) {
 	t.node, t.job, t.step, t.out.Node, t.index = n, &n.job, t.run.step, number, index
 	t.attempt, t.settled, t.within, t.cached = 0, false, 0, false
-	if t.seat != t.run.seat {
-		t.seat = t.run.seat
+	if t.permit != t.run.permit {
+		t.permit = t.run.permit
 	}
 	if t.running != t.run.running {
 		t.list(t.run.running)

@@ -76,9 +76,10 @@ var house = []room{
 	{name: "capabilities/memory", on: []string{"internal/validtext", "state/message", "checkpoint/memory", "checkpoint/session"}},
 	{name: "internal/step", on: []string{"state"}, bare: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},
 	{name: "internal/stream"},
+	{name: "internal/schedule", doors: []string{"golang.org/x/sync", "golang.org/x/time"}},
 	{name: "internal/journal", on: []string{"state", "checkpoint"}},
-	{name: "graph", on: []string{"state", "checkpoint", "internal/step", "internal/stream", "internal/journal", "internal/suggest", "internal/validtext"}, doors: []string{
-		"github.com/google/jsonschema-go", "github.com/google/uuid", "golang.org/x/sync", "golang.org/x/time",
+	{name: "graph", on: []string{"state", "checkpoint", "internal/step", "internal/stream", "internal/schedule", "internal/journal", "internal/suggest", "internal/validtext"}, doors: []string{
+		"github.com/google/jsonschema-go", "github.com/google/uuid",
 	}},
 	{name: "internal/twin", on: []string{"state", "checkpoint", "graph"}},                  // for tests alone
 	{name: "internal/cost", on: []string{"state", "state/message", "checkpoint", "graph"}}, // for tests alone
