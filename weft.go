@@ -17,8 +17,8 @@ import (
 	"github.com/weftrun/weft/internal/cli"
 	"github.com/weftrun/weft/nodes"
 	"github.com/weftrun/weft/nodes/turn"
-	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/agent"
+	"github.com/weftrun/weft/state/record"
 )
 
 // Config is what a program adds to the command line. The zero Config is the command
@@ -32,7 +32,7 @@ type Config struct {
 	// "reducer: go:"; see workflow.ReducerOf.
 	Reducers map[string]workflow.Reducer
 	// Types are types of files by the name that stands behind "go:"; see workflow.TypeOf.
-	Types map[string]state.Type
+	Types map[string]record.Type
 	// Kinds are kinds of nodes by the key that a node has in a file, beside the
 	// ready ones of package nodes. One with the name of a ready kind replaces it.
 	Kinds map[string]workflow.Kind
@@ -123,7 +123,7 @@ func (c Config) commandLine() cli.Config {
 	for name, k := range c.Nodes {
 		all.Kinds["go:"+name] = k
 	}
-	all.Reducers, all.Types = map[string]workflow.Reducer{}, map[string]state.Type{}
+	all.Reducers, all.Types = map[string]workflow.Reducer{}, map[string]record.Type{}
 	for name, r := range c.Reducers {
 		all.Reducers["go:"+name] = r
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/weftrun/weft/nodes"
 	"github.com/weftrun/weft/nodes/turn"
 	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 func TestWhatAProgramAddsStandsBesideWhatIsReady(t *testing.T) {
@@ -21,7 +22,7 @@ func TestWhatAProgramAddsStandsBesideWhatIsReady(t *testing.T) {
 		Name:     "mine",
 		Nodes:    map[string]workflow.Kind{"shout": kind},
 		Kinds:    map[string]workflow.Kind{"approval": kind, "own": kind},
-		Types:    map[string]state.Type{"Decision": workflow.TypeOf[struct{ OK bool }]()},
+		Types:    map[string]record.Type{"Decision": workflow.TypeOf[struct{ OK bool }]()},
 		Reducers: map[string]workflow.Reducer{"deep": workflow.ReducerOf[map[string]any, state.DeepMerge]()},
 		Stores: map[string]Opener{
 			"test": func(context.Context, string) (checkpoint.Store, error) { return new(checkpoint.Memory), nil },

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // event is what the lists of the wide states hold: a JSON object of objects of arrays.
@@ -137,8 +138,8 @@ func firstOf(errs ...error) error {
 }
 
 // wideShape is the state of wideDict, whose fields have names and no Go types.
-func wideShape() (*state.Shape, error) {
-	var fields []state.RecordField
+func wideShape() (*record.Shape, error) {
+	var fields []record.Field
 	for _, f := range []struct {
 		kind  state.Kind
 		typ   string
@@ -149,18 +150,18 @@ func wideShape() (*state.Shape, error) {
 		{state.KindValue, "any", "autoresponse issue relevant_rules memory_docs user_info crm_info"},
 		{state.KindValue, "string", "primary_issue_medium email_thread_id bot_id"},
 	} {
-		typ, err := state.ParseType(f.typ, nil)
+		typ, err := record.ParseType(f.typ, nil)
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range strings.Fields(f.names) {
-			fields = append(fields, state.RecordField{Name: name, Kind: f.kind, Type: typ})
+			fields = append(fields, record.Field{Name: name, Kind: f.kind, Type: typ})
 		}
 	}
-	return state.NewShape(fields...)
+	return record.NewShape(fields...)
 }
 
-// wideDict is wideState with a state.Record, as graphs in YAML have it.
+// wideDict is wideState with a record.Record, as graphs in YAML have it.
 func wideDict(n int, k keeping) (Job, error) {
 	shape, err := wideShape()
 	if err != nil {
@@ -170,7 +171,7 @@ func wideDict(n int, k keeping) (Job, error) {
 	id := strings.Repeat("q", n)
 	b := graph.NewRecord("wide", shape)
 	node := func(name, read string, write ...string) {
-		b.Node(name, graph.Func(func(_ context.Context, s *state.Record) error {
+		b.Node(name, graph.Func(func(_ context.Context, s *record.Record) error {
 			v, _ := s.Get(read)
 			return writeWide(s, v, id, write)
 		}))
@@ -181,12 +182,12 @@ func wideDict(n int, k keeping) (Job, error) {
 	node("four", "trigger_events", "categorizations", "responses", "memory_docs")
 	node("five", "categorizations", "user_info", "crm_info", "email_thread_id", "slack_participants", "bot_id", "notified_assignees")
 	node("six", "responses", "messages")
-	wideEdges(b, func(s *state.Record) bool { return lengthOf(s, "messages") <= n })
+	wideEdges(b, func(s *record.Record) bool { return lengthOf(s, "messages") <= n })
 	in := shape.New()
 	if err := in.Write("messages", []any{e}); err != nil {
 		return Job{}, err
 	}
-	return kept(b, k, func() state.Record { return in }, func(s *state.Record) error {
+	return kept(b, k, func() record.Record { return in }, func(s *record.Record) error {
 		v, _ := s.Get("messages")
 		all, _ := v.([]any)
 		if len(all) == 0 || !reflect.DeepEqual(all[len(all)-1], any(e)) {
@@ -197,14 +198,14 @@ func wideDict(n int, k keeping) (Job, error) {
 	})
 }
 
-func lengthOf(s *state.Record, name string) int {
+func lengthOf(s *record.Record, name string) int {
 	v, _ := s.Get(name)
 	all, _ := v.([]any)
 	return len(all)
 }
 
 // writeWide writes what was read: all of it to lists, the last of it to objects, and a text to the rest.
-func writeWide(s *state.Record, read any, text string, names []string) error {
+func writeWide(s *record.Record, read any, text string, names []string) error {
 	all, ok := read.([]any)
 	if !ok {
 		all = []any{read}

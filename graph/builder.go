@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // Builder collects the parts of a graph over the state S. Its methods never fail;
@@ -20,8 +21,8 @@ func New[S any](name string) *Builder[S] {
 
 // NewRecord returns an empty graph whose state is declared by shape instead of a
 // Go type: the ground of graphs that are written down.
-func NewRecord(name string, shape *state.Shape) *Builder[state.Record] {
-	return &Builder[state.Record]{&draft{name: name, schema: shape.Schema(), pos: caller(1), parts: &parts{}}}
+func NewRecord(name string, shape *record.Shape) *Builder[record.Record] {
+	return &Builder[record.Record]{&draft{name: name, schema: shape.Schema(), pos: caller(1), parts: &parts{}}}
 }
 
 // draft returns what was declared so far. The zero Builder is that

@@ -11,6 +11,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/step"
 	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // InParent returns a Command that ends the graph it is returned in, and is then obeyed by
@@ -30,7 +31,7 @@ func (c Command) InParent() Command { return Command{}.add(more{up: ascentOf(c)}
 // They count as writes of the node that runs the child, after its own.
 func ToParent[P any](cmd Command, writes P) Command {
 	up := ascentOf(cmd)
-	if rec, ok := any(writes).(state.Record); ok {
+	if rec, ok := any(writes).(record.Record); ok {
 		data, err := json.Marshal(rec)
 		up.Fields, up.err = data, errors.Join(up.err, err)
 		return Command{}.add(more{up: up})

@@ -10,14 +10,15 @@ import (
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // recordGraph appends to the log of a Record.
-func recordGraph(t *testing.T, do func(context.Context, *state.Record) error, p graph.Policy) (*graph.Graph[state.Record], *state.Shape) {
+func recordGraph(t *testing.T, do func(context.Context, *record.Record) error, p graph.Policy) (*graph.Graph[record.Record], *record.Shape) {
 	t.Helper()
-	shape, err := state.NewShape(
-		state.RecordField{Name: "log", Kind: state.KindList},
-		state.RecordField{Name: "name", Kind: state.KindValue})
+	shape, err := record.NewShape(
+		record.Field{Name: "log", Kind: state.KindList},
+		record.Field{Name: "name", Kind: state.KindValue})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +29,7 @@ func recordGraph(t *testing.T, do func(context.Context, *state.Record) error, p 
 	return build(t, b, graph.Config{Grace: time.Second}), shape
 }
 
-func appends(_ context.Context, r *state.Record) error { return r.Write("log", []any{"a"}) }
+func appends(_ context.Context, r *record.Record) error { return r.Write("log", []any{"a"}) }
 
 func TestWhatACallerDoesToItsInputIsNotSeenByARun(t *testing.T) {
 	g, shape := recordGraph(t, appends, graph.Policy{})
@@ -44,7 +45,7 @@ func TestWhatACallerDoesToItsInputIsNotSeenByARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for ev, err := range stream {
-		if ended, ok := ev.State.(*state.Record); err != nil || ev.Mode == graph.Ended && (!ok || fmt.Sprint(ended.Map()["name"]) != "first") {
+		if ended, ok := ev.State.(*record.Record); err != nil || ev.Mode == graph.Ended && (!ok || fmt.Sprint(ended.Map()["name"]) != "first") {
 			t.Errorf("a stream saw %v, %v", ev.State, err)
 		}
 	}
@@ -83,7 +84,7 @@ func TestReadersOfOneStreamShareTheirInputAndNothingElse(t *testing.T) {
 				}
 			}
 			for ev, err := range records {
-				if r, ok := ev.State.(*state.Record); err != nil || ev.Mode == graph.Ended && (!ok || fmt.Sprint(r.Map()["log"]) != "[in a]") {
+				if r, ok := ev.State.(*record.Record); err != nil || ev.Mode == graph.Ended && (!ok || fmt.Sprint(r.Map()["log"]) != "[in a]") {
 					t.Errorf("got %v, %v", ev.State, err)
 				} else if ok {
 					_ = r.Write("log", []any{"the reader's"})
@@ -119,7 +120,7 @@ func TestANodeThatWasGivenUpAndItsCallerShareNothing(t *testing.T) {
 		}).With(p))
 		b.Edge("first", "a")
 		b.Edge("a", graph.End)
-		rg, shape := recordGraph(t, func(_ context.Context, r *state.Record) error {
+		rg, shape := recordGraph(t, func(_ context.Context, r *record.Record) error {
 			deaf(&recordOnce, func(v string) { _ = r.Write("log", []any{v}) })
 			return nil
 		}, p)

@@ -12,6 +12,7 @@ import (
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/message"
+	"github.com/weftrun/weft/state/record"
 )
 
 // notText is no UTF-8.
@@ -352,20 +353,20 @@ func TestText_OfAnAnswer(t *testing.T) {
 }
 
 func TestText_OfARecord(t *testing.T) {
-	typed := func(s string) state.Type {
-		typ, err := state.ParseType(s, nil)
+	typed := func(s string) record.Type {
+		typ, err := record.ParseType(s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return typ
 	}
-	shape, err := state.NewShape(
-		state.RecordField{Name: "any", Kind: state.KindValue, Type: typed("any")},
-		state.RecordField{Name: "text", Kind: state.KindValue, Type: typed("string")},
-		state.RecordField{Name: "list", Kind: state.KindList, Type: typed("list<string>")},
-		state.RecordField{Name: "map", Kind: state.KindMap, Type: typed("map<any>")},
-		state.RecordField{Name: "set", Kind: state.KindSet, Type: typed("list<string>")},
-		state.RecordField{Name: "merged", Kind: state.KindDeepMerge, Type: typed("map<any>")},
+	shape, err := record.NewShape(
+		record.Field{Name: "any", Kind: state.KindValue, Type: typed("any")},
+		record.Field{Name: "text", Kind: state.KindValue, Type: typed("string")},
+		record.Field{Name: "list", Kind: state.KindList, Type: typed("list<string>")},
+		record.Field{Name: "map", Kind: state.KindMap, Type: typed("map<any>")},
+		record.Field{Name: "set", Kind: state.KindSet, Type: typed("list<string>")},
+		record.Field{Name: "merged", Kind: state.KindDeepMerge, Type: typed("map<any>")},
 	)
 	if err != nil {
 		t.Fatal(err)

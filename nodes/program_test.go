@@ -16,9 +16,9 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/nodes"
 	"github.com/weftrun/weft/nodes/turn"
-	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/agent"
 	"github.com/weftrun/weft/state/message"
+	"github.com/weftrun/weft/state/record"
 )
 
 type orderID struct {
@@ -48,7 +48,7 @@ func toolsOf(t *testing.T, paid *int) *tool.Set {
 }
 
 // program loads a file with what a program has.
-func program(t *testing.T, text string, p nodes.Program) (*workflow.Workflow, *graph.Graph[state.Record]) {
+func program(t *testing.T, text string, p nodes.Program) (*workflow.Workflow, *graph.Graph[record.Record]) {
 	t.Helper()
 	w, err := workflow.Parse("in.yaml", []byte(text), workflow.Options{Kinds: p.Kinds()})
 	if err != nil {
@@ -62,7 +62,7 @@ func program(t *testing.T, text string, p nodes.Program) (*workflow.Workflow, *g
 }
 
 // answer runs a workflow to its end and answers each question with what say returns.
-func answer(t *testing.T, w *workflow.Workflow, g *graph.Graph[state.Record], say func(graph.Interrupt) any) (map[string]any, error) {
+func answer(t *testing.T, w *workflow.Workflow, g *graph.Graph[record.Record], say func(graph.Interrupt) any) (map[string]any, error) {
 	t.Helper()
 	res, err := g.Invoke(t.Context(), w.NewState(), graph.RunOptions{Thread: "t"})
 	for err == nil && res.Status == graph.Interrupted {

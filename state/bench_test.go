@@ -121,19 +121,3 @@ func mapOf(n int) (run state.Map[string, int]) {
 	_ = run.Channel().Fold([]state.Channel{in.Channel()})
 	return run
 }
-
-func BenchmarkRecordStep(b *testing.B) {
-	s := article(b).Schema()
-	run, view := s.New(), s.New()
-	i, _ := s.Index("rounds")
-	b.ReportAllocs()
-	for b.Loop() {
-		s.Assign(view, run)
-		if err := view.State.(*state.Record).Write("rounds", 1); err != nil {
-			b.Fatal(err)
-		}
-		if err := run.Channels[i].Fold(view.Channels[i : i+1]); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

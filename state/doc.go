@@ -24,8 +24,8 @@
 //   - A view is the copy of a state that one task works on. A superstep gives one
 //     to every task, and folds their writes into the run's state when all are done.
 //   - A [Schema] is what a state type declares: wire names, lifetimes, defaults.
-//   - A [Record] is the state of a graph that is written down: the same channels by
-//     name. Its [Shape] declares them, each with a [Kind] and a [Type].
+//   - A state without a Go type, such as that of a graph in YAML, is a record.Record of package
+//     state/record: the same channels by name.
 //
 // # The channels
 //
@@ -48,7 +48,7 @@
 // agent and its manager are in package state/agent, as agent.State and agent.Manager,
 // and conversations have a channel of their own,
 // message.Log in package state/message. [DeepMerge] is the reducer that merges objects on
-// every level. A channel of another package is a field of a Record by [ForeignOf]. List, Stack, Once, Sum, Max, Min, Map, Set, Reduced and
+// every level. List, Stack, Once, Sum, Max, Min, Map, Set, Reduced and
 // ContextData also have Overwrite, which replaces the whole value. A type of
 // your own may be a field when its pointer has the method Channel, which returns what the runtime needs of
 // it: see [Channeler] and [Channel]. [Reduced] is the short way when only the merge is new.

@@ -10,29 +10,6 @@ import (
 // not have.
 var ErrUnknownField = errors.New("state: unknown field")
 
-// TypeError is returned when a value does not fit its declared [Type].
-type TypeError struct {
-	Path string // the place inside the value, such as items[3].url; "" is all of it
-	What string
-	text bool // it is text that is not UTF-8
-}
-
-func (e *TypeError) Error() string {
-	if e.Path == "" {
-		return e.What
-	}
-	return e.Path + ": " + e.What
-}
-
-// under moves the error one step down: below step, which is a name or an [index].
-func (e *TypeError) under(step string) *TypeError {
-	if e.Path != "" && e.Path[0] != '[' {
-		step += "."
-	}
-	e.Path = step + e.Path
-	return e
-}
-
 // SchemaError is returned when a state type cannot be used. It holds every
 // mistake in the type.
 type SchemaError struct {
@@ -42,7 +19,7 @@ type SchemaError struct {
 
 // Mistake is one thing that is wrong with a state type.
 type Mistake struct {
-	Path string // the Go path of the field, such as State.Task.Current; its name in a Record
+	Path string // the Go path of the field, such as State.Task.Current; its wire name where there is no struct
 	What string
 }
 

@@ -81,32 +81,3 @@ func ExampleReduced() {
 	fmt.Println(title.Get())
 	// Output: Looms and their weavers
 }
-
-func ExampleShape() {
-	source, err := state.ParseType("object{url: string, title?: string}", nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	sources, err := state.ParseType("list<Source>", map[string]state.Type{"Source": source})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	shape, err := state.NewShape(
-		state.RecordField{Name: "question"},
-		state.RecordField{Name: "sources", Kind: state.KindList, Type: sources},
-	)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	r := shape.New()
-	fmt.Println(r.Write("sources", map[string]any{"url": "https://example.com"}))
-	fmt.Println(r.Write("sources", []any{map[string]any{"url": 7}}))
-	fmt.Println(r.Map())
-	// Output:
-	// <nil>
-	// state: sources[0].url: want string, got number
-	// map[question:<nil> sources:[map[url:https://example.com]]]
-}

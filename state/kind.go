@@ -1,11 +1,13 @@
 package state
 
 import (
-	"maps"
+	"reflect"
 	"slices"
+	"strings"
 )
 
-// Kind names the channel of a field of a [Record].
+// Kind names a channel of this package that a field without a Go type can have too, as the fields of
+// package record do.
 type Kind string
 
 // The kinds are the channels of this package.
@@ -26,36 +28,20 @@ const (
 	KindDeepMerge Kind = "deep_merge" // Reduced with DeepMerge
 )
 
-// Kinds returns all kinds, sorted.
-func Kinds() []Kind { return slices.Sorted(maps.Keys(kinds)) }
-
-// kinds says what types each kind holds, and binds it to one; ok is false when
-// the type is another.
-var kinds = map[Kind]struct {
-	holds string
-	bind  func(*Type) (b binding, ok bool)
-}{
-	KindValue:     {"any type", bindScalar[Value[plain]]},
-	KindLatest:    {"any type", bindScalar[Latest[plain]]},
-	KindEphemeral: {"any type", bindScalar[Ephemeral[plain]]},
-	KindUntracked: {"any type", bindUntracked},
-	KindList:      {"a list<T>", bindList},
-	KindTopic:     {"a list<T>", bindTopic},
-	KindSum:       {"an int or a number", bindSum},
-	KindMax:       {"an int, a number or a string", bindMax},
-	KindMin:       {"an int, a number or a string", bindMin},
-	KindMap:       {"a map<T>", bindMap},
-	KindSet:       {"a list<T> of int, number or string", bindSet},
-	KindOnce:      {"any type", bindOnce},
-	KindStack:     {"a list<T>", bindStack},
-	KindDeepMerge: {"a map<T>, or an object whose members are all optional", bindDeepMerge},
+var kinds = []Kind{
+	KindDeepMerge, KindEphemeral, KindLatest, KindList, KindMap, KindMax, KindMin, KindOnce, KindSet, KindStack,
+	KindSum, KindTopic, KindUntracked, KindValue,
 }
 
-// holds reports whether t is a list or a map, whichever base says. It takes any
-// for the one that holds any.
-func (t *Type) holds(base string) bool {
-	if t.base == "" {
-		*t = Type{base: base, elem: &Type{}}
+// Kinds returns all kinds, sorted.
+func Kinds() []Kind { return slices.Clone(kinds) }
+
+// kindOf returns the kind of a channel of this package; "" for any other.
+func kindOf(t reflect.Type) Kind {
+	name, _, _ := strings.Cut(t.Name(), "[")
+	kind := Kind(strings.ToLower(name))
+	if !slices.Contains(kinds, kind) || t.PkgPath() != reflect.TypeFor[Schema]().PkgPath() {
+		return ""
 	}
-	return t.base == base
+	return kind
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 )
@@ -41,7 +40,7 @@ func (s *Schema) Migrating(by map[string]Migration) (*Schema, error) {
 	var w walker
 	all := make([]Migration, len(s.fields))
 	for _, name := range slices.Sorted(maps.Keys(by)) {
-		i, err := s.find(name)
+		i, err := s.Find(name)
 		switch {
 		case err != nil:
 			w.fail(name, "a migration for an %v", strings.TrimPrefix(err.Error(), "state: "))
@@ -106,16 +105,6 @@ func (s *Schema) addWas() (mistakes []Mistake) {
 		s.was[f.Was] = i
 	}
 	return mistakes
-}
-
-// kindOf returns the kind of a channel of this package; "" for any other.
-func kindOf(t reflect.Type) Kind {
-	name, _, _ := strings.Cut(t.Name(), "[")
-	kind := Kind(strings.ToLower(name))
-	if _, ok := kinds[kind]; !ok || t.PkgPath() != reflect.TypeFor[Schema]().PkgPath() {
-		return ""
-	}
-	return kind
 }
 
 // StoredFolder is a [Delta] of your own that can put its stored pieces together without

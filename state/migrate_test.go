@@ -74,14 +74,6 @@ func TestBadVersionsAndNamesAreReported(t *testing.T) {
 	if !errors.As(err, &se) || len(se.Mistakes) != 2 || !strings.Contains(err.Error(), "another field") {
 		t.Errorf("got %v, want two mistakes", err)
 	}
-	_, err = state.NewShape(
-		state.RecordField{Name: "a", Version: -1},
-		state.RecordField{Name: "b", Was: "a b"},
-		state.RecordField{Name: "c"}, state.RecordField{Name: "d", Was: "c"},
-	)
-	if !errors.As(err, &se) || len(se.Mistakes) != 2 {
-		t.Errorf("got %v, want the mistakes of a and b", err)
-	}
 }
 
 func TestMigrationsMustFitTheSchema(t *testing.T) {
@@ -105,17 +97,6 @@ func TestMigrationsMustFitTheSchema(t *testing.T) {
 	}
 	if _, err := s.Migrate(1, 1, nil); !errors.Is(err, state.ErrNoMigration) {
 		t.Errorf("the schema itself was changed: %v", err)
-	}
-}
-
-func TestRecordsHaveVersionsAndFormerNames(t *testing.T) {
-	sh, err := state.NewShape(state.RecordField{Name: "a", Version: 2, Was: "b"}, state.RecordField{Name: "c", Kind: state.KindSet, Type: mustType("list<int>", nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := sh.Schema().Fields()
-	if f[0].Version != 2 || f[0].Was != "b" || f[0].Kind != state.KindValue || f[1].Version != 1 || f[1].Kind != state.KindSet {
-		t.Errorf("got %+v", f)
 	}
 }
 

@@ -133,35 +133,3 @@ func (c onceChannel[T]) Then(w Channel) {
 func (c *Once[T]) mayFail() {}
 
 func (c *Once[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
-
-// bindOnce binds to a Once; nil is no write, and the second write is an error where it is
-// made.
-func bindOnce(t *Type) (binding, bool) {
-	b, ok := bindScalar[Once[plain]](t)
-	set := b.write
-	b.write = func(c any, v any) *TypeError {
-		v, err := simplify(v)
-		if _, has := c.(*Once[plain]).Lookup(); err == nil && v != nil && has {
-			err = &TypeError{What: "it has a value, and is written once"}
-		}
-		if err != nil || v == nil {
-			return err
-		}
-		return set(c, v)
-	}
-	b.overwrite = func(c any, v any) *TypeError {
-		v, err := simplify(v)
-		if v == nil && err == nil {
-			c.(*Once[plain]).Clear()
-			return nil
-		}
-		if err == nil {
-			v, err = t.convert(v, 0)
-		}
-		if err == nil {
-			c.(*Once[plain]).Overwrite(plain{v})
-		}
-		return err
-	}
-	return b, ok
-}

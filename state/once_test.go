@@ -44,26 +44,6 @@ func TestOnceTakesNoDefault(t *testing.T) {
 	}
 }
 
-func TestARecordNamesTheSecondWriteOfAOnce(t *testing.T) {
-	sh, err := state.NewShape(state.RecordField{Name: "id", Kind: state.KindOnce, Type: mustType("string", nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := sh.New()
-	write(t, &r, "id", nil)
-	write(t, &r, "id", "a")
-	if err := r.Write("id", "b"); err == nil || err.Error() != "state: id: it has a value, and is written once" {
-		t.Errorf("got %v", err)
-	}
-	if err := r.Overwrite("id", nil); err != nil {
-		t.Fatal(err)
-	}
-	write(t, &r, "id", "c")
-	if v, _ := r.Get("id"); v != "c" {
-		t.Errorf("got %v, want c: what was cleared can be written again", v)
-	}
-}
-
 func TestStackPutsTheLastWriteInFront(t *testing.T) {
 	s := state.Stack[int]{}
 	fold := func(items ...[]int) {
@@ -118,34 +98,6 @@ func TestDeepMergeIsAMergePatch(t *testing.T) {
 		if string(got) != c.want || string(unchanged) != c.target {
 			t.Errorf("%s with %s: got %s, want %s; the target is now %s", c.target, c.patch, got, c.want, unchanged)
 		}
-	}
-}
-
-func TestARecordChecksThePartsOfADeepMerge(t *testing.T) {
-	typ := mustType("object{name?: string, size?: object{w?: int, h?: int}}", nil)
-	sh, err := state.NewShape(state.RecordField{Name: "cfg", Kind: state.KindDeepMerge, Type: typ})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := sh.New()
-	write(t, &r, "cfg", map[string]any{"name": "a", "size": map[string]any{"w": 1, "h": 2}})
-	write(t, &r, "cfg", map[string]any{"name": nil, "size": map[string]any{"h": 3}})
-	if got := r.String(); got != `{"cfg":{"size":{"h":3,"w":1}}}` {
-		t.Errorf("got %s", got)
-	}
-	for v, want := range map[string]string{
-		`{"size":{"d":1}}`:   "state: cfg.size.d: unknown member",
-		`{"size":{"w":"x"}}`: "state: cfg.size.w: want int, got string",
-		`{"size":3}`:         "state: cfg.size: want object",
-		`[1]`:                "state: cfg: want object",
-	} {
-		if err := r.Write("cfg", json.RawMessage(v)); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s…", v, err, want)
-		}
-	}
-	_, err = state.NewShape(state.RecordField{Name: "cfg", Kind: state.KindDeepMerge, Type: mustType("object{a: int}", nil)})
-	if err == nil || !strings.Contains(err.Error(), "members are all optional") {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,21 +15,13 @@ import (
 
 // Schema is what a state type declares: its fields in the order of the struct,
 // with the name, lifetime and default of each. It is built once, by [SchemaOf]
-// or [Shape.Schema], and is safe for concurrent use.
+// or [NewSchema], and is safe for concurrent use.
 type Schema struct {
 	fields []Field
 	index  map[string]int
-	blank  func() View                            // a state in which every channel is its zero value
-	blanks func(n int) []View                     // so many of them
-	over   func(p any) View                       // the state that p points to, or one equal to it
-	own    func(p any)                            // *p = a copy of its own; nil where an assignment is one
-	copy   func(src any) any                      // a state equal to *src
-	assign func(dst, src any)                     // *dst = *src
-	copies []func(dst, src View)                  // the same for one channel, by field
-	decode func(v View, i int, data []byte) error // records JSON as a write to field i
-	check  func(v View, i int) error              // nil where every value fits
-	texts  []textCheck                            // the fields whose writes are looked at
-	proto  View                                   // the state with its defaults; never written
+	layout Layout
+	texts  []textCheck // the fields whose writes are looked at
+	proto  View        // the state with its defaults; never written
 
 	was        map[string]int // former names of fields
 	migrations []Migration    // by field; nil without Migrating
@@ -41,7 +32,8 @@ type Field struct {
 	// Name is the wire name: the json names of the groups around the field and of
 	// the field itself, joined by "_".
 	Name string
-	// Type is the channel's Go type, such as state.List[string].
+	// Type is the channel's Go type, such as state.List[string], or what stands for it where the state has
+	// no Go type.
 	Type string
 	// Turn is true when the field is reset to its default by each new input.
 	Turn bool
@@ -53,7 +45,7 @@ type Field struct {
 	Version int
 	// Was is the wire name that the field had before it was renamed, or "".
 	Was string
-	// Kind is the channel, if it is one of this package that a Record has too; else "".
+	// Kind is the channel, if it is one that has a name; else "".
 	Kind Kind
 }
 
@@ -97,53 +89,47 @@ func (s *Schema) Merges(i int) bool {
 // New returns a state of its own with every field at its default.
 func (s *Schema) New() View {
 	v := s.Blank()
-	s.assign(v.State, s.proto.State)
+	s.layout.Assign(v.State, s.proto.State)
 	return v
 }
 
 // Blank returns a state of its own with every field unset or empty, whatever its
-// default: the ground on which a stored state is restored.
-func (s *Schema) Blank() View { return s.blank() }
+// default: the empty state that decoding starts from.
+func (s *Schema) Blank() View { return s.layout.Blank() }
 
 // Blanks is Blank for n states at once, which takes less memory than n calls. They stay in memory
 // together, as long as one is used.
-func (s *Schema) Blanks(n int) []View { return s.blanks(n) }
+func (s *Schema) Blanks(n int) []View { return s.layout.Blanks(n) }
 
 // Over returns a view of the state that p, a *S, points to, or of a state equal to it: it is for
 // reading a state that does not change meanwhile.
-func (s *Schema) Over(p any) View { return s.over(p) }
+func (s *Schema) Over(p any) View { return s.layout.Over(p) }
 
-// Own makes the state that p, a *S, points to independent of those that it was assigned from or to: Records
-// that were assigned to each other have the same channels. A Record of another shape stays as it is.
-func (s *Schema) Own(p any) {
-	if s.own != nil {
-		s.own(p)
-	}
-}
+// Own makes the state that p, a *S, points to independent of those that it was assigned from or to. A
+// struct of channels is so already; an assigned copy of a record has the same channels.
+func (s *Schema) Own(p any) { s.layout.Own(p) }
 
 // Copy returns a state of its own that is equal to that of v: a *S.
-func (s *Schema) Copy(v View) any { return s.copy(v.State) }
+func (s *Schema) Copy(v View) any { return s.layout.Copy(v.State) }
 
 // Assign makes dst a copy of src. The two are independent afterwards.
-func (s *Schema) Assign(dst, src View) { s.assign(dst.State, src.State) }
+func (s *Schema) Assign(dst, src View) { s.layout.Assign(dst.State, src.State) }
 
 // AssignField makes field i of dst a copy of the same field of src.
-func (s *Schema) AssignField(dst, src View, i int) { s.copies[i](dst, src) }
+func (s *Schema) AssignField(dst, src View, i int) { s.layout.AssignField(dst, src, i) }
 
 // Reset sets field i of v to its default.
 func (s *Schema) Reset(v View, i int) { s.AssignField(v, s.proto, i) }
 
 // Check reports every value in v that does not fit the field's declared type, as
-// one error. Only a Record can hold such a value, after a restore of what another
-// version of its Shape stored; the Go types of a struct are checked as they are
-// decoded.
+// one error. Only a state without a Go type can hold such a value, after a restore of what another
+// version of its schema stored; the Go types of a struct are checked as they are decoded.
 func (s *Schema) Check(v View) error {
-	if s.check == nil {
-		return nil
-	}
 	var errs []error
 	for i := range v.Channels {
-		errs = append(errs, s.check(v, i))
+		if err := s.layout.Check(v, i); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -185,9 +171,9 @@ func (s *Schema) Decode(v View, data []byte) error {
 	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		i, err := s.find(name)
+		i, err := s.Find(name)
 		if err == nil {
-			err = s.decode(v, i, object[name])
+			err = s.layout.Decode(v, i, object[name])
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -210,9 +196,9 @@ func (s *Schema) invalidText(data []byte) error {
 	return &TextError{}
 }
 
-// find returns the place of the field with this name, or an error that lists
+// Find returns the place of the field with this wire name. The error wraps [ErrUnknownField] and lists
 // the fields.
-func (s *Schema) find(name string) (int, error) {
+func (s *Schema) Find(name string) (int, error) {
 	i, ok := s.index[name]
 	if !ok {
 		meant := ""
@@ -224,13 +210,6 @@ func (s *Schema) find(name string) (int, error) {
 	return i, nil
 }
 
-func (s *Schema) decodeChannel(v View, i int, data []byte) error {
-	if err := v.Channels[i].UnmarshalJSON(data); err != nil {
-		return fmt.Errorf("state: field %q (%s): %w", s.fields[i].Name, s.fields[i].Type, err)
-	}
-	return nil
-}
-
 func (s *Schema) names() string {
 	names := make([]string, len(s.fields))
 	for i, f := range s.fields {
@@ -239,53 +218,12 @@ func (s *Schema) names() string {
 	return strings.Join(names, ", ")
 }
 
-// SchemaOf returns the schema of the struct type S. Every mistake in the type is
-// reported, as one *SchemaError: a field that is neither a channel nor a group, an
-// unexported field, two fields with one name, a type that cannot be stored, a
-// tag or a default that cannot be read.
-func SchemaOf[S any]() (*Schema, error) {
-	t := reflect.TypeFor[S]()
-	w := walker{seen: map[string]string{}}
-	switch {
-	case t == reflect.TypeFor[Record]():
-		w.fail(t.String(), "the schema of a Record comes from its Shape: use Shape.Schema")
-	case t.Kind() != reflect.Struct:
-		w.fail(t.String(), "a state is a struct of channels, not a %s", t.Kind())
-	default:
-		w.walk(t, t.Name(), "", nil, false)
+// newSchema returns the schema of states that are laid out so, unless the type has mistakes.
+func newSchema(typ string, fields []Field, l Layout, mistakes []Mistake) (*Schema, error) {
+	s := &Schema{fields: fields, index: make(map[string]int, len(fields)), layout: l}
+	for i, f := range fields {
+		s.index[f.Name] = i
 	}
-	s := &Schema{index: map[string]int{}}
-	s.decode = s.decodeChannel
-	for _, l := range w.leaves {
-		s.add(l.Field, func(dst, src View) {
-			reflect.ValueOf(dst.State).Elem().FieldByIndex(l.index).Set(reflect.ValueOf(src.State).Elem().FieldByIndex(l.index))
-		})
-	}
-	s.blank = func() View { return viewOf(new(S), w.leaves, make([]Channel, len(w.leaves))) }
-	s.blanks = func(n int) []View {
-		views, states, cells := make([]View, n), make([]S, n), make([]Channel, n*len(w.leaves))
-		for i := range views {
-			views[i] = viewOf(&states[i], w.leaves, cells[i*len(w.leaves):])
-		}
-		return views
-	}
-	s.over = func(p any) View { return viewOf(p, w.leaves, make([]Channel, len(w.leaves))) }
-	s.copy = func(src any) any {
-		own := *src.(*S)
-		return &own
-	}
-	s.assign = func(dst, src any) { *dst.(*S) = *src.(*S) }
-	return s.finish(t.String(), w.mistakes)
-}
-
-func (s *Schema) add(f Field, assign func(dst, src View)) {
-	s.index[f.Name] = len(s.fields)
-	s.fields = append(s.fields, f)
-	s.copies = append(s.copies, assign)
-}
-
-// finish makes the prototype, unless the type has mistakes.
-func (s *Schema) finish(typ string, mistakes []Mistake) (*Schema, error) {
 	if len(mistakes) == 0 {
 		mistakes = s.addWas()
 	}
@@ -300,16 +238,6 @@ func (s *Schema) finish(typ string, mistakes []Mistake) (*Schema, error) {
 	return s, nil
 }
 
-// viewOf returns the view of the state that p points to. Its channels are kept in cells.
-func viewOf(p any, leaves []leaf, cells []Channel) View {
-	v := View{State: p, Channels: cells[:len(leaves):len(leaves)]}
-	root := reflect.ValueOf(p).Elem()
-	for i, l := range leaves {
-		v.Channels[i] = root.FieldByIndex(l.index).Addr().Interface().(Channeler).Channel()
-	}
-	return v
-}
-
 // applyDefaults folds the declared defaults into the prototype.
 func (s *Schema) applyDefaults() (mistakes []Mistake) {
 	for i, f := range s.fields {
@@ -317,7 +245,7 @@ func (s *Schema) applyDefaults() (mistakes []Mistake) {
 			continue
 		}
 		v := s.Blank()
-		err := s.decode(v, i, f.Default)
+		err := s.layout.Decode(v, i, f.Default)
 		if f.Kind == KindOnce {
 			err = errors.New("a field that is written once has none; its first write would be the second")
 		}

@@ -259,9 +259,6 @@ func TestDefaultMustFit(t *testing.T) {
 	if _, err := state.SchemaOf[int](); err == nil {
 		t.Error("an int is not a state")
 	}
-	if _, err := state.SchemaOf[state.Record](); err == nil || !strings.Contains(err.Error(), "Shape.Schema") {
-		t.Errorf("got %v, want the way to the schema of a Record", err)
-	}
 }
 
 type strict struct{ state.List[string] }
@@ -283,8 +280,5 @@ func TestOnlyOurOwnChannelsAreSafe(t *testing.T) {
 		R state.Reduced[string, Longest]
 	}](t).Safe() {
 		t.Error("a Reduced runs the code of its reducer")
-	}
-	if !article(t).Schema().Safe() {
-		t.Error("a Record is made of the channels of this package")
 	}
 }

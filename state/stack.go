@@ -120,23 +120,3 @@ func (s *Stack[T]) elements() []reflect.Type { return s.list.elements() }
 
 // String returns the value as JSON, for people who print a state.
 func (s Stack[T]) String() string { return text(s) }
-
-// bindStack binds to a Stack.
-func bindStack(t *Type) (binding, bool) {
-	ok := t.holds("list")
-	b := bindingOf[Stack[plain]]()
-	b.get = func(c any) (any, bool) { return unwrap(c.(*Stack[plain]).Slice(), nil), true }
-	b.write = func(c any, v any) *TypeError {
-		items, err := elements(t, v)
-		c.(*Stack[plain]).Prepend(items...)
-		return err
-	}
-	b.overwrite = func(c any, v any) *TypeError {
-		items, err := elements(t, v)
-		if err == nil {
-			c.(*Stack[plain]).Overwrite(items)
-		}
-		return err
-	}
-	return b, ok
-}

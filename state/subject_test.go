@@ -3,7 +3,6 @@ package state_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"pgregory.net/rapid"
 
@@ -209,45 +208,6 @@ func addOrRemove(t *rapid.T, c *state.Set[string]) {
 		return
 	}
 	c.Add(words.Draw(t, "items")...)
-}
-
-// recordSubjects are the channels of a Record, one of each kind.
-func recordSubjects() (all []subject) {
-	for _, f := range kindFields() {
-		sh, err := state.NewShape(f)
-		if err != nil {
-			panic(err)
-		}
-		all = append(all, recordSubject(f, sh.Schema()))
-	}
-	return all
-}
-
-func recordSubject(f state.RecordField, schema *state.Schema) subject {
-	view := func(c state.Channel) state.View { return c.(tested).p.(state.View) }
-	fresh := func() state.Channel { v := schema.Blank(); return tested{v.Channels[0], v} }
-	scalar := f.Kind == state.KindValue || f.Kind == state.KindEphemeral || f.Kind == state.KindUntracked || f.Kind == state.KindOnce
-	return subject{
-		name:  "Record/" + f.Name,
-		fresh: fresh,
-		copy: func(c state.Channel) state.Channel {
-			to := fresh()
-			schema.AssignField(view(to), view(c), 0)
-			return to
-		},
-		write: func(t *rapid.T, c state.Channel) {
-			if has, _ := c.MarshalJSON(); f.Kind == state.KindOnce && string(has) != "null" {
-				return // a second write is an error
-			}
-			data := fmt.Sprintf(`{%q:%s}`, f.Name, plainJSON(f).Draw(t, "json"))
-			if err := schema.Decode(view(c), []byte(data)); err != nil {
-				t.Fatalf("Decode %s: %v", data, err)
-			}
-		},
-		single: scalar,
-		latest: scalar || f.Kind == state.KindLatest || f.Kind == state.KindTopic,
-		secret: f.Kind == state.KindUntracked,
-	}
 }
 
 // views makes 1 to 4 views of c and writes to most of them.

@@ -101,14 +101,14 @@ func ours(c Channel) bool {
 }
 
 // holdsText reports whether a channel of this package can hold text that was not looked at when
-// it was written: a [Type] looks at the values of a Record.
+// it was written.
 func holdsText(c Channel) bool {
 	e, ok := c.(interface{ elements() []reflect.Type })
 	if !ok {
 		return false
 	}
 	for _, t := range e.elements() {
-		if t != reflect.TypeFor[plain]() && t != reflect.TypeFor[map[string]plain]() && validtext.Possible(t) {
+		if validtext.Possible(t) {
 			return true
 		}
 	}
@@ -153,11 +153,8 @@ func (c *Reduced[T, R]) writtenText() (path string, ok bool) {
 
 // mergesOnly reports whether a Reducer makes no text that is not in what it is given.
 func mergesOnly[R any]() bool {
-	switch any(*new(R)).(type) {
-	case DeepMerge, deepPlain:
-		return true
-	}
-	return false
+	_, ok := any(*new(R)).(DeepMerge)
+	return ok
 }
 
 // writtenText also looks at the keys, which JSON takes as they are where they are strings.

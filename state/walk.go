@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/weftrun/weft/internal/fieldname"
 )
 
 // leaf is a channel found in a state type, with the way to it.
@@ -163,7 +165,7 @@ func (o *tagOptions) set(option string) bool {
 		return err == nil && 0 < n && n < 1<<31 && value == strconv.Itoa(n)
 	case name == "was" && o.was == "":
 		o.was = value
-		return badName(value) == ""
+		return fieldname.Fault(value) == ""
 	default:
 		return false
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/exprs"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // askWork is the kind ask: a question to a person whose answer has a declared type.
@@ -18,7 +18,7 @@ type askWork struct {
 	at     *yaml.Node
 	texts  map[string]*template // title, show and key
 	data   *template            // nil for none
-	typ    state.Type           // of the answer
+	typ    record.Type          // of the answer
 	schema json.RawMessage
 	within time.Duration
 	then   *template // the answer when nobody gave one in time; nil: the node fails
@@ -71,7 +71,7 @@ func (c *checker) answerType(w *askWork, o object) {
 		w.typ, _ = c.typ(answer, c.plan.types)
 		schema = schemaOf(w.typ)
 	default:
-		w.typ, _ = state.ParseType("string", nil)
+		w.typ, _ = record.ParseType("string", nil)
 		schema = schemaOf(w.typ)
 	}
 	w.schema, _ = json.Marshal(schema) // it is made of plain values
@@ -96,7 +96,7 @@ func (c *checker) expires(w *askWork, n *yaml.Node, env exprs.Env) {
 	}
 }
 
-func (w *askWork) do(ctx context.Context, vars map[string]any, _ *state.Record) (any, error) {
+func (w *askWork) do(ctx context.Context, vars map[string]any, _ *record.Record) (any, error) {
 	q := graph.Question{Schema: w.schema, Within: w.within, Secret: w.secret}
 	for name, to := range map[string]*string{"title": &q.Prompt, "show": &q.Detail, "key": &q.Key} {
 		if t := w.texts[name]; t != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 const booking = `
@@ -78,7 +78,7 @@ func TestAnswersToAFormAreChecked(t *testing.T) {
 }
 
 // clocked compiles f with a clock that the test moves.
-func clocked(t *testing.T, f flow) (*graph.Graph[state.Record], func(time.Duration)) {
+func clocked(t *testing.T, f flow) (*graph.Graph[record.Record], func(time.Duration)) {
 	t.Helper()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	g, err := f.Compile(graph.Config{Store: new(checkpoint.Memory), Now: func() time.Time { return now }})

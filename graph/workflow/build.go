@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // builder turns a plan into calls of graph's builder. Each node of the file becomes
@@ -17,7 +17,7 @@ import (
 //	N.next   which decides where to go on, if there is something to decide
 type builder struct {
 	*Workflow
-	*graph.Builder[state.Record]
+	*graph.Builder[record.Record]
 	cfg graph.Config
 	making
 }
@@ -32,9 +32,9 @@ type making struct {
 
 // children are the graphs of sub-workflows that were compiled so far, each once. It
 // is nil when only the ways are looked at and nothing will run.
-type children map[*Workflow]*graph.Graph[state.Record]
+type children map[*Workflow]*graph.Graph[record.Record]
 
-func (w *Workflow) compile(cfg graph.Config, m making) (*graph.Graph[state.Record], error) {
+func (w *Workflow) compile(cfg graph.Config, m making) (*graph.Graph[record.Record], error) {
 	if g, ok := m.graphs[w]; ok {
 		return g, nil
 	}
@@ -47,7 +47,7 @@ func (w *Workflow) compile(cfg graph.Config, m making) (*graph.Graph[state.Recor
 	return g, err
 }
 
-func (w *Workflow) build(cfg graph.Config, m making) (*graph.Builder[state.Record], error) {
+func (w *Workflow) build(cfg graph.Config, m making) (*graph.Builder[record.Record], error) {
 	b := &builder{w, graph.NewRecord(w.plan.name, w.shape), cfg, m}
 	for _, r := range w.plan.start {
 		b.at(r).Edge(graph.Start, r.name)
@@ -66,7 +66,7 @@ func (w *Workflow) build(cfg graph.Config, m making) (*graph.Builder[state.Recor
 	return b.Builder, nil
 }
 
-func (b *builder) at(r ref) *graph.Builder[state.Record] { return b.At(b.src.at(r.at)) }
+func (b *builder) at(r ref) *graph.Builder[record.Record] { return b.At(b.src.at(r.at)) }
 
 func (b *builder) addNode(n *node) error {
 	_, isGraph := n.work.(inner)
@@ -76,12 +76,12 @@ func (b *builder) addNode(n *node) error {
 	case isGraph:
 		return b.addInner(n)
 	case n.next.conditional() && n.cache == nil:
-		b.at(n.ref).Node(n.name, graph.Router(func(ctx context.Context, rec *state.Record) (graph.Command, error) {
+		b.at(n.ref).Node(n.name, graph.Router(func(ctx context.Context, rec *record.Record) (graph.Command, error) {
 			return b.decide(ctx, n, rec)
 		}, names(n.next.targets())...).With(n.Policy))
 		b.rescue(n, n.name, true)
 	default:
-		b.at(n.ref).Node(n.name, b.cached(n, graph.Func(func(ctx context.Context, rec *state.Record) error {
+		b.at(n.ref).Node(n.name, b.cached(n, graph.Func(func(ctx context.Context, rec *record.Record) error {
 			_, err := b.once(ctx, n, rec)
 			return err
 		})).With(n.Policy))
@@ -98,19 +98,19 @@ func (b *builder) leaveCached(n *node) {
 		b.leave(n, n.name)
 		return
 	}
-	b.at(n.ref).Node(n.name+exit, graph.Func(func(context.Context, *state.Record) error { return nil }))
+	b.at(n.ref).Node(n.name+exit, graph.Func(func(context.Context, *record.Record) error { return nil }))
 	b.at(n.ref).Edge(n.name, n.name+exit)
 	b.leave(n, n.name+exit)
 }
 
 // cached returns the node of the graph with its results kept, if n says so.
-func (b *builder) cached(n *node, g graph.Node[state.Record]) graph.Node[state.Record] {
+func (b *builder) cached(n *node, g graph.Node[record.Record]) graph.Node[record.Record] {
 	if n.cache == nil {
 		return g
 	}
-	c := graph.Caching[state.Record]{TTL: n.cache.ttl, Version: n.version()}
+	c := graph.Caching[record.Record]{TTL: n.cache.ttl, Version: n.version()}
 	if n.cache.by != nil {
-		c.Key = func(rec *state.Record) (string, error) {
+		c.Key = func(rec *record.Record) (string, error) {
 			vars, err := b.vars(context.Background(), n, rec)
 			if err != nil {
 				return "", err
@@ -119,7 +119,7 @@ func (b *builder) cached(n *node, g graph.Node[state.Record]) graph.Node[state.R
 			if err != nil {
 				return "", err
 			}
-			data, err := state.Type{}.Encode(key)
+			data, err := record.Type{}.Encode(key)
 			return string(data), err
 		}
 	}
@@ -127,7 +127,7 @@ func (b *builder) cached(n *node, g graph.Node[state.Record]) graph.Node[state.R
 }
 
 // once does the work of a node without items, unless it is skipped.
-func (b *builder) once(ctx context.Context, n *node, rec *state.Record) (any, error) {
+func (b *builder) once(ctx context.Context, n *node, rec *record.Record) (any, error) {
 	vars, err := b.vars(ctx, n, rec)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (b *builder) once(ctx context.Context, n *node, rec *state.Record) (any, er
 }
 
 // decide does the work and then chooses the way.
-func (b *builder) decide(ctx context.Context, n *node, rec *state.Record) (graph.Command, error) {
+func (b *builder) decide(ctx context.Context, n *node, rec *record.Record) (graph.Command, error) {
 	result, err := b.once(ctx, n, rec)
 	if err != nil {
 		return graph.Command{}, err
@@ -149,7 +149,7 @@ func (b *builder) decide(ctx context.Context, n *node, rec *state.Record) (graph
 }
 
 // choose takes the first way whose condition holds.
-func (b *builder) choose(ctx context.Context, n *node, rec *state.Record, result any) (graph.Command, error) {
+func (b *builder) choose(ctx context.Context, n *node, rec *record.Record, result any) (graph.Command, error) {
 	vars, err := b.vars(ctx, n, rec)
 	if err != nil {
 		return graph.Command{}, err

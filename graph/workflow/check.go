@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftrun/weft/internal/exprs"
 	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // checker fills a plan with what can run, and reports what cannot.
@@ -19,7 +20,7 @@ type checker struct {
 	plan        *plan
 	load        *loader
 	rel         string // the file's path below the root
-	shape       *state.Shape
+	shape       *record.Shape
 	state       exprs.Type // these are what expressions see by the same names
 	env, config exprs.Type
 	timed       bool // the state has timeField
@@ -89,7 +90,7 @@ func (c *checker) checkPauses(what string, refs []ref) {
 // checkShape makes the shape of the state. A file that reads the time of the turn, or
 // names one that does, has a field more.
 func (c *checker) checkShape() {
-	records := make([]state.RecordField, 0, len(c.plan.fields)+1)
+	records := make([]record.Field, 0, len(c.plan.fields)+1)
 	for _, f := range c.plan.fields {
 		records = append(records, f.record())
 	}
@@ -99,15 +100,15 @@ func (c *checker) checkShape() {
 			c.timed = c.timed || sub.child.timed
 		}
 	}
-	if whole, err := state.ParseType("int", nil); c.timed && err == nil {
-		records = append(records, state.RecordField{Name: timeField, Type: whole, Turn: true, Aside: true})
+	if whole, err := record.ParseType("int", nil); c.timed && err == nil {
+		records = append(records, record.Field{Name: timeField, Type: whole, Turn: true, Aside: true})
 	}
 	if len(c.plan.config) > 0 {
-		records = append(records, state.RecordField{Name: configField, Turn: true})
+		records = append(records, record.Field{Name: configField, Turn: true})
 	}
 	var err error
 	var se *state.SchemaError
-	if c.shape, err = state.NewShape(records...); errors.As(err, &se) {
+	if c.shape, err = record.NewShape(records...); errors.As(err, &se) {
 		for _, m := range se.Mistakes {
 			if f := c.plan.field(m.Path); f != nil && !c.failedIn(f.at.Line) {
 				c.fail(f.at, "WF410", "field %s: %s", f.Name, m.What)
@@ -222,7 +223,7 @@ func (c *checker) checkEach(n *node, env exprs.Env) {
 	if e == nil || e.in == nil {
 		return
 	}
-	item := state.Type{}
+	item := record.Type{}
 	switch in := deref(e.in); in.Kind {
 	case yaml.SequenceNode:
 		e.list = c.template(in, env, "for_each")

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // Host is a Runner whose work is a graph, such as an agent: its steps have checkpoints of their own,
@@ -20,9 +20,9 @@ type Host interface {
 
 // Child is the graph of a [Host]. [ChildOf] makes one.
 type Child struct {
-	node func(begin func(*state.Record) (Runner, error), end func(*state.Record, any) error) graph.Node[state.Record]
+	node func(begin func(*record.Record) (Runner, error), end func(*record.Record, any) error) graph.Node[record.Record]
 	call func(ctx context.Context, r Runner) (any, error)
-	draw func(graph.Node[state.Record]) graph.Node[state.Record]
+	draw func(graph.Node[record.Record]) graph.Node[record.Record]
 }
 
 // ChildOf makes a Child of a graph: in makes its input from the Host with all parameters set, out the result of
@@ -39,15 +39,15 @@ func ChildOf[H Host, C any](g *graph.Graph[C], in func(H) (C, error), out func(h
 		}
 		return out(r.(H), &end)
 	}
-	draw := func(n graph.Node[state.Record]) graph.Node[state.Record] { return graph.Calls(n, g) }
-	return Child{call: call, draw: draw, node: func(begin func(*state.Record) (Runner, error), end func(*state.Record, any) error) graph.Node[state.Record] {
-		return graph.Subgraph(g, func(rec *state.Record) (start C, err error) {
+	draw := func(n graph.Node[record.Record]) graph.Node[record.Record] { return graph.Calls(n, g) }
+	return Child{call: call, draw: draw, node: func(begin func(*record.Record) (Runner, error), end func(*record.Record, any) error) graph.Node[record.Record] {
+		return graph.Subgraph(g, func(rec *record.Record) (start C, err error) {
 			r, err := begin(rec)
 			if err != nil {
 				return start, err
 			}
 			return in(r.(H))
-		}, func(rec *state.Record, last *C) error {
+		}, func(rec *record.Record, last *C) error {
 			r, err := begin(rec)
 			if err != nil {
 				return err
@@ -65,7 +65,7 @@ func ChildOf[H Host, C any](g *graph.Graph[C], in func(H) (C, error), out func(h
 type inner interface {
 	work
 	// node returns the graph as a node of the one that b builds.
-	node(b *builder, n *node) (graph.Node[state.Record], error)
+	node(b *builder, n *node) (graph.Node[record.Record], error)
 	// each returns the work of one item, which calls the graph.
 	each(b *builder) (calling, error)
 	// timeout returns what bounds a node that has this timeout; 0 is none.
@@ -76,10 +76,10 @@ type inner interface {
 // its questions are those of the item's task.
 type calling struct {
 	call func(ctx context.Context, vars map[string]any) (any, error)
-	draw func(graph.Node[state.Record]) graph.Node[state.Record] // tells drawings of the graph
+	draw func(graph.Node[record.Record]) graph.Node[record.Record] // tells drawings of the graph
 }
 
-func (c calling) do(ctx context.Context, vars map[string]any, _ *state.Record) (any, error) {
+func (c calling) do(ctx context.Context, vars map[string]any, _ *record.Record) (any, error) {
 	return c.call(ctx, vars)
 }
 
@@ -89,7 +89,7 @@ type hostWork struct {
 	host Host // with its constant parameters
 }
 
-func (w *hostWork) do(context.Context, map[string]any, *state.Record) (any, error) {
+func (w *hostWork) do(context.Context, map[string]any, *record.Record) (any, error) {
 	return nil, errors.New("workflow: a graph was run as a plain node")
 }
 
@@ -116,28 +116,28 @@ func (w *hostWork) each(b *builder) (calling, error) {
 		if err != nil {
 			return nil, err
 		}
-		return state.Type{}.Convert(result)
+		return record.Type{}.Convert(result)
 	}}, err
 }
 
-func (w *hostWork) node(b *builder, n *node) (graph.Node[state.Record], error) {
+func (w *hostWork) node(b *builder, n *node) (graph.Node[record.Record], error) {
 	child, err := w.child(b)
 	if err != nil {
-		return graph.Node[state.Record]{}, err
+		return graph.Node[record.Record]{}, err
 	}
-	begin := func(rec *state.Record) (Runner, error) {
+	begin := func(rec *record.Record) (Runner, error) {
 		vars, err := b.vars(context.Background(), n, rec)
 		if err != nil {
 			return nil, err
 		}
 		return w.runner(vars)
 	}
-	return child.node(begin, func(rec *state.Record, result any) error {
+	return child.node(begin, func(rec *record.Record, result any) error {
 		vars, err := b.vars(context.Background(), n, rec)
 		if err != nil {
 			return err
 		}
-		if vars["result"], err = (state.Type{}).Convert(result); err != nil {
+		if vars["result"], err = (record.Type{}).Convert(result); err != nil {
 			return err
 		}
 		return assignAll(n.outputs, vars, rec)

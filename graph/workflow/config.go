@@ -8,13 +8,13 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/weftrun/weft/internal/exprs"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // setting is one entry of config: what a run is set to do, beside its input.
 type setting struct {
 	ref
-	typ state.Type
+	typ record.Type
 	def json.RawMessage // nil when there is none
 }
 
@@ -23,7 +23,7 @@ type setting struct {
 const configField = "run_config"
 
 // settings decodes the section config.
-func (s *source) settings(n *yaml.Node, types map[string]state.Type) (all []setting) {
+func (s *source) settings(n *yaml.Node, types map[string]record.Type) (all []setting) {
 	o, _ := s.object(n, "config")
 	if s.tooLong(n, o, "settings in config") {
 		return nil
@@ -43,8 +43,8 @@ func (s *source) settings(n *yaml.Node, types map[string]state.Type) (all []sett
 	return all
 }
 
-func (s *source) setting(c *setting, m member, types map[string]state.Type) {
-	f := field{RecordField: state.RecordField{Name: c.name}, untyped: true}
+func (s *source) setting(c *setting, m member, types map[string]record.Type) {
+	f := field{Field: record.Field{Name: c.name}, untyped: true}
 	o, _ := s.record(m.value, "config "+c.name, "type", "default", "description")
 	for _, k := range o {
 		switch k.key.Value {
@@ -126,7 +126,7 @@ func (w *Workflow) configured(s *source, given map[string]any) map[string]any {
 }
 
 // configure writes the settings into the input of a turn.
-func (w *Workflow) configure(rec *state.Record, values map[string]any) {
+func (w *Workflow) configure(rec *record.Record, values map[string]any) {
 	if len(w.plan.config) > 0 {
 		_ = rec.Write(configField, values) // any plain value fits
 	}
@@ -135,7 +135,7 @@ func (w *Workflow) configure(rec *state.Record, values map[string]any) {
 // InputWith is [Workflow.Input] for a turn with settings, by the names that the file has
 // under config. What is not given has its default. The settings are stored with the turn: a
 // resume has the same, whatever the defaults are then.
-func (w *Workflow) InputWith(values, config map[string]json.RawMessage) (state.Record, error) {
+func (w *Workflow) InputWith(values, config map[string]json.RawMessage) (record.Record, error) {
 	return w.fill(anyValues(values), anyValues(config), w.opts.now().Unix())
 }
 
@@ -167,7 +167,7 @@ func (w *Workflow) TakesSetting(name string, value json.RawMessage) bool {
 }
 
 // config returns the settings of the turn. A state that a program filled itself may have none.
-func (w *Workflow) config(rec *state.Record) map[string]any {
+func (w *Workflow) config(rec *record.Record) map[string]any {
 	if len(w.plan.config) == 0 {
 		return nil
 	}

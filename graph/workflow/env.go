@@ -13,7 +13,7 @@ import (
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/exprs"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // variable is one entry of env or secrets: a name in the file, and the variable of the
@@ -67,7 +67,7 @@ func (s *source) variable(v *variable, n *yaml.Node) {
 		return
 	}
 	given, ok := s.scalar(def)
-	t, err := state.ParseType(v.typ, nil)
+	t, err := record.ParseType(v.typ, nil)
 	if ok && err == nil {
 		if v.def, err = t.Convert(given); err != nil || v.def == nil {
 			s.fail(def, "WF407", "the default of %s is no %s", v.name, v.typ)
@@ -160,7 +160,7 @@ var runType = exprs.Object(map[string]exprs.Type{
 
 // vars returns the names that every expression of the file sees, with what those of n read: neither a log that no
 // expression looks at nor the id of the task, which is a hash, is taken for nothing.
-func (w *Workflow) vars(ctx context.Context, n *node, rec *state.Record) (map[string]any, error) {
+func (w *Workflow) vars(ctx context.Context, n *node, rec *record.Record) (map[string]any, error) {
 	env, err := w.environment(ctx)
 	if err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func (w *Workflow) vars(ctx context.Context, n *node, rec *state.Record) (map[st
 }
 
 // fields returns fields of the state: those with these names, or all.
-func (w *Workflow) fields(rec *state.Record, names []string) map[string]any {
+func (w *Workflow) fields(rec *record.Record, names []string) map[string]any {
 	if names == nil {
 		fields := rec.Map()
 		if w.timed {
@@ -201,7 +201,7 @@ func (w *Workflow) fields(rec *state.Record, names []string) map[string]any {
 }
 
 // runVars returns what expressions see as run: members with these names, or all.
-func (w *Workflow) runVars(ctx context.Context, rec *state.Record, names []string) map[string]any {
+func (w *Workflow) runVars(ctx context.Context, rec *record.Record, names []string) map[string]any {
 	run := map[string]any{"time": "", "unix": int64(0), "attempt": int64(graph.Attempt(ctx))}
 	if names == nil || slices.Contains(names, "task") {
 		run["task"] = graph.TaskID(ctx)
@@ -217,7 +217,7 @@ func (w *Workflow) runVars(ctx context.Context, rec *state.Record, names []strin
 
 // stamp writes when the turn begins into its input, so that it is stored with the turn:
 // a resume, another process and a branch of the thread see the same time.
-func (w *Workflow) stamp(rec *state.Record, unix int64) {
+func (w *Workflow) stamp(rec *record.Record, unix int64) {
 	if w.timed {
 		_ = rec.Write(timeField, unix) // an int fits
 	}

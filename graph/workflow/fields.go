@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // reducers are the kinds of fields by the names they have in a file, and the bases
@@ -35,7 +36,7 @@ var reducers = map[string]struct {
 	"messages":   {bases: []string{messagesName}, holds: "the type messages"},
 }
 
-func (s *source) fields(n *yaml.Node, types map[string]state.Type) (fields []field) {
+func (s *source) fields(n *yaml.Node, types map[string]record.Type) (fields []field) {
 	o, _ := s.object(n, "state")
 	if s.tooLong(n, o, "fields in the state") {
 		return nil
@@ -50,7 +51,7 @@ func (s *source) fields(n *yaml.Node, types map[string]state.Type) (fields []fie
 }
 
 // field decodes the short form, a type, or the long one.
-func (s *source) field(m member, types map[string]state.Type) field {
+func (s *source) field(m member, types map[string]record.Type) field {
 	f := field{at: m.key, reducer: "replace"}
 	f.Name = m.key.Value
 	if m.value.Kind != yaml.MappingNode {
@@ -140,7 +141,7 @@ func (s *source) defaultOf(f *field, n *yaml.Node) {
 }
 
 // typ reads the text form of a type.
-func (s *source) typ(n *yaml.Node, named map[string]state.Type) (t state.Type, ok bool) {
+func (s *source) typ(n *yaml.Node, named map[string]record.Type) (t record.Type, ok bool) {
 	text, ok := s.string(n, "a type")
 	if ok && len(text) > maxType {
 		s.fail(n, "WF401", "the type is too long (%d bytes of at most %d)", len(text), maxType)
@@ -149,9 +150,9 @@ func (s *source) typ(n *yaml.Node, named map[string]state.Type) (t state.Type, o
 	if !ok {
 		return t, false
 	}
-	t, err := state.ParseType(text, named)
+	t, err := record.ParseType(text, named)
 	if err == nil && !s.countMembers(n, t) {
-		return state.Type{}, false
+		return record.Type{}, false
 	}
 	if err == nil {
 		return t, true
@@ -171,10 +172,10 @@ func (s *source) typ(n *yaml.Node, named map[string]state.Type) (t state.Type, o
 // countMembers counts the members that the types of the file have where they are written, those of the types they
 // name included. It reports false when there are more than can be looked at: each of 30 types may name the one
 // before twice.
-func (s *source) countMembers(n *yaml.Node, t state.Type) bool {
+func (s *source) countMembers(n *yaml.Node, t record.Type) bool {
 	left := maxTree - s.members
-	var count func(t state.Type)
-	count = func(t state.Type) {
+	var count func(t record.Type)
+	count = func(t record.Type) {
 		left--
 		if b := t.Base(); left > 0 && (b == "list" || b == "map") {
 			count(t.Elem())
@@ -198,7 +199,7 @@ var (
 )
 
 // typeMeant suggests a name for the first unknown one in a type.
-func typeMeant(text string, named map[string]state.Type) string {
+func typeMeant(text string, named map[string]record.Type) string {
 	known := append(slices.Sorted(maps.Keys(named)), typeWords...)
 	for _, w := range words.FindAllString(text, -1) {
 		if !slices.Contains(known, w) {
@@ -210,8 +211,8 @@ func typeMeant(text string, named map[string]state.Type) string {
 
 // namedTypes decodes the named object types. They may name each other in any order, but
 // not themselves: a type is a tree of known depth.
-func (s *source) namedTypes(n *yaml.Node) map[string]state.Type {
-	d := typeDecoder{source: s, done: map[string]state.Type{}, open: map[string]bool{}}
+func (s *source) namedTypes(n *yaml.Node) map[string]record.Type {
+	d := typeDecoder{source: s, done: map[string]record.Type{}, open: map[string]bool{}}
 	maps.Copy(d.done, s.opts.Types)
 	if n == nil {
 		return d.done
@@ -233,7 +234,7 @@ func (s *source) namedTypes(n *yaml.Node) map[string]state.Type {
 type typeDecoder struct {
 	*source
 	written map[string]member
-	done    map[string]state.Type
+	done    map[string]record.Type
 	open    map[string]bool
 }
 
@@ -246,18 +247,18 @@ func (d *typeDecoder) named(m member) {
 	if !identifier.MatchString(name) || slices.Contains(typeWords, name) {
 		d.fail(m.key, "WF403", "%q cannot name a type; use letters, digits and _, and no word of the language", name)
 	}
-	var members []state.Member
+	var members []record.Member
 	o, _ := d.object(m.value, "type "+name)
 	for _, m := range o {
 		members = append(members, d.member(m))
 	}
-	t, err := state.ObjectType(members...)
+	t, err := record.ObjectType(members...)
 	d.schemaError(o, err)
 	d.done[name] = t
 }
 
-func (d *typeDecoder) member(m member) state.Member {
-	out := state.Member{Name: m.key.Value}
+func (d *typeDecoder) member(m member) record.Member {
+	out := record.Member{Name: m.key.Value}
 	if m.value.Kind != yaml.MappingNode {
 		out.Type = d.after(m.value)
 		return out
@@ -284,7 +285,7 @@ func (d *typeDecoder) member(m member) state.Member {
 }
 
 // after decodes a type once the types that it names are decoded.
-func (d *typeDecoder) after(n *yaml.Node) state.Type {
+func (d *typeDecoder) after(n *yaml.Node) record.Type {
 	for _, w := range words.FindAllString(n.Value[:min(len(n.Value), maxType)], -1) {
 		m, ok := d.written[w]
 		if _, done := d.done[w]; !ok || done {
@@ -292,7 +293,7 @@ func (d *typeDecoder) after(n *yaml.Node) state.Type {
 		}
 		if d.open[w] {
 			d.fail(n, "WF402", "type %s contains itself", w)
-			return state.Type{}
+			return record.Type{}
 		}
 		d.named(m)
 	}

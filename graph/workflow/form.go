@@ -8,32 +8,32 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // formKeys are what a field of a form may say, beside its type.
 var formKeys = []string{"type", "title", "description", "optional", "default", "enum", "min", "max", "min_length", "max_length", "pattern"}
 
 // form decodes the fields of a form: the type of the answer, and its JSON Schema.
-func (c *checker) form(n *yaml.Node) (state.Type, Values) {
+func (c *checker) form(n *yaml.Node) (record.Type, Values) {
 	o, _ := c.object(n, "form")
 	if len(o) == 0 {
 		c.fail(n, "WF125", "the form has no fields")
 	}
-	var members []state.Member
+	var members []record.Member
 	var properties Values
 	for _, m := range o {
 		member, schema := c.formField(m)
 		members = append(members, member)
 		properties = append(properties, Value{member.Name, schema})
 	}
-	t, err := state.ObjectType(members...)
+	t, err := record.ObjectType(members...)
 	(&typeDecoder{source: c.source}).schemaError(o, err)
 	return t, objectSchema(members, properties)
 }
 
-func (c *checker) formField(m member) (state.Member, Values) {
-	f := state.Member{Name: m.key.Value}
+func (c *checker) formField(m member) (record.Member, Values) {
+	f := record.Member{Name: m.key.Value}
 	if m.value.Kind != yaml.MappingNode {
 		f.Type, _ = c.typ(m.value, c.plan.types)
 		return f, schemaOf(f.Type)
@@ -70,7 +70,7 @@ func (c *checker) formField(m member) (state.Member, Values) {
 }
 
 // formValue returns a constant that must be of a type.
-func (c *checker) formValue(n *yaml.Node, t state.Type, typed bool, what string) any {
+func (c *checker) formValue(n *yaml.Node, t record.Type, typed bool, what string) any {
 	v, ok := c.constant(n)
 	if !ok || !typed {
 		return nil
@@ -97,7 +97,7 @@ var constraints = map[string]struct {
 }
 
 // constrain adds a bound to the schema of a form's field.
-func (c *checker) constrain(schema Values, m member, t state.Type, what string) Values {
+func (c *checker) constrain(schema Values, m member, t record.Type, what string) Values {
 	key, base := m.key.Value, t.Base()
 	rule := constraints[key]
 	if !slices.Contains(rule.bases, base) {
@@ -126,7 +126,7 @@ func (c *checker) constrain(schema Values, m member, t state.Type, what string) 
 }
 
 // choices adds the values that may be chosen; of a list, those of its items.
-func (c *checker) choices(schema Values, n *yaml.Node, t state.Type, what string) Values {
+func (c *checker) choices(schema Values, n *yaml.Node, t record.Type, what string) Values {
 	of := t
 	if t.Base() == "list" {
 		of = t.Elem()
@@ -147,7 +147,7 @@ func (c *checker) choices(schema Values, n *yaml.Node, t state.Type, what string
 }
 
 // schemaOf returns the JSON Schema of a type.
-func schemaOf(t state.Type) Values {
+func schemaOf(t record.Type) Values {
 	switch t.Base() {
 	case "bool":
 		return Values{{"type", "boolean"}}
@@ -169,7 +169,7 @@ func schemaOf(t state.Type) Values {
 	return Values{}
 }
 
-func objectSchema(members []state.Member, properties Values) Values {
+func objectSchema(members []record.Member, properties Values) Values {
 	required := []string{}
 	for _, m := range members {
 		if !m.Optional && m.Default == nil {

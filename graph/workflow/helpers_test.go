@@ -11,14 +11,14 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // flow is a loaded workflow with a store, for tests that run it.
 type flow struct {
 	*testing.T
 	*workflow.Workflow
-	*graph.Graph[state.Record]
+	*graph.Graph[record.Record]
 }
 
 var thread = graph.RunOptions{Thread: "t"}
@@ -55,7 +55,7 @@ func parse(t *testing.T, text string) flow {
 }
 
 // start begins a turn with an input as JSON.
-func (f flow) start(input string) (graph.Result[state.Record], error) {
+func (f flow) start(input string) (graph.Result[record.Record], error) {
 	f.Helper()
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(input), &values); err != nil {
@@ -79,7 +79,7 @@ func (f flow) gives(input, want string) {
 }
 
 // ended compares the output of a run that is done.
-func (f flow) ended(res graph.Result[state.Record], want string) {
+func (f flow) ended(res graph.Result[record.Record], want string) {
 	f.Helper()
 	if res.Status != graph.Done {
 		f.Fatalf("status %q, want done; open are %v", res.Status, res.Interrupts)

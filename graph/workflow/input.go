@@ -8,18 +8,18 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // Input returns the state that a turn begins with. Only fields that the file lists
 // under input may be given, and those that are required must be; without an input
 // section any field may. The error is an *Error that holds every mistake, at the
 // place where the file declares what was expected.
-func (w *Workflow) Input(values map[string]json.RawMessage) (state.Record, error) {
+func (w *Workflow) Input(values map[string]json.RawMessage) (record.Record, error) {
 	return w.InputWith(values, nil)
 }
 
-func (w *Workflow) fill(values, config map[string]any, unix int64) (state.Record, error) {
+func (w *Workflow) fill(values, config map[string]any, unix int64) (record.Record, error) {
 	rec := w.shape.New()
 	s := *w.src
 	s.problems = new(problems)

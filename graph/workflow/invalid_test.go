@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weftrun/weft/graph/workflow"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 var update = flag.Bool("update", false, "write the expected errors anew")
@@ -55,7 +55,7 @@ func options() workflow.Options {
 	return workflow.Options{
 		Kinds:    kinds(),
 		Reducers: map[string]workflow.Reducer{"go:longest": workflow.ReducerOf[string, longest]()},
-		Types:    map[string]state.Type{"go:Decision": workflow.TypeOf[decision]()},
+		Types:    map[string]record.Type{"go:Decision": workflow.TypeOf[decision]()},
 	}
 }
 

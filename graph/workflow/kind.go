@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // Kind is a kind of node: what stands behind a key of a node, or behind uses.
@@ -61,9 +61,9 @@ type Env struct {
 	// Out is the folder that everything the node writes is below. It may not exist.
 	Out string
 
-	vault *vault                // of the file's secrets; see Reveal
-	cover *cover                // of a run's; nil where the file has no secrets
-	types map[string]state.Type // of the file, by name; see Schema
+	vault *vault                 // of the file's secrets; see Reveal
+	cover *cover                 // of a run's; nil where the file has no secrets
+	types map[string]record.Type // of the file, by name; see Schema
 }
 
 // Go returns the kind of a node that calls a Go function. It is named in

@@ -8,11 +8,12 @@ import (
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // programOf runs a graph, or begins to, and returns the hash of the program that its
 // checkpoint has.
-func programOf(t *testing.T, compile func(graph.Config) (*graph.Graph[state.Record], error), in state.Record) string {
+func programOf(t *testing.T, compile func(graph.Config) (*graph.Graph[record.Record], error), in record.Record) string {
 	t.Helper()
 	store := new(checkpoint.Memory)
 	g, err := compile(graph.Config{Store: store, InterruptBefore: []string{"*"}})
@@ -136,19 +137,19 @@ start: [a, e]
 	if err != nil {
 		t.Fatal(err)
 	}
-	number, _ := state.ParseType("int", nil)
-	words, _ := state.ParseType("string", nil)
-	shape, err := state.NewShape(state.RecordField{Name: "n", Type: number, Kind: state.KindSum}, state.RecordField{Name: "text", Type: words})
+	number, _ := record.ParseType("int", nil)
+	words, _ := record.ParseType("string", nil)
+	shape, err := record.NewShape(record.Field{Name: "n", Type: number, Kind: state.KindSum}, record.Field{Name: "text", Type: words})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := graph.NewRecord("twin", shape)
-	nothing := graph.Func(func(context.Context, *state.Record) error { return nil })
+	nothing := graph.Func(func(context.Context, *record.Record) error { return nil })
 	for _, name := range []string{"e", "c", "b", "a"} {
 		b.Node(name, nothing)
 	}
-	b.Node("d", graph.Router(func(context.Context, *state.Record) (graph.Command, error) { return graph.Goto(graph.End), nil }, graph.End, "a"))
-	b.OnError("b", graph.Handler(func(context.Context, *state.Record, *graph.NodeError) (graph.Command, error) {
+	b.Node("d", graph.Router(func(context.Context, *record.Record) (graph.Command, error) { return graph.Goto(graph.End), nil }, graph.End, "a"))
+	b.OnError("b", graph.Handler(func(context.Context, *record.Record, *graph.NodeError) (graph.Command, error) {
 		return graph.Goto("d"), nil
 	}, "d"))
 	b.Defer("e")

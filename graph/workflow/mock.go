@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // mocked returns n as it runs: in a test without waits, and with its mock if it has one.
@@ -51,7 +51,7 @@ type mockWork struct {
 	calls int
 }
 
-func (w *mockWork) do(ctx context.Context, _ map[string]any, _ *state.Record) (any, error) {
+func (w *mockWork) do(ctx context.Context, _ map[string]any, _ *record.Record) (any, error) {
 	w.mu.Lock()
 	i := w.calls
 	w.calls++

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/exprs"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // onError says what follows when the last attempt of a node has failed: the first of
@@ -147,20 +147,20 @@ func (b *builder) rescue(n *node, name string, decides bool) {
 		targets = append(targets, names(n.next.targets())...)
 	}
 	b.At(b.src.at(n.onError.at)).OnError(name, graph.Handler(
-		func(ctx context.Context, rec *state.Record, failure *graph.NodeError) (graph.Command, error) {
+		func(ctx context.Context, rec *record.Record, failure *graph.NodeError) (graph.Command, error) {
 			return b.mend(ctx, n, rec, failure, decides)
 		}, targets...))
 }
 
 // mend takes the first way whose condition holds.
-func (b *builder) mend(ctx context.Context, n *node, rec *state.Record, failure *graph.NodeError, decides bool) (cmd graph.Command, err error) {
+func (b *builder) mend(ctx context.Context, n *node, rec *record.Record, failure *graph.NodeError, decides bool) (cmd graph.Command, err error) {
 	vars, err := b.vars(ctx, n, rec)
 	if err != nil {
 		return cmd, err
 	}
 	vars["error"] = errorValue(n.name, failure)
 	if it, ok := failure.Payload.(item); ok && n.each != nil {
-		if vars[n.each.alias.name], err = (state.Type{}).Convert(it.Item); err != nil {
+		if vars[n.each.alias.name], err = (record.Type{}).Convert(it.Item); err != nil {
 			return cmd, err
 		}
 	}

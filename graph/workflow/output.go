@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // Values are named values in an order. Their JSON form is an object in that order.
@@ -18,7 +18,7 @@ type Value struct {
 
 // Output returns the fields that the file lists under output, in that order; all
 // fields if it has no such section. A field that was never set is nil.
-func (w *Workflow) Output(rec *state.Record) Values {
+func (w *Workflow) Output(rec *record.Record) Values {
 	var vs Values
 	for _, f := range w.outputs() {
 		v, _ := rec.Get(f.Name)

@@ -7,7 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/weftrun/weft/internal/exprs"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // plan is a file as it was written: its shape is checked, its names and expressions
@@ -16,7 +16,7 @@ type plan struct {
 	at            *yaml.Node // the root
 	name          string
 	description   string
-	types         map[string]state.Type
+	types         map[string]record.Type
 	fields        []field
 	input, output []ref // nil when the section is missing
 	limits        limits
@@ -38,7 +38,7 @@ type ref struct {
 
 // field is a field of the state.
 type field struct {
-	state.RecordField
+	record.Field
 	at       *yaml.Node
 	reducer  string
 	required bool

@@ -9,12 +9,13 @@ import (
 
 	"github.com/weftrun/weft/state"
 	chat "github.com/weftrun/weft/state/message"
+	"github.com/weftrun/weft/state/record"
 )
 
 // Reducer is a reducer of a program, for the fields of files: see Options.Reducers.
 type Reducer struct {
-	channel *state.Foreign
-	typ     state.Type
+	channel *record.Foreign
+	typ     record.Type
 }
 
 // ReducerOf returns R, which merges values of the Go type T, as a Reducer. A field names it
@@ -26,7 +27,7 @@ type Reducer struct {
 //
 // In a struct of channels the same field is a state.Reduced[T, R].
 func ReducerOf[T any, R state.Reducer[T]]() Reducer {
-	return Reducer{state.ForeignOf[state.Reduced[T, R]](), TypeOf[T]()}
+	return Reducer{record.ForeignOf[state.Reduced[T, R]](), TypeOf[T]()}
 }
 
 // reducerNames returns the names that a field may give.
@@ -38,17 +39,17 @@ func (o *Options) reducerNames() []string {
 const messagesName = "messages"
 
 // messagesType is what a conversation is to expressions.
-var messagesType = func() state.Type {
-	list, _ := state.ParseType("list<object{id?: string, role: string, name?: string, content?: any, tool_calls?: list<any>, "+
+var messagesType = func() record.Type {
+	list, _ := record.ParseType("list<object{id?: string, role: string, name?: string, content?: any, tool_calls?: list<any>, "+
 		"tool_results?: list<any>, metadata?: map<any>, usage?: any, created?: string}>", nil)
-	named, _ := state.ParseType(messagesName, map[string]state.Type{messagesName: list})
+	named, _ := record.ParseType(messagesName, map[string]record.Type{messagesName: list})
 	return named // the tests use it
 }()
 
-var messagesChannel = state.ForeignOf[chat.Log]()
+var messagesChannel = record.ForeignOf[chat.Log]()
 
 // fieldType is typ for a field of the state, which may also be a conversation.
-func (s *source) fieldType(n *yaml.Node, types map[string]state.Type) (state.Type, bool) {
+func (s *source) fieldType(n *yaml.Node, types map[string]record.Type) (record.Type, bool) {
 	if n := deref(n); n.Kind == yaml.ScalarNode && n.Value == messagesName {
 		return messagesType, true
 	}
@@ -64,10 +65,10 @@ func (f *field) keepMessages() {
 
 // record returns the field as package state knows it. What is written to a conversation is
 // judged by its channel: it may be a message, a text or a removal.
-func (f *field) record() state.RecordField {
-	r := f.RecordField
+func (f *field) record() record.Field {
+	r := f.Field
 	if f.reducer == messagesName {
-		r.Type = state.Type{}
+		r.Type = record.Type{}
 	}
 	return r
 }
@@ -79,12 +80,12 @@ func (f *field) single() bool { return f.reducer == "replace" || f.reducer == "o
 // object of its json fields, those with omitempty, pointers, lists and maps optional.
 // What marshals itself is a string if it does so as text, and else any; so is a type inside
 // of itself.
-func TypeOf[T any]() state.Type { return typeOf(reflect.TypeFor[T]()) }
+func TypeOf[T any]() record.Type { return typeOf(reflect.TypeFor[T]()) }
 
-func typeOf(t reflect.Type, open ...reflect.Type) state.Type {
+func typeOf(t reflect.Type, open ...reflect.Type) record.Type {
 	switch {
 	case slices.Contains(open, t) || t.Implements(jsonMarshaler) || reflect.PointerTo(t).Implements(jsonMarshaler):
-		return state.Type{}
+		return record.Type{}
 	case t.Implements(textMarshaler) || reflect.PointerTo(t).Implements(textMarshaler):
 		return scalarType("string")
 	}
@@ -103,35 +104,35 @@ func typeOf(t reflect.Type, open ...reflect.Type) state.Type {
 	case k == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
 		return scalarType("string")
 	case k == reflect.Slice || k == reflect.Array:
-		return state.ListType(typeOf(t.Elem(), open...))
+		return record.ListType(typeOf(t.Elem(), open...))
 	case k == reflect.Map:
-		return state.MapType(typeOf(t.Elem(), open...))
+		return record.MapType(typeOf(t.Elem(), open...))
 	case k == reflect.Struct:
 		return structType(t, open)
 	}
-	return state.Type{}
+	return record.Type{}
 }
 
-func structType(t reflect.Type, open []reflect.Type) state.Type {
-	var members []state.Member
+func structType(t reflect.Type, open []reflect.Type) record.Type {
+	var members []record.Member
 	for _, p := range paramsOf(t) {
 		empty := slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map}, p.typ.Kind())
-		members = append(members, state.Member{Name: p.name, Type: typeOf(p.typ, open...), Optional: !p.required || empty})
+		members = append(members, record.Member{Name: p.name, Type: typeOf(p.typ, open...), Optional: !p.required || empty})
 	}
-	object, err := state.ObjectType(members...)
+	object, err := record.ObjectType(members...)
 	if err != nil {
-		return state.Type{} // its names are none that a file could use
+		return record.Type{} // its names are none that a file could use
 	}
 	return object
 }
 
-func scalarType(name string) state.Type {
-	t, _ := state.ParseType(name, nil) // it is a word of the language
+func scalarType(name string) record.Type {
+	t, _ := record.ParseType(name, nil) // it is a word of the language
 	return t
 }
 
 // sameType compares two types without their names; any is the same as all.
-func sameType(a, b state.Type) bool {
+func sameType(a, b record.Type) bool {
 	if a.Base() == "any" || b.Base() == "any" {
 		return true
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // TestOptions say which tests of a file to run. The zero TestOptions run all.
@@ -107,10 +107,10 @@ func (w *Workflow) Tests() []string {
 // testRun is one test under way.
 type testRun struct {
 	*Workflow
-	*graph.Graph[state.Record]
+	*graph.Graph[record.Record]
 	t    *test
 	res  TestResult
-	last graph.Result[state.Record]
+	last graph.Result[record.Record]
 	out  *source // takes the failures
 	seen *trace
 }
@@ -256,7 +256,7 @@ func (r *testRun) follow(events func(func(graph.Event, error) bool), steps map[i
 
 func (r *testRun) ended(ev graph.Event) {
 	r.res.Status, r.last.Interrupts = ev.Status, ev.Interrupts
-	if rec, ok := ev.State.(*state.Record); ok {
+	if rec, ok := ev.State.(*record.Record); ok {
 		r.last.State = *rec
 		r.res.Output = r.Output(rec)
 	}
@@ -313,8 +313,8 @@ func (r *testRun) judgeField(m member, got any) {
 	if f := r.plan.field(m.key.Value); f != nil && want != nil {
 		want, _ = f.Type.Convert(want)
 	}
-	a, _ := state.Type{}.Encode(got)
-	b, _ := state.Type{}.Encode(want)
+	a, _ := record.Type{}.Encode(got)
+	b, _ := record.Type{}.Encode(want)
 	if string(a) != string(b) {
 		r.out.fail(m.value, "WF903", "%s is %s, want %s", m.key.Value, a, b)
 	}

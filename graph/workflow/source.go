@@ -15,7 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/weftrun/weft/internal/exprs"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // The bounds of one file.
@@ -38,11 +38,11 @@ type source struct {
 	*problems
 	opts    *Options
 	exprs   *exprs.Compiler
-	members int                   // of all types so far
-	spent   bool                  // exprs has no parts left, and that was reported
-	vault   *vault                // set once the secrets are read
-	types   map[string]state.Type // set once they are read
-	reads   exprs.Reads           // what the expressions of the node that is looked at read
+	members int                    // of all types so far
+	spent   bool                   // exprs has no parts left, and that was reported
+	vault   *vault                 // set once the secrets are read
+	types   map[string]record.Type // set once they are read
+	reads   exprs.Reads            // what the expressions of the node that is looked at read
 
 	whole string // text, and where its lines begin; made by index
 	lines []int

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // The endings of the graph nodes that stand for a part of one node of the file. A
@@ -54,7 +54,7 @@ func (n *node) splits() bool {
 
 // addEach adds a node that does its work once for each item.
 func (b *builder) addEach(n *node) error {
-	draw := func(g graph.Node[state.Record]) graph.Node[state.Record] { return g }
+	draw := func(g graph.Node[record.Record]) graph.Node[record.Record] { return g }
 	if w, ok := n.work.(inner); ok && b.graphs != nil {
 		own := *n
 		c, err := w.each(b)
@@ -70,12 +70,12 @@ func (b *builder) addEach(n *node) error {
 	ways := b.split(n, n.name+each)
 	limit := n.each.max
 	fill(&limit, b.limited(b.cfg).MaxTasks)
-	b.at(n.ref).Node(n.name, graph.Router(func(ctx context.Context, rec *state.Record) (graph.Command, error) {
+	b.at(n.ref).Node(n.name, graph.Router(func(ctx context.Context, rec *record.Record) (graph.Command, error) {
 		return b.dispatch(ctx, n, rec, limit, ways)
 	}, append(ways, n.name+each)...))
 	b.rescue(n, n.name+each, false)
-	b.at(n.ref).Node(n.name+each, b.cached(n, draw(graph.Worker(func(ctx context.Context, rec *state.Record, it item) error {
-		v, err := state.Type{}.Convert(it.Item)
+	b.at(n.ref).Node(n.name+each, b.cached(n, draw(graph.Worker(func(ctx context.Context, rec *record.Record, it item) error {
+		v, err := record.Type{}.Convert(it.Item)
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (b *builder) addEach(n *node) error {
 }
 
 // dispatch starts a task for each item, or goes on when there is none.
-func (b *builder) dispatch(ctx context.Context, n *node, rec *state.Record, limit int, ways []string) (cmd graph.Command, err error) {
+func (b *builder) dispatch(ctx context.Context, n *node, rec *record.Record, limit int, ways []string) (cmd graph.Command, err error) {
 	vars, err := b.vars(ctx, n, rec)
 	if err != nil {
 		return cmd, err
@@ -118,7 +118,7 @@ func (b *builder) dispatch(ctx context.Context, n *node, rec *state.Record, limi
 		return cmd, fmt.Errorf("%s: %w: there are %d items, the limit is %d", t.src.at(t.at), graph.ErrFanOut, len(items), limit)
 	}
 	for i, v := range items {
-		data, err := state.Type{}.Encode(v)
+		data, err := record.Type{}.Encode(v)
 		if err != nil {
 			return cmd, t.runError(err)
 		}
@@ -158,7 +158,7 @@ func kindOf(v any) string {
 // addInner adds another graph as a node.
 func (b *builder) addInner(n *node) error {
 	w := n.work.(inner)
-	child := graph.Func(func(context.Context, *state.Record) error { return nil })
+	child := graph.Func(func(context.Context, *record.Record) error { return nil })
 	if b.graphs != nil {
 		var err error
 		if child, err = w.node(b, n); err != nil {
@@ -175,7 +175,7 @@ func (b *builder) addInner(n *node) error {
 		return nil
 	}
 	ways := b.split(n, n.name+run)
-	b.at(n.ref).Node(n.name, graph.Router(func(ctx context.Context, rec *state.Record) (graph.Command, error) {
+	b.at(n.ref).Node(n.name, graph.Router(func(ctx context.Context, rec *record.Record) (graph.Command, error) {
 		vars, err := b.vars(ctx, n, rec)
 		if err != nil {
 			return graph.Command{}, err
@@ -200,7 +200,7 @@ func (b *builder) split(n *node, body string) (ways []string) {
 		}
 		return names(n.next.targets())
 	}
-	b.at(n.ref).Node(n.name+exit, graph.Func(func(context.Context, *state.Record) error { return nil }))
+	b.at(n.ref).Node(n.name+exit, graph.Func(func(context.Context, *record.Record) error { return nil }))
 	b.at(n.ref).Edge(body, n.name+exit)
 	b.leave(n, n.name+exit)
 	return []string{n.name + exit}
@@ -212,7 +212,7 @@ func (b *builder) leave(n *node, from string) {
 		b.lead(n, from)
 		return
 	}
-	b.at(n.ref).Branch(from, func(ctx context.Context, rec *state.Record) (graph.Command, error) {
+	b.at(n.ref).Branch(from, func(ctx context.Context, rec *record.Record) (graph.Command, error) {
 		return b.choose(ctx, n, rec, nil)
 	}, names(n.next.targets())...)
 }

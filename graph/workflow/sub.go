@@ -9,7 +9,7 @@ import (
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/exprs"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // subWork is the kind workflow: another file as a node, with checkpoints of its own.
@@ -20,7 +20,7 @@ type subWork struct {
 }
 
 // do is never called: the node becomes a graph.Subgraph.
-func (w *subWork) do(context.Context, map[string]any, *state.Record) (any, error) {
+func (w *subWork) do(context.Context, map[string]any, *record.Record) (any, error) {
 	return nil, errors.New("workflow: a sub-workflow was run as a plain node")
 }
 
@@ -75,19 +75,19 @@ func (c *checker) checkSubInput(n *node, w *subWork) {
 
 // node returns the Subgraph. What the Config says holds for the child too, but for the
 // nodes it names.
-func (w *subWork) node(b *builder, n *node) (graph.Node[state.Record], error) {
+func (w *subWork) node(b *builder, n *node) (graph.Node[record.Record], error) {
 	g, err := w.graph(b)
 	if err != nil {
-		return graph.Node[state.Record]{}, err
+		return graph.Node[record.Record]{}, err
 	}
-	in := func(rec *state.Record) (state.Record, error) {
+	in := func(rec *record.Record) (record.Record, error) {
 		vars, err := b.vars(context.Background(), n, rec)
 		if err != nil {
-			return state.Record{}, err
+			return record.Record{}, err
 		}
 		return w.inputOf(vars)
 	}
-	out := func(rec, end *state.Record) error {
+	out := func(rec, end *record.Record) error {
 		vars, err := b.vars(context.Background(), n, rec)
 		if err != nil {
 			return err
@@ -98,7 +98,7 @@ func (w *subWork) node(b *builder, n *node) (graph.Node[state.Record], error) {
 	return graph.Subgraph(g, in, out), nil
 }
 
-func (w *subWork) graph(b *builder) (*graph.Graph[state.Record], error) {
+func (w *subWork) graph(b *builder) (*graph.Graph[record.Record], error) {
 	cfg := b.cfg
 	cfg.InterruptBefore, cfg.InterruptAfter = nil, nil
 	return w.child.compile(cfg, making{graphs: b.graphs, test: b.test})
@@ -113,7 +113,7 @@ func (w *subWork) timeout(own time.Duration) time.Duration {
 
 func (w *subWork) each(b *builder) (calling, error) {
 	g, err := w.graph(b)
-	draw := func(n graph.Node[state.Record]) graph.Node[state.Record] { return graph.Calls(n, g) }
+	draw := func(n graph.Node[record.Record]) graph.Node[record.Record] { return graph.Calls(n, g) }
 	return calling{draw: draw, call: func(ctx context.Context, vars map[string]any) (any, error) {
 		input, err := w.inputOf(vars)
 		if err != nil {
@@ -128,11 +128,11 @@ func (w *subWork) each(b *builder) (calling, error) {
 }
 
 // inputOf returns the input of the other workflow.
-func (w *subWork) inputOf(vars map[string]any) (state.Record, error) {
+func (w *subWork) inputOf(vars map[string]any) (record.Record, error) {
 	values, err := map[string]any{}, error(nil)
 	if w.input != nil {
 		if values, err = w.input.evalMap(vars); err != nil {
-			return state.Record{}, err
+			return record.Record{}, err
 		}
 	}
 	unix, _ := vars["run"].(map[string]any)["unix"].(int64)

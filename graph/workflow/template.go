@@ -4,7 +4,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/weftrun/weft/internal/exprs"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // template is a tree of YAML in whose texts ${{ expressions }} may stand.
@@ -146,7 +146,7 @@ func (t *template) kind() exprs.Kind {
 }
 
 // fits reports what of t cannot become a value of type want.
-func (t *template) fits(want state.Type, what string) {
+func (t *template) fits(want record.Type, what string) {
 	switch base := want.Base(); {
 	case base == "any":
 	case base == "object" && t.keys != nil:
@@ -174,7 +174,7 @@ func (t *template) fits(want state.Type, what string) {
 
 // fitsPatch is fits for a value that is merged on every level: members may be missing, and
 // null.
-func (t *template) fitsPatch(want state.Type, what string) {
+func (t *template) fitsPatch(want record.Type, what string) {
 	if t.keys == nil || want.Base() != "map" && want.Base() != "object" {
 		if t.kind() != exprs.NilKind {
 			t.fits(want, what)
@@ -182,7 +182,7 @@ func (t *template) fitsPatch(want state.Type, what string) {
 		return
 	}
 	var names []string
-	members := map[string]state.Type{}
+	members := map[string]record.Type{}
 	for _, m := range want.Members() {
 		names, members[m.Name] = append(names, m.Name), m.Type
 	}
@@ -199,7 +199,7 @@ func (t *template) fitsPatch(want state.Type, what string) {
 	}
 }
 
-func (t *template) fitsObject(want state.Type, what string) {
+func (t *template) fitsObject(want record.Type, what string) {
 	given := map[string]bool{}
 	var names []string
 	for _, m := range want.Members() {

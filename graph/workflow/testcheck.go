@@ -7,7 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // checkTest holds the names and values of a test against the file.
@@ -194,7 +194,7 @@ func (w *Workflow) outputNames() (all []string) {
 // plainOf returns the value that a constant of the file has in the state.
 func (s *source) plainOf(n *yaml.Node) any {
 	v, _ := s.constant(n)
-	plain, err := state.Type{}.Convert(v)
+	plain, err := record.Type{}.Convert(v)
 	if err != nil {
 		return nil
 	}

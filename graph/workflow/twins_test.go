@@ -9,15 +9,16 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/message"
+	"github.com/weftrun/weft/state/record"
 )
 
-func nothing() graph.Node[state.Record] {
-	return graph.Func(func(context.Context, *state.Record) error { return nil })
+func nothing() graph.Node[record.Record] {
+	return graph.Func(func(context.Context, *record.Record) error { return nil })
 }
 
-func typeNamed(t *testing.T, text string) state.Type {
+func typeNamed(t *testing.T, text string) record.Type {
 	t.Helper()
-	typ, err := state.ParseType(text, nil)
+	typ, err := record.ParseType(text, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,8 +28,8 @@ func typeNamed(t *testing.T, text string) state.Type {
 // twins are files and the same graphs in Go.
 var twins = map[string]struct {
 	file   string
-	fields func(t *testing.T) []state.RecordField
-	graph  func(b *graph.Builder[state.Record])
+	fields func(t *testing.T) []record.Field
+	graph  func(b *graph.Builder[record.Record])
 }{
 	"every reducer": {`version: 1
 name: twin
@@ -41,17 +42,17 @@ state:
   e: {type: string, reducer: "go:longest", default: x}
   f: {type: number, reducer: max}
 nodes: {n: {set: {}, next: END}}
-`, func(t *testing.T) []state.RecordField {
-		return []state.RecordField{
+`, func(t *testing.T) []record.Field {
+		return []record.Field{
 			{Name: "a", Type: typeNamed(t, "list<int>"), Kind: state.KindStack},
 			{Name: "b", Type: typeNamed(t, "map<any>"), Kind: state.KindDeepMerge, Turn: true},
 			{Name: "c", Type: typeNamed(t, "string"), Kind: state.KindOnce},
-			{Name: "d", Channel: state.ForeignOf[message.Log]()},
-			{Name: "e", Type: typeNamed(t, "string"), Channel: state.ForeignOf[state.Reduced[string, longest]](), Default: []byte(`"x"`)},
+			{Name: "d", Channel: record.ForeignOf[message.Log]()},
+			{Name: "e", Type: typeNamed(t, "string"), Channel: record.ForeignOf[state.Reduced[string, longest]](), Default: []byte(`"x"`)},
 			{Name: "f", Type: typeNamed(t, "number"), Kind: state.KindMax},
 			{Name: "run_config", Turn: true},
 		}
-	}, func(b *graph.Builder[state.Record]) {
+	}, func(b *graph.Builder[record.Record]) {
 		b.Node("n", nothing())
 		b.Edge(graph.Start, "n")
 		b.Edge("n", graph.End)
@@ -61,9 +62,9 @@ name: twin
 nodes:
   a: {for_each: {in: [1], max_parallel: 3}, set: {}, next: b}
   b: {set: {}, next: END}
-`, func(*testing.T) []state.RecordField { return nil }, func(b *graph.Builder[state.Record]) {
-		b.Node("a", graph.Router(func(context.Context, *state.Record) (graph.Command, error) { return graph.Goto("b"), nil }, "b", "a.each"))
-		b.Node("a.each", graph.Worker(func(context.Context, *state.Record, struct{}) error { return nil }))
+`, func(*testing.T) []record.Field { return nil }, func(b *graph.Builder[record.Record]) {
+		b.Node("a", graph.Router(func(context.Context, *record.Record) (graph.Command, error) { return graph.Goto("b"), nil }, "b", "a.each"))
+		b.Node("a.each", graph.Worker(func(context.Context, *record.Record, struct{}) error { return nil }))
 		b.Node("b", nothing())
 		b.Edge(graph.Start, "a")
 		b.Edge("a.each", "b")
@@ -73,7 +74,7 @@ nodes:
 name: twin
 nodes: {a: {set: {}}, b: {set: {}}, c: {set: {}}}
 edges: [{from: START, to: [a, b]}, {from: [a, b], to: c}, {from: c, to: END}]
-`, func(*testing.T) []state.RecordField { return nil }, func(b *graph.Builder[state.Record]) {
+`, func(*testing.T) []record.Field { return nil }, func(b *graph.Builder[record.Record]) {
 		for _, name := range []string{"c", "b", "a"} {
 			b.Node(name, nothing())
 		}
@@ -86,13 +87,13 @@ edges: [{from: START, to: [a, b]}, {from: [a, b], to: c}, {from: c, to: END}]
 }
 
 // inBoth returns a file, and the same graph in Go with its shape.
-func inBoth(t *testing.T, file string, fields []state.RecordField, build func(*graph.Builder[state.Record])) (*workflow.Workflow, *graph.Builder[state.Record], *state.Shape) {
+func inBoth(t *testing.T, file string, fields []record.Field, build func(*graph.Builder[record.Record])) (*workflow.Workflow, *graph.Builder[record.Record], *record.Shape) {
 	t.Helper()
 	w, err := workflow.Parse("twin.yaml", []byte(file), options())
 	if err != nil {
 		t.Fatal(err)
 	}
-	shape, err := state.NewShape(fields...)
+	shape, err := record.NewShape(fields...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestGraphsInGoAndTheirFilesHaveOneDrawing(t *testing.T) {
 	}
 }
 
-func drawingOf(t *testing.T, compile func(graph.Config) (*graph.Graph[state.Record], error)) string {
+func drawingOf(t *testing.T, compile func(graph.Config) (*graph.Graph[record.Record], error)) string {
 	t.Helper()
 	g, err := compile(graph.Config{})
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // TypeName is a parameter that names a type of the file, such as Article or
@@ -39,8 +39,8 @@ func (e Env) Convert(t TypeName, data json.RawMessage) (any, error) {
 	return typ.Convert(data)
 }
 
-func (e Env) typeOf(t TypeName) (state.Type, error) {
-	typ, err := state.ParseType(t.text, e.types)
+func (e Env) typeOf(t TypeName) (record.Type, error) {
+	typ, err := record.ParseType(t.text, e.types)
 	if err != nil {
 		return typ, fmt.Errorf("workflow: %w", err)
 	}

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/weftrun/weft/internal/exprs"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // exprType returns what an expression may do with a value of type t.
-func exprType(t state.Type) exprs.Type {
+func exprType(t record.Type) exprs.Type {
 	switch t.Base() {
 	case "bool":
 		return exprs.Bool

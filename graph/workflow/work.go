@@ -12,13 +12,13 @@ import (
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/exprs"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // work is what a node does with the values that its expressions may use. It may write
 // to the record; what it returns is called result.
 type work interface {
-	do(ctx context.Context, vars map[string]any, rec *state.Record) (result any, err error)
+	do(ctx context.Context, vars map[string]any, rec *record.Record) (result any, err error)
 }
 
 // assignment gives a field the value of a template, by way of the field's reducer.
@@ -30,7 +30,7 @@ type assignment struct {
 
 // assignAll computes all values before it writes the first. A null that nobody wrote
 // down is an error: a misspelt member of a result would empty a field silently.
-func assignAll(as []assignment, vars map[string]any, rec *state.Record) error {
+func assignAll(as []assignment, vars map[string]any, rec *record.Record) error {
 	values := make([]any, len(as))
 	for i, a := range as {
 		v, err := a.value.eval(vars)
@@ -57,7 +57,7 @@ func (t *template) runError(err error) error {
 // setWork is the kind set.
 type setWork []assignment
 
-func (w setWork) do(_ context.Context, vars map[string]any, rec *state.Record) (any, error) {
+func (w setWork) do(_ context.Context, vars map[string]any, rec *record.Record) (any, error) {
 	return nil, assignAll(w, vars, rec)
 }
 
@@ -79,7 +79,7 @@ type kindWork struct {
 	pos  string
 }
 
-func (w *kindWork) do(ctx context.Context, vars map[string]any, _ *state.Record) (any, error) {
+func (w *kindWork) do(ctx context.Context, vars map[string]any, _ *record.Record) (any, error) {
 	r, err := w.runner(vars)
 	if err != nil {
 		return nil, err
@@ -119,12 +119,12 @@ func (w *kindWork) runWith(ctx context.Context, vars map[string]any, r Runner) (
 		if err != nil {
 			return nil, err
 		}
-		return state.Type{}.Encode(v)
+		return record.Type{}.Encode(v)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return state.Type{}.Convert(kept)
+	return record.Type{}.Convert(kept)
 }
 
 // plain runs r and returns its result as plain values, without secrets.
@@ -136,7 +136,7 @@ func (w *kindWork) plain(ctx context.Context, r Runner) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return state.Type{}.Convert(v)
+		return record.Type{}.Convert(v)
 	}
 	if len(env.vault.secrets) == 0 {
 		return run()
@@ -164,7 +164,7 @@ func (t *template) text(vars map[string]any) (string, error) {
 	if v == nil {
 		return "", t.runError(errors.New("the key is null"))
 	}
-	data, err := state.Type{}.Encode(v)
+	data, err := record.Type{}.Encode(v)
 	return string(data), err
 }
 
@@ -222,7 +222,7 @@ func (t *template) constants(params any) (given map[string]bool) {
 }
 
 // perform does the work of n once: for the whole node, or for one item.
-func (b *builder) perform(ctx context.Context, n *node, vars map[string]any, rec *state.Record) (any, error) {
+func (b *builder) perform(ctx context.Context, n *node, vars map[string]any, rec *record.Record) (any, error) {
 	result, err := n.work.do(ctx, vars, rec)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // Workflow is a file that was loaded and checked. It does not change and is safe for
@@ -19,7 +19,7 @@ type Workflow struct {
 
 	plan  *plan
 	src   *source
-	shape *state.Shape
+	shape *record.Shape
 	env   Env
 	vault *vault
 	timed bool           // the state has timeField
@@ -37,7 +37,7 @@ type Options struct {
 	// Reducers are those that fields may name, beside the ready ones, by "go:NAME".
 	Reducers map[string]Reducer
 	// Types are those that a file may use beside its own, by "go:NAME". See TypeOf.
-	Types map[string]state.Type
+	Types map[string]record.Type
 	// Strict makes mistakes of the warnings, so that Load fails where Warnings would
 	// name something.
 	Strict bool
@@ -85,7 +85,7 @@ func (w *Workflow) Warnings() []Problem { return slices.Clone(w.warns) }
 // Compile returns the graph. Limits of the file fill in what cfg leaves zero, and its
 // named limits those that cfg.Limits does not have; all graphs that are compiled of w share
 // them. Where nodes are cached and cfg.Cache is nil, the graph has a cache in memory.
-func (w *Workflow) Compile(cfg graph.Config) (*graph.Graph[state.Record], error) {
+func (w *Workflow) Compile(cfg graph.Config) (*graph.Graph[record.Record], error) {
 	return w.compile(cfg, making{graphs: children{}})
 }
 
@@ -113,7 +113,7 @@ func fill[T comparable](to *T, with T) {
 
 // NewState returns a record in which nothing is set, for programs that fill it
 // themselves.
-func (w *Workflow) NewState() state.Record {
+func (w *Workflow) NewState() record.Record {
 	rec := w.shape.New()
 	w.stamp(&rec, w.opts.now().Unix())
 	w.configure(&rec, w.plan.defaultConfig())

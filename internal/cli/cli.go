@@ -13,7 +13,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph/workflow"
-	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // Config is what a command line is made of.
@@ -24,7 +24,7 @@ type Config struct {
 	Kinds map[string]workflow.Kind
 	// Reducers and Types are those of the program that a workflow may name, by "go:NAME".
 	Reducers map[string]workflow.Reducer
-	Types    map[string]state.Type
+	Types    map[string]record.Type
 	// Stores open stores by scheme, beside sqlite: and memory:. What --store says is
 	// opened by Stores[scheme], which gets the whole address. Clients of servers come
 	// in this way alone, so that a program is as small as the stores it names.

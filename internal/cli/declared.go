@@ -13,8 +13,8 @@ import (
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/nodes/turn"
-	"github.com/weftrun/weft/state"
 	msg "github.com/weftrun/weft/state/message"
+	"github.com/weftrun/weft/state/record"
 )
 
 // Graph opens a graph in Go over a store.
@@ -24,9 +24,9 @@ type Graph func(ctx context.Context, store checkpoint.Store) (graph.Untyped, err
 // that of an agent.
 type declared struct {
 	graph.Untyped
-	flow  *workflow.Workflow         // nil where the graph is in no file
-	typed *graph.Graph[state.Record] // of the flow
-	agent turn.Untyped               // nil where the graph is not an agent's
+	flow  *workflow.Workflow          // nil where the graph is in no file
+	typed *graph.Graph[record.Record] // of the flow
+	agent turn.Untyped                // nil where the graph is not an agent's
 }
 
 // has reports whether this program itself has a graph with a name.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/message"
+	"github.com/weftrun/weft/state/record"
 )
 
 // channels is the state of the graphs of [Growth]: a field of each channel type.
@@ -143,7 +144,7 @@ var growths = []growth[channels]{
 // recordGrowth is growth of a field of a Record, which has the name of its channel. Writes are
 // plain values.
 type recordGrowth struct {
-	field  state.RecordField
+	field  record.Field
 	typ    string
 	does   string
 	single bool
@@ -151,28 +152,28 @@ type recordGrowth struct {
 	step   func(i int) any
 }
 
-var foreignLog, foreignContexts = state.ForeignOf[message.Log](), state.ForeignOf[state.ContextData]()
+var foreignLog, foreignContexts = record.ForeignOf[message.Log](), record.ForeignOf[state.ContextData]()
 
 var recordGrowths = []recordGrowth{
-	{state.RecordField{Kind: state.KindValue}, "int", "set", true, nil, number},
-	{state.RecordField{Kind: state.KindLatest}, "int", "set", false, nil, number},
-	{state.RecordField{Kind: state.KindEphemeral}, "int", "set", true, nil, number},
-	{state.RecordField{Kind: state.KindUntracked}, "int", "set", true, nil, number},
-	{state.RecordField{Kind: state.KindOnce}, "int", "stay unset", false, nil, func(int) any { return nil }},
-	{state.RecordField{Kind: state.KindSum}, "int", "add", false, nil, number},
-	{state.RecordField{Kind: state.KindMax}, "int", "offer", false, nil, number},
-	{state.RecordField{Kind: state.KindMin}, "int", "offer", false, nil, func(i int) any { return -1000 - i }},
-	{state.RecordField{Kind: state.KindDeepMerge}, "map<int>", "merge", false, nil, func(i int) any { return pair("k", 1000+i) }},
-	{state.RecordField{Kind: state.KindTopic}, "list<string>", "publish", false, nil, text},
-	{state.RecordField{Kind: state.KindList}, "list<string>", "append", false, text, newText},
-	{state.RecordField{Kind: state.KindStack}, "list<string>", "prepend", false, text, newText},
-	{state.RecordField{Kind: state.KindSet}, "list<string>", "add", false, text, newText},
-	{state.RecordField{Kind: state.KindMap}, "map<int>", "put", false, entry, func(i int) any { return pair(added(i), 1000) }},
-	{state.RecordField{Kind: state.KindMap}, "map<int>", "delete", false, entry, func(i int) any { return pair(key(i), nil) }},
-	{state.RecordField{Channel: foreignLog}, "any", "add", false, spoken, func(i int) any { return spoken(50_000_000 + i) }},
-	{state.RecordField{Channel: foreignLog}, "any", "remove", false, spoken, func(i int) any { return pair("remove", key(i)) }},
-	{state.RecordField{Channel: foreignContexts}, "any", "put", false, known, func(i int) any { return known(50_000_000 + i) }},
-	{state.RecordField{Channel: foreignContexts}, "any", "delete", false, known, func(i int) any { return pair("order", pair(key(i), nil)) }},
+	{record.Field{Kind: state.KindValue}, "int", "set", true, nil, number},
+	{record.Field{Kind: state.KindLatest}, "int", "set", false, nil, number},
+	{record.Field{Kind: state.KindEphemeral}, "int", "set", true, nil, number},
+	{record.Field{Kind: state.KindUntracked}, "int", "set", true, nil, number},
+	{record.Field{Kind: state.KindOnce}, "int", "stay unset", false, nil, func(int) any { return nil }},
+	{record.Field{Kind: state.KindSum}, "int", "add", false, nil, number},
+	{record.Field{Kind: state.KindMax}, "int", "offer", false, nil, number},
+	{record.Field{Kind: state.KindMin}, "int", "offer", false, nil, func(i int) any { return -1000 - i }},
+	{record.Field{Kind: state.KindDeepMerge}, "map<int>", "merge", false, nil, func(i int) any { return pair("k", 1000+i) }},
+	{record.Field{Kind: state.KindTopic}, "list<string>", "publish", false, nil, text},
+	{record.Field{Kind: state.KindList}, "list<string>", "append", false, text, newText},
+	{record.Field{Kind: state.KindStack}, "list<string>", "prepend", false, text, newText},
+	{record.Field{Kind: state.KindSet}, "list<string>", "add", false, text, newText},
+	{record.Field{Kind: state.KindMap}, "map<int>", "put", false, entry, func(i int) any { return pair(added(i), 1000) }},
+	{record.Field{Kind: state.KindMap}, "map<int>", "delete", false, entry, func(i int) any { return pair(key(i), nil) }},
+	{record.Field{Channel: foreignLog}, "any", "add", false, spoken, func(i int) any { return spoken(50_000_000 + i) }},
+	{record.Field{Channel: foreignLog}, "any", "remove", false, spoken, func(i int) any { return pair("remove", key(i)) }},
+	{record.Field{Channel: foreignContexts}, "any", "put", false, known, func(i int) any { return known(50_000_000 + i) }},
+	{record.Field{Channel: foreignContexts}, "any", "delete", false, known, func(i int) any { return pair("order", pair(key(i), nil)) }},
 }
 
 func number(i int) any  { return 1000 + i }
@@ -199,10 +200,10 @@ func (g recordGrowth) name() string {
 }
 
 // growth returns g by name.
-func (g recordGrowth) growth() growth[state.Record] {
-	return growth[state.Record]{
+func (g recordGrowth) growth() growth[record.Record] {
+	return growth[record.Record]{
 		channel: "a Record's " + g.name(), does: g.does, single: g.single,
-		seed: func(r *state.Record, n int) error {
+		seed: func(r *record.Record, n int) error {
 			for i := range n {
 				if g.seed == nil {
 					break
@@ -213,13 +214,13 @@ func (g recordGrowth) growth() growth[state.Record] {
 			}
 			return nil
 		},
-		step: func(r *state.Record, i int) error { return r.Write(g.name(), g.step(i)) },
+		step: func(r *record.Record, i int) error { return r.Write(g.name(), g.step(i)) },
 	}
 }
 
 // shape returns the shape of the Records: a field for each channel.
-func shape() (*state.Shape, error) {
-	var fields []state.RecordField
+func shape() (*record.Shape, error) {
+	var fields []record.Field
 	for _, g := range recordGrowths {
 		f := g.field
 		f.Name = g.name()
@@ -227,7 +228,7 @@ func shape() (*state.Shape, error) {
 			continue
 		}
 		if g.typ != "any" {
-			typ, err := state.ParseType(g.typ, nil)
+			typ, err := record.ParseType(g.typ, nil)
 			if err != nil {
 				return nil, err
 			}
@@ -235,5 +236,5 @@ func shape() (*state.Shape, error) {
 		}
 		fields = append(fields, f)
 	}
-	return state.NewShape(fields...)
+	return record.NewShape(fields...)
 }

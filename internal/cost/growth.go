@@ -11,6 +11,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 // Channels returns the names of the channel types that [Growth] measures.
@@ -57,10 +58,10 @@ func GrowthOfViews(t *testing.T, store checkpoint.Store, many int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := func(name string) *graph.Builder[state.Record] { return graph.NewRecord(name, sh) }
+	begin := func(name string) *graph.Builder[record.Record] { return graph.NewRecord(name, sh) }
 	for _, w := range ways[:2] {
 		for _, g := range recordGrowths {
-			flat(t, w, g.growth(), many, func(n int) uint64 { return bytes(t, store, w, g.growth(), record, sh.New(), n) })
+			flat(t, w, g.growth(), many, func(n int) uint64 { return bytes(t, store, w, g.growth(), begin, sh.New(), n) })
 		}
 	}
 }

@@ -42,7 +42,9 @@ var house = []room{
 	{name: "internal/wire"}, // for tests alone
 	{name: "internal/racing", on: []string{"internal/pace"}, doors: []string{"github.com/anishathalye/porcupine"}}, // for tests alone
 	{name: "internal/exprs", on: []string{"internal/suggest"}, doors: []string{"github.com/expr-lang/expr"}},
-	{name: "state", on: []string{"internal/compact", "internal/suggest", "internal/validtext"}},
+	{name: "internal/fieldname"},
+	{name: "state", on: []string{"internal/compact", "internal/fieldname", "internal/suggest", "internal/validtext"}},
+	{name: "state/record", on: []string{"internal/compact", "internal/fieldname", "internal/validtext", "state"}},
 	{name: "state/message", on: []string{"internal/compact", "internal/validtext", "state"}},
 	{name: "state/message/tokens", on: []string{"state/message"}, doors: []string{"github.com/tiktoken-go/tokenizer"}},
 	{name: "state/agent", on: []string{"internal/validtext", "internal/suggest", "state", "state/message"}, doors: []string{"github.com/tidwall/gjson"}},
@@ -78,27 +80,27 @@ var house = []room{
 	{name: "internal/stream"},
 	{name: "internal/schedule", doors: []string{"golang.org/x/sync", "golang.org/x/time"}},
 	{name: "internal/journal", on: []string{"state", "checkpoint"}},
-	{name: "graph", on: []string{"state", "checkpoint", "internal/step", "internal/stream", "internal/schedule", "internal/journal", "internal/suggest", "internal/validtext"}, doors: []string{
+	{name: "graph", on: []string{"state", "state/record", "checkpoint", "internal/step", "internal/stream", "internal/schedule", "internal/journal", "internal/suggest", "internal/validtext"}, doors: []string{
 		"github.com/google/jsonschema-go", "github.com/google/uuid",
 	}},
-	{name: "internal/twin", on: []string{"state", "checkpoint", "graph"}},                  // for tests alone
-	{name: "internal/cost", on: []string{"state", "state/message", "checkpoint", "graph"}}, // for tests alone
+	{name: "internal/twin", on: []string{"state", "checkpoint", "graph"}},                                  // for tests alone
+	{name: "internal/cost", on: []string{"state", "state/record", "state/message", "checkpoint", "graph"}}, // for tests alone
 	{name: "internal/golden", on: []string{ // for tests alone
 		"state", "state/message", "checkpoint", "checkpoint/conversation", "checkpoint/document", "checkpoint/memory", "checkpoint/session",
 		"checkpoint/tasks", "checkpoint/thread", "graph",
 	}},
-	{name: "graph/workflow", on: []string{"state", "state/message", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/redact", "internal/suggest"}, doors: []string{"gopkg.in/yaml.v3"}},
+	{name: "graph/workflow", on: []string{"state", "state/record", "state/message", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/redact", "internal/suggest"}, doors: []string{"gopkg.in/yaml.v3"}},
 	{name: "nodes/turn", on: []string{"internal/suggest", "internal/values", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "checkpoint", "graph"}},
 	{name: "nodes/react", on: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph"}},
 	{name: "nodes/pes", on: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph", "nodes/react"}},
 	{name: "nodes", on: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/below"}},
 	{name: "internal/cli", on: []string{
-		"state", "state/message", "state/agent", "checkpoint", "checkpoint/conversation", "checkpoint/document", "checkpoint/memory", "checkpoint/session",
+		"state", "state/record", "state/message", "state/agent", "checkpoint", "checkpoint/conversation", "checkpoint/document", "checkpoint/memory", "checkpoint/session",
 		"checkpoint/sqlite", "checkpoint/thread", "capabilities/memory", "graph", "graph/workflow", "nodes/turn", "internal/suggest",
 	}, doors: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson", "golang.org/x/term",
 	}},
-	{name: root, on: []string{"state", "state/agent", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes", "nodes/turn", "internal/cli"}},
+	{name: root, on: []string{"state/record", "state/agent", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes", "nodes/turn", "internal/cli"}},
 	{name: "cmd/weft", on: []string{
 		root, "checkpoint", "checkpoint/postgres", "checkpoint/redis", "state/agent", "capabilities/model/openai", "graph", "nodes/turn",
 	}},

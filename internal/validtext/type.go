@@ -99,8 +99,17 @@ func (b builder) build(t reflect.Type) *typ {
 
 func writesItself(t reflect.Type) bool { return t.Implements(marshaler) || t.Implements(textMarshaler) }
 
+// Checked is implemented by types whose values hold no text that was not looked at before. A map of such
+// values has keys that were looked at too.
+type Checked interface{ TextIsChecked() }
+
+var checked = reflect.TypeFor[Checked]()
+
 // formOf returns the form of a type, whatever it contains.
 func formOf(t reflect.Type) form {
+	if t.Implements(checked) || t.Kind() == reflect.Map && t.Elem().Implements(checked) {
+		return none
+	}
 	if f, ok := forms[t]; ok {
 		return f
 	}

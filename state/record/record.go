@@ -1,8 +1,10 @@
-package state
+package record
 
 import (
 	"errors"
 	"fmt"
+
+	"github.com/weftrun/weft/state"
 )
 
 // Record is the state of a graph that is written down: the same channels as in a
@@ -13,11 +15,19 @@ import (
 // is the same Record, unlike a copy of a struct of channels.
 type Record struct {
 	shape    *Shape
-	cells    []any     // pointers to the channels
-	channels []Channel // the same, as the runtime sees them
+	cells    []any           // pointers to the channels
+	channels []state.Channel // the same, as the runtime sees them
 }
 
 var errNoShape = errors.New("state: a Record comes from Shape.New; this one has no fields")
+
+// Schema returns the schema of the record's shape; nil when it has none.
+func (r *Record) Schema() *state.Schema {
+	if r.shape == nil {
+		return nil
+	}
+	return r.shape.schema
+}
 
 // Get returns the value of a field with the holder's writes. ok is false when
 // the field was never set or does not exist.
@@ -25,7 +35,7 @@ func (r *Record) Get(name string) (v any, ok bool) {
 	if r.shape == nil {
 		return nil, false
 	}
-	i, ok := r.shape.schema.index[name]
+	i, ok := r.shape.schema.Index(name)
 	if !ok {
 		return nil, false
 	}
@@ -58,7 +68,7 @@ func (r *Record) find(name string) (*binding, int, error) {
 	if r.shape == nil {
 		return nil, 0, fmt.Errorf("field %q: %w", name, errNoShape)
 	}
-	i, err := r.shape.schema.find(name)
+	i, err := r.shape.schema.Find(name)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -71,7 +81,7 @@ func (r *Record) find(name string) (*binding, int, error) {
 func (r *Record) Map() map[string]any {
 	m := make(map[string]any, len(r.cells))
 	for i, c := range r.cells {
-		m[r.shape.schema.fields[i].Name], _ = r.shape.bindings[i].get(c)
+		m[r.shape.fields[i].Name], _ = r.shape.bindings[i].get(c)
 	}
 	return m
 }
@@ -82,7 +92,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	if r.shape == nil {
 		return []byte("{}"), nil
 	}
-	return r.shape.schema.Encode(View{&r, r.channels})
+	return r.shape.schema.Encode(state.View{State: &r, Channels: r.channels})
 }
 
 // UnmarshalJSON records the members of an object as writes. All unknown names and
@@ -91,8 +101,14 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	if r.shape == nil {
 		return errNoShape
 	}
-	return r.shape.schema.Decode(View{r, r.channels}, data)
+	return r.shape.schema.Decode(state.View{State: r, Channels: r.channels}, data)
 }
 
 // String returns the value as JSON, for people who print a state.
-func (r Record) String() string { return text(r) }
+func (r Record) String() string {
+	data, err := r.MarshalJSON()
+	if err != nil {
+		return "%!(" + err.Error() + ")"
+	}
+	return string(data)
+}

@@ -1,4 +1,4 @@
-package state
+package record
 
 import (
 	"encoding"
@@ -23,6 +23,9 @@ func (p plain) MarshalJSON() ([]byte, error) { return appendPlain(nil, p.v) }
 
 // AppendJSON implements [compact.Appender].
 func (p plain) AppendJSON(b compact.JSON) (compact.JSON, error) { return appendPlain(b, p.v) }
+
+// TextIsChecked implements [validtext.Checked]: a Type looks at the text of what is written.
+func (plain) TextIsChecked() {}
 
 func (p *plain) UnmarshalJSON(data []byte) (err error) {
 	p.v, err = Type{}.decode(data)

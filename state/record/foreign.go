@@ -1,9 +1,13 @@
-package state
+package record
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/weftrun/weft/state"
+)
 
 // Foreign is a channel of another package, or of a program, as a field of a [Record]:
-// such as message.Log, or a [Reduced] with a reducer of your own. [ForeignOf] makes one.
+// such as message.Log, or a [state.Reduced] with a reducer of your own. [ForeignOf] makes one.
 //
 // The record reads it by its JSON form, and writes to it as an input does: by
 // UnmarshalJSON. A field of it has the same name of its type in a program, and the same
@@ -27,7 +31,7 @@ func ForeignOf[C any, P pointer[C]]() *Foreign {
 
 // readJSON returns a channel's value by way of its JSON.
 func readJSON(c any) (any, bool) {
-	data, err := c.(Channeler).Channel().MarshalJSON()
+	data, err := c.(state.Channeler).Channel().MarshalJSON()
 	if err != nil {
 		return nil, false
 	}
@@ -46,7 +50,7 @@ func (t *Type) writeJSON(c any, v any) *TypeError {
 	}
 	data, why := Type{}.Encode(v)
 	if why == nil {
-		why = c.(Channeler).Channel().UnmarshalJSON(data)
+		why = c.(state.Channeler).Channel().UnmarshalJSON(data)
 	}
 	if why != nil {
 		return &TypeError{What: why.Error()}

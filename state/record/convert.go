@@ -1,4 +1,4 @@
-package state
+package record
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/weftrun/weft/internal/fieldname"
 )
 
 // maxValueDepth bounds how deep a value may nest, so that a value that contains
@@ -234,7 +236,7 @@ func checkKey(k string) *TypeError {
 
 // keyPath returns k as a step of a path.
 func keyPath(k string) string {
-	if badName(k) != "" || strings.Contains(k, ".") {
+	if fieldname.Fault(k) != "" || strings.Contains(k, ".") {
 		return "[" + strconv.Quote(k) + "]"
 	}
 	return k

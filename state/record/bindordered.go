@@ -1,6 +1,10 @@
-package state
+package record
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/weftrun/weft/state"
+)
 
 // bindSum binds to a Sum of int64 or float64.
 func bindSum(t *Type) (b binding, ok bool) {
@@ -14,10 +18,10 @@ func bindSum(t *Type) (b binding, ok bool) {
 }
 
 func bindSumOf[T int64 | float64](t *Type) binding {
-	b := bindingOf[Sum[T]]()
-	b.get = func(c any) (any, bool) { return c.(*Sum[T]).Get(), true }
-	b.write = writer(t, func(c any, n T) { c.(*Sum[T]).Add(n) })
-	b.overwrite = writer(t, func(c any, n T) { c.(*Sum[T]).Overwrite(n) })
+	b := bindingOf[state.Sum[T]]()
+	b.get = func(c any) (any, bool) { return c.(*state.Sum[T]).Get(), true }
+	b.write = writer(t, func(c any, n T) { c.(*state.Sum[T]).Add(n) })
+	b.overwrite = writer(t, func(c any, n T) { c.(*state.Sum[T]).Overwrite(n) })
 	return b
 }
 
@@ -25,11 +29,11 @@ func bindSumOf[T int64 | float64](t *Type) binding {
 func bindMax(t *Type) (b binding, ok bool) {
 	switch t.base {
 	case "string":
-		return bindPeak[Max[string], string](t), true
+		return bindPeak[state.Max[string], string](t), true
 	case "int":
-		return bindPeak[Max[int64], int64](t), true
+		return bindPeak[state.Max[int64], int64](t), true
 	case "number":
-		return bindPeak[Max[float64], float64](t), true
+		return bindPeak[state.Max[float64], float64](t), true
 	}
 	return b, false
 }
@@ -38,11 +42,11 @@ func bindMax(t *Type) (b binding, ok bool) {
 func bindMin(t *Type) (b binding, ok bool) {
 	switch t.base {
 	case "string":
-		return bindPeak[Min[string], string](t), true
+		return bindPeak[state.Min[string], string](t), true
 	case "int":
-		return bindPeak[Min[int64], int64](t), true
+		return bindPeak[state.Min[int64], int64](t), true
 	case "number":
-		return bindPeak[Min[float64], float64](t), true
+		return bindPeak[state.Min[float64], float64](t), true
 	}
 	return b, false
 }
@@ -82,22 +86,22 @@ func bindSet(t *Type) (b binding, ok bool) {
 }
 
 func bindSetOf[T cmp.Ordered](t *Type) binding {
-	b := bindingOf[Set[T]]()
+	b := bindingOf[state.Set[T]]()
 	b.get = func(c any) (any, bool) {
-		s := c.(*Set[T])
+		s := c.(*state.Set[T])
 		out := make([]any, 0, s.Len())
 		for v := range s.All() {
 			out = append(out, v)
 		}
 		return out, true
 	}
-	b.write = keyWriter(t, func(s *Set[T], keys []T) { s.Add(keys...) })
-	b.overwrite = keyWriter(t, (*Set[T]).Overwrite)
+	b.write = keyWriter(t, func(s *state.Set[T], keys []T) { s.Add(keys...) })
+	b.overwrite = keyWriter(t, (*state.Set[T]).Overwrite)
 	return b
 }
 
 // keyWriter returns a write of elements of the list type t, which are T in Go.
-func keyWriter[T cmp.Ordered](t *Type, write func(*Set[T], []T)) func(any, any) *TypeError {
+func keyWriter[T cmp.Ordered](t *Type, write func(*state.Set[T], []T)) func(any, any) *TypeError {
 	return func(c any, v any) *TypeError {
 		items, err := elements(t, v)
 		if err != nil {
@@ -107,7 +111,7 @@ func keyWriter[T cmp.Ordered](t *Type, write func(*Set[T], []T)) func(any, any) 
 		for i, p := range items {
 			keys[i] = p.v.(T)
 		}
-		write(c.(*Set[T]), keys)
+		write(c.(*state.Set[T]), keys)
 		return nil
 	}
 }

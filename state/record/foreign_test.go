@@ -1,4 +1,4 @@
-package state_test
+package record_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/message"
+	"github.com/weftrun/weft/state/record"
 )
 
 type longest struct{}
@@ -30,9 +31,9 @@ func TestAForeignChannelIsTheSameInARecordAsInAStruct(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh, err := state.NewShape(
-		state.RecordField{Name: "messages", Channel: state.ForeignOf[message.Log]()},
-		state.RecordField{Name: "best", Type: mustType("string", nil), Channel: state.ForeignOf[state.Reduced[string, longest]]()},
+	sh, err := record.NewShape(
+		record.Field{Name: "messages", Channel: record.ForeignOf[message.Log]()},
+		record.Field{Name: "best", Type: mustType("string", nil), Channel: record.ForeignOf[state.Reduced[string, longest]]()},
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +71,7 @@ func TestAForeignChannelIsTheSameInARecordAsInAStruct(t *testing.T) {
 }
 
 func TestARecordWritesMessagesByTheirJSON(t *testing.T) {
-	sh, err := state.NewShape(state.RecordField{Name: "log", Channel: state.ForeignOf[message.Log]()})
+	sh, err := record.NewShape(record.Field{Name: "log", Channel: record.ForeignOf[message.Log]()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func TestARecordWritesMessagesByTheirJSON(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	var se *state.SchemaError
-	if _, err := state.NewShape(state.RecordField{Name: "x", Kind: state.KindList, Channel: state.ForeignOf[message.Log]()}); !errors.As(err, &se) {
+	if _, err := record.NewShape(record.Field{Name: "x", Kind: state.KindList, Channel: record.ForeignOf[message.Log]()}); !errors.As(err, &se) {
 		t.Errorf("a kind and a channel: got %v", err)
 	}
 }

@@ -1,16 +1,18 @@
-package state
+package record
 
 import (
 	"maps"
 	"slices"
+
+	"github.com/weftrun/weft/state"
 )
 
 // bindMap binds to a Map. A null entry deletes its key, as in a JSON merge patch.
 func bindMap(t *Type) (binding, bool) {
 	ok := t.holds("map")
-	b := bindingOf[Map[string, plain]]()
+	b := bindingOf[state.Map[string, plain]]()
 	b.get = func(c any) (any, bool) {
-		m := c.(*Map[string, plain])
+		m := c.(*state.Map[string, plain])
 		out := make(map[string]any, m.Len())
 		for k, p := range m.All() {
 			out[k] = p.v
@@ -19,17 +21,19 @@ func bindMap(t *Type) (binding, bool) {
 	}
 	b.write = func(c any, v any) *TypeError {
 		put, del, err := entries(t, v)
-		m := c.(*Map[string, plain])
+		m := c.(*state.Map[string, plain])
 		for _, k := range del {
 			m.Delete(k)
 		}
-		m.putAll(put)
+		for k, p := range put {
+			m.Put(k, p)
+		}
 		return err
 	}
 	b.overwrite = func(c any, v any) *TypeError {
 		put, _, err := entries(t, v)
 		if err == nil {
-			c.(*Map[string, plain]).Overwrite(put)
+			c.(*state.Map[string, plain]).Overwrite(put)
 		}
 		return err
 	}

@@ -1,10 +1,13 @@
-package state
+package record
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/weftrun/weft/internal/fieldname"
+	"github.com/weftrun/weft/state"
 )
 
 // Type is the declared type of a value in a [Record]. The zero Type is any.
@@ -32,27 +35,28 @@ func (m *Member) required() bool { return !m.Optional && m.Default == nil }
 var baseTypes = []string{"any", "bool", "int", "number", "string"}
 
 // ObjectType returns the type of objects with these members and no others. Every
-// mistake is reported, as one *SchemaError.
+// mistake is reported, as one *state.SchemaError.
 func ObjectType(members ...Member) (Type, error) {
-	var w walker
+	var mistakes []state.Mistake
+	fail := func(m Member, what string) { mistakes = append(mistakes, state.Mistake{Path: m.Name, What: what}) }
 	seen := map[string]bool{}
 	for _, m := range members {
-		if why := badName(m.Name); why != "" {
-			w.fail(m.Name, "%s", why)
+		if why := fieldname.Fault(m.Name); why != "" {
+			fail(m, why)
 		}
 		if seen[m.Name] {
-			w.fail(m.Name, "the member is declared twice")
+			fail(m, "the member is declared twice")
 		}
 		seen[m.Name] = true
 		if m.Default == nil {
 			continue
 		}
 		if _, err := m.Type.decode(m.Default); err != nil {
-			w.fail(m.Name, "default %s: %v", m.Default, err)
+			fail(m, fmt.Sprintf("default %s: %v", m.Default, err))
 		}
 	}
-	if len(w.mistakes) > 0 {
-		return Type{}, &SchemaError{Type: "the object", Mistakes: w.mistakes}
+	if len(mistakes) > 0 {
+		return Type{}, &state.SchemaError{Type: "the object", Mistakes: mistakes}
 	}
 	return Type{base: "object", members: slices.Clone(members)}, nil
 }

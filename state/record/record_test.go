@@ -1,4 +1,4 @@
-package state_test
+package record_test
 
 import (
 	"encoding/json"
@@ -9,13 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
-func mustType(text string, named map[string]state.Type) state.Type {
-	t, err := state.ParseType(text, named)
+func mustType(text string, named map[string]record.Type) record.Type {
+	t, err := record.ParseType(text, named)
 	if err != nil {
 		panic(err)
 	}
@@ -23,7 +22,7 @@ func mustType(text string, named map[string]state.Type) state.Type {
 }
 
 // kindFields returns a field of every kind.
-func kindFields() (fields []state.RecordField) {
+func kindFields() (fields []record.Field) {
 	types := map[state.Kind]string{
 		state.KindList: "list<object{n: int, note?: any}>", state.KindTopic: "list<any>",
 		state.KindSum: "int", state.KindMax: "number", state.KindMin: "string",
@@ -32,69 +31,21 @@ func kindFields() (fields []state.RecordField) {
 		state.KindOnce: "map<string>", state.KindStack: "list<number>", state.KindDeepMerge: "map<object{n?: int, deep?: map<any>}>",
 	}
 	for _, k := range state.Kinds() {
-		fields = append(fields, state.RecordField{Name: string(k), Kind: k, Type: mustType(types[k], nil)})
+		fields = append(fields, record.Field{Name: string(k), Kind: k, Type: mustType(types[k], nil)})
 	}
 	return fields
 }
 
-// plainJSON generates JSON that fits the field.
-func plainJSON(f state.RecordField) *rapid.Generator[string] {
-	return rapid.Custom(func(t *rapid.T) string {
-		data, err := json.Marshal(plainValue(t, f.Type))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(data)
-	})
-}
-
-func plainValue(t *rapid.T, typ state.Type) any {
-	switch typ.Base() {
-	case "string":
-		return aWord.Draw(t, "string")
-	case "bool":
-		return rapid.Bool().Draw(t, "bool")
-	case "int":
-		return rapid.Int64().Draw(t, "int")
-	case "number":
-		return rapid.SampledFrom([]float64{0, 1, -1, 0.1, 3, 1e21, 1e-9, 1 << 53}).Draw(t, "number")
-	case "list":
-		list := make([]any, rapid.IntRange(0, 3).Draw(t, "len"))
-		for i := range list {
-			list[i] = plainValue(t, typ.Elem())
-		}
-		return list
-	case "map":
-		m := map[string]any{}
-		for range rapid.IntRange(0, 3).Draw(t, "len") {
-			m[aWord.Draw(t, "key")] = plainValue(t, typ.Elem())
-		}
-		return m
-	case "object":
-		m := map[string]any{}
-		for _, member := range typ.Members() {
-			m[member.Name] = plainValue(t, member.Type)
-		}
-		return m
-	}
-	texts := []string{"any", "string", "bool", "int", "number", "list<any>", "map<any>"}
-	text := rapid.SampledFrom(texts).Draw(t, "type")
-	if text == "any" {
-		return nil
-	}
-	return plainValue(t, mustType(text, nil))
-}
-
-func article(t testing.TB) *state.Shape {
+func article(t testing.TB) *record.Shape {
 	source := mustType("object{url: string, title?: string}", nil)
-	sh, err := state.NewShape(
-		state.RecordField{Name: "question", Type: mustType("string", nil)},
-		state.RecordField{Name: "sources", Kind: state.KindList,
-			Type: mustType("list<Source>", map[string]state.Type{"Source": source})},
-		state.RecordField{Name: "rounds", Kind: state.KindSum, Type: mustType("int", nil), Turn: true, Default: json.RawMessage("3")},
-		state.RecordField{Name: "scores", Kind: state.KindMap, Type: mustType("map<number>", nil)},
-		state.RecordField{Name: "tags", Kind: state.KindSet, Type: mustType("list<string>", nil)},
-		state.RecordField{Name: "best", Kind: state.KindMax, Type: mustType("number", nil)},
+	sh, err := record.NewShape(
+		record.Field{Name: "question", Type: mustType("string", nil)},
+		record.Field{Name: "sources", Kind: state.KindList,
+			Type: mustType("list<Source>", map[string]record.Type{"Source": source})},
+		record.Field{Name: "rounds", Kind: state.KindSum, Type: mustType("int", nil), Turn: true, Default: json.RawMessage("3")},
+		record.Field{Name: "scores", Kind: state.KindMap, Type: mustType("map<number>", nil)},
+		record.Field{Name: "tags", Kind: state.KindSet, Type: mustType("list<string>", nil)},
+		record.Field{Name: "best", Kind: state.KindMax, Type: mustType("number", nil)},
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +53,7 @@ func article(t testing.TB) *state.Shape {
 	return sh
 }
 
-func write(t *testing.T, r *state.Record, name string, v any) {
+func write(t *testing.T, r *record.Record, name string, v any) {
 	t.Helper()
 	if err := r.Write(name, v); err != nil {
 		t.Fatal(err)
@@ -184,10 +135,10 @@ func TestRecordInputReportsEveryMistake(t *testing.T) {
 func TestRecordViewsAreIndependent(t *testing.T) {
 	s := article(t).Schema()
 	master, view := s.New(), s.New()
-	r := view.State.(*state.Record)
+	r := view.State.(*record.Record)
 	write(t, r, "rounds", 2)
 	write(t, r, "tags", "x")
-	before := fmt.Sprint(master.State.(*state.Record).Map())
+	before := fmt.Sprint(master.State.(*record.Record).Map())
 	if v, _ := r.Get("rounds"); v != int64(5) {
 		t.Errorf("a view must read its default and its own write: got %v, want 5", v)
 	}
@@ -196,7 +147,7 @@ func TestRecordViewsAreIndependent(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Reset(master, i)
-	if after := fmt.Sprint(master.State.(*state.Record).Map()); after != before {
+	if after := fmt.Sprint(master.State.(*record.Record).Map()); after != before {
 		t.Errorf("got %s after fold and reset, want %s", after, before)
 	}
 	if n := testing.AllocsPerRun(100, func() { s.Assign(view, master) }); n != 0 {
@@ -227,7 +178,7 @@ func TestRecordOfAnotherVersionIsFound(t *testing.T) {
 	s := article(t).Schema()
 	v := s.Blank()
 	i, _ := s.Index("question")
-	if err := v.Channels[i].Restore(decoder("42")); err != nil {
+	if err := v.Channels[i].Restore(func(into any) error { return json.Unmarshal([]byte("42"), into) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Check(v); err == nil || err.Error() != "state: question: want string, got number" {
@@ -239,7 +190,7 @@ func TestRecordOfAnotherVersionIsFound(t *testing.T) {
 }
 
 func TestUntrackedHoldsAHandle(t *testing.T) {
-	sh, err := state.NewShape(state.RecordField{Name: "client", Kind: state.KindUntracked})
+	sh, err := record.NewShape(record.Field{Name: "client", Kind: state.KindUntracked})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +203,7 @@ func TestUntrackedHoldsAHandle(t *testing.T) {
 }
 
 func TestZeroRecordIsEmpty(t *testing.T) {
-	var r state.Record
+	var r record.Record
 	if err := r.Write("x", 1); err == nil {
 		t.Error("Write to a Record without a Shape: want an error")
 	}
@@ -269,24 +220,24 @@ func TestZeroRecordIsEmpty(t *testing.T) {
 
 func TestShapeReportsEveryMistake(t *testing.T) {
 	num := mustType("number", nil)
-	_, err := state.NewShape(
-		state.RecordField{Name: ""},
-		state.RecordField{Name: "a b"},
-		state.RecordField{Name: "x"},
-		state.RecordField{Name: "x"},
-		state.RecordField{Name: "k", Kind: "lits"},
-		state.RecordField{Name: "s", Kind: state.KindSum},
-		state.RecordField{Name: "m", Kind: state.KindMap, Type: num},
-		state.RecordField{Name: "l", Kind: state.KindList, Type: num},
-		state.RecordField{Name: "t", Kind: state.KindSet, Type: mustType("list<bool>", nil)},
+	_, err := record.NewShape(
+		record.Field{Name: ""},
+		record.Field{Name: "a b"},
+		record.Field{Name: "x"},
+		record.Field{Name: "x"},
+		record.Field{Name: "k", Kind: "lits"},
+		record.Field{Name: "s", Kind: state.KindSum},
+		record.Field{Name: "m", Kind: state.KindMap, Type: num},
+		record.Field{Name: "l", Kind: state.KindList, Type: num},
+		record.Field{Name: "t", Kind: state.KindSet, Type: mustType("list<bool>", nil)},
 	)
 	var se *state.SchemaError
 	if !errors.As(err, &se) || len(se.Mistakes) != 8 {
 		t.Fatalf("got %v, want 8 mistakes", err)
 	}
-	_, err = state.NewShape(
-		state.RecordField{Name: "n", Type: num, Default: json.RawMessage(`"x"`)},
-		state.RecordField{Name: "o", Default: json.RawMessage(`{`)},
+	_, err = record.NewShape(
+		record.Field{Name: "n", Type: num, Default: json.RawMessage(`"x"`)},
+		record.Field{Name: "o", Default: json.RawMessage(`{`)},
 	)
 	if !errors.As(err, &se) || len(se.Mistakes) != 2 {
 		t.Fatalf("got %v, want 2 mistakes", err)
@@ -302,7 +253,7 @@ func FuzzRecord(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	sh, err := state.NewShape(kindFields()...)
+	sh, err := record.NewShape(kindFields()...)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -332,7 +283,7 @@ func TestEveryKindHoldsItsTypes(t *testing.T) {
 		state.KindOnce: "any bool", state.KindStack: "any list<int>", state.KindDeepMerge: "any map<map<int>> map<list<int>>",
 	} {
 		for _, text := range strings.Fields(texts) {
-			sh, err := state.NewShape(state.RecordField{Name: "f", Kind: kind, Type: mustType(text, nil)})
+			sh, err := record.NewShape(record.Field{Name: "f", Kind: kind, Type: mustType(text, nil)})
 			if err != nil {
 				t.Errorf("%s %s: %v", kind, text, err)
 				continue
@@ -345,12 +296,118 @@ func TestEveryKindHoldsItsTypes(t *testing.T) {
 }
 
 func TestTopicHasNothingToOverwrite(t *testing.T) {
-	sh, err := state.NewShape(state.RecordField{Name: "inbox", Kind: state.KindTopic})
+	sh, err := record.NewShape(record.Field{Name: "inbox", Kind: state.KindTopic})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := sh.New()
 	if err := r.Overwrite("inbox", []any{1}); err == nil || !strings.HasPrefix(err.Error(), "state: inbox: ") {
 		t.Errorf("got %v, want an error that names the field", err)
+	}
+}
+
+func TestSchemaOf_NamesTheWayToTheSchemaOfARecord(t *testing.T) {
+	if _, err := state.SchemaOf[record.Record](); err == nil || !strings.Contains(err.Error(), "use the method Schema of a value") {
+		t.Errorf("got %v, want the way to the schema of a Record", err)
+	}
+	sh := article(t)
+	if r := sh.New(); r.Schema() != sh.Schema() {
+		t.Error("a record has not the schema of its shape")
+	}
+	if r := (&record.Record{}); r.Schema() != nil {
+		t.Error("a record without a shape has a schema")
+	}
+}
+
+func TestRecordsAreSafe(t *testing.T) {
+	if !article(t).Schema().Safe() {
+		t.Error("a Record is made of the channels of package state")
+	}
+}
+
+func TestRecordsHaveVersionsAndFormerNames(t *testing.T) {
+	sh, err := record.NewShape(record.Field{Name: "a", Version: 2, Was: "b"}, record.Field{Name: "c", Kind: state.KindSet, Type: mustType("list<int>", nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := sh.Schema().Fields()
+	if f[0].Version != 2 || f[0].Was != "b" || f[0].Kind != state.KindValue || f[1].Version != 1 || f[1].Kind != state.KindSet {
+		t.Errorf("got %+v", f)
+	}
+}
+
+func TestNewShape_ReportsBadVersionsAndFormerNames(t *testing.T) {
+	_, err := record.NewShape(
+		record.Field{Name: "a", Version: -1},
+		record.Field{Name: "b", Was: "a b"},
+		record.Field{Name: "c"}, record.Field{Name: "d", Was: "c"},
+	)
+	var se *state.SchemaError
+	if !errors.As(err, &se) || len(se.Mistakes) != 2 {
+		t.Errorf("got %v, want the mistakes of a and b", err)
+	}
+}
+
+func TestARecordNamesTheSecondWriteOfAOnce(t *testing.T) {
+	sh, err := record.NewShape(record.Field{Name: "id", Kind: state.KindOnce, Type: mustType("string", nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := sh.New()
+	write(t, &r, "id", nil)
+	write(t, &r, "id", "a")
+	if err := r.Write("id", "b"); err == nil || err.Error() != "state: id: it has a value, and is written once" {
+		t.Errorf("got %v", err)
+	}
+	if err := r.Overwrite("id", nil); err != nil {
+		t.Fatal(err)
+	}
+	write(t, &r, "id", "c")
+	if v, _ := r.Get("id"); v != "c" {
+		t.Errorf("got %v, want c: what was cleared can be written again", v)
+	}
+}
+
+func TestARecordChecksThePartsOfADeepMerge(t *testing.T) {
+	typ := mustType("object{name?: string, size?: object{w?: int, h?: int}}", nil)
+	sh, err := record.NewShape(record.Field{Name: "cfg", Kind: state.KindDeepMerge, Type: typ})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := sh.New()
+	write(t, &r, "cfg", map[string]any{"name": "a", "size": map[string]any{"w": 1, "h": 2}})
+	write(t, &r, "cfg", map[string]any{"name": nil, "size": map[string]any{"h": 3}})
+	if got := r.String(); got != `{"cfg":{"size":{"h":3,"w":1}}}` {
+		t.Errorf("got %s", got)
+	}
+	for v, want := range map[string]string{
+		`{"size":{"d":1}}`:   "state: cfg.size.d: unknown member",
+		`{"size":{"w":"x"}}`: "state: cfg.size.w: want int, got string",
+		`{"size":3}`:         "state: cfg.size: want object",
+		`[1]`:                "state: cfg: want object",
+	} {
+		if err := r.Write("cfg", json.RawMessage(v)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s…", v, err, want)
+		}
+	}
+	_, err = record.NewShape(record.Field{Name: "cfg", Kind: state.KindDeepMerge, Type: mustType("object{a: int}", nil)})
+	if err == nil || !strings.Contains(err.Error(), "members are all optional") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func BenchmarkRecordStep(b *testing.B) {
+	s := article(b).Schema()
+	run, view := s.New(), s.New()
+	i, _ := s.Index("rounds")
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Assign(view, run)
+		if err := view.State.(*record.Record).Write("rounds", 1); err != nil {
+			b.Fatal(err)
+		}
+		if err := run.Channels[i].Fold(view.Channels[i : i+1]); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

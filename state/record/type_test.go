@@ -1,4 +1,4 @@
-package state_test
+package record_test
 
 import (
 	"encoding/json"
@@ -8,16 +8,17 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
 )
 
 func TestTypeHasATextForm(t *testing.T) {
 	source := mustType("object{url: string, title?: string}", nil)
-	named := map[string]state.Type{"Source": source}
+	named := map[string]record.Type{"Source": source}
 	for _, text := range []string{
 		"string", "int", "number", "bool", "any", "list<string>", "map<list<int>>", "Source", "list<Source>",
 		"object{}", "object{url: string, title?: string, by: object{name: string}}",
 	} {
-		got, err := state.ParseType(text, named)
+		got, err := record.ParseType(text, named)
 		if err != nil || got.String() != text {
 			t.Errorf("ParseType(%q).String(): got %q, %v", text, got, err)
 		}
@@ -40,7 +41,7 @@ func TestTypeTextMistakes(t *testing.T) {
 		"object{: int}":               `want ":", got "int"`,
 		strings.Repeat("list<", 1000): "nested deeper than 32 levels",
 	} {
-		_, err := state.ParseType(text, map[string]state.Type{"Source": {}})
+		_, err := record.ParseType(text, map[string]record.Type{"Source": {}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: got %v, want it to say %s", text, err, want)
 		}
@@ -48,9 +49,9 @@ func TestTypeTextMistakes(t *testing.T) {
 }
 
 func TestObjectReportsEveryMistake(t *testing.T) {
-	_, err := state.ObjectType(
-		state.Member{Name: "a", Type: mustType("int", nil), Default: json.RawMessage(`"x"`)},
-		state.Member{Name: "b"}, state.Member{Name: "b"}, state.Member{Name: ""},
+	_, err := record.ObjectType(
+		record.Member{Name: "a", Type: mustType("int", nil), Default: json.RawMessage(`"x"`)},
+		record.Member{Name: "b"}, record.Member{Name: "b"}, record.Member{Name: ""},
 	)
 	var se *state.SchemaError
 	if !errors.As(err, &se) || len(se.Mistakes) != 3 {
@@ -59,17 +60,17 @@ func TestObjectReportsEveryMistake(t *testing.T) {
 }
 
 func TestConvertNormalises(t *testing.T) {
-	object, err := state.ObjectType(
-		state.Member{Name: "n", Type: mustType("int", nil), Default: json.RawMessage("9007199254740993")},
-		state.Member{Name: "s", Type: mustType("string", nil), Optional: true},
-		state.Member{Name: "x", Optional: true},
+	object, err := record.ObjectType(
+		record.Member{Name: "n", Type: mustType("int", nil), Default: json.RawMessage("9007199254740993")},
+		record.Member{Name: "s", Type: mustType("string", nil), Optional: true},
+		record.Member{Name: "x", Optional: true},
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	type level string
 	tests := []struct {
-		typ  state.Type
+		typ  record.Type
 		in   any
 		want any
 	}{
@@ -113,7 +114,7 @@ func TestConvertRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		_, err := mustType(tt.typ, nil).Convert(tt.in)
-		var te *state.TypeError
+		var te *record.TypeError
 		if !errors.As(err, &te) || !strings.HasSuffix(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %s", tt.typ, err, tt.want)
 		}
@@ -122,7 +123,7 @@ func TestConvertRefuses(t *testing.T) {
 
 func TestConvertSharesNothing(t *testing.T) {
 	in := map[string]any{"list": []any{"a"}}
-	out, err := state.Type{}.Convert(in)
+	out, err := record.Type{}.Convert(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestConvertRefusesWhatContainsItselfManyTimes(t *testing.T) {
 	m["l"] = l
 	for typ, in := range map[string]any{"any": m, "list<any>": l, "map<any>": m, "list<map<any>>": []any{m}} {
 		_, err := mustType(typ, nil).Convert(in)
-		var te *state.TypeError
+		var te *record.TypeError
 		if !errors.As(err, &te) || !strings.HasSuffix(err.Error(), "nested deeper than 500 levels") {
 			t.Errorf("%s: got %v, want that it is too deep", typ, err)
 		}
@@ -163,10 +164,10 @@ func nest(v any, levels int) any {
 
 func TestConvertTakesWhatIsAsDeepAsTheBoundAndNothingDeeper(t *testing.T) {
 	for _, v := range []any{"s", int64(1), true, nil, 1, 1.5, []any{}, map[string]any{}} {
-		if _, err := (state.Type{}).Convert(nest(v, 500)); err != nil {
+		if _, err := (record.Type{}).Convert(nest(v, 500)); err != nil {
 			t.Errorf("%#v within 500 others: %v", v, err)
 		}
-		if _, err := (state.Type{}).Convert(nest(v, 501)); err == nil {
+		if _, err := (record.Type{}).Convert(nest(v, 501)); err == nil {
 			t.Errorf("%#v within 501 others: got no error", v)
 		}
 	}
@@ -180,7 +181,7 @@ func TestTheSmallestKeyOfAMapIsNamedFirst(t *testing.T) {
 		"b.x: a func()":  map[string]any{"a": []any{}, "b": map[string]any{"x": bad, "y": bad}, "c": bad},
 	} {
 		for range 10 { // a map is walked in any order
-			if _, err := (state.Type{}).Convert(in); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := (record.Type{}).Convert(in); err == nil || !strings.Contains(err.Error(), want) {
 				t.Fatalf("got %v, want %s", err, want)
 			}
 		}
@@ -194,11 +195,11 @@ func FuzzType(f *testing.F) {
 	f.Add("map<number>", []byte(`{"a":1e3}`))
 	f.Add("object{a: object{}}", []byte(`{"a":null}`))
 	f.Fuzz(func(t *testing.T, text string, data []byte) {
-		typ, err := state.ParseType(text, nil)
+		typ, err := record.ParseType(text, nil)
 		if err != nil {
 			return
 		}
-		if again, err := state.ParseType(typ.String(), nil); err != nil || again.String() != typ.String() {
+		if again, err := record.ParseType(typ.String(), nil); err != nil || again.String() != typ.String() {
 			t.Fatalf("%q: got %q, %v", typ, again, err)
 		}
 		var v any

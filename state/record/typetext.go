@@ -1,4 +1,4 @@
-package state
+package record
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/weftrun/weft/internal/fieldname"
 )
 
 // ParseType reads the text form of a type:
@@ -113,7 +115,7 @@ func (p *typeParser) expect(want string) error {
 }
 
 func (p *typeParser) unknown(word string) error {
-	if badName(strings.TrimPrefix(word, "go:")) != "" {
+	if fieldname.Fault(strings.TrimPrefix(word, "go:")) != "" {
 		return fmt.Errorf("want a type, got %q", word)
 	}
 	known := append(slices.Clone(baseTypes), "list<T>", "map<T>")
@@ -124,7 +126,7 @@ func (p *typeParser) unknown(word string) error {
 // next returns the token that comes next, "" at the end.
 func (p *typeParser) next() string {
 	p.rest = strings.TrimLeftFunc(p.rest, unicode.IsSpace)
-	if end := strings.IndexFunc(p.rest, func(r rune) bool { return !nameRune(r) }); end > 0 {
+	if end := strings.IndexFunc(p.rest, func(r rune) bool { return !fieldname.Rune(r) }); end > 0 {
 		return p.rest[:end]
 	} else if end < 0 {
 		return p.rest
@@ -141,21 +143,4 @@ func (p *typeParser) take() string {
 	tok := p.next()
 	p.rest = p.rest[len(tok):]
 	return tok
-}
-
-func nameRune(r rune) bool {
-	return r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r)
-}
-
-// badName says why name cannot name a field or a member, or "".
-func badName(name string) string {
-	if name == "" {
-		return "the name is empty"
-	}
-	for _, r := range name {
-		if !nameRune(r) {
-			return fmt.Sprintf("the name has the character %q; use letters, digits, and _ - .", r)
-		}
-	}
-	return ""
 }
