@@ -32,6 +32,6 @@
 //   - A step of Weft with a store is compared with a bare write of as many bytes to the same server or disk.
 //   - The work of LangGraph's own suite (sequential, fanout_to_subgraph, react_agent, wide_state, wide_dict) is
 //     written anew for each; react_agent is LangGraph's prebuilt one there, and two nodes on a message.Log here;
-//     wide_state is a struct here, and wide_dict a state.Record, the state of graphs in YAML.
+//     wide_state is a struct here, and wide_dict a record.Record, the state of graphs in YAML.
 //   - LangGraph and eino copy or share what nodes read as they do; no runner is tuned but by its documented settings.
 package main

@@ -124,20 +124,28 @@ func TestCheck_AgreesWithJSON(t *testing.T) {
 	}
 }
 
+// lookedAt writes its own JSON, of text that was looked at.
+type lookedAt struct{ writer }
+
+func (lookedAt) TextIsChecked() {}
+
 func TestPossible_OnlyWhereThereIsText(t *testing.T) {
 	for typ, want := range map[reflect.Type]bool{
-		reflect.TypeFor[int]():                false,
-		reflect.TypeFor[[]byte]():             false,
-		reflect.TypeFor[time.Time]():          false,
-		reflect.TypeFor[*time.Time]():         false,
-		reflect.TypeFor[number]():             false,
-		reflect.TypeFor[map[int]float64]():    false,
-		reflect.TypeFor[struct{ a string }](): false,
-		reflect.TypeFor[string]():             true,
-		reflect.TypeFor[node]():               true,
-		reflect.TypeFor[any]():                true,
-		reflect.TypeFor[map[string]int]():     true,
-		reflect.TypeFor[writer]():             true,
+		reflect.TypeFor[int]():                 false,
+		reflect.TypeFor[[]byte]():              false,
+		reflect.TypeFor[time.Time]():           false,
+		reflect.TypeFor[*time.Time]():          false,
+		reflect.TypeFor[number]():              false,
+		reflect.TypeFor[map[int]float64]():     false,
+		reflect.TypeFor[struct{ a string }]():  false,
+		reflect.TypeFor[string]():              true,
+		reflect.TypeFor[node]():                true,
+		reflect.TypeFor[any]():                 true,
+		reflect.TypeFor[map[string]int]():      true,
+		reflect.TypeFor[writer]():              true,
+		reflect.TypeFor[lookedAt]():            false,
+		reflect.TypeFor[map[string]lookedAt](): false,
+		reflect.TypeFor[[]lookedAt]():          false,
 	} {
 		if got := validtext.Possible(typ); got != want {
 			t.Errorf("%v: got %t, want %t", typ, got, want)
