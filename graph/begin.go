@@ -76,9 +76,9 @@ func (r *run) takeInput(input state.View) error {
 	}
 	r.shape.Begin(&r.front)
 	r.outs = r.outs[:0]
-	if r.ran = nil; r.journal != nil {
+	if r.next.ran = nil; r.journal != nil {
 		if fields := wrote(r.schema, input); len(fields) > 0 {
-			r.ran = []checkpoint.Ran{{Wrote: fields}}
+			r.next.ran = []checkpoint.Ran{{Wrote: fields}}
 		}
 	}
 	if err := r.commit(checkpoint.Input); err != nil {
@@ -98,7 +98,9 @@ func (r *run) mustWait(input state.View) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	r.drainsQueue = r.opts.OnOpenQuestions == Queue // others may wait although nothing is open any more
+	if r.opts.OnOpenQuestions == Queue { // others may wait although nothing is open any more
+		r.goal = runTurns
+	}
 	now := r.cfg.Now()
 	open = slices.DeleteFunc(open, func(in Interrupt) bool { return in.expired(now) })
 	switch {
@@ -111,7 +113,7 @@ func (r *run) mustWait(input state.View) (bool, error) {
 	case r.opts.OnOpenQuestions != Refuse:
 		return false, fmt.Errorf("graph %q: RunOptions.OnOpenQuestions is %q, which is none of its values", r.name, r.opts.OnOpenQuestions)
 	}
-	r.paused = open
+	r.paused.at = open
 	return false, fmt.Errorf("%w: thread %q; answer with Resume:\n%s", ErrWaiting, r.opts.Thread, list(open))
 }
 
@@ -182,7 +184,7 @@ func (r *run) resume(a Answers) error {
 	if r.journal.Chain.Record == nil {
 		return unknown(r.key(), 0)
 	}
-	r.drainsQueue = true
+	r.goal = runTurns
 	return r.takeUp(a)
 }
 
@@ -220,7 +222,7 @@ func (r *run) takeUp(a Answers) error {
 		fresh, err = a.match(open, r.cfg.Now(), r.questions.had)
 	}
 	if err != nil {
-		r.paused = open
+		r.paused.at = open
 		return fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
 	}
 	if r.driven() != nil {
@@ -240,7 +242,7 @@ func (r *run) takeUp(a Answers) error {
 
 // takeUpStep makes the tasks of the step that is due, with what is stored of them.
 func (r *run) takeUpStep(rec *checkpoint.Record, beside pending) error {
-	if r.resumed = r.passes(beside.note(slotPaused)); !r.resumed {
+	if r.paused.resumed = r.passes(beside.note(slotPaused)); !r.paused.resumed {
 		r.outs = r.ranBefore(rec)
 	}
 	switch op := r.req.op; {

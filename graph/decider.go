@@ -169,7 +169,7 @@ func (r *run) closeOpen(at uint64, rec *checkpoint.Record, before, after []check
 		return nil
 	}
 	closed, err := r.decider().discardsAt(at, rec, before, after)
-	r.closed = append(r.closed, closed...)
+	r.next.closed = append(r.next.closed, closed...)
 	return err
 }
 

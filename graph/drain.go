@@ -45,7 +45,7 @@ func (r *run) stopHere() (Status, error) {
 	if len(r.tasks) > 0 {
 		r.steps-- // a step was taken up, and does not run
 	}
-	r.stopped = true
+	r.paused.drained = true
 	return Pending, nil
 }
 
@@ -69,7 +69,7 @@ func withoutDrained(open []Interrupt) []Interrupt {
 func (r *run) waits(s Status) (Status, []Interrupt, string) {
 	all := r.interrupts(s)
 	open := withoutDrained(all)
-	if s != Interrupted && s != Pending || !r.stopped && len(open) == len(all) {
+	if s != Interrupted && s != Pending || !r.paused.drained && len(open) == len(all) {
 		return s, open, ""
 	}
 	reason, _ := r.session.drain.Requested()

@@ -154,13 +154,13 @@ func (r *run) whole() (status Status, err error) {
 	if err := r.serve(); err != nil {
 		return Failed, err
 	}
-	for !r.editOnly {
+	for r.goal.runs() {
 		run := r.loop
 		if r.driven() != nil {
 			run = r.serveLoop
 		}
 		status, err := run()
-		if status != Done || err != nil || !r.drainsQueue {
+		if status != Done || err != nil || r.goal != runTurns {
 			return status, err
 		}
 		if began, err := r.nextInput(); !began || err != nil {
@@ -172,7 +172,7 @@ func (r *run) whole() (status Status, err error) {
 
 // resting says how a thread stands on which nothing is run.
 func (r *run) resting() (Status, error) {
-	if r.queued {
+	if r.goal == stayQueued {
 		return Queued, nil
 	}
 	if r.front.Empty() {
@@ -183,7 +183,7 @@ func (r *run) resting() (Status, error) {
 		return Failed, err
 	}
 	if len(open) > 0 {
-		r.paused = open
+		r.paused.at = open
 		return Interrupted, nil
 	}
 	return Pending, nil
@@ -191,8 +191,8 @@ func (r *run) resting() (Status, error) {
 
 // interrupts lists why the run pauses, in canonical order.
 func (r *run) interrupts(s Status) []Interrupt {
-	if s == Done || len(r.paused) > 0 {
-		return r.paused
+	if s == Done || len(r.paused.at) > 0 {
+		return r.paused.at
 	}
 	var all []Interrupt
 	for _, t := range r.tasks {

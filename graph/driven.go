@@ -77,7 +77,7 @@ func (r *run) servePlan() error {
 		if err := r.knowRun(); err != nil {
 			return err
 		}
-		r.drainsQueue = true
+		r.goal = runTurns
 		return r.takeUp(q.answers)
 	}
 	input, err := r.requestInput()
@@ -91,8 +91,8 @@ func (r *run) servePlan() error {
 		return err
 	}
 	if !d.again && r.opts.OnOpenQuestions == Queue {
-		if r.queued, err = r.isQueued(); r.queued || err != nil {
-			r.editOnly = true
+		if queued, err := r.isQueued(); queued || err != nil {
+			r.goal = stayQueued
 			return err
 		}
 	}
@@ -106,7 +106,9 @@ func (r *run) servePlan() error {
 	} else if first != "" && first != hash {
 		return r.fail(fmt.Errorf("%w: run %q has begun a turn with another input", ErrRun, r.session.id))
 	}
-	r.drainsQueue = r.opts.OnOpenQuestions == Queue
+	if r.opts.OnOpenQuestions == Queue {
+		r.goal = runTurns
+	}
 	return r.takeUp(q.answers)
 }
 
@@ -229,7 +231,9 @@ func (r *run) serveStep() error {
 	default:
 		return r.fail(fmt.Errorf("%w: the newest commit is %d, not %d; plan again", ErrStale, head, d.step.Checkpoint))
 	}
-	d.began, r.drainsQueue = d.step.First, d.step.Drains
+	if d.began = d.step.First; d.step.Drains {
+		r.goal = runTurns
+	}
 	r.steps = r.done - d.began
 	if err := r.unrecord(rec); err != nil {
 		return err
@@ -333,11 +337,11 @@ func (r *run) answer(out *outcome) any {
 	d := r.driven()
 	p := Plan{ID: d.step, Status: out.status, Turn: r.turn, Step: r.done, Interrupts: out.interrupts, Starved: out.starved, Steps: r.steps}
 	p.ID.Program = r.hash
-	p.ID.First, p.ID.Drains, p.ID.Checkpoint = d.began, r.drainsQueue, out.checkpoint
+	p.ID.First, p.ID.Drains, p.ID.Checkpoint = d.began, r.goal == runTurns, out.checkpoint
 	if out.status == Pending {
 		p.Steps = r.done - d.began
 	}
-	if len(r.tasks) > 0 && len(r.paused) == 0 {
+	if len(r.tasks) > 0 && len(r.paused.at) == 0 {
 		p.Step = r.step
 		for _, t := range r.tasks {
 			p.Tasks = append(p.Tasks, t.planned())

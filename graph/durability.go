@@ -80,8 +80,8 @@ func (c committed) Record() (*checkpoint.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.closing, c.closed = append(c.closing, c.closed...), nil
-	if err := c.decider().record(c.closing...); err != nil {
+	c.next.closing, c.next.closed = append(c.next.closing, c.next.closed...), nil
+	if err := c.decider().record(c.next.closing...); err != nil {
 		return nil, err
 	}
 	return rec, nil
@@ -99,10 +99,10 @@ func (c committed) Made() { c.forks, c.wrote = false, nil }
 // Stored tells the readers of a commit and of the decisions in it.
 func (c committed) Stored(seq uint64) {
 	c.emitCommit(seq)
-	for _, d := range c.closing {
+	for _, d := range c.next.closing {
 		c.emitDecision(d)
 	}
-	c.closing = nil
+	c.next.closing = nil
 }
 
 // Restate lets the next commit describe all that the run has written in its parent's state.
@@ -121,11 +121,11 @@ func (r *run) commit(source checkpoint.Source) error {
 	if r.journal == nil {
 		return r.fits()
 	}
-	if r.source = source; source != checkpoint.Input {
-		r.ran = r.whatRan()
+	if r.next.source = source; source != checkpoint.Input {
+		r.next.ran = r.whatRan()
 		r.journal.Record(r.traced()...)
 	}
-	return r.journal.Commit(r.front.Empty(), len(r.closed) > 0)
+	return r.journal.Commit(r.front.Empty(), len(r.next.closed) > 0)
 }
 
 // settleStore makes sure that what the run has come to is stored before it returns; of a subgraph
@@ -165,8 +165,8 @@ func (t *task) saveChildren() error {
 // it.
 func (r *run) record() (*checkpoint.Record, error) {
 	rec := &checkpoint.Record{
-		Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: r.source,
-		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: r.ran, Input: r.input, Taken: r.taken, Answered: r.questions.answered,
+		Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: r.next.source,
+		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: r.next.ran, Input: r.input, Taken: r.taken, Answered: r.questions.answered,
 		Metadata: r.opts.Metadata, Within: r.nested.within(),
 	}
 	err := r.recordFrontier(rec)

@@ -71,7 +71,7 @@ func (ed *editor) updateAndResume(steps [][]edit, a Answers) error {
 	if err := ed.editAll(steps, a); err != nil {
 		return ed.badEdit(err)
 	}
-	ed.drainsQueue = true
+	ed.goal = runTurns
 	return ed.takeUp(Answers{})
 }
 
@@ -177,7 +177,7 @@ func (ed *editor) answerAside(a Answers) ([]checkpoint.Entry, error) {
 	ed.questions.add(sorted.given)
 	fresh, err := a.match(open, ed.cfg.Now(), ed.questions.had)
 	if err != nil {
-		ed.paused = open
+		ed.paused.at = open
 		return nil, fmt.Errorf("graph %q: thread %q: %w", ed.name, ed.opts.Thread, err)
 	}
 	entries := ed.decider().answer(fresh, open)
@@ -232,7 +232,7 @@ func (ed *editor) changeOf() Decision {
 
 // commitEdit commits an edit, which leaves entries of before beside the head.
 func (ed *editor) commitEdit(change Decision, before, beside []checkpoint.Entry) error {
-	ed.source, ed.ran = checkpoint.Update, ed.whatRan()
+	ed.next.source, ed.next.ran = checkpoint.Update, ed.whatRan()
 	if err := ed.decideChange(change, beside); err != nil {
 		return err
 	}

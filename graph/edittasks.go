@@ -76,7 +76,10 @@ func (ed *editor) foldEdits(whole bool) error {
 	if whole {
 		return ed.fold()
 	}
-	return ed.foldAll()
+	if err := ed.foldAll(ed.program, ed.tasks); err != nil {
+		return ed.fail(err)
+	}
+	return nil
 }
 
 // notes returns the entries that belong to no task of the step.

@@ -9,88 +9,106 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// fold carries the writes of the step's tasks into the state, field by field and in
-// canonical order. If that fails the state is as it was.
-func (r *run) fold() error {
-	if r.net.State != nil {
-		if err := r.gather(); err != nil {
-			return err
-		}
-	}
-	if len(r.tasks) == 1 && r.safe {
-		r.foldOne(r.tasks[0].view.Channels)
-	} else if err := r.foldAll(); err != nil {
+// values is the state of a run, and what of it is not committed yet.
+type values struct {
+	state   state.View
+	changed []bool // fields that differ from the last commit
+
+	before  state.View      // what the state was before a fold that may fail
+	writes  []state.Channel // of one field, while it is folded
+	writers []int           // the tasks that wrote them
+}
+
+// fold carries the writes of a step's tasks into the state, field by field and in canonical order.
+// If that fails the state is as it was.
+func (v *values) fold(p *program, tasks []*task) error {
+	if len(tasks) == 1 && p.safe {
+		v.foldOne(tasks[0].view.Channels)
+	} else if err := v.foldAll(p, tasks); err != nil {
 		return err
 	}
-	for _, i := range r.expire {
-		if len(r.collect(i)) == 0 {
-			r.state.Channels[i].(state.Expirer).Expire()
-			r.changed[i] = true
+	for _, i := range p.expire {
+		if len(v.collect(tasks, i)) == 0 {
+			v.state.Channels[i].(state.Expirer).Expire()
+			v.changed[i] = true
 		}
 	}
 	return nil
 }
 
 // foldOne is fold for the writes of one task to channels that cannot fail.
-func (r *run) foldOne(own []state.Channel) {
+func (v *values) foldOne(own []state.Channel) {
 	for i, c := range own {
 		if c.Wrote() {
-			_ = r.state.Channels[i].Fold(own[i : i+1])
-			r.changed[i] = true
+			_ = v.state.Channels[i].Fold(own[i : i+1])
+			v.changed[i] = true
 		}
 	}
 }
 
-// foldAll is fold for many tasks, or for channels that run code of the user.
-func (r *run) foldAll() (err error) {
+// foldAll is fold for many tasks, or for channels that run code of the user. What lives for one
+// step stays.
+func (v *values) foldAll(p *program, tasks []*task) (err error) {
 	field := 0
-	if r.before.State == nil {
-		r.before = r.schema.Blank()
+	if v.before.State == nil {
+		v.before = p.schema.Blank()
 	}
-	r.schema.Assign(r.before, r.state)
+	p.schema.Assign(v.before, v.state)
 	defer func() {
-		if v := recover(); v != nil {
-			err = r.fail(fmt.Errorf("folding field %q: %w", r.schema.Fields()[field].Name, &PanicError{Value: v, Stack: debug.Stack()}))
+		if val := recover(); val != nil {
+			err = fmt.Errorf("folding field %q: %w", p.schema.Fields()[field].Name, &PanicError{Value: val, Stack: debug.Stack()})
 		}
 		if err != nil {
-			r.schema.Assign(r.state, r.before) // r.changed may say too much; it never says too little
+			p.schema.Assign(v.state, v.before) // v.changed may say too much; it never says too little
 		}
 	}()
-	for field = range r.state.Channels {
-		writes := r.collect(field)
+	for field = range v.state.Channels {
+		writes := v.collect(tasks, field)
 		if len(writes) == 0 {
 			continue
 		}
-		if err := r.state.Channels[field].Fold(writes); err != nil {
-			return r.fail(r.conflict(field, err))
+		if err := v.state.Channels[field].Fold(writes); err != nil {
+			return v.conflict(p.schema.Fields()[field].Name, tasks, err)
 		}
-		r.changed[field] = true
+		v.changed[field] = true
 	}
 	return nil
 }
 
-// collect returns the views of a field that were written in this step, in canonical
-// order, and leaves the tasks that wrote them in r.writers.
-func (r *run) collect(field int) []state.Channel {
-	r.writes, r.writers = slices.Grow(r.writes[:0], len(r.tasks)), slices.Grow(r.writers[:0], len(r.tasks))
-	for i, t := range r.tasks {
+// collect returns the views of a field that the tasks have written, in canonical order, and leaves
+// the places of those tasks in v.writers.
+func (v *values) collect(tasks []*task, field int) []state.Channel {
+	v.writes, v.writers = slices.Grow(v.writes[:0], len(tasks)), slices.Grow(v.writers[:0], len(tasks))
+	for i, t := range tasks {
 		if c := t.view.Channels[field]; c.Wrote() {
-			r.writes, r.writers = append(r.writes, c), append(r.writers, i)
+			v.writes, v.writers = append(v.writes, c), append(v.writers, i)
 		}
 	}
-	return r.writes
+	return v.writes
 }
 
-// conflict names the field and the two nodes of a ConflictError.
-func (r *run) conflict(field int, err error) error {
-	name := r.schema.Fields()[field].Name
+// conflict adds the field, and the two nodes of a ConflictError, to the error of a fold.
+func (v *values) conflict(field string, tasks []*task, err error) error {
 	var c *state.ConflictError
-	if !errors.As(err, &c) || max(c.First, c.Second) >= len(r.writers) {
-		return fmt.Errorf("folding field %q: %w", name, err)
+	if !errors.As(err, &c) || max(c.First, c.Second) >= len(v.writers) {
+		return fmt.Errorf("folding field %q: %w", field, err)
 	}
-	a, b := r.tasks[r.writers[c.First]], r.tasks[r.writers[c.Second]]
+	a, b := tasks[v.writers[c.First]], tasks[v.writers[c.Second]]
 	if c.First == c.Second {
-		return fmt.Errorf("%w: field %q was written by node %q: %s", ErrConflict, name, a.node.name, c.Rule)
+		return fmt.Errorf("%w: field %q was written by node %q: %s", ErrConflict, field, a.node.name, c.Rule)
 	}
-	return fmt.Errorf("%w: field %q was written by node %q and by node %q: %s", ErrConflict, name, a.node.name, b.node.name, c.Rule)
+	return fmt.Errorf("%w: field %q was written by node %q and by node %q: %s", ErrConflict, field, a.node.name, b.node.name, c.Rule)
+}
+
+// fold carries the writes of the step's tasks into the state.
+func (r *run) fold() error {
+	if r.net.State != nil {
+		if err := r.gather(); err != nil {
+			return err
+		}
+	}
+	if err := r.values.fold(r.program, r.tasks); err != nil {
+		return r.fail(err)
+	}
+	return nil
 }

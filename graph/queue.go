@@ -53,7 +53,7 @@ func (r *run) enqueue(input state.View) error {
 		}
 		chain.Fence = r.journal.Chain.Fence
 		if err = r.appendInput(chain, data); err == nil {
-			r.editOnly, r.queued = true, true
+			r.goal = stayQueued
 			return nil
 		}
 		if !errors.Is(err, checkpoint.ErrConflict) { // somebody else put one there first
@@ -96,7 +96,7 @@ func (r *run) queueUp(input state.View) (bool, error) {
 	if err := r.enqueue(input); err != nil {
 		return false, err
 	}
-	r.editOnly, r.queued = false, false
+	r.goal = runTurns
 	return true, nil
 }
 

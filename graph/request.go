@@ -79,7 +79,7 @@ func (r *run) serve() error {
 	case opResume:
 		return r.resume(q.answers)
 	case opEdit:
-		r.editOnly = true
+		r.goal = runNothing
 		e := &editor{run: r}
 		return e.badEdit(e.editAll(q.edits, q.answers))
 	case opUpdateAndResume:

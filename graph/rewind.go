@@ -213,7 +213,7 @@ func (r *run) fork() error {
 			return err
 		}
 	}
-	r.tries, r.source, r.ran = 0, checkpoint.Fork, nil
+	r.tries, r.next.source, r.next.ran = 0, checkpoint.Fork, nil
 	return r.journal.CommitNow(past...)
 }
 

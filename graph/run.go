@@ -26,51 +26,74 @@ type run struct {
 	req       *request
 	opts      RunOptions
 	ns        string // the namespace; "" is the root
-	origin    string // the id of the call that began the thread
 	depth     int    // how many runs this one is inside of
 	questions questions
-	closed    []Decision // on questions that the next commit closes
-	closing   []Decision // and those that the commit being stored closes
 
-	state, before state.View // the state, and, while writes are folded that may fail, what it was before
-	front         step.Frontier
-	turn, step    int              // of the thread; step is the one that runs, or ran last
-	done          int              // the last step that ended
-	tries         int              // how often the results of the step that was taken up could not be folded
-	steps         int              // supersteps of this call
-	taken         uint64           // the newest input that waited and was begun
-	editOnly      bool             // nothing is to be run
-	queued        bool             // the input waits for its turn
-	drainsQueue   bool             // when the turn has ended, inputs that wait get theirs
-	resumed       bool             // from a static interrupt, which the first step passes
-	stopped       bool             // for a Drain
-	leaving       *ascent          // the Command to the parent that ends the run after this step: the first of several
-	paused        []Interrupt      // the static interrupts at which the run pauses
-	input         string           // hash of the turn's input
-	inside        *task            // the task that runs this subgraph; nil at the root
-	fenced        atomic.Bool      // the run was given up: it must not write any more
-	keepErr       error            // a failure to store what finished tasks did
-	gates         sync.Map         // runner → *schedule.Gate, for those with a Policy.Parallel
-	running       *running         // the tasks whose nodes run, those of subgraphs too; nil where nothing gives them up
-	nested                         // what is only there in a subgraph
-	permit        *schedule.Permit // of the coordinator and the task that it runs inline
-	pool          *schedule.Pool   // runs the tasks of wide steps; nil until there is one
+	values
+	progress
+	goal    goal
+	paused  pause
+	leaving *ascent          // the Command to the parent that ends the run after this step: the first of several
+	inside  *task            // the task that runs this subgraph; nil at the root
+	fenced  atomic.Bool      // the run was given up: it must not write any more
+	keepErr error            // a failure to store what finished tasks did
+	gates   sync.Map         // runner → *schedule.Gate, for those with a Policy.Parallel
+	running *running         // the tasks whose nodes run, those of subgraphs too; nil where nothing gives them up
+	nested                   // what is only there in a subgraph
+	permit  *schedule.Permit // of the coordinator and the task that it runs inline
+	pool    *schedule.Pool   // runs the tasks of wide steps; nil until there is one
 
-	journal *journal.Journal  // nil without a store
-	source  checkpoint.Source // of what is to be committed
-	ran     []checkpoint.Ran  // in the step that is to be committed
-	branch  uint64            // the commit that began the branch
+	journal *journal.Journal // nil without a store
+	next    nextCommit
 
-	tasks   []*task      // of this step, in canonical order
-	unused  []task       // that nobody has seen yet: tasks of a wide step are made a few at a time,
-	views   []state.View // and so are their views
-	todo    []int
-	outs    []*step.Outcome
-	changed []bool          // fields that differ from the last commit
-	writes  []state.Channel // of one field
-	writers []int           // the tasks that wrote them
-	room    room
+	tasks  []*task      // of this step, in canonical order
+	unused []task       // that nobody has seen yet: tasks of a wide step are made a few at a time,
+	views  []state.View // and so are their views
+	todo   []int
+	outs   []*step.Outcome
+	room   room
 }
+
+// progress is how far a run has come in its thread.
+type progress struct {
+	origin     string // the id of the call that began the thread
+	branch     uint64 // the commit that began the branch
+	turn, step int    // step is the one that runs, or ran last
+	done       int    // the last step that ended
+	tries      int    // how often the results of the step that was restored could not be folded
+	steps      int    // supersteps of this call
+	front      step.Frontier
+	input      string // the hash of the turn's input
+	taken      uint64 // the newest input of the queue that was begun
+}
+
+// nextCommit is what the next commit says beside the state and what is due.
+type nextCommit struct {
+	source  checkpoint.Source
+	ran     []checkpoint.Ran // in its step
+	closed  []Decision       // on questions that it closes
+	closing []Decision       // on those that the commit on its way closes
+}
+
+// pause is why a run does not go on although tasks are due.
+type pause struct {
+	at      []Interrupt // static interrupts, or the questions of a thread on which nothing is run
+	drained bool
+	resumed bool // from a static interrupt, which the first step passes
+}
+
+// goal is what a run has to do once its request has been served.
+type goal uint8
+
+const (
+	runTurn    goal = iota // run the turn to its end
+	runTurns               // and then the turns of the inputs that wait
+	runNothing             // the thread was only edited
+	stayQueued             // run nothing: the input waits for its turn
+)
+
+// runs reports whether there are steps to run.
+func (g goal) runs() bool { return g == runTurn || g == runTurns }
 
 // room is where tasks, outs and changed begin, and the first task: a chain with a small state needs no more.
 type room struct {
@@ -315,34 +338,34 @@ func (r *run) publish() {
 		}
 	}
 	r.tasks = r.tasks[:0]
-	r.resumed = false
+	r.paused.resumed = false
 }
 
 // pausesBefore reports whether a node of the step has a static interrupt before it
 // that was not just resumed from.
 func (r *run) pausesBefore() bool {
-	if r.resumed {
+	if r.paused.resumed {
 		return false
 	}
 	for _, t := range r.tasks {
 		if t.node.before {
-			r.paused = append(r.paused, Interrupt{Namespace: r.ns, Node: t.node.name, Task: t.id(), Kind: "before"})
+			r.paused.at = append(r.paused.at, Interrupt{Namespace: r.ns, Node: t.node.name, Task: t.id(), Kind: "before"})
 		}
 	}
-	return len(r.paused) > 0
+	return len(r.paused.at) > 0
 }
 
 // pausesAfter reports whether a node of the last step has a static interrupt after it.
 func (r *run) pausesAfter() bool {
-	if r.resumed {
+	if r.paused.resumed {
 		return false
 	}
 	for _, o := range r.outs {
 		if n := &r.nodes[o.Node]; n.after {
-			r.paused = append(r.paused, Interrupt{Namespace: r.ns, Node: n.name, Kind: "after"})
+			r.paused.at = append(r.paused.at, Interrupt{Namespace: r.ns, Node: n.name, Kind: "after"})
 		}
 	}
-	return len(r.paused) > 0
+	return len(r.paused.at) > 0
 }
 
 // pauseHere pauses at a static interrupt. The store remembers that somebody was told,

@@ -99,7 +99,7 @@ func (r *run) gather() error {
 		return err
 	}
 	for i := range r.net.Channels {
-		r.gatherField(i, r.collect(i))
+		r.gatherField(i, r.collect(r.tasks, i))
 	}
 	return nil
 }
