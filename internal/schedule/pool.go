@@ -48,7 +48,7 @@ type Pool struct {
 
 // The states of the intake of workers.
 const (
-	intakeOpen     = iota // the next worker may be started
+	intakeOpen     = iota // the next worker may be started; 0, so the number of the step alone is this state
 	intakeStarting        // a worker was started and does not run yet
 	intakeEntering        // it runs, and takes its first task
 	intakeClosed          // no more workers
@@ -166,7 +166,7 @@ func (p *Pool) worker(ctx context.Context, step uint64, permit *Permit) {
 	defer p.working.Done()
 	permit.take(ctx)
 	i := p.next()
-	p.intake.CompareAndSwap(step|intakeEntering, step|intakeOpen)
+	p.intake.CompareAndSwap(step|intakeEntering, step)
 	if i < p.n {
 		GrowStack()
 	}
