@@ -15,8 +15,8 @@ import (
 )
 
 // attempt is one try of a call. It may be made again after an error, even one that
-// leaves open whether it had an effect: then again is true.
-type attempt func(ctx context.Context, conn *pgxpool.Conn, again bool) error
+// leaves open whether it had an effect.
+type attempt func(ctx context.Context, conn *pgxpool.Conn) error
 
 // call makes attempts until one has an answer, or until there is no sense in more, or no
 // time. write says that an attempt changes something. Every call of a Store goes this way. What is
@@ -38,7 +38,7 @@ func (s *Store) call(ctx context.Context, write bool, try attempt) error {
 	}
 	unknown := false // whether an attempt was cut off that may have had its effect
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
-		sent, err := s.once(ctx, budget, unknown, try)
+		sent, err := s.once(ctx, budget, try)
 		if err == nil {
 			return nil
 		}
@@ -52,7 +52,7 @@ func (s *Store) call(ctx context.Context, write bool, try attempt) error {
 
 // once makes one attempt, which gets half of RetryFor and ends no later than the budget. It
 // reports whether anything was sent to the server.
-func (s *Store) once(ctx context.Context, budget *brief.Budget, again bool, try attempt) (sent bool, err error) {
+func (s *Store) once(ctx context.Context, budget *brief.Budget, try attempt) (sent bool, err error) {
 	conn, err := s.acquire(ctx, budget)
 	if err != nil {
 		return false, err
@@ -64,7 +64,7 @@ func (s *Store) once(ctx context.Context, budget *brief.Budget, again bool, try 
 		conn.Release()
 		return false, &deadConnError{err}
 	}
-	err = try(ctx, conn, again)
+	err = try(ctx, conn)
 	sent = !pgconn.SafeToRetry(err)
 	if !pg.IsClosed() {
 		s.answered.Store(s.clock())

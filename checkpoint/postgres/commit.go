@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -64,8 +65,7 @@ func (s *Store) Commit(ctx context.Context, c checkpoint.Commit) error {
 	if err != nil {
 		return err
 	}
-	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, again bool) error {
-		args[6] = again
+	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		_, err := s.ask(ctx, conn, s.text.commit, c.Key, c.Head, args...)
 		if isUniqueBlob(err) {
 			return fmt.Errorf("thread %q, namespace %q, commit %d: one of its blobs is stored already; a blob is written once: %w",
@@ -75,7 +75,7 @@ func (s *Store) Commit(ctx context.Context, c checkpoint.Commit) error {
 	})
 }
 
-// commitArgs returns the arguments of commit_2.
+// commitArgs returns the arguments of commit_3. All attempts of a call have one nonce.
 func commitArgs(c checkpoint.Commit) ([]any, error) {
 	refs, err := encodeRefs(c.Refs)
 	if err != nil {
@@ -95,7 +95,7 @@ func commitArgs(c checkpoint.Commit) ([]any, error) {
 		return nil, fmt.Errorf("%w: thread %q, namespace %q, commit %d has %d bytes, the limit is %d", checkpoint.ErrTooLarge, c.Thread, c.Namespace, c.Seq(), size, maxCommit)
 	}
 	return []any{
-		[]byte(c.Thread), []byte(c.Namespace), c.Fence, number(c.Head), number(c.Seq()), []byte(c.ID), false,
+		[]byte(c.Thread), []byte(c.Namespace), c.Fence, number(c.Head), number(c.Seq()), []byte(c.ID), int64(rand.Uint64()),
 		micros(c.TTL), encodeLabels(c.Labels), owned(c.Header),
 		refs.fields, refs.bases, refs.chunks, refs.sum(),
 		at.fields, at.bases, at.chunks, data,
@@ -165,7 +165,7 @@ func (s *Store) Put(ctx context.Context, p checkpoint.Pending) error {
 	if e.size > maxCommit {
 		return fmt.Errorf("%w: thread %q, namespace %q: entries have %d bytes, the limit is %d", checkpoint.ErrTooLarge, p.Thread, p.Namespace, e.size, maxCommit)
 	}
-	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		_, err := s.ask(ctx, conn, s.text.put, p.Key, p.Head,
 			[]byte(p.Thread), []byte(p.Namespace), p.Fence, number(p.Head), e.tasks, e.slots, e.keep, e.data)
 		return err
@@ -186,7 +186,7 @@ func (s *Store) Drop(ctx context.Context, d checkpoint.Drop) error {
 	for _, n := range d.Commits {
 		seqs = append(seqs, number(n))
 	}
-	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		_, err := s.ask(ctx, conn, s.text.drop, d.Key, d.Head,
 			[]byte(d.Thread), []byte(d.Namespace), d.Fence, number(d.Head), d.All, seqs, at.fields, at.bases, at.chunks)
 		return err
@@ -195,7 +195,7 @@ func (s *Store) Drop(ctx context.Context, d checkpoint.Drop) error {
 
 // Delete implements checkpoint.Store.
 func (s *Store) Delete(ctx context.Context, thread string) error {
-	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		_, err := conn.Exec(ctx, s.text.forget, s.mode, []byte(thread), false)
 		return err
 	})

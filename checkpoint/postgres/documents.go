@@ -51,7 +51,7 @@ func scanDocument(rows pgx.Rows) (st document.Stored, err error) {
 // Write implements document.Table.
 func (d documents) Write(ctx context.Context, w document.Write) (docs []document.Doc, err error) {
 	var refusal error
-	err = d.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	err = d.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) (err error) {
 			docs, err = d.write(ctx, tx, w)
 			if refusal = nil; errors.Is(err, document.ErrConflict) {
@@ -159,7 +159,7 @@ func (d documents) put(ctx context.Context, tx pgx.Tx, w document.Write, docs []
 
 // Read implements document.Table.
 func (d documents) Read(ctx context.Context, p document.Place, id string) (doc document.Doc, found bool, err error) {
-	err = d.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	err = d.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
 		doc, found = document.Doc{}, false
 		return forRows(ctx, d.Store, conn, scanDocument, func(st document.Stored) bool {
 			doc, found = st.Doc, true
@@ -173,7 +173,7 @@ func (d documents) Read(ctx context.Context, p document.Place, id string) (doc d
 // Scan implements document.Table.
 func (d documents) Scan(ctx context.Context, s document.Scan) (list []document.Doc, more bool, err error) {
 	text, args := scanDocuments(s)
-	err = d.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	err = d.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
 		list, more = nil, false
 		size := 0
 		return forRows(ctx, d.Store, conn, scanDocument, func(st document.Stored) bool {
@@ -205,7 +205,7 @@ func scanDocuments(s document.Scan) (string, []any) {
 
 // Clear implements document.Table. A collection goes in one transaction.
 func (d documents) Clear(ctx context.Context, p document.Place) error {
-	return d.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	return d.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		_, err := conn.Exec(ctx, d.sql("DELETE FROM {schema}.documents WHERE collection = $1::bytea AND ($2::bytea = ''::bytea OR part = $2::bytea)"),
 			d.mode, []byte(p.Collection), []byte(p.Partition))
 		return err

@@ -37,7 +37,7 @@ SELECT current_setting('server_version'), current_setting('fsync'), current_sett
 func (s *Store) Doctor(ctx context.Context) ([]checkpoint.Finding, error) {
 	var f facts
 	var before, after time.Time
-	err := s.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	err := s.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
 		before = time.Now()
 		defer func() { after = time.Now() }()
 		return conn.QueryRow(ctx, s.text.facts, s.mode).Scan(&f.version, &f.fsync, &f.pages, &f.sync, &f.standbys, &f.checksums, &f.vacuum,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -100,12 +101,12 @@ func TestWhatTheServerUndidIsTriedAgain(t *testing.T) {
 	}
 }
 
-// cutOnce is a way to connect whose connection breaks at the first request with a text once it is
-// armed. No connection is made after that until others have gone on.
+// cutOnce is a way to connect. Once it is armed, the next request with a text is executed and its
+// reply is lost with the connection. No connection is made after that until others have gone on.
 type cutOnce struct {
 	text   []byte
 	armed  atomic.Bool
-	cut    chan struct{} // closed when the connection has broken
+	cut    chan struct{} // closed when the request was executed and the connection has broken
 	others chan struct{} // closed when others have gone on
 }
 
@@ -117,62 +118,124 @@ func (o *cutOnce) dial(dial pgconn.DialFunc) pgconn.DialFunc {
 		default:
 		}
 		conn, err := dial(ctx, network, addr)
-		return cuttable{conn, o}, err
+		return &cuttable{Conn: conn, cutOnce: o}, err
 	}
 }
 
 type cuttable struct {
 	net.Conn
 	*cutOnce
+	last atomic.Bool // the reply to come is the one that is lost
 }
 
-func (c cuttable) Write(b []byte) (int, error) {
+func (c *cuttable) Write(b []byte) (int, error) {
 	if bytes.Contains(b, c.text) && c.armed.CompareAndSwap(true, false) {
-		close(c.cut)
-		c.Conn.Close()
-		return len(b), nil // as if it had been sent
+		c.last.Store(true)
 	}
 	return c.Conn.Write(b)
 }
 
-// TestDoneIsFoundBehindTheHead repeats a commit whose outcome is not known after another
-// writer went on from it: the first try of commit 2 is lost with its connection, and the second
-// one waits until another writer has made that commit and two more, and may have taken the thread.
-func TestDoneIsFoundBehindTheHead(t *testing.T) {
-	for _, takes := range []bool{false, true} {
-		doneBehindTheHead(t, takes)
+// Read loses a reply when it has come: the server sends it when the transaction has ended.
+func (c *cuttable) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 && c.last.CompareAndSwap(true, false) {
+		c.Conn.Close()
+		close(c.cut)
+		return 0, io.ErrUnexpectedEOF
 	}
+	return n, err
 }
 
-func doneBehindTheHead(t *testing.T, takes bool) {
+// lostReply makes a commit on a store whose first attempt is executed and loses its reply, and lets
+// others act before the next attempt. prepare is called before. It returns what Commit does.
+func lostReply(t *testing.T, c checkpoint.Commit, prepare, others func(s *postgres.Store)) error {
 	t.Helper()
 	schema := freshSchema()
-	cut := &cutOnce{text: []byte(schema), cut: make(chan struct{}), others: make(chan struct{})}
+	cut := &cutOnce{text: []byte("commit_"), cut: make(chan struct{}), others: make(chan struct{})}
 	goOn := sync.OnceFunc(func() { close(cut.others) })
 	defer goOn()
 	s := newOver(t, "pool_max_conns=1", cut.dial, postgres.Config{Schema: schema, RetryFor: time.Minute})
-	k := checkpoint.Key{Thread: "thread"}
-	if err := s.Commit(t.Context(), link(k, 1)); err != nil {
+	// The first call on a connection asks how its statement is described; it is not the one to cut.
+	if err := s.Commit(t.Context(), link(checkpoint.Key{Thread: "warm"}, 1)); err != nil {
 		t.Fatal(err)
 	}
+	other := open(t, cluster.dsn(), postgres.Config{Schema: schema})
+	prepare(other)
 	cut.armed.Store(true)
 	done := make(chan error, 1)
-	go func() { done <- s.Commit(t.Context(), link(k, 2)) }()
+	go func() { done <- s.Commit(t.Context(), c) }()
 	<-cut.cut
-	other := open(t, cluster.dsn(), postgres.Config{Schema: schema})
-	for seq := uint64(2); seq <= 4; seq++ {
-		if err := other.Commit(t.Context(), link(k, seq)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if takes {
-		if _, err := other.Acquire(t.Context(), checkpoint.LeaseRequest{Thread: k.Thread, Owner: "other", TTL: time.Minute}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	others(other)
 	goOn()
-	if err := <-done; err != nil {
-		t.Errorf("rule: a commit that is in the chain was done, when its own reply was lost\n got: %v", err)
+	return <-done
+}
+
+// commits makes commits of a thread without a lease.
+func commits(t *testing.T, s *postgres.Store, k checkpoint.Key, from, to uint64) {
+	t.Helper()
+	for seq := from; seq <= to; seq++ {
+		if err := s.Commit(t.Context(), link(k, seq)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// take acquires a lease of a thread for another writer.
+func take(t *testing.T, s *postgres.Store, k checkpoint.Key) {
+	t.Helper()
+	if _, err := s.Acquire(t.Context(), checkpoint.LeaseRequest{Thread: k.Thread, Owner: "other", TTL: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDoneIsFoundBehindTheHead loses the reply to commit 2, which was made. Before the next attempt
+// another writer appends to it or takes the thread, or both.
+func TestDoneIsFoundBehindTheHead(t *testing.T) {
+	k := checkpoint.Key{Thread: "thread"}
+	for _, c := range []struct {
+		last  uint64
+		takes bool
+	}{{2, false}, {4, false}, {2, true}, {4, true}} {
+		t.Run(fmt.Sprintf("head %d, taken %t", c.last, c.takes), func(t *testing.T) {
+			err := lostReply(t, link(k, 2), func(s *postgres.Store) { commits(t, s, k, 1, 1) }, func(s *postgres.Store) {
+				commits(t, s, k, 3, c.last)
+				if c.takes {
+					take(t, s, k)
+				}
+			})
+			if err != nil {
+				t.Errorf("rule: a call that has made its commit is told so, when the reply was lost\n got: %v", err)
+			}
+		})
+	}
+}
+
+// TestCommit_MadeByAnotherCall repeats a commit that an earlier call made, by a writer that has no
+// lease or comes too late. The attempt is refused, and the reply that says so is lost.
+func TestCommit_MadeByAnotherCall(t *testing.T) {
+	k := checkpoint.Key{Thread: "thread"}
+	none := func(*postgres.Store) {}
+	for _, c := range []struct {
+		name  string
+		last  uint64
+		takes bool
+		want  error
+	}{
+		{"fenced at the head", 1, true, checkpoint.ErrFenced},
+		{"fenced behind the head", 3, true, checkpoint.ErrFenced},
+		{"behind the head", 3, false, checkpoint.ErrConflict},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := lostReply(t, link(k, 1), func(s *postgres.Store) {
+				commits(t, s, k, 1, c.last)
+				if c.takes {
+					take(t, s, k)
+				}
+			}, none)
+			if !errors.Is(err, c.want) {
+				t.Errorf("rule: a commit of another call is not reported as done to a writer that may not write\n got: %v\nwant: %v", err, c.want)
+			}
+		})
 	}
 }
 

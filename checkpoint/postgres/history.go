@@ -98,7 +98,7 @@ func ask(where map[string]string, n int) (labels string, rows int) {
 // page returns what read makes of the rows of a query. What it read before an error
 // comes with the error.
 func (s *Store) page(ctx context.Context, text string, args []any, read func(pgx.Rows) (checkpoint.Snapshot, error)) (page []checkpoint.Snapshot, err error) {
-	err = s.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	err = s.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
 		page = nil
 		rows, err := conn.Query(ctx, text, append([]any{s.mode}, args...)...)
 		if err != nil {
@@ -122,7 +122,7 @@ func (s *Store) page(ctx context.Context, text string, args []any, read func(pgx
 
 // Namespaces implements checkpoint.Store.
 func (s *Store) Namespaces(ctx context.Context, thread string) (list []string, err error) {
-	err = s.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	err = s.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
 		rows, err := conn.Query(ctx, s.text.namespaces, s.mode, []byte(thread))
 		if err != nil {
 			return err

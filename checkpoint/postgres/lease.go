@@ -19,7 +19,7 @@ func (s *Store) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpo
 	r = r.NewID()
 	lease := checkpoint.Lease{Fence: cmp.Or(r.Fence, r.ID), TTL: r.TTL}
 	k := checkpoint.Key{Thread: r.Thread}
-	err := s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	err := s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		a, err := s.ask(ctx, conn, s.text.acquire, k, 0,
 			[]byte(r.Thread), lease.Fence, r.Fence != "", r.Owner, micros(r.TTL), r.Force, r.Over, checkpoint.MaxLeaseLog)
 		if err != nil {
@@ -39,7 +39,7 @@ func (s *Store) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpo
 
 // Release implements checkpoint.Leaser.
 func (s *Store) Release(ctx context.Context, thread, fence string) error {
-	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		if fence == "" {
 			return nil // nobody's
 		}
@@ -54,7 +54,7 @@ func (s *Store) Expire(ctx context.Context, thread string, ttl time.Duration) er
 	if err := checkpoint.CheckTTL(ttl); err != nil {
 		return err
 	}
-	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		var found bool
 		err := conn.QueryRow(ctx, s.text.expire, s.mode, []byte(thread), micros(ttl)).Scan(&found)
 		if err == nil && !found {

@@ -70,7 +70,7 @@ func notFound(k checkpoint.Key, seq uint64) error {
 
 // Load implements checkpoint.Store.
 func (s *Store) Load(ctx context.Context, k checkpoint.Key, seq uint64) (snap checkpoint.Snapshot, err error) {
-	err = s.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	err = s.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
 		rows, err := conn.Query(ctx, s.text.load, s.mode, []byte(k.Thread), []byte(k.Namespace), number(seq))
 		if err != nil {
 			return err

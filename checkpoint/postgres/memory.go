@@ -36,7 +36,7 @@ func (s *Store) Memory(ctx context.Context) (memory.Store, error) {
 
 // addTables makes tables beside those of the threads, unless the first of them is there.
 func (s *Store) addTables(ctx context.Context, first, schema string) error {
-	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		there, err := s.hasTable(ctx, conn, first)
 		switch {
 		case err != nil || there:
@@ -88,7 +88,7 @@ const memoryAlive = "(m.expires IS NULL OR m.expires > clock_timestamp())"
 // Write implements memory.Table.
 func (m memories) Write(ctx context.Context, w memory.Write) (rows []memory.Item, err error) {
 	var refusal error
-	err = m.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	err = m.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) (err error) {
 			rows, err = m.write(ctx, tx, w)
 			if refusal = nil; errors.Is(err, memory.ErrConflict) {
@@ -201,7 +201,7 @@ func scanMemory(rows pgx.Rows) (st memory.Stored, err error) {
 
 // Read implements memory.Table.
 func (m memories) Read(ctx context.Context, namespace []string, key string) (item memory.Item, found bool, err error) {
-	err = m.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	err = m.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
 		item, found = memory.Item{}, false
 		return forRows(ctx, m.Store, conn, scanMemory, func(st memory.Stored) bool {
 			item, found = st.Item, true
@@ -231,7 +231,7 @@ func (m memories) Scan(ctx context.Context, s memory.Scan) (list []memory.Item, 
 	}
 	args = append(args, int64(s.Limit)+1)
 	text += fmt.Sprintf(" ORDER BY m.ns, m.key LIMIT $%d::bigint", len(args))
-	err = m.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	err = m.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
 		list, more = nil, false
 		size := 0
 		return forRows(ctx, m.Store, conn, scanMemory, func(st memory.Stored) bool {
@@ -259,7 +259,7 @@ func (m memories) Namespaces(ctx context.Context, r memory.Range, after string, 
 	const text = `SELECT DISTINCT m.ns FROM {schema}.memories m WHERE m.ns > $1::bytea
 		AND m.ns >= $2::bytea AND ($3::bytea IS NULL OR m.ns < $3::bytea) AND ` + memoryAlive + ` ORDER BY m.ns LIMIT $4::bigint`
 	args := append(append([]any{m.mode, []byte(after)}, bounds(r)...), int64(limit)+1)
-	err = m.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	err = m.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
 		rows, err := conn.Query(ctx, m.sql(text), args...)
 		if err != nil {
 			return err

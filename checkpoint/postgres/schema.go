@@ -22,7 +22,7 @@ import (
 var migrations embed.FS
 
 // layout is the newest that this package knows, and the one it works with.
-const layout = 2
+const layout = 3
 
 // oldest is the least PostgreSQL that has all that is used here and is still looked
 // after, as server_version_num.
@@ -38,7 +38,7 @@ func (s *Store) prepareSchema(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("%w: %q cannot be the name of a schema", checkpoint.ErrUnsupported, cfg.Schema)
 	}
 	var version, server int
-	err := s.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn, _ bool) (err error) {
+	err := s.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
 		version, server, err = versions(ctx, conn, cfg.Schema)
 		return err
 	})
@@ -54,7 +54,7 @@ func (s *Store) prepareSchema(ctx context.Context, cfg Config) error {
 	case cfg.Migrate == MigrateNever:
 		return fmt.Errorf("%w: schema %q has layout %d, this version needs %d; open it once with MigrateUp, by a role that may", checkpoint.ErrUnsupported, cfg.Schema, version, layout)
 	}
-	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn, _ bool) error {
+	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return migrate(ctx, tx, cfg.Schema) })
 	})
 }

@@ -13,7 +13,7 @@ type texts struct {
 func textsFor(schema string) texts {
 	s := func(text string) string { return strings.ReplaceAll(text, "{schema}", quote(schema)) }
 	return texts{
-		commit: s(`SELECT verdict, at, owner FROM {schema}.commit_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+		commit: s(`SELECT verdict, at, owner FROM {schema}.commit_3($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
 			$14, $15, $16, $17, $18, $19, $20, $21)`),
 		put:        s(`SELECT verdict, at, owner FROM {schema}.put_1($1, $2, $3, $4, $5, $6, $7, $8)`),
 		drop:       s(`SELECT verdict, at, owner FROM {schema}.drop_2($1, $2, $3, $4, $5, $6, $7, $8, $9)`),

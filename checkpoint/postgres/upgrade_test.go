@@ -89,3 +89,35 @@ func TestManyMayBringOneSchemaUpToDate(t *testing.T) {
 		}
 	}
 }
+
+// TestSchema_ProcessOfAnOlderRelease keeps a connection of an older release open, with its plans,
+// while the schema is brought up to date. Both releases then append to one thread.
+func TestSchema_ProcessOfAnOlderRelease(t *testing.T) {
+	schema := oldSchema(t)
+	conn, err := pgx.Connect(t.Context(), cluster.dsn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	commit := func(function string, seq int) {
+		t.Helper()
+		var verdict string
+		err := conn.QueryRow(t.Context(), "SELECT verdict FROM "+schema+"."+function+`('shared', '', '', $1::int, $1::int + 1, 'id', false,
+			0, '{}', 'header', '{}', '{}', '{}', 0, '{}', '{}', '{}', '{}', '{}', '{}', '{}')`, seq-1).Scan(&verdict)
+		if err != nil || verdict != "done" {
+			t.Errorf("rule: a process of an older release goes on\n got: commit %d, %q, %v", seq, verdict, err)
+		}
+	}
+	commit("commit_1", 1)
+	s := open(t, cluster.dsn(), postgres.Config{Schema: schema})
+	k := checkpoint.Key{Thread: "shared"}
+	commit("commit_1", 2)
+	commit("commit_2", 3)
+	if err := s.Commit(t.Context(), checkpoint.Commit{Key: k, ID: "new", Head: 3}); err != nil {
+		t.Errorf("rule: a new process goes on from a commit of an older one\n got: %v", err)
+	}
+	commit("commit_2", 5)
+	if snap, err := s.Load(t.Context(), k, 0); err != nil || snap.Seq != 5 || string(snap.Header) != "header" {
+		t.Errorf("rule: a new process reads what an older one commits\n got: commit %d, %q, %v", snap.Seq, snap.Header, err)
+	}
+}
