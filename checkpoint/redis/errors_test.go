@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/redis"
+	"github.com/weftrun/weft/internal/freeport"
 	"github.com/weftrun/weft/internal/pace"
 )
 
@@ -132,7 +133,7 @@ func TestClosedClient(t *testing.T) {
 }
 
 func TestNobodyListens(t *testing.T) {
-	port, err := freePort()
+	port, err := freeport.Choose()
 	if err != nil {
 		t.Fatal(err)
 	}

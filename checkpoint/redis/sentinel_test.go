@@ -21,32 +21,26 @@ import (
 // it knows both and the replica has everything.
 func startSentinel(t testing.TB, master, replica *server) *server {
 	t.Helper()
-	host, port, err := net.SplitHostPort(master.addr)
+	host, masterPort, err := net.SplitHostPort(master.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	replica.do(t, "replicaof", host, port)
+	replica.do(t, "replicaof", host, masterPort)
 	waitFor(t, "the replica has everything", func() bool {
 		return parse(replica.do(t, "info", "replication").(string))["master_link_status"] == "up"
 	})
-	own, err := freePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{addr: "127.0.0.1:" + own, dir: t.TempDir()}
-	conf := filepath.Join(s.dir, "sentinel.conf") // which it writes to
-	s.args = []string{conf, "--sentinel"}
-	err = os.WriteFile(conf, fmt.Appendf(nil, `port %s
+	dir := t.TempDir()
+	s, err := launchAt(dir, func(port string) ([]string, error) {
+		conf := filepath.Join(dir, "sentinel.conf") // which it writes to
+		return []string{conf, "--sentinel"}, os.WriteFile(conf, fmt.Appendf(nil, `port %s
 bind 127.0.0.1
 dir %s
 logfile %s
 sentinel monitor weft %s %s 1
 sentinel down-after-milliseconds weft 300
 sentinel failover-timeout weft 5000
-`, own, s.dir, filepath.Join(s.dir, "log"), host, port), 0o600)
-	if err == nil {
-		err = s.run()
-	}
+`, port, dir, filepath.Join(dir, "log"), host, masterPort), 0o600)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

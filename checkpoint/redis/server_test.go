@@ -23,6 +23,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/checkpoint/session/sessiontest"
 	"github.com/weftrun/weft/checkpoint/thread/threadtest"
+	"github.com/weftrun/weft/internal/freeport"
 	"github.com/weftrun/weft/internal/pace"
 )
 
@@ -40,13 +41,19 @@ func TestMain(m *testing.M) {
 	sessiontest.Worker(openDocuments)
 	pace.Tries(100, 20)
 	goredis.SetLogger(silent{}) // the tests break connections by the hundred
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if shared.server != nil {
-			shared.server.kill()
-			os.RemoveAll(shared.server.dir)
-		}
-		os.Exit(code)
-	}))
+	goleak.VerifyTestMain(tests{m})
+}
+
+// tests are the tests of this package, and end the server that they share.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	code := t.M.Run()
+	if shared.server != nil {
+		shared.server.kill()
+		os.RemoveAll(shared.server.dir)
+	}
+	return code
 }
 
 type silent struct{}
@@ -55,10 +62,11 @@ func (silent) Printf(context.Context, string, ...any) {}
 
 // server is a redis-server that a test started.
 type server struct {
-	addr string
-	dir  string
-	args []string
-	cmd  *exec.Cmd
+	addr  string
+	dir   string
+	args  []string
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when the process has ended
 }
 
 // start runs a real redis-server on a free port of the loopback and waits until it
@@ -74,42 +82,51 @@ func start(t testing.TB, args ...string) *server {
 }
 
 func launch(dir string, args ...string) (*server, error) {
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	s := &server{addr: "127.0.0.1:" + port, dir: dir}
-	s.args = append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--logfile", filepath.Join(dir, "log"), "--save", "", "--appendonly", "no", "--daemonize", "no"}, args...)
-	err = s.run()
-	if err != nil {
-		s.kill()
-	}
+	return launchAt(dir, func(port string) ([]string, error) {
+		return append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--logfile", filepath.Join(dir, "log"), "--save", "", "--appendonly", "no", "--daemonize", "no"}, args...), nil
+	})
+}
+
+// launchAt starts a server with the arguments for a port, and again with another port when it ends.
+func launchAt(dir string, args func(port string) ([]string, error)) (s *server, err error) {
+	err = freeport.Start(func(port string) (err error) {
+		s = &server{addr: "127.0.0.1:" + port, dir: dir}
+		if s.args, err = args(port); err == nil {
+			err = s.run()
+		}
+		if err != nil {
+			s.kill()
+		}
+		return err
+	})
 	return s, err
 }
 
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
-}
-
-// run starts the process, also after a kill, and waits for it.
+// run starts the process, also after a kill, and waits until it answers itself.
 func (s *server) run() error {
 	if err := s.begin(); err != nil {
 		return err
 	}
-	return s.ready("PONG")
+	if err := s.ready("PONG"); err != nil {
+		return err
+	}
+	if own := fmt.Sprintf("process_id:%d\r\n", s.cmd.Process.Pid); !strings.Contains(s.ask("INFO server"), own) {
+		return fmt.Errorf("%w: another process answers at %s", freeport.ErrEnded, s.addr)
+	}
+	return nil
 }
 
 func (s *server) begin() error {
 	s.cmd = exec.Command("redis-server", s.args...)
 	if err := s.cmd.Start(); err != nil {
+		s.cmd = nil
 		return fmt.Errorf("these tests need a redis-server (Debian: apt-get install redis-server): %w", err)
 	}
+	s.ended = make(chan struct{})
+	go func(cmd *exec.Cmd, ended chan struct{}) {
+		defer close(ended)
+		cmd.Wait()
+	}(s.cmd, s.ended)
 	return nil
 }
 
@@ -117,38 +134,47 @@ func (s *server) begin() error {
 func (s *server) ready(want string) error {
 	deadline := time.Now().Add(30 * time.Second)
 	for {
-		got := s.ping()
+		got := s.ask("PING")
 		if strings.Contains(got, want) {
 			return nil
 		}
-		if time.Now().After(deadline) {
-			log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
-			return fmt.Errorf("redis-server at %s: a PING gets %q, not %q\n%s", s.addr, got, want, log)
+		var err error
+		select {
+		case <-s.ended:
+			err = fmt.Errorf("%w: redis-server at %s", freeport.ErrEnded, s.addr)
+		case <-time.After(2 * time.Millisecond): // another process does not report that it listens
+			if time.Now().After(deadline) {
+				err = fmt.Errorf("redis-server at %s: a PING gets %q, not %q", s.addr, got, want)
+			}
 		}
-		time.Sleep(2 * time.Millisecond) // another process tells nobody that it listens
+		if err != nil {
+			log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+			return fmt.Errorf("%w\n%s", err, log)
+		}
 	}
 }
 
-func (s *server) ping() string {
+// ask returns the answer to a command, or the error.
+func (s *server) ask(command string) string {
 	c, err := net.Dial("tcp", s.addr)
 	if err != nil {
 		return err.Error()
 	}
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(time.Second))
-	fmt.Fprint(c, "PING\r\n")
-	b := make([]byte, 256)
+	fmt.Fprint(c, command+"\r\n")
+	b := make([]byte, 4096)
 	n, _ := c.Read(b)
 	return string(b[:n])
 }
 
 // kill ends the process as a power cut would end it, if it ever began.
 func (s *server) kill() {
-	if s.cmd.Process == nil {
+	if s.cmd == nil {
 		return
 	}
 	s.cmd.Process.Kill()
-	s.cmd.Wait()
+	<-s.ended
 }
 
 // client returns a client of the server with go-redis's defaults.

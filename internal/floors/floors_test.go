@@ -39,7 +39,8 @@ var house = []room{
 	{name: "internal/compact"},
 	{name: "internal/validtext"},
 	{name: "internal/redact"},
-	{name: "internal/wire"}, // for tests alone
+	{name: "internal/freeport"}, // for tests alone
+	{name: "internal/wire"},     // for tests alone
 	{name: "internal/racing", on: []string{"internal/pace"}, doors: []string{"github.com/anishathalye/porcupine"}}, // for tests alone
 	{name: "internal/exprs", on: []string{"internal/suggest"}, doors: []string{"github.com/expr-lang/expr"}},
 	{name: "internal/fieldname"},

@@ -1,0 +1,2 @@
+// Package freeport chooses ports for servers that tests start.
+package freeport
