@@ -176,20 +176,6 @@ func (r *run) record() (*checkpoint.Record, error) {
 	return rec, err
 }
 
-// whatRan describes what the tasks of the step did, for its commit.
-func (r *run) whatRan() []checkpoint.Ran {
-	ran := make([]checkpoint.Ran, len(r.outs))
-	for i, o := range r.outs {
-		if o.Node >= 0 {
-			ran[i].Node = r.nodes[o.Node].name
-		}
-		if i < len(r.tasks) {
-			ran[i].Wrote, ran[i].Ways = wrote(r.schema, r.tasks[i].view), r.tasks[i].ways()
-		}
-	}
-	return ran
-}
-
 // wrote names the fields that were written in a view.
 func wrote(s *state.Schema, v state.View) (names []string) {
 	for i, c := range v.Channels {

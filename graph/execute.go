@@ -1,88 +1,16 @@
 package graph
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"slices"
 	"time"
+
+	"github.com/weftrun/weft/internal/schedule"
 )
 
 // errGoexit is the error of a node that ended its goroutine.
 var errGoexit = errors.New("the node called runtime.Goexit")
-
-// execute runs the tasks of the step that are not settled yet. One runs inline,
-// several on a bounded pool; results stay with their tasks, so the order in which
-// they finish does not matter. It returns when all have ended.
-func (r *run) execute() {
-	if len(r.tasks) == 1 && !r.tasks[0].settled {
-		r.performInline()
-		if r.session.watch != nil || r.tasks[0].err != nil {
-			r.ended(0)
-		}
-		return
-	}
-	r.todo = slices.Grow(r.todo[:0], len(r.tasks))
-	for i, t := range r.tasks {
-		if !t.settled {
-			r.todo = append(r.todo, i)
-		}
-	}
-	if len(r.todo) > 0 {
-		r.executeMany()
-	}
-}
-
-// performInline runs the only task of the step. A panic that is not the node's, but of what its
-// Policy calls or of a method of its error, is a failure of the task too.
-func (r *run) performInline() {
-	t := r.tasks[0] // a first attempt that succeeds runs nothing that may panic but its node, whose panic call takes
-	if !r.isQuick(t) {
-		r.performSafely(func() { r.perform(0) })
-		return
-	}
-	t.attempt = 1
-	if err := t.call(t); err != nil || len(t.open) > 0 || t.unsaved != nil {
-		r.performSafely(func() { r.endQuick(0, err) })
-	}
-}
-
-// performSafely calls f, which performs the only task of the step.
-func (r *run) performSafely(f func()) {
-	defer func() {
-		if v := recover(); v != nil {
-			r.tasks[0].endedBy(&PanicError{Value: v, Stack: debug.Stack()})
-		}
-	}()
-	f()
-}
-
-// isQuick reports whether t needs no timer, watcher, cache or retry state for its first attempt.
-func (r *run) isQuick(t *task) bool {
-	return t.node.quick && r.session.watch == nil && r.inside == nil && t.attempt == 0 && t.within == 0
-}
-
-// endQuick goes on with task i, which is quick, after its first attempt.
-func (r *run) endQuick(i int, err error) {
-	t := r.tasks[i]
-	if r.more(t, err, time.Time{}) {
-		r.performFully(i)
-	} else if t.err != nil {
-		r.rescue(i)
-	}
-}
-
-// ended tells the watchers how task i ended, and stops the others if it failed.
-func (r *run) ended(i int) {
-	t := r.tasks[i]
-	if t.err != nil {
-		r.stop(t.err)
-	}
-	if r.session.watch != nil {
-		r.emitEnd(t)
-	}
-}
 
 // errStopped is the cause of cancelling a step in which another task failed.
 var errStopped = errors.New("graph: stopped because another task failed")
@@ -97,56 +25,156 @@ type stopped struct {
 func (e *stopped) Error() string   { return errStopped.Error() + ": " + textOf(e.err) }
 func (e *stopped) Unwrap() []error { return []error{errStopped, e.err} }
 
-// stop cancels the other tasks of the step, because of err.
-func (r *run) stop(err error) { r.cancel(&stopped{r, err}) }
+// execute runs the tasks of the step that are not settled yet. One runs inline,
+// several on a bounded pool; results stay with their tasks, so the order in which
+// they finish does not matter. It returns when all have ended.
+func (s *superstep) execute() {
+	if len(s.tasks) == 1 && !s.tasks[0].settled {
+		s.performInline()
+		if s.run.session.watch != nil || s.tasks[0].err != nil {
+			s.ended(0)
+		}
+		return
+	}
+	s.todo = slices.Grow(s.todo[:0], len(s.tasks))
+	for i, t := range s.tasks {
+		if !t.settled {
+			s.todo = append(s.todo, i)
+		}
+	}
+	if len(s.todo) > 0 {
+		s.executeMany()
+	}
+}
 
-// perform runs task i to its end: a result, a question, or an error that neither a
-// retry nor a handler could mend.
-func (r *run) perform(i int) {
-	t := r.tasks[i]
-	if !r.isQuick(t) {
-		r.performFully(i)
+// executeMany runs s.todo on the workers of the run. The coordinator runs none of it: where it is the
+// caller of the run, a node of several cannot end it.
+func (s *superstep) executeMany() {
+	if s.pool == nil {
+		s.pool = schedule.NewPool(s.permit.Permits())
+	}
+	var collect func(ended []int, left int)
+	if s.run.journal != nil || s.run.session.watch != nil || s.run.inside != nil {
+		collect = s.collectEnded
+	}
+	s.permit.Release()
+	defer s.permit.Acquire(s.run.ctx)
+	s.pool.Run(s.run.ctx, wideStep{s}, len(s.todo), s.run.cfg.Concurrency, collect)
+}
+
+// collectEnded takes in tasks that have ended, by their places in s.todo. What has finished while
+// others still run is stored at once, so that a crash does not lose it; with Exit it is stored when
+// the run ends or pauses.
+func (s *superstep) collectEnded(ended []int, left int) {
+	for n, place := range ended {
+		ended[n] = s.todo[place]
+		s.ended(ended[n])
+	}
+	if left > 0 && s.run.opts.Durability != Exit {
+		s.keep(ended)
+	}
+}
+
+// performInline runs the only task of the step. A panic that is not the node's, but of what its
+// Policy calls or of a method of its error, is a failure of the task too.
+func (s *superstep) performInline() {
+	t := s.tasks[0] // a first attempt that succeeds runs nothing that may panic but its node, whose panic call takes
+	if !s.isQuick(t) {
+		s.performSafely(func() { s.perform(0) })
 		return
 	}
 	t.attempt = 1
-	r.endQuick(i, t.call(t))
+	if err := t.call(t); err != nil || len(t.open) > 0 || t.unsaved != nil {
+		s.performSafely(func() { s.endQuick(0, err) })
+	}
+}
+
+// performSafely calls f, which performs the only task of the step.
+func (s *superstep) performSafely(f func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.tasks[0].endedBy(&PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	f()
+}
+
+// isQuick reports whether t needs no timer, watcher, cache or retry state for its first attempt.
+func (s *superstep) isQuick(t *task) bool {
+	return t.node.quick && s.run.session.watch == nil && s.run.inside == nil && t.attempt == 0 && t.within == 0
+}
+
+// endQuick goes on with task i, which is quick, after its first attempt.
+func (s *superstep) endQuick(i int, err error) {
+	t := s.tasks[i]
+	if s.more(t, err, time.Time{}) {
+		s.performFully(i)
+	} else if t.err != nil {
+		s.rescue(i)
+	}
+}
+
+// ended tells the watchers how task i ended, and stops the others if it failed.
+func (s *superstep) ended(i int) {
+	t := s.tasks[i]
+	if t.err != nil {
+		s.stop(t.err)
+	}
+	if s.run.session.watch != nil {
+		s.run.emitEnd(t)
+	}
+}
+
+// stop cancels the other tasks of the step, because of err.
+func (s *superstep) stop(err error) { s.run.cancel(&stopped{s.run, err}) }
+
+// perform runs task i to its end: a result, a question, or an error that neither a
+// retry nor a handler could mend.
+func (s *superstep) perform(i int) {
+	t := s.tasks[i]
+	if !s.isQuick(t) {
+		s.performFully(i)
+		return
+	}
+	t.attempt = 1
+	s.endQuick(i, t.call(t))
 }
 
 // performFully is perform for a task that is not quick, or whose first attempt has failed.
-func (r *run) performFully(i int) {
-	t := r.tasks[i]
-	if r.inside != nil {
-		r.inside.alive()
+func (s *superstep) performFully(i int) {
+	t := s.tasks[i]
+	if s.run.inside != nil {
+		s.run.inside.alive()
 	}
 	if t.node.cache != nil && t.back == nil && t.recall() {
 		return
 	}
-	r.try(i)
-	if t = r.tasks[i]; t.err != nil {
-		r.rescue(i)
+	s.try(i)
+	if t = s.tasks[i]; t.err != nil {
+		s.rescue(i)
 	} else if t.node.cache != nil && t.back == nil {
 		t.memoize()
 	}
 }
 
 // rescue lets the handler of task i, if it has one, mend its failure.
-func (r *run) rescue(i int) {
-	t := r.tasks[i]
+func (s *superstep) rescue(i int) {
+	t := s.tasks[i]
 	if t.node.rescue == nil || t.after || !t.rescuable() {
 		return
 	}
-	if r.ctx.Err() != nil {
+	if s.run.ctx.Err() != nil {
 		t.cutOff()
 		return
 	}
 	if t.err = t.toHandler(t.err); t.err == nil {
-		r.try(i)
+		s.try(i)
 	}
 }
 
 // try runs the job of task i until an attempt succeeds or asks, or none is left.
-func (r *run) try(i int) {
-	t := r.tasks[i]
+func (s *superstep) try(i int) {
+	t := s.tasks[i]
 	var began time.Time
 	if t.job.budgeted {
 		began = time.Now()
@@ -155,14 +183,14 @@ func (r *run) try(i int) {
 		t.attempt = 1
 	}
 	for again := true; again; {
-		err := r.attempt(i)
-		t = r.tasks[i] // a task that was given up has a successor
-		again = r.more(t, err, began)
+		err := s.attempt(i)
+		t = s.tasks[i] // a task that was given up has a successor
+		again = s.more(t, err, began)
 	}
 }
 
 // more looks at how an attempt of t ended, and reports whether another follows.
-func (r *run) more(t *task, err error, began time.Time) bool {
+func (s *superstep) more(t *task, err error, began time.Time) bool {
 	finished := err == nil && len(t.open) == 0
 	if finished && t.unsaved == nil {
 		return false
@@ -175,7 +203,7 @@ func (r *run) more(t *task, err error, began time.Time) bool {
 	}
 	t.open = nil
 	t.err = t.failed(err)
-	if t.after || !r.pause(t, err, began) {
+	if t.after || !s.pause(t, err, began) {
 		return false
 	}
 	t.again()
@@ -184,21 +212,21 @@ func (r *run) more(t *task, err error, began time.Time) bool {
 
 // pause waits before the next attempt of t, which failed with err; false means that
 // there is none.
-func (r *run) pause(t *task, err error, began time.Time) bool {
+func (s *superstep) pause(t *task, err error, began time.Time) bool {
 	var elapsed time.Duration
 	if t.job.budgeted {
 		elapsed = time.Since(began)
 	}
-	wait, again := t.job.retry.again(t.attempt, err, elapsed, r.cfg.Rand)
+	wait, again := t.job.retry.again(t.attempt, err, elapsed, s.run.cfg.Rand)
 	if !again {
 		return false
 	}
-	if r.ctx.Err() != nil {
+	if s.run.ctx.Err() != nil {
 		t.cutOff()
 		return false
 	}
-	if r.session.watch != nil {
-		r.emitRetry(t)
+	if s.run.session.watch != nil {
+		s.run.emitRetry(t)
 	}
 	t.hold(1)
 	defer t.hold(-1)
@@ -207,27 +235,17 @@ func (r *run) pause(t *task, err error, began time.Time) bool {
 	select {
 	case <-timer.C:
 		return true
-	case <-r.ctx.Done():
+	case <-s.run.ctx.Done():
 		t.cutOff()
 		return false
 	}
 }
 
-// because adds why the run's context ended to the error of what failed after that: the cause
-// comes first.
-func (r *run) because(err error) error {
-	cause := context.Cause(r.ctx)
-	if cause == nil || errors.Is(err, cause) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", cause, err)
-}
-
 // replace gives up task i, whose node still runs, and puts a new one in its place.
-func (r *run) replace(i int) {
-	old := r.tasks[i]
+func (s *superstep) replace(i int) {
+	old := s.tasks[i]
 	old.fenced.Store(true)
-	t := r.furnish(new(task), r.schema.Blank()) // this is a worker
+	t := s.furnish(new(task), s.run.schema.Blank()) // this is a worker
 	t.begin(old.node, old.out.Node, old.index, old.payload)
 	t.attempt, t.within, t.job, t.failure = old.attempt, old.within, old.job, old.failure
 	t.timed = old.timed
@@ -239,14 +257,53 @@ func (r *run) replace(i int) {
 		t.found.Store(true)
 	}
 	old.drop()
-	r.tasks[i] = t
+	s.tasks[i] = t
 }
 
-// cancelled returns why the run's context ended.
-func (r *run) cancelled() error {
-	err, cause := r.ctx.Err(), context.Cause(r.ctx)
-	if errors.Is(cause, err) || err == nil {
-		return cause
+// wideStep is s.todo as the tasks of a pool.
+type wideStep struct{ s *superstep }
+
+// Key returns what the task at a place in s.todo would wait for: its Policy.Parallel or its Limit,
+// whichever lets fewer run.
+func (w wideStep) Key(place int) (key any, limit int) {
+	t := w.s.tasks[w.s.todo[place]]
+	if n := t.job.parallel; n > 0 {
+		key, limit = t.job, n
 	}
-	return fmt.Errorf("%w: %w", cause, err)
+	if g := t.job.gate; g != nil {
+		if n := g.Concurrency(); n > 0 && (limit == 0 || n < limit) && !t.around().holds(g) {
+			key, limit = g, n
+		}
+	}
+	return key, limit
+}
+
+// Run performs the task at a place in s.todo, unless the step is cancelled.
+func (w wideStep) Run(place int, p *schedule.Permit) {
+	s, i := w.s, w.s.todo[place]
+	s.tasks[i].permit = p
+	if s.run.ctx.Err() != nil {
+		s.tasks[i].endedBy(s.run.cancelled())
+	} else {
+		s.perform(i)
+	}
+	w.stop(i)
+}
+
+// Lost makes a panic, which is not the node's but of what its Policy calls, or a runtime.Goexit the
+// failure of the task.
+func (w wideStep) Lost(place int, p *schedule.Panic) {
+	i, err := w.s.todo[place], errGoexit
+	if p != nil {
+		err = (*PanicError)(p)
+	}
+	w.s.tasks[i].endedBy(err)
+	w.stop(i)
+}
+
+// stop cancels the other tasks if task i has failed. The worker does it, so that it starts no more.
+func (w wideStep) stop(i int) {
+	if err := w.s.tasks[i].err; err != nil {
+		w.s.stop(err)
+	}
 }

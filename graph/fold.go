@@ -17,6 +17,7 @@ type values struct {
 	before  state.View      // what the state was before a fold that may fail
 	writes  []state.Channel // of one field, while it is folded
 	writers []int           // the tasks that wrote them
+	few     [16]bool        // where changed begins: a small state needs no more
 }
 
 // fold carries the writes of a step's tasks into the state, field by field and in canonical order.

@@ -84,36 +84,6 @@ func (l *Limits) names() []string {
 	return slices.Sorted(maps.Keys(l.gates))
 }
 
-// passGates lets t wait until it may begin an attempt: first for its Policy.Parallel and then for its
-// Limit. leave is nil where there is nothing to leave; else it must be called once.
-func (r *run) passGates(t *task) (leave func(), err error) {
-	own, shared := r.ownGate(t), t.job.gate
-	if shared != nil && t.around().holds(shared) {
-		shared = nil
-	}
-	if own == nil && shared == nil {
-		return nil, nil
-	}
-	if own != nil {
-		if err := t.pass(own); err != nil {
-			return nil, err
-		}
-	}
-	if shared == nil {
-		return own.Leave, nil
-	}
-	if err := t.pass(shared); err != nil {
-		if own != nil {
-			own.Leave()
-		}
-		return nil, err
-	}
-	if own == nil {
-		return shared.Leave, nil
-	}
-	return func() { shared.Leave(); own.Leave() }, nil
-}
-
 // pass lets t wait at g. It is not idle meanwhile, and releases its permit: the tasks that have
 // passed g may be waiting for one.
 func (t *task) pass(g *schedule.Gate) error {
@@ -132,19 +102,6 @@ func (t *task) pass(g *schedule.Gate) error {
 type runner struct {
 	node *node
 	job  *job
-}
-
-// ownGate returns the gate of the Policy.Parallel of t in r, or nil.
-func (r *run) ownGate(t *task) *schedule.Gate {
-	if t.job.parallel == 0 {
-		return nil
-	}
-	key := runner{t.node, t.job}
-	g, ok := r.gates.Load(key)
-	if !ok {
-		g, _ = r.gates.LoadOrStore(key, schedule.NewGate(t.job.parallel, 0, 0))
-	}
-	return g.(*schedule.Gate)
 }
 
 // holds reports whether t, or a task around it, has passed g and is still under way: it

@@ -64,50 +64,6 @@ func message(err error) string {
 	return textOf(err)
 }
 
-// keep stores what these tasks finished, while others still run. If that fails the
-// run fails.
-func (r *run) keep(finished []int) {
-	if r.journal == nil || r.keepErr != nil {
-		return
-	}
-	var entries []checkpoint.Entry
-	for _, i := range finished {
-		if t := r.tasks[i]; t.err == nil && len(t.open) == 0 {
-			es, err := t.entries()
-			if err != nil {
-				t.err = err
-				r.stop(err)
-				continue
-			}
-			entries = append(entries, es...)
-			t.settled = true
-		}
-	}
-	if len(entries) > 0 {
-		if r.keepErr = r.journal.Put(entries); r.keepErr != nil {
-			r.stop(r.keepErr)
-		}
-	}
-}
-
-// keepAll stores what the tasks of a step that cannot be committed have done.
-func (r *run) keepAll() error {
-	if r.journal == nil || r.keepErr != nil {
-		return r.keepErr
-	}
-	var entries []checkpoint.Entry
-	var errs []error
-	for _, t := range r.tasks {
-		es, err := t.entries()
-		errs = append(errs, err)
-		entries = append(entries, es...)
-	}
-	if len(entries) > 0 {
-		errs = append(errs, r.journal.Put(entries))
-	}
-	return errors.Join(errs...)
-}
-
 // isFenced reports whether the run, or one that it is part of, was given up.
 func (r *run) isFenced() bool {
 	return r.fenced.Load() || r.inside != nil && r.inside.isFenced()

@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/journal"
-	"github.com/weftrun/weft/internal/schedule"
 	"github.com/weftrun/weft/internal/step"
-	"github.com/weftrun/weft/state"
 )
 
 // run is one call of Invoke, Resume or Stream. One goroutine, the coordinator,
@@ -31,27 +26,16 @@ type run struct {
 
 	values
 	progress
+	superstep
 	goal    goal
 	paused  pause
-	leaving *ascent          // the Command to the parent that ends the run after this step: the first of several
-	inside  *task            // the task that runs this subgraph; nil at the root
-	fenced  atomic.Bool      // the run was given up: it must not write any more
-	keepErr error            // a failure to store what finished tasks did
-	gates   sync.Map         // runner → *schedule.Gate, for those with a Policy.Parallel
-	running *running         // the tasks whose nodes run, those of subgraphs too; nil where nothing gives them up
-	nested                   // what is only there in a subgraph
-	permit  *schedule.Permit // of the coordinator and the task that it runs inline
-	pool    *schedule.Pool   // runs the tasks of wide steps; nil until there is one
+	inside  *task       // the task that runs this subgraph; nil at the root
+	fenced  atomic.Bool // the run was given up: it must not write any more
+	running *running    // the tasks whose nodes run, those of subgraphs too; nil where nothing gives them up
+	nested              // what is only there in a subgraph
 
 	journal *journal.Journal // nil without a store
 	next    nextCommit
-
-	tasks  []*task      // of this step, in canonical order
-	unused []task       // that nobody has seen yet: tasks of a wide step are made a few at a time,
-	views  []state.View // and so are their views
-	todo   []int
-	outs   []*step.Outcome
-	room   room
 }
 
 // progress is how far a run has come in its thread.
@@ -94,14 +78,6 @@ const (
 
 // runs reports whether there are steps to run.
 func (g goal) runs() bool { return g == runTurn || g == runTurns }
-
-// room is where tasks, outs and changed begin, and the first task: a chain with a small state needs no more.
-type room struct {
-	tasks   [1]*task
-	task    task
-	outs    [1]*step.Outcome
-	changed [16]bool
-}
 
 // loop runs supersteps until nothing is due, somebody must be asked, or the run
 // fails. When it returns, everything that can be resumed is stored.
@@ -201,121 +177,12 @@ func (r *run) fail(err error) error {
 	return fmt.Errorf("graph %q: thread %q: step %d: %w", r.name, r.opts.Thread, r.step, err)
 }
 
-// prepare makes the tasks of the next step: edge-triggered nodes by name, then
-// Sends. On the first step of a resumed run they may be there already.
-func (r *run) prepare() {
-	if len(r.tasks) > 0 {
-		return
-	}
-	r.step++
-	r.steps++
-	if n := r.front.Len(); n > cap(r.tasks) {
-		r.tasks = slices.Grow(r.tasks[:cap(r.tasks)], n-cap(r.tasks))[:0] // keeps the tasks of earlier steps for reuse
-	}
-	for _, n := range r.front.Due {
-		r.add(n, -1, nil)
-	}
-	for i, s := range r.front.Sends {
-		r.add(s.Node, i, s.Payload)
-		r.tasks[len(r.tasks)-1].within = time.Duration(s.Within)
-	}
-}
-
-// add appends a task to the step. The tasks of earlier steps are used again.
-func (r *run) add(number, index int, payload any) {
-	n := len(r.tasks)
-	if n < cap(r.tasks) {
-		r.tasks = r.tasks[:n+1]
-	} else {
-		r.tasks = append(r.tasks, nil)
-	}
-	if r.tasks[n] == nil {
-		r.tasks[n] = r.newTask()
-	}
-	r.tasks[n].begin(&r.nodes[number], number, index, payload)
-}
-
-// newTask makes a task of the step; several come from one block. Only the coordinator calls it.
-func (r *run) newTask() *task {
-	if len(r.unused) == 0 {
-		n := min(max(r.front.Len()-len(r.tasks), 0)+1, 16)
-		if n == 1 {
-			t := &r.room.task
-			if t.run != nil { // somebody may know it
-				t = new(task)
-			}
-			return r.furnish(t, r.schema.Blank())
-		}
-		r.unused, r.views = make([]task, n), r.schema.Blanks(n)
-	}
-	t, v := &r.unused[0], r.views[0]
-	r.unused, r.views = r.unused[1:], r.views[1:]
-	return r.furnish(t, v)
-}
-
-// furnish makes t a task of the run, that has not begun.
-func (r *run) furnish(t *task, v state.View) *task {
-	t.Context, t.run, t.view, t.task = r.ctx, r, v, t
-	return t
-}
-
-// settle looks at what the tasks returned: whether all have finished, whether one
-// waits for an answer, and why the step failed. Unless all have finished, what the others
-// have done is stored.
-func (r *run) settle() (waits bool, err error) {
-	failed := false
-	for _, t := range r.tasks {
-		switch {
-		case len(t.open) > 0:
-			waits = true
-		case t.err != nil:
-			failed = true
-		case t.up != nil && r.leaving == nil:
-			r.leaving = t.up
-		}
-	}
-	if failed {
-		err = r.failure()
-	}
-	if failed || waits || r.keepErr != nil {
-		err = errors.Join(err, r.keepAll())
-	}
-	return waits, err
-}
-
-// failure returns the first failure of the step in canonical order, or nil. What failed after the
-// step was cancelled is a consequence, and counts only where nothing of the step tells the cause.
-func (r *run) failure() error {
-	var consequence error
-	for _, t := range r.tasks {
-		switch {
-		case t.err == nil || len(t.open) > 0:
-		case !t.after:
-			return t.err
-		default:
-			consequence = first(consequence, t.err)
-		}
-	}
-	if r.keepErr != nil {
-		return nil // settle adds it
-	}
-	return consequence
-}
-
 // first returns the first error that is one.
 func first(a, b error) error {
 	if a != nil {
 		return a
 	}
 	return b
-}
-
-// concluded makes what the step's tasks led to the outcomes of the step.
-func (r *run) concluded() {
-	r.outs = slices.Grow(r.outs[:0], len(r.tasks))
-	for _, t := range r.tasks {
-		r.outs = append(r.outs, &t.out)
-	}
 }
 
 // advance works out what is due next.
@@ -377,4 +244,23 @@ func (r *run) pauseHere() (Status, error) {
 		}
 	}
 	return Interrupted, nil
+}
+
+// because adds why the run's context ended to the error of what failed after that: the cause
+// comes first.
+func (r *run) because(err error) error {
+	cause := context.Cause(r.ctx)
+	if cause == nil || errors.Is(err, cause) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", cause, err)
+}
+
+// cancelled returns why the run's context ended.
+func (r *run) cancelled() error {
+	err, cause := r.ctx.Err(), context.Cause(r.ctx)
+	if errors.Is(cause, err) || err == nil {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", cause, err)
 }

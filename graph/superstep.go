@@ -1,0 +1,206 @@
+package graph
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/schedule"
+	"github.com/weftrun/weft/internal/step"
+	"github.com/weftrun/weft/state"
+)
+
+// superstep is the step of a run that is due or runs: its tasks, and what runs them. A run uses one
+// for all its steps, and the tasks of earlier steps again.
+type superstep struct {
+	run     *run
+	tasks   []*task      // in canonical order
+	unused  []task       // tasks that were made and not used yet: those of a wide step are made a few at a time,
+	views   []state.View // and so are their views
+	outs    []*step.Outcome
+	leaving *ascent // the Command to the parent that ends the run after this step: the first of several
+	keepErr error   // a failure to store what finished tasks did
+
+	todo   []int            // the tasks that are to be run
+	permit *schedule.Permit // of the coordinator and the task that it runs inline
+	pool   *schedule.Pool   // runs the tasks of wide steps; nil until there is one
+	gates  sync.Map         // runner → *schedule.Gate, for those with a Policy.Parallel
+
+	room room
+}
+
+// room is where tasks and outs begin, and the first task: a chain needs no more.
+type room struct {
+	tasks [1]*task
+	task  task
+	outs  [1]*step.Outcome
+}
+
+// prepare makes the tasks of the next step: edge-triggered nodes by name, then
+// Sends. On the first step of a resumed run they may be there already.
+func (s *superstep) prepare() {
+	if len(s.tasks) > 0 {
+		return
+	}
+	s.run.step++
+	s.run.steps++
+	if n := s.run.front.Len(); n > cap(s.tasks) {
+		s.tasks = slices.Grow(s.tasks[:cap(s.tasks)], n-cap(s.tasks))[:0] // keeps the tasks of earlier steps for reuse
+	}
+	for _, n := range s.run.front.Due {
+		s.add(n, -1, nil)
+	}
+	for i, send := range s.run.front.Sends {
+		s.add(send.Node, i, send.Payload)
+		s.tasks[len(s.tasks)-1].within = time.Duration(send.Within)
+	}
+}
+
+// add appends a task to the step. The tasks of earlier steps are used again.
+func (s *superstep) add(number, index int, payload any) {
+	n := len(s.tasks)
+	if n < cap(s.tasks) {
+		s.tasks = s.tasks[:n+1]
+	} else {
+		s.tasks = append(s.tasks, nil)
+	}
+	if s.tasks[n] == nil {
+		s.tasks[n] = s.newTask()
+	}
+	s.tasks[n].begin(&s.run.nodes[number], number, index, payload)
+}
+
+// newTask makes a task of the step; several come from one block. Only the coordinator calls it.
+func (s *superstep) newTask() *task {
+	if len(s.unused) == 0 {
+		n := min(max(s.run.front.Len()-len(s.tasks), 0)+1, 16)
+		if n == 1 {
+			t := &s.room.task
+			if t.run != nil { // somebody may know it
+				t = new(task)
+			}
+			return s.furnish(t, s.run.schema.Blank())
+		}
+		s.unused, s.views = make([]task, n), s.run.schema.Blanks(n)
+	}
+	t, v := &s.unused[0], s.views[0]
+	s.unused, s.views = s.unused[1:], s.views[1:]
+	return s.furnish(t, v)
+}
+
+// furnish makes t a task of the run, that has not begun.
+func (s *superstep) furnish(t *task, v state.View) *task {
+	t.Context, t.run, t.view, t.task = s.run.ctx, s.run, v, t
+	return t
+}
+
+// settle looks at what the tasks returned: whether all have finished, whether one
+// waits for an answer, and why the step failed. Unless all have finished, what the others
+// have done is stored.
+func (s *superstep) settle() (waits bool, err error) {
+	failed := false
+	for _, t := range s.tasks {
+		switch {
+		case len(t.open) > 0:
+			waits = true
+		case t.err != nil:
+			failed = true
+		case t.up != nil && s.leaving == nil:
+			s.leaving = t.up
+		}
+	}
+	if failed {
+		err = s.failure()
+	}
+	if failed || waits || s.keepErr != nil {
+		err = errors.Join(err, s.keepAll())
+	}
+	return waits, err
+}
+
+// failure returns the first failure of the step in canonical order, or nil. What failed after the
+// step was cancelled is a consequence, and counts only where nothing of the step tells the cause.
+func (s *superstep) failure() error {
+	var consequence error
+	for _, t := range s.tasks {
+		switch {
+		case t.err == nil || len(t.open) > 0:
+		case !t.after:
+			return t.err
+		default:
+			consequence = first(consequence, t.err)
+		}
+	}
+	if s.keepErr != nil {
+		return nil // settle adds it
+	}
+	return consequence
+}
+
+// concluded makes what the step's tasks led to the outcomes of the step.
+func (s *superstep) concluded() {
+	s.outs = slices.Grow(s.outs[:0], len(s.tasks))
+	for _, t := range s.tasks {
+		s.outs = append(s.outs, &t.out)
+	}
+}
+
+// whatRan describes what the tasks of the step did, for its commit.
+func (s *superstep) whatRan() []checkpoint.Ran {
+	ran := make([]checkpoint.Ran, len(s.outs))
+	for i, o := range s.outs {
+		if o.Node >= 0 {
+			ran[i].Node = s.run.nodes[o.Node].name
+		}
+		if i < len(s.tasks) {
+			ran[i].Wrote, ran[i].Ways = wrote(s.run.schema, s.tasks[i].view), s.tasks[i].ways()
+		}
+	}
+	return ran
+}
+
+// keep stores what these tasks finished, while others still run. If that fails the
+// run fails.
+func (s *superstep) keep(finished []int) {
+	if s.run.journal == nil || s.keepErr != nil {
+		return
+	}
+	var entries []checkpoint.Entry
+	for _, i := range finished {
+		if t := s.tasks[i]; t.err == nil && len(t.open) == 0 {
+			es, err := t.entries()
+			if err != nil {
+				t.err = err
+				s.stop(err)
+				continue
+			}
+			entries = append(entries, es...)
+			t.settled = true
+		}
+	}
+	if len(entries) > 0 {
+		if s.keepErr = s.run.journal.Put(entries); s.keepErr != nil {
+			s.stop(s.keepErr)
+		}
+	}
+}
+
+// keepAll stores what the tasks of a step that cannot be committed have done.
+func (s *superstep) keepAll() error {
+	if s.run.journal == nil || s.keepErr != nil {
+		return s.keepErr
+	}
+	var entries []checkpoint.Entry
+	var errs []error
+	for _, t := range s.tasks {
+		es, err := t.entries()
+		errs = append(errs, err)
+		entries = append(entries, es...)
+	}
+	if len(entries) > 0 {
+		errs = append(errs, s.run.journal.Put(entries))
+	}
+	return errors.Join(errs...)
+}
