@@ -78,18 +78,14 @@ func TestDriver_EqualsTheLocalRun(t *testing.T) {
 			})
 			return oneNode(callsOf(child, "x", "y"))
 		},
-		"a child fails beside a question": func(t *testing.T, ran *counter) *graph.Builder[world] {
+		"a child fails once": func(t *testing.T, ran *counter) *graph.Builder[world] {
 			child := remembers(t, graph.PerCall, "child", func(context.Context, *memo) error {
 				if ran.add("child") == 1 {
 					return errors.New("the child is broken")
 				}
 				return nil
 			})
-			b := oneNode(callsOf(child, "x"))
-			b.Node("ask", questions("ask", ran))
-			b.Edge(graph.Start, "ask")
-			b.Edge("ask", graph.End)
-			return b
+			return oneNode(callsOf(child, "x"))
 		},
 		"a child goes to its parent": func(t *testing.T, _ *counter) *graph.Builder[world] {
 			inner := graph.New[memo]("inner")
