@@ -97,6 +97,32 @@ func nodes(c *goredis.ClusterClient) (list []*goredis.Client) {
 	return list
 }
 
+// TestLaunch_PortTaken gives a cluster node a port, and then a bus port, that another process took
+// after it was chosen.
+func TestLaunch_PortTaken(t *testing.T) {
+	dir, ports := t.TempDir(), []string{}
+	other := start(t)
+	s, err := launchAt(dir, func(port string) ([]string, error) {
+		_, taken, err := net.SplitHostPort(other.addr)
+		ports = append(ports, port)
+		args := []string{"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", ""}
+		switch len(ports) {
+		case 1:
+			args[1] = taken
+		case 2:
+			args = append(args, "--cluster-enabled", "yes", "--cluster-port", taken)
+		}
+		return args, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.kill)
+	if len(ports) != 3 || s.addr != "127.0.0.1:"+ports[2] {
+		t.Errorf("rule: a server that cannot bind is started on another port\n got: %s after %d tries\nwant: the third of %v", s.addr, len(ports), ports)
+	}
+}
+
 func TestCluster(t *testing.T) {
 	client := clusterClient(t, startCluster(t))
 	n := 0
