@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/weftrun/weft/internal/freeport"
 )
 
 var update = flag.Bool("update", false, "write the transcript anew")
@@ -141,21 +142,27 @@ func compare(t *testing.T, got string) {
 }
 
 // startRedis starts a Redis for one test and returns its address.
-func startRedis(t *testing.T) string {
+func startRedis(t *testing.T) (url string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	err := freeport.Start(func(port string) error {
+		url = "redis://127.0.0.1:" + port
+		return serve(t, exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", ""))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	l.Close()
-	cmd := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "")
+	return url
+}
+
+// serve starts a redis-server, waits until it is ready, and ends it with the test.
+func serve(t *testing.T, cmd *exec.Cmd) error {
+	t.Helper()
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		t.Fatalf("this test needs a redis-server (Debian: apt-get install redis-server): %v", err)
+		return fmt.Errorf("this test needs a redis-server (Debian: apt-get install redis-server): %w", err)
 	}
 	said := bufio.NewScanner(out)
 	drained := make(chan struct{})
@@ -176,10 +183,10 @@ func startRedis(t *testing.T) string {
 	})
 	select {
 	case <-ready:
+		return nil
 	case <-drained:
-		t.Fatal("redis-server did not start")
+		return freeport.ErrEnded
 	}
-	return "redis://127.0.0.1:" + port
 }
 
 func TestNoAndAnotherNameAndWhatIsMissing(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -17,32 +16,34 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/weftrun/weft/internal/freeport"
 )
 
 // startRedis starts a Redis for one test and returns its address. args are settings.
 func startRedis(t *testing.T, args ...string) (host string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	err := freeport.Start(func(port string) error {
+		host = "127.0.0.1:" + port
+		settings := append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "", "--daemonize", "no"}, args...)
+		cmd := exec.Command("redis-server", settings...)
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			return fmt.Errorf("these tests need a redis-server (Debian: apt-get install redis-server): %w", err)
+		}
+		return await(t, cmd, bufio.NewScanner(out), "eady to accept connections")
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	l.Close()
-	args = append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "", "--daemonize", "no"}, args...)
-	cmd := exec.Command("redis-server", args...)
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatalf("these tests need a redis-server (Debian: apt-get install redis-server): %v", err)
-	}
-	await(t, cmd, bufio.NewScanner(out), "eady to accept connections")
-	return "127.0.0.1:" + port
+	return host
 }
 
-// await reads what a server says until it is ready, and ends it with the test.
-func await(t *testing.T, cmd *exec.Cmd, said *bufio.Scanner, ready string) {
+// await reads the output of a server until it is ready, and ends the server with the test.
+func await(t *testing.T, cmd *exec.Cmd, said *bufio.Scanner, ready string) error {
 	t.Helper()
 	var drained sync.WaitGroup
 	t.Cleanup(func() {
@@ -59,10 +60,10 @@ func await(t *testing.T, cmd *exec.Cmd, said *bufio.Scanner, ready string) {
 				for said.Scan() { // lest the server waits for a reader
 				}
 			})
-			return
+			return nil
 		}
 	}
-	t.Fatalf("%s did not start:\n%s", cmd.Path, all.String())
+	return fmt.Errorf("%w: %s\n%s", freeport.ErrEnded, cmd.Path, all.String())
 }
 
 // startPostgres starts a PostgreSQL that listens on a socket, and returns its address.
@@ -99,7 +100,9 @@ func startPostgres(t *testing.T) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	await(t, cmd, bufio.NewScanner(out), "ready to accept connections")
+	if err := await(t, cmd, bufio.NewScanner(out), "ready to accept connections"); err != nil {
+		t.Fatal(err)
+	}
 	return "postgres://weft:pg-secret@/postgres?sslmode=disable&host=" + url.QueryEscape(dir)
 }
 
