@@ -147,7 +147,7 @@ func (r *run) whole() (status Status, err error) {
 		}
 	}()
 	defer func() {
-		if e := r.settleStore(status); e != nil && !guard(false, func() bool { return errors.Is(err, errors.Unwrap(e)) }) {
+		if e := r.settleStore(status); e != nil && (err == nil || !guard(false, func() bool { return errors.Is(err, errors.Unwrap(e)) })) {
 			status, err = Failed, errors.Join(err, e)
 		}
 	}()

@@ -65,6 +65,9 @@ func (t *task) verdict(u *unfinished) {
 
 // runTask runs the task unless its end is stored, and stores how it ended.
 func (r *run) runTask() error {
+	if len(r.tasks) == 0 { // nothing is due
+		return r.fail(fmt.Errorf("%w: %q", ErrUnknownTask, r.driven().task))
+	}
 	if r.tasks[0].settled {
 		return nil
 	}
@@ -130,8 +133,12 @@ func (r *run) rereadTask(t *task) error {
 		return nil
 	}
 	last, err := readLast(slots)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case slots[slotLast] == nil:
+		t.settled = false
+		return r.fail(fmt.Errorf("%w: the end of task %q is not stored any more; plan again", ErrStale, t.id()))
 	}
 	t.adopt(last)
 	return nil

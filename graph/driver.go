@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -42,7 +43,7 @@ type PlanRequest struct {
 	// same Run begins nothing and gives what is due now. A run does not go on after a failure or at a
 	// static interrupt: that takes a Plan with another Run, after Release.
 	Run string `json:"run"`
-	// Input is as for [Graph.DecodeInput].
+	// Input is as for [Graph.DecodeInput]; null is none.
 	Input   json.RawMessage `json:"input,omitempty"`
 	Answers Answers         `json:"answers,omitzero"`
 	// The fields that follow are those of RunOptions.
@@ -168,7 +169,7 @@ func (e *UnfinishedError) Is(target error) bool { return target == ErrUnfinished
 func (g untyped[S]) Plan(ctx context.Context, q PlanRequest) (Plan, error) {
 	id := StepID{Thread: q.Thread, Run: q.Run, MaxSteps: q.MaxSteps, TTL: q.Lease.TTL}
 	req := request{op: opPlan, answers: q.Answers}
-	if q.Input != nil {
+	if q.Input != nil && string(bytes.TrimSpace(q.Input)) != "null" {
 		req = invokesJSON(q.Input)
 		req.op, req.answers, req.asJSON = opPlan, q.Answers, false
 	}

@@ -201,6 +201,12 @@ func TestRunTask_StepAndTaskMustBeDue(t *testing.T) {
 	ran.want(t, "a", 0)
 	end, err := d.drive(run1)
 	d.at(end, err, graph.Done, "")
+	_, err = made(d, func(g graph.Untyped) (graph.TaskResult, error) {
+		q := graph.TaskRequest{Step: end.ID, Task: next.Tasks[0].ID}
+		q.Step.Fence = ""
+		return g.RunTask(ctx, q)
+	})
+	is(t, err, graph.ErrUnknownTask) // nothing is due
 	_, err = made(d, func(g graph.Untyped) (graph.Plan, error) {
 		q := graph.CommitRequest{Step: p.ID}
 		q.Step.Fence = ""

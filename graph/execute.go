@@ -268,7 +268,7 @@ type wideStep struct{ s *superstep }
 func (w wideStep) Key(place int) (key any, limit int) {
 	t := w.s.tasks[w.s.todo[place]]
 	if n := t.job.parallel; n > 0 {
-		key, limit = t.job, n
+		key, limit = runner{t.node, t.job}, n
 	}
 	if g := t.job.gate; g != nil {
 		if n := g.Concurrency(); n > 0 && (limit == 0 || n < limit) && !t.around().holds(g) {

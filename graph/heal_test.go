@@ -127,3 +127,39 @@ func TestARunDoesNotHealWhatIsNotItsOwnPast(t *testing.T) {
 	_, err := build(t, b, graph.Config{Store: f}).Invoke(ctx, world{}, t1)
 	is(t, err, checkpoint.ErrConflict)
 }
+
+// TestRun_LastFlushThatFailsFailsIt drains a run whose steps are stored when it ends, on a thread that
+// another run has taken meanwhile.
+func TestRun_LastFlushThatFailsFailsIt(t *testing.T) {
+	var ran counter
+	f := &forgetful{Store: new(checkpoint.Memory)}
+	other := new(checkpoint.Memory)
+	if _, err := chainOf(t, &ran, graph.Config{Store: other}, "a").Invoke(ctx, world{}, t1); err != nil {
+		t.Fatal(err)
+	}
+	drain := new(graph.Drain)
+	b := graph.New[world]("drained")
+	from := graph.Start
+	for _, name := range []string{"a", "b", "c", "d"} {
+		b.Node(name, graph.Func(func(ctx context.Context, s *world) error {
+			if name == "d" {
+				f.Store = other
+				drain.Request("deploy")
+				return nil
+			}
+			_, err := graph.Once(ctx, "k", func(context.Context) (int, error) { return 1, nil }) // stores the step before
+			return err
+		}))
+		b.Edge(from, name)
+		from = name
+	}
+	b.Node("e", logs("e"))
+	b.Edge("d", "e")
+	b.Edge("e", graph.End)
+	o := t1
+	o.Durability, o.Drain = graph.Exit, drain
+	res, err := build(t, b, graph.Config{Store: f}).Invoke(ctx, world{}, o)
+	if res.Status != graph.Failed || err == nil {
+		t.Errorf("a run whose end could not be stored\n got: %s, %v\nwant: failed, and why", res.Status, err)
+	}
+}

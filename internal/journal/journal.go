@@ -178,6 +178,9 @@ func (j *Journal) catchUp() error {
 // save commits what the run has come to, with the lock held. What its parent has come to is stored
 // first.
 func (j *Journal) save(async bool, pending ...checkpoint.Entry) error {
+	if err := j.cfg.Allowed(); err != nil {
+		return j.cfg.Fail(err)
+	}
 	if j.cfg.Parent != nil {
 		if err := j.cfg.Parent.Flush(); err != nil {
 			return err

@@ -29,6 +29,7 @@ type source struct {
 }
 
 func (s *source) Record() (*checkpoint.Record, error) {
+	s.calls = append(s.calls, "record")
 	return &checkpoint.Record{Graph: "g", Source: checkpoint.Step, Step: s.view.State.(*counter).N.Get()}, nil
 }
 
@@ -265,8 +266,8 @@ func TestCommit_ChecksBeforeItStoresAnything(t *testing.T) {
 		t.Errorf("a commit that is too large\n got: commits %v, calls %v\nwant: none", steps, f.source.calls)
 	}
 	f.source.largest = 0
-	if err := f.Commit(false, false); err != nil || !slices.Equal(f.source.calls, []string{"before", "made", "stored 1"}) {
-		t.Errorf("a commit\n got: calls %v, %v\nwant: before, made, stored 1", f.source.calls, err)
+	if err := f.Commit(false, false); err != nil || !slices.Equal(f.source.calls, []string{"record", "record", "before", "made", "stored 1"}) {
+		t.Errorf("a commit\n got: calls %v, %v\nwant: record twice, before, made, stored 1", f.source.calls, err)
 	}
 }
 
@@ -336,6 +337,23 @@ func TestWrite_OutlivesTheRun(t *testing.T) {
 	f.source.add(t)
 	if err := f.Commit(true, false); !errors.Is(err, errAbandoned) {
 		t.Errorf("a run that was given up writes nothing\n got: %v\nwant: %v", err, errAbandoned)
+	}
+}
+
+func TestFlush_RunThatWasGivenUpTouchesNothing(t *testing.T) {
+	parent := open(t, t.Context(), journal.Exit, nil)
+	child := open(t, t.Context(), journal.Exit, parent.Journal)
+	for _, f := range []*fixture{parent, child} {
+		f.source.add(t)
+		if err := f.Commit(false, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	child.given.Store(true)
+	err := child.Flush()
+	if !errors.Is(err, errAbandoned) || parent.Stored() != 0 || len(parent.source.calls)+len(child.source.calls) > 0 {
+		t.Errorf("a subgraph that was given up\n got: %v, the parent is at %d, calls %v and %v\nwant: %v, and no call",
+			err, parent.Stored(), parent.source.calls, child.source.calls, errAbandoned)
 	}
 }
 

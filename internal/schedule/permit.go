@@ -135,6 +135,10 @@ func (p *Permit) Reclaim(ctx context.Context, given *Permit) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.closed { // the holder has ended before the code did
+		p.from.give()
+		return
+	}
 	p.free = false
 }
 

@@ -99,6 +99,18 @@ func TestPermit_GoesOnWithoutOneWhenTheContextEnds(t *testing.T) {
 	})
 }
 
+func TestPermit_HolderEndsBeforeItReclaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, first := permits(2)
+		given := first.Transfer()
+		first.Close()
+		first.Reclaim(t.Context(), given)
+		if got := free(all); got != 2 {
+			t.Errorf("%d permits are free when all code has ended, want 2", got)
+		}
+	})
+}
+
 func TestPermit_TransferAndReclaim(t *testing.T) {
 	for name, during := range map[string]func(ctx context.Context, p *schedule.Permit){
 		"nothing happens":      func(context.Context, *schedule.Permit) {},
@@ -121,11 +133,15 @@ func TestPermit_TransferAndReclaim(t *testing.T) {
 				if got := free(all); got != 1 {
 					t.Errorf("%d permits are free after Reclaim, want 1", got)
 				}
+				first.Close()
+				if got := free(all); got != 2 {
+					t.Errorf("%d permits are free after the holder has ended, want 2", got)
+				}
 				given.Release() // the code that was given up goes on
 				given.Acquire(t.Context())
 				given.Close()
-				if got := free(all); got != 1 {
-					t.Errorf("%d permits are free after the late code has ended, want 1", got)
+				if got := free(all); got != 2 {
+					t.Errorf("%d permits are free after the late code has ended, want 2", got)
 				}
 			})
 		})
