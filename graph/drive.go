@@ -94,7 +94,7 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 	}
 	switch {
 	case r.state.State == nil:
-	case r.session.watch == nil && r.inside == nil: // nobody else has it
+	case r.session.watch == nil && r.inside == nil: // no reader and no parent has it
 		out.state = r.state.State
 	default:
 		out.state = r.copyState()

@@ -118,15 +118,11 @@ func (r *run) knowsCommit() error {
 	if r.opts.At == 0 && r.opts.Namespace == "" {
 		return nil
 	}
-	for snap, err := range r.cfg.Store.History(r.ctx, checkpoint.Key{Thread: r.opts.Thread}, checkpoint.Query{Limit: 1}) {
+	for c, err := range r.thread().commits("", checkpoint.Query{Limit: 1}) {
 		if err != nil {
 			return r.fail(err)
 		}
-		rec, err := checkpoint.ReadRecord(snap)
-		if err != nil {
-			return r.fail(err)
-		}
-		if rec.Run == r.session.id {
+		if c.rec.Run == r.session.id {
 			r.opts.At, r.opts.Namespace = 0, ""
 		}
 	}
@@ -159,15 +155,11 @@ func (r *run) knowRun() error {
 	if !r.madeHead() {
 		return nil
 	}
-	for snap, err := range r.ofRun(r.key(), "") {
+	for c, err := range r.thread().commits(r.ns, r.ofRun("")) {
 		if err != nil {
 			return r.fail(err)
 		}
-		rec, err := checkpoint.ReadRecord(snap)
-		if err != nil {
-			return r.fail(err)
-		}
-		if d.began = rec.Step; rec.Source == checkpoint.Step {
+		if d.began = c.rec.Step; c.rec.Source == checkpoint.Step {
 			d.began--
 		}
 	}
@@ -175,33 +167,29 @@ func (r *run) knowRun() error {
 	return nil
 }
 
-// ofRun returns the commits of the run in a chain, newest first; with a source only those that it made.
-func (r *run) ofRun(key checkpoint.Key, source checkpoint.Source) func(func(checkpoint.Snapshot, error) bool) {
+// ofRun selects the commits of the run; with a source only those that it made.
+func (r *run) ofRun(source checkpoint.Source) checkpoint.Query {
 	where := map[string]string{"run": r.session.id}
 	if source != "" {
 		where["source"] = string(source)
 	}
-	return r.cfg.Store.History(r.ctx, key, checkpoint.Query{Where: where})
+	return checkpoint.Query{Where: where}
 }
 
 // inputOfRun returns the hash of the input with which the run has begun a turn; "" if it has not.
 func (r *run) inputOfRun() (hash string, err error) {
-	for snap, err := range r.ofRun(r.key(), checkpoint.Input) {
+	for c, err := range r.thread().commits(r.ns, r.ofRun(checkpoint.Input)) {
 		if err != nil {
 			return "", r.fail(err)
 		}
-		rec, err := checkpoint.ReadRecord(snap)
-		if err != nil {
-			return "", r.fail(err)
-		}
-		hash = rec.Input // the oldest counts: later ones are of inputs that waited
+		hash = c.rec.Input // the oldest counts: later ones are of inputs that waited
 	}
 	return hash, nil
 }
 
 // isQueued reports whether the input of the run waits for its turn, or has waited.
 func (r *run) isQueued() (bool, error) {
-	for _, err := range r.ofRun(r.inputsKey(), "") {
+	for _, err := range r.cfg.Store.History(r.ctx, r.inputsKey(), r.ofRun("")) {
 		if err != nil {
 			return false, r.fail(err)
 		}

@@ -170,8 +170,7 @@ func (g untyped[S]) Plan(ctx context.Context, q PlanRequest) (Plan, error) {
 	id := StepID{Thread: q.Thread, Run: q.Run, MaxSteps: q.MaxSteps, TTL: q.Lease.TTL}
 	req := request{op: opPlan, answers: q.Answers}
 	if q.Input != nil && string(bytes.TrimSpace(q.Input)) != "null" {
-		req = invokesJSON(q.Input)
-		req.op, req.answers, req.asJSON = opPlan, q.Answers, false
+		req.json = bytes.Clone(q.Input)
 	}
 	q.Lease.ID, q.Lease.Fence = "", ""
 	if q.Lease.Policy != checkpoint.NoLease {

@@ -33,9 +33,6 @@ func (d *Decision) announcement() string { return fmt.Sprintf("%s/%d", d.Run, d.
 // announce lets the next commit, which makes the edit d of a subgraph, be announced first. entries
 // are those that will stand beside it.
 func (ed *editor) announce(d Decision, entries []checkpoint.Entry) error {
-	if ed.ns == "" {
-		return nil
-	}
 	data, err := json.Marshal(d)
 	if err != nil {
 		return err

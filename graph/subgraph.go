@@ -147,7 +147,6 @@ type nested struct {
 	up     *ascent            // the Command for the parent with which it has ended
 	net    state.View         // what it has written in all, where it shares the parent's state
 	wrote  [][][]fieldWrite   // and what the tasks of the steps that are not committed wrote
-
 }
 
 // within returns what the next commit says of the parent.

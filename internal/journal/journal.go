@@ -127,10 +127,7 @@ func (j *Journal) Commit(done, wait bool) error {
 func (j *Journal) CommitNow(pending ...checkpoint.Entry) error {
 	j.lock.Lock()
 	defer j.lock.Unlock()
-	if err := j.save(false, pending...); err != nil {
-		return err
-	}
-	return j.recover(j.land())
+	return j.save(false, pending...)
 }
 
 // Put stores pending writes, after everything that comes before them. Tasks may call it.

@@ -40,10 +40,7 @@ func (j *Journal) recover(err error) error {
 	if e := j.cfg.Source.Restate(); e != nil {
 		return errors.Join(err, e)
 	}
-	if err := j.save(false, j.Chain.Pending...); err != nil {
-		return err
-	}
-	return j.land() // whatever the durability: what comes next stands on it
+	return j.save(false, j.Chain.Pending...) // whatever the durability: what comes next stands on it
 }
 
 // retrace lets the next commit record what those after left had recorded, so that a replay can run

@@ -12,9 +12,6 @@ type Activity struct {
 	last  time.Time
 }
 
-// Note notes a sign of life.
-func (a *Activity) Note() { a.AddWaits(0) }
-
 // AddWaits notes a sign of life and adds n to the number of waits that the function is in through no
 // fault of its own. While there are any, it counts as alive.
 func (a *Activity) AddWaits(n int) {

@@ -125,7 +125,7 @@ func TestBound_IdleStartsAnewWithASignOfLife(t *testing.T) {
 		res := b.Run(t.Context(), func(ctx context.Context) {
 			for range 4 {
 				<-time.After(2 * s)
-				a.Note()
+				a.AddWaits(0)
 			}
 			a.AddWaits(1)
 			a.AddWaits(1)
