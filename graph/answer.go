@@ -196,23 +196,6 @@ func (in *Interrupt) expired(now time.Time) bool {
 	return !in.Expires.IsZero() && !now.Before(in.Expires)
 }
 
-// expiry returns when a question expires: what was said when it was first asked, or
-// its time from now on.
-func (r *run) expiry(id string, q Question) time.Time {
-	if q.Within <= 0 {
-		return time.Time{}
-	}
-	for around := r; ; around = around.inside.run { // of a run without checkpoints those around it know
-		if before, asked := around.questions.asked[id]; asked {
-			return before.Expires
-		}
-		if around.inside == nil {
-			break
-		}
-	}
-	return r.cfg.Now().UTC().Add(q.Within)
-}
-
 // isOpen reports whether a question has no answer yet. One whose answer could not be
 // read is open again.
 func (in *Interrupt) isOpen(given answers) bool {

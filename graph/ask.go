@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/weftrun/weft/state"
 )
 
@@ -228,4 +227,21 @@ func list(open []Interrupt) string {
 		lines[i] = fmt.Sprintf("\t%s  %s: %s", in.ID, in.Node, in.Prompt)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// expiry returns when a question expires: what was said when it was first asked, or
+// its time from now on.
+func (r *run) expiry(id string, q Question) time.Time {
+	if q.Within <= 0 {
+		return time.Time{}
+	}
+	for around := r; ; around = around.inside.run { // of a run without checkpoints those around it know
+		if before, asked := around.questions.asked[id]; asked {
+			return before.Expires
+		}
+		if around.inside == nil {
+			break
+		}
+	}
+	return r.cfg.Now().UTC().Add(q.Within)
 }

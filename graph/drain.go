@@ -33,22 +33,6 @@ func (d *Drain) Requested() (reason string, ok bool) {
 	return "", false
 }
 
-// drains reports whether the run is to stop before the next step. A run that was
-// cancelled has an error to return.
-func (r *run) drains() bool {
-	_, ok := r.session.drain.Requested()
-	return ok && r.ctx.Err() == nil
-}
-
-// stopHere leaves what is due to Resume.
-func (r *run) stopHere() (Status, error) {
-	if len(r.tasks) > 0 {
-		r.steps-- // a step was taken up, and does not run
-	}
-	r.paused.drained = true
-	return Pending, nil
-}
-
 // kindDrained is the Kind of the Interrupt with which the task of a subgraph that
 // stopped for a Drain waits. It has no question, so Resume goes on with the task. It
 // is not shown.
@@ -62,21 +46,6 @@ func withoutDrained(open []Interrupt) []Interrupt {
 		return open
 	}
 	return slices.DeleteFunc(slices.Clone(open), isDrained)
-}
-
-// waits tells why a run ended that has work left: it waits for answers, or it was
-// drained, or both. It returns the status, why it pauses, and the reason of the drain.
-func (r *run) waits(s Status) (Status, []Interrupt, string) {
-	all := r.interrupts(s)
-	open := withoutDrained(all)
-	if s != Interrupted && s != Pending || !r.paused.drained && len(open) == len(all) {
-		return s, open, ""
-	}
-	reason, _ := r.session.drain.Requested()
-	if len(open) > 0 {
-		return Interrupted, open, reason
-	}
-	return Pending, nil, reason
 }
 
 // pauses returns what the task waits for whose subgraph paused or was drained.

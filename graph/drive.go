@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/weftrun/weft/internal/journal"
+	"github.com/weftrun/weft/state"
 )
 
 // Status is how a run ended, or how a thread stands. A run that stopped for a Drain is
@@ -128,6 +130,45 @@ func (r *run) encoded() (data []byte, err error) {
 	return r.schema.Encode(r.state)
 }
 
+// serve does what the request asks, up to the point from which the run goes on step by step.
+func (r *run) serve() error {
+	switch q := r.req; q.op {
+	case opInvoke:
+		input, err := r.requestInput()
+		if err != nil {
+			return err
+		}
+		return r.begin(input)
+	case opResume:
+		return r.resume(q.answers)
+	case opEdit:
+		r.goal = runNothing
+		e := &editor{run: r}
+		return e.badEdit(e.editAll(q.edits, q.answers))
+	case opUpdateAndResume:
+		return (&editor{run: r}).updateAndResume(q.edits, q.answers)
+	case opCall:
+		return r.enter()
+	case opPlan:
+		return r.servePlan()
+	case opRunTask, opCommit:
+		return r.serveStep()
+	}
+	return ErrNotCompiled
+}
+
+// requestInput returns the input of the request.
+func (r *run) requestInput() (state.View, error) {
+	if r.req.input != nil {
+		return r.schema.Over(r.req.input), nil
+	}
+	v := r.schema.Blank()
+	if err := r.schema.Decode(v, r.req.json); err != nil {
+		return v, r.fail(fmt.Errorf("the input: %w", err))
+	}
+	return v, nil
+}
+
 // whole runs from the beginning to the end. A panic outside of a node, as in the
 // MarshalJSON of a payload, is an error too.
 func (r *run) whole() (status Status, err error) {
@@ -199,4 +240,19 @@ func (r *run) interrupts(s Status) []Interrupt {
 		all = append(all, t.waiting()...)
 	}
 	return all
+}
+
+// waits tells why a run ended that has work left: it waits for answers, or it was
+// drained, or both. It returns the status, why it pauses, and the reason of the drain.
+func (r *run) waits(s Status) (Status, []Interrupt, string) {
+	all := r.interrupts(s)
+	open := withoutDrained(all)
+	if s != Interrupted && s != Pending || !r.paused.drained && len(open) == len(all) {
+		return s, open, ""
+	}
+	reason, _ := r.session.drain.Requested()
+	if len(open) > 0 {
+		return Interrupted, open, reason
+	}
+	return Pending, nil, reason
 }

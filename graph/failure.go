@@ -196,9 +196,6 @@ func (t *task) cutOff() {
 	t.err = t.failed(err)
 }
 
-// wasCancelled reports whether the run's context was cancelled, and is not out of time.
-func (r *run) wasCancelled() bool { return errors.Is(r.ctx.Err(), context.Canceled) }
-
 // noteEnd notes whether the node, which returned err, failed after the run's context had ended.
 func (t *task) noteEnd(err error) {
 	if err != nil && t.run.ctx.Err() != nil {

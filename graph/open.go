@@ -80,11 +80,6 @@ func (r *run) unmoved() error {
 	return nil
 }
 
-// key names the run's chain of commits.
-func (r *run) key() checkpoint.Key {
-	return checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}
-}
-
 func (r *run) openChain(store checkpoint.Store) (*checkpoint.Chain, error) {
 	key := r.key()
 	if r.inside != nil {

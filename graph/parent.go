@@ -4,12 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/internal/step"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/record"
 )
@@ -216,19 +213,4 @@ func (t *task) overlay(a *ascent) error {
 		return err
 	}
 	return addWrites(t.run.schema, t.view, next)
-}
-
-// leaveFor ends the run with a Command to the parent. The step's writes are dropped, and
-// the Command is stored in the last commit.
-func (r *run) leaveFor(up *ascent) (Status, error) {
-	r.concluded()
-	r.front, r.up, r.wrote = step.Frontier{}, up, nil
-	if err := r.commit(checkpoint.Step); err != nil {
-		return Failed, err
-	}
-	for _, t := range r.tasks {
-		t.ledger.close()
-	}
-	r.tasks = slices.Delete(r.tasks, 0, len(r.tasks))
-	return Done, nil
 }

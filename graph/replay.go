@@ -273,22 +273,6 @@ func nextOf(rec *checkpoint.Record) []string {
 	return names
 }
 
-// traced returns what the step's tasks kept and were answered, for its commit.
-func (r *run) traced() (entries []checkpoint.Entry) {
-	if !r.cfg.Trace {
-		return nil
-	}
-	fresh := r.questions.untraced()
-	for _, t := range r.tasks {
-		maps.Copy(fresh, t.usedAnswers())
-	}
-	entries = fresh.entries()
-	for _, t := range r.tasks {
-		entries = append(entries, t.keptEntries()...)
-	}
-	return entries
-}
-
 // keptEntries returns what the task kept, in the form in which it is stored.
 func (t *task) keptEntries() (entries []checkpoint.Entry) {
 	t.mu.Lock()

@@ -3,8 +3,6 @@ package graph
 import (
 	"encoding/json"
 	"fmt"
-
-	"github.com/weftrun/weft/state"
 )
 
 // operation is what a request asks of a thread.
@@ -65,45 +63,6 @@ func (p *program) own(input any) {
 	if p != nil {
 		p.schema.Own(input)
 	}
-}
-
-// serve does what the request asks, up to the point from which the run goes on step by step.
-func (r *run) serve() error {
-	switch q := r.req; q.op {
-	case opInvoke:
-		input, err := r.requestInput()
-		if err != nil {
-			return err
-		}
-		return r.begin(input)
-	case opResume:
-		return r.resume(q.answers)
-	case opEdit:
-		r.goal = runNothing
-		e := &editor{run: r}
-		return e.badEdit(e.editAll(q.edits, q.answers))
-	case opUpdateAndResume:
-		return (&editor{run: r}).updateAndResume(q.edits, q.answers)
-	case opCall:
-		return r.enter()
-	case opPlan:
-		return r.servePlan()
-	case opRunTask, opCommit:
-		return r.serveStep()
-	}
-	return ErrNotCompiled
-}
-
-// requestInput returns the input of the request.
-func (r *run) requestInput() (state.View, error) {
-	if r.req.input != nil {
-		return r.schema.Over(r.req.input), nil
-	}
-	v := r.schema.Blank()
-	if err := r.schema.Decode(v, r.req.json); err != nil {
-		return v, r.fail(fmt.Errorf("the input: %w", err))
-	}
-	return v, nil
 }
 
 // replays reports whether the request runs recorded steps again: nothing is written for others to see.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -125,6 +127,22 @@ func (r *run) plan() (Status, error) {
 	return planned, nil
 }
 
+// drains reports whether the run is to stop before the next step. A run that was
+// cancelled has an error to return.
+func (r *run) drains() bool {
+	_, ok := r.session.drain.Requested()
+	return ok && r.ctx.Err() == nil
+}
+
+// stopHere leaves what is due to Resume.
+func (r *run) stopHere() (Status, error) {
+	if len(r.tasks) > 0 {
+		r.steps-- // a step was taken up, and does not run
+	}
+	r.paused.drained = true
+	return Pending, nil
+}
+
 // commitStep folds what the tasks of the step have done, and commits it. Where they have not all
 // finished, it returns how the run ends.
 func (r *run) commitStep() (Status, error) {
@@ -146,6 +164,21 @@ func (r *run) commitStep() (Status, error) {
 	}
 	r.publish()
 	return planned, nil
+}
+
+// leaveFor ends the run with a Command to the parent. The step's writes are dropped, and
+// the Command is stored in the last commit.
+func (r *run) leaveFor(up *ascent) (Status, error) {
+	r.concluded()
+	r.front, r.up, r.wrote = step.Frontier{}, up, nil
+	if err := r.commit(checkpoint.Step); err != nil {
+		return Failed, err
+	}
+	for _, t := range r.tasks {
+		t.ledger.close()
+	}
+	r.tasks = slices.Delete(r.tasks, 0, len(r.tasks))
+	return Done, nil
 }
 
 // mayStep checks the limits of the run. It comes after "is anything due?", so a run
@@ -263,4 +296,19 @@ func (r *run) cancelled() error {
 		return cause
 	}
 	return fmt.Errorf("%w: %w", cause, err)
+}
+
+// wasCancelled reports whether the run's context was cancelled, and is not out of time.
+func (r *run) wasCancelled() bool { return errors.Is(r.ctx.Err(), context.Canceled) }
+
+// thread reads the commits of the run's thread.
+func (r *run) thread() threadReader { return threadReader{r.ctx, r.cfg.Store, r.opts.Thread} }
+
+// key names the run's chain of commits.
+func (r *run) key() checkpoint.Key {
+	return checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}
+}
+
+func (r *run) taskID(step int, node string, index int) string {
+	return longHash("task", r.origin, r.ns, strconv.Itoa(r.turn), strconv.Itoa(step), node, strconv.Itoa(index))
 }

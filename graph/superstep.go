@@ -2,6 +2,7 @@ package graph
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -159,6 +160,22 @@ func (s *superstep) whatRan() []checkpoint.Ran {
 		}
 	}
 	return ran
+}
+
+// traced returns what the step's tasks kept and were answered, for its commit.
+func (r *run) traced() (entries []checkpoint.Entry) {
+	if !r.cfg.Trace {
+		return nil
+	}
+	fresh := r.questions.untraced()
+	for _, t := range r.tasks {
+		maps.Copy(fresh, t.usedAnswers())
+	}
+	entries = fresh.entries()
+	for _, t := range r.tasks {
+		entries = append(entries, t.keptEntries()...)
+	}
+	return entries
 }
 
 // keep stores what these tasks finished, while others still run. If that fails the

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -99,10 +98,6 @@ func (t *task) id() string {
 		t.storedID = t.run.taskID(t.step, t.node.name, t.index)
 	}
 	return t.storedID
-}
-
-func (r *run) taskID(step int, node string, index int) string {
-	return longHash("task", r.origin, r.ns, strconv.Itoa(r.turn), strconv.Itoa(step), node, strconv.Itoa(index))
 }
 
 // hash returns 16 hex digits that depend on all parts and on where they end: enough

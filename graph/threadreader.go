@@ -20,9 +20,6 @@ type storedCommit struct {
 	rec *checkpoint.Record
 }
 
-// thread reads the commits of the run's thread.
-func (r *run) thread() threadReader { return threadReader{r.ctx, r.cfg.Store, r.opts.Thread} }
-
 func (t threadReader) key(namespace string) checkpoint.Key {
 	return checkpoint.Key{Thread: t.thread, Namespace: namespace}
 }
