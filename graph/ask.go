@@ -117,7 +117,7 @@ func ask[T any](ctx context.Context, q Question) (v T, given answer, err error) 
 	}
 	in := Interrupt{ID: id, Namespace: t.run.ns, Node: t.node.name, Kind: "question",
 		Prompt: q.Prompt, Detail: q.Detail, Schema: schema, Refused: given.data, Secret: q.Secret}
-	in.Expires = t.run.expiry(id, q)
+	in.Expires = q.expires(t.run, id)
 	if err = errors.Join(state.CheckText(q.Prompt), state.CheckText(q.Detail), state.CheckText(q.Schema)); err != nil {
 		return v, given, fmt.Errorf("graph: the question %q: %w", q.Prompt, err)
 	}
@@ -229,19 +229,18 @@ func list(open []Interrupt) string {
 	return strings.Join(lines, "\n")
 }
 
-// expiry returns when a question expires: what was said when it was first asked, or
-// its time from now on.
-func (r *run) expiry(id string, q Question) time.Time {
+// expires returns when the question, which a task of r asks under an id, expires: the time that was
+// set when it was first asked, or else its Within from now. It is zero if it does not expire.
+func (q *Question) expires(r *run, id string) time.Time {
 	if q.Within <= 0 {
 		return time.Time{}
 	}
-	for around := r; ; around = around.inside.run { // of a run without checkpoints those around it know
+	for around := r; ; around = around.inside.run { // a run without checkpoints has no record of it
 		if before, asked := around.questions.asked[id]; asked {
 			return before.Expires
 		}
 		if around.inside == nil {
-			break
+			return r.cfg.Now().UTC().Add(q.Within)
 		}
 	}
-	return r.cfg.Now().UTC().Add(q.Within)
 }

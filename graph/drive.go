@@ -88,7 +88,13 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 	for _, t := range r.tasks {
 		t.ledger.close()
 	}
-	r.unlist()
+	if r.inside != nil && r.running != nil { // the tasks of the root end with its list
+		for _, t := range r.tasks[:cap(r.tasks)] {
+			if t != nil {
+				t.drop()
+			}
+		}
+	}
 	out := outcome{steps: r.steps, id: r.session.id}
 	out.status, out.interrupts, out.drained = r.waits(status)
 	if r.journal != nil {

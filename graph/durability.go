@@ -123,7 +123,7 @@ func (r *run) commit(source checkpoint.Source) error {
 	}
 	if r.next.source = source; source != checkpoint.Input {
 		r.next.ran = r.whatRan()
-		r.journal.Record(r.traced()...)
+		r.journal.Record(r.trace()...)
 	}
 	return r.journal.Commit(r.front.Empty(), len(r.next.closed) > 0)
 }

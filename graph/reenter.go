@@ -37,7 +37,7 @@ func (r *run) reenter() (taken bool, err error) {
 	case w.Task == r.place.Task:
 		return r.reread()
 	case w.Namespace == r.place.Namespace && w.Turn == r.place.Turn && w.Step == r.place.Step:
-		return false, r.shared(w)
+		return false, sharedError(r.name, w, r.place)
 	}
 	return false, nil
 }

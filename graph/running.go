@@ -69,18 +69,6 @@ func (t *task) list(l *running) {
 	}
 }
 
-// unlist takes the tasks of a subgraph that has ended out of the list of its root.
-func (r *run) unlist() {
-	if r.inside == nil || r.running == nil {
-		return
-	}
-	for _, t := range r.tasks[:cap(r.tasks)] {
-		if t != nil {
-			t.drop()
-		}
-	}
-}
-
 func (l *running) add(t *task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,13 +164,13 @@ func (t *task) isIn(r *run) bool {
 	return false
 }
 
-// abandoned returns the error of a run that is given up: why its context ended, and which nodes
-// did not stop. If a task of the run failed, its error comes first.
-func (r *run) abandoned() error {
-	r.running.mu.Lock()
-	defer r.running.mu.Unlock()
-	defer r.running.release()
-	cause, stuck := r.cancelled(), r.running.in(r)
+// abandoned returns the error of r, which is given up: why its context ended, and which nodes did
+// not stop. If a task of r failed, its error comes first.
+func (l *running) abandoned(r *run) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.release()
+	cause, stuck := r.cancelled(), l.in(r)
 	if len(stuck) == 0 {
 		return fmt.Errorf("graph %q: %w: %w (all nodes have returned; the store or a function of a Policy has not)", r.name, cause, ErrAbandoned)
 	}
@@ -192,7 +180,7 @@ func (r *run) abandoned() error {
 		err, all = ErrAbandoned, append(all, failed.err)
 	}
 	for _, t := range stuck {
-		all = append(all, r.unstopped(t, err))
+		all = append(all, unstopped(r, t, err))
 	}
 	if len(all) == 1 {
 		return all[0]
@@ -201,7 +189,7 @@ func (r *run) abandoned() error {
 }
 
 // unstopped returns err with the place of t, and of the tasks around it up to r.
-func (r *run) unstopped(t *task, err error) error {
+func unstopped(r *run, t *task, err error) error {
 	for ; ; t = t.run.inside {
 		e := t.placedLocked(err)
 		e.Cancelled = r.wasCancelled()

@@ -155,7 +155,7 @@ func (s *session) overdue() {
 	if bound.Await(r.ctx, s.finished) != schedule.GivenUp {
 		return
 	}
-	err := r.abandoned()
+	err := r.running.abandoned(r)
 	r.fenced.Store(true)
 	_ = s.releaseLease()
 	s.settle(outcome{status: Failed, id: s.id}, err)

@@ -233,12 +233,12 @@ func (v *visit) run(ctx context.Context, input any) (*run, outcome, error) {
 	}
 	v.prepare(r)
 	if inner.cfg.Nested == PerThread {
-		if err := r.claim(); err != nil {
-			return r, outcome{}, err
+		if other, taken := r.session.claims.LoadOrStore(r.ns, r.place); taken {
+			return r, outcome{}, sharedError(r.name, other.(*checkpoint.Within), r.place)
 		}
 		defer r.session.claims.Delete(r.ns)
 	}
-	out, err := r.mainWithin()
+	out, err := runChild(r)
 	if len(r.questions.answered) > 0 {
 		t.consult()
 	}
@@ -321,23 +321,15 @@ func plainName(name string) string {
 	return name
 }
 
-// claim makes sure that no other call uses the child's namespace.
-func (r *run) claim() error {
-	if other, taken := r.session.claims.LoadOrStore(r.ns, r.place); taken {
-		return r.shared(other.(*checkpoint.Within))
-	}
-	return nil
-}
-
-// shared returns an ErrShared that names both tasks.
-func (r *run) shared(other *checkpoint.Within) error {
+// sharedError is the ErrShared of a graph that is called at two places in one step.
+func sharedError(graph string, first, second *checkpoint.Within) error {
 	return fmt.Errorf("%w: graph %q is called by task %s of node %q and by task %s of node %q in one step",
-		ErrShared, r.name, other.Task, other.Node, r.place.Task, r.place.Node)
+		ErrShared, graph, first.Task, first.Node, second.Task, second.Node)
 }
 
-// mainWithin is main for a subgraph. One that is bounded is given up when a node does not return although the
-// child's time is over, or another node of its step has failed.
-func (r *run) mainWithin() (outcome, error) {
+// runChild runs r, the run of a subgraph, to its end. One that is bounded is given up when a node
+// does not return although the time of the child is over, or another node of its step has failed.
+func runChild(r *run) (outcome, error) {
 	if !r.bounded() {
 		return r.main()
 	}
@@ -346,7 +338,7 @@ func (r *run) mainWithin() (outcome, error) {
 	bound := schedule.Bound{Grace: r.lateGrace(), Extend: r.extension}
 	res := bound.Run(r.ctx, func(context.Context) { out, err = r.main() })
 	if res.Ending == schedule.GivenUp {
-		given := r.abandoned()
+		given := r.running.abandoned(r)
 		r.fenced.Store(true)
 		return outcome{status: Failed, id: r.session.id}, given
 	}

@@ -162,17 +162,18 @@ func (s *superstep) whatRan() []checkpoint.Ran {
 	return ran
 }
 
-// traced returns what the step's tasks kept and were answered, for its commit.
-func (r *run) traced() (entries []checkpoint.Entry) {
-	if !r.cfg.Trace {
+// trace returns what the tasks of the step kept and were answered, for its commit; nothing
+// without Config.Trace.
+func (s *superstep) trace() (entries []checkpoint.Entry) {
+	if !s.run.cfg.Trace {
 		return nil
 	}
-	fresh := r.questions.untraced()
-	for _, t := range r.tasks {
+	fresh := s.run.questions.untraced()
+	for _, t := range s.tasks {
 		maps.Copy(fresh, t.usedAnswers())
 	}
 	entries = fresh.entries()
-	for _, t := range r.tasks {
+	for _, t := range s.tasks {
 		entries = append(entries, t.keptEntries()...)
 	}
 	return entries
