@@ -169,7 +169,7 @@ func newCall(ctx context.Context, name string, policy Policy) (*durable, error) 
 
 // fail adds which call failed to err. What is no failure stays as it is.
 func (d *durable) fail(err error) error {
-	if errors.Is(err, ErrInterrupted) || ascentIn(err) != nil {
+	if errors.Is(err, ErrInterrupted) || parentCommandIn(err) != nil {
 		return err
 	}
 	return fmt.Errorf("%s %q: %w", d.what, d.name, err)
@@ -238,7 +238,7 @@ func (d *durable) permit(ctx context.Context) *schedule.Permit {
 
 // again is Retry.again for calls: a question and a way out are no failures.
 func (d *durable) again(n int, err error, elapsed time.Duration) (time.Duration, bool) {
-	if errors.Is(err, ErrInterrupted) || ascentIn(err) != nil {
+	if errors.Is(err, ErrInterrupted) || parentCommandIn(err) != nil {
 		return 0, false
 	}
 	random := rand.Float64
@@ -313,7 +313,7 @@ func within(ctx context.Context, limit, grace time.Duration, fn func(context.Con
 // question and a Command for the parent are no failures.
 func because(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
-	if cause != nil && !errors.Is(err, cause) && !errors.Is(err, ErrInterrupted) && ascentIn(err) == nil {
+	if cause != nil && !errors.Is(err, cause) && !errors.Is(err, ErrInterrupted) && parentCommandIn(err) == nil {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	return err

@@ -34,9 +34,9 @@ type more struct {
 	to      string
 	send    bool
 	payload any
-	up      *ascent       // to the parent
-	why     string        // not a target, but what is said of all of them
-	within  time.Duration // of a Send: the time of one attempt; 0 is that of the node
+	up      *parentCommand // to the parent
+	why     string         // not a target, but what is said of all of them
+	within  time.Duration  // of a Send: the time of one attempt; 0 is that of the node
 }
 
 // Goto makes the named nodes due in the next step. Going to End ends this path and

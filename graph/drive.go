@@ -41,7 +41,7 @@ type outcome struct {
 func (r *run) set(p *program, ctx context.Context, s *session, q *request, o RunOptions) {
 	r.program, r.session, r.req, r.opts = p, s, q, o
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
-	r.superstep.run, r.tasks, r.outs, r.changed = r, r.room.tasks[:0], r.room.outs[:0], r.few[:0]
+	r.superstep.run, r.tasks, r.outs, r.changed = r, r.inlineStorage.tasks[:0], r.inlineStorage.outs[:0], r.few[:0]
 	fields := len(p.schema.Fields())
 	r.changed = slices.Grow(r.changed, fields)[:fields]
 }

@@ -18,7 +18,7 @@ import (
 //
 // InParent of an InParent goes up two graphs. A graph that nothing is around fails with
 // [ErrNoParent].
-func (c Command) InParent() Command { return Command{}.add(more{up: ascentOf(c)}) }
+func (c Command) InParent() Command { return Command{}.add(more{up: parentCommandOf(c)}) }
 
 // ToParent is cmd.InParent with writes to the parent's state: those that a state of the
 // parent's type holds, as in an input.
@@ -27,7 +27,7 @@ func (c Command) InParent() Command { return Command{}.add(more{up: ascentOf(c)}
 //
 // They count as writes of the node that runs the child, after its own.
 func ToParent[P any](cmd Command, writes P) Command {
-	up := ascentOf(cmd)
+	up := parentCommandOf(cmd)
 	if rec, ok := any(writes).(record.Record); ok {
 		data, err := json.Marshal(rec)
 		up.Fields, up.err = data, errors.Join(up.err, err)
@@ -41,20 +41,20 @@ func ToParent[P any](cmd Command, writes P) Command {
 	return Command{}.add(more{up: up})
 }
 
-// ascent is a Command on its way to the parent, in the form in which it is stored.
-type ascent struct {
+// parentCommand is a Command on its way to the parent, in the form in which it is stored.
+type parentCommand struct {
 	Writes []fieldWrite    `json:"writes,omitempty"`
 	Fields json.RawMessage `json:"fields,omitempty"` // writes by name, as in an input
 	Goto   []string        `json:"goto,omitempty"`
 	Sends  []sendResult    `json:"sends,omitempty"`
 	Why    string          `json:"why,omitempty"` // what was said of them
-	Up     *ascent         `json:"up,omitempty"`  // and on to the parent's parent
+	Up     *parentCommand  `json:"up,omitempty"`  // and on to the parent's parent
 
 	err error // it cannot be stored
 }
 
-func ascentOf(c Command) *ascent {
-	a := &ascent{}
+func parentCommandOf(c Command) *parentCommand {
+	a := &parentCommand{}
 	if c.to != "" {
 		a.Goto = append(a.Goto, c.to)
 	}
@@ -80,7 +80,7 @@ func ascentOf(c Command) *ascent {
 }
 
 // take takes the writes of a state.
-func (a *ascent) take(schema *state.Schema, v state.View) error {
+func (a *parentCommand) take(schema *state.Schema, v state.View) error {
 	for i, c := range v.Channels {
 		if _, holds := c.Stored(); holds && !c.Wrote() {
 			return fmt.Errorf("graph: field %q of the writes to a parent was taken from a run; give only what is new", schema.Fields()[i].Name)
@@ -94,7 +94,7 @@ func (a *ascent) take(schema *state.Schema, v state.View) error {
 }
 
 // check returns why a cannot be.
-func (a *ascent) check() error {
+func (a *parentCommand) check() error {
 	switch {
 	case a.err != nil:
 		return a.err
@@ -106,7 +106,7 @@ func (a *ascent) check() error {
 	return nil
 }
 
-func (a *ascent) String() string {
+func (a *parentCommand) String() string {
 	var calls []string
 	for _, to := range a.Goto {
 		calls = append(calls, fmt.Sprintf("Goto(%q)", to))
@@ -124,28 +124,28 @@ func (a *ascent) String() string {
 	return strings.Join(what, ".")
 }
 
-// ascentError carries a Command through the code of the parent's node.
-type ascentError struct{ *ascent }
+// parentCommandError carries a Command through the code of the parent's node.
+type parentCommandError struct{ *parentCommand }
 
-func (e *ascentError) Error() string { return ErrToParent.Error() }
+func (e *parentCommandError) Error() string { return ErrToParent.Error() }
 
 // Is makes errors.Is(err, ErrToParent) true.
-func (e *ascentError) Is(target error) bool { return target == ErrToParent }
+func (e *parentCommandError) Is(target error) bool { return target == ErrToParent }
 
-// ascentIn returns the Command to the parent that err carries, or nil.
-func ascentIn(err error) *ascent {
+// parentCommandIn returns the Command to the parent that err carries, or nil.
+func parentCommandIn(err error) *parentCommand {
 	if err == nil {
 		return nil
 	}
-	var e *ascentError
+	var e *parentCommandError
 	if errors.As(err, &e) {
-		return e.ascent
+		return e.parentCommand
 	}
 	return nil
 }
 
 // leave is rise for the Command that holds a.
-func (t *task) leave(c Command, a *ascent) error {
+func (t *task) leave(c Command, a *parentCommand) error {
 	if c.to != "" || c.last.n > 1 {
 		return fmt.Errorf("%w: %s: a Command that goes to the parent goes nowhere else", ErrTarget, c)
 	}
@@ -153,7 +153,7 @@ func (t *task) leave(c Command, a *ascent) error {
 }
 
 // rise lets the run of t end with a Command to its parent.
-func (t *task) rise(a *ascent) error {
+func (t *task) rise(a *parentCommand) error {
 	if t.run.inside == nil {
 		return fmt.Errorf("%w: %s", ErrNoParent, a)
 	}
@@ -162,7 +162,7 @@ func (t *task) rise(a *ascent) error {
 }
 
 // obey does what a child's Command says, as if the node had returned it.
-func (t *task) obey(a *ascent) error {
+func (t *task) obey(a *parentCommand) error {
 	if err := t.overlay(a); err != nil {
 		return fmt.Errorf("a Command from the child: %w", err)
 	}
@@ -199,7 +199,7 @@ func (t *task) sendStored(s sendResult) error {
 }
 
 // overlay makes the writes of a the task's, after its own.
-func (t *task) overlay(a *ascent) error {
+func (t *task) overlay(a *parentCommand) error {
 	if a.Fields != nil {
 		if err := t.run.schema.Decode(t.view, a.Fields); err != nil {
 			return err

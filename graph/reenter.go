@@ -59,7 +59,7 @@ func (r *run) readCommand(rec *checkpoint.Record) error {
 	if rec.Within == nil || rec.Within.Command == nil {
 		return nil
 	}
-	r.up = &ascent{}
+	r.up = &parentCommand{}
 	if err := json.Unmarshal(rec.Within.Command, r.up); err != nil {
 		return r.fail(fmt.Errorf("%w: the Command for the parent: %w", ErrProgram, err))
 	}

@@ -15,8 +15,8 @@ type result struct {
 	Ways   []checkpoint.Way `json:"ways,omitempty"`
 	Sends  []sendResult     `json:"sends,omitempty"`
 	// Diverted is true when a handler went elsewhere than the node leads.
-	Diverted bool    `json:"diverted,omitempty"`
-	Up       *ascent `json:"up,omitempty"` // to the parent
+	Diverted bool           `json:"diverted,omitempty"`
+	Up       *parentCommand `json:"up,omitempty"` // to the parent
 	// Try is which try of its step it comes from; see voided.
 	Try int `json:"try,omitempty"`
 }

@@ -168,7 +168,7 @@ func (r *run) commitStep() (Status, error) {
 
 // leaveFor ends the run with a Command to the parent. The step's writes are dropped, and
 // the Command is stored in the last commit.
-func (r *run) leaveFor(up *ascent) (Status, error) {
+func (r *run) leaveFor(up *parentCommand) (Status, error) {
 	r.concluded()
 	r.front, r.up, r.wrote = step.Frontier{}, up, nil
 	if err := r.commit(checkpoint.Step); err != nil {

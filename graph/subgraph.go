@@ -144,7 +144,7 @@ type nested struct {
 	from   origin             // where it goes on from, if its task goes back
 	rewind *checkpoint.Rewind // of the due task that goes back, also at the root
 	forks  bool               // the next commit begins a branch, also at the head
-	up     *ascent            // the Command for the parent with which it has ended
+	up     *parentCommand     // the Command for the parent with which it has ended
 	net    state.View         // what it has written in all, where it shares the parent's state
 	wrote  [][][]fieldWrite   // and what the tasks of the steps that are not committed wrote
 }
@@ -247,7 +247,7 @@ func (v *visit) run(ctx context.Context, input any) (*run, outcome, error) {
 		t.noteOpen(out.interrupts)
 		return r, out, err
 	case r.up != nil:
-		return r, out, &ascentError{r.up}
+		return r, out, &parentCommandError{r.up}
 	case out.status != Done:
 		return r, out, errors.Join(v.up.asks(v.place, t.pauses(out)...), ErrInterrupted)
 	}

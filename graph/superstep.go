@@ -21,19 +21,19 @@ type superstep struct {
 	unused  []task       // tasks that were made and not used yet: those of a wide step are made a few at a time,
 	views   []state.View // and so are their views
 	outs    []*step.Outcome
-	leaving *ascent // the Command to the parent that ends the run after this step: the first of several
-	keepErr error   // a failure to store what finished tasks did
+	leaving *parentCommand // the Command to the parent that ends the run after this step: the first of several
+	keepErr error          // a failure to store what finished tasks did
 
 	todo   []int            // the tasks that are to be run
 	permit *schedule.Permit // of the coordinator and the task that it runs inline
 	pool   *schedule.Pool   // runs the tasks of wide steps; nil until there is one
 	gates  sync.Map         // runner → *schedule.Gate, for those with a Policy.Parallel
 
-	room room
+	inlineStorage inlineStorage
 }
 
-// room is where tasks and outs begin, and the first task: a chain needs no more.
-type room struct {
+// inlineStorage is where tasks and outs begin, and the first task: a chain needs no more.
+type inlineStorage struct {
 	tasks [1]*task
 	task  task
 	outs  [1]*step.Outcome
@@ -78,7 +78,7 @@ func (s *superstep) newTask() *task {
 	if len(s.unused) == 0 {
 		n := min(max(s.run.front.Len()-len(s.tasks), 0)+1, 16)
 		if n == 1 {
-			t := &s.room.task
+			t := &s.inlineStorage.task
 			if t.run != nil { // somebody may know it
 				t = new(task)
 			}

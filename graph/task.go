@@ -49,8 +49,8 @@ type task struct {
 	open     []Interrupt // the questions that have no answer
 	timed    []Interrupt // what was asked before this call and expires
 	fenced   atomic.Bool
-	storedID string  // the id, once it was asked for
-	up       *ascent // the Command for the parent with which the run is to end
+	storedID string         // the id, once it was asked for
+	up       *parentCommand // the Command for the parent with which the run is to end
 
 	tried []Failure // the alternatives of a Fallback that have failed
 
@@ -210,7 +210,7 @@ func (t *task) call(ctx context.Context) (err error) {
 		return t.run.schema.CheckWrites(t.view) // it only goes along its edges
 	}
 	goes := !cmd.empty()
-	if up := ascentIn(err); up != nil {
+	if up := parentCommandIn(err); up != nil {
 		goes = len(up.Goto)+len(up.Sends) > 0
 		err = t.obey(up)
 	} else if err == nil {
