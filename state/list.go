@@ -28,7 +28,7 @@ func ListOf[T any](items ...T) List[T] {
 }
 
 // Append adds items at the end.
-func (l *List[T]) Append(items ...T) { l.own = l.own.append(items) }
+func (l *List[T]) Append(items ...T) { l.own = l.own.write(items) }
 
 // Overwrite replaces the whole list by a copy of items. It wins over all appends
 // of other tasks in the same step; two Overwrites in one step are an error.
@@ -108,7 +108,7 @@ func (l listChannel[T]) Fold(writes []Channel) error {
 		return err
 	}
 	if at >= 0 {
-		l.base = writes[at].(listChannel[T]).own
+		l.base = writes[at].(listChannel[T]).own.committed()
 		return nil
 	}
 	for _, w := range writes {

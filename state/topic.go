@@ -24,7 +24,7 @@ func TopicOf[T any](items ...T) (t Topic[T]) {
 }
 
 // Publish sends items to the tasks of the next superstep.
-func (t *Topic[T]) Publish(items ...T) { t.own = t.own.append(items) }
+func (t *Topic[T]) Publish(items ...T) { t.own = t.own.write(items) }
 
 // Len returns the number of messages.
 func (t *Topic[T]) Len() int { return len(t.base.s) + len(t.own.s) }
@@ -49,7 +49,7 @@ func (t topicChannel[T]) Wrote() bool { return len(t.own.s) > 0 }
 
 // Fold implements [Channel]: what was delivered before is gone.
 func (t topicChannel[T]) Fold(writes []Channel) error {
-	t.base = writes[0].(topicChannel[T]).own
+	t.base = writes[0].(topicChannel[T]).own.committed()
 	for _, w := range writes[1:] {
 		t.base = t.base.append(w.(topicChannel[T]).own.s)
 	}

@@ -12,7 +12,7 @@ import "sync/atomic"
 // each other.
 type vec[T any] struct {
 	s       []T
-	claimed *atomic.Int64 // shared by all vecs of one history; nil while s is empty
+	claimed *atomic.Int64 // shared by all vecs of one history; nil while s has no room to grow in
 }
 
 // vecOf returns a vec that holds a copy of s.
@@ -31,10 +31,26 @@ func (v vec[T]) append(items []T) vec[T] {
 	return fork
 }
 
+// write is append for what a task writes. Most tasks append once: a first write needs no history.
+func (v vec[T]) write(items []T) vec[T] {
+	if len(v.s) == 0 {
+		return vec[T]{s: append([]T(nil), items...)}
+	}
+	return v.append(items)
+}
+
+// committed returns v with a history, which [vec.since] needs.
+func (v vec[T]) committed() vec[T] {
+	if v.claimed == nil {
+		return vecOf(v.s)
+	}
+	return v
+}
+
 // since returns what was appended to prev to get v; ok is false when v did not
 // grow out of prev.
 func (v vec[T]) since(prev vec[T]) (added []T, ok bool) {
-	if len(prev.s) > 0 && (prev.claimed != v.claimed || len(prev.s) > len(v.s)) {
+	if len(prev.s) > 0 && (prev.claimed == nil || prev.claimed != v.claimed || len(prev.s) > len(v.s)) {
 		return nil, false
 	}
 	return v.s[len(prev.s):], true
