@@ -79,7 +79,7 @@ func (r *run) extension() time.Duration {
 
 // main is the coordinator's part of a call.
 func (r *run) main() (outcome, error) {
-	defer func() { r.pool.Wait() }()
+	defer func() { r.pool.Close() }()
 	return r.conclude(r.whole())
 }
 

@@ -23,11 +23,13 @@ type Tasks interface {
 
 // Pool runs the tasks of one step after another. Workers start lazily: each worker starts the next
 // before it runs its task, if tasks remain. So quick tasks need two goroutines, and a task that blocks
-// keeps no other from starting.
+// keeps no other from starting. Two workers at most stay for the next step.
 type Pool struct {
 	permits    *Permits
 	spare      []*Permit      // of the workers, by their number
 	goroutines sync.WaitGroup // all workers, also those that began too late for their step
+	idle       atomic.Int32   // the workers that wait for a shift, or are about to
+	shifts     chan shift     // for idle workers
 
 	// Of the step that runs:
 	tasks   Tasks
@@ -55,9 +57,19 @@ const (
 	intakeBits     = 3
 )
 
+// maxIdle is how many workers wait for the next step: as many as run the tasks of a quick one.
+const maxIdle = 2
+
+// shift is what one worker does in one step.
+type shift struct {
+	ctx    context.Context
+	step   uint64 // the intake when the worker was started
+	permit *Permit
+}
+
 // NewPool returns a pool whose workers get their permits from p.
 func NewPool(p *Permits) *Pool {
-	return &Pool{permits: p, all: make(chan struct{}, 1)}
+	return &Pool{permits: p, all: make(chan struct{}, 1), shifts: make(chan shift, maxIdle)}
 }
 
 // Run runs the tasks 0 to n-1 of t on up to so many workers, and returns when all have ended. The
@@ -74,7 +86,7 @@ func (p *Pool) Run(ctx context.Context, t Tasks, n, workers int, collect func(en
 		p.done = make(chan int, n)
 	}
 	p.intake.Store(p.intake.Load()&^intakeBits + intakeBits + 1)
-	defer p.close()
+	defer p.endStep()
 	p.startWorker(ctx)
 	if collect == nil {
 		<-p.all
@@ -83,16 +95,17 @@ func (p *Pool) Run(ctx context.Context, t Tasks, n, workers int, collect func(en
 	p.collect(collect)
 }
 
-// Wait waits for the goroutines of workers that began too late for their step. p may be nil.
-func (p *Pool) Wait() {
+// Close ends the workers, and waits for their goroutines. It comes after the last Run; p may be nil.
+func (p *Pool) Close() {
 	if p != nil {
+		close(p.shifts)
 		p.goroutines.Wait()
 	}
 }
 
-// close ends a step when its workers have ended. One that was started and does not run yet finds the
-// intake closed; [Pool.Wait] waits for it.
-func (p *Pool) close() {
+// endStep ends a step when its workers have ended. One that was started and does not run yet finds the
+// intake closed.
+func (p *Pool) endStep() {
 	step := p.intake.Load() &^ intakeBits
 	if p.intake.Swap(step|intakeClosed) == step|intakeStarting {
 		p.working.Done()
@@ -123,7 +136,7 @@ func (p *Pool) collect(collect func(ended []int, left int)) {
 func (p *Pool) next() int { return int(p.place.Add(1)) - 1 }
 
 // startWorker starts a worker, unless no task is left or a worker is starting. It counts the worker
-// before the intake shows that it is starting: close takes away one that was.
+// before the intake shows that it is starting: endStep takes away one that was.
 func (p *Pool) startWorker(ctx context.Context) {
 	in := p.intake.Load()
 	if in&intakeBits != intakeOpen || int(p.place.Load()) >= p.n && p.parked.Load() == 0 {
@@ -140,10 +153,34 @@ func (p *Pool) startWorker(ctx context.Context) {
 		}
 		return
 	}
-	permit := p.permit(p.started)
+	sh := shift{ctx, in, p.permit(p.started)}
 	p.started++
+	if p.takeIdle() {
+		p.shifts <- sh
+		return
+	}
 	p.goroutines.Add(1)
-	go p.worker(ctx, in, permit)
+	go p.worker(sh)
+}
+
+// takeIdle reports whether an idle worker takes the next shift.
+func (p *Pool) takeIdle() bool {
+	for n := p.idle.Load(); n > 0; n = p.idle.Load() {
+		if p.idle.CompareAndSwap(n, n-1) {
+			return true
+		}
+	}
+	return false
+}
+
+// stay reports whether a worker waits for another shift.
+func (p *Pool) stay() bool {
+	for n := p.idle.Load(); n < maxIdle; n = p.idle.Load() {
+		if p.idle.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+	return false
 }
 
 // permit returns the permit of a worker, which is not held yet.
@@ -157,21 +194,30 @@ func (p *Pool) permit(worker int) *Permit {
 	return p.spare[worker]
 }
 
-// worker is the goroutine of a worker that was started while the intake was at step.
-func (p *Pool) worker(ctx context.Context, step uint64, permit *Permit) {
+// worker is the goroutine of a worker, from its first shift on.
+func (p *Pool) worker(sh shift) {
 	defer p.goroutines.Done()
-	if !p.intake.CompareAndSwap(step|intakeStarting, step|intakeEntering) {
-		return // the step is over
+	GrowStack()
+	for more := true; more; {
+		if more = p.serve(sh); more {
+			sh, more = <-p.shifts
+		}
+	}
+}
+
+// serve does a shift, and reports whether the worker stays. It does before the step ends, so the next
+// step finds the worker.
+func (p *Pool) serve(sh shift) (stays bool) {
+	if !p.intake.CompareAndSwap(sh.step|intakeStarting, sh.step|intakeEntering) {
+		return p.stay() // the step is over
 	}
 	defer p.working.Done()
-	permit.take(ctx)
+	sh.permit.take(sh.ctx)
 	i := p.next()
-	p.intake.CompareAndSwap(step|intakeEntering, step)
-	if i < p.n {
-		GrowStack()
-	}
-	p.work(ctx, permit, i)
-	permit.suspend()
+	p.intake.CompareAndSwap(sh.step|intakeEntering, sh.step)
+	p.work(sh.ctx, sh.permit, i)
+	sh.permit.suspend()
+	return p.stay()
 }
 
 // work runs task i, and others until none is left.

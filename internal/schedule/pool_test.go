@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -84,7 +85,7 @@ func TestPool_RunsEachTaskOnceInEachStep(t *testing.T) {
 				t.Errorf("%d ran at once on %d workers, and %d still run", most.Load(), workers, now.Load())
 			}
 		}
-		pool.Wait()
+		pool.Close()
 	}
 }
 
@@ -110,7 +111,7 @@ func TestPool_TasksMayWaitForEachOther(t *testing.T) {
 					}}
 					step(t.Context(), pool, own, ts, 2*n, n, nil)
 				}
-				pool.Wait()
+				pool.Close()
 			})
 		})
 	}
@@ -132,7 +133,7 @@ func TestPool_WorkersShareThePermits(t *testing.T) {
 			now.Add(-1)
 		}}
 		step(t.Context(), pool, own, ts, 10, 10, nil)
-		pool.Wait()
+		pool.Close()
 		if took := time.Since(began); most.Load() != 1 || took != time.Hour+10*time.Second {
 			t.Errorf("%d were at work at once, for %v; want 1, for 1h0m10s", most.Load(), took)
 		}
@@ -169,7 +170,7 @@ func TestPool_TasksOfAKeyHoldUpNoOthers(t *testing.T) {
 			},
 		}
 		step(t.Context(), pool, own, ts, n, workers, nil)
-		pool.Wait()
+		pool.Close()
 		if others.Load() != n/2 {
 			t.Errorf("%d others ran, want %d", others.Load(), n/2)
 		}
@@ -206,7 +207,7 @@ func TestPool_ReplacesWorkersThatATaskEnds(t *testing.T) {
 						collect = func(ended []int, _ int) { collected += len(ended) }
 					}
 					step(t.Context(), pool, own, ts, n, workers, collect)
-					pool.Wait()
+					pool.Close()
 					slices.Sort(ts.lost)
 					want := "[1 panicked: 1 2 exited 4 panicked: 4 5 exited 7 panicked: 7 8 exited]"
 					if ran.Load() != n || fmt.Sprint(ts.lost) != want || collects && collected != n {
@@ -225,8 +226,31 @@ func TestPool_EndsAfterItsContext(t *testing.T) {
 	pool := schedule.NewPool(all)
 	var ran atomic.Int32
 	step(ctx, pool, own, &tasks{run: func(int, *schedule.Permit) { ran.Add(1) }}, 20, 5, nil)
-	pool.Wait()
+	pool.Close()
 	if ran.Load() != 20 {
 		t.Errorf("%d tasks ran, want 20: they end by themselves", ran.Load())
 	}
+}
+
+func TestPool_WorkersStayForTheNextStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, own := permits(2)
+		pool := schedule.NewPool(all)
+		defer pool.Close()
+		var workers sync.Map // the goroutines that ran a task
+		for range 50 {
+			ts := &tasks{run: func(int, *schedule.Permit) {
+				var buf [64]byte
+				id, _, _ := strings.Cut(string(buf[:runtime.Stack(buf[:], false)]), "[")
+				workers.Store(id, nil)
+			}}
+			step(t.Context(), pool, own, ts, 2, 2, nil)
+			synctest.Wait()
+		}
+		n := 0
+		workers.Range(func(_, _ any) bool { n++; return true })
+		if n > 2 {
+			t.Errorf("%d goroutines ran the tasks of 50 steps, want 2 at most", n)
+		}
+	})
 }
