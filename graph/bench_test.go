@@ -54,6 +54,24 @@ func BenchmarkLoop1000(b *testing.B) {
 	benchSteps(b, compile(b, d), 2*turns, func(s *small) bool { return s.Rounds.Get() == turns })
 }
 
+// BenchmarkInvoke runs a graph of one node, with a context that can end.
+func BenchmarkInvoke(b *testing.B) {
+	d := graph.New[small]("one")
+	d.Node("add", graph.Func(func(_ context.Context, s *small) error {
+		s.Rounds.Add(1)
+		return nil
+	}))
+	d.Edge(graph.Start, "add")
+	d.Edge("add", graph.End)
+	g := compile(b, d)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := g.Invoke(b.Context(), small{}, graph.RunOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func BenchmarkFanOut10(b *testing.B)   { benchFanOut(b, 10) }
 func BenchmarkFanOut100(b *testing.B)  { benchFanOut(b, 100) }
 func BenchmarkFanOut1000(b *testing.B) { benchFanOut(b, 1000) }

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -88,6 +89,15 @@ type Config struct {
 	Rand func() float64
 }
 
+// newID returns a random UUID. It allocates only its text.
+func newID() string {
+	var id uuid.UUID
+	crand.Read(id[:])         // it never fails
+	id[6] = id[6]&0x0f | 4<<4 // version 4
+	id[8] = id[8]&0x3f | 0x80 // the variant of RFC 9562
+	return id.String()
+}
+
 func (c Config) withDefaults() Config {
 	if c.MaxSteps == 0 {
 		c.MaxSteps = 10_000
@@ -102,7 +112,7 @@ func (c Config) withDefaults() Config {
 		c.Now = time.Now
 	}
 	if c.NewID == nil {
-		c.NewID = uuid.NewString
+		c.NewID = newID
 	}
 	if c.Rand == nil {
 		c.Rand = rand.Float64

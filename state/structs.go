@@ -30,7 +30,19 @@ func SchemaOf[S any]() (*Schema, error) {
 // structs is the layout of states that are structs of type S.
 type structs[S any] struct{ leaves []leaf }
 
-func (l structs[S]) Blank() View { return l.view(new(S), make([]Channel, len(l.leaves))) }
+// small is a state of a few fields with room for its channels: one allocation for both.
+type small[S any] struct {
+	state    S
+	channels [8]Channel
+}
+
+func (l structs[S]) Blank() View {
+	if len(l.leaves) > len(small[S]{}.channels) {
+		return l.view(new(S), make([]Channel, len(l.leaves)))
+	}
+	s := new(small[S])
+	return l.view(&s.state, s.channels[:])
+}
 
 func (l structs[S]) Blanks(n int) []View {
 	views, states, channels := make([]View, n), make([]S, n), make([]Channel, n*len(l.leaves))

@@ -41,7 +41,7 @@ type Outcome struct {
 }
 
 // Frontier is what is due in the next superstep and what still waits. The zero
-// Frontier is empty; Begin makes it ready.
+// Frontier is empty; Begin makes it ready. It must not be copied once it is in use.
 type Frontier struct {
 	Due     []int    // edge-triggered nodes, ascending
 	Sends   []Send   // in canonical order
@@ -50,6 +50,7 @@ type Frontier struct {
 
 	mark  []int // mark[n] == stamp: node n is already due
 	stamp int
+	few   [8]int // where mark begins in a small graph, so that it needs no allocation
 }
 
 // Begin makes f the frontier of a new turn: the nodes after Start are due, joins
@@ -174,7 +175,9 @@ func (p *Program) ready(f *Frontier) {
 	if len(f.mark) == len(p.Nodes) && len(f.Arrived) == len(p.Joins) {
 		return
 	}
-	f.mark = make([]int, len(p.Nodes))
+	if f.mark = f.few[:min(len(p.Nodes), len(f.few))]; len(p.Nodes) > len(f.few) {
+		f.mark = make([]int, len(p.Nodes))
+	}
 	if len(f.Arrived) != len(p.Joins) {
 		f.Arrived = make([][]bool, len(p.Joins))
 		for j := range f.Arrived {
