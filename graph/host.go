@@ -8,20 +8,6 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// openNamed opens the root's chain for a Run that names a commit of a subgraph. Where the thread
-// stands at that commit, it is opened at its head.
-func (r *run) openNamed() (*checkpoint.Chain, error) {
-	host, rw, err := r.hosts(r.opts.Namespace, r.opts.At)
-	if err != nil {
-		return nil, err
-	}
-	if rw == nil {
-		return checkpoint.Open(r.ctx, r.cfg.Store, r.key(), r.schema)
-	}
-	r.rewind = rw
-	return r.openOlder(r.key(), host)
-}
-
 // hosts returns the commit of the root at which the tasks are due that run a subgraph, and how
 // they come to the subgraph's commit number at, or its newest if at is 0. The Rewind is nil if
 // the thread stands there.

@@ -119,31 +119,3 @@ func (r *run) openShared(key checkpoint.Key) (*checkpoint.Chain, error) {
 	}
 	return older, err
 }
-
-// openReplayed opens the chain of a subgraph for a replay: what it came to on the branch of the
-// thread that is replayed.
-func (r *run) openReplayed(key checkpoint.Key) (*checkpoint.Chain, error) {
-	c, err := r.openNewest(key, func(w *checkpoint.Within) (bool, error) {
-		return w == nil || w.Root.Branch == r.place.Root.Branch, nil
-	})
-	if c == nil && err == nil {
-		return checkpoint.Open(r.ctx, r.cfg.Store, key, r.schema)
-	}
-	return c, err
-}
-
-// openNewest opens a chain at the newest commit that was made for a call that counts; nil means
-// that there is none.
-func (r *run) openNewest(key checkpoint.Key, counts func(*checkpoint.Within) (bool, error)) (*checkpoint.Chain, error) {
-	for c, err := range r.thread().commits(key.Namespace, checkpoint.Query{}) {
-		if err != nil {
-			return nil, err
-		}
-		if ok, err := counts(c.rec.Within); err != nil {
-			return nil, err
-		} else if ok {
-			return checkpoint.OpenAt(r.ctx, r.cfg.Store, key, r.schema, c.Seq)
-		}
-	}
-	return nil, nil
-}

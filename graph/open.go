@@ -1,84 +1,10 @@
 package graph
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 
 	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/state"
 )
-
-// open reads the thread that the run goes on with.
-func (r *run) open() (err error) {
-	store := r.cfg.Store
-	switch {
-	case r.opts.MaxSteps < 0:
-		return fmt.Errorf("graph %q: RunOptions.MaxSteps must not be negative (got %d)", r.name, r.opts.MaxSteps)
-	case r.opts.Grace < 0:
-		return fmt.Errorf("graph %q: RunOptions.Grace must not be negative (got %v)", r.name, r.opts.Grace)
-	case store == nil && (r.opts.Thread != "" || r.opts.If != nil) && r.inside == nil:
-		return fmt.Errorf("%w: thread %q could not be kept", ErrNoStore, r.opts.Thread)
-	case store == nil:
-		r.state = r.schema.New()
-		r.origin = cmp.Or(r.origin, r.session.originID())
-		return nil
-	}
-	if err := errors.Join(checkpoint.CheckThread(r.opts.Thread), checkBy(r.opts.By, r.opts.Via)); err != nil {
-		return err
-	}
-	if err := state.CheckText(r.opts.Metadata); err != nil {
-		return fmt.Errorf("graph %q: thread %q: RunOptions.Metadata: %w", r.name, r.opts.Thread, err)
-	}
-	if r.inside == nil { // a subgraph works under the lease of its root
-		if err := r.session.acquireLease(); err != nil {
-			return err
-		}
-	}
-	chain, err := r.openChain(store)
-	if err != nil {
-		return fmt.Errorf("graph %q: %w", r.name, err)
-	}
-	r.journal = r.newJournal(chain)
-	if err := r.unmoved(); err != nil {
-		return err
-	}
-	if r.inside == nil && r.ns == "" && !r.req.replays() && r.journal.Chain.Record != nil {
-		if err := r.recordAnnounced(r.journal.Chain); err != nil {
-			return fmt.Errorf("graph %q: %w", r.name, err)
-		}
-	}
-	r.state = r.journal.Chain.State
-	if rec := r.journal.Chain.Record; rec != nil {
-		r.origin = rec.Origin
-		r.turn, r.step, r.done, r.input, r.questions.answered = rec.Turn, rec.Step, rec.Step, rec.Input, rec.Answered
-		if r.taken, err = r.newestTaken(rec); err != nil {
-			return err
-		}
-		if r.branch = rec.Branch; (r.journal.Chain.Branches() || r.forks) && !r.req.replays() {
-			r.branch = r.journal.Chain.Head() + 1
-		}
-		if r.rewind == nil {
-			r.rewind = rec.Rewind
-		}
-		if r.opts.Metadata == nil {
-			r.opts.Metadata = rec.Metadata
-		}
-	}
-	r.origin = cmp.Or(r.origin, r.session.originID())
-	return nil
-}
-
-// unmoved checks that the thread stands where the caller saw it.
-func (r *run) unmoved() error {
-	if r.opts.If == nil || r.inside != nil || r.madeHead() {
-		return nil
-	}
-	if newest := r.journal.Chain.Head(); newest != *r.opts.If {
-		return fmt.Errorf("%w: the newest commit of thread %q is %d, not %d", ErrMoved, r.opts.Thread, newest, *r.opts.If)
-	}
-	return nil
-}
 
 func (r *run) openChain(store checkpoint.Store) (*checkpoint.Chain, error) {
 	key := r.key()
@@ -114,4 +40,57 @@ func (r *run) openChild(key checkpoint.Key) (*checkpoint.Chain, error) {
 		return r.openReplayed(key)
 	}
 	return checkpoint.Open(r.ctx, r.cfg.Store, key, r.schema)
+}
+
+// openOlder opens the chain of a run that goes back. The next commit begins a branch, also where
+// at is the head.
+func (r *run) openOlder(key checkpoint.Key, at uint64) (*checkpoint.Chain, error) {
+	c, err := checkpoint.OpenAt(r.ctx, r.cfg.Store, key, r.schema, at)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return nil, unknown(key, at)
+	}
+	r.forks = true
+	return c, err
+}
+
+// openNamed opens the root's chain for a Run that names a commit of a subgraph. Where the thread
+// stands at that commit, it is opened at its head.
+func (r *run) openNamed() (*checkpoint.Chain, error) {
+	host, rw, err := r.hosts(r.opts.Namespace, r.opts.At)
+	if err != nil {
+		return nil, err
+	}
+	if rw == nil {
+		return checkpoint.Open(r.ctx, r.cfg.Store, r.key(), r.schema)
+	}
+	r.rewind = rw
+	return r.openOlder(r.key(), host)
+}
+
+// openReplayed opens the chain of a subgraph for a replay: what it came to on the branch of the
+// thread that is replayed.
+func (r *run) openReplayed(key checkpoint.Key) (*checkpoint.Chain, error) {
+	c, err := r.openNewest(key, func(w *checkpoint.Within) (bool, error) {
+		return w == nil || w.Root.Branch == r.place.Root.Branch, nil
+	})
+	if c == nil && err == nil {
+		return checkpoint.Open(r.ctx, r.cfg.Store, key, r.schema)
+	}
+	return c, err
+}
+
+// openNewest opens a chain at the newest commit that was made for a call that counts; nil means
+// that there is none.
+func (r *run) openNewest(key checkpoint.Key, counts func(*checkpoint.Within) (bool, error)) (*checkpoint.Chain, error) {
+	for c, err := range r.thread().commits(key.Namespace, checkpoint.Query{}) {
+		if err != nil {
+			return nil, err
+		}
+		if ok, err := counts(c.rec.Within); err != nil {
+			return nil, err
+		} else if ok {
+			return checkpoint.OpenAt(r.ctx, r.cfg.Store, key, r.schema, c.Seq)
+		}
+	}
+	return nil, nil
 }

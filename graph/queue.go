@@ -100,22 +100,6 @@ func (r *run) queueUp(input state.View) (bool, error) {
 	return true, nil
 }
 
-// newestTaken returns which input was taken last on the thread: also where the run goes on from an older commit,
-// whose record is rec. The questions of the newest commit close then.
-func (r *run) newestTaken(rec *checkpoint.Record) (uint64, error) {
-	if !r.journal.Chain.Branches() || r.inside != nil {
-		return rec.Taken, nil
-	}
-	newest, pending, err := r.thread().newest(r.ns)
-	if err == nil {
-		err = r.closeOpen(newest.Seq, newest.rec, pending, nil)
-	}
-	if err != nil {
-		return 0, r.fail(err)
-	}
-	return newest.rec.Taken, nil
-}
-
 func (r *run) inputsKey() checkpoint.Key {
 	return checkpoint.Key{Thread: r.opts.Thread, Namespace: inputs}
 }

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -184,17 +183,6 @@ func (t threadReader) hasBranched(namespace string, place *checkpoint.Within) (b
 		}
 	}
 	return false, nil
-}
-
-// openOlder opens the chain of a run that goes back. The next commit begins a branch, also where
-// at is the head.
-func (r *run) openOlder(key checkpoint.Key, at uint64) (*checkpoint.Chain, error) {
-	c, err := checkpoint.OpenAt(r.ctx, r.cfg.Store, key, r.schema, at)
-	if errors.Is(err, checkpoint.ErrNotFound) {
-		return nil, unknown(key, at)
-	}
-	r.forks = true
-	return c, err
 }
 
 // fork commits the beginning of a branch at the commit at which the chain was opened. Where the
