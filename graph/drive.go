@@ -176,80 +176,91 @@ func (r *run) requestInput() (state.View, error) {
 	return v, nil
 }
 
-// open reads the thread that the run goes on with.
-func (r *run) open() (err error) {
-	store := r.cfg.Store
+// checkOptions checks the options of the call.
+func (r *run) checkOptions() error {
+	o := &r.opts
 	switch {
-	case r.opts.MaxSteps < 0:
-		return fmt.Errorf("graph %q: RunOptions.MaxSteps must not be negative (got %d)", r.name, r.opts.MaxSteps)
-	case r.opts.Grace < 0:
-		return fmt.Errorf("graph %q: RunOptions.Grace must not be negative (got %v)", r.name, r.opts.Grace)
-	case store == nil && (r.opts.Thread != "" || r.opts.If != nil) && r.inside == nil:
-		return fmt.Errorf("%w: thread %q could not be kept", ErrNoStore, r.opts.Thread)
-	case store == nil:
-		r.state = r.schema.New()
-		r.origin = cmp.Or(r.origin, r.session.originID())
+	case o.MaxSteps < 0:
+		return fmt.Errorf("graph %q: RunOptions.MaxSteps must not be negative (got %d)", r.name, o.MaxSteps)
+	case o.Grace < 0:
+		return fmt.Errorf("graph %q: RunOptions.Grace must not be negative (got %v)", r.name, o.Grace)
+	case r.cfg.Store == nil && (o.Thread != "" || o.If != nil) && r.inside == nil:
+		return fmt.Errorf("%w: thread %q could not be kept", ErrNoStore, o.Thread)
+	case r.cfg.Store == nil:
 		return nil
 	}
-	if err := errors.Join(checkpoint.CheckThread(r.opts.Thread), checkBy(r.opts.By, r.opts.Via)); err != nil {
+	if err := errors.Join(checkpoint.CheckThread(o.Thread), checkBy(o.By, o.Via)); err != nil {
 		return err
 	}
-	if err := state.CheckText(r.opts.Metadata); err != nil {
-		return fmt.Errorf("graph %q: thread %q: RunOptions.Metadata: %w", r.name, r.opts.Thread, err)
+	if err := state.CheckText(o.Metadata); err != nil {
+		return fmt.Errorf("graph %q: thread %q: RunOptions.Metadata: %w", r.name, o.Thread, err)
 	}
-	if r.inside == nil { // a subgraph works under the lease of its root
+	return nil
+}
+
+// open opens the thread with which the run goes on, and takes over what its record says.
+func (r *run) open() error {
+	if err := r.checkOptions(); err != nil {
+		return err
+	}
+	if r.cfg.Store == nil {
+		r.state, r.origin = r.schema.New(), cmp.Or(r.origin, r.session.originID())
+		return nil
+	}
+	if r.inside == nil { // a subgraph has the lease of its root
 		if err := r.session.acquireLease(); err != nil {
 			return err
 		}
 	}
-	chain, err := r.openChain(store)
+	o := newOpener(r)
+	chain, err := o.chain()
 	if err != nil {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}
-	r.journal = r.newJournal(chain)
+	r.journal, r.forks, r.rewind = r.newJournal(chain), o.forks, cmp.Or(o.rewind, r.rewind)
 	if err := r.unmoved(); err != nil {
 		return err
 	}
-	if r.inside == nil && r.ns == "" && !r.req.replays() && r.journal.Chain.Record != nil {
-		if err := r.recordAnnounced(r.journal.Chain); err != nil {
+	if r.inside == nil && r.ns == "" && !r.req.replays() && chain.Record != nil {
+		if err := r.recordAnnounced(chain); err != nil {
 			return fmt.Errorf("graph %q: %w", r.name, err)
 		}
 	}
-	r.state = r.journal.Chain.State
-	if rec := r.journal.Chain.Record; rec != nil {
-		r.origin = rec.Origin
-		r.turn, r.step, r.done, r.input, r.questions.answered = rec.Turn, rec.Step, rec.Step, rec.Input, rec.Answered
-		if r.taken, err = r.newestTaken(rec); err != nil {
+	r.state = chain.State
+	if chain.Record != nil {
+		if err := r.goOnFrom(chain); err != nil {
 			return err
-		}
-		if r.branch = rec.Branch; (r.journal.Chain.Branches() || r.forks) && !r.req.replays() {
-			r.branch = r.journal.Chain.Head() + 1
-		}
-		if r.rewind == nil {
-			r.rewind = rec.Rewind
-		}
-		if r.opts.Metadata == nil {
-			r.opts.Metadata = rec.Metadata
 		}
 	}
 	r.origin = cmp.Or(r.origin, r.session.originID())
 	return nil
 }
 
-// newestTaken returns which input was taken last on the thread: also where the run goes on from an older commit,
-// whose record is rec. The questions of the newest commit close then.
-func (r *run) newestTaken(rec *checkpoint.Record) (uint64, error) {
-	if !r.journal.Chain.Branches() || r.inside != nil {
-		return rec.Taken, nil
+// goOnFrom takes over what the record of the commit says at which a chain was opened.
+func (r *run) goOnFrom(chain *checkpoint.Chain) error {
+	rec := chain.Record
+	r.progress = progress{origin: rec.Origin, branch: rec.Branch, turn: rec.Turn, step: rec.Step, done: rec.Step,
+		input: rec.Input, taken: rec.Taken}
+	r.questions.answered, r.rewind = rec.Answered, cmp.Or(r.rewind, rec.Rewind)
+	if r.opts.Metadata == nil {
+		r.opts.Metadata = rec.Metadata
 	}
+	if (chain.Branches() || r.forks) && !r.req.replays() {
+		r.branch = chain.Head() + 1
+	}
+	if !chain.Branches() || r.inside != nil {
+		return nil
+	}
+	// The inputs that the newest commit has taken stay taken, and its questions are closed.
 	newest, pending, err := r.thread().newest(r.ns)
 	if err == nil {
 		err = r.closeOpen(newest.Seq, newest.rec, pending, nil)
 	}
 	if err != nil {
-		return 0, r.fail(err)
+		return r.fail(err)
 	}
-	return newest.rec.Taken, nil
+	r.taken = newest.rec.Taken
+	return nil
 }
 
 // unmoved checks that the thread stands where the caller saw it.

@@ -298,7 +298,7 @@ func (r *run) recordAnnounced(c *checkpoint.Chain) error {
 // program at hand is the subgraph's, so the root's state is taken as it is stored.
 func (ed *editor) forkForEdit() error {
 	key := checkpoint.Key{Thread: ed.opts.Thread}
-	host, rw, err := ed.hosts(ed.ns, ed.journal.Chain.Parent())
+	host, rw, err := newOpener(ed.run).hostOf(ed.ns, ed.journal.Chain.Parent())
 	if err != nil {
 		return err
 	}

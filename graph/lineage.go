@@ -7,10 +7,25 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// A thread is a tree when it was gone back in. A subgraph that lives as long as the
-// thread has a chain of its own, which knows nothing of that: so what it goes on from is
-// looked for among its commits. It is the newest that was made for a task on the way
-// that the graph at the root itself has come.
+// Resuming from an older commit turns the history of a thread into a tree. A subgraph whose state
+// lives as long as the thread has a chain of its own, which does not branch with the thread. So the
+// commit from which it goes on is looked for: the newest that was made for a task on the lineage of
+// the graph at the root.
+
+// lineage is the way that a chain has come to where it is on the thread's present branch: for each
+// branch of the thread, the present one first, the last position there. The Turn of the first is 0 if
+// it has not ended.
+type lineage []checkpoint.Position
+
+// includes reports whether a task at a position of the root is on the way.
+func (l lineage) includes(at checkpoint.Position) bool {
+	for _, p := range l {
+		if at.Branch == p.Branch {
+			return p.Turn == 0 || at.Turn < p.Turn || at.Turn == p.Turn && at.Step <= p.Step
+		}
+	}
+	return false
+}
 
 // position returns where the graph at the root is while t runs.
 func (t *task) position() checkpoint.Position {
@@ -20,102 +35,75 @@ func (t *task) position() checkpoint.Position {
 	return checkpoint.Position{Branch: t.run.branch, Turn: t.run.turn, Step: t.step}
 }
 
-// lineage returns the way that a run at the root has come: for each branch, its own
-// first, the last position on it. The Turn of its own is 0: it has not ended.
-func (r *run) lineage() ([]checkpoint.Position, error) {
-	way := []checkpoint.Position{{Branch: r.branch}}
-	if r.req.replays() { // the future is not its own
-		way[0].Turn, way[0].Step = r.turn, r.step
-	}
-	for at := r.branch; at != 0; {
-		begun, err := r.thread().recordAt(r.ns, at)
-		if err != nil {
-			return nil, err
-		}
-		from, err := r.thread().recordAt(r.ns, cmp.Or(begun.Parent, at-1))
-		if err != nil {
-			return nil, err
-		}
-		way = append(way, checkpoint.Position{Branch: from.Branch, Turn: from.Turn, Step: from.Step})
-		at = from.Branch
-	}
-	return way, nil
+// lineages are those of the root and of the graphs around a subgraph.
+type lineages struct {
+	threadReader
+	root  lineage
+	hosts map[string]lineage // by namespace, as far as they were read
 }
 
-// recordAt returns the record of the commit of a namespace from which a branch began.
-func (t threadReader) recordAt(namespace string, seq uint64) (*checkpoint.Record, error) {
-	rec, err := t.at(namespace, seq)
-	if rec == nil && err == nil {
-		err = fmt.Errorf("%w: commit %d of namespace %q, from which a branch began, was pruned", checkpoint.ErrNotFound, seq, namespace)
-	}
-	return rec, err
-}
-
-// on reports whether a call was made on the way.
-func on(way []checkpoint.Position, w *checkpoint.Within) bool {
-	for _, p := range way {
-		if at := w.Root; at.Branch == p.Branch {
-			return p.Turn == 0 || at.Turn < p.Turn || at.Turn == p.Turn && at.Step <= p.Step
-		}
-	}
-	return false
-}
-
-// onHost is on for the chain of the graph that made the call. What was called there counts also
-// where the step of the root was begun again, as far as the chain itself has kept it.
-func onHost(way []checkpoint.Position, w *checkpoint.Within) bool {
-	for _, p := range way {
-		if p.Branch == w.Root.Branch {
-			return p.Turn == 0 || w.Turn < p.Turn || w.Turn == p.Turn && w.Step <= p.Step
-		}
-	}
-	return false
-}
-
-// ways are the ways that the root and the hosts of a subgraph have come.
-type ways struct {
-	*run
-	root  []checkpoint.Position
-	hosts map[string][]checkpoint.Position
-}
-
-// on reports whether a call was made on the way.
-func (y *ways) on(w *checkpoint.Within) (bool, error) {
-	if w == nil || on(y.root, w) {
+// include reports whether a call was made on the thread's present branch, or before it began. A call
+// from inside a subgraph counts also where the step of the root was begun again, as far as the chain
+// of that subgraph has kept it.
+func (l *lineages) include(w *checkpoint.Within) (bool, error) {
+	if w == nil || l.root.includes(w.Root) {
 		return true, nil
 	}
 	if w.Namespace == "" {
 		return false, nil
 	}
-	way, known := y.hosts[w.Namespace]
+	host, known := l.hosts[w.Namespace]
 	if !known {
 		var err error
-		if way, err = y.thread().wayOf(w.Namespace, y.session.root.branch); err != nil {
+		if host, err = l.lineageOf(w.Namespace, l.root[0].Branch); err != nil {
 			return false, err
 		}
-		y.hosts[w.Namespace] = way
+		l.hosts[w.Namespace] = host
 	}
-	return onHost(way, w), nil
+	return host.includes(checkpoint.Position{Branch: w.Root.Branch, Turn: w.Turn, Step: w.Step}), nil
 }
 
-// openShared opens the chain of a subgraph that lives as long as the thread.
-func (r *run) openShared(key checkpoint.Key) (*checkpoint.Chain, error) {
-	c, err := checkpoint.Open(r.ctx, r.cfg.Store, key, r.schema)
-	if err != nil || c.Record == nil || r.session.root.branch == 0 && !r.session.root.req.replays() {
-		return c, err
+// lineageOf returns the lineage of the chain of a subgraph on the thread's present branch. A chain
+// that has no commit there gives nothing.
+func (t threadReader) lineageOf(namespace string, present uint64) (way lineage, err error) {
+	var at uint64 // the next commit on the way, or before; 0 is the newest
+	exact := false
+	for c, err := range t.commits(namespace, checkpoint.Query{}) {
+		if err != nil {
+			return nil, err
+		}
+		if at != 0 && c.Seq > at {
+			continue
+		}
+		if exact && c.Seq != at {
+			return nil, prunedStart(at, namespace)
+		}
+		rec := c.rec
+		switch w := rec.Within; {
+		case w == nil, way == nil && w.Root.Branch != present:
+			return nil, nil
+		case way == nil:
+			way = lineage{{Branch: present}}
+		case w.Root.Branch != way[len(way)-1].Branch:
+			way = append(way, checkpoint.Position{Branch: w.Root.Branch, Turn: rec.Turn, Step: rec.Step})
+		}
+		at, exact = cmp.Or(rec.Parent, c.Seq-1), rec.Parent != 0
+		if at == 0 || rec.Source == checkpoint.Input && rec.Turn == 1 {
+			break // it began there, from nothing
+		}
 	}
-	way, err := r.session.root.lineage()
-	if err != nil {
-		return nil, err
+	return way, nil
+}
+
+// branchStart returns the record of the commit with which a branch began, or from which it began.
+func (t threadReader) branchStart(namespace string, seq uint64) (*checkpoint.Record, error) {
+	rec, err := t.at(namespace, seq)
+	if rec == nil && err == nil {
+		err = prunedStart(seq, namespace)
 	}
-	y := &ways{r, way, map[string][]checkpoint.Position{}}
-	if ok, err := y.on(c.Record.Within); ok || err != nil {
-		return c, err
-	}
-	older, err := r.openNewest(key, y.on)
-	if older == nil && err == nil {
-		c.Forget()
-		return c, nil
-	}
-	return older, err
+	return rec, err
+}
+
+func prunedStart(seq uint64, namespace string) error {
+	return fmt.Errorf("%w: commit %d of namespace %q, from which a branch began, was pruned", checkpoint.ErrNotFound, seq, namespace)
 }

@@ -1,96 +1,201 @@
 package graph
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 
 	"github.com/weftrun/weft/checkpoint"
 )
 
-func (r *run) openChain(store checkpoint.Store) (*checkpoint.Chain, error) {
-	key := r.key()
-	if r.inside != nil {
-		return r.openChild(key)
-	}
-	if r.opts.Namespace != "" && r.ns == "" {
-		return r.openNamed()
-	}
-	if r.opts.At == 0 {
-		return checkpoint.Open(r.ctx, store, key, r.schema)
-	}
-	c, err := checkpoint.OpenAt(r.ctx, store, key, r.schema, r.opts.At)
-	if errors.Is(err, checkpoint.ErrNotFound) {
-		err = unknown(key, r.opts.At)
-	}
-	return c, err
+// opener finds the chain of commits with which a run goes on: at the newest commit of its thread, at
+// an older one that the options name, or at the one from which the call of a subgraph goes on. It
+// reads the thread, and changes neither it nor the run.
+type opener struct {
+	threadReader
+	run    *run
+	rewind *checkpoint.Rewind // found: of the due task that goes back to a commit of a subgraph; nil for none
+	forks  bool               // found: the next commit begins a branch, also where the chain is at its head
 }
 
-// openChild opens the chain of a subgraph.
-func (r *run) openChild(key checkpoint.Key) (*checkpoint.Chain, error) {
-	if r.from.at != 0 {
-		if branched, err := r.thread().hasBranched(key.Namespace, r.place); err != nil {
-			return nil, err
-		} else if !branched {
-			return r.openOlder(key, r.from.at)
-		}
-	}
+func newOpener(r *run) *opener { return &opener{threadReader: r.thread(), run: r} }
+
+// chain opens the chain with which the run goes on.
+func (o *opener) chain() (*checkpoint.Chain, error) {
+	r := o.run
 	switch {
-	case r.cfg.Nested == PerThread:
-		return r.openShared(key)
-	case r.session.root.req.replays():
-		return r.openReplayed(key)
+	case r.inside != nil:
+		return o.childChain()
+	case r.opts.Namespace != "" && r.ns == "":
+		return o.hostChain()
+	case r.opts.At == 0:
+		return o.head()
 	}
-	return checkpoint.Open(r.ctx, r.cfg.Store, key, r.schema)
+	return o.older(r.opts.At)
 }
 
-// openOlder opens the chain of a run that goes back. The next commit begins a branch, also where
-// at is the head.
-func (r *run) openOlder(key checkpoint.Key, at uint64) (*checkpoint.Chain, error) {
-	c, err := checkpoint.OpenAt(r.ctx, r.cfg.Store, key, r.schema, at)
+// head opens the chain at its newest commit.
+func (o *opener) head() (*checkpoint.Chain, error) {
+	return checkpoint.Open(o.ctx, o.store, o.run.key(), o.run.schema)
+}
+
+// older opens the chain at a commit.
+func (o *opener) older(at uint64) (*checkpoint.Chain, error) {
+	c, err := checkpoint.OpenAt(o.ctx, o.store, o.run.key(), o.run.schema, at)
 	if errors.Is(err, checkpoint.ErrNotFound) {
-		return nil, unknown(key, at)
-	}
-	r.forks = true
-	return c, err
-}
-
-// openNamed opens the root's chain for a Run that names a commit of a subgraph. Where the thread
-// stands at that commit, it is opened at its head.
-func (r *run) openNamed() (*checkpoint.Chain, error) {
-	host, rw, err := r.hosts(r.opts.Namespace, r.opts.At)
-	if err != nil {
-		return nil, err
-	}
-	if rw == nil {
-		return checkpoint.Open(r.ctx, r.cfg.Store, r.key(), r.schema)
-	}
-	r.rewind = rw
-	return r.openOlder(r.key(), host)
-}
-
-// openReplayed opens the chain of a subgraph for a replay: what it came to on the branch of the
-// thread that is replayed.
-func (r *run) openReplayed(key checkpoint.Key) (*checkpoint.Chain, error) {
-	c, err := r.openNewest(key, func(w *checkpoint.Within) (bool, error) {
-		return w == nil || w.Root.Branch == r.place.Root.Branch, nil
-	})
-	if c == nil && err == nil {
-		return checkpoint.Open(r.ctx, r.cfg.Store, key, r.schema)
+		err = unknown(o.run.key(), at)
 	}
 	return c, err
 }
 
-// openNewest opens a chain at the newest commit that was made for a call that counts; nil means
-// that there is none.
-func (r *run) openNewest(key checkpoint.Key, counts func(*checkpoint.Within) (bool, error)) (*checkpoint.Chain, error) {
-	for c, err := range r.thread().commits(key.Namespace, checkpoint.Query{}) {
+// newestOf opens the chain at the newest commit that was made for a call that counts; nil means that
+// there is none.
+func (o *opener) newestOf(counts func(*checkpoint.Within) (bool, error)) (*checkpoint.Chain, error) {
+	for c, err := range o.commits(o.run.ns, checkpoint.Query{}) {
 		if err != nil {
 			return nil, err
 		}
 		if ok, err := counts(c.rec.Within); err != nil {
 			return nil, err
 		} else if ok {
-			return checkpoint.OpenAt(r.ctx, r.cfg.Store, key, r.schema, c.Seq)
+			return o.older(c.Seq)
 		}
 	}
 	return nil, nil
+}
+
+// childChain opens the chain of a subgraph.
+func (o *opener) childChain() (*checkpoint.Chain, error) {
+	r := o.run
+	if r.from.at != 0 {
+		if branched, err := o.hasBranched(r.ns, r.place); err != nil {
+			return nil, err
+		} else if !branched {
+			o.forks = true
+			return o.older(r.from.at)
+		}
+	}
+	switch {
+	case r.cfg.Nested == PerThread:
+		return o.threadChain()
+	case r.session.root.req.replays():
+		return o.replayedChain()
+	}
+	return o.head()
+}
+
+// threadChain opens the chain of a subgraph whose state lives as long as the thread. Where no commit
+// of it belongs to the thread's present branch, the chain begins again with an empty state.
+func (o *opener) threadChain() (*checkpoint.Chain, error) {
+	root := &o.run.session.root
+	c, err := o.head()
+	if err != nil || c.Record == nil || root.branch == 0 && !root.req.replays() {
+		return c, err
+	}
+	way, err := o.lineage(root)
+	if err != nil {
+		return nil, err
+	}
+	known := &lineages{o.threadReader, way, map[string]lineage{}}
+	if ok, err := known.include(c.Record.Within); ok || err != nil {
+		return c, err
+	}
+	older, err := o.newestOf(known.include)
+	if older == nil && err == nil {
+		c.Forget()
+		return c, nil
+	}
+	return older, err
+}
+
+// replayedChain opens the chain of a subgraph for a replay, at its newest commit on the branch of the
+// thread that is replayed.
+func (o *opener) replayedChain() (*checkpoint.Chain, error) {
+	c, err := o.newestOf(func(w *checkpoint.Within) (bool, error) {
+		return w == nil || w.Root.Branch == o.run.place.Root.Branch, nil
+	})
+	if c == nil && err == nil {
+		return o.head()
+	}
+	return c, err
+}
+
+// hostChain opens the chain of the root for options that name a commit of a subgraph: before the step
+// whose task runs the subgraph, or at the head if the subgraph is at that commit there.
+func (o *opener) hostChain() (*checkpoint.Chain, error) {
+	host, rw, err := o.hostOf(o.run.opts.Namespace, o.run.opts.At)
+	if err != nil {
+		return nil, err
+	}
+	if rw == nil {
+		return o.head()
+	}
+	o.rewind, o.forks = rw, true
+	return o.older(host)
+}
+
+// hostOf returns the commit of the root at which the task is due in which a subgraph runs, and the way
+// from that task to the subgraph's commit number at, or its newest if at is 0. The Rewind is nil if
+// the subgraph is at that commit at the head of the thread.
+func (o *opener) hostOf(namespace string, at uint64) (host uint64, rw *checkpoint.Rewind, err error) {
+	child, atHead, named := "", true, fmt.Sprintf("commit %d of namespace %q", at, namespace)
+	for namespace != "" {
+		newest, err := o.newestNumber(namespace)
+		if err != nil {
+			return 0, nil, err
+		}
+		if at == 0 {
+			at = newest
+		}
+		rec, err := o.at(namespace, at)
+		if err != nil {
+			return 0, nil, err
+		}
+		if rec == nil {
+			return 0, nil, unknown(o.key(namespace), at)
+		}
+		w := rec.Within
+		if w == nil {
+			return 0, nil, fmt.Errorf("%w: namespace %q of thread %q is that of no subgraph", ErrEdit, namespace, o.thread)
+		}
+		atHead, child = atHead && at == newest, cmp.Or(child, rec.Graph)
+		rw = &checkpoint.Rewind{Task: w.Task, Call: w.Call, Scopes: w.Scopes, Namespace: namespace, At: at, Next: rw}
+		var parent *checkpoint.Record
+		if host, parent, err = o.callerOf(w); err != nil {
+			return 0, nil, fmt.Errorf("%w, and %s belongs to that step", err, named)
+		}
+		rw.Branches = []uint64{parent.Branch}
+		if before := parent.Rewind; before != nil && before.Task == w.Task {
+			rw.Branches = append(rw.Branches, before.Branches...)
+		}
+		if namespace, at = w.Namespace, host; namespace == "" && o.run.ns == "" && child == o.run.name && parent.Graph != o.run.name {
+			return 0, nil, fmt.Errorf("%w: %s is gone back to with the graph of the thread, %q, and not with that of the subgraph", ErrEdit, named, parent.Graph)
+		}
+	}
+	newest, err := o.newestNumber("")
+	if atHead && err == nil && host == newest {
+		return host, nil, nil
+	}
+	return host, rw, err
+}
+
+// lineage returns the lineage of a run at the root.
+func (o *opener) lineage(root *run) (lineage, error) {
+	way := lineage{{Branch: root.branch}}
+	if root.req.replays() { // what came after its step does not count
+		way[0].Turn, way[0].Step = root.turn, root.step
+	}
+	for at := root.branch; at != 0; {
+		begun, err := o.branchStart(root.ns, at)
+		if err != nil {
+			return nil, err
+		}
+		from, err := o.branchStart(root.ns, cmp.Or(begun.Parent, at-1))
+		if err != nil {
+			return nil, err
+		}
+		way = append(way, checkpoint.Position{Branch: from.Branch, Turn: from.Turn, Step: from.Step})
+		at = from.Branch
+	}
+	return way, nil
 }

@@ -169,22 +169,6 @@ func (v *visit) ended() (none origin, err error) {
 	return none, nil
 }
 
-// hasBranched reports whether the call of a subgraph at this place has begun its branch of the chain.
-func (t threadReader) hasBranched(namespace string, place *checkpoint.Within) (bool, error) {
-	for c, err := range t.commits(namespace, checkpoint.Query{}) {
-		if err != nil {
-			return false, err
-		}
-		switch w := c.rec.Within; {
-		case w == nil, w.Root.Branch != place.Root.Branch:
-			return false, nil
-		case w.Call == place.Call:
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
 // fork commits the beginning of a branch at the commit at which the chain was opened. Where the
 // run goes back to a subgraph's commit, what its task did before stands beside it. It is stored
 // at once, whatever the durability.

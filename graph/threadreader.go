@@ -2,7 +2,9 @@ package graph
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/weftrun/weft/checkpoint"
 )
@@ -72,4 +74,42 @@ func (t threadReader) at(namespace string, seq uint64) (*checkpoint.Record, erro
 		}
 	}
 	return nil, nil
+}
+
+// callerOf returns the newest commit of the parent at which the task of w is due.
+func (t threadReader) callerOf(w *checkpoint.Within) (uint64, *checkpoint.Record, error) {
+	for c, err := range t.commits(w.Namespace, checkpoint.Query{}) {
+		if err != nil {
+			return 0, nil, err
+		}
+		if branchOf(c.rec) == w.Root.Branch && isDue(c.rec, w.Task) {
+			return c.Seq, c.rec, nil
+		}
+	}
+	where := fmt.Sprintf("thread %q", t.thread)
+	if w.Namespace != "" {
+		where += fmt.Sprintf(", namespace %q", w.Namespace)
+	}
+	return 0, nil, unknownError(fmt.Sprintf("graph: no such commit: %s has none left before step %d of turn %d, in which node %q ran",
+		where, w.Step, w.Turn, w.Node))
+}
+
+func isDue(rec *checkpoint.Record, task string) bool {
+	return slices.ContainsFunc(rec.Next, func(t checkpoint.Task) bool { return t.ID == task })
+}
+
+// hasBranched reports whether the call of a subgraph at this place has begun its branch of the chain.
+func (t threadReader) hasBranched(namespace string, place *checkpoint.Within) (bool, error) {
+	for c, err := range t.commits(namespace, checkpoint.Query{}) {
+		if err != nil {
+			return false, err
+		}
+		switch w := c.rec.Within; {
+		case w == nil, w.Root.Branch != place.Root.Branch:
+			return false, nil
+		case w.Call == place.Call:
+			return true, nil
+		}
+	}
+	return false, nil
 }
