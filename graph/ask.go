@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/weftrun/weft/state"
 )
 
@@ -97,7 +98,7 @@ func ask[T any](ctx context.Context, q Question) (v T, given answer, err error) 
 	id := hash("question", s.id(), q.Key, strconv.Itoa(n))
 	given, ok := t.run.questions.given[id]
 	if !ok {
-		given, ok = t.pastAnswer(id)
+		given, ok = ownerOf(t).back.answer(id)
 	}
 	switch {
 	case given.refusal != "":

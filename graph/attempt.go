@@ -2,9 +2,13 @@ package graph
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/schedule"
 )
 
@@ -149,4 +153,213 @@ func (s *superstep) ownGate(t *task) *schedule.Gate {
 		g, _ = s.gates.LoadOrStore(key, schedule.NewGate(t.job.parallel, 0, 0))
 	}
 	return g.(*schedule.Gate)
+}
+
+// again makes t ready for its next attempt.
+func (t *task) again() {
+	t.mu.Lock()
+	t.attempt++
+	t.mu.Unlock()
+	t.err = nil
+	t.reset()
+}
+
+// end waits for what the node of a task that was found has left running. err is how the
+// node ended; end returns how the attempt does.
+func (t *task) end(err error) error {
+	t.name() // from now on it is only read
+	err = t.memo.Load().endAttempt(t.close(err))
+	t.open = t.unanswered()
+	if err == nil && len(t.open) == 0 {
+		err = t.back.missed()
+	}
+	return err
+}
+
+// asks reports whether the node of a task that was found has asked what is not
+// answered.
+func (t *task) asks() bool { return len(t.unanswered()) > 0 }
+
+// errOver is returned to what a node left running.
+var errOver = fmt.Errorf("%w: its node has returned", ErrNoTask)
+
+// call runs the node and its branches once. A panic becomes an error.
+func (t *task) call(ctx context.Context) (err error) {
+	listed := t.running != nil
+	if listed {
+		t.starts()
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+		t.noteEnd(err)
+		if t.found.Load() {
+			failed := err != nil
+			if err = t.end(err); !failed {
+				t.noteEnd(err)
+			}
+		}
+		if listed {
+			t.running.ends(t)
+		}
+	}()
+	payload := t.payload
+	if t.failure != nil {
+		payload = t.failure
+	}
+	cmd, err := t.job.call(ctx, t.view.State, payload)
+	if err == nil && t.node.straight && cmd.zero() && t.failure == nil && !t.found.Load() {
+		return t.run.schema.CheckWrites(t.view) // it only goes along its edges
+	}
+	goes := !cmd.empty()
+	if up := parentCommandIn(err); up != nil {
+		goes = len(up.Goto)+len(up.Sends) > 0
+		err = t.apply(up)
+	} else if err == nil {
+		if t.found.Load() && t.asks() {
+			return nil
+		}
+		err = t.route(cmd, t.job.targets, 0)
+	}
+	if err == nil {
+		err = t.run.schema.CheckWrites(t.view)
+	}
+	if err != nil || t.toParent != nil {
+		return err
+	}
+	if t.out.Diverted = t.failure != nil && goes; t.out.Diverted {
+		return nil
+	}
+	for i, b := range t.node.branches {
+		cmd, err := b.call(ctx, t.view.State, nil)
+		if err != nil {
+			return inBranch(err)
+		}
+		if err := t.route(cmd, b.targets, i+1); err != nil || t.toParent != nil {
+			return inBranch(err)
+		}
+		if err := t.run.schema.CheckWrites(t.view); err != nil { // a branch may write too
+			return inBranch(err)
+		}
+	}
+	if t.node.mustGo && !goes && len(t.node.branches) == 0 {
+		return t.nowhere(t.job.targets)
+	}
+	return nil
+}
+
+func inBranch(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("branch: %w", err)
+}
+
+// Heartbeat is a node's sign of life: it starts the time of Policy.Idle anew, and of
+// no other limit. Outside of a run, and after the attempt has ended, it does nothing.
+func Heartbeat(ctx context.Context) {
+	if t := taskOf(ctx); t != nil && ctx.Err() == nil {
+		t.alive()
+	}
+}
+
+// Attempt returns the number of the running attempt, from 1, and 0 outside a node. A
+// handler counts its own. After a resume it starts anew.
+func Attempt(ctx context.Context) int {
+	t := taskOf(ctx)
+	if t == nil {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.attempt
+}
+
+// alive notes a sign of life of t, which is one of the tasks around it too.
+func (t *task) alive() { t.hold(0) }
+
+// hold is alive, and with 1 lets t count as alive until hold is called with -1: while
+// the runtime itself lets it wait.
+func (t *task) hold(more int) {
+	for ; t != nil; t = t.run.inside {
+		t.activity.AddWaits(more)
+	}
+}
+
+// pass lets t wait at g. It is not idle meanwhile, and releases its permit: the tasks that have
+// passed g may be waiting for one.
+func (t *task) pass(g *schedule.Gate) error {
+	if g.TryEnter() {
+		return nil
+	}
+	t.hold(1)
+	defer t.hold(-1)
+	t.permit.Release()
+	defer t.permit.Acquire(t.run.ctx)
+	return g.Enter(t.run.ctx)
+}
+
+// holds reports whether t, or a task around it, has passed g and is still under way: it
+// would wait here for itself.
+func (t *task) holds(g *schedule.Gate) bool {
+	for ; t != nil; t = t.around() {
+		if t.passed(g) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *task) passed(g *schedule.Gate) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.job.gate == g && !t.over
+}
+
+// around returns the task that the run of t is part of, or from whose node it was begun; nil
+// if there is none.
+func (t *task) around() *task {
+	if t.run.inside != nil {
+		return t.run.inside
+	}
+	return taskOf(t.run.ctx)
+}
+
+// rescuable reports whether t failed in a way that its handler may mend.
+func (t *task) rescuable() bool {
+	return t.failure == nil && !isStoreFailure(t.err) && !errors.Is(t.err, ErrNoParent)
+}
+
+// toHandler stores the failure of t, and makes t ready to run its handler.
+func (t *task) toHandler(err error) error {
+	failure := t.placed(err)
+	errors.As(err, &failure)
+	if t.run.journal != nil {
+		data, err := json.Marshal(failureOf(failure))
+		if err == nil {
+			err = t.run.journal.Put([]checkpoint.Entry{{Task: t.id(), Slot: slotFailure, Data: data}})
+		}
+		if err != nil {
+			return errors.Join(failure, err)
+		}
+	}
+	if t.run.session.watch != nil {
+		t.run.emitTask(t, Rescuing, failure)
+	}
+	t.mu.Lock()
+	t.failure, t.attempt, t.job = failure, 1, t.node.rescue
+	t.mu.Unlock()
+	t.open = nil
+	t.reset()
+	return nil
+}
+
+// apply does what a Command from a subgraph says, as if the node had returned it. The writes come
+// after those of the node.
+func (t *task) apply(a *parentCommand) error {
+	if err := a.writeTo(t.run.schema, t.view); err != nil {
+		return fmt.Errorf("a Command from the child: %w", err)
+	}
+	return t.routing.apply(a, t.job.targets)
 }

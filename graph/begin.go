@@ -256,12 +256,7 @@ func (r *run) takeUpStep(rec *checkpoint.Record, beside pending) error {
 		r.prepare()
 	}
 	for _, t := range r.tasks {
-		if r.rewind != nil && r.rewind.Task == t.id() {
-			if err := t.goBack(r.rewind, beside.byTask[t.id()]); err != nil {
-				return t.fail(err)
-			}
-		}
-		if err := t.takeUp(beside.byTask[t.id()], r.questions.fresh, r.questions.given); err != nil {
+		if err := t.restore(beside.byTask[t.id()], r.questions.fresh, r.questions.given); err != nil {
 			return t.fail(err)
 		}
 	}
@@ -297,49 +292,5 @@ func (r *run) giveAnswers(fresh answers, open []Interrupt) error {
 		r.tellDecisions(fresh, open)
 	}
 	r.questions.add(fresh)
-	return nil
-}
-
-// takeUp decides what is left to do for t: nothing if it finished, wait if it asked
-// and got no answer, and else run.
-func (t *task) takeUp(slots map[string][]byte, fresh, given answers) error {
-	if data := slots[slotResult]; data != nil {
-		if t.run.cfg.Trace {
-			if err := t.remember(slots); err != nil {
-				return err
-			}
-			t.found.Store(true) // it has a ledger, and is not used again
-		}
-		return t.restore(data)
-	}
-	if err := t.takeUpHandler(slots[slotFailure]); err != nil {
-		return err
-	}
-	if err := t.remember(slots); err != nil {
-		return err
-	}
-	last, err := readLast(slots)
-	if err != nil {
-		return err
-	}
-	asked := last.Open
-	t.tried = last.Tried
-	for _, in := range slices.Concat(asked, last.Timed) {
-		t.run.questions.knows(in)
-		if !in.Expires.IsZero() {
-			t.timed = append(t.timed, in)
-		}
-	}
-	if t.run.isEnd(last) {
-		t.adopt(last)
-		return nil
-	}
-	if last.Failure != nil || last.Again {
-		return nil // it runs again, whatever its subgraphs ask
-	}
-	goesOn := func(in Interrupt) bool { _, now := fresh[in.ID]; return now || in.Kind != "question" }
-	if open := unanswered(asked, given); len(open) > 0 && !slices.ContainsFunc(asked, goesOn) {
-		t.open, t.settled = open, true
-	}
 	return nil
 }

@@ -110,7 +110,7 @@ func (t *task) recall() bool {
 	t.cacheKey = key
 	data, ok, err := t.ask(cache)
 	if err == nil && ok {
-		err = t.restore(data)
+		err = t.restoreResult(data)
 		t.settled = false // it is stored with the step, as what the node did
 	}
 	switch {
@@ -193,21 +193,5 @@ func (t *task) keyOfInput() (key string, err error) {
 func (t *task) uncached(err error) {
 	if t.run.session.watch != nil {
 		t.run.emitTask(t, Uncached, err)
-	}
-}
-
-// dependsOnAnswers reports whether t, or a subgraph in it, asked anything.
-func (t *task) dependsOnAnswers() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.consulted || len(t.open) > 0
-}
-
-// consult notes that t, and the tasks around it, may depend on an answer.
-func (t *task) consult() {
-	for ; t != nil; t = t.run.inside {
-		t.mu.Lock()
-		t.consulted = true
-		t.mu.Unlock()
 	}
 }

@@ -48,8 +48,8 @@ func withoutDrained(open []Interrupt) []Interrupt {
 	return slices.DeleteFunc(slices.Clone(open), isDrained)
 }
 
-// pauses returns what the task waits for whose subgraph paused or was drained.
-func (t *task) pauses(out outcome) []Interrupt {
+// pausesOf returns what a task waits for whose subgraph ended with out: it paused or was drained.
+func pausesOf(t *task, out outcome) []Interrupt {
 	if out.drained == "" {
 		return out.interrupts
 	}

@@ -87,12 +87,12 @@ func (r *run) main() (outcome, error) {
 // conclude says how a run ended.
 func (r *run) conclude(status Status, err error) (outcome, error) {
 	for _, t := range r.tasks {
-		t.ledger.close()
+		t.memo.Load().close()
 	}
 	if r.inside != nil && r.running != nil { // the tasks of the root end with its list
 		for _, t := range r.tasks[:cap(r.tasks)] {
 			if t != nil {
-				t.drop()
+				t.running.drop(t)
 			}
 		}
 	}

@@ -36,33 +36,6 @@ func (r *run) prepareTask(rec *checkpoint.Record) error {
 	return r.fail(fmt.Errorf("%w: %q", ErrUnknownTask, r.driven().task))
 }
 
-// adopt makes t a task that has ended so.
-func (t *task) adopt(last unfinished) {
-	t.settled = true
-	if last.Failure == nil {
-		t.open = last.Open
-		return
-	}
-	failure := t.placed(&StoredError{*last.Failure})
-	failure.Attempt, failure.Cancelled = last.Failure.Attempt, last.Failure.Cancelled
-	t.err, t.left = failure, last.Open
-	d := t.run.driven()
-	d.final, d.retryAfter = last.Final, last.After
-}
-
-// verdict adds to the stored failure of a task whether another try makes sense.
-func (t *task) verdict(u *unfinished) {
-	d := t.run.driven()
-	if d == nil {
-		return
-	}
-	u.Run, u.RunTry = t.run.session.id, d.try
-	if t.err != nil {
-		u.Final = !guard(false, func() bool { return t.job.retry.match(t.err) != nil })
-		u.After = guard(0, func() time.Duration { return retryAfter(t.err) })
-	}
-}
-
 // runTask runs the task unless its end is stored, and stores how it ended.
 func (r *run) runTask() error {
 	if len(r.tasks) == 0 { // nothing is due
@@ -142,25 +115,6 @@ func (r *run) rereadTask(t *task) error {
 	}
 	t.adopt(last)
 	return nil
-}
-
-// ended returns how t has ended; "" if it has not.
-func (t *task) ended() TaskEnd {
-	switch {
-	case !t.settled:
-		return ""
-	case t.err != nil:
-		return TaskFailed
-	case len(t.open) > 0:
-		return TaskAsked
-	}
-	return TaskFinished
-}
-
-// planned describes t for the driver.
-func (t *task) planned() PlannedTask {
-	return PlannedTask{ID: t.id(), Node: t.node.name, Send: t.index >= 0, End: t.ended(), Timeout: t.limit(), Idle: t.job.idle,
-		Attempts: max(1, t.job.retry.Attempts), Parallel: t.job.parallel}
 }
 
 // The bounds of a TaskResult, in bytes of JSON but for the questions.

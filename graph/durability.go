@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -139,26 +138,6 @@ func (r *run) settleStore(status Status) error {
 		return nil
 	}
 	return r.journal.Flush()
-}
-
-// mayNeed remembers the journal of a subgraph of t that is done and not stored.
-func (t *task) mayNeed(child *journal.Journal) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.unsaved = append(t.unsaved, child)
-}
-
-// saveChildren stores the subgraphs that are done, because t is not.
-func (t *task) saveChildren() error {
-	t.mu.Lock()
-	unsaved := t.unsaved
-	t.unsaved = nil
-	t.mu.Unlock()
-	var errs []error
-	for _, child := range unsaved {
-		errs = append(errs, child.Flush())
-	}
-	return errors.Join(errs...)
 }
 
 // record describes where the run stands, between two steps or, while one runs, before

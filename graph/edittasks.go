@@ -21,7 +21,7 @@ func (ed *editor) editTasks(edits []edit) (whole bool, err error) {
 	ed.tasks = nil
 	for _, e := range edits {
 		t := ed.newTask()
-		if err := t.beginEdit(e); err != nil {
+		if err := ed.begin(t, e); err != nil {
 			return false, err
 		}
 		if n := t.out.Node; n != step.Nobody && due[n] > 0 {
@@ -44,23 +44,23 @@ func (ed *editor) editTasks(edits []edit) (whole bool, err error) {
 	return whole, nil
 }
 
-// beginEdit makes t a task that runs e in place of its node.
-func (t *task) beginEdit(e edit) error {
+// begin makes t a task that runs e in place of its node.
+func (ed *editor) begin(t *task, e edit) error {
 	if e.as == "" {
-		anywhere := make(targets, 0, len(t.run.nodes)+1)
-		for i := range t.run.nodes {
-			if name := t.run.nodes[i].name; name != Start {
+		anywhere := make(targets, 0, len(ed.nodes)+1)
+		for i := range ed.nodes {
+			if name := ed.nodes[i].name; name != Start {
 				anywhere = append(anywhere, target{name, i})
 			}
 		}
 		t.begin(&node{job: job{call: e.do, targets: append(anywhere, target{End, end})}}, step.Nobody, -1, nil)
 		return nil
 	}
-	n, ok := t.run.find(e.as)
+	n, ok := ed.find(e.as)
 	if !ok {
-		return fmt.Errorf("%w: %q is not a node of graph %q", ErrEdit, e.as, t.run.name)
+		return fmt.Errorf("%w: %q is not a node of graph %q", ErrEdit, e.as, ed.name)
 	}
-	acting := t.run.nodes[n]
+	acting := ed.nodes[n]
 	acting.call = e.do
 	t.begin(&acting, n, -1, nil)
 	return nil
@@ -118,7 +118,7 @@ func (ed *editor) finished(beside []checkpoint.Entry) (done []*task, err error) 
 	ed.prepare()
 	for _, t := range ed.tasks {
 		if data := sorted.byTask[t.id()][slotResult]; data != nil {
-			if err := t.restore(data); err != nil {
+			if err := t.restoreResult(data); err != nil {
 				return nil, t.fail(err)
 			}
 			done = append(done, t)

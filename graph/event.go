@@ -1,10 +1,8 @@
 package graph
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/weftrun/weft/internal/stream"
@@ -73,29 +71,6 @@ func Emit(ctx context.Context, payload any) error {
 	return t.tell(ctx, Event{Mode: Custom, Payload: payload})
 }
 
-// tell sends an event of the node to the readers. It is a sign of life.
-func (t *task) tell(ctx context.Context, ev Event) error {
-	switch {
-	case t.run.session.watch == nil:
-		t.alive()
-		return nil
-	case t.isFenced():
-		return ErrTimeout
-	case !t.run.wants(ev.Mode):
-		t.alive()
-		return nil
-	}
-	t.hold(1) // while a reader is slow, the node is not idle
-	defer t.hold(-1)
-	t.mu.Lock()
-	if ev.Task != "" {
-		ev.Within = t.id()
-	}
-	ev.Namespace, ev.Step, ev.Node, ev.Task = t.run.ns, t.step, t.node.name, cmp.Or(ev.Task, t.id())
-	t.mu.Unlock()
-	return t.run.session.watch.Send(ctx, t.run.ctx, stream.Class(ev.Mode), t.run.depth, ev)
-}
-
 // wants reports whether somebody takes the run's events of this mode.
 func (r *run) wants(m Mode) bool {
 	return r.session.watch != nil && r.session.watch.Wants(stream.Class(m), r.depth)
@@ -136,25 +111,6 @@ func (r *run) emitEnd(t *task) {
 // longestLabel is enough for the name of a tool behind the id of its call.
 const longestLabel = 200
 
-// label returns a short text of the payload of a Send.
-func (t *task) label() string {
-	if t.index < 0 {
-		return ""
-	}
-	if t.found.Load() { // otherwise its node cannot have called Relabel
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.relabel != "" {
-			return t.relabel
-		}
-	}
-	label, err := labelOf(t.payload)
-	if err != nil {
-		return fmt.Sprint(t.index)
-	}
-	return label
-}
-
 // Labeler is implemented by payloads that have a short text for people. It is the Label of the events
 // of their tasks, in place of the payload as JSON.
 type Labeler interface{ Label() string }
@@ -194,7 +150,7 @@ func Relabel(ctx context.Context, payload any) {
 func (r *run) emitStep() {
 	if r.wants(Updates) {
 		for _, t := range r.tasks {
-			r.emit(Event{Mode: Updates, Node: t.node.name, Task: t.id(), Cached: t.cached, Writes: t.update()})
+			r.emit(Event{Mode: Updates, Node: t.node.name, Task: t.id(), Cached: t.cached, Writes: written(r.schema, t.view)})
 		}
 	}
 	r.emitValues()
@@ -216,19 +172,19 @@ func (r *run) emitCommit(seq uint64) {
 // copyState returns a *S of its own.
 func (r *run) copyState() any { return r.schema.Copy(r.state) }
 
-// update returns what t wrote, as a JSON object by field name.
-func (t *task) update() json.RawMessage {
-	written := map[string]any{}
-	for i, c := range t.view.Channels {
+// written returns what was written in a view, as a JSON object by field name.
+func written(s *state.Schema, v state.View) json.RawMessage {
+	all := map[string]any{}
+	for i, c := range v.Channels {
 		if !c.Wrote() {
 			continue
 		}
-		name := t.run.schema.Fields()[i].Name
-		if written[name] = c; t.run.schema.Merges(i) {
-			written[name] = c.Writes().Value
+		name := s.Fields()[i].Name
+		if all[name] = c; s.Merges(i) {
+			all[name] = c.Writes().Value
 		}
 	}
-	data, err := json.Marshal(written)
+	data, err := json.Marshal(all)
 	if err != nil {
 		data, _ = json.Marshal(map[string]string{"error": textOf(err)})
 	}

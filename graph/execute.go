@@ -249,14 +249,11 @@ func (s *superstep) replace(i int) {
 	t.begin(old.node, old.out.Node, old.index, old.payload)
 	t.attempt, t.within, t.job, t.failure = old.attempt, old.within, old.job, old.failure
 	t.timed = old.timed
-	t.ledger = old.book()
-	if old.back != nil {
-		back := *old.back
-		back.reached = false
-		t.back = &back
+	t.memo.Store(memoOf(old))
+	if t.back = old.back.anew(); t.back != nil {
 		t.found.Store(true)
 	}
-	old.drop()
+	old.running.drop(old)
 	s.tasks[i] = t
 }
 

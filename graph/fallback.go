@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strconv"
 )
 
 // Fallback makes a node of several: first runs, and when it fails the next one does, on
@@ -92,31 +91,4 @@ func protect(ctx context.Context, c call, s, payload any) (cmd Command, err erro
 		}
 	}()
 	return c(ctx, s, payload)
-}
-
-// setPart says which alternative of t runs, from 0: its questions and subgraphs are its
-// own.
-func (t *task) setPart(i int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.part = ""; i > 0 {
-		t.part = strconv.Itoa(i + 1)
-	}
-}
-
-// dropQuestions forgets what a part of t asked that has failed.
-func (t *task) dropQuestions() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.open = nil
-	clear(t.places)
-}
-
-// partName returns the part of t that runs: "" is the node itself, or the first of its
-// alternatives. The caller holds mu.
-func (t *task) partName() string {
-	if t.failure != nil {
-		return "handler"
-	}
-	return t.part
 }

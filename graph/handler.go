@@ -2,12 +2,9 @@ package graph
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
-	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/journal"
 )
 
@@ -129,51 +126,6 @@ func (c *compiler) rescuePlace(node string) (pos string) {
 
 // slotFailure is a task's slot for what its handler is to mend.
 const slotFailure = "failure"
-
-// rescuable reports whether t failed in a way that its handler may mend.
-func (t *task) rescuable() bool {
-	return t.failure == nil && !isStoreFailure(t.err) && !errors.Is(t.err, ErrNoParent)
-}
-
-// toHandler stores the failure of t, and makes t ready to run its handler.
-func (t *task) toHandler(err error) error {
-	failure := t.placed(err)
-	errors.As(err, &failure)
-	if t.run.journal != nil {
-		data, err := json.Marshal(failureOf(failure))
-		if err == nil {
-			err = t.run.journal.Put([]checkpoint.Entry{{Task: t.id(), Slot: slotFailure, Data: data}})
-		}
-		if err != nil {
-			return errors.Join(failure, err)
-		}
-	}
-	if t.run.session.watch != nil {
-		t.run.emitTask(t, Rescuing, failure)
-	}
-	t.mu.Lock()
-	t.failure, t.attempt, t.job = failure, 1, t.node.rescue
-	t.mu.Unlock()
-	t.open = nil
-	t.reset()
-	return nil
-}
-
-// takeUpHandler makes t go on at its handler, if its node had failed for good. A
-// handler that is gone leaves the node to run again.
-func (t *task) takeUpHandler(data []byte) error {
-	if data == nil || t.node.rescue == nil {
-		return nil
-	}
-	var f Failure
-	if err := json.Unmarshal(data, &f); err != nil {
-		return fmt.Errorf("graph: what a handler is to mend: %w", err)
-	}
-	t.failure = t.placed(&StoredError{f})
-	t.failure.Attempt = f.Attempt
-	t.job = t.node.rescue
-	return nil
-}
 
 // isStoreFailure reports whether err is that of a write to the store: no handler can mend it.
 func isStoreFailure(err error) bool {

@@ -84,48 +84,9 @@ func (l *Limits) names() []string {
 	return slices.Sorted(maps.Keys(l.gates))
 }
 
-// pass lets t wait at g. It is not idle meanwhile, and releases its permit: the tasks that have
-// passed g may be waiting for one.
-func (t *task) pass(g *schedule.Gate) error {
-	if g.TryEnter() {
-		return nil
-	}
-	t.hold(1)
-	defer t.hold(-1)
-	t.permit.Release()
-	defer t.permit.Acquire(t.run.ctx)
-	return g.Enter(t.run.ctx)
-}
-
 // runner is what a Policy.Parallel holds for: the attempts of a job of a node, which is the node's own
 // or that of its handler.
 type runner struct {
 	node *node
 	job  *job
-}
-
-// holds reports whether t, or a task around it, has passed g and is still under way: it
-// would wait here for itself.
-func (t *task) holds(g *schedule.Gate) bool {
-	for ; t != nil; t = t.around() {
-		if t.passed(g) {
-			return true
-		}
-	}
-	return false
-}
-
-func (t *task) passed(g *schedule.Gate) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.job.gate == g && !t.over
-}
-
-// around returns the task that the run of t is part of, or from whose node it was begun; nil
-// if there is none.
-func (t *task) around() *task {
-	if t.run.inside != nil {
-		return t.run.inside
-	}
-	return taskOf(t.run.ctx)
 }

@@ -27,14 +27,6 @@ func (l lineage) includes(at checkpoint.Position) bool {
 	return false
 }
 
-// position returns where the graph at the root is while t runs.
-func (t *task) position() checkpoint.Position {
-	for t.run.inside != nil {
-		t = t.run.inside
-	}
-	return checkpoint.Position{Branch: t.run.branch, Turn: t.run.turn, Step: t.step}
-}
-
 // lineages are those of the root and of the graphs around a subgraph.
 type lineages struct {
 	threadReader

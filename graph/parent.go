@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/record"
@@ -144,73 +143,19 @@ func parentCommandIn(err error) *parentCommand {
 	return nil
 }
 
-// leave is rise for the Command that holds a.
-func (t *task) leave(c Command, a *parentCommand) error {
-	if c.to != "" || c.last.n > 1 {
-		return fmt.Errorf("%w: %s: a Command that goes to the parent goes nowhere else", ErrTarget, c)
-	}
-	return t.rise(a)
-}
-
-// rise lets the run of t end with a Command to its parent.
-func (t *task) rise(a *parentCommand) error {
-	if t.run.inside == nil {
-		return fmt.Errorf("%w: %s", ErrNoParent, a)
-	}
-	t.up = a
-	return a.check()
-}
-
-// obey does what a child's Command says, as if the node had returned it.
-func (t *task) obey(a *parentCommand) error {
-	if err := t.overlay(a); err != nil {
-		return fmt.Errorf("a Command from the child: %w", err)
-	}
-	if a.Up != nil {
-		return t.rise(a.Up)
-	}
-	first := len(t.went)
-	for _, name := range a.Goto {
-		if err := t.goTo(name, t.job.targets, 0); err != nil {
-			return fmt.Errorf("a Command from the child: %w", err)
-		}
-	}
-	for _, s := range a.Sends {
-		if err := t.sendStored(s); err != nil {
-			return fmt.Errorf("a Command from the child: %w", err)
-		}
-	}
-	if a.Why != "" {
-		t.explain(first, a.Why)
-	}
-	return nil
-}
-
-func (t *task) sendStored(s sendResult) error {
-	n, ok := t.job.targets.find(s.Node)
-	if !ok || n == end || t.run.nodes[n].payload == nil {
-		return t.send(&more{to: s.Node}, t.job.targets, 0) // it says why
-	}
-	p, err := t.run.nodes[n].payload.decode(s.Payload)
-	if err != nil {
-		return fmt.Errorf("graph: the payload %s of a Send to %q is not of type %s: %w", s.Payload, s.Node, t.run.nodes[n].payload.name, err)
-	}
-	return t.send(&more{to: s.Node, payload: p, within: time.Duration(s.Within)}, t.job.targets, 0)
-}
-
-// overlay makes the writes of a the task's, after its own.
-func (t *task) overlay(a *parentCommand) error {
+// writeTo adds the writes of a to a view of the parent's state.
+func (a *parentCommand) writeTo(schema *state.Schema, v state.View) error {
 	if a.Fields != nil {
-		if err := t.run.schema.Decode(t.view, a.Fields); err != nil {
+		if err := schema.Decode(v, a.Fields); err != nil {
 			return err
 		}
 	}
 	if len(a.Writes) == 0 {
 		return nil
 	}
-	next := t.run.schema.Blank()
-	if err := restoreWrites(t.run.schema, next, a.Writes); err != nil {
+	next := schema.Blank()
+	if err := restoreWrites(schema, next, a.Writes); err != nil {
 		return err
 	}
-	return addWrites(t.run.schema, t.view, next)
+	return addWrites(schema, v, next)
 }

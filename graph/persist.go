@@ -23,39 +23,6 @@ const (
 	slotPaused  = "paused"   // no task: somebody was told of the static interrupt here
 )
 
-// entries returns what must be kept of t beside the head.
-func (t *task) entries() ([]checkpoint.Entry, error) {
-	var u unfinished
-	switch {
-	case t.settled:
-		return nil, nil
-	case t.err != nil:
-		e := t.placed(t.err)
-		errors.As(t.err, &e)
-		f := failureOf(e)
-		u = unfinished{Failure: &f, Open: t.waiting(), Timed: t.timed, Try: t.run.tries}
-	case len(t.open) > 0:
-		u = unfinished{Open: t.open, Tried: t.tried, Try: t.run.tries}
-	default:
-		res, err := t.result()
-		if err != nil {
-			return nil, t.fail(fmt.Errorf("its result cannot be stored: %w", err))
-		}
-		res.Try = t.run.tries
-		data, err := json.Marshal(res)
-		if err != nil {
-			return nil, t.fail(err)
-		}
-		return []checkpoint.Entry{{Task: t.id(), Slot: slotResult, Keep: t.run.tries == 0, Data: data}}, nil
-	}
-	t.verdict(&u)
-	data, err := json.Marshal(u)
-	if err != nil {
-		return nil, t.fail(err)
-	}
-	return []checkpoint.Entry{{Task: t.id(), Slot: slotLast, Data: data}}, nil
-}
-
 // message returns what went wrong in a task, without the place, which is stored beside it.
 func message(err error) string {
 	if n := (*NodeError)(nil); guard(false, func() bool { return errors.As(err, &n) }) {
@@ -68,9 +35,6 @@ func message(err error) string {
 func (r *run) isFenced() bool {
 	return r.fenced.Load() || r.inside != nil && r.inside.isFenced()
 }
-
-// isFenced reports whether the task, or the run that it is part of, was given up.
-func (t *task) isFenced() bool { return t.fenced.Load() || t.run.isFenced() }
 
 // pending are the entries beside a head, sorted.
 type pending struct {

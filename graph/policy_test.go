@@ -223,7 +223,7 @@ func TestTimeoutOfASendIsPartOfTheResultOfItsNode(t *testing.T) {
 func TestWithinAnywhereElseIsAnError(t *testing.T) {
 	for want, c := range map[string]graph.Command{
 		"does not follow a Send": graph.Goto("w").WithTimeout(time.Second),
-		"less than nothing":      graph.Send("w", 1).WithTimeout(-time.Second),
+		"must not be negative":   graph.Send("w", 1).WithTimeout(-time.Second),
 	} {
 		b := graph.New[world]("within")
 		b.Node("r", goes("r", c, "w", graph.End))

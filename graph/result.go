@@ -2,10 +2,12 @@ package graph
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/internal/step"
 	"github.com/weftrun/weft/state"
 )
 
@@ -36,24 +38,15 @@ type sendResult struct {
 
 func (t *task) result() (res result, err error) {
 	defer recovered(&err) // of a value that is made into JSON
-	res.Diverted, res.Up = t.out.Diverted, t.up
-	if res.Writes, err = writesOf(t.run.schema, t.view); err != nil {
-		return res, err
+	res = result{Ways: t.ways(), Diverted: t.out.Diverted, Up: t.toParent}
+	if res.Writes, err = writesOf(t.run.schema, t.view); err == nil {
+		res.Sends, err = t.sends()
 	}
-	res.Ways = t.ways()
-	for _, s := range t.out.Sends {
-		name := t.run.nodes[s.Node].name
-		payload, err := json.Marshal(s.Payload)
-		if err != nil {
-			return res, fmt.Errorf("the payload of a Send to %q: %w", name, err)
-		}
-		res.Sends = append(res.Sends, sendResult{name, payload, s.Within})
-	}
-	return res, nil
+	return res, err
 }
 
-// restore makes t a task that has finished with this result.
-func (t *task) restore(data []byte) error {
+// restoreResult makes t a task that has finished with this result.
+func (t *task) restoreResult(data []byte) error {
 	var res result
 	if err := json.Unmarshal(data, &res); err != nil {
 		return err
@@ -61,43 +54,8 @@ func (t *task) restore(data []byte) error {
 	if err := restoreWrites(t.run.schema, t.view, res.Writes); err != nil {
 		return err
 	}
-	for _, w := range res.Ways {
-		if err := t.restoreWay(w); err != nil {
-			return err
-		}
-	}
-	for _, s := range res.Sends {
-		n, ok := t.run.find(s.Node)
-		if !ok || t.run.nodes[n].payload == nil {
-			return fmt.Errorf("%w: it sends to %q, which is gone", ErrProgram, s.Node)
-		}
-		p, err := t.run.nodes[n].payload.decode(s.Payload)
-		if err != nil {
-			return fmt.Errorf("%w: its payload for %q: %w", ErrProgram, s.Node, err)
-		}
-		t.out.Sends = append(t.out.Sends, step.Send{Node: n, Payload: p, Within: s.Within})
-	}
-	t.out.Diverted, t.up, t.settled = res.Diverted, res.Up, true
-	return nil
-}
-
-// restoreWay brings back one decision. A Send is brought back with its payload.
-func (t *task) restoreWay(w checkpoint.Way) error {
-	n, ok := end, true
-	if w.To != End {
-		n, ok = t.run.find(w.To)
-	}
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: it goes to %q, which is gone", ErrProgram, w.To)
-	case n != end && !w.Send:
-		t.out.Goto = append(t.out.Goto, n)
-	}
-	t.went = append(t.went, decision{node: n, branch: w.Branch, send: w.Send})
-	if w.Why != "" {
-		t.explain(len(t.went)-1, w.Why)
-	}
-	return nil
+	t.settled = true
+	return t.restoreFrom(&res)
 }
 
 // writesOf returns what was written in a view, but what is never stored.
@@ -134,4 +92,151 @@ func restoreWrites(s *state.Schema, v state.View, writes []fieldWrite) error {
 		}
 	}
 	return nil
+}
+
+// restore brings back what is stored of t, and decides what is left to do: nothing if it has
+// finished, to wait if it asked and has no answer, else to run.
+func (t *task) restore(slots map[string][]byte, fresh, given answers) error {
+	if rw := t.run.rewind; rw != nil && rw.Task == t.id() {
+		back, err := newRewound(t, rw, slots)
+		if err != nil {
+			return err
+		}
+		t.back = back
+		t.found.Store(true) // so the end of each attempt is looked at
+	}
+	if data := slots[slotResult]; data != nil {
+		if t.run.cfg.Trace {
+			if err := restoreMemo(t, slots); err != nil {
+				return err
+			}
+			t.found.Store(true) // it has a memo journal, and is not used again
+		}
+		return t.restoreResult(data)
+	}
+	if err := t.restoreHandler(slots[slotFailure]); err != nil {
+		return err
+	}
+	if err := restoreMemo(t, slots); err != nil {
+		return err
+	}
+	last, err := readLast(slots)
+	if err != nil {
+		return err
+	}
+	asked := last.Open
+	t.tried = last.Tried
+	for _, in := range slices.Concat(asked, last.Timed) {
+		t.run.questions.knows(in)
+		if !in.Expires.IsZero() {
+			t.timed = append(t.timed, in)
+		}
+	}
+	if t.run.isEnd(last) {
+		t.adopt(last)
+		return nil
+	}
+	if last.Failure != nil || last.Again {
+		return nil // it runs again, whatever its subgraphs ask
+	}
+	goesOn := func(in Interrupt) bool { _, now := fresh[in.ID]; return now || in.Kind != "question" }
+	if open := unanswered(asked, given); len(open) > 0 && !slices.ContainsFunc(asked, goesOn) {
+		t.open, t.settled = open, true
+	}
+	return nil
+}
+
+// restoreHandler makes t go on at its handler, if its node had failed for good. A
+// handler that is gone leaves the node to run again.
+func (t *task) restoreHandler(data []byte) error {
+	if data == nil || t.node.rescue == nil {
+		return nil
+	}
+	var f Failure
+	if err := json.Unmarshal(data, &f); err != nil {
+		return fmt.Errorf("graph: what a handler is to mend: %w", err)
+	}
+	t.failure = t.placed(&StoredError{f})
+	t.failure.Attempt = f.Attempt
+	t.job = t.node.rescue
+	return nil
+}
+
+// adopt makes t a task that has ended so.
+func (t *task) adopt(last unfinished) {
+	t.settled = true
+	if last.Failure == nil {
+		t.open = last.Open
+		return
+	}
+	failure := t.placed(&StoredError{*last.Failure})
+	failure.Attempt, failure.Cancelled = last.Failure.Attempt, last.Failure.Cancelled
+	t.err, t.left = failure, last.Open
+	d := t.run.driven()
+	d.final, d.retryAfter = last.Final, last.After
+}
+
+// verdict adds to the stored failure of a task whether another try makes sense.
+func (t *task) verdict(u *unfinished) {
+	d := t.run.driven()
+	if d == nil {
+		return
+	}
+	u.Run, u.RunTry = t.run.session.id, d.try
+	if t.err != nil {
+		u.Final = !guard(false, func() bool { return t.job.retry.match(t.err) != nil })
+		u.After = guard(0, func() time.Duration { return retryAfter(t.err) })
+	}
+}
+
+// ended returns how t has ended; "" if it has not.
+func (t *task) ended() TaskEnd {
+	switch {
+	case !t.settled:
+		return ""
+	case t.err != nil:
+		return TaskFailed
+	case len(t.open) > 0:
+		return TaskAsked
+	}
+	return TaskFinished
+}
+
+// planned describes t for the driver.
+func (t *task) planned() PlannedTask {
+	return PlannedTask{ID: t.id(), Node: t.node.name, Send: t.index >= 0, End: t.ended(), Timeout: t.limit(), Idle: t.job.idle,
+		Attempts: max(1, t.job.retry.Attempts), Parallel: t.job.parallel}
+}
+
+// entries returns what of t is to be stored beside the head.
+func (t *task) entries() ([]checkpoint.Entry, error) {
+	var u unfinished
+	switch {
+	case t.settled:
+		return nil, nil
+	case t.err != nil:
+		e := t.placed(t.err)
+		errors.As(t.err, &e)
+		f := failureOf(e)
+		u = unfinished{Failure: &f, Open: t.waiting(), Timed: t.timed, Try: t.run.tries}
+	case len(t.open) > 0:
+		u = unfinished{Open: t.open, Tried: t.tried, Try: t.run.tries}
+	default:
+		res, err := t.result()
+		if err != nil {
+			return nil, t.fail(fmt.Errorf("its result cannot be stored: %w", err))
+		}
+		res.Try = t.run.tries
+		data, err := json.Marshal(res)
+		if err != nil {
+			return nil, t.fail(err)
+		}
+		return []checkpoint.Entry{{Task: t.id(), Slot: slotResult, Keep: t.run.tries == 0, Data: data}}, nil
+	}
+	t.verdict(&u)
+	data, err := json.Marshal(u)
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	return []checkpoint.Entry{{Task: t.id(), Slot: slotLast, Data: data}}, nil
 }

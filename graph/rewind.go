@@ -1,8 +1,6 @@
 package graph
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,140 +13,11 @@ import (
 // it comes to the call, the subgraph begins a branch of its own chain at the commit. Subgraphs
 // that the task called before give what they ended with; those after it begin anew.
 
-// slotPast is how a slot begins that holds what a task kept, or was answered, on the branch from
-// which the thread went back. It counts until the task comes to the call that goes back.
-const slotPast = "past/"
-
-// rewound is what a task knows that takes up a subgraph at an older commit. The task's mu guards
-// reached and used; the rest does not change.
-type rewound struct {
-	checkpoint.Rewind
-	reached bool                 // the task has come to the call
-	kept    map[string]keptValue // what its code kept before
-	given   answers              // the answers it had before
-	used    answers              // those of them that it has used
-}
-
-// origin says where a subgraph goes on from on this branch of the thread.
-type origin struct {
-	namespace string
-	at        uint64             // 0: it has none
-	next      *checkpoint.Rewind // of its own tasks
-}
-
-// goBack makes t a task that takes up a subgraph at an older commit. slots are the task's.
-func (t *task) goBack(rw *checkpoint.Rewind, slots map[string][]byte) error {
-	b := &rewound{Rewind: *rw, kept: map[string]keptValue{}, given: answers{}, used: answers{}}
-	var past []checkpoint.Entry
-	for slot, data := range slots {
-		slot, ok := strings.CutPrefix(slot, slotPast)
-		if !ok {
-			continue
-		}
-		past = append(past, checkpoint.Entry{Slot: slot, Data: data})
-		if id, ok := strings.CutPrefix(slot, slotKept); ok {
-			var v keptValue
-			if err := json.Unmarshal(data, &v); err != nil {
-				return fmt.Errorf("graph: a kept result: %w", err)
-			}
-			b.kept[id] = v
-		}
-	}
-	b.given = sortPending(past).given
-	if up := t.run.inside; up != nil && up.back != nil {
-		b.given = up.back.given // the answers are kept at the root
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.back = b
-	t.found.Store(true) // so the end of each attempt is looked at
-	return nil
-}
-
-// comesTo returns where the subgraph of a call goes on from, if t goes back. From the call that
-// goes back on, nothing counts of what t did before.
-func (t *task) comesTo(v *visit) (origin, error) {
-	b := t.back
-	if b == nil {
-		return origin{}, nil
-	}
-	isIt := b.Call == v.call()
-	t.mu.Lock()
-	late := b.reached
-	b.reached = late || isIt
-	t.mu.Unlock()
-	switch {
-	case late:
-		return origin{}, nil
-	case isIt:
-		return origin{b.Namespace, b.At, b.Next}, nil
-	}
-	return v.ended()
-}
-
-// pastKept returns what the code of t kept under an id before the thread went back.
-func (t *task) pastKept(id string) (keptValue, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.back == nil || t.back.reached {
-		return keptValue{}, false
-	}
-	v, ok := t.back.kept[id]
-	return v, ok
-}
-
-// pastAnswer returns the answer that a question of t had before the thread went back.
-func (t *task) pastAnswer(id string) (answer, bool) {
-	t = t.keeper()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.back == nil || t.back.reached {
-		return answer{}, false
-	}
-	a, ok := t.back.given[id]
-	if ok {
-		t.back.used[id] = a
-	}
-	return a, ok
-}
-
-// usedAnswers returns the answers from before that t has used.
-func (t *task) usedAnswers() answers {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.back == nil {
-		return nil
-	}
-	return t.back.used
-}
-
-// missed returns an error if t has finished without the call that goes back.
-func (t *task) missed() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.back == nil || t.back.reached {
-		return nil
-	}
-	return Permanent(fmt.Errorf("%w: the node has finished and did not call the subgraph of namespace %q, which is to go on from its commit %d",
-		ErrProgram, t.back.Namespace, t.back.At))
-}
-
-// rootBranches returns the branches of the thread on which t ran before, newest first.
-func (t *task) rootBranches() []uint64 {
-	for t.run.inside != nil {
-		t = t.run.inside
-	}
-	if t.back == nil {
-		return nil
-	}
-	return t.back.Branches
-}
-
 // ended returns the end of the same call on the branches that the thread has left, if the
 // subgraph had ended there.
 func (v *visit) ended() (none origin, err error) {
 	t := v.up.task
-	roots := t.rootBranches()
+	roots := t.root().back.branches()
 	if t.run.cfg.Store == nil || v.p.cfg.Nested == Stateless {
 		return none, nil
 	}

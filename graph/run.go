@@ -175,7 +175,7 @@ func (r *run) leaveFor(up *parentCommand) (Status, error) {
 		return Failed, err
 	}
 	for _, t := range r.tasks {
-		t.ledger.close()
+		t.memo.Load().close()
 	}
 	r.tasks = slices.Delete(r.tasks, 0, len(r.tasks))
 	return Done, nil
@@ -232,8 +232,8 @@ func (r *run) publish() {
 	}
 	for i, t := range r.tasks {
 		if t.found.Load() {
-			t.ledger.close()
-			t.list(nil)
+			t.memo.Load().close()
+			t.running.drop(t)
 			r.tasks[i] = nil
 		}
 	}

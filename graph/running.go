@@ -37,30 +37,30 @@ const (
 // starts records that the node runs.
 func (l *listing) starts() { l.phase.Store(phaseRunning) }
 
-// ends records that the node has returned. While a reader holds the task, it waits for the mutex.
-func (t *task) ends() {
+// ends records that the node of t has returned. While a reader holds the task, it waits for the mutex.
+func (l *running) ends(t *task) {
 	if !t.phase.CompareAndSwap(phaseRunning, phaseIdle) {
-		t.running.mu.Lock()
+		l.mu.Lock()
 		t.phase.Store(phaseIdle)
-		t.running.mu.Unlock()
+		l.mu.Unlock()
 	}
 	if t.dropped.Load() {
-		t.running.remove(t)
+		l.remove(t)
 	}
 }
 
-// drop takes a task out of its list that is not used again: at once, or when its node returns.
-func (t *task) drop() {
-	if t.running == nil {
+// drop removes a task that is not used again: at once, or when its node returns.
+func (l *running) drop(t *task) {
+	if l == nil {
 		return
 	}
 	if t.dropped.Store(true); t.phase.Load() == phaseIdle {
-		t.running.remove(t)
+		l.remove(t)
 	}
 }
 
-// list makes l the list that t is in, nil for none.
-func (t *task) list(l *running) {
+// list makes l, which may be nil, the list that t is in.
+func (l *running) list(t *task) {
 	if t.running != nil {
 		t.running.remove(t)
 	}
@@ -97,9 +97,8 @@ func (l *running) remove(t *task) {
 	t.prev, t.next = nil, nil
 }
 
-// waitsForChild notes that the node of t waits for a subgraph, until what it returns is called.
-func (t *task) waitsForChild() (done func()) {
-	l := t.running
+// waitForChild notes that the node of t waits for a subgraph, until done is called.
+func (l *running) waitForChild(t *task) (done func()) {
 	if l == nil {
 		return func() {}
 	}
@@ -117,7 +116,7 @@ func (l *running) any(r *run) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for t := l.first; t != nil; t = t.next {
-		if t.phase.Load() != phaseIdle && t.children == 0 && t.isIn(r) && !t.isFenced() {
+		if t.phase.Load() != phaseIdle && t.children == 0 && isIn(t, r) && !t.isFenced() {
 			return true
 		}
 	}
@@ -130,7 +129,7 @@ func (l *running) any(r *run) bool {
 func (l *running) in(r *run) (all []*task) {
 	waits := map[*task]bool{}
 	for t := l.first; t != nil; t = t.next {
-		if t.isIn(r) && !t.isFenced() && t.phase.CompareAndSwap(phaseRunning, phaseRead) {
+		if isIn(t, r) && !t.isFenced() && t.phase.CompareAndSwap(phaseRunning, phaseRead) {
 			all = append(all, t)
 			for up := t.run.inside; up != nil; up = up.run.inside {
 				waits[up] = true
@@ -155,7 +154,7 @@ func (l *running) release() {
 }
 
 // isIn reports whether t is a task of r or of a subgraph in it.
-func (t *task) isIn(r *run) bool {
+func isIn(t *task, r *run) bool {
 	for ; t != nil; t = t.run.inside {
 		if t.run == r {
 			return true

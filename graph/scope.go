@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/weftrun/weft/internal/schedule"
@@ -17,6 +18,7 @@ type scope struct {
 	task   *task
 	up     *scope // of a call: the scope that made it
 	ident  string // the id of a call; "" for the node itself, whose id is the task's
+	part   string // of the node itself: the alternative of a Fallback that runs; "" is the first
 	permit *schedule.Permit
 
 	mu     sync.Mutex
@@ -42,17 +44,10 @@ func (s *scope) id() string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if part := s.task.partName(); part != "" {
+	if part := s.partName(); part != "" {
 		return s.task.id() + "!" + part
 	}
 	return s.task.id()
-}
-
-// name returns the task's id, for goroutines that share the task with others.
-func (t *task) name() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.id()
 }
 
 // TaskID returns the id of the running task: the same in every attempt and after
@@ -95,7 +90,7 @@ func (s *scope) reserve(key string) (n, place int, err error) {
 		s.asked = map[string]int{}
 	}
 	if s.ident == "" {
-		key = s.task.partName() + "\x00" + key
+		key = s.partName() + "\x00" + key
 	}
 	s.asked[key]++
 	s.places = append(s.places, nil)
@@ -123,40 +118,6 @@ func (s *scope) unanswered() (open []Interrupt) {
 		}
 	}
 	return open
-}
-
-// noteOpen notes the open questions of a subgraph that failed. If t fails too, they are listed
-// beside its failure.
-func (t *task) noteOpen(open []Interrupt) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, in := range open {
-		if in.Kind == "question" {
-			t.left = append(t.left, in)
-		}
-	}
-}
-
-// waiting returns the open questions of t, also those of its subgraphs if it failed.
-func (t *task) waiting() []Interrupt {
-	if t.err == nil {
-		return t.open
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Concat(t.open, t.left)
-}
-
-// reopen makes t ready for its node to run again.
-func (t *task) reopen() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.tries++
-	t.over, t.asked, t.places, t.works, t.part, t.relabel = false, nil, nil, nil, "", ""
-	t.left = nil
-	if t.back != nil {
-		t.back.reached = false
-	}
 }
 
 // body runs the code of a call, with a context of this scope.
@@ -224,4 +185,30 @@ func (s *scope) shut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
+}
+
+// setPart says which alternative of a Fallback runs, from 0: its questions and subgraphs are its own.
+func (s *scope) setPart(i int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.part = ""; i > 0 {
+		s.part = strconv.Itoa(i + 1)
+	}
+}
+
+// dropQuestions forgets what a part of the node asked that has failed.
+func (s *scope) dropQuestions() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.task.open = nil
+	clear(s.places)
+}
+
+// partName returns which part of the node runs: "" is its function, or the first alternative of a
+// Fallback. The caller holds mu.
+func (s *scope) partName() string {
+	if s.task.failure != nil {
+		return "handler"
+	}
+	return s.part
 }

@@ -185,7 +185,7 @@ func (p *program) visit(ctx context.Context) (*visit, error) {
 	n, place, err := s.reserve("\x00subgraph")
 	v := &visit{p: p, up: s, n: n, place: place}
 	if err == nil {
-		v.from, err = s.task.comesTo(v)
+		v.from, err = s.task.back.comesTo(v)
 	}
 	return v, err
 }
@@ -194,7 +194,7 @@ func (p *program) visit(ctx context.Context) (*visit, error) {
 func (v *visit) wait(ctx context.Context, input any) (*run, outcome, error) {
 	v.up.permit.Release()
 	defer v.up.permit.Acquire(ctx)
-	defer v.up.task.waitsForChild()()
+	defer v.up.task.running.waitForChild(v.up.task)()
 	return v.run(ctx, input)
 }
 
@@ -249,7 +249,7 @@ func (v *visit) run(ctx context.Context, input any) (*run, outcome, error) {
 	case r.up != nil:
 		return r, out, &parentCommandError{r.up}
 	case out.status != Done:
-		return r, out, errors.Join(v.up.asks(v.place, t.pauses(out)...), ErrInterrupted)
+		return r, out, errors.Join(v.up.asks(v.place, pausesOf(t, out)...), ErrInterrupted)
 	}
 	return r, out, nil
 }

@@ -94,6 +94,7 @@ func (s *superstep) newTask() *task {
 // furnish makes t a task of the run, that has not begun.
 func (s *superstep) furnish(t *task, v state.View) *task {
 	t.Context, t.run, t.view, t.task = s.run.ctx, s.run, v, t
+	t.program, t.hasParent = s.run.program, s.run.inside != nil
 	return t
 }
 
@@ -108,8 +109,8 @@ func (s *superstep) settle() (waits bool, err error) {
 			waits = true
 		case t.err != nil:
 			failed = true
-		case t.up != nil && s.leaving == nil:
-			s.leaving = t.up
+		case t.toParent != nil && s.leaving == nil:
+			s.leaving = t.toParent
 		}
 	}
 	if failed {
@@ -170,11 +171,11 @@ func (s *superstep) trace() (entries []checkpoint.Entry) {
 	}
 	fresh := s.run.questions.untraced()
 	for _, t := range s.tasks {
-		maps.Copy(fresh, t.usedAnswers())
+		maps.Copy(fresh, t.back.usedAnswers())
 	}
 	entries = fresh.entries()
 	for _, t := range s.tasks {
-		entries = append(entries, t.keptEntries()...)
+		entries = append(entries, t.memo.Load().entries()...)
 	}
 	return entries
 }

@@ -1,11 +1,12 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -13,7 +14,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/journal"
 	"github.com/weftrun/weft/internal/schedule"
-	"github.com/weftrun/weft/internal/step"
+	"github.com/weftrun/weft/internal/stream"
 	"github.com/weftrun/weft/state"
 )
 
@@ -37,10 +38,9 @@ type task struct {
 	view    state.View
 	job     *job // what runs: the node, or its handler
 
+	routing
+
 	attempt  int
-	out      step.Outcome
-	went     []decision // the decisions behind out
-	why      []string   // the reasons that were given for them
 	err      error
 	after    bool        // it failed after the run's context had ended: its err is a consequence
 	cacheKey string      // what the result has in the cache; "" if it is not to be kept
@@ -49,23 +49,21 @@ type task struct {
 	open     []Interrupt // the questions that have no answer
 	timed    []Interrupt // what was asked before this call and expires
 	fenced   atomic.Bool
-	storedID string         // the id, once it was asked for
-	up       *parentCommand // the Command for the parent with which the run is to end
+	storedID string // the id, once it was asked for
 
 	tried []Failure // the alternatives of a Fallback that have failed
 
-	found     atomic.Bool        // somebody looked for it in a context, and may have kept it
-	scope                        // of the node; its mu guards the rest
-	ledger    *ledger            // what the node's code keeps; nil until it does
-	part      string             // the part of the node that runs; "" is the first, or only, one
-	failure   *NodeError         // what the handler is to mend; nil while the node itself runs
-	consulted bool               // what it does may depend on an answer
-	relabel   string             // what its events show in place of its payload; "" is the payload
-	unsaved   []*journal.Journal // of its subgraphs that are done and not stored
-	left      []Interrupt        // the open questions of its subgraphs that failed
-	back      *rewound           // it takes up a subgraph at an older commit
-	tries     int                // how often it was begun anew after it was found
-	activity  schedule.Activity  // its signs of life, for Policy.Idle
+	found     atomic.Bool          // somebody looked for it in a context, and may have kept it
+	scope                          // of the node; its mu guards the rest
+	memo      atomic.Pointer[memo] // what the node's code keeps; nil until it does
+	failure   *NodeError           // what the handler is to mend; nil while the node itself runs
+	consulted bool                 // what it does may depend on an answer
+	relabel   string               // what its events show in place of its payload; "" is the payload
+	unsaved   []*journal.Journal   // of its subgraphs that are done and not stored
+	left      []Interrupt          // the open questions of its subgraphs that failed
+	back      *rewound             // it takes up a subgraph at an older commit
+	tries     int                  // how often it was begun anew after it was found
+	activity  schedule.Activity    // its signs of life, for Policy.Idle
 
 	running *running // where it is listed; nil where nothing gives it up
 	listing
@@ -121,7 +119,7 @@ func (t *task) begin(n *node, number, index int, payload any) {
 		t.permit = t.run.permit
 	}
 	if t.running != t.run.running {
-		t.list(t.run.running)
+		t.run.running.list(t)
 	}
 	if t.payload != nil || payload != nil {
 		t.payload = payload
@@ -129,15 +127,6 @@ func (t *task) begin(n *node, number, index int, payload any) {
 	if t.dirty() {
 		t.err, t.open, t.storedID, t.failure, t.timed = nil, nil, "", nil, nil
 	}
-	t.reset()
-}
-
-// again makes t ready for its next attempt.
-func (t *task) again() {
-	t.mu.Lock()
-	t.attempt++
-	t.mu.Unlock()
-	t.err = nil
 	t.reset()
 }
 
@@ -151,241 +140,197 @@ func (t *task) dirty() bool {
 // reset drops what an attempt left.
 func (t *task) reset() {
 	t.run.schema.Assign(t.view, t.run.state)
-	if len(t.went) > 0 || t.up != nil || t.tried != nil {
-		t.up, t.tried = nil, nil
-		t.out.Goto, t.out.Sends, t.went, t.why = t.out.Goto[:0], t.out.Sends[:0], t.went[:0], t.why[:0]
+	if t.tried != nil {
+		t.tried = nil
 	}
-	t.out.Diverted = false
+	t.clear()
 	if t.found.Load() {
 		t.reopen()
 	}
 }
 
-// end waits for what the node of a task that was found has left running. err is how the
-// node ended; end returns how the attempt does.
-func (t *task) end(err error) error {
-	t.name() // from now on it is only read
-	err = t.ending(t.close(err))
-	t.open = t.unanswered()
-	if t.back != nil && err == nil && len(t.open) == 0 {
-		err = t.missed()
-	}
-	return err
+// isFenced reports whether the task, or the run that it is part of, was given up.
+func (t *task) isFenced() bool { return t.fenced.Load() || t.run.isFenced() }
+
+// mayNeed remembers the journal of a subgraph of t that is done and not stored.
+func (t *task) mayNeed(child *journal.Journal) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unsaved = append(t.unsaved, child)
 }
 
-// asks reports whether the node of a task that was found has asked what is not
-// answered.
-func (t *task) asks() bool { return len(t.unanswered()) > 0 }
-
-// errOver is returned to what a node left running.
-var errOver = fmt.Errorf("%w: its node has returned", ErrNoTask)
-
-// call runs the node and its branches once. A panic becomes an error.
-func (t *task) call(ctx context.Context) (err error) {
-	listed := t.running != nil
-	if listed {
-		t.starts()
+// saveChildren stores the subgraphs that are done, because t is not.
+func (t *task) saveChildren() error {
+	t.mu.Lock()
+	unsaved := t.unsaved
+	t.unsaved = nil
+	t.mu.Unlock()
+	var errs []error
+	for _, child := range unsaved {
+		errs = append(errs, child.Flush())
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
-		t.noteEnd(err)
-		if t.found.Load() {
-			failed := err != nil
-			if err = t.end(err); !failed {
-				t.noteEnd(err)
-			}
-		}
-		if listed {
-			t.ends()
-		}
-	}()
-	payload := t.payload
-	if t.failure != nil {
-		payload = t.failure
-	}
-	cmd, err := t.job.call(ctx, t.view.State, payload)
-	if err == nil && t.node.straight && cmd.zero() && t.failure == nil && !t.found.Load() {
-		return t.run.schema.CheckWrites(t.view) // it only goes along its edges
-	}
-	goes := !cmd.empty()
-	if up := parentCommandIn(err); up != nil {
-		goes = len(up.Goto)+len(up.Sends) > 0
-		err = t.obey(up)
-	} else if err == nil {
-		if t.found.Load() && t.asks() {
-			return nil
-		}
-		err = t.route(cmd, t.job.targets, 0)
-	}
-	if err == nil {
-		err = t.run.schema.CheckWrites(t.view)
-	}
-	if err != nil || t.up != nil {
-		return err
-	}
-	if t.out.Diverted = t.failure != nil && goes; t.out.Diverted {
-		return nil
-	}
-	for i, b := range t.node.branches {
-		cmd, err := b.call(ctx, t.view.State, nil)
-		if err != nil {
-			return inBranch(err)
-		}
-		if err := t.route(cmd, b.targets, i+1); err != nil || t.up != nil {
-			return inBranch(err)
-		}
-		if err := t.run.schema.CheckWrites(t.view); err != nil { // a branch may write too
-			return inBranch(err)
-		}
-	}
-	if t.node.mustGo && !goes && len(t.node.branches) == 0 {
-		return t.nowhere()
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
-// nowhere is the error of a node that must say where to go and did not.
-func (t *task) nowhere() error {
-	sends := func(to target) bool { return to.node != end && t.run.nodes[to.node].payload != nil }
-	if slices.ContainsFunc(t.job.targets, sends) {
-		return &nowhereError{fmt.Sprintf("the Command names none of %v and starts no task, as when the list of a fan-out is empty, and no edge leads on; "+
-			"return a Goto for the empty list, or add an edge from the node", t.job.targets)}
+// root returns the task of the graph at the root that t runs in: t itself, or one around it.
+func (t *task) root() *task {
+	for t.run.inside != nil {
+		t = t.run.inside
 	}
-	return &nowhereError{fmt.Sprintf("the Command names none of %v, and no edge leads on; return a Goto, or add an edge from the node", t.job.targets)}
+	return t
 }
 
-// nowhereError is an ErrTarget without its words: no target was named, declared or not.
-type nowhereError struct{ what string }
-
-func (e *nowhereError) Error() string { return "graph: " + e.what }
-
-func (e *nowhereError) Is(err error) bool { return err == ErrTarget }
-
-func inBranch(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("branch: %w", err)
+// position returns where the graph at the root is while t runs.
+func (t *task) position() checkpoint.Position {
+	t = t.root()
+	return checkpoint.Position{Branch: t.run.branch, Turn: t.run.turn, Step: t.step}
 }
 
-// route turns the names in a Command into numbers. Branch is the number of the branch
-// that gave it, from 1, or 0.
-func (t *task) route(c Command, allowed targets, branch int) error {
-	if c.empty() {
-		return nil
-	}
-	return t.follow(c, allowed, branch)
+// name returns the task's id, for goroutines that share the task with others.
+func (t *task) name() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.id()
 }
 
-func (t *task) follow(c Command, allowed targets, branch int) error {
-	for _, m := range c.additions() {
-		if m.up != nil {
-			return t.leave(c, m.up)
+// noteOpen notes the open questions of a subgraph that failed. If t fails too, they are listed
+// beside its failure.
+func (t *task) noteOpen(open []Interrupt) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, in := range open {
+		if in.Kind == "question" {
+			t.left = append(t.left, in)
 		}
-	}
-	first, why := len(t.went), ""
-	if c.to != "" {
-		if err := t.goTo(c.to, allowed, branch); err != nil {
-			return err
-		}
-	}
-	for _, m := range c.additions() {
-		var err error
-		switch {
-		case m.why != "":
-			why = m.why
-		case m.send:
-			err = t.send(m, allowed, branch)
-		case m.within != 0:
-			err = fmt.Errorf("graph: WithTimeout(%v) does not follow a Send", m.within)
-		default:
-			err = t.goTo(m.to, allowed, branch)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if why != "" {
-		if err := state.CheckText(why); err != nil {
-			return fmt.Errorf("graph: the reason of a Command: %w", err)
-		}
-		t.explain(first, why)
-	}
-	return nil
-}
-
-// decision is one target of a Command: a checkpoint.Way without what makes it large.
-type decision struct {
-	node   int // end for End
-	branch int // from 1; 0 for the node's own Command
-	why    int // the place in t.why, from 1; 0 if nothing was said
-	send   bool
-}
-
-// explain gives a reason to the decisions from first on.
-func (t *task) explain(first int, why string) {
-	t.why = append(t.why, why)
-	for i := range t.went[first:] {
-		t.went[first+i].why = len(t.why)
 	}
 }
 
-// ways returns the decisions in the form in which they are stored.
-func (t *task) ways() []checkpoint.Way {
-	var ways []checkpoint.Way
-	for _, d := range t.went {
-		w := checkpoint.Way{To: End, Send: d.send, Branch: d.branch}
-		if d.node != end {
-			w.To = t.run.nodes[d.node].name
-		}
-		if d.why > 0 {
-			w.Why = t.why[d.why-1]
-		}
-		ways = append(ways, w)
+// waiting returns the open questions of t, also those of its subgraphs if it failed.
+func (t *task) waiting() []Interrupt {
+	if t.err == nil {
+		return t.open
 	}
-	return ways
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Concat(t.open, t.left)
 }
 
-func (t *task) goTo(name string, allowed targets, branch int) error {
-	n, ok := allowed.find(name)
+// reopen makes t ready for its node to run again.
+func (t *task) reopen() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tries++
+	t.over, t.asked, t.places, t.works, t.part, t.relabel = false, nil, nil, nil, "", ""
+	t.left = nil
+	t.back.restart()
+}
+
+// dependsOnAnswers reports whether t, or a subgraph in it, asked anything.
+func (t *task) dependsOnAnswers() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.consulted || len(t.open) > 0
+}
+
+// consult notes that t, and the tasks around it, may depend on an answer.
+func (t *task) consult() {
+	for ; t != nil; t = t.run.inside {
+		t.mu.Lock()
+		t.consulted = true
+		t.mu.Unlock()
+	}
+}
+
+// tell sends an event of the node to the readers. It is a sign of life.
+func (t *task) tell(ctx context.Context, ev Event) error {
 	switch {
-	case !ok && name == Parent:
-		return fmt.Errorf("%w %q: a Command goes to the parent by InParent or ToParent", ErrTarget, name)
-	case !ok:
-		return fmt.Errorf("%w %q; it may go to %v", ErrTarget, name, allowed)
-	case n == end:
-		t.went = append(t.went, decision{node: end, branch: branch})
+	case t.run.session.watch == nil:
+		t.alive()
 		return nil
-	case t.run.nodes[n].payload != nil:
-		return fmt.Errorf("%w %q: a Worker is started by Send, not Goto", ErrTarget, name)
+	case t.isFenced():
+		return ErrTimeout
+	case !t.run.wants(ev.Mode):
+		t.alive()
+		return nil
 	}
-	t.out.Goto = append(t.out.Goto, n)
-	t.went = append(t.went, decision{node: n, branch: branch})
-	return nil
+	t.hold(1) // while a reader is slow, the node is not idle
+	defer t.hold(-1)
+	t.mu.Lock()
+	if ev.Task != "" {
+		ev.Within = t.id()
+	}
+	ev.Namespace, ev.Step, ev.Node, ev.Task = t.run.ns, t.step, t.node.name, cmp.Or(ev.Task, t.id())
+	t.mu.Unlock()
+	return t.run.session.watch.Send(ctx, t.run.ctx, stream.Class(ev.Mode), t.run.depth, ev)
 }
 
-func (t *task) send(s *more, allowed targets, branch int) error {
-	n, ok := allowed.find(s.to)
-	if !ok || n == end {
-		return fmt.Errorf("%w %q of a Send; it may go to %v", ErrTarget, s.to, allowed)
+// label returns a short text of the payload of a Send.
+func (t *task) label() string {
+	if t.index < 0 {
+		return ""
 	}
-	p := t.run.nodes[n].payload
-	switch {
-	case p == nil:
-		return fmt.Errorf("%w %q of a Send: it is not a Worker and takes no payload", ErrTarget, s.to)
-	case !p.accepts(s.payload):
-		return fmt.Errorf("graph: the payload of a Send to %q is of type %T, not %s", s.to, s.payload, p.name)
-	case s.within < 0:
-		return fmt.Errorf("graph: the timeout of a Send to %q, %v, is less than nothing", s.to, s.within)
-	}
-	if p.text {
-		if err := state.CheckText(s.payload); err != nil {
-			return fmt.Errorf("graph: the payload of a Send to %q: %w", s.to, err)
+	if t.found.Load() { // otherwise its node cannot have called Relabel
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.relabel != "" {
+			return t.relabel
 		}
 	}
-	t.out.Sends = append(t.out.Sends, step.Send{Node: n, Payload: s.payload, Within: int64(s.within)})
-	t.went = append(t.went, decision{node: n, branch: branch, send: true})
-	return nil
+	label, err := labelOf(t.payload)
+	if err != nil {
+		return fmt.Sprint(t.index)
+	}
+	return label
+}
+
+// fail wraps err with the place of the task.
+func (t *task) fail(err error) error { return t.placed(err) }
+
+func (t *task) placed(err error) *NodeError {
+	return &NodeError{Graph: t.run.name, Thread: t.run.opts.Thread, Node: t.node.name, Task: t.id(),
+		Step: t.step, Attempt: t.attempt, Payload: t.payload, Err: err}
+}
+
+// placedLocked is placed while the node of t runs: others may read the task.
+func (t *task) placedLocked(err error) *NodeError {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.placed(err)
+}
+
+// failed is fail for what an attempt returned. What failed after the run's context had ended is
+// a consequence, whatever its error says.
+func (t *task) failed(err error) error {
+	if t.after {
+		err = t.run.because(err)
+	} else if t.failure != nil {
+		err = fmt.Errorf("%w; its handler failed: %w", t.failure.Err, err)
+	}
+	e := t.placed(err)
+	e.Cancelled = t.after && t.run.wasCancelled()
+	return e
+}
+
+// endedBy makes err the failure of t, whose attempt did not return it.
+func (t *task) endedBy(err error) {
+	t.after = t.after || t.run.ctx.Err() != nil
+	t.err = t.failed(err)
+}
+
+// cutOff makes the failure of t, which could have been mended, a consequence of the end of the
+// run's context: another attempt or a handler was left.
+func (t *task) cutOff() {
+	err := t.err
+	if e := (*NodeError)(nil); errors.As(err, &e) {
+		err = e.Err
+	}
+	t.after = true
+	t.err = t.failed(err)
+}
+
+// noteEnd notes whether the node, which returned err, failed after the run's context had ended.
+func (t *task) noteEnd(err error) {
+	if err != nil && t.run.ctx.Err() != nil {
+		t.after = true
+	}
 }

@@ -1,0 +1,158 @@
+package graph
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+
+	"github.com/weftrun/weft/checkpoint"
+)
+
+// slotPast is the prefix of a slot that holds what a task kept, or was answered, on the branch from
+// which the thread went back. It counts until the task comes to the call that goes back.
+const slotPast = "past/"
+
+// rewound is what a task needs that runs again to resume a subgraph at an older commit: where to go
+// back, and what the task did before. A nil rewound is that of a task that does not go back.
+type rewound struct {
+	checkpoint.Rewind
+	kept  map[string]memoValue // what its code kept before
+	given answers              // the answers it had before
+
+	mu      sync.Mutex
+	reached bool    // the task has come to the call
+	used    answers // those of given that it has used
+}
+
+// origin says where a subgraph goes on from on this branch of the thread.
+type origin struct {
+	namespace string
+	at        uint64             // 0: it has none
+	next      *checkpoint.Rewind // of its own tasks
+}
+
+// newRewound returns what t needs to go back. slots are the pending writes of t.
+func newRewound(t *task, rw *checkpoint.Rewind, slots map[string][]byte) (*rewound, error) {
+	b := &rewound{Rewind: *rw, kept: map[string]memoValue{}, used: answers{}}
+	var past []checkpoint.Entry
+	for slot, data := range slots {
+		slot, ok := strings.CutPrefix(slot, slotPast)
+		if !ok {
+			continue
+		}
+		past = append(past, checkpoint.Entry{Slot: slot, Data: data})
+		if id, ok := strings.CutPrefix(slot, slotKept); ok {
+			v, err := readMemoValue(data)
+			if err != nil {
+				return nil, err
+			}
+			b.kept[id] = v
+		}
+	}
+	b.given = sortPending(past).given
+	if up := t.run.inside; up != nil && up.back != nil {
+		b.given = up.back.given // the answers are kept at the root
+	}
+	return b, nil
+}
+
+// anew returns b for another attempt, which has not come to the call. The one before may still run.
+func (b *rewound) anew() *rewound {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return &rewound{Rewind: b.Rewind, kept: b.kept, given: b.given, used: maps.Clone(b.used)}
+}
+
+// restart forgets that the task came to the call: its node runs again.
+func (b *rewound) restart() {
+	if b != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.reached = false
+	}
+}
+
+// comesTo returns where the subgraph of a call goes on from. From the call that goes back on, nothing
+// counts of what the task did before.
+func (b *rewound) comesTo(v *visit) (origin, error) {
+	if b == nil {
+		return origin{}, nil
+	}
+	isIt := b.Call == v.call()
+	b.mu.Lock()
+	late := b.reached
+	b.reached = late || isIt
+	b.mu.Unlock()
+	switch {
+	case late:
+		return origin{}, nil
+	case isIt:
+		return origin{b.Namespace, b.At, b.Next}, nil
+	}
+	return v.ended()
+}
+
+// result returns what the task kept under an id before the thread went back.
+func (b *rewound) result(id string) (v memoValue, ok bool) {
+	if b == nil {
+		return v, false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.reached {
+		v, ok = b.kept[id]
+	}
+	return v, ok
+}
+
+// answer returns the answer that a question had before the thread went back.
+func (b *rewound) answer(id string) (a answer, ok bool) {
+	if b == nil {
+		return a, false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.reached {
+		return a, false
+	}
+	if a, ok = b.given[id]; ok {
+		b.used[id] = a
+	}
+	return a, ok
+}
+
+// usedAnswers returns the answers from before that the task has used.
+func (b *rewound) usedAnswers() answers {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.used)
+}
+
+// missed returns an error if the task, which has finished, did not come to the call.
+func (b *rewound) missed() error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.reached {
+		return nil
+	}
+	return Permanent(fmt.Errorf("%w: the node has finished and did not call the subgraph of namespace %q, which is to go on from its commit %d",
+		ErrProgram, b.Namespace, b.At))
+}
+
+// branches returns the branches of the thread on which the task ran before, newest first.
+func (b *rewound) branches() []uint64 {
+	if b == nil {
+		return nil
+	}
+	return b.Branches
+}
