@@ -178,7 +178,11 @@ func TestCommit_ReplySwallowed(t *testing.T) {
 func TestConfig_RetryForNotPositive(t *testing.T) {
 	for _, patience := range []time.Duration{-1, 0} {
 		schema := freshSchema()
-		s := open(t, cluster.dsn(), postgres.Config{Schema: schema, RetryFor: patience})
+		s, err := postgres.Open(t.Context(), cluster.dsn(), postgres.Config{Schema: schema, RetryFor: patience})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
 		raise(t, schema, "40001", 3)
 		if err := s.Commit(t.Context(), link(deadnet.Thread, 1)); err != nil {
 			t.Errorf("rule: a RetryFor of 0 or less is the default\n got: %v with %v", err, patience)

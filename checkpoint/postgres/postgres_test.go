@@ -38,7 +38,7 @@ func TestStoreStaysWhenItIsClosed(t *testing.T) {
 // openAddress opens "SCHEMA DSN".
 func openAddress(ctx context.Context, address string) (checkpoint.Store, error) {
 	schema, dsn, _ := strings.Cut(address, " ")
-	return postgres.Open(ctx, dsn, postgres.Config{Schema: schema})
+	return postgres.Open(ctx, dsn, postgres.Config{Schema: schema, RetryFor: time.Minute})
 }
 
 func TestProcesses(t *testing.T) {
@@ -133,7 +133,7 @@ func TestManyMayOpenAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			s, err := postgres.Open(context.Background(), cluster.dsn("pool_max_conns=2"), postgres.Config{Schema: schema})
+			s, err := postgres.Open(context.Background(), cluster.dsn("pool_max_conns=2"), postgres.Config{Schema: schema, RetryFor: time.Minute})
 			if err != nil {
 				t.Errorf("rule: many may open a new schema at once\n got: %v", err)
 				return
@@ -159,7 +159,7 @@ func TestOtherSchemasAreLeftAlone(t *testing.T) {
 		"CREATE SCHEMA "+foreign, "CREATE TABLE "+foreign+".threads (mine int)",
 		"CREATE SCHEMA "+named, "CREATE TABLE "+named+".layout (mine int)")
 	for _, schema := range []string{newer, foreign, named} {
-		_, err := postgres.Open(t.Context(), cluster.dsn(), postgres.Config{Schema: schema})
+		_, err := postgres.Open(t.Context(), cluster.dsn(), postgres.Config{Schema: schema, RetryFor: time.Minute})
 		if !errors.Is(err, checkpoint.ErrUnsupported) {
 			t.Errorf("rule: a schema that is newer, or not ours, is refused\n got: %v\nwant: ErrUnsupported", err)
 		}

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
@@ -284,6 +286,7 @@ func open(t testing.TB, dsn string, cfg postgres.Config) *postgres.Store {
 	if cfg.Schema == "" {
 		cfg.Schema = freshSchema()
 	}
+	cfg.RetryFor = cmp.Or(cfg.RetryFor, time.Minute) // on a busy machine too
 	s, err := postgres.Open(context.Background(), dsn, cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint/conversation/conversationtest"
 	"github.com/weftrun/weft/checkpoint/document"
@@ -22,7 +23,7 @@ func TestSessions(t *testing.T) { sessiontest.Run(t, documentStore) }
 
 func openDocuments(ctx context.Context, address string) (document.Store, func(), error) {
 	schema, dsn, _ := strings.Cut(address, " ")
-	s, err := postgres.Open(ctx, dsn, postgres.Config{Schema: schema})
+	s, err := postgres.Open(ctx, dsn, postgres.Config{Schema: schema, RetryFor: time.Minute})
 	if err != nil {
 		return nil, nil, err
 	}

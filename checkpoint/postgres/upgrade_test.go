@@ -76,7 +76,7 @@ func TestManyMayBringOneSchemaUpToDate(t *testing.T) {
 	errs := make(chan error)
 	for range 8 {
 		go func() {
-			s, err := postgres.Open(t.Context(), cluster.dsn(), postgres.Config{Schema: schema})
+			s, err := postgres.Open(t.Context(), cluster.dsn(), postgres.Config{Schema: schema, RetryFor: time.Minute})
 			if err == nil {
 				s.Close()
 			}
