@@ -6,18 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/schedule"
 )
 
-// limit returns how long an attempt of t may take; 0 means as long as it likes.
-func (t *task) limit() time.Duration {
-	if t.within > 0 && t.failure == nil {
-		return t.within
+// attempt is the attempt of a task that runs, or ran last. A handler counts its own.
+type attempt struct {
+	job     *job          // what runs: the node, or its handler
+	number  int           // from 1; 0 is before the first
+	within  time.Duration // the time of an attempt of the node that the Send gave; 0 is that of the node
+	failure *NodeError    // what the handler is to mend; nil while the node itself runs
+
+	fenced   atomic.Bool       // its time has ended: what it does does not count
+	restarts int               // how often a node that was found ran again
+	activity schedule.Activity // its signs of life, for Policy.Idle
+}
+
+// limit returns how long the attempt may take; 0 means no limit.
+func (a *attempt) limit() time.Duration {
+	if a.within > 0 && a.failure == nil {
+		return a.within
 	}
-	return t.job.limit
+	return a.job.limit
 }
 
 // outOfTime returns the cause with which the context of an attempt of t ends.
@@ -56,7 +69,7 @@ func (s *superstep) attempt(i int) error {
 	t := s.tasks[i]
 	leave, err := s.passGates(t)
 	if err != nil {
-		t.after = true // only the end of the run's context keeps it from beginning
+		t.consequence = true // only the end of the run's context keeps it from beginning
 		return err
 	}
 	if s.run.session.watch != nil {
@@ -88,13 +101,13 @@ func (s *superstep) timed(i int, leave func()) error {
 	})
 	if res.Ending == schedule.GivenUp {
 		s.replace(i)
-		s.tasks[i].after = !res.Expired
+		s.tasks[i].consequence = !res.Expired
 		return endOf(res, ErrAbandoned)
 	}
 	t.fenced.Store(false)
 	end := endOf(res, err)
 	if res.Expired && end != nil {
-		t.after = false // its own time ended before the run
+		t.consequence = false // its own time ended before the run
 		t.dropQuestions()
 	}
 	return end
@@ -153,15 +166,6 @@ func (s *superstep) ownGate(t *task) *schedule.Gate {
 		g, _ = s.gates.LoadOrStore(key, schedule.NewGate(t.job.parallel, 0, 0))
 	}
 	return g.(*schedule.Gate)
-}
-
-// again makes t ready for its next attempt.
-func (t *task) again() {
-	t.mu.Lock()
-	t.attempt++
-	t.mu.Unlock()
-	t.err = nil
-	t.reset()
 }
 
 // end waits for what the node of a task that was found has left running. err is how the
@@ -273,15 +277,15 @@ func Attempt(ctx context.Context) int {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.attempt
+	return t.number
 }
 
 // alive notes a sign of life of t, which is one of the tasks around it too.
-func (t *task) alive() { t.hold(0) }
+func (t *task) alive() { t.addWaits(0) }
 
-// hold is alive, and with 1 lets t count as alive until hold is called with -1: while
-// the runtime itself lets it wait.
-func (t *task) hold(more int) {
+// addWaits is alive, and with 1 lets t count as alive until addWaits is called with -1: while the
+// runtime lets it wait.
+func (t *task) addWaits(more int) {
 	for ; t != nil; t = t.run.inside {
 		t.activity.AddWaits(more)
 	}
@@ -293,8 +297,8 @@ func (t *task) pass(g *schedule.Gate) error {
 	if g.TryEnter() {
 		return nil
 	}
-	t.hold(1)
-	defer t.hold(-1)
+	t.addWaits(1)
+	defer t.addWaits(-1)
 	t.permit.Release()
 	defer t.permit.Acquire(t.run.ctx)
 	return g.Enter(t.run.ctx)
@@ -348,7 +352,7 @@ func (t *task) toHandler(err error) error {
 		t.run.emitTask(t, Rescuing, failure)
 	}
 	t.mu.Lock()
-	t.failure, t.attempt, t.job = failure, 1, t.node.rescue
+	t.failure, t.number, t.job = failure, 1, t.node.rescue
 	t.mu.Unlock()
 	t.open = nil
 	t.reset()

@@ -48,7 +48,7 @@ func Cache[S any](n Node[S], c Caching[S]) Node[S] {
 		n.faults = append(n.faults, "it is cached twice")
 	}
 	if c.TTL < 0 {
-		n.faults = append(n.faults, fmt.Sprintf("it is cached for %v, less than nothing", c.TTL))
+		n.faults = append(n.faults, fmt.Sprintf("its TTL must not be negative (got %v)", c.TTL))
 	}
 	n.cache = &caching{ttl: c.TTL, version: c.Version}
 	if c.Key != nil {
@@ -95,20 +95,33 @@ func cachePrefix(graph, node string) string {
 	return url.PathEscape(graph) + "/" + url.PathEscape(node) + "/"
 }
 
-// recall looks for the result of t in the cache. True means that there is nothing to
-// run: it was found, or the user's key is an error.
-func (t *task) recall() bool {
-	cache := t.run.cfg.Cache
-	if t.cacheKey = ""; cache == nil || t.failure != nil {
-		return false
+// cacheUse is the use of the cache by one task: it looks for the result before the node runs, and puts
+// there what the node did.
+type cacheUse struct {
+	store CacheStore
+	key   string
+}
+
+// cacheFor returns the use of the cache by t, or nil if it uses none: its node is not cached, it runs its
+// handler, or it resumes a subgraph at an older commit.
+func cacheFor(t *task) *cacheUse {
+	store := t.run.cfg.Cache
+	if t.node.cache == nil || store == nil || t.failure != nil || t.back != nil {
+		return nil
 	}
-	key, err := t.keyOfInput()
+	return &cacheUse{store: store}
+}
+
+// recall looks for the result of t in the cache. True means that there is nothing to run: it was found,
+// or the user's key is an error.
+func (c *cacheUse) recall(t *task) bool {
+	key, err := t.node.cache.keyOf(t)
 	if err != nil {
 		t.err = t.fail(fmt.Errorf("its cache key: %w", err))
 		return true
 	}
-	t.cacheKey = key
-	data, ok, err := t.ask(cache)
+	c.key = key
+	data, ok, err := c.get(t.run.ctx)
 	if err == nil && ok {
 		err = t.restoreResult(data)
 		t.settled = false // it is stored with the step, as what the node did
@@ -116,7 +129,7 @@ func (t *task) recall() bool {
 	switch {
 	case err != nil:
 		t.reset()
-		t.uncached(fmt.Errorf("graph: reading the cache: %w", err))
+		c.failed(t, fmt.Errorf("graph: reading the cache: %w", err))
 		return false
 	case ok:
 		t.cached = true
@@ -124,26 +137,26 @@ func (t *task) recall() bool {
 	return ok
 }
 
-// ask is Get of the cache, with a panic as its error.
-func (t *task) ask(cache CacheStore) (data []byte, ok bool, err error) {
+// get is Get of the cache, with a panic as its error.
+func (c *cacheUse) get(ctx context.Context) (data []byte, ok bool, err error) {
 	defer recovered(&err)
-	return cache.Get(t.run.ctx, t.cacheKey)
+	return c.store.Get(ctx, c.key)
 }
 
 // memoize puts what t has done into the cache, if it depends on nothing but its input.
-func (t *task) memoize() {
-	if t.cacheKey == "" || t.found.Load() && t.dependsOnAnswers() {
+func (c *cacheUse) memoize(t *task) {
+	if t.found.Load() && t.dependsOnAnswers() {
 		return
 	}
-	if err := t.putResult(); err != nil {
-		t.uncached(fmt.Errorf("graph: writing to the cache: %w", err))
+	if err := c.put(t); err != nil {
+		c.failed(t, fmt.Errorf("graph: writing to the cache: %w", err))
 	}
 }
 
-func (t *task) putResult() (err error) {
+func (c *cacheUse) put(t *task) (err error) {
 	defer recovered(&err)
-	for i, c := range t.view.Channels {
-		if c.Wrote() && c.Writes().Value == nil {
+	for i, f := range t.view.Channels {
+		if f.Wrote() && f.Writes().Value == nil {
 			return fmt.Errorf("field %q is never stored", t.run.schema.Fields()[i].Name)
 		}
 	}
@@ -155,7 +168,14 @@ func (t *task) putResult() (err error) {
 	if err != nil {
 		return err
 	}
-	return t.run.cfg.Cache.Put(t.run.ctx, t.cacheKey, data, t.node.cache.ttl)
+	return c.store.Put(t.run.ctx, c.key, data, t.node.cache.ttl)
+}
+
+// failed tells the readers that the cache failed. The node runs all the same.
+func (c *cacheUse) failed(t *task, err error) {
+	if t.run.session.watch != nil {
+		t.run.emitTask(t, Uncached, err)
+	}
 }
 
 func recovered(err *error) {
@@ -164,11 +184,11 @@ func recovered(err *error) {
 	}
 }
 
-// keyOfInput returns the key of t's result: graph and node in clear, so that they can
-// be cleared, then a hash of the version, the fields of the state and the input.
-func (t *task) keyOfInput() (key string, err error) {
+// keyOf returns the key of the result of t: graph and node in clear, so that they can be cleared, then
+// a hash of the version, the fields of the state and the input.
+func (c *caching) keyOf(t *task) (key string, err error) {
 	defer recovered(&err)
-	c, input := t.node.cache, ""
+	var input string
 	if c.key != nil {
 		input, err = c.key(t.view.State)
 	} else {
@@ -188,10 +208,4 @@ func (t *task) keyOfInput() (key string, err error) {
 		fields += fmt.Sprintf("%q %s;", f.Name, f.Type)
 	}
 	return cachePrefix(t.run.name, t.node.name) + longHash("cache", c.version, fields, input, string(payload)), nil
-}
-
-func (t *task) uncached(err error) {
-	if t.run.session.watch != nil {
-		t.run.emitTask(t, Uncached, err)
-	}
 }

@@ -197,14 +197,14 @@ func (d *durable) perform(ctx context.Context, fn func(context.Context) (any, er
 		if ctx.Err() != nil {
 			return nil, d.fail(context.Cause(ctx))
 		}
-		d.tell(ctx, Started, n, nil, nil)
+		d.emit(ctx, Started, n, nil, nil)
 		v, open, err := d.attempt(ctx, permit, fn)
 		switch {
 		case err == nil && len(open) == 0:
-			d.tell(ctx, Finished, n, nil, nil)
+			d.emit(ctx, Finished, n, nil, nil)
 			return v, nil
 		case len(open) > 0 && (err == nil || errors.Is(err, ErrInterrupted)):
-			d.tell(ctx, Asking, n, nil, open)
+			d.emit(ctx, Asking, n, nil, open)
 			if err := d.up.asks(d.place, open...); err != nil {
 				return nil, err
 			}
@@ -213,10 +213,10 @@ func (d *durable) perform(ctx context.Context, fn func(context.Context) (any, er
 		err = d.fail(because(ctx, err))
 		wait, again := d.again(n, err, time.Since(began))
 		if ctx.Err() != nil || !again {
-			d.tell(ctx, Failing, n, err, nil)
+			d.emit(ctx, Failing, n, err, nil)
 			return nil, err
 		}
-		d.tell(ctx, Retrying, n, err, nil)
+		d.emit(ctx, Retrying, n, err, nil)
 		if !d.pause(ctx, wait) {
 			return nil, err
 		}
@@ -231,8 +231,8 @@ func (d *durable) permit(ctx context.Context) *schedule.Permit {
 	case d.what == "once":
 		return d.up.permit
 	}
-	d.up.task.hold(1)
-	defer d.up.task.hold(-1)
+	d.up.task.addWaits(1)
+	defer d.up.task.addWaits(-1)
 	return d.up.permit.Permits().Acquire(ctx)
 }
 
@@ -251,8 +251,8 @@ func (d *durable) again(n int, err error, elapsed time.Duration) (time.Duration,
 // pause waits before the next attempt; false means that ctx has ended.
 func (d *durable) pause(ctx context.Context, wait time.Duration) bool {
 	if d.up != nil {
-		d.up.task.hold(1)
-		defer d.up.task.hold(-1)
+		d.up.task.addWaits(1)
+		defer d.up.task.addWaits(-1)
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -319,11 +319,11 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// tell emits a Tasks event of the call.
-func (d *durable) tell(ctx context.Context, phase Phase, n int, err error, open []Interrupt) {
+// emit sends a Tasks event of the call.
+func (d *durable) emit(ctx context.Context, phase Phase, n int, err error, open []Interrupt) {
 	if d.up == nil {
 		return
 	}
-	_ = d.up.task.tell(ctx, Event{Mode: Tasks, Task: d.ident, Label: d.name,
+	_ = d.up.task.emit(ctx, Event{Mode: Tasks, Task: d.ident, Label: d.name,
 		Phase: phase, Attempt: n, Err: err, Interrupts: open})
 }

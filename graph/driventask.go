@@ -46,7 +46,7 @@ func (r *run) runTask() error {
 	}
 	r.execute()
 	t := r.tasks[0]
-	if t.err != nil && (t.after || guard(false, func() bool { return isStoreFailure(t.err) })) {
+	if t.err != nil && (t.consequence || guard(false, func() bool { return isStoreFailure(t.err) })) {
 		err := t.err // this was not the task's end
 		t.err, t.open = nil, nil
 		return r.stale(err)
@@ -58,7 +58,7 @@ func (r *run) runTask() error {
 			return err
 		}
 	}
-	finished := t.err == nil && len(t.open) == 0
+	finished := t.finished()
 	if !finished {
 		beside := sortPending(r.journal.Chain.Pending)
 		entries[0].Keep = beside.byTask[t.id()][slotLast] == nil // the first to store an end wins
@@ -101,7 +101,8 @@ func (r *run) rereadTask(t *task) error {
 		return err
 	}
 	slots := beside.byTask[t.id()]
-	t.err, t.open, t.left, t.settled = nil, nil, nil, true
+	t.err, t.open, t.settled = nil, nil, true
+	t.subgraphs.setQuestions(nil)
 	if slots[slotResult] != nil {
 		return nil
 	}
@@ -126,7 +127,7 @@ const (
 
 // taskResult describes how t has ended.
 func (r *run) taskResult(t *task) TaskResult {
-	res := TaskResult{Task: t.id(), End: t.ended()}
+	res := TaskResult{Task: t.id(), End: t.kind()}
 	for _, in := range t.waiting() {
 		if in.Kind == "question" && len(res.Questions) < mostQuestions {
 			res.Questions = append(res.Questions, in.ID)

@@ -134,7 +134,7 @@ func (r *run) settleStore(status Status) error {
 	case r.journal == nil:
 		return nil
 	case status == Done && r.journal.CanWait():
-		r.inside.mayNeed(r.journal)
+		r.inside.subgraphs.mayNeed(r.journal)
 		return nil
 	}
 	return r.journal.Flush()

@@ -68,7 +68,7 @@ func Emit(ctx context.Context, payload any) error {
 	if t == nil {
 		return nil
 	}
-	return t.tell(ctx, Event{Mode: Custom, Payload: payload})
+	return t.emit(ctx, Event{Mode: Custom, Payload: payload})
 }
 
 // wants reports whether somebody takes the run's events of this mode.
@@ -88,7 +88,7 @@ func (r *run) emitTask(t *task, phase Phase, err error) {
 		return
 	}
 	r.emit(Event{Mode: Tasks, Node: t.node.name, Task: t.id(), Label: t.label(), Phase: phase,
-		Attempt: t.attempt, Cached: t.cached, Err: err, Interrupts: withoutDrained(t.open)})
+		Attempt: t.number, Cached: t.cached, Err: err, Interrupts: withoutDrained(t.open)})
 }
 
 func (r *run) emitStart(t *task) { r.emitTask(t, Started, nil) }

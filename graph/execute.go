@@ -83,8 +83,8 @@ func (s *superstep) performInline() {
 		s.performSafely(func() { s.perform(0) })
 		return
 	}
-	t.attempt = 1
-	if err := t.call(t); err != nil || len(t.open) > 0 || t.unsaved != nil {
+	t.number = 1
+	if err := t.call(t); err != nil || len(t.open) > 0 || t.subgraphs.unsaved != nil {
 		s.performSafely(func() { s.endQuick(0, err) })
 	}
 }
@@ -101,7 +101,7 @@ func (s *superstep) performSafely(f func()) {
 
 // isQuick reports whether t needs no timer, watcher, cache or retry state for its first attempt.
 func (s *superstep) isQuick(t *task) bool {
-	return t.node.quick && s.run.session.watch == nil && s.run.inside == nil && t.attempt == 0 && t.within == 0
+	return t.node.quick && s.run.session.watch == nil && s.run.inside == nil && t.number == 0 && t.within == 0
 }
 
 // endQuick goes on with task i, which is quick, after its first attempt.
@@ -136,7 +136,7 @@ func (s *superstep) perform(i int) {
 		s.performFully(i)
 		return
 	}
-	t.attempt = 1
+	t.number = 1
 	s.endQuick(i, t.call(t))
 }
 
@@ -146,21 +146,22 @@ func (s *superstep) performFully(i int) {
 	if s.run.inside != nil {
 		s.run.inside.alive()
 	}
-	if t.node.cache != nil && t.back == nil && t.recall() {
+	cache := cacheFor(t)
+	if cache != nil && cache.recall(t) {
 		return
 	}
 	s.try(i)
 	if t = s.tasks[i]; t.err != nil {
 		s.rescue(i)
-	} else if t.node.cache != nil && t.back == nil {
-		t.memoize()
+	} else if cache != nil {
+		cache.memoize(t)
 	}
 }
 
 // rescue lets the handler of task i, if it has one, mend its failure.
 func (s *superstep) rescue(i int) {
 	t := s.tasks[i]
-	if t.node.rescue == nil || t.after || !t.rescuable() {
+	if t.node.rescue == nil || t.consequence || !t.rescuable() {
 		return
 	}
 	if s.run.ctx.Err() != nil {
@@ -179,8 +180,8 @@ func (s *superstep) try(i int) {
 	if t.job.budgeted {
 		began = time.Now()
 	}
-	if t.attempt == 0 {
-		t.attempt = 1
+	if t.number == 0 {
+		t.number = 1
 	}
 	for again := true; again; {
 		err := s.attempt(i)
@@ -192,18 +193,18 @@ func (s *superstep) try(i int) {
 // more looks at how an attempt of t ended, and reports whether another follows.
 func (s *superstep) more(t *task, err error, began time.Time) bool {
 	finished := err == nil && len(t.open) == 0
-	if finished && t.unsaved == nil {
+	if finished && t.subgraphs.unsaved == nil {
 		return false
 	}
-	if t.unsaved != nil && !finished {
-		err = errors.Join(err, t.saveChildren())
+	if t.subgraphs.unsaved != nil && !finished {
+		err = errors.Join(err, t.subgraphs.save())
 	}
 	if finished || len(t.open) > 0 && (err == nil || errors.Is(err, ErrInterrupted)) {
 		return false
 	}
 	t.open = nil
 	t.err = t.failed(err)
-	if t.after || !s.pause(t, err, began) {
+	if t.consequence || !s.pause(t, err, began) {
 		return false
 	}
 	t.again()
@@ -217,7 +218,7 @@ func (s *superstep) pause(t *task, err error, began time.Time) bool {
 	if t.job.budgeted {
 		elapsed = time.Since(began)
 	}
-	wait, again := t.job.retry.again(t.attempt, err, elapsed, s.run.cfg.Rand)
+	wait, again := t.job.retry.again(t.number, err, elapsed, s.run.cfg.Rand)
 	if !again {
 		return false
 	}
@@ -228,8 +229,8 @@ func (s *superstep) pause(t *task, err error, began time.Time) bool {
 	if s.run.session.watch != nil {
 		s.run.emitRetry(t)
 	}
-	t.hold(1)
-	defer t.hold(-1)
+	t.addWaits(1)
+	defer t.addWaits(-1)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -247,7 +248,7 @@ func (s *superstep) replace(i int) {
 	old.fenced.Store(true)
 	t := s.furnish(new(task), s.run.schema.Blank()) // this is a worker
 	t.begin(old.node, old.out.Node, old.index, old.payload)
-	t.attempt, t.within, t.job, t.failure = old.attempt, old.within, old.job, old.failure
+	t.number, t.within, t.job, t.failure = old.number, old.within, old.job, old.failure
 	t.timed = old.timed
 	t.memo.Store(memoOf(old))
 	if t.back = old.back.anew(); t.back != nil {

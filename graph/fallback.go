@@ -73,7 +73,7 @@ func fallBack(ctx context.Context, calls []call, s, payload any) (Command, error
 		if err == nil || ctx.Err() != nil || errors.Is(err, ErrInterrupted) && t.asks() || isStoreFailure(err) || parentCommandIn(err) != nil {
 			return cmd, err
 		}
-		err = t.scope.settle(err)
+		err = t.awaitWorks(err)
 		if errs = append(errs, err); i == len(calls)-1 {
 			return Command{}, errors.Join(errs...)
 		}

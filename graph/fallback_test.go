@@ -129,7 +129,7 @@ func TestMistakesInFallbacksAndCachesAreFoundAtCompile(t *testing.T) {
 		"an alternative of a Fallback is cached":                  graph.Fallback(graph.Cache(logs("a"), graph.Caching[world]{})),
 		`goes to "nowhere", which is not a node`:                  graph.Fallback(logs("a"), goes("a", graph.Command{}, "nowhere")),
 		"it is cached twice":                                      graph.Cache(graph.Cache(logs("a"), graph.Caching[world]{}), graph.Caching[world]{}),
-		"it is cached for -1s":                                    graph.Cache(logs("a"), graph.Caching[world]{TTL: -time.Second}),
+		"its TTL must not be negative (got -1s)":                  graph.Cache(logs("a"), graph.Caching[world]{TTL: -time.Second}),
 	} {
 		b := graph.New[world]("mistakes")
 		b.Node("a", n)

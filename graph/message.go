@@ -57,9 +57,9 @@ func EmitMessage(ctx context.Context, tok Token) error {
 		t.alive()
 		return nil
 	case t.run.session.watch != nil:
-		tok.Index, tok.Streamed = t.run.session.watch.tokens.next(tok.ID, t.try()), false
+		tok.Index, tok.Streamed = t.run.session.watch.tokens.next(tok.ID, tryOf(t)), false
 	}
-	return t.tell(ctx, Event{Mode: Messages, Token: tok})
+	return t.emit(ctx, Event{Mode: Messages, Token: tok})
 }
 
 // try tells one attempt of a task from every other.
@@ -68,10 +68,10 @@ type try struct {
 	n    int
 }
 
-func (t *task) try() try {
+func tryOf(t *task) try {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return try{t.id(), t.tries}
+	return try{t.id(), t.restarts}
 }
 
 // tokenCounts numbers the tokens of messages.

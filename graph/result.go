@@ -171,7 +171,8 @@ func (t *task) adopt(last unfinished) {
 	}
 	failure := t.placed(&StoredError{*last.Failure})
 	failure.Attempt, failure.Cancelled = last.Failure.Attempt, last.Failure.Cancelled
-	t.err, t.left = failure, last.Open
+	t.err = failure
+	t.subgraphs.setQuestions(last.Open)
 	d := t.run.driven()
 	d.final, d.retryAfter = last.Final, last.After
 }
@@ -189,22 +190,9 @@ func (t *task) verdict(u *unfinished) {
 	}
 }
 
-// ended returns how t has ended; "" if it has not.
-func (t *task) ended() TaskEnd {
-	switch {
-	case !t.settled:
-		return ""
-	case t.err != nil:
-		return TaskFailed
-	case len(t.open) > 0:
-		return TaskAsked
-	}
-	return TaskFinished
-}
-
 // planned describes t for the driver.
 func (t *task) planned() PlannedTask {
-	return PlannedTask{ID: t.id(), Node: t.node.name, Send: t.index >= 0, End: t.ended(), Timeout: t.limit(), Idle: t.job.idle,
+	return PlannedTask{ID: t.id(), Node: t.node.name, Send: t.index >= 0, End: t.kind(), Timeout: t.limit(), Idle: t.job.idle,
 		Attempts: max(1, t.job.retry.Attempts), Parallel: t.job.parallel}
 }
 

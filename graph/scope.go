@@ -135,11 +135,11 @@ func (s *scope) body(ctx context.Context, fn func(context.Context) (any, error))
 // it. If one failed and nobody waited for it, that is how the code ended.
 func (s *scope) close(err error) error {
 	defer s.shut()
-	return s.settle(err)
+	return s.awaitWorks(err)
 }
 
-// settle is close for a part of the code: another follows.
-func (s *scope) settle(err error) error {
+// awaitWorks is close for a part of the code: another part follows.
+func (s *scope) awaitWorks(err error) error {
 	failed := err != nil && !errors.Is(err, ErrInterrupted)
 	for i := 0; ; i++ {
 		w, all := s.started(i)

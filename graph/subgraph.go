@@ -244,7 +244,7 @@ func (v *visit) run(ctx context.Context, input any) (*run, outcome, error) {
 	}
 	switch {
 	case err != nil:
-		t.noteOpen(out.interrupts)
+		t.subgraphs.noteOpen(out.interrupts)
 		return r, out, err
 	case r.up != nil:
 		return r, out, &parentCommandError{r.up}

@@ -129,7 +129,7 @@ func (s *superstep) failure() error {
 	for _, t := range s.tasks {
 		switch {
 		case t.err == nil || len(t.open) > 0:
-		case !t.after:
+		case !t.consequence:
 			return t.err
 		default:
 			consequence = first(consequence, t.err)
@@ -188,7 +188,7 @@ func (s *superstep) keep(finished []int) {
 	}
 	var entries []checkpoint.Entry
 	for _, i := range finished {
-		if t := s.tasks[i]; t.err == nil && len(t.open) == 0 {
+		if t := s.tasks[i]; t.finished() {
 			es, err := t.entries()
 			if err != nil {
 				t.err = err

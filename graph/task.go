@@ -9,23 +9,19 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/internal/journal"
-	"github.com/weftrun/weft/internal/schedule"
 	"github.com/weftrun/weft/internal/stream"
 	"github.com/weftrun/weft/state"
 )
 
-// task is one run of a node in one superstep. It is also the context that the node
-// gets, so that a step costs no allocation; [taskOf] finds it again. A task that was
-// looked for in a context is not used again: somebody may have kept it, and would
-// speak for another.
+// task is one run of a node in one superstep. It is also the context that the node gets, so that a
+// step costs no allocation; [taskOf] finds it again. A task that was looked for in a context is not
+// used for another step: the node may have kept the context.
 //
-// Only the goroutine that runs the node touches a task while it runs, except for
-// what mu guards. A task whose node did not return is fenced and given up: a new
-// one takes its place, so late writes land nowhere.
+// Only the goroutine that runs the node touches a task while it runs, except for what mu guards: the
+// attempt, the id and the label. A task whose node did not return is fenced and given up: a new one
+// takes its place, so late writes land nowhere.
 type task struct {
 	context.Context // the run's
 
@@ -34,36 +30,20 @@ type task struct {
 	step    int
 	index   int // among the step's Sends; -1 for an edge-triggered task
 	payload any
-	within  time.Duration // the time of an attempt that the Send gave; 0 is that of the node
 	view    state.View
-	job     *job // what runs: the node, or its handler
 
+	attempt
 	routing
+	ending
 
-	attempt  int
-	err      error
-	after    bool        // it failed after the run's context had ended: its err is a consequence
-	cacheKey string      // what the result has in the cache; "" if it is not to be kept
-	cached   bool        // the result comes from the cache
-	settled  bool        // there is nothing to run: the result is stored, or the question open
-	open     []Interrupt // the questions that have no answer
-	timed    []Interrupt // what was asked before this call and expires
-	fenced   atomic.Bool
-	storedID string // the id, once it was asked for
-
-	tried []Failure // the alternatives of a Fallback that have failed
-
-	found     atomic.Bool          // somebody looked for it in a context, and may have kept it
+	storedID  string               // the id, once it was asked for
+	found     atomic.Bool          // it was looked for in a context
 	scope                          // of the node; its mu guards the rest
-	memo      atomic.Pointer[memo] // what the node's code keeps; nil until it does
-	failure   *NodeError           // what the handler is to mend; nil while the node itself runs
 	consulted bool                 // what it does may depend on an answer
 	relabel   string               // what its events show in place of its payload; "" is the payload
-	unsaved   []*journal.Journal   // of its subgraphs that are done and not stored
-	left      []Interrupt          // the open questions of its subgraphs that failed
-	back      *rewound             // it takes up a subgraph at an older commit
-	tries     int                  // how often it was begun anew after it was found
-	activity  schedule.Activity    // its signs of life, for Policy.Idle
+	memo      atomic.Pointer[memo] // what the node's code keeps; nil until it does
+	subgraphs subgraphs            // what its subgraphs have left to do
+	back      *rewound             // nil unless it resumes a subgraph at an older commit
 
 	running *running // where it is listed; nil where nothing gives it up
 	listing
@@ -114,7 +94,7 @@ func longHash(parts ...string) string {
 // begin makes t a fresh task.
 func (t *task) begin(n *node, number, index int, payload any) {
 	t.node, t.job, t.step, t.out.Node, t.index = n, &n.job, t.run.step, number, index
-	t.attempt, t.settled, t.within, t.cached = 0, false, 0, false
+	t.number, t.settled, t.within, t.cached = 0, false, 0, false
 	if t.permit != t.run.permit {
 		t.permit = t.run.permit
 	}
@@ -149,28 +129,17 @@ func (t *task) reset() {
 	}
 }
 
+// again makes t ready for its next attempt.
+func (t *task) again() {
+	t.mu.Lock()
+	t.number++
+	t.mu.Unlock()
+	t.err = nil
+	t.reset()
+}
+
 // isFenced reports whether the task, or the run that it is part of, was given up.
 func (t *task) isFenced() bool { return t.fenced.Load() || t.run.isFenced() }
-
-// mayNeed remembers the journal of a subgraph of t that is done and not stored.
-func (t *task) mayNeed(child *journal.Journal) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.unsaved = append(t.unsaved, child)
-}
-
-// saveChildren stores the subgraphs that are done, because t is not.
-func (t *task) saveChildren() error {
-	t.mu.Lock()
-	unsaved := t.unsaved
-	t.unsaved = nil
-	t.mu.Unlock()
-	var errs []error
-	for _, child := range unsaved {
-		errs = append(errs, child.Flush())
-	}
-	return errors.Join(errs...)
-}
 
 // root returns the task of the graph at the root that t runs in: t itself, or one around it.
 func (t *task) root() *task {
@@ -193,35 +162,21 @@ func (t *task) name() string {
 	return t.id()
 }
 
-// noteOpen notes the open questions of a subgraph that failed. If t fails too, they are listed
-// beside its failure.
-func (t *task) noteOpen(open []Interrupt) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, in := range open {
-		if in.Kind == "question" {
-			t.left = append(t.left, in)
-		}
-	}
-}
-
 // waiting returns the open questions of t, also those of its subgraphs if it failed.
 func (t *task) waiting() []Interrupt {
 	if t.err == nil {
 		return t.open
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Concat(t.open, t.left)
+	return slices.Concat(t.open, t.subgraphs.questions())
 }
 
 // reopen makes t ready for its node to run again.
 func (t *task) reopen() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.tries++
+	t.restarts++
 	t.over, t.asked, t.places, t.works, t.part, t.relabel = false, nil, nil, nil, "", ""
-	t.left = nil
+	t.subgraphs.setQuestions(nil)
 	t.back.restart()
 }
 
@@ -241,8 +196,8 @@ func (t *task) consult() {
 	}
 }
 
-// tell sends an event of the node to the readers. It is a sign of life.
-func (t *task) tell(ctx context.Context, ev Event) error {
+// emit sends an event of the node to the readers. It is a sign of life.
+func (t *task) emit(ctx context.Context, ev Event) error {
 	switch {
 	case t.run.session.watch == nil:
 		t.alive()
@@ -253,8 +208,8 @@ func (t *task) tell(ctx context.Context, ev Event) error {
 		t.alive()
 		return nil
 	}
-	t.hold(1) // while a reader is slow, the node is not idle
-	defer t.hold(-1)
+	t.addWaits(1) // while a reader is slow, the node is not idle
+	defer t.addWaits(-1)
 	t.mu.Lock()
 	if ev.Task != "" {
 		ev.Within = t.id()
@@ -288,7 +243,7 @@ func (t *task) fail(err error) error { return t.placed(err) }
 
 func (t *task) placed(err error) *NodeError {
 	return &NodeError{Graph: t.run.name, Thread: t.run.opts.Thread, Node: t.node.name, Task: t.id(),
-		Step: t.step, Attempt: t.attempt, Payload: t.payload, Err: err}
+		Step: t.step, Attempt: t.number, Payload: t.payload, Err: err}
 }
 
 // placedLocked is placed while the node of t runs: others may read the task.
@@ -301,19 +256,19 @@ func (t *task) placedLocked(err error) *NodeError {
 // failed is fail for what an attempt returned. What failed after the run's context had ended is
 // a consequence, whatever its error says.
 func (t *task) failed(err error) error {
-	if t.after {
+	if t.consequence {
 		err = t.run.because(err)
 	} else if t.failure != nil {
 		err = fmt.Errorf("%w; its handler failed: %w", t.failure.Err, err)
 	}
 	e := t.placed(err)
-	e.Cancelled = t.after && t.run.wasCancelled()
+	e.Cancelled = t.consequence && t.run.wasCancelled()
 	return e
 }
 
 // endedBy makes err the failure of t, whose attempt did not return it.
 func (t *task) endedBy(err error) {
-	t.after = t.after || t.run.ctx.Err() != nil
+	t.consequence = t.consequence || t.run.ctx.Err() != nil
 	t.err = t.failed(err)
 }
 
@@ -324,13 +279,13 @@ func (t *task) cutOff() {
 	if e := (*NodeError)(nil); errors.As(err, &e) {
 		err = e.Err
 	}
-	t.after = true
+	t.consequence = true
 	t.err = t.failed(err)
 }
 
 // noteEnd notes whether the node, which returned err, failed after the run's context had ended.
 func (t *task) noteEnd(err error) {
 	if err != nil && t.run.ctx.Err() != nil {
-		t.after = true
+		t.consequence = true
 	}
 }
