@@ -103,28 +103,3 @@ func (r *run) queueUp(input state.View) (bool, error) {
 func (r *run) inputsKey() checkpoint.Key {
 	return checkpoint.Key{Thread: r.opts.Thread, Namespace: inputs}
 }
-
-// nextInput begins a turn with the input that has waited longest, if there is one.
-func (r *run) nextInput() (began bool, err error) {
-	snap, err := r.cfg.Store.Load(r.ctx, r.inputsKey(), r.taken+1)
-	switch {
-	case errors.Is(err, checkpoint.ErrNotFound):
-		return false, nil
-	case err != nil:
-		return false, r.fail(r.because(err))
-	}
-	_, v, err := checkpoint.Restore(snap, waitingSchema)
-	if err != nil {
-		return false, r.fail(err)
-	}
-	var writes []fieldWrite
-	if err := json.Unmarshal(v.State.(*waiting).Input.Get(), &writes); err != nil {
-		return false, r.fail(fmt.Errorf("the input that waits as number %d: %w", snap.Seq, err))
-	}
-	input := r.schema.Blank()
-	if err := restoreWrites(r.schema, input, writes); err != nil {
-		return false, r.fail(fmt.Errorf("the input that waits as number %d: %w", snap.Seq, err))
-	}
-	r.taken = snap.Seq
-	return true, r.takeInput(input)
-}

@@ -38,26 +38,6 @@ func (v *visit) ended() (none origin, err error) {
 	return none, nil
 }
 
-// fork commits the beginning of a branch at the commit at which the chain was opened. Where the
-// run goes back to a subgraph's commit, what its task did before stands beside it. It is stored
-// at once, whatever the durability.
-func (r *run) fork() error {
-	if !r.forks {
-		return r.commit(checkpoint.Fork)
-	}
-	past, err := r.thread().past(r.ns, r.rewind, r.journal.Chain.Parent(), r.journal.Chain.Record, r.journal.Chain.Pending)
-	if err != nil {
-		return err
-	}
-	if r.rewind != nil && !r.journal.Chain.Branches() {
-		if err := r.closeOpen(r.journal.Chain.Head(), r.journal.Chain.Record, r.journal.Chain.Pending, withoutTask(r.journal.Chain.Pending, r.rewind.Task)); err != nil {
-			return err
-		}
-	}
-	r.tries, r.next.source, r.next.ran = 0, checkpoint.Fork, nil
-	return r.journal.CommitNow(past...)
-}
-
 // past returns what the task of rw kept and was answered in its step, as far as it is known:
 // beside the commit at, of which was is the record, or in the Trace of the commit after it.
 func (t threadReader) past(namespace string, rw *checkpoint.Rewind, at uint64, was *checkpoint.Record, beside []checkpoint.Entry) (past []checkpoint.Entry, err error) {
