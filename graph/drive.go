@@ -145,9 +145,15 @@ func (r *run) serve() error {
 		if err != nil {
 			return err
 		}
-		return r.begin(input)
+		if err := r.isRoot(); err != nil {
+			return err
+		}
+		if err := r.open(); err != nil {
+			return err
+		}
+		return beginTurn(r, input)
 	case opResume:
-		return r.resume(q.answers)
+		return resume(r, q.answers)
 	case opEdit:
 		r.goal = runNothing
 		e := &editor{run: r}
@@ -155,7 +161,7 @@ func (r *run) serve() error {
 	case opUpdateAndResume:
 		return (&editor{run: r}).updateAndResume(q.edits, q.answers)
 	case opCall:
-		return r.enter()
+		return childStart{r}.begin()
 	case opPlan:
 		return r.servePlan()
 	case opRunTask, opCommit:
@@ -238,27 +244,15 @@ func (r *run) open() error {
 
 // nextInput begins a turn with the input that has waited longest, if there is one.
 func (r *run) nextInput() (began bool, err error) {
-	snap, err := r.cfg.Store.Load(r.ctx, r.inputsKey(), r.taken+1)
-	switch {
-	case errors.Is(err, checkpoint.ErrNotFound):
-		return false, nil
-	case err != nil:
+	input, number, err := newInputQueue(r).next()
+	if err != nil {
 		return false, r.fail(r.because(err))
 	}
-	_, v, err := checkpoint.Restore(snap, waitingSchema)
-	if err != nil {
-		return false, r.fail(err)
+	if number == 0 {
+		return false, nil
 	}
-	var writes []fieldWrite
-	if err := json.Unmarshal(v.State.(*waiting).Input.Get(), &writes); err != nil {
-		return false, r.fail(fmt.Errorf("the input that waits as number %d: %w", snap.Seq, err))
-	}
-	input := r.schema.Blank()
-	if err := restoreWrites(r.schema, input, writes); err != nil {
-		return false, r.fail(fmt.Errorf("the input that waits as number %d: %w", snap.Seq, err))
-	}
-	r.taken = snap.Seq
-	return true, r.takeInput(input)
+	r.taken = number
+	return true, newTurn(r, input).begin()
 }
 
 // goOnFrom takes over what the record of the commit says at which a chain was opened.
@@ -385,4 +379,14 @@ func (r *run) waits(s Status) (Status, []Interrupt, string) {
 		return Interrupted, open, reason
 	}
 	return Pending, nil, reason
+}
+
+// isRoot returns an error if the options name the commits of a subgraph, which do not run by
+// themselves.
+func (r *run) isRoot() error {
+	if r.opts.Namespace == "" {
+		return nil
+	}
+	return fmt.Errorf("graph %q: thread %q: %w: the namespace %q belongs to a subgraph, which runs with its thread: Resume goes back to its commits, and Edit changes them",
+		r.name, r.opts.Thread, ErrEdit, r.opts.Namespace)
 }

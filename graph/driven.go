@@ -78,7 +78,7 @@ func (r *run) servePlan() error {
 			return err
 		}
 		r.goal = runTurns
-		return r.takeUp(q.answers)
+		return restoreTurn(r, q.answers)
 	}
 	input, err := r.requestInput()
 	if err != nil {
@@ -91,13 +91,17 @@ func (r *run) servePlan() error {
 		return err
 	}
 	if !d.again && r.opts.OnOpenQuestions == Queue {
-		if queued, err := r.isQueued(); queued || err != nil {
+		queued, err := newInputQueue(r).has(r.ofRun(""))
+		if err != nil {
+			return r.fail(err)
+		}
+		if queued {
 			r.goal = stayQueued
-			return err
+			return nil
 		}
 	}
 	if !d.again {
-		return r.beginTurn(input)
+		return beginTurn(r, input)
 	}
 	if hash, err := r.inputHash(input); err != nil {
 		return err
@@ -109,7 +113,7 @@ func (r *run) servePlan() error {
 	if r.opts.OnOpenQuestions == Queue {
 		r.goal = runTurns
 	}
-	return r.takeUp(q.answers)
+	return restoreTurn(r, q.answers)
 }
 
 // knowsCommit finds out whether the run has begun a branch before: then a Plan that names an older commit
@@ -187,17 +191,6 @@ func (r *run) inputOfRun() (hash string, err error) {
 	return hash, nil
 }
 
-// isQueued reports whether the input of the run waits for its turn, or has waited.
-func (r *run) isQueued() (bool, error) {
-	for _, err := range r.cfg.Store.History(r.ctx, r.inputsKey(), r.ofRun("")) {
-		if err != nil {
-			return false, r.fail(err)
-		}
-		return true, nil
-	}
-	return false, nil
-}
-
 // serveStep takes up the step of a RunTask or a Commit.
 func (r *run) serveStep() error {
 	d := r.driven()
@@ -223,29 +216,15 @@ func (r *run) serveStep() error {
 		r.goal = runTurns
 	}
 	r.steps = r.done - d.began
-	if err := r.unrecord(rec); err != nil {
+	s := &restorer{run: r}
+	if err := s.read(); err != nil {
 		return err
 	}
-	beside := sortPending(chain.Pending)
-	if err := r.keepOwnVoid(beside); err != nil {
-		return err
-	}
-	var err error
-	if r.tries, err = beside.dropVoid(); err != nil {
-		return err
-	}
-	r.questions.add(beside.given)
-	if r.questions.fresh, err = r.answersOfRun(beside); err != nil {
-		return err
-	}
-	switch {
-	case d.committed: // the plan is that of the first Commit, whatever has been run since
-		r.outs = r.ranBefore(rec)
-		return nil
-	case r.front.Empty():
+	if d.committed { // the plan is that of the first Commit, whatever has been run since
+		r.outs = s.ranBefore()
 		return nil
 	}
-	return r.takeUpStep(rec, beside)
+	return s.restoreStep()
 }
 
 // commitID returns the id of the run's commit with this number.

@@ -72,7 +72,7 @@ func (ed *editor) updateAndResume(steps [][]edit, a Answers) error {
 		return ed.badEdit(err)
 	}
 	ed.goal = runTurns
-	return ed.takeUp(Answers{})
+	return restoreTurn(ed.run, Answers{})
 }
 
 // badEdit adds the thread to an ErrEdit that does not name it.
@@ -264,7 +264,7 @@ func (ed *editor) editStart(e edit) error {
 	if err := ed.decideChange(change, nil); err != nil {
 		return err
 	}
-	if err := ed.beginTurn(input); err != nil {
+	if err := beginTurn(ed.run, input); err != nil {
 		return err
 	}
 	if ed.ns != "" { // its decision is confirmed once it is stored, whatever the durability

@@ -19,7 +19,7 @@ const (
 	Discard OnOpenQuestions = "discard"
 	// Queue stores the input and returns with the Status Queued. It begins a turn of its
 	// own when the turns before it have ended: in the call of Resume that ends them. While
-	// somebody else works on the thread, Invoke waits for it; see RunOptions.Lease.
+	// another call works on the thread, Invoke waits for it; see RunOptions.Lease.
 	Queue OnOpenQuestions = "queue"
 )
 
@@ -36,42 +36,88 @@ type waiting struct {
 
 var waitingSchema, _ = state.SchemaOf[waiting]()
 
-// enqueue appends an input to those that wait.
-func (r *run) enqueue(input state.View) error {
-	writes, err := writesOf(r.schema, input)
+// inputQueue reads and writes the inputs of a thread that wait for their turns. Each is a commit of a
+// chain of its own; which of them have begun a turn is in the commits of the root.
+type inputQueue struct {
+	threadReader
+	schema *state.Schema // of the inputs
+	taken  uint64        // the newest input that has begun a turn
+}
+
+func newInputQueue(r *run) inputQueue { return inputQueue{r.thread(), r.schema, r.taken} }
+
+// hasNext reports whether an input waits.
+func (q inputQueue) hasNext() (bool, error) {
+	_, err := q.store.Load(q.ctx, q.key(inputs), q.taken+1)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// has reports whether a query selects an input, which waits or has waited.
+func (q inputQueue) has(query checkpoint.Query) (bool, error) {
+	for _, err := range q.store.History(q.ctx, q.key(inputs), query) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// next returns the input that has waited longest, and its number; 0 means that none waits.
+func (q inputQueue) next() (input state.View, number uint64, err error) {
+	snap, err := q.store.Load(q.ctx, q.key(inputs), q.taken+1)
+	switch {
+	case errors.Is(err, checkpoint.ErrNotFound):
+		return input, 0, nil
+	case err != nil:
+		return input, 0, err
+	}
+	_, v, err := checkpoint.Restore(snap, waitingSchema)
 	if err != nil {
-		return fmt.Errorf("graph %q: input: %w", r.name, err)
+		return input, 0, err
+	}
+	input = q.schema.Blank()
+	var writes []fieldWrite
+	if err = json.Unmarshal(v.State.(*waiting).Input.Get(), &writes); err == nil {
+		err = restoreWrites(q.schema, input, writes)
+	}
+	if err != nil {
+		return input, 0, fmt.Errorf("the input that waits as number %d: %w", snap.Seq, err)
+	}
+	return input, snap.Seq, nil
+}
+
+// add appends an input of r to those that wait.
+func (q inputQueue) add(r *run, input state.View) error {
+	writes, err := writesOf(q.schema, input)
+	if err != nil {
+		return fmt.Errorf("the input: %w", err)
 	}
 	data, err := json.Marshal(writes)
 	if err != nil {
 		return err
 	}
+	rec := checkpoint.Record{Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin,
+		Time: r.cfg.Now().UTC(), Source: checkpoint.Input, Metadata: r.opts.Metadata}
 	for {
-		chain, err := checkpoint.Open(r.ctx, r.cfg.Store, r.inputsKey(), waitingSchema)
+		chain, err := checkpoint.Open(q.ctx, q.store, q.key(inputs), waitingSchema)
 		if err != nil {
-			return r.fail(err)
+			return err
 		}
 		chain.Fence = r.journal.Chain.Fence
-		if err = r.appendInput(chain, data); err == nil {
-			r.goal = stayQueued
-			return nil
-		}
-		if !errors.Is(err, checkpoint.ErrConflict) { // somebody else put one there first
-			return r.fail(err)
+		if err := q.commit(chain, rec, data); !errors.Is(err, checkpoint.ErrConflict) { // with a run that added one too
+			return err
 		}
 	}
 }
 
-// appendInput adds an input to the chain of those that wait. Where the store has lost the end of
-// it, empty ones come first, up to the number of the one that was taken last: what has a
-// smaller number counts as taken.
-func (r *run) appendInput(chain *checkpoint.Chain, data []byte) error {
-	rec := checkpoint.Record{Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin,
-		Time: r.cfg.Now().UTC(), Source: checkpoint.Input, Metadata: r.opts.Metadata}
-	for chain.Head() < r.taken {
+// commit adds an input to the chain. Where the store has lost the end of it, empty ones come first,
+// up to the number of the one that was taken last: what has a smaller number counts as taken.
+func (q inputQueue) commit(chain *checkpoint.Chain, rec checkpoint.Record, data []byte) error {
+	for chain.Head() < q.taken {
 		lost := rec
-		id := fmt.Sprintf("%s.lost.%d", r.session.id, chain.Head()+1)
-		if err := chain.Commit(r.ctx, id, &lost, chain.State, []bool{true}); err != nil {
+		id := fmt.Sprintf("%s.lost.%d", rec.Run, chain.Head()+1)
+		if err := chain.Commit(q.ctx, id, &lost, chain.State, []bool{true}); err != nil {
 			return err
 		}
 	}
@@ -80,26 +126,5 @@ func (r *run) appendInput(chain *checkpoint.Chain, data []byte) error {
 	if err := chain.State.Channels[0].Fold(v.Channels); err != nil {
 		return err
 	}
-	return chain.Commit(r.ctx, r.session.id, &rec, chain.State, []bool{true})
-}
-
-// queueUp lets an input wait behind those that wait already although no question is open
-// any more: the call goes on with the first of them. It reports whether there are any.
-func (r *run) queueUp(input state.View) (bool, error) {
-	_, err := r.cfg.Store.Load(r.ctx, r.inputsKey(), r.taken+1)
-	switch {
-	case errors.Is(err, checkpoint.ErrNotFound):
-		return false, nil
-	case err != nil:
-		return false, r.fail(err)
-	}
-	if err := r.enqueue(input); err != nil {
-		return false, err
-	}
-	r.goal = runTurns
-	return true, nil
-}
-
-func (r *run) inputsKey() checkpoint.Key {
-	return checkpoint.Key{Thread: r.opts.Thread, Namespace: inputs}
+	return chain.Commit(q.ctx, rec.Run, &rec, chain.State, []bool{true})
 }

@@ -7,9 +7,18 @@ import (
 	"github.com/weftrun/weft/internal/step"
 )
 
-// resume goes on with the turn that the thread is in: tasks that finished are taken
-// as they are, those whose questions stay open wait on, all others run.
-func (r *run) resume(a Answers) error {
+// restorer makes the tasks of the step that is due, from the commit at which the thread was opened
+// and the pending writes there. Tasks that have finished are taken as they are, those whose questions
+// stay open wait on, and all others run.
+type restorer struct {
+	*run
+	rec     *checkpoint.Record
+	pending pending
+	open    []Interrupt // the questions that had no answer
+}
+
+// resume goes on with the turn that the thread is in.
+func resume(r *run, a Answers) error {
 	if r.cfg.Store == nil {
 		return ErrNoStore
 	}
@@ -20,78 +29,113 @@ func (r *run) resume(a Answers) error {
 		return unknown(r.key(), 0)
 	}
 	r.goal = runTurns
-	return r.takeUp(a)
+	return restoreTurn(r, a)
 }
 
-func (r *run) takeUp(a Answers) error {
-	rec, beside := r.journal.Chain.Record, sortPending(r.journal.Chain.Pending)
-	if err := r.unrecord(rec); err != nil {
-		return err
-	}
+// restoreTurn goes on, with answers, with the turn at whose commit the thread was opened. At an older
+// commit it begins a branch.
+func restoreTurn(r *run, a Answers) error {
+	s := &restorer{run: r}
 	if r.journal.Chain.Branches() || r.forks {
-		if _, err := a.match(nil, r.cfg.Now(), r.questions.had); err != nil { // nothing is open on a branch
-			return fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
-		}
-		if err := r.fork(); err != nil {
-			return err
-		}
-		rec, beside = r.journal.Chain.Record, sortPending(r.journal.Chain.Pending)
-	}
-	if err := r.keepOwnVoid(beside); err != nil {
-		return err
-	}
-	open, err := beside.open(rec)
-	if err != nil {
-		return err
-	}
-	if r.tries, err = beside.dropVoid(); err != nil {
-		return err
-	}
-	r.questions.add(beside.given)
-	if r.req.replays() {
-		r.questions.add(r.req.replay.answers)
-	}
-	err = r.repeated(a, open)
-	var fresh answers
-	if err == nil {
-		fresh, err = a.match(open, r.cfg.Now(), r.questions.had)
-	}
-	if err != nil {
-		r.paused.at = open
-		return fmt.Errorf("graph %q: thread %q: %w", r.name, r.opts.Thread, err)
-	}
-	if r.driven() != nil {
-		if r.questions.fresh, err = r.answersOfRun(beside); err != nil {
+		if err := s.branch(a); err != nil {
 			return err
 		}
 	}
-	if err := r.giveAnswers(fresh, open); err != nil {
+	if err := s.read(); err != nil {
+		return err
+	}
+	if err := s.answer(a); err != nil {
 		return err
 	}
 	r.emitValues()
-	if r.front.Empty() {
-		return nil
-	}
-	return r.takeUpStep(rec, beside)
+	return s.restoreStep()
 }
 
-// takeUpStep makes the tasks of the step that is due, with what is stored of them.
-func (r *run) takeUpStep(rec *checkpoint.Record, beside pending) error {
-	if r.paused.resumed = r.passes(beside.note(slotPaused)); !r.paused.resumed {
-		r.outs = r.ranBefore(rec)
+// branch begins a branch of the thread. Answers are refused: on a branch no question is open yet.
+func (s *restorer) branch(a Answers) error {
+	if err := s.unrecord(s.journal.Chain.Record); err != nil {
+		return err
 	}
-	switch op := r.req.op; {
-	case op == opRunTask:
-		if err := r.prepareTask(rec); err != nil {
+	if _, err := a.match(nil, s.cfg.Now(), s.questions.had); err != nil {
+		return fmt.Errorf("graph %q: thread %q: %w", s.name, s.opts.Thread, err)
+	}
+	return s.fork()
+}
+
+// read reads the commit and its pending writes, and takes over the frontier and the answers there.
+func (s *restorer) read() (err error) {
+	s.rec, s.pending = s.journal.Chain.Record, sortPending(s.journal.Chain.Pending)
+	if err = s.unrecord(s.rec); err != nil {
+		return err
+	}
+	if err = s.keepOwnVoid(s.pending); err != nil {
+		return err
+	}
+	if s.open, err = s.pending.open(s.rec); err != nil {
+		return err
+	}
+	if s.tries, err = s.pending.dropVoid(); err != nil {
+		return err
+	}
+	if s.questions.add(s.pending.given); s.driven() != nil {
+		s.questions.fresh, err = s.answersOfRun(s.pending)
+	}
+	return err
+}
+
+// answer gives answers to the open questions. They are stored, so that the questions are not asked
+// again after a crash. Those to the questions of a subgraph came to the root, which has stored them.
+func (s *restorer) answer(a Answers) error {
+	if s.req.replays() {
+		s.questions.add(s.req.replay.answers)
+	}
+	err := s.repeated(a, s.open)
+	var fresh answers
+	if err == nil {
+		fresh, err = a.match(s.open, s.cfg.Now(), s.questions.had)
+	}
+	if err != nil {
+		s.paused.at = s.open
+		return fmt.Errorf("graph %q: thread %q: %w", s.name, s.opts.Thread, err)
+	}
+	switch {
+	case s.inside != nil:
+		s.questions.fresh = s.inside.run.questions.fresh
+	case len(fresh) > 0:
+		all, note, err := s.noteAnswers(fresh, s.questions.fresh)
+		if err != nil {
 			return err
 		}
-	case op == opPlan && r.mayStep() != nil: // which the plan reports
+		s.questions.fresh = all
+		if err := s.journal.Put(append(s.decider().answer(fresh, s.open), note...)); err != nil {
+			return err
+		}
+		s.tellDecisions(fresh, s.open)
+	}
+	s.questions.add(fresh)
+	return nil
+}
+
+// restoreStep makes the tasks of the step that is due, with what is stored of them.
+func (s *restorer) restoreStep() error {
+	if s.front.Empty() {
+		return nil
+	}
+	if s.paused.resumed = s.passes(s.pending.note(slotPaused)); !s.paused.resumed {
+		s.outs = s.ranBefore()
+	}
+	switch op := s.req.op; {
+	case op == opRunTask:
+		if err := s.prepareTask(s.rec); err != nil {
+			return err
+		}
+	case op == opPlan && s.mayStep() != nil: // which the plan reports
 		return nil
 	default:
-		r.prepare()
+		s.prepare()
 	}
-	for _, t := range r.tasks {
-		if err := t.restore(beside.byTask[t.id()], r.questions.fresh, r.questions.given); err != nil {
+	for _, t := range s.tasks {
+		if err := t.restore(s.pending.byTask[t.id()], s.questions.fresh, s.questions.given); err != nil {
 			return t.fail(err)
 		}
 	}
@@ -100,52 +144,32 @@ func (r *run) takeUpStep(rec *checkpoint.Record, beside pending) error {
 
 // ranBefore returns what is known of the tasks of the last step: their nodes, as far as
 // they are still there.
-func (r *run) ranBefore(rec *checkpoint.Record) (outs []*step.Outcome) {
-	for _, ran := range rec.Ran {
-		if n, ok := r.find(ran.Node); ok {
+func (s *restorer) ranBefore() (outs []*step.Outcome) {
+	for _, ran := range s.rec.Ran {
+		if n, ok := s.find(ran.Node); ok {
 			outs = append(outs, &step.Outcome{Node: n})
 		}
 	}
 	return outs
 }
 
-// giveAnswers stores answers, so that a crash does not ask again, and remembers
-// them. A subgraph's answers came to the root, which has stored them.
-func (r *run) giveAnswers(fresh answers, open []Interrupt) error {
-	switch {
-	case r.inside != nil:
-		r.questions.fresh = r.inside.run.questions.fresh
-	case len(fresh) > 0:
-		all, note, err := r.noteAnswers(fresh, r.questions.fresh)
-		if err != nil {
-			return err
-		}
-		r.questions.fresh = all
-		if err := r.journal.Put(append(r.decider().answer(fresh, open), note...)); err != nil {
-			return err
-		}
-		r.tellDecisions(fresh, open)
-	}
-	r.questions.add(fresh)
-	return nil
-}
-
 // fork commits the beginning of a branch at the commit at which the chain was opened. Where the
-// run goes back to a subgraph's commit, what its task did before stands beside it. It is stored
-// at once, whatever the durability.
-func (r *run) fork() error {
-	if !r.forks {
-		return r.commit(checkpoint.Fork)
+// run goes back to a commit of a subgraph, what its task did before is among the pending writes
+// there. It is stored at once, whatever the durability.
+func (s *restorer) fork() error {
+	if !s.forks {
+		return s.commit(checkpoint.Fork)
 	}
-	past, err := r.thread().past(r.ns, r.rewind, r.journal.Chain.Parent(), r.journal.Chain.Record, r.journal.Chain.Pending)
+	chain := s.journal.Chain
+	past, err := s.thread().past(s.ns, s.rewind, chain.Parent(), chain.Record, chain.Pending)
 	if err != nil {
 		return err
 	}
-	if r.rewind != nil && !r.journal.Chain.Branches() {
-		if err := r.closeOpen(r.journal.Chain.Head(), r.journal.Chain.Record, r.journal.Chain.Pending, withoutTask(r.journal.Chain.Pending, r.rewind.Task)); err != nil {
+	if s.rewind != nil && !chain.Branches() {
+		if err := s.closeOpen(chain.Head(), chain.Record, chain.Pending, withoutTask(chain.Pending, s.rewind.Task)); err != nil {
 			return err
 		}
 	}
-	r.tries, r.next.source, r.next.ran = 0, checkpoint.Fork, nil
-	return r.journal.CommitNow(past...)
+	s.tries, s.next.source, s.next.ran = 0, checkpoint.Fork, nil
+	return s.journal.CommitNow(past...)
 }

@@ -1,0 +1,178 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/state"
+)
+
+// turnStart begins a turn of a run with an input: that of its request, or one that has waited.
+type turnStart struct {
+	*run
+	input state.View
+	fresh bool // the thread has no commit
+}
+
+func newTurn(r *run, input state.View) *turnStart {
+	return &turnStart{run: r, input: input, fresh: r.journal == nil || r.journal.Chain.Record == nil}
+}
+
+// beginTurn begins a turn with an input, unless the input is to wait for its turn.
+func beginTurn(r *run, input state.View) error {
+	s := newTurn(r, input)
+	if err := s.check(); err != nil {
+		return fmt.Errorf("graph %q: input: %w", s.name, err)
+	}
+	if waits, err := s.waits(); waits || err != nil {
+		return err
+	}
+	return s.begin()
+}
+
+// check checks the writes of the input. A MarshalJSON in it may panic.
+func (s *turnStart) check() (err error) {
+	defer recovered(&err)
+	return s.schema.CheckWrites(s.input)
+}
+
+// waits reports whether the input is not to begin a turn now, because questions are open or older
+// inputs wait. The input is stored then.
+func (s *turnStart) waits() (bool, error) {
+	if s.fresh || s.opts.OnOpenQuestions == Discard {
+		return false, nil
+	}
+	open, err := sortPending(s.journal.Chain.Pending).open(s.journal.Chain.Record)
+	if err != nil {
+		return false, err
+	}
+	now := s.cfg.Now()
+	open = slices.DeleteFunc(open, func(in Interrupt) bool { return in.expired(now) })
+	switch {
+	case s.opts.OnOpenQuestions == Queue:
+		return s.enqueue(len(open) > 0)
+	case len(open) == 0:
+		return false, nil
+	case s.opts.OnOpenQuestions != Refuse:
+		return false, fmt.Errorf("graph %q: RunOptions.OnOpenQuestions is %q, which is none of its values", s.name, s.opts.OnOpenQuestions)
+	}
+	s.paused.at = open
+	return false, fmt.Errorf("%w: thread %q; answer with Resume:\n%s", ErrWaiting, s.opts.Thread, list(open))
+}
+
+// enqueue stores the input behind those that wait, if questions are open or others wait. Where no
+// question is open, the run goes on with the oldest of them.
+func (s *turnStart) enqueue(questions bool) (bool, error) {
+	queue := newInputQueue(s.run)
+	s.goal = runTurns // others may wait although no question is open any more
+	if !questions {
+		waits, err := queue.hasNext()
+		if err != nil {
+			return false, s.fail(err)
+		}
+		if !waits {
+			return false, nil
+		}
+	}
+	if err := queue.add(s.run, s.input); err != nil {
+		return false, s.fail(err)
+	}
+	if questions {
+		s.goal = stayQueued
+	}
+	return true, nil
+}
+
+// begin folds the writes of the input into the thread's state, after everything of the last turn
+// was reset.
+func (s *turnStart) begin() error {
+	if !s.fresh {
+		if err := s.closeOpen(s.journal.Chain.Parent(), s.journal.Chain.Record, s.journal.Chain.Pending, nil); err != nil {
+			return err
+		}
+	}
+	s.turn++
+	s.questions.answered = nil
+	for i, f := range s.schema.Fields() {
+		if f.Turn && !s.fresh {
+			s.schema.Reset(s.state, i)
+			s.changed[i] = true
+			s.journal.Chain.Rebase(i)
+		}
+	}
+	for _, i := range s.expire {
+		s.state.Channels[i].(state.Expirer).Expire() // it belonged to the last turn
+		s.changed[i] = true
+	}
+	if err := s.fold(); err != nil {
+		return err
+	}
+	s.shape.Begin(&s.front)
+	s.outs = s.outs[:0]
+	if s.next.ran = nil; s.journal != nil {
+		if fields := wrote(s.schema, s.input); len(fields) > 0 {
+			s.next.ran = []checkpoint.Ran{{Wrote: fields}}
+		}
+	}
+	if err := s.commit(checkpoint.Input); err != nil {
+		return err
+	}
+	s.emitValues()
+	return nil
+}
+
+// fold folds the writes of the input into the state. A field that was not written, as in the state
+// of an earlier Result, starts a new thread with its value.
+func (s *turnStart) fold() (err error) {
+	if s.net.State != nil {
+		s.share(s.input)
+		return nil
+	}
+	if s.journal != nil {
+		if s.run.input, err = s.inputHash(s.input); err != nil {
+			return err
+		}
+	}
+	for i, c := range s.input.Channels {
+		_, holds := c.Stored()
+		switch {
+		case !c.Wrote() && holds && s.fresh:
+			s.schema.AssignField(s.state, s.input, i)
+			s.changed[i] = true
+		case !c.Wrote():
+		case holds && s.schema.Merges(i):
+			return fmt.Errorf("graph %q: input field %q was taken from an earlier run and added to; give an input only what is new, and go on with the rest on a thread",
+				s.name, s.schema.Fields()[i].Name)
+		default:
+			if err := s.state.Channels[i].Fold(s.input.Channels[i : i+1]); err != nil {
+				return fmt.Errorf("graph %q: input field %q: %w", s.name, s.schema.Fields()[i].Name, err)
+			}
+			s.changed[i] = true
+		}
+	}
+	return nil
+}
+
+// inputHash returns what tells one input from another.
+func (p *program) inputHash(input state.View) (string, error) {
+	data, err := p.schema.Encode(p.withoutAside(input))
+	if err != nil {
+		return "", fmt.Errorf("graph %q: input: %w", p.name, err)
+	}
+	return hash(string(data)), nil
+}
+
+// withoutAside returns an input without the fields that do not tell it from another.
+func (p *program) withoutAside(input state.View) state.View {
+	if !slices.ContainsFunc(p.schema.Fields(), func(f state.Field) bool { return f.Aside }) {
+		return input
+	}
+	blank := p.schema.Blank()
+	for i, f := range p.schema.Fields() {
+		if !f.Aside {
+			blank.Channels[i] = input.Channels[i]
+		}
+	}
+	return blank
+}
