@@ -7,18 +7,28 @@ import (
 
 // eventJSON is an Event on the wire. The order of its fields is part of the format.
 type eventJSON struct {
-	Seq        uint64          `json:"seq"`
-	Mode       string          `json:"mode"`
-	Time       time.Time       `json:"time,omitzero"`
-	Namespace  string          `json:"namespace,omitempty"`
-	Step       int             `json:"step,omitempty"`
-	Node       string          `json:"node,omitempty"`
-	Task       string          `json:"task,omitempty"`
-	Label      string          `json:"label,omitempty"`
-	Within     string          `json:"within,omitempty"`
-	Phase      Phase           `json:"phase,omitempty"`
-	Attempt    int             `json:"attempt,omitempty"`
-	Cached     bool            `json:"cached,omitempty"`
+	eventOrigin
+	eventContent
+}
+
+// eventOrigin is what an event comes from.
+type eventOrigin struct {
+	Seq       uint64    `json:"seq"`
+	Mode      string    `json:"mode"`
+	Time      time.Time `json:"time,omitzero"`
+	Namespace string    `json:"namespace,omitempty"`
+	Step      int       `json:"step,omitempty"`
+	Node      string    `json:"node,omitempty"`
+	Task      string    `json:"task,omitempty"`
+	Label     string    `json:"label,omitempty"`
+	Within    string    `json:"within,omitempty"`
+	Phase     Phase     `json:"phase,omitempty"`
+	Attempt   int       `json:"attempt,omitempty"`
+	Cached    bool      `json:"cached,omitempty"`
+}
+
+// eventContent is what an event reports.
+type eventContent struct {
 	Writes     json.RawMessage `json:"writes,omitempty"`
 	State      json.RawMessage `json:"state,omitempty"`
 	Payload    json.RawMessage `json:"payload,omitempty"`
@@ -39,13 +49,14 @@ type eventJSON struct {
 // the error as text, the state as Graph.EncodeState has it. It fails if Payload cannot
 // be JSON.
 func (e Event) MarshalJSON() ([]byte, error) {
-	j := eventJSON{
+	j := eventJSON{eventOrigin{
 		Seq: e.Seq, Mode: e.Mode.String(), Time: e.Time, Namespace: e.Namespace, Step: e.Step,
-		Node: e.Node, Task: e.Task, Label: e.Label, Within: e.Within, Phase: e.Phase, Attempt: e.Attempt,
-		Cached: e.Cached, Writes: e.Writes, Token: e.Token, Checkpoint: e.Checkpoint, Point: e.Point,
+		Node: e.Node, Task: e.Task, Label: e.Label, Within: e.Within, Phase: e.Phase, Attempt: e.Attempt, Cached: e.Cached,
+	}, eventContent{
+		Writes: e.Writes, Token: e.Token, Checkpoint: e.Checkpoint, Point: e.Point,
 		Interrupts: e.Interrupts, Decision: e.Decision, Status: e.Status, Drained: e.Drained, Starved: e.Starved,
 		Steps: e.Steps, Missed: e.Missed,
-	}
+	}}
 	if e.Err != nil {
 		j.Error = textOf(e.Err)
 	}
