@@ -3,6 +3,8 @@ package graph
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/weftrun/weft/state"
 )
 
 // operation is what a request asks of a thread.
@@ -23,7 +25,7 @@ const (
 // made. The zero request asks for nothing, and is refused with ErrNotCompiled.
 type request struct {
 	op      operation
-	input   any             // of an invoke and a call: a *S; nil if it is given as JSON
+	input   any             // of an invoke and a call: see state.Hold; nil if it is given as JSON
 	json    json.RawMessage // of an invoke: the input as an object by wire name
 	answers Answers
 	edits   [][]edit    // each list is one commit
@@ -54,15 +56,10 @@ func (q *request) String() string {
 
 // invokes returns the request that begins a turn with input.
 func invokes[S any](p *program, input S) request {
-	p.own(&input)
-	return request{op: opInvoke, input: &input}
-}
-
-// own makes the input that p points to the run's: what its caller does to a Record afterwards is not seen.
-func (p *program) own(input any) {
-	if p != nil {
-		p.schema.Own(input)
+	if p == nil { // the run fails
+		return request{op: opInvoke}
 	}
+	return request{op: opInvoke, input: state.Hold(p.schema, input)}
 }
 
 // replays reports whether the request runs recorded steps again: nothing is written for others to see.

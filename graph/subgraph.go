@@ -116,17 +116,19 @@ func (g *Graph[S]) Call(ctx context.Context, input S) (S, error) {
 	if err != nil {
 		return *new(S), err
 	}
-	g.p.own(&input)
-	_, end, err := v.wait(ctx, &input)
+	_, end, err := v.wait(ctx, state.Hold(g.p.schema, input))
 	return stateIn[S](end), err
 }
 
 // Go is Call in a goroutine of its own; see the function [Go].
 func (g *Graph[S]) Go(ctx context.Context, input S) *Future[S] {
 	v, err := g.p.visit(ctx)
-	g.p.own(&input)
+	var held any
+	if err == nil {
+		held = state.Hold(g.p.schema, input)
+	}
 	return start(ctx, scopeOf(ctx), err, func(ctx context.Context) (S, error) {
-		_, end, err := v.run(ctx, &input)
+		_, end, err := v.run(ctx, held)
 		return stateIn[S](end), err
 	})
 }

@@ -101,13 +101,26 @@ func (s *Schema) Blank() View { return s.layout.Blank() }
 // together, as long as one is used.
 func (s *Schema) Blanks(n int) []View { return s.layout.Blanks(n) }
 
-// Over returns a view of the state that p, a *S, points to, or of a state equal to it: it is for
-// reading a state that does not change meanwhile.
+// Over returns a view of the state that p, a *S or what [Hold] returned, points to, or of a state equal
+// to it: it is for reading a state that does not change meanwhile.
 func (s *Schema) Over(p any) View { return s.layout.Over(p) }
 
-// Own makes the state that p, a *S, points to independent of those that it was assigned from or to. A
-// struct of channels is so already; an assigned copy of a record has the same channels.
-func (s *Schema) Own(p any) { s.layout.Own(p) }
+// Hold returns value for a later [Schema.Over], independent of the states that it was assigned from or
+// to. A struct of channels is so already; an assigned copy of a record has the same channels.
+func Hold[S any](s *Schema, value S) any {
+	if l, ok := s.layout.(structs[S]); ok && l.few() {
+		return &small[S]{state: value}
+	}
+	return own(s, value)
+}
+
+// own is apart from Hold so that a value that it does not get stays off the heap.
+//
+//go:noinline
+func own[S any](s *Schema, value S) any {
+	s.layout.Own(&value)
+	return &value
+}
 
 // Copy returns a state of its own that is equal to that of v: a *S.
 func (s *Schema) Copy(v View) any { return s.layout.Copy(v.State) }

@@ -36,8 +36,10 @@ type small[S any] struct {
 	channels [8]Channel
 }
 
+func (l structs[S]) few() bool { return len(l.leaves) <= len(small[S]{}.channels) }
+
 func (l structs[S]) Blank() View {
-	if len(l.leaves) > len(small[S]{}.channels) {
+	if !l.few() {
 		return l.view(new(S), make([]Channel, len(l.leaves)))
 	}
 	s := new(small[S])
@@ -52,7 +54,12 @@ func (l structs[S]) Blanks(n int) []View {
 	return views
 }
 
-func (l structs[S]) Over(p any) View { return l.view(p, make([]Channel, len(l.leaves))) }
+func (l structs[S]) Over(p any) View {
+	if s, ok := p.(*small[S]); ok {
+		return l.view(&s.state, s.channels[:])
+	}
+	return l.view(p, make([]Channel, len(l.leaves)))
+}
 
 // view returns the view of the state that p points to. Its channels are kept in channels.
 func (l structs[S]) view(p any, channels []Channel) View {
