@@ -50,7 +50,7 @@ func readThread(ctx context.Context, store checkpoint.Store, thread string) ([]D
 	if err != nil {
 		return nil, err
 	}
-	edits, err := madeEdits(ctx, store, thread, beside)
+	edits, err := madeEdits(threadReader{ctx, store, thread}, beside)
 	if err != nil {
 		return nil, err
 	}

@@ -78,10 +78,10 @@ func (r *run) extension() time.Duration {
 	return 0
 }
 
-// main is the coordinator's part of a call.
-func (r *run) main() (outcome, error) {
+// runToEnd runs r from its request to its end.
+func (r *run) runToEnd() (outcome, error) {
 	defer func() { r.pool.Close() }()
-	return r.conclude(r.whole())
+	return r.conclude(r.serveRequest())
 }
 
 // conclude says how a run ended.
@@ -137,8 +137,8 @@ func (r *run) encoded() (data []byte, err error) {
 	return r.schema.Encode(r.state)
 }
 
-// serve does what the request asks, up to the point from which the run goes on step by step.
-func (r *run) serve() error {
+// begin does what the request asks, up to the point from which the run goes on step by step.
+func (r *run) begin() error {
 	switch q := r.req; q.op {
 	case opInvoke:
 		input, err := r.requestInput()
@@ -228,7 +228,7 @@ func (r *run) open() error {
 		return err
 	}
 	if r.inside == nil && r.ns == "" && !r.req.replays() && chain.Record != nil {
-		if err := r.recordAnnounced(chain); err != nil {
+		if err := recordAnnounced(r.thread(), r.deciderIn(chain)); err != nil {
 			return fmt.Errorf("graph %q: %w", r.name, err)
 		}
 	}
@@ -293,9 +293,10 @@ func (r *run) unmoved() error {
 	return nil
 }
 
-// whole runs from the beginning to the end. A panic outside of a node, as in the
-// MarshalJSON of a payload, is an error too.
-func (r *run) whole() (status Status, err error) {
+// serveRequest begins what the request asks, and runs the steps. A panic outside of a node, as in
+// the MarshalJSON of a payload, is an error too. What the run has come to is stored and the thread
+// released when it returns.
+func (r *run) serveRequest() (status Status, err error) {
 	defer func() { // the last: the thread is given back whatever comes before
 		if r.journal != nil {
 			r.journal.Close()
@@ -316,15 +317,15 @@ func (r *run) whole() (status Status, err error) {
 			status, err = Failed, errors.Join(err, e)
 		}
 	}()
-	if err := r.serve(); err != nil {
+	if err := r.begin(); err != nil {
 		return Failed, err
 	}
 	for r.goal.runs() {
-		run := r.loop
+		steps := r.runSteps
 		if r.driven() != nil {
-			run = r.serveLoop
+			steps = r.serveLoop
 		}
-		status, err := run()
+		status, err := steps()
 		if status != Done || err != nil || r.goal != runTurns {
 			return status, err
 		}

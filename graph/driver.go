@@ -251,7 +251,7 @@ func (p *program) driveStep(ctx context.Context, o RunOptions, q request, call *
 	}
 	s.id, s.driven = id.Run, call
 	if events == nil {
-		out, err := s.perform()
+		out, err := s.runInline()
 		return out, id, err
 	}
 	s.finished, s.watch = make(chan struct{}), newFeed(p.cfg.Now)

@@ -149,7 +149,6 @@ func (ed *editor) openForEdits(steps [][]edit) error {
 		}
 		return unknown(ed.key(), 0)
 	}
-	ed.questions.answered = ed.journal.Chain.Record.Answered
 	if in := ed.journal.Chain.Record.Within; in != nil {
 		place := *in
 		place.Wrote = nil // that was the step before

@@ -58,7 +58,7 @@ func (ed *editor) putAround(note checkpoint.Entry, entries []checkpoint.Entry) e
 	if err != nil {
 		return err
 	}
-	outer, err := ed.rehost(root, closed)
+	outer, err := ed.outerPuts(root, closed)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (ed *editor) putAround(note checkpoint.Entry, entries []checkpoint.Entry) e
 		return err
 	}
 	if root.DecisionRoom(mostDecisions) > len(discards) {
-		made, err := ed.madeEdits(root.Pending)
+		made, err := madeEdits(ed.thread(), root.Pending)
 		if err != nil {
 			return err
 		}
@@ -136,9 +136,9 @@ type outerPut struct {
 	entries []checkpoint.Entry
 }
 
-// rehost returns what is to be written at the root, which comes first, and at the graphs below it
+// outerPuts returns what is to be written at the root, which comes first, and at the graphs below it
 // so that the tasks that run the subgraph go on with it as it will be.
-func (ed *editor) rehost(root *checkpoint.Chain, closed map[string]bool) ([]outerPut, error) {
+func (ed *editor) outerPuts(root *checkpoint.Chain, closed map[string]bool) ([]outerPut, error) {
 	var inner []outerPut
 	for w := ed.place; w != nil; {
 		c := root
@@ -152,7 +152,7 @@ func (ed *editor) rehost(root *checkpoint.Chain, closed map[string]bool) ([]oute
 		if rec == nil || branchOf(rec) != w.Root.Branch || !isDue(rec, w.Task) {
 			break // it has gone on without the subgraph
 		}
-		e, err := rehosted(sortPending(c.Pending).byTask[w.Task], w.Task, closed)
+		e, err := withoutQuestions(sortPending(c.Pending).byTask[w.Task], w.Task, closed)
 		if err != nil {
 			return nil, err
 		}
@@ -187,9 +187,9 @@ func (ed *editor) closes(entries []checkpoint.Entry) (map[string]bool, error) {
 	return closed, nil
 }
 
-// rehosted returns what is to stand for an unfinished task, so that it runs again
+// withoutQuestions returns what is to stand for an unfinished task, so that it runs again
 // and does not wait for questions that are closed.
-func rehosted(slots map[string][]byte, task string, closed map[string]bool) ([]checkpoint.Entry, error) {
+func withoutQuestions(slots map[string][]byte, task string, closed map[string]bool) ([]checkpoint.Entry, error) {
 	last, err := readLast(slots)
 	if err != nil || len(last.Open) == 0 {
 		return nil, err
@@ -230,62 +230,51 @@ type madeEdit struct {
 	data json.RawMessage
 }
 
-// madeEdits returns the edits that were announced beside the head of the root and made, and are not
-// among its decisions yet.
-func (r *run) madeEdits(entries []checkpoint.Entry) ([]madeEdit, error) {
-	return madeEdits(r.ctx, r.cfg.Store, r.opts.Thread, entries)
-}
-
-func madeEdits(ctx context.Context, store checkpoint.Store, thread string, entries []checkpoint.Entry) (made []madeEdit, err error) {
-	for _, e := range entries {
+// madeEdits returns the edits that were announced among the pending writes of the root and made, and
+// are not among its decisions yet.
+func madeEdits(t threadReader, pending []checkpoint.Entry) (made []madeEdit, err error) {
+	for _, e := range pending {
 		rest, ok := strings.CutPrefix(e.Slot, slotEdit)
-		if !ok || slices.ContainsFunc(entries, func(o checkpoint.Entry) bool { return o.Slot == checkpoint.SlotDecision+rest }) {
+		if !ok || slices.ContainsFunc(pending, func(o checkpoint.Entry) bool { return o.Slot == checkpoint.SlotDecision+rest }) {
 			continue
 		}
 		d := madeEdit{data: e.Data}
 		if err := json.Unmarshal(e.Data, &d.Decision); err != nil {
-			return nil, fmt.Errorf("graph: thread %q: an announced edit: %w", thread, err)
+			return nil, fmt.Errorf("graph: thread %q: an announced edit: %w", t.thread, err)
 		}
-		there, err := isMade(ctx, store, thread, d.Decision)
-		if err != nil {
-			return nil, err
-		}
-		if there {
-			made = append(made, d)
+		for c, err := range t.commits(d.Namespace, checkpoint.Query{Before: d.Checkpoint + 1, Limit: 1}) {
+			if err != nil {
+				return nil, err
+			}
+			if c.Seq == d.Checkpoint && c.ID == journal.CommitID(d.Run, d.Checkpoint) {
+				made = append(made, d)
+			}
 		}
 	}
 	return made, nil
 }
 
-// isMade reports whether the commit of an edit is there.
-func isMade(ctx context.Context, store checkpoint.Store, thread string, d Decision) (bool, error) {
-	key := checkpoint.Key{Thread: thread, Namespace: d.Namespace}
-	for snap, err := range store.History(ctx, key, checkpoint.Query{Before: d.Checkpoint + 1, Limit: 1}) {
-		return err == nil && snap.Seq == d.Checkpoint && snap.ID == journal.CommitID(d.Run, d.Checkpoint), err
-	}
-	return false, nil
-}
-
-// recordAnnounced lets the next commit of a root chain record the edits that were announced beside
-// the head and made, and whose run did not come to record them.
-func (r *run) recordAnnounced(c *checkpoint.Chain) error {
-	beside := c.Pending
+// recordAnnounced lets the next commit of a root chain record the edits that were announced among the
+// pending writes of the newest commit and made, and whose run did not come to record them.
+func recordAnnounced(t threadReader, m decider) error {
+	c := m.chain
+	pending := c.Pending
 	if c.Branches() {
-		head, err := r.cfg.Store.Load(r.ctx, checkpoint.Key{Thread: r.opts.Thread}, c.Head())
+		head, err := t.store.Load(t.ctx, t.key(""), c.Head())
 		if err != nil {
 			return err
 		}
-		if beside, err = checkpoint.ReadPending(head); err != nil {
+		if pending, err = checkpoint.ReadPending(head); err != nil {
 			return err
 		}
 	}
-	made, err := r.madeEdits(beside)
+	made, err := madeEdits(t, pending)
 	if err != nil {
 		return err
 	}
 	for _, d := range made {
 		if c.DecisionRoom(mostDecisions) == 0 {
-			r.decider().logUnrecorded()
+			m.logUnrecorded()
 			break
 		}
 		c.Decide(d.data)
@@ -311,7 +300,7 @@ func (ed *editor) forkForEdit() error {
 	if err != nil {
 		return err
 	}
-	if err := ed.recordAnnounced(c); err != nil {
+	if err := recordAnnounced(ed.thread(), ed.deciderIn(c)); err != nil {
 		return err
 	}
 	rec := *c.Record

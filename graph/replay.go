@@ -212,7 +212,7 @@ func (p *program) replay(ctx context.Context, was CommitInfo, rec *trace) (*Dive
 	d := &Divergence{Checkpoint: was.Checkpoint, Turn: was.Turn, Step: was.Step, Nodes: was.Nodes()}
 	o := RunOptions{Thread: was.Thread, At: was.parent(), Lease: checkpoint.HoldOptions{Policy: checkpoint.NoLease}}
 	f := p.launch(ctx, o, request{op: opResume, replay: &replayStep{rec, was.Step}})
-	out, err := f.perform()
+	out, err := f.runInline()
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)

@@ -81,9 +81,9 @@ const (
 // runs reports whether there are steps to run.
 func (g goal) runs() bool { return g == runTurn || g == runTurns }
 
-// loop runs supersteps until nothing is due, somebody must be asked, or the run
-// fails. When it returns, everything that can be resumed is stored.
-func (r *run) loop() (Status, error) {
+// runSteps runs supersteps until nothing is due, a question is open, or the run fails. When it
+// returns, everything that can be resumed is stored.
+func (r *run) runSteps() (Status, error) {
 	for {
 		if status, err := r.plan(); status != planned {
 			return status, err
@@ -98,7 +98,7 @@ func (r *run) loop() (Status, error) {
 	}
 }
 
-// planned is the status of a run whose loop goes on.
+// planned is the status of a run that has a step to run.
 const planned Status = ""
 
 // plan prepares the tasks of the step that is due. Where there is none to run, it returns how the
@@ -146,7 +146,7 @@ func (r *run) stopHere() (Status, error) {
 // commitStep folds what the tasks of the step have done, and commits it. Where they have not all
 // finished, it returns how the run ends.
 func (r *run) commitStep() (Status, error) {
-	switch waits, err := r.settle(); {
+	switch waits, err := r.assess(); {
 	case err != nil:
 		return Failed, err
 	case waits:

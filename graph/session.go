@@ -10,7 +10,7 @@ import (
 )
 
 // session is one call of the API: what the run of the thread and the runs of its subgraphs share,
-// and what its callers wait for. The root run is mostly conducted by a goroutine of its own.
+// and what its callers wait for.
 type session struct {
 	id      string // of the call, as in Result.Run
 	request request
@@ -56,17 +56,18 @@ func (p *program) launch(ctx context.Context, o RunOptions, q request) *session 
 
 // drive runs one call that has no readers.
 func (p *program) drive(ctx context.Context, o RunOptions, q request) (outcome, error) {
-	return p.launch(ctx, o, q).perform()
+	return p.launch(ctx, o, q).runInline()
 }
 
-// perform runs a call that has no readers to its end.
-func (s *session) perform() (outcome, error) {
+// runInline runs a call that has no readers to its end, on the goroutine of the caller unless the run
+// is bounded.
+func (s *session) runInline() (outcome, error) {
 	if s.root.bounded() {
 		s.finished = make(chan struct{})
 		return s.wait()
 	}
 	defer s.root.cancel(nil) // also where a node ends the goroutine
-	return s.conduct()
+	return s.coordinate()
 }
 
 // watched makes a call that may have readers.
@@ -80,11 +81,12 @@ func (p *program) watched(ctx context.Context, o RunOptions, q request) *session
 // start lets the call begin, if it has not, on a goroutine of its own.
 func (s *session) start() {
 	if s.begun.CompareAndSwap(false, true) {
-		go s.background()
+		go s.runCoordinator()
 	}
 }
 
-func (s *session) background() {
+// runCoordinator is the coordinator, on a goroutine of its own.
+func (s *session) runCoordinator() {
 	schedule.GrowStack()
 	returned := false
 	var out outcome
@@ -93,18 +95,18 @@ func (s *session) background() {
 		if !returned { // a node ended this goroutine
 			out, err = outcome{status: Failed, id: s.id}, s.root.exited()
 		}
-		s.settle(out, err)
+		s.finish(out, err)
 	}()
 	if s.watch != nil && s.root.bounded() { // its readers learn of its end also without a call of Wait
-		defer context.AfterFunc(s.root.ctx, s.overdue)()
+		defer context.AfterFunc(s.root.ctx, s.giveUpLate)()
 	}
-	out, err = s.conduct()
+	out, err = s.coordinate()
 	returned = true
 }
 
-// conduct is the coordinator.
-func (s *session) conduct() (outcome, error) {
-	out, err := s.root.main()
+// coordinate runs the root run to its end.
+func (s *session) coordinate() (outcome, error) {
+	out, err := s.root.runToEnd()
 	return out, s.whyCancelled(err)
 }
 
@@ -121,8 +123,8 @@ func (s *session) whyCancelled(err error) error {
 	return errors.Join(err, cause)
 }
 
-// settle ends the call, once.
-func (s *session) settle(out outcome, err error) {
+// finish ends the call, once.
+func (s *session) finish(out outcome, err error) {
 	s.settled.Do(func() {
 		s.out, s.err = &out, err
 		if s.watch != nil {
@@ -141,15 +143,15 @@ func (s *session) settle(out outcome, err error) {
 func (s *session) wait() (outcome, error) {
 	s.start()
 	if s.root.bounded() {
-		s.overdue()
+		s.giveUpLate()
 	}
 	<-s.finished
 	return *s.out, s.err
 }
 
-// overdue waits for a call. When its context has ended, it waits as long as the nodes may go on, and
+// giveUpLate waits for a call. When its context has ended, it waits as long as the nodes may go on, and
 // then gives it up.
-func (s *session) overdue() {
+func (s *session) giveUpLate() {
 	r := &s.root
 	bound := schedule.Bound{Grace: r.lateGrace() + r.lateGrace()/4, Extend: r.extension}
 	if bound.Await(r.ctx, s.finished) != schedule.GivenUp {
@@ -158,7 +160,7 @@ func (s *session) overdue() {
 	err := r.running.abandoned(r)
 	r.fenced.Store(true)
 	_ = s.releaseLease()
-	s.settle(outcome{status: Failed, id: s.id}, err)
+	s.finish(outcome{status: Failed, id: s.id}, err)
 }
 
 // errLeft is the cause of cancelling a run whose reader stopped reading.

@@ -333,12 +333,12 @@ func sharedError(graph string, first, second *checkpoint.Within) error {
 // does not return although the time of the child is over, or another node of its step has failed.
 func runChild(r *run) (outcome, error) {
 	if !r.bounded() {
-		return r.main()
+		return r.runToEnd()
 	}
 	var out outcome
 	var err error
 	bound := schedule.Bound{Grace: r.lateGrace(), Extend: r.extension}
-	res := bound.Run(r.ctx, func(context.Context) { out, err = r.main() })
+	res := bound.Run(r.ctx, func(context.Context) { out, err = r.runToEnd() })
 	if res.Ending == schedule.GivenUp {
 		given := r.running.abandoned(r)
 		r.fenced.Store(true)

@@ -98,10 +98,10 @@ func (s *superstep) furnish(t *task, v state.View) *task {
 	return t
 }
 
-// settle looks at what the tasks returned: whether all have finished, whether one
+// assess looks at what the tasks returned: whether all have finished, whether one
 // waits for an answer, and why the step failed. Unless all have finished, what the others
 // have done is stored.
-func (s *superstep) settle() (waits bool, err error) {
+func (s *superstep) assess() (waits bool, err error) {
 	failed := false
 	for _, t := range s.tasks {
 		switch {
@@ -136,7 +136,7 @@ func (s *superstep) failure() error {
 		}
 	}
 	if s.keepErr != nil {
-		return nil // settle adds it
+		return nil // assess adds it
 	}
 	return consequence
 }
