@@ -30,7 +30,7 @@ func (c childStart) resume() (found bool, err error) {
 	}
 	rec := c.journal.Chain.Record
 	switch w := rec.Within; {
-	case c.forks, c.cfg.Nested != PerThread:
+	case c.next.forks, c.cfg.Nested != PerThread:
 		return true, c.resumeTurn(rec)
 	case w == nil, w.Root.Branch != c.place.Root.Branch:
 		return false, nil

@@ -224,3 +224,34 @@ func (c Config) checkKeep() error {
 	}
 	return nil
 }
+
+// check checks the options of a call of p; inside says that p runs as a subgraph.
+func (o *RunOptions) check(p *program, inside bool) error {
+	switch {
+	case o.MaxSteps < 0:
+		return fmt.Errorf("graph %q: RunOptions.MaxSteps must not be negative (got %d)", p.name, o.MaxSteps)
+	case o.Grace < 0:
+		return fmt.Errorf("graph %q: RunOptions.Grace must not be negative (got %v)", p.name, o.Grace)
+	case p.cfg.Store == nil && (o.Thread != "" || o.If != nil) && !inside:
+		return fmt.Errorf("%w: thread %q could not be kept", ErrNoStore, o.Thread)
+	case p.cfg.Store == nil:
+		return nil
+	}
+	if err := errors.Join(checkpoint.CheckThread(o.Thread), checkBy(o.By, o.Via)); err != nil {
+		return err
+	}
+	if err := state.CheckText(o.Metadata); err != nil {
+		return fmt.Errorf("graph %q: thread %q: RunOptions.Metadata: %w", p.name, o.Thread, err)
+	}
+	return nil
+}
+
+// checkRoot returns an error if the options name the commits of a subgraph, which does not run by
+// itself.
+func (o *RunOptions) checkRoot(graph string) error {
+	if o.Namespace == "" {
+		return nil
+	}
+	return fmt.Errorf("graph %q: thread %q: %w: the namespace %q belongs to a subgraph, which runs with its thread: Resume goes back to its commits, and Edit changes them",
+		graph, o.Thread, ErrEdit, o.Namespace)
+}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/journal"
-	"github.com/weftrun/weft/state"
 )
 
 // Status is how a run ended, or how a thread stands. A run that stopped for a Drain is
@@ -141,11 +140,11 @@ func (r *run) encoded() (data []byte, err error) {
 func (r *run) begin() error {
 	switch q := r.req; q.op {
 	case opInvoke:
-		input, err := r.requestInput()
+		input, err := q.view(r.schema)
 		if err != nil {
-			return err
+			return r.fail(err)
 		}
-		if err := r.isRoot(); err != nil {
+		if err := r.opts.checkRoot(r.name); err != nil {
 			return err
 		}
 		if err := r.open(); err != nil {
@@ -170,43 +169,9 @@ func (r *run) begin() error {
 	return ErrNotCompiled
 }
 
-// requestInput returns the input of the request.
-func (r *run) requestInput() (state.View, error) {
-	if r.req.input != nil {
-		return r.schema.Over(r.req.input), nil
-	}
-	v := r.schema.Blank()
-	if err := r.schema.Decode(v, r.req.json); err != nil {
-		return v, r.fail(fmt.Errorf("the input: %w", err))
-	}
-	return v, nil
-}
-
-// checkOptions checks the options of the call.
-func (r *run) checkOptions() error {
-	o := &r.opts
-	switch {
-	case o.MaxSteps < 0:
-		return fmt.Errorf("graph %q: RunOptions.MaxSteps must not be negative (got %d)", r.name, o.MaxSteps)
-	case o.Grace < 0:
-		return fmt.Errorf("graph %q: RunOptions.Grace must not be negative (got %v)", r.name, o.Grace)
-	case r.cfg.Store == nil && (o.Thread != "" || o.If != nil) && r.inside == nil:
-		return fmt.Errorf("%w: thread %q could not be kept", ErrNoStore, o.Thread)
-	case r.cfg.Store == nil:
-		return nil
-	}
-	if err := errors.Join(checkpoint.CheckThread(o.Thread), checkBy(o.By, o.Via)); err != nil {
-		return err
-	}
-	if err := state.CheckText(o.Metadata); err != nil {
-		return fmt.Errorf("graph %q: thread %q: RunOptions.Metadata: %w", r.name, o.Thread, err)
-	}
-	return nil
-}
-
 // open opens the thread with which the run goes on, and takes over what its record says.
 func (r *run) open() error {
-	if err := r.checkOptions(); err != nil {
+	if err := r.opts.check(r.program, r.inside != nil); err != nil {
 		return err
 	}
 	if r.cfg.Store == nil {
@@ -223,7 +188,7 @@ func (r *run) open() error {
 	if err != nil {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}
-	r.journal, r.forks, r.rewind = r.newJournal(chain), o.forks, cmp.Or(o.rewind, r.rewind)
+	r.journal, r.next.forks, r.next.rewind = r.newJournal(chain), o.forks, cmp.Or(o.rewind, r.next.rewind)
 	if err := r.unmoved(); err != nil {
 		return err
 	}
@@ -260,11 +225,11 @@ func (r *run) goOnFrom(chain *checkpoint.Chain) error {
 	rec := chain.Record
 	r.progress = progress{origin: rec.Origin, branch: rec.Branch, turn: rec.Turn, step: rec.Step, done: rec.Step,
 		input: rec.Input, taken: rec.Taken}
-	r.questions.answered, r.rewind = rec.Answered, cmp.Or(r.rewind, rec.Rewind)
+	r.questions.answered, r.next.rewind = rec.Answered, cmp.Or(r.next.rewind, rec.Rewind)
 	if r.opts.Metadata == nil {
 		r.opts.Metadata = rec.Metadata
 	}
-	if (chain.Branches() || r.forks) && !r.req.replays() {
+	if (chain.Branches() || r.next.forks) && !r.req.replays() {
 		r.branch = chain.Head() + 1
 	}
 	if !chain.Branches() || r.inside != nil {
@@ -380,14 +345,4 @@ func (r *run) waits(s Status) (Status, []Interrupt, string) {
 		return Interrupted, open, reason
 	}
 	return Pending, nil, reason
-}
-
-// isRoot returns an error if the options name the commits of a subgraph, which do not run by
-// themselves.
-func (r *run) isRoot() error {
-	if r.opts.Namespace == "" {
-		return nil
-	}
-	return fmt.Errorf("graph %q: thread %q: %w: the namespace %q belongs to a subgraph, which runs with its thread: Resume goes back to its commits, and Edit changes them",
-		r.name, r.opts.Thread, ErrEdit, r.opts.Namespace)
 }

@@ -60,7 +60,7 @@ func (r *run) servePlan() error {
 		if !q.answers.IsZero() {
 			return fmt.Errorf("graph %q: thread %q: %w: a Plan takes an input or answers, not both", r.name, r.opts.Thread, ErrAnswer)
 		}
-		if err := r.isRoot(); err != nil {
+		if err := r.opts.checkRoot(r.name); err != nil {
 			return err
 		}
 	}
@@ -80,9 +80,9 @@ func (r *run) servePlan() error {
 		r.goal = runTurns
 		return restoreTurn(r, q.answers)
 	}
-	input, err := r.requestInput()
+	input, err := q.view(r.schema)
 	if err != nil {
-		return err
+		return r.fail(err)
 	}
 	if err := r.open(); err != nil {
 		return err

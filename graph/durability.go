@@ -93,7 +93,7 @@ func (c committed) State() (state.View, []bool) { return c.state, c.changed }
 func (c committed) Check(bytes int) error { return c.fitsIn(bytes) }
 
 // Made forgets what the commit has described.
-func (c committed) Made() { c.forks, c.wrote = false, nil }
+func (c committed) Made() { c.next.forks, c.wrote = false, nil }
 
 // Stored tells the readers of a commit and of the decisions in it.
 func (c committed) Stored(seq uint64) {
@@ -149,8 +149,8 @@ func (r *run) record() (*checkpoint.Record, error) {
 		Metadata: r.opts.Metadata, Within: r.nested.within(),
 	}
 	err := r.recordFrontier(rec)
-	if r.rewind != nil && isDue(rec, r.rewind.Task) {
-		rec.Rewind = r.rewind
+	if r.next.rewind != nil && isDue(rec, r.next.rewind.Task) {
+		rec.Rewind = r.next.rewind
 	}
 	return rec, err
 }

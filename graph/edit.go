@@ -62,7 +62,7 @@ func (g *Graph[S]) UpdateAndResume(ctx context.Context, e Edit[S], a Answers, o 
 
 // updateAndResume applies one edit with answers and goes on.
 func (ed *editor) updateAndResume(steps [][]edit, a Answers) error {
-	if err := ed.isRoot(); err != nil {
+	if err := ed.opts.checkRoot(ed.name); err != nil {
 		return err
 	}
 	if as := steps[0][0].as; (as == Start || as == End) && len(a.given) > 0 {

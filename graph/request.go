@@ -64,3 +64,15 @@ func invokes[S any](p *program, input S) request {
 
 // replays reports whether the request runs recorded steps again: nothing is written for others to see.
 func (q *request) replays() bool { return q.replay != nil }
+
+// view returns the input of the request, as a view by schema.
+func (q *request) view(schema *state.Schema) (state.View, error) {
+	if q.input != nil {
+		return schema.Over(q.input), nil
+	}
+	v := schema.Blank()
+	if err := schema.Decode(v, q.json); err != nil {
+		return v, fmt.Errorf("the input: %w", err)
+	}
+	return v, nil
+}

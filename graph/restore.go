@@ -36,7 +36,7 @@ func resume(r *run, a Answers) error {
 // commit it begins a branch.
 func restoreTurn(r *run, a Answers) error {
 	s := &restorer{run: r}
-	if r.journal.Chain.Branches() || r.forks {
+	if r.journal.Chain.Branches() || r.next.forks {
 		if err := s.branch(a); err != nil {
 			return err
 		}
@@ -157,16 +157,16 @@ func (s *restorer) ranBefore() (outs []*step.Outcome) {
 // run goes back to a commit of a subgraph, what its task did before is among the pending writes
 // there. It is stored at once, whatever the durability.
 func (s *restorer) fork() error {
-	if !s.forks {
+	if !s.next.forks {
 		return s.commit(checkpoint.Fork)
 	}
 	chain := s.journal.Chain
-	past, err := s.thread().past(s.ns, s.rewind, chain.Parent(), chain.Record, chain.Pending)
+	past, err := s.thread().past(s.ns, s.next.rewind, chain.Parent(), chain.Record, chain.Pending)
 	if err != nil {
 		return err
 	}
-	if s.rewind != nil && !chain.Branches() {
-		if err := s.closeOpen(chain.Head(), chain.Record, chain.Pending, withoutTask(chain.Pending, s.rewind.Task)); err != nil {
+	if s.next.rewind != nil && !chain.Branches() {
+		if err := s.closeOpen(chain.Head(), chain.Record, chain.Pending, withoutTask(chain.Pending, s.next.rewind.Task)); err != nil {
 			return err
 		}
 	}

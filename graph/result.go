@@ -97,7 +97,7 @@ func restoreWrites(s *state.Schema, v state.View, writes []fieldWrite) error {
 // restore brings back what is stored of t, and decides what is left to do: nothing if it has
 // finished, to wait if it asked and has no answer, else to run.
 func (t *task) restore(slots map[string][]byte, fresh, given answers) error {
-	if rw := t.run.rewind; rw != nil && rw.Task == t.id() {
+	if rw := t.run.next.rewind; rw != nil && rw.Task == t.id() {
 		back, err := newRewound(t, rw, slots)
 		if err != nil {
 			return err

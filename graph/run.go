@@ -23,7 +23,6 @@ type run struct {
 	req       *request
 	opts      RunOptions
 	ns        string // the namespace; "" is the root
-	depth     int    // how many runs this one is inside of
 	questions questions
 
 	values
@@ -31,10 +30,9 @@ type run struct {
 	superstep
 	goal    goal
 	paused  pause
-	inside  *task       // the task that runs this subgraph; nil at the root
 	fenced  atomic.Bool // the run was given up: it must not write any more
 	running *running    // the tasks whose nodes run, those of subgraphs too; nil where nothing gives them up
-	nested              // what is only there in a subgraph
+	nested
 
 	journal *journal.Journal // nil without a store
 	next    nextCommit
@@ -56,9 +54,11 @@ type progress struct {
 // nextCommit is what the next commit says beside the state and what is due.
 type nextCommit struct {
 	source  checkpoint.Source
-	ran     []checkpoint.Ran // in its step
-	closed  []Decision       // on questions that it closes
-	closing []Decision       // on those that the commit on its way closes
+	ran     []checkpoint.Ran   // in its step
+	closed  []Decision         // on questions that it closes
+	closing []Decision         // on those that the commit on its way closes
+	forks   bool               // it begins a branch, also where the chain is at its head
+	rewind  *checkpoint.Rewind // of the due task that goes back to a commit of a subgraph
 }
 
 // pause is why a run does not go on although tasks are due.

@@ -140,12 +140,13 @@ func stateIn[S any](o outcome) (s S) {
 	return s
 }
 
-// nested is what a run has that is a subgraph, and what its root has for all of them.
+// nested is what a run has that is a subgraph. A run that edits the state of a subgraph by hand has a
+// place, and no task.
 type nested struct {
-	place  *checkpoint.Within // where it is called; nil at the root
+	inside *task              // the task that calls it; nil at the root
+	depth  int                // how many runs it is inside of
+	place  *checkpoint.Within // where it is called
 	from   origin             // where it goes on from, if its task goes back
-	rewind *checkpoint.Rewind // of the due task that goes back, also at the root
-	forks  bool               // the next commit begins a branch, also at the head
 	up     *parentCommand     // the Command for the parent with which it has ended
 	net    state.View         // what it has written in all, where it shares the parent's state
 	wrote  [][][]fieldWrite   // and what the tasks of the steps that are not committed wrote
@@ -272,7 +273,7 @@ func (v *visit) scopes() (ids []string) {
 func (v *visit) prepare(r *run) {
 	t := v.up.task
 	r.ns = cmp.Or(v.from.namespace, v.namespace(t.run.branch))
-	r.from, r.rewind = v.from, v.from.next
+	r.from, r.next.rewind = v.from, v.from.next
 	r.origin, r.inside, r.questions.given = t.run.origin, t, t.run.questions.given
 	r.depth = t.run.depth + 1
 	if r.running = t.running; r.running == nil && r.bounded() {
