@@ -64,14 +64,16 @@ func (s *superstep) executeMany() {
 
 // collectEnded takes in tasks that have ended, by their places in s.todo. What has finished while
 // others still run is stored at once, so that a crash does not lose it; with Exit it is stored when
-// the run ends or pauses.
+// the run ends or pauses. It is reported afterwards: a result that cannot be stored is a failure.
 func (s *superstep) collectEnded(ended []int, left int) {
 	for n, place := range ended {
 		ended[n] = s.todo[place]
-		s.ended(ended[n])
 	}
 	if left > 0 && s.run.opts.Durability != Exit {
 		s.keep(ended)
+	}
+	for _, i := range ended {
+		s.ended(i)
 	}
 }
 
@@ -114,7 +116,7 @@ func (s *superstep) endQuick(i int, err error) {
 	}
 }
 
-// ended tells the watchers how task i ended, and stops the others if it failed.
+// ended reports to the readers how task i ended, and stops the others if it failed.
 func (s *superstep) ended(i int) {
 	t := s.tasks[i]
 	if t.err != nil {
@@ -128,8 +130,8 @@ func (s *superstep) ended(i int) {
 // stop cancels the other tasks of the step, because of err.
 func (s *superstep) stop(err error) { s.run.cancel(&stopped{s.run, err}) }
 
-// perform runs task i to its end: a result, a question, or an error that neither a
-// retry nor a handler could mend.
+// perform runs task i to its end: a result, a question, or an error after its last attempt and its
+// handler.
 func (s *superstep) perform(i int) {
 	t := s.tasks[i]
 	if !s.isQuick(t) {
@@ -158,7 +160,7 @@ func (s *superstep) performFully(i int) {
 	}
 }
 
-// rescue lets the handler of task i, if it has one, mend its failure.
+// rescue runs the handler of task i, if it has one, after its failure.
 func (s *superstep) rescue(i int) {
 	t := s.tasks[i]
 	if t.node.rescue == nil || t.consequence || !t.rescuable() {

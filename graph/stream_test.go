@@ -2,8 +2,10 @@ package graph_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 
@@ -173,4 +175,35 @@ finished a
 wrote a {"log":["c1"]}
 state [c1]
 ended done [c1]`)
+}
+
+// TestTask_WithoutAStorableResultFails runs it beside a task that goes on until the step is cancelled.
+func TestTask_WithoutAStorableResultFails(t *testing.T) {
+	b := graph.New[world]("unstorable")
+	b.Node("first", logs("first"))
+	b.Node("sends", goes("sends", graph.Send("worker", make(chan int)), "worker"))
+	b.Node("waits", graph.Func(func(ctx context.Context, _ *world) error {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}))
+	b.Node("worker", graph.Worker(func(context.Context, *world, chan int) error { return nil }))
+	b.Edge(graph.Start, "first")
+	b.Edge("first", "sends")
+	b.Edge("first", "waits")
+	b.Edge("waits", graph.End)
+	b.Edge("worker", graph.End)
+	var phases []graph.Phase
+	var last error
+	for ev, err := range build(t, b, stored()).Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: graph.Tasks}) {
+		if last = err; ev.Node == "sends" {
+			phases = append(phases, ev.Phase)
+		}
+	}
+	if want := []graph.Phase{graph.Started, graph.Failing}; !slices.Equal(phases, want) {
+		t.Errorf("the events of the task are %v, want %v", phases, want)
+	}
+	failed := (*graph.NodeError)(nil)
+	if !errors.As(last, &failed) || failed.Node != "sends" || !strings.Contains(failed.Error(), "its result cannot be stored") {
+		t.Errorf("got %v, want that the result of sends cannot be stored", last)
+	}
 }

@@ -79,7 +79,7 @@ func (s *superstep) newTask() *task {
 		n := min(max(s.run.front.Len()-len(s.tasks), 0)+1, 16)
 		if n == 1 {
 			t := &s.inlineStorage.task
-			if t.run != nil { // somebody may know it
+			if t.run != nil { // a node may have kept it as its context
 				t = new(task)
 			}
 			return s.furnish(t, s.run.schema.Blank())
