@@ -18,7 +18,7 @@ type attempt struct {
 	job     *job          // what runs: the node, or its handler
 	number  int           // from 1; 0 is before the first
 	within  time.Duration // the time of an attempt of the node that the Send gave; 0 is that of the node
-	failure *NodeError    // what the handler is to mend; nil while the node itself runs
+	failure *NodeError    // what the handler is given; nil while the node itself runs
 
 	fenced   atomic.Bool       // its time has ended: what it does does not count
 	restarts int               // how often a node that was found ran again
@@ -216,6 +216,12 @@ func (t *task) call(ctx context.Context) (err error) {
 	if err == nil && t.node.straight && cmd.zero() && t.failure == nil && !t.found.Load() {
 		return t.run.schema.CheckWrites(t.view) // it only goes along its edges
 	}
+	return t.decide(ctx, cmd, err)
+}
+
+// decide works out where the run goes after the job, which returned cmd and err: it takes the Command,
+// runs the branches, and checks the writes of all of them.
+func (t *task) decide(ctx context.Context, cmd Command, err error) error {
 	goes := !cmd.empty()
 	if up := parentCommandIn(err); up != nil {
 		goes = len(up.Goto)+len(up.Sends) > 0
@@ -330,7 +336,7 @@ func (t *task) around() *task {
 	return taskOf(t.run.ctx)
 }
 
-// rescuable reports whether t failed in a way that its handler may mend.
+// rescuable reports whether the handler of t may run after the failure of t.
 func (t *task) rescuable() bool {
 	return t.failure == nil && !isStoreFailure(t.err) && !errors.Is(t.err, ErrNoParent)
 }

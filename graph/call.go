@@ -65,7 +65,7 @@ type Future[T any] struct {
 type work struct {
 	done   chan struct{} // closed when err and the value are set
 	cancel context.CancelCauseFunc
-	waited atomic.Bool // somebody has asked how it ended
+	waited atomic.Bool // its end was asked for: Wait or Cancel was called
 	err    error
 }
 
@@ -130,8 +130,8 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 	}
 }
 
-// Cancel stops the call, if it still runs; Wait then returns a context.Canceled. Its
-// failure is nobody's then. When the node runs again, so does the call.
+// Cancel stops the call, if it still runs; Wait then returns a context.Canceled. Its failure does not
+// fail the node. When the node runs again, so does the call.
 func (f *Future[T]) Cancel() {
 	if f.cancel == nil {
 		return

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 )
 
@@ -85,10 +84,6 @@ func fallBack(ctx context.Context, calls []call, s, payload any) (Command, error
 
 // protect is c, with a panic as its error.
 func protect(ctx context.Context, c call, s, payload any) (cmd Command, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
-	}()
+	defer recovered(&err)
 	return c(ctx, s, payload)
 }

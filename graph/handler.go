@@ -124,10 +124,10 @@ func (c *compiler) rescuePlace(node string) (pos string) {
 	return pos
 }
 
-// slotFailure is a task's slot for what its handler is to mend.
+// slotFailure is a task's slot for the failure that its handler is given.
 const slotFailure = "failure"
 
-// isStoreFailure reports whether err is that of a write to the store: no handler can mend it.
+// isStoreFailure reports whether err is that of a write to the store: no handler runs after it.
 func isStoreFailure(err error) bool {
 	var w journal.WriteError
 	return errors.As(err, &w)

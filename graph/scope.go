@@ -3,7 +3,6 @@ package graph
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -11,9 +10,9 @@ import (
 	"github.com/weftrun/weft/internal/schedule"
 )
 
-// scope is a stretch of code that has an identity: a node in a task, or a call that is
-// made from one. What is asked, called and kept in it has ids that hang on its own, so
-// they are the same each time the code runs.
+// scope is a piece of running code that has an id: a node in a task, or a call that is made from one.
+// The ids of what is asked, called and kept in it are derived from its own, so they are the same each
+// time the code runs.
 type scope struct {
 	task   *task
 	up     *scope // of a call: the scope that made it
@@ -36,8 +35,8 @@ func scopeOf(ctx context.Context) *scope {
 	return s
 }
 
-// id returns what the ids of all that happens in the scope hang on. The parts of a node,
-// the alternatives of a Fallback and the handler, have ids of their own.
+// id returns the id from which those of all that happens in the scope are derived. The parts of a
+// node, the alternatives of a Fallback and the handler, have ids of their own.
 func (s *scope) id() string {
 	if s.ident != "" {
 		return s.ident
@@ -122,17 +121,13 @@ func (s *scope) unanswered() (open []Interrupt) {
 
 // body runs the code of a call, with a context of this scope.
 func (s *scope) body(ctx context.Context, fn func(context.Context) (any, error)) (v any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &PanicError{Value: p, Stack: debug.Stack()}
-		}
-		err = s.close(err)
-	}()
+	defer func() { err = s.close(err) }()
+	defer recovered(&err)
 	return fn(context.WithValue(ctx, scopeKey{}, s))
 }
 
-// close waits for what the code, which ended with err, has started; a failure cancels
-// it. If one failed and nobody waited for it, that is how the code ended.
+// close waits for what the code, which ended with err, has started; a failure cancels it. If one of
+// those failed and the code did not wait for it, that is how the code ended.
 func (s *scope) close(err error) error {
 	defer s.shut()
 	return s.awaitWorks(err)

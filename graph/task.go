@@ -272,8 +272,8 @@ func (t *task) endedBy(err error) {
 	t.err = t.failed(err)
 }
 
-// cutOff makes the failure of t, which could have been mended, a consequence of the end of the
-// run's context: another attempt or a handler was left.
+// cutOff makes the failure of t a consequence of the end of the run's context: another attempt or the
+// handler was to follow.
 func (t *task) cutOff() {
 	err := t.err
 	if e := (*NodeError)(nil); errors.As(err, &e) {
