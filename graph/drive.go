@@ -83,57 +83,47 @@ func (r *run) runToEnd() (outcome, error) {
 	return r.conclude(r.serveRequest())
 }
 
-// conclude says how a run ended.
-func (r *run) conclude(status Status, err error) (outcome, error) {
-	for _, t := range r.tasks {
-		t.memo.Load().close()
-	}
-	if r.inside != nil && r.running != nil { // the tasks of the root end with its list
-		for _, t := range r.tasks[:cap(r.tasks)] {
-			if t != nil {
-				t.running.drop(t)
+// serveRequest begins what the request asks, and runs the steps. A panic outside of a node, as in
+// the MarshalJSON of a payload, is an error too. What the run has come to is stored and the thread
+// released when it returns.
+func (r *run) serveRequest() (status Status, err error) {
+	defer func() { // the last: the thread is given back whatever comes before
+		if r.journal != nil {
+			r.journal.Close()
+		}
+		if r.inside == nil {
+			if e := r.session.releaseLease(); e != nil && err == nil {
+				status, err = Failed, e
 			}
 		}
+	}()
+	defer func() {
+		if v := recover(); v != nil {
+			status, err = Failed, r.fail(&PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	defer func() {
+		if e := r.settleStore(status); e != nil && (err == nil || !guard(false, func() bool { return errors.Is(err, errors.Unwrap(e)) })) {
+			status, err = Failed, errors.Join(err, e)
+		}
+	}()
+	if err := r.begin(); err != nil {
+		return Failed, err
 	}
-	out := outcome{steps: r.steps, id: r.session.id}
-	out.status, out.interrupts, out.drained = r.waits(status)
-	if r.journal != nil {
-		out.checkpoint = r.journal.Stored()
-	}
-	switch {
-	case r.state.State == nil:
-	case r.session.watch == nil && r.inside == nil: // no reader and no parent has it
-		out.state = r.state.State
-	default:
-		out.state = r.copyState()
-	}
-	if status == Done {
-		for _, j := range r.shape.Starved(&r.front) {
-			out.starved = append(out.starved, r.nodes[r.shape.Joins[j].Target].name)
+	for r.goal.runs() {
+		steps := r.runSteps
+		if r.driven() != nil {
+			steps = r.serveLoop
+		}
+		status, err := steps()
+		if status != Done || err != nil || r.goal != runTurns {
+			return status, err
+		}
+		if began, err := r.nextInput(); !began || err != nil {
+			return status, err
 		}
 	}
-	if r.driven() != nil {
-		out.answer = r.answer(&out)
-	}
-	if err == nil && r.session.watch != nil && r.inside == nil && r.drivenEnds(out.status) {
-		r.session.watch.SendLast(r.ctx, Event{Mode: Ended, Namespace: r.ns, Step: r.step, Status: out.status, State: out.state, Interrupts: out.interrupts, Drained: out.drained,
-			Starved: out.starved, Steps: out.steps, Checkpoint: out.checkpoint, schema: r.schema})
-	}
-	if r.req.asJSON && out.state != nil {
-		data, e := r.encoded()
-		if raw := json.RawMessage(data); e == nil {
-			out.state = &raw
-		} else {
-			out.state, out.status, err = nil, Failed, errors.Join(err, r.fail(e))
-		}
-	}
-	return out, err
-}
-
-// encoded returns the state as JSON. A panic, as in the MarshalJSON of a value, is an error.
-func (r *run) encoded() (data []byte, err error) {
-	defer recovered(&err)
-	return r.schema.Encode(r.state)
+	return r.resting()
 }
 
 // begin does what the request asks, up to the point from which the run goes on step by step.
@@ -207,17 +197,15 @@ func (r *run) open() error {
 	return nil
 }
 
-// nextInput begins a turn with the input that has waited longest, if there is one.
-func (r *run) nextInput() (began bool, err error) {
-	input, number, err := newInputQueue(r).next()
-	if err != nil {
-		return false, r.fail(r.because(err))
+// unmoved checks that the thread stands where the caller saw it.
+func (r *run) unmoved() error {
+	if r.opts.If == nil || r.inside != nil || r.madeHead() {
+		return nil
 	}
-	if number == 0 {
-		return false, nil
+	if newest := r.journal.Chain.Head(); newest != *r.opts.If {
+		return fmt.Errorf("%w: the newest commit of thread %q is %d, not %d", ErrMoved, r.opts.Thread, newest, *r.opts.If)
 	}
-	r.taken = number
-	return true, newTurn(r, input).begin()
+	return nil
 }
 
 // goOnFrom takes over what the record of the commit says at which a chain was opened.
@@ -247,58 +235,17 @@ func (r *run) goOnFrom(chain *checkpoint.Chain) error {
 	return nil
 }
 
-// unmoved checks that the thread stands where the caller saw it.
-func (r *run) unmoved() error {
-	if r.opts.If == nil || r.inside != nil || r.madeHead() {
-		return nil
+// nextInput begins a turn with the input that has waited longest, if there is one.
+func (r *run) nextInput() (began bool, err error) {
+	input, number, err := newInputQueue(r).next()
+	if err != nil {
+		return false, r.fail(r.because(err))
 	}
-	if newest := r.journal.Chain.Head(); newest != *r.opts.If {
-		return fmt.Errorf("%w: the newest commit of thread %q is %d, not %d", ErrMoved, r.opts.Thread, newest, *r.opts.If)
+	if number == 0 {
+		return false, nil
 	}
-	return nil
-}
-
-// serveRequest begins what the request asks, and runs the steps. A panic outside of a node, as in
-// the MarshalJSON of a payload, is an error too. What the run has come to is stored and the thread
-// released when it returns.
-func (r *run) serveRequest() (status Status, err error) {
-	defer func() { // the last: the thread is given back whatever comes before
-		if r.journal != nil {
-			r.journal.Close()
-		}
-		if r.inside == nil {
-			if e := r.session.releaseLease(); e != nil && err == nil {
-				status, err = Failed, e
-			}
-		}
-	}()
-	defer func() {
-		if v := recover(); v != nil {
-			status, err = Failed, r.fail(&PanicError{Value: v, Stack: debug.Stack()})
-		}
-	}()
-	defer func() {
-		if e := r.settleStore(status); e != nil && (err == nil || !guard(false, func() bool { return errors.Is(err, errors.Unwrap(e)) })) {
-			status, err = Failed, errors.Join(err, e)
-		}
-	}()
-	if err := r.begin(); err != nil {
-		return Failed, err
-	}
-	for r.goal.runs() {
-		steps := r.runSteps
-		if r.driven() != nil {
-			steps = r.serveLoop
-		}
-		status, err := steps()
-		if status != Done || err != nil || r.goal != runTurns {
-			return status, err
-		}
-		if began, err := r.nextInput(); !began || err != nil {
-			return status, err
-		}
-	}
-	return r.resting()
+	r.taken = number
+	return true, newTurn(r, input).begin()
 }
 
 // resting says how a thread stands on which nothing is run.
@@ -318,6 +265,59 @@ func (r *run) resting() (Status, error) {
 		return Interrupted, nil
 	}
 	return Pending, nil
+}
+
+// conclude says how a run ended.
+func (r *run) conclude(status Status, err error) (outcome, error) {
+	for _, t := range r.tasks {
+		t.memo.Load().close()
+	}
+	if r.inside != nil && r.running != nil { // the tasks of the root end with its list
+		for _, t := range r.tasks[:cap(r.tasks)] {
+			if t != nil {
+				t.running.drop(t)
+			}
+		}
+	}
+	out := outcome{steps: r.steps, id: r.session.id}
+	out.status, out.interrupts, out.drained = r.waits(status)
+	if r.journal != nil {
+		out.checkpoint = r.journal.Stored()
+	}
+	switch {
+	case r.state.State == nil:
+	case r.session.watch == nil && r.inside == nil: // no reader and no parent has it
+		out.state = r.state.State
+	default:
+		out.state = r.copyState()
+	}
+	if status == Done {
+		for _, j := range r.shape.Starved(&r.front) {
+			out.starved = append(out.starved, r.nodes[r.shape.Joins[j].Target].name)
+		}
+	}
+	if r.driven() != nil {
+		out.answer = r.answer(&out)
+	}
+	if err == nil && r.session.watch != nil && r.inside == nil && r.drivenEnds(out.status) {
+		r.session.watch.SendLast(r.ctx, Event{Mode: Ended, Namespace: r.ns, Step: r.step, Status: out.status, State: out.state, Interrupts: out.interrupts, Drained: out.drained,
+			Starved: out.starved, Steps: out.steps, Checkpoint: out.checkpoint, schema: r.schema})
+	}
+	if r.req.asJSON && out.state != nil {
+		data, e := r.encoded()
+		if raw := json.RawMessage(data); e == nil {
+			out.state = &raw
+		} else {
+			out.state, out.status, err = nil, Failed, errors.Join(err, r.fail(e))
+		}
+	}
+	return out, err
+}
+
+// encoded returns the state as JSON. A panic, as in the MarshalJSON of a value, is an error.
+func (r *run) encoded() (data []byte, err error) {
+	defer recovered(&err)
+	return r.schema.Encode(r.state)
 }
 
 // interrupts lists why the run pauses, in canonical order.
