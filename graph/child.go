@@ -11,8 +11,8 @@ import (
 // call has begun before.
 type childStart struct{ *run }
 
-// begin makes the run ready to step: with its input, where it stopped, or, if it had finished, at its
-// end.
+// begin makes the run ready to step: with its input, where it stopped, or, if it had finished, at
+// its end.
 func (c childStart) begin() error {
 	if err := c.open(); err != nil {
 		return err

@@ -45,11 +45,11 @@ type Config struct {
 	// Concurrency bounds the tasks that run at once in one run; 0 means 64. It does
 	// not depend on the number of processors: nodes mostly wait.
 	Concurrency int
-	// Grace is how long a node may go on after its context was cancelled before the
-	// run stops waiting for it; 0 means that the run waits until the node returns, as for any
-	// Go function. A node whose own time is over (Policy.Timeout, Policy.Idle), and a run that is out of
-	// Timeout, are given up after Grace too, or after a second if it is 0. Writes that come late
-	// are dropped at once.
+	// Grace is how long a node may go on after its context was cancelled before the run stops
+	// waiting for it; 0 means that the run waits until the node returns, as for any Go function. A
+	// node whose own time is over (Policy.Timeout, Policy.Idle), and a run that is out of Timeout,
+	// are given up after Grace too, or after a second if it is 0. Writes that come late are dropped
+	// at once.
 	Grace time.Duration
 
 	// Nested says how long the state of this graph lives when it runs inside another.
@@ -187,8 +187,9 @@ type RunOptions struct {
 	// OnOpenQuestions says what Invoke does while questions of the last turn are open; the
 	// zero value refuses the input.
 	OnOpenQuestions OnOpenQuestions
-	// By is who makes the call: it is recorded with each decision that the call brings, unless the answer
-	// names another ([Answers.By]). It is a claim, and is not checked. At most 256 bytes of text.
+	// By is who makes the call: it is recorded with each decision that the call brings, unless the
+	// answer names another ([Answers.By]). It is a claim, and is not checked. At most 256 bytes of
+	// text.
 	By string
 	// Via is the interface through which the call came, recorded beside By: [ViaGo] where it is "".
 	Via string
@@ -203,8 +204,8 @@ func (o RunOptions) reader() Reader { return Reader{Modes: o.Modes, Depth: o.Dep
 
 type graceKey struct{}
 
-// WithGrace returns a context in which RunOptions.Grace is d where a call leaves it 0, for programs that do
-// not make the calls themselves. A call that a node makes does not see it.
+// WithGrace returns a context in which RunOptions.Grace is d where a call leaves it 0, for programs
+// that do not make the calls themselves. A call that a node makes does not see it.
 func WithGrace(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, graceKey{}, d)
 }

@@ -46,11 +46,12 @@ func (r *run) set(p *program, ctx context.Context, s *session, q *request, o Run
 	r.changed = slices.Grow(r.changed, fields)[:fields]
 }
 
-// bounded reports whether something may have to give the run up: then it has a goroutine of its own.
-// All other runs are waited for, as any Go function is.
+// bounded reports whether something may have to give the run up: then it has a goroutine of its
+// own. All other runs are waited for, as any Go function is.
 func (r *run) bounded() bool { return r.cfg.Timeout > 0 || r.grace() > 0 }
 
-// grace returns how long a node may go on after its context was cancelled; 0 means as long as it takes.
+// grace returns how long a node may go on after its context was cancelled; 0 means as long as it
+// takes.
 func (r *run) grace() time.Duration { return cmp.Or(r.opts.Grace, r.cfg.Grace) }
 
 // lateGrace returns how long a function may go on whose own time is over, or that of its run.
@@ -68,8 +69,8 @@ func (r *run) exited() error {
 }
 
 // extension returns how much longer a run is waited for whose nodes have had their time. A run that
-// stores something, or whose nodes have all returned, gets more time: no node keeps it, it is only slow,
-// as on a busy machine.
+// stores something, or whose nodes have all returned, gets more time: no node keeps it, it is only
+// slow, as on a busy machine.
 func (r *run) extension() time.Duration {
 	if r.session.writing.Load() > 0 || !r.running.any(r) {
 		return journal.WriteTime
@@ -87,7 +88,7 @@ func (r *run) runToEnd() (outcome, error) {
 // the MarshalJSON of a payload, is an error too. What the run has come to is stored and the thread
 // released when it returns.
 func (r *run) serveRequest() (status Status, err error) {
-	defer func() { // the last: the thread is given back whatever comes before
+	defer func() { // it comes last: the lease is released in any case
 		if r.journal != nil {
 			r.journal.Close()
 		}
@@ -197,7 +198,7 @@ func (r *run) open() error {
 	return nil
 }
 
-// unmoved checks that the thread stands where the caller saw it.
+// unmoved checks that the newest commit is the one that the caller has seen.
 func (r *run) unmoved() error {
 	if r.opts.If == nil || r.inside != nil || r.madeHead() {
 		return nil
@@ -248,7 +249,7 @@ func (r *run) nextInput() (began bool, err error) {
 	return true, newTurn(r, input).begin()
 }
 
-// resting says how a thread stands on which nothing is run.
+// resting returns the status of a thread on which nothing is run.
 func (r *run) resting() (Status, error) {
 	if r.goal == stayQueued {
 		return Queued, nil
@@ -280,7 +281,7 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 		}
 	}
 	out := outcome{steps: r.steps, id: r.session.id}
-	out.status, out.interrupts, out.drained = r.waits(status)
+	out.status, out.interrupts, out.drained = r.pausedStatus(status)
 	if r.journal != nil {
 		out.checkpoint = r.journal.Stored()
 	}
@@ -332,9 +333,9 @@ func (r *run) interrupts(s Status) []Interrupt {
 	return all
 }
 
-// waits tells why a run ended that has work left: it waits for answers, or it was
-// drained, or both. It returns the status, why it pauses, and the reason of the drain.
-func (r *run) waits(s Status) (Status, []Interrupt, string) {
+// pausedStatus returns the status of a run that ended with the status s, why it pauses, and the
+// reason of a drain. A run that has work left waits for answers, or was drained, or both.
+func (r *run) pausedStatus(s Status) (Status, []Interrupt, string) {
 	all := r.interrupts(s)
 	open := withoutDrained(all)
 	if s != Interrupted && s != Pending || !r.paused.drained && len(open) == len(all) {

@@ -18,35 +18,35 @@ import (
 type Edit[S any] struct {
 	// As says in whose name the edit is made.
 	//
-	// "" is nobody's: the Command may name any node, and everything that was due stays
-	// due, with its open questions and its stored results.
+	// With "" the edit acts as no node: its Command may name any node, and everything that was
+	// due stays due, with its open questions and its stored results.
 	//
 	// A node's name acts as that node: its edges, joins and branches follow, its Command
 	// may go to its own targets, and if it was due it has run now. Everything else
 	// that was due stays due.
 	//
 	// [Start] begins a turn as an input does; [End] ends the turn: results that
-	// finished tasks left beside the head are folded in, and nothing is due.
+	// finished tasks among the pending writes are folded in, and nothing is due.
 	As string
 	Do func(s *S) (Command, error)
 }
 
-// Edit applies edits to a thread and runs nothing: each list in steps is one commit.
-// Edits that together act as all that is due are a superstep of their own, just as
-// if the nodes had run. A thread that does not exist yet is begun by an edit as Start.
-// With RunOptions.At it edits an older commit, as the first one of a new branch. With
-// RunOptions.Namespace it edits a subgraph's checkpoints, which its parent's next Resume takes up; the
-// questions that it closes there are closed for the thread. At an older commit of a subgraph the
-// whole thread goes back, so questions asked since are stale.
+// Edit applies edits to a thread and runs nothing: each list in steps is one commit. Edits that
+// together act as all that is due are a superstep of their own, just as if the nodes had run. A
+// thread that does not exist yet is begun by an edit as Start. With RunOptions.At it edits an older
+// commit, as the first one of a new branch. With RunOptions.Namespace it edits a subgraph's
+// checkpoints, which its parent's next Resume takes up; the questions that it closes there are
+// closed for the thread. At an older commit of a subgraph the whole thread goes back, so questions
+// asked since are stale.
 //
-// The steps before one that cannot be applied stay applied; the error tells which.
+// The steps before one that cannot be applied stay applied; the error says which.
 func (g *Graph[S]) Edit(ctx context.Context, steps [][]Edit[S], o RunOptions) (Result[S], error) {
 	out, err := g.p.drive(ctx, o, request{op: opEdit, edits: erase(steps)})
 	return resultOf[S](out), err
 }
 
-// Patch edits the values of a thread, in nobody's name, and leaves all work that is due
-// as it is: see [Edit]. That holds for open questions too, with the text that they were
+// Patch edits the values of a thread as no node, and leaves all work that is due as it
+// is: see [Edit]. That holds for open questions too, with the text that they were
 // asked with: an answer to it is taken, whatever the values are by then. Where a yes to the
 // old values must be none to the new ones, put the values into Question.Key.
 func (g *Graph[S]) Patch(ctx context.Context, do func(s *S) error, o RunOptions) (Result[S], error) {
@@ -118,12 +118,12 @@ func (ed *editor) editAll(steps [][]edit, a Answers) error {
 	if err := ed.openForEdits(steps); err != nil {
 		return err
 	}
-	beside, err := ed.answerAside(a)
+	pending, err := ed.addAnswers(a)
 	if err != nil {
 		return err
 	}
 	for i, edits := range steps {
-		if beside, err = ed.editStep(edits, beside); err != nil {
+		if pending, err = ed.editStep(edits, pending); err != nil {
 			if len(steps) > 1 {
 				return fmt.Errorf("step %d of the edits: %w", i+1, err)
 			}
@@ -162,13 +162,13 @@ func (ed *editor) openForEdits(steps [][]edit) error {
 	return ed.unrecord(ed.journal.Chain.Record)
 }
 
-// answerAside returns what stands beside the head, with the answers that are new.
-func (ed *editor) answerAside(a Answers) ([]checkpoint.Entry, error) {
-	beside := ed.journal.Chain.Pending
+// addAnswers returns the pending writes, with the answers that are new.
+func (ed *editor) addAnswers(a Answers) ([]checkpoint.Entry, error) {
+	pending := ed.journal.Chain.Pending
 	if len(a.given) == 0 || ed.journal.Chain.Record == nil {
-		return beside, nil
+		return pending, nil
 	}
-	sorted := sortPending(beside)
+	sorted := sortPending(pending)
 	open, err := sorted.open(ed.journal.Chain.Record)
 	if err != nil {
 		return nil, err
@@ -182,11 +182,11 @@ func (ed *editor) answerAside(a Answers) ([]checkpoint.Entry, error) {
 	entries := ed.decider().answer(fresh, open)
 	ed.questions.add(fresh)
 	ed.questions.fresh, ed.answered = fresh, open
-	return append(slices.Clip(beside), entries...), nil
+	return append(slices.Clip(pending), entries...), nil
 }
 
-// editStep applies edits and commits them with what stays beside the head.
-func (ed *editor) editStep(edits []edit, beside []checkpoint.Entry) ([]checkpoint.Entry, error) {
+// editStep applies edits, commits them, and returns the writes that are pending then.
+func (ed *editor) editStep(edits []edit, pending []checkpoint.Entry) ([]checkpoint.Entry, error) {
 	if slices.ContainsFunc(edits, func(e edit) bool { return e.as == Start || e.as == End }) {
 		if len(edits) > 1 {
 			return nil, fmt.Errorf("%w: an edit as %s or %s stands alone in its step", ErrEdit, Start, End)
@@ -194,13 +194,13 @@ func (ed *editor) editStep(edits []edit, beside []checkpoint.Entry) ([]checkpoin
 		if edits[0].as == Start {
 			return nil, ed.editStart(edits[0])
 		}
-		return nil, ed.editEnd(edits[0], beside)
+		return nil, ed.editEnd(edits[0], pending)
 	}
 	whole, err := ed.editTasks(edits)
 	if err != nil {
 		return nil, err
 	}
-	change, before := ed.changeOf(), beside
+	change, before := ed.changeOf(), pending
 	if err := ed.foldEdits(whole); err != nil {
 		return nil, err
 	}
@@ -208,12 +208,12 @@ func (ed *editor) editStep(edits []edit, beside []checkpoint.Entry) ([]checkpoin
 	if whole {
 		ed.shape.Advance(&ed.front, ed.outs)
 		ed.step++
-		ed.done, beside = ed.step, notes(beside)
+		ed.done, pending = ed.step, notes(pending)
 	} else {
-		beside = ed.withoutActed(beside)
+		pending = ed.withoutActed(pending)
 		ed.shape.Amend(&ed.front, ed.outs)
 	}
-	return beside, ed.commitEdit(change, before, beside)
+	return pending, ed.commitEdit(change, before, pending)
 }
 
 // changeOf returns the decision to make the edits of a step.
@@ -229,16 +229,16 @@ func (ed *editor) changeOf() Decision {
 	return ed.decider().change(ed.ns, strings.Join(names, ", "), ed.schema, views...)
 }
 
-// commitEdit commits an edit, which leaves entries of before beside the head.
-func (ed *editor) commitEdit(change Decision, before, beside []checkpoint.Entry) error {
+// commitEdit commits an edit. before and pending are the pending writes before it and after it.
+func (ed *editor) commitEdit(change Decision, before, pending []checkpoint.Entry) error {
 	ed.next.source, ed.next.ran = checkpoint.Update, ed.whatRan()
-	if err := ed.decideChange(change, beside); err != nil {
+	if err := ed.decideChange(change, pending); err != nil {
 		return err
 	}
-	if err := ed.closeOpen(ed.journal.Chain.Parent(), ed.journal.Chain.Record, before, beside); err != nil {
+	if err := ed.closeOpen(ed.journal.Chain.Parent(), ed.journal.Chain.Record, before, pending); err != nil {
 		return err
 	}
-	if err := ed.journal.CommitNow(beside...); err != nil {
+	if err := ed.journal.CommitNow(pending...); err != nil {
 		return err
 	}
 	ed.tasks, ed.outs = nil, nil
@@ -275,10 +275,10 @@ func (ed *editor) editStart(e edit) error {
 	return nil
 }
 
-// editEnd ends the turn: what finished beside the head counts, then the edit's own
+// editEnd ends the turn: the stored results of its tasks count, then the edit's own
 // writes, and nothing is due any more.
-func (ed *editor) editEnd(e edit, beside []checkpoint.Entry) error {
-	finished, err := ed.finished(beside)
+func (ed *editor) editEnd(e edit, pending []checkpoint.Entry) error {
+	finished, err := ed.finished(pending)
 	if err != nil {
 		return err
 	}
@@ -295,11 +295,11 @@ func (ed *editor) editEnd(e edit, beside []checkpoint.Entry) error {
 	ed.concluded()
 	ed.shape.Stop(&ed.front)
 	ed.done = ed.step
-	return ed.commitEdit(change, beside, nil)
+	return ed.commitEdit(change, pending, nil)
 }
 
-// decideChange lets the next commit record an edit by hand. That of a subgraph's state is recorded at
-// the root, where it is announced before. entries will stand beside the commit.
+// decideChange lets the next commit record an edit by hand. That of a subgraph's state is recorded
+// at the root, where it is announced before. entries are the pending writes after the commit.
 func (ed *editor) decideChange(d Decision, entries []checkpoint.Entry) error {
 	if ed.ns != "" {
 		return ed.announce(d, entries)
@@ -307,7 +307,8 @@ func (ed *editor) decideChange(d Decision, entries []checkpoint.Entry) error {
 	return ed.decider().record(d)
 }
 
-// recordChange tells of an edit that was committed, and confirms that of a subgraph's state.
+// recordChange emits the decision of an edit that was committed, and confirms that of a subgraph's
+// state.
 func (ed *editor) recordChange(d Decision) {
 	ed.emitDecision(d)
 	if ed.ns != "" {

@@ -16,10 +16,10 @@ import (
 // what the subgraph asks, and the root keeps the decisions of the thread. So that no crash leaves
 // them with what is not true, they are written before the edit, from the root inwards:
 //
-//   - Beside the head of the root stands an announcement, which holds the decision. It counts once
-//     the commit that it names is there. After the commit the decision itself is put beside it; where
+//   - Among the pending writes of the root is an announcement, which holds the decision. It counts once
+//     the commit that it names is there. After the commit the decision itself is put there; where
 //     a crash prevents that, the next run that opens the root records it.
-//   - Beside the head of each graph around the subgraph, the task that runs it loses the questions
+//   - Among those of each graph around the subgraph, the task that runs it loses the questions
 //     that the edit closes, and is to run again.
 //
 // After a crash before the commit the next Resume asks these questions again.
@@ -27,11 +27,11 @@ import (
 // slotEdit is how the slot of an announcement begins. It has no task.
 const slotEdit = "edit/"
 
-// announcement returns the part of a slot that tells the edits of a thread apart.
+// announcement returns the part of a slot that differs for each edit of a thread.
 func (d *Decision) announcement() string { return fmt.Sprintf("%s/%d", d.Run, d.Checkpoint) }
 
 // announce lets the next commit, which makes the edit d of a subgraph, be announced first. entries
-// are those that will stand beside it.
+// are the pending writes after it.
 func (ed *editor) announce(d Decision, entries []checkpoint.Entry) error {
 	data, err := json.Marshal(d)
 	if err != nil {
@@ -48,7 +48,7 @@ func (ed *editor) announce(d Decision, entries []checkpoint.Entry) error {
 	return nil
 }
 
-// putAround writes beside the heads of the graphs around a subgraph that is to be edited.
+// putAround adds pending writes to the graphs around a subgraph that is to be edited.
 func (ed *editor) putAround(note checkpoint.Entry, entries []checkpoint.Entry) error {
 	root, err := ed.around("")
 	if err != nil {
@@ -130,14 +130,14 @@ func (ed *editor) around(namespace string) (*checkpoint.Chain, error) {
 	return c, err
 }
 
-// outerPut is what is to be written beside the head of a graph around a subgraph.
+// outerPut holds new pending writes of a graph around a subgraph.
 type outerPut struct {
 	chain   *checkpoint.Chain
 	entries []checkpoint.Entry
 }
 
-// outerPuts returns what is to be written at the root, which comes first, and at the graphs below it
-// so that the tasks that run the subgraph go on with it as it will be.
+// outerPuts returns what is to be written at the root, which comes first, and at the graphs below
+// it so that the tasks that run the subgraph go on with it as it will be.
 func (ed *editor) outerPuts(root *checkpoint.Chain, closed map[string]bool) ([]outerPut, error) {
 	var inner []outerPut
 	for w := ed.place; w != nil; {
@@ -165,8 +165,8 @@ func (ed *editor) outerPuts(root *checkpoint.Chain, closed map[string]bool) ([]o
 	return append([]outerPut{{root, nil}}, inner...), nil
 }
 
-// closes returns the ids of the questions in the subgraph that the edit closes, which leaves
-// entries beside it.
+// closes returns the ids of the questions in the subgraph that the edit closes; entries are the
+// pending writes after it.
 func (ed *editor) closes(entries []checkpoint.Entry) (map[string]bool, error) {
 	before, err := sortPending(ed.journal.Chain.Pending).open(ed.journal.Chain.Record)
 	if err != nil {
@@ -208,8 +208,8 @@ func branchOf(rec *checkpoint.Record) uint64 {
 	return rec.Branch
 }
 
-// confirm puts the decision to edit a subgraph beside the head of the root, now that the edit is
-// made. If that fails nothing is lost: the announcement is there.
+// confirm puts the decision to edit a subgraph among the pending writes of the root, now that the
+// edit is made. If that fails nothing is lost: the announcement is there.
 func (ed *editor) confirm(d Decision) {
 	data, err := json.Marshal(d)
 	if err != nil {
@@ -230,8 +230,8 @@ type madeEdit struct {
 	data json.RawMessage
 }
 
-// madeEdits returns the edits that were announced among the pending writes of the root and made, and
-// are not among its decisions yet.
+// madeEdits returns the edits that were announced among the pending writes of the root and made,
+// and are not among its decisions yet.
 func madeEdits(t threadReader, pending []checkpoint.Entry) (made []madeEdit, err error) {
 	for _, e := range pending {
 		rest, ok := strings.CutPrefix(e.Slot, slotEdit)
@@ -254,8 +254,8 @@ func madeEdits(t threadReader, pending []checkpoint.Entry) (made []madeEdit, err
 	return made, nil
 }
 
-// recordAnnounced lets the next commit of a root chain record the edits that were announced among the
-// pending writes of the newest commit and made, and whose run did not come to record them.
+// recordAnnounced lets the next commit of a root chain record the edits that were announced among
+// the pending writes of the newest commit and made, and whose run did not come to record them.
 func recordAnnounced(t threadReader, m decider) error {
 	c := m.chain
 	pending := c.Pending
@@ -332,22 +332,22 @@ func (ed *editor) forkForEdit() error {
 	return nil
 }
 
-// closeAtRoot lets the next commit of c, which begins a branch for an edit of a subgraph, record the
-// questions that the branch closes, and returns them: all of the newest commit, or, where the branch
-// begins there, those of the task that goes back.
+// closeAtRoot lets the next commit of c, which begins a branch for an edit of a subgraph, record
+// the questions that the branch closes, and returns them: all of the newest commit, or, where the
+// branch begins there, those of the task that goes back.
 func (ed *editor) closeAtRoot(c *checkpoint.Chain, rw *checkpoint.Rewind) ([]Decision, error) {
-	rec, beside := c.Record, c.Pending
-	after := withoutTask(beside, rw.Task)
+	rec, pending := c.Record, c.Pending
+	after := withoutTask(pending, rw.Task)
 	if c.Branches() {
 		var err error
 		var newest storedCommit
-		if newest, beside, err = ed.thread().newest(""); err != nil {
+		if newest, pending, err = ed.thread().newest(""); err != nil {
 			return nil, ed.fail(err)
 		}
 		rec, after = newest.rec, nil
 	}
 	m := ed.deciderIn(c)
-	closed, err := m.discardsAt(c.Head(), rec, beside, after)
+	closed, err := m.discardsAt(c.Head(), rec, pending, after)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (ed *editor) editTasks(edits []edit) (whole bool, err error) {
 			return false, t.fail(err)
 		}
 		if len(t.open) > 0 {
-			return false, t.fail(fmt.Errorf("%w: it asks a question, and nobody runs to ask it", ErrEdit))
+			return false, t.fail(fmt.Errorf("%w: it asks a question; an edit must not", ErrEdit))
 		}
 		ed.tasks = append(ed.tasks, t)
 	}
@@ -83,8 +83,8 @@ func (ed *editor) foldEdits(whole bool) error {
 }
 
 // notes returns the entries that belong to no task of the step.
-func notes(beside []checkpoint.Entry) (kept []checkpoint.Entry) {
-	for _, e := range beside {
+func notes(pending []checkpoint.Entry) (kept []checkpoint.Entry) {
+	for _, e := range pending {
 		if e.Task == "" && e.Slot != slotPaused && e.Slot != slotVoid {
 			kept = append(kept, e)
 		}
@@ -93,14 +93,14 @@ func notes(beside []checkpoint.Entry) (kept []checkpoint.Entry) {
 }
 
 // withoutActed returns the entries but those of tasks that the edits stand for.
-func (ed *editor) withoutActed(beside []checkpoint.Entry) (kept []checkpoint.Entry) {
+func (ed *editor) withoutActed(pending []checkpoint.Entry) (kept []checkpoint.Entry) {
 	acted := map[string]bool{}
 	for _, t := range ed.tasks {
 		if t.out.Node != step.Nobody {
 			acted[ed.taskID(ed.done+1, t.node.name, -1)] = true
 		}
 	}
-	for _, e := range beside {
+	for _, e := range pending {
 		if !acted[e.Task] {
 			kept = append(kept, e)
 		}
@@ -108,9 +108,9 @@ func (ed *editor) withoutActed(beside []checkpoint.Entry) (kept []checkpoint.Ent
 	return kept
 }
 
-// finished returns the due tasks whose results are stored beside the head.
-func (ed *editor) finished(beside []checkpoint.Entry) (done []*task, err error) {
-	sorted := sortPending(beside)
+// finished returns the due tasks whose results are among the pending writes.
+func (ed *editor) finished(pending []checkpoint.Entry) (done []*task, err error) {
+	sorted := sortPending(pending)
 	if _, err := sorted.dropVoid(); err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 // the graph at the root.
 
 // lineage is the way that a chain has come to where it is on the thread's present branch: for each
-// branch of the thread, the present one first, the last position there. The Turn of the first is 0 if
-// it has not ended.
+// branch of the thread, the present one first, the last position there. The Turn of the first is 0
+// if it has not ended.
 type lineage []checkpoint.Position
 
 // includes reports whether a task at a position of the root is on the way.
@@ -34,9 +34,9 @@ type lineages struct {
 	hosts map[string]lineage // by namespace, as far as they were read
 }
 
-// include reports whether a call was made on the thread's present branch, or before it began. A call
-// from inside a subgraph counts also where the step of the root was begun again, as far as the chain
-// of that subgraph has kept it.
+// include reports whether a call was made on the thread's present branch, or before it began. A
+// call from inside a subgraph counts also where the step of the root was begun again, as far as the
+// chain of that subgraph has kept it.
 func (l *lineages) include(w *checkpoint.Within) (bool, error) {
 	if w == nil || l.root.includes(w.Root) {
 		return true, nil

@@ -8,9 +8,9 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// opener finds the chain of commits with which a run goes on: at the newest commit of its thread, at
-// an older one that the options name, or at the one from which the call of a subgraph goes on. It
-// reads the thread, and changes neither it nor the run.
+// opener finds the chain of commits with which a run goes on: at the newest commit of its thread,
+// at an older one that the options name, or at the one from which the call of a subgraph goes on.
+// It reads the thread, and changes neither it nor the run.
 type opener struct {
 	threadReader
 	run    *run
@@ -48,8 +48,8 @@ func (o *opener) older(at uint64) (*checkpoint.Chain, error) {
 	return c, err
 }
 
-// newestOf opens the chain at the newest commit that was made for a call that counts; nil means that
-// there is none.
+// newestOf opens the chain at the newest commit that was made for a call that counts; nil means
+// that there is none.
 func (o *opener) newestOf(counts func(*checkpoint.Within) (bool, error)) (*checkpoint.Chain, error) {
 	for c, err := range o.commits(o.run.ns, checkpoint.Query{}) {
 		if err != nil {
@@ -84,8 +84,8 @@ func (o *opener) childChain() (*checkpoint.Chain, error) {
 	return o.head()
 }
 
-// threadChain opens the chain of a subgraph whose state lives as long as the thread. Where no commit
-// of it belongs to the thread's present branch, the chain begins again with an empty state.
+// threadChain opens the chain of a subgraph whose state lives as long as the thread. Where no
+// commit of it belongs to the thread's present branch, the chain begins again with an empty state.
 func (o *opener) threadChain() (*checkpoint.Chain, error) {
 	root := &o.run.session.root
 	c, err := o.head()
@@ -108,8 +108,8 @@ func (o *opener) threadChain() (*checkpoint.Chain, error) {
 	return older, err
 }
 
-// replayedChain opens the chain of a subgraph for a replay, at its newest commit on the branch of the
-// thread that is replayed.
+// replayedChain opens the chain of a subgraph for a replay, at its newest commit on the branch of
+// the thread that is replayed.
 func (o *opener) replayedChain() (*checkpoint.Chain, error) {
 	c, err := o.newestOf(func(w *checkpoint.Within) (bool, error) {
 		return w == nil || w.Root.Branch == o.run.place.Root.Branch, nil
@@ -120,8 +120,8 @@ func (o *opener) replayedChain() (*checkpoint.Chain, error) {
 	return c, err
 }
 
-// hostChain opens the chain of the root for options that name a commit of a subgraph: before the step
-// whose task runs the subgraph, or at the head if the subgraph is at that commit there.
+// hostChain opens the chain of the root for options that name a commit of a subgraph: before the
+// step whose task runs the subgraph, or at the head if the subgraph is at that commit there.
 func (o *opener) hostChain() (*checkpoint.Chain, error) {
 	host, rw, err := o.hostOf(o.run.opts.Namespace, o.run.opts.At)
 	if err != nil {
@@ -134,9 +134,9 @@ func (o *opener) hostChain() (*checkpoint.Chain, error) {
 	return o.older(host)
 }
 
-// hostOf returns the commit of the root at which the task is due in which a subgraph runs, and the way
-// from that task to the subgraph's commit number at, or its newest if at is 0. The Rewind is nil if
-// the subgraph is at that commit at the head of the thread.
+// hostOf returns the commit of the root at which the task is due in which a subgraph runs, and the
+// way from that task to the subgraph's commit number at, or its newest if at is 0. The Rewind is
+// nil if the subgraph is at that commit at the head of the thread.
 func (o *opener) hostOf(namespace string, at uint64) (host uint64, rw *checkpoint.Rewind, err error) {
 	child, atHead, named := "", true, fmt.Sprintf("commit %d of namespace %q", at, namespace)
 	for namespace != "" {

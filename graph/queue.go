@@ -36,8 +36,8 @@ type waiting struct {
 
 var waitingSchema, _ = state.SchemaOf[waiting]()
 
-// inputQueue reads and writes the inputs of a thread that wait for their turns. Each is a commit of a
-// chain of its own; which of them have begun a turn is in the commits of the root.
+// inputQueue reads and writes the inputs of a thread that wait for their turns. Each is a commit of
+// a chain of its own; which of them have begun a turn is in the commits of the root.
 type inputQueue struct {
 	threadReader
 	schema *state.Schema // of the inputs

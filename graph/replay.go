@@ -73,11 +73,11 @@ func orNothing(value json.RawMessage) string {
 // what new code would have made of old threads. Nothing is written; the thread is
 // copied to memory first.
 //
-// What was kept and answered is taken from the record: it is there if the graph that
-// made it was compiled with Config.Trace. What a node kept (Once, Call) and was not
-// recorded is an [ErrReplay], and so is what it keeps now and did not then: its function
-// is never called. The results of subgraphs are taken as they are recorded. All else that nodes do, they do again:
-// so keep effects in Once and Call, or replay with stubs.
+// What was kept and answered is taken from the record: it is there if the graph that made it was
+// compiled with Config.Trace. What a node kept (Once, Call) and was not recorded is an [ErrReplay],
+// and so is what it keeps now and did not then: its function is never called. The results of
+// subgraphs are taken as they are recorded. All else that nodes do, they do again: so keep effects
+// in Once and Call, or replay with stubs.
 //
 // from and to bound the commits, both included; 0 means all.
 func (g *Graph[S]) Replay(ctx context.Context, thread string, from, to uint64) (Replayed, error) {

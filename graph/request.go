@@ -62,7 +62,8 @@ func invokes[S any](p *program, input S) request {
 	return request{op: opInvoke, input: state.Hold(p.schema, input)}
 }
 
-// replays reports whether the request runs recorded steps again: nothing is written for others to see.
+// replays reports whether the request runs recorded steps again: nothing is written for others to
+// see.
 func (q *request) replays() bool { return q.replay != nil }
 
 // view returns the input of the request, as a view by schema.

@@ -8,8 +8,8 @@ import (
 )
 
 // restorer makes the tasks of the step that is due, from the commit at which the thread was opened
-// and the pending writes there. Tasks that have finished are taken as they are, those whose questions
-// stay open wait on, and all others run.
+// and the pending writes there. Tasks that have finished are taken as they are, those whose
+// questions stay open wait on, and all others run.
 type restorer struct {
 	*run
 	rec     *checkpoint.Record
@@ -32,8 +32,8 @@ func resume(r *run, a Answers) error {
 	return restoreTurn(r, a)
 }
 
-// restoreTurn goes on, with answers, with the turn at whose commit the thread was opened. At an older
-// commit it begins a branch.
+// restoreTurn goes on, with answers, with the turn at whose commit the thread was opened. At an
+// older commit it begins a branch.
 func restoreTurn(r *run, a Answers) error {
 	s := &restorer{run: r}
 	if r.journal.Chain.Branches() || r.next.forks {
@@ -84,7 +84,8 @@ func (s *restorer) read() (err error) {
 }
 
 // answer gives answers to the open questions. They are stored, so that the questions are not asked
-// again after a crash. Those to the questions of a subgraph came to the root, which has stored them.
+// again after a crash. Those to the questions of a subgraph came to the root, which has stored
+// them.
 func (s *restorer) answer(a Answers) error {
 	if s.req.replays() {
 		s.questions.add(s.req.replay.answers)

@@ -109,7 +109,7 @@ func (r *run) plan() (Status, error) {
 	}
 	if r.breaks && r.pausesAfter() {
 		if len(r.tasks) > 0 {
-			r.steps-- // a step was taken up, and does not run
+			r.steps-- // the step was restored, and does not run
 		}
 		return r.pauseHere()
 	}
@@ -137,7 +137,7 @@ func (r *run) drains() bool {
 // stopHere leaves what is due to Resume.
 func (r *run) stopHere() (Status, error) {
 	if len(r.tasks) > 0 {
-		r.steps-- // a step was taken up, and does not run
+		r.steps-- // the step was restored, and does not run
 	}
 	r.paused.drained = true
 	return Pending, nil
@@ -189,7 +189,7 @@ func (r *run) mayStep() error {
 		limit = r.opts.MaxSteps
 	}
 	if len(r.tasks) > 0 {
-		taken-- // the step that was taken up is already counted
+		taken-- // the step that was restored is already counted
 	}
 	switch {
 	case r.ctx.Err() != nil:
@@ -225,7 +225,7 @@ func (r *run) advance() {
 	r.done = r.step
 }
 
-// publish tells the watchers what the step did, and lets go of its tasks.
+// publish sends what the step did to the readers, and drops its tasks.
 func (r *run) publish() {
 	if r.session.watch != nil {
 		r.emitStep()
@@ -268,8 +268,7 @@ func (r *run) pausesAfter() bool {
 	return len(r.paused.at) > 0
 }
 
-// pauseHere pauses at a static interrupt. The store remembers that somebody was told,
-// so that Resume passes it, and only then.
+// pauseHere pauses at a static interrupt. That is stored, so that Resume passes the interrupt.
 func (r *run) pauseHere() (Status, error) {
 	if r.journal != nil {
 		if err := r.journal.Put([]checkpoint.Entry{{Slot: slotPaused, Data: r.pauseNote()}}); err != nil {

@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 )
 
-// running lists the tasks of a run, and of the subgraphs in it. It is read when the run is given up,
-// to say which node did not stop. A task stays listed until the run drops it; its phase records,
-// without the mutex, whether its node runs.
+// running lists the tasks of a run, and of the subgraphs in it. It is read when the run is given
+// up, to say which node did not stop. A task stays listed until the run drops it; its phase
+// records, without the mutex, whether its node runs.
 type running struct {
 	mu    sync.Mutex
 	first *task
@@ -37,7 +37,8 @@ const (
 // starts records that the node runs.
 func (l *listing) starts() { l.phase.Store(phaseRunning) }
 
-// ends records that the node of t has returned. While a reader holds the task, it waits for the mutex.
+// ends records that the node of t has returned. While a reader holds the task, it waits for the
+// mutex.
 func (l *running) ends(t *task) {
 	if !t.phase.CompareAndSwap(phaseRunning, phaseIdle) {
 		l.mu.Lock()
@@ -124,8 +125,8 @@ func (l *running) any(r *run) bool {
 }
 
 // in returns the tasks of r, and of the subgraphs in it, whose nodes run, in canonical order: not
-// those that wait for another of them, nor those that were given up already. The caller holds mu, and
-// calls release before it unlocks it.
+// those that wait for another of them, nor those that were given up already. The caller holds mu,
+// and calls release before it unlocks it.
 func (l *running) in(r *run) (all []*task) {
 	waits := map[*task]bool{}
 	for t := l.first; t != nil; t = t.next {

@@ -59,8 +59,8 @@ func (p *program) drive(ctx context.Context, o RunOptions, q request) (outcome, 
 	return p.launch(ctx, o, q).runInline()
 }
 
-// runInline runs a call that has no readers to its end, on the goroutine of the caller unless the run
-// is bounded.
+// runInline runs a call that has no readers to its end, on the goroutine of the caller unless the
+// run is bounded.
 func (s *session) runInline() (outcome, error) {
 	if s.root.bounded() {
 		s.finished = make(chan struct{})
@@ -149,8 +149,8 @@ func (s *session) wait() (outcome, error) {
 	return *s.out, s.err
 }
 
-// giveUpLate waits for a call. When its context has ended, it waits as long as the nodes may go on, and
-// then gives it up.
+// giveUpLate waits for a call. When its context has ended, it waits as long as the nodes may go on,
+// and then gives it up.
 func (s *session) giveUpLate() {
 	r := &s.root
 	bound := schedule.Bound{Grace: r.lateGrace() + r.lateGrace()/4, Extend: r.extension}

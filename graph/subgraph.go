@@ -34,11 +34,11 @@ const (
 	Stateless
 )
 
-// Subgraph makes a node of a whole graph with a state of its own. in makes the
-// child's input from the parent's state; out brings what the child ended with into
-// the parent's state. in is called each time the node runs, also where the child goes on
-// or has finished and its input does not matter any more. The child may end with a Command for its parent ([Command.InParent]);
-// then out is not called, and the Command may go to the targets.
+// Subgraph makes a node of a whole graph with a state of its own. in makes the child's input from
+// the parent's state; out brings what the child ended with into the parent's state. in is called
+// each time the node runs, also where the child goes on or has finished and its input does not
+// matter any more. The child may end with a Command for its parent ([Command.InParent]); then out
+// is not called, and the Command may go to the targets.
 //
 // The child's checkpoints are kept on the parent's thread in a namespace of their
 // own, and the parent's store is used whatever the child was compiled with. A
@@ -66,8 +66,8 @@ func Subgraph[S, C any](child *Graph[C], in func(s *S) (C, error), out func(s *S
 
 // SubgraphWorker makes a [Worker] of a whole graph: each [Send] to it runs the child once, in a
 // namespace of its own. in makes the child's input from the parent's state and the payload; out
-// brings what the child ended with into the parent's state. Everything else is as with
-// [Subgraph]. A child that lives as long as the thread ([PerThread]) can serve one task of a step only.
+// brings what the child ended with into the parent's state. Everything else is as with [Subgraph].
+// A child that lives as long as the thread ([PerThread]) can serve one task of a step only.
 func SubgraphWorker[S, P, C any](child *Graph[C], in func(s *S, payload P) (C, error), out func(s *S, payload P, end *C) error, targets ...string) Node[S] {
 	n := Node[S]{targets: targets, pos: caller(1), payload: payloadOf[P]()}
 	if child == nil || child.p == nil || in == nil || out == nil {
@@ -140,8 +140,8 @@ func stateIn[S any](o outcome) (s S) {
 	return s
 }
 
-// nested is what a run has that is a subgraph. A run that edits the state of a subgraph by hand has a
-// place, and no task.
+// nested is what a run has that is a subgraph. A run that edits the state of a subgraph by hand has
+// a place, and no task.
 type nested struct {
 	inside *task              // the task that calls it; nil at the root
 	depth  int                // how many runs it is inside of
@@ -269,7 +269,7 @@ func (v *visit) scopes() (ids []string) {
 	return ids
 }
 
-// prepare tells a run what it has from its parent.
+// prepare gives a run what it has from its parent.
 func (v *visit) prepare(r *run) {
 	t := v.up.task
 	r.ns = cmp.Or(v.from.namespace, v.namespace(t.run.branch))

@@ -98,7 +98,8 @@ func isDue(rec *checkpoint.Record, task string) bool {
 	return slices.ContainsFunc(rec.Next, func(t checkpoint.Task) bool { return t.ID == task })
 }
 
-// hasBranched reports whether the call of a subgraph at this place has begun its branch of the chain.
+// hasBranched reports whether the call of a subgraph at this place has begun its branch of the
+// chain.
 func (t threadReader) hasBranched(namespace string, place *checkpoint.Within) (bool, error) {
 	for c, err := range t.commits(namespace, checkpoint.Query{}) {
 		if err != nil {

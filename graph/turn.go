@@ -154,7 +154,7 @@ func (s *turnStart) fold() (err error) {
 	return nil
 }
 
-// inputHash returns what tells one input from another.
+// inputHash returns a hash that differs where inputs do.
 func (p *program) inputHash(input state.View) (string, error) {
 	data, err := p.schema.Encode(p.withoutAside(input))
 	if err != nil {
@@ -163,7 +163,7 @@ func (p *program) inputHash(input state.View) (string, error) {
 	return hash(string(data)), nil
 }
 
-// withoutAside returns an input without the fields that do not tell it from another.
+// withoutAside returns an input without the fields that do not count for its hash.
 func (p *program) withoutAside(input state.View) state.View {
 	if !slices.ContainsFunc(p.schema.Fields(), func(f state.Field) bool { return f.Aside }) {
 		return input
