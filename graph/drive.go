@@ -113,8 +113,8 @@ func (r *run) serveRequest() (status Status, err error) {
 	}
 	for r.goal.runs() {
 		steps := r.runSteps
-		if r.driven() != nil {
-			steps = r.serveLoop
+		if r.driven != nil {
+			steps = r.driven.call.steps
 		}
 		status, err := steps()
 		if status != Done || err != nil || r.goal != runTurns {
@@ -152,10 +152,8 @@ func (r *run) begin() error {
 		return (&editor{run: r}).updateAndResume(q.edits, q.answers)
 	case opCall:
 		return childStart{r}.begin()
-	case opPlan:
-		return r.servePlan()
-	case opRunTask, opCommit:
-		return r.serveStep()
+	case opPlan, opRunTask, opCommit:
+		return r.driven.call.serve()
 	}
 	return ErrNotCompiled
 }
@@ -200,7 +198,7 @@ func (r *run) open() error {
 
 // unmoved checks that the newest commit is the one that the caller has seen.
 func (r *run) unmoved() error {
-	if r.opts.If == nil || r.inside != nil || r.madeHead() {
+	if r.opts.If == nil || r.inside != nil || r.driven.madeHead() {
 		return nil
 	}
 	if newest := r.journal.Chain.Head(); newest != *r.opts.If {
@@ -297,10 +295,11 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 			out.starved = append(out.starved, r.nodes[r.shape.Joins[j].Target].name)
 		}
 	}
-	if r.driven() != nil {
-		out.answer = r.answer(&out)
+	ends := r.inside == nil
+	if r.driven != nil {
+		out.answer, ends = r.driven.call.answer(&out), r.driven.call.ends(out.status)
 	}
-	if err == nil && r.session.watch != nil && r.inside == nil && r.drivenEnds(out.status) {
+	if err == nil && r.session.watch != nil && ends {
 		r.session.watch.SendLast(r.ctx, Event{Mode: Ended, Namespace: r.ns, Step: r.step, Status: out.status, State: out.state, Interrupts: out.interrupts, Drained: out.drained,
 			Starved: out.starved, Steps: out.steps, Checkpoint: out.checkpoint, schema: r.schema})
 	}

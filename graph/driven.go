@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/journal"
+	"github.com/weftrun/weft/state"
 )
 
 // A run that is driven from outside is made of many sessions: a Plan, and for each step its RunTasks and
@@ -14,166 +15,202 @@ import (
 // which a run that stops leaves it for Resume. In addition it says of which run it is, so that a call
 // that is made again, after a lost reply, finds what it has done.
 
-// drivenCall is what a session knows that is one call of a run that is driven from outside.
-type drivenCall struct {
-	step      StepID // as the request has it
-	task      string // of a RunTask
-	try       int    // of a RunTask: see TaskRequest.Try
-	writer    string // of a RunTask: the prefix of its commits; others may run the same task
-	began     int    // the thread's last step before the run began
-	again     bool   // of a Plan: the run has begun before
-	committed bool   // of a Commit: the step is committed
+// drivenRun is the run of a session that is one call from outside: a Plan, a RunTask or a Commit. It
+// serves the call, and knows which pending writes are those of its run. The methods that others call
+// take a nil drivenRun, which is that of any other run.
+type drivenRun struct {
+	*run // at the root
+	call drivenCall
+	id   StepID // as the request has it, with the fence of the lease
 
-	final      bool          // of a RunTask whose task has failed: no other try makes sense
-	retryAfter time.Duration // and how long it asks to wait
+	began    int  // the thread's last step before the run began
+	hasBegun bool // of a Plan: the run has begun before
+	try      int  // of a RunTask: see TaskRequest.Try
+
+	final      bool          // the task that was read has failed, and no other try makes sense
+	retryAfter time.Duration // how long its failure asks to wait
 }
 
-// driven returns the call from outside that the run serves, nil for any other run.
-func (r *run) driven() *drivenCall {
-	if r.inside != nil {
-		return nil
-	}
-	return r.session.driven
-}
-
-// writer returns the prefix of the ids of the session's commits.
-func (s *session) writer() string {
-	if s.driven != nil && s.driven.writer != "" {
-		return s.driven.writer
-	}
-	return s.id
+// drivenCall is what a Plan, a RunTask and a Commit do each in their own way.
+type drivenCall interface {
+	// serve does what the call asks, up to the point where the step is run or planned.
+	serve() error
+	// makeTasks makes the tasks that the call is about, of the step that is due in rec.
+	makeTasks(rec *checkpoint.Record) error
+	// steps does the work of the call.
+	steps() (Status, error)
+	// answer returns what the call gives its driver.
+	answer(out *outcome) any
+	// ends reports whether a call that ends with a status is the end of the run, for its readers.
+	ends(s Status) bool
 }
 
 // originID returns the id that the session gives a thread that it begins. No other thread has it, also
 // where drivers choose one id for the runs of several.
 func (s *session) originID() string {
-	if s.driven != nil {
+	if s.root.driven != nil {
 		return longHash("origin", s.root.opts.Thread, s.id)
 	}
 	return s.id
 }
 
-// servePlan begins a turn or goes on with one, up to the point where the step is planned.
-func (r *run) servePlan() error {
-	q, d := r.req, r.driven()
+// planCall is a Plan.
+type planCall struct{ *drivenRun }
+
+// serve begins a turn or goes on with one.
+func (c planCall) serve() error {
+	q := c.req
 	if q.json != nil {
 		if !q.answers.IsZero() {
-			return fmt.Errorf("graph %q: thread %q: %w: a Plan takes an input or answers, not both", r.name, r.opts.Thread, ErrAnswer)
+			return fmt.Errorf("graph %q: thread %q: %w: a Plan takes an input or answers, not both", c.name, c.opts.Thread, ErrAnswer)
 		}
-		if err := r.opts.checkRoot(r.name); err != nil {
+		if err := c.opts.checkRoot(c.name); err != nil {
 			return err
 		}
 	}
-	if err := r.knowsCommit(); err != nil {
+	if err := c.skipForkIfMade(); err != nil {
 		return err
 	}
 	if q.json == nil {
-		if err := r.open(); err != nil {
-			return err
-		}
-		if r.journal.Chain.Record == nil {
-			return unknown(r.key(), 0)
-		}
-		if err := r.knowRun(); err != nil {
-			return err
-		}
-		r.goal = runTurns
-		return restoreTurn(r, q.answers)
+		return c.goOn()
 	}
-	input, err := q.view(r.schema)
+	input, err := q.view(c.schema)
 	if err != nil {
-		return r.fail(err)
+		return c.fail(err)
 	}
-	if err := r.open(); err != nil {
+	if err := c.openAgain(); err != nil {
 		return err
 	}
-	if err := r.knowRun(); err != nil {
+	if !c.hasBegun {
+		return c.beginTurn(input)
+	}
+	if err := c.checkInput(input); err != nil {
 		return err
 	}
-	if !d.again && r.opts.OnOpenQuestions == Queue {
-		queued, err := newInputQueue(r).has(r.ofRun(""))
+	if c.opts.OnOpenQuestions == Queue {
+		c.goal = runTurns
+	}
+	return restoreTurn(c.run, q.answers)
+}
+
+// goOn goes on with the turn that the thread is in.
+func (c planCall) goOn() error {
+	if err := c.openAgain(); err != nil {
+		return err
+	}
+	if c.journal.Chain.Record == nil {
+		return unknown(c.key(), 0)
+	}
+	c.goal = runTurns
+	return restoreTurn(c.run, c.req.answers)
+}
+
+// openAgain opens the thread and finds out what the run has done there before.
+func (c planCall) openAgain() error {
+	if err := c.open(); err != nil {
+		return err
+	}
+	return c.loadRunHistory()
+}
+
+// beginTurn begins a turn with an input, unless the run has queued it before.
+func (c planCall) beginTurn(input state.View) error {
+	if c.opts.OnOpenQuestions == Queue {
+		queued, err := newInputQueue(c.run).has(c.ofRun(""))
 		if err != nil {
-			return r.fail(err)
+			return c.fail(err)
 		}
 		if queued {
-			r.goal = stayQueued
+			c.goal = stayQueued
 			return nil
 		}
 	}
-	if !d.again {
-		return beginTurn(r, input)
-	}
-	if hash, err := r.inputHash(input); err != nil {
-		return err
-	} else if first, err := r.inputOfRun(); err != nil {
-		return err
-	} else if first != "" && first != hash {
-		return r.fail(fmt.Errorf("%w: run %q has begun a turn with another input", ErrRun, r.session.id))
-	}
-	if r.opts.OnOpenQuestions == Queue {
-		r.goal = runTurns
-	}
-	return restoreTurn(r, q.answers)
+	return beginTurn(c.run, input)
 }
 
-// knowsCommit finds out whether the run has begun a branch before: then a Plan that names an older commit
-// goes on with the branch.
-func (r *run) knowsCommit() error {
-	if r.opts.At == 0 && r.opts.Namespace == "" {
+// checkInput returns an ErrRun if the run has begun a turn with another input.
+func (c planCall) checkInput(input state.View) error {
+	hash, err := c.inputHash(input)
+	if err != nil {
+		return err
+	}
+	before, err := c.inputOfRun()
+	if err == nil && before != "" && before != hash {
+		err = c.fail(fmt.Errorf("%w: run %q has begun a turn with another input", ErrRun, c.session.id))
+	}
+	return err
+}
+
+// makeTasks makes none where a limit of the run is reached: the plan reports that.
+func (c planCall) makeTasks(*checkpoint.Record) error {
+	if c.mayStep() == nil {
+		c.prepare()
+	}
+	return nil
+}
+
+func (c planCall) steps() (Status, error)  { return c.planStep() }
+func (c planCall) answer(out *outcome) any { return c.planOf(out) }
+func (c planCall) ends(s Status) bool      { return s != Pending }
+
+// skipForkIfMade lets a Plan that names an older commit go on with the newest one, where the run has
+// begun the branch before.
+func (d *drivenRun) skipForkIfMade() error {
+	if d.opts.At == 0 && d.opts.Namespace == "" {
 		return nil
 	}
-	for c, err := range r.thread().commits("", checkpoint.Query{Limit: 1}) {
+	for c, err := range d.thread().commits("", checkpoint.Query{Limit: 1}) {
 		if err != nil {
-			return r.fail(err)
+			return d.fail(err)
 		}
-		if c.rec.Run == r.session.id {
-			r.opts.At, r.opts.Namespace = 0, ""
+		if c.rec.Run == d.session.id {
+			d.opts.At, d.opts.Namespace = 0, ""
 		}
 	}
 	return nil
 }
 
 // madeHead reports whether the run has made the commit at which the thread was opened.
-func (r *run) madeHead() bool {
-	return r.driven() != nil && r.journal.Chain.Record != nil && r.journal.Chain.Record.Run == r.session.id
+func (d *drivenRun) madeHead() bool {
+	return d != nil && d.journal.Chain.Record != nil && d.journal.Chain.Record.Run == d.session.id
 }
 
-// knowRun finds out what the run of a Plan has done before.
-func (r *run) knowRun() error {
-	d, chain := r.driven(), r.journal.Chain
-	d.began = r.done
+// loadRunHistory finds out what the run of a Plan has done before.
+func (d *drivenRun) loadRunHistory() error {
+	chain := d.journal.Chain
+	d.began = d.done
 	if chain.Record == nil {
 		return nil
 	}
-	mine, err := r.answersOfRun(sortPending(chain.Pending))
+	mine, err := d.answersBefore(sortPending(chain.Pending))
 	if err != nil {
 		return err
 	}
-	if d.again = r.madeHead() || mine != nil; !d.again && r.req.json != nil {
-		first, err := r.inputOfRun()
+	if d.hasBegun = d.madeHead() || mine != nil; !d.hasBegun && d.req.json != nil {
+		before, err := d.inputOfRun()
 		if err != nil {
 			return err
 		}
-		d.again = first != ""
+		d.hasBegun = before != ""
 	}
-	if !r.madeHead() {
+	if !d.madeHead() {
 		return nil
 	}
-	for c, err := range r.thread().commits(r.ns, r.ofRun("")) {
+	for c, err := range d.thread().commits(d.ns, d.ofRun("")) {
 		if err != nil {
-			return r.fail(err)
+			return d.fail(err)
 		}
 		if d.began = c.rec.Step; c.rec.Source == checkpoint.Step {
 			d.began--
 		}
 	}
-	r.steps = r.done - d.began
+	d.run.steps = d.done - d.began
 	return nil
 }
 
 // ofRun selects the commits of the run; with a source only those that it made.
-func (r *run) ofRun(source checkpoint.Source) checkpoint.Query {
-	where := map[string]string{"run": r.session.id}
+func (d *drivenRun) ofRun(source checkpoint.Source) checkpoint.Query {
+	where := map[string]string{"run": d.session.id}
 	if source != "" {
 		where["source"] = string(source)
 	}
@@ -181,72 +218,120 @@ func (r *run) ofRun(source checkpoint.Source) checkpoint.Query {
 }
 
 // inputOfRun returns the hash of the input with which the run has begun a turn; "" if it has not.
-func (r *run) inputOfRun() (hash string, err error) {
-	for c, err := range r.thread().commits(r.ns, r.ofRun(checkpoint.Input)) {
+func (d *drivenRun) inputOfRun() (hash string, err error) {
+	for c, err := range d.thread().commits(d.ns, d.ofRun(checkpoint.Input)) {
 		if err != nil {
-			return "", r.fail(err)
+			return "", d.fail(err)
 		}
 		hash = c.rec.Input // the oldest counts: later ones are of inputs that waited
 	}
 	return hash, nil
 }
 
-// serveStep takes up the step of a RunTask or a Commit.
-func (r *run) serveStep() error {
-	d := r.driven()
-	if want := d.step.Program; want != "" && want != r.hash {
-		return r.fail(fmt.Errorf("%w: the step was planned by the program %s, and this is %s; plan it again", ErrProgram, want, r.hash))
-	}
-	if err := r.open(); err != nil {
+// commitCall is a Commit.
+type commitCall struct {
+	*drivenRun
+	committed bool // the step is committed
+}
+
+// serve takes up the step. Where it is committed, the plan is that of the first Commit, whatever has
+// been run since.
+func (c *commitCall) serve() error {
+	if err := c.openStep(); err != nil {
 		return err
 	}
-	chain := r.journal.Chain
-	rec, head := chain.Record, chain.Head()
+	chain, next := c.journal.Chain, c.id.Checkpoint+1
+	head, isOwn := chain.Head(), chain.ID() == journal.CommitID(c.session.writer, chain.Head())
 	switch {
-	case rec == nil:
-		return unknown(r.key(), 0)
-	case head == d.step.Checkpoint:
-	case r.req.op == opCommit && chain.ID() == r.commitID(head) &&
-		(head == d.step.Checkpoint+1 || head == d.step.Checkpoint+2 && rec.Source == checkpoint.Input):
-		d.committed = true // and the input that has waited longest was begun
+	case head == c.id.Checkpoint:
+	case isOwn && (head == next || head == next+1 && chain.Record.Source == checkpoint.Input):
+		c.committed = true // and the input that has waited longest was begun
 	default:
-		return r.fail(fmt.Errorf("%w: the newest commit is %d, not %d; plan again", ErrStale, head, d.step.Checkpoint))
+		return c.staleAt(head)
 	}
-	if d.began = d.step.First; d.step.Drains {
-		r.goal = runTurns
-	}
-	r.steps = r.done - d.began
-	s := &restorer{run: r}
-	if err := s.read(); err != nil {
+	s, err := c.readStep()
+	if err != nil {
 		return err
 	}
-	if d.committed { // the plan is that of the first Commit, whatever has been run since
-		r.outs = s.ranBefore()
+	if c.committed {
+		c.outs = s.ranBefore()
 		return nil
 	}
 	return s.restoreStep()
 }
 
-// commitID returns the id of the run's commit with this number.
-func (r *run) commitID(seq uint64) string { return journal.CommitID(r.session.writer(), seq) }
+func (c *commitCall) makeTasks(*checkpoint.Record) error {
+	c.prepare()
+	return nil
+}
 
-// serveLoop is loop for one call of a run that is driven from outside.
-func (r *run) serveLoop() (Status, error) {
-	d := r.driven()
-	switch {
-	case r.req.op == opRunTask:
-		return Pending, r.runTask()
-	case r.req.op == opCommit && !d.committed:
-		if status, err := r.commitTasks(); status != planned {
+// steps commits the step and plans the next one.
+func (c *commitCall) steps() (Status, error) {
+	if !c.committed {
+		if status, err := c.commitTasks(); status != planned {
 			return status, err
 		}
-		d.committed = true
+		c.committed = true
 	}
-	if status, err := r.plan(); status != planned {
+	return c.planStep()
+}
+
+func (c *commitCall) answer(out *outcome) any { return c.planOf(out) }
+func (c *commitCall) ends(s Status) bool      { return s != Pending }
+
+// commitTasks is commitStep for a step whose tasks were run by other calls.
+func (c *commitCall) commitTasks() (Status, error) {
+	var left []string
+	failed := false
+	for _, t := range c.tasks {
+		failed = failed || t.err != nil
+		if !t.settled {
+			left = append(left, t.id())
+		}
+	}
+	switch {
+	case c.front.Empty():
+		return planned, nil
+	case failed:
+		return Failed, c.failure()
+	case len(left) > 0:
+		return Pending, c.fail(&UnfinishedError{left})
+	}
+	status, err := c.commitStep()
+	return status, c.stale(err)
+}
+
+// openStep opens the thread for a RunTask or a Commit.
+func (d *drivenRun) openStep() error {
+	if want := d.id.Program; want != "" && want != d.hash {
+		return d.fail(fmt.Errorf("%w: the step was planned by the program %s, and this is %s; plan it again", ErrProgram, want, d.hash))
+	}
+	if err := d.open(); err != nil {
+		return err
+	}
+	if d.journal.Chain.Record == nil {
+		return unknown(d.key(), 0)
+	}
+	return nil
+}
+
+// readStep reads the step of the call.
+func (d *drivenRun) readStep() (*restorer, error) {
+	if d.began = d.id.First; d.id.Drains {
+		d.goal = runTurns
+	}
+	d.run.steps = d.done - d.began
+	s := &restorer{run: d.run}
+	return s, s.read()
+}
+
+// planStep plans the step that is due, and returns whether it is to be run, or how the run ends.
+func (d *drivenRun) planStep() (Status, error) {
+	if status, err := d.plan(); status != planned {
 		return status, err
 	}
 	asks := false
-	for _, t := range r.tasks {
+	for _, t := range d.tasks {
 		if !t.settled || t.err != nil {
 			return Pending, nil
 		}
@@ -258,61 +343,32 @@ func (r *run) serveLoop() (Status, error) {
 	return Pending, nil
 }
 
-// commitTasks is commitStep for a step whose tasks were run by other calls.
-func (r *run) commitTasks() (Status, error) {
-	var left []string
-	failed := false
-	for _, t := range r.tasks {
-		failed = failed || t.err != nil
-		if !t.settled {
-			left = append(left, t.id())
-		}
-	}
-	switch {
-	case r.front.Empty():
-		return planned, nil
-	case failed:
-		return Failed, r.failure()
-	case len(left) > 0:
-		return Pending, r.fail(&UnfinishedError{left})
-	}
-	status, err := r.commitStep()
-	return status, r.stale(err)
-}
-
-// stale makes the error of a write that came too late an ErrStale.
-func (r *run) stale(err error) error {
-	if guard(false, func() bool { return errors.Is(err, checkpoint.ErrConflict) }) {
-		return r.fail(fmt.Errorf("%w; plan again: %w", ErrStale, err))
-	}
-	return err
-}
-
-// drivenEnds reports whether a call that ends with this status is the end of the run, for its readers.
-func (r *run) drivenEnds(s Status) bool {
-	return r.driven() == nil || r.req.op != opRunTask && s != Pending
-}
-
-// answer returns what the call gives its driver.
-func (r *run) answer(out *outcome) any {
-	if r.req.op == opRunTask {
-		if len(r.tasks) == 0 || !r.tasks[0].settled {
-			return nil
-		}
-		return r.taskResult(r.tasks[0])
-	}
-	d := r.driven()
-	p := Plan{ID: d.step, Status: out.status, Turn: r.turn, Step: r.done, Interrupts: out.interrupts, Starved: out.starved, Steps: r.steps}
-	p.ID.Program = r.hash
-	p.ID.First, p.ID.Drains, p.ID.Checkpoint = d.began, r.goal == runTurns, out.checkpoint
+// planOf returns the Plan with which a call ends.
+func (d *drivenRun) planOf(out *outcome) Plan {
+	p := Plan{ID: d.id, Status: out.status, Turn: d.turn, Step: d.done, Interrupts: out.interrupts, Starved: out.starved, Steps: d.run.steps}
+	p.ID.Program = d.hash
+	p.ID.First, p.ID.Drains, p.ID.Checkpoint = d.began, d.goal == runTurns, out.checkpoint
 	if out.status == Pending {
-		p.Steps = r.done - d.began
+		p.Steps = d.done - d.began
 	}
-	if len(r.tasks) > 0 && len(r.paused.at) == 0 {
-		p.Step = r.step
-		for _, t := range r.tasks {
+	if len(d.tasks) > 0 && len(d.paused.at) == 0 {
+		p.Step = d.step
+		for _, t := range d.tasks {
 			p.Tasks = append(p.Tasks, t.planned())
 		}
 	}
 	return p
+}
+
+// staleAt returns the ErrStale of a step that is not that of the newest commit.
+func (d *drivenRun) staleAt(head uint64) error {
+	return d.fail(fmt.Errorf("%w: the newest commit is %d, not %d; plan again", ErrStale, head, d.id.Checkpoint))
+}
+
+// stale makes the error of a write that came too late an ErrStale.
+func (d *drivenRun) stale(err error) error {
+	if guard(false, func() bool { return errors.Is(err, checkpoint.ErrConflict) }) {
+		return d.fail(fmt.Errorf("%w; plan again: %w", ErrStale, err))
+	}
+	return err
 }

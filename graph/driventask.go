@@ -11,45 +11,79 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// prepareTask is prepare for the one task of a RunTask.
-func (r *run) prepareTask(rec *checkpoint.Record) error {
-	r.step++
-	r.steps++
+// taskCall is a RunTask.
+type taskCall struct {
+	*drivenRun
+	task string // its id
+}
+
+// serve takes up the step.
+func (c taskCall) serve() error {
+	if err := c.openStep(); err != nil {
+		return err
+	}
+	if head := c.journal.Chain.Head(); head != c.id.Checkpoint {
+		return c.staleAt(head)
+	}
+	s, err := c.readStep()
+	if err != nil {
+		return err
+	}
+	return s.restoreStep()
+}
+
+// makeTasks makes the one task of the call.
+func (c taskCall) makeTasks(rec *checkpoint.Record) error {
+	c.step++
+	c.run.steps++
 	sends := 0
 	for _, t := range rec.Next {
-		n, _ := r.find(t.Node) // unrecord has found them all
+		n, _ := c.find(t.Node) // the frontier was restored, so it has found them all
 		switch {
-		case t.ID != r.driven().task:
+		case t.ID != c.task:
 		case !t.Send:
-			r.add(n, -1, nil)
+			c.add(n, -1, nil)
 			return nil
 		default:
-			s := r.front.Sends[sends]
-			r.add(n, sends, s.Payload)
-			r.tasks[0].within = time.Duration(s.Within)
+			s := c.front.Sends[sends]
+			c.add(n, sends, s.Payload)
+			c.tasks[0].within = time.Duration(s.Within)
 			return nil
 		}
 		if t.Send {
 			sends++
 		}
 	}
-	return r.fail(fmt.Errorf("%w: %q", ErrUnknownTask, r.driven().task))
+	return c.unknownTask()
+}
+
+func (c taskCall) unknownTask() error { return c.fail(fmt.Errorf("%w: %q", ErrUnknownTask, c.task)) }
+
+func (c taskCall) steps() (Status, error) { return Pending, c.runTask() }
+func (c taskCall) ends(Status) bool       { return false }
+
+// answer returns how the task has ended; nil if it has not.
+func (c taskCall) answer(*outcome) any {
+	if len(c.tasks) == 0 || !c.tasks[0].settled {
+		return nil
+	}
+	return c.result(c.tasks[0])
 }
 
 // runTask runs the task unless its end is stored, and stores how it ended.
-func (r *run) runTask() error {
-	if len(r.tasks) == 0 { // nothing is due
-		return r.fail(fmt.Errorf("%w: %q", ErrUnknownTask, r.driven().task))
+func (c taskCall) runTask() error {
+	if len(c.tasks) == 0 { // nothing is due
+		return c.unknownTask()
 	}
-	if r.tasks[0].settled {
+	if c.tasks[0].settled {
 		return nil
 	}
-	r.execute()
-	t := r.tasks[0]
+	c.execute()
+	t := c.tasks[0]
 	if t.err != nil && (t.consequence || guard(false, func() bool { return isStoreFailure(t.err) })) {
 		err := t.err // this was not the task's end
 		t.err, t.open = nil, nil
-		return r.stale(err)
+		return c.stale(err)
 	}
 	entries, err := t.entries()
 	if err != nil {
@@ -60,41 +94,41 @@ func (r *run) runTask() error {
 	}
 	finished := t.finished()
 	if !finished {
-		beside := sortPending(r.journal.Chain.Pending)
+		beside := sortPending(c.journal.Chain.Pending)
 		entries[0].Keep = beside.byTask[t.id()][slotLast] == nil // the first to store an end wins
 	}
-	if err := r.journal.Put(entries); err != nil {
-		return r.stale(err)
+	if err := c.journal.Put(entries); err != nil {
+		return c.stale(err)
 	}
 	if finished {
 		t.settled = true
 		return nil
 	}
-	return r.rereadTask(t)
+	return c.reread(t)
 }
 
-// rereadTask makes t what is stored of it: another call may have run it too, and come first.
-func (r *run) rereadTask(t *task) error {
+// reread makes t what is stored of it: another call may have run it too, and come first.
+func (c taskCall) reread(t *task) error {
 	var snap checkpoint.Snapshot
-	err := r.journal.Write(func(ctx context.Context) error {
-		for s, err := range r.cfg.Store.History(ctx, r.key(), checkpoint.Query{Limit: 1}) {
+	err := c.journal.Write(func(ctx context.Context) error {
+		for s, err := range c.cfg.Store.History(ctx, c.key(), checkpoint.Query{Limit: 1}) {
 			snap = s
 			return err
 		}
-		return unknown(r.key(), 0)
+		return unknown(c.key(), 0)
 	})
 	if err != nil {
-		return r.fail(err)
+		return c.fail(err)
 	}
 	entries, err := checkpoint.ReadPending(snap)
 	if err != nil {
-		return r.fail(err)
+		return c.fail(err)
 	}
-	if head := r.journal.Chain.Head(); snap.Seq != head {
-		return r.fail(fmt.Errorf("%w: the newest commit is %d, not %d; plan again", ErrStale, snap.Seq, head))
+	if snap.Seq != c.journal.Chain.Head() {
+		return c.staleAt(snap.Seq)
 	}
 	beside := sortPending(entries)
-	if err := r.keepOwnVoid(beside); err != nil {
+	if err := c.keepOwnVoid(beside); err != nil {
 		return err
 	}
 	if _, err := beside.dropVoid(); err != nil {
@@ -112,7 +146,7 @@ func (r *run) rereadTask(t *task) error {
 		return err
 	case slots[slotLast] == nil:
 		t.settled = false
-		return r.fail(fmt.Errorf("%w: the end of task %q is not stored any more; plan again", ErrStale, t.id()))
+		return c.fail(fmt.Errorf("%w: the end of task %q is not stored any more; plan again", ErrStale, t.id()))
 	}
 	t.adopt(last)
 	return nil
@@ -125,8 +159,8 @@ const (
 	longestMessage = 320
 )
 
-// taskResult describes how t has ended.
-func (r *run) taskResult(t *task) TaskResult {
+// result describes how t has ended.
+func (c taskCall) result(t *task) TaskResult {
 	res := TaskResult{Task: t.id(), End: t.kind()}
 	for _, in := range t.waiting() {
 		if in.Kind == "question" && len(res.Questions) < mostQuestions {
@@ -140,7 +174,7 @@ func (r *run) taskResult(t *task) TaskResult {
 	errors.As(t.err, &failure)
 	f := failureOf(failure)
 	res.Kind, res.Code, res.Message = f.Kind, cutJSON(f.Code, longestCode), cutJSON(f.Message, longestMessage)
-	res.Retry, res.RetryAfter = !r.driven().final, r.driven().retryAfter
+	res.Retry, res.RetryAfter = !c.final, c.retryAfter
 	return res
 }
 

@@ -178,18 +178,23 @@ func (g untyped[S]) Plan(ctx context.Context, q PlanRequest) (Plan, error) {
 	}
 	o := RunOptions{Thread: q.Thread, Namespace: q.Namespace, At: q.At, If: q.If, OnOpenQuestions: q.OnOpenQuestions,
 		MaxSteps: q.MaxSteps, By: q.By, Via: q.Via, Metadata: q.Metadata, Lease: q.Lease}
-	return planIn(g.p.driveStep(ctx, o, req, &drivenCall{step: id}, q.Events, q.Reader))
+	d := &drivenRun{id: id}
+	d.call = planCall{d}
+	return planIn(g.p.driveStep(ctx, o, req, d, q.Events, q.Reader))
 }
 
 func (g untyped[S]) RunTask(ctx context.Context, q TaskRequest) (TaskResult, error) {
-	call := &drivenCall{step: q.Step, task: q.Task, try: q.Try}
-	out, _, err := g.p.driveStep(ctx, q.Step.options(), request{op: opRunTask}, call, q.Events, q.Reader)
+	d := &drivenRun{id: q.Step, try: q.Try}
+	d.call = taskCall{d, q.Task}
+	out, _, err := g.p.driveStep(ctx, q.Step.options(), request{op: opRunTask}, d, q.Events, q.Reader)
 	res, _ := out.answer.(TaskResult)
 	return res, err
 }
 
 func (g untyped[S]) Commit(ctx context.Context, q CommitRequest) (Plan, error) {
-	return planIn(g.p.driveStep(ctx, q.Step.options(), request{op: opCommit}, &drivenCall{step: q.Step}, q.Events, q.Reader))
+	d := &drivenRun{id: q.Step}
+	d.call = &commitCall{drivenRun: d}
+	return planIn(g.p.driveStep(ctx, q.Step.options(), request{op: opCommit}, d, q.Events, q.Reader))
 }
 
 func (g untyped[S]) Release(ctx context.Context, id StepID) error {
@@ -231,8 +236,8 @@ func leaseID(run string) string { return longHash("lease", run) }
 
 // driveStep makes one call of a run that is driven from outside. It also returns the step, with the
 // fence of the lease that the run asked for.
-func (p *program) driveStep(ctx context.Context, o RunOptions, q request, call *drivenCall, events func(Event), rd Reader) (outcome, StepID, error) {
-	id := call.step
+func (p *program) driveStep(ctx context.Context, o RunOptions, q request, d *drivenRun, events func(Event), rd Reader) (outcome, StepID, error) {
+	id := d.id
 	if q.op == opPlan {
 		id.Fence = o.Lease.ID
 	}
@@ -246,10 +251,11 @@ func (p *program) driveStep(ctx context.Context, o RunOptions, q request, call *
 		return outcome{}, id, err
 	}
 	s := p.launch(ctx, o, q)
-	if q.op == opRunTask {
-		call.writer = s.id
+	s.id = id.Run
+	if q.op != opRunTask { // others may run the same task
+		s.writer = s.id
 	}
-	s.id, s.driven = id.Run, call
+	d.run, s.root.driven = &s.root, d
 	if events == nil {
 		out, err := s.runInline()
 		return out, id, err

@@ -51,7 +51,7 @@ func (d Durability) journal() journal.Durability {
 // newJournal returns the journal of the run on a chain that was opened for it.
 func (r *run) newJournal(chain *checkpoint.Chain) *journal.Journal {
 	chain.Fence, chain.TTL = r.session.fence(), r.session.root.cfg.TTL
-	cfg := journal.Config{Source: committed{r}, Store: r.cfg.Store, Key: r.key(), Run: r.session.writer(), Durability: r.opts.Durability.journal(),
+	cfg := journal.Config{Source: committed{r}, Store: r.cfg.Store, Key: r.key(), Run: r.session.writer, Durability: r.opts.Durability.journal(),
 		Writes: &r.session.writing, Allowed: r.allowed, Cancel: r.cancel, Fail: r.fail,
 		Panic: func(v any) error { return &PanicError{Value: v, Stack: debug.Stack()} }}
 	if r.inside != nil {

@@ -174,7 +174,7 @@ func (ed *editor) addAnswers(a Answers) ([]checkpoint.Entry, error) {
 		return nil, err
 	}
 	ed.questions.add(sorted.given)
-	fresh, err := a.match(open, ed.cfg.Now(), ed.questions.had)
+	fresh, err := a.match(open, ed.cfg.Now(), ed.questions.hasAnswered)
 	if err != nil {
 		ed.paused.at = open
 		return nil, fmt.Errorf("graph %q: thread %q: %w", ed.name, ed.opts.Thread, err)

@@ -38,8 +38,8 @@ func (s *session) acquireLease() error {
 	s.lease.mu.Lock()
 	s.lease.held, s.lease.stop = held, stop
 	s.lease.mu.Unlock()
-	if s.driven != nil {
-		s.driven.step.Fence = held.Fence()
+	if r.driven != nil {
+		r.driven.id.Fence = held.Fence()
 	}
 	return nil
 }
@@ -89,11 +89,11 @@ func (s *session) releaseLease() error {
 		return nil
 	}
 	s.lease.stop() // the lease is released, not lost
-	if s.driven != nil {
+	r, bound := &s.root, releaseTime
+	if r.driven != nil {
 		held.Leave() // it is the run's, and other calls follow
 		return nil
 	}
-	r, bound := &s.root, releaseTime
 	if r.ctx.Err() != nil {
 		bound = journal.WriteTime
 	}

@@ -24,29 +24,29 @@ func (q *questions) add(given answers) {
 	q.given = all
 	q.answered = slices.Clip(q.answered)
 	for _, id := range slices.Sorted(maps.Keys(all)) {
-		if digest := all[id].digest(); !q.had(id, digest) {
+		if digest := all[id].digest(); !q.hasAnswered(id, digest) {
 			q.answered = append(q.answered, checkpoint.Answered{ID: id, Answer: digest})
 		}
 	}
 }
 
-// had reports whether this turn had this answer before. Without an id any question will do.
-func (q *questions) had(id, digest string) bool {
+// hasAnswered reports whether this turn had this answer before. Without an id any question will do.
+func (q *questions) hasAnswered(id, digest string) bool {
 	return slices.ContainsFunc(q.answered, func(a checkpoint.Answered) bool {
 		return (id == "" || id == a.ID) && a.Answer == digest
 	})
 }
 
-// knows remembers a question that was asked before this call.
-func (q *questions) knows(in Interrupt) {
+// noteAsked remembers a question that was asked before this call.
+func (q *questions) noteAsked(in Interrupt) {
 	if q.asked == nil {
 		q.asked = map[string]Interrupt{}
 	}
 	q.asked[in.ID] = in
 }
 
-// untraced returns the answers that no trace of a commit has yet, for the next commit.
-func (q *questions) untraced() answers {
+// takeUntraced returns the answers that no trace of a commit has yet, for the next commit.
+func (q *questions) takeUntraced() answers {
 	fresh := answers{}
 	for id, a := range q.given {
 		if !q.traced[id] {

@@ -56,7 +56,7 @@ func (s *restorer) branch(a Answers) error {
 	if err := s.unrecord(s.journal.Chain.Record); err != nil {
 		return err
 	}
-	if _, err := a.match(nil, s.cfg.Now(), s.questions.had); err != nil {
+	if _, err := a.match(nil, s.cfg.Now(), s.questions.hasAnswered); err != nil {
 		return fmt.Errorf("graph %q: thread %q: %w", s.name, s.opts.Thread, err)
 	}
 	return s.fork()
@@ -68,7 +68,7 @@ func (s *restorer) read() (err error) {
 	if err = s.unrecord(s.rec); err != nil {
 		return err
 	}
-	if err = s.keepOwnVoid(s.pending); err != nil {
+	if err = s.driven.keepOwnVoid(s.pending); err != nil {
 		return err
 	}
 	if s.open, err = s.pending.open(s.rec); err != nil {
@@ -77,8 +77,8 @@ func (s *restorer) read() (err error) {
 	if s.tries, err = s.pending.dropVoid(); err != nil {
 		return err
 	}
-	if s.questions.add(s.pending.given); s.driven() != nil {
-		s.questions.fresh, err = s.answersOfRun(s.pending)
+	if s.questions.add(s.pending.given); s.driven != nil {
+		s.questions.fresh, err = s.driven.answersBefore(s.pending)
 	}
 	return err
 }
@@ -90,10 +90,10 @@ func (s *restorer) answer(a Answers) error {
 	if s.req.replays() {
 		s.questions.add(s.req.replay.answers)
 	}
-	err := s.repeated(a, s.open)
+	err := s.driven.checkRepeated(a, s.open)
 	var fresh answers
 	if err == nil {
-		fresh, err = a.match(s.open, s.cfg.Now(), s.questions.had)
+		fresh, err = a.match(s.open, s.cfg.Now(), s.questions.hasAnswered)
 	}
 	if err != nil {
 		s.paused.at = s.open
@@ -103,7 +103,7 @@ func (s *restorer) answer(a Answers) error {
 	case s.inside != nil:
 		s.questions.fresh = s.inside.run.questions.fresh
 	case len(fresh) > 0:
-		all, note, err := s.noteAnswers(fresh, s.questions.fresh)
+		all, note, err := s.driven.noteAnswers(fresh, s.questions.fresh)
 		if err != nil {
 			return err
 		}
@@ -122,18 +122,13 @@ func (s *restorer) restoreStep() error {
 	if s.front.Empty() {
 		return nil
 	}
-	if s.paused.resumed = s.passes(s.pending.note(slotPaused)); !s.paused.resumed {
+	if s.paused.resumed = s.driven.passes(s.pending.note(slotPaused)); !s.paused.resumed {
 		s.outs = s.ranBefore()
 	}
-	switch op := s.req.op; {
-	case op == opRunTask:
-		if err := s.prepareTask(s.rec); err != nil {
-			return err
-		}
-	case op == opPlan && s.mayStep() != nil: // which the plan reports
-		return nil
-	default:
+	if s.driven == nil {
 		s.prepare()
+	} else if err := s.driven.call.makeTasks(s.rec); err != nil {
+		return err
 	}
 	for _, t := range s.tasks {
 		if err := t.restore(s.pending.byTask[t.id()], s.questions.fresh, s.questions.given); err != nil {

@@ -155,12 +155,12 @@ func (t *task) restore(slots map[string][]byte, fresh, given answers) error {
 	asked := last.Open
 	t.tried = last.Tried
 	for _, in := range slices.Concat(asked, last.Timed) {
-		t.run.questions.knows(in)
+		t.run.questions.noteAsked(in)
 		if !in.Expires.IsZero() {
 			t.timed = append(t.timed, in)
 		}
 	}
-	if t.run.isEnd(last) {
+	if t.run.driven.isEnd(last) {
 		t.adopt(last)
 		return nil
 	}
@@ -201,13 +201,13 @@ func (t *task) adopt(last unfinished) {
 	failure.Attempt, failure.Cancelled = last.Failure.Attempt, last.Failure.Cancelled
 	t.err = failure
 	t.subgraphs.setQuestions(last.Open)
-	d := t.run.driven()
+	d := t.run.driven // only a driven run takes a failure for the end
 	d.final, d.retryAfter = last.Final, last.After
 }
 
 // verdict adds to the stored failure of a task whether another try makes sense.
 func (t *task) verdict(u *unfinished) {
-	d := t.run.driven()
+	d := t.run.driven
 	if d == nil {
 		return
 	}

@@ -33,6 +33,7 @@ type run struct {
 	fenced  atomic.Bool // the run was given up: it must not write any more
 	running *running    // the tasks whose nodes run, those of subgraphs too; nil where nothing gives them up
 	nested
+	driven *drivenRun // nil unless the run is at the root and driven from outside
 
 	journal *journal.Journal // nil without a store
 	next    nextCommit
@@ -271,7 +272,7 @@ func (r *run) pausesAfter() bool {
 // pauseHere pauses at a static interrupt. That is stored, so that Resume passes the interrupt.
 func (r *run) pauseHere() (Status, error) {
 	if r.journal != nil {
-		if err := r.journal.Put([]checkpoint.Entry{{Slot: slotPaused, Data: r.pauseNote()}}); err != nil {
+		if err := r.journal.Put([]checkpoint.Entry{{Slot: slotPaused, Data: r.driven.pauseNote()}}); err != nil {
 			return Failed, err
 		}
 	}

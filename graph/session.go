@@ -13,11 +13,11 @@ import (
 // and what its callers wait for.
 type session struct {
 	id      string // of the call, as in Result.Run
+	writer  string // the prefix of the ids of its commits
 	request request
 	watch   *feed  // nil when there can be no readers
 	drain   *Drain // nil when nothing can ask the runs to stop
 	root    run
-	driven  *drivenCall // nil unless the run is driven from outside
 
 	permits schedule.Permits // bounds what the session does at once
 	permit  schedule.Permit  // of the coordinator of the root
@@ -40,7 +40,8 @@ func (p *program) launch(ctx context.Context, o RunOptions, q request) *session 
 		p, q = &program{schema: waitingSchema, cfg: Config{}.withDefaults()}, request{}
 	}
 	taskOf(ctx) // the task from whose node it is begun is found, even if that has ended when the run asks for it
-	s := &session{id: p.cfg.NewID(), request: q, drain: o.Drain}
+	id := p.cfg.NewID()
+	s := &session{id: id, writer: id, request: q, drain: o.Drain}
 	if p.cfg.Timeout > 0 {
 		ctx, s.release = context.WithTimeoutCause(ctx, p.cfg.Timeout, runOutOfTime(p.cfg.Timeout))
 	}

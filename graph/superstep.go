@@ -169,7 +169,7 @@ func (s *superstep) trace() (entries []checkpoint.Entry) {
 	if !s.run.cfg.Trace {
 		return nil
 	}
-	fresh := s.run.questions.untraced()
+	fresh := s.run.questions.takeUntraced()
 	for _, t := range s.tasks {
 		maps.Copy(fresh, t.back.usedAnswers())
 	}

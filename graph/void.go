@@ -24,7 +24,7 @@ func (r *run) void(cause error) error {
 	if r.journal == nil {
 		return cause
 	}
-	data, err := json.Marshal(voided{message(cause), r.tries + 1, r.runID()})
+	data, err := json.Marshal(voided{message(cause), r.tries + 1, r.driven.runID()})
 	if err == nil {
 		err = r.journal.Put([]checkpoint.Entry{{Slot: slotVoid, Data: data}})
 	}

@@ -19,18 +19,21 @@ type runAnswers struct {
 	Questions []string `json:"questions"`
 }
 
-// answersOfRun returns the answers at this head that came with the Plans of the run; nil if there are
+// answersBefore returns the answers at this head that came with the Plans of the run; nil if there are
 // none.
-func (r *run) answersOfRun(beside pending) (answers, error) {
+func (d *drivenRun) answersBefore(beside pending) (answers, error) {
+	if d == nil {
+		return nil, nil
+	}
 	data := beside.note(slotRun)
-	if data == nil || r.driven() == nil {
+	if data == nil {
 		return nil, nil
 	}
 	var a runAnswers
 	if err := json.Unmarshal(data, &a); err != nil {
-		return nil, r.fail(fmt.Errorf("the answers of a run: %w", err))
+		return nil, d.fail(fmt.Errorf("the answers of a run: %w", err))
 	}
-	if a.Run != r.session.id {
+	if a.Run != d.session.id {
 		return nil, nil
 	}
 	fresh := answers{}
@@ -43,8 +46,8 @@ func (r *run) answersOfRun(beside pending) (answers, error) {
 }
 
 // noteAnswers adds fresh to the answers of the run, and returns the entries that say so.
-func (r *run) noteAnswers(fresh, before answers) (answers, []checkpoint.Entry, error) {
-	if r.driven() == nil {
+func (d *drivenRun) noteAnswers(fresh, before answers) (answers, []checkpoint.Entry, error) {
+	if d == nil {
 		return fresh, nil, nil
 	}
 	all := maps.Clone(fresh)
@@ -52,20 +55,20 @@ func (r *run) noteAnswers(fresh, before answers) (answers, []checkpoint.Entry, e
 		all = answers{}
 	}
 	maps.Copy(all, before)
-	data, err := json.Marshal(runAnswers{r.session.id, slices.Sorted(maps.Keys(all))})
+	data, err := json.Marshal(runAnswers{d.session.id, slices.Sorted(maps.Keys(all))})
 	return all, []checkpoint.Entry{{Slot: slotRun, Data: data}}, err
 }
 
-// repeated returns an error if an answer without an id may be one that the run had before or one to
-// another question.
-func (r *run) repeated(a Answers, open []Interrupt) error {
-	if d := r.driven(); d == nil || !d.again || len(open) == 0 {
+// checkRepeated returns an error if an answer without an id may be one that the run had before or one
+// to another question.
+func (d *drivenRun) checkRepeated(a Answers, open []Interrupt) error {
+	if d == nil || !d.hasBegun || len(open) == 0 {
 		return nil
 	}
 	for _, g := range a.given {
 		given, err := g.answer()
-		if err == nil && g.id == "" && r.questions.had("", given.digest()) {
-			return fmt.Errorf("%w: run %q had this answer before:\n%s", ErrAmbiguous, r.session.id, list(open))
+		if err == nil && g.id == "" && d.questions.hasAnswered("", given.digest()) {
+			return fmt.Errorf("%w: run %q had this answer before:\n%s", ErrAmbiguous, d.session.id, list(open))
 		}
 	}
 	return nil
@@ -73,12 +76,12 @@ func (r *run) repeated(a Answers, open []Interrupt) error {
 
 // keepOwnVoid lets results count that could not be folded in this run: a Commit that is made again
 // comes to the same error.
-func (r *run) keepOwnVoid(beside pending) error {
-	if r.driven() == nil {
+func (d *drivenRun) keepOwnVoid(beside pending) error {
+	if d == nil {
 		return nil
 	}
 	v, err := beside.void()
-	if err != nil || v.Try == 0 || v.Run != r.session.id {
+	if err != nil || v.Try == 0 || v.Run != d.session.id {
 		return err
 	}
 	if v.Try--; v.Try == 0 {
@@ -90,33 +93,32 @@ func (r *run) keepOwnVoid(beside pending) error {
 }
 
 // pauseNote returns what is stored where the run pauses at a static interrupt.
-func (r *run) pauseNote() []byte {
-	if r.driven() == nil {
+func (d *drivenRun) pauseNote() []byte {
+	if d == nil {
 		return []byte("true")
 	}
-	return []byte(strconv.Quote(r.session.id))
+	return []byte(strconv.Quote(d.session.id))
 }
 
 // passes reports whether the run passes the static interrupt of a note: a run does not pass those at
 // which it has paused itself.
-func (r *run) passes(note []byte) bool {
-	return note != nil && (r.driven() == nil || string(note) != string(r.pauseNote()))
+func (d *drivenRun) passes(note []byte) bool {
+	return note != nil && (d == nil || string(note) != string(d.pauseNote()))
 }
 
 // runID returns the id of a run that is driven from outside, "" for any other.
-func (r *run) runID() string {
-	if r.driven() == nil {
+func (d *drivenRun) runID() string {
+	if d == nil {
 		return ""
 	}
-	return r.session.id
+	return d.session.id
 }
 
-// isEnd reports whether last is how the task ended in this run, and not only in one before it.
-func (r *run) isEnd(last unfinished) bool {
-	d := r.driven()
-	if d == nil || last.Run != r.session.id || last.RunTry < d.try || last.Again {
+// isEnd reports whether last is how a task ended in this run, and not only in one before it.
+func (d *drivenRun) isEnd(last unfinished) bool {
+	if d == nil || last.Run != d.session.id || last.RunTry < d.try || last.Again {
 		return false
 	}
-	answered := func(in Interrupt) bool { return in.Kind == "question" && !in.isOpen(r.questions.given) }
+	answered := func(in Interrupt) bool { return in.Kind == "question" && !in.isOpen(d.questions.given) }
 	return !slices.ContainsFunc(last.Open, answered)
 }
