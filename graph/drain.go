@@ -1,9 +1,6 @@
 package graph
 
-import (
-	"slices"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // Drain asks runs to stop at the next boundary of a superstep: what runs finishes and
 // is committed, and the rest is left to Resume. Any number of runs may share one, as
@@ -31,27 +28,4 @@ func (d *Drain) Requested() (reason string, ok bool) {
 		}
 	}
 	return "", false
-}
-
-// kindDrained is the Kind of the Interrupt with which the task of a subgraph that
-// stopped for a Drain waits. It has no question, so Resume goes on with the task. It
-// is not shown.
-const kindDrained = "drained"
-
-func isDrained(in Interrupt) bool { return in.Kind == kindDrained }
-
-// withoutDrained returns what a task waits for other than to be taken up again.
-func withoutDrained(open []Interrupt) []Interrupt {
-	if !slices.ContainsFunc(open, isDrained) {
-		return open
-	}
-	return slices.DeleteFunc(slices.Clone(open), isDrained)
-}
-
-// pausesOf returns what a task waits for whose subgraph ended with out: it paused or was drained.
-func pausesOf(t *task, out outcome) []Interrupt {
-	if out.drained == "" {
-		return out.interrupts
-	}
-	return append(slices.Clip(out.interrupts), Interrupt{Namespace: t.run.ns, Node: t.node.name, Task: t.name(), Kind: kindDrained})
 }

@@ -279,7 +279,7 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 		}
 	}
 	out := outcome{steps: r.steps, id: r.session.id}
-	out.status, out.interrupts, out.drained = r.pausedStatus(status)
+	out.status, out.interrupts, out.drained = r.paused.end(status, r.tasks, r.session.drain)
 	if r.journal != nil {
 		out.checkpoint = r.journal.Stored()
 	}
@@ -318,31 +318,4 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 func (r *run) encoded() (data []byte, err error) {
 	defer recovered(&err)
 	return r.schema.Encode(r.state)
-}
-
-// interrupts lists why the run pauses, in canonical order.
-func (r *run) interrupts(s Status) []Interrupt {
-	if s == Done || len(r.paused.at) > 0 {
-		return r.paused.at
-	}
-	var all []Interrupt
-	for _, t := range r.tasks {
-		all = append(all, t.waiting()...)
-	}
-	return all
-}
-
-// pausedStatus returns the status of a run that ended with the status s, why it pauses, and the
-// reason of a drain. A run that has work left waits for answers, or was drained, or both.
-func (r *run) pausedStatus(s Status) (Status, []Interrupt, string) {
-	all := r.interrupts(s)
-	open := withoutDrained(all)
-	if s != Interrupted && s != Pending || !r.paused.drained && len(open) == len(all) {
-		return s, open, ""
-	}
-	reason, _ := r.session.drain.Requested()
-	if len(open) > 0 {
-		return Interrupted, open, reason
-	}
-	return Pending, nil, reason
 }

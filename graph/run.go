@@ -62,13 +62,6 @@ type nextCommit struct {
 	rewind  *checkpoint.Rewind // of the due task that goes back to a commit of a subgraph
 }
 
-// pause is why a run does not go on although tasks are due.
-type pause struct {
-	at      []Interrupt // static interrupts, or the questions of a thread on which nothing is run
-	drained bool
-	resumed bool // from a static interrupt, which the first step passes
-}
-
 // goal is what a run has to do once its request has been served.
 type goal uint8
 
@@ -108,20 +101,21 @@ func (r *run) plan() (Status, error) {
 	if r.front.Empty() {
 		return Done, nil
 	}
-	if r.breaks && r.pausesAfter() {
-		if len(r.tasks) > 0 {
-			r.steps-- // the step was restored, and does not run
-		}
+	restored := min(len(r.tasks), 1) // the step that was restored is counted already
+	if r.breaks && r.paused.after(r.ns, r.nodes, r.outs) {
+		r.steps -= restored
 		return r.pauseHere()
 	}
 	if r.session.drain != nil && r.drains() {
-		return r.stopHere()
+		r.steps -= restored
+		r.paused.drained = true
+		return Pending, nil
 	}
 	if err := r.mayStep(); err != nil {
 		return Failed, err
 	}
 	r.prepare()
-	if r.breaks && r.pausesBefore() {
+	if r.breaks && r.paused.before(r.ns, r.tasks) {
 		r.steps-- // it does not run
 		return r.pauseHere()
 	}
@@ -133,15 +127,6 @@ func (r *run) plan() (Status, error) {
 func (r *run) drains() bool {
 	_, ok := r.session.drain.Requested()
 	return ok && r.ctx.Err() == nil
-}
-
-// stopHere leaves what is due to Resume.
-func (r *run) stopHere() (Status, error) {
-	if len(r.tasks) > 0 {
-		r.steps-- // the step was restored, and does not run
-	}
-	r.paused.drained = true
-	return Pending, nil
 }
 
 // commitStep folds what the tasks of the step have done, and commits it. Where they have not all
@@ -240,33 +225,6 @@ func (r *run) publish() {
 	}
 	r.tasks = r.tasks[:0]
 	r.paused.resumed = false
-}
-
-// pausesBefore reports whether a node of the step has a static interrupt before it
-// that was not just resumed from.
-func (r *run) pausesBefore() bool {
-	if r.paused.resumed {
-		return false
-	}
-	for _, t := range r.tasks {
-		if t.node.before {
-			r.paused.at = append(r.paused.at, Interrupt{Namespace: r.ns, Node: t.node.name, Task: t.id(), Kind: "before"})
-		}
-	}
-	return len(r.paused.at) > 0
-}
-
-// pausesAfter reports whether a node of the last step has a static interrupt after it.
-func (r *run) pausesAfter() bool {
-	if r.paused.resumed {
-		return false
-	}
-	for _, o := range r.outs {
-		if n := &r.nodes[o.Node]; n.after {
-			r.paused.at = append(r.paused.at, Interrupt{Namespace: r.ns, Node: n.name, Kind: "after"})
-		}
-	}
-	return len(r.paused.at) > 0
 }
 
 // pauseHere pauses at a static interrupt. That is stored, so that Resume passes the interrupt.
