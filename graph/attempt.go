@@ -72,9 +72,7 @@ func (s *superstep) attempt(i int) error {
 		t.consequence = true // only the end of the run's context keeps it from beginning
 		return err
 	}
-	if s.run.session.watch != nil {
-		s.run.emitStart(t)
-	}
+	s.run.session.events.task(t, Started, nil)
 	if t.limit() > 0 || t.job.idle > 0 {
 		return s.timed(i, leave)
 	}
@@ -354,9 +352,7 @@ func (t *task) toHandler(err error) error {
 			return errors.Join(failure, err)
 		}
 	}
-	if t.run.session.watch != nil {
-		t.run.emitTask(t, Rescuing, failure)
-	}
+	t.run.session.events.task(t, Rescuing, failure)
 	t.mu.Lock()
 	t.failure, t.number, t.job = failure, 1, t.node.rescue
 	t.mu.Unlock()

@@ -173,9 +173,7 @@ func (c *cacheUse) put(t *task) (err error) {
 
 // failed tells the readers that the cache failed. The node runs all the same.
 func (c *cacheUse) failed(t *task, err error) {
-	if t.run.session.watch != nil {
-		t.run.emitTask(t, Uncached, err)
-	}
+	t.run.session.events.task(t, Uncached, err)
 }
 
 func recovered(err *error) {

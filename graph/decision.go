@@ -151,28 +151,6 @@ func (a answer) slot(id string) string { return checkpoint.SlotDecision + id + "
 
 func (d *Decision) expire() { d.Kind, d.By, d.Via = DecisionExpire, "", ViaExpiry }
 
-// tellDecisions tells the readers what was decided, once it is stored.
-func (r *run) tellDecisions(fresh answers, open []Interrupt) {
-	if !r.wants(Decisions) {
-		return
-	}
-	for _, in := range open {
-		if d := fresh[in.ID].decision; d != nil {
-			r.emitDecision(*d)
-		}
-	}
-}
-
-func (r *run) emitDecision(d Decision) {
-	if !r.wants(Decisions) {
-		return
-	}
-	if d.Secret {
-		d.Value, d.Args = nil, nil
-	}
-	r.session.watch.tell(r, Event{Mode: Decisions, Namespace: d.Namespace, Step: r.step, Node: d.Node, Decision: &d})
-}
-
 // readDecisions gives the answers beside a head the decisions that brought them.
 func (a answers) readDecisions(entries []checkpoint.Entry) {
 	for _, e := range entries {

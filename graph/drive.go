@@ -285,10 +285,10 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 	}
 	switch {
 	case r.state.State == nil:
-	case r.session.watch == nil && r.inside == nil: // no reader and no parent has it
+	case r.session.events == nil && r.inside == nil: // no reader and no parent has it
 		out.state = r.state.State
 	default:
-		out.state = r.copyState()
+		out.state = r.schema.Copy(r.state)
 	}
 	if status == Done {
 		for _, j := range r.shape.Starved(&r.front) {
@@ -297,11 +297,10 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 	}
 	ends := r.inside == nil
 	if r.driven != nil {
-		out.answer, ends = r.driven.call.answer(&out), r.driven.call.ends(out.status)
+		out.answer, ends = r.driven.call.answer(out), r.driven.call.ends(out.status)
 	}
-	if err == nil && r.session.watch != nil && ends {
-		r.session.watch.SendLast(r.ctx, Event{Mode: Ended, Namespace: r.ns, Step: r.step, Status: out.status, State: out.state, Interrupts: out.interrupts, Drained: out.drained,
-			Starved: out.starved, Steps: out.steps, Checkpoint: out.checkpoint, schema: r.schema})
+	if err == nil && ends {
+		r.session.events.end(r, &out)
 	}
 	if r.req.asJSON && out.state != nil {
 		data, e := r.encoded()

@@ -40,7 +40,7 @@ type drivenCall interface {
 	// steps does the work of the call.
 	steps() (Status, error)
 	// answer returns what the call gives its driver.
-	answer(out *outcome) any
+	answer(out outcome) any
 	// ends reports whether a call that ends with a status is the end of the run, for its readers.
 	ends(s Status) bool
 }
@@ -149,9 +149,9 @@ func (c planCall) makeTasks(*checkpoint.Record) error {
 	return nil
 }
 
-func (c planCall) steps() (Status, error)  { return c.planStep() }
-func (c planCall) answer(out *outcome) any { return c.planOf(out) }
-func (c planCall) ends(s Status) bool      { return s != Pending }
+func (c planCall) steps() (Status, error) { return c.planStep() }
+func (c planCall) answer(out outcome) any { return c.planOf(out) }
+func (c planCall) ends(s Status) bool     { return s != Pending }
 
 // skipForkIfMade lets a Plan that names an older commit go on with the newest one, where the run has
 // begun the branch before.
@@ -276,8 +276,8 @@ func (c *commitCall) steps() (Status, error) {
 	return c.planStep()
 }
 
-func (c *commitCall) answer(out *outcome) any { return c.planOf(out) }
-func (c *commitCall) ends(s Status) bool      { return s != Pending }
+func (c *commitCall) answer(out outcome) any { return c.planOf(out) }
+func (c *commitCall) ends(s Status) bool     { return s != Pending }
 
 // commitTasks is commitStep for a step whose tasks were run by other calls.
 func (c *commitCall) commitTasks() (Status, error) {
@@ -344,7 +344,7 @@ func (d *drivenRun) planStep() (Status, error) {
 }
 
 // planOf returns the Plan with which a call ends.
-func (d *drivenRun) planOf(out *outcome) Plan {
+func (d *drivenRun) planOf(out outcome) Plan {
 	p := Plan{ID: d.id, Status: out.status, Turn: d.turn, Step: d.done, Interrupts: out.interrupts, Starved: out.starved, Steps: d.run.steps}
 	p.ID.Program = d.hash
 	p.ID.First, p.ID.Drains, p.ID.Checkpoint = d.began, d.goal == runTurns, out.checkpoint

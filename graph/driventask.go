@@ -63,7 +63,7 @@ func (c taskCall) steps() (Status, error) { return Pending, c.runTask() }
 func (c taskCall) ends(Status) bool       { return false }
 
 // answer returns how the task has ended; nil if it has not.
-func (c taskCall) answer(*outcome) any {
+func (c taskCall) answer(outcome) any {
 	if len(c.tasks) == 0 || !c.tasks[0].settled {
 		return nil
 	}

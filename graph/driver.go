@@ -260,10 +260,10 @@ func (p *program) driveStep(ctx context.Context, o RunOptions, q request, d *dri
 		out, err := s.runInline()
 		return out, id, err
 	}
-	s.finished, s.watch = make(chan struct{}), newFeed(p.cfg.Now)
+	s.finished, s.events = make(chan struct{}), newEmitter(p.cfg.Now)
 	defer s.wait()
 	defer s.root.cancel(errLeft) // events has panicked, or all is over
-	for ev, err := range s.watch.readers(rd, s.start) {
+	for ev, err := range s.events.readers(rd, s.start) {
 		if err == nil {
 			events(ev)
 		}

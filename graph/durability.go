@@ -97,9 +97,9 @@ func (c committed) Made() { c.next.forks, c.wrote = false, nil }
 
 // Stored tells the readers of a commit and of the decisions in it.
 func (c committed) Stored(seq uint64) {
-	c.emitCommit(seq)
+	c.session.events.commit(c.run, seq)
 	for _, d := range c.next.closing {
-		c.emitDecision(d)
+		c.session.events.decision(c.run, d)
 	}
 	c.next.closing = nil
 }

@@ -242,7 +242,7 @@ func (ed *editor) commitEdit(change Decision, before, pending []checkpoint.Entry
 		return err
 	}
 	ed.tasks, ed.outs = nil, nil
-	ed.tellDecisions(ed.questions.fresh, ed.answered)
+	ed.session.events.decisions(ed.run, ed.questions.fresh, ed.answered)
 	ed.answered = nil
 	ed.recordChange(change)
 	return nil
@@ -310,7 +310,7 @@ func (ed *editor) decideChange(d Decision, entries []checkpoint.Entry) error {
 // recordChange emits the decision of an edit that was committed, and confirms that of a subgraph's
 // state.
 func (ed *editor) recordChange(d Decision) {
-	ed.emitDecision(d)
+	ed.session.events.decision(ed.run, d)
 	if ed.ns != "" {
 		ed.confirm(d)
 	}

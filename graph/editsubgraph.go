@@ -95,7 +95,7 @@ func (ed *editor) putAround(note checkpoint.Entry, entries []checkpoint.Entry) e
 		}
 	}
 	for _, d := range discards {
-		ed.emitDecision(d)
+		ed.session.events.decision(ed.run, d)
 	}
 	return nil
 }
@@ -324,7 +324,7 @@ func (ed *editor) forkForEdit() error {
 		})
 		if err == nil {
 			for _, d := range closed {
-				ed.emitDecision(d)
+				ed.session.events.decision(ed.run, d)
 			}
 		}
 		return err

@@ -71,41 +71,113 @@ func Emit(ctx context.Context, payload any) error {
 	return t.emit(ctx, Event{Mode: Custom, Payload: payload})
 }
 
-// wants reports whether somebody takes the run's events of this mode.
-func (r *run) wants(m Mode) bool {
-	return r.session.watch != nil && r.session.watch.Wants(stream.Class(m), r.depth)
+// emitter sends the events of a session to its readers: those of its run, and of the subgraphs in it.
+// It lives as long as the session. A session that can have no readers has a nil emitter, whose
+// methods do nothing.
+type emitter struct {
+	*stream.Stream[Event]
+	tokens tokenCounts
 }
 
-// emit sends ev to the readers. It waits for those that are slow while the run goes on;
-// when it has been cancelled, what is left to tell waits in their buffers.
-func (r *run) emit(ev Event) {
-	ev.Namespace, ev.Step = r.ns, r.step
-	r.session.watch.tell(r, ev)
+func newEmitter(now func() time.Time) *emitter {
+	return &emitter{Stream: stream.New(stream.Config[Event]{
+		Number: func(ev *Event, seq uint64) { ev.Seq, ev.Time = seq, now() },
+		Gap: func(lost Event, n uint64) Event {
+			return Event{Mode: Missed, Seq: lost.Seq, Time: lost.Time, Missed: n}
+		},
+	})}
 }
 
-func (r *run) emitTask(t *task, phase Phase, err error) {
-	if !r.wants(Tasks) {
+// wants reports whether a reader takes events of this mode from a run.
+func (e *emitter) wants(r *run, m Mode) bool {
+	return e != nil && e.Wants(stream.Class(m), r.depth)
+}
+
+// send sends an event of a run. It waits for readers that are slow while the run goes on; when the
+// run has been cancelled, what is left to send waits in their buffers.
+func (e *emitter) send(r *run, ev Event) {
+	e.SendAlways(r.ctx, stream.Class(ev.Mode), r.depth, ev)
+}
+
+// task sends an event of a task.
+func (e *emitter) task(t *task, phase Phase, err error) {
+	if !e.wants(t.run, Tasks) {
 		return
 	}
-	r.emit(Event{Mode: Tasks, Node: t.node.name, Task: t.id(), Label: t.label(), Phase: phase,
+	e.send(t.run, Event{Mode: Tasks, Namespace: t.run.ns, Step: t.run.step, Node: t.node.name, Task: t.id(), Label: t.label(), Phase: phase,
 		Attempt: t.number, Cached: t.cached, Err: err, Interrupts: withoutDrained(t.open)})
 }
 
-func (r *run) emitStart(t *task) { r.emitTask(t, Started, nil) }
-
-func (r *run) emitRetry(t *task) { r.emitTask(t, Retrying, t.err) }
-
-func (r *run) emitEnd(t *task) {
+// taskEnded sends how an attempt of a task has ended that was its last.
+func (e *emitter) taskEnded(t *task) {
 	switch {
+	case e == nil:
 	case t.err != nil:
-		r.emitTask(t, Failing, t.err)
+		e.task(t, Failing, t.err)
 	case len(t.open) > 0 && len(withoutDrained(t.open)) == 0:
-		r.emitTask(t, Draining, nil)
+		e.task(t, Draining, nil)
 	case len(t.open) > 0:
-		r.emitTask(t, Asking, nil)
+		e.task(t, Asking, nil)
 	default:
-		r.emitTask(t, Finished, nil)
+		e.task(t, Finished, nil)
 	}
+}
+
+// step sends what the tasks of a run's step wrote, and the state after it.
+func (e *emitter) step(r *run) {
+	if e.wants(r, Updates) {
+		for _, t := range r.tasks {
+			e.send(r, Event{Mode: Updates, Namespace: r.ns, Step: r.step, Node: t.node.name, Task: t.id(), Cached: t.cached, Writes: written(r.schema, t.view)})
+		}
+	}
+	e.values(r)
+}
+
+// values sends a copy of a run's state.
+func (e *emitter) values(r *run) {
+	if e.wants(r, Values) {
+		e.send(r, Event{Mode: Values, Namespace: r.ns, Step: r.step, State: r.schema.Copy(r.state), schema: r.schema})
+	}
+}
+
+// commit sends the commit of a run that was stored last.
+func (e *emitter) commit(r *run, seq uint64) {
+	if e.wants(r, Checkpoints) {
+		p := commitInfoOfRecord(r.opts.Thread, seq, r.journal.Chain.Record)
+		e.send(r, Event{Mode: Checkpoints, Namespace: r.ns, Step: p.Step, Checkpoint: seq, Point: &p})
+	}
+}
+
+// decision sends what was decided, once it is stored.
+func (e *emitter) decision(r *run, d Decision) {
+	if !e.wants(r, Decisions) {
+		return
+	}
+	if d.Secret {
+		d.Value, d.Args = nil, nil
+	}
+	e.send(r, Event{Mode: Decisions, Namespace: d.Namespace, Step: r.step, Node: d.Node, Decision: &d})
+}
+
+// decisions sends what was decided by answers to open questions.
+func (e *emitter) decisions(r *run, fresh answers, open []Interrupt) {
+	if !e.wants(r, Decisions) {
+		return
+	}
+	for _, in := range open {
+		if d := fresh[in.ID].decision; d != nil {
+			e.decision(r, *d)
+		}
+	}
+}
+
+// end sends the last event of a run at the root.
+func (e *emitter) end(r *run, out *outcome) {
+	if e == nil {
+		return
+	}
+	e.SendLast(r.ctx, Event{Mode: Ended, Namespace: r.ns, Step: r.step, Status: out.status, State: out.state, Interrupts: out.interrupts, Drained: out.drained,
+		Starved: out.starved, Steps: out.steps, Checkpoint: out.checkpoint, schema: r.schema})
 }
 
 // longestLabel is enough for the name of a tool behind the id of its call.
@@ -145,32 +217,6 @@ func Relabel(ctx context.Context, payload any) {
 		t.mu.Unlock()
 	}
 }
-
-// emitStep tells what the tasks of the step wrote and what the state is now.
-func (r *run) emitStep() {
-	if r.wants(Updates) {
-		for _, t := range r.tasks {
-			r.emit(Event{Mode: Updates, Node: t.node.name, Task: t.id(), Cached: t.cached, Writes: written(r.schema, t.view)})
-		}
-	}
-	r.emitValues()
-}
-
-func (r *run) emitValues() {
-	if r.wants(Values) {
-		r.emit(Event{Mode: Values, State: r.copyState(), schema: r.schema})
-	}
-}
-
-func (r *run) emitCommit(seq uint64) {
-	if r.wants(Checkpoints) {
-		p := commitInfoOfRecord(r.opts.Thread, seq, r.journal.Chain.Record)
-		r.session.watch.tell(r, Event{Mode: Checkpoints, Namespace: r.ns, Step: p.Step, Checkpoint: seq, Point: &p})
-	}
-}
-
-// copyState returns a *S of its own.
-func (r *run) copyState() any { return r.schema.Copy(r.state) }
 
 // written returns what was written in a view, as a JSON object by field name.
 func written(s *state.Schema, v state.View) json.RawMessage {

@@ -31,7 +31,7 @@ func (e *stopped) Unwrap() []error { return []error{errStopped, e.err} }
 func (s *superstep) execute() {
 	if len(s.tasks) == 1 && !s.tasks[0].settled {
 		s.performInline()
-		if s.run.session.watch != nil || s.tasks[0].err != nil {
+		if s.run.session.events != nil || s.tasks[0].err != nil {
 			s.ended(0)
 		}
 		return
@@ -54,7 +54,7 @@ func (s *superstep) executeMany() {
 		s.pool = schedule.NewPool(s.permit.Permits())
 	}
 	var collect func(ended []int, left int)
-	if s.run.journal != nil || s.run.session.watch != nil || s.run.inside != nil {
+	if s.run.journal != nil || s.run.session.events != nil || s.run.inside != nil {
 		collect = s.collectEnded
 	}
 	s.permit.Release()
@@ -103,7 +103,7 @@ func (s *superstep) performSafely(f func()) {
 
 // isQuick reports whether t needs no timer, watcher, cache or retry state for its first attempt.
 func (s *superstep) isQuick(t *task) bool {
-	return t.node.quick && s.run.session.watch == nil && s.run.inside == nil && t.number == 0 && t.within == 0
+	return t.node.quick && s.run.session.events == nil && s.run.inside == nil && t.number == 0 && t.within == 0
 }
 
 // endQuick goes on with task i, which is quick, after its first attempt.
@@ -122,9 +122,7 @@ func (s *superstep) ended(i int) {
 	if t.err != nil {
 		s.stop(t.err)
 	}
-	if s.run.session.watch != nil {
-		s.run.emitEnd(t)
-	}
+	s.run.session.events.taskEnded(t)
 }
 
 // stop cancels the other tasks of the step, because of err.
@@ -228,9 +226,7 @@ func (s *superstep) pause(t *task, err error, began time.Time) bool {
 		t.cutOff()
 		return false
 	}
-	if s.run.session.watch != nil {
-		s.run.emitRetry(t)
-	}
+	s.run.session.events.task(t, Retrying, t.err)
 	t.addWaits(1)
 	defer t.addWaits(-1)
 	timer := time.NewTimer(wait)

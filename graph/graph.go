@@ -120,7 +120,7 @@ func (p *program) stream(ctx context.Context, o RunOptions, q request) iter.Seq2
 		f := p.watched(ctx, o, q)
 		defer f.wait()
 		defer f.root.cancel(errLeft) // the reader has left, or panicked, or all is over
-		f.watch.readers(o.reader(), f.start)(yield)
+		f.events.readers(o.reader(), f.start)(yield)
 	}
 }
 

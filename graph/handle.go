@@ -51,7 +51,7 @@ func (l *Handle[S]) Events(modes Mode) iter.Seq2[Event, error] { return l.Join(R
 // which joins when it begins.
 func (l *Handle[S]) Join(r Reader) iter.Seq2[Event, error] {
 	f := l.session()
-	return f.watch.readers(r, f.start)
+	return f.events.readers(r, f.start)
 }
 
 // Wait waits for the end of the run and returns what Invoke would. Any number of

@@ -56,8 +56,8 @@ func EmitMessage(ctx context.Context, tok Token) error {
 	case ctx.Value(silentKey{}) != nil:
 		t.alive()
 		return nil
-	case t.run.session.watch != nil:
-		tok.Index, tok.Streamed = t.run.session.watch.tokens.next(tok.ID, tryOf(t)), false
+	case t.run.session.events != nil:
+		tok.Index, tok.Streamed = t.run.session.events.tokens.next(tok.ID, tryOf(t)), false
 	}
 	return t.emit(ctx, Event{Mode: Messages, Token: tok})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"sync/atomic"
-	"time"
 
 	"github.com/weftrun/weft/internal/stream"
 )
@@ -41,44 +40,24 @@ func (r Reader) check() error {
 // defaultBuffer is the Buffer of a Reader that does not say.
 const defaultBuffer = 64
 
-// feed carries the events of a run, and of the subgraphs in it, to its readers.
-type feed struct {
-	*stream.Stream[Event]
-	tokens tokenCounts
-}
-
-func newFeed(now func() time.Time) *feed {
-	return &feed{Stream: stream.New(stream.Config[Event]{
-		Number: func(ev *Event, seq uint64) { ev.Seq, ev.Time = seq, now() },
-		Gap: func(lost Event, n uint64) Event {
-			return Event{Mode: Missed, Seq: lost.Seq, Time: lost.Time, Missed: n}
-		},
-	})}
-}
-
-// tell sends an event of a run, which is not lost although the run has been cancelled.
-func (f *feed) tell(r *run, ev Event) {
-	f.SendAlways(r.ctx, stream.Class(ev.Mode), r.depth, ev)
-}
-
 // subscribe adds a reader.
-func (f *feed) subscribe(r Reader) *stream.Subscription[Event] {
-	return f.Subscribe(stream.Options{Classes: stream.Class(cmp.Or(r.Modes, Updates)), Depth: r.Depth,
+func (e *emitter) subscribe(r Reader) *stream.Subscription[Event] {
+	return e.Subscribe(stream.Options{Classes: stream.Class(cmp.Or(r.Modes, Updates)), Depth: r.Depth,
 		Buffer: cmp.Or(r.Buffer, defaultBuffer), Lossy: r.Lossy})
 }
 
 // readers returns the loop over the events of a reader that subscribes now. begin is called
 // when the loop begins. A loop after the first one subscribes when it begins.
-func (f *feed) readers(r Reader, begin func()) iter.Seq2[Event, error] {
+func (e *emitter) readers(r Reader, begin func()) iter.Seq2[Event, error] {
 	if err := r.check(); err != nil {
 		return func(yield func(Event, error) bool) { yield(Event{}, err) }
 	}
 	var first atomic.Pointer[stream.Subscription[Event]]
-	first.Store(f.subscribe(r))
+	first.Store(e.subscribe(r))
 	return func(yield func(Event, error) bool) {
 		s := first.Swap(nil)
 		if s == nil {
-			s = f.subscribe(r)
+			s = e.subscribe(r)
 		}
 		begin()
 		yieldEvents(s, yield)

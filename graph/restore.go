@@ -47,7 +47,7 @@ func restoreTurn(r *run, a Answers) error {
 	if err := s.answer(a); err != nil {
 		return err
 	}
-	r.emitValues()
+	r.session.events.values(r)
 	return s.restoreStep()
 }
 
@@ -111,7 +111,7 @@ func (s *restorer) answer(a Answers) error {
 		if err := s.journal.Put(append(s.decider().answer(fresh, s.open), note...)); err != nil {
 			return err
 		}
-		s.tellDecisions(fresh, s.open)
+		s.session.events.decisions(s.run, fresh, s.open)
 	}
 	s.questions.add(fresh)
 	return nil

@@ -213,9 +213,7 @@ func (r *run) advance() {
 
 // publish sends what the step did to the readers, and drops its tasks.
 func (r *run) publish() {
-	if r.session.watch != nil {
-		r.emitStep()
-	}
+	r.session.events.step(r)
 	for i, t := range r.tasks {
 		if t.found.Load() {
 			t.memo.Load().close()

@@ -15,8 +15,8 @@ type session struct {
 	id      string // of the call, as in Result.Run
 	writer  string // the prefix of the ids of its commits
 	request request
-	watch   *feed  // nil when there can be no readers
-	drain   *Drain // nil when nothing can ask the runs to stop
+	events  *emitter // nil when there can be no readers
+	drain   *Drain   // nil when nothing can ask the runs to stop
 	root    run
 
 	permits schedule.Permits // bounds what the session does at once
@@ -75,7 +75,7 @@ func (s *session) runInline() (outcome, error) {
 func (p *program) watched(ctx context.Context, o RunOptions, q request) *session {
 	s := p.launch(ctx, o, q)
 	s.finished = make(chan struct{})
-	s.watch = newFeed(s.root.cfg.Now)
+	s.events = newEmitter(s.root.cfg.Now)
 	return s
 }
 
@@ -98,7 +98,7 @@ func (s *session) runCoordinator() {
 		}
 		s.finish(out, err)
 	}()
-	if s.watch != nil && s.root.bounded() { // its readers learn of its end also without a call of Wait
+	if s.events != nil && s.root.bounded() { // its readers learn of its end also without a call of Wait
 		defer context.AfterFunc(s.root.ctx, s.giveUpLate)()
 	}
 	out, err = s.coordinate()
@@ -128,8 +128,8 @@ func (s *session) whyCancelled(err error) error {
 func (s *session) finish(out outcome, err error) {
 	s.settled.Do(func() {
 		s.out, s.err = &out, err
-		if s.watch != nil {
-			s.watch.Close(err)
+		if s.events != nil {
+			s.events.Close(err)
 		}
 		close(s.finished)
 		if s.release != nil {

@@ -199,12 +199,12 @@ func (t *task) consult() {
 // emit sends an event of the node to the readers. It is a sign of life.
 func (t *task) emit(ctx context.Context, ev Event) error {
 	switch {
-	case t.run.session.watch == nil:
+	case t.run.session.events == nil:
 		t.alive()
 		return nil
 	case t.isFenced():
 		return ErrTimeout
-	case !t.run.wants(ev.Mode):
+	case !t.run.session.events.wants(t.run, ev.Mode):
 		t.alive()
 		return nil
 	}
@@ -216,7 +216,7 @@ func (t *task) emit(ctx context.Context, ev Event) error {
 	}
 	ev.Namespace, ev.Step, ev.Node, ev.Task = t.run.ns, t.step, t.node.name, cmp.Or(ev.Task, t.id())
 	t.mu.Unlock()
-	return t.run.session.watch.Send(ctx, t.run.ctx, stream.Class(ev.Mode), t.run.depth, ev)
+	return t.run.session.events.Send(ctx, t.run.ctx, stream.Class(ev.Mode), t.run.depth, ev)
 }
 
 // label returns a short text of the payload of a Send.

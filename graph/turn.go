@@ -118,7 +118,7 @@ func (s *turnStart) begin() error {
 	if err := s.commit(checkpoint.Input); err != nil {
 		return err
 	}
-	s.emitValues()
+	s.session.events.values(s.run)
 	return nil
 }
 
