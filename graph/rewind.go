@@ -7,11 +7,11 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// To go back to a commit of a subgraph is to begin a branch of the thread: at the commit of the
-// root before the step whose task runs the subgraph. The branch's records hold a
-// [checkpoint.Rewind], so a later Resume knows of it too. The task runs again from its top. When
-// it comes to the call, the subgraph begins a branch of its own chain at the commit. Subgraphs
-// that the task called before give what they ended with; those after it begin anew.
+// Going back to a commit of a subgraph begins a branch of the thread, at the commit of the root
+// before the step whose task runs the subgraph. The records of the branch hold a
+// [checkpoint.Rewind] for a later Resume. The task runs again from its beginning. At the call, the
+// subgraph begins a branch of its own chain at the commit. Subgraphs that the task called before
+// give what they ended with; those after it begin anew.
 
 // ended returns the end of the same call on the branches that the thread has left, if the
 // subgraph had ended there.
@@ -38,17 +38,18 @@ func (v *visit) ended() (none origin, err error) {
 	return none, nil
 }
 
-// past returns what the task of rw kept and was answered in its step, as far as it is known:
-// beside the commit at, of which was is the record, or in the Trace of the commit after it.
-func (t threadReader) past(namespace string, rw *checkpoint.Rewind, at uint64, was *checkpoint.Record, beside []checkpoint.Entry) (past []checkpoint.Entry, err error) {
+// past returns what the task of rw kept and was answered in its step, as far as it is known: from
+// the pending writes of the commit at, of which was is the record, or from the Trace of the commit
+// after it.
+func (t threadReader) past(namespace string, rw *checkpoint.Rewind, at uint64, was *checkpoint.Record, pending []checkpoint.Entry) (past []checkpoint.Entry, err error) {
 	if rw == nil {
 		return nil, nil
 	}
-	if len(beside) == 0 {
-		beside, err = t.traceAfter(namespace, at, was)
+	if len(pending) == 0 {
+		pending, err = t.traceAfter(namespace, at, was)
 	}
-	if len(beside) == 0 && err == nil {
-		beside, err = t.pastOfHead(namespace, rw)
+	if len(pending) == 0 && err == nil {
+		pending, err = t.pastOfHead(namespace, rw)
 	}
 	if err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (t threadReader) past(namespace string, rw *checkpoint.Rewind, at uint64, w
 		}
 	}
 	inner, _, _ := strings.Cut(rw.Call, "#")
-	for _, e := range beside { // what is newer first
+	for _, e := range pending { // the newest first
 		id, kept := strings.CutPrefix(e.Slot, slotKept)
 		switch {
 		case kept && e.Task == rw.Task && id != inner && !slices.Contains(rw.Scopes, id):
@@ -70,7 +71,7 @@ func (t threadReader) past(namespace string, rw *checkpoint.Rewind, at uint64, w
 			add(e.Slot, e.Data)
 		}
 	}
-	for _, e := range beside {
+	for _, e := range pending {
 		if slot, ok := strings.CutPrefix(e.Slot, slotPast); ok && e.Task == rw.Task {
 			add(slot, e.Data)
 		}
@@ -81,8 +82,8 @@ func (t threadReader) past(namespace string, rw *checkpoint.Rewind, at uint64, w
 	return past, nil
 }
 
-// pastOfHead returns what the newest commit still knows of the branches on which the task of rw
-// ran, if the thread went back from them before.
+// pastOfHead returns what the newest commit has of the branches on which the task of rw ran, if the
+// thread went back from them before.
 func (t threadReader) pastOfHead(namespace string, rw *checkpoint.Rewind) (past []checkpoint.Entry, err error) {
 	for c, err := range t.commits(namespace, checkpoint.Query{Limit: 1}) {
 		if err != nil || c.rec.Rewind == nil || c.rec.Rewind.Task != rw.Task || !slices.Contains(c.rec.Rewind.Branches, rw.Branches[0]) {
