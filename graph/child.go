@@ -49,10 +49,8 @@ func (c childStart) resumeTurn(rec *checkpoint.Record) error {
 	if err := c.readCommand(rec); err != nil {
 		return err
 	}
-	if c.net.State != nil {
-		if err := c.recall(c.journal.Chain.Parent()); err != nil {
-			return err
-		}
+	if err := c.restoreShared(c.journal.Chain.Parent()); err != nil {
+		return err
 	}
 	return restoreTurn(c.run, Answers{})
 }
@@ -86,12 +84,19 @@ func (c childStart) adoptResult(end storedCommit) error {
 	if _, c.state, err = checkpoint.Restore(snap, c.schema); err != nil {
 		return c.fail(err)
 	}
-	if c.net.State != nil {
-		if err := c.recall(end.Seq); err != nil {
-			return err
-		}
+	if err := c.restoreShared(end.Seq); err != nil {
+		return err
 	}
 	return c.readCommand(end.rec)
+}
+
+// restoreShared finds out what the call has written up to a commit, where it shares its parent's
+// state.
+func (c childStart) restoreShared(at uint64) error {
+	if err := c.shared.restore(c.program, c.thread(), c.ns, c.place, at); err != nil {
+		return c.fail(err)
+	}
+	return nil
 }
 
 // readCommand reads the Command for the parent with which the turn of a commit has ended, if it has

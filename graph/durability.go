@@ -93,7 +93,7 @@ func (c committed) State() (state.View, []bool) { return c.state, c.changed }
 func (c committed) Check(bytes int) error { return c.fitsIn(bytes) }
 
 // Made forgets what the commit has described.
-func (c committed) Made() { c.next.forks, c.wrote = false, nil }
+func (c committed) Made() { c.next.forks, c.shared.wrote = false, nil }
 
 // Stored tells the readers of a commit and of the decisions in it.
 func (c committed) Stored(seq uint64) {
@@ -106,12 +106,7 @@ func (c committed) Stored(seq uint64) {
 
 // Restate lets the next commit describe all that the run has written in its parent's state.
 func (c committed) Restate() error {
-	if c.net.State == nil {
-		return nil
-	}
-	all, err := writesOf(c.schema, c.net)
-	c.wrote = [][][]fieldWrite{{all}}
-	return err
+	return c.shared.noteAll(c.program)
 }
 
 // commit gives what a step ended with to the journal.

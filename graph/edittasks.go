@@ -69,8 +69,8 @@ func (ed *editor) begin(t *task, e edit) error {
 // foldEdits folds what the edits wrote. What lives for one step ends with a whole one.
 func (ed *editor) foldEdits(whole bool) error {
 	if ed.ns != "" {
-		if err := ed.note(); err != nil { // for a subgraph that shares its parent's state
-			return err
+		if err := ed.shared.note(ed.program, ed.tasks); err != nil { // it may share its parent's state
+			return ed.fail(err)
 		}
 	}
 	if whole {

@@ -100,16 +100,3 @@ func (v *values) conflict(field string, tasks []*task, err error) error {
 	}
 	return fmt.Errorf("%w: field %q was written by node %q and by node %q: %s", ErrConflict, field, a.node.name, b.node.name, c.Rule)
 }
-
-// fold carries the writes of the step's tasks into the state.
-func (r *run) fold() error {
-	if r.net.State != nil {
-		if err := r.gather(); err != nil {
-			return err
-		}
-	}
-	if err := r.values.fold(r.program, r.tasks); err != nil {
-		return r.fail(err)
-	}
-	return nil
-}

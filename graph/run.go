@@ -152,11 +152,23 @@ func (r *run) commitStep() (Status, error) {
 	return planned, nil
 }
 
+// fold carries the writes of the step's tasks into the state.
+func (r *run) fold() error {
+	err := r.shared.addStep(r.program, &r.values, r.tasks)
+	if err == nil {
+		err = r.values.fold(r.program, r.tasks)
+	}
+	if err != nil {
+		return r.fail(err)
+	}
+	return nil
+}
+
 // leaveFor ends the run with a Command to the parent. The step's writes are dropped, and
 // the Command is stored in the last commit.
 func (r *run) leaveFor(up *parentCommand) (Status, error) {
 	r.concluded()
-	r.front, r.up, r.wrote = step.Frontier{}, up, nil
+	r.front, r.up, r.shared.wrote = step.Frontier{}, up, nil
 	if err := r.commit(checkpoint.Step); err != nil {
 		return Failed, err
 	}

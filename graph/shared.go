@@ -37,7 +37,7 @@ func Inline[S any](child *Graph[S], targets ...string) Node[S] {
 		if err != nil {
 			return Command{}, err
 		}
-		return Command{}, addWrites(t.run.schema, t.view, r.net)
+		return Command{}, addWrites(t.run.schema, t.view, r.shared.net)
 	}}
 }
 
@@ -82,71 +82,86 @@ func addWrites(schema *state.Schema, v, next state.View) error {
 	return nil
 }
 
-// share makes the state of a run that begins a copy of its parent's.
-func (r *run) share(input state.View) {
-	r.schema.Assign(r.state, input)
-	for i := range r.changed {
-		r.changed[i] = true
-		if r.journal != nil {
-			r.journal.Chain.Rebase(i)
-		}
-	}
+// sharedState is what a run has that shares the state of its parent: see [Inline]. It lives as long as
+// the run. That of a run which has a state of its own is zero.
+type sharedState struct {
+	net   state.View       // what the run has written in all; without a State where it shares none
+	wrote [][][]fieldWrite // what the tasks of the steps that are not committed wrote
 }
 
-// gather adds what the tasks of the step wrote to what the run has written in all.
-func (r *run) gather() error {
-	if err := r.note(); err != nil {
-		return err
-	}
-	for i := range r.net.Channels {
-		r.gatherField(i, r.collect(r.tasks, i))
-	}
-	return nil
-}
+// shares reports whether the run shares the state of its parent.
+func (s *sharedState) shares() bool { return s.net.State != nil }
 
-// note lets the next commit say what the tasks of the step wrote.
-func (r *run) note() error {
+// note lets the next commit say what the tasks of a step wrote.
+func (s *sharedState) note(p *program, step []*task) error {
 	var tasks [][]fieldWrite
-	for _, t := range r.tasks {
-		all, err := writesOf(r.schema, t.view)
+	for _, t := range step {
+		all, err := writesOf(p.schema, t.view)
 		if err != nil {
-			return r.fail(err)
+			return err
 		}
 		tasks = append(tasks, all)
 	}
-	r.wrote = append(r.wrote, tasks)
+	s.wrote = append(s.wrote, tasks)
 	return nil
 }
 
-// gatherField adds the writes of one step to a field. One that replaces the value wins
+// noteAll lets the next commit say all that the run has written.
+func (s *sharedState) noteAll(p *program) error {
+	if !s.shares() {
+		return nil
+	}
+	all, err := writesOf(p.schema, s.net)
+	s.wrote = [][][]fieldWrite{{all}}
+	return err
+}
+
+// addStep adds what the tasks of a step wrote to what the run has written in all, and notes it.
+func (s *sharedState) addStep(p *program, v *values, step []*task) error {
+	if !s.shares() {
+		return nil
+	}
+	if err := s.note(p, step); err != nil {
+		return err
+	}
+	for i := range s.net.Channels {
+		s.addField(p, i, v.collect(step, i))
+	}
+	return nil
+}
+
+// addField adds the writes of one step to a field. One that replaces the value wins
 // over the others; a field that lives for one step has the last step's alone.
-func (r *run) gatherField(i int, writes []state.Channel) {
+func (s *sharedState) addField(p *program, i int, writes []state.Channel) {
 	if at := slices.IndexFunc(writes, func(w state.Channel) bool { return w.Writes().Overwrite }); at >= 0 {
 		writes = writes[at : at+1]
 	}
-	if slices.Contains(r.expire, i) {
-		r.schema.AssignField(r.net, r.schema.Blank(), i)
+	if slices.Contains(p.expire, i) {
+		p.schema.AssignField(s.net, p.schema.Blank(), i)
 	}
 	for _, w := range writes {
-		r.net.Channels[i].(state.Sequel).Then(w)
+		s.net.Channels[i].(state.Sequel).Then(w)
 	}
 }
 
-// recall finds out what a run that goes on from commit at has written so far: its commits hold
-// it, step by step.
-func (r *run) recall(at uint64) error {
+// restore finds out what a run that is called at a place, and goes on from commit at of a namespace,
+// has written so far: its commits hold it, step by step.
+func (s *sharedState) restore(p *program, thread threadReader, namespace string, place *checkpoint.Within, at uint64) error {
+	if !s.shares() {
+		return nil
+	}
 	var commits []json.RawMessage
-	for c, err := range r.thread().commits(r.ns, checkpoint.Query{Before: at + 1}) {
+	for c, err := range thread.commits(namespace, checkpoint.Query{Before: at + 1}) {
 		if err != nil {
-			return r.fail(err)
+			return err
 		}
 		if c.Seq > at { // on another branch
 			continue
 		}
 		rec := c.rec
 		at = cmp.Or(rec.Parent, c.Seq-1)
-		mine := rec.Within != nil && rec.Within.Call == r.place.Call
-		if rec.Within == nil || rec.Within.Task != r.place.Task || mine && rec.Source == checkpoint.Input {
+		mine := rec.Within != nil && rec.Within.Call == place.Call
+		if rec.Within == nil || rec.Within.Task != place.Task || mine && rec.Source == checkpoint.Input {
 			break
 		}
 		if mine && rec.Within.Wrote != nil {
@@ -156,27 +171,26 @@ func (r *run) recall(at uint64) error {
 			break
 		}
 	}
-	slices.Reverse(commits)
-	for _, data := range commits {
+	for _, data := range slices.Backward(commits) {
 		var steps [][][]fieldWrite
 		if err := json.Unmarshal(data, &steps); err != nil {
-			return r.fail(err)
+			return err
 		}
 		for _, tasks := range steps {
-			if err := r.recallStep(tasks); err != nil {
-				return r.fail(err)
+			if err := s.restoreStep(p, tasks); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-// recallStep adds what the tasks of one step wrote.
-func (r *run) recallStep(tasks [][]fieldWrite) error {
-	writes := make([][]state.Channel, len(r.net.Channels))
+// restoreStep adds what the tasks of one stored step wrote.
+func (s *sharedState) restoreStep(p *program, tasks [][]fieldWrite) error {
+	writes := make([][]state.Channel, len(s.net.Channels))
 	for _, all := range tasks {
-		v := r.schema.Blank()
-		if err := restoreWrites(r.schema, v, all); err != nil {
+		v := p.schema.Blank()
+		if err := restoreWrites(p.schema, v, all); err != nil {
 			return err
 		}
 		for i, c := range v.Channels {
@@ -186,7 +200,7 @@ func (r *run) recallStep(tasks [][]fieldWrite) error {
 		}
 	}
 	for i := range writes {
-		r.gatherField(i, writes[i])
+		s.addField(p, i, writes[i])
 	}
 	return nil
 }

@@ -148,8 +148,7 @@ type nested struct {
 	place  *checkpoint.Within // where it is called
 	from   origin             // where it goes on from, if its task goes back
 	up     *parentCommand     // the Command for the parent with which it has ended
-	net    state.View         // what it has written in all, where it shares the parent's state
-	wrote  [][][]fieldWrite   // and what the tasks of the steps that are not committed wrote
+	shared sharedState
 }
 
 // within returns what the next commit says of the parent.
@@ -158,8 +157,8 @@ func (n *nested) within() *checkpoint.Within {
 		return nil
 	}
 	w := *n.place
-	if n.wrote != nil {
-		w.Wrote, _ = json.Marshal(n.wrote) // it holds nothing but names and JSON
+	if n.shared.wrote != nil {
+		w.Wrote, _ = json.Marshal(n.shared.wrote) // it holds nothing but names and JSON
 	}
 	if n.up != nil {
 		w.Command, _ = json.Marshal(n.up) // likewise
@@ -283,7 +282,7 @@ func (v *visit) prepare(r *run) {
 	r.place = &checkpoint.Within{Task: t.name(), Call: v.call(), Scopes: v.scopes(),
 		Node: t.node.name, Namespace: t.run.ns, Turn: t.run.turn, Step: t.step, Root: t.position()}
 	if v.shares {
-		r.net = r.schema.Blank()
+		r.shared.net = r.schema.Blank()
 	}
 }
 

@@ -122,11 +122,22 @@ func (s *turnStart) begin() error {
 	return nil
 }
 
+// assign makes the state a copy of its parent's, which is the input of a run that shares it.
+func (s *turnStart) assign(parent state.View) {
+	s.schema.Assign(s.state, parent)
+	for i := range s.changed {
+		s.changed[i] = true
+		if s.journal != nil {
+			s.journal.Chain.Rebase(i)
+		}
+	}
+}
+
 // fold folds the writes of the input into the state. A field that was not written, as in the state
 // of an earlier Result, starts a new thread with its value.
 func (s *turnStart) fold() (err error) {
-	if s.net.State != nil {
-		s.share(s.input)
+	if s.shared.shares() {
+		s.assign(s.input)
 		return nil
 	}
 	if s.journal != nil {
