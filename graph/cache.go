@@ -64,33 +64,6 @@ type caching struct {
 	version string
 }
 
-// ClearCache drops what the cache holds of these nodes of the graph, or of all.
-func (g *Graph[S]) ClearCache(ctx context.Context, nodes ...string) error {
-	if err := g.p.compiled(); err != nil {
-		return err
-	}
-	cache := g.p.cfg.Cache
-	if cache == nil {
-		return ErrNoCache
-	}
-	var prefixes []string
-	for _, name := range nodes {
-		if _, ok := g.p.find(name); !ok {
-			return fmt.Errorf("graph %q: its cache is to be cleared of %q, which is not a node", g.p.name, name)
-		}
-		prefixes = append(prefixes, cachePrefix(g.p.name, name))
-	}
-	if len(nodes) == 0 {
-		prefixes = []string{url.PathEscape(g.p.name) + "/"}
-	}
-	for _, p := range prefixes {
-		if err := cache.Clear(ctx, p); err != nil {
-			return fmt.Errorf("graph %q: clearing the cache: %w", g.p.name, err)
-		}
-	}
-	return nil
-}
-
 func cachePrefix(graph, node string) string {
 	return url.PathEscape(graph) + "/" + url.PathEscape(node) + "/"
 }

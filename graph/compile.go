@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/weftrun/weft/internal/schedule"
 	"github.com/weftrun/weft/internal/step"
 	"github.com/weftrun/weft/state"
 )
@@ -24,55 +22,6 @@ func (b *Builder[S]) Compile(cfg Config) (*Graph[S], error) {
 		return nil, err
 	}
 	return &Graph[S]{p}, nil
-}
-
-// program is a compiled graph of any state: what the executor runs. It does not
-// change, and all runs share it.
-type program struct {
-	name   string
-	shape  step.Program
-	nodes  []node // numbered as in shape
-	schema *state.Schema
-	expire []int // the fields that live for one step
-	breaks bool  // some node has a static interrupt
-	safe   bool  // folding the writes of one task cannot fail
-	cfg    Config
-	hash   string
-}
-
-// node is a compiled node.
-type node struct {
-	job
-	name          string
-	branches      []branch
-	payload       *payloadType
-	child         *program // the graph it runs, if it is one; for drawings
-	cache         *caching // nil: its results are not cached
-	rescue        *job     // its handler, or nil
-	ends          bool     // a static edge leads to End
-	leaves        bool     // it may go to the parent, or its handler or a branch may
-	mustGo        bool     // it has no static edge, so its Command must name a target
-	straight      bool     // it has a static edge and no branch: no Command is needed
-	quick         bool     // running it is to call it: there is no cache, limit or budget
-	before, after bool     // a static interrupt
-}
-
-// job is a function of the user and how it is run: a node's, or its handler's.
-type job struct {
-	call     call
-	targets  targets
-	limit    time.Duration // of one attempt; 0 is none
-	idle     time.Duration // without a sign of life; 0 is none
-	retry    *Retry
-	budgeted bool           // the retries have a Budget
-	gate     *schedule.Gate // each attempt passes it; nil is none
-	parallel int            // at most so many attempts at once in a run; 0 is no bound
-	plain    bool           // no limit of any kind holds
-}
-
-type branch struct {
-	call    call
-	targets targets
 }
 
 // compile turns the draft into a program, or lists all that is wrong with it.
@@ -251,124 +200,6 @@ func (c *compiler) lookup(name string) (n int, ok bool) {
 	return n, ok
 }
 
-func (c *compiler) addEdges() {
-	for _, e := range c.edges {
-		to, known := c.lookup(e.to)
-		switch {
-		case e.to == Start:
-			c.fail(e.pos, "an edge from %q leads to Start; nothing can", e.from)
-			continue
-		case !known:
-			c.fail(e.pos, "an edge from %q leads to %q, which is not a node%s", e.from, e.to, c.suggest(e.to))
-		case to != end && c.p.nodes[to].payload != nil:
-			c.fail(e.pos, "an edge from %q leads to %q, a Worker; only a Send gives it its payload", e.from, e.to)
-		}
-		if e.from == Start {
-			switch {
-			case to == end && known:
-				c.fail(e.pos, "an edge leads from Start to End; there is nothing to run")
-			case !known:
-			case c.entry >= 0:
-				c.p.shape.Nodes[c.entry].Next = insert(c.p.shape.Nodes[c.entry].Next, to)
-			default:
-				c.p.shape.Start = insert(c.p.shape.Start, to)
-			}
-			continue
-		}
-		from, ok := c.source(e.pos, "an edge", e.from)
-		switch {
-		case !ok || !known:
-		case to == end:
-			c.p.nodes[from].ends = true
-		default:
-			c.p.shape.Nodes[from].Next = insert(c.p.shape.Nodes[from].Next, to)
-		}
-	}
-}
-
-// insert adds n to a sorted set of node numbers.
-func insert(set []int, n int) []int {
-	at, found := slices.BinarySearch(set, n)
-	if found {
-		return set
-	}
-	return slices.Insert(set, at, n)
-}
-
-func (c *compiler) source(pos, what, name string) (n int, ok bool) {
-	switch name {
-	case End:
-		c.fail(pos, "%s leads from End; nothing follows it", what)
-		return 0, false
-	case Start:
-		c.fail(pos, "%s leads from Start; only an edge and a branch can", what)
-		return 0, false
-	}
-	if n, ok = c.index[name]; !ok {
-		c.fail(pos, "%s leads from %q, which is not a node%s", what, name, c.suggest(name))
-	}
-	return n, ok
-}
-
-func (c *compiler) addBranches() {
-	for _, b := range c.branches {
-		if len(b.targets) == 0 {
-			c.fail(b.pos, "a branch from %q declares no targets", b.from)
-		}
-		from, ok := c.entry, true
-		if b.from != Start {
-			from, ok = c.source(b.pos, "a branch", b.from)
-		}
-		if ok {
-			b.targets = c.withoutParent(from, b.targets)
-		}
-		ts := c.resolve(b.pos, "a branch from "+quote(b.from), b.targets)
-		if ok {
-			c.p.nodes[from].branches = append(c.p.nodes[from].branches, branch{b.call, ts})
-		}
-	}
-}
-
-func (c *compiler) addJoins() {
-	into := map[int][]int{} // node number → the joins that lead to it
-	for _, j := range c.joins {
-		to, known := c.index[j.to]
-		switch {
-		case !known:
-			c.fail(j.pos, "a join leads to %q, which is not a node%s", j.to, c.suggest(j.to))
-		case c.p.nodes[to].payload != nil:
-			c.fail(j.pos, "a join leads to %q, a Worker; only a Send gives it its payload", j.to)
-		}
-		if len(j.from) == 0 {
-			c.fail(j.pos, "the join into %q waits for nothing", j.to)
-		}
-		var sources []int
-		for _, name := range j.from {
-			if from, ok := c.source(j.pos, "the join into "+quote(j.to), name); ok {
-				sources = insert(sources, from)
-			}
-		}
-		if slices.ContainsFunc(into[to], func(o int) bool { return slices.Equal(c.p.shape.Joins[o].Sources, sources) }) {
-			continue // declared twice, like an edge
-		}
-		into[to] = append(into[to], len(c.p.shape.Joins))
-		for _, s := range sources {
-			c.p.shape.Nodes[s].Feeds = append(c.p.shape.Nodes[s].Feeds, len(c.p.shape.Joins))
-		}
-		c.p.shape.Joins = append(c.p.shape.Joins, step.Join{Target: to, Sources: sources})
-	}
-}
-
-func (c *compiler) addDefers() {
-	for _, d := range c.defers {
-		if n, ok := c.index[d.name]; ok {
-			c.p.shape.Nodes[n].Deferred = true
-		} else {
-			c.fail(d.pos, "%q is deferred, but is not a node%s", d.name, c.suggest(d.name))
-		}
-	}
-}
-
 func (c *compiler) addBreakpoints(cfg Config) {
 	mark := func(names []string, set func(*node)) {
 		for _, name := range names {
@@ -387,4 +218,24 @@ func (c *compiler) addBreakpoints(cfg Config) {
 	}
 	mark(cfg.InterruptBefore, func(n *node) { n.before = true })
 	mark(cfg.InterruptAfter, func(n *node) { n.after = true })
+}
+
+// addMigrations gives the schema the migrations of its fields.
+func (c *compiler) addMigrations(cfg Config) {
+	if c.p.schema = c.schema; c.schemaErr != nil || c.schema == nil {
+		return
+	}
+	with, err := c.schema.Migrating(cfg.Migrate)
+	if err == nil {
+		c.p.schema = with
+		return
+	}
+	var se *state.SchemaError
+	if !errors.As(err, &se) {
+		c.fail(c.pos, "%v", err)
+		return
+	}
+	for _, m := range se.Mistakes {
+		c.fail(c.pos, "Config.Migrate: field %s: %s", m.Path, m.What)
+	}
 }

@@ -72,15 +72,6 @@ func readThread(ctx context.Context, store checkpoint.Store, thread string) ([]D
 	return all, nil
 }
 
-// Decisions yields what was decided about a thread; see [ThreadDecisions].
-func (g *Graph[S]) Decisions(ctx context.Context, thread string) iter.Seq2[Decision, error] {
-	store, err := g.p.kept()
-	if err != nil {
-		return func(yield func(Decision, error) bool) { yield(Decision{}, err) }
-	}
-	return ThreadDecisions(ctx, store, thread)
-}
-
 // decide fills in the decisions on the way of a difference.
 func (d *Difference) decide(ctx context.Context, store checkpoint.Store, key checkpoint.Key) error {
 	all, err := readThread(ctx, store, key.Thread)

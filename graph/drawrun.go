@@ -7,23 +7,6 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// DrawRun returns the graph with what a thread has done in its newest turn, up to one
-// of its commits or, if at is 0, to the newest: which nodes ran how often, which
-// choices were taken, and what is due. Subgraphs are opened down to depth, as by
-// [Graph.Draw], with what they have done in that turn.
-func (g *Graph[S]) DrawRun(ctx context.Context, thread string, at uint64, depth int) (Drawing, error) {
-	d := g.Draw(depth)
-	store, err := g.p.kept()
-	if err != nil {
-		return d, err
-	}
-	was := walked{steps: map[uint64]int{}}
-	if err := d.markRoot(ctx, store, thread, at, &was); err != nil || depth <= 0 {
-		return d, err
-	}
-	return d, d.markInside(ctx, store, thread, was)
-}
-
 // walked is a turn of a thread, up to one of its commits.
 type walked struct {
 	turn  int

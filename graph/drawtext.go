@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// Mermaid returns the graph as a Mermaid flowchart: see [Drawing.Mermaid].
-func (g *Graph[S]) Mermaid() string { return g.Draw(0).Mermaid() }
-
 // Mermaid returns the drawing as a Mermaid flowchart: solid arrows for edges, dotted
 // ones for choices, thick ones into a join. In the drawing of a run, what ran is green
 // and what is due is yellow.

@@ -109,8 +109,3 @@ func (r *run) unrecordJoin(saved checkpoint.Join) bool {
 	}
 	return false
 }
-
-// find returns the number of a node.
-func (p *program) find(name string) (int, bool) {
-	return slices.BinarySearchFunc(p.nodes, name, func(n node, name string) int { return strings.Compare(n.name, name) })
-}

@@ -2,9 +2,9 @@ package graph
 
 import (
 	"context"
+	"fmt"
 	"iter"
-
-	"github.com/weftrun/weft/checkpoint"
+	"net/url"
 )
 
 // Graph is a compiled graph over the state S. It does not change and is safe for
@@ -42,25 +42,6 @@ func (g *Graph[S]) Name() string {
 		return ""
 	}
 	return g.p.name
-}
-
-// compiled returns ErrNotCompiled for the zero Graph.
-func (p *program) compiled() error {
-	if p == nil {
-		return ErrNotCompiled
-	}
-	return nil
-}
-
-// kept returns the store of p, or why there is none.
-func (p *program) kept() (checkpoint.Store, error) {
-	if err := p.compiled(); err != nil {
-		return nil, err
-	}
-	if p.cfg.Store == nil {
-		return nil, ErrNoStore
-	}
-	return p.cfg.Store, nil
 }
 
 // Invoke runs the graph with an input and returns how it ended. What the input
@@ -115,15 +96,6 @@ func (g *Graph[S]) StreamResume(ctx context.Context, a Answers, o RunOptions) it
 	return g.p.stream(ctx, o, request{op: opResume, answers: a})
 }
 
-func (p *program) stream(ctx context.Context, o RunOptions, q request) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		f := p.watched(ctx, o, q)
-		defer f.wait()
-		defer f.root.cancel(errLeft) // the reader has left, or panicked, or all is over
-		f.events.readers(o.reader(), f.start)(yield)
-	}
-}
-
 func resultOf[S any](o outcome) Result[S] {
 	res := Result[S]{Status: o.status, Interrupts: o.interrupts, Drained: o.drained, Starved: o.starved,
 		Steps: o.steps, Checkpoint: o.checkpoint, Run: o.id}
@@ -131,4 +103,74 @@ func resultOf[S any](o outcome) Result[S] {
 		res.State = *s
 	}
 	return res
+}
+
+// Start is Invoke without waiting: it returns a handle of the run. ctx bounds the whole
+// run, not only the call. A run that cannot begin says so in Wait and to its readers.
+func (g *Graph[S]) Start(ctx context.Context, input S, o RunOptions) *Handle[S] {
+	return &Handle[S]{g.p.live(ctx, o, invokes(g.p, input))}
+}
+
+// StartResume is Resume without waiting.
+func (g *Graph[S]) StartResume(ctx context.Context, a Answers, o RunOptions) *Handle[S] {
+	return &Handle[S]{g.p.live(ctx, o, request{op: opResume, answers: a})}
+}
+
+// Untyped returns the graph without the type of its state.
+func (g *Graph[S]) Untyped() Untyped { return untyped[S]{g} }
+
+// EncodeState returns a state as one JSON object by wire name, in the order of its
+// fields.
+func (g *Graph[S]) EncodeState(s S) ([]byte, error) {
+	if err := g.p.compiled(); err != nil {
+		return nil, err
+	}
+	return g.p.schema.Encode(g.p.schema.Over(&s))
+}
+
+// DecodeInput reads a JSON object by wire name as an input. Unknown fields and
+// values of the wrong type are errors, all of them at once.
+func (g *Graph[S]) DecodeInput(data []byte) (s S, err error) {
+	if err := g.p.compiled(); err != nil {
+		return s, err
+	}
+	v := g.p.schema.Blank()
+	err = g.p.schema.Decode(v, data)
+	return *v.State.(*S), err
+}
+
+// InputHash returns the hash that a turn with this input has in its Points: the way
+// to tell whether a thread is in the middle of just this turn.
+func (g *Graph[S]) InputHash(input S) (string, error) {
+	if err := g.p.compiled(); err != nil {
+		return "", err
+	}
+	return g.p.inputHash(g.p.schema.Over(&input))
+}
+
+// ClearCache drops what the cache holds of these nodes of the graph, or of all.
+func (g *Graph[S]) ClearCache(ctx context.Context, nodes ...string) error {
+	if err := g.p.compiled(); err != nil {
+		return err
+	}
+	cache := g.p.cfg.Cache
+	if cache == nil {
+		return ErrNoCache
+	}
+	var prefixes []string
+	for _, name := range nodes {
+		if _, ok := g.p.find(name); !ok {
+			return fmt.Errorf("graph %q: its cache is to be cleared of %q, which is not a node", g.p.name, name)
+		}
+		prefixes = append(prefixes, cachePrefix(g.p.name, name))
+	}
+	if len(nodes) == 0 {
+		prefixes = []string{url.PathEscape(g.p.name) + "/"}
+	}
+	for _, p := range prefixes {
+		if err := cache.Clear(ctx, p); err != nil {
+			return fmt.Errorf("graph %q: clearing the cache: %w", g.p.name, err)
+		}
+	}
+	return nil
 }

@@ -9,26 +9,6 @@ import (
 // [Inspect] and [History]. Its methods are safe for concurrent use.
 type Handle[S any] struct{ f *session }
 
-// Start is Invoke without waiting: it returns a handle of the run. ctx bounds the whole
-// run, not only the call. A run that cannot begin says so in Wait and to its readers.
-func (g *Graph[S]) Start(ctx context.Context, input S, o RunOptions) *Handle[S] {
-	return &Handle[S]{g.p.live(ctx, o, invokes(g.p, input))}
-}
-
-// StartResume is Resume without waiting.
-func (g *Graph[S]) StartResume(ctx context.Context, a Answers, o RunOptions) *Handle[S] {
-	return &Handle[S]{g.p.live(ctx, o, request{op: opResume, answers: a})}
-}
-
-func (p *program) live(ctx context.Context, o RunOptions, q request) *session {
-	f := p.watched(ctx, o, q)
-	f.drain = &Drain{above: o.Drain}
-	if !o.Hold {
-		f.start()
-	}
-	return f
-}
-
 // session returns the run; that of the zero Handle cannot begin.
 func (l *Handle[S]) session() *session {
 	if l.f == nil {

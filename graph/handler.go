@@ -3,7 +3,6 @@ package graph
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/weftrun/weft/internal/journal"
 )
@@ -57,71 +56,6 @@ func (b *Builder[S]) OnError(node string, h ErrorHandler[S]) {
 type rescueDraft struct {
 	node string
 	nodeDraft
-}
-
-// addRescues gives the nodes their handlers, those for all nodes last.
-func (c *compiler) addRescues() {
-	given := map[string]string{} // the node, or "*" → where
-	for _, d := range c.rescues {
-		n, ok := c.index[d.node]
-		if first, dup := given[d.node]; dup {
-			c.fail(d.pos, "node %q already has a handler, of %s", d.node, first)
-			continue
-		}
-		given[d.node] = d.pos
-		switch {
-		case d.call == nil:
-			c.fail(d.pos, "the handler of %q has no function", d.node)
-		case d.node == "*":
-			defer c.rescueAll(d)
-		case !ok:
-			c.fail(d.pos, "%q is to be rescued, but is not a node%s", d.node, c.suggest(d.node))
-		default:
-			d.targets = c.withoutParent(n, d.targets)
-			c.p.nodes[n].rescue = c.handler(d)
-		}
-	}
-}
-
-func (c *compiler) rescueAll(d rescueDraft) {
-	declared := d.targets
-	d.targets = slices.DeleteFunc(slices.Clone(declared), func(name string) bool { return name == Parent })
-	h := c.handler(d)
-	for i := range c.p.nodes {
-		if n := &c.p.nodes[i]; n.rescue == nil && i != c.entry {
-			c.withoutParent(i, declared)
-			n.rescue = h
-		}
-	}
-}
-
-func (c *compiler) handler(d rescueDraft) *job {
-	who := "the handler of " + quote(d.node)
-	j := c.job(who, d.nodeDraft)
-	j.targets = c.resolve(d.pos, who, d.targets)
-	return &j
-}
-
-// checkRescues reports the handlers that could only fail: their node has no way on, and
-// they declare none.
-func (c *compiler) checkRescues() {
-	for _, n := range c.p.nodes {
-		if n.rescue != nil && n.mustGo && len(n.branches) == 0 && len(n.rescue.targets) == 0 && !n.leaves {
-			c.fail(c.rescuePlace(n.name), "the handler of node %q declares no targets, and no edge leads on from the node", n.name)
-		}
-	}
-}
-
-func (c *compiler) rescuePlace(node string) (pos string) {
-	for _, d := range c.rescues {
-		if d.node == node {
-			return d.pos
-		}
-		if d.node == "*" {
-			pos = d.pos
-		}
-	}
-	return pos
 }
 
 // slotFailure is a task's slot for the failure that its handler is given.

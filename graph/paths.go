@@ -131,3 +131,25 @@ func hint(name string, known []string) string {
 	}
 	return ""
 }
+
+// checkRescues reports the handlers that could only fail: their node has no way on, and
+// they declare none.
+func (c *compiler) checkRescues() {
+	for _, n := range c.p.nodes {
+		if n.rescue != nil && n.mustGo && len(n.branches) == 0 && len(n.rescue.targets) == 0 && !n.leaves {
+			c.fail(c.rescuePlace(n.name), "the handler of node %q declares no targets, and no edge leads on from the node", n.name)
+		}
+	}
+}
+
+func (c *compiler) rescuePlace(node string) (pos string) {
+	for _, d := range c.rescues {
+		if d.node == node {
+			return d.pos
+		}
+		if d.node == "*" {
+			pos = d.pos
+		}
+	}
+	return pos
+}

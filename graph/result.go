@@ -256,3 +256,24 @@ func (t *task) entries() ([]checkpoint.Entry, error) {
 	}
 	return []checkpoint.Entry{{Task: t.id(), Slot: slotLast, Data: data}}, nil
 }
+
+// fieldOf returns the place of the field that w wrote, under whatever name. What a task wrote
+// is not migrated: it is no value but a change of one.
+func (w fieldWrite) fieldOf(s *state.Schema) (int, error) {
+	i, ok := s.Index(w.Field)
+	if !ok {
+		i, ok = s.Renamed(w.Field)
+	}
+	if !ok {
+		return 0, fmt.Errorf("%w: it wrote field %q, which is gone", ErrProgram, w.Field)
+	}
+	have, want := max(1, w.Version), s.Fields()[i].Version
+	switch {
+	case have > want:
+		return 0, fmt.Errorf("%w: %w", ErrProgram, &checkpoint.NewerSchemaError{Field: w.Field, Stored: have, Known: want})
+	case have < want:
+		return 0, fmt.Errorf("%w: it wrote field %q at version %d, and now it has version %d; let the program that ran the step end it, or begin a new turn",
+			ErrProgram, w.Field, have, want)
+	}
+	return i, nil
+}

@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"errors"
+	"iter"
 	"sync"
 	"sync/atomic"
 
@@ -166,3 +167,21 @@ func (s *session) giveUpLate() {
 
 // errLeft is the cause of cancelling a run whose reader stopped reading.
 var errLeft = errors.New("graph: the reader of the stream has left")
+
+func (p *program) stream(ctx context.Context, o RunOptions, q request) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		f := p.watched(ctx, o, q)
+		defer f.wait()
+		defer f.root.cancel(errLeft) // the reader has left, or panicked, or all is over
+		f.events.readers(o.reader(), f.start)(yield)
+	}
+}
+
+func (p *program) live(ctx context.Context, o RunOptions, q request) *session {
+	f := p.watched(ctx, o, q)
+	f.drain = &Drain{above: o.Drain}
+	if !o.Hold {
+		f.start()
+	}
+	return f
+}

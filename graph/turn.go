@@ -164,26 +164,3 @@ func (s *turnStart) fold() (err error) {
 	}
 	return nil
 }
-
-// inputHash returns a hash that differs where inputs do.
-func (p *program) inputHash(input state.View) (string, error) {
-	data, err := p.schema.Encode(p.withoutAside(input))
-	if err != nil {
-		return "", fmt.Errorf("graph %q: input: %w", p.name, err)
-	}
-	return hash(string(data)), nil
-}
-
-// withoutAside returns an input without the fields that do not count for its hash.
-func (p *program) withoutAside(input state.View) state.View {
-	if !slices.ContainsFunc(p.schema.Fields(), func(f state.Field) bool { return f.Aside }) {
-		return input
-	}
-	blank := p.schema.Blank()
-	for i, f := range p.schema.Fields() {
-		if !f.Aside {
-			blank.Channels[i] = input.Channels[i]
-		}
-	}
-	return blank
-}

@@ -60,9 +60,6 @@ type Untyped interface {
 	DrawRun(ctx context.Context, thread string, at uint64, depth int) (Drawing, error)
 }
 
-// Untyped returns the graph without the type of its state.
-func (g *Graph[S]) Untyped() Untyped { return untyped[S]{g} }
-
 type untyped[S any] struct{ *Graph[S] }
 
 func (g untyped[S]) Invoke(ctx context.Context, input json.RawMessage, o RunOptions) (Result[json.RawMessage], error) {

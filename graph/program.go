@@ -1,0 +1,189 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/schedule"
+	"github.com/weftrun/weft/internal/step"
+	"github.com/weftrun/weft/state"
+)
+
+// program is a compiled graph of any state: what the executor runs. It does not
+// change, and all runs share it.
+type program struct {
+	name   string
+	shape  step.Program
+	nodes  []node // numbered as in shape
+	schema *state.Schema
+	expire []int // the fields that live for one step
+	breaks bool  // some node has a static interrupt
+	safe   bool  // folding the writes of one task cannot fail
+	cfg    Config
+	hash   string
+}
+
+// node is a compiled node.
+type node struct {
+	job
+	name          string
+	branches      []branch
+	payload       *payloadType
+	child         *program // the graph it runs, if it is one; for drawings
+	cache         *caching // nil: its results are not cached
+	rescue        *job     // its handler, or nil
+	ends          bool     // a static edge leads to End
+	leaves        bool     // it may go to the parent, or its handler or a branch may
+	mustGo        bool     // it has no static edge, so its Command must name a target
+	straight      bool     // it has a static edge and no branch: no Command is needed
+	quick         bool     // running it is to call it: there is no cache, limit or budget
+	before, after bool     // a static interrupt
+}
+
+// job is a function of the user and how it is run: a node's, or its handler's.
+type job struct {
+	call     call
+	targets  targets
+	limit    time.Duration // of one attempt; 0 is none
+	idle     time.Duration // without a sign of life; 0 is none
+	retry    *Retry
+	budgeted bool           // the retries have a Budget
+	gate     *schedule.Gate // each attempt passes it; nil is none
+	parallel int            // at most so many attempts at once in a run; 0 is no bound
+	plain    bool           // no limit of any kind holds
+}
+
+type branch struct {
+	call    call
+	targets targets
+}
+
+// targets are the places a Command may go to, by name. There are few, so a scan
+// is faster than a map.
+type targets []target
+
+type target struct {
+	name string
+	node int // end for End
+}
+
+const end = -1
+
+func (ts targets) find(name string) (node int, ok bool) {
+	for i := range ts {
+		if ts[i].name == name {
+			return ts[i].node, true
+		}
+	}
+	return 0, false
+}
+
+func (ts targets) String() string {
+	names := make([]string, len(ts))
+	for i, t := range ts {
+		names[i] = t.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// compiled returns ErrNotCompiled for the zero Graph.
+func (p *program) compiled() error {
+	if p == nil {
+		return ErrNotCompiled
+	}
+	return nil
+}
+
+// kept returns the store of p, or why there is none.
+func (p *program) kept() (checkpoint.Store, error) {
+	if err := p.compiled(); err != nil {
+		return nil, err
+	}
+	if p.cfg.Store == nil {
+		return nil, ErrNoStore
+	}
+	return p.cfg.Store, nil
+}
+
+// find returns the number of a node.
+func (p *program) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(p.nodes, name, func(n node, name string) int { return strings.Compare(n.name, name) })
+}
+
+// inputHash returns a hash that differs where inputs do.
+func (p *program) inputHash(input state.View) (string, error) {
+	data, err := p.schema.Encode(p.withoutAside(input))
+	if err != nil {
+		return "", fmt.Errorf("graph %q: input: %w", p.name, err)
+	}
+	return hash(string(data)), nil
+}
+
+// withoutAside returns an input without the fields that do not count for its hash.
+func (p *program) withoutAside(input state.View) state.View {
+	if !slices.ContainsFunc(p.schema.Fields(), func(f state.Field) bool { return f.Aside }) {
+		return input
+	}
+	blank := p.schema.Blank()
+	for i, f := range p.schema.Fields() {
+		if !f.Aside {
+			blank.Channels[i] = input.Channels[i]
+		}
+	}
+	return blank
+}
+
+// digest returns a hash of what the program is: nodes, ways between them and the
+// fields of the state. It does not depend on the order of the declarations of nodes,
+// edges, joins, branches and targets.
+func (p *program) digest() string {
+	var parts []string
+	for i, n := range p.nodes {
+		s := p.shape.Nodes[i]
+		part := fmt.Sprintf("node %q %v %v %v", n.name, s.Next, s.Deferred, n.targets.sorted())
+		if n.ends {
+			part += " ends"
+		}
+		if n.leaves {
+			part += " leaves"
+		}
+		for _, b := range n.sortedBranches() {
+			part += " branch " + b
+		}
+		if n.rescue != nil {
+			part += " rescue " + n.rescue.targets.sorted()
+		}
+		parts = append(parts, part)
+	}
+	joins := make([]string, len(p.shape.Joins))
+	for i, j := range p.shape.Joins {
+		joins[i] = fmt.Sprintf("join %v %d", j.Sources, j.Target)
+	}
+	slices.Sort(joins)
+	for _, f := range p.schema.Fields() {
+		joins = append(joins, fmt.Sprintf("field %q %s %v %s", f.Name, f.Type, f.Turn, f.Default))
+	}
+	return hash(p.name, strings.Join(parts, "\n"), strings.Join(joins, "\n"), fmt.Sprint(p.shape.Start))
+}
+
+// sorted returns the names of the targets in one order.
+func (ts targets) sorted() string {
+	names := make([]string, len(ts))
+	for i, t := range ts {
+		names[i] = t.name
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("%q", names)
+}
+
+func (n *node) sortedBranches() []string {
+	all := make([]string, len(n.branches))
+	for i, b := range n.branches {
+		all[i] = b.targets.sorted()
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,197 @@
+package graph
+
+import (
+	"slices"
+
+	"github.com/weftrun/weft/internal/step"
+)
+
+func (c *compiler) addEdges() {
+	for _, e := range c.edges {
+		to, known := c.lookup(e.to)
+		switch {
+		case e.to == Start:
+			c.fail(e.pos, "an edge from %q leads to Start; nothing can", e.from)
+			continue
+		case !known:
+			c.fail(e.pos, "an edge from %q leads to %q, which is not a node%s", e.from, e.to, c.suggest(e.to))
+		case to != end && c.p.nodes[to].payload != nil:
+			c.fail(e.pos, "an edge from %q leads to %q, a Worker; only a Send gives it its payload", e.from, e.to)
+		}
+		if e.from == Start {
+			switch {
+			case to == end && known:
+				c.fail(e.pos, "an edge leads from Start to End; there is nothing to run")
+			case !known:
+			case c.entry >= 0:
+				c.p.shape.Nodes[c.entry].Next = insert(c.p.shape.Nodes[c.entry].Next, to)
+			default:
+				c.p.shape.Start = insert(c.p.shape.Start, to)
+			}
+			continue
+		}
+		from, ok := c.source(e.pos, "an edge", e.from)
+		switch {
+		case !ok || !known:
+		case to == end:
+			c.p.nodes[from].ends = true
+		default:
+			c.p.shape.Nodes[from].Next = insert(c.p.shape.Nodes[from].Next, to)
+		}
+	}
+}
+
+// insert adds n to a sorted set of node numbers.
+func insert(set []int, n int) []int {
+	at, found := slices.BinarySearch(set, n)
+	if found {
+		return set
+	}
+	return slices.Insert(set, at, n)
+}
+
+func (c *compiler) source(pos, what, name string) (n int, ok bool) {
+	switch name {
+	case End:
+		c.fail(pos, "%s leads from End; nothing follows it", what)
+		return 0, false
+	case Start:
+		c.fail(pos, "%s leads from Start; only an edge and a branch can", what)
+		return 0, false
+	}
+	if n, ok = c.index[name]; !ok {
+		c.fail(pos, "%s leads from %q, which is not a node%s", what, name, c.suggest(name))
+	}
+	return n, ok
+}
+
+func (c *compiler) addBranches() {
+	for _, b := range c.branches {
+		if len(b.targets) == 0 {
+			c.fail(b.pos, "a branch from %q declares no targets", b.from)
+		}
+		from, ok := c.entry, true
+		if b.from != Start {
+			from, ok = c.source(b.pos, "a branch", b.from)
+		}
+		if ok {
+			b.targets = c.withoutParent(from, b.targets)
+		}
+		ts := c.resolve(b.pos, "a branch from "+quote(b.from), b.targets)
+		if ok {
+			c.p.nodes[from].branches = append(c.p.nodes[from].branches, branch{b.call, ts})
+		}
+	}
+}
+
+func (c *compiler) addJoins() {
+	into := map[int][]int{} // node number → the joins that lead to it
+	for _, j := range c.joins {
+		to, known := c.index[j.to]
+		switch {
+		case !known:
+			c.fail(j.pos, "a join leads to %q, which is not a node%s", j.to, c.suggest(j.to))
+		case c.p.nodes[to].payload != nil:
+			c.fail(j.pos, "a join leads to %q, a Worker; only a Send gives it its payload", j.to)
+		}
+		if len(j.from) == 0 {
+			c.fail(j.pos, "the join into %q waits for nothing", j.to)
+		}
+		var sources []int
+		for _, name := range j.from {
+			if from, ok := c.source(j.pos, "the join into "+quote(j.to), name); ok {
+				sources = insert(sources, from)
+			}
+		}
+		if slices.ContainsFunc(into[to], func(o int) bool { return slices.Equal(c.p.shape.Joins[o].Sources, sources) }) {
+			continue // declared twice, like an edge
+		}
+		into[to] = append(into[to], len(c.p.shape.Joins))
+		for _, s := range sources {
+			c.p.shape.Nodes[s].Feeds = append(c.p.shape.Nodes[s].Feeds, len(c.p.shape.Joins))
+		}
+		c.p.shape.Joins = append(c.p.shape.Joins, step.Join{Target: to, Sources: sources})
+	}
+}
+
+func (c *compiler) addDefers() {
+	for _, d := range c.defers {
+		if n, ok := c.index[d.name]; ok {
+			c.p.shape.Nodes[n].Deferred = true
+		} else {
+			c.fail(d.pos, "%q is deferred, but is not a node%s", d.name, c.suggest(d.name))
+		}
+	}
+}
+
+// addRescues gives the nodes their handlers, those for all nodes last.
+func (c *compiler) addRescues() {
+	given := map[string]string{} // the node, or "*" → where
+	for _, d := range c.rescues {
+		n, ok := c.index[d.node]
+		if first, dup := given[d.node]; dup {
+			c.fail(d.pos, "node %q already has a handler, of %s", d.node, first)
+			continue
+		}
+		given[d.node] = d.pos
+		switch {
+		case d.call == nil:
+			c.fail(d.pos, "the handler of %q has no function", d.node)
+		case d.node == "*":
+			defer c.rescueAll(d)
+		case !ok:
+			c.fail(d.pos, "%q is to be rescued, but is not a node%s", d.node, c.suggest(d.node))
+		default:
+			d.targets = c.withoutParent(n, d.targets)
+			c.p.nodes[n].rescue = c.handler(d)
+		}
+	}
+}
+
+func (c *compiler) rescueAll(d rescueDraft) {
+	declared := d.targets
+	d.targets = slices.DeleteFunc(slices.Clone(declared), func(name string) bool { return name == Parent })
+	h := c.handler(d)
+	for i := range c.p.nodes {
+		if n := &c.p.nodes[i]; n.rescue == nil && i != c.entry {
+			c.withoutParent(i, declared)
+			n.rescue = h
+		}
+	}
+}
+
+func (c *compiler) handler(d rescueDraft) *job {
+	who := "the handler of " + quote(d.node)
+	j := c.job(who, d.nodeDraft)
+	j.targets = c.resolve(d.pos, who, d.targets)
+	return &j
+}
+
+// withoutParent returns the targets of node n, or of its handler or a branch, without Parent, and
+// notes whether that was one of them.
+func (c *compiler) withoutParent(n int, names []string) []string {
+	if !slices.Contains(names, Parent) {
+		return names
+	}
+	c.p.nodes[n].leaves = true
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == Parent })
+}
+
+// resolve turns names into targets.
+func (c *compiler) resolve(pos, who string, names []string) targets {
+	var ts targets
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		n, ok := c.lookup(name)
+		switch {
+		case name == Start:
+			c.fail(pos, "%s goes to Start; nothing can", who)
+		case !ok:
+			c.fail(pos, "%s goes to %q, which is not a node%s", who, name, c.suggest(name))
+		case !seen[name]:
+			seen[name] = true
+			ts = append(ts, target{name, n})
+		}
+	}
+	return ts
+}
