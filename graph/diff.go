@@ -55,18 +55,18 @@ type Writer struct {
 // the child's own graph, by the subgraph's Namespace, as in [Graph.State].
 func (g *Graph[S]) Diff(ctx context.Context, key checkpoint.Key, from, to uint64) (Difference, error) {
 	d := Difference{From: from, To: to}
-	before, err := g.viewAt(ctx, key, from)
+	before, err := viewAt(ctx, g, key, from)
 	if err != nil {
 		return d, err
 	}
-	after, err := g.viewAt(ctx, key, to)
+	after, err := viewAt(ctx, g, key, to)
 	if err != nil {
 		return d, err
 	}
 	if err := d.walk(ctx, g.p.cfg.Store, key); err != nil {
 		return d, err
 	}
-	if d.Changes, err = g.p.changes(before, after); err != nil {
+	if d.Changes, err = changesOf(g.p, before, after); err != nil {
 		return d, err
 	}
 	for i := range d.Changes {
@@ -75,8 +75,8 @@ func (g *Graph[S]) Diff(ctx context.Context, key checkpoint.Key, from, to uint64
 	return d, d.decide(ctx, g.p.cfg.Store, key)
 }
 
-// changes returns the fields that differ between two states.
-func (p *program) changes(before, after state.View) (all []Change, err error) {
+// changesOf returns the fields that differ between two states of p.
+func changesOf(p *program, before, after state.View) (all []Change, err error) {
 	for i, f := range p.schema.Fields() {
 		c := Change{Field: f.Name, Type: f.Type}
 		if c.Before, err = storedJSON(before.Channels[i]); err == nil {
@@ -92,7 +92,8 @@ func (p *program) changes(before, after state.View) (all []Change, err error) {
 	return all, nil
 }
 
-func (g *Graph[S]) viewAt(ctx context.Context, key checkpoint.Key, at uint64) (state.View, error) {
+// viewAt returns the state of a thread at a commit, as a view by the schema of g.
+func viewAt[S any](ctx context.Context, g *Graph[S], key checkpoint.Key, at uint64) (state.View, error) {
 	s, _, err := g.State(ctx, key, at)
 	if err != nil {
 		return state.View{}, err

@@ -180,13 +180,13 @@ func (g untyped[S]) Plan(ctx context.Context, q PlanRequest) (Plan, error) {
 		MaxSteps: q.MaxSteps, By: q.By, Via: q.Via, Metadata: q.Metadata, Lease: q.Lease}
 	d := &drivenRun{id: id}
 	d.call = planCall{d}
-	return planIn(g.p.driveStep(ctx, o, req, d, q.Events, q.Reader))
+	return planIn(driveStep(ctx, g.p, o, req, d, q.Events, q.Reader))
 }
 
 func (g untyped[S]) RunTask(ctx context.Context, q TaskRequest) (TaskResult, error) {
 	d := &drivenRun{id: q.Step, try: q.Try}
 	d.call = taskCall{d, q.Task}
-	out, _, err := g.p.driveStep(ctx, q.Step.options(), request{op: opRunTask}, d, q.Events, q.Reader)
+	out, _, err := driveStep(ctx, g.p, q.Step.options(), request{op: opRunTask}, d, q.Events, q.Reader)
 	res, _ := out.answer.(TaskResult)
 	return res, err
 }
@@ -194,7 +194,7 @@ func (g untyped[S]) RunTask(ctx context.Context, q TaskRequest) (TaskResult, err
 func (g untyped[S]) Commit(ctx context.Context, q CommitRequest) (Plan, error) {
 	d := &drivenRun{id: q.Step}
 	d.call = &commitCall{drivenRun: d}
-	return planIn(g.p.driveStep(ctx, q.Step.options(), request{op: opCommit}, d, q.Events, q.Reader))
+	return planIn(driveStep(ctx, g.p, q.Step.options(), request{op: opCommit}, d, q.Events, q.Reader))
 }
 
 func (g untyped[S]) Release(ctx context.Context, id StepID) error {
@@ -236,7 +236,7 @@ func leaseID(run string) string { return longHash("lease", run) }
 
 // driveStep makes one call of a run that is driven from outside. It also returns the step, with the
 // fence of the lease that the run asked for.
-func (p *program) driveStep(ctx context.Context, o RunOptions, q request, d *drivenRun, events func(Event), rd Reader) (outcome, StepID, error) {
+func driveStep(ctx context.Context, p *program, o RunOptions, q request, d *drivenRun, events func(Event), rd Reader) (outcome, StepID, error) {
 	id := d.id
 	if q.op == opPlan {
 		id.Fence = o.Lease.ID

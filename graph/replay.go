@@ -86,7 +86,7 @@ func (g *Graph[S]) Replay(ctx context.Context, thread string, from, to uint64) (
 	if err != nil {
 		return done, err
 	}
-	points, err := g.steps(ctx, thread, from, to)
+	points, err := recordedSteps(ctx, store, thread, from, to)
 	if err != nil {
 		return done, err
 	}
@@ -101,15 +101,15 @@ func (g *Graph[S]) Replay(ctx context.Context, thread string, from, to uint64) (
 	p := *g.p
 	p.cfg.Store, p.cfg.Cache, p.breaks = scratch, nil, false
 	for _, point := range points {
-		leads, err := p.leadsTo(ctx, point)
+		follows, err := followsTurn(ctx, scratch, point)
 		if err != nil {
 			return done, err
 		}
-		if !leads {
+		if !follows {
 			done.Skipped = append(done.Skipped, point.Checkpoint)
 			continue
 		}
-		d, err := p.replay(ctx, point, rec.of(point.Checkpoint))
+		d, err := replayCommit(ctx, &p, point, rec.of(point.Checkpoint))
 		if err != nil {
 			return done, err
 		}
@@ -121,13 +121,13 @@ func (g *Graph[S]) Replay(ctx context.Context, thread string, from, to uint64) (
 	return done, nil
 }
 
-// steps returns the recorded steps of a thread, oldest first.
-func (g *Graph[S]) steps(ctx context.Context, thread string, from, to uint64) (points []CommitInfo, err error) {
+// recordedSteps returns the recorded steps of a thread, oldest first.
+func recordedSteps(ctx context.Context, store checkpoint.Store, thread string, from, to uint64) (points []CommitInfo, err error) {
 	var q checkpoint.Query
 	if to != 0 {
 		q.Before = to + 1
 	}
-	for p, err := range History(ctx, g.p.cfg.Store, checkpoint.Key{Thread: thread}, q) {
+	for p, err := range History(ctx, store, checkpoint.Key{Thread: thread}, q) {
 		switch {
 		case err != nil:
 			return nil, err
@@ -190,13 +190,13 @@ func readTrace(ctx context.Context, store checkpoint.Store, thread string) (*tra
 	return t, nil
 }
 
-// leadsTo reports whether the commit before p is one of the same turn.
-func (p *program) leadsTo(ctx context.Context, was CommitInfo) (bool, error) {
+// followsTurn reports whether the commit before was is one of the same turn.
+func followsTurn(ctx context.Context, store checkpoint.Store, was CommitInfo) (bool, error) {
 	from := was.parent()
 	if from == 0 {
 		return false, nil
 	}
-	snap, err := p.cfg.Store.Load(ctx, checkpoint.Key{Thread: was.Thread}, from)
+	snap, err := store.Load(ctx, checkpoint.Key{Thread: was.Thread}, from)
 	if errors.Is(err, checkpoint.ErrNotFound) {
 		return true, nil // it was pruned, which the replay says
 	}
@@ -207,8 +207,8 @@ func (p *program) leadsTo(ctx context.Context, was CommitInfo) (bool, error) {
 	return err == nil && rec.Turn == was.Turn, err
 }
 
-// replay runs what a commit has recorded, mostly one step, and compares.
-func (p *program) replay(ctx context.Context, was CommitInfo, rec *trace) (*Divergence, error) {
+// replayCommit runs what a commit has recorded, mostly one step, and compares.
+func replayCommit(ctx context.Context, p *program, was CommitInfo, rec *trace) (*Divergence, error) {
 	d := &Divergence{Checkpoint: was.Checkpoint, Turn: was.Turn, Step: was.Step, Nodes: was.Nodes()}
 	o := RunOptions{Thread: was.Thread, At: was.parent(), Lease: checkpoint.HoldOptions{Policy: checkpoint.NoLease}}
 	f := p.launch(ctx, o, request{op: opResume, replay: &replayStep{rec, was.Step}})
@@ -223,7 +223,7 @@ func (p *program) replay(ctx context.Context, was CommitInfo, rec *trace) (*Dive
 		d.Asked = out.interrupts
 		return d, nil
 	}
-	same, err := p.compare(ctx, &f.root, d)
+	same, err := d.compare(ctx, &f.root)
 	if err != nil || same {
 		return nil, err
 	}
@@ -231,16 +231,16 @@ func (p *program) replay(ctx context.Context, was CommitInfo, rec *trace) (*Dive
 }
 
 // compare notes how the state and the frontier of r differ from what was recorded.
-func (p *program) compare(ctx context.Context, r *run, d *Divergence) (same bool, err error) {
-	snap, err := p.cfg.Store.Load(ctx, checkpoint.Key{Thread: r.opts.Thread}, d.Checkpoint)
+func (d *Divergence) compare(ctx context.Context, r *run) (same bool, err error) {
+	snap, err := r.cfg.Store.Load(ctx, checkpoint.Key{Thread: r.opts.Thread}, d.Checkpoint)
 	if err != nil {
 		return false, err
 	}
-	was, v, err := checkpoint.Restore(snap, p.schema)
+	was, v, err := checkpoint.Restore(snap, r.schema)
 	if err != nil {
 		return false, err
 	}
-	if d.Changes, err = p.changes(v, r.state); err != nil {
+	if d.Changes, err = changesOf(r.program, v, r.state); err != nil {
 		return false, err
 	}
 	now := &checkpoint.Record{}

@@ -23,8 +23,8 @@ func Inline[S any](child *Graph[S], targets ...string) Node[S] {
 	if child == nil || child.p == nil {
 		return Node[S]{targets: targets, pos: caller(1), faults: []string{"an Inline needs a graph"}}
 	}
-	return Node[S]{targets: targets, pos: caller(1), child: child.p, faults: child.p.unshared(), call: func(ctx context.Context, s, _ any) (Command, error) {
-		v, err := child.p.visit(ctx)
+	return Node[S]{targets: targets, pos: caller(1), child: child.p, faults: unshared(child.p.schema), call: func(ctx context.Context, s, _ any) (Command, error) {
+		v, err := newVisit(ctx, child.p)
 		if err != nil {
 			return Command{}, err
 		}
@@ -41,11 +41,11 @@ func Inline[S any](child *Graph[S], targets ...string) Node[S] {
 	}}
 }
 
-// unshared returns what is wrong with sharing the state of p.
-func (p *program) unshared() (faults []string) {
-	for i, c := range p.schema.Blank().Channels {
+// unshared returns what is wrong with sharing a state.
+func unshared(schema *state.Schema) (faults []string) {
+	for i, c := range schema.Blank().Channels {
 		if _, ok := c.(state.Sequel); !ok {
-			f := p.schema.Fields()[i]
+			f := schema.Fields()[i]
 			faults = append(faults, fmt.Sprintf("field %q cannot be shared with a child: its type %s is no state.Sequel", f.Name, f.Type))
 		}
 	}

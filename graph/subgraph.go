@@ -112,7 +112,7 @@ func Calls[S, C any](n Node[S], child *Graph[C]) Node[S] {
 // the child, and [Config] for how long its state lives. Called in a node, [Graph.Invoke]
 // is a run of its own, on a thread of its own, and nothing of the above.
 func (g *Graph[S]) Call(ctx context.Context, input S) (S, error) {
-	v, err := g.p.visit(ctx)
+	v, err := newVisit(ctx, g.p)
 	if err != nil {
 		return *new(S), err
 	}
@@ -122,7 +122,7 @@ func (g *Graph[S]) Call(ctx context.Context, input S) (S, error) {
 
 // Go is Call in a goroutine of its own; see the function [Go].
 func (g *Graph[S]) Go(ctx context.Context, input S) *Future[S] {
-	v, err := g.p.visit(ctx)
+	v, err := newVisit(ctx, g.p)
 	var held any
 	if err == nil {
 		held = state.Hold(g.p.schema, input)
@@ -175,8 +175,8 @@ type visit struct {
 	from     origin // where it goes on from, if its task goes back
 }
 
-// visit begins a call of p in the scope of ctx. It has its identity from now on.
-func (p *program) visit(ctx context.Context) (*visit, error) {
+// newVisit begins a call of p in the scope of ctx. It has its identity from now on.
+func newVisit(ctx context.Context, p *program) (*visit, error) {
 	if err := p.compiled(); err != nil {
 		return nil, err
 	}
