@@ -10,6 +10,10 @@
 // [Program.Advance], which takes the outcomes of one superstep in canonical
 // order, edge-triggered nodes by name and then Sends in the order they were sent.
 //
+// What is due and what waits can be stored: [Frontier.Task] gives the tasks and [Program.Waiting] the
+// rest, by names, from which [Program.Restore] makes the frontier again, also for another version of
+// the program.
+//
 // Its duties:
 //
 //  1. A node that several outcomes lead to is due once.
