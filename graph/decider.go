@@ -26,17 +26,18 @@ type decider struct {
 }
 
 // decider makes the decisions that the run records in its own chain.
-func (r *run) decider() decider {
-	d := r.deciderIn(r.journal.Chain)
-	d.branch = r.branch
+func (c *committer) decider() decider {
+	d := c.deciderIn(c.journal.Chain)
+	d.branch = c.run.branch
 	return d
 }
 
 // deciderIn makes the decisions that the run records in a chain, on a branch that the chain's next
 // commit begins.
-func (r *run) deciderIn(c *checkpoint.Chain) decider {
+func (c *committer) deciderIn(chain *checkpoint.Chain) decider {
+	r := c.run
 	s, encodes := r.cfg.Store.(interface{ Codec() checkpoint.Codec })
-	return decider{chain: c, branch: c.Head() + 1, graph: r.name, thread: r.opts.Thread, by: r.opts.By, via: r.opts.Via,
+	return decider{chain: chain, branch: chain.Head() + 1, graph: r.name, thread: r.opts.Thread, by: r.opts.By, via: r.opts.Via,
 		run: r.session.id, now: r.cfg.Now, seals: encodes && s.Codec().Keys != nil}
 }
 
@@ -164,12 +165,12 @@ func (m decider) discardsAt(at uint64, rec *checkpoint.Record, before, after []c
 
 // closeOpen lets the next commit record the questions that were open with the pending writes before
 // and are not with those after, at commit number at. Those of a subgraph are listed at the root.
-func (r *run) closeOpen(at uint64, rec *checkpoint.Record, before, after []checkpoint.Entry) error {
-	if r.inside != nil || r.ns != "" || r.req.replays() {
+func (c *committer) closeOpen(at uint64, rec *checkpoint.Record, before, after []checkpoint.Entry) error {
+	if r := c.run; r.inside != nil || r.ns != "" || r.req.replays() {
 		return nil
 	}
-	closed, err := r.decider().discardsAt(at, rec, before, after)
-	r.next.closed = append(r.next.closed, closed...)
+	closed, err := c.decider().discardsAt(at, rec, before, after)
+	c.next.closed = append(c.next.closed, closed...)
 	return err
 }
 

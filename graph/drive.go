@@ -41,7 +41,7 @@ type outcome struct {
 func (r *run) set(p *program, ctx context.Context, s *session, q *request, o RunOptions) {
 	r.program, r.session, r.req, r.opts = p, s, q, o
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
-	r.superstep.run, r.tasks, r.outs, r.changed = r, r.inlineStorage.tasks[:0], r.inlineStorage.outs[:0], r.few[:0]
+	r.superstep.run, r.committer.run, r.tasks, r.outs, r.changed = r, r, r.inlineStorage.tasks[:0], r.inlineStorage.outs[:0], r.few[:0]
 	fields := len(p.schema.Fields())
 	r.changed = slices.Grow(r.changed, fields)[:fields]
 }
@@ -104,7 +104,7 @@ func (r *run) serveRequest() (status Status, err error) {
 		}
 	}()
 	defer func() {
-		if e := r.settleStore(status); e != nil && (err == nil || !guard(false, func() bool { return errors.Is(err, errors.Unwrap(e)) })) {
+		if e := r.flush(status); e != nil && (err == nil || !guard(false, func() bool { return errors.Is(err, errors.Unwrap(e)) })) {
 			status, err = Failed, errors.Join(err, e)
 		}
 	}()

@@ -159,7 +159,7 @@ func (ed *editor) openForEdits(steps [][]edit) error {
 			return err
 		}
 	}
-	return ed.unrecord(ed.journal.Chain.Record)
+	return ed.restoreFrontier(ed.journal.Chain.Record)
 }
 
 // addAnswers returns the pending writes, with the answers that are new.

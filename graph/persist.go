@@ -31,11 +31,6 @@ func message(err error) string {
 	return textOf(err)
 }
 
-// isFenced reports whether the run, or one that it is part of, was given up.
-func (r *run) isFenced() bool {
-	return r.fenced.Load() || r.inside != nil && r.inside.isFenced()
-}
-
 // pending are the entries beside a head, sorted.
 type pending struct {
 	byTask map[string]map[string][]byte // task → slot → data; "" for those that have no task

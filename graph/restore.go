@@ -53,7 +53,7 @@ func restoreTurn(r *run, a Answers) error {
 
 // branch begins a branch of the thread. Answers are refused: on a branch no question is open yet.
 func (s *restorer) branch(a Answers) error {
-	if err := s.unrecord(s.journal.Chain.Record); err != nil {
+	if err := s.restoreFrontier(s.journal.Chain.Record); err != nil {
 		return err
 	}
 	if _, err := a.match(nil, s.cfg.Now(), s.questions.hasAnswered); err != nil {
@@ -65,7 +65,7 @@ func (s *restorer) branch(a Answers) error {
 // read reads the commit and its pending writes, and takes over the frontier and the answers there.
 func (s *restorer) read() (err error) {
 	s.rec, s.pending = s.journal.Chain.Record, sortPending(s.journal.Chain.Pending)
-	if err = s.unrecord(s.rec); err != nil {
+	if err = s.restoreFrontier(s.rec); err != nil {
 		return err
 	}
 	if err = s.driven.keepOwnVoid(s.pending); err != nil {

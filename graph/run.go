@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/internal/journal"
 	"github.com/weftrun/weft/internal/step"
 )
 
@@ -35,8 +34,7 @@ type run struct {
 	nested
 	driven *drivenRun // nil unless the run is at the root and driven from outside
 
-	journal *journal.Journal // nil without a store
-	next    nextCommit
+	committer
 }
 
 // progress is how far a run has come in its thread.
@@ -50,16 +48,6 @@ type progress struct {
 	front      step.Frontier
 	input      string // the hash of the turn's input
 	taken      uint64 // the newest input of the queue that was begun
-}
-
-// nextCommit is what the next commit says beside the state and what is due.
-type nextCommit struct {
-	source  checkpoint.Source
-	ran     []checkpoint.Ran   // in its step
-	closed  []Decision         // on questions that it closes
-	closing []Decision         // on those that the commit on its way closes
-	forks   bool               // it begins a branch, also where the chain is at its head
-	rewind  *checkpoint.Rewind // of the due task that goes back to a commit of a subgraph
 }
 
 // goal is what a run has to do once its request has been served.
@@ -255,6 +243,11 @@ func (r *run) because(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", cause, err)
+}
+
+// isFenced reports whether the run, or one that it is part of, was given up.
+func (r *run) isFenced() bool {
+	return r.fenced.Load() || r.inside != nil && r.inside.isFenced()
 }
 
 // cancelled returns why the run's context ended.

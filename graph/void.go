@@ -2,10 +2,7 @@ package graph
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-
-	"github.com/weftrun/weft/checkpoint"
 )
 
 // voided says that results beside the head do not count, because they could not be folded
@@ -17,18 +14,6 @@ type voided struct {
 	Try int `json:"try"`
 	// Run is the id of the run, where that is driven from outside.
 	Run string `json:"run,omitempty"`
-}
-
-// void notes that the results of the step cannot be folded together.
-func (r *run) void(cause error) error {
-	if r.journal == nil {
-		return cause
-	}
-	data, err := json.Marshal(voided{message(cause), r.tries + 1, r.driven.runID()})
-	if err == nil {
-		err = r.journal.Put([]checkpoint.Entry{{Slot: slotVoid, Data: data}})
-	}
-	return errors.Join(cause, err)
 }
 
 // void returns the newest voided; its Try is 0 if there is none.

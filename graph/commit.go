@@ -1,0 +1,178 @@
+package graph
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/journal"
+	"github.com/weftrun/weft/state"
+)
+
+// committer gives what its run comes to to the journal of the thread, and describes it in the records
+// of the commits. It lives as long as the run. Without a store it only checks the size of the state.
+type committer struct {
+	run     *run
+	journal *journal.Journal // nil without a store, and before the thread is opened
+	next    nextCommit
+}
+
+// nextCommit is what the next commit says beside the state and what is due.
+type nextCommit struct {
+	source  checkpoint.Source
+	ran     []checkpoint.Ran   // in its step
+	closed  []Decision         // on questions that it closes
+	closing []Decision         // on those that the commit on its way closes
+	forks   bool               // it begins a branch, also where the chain is at its head
+	rewind  *checkpoint.Rewind // of the due task that goes back to a commit of a subgraph
+}
+
+// newJournal returns the journal of the run on a chain that was opened for it.
+func (c *committer) newJournal(chain *checkpoint.Chain) *journal.Journal {
+	r := c.run
+	chain.Fence, chain.TTL = r.session.fence(), r.session.root.cfg.TTL
+	cfg := journal.Config{Source: committed{c}, Store: r.cfg.Store, Key: r.key(), Run: r.session.writer, Durability: r.opts.Durability.journal(),
+		Writes: &r.session.writing, Allowed: c.allowed, Cancel: r.cancel, Fail: r.fail,
+		Panic: func(v any) error { return &PanicError{Value: v, Stack: debug.Stack()} }}
+	if r.inside != nil {
+		cfg.Parent, cfg.Disposable = r.inside.run.journal, r.cfg.Nested != PerThread
+	} else if !r.req.replays() {
+		cfg.Keep, cfg.Now = r.cfg.Keep, r.cfg.Now
+	}
+	return journal.New(r.ctx, chain, cfg)
+}
+
+// allowed returns ErrAbandoned if the run was given up: it writes nothing any more.
+func (c *committer) allowed() error {
+	if c.run.isFenced() {
+		return ErrAbandoned
+	}
+	return nil
+}
+
+// committed is a run as its journal sees it.
+type committed struct{ *committer }
+
+// Record describes where the run stands. It has the decisions that close questions recorded.
+func (c committed) Record() (*checkpoint.Record, error) {
+	rec, err := c.record()
+	if err != nil {
+		return nil, err
+	}
+	c.next.closing, c.next.closed = append(c.next.closing, c.next.closed...), nil
+	if err := c.decider().record(c.next.closing...); err != nil {
+		return nil, err
+	}
+	return rec, nil
+}
+
+// State returns the state and which of its fields differ from the last commit.
+func (c committed) State() (state.View, []bool) { return c.run.state, c.run.changed }
+
+// Check returns an error if a commit is larger than Config.MaxState.
+func (c committed) Check(bytes int) error { return c.fitsIn(bytes) }
+
+// Made forgets what the commit has described.
+func (c committed) Made() { c.next.forks, c.run.shared.wrote = false, nil }
+
+// Stored tells the readers of a commit and of the decisions in it.
+func (c committed) Stored(seq uint64) {
+	c.run.session.events.commit(c.run, seq)
+	for _, d := range c.next.closing {
+		c.run.session.events.decision(c.run, d)
+	}
+	c.next.closing = nil
+}
+
+// Restate lets the next commit describe all that the run has written in its parent's state.
+func (c committed) Restate() error {
+	return c.run.shared.noteAll(c.run.program)
+}
+
+// commit gives what a step ended with to the journal.
+func (c *committer) commit(source checkpoint.Source) error {
+	r := c.run
+	r.tries = 0
+	if c.journal == nil {
+		return c.fits()
+	}
+	if c.next.source = source; source != checkpoint.Input {
+		c.next.ran = r.whatRan()
+		c.journal.Record(r.trace()...)
+	}
+	return c.journal.Commit(r.front.Empty(), len(c.next.closed) > 0)
+}
+
+// flush makes sure that what the run has come to is stored before it returns; of a subgraph
+// that is done and whose end its parent's commit will hold, not before its parent's task has failed.
+func (c *committer) flush(status Status) error {
+	switch {
+	case c.journal == nil:
+		return nil
+	case status == Done && c.journal.CanWait():
+		c.run.inside.subgraphs.mayNeed(c.journal)
+		return nil
+	}
+	return c.journal.Flush()
+}
+
+// record describes where the run stands, between two steps or, while one runs, before
+// it.
+func (c *committer) record() (*checkpoint.Record, error) {
+	r := c.run
+	rec := &checkpoint.Record{
+		Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: c.next.source,
+		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: c.next.ran, Input: r.input, Taken: r.taken, Answered: r.questions.answered,
+		Metadata: r.opts.Metadata, Within: r.nested.within(),
+	}
+	err := c.recordFrontier(rec)
+	if c.next.rewind != nil && isDue(rec, c.next.rewind.Task) {
+		rec.Rewind = c.next.rewind
+	}
+	return rec, err
+}
+
+// wrote names the fields that were written in a view.
+func wrote(s *state.Schema, v state.View) (names []string) {
+	for i, c := range v.Channels {
+		if c.Wrote() {
+			names = append(names, s.Fields()[i].Name)
+		}
+	}
+	return names
+}
+
+// fits checks the size of a state that is not stored.
+func (c *committer) fits() error {
+	r := c.run
+	if r.cfg.MaxState == 0 {
+		return nil
+	}
+	data, err := r.schema.Encode(r.state)
+	if err != nil {
+		return r.fail(err)
+	}
+	return c.fitsIn(len(data))
+}
+
+func (c *committer) fitsIn(bytes int) error {
+	r := c.run
+	if r.cfg.MaxState == 0 || bytes <= r.cfg.MaxState {
+		return nil
+	}
+	return r.fail(fmt.Errorf("%w: %d bytes, the limit is %d", ErrStateSize, bytes, r.cfg.MaxState))
+}
+
+// void notes that the results of the step cannot be folded together.
+func (c *committer) void(cause error) error {
+	if c.journal == nil {
+		return cause
+	}
+	data, err := json.Marshal(voided{message(cause), c.run.tries + 1, c.run.driven.runID()})
+	if err == nil {
+		err = c.journal.Put([]checkpoint.Entry{{Slot: slotVoid, Data: data}})
+	}
+	return errors.Join(cause, err)
+}
