@@ -109,7 +109,9 @@ func (s *Schema) Over(p any) View { return s.layout.Over(p) }
 // to. A struct of channels is so already; an assigned copy of a record has the same channels.
 func Hold[S any](s *Schema, value S) any {
 	if l, ok := s.layout.(structs[S]); ok && l.few() {
-		return &small[S]{state: value}
+		held := &small[S]{state: value}
+		l.view(&held.state, held.channels[:]) // here and not in Over, which several runs may call at once
+		return held
 	}
 	return own(s, value)
 }

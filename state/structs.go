@@ -56,7 +56,7 @@ func (l structs[S]) Blanks(n int) []View {
 
 func (l structs[S]) Over(p any) View {
 	if s, ok := p.(*small[S]); ok {
-		return l.view(&s.state, s.channels[:])
+		return View{State: &s.state, Channels: s.channels[:len(l.leaves):len(l.leaves)]}
 	}
 	return l.view(p, make([]Channel, len(l.leaves)))
 }
