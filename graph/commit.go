@@ -19,7 +19,7 @@ type committer struct {
 	next    nextCommit
 }
 
-// nextCommit is what the next commit says beside the state and what is due.
+// nextCommit is what the next commit says, other than the state and what is due.
 type nextCommit struct {
 	source  checkpoint.Source
 	ran     []checkpoint.Ran   // in its step
@@ -165,14 +165,14 @@ func (c *committer) fitsIn(bytes int) error {
 	return r.fail(fmt.Errorf("%w: %d bytes, the limit is %d", ErrStateSize, bytes, r.cfg.MaxState))
 }
 
-// void notes that the results of the step cannot be folded together.
-func (c *committer) void(cause error) error {
+// invalidate notes that the results of the step cannot be folded together, and returns cause.
+func (c *committer) invalidate(cause error) error {
 	if c.journal == nil {
 		return cause
 	}
-	data, err := json.Marshal(voided{message(cause), c.run.tries + 1, c.run.driven.runID()})
+	data, err := json.Marshal(invalidation{message(cause), c.run.tries + 1, c.run.driven.runID()})
 	if err == nil {
-		err = c.journal.Put([]checkpoint.Entry{{Slot: slotVoid, Data: data}})
+		err = c.journal.Put([]checkpoint.Entry{{Slot: slotInvalid, Data: data}})
 	}
 	return errors.Join(cause, err)
 }

@@ -145,13 +145,13 @@ var decisionForms = []struct{ word, args, reason string }{
 	{"type", "args", "message"}, {"action", "arguments", "feedback"}, {"decision", "edited", "feedback"}, {"action", "plan", "feedback"},
 }
 
-// slot returns where a decision about a question stands beside the head: the same answer to the same question
-// stands there once.
+// slot returns the slot of a decision about a question: the same answer to the same question is
+// stored once.
 func (a answer) slot(id string) string { return checkpoint.SlotDecision + id + "/" + a.digest() }
 
 func (d *Decision) expire() { d.Kind, d.By, d.Via = DecisionExpire, "", ViaExpiry }
 
-// readDecisions gives the answers beside a head the decisions that brought them.
+// readDecisions gives stored answers the decisions that brought them.
 func (a answers) readDecisions(entries []checkpoint.Entry) {
 	for _, e := range entries {
 		rest, ok := strings.CutPrefix(e.Slot, checkpoint.SlotDecision)

@@ -11,9 +11,9 @@ import (
 )
 
 // A run that is driven from outside is made of many sessions: a Plan, and for each step its RunTasks and
-// a Commit. What one of them leaves for the others is beside the head of the thread, in the form in
-// which a run that stops leaves it for Resume. In addition it says of which run it is, so that a call
-// that is made again, after a lost reply, finds what it has done.
+// a Commit. What one of them leaves for the others are pending writes, in the form in which a run that
+// stops leaves them for Resume. They also say of which run they are, so that a call that is made
+// again, after a lost reply, finds what it has done.
 
 // drivenRun is the run of a session that is one call from outside: a Plan, a RunTask or a Commit. It
 // serves the call, and knows which pending writes are those of its run. The methods that others call

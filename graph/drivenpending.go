@@ -21,11 +21,11 @@ type runAnswers struct {
 
 // answersBefore returns the answers at this head that came with the Plans of the run; nil if there are
 // none.
-func (d *drivenRun) answersBefore(beside pending) (answers, error) {
+func (d *drivenRun) answersBefore(stored pending) (answers, error) {
 	if d == nil {
 		return nil, nil
 	}
-	data := beside.note(slotRun)
+	data := stored.note(slotRun)
 	if data == nil {
 		return nil, nil
 	}
@@ -38,7 +38,7 @@ func (d *drivenRun) answersBefore(beside pending) (answers, error) {
 	}
 	fresh := answers{}
 	for _, id := range a.Questions {
-		if given, ok := beside.given[id]; ok {
+		if given, ok := stored.given[id]; ok {
 			fresh[id] = given
 		}
 	}
@@ -74,21 +74,21 @@ func (d *drivenRun) checkRepeated(a Answers, open []Interrupt) error {
 	return nil
 }
 
-// keepOwnVoid lets results count that could not be folded in this run: a Commit that is made again
-// comes to the same error.
-func (d *drivenRun) keepOwnVoid(beside pending) error {
+// keepOwnInvalid lets results count that could not be folded in this run, so that a Commit that is
+// made again comes to the same error.
+func (d *drivenRun) keepOwnInvalid(stored pending) error {
 	if d == nil {
 		return nil
 	}
-	v, err := beside.void()
+	v, err := stored.invalidation()
 	if err != nil || v.Try == 0 || v.Run != d.session.id {
 		return err
 	}
 	if v.Try--; v.Try == 0 {
-		delete(beside.byTask[""], slotVoid)
+		delete(stored.byTask[""], slotInvalid)
 		return nil
 	}
-	beside.byTask[""][slotVoid], err = json.Marshal(v)
+	stored.byTask[""][slotInvalid], err = json.Marshal(v)
 	return err
 }
 

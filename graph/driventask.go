@@ -94,8 +94,8 @@ func (c taskCall) runTask() error {
 	}
 	finished := t.finished()
 	if !finished {
-		beside := sortPending(c.journal.Chain.Pending)
-		entries[0].Keep = beside.byTask[t.id()][slotLast] == nil // the first to store an end wins
+		stored := sortPending(c.journal.Chain.Pending)
+		entries[0].Keep = stored.byTask[t.id()][slotLast] == nil // the first to store an end wins
 	}
 	if err := c.journal.Put(entries); err != nil {
 		return c.stale(err)
@@ -127,14 +127,14 @@ func (c taskCall) reread(t *task) error {
 	if snap.Seq != c.journal.Chain.Head() {
 		return c.staleAt(snap.Seq)
 	}
-	beside := sortPending(entries)
-	if err := c.keepOwnVoid(beside); err != nil {
+	stored := sortPending(entries)
+	if err := c.keepOwnInvalid(stored); err != nil {
 		return err
 	}
-	if _, err := beside.dropVoid(); err != nil {
+	if _, err := stored.dropInvalid(); err != nil {
 		return err
 	}
-	slots := beside.byTask[t.id()]
+	slots := stored.byTask[t.id()]
 	t.err, t.open, t.settled = nil, nil, true
 	t.subgraphs.setQuestions(nil)
 	if slots[slotResult] != nil {

@@ -85,7 +85,7 @@ func (ed *editor) foldEdits(whole bool) error {
 // notes returns the entries that belong to no task of the step.
 func notes(pending []checkpoint.Entry) (kept []checkpoint.Entry) {
 	for _, e := range pending {
-		if e.Task == "" && e.Slot != slotPaused && e.Slot != slotVoid {
+		if e.Task == "" && e.Slot != slotPaused && e.Slot != slotInvalid {
 			kept = append(kept, e)
 		}
 	}
@@ -111,7 +111,7 @@ func (ed *editor) withoutActed(pending []checkpoint.Entry) (kept []checkpoint.En
 // finished returns the due tasks whose results are among the pending writes.
 func (ed *editor) finished(pending []checkpoint.Entry) (done []*task, err error) {
 	sorted := sortPending(pending)
-	if _, err := sorted.dropVoid(); err != nil {
+	if _, err := sorted.dropInvalid(); err != nil {
 		return nil, err
 	}
 	ed.tasks = nil

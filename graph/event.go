@@ -9,7 +9,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// Phase is what a Tasks event tells.
+// Phase is what a Tasks event reports.
 type Phase string
 
 const (
@@ -26,11 +26,11 @@ const (
 // Event is one thing that happened in a run. Which fields are set depends on Mode. As
 // JSON it has the names of the fields in lower case and leaves out what is empty.
 type Event struct {
-	// Seq counts the events of the run that somebody took, from 1; it is the same for
+	// Seq counts the events of the run that a reader took, from 1; it is the same for
 	// every reader. One that takes fewer modes than another sees gaps.
 	Seq       uint64
 	Mode      Mode      // exactly one mode
-	Time      time.Time // when it was told
+	Time      time.Time // when it was sent
 	Namespace string    // "" is the graph itself; subgraphs have their own
 	Step      int
 	Node      string // Updates, Tasks, Custom, Messages

@@ -256,7 +256,7 @@ func MarkSeen(ctx context.Context, store checkpoint.Store, thread string, ids ..
 }
 
 func failures(rec *checkpoint.Record, beside pending) (all []Failure, err error) {
-	v, err := beside.void()
+	v, err := beside.invalidation()
 	if err != nil {
 		return nil, err
 	}

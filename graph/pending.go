@@ -10,7 +10,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// The slots of a task's entries beside the head, and of those that have no task.
+// The slots of the pending writes of a task, and of those that have no task.
 const (
 	slotResult = "result" // what the finished task did
 	slotLast   = "last"   // how it ended last: with open questions, or with a failure
@@ -18,9 +18,9 @@ const (
 	// slotFailure, in handler.go: what the task's handler is to mend
 	slotAnswer  = "answer/"  // no task: the answer to the question whose id follows
 	slotRefusal = "refusal/" // no task: why the question whose id follows gets no answer
-	slotSeen    = "seen/"    // no task: somebody was shown the question whose id follows
-	slotVoid    = "void"     // no task: the results could not be folded, so they do not count
-	slotPaused  = "paused"   // no task: somebody was told of the static interrupt here
+	slotSeen    = "seen/"    // no task: the question was shown whose id follows
+	slotInvalid = "void"     // no task: the results could not be folded, so they do not count
+	slotPaused  = "paused"   // no task: the static interrupt here was reported
 )
 
 // message returns what went wrong in a task, without the place, which is stored beside it.
@@ -31,7 +31,7 @@ func message(err error) string {
 	return textOf(err)
 }
 
-// pending are the entries beside a head, sorted.
+// pending are the pending writes at a commit, by task and slot.
 type pending struct {
 	byTask map[string]map[string][]byte // task → slot → data; "" for those that have no task
 	given  answers
@@ -68,7 +68,7 @@ func (p pending) note(slot string) []byte { return p.byTask[""][slot] }
 // open returns the questions of the due tasks that have no answer, in canonical
 // order.
 func (p pending) open(rec *checkpoint.Record) (open []Interrupt, err error) {
-	if _, err := p.dropVoid(); err != nil {
+	if _, err := p.dropInvalid(); err != nil {
 		return nil, err
 	}
 	for _, t := range rec.Next {
@@ -87,7 +87,7 @@ type unfinished struct {
 	Failure *Failure    `json:"failure,omitempty"`
 	Tried   []Failure   `json:"tried,omitempty"` // with Open: the alternatives before the one that asked
 	Timed   []Interrupt `json:"timed,omitempty"` // without Open: what was asked before that expires
-	Try     int         `json:"try,omitempty"`   // see voided
+	Try     int         `json:"try,omitempty"`   // see invalidation
 	Again   bool        `json:"again,omitempty"` // it runs again, whatever is open: its subgraph was edited
 
 	// Of a run that is driven from outside: its id, and TaskRequest.Try; with Failure whether the policy
@@ -127,9 +127,9 @@ func unanswered(asked []Interrupt, given answers) (open []Interrupt) {
 	return open
 }
 
-// voided says that results beside the head do not count, because they could not be folded
+// invalidation says that stored results of tasks do not count, because they could not be folded
 // together.
-type voided struct {
+type invalidation struct {
 	Message string `json:"message"`
 	// Try counts how often that came to pass at this head: results with a smaller
 	// result.Try do not count, those of the tries after it do.
@@ -138,9 +138,9 @@ type voided struct {
 	Run string `json:"run,omitempty"`
 }
 
-// void returns the newest voided; its Try is 0 if there is none.
-func (p pending) void() (v voided, err error) {
-	data := p.note(slotVoid)
+// invalidation returns the newest one; its Try is 0 if there is none.
+func (p pending) invalidation() (v invalidation, err error) {
+	data := p.note(slotInvalid)
 	if data == nil {
 		return v, nil
 	}
@@ -154,10 +154,10 @@ func (p pending) void() (v voided, err error) {
 	return v, nil
 }
 
-// dropVoid removes the results that do not count, and returns the number of the try. A task
-// whose result does not count had finished: what it asked before that is open no more.
-func (p pending) dropVoid() (try int, err error) {
-	v, err := p.void()
+// dropInvalid removes the results that do not count, and returns the number of the try. A task
+// whose result does not count had finished: what it asked before that is not open any more.
+func (p pending) dropInvalid() (try int, err error) {
+	v, err := p.invalidation()
 	if err != nil || v.Try == 0 {
 		return 0, err
 	}

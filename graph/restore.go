@@ -68,13 +68,13 @@ func (s *restorer) read() (err error) {
 	if err = s.restoreFrontier(s.rec); err != nil {
 		return err
 	}
-	if err = s.driven.keepOwnVoid(s.pending); err != nil {
+	if err = s.driven.keepOwnInvalid(s.pending); err != nil {
 		return err
 	}
 	if s.open, err = s.pending.open(s.rec); err != nil {
 		return err
 	}
-	if s.tries, err = s.pending.dropVoid(); err != nil {
+	if s.tries, err = s.pending.dropInvalid(); err != nil {
 		return err
 	}
 	if s.questions.add(s.pending.given); s.driven != nil {

@@ -47,7 +47,7 @@ type result struct {
 	// Diverted is true when a handler went elsewhere than the node leads.
 	Diverted bool           `json:"diverted,omitempty"`
 	Up       *parentCommand `json:"up,omitempty"` // to the parent
-	// Try is which try of its step it comes from; see voided.
+	// Try is which try of its step it comes from; see invalidation.
 	Try int `json:"try,omitempty"`
 }
 

@@ -130,7 +130,7 @@ func (r *run) commitStep() (Status, error) {
 		return r.leaveFor(r.leaving)
 	}
 	if err := r.fold(); err != nil {
-		return Failed, r.void(err)
+		return Failed, r.invalidate(err)
 	}
 	r.advance()
 	if err := r.commit(checkpoint.Step); err != nil {
