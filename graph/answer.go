@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -201,4 +202,107 @@ func (in *Interrupt) expired(now time.Time) bool {
 func (in *Interrupt) isOpen(given answers) bool {
 	a, ok := given[in.ID]
 	return in.Kind == "question" && (!ok || a.refusal == "" && bytes.Equal(a.data, in.Refused))
+}
+
+// Question is what a node asks a person.
+type Question struct {
+	// Prompt is one line: what is asked.
+	Prompt string
+	// Detail is text to read before answering, such as a report or a plan.
+	Detail string
+	// Data is anything a program that shows the question may want; it must survive
+	// JSON.
+	Data any
+	// Key tells questions of one task apart when their order is not fixed, as when
+	// they are asked from several goroutines. Without it the order counts.
+	//
+	// The id of a question comes from its task and its Key, not from its text: on a branch
+	// of the thread (RunOptions.At) it is the same, and after a [Graph.Patch] it stays. A Key that says
+	// what is asked, such as a price, keeps an answer from closing a question about another.
+	Key string
+	// Within is how long an answer is waited for; 0 means for ever. Later answers are
+	// refused, and when the thread goes on, Ask returns ErrExpired to the node.
+	Within time.Duration
+	// Secret keeps the answer out of what is shown of the decision and of errors that refuse it, and, in
+	// a store that does not encrypt, out of the record of decisions. What the node does with it, such as
+	// writing it into a field of the state, is stored as any other value.
+	Secret bool
+	// Schema is the JSON Schema of the answer, where it says more than the type T of
+	// Ask; nil means the schema of T.
+	Schema json.RawMessage
+}
+
+// Interrupt is why a run pauses: an open question, or a static interrupt.
+type Interrupt struct {
+	// ID names the question: the same after each resume, unlike any other.
+	ID        string `json:"id"`
+	Namespace string `json:"namespace,omitempty"`
+	Node      string `json:"node"`
+	Task      string `json:"task,omitempty"`
+	// Kind is "question", "before" or "after".
+	Kind   string          `json:"kind"`
+	Prompt string          `json:"prompt,omitempty"`
+	Detail string          `json:"detail,omitempty"`
+	Data   json.RawMessage `json:"data,omitempty"`
+	Secret bool            `json:"secret,omitempty"` // see Question.Secret
+	// Schema is the JSON Schema of the answer.
+	Schema json.RawMessage `json:"schema,omitempty"`
+	// Refused is the last answer, where it fitted the schema and yet could not be
+	// read, such as the time "soon".
+	Refused json.RawMessage `json:"refused,omitempty"`
+	// Expires is when an answer comes too late; the zero time means never.
+	Expires time.Time `json:"expires,omitzero"`
+	// Seen is true when the question was shown to a person; see MarkSeen. It is set by
+	// Inspect and its kin.
+	Seen bool `json:"seen,omitempty"`
+}
+
+// jsonAnswer is an answer as JSON.
+type jsonAnswer struct {
+	ID       string          `json:"id,omitempty"`
+	Value    json.RawMessage `json:"value,omitempty"`
+	Declined *string         `json:"declined,omitempty"` // the reason
+	By       string          `json:"by,omitempty"`
+}
+
+// IsZero reports whether a closes no question.
+func (a Answers) IsZero() bool { return len(a.given) == 0 }
+
+// MarshalJSON returns the answers as a list, each with the id of its question, the value or why it
+// was declined, and who gave it.
+func (a Answers) MarshalJSON() ([]byte, error) {
+	list := make([]jsonAnswer, len(a.given))
+	for i, g := range a.given {
+		given, err := g.answer()
+		if err != nil {
+			return nil, err
+		}
+		list[i] = jsonAnswer{ID: g.id, Value: given.data, By: g.by}
+		if why, declined := strings.CutPrefix(g.declined, refusedBy); declined {
+			list[i].Declined = &why
+		}
+	}
+	return json.Marshal(list)
+}
+
+// UnmarshalJSON reads what MarshalJSON returns.
+func (a *Answers) UnmarshalJSON(data []byte) error {
+	var list []jsonAnswer
+	if err := json.Unmarshal(data, &list); err != nil {
+		return fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
+	*a = Answers{}
+	for _, l := range list {
+		g := given{id: l.ID, by: l.By}
+		switch {
+		case l.Declined != nil:
+			g.declined = refusedBy + *l.Declined
+		case l.Value == nil:
+			g.value = json.RawMessage("null")
+		default:
+			g.value = slices.Clone(l.Value)
+		}
+		a.given = append(a.given, g)
+	}
+	return nil
 }

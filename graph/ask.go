@@ -15,59 +15,6 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// Question is what a node asks a person.
-type Question struct {
-	// Prompt is one line: what is asked.
-	Prompt string
-	// Detail is text to read before answering, such as a report or a plan.
-	Detail string
-	// Data is anything a program that shows the question may want; it must survive
-	// JSON.
-	Data any
-	// Key tells questions of one task apart when their order is not fixed, as when
-	// they are asked from several goroutines. Without it the order counts.
-	//
-	// The id of a question comes from its task and its Key, not from its text: on a branch
-	// of the thread (RunOptions.At) it is the same, and after a [Graph.Patch] it stays. A Key that says
-	// what is asked, such as a price, keeps an answer from closing a question about another.
-	Key string
-	// Within is how long an answer is waited for; 0 means for ever. Later answers are
-	// refused, and when the thread goes on, Ask returns ErrExpired to the node.
-	Within time.Duration
-	// Secret keeps the answer out of what is shown of the decision and of errors that refuse it, and, in
-	// a store that does not encrypt, out of the record of decisions. What the node does with it, such as
-	// writing it into a field of the state, is stored as any other value.
-	Secret bool
-	// Schema is the JSON Schema of the answer, where it says more than the type T of
-	// Ask; nil means the schema of T.
-	Schema json.RawMessage
-}
-
-// Interrupt is why a run pauses: an open question, or a static interrupt.
-type Interrupt struct {
-	// ID names the question: the same after each resume, unlike any other.
-	ID        string `json:"id"`
-	Namespace string `json:"namespace,omitempty"`
-	Node      string `json:"node"`
-	Task      string `json:"task,omitempty"`
-	// Kind is "question", "before" or "after".
-	Kind   string          `json:"kind"`
-	Prompt string          `json:"prompt,omitempty"`
-	Detail string          `json:"detail,omitempty"`
-	Data   json.RawMessage `json:"data,omitempty"`
-	Secret bool            `json:"secret,omitempty"` // see Question.Secret
-	// Schema is the JSON Schema of the answer.
-	Schema json.RawMessage `json:"schema,omitempty"`
-	// Refused is the last answer, where it fitted the schema and yet could not be
-	// read, such as the time "soon".
-	Refused json.RawMessage `json:"refused,omitempty"`
-	// Expires is when an answer comes too late; the zero time means never.
-	Expires time.Time `json:"expires,omitzero"`
-	// Seen is true when somebody was shown the question; see MarkSeen. It is set by
-	// Inspect and its kin.
-	Seen bool `json:"seen,omitempty"`
-}
-
 // Ask asks a person and returns the answer. If there is none yet, it returns
 // [ErrInterrupted], which the node returns in turn: the run pauses, and after
 // Resume the node runs again from its top, where Ask now has the answer. So do what

@@ -182,9 +182,6 @@ func (t *task) end(err error) error {
 // answered.
 func (t *task) asks() bool { return len(t.unanswered()) > 0 }
 
-// errOver is returned to what a node left running.
-var errOver = fmt.Errorf("%w: its node has returned", ErrNoTask)
-
 // call runs the node and its branches once. A panic becomes an error.
 func (t *task) call(ctx context.Context) (err error) {
 	listed := t.running != nil

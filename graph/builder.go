@@ -161,3 +161,9 @@ type joinDraft struct {
 }
 
 type namedDraft struct{ name, pos string }
+
+// rescueDraft is a handler as it was declared.
+type rescueDraft struct {
+	node string
+	nodeDraft
+}

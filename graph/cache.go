@@ -5,22 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"runtime/debug"
 	"time"
 )
-
-// CacheStore keeps the results of nodes for other runs; see [Cache]. It is safe for
-// concurrent use. [MemoryCache] is one.
-type CacheStore interface {
-	// Get returns what was put under key last; ok is false if there is nothing, or no
-	// longer. The caller must not change data.
-	Get(ctx context.Context, key string) (data []byte, ok bool, err error)
-	// Put keeps data under key, for ttl, or, if that is 0, for as long as the store
-	// likes. It may drop any entry at any time. data belongs to the store.
-	Put(ctx context.Context, key string, data []byte, ttl time.Duration) error
-	// Clear drops every entry whose key begins with prefix.
-	Clear(ctx context.Context, prefix string) error
-}
 
 // Caching says what a cached node depends on. The zero Caching is usable: the whole
 // state and the payload, for ever.
@@ -55,13 +41,6 @@ func Cache[S any](n Node[S], c Caching[S]) Node[S] {
 		n.cache.key = func(s any) (string, error) { return c.Key(s.(*S)) }
 	}
 	return n
-}
-
-// caching is a Caching with the type erased.
-type caching struct {
-	key     func(s any) (string, error) // nil: the whole state
-	ttl     time.Duration
-	version string
 }
 
 func cachePrefix(graph, node string) string {
@@ -147,12 +126,6 @@ func (c *cacheUse) put(t *task) (err error) {
 // failed tells the readers that the cache failed. The node runs all the same.
 func (c *cacheUse) failed(t *task, err error) {
 	t.run.session.events.task(t, Uncached, err)
-}
-
-func recovered(err *error) {
-	if v := recover(); v != nil {
-		*err = &PanicError{Value: v, Stack: debug.Stack()}
-	}
 }
 
 // keyOf returns the key of the result of t: graph and node in clear, so that they can be cleared, then

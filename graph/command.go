@@ -2,6 +2,7 @@ package graph
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -149,4 +150,34 @@ func (c Command) empty() bool {
 		}
 	}
 	return c.to == ""
+}
+
+// parentCommand is a Command on its way to the parent, in the form in which it is stored.
+type parentCommand struct {
+	Writes []fieldWrite    `json:"writes,omitempty"`
+	Fields json.RawMessage `json:"fields,omitempty"` // writes by name, as in an input
+	Goto   []string        `json:"goto,omitempty"`
+	Sends  []sendResult    `json:"sends,omitempty"`
+	Why    string          `json:"why,omitempty"` // what was said of them
+	Up     *parentCommand  `json:"up,omitempty"`  // and on to the parent's parent
+
+	err error // it cannot be stored
+}
+
+func (a *parentCommand) String() string {
+	var calls []string
+	for _, to := range a.Goto {
+		calls = append(calls, fmt.Sprintf("Goto(%q)", to))
+	}
+	for _, s := range a.Sends {
+		calls = append(calls, fmt.Sprintf("Send(%q, %s)", s.Node, s.Payload))
+	}
+	if a.Up != nil {
+		calls = append(calls, a.Up.String())
+	}
+	what := append(calls, "InParent()")
+	if data, _ := json.Marshal(a.Writes); len(a.Writes) > 0 || a.Fields != nil {
+		what[len(what)-1] = fmt.Sprintf("InParent(%s%s)", data, a.Fields)
+	}
+	return strings.Join(what, ".")
 }

@@ -256,3 +256,36 @@ func (o *RunOptions) checkRoot(graph string) error {
 	return fmt.Errorf("graph %q: thread %q: %w: the namespace %q belongs to a subgraph, which runs with its thread: Resume goes back to its commits, and Edit changes them",
 		graph, o.Thread, ErrEdit, o.Namespace)
 }
+
+// Lifetime says how long the state of a graph lives that runs inside another: how its
+// checkpoints are kept. At the root it says nothing.
+type Lifetime int
+
+const (
+	// PerCall gives each call of the child a state of its own. A question inside pauses
+	// the whole run, and the child goes on where it stopped.
+	PerCall Lifetime = iota
+	// PerThread gives the child one state on the thread, for each node and each graph
+	// that the node calls: each call is a turn of it, and its state grows from call to
+	// call and from turn to turn of the parent, but for its turn-scoped fields. It needs
+	// a Store. Two tasks of one step, or two calls at once, cannot use it together: that is an
+	// [ErrShared].
+	PerThread
+	// Stateless keeps no checkpoints. After a question inside, or a crash, the child runs
+	// again from its beginning, with the answers; what [Once] and [Call] kept in it stays.
+	Stateless
+)
+
+// OnOpenQuestions says what Invoke does on a thread whose questions are open.
+type OnOpenQuestions string
+
+const (
+	// Refuse returns ErrWaiting and changes nothing. It is the default.
+	Refuse OnOpenQuestions = ""
+	// Discard drops the questions with the rest of the turn's unfinished work.
+	Discard OnOpenQuestions = "discard"
+	// Queue stores the input and returns with the Status Queued. It begins a turn of its
+	// own when the turns before it have ended: in the call of Resume that ends them. While
+	// another call works on the thread, Invoke waits for it; see RunOptions.Lease.
+	Queue OnOpenQuestions = "queue"
+)

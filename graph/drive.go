@@ -14,29 +14,6 @@ import (
 	"github.com/weftrun/weft/internal/journal"
 )
 
-// Status is how a run ended, or how a thread stands. A run that stopped for a Drain is
-// [Pending].
-type Status string
-
-const (
-	Done        Status = "done"
-	Interrupted Status = "interrupted" // it waits: see Interrupts
-	Failed      Status = "failed"      // the error says why
-)
-
-// outcome is a Result with the type of the state erased.
-type outcome struct {
-	status     Status
-	state      any // *S; nil if a node did not stop
-	interrupts []Interrupt
-	drained    string // the reason, if it stopped for a Drain
-	starved    []string
-	steps      int
-	checkpoint uint64
-	id         string
-	answer     any // of a call from outside that drives the run: a Plan or a TaskResult
-}
-
 // set makes r, which is zero, a run that has not begun.
 func (r *run) set(p *program, ctx context.Context, s *session, q *request, o RunOptions) {
 	r.program, r.session, r.req, r.opts = p, s, q, o

@@ -83,12 +83,6 @@ func (ed *editor) badEdit(err error) error {
 	return fmt.Errorf("graph %q: thread %q: %w", ed.name, ed.opts.Thread, err)
 }
 
-// edit is an Edit with the type of the state erased.
-type edit struct {
-	as string
-	do call
-}
-
 func erase[S any](steps [][]Edit[S]) [][]edit {
 	erased := make([][]edit, len(steps))
 	for i, edits := range steps {

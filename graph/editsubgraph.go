@@ -200,14 +200,6 @@ func withoutQuestions(slots map[string][]byte, task string, closed map[string]bo
 	return []checkpoint.Entry{{Task: task, Slot: slotLast, Data: data}}, err
 }
 
-// branchOf returns the branch of the thread on which a commit was made.
-func branchOf(rec *checkpoint.Record) uint64 {
-	if rec.Within != nil {
-		return rec.Within.Root.Branch
-	}
-	return rec.Branch
-}
-
 // confirm puts the decision to edit a subgraph among the pending writes of the root, now that the
 // edit is made. If that fails nothing is lost: the announcement is there.
 func (ed *editor) confirm(d Decision) {

@@ -9,12 +9,6 @@ import (
 	"github.com/weftrun/weft/internal/schedule"
 )
 
-// errGoexit is the error of a node that ended its goroutine.
-var errGoexit = errors.New("the node called runtime.Goexit")
-
-// errStopped is the cause of cancelling a step in which another task failed.
-var errStopped = errors.New("graph: stopped because another task failed")
-
 // stopped is the cause of cancelling a step of a run in which a task failed with err. It is an
 // errStopped.
 type stopped struct {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
+
+	"github.com/weftrun/weft/internal/journal"
 )
 
 // Kinds of failures, as [NodeError.Kind] and Failure.Kind tell them.
@@ -150,3 +153,39 @@ func (e *StoredError) Is(target error) bool {
 
 // Code returns the code of the stored error, or "".
 func (e *StoredError) Code() string { return e.Failure.Code }
+
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = &PanicError{Value: v, Stack: debug.Stack()}
+	}
+}
+
+// isStoreFailure reports whether err is that of a write to the store: no handler runs after it.
+func isStoreFailure(err error) bool {
+	var w journal.WriteError
+	return errors.As(err, &w)
+}
+
+// errGoexit is the error of a node that ended its goroutine.
+var errGoexit = errors.New("the node called runtime.Goexit")
+
+// errStopped is the cause of cancelling a step in which another task failed.
+var errStopped = errors.New("graph: stopped because another task failed")
+
+// errOver is returned to what a node left running.
+var errOver = fmt.Errorf("%w: its node has returned", ErrNoTask)
+
+// Failure is why a due task failed when it was last run.
+type Failure struct {
+	Node    string `json:"node,omitempty"`    // "" when the results of a step could not be folded
+	Attempt int    `json:"attempt,omitempty"` // from 1
+	Message string `json:"message"`
+	Kind    string `json:"kind,omitempty"` // one of the Kind constants
+	Code    string `json:"code,omitempty"` // see NodeError.Code
+	// Causes are the texts of the errors that it wraps, from the outside in.
+	Causes []string `json:"causes,omitempty"`
+	// Cancelled is true when the task did not fail by itself: the run was cancelled, or
+	// another task failed.
+	// Kind is KindCancelled then, and Message says why, as far as it is known.
+	Cancelled bool `json:"cancelled,omitempty"`
+}

@@ -2,9 +2,6 @@ package graph
 
 import (
 	"context"
-	"errors"
-
-	"github.com/weftrun/weft/internal/journal"
 )
 
 // ErrorHandler mends what a node could not, made by [Handler] and given to a node by
@@ -50,19 +47,4 @@ func Handler[S any](fn func(ctx context.Context, s *S, failure *NodeError) (Comm
 func (b *Builder[S]) OnError(node string, h ErrorHandler[S]) {
 	b.draft().rescues = append(b.draft().rescues, rescueDraft{node, nodeDraft{call: h.call, targets: h.targets,
 		policy: h.policy, pos: b.draft().place()}})
-}
-
-// rescueDraft is a handler as it was declared.
-type rescueDraft struct {
-	node string
-	nodeDraft
-}
-
-// slotFailure is a task's slot for the failure that its handler is given.
-const slotFailure = "failure"
-
-// isStoreFailure reports whether err is that of a write to the store: no handler runs after it.
-func isStoreFailure(err error) bool {
-	var w journal.WriteError
-	return errors.As(err, &w)
 }

@@ -13,11 +13,6 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// Pending is the Status of a thread that has work left and waits for nobody: its
-// run was cut off, or pauses at a static interrupt. Resume goes on with it, as it does
-// with a Failed one.
-const Pending Status = "pending"
-
 // CommitInfo is one commit of a thread, as far as it can be told without the graph.
 type CommitInfo struct {
 	Thread     string            `json:"thread"`
@@ -52,21 +47,6 @@ func (p CommitInfo) Nodes() (names []string) {
 		}
 	}
 	return names
-}
-
-// Failure is why a due task failed when it was last run.
-type Failure struct {
-	Node    string `json:"node,omitempty"`    // "" when the results of a step could not be folded
-	Attempt int    `json:"attempt,omitempty"` // from 1
-	Message string `json:"message"`
-	Kind    string `json:"kind,omitempty"` // one of the Kind constants
-	Code    string `json:"code,omitempty"` // see NodeError.Code
-	// Causes are the texts of the errors that it wraps, from the outside in.
-	Causes []string `json:"causes,omitempty"`
-	// Cancelled is true when the task did not fail by itself: the run was cancelled, or
-	// another task failed.
-	// Kind is KindCancelled then, and Message says why, as far as it is known.
-	Cancelled bool `json:"cancelled,omitempty"`
 }
 
 // FinishedTask is a due task that has finished beside a failure or a question of its step, or beside

@@ -96,3 +96,16 @@ func (c *MemoryCache) drop(at *linked.Element) {
 	delete(c.byKey, at.Value.(*cacheEntry).key)
 	c.order.Remove(at)
 }
+
+// CacheStore keeps the results of nodes for other runs; see [Cache]. It is safe for
+// concurrent use. [MemoryCache] is one.
+type CacheStore interface {
+	// Get returns what was put under key last; ok is false if there is nothing, or no
+	// longer. The caller must not change data.
+	Get(ctx context.Context, key string) (data []byte, ok bool, err error)
+	// Put keeps data under key, for ttl, or, if that is 0, for as long as the store
+	// likes. It may drop any entry at any time. data belongs to the store.
+	Put(ctx context.Context, key string, data []byte, ttl time.Duration) error
+	// Clear drops every entry whose key begins with prefix.
+	Clear(ctx context.Context, prefix string) error
+}

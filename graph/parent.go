@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/record"
@@ -38,18 +37,6 @@ func ToParent[P any](cmd Command, writes P) Command {
 	}
 	up.err = errors.Join(up.err, err)
 	return Command{}.add(more{up: up})
-}
-
-// parentCommand is a Command on its way to the parent, in the form in which it is stored.
-type parentCommand struct {
-	Writes []fieldWrite    `json:"writes,omitempty"`
-	Fields json.RawMessage `json:"fields,omitempty"` // writes by name, as in an input
-	Goto   []string        `json:"goto,omitempty"`
-	Sends  []sendResult    `json:"sends,omitempty"`
-	Why    string          `json:"why,omitempty"` // what was said of them
-	Up     *parentCommand  `json:"up,omitempty"`  // and on to the parent's parent
-
-	err error // it cannot be stored
 }
 
 func parentCommandOf(c Command) *parentCommand {
@@ -103,24 +90,6 @@ func (a *parentCommand) check() error {
 		return a.Up.check()
 	}
 	return nil
-}
-
-func (a *parentCommand) String() string {
-	var calls []string
-	for _, to := range a.Goto {
-		calls = append(calls, fmt.Sprintf("Goto(%q)", to))
-	}
-	for _, s := range a.Sends {
-		calls = append(calls, fmt.Sprintf("Send(%q, %s)", s.Node, s.Payload))
-	}
-	if a.Up != nil {
-		calls = append(calls, a.Up.String())
-	}
-	what := append(calls, "InParent()")
-	if data, _ := json.Marshal(a.Writes); len(a.Writes) > 0 || a.Fields != nil {
-		what[len(what)-1] = fmt.Sprintf("InParent(%s%s)", data, a.Fields)
-	}
-	return strings.Join(what, ".")
 }
 
 // parentCommandError carries a Command through the code of the parent's node.

@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -186,4 +188,24 @@ func (n *node) sortedBranches() []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// caching is a Caching with the type erased.
+type caching struct {
+	key     func(s any) (string, error) // nil: the whole state
+	ttl     time.Duration
+	version string
+}
+
+// hash returns 16 hex digits that depend on all parts and on where they end: enough
+// to tell things of one thread apart.
+func hash(parts ...string) string { return longHash(parts...)[:16] }
+
+// longHash returns 32 hex digits, enough to tell things apart anywhere.
+func longHash(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }

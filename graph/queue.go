@@ -9,23 +9,6 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// OnOpenQuestions says what Invoke does on a thread whose questions are open.
-type OnOpenQuestions string
-
-const (
-	// Refuse returns ErrWaiting and changes nothing. It is the default.
-	Refuse OnOpenQuestions = ""
-	// Discard drops the questions with the rest of the turn's unfinished work.
-	Discard OnOpenQuestions = "discard"
-	// Queue stores the input and returns with the Status Queued. It begins a turn of its
-	// own when the turns before it have ended: in the call of Resume that ends them. While
-	// another call works on the thread, Invoke waits for it; see RunOptions.Lease.
-	Queue OnOpenQuestions = "queue"
-)
-
-// Queued is the Status of an Invoke whose input waits for its turn.
-const Queued Status = "queued"
-
 // inputs is the namespace in which inputs wait. No node's namespace begins like it.
 const inputs = "+inputs"
 

@@ -77,3 +77,9 @@ func (q *request) view(schema *state.Schema) (state.View, error) {
 	}
 	return v, nil
 }
+
+// edit is an Edit with the type of the state erased.
+type edit struct {
+	as string
+	do call
+}

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -272,4 +273,30 @@ func (r *run) key() checkpoint.Key {
 
 func (r *run) taskID(step int, node string, index int) string {
 	return longHash("task", r.origin, r.ns, strconv.Itoa(r.turn), strconv.Itoa(step), node, strconv.Itoa(index))
+}
+
+// nested is what a run has that is a subgraph. A run that edits the state of a subgraph by hand has
+// a place, and no task.
+type nested struct {
+	inside *task              // the task that calls it; nil at the root
+	depth  int                // how many runs it is inside of
+	place  *checkpoint.Within // where it is called
+	from   origin             // where it goes on from, if its task goes back
+	up     *parentCommand     // the Command for the parent with which it has ended
+	shared sharedState
+}
+
+// within returns what the next commit says of the parent.
+func (n *nested) within() *checkpoint.Within {
+	if n.place == nil {
+		return nil
+	}
+	w := *n.place
+	if n.shared.wrote != nil {
+		w.Wrote, _ = json.Marshal(n.shared.wrote) // it holds nothing but names and JSON
+	}
+	if n.up != nil {
+		w.Command, _ = json.Marshal(n.up) // likewise
+	}
+	return &w
 }

@@ -3,35 +3,14 @@ package graph
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/schedule"
 	"github.com/weftrun/weft/state"
-)
-
-// Lifetime says how long the state of a graph lives that runs inside another: how its
-// checkpoints are kept. At the root it says nothing.
-type Lifetime int
-
-const (
-	// PerCall gives each call of the child a state of its own. A question inside pauses
-	// the whole run, and the child goes on where it stopped.
-	PerCall Lifetime = iota
-	// PerThread gives the child one state on the thread, for each node and each graph
-	// that the node calls: each call is a turn of it, and its state grows from call to
-	// call and from turn to turn of the parent, but for its turn-scoped fields. It needs
-	// a Store. Two tasks of one step, or two calls at once, cannot use it together: that is an
-	// [ErrShared].
-	PerThread
-	// Stateless keeps no checkpoints. After a question inside, or a crash, the child runs
-	// again from its beginning, with the answers; what [Once] and [Call] kept in it stays.
-	Stateless
 )
 
 // Subgraph makes a node of a whole graph with a state of its own. in makes the child's input from
@@ -138,32 +117,6 @@ func stateIn[S any](o outcome) (s S) {
 		s = *p
 	}
 	return s
-}
-
-// nested is what a run has that is a subgraph. A run that edits the state of a subgraph by hand has
-// a place, and no task.
-type nested struct {
-	inside *task              // the task that calls it; nil at the root
-	depth  int                // how many runs it is inside of
-	place  *checkpoint.Within // where it is called
-	from   origin             // where it goes on from, if its task goes back
-	up     *parentCommand     // the Command for the parent with which it has ended
-	shared sharedState
-}
-
-// within returns what the next commit says of the parent.
-func (n *nested) within() *checkpoint.Within {
-	if n.place == nil {
-		return nil
-	}
-	w := *n.place
-	if n.shared.wrote != nil {
-		w.Wrote, _ = json.Marshal(n.shared.wrote) // it holds nothing but names and JSON
-	}
-	if n.up != nil {
-		w.Command, _ = json.Marshal(n.up) // likewise
-	}
-	return &w
 }
 
 // visit is one call of a graph from a task of another.
@@ -348,9 +301,4 @@ func runChild(r *run) (outcome, error) {
 		return outcome{status: Failed, id: r.session.id}, r.fail(end)
 	}
 	return out, err
-}
-
-// runOutOfTime is the cause of ending a run that took too long.
-func runOutOfTime(limit time.Duration) error {
-	return &TimeoutError{Kind: RunTimeout, Limit: limit, Elapsed: limit}
 }

@@ -3,8 +3,6 @@ package graph
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -76,19 +74,6 @@ func (t *task) id() string {
 		t.storedID = t.run.taskID(t.step, t.node.name, t.index)
 	}
 	return t.storedID
-}
-
-// hash returns 16 hex digits that depend on all parts and on where they end: enough
-// to tell things of one thread apart.
-func hash(parts ...string) string { return longHash(parts...)[:16] }
-
-// longHash returns 32 hex digits, enough to tell things apart anywhere.
-func longHash(parts ...string) string {
-	h := sha256.New()
-	for _, p := range parts {
-		fmt.Fprintf(h, "%d:%s", len(p), p)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // begin makes t a fresh task.

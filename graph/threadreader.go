@@ -114,3 +114,11 @@ func (t threadReader) hasBranched(namespace string, place *checkpoint.Within) (b
 	}
 	return false, nil
 }
+
+// branchOf returns the branch of the thread on which a commit was made.
+func branchOf(rec *checkpoint.Record) uint64 {
+	if rec.Within != nil {
+		return rec.Within.Root.Branch
+	}
+	return rec.Branch
+}

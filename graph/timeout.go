@@ -45,3 +45,8 @@ func (e *TimeoutError) Unwrap() []error {
 	}
 	return []error{ErrTimeout, e.Err}
 }
+
+// runOutOfTime is the cause of ending a run that took too long.
+func runOutOfTime(limit time.Duration) error {
+	return &TimeoutError{Kind: RunTimeout, Limit: limit, Elapsed: limit}
+}
