@@ -5,6 +5,42 @@ import (
 	"strings"
 )
 
+// Drawing is a graph as data, to be drawn: as Mermaid, as DOT, as text for a terminal,
+// or as its own JSON by something else. The same graph gives the same drawing.
+type Drawing struct {
+	Graph string      `json:"graph"`
+	Nodes []DrawnNode `json:"nodes"` // Start, the nodes by name, End
+	Edges []DrawnEdge `json:"edges"` // in the order of the nodes they lead from
+}
+
+// DrawnNode is one node of a Drawing.
+type DrawnNode struct {
+	ID   string `json:"id"`   // names the node in the whole drawing
+	Name string `json:"name"` // of the node in its graph
+	// Kind is "start", "end", "node", "router", "worker" or "graph".
+	Kind     string `json:"kind"`
+	Deferred bool   `json:"deferred,omitempty"`
+	// Pauses is "before", "after" or "both", where a static interrupt stops the run.
+	Pauses string `json:"pauses,omitempty"`
+	// Inside is the child of a "graph" node, or the one that a "worker" [Calls], as far down as was asked for.
+	Inside *Drawing `json:"inside,omitempty"`
+	// Ran is how often the node ran, and Due says that it is due: in the drawing of a
+	// run. Of a worker each task counts.
+	Ran int  `json:"ran,omitempty"`
+	Due bool `json:"due,omitempty"`
+}
+
+// DrawnEdge is one way between two nodes.
+type DrawnEdge struct {
+	From string `json:"from"` // ids of nodes
+	To   string `json:"to"`
+	// Kind is "edge"; "choice", which a Command or a branch may take; "join", one of
+	// several that must all have come; or "rescue", which an error handler may take.
+	Kind string `json:"kind"`
+	// Taken is how often the choice was taken: in the drawing of a run.
+	Taken int `json:"taken,omitempty"`
+}
+
 // Mermaid returns the drawing as a Mermaid flowchart: solid arrows for edges, dotted
 // ones for choices, thick ones into a join. In the drawing of a run, what ran is green
 // and what is due is yellow.
@@ -224,40 +260,4 @@ func (n *DrawnNode) mark() string {
 		mark += " …"
 	}
 	return mark
-}
-
-// Drawing is a graph as data, to be drawn: as Mermaid, as DOT, as text for a terminal,
-// or as its own JSON by something else. The same graph gives the same drawing.
-type Drawing struct {
-	Graph string      `json:"graph"`
-	Nodes []DrawnNode `json:"nodes"` // Start, the nodes by name, End
-	Edges []DrawnEdge `json:"edges"` // in the order of the nodes they lead from
-}
-
-// DrawnNode is one node of a Drawing.
-type DrawnNode struct {
-	ID   string `json:"id"`   // names the node in the whole drawing
-	Name string `json:"name"` // of the node in its graph
-	// Kind is "start", "end", "node", "router", "worker" or "graph".
-	Kind     string `json:"kind"`
-	Deferred bool   `json:"deferred,omitempty"`
-	// Pauses is "before", "after" or "both", where a static interrupt stops the run.
-	Pauses string `json:"pauses,omitempty"`
-	// Inside is the child of a "graph" node, or the one that a "worker" [Calls], as far down as was asked for.
-	Inside *Drawing `json:"inside,omitempty"`
-	// Ran is how often the node ran, and Due says that it is due: in the drawing of a
-	// run. Of a worker each task counts.
-	Ran int  `json:"ran,omitempty"`
-	Due bool `json:"due,omitempty"`
-}
-
-// DrawnEdge is one way between two nodes.
-type DrawnEdge struct {
-	From string `json:"from"` // ids of nodes
-	To   string `json:"to"`
-	// Kind is "edge"; "choice", which a Command or a branch may take; "join", one of
-	// several that must all have come; or "rescue", which an error handler may take.
-	Kind string `json:"kind"`
-	// Taken is how often the choice was taken: in the drawing of a run.
-	Taken int `json:"taken,omitempty"`
 }
