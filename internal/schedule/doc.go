@@ -23,5 +23,7 @@
 //
 // A function that nothing bounds runs on the goroutine of its caller.
 //
-// The package knows nothing of graphs and states.
+// The package knows nothing of graphs and states. In package graph, a step runs its tasks on the pool
+// (graph/execute.go), and an attempt has its bound and its gates (graph/attempt.go); what is due, and
+// when a step is committed, is decided there.
 package schedule

@@ -22,5 +22,6 @@
 // When the buffer of a reader is full, the sender waits for it: a slow reader slows its source. A lossy
 // reader loses its oldest events instead, and gets one event that counts them.
 //
-// The package knows nothing of what the events say.
+// The package knows nothing of what the events say. In package graph, the emitter of a session
+// (graph/event.go) makes the stream and sends the events.
 package stream
