@@ -183,5 +183,6 @@ func dropAsked(slots map[string][]byte, try int) error {
 	slots[slotLast], err = json.Marshal(unfinished{Timed: append(last.Open, last.Timed...), Try: try})
 	return err
 }
+
 // slotFailure is a task's slot for the failure that its handler is given.
 const slotFailure = "failure"
