@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -300,6 +301,68 @@ func TestCommit_RestatesWhatTheStoreHasLost(t *testing.T) {
 	if n := v.State.(*counter).N.Get(); !slices.Equal(steps, []int{3}) || n != 3 || !rec.Healed || len(rec.Trace) != 1 || !slices.Contains(f.source.calls, "restate") {
 		t.Errorf("a store that lost the thread\n got: steps %v, state %d, healed %v, trace %v, calls %v\nwant: one commit with all of it",
 			steps, n, rec.Healed, rec.Trace, f.source.calls)
+	}
+}
+
+// forgetful acknowledges commits that it does not store, and reads nothing for a call that is over.
+type forgetful struct {
+	checkpoint.Store
+	forgets bool
+	broken  bool // History panics
+}
+
+func (s *forgetful) Commit(ctx context.Context, c checkpoint.Commit) error {
+	if s.forgets {
+		return nil
+	}
+	return s.Store.Commit(ctx, c)
+}
+
+func (s *forgetful) History(ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
+	if s.broken {
+		panic("broken")
+	}
+	if err := ctx.Err(); err != nil {
+		return func(yield func(checkpoint.Snapshot, error) bool) { yield(checkpoint.Snapshot{}, err) }
+	}
+	return s.Store.History(ctx, k, q)
+}
+
+// loses returns a journal whose store has lost the second of two commits.
+func loses(t *testing.T, ctx context.Context) (*fixture, *forgetful) {
+	f := open(t, ctx, journal.Sync, nil)
+	s := &forgetful{Store: f.store.Store}
+	f.store.Store = s
+	for n := range 2 {
+		s.forgets = n == 1
+		f.source.add(t)
+		if err := f.Commit(false, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.forgets = false
+	f.source.add(t)
+	return f, s
+}
+
+func TestCommit_RestatesAfterTheRunWasCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	f, s := loses(t, ctx)
+	cancel()
+	if err := f.Commit(true, false); err != nil {
+		t.Fatalf("a cancelled run whose store lost a commit\n got: %v\nwant: the state is stored again", err)
+	}
+	f.store.Store = s.Store
+	if steps, _ := f.stored(t); !slices.Equal(steps, []int{3, 1}) {
+		t.Errorf("a cancelled run whose store lost a commit\n got: commits of the steps %v\nwant: 3 and 1", steps)
+	}
+}
+
+func TestCommit_PanicOfTheStoreInRecoveryIsAnError(t *testing.T) {
+	f, s := loses(t, t.Context())
+	s.broken = true
+	if err := f.Commit(true, false); err == nil || !strings.Contains(err.Error(), "panic: broken") {
+		t.Errorf("a store that panics while a loss is recovered\n got: %v\nwant: an error that says so", err)
 	}
 }
 

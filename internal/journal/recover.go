@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -63,11 +64,15 @@ func (j *Journal) isOwn(head uint64) (bool, error) {
 	if head == 0 {
 		return true, nil
 	}
-	for snap, err := range j.cfg.Store.History(j.ctx, j.cfg.Key, checkpoint.Query{Limit: 1}) {
-		if err != nil {
-			return false, fmt.Errorf("what the store still has: %w", err)
+	own := false
+	err := j.Write(func(ctx context.Context) error { // also when the run was cancelled
+		for snap, err := range j.cfg.Store.History(ctx, j.cfg.Key, checkpoint.Query{Limit: 1}) {
+			if err != nil {
+				return fmt.Errorf("what the store still has: %w", err)
+			}
+			own = snap.Seq == head && (snap.ID == j.opened || snap.ID == CommitID(j.cfg.Run, head))
 		}
-		return snap.Seq == head && (snap.ID == j.opened || snap.ID == CommitID(j.cfg.Run, head)), nil
-	}
-	return false, nil
+		return nil
+	})
+	return own && err == nil, err
 }
