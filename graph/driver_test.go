@@ -366,6 +366,26 @@ func TestPlan_MustHaveARunAndAStore(t *testing.T) {
 	is(t, err, graph.ErrNotCompiled)
 }
 
+// Drivers may choose one run id for several threads.
+func TestPlan_LeasesOfTwoThreadsDiffer(t *testing.T) {
+	g := drives(t, stored(), inLine("a")).open()
+	fences := map[string]bool{}
+	for _, thread := range []string{"t1", "t2"} {
+		q := run1
+		q.Thread = thread
+		for range 2 {
+			p, err := g.Plan(ctx, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fences[p.ID.Fence] = true
+		}
+	}
+	if len(fences) != 2 {
+		t.Errorf("a run id on two threads, each planned twice\n got: the fences %v\nwant: one a thread", fences)
+	}
+}
+
 func TestPlan_LimitsHold(t *testing.T) {
 	cfg := stored()
 	cfg.MaxSteps, cfg.MaxState = 2, 400
