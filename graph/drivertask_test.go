@@ -261,7 +261,7 @@ func TestRunTask_OvertakenWorkerWritesNothing(t *testing.T) {
 func TestRunTask_RenewsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := drives(t, stored(), inOneStep(map[string]graph.Node[world]{"a": graph.Func(func(context.Context, *world) error {
-			<-time.After(time.Hour)
+			<-time.After(3 * time.Minute)
 			return nil
 		})}))
 		d.twice = false
