@@ -24,6 +24,7 @@ type nextCommit struct {
 	source  checkpoint.Source
 	ran     []checkpoint.Ran   // in its step
 	closed  []Decision         // on questions that it closes
+	decided int                // how many of these the chain has got for it
 	closing []Decision         // on those that the commit on its way closes
 	forks   bool               // it begins a branch, also where the chain is at its head
 	rewind  *checkpoint.Rewind // of the due task that goes back to a commit of a subgraph
@@ -61,11 +62,11 @@ func (c committed) Record() (*checkpoint.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.next.closing, c.next.closed = append(c.next.closing, c.next.closed...), nil
-	if err := c.decider().record(c.next.closing...); err != nil {
-		return nil, err
+	if fresh := c.next.closed[c.next.decided:]; len(fresh) > 0 {
+		c.next.decided = len(c.next.closed)
+		err = c.decider().record(fresh...)
 	}
-	return rec, nil
+	return rec, err
 }
 
 // State returns the state and which of its fields differ from the last commit.
@@ -75,15 +76,24 @@ func (c committed) State() (state.View, []bool) { return c.run.state, c.run.chan
 func (c committed) Check(bytes int) error { return c.fitsIn(bytes) }
 
 // Made forgets what the commit has described.
-func (c committed) Made() { c.next.forks, c.run.shared.wrote = false, nil }
+func (c committed) Made() {
+	c.next.closing = append(c.next.closing, c.next.closed...)
+	c.next.forks, c.next.closed, c.next.decided, c.run.shared.wrote = false, nil, 0, nil
+}
 
-// Stored tells the readers of a commit and of the decisions in it.
-func (c committed) Stored(seq uint64) {
-	c.run.session.events.commit(c.run, seq)
-	for _, d := range c.next.closing {
-		c.run.session.events.decision(c.run, d)
-	}
+// Stored returns what reports the commit, and the decisions in it, to the readers.
+func (c committed) Stored(seq uint64) func() {
+	r, rec, decisions := c.run, c.journal.Chain.Record, c.next.closing
 	c.next.closing = nil
+	if r.session.events == nil {
+		return nil
+	}
+	return func() {
+		r.session.events.commit(r, seq, rec)
+		for _, d := range decisions {
+			r.session.events.decision(r, d)
+		}
+	}
 }
 
 // Restate lets the next commit describe all that the run has written in its parent's state.

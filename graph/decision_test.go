@@ -465,3 +465,28 @@ func TestRunBy_ThatIsNoTextIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// forgetsAll is a store that loses all that it has before its next commit.
+type forgetsAll struct {
+	checkpoint.Store
+	forgets bool
+}
+
+func (f *forgetsAll) Commit(ctx context.Context, c checkpoint.Commit) error {
+	if f.forgets {
+		f.Store, f.forgets = new(checkpoint.Memory), false
+	}
+	return f.Store.Commit(ctx, c)
+}
+
+func TestDecisions_RecordedOnceWhereTheStoreLostTheThread(t *testing.T) {
+	store := &forgetsAll{Store: new(checkpoint.Memory)}
+	g := desk(t, store)
+	invoke(t, g, "t", graph.Interrupted)
+	store.forgets = true
+	o := by("ben")
+	o.OnOpenQuestions = graph.Discard
+	res, err := g.Invoke(ctx, world{}, o)
+	ended(t, graph.Interrupted, res, err)
+	wantDecisions(t, store, "discard a  by \"ben\" via go\n")
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/stream"
 	"github.com/weftrun/weft/state"
 )
@@ -141,9 +142,9 @@ func (e *emitter) values(r *run) {
 }
 
 // commit sends the commit of a run that was stored last.
-func (e *emitter) commit(r *run, seq uint64) {
+func (e *emitter) commit(r *run, seq uint64, rec *checkpoint.Record) {
 	if e.wants(r, Checkpoints) {
-		p := commitInfoOfRecord(r.opts.Thread, seq, r.journal.Chain.Record)
+		p := commitInfoOfRecord(r.opts.Thread, seq, rec)
 		e.send(r, Event{Mode: Checkpoints, Namespace: r.ns, Step: p.Step, Checkpoint: seq, Point: &p})
 	}
 }

@@ -22,7 +22,7 @@ const (
 )
 
 // Source is what a journal stores: the run. Its methods are called while no step changes the state,
-// one at a time.
+// one at a time, and must not block.
 type Source interface {
 	// Record describes where the run stands. The journal adds Healed and Trace.
 	Record() (*checkpoint.Record, error)
@@ -33,8 +33,9 @@ type Source interface {
 	Check(bytes int) error
 	// Made is called when a commit is made, before it is sent to the store.
 	Made()
-	// Stored is called when a commit is stored.
-	Stored(seq uint64)
+	// Stored is called when a commit is stored. The function that it returns, if it is not nil, reports
+	// that: the run's goroutine calls it later, and it may block.
+	Stored(seq uint64) (report func())
 	// Restate is called before a commit that stores again what the store has lost: it must describe
 	// all that the lost commits described.
 	Restate() error
@@ -76,6 +77,7 @@ type Journal struct {
 	before   func() error // stores what the next commit stands on; nil if there is nothing
 	trace    []checkpoint.Entry
 	traces   []traced      // what was recorded with the run's commits
+	reports  []func()      // of the commits that are stored
 	pruning  chan struct{} // closed when the pruning that was begun has ended
 }
 
@@ -102,7 +104,11 @@ type flight struct {
 func CommitID(run string, seq uint64) string { return fmt.Sprintf("%s.%d", run, seq) }
 
 // Stored returns the number of the newest commit that is known to be stored.
-func (j *Journal) Stored() uint64 { return j.stored }
+func (j *Journal) Stored() uint64 {
+	j.lock.Lock()
+	defer j.lock.Unlock()
+	return j.stored
+}
 
 // Record adds entries to the Trace of the next commit.
 func (j *Journal) Record(entries ...checkpoint.Entry) { j.trace = append(j.trace, entries...) }
@@ -119,21 +125,55 @@ func (j *Journal) Commit(done, wait bool) error {
 		return nil
 	}
 	j.lock.Lock()
-	defer j.lock.Unlock()
+	defer j.unlockAndReport()
 	return j.save(j.cfg.Durability == Async && !done && !wait)
 }
 
 // CommitNow commits what the run has come to, with pending writes, and waits for it.
 func (j *Journal) CommitNow(pending ...checkpoint.Entry) error {
 	j.lock.Lock()
-	defer j.lock.Unlock()
+	defer j.unlockAndReport()
 	return j.save(false, pending...)
 }
 
-// Put stores pending writes, after everything that comes before them. Tasks may call it.
+// Put stores pending writes, after everything that comes before them.
 func (j *Journal) Put(entries []checkpoint.Entry) error {
 	j.lock.Lock()
+	defer j.unlockAndReport()
+	return j.put(entries)
+}
+
+// PutWhile is Put for a task, on any goroutine. It stores nothing if allowed, which is called when all
+// earlier writes have ended, returns an error.
+func (j *Journal) PutWhile(allowed func() error, entries []checkpoint.Entry) error {
+	j.lock.Lock()
 	defer j.lock.Unlock()
+	if err := allowed(); err != nil {
+		return err
+	}
+	return j.put(entries)
+}
+
+// Wait waits for the writes that are under way. What a PutWhile or a subgraph is not allowed from now on
+// is not stored afterwards.
+func (j *Journal) Wait() {
+	j.lock.Lock()
+	defer j.lock.Unlock()
+}
+
+// unlockAndReport releases the lock, and then reports the commits that are stored: a slow reader of
+// these reports keeps no task from storing what it has.
+func (j *Journal) unlockAndReport() {
+	reports := j.reports
+	j.reports = nil
+	j.lock.Unlock()
+	for _, report := range reports {
+		report()
+	}
+}
+
+// put is Put, with the lock held.
+func (j *Journal) put(entries []checkpoint.Entry) error {
 	if err := j.catchUp(); err != nil {
 		return err
 	}
@@ -154,8 +194,26 @@ func (j *Journal) Put(entries []checkpoint.Entry) error {
 // Flush stores everything that is not stored yet.
 func (j *Journal) Flush() error {
 	j.lock.Lock()
-	defer j.lock.Unlock()
+	defer j.unlockAndReport()
 	return j.catchUp()
+}
+
+// flushWhile is Flush for the journal of a subgraph, on any goroutine.
+func (j *Journal) flushWhile(allowed func() error) error {
+	j.lock.Lock()
+	defer j.lock.Unlock()
+	if err := allowed(); err != nil {
+		return err
+	}
+	return j.catchUp()
+}
+
+// allowed returns why the run must not write any more, with its place.
+func (j *Journal) allowed() error {
+	if err := j.cfg.Allowed(); err != nil {
+		return j.cfg.Fail(err)
+	}
+	return nil
 }
 
 // CanWait reports whether there is something to store that the run's parent will only need if its
@@ -175,11 +233,11 @@ func (j *Journal) catchUp() error {
 // save commits what the run has come to, with the lock held. What its parent has come to is stored
 // first.
 func (j *Journal) save(async bool, pending ...checkpoint.Entry) error {
-	if err := j.cfg.Allowed(); err != nil {
-		return j.cfg.Fail(err)
+	if err := j.allowed(); err != nil {
+		return err
 	}
 	if j.cfg.Parent != nil {
-		if err := j.cfg.Parent.Flush(); err != nil {
+		if err := j.cfg.Parent.flushWhile(j.allowed); err != nil {
 			return err
 		}
 	}
@@ -243,7 +301,9 @@ func (j *Journal) land() error {
 		return j.cfg.Fail(f.err)
 	}
 	j.flight, j.stored = nil, f.seq
-	j.cfg.Source.Stored(f.seq)
+	if report := j.cfg.Source.Stored(f.seq); report != nil {
+		j.reports = append(j.reports, report)
+	}
 	j.prune(f.seq)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -27,6 +28,7 @@ type source struct {
 	changed []bool
 	largest int // bytes of a commit; 0 is no bound
 	calls   []string
+	report  func() // what Stored returns
 }
 
 func (s *source) Record() (*checkpoint.Record, error) {
@@ -43,9 +45,12 @@ func (s *source) Check(bytes int) error {
 	return nil
 }
 
-func (s *source) Made()             { s.calls = append(s.calls, "made") }
-func (s *source) Stored(seq uint64) { s.calls = append(s.calls, fmt.Sprint("stored ", seq)) }
-func (s *source) Restate() error    { s.calls = append(s.calls, "restate"); return nil }
+func (s *source) Made() { s.calls = append(s.calls, "made") }
+func (s *source) Stored(seq uint64) func() {
+	s.calls = append(s.calls, fmt.Sprint("stored ", seq))
+	return s.report
+}
+func (s *source) Restate() error { s.calls = append(s.calls, "restate"); return nil }
 
 // add is a step of the run.
 func (s *source) add(t *testing.T) {
@@ -418,6 +423,71 @@ func TestFlush_RunThatWasGivenUpTouchesNothing(t *testing.T) {
 		t.Errorf("a subgraph that was given up\n got: %v, the parent is at %d, calls %v and %v\nwant: %v, and no call",
 			err, parent.Stored(), parent.source.calls, child.source.calls, errAbandoned)
 	}
+}
+
+func TestPutWhile_AsksWhenEarlierWritesHaveEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t, t.Context(), journal.Sync, nil)
+		f.source.add(t)
+		if err := f.Commit(false, false); err != nil {
+			t.Fatal(err)
+		}
+		release, waited := make(chan struct{}), make(chan struct{})
+		f.store.before = func() error { <-release; return nil }
+		var over atomic.Bool
+		first, second := make(chan error, 1), make(chan error, 1)
+		allowed := func() error {
+			if over.Load() {
+				return errAbandoned
+			}
+			return nil
+		}
+		go func() { first <- f.PutWhile(allowed, []checkpoint.Entry{entry("a")}) }()
+		synctest.Wait()
+		go func() { f.Wait(); close(waited) }()
+		synctest.Wait()
+		go func() { second <- f.PutWhile(allowed, []checkpoint.Entry{entry("b")}) }()
+		synctest.Wait()
+		select {
+		case <-waited:
+			t.Error("Wait returned while a write was under way")
+		default:
+		}
+		over.Store(true)
+		close(release)
+		<-waited
+		errA, errB := <-first, <-second
+		if _, pending := f.stored(t); errA != nil || !errors.Is(errB, errAbandoned) || len(pending) != 1 {
+			t.Errorf("two tasks that store beside the end of their step\n got: %v, %v, pending %v\nwant: the one that had begun is stored, the other %v",
+				errA, errB, pending, errAbandoned)
+		}
+	})
+}
+
+func TestStored_ReportKeepsNoTaskWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t, t.Context(), journal.Async, nil)
+		read := make(chan struct{})
+		f.source.report = func() { <-read } // a reader that is slow
+		f.source.add(t)
+		if err := f.Commit(false, false); err != nil {
+			t.Fatal(err)
+		}
+		allowed := func() error { return nil }
+		if err := f.PutWhile(allowed, []checkpoint.Entry{entry("a")}); err != nil || f.Stored() != 1 { // it waits for the commit
+			t.Fatalf("a task that stores a result\n got: stored is %d, %v\nwant: 1", f.Stored(), err)
+		}
+		reported := make(chan error, 1)
+		go func() { reported <- f.Flush() }()
+		synctest.Wait()
+		if err := f.PutWhile(allowed, []checkpoint.Entry{entry("b")}); err != nil {
+			t.Error(err)
+		}
+		close(read)
+		if err := <-reported; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestWrite_PanicOfTheStoreIsAnError(t *testing.T) {
