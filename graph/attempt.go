@@ -343,7 +343,7 @@ func (t *task) toHandler(err error) error {
 	if t.run.journal != nil {
 		data, err := json.Marshal(failureOf(failure))
 		if err == nil {
-			err = t.run.journal.Put([]checkpoint.Entry{{Task: t.id(), Slot: slotFailure, Data: data}})
+			err = t.run.journal.PutWhile(t.run.allowed, []checkpoint.Entry{{Task: t.id(), Slot: slotFailure, Data: data}})
 		}
 		if err != nil {
 			return errors.Join(failure, err)

@@ -283,7 +283,10 @@ func (d *durable) attempt(ctx context.Context, permit *schedule.Permit, fn func(
 	s.permit = permit.Transfer()
 	defer permit.Reclaim(ctx, s.permit)
 	body := func(ctx context.Context) (any, error) { return s.body(ctx, fn) }
-	v, err := within(ctx, limit, s.task.run.lateGrace(), body, s.shut)
+	v, err := within(ctx, limit, s.task.run.lateGrace(), body, func() {
+		s.task.run.session.gaveUp.Store(true)
+		s.shut()
+	})
 	if errors.Is(err, ErrTimeout) {
 		return v, nil, err
 	}

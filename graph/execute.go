@@ -238,6 +238,7 @@ func (s *superstep) pause(t *task, err error, began time.Time) bool {
 func (s *superstep) replace(i int) {
 	old := s.tasks[i]
 	old.fenced.Store(true)
+	s.run.session.gaveUp.Store(true)
 	t := s.furnish(new(task), s.run.schema.Blank()) // this is a worker
 	t.begin(old.node, old.out.Node, old.index, old.payload)
 	t.number, t.within, t.job, t.failure = old.number, old.within, old.job, old.failure

@@ -109,6 +109,16 @@ func (m *memo) close() {
 	}
 }
 
+// over returns an error if no result is stored any more.
+func (m *memo) over() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return errOver
+	}
+	return nil
+}
+
 // fail notes that the attempt must fail, even if its node ignores err.
 func (m *memo) fail(err error) error {
 	m.mu.Lock()
@@ -230,20 +240,15 @@ func (m *memo) find(e *memoEntry, back *rewound, id, name string) error {
 
 // store writes a result beside the head. Without a store it lives as long as the task.
 func (m *memo) store(id string, v memoValue) error {
-	m.mu.Lock()
-	closed := m.closed
-	m.mu.Unlock()
-	switch {
-	case closed:
-		return errOver
-	case m.owner.run.journal == nil:
-		return nil
+	j := m.owner.run.journal
+	if j == nil {
+		return m.over()
 	}
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return m.owner.run.journal.Put([]checkpoint.Entry{{Task: m.owner.name(), Slot: slotKept + id, Keep: true, Data: data}})
+	return j.PutWhile(m.over, []checkpoint.Entry{{Task: m.owner.name(), Slot: slotKept + id, Keep: true, Data: data}})
 }
 
 // entries returns the results in the form in which they are stored. m may be nil.

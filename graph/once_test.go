@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -265,4 +266,34 @@ func TestKeptResultsDoNotOutliveTheirStep(t *testing.T) {
 	if err != nil || slices.ContainsFunc(snap.Pending, func(e checkpoint.Entry) bool { return strings.HasPrefix(e.Slot, "kept/") }) {
 		t.Errorf("beside the head are %v (%v), want nothing that is kept", snap.Pending, err)
 	}
+}
+
+// The attempt that was given up stores its result at the moment at which the step ends. With Exit that
+// stores the state too, which must not change meanwhile.
+func TestOnce_GivenUpAttemptAtTheEndOfTheStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var attempts atomic.Int32
+		late := make(chan error, 1)
+		b := graph.New[world]("late")
+		b.Node("a", graph.Func(func(ctx context.Context, s *world) error {
+			if attempts.Add(1) == 1 {
+				time.Sleep(2500 * time.Millisecond) // the second attempt ends then
+				_, err := graph.Once(ctx, "paid", func(context.Context) (bool, error) { return true, nil })
+				late <- err
+				return err
+			}
+			time.Sleep(500 * time.Millisecond)
+			s.Log.Append("a")
+			return nil
+		}).With(graph.Policy{Timeout: time.Second, Retry: graph.Retry{Attempts: 2, Initial: graph.NoWait}}))
+		b.Node("b", logs("b"))
+		through(b, "a", "b")
+		store := new(checkpoint.Memory)
+		g := build(t, b, graph.Config{Store: store, Grace: time.Second})
+		res, err := g.Invoke(t.Context(), world{}, graph.RunOptions{Thread: "t", Durability: graph.Exit})
+		if err != nil || attempts.Load() != 2 || fmt.Sprint(res.State.Log.Slice()) != "[a b]" {
+			t.Errorf("got %v after %d attempts, %v; want [a b] after 2", res.State.Log.Slice(), attempts.Load(), err)
+		}
+		<-late // it was stored in time or refused
+	})
 }

@@ -127,6 +127,7 @@ func (r *run) commitStep() (Status, error) {
 	case waits:
 		return Interrupted, nil
 	}
+	r.endWrites()
 	if r.leaving != nil {
 		return r.leaveFor(r.leaving)
 	}
@@ -139,6 +140,20 @@ func (r *run) commitStep() (Status, error) {
 	}
 	r.publish()
 	return planned, nil
+}
+
+// endWrites ends what functions still store that were given up in the step: what they do later is not
+// stored. So nothing reads the state while it changes.
+func (r *run) endWrites() {
+	if !r.session.gaveUp.Load() {
+		return
+	}
+	for _, t := range r.tasks {
+		t.memo.Load().close()
+	}
+	if r.journal != nil {
+		r.journal.Wait()
+	}
 }
 
 // fold carries the writes of the step's tasks into the state.

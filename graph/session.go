@@ -24,6 +24,7 @@ type session struct {
 	permit  schedule.Permit  // of the coordinator of the root
 	lease   lease            // of the thread
 	writing atomic.Int32     // the writes to the store that are under way
+	gaveUp  atomic.Bool      // a function was given up, and may still run
 	claims  sync.Map         // namespace → the *checkpoint.Within of the call that uses it
 	running running          // the tasks whose nodes run, where the root is bounded
 

@@ -295,6 +295,7 @@ func runChild(r *run) (outcome, error) {
 	if res.Ending == schedule.GivenUp {
 		given := r.running.abandoned(r)
 		r.fenced.Store(true)
+		r.session.gaveUp.Store(true)
 		return outcome{status: Failed, id: r.session.id}, given
 	}
 	if end := endOf(res, nil); end != nil {
