@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"time"
@@ -115,30 +116,52 @@ func (c planCall) openAgain() error {
 
 // beginTurn begins a turn with an input, unless the run has queued it before.
 func (c planCall) beginTurn(input state.View) error {
-	if c.opts.OnOpenQuestions == Queue {
-		queued, err := newInputQueue(c.run).has(c.ofRun(""))
-		if err != nil {
-			return c.fail(err)
-		}
-		if queued {
-			c.goal = stayQueued
-			return nil
-		}
+	queued, err := c.hasQueued(input)
+	if err != nil {
+		return err
+	}
+	if queued {
+		c.goal = stayQueued
+		return nil
 	}
 	return beginTurn(c.run, input)
 }
 
-// checkInput returns an ErrRun if the run has begun a turn with another input.
+// hasQueued reports whether the run has queued its input before. If it has queued another, that is an
+// ErrRun.
+func (c planCall) hasQueued(input state.View) (bool, error) {
+	if c.opts.OnOpenQuestions != Queue {
+		return false, nil
+	}
+	writes, err := newInputQueue(c.run).find(c.ofRun(""))
+	if err != nil || writes == nil {
+		return false, err
+	}
+	own, err := encodeInput(c.schema, input)
+	if err == nil && !bytes.Equal(own, writes) {
+		err = fmt.Errorf("%w: run %q has queued another input", ErrRun, c.session.id)
+	}
+	if err != nil {
+		return false, c.fail(err)
+	}
+	return true, nil
+}
+
+// checkInput returns an ErrRun if the run has begun a turn with another input that did not wait before
+// its own.
 func (c planCall) checkInput(input state.View) error {
 	hash, err := c.inputHash(input)
 	if err != nil {
 		return err
 	}
 	before, err := c.inputOfRun()
-	if err == nil && before != "" && before != hash {
-		err = c.fail(fmt.Errorf("%w: run %q has begun a turn with another input", ErrRun, c.session.id))
+	if err != nil || before == "" || before == hash {
+		return err
 	}
-	return err
+	if queued, err := c.hasQueued(input); queued || err != nil {
+		return err
+	}
+	return c.fail(fmt.Errorf("%w: run %q has begun a turn with another input", ErrRun, c.session.id))
 }
 
 // makeTasks makes none where a limit of the run is reached: the plan reports that.

@@ -325,6 +325,41 @@ func TestPlan_QueuedInputWaitsOnce(t *testing.T) {
 	d.log("a=true a=false")
 }
 
+// A Plan whose input waits behind an older one begins the turn of that. After a lost reply it gives the
+// same plan.
+func TestPlan_BeginsAnOlderInputOnce(t *testing.T) {
+	var ran counter
+	cfg := stored()
+	declare := inOneStep(map[string]graph.Node[world]{"a": questions("a", &ran)})
+	d := drives(t, cfg, declare)
+	p, err := d.drive(run1)
+	d.at(p, err, graph.Interrupted, "a asked")
+	older := graph.PlanRequest{Run: "run-2", Input: json.RawMessage(`{"name":"older"}`), OnOpenQuestions: graph.Queue}
+	p, err = d.plan(older)
+	d.at(p, err, graph.Queued, "")
+	d.release(p)
+	end := graph.Edit[world]{As: graph.End, Do: func(*world) (graph.Command, error) { return graph.Command{}, nil }}
+	if _, err := build(t, declare(), cfg).Edit(ctx, [][]graph.Edit[world]{{end}}, graph.RunOptions{Thread: "t1"}); err != nil {
+		t.Fatal(err)
+	}
+	newer := graph.PlanRequest{Run: "run-3", Input: json.RawMessage(`{"name":"newer"}`), OnOpenQuestions: graph.Queue}
+	p, err = d.plan(newer)
+	if d.at(p, err, graph.Pending, "a"); p.Turn != 2 {
+		t.Errorf("the plan is of turn %d, want 2", p.Turn)
+	}
+	newer.Input = noInput
+	_, err = d.plan(newer)
+	is(t, err, graph.ErrRun, "queued another input")
+	d.release(p)
+	p, err = d.drive(graph.PlanRequest{Run: "run-4"})
+	d.at(p, err, graph.Interrupted, "a asked")
+	p, err = d.drive(graph.PlanRequest{Run: "run-5", Answers: graph.Reply(true)})
+	d.at(p, err, graph.Interrupted, "a asked") // in the turn of the newer input
+	if n := turnsOf(t, cfg.Store); n != 3 {
+		t.Errorf("the thread has %d turns, want 3", n)
+	}
+}
+
 func TestPlan_AnotherProgram(t *testing.T) {
 	cfg := stored()
 	old := drives(t, cfg, inLine("a", "b"))

@@ -38,12 +38,38 @@ func (q inputQueue) hasNext() (bool, error) {
 	return err == nil, err
 }
 
-// has reports whether a query selects an input, which waits or has waited.
-func (q inputQueue) has(query checkpoint.Query) (bool, error) {
-	for _, err := range q.store.History(q.ctx, q.key(inputs), query) {
-		return err == nil, err
+// find returns the writes of the newest input that a query selects, which waits or has waited; nil if
+// there is none.
+func (q inputQueue) find(query checkpoint.Query) (json.RawMessage, error) {
+	query.Limit = 1
+	for snap, err := range q.store.History(q.ctx, q.key(inputs), query) {
+		if err == nil {
+			snap, err = q.store.Load(q.ctx, q.key(inputs), snap.Seq)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return writesIn(snap)
 	}
-	return false, nil
+	return nil, nil
+}
+
+// writesIn returns the writes of an input that waits.
+func writesIn(snap checkpoint.Snapshot) (json.RawMessage, error) {
+	_, v, err := checkpoint.Restore(snap, waitingSchema)
+	if err != nil {
+		return nil, err
+	}
+	return v.State.(*waiting).Input.Get(), nil
+}
+
+// encodeInput returns the writes of an input in the form in which it waits.
+func encodeInput(s *state.Schema, input state.View) (json.RawMessage, error) {
+	writes, err := writesOf(s, input)
+	if err != nil {
+		return nil, fmt.Errorf("the input: %w", err)
+	}
+	return json.Marshal(writes)
 }
 
 // next returns the input that has waited longest, and its number; 0 means that none waits.
@@ -55,13 +81,13 @@ func (q inputQueue) next() (input state.View, number uint64, err error) {
 	case err != nil:
 		return input, 0, err
 	}
-	_, v, err := checkpoint.Restore(snap, waitingSchema)
+	data, err := writesIn(snap)
 	if err != nil {
 		return input, 0, err
 	}
 	input = q.schema.Blank()
 	var writes []fieldWrite
-	if err = json.Unmarshal(v.State.(*waiting).Input.Get(), &writes); err == nil {
+	if err = json.Unmarshal(data, &writes); err == nil {
 		err = restoreWrites(q.schema, input, writes)
 	}
 	if err != nil {
@@ -72,11 +98,7 @@ func (q inputQueue) next() (input state.View, number uint64, err error) {
 
 // add appends an input of r to those that wait.
 func (q inputQueue) add(r *run, input state.View) error {
-	writes, err := writesOf(q.schema, input)
-	if err != nil {
-		return fmt.Errorf("the input: %w", err)
-	}
-	data, err := json.Marshal(writes)
+	data, err := encodeInput(q.schema, input)
 	if err != nil {
 		return err
 	}
