@@ -90,17 +90,17 @@ func (p *Program) Restore(f *Frontier, tasks []Task, w Waiting) (missing Waiting
 }
 
 // restoreJoin restores which sources have reached a join; false means that the program has no such
-// join.
-func (p *Program) restoreJoin(f *Frontier, w WaitingJoin) bool {
+// join. Several that are alike have been reached by the same sources.
+func (p *Program) restoreJoin(f *Frontier, w WaitingJoin) (found bool) {
 	for j, arrived := range f.Arrived {
 		if now := p.join(j, arrived); now.Target == w.Target && slices.Equal(now.Sources, w.Sources) {
 			for i, name := range w.Sources {
 				arrived[i] = slices.Contains(w.Arrived, name)
 			}
-			return true
+			found = true
 		}
 	}
-	return false
+	return found
 }
 
 // find returns the number of a node.

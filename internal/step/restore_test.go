@@ -89,3 +89,19 @@ func TestRestore_GoesOnAlike(t *testing.T) {
 		}
 	})
 }
+
+func TestRestore_JoinsThatAreAlike(t *testing.T) {
+	p := &step.Program{
+		Nodes: []step.Node{{Name: "a", Feeds: []int{0, 1}}, {Name: "b", Feeds: []int{0, 1}}, {Name: "c"}},
+		Joins: []step.Join{{Target: 2, Sources: []int{0, 1}}, {Target: 2, Sources: []int{0, 1}}},
+		Start: []int{0},
+	}
+	var f, again step.Frontier
+	p.Begin(&f)
+	p.Advance(&f, []*step.Outcome{{Node: 0, Goto: []int{1}}})
+	p.Restore(&again, tasksOf(&f), p.Waiting(&f))
+	p.Advance(&again, []*step.Outcome{{Node: 1}})
+	if got := tell(p, &again); !slices.Equal(again.Due, []int{2}) || len(p.Starved(&again)) > 0 {
+		t.Errorf("two equal joins that were restored\n got: %q\nwant: c is due, and no join waits", got)
+	}
+}
