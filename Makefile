@@ -5,10 +5,10 @@
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 
-test: ## all tests with the race detector; installs what they need
+test: ## all tests; installs what they need
 	@.ci/test
 
-check: ## everything a change must pass
+check: ## everything a change must pass, the race detector too
 	@.ci/run
 
 fmt: ## format all Go files

@@ -65,19 +65,22 @@ func TestUnrun_FindsTestsThatDoNothing(t *testing.T) {
 	}
 }
 
-// .ci/run ends with all tests, and .ci/test runs every package.
+// .ci/run runs every package, with the race detector and without it.
 func TestCI_RunsEveryPackage(t *testing.T) {
-	found := map[string]bool{}
+	want := map[string][]string{
+		".ci/run":  {"\n.ci/test\n", "\nexec .ci/race\n"},
+		".ci/test": {"\nexec go test -timeout 30m \"${@:-./...}\"\n"},
+		".ci/race": {"\nexec go test \"${race[@]}\" -timeout 30m \"${@:-./...}\"\n"},
+	}
 	walk(t, func(name string, text []byte) {
-		for file, line := range map[string]string{
-			".ci/run": "\nexec .ci/test\n", ".ci/test": "\ngo test \"${race[@]}\" -timeout 30m ./...\n",
-		} {
-			found[file] = found[file] || name == file && strings.Contains(string(text), line)
+		for _, line := range want[name] {
+			if !strings.Contains(string(text), line) {
+				t.Errorf("%s does not have the line %q: it does not run all tests", name, line)
+			}
 		}
+		delete(want, name)
 	})
-	for file, ok := range found {
-		if !ok {
-			t.Errorf("%s does not run all tests", file)
-		}
+	for file := range want {
+		t.Errorf("%s is missing", file)
 	}
 }

@@ -2,6 +2,6 @@
 // processes sleep for a second before they end. So tests that try things at random try fewer there, by Tries and
 // Of, and children are started with Environ.
 //
-// What is shorter under the race detector runs whole without it: .ci/test runs all packages with the detector, and
-// those whose tests use this package once more without.
+// What is shorter under the race detector runs whole without it: .ci/test runs all packages without the
+// detector, and .ci/race with it.
 package pace
