@@ -89,6 +89,7 @@ func TestACircleIsAnError(t *testing.T) {
 	says(t, err, "egg, hen wait for each other")
 }
 
+// Requirement: what is excluded stays, or crashes
 func TestOneRegistryExtendsAnother(t *testing.T) {
 	base := registry(t, provider("find", nil, []string{"A"}, nil), provider("plot", []string{"A"}, nil, nil))
 	next, err := base.Extend(

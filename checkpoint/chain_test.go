@@ -35,6 +35,7 @@ func (s *scales) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return s.Store.Commit(ctx, c)
 }
 
+// Requirement: How a field is stored does not show
 func TestBytesOfAStepDoNotGrowWithTheThread(t *testing.T) {
 	store := &scales{Store: new(checkpoint.Memory)}
 	w := open[notes](t, store)

@@ -27,6 +27,8 @@ func TestUnsealReturnsWhatWasSealed(t *testing.T) {
 	}
 }
 
+// Requirement: a flipped bit in a value is noticed
+// Requirement: a stored byte is damaged
 func TestNoFlippedBitPasses(t *testing.T) {
 	at := place(Key{Thread: "t"}, "field", 1, 0)
 	good := sealedFor(t, at, map[string]int{"a": 1})
@@ -77,6 +79,7 @@ func resum(at spot, b []byte) []byte {
 	return binary.BigEndian.AppendUint64(body, sum(at, body))
 }
 
+// Requirement: another version wrote it
 func TestOtherFormatsAreRefusedAndNotCalledDamage(t *testing.T) {
 	at := place(Key{Thread: "t"}, "field", 1, 0)
 	for i := range 4 { // magic, version, codec, flags
@@ -93,6 +96,7 @@ func TestOtherFormatsAreRefusedAndNotCalledDamage(t *testing.T) {
 	}
 }
 
+// Requirement: stored bytes are damaged
 func FuzzUnseal(f *testing.F) {
 	at := place(Key{Thread: "t"}, "field", 1, 0)
 	f.Add(sealedFor(f, at, "value"), false)

@@ -157,6 +157,8 @@ func TestGoldenBytesStayAsTheyAre(t *testing.T) {
 	}
 }
 
+// Requirement: what an older release stored opens, and its threads go on
+// Requirement: another version wrote it
 func TestRow058GoldenFilesLoadForEver(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "golden", "*", "*.json"))
 	if err != nil || len(files) == 0 {

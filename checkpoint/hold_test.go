@@ -36,6 +36,7 @@ func release(t *testing.T, h *checkpoint.Held) {
 	}
 }
 
+// Requirement: a lease is renewed by the store's clock and fences late writers
 func TestHeldThreadIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(checkpoint.Memory)
@@ -189,6 +190,8 @@ func runHolder(path string) {
 }
 
 // TestDeadOwnerIsTakenOverFromAtOnce kills a real process that holds a thread for an hour.
+//
+// Requirement: a killed process's thread is free at once
 func TestDeadOwnerIsTakenOverFromAtOnce(t *testing.T) {
 	if checkpoint.SystemKnowsNoProcesses() {
 		t.Log("on this system nobody takes a process for dead")
@@ -274,6 +277,7 @@ func TestHold_RenewalWaitsInAQueue(t *testing.T) {
 	})
 }
 
+// Requirement: driver: the lease belongs to the run and to no process
 func TestHold_NamedLeaseIsHeldByMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(checkpoint.Memory)

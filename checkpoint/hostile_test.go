@@ -40,6 +40,7 @@ func typed(err error) bool {
 	return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrUnsupported) || errors.Is(err, ErrKey)
 }
 
+// Requirement: stored bytes are damaged
 func TestNoEnvelopeThatWasSpoiltIsRead(t *testing.T) {
 	for name, kind := range envelopes() {
 		texts := NewTexts(kind.codec)
@@ -88,6 +89,7 @@ func compressedEnvelope(raw uint64, payload []byte) []byte {
 	return binary.BigEndian.AppendUint64(b, sum(textSpot, b))
 }
 
+// Requirement: a value expands without end
 func TestBombsTakeNoMemory(t *testing.T) {
 	zeros := zstdOf(t, 64<<20)
 	long := append(bytes.Clone(zeros), bytes.Repeat(zstdOf(t, 1), 1<<20/len(zstdOf(t, 1)))...) // not so small any more
@@ -203,6 +205,8 @@ func FuzzSecret(f *testing.F) {
 }
 
 // FuzzCompressed feeds payloads to the reader of compressed values.
+//
+// Requirement: a value expands without end
 func FuzzCompressed(f *testing.F) {
 	f.Add([]byte(nil), uint64(0))
 	f.Add(zstdOf(f, 5000), uint64(5000))
@@ -216,6 +220,8 @@ func FuzzCompressed(f *testing.F) {
 }
 
 // FuzzReadRecord reads records whose checksum is right.
+//
+// Requirement: stored bytes are damaged
 func FuzzReadRecord(f *testing.F) {
 	f.Add([]byte(`{"step":1,"fields":[{"n":"a","b":1,"c":-1,"v":-2,"k":"list"}]}`))
 	f.Add([]byte(`null`))

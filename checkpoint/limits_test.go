@@ -28,6 +28,7 @@ func (s untouched) Put(context.Context, checkpoint.Pending) error {
 	return nil
 }
 
+// Requirement: a state is huge
 func TestWhatIsTooLargeNeverReachesTheStore(t *testing.T) {
 	long := strings.Repeat("x", 2000)
 	entries := make([]checkpoint.Entry, 3)

@@ -164,6 +164,8 @@ func TestAMigratedThreadIsStoredWholeOnce(t *testing.T) {
 	}
 }
 
+// Requirement: another version wrote it
+// Requirement: a release is rolled out
 func TestANewerFieldIsLeftAlone(t *testing.T) {
 	store := new(checkpoint.Memory)
 	goldenThread(t, store)

@@ -146,6 +146,7 @@ func spoilt(t *testing.T, what string, snap *checkpoint.Snapshot, p *[]byte) {
 	}
 }
 
+// Requirement: a flipped bit in a value is noticed
 func TestDamageIsAlwaysNoticed(t *testing.T) {
 	_, snap, _ := written(t)
 	spoilt(t, "header", &snap, &snap.Header)

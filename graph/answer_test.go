@@ -11,6 +11,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
+// Requirement: Every question counts
 func TestRow094FalseZeroAndEmptyAreAnswers(t *testing.T) {
 	n := graph.Func(func(ctx context.Context, s *world) error {
 		b, err1 := graph.Ask[bool](ctx, graph.Question{Prompt: "b"})
@@ -32,6 +33,7 @@ func two(t *testing.T, ran *counter) (*graph.Graph[world], graph.Result[world]) 
 	return g, invoke(t, g, "t1", graph.Interrupted)
 }
 
+// Requirement: Every question counts
 func TestRow078ReplyToSeveralOpenQuestionsIsAmbiguous(t *testing.T) {
 	var ran counter
 	g, res := two(t, &ran)
@@ -50,6 +52,7 @@ func TestUnknownQuestionChangesNothing(t *testing.T) {
 	ran.want(t, "a", 1)
 }
 
+// Requirement: Every question counts
 func TestAnswerOfTheWrongTypeLeavesTheQuestionOpen(t *testing.T) {
 	n := graph.Func(func(ctx context.Context, s *world) error {
 		v, err := graph.Ask[struct {
@@ -71,6 +74,7 @@ func TestAnswerOfTheWrongTypeLeavesTheQuestionOpen(t *testing.T) {
 	}
 }
 
+// Requirement: Every question counts
 func TestTheSameAnswerAgainIsNoMistakeAnotherOneIs(t *testing.T) {
 	var ran counter
 	g, res := two(t, &ran)
@@ -90,6 +94,7 @@ func TestTheSameAnswerAgainIsNoMistakeAnotherOneIs(t *testing.T) {
 	ran.want(t, "b", 2)
 }
 
+// Requirement: New input, new turn
 func TestNewInputForAWaitingThreadIsRefused(t *testing.T) {
 	var ran counter
 	g, res := two(t, &ran)

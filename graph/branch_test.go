@@ -60,6 +60,7 @@ func logAt(t testing.TB, g *graph.Graph[world], at uint64) string {
 	return strings.Join(s.Log.Slice(), " ")
 }
 
+// Requirement: History is a tree
 func TestRow056RunningFromAnOldCommitKeepsTheOldBranch(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -78,6 +79,7 @@ func TestRow056RunningFromAnOldCommitKeepsTheOldBranch(t *testing.T) {
 	}
 }
 
+// Requirement: History is a tree
 func TestRow109ReplayRunsWhatComesAfterAndNothingBefore(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -102,6 +104,7 @@ func TestRow109ReplayRunsWhatComesAfterAndNothingBefore(t *testing.T) {
 	}
 }
 
+// Requirement: History is a tree
 func TestRow111ReplayFromBeforeAQuestionAsksItAgain(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -129,6 +132,7 @@ func TestRow114AnAnswerAtTheHeadIsAPlainResume(t *testing.T) {
 	}
 }
 
+// Requirement: History is a tree
 func TestRow115LaterTurnsGoOnFromTheReplayedBranch(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -141,6 +145,7 @@ func TestRow115LaterTurnsGoOnFromTheReplayedBranch(t *testing.T) {
 	logged(t, ended(t, graph.Done, res, err), "a1 b1 a3 b4") // a turn may begin at any commit
 }
 
+// Requirement: History is a tree
 func TestRow117AForkDoesNotTakeWhatStoodBesideTheCommit(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -194,6 +199,8 @@ func TestAForkKeepsFieldsThatTheGraphDoesNotKnow(t *testing.T) {
 
 // A subgraph of the thread goes on from what it was on the branch, whatever became of it
 // on others.
+//
+// Requirement: Subgraphs
 func TestASubgraphOfTheThreadFollowsTheBranch(t *testing.T) {
 	cfg := stored()
 	c := remembers(t, graph.PerThread, "memo", nil)
@@ -224,6 +231,7 @@ func TestASubgraphOfTheThreadFollowsTheBranch(t *testing.T) {
 	logged(t, res, "0+1+2+3/3") // a new turn on the first branch
 }
 
+// Requirement: Subgraphs
 func TestASubgraphOfATaskStartsAnewOnABranch(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -250,6 +258,8 @@ func TestAnUnknownCommitIsAnError(t *testing.T) {
 
 // In a branch the task in the same place has the same id, and the effects that it keeps
 // happen again.
+//
+// Requirement: An answer to an old question
 func TestTasksOfABranchHaveTheIDsOfTheirPlace(t *testing.T) {
 	var ran counter
 	var ids []string

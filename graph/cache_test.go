@@ -136,6 +136,8 @@ func TestClearCacheTakesNodesOrAll(t *testing.T) {
 }
 
 // Failures, the work of handlers and what depends on an answer are not cached.
+//
+// Requirement: policy: cache
 func TestWhatMustNotBeCachedIsNot(t *testing.T) {
 	var ran counter
 	sub := func() graph.Node[world] {
@@ -198,6 +200,7 @@ func (c *brokenCache) Put(ctx context.Context, key string, data []byte, ttl time
 	return c.MemoryCache.Put(ctx, key, data, ttl)
 }
 
+// Requirement: policy: cache
 func TestCacheThatFailsDoesNotFailTheRun(t *testing.T) {
 	for name, cache := range map[string]*brokenCache{
 		"get fails":  {get: errBoom},

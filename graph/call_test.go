@@ -19,6 +19,7 @@ func yields(ran *counter, name string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { ran.add(name); return name, nil }
 }
 
+// Requirement: graph.Call keeps a result by name and order
 func TestFinishedCallsAreReplayed(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
@@ -40,6 +41,7 @@ func TestFinishedCallsAreReplayed(t *testing.T) {
 	}
 }
 
+// Requirement: graph.Call keeps a result by name and order
 func TestParallelCallsHaveTheirPlaceWhenTheyAreMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
@@ -68,6 +70,7 @@ func TestParallelCallsHaveTheirPlaceWhenTheyAreMade(t *testing.T) {
 	})
 }
 
+// Requirement: calls inside a node: questions, errors, bounds
 func TestQuestionsInCallsHaveIDsOfTheirOwn(t *testing.T) {
 	for _, order := range []string{"0 1 2", "2 1 0", "1 0 2"} {
 		t.Run(order, func(t *testing.T) {
@@ -152,6 +155,7 @@ func TestCallsAreRetriedAndLimitedByTheirOwnPolicy(t *testing.T) {
 	})
 }
 
+// Requirement: calls inside a node: questions, errors, bounds
 func TestACallThatNobodyWaitedForStillCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
@@ -173,6 +177,7 @@ func TestACallThatNobodyWaitedForStillCounts(t *testing.T) {
 	})
 }
 
+// Requirement: calls inside a node: questions, errors, bounds
 func TestAFailureOfTheNodeCancelsItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
@@ -256,6 +261,7 @@ func (g *meter) work() {
 	g.now.Add(-1)
 }
 
+// Requirement: calls inside a node: questions, errors, bounds
 func TestCallsSubgraphsAndTasksShareOneBound(t *testing.T) {
 	for _, limit := range []int{1, 2, 3, 10} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
@@ -299,6 +305,7 @@ func TestCallsSubgraphsAndTasksShareOneBound(t *testing.T) {
 	}
 }
 
+// Requirement: calls inside a node: questions, errors, bounds
 func TestCallsFromPlainGoroutinesAreBoundedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g meter

@@ -138,6 +138,9 @@ func lives(t *testing.T, store checkpoint.Store, d graph.Durability, effects *co
 // A process that dies at any write, before or after it is done, costs nothing: the next
 // one comes to the same end, and what was kept happened once. Only an effect whose own result
 // did not get into the store happens again.
+//
+// Requirement: graph.Once keeps a side effect by its key
+// Requirement: a worker is killed
 func TestWhatIsKeptHappensOnceWhereverTheProcessDies(t *testing.T) {
 	for _, d := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
 		t.Run(d.String(), func(t *testing.T) {

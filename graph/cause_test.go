@@ -81,6 +81,7 @@ func bystanders(t *testing.T, late *counter) map[string]struct {
 	}
 }
 
+// Requirement: Panics and cancelling
 func TestFailedStep_BystandersAreNotTheCause(t *testing.T) {
 	var late counter
 	for name, by := range bystanders(t, &late) {
@@ -142,6 +143,8 @@ func TestFailedStep_BystandersAreNotTheCause(t *testing.T) {
 }
 
 // The same inside a subgraph: the error of the child names the cause, and the parent's passes it on.
+//
+// Requirement: Panics and cancelling
 func TestFailedStep_InSubgraphNamesCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := graph.New[world]("child")
@@ -165,6 +168,8 @@ func TestFailedStep_InSubgraphNamesCause(t *testing.T) {
 
 // Two nodes that failed before the step was cancelled have both failed: the first in canonical order
 // is the error of the run, whichever was faster.
+//
+// Requirement: Panics and cancelling
 func TestFailedStep_TwoFailuresBeforeCancel(t *testing.T) {
 	for range 50 {
 		cfg := stored()
@@ -198,6 +203,8 @@ func TestFailedStep_TwoFailuresBeforeCancel(t *testing.T) {
 }
 
 // A run that its caller ends names why, whatever its node says of it.
+//
+// Requirement: Panics and cancelling
 func TestCancelledRun_NodesOwnErrorIsAConsequence(t *testing.T) {
 	for name, wrap := range map[string]func(graph.Node[world]) graph.Node[world]{
 		"node": func(n graph.Node[world]) graph.Node[world] { return n },
@@ -247,6 +254,7 @@ func asleep(release <-chan struct{}) graph.Node[world] {
 	return graph.Func(func(context.Context, *world) error { <-release; return nil })
 }
 
+// Requirement: policy: waiting and giving up
 func TestAbandonedRun_NamesTheNodes(t *testing.T) {
 	quick := graph.Func(func(ctx context.Context, _ *world) error { <-ctx.Done(); return ctx.Err() })
 	for name, tt := range map[string]struct {
@@ -310,6 +318,7 @@ func TestAbandonedRun_NamesTheNodes(t *testing.T) {
 	}
 }
 
+// Requirement: policy: waiting and giving up
 func TestAbandonedRun_CauseComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -334,6 +343,8 @@ func (slowError) Error() string { time.Sleep(600 * time.Millisecond); return "sl
 
 // A run that takes longer than its Grace to come to its end, though all of its nodes have returned, is
 // not given up: no node keeps it.
+//
+// Requirement: policy: waiting and giving up
 func TestSlowRun_PanicIsNotANodeThatDidNotStop(t *testing.T) {
 	panics := graph.Func(func(context.Context, *world) error { panic(slowError{}) })
 	beside := map[string]graph.Node[world]{"a": panics, "b": logs("b")}
@@ -380,6 +391,7 @@ func (e badError) Unwrap() error             { e.call("Unwrap"); return nil }
 func (e badError) Code() string              { e.call("Code"); return "" }
 func (e badError) RetryAfter() time.Duration { e.call("RetryAfter"); return 0 }
 
+// Requirement: Panics and cancelling
 func TestError_WhoseMethodPanics(t *testing.T) {
 	errs := map[string]error{"nil pointer": (*nilError)(nil)}
 	for _, method := range []string{"Error", "Is", "As", "Unwrap", "Code", "RetryAfter"} {

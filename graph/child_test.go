@@ -62,6 +62,7 @@ func callsOf(c *graph.Graph[memo], words ...string) graph.Node[world] {
 	})
 }
 
+// Requirement: Subgraphs
 func TestLifetimesOfAChild(t *testing.T) {
 	for kind, want := range map[graph.Lifetime]string{
 		graph.PerCall:   "a/a b/b a/a b/b",
@@ -96,6 +97,7 @@ func TestAStatelessGraphHasNoStaticInterrupts(t *testing.T) {
 	}
 }
 
+// Requirement: Subgraphs
 func TestQuestionsInEachKindOfChild(t *testing.T) {
 	for kind, runs := range map[graph.Lifetime]int{graph.PerCall: 1, graph.PerThread: 1, graph.Stateless: 2} {
 		t.Run(fmt.Sprint(kind), func(t *testing.T) {
@@ -124,6 +126,8 @@ func TestQuestionsInEachKindOfChild(t *testing.T) {
 	}
 }
 
+// Requirement: Subgraphs
+// Requirement: graphs inside graphs share a thread
 func TestTwoTasksCannotUseOneChildOfTheThread(t *testing.T) {
 	for name, sleep := range map[string]time.Duration{"at once": time.Second, "one after the other": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -228,6 +232,7 @@ func TestAChildOnItsOwnThread(t *testing.T) {
 	}
 }
 
+// Requirement: Subgraphs
 func TestALimitOfTheChildHoldsInsideAParent(t *testing.T) {
 	b := graph.New[world]("loop")
 	b.Node("l", graph.Router(func(ctx context.Context, s *world) (graph.Command, error) {
@@ -273,6 +278,7 @@ func TestAChildOutsideANodeIsAnError(t *testing.T) {
 	is(t, err, graph.ErrNoTask)
 }
 
+// Requirement: Subgraphs
 func TestInlineChildrenMergeThroughTheReducers(t *testing.T) {
 	inline := func(name string) graph.Node[world] {
 		b := graph.New[world]("in " + name)
@@ -359,6 +365,7 @@ func TestInlineChildrenThatSetOneValueConflict(t *testing.T) {
 	is(t, err, graph.ErrConflict, `"name"`, `"x"`, `"y"`)
 }
 
+// Requirement: Subgraphs
 func TestDeepNamespacesAndTheirOrder(t *testing.T) {
 	cfg := stored()
 	leaf := remembers(t, graph.PerThread, "leaf", nil)

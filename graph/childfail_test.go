@@ -36,6 +36,7 @@ func halfFailing(t testing.TB, ran *counter, kind graph.Lifetime) *graph.Graph[i
 	return build(t, b, graph.Config{Nested: kind})
 }
 
+// Requirement: Siblings keep their work
 func TestQuestionBesideAFailureInAChild_IsListedAtOnce(t *testing.T) {
 	for name, kind := range map[string]graph.Lifetime{
 		"per call": graph.PerCall, "per thread": graph.PerThread, "stateless": graph.Stateless,

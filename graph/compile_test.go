@@ -46,6 +46,7 @@ func sound() *graph.Builder[world] {
 	return b
 }
 
+// Requirement: Unknown names are errors
 func TestRow005EachMistakeIsNamedAtItsLine(t *testing.T) {
 	for _, c := range []struct {
 		what  string

@@ -190,6 +190,7 @@ func (p plan) cutOff(rt *rapid.T, tb testing.TB, at int, calm *counter, want str
 	}
 }
 
+// Requirement: a node panics or hangs
 func TestKilledSuperstepKeepsWhatHadFinished(t *testing.T) {
 	var ran counter
 	cfg := stored()

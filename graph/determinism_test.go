@@ -11,6 +11,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
+// Requirement: One order
 func TestSameInputsGiveTheSameBytes(t *testing.T) {
 	var want string
 	for i := range 50 {
@@ -96,6 +97,7 @@ func TestPeer17OrderOfDeclarationDoesNotMatter(t *testing.T) {
 	}
 }
 
+// Requirement: An answer to an old question
 func TestTaskIDsAreStableAndUnique(t *testing.T) {
 	var ran counter
 	fails := true

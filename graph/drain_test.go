@@ -33,6 +33,8 @@ func drained(t *testing.T, reason string, res graph.Result[world], err error) gr
 
 // TestRow068DrainStopsBeforeTheNextStep: what runs finishes and is committed, a child
 // call that it has begun goes as far as its own step, and nothing else starts.
+//
+// Requirement: events: drain
 func TestRow068DrainStopsBeforeTheNextStep(t *testing.T) {
 	cfg := stored()
 	g, runs, may := chain(t, cfg)
@@ -53,6 +55,7 @@ func TestRow068DrainStopsBeforeTheNextStep(t *testing.T) {
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a b c")
 }
 
+// Requirement: events: drain
 func TestRow068DrainLetsAChildFinishItsStep(t *testing.T) {
 	var ran counter
 	var drain graph.Drain
@@ -118,6 +121,8 @@ func TestRow068ANodeThatRunsMayStillMakeItsCalls(t *testing.T) {
 }
 
 // TestRow069DrainInTheLastStepChangesNothing asks for a drain when nothing is left.
+//
+// Requirement: events: drain
 func TestRow069DrainInTheLastStepChangesNothing(t *testing.T) {
 	for name, cfg := range map[string]graph.Config{"stored": stored(), "not stored": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -232,6 +237,7 @@ ended pending []`)
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "c1 c2 c3")
 }
 
+// Requirement: events: drain
 func TestDrainBesideAQuestion(t *testing.T) {
 	var ran counter
 	var drain graph.Drain

@@ -167,6 +167,8 @@ func turnsOf(tb testing.TB, s checkpoint.Store) int {
 	return p.Turn
 }
 
+// Requirement: driver: an overtaken run writes nothing
+// Requirement: Plan takes an input once
 func TestPlan_InputIsTakenOnce(t *testing.T) {
 	cfg := stored()
 	d := drives(t, cfg, inLine("a", "b"))
@@ -205,6 +207,7 @@ func TestPlan_InputIsTakenOnce(t *testing.T) {
 	}
 }
 
+// Requirement: Plan takes an input once
 func TestPlan_OlderCommitBeginsOneBranch(t *testing.T) {
 	cfg := stored()
 	d := drives(t, cfg, inLine("a", "b"))
@@ -220,6 +223,7 @@ func TestPlan_OlderCommitBeginsOneBranch(t *testing.T) {
 	d.log("a b")
 }
 
+// Requirement: Plan takes answers once
 func TestPlan_AnswersOneByOne(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -262,6 +266,8 @@ func TestPlan_AnswersOneByOne(t *testing.T) {
 }
 
 // An answer without an id that comes late must not close the next question.
+//
+// Requirement: Plan takes answers once
 func TestPlan_LateReplyClosesNoOtherQuestion(t *testing.T) {
 	var ran counter
 	d := drives(t, stored(), func() *graph.Builder[world] {
@@ -295,6 +301,7 @@ func TestPlan_LateReplyClosesNoOtherQuestion(t *testing.T) {
 	d.log("a=true")
 }
 
+// Requirement: Plan takes an input once
 func TestPlan_QueuedInputWaitsOnce(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -360,6 +367,7 @@ func TestPlan_BeginsAnOlderInputOnce(t *testing.T) {
 	}
 }
 
+// Requirement: Plan by another program
 func TestPlan_AnotherProgram(t *testing.T) {
 	cfg := stored()
 	old := drives(t, cfg, inLine("a", "b"))
@@ -421,6 +429,7 @@ func TestPlan_LeasesOfTwoThreadsDiffer(t *testing.T) {
 	}
 }
 
+// Requirement: Plan checks limits and static interrupts
 func TestPlan_LimitsHold(t *testing.T) {
 	cfg := stored()
 	cfg.MaxSteps, cfg.MaxState = 2, 400
@@ -462,6 +471,7 @@ func TestAnswers_AsJSON(t *testing.T) {
 	}
 }
 
+// Requirement: Plan takes an input once
 func TestPlan_RunsAtOnceTakeOneInput(t *testing.T) {
 	cfg := stored()
 	d := drives(t, cfg, inLine("a"))

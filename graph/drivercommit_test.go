@@ -13,6 +13,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
+// Requirement: Commit names unfinished tasks
 func TestCommit_NamesUnfinishedTasks(t *testing.T) {
 	var ran counter
 	d := drives(t, stored(), inOneStep(map[string]graph.Node[world]{"a": questions("a", &ran), "b": logs("b"), "c": logs("c")}))
@@ -48,6 +49,8 @@ func TestCommit_NamesUnfinishedTasks(t *testing.T) {
 }
 
 // A fold that fails is told by each Commit of the run, and another run runs the tasks again.
+//
+// Requirement: Commit returns the first failure in canonical order
 func TestCommit_FoldThatFails(t *testing.T) {
 	var ran counter
 	sets := func(name string) graph.Node[world] {
@@ -79,6 +82,7 @@ func TestCommit_FoldThatFails(t *testing.T) {
 	d.log("a b")
 }
 
+// Requirement: Plan checks limits and static interrupts
 func TestCommit_StaticInterruptsPause(t *testing.T) {
 	cfg := stored()
 	cfg.InterruptBefore, cfg.InterruptAfter = []string{"c"}, []string{"a"}
@@ -98,6 +102,7 @@ func TestCommit_StaticInterruptsPause(t *testing.T) {
 	d.log("a b c")
 }
 
+// Requirement: driver: events reach the caller
 func TestCommit_EventsReachTheCaller(t *testing.T) {
 	d := drives(t, stored(), inOneStep(map[string]graph.Node[world]{"a": graph.Func(func(ctx context.Context, s *world) error {
 		s.Log.Append("a")
@@ -176,6 +181,9 @@ func (b *breaks) Load(ctx context.Context, k checkpoint.Key, seq uint64) (s chec
 }
 
 // A store that is away fails the call, which is made again and goes on: nothing is lost or done twice.
+//
+// Requirement: driver: a call goes on after the store was away
+// Requirement: RunTask: a cancelled call is no end of the task
 func TestDriver_StoreAwayAtEachCall(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for at := int64(1); ; at++ {
@@ -249,6 +257,8 @@ func breakable() *graph.Builder[world] {
 }
 
 // Where the store has lost its newest commits between two calls, a new Plan goes on from what is left.
+//
+// Requirement: Commit after the store lost its newest commits
 func TestCommit_StoreThatLostItsTail(t *testing.T) {
 	cfg := stored()
 	d := drives(t, cfg, inLine("a", "b", "c"))

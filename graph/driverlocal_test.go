@@ -13,6 +13,8 @@ import (
 
 // What a graph does, it does the same when it is driven from outside: the states, the history and how
 // often each node ran.
+//
+// Requirement: driver: the trace is that of the local run
 func TestDriver_EqualsTheLocalRun(t *testing.T) {
 	for name, declare := range map[string]func(t *testing.T, ran *counter) *graph.Builder[world]{
 		"a handler goes elsewhere": func(_ *testing.T, ran *counter) *graph.Builder[world] {

@@ -16,6 +16,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
+// Requirement: RunTask returns a stored result
 func TestRunTask_StoredResultIsReturned(t *testing.T) {
 	var ran counter
 	d := drives(t, stored(), inOneStep(map[string]graph.Node[world]{"a": tallies("a", &ran), "b": tallies("b", &ran)}))
@@ -45,6 +46,8 @@ func tallies(name string, ran *counter) graph.Node[world] {
 }
 
 // Several calls may run the same task at once. One result counts, and all are told of it.
+//
+// Requirement: RunTask returns a stored result
 func TestRunTask_FirstWriterWins(t *testing.T) {
 	var entered sync.WaitGroup
 	var n atomic.Int32
@@ -84,6 +87,8 @@ func TestRunTask_FirstWriterWins(t *testing.T) {
 }
 
 // Of calls that end otherwise than in a result, the first to store its end wins too.
+//
+// Requirement: RunTask returns a stored result
 func TestRunTask_FirstFailureWins(t *testing.T) {
 	var entered sync.WaitGroup
 	var n atomic.Int32
@@ -128,6 +133,8 @@ func (slowDown) Error() string             { return strings.Repeat("\x01 slow do
 func (slowDown) Code() string              { return strings.Repeat("busy", 200) }
 func (slowDown) RetryAfter() time.Duration { return time.Minute }
 
+// Requirement: RunTask: a failure stands until the next try
+// Requirement: Commit returns the first failure in canonical order
 func TestRunTask_FailureStandsUntilTheNextTry(t *testing.T) {
 	var ran counter
 	nodes := map[string]graph.Node[world]{
@@ -176,6 +183,7 @@ func TestRunTask_FailureStandsUntilTheNextTry(t *testing.T) {
 	d.at(p, err, graph.Pending, "a finished, b, c")
 }
 
+// Requirement: RunTask and Commit refuse what is not due
 func TestRunTask_StepAndTaskMustBeDue(t *testing.T) {
 	var ran counter
 	d := drives(t, stored(), inLine("a", "b"))
@@ -216,6 +224,8 @@ func TestRunTask_StepAndTaskMustBeDue(t *testing.T) {
 }
 
 // A worker that wakes after its thread was taken over stores nothing, and says why.
+//
+// Requirement: driver: an overtaken run writes nothing
 func TestRunTask_OvertakenWorkerWritesNothing(t *testing.T) {
 	entered, wake := make(chan bool), make(chan bool)
 	var sleeps atomic.Bool
@@ -258,6 +268,8 @@ func TestRunTask_OvertakenWorkerWritesNothing(t *testing.T) {
 }
 
 // The lease is renewed while a task runs, and does not end with the call.
+//
+// Requirement: driver: the lease belongs to the run and to no process
 func TestRunTask_RenewsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := drives(t, stored(), inOneStep(map[string]graph.Node[world]{"a": graph.Func(func(context.Context, *world) error {
@@ -292,6 +304,8 @@ func TestRunTask_RenewsTheLease(t *testing.T) {
 }
 
 // A call that is cancelled is no end of its task, which runs again.
+//
+// Requirement: RunTask: a cancelled call is no end of the task
 func TestRunTask_CancelledCallStoresNoFailure(t *testing.T) {
 	var ran counter
 	why := errors.New("the worker is shut down")

@@ -37,6 +37,7 @@ func (m *mortal) Put(ctx context.Context, p checkpoint.Pending) error {
 	return m.Memory.Put(ctx, p)
 }
 
+// Requirement: Durability says what a crash can cost
 func TestDurabilityChangesNothingButTheHistory(t *testing.T) {
 	for _, d := range durabilities {
 		t.Run(d.String(), func(t *testing.T) {
@@ -60,6 +61,8 @@ func TestDurabilityChangesNothingButTheHistory(t *testing.T) {
 
 // What a crash can cost: the process dies while step 5 of a chain runs, or right before
 // a write of it.
+//
+// Requirement: Durability says what a crash can cost
 func TestLossWindowOfEachDurability(t *testing.T) {
 	t.Run("sync", func(t *testing.T) {
 		m := &mortal{Memory: new(checkpoint.Memory)}
@@ -122,6 +125,7 @@ func lost(t testing.TB, m *mortal, want string) {
 	}
 }
 
+// Requirement: Durability says what a crash can cost
 func TestAsyncHasOneCommitInFlight(t *testing.T) {
 	m := &mortal{Memory: new(checkpoint.Memory), gate: make(chan struct{})}
 	reached := make(chan string)
@@ -160,6 +164,7 @@ func TestAsyncHasOneCommitInFlight(t *testing.T) {
 	}
 }
 
+// Requirement: Commit, then go on
 func TestRow051AnErrorOfTheStoreFailsTheRunWhateverTheDurability(t *testing.T) {
 	for _, d := range durabilities {
 		for at := 1; at <= 4; at++ {
@@ -197,6 +202,7 @@ func TestAnAsyncFailureStopsTheStepThatRuns(t *testing.T) {
 	is(t, err, errFault)
 }
 
+// Requirement: Durability says what a crash can cost
 func TestWhateverEndsARunIsStored(t *testing.T) {
 	for _, d := range durabilities {
 		t.Run(d.String(), func(t *testing.T) {
@@ -257,6 +263,7 @@ func TestWhateverEndsARunIsStored(t *testing.T) {
 	}
 }
 
+// Requirement: Durability says what a crash can cost
 func TestRow055SubgraphsInheritTheDurability(t *testing.T) {
 	for d, want := range map[graph.Durability]int{graph.Sync: 7, graph.Async: 7, graph.Exit: 1} {
 		f := &faulty{Store: new(checkpoint.Memory)}
@@ -276,6 +283,8 @@ func TestRow055SubgraphsInheritTheDurability(t *testing.T) {
 	}
 }
 
+// Requirement: Limits fail loudly
+// Requirement: a state is huge
 func TestAStateThatIsTooLargeIsNotCommitted(t *testing.T) {
 	for name, cfg := range map[string]graph.Config{"stored": stored(), "not stored": {}} {
 		t.Run(name, func(t *testing.T) {

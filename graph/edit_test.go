@@ -58,6 +58,7 @@ func diamond(t testing.TB, ran *counter, cfg graph.Config) *graph.Graph[world] {
 	return build(t, b, cfg)
 }
 
+// Requirement: Edits change what they name
 func TestAPatchLeavesWhatIsDue(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -120,6 +121,7 @@ func TestRow081ACommandAtABreakpointRunsBesideWhatIsDue(t *testing.T) {
 	logged(t, ended(t, graph.Done, res, err), "abc n11 n21 n22")
 }
 
+// Requirement: Edits change what they name
 func TestAnActEditsAnswersAndGoesOnInOneCommit(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -135,6 +137,7 @@ func TestAnActEditsAnswersAndGoesOnInOneCommit(t *testing.T) {
 	}
 }
 
+// Requirement: Edits change what they name
 func TestAnEditActsAsANodeAndOthersStayDue(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -150,6 +153,7 @@ func TestAnEditActsAsANodeAndOthersStayDue(t *testing.T) {
 	ran.want(t, "d", 1)
 }
 
+// Requirement: Edits change what they name
 func TestRow119BulkEdits(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -190,6 +194,7 @@ func whole(t testing.TB, g *graph.Graph[world], cfg graph.Config) string {
 	return all.String()
 }
 
+// Requirement: Edits change what they name
 func TestRow120AConversationTypedInByHandHasTheSameHistory(t *testing.T) {
 	b := graph.New[world]("talk")
 	b.Node("plan", graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
@@ -226,6 +231,7 @@ func TestRow120AConversationTypedInByHandHasTheSameHistory(t *testing.T) {
 	}
 }
 
+// Requirement: Edits change what they name
 func TestRow067AnEditAsEndKeepsWhatFinished(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -238,6 +244,7 @@ func TestRow067AnEditAsEndKeepsWhatFinished(t *testing.T) {
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "b1 closed again b2")
 }
 
+// Requirement: Edits change what they name
 func TestRow121AnEditGoesThroughTheReducers(t *testing.T) {
 	var ran counter
 	g := chainOf(t, &ran, stored(), "a")
@@ -256,6 +263,7 @@ func TestRow121AnEditGoesThroughTheReducers(t *testing.T) {
 	}
 }
 
+// Requirement: Edits change what they name
 func TestAnEditThatFailsChangesNothing(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -280,6 +288,7 @@ func TestAnEditThatFailsChangesNothing(t *testing.T) {
 	is(t, err, graph.ErrNoStore)
 }
 
+// Requirement: Subgraphs
 func TestRow107TheStateOfASubgraphIsEdited(t *testing.T) {
 	var ran counter
 	cfg := stored()

@@ -31,6 +31,7 @@ func wire(t *testing.T, g *graph.Graph[world], modes graph.Mode) string {
 	return regexp.MustCompile(`"(task|program|input|id)":"[0-9a-f]+"`).ReplaceAllString(b.String(), `"$1":"…"`)
 }
 
+// Requirement: events: JSON
 func TestEventsAsJSON(t *testing.T) {
 	cfg := stored()
 	cfg.Now = func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
@@ -77,6 +78,7 @@ func TestEventJSONLeavesOutWhatIsEmpty(t *testing.T) {
 	}
 }
 
+// Requirement: events: JSON
 func TestModesAreReadAndWrittenByName(t *testing.T) {
 	for text, want := range map[string]graph.Mode{
 		"":                  0,

@@ -12,6 +12,8 @@ import (
 )
 
 // With Exit a step of several tasks is one commit, however long one of them takes.
+//
+// Requirement: Durability says what a crash can cost
 func TestExit_SlowSiblingMakesNoCommit(t *testing.T) {
 	flow := func() *graph.Builder[world] {
 		b := graph.New[world]("flow")
@@ -48,6 +50,8 @@ func TestExit_SlowSiblingMakesNoCommit(t *testing.T) {
 }
 
 // What finished beside a failure is stored with it, with Exit too, and does not run again.
+//
+// Requirement: Durability says what a crash can cost
 func TestExit_FailureKeepsFinishedSiblings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter

@@ -39,6 +39,7 @@ func timed(t testing.TB, ran *counter, c *clock) (*graph.Graph[world], graph.Con
 	})}), cfg), cfg
 }
 
+// Requirement: Questions expire, and are declined
 func TestAQuestionExpires(t *testing.T) {
 	var ran counter
 	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
@@ -63,6 +64,7 @@ func TestAQuestionExpires(t *testing.T) {
 	logged(t, res, "expired  Y")
 }
 
+// Requirement: Questions expire, and are declined
 func TestAnExpiryDoesNotMoveWhenTheNodeRunsAgain(t *testing.T) {
 	var ran counter
 	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
@@ -77,6 +79,7 @@ func TestAnExpiryDoesNotMoveWhenTheNodeRunsAgain(t *testing.T) {
 	}
 }
 
+// Requirement: Questions expire, and are declined
 func TestANewInputMayReplaceQuestionsThatHaveExpired(t *testing.T) {
 	var ran counter
 	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
@@ -89,6 +92,7 @@ func TestANewInputMayReplaceQuestionsThatHaveExpired(t *testing.T) {
 	asked(t, invoke(t, g, "t1", graph.Interrupted), "x y")
 }
 
+// Requirement: Questions expire, and are declined
 func TestAQuestionIsDeclined(t *testing.T) {
 	var ran counter
 	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}

@@ -12,6 +12,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
+// Requirement: policy: fallback
 func TestFallbackTriesOneAfterTheOtherOnAFreshView(t *testing.T) {
 	var ran counter
 	panics := graph.Func(func(_ context.Context, s *world) error {
@@ -30,6 +31,7 @@ func TestFallbackTriesOneAfterTheOtherOnAFreshView(t *testing.T) {
 	ran.want(t, "panics", 1)
 }
 
+// Requirement: policy: fallback
 func TestFallbackFailsWithTheErrorsOfAll(t *testing.T) {
 	errOther := errors.New("other")
 	var ran counter
@@ -70,6 +72,8 @@ func TestFallbackOfWorkersGivesEachThePayload(t *testing.T) {
 }
 
 // After a question the alternative that asked goes on; its questions are its own.
+//
+// Requirement: policy: fallback
 func TestQuestionOfAnAlternativeIsAnsweredToIt(t *testing.T) {
 	var ran counter
 	first := graph.Func(func(ctx context.Context, s *world) error {

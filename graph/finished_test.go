@@ -26,6 +26,7 @@ func finishes(p graph.CommitInfo) (nodes []string) {
 	return nodes
 }
 
+// Requirement: Siblings keep their work
 func TestPoint_NamesTheFinishedTasks(t *testing.T) {
 	for name, other := range map[string]graph.Node[world]{
 		"failure": graph.Func(func(context.Context, *world) error { time.Sleep(time.Second); return errBoom }),

@@ -46,6 +46,7 @@ func risky(a graph.Node[world], h graph.ErrorHandler[world]) *graph.Builder[worl
 	return b
 }
 
+// Requirement: policy: handlers
 func TestHandlerMendsWhatTheLastAttemptLeft(t *testing.T) {
 	for name, c := range map[string]struct {
 		command graph.Command
@@ -70,6 +71,7 @@ func TestHandlerMendsWhatTheLastAttemptLeft(t *testing.T) {
 	}
 }
 
+// Requirement: policy: handlers
 func TestDivertedNodeDoesNotCountForBranchesAndJoins(t *testing.T) {
 	var ran counter
 	b := graph.New[world]("diverted")
@@ -118,6 +120,7 @@ func TestHandlerIsToldWhatFailed(t *testing.T) {
 	}
 }
 
+// Requirement: policy: handlers
 func TestHandlersOwnFailureFailsTheRunWithBothErrors(t *testing.T) {
 	errWorse := errors.New("worse")
 	for name, c := range map[string]struct {
@@ -225,6 +228,8 @@ func TestHandlersAreNotForQuestionsCancelsOrTheStore(t *testing.T) {
 
 // A crash between the failure and its handler, or in the handler, goes on at the
 // handler, wherever the thread is taken up, and with all that is known of the failure.
+//
+// Requirement: policy: handlers
 func TestCrashAfterAFailureGoesOnAtTheHandler(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error

@@ -78,6 +78,8 @@ func losing(t testing.TB, f *forgetful, left uint64, beside bool) *graph.Graph[w
 	return build(t, b, graph.Config{Store: f})
 }
 
+// Requirement: A store may lose its newest commits
+// Requirement: a failover loses acknowledged commits
 func TestARunHealsAStoreThatLostItsTail(t *testing.T) {
 	for left := range uint64(4) {
 		for i := range 4 {
@@ -107,6 +109,7 @@ func TestARunHealsAStoreThatLostItsTail(t *testing.T) {
 	}
 }
 
+// Requirement: A store may lose its newest commits
 func TestARunDoesNotHealWhatIsNotItsOwnPast(t *testing.T) {
 	var ran counter
 	f := &forgetful{Store: new(checkpoint.Memory)}

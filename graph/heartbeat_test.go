@@ -37,6 +37,7 @@ func timedOut(t *testing.T, err error, kind graph.TimeoutKind, limit, elapsed ti
 	}
 }
 
+// Requirement: policy: timeout
 func TestNodeWithoutASignOfLifeIsIdle(t *testing.T) {
 	signs := map[string]func(ctx context.Context){
 		"a heartbeat":              graph.Heartbeat,
@@ -58,6 +59,7 @@ func TestNodeWithoutASignOfLifeIsIdle(t *testing.T) {
 	}
 }
 
+// Requirement: policy: timeout
 func TestSignsOfLifeNeverExtendTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := graph.Policy{Idle: 1500 * time.Millisecond, Timeout: 3500 * time.Millisecond}
@@ -101,6 +103,7 @@ func TestTasksOfASubgraphAreSignsOfTheNodeAround(t *testing.T) {
 	})
 }
 
+// Requirement: policy: timeout
 func TestSlowReaderDoesNotMakeANodeIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := graph.Func(func(ctx context.Context, _ *world) error {
@@ -125,6 +128,7 @@ func TestSlowReaderDoesNotMakeANodeIdle(t *testing.T) {
 	})
 }
 
+// Requirement: policy: attempts run on fresh views
 func TestHeartbeatAndAttemptOutsideARunDoNothing(t *testing.T) {
 	graph.Heartbeat(t.Context())
 	if n := graph.Attempt(t.Context()); n != 0 {

@@ -29,6 +29,7 @@ func marks() graph.Node[world] {
 	})
 }
 
+// Requirement: policy: goroutines
 func TestCoordinator_IsTheCallerUnlessTheRunIsBounded(t *testing.T) {
 	var drain graph.Drain
 	for name, c := range map[string]struct {
@@ -73,6 +74,8 @@ func TestCoordinator_IsTheCallerUnlessTheRunIsBounded(t *testing.T) {
 
 // A node that ignores its context is waited for, in a step of one and of several, at the root and in a
 // subgraph, with a store and without: nothing bounds it.
+//
+// Requirement: policy: waiting and giving up
 func TestNodeThatIgnoresItsContext_IsWaitedFor(t *testing.T) {
 	slow := func(returned *atomic.Bool) graph.Node[world] {
 		return graph.Func(func(context.Context, *world) error {
@@ -120,6 +123,7 @@ func TestNodeThatIgnoresItsContext_IsWaitedFor(t *testing.T) {
 	}
 }
 
+// Requirement: policy: goroutines
 func TestInlineRun_FailsAsAnyOther(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg graph.Config
@@ -147,6 +151,7 @@ func TestInlineRun_FailsAsAnyOther(t *testing.T) {
 	}
 }
 
+// Requirement: policy: goroutines
 func TestInlineRun_GoexitEndsTheCaller(t *testing.T) {
 	b := graph.New[world]("goexit")
 	b.Node("a", graph.Func(func(context.Context, *world) error { goexit(); return nil }))
@@ -165,6 +170,7 @@ func TestInlineRun_GoexitEndsTheCaller(t *testing.T) {
 	}
 }
 
+// Requirement: policy: waiting and giving up
 func TestUnresponsiveNodeBesideOneThatFails_IsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -147,6 +147,8 @@ func TestBranchMayAsk(t *testing.T) {
 	logged(t, resume(t, g, graph.Reply(graph.End), graph.Done), "a a")
 }
 
+// Requirement: Every question counts
+// Requirement: a node asks a person, for a minute or a month
 func TestPeer05ParallelQuestionsAnsweredInAnyOrder(t *testing.T) {
 	all := []string{"x", "y", "z"}
 	for _, order := range [][]string{{"x y z"}, {"x", "y", "z"}, {"z", "y", "x"}, {"y", "x z"}, {"z x", "y"}} {
@@ -210,6 +212,7 @@ func TestQuestionsInALoopHaveTheirOwnIDs(t *testing.T) {
 	}
 }
 
+// Requirement: a node asks a person, for a minute or a month
 func TestPeer07OnlyTheAnsweredSendRunsAgain(t *testing.T) {
 	var ran counter
 	cfg := stored()

@@ -14,6 +14,8 @@ import (
 
 // TestResultsThatCannotBeFoldedDoNotCount runs two nodes that write one Value, and then
 // a mended graph on the same thread.
+//
+// Requirement: Siblings keep their work
 func TestResultsThatCannotBeFoldedDoNotCount(t *testing.T) {
 	type S struct {
 		A state.Value[int] `json:"a"`
@@ -50,6 +52,8 @@ func TestResultsThatCannotBeFoldedDoNotCount(t *testing.T) {
 
 // TestResultsOfTheNextTryCount: a step that could not be folded is run again, and what
 // finishes then is kept as ever.
+//
+// Requirement: Siblings keep their work
 func TestResultsOfTheNextTryCount(t *testing.T) {
 	var ran counter
 	cfg := stored()

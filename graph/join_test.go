@@ -9,6 +9,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
+// Requirement: Joins
 func TestPeer03JoinOfUnevenBranchesFiresOnce(t *testing.T) {
 	b := graph.New[world]("uneven")
 	for _, name := range []string{"a", "b1", "b2", "b3", "end"} {
@@ -51,6 +52,7 @@ func laps(n int) *graph.Builder[world] {
 	return b
 }
 
+// Requirement: Joins
 func TestRow027JoinOfUnevenBranchesFiresOnceInEachLap(t *testing.T) {
 	res := invoke(t, build(t, laps(3), graph.Config{}), "", graph.Done)
 	logged(t, res, "fork a b1 b2 join fork a b1 b2 join fork a b1 b2 join")
@@ -89,6 +91,7 @@ func half() *graph.Builder[world] {
 	return b
 }
 
+// Requirement: Joins
 func TestRow032StarvedJoinIsReportedAndForgotten(t *testing.T) {
 	g := build(t, half(), stored())
 	res := invoke(t, g, "t1", graph.Done)
@@ -106,6 +109,7 @@ func TestRow032StarvedJoinIsReportedAndForgotten(t *testing.T) {
 	}
 }
 
+// Requirement: Joins
 func TestJoinOfAWorkerFiresOnceForAllItsTasks(t *testing.T) {
 	b := graph.New[world]("crowd")
 	b.Node("fork", goes("fork", graph.Goto("other").Send("w", 1).Send("w", 2).Send("w", 3), "w", "other"))
@@ -135,6 +139,7 @@ func TestRow030PlainEdgeAndJoinIntoOneNodeBothFire(t *testing.T) {
 	logged(t, invoke(t, build(t, b, graph.Config{}), "", graph.Done), "a b end end")
 }
 
+// Requirement: Joins
 func TestRow033DeferredNodeWaitsForAllElse(t *testing.T) {
 	b := graph.New[world]("deferred")
 	b.Node("fork", goes("fork", graph.Goto("last", "long").Send("w", "x"), "last", "long", "w"))

@@ -54,6 +54,7 @@ func calls(t *testing.T, l *graph.Limits, g *gauge, n int, p graph.Policy) *grap
 	return build(t, b, graph.Config{Limits: l})
 }
 
+// Requirement: policy: limits
 func TestLimitsAreSharedByGraphsAndRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gauge
@@ -93,6 +94,8 @@ func TestRateSpacesTheBeginnings(t *testing.T) {
 
 // The wait for a place counts neither for Timeout nor for Idle, nor as idleness of the
 // node around a subgraph.
+//
+// Requirement: policy: limits
 func TestWaitForALimitIsNotTheNodesTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gauge
@@ -167,6 +170,7 @@ func TestPlaceIsGivenBackBetweenAttemptsAndAfterPanics(t *testing.T) {
 	})
 }
 
+// Requirement: policy: limits
 func TestAbandonedAttemptHoldsItsPlaceUntilItReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := limits(t, graph.Limit{Concurrency: 1})

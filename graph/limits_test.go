@@ -11,6 +11,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
+// Requirement: Limits fail loudly
 func TestRow043AGraphOfKStepsPassesALimitOfK(t *testing.T) {
 	names := strings.Fields("a b c d e")
 	for limit := 1; limit <= 6; limit++ {
@@ -31,6 +32,7 @@ func TestRow043AGraphOfKStepsPassesALimitOfK(t *testing.T) {
 	}
 }
 
+// Requirement: Limits fail loudly
 func TestRow043AResumedRunGetsNoFreeSteps(t *testing.T) {
 	b := graph.New[world]("resumed")
 	line(b, strings.Fields("a b c d e")...)
@@ -64,6 +66,7 @@ func TestAnAnsweredStepCountsOnce(t *testing.T) {
 	}
 }
 
+// Requirement: Limits fail loudly
 func TestPeer12EndlessLoopFailsLoudly(t *testing.T) {
 	loop := func() *graph.Builder[world] {
 		b := graph.New[world]("endless")
@@ -85,6 +88,7 @@ func TestPeer12EndlessLoopFailsLoudly(t *testing.T) {
 	is(t, err, context.DeadlineExceeded)
 }
 
+// Requirement: Limits fail loudly
 func TestTooManyTasksAreAnError(t *testing.T) {
 	for _, limit := range []int{3, 4} {
 		c := graph.Goto("x")

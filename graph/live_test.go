@@ -52,6 +52,7 @@ func lines(events iter.Seq2[graph.Event, error]) (all []string, last error) {
 	return all, nil
 }
 
+// Requirement: events: one order
 func TestAnyNumberMayWaitAndAllAreToldTheSame(t *testing.T) {
 	g, runs, may := chain(t, stored())
 	live := g.Start(ctx, world{}, t1)
@@ -71,6 +72,7 @@ func TestAnyNumberMayWaitAndAllAreToldTheSame(t *testing.T) {
 	logged(t, ended(t, graph.Done, res, err), "a b c")
 }
 
+// Requirement: events: one order
 func TestHeldRunWaitsForItsReaders(t *testing.T) {
 	g, runs, may := chain(t, graph.Config{})
 	close(may)
@@ -101,6 +103,7 @@ state [a b c]
 ended done [a b c]`)
 }
 
+// Requirement: events: one order
 func TestSequenceNumbersAreOfTheRun(t *testing.T) {
 	g, _, may := chain(t, graph.Config{})
 	close(may)
@@ -119,6 +122,7 @@ func TestSequenceNumbersAreOfTheRun(t *testing.T) {
 	}
 }
 
+// Requirement: events: leaving
 func TestReaderOfALiveRunOnlyLeaves(t *testing.T) {
 	g, _, may := chain(t, stored())
 	close(may)
@@ -193,6 +197,7 @@ func TestStartResumeGoesOnWithAnAnswer(t *testing.T) {
 	logged(t, ended(t, graph.Done, res, err), "a x=1")
 }
 
+// Requirement: events: drain
 func TestCancelHasACause(t *testing.T) {
 	errWhy := errors.New("the budget is spent")
 	for name, node := range map[string]graph.Node[world]{
@@ -240,6 +245,7 @@ func TestHeldRunCanBeCancelledAndWaitedFor(t *testing.T) {
 	is(t, err, errBoom)
 }
 
+// Requirement: events: slow readers
 func TestReaderThatNeverReadsSlowsTheRunUntilItIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
@@ -281,6 +287,7 @@ func TestReaderThatNeverReadsSlowsTheRunUntilItIsCancelled(t *testing.T) {
 	})
 }
 
+// Requirement: events: slow readers
 func TestLossyReaderIsToldWhatItLost(t *testing.T) {
 	g, _, may := chain(t, graph.Config{})
 	close(may)

@@ -200,6 +200,7 @@ func (b brittle) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return b.Memory.Commit(ctx, c)
 }
 
+// Requirement: a node panics or hangs
 func TestAPanicOfTheStoreIsAnErrorWhateverTheDurability(t *testing.T) {
 	for _, d := range durabilities[:2] {
 		var ran counter

@@ -65,6 +65,8 @@ func messages(t *testing.T, g *graph.Graph[world]) string {
 
 // TestRow129MessagesAreShownOnce: what was streamed is not shown again at its end, nor
 // when a later node repeats it; what was not streamed is shown as a whole.
+//
+// Requirement: events: messages
 func TestRow129MessagesAreShownOnce(t *testing.T) {
 	b := graph.New[world]("talk")
 	b.Node("a", speaksTokens("1+Hel", "1+lo", "1=Hello", "2=whole"))
@@ -120,6 +122,8 @@ func TestRow129DebugTellsTheHistory(t *testing.T) {
 }
 
 // TestRow129SilentModelsAreNotHeard: in a node, in a subgraph, in a whole run.
+//
+// Requirement: events: messages
 func TestRow129SilentModelsAreNotHeard(t *testing.T) {
 	c := graph.New[inner]("child")
 	c.Node("c", graph.Func(func(ctx context.Context, _ *inner) error { return speak(ctx, "sub+x", "sub=x") }))
@@ -185,6 +189,7 @@ func TestNodeThatIsTriedAgainSaysItAnew(t *testing.T) {
 	}
 }
 
+// Requirement: events: messages
 func TestReaderThatMissedTokensIsGivenTheWhole(t *testing.T) {
 	said, may := make(chan struct{}), make(chan struct{})
 	g := single(t, graph.Func(func(ctx context.Context, _ *world) error {

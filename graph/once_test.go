@@ -44,6 +44,7 @@ func failsFirst(ran *counter, name string, n int) error {
 	return nil
 }
 
+// Requirement: graph.Once keeps a side effect by its key
 func TestOnceIsNotRepeatedByRetriesAndResumes(t *testing.T) {
 	for name, cfg := range map[string]graph.Config{"stored": stored(), "not stored": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -106,6 +107,7 @@ func TestOnceKeepsEveryValue(t *testing.T) {
 	replays(t, "nothing", struct{}{})
 }
 
+// Requirement: calls inside a node: questions, errors, bounds
 func TestErrorsAreNotKept(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
@@ -158,6 +160,7 @@ func TestOnceOutsideARunCallsTheFunction(t *testing.T) {
 	}
 }
 
+// Requirement: calls inside a node: questions, errors, bounds
 func TestAResultThatCannotBeStoredFailsTheStep(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {

@@ -66,6 +66,7 @@ func inOrder() context.Context {
 	return context.WithValue(context.WithValue(ctx, gatesKey{}, gates), nextKey{}, next)
 }
 
+// Requirement: One order
 func TestPeer01FanInHasOneOrderInAThousandSchedules(t *testing.T) {
 	g := fanIn(t, graph.Config{})
 	for range 1000 {
@@ -90,6 +91,7 @@ func TestPeer14TwoHundredRunsOfOneGraphAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
+// Requirement: Private views
 func TestFailedTaskLeavesNoTrace(t *testing.T) {
 	for name, fail := range map[string]func() error{
 		"error": func() error { return errors.New("boom") },
@@ -120,6 +122,7 @@ func TestFailedTaskLeavesNoTrace(t *testing.T) {
 	}
 }
 
+// Requirement: Private views
 func TestRow021SiblingsDoNotSeeEachOther(t *testing.T) {
 	var both sync.WaitGroup
 	both.Add(2)
@@ -146,6 +149,7 @@ func TestRow021SiblingsDoNotSeeEachOther(t *testing.T) {
 	}
 }
 
+// Requirement: Branches see their own
 func TestBranchSeesItsOwnNodeAndNoSibling(t *testing.T) {
 	b := graph.New[world]("branch")
 	for _, name := range []string{"a", "b"} {
@@ -161,6 +165,7 @@ func TestBranchSeesItsOwnNodeAndNoSibling(t *testing.T) {
 	logged(t, invoke(t, build(t, b, graph.Config{}), "", graph.Done), "a b")
 }
 
+// Requirement: Private views
 func TestRow021WhatACallerHoldsDoesNotChange(t *testing.T) {
 	b := graph.New[world]("hold")
 	line(b, "a", "b")
@@ -238,6 +243,8 @@ func TestEphemeralIsGoneAfterOneStepAndOneTurn(t *testing.T) {
 
 // A worker of the pool whose task has failed starts no other: with one worker, what comes
 // after the failure in canonical order has not begun.
+//
+// Requirement: Siblings keep their work
 func TestFailureStartsNoMoreOfItsStep(t *testing.T) {
 	for range 200 {
 		var ran counter

@@ -12,6 +12,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
+// Requirement: One run owns a thread
 func TestOfManyWhoResumeAThreadOneRunsItsTasks(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -47,6 +48,7 @@ func occupied(t *testing.T, cfg graph.Config) (g *graph.Graph[world], running, g
 	}), graph.Policy{}, cfg), running, goOn
 }
 
+// Requirement: One run owns a thread
 func TestARunOwnsItsThread(t *testing.T) {
 	cfg := stored()
 	g, running, goOn := occupied(t, cfg)
@@ -77,6 +79,7 @@ func TestARunOwnsItsThread(t *testing.T) {
 	}
 }
 
+// Requirement: One run owns a thread
 func TestARunWhoseThreadIsTakenOverStopsAndWritesNothing(t *testing.T) {
 	cfg := stored()
 	g, running, goOn := occupied(t, cfg)
@@ -103,6 +106,7 @@ func TestARunWhoseThreadIsTakenOverStopsAndWritesNothing(t *testing.T) {
 	}
 }
 
+// Requirement: One run owns a thread
 func TestARunThatWasGivenUpGivesItsThreadBack(t *testing.T) {
 	cfg := stored()
 	cfg.Grace = time.Millisecond

@@ -59,6 +59,7 @@ func hosting(c *graph.Graph[inner], ran *counter) graph.Node[world] {
 	}, "x", "y", "w", graph.End)
 }
 
+// Requirement: Subgraphs
 func TestACommandToTheParent(t *testing.T) {
 	writes := func() world {
 		s := world{Name: state.Of("from below"), Log: state.ListOf("up"), Count: state.SumOf(3)}
@@ -165,6 +166,7 @@ func TestCommandsToAParentThatCannotBe(t *testing.T) {
 	}
 }
 
+// Requirement: Subgraphs
 func TestACommandToTheParentIsNeitherRetriedNorKept(t *testing.T) {
 	var ran counter
 	child := leaves(t, &ran, func(context.Context) (graph.Command, error) { return graph.Goto("x").InParent(), nil })
@@ -187,6 +189,7 @@ func TestACommandToTheParentIsNeitherRetriedNorKept(t *testing.T) {
 	}
 }
 
+// Requirement: Subgraphs
 func TestACommandToTheParentWaitsForTheQuestionsBesideIt(t *testing.T) {
 	var ran counter
 	b := graph.New[inner]("both")
@@ -208,6 +211,8 @@ func TestACommandToTheParentWaitsForTheQuestionsBesideIt(t *testing.T) {
 }
 
 // A crash at any write gives the same command again.
+//
+// Requirement: Subgraphs
 func TestACommandToTheParentSurvivesACrash(t *testing.T) {
 	run := func(store checkpoint.Store, ran *counter) string {
 		child := leaves(t, ran, func(context.Context) (graph.Command, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
+// Requirement: Commit, then go on
 func TestRow054ARunOfKStepsMakesKPlusOneCommits(t *testing.T) {
 	store := &faulty{Store: new(checkpoint.Memory)}
 	b := graph.New[world]("commits")
@@ -78,6 +79,7 @@ func tellRecord(seq uint64, rec *checkpoint.Record) string {
 	return fmt.Sprintf("%d %s step %d ran %v next %v waiting %v joins %v", seq, rec.Source, rec.Step, graph.CommitInfo{Source: rec.Source, Ran: rec.Ran}.Nodes(), next, rec.Waiting, joins)
 }
 
+// Requirement: One run owns a thread
 func TestTwoRunsOnOneThreadDoNotForkIt(t *testing.T) {
 	cfg := stored()
 	first, goOn := make(chan struct{}), make(chan struct{})
@@ -133,6 +135,7 @@ func TestManyRunsResumeOneThreadAndOneWins(t *testing.T) {
 	}
 }
 
+// Requirement: New input, new turn
 func TestTurnFieldsAreResetByAnInputAndByNothingElse(t *testing.T) {
 	var ran counter
 	cfg := stored()

@@ -36,6 +36,7 @@ func failsWith(starts *[]string, errs ...error) graph.Node[world] {
 	})
 }
 
+// Requirement: policy: retry
 func TestFirstRetryThatAcceptsAnErrorDecides(t *testing.T) {
 	slow := &graph.Retry{Attempts: 3, Initial: 10 * time.Second, If: isErr(errBusy)}
 	mixed := graph.Retry{Attempts: 4, Initial: time.Second, Multiplier: 1, If: isErr(errBoom), Else: slow}
@@ -77,6 +78,7 @@ type patient time.Duration
 func (p patient) Error() string             { return "not now" }
 func (p patient) RetryAfter() time.Duration { return time.Duration(p) }
 
+// Requirement: policy: retry
 func TestAFailureMayAskForALongerWait(t *testing.T) {
 	twice := graph.Retry{Attempts: 2, Initial: 2 * time.Second, Jitter: 1}
 	with := func(change func(r *graph.Retry)) graph.Retry {
@@ -145,6 +147,7 @@ func TestJitterTakesItsNumbersFromTheConfig(t *testing.T) {
 	})
 }
 
+// Requirement: policy: retry
 func TestPermanentKeepsTheErrorAsItIs(t *testing.T) {
 	err := graph.Permanent(fmt.Errorf("outer: %w", errBoom))
 	if is(t, err, errBoom); err.Error() != "outer: boom" || graph.Permanent(nil) != nil {
@@ -152,6 +155,7 @@ func TestPermanentKeepsTheErrorAsItIs(t *testing.T) {
 	}
 }
 
+// Requirement: policy: timeout
 func TestSendMayGiveItsTaskATimeout(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy graph.Policy

@@ -26,6 +26,7 @@ func polite(t testing.TB, cfg graph.Config) *graph.Graph[world] {
 
 func inputOf(name string) world { return world{Name: state.Of(name)} }
 
+// Requirement: Inputs wait for their turn
 func TestInputsWaitForTheirTurn(t *testing.T) {
 	cfg := stored()
 	g := polite(t, cfg)
@@ -51,6 +52,7 @@ func TestInputsWaitForTheirTurn(t *testing.T) {
 	resume(t, g, graph.Answers{}, graph.Done) // each input is taken once
 }
 
+// Requirement: Inputs wait for their turn
 func TestNoInputIsLostWhenManyQueueAtOnce(t *testing.T) {
 	g := polite(t, stored())
 	queue := graph.RunOptions{Thread: "t1", OnOpenQuestions: graph.Queue}
@@ -73,6 +75,7 @@ func TestNoInputIsLostWhenManyQueueAtOnce(t *testing.T) {
 	}
 }
 
+// Requirement: Inputs wait for their turn
 func TestRow093DiscardDropsTheQuestionAndKeepsTheState(t *testing.T) {
 	g := polite(t, stored())
 	res, err := g.Invoke(ctx, inputOf("old"), t1)
@@ -95,6 +98,7 @@ func TestRow093DiscardDropsTheQuestionAndKeepsTheState(t *testing.T) {
 	}
 }
 
+// Requirement: Inputs wait for their turn
 func TestAnInputThatWaitedIsTakenOnceWhereverTheRunIsCutOff(t *testing.T) {
 	for at := 1; ; at++ {
 		f := &faulty{Store: stored().Store}

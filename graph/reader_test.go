@@ -41,6 +41,7 @@ func TestReaderMayStopEarly(t *testing.T) {
 	}
 }
 
+// Requirement: events: leaving
 func TestPanickingReaderLeavesNothingBehind(t *testing.T) {
 	b := graph.New[world]("reader")
 	line(b, "a", "b")
@@ -99,6 +100,7 @@ func TestAbandonedRunDoesNotHangOnItsEvents(t *testing.T) {
 	})
 }
 
+// Requirement: readers or the store are slow under load
 func TestSlowReaderSlowsTheRunAndNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := map[string]graph.Node[world]{}

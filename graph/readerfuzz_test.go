@@ -102,6 +102,8 @@ func (c *crowd) agree(all []graph.Event) {
 
 // TestReadersComeAndGo has up to 8 readers at a time join, leave, panic and lag on runs
 // of 200 steps with fan-outs.
+//
+// Requirement: events: slow readers
 func TestReadersComeAndGo(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { comeAndGo(t, seed) })

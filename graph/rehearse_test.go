@@ -52,6 +52,7 @@ func taskIDOn(t *testing.T, name string, store checkpoint.Store, thread string) 
 	return id
 }
 
+// Requirement: An answer to an old question
 func TestNoTwoTasksOfTheWorldShareAnID(t *testing.T) {
 	store := new(checkpoint.Memory)
 	seen := map[string]bool{}

@@ -62,6 +62,8 @@ func mixed(t *testing.T, ran *counter, mended *bool, cfg graph.Config) *graph.Gr
 	return build(t, parallel(n), cfg)
 }
 
+// Requirement: Siblings keep their work
+// Requirement: a node fails beside others
 func TestPeer11FinishedSiblingsOfAFailureDoNotRunAgain(t *testing.T) {
 	var ran counter
 	mended := false
@@ -198,6 +200,7 @@ func TestCancelEndsTheWaitBetweenAttempts(t *testing.T) {
 	})
 }
 
+// Requirement: policy: retry
 func TestRow067QuestionsAreNotRetried(t *testing.T) {
 	var ran counter
 	g := single(t, asks("a", &ran, "x"), graph.Policy{Retry: graph.Retry{Attempts: 5}}, stored())

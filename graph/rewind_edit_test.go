@@ -19,6 +19,8 @@ func word(as, word string) graph.Edit[inner] {
 
 // An edit in the name of the node that asked closes its question at the root, and at every level
 // between, as an edit of the root does.
+//
+// Requirement: Subgraphs
 func TestEditAsAChildsNode_ClosesItsQuestion(t *testing.T) {
 	eachWaiting(t, func(t *testing.T, start func() *journey, deep func(string) string) {
 		for as, want := range map[string]string{"b": "s1 A=a1 edited s2", graph.End: "s1 A=a1 edited"} {
@@ -51,6 +53,8 @@ func TestEditAsAChildsNode_ClosesItsQuestion(t *testing.T) {
 
 // An edit that leaves the question open leaves it open at the root, too, and what it makes due
 // runs with the next Resume, as after an edit of the root.
+//
+// Requirement: Subgraphs
 func TestEditOfAChildThatWaits_RunsWhatItMakesDue(t *testing.T) {
 	eachWaiting(t, func(t *testing.T, start func() *journey, deep func(string) string) {
 		j := start()
@@ -114,6 +118,8 @@ func (j *journey) end(t *testing.T) string {
 // An edit of a subgraph is cut off at each write, before it is done and before its reply. Then the
 // record of decisions has the edit if it was made, and not if it was not; the root lists no question
 // that the subgraph does not ask; and every answer that is taken is used.
+//
+// Requirement: Subgraphs
 func TestEditOfAChild_SurvivesACrashAnywhere(t *testing.T) {
 	for name, edit := range map[string]struct {
 		at uint64
@@ -184,6 +190,8 @@ func TestEditOfAChild_SurvivesACrashAnywhere(t *testing.T) {
 }
 
 // The questions of other subgraphs stay as they are, and edits of several steps are one record each.
+//
+// Requirement: Subgraphs
 func TestEditAsAChildsNode_LeavesOtherQuestionsOpen(t *testing.T) {
 	eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
 		j := &journey{over: over, cfg: graph.Config{Store: over(new(checkpoint.Memory))}}

@@ -13,6 +13,8 @@ import (
 )
 
 // A run that is cut off at any call of the store goes on from the commit that was named.
+//
+// Requirement: Subgraphs
 func TestResumeAtACommitOfAChild_SurvivesACrashAnywhere(t *testing.T) {
 	for name, kind := range map[string]graph.Lifetime{"per call": graph.PerCall, "per thread": graph.PerThread} {
 		for _, durability := range durabilities {
@@ -91,6 +93,8 @@ func (j *journey) with(t testing.TB, kind graph.Lifetime, store checkpoint.Store
 
 // A subgraph of the thread inside one that goes back is as it was then: the calls of the steps
 // that stay count, those after them do not.
+//
+// Requirement: Subgraphs
 func TestResumeAtACommitOfAChild_GivesItsOwnChildrenTheirStateThen(t *testing.T) {
 	eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
 		for name, kind := range map[string]graph.Lifetime{"per call": graph.PerCall, "per thread": graph.PerThread} {
@@ -229,6 +233,8 @@ func TestResumeAtACommitOfAChild_IsNotCached(t *testing.T) {
 }
 
 // Diff compares two commits of a subgraph, also of different branches.
+//
+// Requirement: Subgraphs
 func TestDiff_OfASubgraph(t *testing.T) {
 	j := underway(t, graph.PerCall, 1)
 	resume(t, j.Graph, graph.Reply("b1"), graph.Done)

@@ -143,6 +143,8 @@ func eachWaiting(t *testing.T, fn func(t *testing.T, start func() *journey, deep
 	}
 }
 
+// Requirement: History is a tree
+// Requirement: Subgraphs
 func TestResumeAtACommitOfAChild_RunsTheChildFromThere(t *testing.T) {
 	eachJourney(t, func(t *testing.T, j *journey, deep func(string) string) {
 		before, err := graph.Inspect(ctx, j.cfg.Store, checkpoint.Key{Thread: "t1", Namespace: j.ns})
@@ -178,6 +180,7 @@ func TestResumeAtACommitOfAChild_RunsTheChildFromThere(t *testing.T) {
 	})
 }
 
+// Requirement: Subgraphs
 func TestPatchAtAnEarlierCommitOfAChild_MakesLaterQuestionsStale(t *testing.T) {
 	eachJourney(t, func(t *testing.T, j *journey, deep func(string) string) {
 		waits, err := graph.Inspect(ctx, j.cfg.Store, checkpoint.Key{Thread: "t1"})
@@ -216,6 +219,7 @@ func TestPatchAtAnEarlierCommitOfAChild_MakesLaterQuestionsStale(t *testing.T) {
 	})
 }
 
+// Requirement: Subgraphs
 func TestResumeAtTheNewestCommitOfAChild_IsAPlainResume(t *testing.T) {
 	eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
 		for _, at := range []uint64{0, 3} {
@@ -274,6 +278,7 @@ func TestResumeAtACommitOfAChild_LaterTurnsGoOnFromThere(t *testing.T) {
 	})
 }
 
+// Requirement: Subgraphs
 func TestResumeAtACommitOfAChild_ThatIsNotThere(t *testing.T) {
 	j := underway(t, graph.PerCall, 1)
 	before := tree(t, j.cfg)
@@ -289,6 +294,8 @@ func TestResumeAtACommitOfAChild_ThatIsNotThere(t *testing.T) {
 }
 
 // The commit of the root that the task's step began at may have been pruned.
+//
+// Requirement: Subgraphs
 func TestResumeAtACommitOfAChild_WhoseParentWasPruned(t *testing.T) {
 	j := underway(t, graph.PerThread, 2)
 	resume(t, j.Graph, graph.Reply("b1"), graph.Done)
@@ -302,6 +309,8 @@ func TestResumeAtACommitOfAChild_WhoseParentWasPruned(t *testing.T) {
 
 // The subgraphs that the node called before keep their ends, and those after it begin anew.
 // While the root waits, what the node kept and was answered before stays too.
+//
+// Requirement: Subgraphs
 func TestResumeAtACommitOfAChild_KeepsWhatTheNodeDidBefore(t *testing.T) {
 	eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
 		for name, kind := range map[string]graph.Lifetime{"per call": graph.PerCall, "per thread": graph.PerThread} {
@@ -397,6 +406,8 @@ func errorsOf(errs ...error) error {
 
 // A node that takes another way and does not come to the call fails: what was asked for is not
 // dropped silently.
+//
+// Requirement: Subgraphs
 func TestResumeAtACommitOfAChild_ThatIsNotCalledAgain(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -425,6 +436,8 @@ func TestResumeAtACommitOfAChild_ThatIsNotCalledAgain(t *testing.T) {
 
 // Each task of a Send runs a subgraph of its own; only the one whose subgraph was named goes
 // back, and the others run as on any branch.
+//
+// Requirement: Subgraphs
 func TestResumeAtACommitOfAChild_OfASend(t *testing.T) {
 	eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
 		for _, end := range []bool{false, true} {

@@ -71,6 +71,7 @@ func TestRouterWithAStaticEdgeMayNameNothing(t *testing.T) {
 	logged(t, invoke(t, build(t, b, graph.Config{}), "", graph.Done), "r a")
 }
 
+// Requirement: Unknown names are errors
 func TestRow025UndeclaredTargetsAreErrors(t *testing.T) {
 	for name, r := range map[string]graph.Node[world]{
 		"a node that was not declared":  goes("r", graph.Goto("c"), "a", "b", graph.End),

@@ -14,6 +14,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
+// Requirement: Siblings keep their work
 func TestRow064OneAnswerFinishesAQuestionAndAFailureOfOneStep(t *testing.T) {
 	var ran counter
 	mended := false
@@ -102,6 +103,8 @@ func TestRow075StateDoesNotChangeWhileItsNodeAsks(t *testing.T) {
 }
 
 // Unlike in LangGraph, a node whose question stays open does not run again.
+//
+// Requirement: Every question counts
 func TestRow079OnlyTheTaskThatWasAnsweredRunsAgain(t *testing.T) {
 	var ran counter
 	g, res := two(t, &ran)
@@ -162,6 +165,8 @@ func TestRow082APauseNeedsNoChangeOfTheState(t *testing.T) {
 
 // Where LangGraph calls back on an interrupt and on a resume, Weft tells events; a reader
 // that panics has only left.
+//
+// Requirement: events: questions
 func TestRow095AQuestionAndItsAnswerAreToldOnce(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -201,6 +206,8 @@ func TestRow095AQuestionAndItsAnswerAreToldOnce(t *testing.T) {
 
 // The id of a question comes from its place: the same in another process, another in
 // another namespace, thread, turn and call.
+//
+// Requirement: Every question counts
 func TestRow096TheIDOfAQuestionComesFromItsPlace(t *testing.T) {
 	ask := func(ctx context.Context, s *inner) error {
 		_, err1 := graph.Ask[bool](ctx, graph.Question{Prompt: "q"})

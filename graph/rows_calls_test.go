@@ -18,6 +18,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
+// Requirement: Inline or pool
 func TestRow066OneBoundForTheRun(t *testing.T) {
 	for limit, want := range map[int]int64{0: 64, 10: 10, 1: 1} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
@@ -147,6 +148,7 @@ func TestRow086TwoQuestionsInAChildCalledFromANode(t *testing.T) {
 	ran.want(t, "node", 3)
 }
 
+// Requirement: Subgraphs
 func TestRow087TheParentRunsAgainAndFinishedNodesOfTheChildDoNot(t *testing.T) {
 	var ran counter
 	c := child(t, &ran, graph.Config{}, func(ctx context.Context, s *inner) error {
@@ -183,6 +185,7 @@ func sendsTo(t testing.TB, c *graph.Graph[inner], cfg graph.Config) *graph.Graph
 	return build(t, b, cfg)
 }
 
+// Requirement: Subgraphs
 func TestRow089AQuestionInAChildSurfacesWithItsNamespaceAndState(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -208,6 +211,7 @@ func TestRow089AQuestionInAChildSurfacesWithItsNamespaceAndState(t *testing.T) {
 	logged(t, resume(t, g, a, graph.Done), "ac1 ac2 ac3 bc1 bc2 bc3")
 }
 
+// Requirement: graph.Call keeps a result by name and order
 func TestRow090CallsBeforeAQuestionAreNotRunAgain(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
@@ -251,6 +255,7 @@ func (p *puts) Put(ctx context.Context, e checkpoint.Pending) error {
 	return p.Store.Put(ctx, e)
 }
 
+// Requirement: calls inside a node: questions, errors, bounds
 func TestRow092AReplayedResultIsNotStoredAgain(t *testing.T) {
 	var ran counter
 	store := &puts{Store: new(checkpoint.Memory)}
@@ -333,6 +338,7 @@ func TestRow100AStatelessChildHasNoCheckpoints(t *testing.T) {
 	}
 }
 
+// Requirement: graphs inside graphs share a thread
 func TestRow101AChildWithAThreadOfItsOwnKeepsItsNamespace(t *testing.T) {
 	cfg := stored()
 	var ran counter
@@ -352,6 +358,7 @@ func TestRow101AChildWithAThreadOfItsOwnKeepsItsNamespace(t *testing.T) {
 	}
 }
 
+// Requirement: Subgraphs
 func TestRow102SeveralChildrenInOneNode(t *testing.T) {
 	cfg := stored()
 	a, b := remembers(t, graph.PerCall, "a", nil), remembers(t, graph.PerCall, "b", nil)
@@ -429,6 +436,7 @@ func TestRow104ACommandToTheParentWritesWhatTheChildDoesNotHave(t *testing.T) {
 	}
 }
 
+// Requirement: Subgraphs
 func TestRow106ACommandToTheParentAtTheRootIsAnError(t *testing.T) {
 	for name, p := range map[string]graph.Policy{
 		"plain": {}, "timeout": {Timeout: time.Hour}, "retry": {Retry: graph.Retry{Attempts: 5, Initial: time.Hour}},
@@ -448,6 +456,7 @@ func TestRow106ACommandToTheParentAtTheRootIsAnError(t *testing.T) {
 	}
 }
 
+// Requirement: Subgraphs
 func TestRow107StateAndHistoryOfNestedChildren(t *testing.T) {
 	cfg := stored()
 	var ran counter
@@ -557,6 +566,7 @@ func TestABranchRunsItsChildrenAnew(t *testing.T) {
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a newc1 newc2 newc3")
 }
 
+// Requirement: calls inside a node: questions, errors, bounds
 func TestRow122CallsInParallelNestedChainedAndCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
@@ -649,6 +659,7 @@ func TestRow123WhatIsSavedAndWhatIsReturned(t *testing.T) {
 	}
 }
 
+// Requirement: calls inside a node: questions, errors, bounds
 func TestRow123FalsyResultsAreReplayed(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {

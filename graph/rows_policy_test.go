@@ -115,6 +115,7 @@ func TestRow065TimeoutHoldsThoughTheReaderIsSlow(t *testing.T) {
 	})
 }
 
+// Requirement: policy: cache
 func TestRow124CacheIsHitByInputAcrossThreadsUntilItIsCleared(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -157,6 +158,7 @@ func TestRow124CacheIsHitByInputAcrossThreadsUntilItIsCleared(t *testing.T) {
 	ran.want(t, "costly n", 2)
 }
 
+// Requirement: policy: retry
 func TestRow125RetriesCountAndWaitAsTheirPolicySays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var starts []string
@@ -170,6 +172,8 @@ func TestRow125RetriesCountAndWaitAsTheirPolicySays(t *testing.T) {
 	})
 }
 
+// Requirement: policy: attempts run on fresh views
+// Requirement: a node panics or hangs
 func TestRow126TimeoutsOfANode(t *testing.T) {
 	t.Run("cannot be swallowed, and late writes never land", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -221,6 +225,7 @@ func TestRow126TimeoutsOfANode(t *testing.T) {
 	})
 }
 
+// Requirement: policy: retry
 func TestRow128DefaultsYieldToWhatANodeWasGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
@@ -346,6 +351,7 @@ func TestPeer18PanicsOfAllThatANodeIsMadeOfNameIt(t *testing.T) {
 	}
 }
 
+// Requirement: policy: timeout
 func TestPeer20EachTimeoutOfAStepIsItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter

@@ -16,6 +16,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
+// Requirement: New input, new turn
 func TestRow050ANewInputRecoversAThreadThatFailed(t *testing.T) {
 	for d, want := range map[graph.Durability]string{
 		graph.Sync:  "1 input; 2 step a; 3 input; 4 step a; 5 step b",
@@ -140,6 +141,7 @@ func (c *ledger) Release(ctx context.Context, thread, fence string) error {
 	return c.Memory.Release(ctx, thread, fence)
 }
 
+// Requirement: Commit, then go on
 func TestRow051WhateverTheStoreFailsAtIsTold(t *testing.T) {
 	for _, d := range durabilities {
 		for _, bad := range []string{"Load", "History", "Namespaces", "Put", "Acquire", "Release"} {
@@ -269,6 +271,7 @@ func (s *slow) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return s.Memory.Commit(ctx, c)
 }
 
+// Requirement: Durability says what a crash can cost
 func TestPeer23TheNewestCommitIsTheLastOneAfterAsyncRuns(t *testing.T) {
 	const steps = 20
 	store := &slow{Memory: new(checkpoint.Memory)}

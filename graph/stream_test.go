@@ -77,6 +77,7 @@ func speaks(name string) graph.Node[world] {
 	})
 }
 
+// Requirement: events: after the step, as it happens
 func TestEventsComeInOrder(t *testing.T) {
 	b := graph.New[world]("events")
 	b.Node("a", speaks("a"))
@@ -128,6 +129,7 @@ func TestModesSelectEvents(t *testing.T) {
 	}
 }
 
+// Requirement: events: after the step, as it happens
 func TestUpdatesAreCanonicalWhateverFinishedFirst(t *testing.T) {
 	g := fanIn(t, graph.Config{})
 	for range 100 {

@@ -123,6 +123,7 @@ var writesOfText = map[string]struct {
 	"channel of a user": {func(s *texts) { s.Title.Set(notText) }, "title", ".v"},
 }
 
+// Requirement: Text is UTF-8
 func TestText_NotUTF8IsRefusedWithItsPlace(t *testing.T) {
 	for name, c := range writesOfText {
 		for _, store := range []checkpoint.Store{nil, new(checkpoint.Memory)} {
@@ -148,6 +149,7 @@ func TestText_NotUTF8IsRefusedWithItsPlace(t *testing.T) {
 	}
 }
 
+// Requirement: Text is UTF-8
 func TestText_InputNotUTF8(t *testing.T) {
 	for name, c := range writesOfText {
 		for _, store := range []checkpoint.Store{nil, new(checkpoint.Memory)} {
@@ -177,6 +179,8 @@ func TestText_InputNotUTF8(t *testing.T) {
 }
 
 // TestText_WhatIsWrittenAtOnceIsRefusedAtOnce is about channels that return the error to the node.
+//
+// Requirement: Text is UTF-8
 func TestText_WhatIsWrittenAtOnceIsRefusedAtOnce(t *testing.T) {
 	var s texts
 	if err := s.Context.Put("type", notText, state.ContextEntry{Fields: "{}"}); !errors.Is(err, state.ErrContextName) {
@@ -263,6 +267,8 @@ func TestText_UntrackedIsNotLookedAt(t *testing.T) {
 }
 
 // TestText_WhatElseANodeGives is about values that belong to no field.
+//
+// Requirement: Text is UTF-8
 func TestText_WhatElseANodeGives(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(ctx context.Context, s *world) (graph.Command, error)
@@ -312,6 +318,7 @@ func TestText_WhatElseANodeGives(t *testing.T) {
 	}
 }
 
+// Requirement: Text is UTF-8
 func TestText_OfAChildForItsParent(t *testing.T) {
 	for _, cfg := range []graph.Config{{}, stored()} {
 		b := graph.New[memo]("child")
@@ -330,6 +337,7 @@ func TestText_OfAChildForItsParent(t *testing.T) {
 	}
 }
 
+// Requirement: Text is UTF-8
 func TestText_OfAnAnswer(t *testing.T) {
 	b := graph.New[world]("flow")
 	b.Node("ask", graph.Func(func(ctx context.Context, s *world) error {
@@ -352,6 +360,7 @@ func TestText_OfAnAnswer(t *testing.T) {
 	}
 }
 
+// Requirement: Text is UTF-8
 func TestText_OfARecord(t *testing.T) {
 	typed := func(s string) record.Type {
 		typ, err := record.ParseType(s, nil)

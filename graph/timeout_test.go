@@ -81,6 +81,7 @@ func TestNodeThatIgnoresItsContextIsAbandoned(t *testing.T) {
 	})
 }
 
+// Requirement: Panics and cancelling
 func TestAbandonedSubgraphWritesNothingMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
@@ -112,6 +113,7 @@ func TestAbandonedSubgraphWritesNothingMore(t *testing.T) {
 	})
 }
 
+// Requirement: Limits fail loudly
 func TestRunLevelTimeout(t *testing.T) {
 	waits := func(ctx context.Context, _ *world) error { <-ctx.Done(); return ctx.Err() }
 	for name, p := range map[string]graph.Policy{
@@ -167,6 +169,7 @@ func TestQuestionOfANodeThatTimesOutDoesNotCount(t *testing.T) {
 	})
 }
 
+// Requirement: Panics and cancelling
 func TestCancelNamesItsCauseAndLeavesAThreadToResume(t *testing.T) {
 	for name, fork := range map[string]bool{"one task": false, "several": true} {
 		t.Run(name, func(t *testing.T) {

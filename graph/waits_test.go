@@ -48,6 +48,8 @@ func queueing(t *testing.T, cfg, inner graph.Config, p graph.Policy, n int) *gra
 
 // Who waits for a Limit or a lane leaves its slot to those who have a place there: else these wait for a slot,
 // and the run stands still. The bubble reports a run that does.
+//
+// Requirement: policy: limits
 func TestARunFullOfTasksThatWaitForTheirTurnDoesNotStandStill(t *testing.T) {
 	for _, n := range []int{1, 2, 3} {
 		synctest.Test(t, func(t *testing.T) {

@@ -30,6 +30,8 @@ func (s *slowStore) Put(ctx context.Context, p checkpoint.Pending) error {
 }
 
 // TestRow060CancellingARunStoresWhatItHadFirst cancels a run whose store is slow.
+//
+// Requirement: a context ends in a write
 func TestRow060CancellingARunStoresWhatItHadFirst(t *testing.T) {
 	for _, d := range durabilities {
 		t.Run(d.String(), func(t *testing.T) { storesWhatItHad(t, d) })
@@ -68,6 +70,8 @@ func storesWhatItHad(t *testing.T, d graph.Durability) {
 
 // TestRow061ClosingAStreamStopsTheRun leaves a stream while one sibling has finished and
 // one still runs.
+//
+// Requirement: events: leaving
 func TestRow061ClosingAStreamStopsTheRun(t *testing.T) {
 	var ran counter
 	cancelled := make(chan struct{}, 1)
@@ -111,6 +115,8 @@ func counts(name string, ran *counter) graph.Node[world] {
 
 // TestRow071NothingIsLeftOfARun runs many of every kind under one long-lived context, and
 // looks whether anything still holds them. TestMain looks for goroutines.
+//
+// Requirement: Panics and cancelling
 func TestRow071NothingIsLeftOfARun(t *testing.T) {
 	for _, limit := range []time.Duration{0, time.Hour} {
 		t.Run(limit.String(), func(t *testing.T) { leavesNothing(t, limit) })
@@ -164,6 +170,9 @@ func leavesNothing(t *testing.T, limit time.Duration) {
 // TestRow080EventsOfAnInterruptedRun: what finished beside a question is no update
 // before its step is committed, the question comes with the end, and a resumed run tells
 // where it stands first.
+//
+// Requirement: events: after the step, as it happens
+// Requirement: events: questions
 func TestRow080EventsOfAnInterruptedRun(t *testing.T) {
 	var ran counter
 	b := graph.New[world]("row 80")
@@ -204,6 +213,8 @@ ended done [first ask x=1 beside]`)
 
 // TestRow103EventsOfAChildComeBeforeItsParentHasFinished: the child goes on only when the
 // reader has what it told.
+//
+// Requirement: events: after the step, as it happens
 func TestRow103EventsOfAChildComeBeforeItsParentHasFinished(t *testing.T) {
 	seen := map[string]chan struct{}{}
 	for _, what := range []string{"custom c1 1", "wrote c1 {\"path\":[\"c1\"]}", "custom b 2"} {

@@ -126,6 +126,7 @@ func TestDifferenceAcrossAReset(t *testing.T) {
 	}
 }
 
+// Requirement: Unknown names are errors
 func TestRow025DecodeReportsEveryMistake(t *testing.T) {
 	s := mustSchema[report](t)
 	v := s.New()

@@ -164,6 +164,7 @@ func TestFactsOfOneSessionAreToldInTheOrderInWhichTheyWereSaidLast(t *testing.T)
 	want(t, "of equals those that were said last", recall(t, e, "tea")[:2], "I like tea five.", "I like tea four.")
 }
 
+// Requirement: a memory that cannot be read is written over
 func TestTrap21(t *testing.T) {
 	store := new(longterm.Map)
 	e := engine(t, memory.Config{Store: store})
@@ -200,6 +201,8 @@ func (u unreadable) Get(ctx context.Context, ns []string, key string) (longterm.
 }
 
 // A memory that cannot be read is not an empty one: what is in it must not be written over.
+//
+// Requirement: a memory that cannot be read is written over
 func TestBug22WhatCannotBeReadIsNotWrittenOver(t *testing.T) {
 	store := unreadable{Store: new(longterm.Map)}
 	offload(t, engine(t, memory.Config{Store: store}), ended("1", "I drink green tea."))

@@ -85,6 +85,7 @@ func TestTheEndOfTheCallersContextIsNotTheBudgets(t *testing.T) {
 	}
 }
 
+// Requirement: a limit counts configurations, not calls
 func TestTheLimitOfCallsIsExactUnderRaces(t *testing.T) {
 	m := model.ScriptFunc(func(context.Context, model.Request) model.Answer { return costs(1, 1) })
 	meter := &model.Meter{Budget: model.Budget{Calls: 10}}

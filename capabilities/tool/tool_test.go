@@ -113,6 +113,7 @@ func TestDo_ResultThatIsNotUTF8(t *testing.T) {
 	}
 }
 
+// Requirement: a tool is told that will not run
 func TestAToolThatIsNotEnabledIsNeitherToldNorRun(t *testing.T) {
 	s := set(t, named("a", func(context.Context) (string, error) { return "ran", nil }), named("b", func(context.Context) (string, error) { return "ran", nil })).
 		Enable(func(_ context.Context, name string) (bool, error) { return name == "b", nil })

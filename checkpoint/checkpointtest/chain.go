@@ -26,12 +26,16 @@ var chainRules = []rule{
 	{"CopyRefuses", copyRefuses, nil},
 	{"Export", exportThread, nil},
 	{"Prune", pruneThread, []offer{drops}},
+	// Requirement: pruning, copying or deleting meets a commit
 	{"PruneRules", pruneRules, []offer{drops}},
 	{"PruneSubgraphs", pruneSubgraphs, []offer{drops}},
 	{"PruneWhileWriting", pruneWhileWriting, []offer{drops}},
 	{"DeleteRuns", deleteRuns, []offer{drops}},
 	{"Hold", holdThread, []offer{leases}},
+	// Requirement: a flipped bit in a value is noticed
+	// Requirement: stored bytes are damaged
 	{"Damage", damage, []offer{damages}},
+	// Requirement: stored bytes are damaged
 	{"SpoiltValues", spoiltValues, []offer{spoils}},
 }
 

@@ -52,26 +52,35 @@ var commitRules = []rule{
 }
 
 var headRules = []rule{
+	// Requirement: a commit is whole or not at all, and moves the head by compare-and-set
 	{"StaleHead", staleHead, nil},
+	// Requirement: the same commit twice is one commit, so a lost reply is safe to retry
 	{"SameCommitTwice", sameCommitTwice, nil},
 	{"Numbers", numbers, nil},
 	{"NumbersAgain", numbersAgain, nil},
 	{"BadCommits", badCommits, nil},
 	{"OneWinner", oneWinner, nil},
+	// Requirement: a commit is whole or not at all, and moves the head by compare-and-set
+	// Requirement: the same request for a lease twice is one lease
 	{"Linearizable", linearizable, nil},
 }
 
 var idRules = []rule{
 	{"Isolation", isolation, nil},
+	// Requirement: hostile names
 	{"HostileIDs", hostileIDs, nil},
+	// Requirement: hostile names
 	{"SimilarIDs", similarIDs, nil},
+	// Requirement: hostile names
 	{"BadThreadIDs", badThreadIDs, nil},
 }
 
 var valueRules = []rule{
 	{"EmptyValues", emptyValues, nil},
 	{"EveryByte", everyByteEverywhere, nil},
+	// Requirement: a state is huge
 	{"BigValues", bigValues, nil},
+	// Requirement: a state is huge
 	{"ManyFields", manyFields, nil},
 }
 
@@ -97,7 +106,9 @@ var listingRules = []rule{
 var labelRules = []rule{
 	{"Labels", labelsComeBack, nil},
 	{"LabelsInHistory", labelsInHistory, nil},
+	// Requirement: listings are searched by label
 	{"LabelsInThreads", labelsInThreads, nil},
+	// Requirement: listings are searched by label
 	{"HostileLabels", hostileLabels, nil},
 	{"BadLabels", badLabels, nil},
 }
@@ -110,20 +121,28 @@ var deletionRules = []rule{
 var leaseRules = []rule{
 	{"Lease", leaseGrant, []offer{leases}},
 	{"LeaseBusy", leaseBusy, []offer{leases}},
+	// Requirement: a lease is renewed by the store's clock and fences late writers
 	{"LeaseRenew", leaseRenew, []offer{leases, clock}},
+	// Requirement: clocks differ, or jump
 	{"LeaseRunsOut", leaseRunsOut, []offer{leases, clock}},
 	{"LeaseForce", leaseForce, []offer{leases}},
 	{"LeaseOver", leaseOver, []offer{leases}},
+	// Requirement: the same request for a lease twice is one lease
 	{"LeaseAgain", leaseAgain, []offer{leases}},
+	// Requirement: the same request for a lease twice is one lease
 	{"LeaseLog", leaseLog, []offer{leases}},
 	{"LeaseRelease", leaseRelease, []offer{leases}},
 	{"LeaseOfOneThread", leaseOfOneThread, []offer{leases}},
 	{"LeaseIsNoThread", leaseIsNoThread, []offer{leases}},
+	// Requirement: a lease is renewed by the store's clock and fences late writers
 	{"FencedWritesNothing", fencedWritesNothing, []offer{leases}},
 	{"FencedBeforeAll", fencedBeforeAll, []offer{leases}},
 	{"FencedDrop", fencedDrop, []offer{leases, drops}},
 	{"FencesStaySpent", fencesStaySpent, []offer{leases}},
 	{"FencesAreNew", fencesAreNew, []offer{leases}},
+	// Requirement: a lease is renewed by the store's clock and fences late writers
+	// Requirement: two processes want one thread
+	// Requirement: clocks differ, or jump
 	{"LateWriter", lateWriter, []offer{leases, clock}},
 	{"LeaseRace", leaseRace, []offer{leases}},
 	{"LeaseOverRace", leaseOverRace, []offer{leases}},
@@ -132,30 +151,39 @@ var leaseRules = []rule{
 }
 
 var dropRules = []rule{
+	// Requirement: old commits can be pruned without severing a chain
 	{"Drop", dropCommits, []offer{drops}},
 	{"DropBlobs", dropBlobs, []offer{drops}},
 	{"DropIsBoundToTheHead", dropConflict, []offer{drops}},
 	{"DropNeverTheHead", dropHead, []offer{drops}},
 	{"DropWhatIsNotThere", dropNothing, []offer{drops}},
 	{"DropNamespace", dropNamespace, []offer{drops}},
+	// Requirement: pruning, copying or deleting meets a commit
 	{"DropWhileReading", dropWhileReading, []offer{drops}},
+	// Requirement: old commits can be pruned without severing a chain
+	// Requirement: pruning, copying or deleting meets a commit
 	{"DropRace", dropRace, []offer{drops}},
 }
 
 var expiryRules = []rule{
+	// Requirement: clocks differ, or jump
 	{"CommitTTL", commitTTL, []offer{clock}},
 	{"LaterTTL", laterTTL, []offer{clock}},
 	{"Expire", expire, []offer{expiry, clock}},
 	{"ExpireNever", expireNever, []offer{expiry, clock}},
 	{"ExpireUnknown", expireUnknown, []offer{expiry}},
+	// Requirement: a thread can expire, as a whole
+	// Requirement: a thread is evicted, or expires
 	{"ExpiredIsWhollyGone", expiredIsGone, []offer{expiry, clock}},
 	{"ExpiredStartsAnew", expiredStartsAnew, []offer{expiry, clock}},
+	// Requirement: a thread is evicted, or expires
 	{"ExpiredInListings", expiredInListings, []offer{expiry, clock}},
 	{"ExpiredLease", expiredLease, []offer{expiry, clock, leases}},
 	{"ExpireMany", expireMany, []offer{expiry, clock}},
 }
 
 var mannerRules = []rule{
+	// Requirement: a context ends in a write
 	{"CancelledContext", cancelledContext, nil},
 	{"SlicesAreNotShared", slicesAreNotShared, nil},
 	{"ConcurrentUse", concurrentUse, nil},
@@ -163,5 +191,7 @@ var mannerRules = []rule{
 }
 
 var randomRules = []rule{
+	// Requirement: old commits can be pruned without severing a chain
+	// Requirement: pruning, copying or deleting meets a commit
 	{"Model", likeTheModel, nil},
 }

@@ -240,6 +240,7 @@ func TestCM13(t *testing.T) {
 	}
 }
 
+// Requirement: what the user said is not stored
 func TestCM14(t *testing.T) {
 	k := &keeper{}
 	said, err := manager(t, conversation.Config{Repository: k}).Exchange(t.Context(), "t", message.User("q"), say("a"))
@@ -296,6 +297,7 @@ func TestCM15(t *testing.T) {
 	}
 }
 
+// Requirement: filters of subscribers are ignored
 func TestTrap17(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		feed := conversation.NewFeed(&topic.Local{})

@@ -56,6 +56,7 @@ func openSoon(t testing.TB, n *deadnet.Network, make func(ctx context.Context) (
 	return s
 }
 
+// Requirement: the store is slow, or silent
 func TestCall_ServerSilent(t *testing.T) {
 	for _, own := range []bool{true, false} {
 		for _, way := range deadnet.Ways {
@@ -77,6 +78,8 @@ func TestCall_ServerSilent(t *testing.T) {
 }
 
 // TestCall_ServerStops lets the server become silent in the middle of each call.
+//
+// Requirement: the store is slow, or silent
 func TestCall_ServerStops(t *testing.T) {
 	t.Parallel()
 	n := deadnet.New(t, "unix", cluster.socket())
@@ -124,6 +127,7 @@ func callsOf(t testing.TB, n *deadnet.Network, s *postgres.Store) []deadnet.Call
 	return calls
 }
 
+// Requirement: the store is slow, or silent
 func TestOpen_ServerSilent(t *testing.T) {
 	for _, way := range deadnet.Ways {
 		for _, settings := range []string{"", "pool_min_conns=2"} {
@@ -146,6 +150,8 @@ func TestOpen_ServerSilent(t *testing.T) {
 
 // TestCommit_ReplySwallowed loses the reply to a commit in a network that does not say so. The
 // commit is made again over another connection, which finds its id.
+//
+// Requirement: the store is slow, or silent
 func TestCommit_ReplySwallowed(t *testing.T) {
 	const commits = 10
 	n := deadnet.New(t, "unix", cluster.socket())
@@ -262,6 +268,8 @@ func newOver(t testing.TB, settings string, way func(pgconn.DialFunc) pgconn.Dia
 
 // TestCall_RetryForOfSeveralTrips loses a request of each of the two parts of a call. Each loss
 // costs half of the bound, so the second one ends the call.
+//
+// Requirement: the store is slow, or silent
 func TestCall_RetryForOfSeveralTrips(t *testing.T) {
 	t.Parallel()
 	const patience = time.Second

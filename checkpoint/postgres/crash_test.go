@@ -94,6 +94,8 @@ func (w *writers) check(t *testing.T) {
 	t.Logf("%d commits acknowledged", total)
 }
 
+// Requirement: what was acknowledged survives the death of the process
+// Requirement: the server is killed
 func TestKilledServerLosesNothingItAcknowledged(t *testing.T) {
 	s := extraServer(t)
 	w := startWriters(open(t, s.dsn("pool_max_conns=8"), postgres.Config{RetryFor: 30 * time.Second}), 8)
@@ -108,6 +110,7 @@ func TestKilledServerLosesNothingItAcknowledged(t *testing.T) {
 	w.check(t)
 }
 
+// Requirement: a connection is cut, a reply is lost
 func TestCutConnectionsCommitExactlyOnce(t *testing.T) {
 	p := newProxy(t, cluster)
 	w := startWriters(open(t, p.dsn("pool_max_conns=4"), postgres.Config{RetryFor: 30 * time.Second}), 4)
@@ -124,6 +127,8 @@ func TestCutConnectionsCommitExactlyOnce(t *testing.T) {
 
 // TestOutcomeIsUnknownWhenTheServerIsGone cuts the reply to a commit and then every
 // connection, so that the store cannot find out.
+//
+// Requirement: the network is split, and heals
 func TestOutcomeIsUnknownWhenTheServerIsGone(t *testing.T) {
 	p := newProxy(t, cluster)
 	s := open(t, p.dsn("pool_max_conns=1"), postgres.Config{RetryFor: 2 * time.Second})
@@ -145,6 +150,7 @@ func TestOutcomeIsUnknownWhenTheServerIsGone(t *testing.T) {
 	}
 }
 
+// Requirement: a context ends in a write
 func TestCancelledCommitIsUnknownOrDone(t *testing.T) {
 	s := open(t, cluster.dsn("pool_max_conns=4"), postgres.Config{})
 	k := checkpoint.Key{Thread: "thread"}

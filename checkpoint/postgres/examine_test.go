@@ -7,6 +7,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/postgres"
 )
 
+// Requirement: what was acknowledged survives the loss of power
 func TestDoctorSeesWhatIsWrong(t *testing.T) {
 	sick := extraServer(t, "fsync=off", "full_page_writes=off", "autovacuum=off", "synchronous_commit=off")
 	s := open(t, sick.dsn(), postgres.Config{})

@@ -62,6 +62,10 @@ func raise(t testing.TB, schema, code string, times int) {
 }
 
 // TestErrorsOfTheServerAreTyped gives each call so long that a busy machine answers it.
+//
+// Requirement: out of memory
+// Requirement: the server refuses, or is not ready
+// Requirement: the disk is full, or read-only
 func TestErrorsOfTheServerAreTyped(t *testing.T) {
 	for code, want := range map[string]error{
 		"53100": checkpoint.ErrFull, "53200": checkpoint.ErrFull, "57014": checkpoint.ErrBusy, "55P03": checkpoint.ErrBusy,
@@ -89,6 +93,7 @@ func TestErrorsOfTheServerAreTyped(t *testing.T) {
 	}
 }
 
+// Requirement: the server refuses, or is not ready
 func TestWhatTheServerUndidIsTriedAgain(t *testing.T) {
 	schema := freshSchema()
 	s := open(t, cluster.dsn(), postgres.Config{Schema: schema, RetryFor: time.Minute})
@@ -190,6 +195,8 @@ func take(t *testing.T, s *postgres.Store, k checkpoint.Key) {
 
 // TestDoneIsFoundBehindTheHead loses the reply to commit 2, which was made. Before the next attempt
 // another writer appends to it or takes the thread, or both.
+//
+// Requirement: the same commit twice is one commit, so a lost reply is safe to retry
 func TestDoneIsFoundBehindTheHead(t *testing.T) {
 	k := checkpoint.Key{Thread: "thread"}
 	for _, c := range []struct {
@@ -212,6 +219,8 @@ func TestDoneIsFoundBehindTheHead(t *testing.T) {
 
 // TestCommit_MadeByAnotherCall repeats a commit that an earlier call made, by a writer that has no
 // lease or comes too late. The attempt is refused, and the reply that says so is lost.
+//
+// Requirement: the same commit twice is one commit, so a lost reply is safe to retry
 func TestCommit_MadeByAnotherCall(t *testing.T) {
 	k := checkpoint.Key{Thread: "thread"}
 	none := func(*postgres.Store) {}
@@ -239,6 +248,7 @@ func TestCommit_MadeByAnotherCall(t *testing.T) {
 	}
 }
 
+// Requirement: the store is slow, or silent
 func TestLocksAndTimeoutsAreBusy(t *testing.T) {
 	for _, setting := range []string{"lock_timeout", "statement_timeout"} {
 		schema := freshSchema()

@@ -27,6 +27,8 @@ func openGolden(t *testing.T) golden.Stored {
 
 // TestGolden_DumpOfAnEarlierReleaseOpens checks everything that earlier releases stored. It
 // loads their dump into this package's server.
+//
+// Requirement: what an older release stored opens, and its threads go on
 func TestGolden_DumpOfAnEarlierReleaseOpens(t *testing.T) {
 	t.Cleanup(func() { runSQL(t, "DROP SCHEMA IF EXISTS "+goldenSchema+" CASCADE") })
 	golden.Test(t, "sql", func(t *testing.T, dump []byte) golden.Stored {

@@ -25,6 +25,9 @@ func (p *proxy) open(way hole, reset bool) {
 
 // TestPartition swallows what goes to the server, what comes from it, or both. The bound
 // is generous; without care a call waits for ever.
+//
+// Requirement: the store is slow, or silent
+// Requirement: the network is split, and heals
 func TestPartition(t *testing.T) {
 	const bound = 5 * time.Second
 	for _, way := range ways {
@@ -66,6 +69,9 @@ func TestPartition(t *testing.T) {
 
 // TestPartitionsUnderWriters begins and ends partitions while writers append. A call that
 // gets no reply ends with the deadline that its writer gives it, and is made again.
+//
+// Requirement: the network is split, and heals
+// Requirement: readers or the store are slow under load
 func TestPartitionsUnderWriters(t *testing.T) {
 	p := newProxy(t, cluster)
 	w := startWriters(hasty{open(t, p.dsn("pool_max_conns=4"), postgres.Config{RetryFor: time.Hour})}, 4)
@@ -96,6 +102,10 @@ func (h hasty) Commit(ctx context.Context, c checkpoint.Commit) error {
 
 // TestStoreOverConnectionsThatAreCut is the whole suite over a proxy that cuts the
 // connection at one of a hundred pieces, or at three of them in the long form.
+//
+// Requirement: the same request for a lease twice is one lease
+// Requirement: the same commit twice is one commit, so a lost reply is safe to retry
+// Requirement: a connection is cut, a reply is lost
 func TestStoreOverConnectionsThatAreCut(t *testing.T) {
 	p, chance := newProxy(t, cluster), int64(pace.Soak(10, 30))
 	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store {

@@ -22,6 +22,7 @@ func TestStore(t *testing.T) {
 	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store { return openWatched(t, cluster.dsn(), postgres.Config{}) })
 }
 
+// Requirement: many processes may use it at once
 func TestStoreBehindPgBouncer(t *testing.T) {
 	dsn := pooler(t, cluster)
 	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store { return openWatched(t, dsn, postgres.Config{}) })
@@ -41,6 +42,11 @@ func openAddress(ctx context.Context, address string) (checkpoint.Store, error) 
 	return postgres.Open(ctx, dsn, postgres.Config{Schema: schema, RetryFor: time.Minute})
 }
 
+// Requirement: a commit is whole or not at all, and moves the head by compare-and-set
+// Requirement: what was acknowledged survives the death of the process
+// Requirement: many processes may use it at once
+// Requirement: a worker is killed
+// Requirement: two processes want one thread
 func TestProcesses(t *testing.T) {
 	checkpointtest.RunProcesses(t, freshSchema()+" "+cluster.dsn("pool_max_conns=4"), openAddress)
 }
@@ -128,6 +134,7 @@ func (w watched) Damage(k checkpoint.Key, b checkpoint.Blob, change func([]byte)
 	return err
 }
 
+// Requirement: a release is rolled out
 func TestManyMayOpenAtOnce(t *testing.T) {
 	schema := freshSchema()
 	var wg sync.WaitGroup
@@ -151,6 +158,8 @@ func TestManyMayOpenAtOnce(t *testing.T) {
 	}
 }
 
+// Requirement: what an older release stored opens, and its threads go on
+// Requirement: another version wrote it
 func TestOtherSchemasAreLeftAlone(t *testing.T) {
 	newer := freshSchema()
 	open(t, cluster.dsn(), postgres.Config{Schema: newer})
@@ -232,6 +241,8 @@ func TestTwoPoolsRaceForEveryCommit(t *testing.T) {
 
 // TestNothingIsWrittenAfterATakeover takes a thread from a writer in full flight: what is
 // the head when Acquire returns stays the head.
+//
+// Requirement: two processes want one thread
 func TestNothingIsWrittenAfterATakeover(t *testing.T) {
 	s := open(t, cluster.dsn("pool_max_conns=8"), postgres.Config{})
 	for round := range 20 {
@@ -297,6 +308,7 @@ func heads(t testing.TB, s *postgres.Store, thread string) (text string) {
 	return text
 }
 
+// Requirement: a thread can expire, as a whole
 func TestWhatIsGoneLeavesNoRows(t *testing.T) {
 	schema := freshSchema()
 	s := open(t, cluster.dsn(), postgres.Config{Schema: schema})
@@ -332,6 +344,7 @@ func TestWhatIsGoneLeavesNoRows(t *testing.T) {
 	}
 }
 
+// Requirement: listings are searched by label
 func TestLabelsAreNeverPartOfAQuery(t *testing.T) {
 	s := open(t, cluster.dsn(), postgres.Config{})
 	k := checkpoint.Key{Thread: "thread"}

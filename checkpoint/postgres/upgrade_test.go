@@ -38,6 +38,8 @@ func oldSchema(t *testing.T) (schema string) {
 }
 
 // TestSchemaOfAnOlderLayoutOpens, keeps its threads and their leases, and learns what is new.
+//
+// Requirement: what an older release stored opens, and its threads go on
 func TestSchemaOfAnOlderLayoutOpens(t *testing.T) {
 	schema := oldSchema(t)
 	if _, err := postgres.Open(t.Context(), cluster.dsn(), postgres.Config{Schema: schema, Migrate: postgres.MigrateNever}); !errors.Is(err, checkpoint.ErrUnsupported) {
@@ -71,6 +73,8 @@ func TestSchemaOfAnOlderLayoutOpens(t *testing.T) {
 }
 
 // TestManyMayBringOneSchemaUpToDate at once.
+//
+// Requirement: a release is rolled out
 func TestManyMayBringOneSchemaUpToDate(t *testing.T) {
 	schema := oldSchema(t)
 	errs := make(chan error)
@@ -92,6 +96,8 @@ func TestManyMayBringOneSchemaUpToDate(t *testing.T) {
 
 // TestSchema_ProcessOfAnOlderRelease keeps a connection of an older release open, with its plans,
 // while the schema is brought up to date. Both releases then append to one thread.
+//
+// Requirement: a release is rolled out
 func TestSchema_ProcessOfAnOlderRelease(t *testing.T) {
 	schema := oldSchema(t)
 	conn, err := pgx.Connect(t.Context(), cluster.dsn())

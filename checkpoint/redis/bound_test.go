@@ -30,6 +30,7 @@ var clients = map[string]goredis.Options{
 	"default":  {ReadTimeout: time.Second},
 }
 
+// Requirement: the store is slow, or silent
 func TestCall_ServerSilent(t *testing.T) {
 	s, prefix := common(t)
 	for name, o := range clients {
@@ -57,6 +58,8 @@ func TestCall_ServerSilent(t *testing.T) {
 }
 
 // TestCall_ServerStops lets the server become silent in the middle of each call.
+//
+// Requirement: the store is slow, or silent
 func TestCall_ServerStops(t *testing.T) {
 	s, prefix := common(t)
 	for name, o := range clients {
@@ -75,6 +78,7 @@ func TestCall_ServerStops(t *testing.T) {
 	}
 }
 
+// Requirement: the store is slow, or silent
 func TestOpenURL_ServerSilent(t *testing.T) {
 	s, _ := common(t)
 	for _, way := range deadnet.Ways {
@@ -102,6 +106,8 @@ func TestOpen_PatienceNotPositive(t *testing.T) {
 
 // TestCommit_ReplySwallowed loses the reply to a commit in a network that does not say so. The
 // commit is made again over another connection, which finds its id.
+//
+// Requirement: the store is slow, or silent
 func TestCommit_ReplySwallowed(t *testing.T) {
 	const commits = 10
 	s, prefix := common(t)
@@ -135,6 +141,8 @@ func TestCommit_ReplySwallowed(t *testing.T) {
 
 // TestFollow_ConnectionDies lets the connection die in silence on which a follower waits for
 // news. It notices, and goes on over another one.
+//
+// Requirement: the store is slow, or silent
 func TestFollow_ConnectionDies(t *testing.T) {
 	s, prefix := common(t)
 	n := deadnet.New(t, "tcp", s.addr)
@@ -206,6 +214,8 @@ func (l *lossy) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.Pr
 
 // TestCall_RetryForOfSeveralTrips loses every other command of a call that goes to the server
 // several times. Each loss costs more than half of the bound, so a second one ends the call.
+//
+// Requirement: the store is slow, or silent
 func TestCall_RetryForOfSeveralTrips(t *testing.T) {
 	const patience = 500 * time.Millisecond
 	s, prefix := common(t)

@@ -20,6 +20,8 @@ import (
 const patient = time.Hour
 
 // TestErrorsThatStay are known at once: asking again would not help.
+//
+// Requirement: the server refuses, or is not ready
 func TestErrorsThatStay(t *testing.T) {
 	s := start(t)
 	key := "weft:{thread}"
@@ -146,6 +148,7 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
+// Requirement: the server refuses, or is not ready
 func TestScriptsAreForgotten(t *testing.T) {
 	s := start(t)
 	store := storeOf(t, s.client(t), redis.Config{})
@@ -176,6 +179,8 @@ func (s *server) scriptsRun(t testing.TB) string {
 }
 
 // TestReplicaIsWaitedFor lets a master become a replica and back, as in a failover.
+//
+// Requirement: the server refuses, or is not ready
 func TestReplicaIsWaitedFor(t *testing.T) {
 	s := start(t)
 	store := storeOf(t, s.client(t), redis.Config{RetryFor: 2 * time.Second})
@@ -199,6 +204,8 @@ func TestReplicaIsWaitedFor(t *testing.T) {
 
 // TestLoadingIsWaitedFor restarts a server that reads its data slowly. It answers while it does
 // once for every 2 MiB.
+//
+// Requirement: the server refuses, or is not ready
 func TestLoadingIsWaitedFor(t *testing.T) {
 	s := start(t, "--key-load-delay", "2000", "--rdbcompression", "no")
 	store := storeOf(t, s.client(t), redis.Config{RetryFor: patient})
@@ -226,6 +233,7 @@ func TestLoadingIsWaitedFor(t *testing.T) {
 	checkChain(t, store, "thread", 2)
 }
 
+// Requirement: out of memory
 func TestFullServer(t *testing.T) {
 	s := start(t, "--maxmemory-policy", "noeviction")
 	store := storeOf(t, s.client(t), redis.Config{RetryFor: patient})
@@ -263,6 +271,7 @@ func TestFullServer(t *testing.T) {
 	}
 }
 
+// Requirement: the server refuses, or is not ready
 func TestBusyServer(t *testing.T) {
 	s := start(t, "--lua-time-limit", "10")
 	store := storeOf(t, s.client(t), redis.Config{RetryFor: time.Second})
@@ -286,6 +295,9 @@ func TestBusyServer(t *testing.T) {
 
 // TestContextsThatEnd pauses the server for much longer than any call may wait. The bound
 // is generous; without care each call takes half a minute.
+//
+// Requirement: the store is slow, or silent
+// Requirement: a context ends in a write
 func TestContextsThatEnd(t *testing.T) {
 	const pause, bound = 30 * time.Second, 5 * time.Second
 	s := start(t)
@@ -329,6 +341,8 @@ func TestContextsThatEnd(t *testing.T) {
 }
 
 // TestEvictedThreadsAreGoneAsAWhole fills a server that throws keys away.
+//
+// Requirement: a thread is evicted, or expires
 func TestEvictedThreadsAreGoneAsAWhole(t *testing.T) {
 	s := start(t, "--maxmemory", "4mb", "--maxmemory-policy", "allkeys-random")
 	store := storeOf(t, s.client(t), redis.Config{})
@@ -366,6 +380,8 @@ func TestEvictedThreadsAreGoneAsAWhole(t *testing.T) {
 }
 
 // TestSomeoneElsesKeys are left alone.
+//
+// Requirement: another version wrote it
 func TestSomeoneElsesKeys(t *testing.T) {
 	s, prefix := common(t)
 	store := storeOf(t, s.client(t), redis.Config{Prefix: prefix})
@@ -388,6 +404,8 @@ func TestSomeoneElsesKeys(t *testing.T) {
 }
 
 // TestTooLarge refuses before anything is sent.
+//
+// Requirement: a state is huge
 func TestTooLarge(t *testing.T) {
 	store := storeOf(t, connect(t, goredis.Options{Addr: "127.0.0.1:1"}), redis.Config{MaxBytes: 1000, RetryFor: patient})
 	c := link("thread", 1, "1")
@@ -398,6 +416,8 @@ func TestTooLarge(t *testing.T) {
 }
 
 // TestServerThatLostItsTail goes back to an earlier commit, as after a failover.
+//
+// Requirement: a failover loses acknowledged commits
 func TestServerThatLostItsTail(t *testing.T) {
 	s, prefix := common(t)
 	store := storeOf(t, s.client(t), redis.Config{Prefix: prefix})

@@ -99,6 +99,8 @@ func want(n int) (list []string) {
 
 // TestARunHealsAfterAFailover promotes a replica that lacks the newest commits of a run.
 // The run goes on over what is left: nothing runs twice, and the chain is one.
+//
+// Requirement: a failover loses acknowledged commits
 func TestARunHealsAfterAFailover(t *testing.T) {
 	const n = 8
 	for _, durability := range []graph.Durability{graph.Sync, graph.Async} {
@@ -149,6 +151,8 @@ func healedOnce(t testing.TB, store checkpoint.Store) bool {
 
 // TestAnIdleThreadAfterAFailoverIsAnEarlierOne: nobody was there to heal it. It is whole
 // as it was, and what was done since is done again by whoever resumes it.
+//
+// Requirement: a failover loses acknowledged commits
 func TestAnIdleThreadAfterAFailoverIsAnEarlierOne(t *testing.T) {
 	const n, stop = 8, 5
 	p, ran := newPair(t), map[string]int{}
@@ -181,6 +185,8 @@ func TestAnIdleThreadAfterAFailoverIsAnEarlierOne(t *testing.T) {
 }
 
 // TestARunWhoseLeaseWasLostIsToldSo loses all of a thread, its lease too.
+//
+// Requirement: a failover loses acknowledged commits
 func TestARunWhoseLeaseWasLostIsToldSo(t *testing.T) {
 	p, ran := newPair(t), map[string]int{}
 	p.lag()

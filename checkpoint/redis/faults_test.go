@@ -18,6 +18,8 @@ import (
 
 // TestConnectionsCutAtRandom cuts before the server hears of a commit, and after: each
 // commit is made once all the same, and its writer is told so.
+//
+// Requirement: a connection is cut, a reply is lost
 func TestConnectionsCutAtRandom(t *testing.T) {
 	const writers = 8
 	each := fewer(250, 2500, 25000)
@@ -83,6 +85,9 @@ func checkIDs(t testing.TB, store checkpoint.Store, thread string, n int) {
 // TestLostReplyThenOvertaken loses the reply of a commit, and lets others go on or take
 // the thread over before the writer can ask again: the commit was made, and that is
 // what the writer is told.
+//
+// Requirement: the same commit twice is one commit, so a lost reply is safe to retry
+// Requirement: a connection is cut, a reply is lost
 func TestLostReplyThenOvertaken(t *testing.T) {
 	for name, overtake := range map[string]func(t *testing.T, s *redis.Store){
 		"by a commit": func(t *testing.T, s *redis.Store) {
@@ -142,6 +147,8 @@ func TestLostReplyThenOvertaken(t *testing.T) {
 }
 
 // TestUnknownOutcome cuts every reply: the store gives up, and says what it does not know.
+//
+// Requirement: the network is split, and heals
 func TestUnknownOutcome(t *testing.T) {
 	s, prefix := common(t)
 	var cutting atomic.Bool
@@ -169,6 +176,8 @@ func TestUnknownOutcome(t *testing.T) {
 }
 
 // TestSlotMoves moves a slot of the cluster to another node and back while its thread grows.
+//
+// Requirement: the server refuses, or is not ready
 func TestSlotMoves(t *testing.T) {
 	servers := startCluster(t)
 	client := clusterClient(t, servers)
@@ -238,6 +247,8 @@ func move(t testing.TB, servers []*server, slot any, key string, from, to int) {
 }
 
 // TestDeadNodeHoldsUpOnlyItsOwn kills one master of a cluster without replicas.
+//
+// Requirement: the server refuses, or is not ready
 func TestDeadNodeHoldsUpOnlyItsOwn(t *testing.T) {
 	servers := startCluster(t)
 	for _, s := range servers {
@@ -273,6 +284,8 @@ func TestDeadNodeHoldsUpOnlyItsOwn(t *testing.T) {
 
 // TestClusterThatNeverAnswers gives a client addresses at which somebody listens and says
 // nothing. The bound is generous; without care the call takes half a minute.
+//
+// Requirement: the store is slow, or silent
 func TestClusterThatNeverAnswers(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -308,6 +321,8 @@ func TestClusterThatNeverAnswers(t *testing.T) {
 }
 
 // TestTenantsDoNotMeet gives two prefixes the same threads.
+//
+// Requirement: hostile names
 func TestTenantsDoNotMeet(t *testing.T) {
 	s, prefix := common(t)
 	one := storeOf(t, s.client(t), redis.Config{Prefix: prefix})

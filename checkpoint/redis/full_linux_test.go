@@ -15,6 +15,8 @@ import (
 // TestFullDiskOfTheServer fills the disk that the server's log is on. With everysec the
 // server refuses writes until there is room; with always it ends, and what it had
 // acknowledged is there when it is started again.
+//
+// Requirement: the disk is full, or read-only
 func TestFullDiskOfTheServer(t *testing.T) {
 	for _, policy := range []string{"everysec", "always"} {
 		t.Run(policy, func(t *testing.T) {

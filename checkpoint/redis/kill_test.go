@@ -19,6 +19,11 @@ import (
 // TestKilledServer kills the server under writers, again and again. With a sync before
 // each reply what was acknowledged is there. With any other setting the newest commits may
 // be gone; what is left is an earlier moment, whole, and the writer goes on from it.
+//
+// Requirement: what was acknowledged survives the death of the process
+// Requirement: what was acknowledged survives the loss of power
+// Requirement: the server is killed
+// Requirement: the power goes
 func TestKilledServer(t *testing.T) {
 	for _, c := range []struct {
 		policy string

@@ -76,6 +76,9 @@ func holed(t testing.TB, s *server, prefix string, o goredis.Options) (*redis.St
 
 // TestPartition swallows what goes to the server, what comes from it, or both. The bound
 // is generous; without care a call takes half a minute.
+//
+// Requirement: the store is slow, or silent
+// Requirement: the network is split, and heals
 func TestPartition(t *testing.T) {
 	const bound = 5 * time.Second
 	for _, way := range ways {
@@ -121,6 +124,9 @@ func checkIDsAlone(t testing.TB, store checkpoint.Store, head uint64) {
 
 // TestPartitionsUnderWriters opens and closes holes while writers append, each to a thread
 // of its own and all to one.
+//
+// Requirement: the network is split, and heals
+// Requirement: readers or the store are slow under load
 func TestPartitionsUnderWriters(t *testing.T) {
 	s, prefix := common(t)
 	store, h := holed(t, s, prefix, goredis.Options{ContextTimeoutEnabled: true, MaxRetries: -1, ReadTimeout: 100 * time.Millisecond})
@@ -177,6 +183,10 @@ func raceOn(t testing.TB, store checkpoint.Store, name string, stop chan struct{
 // TestStoreOverConnectionsThatAreCut is the whole suite over a proxy that cuts the
 // connection at three of a hundred pieces, before the server hears of them or after. Of a
 // long message only the end is cut: some have a thousand pieces.
+//
+// Requirement: the same request for a lease twice is one lease
+// Requirement: the same commit twice is one commit, so a lost reply is safe to retry
+// Requirement: a connection is cut, a reply is lost
 func TestStoreOverConnectionsThatAreCut(t *testing.T) {
 	s, _ := common(t)
 	p := startProxy(t, s.addr, func(p *proxy) {

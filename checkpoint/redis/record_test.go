@@ -35,6 +35,7 @@ func whole() []byte {
 	})
 }
 
+// Requirement: stored bytes are damaged
 func TestDamagedRecordsAreRefused(t *testing.T) {
 	for i := range len(whole()) * 8 {
 		b := whole()
@@ -50,6 +51,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 	}
 }
 
+// Requirement: stored bytes are damaged
 func FuzzDecodeRecord(f *testing.F) {
 	f.Add(whole())
 	f.Add([]byte("12345678a/1/2,b/3/4\n\xff\xff\xff\xff\x0f"))
@@ -62,6 +64,7 @@ func FuzzDecodeRecord(f *testing.F) {
 	})
 }
 
+// Requirement: hostile names
 func TestNamesAreInjective(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(rapid.StringMatching(`[a-z~/{}:.]{0,5}`), rapid.String(), rapid.StringMatching(`[a-z]{62,66}`))

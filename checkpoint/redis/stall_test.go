@@ -17,6 +17,8 @@ import (
 
 // TestStalledServerGathersNothing pauses the server under many threads whose commits have
 // deadlines, again and again: what was given up is not kept, and each thread goes on.
+//
+// Requirement: readers or the store are slow under load
 func TestStalledServerGathersNothing(t *testing.T) {
 	const pause = 30 * time.Second
 	threads, rounds := fewer(50, 200, 10000), fewer(2, 3, 20)

@@ -16,6 +16,8 @@ import (
 )
 
 // TestCall_FileLocked makes every call while another program has the file's lock and keeps it.
+//
+// Requirement: the store is slow, or silent
 func TestCall_FileLocked(t *testing.T) {
 	const bound = 50 * time.Millisecond
 	path := filepath.Join(t.TempDir(), "threads.db")

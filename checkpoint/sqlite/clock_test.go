@@ -13,6 +13,8 @@ import (
 
 // TestChainsDoNotCareForTheClock lets three stores with clocks that jump about, hours
 // apart, write to one thread in turn: its order is that of the commits.
+//
+// Requirement: clocks differ, or jump
 func TestChainsDoNotCareForTheClock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	var stores []*sqlite.Store

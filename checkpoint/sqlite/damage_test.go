@@ -14,6 +14,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/sqlite"
 )
 
+// Requirement: the disk is full, or read-only
 func TestPathsThatAreNoFile(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "plain")
 	if err := os.WriteFile(plain, []byte("x"), 0o600); err != nil {
@@ -46,6 +47,7 @@ func TestOpenHonoursContext(t *testing.T) {
 	wantError(t, "Open with a context that has ended fails", err, context.Canceled)
 }
 
+// Requirement: another version wrote it
 func TestFilesThatAreNotOurs(t *testing.T) {
 	text := []byte("This is a diary.\n")
 	for _, c := range []struct {
@@ -117,6 +119,8 @@ func TestEmptyFileIsNew(t *testing.T) {
 
 // TestDamagedFiles changes bytes under the store's feet. What a read brings is
 // either right or an error; a value's own bytes are for the layer above to check.
+//
+// Requirement: stored bytes are damaged
 func TestDamagedFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	whole := writeThreads(t, path)

@@ -13,6 +13,8 @@ import (
 
 // TestFullFileSystem fills a disk: the commit that has no room is refused as a whole,
 // reading goes on, and with room the same commit succeeds.
+//
+// Requirement: the disk is full, or read-only
 func TestFullFileSystem(t *testing.T) {
 	smalldisk.Run(t, func(t *testing.T, d smalldisk.Disk) {
 		path := filepath.Join(d.Dir, "threads.db")

@@ -94,6 +94,7 @@ func TestEachOfAGroupFailsAlone(t *testing.T) {
 	}
 }
 
+// Requirement: the store is slow, or silent
 func TestWaitingCallIsWithdrawn(t *testing.T) {
 	s := openHere(t)
 	release := hold(t, s)
@@ -114,6 +115,7 @@ func TestWaitingCallIsWithdrawn(t *testing.T) {
 	}
 }
 
+// Requirement: a context ends in a write
 func TestCallThatIsBeingWrittenHasUnknownOutcome(t *testing.T) {
 	s := openHere(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -155,6 +157,7 @@ func TestCloseWaitsForWhatWasAccepted(t *testing.T) {
 	wg.Wait()
 }
 
+// Requirement: the disk is full, or read-only
 func TestFullDisk(t *testing.T) {
 	s := openHere(t)
 	limit := func(pages string) {

@@ -16,6 +16,9 @@ import (
 // to an acknowledged commit is on the disk, since SQLite waits for that (synchronous=FULL,
 // which Doctor looks at), and of what came after it any part, or other bytes. The commit
 // is there, and nothing by half.
+//
+// Requirement: what was acknowledged survives the loss of power
+// Requirement: the power goes
 func TestPowerCut(t *testing.T) {
 	const commits = 20
 	cuts := 100

@@ -23,6 +23,8 @@ func fewer(n int) int {
 }
 
 // TestProcessesRaceOnOneThread also lets them race to make the file.
+//
+// Requirement: two processes go on with one thread
 func TestProcessesRaceOnOneThread(t *testing.T) {
 	path, each := filepath.Join(t.TempDir(), "new", "threads.db"), fewer(150)
 	children := []*child{startChild(t, "race", path, "one", each), startChild(t, "race", path, "two", each)}
@@ -40,6 +42,9 @@ func TestProcessesRaceOnOneThread(t *testing.T) {
 
 // TestKilledWriterLosesNothing kills a process at random moments, again and again
 // with the same file.
+//
+// Requirement: what was acknowledged survives the death of the process
+// Requirement: the process dies while it writes to the file
 func TestKilledWriterLosesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	acked := map[string][]ack{}
@@ -93,6 +98,8 @@ func TestFileLockedByAnotherProcess(t *testing.T) {
 }
 
 // TestWriterWaitsForAnotherProgram locks as the sqlite3 tool would.
+//
+// Requirement: the store is slow, or silent
 func TestWriterWaitsForAnotherProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	s, err := sqlite.OpenConfig(t.Context(), path, sqlite.Config{BusyTimeout: 20 * time.Millisecond})

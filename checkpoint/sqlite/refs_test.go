@@ -28,6 +28,7 @@ func TestRefsComeBack(t *testing.T) {
 	})
 }
 
+// Requirement: stored bytes are damaged
 func TestDamagedRefsAreRefused(t *testing.T) {
 	labels := encodeLabels(map[string]string{"run": "1", "source": "step"})
 	whole := encodeRefs([]checkpoint.Ref{{Field: "messages", Base: 3, Chunks: 300}, {Field: "", Base: 1 << 60}}, labels)
@@ -68,6 +69,7 @@ func TestLabelsComeBack(t *testing.T) {
 	}
 }
 
+// Requirement: stored bytes are damaged
 func FuzzDecodeRefs(f *testing.F) {
 	f.Add(encodeRefs([]checkpoint.Ref{{Field: "a", Base: 1, Chunks: 2}}, nil))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0x0f})

@@ -29,6 +29,7 @@ var layouts = []int{1, 2}
 
 var oldKeys = []checkpoint.Key{{Thread: "a"}, {Thread: "a", Namespace: "sub"}, {Thread: "b:é"}}
 
+// Requirement: what an older release stored opens, and its threads go on
 func TestRow058FileOfAnOlderLayoutOpens(t *testing.T) {
 	for _, layout := range layouts {
 		path := old(t, layout)
@@ -90,6 +91,7 @@ func checkOld(t *testing.T, s *sqlite.Store, k checkpoint.Key) {
 	}
 }
 
+// Requirement: a release is rolled out
 func TestOlderFileCanDoWhatANewOneCan(t *testing.T) {
 	for _, layout := range layouts {
 		doAll(t, mustOpen(t, old(t, layout)))
@@ -122,6 +124,7 @@ func doAll(t *testing.T, s *sqlite.Store) {
 	}
 }
 
+// Requirement: a release is rolled out
 func TestManyMayBringOneFileUpToDate(t *testing.T) {
 	for _, layout := range layouts {
 		manyOpen(t, old(t, layout))

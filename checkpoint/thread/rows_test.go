@@ -13,6 +13,7 @@ func row(t *testing.T) { threadtest.Row(t, t.Name()[len("Test"):], new(document.
 
 func TestConflict(t *testing.T) { threadtest.Row(t, "Conflict", &document.Map{}) }
 
+// Requirement: a cache lives as long as its manager
 func TestTrap16ImplicitCacheDoesNotOutliveTheRunAndSetConfigKeepsDirtyState(t *testing.T) {
 	for _, name := range []string{"SM43", "SM21"} {
 		threadtest.Row(t, name, &document.Map{})
@@ -32,6 +33,8 @@ func TestSM08(t *testing.T) { row(t) }
 func TestSM09(t *testing.T) { row(t) }
 func TestSM10(t *testing.T) { row(t) }
 func TestSM11(t *testing.T) { row(t) }
+
+// Requirement: a tool is told that will not run
 func TestSM12(t *testing.T) { row(t) }
 func TestSM13(t *testing.T) { row(t) }
 func TestSM14(t *testing.T) { row(t) }
@@ -55,6 +58,8 @@ func TestSM31(t *testing.T) { row(t) }
 func TestSM32(t *testing.T) { row(t) }
 func TestSM33(t *testing.T) { row(t) }
 func TestSM34(t *testing.T) { row(t) }
+
+// Requirement: a state that is gone is saved as undefined
 func TestSM35(t *testing.T) { row(t) }
 func TestSM36(t *testing.T) { row(t) }
 func TestSM37(t *testing.T) { row(t) }
@@ -63,6 +68,8 @@ func TestSM39(t *testing.T) { row(t) }
 func TestSM40(t *testing.T) { row(t) }
 func TestSM41(t *testing.T) { row(t) }
 func TestSM42(t *testing.T) { row(t) }
+
+// Requirement: a cache lives as long as its manager
 func TestSM43(t *testing.T) { row(t) }
 func TestSM44(t *testing.T) { row(t) }
 func TestSM45(t *testing.T) { row(t) }
@@ -92,4 +99,6 @@ func TestAP20(t *testing.T) { row(t) }
 func TestAP21(t *testing.T) { row(t) }
 func TestAP22(t *testing.T) { row(t) }
 func TestAP23(t *testing.T) { row(t) }
+
+// Requirement: every save has version 1
 func TestAP24(t *testing.T) { row(t) }

@@ -47,6 +47,7 @@ const (
 	tail = "nodes: {a: {set: {}, next: END}}\n"
 )
 
+// Requirement: a hostile workflow file
 func TestBillionLaughsAreRefused(t *testing.T) {
 	lol := "version: 1\nx0: &x0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n"
 	for i := 1; i < 10; i++ {
@@ -222,6 +223,8 @@ func TestPathEscapeBySymlinkIsRefused(t *testing.T) {
 }
 
 // TestHostileFilesAreRefusedFast holds what is too large to be written in a script.
+//
+// Requirement: a hostile workflow file
 func TestHostileFilesAreRefusedFast(t *testing.T) {
 	var many strings.Builder
 	many.WriteString("version: 1\nnodes:\n")

@@ -249,6 +249,7 @@ func (c *crowd) kind() workflow.Kind {
 	})
 }
 
+// Requirement: a limit counts configurations, not calls
 func TestNamedLimitsAreSharedByTheirName(t *testing.T) {
 	child := `
 version: 1

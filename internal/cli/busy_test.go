@@ -38,6 +38,7 @@ func (h held) end() (code int, said string) {
 	return h.cmd.ProcessState.ExitCode(), h.said.rest()
 }
 
+// Requirement: two processes want one thread
 func TestABusyThreadIsRefusedWithItsOwnerNamed(t *testing.T) {
 	t.Parallel()
 	h := newPlace(t).hold()

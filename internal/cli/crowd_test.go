@@ -14,6 +14,9 @@ import (
 // TestOfProcessesThatWorkOnOneThreadOneRunsEachTask starts four processes at once that run
 // a thread, and then four that resume it: whoever comes too late is told so, and each task
 // leaves one line in the ledger.
+//
+// Requirement: many processes may use it at once
+// Requirement: two processes want one thread
 func TestOfProcessesThatWorkOnOneThreadOneRunsEachTask(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T) string{

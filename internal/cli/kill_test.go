@@ -211,6 +211,12 @@ func undisturbed(p place) (output string, took [2]time.Duration) {
 // TestKillAtRandomMoments kills the processes that work on a thread, one after another,
 // until one comes to the end; then the next thread. -kills 200 asks for 200 kills with each store,
 // and WEFT_SOAK for 2,200.
+//
+// Requirement: An answer to an old question
+// Requirement: a commit is whole or not at all, and moves the head by compare-and-set
+// Requirement: a killed process's thread is free at once
+// Requirement: a worker is killed
+// Requirement: kill -9 at any moment, then the same command again
 func TestKillAtRandomMoments(t *testing.T) {
 	t.Parallel()
 	for name, server := range map[string]struct {
@@ -276,6 +282,8 @@ func (p place) finishOrKill(cmd *exec.Cmd, after time.Duration) int {
 	return cmd.ProcessState.ExitCode()
 }
 
+// Requirement: a worker is killed
+// Requirement: kill -9 at any moment, then the same command again
 func TestKillAtEachWrite(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

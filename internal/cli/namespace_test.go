@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// Requirement: Subgraphs
 func TestFork_AtACheckpointOfASubgraph(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -76,6 +76,8 @@ var groups = []group{
 // each of its mutants. A line of Go is there with a condition that counts unless the mutant is
 // on, by a variable of the environment; the text of a script, which the binary holds as it is, is
 // changed in the binary.
+//
+// Requirement: a commit is whole or not at all, and moves the head by compare-and-set
 func TestEveryMutantIsCaught(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {

@@ -192,6 +192,7 @@ func (s *simple) advance(done []*step.Outcome) (due []int, sends []step.Send) {
 	return due, sends
 }
 
+// Requirement: Joins
 func TestAdvanceAgreesWithTheRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProgram(t)

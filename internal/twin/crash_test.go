@@ -107,6 +107,8 @@ func (l *ledger) enter(m *mortal) func(context.Context, string, string) error {
 // A process that dies at any write, again and again, and is replaced by another with a graph
 // of its own, leaves the same history as one that never died. No finished task runs again
 // once its result is stored.
+//
+// Requirement: Siblings keep their work
 func TestCrashesDoNotShow(t *testing.T) {
 	atRandom(t, 3_000, func(_ *testing.T, sp *Spec, seed uint64) error {
 		in := NewInterp(sp)

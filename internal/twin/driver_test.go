@@ -13,6 +13,9 @@ import (
 
 // A run that is driven from outside, each call twice and in a process of its own, with the tasks of a
 // step in any order, produces the trace of the interpreter. No task that has finished runs again.
+//
+// Requirement: driver: the trace is that of the local run
+// Requirement: driver: a call made again does nothing twice
 func TestDriver_ProducesTheTraceOfTheInterpreter(t *testing.T) {
 	atRandom(t, 300, func(_ *testing.T, sp *Spec, seed uint64) error {
 		sp = PlainInputs(sp)

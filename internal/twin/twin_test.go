@@ -97,6 +97,7 @@ func differ(what, got, want string) error {
 		strings.Join(g[at:min(at+6, len(g))], "\n"), strings.Join(w[at:min(at+6, len(w))], "\n"))
 }
 
+// Requirement: One order
 func TestEngineTellsTheStoryOfTheInterpreter(t *testing.T) {
 	atRandom(t, 10_000, func(_ *testing.T, sp *Spec, seed uint64) error {
 		in := NewInterp(sp)
@@ -128,6 +129,8 @@ func TestEngineTellsTheStoryOfTheInterpreter(t *testing.T) {
 }
 
 // The engine goes back to random commits of subgraphs, and comes to what the interpreter does.
+//
+// Requirement: Subgraphs
 func TestEngineGoesBackInSubgraphs(t *testing.T) {
 	var backs atomic.Int64
 	t.Run("graphs", func(t *testing.T) {

@@ -146,6 +146,7 @@ func TestAnAgentNeedsNoModel(t *testing.T) {
 	same(t, "answer", say(t, g, "four").Answer.Get(), "three: item-3()\nfour: item-4()")
 }
 
+// Requirement: what the user said is not stored
 func TestTrap20TheMessagesOfTheUserAndOfTheAgentAreBothStored(t *testing.T) {
 	var d doer
 	store := &checkpoint.Memory{}
@@ -302,6 +303,7 @@ func cutOff(t *testing.T, p *planner, d *doer, store checkpoint.Store) {
 	}
 }
 
+// Requirement: what a crash left under way stays so
 func TestTrap15AnItemInProgressIsReclaimedAndACycleOrAMissingDependencyIsReported(t *testing.T) {
 	var d doer
 	store := &checkpoint.Memory{}

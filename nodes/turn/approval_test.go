@@ -86,6 +86,7 @@ func TestApprovalIsAskedStepByStepAndConsumedOnce(t *testing.T) {
 	}
 }
 
+// Requirement: who was rejected asks again
 func TestTrap03ARejectionEndsPerPolicyWithoutASecondPrompt(t *testing.T) {
 	for then, want := range map[capabilities.Rejection]string{
 		capabilities.FailStep: "not today", capabilities.SkipStep: "Missing", capabilities.EndTurn: "not today", capabilities.Replan: "another plan",
@@ -119,6 +120,7 @@ func asking(s agent.State) (ids []string) {
 	return ids
 }
 
+// Requirement: who was rejected asks again
 func TestTrap03ARejectedPlanEndsPerPolicyWithoutASecondPrompt(t *testing.T) {
 	for then, want := range map[capabilities.Rejection]string{
 		capabilities.FailStep: "not today", capabilities.SkipStep: "I have nothing to say", capabilities.EndTurn: "not today",
@@ -218,6 +220,7 @@ func TestADecisionThatSaysNothingClearOpensTheQuestionAgain(t *testing.T) {
 	same(t, "runs", runs, 0)
 }
 
+// Requirement: deadlines and forms of questions are not read
 func TestNobodyDecidingInTimeIsANo(t *testing.T) {
 	runs := 0
 	now := noon

@@ -93,6 +93,7 @@ func TestWithoutALimitOfTheTurnNobodyWaitsLongerThanAnHour(t *testing.T) {
 	})
 }
 
+// Requirement: a node's own error is swallowed
 func TestAPanicAnywhereEndsTheTurnWithAReport(t *testing.T) {
 	for place := range places(t, nil, nil) {
 		for _, value := range []any{"ouch", agent.Failed(agent.Fatal, errors.New("ouch")), agent.Failed(agent.Retriable, errors.New("ouch")), graph.ErrInterrupted} {

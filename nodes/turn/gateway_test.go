@@ -47,6 +47,7 @@ func refuses(t testing.TB, g *turn.Gateway[agent.State], text string, want ...st
 	says(t, err.Error(), want...)
 }
 
+// Requirement: a message of commands alone is a task
 func TestTrap05CommandsAloneRunNothingTextSurvivesAndNoSettingIsLost(t *testing.T) {
 	store := &checkpoint.Memory{}
 	g, tasks := desk(t, config(t), store)
@@ -287,6 +288,7 @@ func TestSeveralQuestionsAreAnsweredByTheirNumbers(t *testing.T) {
 	same(t, "runs", runs, 2)
 }
 
+// Requirement: a message while a question is open changes the plan under it
 func TestATurnThatWaitsIsRejectedCancelledOrLeftForAnother(t *testing.T) {
 	for text, want := range map[string][]string{
 		"/reject too dangerous": {"too dangerous"}, "no, too dangerous": {"too dangerous"}, "/cancel I must go": {"the turn was ended before: writes a value (write): I must go"},

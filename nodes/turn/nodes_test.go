@@ -192,6 +192,7 @@ func TestTheReportSaysWhatWasDoneAndMayBeExplained(t *testing.T) {
 	}
 }
 
+// Requirement: a node's own error is swallowed
 func TestAFatalFailureFailsTheRun(t *testing.T) {
 	for _, change := range []func(c *turn.Config){
 		func(c *turn.Config) {

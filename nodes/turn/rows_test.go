@@ -33,6 +33,7 @@ func TestAB30AMissingInputIsAClassifiedFailure(t *testing.T) {
 	says(t, answer(t, resume(t, g, graph.Answer(q.ID, reject)).State), "2 of 2 plans")
 }
 
+// Requirement: nothing counts the attempts of a step
 func TestAB32ACapabilityFallsBackAfterItsFailures(t *testing.T) {
 	c := config(t)
 	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d", Provides: []string{"RAIN"}, Retry: agent.RetryPolicy{Attempts: 5}},

@@ -25,6 +25,7 @@ func realTime(t testing.TB) turn.Config {
 	return c
 }
 
+// Requirement: a failure of a preparation loops
 func TestTrap01ARetriableFailureOfAPreparationEndsAfterItsAttemptsAndASuccessGoesOn(t *testing.T) {
 	down := errors.New("down")
 	for node, prepare := range map[string]func(c *turn.Config, fails func() error){
@@ -63,6 +64,7 @@ func TestTrap01ARetriableFailureOfAPreparationEndsAfterItsAttemptsAndASuccessGoe
 	}
 }
 
+// Requirement: a killed turn and an unregistered step crash
 func TestTrap02AKilledTurnAndAnUnregisteredStepSaySoAndDoNotCrash(t *testing.T) {
 	c := config(t)
 	var m agent.Manager
@@ -125,6 +127,7 @@ func problems(t *testing.T, p agent.Plan, want ...string) {
 	})
 }
 
+// Requirement: an answer of no inputs gets no summaries
 func TestTrap10AnAnswerOfNoInputsIsNotOneOfAllContexts(t *testing.T) {
 	c := config(t)
 	var asked []turn.AnswerRequest
@@ -158,6 +161,7 @@ func TestTrap11APlanIsToldAllItsProblemsAtOnce(t *testing.T) {
 		"RAIN.nowhere neither exists", `it depends on "ghost"`, `"find" does not make a PICTURE`, "has no context key")
 }
 
+// Requirement: limits of steps and of time are not enforced
 func TestTrap12TheTimeOfATurnEndsANodeThatHangs(t *testing.T) {
 	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	for name, change := range map[string]func(c *turn.Config){
@@ -202,6 +206,7 @@ func TestTrap12TheTimeOfATurnEndsANodeThatHangs(t *testing.T) {
 	}
 }
 
+// Requirement: a classifier without a task loops
 func TestTrap12ThePlansAndReclassificationsOfATurnAreCounted(t *testing.T) {
 	for severity, want := range map[agent.Severity]string{agent.Replanning: "3 of 3 plans", agent.Reclassification: "1 of 1 reclassifications"} {
 		c := config(t)
@@ -281,6 +286,7 @@ func TestTrap28AValueThatCannotBeStoredIsAFailureOfItsStep(t *testing.T) {
 	says(t, answer(t, res.State), "ODD.odd cannot be stored")
 }
 
+// Requirement: at a deadline what has come is lost too
 func TestTrap29TheDeadlineOfTheSourcesKeepsWhatHasCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := realTime(t)

@@ -215,6 +215,7 @@ func TestTrap02AKilledTurnAndAnUnregisteredStepHaveAReason(t *testing.T) {
 	same(t, "target", agent.Route(&s, agent.Turn{}).Target, agent.ToError)
 }
 
+// Requirement: limits of steps and of time are not enforced
 func TestTrap12TimeAndStepLimitsFire(t *testing.T) {
 	s := ready(t)
 	for _, tt := range []struct {

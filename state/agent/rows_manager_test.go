@@ -72,6 +72,7 @@ func TestManager_WarningsGoToTheDefaultLogger(t *testing.T) {
 	same(t, "logged beside Warn", log.String(), "")
 }
 
+// Requirement: a node that stores and then fails leaves the write
 func TestAB17StoreContextLeavesNothingWhenItsNodeFails(t *testing.T) {
 	m, boom := manager(t), errors.New("boom")
 	store := &checkpoint.Memory{}
@@ -127,6 +128,7 @@ func TestAB22StepFieldsHaveDefaults(t *testing.T) {
 	same(t, "key of the result", p.Steps[1].ResultKey(1), "1_plot")
 }
 
+// Requirement: nothing counts the attempts of a step
 func TestAB32ANodeSeesHowOftenItsStepFailed(t *testing.T) {
 	m := manager(t)
 	s := planned(t, agent.Step{Capability: "find", ContextKey: "k"}, agent.Step{Capability: "plot"})

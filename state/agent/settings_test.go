@@ -34,6 +34,7 @@ func TestSettingsComeInLayersAndLimitsOnlyLower(t *testing.T) {
 	}
 }
 
+// Requirement: settings have no effect, or undo others
 func TestOneSettingLeavesTheOthersAlone(t *testing.T) {
 	var s agent.State
 	s.AgentControl.Update(agent.Settings{PlanningMode: new(true), MaxRetries: new(3)})
@@ -42,6 +43,7 @@ func TestOneSettingLeavesTheOthersAlone(t *testing.T) {
 	same(t, "planning", *s.AgentControl.Get().PlanningMode, false)
 }
 
+// Requirement: settings have no effect, or undo others
 func TestUnknownAndSenselessSettingsAreErrors(t *testing.T) {
 	for data, says := range map[string]string{
 		`{"planing_mode_enabled":true}`:        "did you mean \"planning_mode_enabled\"?",

@@ -1,4 +1,4 @@
-package floors
+package doccheck
 
 import (
 	"go/ast"

@@ -1,4 +1,4 @@
-package floors
+package doccheck
 
 import (
 	"regexp"
@@ -41,7 +41,7 @@ func unrun(name, text string) string {
 // to by a variable or a flag holds nothing.
 func TestTests_RunInCI(t *testing.T) {
 	walk(t, func(name string, text []byte) {
-		if strings.HasSuffix(name, "_test.go") && name != "internal/floors/unrun_test.go" && name != "internal/pace/pace_test.go" {
+		if strings.HasSuffix(name, "_test.go") && name != "internal/doccheck/unrun_test.go" && name != "internal/pace/pace_test.go" {
 			if why := unrun(name, string(text)); why != "" {
 				t.Errorf("%s: %s", name, why)
 			}

@@ -1,0 +1,322 @@
+package importpolicy
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/weftrun/weft"
+
+// policy lists what the files of a package may import. A name that ends in /... is that of all
+// packages in a folder.
+type policy struct {
+	name      string
+	imports   []string // packages of this module, each earlier in the list
+	modules   []string // third-party modules
+	forbidden []string // packages of the standard library
+}
+
+// policies has a policy for each package, in the order of their imports.
+var policies = []policy{
+	{name: "internal/importpolicy"},
+	{name: "internal/doccheck"},
+	{name: "internal/mutants"},   // for tests alone
+	{name: "internal/pace"},      // for tests alone
+	{name: "internal/smalldisk"}, // for tests alone
+	{name: "internal/readorder"}, // for tests alone
+	{name: "internal/suggest"},
+	{name: "internal/below"},
+	{name: "internal/complaints"}, // for tests alone
+	{name: "internal/pages"},
+	{name: "internal/brief"},
+	{name: "internal/values"},
+	{name: "internal/compact"},
+	{name: "internal/validtext"},
+	{name: "internal/redact"},
+	{name: "internal/freeport"}, // for tests alone
+	{name: "internal/wire"},     // for tests alone
+	{name: "internal/racing", imports: []string{"internal/pace"}, modules: []string{"github.com/anishathalye/porcupine"}}, // for tests alone
+	{name: "internal/exprs", imports: []string{"internal/suggest"}, modules: []string{"github.com/expr-lang/expr"}},
+	{name: "internal/fieldname"},
+	{name: "state", imports: []string{"internal/compact", "internal/fieldname", "internal/suggest", "internal/validtext"}},
+	{name: "state/record", imports: []string{"internal/compact", "internal/fieldname", "internal/validtext", "state"}},
+	{name: "state/message", imports: []string{"internal/compact", "internal/validtext", "state"}},
+	{name: "state/message/tokens", imports: []string{"state/message"}, modules: []string{"github.com/tiktoken-go/tokenizer"}},
+	{name: "state/agent", imports: []string{"internal/validtext", "internal/suggest", "state", "state/message"}, modules: []string{"github.com/tidwall/gjson"}},
+	{name: "capabilities", imports: []string{"internal/validtext", "state", "state/agent"}, modules: []string{"github.com/google/jsonschema-go"}},
+	{name: "capabilities/model", imports: []string{"state/message"}, modules: []string{"github.com/google/jsonschema-go"}},
+	{name: "capabilities/model/openai", imports: []string{"internal/redact", "state/message", "capabilities/model"}, modules: []string{"github.com/openai/openai-go/v3"}},
+	{name: "capabilities/tool", imports: []string{"internal/values", "state", "state/message", "capabilities/model"}, modules: []string{"github.com/google/jsonschema-go"}},
+	{name: "checkpoint", imports: []string{"internal/compact", "state"}, modules: []string{"github.com/klauspost/compress"}},
+	{name: "internal/faulty", imports: []string{"checkpoint"}}, // for tests alone
+	{name: "checkpoint/checkpointtest", imports: []string{"internal/pace", "state", "checkpoint"}, modules: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
+	{name: "checkpoint/memory", imports: []string{"internal/brief", "internal/values"}},
+	{name: "checkpoint/document", imports: []string{"internal/values"}, modules: []string{"github.com/tidwall/gjson"}},
+	{name: "internal/deadnet", imports: []string{"checkpoint", "checkpoint/document", "checkpoint/memory"}}, // for tests alone
+	{name: "internal/scans", imports: []string{"checkpoint/document"}},
+	{name: "checkpoint/memory/memorytest", imports: []string{"internal/complaints", "checkpoint/memory"}},
+	{name: "internal/twisted", imports: []string{"checkpoint/document"}}, // for tests alone
+	{name: "checkpoint/document/documenttest", imports: []string{"internal/complaints", "checkpoint/document"}},
+	{name: "checkpoint/topic", imports: []string{"internal/validtext"}},
+	{name: "checkpoint/topic/topictest", imports: []string{"checkpoint/topic"}},
+	{name: "checkpoint/conversation", imports: []string{"state/message", "checkpoint", "checkpoint/document", "checkpoint/topic"}, modules: []string{"github.com/google/uuid"}},
+	{name: "checkpoint/conversation/conversationtest", imports: []string{"state/message", "internal/pace", "internal/racing", "checkpoint", "checkpoint/document", "checkpoint/conversation"}, modules: []string{"github.com/anishathalye/porcupine", "pgregory.net/rapid"}},
+	{name: "checkpoint/session", imports: []string{"internal/validtext", "state/message", "checkpoint", "checkpoint/document"}, modules: []string{"github.com/google/uuid"}},
+	{name: "checkpoint/session/sessiontest", imports: []string{"state/message", "internal/pace", "internal/racing", "checkpoint", "checkpoint/document", "checkpoint/session"}, modules: []string{"github.com/anishathalye/porcupine", "pgregory.net/rapid"}},
+	{name: "checkpoint/thread", imports: []string{"internal/validtext", "internal/values", "checkpoint/document"}, modules: []string{"github.com/tidwall/gjson"}},
+	{name: "checkpoint/thread/threadtest", imports: []string{"internal/complaints", "internal/racing", "checkpoint/document", "checkpoint/thread"}, modules: []string{"github.com/anishathalye/porcupine"}},
+	{name: "checkpoint/tasks", imports: []string{"internal/validtext", "checkpoint/document"}},
+	{name: "checkpoint/tasks/taskstest", imports: []string{"checkpoint/document", "checkpoint/tasks"}},
+	{name: "checkpoint/sqlite", imports: []string{"internal/pages", "internal/scans", "state", "checkpoint", "checkpoint/document", "checkpoint/memory"}, modules: []string{"modernc.org/sqlite"}},
+	{name: "checkpoint/postgres", imports: []string{"internal/brief", "internal/pages", "internal/scans", "checkpoint", "checkpoint/document", "checkpoint/memory"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},
+	{name: "checkpoint/redis", imports: []string{"internal/brief", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, modules: []string{"github.com/redis/go-redis/v9"}},
+	{name: "capabilities/memory", imports: []string{"internal/validtext", "state/message", "checkpoint/memory", "checkpoint/session"}},
+	{name: "internal/step", imports: []string{"state"}, forbidden: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},
+	{name: "internal/stream"},
+	{name: "internal/schedule", modules: []string{"golang.org/x/sync", "golang.org/x/time"}},
+	{name: "internal/journal", imports: []string{"state", "checkpoint"}},
+	{name: "graph", imports: []string{"state", "state/record", "checkpoint", "internal/step", "internal/stream", "internal/schedule", "internal/journal", "internal/suggest", "internal/validtext"}, modules: []string{
+		"github.com/google/jsonschema-go", "github.com/google/uuid",
+	}},
+	{name: "internal/twin", imports: []string{"state", "checkpoint", "graph"}},                                  // for tests alone
+	{name: "internal/cost", imports: []string{"state", "state/record", "state/message", "checkpoint", "graph"}}, // for tests alone
+	{name: "internal/golden", imports: []string{ // for tests alone
+		"state", "state/message", "checkpoint", "checkpoint/conversation", "checkpoint/document", "checkpoint/memory", "checkpoint/session",
+		"checkpoint/tasks", "checkpoint/thread", "graph",
+	}},
+	{name: "graph/workflow", imports: []string{"state", "state/record", "state/message", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/redact", "internal/suggest"}, modules: []string{"gopkg.in/yaml.v3"}},
+	{name: "nodes/turn", imports: []string{"internal/suggest", "internal/values", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "checkpoint", "graph"}},
+	{name: "nodes/react", imports: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph"}},
+	{name: "nodes/pes", imports: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph", "nodes/react"}},
+	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/below"}},
+	{name: "internal/cli", imports: []string{
+		"state", "state/record", "state/message", "state/agent", "checkpoint", "checkpoint/conversation", "checkpoint/document", "checkpoint/memory", "checkpoint/session",
+		"checkpoint/sqlite", "checkpoint/thread", "capabilities/memory", "graph", "graph/workflow", "nodes/turn", "internal/suggest",
+	}, modules: []string{
+		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson", "golang.org/x/term",
+	}},
+	{name: root, imports: []string{"state/record", "state/agent", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes", "nodes/turn", "internal/cli"}},
+	{name: "cmd/weft", imports: []string{
+		root, "checkpoint", "checkpoint/postgres", "checkpoint/redis", "state/agent", "capabilities/model/openai", "graph", "nodes/turn",
+	}},
+	{name: "examples/weather", imports: []string{"state", "graph"}},
+	{name: "examples/...", imports: []string{
+		root, "state", "state/message", "state/agent", "capabilities", "capabilities/memory", "capabilities/model", "capabilities/model/openai",
+		"capabilities/tool", "checkpoint", "checkpoint/session", "checkpoint/thread", "checkpoint/redis", "checkpoint/sqlite", "graph", "graph/workflow",
+		"nodes", "nodes/turn", "nodes/react", "nodes/pes", "examples/weather",
+	}},
+}
+
+// root is the package at the top of the module.
+const root = "."
+
+// testModules are the modules that every test may import. Tests may import any package of this module.
+var testModules = []string{"github.com/creack/pty", "github.com/google/go-cmp", "github.com/google/jsonschema-go", "go.uber.org/goleak", "pgregory.net/rapid"}
+
+// find returns the policy of a package.
+func find(pkg string) (policy, bool) {
+	for _, p := range policies {
+		folder, all := strings.CutSuffix(p.name, "/...")
+		if p.name == pkg || all && strings.HasPrefix(pkg, folder+"/") {
+			return p, true
+		}
+	}
+	return policy{}, false
+}
+
+func TestImports_FollowThePolicies(t *testing.T) {
+	const list = "the list policies in internal/importpolicy/policy_test.go"
+	for _, f := range goFiles(t) {
+		p, ok := find(f.pkg)
+		if !ok {
+			t.Errorf("%s: package %s has no policy: add it to %s", f.path, f.pkg, list)
+			continue
+		}
+		for _, imp := range f.imports {
+			if why := p.refuses(imp, f.test); why != "" {
+				t.Errorf("%s: %s imports %s: %s; see %s", f.path, f.pkg, imp, why, list)
+			}
+		}
+	}
+}
+
+// refuses returns why a file of the package must not import a package, or "".
+func (p policy) refuses(imp string, test bool) string {
+	first, _, _ := strings.Cut(imp, "/")
+	own, inside := strings.CutPrefix(imp, module+"/")
+	if imp == module {
+		own, inside = root, true
+	}
+	switch {
+	case inside && !test && !slices.Contains(p.imports, own):
+		return "its policy does not have that package"
+	case inside:
+		return ""
+	case imp == "C":
+		return "the binary is built without cgo"
+	case !strings.Contains(first, ".") && slices.Contains(p.forbidden, imp) && !test:
+		return "its policy forbids that package"
+	case !strings.Contains(first, "."):
+		return ""
+	case within(imp, p.modules) || test && within(imp, testModules):
+		return ""
+	}
+	return "its policy does not have that module"
+}
+
+func within(imp string, modules []string) bool {
+	return slices.ContainsFunc(modules, func(m string) bool { return imp == m || strings.HasPrefix(imp, m+"/") })
+}
+
+func TestPolicies_AreInTheOrderOfImports(t *testing.T) {
+	var earlier []string
+	for _, p := range policies {
+		for _, imp := range p.imports {
+			if !slices.Contains(earlier, imp) {
+				t.Errorf("%s imports %s, which is not earlier in the list", p.name, imp)
+			}
+		}
+		earlier = append(earlier, p.name)
+	}
+}
+
+func TestRefuses_WhatThePolicyDoesNotHave(t *testing.T) {
+	step, _ := find("internal/step")
+	workflow, _ := find("graph/workflow")
+	for _, tt := range []struct {
+		p       policy
+		imp     string
+		test    bool
+		refused bool
+	}{
+		{step, module + "/state", false, false},
+		{step, module + "/graph", false, true},
+		{step, module + "/graph", true, false},
+		{step, "time", false, true},
+		{step, "time", true, false},
+		{step, "slices", false, false},
+		{workflow, "gopkg.in/yaml.v3", false, false},
+		{workflow, "github.com/expr-lang/expr/types", false, true},
+		{workflow, "github.com/google/go-cmp/cmp", false, true},
+		{workflow, "github.com/google/go-cmp/cmp", true, false},
+		{workflow, "C", false, true},
+	} {
+		if why := tt.p.refuses(tt.imp, tt.test); (why != "") != tt.refused {
+			t.Errorf("%s imports %s (in a test: %v): got %q, want refused: %v", tt.p.name, tt.imp, tt.test, why, tt.refused)
+		}
+	}
+	if _, ok := find("examples/weather"); !ok {
+		t.Error("examples/... does not match examples/weather")
+	}
+}
+
+func TestPackages_HaveADocFile(t *testing.T) {
+	type doc struct{ any, file, main bool }
+	docs := map[string]doc{}
+	for _, f := range goFiles(t) {
+		if f.test {
+			continue
+		}
+		d := docs[f.pkg]
+		d.any = d.any || f.doc != ""
+		d.file = d.file || f.doc != "" && path.Base(f.path) == "doc.go"
+		d.main = d.main || f.name == "main"
+		docs[f.pkg] = d
+	}
+	for pkg, d := range docs {
+		switch {
+		case !d.any:
+			t.Errorf("%s has no package comment", pkg)
+		case !d.main && !d.file:
+			t.Errorf("%s has its package comment elsewhere than in doc.go", pkg)
+		}
+	}
+}
+
+func TestFiles_AreShort(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if !f.test && f.lines > 400 {
+			t.Errorf("%s has %d lines, more than 400: split it by what it is about", f.path, f.lines)
+		}
+	}
+}
+
+// goFile is a file of the main module, as far as its imports.
+type goFile struct {
+	path    string // from the root, with slashes
+	pkg     string // the folder
+	name    string // of the package clause
+	doc     string
+	imports []string
+	lines   int
+	test    bool
+}
+
+func goFiles(t *testing.T) (files []goFile) {
+	t.Helper()
+	walk(t, func(name string, text []byte) {
+		if path.Ext(name) != ".go" || strings.Contains(name, "/testdata/") {
+			return
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		f := goFile{
+			path: name, pkg: path.Dir(name), name: parsed.Name.Name, doc: parsed.Doc.Text(),
+			lines: strings.Count(string(text), "\n"), test: strings.HasSuffix(name, "_test.go"),
+		}
+		for _, spec := range parsed.Imports {
+			imp, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			f.imports = append(f.imports, imp)
+		}
+		files = append(files, f)
+	})
+	return files
+}
+
+// walk reads every file of the tree: not git's, not what runs of the examples write, and not other modules.
+func walk(t *testing.T, visit func(name string, text []byte)) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	tree := os.DirFS(root)
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return enter(tree, name)
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		text, err := fs.ReadFile(tree, name)
+		if err == nil {
+			visit(name, text)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func enter(tree fs.FS, dir string) error {
+	_, err := fs.Stat(tree, path.Join(dir, "go.mod"))
+	if base := path.Base(dir); base == ".git" || base == "bin" || base == "out" || dir != "." && err == nil {
+		return fs.SkipDir
+	}
+	return nil
+}
