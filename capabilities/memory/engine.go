@@ -12,7 +12,7 @@ import (
 	"time"
 
 	longterm "github.com/weftrun/weft/checkpoint/memory"
-	"github.com/weftrun/weft/checkpoint/session"
+	"github.com/weftrun/weft/conversation/session"
 	"github.com/weftrun/weft/internal/validtext"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	longterm "github.com/weftrun/weft/checkpoint/memory"
-	"github.com/weftrun/weft/checkpoint/session"
+	"github.com/weftrun/weft/conversation/session"
 	"github.com/weftrun/weft/state/message"
 )
 

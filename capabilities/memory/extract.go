@@ -6,7 +6,7 @@ import (
 	"unicode"
 
 	longterm "github.com/weftrun/weft/checkpoint/memory"
-	"github.com/weftrun/weft/checkpoint/session"
+	"github.com/weftrun/weft/conversation/session"
 	"github.com/weftrun/weft/state/message"
 )
 

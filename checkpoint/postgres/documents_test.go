@@ -16,7 +16,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/document/documenttest"
 	"github.com/weftrun/weft/checkpoint/postgres"
-	"github.com/weftrun/weft/checkpoint/thread/threadtest"
+	"github.com/weftrun/weft/conversation/thread/threadtest"
 )
 
 func TestDocuments(t *testing.T) {

@@ -23,10 +23,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
-	"github.com/weftrun/weft/checkpoint/conversation/conversationtest"
 	"github.com/weftrun/weft/checkpoint/postgres"
-	"github.com/weftrun/weft/checkpoint/session/sessiontest"
-	"github.com/weftrun/weft/checkpoint/thread/threadtest"
+	"github.com/weftrun/weft/conversation/conversationtest"
+	"github.com/weftrun/weft/conversation/session/sessiontest"
+	"github.com/weftrun/weft/conversation/thread/threadtest"
 	"github.com/weftrun/weft/internal/pace"
 )
 

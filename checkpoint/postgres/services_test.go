@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weftrun/weft/checkpoint/conversation/conversationtest"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/postgres"
-	"github.com/weftrun/weft/checkpoint/session/sessiontest"
-	"github.com/weftrun/weft/checkpoint/tasks/taskstest"
-	"github.com/weftrun/weft/checkpoint/thread/threadtest"
+	"github.com/weftrun/weft/conversation/conversationtest"
+	"github.com/weftrun/weft/conversation/session/sessiontest"
+	"github.com/weftrun/weft/conversation/tasks/taskstest"
+	"github.com/weftrun/weft/conversation/thread/threadtest"
 )
 
 func documentStore(t testing.TB) document.Store {

@@ -15,7 +15,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/document/documenttest"
 	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/redis"
-	"github.com/weftrun/weft/checkpoint/thread/threadtest"
+	"github.com/weftrun/weft/conversation/thread/threadtest"
 )
 
 func TestDocuments(t *testing.T) {

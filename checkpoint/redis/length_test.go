@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/weftrun/weft/checkpoint/conversation"
-	"github.com/weftrun/weft/checkpoint/conversation/conversationtest"
 	"github.com/weftrun/weft/checkpoint/redis"
+	"github.com/weftrun/weft/conversation"
+	"github.com/weftrun/weft/conversation/conversationtest"
 )
 
 // count returns a number in what a server says of itself.

@@ -19,10 +19,10 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
-	"github.com/weftrun/weft/checkpoint/conversation/conversationtest"
 	"github.com/weftrun/weft/checkpoint/redis"
-	"github.com/weftrun/weft/checkpoint/session/sessiontest"
-	"github.com/weftrun/weft/checkpoint/thread/threadtest"
+	"github.com/weftrun/weft/conversation/conversationtest"
+	"github.com/weftrun/weft/conversation/session/sessiontest"
+	"github.com/weftrun/weft/conversation/thread/threadtest"
 	"github.com/weftrun/weft/internal/freeport"
 	"github.com/weftrun/weft/internal/pace"
 )

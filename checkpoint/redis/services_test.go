@@ -11,13 +11,13 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/weftrun/weft/checkpoint/conversation"
-	"github.com/weftrun/weft/checkpoint/conversation/conversationtest"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/redis"
-	"github.com/weftrun/weft/checkpoint/session/sessiontest"
-	"github.com/weftrun/weft/checkpoint/tasks/taskstest"
-	"github.com/weftrun/weft/checkpoint/thread/threadtest"
+	"github.com/weftrun/weft/conversation"
+	"github.com/weftrun/weft/conversation/conversationtest"
+	"github.com/weftrun/weft/conversation/session/sessiontest"
+	"github.com/weftrun/weft/conversation/tasks/taskstest"
+	"github.com/weftrun/weft/conversation/thread/threadtest"
 	"github.com/weftrun/weft/internal/pace"
 	"github.com/weftrun/weft/state/message"
 )

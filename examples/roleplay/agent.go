@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftrun/weft/checkpoint/thread"
+	"github.com/weftrun/weft/conversation/thread"
 )
 
 // Game is what the agent knows: the state of the thread.

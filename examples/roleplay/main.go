@@ -16,7 +16,7 @@ import (
 	"os/signal"
 
 	"github.com/weftrun/weft/checkpoint/sqlite"
-	"github.com/weftrun/weft/checkpoint/thread"
+	"github.com/weftrun/weft/conversation/thread"
 )
 
 func main() {

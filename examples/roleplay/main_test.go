@@ -15,7 +15,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/sqlite"
-	"github.com/weftrun/weft/checkpoint/thread"
+	"github.com/weftrun/weft/conversation/thread"
 )
 
 // asProgram makes the test binary the program itself.

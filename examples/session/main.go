@@ -19,8 +19,8 @@ import (
 	"strings"
 
 	"github.com/weftrun/weft/capabilities/memory"
-	"github.com/weftrun/weft/checkpoint/session"
 	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/conversation/session"
 	"github.com/weftrun/weft/state/message"
 )
 

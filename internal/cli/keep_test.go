@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/weftrun/weft/checkpoint/conversation"
-	"github.com/weftrun/weft/checkpoint/session"
 	"github.com/weftrun/weft/checkpoint/sqlite"
-	"github.com/weftrun/weft/checkpoint/thread"
+	"github.com/weftrun/weft/conversation"
+	"github.com/weftrun/weft/conversation/session"
+	"github.com/weftrun/weft/conversation/thread"
 	"github.com/weftrun/weft/state/message"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/checkpoint/conversation"
+	"github.com/weftrun/weft/conversation"
 	"github.com/weftrun/weft/state"
 	msg "github.com/weftrun/weft/state/message"
 )

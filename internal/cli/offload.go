@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/capabilities/memory"
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
-	sessions "github.com/weftrun/weft/checkpoint/session"
+	sessions "github.com/weftrun/weft/conversation/session"
 	msg "github.com/weftrun/weft/state/message"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
-	sessions "github.com/weftrun/weft/checkpoint/session"
+	sessions "github.com/weftrun/weft/conversation/session"
 )
 
 func (a *app) sessionsVerb() *cobra.Command {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	sessions "github.com/weftrun/weft/checkpoint/session"
+	sessions "github.com/weftrun/weft/conversation/session"
 	msg "github.com/weftrun/weft/state/message"
 )
 

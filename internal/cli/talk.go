@@ -11,9 +11,9 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/checkpoint/conversation"
 	"github.com/weftrun/weft/checkpoint/document"
-	"github.com/weftrun/weft/checkpoint/thread"
+	"github.com/weftrun/weft/conversation"
+	"github.com/weftrun/weft/conversation/thread"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
 	msg "github.com/weftrun/weft/state/message"

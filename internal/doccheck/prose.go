@@ -110,7 +110,7 @@ func checkTerms(text string) (found []problem) {
 			for n := 1; n <= longestPhrase && j+n <= len(words); n++ {
 				phrase := strings.Join(words[j:j+n], " ")
 				if better, ok := terms[phrase]; ok {
-					found = append(found, problem{i + 1, fmt.Sprintf("%q: write %q, or the field's term", phrase, better)})
+					found = append(found, problem{i + 1, fmt.Sprintf("%q: use %q or another standard term", phrase, better)})
 				}
 			}
 		}

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/weftrun/weft/checkpoint/conversation"
 	"github.com/weftrun/weft/checkpoint/memory"
-	"github.com/weftrun/weft/checkpoint/session"
-	"github.com/weftrun/weft/checkpoint/tasks"
-	"github.com/weftrun/weft/checkpoint/thread"
+	"github.com/weftrun/weft/conversation"
+	"github.com/weftrun/weft/conversation/session"
+	"github.com/weftrun/weft/conversation/tasks"
+	"github.com/weftrun/weft/conversation/thread"
 	"github.com/weftrun/weft/state/message"
 )
 

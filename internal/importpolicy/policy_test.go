@@ -67,18 +67,18 @@ var policies = []policy{
 	{name: "checkpoint/document/documenttest", imports: []string{"internal/complaints", "checkpoint/document"}},
 	{name: "checkpoint/topic", imports: []string{"internal/validtext"}},
 	{name: "checkpoint/topic/topictest", imports: []string{"checkpoint/topic"}},
-	{name: "checkpoint/conversation", imports: []string{"state/message", "checkpoint", "checkpoint/document", "checkpoint/topic"}, modules: []string{"github.com/google/uuid"}},
-	{name: "checkpoint/conversation/conversationtest", imports: []string{"state/message", "internal/pace", "internal/racing", "checkpoint", "checkpoint/document", "checkpoint/conversation"}, modules: []string{"github.com/anishathalye/porcupine", "pgregory.net/rapid"}},
-	{name: "checkpoint/session", imports: []string{"internal/validtext", "state/message", "checkpoint", "checkpoint/document"}, modules: []string{"github.com/google/uuid"}},
-	{name: "checkpoint/session/sessiontest", imports: []string{"state/message", "internal/pace", "internal/racing", "checkpoint", "checkpoint/document", "checkpoint/session"}, modules: []string{"github.com/anishathalye/porcupine", "pgregory.net/rapid"}},
-	{name: "checkpoint/thread", imports: []string{"internal/validtext", "internal/values", "checkpoint/document"}, modules: []string{"github.com/tidwall/gjson"}},
-	{name: "checkpoint/thread/threadtest", imports: []string{"internal/complaints", "internal/racing", "checkpoint/document", "checkpoint/thread"}, modules: []string{"github.com/anishathalye/porcupine"}},
-	{name: "checkpoint/tasks", imports: []string{"internal/validtext", "checkpoint/document"}},
-	{name: "checkpoint/tasks/taskstest", imports: []string{"checkpoint/document", "checkpoint/tasks"}},
+	{name: "conversation", imports: []string{"state/message", "checkpoint", "checkpoint/document", "checkpoint/topic"}, modules: []string{"github.com/google/uuid"}},
+	{name: "conversation/conversationtest", imports: []string{"state/message", "internal/pace", "internal/racing", "checkpoint", "checkpoint/document", "conversation"}, modules: []string{"github.com/anishathalye/porcupine", "pgregory.net/rapid"}},
+	{name: "conversation/session", imports: []string{"internal/validtext", "state/message", "checkpoint", "checkpoint/document"}, modules: []string{"github.com/google/uuid"}},
+	{name: "conversation/session/sessiontest", imports: []string{"state/message", "internal/pace", "internal/racing", "checkpoint", "checkpoint/document", "conversation/session"}, modules: []string{"github.com/anishathalye/porcupine", "pgregory.net/rapid"}},
+	{name: "conversation/thread", imports: []string{"internal/validtext", "internal/values", "checkpoint/document"}, modules: []string{"github.com/tidwall/gjson"}},
+	{name: "conversation/thread/threadtest", imports: []string{"internal/complaints", "internal/racing", "checkpoint/document", "conversation/thread"}, modules: []string{"github.com/anishathalye/porcupine"}},
+	{name: "conversation/tasks", imports: []string{"internal/validtext", "checkpoint/document"}},
+	{name: "conversation/tasks/taskstest", imports: []string{"checkpoint/document", "conversation/tasks"}},
 	{name: "checkpoint/sqlite", imports: []string{"internal/pages", "internal/scans", "state", "checkpoint", "checkpoint/document", "checkpoint/memory"}, modules: []string{"modernc.org/sqlite"}},
 	{name: "checkpoint/postgres", imports: []string{"internal/brief", "internal/pages", "internal/scans", "checkpoint", "checkpoint/document", "checkpoint/memory"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},
 	{name: "checkpoint/redis", imports: []string{"internal/brief", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, modules: []string{"github.com/redis/go-redis/v9"}},
-	{name: "capabilities/memory", imports: []string{"internal/validtext", "state/message", "checkpoint/memory", "checkpoint/session"}},
+	{name: "capabilities/memory", imports: []string{"internal/validtext", "state/message", "checkpoint/memory", "conversation/session"}},
 	{name: "internal/step", imports: []string{"state"}, forbidden: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},
 	{name: "internal/stream"},
 	{name: "internal/schedule", modules: []string{"golang.org/x/sync", "golang.org/x/time"}},
@@ -89,8 +89,8 @@ var policies = []policy{
 	{name: "internal/twin", imports: []string{"state", "checkpoint", "graph"}},                                  // for tests alone
 	{name: "internal/cost", imports: []string{"state", "state/record", "state/message", "checkpoint", "graph"}}, // for tests alone
 	{name: "internal/golden", imports: []string{ // for tests alone
-		"state", "state/message", "checkpoint", "checkpoint/conversation", "checkpoint/document", "checkpoint/memory", "checkpoint/session",
-		"checkpoint/tasks", "checkpoint/thread", "graph",
+		"state", "state/message", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
+		"conversation/tasks", "conversation/thread", "graph",
 	}},
 	{name: "graph/workflow", imports: []string{"state", "state/record", "state/message", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/redact", "internal/suggest"}, modules: []string{"gopkg.in/yaml.v3"}},
 	{name: "nodes/turn", imports: []string{"internal/suggest", "internal/values", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "checkpoint", "graph"}},
@@ -98,8 +98,8 @@ var policies = []policy{
 	{name: "nodes/pes", imports: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph", "nodes/react"}},
 	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/below"}},
 	{name: "internal/cli", imports: []string{
-		"state", "state/record", "state/message", "state/agent", "checkpoint", "checkpoint/conversation", "checkpoint/document", "checkpoint/memory", "checkpoint/session",
-		"checkpoint/sqlite", "checkpoint/thread", "capabilities/memory", "graph", "graph/workflow", "nodes/turn", "internal/suggest",
+		"state", "state/record", "state/message", "state/agent", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
+		"checkpoint/sqlite", "conversation/thread", "capabilities/memory", "graph", "graph/workflow", "nodes/turn", "internal/suggest",
 	}, modules: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson", "golang.org/x/term",
 	}},
@@ -110,7 +110,7 @@ var policies = []policy{
 	{name: "examples/weather", imports: []string{"state", "graph"}},
 	{name: "examples/...", imports: []string{
 		root, "state", "state/message", "state/agent", "capabilities", "capabilities/memory", "capabilities/model", "capabilities/model/openai",
-		"capabilities/tool", "checkpoint", "checkpoint/session", "checkpoint/thread", "checkpoint/redis", "checkpoint/sqlite", "graph", "graph/workflow",
+		"capabilities/tool", "checkpoint", "conversation/session", "conversation/thread", "checkpoint/redis", "checkpoint/sqlite", "graph", "graph/workflow",
 		"nodes", "nodes/turn", "nodes/react", "nodes/pes", "examples/weather",
 	}},
 }

@@ -1,0 +1,172 @@
+package conversationtest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/conversation"
+	"github.com/weftrun/weft/state/message"
+)
+
+var adding = []Rule{
+	{"CR01", "a repository needs a store", func(w *world) {
+		if _, err := conversation.NewRepository(nil); !errors.Is(err, conversation.ErrConfig) {
+			w.Errorf("got %v, want ErrConfig", err)
+		}
+	}},
+	{"CR02", "a repository does not prepare its store", func(w *world) {
+		if n := len(w.spy.batches) + len(w.spy.queries) + w.spy.gets; n > 0 {
+			w.Errorf("got %d calls before the first use", n)
+		}
+	}},
+	{"CR03", "messages lie in the collection conversations", func(w *world) {
+		w.add("t", at("a", 1))
+		if docs := w.docs("t"); len(docs) != 1 || conversation.Collection != "conversations" {
+			w.Errorf("got %d documents there, want 1", len(docs))
+		}
+	}},
+	{"CR04", "adding nothing does nothing", func(w *world) {
+		kept, err := w.repo.Add(w.ctx, "t")
+		if err != nil || len(kept) > 0 || len(w.spy.batches) > 0 {
+			w.Errorf("got %v, %v and %d calls", kept, err, len(w.spy.batches))
+		}
+	}},
+	{"CR05", "a document is the message under its id", func(w *world) {
+		m := at("a", 1)
+		w.add("t", m)
+		if d := w.docs("t")[0]; d.ID != "a" || !strings.Contains(string(d.Value), `"a"`) || !strings.Contains(string(d.Value), "text of a") {
+			w.Errorf("got id %q with %s", d.ID, d.Value)
+		}
+	}},
+	{"CR06", "a message with the id of another takes its place, by one write", overwrite},
+	{"CR07", "a message of another thread is kept there, with a warning", foreign},
+	{"CR08", "an Add is kept whole or not at all, and a failure is told", atomically},
+	{"", "what lacks an id or a time is given one", completed},
+	{"", "what is not whole is refused, and nothing kept", refused},
+	{"", "a thread is deleted alone", deleted},
+}
+
+func overwrite(w *world) {
+	w.add("t", at("a", 1), at("b", 1), at("c", 1))
+	before := len(w.spy.batches)
+	again := at("b", 1)
+	again.Content = []message.Part{message.Text("edited")}
+	w.add("t", again)
+	if n := len(w.spy.batches) - before; n != 1 {
+		w.Errorf("rule: %s\n got: %d writes", w.rule, n)
+	}
+	w.want("t", conversation.Options{}, "a", "b", "c")
+	if got := w.get("t", conversation.Options{})[1].Text(); got != "edited" {
+		w.Errorf("rule: %s\n got: %q", w.rule, got)
+	}
+	first, last := at("d", 2), at("d", 2)
+	last.Content = []message.Part{message.Text("last")}
+	w.add("t", first, at("e", 2), last)
+	w.want("t", conversation.Options{}, "a", "b", "c", "d", "e")
+	if got := w.get("t", conversation.Options{})[3].Text(); got != "last" {
+		w.Errorf("rule: of several with one id in an Add the last counts\n got: %q", got)
+	}
+}
+
+func foreign(w *world) {
+	m, err := at("x", 2).With(conversation.ThreadKey, "other")
+	if err != nil {
+		w.Fatal(err)
+	}
+	own, _ := at("y", 3).With(conversation.ThreadKey, "t")
+	kept := w.add("t", at("a", 1), m, own)
+	w.want("t", conversation.Options{}, "a", "y")
+	w.want("other", conversation.Options{}, "x")
+	if !slices.Equal(idsOf(kept), []string{"a", "x", "y"}) {
+		w.Errorf("got %q back", idsOf(kept))
+	}
+	var thread string
+	if ok, err := w.get("other", conversation.Options{})[0].Meta(conversation.ThreadKey, &thread); !ok || err != nil || thread != "other" {
+		w.Errorf("rule: the thread is not rewritten\n got: %q, %v", thread, err)
+	}
+	if log := w.log.String(); strings.Count(log, "WARN") != 1 || !strings.Contains(log, "own=other") || !strings.Contains(log, "message=x") {
+		w.Errorf("rule: one warning that names the message\n got: %s", log)
+	}
+}
+
+func atomically(w *world) {
+	w.spy.refuse = errors.New("the disk is on fire")
+	if _, err := w.repo.Add(w.ctx, "t", at("a", 1)); !errors.Is(err, w.spy.refuse) || !strings.Contains(err.Error(), `thread "t"`) {
+		w.Errorf("rule: the store's error is passed on, with the thread\n got: %v", err)
+	}
+	w.spy.refuse = nil
+	big := at("big", 3)
+	big.Content = []message.Part{message.Text(strings.Repeat("x", document.MaxValue))}
+	if _, err := w.repo.Add(w.ctx, "t", at("a", 1), at("b", 2), big); !errors.Is(err, document.ErrTooLarge) || !strings.Contains(err.Error(), `"big"`) {
+		w.Errorf("rule: a message that is too large is an error that names it\n got: %v", err)
+	}
+	var many []message.Message
+	for i := range document.MaxBatch + 1 {
+		many = append(many, at(fmt.Sprint(i), i))
+	}
+	if _, err := w.repo.Add(w.ctx, "t", many...); !errors.Is(err, document.ErrTooLarge) {
+		w.Errorf("rule: an Add has a limit\n got: %v", err)
+	}
+	w.want("t", conversation.Options{})
+	w.add("t", many[1:]...)
+	if n := len(w.get("t", conversation.Options{})); n != document.MaxBatch {
+		w.Errorf("got %d messages, want %d", n, document.MaxBatch)
+	}
+}
+
+func completed(w *world) {
+	given := message.User("Hello")
+	kept := w.add("t", given, message.Assistant("Hello"))
+	if kept[0].ID == "" || kept[0].ID == kept[1].ID || kept[0].Created.IsZero() || given.ID != "" {
+		w.Errorf("rule: %s\n got: %s", w.rule, text(kept))
+	}
+	if got := w.get("t", conversation.Options{}); text(got) != text(kept) {
+		w.Errorf("rule: Add returns what Get will\n got: %s\nwant: %s", text(kept), text(got))
+	}
+}
+
+func refused(w *world) {
+	mixed := at("b", 1)
+	mixed.Results = []message.Result{message.ResultOf("c", "x")}
+	nobody := at("c", 2)
+	nobody.Role = "nobody"
+	_, err := w.repo.Add(w.ctx, "t", at("a", 1), mixed, nobody)
+	var invalid *message.InvalidError
+	if !errors.As(err, &invalid) || len(invalid.Problems) < 2 {
+		w.Errorf("rule: all mistakes are told at once\n got: %v", err)
+	}
+	astray, _ := at("d", 1).With(conversation.ThreadKey, "")
+	number, _ := at("e", 1).With(conversation.ThreadKey, 7)
+	if _, err := w.repo.Add(w.ctx, "t", astray); !errors.Is(err, checkpoint.ErrThreadID) || !strings.Contains(err.Error(), `"d"`) {
+		w.Errorf("rule: a message of a thread without a name is refused\n got: %v", err)
+	}
+	if _, err := w.repo.Add(w.ctx, "t", number); err == nil {
+		w.Error("rule: a message of a thread that is no text is refused")
+	}
+	if _, err := w.repo.Add(w.ctx, "", at("a", 1)); !errors.Is(err, checkpoint.ErrThreadID) {
+		w.Errorf("got %v, want ErrThreadID", err)
+	}
+	if _, err := w.repo.Get(w.ctx, "", conversation.Options{}); !errors.Is(err, checkpoint.ErrThreadID) {
+		w.Errorf("got %v, want ErrThreadID", err)
+	}
+	w.want("t", conversation.Options{})
+}
+
+func deleted(w *world) {
+	w.add("t", at("a", 1))
+	w.add("u", at("b", 1))
+	for range 2 {
+		if err := w.repo.Delete(w.ctx, "t"); err != nil {
+			w.Fatal(err)
+		}
+	}
+	w.want("t", conversation.Options{})
+	w.want("u", conversation.Options{}, "b")
+	if err := w.repo.Delete(w.ctx, ""); !errors.Is(err, checkpoint.ErrThreadID) {
+		w.Errorf("rule: no name does not mean all threads\n got: %v", err)
+	}
+}

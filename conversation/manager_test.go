@@ -1,0 +1,378 @@
+package conversation_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/topic"
+	"github.com/weftrun/weft/conversation"
+	"github.com/weftrun/weft/state/message"
+)
+
+// keeper is a repository that notes what it is asked.
+type keeper struct {
+	calls []string
+	ms    []message.Message
+	fail  error
+}
+
+func (k *keeper) Add(_ context.Context, thread string, ms ...message.Message) ([]message.Message, error) {
+	k.calls = append(k.calls, fmt.Sprint("add ", thread, " ", texts(ms)))
+	if k.fail != nil {
+		return nil, k.fail
+	}
+	k.ms = append(k.ms, ms...)
+	return ms, nil
+}
+
+func (k *keeper) Get(_ context.Context, thread string, o conversation.Options) ([]message.Message, error) {
+	b, _ := json.Marshal(o)
+	k.calls = append(k.calls, fmt.Sprint("get ", thread, " ", string(b)))
+	return k.ms, k.fail
+}
+
+// socket is a function as a Socket.
+type socket func(n conversation.Notice) error
+
+func (s socket) Notify(_ context.Context, n conversation.Notice) error { return s(n) }
+
+// told is a socket that notes what it hears.
+type told []string
+
+func (l *told) Notify(_ context.Context, n conversation.Notice) error {
+	*l = append(*l, n.Thread+" "+n.Message.Text())
+	return nil
+}
+
+func texts(ms []message.Message) (list []string) {
+	for _, m := range ms {
+		list = append(list, m.Text())
+	}
+	return list
+}
+
+func manager(t testing.TB, cfg conversation.Config) *conversation.Manager {
+	t.Helper()
+	m, err := conversation.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func want(t testing.TB, rule string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("rule: %s\n got: %q\nwant: %q", rule, got, want)
+	}
+}
+
+func TestCM01(t *testing.T) {
+	for _, cfg := range []conversation.Config{{}, {Repository: &keeper{}, Sockets: []conversation.Socket{nil}}} {
+		if _, err := conversation.New(cfg); !errors.Is(err, conversation.ErrConfig) {
+			t.Errorf("rule: a manager is made of a repository and sockets\n got: %v", err)
+		}
+	}
+	if _, err := conversation.New(conversation.Config{Repository: &keeper{}}); err != nil {
+		t.Errorf("rule: nobody need listen\n got: %v", err)
+	}
+}
+
+func TestCM02(t *testing.T) {
+	k, l := &keeper{}, &told{}
+	m := manager(t, conversation.Config{Repository: k, Sockets: []conversation.Socket{l}})
+	for _, ms := range [][]message.Message{nil, {message.User("x")}} {
+		if _, err := m.Add(t.Context(), "", ms...); !errors.Is(err, checkpoint.ErrThreadID) {
+			t.Errorf("rule: a thread has a name, also when nothing is added\n got: %v", err)
+		}
+	}
+	want(t, "nothing is called then", append(k.calls, *l...), nil)
+}
+
+func TestCM03(t *testing.T) {
+	k, l := &keeper{}, &told{}
+	m := manager(t, conversation.Config{Repository: k, Sockets: []conversation.Socket{l}})
+	for _, ms := range [][]message.Message{nil, {}} {
+		if _, err := m.Add(t.Context(), "t", ms...); err != nil {
+			t.Error(err)
+		}
+	}
+	want(t, "to add nothing calls nothing", append(k.calls, *l...), nil)
+}
+
+func TestCM04(t *testing.T) {
+	k := &keeper{}
+	atNotice := -1
+	s := socket(func(conversation.Notice) error { atNotice = len(k.ms); return nil })
+	m := manager(t, conversation.Config{Repository: k, Sockets: []conversation.Socket{s}})
+	kept, err := m.Add(t.Context(), "t", message.User("a"), message.User("b"))
+	if err != nil || len(kept) != 2 || atNotice != 2 {
+		t.Errorf("rule: all is persisted before anybody is told\n got: %v, %v, %d kept at a notice", kept, err, atNotice)
+	}
+	want(t, "one call persists all", k.calls, []string{"add t [a b]"})
+}
+
+func TestCM05(t *testing.T) {
+	var l told
+	second := socket(func(n conversation.Notice) error { l = append(l, "2nd "+n.Message.Text()); return nil })
+	m := manager(t, conversation.Config{Repository: &keeper{}, Sockets: []conversation.Socket{&l, second}})
+	other, _ := message.User("b").With(conversation.ThreadKey, "other")
+	if _, err := m.Add(t.Context(), "t", message.User("a"), other); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "each message once to each socket, in order, for the thread of the Add", l, []string{"t a", "2nd a", "t b", "2nd b"})
+}
+
+func TestCM06(t *testing.T) {
+	k, l := &keeper{fail: errors.New("full")}, &told{}
+	m := manager(t, conversation.Config{Repository: k, Sockets: []conversation.Socket{l}})
+	if _, err := m.Add(t.Context(), "t", message.User("a")); !errors.Is(err, k.fail) {
+		t.Errorf("got %v, want the repository's error", err)
+	}
+	want(t, "what was not persisted is not told", *l, nil)
+}
+
+func TestCM07(t *testing.T) {
+	var log bytes.Buffer
+	l := &told{}
+	bad := socket(func(n conversation.Notice) error {
+		if n.Message.Text() == "a" {
+			panic("ouch")
+		}
+		return errors.New("deaf")
+	})
+	cfg := conversation.Config{Repository: &keeper{}, Sockets: []conversation.Socket{bad, l}, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	kept, err := manager(t, cfg).Add(t.Context(), "t", message.User("a"), message.User("b"))
+	if err != nil || len(kept) != 2 {
+		t.Errorf("rule: an Add does not fail for a socket's sake\n got: %v", err)
+	}
+	want(t, "the others and the rest are told", *l, []string{"t a", "t b"})
+	if text := log.String(); strings.Count(text, "WARN") != 2 || !strings.Contains(text, "ouch") || !strings.Contains(text, "deaf") || !strings.Contains(text, "thread=t") {
+		t.Errorf("rule: each failure is logged\n got: %s", text)
+	}
+}
+
+func TestCM08(t *testing.T) {
+	k := &keeper{}
+	if _, err := manager(t, conversation.Config{Repository: k}).Get(t.Context(), "", conversation.Options{}); !errors.Is(err, checkpoint.ErrThreadID) {
+		t.Errorf("got %v, want ErrThreadID", err)
+	}
+	want(t, "the repository is not asked", k.calls, nil)
+}
+
+func TestCM09(t *testing.T) {
+	k := &keeper{ms: []message.Message{message.User("b"), message.User("a")}}
+	m := manager(t, conversation.Config{Repository: k})
+	got, err := m.Get(t.Context(), "t", conversation.Options{})
+	if err != nil || &got[0] != &k.ms[0] {
+		t.Errorf("rule: the repository's answer is returned as it is\n got: %v, %v", got, err)
+	}
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	if _, err := m.Get(t.Context(), "t", conversation.Options{Limit: new(-3), Before: &noon, Roles: []message.Role{"user"}}); err != nil {
+		t.Error(err)
+	}
+	want(t, "the options are passed on as they are", k.calls, []string{
+		`get t {"Limit":null,"Before":null,"After":null,"OlderThan":null,"NewerThan":null,"Roles":null}`,
+		`get t {"Limit":-3,"Before":"2026-01-01T12:00:00Z","After":null,"OlderThan":null,"NewerThan":null,"Roles":["user"]}`,
+	})
+}
+
+func TestCM10(t *testing.T) {
+	k := &keeper{fail: errors.New("gone")}
+	if _, err := manager(t, conversation.Config{Repository: k}).Get(t.Context(), "t", conversation.Options{}); err != k.fail {
+		t.Errorf("got %v, want the repository's error", err)
+	}
+}
+
+func TestCM11(t *testing.T) {
+	row(t, "CR14") // that 0 is a bound of its own
+	row(t, "CR18") // that 0 is a limit of its own
+	o := reflect.TypeFor[conversation.Options]()
+	for _, name := range []string{"Limit", "Before", "After", "Roles"} {
+		if f, ok := o.FieldByName(name); !ok || f.Type.Kind() != reflect.Pointer && f.Type.Kind() != reflect.Slice {
+			t.Errorf("the option %s must exist and may be left open (got %v)", name, f.Type)
+		}
+	}
+}
+
+func TestCM12(t *testing.T) { row(t, "CR15") }
+
+// talk returns a manager over a store.
+func talk(t testing.TB, store document.Store, cfg conversation.Config) *conversation.Manager {
+	t.Helper()
+	repo, err := conversation.NewRepository(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Repository = repo
+	return manager(t, cfg)
+}
+
+func say(text string) func(context.Context, []message.Message) (message.Message, error) {
+	return func(context.Context, []message.Message) (message.Message, error) { return message.Assistant(text), nil }
+}
+
+func TestCM13(t *testing.T) {
+	m := talk(t, inMemory(t), conversation.Config{History: new(2)})
+	for i := range 3 {
+		var history []string
+		_, err := m.Exchange(t.Context(), "t", message.User(fmt.Sprint("q", i)), func(_ context.Context, ms []message.Message) (message.Message, error) {
+			history = texts(ms)
+			return message.Assistant(fmt.Sprint("a", i)), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wanted := [][]string{nil, {"q0", "a0"}, {"q1", "a1"}}[i]
+		want(t, "who answers gets the newest messages before the question", history, wanted)
+	}
+}
+
+// Requirement: what the user said is not stored
+func TestCM14(t *testing.T) {
+	k := &keeper{}
+	said, err := manager(t, conversation.Config{Repository: k}).Exchange(t.Context(), "t", message.User("q"), say("a"))
+	if err != nil || said.Text() != "a" {
+		t.Errorf("got %q, %v", said.Text(), err)
+	}
+	want(t, "question and answer are persisted by one call, the question first", k.calls[1:], []string{"add t [q a]"})
+	m := talk(t, inMemory(t), conversation.Config{})
+	if _, err := m.Exchange(t.Context(), "t", message.User("q"), say("a")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := m.Get(t.Context(), "t", conversation.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "both are there", texts(got), []string{"q", "a"})
+}
+
+func TestTrap20(t *testing.T) { TestCM14(t) }
+
+func TestFailedExchangeKeepsTheQuestion(t *testing.T) {
+	no := errors.New("no idea")
+	for name, answer := range map[string]func(context.CancelFunc) (message.Message, error){
+		"error":   func(context.CancelFunc) (message.Message, error) { return message.Message{}, no },
+		"panic":   func(context.CancelFunc) (message.Message, error) { panic(no) },
+		"no role": func(context.CancelFunc) (message.Message, error) { return message.Message{}, nil },
+		"ended": func(cancel context.CancelFunc) (message.Message, error) {
+			cancel()
+			return message.Assistant("late"), nil
+		},
+	} {
+		m := talk(t, new(document.Map), conversation.Config{})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		_, err := m.Exchange(ctx, "t", message.User("q"), func(context.Context, []message.Message) (message.Message, error) { return answer(cancel) })
+		if err == nil || name == "error" && !errors.Is(err, no) || name == "panic" && !errors.Is(err, conversation.ErrPanic) || name == "ended" && !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got the error %v", name, err)
+		}
+		got, err := m.Get(t.Context(), "t", conversation.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, name+": the question is kept, once", texts(got), []string{"q"})
+	}
+}
+
+func TestCM15(t *testing.T) {
+	row(t, "CR21") // ids, roles, content, times and metadata come back as they were given
+	row(t, "CR25") // and nobody can change them
+	for text, role := range map[string]message.Role{"USER": "user", "AI": "assistant", "SYSTEM": "system", "TOOL": "tool"} {
+		if got, err := message.ParseRole(text); err != nil || got != role {
+			t.Errorf("%s is read as %q, %v", text, got, err)
+		}
+	}
+}
+
+// Requirement: filters of subscribers are ignored
+func TestTrap17(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := conversation.NewFeed(&topic.Local{})
+		m := talk(t, new(document.Map), conversation.Config{Sockets: []conversation.Socket{feed}})
+		ctx, cancel := context.WithCancel(t.Context())
+		heard := map[string]*[]string{}
+		for name, f := range map[string]conversation.Filter{
+			"all": {}, "thread": {Thread: "t"}, "user": {Roles: []message.Role{message.RoleUser}}, "calls": {Types: []conversation.Type{conversation.TypeCalls, conversation.TypeResults}},
+			"summaries of t": {Thread: "t", Types: []conversation.Type{conversation.TypeSummary}}, "nobody": {Thread: "t", Roles: []message.Role{message.RoleUser}, Types: []conversation.Type{conversation.TypeCalls}},
+		} {
+			sub, list := feed.Subscribe(ctx, f), new([]string)
+			heard[name] = list
+			go func() {
+				for n, err := range sub {
+					if err != nil {
+						t.Error(err)
+					}
+					*list = append(*list, n.Thread+" "+string(n.Message.Role))
+				}
+			}()
+		}
+		summary, err := message.Summary{Plan: message.Plan{Messages: []message.Message{{ID: "x", Role: message.RoleUser}}}, Text: "short"}.Message()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Add(t.Context(), "t", message.User("q"), message.Assistant("", message.Call{ID: "1", Name: "f"}), message.Tool(message.ResultOf("1", "r")), summary)
+		m.Add(t.Context(), "u", message.User("q"))
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		for name, list := range map[string][]string{
+			"all": {"t user", "t assistant", "t tool", "t system", "u user"}, "thread": {"t user", "t assistant", "t tool", "t system"},
+			"user": {"t user", "u user"}, "calls": {"t assistant", "t tool"}, "summaries of t": {"t system"}, "nobody": nil,
+		} {
+			want(t, "a subscriber to "+name+" hears what it asked for, on the way that Add takes", *heard[name], list)
+		}
+	})
+}
+
+func TestSlowSocketHoldsAnAddUpForPatienceAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck := stuckSocket{}
+		cfg := conversation.Config{Repository: &keeper{}, Sockets: []conversation.Socket{stuck}, Patience: time.Second, Log: slog.New(slog.DiscardHandler)}
+		begin := time.Now()
+		if _, err := manager(t, cfg).Add(t.Context(), "t", message.User("a"), message.User("b"), message.User("c")); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begin); took != time.Second {
+			t.Errorf("got %v for three messages, want the patience of 1s", took)
+		}
+	})
+}
+
+// stuckSocket waits for the end of its context.
+type stuckSocket struct{}
+
+func (stuckSocket) Notify(ctx context.Context, _ conversation.Notice) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestPage_RepositoryWithoutPages(t *testing.T) {
+	m := manager(t, conversation.Config{Repository: &keeper{}})
+	if _, err := m.Page(t.Context(), "t", conversation.Options{}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("got %v, want errors.ErrUnsupported", err)
+	}
+	if _, err := m.Page(t.Context(), "", conversation.Options{}); !errors.Is(err, checkpoint.ErrThreadID) {
+		t.Errorf("got %v, want ErrThreadID", err)
+	}
+}
+
+func TestParseCursor_Malformed(t *testing.T) {
+	for _, text := range []string{"", "#", "2026-01-01T12:00:00Z", "2026-01-01T12:00:00Z#", "2026-01-01T12:00:00Z#-1", "noon#1", "#1", "2026-01-01T12:00:00Z#1#2"} {
+		if c, err := conversation.ParseCursor(text); !errors.Is(err, conversation.ErrCursor) {
+			t.Errorf("%q: got %v, %v, want ErrCursor", text, c, err)
+		}
+	}
+}

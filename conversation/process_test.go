@@ -1,0 +1,31 @@
+package conversation_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/conversation/conversationtest"
+)
+
+func TestMain(m *testing.M) {
+	conversationtest.Worker(openPath)
+	goleak.VerifyTestMain(m)
+}
+
+func openPath(ctx context.Context, path string) (document.Store, func(), error) {
+	s, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := s.Documents(ctx)
+	return d, func() { s.Close() }, err
+}
+
+func TestTwoProcessesLoseNothingOfAConversation(t *testing.T) {
+	conversationtest.RunProcesses(t, filepath.Join(t.TempDir(), "threads.db"), openPath)
+}

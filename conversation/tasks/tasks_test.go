@@ -1,0 +1,431 @@
+package tasks_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/conversation/tasks"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var all = []tasks.Status{tasks.Pending, tasks.InProgress, tasks.Waiting, tasks.Review, tasks.Completed, tasks.Failed, tasks.Cancelled}
+
+func create(t *testing.T, b *tasks.Board, task tasks.Task) tasks.Task {
+	t.Helper()
+	got, err := b.Create(t.Context(), task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// leaves is a worker that leaves its task like this.
+func leaves(out tasks.Outcome) tasks.Worker {
+	return tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { return out, nil })
+}
+
+func run(t *testing.T, b *tasks.Board, id string, w tasks.Worker) tasks.Task {
+	t.Helper()
+	got, err := b.Run(t.Context(), id, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func wantStatus(t *testing.T, got tasks.Task, want tasks.Status, reason string) {
+	t.Helper()
+	if got.Status != want || !strings.Contains(got.Reason, reason) {
+		t.Errorf("got %s, %q; want %s, %q", got.Status, got.Reason, want, reason)
+	}
+}
+
+func wantError(t *testing.T, rule string, err, kind error) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Errorf("rule: %s\n got: %v\nwant: %v", rule, err, kind)
+	}
+}
+
+// in brings a new task into a status.
+func in(t *testing.T, b *tasks.Board, id string, s tasks.Status) {
+	t.Helper()
+	create(t, b, tasks.Task{ID: id})
+	switch s {
+	case tasks.Pending, tasks.InProgress:
+	case tasks.Cancelled:
+		if _, err := b.Cancel(t.Context(), id, ""); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		run(t, b, id, leaves(tasks.Outcome{Status: s}))
+	}
+}
+
+// TestTrap26IllegalTransitionIsRejected tries every act on a task of every status.
+func TestTrap26IllegalTransitionIsRejected(t *testing.T) {
+	ctx := t.Context()
+	acts := map[string]func(b *tasks.Board, id string) error{
+		"run": func(b *tasks.Board, id string) error { _, err := b.Run(ctx, id, leaves(tasks.Outcome{})); return err },
+		"resume": func(b *tasks.Board, id string) error {
+			_, err := b.Resume(ctx, id, json.RawMessage(`1`), leaves(tasks.Outcome{}))
+			return err
+		},
+		"cancel":   func(b *tasks.Board, id string) error { _, err := b.Cancel(ctx, id, "why"); return err },
+		"complete": func(b *tasks.Board, id string) error { _, err := b.Complete(ctx, id, json.RawMessage(`1`)); return err },
+	}
+	may := map[tasks.Status]string{tasks.Pending: "run cancel", tasks.InProgress: "cancel", tasks.Waiting: "resume cancel complete", tasks.Review: "resume cancel complete"}
+	for act, do := range acts {
+		for _, from := range all {
+			b, id := tasks.NewBoard(&document.Map{}), act+" "+string(from)
+			in(t, b, id, from)
+			try := func() {
+				before, _ := b.Get(ctx, id)
+				err := do(b, id)
+				if slices.Contains(strings.Fields(may[from]), act) {
+					if err != nil {
+						t.Errorf("rule: %s\n got: %v", id, err)
+					}
+					return
+				}
+				var te *tasks.TransitionError
+				if !errors.As(err, &te) || te.From != from || te.ID != id {
+					t.Errorf("rule: to %s is refused, and names both\n got: %v", id, err)
+				}
+				if after, _ := b.Get(ctx, id); fmt.Sprint(after) != fmt.Sprint(before) {
+					t.Errorf("rule: what is refused changes nothing\n got: %+v\nwant: %+v", after, before)
+				}
+			}
+			if from != tasks.InProgress {
+				try()
+				continue
+			}
+			_, _ = b.Run(ctx, id, tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { try(); return tasks.Outcome{}, nil }))
+		}
+	}
+}
+
+func TestTransitionsAreThoseOfTheTable(t *testing.T) {
+	may := map[tasks.Status]string{
+		tasks.Pending: "in_progress failed cancelled", tasks.InProgress: "waiting review completed failed cancelled",
+		tasks.Waiting: "in_progress completed failed cancelled", tasks.Review: "in_progress completed failed cancelled",
+	}
+	for _, from := range all {
+		for _, to := range all {
+			if want := slices.Contains(strings.Fields(may[from]), string(to)); from.May(to) != want {
+				t.Errorf("from %s to %s: got %v, want %v", from, to, from.May(to), want)
+			}
+		}
+		if from.Ended() != (may[from] == "") {
+			t.Errorf("rule: what has ended stays\n got: %s", from)
+		}
+	}
+}
+
+func TestTaskIsDoneWaitsAndIsResumedInAnotherProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	open := func() *tasks.Board {
+		s, err := sqlite.OpenConfig(t.Context(), path, sqlite.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		docs, err := s.Documents(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tasks.NewBoard(docs)
+	}
+	b := open()
+	create(t, b, tasks.Task{ID: "t-1", Thread: "thread", Target: "poet", Input: json.RawMessage(`{"about":"rain"}`), Tags: []string{"art"}})
+	got := run(t, b, "t-1", leaves(tasks.Outcome{Status: tasks.Waiting, Question: json.RawMessage(`"rhyme?"`)}))
+	if wantStatus(t, got, tasks.Waiting, ""); string(got.Question) != `"rhyme?"` {
+		t.Errorf("rule: a worker that waits has a question\n got: %s", got.Question)
+	}
+	other := open()
+	got, err := other.Resume(t.Context(), "t-1", json.RawMessage(`true`), tasks.WorkerFunc(func(_ context.Context, task tasks.Task) (tasks.Outcome, error) {
+		return tasks.Outcome{Result: fmt.Appendf(nil, `{"input":%s,"answer":%s,"attempt":%d}`, task.Input, task.Answer, task.Attempt)}, nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantStatus(t, got, tasks.Completed, "")
+	if stored, err := b.Get(t.Context(), "t-1"); err != nil || string(stored.Result) != `{"input":{"about":"rain"},"answer":true,"attempt":2}` || stored.Ended.IsZero() || stored.Started.After(stored.Ended) {
+		t.Errorf("rule: a task is resumed with the answer, once more\n got: %+v, %v", stored, err)
+	}
+}
+
+func TestBadTasksAreRefused(t *testing.T) {
+	b, ctx := tasks.NewBoard(&document.Map{}), t.Context()
+	for _, bad := range []tasks.Task{{}, {ID: "x", Timeout: -1}, {ID: "x", Status: tasks.Completed}, {ID: "x", Attempt: 1}, {ID: "x", Result: json.RawMessage(`1`)}, {ID: "x", Input: json.RawMessage(`{`)}} {
+		_, err := b.Create(ctx, bad)
+		wantError(t, fmt.Sprintf("%+v is no task", bad), err, tasks.ErrTask)
+	}
+	create(t, b, tasks.Task{ID: "x"})
+	_, err := b.Create(ctx, tasks.Task{ID: "x"})
+	wantError(t, "an id is taken once", err, tasks.ErrExists)
+	_, err = b.Get(ctx, "y")
+	wantError(t, "what is not there is not found", err, tasks.ErrNotFound)
+	wantError(t, "what is not there is not deleted", b.Delete(ctx, "y"), tasks.ErrNotFound)
+	_, err = b.Run(ctx, "y", leaves(tasks.Outcome{}))
+	wantError(t, "what is not there is not run", err, tasks.ErrNotFound)
+	_, err = b.Resume(ctx, "x", json.RawMessage(`{`), leaves(tasks.Outcome{}))
+	wantError(t, "an answer is JSON", err, tasks.ErrTask)
+	if err := b.Delete(ctx, "x"); err != nil {
+		t.Error(err)
+	}
+	_, err = b.Get(ctx, "x")
+	wantError(t, "what was deleted is gone", err, tasks.ErrNotFound)
+}
+
+func TestListIsNewestFirst(t *testing.T) {
+	now := time.Unix(0, 0)
+	b := tasks.NewBoard(&document.Map{})
+	b.Now = func() time.Time { now = now.Add(time.Second); return now }
+	for i := range 6 {
+		create(t, b, tasks.Task{ID: fmt.Sprint(i), Thread: fmt.Sprint("t", i%2), Target: fmt.Sprint("a", i%3), Source: "s"})
+	}
+	run(t, b, "2", leaves(tasks.Outcome{}))
+	for _, c := range []struct {
+		q    tasks.Query
+		want string
+	}{
+		{tasks.Query{}, "5 4 3 2 1 0"}, {tasks.Query{Thread: "t0"}, "4 2 0"}, {tasks.Query{Target: "a1"}, "4 1"}, {tasks.Query{Thread: "t0", Target: "a2", Source: "s"}, "2"},
+		{tasks.Query{Status: []tasks.Status{tasks.Completed, tasks.Failed}}, "2"}, {tasks.Query{Skip: 1, Limit: new(2)}, "4 3"}, {tasks.Query{Limit: new(0)}, ""}, {tasks.Query{Source: "x"}, ""},
+	} {
+		list, err := b.List(t.Context(), c.q)
+		var ids []string
+		for _, task := range list {
+			ids = append(ids, task.ID)
+		}
+		if got := strings.Join(ids, " "); got != c.want || err != nil {
+			t.Errorf("%+v: got %q, %v; want %q", c.q, got, err, c.want)
+		}
+	}
+}
+
+func TestWorkersThatFailLeaveTheReason(t *testing.T) {
+	b := tasks.NewBoard(&document.Map{})
+	for reason, w := range map[string]tasks.Worker{
+		"no ink":            tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { return tasks.Outcome{}, errors.New("no ink") }),
+		"panicked: oh":      tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { panic("oh") }),
+		"runtime.Goexit":    tasks.WorkerFunc(func(context.Context, tasks.Task) (o tasks.Outcome, err error) { runtime.Goexit(); return }),
+		"as it said":        leaves(tasks.Outcome{Status: tasks.Failed, Reason: "as it said"}),
+		`left the task "pe`: leaves(tasks.Outcome{Status: tasks.Pending}),
+		`"cancelled"`:       leaves(tasks.Outcome{Status: tasks.Cancelled}),
+		"result is no JSON": leaves(tasks.Outcome{Result: json.RawMessage(`{`)}),
+		"question is no":    leaves(tasks.Outcome{Status: tasks.Waiting, Question: json.RawMessage(`{`)}),
+	} {
+		create(t, b, tasks.Task{ID: reason})
+		wantStatus(t, run(t, b, reason, w), tasks.Failed, reason)
+	}
+}
+
+// waits is a worker that works until its context ends.
+var waits = tasks.WorkerFunc(func(ctx context.Context, _ tasks.Task) (tasks.Outcome, error) {
+	<-ctx.Done()
+	return tasks.Outcome{}, ctx.Err()
+})
+
+func TestTimeoutCancelAndContextEndAWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := tasks.NewBoard(&document.Map{})
+		create(t, b, tasks.Task{ID: "slow", Timeout: time.Minute})
+		begin := time.Now()
+		wantStatus(t, run(t, b, "slow", waits), tasks.Failed, "timeout of 1m0s")
+		if took := time.Since(begin); took != time.Minute {
+			t.Errorf("rule: a timeout is kept\n got: %v", took)
+		}
+		create(t, b, tasks.Task{ID: "cancelled"})
+		ended := make(chan error)
+		go func() { _, err := b.Run(t.Context(), "cancelled", waits); ended <- err }()
+		synctest.Wait()
+		got, err := b.Cancel(t.Context(), "cancelled", "no longer needed")
+		if wantStatus(t, got, tasks.Cancelled, "no longer needed"); err != nil {
+			t.Error(err)
+		}
+		wantError(t, "a worker is told that its task was cancelled, and settles nothing", <-ended, tasks.ErrTransition)
+		got, _ = b.Get(t.Context(), "cancelled")
+		wantStatus(t, got, tasks.Cancelled, "no longer needed")
+		create(t, b, tasks.Task{ID: "left"})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _, err := b.Run(ctx, "left", waits); ended <- err }()
+		synctest.Wait()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		got, _ = b.Get(t.Context(), "left")
+		wantStatus(t, got, tasks.Failed, "context canceled")
+	})
+}
+
+func TestExpireFailsWhatADeadProcessLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var docs document.Map
+		dead, b := tasks.NewBoard(&docs), tasks.NewBoard(&docs)
+		for id, timeout := range map[string]time.Duration{"short": time.Minute, "long": time.Hour, "endless": 0} {
+			create(t, b, tasks.Task{ID: id, Timeout: timeout})
+		}
+		ctx, revive := context.WithCancel(t.Context())
+		ended := make(chan error, 3)
+		for _, id := range []string{"short", "long", "endless"} {
+			go func() {
+				_, err := dead.Run(t.Context(), id, tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) {
+					<-ctx.Done() // deaf to its own
+					return tasks.Outcome{Result: json.RawMessage(`"late"`)}, nil
+				}))
+				ended <- err
+			}()
+		}
+		synctest.Wait()
+		if list, err := b.Expire(t.Context()); err != nil || len(list) != 0 {
+			t.Errorf("rule: before a deadline nothing expires\n got: %v, %v", list, err)
+		}
+		time.Sleep(time.Minute)
+		list, err := b.Expire(t.Context())
+		if err != nil || len(list) != 1 || list[0].ID != "short" {
+			t.Errorf("rule: after its deadline a task fails\n got: %v, %v", list, err)
+		}
+		revive()
+		refused := 0
+		for range 3 {
+			if errors.Is(<-ended, tasks.ErrTransition) {
+				refused++
+			}
+		}
+		got, _ := b.Get(t.Context(), "short")
+		if wantStatus(t, got, tasks.Failed, "deadline"); refused != 1 || got.Result != nil {
+			t.Errorf("rule: what comes late changes nothing\n got: %d refused, %+v", refused, got)
+		}
+	})
+}
+
+func TestManyWorkersDoATaskOnce(t *testing.T) {
+	var docs document.Map
+	b := tasks.NewBoard(&docs)
+	create(t, b, tasks.Task{ID: "one"})
+	var done atomic.Int64
+	errs := make(chan error)
+	for range 8 {
+		go func() {
+			_, err := tasks.NewBoard(&docs).Run(t.Context(), "one", tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) {
+				done.Add(1)
+				return tasks.Outcome{}, nil
+			}))
+			errs <- err
+		}()
+	}
+	refused := 0
+	for range 8 {
+		if err := <-errs; errors.Is(err, tasks.ErrTransition) {
+			refused++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	if done.Load() != 1 || refused != 7 {
+		t.Errorf("rule: a task is done once\n got: %d times, %d refused", done.Load(), refused)
+	}
+}
+
+// noPause retries at once.
+func noPause(context.Context, int) error { return nil }
+
+func TestRemoteWorkerWorksOnceHoweverOftenItIsAsked(t *testing.T) {
+	var worked, asked atomic.Int64
+	theirs := tasks.Handler(tasks.NewBoard(&document.Map{}), tasks.WorkerFunc(func(_ context.Context, task tasks.Task) (tasks.Outcome, error) {
+		worked.Add(1)
+		if task.Attempt == 1 {
+			return tasks.Outcome{Status: tasks.Waiting, Question: json.RawMessage(`"rhyme?"`)}, nil
+		}
+		return tasks.Outcome{Result: fmt.Appendf(nil, `{"id":%q,"answer":%s}`, task.ID, task.Answer)}, nil
+	}))
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		if n := asked.Add(1); n%2 == 1 { // the work is done, and the reply is lost
+			theirs.ServeHTTP(httptest.NewRecorder(), req)
+			panic(http.ErrAbortHandler)
+		}
+		if req.Header.Get("Authorization") != "Bearer key" {
+			t.Error("rule: headers are sent along")
+		}
+		theirs.ServeHTTP(rw, req)
+	}))
+	defer server.Close()
+	client := server.Client()
+	defer client.CloseIdleConnections()
+	remote := tasks.Remote{URL: server.URL + "/", Client: client, Header: http.Header{"Authorization": {"Bearer key"}}, Pause: noPause}
+	b, id := tasks.NewBoard(&document.Map{}), "odd/id ?é"
+	create(t, b, tasks.Task{ID: id})
+	wantStatus(t, run(t, b, id, remote), tasks.Waiting, "")
+	got, err := b.Resume(t.Context(), id, json.RawMessage(`"yes"`), remote)
+	if wantStatus(t, got, tasks.Completed, ""); err != nil || string(got.Result) != `{"id":"odd/id ?é","answer":"yes"}` {
+		t.Errorf("rule: a remote worker is resumed with the answer\n got: %s, %v", got.Result, err)
+	}
+	if worked.Load() != 2 || asked.Load() != 4 {
+		t.Errorf("rule: who asks again hears the same, and nothing is done twice\n got: worked %d times for 2, asked %d times", worked.Load(), asked.Load())
+	}
+}
+
+func TestRemoteAsksAgainOnlyWhereThatMayHelp(t *testing.T) {
+	for _, c := range []struct {
+		code    int
+		body    string
+		retries int
+		asked   int64
+		reason  string
+	}{
+		{500, "down", 0, 4, "500"}, {503, "", 1, 2, "503"}, {429, "slow", 2, 3, "429"}, {500, "down", -1, 1, "500"},
+		{400, "what?", 0, 1, "what?"}, {401, "", 0, 1, "401"}, {404, "", 0, 1, "404"}, {302, "", 0, 1, "302"},
+		{200, "no json", 0, 1, "not what was asked"}, {200, " null\n", 0, 1, "not what was asked"}, {200, `{"status":"cancelled"}`, 0, 1, "cancelled"}, {200, `{"status":"pending"}`, 0, 1, "pending"}, {200, strings.Repeat(" ", 5<<20), 0, 1, "more than"},
+	} {
+		var asked atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+			asked.Add(1)
+			rw.WriteHeader(c.code)
+			fmt.Fprint(rw, c.body)
+		}))
+		b := tasks.NewBoard(&document.Map{})
+		create(t, b, tasks.Task{ID: "t"})
+		got := run(t, b, "t", tasks.Remote{URL: server.URL, Client: server.Client(), Retries: c.retries, Pause: noPause})
+		server.Client().CloseIdleConnections()
+		server.Close()
+		if wantStatus(t, got, tasks.Failed, c.reason); asked.Load() != c.asked {
+			t.Errorf("rule: a %d is asked again where that may help\n got: asked %d times\nwant: %d", c.code, asked.Load(), c.asked)
+		}
+	}
+}
+
+func TestBoard_TextThatIsNotUTF8(t *testing.T) {
+	b := tasks.NewBoard(&document.Map{})
+	for _, bad := range []tasks.Task{{ID: "a", Source: "caf\xe9"}, {ID: "a", Tags: []string{"caf\xe9"}}, {ID: "a", Input: json.RawMessage("\"caf\xe9\"")}} {
+		if _, err := b.Create(t.Context(), bad); !errors.Is(err, tasks.ErrTask) {
+			t.Errorf("got %v, want %v", err, tasks.ErrTask)
+		}
+	}
+	if _, err := b.Create(t.Context(), tasks.Task{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	wantStatus(t, run(t, b, "a", leaves(tasks.Outcome{Result: json.RawMessage("\"caf\xe9\"")})), tasks.Failed, "no JSON in UTF-8")
+	if _, err := b.Create(t.Context(), tasks.Task{ID: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	wantStatus(t, run(t, b, "b", leaves(tasks.Outcome{Status: tasks.Failed, Reason: "no caf\xe9"})), tasks.Failed, "no caf\uFFFD")
+}
