@@ -173,6 +173,7 @@ func needs(need map[blobRun]int, refs []Ref) {
 // entries beside them. When the newest commit of a namespace goes, the newest that stays
 // takes its place, as a new commit with a number of its own; when none stays the
 // namespace goes, and with the root the thread. Runs that are not there are no error.
+// The decisions of the runs are deleted too: those pending, and those of their commits.
 func DeleteRuns(ctx context.Context, store Store, thread string, runs ...string) error {
 	d, ok := store.(Dropper)
 	if !ok {

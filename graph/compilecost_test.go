@@ -1,6 +1,41 @@
 package graph
 
-import "testing"
+import (
+	"context"
+	"strconv"
+	"testing"
+
+	"github.com/weftrun/weft/state"
+)
+
+// A graph of twice the nodes takes twice the allocations to compile, or a little more.
+func TestCompile_AllocationsGrowWithTheNodes(t *testing.T) {
+	type counted struct{ N state.Sum[int] }
+	pass := Func(func(context.Context, *counted) error { return nil })
+	allocated := func(nodes int) float64 {
+		names := make([]string, nodes)
+		for i := range names {
+			names[i] = "n" + strconv.Itoa(i)
+		}
+		return testing.AllocsPerRun(1, func() {
+			b := New[counted]("chain")
+			from := Start
+			for _, name := range names {
+				b.Node(name, pass)
+				b.Edge(from, name)
+				from = name
+			}
+			b.Edge(from, End)
+			if _, err := b.Compile(Config{}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	few, many := allocated(5_000), allocated(10_000)
+	if many > 2.5*few {
+		t.Errorf("10,000 nodes take %.0f allocations, 5,000 nodes %.0f: want 2.5 times as many at most", many, few)
+	}
+}
 
 // A search that looks at every node again after each change takes hours on this chain, whose nodes
 // are numbered towards End. The linear one takes a fraction of a second.

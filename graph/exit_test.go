@@ -49,6 +49,33 @@ func TestExit_SlowSiblingMakesNoCommit(t *testing.T) {
 	}
 }
 
+// A question makes no commit of its own while another task of the step runs: the pause is stored
+// once, with the result of that task.
+//
+// Requirement: Durability says what a crash can cost
+func TestExit_QuestionAndSlowTaskMakeOneCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ran counter
+		f := &faulty{Store: new(checkpoint.Memory)}
+		g := build(t, parallel(map[string]graph.Node[world]{
+			"asks": asks("asks", &ran, "x"),
+			"slow": graph.Func(func(_ context.Context, s *world) error {
+				ran.add("slow")
+				time.Sleep(time.Hour)
+				s.Log.Append("slow")
+				return nil
+			}),
+		}), graph.Config{Store: f})
+		res, err := g.Invoke(t.Context(), world{}, graph.RunOptions{Thread: "t1", Durability: graph.Exit})
+		asked(t, ended(t, graph.Interrupted, res, err), "x")
+		if f.commits != 1 {
+			t.Errorf("got %d commits, want 1", f.commits)
+		}
+		logged(t, resume(t, g, graph.Reply("1"), graph.Done), "asks x=1 slow")
+		ran.want(t, "slow", 1)
+	})
+}
+
 // What finished beside a failure is stored with it, with Exit too, and does not run again.
 //
 // Requirement: Durability says what a crash can cost

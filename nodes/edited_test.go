@@ -40,19 +40,19 @@ func TestEditedCallOfAnAgentOfAFile_IsInItsMessages(t *testing.T) {
 func TestEditedCallOfAToolNode_IsInItsResult(t *testing.T) {
 	const file = `
 version: 1
-state: {text: string, args: any, edited: bool}
+state: {text: string, args: any, edited: bool, by: string}
 nodes:
   pay:
     tool: {name: refund, args: {id: A-17}}
-    output: {text: "${{ result.text }}", args: "${{ result.args }}", edited: "${{ result.edited }}"}
+    output: {text: "${{ result.text }}", args: "${{ result.args }}", edited: "${{ result.edited }}", by: "${{ result.edited_by }}"}
     next: END
 `
 	for name, c := range map[string]struct {
 		say  func(graph.Interrupt) any
 		want string
 	}{
-		"edited":   {edited, `{"args":{"id":"B-2"},"edited":true,"text":"paid back B-2"}`},
-		"approved": {func(graph.Interrupt) any { return map[string]any{"action": "approve"} }, `{"args":{"id":"A-17"},"edited":false,"text":"paid back A-17"}`},
+		"edited":   {edited, `{"args":{"id":"B-2"},"by":"anna","edited":true,"text":"paid back B-2"}`},
+		"approved": {func(graph.Interrupt) any { return map[string]any{"action": "approve"} }, `{"args":{"id":"A-17"},"by":"","edited":false,"text":"paid back A-17"}`},
 	} {
 		paid := 0
 		w, g := program(t, file, nodes.Program{Tools: toolsOf(t, &paid)})

@@ -70,7 +70,7 @@ func answer(t *testing.T, w *workflow.Workflow, g *graph.Graph[record.Record], s
 		for _, in := range res.Interrupts {
 			all = all.Answer(in.ID, say(in))
 		}
-		res, err = g.Resume(t.Context(), all, graph.RunOptions{Thread: "t"})
+		res, err = g.Resume(t.Context(), all, graph.RunOptions{Thread: "t", By: "anna"})
 	}
 	if err != nil {
 		return nil, err

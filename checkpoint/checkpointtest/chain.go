@@ -31,6 +31,7 @@ var chainRules = []rule{
 	{"PruneSubgraphs", pruneSubgraphs, []offer{drops}},
 	{"PruneWhileWriting", pruneWhileWriting, []offer{drops}},
 	{"DeleteRuns", deleteRuns, []offer{drops}},
+	{"DeleteRunsDecisions", deleteRunsDecisions, []offer{drops}},
 	{"Hold", holdThread, []offer{leases}},
 	// Requirement: a flipped bit in a value is noticed
 	// Requirement: stored bytes are damaged

@@ -1,6 +1,7 @@
 package checkpointtest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -189,4 +190,20 @@ func deleteRuns(p *probe) {
 	_, err := p.store.Load(p.Context(), k, 0)
 	p.same("a thread of which no run stays is gone", errors.Is(err, checkpoint.ErrNotFound) && len(p.namespaces("thread")) == 0, true)
 	p.done("runs of an unknown thread are no error", checkpoint.DeleteRuns(p.Context(), p.store, "unknown", "run 1"))
+}
+
+// deleteRunsDecisions checks that the decisions of a run are deleted with it, in the list of the
+// thread and pending, and that those of earlier runs remain.
+func deleteRunsDecisions(p *probe) {
+	s := p.scribe(key("thread"))
+	for _, run := range []string{"run 1", "run 2"} {
+		s.run = run
+		s.chain.Decide(json.RawMessage(`"` + run + `"`))
+		s.steps(1)
+	}
+	pending := checkpoint.Entry{Slot: checkpoint.SlotDecision + "q", Keep: true, Data: []byte(`"pending"`)}
+	p.done("a decision is put", s.chain.Put(p.Context(), []checkpoint.Entry{pending}))
+	p.same("decisions are listed before their run is deleted", p.decided("thread"), `"run 1" "run 2" "pending"`)
+	p.done("a run can be deleted", checkpoint.DeleteRuns(p.Context(), p.store, "thread", "run 2"))
+	p.same("the decisions of a deleted run are deleted", p.decided("thread"), `"run 1"`)
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// identified returns the context of a verb, in which calls of graphs say who makes them.
 // grace is how long a node may go on after Ctrl-C, or after its run has failed.
 const grace = time.Second
 
+// identified returns the context of a command, which names its user and the interface to graphs.
 func (a *app) identified(cmd *cobra.Command) context.Context {
 	via := graph.ViaCommandLine
 	if cmd.Name() == "chat" {

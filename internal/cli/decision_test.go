@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/user"
 	"strings"
 	"testing"
 
@@ -141,6 +142,61 @@ func TestDecisions_NamesThatSteerATerminalAreEscaped(t *testing.T) {
 		if strings.Contains(e.stdout, "\x1b") {
 			t.Errorf("%s has control characters: %q", args, e.stdout)
 		}
+	}
+}
+
+func TestDecisions_NameOfTheUserWithoutBy(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("w.yaml", secretive)
+	address := "sqlite:" + p.path("t.db")
+	p.must(4, "run", "w.yaml", "--thread", "t", "--store", address)
+	p.must(0, "resume", "--thread", "t", "--store", address, "--answer", "1")
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := p.decided(address, "t"); len(all) != 1 || all[0].By != u.Username {
+		t.Errorf("got the decisions %+v, want one by %q", all, u.Username)
+	}
+}
+
+// A mark of direction in the prompt of an open question is escaped on a terminal.
+func TestPrompts_EscapeMarksOfDirection(t *testing.T) {
+	t.Parallel()
+	const prompt = "pay \u202e001\u2066"
+	const want = `pay \u202e001`
+	for name, show := range map[string]func(p place) string{
+		"run": func(p place) string {
+			shown, _ := p.onTerminal(80, nil, "run", "w.yaml", "--thread", "t")
+			return shown
+		},
+		"inbox": func(p place) string {
+			p.must(4, "run", "w.yaml", "--thread", "t")
+			shown, _ := p.onTerminal(80, nil, "inbox")
+			return shown
+		},
+		"chat": func(p place) string {
+			k := p.sitDown("chat", "parrot", "--thread", "t")
+			k.see("> ")
+			k.press("disguised" + newline)
+			k.see("yes, no or /edit> ")
+			k.press("no" + newline)
+			k.see("> ")
+			k.press("/exit" + newline)
+			k.see("/exit")
+			return k.all.String()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.write("w.yaml", one("    ask: {title: \""+prompt+"\", answer: bool}"))
+			shown := show(p)
+			if strings.ContainsAny(shown, "\u202e\u2066") || !strings.Contains(shown, want) {
+				t.Errorf("the terminal shows %q, want the prompt as %q", shown, want)
+			}
+		})
 	}
 }
 

@@ -20,13 +20,14 @@ func openShy(context.Context, checkpoint.Store) (turn.Untyped, error) {
 }
 
 // openParrot is an agent that says what it hears. "work PATH" writes to the pipe at PATH and waits, until there is
-// a file PATH.done; "deaf PATH" does so too, but says there when it is to stop, and does not; "risky" asks first; "fail" fails the run;
+// a file PATH.done; "deaf PATH" does so too, but says there when it is to stop, and does not; "risky" asks first, "disguised" too, with a mark of direction in the question; "fail" fails the run;
 // "break" fails, and "mute" has a model that is dead.
 func openParrot(_ context.Context, store checkpoint.Store) (turn.Untyped, error) {
 	reg, err := capabilities.NewRegistry(
 		capabilities.Func(capabilities.Info{Name: "work", Description: "waits"}, parrotWork),
 		capabilities.Func(capabilities.Info{Name: "deaf", Description: "does not stop"}, parrotDeaf),
-		capabilities.Func(capabilities.Info{Name: "risky", Description: "asks"}, parrotRisk),
+		capabilities.Func(capabilities.Info{Name: "risky", Description: "asks"}, parrotRisk("take a risk")),
+		capabilities.Func(capabilities.Info{Name: "disguised", Description: "asks"}, parrotRisk("pay \u202e001")),
 		capabilities.Func(capabilities.Info{Name: "fail", Description: "fails"}, func(context.Context, *capabilities.Call) error {
 			return agent.Failed(agent.Fatal, errors.New("the perch broke"))
 		}),
@@ -79,12 +80,15 @@ func parrotDeaf(ctx context.Context, c *capabilities.Call) error {
 	select {}
 }
 
-func parrotRisk(_ context.Context, c *capabilities.Call) error {
-	d, err := c.Approve(agent.ApprovalRequest{Type: "risk", Objective: "take a risk", Data: []byte(`{"n":1}`)})
-	if err != nil {
-		return err
+// parrotRisk returns a capability that asks whether to do something.
+func parrotRisk(objective string) func(context.Context, *capabilities.Call) error {
+	return func(_ context.Context, c *capabilities.Call) error {
+		d, err := c.Approve(agent.ApprovalRequest{Type: "risk", Objective: objective, Data: []byte(`{"n":1}`)})
+		if err != nil {
+			return err
+		}
+		return agent.Remember(c.State, "risk", string(d.Data))
 	}
-	return agent.Remember(c.State, "risk", string(d.Data))
 }
 
 // parrotAnswer says its words one by one.

@@ -34,7 +34,9 @@ func TestEditedParameters_AreWhatThePlanAndTheAnswerSay(t *testing.T) {
 	}
 	g := compile(t, c, &checkpoint.Memory{})
 	q := paused(t, say(t, g, "t1", "pay"), 1)[0]
-	res := resume(t, g, graph.Answer(q.ID, turn.Decision{Verdict: turn.Edit, Edited: map[string]any{"amount": 5}}))
+	answer := graph.Answer(q.ID, turn.Decision{Verdict: turn.Edit, Edited: map[string]any{"amount": 5}})
+	res, err := g.Resume(t.Context(), answer, graph.RunOptions{Thread: "t1", By: "anna"})
+	must(t, err)
 	same(t, "status", res.Status, graph.Done)
 	same(t, "ran with", ran, "map[amount:5]")
 	says(t, strings.Join(told, "\n"), `it was done with {"amount":5}, and not with {"amount":500}`)
@@ -45,7 +47,7 @@ func TestEditedParameters_AreWhatThePlanAndTheAnswerSay(t *testing.T) {
 	same(t, "parameters in the stored plan", string(data), `{"amount":5}`)
 	data, err = json.Marshal(s.Execution.StepResults)
 	must(t, err)
-	says(t, string(data), `"edits":[{"approval_type":"capability","asked":{"amount":500},"approved":{"amount":5}}]`)
+	says(t, string(data), `"edits":[{"approval_type":"capability","by":"anna","asked":{"amount":500},"approved":{"amount":5}}]`)
 }
 
 // A person edits what a capability asks about in the middle of its work.
