@@ -81,7 +81,7 @@ func TestWhatWasDeclaredIsEnforced(t *testing.T) {
 	}
 }
 
-func TestTrap08AHardConstraintWithEmptyInputsFails(t *testing.T) {
+func TestAHardConstraintWithEmptyInputsFails(t *testing.T) {
 	for _, mode := range []agent.Mode{"", agent.Hard, agent.Soft} {
 		info := capabilities.Info{Name: "plot", Description: "d", Requires: []string{"RAIN", "PICTURE"}, Constraint: mode}
 		r := registry(t, provider("find", nil, []string{"RAIN", "PICTURE"}, nil), storing(info))
@@ -100,7 +100,7 @@ func TestTrap08AHardConstraintWithEmptyInputsFails(t *testing.T) {
 	}
 }
 
-func TestTrap07StoreThenFailLeavesNoContext(t *testing.T) {
+func TestStoreThenFailLeavesNoContext(t *testing.T) {
 	boom := errors.New("boom")
 	r := registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d", Provides: []string{"RAIN"}},
 		func(_ context.Context, c *capabilities.Call) error {
@@ -150,7 +150,7 @@ func question(t testing.TB, err error) *capabilities.ApprovalNeeded {
 	return q
 }
 
-func TestTrap04ADecisionNeverCountsForAnotherRequest(t *testing.T) {
+func TestADecisionNeverCountsForAnotherRequest(t *testing.T) {
 	ran := 0
 	r := asking(t, capabilities.FailStep, &ran)
 	m, step := manager(t), agent.Step{Capability: "write", ContextKey: "k", Objective: "set it"}
@@ -178,7 +178,7 @@ func TestTrap04ADecisionNeverCountsForAnotherRequest(t *testing.T) {
 	}
 }
 
-func TestTrap03ARejectionEndsPerPolicyAndNobodyIsAskedAgain(t *testing.T) {
+func TestARejectionEndsPerPolicyAndNobodyIsAskedAgain(t *testing.T) {
 	for then, check := range map[capabilities.Rejection]func(s *agent.State) bool{
 		capabilities.FailStep: func(s *agent.State) bool { return agent.Route(s, agent.Turn{}).Target == agent.ToError },
 		capabilities.Replan:   func(s *agent.State) bool { return agent.Route(s, agent.Turn{}).Target == agent.ToOrchestrator },

@@ -159,7 +159,7 @@ func TestGoldenBytesStayAsTheyAre(t *testing.T) {
 
 // Requirement: what an older release stored opens, and its threads go on
 // Requirement: another version wrote it
-func TestRow058GoldenFilesLoadForEver(t *testing.T) {
+func TestGoldenFilesLoadForEver(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "golden", "*", "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are %d golden files, %v", len(files), err)

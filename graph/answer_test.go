@@ -12,7 +12,7 @@ import (
 )
 
 // Requirement: Every question counts
-func TestRow094FalseZeroAndEmptyAreAnswers(t *testing.T) {
+func TestFalseZeroAndEmptyAreAnswers(t *testing.T) {
 	n := graph.Func(func(ctx context.Context, s *world) error {
 		b, err1 := graph.Ask[bool](ctx, graph.Question{Prompt: "b"})
 		i, err2 := graph.Ask[int](ctx, graph.Question{Prompt: "i"})
@@ -34,7 +34,7 @@ func two(t *testing.T, ran *counter) (*graph.Graph[world], graph.Result[world]) 
 }
 
 // Requirement: Every question counts
-func TestRow078ReplyToSeveralOpenQuestionsIsAmbiguous(t *testing.T) {
+func TestReplyToSeveralOpenQuestionsIsAmbiguous(t *testing.T) {
 	var ran counter
 	g, res := two(t, &ran)
 	_, err := g.Resume(ctx, graph.Reply("?"), t1)

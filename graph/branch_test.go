@@ -61,7 +61,7 @@ func logAt(t testing.TB, g *graph.Graph[world], at uint64) string {
 }
 
 // Requirement: History is a tree
-func TestRow056RunningFromAnOldCommitKeepsTheOldBranch(t *testing.T) {
+func TestRunningFromAnOldCommitKeepsTheOldBranch(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := chainOf(t, &ran, cfg, "a", "b", "c")
@@ -80,7 +80,7 @@ func TestRow056RunningFromAnOldCommitKeepsTheOldBranch(t *testing.T) {
 }
 
 // Requirement: History is a tree
-func TestRow109ReplayRunsWhatComesAfterAndNothingBefore(t *testing.T) {
+func TestReplayRunsWhatComesAfterAndNothingBefore(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := chainOf(t, &ran, cfg, "a", "b", "c")
@@ -105,7 +105,7 @@ func TestRow109ReplayRunsWhatComesAfterAndNothingBefore(t *testing.T) {
 }
 
 // Requirement: History is a tree
-func TestRow111ReplayFromBeforeAQuestionAsksItAgain(t *testing.T) {
+func TestReplayFromBeforeAQuestionAsksItAgain(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x")}), cfg)
@@ -120,7 +120,7 @@ func TestRow111ReplayFromBeforeAQuestionAsksItAgain(t *testing.T) {
 	is(t, err, graph.ErrUnknownQuestion) // a commit of the past has no open question
 }
 
-func TestRow114AnAnswerAtTheHeadIsAPlainResume(t *testing.T) {
+func TestAnAnswerAtTheHeadIsAPlainResume(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x")}), cfg)
@@ -133,7 +133,7 @@ func TestRow114AnAnswerAtTheHeadIsAPlainResume(t *testing.T) {
 }
 
 // Requirement: History is a tree
-func TestRow115LaterTurnsGoOnFromTheReplayedBranch(t *testing.T) {
+func TestLaterTurnsGoOnFromTheReplayedBranch(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := chainOf(t, &ran, cfg, "a", "b")
@@ -146,7 +146,7 @@ func TestRow115LaterTurnsGoOnFromTheReplayedBranch(t *testing.T) {
 }
 
 // Requirement: History is a tree
-func TestRow117AForkDoesNotTakeWhatStoodBesideTheCommit(t *testing.T) {
+func TestAForkDoesNotTakeWhatStoodBesideTheCommit(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	fail := true

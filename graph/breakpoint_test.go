@@ -61,7 +61,7 @@ func TestStaticInterrupts(t *testing.T) {
 	}
 }
 
-func TestRow083StaticInterruptInALoopPausesEachLap(t *testing.T) {
+func TestStaticInterruptInALoopPausesEachLap(t *testing.T) {
 	b := graph.New[world]("loop")
 	b.Node("a", graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
 		s.Log.Append("a")

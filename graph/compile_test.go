@@ -47,7 +47,7 @@ func sound() *graph.Builder[world] {
 }
 
 // Requirement: Unknown names are errors
-func TestRow005EachMistakeIsNamedAtItsLine(t *testing.T) {
+func TestEachMistakeIsNamedAtItsLine(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		spoil func(b *graph.Builder[world])
@@ -176,7 +176,7 @@ func TestUnknownInterruptNodesAreMistakes(t *testing.T) {
 	}
 }
 
-func TestPeer21StateThatCannotBeStoredDoesNotCompile(t *testing.T) {
+func TestStateThatCannotBeStoredDoesNotCompile(t *testing.T) {
 	type bad struct {
 		Pipe state.Value[chan int] `json:"pipe"`
 		Num  int                   `json:"num"`

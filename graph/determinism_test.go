@@ -63,7 +63,7 @@ func fanned(x, y graph.Node[world]) *graph.Builder[world] {
 	return b
 }
 
-func TestPeer17OrderOfDeclarationDoesNotMatter(t *testing.T) {
+func TestOrderOfDeclarationDoesNotMatter(t *testing.T) {
 	var want string
 	for range 20 {
 		b := graph.New[world]("order")

@@ -31,11 +31,11 @@ func drained(t *testing.T, reason string, res graph.Result[world], err error) gr
 	return res
 }
 
-// TestRow068DrainStopsBeforeTheNextStep: what runs finishes and is committed, a child
+// TestDrainStopsBeforeTheNextStep: what runs finishes and is committed, a child
 // call that it has begun goes as far as its own step, and nothing else starts.
 //
 // Requirement: events: drain
-func TestRow068DrainStopsBeforeTheNextStep(t *testing.T) {
+func TestDrainStopsBeforeTheNextStep(t *testing.T) {
 	cfg := stored()
 	g, runs, may := chain(t, cfg)
 	live := g.Start(ctx, world{}, t1)
@@ -56,7 +56,7 @@ func TestRow068DrainStopsBeforeTheNextStep(t *testing.T) {
 }
 
 // Requirement: events: drain
-func TestRow068DrainLetsAChildFinishItsStep(t *testing.T) {
+func TestDrainLetsAChildFinishItsStep(t *testing.T) {
 	var ran counter
 	var drain graph.Drain
 	c := child(t, &ran, graph.Config{}, func(context.Context, *inner) error {
@@ -92,8 +92,8 @@ func TestRow068DrainLetsAChildFinishItsStep(t *testing.T) {
 	}
 }
 
-// TestRow068ANodeThatRunsMayStillMakeItsCalls: only supersteps are held back.
-func TestRow068ANodeThatRunsMayStillMakeItsCalls(t *testing.T) {
+// TestANodeThatRunsMayStillMakeItsCalls: only supersteps are held back.
+func TestANodeThatRunsMayStillMakeItsCalls(t *testing.T) {
 	var ran counter
 	var drain graph.Drain
 	b := graph.New[world]("calls")
@@ -120,10 +120,10 @@ func TestRow068ANodeThatRunsMayStillMakeItsCalls(t *testing.T) {
 	ran.want(t, "call", 2)
 }
 
-// TestRow069DrainInTheLastStepChangesNothing asks for a drain when nothing is left.
+// TestDrainInTheLastStepChangesNothing asks for a drain when nothing is left.
 //
 // Requirement: events: drain
-func TestRow069DrainInTheLastStepChangesNothing(t *testing.T) {
+func TestDrainInTheLastStepChangesNothing(t *testing.T) {
 	for name, cfg := range map[string]graph.Config{"stored": stored(), "not stored": {}} {
 		t.Run(name, func(t *testing.T) {
 			var drain graph.Drain

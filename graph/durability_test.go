@@ -165,7 +165,7 @@ func TestAsyncHasOneCommitInFlight(t *testing.T) {
 }
 
 // Requirement: Commit, then go on
-func TestRow051AnErrorOfTheStoreFailsTheRunWhateverTheDurability(t *testing.T) {
+func TestAnErrorOfTheStoreFailsTheRunWhateverTheDurability(t *testing.T) {
 	for _, d := range durabilities {
 		for at := 1; at <= 4; at++ {
 			f := &faulty{Store: new(checkpoint.Memory), at: at}
@@ -264,7 +264,7 @@ func TestWhateverEndsARunIsStored(t *testing.T) {
 }
 
 // Requirement: Durability says what a crash can cost
-func TestRow055SubgraphsInheritTheDurability(t *testing.T) {
+func TestSubgraphsInheritTheDurability(t *testing.T) {
 	for d, want := range map[graph.Durability]int{graph.Sync: 7, graph.Async: 7, graph.Exit: 1} {
 		f := &faulty{Store: new(checkpoint.Memory)}
 		var ran counter

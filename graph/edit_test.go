@@ -79,7 +79,7 @@ func TestAPatchLeavesWhatIsDue(t *testing.T) {
 	}
 }
 
-func TestRow033ADeferredNodeStaysDueWhenTheStateIsEdited(t *testing.T) {
+func TestADeferredNodeStaysDueWhenTheStateIsEdited(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	cfg.InterruptBefore = []string{"d"}
@@ -105,7 +105,7 @@ func TestRow033ADeferredNodeStaysDueWhenTheStateIsEdited(t *testing.T) {
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a1 b1 c1 d1")
 }
 
-func TestRow081ACommandAtABreakpointRunsBesideWhatIsDue(t *testing.T) {
+func TestACommandAtABreakpointRunsBesideWhatIsDue(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	cfg.InterruptBefore = []string{"n1"}
@@ -154,7 +154,7 @@ func TestAnEditActsAsANodeAndOthersStayDue(t *testing.T) {
 }
 
 // Requirement: Edits change what they name
-func TestRow119BulkEdits(t *testing.T) {
+func TestBulkEdits(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := diamond(t, &ran, cfg)
@@ -195,7 +195,7 @@ func whole(t testing.TB, g *graph.Graph[world], cfg graph.Config) string {
 }
 
 // Requirement: Edits change what they name
-func TestRow120AConversationTypedInByHandHasTheSameHistory(t *testing.T) {
+func TestAConversationTypedInByHandHasTheSameHistory(t *testing.T) {
 	b := graph.New[world]("talk")
 	b.Node("plan", graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
 		s.Log.Append("plan")
@@ -232,7 +232,7 @@ func TestRow120AConversationTypedInByHandHasTheSameHistory(t *testing.T) {
 }
 
 // Requirement: Edits change what they name
-func TestRow067AnEditAsEndKeepsWhatFinished(t *testing.T) {
+func TestAnEditAsEndKeepsWhatFinished(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x"), "b": says("b", &ran)}), cfg)
@@ -245,7 +245,7 @@ func TestRow067AnEditAsEndKeepsWhatFinished(t *testing.T) {
 }
 
 // Requirement: Edits change what they name
-func TestRow121AnEditGoesThroughTheReducers(t *testing.T) {
+func TestAnEditGoesThroughTheReducers(t *testing.T) {
 	var ran counter
 	g := chainOf(t, &ran, stored(), "a")
 	invoke(t, g, "t1", graph.Done)
@@ -289,7 +289,7 @@ func TestAnEditThatFailsChangesNothing(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestRow107TheStateOfASubgraphIsEdited(t *testing.T) {
+func TestTheStateOfASubgraphIsEdited(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	c := child(t, &ran, cfg, func(ctx context.Context, s *inner) error {

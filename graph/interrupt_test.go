@@ -69,7 +69,7 @@ func idOf(t *testing.T, res graph.Result[world], prompt string) string {
 	return ""
 }
 
-func TestRow074OneNodeAsksOneQuestionAfterTheOther(t *testing.T) {
+func TestOneNodeAsksOneQuestionAfterTheOther(t *testing.T) {
 	var ran counter
 	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x", "y", "z")}), stored())
 	res := invoke(t, g, "t1", graph.Interrupted)
@@ -149,7 +149,7 @@ func TestBranchMayAsk(t *testing.T) {
 
 // Requirement: Every question counts
 // Requirement: a node asks a person, for a minute or a month
-func TestPeer05ParallelQuestionsAnsweredInAnyOrder(t *testing.T) {
+func TestParallelQuestionsAnsweredInAnyOrder(t *testing.T) {
 	all := []string{"x", "y", "z"}
 	for _, order := range [][]string{{"x y z"}, {"x", "y", "z"}, {"z", "y", "x"}, {"y", "x z"}, {"z x", "y"}} {
 		t.Run(strings.Join(order, ","), func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestQuestionsInALoopHaveTheirOwnIDs(t *testing.T) {
 }
 
 // Requirement: a node asks a person, for a minute or a month
-func TestPeer07OnlyTheAnsweredSendRunsAgain(t *testing.T) {
+func TestOnlyTheAnsweredSendRunsAgain(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	works := func(ctx context.Context, s *world, p parcel) error {

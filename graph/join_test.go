@@ -10,7 +10,7 @@ import (
 )
 
 // Requirement: Joins
-func TestPeer03JoinOfUnevenBranchesFiresOnce(t *testing.T) {
+func TestJoinOfUnevenBranchesFiresOnce(t *testing.T) {
 	b := graph.New[world]("uneven")
 	for _, name := range []string{"a", "b1", "b2", "b3", "end"} {
 		b.Node(name, logs(name))
@@ -53,7 +53,7 @@ func laps(n int) *graph.Builder[world] {
 }
 
 // Requirement: Joins
-func TestRow027JoinOfUnevenBranchesFiresOnceInEachLap(t *testing.T) {
+func TestJoinOfUnevenBranchesFiresOnceInEachLap(t *testing.T) {
 	res := invoke(t, build(t, laps(3), graph.Config{}), "", graph.Done)
 	logged(t, res, "fork a b1 b2 join fork a b1 b2 join fork a b1 b2 join")
 }
@@ -92,7 +92,7 @@ func half() *graph.Builder[world] {
 }
 
 // Requirement: Joins
-func TestRow032StarvedJoinIsReportedAndForgotten(t *testing.T) {
+func TestStarvedJoinIsReportedAndForgotten(t *testing.T) {
 	g := build(t, half(), stored())
 	res := invoke(t, g, "t1", graph.Done)
 	logged(t, res, "a")
@@ -129,7 +129,7 @@ func TestJoinOfAWorkerFiresOnceForAllItsTasks(t *testing.T) {
 	}
 }
 
-func TestRow030PlainEdgeAndJoinIntoOneNodeBothFire(t *testing.T) {
+func TestPlainEdgeAndJoinIntoOneNodeBothFire(t *testing.T) {
 	b := graph.New[world]("both")
 	line(b, "a", "b")
 	b.Node("end", logs("end"))
@@ -140,7 +140,7 @@ func TestRow030PlainEdgeAndJoinIntoOneNodeBothFire(t *testing.T) {
 }
 
 // Requirement: Joins
-func TestRow033DeferredNodeWaitsForAllElse(t *testing.T) {
+func TestDeferredNodeWaitsForAllElse(t *testing.T) {
 	b := graph.New[world]("deferred")
 	b.Node("fork", goes("fork", graph.Goto("last", "long").Send("w", "x"), "last", "long", "w"))
 	b.Node("w", graph.Worker(func(_ context.Context, s *world, p string) error {

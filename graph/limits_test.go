@@ -12,7 +12,7 @@ import (
 )
 
 // Requirement: Limits fail loudly
-func TestRow043AGraphOfKStepsPassesALimitOfK(t *testing.T) {
+func TestAGraphOfKStepsPassesALimitOfK(t *testing.T) {
 	names := strings.Fields("a b c d e")
 	for limit := 1; limit <= 6; limit++ {
 		b := graph.New[world]("k")
@@ -33,7 +33,7 @@ func TestRow043AGraphOfKStepsPassesALimitOfK(t *testing.T) {
 }
 
 // Requirement: Limits fail loudly
-func TestRow043AResumedRunGetsNoFreeSteps(t *testing.T) {
+func TestAResumedRunGetsNoFreeSteps(t *testing.T) {
 	b := graph.New[world]("resumed")
 	line(b, strings.Fields("a b c d e")...)
 	cfg := stored()
@@ -67,7 +67,7 @@ func TestAnAnsweredStepCountsOnce(t *testing.T) {
 }
 
 // Requirement: Limits fail loudly
-func TestPeer12EndlessLoopFailsLoudly(t *testing.T) {
+func TestEndlessLoopFailsLoudly(t *testing.T) {
 	loop := func() *graph.Builder[world] {
 		b := graph.New[world]("endless")
 		b.Node("a", graph.Router(func(_ context.Context, s *world) (graph.Command, error) {

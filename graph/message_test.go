@@ -63,11 +63,11 @@ func messages(t *testing.T, g *graph.Graph[world]) string {
 	return shown(t, g.Stream(ctx, world{}, graph.RunOptions{Modes: graph.Messages}))
 }
 
-// TestRow129MessagesAreShownOnce: what was streamed is not shown again at its end, nor
+// TestMessagesAreShownOnce: what was streamed is not shown again at its end, nor
 // when a later node repeats it; what was not streamed is shown as a whole.
 //
 // Requirement: events: messages
-func TestRow129MessagesAreShownOnce(t *testing.T) {
+func TestMessagesAreShownOnce(t *testing.T) {
 	b := graph.New[world]("talk")
 	b.Node("a", speaksTokens("1+Hel", "1+lo", "1=Hello", "2=whole"))
 	b.Node("b", speaksTokens("1=Hello", "2=whole", "3=new", "3=new"))
@@ -79,9 +79,9 @@ func TestRow129MessagesAreShownOnce(t *testing.T) {
 	}
 }
 
-// TestRow129DebugTellsTheHistory: the commits that Debug tells of are those that History
+// TestDebugTellsTheHistory: the commits that Debug tells of are those that History
 // tells later, and the states that follow them are theirs.
-func TestRow129DebugTellsTheHistory(t *testing.T) {
+func TestDebugTellsTheHistory(t *testing.T) {
 	cfg := stored()
 	b := graph.New[world]("debug")
 	line(b, "a", "b")
@@ -121,10 +121,10 @@ func TestRow129DebugTellsTheHistory(t *testing.T) {
 	}
 }
 
-// TestRow129SilentModelsAreNotHeard: in a node, in a subgraph, in a whole run.
+// TestSilentModelsAreNotHeard: in a node, in a subgraph, in a whole run.
 //
 // Requirement: events: messages
-func TestRow129SilentModelsAreNotHeard(t *testing.T) {
+func TestSilentModelsAreNotHeard(t *testing.T) {
 	c := graph.New[inner]("child")
 	c.Node("c", graph.Func(func(ctx context.Context, _ *inner) error { return speak(ctx, "sub+x", "sub=x") }))
 	c.Edge(graph.Start, "c")

@@ -67,7 +67,7 @@ func inOrder() context.Context {
 }
 
 // Requirement: One order
-func TestPeer01FanInHasOneOrderInAThousandSchedules(t *testing.T) {
+func TestFanInHasOneOrderInAThousandSchedules(t *testing.T) {
 	g := fanIn(t, graph.Config{})
 	for range 1000 {
 		res, err := g.Invoke(inOrder(), world{}, graph.RunOptions{})
@@ -75,7 +75,7 @@ func TestPeer01FanInHasOneOrderInAThousandSchedules(t *testing.T) {
 	}
 }
 
-func TestPeer14TwoHundredRunsOfOneGraphAtOnce(t *testing.T) {
+func TestTwoHundredRunsOfOneGraphAtOnce(t *testing.T) {
 	cfg := stored()
 	g := fanIn(t, cfg)
 	var wg sync.WaitGroup
@@ -123,7 +123,7 @@ func TestFailedTaskLeavesNoTrace(t *testing.T) {
 }
 
 // Requirement: Private views
-func TestRow021SiblingsDoNotSeeEachOther(t *testing.T) {
+func TestSiblingsDoNotSeeEachOther(t *testing.T) {
 	var both sync.WaitGroup
 	both.Add(2)
 	b := graph.New[world]("siblings")
@@ -166,7 +166,7 @@ func TestBranchSeesItsOwnNodeAndNoSibling(t *testing.T) {
 }
 
 // Requirement: Private views
-func TestRow021WhatACallerHoldsDoesNotChange(t *testing.T) {
+func TestWhatACallerHoldsDoesNotChange(t *testing.T) {
 	b := graph.New[world]("hold")
 	line(b, "a", "b")
 	g := build(t, b, graph.Config{})
@@ -183,7 +183,7 @@ func TestRow021WhatACallerHoldsDoesNotChange(t *testing.T) {
 	}
 }
 
-func TestRow005ConflictNamesFieldAndBothNodes(t *testing.T) {
+func TestConflictNamesFieldAndBothNodes(t *testing.T) {
 	for name, write := range map[string]func(s *world){
 		"name":  func(s *world) { s.Name.Set("x") },
 		"log":   func(s *world) { s.Log.Overwrite([]string{"x"}) },

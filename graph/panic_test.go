@@ -15,7 +15,7 @@ import (
 
 // Requirement: Panics and cancelling
 // Requirement: a node panics or hangs
-func TestPeer18PanicIsAnErrorThatNamesTheNode(t *testing.T) {
+func TestPanicIsAnErrorThatNamesTheNode(t *testing.T) {
 	for name, what := range map[string]any{"text": "oh no", "an error": errBoom, "nil": nil} {
 		for _, p := range []graph.Policy{{}, {Timeout: time.Hour}, {Retry: graph.Retry{Attempts: 3}}} {
 			for _, wide := range []bool{false, true} {

@@ -16,7 +16,7 @@ import (
 )
 
 // Requirement: Commit, then go on
-func TestRow054ARunOfKStepsMakesKPlusOneCommits(t *testing.T) {
+func TestARunOfKStepsMakesKPlusOneCommits(t *testing.T) {
 	store := &faulty{Store: new(checkpoint.Memory)}
 	b := graph.New[world]("commits")
 	line(b, "a", "b", "c")
@@ -26,7 +26,7 @@ func TestRow054ARunOfKStepsMakesKPlusOneCommits(t *testing.T) {
 	}
 }
 
-func TestRow053ACommitSaysWhereTheRunStands(t *testing.T) {
+func TestACommitSaysWhereTheRunStands(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("x", 3600))
 	cfg := stored()
 	cfg.Now, cfg.NewID = func() time.Time { return now }, func() string { return "run-1" }
@@ -169,7 +169,7 @@ func TestTurnFieldsAreResetByAnInputAndByNothingElse(t *testing.T) {
 	}
 }
 
-func TestRow058FieldsMayComeAndGoBetweenVersions(t *testing.T) {
+func TestFieldsMayComeAndGoBetweenVersions(t *testing.T) {
 	type old struct {
 		Log  state.List[string]  `json:"log"`
 		Gone state.Value[string] `json:"gone"`

@@ -76,7 +76,7 @@ func TestNoInputIsLostWhenManyQueueAtOnce(t *testing.T) {
 }
 
 // Requirement: Inputs wait for their turn
-func TestRow093DiscardDropsTheQuestionAndKeepsTheState(t *testing.T) {
+func TestDiscardDropsTheQuestionAndKeepsTheState(t *testing.T) {
 	g := polite(t, stored())
 	res, err := g.Invoke(ctx, inputOf("old"), t1)
 	ended(t, graph.Interrupted, res, err)

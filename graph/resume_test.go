@@ -64,7 +64,7 @@ func mixed(t *testing.T, ran *counter, mended *bool, cfg graph.Config) *graph.Gr
 
 // Requirement: Siblings keep their work
 // Requirement: a node fails beside others
-func TestPeer11FinishedSiblingsOfAFailureDoNotRunAgain(t *testing.T) {
+func TestFinishedSiblingsOfAFailureDoNotRunAgain(t *testing.T) {
 	var ran counter
 	mended := false
 	cfg := stored()
@@ -201,14 +201,14 @@ func TestCancelEndsTheWaitBetweenAttempts(t *testing.T) {
 }
 
 // Requirement: policy: retry
-func TestRow067QuestionsAreNotRetried(t *testing.T) {
+func TestQuestionsAreNotRetried(t *testing.T) {
 	var ran counter
 	g := single(t, asks("a", &ran, "x"), graph.Policy{Retry: graph.Retry{Attempts: 5}}, stored())
 	invoke(t, g, "t1", graph.Interrupted)
 	ran.want(t, "a", 1)
 }
 
-func TestRow067ThreadsThatCannotBeUsed(t *testing.T) {
+func TestThreadsThatCannotBeUsed(t *testing.T) {
 	g := single(t, logs("a"), graph.Policy{}, stored())
 	for _, id := range []string{"", strings.Repeat("x", 2048), "\xff"} {
 		_, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: id})

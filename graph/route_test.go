@@ -57,7 +57,7 @@ func TestCommandsAreValues(t *testing.T) {
 	logged(t, invoke(t, g, "", graph.Done), "r a b")
 }
 
-func TestRow046StaticEdgeAndGotoBothFire(t *testing.T) {
+func TestStaticEdgeAndGotoBothFire(t *testing.T) {
 	b := start(goes("r", graph.Goto("b", "a"), "a", "b", "c"))
 	b.Edge("r", "a")
 	b.Edge("r", "a") // an edge declared twice is one
@@ -72,7 +72,7 @@ func TestRouterWithAStaticEdgeMayNameNothing(t *testing.T) {
 }
 
 // Requirement: Unknown names are errors
-func TestRow025UndeclaredTargetsAreErrors(t *testing.T) {
+func TestUndeclaredTargetsAreErrors(t *testing.T) {
 	for name, r := range map[string]graph.Node[world]{
 		"a node that was not declared":  goes("r", graph.Goto("c"), "a", "b", graph.End),
 		"a second one":                  goes("r", graph.Goto("a", "c"), "a", "b"),
@@ -140,7 +140,7 @@ func TestBranchesGoBesideEdgesAndEachOther(t *testing.T) {
 	logged(t, invoke(t, build(t, b, graph.Config{}), "", graph.Done), "r a b c")
 }
 
-func TestPeer04EndOfOneBranchLeavesTheOtherAlone(t *testing.T) {
+func TestEndOfOneBranchLeavesTheOtherAlone(t *testing.T) {
 	b := graph.New[world]("end")
 	line(b, "a", "b", "c")
 	b.Node("x", goes("x", graph.Goto(graph.End), graph.End, "c"))

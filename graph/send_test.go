@@ -58,7 +58,7 @@ func post(work func(ctx context.Context, s *world, p parcel) error) *graph.Build
 var posted = strings.Join([]string{"a", "b", "c", parcels[0].String(), "v7", parcels[1].String(), parcels[2].String()}, " ")
 
 // Requirement: One order
-func TestRow011SendsRunInTheOrderSent(t *testing.T) {
+func TestSendsRunInTheOrderSent(t *testing.T) {
 	works := func(context.Context, *world, parcel) error { return nil }
 	logged(t, invoke(t, build(t, post(works), graph.Config{}), "", graph.Done), posted)
 }
@@ -130,7 +130,7 @@ func TestPanicInAPayloadsCodeIsAnError(t *testing.T) {
 }
 
 // Requirement: Inline or pool
-func TestRow011ManySendsKeepTheirOrderAndTheBound(t *testing.T) {
+func TestManySendsKeepTheirOrderAndTheBound(t *testing.T) {
 	const n, bound = 500, 7
 	b := graph.New[world]("many")
 	b.Node("r", graph.Router(func(context.Context, *world) (c graph.Command, err error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-func TestPeer20NodeThatHonoursItsContextTimesOut(t *testing.T) {
+func TestNodeThatHonoursItsContextTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := graph.Func(func(ctx context.Context, s *world) error {
 			s.Log.Append("slow")

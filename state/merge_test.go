@@ -85,7 +85,7 @@ func twoTasks[C any, P pointer[C]](t *testing.T, input C, one, two func(P), want
 	}
 }
 
-func TestRow017ConflictNamesTheWrites(t *testing.T) {
+func TestConflictNamesTheWrites(t *testing.T) {
 	a, b := state.Of(1), state.Of(2)
 	var run state.Value[int]
 	var conflict *state.ConflictError

@@ -39,7 +39,7 @@ type report struct {
 
 type Inner struct{ Error state.Latest[string] }
 
-func TestRow023GroupsFlattenToPrefixedNames(t *testing.T) {
+func TestGroupsFlattenToPrefixedNames(t *testing.T) {
 	s := mustSchema[report](t)
 	var got []string
 	for _, f := range s.Fields() {
@@ -127,7 +127,7 @@ func TestDifferenceAcrossAReset(t *testing.T) {
 }
 
 // Requirement: Unknown names are errors
-func TestRow025DecodeReportsEveryMistake(t *testing.T) {
+func TestDecodeReportsEveryMistake(t *testing.T) {
 	s := mustSchema[report](t)
 	v := s.New()
 	err := s.Decode(v, []byte(`{"rounds":"x","nope":1,"task_current":"go","Nope":2}`))

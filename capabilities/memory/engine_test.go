@@ -203,7 +203,7 @@ func (u unreadable) Get(ctx context.Context, ns []string, key string) (longterm.
 // A memory that cannot be read is not an empty one: what is in it must not be written over.
 //
 // Requirement: a memory that cannot be read is written over
-func TestBug22WhatCannotBeReadIsNotWrittenOver(t *testing.T) {
+func TestWhatCannotBeReadIsNotWrittenOver(t *testing.T) {
 	store := unreadable{Store: new(longterm.Map)}
 	offload(t, engine(t, memory.Config{Store: store}), ended("1", "I drink green tea."))
 	before := stored(t, store)

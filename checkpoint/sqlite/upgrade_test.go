@@ -30,7 +30,7 @@ var layouts = []int{1, 2}
 var oldKeys = []checkpoint.Key{{Thread: "a"}, {Thread: "a", Namespace: "sub"}, {Thread: "b:é"}}
 
 // Requirement: what an older release stored opens, and its threads go on
-func TestRow058FileOfAnOlderLayoutOpens(t *testing.T) {
+func TestFileOfAnOlderLayoutOpens(t *testing.T) {
 	for _, layout := range layouts {
 		path := old(t, layout)
 		for range 2 { // when it is brought up to date, and when it is

@@ -79,8 +79,8 @@ func in(t *testing.T, b *tasks.Board, id string, s tasks.Status) {
 	}
 }
 
-// TestTrap26IllegalTransitionIsRejected tries every act on a task of every status.
-func TestTrap26IllegalTransitionIsRejected(t *testing.T) {
+// TestIllegalTransitionIsRejected tries every act on a task of every status.
+func TestIllegalTransitionIsRejected(t *testing.T) {
 	ctx := t.Context()
 	acts := map[string]func(b *tasks.Board, id string) error{
 		"run": func(b *tasks.Board, id string) error { _, err := b.Run(ctx, id, leaves(tasks.Outcome{})); return err },

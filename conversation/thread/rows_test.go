@@ -14,13 +14,13 @@ func row(t *testing.T) { threadtest.Row(t, t.Name()[len("Test"):], new(document.
 func TestConflict(t *testing.T) { threadtest.Row(t, "Conflict", &document.Map{}) }
 
 // Requirement: a cache lives as long as its manager
-func TestTrap16ImplicitCacheDoesNotOutliveTheRunAndSetConfigKeepsDirtyState(t *testing.T) {
+func TestImplicitCache_EndsWithTheRun(t *testing.T) {
 	for _, name := range []string{"SM43", "SM21"} {
 		threadtest.Row(t, name, &document.Map{})
 	}
 }
 
-func TestTrap24KeyOrderIsNoChange(t *testing.T) { threadtest.Row(t, "SM38", &document.Map{}) }
+func TestKeyOrderIsNoChange(t *testing.T) { threadtest.Row(t, "SM38", &document.Map{}) }
 
 func TestSM01(t *testing.T) { row(t) }
 func TestSM02(t *testing.T) { row(t) }

@@ -147,7 +147,7 @@ func TestAnAgentNeedsNoModel(t *testing.T) {
 }
 
 // Requirement: what the user said is not stored
-func TestTrap20TheMessagesOfTheUserAndOfTheAgentAreBothStored(t *testing.T) {
+func TestTheMessagesOfTheUserAndOfTheAgentAreBothStored(t *testing.T) {
 	var d doer
 	store := &checkpoint.Memory{}
 	say(t, compile(t, pes.Config{Execute: d.do}, store), "one")
@@ -304,7 +304,7 @@ func cutOff(t *testing.T, p *planner, d *doer, store checkpoint.Store) {
 }
 
 // Requirement: what a crash left under way stays so
-func TestTrap15AnItemInProgressIsReclaimedAndACycleOrAMissingDependencyIsReported(t *testing.T) {
+func TestPlan_ReclaimsItemsAndReportsCycles(t *testing.T) {
 	var d doer
 	store := &checkpoint.Memory{}
 	p := &planner{plans: []pes.Plan{items("a", "b", "c<a,b"), items("b", "c<a,b")}}

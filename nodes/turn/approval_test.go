@@ -87,7 +87,7 @@ func TestApprovalIsAskedStepByStepAndConsumedOnce(t *testing.T) {
 }
 
 // Requirement: who was rejected asks again
-func TestTrap03ARejectionEndsPerPolicyWithoutASecondPrompt(t *testing.T) {
+func TestARejectionEndsPerPolicyWithoutASecondPrompt(t *testing.T) {
 	for then, want := range map[capabilities.Rejection]string{
 		capabilities.FailStep: "not today", capabilities.SkipStep: "Missing", capabilities.EndTurn: "not today", capabilities.Replan: "another plan",
 	} {
@@ -121,7 +121,7 @@ func asking(s agent.State) (ids []string) {
 }
 
 // Requirement: who was rejected asks again
-func TestTrap03ARejectedPlanEndsPerPolicyWithoutASecondPrompt(t *testing.T) {
+func TestARejectedPlanEndsPerPolicyWithoutASecondPrompt(t *testing.T) {
 	for then, want := range map[capabilities.Rejection]string{
 		capabilities.FailStep: "not today", capabilities.SkipStep: "I have nothing to say", capabilities.EndTurn: "not today",
 	} {
@@ -279,7 +279,7 @@ func TestWhatIsApprovedIsWhatWasAskedAbout(t *testing.T) {
 	says(t, answer(t, res.State), "version 1")
 }
 
-func TestTrap04ADecisionAboutOneStepNeverCountsForAnother(t *testing.T) {
+func TestADecisionAboutOneStepNeverCountsForAnother(t *testing.T) {
 	runs := 0
 	c := approving(t, "", &runs)
 	step := func(key string, after ...string) agent.Step {

@@ -48,7 +48,7 @@ func refuses(t testing.TB, g *turn.Gateway[agent.State], text string, want ...st
 }
 
 // Requirement: a message of commands alone is a task
-func TestTrap05CommandsAloneRunNothingTextSurvivesAndNoSettingIsLost(t *testing.T) {
+func TestCommandsAlone_RunNothingAndKeepSettings(t *testing.T) {
 	store := &checkpoint.Memory{}
 	g, tasks := desk(t, config(t), store)
 	for _, text := range []string{"/help", "/planning!:on", "/task!:off /caps!:off", "/status", "", "  ", "/exit"} {

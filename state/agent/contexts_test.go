@@ -40,7 +40,7 @@ func TestEveryMistakeInTypesIsReportedAtOnce(t *testing.T) {
 	same(t, "nil has", (*agent.Types)(nil).Has("X"), false)
 }
 
-func TestTrap08AHardConstraintWithEmptyInputsFails(t *testing.T) {
+func TestAHardConstraintWithEmptyInputsFails(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"k":{}}}`)}
 	c := m.Contexts(&s)
@@ -61,7 +61,7 @@ func TestTrap08AHardConstraintWithEmptyInputsFails(t *testing.T) {
 	}
 }
 
-func TestTrap09NoInputsAndEmptyInputsAreTheSame(t *testing.T) {
+func TestNoInputsAndEmptyInputsAreTheSame(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"k":{}}}`)}
 	c := m.Contexts(&s)
@@ -75,7 +75,7 @@ func TestTrap09NoInputsAndEmptyInputsAreTheSame(t *testing.T) {
 	}
 }
 
-func TestTrap10SummariesNeverFallBackToAllContext(t *testing.T) {
+func TestSummariesNeverFallBackToAllContext(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"ANALYSIS_RESULTS":{"x":{"analysis":"flat"}},"PV_ADDRESSES":{"a":{"pvs":["1"]},"b":{"pvs":["2","3"],"_meta":{"task_objective":"find"}}},"STRAY":{"k":{}}}`)}
 	c := m.Contexts(&s)
@@ -92,7 +92,7 @@ func TestTrap10SummariesNeverFallBackToAllContext(t *testing.T) {
 	wants(t, err, agent.ErrUnknownType, "STRAY")
 }
 
-func TestTrap28AValueThatCannotBeStoredFailsAtItsNode(t *testing.T) {
+func TestAValueThatCannotBeStoredFailsAtItsNode(t *testing.T) {
 	types, err := agent.NewTypes(agent.TypeOf[loose]())
 	must(t, err)
 	m := agent.Manager{Types: types}

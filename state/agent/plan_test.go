@@ -26,7 +26,7 @@ func rules(t testing.TB) agent.PlanRules {
 	}
 }
 
-func TestTrap11APlanThatCannotBeCarriedOutIsRejectedWithAllItsProblems(t *testing.T) {
+func TestPlan_ImpossibleOneIsRejectedWithAllProblems(t *testing.T) {
 	var p agent.Plan
 	decode(t, `{"steps":[
 		{"capability":"find","context_key":"a","expected_output":"PV_ADDRESSES","inputs":[{"PV_ADDRESSES":"b"}]},

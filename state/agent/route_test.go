@@ -185,7 +185,7 @@ func TestTheRouterOverAllSeveritiesCountersAndFlags(t *testing.T) {
 	}
 }
 
-func TestTrap01ARetriableFailureEndsAfterItsAttemptsAndASuccessGoesOn(t *testing.T) {
+func TestRetriableFailure_EndsAfterItsAttempts(t *testing.T) {
 	var m agent.Manager
 	f := agent.Failure{Node: agent.ToExtraction, Severity: agent.Retriable, Retry: agent.RetryPolicy{Attempts: 3, Delay: 0.5, Backoff: 2}}
 	var s agent.State
@@ -204,7 +204,7 @@ func TestTrap01ARetriableFailureEndsAfterItsAttemptsAndASuccessGoesOn(t *testing
 	same(t, "failures of another node", s.Control.RetryCount.Get(), 1)
 }
 
-func TestTrap02AKilledTurnAndAnUnregisteredStepHaveAReason(t *testing.T) {
+func TestAKilledTurnAndAnUnregisteredStepHaveAReason(t *testing.T) {
 	s := ready(t)
 	d := agent.Route(&s, agent.Turn{Known: func(string) bool { return false }})
 	same(t, "target", d.Target, agent.ToError)
@@ -216,7 +216,7 @@ func TestTrap02AKilledTurnAndAnUnregisteredStepHaveAReason(t *testing.T) {
 }
 
 // Requirement: limits of steps and of time are not enforced
-func TestTrap12TimeAndStepLimitsFire(t *testing.T) {
+func TestTimeAndStepLimitsFire(t *testing.T) {
 	s := ready(t)
 	for _, tt := range []struct {
 		elapsed time.Duration

@@ -67,7 +67,7 @@ func (c *counted) Count(m message.Message) (int, error) {
 	return len(m.Text()), nil
 }
 
-func TestHC10CountsAreRememberedByIDAndContent(t *testing.T) {
+func TestCountsAreRememberedByIDAndContent(t *testing.T) {
 	under := new(counted)
 	c := &message.Cached{Counter: under}
 	for range 3 {

@@ -80,7 +80,7 @@ func input(data string) func(*message.Log) error {
 	}
 }
 
-func TestRow026AMessageWithAKnownIDStaysInItsPlace(t *testing.T) {
+func TestAMessageWithAKnownIDStaysInItsPlace(t *testing.T) {
 	l := message.LogOf(user("a", "1"), user("b", "2"))
 	if err := l.Add(user("a", "3"), user("c", "4")); err != nil {
 		t.Fatal(err)
@@ -90,14 +90,14 @@ func TestRow026AMessageWithAKnownIDStaysInItsPlace(t *testing.T) {
 	}
 }
 
-func TestRow026OfOneIDTwiceInOneAddTheLastStays(t *testing.T) {
+func TestOfOneIDTwiceInOneAddTheLastStays(t *testing.T) {
 	l := message.LogOf(user("a", "1"), user("b", "2"), user("a", "3"))
 	if ids(l.Slice()) != "a b" || l.At(0).Text() != "3" {
 		t.Errorf("got %s", l)
 	}
 }
 
-func TestRow026WhatIsRemovedAndAddedAgainIsAtTheEnd(t *testing.T) {
+func TestWhatIsRemovedAndAddedAgainIsAtTheEnd(t *testing.T) {
 	var run message.Log
 	mustFold(t, &run, add(user("a", "1"), user("b", "2")))
 	mustFold(t, &run, func(l *message.Log) error { return errors.Join(l.Remove("a"), l.Add(user("a", "3"))) })
@@ -106,7 +106,7 @@ func TestRow026WhatIsRemovedAndAddedAgainIsAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestRow026RemovingWhatIsNotThereIsAnError(t *testing.T) {
+func TestRemovingWhatIsNotThereIsAnError(t *testing.T) {
 	l := message.LogOf(user("a", "1"))
 	var unknown *message.UnknownError
 	if err := l.Remove("a", "nobody"); !errors.As(err, &unknown) || unknown.ID != "nobody" || l.Len() != 1 {
@@ -134,7 +134,7 @@ func TestRow026RemovingWhatIsNotThereIsAnError(t *testing.T) {
 	}
 }
 
-func TestRow026RemoveAllDropsWhatWasThereAndNothingLater(t *testing.T) {
+func TestRemoveAllDropsWhatWasThereAndNothingLater(t *testing.T) {
 	var run message.Log
 	mustFold(t, &run, add(user("a", "1")))
 	mustFold(t, &run, add(user("b", "2")),
@@ -148,7 +148,7 @@ func TestRow026RemoveAllDropsWhatWasThereAndNothingLater(t *testing.T) {
 	}
 }
 
-func TestRow026MessagesWithoutIDsAreGivenSome(t *testing.T) {
+func TestMessagesWithoutIDsAreGivenSome(t *testing.T) {
 	a, b := message.LogOf(message.User("x"), message.User("x")), message.LogOf(message.User("x"), message.User("x"))
 	if a.Len() != 2 || a.At(0).ID == "" || a.At(0).ID == a.At(1).ID {
 		t.Errorf("got %s, want two messages with ids of their own", a)
@@ -293,7 +293,7 @@ func TestAMistakeInLogOfReachesTheRun(t *testing.T) {
 	}
 }
 
-func TestTrap28WhatCannotBeStoredIsAnErrorWhereItIsWritten(t *testing.T) {
+func TestWhatCannotBeStoredIsAnErrorWhereItIsWritten(t *testing.T) {
 	m := user("a", "x")
 	m.Metadata = map[string]jsonRaw{"k": jsonRaw("{")}
 	var l message.Log
@@ -303,7 +303,7 @@ func TestTrap28WhatCannotBeStoredIsAnErrorWhereItIsWritten(t *testing.T) {
 	}
 }
 
-func TestTrap18MessagesOfOneMillisecondKeepTheirOrder(t *testing.T) {
+func TestMessagesOfOneMillisecondKeepTheirOrder(t *testing.T) {
 	var run message.Log
 	q, a := user("z", "question"), message.Assistant("answer")
 	a.ID, q.Created, a.Created = "a", noon, noon
@@ -313,7 +313,7 @@ func TestTrap18MessagesOfOneMillisecondKeepTheirOrder(t *testing.T) {
 	}
 }
 
-func TestTrap20QuestionAndAnswerOfOneAddAreBothStored(t *testing.T) {
+func TestQuestionAndAnswerOfOneAddAreBothStored(t *testing.T) {
 	var run message.Log
 	mustFold(t, &run, add(message.User("why?"), message.Assistant("because")))
 	v, _ := run.Channel().Stored()
@@ -322,7 +322,7 @@ func TestTrap20QuestionAndAnswerOfOneAddAreBothStored(t *testing.T) {
 	}
 }
 
-func TestCR25WhatIsReadIsACopyOfTheMessage(t *testing.T) {
+func TestWhatIsReadIsACopyOfTheMessage(t *testing.T) {
 	l := message.LogOf(user("a", "1"))
 	m, _ := l.ByID("a")
 	m.Role = message.RoleTool
@@ -385,7 +385,7 @@ func TestReadsOfALog(t *testing.T) {
 	l.At(8)
 }
 
-func TestRow026AnInputThatRemovesFromANewThreadIsRefused(t *testing.T) {
+func TestAnInputThatRemovesFromANewThreadIsRefused(t *testing.T) {
 	var run message.Log
 	var unknown *message.UnknownError
 	if err := fold(t, &run, input(`[{"remove":"nobody"}]`)); !errors.As(err, &unknown) {

@@ -32,7 +32,7 @@ func rounds(n int) message.Log {
 
 var short = message.Summarizer{Window: message.Window{MaxMessages: 6}, KeepMessages: 2, Write: told}
 
-func TestHC15TheOldestRoundsBecomeOneSystemMessage(t *testing.T) {
+func TestTheOldestRoundsBecomeOneSystemMessage(t *testing.T) {
 	l := rounds(4)
 	c, err := short.Compact(t.Context(), &l)
 	if err != nil || c.Failed != nil || c.Summary == nil {
@@ -49,7 +49,7 @@ func TestHC15TheOldestRoundsBecomeOneSystemMessage(t *testing.T) {
 	}
 }
 
-func TestHC17AnEarlierSummaryIsFoldedIn(t *testing.T) {
+func TestAnEarlierSummaryIsFoldedIn(t *testing.T) {
 	l := rounds(4)
 	for i := range 3 {
 		if _, err := short.Compact(t.Context(), &l); err != nil {
@@ -74,7 +74,7 @@ func TestHC17AnEarlierSummaryIsFoldedIn(t *testing.T) {
 	}
 }
 
-func TestHC16MessagesThatCameInMeanwhileStay(t *testing.T) {
+func TestMessagesThatCameInMeanwhileStay(t *testing.T) {
 	l := rounds(4)
 	plan, due, err := short.Plan(l.Slice())
 	if err != nil || !due {
@@ -92,7 +92,7 @@ func TestHC16MessagesThatCameInMeanwhileStay(t *testing.T) {
 	}
 }
 
-func TestHC16AStaleSummaryIsDropped(t *testing.T) {
+func TestAStaleSummaryIsDropped(t *testing.T) {
 	for name, change := range map[string]func(*message.Log) error{
 		"edited":  add(user("u1", "another question")),
 		"removed": remove("u1"),
@@ -131,7 +131,7 @@ func TestHC16AStaleSummaryIsDropped(t *testing.T) {
 	}
 }
 
-func TestHC16WhereTheSummarizerFailsTheWindowSlides(t *testing.T) {
+func TestWhereTheSummarizerFailsTheWindowSlides(t *testing.T) {
 	broken := errors.New("model is down")
 	for want, write := range map[error]func(context.Context, []message.Message) (string, error){
 		broken:                  func(context.Context, []message.Message) (string, error) { return "", broken },
@@ -217,7 +217,7 @@ func TestSummariesNeverCutAPair(t *testing.T) {
 
 // A call that was open when its round was summarized is answered later: a model that sums up the next
 // rounds must not be sent a result without its call.
-func TestHC16AResultThatComesAfterItsCallWasSummarizedIsNotSentToTheSummarizer(t *testing.T) {
+func TestSummary_LeavesOutResultsOfSummarizedCalls(t *testing.T) {
 	var l message.Log
 	add := func(ms ...message.Message) {
 		t.Helper()

@@ -68,7 +68,7 @@ var windows = rapid.Custom(func(t *rapid.T) message.Window {
 	}
 })
 
-func TestTrap27TheWindowNeverOrphansToolResults(t *testing.T) {
+func TestTheWindowNeverOrphansToolResults(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ms, w := conversation.Draw(t, "conversation"), windows.Draw(t, "window")
 		before := asJSON(t, ms)
@@ -183,7 +183,7 @@ func slow(w message.Window, all []message.Message) (kept string) {
 	return ""
 }
 
-func TestHC13AtExactlyTheLimitNothingIsCut(t *testing.T) {
+func TestAtExactlyTheLimitNothingIsCut(t *testing.T) {
 	ms := []message.Message{user("a", "12345"), user("b", "12345")}
 	fit, err := message.Window{MaxTokens: 10, MaxMessages: 2, Counter: each{}}.Fit(ms)
 	if err != nil || ids(fit.Messages) != "a b" || len(fit.Cut) != 0 || fit.Tokens != 10 {
@@ -191,7 +191,7 @@ func TestHC13AtExactlyTheLimitNothingIsCut(t *testing.T) {
 	}
 }
 
-func TestHC13OneMessageOverTheLimitIsATypedErrorAndStays(t *testing.T) {
+func TestOneMessageOverTheLimitIsATypedErrorAndStays(t *testing.T) {
 	sys := message.System("s")
 	sys.ID = "s"
 	fit, err := message.Window{MaxTokens: 10, Counter: each{}}.Fit([]message.Message{sys, user("a", "x"), user("b", "12345678901")})
@@ -201,7 +201,7 @@ func TestHC13OneMessageOverTheLimitIsATypedErrorAndStays(t *testing.T) {
 	}
 }
 
-func TestHC14LeadingSystemMessagesStay(t *testing.T) {
+func TestLeadingSystemMessagesStay(t *testing.T) {
 	s1, s2, mid := message.System("1"), message.System("2"), message.System("3")
 	s1.ID, s2.ID, mid.ID = "s1", "s2", "mid"
 	ms := []message.Message{s1, s2, user("a", "x"), mid, user("b", "x")}
@@ -219,7 +219,7 @@ func TestHC14LeadingSystemMessagesStay(t *testing.T) {
 	}
 }
 
-func TestHC12ATurnOfCallsLeavesWhole(t *testing.T) {
+func TestATurnOfCallsLeavesWhole(t *testing.T) {
 	ms := []message.Message{user("u1", "x"), call("a", "c1", "c2"), answer("t1", "c2"), user("u2", "x"), answer("t2", "c1"), user("u3", "x")}
 	for limit, want := range map[int]string{1: "u3", 2: "u3", 4: "u3", 5: "a t1 u2 t2 u3", 6: "u1 a t1 u2 t2 u3"} {
 		fit, err := message.Window{MaxMessages: limit}.Fit(ms)

@@ -13,9 +13,9 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// TestTrap13NestedGraphsOfOneThreadHaveNamespacesOfTheirOwn runs one child from two nodes, and a
+// TestNestedGraphsOfOneThreadHaveNamespacesOfTheirOwn runs one child from two nodes, and a
 // grandchild of the same name as a child, for two turns on two threads.
-func TestTrap13NestedGraphsOfOneThreadHaveNamespacesOfTheirOwn(t *testing.T) {
+func TestNestedGraphsOfOneThreadHaveNamespacesOfTheirOwn(t *testing.T) {
 	cfg := stored()
 	memo := remembers(t, graph.PerThread, "memo", nil)
 	mid := graph.New[world]("mid")
@@ -42,8 +42,8 @@ func TestTrap13NestedGraphsOfOneThreadHaveNamespacesOfTheirOwn(t *testing.T) {
 	logged(t, invoke(t, g, "t1", graph.Done), "a/a b/b deep/deep a+a/a b+b/b deep/deep deep+deep/deep")
 }
 
-// TestTrap23OfConcurrentRunsOnOneThreadOneWins holds runs in their node until all are there.
-func TestTrap23OfConcurrentRunsOnOneThreadOneWins(t *testing.T) {
+// TestOfConcurrentRunsOnOneThreadOneWins holds runs in their node until all are there.
+func TestOfConcurrentRunsOnOneThreadOneWins(t *testing.T) {
 	const runs = 8
 	inside, goOn, errs := make(chan bool), make(chan bool), make([]error, runs)
 	g := one(t, stored(), func(_ context.Context, s *world) error {
@@ -68,8 +68,8 @@ func TestTrap23OfConcurrentRunsOnOneThreadOneWins(t *testing.T) {
 	}
 }
 
-// TestTrap23WhoFindsTheThreadLeasedRunsNothing is the same with leases, as they are by default.
-func TestTrap23WhoFindsTheThreadLeasedRunsNothing(t *testing.T) {
+// TestWhoFindsTheThreadLeasedRunsNothing is the same with leases, as they are by default.
+func TestWhoFindsTheThreadLeasedRunsNothing(t *testing.T) {
 	g, runs, may := chain(t, stored())
 	first := g.Start(ctx, world{}, t1)
 	<-runs
@@ -82,8 +82,8 @@ func TestTrap23WhoFindsTheThreadLeasedRunsNothing(t *testing.T) {
 	logged(t, ended(t, graph.Done, res, err), "a b c")
 }
 
-// TestTrap25ARunSucceedsWhoeverFailsToHearOfIt has readers that leave, panic and never read.
-func TestTrap25ARunSucceedsWhoeverFailsToHearOfIt(t *testing.T) {
+// TestARunSucceedsWhoeverFailsToHearOfIt has readers that leave, panic and never read.
+func TestARunSucceedsWhoeverFailsToHearOfIt(t *testing.T) {
 	cfg := stored()
 	g, runs, may := chain(t, cfg)
 	live := g.Start(ctx, world{}, graph.RunOptions{Thread: "t1", Hold: true})
@@ -131,9 +131,9 @@ func (away) Acquire(context.Context, checkpoint.LeaseRequest) (checkpoint.Lease,
 	return checkpoint.Lease{}, errAway
 }
 
-// TestTrap30NothingRunsWhereAThreadCannotBeKept has no store, and one that is away: neither is
+// TestNothingRunsWhereAThreadCannotBeKept has no store, and one that is away: neither is
 // made good by one in memory.
-func TestTrap30NothingRunsWhereAThreadCannotBeKept(t *testing.T) {
+func TestNothingRunsWhereAThreadCannotBeKept(t *testing.T) {
 	for want, store := range map[error]checkpoint.Store{graph.ErrNoStore: nil, errAway: away{new(checkpoint.Memory)}} {
 		for name, run := range map[string]graph.RunOptions{"leased": t1, "unleased": unleased, "at the end": {Thread: "t1", Durability: graph.Exit}} {
 			var ran counter

@@ -17,7 +17,7 @@ import (
 )
 
 // Requirement: New input, new turn
-func TestRow050ANewInputRecoversAThreadThatFailed(t *testing.T) {
+func TestANewInputRecoversAThreadThatFailed(t *testing.T) {
 	for d, want := range map[graph.Durability]string{
 		graph.Sync:  "1 input; 2 step a; 3 input; 4 step a; 5 step b",
 		graph.Async: "1 input; 2 step a; 3 input; 4 step a; 5 step b",
@@ -142,7 +142,7 @@ func (c *ledger) Release(ctx context.Context, thread, fence string) error {
 }
 
 // Requirement: Commit, then go on
-func TestRow051WhateverTheStoreFailsAtIsTold(t *testing.T) {
+func TestWhateverTheStoreFailsAtIsTold(t *testing.T) {
 	for _, d := range durabilities {
 		for _, bad := range []string{"Load", "History", "Namespaces", "Put", "Acquire", "Release"} {
 			t.Run(d.String()+" "+bad, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestRow051WhateverTheStoreFailsAtIsTold(t *testing.T) {
 	}
 }
 
-func TestRow057HistoryByNumberAndByWhatACommitSays(t *testing.T) {
+func TestHistoryByNumberAndByWhatACommitSays(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := chainOf(t, &ran, cfg, "a", "b", "c")
@@ -233,7 +233,7 @@ func (s sparse) Load(ctx context.Context, k checkpoint.Key, seq uint64) (checkpo
 	return snap, err
 }
 
-func TestRow059NothingBesideAHeadMayBeNilOrEmpty(t *testing.T) {
+func TestNothingBesideAHeadMayBeNilOrEmpty(t *testing.T) {
 	for name, none := range map[string][]checkpoint.Entry{"nil": nil, "empty": {}} {
 		t.Run(name, func(t *testing.T) {
 			var ran counter
@@ -272,7 +272,7 @@ func (s *slow) Commit(ctx context.Context, c checkpoint.Commit) error {
 }
 
 // Requirement: Durability says what a crash can cost
-func TestPeer23TheNewestCommitIsTheLastOneAfterAsyncRuns(t *testing.T) {
+func TestTheNewestCommitIsTheLastOneAfterAsyncRuns(t *testing.T) {
 	const steps = 20
 	store := &slow{Memory: new(checkpoint.Memory)}
 	b := graph.New[world]("async")
@@ -308,7 +308,7 @@ func TestPeer23TheNewestCommitIsTheLastOneAfterAsyncRuns(t *testing.T) {
 	}
 }
 
-func TestPeer24NothingIsLeftOfAThreadThatExpired(t *testing.T) {
+func TestNothingIsLeftOfAThreadThatExpired(t *testing.T) {
 	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 	store := &ledger{Memory: &checkpoint.Memory{Now: c.read}}
 	var ran counter

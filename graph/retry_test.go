@@ -16,7 +16,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-func TestRow049FailedRunLeavesTheCheckpointAndOthersAlone(t *testing.T) {
+func TestFailedRunLeavesTheCheckpointAndOthersAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var starts []string
 		down := slices.Repeat([]error{errBusy}, 3)
@@ -45,7 +45,7 @@ func TestRow049FailedRunLeavesTheCheckpointAndOthersAlone(t *testing.T) {
 	})
 }
 
-func TestRow062RunningNodesAreCancelledAndTheFirstErrorIsTold(t *testing.T) {
+func TestRunningNodesAreCancelledAndTheFirstErrorIsTold(t *testing.T) {
 	for name, own := range map[string]bool{"from outside": false, "by another node": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestRow062RunningNodesAreCancelledAndTheFirstErrorIsTold(t *testing.T) {
 	}
 }
 
-func TestRow065TimeoutHoldsThoughTheReaderIsSlow(t *testing.T) {
+func TestTimeoutHoldsThoughTheReaderIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var endedAt time.Duration
 		start := time.Now()
@@ -116,7 +116,7 @@ func TestRow065TimeoutHoldsThoughTheReaderIsSlow(t *testing.T) {
 }
 
 // Requirement: policy: cache
-func TestRow124CacheIsHitByInputAcrossThreadsUntilItIsCleared(t *testing.T) {
+func TestCacheIsHitByInputAcrossThreadsUntilItIsCleared(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	cfg.Cache = new(graph.MemoryCache)
@@ -159,7 +159,7 @@ func TestRow124CacheIsHitByInputAcrossThreadsUntilItIsCleared(t *testing.T) {
 }
 
 // Requirement: policy: retry
-func TestRow125RetriesCountAndWaitAsTheirPolicySays(t *testing.T) {
+func TestRetriesCountAndWaitAsTheirPolicySays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var starts []string
 		p := graph.Policy{Retry: graph.Retry{Attempts: 3, Initial: time.Second, Multiplier: 3, If: isErr(errBoom),
@@ -174,7 +174,7 @@ func TestRow125RetriesCountAndWaitAsTheirPolicySays(t *testing.T) {
 
 // Requirement: policy: attempts run on fresh views
 // Requirement: a node panics or hangs
-func TestRow126TimeoutsOfANode(t *testing.T) {
+func TestTimeoutsOfANode(t *testing.T) {
 	t.Run("cannot be swallowed, and late writes never land", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			told := make(chan error, 2)
@@ -226,7 +226,7 @@ func TestRow126TimeoutsOfANode(t *testing.T) {
 }
 
 // Requirement: policy: retry
-func TestRow128DefaultsYieldToWhatANodeWasGiven(t *testing.T) {
+func TestDefaultsYieldToWhatANodeWasGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		b := graph.New[world]("row")
@@ -264,7 +264,7 @@ func TestRow128DefaultsYieldToWhatANodeWasGiven(t *testing.T) {
 	})
 }
 
-func TestPeer12NoPolicyHidesTheLimitsOfARun(t *testing.T) {
+func TestNoPolicyHidesTheLimitsOfARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		b := graph.New[world]("endless")
@@ -290,7 +290,7 @@ func TestPeer12NoPolicyHidesTheLimitsOfARun(t *testing.T) {
 	})
 }
 
-func TestPeer17OrderOfPoliciesAndHandlersDoesNotMatter(t *testing.T) {
+func TestOrderOfPoliciesAndHandlersDoesNotMatter(t *testing.T) {
 	var want string
 	for range 20 {
 		var ran counter
@@ -321,7 +321,7 @@ func TestPeer17OrderOfPoliciesAndHandlersDoesNotMatter(t *testing.T) {
 	}
 }
 
-func TestPeer18PanicsOfAllThatANodeIsMadeOfNameIt(t *testing.T) {
+func TestPanicsOfAllThatANodeIsMadeOfNameIt(t *testing.T) {
 	panics := graph.Func(func(context.Context, *world) error { panic(errBoom) })
 	for name, declare := range map[string]func(b *graph.Builder[world]){
 		"a node with a limit": func(b *graph.Builder[world]) {
@@ -352,7 +352,7 @@ func TestPeer18PanicsOfAllThatANodeIsMadeOfNameIt(t *testing.T) {
 }
 
 // Requirement: policy: timeout
-func TestPeer20EachTimeoutOfAStepIsItsOwn(t *testing.T) {
+func TestEachTimeoutOfAStepIsItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		waits := graph.Func(func(ctx context.Context, _ *world) error { <-ctx.Done(); return context.Cause(ctx) })

@@ -16,7 +16,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-func TestAB14AgentControlComesFromTheConfiguration(t *testing.T) {
+func TestAgentControlComesFromTheConfiguration(t *testing.T) {
 	m := manager(t)
 	m.Config = func() (agent.Settings, error) {
 		return agent.Settings{PlanningMode: new(true), MaxPlanningAttempts: new(7)}, nil
@@ -73,7 +73,7 @@ func TestManager_WarningsGoToTheDefaultLogger(t *testing.T) {
 }
 
 // Requirement: a node that stores and then fails leaves the write
-func TestAB17StoreContextLeavesNothingWhenItsNodeFails(t *testing.T) {
+func TestStoreContextLeavesNothingWhenItsNodeFails(t *testing.T) {
 	m, boom := manager(t), errors.New("boom")
 	store := &checkpoint.Memory{}
 	g := chain(t, store, func(_ context.Context, s *agent.State) error {
@@ -86,7 +86,7 @@ func TestAB17StoreContextLeavesNothingWhenItsNodeFails(t *testing.T) {
 	same(t, "contexts", end.Context.Len(), 0)
 }
 
-func TestAB20TheCurrentTask(t *testing.T) {
+func TestTheCurrentTask(t *testing.T) {
 	m := manager(t)
 	var s agent.State
 	if _, ok := m.CurrentTask(&s); ok {
@@ -98,7 +98,7 @@ func TestAB20TheCurrentTask(t *testing.T) {
 	same(t, "task", task, "find")
 }
 
-func TestAB21TheCurrentStep(t *testing.T) {
+func TestTheCurrentStep(t *testing.T) {
 	m := manager(t)
 	for _, s := range []agent.State{{}, planned(t)} {
 		_, err := m.CurrentStep(&s)
@@ -118,7 +118,7 @@ func TestAB21TheCurrentStep(t *testing.T) {
 	}
 }
 
-func TestAB22StepFieldsHaveDefaults(t *testing.T) {
+func TestStepFieldsHaveDefaults(t *testing.T) {
 	var p agent.Plan
 	decode(t, `{"steps":[{"capability":"find"},{"capability":"plot","inputs":null},{"inputs":[]}]}`, &p)
 	for _, s := range p.Steps {
@@ -129,7 +129,7 @@ func TestAB22StepFieldsHaveDefaults(t *testing.T) {
 }
 
 // Requirement: nothing counts the attempts of a step
-func TestAB32ANodeSeesHowOftenItsStepFailed(t *testing.T) {
+func TestANodeSeesHowOftenItsStepFailed(t *testing.T) {
 	m := manager(t)
 	s := planned(t, agent.Step{Capability: "find", ContextKey: "k"}, agent.Step{Capability: "plot"})
 	for n := range 3 {
@@ -195,7 +195,7 @@ func plan(steps ...agent.Step) func(context.Context, *agent.State) error {
 	}
 }
 
-func TestAB33ATurnFromTextToContexts(t *testing.T) {
+func TestATurnFromTextToContexts(t *testing.T) {
 	m := manager(t)
 	find, _ := deskNodes(m)
 	g := chain(t, &checkpoint.Memory{}, plan(agent.Step{Capability: "find", ContextKey: "beam"}), find)
@@ -207,7 +207,7 @@ func TestAB33ATurnFromTextToContexts(t *testing.T) {
 	sameList(t, "pvs", all["beam"].PVs, []string{"Find all beam current PVs"})
 }
 
-func TestAB40WhatIsRegisteredExtendsTheList(t *testing.T) {
+func TestWhatIsRegisteredExtendsTheList(t *testing.T) {
 	m := manager(t)
 	b := graph.New[agent.State]("ui")
 	for _, name := range []string{"a", "b"} {
@@ -237,7 +237,7 @@ func TestAB40WhatIsRegisteredExtendsTheList(t *testing.T) {
 	same(t, "progress of no total", end.ProgressEvents.At(1).Progress, 0)
 }
 
-func TestAB41TurnTwoReadsWhatTurnOneFound(t *testing.T) {
+func TestTurnTwoReadsWhatTurnOneFound(t *testing.T) {
 	m := manager(t)
 	find, analyse := deskNodes(m)
 	store := &checkpoint.Memory{}
@@ -250,7 +250,7 @@ func TestAB41TurnTwoReadsWhatTurnOneFound(t *testing.T) {
 	sameList(t, "sources", a.Source, []string{"beam current"})
 }
 
-func TestAB43ACapabilityReadsSeveralInputsAndStoresOneOutput(t *testing.T) {
+func TestACapabilityReadsSeveralInputsAndStoresOneOutput(t *testing.T) {
 	m := manager(t)
 	_, analyse := deskNodes(m)
 	in := m.CreateFresh("x", nil)

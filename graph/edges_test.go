@@ -15,7 +15,7 @@ import (
 )
 
 // A source of a join counts however it was reached: by a branch here, by a Command there.
-func TestRow029ASourceReachedByAChoiceCountsForItsJoin(t *testing.T) {
+func TestASourceReachedByAChoiceCountsForItsJoin(t *testing.T) {
 	b := graph.New[world]("choice")
 	b.Node("r", goes("r", graph.Goto("a", "b"), "a", "b"))
 	for _, n := range []string{"a", "b", "b2", "end"} {
@@ -33,7 +33,7 @@ func TestRow029ASourceReachedByAChoiceCountsForItsJoin(t *testing.T) {
 
 // Deferred nodes that were reached run together when nothing else is due. One that leads
 // to another makes that one run again.
-func TestRow035DeferredNodesAreReleasedTogether(t *testing.T) {
+func TestDeferredNodesAreReleasedTogether(t *testing.T) {
 	b := graph.New[world]("deferred")
 	line(b, "a", "b")
 	for _, n := range []string{"d1", "d2"} {
@@ -51,7 +51,7 @@ func TestRow035DeferredNodesAreReleasedTogether(t *testing.T) {
 
 // A turn begins at the edges from Start. To begin where the input says, the first node is
 // a Router; it may name several.
-func TestRow037TheFirstNodeMayFanOut(t *testing.T) {
+func TestTheFirstNodeMayFanOut(t *testing.T) {
 	for input, want := range map[string]string{"a": "a", "a b": "a b", "b a c": "a b c"} {
 		b := start(graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
 			return graph.Goto(strings.Fields(s.Name.Get())...), nil
@@ -63,7 +63,7 @@ func TestRow037TheFirstNodeMayFanOut(t *testing.T) {
 	}
 }
 
-func TestRow040TargetsOfABranchAreCheckedAndEndEndsItsPathAlone(t *testing.T) {
+func TestTargetsOfABranchAreCheckedAndEndEndsItsPathAlone(t *testing.T) {
 	branching := func(to string) *graph.Builder[world] {
 		b := start(logs("r"))
 		b.Edge("r", "a")
@@ -88,7 +88,7 @@ func TestRow040TargetsOfABranchAreCheckedAndEndEndsItsPathAlone(t *testing.T) {
 
 // Several ways from one node to another start it once, and a node that writes nothing is
 // a node like any other.
-func TestRow041ManyWaysToOneNodeStartItOnce(t *testing.T) {
+func TestManyWaysToOneNodeStartItOnce(t *testing.T) {
 	b := graph.New[world]("multi")
 	b.Node("a", graph.Func(nop))
 	b.Node("b", graph.Func(nop))
@@ -112,7 +112,7 @@ ended done [end]`)
 
 // Ten goroutines share a graph with a loop, Sends, a join and a child, each with a count of
 // its own.
-func TestRow044OneGraphRunsInManyGoroutinesAtOnce(t *testing.T) {
+func TestOneGraphRunsInManyGoroutinesAtOnce(t *testing.T) {
 	var ran counter
 	b := graph.New[world]("shared")
 	b.Node("plan", graph.Router(func(_ context.Context, s *world) (c graph.Command, err error) {
@@ -159,7 +159,7 @@ func TestRow044OneGraphRunsInManyGoroutinesAtOnce(t *testing.T) {
 
 // A graph may go by Commands alone. The targets that a node declares are more than a
 // drawing: it may go nowhere else (row 25).
-func TestRow045AGraphMayGoByCommandsAlone(t *testing.T) {
+func TestAGraphMayGoByCommandsAlone(t *testing.T) {
 	b := graph.New[world]("commands")
 	b.Node("a", goes("a", graph.Goto("b"), "b", "c"))
 	b.Node("b", goes("b", graph.Goto("c"), "c"))
@@ -177,7 +177,7 @@ func TestRow045AGraphMayGoByCommandsAlone(t *testing.T) {
 	}
 }
 
-func TestRow047APlanRunsInParallelAndReturnsToItsPlannerOnce(t *testing.T) {
+func TestAPlanRunsInParallelAndReturnsToItsPlannerOnce(t *testing.T) {
 	plan := [][]string{{"s1", "s3"}, {"s2"}, {"s1", "s2", "s3"}, {graph.End}}
 	b := graph.New[world]("plan")
 	b.Node("planner", graph.Router(func(_ context.Context, s *world) (graph.Command, error) {

@@ -141,11 +141,11 @@ type twins struct {
 	held   map[uint64]string
 }
 
-// TestRow072FieldsStoredAsChunksEqualThoseStoredWhole: under every durability, with
+// TestFieldsStoredAsChunksEqualThoseStoredWhole: under every durability, with
 // branches, edits, failures and pruning, at every commit, at once and ever after.
 //
 // Requirement: How a field is stored does not show
-func TestRow072FieldsStoredAsChunksEqualThoseStoredWhole(t *testing.T) {
+func TestFieldsStoredAsChunksEqualThoseStoredWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &twins{T: t, store: new(checkpoint.Memory), held: map[uint64]string{}}
 		w.compile()

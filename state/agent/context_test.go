@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-func TestAB07ContextHasThreeLevels(t *testing.T) {
+func TestContextHasThreeLevels(t *testing.T) {
 	m := manager(t)
 	m.Clock, m.Run = nil, ""
 	var s agent.State
@@ -49,7 +49,7 @@ func merged(t testing.TB, base state.ContextData, docs ...string) state.ContextD
 	return base
 }
 
-func TestAB08AMergeReplacesTheEntryAndKeepsItsSiblings(t *testing.T) {
+func TestAMergeReplacesTheEntryAndKeepsItsSiblings(t *testing.T) {
 	const old = `{"A":{"k":{"x":1,"y":2},"l":{"x":3}},"B":{"k":{"x":4}}}`
 	base := contexts(t, old)
 	got := merged(t, base, `{"A":{"k":{"z":9}},"C":{"n":{}}}`)
@@ -59,7 +59,7 @@ func TestAB08AMergeReplacesTheEntryAndKeepsItsSiblings(t *testing.T) {
 	same(t, "merged into nothing", none.String(), old)
 }
 
-func TestAB09EdgesOfTheMerge(t *testing.T) {
+func TestEdgesOfTheMerge(t *testing.T) {
 	base := contexts(t, `{"A":{"k":{"x":1}}}`)
 	for _, doc := range []string{`null`, `{}`} {
 		got := merged(t, base, doc)
@@ -71,7 +71,7 @@ func TestAB09EdgesOfTheMerge(t *testing.T) {
 	same(t, "two writers", got.String(), `{"A":{"k":{"_meta":{"replaced":["find"]},"x":3}}}`)
 }
 
-func TestAB10AFreshStateHasOneMessageAndDefaults(t *testing.T) {
+func TestAFreshStateHasOneMessageAndDefaults(t *testing.T) {
 	m := manager(t)
 	m.NewID = func() string { return "id1" }
 	s := m.CreateFresh("hello", nil)
@@ -85,7 +85,7 @@ func TestAB10AFreshStateHasOneMessageAndDefaults(t *testing.T) {
 	same(t, "index", m.StepIndex(&s), 0)
 }
 
-func TestAB11AFreshStateCarriesContextAndNothingElse(t *testing.T) {
+func TestAFreshStateCarriesContextAndNothingElse(t *testing.T) {
 	var w agent.State
 	turnOf(&w)
 	prior := after(t, w)
@@ -95,14 +95,14 @@ func TestAB11AFreshStateCarriesContextAndNothingElse(t *testing.T) {
 	same(t, "messages", s.Messages.Len(), 1)
 }
 
-func TestAB12APriorWithoutContextIsEmpty(t *testing.T) {
+func TestAPriorWithoutContextIsEmpty(t *testing.T) {
 	for _, prior := range []*agent.State{nil, {}} {
 		s := manager(t).CreateFresh("hello", prior)
 		same(t, "contexts", s.Context.String(), "{}")
 	}
 }
 
-func TestAB13TheCarriedContextSharesNothing(t *testing.T) {
+func TestTheCarriedContextSharesNothing(t *testing.T) {
 	m := manager(t)
 	prior := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"k":{"pvs":["a"]}}}`)}
 	s := m.CreateFresh("hello", &prior)
@@ -115,7 +115,7 @@ func TestAB13TheCarriedContextSharesNothing(t *testing.T) {
 	same(t, "prior", prior.Context.String(), `{"PV_ADDRESSES":{"k":{"pvs":["a"]}}}`)
 }
 
-func TestAB15StoreContextWritesTheContextAlone(t *testing.T) {
+func TestStoreContextWritesTheContextAlone(t *testing.T) {
 	s := planned(t, agent.Step{Objective: "find PVs", Capability: "pv_finding", ContextKey: "beam"})
 	must(t, manager(t).StoreContext(&s, "PV_ADDRESSES", "beam", PVAddresses{PVs: []string{"SR"}}))
 	sameList(t, "written", written(&s), []string{"capability_context_data"})
@@ -127,7 +127,7 @@ func TestAB15StoreContextWritesTheContextAlone(t *testing.T) {
 	same(t, "run", e.Meta.Run, want.Run)
 }
 
-func TestAB16StoreContextChecksTheType(t *testing.T) {
+func TestStoreContextChecksTheType(t *testing.T) {
 	m := manager(t)
 	var s agent.State
 	wants(t, m.StoreContext(&s, "STRAY", "k", Stray{}), agent.ErrUnknownType, "STRAY", "ANALYSIS_RESULTS, PV_ADDRESSES")
@@ -148,7 +148,7 @@ func TestAB16StoreContextChecksTheType(t *testing.T) {
 	wants(t, open.StoreContext(&s, "STRAY", "k", nil), agent.ErrWrongType)
 }
 
-func TestAB18AnEmptyTypeOrKeyIsRefused(t *testing.T) {
+func TestAnEmptyTypeOrKeyIsRefused(t *testing.T) {
 	var m agent.Manager
 	var s agent.State
 	wants(t, m.StoreContext(&s, "", "k", Stray{}), state.ErrContextName)
@@ -158,7 +158,7 @@ func TestAB18AnEmptyTypeOrKeyIsRefused(t *testing.T) {
 	same(t, "contexts", s.Context.Len(), 0)
 }
 
-func TestAB19TheSameKeyReplacesAndANewOneAdds(t *testing.T) {
+func TestTheSameKeyReplacesAndANewOneAdds(t *testing.T) {
 	m := manager(t)
 	var s agent.State
 	for _, w := range []struct{ key, pv string }{{"a", "1"}, {"b", "2"}, {"a", "3"}} {
@@ -171,7 +171,7 @@ func TestAB19TheSameKeyReplacesAndANewOneAdds(t *testing.T) {
 	same(t, "b", all["b"].PVs[0], "2")
 }
 
-func TestAB25ContextsGivesTypedAccess(t *testing.T) {
+func TestContextsGivesTypedAccess(t *testing.T) {
 	m := manager(t)
 	var s agent.State
 	must(t, m.StoreContext(&s, "ANALYSIS_RESULTS", "k", &Analysis{Text: "flat"}))
@@ -186,7 +186,7 @@ func TestAB25ContextsGivesTypedAccess(t *testing.T) {
 	wants(t, err, agent.ErrWrongType, "PVAddresses", "Impostor")
 }
 
-func TestAB26NotFoundUnknownAndCorruptAreThree(t *testing.T) {
+func TestNotFoundUnknownAndCorruptAreThree(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"bad":{"pvs":7},"good":{}},"STRAY":{"k":{"N":1}}}`)}
 	c := m.Contexts(&s)
@@ -200,7 +200,7 @@ func TestAB26NotFoundUnknownAndCorruptAreThree(t *testing.T) {
 	must(t, err)
 }
 
-func TestAB27WhatWasDecodedIsHandedOutAgain(t *testing.T) {
+func TestWhatWasDecodedIsHandedOutAgain(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"ANALYSIS_RESULTS":{"k":{"analysis":"one"}}}`)}
 	c := m.Contexts(&s)
@@ -224,7 +224,7 @@ func TestAB27WhatWasDecodedIsHandedOutAgain(t *testing.T) {
 	wants(t, err, agent.ErrNotFound)
 }
 
-func TestAB28AllOfAType(t *testing.T) {
+func TestAllOfAType(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"a":{"pvs":["1"]},"b":{"pvs":["2"]},"bad":{"pvs":7}}}`)}
 	all, err := agent.All[PVAddresses](m.Contexts(&s))
@@ -238,7 +238,7 @@ func TestAB28AllOfAType(t *testing.T) {
 	wants(t, err, agent.ErrUnknownType) // to return none would hide it
 }
 
-func TestAB29AllInputsOfATypeInPlanOrder(t *testing.T) {
+func TestAllInputsOfATypeInPlanOrder(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"a":{"pvs":["1"]},"b":{"pvs":["2"]}},"ANALYSIS_RESULTS":{"x":{"analysis":"t"}}}`)}
 	var step agent.Step
@@ -260,7 +260,7 @@ func TestAB29AllInputsOfATypeInPlanOrder(t *testing.T) {
 	same(t, "second", all[1].ContextRef, ref("ANALYSIS_RESULTS", "x"))
 }
 
-func TestAB30AMissingInputIsAnError(t *testing.T) {
+func TestAMissingInputIsAnError(t *testing.T) {
 	m := manager(t)
 	var s agent.State
 	step := agent.Step{Inputs: agent.InputList{ref("PV_ADDRESSES", "gone"), ref("PV_ADDRESSES", "lost")}}
@@ -275,7 +275,7 @@ func TestAB30AMissingInputIsAnError(t *testing.T) {
 	wants(t, err, agent.ErrNotFound, "gone", "lost")
 }
 
-func TestAB31LargeDataLivesInContextAndIsStoredOnce(t *testing.T) {
+func TestLargeDataLivesInContextAndIsStoredOnce(t *testing.T) {
 	m := manager(t)
 	large := PVAddresses{PVs: []string{strings.Repeat("x", 1<<16)}}
 	var s agent.State
@@ -294,7 +294,7 @@ func TestAB31LargeDataLivesInContextAndIsStoredOnce(t *testing.T) {
 	}
 }
 
-func TestAB35TypedFieldsRoundTrip(t *testing.T) {
+func TestTypedFieldsRoundTrip(t *testing.T) {
 	m := manager(t)
 	want := PVAddresses{[]string{"SR:C01-BI:G02A:CURRENT", "ü <&>"}, "Found \"PVs\"\n", noon.Add(123 * time.Nanosecond)}
 	store := &checkpoint.Memory{}

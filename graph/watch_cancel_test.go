@@ -29,10 +29,10 @@ func (s *slowStore) Put(ctx context.Context, p checkpoint.Pending) error {
 	return s.Store.Put(ctx, p)
 }
 
-// TestRow060CancellingARunStoresWhatItHadFirst cancels a run whose store is slow.
+// TestCancellingARunStoresWhatItHadFirst cancels a run whose store is slow.
 //
 // Requirement: a context ends in a write
-func TestRow060CancellingARunStoresWhatItHadFirst(t *testing.T) {
+func TestCancellingARunStoresWhatItHadFirst(t *testing.T) {
 	for _, d := range durabilities {
 		t.Run(d.String(), func(t *testing.T) { storesWhatItHad(t, d) })
 	}
@@ -68,11 +68,11 @@ func storesWhatItHad(t *testing.T, d graph.Durability) {
 	}
 }
 
-// TestRow061ClosingAStreamStopsTheRun leaves a stream while one sibling has finished and
+// TestClosingAStreamStopsTheRun leaves a stream while one sibling has finished and
 // one still runs.
 //
 // Requirement: events: leaving
-func TestRow061ClosingAStreamStopsTheRun(t *testing.T) {
+func TestClosingAStreamStopsTheRun(t *testing.T) {
 	var ran counter
 	cancelled := make(chan struct{}, 1)
 	b := graph.New[world]("close")
@@ -113,11 +113,11 @@ func counts(name string, ran *counter) graph.Node[world] {
 	})
 }
 
-// TestRow071NothingIsLeftOfARun runs many of every kind under one long-lived context, and
+// TestNothingIsLeftOfARun runs many of every kind under one long-lived context, and
 // looks whether anything still holds them. TestMain looks for goroutines.
 //
 // Requirement: Panics and cancelling
-func TestRow071NothingIsLeftOfARun(t *testing.T) {
+func TestNothingIsLeftOfARun(t *testing.T) {
 	for _, limit := range []time.Duration{0, time.Hour} {
 		t.Run(limit.String(), func(t *testing.T) { leavesNothing(t, limit) })
 	}
@@ -167,13 +167,13 @@ func leavesNothing(t *testing.T, limit time.Duration) {
 	runtime.KeepAlive(g)
 }
 
-// TestRow080EventsOfAnInterruptedRun: what finished beside a question is no update
+// TestEventsOfAnInterruptedRun: what finished beside a question is no update
 // before its step is committed, the question comes with the end, and a resumed run tells
 // where it stands first.
 //
 // Requirement: events: after the step, as it happens
 // Requirement: events: questions
-func TestRow080EventsOfAnInterruptedRun(t *testing.T) {
+func TestEventsOfAnInterruptedRun(t *testing.T) {
 	var ran counter
 	b := graph.New[world]("row 80")
 	b.Node("first", logs("first"))
@@ -211,11 +211,11 @@ state [first ask x=1 beside]
 ended done [first ask x=1 beside]`)
 }
 
-// TestRow103EventsOfAChildComeBeforeItsParentHasFinished: the child goes on only when the
+// TestEventsOfAChildComeBeforeItsParentHasFinished: the child goes on only when the
 // reader has what it told.
 //
 // Requirement: events: after the step, as it happens
-func TestRow103EventsOfAChildComeBeforeItsParentHasFinished(t *testing.T) {
+func TestEventsOfAChildComeBeforeItsParentHasFinished(t *testing.T) {
 	seen := map[string]chan struct{}{}
 	for _, what := range []string{"custom c1 1", "wrote c1 {\"path\":[\"c1\"]}", "custom b 2"} {
 		seen[what] = make(chan struct{})

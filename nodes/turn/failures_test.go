@@ -26,7 +26,7 @@ func realTime(t testing.TB) turn.Config {
 }
 
 // Requirement: a failure of a preparation loops
-func TestTrap01ARetriableFailureOfAPreparationEndsAfterItsAttemptsAndASuccessGoesOn(t *testing.T) {
+func TestPreparation_RetriesEndAfterItsAttempts(t *testing.T) {
 	down := errors.New("down")
 	for node, prepare := range map[string]func(c *turn.Config, fails func() error){
 		agent.ToExtraction: func(c *turn.Config, fails func() error) {
@@ -65,7 +65,7 @@ func TestTrap01ARetriableFailureOfAPreparationEndsAfterItsAttemptsAndASuccessGoe
 }
 
 // Requirement: a killed turn and an unregistered step crash
-func TestTrap02AKilledTurnAndAnUnregisteredStepSaySoAndDoNotCrash(t *testing.T) {
+func TestAKilledTurnAndAnUnregisteredStepSaySoAndDoNotCrash(t *testing.T) {
 	c := config(t)
 	var m agent.Manager
 	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d"}, func(_ context.Context, c *capabilities.Call) error {
@@ -83,7 +83,7 @@ func TestTrap02AKilledTurnAndAnUnregisteredStepSaySoAndDoNotCrash(t *testing.T) 
 	says(t, answer(t, res.State), `"plot", which is not registered`)
 }
 
-func TestTrap06APlainInputOnAnOldThreadWorks(t *testing.T) {
+func TestAPlainInputOnAnOldThreadWorks(t *testing.T) {
 	store := &checkpoint.Memory{}
 	g := compile(t, config(t), store)
 	for n, text := range []string{"draw the rain", "and again", "and once more"} {
@@ -96,7 +96,7 @@ func TestTrap06APlainInputOnAnOldThreadWorks(t *testing.T) {
 	}
 }
 
-func TestTrap07AStepThatStoresAndFailsLeavesNoContext(t *testing.T) {
+func TestAStepThatStoresAndFailsLeavesNoContext(t *testing.T) {
 	c := config(t)
 	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d", Provides: []string{"RAIN"}}, func(_ context.Context, c *capabilities.Call) error {
 		must(t, c.Store(Rain{}))
@@ -107,7 +107,7 @@ func TestTrap07AStepThatStoresAndFailsLeavesNoContext(t *testing.T) {
 	says(t, answer(t, res.State), "boom")
 }
 
-func TestTrap08AHardConstraintWithoutInputsIsAProblemOfThePlan(t *testing.T) {
+func TestAHardConstraintWithoutInputsIsAProblemOfThePlan(t *testing.T) {
 	problems(t, plans(agent.Step{Capability: "plot", ContextKey: "p"}), "inputs of the step lack a type", "RAIN")
 }
 
@@ -128,7 +128,7 @@ func problems(t *testing.T, p agent.Plan, want ...string) {
 }
 
 // Requirement: an answer of no inputs gets no summaries
-func TestTrap10AnAnswerOfNoInputsIsNotOneOfAllContexts(t *testing.T) {
+func TestAnAnswerOfNoInputsIsNotOneOfAllContexts(t *testing.T) {
 	c := config(t)
 	var asked []turn.AnswerRequest
 	c.Answer = func(_ context.Context, r turn.AnswerRequest) (string, error) {
@@ -152,7 +152,7 @@ func TestTrap10AnAnswerOfNoInputsIsNotOneOfAllContexts(t *testing.T) {
 	}
 }
 
-func TestTrap11APlanIsToldAllItsProblemsAtOnce(t *testing.T) {
+func TestAPlanIsToldAllItsProblemsAtOnce(t *testing.T) {
 	problems(t, plans(
 		agent.Step{Capability: "router", ContextKey: "k"}, agent.Step{Capability: "RESPOND"}, agent.Step{Capability: "find", ContextKey: "k"},
 		agent.Step{Capability: "plot", ContextKey: "p", Inputs: agent.InputList{{Type: "RAIN", Key: "nowhere"}}, DependsOn: []string{"ghost"}},
@@ -162,7 +162,7 @@ func TestTrap11APlanIsToldAllItsProblemsAtOnce(t *testing.T) {
 }
 
 // Requirement: limits of steps and of time are not enforced
-func TestTrap12TheTimeOfATurnEndsANodeThatHangs(t *testing.T) {
+func TestTheTimeOfATurnEndsANodeThatHangs(t *testing.T) {
 	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	for name, change := range map[string]func(c *turn.Config){
 		"extraction": func(c *turn.Config) {
@@ -207,7 +207,7 @@ func TestTrap12TheTimeOfATurnEndsANodeThatHangs(t *testing.T) {
 }
 
 // Requirement: a classifier without a task loops
-func TestTrap12ThePlansAndReclassificationsOfATurnAreCounted(t *testing.T) {
+func TestThePlansAndReclassificationsOfATurnAreCounted(t *testing.T) {
 	for severity, want := range map[agent.Severity]string{agent.Replanning: "3 of 3 plans", agent.Reclassification: "1 of 1 reclassifications"} {
 		c := config(t)
 		c.Manager.Config = func() (agent.Settings, error) { return agent.Settings{MaxPlanningAttempts: new(3)}, nil }
@@ -227,7 +227,7 @@ func TestTrap12ThePlansAndReclassificationsOfATurnAreCounted(t *testing.T) {
 	}
 }
 
-func TestTrap14AWrongDoubledOrLateAnswerChangesNothing(t *testing.T) {
+func TestAWrongDoubledOrLateAnswerChangesNothing(t *testing.T) {
 	runs := 0
 	g := compile(t, approving(t, "", &runs), &checkpoint.Memory{})
 	q := paused(t, say(t, g, "t1", "write it"), 1)[0]
@@ -249,7 +249,7 @@ func TestTrap14AWrongDoubledOrLateAnswerChangesNothing(t *testing.T) {
 	same(t, "runs", runs, 1)
 }
 
-func TestTrap18MessagesOfOneMillisecondKeepTheirOrder(t *testing.T) {
+func TestMessagesOfOneMillisecondKeepTheirOrder(t *testing.T) {
 	g := compile(t, config(t), &checkpoint.Memory{}) // its clock stands still
 	var last agent.State
 	for n := range 4 {
@@ -272,7 +272,7 @@ type Odd struct{ F float64 }
 
 func (Odd) ContextType() string { return "ODD" }
 
-func TestTrap28AValueThatCannotBeStoredIsAFailureOfItsStep(t *testing.T) {
+func TestAValueThatCannotBeStoredIsAFailureOfItsStep(t *testing.T) {
 	types, err := agent.NewTypes(agent.TypeOf[Odd]())
 	must(t, err)
 	zero := 0.0
@@ -287,7 +287,7 @@ func TestTrap28AValueThatCannotBeStoredIsAFailureOfItsStep(t *testing.T) {
 }
 
 // Requirement: at a deadline what has come is lost too
-func TestTrap29TheDeadlineOfTheSourcesKeepsWhatHasCome(t *testing.T) {
+func TestTheDeadlineOfTheSourcesKeepsWhatHasCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := realTime(t)
 		late := make(chan struct{})

@@ -50,7 +50,7 @@ func keysOf(t *testing.T, s *server, prefix string) (keys []string) {
 	return keys
 }
 
-func TestTrap22EveryKeyOfAThreadHasATTL(t *testing.T) {
+func TestEveryKeyOfAThreadHasATTL(t *testing.T) {
 	s, prefix := common(t)
 	store := storeOf(t, s.client(t), redis.Config{Prefix: prefix})
 	var looks atomic.Int64
@@ -82,7 +82,7 @@ func TestTrap22EveryKeyOfAThreadHasATTL(t *testing.T) {
 	}
 }
 
-func TestTrap22PruningLeavesNoOrphan(t *testing.T) {
+func TestPruningLeavesNoOrphan(t *testing.T) {
 	s, prefix := common(t)
 	store := storeOf(t, s.client(t), redis.Config{Prefix: prefix})
 	g := pages(t, store, func(string) {})

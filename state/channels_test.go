@@ -54,7 +54,7 @@ func restored[C any, P pointer[C]](t *testing.T, c P) P {
 }
 
 // An unset Value is told from a zero one by Lookup; Get gives the zero value and no error.
-func TestRow001AnUnsetValueIsToldApartAndTwoWritesConflict(t *testing.T) {
+func TestAnUnsetValueIsToldApartAndTwoWritesConflict(t *testing.T) {
 	var v state.Value[int]
 	if n, ok := v.Lookup(); n != 0 || ok || v.Get() != 0 {
 		t.Errorf("an unset value is %d, %t", n, ok)
@@ -79,7 +79,7 @@ func TestRow001AnUnsetValueIsToldApartAndTwoWritesConflict(t *testing.T) {
 }
 
 // A Topic lives for the next step; what accumulates is a List. Both come back from a store.
-func TestRow002ATopicLastsOneStepAndAListAccumulates(t *testing.T) {
+func TestATopicLastsOneStepAndAListAccumulates(t *testing.T) {
 	var topic state.Topic[string]
 	var list state.List[string]
 	publish := func(words ...string) func(*state.Topic[string]) {
@@ -113,7 +113,7 @@ func TestRow002ATopicLastsOneStepAndAListAccumulates(t *testing.T) {
 	}
 }
 
-func TestRow003ASumStartsAtZeroAndComesBackFromAStore(t *testing.T) {
+func TestASumStartsAtZeroAndComesBackFromAStore(t *testing.T) {
 	var sum state.Sum[int]
 	if sum.Get() != 0 {
 		t.Errorf("an unwritten sum is %d", sum.Get())
@@ -132,7 +132,7 @@ func TestRow003ASumStartsAtZeroAndComesBackFromAStore(t *testing.T) {
 }
 
 // An Untracked lasts over steps in which nobody writes it, unlike an Ephemeral.
-func TestRow004AnUntrackedValueIsNeverStored(t *testing.T) {
+func TestAnUntrackedValueIsNeverStored(t *testing.T) {
 	var u state.Untracked[string]
 	stepped(t, &u, func(u *state.Untracked[string]) { u.Set("here") })
 	stepped(t, &u)
@@ -149,7 +149,7 @@ func TestRow004AnUntrackedValueIsNeverStored(t *testing.T) {
 
 // An Overwrite is a method and a flag beside the stored write, so no value is ever taken
 // for one: LangGraph's wire forms are data like any other.
-func TestRow018AValueThatLooksLikeAnOverwriteIsData(t *testing.T) {
+func TestAValueThatLooksLikeAnOverwriteIsData(t *testing.T) {
 	forms := []string{`{"__overwrite__":["x"]}`, `{"value":["x"],"type":"__overwrite__"}`}
 	var list state.List[json.RawMessage]
 	for _, f := range append(forms, `{"__overwrite__":1,"more":2}`) {

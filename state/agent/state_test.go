@@ -16,7 +16,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-func TestAB01NodesReturnNewMessagesAlone(t *testing.T) {
+func TestNodesReturnNewMessagesAlone(t *testing.T) {
 	m := manager(t)
 	g := chain(t, &checkpoint.Memory{}, func(_ context.Context, s *agent.State) error {
 		must(t, m.ResponseUpdate(s, "one moment"))
@@ -75,7 +75,7 @@ func turnOf(s *agent.State) {
 
 var ofThread = []string{"messages", "capability_context_data", "session_state", "session_control"}
 
-func TestAB02OnlyContextMessagesAndSessionPersist(t *testing.T) {
+func TestOnlyContextMessagesAndSessionPersist(t *testing.T) {
 	var got []string
 	for _, f := range schema.Fields() {
 		if !f.Turn {
@@ -85,7 +85,7 @@ func TestAB02OnlyContextMessagesAndSessionPersist(t *testing.T) {
 	sameList(t, "fields of the thread", got, ofThread)
 }
 
-func TestAB03EveryOtherFieldResetsOnANewInputAndNeverOnAResume(t *testing.T) {
+func TestEveryOtherFieldResetsOnANewInputAndNeverOnAResume(t *testing.T) {
 	var all agent.State
 	turnOf(&all)
 	if got := written(&all); len(got) != len(schema.Fields()) {
@@ -130,7 +130,7 @@ func TestAB03EveryOtherFieldResetsOnANewInputAndNeverOnAResume(t *testing.T) {
 	same(t, "session", res.State.Session.Len(), 1)
 }
 
-func TestAB04FieldsHaveTheStatedTypesAndDefaults(t *testing.T) {
+func TestFieldsHaveTheStatedTypesAndDefaults(t *testing.T) {
 	want := `{"messages":[],"capability_context_data":{},"session_state":{},` +
 		`"status_updates":[],"progress_events":[],` +
 		`"task_depends_on_chat_history":false,"task_depends_on_user_memory":false,` +
@@ -149,7 +149,7 @@ func TestAB04FieldsHaveTheStatedTypesAndDefaults(t *testing.T) {
 	}
 }
 
-func TestAB05StateIsPlainData(t *testing.T) {
+func TestStateIsPlainData(t *testing.T) {
 	var all agent.State
 	turnOf(&all)
 	s := after(t, all)
@@ -158,7 +158,7 @@ func TestAB05StateIsPlainData(t *testing.T) {
 	same(t, "read back", encode(t, after(t, *v.State.(*agent.State))), encode(t, s))
 }
 
-func TestAB06NamesAreGroupedByPrefix(t *testing.T) {
+func TestNamesAreGroupedByPrefix(t *testing.T) {
 	type desk struct {
 		agent.State
 		Station state.Value[string] `json:"station"`
@@ -179,7 +179,7 @@ func TestAB06NamesAreGroupedByPrefix(t *testing.T) {
 	same(t, "prefixes in use", len(seen), len(prefixes))
 }
 
-func TestAB23NodesWriteFieldsDirectly(t *testing.T) {
+func TestNodesWriteFieldsDirectly(t *testing.T) {
 	g := chain(t, &checkpoint.Memory{}, func(_ context.Context, s *agent.State) error {
 		s.Task.Current.Set("find beam current PVs")
 		s.Task.DependsOnChatHistory.Set(true)
@@ -194,7 +194,7 @@ func TestAB23NodesWriteFieldsDirectly(t *testing.T) {
 	}
 }
 
-func TestAB24AnUpdateIsPartialAndNilIsNotSilence(t *testing.T) {
+func TestAnUpdateIsPartialAndNilIsNotSilence(t *testing.T) {
 	g := chain(t, &checkpoint.Memory{}, func(_ context.Context, s *agent.State) error {
 		s.Task.Current.Set("a")
 		s.Control.KillReason.Set("b")
@@ -214,7 +214,7 @@ func TestAB24AnUpdateIsPartialAndNilIsNotSilence(t *testing.T) {
 	wants(t, err, state.ErrUnknownField, "control_flow")
 }
 
-func TestAB34TheThreadIsNamedByTheRun(t *testing.T) {
+func TestTheThreadIsNamedByTheRun(t *testing.T) {
 	m := manager(t)
 	g := chain(t, &checkpoint.Memory{}, nothing)
 	for _, thread := range []string{"a", "b", "a"} {
@@ -229,7 +229,7 @@ func TestAB34TheThreadIsNamedByTheRun(t *testing.T) {
 	}
 }
 
-func TestAB36SettingsAreOfTheTurn(t *testing.T) {
+func TestSettingsAreOfTheTurn(t *testing.T) {
 	m := manager(t)
 	g := chain(t, &checkpoint.Memory{}, nothing)
 	in := m.CreateFresh("one", nil)
@@ -242,7 +242,7 @@ func TestAB36SettingsAreOfTheTurn(t *testing.T) {
 	same(t, "planning of the next turn", *m.Settings(&second).PlanningMode, false)
 }
 
-func TestAB37PendingApprovalsAreByKey(t *testing.T) {
+func TestPendingApprovalsAreByKey(t *testing.T) {
 	want := agent.ApprovalRequest{
 		Type: "orchestrator_plan", Objective: "plot", Capability: "plot", Time: noon,
 		Data: json.RawMessage(`{"a":1}`),
@@ -255,7 +255,7 @@ func TestAB37PendingApprovalsAreByKey(t *testing.T) {
 	}
 }
 
-func TestAB38NeedsReclassificationIsHeardByTheRouter(t *testing.T) {
+func TestNeedsReclassificationIsHeardByTheRouter(t *testing.T) {
 	s := planned(t, agent.Step{Capability: "find"})
 	s.Task.Current.Set("x")
 	s.Planning.ActiveCapabilities.Append("find")
@@ -266,7 +266,7 @@ func TestAB38NeedsReclassificationIsHeardByTheRouter(t *testing.T) {
 	same(t, "beyond the limit", agent.Route(&s, agent.Turn{}).Target, agent.ToError)
 }
 
-func TestAB39ContextOutlivesTheProcess(t *testing.T) {
+func TestContextOutlivesTheProcess(t *testing.T) {
 	m, path := manager(t), filepath.Join(t.TempDir(), "weft.db")
 	run := func(input string, node func(context.Context, *agent.State) error) agent.State {
 		store, err := sqlite.Open(t.Context(), path)
@@ -289,7 +289,7 @@ func TestAB39ContextOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-func TestAB42NobodyChangesWhatAnotherReads(t *testing.T) {
+func TestNobodyChangesWhatAnotherReads(t *testing.T) {
 	m := manager(t)
 	b := graph.New[agent.State]("side by side")
 	for _, name := range []string{"a", "b"} {

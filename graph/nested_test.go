@@ -19,7 +19,7 @@ import (
 )
 
 // Requirement: Inline or pool
-func TestRow066OneBoundForTheRun(t *testing.T) {
+func TestOneBoundForTheRun(t *testing.T) {
 	for limit, want := range map[int]int64{0: 64, 10: 10, 1: 1} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestRow066OneBoundForTheRun(t *testing.T) {
 	}
 }
 
-func TestRow084AChildPausesWhileItsSiblingFinishes(t *testing.T) {
+func TestAChildPausesWhileItsSiblingFinishes(t *testing.T) {
 	for name, cfg := range map[string]graph.Config{
 		"child": {}, "before sibling": {InterruptBefore: []string{"z"}}, "after sibling": {InterruptAfter: []string{"z"}},
 	} {
@@ -79,7 +79,7 @@ func TestRow084AChildPausesWhileItsSiblingFinishes(t *testing.T) {
 	}
 }
 
-func TestRow085TasksOfThreeLevelsFinishInOrder(t *testing.T) {
+func TestTasksOfThreeLevelsFinishInOrder(t *testing.T) {
 	row := func(name string, cfg graph.Config, in *graph.Graph[inner], names ...string) *graph.Graph[inner] {
 		b := graph.New[inner](name)
 		from := graph.Start
@@ -124,7 +124,7 @@ func TestRow085TasksOfThreeLevelsFinishInOrder(t *testing.T) {
 	}
 }
 
-func TestRow086TwoQuestionsInAChildCalledFromANode(t *testing.T) {
+func TestTwoQuestionsInAChildCalledFromANode(t *testing.T) {
 	var ran counter
 	c := remembers(t, graph.PerCall, "memo", func(ctx context.Context, s *memo) error {
 		for _, q := range []string{"first", "second"} {
@@ -149,7 +149,7 @@ func TestRow086TwoQuestionsInAChildCalledFromANode(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestRow087TheParentRunsAgainAndFinishedNodesOfTheChildDoNot(t *testing.T) {
+func TestTheParentRunsAgainAndFinishedNodesOfTheChildDoNot(t *testing.T) {
 	var ran counter
 	c := child(t, &ran, graph.Config{}, func(ctx context.Context, s *inner) error {
 		_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "q"})
@@ -186,7 +186,7 @@ func sendsTo(t testing.TB, c *graph.Graph[inner], cfg graph.Config) *graph.Graph
 }
 
 // Requirement: Subgraphs
-func TestRow089AQuestionInAChildSurfacesWithItsNamespaceAndState(t *testing.T) {
+func TestAQuestionInAChildSurfacesWithItsNamespaceAndState(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	c := child(t, &ran, cfg, func(ctx context.Context, s *inner) error {
@@ -212,7 +212,7 @@ func TestRow089AQuestionInAChildSurfacesWithItsNamespaceAndState(t *testing.T) {
 }
 
 // Requirement: graph.Call keeps a result by name and order
-func TestRow090CallsBeforeAQuestionAreNotRunAgain(t *testing.T) {
+func TestCallsBeforeAQuestionAreNotRunAgain(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
 		for i := range 3 {
@@ -256,7 +256,7 @@ func (p *puts) Put(ctx context.Context, e checkpoint.Pending) error {
 }
 
 // Requirement: calls inside a node: questions, errors, bounds
-func TestRow092AReplayedResultIsNotStoredAgain(t *testing.T) {
+func TestAReplayedResultIsNotStoredAgain(t *testing.T) {
 	var ran counter
 	store := &puts{Store: new(checkpoint.Memory)}
 	g := one(t, graph.Config{Store: store}, func(ctx context.Context, s *world) error {
@@ -271,7 +271,7 @@ func TestRow092AReplayedResultIsNotStoredAgain(t *testing.T) {
 	store.kept.want(t, "all", 2)
 }
 
-func TestRow097AChildStartsCleanEachTime(t *testing.T) {
+func TestAChildStartsCleanEachTime(t *testing.T) {
 	ask := func(ctx context.Context, s *memo) error {
 		v, err := graph.Ask[string](ctx, graph.Question{Prompt: s.Word.Get()})
 		s.Words.Append(v)
@@ -284,7 +284,7 @@ func TestRow097AChildStartsCleanEachTime(t *testing.T) {
 	}
 }
 
-func TestRow098AChildOfTheThreadAccumulatesByNode(t *testing.T) {
+func TestAChildOfTheThreadAccumulatesByNode(t *testing.T) {
 	ask := func(ctx context.Context, s *memo) error {
 		_, err := graph.Ask[string](ctx, graph.Question{Prompt: s.Word.Get()})
 		return err
@@ -299,7 +299,7 @@ func TestRow098AChildOfTheThreadAccumulatesByNode(t *testing.T) {
 	}
 }
 
-func TestRow099AChildOfTheThreadAccumulatesInALoop(t *testing.T) {
+func TestAChildOfTheThreadAccumulatesInALoop(t *testing.T) {
 	cfg := stored()
 	c := remembers(t, graph.PerThread, "memo", nil)
 	b := graph.New[world]("loop")
@@ -329,7 +329,7 @@ func TestRow099AChildOfTheThreadAccumulatesInALoop(t *testing.T) {
 	}
 }
 
-func TestRow100AStatelessChildHasNoCheckpoints(t *testing.T) {
+func TestAStatelessChildHasNoCheckpoints(t *testing.T) {
 	cfg := stored()
 	g := build(t, parallel(map[string]graph.Node[world]{"n": callsOf(remembers(t, graph.Stateless, "memo", nil), "a", "b")}), cfg)
 	logged(t, invoke(t, g, "t1", graph.Done), "a/a b/b")
@@ -339,7 +339,7 @@ func TestRow100AStatelessChildHasNoCheckpoints(t *testing.T) {
 }
 
 // Requirement: graphs inside graphs share a thread
-func TestRow101AChildWithAThreadOfItsOwnKeepsItsNamespace(t *testing.T) {
+func TestAChildWithAThreadOfItsOwnKeepsItsNamespace(t *testing.T) {
 	cfg := stored()
 	var ran counter
 	c := build(t, parallel(map[string]graph.Node[world]{"q": asks("q", &ran, "deep")}), cfg)
@@ -359,7 +359,7 @@ func TestRow101AChildWithAThreadOfItsOwnKeepsItsNamespace(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestRow102SeveralChildrenInOneNode(t *testing.T) {
+func TestSeveralChildrenInOneNode(t *testing.T) {
 	cfg := stored()
 	a, b := remembers(t, graph.PerCall, "a", nil), remembers(t, graph.PerCall, "b", nil)
 	g := one(t, cfg, func(ctx context.Context, s *world) error {
@@ -380,7 +380,7 @@ func TestRow102SeveralChildrenInOneNode(t *testing.T) {
 	}
 }
 
-func TestRow103EventsOfAChildArriveBeforeItsNodeHasFinished(t *testing.T) {
+func TestEventsOfAChildArriveBeforeItsNodeHasFinished(t *testing.T) {
 	goOn := make(chan struct{})
 	c := remembers(t, graph.PerCall, "memo", func(ctx context.Context, s *memo) error { return graph.Emit(ctx, "from below") })
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
@@ -403,7 +403,7 @@ func TestRow103EventsOfAChildArriveBeforeItsNodeHasFinished(t *testing.T) {
 	}
 }
 
-func TestRow104ACommandToTheParentWritesWhatTheChildDoesNotHave(t *testing.T) {
+func TestACommandToTheParentWritesWhatTheChildDoesNotHave(t *testing.T) {
 	for _, kind := range []graph.Lifetime{graph.PerCall, graph.PerThread, graph.Stateless} {
 		for _, d := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
 			t.Run(fmt.Sprint(kind, d), func(t *testing.T) {
@@ -437,7 +437,7 @@ func TestRow104ACommandToTheParentWritesWhatTheChildDoesNotHave(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestRow106ACommandToTheParentAtTheRootIsAnError(t *testing.T) {
+func TestACommandToTheParentAtTheRootIsAnError(t *testing.T) {
 	for name, p := range map[string]graph.Policy{
 		"plain": {}, "timeout": {Timeout: time.Hour}, "retry": {Retry: graph.Retry{Attempts: 5, Initial: time.Hour}},
 	} {
@@ -457,7 +457,7 @@ func TestRow106ACommandToTheParentAtTheRootIsAnError(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestRow107StateAndHistoryOfNestedChildren(t *testing.T) {
+func TestStateAndHistoryOfNestedChildren(t *testing.T) {
 	cfg := stored()
 	var ran counter
 	leaf := child(t, &ran, cfg, func(ctx context.Context, s *inner) error {
@@ -507,7 +507,7 @@ func TestRow107StateAndHistoryOfNestedChildren(t *testing.T) {
 
 type tenantKey struct{}
 
-func TestRow108TheContextReachesTheChildren(t *testing.T) {
+func TestTheContextReachesTheChildren(t *testing.T) {
 	var got []any
 	c := remembers(t, graph.PerCall, "memo", func(ctx context.Context, s *memo) error {
 		_, err := graph.Call(ctx, "x", func(ctx context.Context) (int, error) {
@@ -526,7 +526,7 @@ func TestRow108TheContextReachesTheChildren(t *testing.T) {
 	}
 }
 
-func TestRow114ResumeAtTheHeadGoesOnInTheChild(t *testing.T) {
+func TestResumeAtTheHeadGoesOnInTheChild(t *testing.T) {
 	for _, at := range []uint64{0, 1} { // 1 is the head: the only commit of the root
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			var ran counter
@@ -567,7 +567,7 @@ func TestABranchRunsItsChildrenAnew(t *testing.T) {
 }
 
 // Requirement: calls inside a node: questions, errors, bounds
-func TestRow122CallsInParallelNestedChainedAndCancelled(t *testing.T) {
+func TestCallsInParallelNestedChainedAndCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		double := func(n int) func(context.Context) (int, error) {
@@ -614,7 +614,7 @@ func TestRow122CallsInParallelNestedChainedAndCancelled(t *testing.T) {
 	})
 }
 
-func TestRow122EachCallIsToldBeforeItsResultIsUsed(t *testing.T) {
+func TestEachCallIsToldBeforeItsResultIsUsed(t *testing.T) {
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
 		for i := range 3 {
 			if _, err := graph.Go(ctx, fmt.Sprint("call", i), func(context.Context) (int, error) { return i, nil }).Wait(ctx); err != nil {
@@ -644,7 +644,7 @@ func TestRow122EachCallIsToldBeforeItsResultIsUsed(t *testing.T) {
 
 // A function with a memory is a graph of one node: what it saves is in its state, what it
 // returns may be something else.
-func TestRow123WhatIsSavedAndWhatIsReturned(t *testing.T) {
+func TestWhatIsSavedAndWhatIsReturned(t *testing.T) {
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
 		previous := s.Count.Get()
 		s.Count.Add(len(s.Name.Get()))
@@ -660,7 +660,7 @@ func TestRow123WhatIsSavedAndWhatIsReturned(t *testing.T) {
 }
 
 // Requirement: calls inside a node: questions, errors, bounds
-func TestRow123FalsyResultsAreReplayed(t *testing.T) {
+func TestFalsyResultsAreReplayed(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
 		no, err1 := graph.Call(ctx, "false", func(context.Context) (bool, error) { ran.add("fn"); return false, nil })

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestTrap30AStoreThatCannotBeUsedIsNotMadeGoodByAnother asks for stores that are no files, are no
+// TestAStoreThatCannotBeUsedIsNotMadeGoodByAnother asks for stores that are no files, are no
 // stores, are unknown and do not answer, by the flag and by the environment.
-func TestTrap30AStoreThatCannotBeUsedIsNotMadeGoodByAnother(t *testing.T) {
+func TestAStoreThatCannotBeUsedIsNotMadeGoodByAnother(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("noise.db", strings.Repeat("this is no database. ", 300))

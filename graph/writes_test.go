@@ -21,7 +21,7 @@ type board struct {
 	Log state.List[int]  `json:"log"`
 }
 
-func TestRow006TwoWritersOfAStepConflictUnlessTheChannelTakesBoth(t *testing.T) {
+func TestTwoWritersOfAStepConflictUnlessTheChannelTakesBoth(t *testing.T) {
 	build2 := func(write func(s *board, n int)) *graph.Graph[board] {
 		b := graph.New[board]("two in, two out")
 		for i, name := range []string{"a", "b"} {
@@ -41,7 +41,7 @@ func TestRow006TwoWritersOfAStepConflictUnlessTheChannelTakesBoth(t *testing.T) 
 	}
 }
 
-func TestRow010ABranchAfterTwoSendsLeadsToOneTask(t *testing.T) {
+func TestABranchAfterTwoSendsLeadsToOneTask(t *testing.T) {
 	b := graph.New[world]("sends")
 	b.Node("start", goes("start", graph.Send("w", 1).Send("w", 2), "w"))
 	b.Node("w", graph.Worker(func(_ context.Context, s *world, n int) error {
@@ -57,7 +57,7 @@ func TestRow010ABranchAfterTwoSendsLeadsToOneTask(t *testing.T) {
 
 // What a node writes to one field in several calls is reduced in order. The event tells
 // what was added as one list, and the history that the node wrote the field.
-func TestRow012OneNodeMayWriteAFieldSeveralTimes(t *testing.T) {
+func TestOneNodeMayWriteAFieldSeveralTimes(t *testing.T) {
 	cfg := stored()
 	g := build(t, parallel(map[string]graph.Node[world]{"a": graph.Func(func(_ context.Context, s *world) error {
 		s.Log.Append("1")
@@ -88,7 +88,7 @@ func TestRow012OneNodeMayWriteAFieldSeveralTimes(t *testing.T) {
 
 // Where LangGraph's nodes return a list of Commands, Weft's write one after the other and
 // return one Command that is made of several.
-func TestRow013SeveralCommandsOfANodeAreOneInOrder(t *testing.T) {
+func TestSeveralCommandsOfANodeAreOneInOrder(t *testing.T) {
 	b := start(graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
 		var c graph.Command
 		for _, next := range []string{"c", "a"} {
@@ -105,7 +105,7 @@ wrote c {"log":["c"]}
 ended done [to c to a a c]`)
 }
 
-func TestRow014ANodeMayWriteGoAndSendAtOnce(t *testing.T) {
+func TestANodeMayWriteGoAndSendAtOnce(t *testing.T) {
 	b := start(graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
 		s.Log.Append("before")
 		c := graph.Goto("b").Send("w", 7)
@@ -122,7 +122,7 @@ func TestRow014ANodeMayWriteGoAndSendAtOnce(t *testing.T) {
 	logged(t, invoke(t, build(t, b, graph.Config{}), "", graph.Done), "before after a b c w7")
 }
 
-func TestRow015AnOverwriteReplacesWhatWasReduced(t *testing.T) {
+func TestAnOverwriteReplacesWhatWasReduced(t *testing.T) {
 	for name, cfg := range map[string]graph.Config{"stored": stored(), "not stored": {}} {
 		t.Run(name, func(t *testing.T) {
 			b := graph.New[world]("overwrite")
@@ -158,7 +158,7 @@ func TestRow015AnOverwriteReplacesWhatWasReduced(t *testing.T) {
 }
 
 // An input is folded onto the default, or onto what the thread holds, like any write.
-func TestRow019TheInputGoesThroughTheReducers(t *testing.T) {
+func TestTheInputGoesThroughTheReducers(t *testing.T) {
 	g := build(t, parallel(map[string]graph.Node[world]{"a": logs("a")}), stored())
 	in := func() world {
 		return world{Log: state.ListOf("in"), Count: state.SumOf(2), Tries: state.SumOf(1), Seen: state.MapOf(map[string]int{"k": 1})}
@@ -175,7 +175,7 @@ func TestRow019TheInputGoesThroughTheReducers(t *testing.T) {
 	}
 }
 
-func TestRow022OnlyWhatWasSetIsWritten(t *testing.T) {
+func TestOnlyWhatWasSetIsWritten(t *testing.T) {
 	b := graph.New[world]("set")
 	b.Node("a", graph.Func(func(_ context.Context, s *world) error {
 		s.Name.Set("") // a zero value that was set is a write
@@ -217,7 +217,7 @@ type handle struct {
 
 // A payload is a value of its own: nothing in it is taken for a field of the state, so all
 // of it is stored, and what must not be is left to a field that is never stored.
-func TestRow024AnUntrackedFieldReachesTheWorkerAndNoStore(t *testing.T) {
+func TestAnUntrackedFieldReachesTheWorkerAndNoStore(t *testing.T) {
 	type item struct {
 		File string `json:"file"`
 		N    int    `json:"n"`

@@ -16,7 +16,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-func TestAB30AMissingInputIsAClassifiedFailure(t *testing.T) {
+func TestAMissingInputIsAClassifiedFailure(t *testing.T) {
 	c := config(t)
 	var previous []string
 	c.Plan = func(ctx context.Context, r turn.PlanRequest) (agent.Plan, error) {
@@ -34,7 +34,7 @@ func TestAB30AMissingInputIsAClassifiedFailure(t *testing.T) {
 }
 
 // Requirement: nothing counts the attempts of a step
-func TestAB32ACapabilityFallsBackAfterItsFailures(t *testing.T) {
+func TestACapabilityFallsBackAfterItsFailures(t *testing.T) {
 	c := config(t)
 	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d", Provides: []string{"RAIN"}, Retry: agent.RetryPolicy{Attempts: 5}},
 		func(_ context.Context, c *capabilities.Call) error {
@@ -49,7 +49,7 @@ func TestAB32ACapabilityFallsBackAfterItsFailures(t *testing.T) {
 	says(t, answer(t, say(t, compile(t, c, &checkpoint.Memory{}), "t1", "find").State), "the other source")
 }
 
-func TestAB33ATurnFromTheGatewayToAllContextsOfAType(t *testing.T) {
+func TestATurnFromTheGatewayToAllContextsOfAType(t *testing.T) {
 	g, _ := desk(t, config(t), &checkpoint.Memory{})
 	a, err := g.Read(t.Context(), "demo", "find the rain")
 	must(t, err)
@@ -60,7 +60,7 @@ func TestAB33ATurnFromTheGatewayToAllContextsOfAType(t *testing.T) {
 	same(t, "rain", all["find"].Column, "column find")
 }
 
-func TestAB38ACapabilityAsksForAnotherChoice(t *testing.T) {
+func TestACapabilityAsksForAnotherChoice(t *testing.T) {
 	c, asked := config(t), 0
 	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d"}, func(_ context.Context, c *capabilities.Call) error {
 		c.State.Control.NeedsReclassification.Set(true)
@@ -79,7 +79,7 @@ func TestAB38ACapabilityAsksForAnotherChoice(t *testing.T) {
 	says(t, answer(t, res.State), "nothing to say")
 }
 
-func TestAB41ATurnReadsWhatAnEarlierOneFound(t *testing.T) {
+func TestATurnReadsWhatAnEarlierOneFound(t *testing.T) {
 	c := config(t)
 	c.Plan = script[turn.PlanRequest](t,
 		gives(plans(agent.Step{Capability: "find", ContextKey: "those"})),

@@ -15,7 +15,7 @@ import (
 )
 
 // Requirement: Siblings keep their work
-func TestRow064OneAnswerFinishesAQuestionAndAFailureOfOneStep(t *testing.T) {
+func TestOneAnswerFinishesAQuestionAndAFailureOfOneStep(t *testing.T) {
 	var ran counter
 	mended := false
 	cfg := stored()
@@ -49,7 +49,7 @@ func TestRow064OneAnswerFinishesAQuestionAndAFailureOfOneStep(t *testing.T) {
 	ran.want(t, "bad", 2)
 }
 
-func TestRow067AQuestionWithoutAStorePausesTheRun(t *testing.T) {
+func TestAQuestionWithoutAStorePausesTheRun(t *testing.T) {
 	var ran counter
 	g := single(t, asks("a", &ran, "x"), graph.Policy{}, graph.Config{})
 	res := invoke(t, g, "", graph.Interrupted)
@@ -58,7 +58,7 @@ func TestRow067AQuestionWithoutAStorePausesTheRun(t *testing.T) {
 	is(t, err, graph.ErrNoStore)
 }
 
-func TestRow067ExitLeavesOneCommitOfAPausedRun(t *testing.T) {
+func TestExitLeavesOneCommitOfAPausedRun(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	b := graph.New[world]("exit")
@@ -76,7 +76,7 @@ func TestRow067ExitLeavesOneCommitOfAPausedRun(t *testing.T) {
 }
 
 // What a node wrote before its question shows nowhere until it has finished.
-func TestRow075StateDoesNotChangeWhileItsNodeAsks(t *testing.T) {
+func TestStateDoesNotChangeWhileItsNodeAsks(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	b := graph.New[world]("asks")
@@ -105,7 +105,7 @@ func TestRow075StateDoesNotChangeWhileItsNodeAsks(t *testing.T) {
 // Unlike in LangGraph, a node whose question stays open does not run again.
 //
 // Requirement: Every question counts
-func TestRow079OnlyTheTaskThatWasAnsweredRunsAgain(t *testing.T) {
+func TestOnlyTheTaskThatWasAnsweredRunsAgain(t *testing.T) {
 	var ran counter
 	g, res := two(t, &ran)
 	res = resume(t, g, graph.Answer(idOf(t, res, "x"), "1"), graph.Interrupted)
@@ -119,7 +119,7 @@ func TestRow079OnlyTheTaskThatWasAnsweredRunsAgain(t *testing.T) {
 
 // A static interrupt is passed by Resume. An answer is for a question, so at a pause where
 // nothing was asked it is an error, and the pause stays.
-func TestRow081AStaticInterruptTakesNoAnswer(t *testing.T) {
+func TestAStaticInterruptTakesNoAnswer(t *testing.T) {
 	cfg := stored()
 	cfg.InterruptBefore = []string{"b"}
 	b := graph.New[world]("static")
@@ -135,7 +135,7 @@ func TestRow081AStaticInterruptTakesNoAnswer(t *testing.T) {
 }
 
 // Start is no node, and after the last node nothing is left to pause before.
-func TestRow082APauseNeedsNoChangeOfTheState(t *testing.T) {
+func TestAPauseNeedsNoChangeOfTheState(t *testing.T) {
 	for d, commits := range map[graph.Durability][]uint64{graph.Sync: {2, 3, 4}, graph.Async: {2, 3, 4}, graph.Exit: {1, 2, 3}} {
 		cfg := stored()
 		cfg.InterruptAfter = []string{"*"}
@@ -167,7 +167,7 @@ func TestRow082APauseNeedsNoChangeOfTheState(t *testing.T) {
 // that panics has only left.
 //
 // Requirement: events: questions
-func TestRow095AQuestionAndItsAnswerAreToldOnce(t *testing.T) {
+func TestAQuestionAndItsAnswerAreToldOnce(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	c := child(t, &ran, graph.Config{}, func(ctx context.Context, s *inner) error {
@@ -208,7 +208,7 @@ func TestRow095AQuestionAndItsAnswerAreToldOnce(t *testing.T) {
 // another namespace, thread, turn and call.
 //
 // Requirement: Every question counts
-func TestRow096TheIDOfAQuestionComesFromItsPlace(t *testing.T) {
+func TestTheIDOfAQuestionComesFromItsPlace(t *testing.T) {
 	ask := func(ctx context.Context, s *inner) error {
 		_, err1 := graph.Ask[bool](ctx, graph.Question{Prompt: "q"})
 		_, err2 := graph.Ask[bool](ctx, graph.Question{Prompt: "q"})

@@ -14,7 +14,7 @@ import (
 // The numbers are those of the table in internal/floors.
 
 // Requirement: notebooks never show
-func TestBug07ANotebookReachesWhoAnswers(t *testing.T) {
+func TestANotebookReachesWhoAnswers(t *testing.T) {
 	c := config(t)
 	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "note", Description: "writes a notebook"}, func(_ context.Context, c *capabilities.Call) error {
 		c.Manager.RegisterNotebook(c.State, agent.Notebook{Capability: "note", Link: "http://notes/1"})
@@ -33,7 +33,7 @@ func TestBug07ANotebookReachesWhoAnswers(t *testing.T) {
 }
 
 // Requirement: plans that wait are of the project, not of a thread
-func TestBug13PlansThatWaitAreOfTheirThreads(t *testing.T) {
+func TestPlansThatWaitAreOfTheirThreads(t *testing.T) {
 	store := &checkpoint.Memory{}
 	c := planning(t)
 	c.Plan = func(_ context.Context, r turn.PlanRequest) (agent.Plan, error) {
@@ -52,7 +52,7 @@ func TestBug13PlansThatWaitAreOfTheirThreads(t *testing.T) {
 }
 
 // Requirement: who asks back knows neither step nor history
-func TestBug15WhoAsksBackKnowsTheStepAndTheConversation(t *testing.T) {
+func TestWhoAsksBackKnowsTheStepAndTheConversation(t *testing.T) {
 	c := config(t)
 	c.Plan = script[turn.PlanRequest](t, gives(plans(agent.Step{Capability: agent.ToClarify, Objective: "which rain?"})))
 	var told turn.AnswerRequest
