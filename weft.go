@@ -62,7 +62,7 @@ type Config struct {
 type Opener = func(ctx context.Context, address string) (checkpoint.Store, error)
 
 // Chat opens an agent over a store: it compiles the graph of its turns with that store, and returns
-// the gateway before it as [turn.Gateway.Plain] makes it.
+// its agent without the type of its state: see [turn.Agent.Untyped].
 type Chat = func(ctx context.Context, store checkpoint.Store) (turn.Untyped, error)
 
 // Graph opens a graph in Go over a store: it compiles the graph with that store, and returns it as

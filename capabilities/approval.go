@@ -7,30 +7,31 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// Approval says what of a capability a person must approve before it runs.
+// Approval is what a person must approve before a capability runs.
 type Approval string
 
 // The kinds of approval.
 const (
-	NoApproval     Approval = ""       // nothing, unless all capabilities are to be approved
+	NoApproval     Approval = ""       // nothing, unless all capabilities need approval
 	AlwaysApproval Approval = "always" // each run, unless approval is disabled
-	CodeApproval   Approval = "code"   // as the settings of generated code have it
-	MemoryApproval Approval = "memory" // as the setting of memory has it
+	CodeApproval   Approval = "code"   // depends on the settings for generated code
+	MemoryApproval Approval = "memory" // depends on the setting for memory
 )
 
-// Rejection says what happens to a turn when a person says no. Nobody is asked again.
+// Rejection is what happens to a turn when a person rejects a request. The same request is not
+// shown again.
 type Rejection string
 
 // The rejections.
 const (
 	FailStep Rejection = ""         // the step fails and the turn ends with an explanation
-	SkipStep Rejection = "skip"     // the turn goes on with the next step
-	Replan   Rejection = "replan"   // another plan, with what the person said
+	SkipStep Rejection = "skip"     // the turn continues with the next step
+	Replan   Rejection = "replan"   // another plan is made, with the feedback
 	EndTurn  Rejection = "end_turn" // the turn ends
 )
 
-// NeedsApproval reports whether a capability must be approved before it runs under these
-// settings, and why or why not. A setting that is open is as in [agent.SafeSettings].
+// NeedsApproval reports whether a capability must be approved before it runs under these settings,
+// and the reason. A setting that is not set is as in [agent.SafeSettings].
 func NeedsApproval(i Info, s agent.Settings) (needs bool, reason string) {
 	s = agent.Overlay{}.Reduce(agent.SafeSettings(), s)
 	switch mode := *s.ApprovalMode; {
@@ -41,11 +42,11 @@ func NeedsApproval(i Info, s agent.Settings) (needs bool, reason string) {
 	}
 	switch i.Approval {
 	case NoApproval:
-		return false, fmt.Sprintf("%q asks for none", i.Name)
+		return false, fmt.Sprintf("%q needs no approval", i.Name)
 	case CodeApproval:
 		return codeApproval(s)
 	case MemoryApproval:
-		return *s.MemoryApproval, "as the approval of memory is set"
+		return *s.MemoryApproval, "according to the approval of memory"
 	}
 	return true, fmt.Sprintf("%q is always approved", i.Name)
 }
@@ -60,8 +61,8 @@ func codeApproval(s agent.Settings) (bool, string) {
 	return true, "all generated code is approved"
 }
 
-// ApprovalNeeded is returned when a person must decide first. It is not a failure: whoever hosts the
-// capability asks, and runs it again with a [Decision] that has this ID.
+// ApprovalNeeded is returned when a person must decide first. It is not a failure. The caller asks
+// the person, and runs the capability again with a [Decision] that has this ID.
 type ApprovalNeeded struct {
 	ID      string
 	Request agent.ApprovalRequest
@@ -71,12 +72,12 @@ func (e *ApprovalNeeded) Error() string {
 	return fmt.Sprintf("capabilities: %q waits for approval (%s)", e.Request.Capability, e.Request.Type)
 }
 
-// Rejected is returned when a person said no.
+// Rejected is returned when a person rejected a request.
 type Rejected struct {
 	Request  agent.ApprovalRequest
 	Feedback string
 	Then     Rejection
-	// Ended says that the person did not decide but ended the turn; Feedback is then why.
+	// Ended is true if the person ended the turn instead of deciding. Feedback is then the reason.
 	Ended bool
 }
 
@@ -87,7 +88,7 @@ func (e *Rejected) Error() string {
 	return fmt.Sprintf("capabilities: %q was rejected: %s", e.Request.Capability, e.Feedback)
 }
 
-// Text says what the person did, to be read by people and by who plans anew.
+// Text describes the rejection, for people and for planners.
 func (e *Rejected) Text() string {
 	what := cmp.Or(e.Request.Objective, e.Request.Type)
 	if name := e.Request.Capability; name != "" && name != what {
@@ -95,7 +96,7 @@ func (e *Rejected) Text() string {
 	}
 	text := what + " was rejected"
 	if e.Ended {
-		text = "the turn was ended before: " + what
+		text = "the turn was ended instead of deciding about " + what
 	}
 	if e.Feedback != "" {
 		text += ": " + e.Feedback

@@ -14,32 +14,33 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// Validator is a value that knows what its type does not say, such as that a name of a file has no folder. [Approve]
-// asks again, with the reason, where a person has edited a value into one that it refuses.
+// Validator is a value with rules beyond its type, such as a file name without a folder. After an
+// edit, [Approve] asks again, with the error, if Validate fails.
 type Validator interface{ Validate() error }
 
-// Approve asks a person about v, and returns what was approved: v, or what the person made of it. The JSON Schema of T,
-// unless r has one, says what v may be edited into: an answer that does not fit is refused and the question stays open.
-// What T's Validate refuses is asked about again. The other fields of r, and what is an error, are those of [Call.Approve].
+// Approve asks a person about v and returns the approved value: v, or the edited one. An edit must
+// match r.Schema, or else the JSON Schema of T; otherwise the question stays open. If T has a
+// Validate that fails, the person is asked again. For the other fields of r and the errors see
+// [Call.Approve].
 //
 //	to, err := capabilities.Approve(c, agent.ApprovalRequest{Type: "export"}, Target{File: "rain.csv"})
 //	if err != nil {
-//		return err // it waits, or the answer was no
+//		return err // it is undecided or rejected
 //	}
 func Approve[T any](c *Call, r agent.ApprovalRequest, v T) (T, error) {
 	if err := validate(&v); err != nil {
-		return v, fmt.Errorf("what is to be approved: %w", err)
+		return v, fmt.Errorf("the value to approve: %w", err)
 	}
 	var err error
 	if r.Data, err = validtext.Marshal(v); err == nil && r.Schema == nil {
 		r.Schema, err = schemaOf[T]()
 	}
 	if err != nil {
-		return v, fmt.Errorf("what is to be approved has no form: %w", err)
+		return v, fmt.Errorf("the value to approve has no JSON Schema: %w", err)
 	}
 	var out T
 	_, err = c.approve(r, func(data []byte) error {
-		out = *new(T) // without what a half-read answer left
+		out = *new(T) // drop what a failed Unmarshal left
 		if err := json.Unmarshal(data, &out); err != nil {
 			return err
 		}
@@ -51,7 +52,7 @@ func Approve[T any](c *Call, r agent.ApprovalRequest, v T) (T, error) {
 	return out, nil
 }
 
-// validate asks a value, or the pointer to it, whether it makes sense.
+// validate calls Validate of a value, or of a pointer to it.
 func validate(at any) error {
 	if v, ok := at.(Validator); ok {
 		return v.Validate()
@@ -68,21 +69,22 @@ func schemaOf[T any]() (json.RawMessage, error) {
 	return json.Marshal(s)
 }
 
-// Approve asks a person. It returns their decision when there is one for this very request,
-// and each decision once; otherwise an [*ApprovalNeeded], which the capability returns as it
-// is and is then run again, from its top, with the decision. A no is an error too, a [*Rejected].
+// Approve asks a person. It returns their decision about this request, and each decision once.
+// Without a decision it returns an [*ApprovalNeeded]. The capability must return it unchanged, and
+// is run again from its beginning, with the decision. A rejection is an error too, a [*Rejected].
 //
-// A capability may call Approve several times in one run. Requests of one Type are told apart by their
-// order, so each run makes them in the same order. Since every run begins at the top, make all requests
-// before the first act that must not be repeated.
+// A capability may call Approve several times in one run. Requests of one Type are numbered in
+// order, so each run must make them in the same order. Since every run starts at the beginning,
+// make all requests before the first side effect that must not be repeated.
 //
-// r.Schema says what r.Data may be edited into. Where it is nil it follows from the data: the same kind, and of an
-// object members of the same kinds. Without data there is nothing to edit. [Approve] does the same for a Go type.
+// r.Schema is the JSON Schema of edited data. If it is nil, edited data must have the types of
+// r.Data. Without data there is nothing to edit. The function [Approve] does the same for a Go
+// type.
 func (c *Call) Approve(r agent.ApprovalRequest) (Decision, error) {
 	return c.approve(r, func([]byte) error { return nil })
 }
 
-// approve asks until a person approves of data that is accepted, or says no.
+// approve asks until a person approves data that is valid, or rejects the request.
 func (c *Call) approve(r agent.ApprovalRequest, accept func(data []byte) error) (Decision, error) {
 	r, err := c.request(r)
 	if err != nil {
@@ -103,17 +105,17 @@ func (c *Call) approve(r agent.ApprovalRequest, accept func(data []byte) error) 
 		if err == nil {
 			return d, nil
 		}
-		r.Message = fmt.Sprintf("That cannot be done: %v.", err)
+		r.Message = fmt.Sprintf("That decision cannot be applied: %v.", err)
 		if said != "" {
 			r.Message += "\n\n" + said
 		}
 	}
 }
 
-// number returns the id of a request: the base, and from the second request with this base on the
-// number of the request in this run. No two requests of a run have one id, so a decision counts once.
+// number returns the ID of a request: the base, and from the second request with this base on its
+// number in this run. IDs are unique in a run, so a decision counts once.
 func (c *Call) number(base string) string {
-	c.asked = append(slices.Clone(c.asked), base) // a copy of the Call numbers by itself
+	c.asked = append(slices.Clone(c.asked), base) // so that a copy of the Call has its own numbers
 	n := 0
 	for _, id := range c.asked {
 		if id == base {
@@ -126,7 +128,7 @@ func (c *Call) number(base string) string {
 	return fmt.Sprintf("%s, request %d", base, n)
 }
 
-// nth names the question that is asked for the nth time.
+// nth returns the key of the question when it is asked for the nth time.
 func nth(id string, n int) string {
 	if n == 1 {
 		return id
@@ -134,7 +136,7 @@ func nth(id string, n int) string {
 	return fmt.Sprintf("%s #%d", id, n)
 }
 
-// request fills in what the caller has left open. A schema that is none is an error.
+// request sets the fields that the caller left empty. An invalid schema is an error.
 func (c *Call) request(r agent.ApprovalRequest) (agent.ApprovalRequest, error) {
 	if r.Capability == "" {
 		r.Capability = c.info.Name
@@ -179,8 +181,8 @@ func resolves(schema json.RawMessage) error {
 	return err
 }
 
-// formOf returns the schema of what data may be edited into: the same kind, and of an object members of the same
-// kinds. null may become anything.
+// formOf returns the schema of edited data: the same type, and for an object members of the same
+// types. null may become any value.
 func formOf(data []byte) (json.RawMessage, error) {
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {
@@ -202,7 +204,7 @@ func formOf(data []byte) (json.RawMessage, error) {
 	return json.Marshal(form)
 }
 
-// kindOf returns the type of a value in JSON Schema; "" is null.
+// kindOf returns the type of a value in JSON Schema; "" for null.
 func kindOf(v any) string {
 	switch v.(type) {
 	case bool:
@@ -219,10 +221,10 @@ func kindOf(v any) string {
 	return ""
 }
 
-// ParametersApproval is the type of the request whether a capability may run with its parameters.
+// ParametersApproval is the type of the request to run a capability with its parameters.
 const ParametersApproval = "capability"
 
-// permit asks whether the step may run with its parameters, and takes those that were approved.
+// permit asks whether the step may run with its parameters, and sets the approved ones.
 func (c *Call) permit(why string) error {
 	r := agent.ApprovalRequest{Type: ParametersApproval, Message: c.info.Description + "\n\n" + why, Schema: c.info.Parameters}
 	if len(c.Step.Parameters) > 0 {
@@ -240,8 +242,8 @@ func (c *Call) permit(why string) error {
 	return err
 }
 
-// Parameters reads the parameters of a step. A whole number that a float64 is not exact for stays a json.Number; all others
-// are a float64, on every level, as in a plan that was read.
+// Parameters parses the parameters of a step. Numbers are a float64 on every level, as in a stored
+// plan. A whole number that a float64 cannot represent is a json.Number.
 func Parameters(data []byte) (p map[string]any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()

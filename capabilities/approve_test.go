@@ -53,7 +53,7 @@ func TestWhatIsApprovedIsCheckedAndAskedAboutAgain(t *testing.T) {
 		t.Errorf("the schema is %s", first.Request.Schema)
 	}
 	decide(first, `{"pill":"b","n":4}`)
-	second := needed("That cannot be done: no more than 3.\n\nTake it?")
+	second := needed("That decision cannot be applied: no more than 3.\n\nTake it?")
 	if first.ID == second.ID {
 		t.Error("both questions have one id")
 	}

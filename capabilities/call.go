@@ -2,17 +2,17 @@ package capabilities
 
 import "github.com/weftrun/weft/state/agent"
 
-// Call is one call of a capability: what it reads from and writes to. It is for one goroutine.
+// Call is one call of a capability, with what it reads from and writes to. It is for one goroutine.
 type Call struct {
 	// Manager reads and writes State.
 	Manager agent.Manager
-	// State is a view of the capability's own.
+	// State is the capability's own view of the state.
 	State *agent.State
-	// Step is what it is to do.
+	// Step is the step of the plan to run.
 	Step agent.Step
-	// Attempt counts the attempts at the step, from 1; 0 where nobody counts them.
+	// Attempt counts the attempts at the step, from 1; 0 if attempts are not counted.
 	Attempt int
-	// Decisions are what people decided so far; each counts for one request.
+	// Decisions are the decisions of people so far; each counts for one request.
 	Decisions []Decision
 
 	contexts *agent.Contexts
@@ -20,7 +20,7 @@ type Call struct {
 	asked    []string // the requests of this run: see [Call.number]
 }
 
-// Contexts returns typed access to what is known: agent.Input[T](c.Contexts(), c.Step).
+// Contexts returns typed access to the contexts: agent.Input[T](c.Contexts(), c.Step).
 func (c *Call) Contexts() *agent.Contexts {
 	if c.contexts == nil {
 		c.contexts = c.Manager.Contexts(c.State)
@@ -28,13 +28,13 @@ func (c *Call) Contexts() *agent.Contexts {
 	return c.contexts
 }
 
-// Store keeps v under the context key of the step.
+// Store stores v under the context key of the step.
 func (c *Call) Store(v agent.Context) error { return c.Contexts().Store(c.Step, v) }
 
-// Decision is what a person decided about one request.
+// Decision is a person's decision about one request.
 type Decision struct {
-	ID       string // of the request: see [ApprovalNeeded]
+	ID       string // the ID of the request: see [ApprovalNeeded]
 	Approved bool
-	Data     []byte // what was approved, as JSON, perhaps edited; nil is what was asked about
-	Feedback string // why not, for whom it may help
+	Data     []byte // the approved data as JSON, perhaps edited; nil is the data of the request
+	Feedback string // the reason of a rejection
 }

@@ -7,56 +7,59 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// Capability is one thing an agent can do. It must be safe for concurrent use. It may also be
-// a [Classifier].
+// Capability is something an agent can do. It must be safe for concurrent use. It may also be a
+// [Classifier].
 type Capability interface {
 	// Info describes the capability; it returns the same each time.
 	Info() Info
-	// Run does it: it reads its inputs from c and stores what it finds with [Call.Store]. What
-	// it wrote to c lands only when it returns nil. It returns the error of [Call.Approve] as it is.
+	// Run runs the capability. It reads its inputs from c and stores its results with [Call.Store].
+	// Changes to c apply only when it returns nil. It must return the error of [Call.Approve]
+	// unchanged.
 	Run(ctx context.Context, c *Call) error
 }
 
-// Classifier is a capability that says what its failures call for. The failures of others are
-// [agent.Critical], unless [agent.SeverityOf] knows better.
+// Classifier is a capability that classifies its failures. A failure of any other capability is
+// [agent.Critical], unless [agent.SeverityOf] returns another severity.
 type Classifier interface {
 	Capability
-	// ClassifyError returns the severity and what a person is told; "" is the error's own text.
+	// ClassifyError returns the severity and the message for the user; "" is the error's own text.
 	ClassifyError(err error, c *Call) (severity agent.Severity, userMessage string)
 }
 
-// Info is what a registry, a planner and the runtime need to know of a capability.
+// Info describes a capability for a registry, a planner and the runtime.
 type Info struct {
 	// Name is unique in a registry.
 	Name string
-	// Description says, to a person or a model, what it is good for.
+	// Description describes, for a person or a model, what the capability is good for.
 	Description string
-	// Requires are the types of context that the inputs of its step must have: all of
-	// them, or at least one where Constraint is agent.Soft.
+	// Requires are the types of context that the inputs of its step must have: all of them, or at
+	// least one if Constraint is agent.Soft.
 	Requires   []string
 	Constraint agent.Mode // "" is agent.Hard
-	// Provides are the types of context of which it stores at least one entry each, and
-	// no others.
+	// Provides are the types of context that it stores. It must store at least one entry of each,
+	// and no others.
 	Provides []string
-	// Retry says how often it is tried when it fails with agent.Retriable; the zero policy is DefaultRetry.
+	// Retry is the policy for failures that are agent.Retriable; the zero policy is DefaultRetry.
 	Retry agent.RetryPolicy
-	// Parameters is the JSON Schema of the parameters of its step: what a person who is to approve them may edit them
-	// into. nil goes by the parameters that there are; Tool fills it in.
+	// Parameters is the JSON Schema of the parameters of its step, which a person's edit must
+	// match. If it is nil, an edit must have the types of the parameters. Tool sets it.
 	Parameters json.RawMessage
-	// Approval says what of it a person must approve; OnReject what happens when one says no.
+	// Approval is what a person must approve, and OnReject is what happens on a rejection.
 	Approval Approval
 	OnReject Rejection
-	// AlwaysActive ones are offered in every turn, without classification.
+	// AlwaysActive capabilities are offered in every turn, without classification.
 	AlwaysActive bool
-	// Optional ones are left out where they are broken, with a warning; others fail the registry.
+	// Optional capabilities are left out with a warning if they are broken. Others fail the
+	// registry.
 	Optional bool
-	// Plan and Match are for models: how to plan with it, and when it is wanted. Without
-	// them a planner guesses and a classifier passes it over; the registry warns.
+	// Plan and Match are for models: how to plan with the capability, and when it is needed.
+	// Without Plan a planner has to guess, and without Match a classifier skips it. The registry
+	// warns about both.
 	Plan  *PlanGuide
 	Match *MatchGuide
 }
 
-// DefaultRetry is the retry policy of a capability that names none.
+// DefaultRetry is the retry policy of a capability without one.
 var DefaultRetry = agent.RetryPolicy{Attempts: 3, Delay: 0.5, Backoff: 1.5}
 
 func (i Info) retry() agent.RetryPolicy {
@@ -73,7 +76,7 @@ func (i Info) constraint() agent.Mode {
 	return i.Constraint
 }
 
-// PlanGuide tells a planner how to use a capability.
+// PlanGuide describes to a planner how to use a capability.
 type PlanGuide struct {
 	Instructions string
 	Examples     []PlanExample
@@ -87,20 +90,20 @@ type PlanExample struct {
 	Notes    string
 }
 
-// MatchGuide tells a classifier when a capability is wanted.
+// MatchGuide describes to a classifier when a capability is needed.
 type MatchGuide struct {
 	Instructions string
 	Examples     []MatchExample
 }
 
-// MatchExample is one question of a user, and whether it wants the capability.
+// MatchExample is one question of a user, and whether it needs the capability.
 type MatchExample struct {
 	Query  string
 	Wanted bool
 	Reason string
 }
 
-// Func makes a Capability of a function.
+// Func returns a Capability that calls a function.
 func Func(info Info, run func(ctx context.Context, c *Call) error) Capability {
 	return function{info, run}
 }
@@ -114,5 +117,5 @@ func (f function) Info() Info { return f.info }
 
 func (f function) Run(ctx context.Context, c *Call) error { return f.run(ctx, c) }
 
-// broken says that there is no function.
+// broken returns an error if there is no function.
 func (f function) broken() bool { return f.run == nil }

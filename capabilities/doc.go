@@ -1,6 +1,5 @@
-// Package capabilities is what an agent can do, named as ports: each capability says
-// which types of context it requires and provides, and does not know the graph
-// that hosts it.
+// Package capabilities declares what an agent can do. Each capability declares the types of context
+// that it requires and provides, and is independent of the graph that runs it.
 //
 //	var find = capabilities.Tool(capabilities.Info{
 //		Name: "find", Description: "finds measurements by name",
@@ -24,26 +23,26 @@
 //	r, err := capabilities.NewRegistry(find, plot)
 //	err = r.Step(ctx, manager, &s.State) // in the node that hosts them
 //
-// # The nouns
+// # Terms
 //
-//   - A [Capability] has an [Info] and runs a [Call]; [Func] and [Tool] make one of a function. A
-//     [Classifier] also says what its failures call for. [TypesOf] finds the types of what Tools make.
-//   - A [Registry] finds all that is wrong with a set of capabilities at once: a name
-//     taken twice, a requirement that nobody provides, capabilities that wait for each
-//     other. [Registry.Extend] makes another of it: [Add], [Override], [Exclude].
-//   - [Registry.Run] enforces what was declared: it refuses to start without the inputs that are
-//     required or without the approval that the settings ask for, and refuses a result that is not what was
-//     promised. [Registry.Step] does it for the current step and notes what became of it.
-//   - [Approve] and [Call.Approve] ask a person about a value, which they may edit within its JSON Schema.
-//     An [ApprovalNeeded] is a question for a person, a [Decision] the answer to that one.
+//   - A [Capability] has an [Info] and runs a [Call]; [Func] and [Tool] return one that calls a
+//     function. A [Classifier] also classifies its failures. [TypesOf] returns the types of context
+//     that Tools make.
+//   - A [Registry] reports all mistakes of a set of capabilities at once: a repeated name, a requirement
+//     without a provider, capabilities that wait for each other. [Registry.Extend] returns another
+//     registry, with changes: [Add], [Override], [Exclude].
+//   - [Registry.Run] enforces what was declared. It refuses to start without the required inputs or the
+//     approval that the settings require, and refuses a result that differs from the declaration.
+//     [Registry.Step] runs the current step and stores its result.
+//   - [Approve] and [Call.Approve] ask a person about a value, which they may edit within its JSON
+//     Schema. An [ApprovalNeeded] is the question, a [Decision] the answer to it.
 //
-// # Laws
+// # Guarantees
 //
-//  1. A capability that fails, waits or breaks its promise leaves nothing in the state.
-//  2. A broken capability fails its registry, unless it is optional: then there is a warning.
-//  3. A decision counts for one request, once. After a no nobody is asked again.
+//  1. A capability that fails, waits or breaks its declaration changes nothing in the state.
+//  2. A broken capability fails its registry. An optional one is left out with a warning.
+//  3. A decision counts for one request, once. A rejected request is not asked again.
 //
-// The package stands on state and does not import graph: a node hosts a capability, never the
-// other way round. It catches no panics and starts no goroutines; only [SaveContexts] and
-// [LoadContexts] touch files.
+// The package does not import graph: a node hosts a capability. The package recovers no panics and
+// starts no goroutines. Only [SaveContexts] and [LoadContexts] access files.
 package capabilities

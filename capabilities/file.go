@@ -12,9 +12,9 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// SaveContexts writes contexts to a file of a folder, which is made if need be, as readable JSON, and returns
-// its path. ".json" is added to a name without it. A name that is empty or leads out of the folder is
-// agent.ErrFileName. The file is replaced whole or not at all.
+// SaveContexts writes contexts to a file in a folder, as readable JSON, and returns its path. It
+// creates the folder if necessary, and adds ".json" to a name without it. A name that is empty or
+// leads out of the folder is agent.ErrFileName. The file is replaced atomically.
 func SaveContexts(folder, name string, data state.ContextData) (path string, err error) {
 	if name == "" || name != filepath.Base(name) || !filepath.IsLocal(name) || name == "." {
 		return "", fmt.Errorf("%w: %q", agent.ErrFileName, name)
@@ -56,8 +56,7 @@ func replace(path string, text []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// LoadContexts reads a file that SaveContexts wrote, as contexts to merge or to look into. A file that does
-// not exist is fs.ErrNotExist.
+// LoadContexts reads a file written by SaveContexts. A file that does not exist is fs.ErrNotExist.
 func LoadContexts(path string) (data state.ContextData, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -12,19 +12,17 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// Registry holds capabilities that fit together. It does not change and is safe
-// for concurrent use.
+// Registry holds capabilities that fit together. It is immutable and safe for concurrent use.
 type Registry struct {
 	byName  map[string]Capability
-	given   []string // in the order in which they came
-	order   []string // each after the providers of what it requires
-	leftOut []string // why, for optional ones
+	given   []string // in the order of registration
+	order   []string // each after the providers of its requirements
+	leftOut []string // the reasons, for optional ones
 }
 
-// NewRegistry returns a registry of these capabilities. Its error joins every
-// mistake: a capability that is nil or has no function, a missing or doubled name, a missing
-// description, a policy that makes no sense, a requirement that nobody provides, capabilities
-// that require each other in a circle.
+// NewRegistry returns a registry of these capabilities. Its error joins every mistake: a nil
+// capability or function; a missing or repeated name; a missing description; an invalid policy; a
+// requirement without a provider; capabilities that require each other in a cycle.
 func NewRegistry(all ...Capability) (*Registry, error) {
 	changes := make([]Change, len(all))
 	for i, c := range all {
@@ -43,15 +41,14 @@ type Change struct {
 // Add adds a capability. A name that is taken is an error.
 func Add(c Capability) Change { return Change{what: "add", c: c} }
 
-// Override puts a capability in the place of the one with its name. A name that is not there is an
-// error.
+// Override replaces the capability with the same name. A name that does not exist is an error.
 func Override(c Capability) Change { return Change{what: "override", c: c} }
 
-// Exclude leaves capabilities out. A name that is not there is an error.
+// Exclude removes capabilities. A name that does not exist is an error.
 func Exclude(names ...string) Change { return Change{what: "exclude", names: names} }
 
-// Extend returns a registry with these changes made in their order; r stays as it is. The
-// error joins every mistake, as with [NewRegistry].
+// Extend returns a registry with these changes, applied in order; r is not changed. The error joins
+// every mistake, as with [NewRegistry].
 func (r *Registry) Extend(changes ...Change) (*Registry, error) {
 	next := &Registry{byName: map[string]Capability{}, given: slices.Clone(r.given), leftOut: slices.Clone(r.leftOut)}
 	for name, c := range r.byName {
@@ -92,15 +89,15 @@ func (r *Registry) drop(name string) {
 // take adds or overrides a capability, number n of the changes, unless it is broken.
 func (r *Registry) take(n int, ch Change) error {
 	if ch.c == nil {
-		return fmt.Errorf("capabilities: number %d is nil", n)
+		return fmt.Errorf("capabilities: capability %d must not be nil", n)
 	}
 	info := ch.c.Info()
 	_, taken := r.byName[info.Name]
 	switch {
 	case info.Name == "":
-		return fmt.Errorf("capabilities: number %d has no name", n)
+		return fmt.Errorf("capabilities: capability %d must have a name", n)
 	case taken && ch.what == "add":
-		return fmt.Errorf("capabilities: the name %q is taken twice", info.Name)
+		return fmt.Errorf("capabilities: the name %q is used twice", info.Name)
 	case !taken && ch.what == "override":
 		return fmt.Errorf("capabilities: there is no %q to override; there are %s", info.Name, list(r.given))
 	}
@@ -119,7 +116,7 @@ func (r *Registry) take(n int, ch Change) error {
 	return nil
 }
 
-// check reports all that is wrong with one capability.
+// check returns all mistakes of one capability.
 func check(c Capability, i Info) error {
 	var errs []error
 	fail := func(format string, args ...any) {
@@ -156,8 +153,8 @@ func check(c Capability, i Info) error {
 	return errors.Join(errs...)
 }
 
-// dropUnmet leaves out the optional capabilities that lack a provider, and then those that lack
-// these.
+// dropUnmet removes the optional capabilities that lack a provider, and then those that require
+// them.
 func (r *Registry) dropUnmet() {
 	for {
 		at := slices.IndexFunc(r.given, func(name string) bool {
@@ -168,13 +165,12 @@ func (r *Registry) dropUnmet() {
 			return
 		}
 		name := r.given[at]
-		r.leftOut = append(r.leftOut, fmt.Sprintf("capabilities: %q requires %s, which nobody provides; it is optional and left out", name, list(r.unmet(r.byName[name].Info()))))
+		r.leftOut = append(r.leftOut, fmt.Sprintf("capabilities: %q requires %s, which no capability provides; it is optional and left out", name, list(r.unmet(r.byName[name].Info()))))
 		r.drop(name)
 	}
 }
 
-// unmet returns the requirements that nobody provides; one that is met is enough where they are
-// soft.
+// unmet returns the requirements without a provider. For soft requirements one provider is enough.
 func (r *Registry) unmet(i Info) (missing []string) {
 	for _, t := range i.Requires {
 		if !slices.ContainsFunc(r.given, func(n string) bool { return slices.Contains(r.byName[n].Info().Provides, t) }) {
@@ -187,8 +183,8 @@ func (r *Registry) unmet(i Info) (missing []string) {
 	return missing
 }
 
-// arrange puts the capabilities in an order in which each comes after a provider of
-// what it requires; equals go by name.
+// arrange orders the capabilities so that each comes after the providers of its requirements, and
+// otherwise by name.
 func (r *Registry) arrange() (errs []error) {
 	provided := map[string]bool{}
 	left := slices.Sorted(slices.Values(r.given))
@@ -205,7 +201,7 @@ func (r *Registry) arrange() (errs []error) {
 	}
 	for _, name := range left {
 		for _, t := range r.unmet(r.byName[name].Info()) {
-			errs = append(errs, fmt.Errorf("capabilities: %q requires %q, which nobody provides", name, t))
+			errs = append(errs, fmt.Errorf("capabilities: %q requires %q, which no capability provides", name, t))
 		}
 	}
 	if len(left) > 0 && len(errs) == 0 {
@@ -222,8 +218,8 @@ func ready(i Info, provided map[string]bool) bool {
 	return !slices.ContainsFunc(i.Requires, func(t string) bool { return !has(t) })
 }
 
-// Validate reports all that does not fit an agent: types that are not registered, and
-// names that its nodes have, such as router.
+// Validate returns all mistakes that concern an agent: types that are not registered, and names of
+// its nodes, such as router.
 func (r *Registry) Validate(types *agent.Types, reserved ...string) error {
 	var errs []error
 	for _, name := range r.given {
@@ -240,7 +236,7 @@ func (r *Registry) Validate(types *agent.Types, reserved ...string) error {
 	return errors.Join(errs...)
 }
 
-// Warnings say what was left out, and what a model will miss.
+// Warnings returns what was left out, and guides that are missing for a model.
 func (r *Registry) Warnings() []string {
 	all := slices.Clone(r.leftOut)
 	for _, name := range r.given {
@@ -249,14 +245,14 @@ func (r *Registry) Warnings() []string {
 			all = append(all, fmt.Sprintf("capabilities: %q has no planning guide; a planner has to guess", name))
 		}
 		if i.Match == nil && !i.AlwaysActive {
-			all = append(all, fmt.Sprintf("capabilities: %q has no matching guide; a classifier passes it over", name))
+			all = append(all, fmt.Sprintf("capabilities: %q has no matching guide; a classifier skips it", name))
 		}
 	}
 	return all
 }
 
-// Names returns the names in an order in which each capability comes after the
-// providers of what it requires.
+// Names returns the names in an order in which each capability comes after the providers of its
+// requirements.
 func (r *Registry) Names() []string { return slices.Clone(r.order) }
 
 // Get returns the capability with this name.
@@ -265,8 +261,9 @@ func (r *Registry) Get(name string) (c Capability, ok bool) {
 	return c, ok
 }
 
-// Active returns the names of the capabilities of a turn, each once: those that are always active, then
-// the chosen ones, both in the order in which they were registered. A chosen name that is not there is an error.
+// Active returns the names of the capabilities of a turn, each once. They are the ones that are
+// always active and then the chosen ones, in order of registration. A chosen name that does not
+// exist is an error.
 func (r *Registry) Active(chosen ...string) (names []string, err error) {
 	for _, name := range chosen {
 		if _, ok := r.byName[name]; !ok {
@@ -283,8 +280,8 @@ func (r *Registry) Active(chosen ...string) (names []string, err error) {
 	return names, err
 }
 
-// Guided returns the infos of these capabilities for a prompt, by the priority of their planning guides
-// and then by name. Those without a guide come last.
+// Guided returns the infos of these capabilities for a prompt. They are ordered by the priority of
+// their planning guides, and then by name. Capabilities without a guide come last.
 func (r *Registry) Guided(names ...string) (infos []Info) {
 	for _, name := range names {
 		if c, ok := r.byName[name]; ok {
@@ -304,8 +301,8 @@ func (i Info) rank() int {
 	return i.Plan.Priority
 }
 
-// Rules returns what a plan with these active capabilities must fit. The caller adds what the registry does
-// not know: Have, Types, Infrastructure, Terminal.
+// Rules returns the rules for a plan with these active capabilities. The caller adds what the
+// registry does not know: Have, Types, Infrastructure, Terminal.
 func (r *Registry) Rules(active ...string) agent.PlanRules {
 	return agent.PlanRules{
 		Active: active,

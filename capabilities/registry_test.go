@@ -77,7 +77,7 @@ func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 			Approval: "perhaps", OnReject: "cry", Provides: []string{"A/B"},
 		}, nil),
 	)
-	says(t, err, "number 1 has no name", "number 2 is nil", `"twice" is taken twice`, `"lost" requires "NOWHERE"`,
+	says(t, err, "capability 1 must have a name", "capability 2 must not be nil", `"twice" is used twice`, `"lost" requires "NOWHERE"`,
 		`"mute" has no description`, `"mute" has no function`, "firm", "Attempts:-1", "perhaps", "cry", "A/B")
 }
 
@@ -107,7 +107,7 @@ func TestOneRegistryExtendsAnother(t *testing.T) {
 		capabilities.Exclude("plt", "find"),
 		capabilities.Add(provider("plot", nil, nil, nil)),
 	)
-	says(t, err, `no "fnd" to override`, `no "plt" to exclude`, `"plot" is taken twice`, `"plot" requires "A"`)
+	says(t, err, `no "fnd" to override`, `no "plt" to exclude`, `"plot" is used twice`, `"plot" requires "A"`)
 }
 
 func TestABrokenCapabilityIsLoudUnlessItIsOptional(t *testing.T) {
@@ -183,7 +183,7 @@ func ExampleRegistry_Extend() {
 		capabilities.Func(capabilities.Info{Name: "plot", Description: "draws", Requires: []string{"RAIN"}}, quiet),
 	))
 	fmt.Println(err)
-	// Output: capabilities: "plot" requires "RAIN", which nobody provides
+	// Output: capabilities: "plot" requires "RAIN", which no capability provides
 }
 
 type sand struct{ N int }

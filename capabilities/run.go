@@ -12,9 +12,9 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// Run runs a capability and holds it to what it declared: its inputs first, then its approval, then what it
-// stored. What it wrote lands in c.State only when it did as declared. An [*ApprovalNeeded] asks for a
-// decision and is no failure; other errors name the capability. A panic is the caller's to catch.
+// Run runs a capability and enforces what it declared: its inputs, then its approval, then its
+// results. Changes apply to c.State only on success. An [*ApprovalNeeded] asks for a decision and
+// is not a failure. Other errors name the capability. Run does not recover panics.
 func (r *Registry) Run(ctx context.Context, name string, c Call) error {
 	cp, ok := r.byName[name]
 	if !ok {
@@ -73,10 +73,10 @@ func provides(i Info, now, before state.ContextData) error {
 	return errors.Join(errs...)
 }
 
-// Step runs the capability of the current step and notes what became of it: a node that hosts
-// capabilities calls it and little else. A failure is written to s, where the router finds it, and is
-// not returned. What is returned: an [*ApprovalNeeded], for which a person is to be asked; a failure
-// that is [agent.Fatal]; that there is no step; and that ctx has ended.
+// Step runs the capability of the current step and stores its result. A node that hosts
+// capabilities calls it and little else. A failure is written to s, where the router finds it, and
+// is not returned. Step returns an [*ApprovalNeeded], for which a person must be asked; a failure
+// that is [agent.Fatal]; an error if there is no step; and the error of ctx.
 func (r *Registry) Step(ctx context.Context, m agent.Manager, s *agent.State, decided ...Decision) error {
 	i := m.StepIndex(s)
 	if err := r.StepAt(ctx, m, s, i, decided...); err != nil {
@@ -87,8 +87,8 @@ func (r *Registry) Step(ctx context.Context, m agent.Manager, s *agent.State, de
 	return nil
 }
 
-// StepAt is Step for step i of the plan, one of several that run side by side: beside what the capability
-// writes it keeps the step's result, and leaves the consequences to [agent.Manager.Settle].
+// StepAt is Step for step i of the plan, one of several that run in parallel. It writes only the
+// step's result and what the capability writes. [agent.Manager.Settle] applies the rest.
 func (r *Registry) StepAt(ctx context.Context, m agent.Manager, s *agent.State, i int, decided ...Decision) error {
 	step, err := m.StepAt(s, i)
 	if err != nil {
@@ -142,8 +142,9 @@ func (r *Registry) failed(m agent.Manager, s *agent.State, c *Call, err error, r
 	return nil
 }
 
-// Classify returns an error of a capability as a failure: by the capability itself where it is a
-// [Classifier], otherwise by [agent.SeverityOf]. A severity that does not exist counts as critical.
+// Classify returns an error of a capability as a failure. The severity is that of the capability if
+// it is a [Classifier], and otherwise of [agent.SeverityOf]. An unknown severity counts as
+// critical.
 func (r *Registry) Classify(err error, c *Call) agent.Failure {
 	name := c.Step.Capability
 	f := agent.Failure{Node: name, Severity: agent.SeverityOf(err), Error: err.Error(), After: agent.RetryAfter(err)}

@@ -10,16 +10,16 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// Tool makes a capability of a function from arguments to a context: the parameters of the
-// step are its arguments, by their JSON names, and what it returns is stored. A parameter that
-// A does not have is an error. Where info provides nothing it provides T, and where it has no schema of the
-// parameters it gets that of A. [TypesOf] finds T.
+// Tool returns a capability that calls a function from arguments to a context. The parameters of
+// the step are the arguments, by their JSON names, and the result is stored. A parameter that A
+// does not have is an error. If info provides nothing, the capability provides T. If info has no
+// schema of the parameters, it gets that of A. [TypesOf] finds T.
 func Tool[A any, T agent.Context](info Info, call func(ctx context.Context, args A) (T, error)) Capability {
 	if len(info.Provides) == 0 {
 		info.Provides = []string{agent.TypeOf[T]().Name()}
 	}
 	if info.Parameters == nil {
-		info.Parameters, _ = schemaOf[A]() // without one it goes by the parameters that there are
+		info.Parameters, _ = schemaOf[A]() // without a schema the types of the parameters apply
 	}
 	f := maker{function{info: info}, agent.TypeOf[T](), reflect.TypeFor[T]()}
 	if call == nil {
@@ -39,15 +39,15 @@ func Tool[A any, T agent.Context](info Info, call func(ctx context.Context, args
 	return f
 }
 
-// maker is a capability that says what it makes.
+// maker is a capability that knows the type that it makes.
 type maker struct {
 	function
 	makes agent.Type
 	of    reflect.Type
 }
 
-// TypesOf returns the types of context that capabilities made by [Tool] make, each once. What
-// others make has to be registered by hand: see [agent.NewTypes], whose errors it returns.
+// TypesOf returns the types of context that capabilities made by [Tool] provide, each once. The
+// types of others must be registered explicitly: see [agent.NewTypes], whose errors it returns.
 func TypesOf(all ...Capability) (*agent.Types, error) {
 	var types []agent.Type
 	seen := map[reflect.Type]bool{}

@@ -145,7 +145,7 @@ func endTurn(c turn.Config, s *agent.State) (PlanResult, error) {
 	}
 	plan, _ := c.Manager.Plan(s)
 	for i, step := range plan.Steps {
-		if c.Manager.Result(s, i).Success && !slices.Contains(turn.Names(), step.Capability) {
+		if c.Manager.Result(s, i).Success && !slices.Contains(turn.NodeNames(), step.Capability) {
 			res.Steps = append(res.Steps, step.Capability)
 		}
 	}

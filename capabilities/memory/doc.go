@@ -1,29 +1,29 @@
-// Package memory is what an agent remembers of its users across sessions: an engine that
-// takes over sessions when they end, keeps what was said that may matter, and recalls it with
-// where it comes from.
+// Package memory lets an agent remember its users across sessions. An [Engine] takes sessions when
+// they end, stores statements that may matter, and recalls them with their sources.
 //
-//	engine, err := memory.New(memory.Config{Store: store.Memory()})         // words
-//	engine, err := memory.New(memory.Config{Store: &longterm.Index{...}})   // and meaning
+//	engine, err := memory.New(memory.Config{Store: store.Memory()})         // by words
+//	engine, err := memory.New(memory.Config{Store: &longterm.Index{...}})   // and by meaning
 //
 //	sessions, err := session.New(session.Config{Store: docs, Engine: engine})
 //	known, err := engine.Recall(ctx, "ada", "what does she drink?", 5)
 //
-// An [Engine] is a session.Engine over a Store of checkpoint/memory. What it keeps is a
-// [Fact]: a text and its sources. The built-in extraction takes the statements of the user,
-// sentence by sentence, in the user's own words; Config.Extract puts a model in its place.
+// An [Engine] is a session.Engine over a Store of checkpoint/memory. It stores a [Fact]: a text and
+// its sources. The built-in extraction takes the sentences of the user, in the user's own words.
+// Config.Extract replaces it, for example with a model.
 //
-// # Laws
+// # Guarantees
 //
-//  1. A session is taken once, in one batch, however often it is offered. A fact that is said again
-//     is one fact with one source more.
-//  2. Nothing is recalled without its sources: session, message and time.
-//  3. An item that is not this package's, or damaged, is an error and never written over.
-//  4. Recall finds by words: the more of the query a fact has, and the rarer they are, the earlier it
-//     comes. If the Store is a *memory.Index it finds by meaning first; should the embedder
-//     fail, by words alone.
+//  1. A session is taken once, in one batch, however often it is offered. A repeated fact is one
+//     fact with another source.
+//  2. Every recalled fact has its sources: session, message and time.
+//  3. An item of another package, or a damaged one, is an error and is never overwritten.
+//  4. Recall finds facts by words. A fact ranks higher the more words of the query it has, and the
+//     rarer they are. If the Store is a *memory.Index, facts are found by meaning too. If the
+//     embedder fails, words alone are used.
 //
-// # What it does not do
+// # Limits
 //
-// It does not judge whether what a user said is true, or safe: a fact in a prompt is the user's
-// text. Give facts to a model as data. Forget removes a user; Config.Extract may leave out what must not be kept.
+// The package does not check whether the statements of a user are true or safe. A fact in a prompt
+// is the user's text: give facts to a model as data. Forget removes a user. Config.Extract may
+// leave out what must not be stored.
 package memory

@@ -18,17 +18,17 @@ import (
 
 var (
 	// ErrConfig is returned when an Engine is made without a Store.
-	ErrConfig = errors.New("capabilities/memory: bad configuration")
-	// ErrForeign is returned when an item of the store is not what this package writes.
-	// It is left as it is.
+	ErrConfig = errors.New("capabilities/memory: invalid configuration")
+	// ErrForeign is returned for an item of the store that this package did not write. The item is
+	// not changed.
 	ErrForeign = errors.New("capabilities/memory: not a fact of this package")
 )
 
 // Limits of a fact and of a session.
 const (
 	MaxText    = 4096 // bytes of a fact; longer ones are cut
-	MaxFacts   = 500  // facts of one session; the newest count
-	MaxSources = 16   // sources of a fact; the newest count
+	MaxFacts   = 500  // facts of one session; the newest are stored
+	MaxSources = 16   // sources of a fact; the newest are stored
 )
 
 // Fact is something to remember.
@@ -41,26 +41,25 @@ type Fact struct {
 type Source struct {
 	Session string    `json:"session"`
 	Key     string    `json:"key"`               // session.Ended.Key
-	Message string    `json:"message,omitempty"` // its id
-	At      time.Time `json:"at"`                // when it was said
+	Message string    `json:"message,omitempty"` // the message's ID
+	At      time.Time `json:"at"`                // the time of the message
 }
 
-// Config says what an Engine is made of.
+// Config configures an Engine.
 type Config struct {
-	// Store keeps the facts. A *memory.Index of checkpoint/memory, with Fields "text", lets Recall
-	// find by meaning.
+	// Store stores the facts. With a *memory.Index of checkpoint/memory whose Fields are "text",
+	// Recall also finds facts by meaning.
 	Store longterm.Store
 	// Root is where the users are in the store; nil means "users".
 	Root []string
-	// Extract says what to remember of a session; nil means Statements. A source needs its
-	// Message alone: the engine fills in the rest. It may be called again for a session that was
-	// offered before.
+	// Extract returns the facts of a session; nil is Statements. A source needs only its Message;
+	// the engine sets the rest. It may be called again for a session that was offered before.
 	Extract func(ctx context.Context, e session.Ended) ([]Fact, error)
-	// Known is how many facts Bootstrap tells, those said last; 0 means 10.
+	// Known is how many facts Bootstrap returns, the latest ones; 0 is 10.
 	Known int
 }
 
-// Engine remembers. It is safe for concurrent use, by any number of processes.
+// Engine stores and recalls facts. It is safe for concurrent use, by any number of processes.
 type Engine struct{ cfg Config }
 
 var _ session.Engine = (*Engine)(nil)
@@ -68,7 +67,7 @@ var _ session.Engine = (*Engine)(nil)
 // New returns an Engine, or an ErrConfig.
 func New(cfg Config) (*Engine, error) {
 	if cfg.Store == nil {
-		return nil, fmt.Errorf("%w: it needs a store", ErrConfig)
+		return nil, fmt.Errorf("%w: Store must not be nil", ErrConfig)
 	}
 	if cfg.Root == nil {
 		cfg.Root = []string{"users"}
@@ -83,13 +82,13 @@ func New(cfg Config) (*Engine, error) {
 	return &Engine{cfg}, nil
 }
 
-// hashed is what the label of a user begins with whose name cannot be one.
+// hashed is the prefix of the label of a user whose name is not a valid label.
 const hashed = "sha256:"
 
-// Namespace is where the facts of a user are. A name that cannot be a label is hashed.
+// Namespace returns the namespace of a user's facts. A name that is not a valid label is hashed.
 func (e *Engine) Namespace(user string) []string {
 	ns := append(e.cfg.Root[:len(e.cfg.Root):len(e.cfg.Root)], user)
-	if longterm.CheckNamespace(ns) != nil || strings.HasPrefix(user, hashed) { // lest a user calls himself what another is hashed to
+	if longterm.CheckNamespace(ns) != nil || strings.HasPrefix(user, hashed) { // a name must not equal the hash of another
 		ns[len(ns)-1] = hashed + hash(user)
 	}
 	return ns
@@ -118,12 +117,12 @@ const (
 	kindSession = "session"
 )
 
-// factKey is one for texts of the same words.
+// factKey is the same for texts of the same words.
 func factKey(text string) string {
 	return "f/" + hash(strings.Join(longterm.Words(text), " "))
 }
 
-// Offload implements session.Engine. A session without a user is nobody's, and nothing is kept of it.
+// Offload implements session.Engine. It stores nothing of a session without a user.
 func (e *Engine) Offload(ctx context.Context, s session.Ended) error {
 	if s.User == "" {
 		return nil
@@ -159,7 +158,7 @@ func (e *Engine) Offload(ctx context.Context, s session.Ended) error {
 	}
 }
 
-// tidy returns facts that can be stored, each text once, with whole sources.
+// tidy returns facts that can be stored, each text once, with complete sources.
 func tidy(facts []Fact, s session.Ended) (list []Fact) {
 	said := map[string]time.Time{}
 	for _, m := range s.Messages {
@@ -192,7 +191,7 @@ func tidy(facts []Fact, s session.Ended) (list []Fact) {
 	return list[max(0, len(list)-MaxFacts):]
 }
 
-// clean returns a text as every store can keep it.
+// clean returns a text that every store accepts.
 func clean(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 	if text = strings.TrimSpace(text); len(text) > MaxText {
@@ -201,7 +200,7 @@ func clean(text string) string {
 	return text
 }
 
-// ops are the changes that add facts to those that are there.
+// ops returns the changes that add facts to the existing ones.
 func (e *Engine) ops(ctx context.Context, ns []string, facts []Fact) (ops []longterm.Op, err error) {
 	for _, f := range facts {
 		key, version := factKey(f.Text), uint64(0)
@@ -236,7 +235,7 @@ func read(i longterm.Item) (Fact, error) {
 	return it.Fact, nil
 }
 
-// Forget removes all that is kept of a user, also that sessions were taken.
+// Forget removes everything stored about a user, including which sessions were taken.
 func (e *Engine) Forget(ctx context.Context, user string) error {
 	ns := e.Namespace(user)
 	for found, err := range longterm.All(ctx, e.cfg.Store, longterm.Query{Prefix: ns}) {

@@ -10,8 +10,8 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Statements is the built-in extraction: each sentence that the user said, of three words or
-// more, that is no question. It knows no language, and neither judges nor rewords.
+// Statements is the built-in extraction. It returns each sentence of the user that has three words
+// or more and is no question, without changes, in any language.
 func Statements(_ context.Context, e session.Ended) (facts []Fact, err error) {
 	for _, m := range e.Messages {
 		if m.Role != message.RoleUser {
@@ -26,7 +26,8 @@ func Statements(_ context.Context, e session.Ended) (facts []Fact, err error) {
 	return facts, nil
 }
 
-// sentences cuts a text at line ends, and behind the marks that end a sentence where white space follows.
+// sentences splits a text at line ends, and after punctuation that ends a sentence and is followed
+// by white space.
 func sentences(text string) (list []string) {
 	rest := []rune(text)
 	from := 0

@@ -13,23 +13,23 @@ import (
 	longterm "github.com/weftrun/weft/checkpoint/memory"
 )
 
-// Recalled is a fact that fits a query.
+// Recalled is a fact that matches a query.
 type Recalled struct {
 	Fact
-	// Score orders what one Recall returns, the greatest first. It means nothing beyond that.
+	// Score orders the results of one Recall, the greatest first. It has no other meaning.
 	Score float64
 }
 
-// maxAsked is how many words of a query are looked for.
+// maxAsked limits the words of a query.
 const maxAsked = 16
 
 var facts = longterm.Filter{{Path: "kind", Op: longterm.Eq, Value: kindFact}}
 
-// Recall returns the facts of a user that fit a query best, at most limit; 0 means 10. An
-// error is returned only if nothing could be looked up.
+// Recall returns the facts of a user that match a query best, at most limit; 0 is 10. It returns an
+// error only if both searches failed.
 func (e *Engine) Recall(ctx context.Context, user, query string, limit int) ([]Recalled, error) {
 	if limit < 0 {
-		return nil, fmt.Errorf("%w: a limit of %d", longterm.ErrQuery, limit)
+		return nil, fmt.Errorf("%w: the limit must not be negative (got %d)", longterm.ErrQuery, limit)
 	}
 	limit = min(cmp.Or(limit, 10), longterm.MaxLimit)
 	ns, best := e.Namespace(user), ranking{}
@@ -47,7 +47,7 @@ func (e *Engine) Recall(ctx context.Context, user, query string, limit int) ([]R
 	return best.first(limit)
 }
 
-// byWords looks for each word by itself. A word that few facts have says more.
+// byWords searches for each word separately. A rare word counts more.
 func (e *Engine) byWords(ctx context.Context, ns []string, query string, best *ranking) error {
 	for _, word := range asked(query) {
 		page, err := e.cfg.Store.Search(ctx, longterm.Query{Prefix: ns, Where: facts, Text: word, Limit: longterm.MaxLimit})
@@ -61,7 +61,7 @@ func (e *Engine) byWords(ctx context.Context, ns []string, query string, best *r
 	return nil
 }
 
-// asked are the words of a query, each once, the longest first if there are too many.
+// asked returns the words of a query, each once, and the longest first if there are too many.
 func asked(query string) []string {
 	words := longterm.Words(query)
 	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(utf8.RuneCountInString(b), utf8.RuneCountInString(a)) })
@@ -74,7 +74,7 @@ func asked(query string) []string {
 	return list
 }
 
-// byMeaning adds what is like the query. The likeness counts for more than words do.
+// byMeaning adds facts that are similar to the query. Similarity counts more than words.
 func (e *Engine) byMeaning(ctx context.Context, ns []string, query string, limit int, best *ranking) error {
 	page, err := e.cfg.Store.Search(ctx, longterm.Query{Prefix: ns, Where: facts, Near: query, Limit: limit})
 	if err != nil {
@@ -86,7 +86,7 @@ func (e *Engine) byMeaning(ctx context.Context, ns []string, query string, limit
 	return nil
 }
 
-// ranking adds up scores.
+// ranking sums scores.
 type ranking struct {
 	items []longterm.Item
 	score map[string]float64
@@ -102,7 +102,7 @@ func (r *ranking) add(i longterm.Item, score float64) {
 	r.score[i.Key] += score
 }
 
-// first returns the best: of equals those that were said last.
+// first returns the best; among equal ones the latest.
 func (r *ranking) first(limit int) ([]Recalled, error) {
 	slices.SortStableFunc(r.items, func(a, b longterm.Item) int {
 		if n := cmp.Or(cmp.Compare(r.score[b.Key], r.score[a.Key]), b.Updated.Compare(a.Updated)); n != 0 {
@@ -121,7 +121,7 @@ func (r *ranking) first(limit int) ([]Recalled, error) {
 	return list, nil
 }
 
-// newer compares facts that were stored at one time, those of one session, by when they were said last.
+// newer compares facts that were stored at the same time by the time of their last source.
 func newer(a, b longterm.Item) int {
 	at := func(i longterm.Item) (t time.Time) {
 		if f, err := read(i); err == nil {
@@ -132,7 +132,7 @@ func newer(a, b longterm.Item) int {
 	return cmp.Or(at(b).Compare(at(a)), cmp.Compare(a.Key, b.Key))
 }
 
-// Bootstrap implements session.Engine: the facts that were said last, with their dates.
+// Bootstrap implements session.Engine: it returns the latest facts, with their dates.
 func (e *Engine) Bootstrap(ctx context.Context, user string) (string, error) {
 	if user == "" {
 		return "", nil

@@ -11,24 +11,24 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Budget bounds what models may cost. A limit of 0 is none.
+// Budget limits the cost of models. A limit of 0 is no limit.
 type Budget struct {
 	Calls  int           `json:"calls,omitempty"`
-	Tokens int           `json:"tokens,omitempty"` // of requests and answers together
+	Tokens int           `json:"tokens,omitempty"` // requests and answers together
 	Money  float64       `json:"money,omitempty"`  // in the currency of the prices
-	Time   time.Duration `json:"time,omitempty"`   // of all calls, added up
+	Time   time.Duration `json:"time,omitempty"`   // sum of all calls
 }
 
-// Spend is what models have cost.
+// Spend is the cost of models.
 type Spend struct {
 	Calls  int           `json:"calls"`
 	Input  int           `json:"input_tokens"`
 	Output int           `json:"output_tokens"`
 	Money  float64       `json:"money,omitempty"`
-	Time   time.Duration `json:"time,omitempty"` // the sum of what each call took
+	Time   time.Duration `json:"time,omitempty"` // the sum of the durations of all calls
 }
 
-// Tokens returns those of requests and answers together.
+// Tokens returns the tokens of requests and answers together.
 func (s Spend) Tokens() int { return s.Input + s.Output }
 
 // Plus returns the sum.
@@ -47,7 +47,7 @@ const (
 	LimitTime   Limit = "time"
 )
 
-// BudgetError is returned when a limit is reached.
+// BudgetError is returned when a limit has been reached.
 type BudgetError struct {
 	Limit  Limit
 	Budget Budget
@@ -66,7 +66,7 @@ func (e *BudgetError) Error() string {
 	return fmt.Sprintf("model: the budget is spent: %s of %s", e.Spent.Time, e.Budget.Time)
 }
 
-// Code names the failure for programs, also after a crash.
+// Code returns the error code, which is stored with the failure.
 func (e *BudgetError) Code() string { return "model_budget_" + string(e.Limit) }
 
 // Check returns a [*BudgetError] for the first limit that is reached.
@@ -85,13 +85,13 @@ func (b Budget) Check(s Spend) error {
 	return nil
 }
 
-// Price is what a million tokens cost.
+// Price is the price of a million tokens.
 type Price struct {
 	Input, Output float64
-	Cached        float64 // of the input, what comes from the provider's cache; 0 is Input
+	Cached        float64 // input from the provider's cache; 0 is Input
 }
 
-// Of returns what an answer costs.
+// Of returns the cost of an answer.
 func (p Price) Of(u message.Usage) float64 {
 	cached := p.Cached
 	if cached == 0 {
@@ -100,7 +100,7 @@ func (p Price) Of(u message.Usage) float64 {
 	return (float64(u.Input-u.Cached)*p.Input + float64(u.Cached)*cached + float64(u.Output)*p.Output) / 1e6
 }
 
-// Prices are those of models by the name that a request gives; "" is any other.
+// Prices are the prices of models by the name in a request; "" is any other model.
 type Prices map[string]Price
 
 // For returns the price of a model.
@@ -112,43 +112,46 @@ func (p Prices) For(name string) (Price, bool) {
 	return price, ok
 }
 
-// ErrNoPrice is returned when a budget bounds money and a model has no price. It was not called.
+// ErrNoPrice is returned when a budget limits money and a model has no price. The model was not
+// called.
 var ErrNoPrice = errors.New("model: no price is known")
 
-// Meter counts what the calls of many models cost, and keeps them within a budget. A meter is shared by all
-// the calls that pay together, such as those of a run. It is safe for concurrent use; its fields are set before that.
+// Meter counts the cost of the calls of many models and enforces a budget. All calls with a common
+// budget share a meter, such as those of a run. It is safe for concurrent use; set its fields
+// before.
 //
-// A call begins only while no limit is reached, and what it costs is known when it has ended: so of calls that
-// run at once all may end, and the last ones beyond the limits of tokens and money. The limit of calls is
-// exact, and a call that is out of time is stopped.
+// A call begins only if no limit is reached, and its cost is known when it has ended. Calls that
+// run at once may therefore exceed the limits of tokens and money. The limit of calls is exact, and
+// a call is stopped at the limit of time.
 //
-// Where a provider does not say what an answer cost, its tokens are counted by Counter. What broke off is counted
-// too.
+// If a provider does not report the cost of an answer, Counter counts its tokens. An answer that
+// broke off is counted too.
 type Meter struct {
 	Budget Budget
 	Prices Prices
-	// Counter counts the tokens of what is not told; nil is message.Estimate{}.
+	// Counter counts the tokens that the provider does not report; nil is message.Estimate{}.
 	Counter message.Counter
 
 	mu    sync.Mutex
 	spent Spend
 }
 
-// Spent returns what was spent so far. A call that runs counts as a call, and its tokens when it has ended.
+// Spent returns the cost so far. A running call counts as a call; its tokens count when it has
+// ended.
 func (m *Meter) Spent() Spend {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.spent
 }
 
-// Add adds what was spent elsewhere, such as in an earlier process.
+// Add adds a cost from elsewhere, such as an earlier process.
 func (m *Meter) Add(s Spend) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.spent = m.spent.Plus(s)
 }
 
-// begin takes the place of a call.
+// begin reserves a call.
 func (m *Meter) begin(name string) (price Price, left time.Duration, err error) {
 	price, ok := m.Prices.For(name)
 	if !ok && m.Budget.Money > 0 {
@@ -163,7 +166,7 @@ func (m *Meter) begin(name string) (price Price, left time.Duration, err error) 
 	return price, m.Budget.Time - m.spent.Time, nil
 }
 
-// Limited returns m under a meter. A limit that is reached is a [*BudgetError].
+// Limited returns m with a meter. When a limit is reached, calls fail with a [*BudgetError].
 func Limited(m Model, meter *Meter) Model {
 	return Func(func(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
 		return func(yield func(Chunk, error) bool) { meter.stream(ctx, m, r, yield) }
@@ -198,7 +201,7 @@ func (m *Meter) stream(ctx context.Context, inner Model, r Request, yield func(C
 	}
 }
 
-// count adds what an answer cost, be it whole or not.
+// count adds the cost of an answer, even if it is incomplete.
 func (m *Meter) count(said *Fold, price Price, took time.Duration) {
 	u := said.cost(m.Counter)
 	m.Add(Spend{Input: u.Input, Output: u.Output, Money: price.Of(u), Time: took})

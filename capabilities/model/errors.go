@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Kind says how a model failed.
+// Kind is the way in which a model failed.
 type Kind string
 
-// The kinds. Another attempt may help against the first six.
+// The kinds. After the first six another attempt may succeed.
 const (
 	RateLimited Kind = "rate_limited" // too many requests: see Error.Wait
 	Overloaded  Kind = "overloaded"   // the provider cannot serve now
@@ -21,13 +21,13 @@ const (
 
 	Refused        Kind = "refused"          // the model or its provider will not answer this
 	ContextTooLong Kind = "context_too_long" // the conversation does not fit into the model
-	Truncated      Kind = "truncated"        // the answer did not fit into its bound of tokens
-	Invalid        Kind = "invalid_request"  // the provider does not take the request
+	Truncated      Kind = "truncated"        // the answer exceeds its limit of tokens
+	Invalid        Kind = "invalid_request"  // the provider refuses the request
 	Auth           Kind = "auth"             // the key is missing, wrong, or not allowed to do this
-	Quota          Kind = "quota"            // the account has nothing left
+	Quota          Kind = "quota"            // the account's quota is used up
 )
 
-// Temporary reports whether another attempt at the same request may help.
+// Temporary reports whether another attempt at the same request may succeed.
 func (k Kind) Temporary() bool {
 	switch k {
 	case RateLimited, Overloaded, Timeout, Unreachable, CutOff, BadAnswer:
@@ -43,11 +43,11 @@ type Error struct {
 	Model string
 	// Status is the status code of HTTP; 0 is none.
 	Status int
-	// Wait is how long the provider asks to wait; 0 where it does not say.
+	// Wait is how long the provider asks to wait, or 0.
 	Wait time.Duration
-	// Message is what the provider says, shortened.
+	// Message is the provider's message, shortened.
 	Message string
-	// Err is what caused it, where there is more to it than Message; it may be nil.
+	// Err is the cause, if Message does not cover it; it may be nil.
 	Err error
 }
 
@@ -73,13 +73,13 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Temporary reports whether another attempt may help.
+// Temporary reports whether another attempt may succeed.
 func (e *Error) Temporary() bool { return e.Kind.Temporary() }
 
-// RetryAfter returns Wait: a retry policy waits at least so long before the next attempt.
+// RetryAfter returns Wait, the minimum delay before the next attempt.
 func (e *Error) RetryAfter() time.Duration { return e.Wait }
 
-// Code names the failure for programs, also after a crash: "model_" and the kind.
+// Code returns the error code: "model_" and the kind. It is stored with the failure.
 func (e *Error) Code() string { return "model_" + string(e.Kind) }
 
 // KindOf returns the kind of the [Error] in err's chain, or "".
@@ -91,6 +91,6 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// Retriable reports whether err is a failure of a model against which another attempt may help. It fits a
-// retry policy's If.
+// Retriable reports whether err is a failure of a model after which another attempt may succeed. It
+// can be the If of a retry policy.
 func Retriable(err error) bool { return KindOf(err).Temporary() }

@@ -12,17 +12,16 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// MaxAnswer bounds an answer, in bytes of its text and calls: a model that does not come to an end
-// fails with [BadAnswer].
+// MaxAnswer limits an answer, in bytes of its text and calls. A longer one fails with [BadAnswer].
 const MaxAnswer = 8 << 20
 
-// maxCalls bounds the calls of one answer.
+// maxCalls limits the calls of one answer.
 const maxCalls = 1024
 
 // Generate sends a request and returns the whole answer. An answer without text and calls is a
-// [BadAnswer], and so is one that calls a tool where [Request.Tools] is empty. One that the provider
-// withholds is [Refused], and one that ends without a [Stop] [CutOff]. An answer that ends at its
-// bound of tokens is returned: see [Response.Stop].
+// [BadAnswer], and so is one that calls a tool if [Request.Tools] is empty. An answer that the
+// provider withholds is [Refused], and one without a [Stop] is [CutOff]. An answer that reached its
+// limit of tokens is returned: see [Response.Stop].
 func Generate(ctx context.Context, m Model, r Request) (Response, error) {
 	f := Fold{Request: r}
 	for c, err := range m.Stream(ctx, r) {
@@ -39,10 +38,10 @@ func Generate(ctx context.Context, m Model, r Request) (Response, error) {
 	return f.Response()
 }
 
-// Fold puts an answer together, chunk by chunk. It is for one goroutine.
+// Fold assembles an answer, chunk by chunk. It is for one goroutine.
 type Fold struct {
-	// Request is what was asked: the names of what is answered come from its ID, and an answer may
-	// call tools only if it offers some.
+	// Request is the request. Its ID determines the IDs of the message and its calls. An answer may
+	// call tools only if the request offers some.
 	Request Request
 
 	text, reasoning strings.Builder
@@ -53,14 +52,14 @@ type Fold struct {
 	size            int
 }
 
-// call is a call of a tool that grows.
+// call is an incomplete call of a tool.
 type call struct {
 	index    int
 	id, name string
 	args     []byte
 }
 
-// Add adds a chunk. It returns an [*Error] where the answer makes no sense or has no end.
+// Add adds a chunk. It returns an [*Error] for an answer that is invalid or too large.
 func (f *Fold) Add(c Chunk) error {
 	f.size += len(c.Text) + len(c.Reasoning)
 	f.text.WriteString(c.Text)
@@ -85,15 +84,15 @@ func (f *Fold) Add(c Chunk) error {
 	return nil
 }
 
-// note adds a chunk whatever is wrong with it: what it costs is paid. What is larger than an answer may be is
-// not kept.
+// note adds a chunk even if it is invalid, because its cost must be paid. Text beyond the limit is
+// dropped.
 func (f *Fold) note(c Chunk) {
 	if f.size <= MaxAnswer || c.Usage != nil {
 		_ = f.Add(c)
 	}
 }
 
-// cost returns what the answer cost: as the provider says, or else as it is counted.
+// cost returns the cost of the answer: as the provider reports it, or else counted.
 func (f *Fold) cost(by message.Counter) message.Usage {
 	if f.usage != nil {
 		return *f.usage
@@ -115,8 +114,8 @@ func (f *Fold) cost(by message.Counter) message.Usage {
 	return u
 }
 
-// call adds a piece of a call. A piece with another id than the one before it at its index is a call of its
-// own: some servers give every call the index 0.
+// call adds a piece of a call. A piece with a new ID at the same index is another call, because
+// some servers use index 0 for every call.
 func (f *Fold) call(d CallDelta) error {
 	f.size += len(d.ID) + len(d.Name) + len(d.Arguments)
 	at := -1
@@ -170,14 +169,14 @@ func (f *Fold) Response() (Response, error) {
 	return r, nil
 }
 
-// unoffered reports whether the answer calls a tool though the request offers none. Its text is not
-// the answer then: the model waits for the results.
+// unoffered reports whether the answer calls a tool though the request offers none. Its text is
+// then not the answer: the model waits for the results.
 func (f *Fold) unoffered(r Response) bool {
 	return len(f.Request.Tools) == 0 && len(r.Message.Calls) > 0
 }
 
-// named returns the calls, with ids that differ: those of the model, unless the request names the answer or
-// one of the model's is missing or used twice.
+// named returns the calls with different IDs. They are the model's, unless the request names the
+// answer, or one of them is missing or repeated.
 func (f *Fold) named() ([]message.Call, error) {
 	var calls []message.Call
 	prefix, seen := f.Request.ID, map[string]bool{"": true}

@@ -10,42 +10,43 @@ import (
 
 // Model answers requests. It is safe for concurrent use.
 type Model interface {
-	// Stream sends the request and yields the answer as it comes. After the chunk with a Stop,
-	// or after an error, nothing follows. A failure is an [*Error], or the error of ctx where that
-	// has ended. The reader may stop early. Each loop is a call of its own.
+	// Stream sends the request and yields the answer as it arrives. Nothing follows a chunk with a
+	// Stop, or an error. A failure is an [*Error], or the error of ctx if that has ended. The
+	// caller may stop early. Each loop over the result is a call of its own.
 	Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error]
 }
 
-// Func is a Model made of a function.
+// Func is a function that is a Model.
 type Func func(ctx context.Context, r Request) iter.Seq2[Chunk, error]
 
 // Stream implements Model.
 func (f Func) Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error] { return f(ctx, r) }
 
-// Request is what a model is asked. The zero value of each field but Messages leaves it to the model.
+// Request is a request to a model. Except for Messages, a zero field leaves the choice to the
+// model.
 type Request struct {
-	// ID names the answer: its message has this ID, and its calls ID with their index behind it, which
-	// no other call of the conversation has. Without it they have the ids that the model made up.
+	// ID is the ID of the message with the answer. Its calls have this ID with their index
+	// appended, so that the IDs are unique in a conversation. Without it they have the model's IDs.
 	ID string `json:"id,omitempty"`
-	// Model is its name, for a Model that has several.
+	// Model is the name of the model, for a Model that has several.
 	Model    string            `json:"model,omitempty"`
 	Messages []message.Message `json:"messages"`
-	// Tools are what the model may ask for, and Choice whether it has to.
+	// Tools are the tools that the model may call. Choice is whether it must call one.
 	Tools  []Tool `json:"tools,omitempty"`
 	Choice Choice `json:"choice,omitempty"`
 	// Output is the form of the answer; nil is text.
 	Output *Schema `json:"output,omitempty"`
 	// Temperature is from 0, the most likely words, up; nil is the model's own.
 	Temperature *float64 `json:"temperature,omitempty"`
-	// MaxTokens bounds the answer; 0 is the model's own bound.
+	// MaxTokens limits the answer; 0 is the model's own limit.
 	MaxTokens int `json:"max_tokens,omitempty"`
 	// StopAt are texts at which the answer ends.
 	StopAt []string `json:"stop_at,omitempty"`
-	// Options are settings of the provider's own, by their names on its wire.
+	// Options are settings of the provider, by their names in its protocol.
 	Options map[string]json.RawMessage `json:"options,omitempty"`
 }
 
-// Tool is what a model is told of a tool.
+// Tool describes a tool to a model.
 type Tool struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
@@ -53,19 +54,19 @@ type Tool struct {
 	Schema json.RawMessage `json:"schema,omitempty"`
 }
 
-// Schema is the form that an answer must have.
+// Schema is the form of an answer.
 type Schema struct {
-	// Name is a word for the provider; "" is "answer".
+	// Name is the schema's name for the provider; "" is "answer".
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
 	// JSON is the JSON Schema, of an object.
 	JSON json.RawMessage `json:"schema"`
 }
 
-// Choice says whether a model may ask for tools.
+// Choice is whether a model may or must call tools.
 type Choice string
 
-// The choices. [Use] makes one that names a tool.
+// The choices. [Use] returns one for a single tool.
 const (
 	Auto     Choice = ""         // it may
 	None     Choice = "none"     // it must not
@@ -74,7 +75,7 @@ const (
 
 const use = "tool:"
 
-// Use is the Choice of one tool: the model must ask for it.
+// Use returns the Choice of one tool, which the model must call.
 func Use(tool string) Choice { return Choice(use + tool) }
 
 // Tool returns the tool that the choice names.

@@ -13,38 +13,40 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// OutputError is returned when an answer does not have the form that was asked for.
+// OutputError is returned for an answer that does not have the requested form.
 type OutputError struct {
-	Raw string // what the model said last, as it came
-	Err error  // what is wrong with it
+	Raw string // the last answer of the model
+	Err error  // the mistake
 }
 
 func (e *OutputError) Error() string {
-	return fmt.Sprintf("model: the answer does not have the form that was asked for: %v", e.Err)
+	return fmt.Sprintf("model: the answer does not have the requested form: %v", e.Err)
 }
 
-// Unwrap returns what is wrong with the answer.
+// Unwrap returns the mistake.
 func (e *OutputError) Unwrap() error { return e.Err }
 
-// Code names the failure for programs, also after a crash.
+// Code returns the error code, which is stored with the failure.
 func (e *OutputError) Code() string { return "model_bad_output" }
 
-// Temporary reports that another attempt may help.
+// Temporary reports that another attempt may succeed.
 func (e *OutputError) Temporary() bool { return true }
 
-// Decode asks a model for a T. The schema is that of r.Output, or of T: its fields by their json tags, each
-// with the description in its jsonschema tag. A T that is no object is asked for as {"value": T}.
+// Decode asks a model for a T. The schema is that of r.Output, or of T: its fields by their json
+// tags, with the descriptions in their jsonschema tags. A T that is not an object is requested as
+// {"value": T}.
 //
-// An answer that is no JSON, does not fit the schema, cannot be read as a T, or calls a tool that was
-// not offered is repaired once: the model is told what is wrong with it. If that does not help either, the error is an [*OutputError] with the text.
-// Around the JSON there may be a fence of Markdown, or words.
+// Decode repairs an invalid answer once, by sending the mistake to the model. An answer is invalid
+// if it is not JSON, does not match the schema, cannot be decoded into a T, or calls a tool that
+// was not offered. If the second answer is invalid too, the error is an [*OutputError]. The JSON
+// may be in a Markdown code fence or between words.
 func Decode[T any](ctx context.Context, m Model, r Request) (T, error) {
 	v, _, err := DecodeResponse[T](ctx, m, r)
 	return v, err
 }
 
-// DecodeResponse is [Decode] for those who also want the answer that was decoded. Its Usage is that of both
-// attempts together.
+// DecodeResponse is [Decode] that also returns the decoded answer. Its Usage is the sum of both
+// attempts.
 func DecodeResponse[T any](ctx context.Context, m Model, r Request) (T, Response, error) {
 	var v T
 	f, err := formOf[T](r.Output)
@@ -75,7 +77,7 @@ func DecodeResponse[T any](ctx context.Context, m Model, r Request) (T, Response
 	return v, said, nil
 }
 
-// Repair returns the request that tells a model what is wrong with what it said.
+// Repair returns the request that sends a mistake in an answer back to the model.
 func Repair(r Request, said Response, wrong error) Request {
 	text := said.Message.Text()
 	if text == "" {
@@ -90,14 +92,14 @@ func Repair(r Request, said Response, wrong error) Request {
 	return r
 }
 
-// Form is a schema that answers are held to.
+// Form is a schema that answers must match.
 type Form struct {
 	Schema
 	resolved *jsonschema.Resolved
-	wrapped  bool // the value is asked for as {"value": …}
+	wrapped  bool // the value is requested as {"value": …}
 }
 
-// NewForm returns a form, or an error where the schema is none.
+// NewForm returns a form, or an error for an invalid schema.
 func NewForm(s Schema) (*Form, error) {
 	var parsed jsonschema.Schema
 	if err := json.Unmarshal(s.JSON, &parsed); err != nil {
@@ -113,7 +115,7 @@ func NewForm(s Schema) (*Form, error) {
 // FormOf returns the form of a T: see [Decode].
 func FormOf[T any]() (*Form, error) { return formOf[T](nil) }
 
-// Read returns the JSON in what a model said, if it fits the form.
+// Read returns the JSON in a text, if it matches the form.
 func (f *Form) Read(text string) (json.RawMessage, error) {
 	data, err := findJSON(text)
 	if err != nil {
@@ -159,7 +161,7 @@ func decode[T any](f *Form, said Response) (v T, err error) {
 	data, err := f.Read(said.Message.Text())
 	switch {
 	case err != nil && said.Stop == StopLength:
-		return v, fmt.Errorf("it was cut off at its bound of tokens: %w", err)
+		return v, fmt.Errorf("it was cut off at the limit of tokens: %w", err)
 	case err != nil:
 		return v, err
 	case f.wrapped:
@@ -174,8 +176,8 @@ func decode[T any](f *Form, said Response) (v T, err error) {
 
 var errNoJSON = errors.New("there is no JSON object in it")
 
-// findJSON returns the JSON value that a text is, or the first object in it, after what was thought aloud. Of an
-// object that is not whole no part is taken.
+// findJSON returns the JSON value that a text is, or the first object in it after the model's
+// reasoning. An incomplete object is an error.
 func findJSON(text string) (json.RawMessage, error) {
 	if whole := json.RawMessage(strings.TrimSpace(text)); json.Valid(whole) {
 		return whole, nil // whatever it quotes

@@ -11,34 +11,34 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Answer is what a [Scripted] model says once.
+// Answer is one answer of a [Scripted] model.
 type Answer struct {
 	Text  string
 	Calls []message.Call
-	// Stop is why it ends; "" is StopCalls where there are calls, and StopEnd otherwise.
+	// Stop is why the answer ends; "" is StopCalls with calls, and StopEnd without.
 	Stop Stop
-	// Usage is what it says it cost; nil is nothing said.
+	// Usage is the reported cost; nil reports nothing.
 	Usage *message.Usage
-	// Err, if it is set, comes in the place of the end, after text and calls.
+	// Err is returned instead of the end, after text and calls.
 	Err error
 	// CutOff leaves out the end.
 	CutOff bool
-	// Before is how long it takes to begin, and Between to go on after each word.
+	// Before is the delay before the first word, and Between the delay between words.
 	Before, Between time.Duration
-	// Hang lets it never come to an end: it waits until the context has ended.
+	// Hang makes the answer wait until the context ends.
 	Hang bool
 }
 
-// Say is the Answer of a text.
+// Say returns an Answer with a text.
 func Say(text string) Answer { return Answer{Text: text} }
 
-// Ask is the Answer that asks for tools.
+// Ask returns an Answer that calls tools.
 func Ask(calls ...message.Call) Answer { return Answer{Calls: calls} }
 
-// Fail is the Answer that is a failure.
+// Fail returns an Answer that fails.
 func Fail(err error) Answer { return Answer{Err: err} }
 
-// Scripted is a Model that says what it was given, for tests and demonstrations. It streams word by word.
+// Scripted is a Model with prepared answers, for tests and demonstrations. It streams word by word.
 // It is safe for concurrent use.
 type Scripted struct {
 	reply func(ctx context.Context, r Request) Answer
@@ -48,25 +48,25 @@ type Scripted struct {
 	requests []Request
 }
 
-// ScriptError is returned by a [Scripted] model that is asked more often than it has answers.
+// ScriptError is returned by a [Scripted] model that gets more requests than it has answers.
 type ScriptError struct {
-	Asked int // how often, this time included
+	Asked int // the number of requests, with this one
 }
 
 func (e *ScriptError) Error() string {
 	return fmt.Sprintf("model: the script has no answer left for request %d", e.Asked)
 }
 
-// Script returns a model that gives these answers, one for each request, in order. After the last it
+// Script returns a model with these answers, one for each request, in order. After the last it
 // fails with a [*ScriptError].
 func Script(answers ...Answer) *Scripted { return &Scripted{answers: answers} }
 
-// ScriptFunc returns a model whose answers are those of a function of the request.
+// ScriptFunc returns a model that calls a function for each request.
 func ScriptFunc(reply func(ctx context.Context, r Request) Answer) *Scripted {
 	return &Scripted{reply: reply}
 }
 
-// Requests returns what the model was asked so far, in order.
+// Requests returns the requests so far, in order.
 func (s *Scripted) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *Scripted) next(ctx context.Context, r Request) Answer {
 	return a
 }
 
-// say yields the answer, and returns the error that is to be yielded last.
+// say yields the answer, and returns the error to yield last.
 func (a Answer) say(ctx context.Context, yield func(Chunk, error) bool) error {
 	if err := wait(ctx, a.Before); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (a Answer) stop() Stop {
 	return StopEnd
 }
 
-// wait waits, or returns why the context has ended.
+// wait waits, or returns the cause of the context's end.
 func wait(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -11,16 +11,16 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Needed is a question for a person: whoever hosts the tools asks it. It has a JSON form.
+// Needed is a question for a person, which the caller asks. It has a JSON form.
 type Needed struct {
 	Mode   Mode            `json:"mode"`
 	Call   message.Call    `json:"call"`
 	Prompt string          `json:"prompt"`
-	Answer json.RawMessage `json:"answer_schema,omitempty"` // of the mode Answer
+	Answer json.RawMessage `json:"answer_schema,omitempty"` // for the mode Answer
 }
 
-// Needs returns the question that a call raises; ok is false where it raises none, because its tool is
-// free or there is something wrong with it, which [Set.Do] tells.
+// Needs returns the question that a call raises. ok is false if it raises none, because its tool is
+// free or the call is invalid, which [Set.Do] reports.
 func (s *Set) Needs(ctx context.Context, c message.Call) (n Needed, ok bool) {
 	info, args, err := s.Check(ctx, c)
 	if err != nil || info.Mode == Free {
@@ -36,17 +36,17 @@ func (s *Set) Needs(ctx context.Context, c message.Call) (n Needed, ok bool) {
 	return n, true
 }
 
-// Decision is what a person says to a call that is to be permitted.
+// Decision is a person's decision about a call that needs permission.
 type Decision struct {
 	Action Action `json:"action" jsonschema:"approve, edit or reject"`
-	// Arguments are those to run it with, of an edit.
+	// Arguments of an edit replace those of the call.
 	Arguments map[string]any `json:"arguments,omitempty"`
-	// Feedback is told to the model, of a rejection.
+	// Feedback of a rejection is sent to the model.
 	Feedback string `json:"feedback,omitempty"`
 }
 
-// UnmarshalJSON reads a decision. One that contradicts itself is an error, so the question stays open. The numbers
-// of arguments stay as they were written.
+// UnmarshalJSON parses a decision. A decision that contradicts itself is an error, so the question
+// stays open. Numbers in arguments are not changed.
 func (d *Decision) UnmarshalJSON(data []byte) error {
 	type plain Decision
 	var p plain
@@ -62,18 +62,18 @@ func (d *Decision) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// sound returns why a decision is none.
+// sound returns why a decision is not valid.
 func (d Decision) sound() error {
 	switch {
 	case d.Action == Edit && d.Arguments == nil:
-		return errors.New("tool: an edit says with which arguments it is to run")
+		return errors.New("tool: an edit must have arguments")
 	case d.Action != Edit && d.Arguments != nil:
-		return fmt.Errorf("tool: the decision %q edits nothing", d.Action)
+		return fmt.Errorf("tool: the decision %q must not have arguments", d.Action)
 	}
 	return nil
 }
 
-// Action is what a person decides.
+// Action is what a person does about a call.
 type Action string
 
 // The actions.
@@ -83,7 +83,7 @@ const (
 	Reject  Action = "reject"
 )
 
-// UnmarshalJSON refuses actions that there are not.
+// UnmarshalJSON refuses unknown actions.
 func (a *Action) UnmarshalJSON(data []byte) error {
 	var s string
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -94,12 +94,12 @@ func (a *Action) UnmarshalJSON(data []byte) error {
 		*a = Action(s)
 		return nil
 	}
-	return fmt.Errorf("tool: no action %q: approve, edit or reject", s)
+	return fmt.Errorf("tool: the action must be approve, edit or reject (got %q)", s)
 }
 
-// Apply returns the call as it is to run, or, where run is false, the result that stands in its place. A call that
-// a person changed has an Edited with the arguments it came with.
-// Arguments that a person edited and that do not fit the tool are an error: ask again.
+// Apply returns the call to run, or the result to use instead if run is false. An edited call has
+// the original arguments in its field Edited. Edited arguments that do not match the tool are an
+// error: ask again.
 func (s *Set) Apply(ctx context.Context, c message.Call, d Decision) (_ message.Call, no message.Result, run bool, err error) {
 	if err := d.sound(); err != nil {
 		return c, no, false, err
@@ -119,10 +119,10 @@ func (s *Set) Apply(ctx context.Context, c message.Call, d Decision) (_ message.
 	case Reject:
 		return c, Rejected(c.ID, d.Feedback), false, nil
 	}
-	return c, no, false, fmt.Errorf("tool: no action %q: approve, edit or reject", d.Action)
+	return c, no, false, fmt.Errorf("tool: the action must be approve, edit or reject (got %q)", d.Action)
 }
 
-// sameArguments reports whether two texts are the same arguments. None are an empty object.
+// sameArguments reports whether two texts are the same arguments. No arguments are an empty object.
 func sameArguments(a, b json.RawMessage) bool {
 	args := func(data json.RawMessage) any {
 		v, err := values.Decode(data)
@@ -138,13 +138,13 @@ func sameArguments(a, b json.RawMessage) bool {
 func Rejected(callID, feedback string) message.Result {
 	why := "A person rejected this call. It was not run; do not ask for it again."
 	if feedback != "" {
-		why += " They say: " + feedback
+		why += " The person's feedback: " + feedback
 	}
 	return message.Failed(callID, why)
 }
 
-// Answered returns what a person answered as the result of a call; an answer that does not fit the tool's
-// schema is an error: ask again.
+// Answered returns a person's answer as the result of a call. An answer that does not match the
+// tool's schema is an error: ask again.
 func (s *Set) Answered(c message.Call, answer json.RawMessage) (message.Result, error) {
 	if err := fits(s.tools[c.Name].answer, answer); err != nil {
 		return message.Result{}, fmt.Errorf("tool: the answer to %q does not fit: %w", c.Name, err)

@@ -14,17 +14,16 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Limits bound calls. The zero Limits are usable.
+// Limits limit calls. The zero Limits are usable.
 type Limits struct {
 	// Parallel is how many calls run at once; 0 is 8.
 	Parallel int
-	// Timeout bounds a call of a tool that has none of its own; 0 is one minute.
+	// Timeout limits a call of a tool without a timeout of its own; 0 is one minute.
 	Timeout time.Duration
-	// MaxResult bounds the result of a tool that has no bound of its own, in bytes; 0 is 64 KiB. What is
-	// larger is cut, and says so.
+	// MaxResult limits the result of a tool without a limit of its own, in bytes; 0 is 64 KiB. A
+	// longer result is cut, with a note.
 	MaxResult int
-	// Grace is how long a call may go on after its time is up before it is no longer waited for; 0 is one
-	// second.
+	// Grace is how long Run waits for a call that does not stop at its timeout; 0 is one second.
 	Grace time.Duration
 }
 
@@ -44,9 +43,9 @@ func (l Limits) or() Limits {
 	return l
 }
 
-// Run runs calls side by side and returns their results, in the order of the calls. It returns when all
-// have ended. The ids that the tools are told are those of the calls. A call that needs a person is not run,
-// and neither is one that has not begun when ctx ends: their results say so.
+// Run runs calls in parallel and returns their results, in the order of the calls, when all have
+// ended. The tools get the IDs of the calls. A call that needs a person does not run, and neither
+// does one that has not started when ctx ends. Their results state that.
 func (s *Set) Run(ctx context.Context, calls []message.Call, l Limits) []message.Result {
 	results := make([]message.Result, len(calls))
 	place := make(chan struct{}, l.or().Parallel)
@@ -66,7 +65,7 @@ func (s *Set) Run(ctx context.Context, calls []message.Call, l Limits) []message
 				results[i] = message.Failed(c.ID, fmt.Sprintf("it was not run: %q waits for a person", need.Call.Name))
 				return
 			}
-			if info, ok := s.Info(c.Name); ok && info.Mode != Free { // it could not be asked about; now perhaps it could
+			if info, ok := s.Info(c.Name); ok && info.Mode != Free { // its tool was not usable for the question, even if it is now
 				results[i] = message.Failed(c.ID, unusable(ctx, s, c))
 				return
 			}
@@ -77,7 +76,7 @@ func (s *Set) Run(ctx context.Context, calls []message.Call, l Limits) []message
 	return results
 }
 
-// unusable says why a call of a tool that needs a person raises no question.
+// unusable returns why a call that needs a person raised no question.
 func unusable(ctx context.Context, s *Set, c message.Call) string {
 	if _, _, err := s.Check(ctx, c); err != nil {
 		return err.Error()
@@ -85,8 +84,8 @@ func unusable(ctx context.Context, s *Set, c message.Call) string {
 	return fmt.Sprintf("it was not run: %q waits for a person", c.Name)
 }
 
-// Do runs one call, whatever its mode: who calls it has asked. id is what the tool is told: see [Input]. Whatever
-// goes wrong is a result.
+// Do runs one call, whatever its mode; the caller has asked the person if necessary. id is the ID
+// for the tool: see [Input]. Every failure is a result.
 func (s *Set) Do(ctx context.Context, c message.Call, id string, l Limits) message.Result {
 	info, args, err := s.Check(ctx, c)
 	if err != nil {
@@ -106,13 +105,13 @@ func (s *Set) Do(ctx context.Context, c message.Call, id string, l Limits) messa
 	return message.Result{CallID: c.ID, Content: bound(out, l.MaxResult)}
 }
 
-// outcome is how a call ended.
+// outcome is the result or error of a call.
 type outcome struct {
 	out Output
 	err error
 }
 
-// call calls a tool, within its time. One that does not stop when it is told to is left behind.
+// call calls a tool within its timeout. It stops waiting for a tool that does not stop.
 func call(outer context.Context, t Tool, in Input, l Limits) (Output, error) {
 	ctx, cancel := context.WithTimeout(context.WithValue(outer, idKey{}, in.ID), l.Timeout)
 	defer cancel()
@@ -131,12 +130,12 @@ func call(outer context.Context, t Tool, in Input, l Limits) (Output, error) {
 		}
 	}
 	if o.err != nil && ctx.Err() != nil && outer.Err() == nil {
-		return nil, fmt.Errorf("it was out of time after %s: %w", l.Timeout, o.err)
+		return nil, fmt.Errorf("it exceeded its timeout of %s: %w", l.Timeout, o.err)
 	}
 	return o.out, o.err
 }
 
-// safely calls a tool and tells done how it ended, be it by a panic or the end of its goroutine.
+// safely calls a tool and sends its outcome to done, also after a panic or runtime.Goexit.
 func safely(ctx context.Context, t Tool, in Input, done chan<- outcome) {
 	o := outcome{err: errors.New("the tool ended its goroutine")}
 	defer func() {
@@ -152,7 +151,7 @@ func safely(ctx context.Context, t Tool, in Input, done chan<- outcome) {
 	o = outcome{out, err}
 }
 
-// bound cuts what is larger than limit bytes. A part that cannot be cut is left out.
+// bound cuts a result to limit bytes. A part that cannot be cut is left out.
 func bound(out Output, limit int) []message.Part {
 	left := limit
 	var parts []message.Part

@@ -15,12 +15,12 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// ErrTool is returned when a tool cannot be one of a set.
-var ErrTool = errors.New("tool: it cannot be used")
+// ErrTool is returned for a tool that cannot be part of a set.
+var ErrTool = errors.New("tool: invalid tool")
 
-var errAnswer = errors.New("a person answers this, and nobody did")
+var errAnswer = errors.New("this must be answered by a person")
 
-// Set holds tools by name. It does not change and is safe for concurrent use.
+// Set holds tools by name. It is immutable and safe for concurrent use.
 type Set struct {
 	tools   map[string]checked
 	order   []string
@@ -34,15 +34,15 @@ type checked struct {
 	args, answer *jsonschema.Resolved // answer may be nil
 }
 
-// NewSet returns a set, or all that is wrong with these tools: names that are taken twice or that a provider
-// does not take, schemas that are none.
+// NewSet returns a set, or an error that joins all mistakes: names that are used twice or that
+// providers refuse, and invalid schemas.
 func NewSet(tools ...Tool) (*Set, error) {
 	s := &Set{tools: map[string]checked{}}
 	var errs []error
 	for i, t := range tools {
 		c, err := check(t)
 		if err == nil && s.tools[c.info.Name].Tool != nil {
-			err = errors.New("the name is taken twice")
+			err = errors.New("the name is used twice")
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%w: %d, %q: %w", ErrTool, i, c.info.Name, err))
@@ -58,14 +58,14 @@ var names = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 func check(t Tool) (c checked, err error) {
 	if t == nil {
-		return c, errors.New("it is nil")
+		return c, errors.New("it must not be nil")
 	}
 	c = checked{Tool: t, info: t.Info()}
 	if own, ok := t.(interface{ broken() error }); ok && own.broken() != nil {
 		return c, own.broken()
 	}
 	if !names.MatchString(c.info.Name) {
-		return c, errors.New("a name has 1 to 64 letters, digits, _ and -")
+		return c, errors.New("the name must have 1 to 64 letters, digits, _ and -")
 	}
 	if !slices.Contains([]Mode{Free, Permit, Answer}, c.info.Mode) {
 		return c, fmt.Errorf("there is no mode %q", c.info.Mode)
@@ -92,13 +92,13 @@ func resolve(schema json.RawMessage) (*jsonschema.Resolved, error) {
 	return s.Resolve(nil)
 }
 
-// Enable returns a set of the same tools of which only those may be used for which ask says so at the time
-// of the call. An error of ask is a no.
+// Enable returns a set of the same tools. A tool may be used only if ask returns true at the time
+// of the call. An error of ask counts as false.
 func (s *Set) Enable(ask func(ctx context.Context, name string) (bool, error)) *Set {
 	return &Set{tools: s.tools, order: s.order, enabled: ask}
 }
 
-// allowed says why a tool may not be used now, or nil.
+// allowed returns why a tool may not be used now, or nil.
 func (s *Set) allowed(ctx context.Context, name string) error {
 	if s.enabled == nil {
 		return nil
@@ -106,7 +106,7 @@ func (s *Set) allowed(ctx context.Context, name string) error {
 	ok, err := s.enabled(ctx, name)
 	switch {
 	case err != nil:
-		return fmt.Errorf("it cannot be found out whether %q is enabled: %w", name, err)
+		return fmt.Errorf("checking whether %q is enabled: %w", name, err)
 	case !ok:
 		return fmt.Errorf("the tool %q is not enabled", name)
 	}
@@ -116,13 +116,13 @@ func (s *Set) allowed(ctx context.Context, name string) error {
 // Names returns the names of the tools, in the order in which they were given.
 func (s *Set) Names() []string { return slices.Clone(s.order) }
 
-// Info returns what is known of a tool.
+// Info returns the Info of a tool.
 func (s *Set) Info(name string) (Info, bool) {
 	c, ok := s.tools[name]
 	return c.info, ok
 }
 
-// Specs returns what a model is told of the tools that are enabled now.
+// Specs returns the enabled tools for a model.
 func (s *Set) Specs(ctx context.Context) (specs []model.Tool) {
 	for _, name := range s.order {
 		if s.allowed(ctx, name) == nil {
@@ -133,7 +133,7 @@ func (s *Set) Specs(ctx context.Context) (specs []model.Tool) {
 	return specs
 }
 
-// Check returns the tool of a call and its arguments, or what is wrong with the call, in words for a model.
+// Check returns the tool of a call and its arguments, or an error with a text for the model.
 func (s *Set) Check(ctx context.Context, c message.Call) (Info, json.RawMessage, error) {
 	t, ok := s.tools[c.Name]
 	if !ok {
@@ -155,7 +155,7 @@ func (s *Set) Check(ctx context.Context, c message.Call) (Info, json.RawMessage,
 func fits(schema *jsonschema.Resolved, data json.RawMessage) error {
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {
-		return fmt.Errorf("they are no JSON: %w", err)
+		return fmt.Errorf("they must be JSON: %w", err)
 	}
 	if schema == nil {
 		return nil

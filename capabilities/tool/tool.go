@@ -14,65 +14,66 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Tool is something a model may ask for. It is safe for concurrent use.
+// Tool is a function that a model may call. It must be safe for concurrent use.
 type Tool interface {
 	// Info describes the tool; it returns the same each time.
 	Info() Info
-	// Call does it. Its error is told to the model. It ends when ctx does.
+	// Call runs the tool. Its error is sent to the model. It must end when ctx ends.
 	Call(ctx context.Context, in Input) (Output, error)
 }
 
-// Input is what a tool is called with.
+// Input is the input of a call.
 type Input struct {
-	// ID is the same in every attempt of this call and differs from that of every other: a key for
-	// the world outside.
+	// ID is the same in every attempt of this call, and differs from that of every other call. It
+	// is an idempotency key for other systems.
 	ID string
-	// Arguments are an object that fits the schema.
+	// Arguments are an object that matches the schema.
 	Arguments json.RawMessage
 }
 
-// Output is what a tool gives back.
+// Output is the result of a tool.
 type Output []message.Part
 
 // Text is the Output of a text.
 func Text(s string) Output { return Output{message.Text(s)} }
 
-// Info is what a model, a person and a host need to know of a tool.
+// Info describes a tool for a model, a person and a caller.
 type Info struct {
-	// Name is of letters, digits, _ and -, at most 64.
+	// Name consists of at most 64 letters, digits, _ and -.
 	Name        string
 	Description string
-	// Schema is the JSON Schema of the arguments, an object; nil is no arguments. Func fills it in.
+	// Schema is the JSON Schema of the arguments, an object; nil is no arguments. Func sets it.
 	Schema json.RawMessage
-	// Mode is what a person has to do with it.
+	// Mode is what a person must do.
 	Mode Mode
-	// Prompt is what a person is asked; "" names the tool.
+	// Prompt is the question to a person; "" names the tool.
 	Prompt string
-	// Answer is the JSON Schema of what a person answers, in the mode Answer; nil is anything.
+	// Answer is the JSON Schema of a person's answer, in the mode Answer; nil is anything.
 	Answer json.RawMessage
-	// Within is how long a person is waited for; 0 is for ever.
+	// Within limits the wait for a person; 0 is no limit.
 	Within time.Duration
-	// Timeout bounds one call; 0 is that of Limits.
+	// Timeout limits one call; 0 is that of Limits.
 	Timeout time.Duration
-	// MaxResult bounds the result, in bytes; 0 is that of Limits.
+	// MaxResult limits the result, in bytes; 0 is that of Limits.
 	MaxResult int
-	// Direct tools have the last word: their result is the answer.
+	// Direct is true if the result of the tool is the final answer.
 	Direct bool
 }
 
-// Mode is what a person has to do with a call.
+// Mode is what a person must do about a call.
 type Mode string
 
 // The modes.
 const (
 	Free   Mode = ""       // nothing
-	Permit Mode = "permit" // it runs when a person has approved it
-	Answer Mode = "answer" // it does not run: what a person answers is the result
+	Permit Mode = "permit" // it runs after a person has approved it
+	Answer Mode = "answer" // it does not run: a person's answer is the result
 )
 
-// Func makes a Tool of a function. The schema of the arguments is that of A, a struct, unless info has
-// one: fields by their json tags, each with the description in its jsonschema tag. A result that is a
-// string or an Output is given back as it is, any other as JSON. An A without a schema is an error of [NewSet].
+// Func returns a Tool that calls a function. The schema of the arguments is that of A, a struct,
+// unless info has one: its fields by their json tags, with the descriptions in their jsonschema
+// tags. A result that is a string or an Output is used unchanged; any other is converted to JSON.
+// An A without a schema is an error of [NewSet].
 func Func[A, R any](info Info, call func(ctx context.Context, args A) (R, error)) Tool {
 	f := function{info: info}
 	if info.Schema == nil {
@@ -95,7 +96,8 @@ func Func[A, R any](info Info, call func(ctx context.Context, args A) (R, error)
 	return f
 }
 
-// Ask makes a Tool whose result is what a person answers: see [Answer]. The schemas are those of A and R.
+// Ask returns a Tool whose result is a person's answer: see [Answer]. The schemas are those of A
+// and R.
 func Ask[A, R any](info Info) Tool {
 	f := function{info: info}
 	f.info.Mode = Answer
@@ -112,7 +114,7 @@ func Ask[A, R any](info Info) Tool {
 type function struct {
 	info Info
 	call func(context.Context, Input) (Output, error)
-	err  error // why it can never be called
+	err  error // why it cannot be called
 }
 
 func (f function) Info() Info { return f.info }
@@ -127,7 +129,7 @@ func schemaOf[A any]() (json.RawMessage, error) {
 		return nil, err
 	}
 	if s.Type != "object" {
-		return nil, fmt.Errorf("the arguments are a %s, and no struct", reflect.TypeFor[A]())
+		return nil, fmt.Errorf("the arguments must be a struct (got %s)", reflect.TypeFor[A]())
 	}
 	return json.Marshal(s)
 }
@@ -153,7 +155,7 @@ func output(r any) (Output, error) {
 
 type idKey struct{}
 
-// ID returns the id of the call that a tool runs in: see [Input]. It is "" outside a call.
+// ID returns the ID of the call that a tool runs in: see [Input]. It is "" outside a call.
 func ID(ctx context.Context) string {
 	id, _ := ctx.Value(idKey{}).(string)
 	return id

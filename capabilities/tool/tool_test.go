@@ -168,7 +168,7 @@ func TestATimeOfItsOwnEndsACallAndNoOther(t *testing.T) {
 		})
 		fine := named("fine", func(context.Context) (string, error) { time.Sleep(30 * time.Second); return "ok", nil })
 		got := set(t, slow, fine).Run(t.Context(), []message.Call{ask("slow", ""), ask("fine", "")}, tool.Limits{})
-		if !got[0].IsError || !strings.Contains(got[0].Text(), "out of time after 1s") || got[1].Text() != "ok" {
+		if !got[0].IsError || !strings.Contains(got[0].Text(), "exceeded its timeout of 1s") || got[1].Text() != "ok" {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -288,7 +288,7 @@ func TestEveryMistakeInASetIsToldAtOnce(t *testing.T) {
 	if !errors.Is(err, tool.ErrTool) {
 		t.Fatal(err)
 	}
-	for _, says := range []string{"taken twice", "letters", "nil", "no function", "no struct", "schema of the arguments", `no mode "maybe"`} {
+	for _, says := range []string{"used twice", "letters", "nil", "no function", "must be a struct", "schema of the arguments", `no mode "maybe"`} {
 		if !strings.Contains(err.Error(), says) {
 			t.Errorf("%q is not told in\n%v", says, err)
 		}

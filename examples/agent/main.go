@@ -77,7 +77,7 @@ func desk(m model.Model, store checkpoint.Store) (*graph.Graph[react.State], err
 // talk has one turn of a conversation, and asks in about what must be approved.
 func talk(ctx context.Context, g *graph.Graph[react.State], thread, said string, in *bufio.Scanner, out io.Writer) error {
 	o := graph.RunOptions{Thread: thread, Modes: graph.Messages}
-	events := g.Stream(ctx, react.Ask(said), o)
+	events := g.Stream(ctx, react.Input(said), o)
 	for {
 		var end graph.Event
 		for ev, err := range events {

@@ -25,7 +25,7 @@ func main() {
 }
 
 // desk is the agent: a registry of capabilities, the types of what they find, a graph, and a gateway before it.
-func desk(store checkpoint.Store) (*turn.Gateway[agent.State], error) {
+func desk(store checkpoint.Store) (*turn.Agent[agent.State], error) {
 	reg, err := capabilities.NewRegistry(forecast)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func desk(store checkpoint.Store) (*turn.Gateway[agent.State], error) {
 	if err != nil {
 		return nil, err
 	}
-	return turn.Desk(g, m), nil
+	return turn.NewAgent(g, m), nil
 }
 
 // chat answers each line until there are no more, or one says /exit.

@@ -57,7 +57,7 @@ func open(_ context.Context, store checkpoint.Store) (turn.Untyped, error) {
 }
 
 // desk is the agent: what it can do, what it can know, how it thinks. Without a model it thinks by rules.
-func desk(store checkpoint.Store, out string, m model.Model) (*turn.Gateway[agent.State], error) {
+func desk(store checkpoint.Store, out string, m model.Model) (*turn.Agent[agent.State], error) {
 	can, err := capabilities.NewRegistry(find, timeRange, retrieve, analyse, plot(out), export(out))
 	if err != nil {
 		return nil, err
@@ -76,5 +76,5 @@ func desk(store checkpoint.Store, out string, m model.Model) (*turn.Gateway[agen
 	if err != nil {
 		return nil, err
 	}
-	return turn.Desk(g, manager), nil
+	return turn.NewAgent(g, manager), nil
 }

@@ -141,7 +141,7 @@ func (c *dialogue) run(ctx context.Context, f chatFlags) error {
 		return err
 	}
 	for {
-		text, err := c.lines.next(ctx, turn.Prompt(c.open))
+		text, err := c.lines.next(ctx, turn.AnswerHint(c.open))
 		switch {
 		case errors.Is(err, io.EOF):
 			return c.end()
@@ -162,7 +162,7 @@ func (c *dialogue) run(ctx context.Context, f chatFlags) error {
 const remembered = 200
 
 func (c *dialogue) begin(ctx context.Context, f chatFlags) error {
-	past, err := c.agent.Look(ctx, c.thread, max(f.last, remembered))
+	past, err := c.agent.History(ctx, c.thread, max(f.last, remembered))
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (c *dialogue) begin(ctx context.Context, f chatFlags) error {
 	case past.Status == graph.Pending && !f.newTurn:
 		c.note("the last turn was cut off; it goes on")
 		_, err = c.do(ctx, func(ctx context.Context, watch func(graph.Event)) (reply, error) {
-			return c.agent.GoOn(ctx, c.thread, watch)
+			return c.agent.Continue(ctx, c.thread, watch)
 		})
 		if err != nil {
 			return c.failed(err)

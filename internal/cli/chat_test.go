@@ -99,7 +99,7 @@ func TestAPersonChatsOnATerminal(t *testing.T) {
 	k.press(tab)
 	k.see("/planning:off  /planning:on\r\n")
 	k.press(wipe + "/stat" + tab + newline)
-	k.see("Nothing was said yet.")
+	k.see("There are no messages yet.")
 	k.see("> ")
 	k.press("hello world" + newline)
 	k.see("heard: hello world (0 steps)\r\n")

@@ -20,7 +20,7 @@ type lines interface {
 	// returns its cause; what reads the input then stays behind, until the process ends.
 	next(ctx context.Context, wanted string) (string, error)
 	// remember offers the user's messages again.
-	remember(turn.Past)
+	remember(turn.History)
 	// interactive reports whether a person is there, who sees an error and goes on.
 	interactive() bool
 }
@@ -50,8 +50,8 @@ func (g *given) next(context.Context, string) (string, error) {
 	return text, nil
 }
 
-func (*given) remember(turn.Past) {}
-func (*given) interactive() bool  { return false }
+func (*given) remember(turn.History) {}
+func (*given) interactive() bool     { return false }
 
 // script are the lines of an input that is no terminal. Empty ones say nothing.
 type script struct{ read *bufio.Reader }
@@ -84,8 +84,8 @@ func readLine(r *bufio.Reader) (string, error) {
 	}
 }
 
-func (*script) remember(turn.Past) {}
-func (*script) interactive() bool  { return false }
+func (*script) remember(turn.History) {}
+func (*script) interactive() bool     { return false }
 
 // await calls do and returns what it returns, or the cause of the end of ctx. Then do is left behind.
 func await[T any](ctx context.Context, do func() (T, error)) (T, error) {
@@ -139,7 +139,7 @@ func newEditor(in, out *os.File, complete func(string) (string, []string)) *edit
 
 func (e *editor) interactive() bool { return true }
 
-func (e *editor) remember(p turn.Past) {
+func (e *editor) remember(p turn.History) {
 	for _, m := range p.Messages {
 		if m.Role == "user" {
 			e.past.Add(escaped(strings.Join(strings.Fields(m.Text()), " "), turns))

@@ -17,7 +17,7 @@ type reply = turn.Reply[json.RawMessage]
 
 // chatView shows a conversation.
 type chatView interface {
-	past(turn.Past)
+	past(turn.History)
 	event(graph.Event)
 	close() // when no more events of a turn come
 	reply(thread string, r reply) error
@@ -39,12 +39,12 @@ type chatText struct {
 	told        string // before the turn ran
 }
 
-func (v *chatText) past(p turn.Past) {
+func (v *chatText) past(p turn.History) {
 	for _, m := range p.Messages {
 		fmt.Fprintf(v.beside, "%s: %s\n", m.Role, strings.ReplaceAll(m.Text(), "\n", "\n  "))
 	}
 	if len(p.Questions) > 0 {
-		fmt.Fprintln(v.out, turn.Asking(p.Questions))
+		fmt.Fprintln(v.out, turn.FormatQuestions(p.Questions))
 	}
 }
 
@@ -59,7 +59,7 @@ func (v *chatText) event(ev graph.Event) {
 		}
 	case agent.StatusUpdate:
 		v.status(p)
-	case turn.Told:
+	case turn.Notice:
 		v.told = string(p)
 		fmt.Fprintf(v.out, "%s\n\n", v.told)
 	}
@@ -169,7 +169,7 @@ func (v *chatJSON) print(l chatLine) {
 	}
 }
 
-func (v *chatJSON) past(p turn.Past) {
+func (v *chatJSON) past(p turn.History) {
 	for _, m := range p.Messages {
 		v.print(chatLine{Event: "message", Role: string(m.Role), Text: m.Text()})
 	}

@@ -144,7 +144,7 @@ func (d declared) output(ctx context.Context, thread string, end json.RawMessage
 		rec, err := d.typed.DecodeInput(end)
 		return d.flow.Output(&rec), err
 	case d.agent != nil:
-		past, err := d.agent.Look(ctx, thread, 1)
+		past, err := d.agent.History(ctx, thread, 1)
 		if err != nil || len(past.Messages) == 0 || past.Messages[0].Role != msg.RoleAssistant {
 			return nil, err
 		}

@@ -45,7 +45,7 @@ func openParrot(_ context.Context, store checkpoint.Store) (turn.Untyped, error)
 	}
 	own := turn.Command{Name: "dance", Help: "dances", Do: "dance"}
 	commands, err := turn.NewCommands(append(turn.BuiltinCommands(), own)...)
-	d := turn.Desk(g, m)
+	d := turn.NewAgent(g, m)
 	d.Commands = commands
 	return d.Untyped(), err
 }

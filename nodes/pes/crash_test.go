@@ -111,7 +111,7 @@ func (st story) tell(store checkpoint.Store, n int) (string, pes.State, error) {
 		switch {
 		case err != nil && !errors.Is(err, graph.ErrUnknownThread):
 		case p.Turn < n:
-			_, err = g.Invoke(context.Background(), pes.Ask(fmt.Sprint("turn ", n)), run)
+			_, err = g.Invoke(context.Background(), pes.Input(fmt.Sprint("turn ", n)), run)
 		case p.Status == graph.Done:
 			text, err := g.EncodeState(s)
 			return string(text), s, err
@@ -173,7 +173,7 @@ func TestATurnThatIsBrokenAtEveryWriteEndsTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "list", standing(&s), "f0=completed f1=completed f2=completed s0=completed s1=completed s2=completed")
+	same(t, "list", statusText(&s), "f0=completed f1=completed f2=completed s0=completed s1=completed s2=completed")
 	if counted.Writes < 15 {
 		t.Fatalf("got %d writes: the turn is not rich", counted.Writes)
 	}

@@ -35,7 +35,7 @@ func Example() {
 		return
 	}
 	for _, text := range []string{"where shall I go?", "and how?"} {
-		res, err := g.Invoke(context.Background(), pes.Ask(text), graph.RunOptions{Thread: "t1"})
+		res, err := g.Invoke(context.Background(), pes.Input(text), graph.RunOptions{Thread: "t1"})
 		fmt.Println(strings.ReplaceAll(res.State.Answer.Get(), "\n", "; "), err)
 	}
 	// Output:

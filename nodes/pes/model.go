@@ -13,8 +13,8 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// WithModel returns c with functions that ask a model in the place of those that are nil: [ModelPlan],
-// [ModelExecute] and [ModelSynthesize].
+// WithModel returns c with the functions that are nil set to [ModelPlan], [ModelExecute] and
+// [ModelSynthesize].
 func WithModel(c Config, m model.Model) Config {
 	if c.Plan == nil {
 		c.Plan = ModelPlan(m)
@@ -28,13 +28,14 @@ func WithModel(c Config, m model.Model) Config {
 	return c
 }
 
-// What a prompt holds of the conversation, in tokens, and of each result, in bytes.
+// Limits of a prompt: tokens of the conversation, and bytes of each result.
 const (
 	historyTokens = 8000
 	resultBytes   = 4000
 )
 
-// request makes a request of a role and of sections with headings, after the newest part of the conversation.
+// request returns a request with a role, the newest part of the conversation, and sections with
+// headings.
 func request(role string, ms []message.Message, sections ...string) model.Request {
 	var b strings.Builder
 	for i := 0; i+1 < len(sections); i += 2 {
@@ -50,7 +51,7 @@ func request(role string, ms []message.Message, sections ...string) model.Reques
 	return model.Request{Messages: append(all, message.User(strings.TrimSpace(b.String())))}
 }
 
-// list writes items with their status and results, one line of JSON each.
+// list formats items with their status and results, one line of JSON each.
 func list(todo []Todo) string {
 	var b strings.Builder
 	for _, t := range todo {
@@ -66,17 +67,17 @@ func list(todo []Todo) string {
 	return b.String()
 }
 
-// ModelPlan plans and refines with a model. What it returns is held to all rules like any other plan.
+// ModelPlan returns a Config.Plan that uses a model.
 func ModelPlan(m model.Model) func(context.Context, PlanRequest) (Plan, error) {
 	return func(ctx context.Context, r PlanRequest) (Plan, error) {
 		return model.Decode[Plan](ctx, m, request("You plan what is to be done for the user's last message, as a list of items. Items that wait for nothing are "+
 			"done side by side; depends_on names the items whose results one needs. Where there is a list already, refine it: completed items stay "+
 			"as they are and need not be repeated, items may depend on them, and all others are replaced by yours; what is new has an id of its own.",
-			r.Messages, "The user's last message", r.Query, "The list as it stands", list(r.Todo), "Tools that items may require", toolText(r.Tools), "Mend this", r.Problem))
+			r.Messages, "The user's last message", r.Query, "The list so far", list(r.Todo), "Tools that items may require", toolText(r.Tools), "Mend this", r.Problem))
 	}
 }
 
-// toolText is what a prompt has of tools, a line each.
+// toolText formats tools for a prompt, one on each line.
 func toolText(tools []model.Tool) string {
 	var b strings.Builder
 	for _, t := range tools {
@@ -85,13 +86,14 @@ func toolText(tools []model.Tool) string {
 	return b.String()
 }
 
-// itemText is an item as a prompt has it.
+// itemText returns the sections of a prompt about an item.
 func itemText(r ExecuteRequest) []string {
 	return []string{"Goal", cmp.Or(r.Goal, r.Query), "Results of earlier items", list(r.Needs), "This item", r.Item.Task, "What is expected of it", r.Item.Expected,
 		"Tools it requires", strings.Join(r.Item.RequiredTools, ", ")}
 }
 
-// ModelExecute does items with one question to a model each, which has no tools. [Agent] does them with tools.
+// ModelExecute returns a Config.Execute that calls a model once for each item, without tools.
+// [AgentExecute] has tools.
 func ModelExecute(m model.Model) func(context.Context, ExecuteRequest) (string, error) {
 	return func(ctx context.Context, r ExecuteRequest) (string, error) {
 		said, err := model.Generate(ctx, m, request("You do one item of a plan, and nothing else. Answer with its result alone.", r.Messages, itemText(r)...))
@@ -99,9 +101,9 @@ func ModelExecute(m model.Model) func(context.Context, ExecuteRequest) (string, 
 	}
 }
 
-// Agent does each item with an agent of package react, whose tools may need a person: permission, or an answer. c is
-// its configuration; its graph is a child of the item's task.
-func Agent(c react.Config) (func(context.Context, ExecuteRequest) (string, error), error) {
+// AgentExecute returns a Config.Execute that runs an agent of package react for each item. Its
+// tools may need a person. c is the agent's configuration; its graph is a child of the item's task.
+func AgentExecute(c react.Config) (func(context.Context, ExecuteRequest) (string, error), error) {
 	c.Name = cmp.Or(c.Name, "item")
 	b, err := react.New(c)
 	if err != nil {
@@ -113,12 +115,13 @@ func Agent(c react.Config) (func(context.Context, ExecuteRequest) (string, error
 	}
 	return func(ctx context.Context, r ExecuteRequest) (string, error) {
 		asked := request("", nil, itemText(r)...)
-		s, err := g.Call(ctx, react.Ask(asked.Messages[1].Text()))
+		s, err := g.Call(ctx, react.Input(asked.Messages[1].Text()))
 		return s.Answer.Get(), err
 	}, nil
 }
 
-// ModelSynthesize answers with a model, and passes on its words as they come: see [graph.EmitMessage].
+// ModelSynthesize returns a Config.Synthesize that uses a model and streams the answer: see
+// [graph.EmitMessage].
 func ModelSynthesize(m model.Model) func(context.Context, SynthesizeRequest) (string, error) {
 	return func(ctx context.Context, r SynthesizeRequest) (string, error) {
 		req := request("You answer the user from the results of the list and from nothing else. Say what could not be done, and why.",

@@ -41,7 +41,7 @@ func TestAModelPlansExecutesAndSynthesises(t *testing.T) {
 	g := compile(t, pes.WithModel(pes.Config{}, m), &checkpoint.Memory{})
 	same(t, "answer", say(t, g, "which offers?").Answer.Get(), "There are two.")
 	var streamed, final string
-	for ev, err := range g.Stream(t.Context(), pes.Ask("which one?"), graph.RunOptions{Thread: "t", Modes: graph.Messages}) {
+	for ev, err := range g.Stream(t.Context(), pes.Input("which one?"), graph.RunOptions{Thread: "t", Modes: graph.Messages}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestAFailureOfTheModelLeavesTheThreadIntactAndResumeGoesOn(t *testing.T) {
 	by := map[string][]model.Answer{"You plan": {down}, "You do one item": {model.Say("x")}, "You answer": {down, model.Say("There.")}}
 	store := &checkpoint.Memory{}
 	g := compile(t, pes.WithModel(pes.Config{}, roles(t, by)), store)
-	if _, err := g.Invoke(t.Context(), pes.Ask("go"), run); model.KindOf(err) != model.Auth {
+	if _, err := g.Invoke(t.Context(), pes.Input("go"), run); model.KindOf(err) != model.Auth {
 		t.Fatalf("got %v", err)
 	}
 	by["You plan"] = []model.Answer{model.Say(`{"items":[{"id":"a","description":"x"}]}`)}
@@ -86,8 +86,8 @@ func TestAFailureOfTheModelLeavesTheThreadIntactAndResumeGoesOn(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	res, err := g.Resume(t.Context(), graph.Answers{}, run)
-	if err != nil || res.State.Answer.Get() != "There." || standing(&res.State) != "a=completed" {
-		t.Errorf("got %s, %v", standing(&res.State), err)
+	if err != nil || res.State.Answer.Get() != "There." || statusText(&res.State) != "a=completed" {
+		t.Errorf("got %s, %v", statusText(&res.State), err)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestItemsAskPeopleInBothModes(t *testing.T) {
 		return model.Ask(message.Call{ID: "1", Name: "ask", Arguments: json.RawMessage(`{"text":"which?"}`)})
 	})
 	config := func() pes.Config {
-		do, err := pes.Agent(react.Config{Model: m, Tools: set})
+		do, err := pes.AgentExecute(react.Config{Model: m, Tools: set})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestItemsAskPeopleInBothModes(t *testing.T) {
 	}
 	c.Execute = withLast
 	store := &checkpoint.Memory{}
-	res, err := compile(t, c, store).Invoke(t.Context(), pes.Ask("go"), run)
+	res, err := compile(t, c, store).Invoke(t.Context(), pes.Input("go"), run)
 	if err != nil || len(res.Interrupts) != 2 {
 		t.Fatalf("got %s, %d questions, %v", res.Status, len(res.Interrupts), err)
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// plan makes a plan that can be carried out and that a person, if one is asked, approves.
+// plan makes a valid plan that a person approves if Config.Review is set.
 func (a *agent) plan(ctx context.Context, s *State) (graph.Command, error) {
-	s.Running.Clear() // whoever was under way when his turn was given up is open again
-	if err := heard(ctx, s); err != nil {
+	s.Running.Clear() // items that ran when their turn was discarded are pending again
+	if err := stampMessages(ctx, s); err != nil {
 		return graph.Command{}, err
 	}
 	query, _ := s.asked()
@@ -31,7 +31,7 @@ func (a *agent) plan(ctx context.Context, s *State) (graph.Command, error) {
 		}
 		p, problems = a.checked(r, p)
 		if len(problems) > 0 {
-			r.Problem = "The plan cannot be carried out: " + strings.Join(problems, "; ")
+			r.Problem = "The plan is not valid: " + strings.Join(problems, "; ")
 			continue
 		}
 		p, no, err := a.review(ctx, r, p)
@@ -46,13 +46,13 @@ func (a *agent) plan(ctx context.Context, s *State) (graph.Command, error) {
 		r.Problem = "A person rejected the plan: " + no.Feedback
 	}
 	none := &PlanError{Plans: s.Plans.Get(), Problems: problems}
-	if failure != "" { // of what was done before it the user is told
+	if failure != "" { // answer with the results so far
 		return a.stop(s, failure+"; "+none.Error()), nil
 	}
 	return graph.Command{}, graph.Permanent(none)
 }
 
-// tools returns what is known of the tools that may be used now.
+// tools returns the tools that are enabled.
 func (a *agent) tools(ctx context.Context) []model.Tool {
 	if a.Tools == nil {
 		return nil
@@ -60,8 +60,7 @@ func (a *agent) tools(ctx context.Context) []model.Tool {
 	return a.Tools.Specs(ctx)
 }
 
-// checked returns the plan with which the thread would go on, and all that is wrong with it. Of what is completed
-// nobody asks for tools any more.
+// checked returns the refined plan, and all its problems. Tools of completed items are not checked.
 func (a *agent) checked(r PlanRequest, p Plan) (Plan, []string) {
 	done := 0
 	for _, t := range r.Todo {
@@ -81,7 +80,8 @@ func (a *agent) checked(r PlanRequest, p Plan) (Plan, []string) {
 	return p, problems
 }
 
-// adopt makes p the plan of the thread: of the results only those of completed items stay.
+// adopt stores p as the plan of the thread, and deletes the results of items that are not
+// completed.
 func (a *agent) adopt(ctx context.Context, s *State, p Plan) error {
 	c := Diff(s.Plan.Get(), p)
 	for id, r := range s.Results.All() {
@@ -97,7 +97,7 @@ func (a *agent) adopt(ctx context.Context, s *State, p Plan) error {
 	return graph.Emit(ctx, c)
 }
 
-// next sends off all items that are ready, or goes on where none is.
+// next starts all items that are ready, or goes to the next node if none is.
 func (a *agent) next(s *State) (graph.Command, error) {
 	s.Running.Clear()
 	var bad []string
@@ -120,7 +120,8 @@ func (a *agent) next(s *State) (graph.Command, error) {
 	return send(s)
 }
 
-// send starts a task for each item that is ready. Where none is and some are left the plan is stuck.
+// send starts a task for each item that is ready. If none is ready and some are pending, the plan
+// is stuck.
 func send(s *State) (c graph.Command, err error) {
 	var ids []string
 	done := map[string]bool{}
@@ -143,7 +144,7 @@ func send(s *State) (c graph.Command, err error) {
 	return c, nil
 }
 
-// waiting says of each item that is left what it waits for.
+// waiting returns what each pending item waits for.
 func waiting(todo []Todo) (why []string) {
 	status := map[string]Status{}
 	for _, t := range todo {
@@ -152,28 +153,28 @@ func waiting(todo []Todo) (why []string) {
 	for _, t := range todo {
 		for _, on := range t.DependsOn {
 			if t.Status == Pending && status[on] != Completed {
-				why = append(why, fmt.Sprintf("%q waits for %q, which %s", t.ID, on, standing(status[on])))
+				why = append(why, fmt.Sprintf("%q waits for %q, which %s", t.ID, on, statusText(status[on])))
 			}
 		}
 	}
 	return why
 }
 
-// standing says how an item stands that others wait for.
-func standing(s Status) string {
+// statusText describes the status of an item that others wait for.
+func statusText(s Status) string {
 	if s == "" {
 		return "does not exist"
 	}
 	return "is " + string(s)
 }
 
-// cancel notes why an item will not be done.
+// cancel stores why an item will not run.
 func cancel(s *State, id, why string) {
 	_, turn := s.asked()
 	s.Results.Put(id, Result{Status: Cancelled, Error: why, Turn: turn})
 }
 
-// stop cancels all that is not done and goes to the answer.
+// stop cancels all pending items and goes to the answer.
 func (a *agent) stop(s *State, why string) graph.Command {
 	for _, t := range s.Todo() {
 		if t.Status == Pending {
@@ -184,7 +185,7 @@ func (a *agent) stop(s *State, why string) graph.Command {
 	return graph.Goto(SynthesizeNode).WithReason("%s", why)
 }
 
-// cancelDependents cancels what waits for an item that will not be completed, and what waits for that.
+// cancelDependents cancels the items that depend on one that cannot be completed, directly or not.
 func cancelDependents(s *State) {
 	for again := true; again; {
 		again = false
@@ -203,12 +204,12 @@ func cancelDependents(s *State) {
 	}
 }
 
-// execute does one item.
+// execute executes one item.
 func (a *agent) execute(ctx context.Context, s *State, id string) error {
 	p := s.Plan.Get()
 	i, ok := p.item(id)
 	if !ok {
-		return graph.Permanent(fmt.Errorf("pes: there is no item %q any more", id))
+		return graph.Permanent(fmt.Errorf("pes: the item %q no longer exists", id))
 	}
 	query, turn := s.asked()
 	r := ExecuteRequest{Item: i, Goal: p.Goal, Query: query, Messages: s.Messages.Slice(), ID: graph.TaskID(ctx)}
@@ -225,11 +226,11 @@ func (a *agent) execute(ctx context.Context, s *State, id string) error {
 	return nil
 }
 
-// failed notes that an item failed for good.
+// failed stores the failure of an item.
 func failed(s *State, f *graph.NodeError) error {
 	id, ok := f.Payload.(string)
 	if !ok {
-		return fmt.Errorf("pes: the item that failed is %v, which is no id", f.Payload)
+		return fmt.Errorf("pes: the payload of a failed item must be its ID (got %v)", f.Payload)
 	}
 	_, turn := s.asked()
 	s.Results.Put(id, Result{Status: Failed, Error: strings.ToValidUTF8(f.Err.Error(), "\uFFFD"), Turn: turn})
@@ -241,8 +242,8 @@ func created(ctx context.Context) (time.Time, error) {
 	return graph.Once(ctx, "created", func(ctx context.Context) (time.Time, error) { return graph.Now(ctx), nil })
 }
 
-// heard gives the messages of the input the time at which the turn began, where they have none.
-func heard(ctx context.Context, s *State) error {
+// stampMessages sets the time of the user's messages that have none to the beginning of the turn.
+func stampMessages(ctx context.Context, s *State) error {
 	for _, m := range s.Messages.Slice() {
 		if m.Role != message.RoleUser || !m.Created.IsZero() {
 			continue
@@ -259,7 +260,7 @@ func heard(ctx context.Context, s *State) error {
 	return nil
 }
 
-// errEmpty is returned when Synthesize says nothing.
+// errEmpty is returned when Synthesize returns no text.
 var errEmpty = errors.New("pes: the answer is empty")
 
 // synthesize answers the user.

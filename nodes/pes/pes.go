@@ -22,86 +22,88 @@ const (
 	SynthesizeNode = "synthesize"
 )
 
-// Policy says what an item that failed for good does to the others.
+// Policy is what happens to the other items when one fails permanently.
 type Policy string
 
 // The policies.
 const (
-	// Stop lets what is under way end, begins nothing else, and answers with what there is.
+	// Stop waits for running items, starts no other, and answers with the results so far.
 	Stop Policy = "stop"
-	// Continue goes on with all items that do not depend on it.
+	// Continue runs all items that do not depend on the failed one.
 	Continue Policy = "continue"
-	// Replan lets what is under way end and asks for another plan, as often as Config.MaxPlans allows; then it is Stop.
+	// Replan waits for running items and asks for another plan, up to Config.MaxPlans. After that
+	// it is Stop.
 	Replan Policy = "replan"
 )
 
-// Config says what an agent is made of. Only Execute is required. Its functions are called by several
-// runs at once, and Execute by one run for several items.
+// Config configures an agent. Only Execute is required. Several runs may call a function at the
+// same time, and one run calls Execute for several items.
 type Config struct {
-	// Name is that of the graph; "" is "pes".
+	// Name is the name of the graph; "" is "pes".
 	Name string
-	// Plan makes a plan, or refines the one there is; nil makes each message an item, which needs no model.
+	// Plan makes or refines a plan; nil makes each message an item.
 	Plan func(context.Context, PlanRequest) (Plan, error)
-	// Execute does one item and returns what it came to. It may ask people: [graph.Ask].
+	// Execute executes one item and returns its result. It may ask people: [graph.Ask].
 	Execute func(context.Context, ExecuteRequest) (string, error)
-	// Tools are what Execute has: those of the react.Config that [Agent] is made of; nil is none. The planner is told
-	// of those that are enabled, and a plan whose items require others is not carried out.
+	// Tools are the tools that Execute may use, such as those of the react.Config of
+	// [AgentExecute]; nil is none. The planner gets those that are enabled. A plan that requires
+	// other tools is not executed.
 	Tools *tool.Set
-	// Synthesize says what the user is told in the end; nil lists what the items of the turn came to.
+	// Synthesize returns the answer for the user; nil lists the results of the turn's items.
 	Synthesize func(context.Context, SynthesizeRequest) (string, error)
 
-	// OnFailure says what a failed item does to the others; "" is Stop.
+	// OnFailure is what happens to the other items when one fails; "" is Stop.
 	OnFailure Policy
-	// MaxPlans bounds the plans of a turn: those that cannot be carried out, those that a person rejects, and those
-	// after a failure; 0 is 3.
+	// MaxPlans limits the plans of a turn, with those that are invalid, rejected, or made after a
+	// failure; 0 is 3.
 	MaxPlans int
-	// MaxItems bounds the items of a plan that are not completed; 0 is 50.
+	// MaxItems limits the items of a plan that are not completed; 0 is 50.
 	MaxItems int
-	// Review shows each plan to a person, who answers with a [Decision]. ReviewWithin is how long it is waited
-	// for; after it nobody's decision is a no. 0 is for ever.
+	// Review shows each plan to a person, who answers with a [Decision]. After ReviewWithin the
+	// plan is rejected; 0 is no limit.
 	Review       bool
 	ReviewWithin time.Duration
-	// Policy is that of the three functions; the zero Policy tries three times what says that it is Temporary, as
-	// the failures of models do.
+	// Policy is the policy of the three functions. The zero Policy tries temporary errors three
+	// times, such as the temporary failures of models.
 	Policy graph.Policy
-	// Next is the node to which the graph goes with the answer; "" is graph.End.
+	// Next is the node after the answer; "" is graph.End.
 	Next string
 }
 
-// PlanRequest is what a plan is made of.
+// PlanRequest is the input of Config.Plan.
 type PlanRequest struct {
-	Query    string            // what the user said last
+	Query    string            // the user's last message
 	Messages []message.Message // the conversation
-	Todo     []Todo            // the plan there is, which is to be refined; empty at first
+	Todo     []Todo            // the current plan, to be refined; empty at first
 	Tools    []model.Tool      // what items may require
-	Problem  string            // why the last plan does not do; "" is none
+	Problem  string            // why another plan is needed; "" for the first
 }
 
-// ExecuteRequest is an item to be done.
+// ExecuteRequest is the input of Config.Execute.
 type ExecuteRequest struct {
 	Item     Item
-	Needs    []Todo // what it depends on, with the results
-	Goal     string // of the plan
+	Needs    []Todo // the items it depends on, with their results
+	Goal     string // the goal of the plan
 	Query    string
 	Messages []message.Message
 	// ID is the same in every attempt and after every crash: see [graph.TaskID].
 	ID string
 }
 
-// SynthesizeRequest is what an answer is made of.
+// SynthesizeRequest is the input of Config.Synthesize.
 type SynthesizeRequest struct {
-	ID       string // of the message that the answer will be; "" outside a run
+	ID       string // the ID of the message with the answer; "" outside a run
 	Query    string
 	Messages []message.Message
-	Todo     []Todo // the whole plan as it stands
-	Turn     int    // this turn; the results of this one have it
-	Problem  string // why the turn ends before all is done; "" where it does not
+	Todo     []Todo // the whole plan
+	Turn     int    // the number of this turn, which its results have
+	Problem  string // why not all items are completed, or ""
 }
 
-// ErrConfig is returned when an agent cannot be made.
-var ErrConfig = errors.New("pes: bad configuration")
+// ErrConfig is returned for an invalid configuration.
+var ErrConfig = errors.New("pes: invalid configuration")
 
-// New returns an agent as a graph, to be compiled, or an [ErrConfig].
+// New returns an agent as a graph to be compiled, or an [ErrConfig].
 func New(c Config) (*graph.Builder[State], error) {
 	b := graph.New[State](cmp.Or(c.Name, "pes"))
 	err := Add(b, func(s *State) *State { return s }, c)
@@ -109,8 +111,8 @@ func New(c Config) (*graph.Builder[State], error) {
 	return b, err
 }
 
-// Add adds the nodes of an agent to a graph whose state has a [State] in it, and the edges between them.
-// An edge to [PlanNode] is the caller's.
+// Add adds the nodes of an agent to a graph, and the edges between them. view returns the [State]
+// in an S. The caller adds the edge to [PlanNode].
 func Add[S any](b *graph.Builder[S], view func(*S) *State, c Config) error {
 	a, err := newAgent(c)
 	if err != nil {
@@ -142,10 +144,10 @@ func newAgent(c Config) (*agent, error) {
 	}
 	var errs []error
 	if c.Execute == nil {
-		errs = append(errs, fmt.Errorf("%w: there is no Execute", ErrConfig))
+		errs = append(errs, fmt.Errorf("%w: Execute must not be nil", ErrConfig))
 	}
 	if !slices.Contains([]Policy{Stop, Continue, Replan}, a.OnFailure) {
-		errs = append(errs, fmt.Errorf("%w: OnFailure is %q; it is stop, continue or replan", ErrConfig, c.OnFailure))
+		errs = append(errs, fmt.Errorf("%w: OnFailure must be stop, continue or replan (got %q)", ErrConfig, c.OnFailure))
 	}
 	if a.MaxPlans < 0 || a.MaxItems < 0 || a.ReviewWithin < 0 {
 		errs = append(errs, fmt.Errorf("%w: MaxPlans, MaxItems and ReviewWithin must not be negative", ErrConfig))
@@ -153,7 +155,7 @@ func newAgent(c Config) (*agent, error) {
 	return a, errors.Join(errs...)
 }
 
-// temporary reports whether another attempt may help.
+// temporary reports whether another attempt may succeed.
 func temporary(err error) bool {
 	var e interface{ Temporary() bool }
 	return errors.As(err, &e) && e.Temporary()

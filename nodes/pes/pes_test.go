@@ -39,7 +39,7 @@ var noon = time.Date(2026, 5, 6, 12, 0, 0, 0, time.UTC)
 // say runs a turn.
 func say(t testing.TB, g *graph.Graph[pes.State], text string) *pes.State {
 	t.Helper()
-	res, err := g.Invoke(t.Context(), pes.Ask(text), run)
+	res, err := g.Invoke(t.Context(), pes.Input(text), run)
 	if err != nil || res.Status != graph.Done {
 		t.Fatalf("%q: %s, %v", text, res.Status, err)
 	}
@@ -54,7 +54,7 @@ func same(t testing.TB, what string, got, want any) {
 }
 
 // standing writes the list, such as "a=completed b=pending".
-func standing(s *pes.State) string {
+func statusText(s *pes.State) string {
 	var all []string
 	for _, t := range s.Todo() {
 		all = append(all, t.ID+"="+string(t.Status))
@@ -119,11 +119,11 @@ func TestAConversationRefinesOnePlan(t *testing.T) {
 	var d doer
 	g := compile(t, pes.Config{Plan: p.plan, Execute: d.do}, &checkpoint.Memory{})
 	s := say(t, g, "one")
-	same(t, "list", standing(s), "a=completed b=completed c=completed")
+	same(t, "list", statusText(s), "a=completed b=completed c=completed")
 	same(t, "answer", s.Answer.Get(), "do a: a()\ndo b: b()\ndo c: c(a() b())")
 
 	s = say(t, g, "two")
-	same(t, "list", standing(s), "a=completed b=completed c=completed a-2=completed d=completed")
+	same(t, "list", statusText(s), "a=completed b=completed c=completed a-2=completed d=completed")
 	same(t, "answer", s.Answer.Get(), "do a otherwise: a-2()\ndo d: d(c(a() b()))")
 	same(t, "a completed item", s.Plan.Get().Items[0].Task, "do a")
 
@@ -162,7 +162,7 @@ func TestTheMessagesOfTheUserAndOfTheAgentAreBothStored(t *testing.T) {
 	same(t, "messages", got, []string{"user: one", "assistant: one: item-1()"})
 
 	broken := pes.Config{Execute: d.do, Synthesize: func(context.Context, pes.SynthesizeRequest) (string, error) { return "", errors.New("no words") }}
-	if _, err := compile(t, broken, store).Invoke(t.Context(), pes.Ask("two"), run); err == nil {
+	if _, err := compile(t, broken, store).Invoke(t.Context(), pes.Input("two"), run); err == nil {
 		t.Fatal("a run without an answer succeeds")
 	}
 	if s, _, _ = compile(t, broken, store).State(t.Context(), checkpoint.Key{Thread: "t"}, 0); s.Messages.Len() != 3 {
@@ -191,7 +191,7 @@ func TestItemsThatWaitForNothingRunSideBySide(t *testing.T) {
 		}
 		return r.Item.ID, nil
 	}}, &checkpoint.Memory{}), "go")
-	same(t, "list", standing(s), "a=completed b=completed c=completed d=completed")
+	same(t, "list", statusText(s), "a=completed b=completed c=completed d=completed")
 }
 
 func TestAFailedItemDoesWhatThePolicySays(t *testing.T) {
@@ -224,7 +224,7 @@ func TestAFailedItemDoesWhatThePolicySays(t *testing.T) {
 				}
 				p := &planner{plans: []pes.Plan{first, second}}
 				s := say(t, compile(t, pes.Config{Plan: p.plan, Execute: do, OnFailure: c.policy, MaxPlans: 2}, &checkpoint.Memory{}), "go")
-				same(t, "list", standing(s), c.want)
+				same(t, "list", statusText(s), c.want)
 				same(t, "plans", len(p.asked), c.plans)
 				if c.plans == 2 && !strings.Contains(p.asked[1].Problem, `"a" failed: `) {
 					t.Errorf("the planner was told %q", p.asked[1].Problem)
@@ -269,20 +269,20 @@ func TestAPlanThatCannotBeCarriedOutIsMadeAnewAndThenATypedFailure(t *testing.T)
 	p := &planner{plans: []pes.Plan{bad, items("a"), bad, bad, {}, items("b")}}
 	var d doer
 	g := compile(t, pes.Config{Plan: p.plan, Execute: d.do}, &checkpoint.Memory{})
-	same(t, "list", standing(say(t, g, "one")), "a=completed")
+	same(t, "list", statusText(say(t, g, "one")), "a=completed")
 	for _, want := range []string{`"a" depends on "ghost"`, `the id "a", which is that of item 1`, `wait for each other: "b", "c"`} {
 		if !strings.Contains(p.asked[1].Problem, want) {
 			t.Errorf("the planner was told %q, want %q", p.asked[1].Problem, want)
 		}
 	}
 	p.plans[4] = items("x<x") // after a plan that holds an empty one would
-	res, err := g.Invoke(t.Context(), pes.Ask("two"), run)
+	res, err := g.Invoke(t.Context(), pes.Input("two"), run)
 	var none *pes.PlanError
 	if !errors.As(err, &none) || none.Plans != 3 || len(none.Problems) != 1 {
 		t.Fatalf("got %v", err)
 	}
-	same(t, "the old plan", standing(&res.State), "a=completed")
-	same(t, "list", standing(say(t, g, "three")), "a=completed b=completed")
+	same(t, "the old plan", statusText(&res.State), "a=completed")
+	same(t, "list", statusText(say(t, g, "three")), "a=completed b=completed")
 }
 
 // cutOff runs a turn whose process ends while item b is under way.
@@ -298,7 +298,7 @@ func cutOff(t *testing.T, p *planner, d *doer, store checkpoint.Store) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}}, store)
-	if _, err := g.Invoke(stuck, pes.Ask("one"), run); err == nil {
+	if _, err := g.Invoke(stuck, pes.Input("one"), run); err == nil {
 		t.Fatal("the run ended well")
 	}
 }
@@ -311,12 +311,12 @@ func TestPlan_ReclaimsItemsAndReportsCycles(t *testing.T) {
 	cutOff(t, p, &d, store)
 	g := compile(t, pes.Config{Plan: p.plan, Execute: d.do}, store)
 	now, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
-	if err != nil || !strings.Contains(standing(&now), "b=in_progress c=pending") {
-		t.Fatalf("got %s, %v", standing(&now), err)
+	if err != nil || !strings.Contains(statusText(&now), "b=in_progress c=pending") {
+		t.Fatalf("got %s, %v", statusText(&now), err)
 	}
 	res, err := g.Resume(t.Context(), graph.Answers{}, run) // resumed it is done at once
-	if err != nil || standing(&res.State) != "a=completed b=completed c=completed" {
-		t.Fatalf("got %s, %v", standing(&res.State), err)
+	if err != nil || statusText(&res.State) != "a=completed b=completed c=completed" {
+		t.Fatalf("got %s, %v", statusText(&res.State), err)
 	}
 
 	store = &checkpoint.Memory{} // and with another message it is open again
@@ -324,7 +324,7 @@ func TestPlan_ReclaimsItemsAndReportsCycles(t *testing.T) {
 	cutOff(t, p, &d, store)
 	p.plans[1] = items("a", "b", "c<a,b")
 	s := say(t, compile(t, pes.Config{Plan: p.plan, Execute: d.do}, store), "two")
-	same(t, "list", standing(s), "a=completed b=completed c=completed")
+	same(t, "list", statusText(s), "a=completed b=completed c=completed")
 	if i := slices.IndexFunc(p.asked[1].Todo, func(t pes.Todo) bool { return t.Status == pes.InProgress }); i >= 0 {
 		t.Errorf("the planner sees %+v, which nobody does", p.asked[1].Todo[i])
 	}
@@ -352,7 +352,7 @@ func TestAPlanIsShownToAPersonWhereThatIsWanted(t *testing.T) {
 			var d doer
 			store := &checkpoint.Memory{}
 			config := pes.Config{Plan: p.plan, Execute: d.do, Review: true, MaxPlans: 2}
-			res, err := compile(t, config, store).Invoke(t.Context(), pes.Ask("go"), run)
+			res, err := compile(t, config, store).Invoke(t.Context(), pes.Input("go"), run)
 			for _, answer := range c.say {
 				if err != nil || res.Status != graph.Interrupted {
 					t.Fatalf("got %s, %v", res.Status, err)
@@ -362,7 +362,7 @@ func TestAPlanIsShownToAPersonWhereThatIsWanted(t *testing.T) {
 			if err != nil || res.Status != graph.Done {
 				t.Fatalf("got %s, %v", res.Status, err)
 			}
-			same(t, "list", standing(&res.State), c.want)
+			same(t, "list", statusText(&res.State), c.want)
 			if got := res.State.Answer.Get(); !strings.Contains(got, c.tells) {
 				t.Errorf("the user is told %q, want %q", got, c.tells)
 			}
@@ -397,7 +397,7 @@ func TestReadersHearHowThePlanChanges(t *testing.T) {
 	var d doer
 	g := compile(t, pes.Config{Execute: d.do}, &checkpoint.Memory{})
 	var heard []string
-	for ev, err := range g.Stream(t.Context(), pes.Ask("one"), graph.RunOptions{Thread: "t", Modes: graph.Custom}) {
+	for ev, err := range g.Stream(t.Context(), pes.Input("one"), graph.RunOptions{Thread: "t", Modes: graph.Custom}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -419,9 +419,9 @@ func TestAConfigurationThatCannotHoldIsRefused(t *testing.T) {
 		}
 	}
 	g := compile(t, pes.Config{Execute: d.do, MaxItems: 1, MaxPlans: 1, Plan: (&planner{plans: []pes.Plan{items("a", "b")}}).plan}, nil)
-	if _, err := g.Invoke(t.Context(), pes.Ask("go"), graph.RunOptions{}); err == nil || !strings.Contains(err.Error(), "2 items, and 1 are the most") {
+	if _, err := g.Invoke(t.Context(), pes.Input("go"), graph.RunOptions{}); err == nil || !strings.Contains(err.Error(), "at most 1 items (got 2)") {
 		t.Errorf("got %v", err)
 	}
-	in := pes.Ask("x")
+	in := pes.Input("x")
 	same(t, "role", in.Messages.At(0).Role, message.RoleUser)
 }

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// Plan is what is to be done.
+// Plan is a list of items to be executed.
 type Plan struct {
 	Goal  string `json:"goal,omitempty" jsonschema:"what all items together are to achieve"`
 	Items []Item `json:"items" jsonschema:"what is to be done; items that wait for nothing are done side by side"`
 }
 
-// Item is one thing to be done.
+// Item is one part of a plan.
 type Item struct {
 	ID        string   `json:"id" jsonschema:"a short name that no other item has"`
 	Task      string   `json:"description" jsonschema:"what is to be done, understandable without the conversation"`
 	Expected  string   `json:"expected_outcome,omitempty" jsonschema:"what is there when it is done"`
 	DependsOn []string `json:"depends_on,omitempty" jsonschema:"ids of the items whose results it needs"`
-	// RequiredTools are names out of Config.Tools. A plan that names others is not carried out.
+	// RequiredTools are names of tools in Config.Tools. A plan with other names is not executed.
 	RequiredTools []string `json:"required_tools,omitempty" jsonschema:"names of the tools without which it cannot be done"`
 }
 
-// item returns the item with an id.
+// item returns the item with an ID.
 func (p Plan) item(id string) (Item, bool) {
 	i := slices.IndexFunc(p.Items, func(i Item) bool { return i.ID == id })
 	if i < 0 {
@@ -33,34 +33,35 @@ func (p Plan) item(id string) (Item, bool) {
 	return p.Items[i], true
 }
 
-// PlanError is returned when the planner has made no plan that can be carried out, and when a plan is stuck: items are
-// left, and each waits for something that will not come.
+// PlanError is returned when the planner has made no valid plan, and when a plan is stuck because
+// each pending item waits for one that cannot complete.
 type PlanError struct {
-	Plans    int      // how many it made in this turn
-	Problems []string // of the last one
-	Stuck    bool     // it was being carried out; Problems says what each item waits for
+	Plans    int      // the number of plans of this turn
+	Problems []string // of the last plan
+	Stuck    bool     // the plan was valid; Problems has what each item waits for
 }
 
 func (e *PlanError) Error() string {
 	if e.Stuck {
-		return "pes: the plan cannot go on: " + strings.Join(e.Problems, "; ")
+		return "pes: the plan cannot continue: " + strings.Join(e.Problems, "; ")
 	}
-	return fmt.Sprintf("pes: none of %d plans can be carried out; the last: %s", e.Plans, strings.Join(e.Problems, "; "))
+	return fmt.Sprintf("pes: none of %d plans is valid; the last: %s", e.Plans, strings.Join(e.Problems, "; "))
 }
 
-// Code names the failure for programs, also after a crash.
+// Code returns the error code, which is stored with the failure.
 func (e *PlanError) Code() string { return "plan" }
 
-// Check returns all that is wrong with a plan: no items, or more than most (0 is any number); an item without an
-// id or a description; an id that is taken twice; a dependency that does not exist; items that wait for each other.
+// Check returns all problems of a plan. The plan must have items, at most `most` of them unless
+// most is 0. Each item must have a description and an ID of its own. Dependencies must exist and
+// have no cycle.
 func (p Plan) Check(most int) (problems []string) {
 	fail := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	if len(p.Items) == 0 {
 		fail("it has no items")
 	}
 	if most > 0 && len(p.Items) > most {
-		fail("it has %d items, and %d are the most", len(p.Items), most)
-		return problems // what else is wrong with it takes long to find, and to read
+		fail("it must have at most %d items (got %d)", most, len(p.Items))
+		return problems // checking a large plan further is slow
 	}
 	first := map[string]int{}
 	for n, i := range p.Items {
@@ -88,7 +89,7 @@ func (p Plan) Check(most int) (problems []string) {
 	return problems
 }
 
-// checkTools returns which tools these items require that there are not.
+// checkTools returns the tools that items require and that do not exist.
 func checkTools(items []Item, have []string) (problems []string) {
 	there := "there are none"
 	if len(have) > 0 {
@@ -104,12 +105,11 @@ func checkTools(items []Item, have []string) (problems []string) {
 	return problems
 }
 
-// circle returns the items that no order can begin with, because they wait for each other or for such; unknown
-// dependencies do not count.
+// circle returns the items that are in a cycle or depend on one. Unknown dependencies are ignored.
 func (p Plan) circle() (ids []string) {
 	known, done := map[string]bool{}, map[string]bool{}
-	waits := map[string]int{}      // for how many an item waits
-	waiting := map[string][]Item{} // for an item, by its id
+	waits := map[string]int{}      // the number of items that an item waits for
+	waiting := map[string][]Item{} // the items that wait for an item, by its ID
 	for _, i := range p.Items {
 		known[i.ID] = true
 	}
@@ -148,7 +148,7 @@ func (p Plan) circle() (ids []string) {
 	return ids
 }
 
-// Changes are how two plans differ, item by item.
+// Changes are the differences between two plans.
 type Changes struct {
 	Added, Removed []Item
 	Modified       []Modified
@@ -157,7 +157,8 @@ type Changes struct {
 // Modified is an item before and after.
 type Modified struct{ Before, After Item }
 
-// Diff returns how after differs from before: by the ids of the items. The order of items is no difference.
+// Diff returns the differences between two plans, by the IDs of the items. The order of items does
+// not matter.
 func Diff(before, after Plan) (c Changes) {
 	for _, i := range after.Items {
 		switch old, ok := before.item(i.ID); {
@@ -203,9 +204,10 @@ func (c Changes) String() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// refined returns the plan with which a thread goes on: completed items as they were, then the items of the new plan.
-// One that has the id and the words of a completed item, or no words, is that item. One with its id and other words is
-// new, and gets an id of its own, by which the items of the new plan depend on it.
+// refined returns the next plan of a thread: completed items unchanged, then the items of the new
+// plan. An item with the ID of a completed item, and the same task or no task, is that item. An
+// item with another task is new and gets another ID, which replaces the old one in the dependencies
+// of the new plan.
 func refined(todo []Todo, p Plan) Plan {
 	out, taken := Plan{Goal: p.Goal}, map[string]bool{}
 	for _, t := range todo {
@@ -237,7 +239,8 @@ func refined(todo []Todo, p Plan) Plan {
 	return out
 }
 
-// completedAs returns the id of the completed item that i is: the one of its id, or one that an earlier plan named so.
+// completedAs returns the ID of the completed item that i is: one with the same ID, or one that an
+// earlier plan named so.
 func completedAs(done []Item, i Item) (id string, ok bool) {
 	for _, t := range done {
 		number, named := strings.CutPrefix(t.ID, i.ID+"-")
@@ -248,12 +251,12 @@ func completedAs(done []Item, i Item) (id string, ok bool) {
 	return "", false
 }
 
-// words returns a text as far as it counts for whether two say the same.
+// words normalizes a text for comparison.
 func words(text string) string {
 	return strings.TrimRight(strings.ToLower(strings.Join(strings.Fields(text), " ")), ".!")
 }
 
-// free returns the first of id-2, id-3 and so on that is not taken, and takes it.
+// free returns the first of id-2, id-3 and so on that is not in use, and marks it as used.
 func free(id string, taken map[string]bool) string {
 	for n := 2; ; n++ {
 		if next := fmt.Sprintf("%s-%d", id, n); !taken[next] {
@@ -263,7 +266,7 @@ func free(id string, taken map[string]bool) string {
 	}
 }
 
-// under returns an item with the new ids of those that were renamed. What depends on its own old id means the completed
+// under returns an item with renamed IDs. A dependency on the item's own old ID means the completed
 // item.
 func (i Item) under(renamed map[string]string) Item {
 	own := i.ID

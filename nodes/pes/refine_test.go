@@ -25,7 +25,7 @@ func TestAPlannerMayNumberItsItemsAnew(t *testing.T) {
 	g := compile(t, pes.Config{Plan: p.plan, Execute: d.do}, &checkpoint.Memory{})
 	say(t, g, "one")
 	s := say(t, g, "two")
-	same(t, "list", standing(s), "1=completed 2=completed 1-2=completed 3=completed")
+	same(t, "list", statusText(s), "1=completed 2=completed 1-2=completed 3=completed")
 	same(t, "answer", s.Answer.Get(), "write a letter: 1-2()\nsend it: 3(2(1()) 1-2())")
 	s = say(t, g, "three")
 	same(t, "answer", s.Answer.Get(), "wait: 4(1-2() 3(2(1()) 1-2()))")
@@ -46,7 +46,7 @@ func TestAStuckPlanNamesWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res, err := g.Invoke(t.Context(), pes.Ask("go"), run); err != nil || res.Status != graph.Interrupted {
+	if res, err := g.Invoke(t.Context(), pes.Input("go"), run); err != nil || res.Status != graph.Interrupted {
 		t.Fatalf("%s, %v", res.Status, err)
 	}
 	_, err = g.Patch(t.Context(), func(s *pes.State) error {

@@ -19,24 +19,25 @@ const (
 	Reject  Action = "reject"
 )
 
-// Decision is what a person says to a plan. A rejection with feedback has the plan made anew, as often as
-// Config.MaxPlans allows; one without ends the turn.
+// Decision is a person's answer to a plan. A rejection with feedback asks for another plan, up to
+// Config.MaxPlans. A rejection without feedback ends the turn.
 type Decision struct {
 	Action Action `json:"action" jsonschema:"approve, edit or reject"`
-	// Plan is what the plan is to be instead, of an edit; completed items stay as they are.
+	// Plan is the edited plan of an edit. Completed items stay unchanged.
 	Plan *Plan `json:"plan,omitempty"`
-	// Feedback is told to the planner, of a rejection.
+	// Feedback of a rejection is passed to the planner.
 	Feedback string `json:"feedback,omitempty"`
 }
 
-// review shows a plan to a person, until the answer can be done, and returns what the plan is then, or the no.
+// review shows a plan to a person, until the answer is valid. It returns the approved plan, or the
+// rejection.
 func (a *agent) review(ctx context.Context, r PlanRequest, p Plan) (_ Plan, no *Decision, err error) {
 	if !a.Review {
 		return p, nil, nil
 	}
 	wrong := ""
 	for {
-		q := graph.Question{Prompt: "May this plan be carried out?", Detail: strings.TrimSpace(wrong + "\n\n" + p.String()), Data: p, Within: a.ReviewWithin}
+		q := graph.Question{Prompt: "Execute this plan?", Detail: strings.TrimSpace(wrong + "\n\n" + p.String()), Data: p, Within: a.ReviewWithin}
 		d, err := graph.Ask[Decision](ctx, q)
 		switch {
 		case errors.Is(err, graph.ErrDeclined), errors.Is(err, graph.ErrExpired):
@@ -52,14 +53,14 @@ func (a *agent) review(ctx context.Context, r PlanRequest, p Plan) (_ Plan, no *
 			if len(problems) == 0 {
 				return edited, nil, nil
 			}
-			wrong = "The edited plan cannot be carried out: " + strings.Join(problems, "; ")
+			wrong = "The edited plan is not valid: " + strings.Join(problems, "; ")
 		default:
-			wrong = fmt.Sprintf("%q is no decision: it is approve, edit with a plan, or reject.", d.Action)
+			wrong = fmt.Sprintf("The decision must be approve, edit with a plan, or reject (got %q).", d.Action)
 		}
 	}
 }
 
-// String returns the plan as a person reads it.
+// String formats the plan for a person.
 func (p Plan) String() string {
 	var b strings.Builder
 	for n, i := range p.Items {

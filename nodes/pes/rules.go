@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// withRules fills in the rules that stand in for functions.
+// withRules sets the functions that are nil to rules.
 func withRules(c Config) Config {
 	if c.Plan == nil {
 		c.Plan = OneByOne
@@ -17,8 +17,8 @@ func withRules(c Config) Config {
 	return c
 }
 
-// OneByOne plans without a model: what is open stays, what failed is tried anew, and each message of the user is an
-// item, once.
+// OneByOne plans without a model. Each message of the user becomes an item. Items that are not
+// completed stay, and failed ones are tried again.
 func OneByOne(_ context.Context, r PlanRequest) (p Plan, err error) {
 	for _, t := range r.Todo {
 		p.Goal = r.Query
@@ -34,7 +34,7 @@ func OneByOne(_ context.Context, r PlanRequest) (p Plan, err error) {
 	return p, nil
 }
 
-// freeID returns the first of item-1, item-2 and so on that is not taken.
+// freeID returns the first of item-1, item-2 and so on that is not in use.
 func freeID(todo []Todo) string {
 	taken := map[string]bool{}
 	for _, t := range todo {
@@ -47,7 +47,7 @@ func freeID(todo []Todo) string {
 	}
 }
 
-// listing says what the items of the turn came to, a line each.
+// listing returns the results of the turn's items, one on each line.
 func listing(_ context.Context, r SynthesizeRequest) (string, error) {
 	var lines []string
 	if r.Problem != "" {

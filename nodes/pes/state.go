@@ -5,24 +5,24 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// State is what the agent needs to have in the state of its graph.
+// State is the part of a graph's state that the agent uses.
 type State struct {
 	// Messages is the conversation.
 	Messages message.Log `json:"messages"`
-	// Plan is what is to be done, and Results what became of its items by their ids: both of the thread.
+	// Plan is the plan of the thread, and Results has the results of its items by ID.
 	Plan    state.Value[Plan]         `json:"plan"`
 	Results state.Map[string, Result] `json:"plan_results"`
-	// Running are the ids of the items that were sent off together.
+	// Running has the IDs of the items that were started together.
 	Running state.Value[[]string] `json:"plan_running"`
 	// Plans counts the plans of this turn.
 	Plans state.Sum[int] `json:"plan_count" weft:"turn"`
-	// Problem says why a plan is to be made anew, or why the turn ends before all is done.
+	// Problem is why another plan is needed, or why the turn ends before all items are completed.
 	Problem state.Value[string] `json:"plan_problem" weft:"turn"`
-	// Answer is what the user is told in the end of this turn.
+	// Answer is the answer of this turn.
 	Answer state.Value[string] `json:"answer" weft:"turn"`
 }
 
-// Status is how far an item has come.
+// Status is the progress of an item.
 type Status string
 
 // The statuses.
@@ -31,25 +31,25 @@ const (
 	InProgress Status = "in_progress"
 	Completed  Status = "completed"
 	Failed     Status = "failed"
-	Cancelled  Status = "cancelled" // another item, or a person, is the reason
+	Cancelled  Status = "cancelled" // because of another item or a person
 )
 
-// Result is what became of an item.
+// Result is the result of an item.
 type Result struct {
 	Status Status `json:"status"`         // Completed, Failed or Cancelled
-	Text   string `json:"text,omitempty"` // what it came to
+	Text   string `json:"text,omitempty"` // the result of Execute
 	Error  string `json:"error,omitempty"`
-	Turn   int    `json:"turn"` // of the thread, from 1: the message that it was done for
+	Turn   int    `json:"turn"` // the turn of the thread that it ran in, from 1
 }
 
-// Todo is an item as it stands.
+// Todo is an item with its status and result.
 type Todo struct {
 	Item
 	Status Status `json:"status"`
 	Result Result `json:"result,omitzero"`
 }
 
-// Todo returns the list as it stands, in the order of the plan.
+// Todo returns the items of the plan, in order.
 func (s *State) Todo() (all []Todo) {
 	running := map[string]bool{}
 	for _, id := range s.Running.Get() {
@@ -67,10 +67,10 @@ func (s *State) Todo() (all []Todo) {
 	return all
 }
 
-// Ask is the input in which a user says something.
-func Ask(text string) State { return State{Messages: message.LogOf(message.User(text))} }
+// Input returns the input of a run with a message of the user.
+func Input(text string) State { return State{Messages: message.LogOf(message.User(text))} }
 
-// asked returns what the user said last, and how often he has spoken.
+// asked returns the user's last message and the number of the user's messages.
 func (s *State) asked() (query string, turn int) {
 	for _, m := range s.Messages.All() {
 		if m.Role == message.RoleUser {

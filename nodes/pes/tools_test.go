@@ -43,16 +43,16 @@ func TestAPlanThatRequiresToolsThatThereAreNotIsMadeAnewWithAllItsProblemsTold(t
 	var off []string
 	g := compile(t, pes.Config{Plan: p.plan, Execute: d.do, Tools: toolbox(t, &off, "search", "read")}, &checkpoint.Memory{})
 	s := say(t, g, "one")
-	same(t, "list", standing(s), "a=completed b=completed")
-	same(t, "problems", p.asked[1].Problem, `The plan cannot be carried out: item "c" depends on "z", which does not exist; `+
+	same(t, "list", statusText(s), "a=completed b=completed")
+	same(t, "problems", p.asked[1].Problem, `The plan is not valid: item "c" depends on "z", which does not exist; `+
 		`item "a" requires the tool "fly", which does not exist; there are: search, read; `+
 		`item "b" requires the tool "swim", which does not exist; there are: search, read`)
 	same(t, "tools the planner saw", len(p.asked[0].Tools), 2)
 
 	off = []string{"search"} // the completed item that used it stays
 	s = say(t, g, "two")
-	same(t, "list", standing(s), "a=completed b=completed d=completed")
-	same(t, "problems", p.asked[3].Problem, `The plan cannot be carried out: item "d" requires the tool "search", which does not exist; there are: read`)
+	same(t, "list", statusText(s), "a=completed b=completed d=completed")
+	same(t, "problems", p.asked[3].Problem, `The plan is not valid: item "d" requires the tool "search", which does not exist; there are: read`)
 	same(t, "done", d.times, map[string]int{"a": 1, "b": 1, "d": 1})
 }
 
@@ -60,7 +60,7 @@ func TestAnExecutorWithoutToolsTakesNoItemThatRequiresOne(t *testing.T) {
 	p := &planner{plans: slices.Repeat([]pes.Plan{{Items: []pes.Item{with("a", "search")}}}, 3)}
 	var d doer
 	g := compile(t, pes.Config{Plan: p.plan, Execute: d.do}, &checkpoint.Memory{})
-	_, err := g.Invoke(t.Context(), pes.Ask("go"), run)
+	_, err := g.Invoke(t.Context(), pes.Input("go"), run)
 	var none *pes.PlanError
 	if !errors.As(err, &none) || none.Plans != 3 {
 		t.Fatalf("got %v, want a *PlanError after three plans", err)
@@ -74,7 +74,7 @@ func TestAPlanThatAPersonEditedIsHeldToTheTools(t *testing.T) {
 	var d doer
 	var off []string
 	g := compile(t, pes.Config{Plan: p.plan, Execute: d.do, Tools: toolbox(t, &off, "search"), Review: true}, &checkpoint.Memory{})
-	res, err := g.Invoke(t.Context(), pes.Ask("go"), run)
+	res, err := g.Invoke(t.Context(), pes.Input("go"), run)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func (a *agent) act(ctx context.Context, s *State, c message.Call) error {
 	if err != nil {
 		return err
 	}
-	if done.Call.Edited != nil { // the log is to say what ran
+	if done.Call.Edited != nil { // the log must show the call that ran
 		now := done.Call
 		now.Edited = nil
 		graph.Relabel(ctx, now)
@@ -37,58 +37,58 @@ func (a *agent) act(ctx context.Context, s *State, c message.Call) error {
 	return s.Messages.Add(m)
 }
 
-// gone reports whether the call that a person edited is not in the log any more.
+// gone reports whether the edited call is no longer in the log.
 func gone(err error) bool {
 	var unknown *message.UnknownError
 	return errors.As(err, &unknown)
 }
 
-// Called is a call of a tool that has come to its end.
-type Called struct {
-	// Call is what ran: its Edited says whether a person changed it.
+// CallResult is a call of a tool with its result.
+type CallResult struct {
+	// Call is the call that ran. Its Edited is set if a person changed it.
 	Call   message.Call
 	Result message.Result
-	// Rejected is true when a person did not permit the call, so that it did not run.
+	// Rejected is true if a person did not permit the call, so that it did not run.
 	Rejected bool
 }
 
-// result returns what became of a call: it is answered by a person, or run, once.
-func (a *agent) result(ctx context.Context, c message.Call) (Called, error) {
+// result runs a call once, or asks a person for its result.
+func (a *agent) result(ctx context.Context, c message.Call) (CallResult, error) {
 	need, ok := a.Tools.Needs(ctx, c)
 	switch {
 	case ok && need.Mode == tool.Answer:
 		r, err := a.answer(ctx, c, need)
-		return Called{Call: c, Result: r}, err
+		return CallResult{Call: c, Result: r}, err
 	case ok:
 		permitted, no, run, err := a.permit(ctx, c, need)
 		if err != nil || !run {
-			return Called{c, no, err == nil}, err
+			return CallResult{c, no, err == nil}, err
 		}
 		c = permitted
 	}
 	if info, known := a.Tools.Info(c.Name); !ok && known && info.Mode != tool.Free {
-		return Called{Call: c, Result: a.unasked(ctx, c)}, nil
+		return CallResult{Call: c, Result: a.unasked(ctx, c)}, nil
 	}
 	r, err := a.once(ctx, c)
-	return Called{Call: c, Result: r}, err
+	return CallResult{Call: c, Result: r}, err
 }
 
-// unasked is the result of a call that a person would have to be asked about and that raised no question. It does
-// not run, whatever is found out about it in the next moment.
+// unasked returns the result of a call that needs a person but raised no question. The call does
+// not run, even if it could run by now.
 func (a *agent) unasked(ctx context.Context, c message.Call) message.Result {
 	_, _, err := a.Tools.Check(ctx, c)
 	if err == nil {
-		err = fmt.Errorf("it was not run: %q could not be used when a person was to be asked", c.Name)
+		err = fmt.Errorf("it was not run: %q could not be used when a person had to be asked", c.Name)
 	}
 	return message.Failed(c.ID, err.Error())
 }
 
-// once runs a call, and not again after a crash.
+// once runs a call. After a crash, a stored call does not run again.
 func (a *agent) once(ctx context.Context, c message.Call) (message.Result, error) {
 	return graph.Once(ctx, "run", func(ctx context.Context) (message.Result, error) { return a.run(ctx, c) })
 }
 
-// run runs a call, under the interceptor. The end of the run is no result of a tool.
+// run runs a call, through Config.Around. The end of the run is not a result of the tool.
 func (a *agent) run(ctx context.Context, c message.Call) (message.Result, error) {
 	do := func(ctx context.Context, c message.Call) (message.Result, error) {
 		return a.Tools.Do(ctx, c, graph.ExecutionID(ctx), a.Limits), nil
@@ -112,8 +112,8 @@ func (a *agent) run(ctx context.Context, c message.Call) (message.Result, error)
 	return r, nil
 }
 
-// permit asks a person whether a call may run, until the answer fits. Who declines, or does not answer in
-// time, does not permit it.
+// permit asks a person whether a call may run, until the answer is valid. A question that is
+// declined or expires does not permit the call.
 func (a *agent) permit(ctx context.Context, c message.Call, need tool.Needed) (_ message.Call, no message.Result, run bool, err error) {
 	var wrong error
 	for n := 0; ; n++ {
@@ -135,16 +135,16 @@ func (a *agent) permit(ctx context.Context, c message.Call, need tool.Needed) (_
 	}
 }
 
-// anything is the schema of every answer: what does not fit the tool is asked for again.
+// anything is the schema of every answer; an answer that the tool refuses is asked for again.
 var anything = json.RawMessage("true")
 
-// answer asks a person for the result of a call, until it fits.
+// answer asks a person for the result of a call, until it is valid.
 func (a *agent) answer(ctx context.Context, c message.Call, need tool.Needed) (message.Result, error) {
 	var wrong error
 	for n := 0; ; n++ {
 		q := a.question(need, n, wrong)
 		q.Schema = anything
-		data, err := graph.Ask[json.RawMessage](ctx, q) // as it was written: a number may be larger than a float64 is exact
+		data, err := graph.Ask[json.RawMessage](ctx, q) // raw, because a float64 cannot represent every number
 		if refused(err) {
 			return message.Failed(c.ID, "A person did not answer: "+err.Error()), nil
 		}
@@ -175,13 +175,13 @@ func (a *agent) question(need tool.Needed, n int, wrong error) graph.Question {
 		Key: fmt.Sprintf("%s/%d", need.Call.ID, n), Within: info.Within,
 	}
 	if wrong != nil {
-		q.Detail = fmt.Sprintf("The last answer does not fit: %v\n\n%s", wrong, q.Detail)
+		q.Detail = fmt.Sprintf("The last answer is not valid: %v\n\n%s", wrong, q.Detail)
 	}
 	return q
 }
 
-// direct returns what the tools say that have the last word: where all calls of the last answer are
-// of direct tools, none failed, and the result has the form of an answer.
+// direct returns the results of direct tools as the final answer. All calls of the last answer must
+// be of direct tools, without a failure, and the result must have the form of an answer.
 func (a *agent) direct(s *State) (string, bool) {
 	last, ok := s.Messages.Last()
 	if !ok || last.Role != message.RoleTool || a.Tools == nil {
@@ -208,10 +208,10 @@ func (a *agent) direct(s *State) (string, bool) {
 	return text, len(texts) > 0
 }
 
-// Call runs one call of a tool in a node of any graph, as an agent does it: a person is asked where the tool's mode
-// says so, and what has been done is not done again after a crash. err is a failure of the run; those of the tool
-// are results.
-func Call(ctx context.Context, set *tool.Set, c message.Call, l tool.Limits) (Called, error) {
+// Call runs one call of a tool in a node of any graph, as an agent does. It asks a person if the
+// tool's mode requires it. After a crash, a stored call does not run again. err is a failure of the
+// run; a failure of the tool is a result.
+func Call(ctx context.Context, set *tool.Set, c message.Call, l tool.Limits) (CallResult, error) {
 	a := &agent{Config: Config{Tools: set, Limits: l}}
 	return a.result(ctx, c)
 }

@@ -29,7 +29,7 @@ func TestMessagesHaveTheTimeOfTheGraphsClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := g.Invoke(t.Context(), react.Ask("wait"), graph.RunOptions{Thread: "t"})
+	res, err := g.Invoke(t.Context(), react.Input("wait"), graph.RunOptions{Thread: "t"})
 	if err != nil || res.Status != graph.Interrupted {
 		t.Fatalf("%s, %v", res.Status, err)
 	}

@@ -33,7 +33,7 @@ func TestEditedCall_IsWhatTheLogSays(t *testing.T) {
 	m := model.Script(model.Ask(call("pay", `{"q":"500 EUR"}`)), model.Say("done"))
 	c := react.Config{Model: m, Tools: tools(t, r.find(tool.Info{Name: "pay", Mode: tool.Permit}))}
 	store := &checkpoint.Memory{}
-	res, err := agent(t, c, store).Invoke(t.Context(), react.Ask("go"), run)
+	res, err := agent(t, c, store).Invoke(t.Context(), react.Input("go"), run)
 	if err != nil || res.Status != graph.Interrupted {
 		t.Fatal(res.Status, err)
 	}
@@ -85,7 +85,7 @@ func TestEditedCalls_OfOneMessageAllStay(t *testing.T) {
 			m := model.Script(model.Ask(call("pay", `{"q":"1"}`), call("pay", `{"q":"2"}`), call("pay", `{"q":"3"}`)), model.Say("done"))
 			c := react.Config{Model: m, Tools: tools(t, r.find(tool.Info{Name: "pay", Mode: tool.Permit}))}
 			store := &checkpoint.Memory{}
-			res, err := agent(t, c, store).Invoke(t.Context(), react.Ask("go"), run)
+			res, err := agent(t, c, store).Invoke(t.Context(), react.Input("go"), run)
 			if err != nil || len(res.Interrupts) != 3 {
 				t.Fatal(res.Status, err)
 			}

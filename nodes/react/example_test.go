@@ -33,7 +33,7 @@ func Example() {
 		return
 	}
 	thread := graph.RunOptions{Thread: "t1"}
-	res, _ := g.Invoke(context.Background(), react.Ask("clean up"), thread)
+	res, _ := g.Invoke(context.Background(), react.Input("clean up"), thread)
 	fmt.Println(res.Status, res.Interrupts[0].Prompt)
 
 	edited := tool.Decision{Action: tool.Edit, Arguments: map[string]any{"path": "/tmp/b"}}

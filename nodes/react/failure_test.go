@@ -68,13 +68,13 @@ func survives(t *testing.T, c, fine wire.Case) {
 	var r ran
 	set := tools(t, r.find(tool.Info{Name: "find"}), r.find(tool.Info{Name: "list"}))
 	once := graph.Policy{Timeout: time.Hour}
-	before, err := agent(t, react.Config{Model: model.Script(model.Say("hello")), Tools: set}, store).Invoke(t.Context(), react.Ask("hi"), run)
+	before, err := agent(t, react.Config{Model: model.Script(model.Say("hello")), Tools: set}, store).Invoke(t.Context(), react.Input("hi"), run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m, _ := behind(t, c, fine)
 	g := agent(t, react.Config{Model: m, Tools: set, Policy: once}, store)
-	res, err := g.Invoke(t.Context(), react.Ask("go on"), run)
+	res, err := g.Invoke(t.Context(), react.Input("go on"), run)
 	if err != nil {
 		if c.Want == "ok" && c.Name != "cut-at-its-tokens" {
 			t.Fatal(err)
@@ -107,7 +107,7 @@ func TestUnknownToolsAndBadArgumentsAreToldToTheModel(t *testing.T) {
 		model.Say("sorry"),
 	)
 	g := agent(t, react.Config{Model: m, Tools: tools(t, r.find(tool.Info{Name: "find"}))}, &checkpoint.Memory{})
-	res, err := g.Invoke(t.Context(), react.Ask("go"), run)
+	res, err := g.Invoke(t.Context(), react.Input("go"), run)
 	if err != nil || res.State.Answer.Get() != "sorry" || r.count("find") != 0 {
 		t.Fatal(res.Status, err)
 	}
@@ -122,7 +122,7 @@ func TestUnknownToolsAndBadArgumentsAreToldToTheModel(t *testing.T) {
 
 func TestToolsThatThereAreNotAreABadAnswer(t *testing.T) {
 	m := model.Script(model.Ask(call("find", `{}`)))
-	_, err := agent(t, react.Config{Model: m, Policy: graph.Policy{Timeout: time.Hour}}, nil).Invoke(t.Context(), react.Ask("go"), graph.RunOptions{})
+	_, err := agent(t, react.Config{Model: m, Policy: graph.Policy{Timeout: time.Hour}}, nil).Invoke(t.Context(), react.Input("go"), graph.RunOptions{})
 	if model.KindOf(err) != model.BadAnswer {
 		t.Errorf("got %v", err)
 	}
@@ -152,7 +152,7 @@ func TestAModelThatDoesNotComeToAnEndIsStopped(t *testing.T) {
 			var r ran
 			tt.c.Model, tt.c.Tools = m, tools(t, r.find(tool.Info{Name: "find"}))
 			store := &checkpoint.Memory{}
-			res, err := agent(t, tt.c, store).Invoke(t.Context(), react.Ask("go"), run)
+			res, err := agent(t, tt.c, store).Invoke(t.Context(), react.Input("go"), run)
 			var turns *react.TurnsError
 			var over *model.BudgetError
 			switch {
@@ -172,7 +172,7 @@ func TestAModelThatDoesNotComeToAnEndIsStopped(t *testing.T) {
 				t.Errorf("a resume asked %d times more, %v", len(m.Requests())-tt.asked, err)
 			}
 			tt.c.Model = model.Script(model.Say("enough"))
-			res, err = agent(t, tt.c, store).Invoke(t.Context(), react.Ask("stop"), run)
+			res, err = agent(t, tt.c, store).Invoke(t.Context(), react.Input("stop"), run)
 			if err != nil || res.State.Answer.Get() != "enough" {
 				t.Errorf("the thread does not go on: %v", err)
 			}
@@ -185,7 +185,7 @@ func TestATurnThatWasGivenUpDoesNotBreakTheConversation(t *testing.T) {
 	m := model.Script(model.Ask(call("find", `{"q":"1"}`), call("wipe", `{"q":"x"}`)), model.Say("fine"))
 	c := react.Config{Model: m, Tools: tools(t, r.find(tool.Info{Name: "find"}), r.find(tool.Info{Name: "wipe", Mode: tool.Permit}))}
 	g, _ := paused(t, c, 1)
-	res, err := g.Invoke(t.Context(), react.Ask("never mind"), graph.RunOptions{Thread: "t", OnOpenQuestions: graph.Discard})
+	res, err := g.Invoke(t.Context(), react.Input("never mind"), graph.RunOptions{Thread: "t", OnOpenQuestions: graph.Discard})
 	if err != nil || res.State.Answer.Get() != "fine" {
 		t.Fatal(res.Status, err)
 	}
@@ -208,7 +208,7 @@ func TestATurnThatWasGivenUpDoesNotBreakTheConversation(t *testing.T) {
 
 func TestAnAnswerThatWasCutOffIsNoAnswer(t *testing.T) {
 	m := model.Script(model.Answer{Text: "the first half", Stop: model.StopLength})
-	res, err := agent(t, react.Config{Model: m}, &checkpoint.Memory{}).Invoke(t.Context(), react.Ask("go"), run)
+	res, err := agent(t, react.Config{Model: m}, &checkpoint.Memory{}).Invoke(t.Context(), react.Input("go"), run)
 	if model.KindOf(err) != model.Truncated || res.State.Messages.Len() != 1 || len(m.Requests()) != 1 {
 		t.Errorf("got %v\n%s", err, said(res.State))
 	}
@@ -218,7 +218,7 @@ func TestAFormThatIsNotMetTwiceIsATypedFailure(t *testing.T) {
 	m := model.Script(model.Say("no"), model.Say("still no"), model.Say("no"), model.Say("never"))
 	form := &model.Schema{JSON: json.RawMessage(`{"type":"object"}`)}
 	c := react.Config{Model: m, Output: form, Policy: graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: time.Nanosecond}}}
-	res, err := agent(t, c, &checkpoint.Memory{}).Invoke(t.Context(), react.Ask("go"), run)
+	res, err := agent(t, c, &checkpoint.Memory{}).Invoke(t.Context(), react.Input("go"), run)
 	var out *model.OutputError
 	if !errors.As(err, &out) || out.Raw != "never" || res.State.Messages.Len() != 1 {
 		t.Errorf("got %v\n%s", err, said(res.State))
@@ -228,7 +228,7 @@ func TestAFormThatIsNotMetTwiceIsATypedFailure(t *testing.T) {
 func TestAModelThatCannotAnswerIsNotAskedAgain(t *testing.T) {
 	for _, k := range []model.Kind{model.Auth, model.Invalid, model.Refused, model.ContextTooLong, model.Quota} {
 		m := model.Script(model.Fail(&model.Error{Kind: k}), model.Say("x"))
-		_, err := agent(t, react.Config{Model: m}, nil).Invoke(t.Context(), react.Ask("go"), graph.RunOptions{})
+		_, err := agent(t, react.Config{Model: m}, nil).Invoke(t.Context(), react.Input("go"), graph.RunOptions{})
 		if model.KindOf(err) != k || len(m.Requests()) != 1 {
 			t.Errorf("%s: got %v after %d requests", k, err, len(m.Requests()))
 		}
@@ -239,7 +239,7 @@ func TestAConversationThatDoesNotFitIsCutAndOneThatCannotIsAFailure(t *testing.T
 	m := model.Script(model.Say("one"), model.Say("two"), model.Say("three"))
 	g := agent(t, react.Config{Model: m, Window: message.Window{MaxMessages: 2}, System: "s"}, &checkpoint.Memory{})
 	for _, text := range []string{"a", "b"} {
-		if _, err := g.Invoke(t.Context(), react.Ask(text), run); err != nil {
+		if _, err := g.Invoke(t.Context(), react.Input(text), run); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -248,7 +248,7 @@ func TestAConversationThatDoesNotFitIsCutAndOneThatCannotIsAFailure(t *testing.T
 	}
 	g = agent(t, react.Config{Model: m, Window: message.Window{MaxTokens: 5}}, &checkpoint.Memory{})
 	var large *message.TooLargeError
-	if _, err := g.Invoke(t.Context(), react.Ask(strings.Repeat("long ", 100)), run); !errors.As(err, &large) {
+	if _, err := g.Invoke(t.Context(), react.Input(strings.Repeat("long ", 100)), run); !errors.As(err, &large) {
 		t.Errorf("got %v", err)
 	}
 }

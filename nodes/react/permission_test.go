@@ -27,7 +27,7 @@ func TestAFailureOfEnableIsNoPermission(t *testing.T) {
 	})
 	m := model.Script(model.Ask(call("pay", `{"q":"all"}`)), model.Say("done"))
 	g := agent(t, react.Config{Model: m, Tools: set}, &checkpoint.Memory{})
-	res, err := g.Invoke(t.Context(), react.Ask("pay"), run)
+	res, err := g.Invoke(t.Context(), react.Input("pay"), run)
 	if r.count("pay") != 0 {
 		t.Errorf("%s, %v: the tool ran, and nobody permitted it", res.Status, err)
 	}
@@ -50,7 +50,7 @@ func breakDecide(t *testing.T, decision string) (seen string, open bool) {
 	var r ran
 	m := model.Script(model.Ask(call("pay", `{"order":1}`)), model.Say("done"))
 	g := agent(t, react.Config{Model: m, Tools: tools(t, r.pay(&seen))}, &checkpoint.Memory{})
-	res, err := g.Invoke(t.Context(), react.Ask("pay"), run)
+	res, err := g.Invoke(t.Context(), react.Input("pay"), run)
 	if err != nil || res.Status != graph.Interrupted {
 		t.Fatal(res.Status, err)
 	}
@@ -78,7 +78,7 @@ func TestAnAnswerKeepsItsNumbers(t *testing.T) {
 	set := tools(t, tool.Ask[struct{}, int64](tool.Info{Name: "which"}))
 	m := model.Script(model.Ask(call("which", `{}`)), model.Say("done"))
 	g := agent(t, react.Config{Model: m, Tools: set}, &checkpoint.Memory{})
-	res, err := g.Invoke(t.Context(), react.Ask("x"), run)
+	res, err := g.Invoke(t.Context(), react.Input("x"), run)
 	if err != nil || res.Status != graph.Interrupted {
 		t.Fatal(res.Status, err)
 	}

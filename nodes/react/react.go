@@ -19,59 +19,62 @@ const (
 	ToolNode  = "tools"
 )
 
-// Config says what an agent is made of. Only Model is required.
+// Config configures an agent. Only Model is required.
 type Config struct {
-	// Name is that of the graph; "" is "agent".
+	// Name is the name of the graph; "" is "agent".
 	Name  string
 	Model model.Model
-	// Tools are what the model may ask for; nil is none.
+	// Tools are the tools that the model may call; nil is none.
 	Tools *tool.Set
-	// System is said to the model before the conversation. It is not part of the log.
+	// System is the system message before the conversation. It is not part of the log.
 	System string
-	// Request is what each request has besides: the name of the model, temperature, options.
+	// Request has the other fields of each request: the name of the model, temperature, options.
 	Request model.Request
-	// Output is the form of the final answer, an object; nil is text. [OutputOf] makes one of a type.
+	// Output is the form of the final answer, an object; nil is text. [OutputOf] returns that of a
+	// type.
 	Output *model.Schema
-	// MaxTurns bounds the answers of the model in a turn of the user; 0 is 25.
+	// MaxTurns limits the answers of the model in one turn of the user; 0 is 25.
 	MaxTurns int
-	// Budget bounds what a turn of the user costs; Prices are for its money.
+	// Budget limits the cost of a turn of the user. Prices are required for its money.
 	Budget model.Budget
 	Prices model.Prices
-	// Window bounds the conversation as it is sent.
+	// Window limits the part of the conversation that is sent.
 	Window message.Window
-	// Limits bound the calls of tools; how many run at once is the graph's to say.
+	// Limits limit each call of a tool. The graph limits how many run at once.
 	Limits tool.Limits
-	// Policy is that of the node that asks the model; the zero Policy tries three times, where that may help.
-	// The wait that a provider asks for is kept, as far as Retry.MaxAfter allows.
+	// Policy is the policy of the node that calls the model. The zero Policy tries three times if
+	// another attempt may succeed. A wait that the provider asks for is observed, up to
+	// Retry.MaxAfter.
 	Policy graph.Policy
-	// Next is the node to which the graph goes with the answer; "" is graph.End.
+	// Next is the node after the final answer; "" is graph.End.
 	Next string
 
-	// Before sees, and may change, each request; After each answer, before it is noted; neither the conversation
-	// nor the budget knows of a request that Before refuses.
+	// Before is called with each request and may change it. After is called with each answer before
+	// it is stored. A request that Before refuses changes neither the conversation nor the budget.
 	Before func(ctx context.Context, r *model.Request) error
 	After  func(ctx context.Context, r *model.Response) error
-	// Around runs in the place of each call of a tool; next is the call. Its error is a result.
+	// Around is called instead of each call of a tool, with the call as next. Its error becomes the
+	// result.
 	Around func(ctx context.Context, c message.Call, next Run) (message.Result, error)
 }
 
-// Run runs a call of a tool.
+// Run is a function that runs a call of a tool.
 type Run func(ctx context.Context, c message.Call) (message.Result, error)
 
-// ErrConfig is returned when an agent cannot be made.
-var ErrConfig = errors.New("react: bad configuration")
+// ErrConfig is returned for an invalid configuration.
+var ErrConfig = errors.New("react: invalid configuration")
 
-// TurnsError is returned when the model has not come to an answer within Config.MaxTurns.
+// TurnsError is returned when the model has not answered within Config.MaxTurns.
 type TurnsError struct{ Turns int }
 
 func (e *TurnsError) Error() string {
-	return fmt.Sprintf("react: the model has not come to an answer in %d turns", e.Turns)
+	return fmt.Sprintf("react: the model has not answered in %d turns", e.Turns)
 }
 
-// Code names the failure for programs, also after a crash.
+// Code returns the error code, which is stored with the failure.
 func (e *TurnsError) Code() string { return "agent_turns" }
 
-// OutputOf is the [Config] Output of a T, a struct.
+// OutputOf returns the Config.Output of a T, which must be a struct.
 func OutputOf[T any]() (*model.Schema, error) {
 	f, err := model.FormOf[T]()
 	if err != nil {
@@ -80,7 +83,7 @@ func OutputOf[T any]() (*model.Schema, error) {
 	return &f.Schema, nil
 }
 
-// New returns an agent as a graph, to be compiled, or an [ErrConfig].
+// New returns an agent as a graph to be compiled, or an [ErrConfig].
 func New(c Config) (*graph.Builder[State], error) {
 	b := graph.New[State](cmp.Or(c.Name, "agent"))
 	err := Add(b, func(s *State) *State { return s }, c)
@@ -88,8 +91,8 @@ func New(c Config) (*graph.Builder[State], error) {
 	return b, err
 }
 
-// Add adds the nodes of an agent to a graph whose state has a [State] in it, and the edges between them.
-// An edge to [ModelNode] is the caller's.
+// Add adds the nodes of an agent to a graph, and the edges between them. view returns the [State]
+// in an S. The caller adds the edge to [ModelNode].
 func Add[S any](b *graph.Builder[S], view func(*S) *State, c Config) error {
 	a, err := newAgent(c)
 	if err != nil {
@@ -126,11 +129,11 @@ func newAgent(c Config) (*agent, error) {
 		a.MaxTurns = 25
 	}
 	if zero := a.Policy; zero.Timeout == 0 && zero.Idle == 0 && zero.Limit == "" && zero.Retry.Attempts == 0 && zero.Retry.If == nil {
-		a.Policy.Retry = graph.Retry{Attempts: 3, Initial: time.Second, If: again}
+		a.Policy.Retry = graph.Retry{Attempts: 3, Initial: time.Second, If: retriable}
 	}
 	var errs []error
 	if c.Model == nil {
-		errs = append(errs, fmt.Errorf("%w: there is no Model", ErrConfig))
+		errs = append(errs, fmt.Errorf("%w: Model must not be nil", ErrConfig))
 	}
 	if a.MaxTurns < 0 {
 		errs = append(errs, fmt.Errorf("%w: MaxTurns must not be negative", ErrConfig))

@@ -103,7 +103,7 @@ func TestTheModelAsksForToolsUntilItAnswers(t *testing.T) {
 		model.Answer{Text: "Both are there.", Usage: &message.Usage{Input: 20, Output: 3}},
 	)
 	g := agent(t, react.Config{Model: m, Tools: tools(t, r.find(tool.Info{Name: "find"})), System: "be brief"}, &checkpoint.Memory{})
-	res, err := g.Invoke(t.Context(), react.Ask("where are a and b?"), run)
+	res, err := g.Invoke(t.Context(), react.Input("where are a and b?"), run)
 	if err != nil || res.Status != graph.Done {
 		t.Fatal(res.Status, err)
 	}
@@ -147,7 +147,7 @@ func TestWhatTheModelSaysIsStreamedUnderTheIDOfItsMessage(t *testing.T) {
 	}
 	var text, id string
 	var last graph.Event
-	for ev, err := range g.Stream(t.Context(), react.Ask("count"), graph.RunOptions{Thread: "t", Modes: graph.Messages}) {
+	for ev, err := range g.Stream(t.Context(), react.Input("count"), graph.RunOptions{Thread: "t", Modes: graph.Messages}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,13 +218,13 @@ func TestNoToolRunsTwiceWhereverTheProcessDies(t *testing.T) {
 			Tools: tools(t, r.find(tool.Info{Name: "a"}), r.find(tool.Info{Name: "b"}), r.find(tool.Info{Name: "c"})),
 		}
 		store := &dying{Store: memory, left: n}
-		res, err := agent(t, c, store).Invoke(t.Context(), react.Ask("go"), run)
+		res, err := agent(t, c, store).Invoke(t.Context(), react.Input("go"), run)
 		died := err != nil
 		if died {
 			g := agent(t, c, memory)
 			res, err = g.Resume(t.Context(), graph.Answers{}, run)
 			if errors.Is(err, graph.ErrUnknownThread) {
-				res, err = g.Invoke(t.Context(), react.Ask("go"), run)
+				res, err = g.Invoke(t.Context(), react.Input("go"), run)
 			}
 		}
 		if err != nil || res.Status != graph.Done {
@@ -284,7 +284,7 @@ func TestAToolThatHasEndedDoesNotRunAgainBesideOneThatWasCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := g.Start(ctx, react.Ask("go"), graph.RunOptions{Thread: "t", Hold: true})
+	live := g.Start(ctx, react.Input("go"), graph.RunOptions{Thread: "t", Hold: true})
 	events := live.Events(graph.Tasks) // joined before Wait starts the run
 	go func() {
 		for ev := range events {
@@ -310,7 +310,7 @@ func TestAToolThatHasEndedDoesNotRunAgainBesideOneThatWasCutOff(t *testing.T) {
 func paused(t *testing.T, c react.Config, questions int) (*graph.Graph[react.State], []graph.Interrupt) {
 	t.Helper()
 	store := &checkpoint.Memory{}
-	res, err := agent(t, c, store).Invoke(t.Context(), react.Ask("go"), run)
+	res, err := agent(t, c, store).Invoke(t.Context(), react.Input("go"), run)
 	if err != nil || res.Status != graph.Interrupted || len(res.Interrupts) != questions {
 		t.Fatalf("got %s with %d questions, %v", res.Status, len(res.Interrupts), err)
 	}
@@ -325,7 +325,7 @@ func TestACallThatIsPermittedRunsInAnotherRun(t *testing.T) {
 	}{
 		"approved": {tool.Decision{Action: tool.Approve}, 1, "found x"},
 		"edited":   {tool.Decision{Action: tool.Edit, Arguments: map[string]any{"q": "y"}}, 1, "found y"},
-		"rejected": {tool.Decision{Action: tool.Reject, Feedback: "not that"}, 0, "They say: not that"},
+		"rejected": {tool.Decision{Action: tool.Reject, Feedback: "not that"}, 0, "The person's feedback: not that"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r ran
@@ -427,11 +427,11 @@ func TestADirectToolHasTheLastWord(t *testing.T) {
 	var r ran
 	m := model.Script(model.Ask(call("find", `{"q":"x"}`)), model.Ask(call("find", `{}`)), model.Say("it failed"))
 	g := agent(t, react.Config{Model: m, Tools: tools(t, r.find(tool.Info{Name: "find", Direct: true}))}, &checkpoint.Memory{})
-	res, err := g.Invoke(t.Context(), react.Ask("go"), run)
+	res, err := g.Invoke(t.Context(), react.Input("go"), run)
 	if err != nil || res.State.Answer.Get() != "found x" || len(m.Requests()) != 1 {
 		t.Errorf("got %q after %d requests, %v", res.State.Answer.Get(), len(m.Requests()), err)
 	}
-	res, err = g.Invoke(t.Context(), react.Ask("and now wrongly"), run)
+	res, err = g.Invoke(t.Context(), react.Input("and now wrongly"), run)
 	if err != nil || res.State.Answer.Get() != "it failed" {
 		t.Errorf("a direct tool that failed had the last word: %q, %v", res.State.Answer.Get(), err)
 	}
@@ -448,7 +448,7 @@ func TestAFinalAnswerMayHaveAForm(t *testing.T) {
 	var r ran
 	m := model.Script(model.Ask(call("find", `{"q":"x"}`)), model.Say("In Oslo."), model.Say(`{"city":"Oslo"}`))
 	g := agent(t, react.Config{Model: m, Output: form, Tools: tools(t, r.find(tool.Info{Name: "find"}))}, &checkpoint.Memory{})
-	res, err := g.Invoke(t.Context(), react.Ask("where?"), run)
+	res, err := g.Invoke(t.Context(), react.Input("where?"), run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -480,7 +480,7 @@ func TestInterceptorsSeeWhatIsAskedAnsweredAndRun(t *testing.T) {
 			return out, err
 		},
 	}
-	res, err := agent(t, c, &checkpoint.Memory{}).Invoke(t.Context(), react.Ask("go"), run)
+	res, err := agent(t, c, &checkpoint.Memory{}).Invoke(t.Context(), react.Input("go"), run)
 	if err != nil || res.State.Answer.Get() != "DONE" || *m.Requests()[0].Temperature != 0.5 || !strings.Contains(said(res.State), "found y!") {
 		t.Errorf("got %v\n%s", err, said(res.State))
 	}
@@ -504,7 +504,7 @@ func TestAnAgentIsPartOfAnotherGraph(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := g.Invoke(t.Context(), Desk{State: react.Ask("how?")}, graph.RunOptions{})
+	res, err := g.Invoke(t.Context(), Desk{State: react.Input("how?")}, graph.RunOptions{})
 	if err != nil || res.State.Rating.Get() != 4 {
 		t.Errorf("got %d, %v", res.State.Rating.Get(), err)
 	}
@@ -515,13 +515,13 @@ func TestAWaitThatTheProviderAsksForIsKept(t *testing.T) {
 		busy := &model.Error{Kind: model.RateLimited, Wait: 20 * time.Second}
 		m := model.Script(model.Fail(busy), model.Say("now"))
 		begun := time.Now()
-		res, err := agent(t, react.Config{Model: m}, nil).Invoke(t.Context(), react.Ask("go"), graph.RunOptions{})
+		res, err := agent(t, react.Config{Model: m}, nil).Invoke(t.Context(), react.Input("go"), graph.RunOptions{})
 		if err != nil || res.State.Answer.Get() != "now" || time.Since(begun) < 20*time.Second {
 			t.Errorf("got %q after %s, %v", res.State.Answer.Get(), time.Since(begun), err)
 		}
 		long := &model.Error{Kind: model.RateLimited, Wait: time.Hour}
 		m = model.Script(model.Fail(long), model.Say("now"))
-		_, err = agent(t, react.Config{Model: m}, nil).Invoke(t.Context(), react.Ask("go"), graph.RunOptions{})
+		_, err = agent(t, react.Config{Model: m}, nil).Invoke(t.Context(), react.Input("go"), graph.RunOptions{})
 		if model.KindOf(err) != model.RateLimited || len(m.Requests()) != 1 {
 			t.Errorf("got %v after %d requests", err, len(m.Requests()))
 		}

@@ -10,15 +10,15 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// State is what an agent needs to have in the state of its graph.
+// State is the part of a graph's state that an agent uses.
 type State struct {
 	// Messages is the conversation.
 	Messages message.Log `json:"messages"`
-	// Answer is the final answer of this turn: text, or JSON where the configuration has an Output.
+	// Answer is the final answer of this turn: text, or JSON if Config.Output is set.
 	Answer state.Value[string] `json:"agent_answer" weft:"turn"`
 	// Turns counts the answers of the model in this turn of the user.
 	Turns state.Sum[int] `json:"agent_turns" weft:"turn"`
-	// Spent is what they cost.
+	// Spent is the cost of these answers.
 	Spent Spent `json:"agent_spent" weft:"turn"`
 }
 
@@ -31,7 +31,7 @@ type Spent struct {
 	Nanos  state.Sum[int64]   `json:"nanoseconds"`
 }
 
-// Get returns what was spent.
+// Get returns the cost.
 func (s *Spent) Get() model.Spend {
 	return model.Spend{
 		Calls: s.Calls.Get(), Input: s.Input.Get(), Output: s.Output.Get(), Money: s.Money.Get(), Time: time.Duration(s.Nanos.Get()),
@@ -46,8 +46,8 @@ func (s *Spent) add(m model.Spend) {
 	s.Nanos.Add(int64(m.Time))
 }
 
-// Ask is the input in which a user says something.
-func Ask(text string) State { return State{Messages: message.LogOf(message.User(text))} }
+// Input returns the input of a run with a message of the user.
+func Input(text string) State { return State{Messages: message.LogOf(message.User(text))} }
 
 // Decode reads the final answer of a turn as a T.
 func Decode[T any](s *State) (v T, err error) {

@@ -10,18 +10,18 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// kept is an answer and what it cost, as it is stored.
-type kept struct {
+// storedAnswer is an answer of the model with its cost, as it is stored.
+type storedAnswer struct {
 	Response model.Response
 	Spent    model.Spend
-	Asked    time.Time // when it was asked for
+	Asked    time.Time // the time of the request
 }
 
-// think asks the model once and goes where its answer leads.
+// think calls the model once and goes to the next node.
 func (a *agent) think(ctx context.Context, s *State) (graph.Command, error) {
 	if text, ok := a.direct(s); ok {
 		s.Answer.Set(text)
-		return graph.Goto(a.Next).WithReason("a direct tool has the last word"), nil
+		return graph.Goto(a.Next).WithReason("the result of a direct tool is the answer"), nil
 	}
 	if n := s.Turns.Get(); n >= a.MaxTurns {
 		return graph.Command{}, graph.Permanent(&TurnsError{n})
@@ -31,7 +31,7 @@ func (a *agent) think(ctx context.Context, s *State) (graph.Command, error) {
 		return graph.Command{}, graph.Permanent(err)
 	}
 	spent := s.Spent.Get()
-	k, err := graph.Call(ctx, "model", func(ctx context.Context) (kept, error) { return a.ask(ctx, r, spent) })
+	k, err := graph.Call(ctx, "model", func(ctx context.Context) (storedAnswer, error) { return a.ask(ctx, r, spent) })
 	if err != nil {
 		return graph.Command{}, failed(err)
 	}
@@ -40,14 +40,14 @@ func (a *agent) think(ctx context.Context, s *State) (graph.Command, error) {
 			return graph.Command{}, err
 		}
 	}
-	if err := heard(s, k.Asked); err != nil {
+	if err := stampMessages(s, k.Asked); err != nil {
 		return graph.Command{}, err
 	}
-	return a.take(s, k)
+	return a.applyAnswer(s, k)
 }
 
-// take notes an answer and goes to its calls, or ends.
-func (a *agent) take(s *State, k kept) (cmd graph.Command, err error) {
+// applyAnswer stores an answer and goes to its calls, or ends.
+func (a *agent) applyAnswer(s *State, k storedAnswer) (cmd graph.Command, err error) {
 	said := k.Response.Message
 	s.Turns.Add(1)
 	s.Spent.add(k.Spent)
@@ -72,8 +72,9 @@ func (a *agent) take(s *State, k kept) (cmd graph.Command, err error) {
 	return graph.Goto(a.Next), nil
 }
 
-// heard gives the messages of the input the time at which they were first put to the model, where they have none.
-func heard(s *State, at time.Time) error {
+// stampMessages sets the time of the user's messages that have none to the time at which they were
+// first sent to the model.
+func stampMessages(s *State, at time.Time) error {
 	for _, m := range s.Messages.Slice() {
 		if m.Role != message.RoleUser || !m.Created.IsZero() || at.IsZero() {
 			continue
@@ -86,7 +87,7 @@ func heard(s *State, at time.Time) error {
 	return nil
 }
 
-// request returns what the model is to be asked.
+// request returns the request for the model.
 func (a *agent) request(ctx context.Context, s *State) (model.Request, error) {
 	r := a.Request
 	r.ID = messageID(ctx)
@@ -95,7 +96,7 @@ func (a *agent) request(ctx context.Context, s *State) (model.Request, error) {
 	if a.System != "" {
 		all = append(all, message.System(a.System))
 	}
-	fit, err := a.Window.Fit(append(append(all, r.Messages...), whole(s.Messages.Slice())...))
+	fit, err := a.Window.Fit(append(append(all, r.Messages...), withMissingResults(s.Messages.Slice())...))
 	if err != nil {
 		return r, err
 	}
@@ -109,7 +110,7 @@ func (a *agent) request(ctx context.Context, s *State) (model.Request, error) {
 	return r, err
 }
 
-// messageID names the answer of the running task: the same in every attempt.
+// messageID returns the ID of the running task's answer, the same in every attempt.
 func messageID(ctx context.Context) string {
 	id := graph.ExecutionID(ctx)
 	if id == "" {
@@ -118,12 +119,13 @@ func messageID(ctx context.Context) string {
 	return "m" + id[:min(len(id), 20)]
 }
 
-// whole returns a conversation in which every call has a result: those that were given up are said to be.
-func whole(ms []message.Message) []message.Message {
+// withMissingResults returns a conversation in which every call has a result. A call of a discarded
+// turn gets the result that it was not run.
+func withMissingResults(ms []message.Message) []message.Message {
 	missing := map[int][]message.Result{}
 	for _, p := range message.Pairs(ms) {
 		if !p.Answered() {
-			missing[p.At] = append(missing[p.At], message.Failed(p.Call.ID, "it was not run: the turn was given up"))
+			missing[p.At] = append(missing[p.At], message.Failed(p.Call.ID, "it was not run: the turn was discarded"))
 		}
 	}
 	if len(missing) == 0 {
@@ -139,28 +141,28 @@ func whole(ms []message.Message) []message.Message {
 	return out
 }
 
-// ask asks the model, and once more where the final answer does not have its form.
-func (a *agent) ask(ctx context.Context, r model.Request, before model.Spend) (k kept, err error) {
+// ask calls the model, and once more if the final answer does not have its form.
+func (a *agent) ask(ctx context.Context, r model.Request, before model.Spend) (k storedAnswer, err error) {
 	meter := &model.Meter{Budget: a.Budget, Prices: a.Prices, Counter: a.Window.Counter}
 	meter.Add(before)
 	m := model.Limited(a.Model, meter)
 	k.Asked = graph.Now(ctx)
-	k.Response, err = say(ctx, m, r)
-	if wrong := a.wrong(k.Response); err == nil && wrong != nil {
-		if k.Response, err = say(ctx, m, model.Repair(r, k.Response, wrong)); err == nil {
-			err = a.final(k.Response)
+	k.Response, err = stream(ctx, m, r)
+	if wrong := a.checkForm(k.Response); err == nil && wrong != nil {
+		if k.Response, err = stream(ctx, m, model.Repair(r, k.Response, wrong)); err == nil {
+			err = a.checkRepaired(k.Response)
 		}
 	}
 	if err == nil {
-		err = a.sound(k.Response)
+		err = a.checkComplete(k.Response)
 	}
 	k.Spent = minus(meter.Spent(), before)
 	k.Response.Message.Created = graph.Now(ctx)
 	return k, err
 }
 
-// wrong says what is wrong with the form of a final answer.
-func (a *agent) wrong(said model.Response) error {
+// checkForm returns an error for a final answer that does not have its form.
+func (a *agent) checkForm(said model.Response) error {
 	if a.form == nil || len(said.Message.Calls) > 0 {
 		return nil
 	}
@@ -168,21 +170,21 @@ func (a *agent) wrong(said model.Response) error {
 	return err
 }
 
-// final is wrong as the failure that it is when the model was told already.
-func (a *agent) final(said model.Response) error {
-	if err := a.wrong(said); err != nil {
+// checkRepaired is checkForm for the second answer, whose failure is a *model.OutputError.
+func (a *agent) checkRepaired(said model.Response) error {
+	if err := a.checkForm(said); err != nil {
 		return &model.OutputError{Raw: said.Message.Text(), Err: err}
 	}
 	return nil
 }
 
-// sound returns why an answer cannot be gone on with.
-func (a *agent) sound(said model.Response) error {
+// checkComplete returns an error for an answer that cannot be used.
+func (a *agent) checkComplete(said model.Response) error {
 	switch calls := len(said.Message.Calls); {
 	case calls > 0 && a.Tools == nil:
-		return &model.Error{Kind: model.BadAnswer, Model: said.Model, Message: "the answer asks for tools, of which there are none"}
+		return &model.Error{Kind: model.BadAnswer, Model: said.Model, Message: "the answer calls tools, but there are none"}
 	case calls == 0 && said.Stop == model.StopLength:
-		return &model.Error{Kind: model.Truncated, Model: said.Model, Message: "the answer was cut off at its bound of tokens"}
+		return &model.Error{Kind: model.Truncated, Model: said.Model, Message: "the answer was cut off at the limit of tokens"}
 	}
 	return nil
 }
@@ -191,8 +193,8 @@ func minus(a, b model.Spend) model.Spend {
 	return model.Spend{Calls: a.Calls - b.Calls, Input: a.Input - b.Input, Output: a.Output - b.Output, Money: a.Money - b.Money, Time: a.Time - b.Time}
 }
 
-// say asks the model and tells the readers of the run what it says.
-func say(ctx context.Context, m model.Model, r model.Request) (model.Response, error) {
+// stream calls the model and emits its text.
+func stream(ctx context.Context, m model.Model, r model.Request) (model.Response, error) {
 	f := model.Fold{Request: r}
 	tok := graph.Token{ID: r.ID, Role: string(message.RoleAssistant)}
 	for c, err := range m.Stream(ctx, r) {
@@ -216,13 +218,14 @@ func say(ctx context.Context, m model.Model, r model.Request) (model.Response, e
 	return said, err
 }
 
-// again reports whether another attempt may help.
-func again(err error) bool {
+// retriable reports whether another attempt may succeed.
+func retriable(err error) bool {
 	var out *model.OutputError
 	return model.Retriable(err) || errors.As(err, &out)
 }
 
-// failed returns a failure as the node's policy is to see it: what no attempt would mend is permanent.
+// failed returns a failure for the node's policy. A failure that no attempt can repair is
+// permanent.
 func failed(err error) error {
 	var e *model.Error
 	var budget *model.BudgetError

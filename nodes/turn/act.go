@@ -11,90 +11,93 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Gateway stands before a graph: see [Gateway.Say].
-type Gateway[S any] struct {
+// Agent reads the messages of users, and runs the turns of a graph for them: see [Agent.Say].
+type Agent[S any] struct {
 	Graph *graph.Graph[S]
-	// At finds the agent's state in a state.
+	// At returns the agent's state in an S.
 	At      func(*S) *agent.State
 	Manager agent.Manager
 	// Commands are the slash commands; nil is [BuiltinCommands].
 	Commands *Commands
-	// PassUnknown takes a message that begins with an unknown command for text; otherwise it is an error.
+	// PassUnknown treats a message that begins with an unknown command as text. Otherwise it is an
+	// error.
 	PassUnknown bool
-	// Decide reads an answer that the rules find unclear, perhaps with a model; clear is false where
-	// it finds so too. nil finds none clear. Its failure is no decision: the question is asked again.
+	// Decide reads an answer that the rules find unclear, for example with a model. It returns
+	// clear false for an answer that it finds unclear too. nil finds all of them unclear. After an
+	// error the question is asked again.
 	Decide func(ctx context.Context, q graph.Interrupt, text string) (d Decision, clear bool, err error)
-	// Run holds for all calls; its Thread is not used.
+	// Run has the options of all runs. Its Thread is not used.
 	Run graph.RunOptions
 }
 
-// Desk is the Gateway of a graph whose state is agent.State.
-func Desk(g *graph.Graph[agent.State], m agent.Manager) *Gateway[agent.State] {
-	return &Gateway[agent.State]{Graph: g, At: func(s *agent.State) *agent.State { return s }, Manager: m}
+// NewAgent returns the agent of a graph whose state is [agent.State].
+func NewAgent(g *graph.Graph[agent.State], m agent.Manager) *Agent[agent.State] {
+	return &Agent[agent.State]{Graph: g, At: func(s *agent.State) *agent.State { return s }, Manager: m}
 }
 
-// Kind says what is done about a message.
+// Kind is what a message leads to.
 type Kind string
 
 // The kinds.
 const (
-	Begin  Kind = "begin"  // a new turn
-	Resume Kind = "resume" // answers to the questions of the last one
-	GoOn   Kind = "go_on"  // what is left of the last one, which was cut off or failed
-	Rest   Kind = "rest"   // nothing runs
+	Begin    Kind = "begin"  // start a new turn
+	Resume   Kind = "resume" // answer questions of the last turn
+	Continue Kind = "go_on"  // continue the last turn, which was cut off or failed
+	NoRun    Kind = "rest"   // run nothing
 )
 
-// Act is what a gateway does about a message, as a value: nothing has happened yet.
-type Act[S any] struct {
+// Request is a message that [Agent.Read] has read, and [Agent.Apply] runs. It is a value; nothing
+// has happened yet.
+type Request[S any] struct {
 	Kind   Kind
 	Thread string
-	Input  S // of Begin: its message, and the settings of the turn
-	// Discard drops the open questions with the rest of their turn.
+	Input  S // for Begin: the message and the settings of the turn
+	// Discard drops the open questions and the rest of their turn.
 	Discard bool
-	Answers graph.Answers // of Resume
-	// Settings are for the thread.
+	Answers graph.Answers // for Resume
+	// Settings change the settings of the thread.
 	Settings agent.Settings
-	// Text is what the user is told beforehand: help, what commands did, which questions are open.
+	// Text is shown to the user before anything runs: help, results of commands, open questions.
 	Text string
-	// UI names commands for the user interface: exit, clear.
+	// UI has the commands for the user interface, such as exit and clear.
 	UI []string
 }
 
-// Reply is what became of a message.
+// Reply is the result of a message.
 type Reply[S any] struct {
 	Kind Kind
-	// Status is that of the run; "" where nothing ran.
+	// Status is the status of the run; "" if nothing ran.
 	Status graph.Status
-	// Failure is why the turn failed, where it did and Text explains it to the user: a capability or the
-	// model failed. nil is a turn that did not fail, also because a person said no.
+	// Failure is the failure of a capability or the model that ended the turn, and that Text
+	// explains. It is nil for a turn that did not fail, or that a person rejected.
 	Failure *agent.Failure
-	// Text is for the user: what the act says, then the answer or the open questions.
+	// Text is for the user: the text of the request, then the answer or the open questions.
 	Text string
-	// Questions are open, also beside an error that refuses an answer.
+	// Questions are the open questions, also when an error refuses an answer.
 	Questions []graph.Interrupt
 	State     S
 	UI        []string
 }
 
-// Say reads a message and does what it asks for. It returns an error for a message that it does not understand, a
-// *CommandError, and for a run that failed.
-func (g *Gateway[S]) Say(ctx context.Context, thread, text string) (Reply[S], error) {
+// Say reads a message and applies it. It returns a *CommandError for a message that is not
+// understood, and the error of a run that failed.
+func (g *Agent[S]) Say(ctx context.Context, thread, text string) (Reply[S], error) {
 	a, err := g.Read(ctx, thread, text)
 	if err != nil {
 		return Reply[S]{}, err
 	}
-	return g.Do(ctx, a)
+	return g.Apply(ctx, a)
 }
 
-// Read says what is to be done about a message on a thread.
+// Read returns the request of a message on a thread, and changes nothing.
 //
-// Slash commands stand at its beginning and end at the first word that is none, or at "--". What is left is
-// the answer to the open questions, if there are any, and the message of a new turn otherwise. An answer
-// that is not clear leaves all as it is, and the text of the Act asks again. A message of commands alone runs
-// nothing, unless they are decisions.
-func (g *Gateway[S]) Read(ctx context.Context, thread, text string) (Act[S], error) {
-	a := Act[S]{Kind: Rest, Thread: thread}
-	open, kept, err := g.open(ctx, thread)
+// Slash commands are at the beginning of a message. They end at the first word that is no command,
+// or at "--". The rest answers the open questions, or begins a new turn if no question is open. An
+// unclear answer changes nothing, and the text of the Request asks again. A message of commands
+// alone runs nothing, unless the commands are decisions.
+func (g *Agent[S]) Read(ctx context.Context, thread, text string) (Request[S], error) {
+	a := Request[S]{Kind: NoRun, Thread: thread}
+	open, threadSettings, err := g.open(ctx, thread)
 	if err != nil {
 		return a, err
 	}
@@ -102,19 +105,19 @@ func (g *Gateway[S]) Read(ctx context.Context, thread, text string) (Act[S], err
 	if err != nil {
 		return a, err
 	}
-	did, err := g.perform(ctx, thread, line, open)
+	did, err := g.plan(ctx, thread, line, open)
 	if err != nil {
 		return a, err
 	}
 	a.Settings, a.UI, a.Text = did.thread, did.ui, strings.Join(did.texts, "\n\n")
 	switch rest := did.rest; {
-	case did.goOn:
-		a.Kind = GoOn
+	case did.continues:
+		a.Kind = Continue
 	case did.answers != nil:
 		a.Kind, a.Answers = Resume, *did.answers
 	case did.discard || len(open) == 0 && rest != "":
 		a.Kind, a.Discard = Begin, did.discard
-		return a, g.begin(&a, rest, kept, did.turn)
+		return a, g.begin(&a, rest, threadSettings, did.turn)
 	case !did.turn.IsZero():
 		return a, &CommandError{Name: line.names(), Why: `it holds for one message, and there is none to begin with; write it before the message, or with "!" for the thread`}
 	case rest != "":
@@ -123,8 +126,9 @@ func (g *Gateway[S]) Read(ctx context.Context, thread, text string) (Act[S], err
 	return a, nil
 }
 
-// open returns the questions of a thread and its settings; one that does not exist has none.
-func (g *Gateway[S]) open(ctx context.Context, thread string) ([]graph.Interrupt, agent.Settings, error) {
+// open returns the open questions of a thread and its settings. A thread that does not exist has
+// none.
+func (g *Agent[S]) open(ctx context.Context, thread string) ([]graph.Interrupt, agent.Settings, error) {
 	s, p, err := g.Graph.State(ctx, checkpoint.Key{Thread: thread}, 0)
 	switch {
 	case errors.Is(err, graph.ErrUnknownThread), errors.Is(err, graph.ErrNoStore):
@@ -135,8 +139,8 @@ func (g *Gateway[S]) open(ctx context.Context, thread string) ([]graph.Interrupt
 	return p.Interrupts, g.At(&s).SessionControl.Get(), nil
 }
 
-// begin makes the input of a turn. All its settings are stored with it.
-func (g *Gateway[S]) begin(a *Act[S], text string, thread, turn agent.Settings) error {
+// begin sets the input of a turn. All its settings are stored with it.
+func (g *Agent[S]) begin(a *Request[S], text string, thread, turn agent.Settings) error {
 	fresh := withClock(g.Manager).CreateFresh(text, nil)
 	s := g.At(&a.Input)
 	s.Messages = fresh.Messages
@@ -147,12 +151,12 @@ func (g *Gateway[S]) begin(a *Act[S], text string, thread, turn agent.Settings) 
 	return s.Messages.Err()
 }
 
-// answer reads text as the answer to one of the open questions.
-func (g *Gateway[S]) answer(ctx context.Context, a Act[S], open []graph.Interrupt, text string) (Act[S], error) {
-	wrong := unclear
-	if q, text, ok := addressed(asked(open), text); ok {
+// answer parses text as the answer to one of the open questions.
+func (g *Agent[S]) answer(ctx context.Context, a Request[S], open []graph.Interrupt, text string) (Request[S], error) {
+	wrong := unclearAnswer
+	if q, text, ok := addressed(questionsAmong(open), text); ok {
 		var v any
-		if v, wrong = read(q, text); wrong != "" && g.Decide != nil && decides(q) {
+		if v, wrong = parseAnswer(q, text); wrong != "" && g.Decide != nil && takesDecision(q) {
 			d, sure, err := g.Decide(ctx, q, text)
 			if err == nil && sure {
 				v, wrong = d, ""
@@ -166,30 +170,32 @@ func (g *Gateway[S]) answer(ctx context.Context, a Act[S], open []graph.Interrup
 			return a, nil
 		}
 	}
-	a.Text = strings.TrimSpace(a.Text + "\n\n" + wrong + "\n\n" + Asking(open))
+	a.Text = strings.TrimSpace(a.Text + "\n\n" + wrong + "\n\n" + FormatQuestions(open))
 	return a, nil
 }
 
-// Do does what an Act says.
-func (g *Gateway[S]) Do(ctx context.Context, a Act[S]) (Reply[S], error) { return g.do(ctx, a, nil) }
-
-// GoOn goes on with a turn that was cut off, by a crash or because its context ended, or whose run failed. What had
-// finished does not run again. Where nothing is left to do it returns the reply again, and where questions are
-// open, those. A thread that does not exist is a graph.ErrUnknownThread.
-func (g *Gateway[S]) GoOn(ctx context.Context, thread string) (Reply[S], error) {
-	return g.Do(ctx, Act[S]{Kind: GoOn, Thread: thread})
+// Apply runs a request.
+func (g *Agent[S]) Apply(ctx context.Context, a Request[S]) (Reply[S], error) {
+	return g.apply(ctx, a, nil)
 }
 
-// do is Do with somebody watching, or nil.
-func (g *Gateway[S]) do(ctx context.Context, a Act[S], watch func(graph.Event)) (Reply[S], error) {
+// Continue continues a turn that failed, or that was cut off by a crash or the end of its context.
+// Tasks that had finished do not run again. If nothing is left to run it returns the reply again,
+// or the open questions. A thread that does not exist is a graph.ErrUnknownThread.
+func (g *Agent[S]) Continue(ctx context.Context, thread string) (Reply[S], error) {
+	return g.Apply(ctx, Request[S]{Kind: Continue, Thread: thread})
+}
+
+// apply is Apply with a watcher, which may be nil.
+func (g *Agent[S]) apply(ctx context.Context, a Request[S], watch func(graph.Event)) (Reply[S], error) {
 	run := g.Run
 	run.Thread = a.Thread
 	if a.Kind != Begin && !a.Settings.IsZero() {
-		if err := g.keep(ctx, a.Settings, run); err != nil {
+		if err := g.saveSettings(ctx, a.Settings, run); err != nil {
 			return Reply[S]{Kind: a.Kind}, err
 		}
 	}
-	if a.Kind != Begin && a.Kind != Resume && a.Kind != GoOn {
+	if a.Kind != Begin && a.Kind != Resume && a.Kind != Continue {
 		return Reply[S]{Kind: a.Kind, Text: a.Text, UI: a.UI}, nil
 	}
 	if a.Discard {
@@ -197,20 +203,20 @@ func (g *Gateway[S]) do(ctx context.Context, a Act[S], watch func(graph.Event)) 
 	}
 	res, err := g.run(ctx, a, run, watch)
 	r := Reply[S]{Kind: a.Kind, Status: res.Status, Questions: res.Interrupts, State: res.State, UI: a.UI}
-	r.Text = strings.TrimSpace(a.Text + "\n\n" + g.said(res))
+	r.Text = strings.TrimSpace(a.Text + "\n\n" + g.replyText(res))
 	if f, ok := failed(g.At(&res.State)); ok && res.Status == graph.Done && !f.Rejected {
 		r.Failure = &f
 	}
-	if a.Kind == Resume && notTaken(err) {
+	if a.Kind == Resume && refusesAnswer(err) {
 		if open, _, lost := g.open(ctx, a.Thread); lost == nil && len(open) > 0 {
-			r.Status, r.Questions, r.Text = graph.Interrupted, open, Asking(open)
+			r.Status, r.Questions, r.Text = graph.Interrupted, open, FormatQuestions(open)
 		}
 	}
 	return r, err
 }
 
-// notTaken reports whether an error refuses answers, so that nothing has changed.
-func notTaken(err error) bool {
+// refusesAnswer reports whether an error refuses answers, so that nothing has changed.
+func refusesAnswer(err error) bool {
 	for _, why := range []error{graph.ErrAnswer, graph.ErrUnknownQuestion, graph.ErrExpired, graph.ErrAmbiguous} {
 		if errors.Is(err, why) {
 			return true
@@ -219,9 +225,9 @@ func notTaken(err error) bool {
 	return false
 }
 
-// run runs the graph, and shows its events to whom watches.
-func (g *Gateway[S]) run(ctx context.Context, a Act[S], run graph.RunOptions, watch func(graph.Event)) (graph.Result[S], error) {
-	run.Hold = true // lest the first events are missed
+// run runs the graph, and passes its events to watch.
+func (g *Agent[S]) run(ctx context.Context, a Request[S], run graph.RunOptions, watch func(graph.Event)) (graph.Result[S], error) {
+	run.Hold = true // until Events is called, so that no event is missed
 	var live *graph.Handle[S]
 	if a.Kind == Begin {
 		live = g.Graph.Start(ctx, a.Input, run)
@@ -239,8 +245,8 @@ func (g *Gateway[S]) run(ctx context.Context, a Act[S], run graph.RunOptions, wa
 	return live.Wait()
 }
 
-// keep writes settings to a thread, which need not exist yet. Open questions stay.
-func (g *Gateway[S]) keep(ctx context.Context, set agent.Settings, run graph.RunOptions) error {
+// saveSettings writes settings to a thread, which need not exist. Open questions stay open.
+func (g *Agent[S]) saveSettings(ctx context.Context, set agent.Settings, run graph.RunOptions) error {
 	write := func(s *S) (graph.Command, error) {
 		g.At(s).SessionControl.Update(set)
 		return graph.Command{}, nil
@@ -252,10 +258,10 @@ func (g *Gateway[S]) keep(ctx context.Context, set agent.Settings, run graph.Run
 	return err
 }
 
-// said returns what a run has for the user.
-func (g *Gateway[S]) said(res graph.Result[S]) string {
+// replyText returns the text of a run for the user.
+func (g *Agent[S]) replyText(res graph.Result[S]) string {
 	if res.Status == graph.Interrupted {
-		return Asking(res.Interrupts)
+		return FormatQuestions(res.Interrupts)
 	}
 	s := g.At(&res.State)
 	last, ok := s.Messages.Last()

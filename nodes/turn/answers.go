@@ -16,16 +16,17 @@ var (
 	yes = []string{"y", "yes", "yep", "yeah", "ok", "okay", "sure", "approve", "approved", "accept", "accepted", "confirm", "confirmed",
 		"go ahead", "go on", "do it", "proceed", "ja", "👍"}
 	no = []string{"n", "no", "nope", "reject", "rejected", "deny", "denied", "refuse", "stop", "don't", "do not", "nein", "👎"}
-	// reasons may follow a no.
+	// reasons introduce a reason after a no.
 	reasons = []string{"because", "since", "as"}
-	// polite may stand beside a yes and changes nothing.
+	// polite words next to a yes change nothing.
 	polite = []string{"please", "thanks", "thank you", "bitte", "danke"}
 )
 
-// ParseDecision reads a plain answer by rules alone: a yes and nothing but politeness beside it, or a no, after which a
-// reason may stand, behind a comma, "because" or the like. All else is not clear; who asks something has not said yes.
+// ParseDecision parses a plain answer by rules alone: a yes with only polite words next to it, or a
+// no with an optional reason. The reason follows a comma, "because" or the like. Any other answer
+// is unclear, and so is a question.
 func ParseDecision(text string) (d Decision, clear bool) {
-	if d, clear = parseDecision(text); d.Verdict == Approve && strings.ContainsAny(text, "?？؟") {
+	if d, clear = parseDecision(text); d.Action == Approve && strings.ContainsAny(text, "?？؟") {
 		return Decision{}, false
 	}
 	return d, clear
@@ -38,7 +39,7 @@ func parseDecision(text string) (d Decision, clear bool) {
 		if _, agrees := ParseDecision(rest); agrees && rest != "" {
 			return d, false // no, yes
 		}
-		return Decision{Verdict: Reject, Feedback: rest}, true
+		return Decision{Action: Reject, Feedback: rest}, true
 	case !slices.Contains(yes, first):
 		return d, false
 	}
@@ -47,10 +48,11 @@ func parseDecision(text string) (d Decision, clear bool) {
 			return d, false
 		}
 	}
-	return Decision{Verdict: Approve}, true
+	return Decision{Action: Approve}, true
 }
 
-// clause cuts text at its first sign of punctuation. The first part comes without a polite word at its end.
+// clause splits text at its first punctuation mark. It removes a polite word from the end of the
+// first part.
 func clause(text string) (first, rest string) {
 	first = strings.TrimSpace(text)
 	if at := strings.IndexAny(first, ",.;:!?–—\n"); at >= 0 {
@@ -68,65 +70,68 @@ func clause(text string) (first, rest string) {
 	return first, strings.TrimSpace(strings.TrimLeft(rest, ",.;:!?–— \n\t"))
 }
 
-// asked returns what is asked of open, in its order: the numbers that people see count these alone, and no pause.
-func asked(open []graph.Interrupt) []graph.Interrupt {
+// questionsAmong returns the questions among the interrupts, in order. People see numbers that
+// count the questions alone.
+func questionsAmong(open []graph.Interrupt) []graph.Interrupt {
 	return slices.DeleteFunc(slices.Clone(open), func(q graph.Interrupt) bool { return q.Kind != "question" })
 }
 
-// decides reports whether a question wants a [Decision].
-func decides(q graph.Interrupt) bool {
+// takesDecision reports whether the answer to a question is a [Decision].
+func takesDecision(q graph.Interrupt) bool {
 	return q.Kind == "question" && q.Accepts(json.RawMessage(`{"decision":"approve"}`)) == nil && q.Accepts(json.RawMessage(`true`)) != nil
 }
 
-// edits reports whether a decision about a question may be an edit.
-func edits(q graph.Interrupt) bool {
+// takesEdit reports whether the decision about a question may be an edit.
+func takesEdit(q graph.Interrupt) bool {
 	var schema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	_ = json.Unmarshal(q.Schema, &schema) // of another form it has no such property
-	return decides(q) && schema.Properties["edited"] != nil
+	_ = json.Unmarshal(q.Schema, &schema) // another schema has no such property
+	return takesDecision(q) && schema.Properties["edited"] != nil
 }
 
-// yesNo reports whether a question wants true or false and nothing else.
-func yesNo(q graph.Interrupt) bool {
+// takesYesNo reports whether the answer to a question must be true or false.
+func takesYesNo(q graph.Interrupt) bool {
 	takes := func(data string) bool { return q.Accepts(json.RawMessage(data)) == nil }
 	return takes("true") && takes("false") && !takes(`""`)
 }
 
-// unclear is what is said of an answer that says nothing for certain.
-const unclear = "That is no clear answer."
+// unclearAnswer is the reply to an unclear answer.
+const unclearAnswer = "That is no clear answer."
 
-// read makes of text an answer that fits a question, or says why there is none.
-func read(q graph.Interrupt, text string) (v any, wrong string) {
+// parseAnswer returns the answer to a question that text stands for, or what is wrong with the
+// text.
+func parseAnswer(q graph.Interrupt, text string) (v any, wrong string) {
 	quoted, err := json.Marshal(text)
 	switch {
-	case err == nil && q.Accepts(quoted) == nil && !decides(q):
+	case err == nil && q.Accepts(quoted) == nil && !takesDecision(q):
 		return text, ""
-	case decides(q) || yesNo(q):
+	case takesDecision(q) || takesYesNo(q):
 		d, clear := ParseDecision(text)
 		if !clear {
-			return nil, unclear
+			return nil, unclearAnswer
 		}
-		if decides(q) {
+		if takesDecision(q) {
 			return d, ""
 		}
 		if d.Feedback != "" {
 			return nil, fmt.Sprintf("The question takes yes or no alone: %q would be lost.", d.Feedback)
 		}
-		return d.Verdict == Approve, ""
+		return d.Action == Approve, ""
 	}
 	given := json.RawMessage(text)
 	if !json.Valid(given) {
 		given = quoted
 	}
 	if err := q.Accepts(given); err != nil {
-		return nil, fmt.Sprintf("That does not fit: %s.", reason(err))
+		return nil, fmt.Sprintf("That does not fit: %s.", refusalReason(err))
 	}
 	return given, ""
 }
 
-// reason returns why an answer was refused, from the error of [graph.Interrupt.Accepts], for those who gave it.
-func reason(err error) string {
+// refusalReason returns why an answer was refused, for a person, from the error of
+// [graph.Interrupt.Accepts].
+func refusalReason(err error) string {
 	if all, ok := err.(interface{ Unwrap() []error }); ok && len(all.Unwrap()) > 0 {
 		err = all.Unwrap()[len(all.Unwrap())-1]
 	}
@@ -146,8 +151,8 @@ func reason(err error) string {
 	return text
 }
 
-// addressed returns the question that text answers, and the answer: the only one, or the one whose number comes
-// first in the text.
+// addressed returns the question that text answers, and the answer: the only open question, or the
+// one whose number is first in the text.
 func addressed(open []graph.Interrupt, text string) (q graph.Interrupt, answer string, ok bool) {
 	if len(open) == 1 {
 		return open[0], text, true
@@ -160,9 +165,9 @@ func addressed(open []graph.Interrupt, text string) (q graph.Interrupt, answer s
 	return open[n-1], strings.TrimSpace(rest), true
 }
 
-// Asking writes open questions as the user reads them, and how they are answered. Where there are several each has a
-// number, which commands and answers name; a pause of the graph has none.
-func Asking(open []graph.Interrupt) string {
+// FormatQuestions formats open questions for the user, with how to answer them. Several questions
+// have numbers, for commands and answers. A pause of the graph has no number.
+func FormatQuestions(open []graph.Interrupt) string {
 	if len(open) == 0 {
 		return "No question is open."
 	}
@@ -173,7 +178,7 @@ func Asking(open []graph.Interrupt) string {
 			fmt.Fprintf(&b, "The turn pauses %s %q.\n", q.Kind, q.Node)
 			continue
 		}
-		if n++; len(asked(open)) > 1 {
+		if n++; len(questionsAmong(open)) > 1 {
 			fmt.Fprintf(&b, "%d. ", n)
 		}
 		b.WriteString(q.Prompt + "\n")
@@ -181,30 +186,30 @@ func Asking(open []graph.Interrupt) string {
 			b.WriteString("\n" + q.Detail + "\n\n")
 		}
 	}
-	return strings.TrimSpace(b.String() + howTo(asked(open)))
+	return strings.TrimSpace(b.String() + answerInstructions(questionsAmong(open)))
 }
 
-// howTo says how questions are answered.
-func howTo(open []graph.Interrupt) string {
+// answerInstructions returns how questions are answered.
+func answerInstructions(open []graph.Interrupt) string {
 	switch {
 	case len(open) == 0:
-		return "/continue goes on."
+		return "/continue continues the turn."
 	case len(open) > 1:
 		return "Begin the answer with the number of its question, or write /approve:all or /reject:all."
-	case edits(open[0]):
+	case takesEdit(open[0]):
 		return "Answer yes, or no and why; /cancel ends the turn. Change it with /edit and JSON" + example(open[0])
-	case decides(open[0]):
+	case takesDecision(open[0]):
 		return "Answer yes, or no and why; /cancel ends the turn."
-	case yesNo(open[0]):
+	case takesYesNo(open[0]):
 		return "Answer yes or no; /cancel ends the turn."
 	}
 	return "Write the answer; /cancel ends the turn."
 }
 
-// exampleBytes is how long JSON may be to be shown in one line.
+// exampleBytes is the maximum length of JSON that is shown on one line.
 const exampleBytes = 80
 
-// example shows an edit where it is short, or says how it is seen.
+// example returns a short example of an edit, or how to see it.
 func example(q graph.Interrupt) string {
 	data := editable(q)
 	switch {
@@ -216,7 +221,7 @@ func example(q graph.Interrupt) string {
 	return ", such as\n/edit " + string(data)
 }
 
-// editable returns what a question asks to approve, as JSON; nil is nothing.
+// editable returns the JSON that a question asks to approve; nil if there is none.
 func editable(q graph.Interrupt) json.RawMessage {
 	var r agent.ApprovalRequest
 	if json.Unmarshal(q.Data, &r) != nil {
@@ -225,7 +230,7 @@ func editable(q graph.Interrupt) json.RawMessage {
 	return r.Data
 }
 
-// shownEdit writes the command that would change nothing, on one line or, where that is long, on several.
+// shownEdit returns the command that changes nothing, on one line if it is short.
 func shownEdit(q graph.Interrupt) string {
 	var b bytes.Buffer
 	data := editable(q)
@@ -235,17 +240,17 @@ func shownEdit(q graph.Interrupt) string {
 	return "/edit " + b.String()
 }
 
-// Prompt says in a few words what an answer to open questions may be, for the place where it is written; "" where
-// nothing is asked.
-func Prompt(open []graph.Interrupt) string {
-	switch q := asked(open); {
+// AnswerHint returns a few words about how to answer open questions, for an input line. It returns
+// "" if no question is open.
+func AnswerHint(open []graph.Interrupt) string {
+	switch q := questionsAmong(open); {
 	case len(q) == 0:
 		return ""
 	case len(q) > 1:
 		return "number and answer"
-	case edits(q[0]):
+	case takesEdit(q[0]):
 		return "yes, no or /edit"
-	case decides(q[0]), yesNo(q[0]):
+	case takesDecision(q[0]), takesYesNo(q[0]):
 		return "yes or no"
 	}
 	return "answer"

@@ -17,50 +17,51 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// Verdict is what a person says to a request.
-type Verdict string
+// Action is what a person does about a request.
+type Action string
 
-// The verdicts.
+// The actions.
 const (
-	Approve Verdict = "approve"
-	Edit    Verdict = "edit"   // approve, with Decision.Edited in place of what was asked about
-	Reject  Verdict = "reject" // perhaps with Decision.Feedback
+	Approve Action = "approve"
+	Edit    Action = "edit"   // approve Decision.Edited instead of the request's data
+	Reject  Action = "reject" // with an optional Decision.Feedback
 )
 
-// Decision is the answer to the question of a request: give it to [graph.Answer].
+// Decision is the answer to the question of a request, for [graph.Answer].
 type Decision struct {
-	Verdict Verdict `json:"decision" jsonschema:"approve, edit or reject"`
-	// Edited is what is approved instead, in the form of the request's data.
+	Action Action `json:"decision" jsonschema:"approve, edit or reject"`
+	// Edited is approved instead of the request's data. It has the same form.
 	Edited   any    `json:"edited,omitempty" jsonschema:"with edit: what is approved instead, in the form of the data"`
 	Feedback string `json:"feedback,omitempty" jsonschema:"with reject: why not, and what would be better"`
 }
 
-// UnmarshalJSON reads a decision. One that says nothing clear is an error, so the question stays open.
+// UnmarshalJSON parses a decision. A decision that contradicts itself is an error, so the question
+// stays open.
 func (d *Decision) UnmarshalJSON(data []byte) error {
 	type plain Decision
 	var p plain
 	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber() // what is approved is what was written
+	dec.UseNumber() // keep numbers as they were written
 	if err := dec.Decode(&p); err != nil {
 		return err
 	}
 	switch {
-	case p.Verdict == Edit && p.Edited == nil:
-		return errors.New("turn: an edit says in edited what is approved instead")
-	case p.Verdict != Edit && p.Edited != nil:
-		return fmt.Errorf("turn: the decision %q edits nothing", p.Verdict)
-	case p.Verdict != Approve && p.Verdict != Edit && p.Verdict != Reject:
-		return fmt.Errorf("turn: the decision is approve, edit or reject, not %q", p.Verdict)
+	case p.Action == Edit && p.Edited == nil:
+		return errors.New("turn: an edit must have the field edited")
+	case p.Action != Edit && p.Edited != nil:
+		return fmt.Errorf("turn: the decision %q must not have the field edited", p.Action)
+	case p.Action != Approve && p.Action != Edit && p.Action != Reject:
+		return fmt.Errorf("turn: the decision must be approve, edit or reject (got %q)", p.Action)
 	}
 	*d = Decision(p)
 	return nil
 }
 
-// Approval asks for a decision about each open request, all at once, and writes the decisions to the requests,
-// where the steps find them; that about a plan it carries out itself. A request nobody decides about in
-// time is rejected, and one that is declined ends the turn.
+// Approval asks for a decision about each open request, all at once, and stores the decisions in
+// the requests, where the steps read them. A decision about a plan is applied here. A request that
+// expires is rejected. A request that is declined ends the turn.
 func (t *Turn) Approval(ctx context.Context, s *agent.State) error {
-	var no error // to a plan
+	var no error // the rejection of a plan
 	err := t.guard(ctx, s, agent.ToApproval, func(ctx context.Context, s *agent.State) (err error) {
 		no, err = t.approve(ctx, s)
 		return err
@@ -71,7 +72,7 @@ func (t *Turn) Approval(ctx context.Context, s *agent.State) error {
 	return err
 }
 
-// approve returns as no what a rejected plan comes to.
+// approve returns in no the rejection of a plan.
 func (t *Turn) approve(ctx context.Context, s *agent.State) (no, err error) {
 	open, longest := false, 0.0
 	for id, r := range s.Execution.PendingApprovals.All() {
@@ -89,7 +90,7 @@ func (t *Turn) approve(ctx context.Context, s *agent.State) (no, err error) {
 			return nil, err
 		}
 		longest = max(longest, waited.Seconds())
-		if refused, err := t.carryOut(s, id, decided); err != nil {
+		if refused, err := t.storeDecision(s, id, decided); err != nil {
 			return nil, err
 		} else if refused != nil && no == nil {
 			no = refused
@@ -102,7 +103,8 @@ func (t *Turn) approve(ctx context.Context, s *agent.State) (no, err error) {
 	return no, nil
 }
 
-// decide asks about a request until the decision can be carried out, and returns the request with it.
+// decide asks about a request until the decision can be applied, and returns the request with the
+// decision.
 func (t *Turn) decide(ctx context.Context, s *agent.State, id string, r agent.ApprovalRequest) (agent.ApprovalRequest, time.Duration, error) {
 	now := func(context.Context) (time.Time, error) { return t.m.Clock().UTC(), nil }
 	began, err := graph.Once(ctx, "asked "+id, now)
@@ -116,7 +118,7 @@ func (t *Turn) decide(ctx context.Context, s *agent.State, id string, r agent.Ap
 		})
 		switch {
 		case errors.Is(err, graph.ErrExpired):
-			d, err = Decision{Verdict: Reject, Feedback: "nobody decided in time"}, nil
+			d, err = Decision{Action: Reject, Feedback: "the time for a decision has passed"}, nil
 		case errors.Is(err, graph.ErrDeclined):
 			r.Decided, r.Feedback = true, strings.TrimPrefix(err.Error(), fmt.Sprintf("%v: %q: ", graph.ErrDeclined, prompt(r)))
 			return r, t.m.Clock().Sub(began), err
@@ -128,15 +130,15 @@ func (t *Turn) decide(ctx context.Context, s *agent.State, id string, r agent.Ap
 		if err == nil {
 			return out, t.m.Clock().Sub(began), nil
 		}
-		wrong = fmt.Sprintf("That cannot be done: %v.", err)
+		wrong = fmt.Sprintf("That decision cannot be applied: %v.", err)
 	}
 }
 
-// decisionSchema returns the JSON Schema of the decisions about a request: an edit is one of them where there is
-// something to edit, and then it has the request's own schema.
+// decisionSchema returns the JSON Schema of the decisions about a request. An edit is allowed if
+// the request has data, and has the request's own schema.
 func decisionSchema(r agent.ApprovalRequest) json.RawMessage {
 	type schema = map[string]any
-	verdicts := []Verdict{Approve, Reject}
+	verdicts := []Action{Approve, Reject}
 	properties := schema{"feedback": schema{"type": "string", "description": "with reject: why not, and what would be better"}}
 	if len(r.Data) > 0 {
 		verdicts = append(verdicts, Edit)
@@ -147,7 +149,7 @@ func decisionSchema(r agent.ApprovalRequest) json.RawMessage {
 	return data
 }
 
-// edited returns a schema so that it can stand in another one: what it refers to is looked for in itself.
+// edited returns a schema that can be embedded in another one, with its own base for references.
 func edited(own json.RawMessage) any {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(own, &members) != nil || members == nil {
@@ -166,11 +168,11 @@ func prompt(r agent.ApprovalRequest) string {
 	return fmt.Sprintf("Approve %q: %s?", r.Capability, cmp.Or(r.Objective, r.Type))
 }
 
-// applied returns a request with its decision. A plan that was edited into one that cannot be carried out is an
-// error.
+// applied returns a request with its decision. An edited plan must pass the same checks as any
+// other.
 func (t *Turn) applied(s *agent.State, r agent.ApprovalRequest, d Decision) (agent.ApprovalRequest, error) {
-	r.Decided, r.Approved, r.Feedback = true, d.Verdict != Reject, d.Feedback
-	if d.Verdict != Edit {
+	r.Decided, r.Approved, r.Feedback = true, d.Action != Reject, d.Feedback
+	if d.Action != Edit {
 		return r, nil
 	}
 	data, err := json.Marshal(d.Edited)
@@ -196,15 +198,16 @@ func (t *Turn) applied(s *agent.State, r agent.ApprovalRequest, d Decision) (age
 	return r, err
 }
 
-// carryOut writes a decision to where it is waited for. It returns as no what a rejected plan comes to.
-func (t *Turn) carryOut(s *agent.State, id string, r agent.ApprovalRequest) (no, err error) {
+// storeDecision stores a decision where the step reads it. It returns in no the rejection of a
+// plan.
+func (t *Turn) storeDecision(s *agent.State, id string, r agent.ApprovalRequest) (no, err error) {
 	s.Approval.Approved.Set(r.Approved)
 	if s.ApprovedPayload.Clear(); r.Approved && len(r.Data) > 0 {
 		s.ApprovedPayload.Set(r.Data)
 	}
 	if r.Type != PlanApproval || r.Step != "" {
 		s.Execution.PendingApprovals.Put(id, r)
-		return nil, t.amend(s, r)
+		return nil, t.amendPlan(s, r)
 	}
 	s.Execution.PendingApprovals.Delete(id)
 	if r.Approved {
@@ -216,8 +219,8 @@ func (t *Turn) carryOut(s *agent.State, id string, r agent.ApprovalRequest) (no,
 	return t.planRejected(s, r), nil
 }
 
-// amend writes the parameters that a person edited into the plan, which is then what was done.
-func (t *Turn) amend(s *agent.State, r agent.ApprovalRequest) error {
+// amendPlan writes edited parameters into the plan, so that the plan shows what ran.
+func (t *Turn) amendPlan(s *agent.State, r agent.ApprovalRequest) error {
 	if r.Type != capabilities.ParametersApproval || !r.Approved || r.Asked == nil {
 		return nil
 	}
@@ -236,12 +239,12 @@ func (t *Turn) amend(s *agent.State, r agent.ApprovalRequest) error {
 	return nil
 }
 
-// planRejected does what the policy says. Nobody is asked about this plan again.
+// planRejected applies the policy for a rejected plan. The plan is not shown again.
 func (t *Turn) planRejected(s *agent.State, r agent.ApprovalRequest) error {
 	if s.Control.IsKilled.Get() {
 		return nil
 	}
-	no := &capabilities.Rejected{Request: named(r), Feedback: r.Feedback, Then: t.cfg.OnRejectedPlan}
+	no := &capabilities.Rejected{Request: requestInRejection(r), Feedback: r.Feedback, Then: t.cfg.OnRejectedPlan}
 	switch no.Then {
 	case capabilities.SkipStep:
 		s.Planning.ExecutionPlan.Set(t.complete(agent.Plan{}))
@@ -254,15 +257,16 @@ func (t *Turn) planRejected(s *agent.State, r agent.ApprovalRequest) error {
 	return no
 }
 
-// end ends the turn, because a person did so instead of deciding.
+// end ends the turn, because a person ended it instead of deciding.
 func (t *Turn) end(s *agent.State, r agent.ApprovalRequest) error {
-	no := &capabilities.Rejected{Request: named(r), Feedback: r.Feedback, Then: capabilities.EndTurn, Ended: true}
+	no := &capabilities.Rejected{Request: requestInRejection(r), Feedback: r.Feedback, Then: capabilities.EndTurn, Ended: true}
 	t.m.Kill(s, no.Text())
 	return no
 }
 
-// named returns a request as its rejection names it: a plan has no capability, and the task for its objective.
-func named(r agent.ApprovalRequest) agent.ApprovalRequest {
+// requestInRejection returns a request as its rejection names it. A plan has no capability, and has
+// the task as its objective.
+func requestInRejection(r agent.ApprovalRequest) agent.ApprovalRequest {
 	if r.Type == PlanApproval && r.Step == "" {
 		r.Capability, r.Objective = "", fmt.Sprintf("the plan for %q", r.Objective)
 	}

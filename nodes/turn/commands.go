@@ -16,45 +16,47 @@ type Command struct {
 	Name    string // a letter or _, then letters, digits, _ and -
 	Aliases []string
 	Help    string // one line
-	// Options are the valid ones; nil takes none. Default is the option where none is given; "" asks
-	// for one, unless Options has "".
+	// Options are the valid options; nil takes none. Default is used when none is given. If Default
+	// is "", an option is required, unless Options contains "".
 	Options []string
 	Default string
-	// AnyOption takes every option, and none.
+	// AnyOption accepts every option, and none.
 	AnyOption bool
-	// Text says that the command takes the rest of the message: a reason, a message, JSON.
+	// Text is true for a command that takes the rest of the message: a reason, a message, JSON.
 	Text bool
-	// Capability says that the option names a capability of the graph: others are refused, and it is completed.
+	// Capability is true if the option must be the name of a capability. Names are completed.
 	Capability bool
-	// Hidden ones are neither in the help nor completed.
+	// Hidden commands are neither listed nor completed.
 	Hidden bool
-	// Settings are what an option sets, for the turn or with "!" for the thread; nil sets none, and then "!" is an error.
+	// Settings returns what an option sets, for the turn, or for the thread with "!". If it is nil,
+	// "!" is an error.
 	Settings func(option string) agent.Settings
-	// Do names what the gateway or the user interface is to do: see the constants. Both are handed on in Act.UI
-	// where the gateway does not know them.
+	// Do is what the agent or the user interface does: see the constants. Other words are passed to
+	// the user interface in Request.UI.
 	Do string
 }
 
-// What the gateway does for a command. Other words are for the user interface.
+// What the agent does for a command. Other words are for the user interface.
 const (
 	DoHelp    = "help"
-	DoConfig  = "config"  // shows the settings in force
-	DoStatus  = "status"  // shows where the thread stands
+	DoConfig  = "config"  // shows the settings that apply
+	DoStatus  = "status"  // shows the status of the thread
 	DoPending = "pending" // shows the open questions
 	DoApprove = "approve"
 	DoReject  = "reject"
 	DoEdit    = "edit"
 	DoCancel  = "cancel" // declines all open questions
 	DoNew     = "new"    // begins a turn although questions are open
-	// DoContinue goes on with a turn that was cut off or failed: see [Gateway.GoOn].
+	// DoContinue continues a turn that failed or was cut off: see [Agent.Continue].
 	DoContinue = "continue"
 )
 
-// CommandError is returned for a command that cannot be carried out. Nothing was done. Its text is for the user.
+// CommandError is returned for a command that cannot run. Nothing has changed. Its text is for the
+// user.
 type CommandError struct {
 	Name    string
 	Why     string
-	Suggest string // a command that may have been meant; "" is none
+	Suggest string // a similar command, or ""
 }
 
 func (e *CommandError) Error() string {
@@ -65,7 +67,7 @@ func (e *CommandError) Error() string {
 	return text
 }
 
-// BuiltinCommands returns the commands that every gateway has unless it is given others.
+// BuiltinCommands returns the default commands of an agent.
 func BuiltinCommands() []Command {
 	onOff := []string{"on", "off"}
 	flag := func(set func(s *agent.Settings, on *bool), on string) func(string) agent.Settings {
@@ -77,23 +79,23 @@ func BuiltinCommands() []Command {
 	which := "of all, or of one by its number"
 	return []Command{
 		{Name: "help", Aliases: []string{"h", "?"}, Help: "shows the commands, or one of them", AnyOption: true, Text: true, Do: DoHelp},
-		{Name: "config", Help: "shows the settings in force; /help config says what they are", Do: DoConfig},
-		{Name: "status", Help: "shows where the conversation stands", Do: DoStatus},
+		{Name: "config", Help: "shows the settings that apply; /help config describes them", Do: DoConfig},
+		{Name: "status", Help: "shows the status of the conversation", Do: DoStatus},
 		{Name: "pending", Help: "shows the open questions", Do: DoPending},
-		{Name: "approve", Help: "says yes to the open question: " + which, AnyOption: true, Do: DoApprove},
-		{Name: "reject", Help: "says no to the open question, with a reason behind it: " + which, AnyOption: true, Text: true, Do: DoReject},
-		{Name: "edit", Help: "says yes to what the JSON behind it makes of the open question", AnyOption: true, Text: true, Do: DoEdit},
-		{Name: "cancel", Help: "ends the turn that waits, with a reason behind it", Text: true, Do: DoCancel},
-		{Name: "new", Help: "begins with the message behind it, and drops the turn that waits", Text: true, Do: DoNew},
-		{Name: "continue", Help: "goes on with a turn that was cut off or failed", Do: DoContinue},
-		{Name: "planning", Help: "shows each plan before it is carried out", Options: onOff, Default: "on",
+		{Name: "approve", Help: "approves the open question: " + which, AnyOption: true, Do: DoApprove},
+		{Name: "reject", Help: "rejects the open question, with an optional reason: " + which, AnyOption: true, Text: true, Do: DoReject},
+		{Name: "edit", Help: "approves the open question with the JSON that follows", AnyOption: true, Text: true, Do: DoEdit},
+		{Name: "cancel", Help: "ends the waiting turn, with an optional reason", Text: true, Do: DoCancel},
+		{Name: "new", Help: "starts a turn with the message that follows, and drops the waiting turn", Text: true, Do: DoNew},
+		{Name: "continue", Help: "continues a turn that was cut off or failed", Do: DoContinue},
+		{Name: "planning", Help: "shows each plan before it runs", Options: onOff, Default: "on",
 			Settings: flag(func(s *agent.Settings, v *bool) { s.PlanningMode = v }, "on")},
-		{Name: "approval", Help: "says what needs approval", Options: []string{"on", "off", "selective"}, Default: "on", Settings: approvalMode},
-		{Name: "task", Help: "extracts a task of the conversation, or takes it whole", Options: onOff, Default: "on",
+		{Name: "approval", Help: "sets what needs approval", Options: []string{"on", "off", "selective"}, Default: "on", Settings: approvalMode},
+		{Name: "task", Help: "extracts a task from the conversation, or uses all of it", Options: onOff, Default: "on",
 			Settings: flag(func(s *agent.Settings, v *bool) { s.TaskExtractionBypass = v }, "off")},
-		{Name: "caps", Aliases: []string{"capabilities"}, Help: "chooses capabilities, or takes all", Options: onOff, Default: "on",
+		{Name: "caps", Aliases: []string{"capabilities"}, Help: "chooses capabilities, or uses all", Options: onOff, Default: "on",
 			Settings: flag(func(s *agent.Settings, v *bool) { s.CapabilitySelectionBypass = v }, "off")},
-		{Name: "pin", Help: "leaves one capability to choose, named behind a colon; without a name all are there again", AnyOption: true, Capability: true,
+		{Name: "pin", Help: "limits the choice to one capability, named after a colon; without a name all are available", AnyOption: true, Capability: true,
 			Settings: func(option string) agent.Settings { return agent.Settings{PinnedCapability: &option} }},
 		{Name: "clear", Aliases: []string{"cls", "c"}, Help: "clears the screen", Do: "clear"},
 		{Name: "exit", Aliases: []string{"quit", "bye", "q"}, Help: "leaves", Do: "exit"},
@@ -105,7 +107,7 @@ func approvalMode(option string) agent.Settings {
 	return agent.Settings{ApprovalMode: &mode}
 }
 
-// Commands are slash commands by name. They do not change.
+// Commands is a set of slash commands. It is immutable.
 type Commands struct {
 	all    []Command
 	byName map[string]*Command // and by alias
@@ -114,15 +116,15 @@ type Commands struct {
 var builtin = func() *Commands {
 	c, err := NewCommands(BuiltinCommands()...)
 	if err != nil {
-		panic(err) // a test holds that it cannot be
+		panic(err) // not reachable: a test builds them
 	}
 	return c
 }()
 
 var commandName = regexp.MustCompile(`^(\?|[A-Za-z_][A-Za-z0-9_-]*)$`)
 
-// NewCommands returns commands, or an error that joins every mistake: a name that is taken or none, a default that is
-// no option, a command that does nothing.
+// NewCommands returns a set of commands, or an error that joins every mistake: a name that is
+// invalid or used twice, a default that is no option, a command that does nothing.
 func NewCommands(all ...Command) (*Commands, error) {
 	c := &Commands{slices.Clone(all), map[string]*Command{}}
 	var errs []error
@@ -131,14 +133,14 @@ func NewCommands(all ...Command) (*Commands, error) {
 		for _, name := range append([]string{cmd.Name}, cmd.Aliases...) {
 			key := strings.ToLower(name)
 			if !commandName.MatchString(name) {
-				errs = append(errs, fmt.Errorf("turn: command %d: %q is no name for a command", i+1, name))
+				errs = append(errs, fmt.Errorf("turn: command %d: the name must be ? or match [A-Za-z_][A-Za-z0-9_-]* (got %q)", i+1, name))
 			} else if c.byName[key] != nil {
-				errs = append(errs, fmt.Errorf("turn: the command /%s is there twice", name))
+				errs = append(errs, fmt.Errorf("turn: the command /%s is defined twice", name))
 			}
 			c.byName[key] = cmd
 		}
 		if cmd.Default != "" && !slices.Contains(cmd.Options, cmd.Default) {
-			errs = append(errs, fmt.Errorf("turn: the default %q of /%s is none of its options", cmd.Default, cmd.Name))
+			errs = append(errs, fmt.Errorf("turn: the default %q of /%s is not one of its options", cmd.Default, cmd.Name))
 		}
 		if cmd.Do == "" && cmd.Settings == nil {
 			errs = append(errs, fmt.Errorf("turn: the command /%s does nothing", cmd.Name))
@@ -150,14 +152,15 @@ func NewCommands(all ...Command) (*Commands, error) {
 	return c, nil
 }
 
-func (g *Gateway[S]) commands() *Commands {
+func (g *Agent[S]) commands() *Commands {
 	if g.Commands == nil {
 		return builtin
 	}
 	return g.Commands
 }
 
-// Complete returns what a prefix can become, sorted: /name for one without a colon, /name:option for one with.
+// Complete returns the completions of a prefix, sorted: /name without a colon in it, /name:option
+// with one.
 func (c *Commands) Complete(prefix string) (all []string) {
 	word, ok := strings.CutPrefix(prefix, "/")
 	if !ok {
@@ -183,7 +186,7 @@ func (c *Commands) Complete(prefix string) (all []string) {
 	return all
 }
 
-// Help says what the commands do; of one, if it is named.
+// Help returns the help text of one command, or of all if name is "".
 func (c *Commands) Help(name string) (string, error) {
 	if name != "" {
 		cmd := c.byName[strings.ToLower(strings.TrimPrefix(name, "/"))]
@@ -219,7 +222,7 @@ func (c *Command) help() string {
 }
 
 func (c *Commands) unknown(word string) error {
-	e := &CommandError{Name: word, Why: `there is no such command; "-- " before it makes it text`}
+	e := &CommandError{Name: word, Why: `there is no such command; to send it as text, put "-- " before it`}
 	var names []string
 	for key := range c.byName {
 		names = append(names, key)

@@ -26,9 +26,9 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// story is what happens in a conversation: for each turn what its capabilities do. It is a function of the state
+// scenario is what happens in a conversation: for each turn what its capabilities do. It is a function of the state
 // alone, so a node that runs twice does the same twice.
-type story struct {
+type scenario struct {
 	Turns []scene
 	Model bool // whether a scripted model thinks, and not functions
 }
@@ -44,9 +44,9 @@ type scene struct {
 	Answer    string   // "", fails
 }
 
-func drawStory(t *rapid.T) story {
+func drawScenario(t *rapid.T) scenario {
 	doing := rapid.SampledFrom([]string{"ok", "ok", "ok", "busy", "replan", "reclassify", "critical", "ask", "asks", "forget"})
-	return story{Turns: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) scene {
+	return scenario{Turns: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) scene {
 		return scene{
 			Plan: rapid.IntRange(0, 3).Draw(t, "plan"), Extract: rapid.SampledFrom([]string{"", "", "retriable", "critical"}).Draw(t, "extract"),
 			Match: rapid.SampledFrom([]string{"", "", "fails"}).Draw(t, "match"), Planner: rapid.SampledFrom([]string{"", "", "retriable", "invalid"}).Draw(t, "planner"),
@@ -113,7 +113,7 @@ func once[T any](how, previous string, v, other T) (T, error) {
 }
 
 // config returns the agent of turn n. Its policies do not wait.
-func (st story) config(n int) (turn.Config, error) {
+func (st scenario) config(n int) (turn.Config, error) {
 	sc := st.Turns[n-1]
 	types, err := agent.NewTypes(agent.TypeOf[Rain]())
 	if err != nil {
@@ -225,7 +225,7 @@ func (sc scene) answers(open []graph.Interrupt) (a graph.Answers) {
 	case say == "decline":
 		return a.Decline(q.ID, "enough")
 	case say == "edit" && r.Type != turn.PlanApproval && len(r.Data) > 0:
-		return a.Answer(q.ID, turn.Decision{Verdict: turn.Edit, Edited: "edited"})
+		return a.Answer(q.ID, turn.Decision{Action: turn.Edit, Edited: "edited"})
 	case say == "reject":
 		return a.Answer(q.ID, reject)
 	}
@@ -234,14 +234,14 @@ func (sc scene) answers(open []graph.Interrupt) (a graph.Answers) {
 
 // tell runs turn n to its end, through all faults, each time with a graph compiled anew, as another process would.
 // It returns the state at the end.
-func (st story) tell(store checkpoint.Store, n int) (string, agent.State, error) {
+func (st scenario) send(store checkpoint.Store, n int) (string, agent.State, error) {
 	for runs := range 100 {
 		c, err := st.config(n)
 		if err != nil {
 			return "", agent.State{}, err
 		}
 		id := fmt.Sprint("run ", n, ".", runs)
-		g, err := turn.Graph("desk", c, graph.Config{Store: store, Now: c.Manager.Clock, MaxSteps: 200, NewID: func() string { return id }})
+		g, err := turn.Graph("agent", c, graph.Config{Store: store, Now: c.Manager.Clock, MaxSteps: 200, NewID: func() string { return id }})
 		if err != nil {
 			return "", agent.State{}, err
 		}
@@ -275,7 +275,7 @@ func knows(s agent.State) (refs []state.ContextRef) {
 	return refs
 }
 
-// forgets reports whether something in a turn was told to forget.
+// forgets reports whether something in a turn was reported to forget.
 func (sc scene) forgets() bool { return slices.Contains(sc.Steps, "forget") }
 
 func stores(t testing.TB) map[string]func() checkpoint.Store {
@@ -300,7 +300,7 @@ func closes(s checkpoint.Store) {
 func TestAConversationThatIsBrokenAnywhereEndsTheSame(t *testing.T) {
 	for name, open := range stores(t) {
 		t.Run(name, func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) { endsTheSame(t, drawStory(t), open) })
+			rapid.Check(t, func(t *rapid.T) { endsTheSame(t, drawScenario(t), open) })
 		})
 	}
 }
@@ -308,24 +308,24 @@ func TestAConversationThatIsBrokenAnywhereEndsTheSame(t *testing.T) {
 // The same with a model: what it says is a function of what it is asked.
 func TestAConversationWithAScriptedModelThatIsBrokenAnywhereEndsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		st := drawStory(t)
+		st := drawScenario(t)
 		st.Model = true
 		endsTheSame(t, st, stores(nil)["memory"])
 	})
 }
 
-func endsTheSame(t *rapid.T, st story, open func() checkpoint.Store) {
+func endsTheSame(t *rapid.T, st scenario, open func() checkpoint.Store) {
 	var whole checkpoint.Store = &checkpoint.Memory{}
 	below := open()
 	defer closes(below)
 	broken := &faulty.Store{Store: below, At: rapid.MapOfN(rapid.IntRange(1, 40), rapid.Bool(), 0, 6).Draw(t, "faults")}
 	var before []state.ContextRef
 	for n := range st.Turns {
-		want, s, err := st.tell(whole, n+1)
+		want, s, err := st.send(whole, n+1)
 		if err != nil {
 			t.Fatalf("turn %d, undisturbed: %v", n+1, err)
 		}
-		got, _, err := st.tell(broken, n+1)
+		got, _, err := st.send(broken, n+1)
 		if err != nil {
 			t.Fatalf("turn %d, with faults: %v", n+1, err)
 		}
@@ -347,16 +347,16 @@ func endsTheSame(t *rapid.T, st story, open func() checkpoint.Store) {
 // One rich turn, broken at each write in both ways: with functions, and with a scripted model.
 func TestATurnThatIsBrokenAtEveryWriteEndsTheSame(t *testing.T) {
 	for _, withModel := range []bool{false, true} {
-		st := story{Model: withModel, Turns: []scene{{Plan: 1, Extract: "retriable", Planner: "invalid", Steps: []string{"busy", "asks", "replan", "ok"}, Planning: true, Decisions: []string{"approve", "edit"}}}}
+		st := scenario{Model: withModel, Turns: []scene{{Plan: 1, Extract: "retriable", Planner: "invalid", Steps: []string{"busy", "asks", "replan", "ok"}, Planning: true, Decisions: []string{"approve", "edit"}}}}
 		counted := &faulty.Store{Store: &checkpoint.Memory{}}
-		want, s, err := st.tell(counted, 1)
+		want, s, err := st.send(counted, 1)
 		must(t, err)
 		if counted.Writes < 20 || s.Execution.StepResults.Len() < 2 {
 			t.Fatalf("got %d writes and %s: the turn is not rich", counted.Writes, want)
 		}
 		for at := 1; at <= counted.Writes; at++ {
 			for _, done := range []bool{false, true} {
-				got, _, err := st.tell(&faulty.Store{Store: &checkpoint.Memory{}, At: map[int]bool{at: done}}, 1)
+				got, _, err := st.send(&faulty.Store{Store: &checkpoint.Memory{}, At: map[int]bool{at: done}}, 1)
 				must(t, err)
 				same(t, fmt.Sprintf("broken at write %d (done: %v)", at, done), got, want)
 			}

@@ -11,10 +11,10 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// decide makes answers to the questions that a command means; open are all of them. Of all, those that want another
-// answer are left, and told of.
-func (d *deed) decide(c call, open []graph.Interrupt) error {
-	meant, err := d.meant(c, open)
+// addAnswers adds answers to the questions that a command refers to. A command for all questions
+// skips those that need another kind of answer, and notes why.
+func (d *commandPlan) addAnswers(c call, open []graph.Interrupt) error {
+	meant, err := d.questions(c, open)
 	if err != nil {
 		return err
 	}
@@ -28,20 +28,20 @@ func (d *deed) decide(c call, open []graph.Interrupt) error {
 		case err != nil:
 			return err
 		case d.answered[q.ID]:
-			return c.wrong("%q has an answer before it", q.Prompt)
+			return c.wrong("%q is answered twice", q.Prompt)
 		default:
-			d.give(c, q, v)
+			d.addAnswer(c, q, v)
 		}
 	}
 	if len(left) == len(meant) {
-		return c.wrong("none of the open questions takes it: %s", left[meant[0].ID])
+		return c.wrong("it answers none of the open questions: %s", left[meant[0].ID])
 	}
-	d.left = left
+	d.skipped = left
 	return nil
 }
 
-// give notes an answer to a question.
-func (d *deed) give(c call, q graph.Interrupt, v any) {
+// addAnswer adds an answer to a question.
+func (d *commandPlan) addAnswer(c call, q graph.Interrupt, v any) {
 	if d.answers == nil {
 		d.answers, d.answered = new(graph.Answers), map[string]bool{}
 	}
@@ -53,10 +53,10 @@ func (d *deed) give(c call, q graph.Interrupt, v any) {
 	}
 }
 
-// leftOpen tells of the questions that a command for all has left.
-func (d *deed) leftOpen(open []graph.Interrupt) {
+// reportSkipped adds a text for each question that a command for all has skipped.
+func (d *commandPlan) reportSkipped(open []graph.Interrupt) {
 	for i, q := range open {
-		if why := d.left[q.ID]; why != "" && !d.answered[q.ID] {
+		if why := d.skipped[q.ID]; why != "" && !d.answered[q.ID] {
 			d.texts = append(d.texts, fmt.Sprintf("Question %d is left open: %s.", i+1, why))
 		}
 	}
@@ -68,9 +68,9 @@ func (c *call) wrong(format string, args ...any) error {
 	return &CommandError{Name: c.word, Why: fmt.Sprintf(format, args...)}
 }
 
-// meant returns the questions that a command is about, by the numbers that people were shown. All are those that have
-// no answer yet.
-func (d *deed) meant(c call, open []graph.Interrupt) ([]graph.Interrupt, error) {
+// questions returns the questions that a command refers to, by the numbers that people see. "all"
+// refers to those without an answer.
+func (d *commandPlan) questions(c call, open []graph.Interrupt) ([]graph.Interrupt, error) {
 	n, err := strconv.Atoi(c.option)
 	switch at := slices.IndexFunc(open, func(q graph.Interrupt) bool { return q.ID == c.option }); {
 	case len(open) == 0:
@@ -78,7 +78,7 @@ func (d *deed) meant(c call, open []graph.Interrupt) ([]graph.Interrupt, error) 
 	case c.all():
 		open = slices.DeleteFunc(slices.Clone(open), func(q graph.Interrupt) bool { return d.answered[q.ID] })
 		if len(open) == 0 {
-			return nil, c.wrong("all questions have an answer before it")
+			return nil, c.wrong("all questions are already answered")
 		}
 		return open, nil
 	case c.option == "" && len(open) == 1:
@@ -93,42 +93,42 @@ func (d *deed) meant(c call, open []graph.Interrupt) ([]graph.Interrupt, error) 
 	return open[n-1 : n], nil
 }
 
-// value returns the answer that a command gives to a question.
+// value returns the answer that a command makes to a question.
 func (c *call) value(q graph.Interrupt) (any, error) {
 	switch {
 	case c.Do == DoCancel:
 		return nil, nil
 	case c.Do == DoEdit:
 		return c.edit(q)
-	case decides(q) && c.Do == DoApprove:
-		return Decision{Verdict: Approve}, nil
-	case decides(q):
-		return Decision{Verdict: Reject, Feedback: c.text}, nil
-	case !yesNo(q):
-		return nil, c.wrong("%q wants an answer of its own, not yes or no", q.Prompt)
+	case takesDecision(q) && c.Do == DoApprove:
+		return Decision{Action: Approve}, nil
+	case takesDecision(q):
+		return Decision{Action: Reject, Feedback: c.text}, nil
+	case !takesYesNo(q):
+		return nil, c.wrong("%q needs an answer other than yes or no", q.Prompt)
 	case c.text != "":
-		return nil, c.wrong("%q takes yes or no alone, and %q would be lost", q.Prompt, c.text)
+		return nil, c.wrong("%q must be answered with yes or no alone, without %q", q.Prompt, c.text)
 	}
 	return c.Do == DoApprove, nil
 }
 
-// edit returns a yes to what the JSON behind the command makes of a question, once it fits.
+// edit returns a decision with the JSON after the command, once it fits the question.
 func (c *call) edit(q graph.Interrupt) (any, error) {
-	if !edits(q) {
+	if !takesEdit(q) {
 		return nil, c.wrong("%q has nothing to edit", q.Prompt)
 	}
 	edited := json.RawMessage(c.text)
 	var v any
 	if err := json.Unmarshal(edited, &v); err != nil || v == nil {
-		return nil, c.wrong("JSON must stand behind it, such as\n%s", shownEdit(q))
+		return nil, c.wrong("JSON must follow it, such as\n%s", shownEdit(q))
 	}
-	d := Decision{Verdict: Edit, Edited: edited}
+	d := Decision{Action: Edit, Edited: edited}
 	data, err := json.Marshal(d)
 	if err == nil {
 		err = q.Accepts(data)
 	}
 	if err != nil {
-		return nil, c.wrong("it does not fit, and the question stays open: %s", reason(err))
+		return nil, c.wrong("it does not fit, and the question stays open: %s", refusalReason(err))
 	}
 	return d, nil
 }

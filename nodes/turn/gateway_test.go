@@ -18,25 +18,25 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// desk is a gateway before an agent whose turns are counted.
-func desk(t testing.TB, c turn.Config, store checkpoint.Store) (*turn.Gateway[agent.State], *[]string) {
+// newAgent returns an agent and the tasks of its turns.
+func newAgent(t testing.TB, c turn.Config, store checkpoint.Store) (*turn.Agent[agent.State], *[]string) {
 	t.Helper()
 	var tasks []string
 	c.Extract = func(_ context.Context, r turn.ExtractRequest) (turn.Task, error) {
 		tasks = append(tasks, r.Query)
 		return turn.Task{Text: r.Query}, nil
 	}
-	return turn.Desk(compile(t, c, store), c.Manager), &tasks
+	return turn.NewAgent(compile(t, c, store), c.Manager), &tasks
 }
 
-func tell(t testing.TB, g *turn.Gateway[agent.State], text string) turn.Reply[agent.State] {
+func send(t testing.TB, g *turn.Agent[agent.State], text string) turn.Reply[agent.State] {
 	t.Helper()
 	r, err := g.Say(t.Context(), "t1", text)
 	must(t, err)
 	return r
 }
 
-func refuses(t testing.TB, g *turn.Gateway[agent.State], text string, want ...string) {
+func refuses(t testing.TB, g *turn.Agent[agent.State], text string, want ...string) {
 	t.Helper()
 	_, err := g.Say(t.Context(), "t1", text)
 	var c *turn.CommandError
@@ -44,16 +44,16 @@ func refuses(t testing.TB, g *turn.Gateway[agent.State], text string, want ...st
 		t.Errorf("%s: got %v, want a *CommandError", text, err)
 		return
 	}
-	says(t, err.Error(), want...)
+	contains(t, err.Error(), want...)
 }
 
 // Requirement: a message of commands alone is a task
 func TestCommandsAlone_RunNothingAndKeepSettings(t *testing.T) {
 	store := &checkpoint.Memory{}
-	g, tasks := desk(t, config(t), store)
+	g, tasks := newAgent(t, config(t), store)
 	for _, text := range []string{"/help", "/planning!:on", "/task!:off /caps!:off", "/status", "", "  ", "/exit"} {
-		r := tell(t, g, text)
-		same(t, text+": kind", r.Kind, turn.Rest)
+		r := send(t, g, text)
+		same(t, text+": kind", r.Kind, turn.NoRun)
 		same(t, text+": status", r.Status, "")
 	}
 	same(t, "turns", len(*tasks), 0)
@@ -65,7 +65,7 @@ func TestCommandsAlone_RunNothingAndKeepSettings(t *testing.T) {
 	refuses(t, g, "/approve", "no question is open")
 	same(t, "turns", len(*tasks), 0)
 
-	g, tasks = desk(t, config(t), &checkpoint.Memory{})
+	g, tasks = newAgent(t, config(t), &checkpoint.Memory{})
 	for text, want := range map[string]string{
 		"/etc/hosts is missing":       "/etc/hosts is missing",
 		"what is  in\n/etc/hosts?":    "what is  in\n/etc/hosts?",
@@ -77,35 +77,35 @@ func TestCommandsAlone_RunNothingAndKeepSettings(t *testing.T) {
 		"a /planning:on in the midst": "a /planning:on in the midst",
 	} {
 		*tasks = nil
-		tell(t, g, text)
+		send(t, g, text)
 		sameList(t, text, *tasks, []string{want})
 	}
 
-	r := tell(t, g, "/planning!:on") // using one command does not reset others
-	says(t, r.Text, "/planning:on is set for this conversation")
-	r = tell(t, g, "/approval:off draw")
+	r := send(t, g, "/planning!:on") // using one command does not reset others
+	contains(t, r.Text, "/planning:on is set for this conversation")
+	r = send(t, g, "/approval:off draw")
 	same(t, "status", r.Status, graph.Interrupted)
 	set := g.Manager.Settings(&r.State)
 	same(t, "planning", *set.PlanningMode, true)
 	same(t, "approval", *set.ApprovalMode, agent.ApproveNothing)
 	same(t, "python", *set.PythonApproval, true)
-	tell(t, g, "yes")
-	set = g.Manager.Settings(new(tell(t, g, "and again").State))
+	send(t, g, "yes")
+	set = g.Manager.Settings(new(send(t, g, "and again").State))
 	same(t, "planning in the next turn", *set.PlanningMode, true)
 	same(t, "approval in the next turn", *set.ApprovalMode, agent.ApproveSelected)
 }
 
 func TestASettingForTheThreadMayComeBeforeItsFirstMessage(t *testing.T) {
-	g, tasks := desk(t, config(t), &checkpoint.Memory{})
-	tell(t, g, "/planning!")
-	says(t, tell(t, g, "/config").Text, `"planning_mode_enabled": true`)
-	r := tell(t, g, "draw")
+	g, tasks := newAgent(t, config(t), &checkpoint.Memory{})
+	send(t, g, "/planning!")
+	contains(t, send(t, g, "/config").Text, `"planning_mode_enabled": true`)
+	r := send(t, g, "draw")
 	same(t, "status", r.Status, graph.Interrupted)
-	says(t, r.Text, "Carry out this plan?", "1. find", "Answer yes, or no and why")
-	tell(t, g, "/planning!:off") // while a question is open
-	r = tell(t, g, "yes")
+	contains(t, r.Text, "Carry out this plan?", "1. find", "Answer yes, or no and why")
+	send(t, g, "/planning!:off") // while a question is open
+	r = send(t, g, "yes")
 	same(t, "status", r.Status, graph.Done)
-	same(t, "status", tell(t, g, "again").Status, graph.Done)
+	same(t, "status", send(t, g, "again").Status, graph.Done)
 	same(t, "turns", len(*tasks), 2)
 }
 
@@ -123,11 +123,11 @@ func TestGateway_SettingsOfATurnSurviveAnotherConfiguration(t *testing.T) {
 	after := agent.Settings{PlanningMode: new(false), MaxExecutionSeconds: new(60), ApprovalMode: new(agent.ApproveNothing), MaxStepRetries: new(5)}
 	begins := map[string]func(c turn.Config, store checkpoint.Store) graph.Status{
 		"gateway": func(c turn.Config, store checkpoint.Store) graph.Status {
-			g, _ := desk(t, c, store)
+			g, _ := newAgent(t, c, store)
 			a, err := g.Read(t.Context(), "t1", "write it")
 			must(t, err)
 			same(t, "stored with the input", *a.Input.AgentControl.Get().MaxExecutionSeconds, 900)
-			return tell(t, g, "write it").Status
+			return send(t, g, "write it").Status
 		},
 		"graph": func(c turn.Config, store checkpoint.Store) graph.Status {
 			return say(t, compile(t, c, store), "t1", "write it").Status
@@ -136,22 +136,22 @@ func TestGateway_SettingsOfATurnSurviveAnotherConfiguration(t *testing.T) {
 	for name, begin := range begins {
 		store := &checkpoint.Memory{}
 		same(t, name+": the plan is shown", begin(with(before), store), graph.Interrupted)
-		g, _ := desk(t, with(after), store)
-		r := tell(t, g, "yes") // to the plan
+		g, _ := newAgent(t, with(after), store)
+		r := send(t, g, "yes") // to the plan
 		same(t, name+": the capability is approved", r.Status, graph.Interrupted)
 		set := g.Manager.Settings(&r.State)
 		same(t, name+": planning", *set.PlanningMode, true)
 		same(t, name+": seconds", *set.MaxExecutionSeconds, 900)
 		same(t, name+": step retries", *set.MaxStepRetries, 0)
 		same(t, name+": own", string(set.Own["theme"]), `"dark"`)
-		same(t, name+": end", tell(t, g, "yes").Status, graph.Done)
-		r = tell(t, g, "write it")
+		same(t, name+": end", send(t, g, "yes").Status, graph.Done)
+		r = send(t, g, "write it")
 		same(t, name+": the next turn", r.Status, graph.Done)
 		same(t, name+": seconds of the next turn", *g.Manager.Settings(&r.State).MaxExecutionSeconds, 60)
 	}
 }
 
-// A turn that ends with an explanation of a failure is told from one that did not fail.
+// A turn that ends with an explanation of a failure is reported from one that did not fail.
 func TestGateway_ReplySaysThatTheTurnFailed(t *testing.T) {
 	broken := func(severity agent.Severity) turn.Config {
 		c := config(t)
@@ -170,57 +170,57 @@ func TestGateway_ReplySaysThatTheTurnFailed(t *testing.T) {
 		return turn.Task{}, agent.Failed(agent.Critical, errors.New("the model is dead"))
 	}
 	for why, c := range map[string]turn.Config{"the line is cut": broken(agent.Critical), "no answer could be made: the model is dead": mute, "the model is dead": deaf} {
-		g, _ := desk(t, c, &checkpoint.Memory{})
+		g, _ := newAgent(t, c, &checkpoint.Memory{})
 		if why == "the model is dead" {
-			g = turn.Desk(compile(t, c, &checkpoint.Memory{}), c.Manager) // without the task of desk
+			g = turn.NewAgent(compile(t, c, &checkpoint.Memory{}), c.Manager) // without the task of desk
 		}
-		r := tell(t, g, "find it")
+		r := send(t, g, "find it")
 		same(t, why+": status of the run", r.Status, graph.Done)
 		if r.Failure == nil {
 			t.Errorf("%s: the reply %q has no failure", why, r.Text)
 			continue
 		}
-		says(t, r.Failure.Error, why)
+		contains(t, r.Failure.Error, why)
 		plain, err := g.Untyped().Say(t.Context(), "t2", "find it", nil)
 		must(t, err)
 		same(t, why+": plain", plain.Failure != nil, true)
 	}
-	g, _ := desk(t, config(t), &checkpoint.Memory{})
-	if r := tell(t, g, "find it"); r.Failure != nil {
+	g, _ := newAgent(t, config(t), &checkpoint.Memory{})
+	if r := send(t, g, "find it"); r.Failure != nil {
 		t.Errorf("got the failure %+v of a turn that went well", r.Failure)
 	}
 	runs := 0
-	g, _ = desk(t, approving(t, "", &runs), &checkpoint.Memory{})
-	tell(t, g, "write it")
-	if r := tell(t, g, "no"); r.Status != graph.Done || r.Failure != nil {
+	g, _ = newAgent(t, approving(t, "", &runs), &checkpoint.Memory{})
+	send(t, g, "write it")
+	if r := send(t, g, "no"); r.Status != graph.Done || r.Failure != nil {
 		t.Errorf("got %s and the failure %+v of a turn that a person ended", r.Status, r.Failure)
 	}
 }
 
 func TestAnUnclearAnswerIsNoDecision(t *testing.T) {
 	runs := 0
-	g, tasks := desk(t, approving(t, "", &runs), &checkpoint.Memory{})
-	tell(t, g, "write it")
+	g, tasks := newAgent(t, approving(t, "", &runs), &checkpoint.Memory{})
+	send(t, g, "write it")
 	for _, text := range []string{"hm", "yes but change the value", "maybe", "no problem, go ahead", "what would it do?", "yes and no", "no, yes"} {
-		r := tell(t, g, text)
-		same(t, text+": kind", r.Kind, turn.Rest)
-		says(t, r.Text, "no clear answer", `Approve "write"`)
+		r := send(t, g, text)
+		same(t, text+": kind", r.Kind, turn.NoRun)
+		contains(t, r.Text, "no clear answer", `Approve "write"`)
 	}
 	g.Decide = func(_ context.Context, q graph.Interrupt, text string) (turn.Decision, bool, error) {
 		switch text {
 		case "do as you like":
-			return turn.Decision{Verdict: turn.Approve}, true, nil
+			return turn.Decision{Action: turn.Approve}, true, nil
 		case "fails":
-			return turn.Decision{Verdict: turn.Approve}, true, errors.New("down")
+			return turn.Decision{Action: turn.Approve}, true, errors.New("down")
 		}
-		return turn.Decision{Verdict: turn.Approve}, false, nil
+		return turn.Decision{Action: turn.Approve}, false, nil
 	}
-	for text, want := range map[string]turn.Kind{"fails": turn.Rest, "hm": turn.Rest} {
-		same(t, text, tell(t, g, text).Kind, want)
+	for text, want := range map[string]turn.Kind{"fails": turn.NoRun, "hm": turn.NoRun} {
+		same(t, text, send(t, g, text).Kind, want)
 	}
 	same(t, "runs", runs, 0)
-	same(t, "a model reads it", tell(t, g, "do as you like").Status, graph.Interrupted) // the second question
-	same(t, "a rule reads it", tell(t, g, "Yes, please!").Status, graph.Done)
+	same(t, "a model reads it", send(t, g, "do as you like").Status, graph.Interrupted) // the second question
+	same(t, "a rule reads it", send(t, g, "Yes, please!").Status, graph.Done)
 	same(t, "runs", runs, 1)
 	sameList(t, "turns", *tasks, []string{"write it"})
 }
@@ -232,7 +232,7 @@ func TestPlainAnswersAreReadByRules(t *testing.T) {
 		"don’t": "reject", "yes, but not b": "", "yesterday": "", "": "", "nothing": "", "yes\nno": "", "ok computer": "", "approve": "approve", "stop": "reject",
 	} {
 		d, clear := turn.ParseDecision(text)
-		got := strings.TrimSpace(string(d.Verdict) + " " + d.Feedback)
+		got := strings.TrimSpace(string(d.Action) + " " + d.Feedback)
 		if !clear {
 			got = ""
 		}
@@ -247,7 +247,7 @@ func FuzzParseDecision(f *testing.F) {
 	harmless := strings.Fields("y yes yep yeah ok okay sure approve approved accept accepted confirm confirmed go ahead on do it proceed ja 👍 please thanks thank you bitte danke")
 	f.Fuzz(func(t *testing.T, text string) {
 		d, clear := turn.ParseDecision(text)
-		if !clear || d.Verdict != turn.Approve {
+		if !clear || d.Action != turn.Approve {
 			return
 		}
 		words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
@@ -267,51 +267,51 @@ func TestSeveralQuestionsAreAnsweredByTheirNumbers(t *testing.T) {
 	c.Plan = script[turn.PlanRequest](t, gives(plans(
 		agent.Step{Capability: "write", ContextKey: "a"}, agent.Step{Capability: "write", ContextKey: "b"}, agent.Step{Capability: agent.ToRespond, DependsOn: []string{"a"}},
 	)))
-	g, _ := desk(t, c, &checkpoint.Memory{})
-	r := tell(t, g, "write both")
+	g, _ := newAgent(t, c, &checkpoint.Memory{})
+	r := send(t, g, "write both")
 	same(t, "questions", len(r.Questions), 2)
-	says(t, r.Text, "1. Approve", "2. Approve", "/approve:all")
-	same(t, "to whom?", tell(t, g, "yes").Kind, turn.Rest)
-	same(t, "there is no third", tell(t, g, "3 yes").Kind, turn.Rest)
+	contains(t, r.Text, "1. Approve", "2. Approve", "/approve:all")
+	same(t, "to whom?", send(t, g, "yes").Kind, turn.NoRun)
+	same(t, "there is no third", send(t, g, "3 yes").Kind, turn.NoRun)
 	refuses(t, g, "/approve", "2 questions are open")
 	refuses(t, g, "/approve:3", "there is no question")
 	refuses(t, g, "/approve:all and more", "takes no text")
-	same(t, "one is left", len(tell(t, g, "2: yes").Questions), 1)
-	r = tell(t, g, "/approve") // the last of the first two; both then ask for their values
+	same(t, "one is left", len(send(t, g, "2: yes").Questions), 1)
+	r = send(t, g, "/approve") // the last of the first two; both then ask for their values
 	same(t, "both ask again", len(r.Questions), 2)
-	says(t, tell(t, g, "/pending").Text, "1. Approve", "2. Approve")
+	contains(t, send(t, g, "/pending").Text, "1. Approve", "2. Approve")
 	refuses(t, g, "/edit:1 {", "JSON")
-	same(t, "one is left", len(tell(t, g, `/edit:1 "nine"`).Questions), 1)
-	r = tell(t, g, "/approve:all")
+	same(t, "one is left", len(send(t, g, `/edit:1 "nine"`).Questions), 1)
+	r = send(t, g, "/approve:all")
 	same(t, "status", r.Status, graph.Done)
-	says(t, r.Text, `RAIN.a: rain in "nine"`, `RAIN.b: rain in "7"`)
+	contains(t, r.Text, `RAIN.a: rain in "nine"`, `RAIN.b: rain in "7"`)
 	same(t, "runs", runs, 2)
 }
 
 // Requirement: a message while a question is open changes the plan under it
 func TestATurnThatWaitsIsRejectedCancelledOrLeftForAnother(t *testing.T) {
 	for text, want := range map[string][]string{
-		"/reject too dangerous": {"too dangerous"}, "no, too dangerous": {"too dangerous"}, "/cancel I must go": {"the turn was ended before: writes a value (write): I must go"},
+		"/reject too dangerous": {"too dangerous"}, "no, too dangerous": {"too dangerous"}, "/cancel I must go": {"the turn was ended instead of deciding about writes a value (write): I must go"},
 	} {
 		runs := 0
-		g, _ := desk(t, approving(t, "", &runs), &checkpoint.Memory{})
-		tell(t, g, "write it")
-		r := tell(t, g, text)
+		g, _ := newAgent(t, approving(t, "", &runs), &checkpoint.Memory{})
+		send(t, g, "write it")
+		r := send(t, g, text)
 		same(t, text, r.Status, graph.Done)
-		says(t, r.Text, want...)
+		contains(t, r.Text, want...)
 		same(t, text+": runs", runs, 0)
 	}
 	runs := 0
-	g, tasks := desk(t, approving(t, "", &runs), &checkpoint.Memory{})
-	tell(t, g, "write it")
+	g, tasks := newAgent(t, approving(t, "", &runs), &checkpoint.Memory{})
+	send(t, g, "write it")
 	refuses(t, g, "/new", "the message is missing")
 	refuses(t, g, "/planning:on yes", "a turn waits")
-	same(t, "another turn", tell(t, g, "/planning:off /new something else").Status, graph.Interrupted)
+	same(t, "another turn", send(t, g, "/planning:off /new something else").Status, graph.Interrupted)
 	sameList(t, "turns", *tasks, []string{"write it", "something else"})
 }
 
 func TestWhatAGatewayDoesIsKnownBefore(t *testing.T) {
-	g, tasks := desk(t, config(t), &checkpoint.Memory{})
+	g, tasks := newAgent(t, config(t), &checkpoint.Memory{})
 	a, err := g.Read(t.Context(), "t1", "/approval:off draw")
 	must(t, err)
 	same(t, "kind", a.Kind, turn.Begin)
@@ -319,9 +319,9 @@ func TestWhatAGatewayDoesIsKnownBefore(t *testing.T) {
 	same(t, "message", query, "draw")
 	same(t, "approval", *a.Input.AgentControl.Get().ApprovalMode, agent.ApproveNothing)
 	same(t, "turns", len(*tasks), 0)
-	r, err := g.Do(t.Context(), a)
+	r, err := g.Apply(t.Context(), a)
 	must(t, err)
-	says(t, r.Text, "/approval:off is set for this turn", "PICTURE.plot")
+	contains(t, r.Text, "/approval:off is set for this turn", "PICTURE.plot")
 	a, err = g.Read(t.Context(), "t1", "/clear /exit")
 	must(t, err)
 	sameList(t, "for the user interface", a.UI, []string{"clear", "exit"})
@@ -349,11 +349,11 @@ func TestAnswersToOtherQuestionsAreReadByTheirSchemas(t *testing.T) {
 		b.Edge("ask", graph.End)
 		g, err := b.Compile(graph.Config{Store: &checkpoint.Memory{}})
 		must(t, err)
-		d := turn.Desk(g, manager(t))
-		tell(t, d, "go")
-		r := tell(t, d, tt.text)
+		d := turn.NewAgent(g, manager(t))
+		send(t, d, "go")
+		r := send(t, d, tt.text)
 		if tt.want == "" {
-			same(t, tt.text, r.Kind, turn.Rest)
+			same(t, tt.text, r.Kind, turn.NoRun)
 			continue
 		}
 		same(t, tt.text, r.Text, tt.want)
@@ -366,22 +366,22 @@ func TestMistakesInCommandsAreReportedTogether(t *testing.T) {
 	if err == nil {
 		t.Fatal("they are accepted")
 	}
-	says(t, err.Error(), `"a b"`, "/x is there twice", "/y does nothing", `"on" of /z`)
+	contains(t, err.Error(), `"a b"`, "/x is there twice", "/y does nothing", `"on" of /z`)
 	own, err := turn.NewCommands(append(turn.BuiltinCommands(), turn.Command{Name: "logs", Help: "shows logs", Do: "logs"})...)
 	must(t, err)
 	sameList(t, "names", own.Complete("/c"), []string{"/c", "/cancel", "/capabilities", "/caps", "/clear", "/cls", "/config", "/continue"})
 	sameList(t, "options", own.Complete("/planning!:o"), []string{"/planning!:off", "/planning!:on"})
 	sameList(t, "a word", own.Complete("c"), nil)
 	sameList(t, "unknown", own.Complete("/ghost:"), nil)
-	g, _ := desk(t, config(t), &checkpoint.Memory{})
+	g, _ := newAgent(t, config(t), &checkpoint.Memory{})
 	g.Commands = own
-	sameList(t, "of one's own", tell(t, g, "/logs").UI, []string{"logs"})
-	says(t, tell(t, g, "/help").Text, "/logs shows logs", "/planning[!][:on|off]", "(also /h, /?)")
-	says(t, tell(t, g, "/?:planning").Text, "shows each plan")
+	sameList(t, "of one's own", send(t, g, "/logs").UI, []string{"logs"})
+	contains(t, send(t, g, "/help").Text, "/logs shows logs", "/planning[!][:on|off]", "(also /h, /?)")
+	contains(t, send(t, g, "/?:planning").Text, "shows each plan")
 	refuses(t, g, "/help:ghost", "no such command")
 	g.PassUnknown = true
-	ghost := tell(t, g, "/ghost draw").State
-	says(t, ghost.Task.Current.Get(), "/ghost draw")
+	ghost := send(t, g, "/ghost draw").State
+	contains(t, ghost.Task.Current.Get(), "/ghost draw")
 }
 
 // A conversation of several turns, each in another process, on both stores: what was learned stays, questions wait.
@@ -400,8 +400,8 @@ func TestAConversationGoesOnInOtherProcesses(t *testing.T) {
 			var last turn.Reply[agent.State]
 			for _, text := range []string{"/planning!:on", "find the rain", "yes", "/planning!:off draw those", "/config", "and again"} {
 				store := open()
-				g, _ := desk(t, config(t), store)
-				last = tell(t, g, text)
+				g, _ := newAgent(t, config(t), store)
+				last = send(t, g, text)
 				if store != checkpoint.Store(memory) {
 					closes(store)
 				}
@@ -417,11 +417,11 @@ func TestAConversationGoesOnInOtherProcesses(t *testing.T) {
 
 func TestAGatewayWithoutAStoreAnswers(t *testing.T) {
 	c := config(t)
-	g := turn.Desk(compile(t, c, nil), c.Manager)
+	g := turn.NewAgent(compile(t, c, nil), c.Manager)
 	r, err := g.Say(t.Context(), "", "draw")
 	must(t, err)
-	says(t, r.Text, "PICTURE.plot")
-	says(t, func() string { r, err := g.Say(t.Context(), "", "/status"); must(t, err); return r.Text }(), "Nothing was said yet")
+	contains(t, r.Text, "PICTURE.plot")
+	contains(t, func() string { r, err := g.Say(t.Context(), "", "/status"); must(t, err); return r.Text }(), "There are no messages yet")
 	if _, err := g.Say(t.Context(), "", "/planning!:on"); !errors.Is(err, graph.ErrNoStore) {
 		t.Errorf("got %v for a setting that cannot be kept", err)
 	}

@@ -28,7 +28,7 @@ func slow(cut func(), ran map[string]int) capabilities.Capability {
 }
 
 // cutOff returns an agent one of whose turns was stopped in its step.
-func cutOff(t *testing.T) (g *turn.Gateway[agent.State], ran map[string]int) {
+func cutOff(t *testing.T) (g *turn.Agent[agent.State], ran map[string]int) {
 	t.Helper()
 	ran = map[string]int{}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -36,7 +36,7 @@ func cutOff(t *testing.T) (g *turn.Gateway[agent.State], ran map[string]int) {
 		ran["plan"]++
 		return turn.Chain(ctx, r)
 	}}
-	g = turn.Desk(compile(t, c, &checkpoint.Memory{}), c.Manager)
+	g = turn.NewAgent(compile(t, c, &checkpoint.Memory{}), c.Manager)
 	if _, err := g.Say(ctx, "t1", "rain?"); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, want context.Canceled", err)
 	}
@@ -44,9 +44,11 @@ func cutOff(t *testing.T) (g *turn.Gateway[agent.State], ran map[string]int) {
 }
 
 func TestATurnThatWasCutOffGoesOnWhereItWas(t *testing.T) {
-	for name, goOn := range map[string]func(*turn.Gateway[agent.State]) (turn.Reply[agent.State], error){
-		"call": func(g *turn.Gateway[agent.State]) (turn.Reply[agent.State], error) { return g.GoOn(t.Context(), "t1") },
-		"command": func(g *turn.Gateway[agent.State]) (turn.Reply[agent.State], error) {
+	for name, goOn := range map[string]func(*turn.Agent[agent.State]) (turn.Reply[agent.State], error){
+		"call": func(g *turn.Agent[agent.State]) (turn.Reply[agent.State], error) {
+			return g.Continue(t.Context(), "t1")
+		},
+		"command": func(g *turn.Agent[agent.State]) (turn.Reply[agent.State], error) {
 			return g.Say(t.Context(), "t1", "/continue")
 		},
 	} {
@@ -58,7 +60,7 @@ func TestATurnThatWasCutOffGoesOnWhereItWas(t *testing.T) {
 		same(t, name+": runs of the step", ran["slow"], 2)
 		same(t, name+": messages", r.State.Messages.Len(), 2)
 		refuses(t, g, "/continue", "no turn was cut off")
-		again, err := g.GoOn(t.Context(), "t1") // there is nothing left
+		again, err := g.Continue(t.Context(), "t1") // there is nothing left
 		must(t, err)
 		same(t, name+": again", again.Text, r.Text)
 		same(t, name+": runs of the step after that", ran["slow"], 2)
@@ -69,7 +71,7 @@ func TestContinueIsForATurnThatWasCutOffAndTakesNothingBesides(t *testing.T) {
 	g, ran := cutOff(t)
 	refuses(t, g, "/continue and draw", "takes no text", "and draw")
 	refuses(t, g, "/planning:on /continue", `with "!"`)
-	_, err := g.GoOn(t.Context(), "nobody")
+	_, err := g.Continue(t.Context(), "nobody")
 	if !errors.Is(err, graph.ErrUnknownThread) {
 		t.Errorf("got %v, want an ErrUnknownThread", err)
 	}
@@ -77,21 +79,21 @@ func TestContinueIsForATurnThatWasCutOffAndTakesNothingBesides(t *testing.T) {
 		t.Error("a thread that does not exist was continued")
 	}
 	same(t, "runs", ran["slow"], 1)
-	tell(t, g, "/continue")
-	r := tell(t, g, "/planning:on rain?")
+	send(t, g, "/continue")
+	r := send(t, g, "/planning:on rain?")
 	same(t, "status", r.Status, graph.Interrupted)
 	refuses(t, g, "/continue", "waits for an answer")
-	open, err := g.GoOn(t.Context(), "t1")
+	open, err := g.Continue(t.Context(), "t1")
 	must(t, err)
 	same(t, "the question", "/planning:on is set for this turn.\n\n"+open.Text, r.Text)
 }
 
 func TestAPlainGatewayShowsWhatHappensAndWhereAThreadStands(t *testing.T) {
 	c := config(t)
-	p := turn.Desk(compile(t, c, &checkpoint.Memory{}), c.Manager).Untyped()
-	same(t, "name", p.Name(), "desk")
+	p := turn.NewAgent(compile(t, c, &checkpoint.Memory{}), c.Manager).Untyped()
+	same(t, "name", p.Name(), "agent")
 	sameList(t, "completions", p.Complete("/stat"), []string{"/status"})
-	past, err := p.Look(t.Context(), "t1", 5)
+	past, err := p.History(t.Context(), "t1", 5)
 	must(t, err)
 	same(t, "status of a thread that is not there", past.Status, "")
 	nodes := map[string]bool{}
@@ -99,7 +101,7 @@ func TestAPlainGatewayShowsWhatHappensAndWhereAThreadStands(t *testing.T) {
 	must(t, err)
 	same(t, "status", r.Status, graph.Interrupted)
 	same(t, "saw the planner", nodes[agent.ToOrchestrator], true)
-	past, err = p.Look(t.Context(), "t1", 0)
+	past, err = p.History(t.Context(), "t1", 0)
 	must(t, err)
 	same(t, "open questions", len(past.Questions), 1)
 	same(t, "messages", len(past.Messages), 0)
@@ -107,12 +109,12 @@ func TestAPlainGatewayShowsWhatHappensAndWhereAThreadStands(t *testing.T) {
 	must(t, err)
 	same(t, "status", r.Status, graph.Done)
 	same(t, "the state is JSON", json.Valid(r.State), true)
-	past, err = p.Look(t.Context(), "t1", 1)
+	past, err = p.History(t.Context(), "t1", 1)
 	must(t, err)
 	same(t, "messages", len(past.Messages), 1)
 	same(t, "the last one's role", past.Messages[0].Role, message.RoleAssistant)
 	same(t, "the last one", past.Messages[0].Text(), r.Text)
-	again, err := p.GoOn(t.Context(), "t1", nil)
+	again, err := p.Continue(t.Context(), "t1", nil)
 	must(t, err)
 	same(t, "again", again.Text, r.Text)
 	if _, err := p.Say(t.Context(), "t1", "/nonsense", nil); err == nil {

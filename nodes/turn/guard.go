@@ -11,16 +11,16 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// ErrTime is the cause with which the context of a node ends when the turn is out of time.
+// ErrTime is the cause of a node's context when the turn has exceeded its time limit.
 var ErrTime = errors.New("turn: the turn is out of time")
 
-// guard runs a node that is not a capability: it counts its attempts, keeps it within the time of the turn,
-// and writes a failure to s, where the router finds it. What a failed node wrote is gone. It returns what
-// is no failure of the node: a question, the end of the run, and what is fatal.
+// guard runs a node that is not a capability, within the time limit of the turn. On failure it
+// drops what the node wrote and writes the failure to s, where the router finds it. It returns an
+// error only for what concerns the run: a question, the end of the run, a fatal error.
 func (t *Turn) guard(ctx context.Context, s *agent.State, node string, do func(context.Context, *agent.State) error) error {
 	view := *s
 	inner, cancel := context.WithCancel(ctx)
-	if node != agent.ToApproval { // what people take is not the turn's
+	if node != agent.ToApproval { // time spent waiting for people does not count
 		inner, cancel = t.inTime(ctx, s)
 	}
 	defer cancel()
@@ -30,7 +30,7 @@ func (t *Turn) guard(ctx context.Context, s *agent.State, node string, do func(c
 		t.m.NodeDone(&view)
 		*s = view
 		return nil
-	case passes(ctx, err):
+	case isRunError(ctx, err):
 		return err
 	}
 	f := t.failure(inner, node, err)
@@ -38,15 +38,15 @@ func (t *Turn) guard(ctx context.Context, s *agent.State, node string, do func(c
 		f.Metadata = map[string]string{"after": after(last, node)}
 	}
 	t.m.NodeFailed(s, f)
-	return t.tell(ctx, s, node, node+" failed: "+f.UserMessage, map[string]string{"failed": string(f.Severity)})
+	return t.emitStatus(ctx, s, node, node+" failed: "+f.UserMessage, map[string]string{"failed": string(f.Severity)})
 }
 
-// passes reports whether an error of a node is one of the run.
-func passes(ctx context.Context, err error) bool {
+// isRunError reports whether an error of a node concerns the run.
+func isRunError(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, graph.ErrInterrupted) || errors.Is(err, graph.ErrToParent) || agent.SeverityOf(err) == agent.Fatal
 }
 
-// failure returns an error of a node as data. ctx is what the node had.
+// failure returns an error of a node as data. ctx is the context of the node.
 func (t *Turn) failure(ctx context.Context, node string, err error) agent.Failure {
 	f := agent.Failure{Node: node, Severity: agent.SeverityOf(err), UserMessage: err.Error(), Error: err.Error(), Retry: t.retry(node), After: agent.RetryAfter(err)}
 	if p := (*panicked)(nil); errors.As(err, &p) {
@@ -61,13 +61,13 @@ func (t *Turn) failure(ctx context.Context, node string, err error) agent.Failur
 	return f
 }
 
-// failed returns the failure that is to be mended, if there is one.
+// failed returns the current failure, if there is one.
 func failed(s *agent.State) (agent.Failure, bool) {
 	f, ok := s.Control.ErrorInfo.Lookup()
 	return f, ok && s.Control.HasError.Get()
 }
 
-// after returns what failed before a node failed: the reason for which it ran, however often it was tried.
+// after returns the failure because of which a node ran, however often it was tried.
 func after(last agent.Failure, node string) string {
 	if last.Node == node {
 		return last.Metadata["after"]
@@ -75,7 +75,7 @@ func after(last agent.Failure, node string) string {
 	return last.UserMessage
 }
 
-// previous returns what a prompt is told of the failures that led to a node.
+// previous returns what a prompt contains of the failures that led to a node.
 func previous(s *agent.State, node string) string {
 	f, ok := failed(s)
 	switch {
@@ -87,7 +87,7 @@ func previous(s *agent.State, node string) string {
 	return f.UserMessage
 }
 
-// elapsed returns how long the turn has taken, without the time in which it waited for people.
+// elapsed returns the duration of the turn without time spent waiting for people.
 func (t *Turn) elapsed(s *agent.State) time.Duration {
 	start, ok := s.Execution.StartTime.Lookup()
 	if !ok {
@@ -97,7 +97,7 @@ func (t *Turn) elapsed(s *agent.State) time.Duration {
 	return max(0, t.m.Clock().Sub(start)-waited)
 }
 
-// inTime returns a context that ends with the time of the turn.
+// inTime returns a context that ends at the time limit of the turn.
 func (t *Turn) inTime(ctx context.Context, s *agent.State) (context.Context, context.CancelFunc) {
 	limit := t.settings(s).MaxExecutionSeconds
 	if *limit <= 0 {
@@ -107,7 +107,7 @@ func (t *Turn) inTime(ctx context.Context, s *agent.State) (context.Context, con
 	return context.WithTimeoutCause(ctx, most-t.elapsed(s), fmt.Errorf("%w: its limit is %v", ErrTime, most))
 }
 
-// settings returns the settings in force, with every field set.
+// settings returns the settings that apply, with every field set.
 func (t *Turn) settings(s *agent.State) agent.Settings { return t.m.Settings(s) }
 
 // pause waits, unless ctx ends first.
@@ -125,7 +125,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// tries calls do until it succeeds, fails for good, or was tried as often as the node's policy has it.
+// tries calls do until it succeeds, fails permanently, or the node's attempts are used up.
 func (t *Turn) tries(ctx context.Context, node string, do func(context.Context) error) error {
 	p := t.retry(node)
 	for n := 1; ; n++ {
@@ -140,8 +140,8 @@ func (t *Turn) tries(ctx context.Context, node string, do func(context.Context) 
 	}
 }
 
-// tell says what is going on: to those who watch, and in the state.
-func (t *Turn) tell(ctx context.Context, s *agent.State, node, text string, more map[string]string) error {
+// emitStatus emits a status update and adds it to the state.
+func (t *Turn) emitStatus(ctx context.Context, s *agent.State, node, text string, more map[string]string) error {
 	u := agent.StatusUpdate{Message: text, Node: node, Time: t.m.Clock().Round(0), Metadata: more}
 	t.m.Status(s, u)
 	return graph.Emit(ctx, u)

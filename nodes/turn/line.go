@@ -10,21 +10,21 @@ import (
 	"unicode"
 )
 
-// line is a message with the commands at its beginning.
-type line struct {
+// parsedMessage is a message, split into the commands at its beginning and the rest.
+type parsedMessage struct {
 	calls []call
 	rest  string
 }
 
 type call struct {
 	*Command
-	word   string // as it was written
+	word   string // as the user wrote it
 	option string
 	thread bool
-	text   string // behind it, where it takes some
+	text   string // the text after the command, if it takes text
 }
 
-func (l line) names() string {
+func (l parsedMessage) names() string {
 	var words []string
 	for _, c := range l.calls {
 		words = append(words, c.word)
@@ -34,11 +34,11 @@ func (l line) names() string {
 
 var commandWord = regexp.MustCompile(`^/(\?|[A-Za-z_][A-Za-z0-9_-]*)(!?)(?::([^\s/]*))?$`)
 
-// parse takes the commands off a message. A word that only begins with a slash, such as /etc/hosts, is none.
-func (c *Commands) parse(text string, passUnknown bool) (l line, err error) {
+// parse splits a message into commands and the rest. A word such as /etc/hosts is no command.
+func (c *Commands) parse(text string, passUnknown bool) (l parsedMessage, err error) {
 	l.rest = strings.TrimSpace(text)
 	if escaped, ok := escape(l.rest); ok && strings.HasPrefix(escaped, "/") {
-		return line{rest: escaped}, nil
+		return parsedMessage{rest: escaped}, nil
 	}
 	var errs []error
 	for {
@@ -53,7 +53,7 @@ func (c *Commands) parse(text string, passUnknown bool) (l line, err error) {
 			errs = append(errs, err)
 		}
 		l.calls = append(l.calls, one)
-		if one.Command != nil && one.Text && !one.own() {
+		if one.Command != nil && one.Text && !one.takesText() {
 			break
 		}
 	}
@@ -63,8 +63,8 @@ func (c *Commands) parse(text string, passUnknown bool) (l line, err error) {
 	return l, errors.Join(errs...)
 }
 
-// call reads the word at the beginning of text as a command; ok is false where it has not the form of one, and its
-// Command is nil where there is none of this name.
+// call parses the first word of text as a command. ok is false for a word that does not have the
+// form of a command. The Command of an unknown name is nil.
 func (c *Commands) call(text string) (one call, rest string, ok bool) {
 	word := text
 	if at := strings.IndexFunc(text, unicode.IsSpace); at >= 0 {
@@ -78,15 +78,15 @@ func (c *Commands) call(text string) (one call, rest string, ok bool) {
 	return one, strings.TrimSpace(text[len(word):]), true
 }
 
-// own reports whether the gateway knows what to do with the text behind a command.
-func (c *call) own() bool {
+// takesText reports whether the agent itself uses the text after a command.
+func (c *call) takesText() bool {
 	return slices.Contains([]string{DoHelp, DoApprove, DoReject, DoEdit, DoCancel, DoNew}, c.Do)
 }
 
-// takeText gives a command the text behind it: of /edit one JSON value, of others all of it, unless the next word is
-// a command again. "--" makes the rest text, whatever it says.
-func (l *line) takeText(c *Commands, one *call) error {
-	if !one.Text || !one.own() || l.rest == "" {
+// takeText assigns the text after a command to it: one JSON value for /edit, all text for others,
+// unless the next word is a command. "--" before text makes it plain text.
+func (l *parsedMessage) takeText(c *Commands, one *call) error {
+	if !one.Text || !one.takesText() || l.rest == "" {
 		return nil
 	}
 	if escaped, ok := escape(l.rest); ok {
@@ -107,34 +107,34 @@ func (l *line) takeText(c *Commands, one *call) error {
 	return c.onlyText(one)
 }
 
-// onlyText refuses a reason that holds another decision: nobody can tell whether it is meant as one.
+// onlyText refuses a reason that contains another decision, because its meaning would be ambiguous.
 func (c *Commands) onlyText(one *call) error {
 	if one.Do != DoReject && one.Do != DoCancel {
 		return nil
 	}
 	for word := range strings.FieldsSeq(one.text) {
 		if in, _, ok := c.call(word); ok && in.Command != nil && slices.Contains([]string{DoApprove, DoReject, DoEdit, DoCancel}, in.Do) {
-			return one.wrong(`the reason holds %s; put the command with a reason last, or "--" before a reason that names commands`, word)
+			return one.wrong(`the reason contains %s; put the command with a reason last, or "--" before a reason that names commands`, word)
 		}
 	}
 	return nil
 }
 
-// escape returns the text behind "--", which holds no commands.
+// escape returns the text after "--", in which no commands are recognized.
 func escape(text string) (string, bool) {
 	rest, ok := strings.CutPrefix(text, "--")
 	trimmed := strings.TrimSpace(rest)
 	return trimmed, ok && (rest == "" || len(trimmed) < len(rest))
 }
 
-// check holds a call to what its command takes, and fills in the default.
+// check validates the option of a call, and sets the default.
 func (c *call) check() error {
 	fail := func(format string, args ...any) error {
 		return &CommandError{Name: c.word, Why: fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case c.thread && c.Settings == nil:
-		return fail(`"!" is for settings, and it sets nothing`)
+		return fail(`"!" must follow a command that changes settings`)
 	case c.AnyOption:
 		return nil
 	case c.option == "":

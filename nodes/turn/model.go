@@ -13,9 +13,9 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// WithModel returns c with functions that ask a model in the place of those that are nil: see [ModelExtract],
-// [ModelMatch], [ModelPlan], [ModelAnswer], [ModelClarify] and [ModelExplain]. A model that may be asked again
-// makes the node be tried again.
+// WithModel returns c with the functions that are nil set to functions that use a model: see
+// [ModelExtract], [ModelMatch], [ModelPlan], [ModelAnswer], [ModelClarify] and [ModelExplain]. A
+// temporary failure of the model makes the node run again.
 func WithModel(c Config, m model.Model) Config {
 	if c.Extract == nil {
 		c.Extract = ModelExtract(m)
@@ -38,19 +38,19 @@ func WithModel(c Config, m model.Model) Config {
 	return c
 }
 
-// historyTokens bounds how much of a conversation a prompt holds: the newest of it.
+// historyTokens limits how much of a conversation a prompt contains.
 const historyTokens = 8000
 
 // history returns the newest part of a conversation as text.
 func history(ms []message.Message) string {
 	fit, err := message.Window{MaxTokens: historyTokens}.Fit(ms)
-	if err != nil { // one message alone is larger: then it stands alone
+	if err != nil { // one message alone is larger: use only that one
 		return agent.FormatMessages(ms[len(ms)-1:])
 	}
 	return agent.FormatMessages(fit.Messages)
 }
 
-// request makes a request of a role and of sections with headings; those that are empty are left out.
+// request returns a request with a role and sections with headings. Empty sections are left out.
 func request(role string, sections ...string) model.Request {
 	var b strings.Builder
 	for i := 0; i+1 < len(sections); i += 2 {
@@ -61,7 +61,7 @@ func request(role string, sections ...string) model.Request {
 	return model.Request{Messages: []message.Message{message.System(role), message.User(strings.TrimSpace(b.String()))}}
 }
 
-// ModelExtract makes the task with a model.
+// ModelExtract returns a Config.Extract that uses a model.
 func ModelExtract(m model.Model) func(context.Context, ExtractRequest) (Task, error) {
 	return func(ctx context.Context, r ExtractRequest) (Task, error) {
 		var found strings.Builder
@@ -74,8 +74,8 @@ func ModelExtract(m model.Model) func(context.Context, ExtractRequest) (Task, er
 	}
 }
 
-// ModelMatch asks a model whether a task wants a capability. One without a matching guide is not asked about: it is not
-// wanted, as the registry's warnings say.
+// ModelMatch returns a Config.Match that uses a model. It reports false for a capability without a
+// matching guide, as the registry's warnings state.
 func ModelMatch(m model.Model) func(context.Context, MatchRequest) (bool, error) {
 	type verdict struct {
 		Wanted bool   `json:"wanted" jsonschema:"whether the task needs this capability"`
@@ -130,7 +130,7 @@ func (p modelPlan) plan() (out agent.Plan) {
 	return out
 }
 
-// ModelPlan plans with a model. What it returns is held to all rules like any other plan.
+// ModelPlan returns a Config.Plan that uses a model.
 func ModelPlan(m model.Model) func(context.Context, PlanRequest) (agent.Plan, error) {
 	return func(ctx context.Context, r PlanRequest) (agent.Plan, error) {
 		reuse := ""
@@ -172,17 +172,19 @@ func names(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// ModelAnswer answers with a model, and passes on its words as they come: see [graph.EmitMessage].
+// ModelAnswer returns a Config.Answer that uses a model and streams the answer: see
+// [graph.EmitMessage].
 func ModelAnswer(m model.Model) func(context.Context, AnswerRequest) (string, error) {
 	return func(ctx context.Context, r AnswerRequest) (string, error) {
 		req := answerPrompt(r, "You answer the user, from what was found and from nothing else. Say what is missing. "+
-			"Where nothing was looked up, talk plainly and claim no facts.")
+			"Where nothing was looked up, talk and claim no facts.")
 		return stream(ctx, m, req, r.ID)
 	}
 }
 
-// ModelTalk answers with a model from the conversation alone: the newest part of it is sent as it was said. It is
-// for an agent without capabilities, and passes words on as [ModelAnswer] does.
+// ModelTalk returns a Config.Answer that sends the newest part of the conversation to a model, and
+// nothing else. It is for an agent without capabilities, and streams the answer as [ModelAnswer]
+// does.
 func ModelTalk(m model.Model) func(context.Context, AnswerRequest) (string, error) {
 	return func(ctx context.Context, r AnswerRequest) (string, error) {
 		said := r.Messages
@@ -195,7 +197,7 @@ func ModelTalk(m model.Model) func(context.Context, AnswerRequest) (string, erro
 	}
 }
 
-// stream asks a model, and passes on its words as they come if the message has an id.
+// stream calls a model, and emits its text if the message has an ID.
 func stream(ctx context.Context, m model.Model, req model.Request, id string) (string, error) {
 	req.ID = id
 	f := model.Fold{Request: req}
@@ -232,20 +234,20 @@ func answerPrompt(r AnswerRequest, role string) model.Request {
 	}
 	shown := ""
 	if n := len(r.Figures) + len(r.Commands) + len(r.Notebooks); n > 0 {
-		shown = fmt.Sprintf("%d figures, %d commands and %d notebooks stand beside the answer.", len(r.Figures), len(r.Commands), len(r.Notebooks))
+		shown = fmt.Sprintf("%d figures, %d commands and %d notebooks are shown next to the answer.", len(r.Figures), len(r.Commands), len(r.Notebooks))
 	}
 	return request(role, "Task", r.Task, "This step", r.Step.Objective, "Steps that were done", strings.Join(r.Done, "\n"), "What was found", found.String(),
 		"What is missing", strings.Join(r.Missing, "\n"), "Shown beside it", shown, "Date", r.Time.Format("Monday, 2 January 2006"), "Conversation", history(r.Messages))
 }
 
-// ModelClarify makes questions back to the user with a model.
+// ModelClarify returns a Config.Clarify that uses a model.
 func ModelClarify(m model.Model) func(context.Context, AnswerRequest) (Clarification, error) {
 	return func(ctx context.Context, r AnswerRequest) (Clarification, error) {
-		return model.Decode[Clarification](ctx, m, answerPrompt(r, "The task cannot be done as it stands. Ask the user one to four short questions, whose answers are enough to do it."))
+		return model.Decode[Clarification](ctx, m, answerPrompt(r, "The task cannot be done as written. Ask the user one to four short questions, whose answers are enough to do it."))
 	}
 }
 
-// ModelExplain explains a failure with a model, in a few sentences.
+// ModelExplain returns a Config.Explain that uses a model, for a few sentences.
 func ModelExplain(m model.Model) func(context.Context, Report) (string, error) {
 	return func(ctx context.Context, r Report) (string, error) {
 		req := request("You explain to a user in at most three sentences why a task could not be done, and what may help. Do not repeat the report.", "Report", r.String(), "Details", r.Details)
@@ -255,8 +257,8 @@ func ModelExplain(m model.Model) func(context.Context, Report) (string, error) {
 	}
 }
 
-// ModelDecide reads answers that no rule understands, with a model: it is for [Gateway.Decide]. Only a plain yes is
-// an approval; a model that fails or doubts decides nothing.
+// ModelDecide returns an Agent.Decide that uses a model. Only a plain yes is an approval. An
+// unclear answer or a failure of the model decides nothing.
 func ModelDecide(m model.Model) func(context.Context, graph.Interrupt, string) (Decision, bool, error) {
 	type reading struct {
 		Decision string `json:"decision" jsonschema:"approve, reject, or unclear where it is neither without any doubt or depends on a condition"`
@@ -265,12 +267,12 @@ func ModelDecide(m model.Model) func(context.Context, graph.Interrupt, string) (
 	return func(ctx context.Context, q graph.Interrupt, text string) (Decision, bool, error) {
 		got, err := model.Decode[reading](ctx, m, request("You read whether a person said yes or no to a question. A condition, a change or a question back is unclear.",
 			"Question", q.Prompt+"\n\n"+q.Detail, "Answer", text))
-		switch v := Verdict(got.Decision); {
+		switch v := Action(got.Decision); {
 		case err != nil || v != Approve && v != Reject:
 			return Decision{}, false, err
 		case v == Approve:
-			return Decision{Verdict: Approve}, true, nil
+			return Decision{Action: Approve}, true, nil
 		}
-		return Decision{Verdict: Reject, Feedback: got.Feedback}, true, nil
+		return Decision{Action: Reject, Feedback: got.Feedback}, true, nil
 	}
 }

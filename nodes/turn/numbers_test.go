@@ -15,19 +15,19 @@ import (
 func TestAQuestionIsNoYes(t *testing.T) {
 	for _, text := range []string{"ok?", "yes?", "approve?", "sure ?", "go ahead?!", "yes, ok?", "OK？"} {
 		if d, clear := turn.ParseDecision(text); clear {
-			t.Errorf("%q: %s", text, d.Verdict)
+			t.Errorf("%q: %s", text, d.Action)
 		}
 	}
 }
 
 // A number above 2^53 in an edit came out as another.
 func TestAnEditKeepsItsNumbers(t *testing.T) {
-	for name, say := range map[string]func(*turn.Gateway[agent.State], string) graph.Result[agent.State]{
-		"answer": func(g *turn.Gateway[agent.State], id string) graph.Result[agent.State] {
+	for name, say := range map[string]func(*turn.Agent[agent.State], string) graph.Result[agent.State]{
+		"answer": func(g *turn.Agent[agent.State], id string) graph.Result[agent.State] {
 			return resume(t, g.Graph, graph.Answer(id, json.RawMessage(`{"decision":"edit","edited":9007199254740993}`)))
 		},
-		"/edit": func(g *turn.Gateway[agent.State], id string) graph.Result[agent.State] {
-			tell(t, g, "/edit 9007199254740993")
+		"/edit": func(g *turn.Agent[agent.State], id string) graph.Result[agent.State] {
+			send(t, g, "/edit 9007199254740993")
 			return graph.Result[agent.State]{}
 		},
 	} {
@@ -40,8 +40,8 @@ func TestAnEditKeepsItsNumbers(t *testing.T) {
 			got = string(d.Data)
 			return c.Store(Rain{Column: got})
 		})
-		g, _ := desk(t, turn.Config{Manager: manager(t), Capabilities: registry(t, cp)}, &checkpoint.Memory{})
-		res := tell(t, g, "write it")
+		g, _ := newAgent(t, turn.Config{Manager: manager(t), Capabilities: registry(t, cp)}, &checkpoint.Memory{})
+		res := send(t, g, "write it")
 		if len(res.Questions) != 1 {
 			t.Fatal(res.Status, res.Text)
 		}

@@ -11,19 +11,20 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// PlanApproval is the type of the request for a plan.
+// PlanApproval is the type of the approval request for a plan.
 const PlanApproval = "orchestrator_plan"
 
-// Orchestrator makes the plan: it completes what [Config.Plan] returns by the step that ends the turn, and holds it to
-// all rules at once. A plan that breaks some is made again, with all its problems told; one that wants
-// a capability that was not chosen asks for another choice. In planning mode the plan becomes a request, unless all it
-// does is to answer or to ask back; otherwise those who watch Custom events see the agent.Plan.
+// Orchestrator makes the plan. It adds the step that ends the turn to the result of [Config.Plan],
+// and checks all rules. An invalid plan is made again, with all its problems in the request. A plan
+// that uses a capability that was not chosen causes a new choice. In planning mode the plan becomes
+// an approval request, unless it only answers or asks back. Otherwise it is emitted as an
+// agent.Plan.
 func (t *Turn) Orchestrator(ctx context.Context, s *agent.State) error {
 	return t.guard(ctx, s, agent.ToOrchestrator, t.orchestrate)
 }
 
 func (t *Turn) orchestrate(ctx context.Context, s *agent.State) error {
-	if err := t.tell(ctx, s, agent.ToOrchestrator, "Planning…", phase(3)); err != nil {
+	if err := t.emitStatus(ctx, s, agent.ToOrchestrator, "Planning…", phase(3)); err != nil {
 		return err
 	}
 	task, ok := t.m.CurrentTask(s)
@@ -57,7 +58,7 @@ func (t *Turn) orchestrate(ctx context.Context, s *agent.State) error {
 
 func (t *Turn) active(s *agent.State) []string { return s.Planning.ActiveCapabilities.Slice() }
 
-// complete writes the names of the steps that end a turn as they are, and adds one where there is none.
+// complete normalizes the names of steps that end a turn, and adds such a step if there is none.
 func (t *Turn) complete(p agent.Plan) agent.Plan {
 	steps := slices.Clone(p.Steps)
 	for i := range steps {
@@ -72,7 +73,7 @@ func (t *Turn) complete(p agent.Plan) agent.Plan {
 	return agent.Plan{Steps: steps}
 }
 
-// outputs returns what the steps make, by what their capabilities provide.
+// outputs returns the contexts that the steps make, by what their capabilities provide.
 func (t *Turn) outputs(steps []agent.Step) (refs agent.InputList) {
 	provides := t.reg.Rules().Provides
 	for _, s := range steps {
@@ -85,7 +86,7 @@ func (t *Turn) outputs(steps []agent.Step) (refs agent.InputList) {
 	return refs
 }
 
-// check holds a plan to all rules.
+// check checks a plan against all rules.
 func (t *Turn) check(s *agent.State, p agent.Plan) error {
 	rules := t.reg.Rules(t.active(s)...)
 	registered := rules.Known
@@ -103,19 +104,19 @@ func (t *Turn) check(s *agent.State, p agent.Plan) error {
 	return agent.Failed(agent.Retriable, err)
 }
 
-// does reports whether a plan has a step that does something, beside the one that ends the turn.
+// does reports whether a plan has a step other than the one that ends the turn.
 func (t *Turn) does(p agent.Plan) bool {
 	return slices.ContainsFunc(p.Steps, func(s agent.Step) bool { return !slices.Contains(terminals(), s.Capability) })
 }
 
-// planSchema is that of an agent.Plan, as far as it says something; the rules of a plan hold besides.
+// planSchema is the JSON Schema of an agent.Plan. The plan must also pass check.
 var planSchema = json.RawMessage(`{"type":"object","required":["steps"],"properties":{"steps":{"type":"array","items":{"type":"object",
 "required":["capability"],"properties":{"context_key":{"type":"string"},"capability":{"type":"string"},"task_objective":{"type":"string"},
 "success_criteria":{"type":"string"},"expected_output":{"type":"string"},"parameters":{"type":["object","null"]},
 "inputs":{"type":["array","null"],"items":{"type":"object","additionalProperties":{"type":"string"}}},
 "depends_on":{"type":["array","null"],"items":{"type":"string"}}},"additionalProperties":false}}},"additionalProperties":false}`)
 
-// propose makes a request of a plan.
+// propose stores an approval request for a plan.
 func (t *Turn) propose(s *agent.State, p agent.Plan, task string) error {
 	data, err := json.Marshal(p)
 	if err != nil {

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// panicked is the error of a function that panicked. It is never of the severity that the value of the
-// panic may have: nobody knows what is broken, so the turn ends.
+// panicked is the error of a function that panicked. It is always critical, whatever the value of
+// the panic: the state of the program is unknown, so the turn ends.
 type panicked struct {
-	text string // what was panicked with
-	at   string // where, such as file.go:12
+	text string // the value of the panic
+	at   string // the place, such as file.go:12
 }
 
 func (e *panicked) Error() string { return "turn: " + e.text + " at " + e.at }
 
-// safely calls do and makes an error of its panic.
+// safely calls do and returns its panic as an error.
 func safely[T any](do func() (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -26,7 +26,7 @@ func safely[T any](do func() (T, error)) (v T, err error) {
 	return do()
 }
 
-// place returns the line that panicked. It is called by the deferred function.
+// place returns the line that panicked. It must be called by the deferred function.
 func place() string {
 	calls := make([]uintptr, 64)
 	frames := runtime.CallersFrames(calls[:runtime.Callers(0, calls)])

@@ -20,7 +20,7 @@ func TestPeerSeveralInputsOfOneTypeAllReachTheStep(t *testing.T) {
 	c.Plan = script[turn.PlanRequest](t, gives(plans(
 		agent.Step{Capability: "find", ContextKey: "a"}, agent.Step{Capability: "find", ContextKey: "b"}, agent.Step{Capability: "plot", ContextKey: "p", Inputs: in},
 	)))
-	says(t, answer(t, say(t, compile(t, c, &checkpoint.Memory{}), "t1", "draw").State), `{"of":["column b","column a"]}`)
+	contains(t, answer(t, say(t, compile(t, c, &checkpoint.Memory{}), "t1", "draw").State), `{"of":["column b","column a"]}`)
 }
 
 // Osprey pull request 114: a planner cannot tell what a context was made for.
@@ -34,7 +34,7 @@ func TestPeerThePlannerIsToldWhatEachContextWasMadeFor(t *testing.T) {
 	say(t, g, "t1", "May")
 	say(t, g, "t1", "June")
 	say(t, g, "t1", "July")
-	says(t, known, "k0 (the rain of May)", "k1 (the rain of June)")
+	contains(t, known, "k0 (the rain of May)", "k1 (the rain of June)")
 }
 
 // Osprey pull request 70: a conversation with one capability, over several turns.
@@ -45,8 +45,8 @@ func TestPeerACapabilityCanBePinned(t *testing.T) {
 		asked++
 		return true, nil
 	}
-	d := turn.Desk(compile(t, c, &checkpoint.Memory{}), c.Manager)
-	tell := func(text string) turn.Reply[agent.State] {
+	d := turn.NewAgent(compile(t, c, &checkpoint.Memory{}), c.Manager)
+	ask := func(text string) turn.Reply[agent.State] {
 		r, err := d.Say(t.Context(), "t1", text)
 		must(t, err)
 		return r
@@ -54,24 +54,24 @@ func TestPeerACapabilityCanBePinned(t *testing.T) {
 	active := func(r turn.Reply[agent.State]) string {
 		return strings.Join(r.State.Planning.ActiveCapabilities.Slice(), " ")
 	}
-	tell("/pin!:find")
-	same(t, "active", active(tell("look")), "respond clarify find")
-	same(t, "active", active(tell("look again")), "respond clarify find")
-	same(t, "active for a turn", active(tell("/pin:plot draw")), "respond clarify plot")
-	same(t, "active", active(tell("and again")), "respond clarify find")
+	ask("/pin!:find")
+	same(t, "active", active(ask("look")), "respond clarify find")
+	same(t, "active", active(ask("look again")), "respond clarify find")
+	same(t, "active for a turn", active(ask("/pin:plot draw")), "respond clarify plot")
+	same(t, "active", active(ask("and again")), "respond clarify find")
 	same(t, "questions of the classifier", asked, 0)
 	refuses(t, d, "/pin:launch go", `there is no capability "launch"; there are find, plot`)
 	refuses(t, d, "/pin!:plots", "did you mean /pin!:plot?")
 	sameList(t, "completed", d.Complete("/pin!:p"), []string{"/pin!:plot"})
-	same(t, "a pin that is lifted", tell("/pin!").Text, "All capabilities are there for this conversation.")
+	same(t, "a pin that is lifted", ask("/pin!").Text, "All capabilities are there for this conversation.")
 	// A program may pin what is gone meanwhile.
 	var in agent.State
 	in.Messages = message.LogOf(message.User("go"))
 	in.AgentControl.Update(agent.Settings{PinnedCapability: new("launch")})
 	res, err := d.Graph.Invoke(t.Context(), in, graph.RunOptions{Thread: "t2"})
 	must(t, err)
-	says(t, answer(t, res.State), `"launch" is pinned; there are find, plot`)
+	contains(t, answer(t, res.State), `"launch" is pinned; there are find, plot`)
 	asked = 0
-	tell("look")
+	ask("look")
 	same(t, "questions of the classifier", asked, 2)
 }

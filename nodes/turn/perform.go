@@ -15,22 +15,22 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// deed is what the commands of a message come to.
-type deed struct {
+// commandPlan is what the commands of a message do.
+type commandPlan struct {
 	turn, thread agent.Settings
 	texts        []string
 	ui           []string
 	answers      *graph.Answers
-	answered     map[string]bool   // ids of the questions that have an answer
-	left         map[string]string // why others that were meant have none, by their ids
+	answered     map[string]bool   // the ids of the questions that have an answer
+	skipped      map[string]string // by the id of a question: why a command for all did not answer it
 	discard      bool
-	goOn         bool
-	rest         string // of the message
+	continues    bool
+	rest         string // the rest of the message
 }
 
-// perform works out what the commands of a message come to; it changes nothing.
-func (g *Gateway[S]) perform(ctx context.Context, thread string, l line, open []graph.Interrupt) (deed, error) {
-	d := deed{rest: l.rest}
+// plan returns what the commands of a message do; it changes nothing.
+func (g *Agent[S]) plan(ctx context.Context, thread string, l parsedMessage, open []graph.Interrupt) (commandPlan, error) {
+	d := commandPlan{rest: l.rest}
 	var errs []error
 	for _, c := range l.calls {
 		if c.Settings != nil {
@@ -45,12 +45,12 @@ func (g *Gateway[S]) perform(ctx context.Context, thread string, l line, open []
 			}
 			d.texts = append(d.texts, text)
 		}
-		if err := g.carry(ctx, thread, c, open, &d); err != nil {
+		if err := g.planCommand(ctx, thread, c, open, &d); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	errs = append(errs, d.turn.Validate(), d.thread.Validate())
-	d.leftOpen(asked(open))
+	d.reportSkipped(questionsAmong(open))
 	if d.answers != nil && d.rest != "" {
 		errs = append(errs, &CommandError{Name: l.names(), Why: fmt.Sprintf("it takes no text, and %q follows", d.rest)})
 	}
@@ -63,11 +63,11 @@ func (g *Gateway[S]) perform(ctx context.Context, thread string, l line, open []
 	return d, errors.Join(errs...)
 }
 
-// carry does what one command says.
-func (g *Gateway[S]) carry(ctx context.Context, thread string, c call, open []graph.Interrupt, d *deed) error {
+// planCommand adds one command to the plan.
+func (g *Agent[S]) planCommand(ctx context.Context, thread string, c call, open []graph.Interrupt, d *commandPlan) error {
 	switch c.Do {
 	case "":
-		return g.mayPin(c)
+		return g.checkPin(c)
 	case DoHelp:
 		return d.show(g.commands().Help(cmp.Or(c.text, c.option)))
 	case DoConfig:
@@ -75,14 +75,14 @@ func (g *Gateway[S]) carry(ctx context.Context, thread string, c call, open []gr
 	case DoStatus:
 		return d.show(g.status(ctx, thread))
 	case DoPending:
-		return d.show(Asking(open), nil)
+		return d.show(FormatQuestions(open), nil)
 	case DoApprove, DoReject, DoEdit, DoCancel:
-		return d.decide(c, asked(open))
+		return d.addAnswers(c, questionsAmong(open))
 	case DoContinue:
-		return g.continues(ctx, thread, c, d)
+		return g.planContinue(ctx, thread, c, d)
 	case DoNew:
 		if d.rest = cmp.Or(c.text, d.rest); d.rest == "" {
-			return &CommandError{Name: c.word, Why: "the message is missing behind it"}
+			return &CommandError{Name: c.word, Why: "a message must follow it"}
 		}
 		d.discard = true
 	default:
@@ -91,13 +91,13 @@ func (g *Gateway[S]) carry(ctx context.Context, thread string, c call, open []gr
 	return nil
 }
 
-// continues goes on with a turn that was cut off or failed, and with no other.
-func (g *Gateway[S]) continues(ctx context.Context, thread string, c call, d *deed) error {
+// planContinue adds /continue, for a turn that failed or was cut off.
+func (g *Agent[S]) planContinue(ctx context.Context, thread string, c call, d *commandPlan) error {
 	_, p, err := g.Graph.State(ctx, checkpoint.Key{Thread: thread}, 0)
 	switch {
 	case err != nil && !errors.Is(err, graph.ErrUnknownThread) && !errors.Is(err, graph.ErrNoStore):
 		return err
-	case len(asked(p.Interrupts)) > 0:
+	case len(questionsAmong(p.Interrupts)) > 0:
 		return &CommandError{Name: c.word, Why: "the turn waits for an answer"}
 	case err != nil || p.Status == graph.Done:
 		return &CommandError{Name: c.word, Why: "no turn was cut off"}
@@ -106,17 +106,17 @@ func (g *Gateway[S]) continues(ctx context.Context, thread string, c call, d *de
 	case !d.turn.IsZero():
 		return &CommandError{Name: c.word, Why: `the turn has begun; with "!" a setting is for the thread`}
 	}
-	d.goOn = true
+	d.continues = true
 	return nil
 }
 
-func (d *deed) show(text string, err error) error {
+func (d *commandPlan) show(text string, err error) error {
 	d.texts = append(d.texts, text)
 	return err
 }
 
-// config shows the settings that a turn on the thread would have.
-func (g *Gateway[S]) config(ctx context.Context, thread string) (string, error) {
+// config returns the settings that a turn on the thread would have.
+func (g *Agent[S]) config(ctx context.Context, thread string) (string, error) {
 	s, _, err := g.Graph.State(ctx, checkpoint.Key{Thread: thread}, 0)
 	if err != nil && !errors.Is(err, graph.ErrUnknownThread) && !errors.Is(err, graph.ErrNoStore) {
 		return "", err
@@ -126,11 +126,11 @@ func (g *Gateway[S]) config(ctx context.Context, thread string) (string, error) 
 		fresh.SessionControl.Update(set)
 	}
 	data, err := json.MarshalIndent(g.Manager.Settings(&fresh), "", "  ")
-	return string(data) + "\n\n/help config says what each of them is.", err
+	return string(data) + "\n\n/help config describes each of them.", err
 }
 
-// mayPin refuses to pin what is no capability of the graph.
-func (g *Gateway[S]) mayPin(c call) error {
+// checkPin returns an error for a name that is no capability of the graph.
+func (g *Agent[S]) checkPin(c call) error {
 	names := g.capabilities()
 	if !c.Capability || c.option == "" || len(names) == 0 || slices.Contains(names, c.option) {
 		return nil
@@ -142,8 +142,9 @@ func (g *Gateway[S]) mayPin(c call) error {
 	return e
 }
 
-// Complete is [Commands.Complete] of the gateway's commands, and completes the names of capabilities too.
-func (g *Gateway[S]) Complete(prefix string) []string {
+// Complete is [Commands.Complete] of the agent's commands. It also completes the names of
+// capabilities.
+func (g *Agent[S]) Complete(prefix string) []string {
 	all := g.commands().Complete(prefix)
 	name, option, has := strings.Cut(strings.TrimPrefix(prefix, "/"), ":")
 	cmd := g.commands().byName[strings.TrimSuffix(strings.ToLower(name), "!")]
@@ -158,14 +159,15 @@ func (g *Gateway[S]) Complete(prefix string) []string {
 	return all
 }
 
-// capabilities returns the names of the nodes to which the router sends steps; none where it is wired by hand.
-func (g *Gateway[S]) capabilities() (names []string) {
+// capabilities returns the names of the nodes to which the router sends steps. It returns none for
+// a graph whose nodes were connected by hand.
+func (g *Agent[S]) capabilities() (names []string) {
 	drawn, byID := g.Graph.Draw(0), map[string]string{}
 	for _, n := range drawn.Nodes {
 		byID[n.ID] = n.Name
 	}
 	for _, e := range drawn.Edges {
-		if to := byID[e.To]; byID[e.From] == ToRouter && to != graph.End && !slices.Contains(Names(), to) {
+		if to := byID[e.To]; byID[e.From] == ToRouter && to != graph.End && !slices.Contains(NodeNames(), to) {
 			names = append(names, to)
 		}
 	}
@@ -173,12 +175,12 @@ func (g *Gateway[S]) capabilities() (names []string) {
 	return slices.Compact(names)
 }
 
-// status shows where the thread stands.
-func (g *Gateway[S]) status(ctx context.Context, thread string) (string, error) {
+// status returns the status of a thread, as text.
+func (g *Agent[S]) status(ctx context.Context, thread string) (string, error) {
 	s, p, err := g.Graph.State(ctx, checkpoint.Key{Thread: thread}, 0)
 	switch {
 	case errors.Is(err, graph.ErrUnknownThread), errors.Is(err, graph.ErrNoStore):
-		return "Nothing was said yet.", nil
+		return "There are no messages yet.", nil
 	case err != nil:
 		return "", err
 	}

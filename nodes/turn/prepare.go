@@ -13,14 +13,14 @@ import (
 
 var errNoTask = errors.New("turn: there is no task")
 
-// Extraction makes the task of the conversation, with what the sources give. A source that fails or is late is
-// left out, and told of.
+// Extraction extracts the task from the conversation and the results of the sources. A source that
+// fails or is late is left out, with a status update.
 func (t *Turn) Extraction(ctx context.Context, s *agent.State) error {
 	return t.guard(ctx, s, agent.ToExtraction, t.extract)
 }
 
 func (t *Turn) extract(ctx context.Context, s *agent.State) error {
-	if err := t.tell(ctx, s, agent.ToExtraction, "Extracting the task…", phase(1)); err != nil {
+	if err := t.emitStatus(ctx, s, agent.ToExtraction, "Extracting the task…", phase(1)); err != nil {
 		return err
 	}
 	query, _ := t.m.UserQuery(s)
@@ -59,8 +59,8 @@ func phase(n int) map[string]string {
 	return map[string]string{"phase": "Task Preparation", "step": fmt.Sprint(n), "total": "3"}
 }
 
-// Classifier chooses the capabilities that the task wants; what was planned before is void. A run of it because
-// an earlier choice failed counts as a reclassification, even if it fails itself.
+// Classifier chooses the capabilities for the task, and drops the earlier plan. A run caused by a
+// failed choice counts as a reclassification, even if it fails itself.
 func (t *Turn) Classifier(ctx context.Context, s *agent.State) error {
 	last, failed := failed(s)
 	again := failed && last.Severity == agent.Reclassification && last.Node != agent.ToClassifier || s.Control.NeedsReclassification.Get()
@@ -75,7 +75,7 @@ func (t *Turn) Classifier(ctx context.Context, s *agent.State) error {
 }
 
 func (t *Turn) classify(ctx context.Context, s *agent.State) error {
-	if err := t.tell(ctx, s, agent.ToClassifier, "Choosing capabilities…", phase(2)); err != nil {
+	if err := t.emitStatus(ctx, s, agent.ToClassifier, "Choosing capabilities…", phase(2)); err != nil {
 		return err
 	}
 	task, ok := t.m.CurrentTask(s)
@@ -101,7 +101,7 @@ func (t *Turn) classify(ctx context.Context, s *agent.State) error {
 	return nil
 }
 
-// pin chooses one capability and nothing beside it.
+// pin chooses one capability and no other.
 func (t *Turn) pin(s *agent.State, name string) error {
 	if _, ok := t.reg.Get(name); !ok {
 		return fmt.Errorf("%w: %q is pinned; there are %s", capabilities.ErrUnknown, name, strings.Join(t.reg.Names(), ", "))
@@ -118,8 +118,8 @@ func (t *Turn) unplan(s *agent.State) {
 	s.Execution.PendingApprovals.Overwrite(nil)
 }
 
-// match asks for each capability that is not always active, several at once, and returns the names of those that are
-// wanted. A failure, a panic too, is a no.
+// match calls Config.Match for each capability that is not always active, several at once, and
+// returns the names of the matching ones. A failure or a panic counts as no match.
 func (t *Turn) match(ctx context.Context, s *agent.State, task string) (chosen []string, err error) {
 	var infos []capabilities.Info
 	for _, name := range t.reg.Names() {
@@ -134,7 +134,7 @@ func (t *Turn) match(ctx context.Context, s *agent.State, task string) (chosen [
 	why := previous(s, agent.ToClassifier)
 	wanted := make([]bool, len(infos))
 	errs := make([]error, len(infos))
-	together(len(infos), most, func(i int) {
+	forEach(len(infos), most, func(i int) {
 		if errs[i] = ctx.Err(); errs[i] == nil {
 			wanted[i], errs[i] = safely(func() (bool, error) { return t.cfg.Match(ctx, MatchRequest{task, infos[i], why}) })
 		}
@@ -145,7 +145,7 @@ func (t *Turn) match(ctx context.Context, s *agent.State, task string) (chosen [
 	for i, info := range infos {
 		switch {
 		case errs[i] != nil:
-			t.m.Status(s, agent.StatusUpdate{Message: fmt.Sprintf("whether %q is wanted: %v; taken for a no", info.Name, errs[i]), Node: agent.ToClassifier})
+			t.m.Status(s, agent.StatusUpdate{Message: fmt.Sprintf("whether %q matches: %v; assuming no", info.Name, errs[i]), Node: agent.ToClassifier})
 		case wanted[i]:
 			chosen = append(chosen, info.Name)
 		}
@@ -153,8 +153,8 @@ func (t *Turn) match(ctx context.Context, s *agent.State, task string) (chosen [
 	return chosen, nil
 }
 
-// together calls do for 0 to n-1, at most so many at once, and returns when all have.
-func together(n, most int, do func(i int)) {
+// forEach calls do for 0 to n-1, at most `most` at once, and returns when all calls have returned.
+func forEach(n, most int, do func(i int)) {
 	var all sync.WaitGroup
 	places := make(chan struct{}, max(1, most))
 	for i := range n {

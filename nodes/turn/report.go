@@ -11,13 +11,13 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// Error ends the turn with a message that says what went wrong. It cannot fail itself.
+// Error ends the turn with a message about what failed. It cannot fail itself.
 func (t *Turn) Error(ctx context.Context, s *agent.State) error {
 	r, doing := t.Report(s), "Something went wrong…"
 	if r.Rejected {
 		doing = "Ending the turn…"
 	}
-	if err := t.tell(ctx, s, agent.ToError, doing, nil); err != nil {
+	if err := t.emitStatus(ctx, s, agent.ToError, doing, nil); err != nil {
 		return err
 	}
 	text := r.String()
@@ -35,13 +35,13 @@ func (t *Turn) Error(ctx context.Context, s *agent.State) error {
 	return t.m.ResponseUpdate(s, strings.ToValidUTF8(text, "�"))
 }
 
-// Report returns what went wrong in the turn.
+// Report describes why the turn failed or was rejected.
 func (t *Turn) Report(s *agent.State) Report {
 	f := s.Control.ErrorInfo.Get()
 	task, _ := t.m.CurrentTask(s)
 	r := Report{
 		Time: t.m.Clock(), Rejected: f.Rejected, Severity: cmp.Or(f.Severity, agent.Critical), Task: task, Node: cmp.Or(f.Node, ToRouter),
-		Message: cmp.Or(f.UserMessage, f.Error), Details: f.Error, Reason: cmp.Or(f.Metadata["reason"], f.UserMessage, f.Error, "something failed and nobody said what"),
+		Message: cmp.Or(f.UserMessage, f.Error), Details: f.Error, Reason: cmp.Or(f.Metadata["reason"], f.UserMessage, f.Error, "something failed without an error message"),
 		Attempts: s.Control.RetryCount.Get(), Plans: s.Control.PlansCreatedCount.Get(), Elapsed: t.elapsed(s),
 	}
 	if s.Control.IsKilled.Get() {
@@ -53,8 +53,8 @@ func (t *Turn) Report(s *agent.State) Report {
 	return r
 }
 
-// steps returns the steps of the plan that are done and those that are not, a line each. What was rejected is told
-// elsewhere, and the step that ends the turn is no work.
+// steps returns the steps of the plan that are done and those that are not, one line each. It
+// leaves out rejected steps and the step that ends the turn.
 func (t *Turn) steps(s *agent.State) (done, left []string) {
 	p, _ := t.m.Plan(s)
 	for i, step := range p.Steps {
@@ -70,7 +70,7 @@ func (t *Turn) steps(s *agent.State) (done, left []string) {
 	return done, left
 }
 
-// refused reports whether a person said no to a step, or ended the turn when it asked.
+// refused reports whether a person rejected a step, or ended the turn instead.
 func (t *Turn) refused(s *agent.State, key string, r agent.StepResult) bool {
 	if r.Failure != nil {
 		return r.Failure.Rejected
@@ -83,7 +83,7 @@ func (t *Turn) refused(s *agent.State, key string, r agent.StepResult) bool {
 	return false
 }
 
-// String returns the report as the user reads it, in Markdown.
+// String returns the report in Markdown, for the user.
 func (r Report) String() string {
 	var b strings.Builder
 	if r.Rejected {

@@ -13,7 +13,7 @@ import (
 
 func ref(typ, key string) state.ContextRef { return state.ContextRef{Type: typ, Key: key} }
 
-// Respond ends the turn with an answer. When no answer can be made it says so.
+// Respond ends the turn with an answer, or with an apology if no answer could be made.
 func (t *Turn) Respond(ctx context.Context, s *agent.State) error {
 	return t.finish(ctx, s, agent.ToRespond, t.cfg.Answer)
 }
@@ -26,9 +26,9 @@ func (t *Turn) Clarify(ctx context.Context, s *agent.State) error {
 	})
 }
 
-// finish ends the turn with one message of the assistant, whatever happens to its function.
+// finish ends the turn with one message of the assistant, even if say fails.
 func (t *Turn) finish(ctx context.Context, s *agent.State, node string, say func(context.Context, AnswerRequest) (string, error)) error {
-	if err := t.tell(ctx, s, node, "Writing the answer…", nil); err != nil {
+	if err := t.emitStatus(ctx, s, node, "Writing the answer…", nil); err != nil {
 		return err
 	}
 	step, i := t.last(s)
@@ -74,7 +74,7 @@ func orEmpty(err error) error {
 	return err
 }
 
-// last returns the step that ends the turn, and its index; -1 where there is no plan.
+// last returns the step that ends the turn and its index, or -1 without a plan.
 func (t *Turn) last(s *agent.State) (agent.Step, int) {
 	due := t.m.Due(s)
 	if len(due) == 0 {
@@ -112,7 +112,7 @@ func (t *Turn) answerRequest(s *agent.State, step agent.Step) AnswerRequest {
 	return r
 }
 
-// found returns what the steps of this turn made.
+// found returns the contexts that the steps of this turn made.
 func (t *Turn) found(s *agent.State) (refs agent.InputList) {
 	p, _ := t.m.Plan(s)
 	for i, step := range p.Steps {

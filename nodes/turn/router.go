@@ -10,20 +10,21 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Router decides where the turn goes on: it draws the consequences of the steps that ran, asks [agent.Route],
-// waits as long as the decision says, and sends off all steps that are due, side by side.
+// Router decides where the turn continues. It applies the results of the steps that ran, calls
+// [agent.Route], waits for the delay of its decision, and starts all steps that are due, in
+// parallel.
 func (t *Turn) Router(ctx context.Context, s *agent.State) (graph.Command, error) {
 	if _, ok := s.Execution.StartTime.Lookup(); !ok {
 		now := t.m.Clock().Round(0)
 		s.Execution.StartTime.Set(now)
-		s.AgentControl.Update(t.m.Settings(s)) // a later configuration does not change them
-		if err := heard(s, now); err != nil {
+		s.AgentControl.Update(t.m.Settings(s)) // so that a later configuration does not change them
+		if err := stampUserMessage(s, now); err != nil {
 			return graph.Command{}, err
 		}
 	}
 	t.m.Settle(s)
 	d := agent.Route(s, agent.Turn{Settings: t.settings(s), Known: t.known, Elapsed: t.elapsed(s)})
-	if err := pause(ctx, t.left(s, d.Delay)); err != nil {
+	if err := pause(ctx, t.remainingWait(s, d.Delay)); err != nil {
 		return graph.Command{}, err
 	}
 	if _, ok := t.reg.Get(d.Target); ok {
@@ -33,13 +34,13 @@ func (t *Turn) Router(ctx context.Context, s *agent.State) (graph.Command, error
 		d = agent.Decision{Target: agent.ToError, Reason: "no step can be done"}
 	}
 	if d.Target == agent.ToError {
-		t.giveUp(s, d.Reason)
+		t.setEndReason(s, d.Reason)
 	}
 	return graph.Goto(d.Target).WithReason("%s", d.Reason), nil
 }
 
-// heard gives the message that begins the turn the time of it, where it has none.
-func heard(s *agent.State, at time.Time) error {
+// stampUserMessage sets the time of the message that begins the turn, if it has none.
+func stampUserMessage(s *agent.State, at time.Time) error {
 	m, ok := s.Messages.LastFrom(message.RoleUser)
 	if !ok || !m.Created.IsZero() {
 		return nil
@@ -48,8 +49,8 @@ func heard(s *agent.State, at time.Time) error {
 	return s.Messages.Add(m)
 }
 
-// left returns how much of a wait after a failure is left: the run may have been away meanwhile.
-func (t *Turn) left(s *agent.State, wait time.Duration) time.Duration {
+// remainingWait returns the rest of a wait after a failure, also after a restart of the process.
+func (t *Turn) remainingWait(s *agent.State, wait time.Duration) time.Duration {
 	f, ok := failed(s)
 	if !ok || f.Time.IsZero() {
 		return wait
@@ -57,7 +58,7 @@ func (t *Turn) left(s *agent.State, wait time.Duration) time.Duration {
 	return min(wait, max(0, wait-t.m.Clock().Sub(f.Time)))
 }
 
-// send starts a task for each step that is due. A step that ends the turn is not among them.
+// send starts a task for each step that is due, except a step that ends the turn.
 func (t *Turn) send(s *agent.State) (c graph.Command, sent bool) {
 	var running []int
 	for _, i := range t.m.Due(s) {
@@ -73,8 +74,8 @@ func (t *Turn) send(s *agent.State) (c graph.Command, sent bool) {
 	return c, len(running) > 0
 }
 
-// giveUp leaves for the error node why the turn ends.
-func (t *Turn) giveUp(s *agent.State, reason string) {
+// setEndReason stores why the turn ends, for the error node.
+func (t *Turn) setEndReason(s *agent.State, reason string) {
 	f, ok := failed(s)
 	if !ok {
 		t.m.NodeFailed(s, agent.Failure{Node: ToRouter, Severity: agent.Critical, UserMessage: reason, Error: reason})
@@ -90,7 +91,7 @@ func (t *Turn) giveUp(s *agent.State, reason string) {
 	s.Control.ErrorInfo.Set(f)
 }
 
-// targets are where the router may go.
+// targets returns the nodes to which the router may go.
 func (t *Turn) targets() []string {
 	return slices.Concat(inner()[1:], terminals(), t.reg.Names())
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// withRules fills in the rules that stand in for functions.
+// withRules sets the functions that are nil to rules.
 func withRules(c Config) Config {
 	if c.Extract == nil {
 		c.Extract = lastMessage
@@ -30,7 +30,7 @@ func withRules(c Config) Config {
 	return c
 }
 
-// lastMessage takes what the user said last for the task.
+// lastMessage returns the user's last message as the task.
 func lastMessage(_ context.Context, r ExtractRequest) (Task, error) {
 	said := 0
 	for _, m := range r.Messages {
@@ -41,7 +41,8 @@ func lastMessage(_ context.Context, r ExtractRequest) (Task, error) {
 	return Task{Text: r.Query, DependsOnChatHistory: said > 1}, nil
 }
 
-// wholeConversation takes all that was said and retrieved for the task: it is what the bypass of extraction does.
+// wholeConversation returns the whole conversation and all retrieved text as the task. It is used
+// when the settings bypass extraction.
 func wholeConversation(_ context.Context, r ExtractRequest) (Task, error) {
 	var b strings.Builder
 	for _, got := range r.Retrieved {
@@ -51,18 +52,18 @@ func wholeConversation(_ context.Context, r ExtractRequest) (Task, error) {
 	return Task{Text: b.String(), DependsOnChatHistory: true, DependsOnUserMemory: true}, nil
 }
 
-// Chain plans without a model: one step for each active capability, those first that provide what others require,
-// each with what it requires from the step before or else from what is known, and an answer of all that
-// they make. A capability whose requirements nobody meets is left out.
+// Chain plans without a model: one step for each active capability, and then an answer. Each step
+// gets its inputs from earlier steps, or else from the contexts that exist. A capability whose
+// requirements cannot be met is left out.
 func Chain(_ context.Context, r PlanRequest) (p agent.Plan, err error) {
 	made := map[string]agent.InputList{}
 	for _, have := range r.Have {
-		made[have.Type] = agent.InputList{have} // the last by key; nobody knows better without a model
+		made[have.Type] = agent.InputList{have} // without a model, the last by key
 	}
 	left := slices.Clone(r.Capabilities)
 	for {
 		at := slices.IndexFunc(left, func(i capabilities.Info) bool { return met(i, made, left) })
-		if at < 0 { // those that would make for each other what there is already
+		if at < 0 { // capabilities that provide each other's inputs, which exist already
 			at = slices.IndexFunc(left, func(i capabilities.Info) bool { return met(i, made, nil) })
 		}
 		if at < 0 {
@@ -83,8 +84,8 @@ func Chain(_ context.Context, r PlanRequest) (p agent.Plan, err error) {
 	return p, nil
 }
 
-// met reports whether a capability can be next: what it requires is there and nobody who is left would
-// provide it anew.
+// met reports whether a capability can be next: its inputs exist, and no other capability in left
+// provides them again.
 func met(i capabilities.Info, made map[string]agent.InputList, left []capabilities.Info) bool {
 	found := 0
 	for _, typ := range i.Requires {
@@ -98,10 +99,10 @@ func met(i capabilities.Info, made map[string]agent.InputList, left []capabiliti
 	return found == len(i.Requires) || i.Constraint == agent.Soft && found > 0
 }
 
-// listing says what was found, a paragraph each.
+// listing returns what was found, one paragraph each.
 func listing(_ context.Context, r AnswerRequest) (string, error) {
 	if len(r.Found) == 0 && len(r.Missing) == 0 {
-		return "I have nothing to say about this: " + r.Task, nil
+		return "I found nothing about this: " + r.Task, nil
 	}
 	var lines []string
 	for _, f := range r.Found {
@@ -121,12 +122,12 @@ func listing(_ context.Context, r AnswerRequest) (string, error) {
 	return strings.Join(lines, "\n\n"), nil
 }
 
-// askBack asks what is meant.
+// askBack returns the question what the task means.
 func askBack(_ context.Context, r AnswerRequest) (Clarification, error) {
 	return Clarification{Questions: []string{fmt.Sprintf("What exactly do you mean by %q?", cmp.Or(r.Task, "this"))}, Reason: r.Step.Objective}, nil
 }
 
-// questions writes one to four questions as the user reads them; "" where there are none.
+// questions formats one to four questions for the user; it returns "" if there are none.
 func questions(c Clarification) string {
 	var asked []string
 	for _, q := range c.Questions {
@@ -140,7 +141,7 @@ func questions(c Clarification) string {
 	return strings.TrimSpace(c.Reason + "\n\n" + strings.Join(asked, "\n"))
 }
 
-// apology is what the user is told when no answer could be made: what was found is not kept from him.
+// apology returns the answer for the user when Config.Answer failed, with what was found.
 func apology(r AnswerRequest, f agent.Failure) string {
 	text := "I am sorry, I could not put an answer together: " + f.UserMessage
 	if found, err := listing(context.Background(), r); err == nil && len(r.Found) > 0 {
@@ -149,7 +150,7 @@ func apology(r AnswerRequest, f agent.Failure) string {
 	return text
 }
 
-// planText writes a plan as a person reads it.
+// planText formats a plan for a person.
 func planText(p agent.Plan) string {
 	var b strings.Builder
 	for i, s := range p.Steps {

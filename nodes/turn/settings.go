@@ -7,7 +7,7 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// settingsHelp says what the settings are, a line each, and which commands change some of them.
+// settingsHelp describes the settings, one on each line, and the commands that change them.
 func settingsHelp(c *Commands) string {
 	var b strings.Builder
 	for _, s := range agent.DescribeSettings() {
@@ -21,7 +21,7 @@ func settingsHelp(c *Commands) string {
 	return b.String()
 }
 
-// setting returns the command that writes a setting; "" is none.
+// setting returns the name of the command that writes a setting, or "".
 func (c *Commands) setting(name string) string {
 	for _, cmd := range c.all {
 		if cmd.Settings == nil {

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// ErrLate is the error of a source that gave nothing in time.
+// ErrLate is the error of a source that did not return in time.
 var ErrLate = errors.New("turn: the source did not answer in time")
 
-// retrieve asks all sources at once. When the time is over what has come stays, and the others are late; whatever
-// they return after that is dropped.
+// retrieve calls all sources at once. Results that arrive after the time limit are dropped.
 func (t *Turn) retrieve(ctx context.Context, r ExtractRequest) []Retrieved {
 	within := t.cfg.SourcesWithin
 	if within == 0 {
@@ -24,7 +23,7 @@ func (t *Turn) retrieve(ctx context.Context, r ExtractRequest) []Retrieved {
 		text string
 		err  error
 	}
-	answers := make(chan answer, len(t.cfg.Sources)) // a late one finds room and ends
+	answers := make(chan answer, len(t.cfg.Sources)) // buffered, so that a late source can end
 	var all []Retrieved
 	for i, src := range t.cfg.Sources {
 		wanted, err := safely(func() (bool, error) { return src.Wanted == nil || src.Wanted(r), nil })
@@ -47,7 +46,7 @@ func (t *Turn) retrieve(ctx context.Context, r ExtractRequest) []Retrieved {
 		}
 		break
 	}
-	for len(answers) > 0 { // what came in the same moment
+	for len(answers) > 0 { // results that arrived at the same time
 		a := <-answers
 		all[a.i].Text, all[a.i].Err = a.text, a.err
 	}

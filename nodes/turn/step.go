@@ -12,9 +12,9 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// Step runs step i of the plan, beside others: it hosts the step's capability, keeps its result, and turns the
-// approval that it asks for into a request, which the approval node puts to a person. It writes nothing
-// that another step of its wave writes.
+// Step runs step i of the plan, in parallel with others. It runs the step's capability, stores its
+// result, and stores an approval that it asks for as a request, for the approval node. It writes
+// nothing that another step of the same wave writes.
 func (t *Turn) Step(ctx context.Context, s *agent.State, i int) error {
 	step, err := t.m.StepAt(s, i)
 	if err != nil {
@@ -24,7 +24,7 @@ func (t *Turn) Step(ctx context.Context, s *agent.State, i int) error {
 	p, _ := t.m.Plan(s)
 	if err := graph.Emit(ctx, agent.StatusUpdate{
 		Message: "Executing " + step.Capability + "…", Node: step.Capability, Time: t.m.Clock().Round(0),
-		Metadata: stepping(i, len(p.Steps), decisions(s, key)),
+		Metadata: stepMetadata(i, len(p.Steps), decisions(s, key)),
 	}); err != nil {
 		return err
 	}
@@ -36,27 +36,28 @@ func (t *Turn) Step(ctx context.Context, s *agent.State, i int) error {
 	case err == nil:
 	case errors.As(err, &needed):
 		return t.request(s, i, key, needed)
-	case passes(ctx, err):
+	case isRunError(ctx, err):
 		return err
-	default: // its time is over, or it panicked
+	default: // the time limit, or a panic
 		f := t.failure(inner, step.Capability, err)
 		if err := t.m.Note(s, i, agent.StepResult{Failure: &f}); err != nil {
 			return err
 		}
 	}
 	r := t.m.Result(s, i)
-	if all := changedFor(s, key); len(all) > 0 && r.Success {
+	if all := editsOf(s, key); len(all) > 0 && r.Success {
 		r.Edits = all
 		s.Execution.StepResults.Put(key, r)
 	}
 	if r.Failure == nil || r.Failure.Severity != agent.Retriable {
 		forget(s, key)
 	}
-	return t.tellFailure(ctx, i, r)
+	return t.emitFailure(ctx, i, r)
 }
 
-// stepping is what those who watch are told of a step: where it stands, and what was decided if it began before that.
-func stepping(i, steps int, all []capabilities.Decision) map[string]string {
+// stepMetadata returns the metadata of a step's status: its number, and a decision made before it
+// began.
+func stepMetadata(i, steps int, all []capabilities.Decision) map[string]string {
 	m := map[string]string{"phase": "Execution", "step": fmt.Sprint(i + 1), "total": fmt.Sprint(steps)}
 	for _, d := range all {
 		if m["decided"] = "approved"; !d.Approved {
@@ -67,8 +68,9 @@ func stepping(i, steps int, all []capabilities.Decision) map[string]string {
 	return m
 }
 
-// tellFailure tells those who watch that a step came to nothing. What a person decided they know.
-func (t *Turn) tellFailure(ctx context.Context, i int, r agent.StepResult) error {
+// emitFailure emits a status update for a step that failed. A rejection is not emitted, because a
+// person made it.
+func (t *Turn) emitFailure(ctx context.Context, i int, r agent.StepResult) error {
 	if r.Failure == nil || r.Failure.Rejected {
 		return nil
 	}
@@ -78,13 +80,14 @@ func (t *Turn) tellFailure(ctx context.Context, i int, r agent.StepResult) error
 	})
 }
 
-// request keeps what the step asks for. Who asks again for what was decided would do so for ever.
+// request stores the approval that a step asks for. A capability that ignores the decision fails,
+// so that it does not ask forever.
 func (t *Turn) request(s *agent.State, i int, key string, needed *capabilities.ApprovalNeeded) error {
 	id := requestID(key, needed.ID)
 	if old, ok := s.Execution.PendingApprovals.Lookup(id); ok && old.Decided {
 		forget(s, key)
 		return t.m.Note(s, i, agent.StepResult{Failure: &agent.Failure{
-			Node: needed.Request.Capability, Severity: agent.Critical, Error: fmt.Sprintf("it takes no notice of the decision about %s", id),
+			Node: needed.Request.Capability, Severity: agent.Critical, Error: fmt.Sprintf("it ignores the decision about %s", id),
 		}})
 	}
 	r := needed.Request
@@ -93,12 +96,12 @@ func (t *Turn) request(s *agent.State, i int, key string, needed *capabilities.A
 	return nil
 }
 
-// requestID names a request: its step and what the capability calls it. So no decision about one step counts for
-// another.
+// requestID returns the key of a request: its step and the ID that the capability uses. A decision
+// about one step so never applies to another.
 func requestID(key, id string) string { return key + " " + id }
 
-// decisions returns what was decided for a step. What was approved is what was asked about, or what the
-// person made of it, whatever the capability would ask about now.
+// decisions returns the decisions for a step. Approved data is the data that was shown to or edited
+// by a person, whatever the capability would ask about now.
 func decisions(s *agent.State, key string) (all []capabilities.Decision) {
 	for id, r := range s.Execution.PendingApprovals.All() {
 		own, ok := strings.CutPrefix(id, key+" ")
@@ -109,8 +112,8 @@ func decisions(s *agent.State, key string) (all []capabilities.Decision) {
 	return all
 }
 
-// changedFor returns what a person changed for a step.
-func changedFor(s *agent.State, key string) (all []agent.Edit) {
+// editsOf returns the edits of a person for a step.
+func editsOf(s *agent.State, key string) (all []agent.Edit) {
 	for _, r := range s.Execution.PendingApprovals.All() {
 		if r.Step == key && r.Decided && r.Approved && r.Asked != nil {
 			all = append(all, agent.Edit{Type: r.Type, By: r.By, Asked: r.Asked, Approved: r.Data})

@@ -13,12 +13,12 @@ import (
 
 func TestWhatIsToldBeforehandIsTheFirstEventAndTheBeginningOfTheReply(t *testing.T) {
 	c := config(t)
-	p := turn.Desk(compile(t, c, &checkpoint.Memory{}), c.Manager).Untyped()
-	var told []string
+	p := turn.NewAgent(compile(t, c, &checkpoint.Memory{}), c.Manager).Untyped()
+	var reported []string
 	first := true
 	watch := func(ev graph.Event) {
-		if text, ok := ev.Payload.(turn.Told); ok {
-			told = append(told, string(text))
+		if text, ok := ev.Payload.(turn.Notice); ok {
+			reported = append(reported, string(text))
 			same(t, "it is first", first, true)
 		}
 		first = false
@@ -26,10 +26,10 @@ func TestWhatIsToldBeforehandIsTheFirstEventAndTheBeginningOfTheReply(t *testing
 	for text, want := range map[string]string{
 		"/planning:off rain?": "/planning:off is set for this turn.", "rain?": "", "/planning!:off": "", "/help": "",
 	} {
-		told, first = nil, true
+		reported, first = nil, true
 		r, err := p.Say(t.Context(), "t1", text, watch)
 		must(t, err)
-		same(t, text, strings.Join(told, "|"), want)
+		same(t, text, strings.Join(reported, "|"), want)
 		same(t, "it begins the reply", strings.HasPrefix(r.Text, want), true)
 	}
 }
@@ -38,7 +38,7 @@ func TestWhatIsToldBeforehandIsTheFirstEventAndTheBeginningOfTheReply(t *testing
 func TestAStepThatGoesOnAfterADecisionSaysWhatWasDecided(t *testing.T) {
 	for answer, want := range map[string]string{"yes": "- approved", `/edit {"file":"b.csv"}`: "- approved", "no, later": "- rejected"} {
 		var wrote, steps []string
-		g, _ := desk(t, turn.Config{Manager: manager(t), Capabilities: registry(t, exporting(&wrote))}, &checkpoint.Memory{})
+		g, _ := newAgent(t, turn.Config{Manager: manager(t), Capabilities: registry(t, exporting(&wrote))}, &checkpoint.Memory{})
 		for _, text := range []string{"export it", answer} {
 			_, err := g.Untyped().Say(t.Context(), "t1", text, func(ev graph.Event) {
 				if u, ok := ev.Payload.(agent.StatusUpdate); ok && u.Node == "export" && u.Metadata["total"] != "" {
@@ -58,9 +58,9 @@ func TestAStepThatGoesOnAfterADecisionSaysWhatWasDecided(t *testing.T) {
 // What is long is not put into the question: /edit alone shows it, in lines.
 func TestALongExampleOfAnEditIsShownWhenAskedFor(t *testing.T) {
 	var wrote []string
-	g, _ := desk(t, turn.Config{Manager: manager(t), Capabilities: registry(t, exporting(&wrote))}, &checkpoint.Memory{})
-	r := tell(t, g, "/planning:on export it")
-	says(t, r.Text, "Change it with /edit and JSON; /edit alone shows what there is to change.")
+	g, _ := newAgent(t, turn.Config{Manager: manager(t), Capabilities: registry(t, exporting(&wrote))}, &checkpoint.Memory{})
+	r := send(t, g, "/planning:on export it")
+	contains(t, r.Text, "Change it with /edit and JSON; /edit alone shows what there is to change.")
 	if strings.Contains(r.Text, "{") {
 		t.Errorf("JSON is in the question:\n%s", r.Text)
 	}
@@ -79,7 +79,7 @@ func TestALongExampleOfAnEditIsShownWhenAskedFor(t *testing.T) {
 		}
 	}
 	// It is taken as it is shown.
-	r = tell(t, g, "/edit "+shown)
+	r = send(t, g, "/edit "+shown)
 	same(t, "status", r.Status, graph.Interrupted)
-	says(t, r.Text, "write the table")
+	contains(t, r.Text, "write the table")
 }

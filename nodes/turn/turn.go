@@ -12,64 +12,67 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// Config is what an agent's turns are made of. Each function may be nil: then a rule stands in for
-// it, which needs no model. They are called by several turns at once. An error of theirs says with
-// [agent.Failed] what it calls for; others are judged by [agent.SeverityOf].
+// Config configures the turns of an agent. Each function may be nil; its default is a rule that
+// needs no model. Several turns may call a function at the same time. An error returned by a
+// function has the severity set with [agent.Failed], or else that of [agent.SeverityOf].
 type Config struct {
-	// Manager reads and writes the state; Types are what it needs most. Without a Clock it has
-	// time.Now.
+	// Manager reads and writes the state, and must have Types. A nil Clock is time.Now.
 	Manager agent.Manager
-	// Capabilities are what the agent can do; nil is nothing but talk.
+	// Capabilities are what the agent can do. An agent with nil can only talk.
 	Capabilities *capabilities.Registry
 
-	// Extract makes the task of the conversation; nil takes the user's last message.
+	// Extract returns the task of a conversation; nil returns the user's last message.
 	Extract func(context.Context, ExtractRequest) (Task, error)
-	// Match says whether the task wants a capability; nil wants all. It is called for several
-	// capabilities at once, as many as the settings allow. A failure counts as no.
+	// Match reports whether a task needs a capability; nil always returns true. It is called for
+	// several capabilities at once, as many as the settings allow. A failure counts as false.
 	Match func(context.Context, MatchRequest) (bool, error)
 	// Plan makes a plan; nil is [Chain].
 	Plan func(context.Context, PlanRequest) (agent.Plan, error)
-	// Answer says what the user is told in the end; nil lists what was found. Where it fails
-	// the user is told so.
+	// Answer returns the answer for the user; nil lists what was found. When it fails, the turn
+	// ends with an apology and what was found.
 	Answer func(context.Context, AnswerRequest) (string, error)
-	// Clarify makes questions back to the user; nil asks what is meant.
+	// Clarify returns questions to the user; nil asks what the task means.
 	Clarify func(context.Context, AnswerRequest) (Clarification, error)
-	// Explain adds to the report of a failure; nil adds nothing. It has ExplainWithin for it.
+	// Explain returns text to add to the report of a failure; nil adds nothing. ExplainWithin
+	// limits its time.
 	Explain func(context.Context, Report) (string, error)
 
-	// Sources are asked at the beginning of a turn, all at once and for SourcesWithin; 0 is
-	// 30 seconds. What has come by then is used.
+	// Sources are called at the beginning of a turn, all at once and for at most SourcesWithin; 0
+	// is 30 seconds. Results that arrive later are dropped.
 	Sources       []Source
 	SourcesWithin time.Duration
 
-	// Retry is how often a node that is not a capability is tried, by its name; those that are not in it
-	// have their own defaults.
+	// Retry has the retry policies of nodes that are not capabilities, by name. Nodes that are not
+	// in it have defaults of their own.
 	Retry map[string]agent.RetryPolicy
-	// OnRejectedPlan is what a no to a plan does, where planning mode shows plans: the zero value ends
-	// the turn with an explanation, SkipStep answers without a plan.
+	// OnRejectedPlan is what happens when a person rejects a plan in planning mode. The zero value
+	// ends the turn with an explanation; SkipStep answers without a plan.
 	OnRejectedPlan capabilities.Rejection
-	// ApprovalWithin is how long a decision is waited for; after it nobody's decision is a no. 0 is for ever.
+	// ApprovalWithin limits the wait for a decision. When it passes, the request is rejected. 0 is
+	// no limit.
 	ApprovalWithin time.Duration
-	// ExplainWithin bounds Explain, for which no limit of the turn holds; 0 is 30 seconds.
+	// ExplainWithin limits the time of Explain, to which the limit of the turn does not apply; 0 is
+	// 30 seconds.
 	ExplainWithin time.Duration
 }
 
-// Turn holds the nodes of an agent's turns. Each is a method on a view of the state, to be wired by [Add]
-// or by hand. It is safe for concurrent use.
+// Turn holds the nodes of an agent's turns, as methods on a view of the state. [Add] connects them
+// in a graph. It is safe for concurrent use.
 type Turn struct {
 	cfg Config
 	m   agent.Manager
 	reg *capabilities.Registry
 }
 
-// ToRouter is the name of the router's node; the names of the others are those of package agent, beginning
+// ToRouter is the name of the router's node. Package agent has the names of the others, which begin
 // with To.
 const ToRouter = "router"
 
-// Names are the names of the nodes that are not capabilities; no capability may have one of them.
-func Names() []string { return append(inner(), terminals()...) }
+// NodeNames returns the names of the nodes that are not capabilities. No capability may have one of
+// them.
+func NodeNames() []string { return append(inner(), terminals()...) }
 
-// inner are the nodes that a plan must not name, and terminals those that end a turn.
+// inner returns the nodes that a plan must not name, and terminals those that end a turn.
 func inner() []string {
 	return []string{ToRouter, agent.ToExtraction, agent.ToClassifier, agent.ToOrchestrator, agent.ToApproval, agent.ToError}
 }
@@ -83,26 +86,26 @@ func New(cfg Config) (*Turn, error) {
 	if cfg.Capabilities == nil {
 		cfg.Capabilities, _ = capabilities.NewRegistry()
 	}
-	errs = append(errs, cfg.Capabilities.Validate(cfg.Manager.Types, Names()...))
+	errs = append(errs, cfg.Capabilities.Validate(cfg.Manager.Types, NodeNames()...))
 	for name, d := range map[string]time.Duration{"SourcesWithin": cfg.SourcesWithin, "ApprovalWithin": cfg.ApprovalWithin, "ExplainWithin": cfg.ExplainWithin} {
 		if d < 0 {
-			fail("%s is %v, less than nothing", name, d)
+			fail("%s must not be negative (got %v)", name, d)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Retry)) {
-		if p := cfg.Retry[name]; !slices.Contains(Names(), name) {
-			fail("Retry names %q, which is no node; they are %v", name, Names())
+		if p := cfg.Retry[name]; !slices.Contains(NodeNames(), name) {
+			fail("Retry must name one of the nodes %v (got %q)", NodeNames(), name)
 		} else if p.Attempts < 0 || !(p.Delay >= 0) || !(p.Backoff >= 0) {
-			fail("the retry policy of %q is negative: %+v", name, p)
+			fail("the retry policy of %q must not be negative (got %+v)", name, p)
 		}
 	}
 	for i, s := range cfg.Sources {
 		if s.Name == "" || s.Retrieve == nil {
-			fail("source %d has no name or no function", i+1)
+			fail("source %d must have a name and a function", i+1)
 		}
 	}
 	if !slices.Contains([]capabilities.Rejection{capabilities.FailStep, capabilities.SkipStep, capabilities.Replan, capabilities.EndTurn}, cfg.OnRejectedPlan) {
-		fail("OnRejectedPlan is %q, which does not exist", cfg.OnRejectedPlan)
+		fail("OnRejectedPlan must be a capabilities.Rejection (got %q)", cfg.OnRejectedPlan)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -120,10 +123,10 @@ func withClock(m agent.Manager) agent.Manager {
 // Manager returns the manager that the nodes use.
 func (t *Turn) Manager() agent.Manager { return t.m }
 
-// known reports whether a turn can go to a node of this name.
+// known reports whether the router can go to a node of this name.
 func (t *Turn) known(name string) bool {
 	_, ok := t.reg.Get(name)
-	return ok || slices.Contains(Names(), name)
+	return ok || slices.Contains(NodeNames(), name)
 }
 
 // retries are the policies of the nodes that are not capabilities.

@@ -55,11 +55,11 @@ func sameList[T comparable](t testing.TB, what string, got, want []T) {
 	}
 }
 
-func says(t testing.TB, text string, want ...string) {
+func contains(t testing.TB, text string, want ...string) {
 	t.Helper()
 	for _, w := range want {
 		if !strings.Contains(text, w) {
-			t.Errorf("got %q, want it to say %q", text, w)
+			t.Errorf("got %q, want it to contain %q", text, w)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func config(t testing.TB) turn.Config {
 
 func compile(t testing.TB, c turn.Config, store checkpoint.Store) *graph.Graph[agent.State] {
 	t.Helper()
-	g, err := turn.Graph("desk", c, graph.Config{Store: store, Now: func() time.Time { return noon }})
+	g, err := turn.Graph("agent", c, graph.Config{Store: store, Now: func() time.Time { return noon }})
 	must(t, err)
 	return g
 }

@@ -29,8 +29,8 @@ func TestAMissingInputIsAClassifiedFailure(t *testing.T) {
 	q := paused(t, say(t, g, "t1", "draw"), 1)[0]
 	q = paused(t, resume(t, g, graph.Answer(q.ID, reject)), 1)[0] // skipped; so plot lacks its input, and a plan is made anew
 	same(t, "plans", len(previous), 2)
-	says(t, previous[1], "RAIN.a", "required context is missing")
-	says(t, answer(t, resume(t, g, graph.Answer(q.ID, reject)).State), "2 of 2 plans")
+	contains(t, previous[1], "RAIN.a", "required context is missing")
+	contains(t, answer(t, resume(t, g, graph.Answer(q.ID, reject)).State), "2 of 2 plans")
 }
 
 // Requirement: nothing counts the attempts of a step
@@ -46,11 +46,11 @@ func TestACapabilityFallsBackAfterItsFailures(t *testing.T) {
 			}
 			return c.Store(Rain{"the other source"})
 		}))
-	says(t, answer(t, say(t, compile(t, c, &checkpoint.Memory{}), "t1", "find").State), "the other source")
+	contains(t, answer(t, say(t, compile(t, c, &checkpoint.Memory{}), "t1", "find").State), "the other source")
 }
 
 func TestATurnFromTheGatewayToAllContextsOfAType(t *testing.T) {
-	g, _ := desk(t, config(t), &checkpoint.Memory{})
+	g, _ := newAgent(t, config(t), &checkpoint.Memory{})
 	a, err := g.Read(t.Context(), "demo", "find the rain")
 	must(t, err)
 	res, err := g.Graph.Invoke(t.Context(), a.Input, graph.RunOptions{Thread: a.Thread})
@@ -69,14 +69,14 @@ func TestACapabilityAsksForAnotherChoice(t *testing.T) {
 	}))
 	c.Match = func(_ context.Context, r turn.MatchRequest) (bool, error) {
 		if asked++; asked == 2 {
-			says(t, r.Previous, "the wrong one")
+			contains(t, r.Previous, "the wrong one")
 		}
 		return asked == 1, nil
 	}
 	res := say(t, compile(t, c, &checkpoint.Memory{}), "t1", "find")
 	same(t, "asked", asked, 2)
 	same(t, "reclassifications", res.State.Control.ReclassificationCount.Get(), 1)
-	says(t, answer(t, res.State), "nothing to say")
+	contains(t, answer(t, res.State), "nothing to say")
 }
 
 func TestATurnReadsWhatAnEarlierOneFound(t *testing.T) {
@@ -86,7 +86,7 @@ func TestATurnReadsWhatAnEarlierOneFound(t *testing.T) {
 		gives(plans(agent.Step{Capability: "plot", ContextKey: "p", Inputs: agent.InputList{{Type: "RAIN", Key: "those"}}})))
 	store := &checkpoint.Memory{}
 	say(t, compile(t, c, store), "t1", "find the rain")
-	says(t, answer(t, say(t, compile(t, c, store), "t1", "draw those").State), `{"of":["column those"]}`)
+	contains(t, answer(t, say(t, compile(t, c, store), "t1", "draw those").State), `{"of":["column those"]}`)
 }
 
 // Whatever fails, in whatever way, and for ever: the turn ends, soon, and with one message.
@@ -113,7 +113,7 @@ func TestNoMixtureOfFailuresMakesATurnGoOnForEver(t *testing.T) {
 				}
 				c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d", Retry: once}, func(context.Context, *capabilities.Call) error { return fail(step) }))
 				c.Answer = func(context.Context, turn.AnswerRequest) (string, error) { return "", fail(step) }
-				g, err := turn.Graph("desk", c, graph.Config{MaxSteps: 60})
+				g, err := turn.Graph("agent", c, graph.Config{MaxSteps: 60})
 				must(t, err)
 				res, err := g.Invoke(t.Context(), agent.State{Messages: message.LogOf(message.User("x"))}, graph.RunOptions{})
 				fatal := extract == agent.Fatal || extract == "" && (plan == agent.Fatal || plan == "" && step == agent.Fatal)
@@ -140,7 +140,7 @@ func FuzzMessages(f *testing.F) {
 	types, err := agent.NewTypes()
 	must(f, err)
 	c := turn.Config{Manager: agent.Manager{Types: types}}
-	g := turn.Desk(compile(f, c, nil), c.Manager)
+	g := turn.NewAgent(compile(f, c, nil), c.Manager)
 	f.Fuzz(func(t *testing.T, text string) {
 		a, err := g.Read(t.Context(), "", text)
 		var notText *message.InvalidError

@@ -10,43 +10,43 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Untyped is a gateway whose state is JSON, whatever its type is in Go: what a terminal, a server or a test needs
-// of an agent that it did not declare. [Gateway.Untyped] makes one.
+// Untyped is an agent with its state as JSON, for a terminal, a server or a test. [Agent.Untyped]
+// returns one.
 //
-// watch is shown what happens in the run, in its order, and slows it while it does: the modes Updates, Tasks,
-// Custom and Messages. nil watches nothing.
+// watch is called with the events of a run, in order: the modes Updates, Tasks, Custom and
+// Messages. The run waits while watch runs. watch may be nil.
 type Untyped interface {
-	// Name is that of the graph.
+	// Name returns the name of the graph.
 	Name() string
-	// Graph is the graph behind the gateway: where threads stand and stood, and how to go on with them.
+	// Graph returns the graph of the agent, with its threads.
 	Graph() graph.Untyped
-	// Say is Gateway.Say.
+	// Say is [Agent.Say].
 	Say(ctx context.Context, thread, text string, watch func(graph.Event)) (Reply[json.RawMessage], error)
-	// GoOn is Gateway.GoOn.
-	GoOn(ctx context.Context, thread string, watch func(graph.Event)) (Reply[json.RawMessage], error)
-	// Look says where a thread stands, and returns its last so many messages. A thread that does not exist is
-	// the zero Past.
-	Look(ctx context.Context, thread string, last int) (Past, error)
-	// Complete is Gateway.Complete.
+	// Continue is [Agent.Continue].
+	Continue(ctx context.Context, thread string, watch func(graph.Event)) (Reply[json.RawMessage], error)
+	// History returns the status of a thread and its most recent messages, at most last of them.
+	// The History of a thread that does not exist is zero.
+	History(ctx context.Context, thread string, last int) (History, error)
+	// Complete is [Agent.Complete].
 	Complete(prefix string) []string
 }
 
-// Told is the payload of the first event that is watched where the user is told something before anything runs, such
-// as which settings hold: see [Act]. [Reply] has it too, at the beginning of its text.
-type Told string
+// Notice is the payload of the first event of a run. It is the text of the [Request], such as which
+// settings apply. The text of the [Reply] begins with it.
+type Notice string
 
-// Past is what there is of a conversation.
-type Past struct {
-	Status    graph.Status // Done, Interrupted, Failed or Pending; "" where nothing was said yet
+// History is the status of a conversation and its most recent messages.
+type History struct {
+	Status    graph.Status // Done, Interrupted, Failed or Pending; "" if there is no message yet
 	Turn      int
 	Messages  []message.Message // oldest first
-	Questions []graph.Interrupt // that are open
+	Questions []graph.Interrupt // the open ones
 }
 
-// Untyped returns the gateway without the type of its state.
-func (g *Gateway[S]) Untyped() Untyped { return untyped[S]{g} }
+// Untyped returns the agent without the type of its state.
+func (g *Agent[S]) Untyped() Untyped { return untyped[S]{g} }
 
-type untyped[S any] struct{ g *Gateway[S] }
+type untyped[S any] struct{ g *Agent[S] }
 
 func (p untyped[S]) Name() string { return p.g.Graph.Name() }
 
@@ -59,14 +59,14 @@ func (p untyped[S]) Say(ctx context.Context, thread, text string, watch func(gra
 	if err != nil {
 		return Reply[json.RawMessage]{}, err
 	}
-	if watch != nil && a.Kind != Rest && a.Text != "" {
-		watch(graph.Event{Mode: graph.Custom, Payload: Told(a.Text)})
+	if watch != nil && a.Kind != NoRun && a.Text != "" {
+		watch(graph.Event{Mode: graph.Custom, Payload: Notice(a.Text)})
 	}
-	return p.reply(p.g.do(ctx, a, watch))
+	return p.reply(p.g.apply(ctx, a, watch))
 }
 
-func (p untyped[S]) GoOn(ctx context.Context, thread string, watch func(graph.Event)) (Reply[json.RawMessage], error) {
-	return p.reply(p.g.do(ctx, Act[S]{Kind: GoOn, Thread: thread}, watch))
+func (p untyped[S]) Continue(ctx context.Context, thread string, watch func(graph.Event)) (Reply[json.RawMessage], error) {
+	return p.reply(p.g.apply(ctx, Request[S]{Kind: Continue, Thread: thread}, watch))
 }
 
 func (p untyped[S]) reply(r Reply[S], err error) (Reply[json.RawMessage], error) {
@@ -78,14 +78,14 @@ func (p untyped[S]) reply(r Reply[S], err error) (Reply[json.RawMessage], error)
 	return out, err
 }
 
-func (p untyped[S]) Look(ctx context.Context, thread string, last int) (Past, error) {
+func (p untyped[S]) History(ctx context.Context, thread string, last int) (History, error) {
 	s, at, err := p.g.Graph.State(ctx, checkpoint.Key{Thread: thread}, 0)
 	switch {
 	case errors.Is(err, graph.ErrUnknownThread), errors.Is(err, graph.ErrNoStore):
-		return Past{}, nil
+		return History{}, nil
 	case err != nil:
-		return Past{}, err
+		return History{}, err
 	}
 	said := p.g.At(&s).Messages.Slice()
-	return Past{at.Status, at.Turn, said[max(0, len(said)-max(0, last)):], at.Interrupts}, nil
+	return History{at.Status, at.Turn, said[max(0, len(said)-max(0, last)):], at.Interrupts}, nil
 }

@@ -8,19 +8,18 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// On makes a node over a user's state of one over the agent's state in it.
-func On[S any](at func(*S) *agent.State, do func(context.Context, *agent.State) error) graph.Node[S] {
+// Node returns a node over a state S that runs do on the agent's state in it.
+func Node[S any](at func(*S) *agent.State, do func(context.Context, *agent.State) error) graph.Node[S] {
 	return graph.Func(func(ctx context.Context, s *S) error { return do(ctx, at(s)) })
 }
 
-// Add adds the nodes of a turn to a graph, from Start to End: the router, from which all others start and to
-// which they return, and the three that end the turn. Each capability is a node with its own name. at finds the agent's
-// state in the user's.
+// Add adds the nodes of a turn to a graph, from Start to End, and the edges between them. Each
+// capability is a node with its own name. The argument at returns the agent's state in an S.
 func Add[S any](b *graph.Builder[S], t *Turn, at func(*S) *agent.State) {
 	b.Edge(graph.Start, ToRouter)
 	b.Node(ToRouter, graph.Router(func(ctx context.Context, s *S) (graph.Command, error) { return t.Router(ctx, at(s)) }, t.targets()...))
 	add := func(name string, do func(context.Context, *agent.State) error, then string) {
-		b.Node(name, On(at, do))
+		b.Node(name, Node(at, do))
 		b.Edge(name, then)
 	}
 	add(agent.ToExtraction, t.Extraction, ToRouter)
@@ -36,7 +35,8 @@ func Add[S any](b *graph.Builder[S], t *Turn, at func(*S) *agent.State) {
 	}
 }
 
-// Graph compiles an agent whose state is agent.State alone. The mistakes of both configurations are one error.
+// Graph compiles an agent whose state is [agent.State]. Its error joins the mistakes in both
+// configurations.
 func Graph(name string, c Config, g graph.Config) (*graph.Graph[agent.State], error) {
 	t, err := New(c)
 	if err != nil {

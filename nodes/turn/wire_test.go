@@ -98,13 +98,13 @@ func office(t testing.TB, m model.Model, role string, store checkpoint.Store) *g
 	case "explain":
 		c.Plan = script[turn.PlanRequest](t, fails[agent.Plan](agent.Critical, "something is broken"))
 	}
-	g, err := turn.Graph("desk", turn.WithModel(c, m), graph.Config{Store: store})
+	g, err := turn.Graph("agent", turn.WithModel(c, m), graph.Config{Store: store})
 	must(t, err)
 	return g
 }
 
 // withstands has a turn with a model that answers so for ever, and one with a model that does so once, on a thread that
-// has a turn already; and then checks that the conversation goes on. It returns what the user was told.
+// has a turn already; and then checks that the conversation goes on. It returns what the user was reported.
 func withstands(t *testing.T, role string, c wire.Case) (text string) {
 	for _, once := range []bool{true, false} {
 		if c.Then == "flood" && !once && pace.Raced {
@@ -128,7 +128,7 @@ func withstands(t *testing.T, role string, c wire.Case) (text string) {
 			t.Errorf("the model was asked %d times, at most %d are allowed", n, roleOf[role].most)
 		}
 		if strings.Contains(text, "sk-secret") {
-			t.Errorf("the user is told the key: %s", text)
+			t.Errorf("the user is reported the key: %s", text)
 		}
 		same(t, "messages", res.State.Messages.Len(), before.State.Messages.Len()+2)
 		for ref := range before.State.Context.All() {
@@ -152,8 +152,8 @@ func TestEveryRecordedAnswerOfAModelEndsTheTurnWithOneMessage(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				text := withstands(t, role, c)
-				says(t, text, c.Says)
-				same(t, "the user is told of a failure", strings.Contains(text, "could not"), c.Want != "ok")
+				contains(t, text, c.Says)
+				same(t, "the user is reported of a failure", strings.Contains(text, "could not"), c.Want != "ok")
 			})
 		})
 	}

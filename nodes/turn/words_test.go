@@ -40,21 +40,21 @@ func exporting(wrote *[]string) capabilities.Capability {
 
 func TestAnEditThatDoesNotFitIsRefusedWithTheReasonAndTheQuestionStaysOpen(t *testing.T) {
 	var wrote []string
-	g, tasks := desk(t, turn.Config{Manager: manager(t), Capabilities: registry(t, exporting(&wrote))}, &checkpoint.Memory{})
-	q := tell(t, g, "export it").Questions[0]
-	says(t, turn.Asking([]graph.Interrupt{q}), "such as\n/edit {\"file\":\"rain.csv\"}")
+	g, tasks := newAgent(t, turn.Config{Manager: manager(t), Capabilities: registry(t, exporting(&wrote))}, &checkpoint.Memory{})
+	q := send(t, g, "export it").Questions[0]
+	contains(t, turn.FormatQuestions([]graph.Interrupt{q}), "such as\n/edit {\"file\":\"rain.csv\"}")
 	for text, why := range map[string]string{
 		`/edit "b.csv"`:                     `has type "string", want "object"`,
 		`/edit {"file":7}`:                  `file: 7 has type "integer", want "string"`,
 		`/edit {}`:                          `missing properties: ["file"]`,
 		`/edit {"file":"b.csv","mode":"x"}`: `unexpected additional properties ["mode"]`,
-		`/edit {"file":"b.csv"`:             "JSON must stand behind it",
+		`/edit {"file":"b.csv"`:             "JSON must follow it",
 		`/edit`:                             "such as\n/edit {\"file\":\"rain.csv\"}",
-		`/edit null`:                        "JSON must stand behind it",
+		`/edit null`:                        "JSON must follow it",
 	} {
 		refuses(t, g, text, "/edit: ", why)
-		open := tell(t, g, "/pending")
-		says(t, open.Text, "write the table")
+		open := send(t, g, "/pending")
+		contains(t, open.Text, "write the table")
 	}
 	// Whoever does not come through the gateway is refused as well.
 	_, err := g.Graph.Resume(t.Context(), graph.Answer(q.ID, json.RawMessage(`{"decision":"edit","edited":{"file":7}}`)), graph.RunOptions{Thread: "t1"})
@@ -62,10 +62,10 @@ func TestAnEditThatDoesNotFitIsRefusedWithTheReasonAndTheQuestionStaysOpen(t *te
 		t.Errorf("got %v for an edit that does not fit", err)
 	}
 	// What only the type knows is asked about again, with the reason.
-	r := tell(t, g, `/edit {"file":"a/b.csv"}`)
+	r := send(t, g, `/edit {"file":"a/b.csv"}`)
 	same(t, "status", r.Status, graph.Interrupted)
-	says(t, r.Text, "That cannot be done: a file has no folder.", "write the table")
-	r = tell(t, g, `/edit {"file":"b.csv"}`)
+	contains(t, r.Text, "That decision cannot be applied: a file has no folder.", "write the table")
+	r = send(t, g, `/edit {"file":"b.csv"}`)
 	same(t, "status", r.Status, graph.Done)
 	sameList(t, "written", wrote, []string{"b.csv"})
 	same(t, "turns", len(*tasks), 1)
@@ -85,23 +85,23 @@ func TestParametersAreApprovedAndEditedByTheSchemaOfTheirTool(t *testing.T) {
 	c.Plan = func(context.Context, turn.PlanRequest) (agent.Plan, error) {
 		return plans(agent.Step{Capability: "look", ContextKey: "k", Parameters: map[string]any{"name": "Oslo"}}), nil
 	}
-	g, _ := desk(t, c, &checkpoint.Memory{})
-	tell(t, g, "look")
+	g, _ := newAgent(t, c, &checkpoint.Memory{})
+	send(t, g, "look")
 	refuses(t, g, `/edit {"name":1}`, "name: 1 has type")
 	refuses(t, g, `/edit {"town":"Bergen"}`, "town")
-	same(t, "status", tell(t, g, `/edit {"name":"Bergen","days":9007199254740993}`).Status, graph.Done)
+	same(t, "status", send(t, g, `/edit {"name":"Bergen","days":9007199254740993}`).Status, graph.Done)
 	sameList(t, "asked", asked, []city{{"Bergen", 9007199254740993}})
 }
 
 func TestWhatHasNothingToEditTakesNoEdit(t *testing.T) {
 	runs := 0
-	g, _ := desk(t, approving(t, "", &runs), &checkpoint.Memory{})
-	r := tell(t, g, "write it") // the approval of a step without parameters
+	g, _ := newAgent(t, approving(t, "", &runs), &checkpoint.Memory{})
+	r := send(t, g, "write it") // the approval of a step without parameters
 	if strings.Contains(r.Text, "/edit") {
 		t.Errorf("an edit is offered: %s", r.Text)
 	}
 	refuses(t, g, `/edit "x"`, "has nothing to edit")
-	same(t, "prompt", turn.Prompt(r.Questions), "yes or no")
+	same(t, "prompt", turn.AnswerHint(r.Questions), "yes or no")
 }
 
 func TestANoReadsLikeWhatThePersonDid(t *testing.T) {
@@ -109,50 +109,50 @@ func TestANoReadsLikeWhatThePersonDid(t *testing.T) {
 		capabilities.FailStep: "Not done, as decided: writes a value (write) was rejected: not today", capabilities.EndTurn: "Not done, as decided: writes a value (write) was rejected: not today",
 	} {
 		runs := 0
-		g, _ := desk(t, approving(t, then, &runs), &checkpoint.Memory{})
-		tell(t, g, "write it")
-		r := tell(t, g, "no, not today")
+		g, _ := newAgent(t, approving(t, then, &runs), &checkpoint.Memory{})
+		send(t, g, "write it")
+		r := send(t, g, "no, not today")
 		same(t, string(then)+": in chat", r.Text, want)
 		for _, u := range r.State.StatusUpdates.All() {
 			if strings.Contains(u.Message, "wrong") {
-				t.Errorf("a no is told as %q", u.Message)
+				t.Errorf("a no is reported as %q", u.Message)
 			}
 		}
 		last, _ := r.State.Messages.Last()
 		same(t, string(then)+": in the transcript", last.Text(), want)
 	}
 	c := planning(t)
-	g, _ := desk(t, c, &checkpoint.Memory{})
-	tell(t, g, "draw")
-	same(t, "a plan", tell(t, g, "no: too long").Text, `Not done, as decided: the plan for "draw" was rejected: too long`)
-	tell(t, g, "draw")
-	same(t, "an end", tell(t, g, "/cancel I must go").Text, `Not done, as decided: the turn was ended before: the plan for "draw": I must go`)
+	g, _ := newAgent(t, c, &checkpoint.Memory{})
+	send(t, g, "draw")
+	same(t, "a plan", send(t, g, "no: too long").Text, `Not done, as decided: the plan for "draw" was rejected: too long`)
+	send(t, g, "draw")
+	same(t, "an end", send(t, g, "/cancel I must go").Text, `Not done, as decided: the turn was ended instead of deciding about the plan for "draw": I must go`)
 
-	// What was done before is told, and that the answer was not written is not.
+	// What was done before is reported, and that the answer was not written is not.
 	runs := 0
 	c = turn.Config{Manager: manager(t), Capabilities: registry(t, find(), writing("", &runs), plot())}
 	c.Plan = func(context.Context, turn.PlanRequest) (agent.Plan, error) {
 		return plans(agent.Step{Capability: "find", ContextKey: "f", Objective: "find it"}, agent.Step{Capability: "write", ContextKey: "w", Objective: "write it"},
 			agent.Step{Capability: "plot", ContextKey: "p", Objective: "draw it", Inputs: agent.InputList{{Type: "RAIN", Key: "f"}}}), nil
 	}
-	g, _ = desk(t, c, &checkpoint.Memory{})
-	tell(t, g, "go")
-	same(t, "in a plan", tell(t, g, "no").Text, "Not done, as decided: write it (write) was rejected\n\n- **Done**: Step 1: find it\n- **Not done**: Step 3: draw it")
+	g, _ = newAgent(t, c, &checkpoint.Memory{})
+	send(t, g, "go")
+	same(t, "in a plan", send(t, g, "no").Text, "Not done, as decided: write it (write) was rejected\n\n- **Done**: Step 1: find it\n- **Not done**: Step 3: draw it")
 }
 
 func TestTheFeedbackOfANoIsToldToThePlanner(t *testing.T) {
-	runs, told := 0, ""
+	runs, reported := 0, ""
 	c := approving(t, capabilities.Replan, &runs)
 	c.Plan = func(ctx context.Context, r turn.PlanRequest) (agent.Plan, error) {
-		if told = r.Previous; told != "" {
+		if reported = r.Previous; reported != "" {
 			return agent.Plan{}, nil
 		}
 		return turn.Chain(ctx, r)
 	}
-	g, _ := desk(t, c, &checkpoint.Memory{})
-	tell(t, g, "write it")
-	tell(t, g, "/reject use the other file")
-	same(t, "the planner", told, "writes a value (write) was rejected: use the other file")
+	g, _ := newAgent(t, c, &checkpoint.Memory{})
+	send(t, g, "write it")
+	send(t, g, "/reject use the other file")
+	same(t, "the planner", reported, "writes a value (write) was rejected: use the other file")
 }
 
 func TestAPlanThatOnlyTalksNeedsNoApproval(t *testing.T) {
@@ -161,13 +161,13 @@ func TestAPlanThatOnlyTalksNeedsNoApproval(t *testing.T) {
 		c.Plan = func(context.Context, turn.PlanRequest) (agent.Plan, error) {
 			return plans(agent.Step{Capability: end}), nil
 		}
-		g, _ := desk(t, c, &checkpoint.Memory{})
-		same(t, end, tell(t, g, "hello").Status, graph.Done)
+		g, _ := newAgent(t, c, &checkpoint.Memory{})
+		same(t, end, send(t, g, "hello").Status, graph.Done)
 	}
 }
 
 // several asks a decision, a text, and for yes or no, in this order, and pauses before another node.
-func several(t *testing.T, pause bool) *turn.Gateway[agent.State] {
+func several(t *testing.T, pause bool) *turn.Agent[agent.State] {
 	b := graph.New[agent.State]("several")
 	ask := func(name string, do func(context.Context) (any, error)) {
 		b.Node(name, graph.Func(func(ctx context.Context, s *agent.State) error {
@@ -198,7 +198,7 @@ func several(t *testing.T, pause bool) *turn.Gateway[agent.State] {
 	}
 	g, err := b.Compile(cfg)
 	must(t, err)
-	return turn.Desk(g, manager(t))
+	return turn.NewAgent(g, manager(t))
 }
 
 func remembered(t *testing.T, r turn.Reply[agent.State], name string) string {
@@ -210,81 +210,81 @@ func remembered(t *testing.T, r turn.Reply[agent.State], name string) string {
 
 func TestApprovingAllLeavesWhatWantsAnAnswerOfItsOwn(t *testing.T) {
 	g := several(t, false)
-	tell(t, g, "go")
-	r := tell(t, g, "/approve:all")
-	says(t, r.Text, `Question 2 is left open: "What is its name?" wants an answer of its own`)
+	send(t, g, "go")
+	r := send(t, g, "/approve:all")
+	contains(t, r.Text, `Question 2 is left open: "What is its name?" needs an answer other than yes or no`)
 	same(t, "left", len(r.Questions), 1)
-	refuses(t, g, "/approve", "an answer of its own")
-	refuses(t, g, "/approve:all", "an answer of its own")
-	r = tell(t, g, "yes")
+	refuses(t, g, "/approve", "other than yes or no")
+	refuses(t, g, "/approve:all", "other than yes or no")
+	r = send(t, g, "yes")
 	same(t, "name", remembered(t, r, "b"), `"yes"`)
 	same(t, "really", remembered(t, r, "c"), "true")
 }
 
 func TestTwoDecisionsStandInOneLine(t *testing.T) {
 	g := several(t, false)
-	tell(t, g, "go")
-	refuses(t, g, "/reject:1 too risky /approve:3", "the reason holds /approve:3")
-	refuses(t, g, "/reject:3 too risky", `"too risky" would be lost`)
-	refuses(t, g, "/approve:1 /reject:1", "has an answer before it")
-	same(t, "a reason on yes or no", tell(t, g, "3 no, too risky").Kind, turn.Rest)
-	r := tell(t, g, "/reject:3 /approve:1")
+	send(t, g, "go")
+	refuses(t, g, "/reject:1 too risky /approve:3", "the reason contains /approve:3")
+	refuses(t, g, "/reject:3 too risky", `without "too risky"`)
+	refuses(t, g, "/approve:1 /reject:1", "is answered twice")
+	same(t, "a reason on yes or no", send(t, g, "3 no, too risky").Kind, turn.NoRun)
+	r := send(t, g, "/reject:3 /approve:1")
 	same(t, "left", len(r.Questions), 1)
-	r = tell(t, g, "Anna")
+	r = send(t, g, "Anna")
 	same(t, "really", remembered(t, r, "c"), "false")
-	says(t, remembered(t, r, "a"), `"decision":"approve"`)
+	contains(t, remembered(t, r, "a"), `"decision":"approve"`)
 
 	g = several(t, false)
-	tell(t, g, "go")
-	r = tell(t, g, "/reject:3 /reject:1 -- not with /approve:2")
+	send(t, g, "go")
+	r = send(t, g, "/reject:3 /reject:1 -- not with /approve:2")
 	same(t, "left", len(r.Questions), 1)
-	r = tell(t, g, "Anna")
-	says(t, remembered(t, r, "a"), `"decision":"reject"`, `"feedback":"not with /approve:2"`)
+	r = send(t, g, "Anna")
+	contains(t, remembered(t, r, "a"), `"decision":"reject"`, `"feedback":"not with /approve:2"`)
 
 	g = several(t, false)
-	tell(t, g, "go")
-	same(t, "all the others", len(tell(t, g, "/reject:3 /approve:all").Questions), 1)
+	send(t, g, "go")
+	same(t, "all the others", len(send(t, g, "/reject:3 /approve:all").Questions), 1)
 }
 
 func TestNumbersAreThoseThatWereShown(t *testing.T) {
 	g, pause := several(t, true), graph.Interrupt{ID: "p", Kind: "before", Node: "export"}
-	r := tell(t, g, "go")
-	shown := turn.Asking(append([]graph.Interrupt{pause}, r.Questions...))
-	says(t, shown, `The turn pauses before "export".`, "1. Do it?", "2. What is its name?", "3. Really?")
-	tell(t, g, "/approve:1 /approve:3")
-	r = tell(t, g, "Anna")
+	r := send(t, g, "go")
+	shown := turn.FormatQuestions(append([]graph.Interrupt{pause}, r.Questions...))
+	contains(t, shown, `The turn pauses before "export".`, "1. Do it?", "2. What is its name?", "3. Really?")
+	send(t, g, "/approve:1 /approve:3")
+	r = send(t, g, "Anna")
 	same(t, "status", r.Status, graph.Interrupted)
-	same(t, "a pause", r.Text, "The turn pauses before \"end\".\n/continue goes on.")
-	same(t, "prompt", turn.Prompt(r.Questions), "")
+	same(t, "a pause", r.Text, "The turn pauses before \"end\".\n/continue continues the turn.")
+	same(t, "prompt", turn.AnswerHint(r.Questions), "")
 	refuses(t, g, "/approve", "no question is open")
-	same(t, "status", tell(t, g, "/continue").Status, graph.Done)
+	same(t, "status", send(t, g, "/continue").Status, graph.Done)
 }
 
 func TestARefusedAnswerShowsWhatIsStillOpen(t *testing.T) {
 	runs := 0
-	g, _ := desk(t, approving(t, "", &runs), &checkpoint.Memory{})
-	q := tell(t, g, "write it").Questions[0]
-	r, err := g.Do(t.Context(), turn.Act[agent.State]{Kind: turn.Resume, Thread: "t1", Answers: graph.Answer(q.ID, 7)})
+	g, _ := newAgent(t, approving(t, "", &runs), &checkpoint.Memory{})
+	q := send(t, g, "write it").Questions[0]
+	r, err := g.Apply(t.Context(), turn.Request[agent.State]{Kind: turn.Resume, Thread: "t1", Answers: graph.Answer(q.ID, 7)})
 	if !errors.Is(err, graph.ErrAnswer) {
 		t.Errorf("got %v", err)
 	}
 	same(t, "status", r.Status, graph.Interrupted)
 	same(t, "questions", len(r.Questions), 1)
-	says(t, r.Text, `Approve "write"`)
+	contains(t, r.Text, `Approve "write"`)
 }
 
 func TestTheSettingsAreExplained(t *testing.T) {
-	g, _ := desk(t, config(t), &checkpoint.Memory{})
-	text := tell(t, g, "/help config").Text
+	g, _ := newAgent(t, config(t), &checkpoint.Memory{})
+	text := send(t, g, "/help config").Text
 	for _, s := range agent.DescribeSettings() {
-		says(t, text, s.Name+": "+s.Help+" (default "+s.Default+")")
+		contains(t, text, s.Name+": "+s.Help+" (default "+s.Default+")")
 	}
-	says(t, text, "planning_mode_enabled", "; /planning sets it", "/pin sets it", "/approval sets it", "/task sets it", "/caps sets it")
-	says(t, tell(t, g, "/config").Text, "/help config")
+	contains(t, text, "planning_mode_enabled", "; /planning sets it", "/pin sets it", "/approval sets it", "/task sets it", "/caps sets it")
+	contains(t, send(t, g, "/config").Text, "/help config")
 	refuses(t, g, "/help me please", "no such command")
 }
 
-// A step that fails, and a node, are told while the turn goes on; what a person decided is not.
+// A step that fails, and a node, are reported while the turn goes on; what a person decided is not.
 func TestAFailingStepIsToldToThoseWhoWatch(t *testing.T) {
 	tries := 0
 	flaky := capabilities.Func(capabilities.Info{Name: "write", Description: "d", Retry: agent.RetryPolicy{Attempts: 2}}, func(context.Context, *capabilities.Call) error {
@@ -296,15 +296,15 @@ func TestAFailingStepIsToldToThoseWhoWatch(t *testing.T) {
 	c := turn.Config{Manager: manager(t), Capabilities: registry(t, flaky)}
 	c.Plan = script[turn.PlanRequest](t, fails[agent.Plan](agent.Retriable, "no idea"), gives(plans(agent.Step{Capability: "write"})))
 	c.Retry = map[string]agent.RetryPolicy{agent.ToOrchestrator: {Attempts: 2}}
-	g := turn.Desk(compile(t, c, &checkpoint.Memory{}), c.Manager)
-	var told []string
+	g := turn.NewAgent(compile(t, c, &checkpoint.Memory{}), c.Manager)
+	var reported []string
 	_, err := g.Untyped().Say(t.Context(), "t1", "go", func(ev graph.Event) {
 		if u, ok := ev.Payload.(agent.StatusUpdate); ok && u.Metadata["failed"] != "" {
-			told = append(told, u.Message+" "+u.Metadata["failed"])
+			reported = append(reported, u.Message+" "+u.Metadata["failed"])
 		}
 	})
 	must(t, err)
-	sameList(t, "told", told, []string{"orchestrator failed: no idea retriable", "write failed: capability \"write\": busy retriable"})
+	sameList(t, "reported", reported, []string{"orchestrator failed: no idea retriable", "write failed: capability \"write\": busy retriable"})
 }
 
 func TestMessagesHaveTheTimeOfTheClock(t *testing.T) {
@@ -314,8 +314,8 @@ func TestMessagesHaveTheTimeOfTheClock(t *testing.T) {
 		same(t, string(m.Role), m.Created, noon)
 	}
 	c.Manager.Clock = nil
-	g, _ := desk(t, c, &checkpoint.Memory{})
-	r := tell(t, g, "draw")
+	g, _ := newAgent(t, c, &checkpoint.Memory{})
+	r := send(t, g, "draw")
 	for _, m := range r.State.Messages.All() {
 		same(t, "no time for "+string(m.Role), m.Created.IsZero(), false)
 	}

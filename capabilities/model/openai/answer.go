@@ -16,10 +16,10 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// maxEvent bounds one event of a stream, and an answer that is given whole, in bytes.
+// maxEvent limits one event of a stream, and an answer that is not streamed, in bytes.
 const maxEvent = 2 * model.MaxAnswer
 
-// maxRefusal bounds why a server refuses to answer, in bytes.
+// maxRefusal limits the text of a refusal, in bytes.
 const maxRefusal = 64 << 10
 
 var errLarge = fmt.Errorf("an event is larger than %d bytes", maxEvent)
@@ -29,8 +29,8 @@ type answer struct {
 	m       *Model
 	name    string // of the model
 	yield   func(model.Chunk) bool
-	begun   bool // something of it came
-	stopped bool // the reader does not want more
+	begun   bool // a part of it was received
+	stopped bool // the caller stopped reading
 	stop    model.Stop
 	calls   bool
 	refusal string
@@ -48,11 +48,11 @@ func (a *answer) read(res *http.Response) error {
 		res.Header.Del("Content-Type")
 		return a.events(ssestream.NewDecoder(res), body)
 	}
-	head, _ := io.ReadAll(io.LimitReader(res.Body, maxError)) // it is cut when it is clean
+	head, _ := io.ReadAll(io.LimitReader(res.Body, maxError)) // clean shortens it
 	return a.bad("the answer is %s: %s", media, a.m.clean(string(head)))
 }
 
-// bounded fails when more is read than is left.
+// bounded fails when more than left bytes are read.
 type bounded struct {
 	io.ReadCloser
 	left int
@@ -101,7 +101,7 @@ func (a *answer) event(data []byte) error {
 		return a.bad("an event is no JSON: %s", a.m.clean(string(data)))
 	}
 	if len(failed.Error) > 0 && !bytes.Equal(failed.Error, []byte("null")) {
-		return a.m.told(a.name, 0, failed.Error)
+		return a.m.serverError(a.name, 0, failed.Error)
 	}
 	var c sdk.ChatCompletionChunk
 	if err := json.Unmarshal(data, &c); err != nil {
@@ -155,8 +155,8 @@ func (a *answer) emit(c model.Chunk) {
 	a.stopped = !a.yield(c)
 }
 
-// finish notes why the answer ends. The Stop is yielded when the stream has ended, for calls and usage may
-// come after it.
+// finish stores why the answer ended. The Stop is yielded at the end of the stream, because calls
+// and usage may follow.
 func (a *answer) finish(reason string) error {
 	switch reason {
 	case "":
@@ -167,14 +167,15 @@ func (a *answer) finish(reason string) error {
 	case "content_filter":
 		a.stop = model.StopFilter
 	case "error":
-		return a.bad("the server says that the answer failed")
+		return a.bad("the server reports that the answer failed")
 	default:
 		a.stop = model.StopEnd
 	}
 	return nil
 }
 
-// end ends the answer: where the server did not say why, done tells that it is whole.
+// end ends the answer. If the server sent no finish reason, done reports whether the answer is
+// complete.
 func (a *answer) end(done bool) error {
 	switch {
 	case a.refusal != "":
@@ -193,7 +194,7 @@ func (a *answer) end(done bool) error {
 	return nil
 }
 
-// whole reads an answer that the server gives in one piece.
+// whole reads an answer that is not streamed.
 func (a *answer) whole(body io.Reader) error {
 	data, err := io.ReadAll(body)
 	if err != nil {
@@ -207,7 +208,7 @@ func (a *answer) whole(body io.Reader) error {
 	case err != nil:
 		return a.bad("the answer is no JSON: %s", a.m.clean(string(data)))
 	case len(head.Error) > 0 && !bytes.Equal(head.Error, []byte("null")):
-		return a.m.told(a.name, 0, head.Error)
+		return a.m.serverError(a.name, 0, head.Error)
 	case len(c.Choices) == 0:
 		return a.bad("the answer has no choices")
 	}
@@ -225,7 +226,7 @@ func (a *answer) whole(body io.Reader) error {
 	return a.end(true)
 }
 
-// usage returns what an answer cost, nil where it is not said.
+// usage returns the cost of an answer, or nil if it was not reported.
 func usage(u sdk.CompletionUsage) *message.Usage {
 	if !u.JSON.TotalTokens.Valid() && !u.JSON.PromptTokens.Valid() && !u.JSON.CompletionTokens.Valid() {
 		return nil
@@ -236,7 +237,7 @@ func usage(u sdk.CompletionUsage) *message.Usage {
 	return out
 }
 
-// reasoning returns the first of these fields that is a text.
+// reasoning returns the first of these fields that is a string.
 func reasoning(fields ...string) (text string) {
 	for _, f := range fields {
 		if json.Unmarshal([]byte(f), &text) == nil && text != "" {

@@ -19,13 +19,14 @@ import (
 	"github.com/weftrun/weft/capabilities/model"
 )
 
-// maxError bounds what is read of a response that is an error, and maxText what is told of it, in bytes.
+// maxError limits how much of an error response is read, and maxText how much of it is reported, in
+// bytes.
 const (
 	maxError = 1 << 20
 	maxText  = 400
 )
 
-// receive makes an error of a response that is one, while status and headers are at hand.
+// receive returns an error for an error response, while status and headers are available.
 func (m *Model) receive(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	res, err := next(req)
 	if err != nil || res.StatusCode == http.StatusOK {
@@ -33,20 +34,20 @@ func (m *Model) receive(req *http.Request, next option.MiddlewareNext) (*http.Re
 	}
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxError))
 	_ = res.Body.Close()
-	var told struct {
+	var reported struct {
 		Error json.RawMessage `json:"error"`
 	}
-	if json.Unmarshal(body, &told) != nil || len(told.Error) == 0 {
-		told.Error = body
+	if json.Unmarshal(body, &reported) != nil || len(reported.Error) == 0 {
+		reported.Error = body
 	}
-	failed := m.told("", res.StatusCode, told.Error)
+	failed := m.serverError("", res.StatusCode, reported.Error)
 	failed.Wait = retryAfter(res.Header, m.cfg.Now())
 	return nil, failed
 }
 
-// told returns the failure that a server tells of; status is 0 in the middle of a stream. Most servers send
-// an object, some a text.
-func (m *Model) told(name string, status int, data json.RawMessage) *model.Error {
+// serverError returns the failure that a server reports; status is 0 within a stream. Most servers
+// send an object, some a text.
+func (m *Model) serverError(name string, status int, data json.RawMessage) *model.Error {
 	var d struct {
 		Message string `json:"message"`
 		Type    string `json:"type"`
@@ -65,7 +66,7 @@ func (m *Model) told(name string, status int, data json.RawMessage) *model.Error
 	return &model.Error{Kind: kind(status, code, d.Type, strings.ToLower(d.Message)), Model: name, Status: status, Message: m.clean(d.Message)}
 }
 
-// kind classifies a failure: by its code where that says more than the status.
+// kind classifies a failure, by its code if that is more specific than the status.
 func kind(status int, code, typ, text string) model.Kind {
 	either := func(names ...string) bool {
 		for _, n := range names {
@@ -108,7 +109,7 @@ func kind(status int, code, typ, text string) model.Kind {
 	return model.BadAnswer // a redirect that leads nowhere, a success without content
 }
 
-// tooLong reports whether a text that comes with a bad request says that the conversation is too long: most
+// tooLong reports whether the text of a bad request states that the conversation is too long. Most
 // servers have no code for it.
 func tooLong(status int, text string) bool {
 	if status != 0 && status != http.StatusBadRequest && status != http.StatusUnprocessableEntity {
@@ -122,7 +123,7 @@ func tooLong(status int, text string) bool {
 	return false
 }
 
-// retryAfter returns how long a server asks to wait, up to a day; 0 where it does not say.
+// retryAfter returns how long a server asks to wait, up to a day, or 0.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	var d time.Duration
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
@@ -135,7 +136,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return min(max(d, 0), 24*time.Hour)
 }
 
-// scale returns n units, up to a day and a bit; what is no number is 0.
+// scale returns n units, at most a little more than a day; 0 for a value that is no number.
 func scale(n float64, unit time.Duration) time.Duration {
 	if !(n > 0) {
 		return 0

@@ -15,5 +15,5 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// true <nil>
-	// openai: bad configuration: BaseURL is no http address
+	// openai: invalid configuration: BaseURL must be an http or https address
 }

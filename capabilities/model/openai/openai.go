@@ -19,49 +19,51 @@ import (
 	"github.com/weftrun/weft/internal/redact"
 )
 
-// Config says which model is asked, and where.
+// Config configures a model and its server.
 type Config struct {
 	// Model is the model of requests that name none.
 	Model string
-	// BaseURL is the address up to "/chat/completions"; "" is that in OPENAI_BASE_URL, or else OpenAI's own.
+	// BaseURL is the address up to "/chat/completions"; "" is that in OPENAI_BASE_URL, or else
+	// OpenAI's.
 	BaseURL string
-	// Key is sent as a bearer token; "" is that in OPENAI_API_KEY, unless BaseURL is given here: the key
-	// of one server is not for another. A server that needs no key is sent none.
+	// Key is sent as a bearer token. "" is that in OPENAI_API_KEY, unless BaseURL is set here,
+	// because the key of one server must not be sent to another. A server that needs no key gets
+	// none.
 	Key string
 	// Header is sent with each request, such as an organization.
 	Header http.Header
-	// Form is how an answer is asked for that is to fit a schema.
+	// Form is how an answer that matches a schema is requested.
 	Form Form
-	// Idle bounds the wait for the answer to begin, and then to go on; 0 is two minutes.
+	// Idle limits the wait for the beginning of the answer and each pause in it; 0 is two minutes.
 	Idle time.Duration
-	// Timeout bounds the whole answer; 0 is ten minutes.
+	// Timeout limits the whole answer; 0 is ten minutes.
 	Timeout time.Duration
-	// Client sends the requests; nil is one with the default transport that follows redirects within one host alone:
-	// the key and the conversation are for no other.
+	// Client sends the requests. nil uses the default transport and follows redirects only within
+	// one host, because other hosts must not get the key and the conversation.
 	Client *http.Client
-	// Now gives the time that a date in Retry-After is compared with; nil is time.Now.
+	// Now returns the time with which a date in Retry-After is compared; nil is time.Now.
 	Now func() time.Time
 }
 
-// Form is how a server is asked for an answer that fits a schema. The answer is checked in any case: see
-// model.Decode.
+// Form is how a server is asked for an answer that matches a schema. The answer is always checked:
+// see model.Decode.
 type Form string
 
-// The forms, for servers that know more or less.
+// The forms, for servers with different features.
 const (
 	FormSchema Form = ""       // response_format json_schema
 	FormObject Form = "object" // response_format json_object, and the schema in a system message
 	FormPrompt Form = "prompt" // the schema in a system message alone
 )
 
-// ErrConfig is returned when a model cannot be asked as it is configured.
-var ErrConfig = errors.New("openai: bad configuration")
+// ErrConfig is returned for an invalid configuration.
+var ErrConfig = errors.New("openai: invalid configuration")
 
-// Model is a model behind a server that speaks OpenAI's protocol. It is safe for concurrent use.
+// Model is a model on a server with OpenAI's API. It is safe for concurrent use.
 type Model struct {
 	cfg     Config
 	client  sdk.Client
-	secrets *redact.Redactor // of what no failure may hold
+	secrets *redact.Redactor // what no failure may contain
 	own     bool             // it is OpenAI's own server
 }
 
@@ -69,7 +71,7 @@ var _ model.Model = (*Model)(nil)
 
 const ownURL = "https://api.openai.com/v1"
 
-// New returns a model, or an [ErrConfig]. It asks nothing of the server.
+// New returns a model, or an [ErrConfig]. It sends no request.
 func New(cfg Config) (*Model, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = os.Getenv("OPENAI_BASE_URL")
@@ -118,16 +120,16 @@ func (c Config) check() error {
 	var errs []error
 	u, err := url.Parse(c.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		errs = append(errs, fmt.Errorf("%w: BaseURL is no http address", ErrConfig)) // it may hold a password
+		errs = append(errs, fmt.Errorf("%w: BaseURL must be an http or https address", ErrConfig)) // it may hold a password
 	}
 	if strings.ContainsAny(c.Key, "\r\n\x00") {
-		errs = append(errs, fmt.Errorf("%w: Key holds a line break", ErrConfig))
+		errs = append(errs, fmt.Errorf("%w: Key must not contain a line break", ErrConfig))
 	}
 	if c.Idle < 0 || c.Timeout < 0 {
 		errs = append(errs, fmt.Errorf("%w: Idle and Timeout must not be negative", ErrConfig))
 	}
 	if c.Form != FormSchema && c.Form != FormObject && c.Form != FormPrompt {
-		errs = append(errs, fmt.Errorf("%w: there is no Form %q", ErrConfig, c.Form))
+		errs = append(errs, fmt.Errorf("%w: Form must be empty, object or prompt (got %q)", ErrConfig, c.Form))
 	}
 	return errors.Join(errs...)
 }
@@ -140,7 +142,7 @@ func redactor(secrets []string) *redact.Redactor {
 	return redact.New(all...)
 }
 
-// secrets returns what no failure may hold.
+// secrets returns what no failure may contain.
 func (c Config) secrets() (all []string) {
 	add := func(s string) {
 		if s = strings.TrimSpace(s); len(s) >= 4 {
@@ -214,7 +216,7 @@ var (
 	errEnded = errors.New("the answer has ended")
 )
 
-// stream sends the request and yields the answer. stopped says that the reader did not want more.
+// stream sends the request and yields the answer. stopped is true if the caller stopped reading.
 func (m *Model) stream(outer context.Context, r model.Request, yield func(model.Chunk) bool) (stopped bool, err error) {
 	params, opts, err := m.request(r)
 	if err != nil {
@@ -232,7 +234,7 @@ func (m *Model) stream(outer context.Context, r model.Request, yield func(model.
 	}
 	defer res.Body.Close()
 	a := answer{m: m, name: r.Model, yield: func(c model.Chunk) bool {
-		idle.Stop() // while the reader is at work the server is not silent
+		idle.Stop() // the time of the caller is not the server's
 		defer idle.Reset(m.cfg.Idle)
 		return yield(c)
 	}}

@@ -17,7 +17,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// request returns the body of a request, and what is set in it beside.
+// request returns the body of a request, and the fields to set in it.
 func (m *Model) request(r model.Request) (p sdk.ChatCompletionNewParams, opts []option.RequestOption, err error) {
 	if r.Model == "" {
 		return p, nil, &model.Error{Kind: model.Invalid, Message: "the request names no model, and neither does the configuration"}
@@ -62,7 +62,7 @@ func (m *Model) request(r model.Request) (p sdk.ChatCompletionNewParams, opts []
 	return p, opts, nil
 }
 
-// escape makes a path of one name.
+// escape escapes one name for a path.
 var escape = strings.NewReplacer(`\`, `\\`, ".", `\.`, "*", `\*`, "?", `\?`, "|", `\|`, "#", `\#`, "@", `\@`, ":", `\:`)
 
 func function(t model.Tool) (f shared.FunctionDefinitionParam, err error) {
@@ -111,7 +111,7 @@ func (m *Model) format(s model.Schema) (f sdk.ChatCompletionNewParamsResponseFor
 	return f
 }
 
-// word is what OpenAI takes as a name.
+// word matches a name that OpenAI accepts.
 var word = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // conversion turns messages into those of the wire.
@@ -182,7 +182,7 @@ func (c *conversion) assistant(m message.Message) {
 	for _, call := range m.Calls {
 		args := string(call.Arguments)
 		if !json.Valid(call.Arguments) {
-			args = "{}" // there are servers that parse them; the result of the call says what was wrong
+			args = "{}" // some servers parse them; the result of the call states the mistake
 		}
 		p.ToolCalls = append(p.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
 			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
@@ -193,8 +193,7 @@ func (c *conversion) assistant(m message.Message) {
 	c.put(sdk.ChatCompletionMessageParamUnion{OfAssistant: &p})
 }
 
-// texts returns what parts say as text. An image is named, and what a provider of another kind thought is
-// left out.
+// texts returns parts as text. An image is named. Reasoning of another provider is left out.
 func texts(parts []message.Part) string {
 	var all []string
 	for _, p := range parts {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// strict reports whether OpenAI can hold an answer to a schema by force: all properties of its objects are
-// required, no others are allowed, and it uses no keyword beyond those that it knows.
+// strict reports whether OpenAI can enforce a schema: all properties of its objects are required,
+// no others are allowed, and all keywords are supported.
 func strict(schema json.RawMessage) bool {
 	var s any
 	return json.Unmarshal(schema, &s) == nil && strictly(s)
