@@ -23,7 +23,8 @@ type Validator interface{ Validate() error }
 // Validate that fails, the person is asked again. For the other fields of r and the errors see
 // [Call.Approve].
 //
-//	to, err := capabilities.Approve(c, agent.ApprovalRequest{Type: "export"}, Target{File: "rain.csv"})
+//	request := agent.ApprovalRequest{Type: "export"}
+//	to, err := capabilities.Approve(c, request, Target{File: "rain.csv"})
 //	if err != nil {
 //		return err // it is undecided or rejected
 //	}

@@ -24,7 +24,7 @@ func (d *dose) Validate() error {
 	return nil
 }
 
-func TestWhatIsApprovedIsCheckedAndAskedAboutAgain(t *testing.T) {
+func TestApprove_InvalidEditIsAskedAboutAgain(t *testing.T) {
 	c := call(t, at(agent.Step{}), agent.Step{ContextKey: "k"})
 	ask := func() (dose, error) {
 		again := c // each attempt begins from its top, with all decisions
@@ -74,7 +74,7 @@ func TestWhatIsApprovedIsCheckedAndAskedAboutAgain(t *testing.T) {
 	}
 }
 
-func TestARequestHasTheFormOfItsDataUnlessItSaysMore(t *testing.T) {
+func TestApprove_SchemaFollowsFromTheData(t *testing.T) {
 	for _, c := range []struct{ data, schema, want string }{
 		{`"x"`, "", `{"type":"string"}`}, {`7`, "", `{"type":"number"}`}, {`null`, "", `{}`}, {`[1]`, "", `{"type":"array"}`}, {`true`, "", `{"type":"boolean"}`},
 		{`{"a":1,"b":null}`, "", `{"properties":{"a":{"type":"number"}},"type":"object"}`}, {`7`, `{"maximum":9}`, `{"maximum":9}`}, {"", `{"maximum":9}`, ""},
@@ -102,8 +102,8 @@ func TestARequestHasTheFormOfItsDataUnlessItSaysMore(t *testing.T) {
 	}
 }
 
-// An approval does not change what a capability is given: numbers are those of a plan that was read, on every
-// level, but for whole ones that a float64 is not exact for.
+// An approval does not change the parameters. Numbers are those of a stored plan, on every level.
+// Whole numbers that a float64 cannot represent stay exact.
 func TestApprovedParametersAreThoseOfThePlan(t *testing.T) {
 	var got map[string]any
 	reg, err := capabilities.NewRegistry(capabilities.Func(capabilities.Info{Name: "a", Description: "d", Approval: capabilities.AlwaysApproval},
@@ -133,7 +133,7 @@ func TestApprovedParametersAreThoseOfThePlan(t *testing.T) {
 	}
 }
 
-// eraser asks about each of the files, all with one type, and erases what was approved.
+// eraser asks about each of the files, all with one type, and erases the approved ones.
 func eraser(files []string, erased *[]string) capabilities.Capability {
 	return capabilities.Func(capabilities.Info{Name: "erase", Description: "erases files"}, func(_ context.Context, c *capabilities.Call) error {
 		var approved []string
@@ -174,7 +174,7 @@ func TestApprove_RepeatedRequestHasItsOwnQuestion(t *testing.T) {
 	}
 }
 
-// A yes to one request must never let a second one of the same type through.
+// An approval of one request must not count for a second one of the same type.
 func TestApprove_DecisionCountsOnce(t *testing.T) {
 	c := call(t, at(agent.Step{}), agent.Step{ContextKey: "k"})
 	first := agent.ApprovalRequest{Type: "erase", Data: []byte(`"a"`)}
@@ -193,7 +193,8 @@ func TestApprove_DecisionCountsOnce(t *testing.T) {
 	}
 }
 
-// A capability that goes on although a decision is open is not given the decision of another request.
+// A capability that continues although a decision is open does not get the decision of another
+// request.
 func TestApprove_OpenRequestKeepsItsNumber(t *testing.T) {
 	c := call(t, at(agent.Step{}), agent.Step{ContextKey: "k"})
 	ask := func(c *capabilities.Call, file string) (string, error) {

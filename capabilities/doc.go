@@ -28,12 +28,12 @@
 //   - A [Capability] has an [Info] and runs a [Call]; [Func] and [Tool] return one that calls a
 //     function. A [Classifier] also classifies its failures. [TypesOf] returns the types of context
 //     that Tools make.
-//   - A [Registry] reports all mistakes of a set of capabilities at once: a repeated name, a requirement
-//     without a provider, capabilities that wait for each other. [Registry.Extend] returns another
-//     registry, with changes: [Add], [Override], [Exclude].
-//   - [Registry.Run] enforces what was declared. It refuses to start without the required inputs or the
-//     approval that the settings require, and refuses a result that differs from the declaration.
-//     [Registry.Step] runs the current step and stores its result.
+//   - A [Registry] reports all mistakes of a set of capabilities at once: a repeated name, a
+//     requirement without a provider, capabilities that wait for each other. [Registry.Extend]
+//     returns another registry, with changes: [Add], [Override], [Exclude].
+//   - [Registry.Run] enforces what was declared. It refuses to start without the required inputs or
+//     the approval that the settings require, and refuses a result that differs from the
+//     declaration. [Registry.Step] runs the current step and stores its result.
 //   - [Approve] and [Call.Approve] ask a person about a value, which they may edit within its JSON
 //     Schema. An [ApprovalNeeded] is the question, a [Decision] the answer to it.
 //

@@ -11,8 +11,8 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// Desk is the state of a user's own agent.
-type Desk struct {
+// Weather is the state of a user's agent.
+type Weather struct {
 	agent.State
 	Station state.Value[string] `json:"station"`
 }
@@ -38,7 +38,7 @@ var find = capabilities.Tool(capabilities.Info{
 	return Measurements{column}, nil
 })
 
-// A state that embeds an agent's, a first capability, and the graph that hosts it.
+// A state that embeds that of an agent, a capability, and the graph that hosts it.
 func Example() {
 	types, _ := agent.NewTypes(agent.TypeOf[Measurements]())
 	r, err := capabilities.NewRegistry(find)
@@ -47,14 +47,14 @@ func Example() {
 		return
 	}
 	m := agent.Manager{Types: types}
-	b := graph.New[Desk]("desk")
-	b.Node("plan", graph.Func(func(_ context.Context, s *Desk) error {
+	b := graph.New[Weather]("weather")
+	b.Node("plan", graph.Func(func(_ context.Context, s *Weather) error {
 		s.Planning.ExecutionPlan.Set(agent.Plan{Steps: []agent.Step{
 			{Capability: "find", ContextKey: "those", Parameters: map[string]any{"name": "rain"}},
 		}})
 		return nil
 	}))
-	b.Node("work", graph.Func(func(ctx context.Context, s *Desk) error { return r.Step(ctx, m, &s.State) }))
+	b.Node("work", graph.Func(func(ctx context.Context, s *Weather) error { return r.Step(ctx, m, &s.State) }))
 	b.Edge(graph.Start, "plan")
 	b.Edge("plan", "work")
 	b.Edge("work", graph.End)
@@ -63,7 +63,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	in := Desk{State: m.CreateFresh("which rain do we have?", nil), Station: state.Of("Seattle")}
+	in := Weather{State: m.CreateFresh("which rain do we have?", nil), Station: state.Of("Seattle")}
 	res, err := g.Invoke(context.Background(), in, graph.RunOptions{Thread: "t1"})
 	those, _ := agent.Get[Measurements](m.Contexts(&res.State.State), "those")
 	fmt.Println(those.Column, err)

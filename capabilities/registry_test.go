@@ -39,7 +39,7 @@ func registry(t testing.TB, all ...capabilities.Capability) *capabilities.Regist
 	return r
 }
 
-func says(t testing.TB, err error, wants ...string) {
+func contains(t testing.TB, err error, wants ...string) {
 	t.Helper()
 	for _, want := range wants {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -55,7 +55,7 @@ func same(t testing.TB, what string, got, want []string) {
 	}
 }
 
-func TestNamesComeAfterWhatTheyRequire(t *testing.T) {
+func TestNames_ComeAfterTheirRequirements(t *testing.T) {
 	soft := capabilities.Info{Name: "a-report", Description: "d", Requires: []string{"PICTURE", "NOWHERE"}, Constraint: agent.Soft}
 	r := registry(t, storing(soft),
 		provider("a-plot", []string{"DATA"}, []string{"PICTURE"}, nil),
@@ -77,20 +77,20 @@ func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 			Approval: "perhaps", OnReject: "cry", Provides: []string{"A/B"},
 		}, nil),
 	)
-	says(t, err, "capability 1 must have a name", "capability 2 must not be nil", `"twice" is used twice`, `"lost" requires "NOWHERE"`,
+	contains(t, err, "capability 1 must have a name", "capability 2 must not be nil", `"twice" is used twice`, `"lost" requires "NOWHERE"`,
 		`"mute" has no description`, `"mute" has no function`, "firm", "Attempts:-1", "perhaps", "cry", "A/B")
 }
 
-func TestACircleIsAnError(t *testing.T) {
+func TestNewRegistry_RefusesCycles(t *testing.T) {
 	_, err := capabilities.NewRegistry(
 		provider("hen", []string{"EGG"}, []string{"HEN"}, nil),
 		provider("egg", []string{"HEN"}, []string{"EGG"}, nil),
 	)
-	says(t, err, "egg, hen wait for each other")
+	contains(t, err, "egg, hen wait for each other")
 }
 
 // Requirement: what is excluded stays, or crashes
-func TestOneRegistryExtendsAnother(t *testing.T) {
+func TestExtend_ChangesARegistry(t *testing.T) {
 	base := registry(t, provider("find", nil, []string{"A"}, nil), provider("plot", []string{"A"}, nil, nil))
 	next, err := base.Extend(
 		capabilities.Override(provider("find", nil, []string{"A", "B"}, nil)),
@@ -107,23 +107,23 @@ func TestOneRegistryExtendsAnother(t *testing.T) {
 		capabilities.Exclude("plt", "find"),
 		capabilities.Add(provider("plot", nil, nil, nil)),
 	)
-	says(t, err, `no "fnd" to override`, `no "plt" to exclude`, `"plot" is used twice`, `"plot" requires "A"`)
+	contains(t, err, `no "fnd" to override`, `no "plt" to exclude`, `"plot" is used twice`, `"plot" requires "A"`)
 }
 
-func TestABrokenCapabilityIsLoudUnlessItIsOptional(t *testing.T) {
+func TestNewRegistry_BrokenCapabilityMustBeOptional(t *testing.T) {
 	broken := capabilities.Info{Name: "broken", Optional: true, Provides: []string{"A"}}
 	lost := capabilities.Info{Name: "lost", Description: "d", Optional: true, Requires: []string{"A"}}
 	r := registry(t, storing(broken), storing(lost), provider("find", nil, nil, nil))
 	same(t, "names", r.Names(), []string{"find"})
 	all := strings.Join(r.Warnings(), "\n")
-	says(t, errors.New(all), `"broken" has no description`, `"lost" requires A`, `"find" has no planning guide`, `"find" has no matching guide`)
+	contains(t, errors.New(all), `"broken" has no description`, `"lost" requires A`, `"find" has no planning guide`, `"find" has no matching guide`)
 	again, err := r.Extend()
 	if err != nil || !slices.Equal(again.Warnings(), r.Warnings()) {
 		t.Errorf("got %v and the warnings %q", err, again.Warnings())
 	}
 	broken.Optional = false
 	_, err = capabilities.NewRegistry(storing(broken))
-	says(t, err, `"broken" has no description`)
+	contains(t, err, `"broken" has no description`)
 }
 
 func TestValidateComparesWithTypesAndNodes(t *testing.T) {
@@ -133,7 +133,7 @@ func TestValidateComparesWithTypesAndNodes(t *testing.T) {
 	}
 	r := registry(t, provider("router", nil, []string{"RAIN", "SNOW"}, nil))
 	err = r.Validate(types, "router", "gateway")
-	says(t, err, `"router" is the name of a node`, `"SNOW"; the types are RAIN`)
+	contains(t, err, `"router" is the name of a node`, `"SNOW"; the types are RAIN`)
 	if !errors.Is(err, agent.ErrUnknownType) {
 		t.Errorf("got %v, want ErrUnknownType", err)
 	}
@@ -194,7 +194,7 @@ type otherSand struct{ M int }
 
 func (otherSand) ContextType() string { return "SAND" }
 
-func TestTheTypesOfWhatToolsMakeAreFound(t *testing.T) {
+func TestTypesOf_FindsTheTypesOfTools(t *testing.T) {
 	dig := capabilities.Tool(capabilities.Info{Name: "dig", Description: "digs"}, func(context.Context, struct{}) (sand, error) { return sand{}, nil })
 	sift := capabilities.Tool(capabilities.Info{Name: "sift", Description: "sifts"}, func(context.Context, struct{}) (sand, error) { return sand{}, nil })
 	other := capabilities.Func(capabilities.Info{Name: "look", Description: "looks"}, func(context.Context, *capabilities.Call) error { return nil })

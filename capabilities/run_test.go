@@ -57,7 +57,7 @@ func is(t testing.TB, err, want error) {
 	}
 }
 
-func TestWhatWasDeclaredIsEnforced(t *testing.T) {
+func TestRun_EnforcesTheDeclaration(t *testing.T) {
 	names := []string{"RAIN"}
 	r := registry(t,
 		provider("good", nil, names, names), provider("needy", names, nil, nil),
@@ -126,7 +126,7 @@ func TestStoreThenFailLeavesNoContext(t *testing.T) {
 	}
 }
 
-// approved returns a registry whose capability is always approved and also asks for itself.
+// approved returns a registry whose capability is always approved and also asks itself.
 func asking(t testing.TB, then capabilities.Rejection, ran *int) *capabilities.Registry {
 	return registry(t, capabilities.Func(capabilities.Info{
 		Name: "write", Description: "writes a PV", Provides: []string{"RAIN"},
@@ -178,7 +178,7 @@ func TestADecisionNeverCountsForAnotherRequest(t *testing.T) {
 	}
 }
 
-func TestARejectionEndsPerPolicyAndNobodyIsAskedAgain(t *testing.T) {
+func TestRejection_EndsByPolicyAndAsksNoMore(t *testing.T) {
 	for then, check := range map[capabilities.Rejection]func(s *agent.State) bool{
 		capabilities.FailStep: func(s *agent.State) bool { return agent.Route(s, agent.Turn{}).Target == agent.ToError },
 		capabilities.Replan:   func(s *agent.State) bool { return agent.Route(s, agent.Turn{}).Target == agent.ToOrchestrator },
@@ -200,7 +200,7 @@ func TestARejectionEndsPerPolicyAndNobodyIsAskedAgain(t *testing.T) {
 			t.Errorf("%q: got %+v after %d runs", then, s.Control.ErrorInfo.Get(), ran)
 		}
 		if r := s.Execution.StepResults.Get("k"); !strings.Contains(r.Error, "not today") {
-			t.Errorf("%q: the result says %q, want what the person said", then, r.Error)
+			t.Errorf("%q: the result is %q, want the feedback", then, r.Error)
 		}
 	}
 }
@@ -229,7 +229,7 @@ func TestApprovalFollowsTheSettings(t *testing.T) {
 	}
 }
 
-// classifying says itself what its failure calls for.
+// classifying is a Classifier.
 type classifying struct {
 	capabilities.Capability
 	severity agent.Severity
@@ -244,9 +244,9 @@ func TestFailuresAreClassified(t *testing.T) {
 	info := capabilities.Info{Name: "find", Description: "d", Retry: agent.RetryPolicy{Attempts: 7}}
 	find := capabilities.Func(info, func(context.Context, *capabilities.Call) error { return boom })
 	for _, tt := range []struct {
-		c    capabilities.Capability
-		want agent.Severity
-		says string
+		c       capabilities.Capability
+		want    agent.Severity
+		message string
 	}{
 		{find, agent.Critical, `capability "find": boom`},
 		{classifying{find, agent.Retriable}, agent.Retriable, "please wait"},
@@ -260,14 +260,14 @@ func TestFailuresAreClassified(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := s.Control.ErrorInfo.Get()
-		if f.Severity != tt.want || f.UserMessage != tt.says || f.Retry.Attempts != 7 || !f.Time.Equal(noon) {
-			t.Errorf("got %+v, want %s and %q", f, tt.want, tt.says)
+		if f.Severity != tt.want || f.UserMessage != tt.message || f.Retry.Attempts != 7 || !f.Time.Equal(noon) {
+			t.Errorf("got %+v, want %s and %q", f, tt.want, tt.message)
 		}
 	}
 	is(t, registry(t, classifying{find, agent.Fatal}).Step(t.Context(), manager(t), at(agent.Step{Capability: "find"})), boom)
 }
 
-func TestStepWithoutAStepAndWithoutTime(t *testing.T) {
+func TestStep_WithoutAStepOrTime(t *testing.T) {
 	r := registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d"}, func(ctx context.Context, _ *capabilities.Call) error {
 		return ctx.Err()
 	}))
@@ -309,7 +309,7 @@ func TestAToolIsACapability(t *testing.T) {
 		}
 	}
 	_, err := capabilities.NewRegistry(capabilities.Tool[struct{}, Rain](capabilities.Info{Name: "x", Description: "d"}, nil))
-	says(t, err, "has no function")
+	contains(t, err, "has no function")
 }
 
 func TestContextsAreSavedToAFileAndReadBack(t *testing.T) {
@@ -340,7 +340,7 @@ func TestContextsAreSavedToAFileAndReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = capabilities.LoadContexts(path)
-	says(t, err, "context.json", "JSON")
+	contains(t, err, "context.json", "JSON")
 	left, err := filepath.Glob(filepath.Join(dir, ".contexts-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
@@ -362,7 +362,7 @@ func TestARejectionIsNotClassifiedAway(t *testing.T) {
 	}
 }
 
-func TestStepsRunSideBySideAndSeeTheirAttempts(t *testing.T) {
+func TestSteps_RunInParallelAndSeeTheirAttempts(t *testing.T) {
 	var attempts []int
 	r := registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d"}, func(_ context.Context, c *capabilities.Call) error {
 		attempts = append(attempts, c.Attempt)

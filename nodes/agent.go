@@ -17,8 +17,8 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Agent lets a model answer with the help of tools: it asks for them until it knows enough. It is
-// the graph of package react, as a node.
+// Agent lets a model answer with the help of tools: it calls tools until it can answer. It is the
+// graph of package react, as a node.
 //
 //	answer:
 //	  agent:
@@ -29,24 +29,24 @@ import (
 //	    max_turns: 8
 //	  output: {answer: "${{ result.text }}"}
 //
-// Each answer of the model and each call of a tool is a step with a checkpoint. A tool that a person must
-// permit, or whose result a person gives, is a question of the run. What the model says is streamed.
+// Each answer of the model and each call of a tool is a step with a checkpoint. A tool that needs a
+// person's permission or answer is a question of the run. The text of the model is streamed.
 type Agent struct {
-	// Model is a name that the program gave; it may be left out where there is one.
+	// Model is the name of a model of the program; it may be left out if there is one model.
 	Model string `json:"model,omitempty"`
-	// System says how to answer.
+	// System is how to answer.
 	System string `json:"system,omitempty"`
-	// Prompt is what to answer.
+	// Prompt is the question.
 	Prompt string `json:"prompt"`
-	// Messages are what was said before, as in the result of another agent.
+	// Messages are earlier messages, as in the result of another agent.
 	Messages []message.Message `json:"messages,omitempty"`
-	// Tools are names that the program gave.
+	// Tools are names of tools of the program.
 	Tools []string `json:"tools,omitempty"`
 	// Answer is the type that the answer must have, an object; "" is text.
 	Answer workflow.TypeName `json:"answer,omitzero"`
-	// MaxTurns bounds the answers of the model; 0 is 25.
+	// MaxTurns limits the answers of the model; 0 is 25.
 	MaxTurns int `json:"max_turns,omitempty"`
-	// MaxTokens bounds what all of them cost together, in tokens; 0 is no bound.
+	// MaxTokens limits the tokens of all of them together; 0 is no limit.
 	MaxTokens int `json:"max_tokens,omitempty"`
 	// Temperature is from 0, the most likely words, up; without it the model's own.
 	Temperature *float64 `json:"temperature,omitempty"`
@@ -57,8 +57,8 @@ type Agent struct {
 // AgentResult is the result of an Agent.
 type AgentResult struct {
 	Text   string `json:"text"`
-	Answer any    `json:"answer"` // of the type that was asked for
-	// Messages are what was said, from the prompt on.
+	Answer any    `json:"answer"` // of the requested type
+	// Messages are the conversation, from the prompt on.
 	Messages []message.Message `json:"messages"`
 	Turns    int               `json:"turns"`  // answers of the model
 	Tokens   int               `json:"tokens"` // what they cost
@@ -146,7 +146,7 @@ func (a *Agent) tools() *tool.Set {
 	return a.program.Tools.Enable(func(_ context.Context, name string) (bool, error) { return slices.Contains(a.Tools, name), nil })
 }
 
-// before are the messages that stand before the prompt.
+// before returns the messages before the prompt.
 func (a *Agent) before() (all []message.Message) {
 	if a.System != "" {
 		all = append(all, message.System(a.System))

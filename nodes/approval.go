@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// Approval pauses the run until a person has said yes or no.
+// Approval pauses the run until a person has approved or rejected something.
 //
 //	approve:
 //	  approval:
@@ -25,12 +25,12 @@ import (
 //	      to: publish
 //	    - else: END
 //
-// The answer to give on resume is true or false. The question survives the process:
-// it may be answered in another one, days later.
+// The answer on resume is true or false. The question may be answered days later, in another
+// process.
 //
-// With allow the answer is an object instead, {"type": "edit", "args": …}, whose type is one
-// of those that are allowed: approve; edit, with args in place of those of the action; reject
-// and respond, with a message.
+// With allow the answer is an object, {"type": "edit", "args": …}. Its type is one of those in
+// allow: approve; edit, with args that replace those of the action; reject or respond, with a
+// message.
 //
 //	approve:
 //	  approval:
@@ -41,37 +41,37 @@ import (
 //	    - {if: result.approved, to: send}     # with result.args
 //	    - {else: END}
 //
-// A question that expires, or that somebody declines, fails the node with the code expired
-// or declined, unless expires says what holds then.
+// A question that expires or is declined fails the node with the code expired or declined, unless
+// expires has another outcome.
 type Approval struct {
-	// Title is one line: what is asked.
+	// Title is the question, one line.
 	Title string `json:"title"`
-	// Show is what to read before answering.
+	// Show is text to read before answering.
 	Show string `json:"show,omitempty"`
 	// Data is for programs that show the question, such as a form.
 	Data any `json:"data,omitempty"`
-	// Action is what is to be done after a yes.
+	// Action is the action to approve.
 	Action *Action `json:"action,omitempty"`
 	// Allow lists the types of answers: approve, edit, reject and respond.
 	Allow []string `json:"allow,omitempty"`
-	// Expires says how long an answer is waited for.
+	// Expires limits the wait for an answer.
 	Expires Expiry `json:"expires,omitzero"`
-	// Key tells this question from others of the same node, so that an answer to one
-	// does not close another: a text that says what is asked, such as a price.
+	// Key distinguishes this question from others of the same node, so that an answer to one does
+	// not close another. It is a text about the question, such as a price.
 	Key string `json:"key,omitempty"`
 }
 
-// Action is what an Approval is about, as a program names it.
+// Action is the action of an Approval.
 type Action struct {
 	Name string `json:"name"`
 	Args any    `json:"args,omitempty"`
 }
 
-// Expiry bounds the time for an answer.
+// Expiry limits the wait for an answer.
 type Expiry struct {
-	// After is how long it is waited for, such as 48h.
+	// After is the limit, such as 48h.
 	After Duration `json:"after"`
-	// Then is the type of the answer when there was none; "" means that the node fails.
+	// Then is the type of the answer after that; "" fails the node.
 	Then string `json:"then,omitempty"`
 }
 
@@ -80,17 +80,17 @@ type ApprovalResult struct {
 	Approved bool `json:"approved"` // the type is approve or edit
 	// Type is approve, edit, reject or respond.
 	Type string `json:"type"`
-	// Args are those of the action, or what somebody made of them.
+	// Args are the args of the action, perhaps edited.
 	Args any `json:"args"`
-	// Message is what somebody wrote.
+	// Message is the person's message.
 	Message string `json:"message"`
-	// Expired is true when nobody answered in time.
+	// Expired is true if the question expired.
 	Expired bool `json:"expired"`
 }
 
 var answerTypes = []string{"approve", "edit", "reject", "respond"}
 
-// Check refuses answers that are not known.
+// Check refuses unknown types of answers.
 func (a *Approval) Check(given func(string) bool) error {
 	var errs []error
 	for i, t := range a.Allow {
@@ -110,12 +110,12 @@ func (a *Approval) Check(given func(string) bool) error {
 		errs = append(errs, fmt.Errorf("expires.then is %s, which allow does not list", then))
 	}
 	if given("expires") && a.Expires.After < 0 {
-		errs = append(errs, errors.New("expires.after is less than nothing"))
+		errs = append(errs, errors.New("expires.after must not be negative"))
 	}
 	return errors.Join(errs...)
 }
 
-// Run asks.
+// Run asks the person.
 func (a *Approval) Run(ctx context.Context, _ workflow.Env) (any, error) {
 	q := graph.Question{Prompt: a.Title, Detail: a.Show, Data: a.data(), Key: a.Key, Within: time.Duration(a.Expires.After)}
 	res, err := a.ask(ctx, q)
@@ -153,7 +153,7 @@ func (a *Approval) ask(ctx context.Context, q graph.Question) (res ApprovalResul
 	return res, nil
 }
 
-// data returns what is shown to programs: data as it is, or with the action beside it.
+// data returns the data for programs: Data alone, or together with the action.
 func (a *Approval) data() any {
 	if a.Action == nil && len(a.Allow) == 0 {
 		return a.Data

@@ -25,21 +25,21 @@ import (
 //	  output: {picture: "${{ result.made.PICTURE.file }}"}
 //	  next: END
 //
-// It gets what it requires from contexts, the newest of each type unless inputs name others. Its retries and
-// approvals are those of the agent: what must be approved is a question of the run. One that fails in the end
-// fails the node with the code turn_failed.
+// Its inputs are the newest context of each required type, unless inputs names others. Its retries
+// and approvals are those of the agent; an approval is a question of the run. A capability that
+// fails after its retries fails the node with the code turn_failed.
 type Capability struct {
-	// Name is that of the capability.
+	// Name is the name of the capability.
 	Name string `json:"name"`
-	// Agent is a name that the program gave; it may be left out where there is one.
+	// Agent is the name of an agent of the program; it may be left out if there is one agent.
 	Agent string `json:"agent,omitempty"`
-	// Task is what it is to do; its description where it is missing.
+	// Task is the task of the capability; its description if missing.
 	Task string `json:"task,omitempty"`
 	// Args are its parameters by name.
 	Args map[string]any `json:"args,omitempty"`
-	// Key is what it stores under; its name where it is missing.
+	// Key is the key of its results; its name if missing.
 	Key string `json:"key,omitempty"`
-	// Contexts is what is known already, as in the result of another node.
+	// Contexts are known contexts, as in the result of another node.
 	Contexts map[string]any `json:"contexts,omitempty"`
 	// Inputs are the keys of the contexts that it reads, by their type.
 	Inputs map[string]string `json:"inputs,omitempty"`
@@ -49,8 +49,8 @@ type Capability struct {
 
 // CapabilityResult is the result of a Capability.
 type CapabilityResult struct {
-	Made     map[string]any `json:"made"`     // what it stored: type, fields
-	Contexts map[string]any `json:"contexts"` // what is known now: type, key, fields
+	Made     map[string]any `json:"made"`     // its results: type, fields
+	Contexts map[string]any `json:"contexts"` // all contexts: type, key, fields
 }
 
 func capabilityKind(p Program) workflow.Kind {
@@ -62,7 +62,8 @@ func capabilityKind(p Program) workflow.Kind {
 	}
 }
 
-// Check refuses agents and capabilities that the program does not have, and inputs that are not there.
+// Check refuses agents and capabilities that the program does not have, and inputs that are not
+// there.
 func (p *Capability) Check(given func(string) bool) error {
 	err := written(given, map[string]bool{"name": p.Name == "", "agent": p.Agent == ""})
 	c, missing := pick(p.program.Agents, "agent", p.Agent)

@@ -65,8 +65,8 @@ func (f *File) rows(data []byte) ([]any, error) {
 	}
 }
 
-// checkHead refuses names that would lose cells: an object has each name once, and a
-// file whose lines end in a bare CR is one long line to the reader.
+// checkHead refuses names that would lose cells. An object has each name once, and a file whose
+// lines end in CR alone is one long line to the reader.
 func (f *File) checkHead(head []string) error {
 	for i, name := range head {
 		switch {

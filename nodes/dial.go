@@ -60,13 +60,13 @@ func newClient(control func(network, address string, c syscall.RawConn) error) *
 	}
 }
 
-// harmless are the headers that another server than the one that was asked may see.
+// harmless are the headers that other servers may see.
 var harmless = []string{"Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "Idempotency-Key", "User-Agent"}
 
-// keepFrom takes from a redirected request what only the server at the first URL may see: the
-// query in the Referer, and, if another origin is asked, the headers in which secrets may be. An
-// origin is scheme, host and port; the step from http on port 80 to https on port 443 of the same
-// host is the one that keeps the headers.
+// keepFrom removes from a redirected request what only the server at the first URL may see. That is
+// the query in the Referer and, for another origin, the headers that may contain secrets. An origin
+// is scheme, host and port. A redirect from http on port 80 to https on port 443 of the same host
+// keeps the headers.
 func keepFrom(req *http.Request, first *url.URL) {
 	req.Header.Del("Referer")
 	from, to := originOf(first), originOf(req.URL)
@@ -77,7 +77,7 @@ func keepFrom(req *http.Request, first *url.URL) {
 	maps.DeleteFunc(req.Header, func(name string, _ []string) bool { return !slices.Contains(harmless, name) })
 }
 
-// origin is who answers a request.
+// origin is the server of a request.
 type origin struct{ scheme, host, port string }
 
 func originOf(u *url.URL) origin {
@@ -88,8 +88,8 @@ func originOf(u *url.URL) origin {
 	return o
 }
 
-// refusePrivate looks at the address that a name was resolved to, just before the
-// connection is made, so that no name and no redirect gets around it.
+// refusePrivate checks the address of a connection just before it is made, so that no name and no
+// redirect avoids the check.
 func refusePrivate(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -101,8 +101,8 @@ func refusePrivate(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// special are the ranges that are not public beside those that net/netip knows; they
-// are in IANA's registries of special-purpose addresses.
+// special are the ranges that are not public, in addition to those that net/netip knows. They are
+// in IANA's registries of special-purpose addresses.
 var special = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"), // shared by carriers; metadata of some clouds

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Resolve gives names addresses until the test ends: "name:port" to "address:port". Of the
-// addresses that are not public only those of public are dialled.
+// Resolve maps names to addresses until the test ends: "name:port" to "address:port". Of the
+// private addresses only those in public can be dialed.
 func Resolve(t *testing.T, names map[string]string, public ...string) {
 	client := newClient(func(network, address string, c syscall.RawConn) error {
 		for _, p := range public {

@@ -13,9 +13,9 @@ import (
 //	    code: no_sources
 //	    message: nothing found for ${{ state.topic }}
 type Fail struct {
-	// Message says what went wrong, to a person.
+	// Message is the error for a person.
 	Message string `json:"message"`
-	// Code says it to a program.
+	// Code is the error for a program.
 	Code string `json:"code,omitempty"`
 }
 
@@ -24,7 +24,7 @@ func (f *Fail) Run(context.Context, workflow.Env) (any, error) {
 	return nil, &FailError{Code: f.Code, Message: f.Message}
 }
 
-// FailError is returned when a run came to a node that ends it as failed.
+// FailError is returned by a node that ends the run as failed.
 type FailError struct {
 	Code    string
 	Message string
@@ -37,7 +37,7 @@ func (e *FailError) Error() string {
 	return e.Code + ": " + e.Message
 }
 
-// Unwrap returns an error that has the code, for those who look for one in the chain.
+// Unwrap returns an error that has the code, for a caller that searches the chain.
 func (e *FailError) Unwrap() error { return failCode{e} }
 
 // failCode is a FailError as an error with a method Code.
@@ -47,5 +47,5 @@ func (c failCode) Error() string { return c.err.Error() }
 
 func (c failCode) Code() string { return c.err.Code }
 
-// Retryable reports false: the file says that it ends here.
+// Retryable reports false: the file ends the run here.
 func (e *FailError) Retryable() bool { return false }

@@ -14,7 +14,7 @@ import (
 	"github.com/weftrun/weft/internal/below"
 )
 
-// maxFile bounds what is read and what is written.
+// maxFile limits what is read and what is written.
 const maxFile = 16 << 20
 
 // File reads a file, or writes one.
@@ -33,7 +33,7 @@ const maxFile = 16 << 20
 //	  next: END
 //
 // A file is read only below the workflow's root folder and written only below the
-// folder out in it, whatever links lie there. Files are at most 16 MiB of UTF-8. A
+// folder out in it, also through links. Files are at most 16 MiB of UTF-8. A
 // write replaces the file as a whole or not at all; a run that is resumed after a
 // crash may write the same file once more.
 type File struct {
@@ -147,7 +147,7 @@ func unmarshal(data []byte, v *any) error {
 	return dec.Decode(v)
 }
 
-// fileError says what could not be done to which file, and where it was looked for.
+// fileError names the file, the folder, and the operation that failed.
 type fileError struct {
 	verb, name, folder string
 	err                error

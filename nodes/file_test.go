@@ -24,7 +24,7 @@ func TestFileReadsByItsEnding(t *testing.T) {
 		`{"rows":[{"n":"1","name":"Ada","ok":"true","x":"1.5"},{"n":"","name":"B, C","ok":"false","x":"2"}]}`)
 }
 
-func TestFileSaysWhatItCannotRead(t *testing.T) {
+func TestFile_ReportsWhatItCannotRead(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "c.csv", "name,n\nAda,1\nBob,x\n")
 	write(t, dir, "ragged.csv", "a,b\n1\n")

@@ -11,8 +11,8 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// write puts the text into the file by way of a new one beside it, so that a reader
-// sees the old text or the new one, and never a part.
+// write writes the text to a new file and renames it, so that a reader sees the old text or the new
+// one.
 func (f *File) write(env workflow.Env) (any, error) {
 	folder := env.Out
 	fail := func(err error) (any, error) { return nil, &fileError{"write", f.Write, folder, err} }
@@ -34,7 +34,7 @@ func (f *File) write(env workflow.Env) (any, error) {
 	return FileResult{Path: seenFrom(env.Root, filepath.Join(folder, name)), Bytes: len(f.Text)}, nil
 }
 
-// seenFrom returns a path that does not depend on where the program was started.
+// seenFrom returns a path that does not depend on the working directory.
 func seenFrom(root, file string) string {
 	if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) {
 		file = rel
@@ -42,8 +42,8 @@ func seenFrom(root, file string) string {
 	return filepath.ToSlash(file)
 }
 
-// openOut opens the folder for what is written, which may not exist yet. Where it is
-// below the workflow's root, no link leads out of that.
+// openOut opens the folder for output, which may not exist. If it is below the workflow's root, no
+// link may lead out of that.
 func openOut(env workflow.Env) (*os.Root, error) {
 	below, err := filepath.Rel(env.Root, env.Out)
 	if err != nil || !filepath.IsLocal(below) {
@@ -92,7 +92,7 @@ func writeSynced(root *os.Root, name, text string) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// syncDir makes the new name last.
+// syncDir makes the new name durable.
 func syncDir(root *os.Root, name string) error {
 	dir, err := root.Open(name)
 	if err != nil {

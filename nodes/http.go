@@ -29,41 +29,39 @@ import (
 //	  retry: {max: 5}
 //	  next: write
 //
-// Only http and https are spoken, and only with public addresses: private, loopback,
-// link-local and other special ones are refused when the connection is made, whatever
-// a name resolves to, unless allow_private is set. Up to 5 redirects are followed,
-// each under the same rules, and no other server than the one that was asked gets its
-// headers or its query; no proxy of the environment is used. It takes 5 minutes at
-// most, redirects and body included; the node's timeout makes it less. A status of
-// 429 or 5xx and a failed connection are worth a retry; any other status is not.
+// The protocol is http or https, and the address must be public. Private, loopback, link-local and
+// other special addresses are refused when the connection is made, whatever a name resolves to,
+// unless allow_private is set. Up to 5 redirects are followed under the same rules. Another server
+// does not get the headers or the query. No proxy of the environment is used. A request takes at
+// most 5 minutes, with redirects and body; the node's timeout may be shorter. A status of 429 or
+// 5xx and a failed connection may be retried; any other status is final.
 //
-// Every request but GET and HEAD carries an Idempotency-Key, the same in each
-// attempt and after a crash, unless headers has one: the node's idempotency_key, or
-// the id of its task.
+// Every request but GET and HEAD has an Idempotency-Key, unless headers has one. It is the node's
+// idempotency_key or the ID of its task, the same in each attempt and after a crash.
 type HTTP struct {
 	// Method is GET, the default without a body, or POST, the default with one, or
 	// another.
 	Method string `json:"method,omitempty"`
 	URL    string `json:"url"`
-	// Query is added to the URL; a list gives a name several times, null not at all.
+	// Query is added to the URL. A list repeats a name; null leaves it out.
 	Query map[string]Query `json:"query,omitempty"`
-	// Headers, and the texts of Query, take secrets: Bearer ${secret:NAME}.
+	// Headers and Query may contain secrets: Bearer ${secret:NAME}.
 	Headers map[string]workflow.Secret `json:"headers,omitempty"`
 	// User and Password are those of basic authentication.
 	User     string          `json:"user,omitempty"`
 	Password workflow.Secret `json:"password,omitzero"`
-	// Body is text to send, JSON a value to send as JSON. Give one at most.
+	// Body is text to send, JSON a value to send as JSON. Only one may be set.
 	Body string `json:"body,omitempty"`
 	JSON any    `json:"json,omitempty"`
-	// Expect says which answers are no failures.
+	// Expect is the expected response; any other is a failure.
 	Expect Expect `json:"expect,omitzero"`
-	// MaxBody bounds the answer's body, such as 512KiB; 0 means 2 MiB.
+	// MaxBody limits the body of the response, such as 512KiB; 0 is 2 MiB.
 	MaxBody Size `json:"max_body,omitempty"`
 	// AllowPrivate allows addresses of this machine and of private networks.
 	AllowPrivate bool `json:"allow_private,omitempty"`
 }
 
-// Query is what a name of the query is given: none, one or many texts.
+// Query is the value of a name in the query: none, one or many texts.
 type Query []workflow.Secret
 
 // UnmarshalJSON reads a text, a number, a bool, null or a list of them.
@@ -86,12 +84,11 @@ func (q *Query) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Expect says which answers are no failures.
+// Expect is the expected response; any other is a failure.
 type Expect struct {
-	// Status lists the statuses; without it 200 to 299.
+	// Status lists the statuses; without it they are 200 to 299.
 	Status []int `json:"status,omitempty"`
-	// JSON requires a body that is JSON. Without it result.json is null when the body
-	// is something else.
+	// JSON requires a body that is JSON. Without it result.json is null for any other body.
 	JSON bool `json:"json,omitempty"`
 }
 
@@ -103,7 +100,7 @@ type HTTPResult struct {
 	JSON    any               `json:"json"`
 }
 
-// HTTPError is returned when the answer is not what was expected.
+// HTTPError is returned for an unexpected response.
 type HTTPError struct {
 	Status int
 	Method string
@@ -118,12 +115,12 @@ func (e *HTTPError) Error() string {
 // Code returns the status as a code, such as http:503.
 func (e *HTTPError) Code() string { return fmt.Sprintf("http:%d", e.Status) }
 
-// Retryable reports whether the server may answer otherwise later.
+// Retryable reports whether the server may respond differently later.
 func (e *HTTPError) Retryable() bool {
 	return e.Status == http.StatusTooManyRequests || e.Status >= 500
 }
 
-// Check refuses what no request can be.
+// Check refuses invalid requests.
 func (h *HTTP) Check(given func(string) bool) error {
 	if given("body") && given("json") {
 		return errors.New("give body or json, and not both")
@@ -156,10 +153,10 @@ func (h *HTTP) Run(ctx context.Context, env workflow.Env) (any, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("%s: reading the body: %w", bare(req.URL), err)
+		return nil, fmt.Errorf("%s: reading the body: %w", publicURL(req.URL), err)
 	}
 	if int64(len(body)) > limit {
-		return nil, &refusal{fmt.Sprintf("%s: the body is larger than %d bytes", bare(req.URL), limit)}
+		return nil, &refusal{fmt.Sprintf("%s: the body is larger than %d bytes", publicURL(req.URL), limit)}
 	}
 	return h.result(req, resp, body, env)
 }
@@ -171,14 +168,14 @@ func (h *HTTP) result(req *http.Request, resp *http.Response, body []byte, env w
 	}
 	if !ok {
 		text := env.Redact(string(body)) // before it is cut
-		return nil, &HTTPError{resp.StatusCode, req.Method, bare(req.URL), strings.ToValidUTF8(text[:min(len(text), 200)], "�")}
+		return nil, &HTTPError{resp.StatusCode, req.Method, publicURL(req.URL), strings.ToValidUTF8(text[:min(len(text), 200)], "�")}
 	}
 	res := HTTPResult{Status: resp.StatusCode, Headers: map[string]string{}, Text: strings.ToValidUTF8(string(body), "�")}
 	for name, values := range resp.Header {
 		res.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
 	}
 	if err := unmarshal(body, &res.JSON); err != nil && h.Expect.JSON {
-		return nil, fmt.Errorf("%s: the body is not JSON: %w", bare(req.URL), err)
+		return nil, fmt.Errorf("%s: the body is not JSON: %w", publicURL(req.URL), err)
 	}
 	return res, nil
 }
@@ -217,7 +214,7 @@ func (h *HTTP) request(ctx context.Context, env workflow.Env) (*http.Request, er
 	return req, h.setHeaders(ctx, req, kind, env)
 }
 
-// addQuery adds what Query lists to what the URL has.
+// addQuery adds Query to the query of the URL.
 func (h *HTTP) addQuery(u *url.URL, env workflow.Env) error {
 	if len(h.Query) == 0 {
 		return nil
@@ -276,7 +273,7 @@ func (h *HTTP) setHeaders(ctx context.Context, req *http.Request, kind string, e
 		case "Host":
 			req.Host = value
 		case "Content-Length", "Transfer-Encoding", "Trailer":
-			return &refusal{fmt.Sprintf("the header %s follows from the body and cannot be set", name)}
+			return &refusal{fmt.Sprintf("the header %s is set from the body and must not be given", name)}
 		default:
 			req.Header.Set(name, value)
 		}
@@ -291,8 +288,8 @@ func values(v any) []any {
 	return []any{v}
 }
 
-// bare returns a URL without what may be secret in it.
-func bare(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
+// publicURL returns a URL without its secret parts.
+func publicURL(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
 
 // plainURLError drops the query from an error of package http.
 func plainURLError(err error) error {
@@ -301,7 +298,7 @@ func plainURLError(err error) error {
 		return err
 	}
 	if u, perr := url.Parse(ue.URL); perr == nil {
-		return fmt.Errorf("%s %s: %w", strings.ToUpper(ue.Op), bare(u), ue.Err)
+		return fmt.Errorf("%s %s: %w", strings.ToUpper(ue.Op), publicURL(u), ue.Err)
 	}
 	return ue.Err
 }

@@ -26,8 +26,8 @@ const (
 
 var escapes = regexp.MustCompile("%[0-9A-F]{2}")
 
-// refused runs a request with a key and a password against a server that answers 500 with
-// what echo makes of it, and returns the error and the result of a request that is accepted.
+// refused sends a request with a key and a password to a server that answers 500 with the result of
+// echo. It returns the error, and the result of a request that succeeds.
 func refused(t *testing.T, echo func(*http.Request) string) (failure, result string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -69,8 +69,8 @@ nodes:
 	return err.Error(), string(data)
 }
 
-// TestHTTPError_RedactsBeforeItCuts has secrets begin at each of the last bytes that an error
-// shows.
+// TestHTTPError_RedactsBeforeItCuts tests secrets that begin at each of the last bytes of an
+// error's text.
 func TestHTTPError_RedactsBeforeItCuts(t *testing.T) {
 	for at := 150; at <= 200; at += 5 {
 		failure, _ := refused(t, func(r *http.Request) string {
@@ -89,8 +89,8 @@ func TestHTTPError_RedactsBeforeItCuts(t *testing.T) {
 	}
 }
 
-// TestHTTPError_HoldsNoSecretInAnyEncoding has a server answer with what it was sent, written in
-// all ways.
+// TestHTTPError_HoldsNoSecretInAnyEncoding tests a server that answers with the request in several
+// encodings.
 func TestHTTPError_HoldsNoSecretInAnyEncoding(t *testing.T) {
 	quote := func(s string) string {
 		data, _ := json.Marshal(s)

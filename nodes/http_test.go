@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/nodes"
 )
 
-// server answers with what it was asked, and with more at some paths.
+// server answers with its request, and with more at some paths.
 func server(t *testing.T) (url string, calls *atomic.Int32) {
 	calls = new(atomic.Int32)
 	mux := http.NewServeMux()
@@ -51,7 +51,7 @@ func server(t *testing.T) (url string, calls *atomic.Int32) {
 	return s.URL, calls
 }
 
-func TestHTTPSendsWhatItIsTold(t *testing.T) {
+func TestHTTP_SendsItsParameters(t *testing.T) {
 	url, _ := server(t)
 	v, err := do(t, t.TempDir(), `
 http:
@@ -88,8 +88,8 @@ func TestHTTPDropsNothingThatItCannotSend(t *testing.T) {
 		`/echo?b=%zz", query: {a: 1}`:                  "the query of the url cannot be read",
 		`/echo", query: {a: {b: 1}}`:                   "http.query.a: want a text, a number, a bool or a list of them",
 		`/echo", query: {a: [[1]]}`:                    "http.query.a: want a text, a number, a bool or a list of them",
-		`/echo", headers: {content-length: "5"}`:       "the header content-length follows from the body",
-		`/echo", headers: {Transfer-Encoding: "gzip"}`: "the header Transfer-Encoding follows from the body",
+		`/echo", headers: {content-length: "5"}`:       "the header content-length is set from the body",
+		`/echo", headers: {Transfer-Encoding: "gzip"}`: "the header Transfer-Encoding is set from the body",
 	} {
 		fails(t, t.TempDir(), `http: {url: "`+url+node+`, allow_private: true}`, want)
 	}
@@ -130,15 +130,15 @@ func TestHTTPFollowsFewRedirects(t *testing.T) {
 	fails(t, t.TempDir(), `http: {url: "`+url+`/file", allow_private: true}`, "redirected to file, which is not http")
 }
 
-func TestHTTPSaysWhatItDidNotExpect(t *testing.T) {
+func TestHTTP_ReportsUnexpectedResponses(t *testing.T) {
 	url, _ := server(t)
 	err := fails(t, t.TempDir(), `http: {url: "`+url+`/missing?token=secret", allow_private: true}`, `/missing: status 404 Not Found: "gone\n"`)
 	if strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v shows the query", err)
 	}
-	var he *nodes.HTTPError
-	if !errors.As(err, &he) || he.Status != 404 || he.Retryable() {
-		t.Errorf("got %#v, want a 404 that is not retried", he)
+	var failed *nodes.HTTPError
+	if !errors.As(err, &failed) || failed.Status != 404 || failed.Retryable() {
+		t.Errorf("got %#v, want a 404 that is not retried", failed)
 	}
 	fails(t, t.TempDir(), `http: {url: "`+url+`/text", allow_private: true, expect: {json: true}}`, "the body is not JSON")
 	fails(t, t.TempDir(), `http: {url: "`+url+`/big", allow_private: true}`, "the body is larger than 2097152 bytes")

@@ -14,8 +14,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// LLM returns the kind llm: a model answers a prompt. The models are known to files by
-// these names.
+// LLM returns the kind llm: a model answers a prompt. Files use the models by these names.
 //
 //	kinds := nodes.Kinds()
 //	kinds["llm"] = nodes.LLM(map[string]model.Model{"small": small})
@@ -23,13 +22,13 @@ import (
 //	write:
 //	  llm:
 //	    model: small
-//	    system: You write plainly.
+//	    system: You write short sentences.
 //	    prompt: About ${{ state.topic }}
 //	    answer: Article            # a type of the file; without it the answer is text
 //	  output: {draft: "${{ result.answer.body }}"}
 //
-// A text is streamed token by token to those who take [graph.Messages]. A failure that may
-// pass is worth a retry; its code, such as model_rate_limit, is that of package model.
+// A text is streamed to subscribers of [graph.Messages]. A temporary failure may be retried. Its
+// code, such as model_rate_limit, is that of package model.
 func LLM(models map[string]model.Model) workflow.Kind {
 	models = maps.Clone(models)
 	return workflow.Kind{
@@ -42,17 +41,17 @@ func LLM(models map[string]model.Model) workflow.Kind {
 
 // Prompt is a node of the kind that LLM returns.
 type Prompt struct {
-	// Model is a name that the program gave; it may be left out where there is one.
+	// Model is the name of a model of the program; it may be left out if there is one model.
 	Model string `json:"model,omitempty"`
-	// System says how to answer.
+	// System is how to answer.
 	System string `json:"system,omitempty"`
-	// Prompt is what to answer.
+	// Prompt is the question.
 	Prompt string `json:"prompt"`
 	// Answer is the type that the answer must have, an object; "" is text.
 	Answer workflow.TypeName `json:"answer,omitzero"`
 	// Temperature is from 0, the most likely words, up; without it the model's own.
 	Temperature *float64 `json:"temperature,omitempty"`
-	// MaxTokens bounds the answer; 0 is the model's own bound.
+	// MaxTokens limits the answer; 0 is the model's own limit.
 	MaxTokens int `json:"max_tokens,omitempty"`
 
 	models map[string]model.Model
@@ -61,11 +60,11 @@ type Prompt struct {
 // PromptResult is the result of a Prompt.
 type PromptResult struct {
 	Text   string `json:"text"`
-	Answer any    `json:"answer"` // of the type that was asked for
-	Stop   string `json:"stop"`   // why it ended: stop, or length when it was cut off
+	Answer any    `json:"answer"` // of the requested type
+	Stop   string `json:"stop"`   // why it ended: stop, or length if it was cut off
 }
 
-// Check refuses a model that the program does not know.
+// Check refuses an unknown model.
 func (p *Prompt) Check(given func(string) bool) error {
 	if given("model") && p.Model == "" {
 		return nil // it is not constant
@@ -101,7 +100,7 @@ func (p *Prompt) Run(ctx context.Context, env workflow.Env) (any, error) {
 	return res, nil
 }
 
-// stream asks for a text, and passes on what it grows by.
+// stream requests a text and emits its pieces.
 func stream(ctx context.Context, m model.Model, r model.Request) (PromptResult, error) {
 	fold := model.Fold{Request: r}
 	for c, err := range m.Stream(ctx, r) {
@@ -129,7 +128,7 @@ func stream(ctx context.Context, m model.Model, r model.Request) (PromptResult, 
 	return res, err
 }
 
-// typed asks for a value of a type of the file.
+// typed requests a value of a type of the file.
 func (p *Prompt) typed(ctx context.Context, env workflow.Env, m model.Model, r model.Request) (res PromptResult, err error) {
 	schema, err := env.Schema(p.Answer)
 	if err != nil {
@@ -137,7 +136,7 @@ func (p *Prompt) typed(ctx context.Context, env workflow.Env, m model.Model, r m
 	}
 	var form struct{ Type string }
 	if err := json.Unmarshal(schema, &form); err != nil || form.Type != "object" {
-		return res, &refusal{fmt.Sprintf("a model answers with an object, and the type %s is none", p.Answer)}
+		return res, &refusal{fmt.Sprintf("the type of the answer must be an object (got %s)", p.Answer)}
 	}
 	r.Output = &model.Schema{JSON: schema}
 	v, said, err := model.DecodeResponse[map[string]json.RawMessage](ctx, m, r)
@@ -153,12 +152,12 @@ func (p *Prompt) typed(ctx context.Context, env workflow.Env, m model.Model, r m
 	return res, err
 }
 
-// modelError is a failure of a model, with what package model says about a retry.
+// modelError is a failure of a model that reports whether to retry.
 type modelError struct{ error }
 
 func (e modelError) Unwrap() error { return e.error }
 
-// Retryable reports whether another attempt may go better.
+// Retryable reports whether another attempt may succeed.
 func (e modelError) Retryable() bool {
 	var bad *model.OutputError
 	return model.Retriable(e.error) || errors.As(e.error, &bad)

@@ -73,7 +73,7 @@ func TestATypedAnswerIsAValueOfItsType(t *testing.T) {
 	}
 }
 
-func TestMistakesInALLMAreFoundWhenLoading(t *testing.T) {
+func TestLLMNode_MistakesAreFoundWhenLoading(t *testing.T) {
 	_, err := prompted(t, `
 version: 1
 types: {Article: {title: string}}

@@ -6,11 +6,11 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// Kinds returns the ready kinds by the name they have in a file, of a program that has no models, tools
-// and agents: those are of [Program]. The caller owns the map and may add to it.
+// Kinds returns the standard kinds by their name in a file, for a program without models, tools and
+// agents; with those see [Program]. The caller owns the map and may add to it.
 func Kinds() map[string]workflow.Kind { return Program{}.Kinds() }
 
-// plainKinds are those that need nothing of the program.
+// plainKinds returns the kinds that use nothing of the program.
 func plainKinds() map[string]workflow.Kind {
 	return map[string]workflow.Kind{
 		"approval": {About: "pauses the run and asks a person", New: func() workflow.Runner { return new(Approval) }, Result: reflect.TypeFor[ApprovalResult]()},

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// do runs a workflow of one node, whose result becomes the field r.
+// do runs a workflow with one node, and returns its result from the field r.
 func do(t *testing.T, dir, node string) (any, error) {
 	t.Helper()
 	text := "version: 1\nstate: {r: any, n: {type: any, default: 7}}\nnodes:\n  node:\n    " +
@@ -62,8 +62,8 @@ func fails(t *testing.T, dir, node, want string) error {
 	return err
 }
 
-func TestArgumentsThatOnlyTheRunKnows(t *testing.T) {
-	fails(t, t.TempDir(), `wait: {for: "${{ '-' + string(state.n) }}s"}`, "for is less than nothing")
+func TestToolNode_ComputedArguments(t *testing.T) {
+	fails(t, t.TempDir(), `wait: {for: "${{ '-' + string(state.n) }}s"}`, "for must not be negative")
 	fails(t, t.TempDir(), `file: {write: "${{ state.n > 7 ? 'x' : '' }}", text: x}`, "the name of the file is empty")
 	fails(t, t.TempDir(), `file: {read: "${{ state.n > 7 ? 'x' : '' }}"}`, "the name of the file is empty")
 }

@@ -17,26 +17,26 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Plan lets an agent of the program plan and carry out a task with its capabilities. It is
+// Plan lets an agent of the program plan a task and execute the plan with its capabilities. It is
 // the graph of package turn, as a node.
 //
 //	report:
 //	  plan:
-//	    agent: desk
+//	    agent: weather
 //	    task: Rain in ${{ state.city }}
 //	    capabilities: [find, plot]       # missing: those that the agent chooses
 //	  output: {report: "${{ result.text }}", known: "${{ result.contexts }}"}
 //
-// What must be approved is a question of the run. A turn that ends without having done its task fails
-// the node with the code turn_failed.
+// An approval is a question of the run. A turn that ends without having done its task fails the
+// node with the code turn_failed.
 type Plan struct {
-	// Agent is a name that the program gave; it may be left out where there is one.
+	// Agent is the name of an agent of the program; it may be left out if there is one agent.
 	Agent string `json:"agent,omitempty"`
-	// Task is what is to be done, as a user says it.
+	// Task is the message of the user.
 	Task string `json:"task"`
-	// Capabilities are those that the plan is made of.
+	// Capabilities are those that the plan may use.
 	Capabilities []string `json:"capabilities,omitempty"`
-	// Contexts is what is known already, as in the result of another node.
+	// Contexts are known contexts, as in the result of another node.
 	Contexts map[string]any `json:"contexts,omitempty"`
 
 	program Program
@@ -45,7 +45,7 @@ type Plan struct {
 // PlanResult is the result of a Plan.
 type PlanResult struct {
 	Text     string         `json:"text"`     // the answer
-	Contexts map[string]any `json:"contexts"` // what is known now: type, key, fields
+	Contexts map[string]any `json:"contexts"` // all contexts: type, key, fields
 	Steps    []string       `json:"steps"`    // the capabilities that ran, in the order of the plan
 }
 
@@ -88,7 +88,7 @@ func (p *Plan) Run(context.Context, workflow.Env) (any, error) {
 	return nil, errors.New("nodes: a plan runs as a graph")
 }
 
-// Graph returns the turn of the agent.
+// Graph returns the graph of the agent's turn.
 func (p *Plan) Graph(_ workflow.Env, cfg graph.Config) (workflow.Child, error) {
 	c, err := pick(p.program.Agents, "agent", p.Agent)
 	if err != nil {
@@ -107,7 +107,7 @@ func (p *Plan) Graph(_ workflow.Env, cfg graph.Config) (workflow.Child, error) {
 	return workflow.ChildOf(g, begin, func(_ *Plan, s *agent.State) (any, error) { return endTurn(c, s) }), nil
 }
 
-// beginTurn is the input of a turn: a message, and what is known.
+// beginTurn returns the input of a turn: a message and the known contexts.
 func beginTurn(c turn.Config, task string, known map[string]any) (s agent.State, err error) {
 	data, err := json.Marshal(known)
 	if err != nil {
@@ -128,13 +128,13 @@ type TurnError struct{ Report string }
 
 func (e *TurnError) Error() string { return e.Report }
 
-// Code names the failure for files.
+// Code returns the error code for files.
 func (e *TurnError) Code() string { return "turn_failed" }
 
-// Retryable reports that the turn has tried already what may help.
+// Retryable reports false, because the turn has made its retries.
 func (e *TurnError) Retryable() bool { return false }
 
-// endTurn makes a result of what a turn ended with.
+// endTurn returns the result of a turn.
 func endTurn(c turn.Config, s *agent.State) (PlanResult, error) {
 	var res PlanResult
 	if last, ok := s.Messages.LastFrom(message.RoleAssistant); ok {

@@ -12,22 +12,22 @@ import (
 	"github.com/weftrun/weft/nodes/turn"
 )
 
-// Program is what a program written in Go has that files may name.
+// Program is what a Go program makes available to files.
 //
 //	set, err := tool.NewSet(weather, refund)
 //	kinds := nodes.Program{Models: map[string]model.Model{"small": m}, Tools: set}.Kinds()
 //
-// It must not be changed afterwards.
+// It must not be changed after that.
 type Program struct {
-	// Models are what the kinds llm and agent ask.
+	// Models are the models of the kinds llm and agent.
 	Models map[string]model.Model
-	// Tools are what the kind tool calls, and the kind agent where it names them; nil is none.
+	// Tools are the tools of the kind tool, and of the kind agent if it names them; nil is none.
 	Tools *tool.Set
 	// Agents are the agents whose capabilities the kinds capability and plan run.
 	Agents map[string]turn.Config
 }
 
-// Kinds returns the ready kinds, with what the program has. The caller owns the map.
+// Kinds returns the standard kinds, with those that use the program. The caller owns the map.
 func (p Program) Kinds() map[string]workflow.Kind {
 	all := plainKinds()
 	maps.Copy(all, map[string]workflow.Kind{
@@ -36,7 +36,7 @@ func (p Program) Kinds() map[string]workflow.Kind {
 	return all
 }
 
-// pick returns what a file names; without a name the only one there is.
+// pick returns the value that a file names; without a name, the only one.
 func pick[T any](all map[string]T, what, name string) (one T, err error) {
 	names := slices.Sorted(maps.Keys(all))
 	if name == "" && len(names) == 1 {
@@ -54,11 +54,11 @@ func pick[T any](all map[string]T, what, name string) (one T, err error) {
 	return one, &refusal{fmt.Sprintf("there is no %s %q; the program has %s", what, name, strings.Join(names, ", "))}
 }
 
-// written refuses parameters that are computed although the graph is made of them.
+// written refuses parameters that are computed although the graph depends on them.
 func written(given func(string) bool, zero map[string]bool) error {
 	for _, name := range slices.Sorted(maps.Keys(zero)) {
 		if given(name) && zero[name] {
-			return &refusal{fmt.Sprintf("%s must stand in the file: not empty, zero or computed", name)}
+			return &refusal{fmt.Sprintf("%s must be constant in the file, and not empty or zero", name)}
 		}
 	}
 	return nil

@@ -47,7 +47,7 @@ func toolsOf(t *testing.T, paid *int) *tool.Set {
 	return set
 }
 
-// program loads a file with what a program has.
+// program loads a file with a program.
 func program(t *testing.T, text string, p nodes.Program) (*workflow.Workflow, *graph.Graph[record.Record]) {
 	t.Helper()
 	w, err := workflow.Parse("in.yaml", []byte(text), workflow.Options{Kinds: p.Kinds()})
@@ -61,7 +61,7 @@ func program(t *testing.T, text string, p nodes.Program) (*workflow.Workflow, *g
 	return w, g
 }
 
-// answer runs a workflow to its end and answers each question with what say returns.
+// answer runs a workflow to its end and answers each question with the result of say.
 func answer(t *testing.T, w *workflow.Workflow, g *graph.Graph[record.Record], say func(graph.Interrupt) any) (map[string]any, error) {
 	t.Helper()
 	res, err := g.Invoke(t.Context(), w.NewState(), graph.RunOptions{Thread: "t"})
@@ -78,8 +78,8 @@ func answer(t *testing.T, w *workflow.Workflow, g *graph.Graph[record.Record], s
 	return w.Output(&res.State).Map(), nil
 }
 
-func nobody(t *testing.T) func(graph.Interrupt) any {
-	return func(in graph.Interrupt) any { t.Fatalf("nobody should be asked: %+v", in); return nil }
+func noQuestions(t *testing.T) func(graph.Interrupt) any {
+	return func(in graph.Interrupt) any { t.Fatalf("unexpected question: %+v", in); return nil }
 }
 
 const agentFile = `
@@ -97,7 +97,7 @@ nodes:
     next: END
 `
 
-func TestAnAgentOfAFileUsesToolsAndAsksBeforeThoseThatNeedIt(t *testing.T) {
+func TestAgentNode_AsksBeforeToolsThatNeedIt(t *testing.T) {
 	for _, c := range []struct {
 		say   string
 		paid  int
@@ -127,7 +127,7 @@ func TestAnAgentOfAFileUsesToolsAndAsksBeforeThoseThatNeedIt(t *testing.T) {
 	}
 }
 
-func TestWhatAnAgentSaysIsStreamed(t *testing.T) {
+func TestAgentNode_StreamsItsAnswer(t *testing.T) {
 	w, g := program(t, "version: 1\nnodes:\n  a: {agent: {prompt: x}, next: END}\n",
 		nodes.Program{Models: map[string]model.Model{"m": model.Script(model.Say("Hello to you"))}})
 	var said strings.Builder
@@ -147,12 +147,12 @@ func TestAnAgentMayOnlyUseTheToolsThatTheFileNames(t *testing.T) {
 	m := model.Script(model.Ask(message.Call{ID: "c1", Name: "lookup", Arguments: []byte(`{"id":"A"}`)}), model.Say("no"))
 	w, g := program(t, "version: 1\nnodes:\n  a: {agent: {prompt: x, tools: [refund]}, next: END}\n",
 		nodes.Program{Models: map[string]model.Model{"m": m}, Tools: toolsOf(t, &paid)})
-	if _, err := answer(t, w, g, nobody(t)); err != nil {
+	if _, err := answer(t, w, g, noQuestions(t)); err != nil {
 		t.Fatal(err)
 	}
 	asked := m.Requests()
 	if len(asked[0].Tools) != 1 || asked[0].Tools[0].Name != "refund" {
-		t.Errorf("the model was told of %v, want refund alone", asked[0].Tools)
+		t.Errorf("the model got %v, want refund alone", asked[0].Tools)
 	}
 	ms := asked[1].Messages
 	if r := ms[len(ms)-1].Results; len(r) != 1 || !r[0].IsError {
@@ -160,7 +160,7 @@ func TestAnAgentMayOnlyUseTheToolsThatTheFileNames(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatDoesNotComeToAnEndFailsWithACode(t *testing.T) {
+func TestAgentNode_MaxTurnsFailsWithACode(t *testing.T) {
 	paid := 0
 	w, g := program(t, `
 version: 1
@@ -168,7 +168,7 @@ state: {code: string}
 nodes:
   a: {agent: {prompt: x, tools: [lookup], max_turns: 1}, on_error: {set: {code: "${{ error.code }}"}}, next: END}
 `, nodes.Program{Models: map[string]model.Model{"m": model.Script(model.Ask(message.Call{ID: "c1", Name: "lookup", Arguments: []byte(`{"id":"A"}`)}))}, Tools: toolsOf(t, &paid)})
-	got, err := answer(t, w, g, nobody(t))
+	got, err := answer(t, w, g, noQuestions(t))
 	if err != nil || got["code"] != "agent_turns" {
 		t.Errorf("got %v, %v, want the code agent_turns", got, err)
 	}
@@ -223,7 +223,7 @@ nodes:
     on_error: {set: {code: "${{ error.code }}", why: "${{ error.message }}"}}
     next: END
 `, nodes.Program{Tools: toolsOf(t, &paid)})
-	got, err := answer(t, w, g, nobody(t))
+	got, err := answer(t, w, g, noQuestions(t))
 	if err != nil || got["code"] != "tool_failed" || !strings.Contains(fmt.Sprint(got["why"]), "there is no such order") {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -268,7 +268,7 @@ func desks(t *testing.T) map[string]turn.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]turn.Config{"desk": {Manager: agent.Manager{Types: types}, Capabilities: reg}}
+	return map[string]turn.Config{"weather": {Manager: agent.Manager{Types: types}, Capabilities: reg}}
 }
 
 const capabilityFile = `
@@ -280,13 +280,13 @@ nodes:
     output: {known: "${{ result.contexts }}"}
     next: plot
   plot:
-    capability: {name: plot, agent: desk, contexts: "${{ state.known }}"}
+    capability: {name: plot, agent: weather, contexts: "${{ state.known }}"}
     output: {of: "${{ result.made.PICTURE.of }}"}
     on_error: {set: {code: "${{ error.code }}"}}
     next: END
 `
 
-func TestACapabilityOfAFileGetsWhatItRequiresAndAsksForApproval(t *testing.T) {
+func TestCapabilityNode_GetsItsInputsAndAsksForApproval(t *testing.T) {
 	for say, want := range map[string]any{"approve": "precipitation north", "reject": nil} {
 		w, g := program(t, capabilityFile, nodes.Program{Agents: desks(t)})
 		questions := 0
@@ -306,7 +306,7 @@ version: 1
 state: {known: map<any>, steps: list<string>, text: string}
 nodes:
   do:
-    plan: {task: Draw the rain, agent: desk}
+    plan: {task: Draw the rain, agent: weather}
     output: {known: "${{ result.contexts }}", steps: "${{ result.steps }}", text: "${{ result.text }}"}
     next: END
 `, nodes.Program{Agents: desks(t)})
@@ -320,7 +320,7 @@ nodes:
 	}
 }
 
-func TestMistakesInWhatAProgramHasAreFoundWhenLoading(t *testing.T) {
+func TestProgram_MistakesAreFoundWhenLoading(t *testing.T) {
 	paid := 0
 	p := nodes.Program{Models: map[string]model.Model{"small": model.Script()}, Tools: toolsOf(t, &paid), Agents: desks(t)}
 	_, err := workflow.Parse("in.yaml", []byte(`
@@ -332,17 +332,17 @@ nodes:
   c: {tool: {name: nix}, next: d}
   d: {capability: {name: plot}, next: e}
   e: {plan: {task: x, capabilities: [find, draw]}, next: f}
-  f: {plan: {task: x, agent: dusk}, next: g}
+  f: {plan: {task: x, agent: water}, next: g}
   g: {for_each: {in: state.l}, agent: {prompt: x}, next: h}
   h: {agent: {prompt: x}, idempotency_key: k, next: END}
 `), workflow.Options{Kinds: p.Kinds()})
 	for _, want := range []string{
 		`in.yaml:5:14: error[WF504]: agent: there is no tool "lokup"; the program has lookup, refund, ask; tools names "lookup" twice`,
-		`in.yaml:6:14: error[WF504]: agent: model must stand in the file: not empty, zero or computed`,
+		`in.yaml:6:14: error[WF504]: agent: model must be constant in the file, and not empty or zero`,
 		`in.yaml:7:13: error[WF504]: tool: there is no tool "nix"; the program has lookup, refund, ask`,
 		`in.yaml:8:19: error[WF504]: capability: the capability plot requires [RAIN], and there are no contexts`,
 		`in.yaml:9:13: error[WF504]: plan: there is no capability "draw"; the agent has find, plot`,
-		`in.yaml:10:13: error[WF504]: plan: there is no agent "dusk"; the program has desk`,
+		`in.yaml:10:13: error[WF504]: plan: there is no agent "water"; the program has weather`,
 		`in.yaml:12:44: error[WF517]`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

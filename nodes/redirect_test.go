@@ -12,9 +12,8 @@ import (
 	"github.com/weftrun/weft/nodes"
 )
 
-// outskirts starts a server that is taken for a public one, called public.example and
-// other.example, which redirects to what the query says. Beside it is one that no request
-// may reach, called inside.example.
+// outskirts starts a server with the public names public.example and other.example. It redirects to
+// the address in the query. It also starts a server that no request may reach, inside.example.
 func outskirts(t *testing.T, seen func(*http.Request)) (inside string, reached *atomic.Int32) {
 	public := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen(r)
@@ -49,9 +48,9 @@ func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
 func ignore(*http.Request) {}
 
-// TestHTTPRedirectsToPrivateAddressesAreRefused asks a public server that redirects to the
-// metadata of a cloud, to this machine and to a private network, by address, by name, and
-// by way of another public one.
+// TestHTTPRedirectsToPrivateAddressesAreRefused tests redirects from a public server to the
+// metadata of a cloud, to this machine and to a private network. They are by address, by name, and
+// through another public server.
 func TestHTTPRedirectsToPrivateAddressesAreRefused(t *testing.T) {
 	inside, reached := outskirts(t, ignore)
 	port := inside[strings.LastIndex(inside, ":"):]
@@ -75,8 +74,8 @@ func TestHTTPRedirectsToPrivateAddressesAreRefused(t *testing.T) {
 	}
 }
 
-// TestHTTPAllowsPrivateAddressesWhenToldTo follows the same redirects where the file says so.
-func TestHTTPAllowsPrivateAddressesWhenToldTo(t *testing.T) {
+// TestHTTP_AllowsPrivateAddressesIfConfigured follows the same redirects if the file allows them.
+func TestHTTP_AllowsPrivateAddressesIfConfigured(t *testing.T) {
 	inside, reached := outskirts(t, ignore)
 	hop := httptest.NewServer(http.RedirectHandler(inside, http.StatusFound))
 	t.Cleanup(hop.Close)
@@ -85,7 +84,7 @@ func TestHTTPAllowsPrivateAddressesWhenToldTo(t *testing.T) {
 	}
 }
 
-// TestHTTPBodiesAndHeadersAreCapped asks for a body without an end and for headers of 3 MB.
+// TestHTTPBodiesAndHeadersAreCapped requests an endless body and headers of 3 MB.
 func TestHTTPBodiesAndHeadersAreCapped(t *testing.T) {
 	outskirts(t, ignore)
 	fails(t, t.TempDir(), `http: {url: "http://public.example/endless"}`, "/endless: the body is larger than 2097152 bytes")
@@ -95,9 +94,9 @@ func TestHTTPBodiesAndHeadersAreCapped(t *testing.T) {
 	fails(t, t.TempDir(), `http: {url: "http://public.example/", max_body: 1GiB}`, "max_body is at most")
 }
 
-// TestHTTPTellsNoOtherServerTheHeadersAndTheQuery redirects within a server, where the headers
-// stay, and to another one, which must not see them, nor the first query as a Referer.
-func TestHTTPTellsNoOtherServerTheHeadersAndTheQuery(t *testing.T) {
+// TestHTTPRedirect_DropsHeadersAndQuery redirects within a server, where the headers stay. It also
+// redirects to another server, which must not get them, or the first query as a Referer.
+func TestHTTPRedirect_DropsHeadersAndQuery(t *testing.T) {
 	var seen []string
 	outskirts(t, func(r *http.Request) {
 		user, password, _ := r.BasicAuth()
@@ -145,7 +144,7 @@ func TestHTTPRedirect_KeepsHeadersForTheSameOriginOnly(t *testing.T) {
 	}, at, tls)
 	for _, c := range []struct {
 		from, to string
-		kept     bool
+		stays    bool
 	}{
 		{"http://a.example/", "http://a.example:80/", true},
 		{"http://a.example:80/", "http://A.example/", true},
@@ -166,8 +165,8 @@ func TestHTTPRedirect_KeepsHeadersForTheSameOriginOnly(t *testing.T) {
 		if _, err := do(t, t.TempDir(), `http: {url: "`+c.from+`", query: {to: "`+c.to+`"}, headers: {x-key: key}}`); err != nil {
 			t.Errorf("from %s to %s: %v", c.from, c.to, err)
 		}
-		if (key == "key") != c.kept {
-			t.Errorf("from %s to %s: the header is %q, want it kept: %v", c.from, c.to, key, c.kept)
+		if (key == "key") != c.stays {
+			t.Errorf("from %s to %s: the header is %q, want it there: %v", c.from, c.to, key, c.stays)
 		}
 	}
 }

@@ -19,10 +19,10 @@ import (
 //	  on_error: {if: error.code == "tool_rejected", to: END}
 //	  output: {receipt: "${{ result.text }}"}
 //
-// A tool that a person must permit, or whose result a person gives, is a question of the run. What the
-// tool did is not done again after a crash.
+// A tool that needs a person's permission or answer is a question of the run. A call whose result
+// is stored does not run again after a crash.
 type Tool struct {
-	// Name is one that the program gave.
+	// Name is the name of a tool of the program.
 	Name string `json:"name"`
 	// Args are the arguments by name.
 	Args map[string]any `json:"args,omitempty"`
@@ -33,15 +33,15 @@ type Tool struct {
 // ToolResult is the result of a Tool.
 type ToolResult struct {
 	Text string `json:"text"`
-	JSON any    `json:"json"` // of a text that is JSON
-	// Args are the arguments that the tool ran with; Edited says that a person changed them, and EditedBy
-	// who, as the answer claims.
+	JSON any    `json:"json"` // set if the text is JSON
+	// Args are the arguments that the tool ran with. Edited is true if a person changed them, and
+	// EditedBy is the person's name as given with the answer.
 	Args     any    `json:"args"`
 	Edited   bool   `json:"edited"`
 	EditedBy string `json:"edited_by"`
 }
 
-// ToolError is returned when a tool fails, or a person does not permit the call.
+// ToolError is returned if a tool fails or a person does not permit the call.
 type ToolError struct {
 	Message  string
 	Rejected bool
@@ -49,7 +49,7 @@ type ToolError struct {
 
 func (e *ToolError) Error() string { return e.Message }
 
-// Code is tool_failed, or tool_rejected where a person said no.
+// Code returns tool_failed, or tool_rejected after a rejection.
 func (e *ToolError) Code() string {
 	if e.Rejected {
 		return "tool_rejected"
@@ -57,7 +57,7 @@ func (e *ToolError) Code() string {
 	return "tool_failed"
 }
 
-// Retryable reports whether another attempt may go better: a no is a no, and what a tool did is kept.
+// Retryable reports whether another attempt may succeed. A rejection and a stored result are final.
 func (e *ToolError) Retryable() bool { return false }
 
 func toolKind(p Program) workflow.Kind {
@@ -69,7 +69,7 @@ func toolKind(p Program) workflow.Kind {
 	}
 }
 
-// Check refuses a tool that the program does not have.
+// Check refuses an unknown tool.
 func (t *Tool) Check(given func(string) bool) error {
 	if t.Name == "" {
 		return written(given, map[string]bool{"name": true})

@@ -10,31 +10,30 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// Wait does nothing for a while, until a time, or until something happens outside.
+// Wait waits for a duration, until a time, or for an event.
 //
 //	pause:
 //	  wait: {for: 30s}
 //	  next: again
 //
-// A wait for a while or until a time holds the run. When a process ends while it waits, the run that is resumed
-// waits for what is left: when the wait began is kept with its task.
+// A wait for a duration or until a time blocks the run. If the process ends, the resumed run waits
+// for the rest, because the start of the wait is stored with its task.
 //
-// An event is a question of the run that a program answers instead of a person: the run pauses,
-// the Data of its [graph.Interrupt] is {"event": name}, and what is answered is the node's
-// result. So events have ids, are listed by weft inbox and are answered by weft resume, like
-// all that is open.
+// An event is a question of the run that a program answers instead of a person. The run pauses, the
+// Data of its [graph.Interrupt] is {"event": name}, and the answer is the node's result. Like other
+// questions, events have IDs, are listed by weft inbox and are answered by weft resume.
 type Wait struct {
-	// For is how long, such as 500ms, 30s or 1h30m.
+	// For is the duration, such as 500ms, 30s or 1h30m.
 	For Duration `json:"for,omitempty"`
-	// Until is a time such as 2026-11-21T09:30:00Z; one that has passed is no wait.
+	// Until is a time such as 2026-11-21T09:30:00Z; a time in the past ends the wait at once.
 	Until string `json:"until,omitempty"`
-	// Event is the name of what is waited for.
+	// Event is the name of the event.
 	Event string `json:"event,omitempty"`
-	// Expires is how long an event is waited for; then the node fails with the code expired.
+	// Expires limits the wait for an event; after that the node fails with the code expired.
 	Expires Duration `json:"expires,omitempty"`
 }
 
-// Check refuses what says nothing, or two things.
+// Check requires exactly one of the parameters.
 func (w *Wait) Check(given func(string) bool) error {
 	ways := 0
 	for _, way := range []string{"for", "until", "event"} {
@@ -47,13 +46,13 @@ func (w *Wait) Check(given func(string) bool) error {
 	case ways != 1:
 		return &refusal{"give one of for, until and event"}
 	case w.For < 0:
-		return &refusal{"for is less than nothing"}
+		return &refusal{"for must not be negative"}
 	case w.Until != "" && err != nil:
 		return &refusal{fmt.Sprintf("until is a time such as 2026-11-21T09:30:00Z, not %q", w.Until)}
 	case given("expires") && !given("event"):
 		return &refusal{"expires goes with event"}
 	case w.Expires < 0:
-		return &refusal{"expires is less than nothing"}
+		return &refusal{"expires must not be negative"}
 	}
 	return nil
 }
@@ -61,7 +60,7 @@ func (w *Wait) Check(given func(string) bool) error {
 // Asks reports whether the wait is a question of the run.
 func (w *Wait) Asks(given func(string) bool) bool { return given("event") }
 
-// given reports which parameters a run has; what was not given is zero by then.
+// given reports whether a run has a parameter; one that was not given is zero.
 func (w *Wait) given(name string) bool {
 	switch name {
 	case "for":
@@ -76,7 +75,7 @@ func (w *Wait) given(name string) bool {
 
 // Run waits, or returns why the context ended.
 func (w *Wait) Run(ctx context.Context, _ workflow.Env) (any, error) {
-	if err := w.Check(w.given); err != nil { // it may have been an expression
+	if err := w.Check(w.given); err != nil { // the parameters may be expressions
 		return nil, err
 	}
 	if w.Event != "" {
@@ -99,7 +98,7 @@ func (w *Wait) Run(ctx context.Context, _ workflow.Env) (any, error) {
 	}
 }
 
-// left returns how long there is still to wait.
+// left returns the rest of the wait.
 func (w *Wait) left(ctx context.Context) (time.Duration, error) {
 	if w.Until != "" {
 		at, err := time.Parse(time.RFC3339, w.Until)
@@ -107,7 +106,7 @@ func (w *Wait) left(ctx context.Context) (time.Duration, error) {
 	}
 	began, err := graph.Once(ctx, "began", func(ctx context.Context) (time.Time, error) { return graph.Now(ctx), nil })
 	whole := time.Duration(w.For)
-	return min(whole, whole-graph.Now(ctx).Sub(began)), err // no longer than whole, also where the clock was set back
+	return min(whole, whole-graph.Now(ctx).Sub(began)), err // at most whole, even if the clock was set back
 }
 
 // Duration is a time that is written as text, such as 500ms, 30s or 1h30m.

@@ -32,7 +32,7 @@ func engine(t testing.TB, cfg memory.Config) *memory.Engine {
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// ended is a session of Ada's in which she said these texts.
+// ended returns a session of Ada with these messages.
 func ended(key string, texts ...string) session.Ended {
 	e := session.Ended{Key: key, ID: "s-" + key, User: "ada", Ended: noon.Add(time.Hour)}
 	for i, text := range texts {
@@ -75,7 +75,7 @@ func TestFactsAreRecalledByWordsWithTheirSources(t *testing.T) {
 	want(t, "the fact with most of the rarest words comes first", recall(t, e, "What is the dog called?"), "My dog is called Byron")
 	want(t, "a question is no fact", recall(t, e, "tea"), "I drink green tea.")
 	want(t, "a mark inside a word ends no sentence", recall(t, e, "works"), "Thanks a lot, v1.5 works for me!")
-	want(t, "what nobody said is not recalled", recall(t, e, "coffee"))
+	want(t, "an unknown fact is not recalled", recall(t, e, "coffee"))
 	list, err := e.Recall(t.Context(), "ada", "green tea", 1)
 	if err != nil || len(list) != 1 || len(list[0].Sources) != 1 {
 		t.Fatalf("got %+v, %v", list, err)
@@ -91,7 +91,7 @@ func TestFactsAreRecalledByWordsWithTheirSources(t *testing.T) {
 	}
 }
 
-func TestSessionIsTakenOnce(t *testing.T) {
+func TestOffload_TakesASessionOnce(t *testing.T) {
 	e := engine(t, memory.Config{})
 	var wg sync.WaitGroup
 	for range 4 {
@@ -133,10 +133,10 @@ func TestFactsAreRecalledByMeaning(t *testing.T) {
 	want(t, "without the embedder words are left", recall(t, e, "the dog"), "My dog is called Byron.")
 }
 
-func TestBootstrapTellsWhatWasSaidLast(t *testing.T) {
+func TestBootstrap_ReturnsTheLatestFacts(t *testing.T) {
 	e := engine(t, memory.Config{Known: 1})
 	if text, err := e.Bootstrap(t.Context(), "ada"); text != "" || err != nil {
-		t.Errorf("got %q, %v of somebody unknown", text, err)
+		t.Errorf("got %q, %v for an unknown user", text, err)
 	}
 	offload(t, e, ended("1", "I drink green tea."))
 	offload(t, e, ended("2", "My dog is called Byron."))
@@ -152,7 +152,7 @@ func TestBootstrapTellsWhatWasSaidLast(t *testing.T) {
 	}
 }
 
-func TestFactsOfOneSessionAreToldInTheOrderInWhichTheyWereSaidLast(t *testing.T) {
+func TestBootstrap_OrdersFactsOfOneSessionByTime(t *testing.T) {
 	e := engine(t, memory.Config{Known: 3})
 	offload(t, e, ended("1", "I like tea one.", "I like tea two.", "I like tea three.", "I like tea four.", "I like tea five."))
 	text, err := e.Bootstrap(t.Context(), "ada")
@@ -165,7 +165,7 @@ func TestFactsOfOneSessionAreToldInTheOrderInWhichTheyWereSaidLast(t *testing.T)
 }
 
 // Requirement: a memory that cannot be read is written over
-func TestTrap21(t *testing.T) {
+func TestOffload_FailsIfTheMemoryCannotBeRead(t *testing.T) {
 	store := new(longterm.Map)
 	e := engine(t, memory.Config{Store: store})
 	offload(t, e, ended("1", "I drink green tea."))
@@ -187,7 +187,7 @@ func TestTrap21(t *testing.T) {
 	}
 }
 
-// unreadable is a store that can be written to but not read.
+// unreadable is a store whose reads fail.
 type unreadable struct {
 	longterm.Store
 	err error
@@ -200,10 +200,10 @@ func (u unreadable) Get(ctx context.Context, ns []string, key string) (longterm.
 	return u.Store.Get(ctx, ns, key)
 }
 
-// A memory that cannot be read is not an empty one: what is in it must not be written over.
+// A memory that cannot be read is not empty: its items must not be overwritten.
 //
 // Requirement: a memory that cannot be read is written over
-func TestWhatCannotBeReadIsNotWrittenOver(t *testing.T) {
+func TestOffload_DoesNotOverwriteForeignItems(t *testing.T) {
 	store := unreadable{Store: new(longterm.Map)}
 	offload(t, engine(t, memory.Config{Store: store}), ended("1", "I drink green tea."))
 	before := stored(t, store)
@@ -219,7 +219,7 @@ func TestWhatCannotBeReadIsNotWrittenOver(t *testing.T) {
 	}
 }
 
-// stored returns all values of a store by their keys.
+// stored returns all values of a store by key.
 func stored(t *testing.T, s longterm.Store) map[string]string {
 	t.Helper()
 	page, err := s.Search(t.Context(), longterm.Query{})
@@ -264,11 +264,11 @@ func TestAnyNameIsAUser(t *testing.T) {
 			t.Errorf("user %.20q: got %v, %v", user, list, err)
 		}
 	}
-	nobody := ended("n", "I drink green tea.")
-	nobody.User = ""
-	offload(t, e, nobody)
+	noUser := ended("n", "I drink green tea.")
+	noUser.User = ""
+	offload(t, e, noUser)
 	if text, err := e.Bootstrap(t.Context(), ""); text != "" || err != nil {
-		t.Errorf("rule: nothing is known of nobody\n got: %q, %v", text, err)
+		t.Errorf("rule: nothing is stored without a user\n got: %q, %v", text, err)
 	}
 	for _, cfg := range []memory.Config{{}, {Store: new(longterm.Map), Root: []string{"\x00"}}} {
 		if _, err := memory.New(cfg); !errors.Is(err, memory.ErrConfig) {

@@ -10,8 +10,8 @@ import (
 	longterm "github.com/weftrun/weft/checkpoint/memory"
 )
 
-// An item without sources, which others may have written there, was a panic.
-func TestAForeignFactIsNoPanic(t *testing.T) {
+// An item without sources is an error and no panic.
+func TestRecall_ForeignItemIsAnError(t *testing.T) {
 	store := &longterm.Map{}
 	e, err := memory.New(memory.Config{Store: store})
 	if err != nil {
@@ -25,8 +25,8 @@ func TestAForeignFactIsNoPanic(t *testing.T) {
 	}
 }
 
-// Who called himself what another's name is hashed to read and forgot his facts.
-func TestNoUserHasTheNamespaceOfAnother(t *testing.T) {
+// A user whose name is the hash of another name has a namespace of its own.
+func TestNamespace_IsUniquePerUser(t *testing.T) {
 	e, err := memory.New(memory.Config{Store: &longterm.Map{}})
 	if err != nil {
 		t.Fatal(err)

@@ -75,7 +75,7 @@ func TestACallThatIsOutOfTimeIsStopped(t *testing.T) {
 	})
 }
 
-func TestTheEndOfTheCallersContextIsNotTheBudgets(t *testing.T) {
+func TestMeter_ContextErrorIsNoBudgetError(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
@@ -86,7 +86,7 @@ func TestTheEndOfTheCallersContextIsNotTheBudgets(t *testing.T) {
 }
 
 // Requirement: a limit counts configurations, not calls
-func TestTheLimitOfCallsIsExactUnderRaces(t *testing.T) {
+func TestMeter_CallLimitIsExactUnderRaces(t *testing.T) {
 	m := model.ScriptFunc(func(context.Context, model.Request) model.Answer { return costs(1, 1) })
 	meter := &model.Meter{Budget: model.Budget{Calls: 10}}
 	limited := model.Limited(m, meter)
@@ -103,7 +103,7 @@ func TestTheLimitOfCallsIsExactUnderRaces(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotToldIsCountedByEstimate(t *testing.T) {
+func TestMeter_EstimatesUnreportedTokens(t *testing.T) {
 	r := model.Request{Messages: []message.Message{message.User("twelve bytes")}}
 	want, err := message.Total(message.Estimate{}, append(r.Messages, message.Assistant("eight by")))
 	if err != nil {
@@ -137,7 +137,7 @@ func TestMoneyWithoutAPriceIsRefused(t *testing.T) {
 	}
 }
 
-func TestAPriceKnowsWhatWasCached(t *testing.T) {
+func TestPrice_OfCachedTokens(t *testing.T) {
 	u := message.Usage{Input: 1_000_000, Cached: 400_000, Output: 100_000}
 	if got := (model.Price{Input: 2, Output: 10, Cached: 0.5}).Of(u); got != 1.2+0.2+1 {
 		t.Errorf("got %v", got)

@@ -3,8 +3,9 @@
 //
 //	m, err := openai.New(openai.Config{Model: "gpt-4.1-mini"}) // or any other Model
 //
-//	said, err := model.Generate(ctx, m, model.Request{Messages: []message.Message{message.User("hello")}})
-//	fmt.Println(said.Message.Text(), said.Usage.Output)
+//	asked := []message.Message{message.User("hello")}
+//	r, err := model.Generate(ctx, m, model.Request{Messages: asked})
+//	fmt.Println(r.Message.Text(), r.Usage.Output)
 //
 //	type Verdict struct {
 //		Fits   bool   `json:"fits"`
@@ -14,15 +15,14 @@
 //
 // # Terms
 //
-//   - A [Model] answers a [Request] with a stream of [Chunk]s; [Func] makes one of a function. A stream
-//     that is whole ends with a [Stop].
-//   - [Generate] folds a stream into a [Response]; a [Fold] does so chunk by chunk, for
-//     callers that stream the text.
-//   - [Decode] returns the answer as a Go value. The schema is that of its type, and the answer must
-//     match it.
-//   - An [Error] is a failure of a model, with a [Kind]; [Retriable] reports whether another attempt may
-//     succeed.
-//     An [OutputError] is an answer that does not fit its schema.
+//   - A [Model] answers a [Request] with a stream of [Chunk]s; [Func] makes one of a function. A
+//     stream that is whole ends with a [Stop].
+//   - [Generate] folds a stream into a [Response]; a [Fold] does so chunk by chunk, for callers
+//     that stream the text.
+//   - [Decode] returns the answer as a Go value. The schema is that of its type, and the answer
+//     must match it.
+//   - An [Error] is a failure of a model, with a [Kind]; [Retriable] reports whether another
+//     attempt may succeed. An [OutputError] is an answer that does not fit its schema.
 //   - A [Meter] counts what many calls cost together ([Spend]) and keeps them within a [Budget];
 //     [Limited] is a model under a meter.
 //   - A [Scripted] model returns prepared answers, for tests and demonstrations: [Script],
@@ -30,9 +30,10 @@
 //
 // # Guarantees
 //
-//  1. A stream ends with a Stop or with an error, never with neither: [Generate] returns an
-//     error for an answer that was cut off.
-//  2. A failure is an [*Error], or the error of the context where that has ended. No failure holds a key.
+//  1. A stream ends with a Stop or with an error, never with neither: [Generate] returns an error
+//     for an answer that was cut off.
+//  2. A failure is an [*Error], or the error of the context where that has ended. No failure holds
+//     a key.
 //  3. The message that Generate returns can be added to a log: it has text or calls, and its calls
 //     have different IDs. Arguments that are not JSON are not changed.
 //  4. A reader of a stream may stop early; the call is then over.
@@ -40,6 +41,6 @@
 //
 // # Limits
 //
-// The package knows no provider; package openai does. It runs no tools; package tool does. It retries
-// nothing but the one repair of Decode. A node's policy retries, and survives a crash.
+// The package knows no provider; package openai does. It runs no tools; package tool does. It
+// retries nothing but the one repair of Decode. A node's policy retries, and survives a crash.
 package model

@@ -8,7 +8,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// A model that says what the test wants, under a budget, and an answer as a Go value.
+// A scripted model with a budget, and an answer as a Go value.
 func Example() {
 	type Verdict struct {
 		Fits   bool   `json:"fits"`
@@ -16,7 +16,7 @@ func Example() {
 	}
 	meter := &model.Meter{Budget: model.Budget{Calls: 2}}
 	m := model.Limited(model.Script(
-		model.Say("It fits, I think."), // not what was asked for: the model is told so, once
+		model.Say("It fits, I think."), // not the requested form: the model is asked once more
 		model.Say(`{"fits": true, "reason": "it is short"}`),
 	), meter)
 	r := model.Request{Messages: []message.Message{message.User("does the title fit?")}}

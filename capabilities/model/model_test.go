@@ -104,7 +104,7 @@ func TestCallsWithoutTheirOwnIDsGetSome(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
+func TestGenerate_EmptyAnswerIsAnError(t *testing.T) {
 	cut := &model.Error{Kind: model.Unreachable}
 	for name, tt := range map[string]struct {
 		m    model.Model
@@ -159,7 +159,7 @@ func TestAnAnswerWithoutEndIsStopped(t *testing.T) {
 	}
 }
 
-func TestAKindSaysWhetherToTryAgain(t *testing.T) {
+func TestKind_DeterminesWhetherToRetry(t *testing.T) {
 	helps := map[model.Kind]bool{
 		model.RateLimited: true, model.Overloaded: true, model.Timeout: true, model.Unreachable: true,
 		model.CutOff: true, model.BadAnswer: true, model.Refused: false, model.ContextTooLong: false,

@@ -40,7 +40,7 @@ func TestDecodeReadsWhatModelsWrite(t *testing.T) {
 	}
 }
 
-func TestDecodeTellsTheModelTheSchema(t *testing.T) {
+func TestDecode_SendsTheSchema(t *testing.T) {
 	m := model.Script(model.Say(`{"fits":false,"reason":"no"}`))
 	if _, err := model.Decode[verdict](t.Context(), m, asked("?")); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestDecodeTellsTheModelTheSchema(t *testing.T) {
 }
 
 func TestDecodeRepairsOnce(t *testing.T) {
-	wrong := map[string]struct{ text, told string }{
+	wrong := map[string]struct{ text, problem string }{
 		"no JSON":        {"I think it fits.", "no JSON object"},
 		"half JSON":      {`{"fits":true,"rea`, "no JSON"},
 		"a part of it":   {`{"x":{"fits":true,"reason":"so"}`, "no JSON"},
@@ -73,8 +73,8 @@ func TestDecodeRepairsOnce(t *testing.T) {
 				t.Fatalf("got %+v, %v", got, err)
 			}
 			again := m.Requests()[1]
-			if n := len(again.Messages); n != 3 || again.Messages[1].Text() != tt.text || !strings.Contains(again.Messages[2].Text(), tt.told) {
-				t.Errorf("the model was told %v", again.Messages)
+			if n := len(again.Messages); n != 3 || again.Messages[1].Text() != tt.text || !strings.Contains(again.Messages[2].Text(), tt.problem) {
+				t.Errorf("the model got %v", again.Messages)
 			}
 			if again.ID == "m" {
 				t.Error("two answers have one id")
@@ -84,7 +84,7 @@ func TestDecodeRepairsOnce(t *testing.T) {
 			m := model.Script(model.Say("nothing of the kind"), model.Say(tt.text))
 			_, err := model.Decode[verdict](t.Context(), m, asked("does it?"))
 			var out *model.OutputError
-			if !errors.As(err, &out) || out.Raw != tt.text || !strings.Contains(err.Error(), tt.told) {
+			if !errors.As(err, &out) || out.Raw != tt.text || !strings.Contains(err.Error(), tt.problem) {
 				t.Errorf("got %v, want an OutputError with the text", err)
 			}
 			if len(m.Requests()) != 2 {
@@ -113,7 +113,7 @@ func TestAFailureOfTheModelIsNotRepaired(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatWasCutOffIsSaidToBe(t *testing.T) {
+func TestGenerate_ReportsACutOffAnswer(t *testing.T) {
 	cut := model.Answer{Text: `{"fits":tr`, Stop: model.StopLength}
 	_, err := model.Decode[verdict](t.Context(), model.Script(cut, cut), asked("?"))
 	if err == nil || !strings.Contains(err.Error(), "cut off") {
@@ -121,7 +121,7 @@ func TestAnAnswerThatWasCutOffIsSaidToBe(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoObjectIsAskedForInOne(t *testing.T) {
+func TestDecode_WrapsATypeThatIsNoObject(t *testing.T) {
 	m := model.Script(model.Say(`{"value":["a","b"]}`), model.Say(`{"value":7}`), model.Say(`7`), model.Say(`{"value":8}`))
 	names, err := model.Decode[[]string](t.Context(), m, asked("?"))
 	if d := cmp.Diff([]string{"a", "b"}, names); d != "" || err != nil {
@@ -168,7 +168,7 @@ func TestDecode_CallOfAToolThatWasNotOffered(t *testing.T) {
 		t.Errorf("got %+v, %v; want the repaired answer", got, err)
 	}
 	if again := m.Requests()[1].Messages; !strings.Contains(again[len(again)-1].Text(), `"find"`) {
-		t.Errorf("the model is not told which call was wrong: %s", again[len(again)-1].Text())
+		t.Errorf("the model does not get the wrong call: %s", again[len(again)-1].Text())
 	}
 	_, err = model.Decode[verdict](t.Context(), model.Script(call, call), asked("?"))
 	if model.KindOf(err) != model.BadAnswer || !strings.Contains(err.Error(), `"find"`) {

@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-func TestAScriptThatHasEndedSaysSo(t *testing.T) {
+func TestScript_EndIsAnError(t *testing.T) {
 	m := model.Script(model.Say("one"))
 	if _, err := model.Generate(t.Context(), m, asked("a")); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// A tool of a Go function, and what becomes of a model's calls.
+// A tool that calls a Go function, and the results of a model's calls.
 func Example() {
 	weather := tool.Func(tool.Info{Name: "weather", Description: "the weather of a city"},
 		func(_ context.Context, args struct {

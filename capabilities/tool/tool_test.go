@@ -30,7 +30,7 @@ func set(t *testing.T, tools ...tool.Tool) *tool.Set {
 	return s
 }
 
-// named makes a tool without arguments.
+// named returns a tool without arguments.
 func named(name string, call func(context.Context) (string, error)) tool.Tool {
 	return tool.Func(tool.Info{Name: name}, func(ctx context.Context, _ struct{}) (string, error) { return call(ctx) })
 }
@@ -39,7 +39,7 @@ func ask(name, args string) message.Call {
 	return message.Call{ID: "id-" + name, Name: name, Arguments: json.RawMessage(args)}
 }
 
-func TestAToolIsToldItsArgumentsAndItsID(t *testing.T) {
+func TestTool_GetsItsArgumentsAndID(t *testing.T) {
 	weather := tool.Func(tool.Info{Name: "weather"}, func(ctx context.Context, c city) (map[string]any, error) {
 		return map[string]any{"of": c.Name + " <" + tool.ID(ctx) + ">", "days": c.Days}, nil
 	})
@@ -49,7 +49,7 @@ func TestAToolIsToldItsArgumentsAndItsID(t *testing.T) {
 	}
 }
 
-func TestAModelIsToldTheSchemaOfATool(t *testing.T) {
+func TestRequest_HasTheSchemaOfATool(t *testing.T) {
 	weather := tool.Func(tool.Info{Name: "weather", Description: "of a city"}, func(context.Context, city) (string, error) { return "", nil })
 	spec := set(t, weather).Specs(t.Context())[0]
 	if spec.Name != "weather" || spec.Description != "of a city" || !strings.Contains(string(spec.Schema), "in English") {
@@ -57,7 +57,7 @@ func TestAModelIsToldTheSchemaOfATool(t *testing.T) {
 	}
 }
 
-func TestWhateverGoesWrongIsAResult(t *testing.T) {
+func TestDo_EveryFailureIsAResult(t *testing.T) {
 	s := set(t,
 		tool.Func(tool.Info{Name: "weather"}, func(context.Context, city) (string, error) { return "sun", nil }),
 		named("fails", func(context.Context) (string, error) { return "", errors.New("no connection") }),
@@ -73,24 +73,24 @@ func TestWhateverGoesWrongIsAResult(t *testing.T) {
 	})
 	for name, tt := range map[string]struct {
 		call message.Call
-		says string
+		want string
 	}{
-		"an unknown tool":   {ask("wether", "{}"), `there is no tool "wether"; there are: weather, fails`},
-		"half JSON":         {ask("weather", `{"name":`), "no JSON"},
-		"a field less":      {ask("weather", `{}`), "name"},
-		"a field more":      {ask("weather", `{"name":"a","when":1}`), "when"},
-		"another type":      {ask("weather", `{"name":7}`), "string"},
-		"no object":         {ask("weather", `["Oslo"]`), "object"},
-		"an error":          {ask("fails", ``), "no connection"},
-		"a panic":           {ask("panics", `null`), "panicked: oh"},
-		"the end of all":    {ask("leaves", `{}`), "ended its goroutine"},
-		"who cannot say so": {ask("never", `{}`), "the settings cannot be read"},
-		"no JSON to give":   {ask("odd", `{}`), "no JSON"},
+		"an unknown tool":    {ask("wether", "{}"), `there is no tool "wether"; there are: weather, fails`},
+		"half JSON":          {ask("weather", `{"name":`), "must be JSON"},
+		"a field less":       {ask("weather", `{}`), "name"},
+		"a field more":       {ask("weather", `{"name":"a","when":1}`), "when"},
+		"another type":       {ask("weather", `{"name":7}`), "string"},
+		"no object":          {ask("weather", `["Oslo"]`), "object"},
+		"an error":           {ask("fails", ``), "no connection"},
+		"a panic":            {ask("panics", `null`), "panicked: oh"},
+		"the end of all":     {ask("leaves", `{}`), "ended its goroutine"},
+		"an unknown setting": {ask("never", `{}`), "the settings cannot be read"},
+		"no JSON to give":    {ask("odd", `{}`), "no JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := s.Do(t.Context(), tt.call, "x", tool.Limits{})
-			if !got.IsError || !strings.Contains(got.Text(), tt.says) || got.CallID != tt.call.ID {
-				t.Errorf("got %+v, want an error that says %q", got, tt.says)
+			if !got.IsError || !strings.Contains(got.Text(), tt.want) || got.CallID != tt.call.ID {
+				t.Errorf("got %+v, want an error with %q", got, tt.want)
 			}
 		})
 	}
@@ -108,24 +108,24 @@ func TestDo_ResultThatIsNotUTF8(t *testing.T) {
 	for _, name := range []string{"text", "object", "parts", "fails"} {
 		got := s.Do(t.Context(), ask(name, "{}"), "x", tool.Limits{})
 		if !got.IsError || name != "fails" && !strings.Contains(got.Text(), "not UTF-8") || !utf8.ValidString(got.Text()) {
-			t.Errorf("%s: got %+v, want an error that says so, in UTF-8", name, got)
+			t.Errorf("%s: got %+v, want an error in UTF-8", name, got)
 		}
 	}
 }
 
-// Requirement: a tool is told that will not run
-func TestAToolThatIsNotEnabledIsNeitherToldNorRun(t *testing.T) {
+// Requirement: a disabled tool is offered to the model
+func TestTools_DisabledAreNeitherOfferedNorRun(t *testing.T) {
 	s := set(t, named("a", func(context.Context) (string, error) { return "ran", nil }), named("b", func(context.Context) (string, error) { return "ran", nil })).
 		Enable(func(_ context.Context, name string) (bool, error) { return name == "b", nil })
 	if specs := s.Specs(t.Context()); len(specs) != 1 || specs[0].Name != "b" {
-		t.Errorf("the model is told of %v", specs)
+		t.Errorf("the model gets %v", specs)
 	}
 	if got := s.Do(t.Context(), ask("a", "{}"), "x", tool.Limits{}); !got.IsError || got.Text() == "ran" {
 		t.Errorf("got %+v", got)
 	}
 }
 
-func TestCallsRunSideBySideWithinTheirBoundAndKeepTheirOrder(t *testing.T) {
+func TestRun_CallsAreParallelAndOrdered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		running, most := 0, 0
 		enter := make(chan int)
@@ -160,7 +160,7 @@ func TestCallsRunSideBySideWithinTheirBoundAndKeepTheirOrder(t *testing.T) {
 	})
 }
 
-func TestATimeOfItsOwnEndsACallAndNoOther(t *testing.T) {
+func TestTimeout_OfAToolEndsOnlyItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := tool.Func(tool.Info{Name: "slow", Timeout: time.Second}, func(ctx context.Context, _ struct{}) (string, error) {
 			<-ctx.Done()
@@ -177,9 +177,9 @@ func TestATimeOfItsOwnEndsACallAndNoOther(t *testing.T) {
 func TestAToolThatDoesNotStopIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
-		deaf := named("deaf", func(context.Context) (string, error) { <-free; return "late", nil })
+		slow := named("slow", func(context.Context) (string, error) { <-free; return "late", nil })
 		begun := time.Now()
-		got := set(t, deaf).Do(t.Context(), ask("deaf", ""), "x", tool.Limits{Timeout: 5 * time.Second, Grace: time.Second})
+		got := set(t, slow).Do(t.Context(), ask("slow", ""), "x", tool.Limits{Timeout: 5 * time.Second, Grace: time.Second})
 		if !got.IsError || !strings.Contains(got.Text(), "did not stop") || time.Since(begun) != 6*time.Second {
 			t.Errorf("got %+v after %s", got, time.Since(begun))
 		}
@@ -200,7 +200,7 @@ func TestCallsThatWereNotRunSaySo(t *testing.T) {
 	})
 }
 
-func TestAResultThatIsTooLargeIsCutAndSaysSo(t *testing.T) {
+func TestRun_CutsALargeResultWithANote(t *testing.T) {
 	big := tool.Func(tool.Info{Name: "big", MaxResult: 10}, func(context.Context, struct{}) (tool.Output, error) {
 		return tool.Output{message.Text("123456789é123"), message.ImageBytes("image/png", make([]byte, 100))}, nil
 	})
@@ -274,7 +274,7 @@ func TestAnAnswerOfAPersonIsTheResult(t *testing.T) {
 	}
 }
 
-func TestEveryMistakeInASetIsToldAtOnce(t *testing.T) {
+func TestNewSet_ReportsEveryMistake(t *testing.T) {
 	_, err := tool.NewSet(
 		named("ok", func(context.Context) (string, error) { return "", nil }),
 		named("ok", func(context.Context) (string, error) { return "", nil }),
@@ -288,9 +288,9 @@ func TestEveryMistakeInASetIsToldAtOnce(t *testing.T) {
 	if !errors.Is(err, tool.ErrTool) {
 		t.Fatal(err)
 	}
-	for _, says := range []string{"used twice", "letters", "nil", "no function", "must be a struct", "schema of the arguments", `no mode "maybe"`} {
-		if !strings.Contains(err.Error(), says) {
-			t.Errorf("%q is not told in\n%v", says, err)
+	for _, want := range []string{"used twice", "letters", "nil", "no function", "must be a struct", "schema of the arguments", `no mode "maybe"`} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in\n%v", want, err)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func TestSM09(t *testing.T) { row(t) }
 func TestSM10(t *testing.T) { row(t) }
 func TestSM11(t *testing.T) { row(t) }
 
-// Requirement: a tool is told that will not run
+// Requirement: a disabled tool is offered to the model
 func TestSM12(t *testing.T) { row(t) }
 func TestSM13(t *testing.T) { row(t) }
 func TestSM14(t *testing.T) { row(t) }

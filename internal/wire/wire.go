@@ -17,7 +17,7 @@ import (
 type Case struct {
 	Name string // of its file
 	Want string // the kind of the failure, or "ok"
-	Says string
+	Text string
 	Then string // "", "hang" or "flood"
 	Raw  []byte // the response
 }
@@ -50,14 +50,14 @@ func parse(name, text string) (Case, error) {
 		switch key {
 		case "want":
 			c.Want = value
-		case "says":
-			c.Says = value
+		case "text":
+			c.Text = value
 		case "then":
 			c.Then = value
 		}
 	}
-	if !ok || c.Want == "" || c.Says == "" {
-		return c, fmt.Errorf("wire: %s: a case needs want, says and a response", name)
+	if !ok || c.Want == "" || c.Text == "" {
+		return c, fmt.Errorf("wire: %s: a case must have want, text and a response", name)
 	}
 	c.Raw = response(raw)
 	return c, nil

@@ -3,7 +3,7 @@ package wire
 import "testing"
 
 func TestACaseThatSaysNotWhatIsWantedIsRefused(t *testing.T) {
-	for _, text := range []string{"", "want: ok\nsays: x\n", "want: ok\n-- response --\n", "says: x\n-- response --\n"} {
+	for _, text := range []string{"", "want: ok\ntext: x\n", "want: ok\n-- response --\n", "text: x\n-- response --\n"} {
 		if _, err := parse("x", text); err == nil {
 			t.Errorf("%q is taken", text)
 		}
@@ -11,7 +11,7 @@ func TestACaseThatSaysNotWhatIsWantedIsRefused(t *testing.T) {
 }
 
 func TestTheHeadOfAResponseHasTheLinesOfTheWire(t *testing.T) {
-	c, err := parse("x", "want: ok\nsays: x\nthen: hang\n-- response --\nHTTP/1.1 200 OK\nA: b\n\ndata: 1\n\n")
+	c, err := parse("x", "want: ok\ntext: x\nthen: hang\n-- response --\nHTTP/1.1 200 OK\nA: b\n\ndata: 1\n\n")
 	if err != nil || string(c.Raw) != "HTTP/1.1 200 OK\r\nA: b\r\n\r\ndata: 1\n\n" || c.Then != "hang" {
 		t.Errorf("got %q, %+v, %v", c.Raw, c, err)
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/weftrun/weft/nodes/pes"
 )
 
-// story is a conversation: for each turn its plans, which items fail, and what a person says. What happens
-// is a function of the state alone, so what runs twice comes to the same twice.
-type story struct {
+// scenario has, for each turn of a conversation, its plans, the items that fail, and the answers of
+// a person. It depends on the state alone, so that a repeated item does the same.
+type scenario struct {
 	policy pes.Policy
 	review bool
 	turns  []scene
@@ -30,7 +30,7 @@ type scene struct {
 	rejects      bool
 }
 
-// drawPlan makes a plan without a cycle; of its items some may be those of an earlier turn.
+// drawPlan draws a plan without a cycle; some of its items may be those of an earlier turn.
 func drawPlan(t *rapid.T, name string, least int) (p pes.Plan) {
 	n := rapid.IntRange(least, 5).Draw(t, name)
 	for i := range n {
@@ -45,8 +45,8 @@ func drawPlan(t *rapid.T, name string, least int) (p pes.Plan) {
 	return p
 }
 
-func drawStory(t *rapid.T) story {
-	return story{
+func drawScenario(t *rapid.T) scenario {
+	return scenario{
 		policy: rapid.SampledFrom([]pes.Policy{pes.Stop, pes.Continue, pes.Replan}).Draw(t, "policy"), review: rapid.Bool().Draw(t, "review"),
 		turns: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) scene {
 			return scene{drawPlan(t, "first", 1), drawPlan(t, "second", 1), rapid.MapOfN(rapid.SampledFrom([]string{"f0", "f1", "f3", "s1", "s2"}), rapid.Just(true), 0, 2).Draw(t, "fails"), rapid.Bool().Draw(t, "rejects")}
@@ -54,7 +54,7 @@ func drawStory(t *rapid.T) story {
 	}
 }
 
-func (st story) config(n int) pes.Config {
+func (st scenario) config(n int) pes.Config {
 	sc := st.turns[n-1]
 	return pes.Config{
 		OnFailure: st.policy, Review: st.review,
@@ -80,7 +80,7 @@ func (st story) config(n int) pes.Config {
 	}
 }
 
-// answer says what the person says: a plan is rejected once.
+// answer returns the person's answer: a plan is rejected once.
 func (sc scene) answer(open []graph.Interrupt) (a graph.Answers) {
 	if len(open) == 0 {
 		return a
@@ -92,8 +92,9 @@ func (sc scene) answer(open []graph.Interrupt) (a graph.Answers) {
 	return a.Answer(open[0].ID, d)
 }
 
-// tell runs turn n to its end, through all faults, each time with a graph compiled anew, as another process would.
-func (st story) tell(store checkpoint.Store, n int) (string, pes.State, error) {
+// run runs turn n to its end through all faults, each time with a newly compiled graph, as another
+// process would.
+func (st scenario) run(store checkpoint.Store, n int) (string, pes.State, error) {
 	for runs := range 100 {
 		b, err := pes.New(st.config(n))
 		if err != nil {
@@ -125,20 +126,20 @@ func (st story) tell(store checkpoint.Store, n int) (string, pes.State, error) {
 	return "", pes.State{}, errors.New("the turn does not end")
 }
 
-// After faults anywhere in its turns a conversation ends in the same states as without; what is completed stays so,
-// and no item of a plan that has ended is open.
-func TestAConversationThatIsBrokenAnywhereEndsTheSame(t *testing.T) {
+// A conversation with faults anywhere ends in the same states as without. Completed items stay
+// completed, and no item of an ended plan is open.
+func TestCrash_ConversationEndsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		st := drawStory(t)
+		st := drawScenario(t)
 		whole := &checkpoint.Memory{}
 		broken := &faulty.Store{Store: &checkpoint.Memory{}, At: rapid.MapOfN(rapid.IntRange(1, 30), rapid.Bool(), 0, 6).Draw(t, "faults")}
 		done := map[string]pes.Result{}
 		for n := range st.turns {
-			want, s, err := st.tell(whole, n+1)
+			want, s, err := st.run(whole, n+1)
 			if err != nil {
 				t.Fatalf("turn %d, undisturbed: %v", n+1, err)
 			}
-			got, _, err := st.tell(broken, n+1)
+			got, _, err := st.run(broken, n+1)
 			if err != nil {
 				t.Fatalf("turn %d, with faults: %v", n+1, err)
 			}
@@ -165,11 +166,11 @@ func TestAConversationThatIsBrokenAnywhereEndsTheSame(t *testing.T) {
 	})
 }
 
-// One rich turn, broken at each write in both ways.
-func TestATurnThatIsBrokenAtEveryWriteEndsTheSame(t *testing.T) {
-	st := story{pes.Replan, true, []scene{{items("f0", "f1", "f2<f0", "f3<f1"), items("s0<f0", "s1", "s2<s0,s1"), map[string]bool{"f3": true}, false}}}
+// One turn with many features, broken at each write in both ways.
+func TestCrash_TurnBrokenAtEachWriteEndsTheSame(t *testing.T) {
+	st := scenario{pes.Replan, true, []scene{{items("f0", "f1", "f2<f0", "f3<f1"), items("s0<f0", "s1", "s2<s0,s1"), map[string]bool{"f3": true}, false}}}
 	counted := &faulty.Store{Store: &checkpoint.Memory{}}
-	want, s, err := st.tell(counted, 1)
+	want, s, err := st.run(counted, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +180,7 @@ func TestATurnThatIsBrokenAtEveryWriteEndsTheSame(t *testing.T) {
 	}
 	for at := 1; at <= counted.Writes; at++ {
 		for _, done := range []bool{false, true} {
-			got, _, err := st.tell(&faulty.Store{Store: &checkpoint.Memory{}, At: map[int]bool{at: done}}, 1)
+			got, _, err := st.run(&faulty.Store{Store: &checkpoint.Memory{}, At: map[int]bool{at: done}}, 1)
 			if err != nil {
 				t.Fatalf("broken at write %d (done: %v): %v", at, done, err)
 			}

@@ -2,9 +2,10 @@
 // list of items, or refines the list of earlier messages. The items are executed, in parallel if
 // they do not wait for each other. Their results become the answer.
 //
-//	b, err := pes.New(pes.Config{Execute: func(ctx context.Context, r pes.ExecuteRequest) (string, error) {
+//	execute := func(ctx context.Context, r pes.ExecuteRequest) (string, error) {
 //		return search(ctx, r.Item.Task)
-//	}})
+//	}
+//	b, err := pes.New(pes.Config{Execute: execute})
 //	g, err := b.Compile(graph.Config{Store: store})
 //	res, err := g.Invoke(ctx, pes.Input("compare the two offers"), graph.RunOptions{Thread: "t1"})
 //	fmt.Println(res.State.Answer.Get())
@@ -17,9 +18,10 @@
 //
 //   - A [Plan] is a list of [Item]. An item waits for the items it depends on. [Plan.Check] returns
 //     all problems of a plan, and [Diff] the differences between two plans.
-//   - A [Todo] is an item with its [Status] and its [Result]. [State.Todo] returns the current list.
-//   - A [Config] holds the functions that think: Plan, Execute, Synthesize. Plan and Synthesize have
-//     rules as defaults, so an agent needs no model.
+//   - A [Todo] is an item with its [Status] and its [Result]. [State.Todo] returns the current
+//     list.
+//   - A [Config] holds the functions that think: Plan, Execute, Synthesize. Plan and Synthesize
+//     have rules as defaults, so an agent needs no model.
 //   - A [Policy] is what happens to the other items when one fails.
 //   - A [Decision] is a person's answer to a plan, if Config.Review is set.
 //

@@ -7,8 +7,7 @@ import (
 	"github.com/weftrun/weft/nodes/pes"
 )
 
-// A plan of a model that is far larger than it may be would keep the processor busy for minutes, if each of its items
-// were looked at, whatever the context.
+// A plan that is far too large is refused before its items are checked, which would take minutes.
 func TestALargePlanIsRefusedAtOnce(t *testing.T) {
 	var p pes.Plan
 	for i := range 4000 {

@@ -25,7 +25,7 @@ func roles(t testing.TB, by map[string][]model.Answer) *model.Scripted {
 				return answers[0]
 			}
 		}
-		t.Errorf("nobody expected %q", r.Messages[0].Text())
+		t.Errorf("unexpected request %q", r.Messages[0].Text())
 		return model.Fail(errors.New("no script"))
 	})
 }
@@ -63,7 +63,7 @@ func TestAModelPlansExecutesAndSynthesises(t *testing.T) {
 	text := func(r model.Request) string { return r.Messages[len(r.Messages)-1].Text() }
 	for i, want := range map[int]string{1: "find offers", 3: `"status":"completed"`, 5: "two offers", 6: "the second"} {
 		if !strings.Contains(text(asked[i]), want) {
-			t.Errorf("request %d says %q, want %q", i+1, text(asked[i]), want)
+			t.Errorf("request %d is %q, want %q", i+1, text(asked[i]), want)
 		}
 	}
 	for i, r := range asked {
@@ -73,7 +73,7 @@ func TestAModelPlansExecutesAndSynthesises(t *testing.T) {
 	}
 }
 
-func TestAFailureOfTheModelLeavesTheThreadIntactAndResumeGoesOn(t *testing.T) {
+func TestModelFailure_ResumeContinues(t *testing.T) {
 	down := model.Fail(&model.Error{Kind: model.Auth})
 	by := map[string][]model.Answer{"You plan": {down}, "You do one item": {model.Say("x")}, "You answer": {down, model.Say("There.")}}
 	store := &checkpoint.Memory{}
@@ -91,8 +91,7 @@ func TestAFailureOfTheModelLeavesTheThreadIntactAndResumeGoesOn(t *testing.T) {
 	}
 }
 
-// Each of two items that run side by side needs a person: one a permission, after which its tool runs, the other an
-// answer, which is the result.
+// Two parallel items need a person: one a permission for its tool, the other an answer.
 func TestItemsAskPeopleInBothModes(t *testing.T) {
 	wiped := 0
 	wipe := tool.Func(tool.Info{Name: "wipe", Mode: tool.Permit}, func(_ context.Context, a struct {
@@ -115,7 +114,7 @@ func TestItemsAskPeopleInBothModes(t *testing.T) {
 		last := r.Messages[len(r.Messages)-1]
 		switch {
 		case last.Role == message.RoleTool:
-			return model.Say("it says: " + last.Text())
+			return model.Say("result: " + last.Text())
 		case strings.Contains(last.Text(), "do a"):
 			return model.Ask(message.Call{ID: "1", Name: "wipe", Arguments: json.RawMessage(`{"path":"/a"}`)})
 		}
@@ -153,5 +152,5 @@ func TestItemsAskPeopleInBothModes(t *testing.T) {
 		}
 	}
 	same(t, "wiped", wiped, 1)
-	same(t, "result", res.State.Results.Get("c").Text, "it says: wiped /a; it says: the blue one")
+	same(t, "result", res.State.Results.Get("c").Text, "result: wiped /a; result: the blue one")
 }

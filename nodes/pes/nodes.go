@@ -237,7 +237,8 @@ func failed(s *State, f *graph.NodeError) error {
 	return nil
 }
 
-// created returns the time of a message that the task writes: the same in every attempt, and in a replay.
+// created returns the time of a message that the task writes: the same in every attempt, and in a
+// replay.
 func created(ctx context.Context) (time.Time, error) {
 	return graph.Once(ctx, "created", func(ctx context.Context) (time.Time, error) { return graph.Now(ctx), nil })
 }

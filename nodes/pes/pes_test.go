@@ -53,7 +53,7 @@ func same(t testing.TB, what string, got, want any) {
 	}
 }
 
-// standing writes the list, such as "a=completed b=pending".
+// statusText formats the list, such as "a=completed b=pending".
 func statusText(s *pes.State) string {
 	var all []string
 	for _, t := range s.Todo() {
@@ -75,7 +75,7 @@ func items(all ...string) (p pes.Plan) {
 	return p
 }
 
-// planner plans each of these in turn, and notes what it was asked.
+// planner returns these plans in order, and stores the requests.
 type planner struct {
 	plans []pes.Plan
 	asked []pes.PlanRequest
@@ -84,12 +84,12 @@ type planner struct {
 func (p *planner) plan(_ context.Context, r pes.PlanRequest) (pes.Plan, error) {
 	p.asked = append(p.asked, r)
 	if len(p.asked) > len(p.plans) {
-		return pes.Plan{}, fmt.Errorf("nobody expected plan %d: %s", len(p.asked), r.Problem)
+		return pes.Plan{}, fmt.Errorf("unexpected plan %d: %s", len(p.asked), r.Problem)
 	}
 	return p.plans[len(p.asked)-1], nil
 }
 
-// doer does items and counts how often; fails says which fail.
+// doer executes items and counts them; fails has the items that fail.
 type doer struct {
 	mu    sync.Mutex
 	times map[string]int
@@ -166,7 +166,7 @@ func TestTheMessagesOfTheUserAndOfTheAgentAreBothStored(t *testing.T) {
 		t.Fatal("a run without an answer succeeds")
 	}
 	if s, _, _ = compile(t, broken, store).State(t.Context(), checkpoint.Key{Thread: "t"}, 0); s.Messages.Len() != 3 {
-		t.Errorf("got %d messages after a failure, want that of the user kept", s.Messages.Len())
+		t.Errorf("got %d messages after a failure, want that of the user", s.Messages.Len())
 	}
 	res, err := compile(t, pes.Config{Execute: d.do}, store).Resume(t.Context(), graph.Answers{}, run)
 	if err != nil || res.State.Messages.Len() != 4 {
@@ -175,7 +175,7 @@ func TestTheMessagesOfTheUserAndOfTheAgentAreBothStored(t *testing.T) {
 	same(t, "done", d.times, map[string]int{"item-1": 1, "item-2": 1})
 }
 
-func TestItemsThatWaitForNothingRunSideBySide(t *testing.T) {
+func TestItems_IndependentOnesRunInParallel(t *testing.T) {
 	began, all := make(chan string), make(chan struct{})
 	go func() {
 		for range 3 {
@@ -194,7 +194,7 @@ func TestItemsThatWaitForNothingRunSideBySide(t *testing.T) {
 	same(t, "list", statusText(s), "a=completed b=completed c=completed d=completed")
 }
 
-func TestAFailedItemDoesWhatThePolicySays(t *testing.T) {
+func TestPolicy_AppliesToAFailedItem(t *testing.T) {
 	first, second := items("a", "b<a", "c", "d<c", "e<b"), items("f<c", "a2")
 	for _, c := range []struct {
 		policy pes.Policy
@@ -227,10 +227,10 @@ func TestAFailedItemDoesWhatThePolicySays(t *testing.T) {
 				same(t, "list", statusText(s), c.want)
 				same(t, "plans", len(p.asked), c.plans)
 				if c.plans == 2 && !strings.Contains(p.asked[1].Problem, `"a" failed: `) {
-					t.Errorf("the planner was told %q", p.asked[1].Problem)
+					t.Errorf("the planner got %q", p.asked[1].Problem)
 				}
 				if last := strings.Fields(c.fails); c.want[len(c.want)-1] == 'd' && strings.Contains(c.want, "failed") && !strings.Contains(s.Answer.Get(), "boom "+last[len(last)-1]) {
-					t.Errorf("the user is told %q", s.Answer.Get())
+					t.Errorf("the answer is %q", s.Answer.Get())
 				}
 				for id, n := range d.times {
 					if n != 1 {
@@ -242,7 +242,7 @@ func TestAFailedItemDoesWhatThePolicySays(t *testing.T) {
 	}
 }
 
-// passing is a failure that another attempt may mend.
+// passing is a temporary failure.
 type passing struct{ error }
 
 func (passing) Temporary() bool           { return true }
@@ -264,7 +264,7 @@ func TestAnItemIsTriedAgainWhereThatMayHelp(t *testing.T) {
 	})
 }
 
-func TestAPlanThatCannotBeCarriedOutIsMadeAnewAndThenATypedFailure(t *testing.T) {
+func TestPlan_InvalidPlanIsMadeAgainThenFails(t *testing.T) {
 	bad := items("a<ghost", "b<c", "c<b", "a")
 	p := &planner{plans: []pes.Plan{bad, items("a"), bad, bad, {}, items("b")}}
 	var d doer
@@ -272,7 +272,7 @@ func TestAPlanThatCannotBeCarriedOutIsMadeAnewAndThenATypedFailure(t *testing.T)
 	same(t, "list", statusText(say(t, g, "one")), "a=completed")
 	for _, want := range []string{`"a" depends on "ghost"`, `the id "a", which is that of item 1`, `wait for each other: "b", "c"`} {
 		if !strings.Contains(p.asked[1].Problem, want) {
-			t.Errorf("the planner was told %q, want %q", p.asked[1].Problem, want)
+			t.Errorf("the planner got %q, want %q", p.asked[1].Problem, want)
 		}
 	}
 	p.plans[4] = items("x<x") // after a plan that holds an empty one would
@@ -285,7 +285,7 @@ func TestAPlanThatCannotBeCarriedOutIsMadeAnewAndThenATypedFailure(t *testing.T)
 	same(t, "list", statusText(say(t, g, "three")), "a=completed b=completed")
 }
 
-// cutOff runs a turn whose process ends while item b is under way.
+// cutOff runs a turn whose process ends while item b is running.
 func cutOff(t *testing.T, p *planner, d *doer, store checkpoint.Store) {
 	t.Helper()
 	stuck, cancel := context.WithCancel(t.Context())
@@ -326,7 +326,7 @@ func TestPlan_ReclaimsItemsAndReportsCycles(t *testing.T) {
 	s := say(t, compile(t, pes.Config{Plan: p.plan, Execute: d.do}, store), "two")
 	same(t, "list", statusText(s), "a=completed b=completed c=completed")
 	if i := slices.IndexFunc(p.asked[1].Todo, func(t pes.Todo) bool { return t.Status == pes.InProgress }); i >= 0 {
-		t.Errorf("the planner sees %+v, which nobody does", p.asked[1].Todo[i])
+		t.Errorf("the planner sees %+v, which is not running", p.asked[1].Todo[i])
 	}
 	for problem, plan := range map[string]pes.Plan{`wait for each other: "a", "b"`: items("a<b", "b<a"), `"a" depends on "x", which does not exist`: items("a<x")} {
 		same(t, "problems", plan.Check(0), []string{map[bool]string{true: "items " + problem, false: "item " + problem}[strings.HasPrefix(problem, "wait")]})
@@ -335,9 +335,9 @@ func TestPlan_ReclaimsItemsAndReportsCycles(t *testing.T) {
 
 func TestAPlanIsShownToAPersonWhereThatIsWanted(t *testing.T) {
 	for name, c := range map[string]struct {
-		say   []any
-		want  string
-		tells string
+		say    []any
+		want   string
+		answer string
 	}{
 		"approved":                             {[]any{pes.Decision{Action: pes.Approve}}, "a=completed", "do a: a()"},
 		"edited":                               {[]any{pes.Decision{Action: pes.Edit, Plan: ptr(items("z"))}}, "z=completed", "do z"},
@@ -363,8 +363,8 @@ func TestAPlanIsShownToAPersonWhereThatIsWanted(t *testing.T) {
 				t.Fatalf("got %s, %v", res.Status, err)
 			}
 			same(t, "list", statusText(&res.State), c.want)
-			if got := res.State.Answer.Get(); !strings.Contains(got, c.tells) {
-				t.Errorf("the user is told %q, want %q", got, c.tells)
+			if got := res.State.Answer.Get(); !strings.Contains(got, c.answer) {
+				t.Errorf("the answer is %q, want %q", got, c.answer)
 			}
 			if len(p.asked) > 2 {
 				t.Errorf("the planner was asked %d times", len(p.asked))
@@ -375,7 +375,7 @@ func TestAPlanIsShownToAPersonWhereThatIsWanted(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-func TestDiffSaysWhatWasAddedModifiedAndRemoved(t *testing.T) {
+func TestDiff_AddedModifiedAndRemoved(t *testing.T) {
 	a, b := items("a", "b", "c<a"), items("c<a,b", "b", "d")
 	same(t, "text", pes.Diff(a, b).String(), "+ d: do d\n~ c: do c\n- a: do a")
 	for _, p := range []pes.Plan{a, b, {}} {
@@ -393,7 +393,7 @@ func TestDiffSaysWhatWasAddedModifiedAndRemoved(t *testing.T) {
 	}
 }
 
-func TestReadersHearHowThePlanChanges(t *testing.T) {
+func TestEvents_ReportChangesOfThePlan(t *testing.T) {
 	var d doer
 	g := compile(t, pes.Config{Execute: d.do}, &checkpoint.Memory{})
 	var heard []string
@@ -408,7 +408,7 @@ func TestReadersHearHowThePlanChanges(t *testing.T) {
 	same(t, "heard", heard, []string{"+ item-1: one"})
 }
 
-func TestAConfigurationThatCannotHoldIsRefused(t *testing.T) {
+func TestNew_RefusesInvalidConfigurations(t *testing.T) {
 	var d doer
 	for name, c := range map[string]pes.Config{
 		"no execute": {}, "policy": {Execute: d.do, OnFailure: "panic"}, "plans": {Execute: d.do, MaxPlans: -1}, "items": {Execute: d.do, MaxItems: -1},

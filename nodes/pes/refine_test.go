@@ -12,8 +12,8 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// A planner that numbers its items anew in each turn: none of them is dropped, and none is done twice.
-func TestAPlannerMayNumberItsItemsAnew(t *testing.T) {
+// A planner may renumber its items in each turn: no item is dropped or executed twice.
+func TestRefine_RenumbersItems(t *testing.T) {
 	item := func(id, task string, on ...string) pes.Item { return pes.Item{ID: id, Task: task, DependsOn: on} }
 	p := &planner{plans: []pes.Plan{
 		{Items: []pes.Item{item("1", "find offers"), item("2", "compare them", "1")}},
@@ -34,7 +34,7 @@ func TestAPlannerMayNumberItsItemsAnew(t *testing.T) {
 	same(t, "done", d.times, map[string]int{"1": 1, "2": 1, "1-2": 1, "3": 1, "4": 1, "1-3": 1})
 }
 
-// A plan that somebody has changed by hand so that it cannot go on fails with the reason and does not hang or answer.
+// A plan that cannot continue, because the state was edited by hand, fails with the reason.
 func TestAStuckPlanNamesWhy(t *testing.T) {
 	var d doer
 	p := &planner{plans: []pes.Plan{items("a", "b<a", "c<b")}}
@@ -62,7 +62,7 @@ func TestAStuckPlanNamesWhy(t *testing.T) {
 		t.Fatalf("got %v, want a *PlanError", err)
 	}
 	same(t, "why", stuck.Problems, []string{`"b" waits for "a", which does not exist`, `"c" waits for "b", which is pending`})
-	if !strings.Contains(err.Error(), "the plan cannot go on") {
+	if !strings.Contains(err.Error(), "the plan cannot continue") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/weftrun/weft/nodes/pes"
 )
 
-// toolbox has a tool for each name, of which those that are off are not enabled.
+// toolbox returns a tool for each name; those in off are not enabled.
 func toolbox(t testing.TB, off *[]string, names ...string) *tool.Set {
 	t.Helper()
 	var all []tool.Tool
@@ -28,12 +28,12 @@ func toolbox(t testing.TB, off *[]string, names ...string) *tool.Set {
 	return set.Enable(func(_ context.Context, name string) (bool, error) { return !slices.Contains(*off, name), nil })
 }
 
-// with makes an item that requires tools.
+// with returns an item that requires tools.
 func with(id string, tools ...string) pes.Item {
 	return pes.Item{ID: id, Task: "do " + id, RequiredTools: tools}
 }
 
-func TestAPlanThatRequiresToolsThatThereAreNotIsMadeAnewWithAllItsProblemsTold(t *testing.T) {
+func TestPlan_UnknownToolsAreReportedTogether(t *testing.T) {
 	p := &planner{plans: []pes.Plan{
 		{Items: []pes.Item{with("a", "fly", "search"), with("b", "swim"), {ID: "c", Task: "do c", DependsOn: []string{"z"}}}},
 		{Items: []pes.Item{with("a", "search"), with("b")}},
@@ -56,7 +56,7 @@ func TestAPlanThatRequiresToolsThatThereAreNotIsMadeAnewWithAllItsProblemsTold(t
 	same(t, "done", d.times, map[string]int{"a": 1, "b": 1, "d": 1})
 }
 
-func TestAnExecutorWithoutToolsTakesNoItemThatRequiresOne(t *testing.T) {
+func TestPlan_ToolsWithoutConfigToolsAreUnknown(t *testing.T) {
 	p := &planner{plans: slices.Repeat([]pes.Plan{{Items: []pes.Item{with("a", "search")}}}, 3)}
 	var d doer
 	g := compile(t, pes.Config{Plan: p.plan, Execute: d.do}, &checkpoint.Memory{})
@@ -69,7 +69,7 @@ func TestAnExecutorWithoutToolsTakesNoItemThatRequiresOne(t *testing.T) {
 	same(t, "done", len(d.times), 0)
 }
 
-func TestAPlanThatAPersonEditedIsHeldToTheTools(t *testing.T) {
+func TestReview_EditedPlanNeedsKnownTools(t *testing.T) {
 	p := &planner{plans: []pes.Plan{{Items: []pes.Item{with("a", "search")}}}}
 	var d doer
 	var off []string
@@ -88,7 +88,7 @@ func TestAPlanThatAPersonEditedIsHeldToTheTools(t *testing.T) {
 	}
 }
 
-func TestAModelIsToldOfTheToolsThatItemsMayRequire(t *testing.T) {
+func TestModelPlan_GetsTheTools(t *testing.T) {
 	var off []string
 	m := roles(t, map[string][]model.Answer{
 		"You plan":        {model.Say(`{"items":[{"id":"a","description":"x","required_tools":["search"]}]}`)},
@@ -99,7 +99,7 @@ func TestAModelIsToldOfTheToolsThatItemsMayRequire(t *testing.T) {
 	for i, want := range []string{"# Tools that items may require\n\nsearch: does search", "# Tools it requires\n\nsearch"} {
 		r := m.Requests()[i]
 		if got := r.Messages[len(r.Messages)-1].Text(); !strings.Contains(got, want) {
-			t.Errorf("request %d says %q, want %q", i+1, got, want)
+			t.Errorf("request %d is %q, want %q", i+1, got, want)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Package react builds an agent as a graph (ReAct). A model asks for tools, the tools run, and the
 // model is called again, until it answers.
 //
-//	b, err := react.New(react.Config{Model: m, Tools: set, System: "You help with orders.", MaxTurns: 8})
+//	b, err := react.New(react.Config{Model: m, Tools: set, System: "You help with orders."})
 //	g, err := b.Compile(graph.Config{Store: store})
 //	res, err := g.Invoke(ctx, react.Input("where is my parcel?"), graph.RunOptions{Thread: "t1"})
 //	fmt.Println(res.State.Answer.Get())
@@ -23,8 +23,8 @@
 //     its answer: approve, edit the arguments, or reject with feedback. After an edit, the
 //     conversation has the call that ran, with the model's arguments in its field Edited.
 //   - A tool may be answered by a person. The answer is the result.
-//   - Several questions may be open at once. Each is answered separately, in any process. An invalid
-//     answer is asked for again.
+//   - Several questions may be open at once. Each is answered separately, in any process. An
+//     invalid answer is asked for again.
 //   - A final answer is text, or JSON that matches Config.Output. The result of a tool that is
 //     Direct is the final answer.
 //

@@ -20,15 +20,15 @@ func edit(q string) tool.Decision {
 	return tool.Decision{Action: tool.Edit, Arguments: map[string]any{"q": q}}
 }
 
-// sent describes the messages of a request, a line for each.
+// sent formats the messages of a request, one on each line.
 func sent(r model.Request) string {
 	var s react.State
 	s.Messages = message.LogOf(r.Messages...)
 	return said(s)
 }
 
-// A person edits a call: what ran is what the model is told next, what the store holds and what readers see.
-func TestEditedCall_IsWhatTheLogSays(t *testing.T) {
+// After an edit, the model, the store and the readers get the call that ran.
+func TestEditedCall_IsInTheLog(t *testing.T) {
 	var r ran
 	m := model.Script(model.Ask(call("pay", `{"q":"500 EUR"}`)), model.Say("done"))
 	c := react.Config{Model: m, Tools: tools(t, r.find(tool.Info{Name: "pay", Mode: tool.Permit}))}
@@ -126,6 +126,6 @@ func TestEditedCall_WithTheSameArgumentsIsNotMarked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if data, err := json.Marshal(res.State.Messages); err != nil || strings.Contains(string(data), "edited") {
-		t.Errorf("the log says %s, %v", data, err)
+		t.Errorf("the log has %s, %v", data, err)
 	}
 }

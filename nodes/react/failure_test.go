@@ -25,7 +25,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// behind returns a model behind a server inside the process, on which simulated time can pass.
+// behind returns a model with a server inside the process, so that synctest can control time.
 func behind(t *testing.T, cases ...wire.Case) (model.Model, *wire.Server) {
 	t.Helper()
 	s := wire.NewServer(cases...)
@@ -44,8 +44,8 @@ func behind(t *testing.T, cases ...wire.Case) (model.Model, *wire.Server) {
 	return m, s
 }
 
-// TestEveryRecordedAnswerLeavesTheThreadIntact plays each answer of the corpus to an agent that has a
-// conversation already. What is no answer is a typed failure, and the next try finds the conversation as it was.
+// TestEveryRecordedAnswerLeavesTheThreadIntact sends each recorded answer to an agent that has a
+// conversation. A failure is a typed error, and the next attempt finds the conversation unchanged.
 func TestEveryRecordedAnswerLeavesTheThreadIntact(t *testing.T) {
 	corpus := filepath.Join("..", "..", "capabilities", "model", "openai", "testdata", "answers")
 	if _, err := os.Stat(corpus); err != nil {
@@ -100,7 +100,7 @@ func survives(t *testing.T, c, fine wire.Case) {
 	}
 }
 
-func TestUnknownToolsAndBadArgumentsAreToldToTheModel(t *testing.T) {
+func TestTools_MistakesAreResults(t *testing.T) {
 	var r ran
 	m := model.Script(
 		model.Ask(call("launch", `{}`), call("find", `{"q":`), call("find", `{"x":1}`)),
@@ -111,16 +111,16 @@ func TestUnknownToolsAndBadArgumentsAreToldToTheModel(t *testing.T) {
 	if err != nil || res.State.Answer.Get() != "sorry" || r.count("find") != 0 {
 		t.Fatal(res.Status, err)
 	}
-	told := m.Requests()[1].Messages
-	for i, says := range []string{`there is no tool "launch"; there are: find`, "no JSON", "do not fit"} {
-		result := told[len(told)-3+i].Results[0]
-		if !result.IsError || !strings.Contains(result.Text(), says) {
-			t.Errorf("the model was told %q, want %q", result.Text(), says)
+	sent := m.Requests()[1].Messages
+	for i, want := range []string{`there is no tool "launch"; there are: find`, "must be JSON", "do not fit"} {
+		result := sent[len(sent)-3+i].Results[0]
+		if !result.IsError || !strings.Contains(result.Text(), want) {
+			t.Errorf("the model got %q, want %q", result.Text(), want)
 		}
 	}
 }
 
-func TestToolsThatThereAreNotAreABadAnswer(t *testing.T) {
+func TestAnswer_CallOfAMissingToolIsBad(t *testing.T) {
 	m := model.Script(model.Ask(call("find", `{}`)))
 	_, err := agent(t, react.Config{Model: m, Policy: graph.Policy{Timeout: time.Hour}}, nil).Invoke(t.Context(), react.Input("go"), graph.RunOptions{})
 	if model.KindOf(err) != model.BadAnswer {
@@ -128,14 +128,14 @@ func TestToolsThatThereAreNotAreABadAnswer(t *testing.T) {
 	}
 }
 
-// loops always asks for a tool.
+// loops always calls a tool.
 func loops() *model.Scripted {
 	return model.ScriptFunc(func(context.Context, model.Request) model.Answer {
 		return model.Answer{Calls: []message.Call{call("find", `{"q":"x"}`)}, Usage: &message.Usage{Input: 40, Output: 10}}
 	})
 }
 
-func TestAModelThatDoesNotComeToAnEndIsStopped(t *testing.T) {
+func TestFold_StopsAnEndlessAnswer(t *testing.T) {
 	prices := model.Prices{"": {Input: 100, Output: 100}}
 	for name, tt := range map[string]struct {
 		c     react.Config
@@ -167,7 +167,7 @@ func TestAModelThatDoesNotComeToAnEndIsStopped(t *testing.T) {
 			if err := message.Validate(res.State.Messages.Slice()); err != nil {
 				t.Error(err)
 			}
-			// Another process does not begin to count anew; the next turn of the user does.
+			// Another process continues the count; the next turn of the user starts at 0.
 			if _, err := agent(t, tt.c, store).Resume(t.Context(), graph.Answers{}, run); err == nil || len(m.Requests()) != tt.asked {
 				t.Errorf("a resume asked %d times more, %v", len(m.Requests())-tt.asked, err)
 			}
@@ -180,7 +180,7 @@ func TestAModelThatDoesNotComeToAnEndIsStopped(t *testing.T) {
 	}
 }
 
-func TestATurnThatWasGivenUpDoesNotBreakTheConversation(t *testing.T) {
+func TestDiscardedTurn_ConversationStaysValid(t *testing.T) {
 	var r ran
 	m := model.Script(model.Ask(call("find", `{"q":"1"}`), call("wipe", `{"q":"x"}`)), model.Say("fine"))
 	c := react.Config{Model: m, Tools: tools(t, r.find(tool.Info{Name: "find"}), r.find(tool.Info{Name: "wipe", Mode: tool.Permit}))}
@@ -198,8 +198,8 @@ func TestATurnThatWasGivenUpDoesNotBreakTheConversation(t *testing.T) {
 	if err := message.Validate(sent); err != nil {
 		t.Errorf("no provider takes the request: %v", err)
 	}
-	if text := sent[2].Text(); !strings.Contains(text, "given up") {
-		t.Errorf("the model was told %q", text)
+	if text := sent[2].Text(); !strings.Contains(text, "discarded") {
+		t.Errorf("the model got %q", text)
 	}
 	if r.count("wipe") != 0 {
 		t.Error("what was not permitted ran")
@@ -214,7 +214,7 @@ func TestAnAnswerThatWasCutOffIsNoAnswer(t *testing.T) {
 	}
 }
 
-func TestAFormThatIsNotMetTwiceIsATypedFailure(t *testing.T) {
+func TestOutput_SecondInvalidAnswerFails(t *testing.T) {
 	m := model.Script(model.Say("no"), model.Say("still no"), model.Say("no"), model.Say("never"))
 	form := &model.Schema{JSON: json.RawMessage(`{"type":"object"}`)}
 	c := react.Config{Model: m, Output: form, Policy: graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: time.Nanosecond}}}
@@ -235,7 +235,7 @@ func TestAModelThatCannotAnswerIsNotAskedAgain(t *testing.T) {
 	}
 }
 
-func TestAConversationThatDoesNotFitIsCutAndOneThatCannotIsAFailure(t *testing.T) {
+func TestWindow_CutsTheConversationOrFails(t *testing.T) {
 	m := model.Script(model.Say("one"), model.Say("two"), model.Say("three"))
 	g := agent(t, react.Config{Model: m, Window: message.Window{MaxMessages: 2}, System: "s"}, &checkpoint.Memory{})
 	for _, text := range []string{"a", "b"} {

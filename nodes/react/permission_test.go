@@ -14,8 +14,8 @@ import (
 	"github.com/weftrun/weft/nodes/react"
 )
 
-// A tool that needs permission ran unasked where Enable could not be asked for a moment: Needs took the
-// failure for "no question", and Do, a moment later, ran the call.
+// A tool that needs permission must not run if Enable failed when the question was to be raised,
+// and succeeds later.
 func TestAFailureOfEnableIsNoPermission(t *testing.T) {
 	var r ran
 	var asked atomic.Int32
@@ -29,7 +29,7 @@ func TestAFailureOfEnableIsNoPermission(t *testing.T) {
 	g := agent(t, react.Config{Model: m, Tools: set}, &checkpoint.Memory{})
 	res, err := g.Invoke(t.Context(), react.Input("pay"), run)
 	if r.count("pay") != 0 {
-		t.Errorf("%s, %v: the tool ran, and nobody permitted it", res.Status, err)
+		t.Errorf("%s, %v: the tool ran without permission", res.Status, err)
 	}
 }
 
@@ -58,8 +58,8 @@ func breakDecide(t *testing.T, decision string) (seen string, open bool) {
 	return seen, err != nil || res.Status == graph.Interrupted
 }
 
-// An edit that says nothing ran the tool without arguments; an approval with arguments ran it with others than those.
-func TestADecisionThatContradictsItselfIsNone(t *testing.T) {
+// An edit must have arguments, and an approval must not.
+func TestDecision_MustNotContradictItself(t *testing.T) {
 	for _, d := range []string{`{"action":"edit"}`, `{"action":"edit","arguments":null}`, `{"action":"approve","arguments":{"order":2}}`} {
 		if seen, open := breakDecide(t, d); seen != "" || !open {
 			t.Errorf("%s: it ran with %s", d, seen)
@@ -67,14 +67,14 @@ func TestADecisionThatContradictsItselfIsNone(t *testing.T) {
 	}
 }
 
-func TestEditedArgumentsKeepTheirNumbers(t *testing.T) {
+func TestEditedArguments_NumbersAreNotChanged(t *testing.T) {
 	seen, _ := breakDecide(t, `{"action":"edit","arguments":{"order":9007199254740993}}`)
 	if seen != `{"order":9007199254740993}` {
 		t.Errorf("a person permitted order 9007199254740993, and it ran with %s", seen)
 	}
 }
 
-func TestAnAnswerKeepsItsNumbers(t *testing.T) {
+func TestAnswer_NumbersAreNotChanged(t *testing.T) {
 	set := tools(t, tool.Ask[struct{}, int64](tool.Info{Name: "which"}))
 	m := model.Script(model.Ask(call("which", `{}`)), model.Say("done"))
 	g := agent(t, react.Config{Model: m, Tools: set}, &checkpoint.Memory{})
@@ -87,6 +87,6 @@ func TestAnAnswerKeepsItsNumbers(t *testing.T) {
 	}
 	last := m.Requests()[1].Messages
 	if got := last[len(last)-1].Results[0].Text(); got != "9007199254740993" {
-		t.Errorf("a person answered 9007199254740993, and the model was told %s", got)
+		t.Errorf("a person answered 9007199254740993, and the model got %s", got)
 	}
 }

@@ -53,7 +53,7 @@ type topic struct {
 	Q string `json:"q"`
 }
 
-// find is a tool that finds what it is asked for.
+// find is a tool that returns its query.
 func (r *ran) find(info tool.Info) tool.Tool {
 	return tool.Func(info, func(ctx context.Context, a topic) (string, error) {
 		r.add(info.Name, tool.ID(ctx))
@@ -83,7 +83,7 @@ func agent(t *testing.T, c react.Config, store checkpoint.Store) *graph.Graph[re
 	return g
 }
 
-// said describes a conversation, a line for each message.
+// said formats a conversation, one message on each line.
 func said(s react.State) string {
 	var b strings.Builder
 	for _, m := range s.Messages.All() {
@@ -96,7 +96,7 @@ func said(s react.State) string {
 	return b.String()
 }
 
-func TestTheModelAsksForToolsUntilItAnswers(t *testing.T) {
+func TestAgent_CallsToolsUntilTheModelAnswers(t *testing.T) {
 	var r ran
 	m := model.Script(
 		model.Answer{Text: "I look. ", Calls: []message.Call{call("find", `{"q":"a"}`), call("find", `{"q":"b"}`)}, Usage: &message.Usage{Input: 10, Output: 5}},
@@ -131,16 +131,16 @@ assistant: Both are there.
 		t.Errorf("the model was sent %v", second)
 	}
 	if ids := r.ids["find"]; len(ids) != 2 || ids[0] == "" || ids[0] == ids[1] {
-		t.Errorf("the tools were told the ids %q", ids)
+		t.Errorf("the tools got the IDs %q", ids)
 	}
 }
 
-func TestWhatTheModelSaysIsStreamedUnderTheIDOfItsMessage(t *testing.T) {
+func TestAnswer_StreamsUnderTheIDOfItsMessage(t *testing.T) {
 	inner := agent(t, react.Config{Model: model.Script(model.Say("one two three"))}, nil)
 	b := graph.New[react.State]("outer")
-	b.Node("desk", graph.Inline(inner))
-	b.Edge(graph.Start, "desk")
-	b.Edge("desk", graph.End)
+	b.Node("agent", graph.Inline(inner))
+	b.Edge(graph.Start, "agent")
+	b.Edge("agent", graph.End)
 	g, err := b.Compile(graph.Config{Store: &checkpoint.Memory{}})
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestWhatTheModelSaysIsStreamedUnderTheIDOfItsMessage(t *testing.T) {
 	}
 }
 
-// dying is a store that fails from its nth write on, as for a process that dies.
+// dying is a store that fails from its nth write on, as if the process ended.
 type dying struct {
 	checkpoint.Store
 	mu   sync.Mutex
@@ -200,9 +200,10 @@ func (d *dying) Put(ctx context.Context, p checkpoint.Pending) error {
 	return d.Store.Put(ctx, p)
 }
 
-// TestNoToolRunsTwiceWhereverTheProcessDies lets the store fail at each write in turn, and goes on in another
-// process. A tool whose result was stored does not run again; one that ran and was not stored is told the same id.
-func TestNoToolRunsTwiceWhereverTheProcessDies(t *testing.T) {
+// TestCrash_NoToolRunsTwice lets the store fail at each write, and continues in another process. A
+// tool whose result was stored does not run again. A tool that ran without a stored result gets the
+// same ID.
+func TestCrash_NoToolRunsTwice(t *testing.T) {
 	script := func(_ context.Context, q model.Request) model.Answer {
 		if last := q.Messages[len(q.Messages)-1]; last.Role == message.RoleTool {
 			return model.Say("done")
@@ -241,7 +242,7 @@ func TestNoToolRunsTwiceWhereverTheProcessDies(t *testing.T) {
 			ids := r.ids[name]
 			for _, id := range ids[1:] {
 				if again++; id != ids[0] {
-					t.Errorf("write %d: %s was told the ids %q", n, name, ids)
+					t.Errorf("write %d: %s got the IDs %q", n, name, ids)
 				}
 			}
 		}
@@ -257,7 +258,7 @@ func TestNoToolRunsTwiceWhereverTheProcessDies(t *testing.T) {
 	}
 }
 
-func TestAToolThatHasEndedDoesNotRunAgainBesideOneThatWasCutOff(t *testing.T) {
+func TestTools_FinishedCallDoesNotRunAgain(t *testing.T) {
 	var r ran
 	memory := &checkpoint.Memory{}
 	ended := make(chan struct{})
@@ -306,7 +307,7 @@ func TestAToolThatHasEndedDoesNotRunAgainBesideOneThatWasCutOff(t *testing.T) {
 	}
 }
 
-// paused runs an agent to its questions, and returns its twin in another process.
+// paused runs an agent to its questions, and returns the same agent in another process.
 func paused(t *testing.T, c react.Config, questions int) (*graph.Graph[react.State], []graph.Interrupt) {
 	t.Helper()
 	store := &checkpoint.Memory{}
@@ -371,7 +372,7 @@ func TestSeveralQuestionsAreAnsweredOneByOne(t *testing.T) {
 	}
 }
 
-func TestADecisionThatDoesNotFitIsAskedForAgain(t *testing.T) {
+func TestDecision_InvalidIsAskedForAgain(t *testing.T) {
 	var r ran
 	c := react.Config{
 		Model: model.Script(model.Ask(call("wipe", `{"q":"x"}`)), model.Say("done")),
@@ -407,7 +408,7 @@ func TestAQuestionThatIsDeclinedIsARejection(t *testing.T) {
 	}
 }
 
-func TestWhatAPersonAnswersIsTheResult(t *testing.T) {
+func TestAnswerMode_AnswerIsTheResult(t *testing.T) {
 	c := react.Config{
 		Model: model.Script(model.Ask(call("choose", `{"q":"color"}`)), model.Say("done")),
 		Tools: tools(t, tool.Ask[topic, int](tool.Info{Name: "choose", Prompt: "Which one?"})),
@@ -423,7 +424,7 @@ func TestWhatAPersonAnswersIsTheResult(t *testing.T) {
 	}
 }
 
-func TestADirectToolHasTheLastWord(t *testing.T) {
+func TestDirectTool_ResultIsTheAnswer(t *testing.T) {
 	var r ran
 	m := model.Script(model.Ask(call("find", `{"q":"x"}`)), model.Ask(call("find", `{}`)), model.Say("it failed"))
 	g := agent(t, react.Config{Model: m, Tools: tools(t, r.find(tool.Info{Name: "find", Direct: true}))}, &checkpoint.Memory{})
@@ -486,31 +487,31 @@ func TestInterceptorsSeeWhatIsAskedAnsweredAndRun(t *testing.T) {
 	}
 }
 
-// Desk is a state of somebody's own.
-type Desk struct {
+// Order is a state of the user.
+type Order struct {
 	react.State
 	Rating state.Value[int] `json:"rating"`
 }
 
 func TestAnAgentIsPartOfAnotherGraph(t *testing.T) {
-	b := graph.New[Desk]("desk")
-	if err := react.Add(b, func(s *Desk) *react.State { return &s.State }, react.Config{Model: model.Script(model.Say("fine")), Next: "rate"}); err != nil {
+	b := graph.New[Order]("agent")
+	if err := react.Add(b, func(s *Order) *react.State { return &s.State }, react.Config{Model: model.Script(model.Say("fine")), Next: "rate"}); err != nil {
 		t.Fatal(err)
 	}
-	b.Node("rate", graph.Func(func(_ context.Context, s *Desk) error { s.Rating.Set(len(s.Answer.Get())); return nil }))
+	b.Node("rate", graph.Func(func(_ context.Context, s *Order) error { s.Rating.Set(len(s.Answer.Get())); return nil }))
 	b.Edge(graph.Start, react.ModelNode)
 	b.Edge("rate", graph.End)
 	g, err := b.Compile(graph.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := g.Invoke(t.Context(), Desk{State: react.Input("how?")}, graph.RunOptions{})
+	res, err := g.Invoke(t.Context(), Order{State: react.Input("how?")}, graph.RunOptions{})
 	if err != nil || res.State.Rating.Get() != 4 {
 		t.Errorf("got %d, %v", res.State.Rating.Get(), err)
 	}
 }
 
-func TestAWaitThatTheProviderAsksForIsKept(t *testing.T) {
+func TestPolicy_WaitsAsLongAsTheProviderAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := &model.Error{Kind: model.RateLimited, Wait: 20 * time.Second}
 		m := model.Script(model.Fail(busy), model.Say("now"))
@@ -528,7 +529,7 @@ func TestAWaitThatTheProviderAsksForIsKept(t *testing.T) {
 	})
 }
 
-func TestAConfigurationThatCannotHoldIsRefused(t *testing.T) {
+func TestNew_RefusesInvalidConfigurations(t *testing.T) {
 	for name, c := range map[string]react.Config{
 		"no model":  {},
 		"no schema": {Model: model.Script(), Output: &model.Schema{JSON: json.RawMessage(`{`)}},

@@ -16,8 +16,8 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// writing is a capability that is always approved and asks for the value it writes; runs counts how often
-// it got as far as writing.
+// writing is a capability that is always approved and asks for the value it writes. runs counts how
+// often it wrote.
 func writing(then capabilities.Rejection, runs *int) capabilities.Capability {
 	var mu sync.Mutex // steps run side by side
 	return capabilities.Func(capabilities.Info{
@@ -136,14 +136,14 @@ func TestARejectedPlanEndsPerPolicyWithoutASecondPrompt(t *testing.T) {
 	}
 }
 
-// planning has plans shown before they are carried out.
+// planning returns a configuration in planning mode.
 func planning(t testing.TB) turn.Config {
 	c := config(t)
 	c.Manager.Config = func() (agent.Settings, error) { return agent.Settings{PlanningMode: new(true)}, nil }
 	return c
 }
 
-func TestARejectedPlanIsMadeAnewWithTheFeedbackWithinTheLimit(t *testing.T) {
+func TestReview_FeedbackMakesAnotherPlan(t *testing.T) {
 	c := planning(t)
 	c.OnRejectedPlan = capabilities.Replan
 	var reported []string
@@ -164,7 +164,7 @@ func TestARejectedPlanIsMadeAnewWithTheFeedbackWithinTheLimit(t *testing.T) {
 	contains(t, reported[1], "not today")
 }
 
-func TestAPlanIsApprovedOrEditedAsDataAndNotPlannedAgain(t *testing.T) {
+func TestPlanApproval_EditReplacesThePlan(t *testing.T) {
 	edited := plans(agent.Step{Capability: "find", ContextKey: "mine", ExpectedOutput: "RAIN"})
 	for _, d := range []turn.Decision{approve, {Action: turn.Edit, Edited: edited}} {
 		c := planning(t)
@@ -184,7 +184,7 @@ func TestAPlanIsApprovedOrEditedAsDataAndNotPlannedAgain(t *testing.T) {
 	}
 }
 
-func TestAPlanThatWasEditedIntoNonsenseIsAskedAboutAgain(t *testing.T) {
+func TestPlanApproval_InvalidEditIsAskedAboutAgain(t *testing.T) {
 	g := compile(t, planning(t), &checkpoint.Memory{})
 	q := paused(t, say(t, g, "t1", "draw"), 1)[0]
 	for _, none := range []any{"a plan", map[string]any{"steps": 7}, map[string]any{}, map[string]any{"steps": []any{map[string]any{"capability": "find", "when": "now"}}}} {
@@ -204,7 +204,7 @@ func TestAPlanThatWasEditedIntoNonsenseIsAskedAboutAgain(t *testing.T) {
 	same(t, "status", resume(t, g, graph.Answer(q.ID, approve)).Status, graph.Done)
 }
 
-func TestADecisionThatSaysNothingClearOpensTheQuestionAgain(t *testing.T) {
+func TestApproval_UnclearDecisionIsAskedForAgain(t *testing.T) {
 	runs := 0
 	g := compile(t, approving(t, "", &runs), &checkpoint.Memory{})
 	q := paused(t, say(t, g, "t1", "write it"), 1)[0]
@@ -221,7 +221,7 @@ func TestADecisionThatSaysNothingClearOpensTheQuestionAgain(t *testing.T) {
 }
 
 // Requirement: deadlines and forms of questions are not read
-func TestNobodyDecidingInTimeIsANo(t *testing.T) {
+func TestApproval_ExpiryRejects(t *testing.T) {
 	runs := 0
 	now := noon
 	c := approving(t, "", &runs)
@@ -239,7 +239,7 @@ func TestNobodyDecidingInTimeIsANo(t *testing.T) {
 	same(t, "runs", runs, 0)
 }
 
-func TestADeclinedRequestEndsTheTurnWhateverThePolicy(t *testing.T) {
+func TestApproval_DeclineEndsTheTurnUnderEveryPolicy(t *testing.T) {
 	runs := 0
 	g := compile(t, approving(t, capabilities.Replan, &runs), &checkpoint.Memory{})
 	res := resume(t, g, graph.Decline(paused(t, say(t, g, "t1", "write it"), 1)[0].ID, "I left"))
@@ -248,7 +248,7 @@ func TestADeclinedRequestEndsTheTurnWhateverThePolicy(t *testing.T) {
 	same(t, "killed", res.State.Control.IsKilled.Get(), true)
 }
 
-func TestTimeInWhichPeopleThinkDoesNotCount(t *testing.T) {
+func TestTimeLimit_ExcludesWaitingForPeople(t *testing.T) {
 	runs := 0
 	now := noon
 	c := approving(t, "", &runs)
@@ -263,8 +263,8 @@ func TestTimeInWhichPeopleThinkDoesNotCount(t *testing.T) {
 	same(t, "waited", res.State.Execution.WaitedSeconds.Get(), (96 * time.Hour).Seconds())
 }
 
-// What was approved is what is done, even if the capability would ask for something else the next time.
-func TestWhatIsApprovedIsWhatWasAskedAbout(t *testing.T) {
+// The approved data is used, even if the capability would ask for other data the next time.
+func TestApproval_AppliesToTheDataOfTheRequest(t *testing.T) {
 	n := 0
 	write := capabilities.Func(capabilities.Info{Name: "write", Description: "d", Provides: []string{"RAIN"}}, func(_ context.Context, c *capabilities.Call) error {
 		n++
@@ -299,11 +299,11 @@ func TestADecisionAboutOneStepNeverCountsForAnother(t *testing.T) {
 	contains(t, answer(t, res.State), "not today")
 }
 
-func TestWhoTakesNoNoticeOfADecisionDoesNotAskForEver(t *testing.T) {
-	deaf := capabilities.Func(capabilities.Info{Name: "deaf", Description: "d"}, func(context.Context, *capabilities.Call) error {
-		return &capabilities.ApprovalNeeded{ID: "x", Request: agent.ApprovalRequest{Type: "x", Capability: "deaf"}}
+func TestApproval_IgnoredDecisionFailsTheStep(t *testing.T) {
+	ignoring := capabilities.Func(capabilities.Info{Name: "ignoring", Description: "d"}, func(context.Context, *capabilities.Call) error {
+		return &capabilities.ApprovalNeeded{ID: "x", Request: agent.ApprovalRequest{Type: "x", Capability: "ignoring"}}
 	})
-	g := compile(t, turn.Config{Manager: manager(t), Capabilities: registry(t, deaf)}, &checkpoint.Memory{})
+	g := compile(t, turn.Config{Manager: manager(t), Capabilities: registry(t, ignoring)}, &checkpoint.Memory{})
 	res := resume(t, g, graph.Answer(paused(t, say(t, g, "t1", "go"), 1)[0].ID, approve))
 	same(t, "status", res.Status, graph.Done)
 	contains(t, answer(t, res.State), "ignores the decision")
@@ -326,7 +326,8 @@ func TestAnApprovalHoldsWhileItsStepIsTriedAgain(t *testing.T) {
 	same(t, "requests left", len(asking(res.State)), 0)
 }
 
-// erasing is a capability that asks about each file, all with one type, and then erases those that were approved.
+// erasing is a capability that asks about each file, all with one type, and then erases the
+// approved ones.
 func erasing(erased *[]string, files ...string) capabilities.Capability {
 	return capabilities.Func(capabilities.Info{Name: "erase", Description: "erases files"}, func(_ context.Context, c *capabilities.Call) error {
 		for _, file := range files {
@@ -365,7 +366,7 @@ func TestApproval_TwoRequestsOfOneTypeInOneCapability(t *testing.T) {
 	}
 }
 
-// The decision about a step does not count for the step of another plan, even where that one has the
+// A decision about a step does not count for the step of another plan, even if that one has the
 // same key, capability and request.
 func TestApproval_DecisionCountsForOnePlan(t *testing.T) {
 	var erased []string
@@ -384,7 +385,7 @@ func TestApproval_DecisionCountsForOnePlan(t *testing.T) {
 	sameList(t, "erased after a no", erased, []string{"a"})
 }
 
-// A decision is kept while its step is tried again. Where a step beside it calls for another plan, the
+// A decision stays valid while its step is tried again. If a parallel step causes another plan, the
 // decision does not count for the step of that plan.
 func TestApproval_DecisionOfARetriedStepEndsWithItsPlan(t *testing.T) {
 	erased := 0

@@ -11,7 +11,8 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// Command is a slash command: /name, /name:option, or with /name! for the thread instead of the turn.
+// Command is a slash command: /name, /name:option, or with /name! for the thread instead of the
+// turn.
 type Command struct {
 	Name    string // a letter or _, then letters, digits, _ and -
 	Aliases []string

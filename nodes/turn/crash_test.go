@@ -26,8 +26,8 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// scenario is what happens in a conversation: for each turn what its capabilities do. It is a function of the state
-// alone, so a node that runs twice does the same twice.
+// scenario has the behavior of the capabilities in each turn of a conversation. It depends on the
+// state alone, so that a repeated node does the same.
 type scenario struct {
 	Turns []scene
 	Model bool // whether a scripted model thinks, and not functions
@@ -152,7 +152,7 @@ func (st scenario) config(n int) (turn.Config, error) {
 	return c, err
 }
 
-// reply is what the scripted model says: a function of what it is asked.
+// reply is the answer of the scripted model, which depends on the request alone.
 func (sc scene) reply(_ context.Context, r model.Request) model.Answer {
 	role, asked := r.Messages[0].Text(), r.Messages[1].Text()
 	has := func(text string) bool { return strings.Contains(asked, text) }
@@ -188,7 +188,7 @@ func (sc scene) reply(_ context.Context, r model.Request) model.Answer {
 	return down
 }
 
-// wirePlan writes a plan as a model does.
+// wirePlan formats a plan as a model does.
 func wirePlan(p agent.Plan) string {
 	type step map[string]any
 	var all []step
@@ -209,7 +209,7 @@ func wirePlan(p agent.Plan) string {
 	return string(data)
 }
 
-// answers says what people say to the first of the open questions: they answer one by one.
+// answers answers the first open question; each question is answered separately.
 func (sc scene) answers(open []graph.Interrupt) (a graph.Answers) {
 	if len(open) == 0 {
 		return a
@@ -232,9 +232,9 @@ func (sc scene) answers(open []graph.Interrupt) (a graph.Answers) {
 	return a.Answer(q.ID, approve)
 }
 
-// tell runs turn n to its end, through all faults, each time with a graph compiled anew, as another process would.
-// It returns the state at the end.
-func (st scenario) send(store checkpoint.Store, n int) (string, agent.State, error) {
+// run runs turn n to its end through all faults, each time with a newly compiled graph, as another
+// process would. It returns the final state.
+func (st scenario) run(store checkpoint.Store, n int) (string, agent.State, error) {
 	for runs := range 100 {
 		c, err := st.config(n)
 		if err != nil {
@@ -267,7 +267,7 @@ func (st scenario) send(store checkpoint.Store, n int) (string, agent.State, err
 	return "", agent.State{}, errors.New("the turn does not end")
 }
 
-// knows returns the contexts of a state, by type and key.
+// knows returns the contexts of a state.
 func knows(s agent.State) (refs []state.ContextRef) {
 	for ref := range s.Context.All() {
 		refs = append(refs, ref)
@@ -275,7 +275,7 @@ func knows(s agent.State) (refs []state.ContextRef) {
 	return refs
 }
 
-// forgets reports whether something in a turn was reported to forget.
+// forgets reports whether a turn deletes a context.
 func (sc scene) forgets() bool { return slices.Contains(sc.Steps, "forget") }
 
 func stores(t testing.TB) map[string]func() checkpoint.Store {
@@ -295,9 +295,9 @@ func closes(s checkpoint.Store) {
 	}
 }
 
-// After faults anywhere in its turns a conversation ends in the same states as without, what is known only grows,
-// and each turn ends with one message.
-func TestAConversationThatIsBrokenAnywhereEndsTheSame(t *testing.T) {
+// A conversation with faults anywhere ends in the same states as without. No context is lost, and
+// each turn ends with one message.
+func TestCrash_ConversationEndsTheSame(t *testing.T) {
 	for name, open := range stores(t) {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) { endsTheSame(t, drawScenario(t), open) })
@@ -305,8 +305,8 @@ func TestAConversationThatIsBrokenAnywhereEndsTheSame(t *testing.T) {
 	}
 }
 
-// The same with a model: what it says is a function of what it is asked.
-func TestAConversationWithAScriptedModelThatIsBrokenAnywhereEndsTheSame(t *testing.T) {
+// The same with a model, whose answers depend on the request alone.
+func TestCrash_TurnWithAModelEndsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		st := drawScenario(t)
 		st.Model = true
@@ -321,11 +321,11 @@ func endsTheSame(t *rapid.T, st scenario, open func() checkpoint.Store) {
 	broken := &faulty.Store{Store: below, At: rapid.MapOfN(rapid.IntRange(1, 40), rapid.Bool(), 0, 6).Draw(t, "faults")}
 	var before []state.ContextRef
 	for n := range st.Turns {
-		want, s, err := st.send(whole, n+1)
+		want, s, err := st.run(whole, n+1)
 		if err != nil {
 			t.Fatalf("turn %d, undisturbed: %v", n+1, err)
 		}
-		got, _, err := st.send(broken, n+1)
+		got, _, err := st.run(broken, n+1)
 		if err != nil {
 			t.Fatalf("turn %d, with faults: %v", n+1, err)
 		}
@@ -334,7 +334,7 @@ func endsTheSame(t *rapid.T, st scenario, open func() checkpoint.Store) {
 		}
 		for _, ref := range before {
 			if !s.Context.Has(ref.Type, ref.Key) && !st.Turns[n].forgets() {
-				t.Fatalf("turn %d lost %v, which nobody forgot", n+1, ref)
+				t.Fatalf("turn %d lost %v, which was not deleted", n+1, ref)
 			}
 		}
 		before = knows(s)
@@ -344,19 +344,20 @@ func endsTheSame(t *rapid.T, st scenario, open func() checkpoint.Store) {
 	}
 }
 
-// One rich turn, broken at each write in both ways: with functions, and with a scripted model.
-func TestATurnThatIsBrokenAtEveryWriteEndsTheSame(t *testing.T) {
+// One turn with many features, broken at each write in both ways: with functions, and with a
+// scripted model.
+func TestCrash_TurnBrokenAtEachWriteEndsTheSame(t *testing.T) {
 	for _, withModel := range []bool{false, true} {
 		st := scenario{Model: withModel, Turns: []scene{{Plan: 1, Extract: "retriable", Planner: "invalid", Steps: []string{"busy", "asks", "replan", "ok"}, Planning: true, Decisions: []string{"approve", "edit"}}}}
 		counted := &faulty.Store{Store: &checkpoint.Memory{}}
-		want, s, err := st.send(counted, 1)
+		want, s, err := st.run(counted, 1)
 		must(t, err)
 		if counted.Writes < 20 || s.Execution.StepResults.Len() < 2 {
 			t.Fatalf("got %d writes and %s: the turn is not rich", counted.Writes, want)
 		}
 		for at := 1; at <= counted.Writes; at++ {
 			for _, done := range []bool{false, true} {
-				got, _, err := st.send(&faulty.Store{Store: &checkpoint.Memory{}, At: map[int]bool{at: done}}, 1)
+				got, _, err := st.run(&faulty.Store{Store: &checkpoint.Memory{}, At: map[int]bool{at: done}}, 1)
 				must(t, err)
 				same(t, fmt.Sprintf("broken at write %d (done: %v)", at, done), got, want)
 			}

@@ -1,12 +1,14 @@
 // Package turn turns a user's message into an answer. Its nodes extract a task, choose
 // capabilities, plan, run the steps of the plan, ask for approval, and answer.
 //
-//	find := capabilities.Func(capabilities.Info{Name: "find", Description: "finds rain", Provides: []string{"RAIN"}}, …)
+//	info := capabilities.Info{Name: "find", Description: "finds rain", Provides: []string{"RAIN"}}
+//	find := capabilities.Func(info, …)
 //	reg, err := capabilities.NewRegistry(find)
 //	types, err := agent.NewTypes(agent.TypeOf[Rain]())
 //	manager := agent.Manager{Types: types}
 //
-//	g, err := turn.Graph("weather", turn.Config{Manager: manager, Capabilities: reg}, graph.Config{Store: store})
+//	config := turn.Config{Manager: manager, Capabilities: reg}
+//	g, err := turn.Graph("weather", config, graph.Config{Store: store})
 //	weather := turn.NewAgent(g, manager)
 //	reply, err := weather.Say(ctx, "thread-1", "which rain do we have?")
 //	fmt.Println(reply.Text)

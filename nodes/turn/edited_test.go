@@ -14,8 +14,8 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// A person edits the parameters of a step: the plan that is stored and the answer speak of what was done.
-func TestEditedParameters_AreWhatThePlanAndTheAnswerSay(t *testing.T) {
+// A person edits the parameters of a step. The stored plan and the answer have the edited ones.
+func TestEditedParameters_AreInThePlanAndTheAnswer(t *testing.T) {
 	ran := ""
 	pay := capabilities.Func(capabilities.Info{Name: "pay", Description: "pays", Provides: []string{"RAIN"}, Approval: capabilities.AlwaysApproval},
 		func(_ context.Context, c *capabilities.Call) error {
@@ -50,8 +50,8 @@ func TestEditedParameters_AreWhatThePlanAndTheAnswerSay(t *testing.T) {
 	contains(t, string(data), `"edits":[{"approval_type":"capability","by":"anna","asked":{"amount":500},"approved":{"amount":5}}]`)
 }
 
-// A person edits what a capability asks about in the middle of its work.
-func TestEditedRequest_IsWhatTheAnswerSays(t *testing.T) {
+// A person edits data that a capability asks about while it runs.
+func TestEditedRequest_IsInTheAnswer(t *testing.T) {
 	runs, reported := 0, ""
 	c := approving(t, "", &runs)
 	c.Answer = func(_ context.Context, r turn.AnswerRequest) (string, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// places are where a failure of an agent may begin. Each puts do before what the agent does there.
+// places returns the functions of an agent that can fail. Each calls do first.
 func places(t testing.TB, c *turn.Config, do func() error) map[string]func() {
 	return map[string]func(){
 		agent.ToExtraction: func() {
@@ -74,7 +74,7 @@ func TestATurnWaitsAsLongAsAFailureAsksFor(t *testing.T) {
 	}
 }
 
-func TestWithoutALimitOfTheTurnNobodyWaitsLongerThanAnHour(t *testing.T) {
+func TestRetryWait_IsAtMostAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for wait, tries := range map[time.Duration]int{time.Hour: 2, time.Hour + time.Second: 1} {
 			for _, place := range []string{"find", agent.ToRespond} {

@@ -18,7 +18,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// realTime is config with a clock that synctest moves.
+// realTime returns a configuration with the clock of synctest.
 func realTime(t testing.TB) turn.Config {
 	c := config(t)
 	c.Manager.Clock = nil
@@ -65,7 +65,7 @@ func TestPreparation_RetriesEndAfterItsAttempts(t *testing.T) {
 }
 
 // Requirement: a killed turn and an unregistered step crash
-func TestAKilledTurnAndAnUnregisteredStepSaySoAndDoNotCrash(t *testing.T) {
+func TestError_ReportsKilledTurnsAndUnknownSteps(t *testing.T) {
 	c := config(t)
 	var m agent.Manager
 	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d"}, func(_ context.Context, c *capabilities.Call) error {
@@ -83,7 +83,7 @@ func TestAKilledTurnAndAnUnregisteredStepSaySoAndDoNotCrash(t *testing.T) {
 	contains(t, answer(t, res.State), `"plot", which is not registered`)
 }
 
-func TestAPlainInputOnAnOldThreadWorks(t *testing.T) {
+func TestTurn_PlainInputOnAnOldThread(t *testing.T) {
 	store := &checkpoint.Memory{}
 	g := compile(t, config(t), store)
 	for n, text := range []string{"draw the rain", "and again", "and once more"} {
@@ -107,11 +107,11 @@ func TestAStepThatStoresAndFailsLeavesNoContext(t *testing.T) {
 	contains(t, answer(t, res.State), "boom")
 }
 
-func TestAHardConstraintWithoutInputsIsAProblemOfThePlan(t *testing.T) {
+func TestPlan_HardConstraintNeedsInputs(t *testing.T) {
 	problems(t, plans(agent.Step{Capability: "plot", ContextKey: "p"}), "inputs of the step lack a type", "RAIN")
 }
 
-// problems plans the same thing again and again, and checks what the last attempt was reported.
+// problems returns the same plan in each attempt, and checks the problems in the last request.
 func problems(t *testing.T, p agent.Plan, want ...string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestAnAnswerOfNoInputsIsNotOneOfAllContexts(t *testing.T) {
 	}
 }
 
-func TestAPlanIsToldAllItsProblemsAtOnce(t *testing.T) {
+func TestOrchestrator_ReportsAllProblemsAtOnce(t *testing.T) {
 	problems(t, plans(
 		agent.Step{Capability: "router", ContextKey: "k"}, agent.Step{Capability: "RESPOND"}, agent.Step{Capability: "find", ContextKey: "k"},
 		agent.Step{Capability: "plot", ContextKey: "p", Inputs: agent.InputList{{Type: "RAIN", Key: "nowhere"}}, DependsOn: []string{"ghost"}},
@@ -250,7 +250,7 @@ func TestAWrongDoubledOrLateAnswerChangesNothing(t *testing.T) {
 }
 
 func TestMessagesOfOneMillisecondKeepTheirOrder(t *testing.T) {
-	g := compile(t, config(t), &checkpoint.Memory{}) // its clock stands still
+	g := compile(t, config(t), &checkpoint.Memory{}) // its clock does not move
 	var last agent.State
 	for n := range 4 {
 		last = say(t, g, "t1", fmt.Sprint("message ", n)).State
@@ -267,7 +267,7 @@ func TestMessagesOfOneMillisecondKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// Odd is a context that has no JSON form.
+// Odd is a context that cannot be converted to JSON.
 type Odd struct{ F float64 }
 
 func (Odd) ContextType() string { return "ODD" }
@@ -287,7 +287,7 @@ func TestAValueThatCannotBeStoredIsAFailureOfItsStep(t *testing.T) {
 }
 
 // Requirement: at a deadline what has come is lost too
-func TestTheDeadlineOfTheSourcesKeepsWhatHasCome(t *testing.T) {
+func TestSources_ResultsBeforeTheDeadlineAreUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := realTime(t)
 		late := make(chan struct{})
@@ -299,7 +299,7 @@ func TestTheDeadlineOfTheSourcesKeepsWhatHasCome(t *testing.T) {
 			}}
 		}
 		c.Sources = []turn.Source{
-			source("deaf", func(context.Context) (string, error) { <-late; return "too late", nil }),
+			source("ignoring", func(context.Context) (string, error) { <-late; return "too late", nil }),
 			source("slow", func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }),
 			source("quick", func(context.Context) (string, error) { return "it rains", nil }),
 			source("broken", func(context.Context) (string, error) { return "", errors.New("no route") }),
@@ -324,7 +324,7 @@ func TestTheDeadlineOfTheSourcesKeepsWhatHasCome(t *testing.T) {
 		for _, u := range res.State.StatusUpdates.All() {
 			said += u.Message + "\n"
 		}
-		contains(t, said, `"deaf"`, `"slow"`, "no route", "ouch")
+		contains(t, said, `"ignoring"`, `"slow"`, "no route", "ouch")
 		contains(t, answer(t, res.State), "PICTURE.plot")
 		close(late)
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// guided are find and plot with guides, which a model needs, and one without.
+// guided returns find and plot with guides, which a model needs, and a capability without.
 func guided(t testing.TB) turn.Config {
 	guide := func(c capabilities.Capability, name string) capabilities.Capability {
 		info := c.Info()
@@ -32,7 +32,7 @@ func guided(t testing.TB) turn.Config {
 const planned = `{"steps":[{"capability":"find","context_key":"a","task_objective":"look","expected_output":"RAIN"},
 	{"capability":"plot","context_key":"p","task_objective":"draw","inputs":[{"type":"RAIN","key":"a"}]}]}`
 
-// replies answers each request by what its role says.
+// replies answers each request by its role.
 func replies(t testing.TB, by map[string]model.Answer) *model.Scripted {
 	return model.ScriptFunc(func(_ context.Context, r model.Request) model.Answer {
 		for part, a := range by {
@@ -40,7 +40,7 @@ func replies(t testing.TB, by map[string]model.Answer) *model.Scripted {
 				return a
 			}
 		}
-		t.Errorf("nobody expected %q", r.Messages[0].Text())
+		t.Errorf("unexpected request %q", r.Messages[0].Text())
 		return model.Fail(errors.New("no script"))
 	})
 }
@@ -76,7 +76,7 @@ func TestATurnWithAModel(t *testing.T) {
 	contains(t, all, "1. USER (12:00:00): draw it", "match find", "plan plot", "use the contexts that there are", `"of":["column a"]`, "draw the rain of May")
 }
 
-func TestAModelThatIsBusyOrTalksNonsenseIsAskedAgain(t *testing.T) {
+func TestModel_TemporaryFailureIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := guided(t)
 		c.Manager.Clock = nil
@@ -104,7 +104,7 @@ func TestAModelClarifiesAndExplains(t *testing.T) {
 	contains(t, answer(t, say(t, g, "t1", "draw").State), "no paper", "The printer is out of paper.")
 }
 
-func TestAModelReadsAnAnswerAndNeverApprovesWhatItDoubts(t *testing.T) {
+func TestModelDecide_ApprovesOnlyWithoutDoubt(t *testing.T) {
 	for said, want := range map[string]string{
 		`{"decision":"approve"}`: "approve", `{"decision":"reject","feedback":"too slow"}`: "reject", `{"decision":"unclear"}`: "", `{"decision":"Approve"}`: "", `{"decision":"edit"}`: "",
 	} {

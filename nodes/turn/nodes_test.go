@@ -19,7 +19,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-func TestStepsThatDependOnNothingRunSideBySideAndAreFoldedInOrder(t *testing.T) {
+func TestSteps_IndependentOnesRunInParallel(t *testing.T) {
 	gate := make(chan string, 3)
 	all := make(chan struct{})
 	slow := capabilities.Func(capabilities.Info{Name: "find", Description: "d", Provides: []string{"RAIN"}}, func(_ context.Context, c *capabilities.Call) error {
@@ -51,7 +51,7 @@ func TestStepsThatDependOnNothingRunSideBySideAndAreFoldedInOrder(t *testing.T) 
 	contains(t, strings.Join(status, "|"), "Executing find…|Executing find…|Executing find…|Executing plot…")
 }
 
-func TestAFailureBesideASuccessIsNeitherLostNorRepeated(t *testing.T) {
+func TestSteps_FailureNextToASuccessIsStoredOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		runs := map[string]int{}
@@ -78,7 +78,7 @@ func TestAFailureBesideASuccessIsNeitherLostNorRepeated(t *testing.T) {
 	})
 }
 
-func TestTheWaitAfterAFailureDoesNotBeginAnewInAnotherProcess(t *testing.T) {
+func TestRetryWait_ContinuesInAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
 		c := realTime(t)
@@ -131,7 +131,7 @@ func TestMatchesAreBoundedAndAFailureIsANo(t *testing.T) {
 	})
 }
 
-func TestBypassesTakeTheWholeConversationAndAllCapabilities(t *testing.T) {
+func TestBypasses_UseAllMessagesAndCapabilities(t *testing.T) {
 	c := config(t)
 	c.Manager.Config = func() (agent.Settings, error) {
 		return agent.Settings{TaskExtractionBypass: new(true), CapabilitySelectionBypass: new(true)}, nil
@@ -175,7 +175,7 @@ func TestClarifyAsksOneToFourQuestions(t *testing.T) {
 	same(t, "bounded", answer(t, say(t, compile(t, c, &checkpoint.Memory{}), "t1", "x").State), "Which?\n\n1. a\n2. b\n3. c\n4. d")
 }
 
-func TestTheReportSaysWhatWasDoneAndMayBeExplained(t *testing.T) {
+func TestReport_ListsStepsAndIsExplained(t *testing.T) {
 	for name, explain := range map[string]func(context.Context, turn.Report) (string, error){
 		"explained": func(_ context.Context, r turn.Report) (string, error) { return "Look at " + r.Node + ".", nil },
 		"silent":    func(context.Context, turn.Report) (string, error) { return "nothing", errors.New("down") },
@@ -222,31 +222,31 @@ func TestATaskThatIsEmptyEndsTheTurn(t *testing.T) {
 	contains(t, answer(t, res.State), "there is no task")
 }
 
-// Desk is a user's own state.
-type NewAgent struct {
+// Shop is a state of the user.
+type Shop struct {
 	agent.State
 	Station state.Value[string] `json:"station"`
 }
 
-func TestATurnRunsOnAUsersOwnStateWiredByHand(t *testing.T) {
+func TestNode_ConnectsATurnByHand(t *testing.T) {
 	tn, err := turn.New(config(t))
 	must(t, err)
-	at := func(s *NewAgent) *agent.State { return &s.State }
-	b := graph.New[NewAgent]("agent")
+	at := func(s *Shop) *agent.State { return &s.State }
+	b := graph.New[Shop]("agent")
 	turn.Add(b, tn, at)
-	b.Node("sign", graph.Func(func(_ context.Context, s *NewAgent) error { s.Station.Set("Seattle"); return nil }))
+	b.Node("sign", graph.Func(func(_ context.Context, s *Shop) error { s.Station.Set("Seattle"); return nil }))
 	b.Edge(graph.Start, "sign")
 	b.Edge("sign", graph.End)
 	g, err := b.Compile(graph.Config{})
 	must(t, err)
-	in := NewAgent{}
+	in := Shop{}
 	in.Messages = message.LogOf(message.User("draw"))
 	res, err := g.Invoke(t.Context(), in, graph.RunOptions{})
 	must(t, err)
 	contains(t, answer(t, res.State.State), "PICTURE.plot")
 	same(t, "station", res.State.Station.Get(), "Seattle")
 
-	hand := graph.New[NewAgent]("by hand") // two nodes alone
+	hand := graph.New[Shop]("by hand") // two nodes alone
 	hand.Node("task", turn.Node(at, tn.Extraction))
 	hand.Node("say", turn.Node(at, tn.Respond))
 	hand.Edge(graph.Start, "task")
@@ -256,7 +256,7 @@ func TestATurnRunsOnAUsersOwnStateWiredByHand(t *testing.T) {
 	must(t, err)
 	res, err = h.Invoke(t.Context(), in, graph.RunOptions{})
 	must(t, err)
-	contains(t, answer(t, res.State.State), "nothing to say about this: draw")
+	contains(t, answer(t, res.State.State), "I found nothing about this: draw")
 }
 
 func TestEveryMistakeInAConfigurationIsReported(t *testing.T) {
@@ -270,13 +270,13 @@ func TestEveryMistakeInAConfigurationIsReported(t *testing.T) {
 	if err == nil {
 		t.Fatal("it is accepted")
 	}
-	contains(t, err.Error(), `"router" is the name of a node`, `"SNOW"`, "source 1", "SourcesWithin", "ApprovalWithin", "ExplainWithin", `"find", which is no node`, `policy of "error"`, `"sulk"`)
+	contains(t, err.Error(), `"router" is the name of a node`, `"SNOW"`, "source 1", "SourcesWithin", "ApprovalWithin", "ExplainWithin", `(got "find")`, `policy of "error"`, `"sulk"`)
 	if _, err := turn.Graph("agent", turn.Config{SourcesWithin: -1}, graph.Config{}); err == nil {
 		t.Error("Graph accepts it")
 	}
 }
 
-func TestWhoWatchesIsToldWhatGoesOn(t *testing.T) {
+func TestEvents_ReportTheProgress(t *testing.T) {
 	g := compile(t, config(t), nil)
 	var got []string
 	for ev, err := range g.Stream(t.Context(), agent.State{Messages: message.LogOf(message.User("draw"))}, graph.RunOptions{Modes: graph.Custom}) {

@@ -12,7 +12,7 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-func TestAQuestionIsNoYes(t *testing.T) {
+func TestParseDecision_QuestionIsNoYes(t *testing.T) {
 	for _, text := range []string{"ok?", "yes?", "approve?", "sure ?", "go ahead?!", "yes, ok?", "OK？"} {
 		if d, clear := turn.ParseDecision(text); clear {
 			t.Errorf("%q: %s", text, d.Action)
@@ -20,8 +20,8 @@ func TestAQuestionIsNoYes(t *testing.T) {
 	}
 }
 
-// A number above 2^53 in an edit came out as another.
-func TestAnEditKeepsItsNumbers(t *testing.T) {
+// Numbers above 2^53 in an edit are not changed.
+func TestEdit_NumbersAreNotChanged(t *testing.T) {
 	for name, say := range map[string]func(*turn.Agent[agent.State], string) graph.Result[agent.State]{
 		"answer": func(g *turn.Agent[agent.State], id string) graph.Result[agent.State] {
 			return resume(t, g.Graph, graph.Answer(id, json.RawMessage(`{"decision":"edit","edited":9007199254740993}`)))

@@ -113,7 +113,7 @@ func compile(t testing.TB, c turn.Config, store checkpoint.Store) *graph.Graph[a
 	return g
 }
 
-// say runs a turn with a message alone, as any program may.
+// say runs a turn whose input is only a message.
 func say(t testing.TB, g *graph.Graph[agent.State], thread, text string) graph.Result[agent.State] {
 	t.Helper()
 	res, err := g.Invoke(t.Context(), agent.State{Messages: message.LogOf(message.User(text))}, graph.RunOptions{Thread: thread})
@@ -121,7 +121,7 @@ func say(t testing.TB, g *graph.Graph[agent.State], thread, text string) graph.R
 	return res
 }
 
-// answer returns what the assistant said last, and checks that he spoke once in the turn.
+// answer returns the last message of the assistant, and checks that the turn has only this one.
 func answer(t testing.TB, s agent.State) string {
 	t.Helper()
 	said := ""
@@ -138,7 +138,7 @@ func answer(t testing.TB, s agent.State) string {
 	return said
 }
 
-// script returns each of these in turn, and then the last for ever.
+// script returns a function that returns each of these in order, and then always the last.
 func script[R, T any](t testing.TB, all ...func() (T, error)) func(context.Context, R) (T, error) {
 	n := 0
 	return func(context.Context, R) (T, error) {

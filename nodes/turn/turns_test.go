@@ -76,7 +76,7 @@ func TestACapabilityAsksForAnotherChoice(t *testing.T) {
 	res := say(t, compile(t, c, &checkpoint.Memory{}), "t1", "find")
 	same(t, "asked", asked, 2)
 	same(t, "reclassifications", res.State.Control.ReclassificationCount.Get(), 1)
-	contains(t, answer(t, res.State), "nothing to say")
+	contains(t, answer(t, res.State), "I found nothing")
 }
 
 func TestATurnReadsWhatAnEarlierOneFound(t *testing.T) {
@@ -89,8 +89,8 @@ func TestATurnReadsWhatAnEarlierOneFound(t *testing.T) {
 	contains(t, answer(t, say(t, compile(t, c, store), "t1", "draw those").State), `{"of":["column those"]}`)
 }
 
-// Whatever fails, in whatever way, and for ever: the turn ends, soon, and with one message.
-func TestNoMixtureOfFailuresMakesATurnGoOnForEver(t *testing.T) {
+// A turn ends soon, with one message, under any repeated failure.
+func TestTurn_EndsUnderAnyMixOfFailures(t *testing.T) {
 	ways := append(agent.Severities(), "", "sulking")
 	fail := func(s agent.Severity) error {
 		if s == "" {
@@ -132,7 +132,7 @@ func TestNoMixtureOfFailuresMakesATurnGoOnForEver(t *testing.T) {
 	}
 }
 
-// What is no command is text, whatever it holds, and reading it never fails.
+// A message that is no command is text, and reading it never fails.
 func FuzzMessages(f *testing.F) {
 	for _, text := range []string{"hello", "/etc/hosts", "-- /x", "/planning!:on x", "/?", "/approve:all", "//", "/a:b/c", "/help\n\nx", "--"} {
 		f.Add(text)

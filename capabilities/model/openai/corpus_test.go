@@ -19,10 +19,10 @@ import (
 
 const key = "sk-secret-123"
 
-// newYear is what the clock of the tests says.
+// newYear is the time of the tests' clock.
 var newYear = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// connect returns a model behind a server that plays cases on a port of this machine.
+// connect returns a model with a server that plays cases on a local port.
 func connect(t *testing.T, cfg openai.Config, cases ...wire.Case) (*openai.Model, *wire.Server) {
 	t.Helper()
 	s := wire.NewServer(cases...)
@@ -36,7 +36,7 @@ func connect(t *testing.T, cfg openai.Config, cases ...wire.Case) (*openai.Model
 	return open(t, cfg), s
 }
 
-// connectInside is connect without a port: over pipes, on which simulated time can pass.
+// connectInside is connect over pipes, so that synctest can control time.
 func connectInside(t *testing.T, cfg openai.Config, cases ...wire.Case) (*openai.Model, *wire.Server) {
 	t.Helper()
 	s := wire.NewServer(cases...)
@@ -67,7 +67,7 @@ func hello() model.Request {
 	return model.Request{Messages: []message.Message{message.User("hello")}}
 }
 
-// said describes an answer as the files of the corpus do.
+// said formats an answer as the recorded files do.
 func said(r model.Response) string {
 	var parts []string
 	if text := r.Message.Text(); text != "" {
@@ -105,19 +105,19 @@ func TestEveryRecordedAnswerIsUnderstoodOrATypedFailure(t *testing.T) {
 func judge(t *testing.T, m model.Model, c wire.Case) {
 	t.Helper()
 	request := hello()
-	if strings.Contains(c.Says, "call ") { // a call counts only where tools were offered
+	if strings.Contains(c.Text, "call ") { // a call counts only where tools were offered
 		request.Tools = []model.Tool{{Name: "find"}}
 	}
 	r, err := model.Generate(t.Context(), m, request)
 	if c.Want == "ok" {
-		if err != nil || said(r) != c.Says {
-			t.Errorf("got %q, %v\nwant %q", said(r), err, c.Says)
+		if err != nil || said(r) != c.Text {
+			t.Errorf("got %q, %v\nwant %q", said(r), err, c.Text)
 		}
 		return
 	}
 	var e *model.Error
-	if !errors.As(err, &e) || string(e.Kind) != c.Want || !strings.Contains(err.Error(), c.Says) {
-		t.Fatalf("got %v\nwant a failure of the kind %q that says %q", err, c.Want, c.Says)
+	if !errors.As(err, &e) || string(e.Kind) != c.Want || !strings.Contains(err.Error(), c.Text) {
+		t.Fatalf("got %v\nwant a failure of the kind %q with %q", err, c.Want, c.Text)
 	}
 	if e.Model == "" {
 		t.Errorf("the failure does not name the model: %v", err)

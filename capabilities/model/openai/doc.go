@@ -1,9 +1,15 @@
 // Package openai is a [model.Model] for the chat completions API of OpenAI and of servers that are
 // compatible with it: Ollama, vLLM, Groq, llama.cpp, LiteLLM, OpenRouter.
 //
-//	m, err := openai.New(openai.Config{Model: "gpt-4.1-mini"})                                    // the key is in OPENAI_API_KEY
-//	m, err := openai.New(openai.Config{Model: "qwen3", BaseURL: "http://localhost:11434/v1"})     // Ollama
-//	m, err := openai.New(openai.Config{Model: "llama-3.3-70b", BaseURL: groq, Key: os.Getenv("GROQ_API_KEY")})
+//	// OpenAI; the key is in OPENAI_API_KEY.
+//	m, err := openai.New(openai.Config{Model: "gpt-4.1-mini"})
+//
+//	// Ollama.
+//	m, err := openai.New(openai.Config{Model: "qwen3", BaseURL: "http://localhost:11434/v1"})
+//
+//	// Groq.
+//	key := os.Getenv("GROQ_API_KEY")
+//	m, err := openai.New(openai.Config{Model: "llama-3.3-70b", BaseURL: groq, Key: key})
 //
 // Answers are streamed; a complete answer is accepted too. The package retries nothing. Every
 // failure is a [*model.Error] whose kind determines whether another attempt may succeed, with the

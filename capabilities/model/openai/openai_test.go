@@ -23,10 +23,10 @@ func chunk(delta, finish string) string {
 	return `{"id":"x","object":"chat.completion.chunk","model":"m-1","choices":[{"index":0,"delta":` + delta + `,"finish_reason":` + finish + `}]}`
 }
 
-// fine is an answer that says ok.
+// fine is an answer with the text ok.
 func fine() wire.Case { return wire.Stream(chunk(`{"content":"ok"}`, `"stop"`)) }
 
-// sent returns what a server was sent for a request, as compact JSON.
+// sent returns the request that a server got, as compact JSON.
 func sent(t *testing.T, cfg openai.Config, r model.Request) string {
 	t.Helper()
 	m, s := connect(t, cfg, fine())
@@ -94,7 +94,7 @@ func TestAToolMayBeNamedAsTheOneToUse(t *testing.T) {
 	}
 }
 
-func TestAFormIsAskedForAsTheServerKnowsIt(t *testing.T) {
+func TestForm_IsRequestedAsConfigured(t *testing.T) {
 	exact := `{"type":"object","properties":{"fits":{"type":"boolean"}},"required":["fits"],"additionalProperties":false}`
 	loose := `{"type":"object","properties":{"fits":{"type":"boolean"}}}`
 	for name, tt := range map[string]struct {
@@ -141,7 +141,7 @@ func TestTheSchemaOfATypeCanBeForced(t *testing.T) {
 	}
 }
 
-func TestTheKeyIsSentAndNeverTold(t *testing.T) {
+func TestKey_IsSentAndNeverReported(t *testing.T) {
 	cfg := openai.Config{Header: http.Header{"X-Team": {"team-token-9"}}}
 	echo := wire.Case{Raw: []byte("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n{\"error\":{\"message\":\"you sent Bearer " + key + " and team-token-9\"}}")}
 	m, s := connect(t, cfg, echo)
@@ -157,7 +157,7 @@ func TestTheKeyIsSentAndNeverTold(t *testing.T) {
 	}
 }
 
-func TestTheKeyOfTheEnvironmentIsForTheServerOfTheEnvironment(t *testing.T) {
+func TestKey_OfTheEnvironmentIsForItsServer(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-of-the-environment")
 	s := wire.NewServer(fine())
 	url, closed, err := s.Listen()
@@ -203,12 +203,12 @@ func TestAServerThatIsNotThereIsUnreachable(t *testing.T) {
 	}
 	for _, secret := range []string{"pass-word", "query-key", key} {
 		if strings.Contains(err.Error(), secret) {
-			t.Errorf("%q is told: %v", secret, err)
+			t.Errorf("%q is in the error: %v", secret, err)
 		}
 	}
 }
 
-func TestAConfigurationThatCannotHoldIsRefused(t *testing.T) {
+func TestNew_RefusesInvalidConfigurations(t *testing.T) {
 	for name, cfg := range map[string]openai.Config{
 		"no address":       {BaseURL: "localhost:11434"},
 		"another protocol": {BaseURL: "ftp://server.test"},
@@ -222,19 +222,19 @@ func TestAConfigurationThatCannotHoldIsRefused(t *testing.T) {
 	}
 }
 
-func TestARequestThatCannotBeSentSaysWhy(t *testing.T) {
+func TestRequest_InvalidIsAnError(t *testing.T) {
 	m, s := connect(t, openai.Config{}, fine())
 	odd := message.UserParts(message.Part{Type: "video"})
 	for name, tt := range map[string]struct {
 		r    model.Request
-		says string
+		want string
 	}{
 		"a part":   {model.Request{Messages: []message.Message{message.User("a"), odd}}, `message 1: part 0`},
 		"a role":   {model.Request{Messages: []message.Message{{Role: "judge"}}}, `no role "judge"`},
 		"a schema": {model.Request{Tools: []model.Tool{{Name: "f", Schema: json.RawMessage(`[`)}}}, `tool "f"`},
 	} {
 		_, err := model.Generate(t.Context(), m, tt.r)
-		if model.KindOf(err) != model.Invalid || !strings.Contains(err.Error(), tt.says) {
+		if model.KindOf(err) != model.Invalid || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -293,10 +293,10 @@ func TestAReaderThatLeavesEndsTheRequest(t *testing.T) {
 			break
 		}
 	}
-	// The server ends when the client has left, which the clean-up waits for.
+	// The server ends when the client has disconnected; the cleanup waits for it.
 }
 
-func TestNothingIsRetriedHere(t *testing.T) {
+func TestStream_RetriesNothing(t *testing.T) {
 	busy := wire.Case{Raw: []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nX-Should-Retry: true\r\n\r\n")}
 	m, s := connect(t, openai.Config{}, busy)
 	if _, err := model.Generate(t.Context(), m, hello()); model.KindOf(err) != model.Overloaded || len(s.Requests()) != 1 {

@@ -16,8 +16,8 @@ import (
 
 var breakAsk = model.Request{Model: "m", Messages: []message.Message{message.User("x")}}
 
-// A refusal is gathered without a bound.
-func TestARefusalHasABound(t *testing.T) {
+// The text of a refusal has a limit.
+func TestRefusal_IsLimited(t *testing.T) {
 	const most = 64
 	var sent atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -44,7 +44,7 @@ func TestARefusalHasABound(t *testing.T) {
 	}
 }
 
-// A redirect to another host took the configured headers along.
+// A redirect to another host must not get the configured headers.
 func TestHeadersAreNotSentToAnotherHost(t *testing.T) {
 	var got, body string
 	thief := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +68,7 @@ func TestHeadersAreNotSentToAnotherHost(t *testing.T) {
 	}
 }
 
-// What the server was sent of a secret is not only the secret as it was configured.
+// Secrets are redacted in every form in which they were sent.
 func TestNoFailureHoldsASecretInAnotherForm(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(400)

@@ -14,7 +14,7 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// target is approved before something is written to it.
+// target is the approved target of an export.
 type target struct {
 	File string `json:"file"`
 	Rows int    `json:"rows,omitempty"`
@@ -27,7 +27,7 @@ func (t target) Validate() error {
 	return nil
 }
 
-// exporting asks where to write; wrote is where it did.
+// exporting asks for the target of an export; wrote has the targets.
 func exporting(wrote *[]string) capabilities.Capability {
 	return capabilities.Func(capabilities.Info{Name: "export", Description: "exports it"}, func(_ context.Context, c *capabilities.Call) error {
 		to, err := capabilities.Approve(c, agent.ApprovalRequest{Type: "export", Objective: "write the table"}, target{File: "rain.csv"})
@@ -38,7 +38,7 @@ func exporting(wrote *[]string) capabilities.Capability {
 	})
 }
 
-func TestAnEditThatDoesNotFitIsRefusedWithTheReasonAndTheQuestionStaysOpen(t *testing.T) {
+func TestEdit_InvalidIsRefusedWithTheReason(t *testing.T) {
 	var wrote []string
 	g, tasks := newAgent(t, turn.Config{Manager: manager(t), Capabilities: registry(t, exporting(&wrote))}, &checkpoint.Memory{})
 	q := send(t, g, "export it").Questions[0]
@@ -56,12 +56,12 @@ func TestAnEditThatDoesNotFitIsRefusedWithTheReasonAndTheQuestionStaysOpen(t *te
 		open := send(t, g, "/pending")
 		contains(t, open.Text, "write the table")
 	}
-	// Whoever does not come through the gateway is refused as well.
+	// An answer that does not come through the agent is refused too.
 	_, err := g.Graph.Resume(t.Context(), graph.Answer(q.ID, json.RawMessage(`{"decision":"edit","edited":{"file":7}}`)), graph.RunOptions{Thread: "t1"})
 	if !errors.Is(err, graph.ErrAnswer) {
 		t.Errorf("got %v for an edit that does not fit", err)
 	}
-	// What only the type knows is asked about again, with the reason.
+	// An edit that Validate refuses is asked about again, with the reason.
 	r := send(t, g, `/edit {"file":"a/b.csv"}`)
 	same(t, "status", r.Status, graph.Interrupted)
 	contains(t, r.Text, "That decision cannot be applied: a file has no folder.", "write the table")
@@ -71,7 +71,7 @@ func TestAnEditThatDoesNotFitIsRefusedWithTheReasonAndTheQuestionStaysOpen(t *te
 	same(t, "turns", len(*tasks), 1)
 }
 
-func TestParametersAreApprovedAndEditedByTheSchemaOfTheirTool(t *testing.T) {
+func TestParameters_EditMustMatchTheToolSchema(t *testing.T) {
 	type city struct {
 		Name string  `json:"name"`
 		Days float64 `json:"days,omitempty"`
@@ -93,7 +93,7 @@ func TestParametersAreApprovedAndEditedByTheSchemaOfTheirTool(t *testing.T) {
 	sameList(t, "asked", asked, []city{{"Bergen", 9007199254740993}})
 }
 
-func TestWhatHasNothingToEditTakesNoEdit(t *testing.T) {
+func TestEdit_NeedsData(t *testing.T) {
 	runs := 0
 	g, _ := newAgent(t, approving(t, "", &runs), &checkpoint.Memory{})
 	r := send(t, g, "write it") // the approval of a step without parameters
@@ -104,7 +104,7 @@ func TestWhatHasNothingToEditTakesNoEdit(t *testing.T) {
 	same(t, "prompt", turn.AnswerHint(r.Questions), "yes or no")
 }
 
-func TestANoReadsLikeWhatThePersonDid(t *testing.T) {
+func TestRejection_IsDescribedAsADecision(t *testing.T) {
 	for then, want := range map[capabilities.Rejection]string{
 		capabilities.FailStep: "Not done, as decided: writes a value (write) was rejected: not today", capabilities.EndTurn: "Not done, as decided: writes a value (write) was rejected: not today",
 	} {
@@ -115,7 +115,7 @@ func TestANoReadsLikeWhatThePersonDid(t *testing.T) {
 		same(t, string(then)+": in chat", r.Text, want)
 		for _, u := range r.State.StatusUpdates.All() {
 			if strings.Contains(u.Message, "wrong") {
-				t.Errorf("a no is reported as %q", u.Message)
+				t.Errorf("a rejection is reported as %q", u.Message)
 			}
 		}
 		last, _ := r.State.Messages.Last()
@@ -128,7 +128,7 @@ func TestANoReadsLikeWhatThePersonDid(t *testing.T) {
 	send(t, g, "draw")
 	same(t, "an end", send(t, g, "/cancel I must go").Text, `Not done, as decided: the turn was ended instead of deciding about the plan for "draw": I must go`)
 
-	// What was done before is reported, and that the answer was not written is not.
+	// The report lists the steps that are done, and omits the answer.
 	runs := 0
 	c = turn.Config{Manager: manager(t), Capabilities: registry(t, find(), writing("", &runs), plot())}
 	c.Plan = func(context.Context, turn.PlanRequest) (agent.Plan, error) {
@@ -140,7 +140,7 @@ func TestANoReadsLikeWhatThePersonDid(t *testing.T) {
 	same(t, "in a plan", send(t, g, "no").Text, "Not done, as decided: write it (write) was rejected\n\n- **Done**: Step 1: find it\n- **Not done**: Step 3: draw it")
 }
 
-func TestTheFeedbackOfANoIsToldToThePlanner(t *testing.T) {
+func TestRejection_FeedbackReachesThePlanner(t *testing.T) {
 	runs, reported := 0, ""
 	c := approving(t, capabilities.Replan, &runs)
 	c.Plan = func(ctx context.Context, r turn.PlanRequest) (agent.Plan, error) {
@@ -166,7 +166,8 @@ func TestAPlanThatOnlyTalksNeedsNoApproval(t *testing.T) {
 	}
 }
 
-// several asks a decision, a text, and for yes or no, in this order, and pauses before another node.
+// several asks for a decision, a text, and yes or no, in this order, and pauses before another
+// node.
 func several(t *testing.T, pause bool) *turn.Agent[agent.State] {
 	b := graph.New[agent.State]("several")
 	ask := func(name string, do func(context.Context) (any, error)) {
@@ -208,7 +209,7 @@ func remembered(t *testing.T, r turn.Reply[agent.State], name string) string {
 	return v
 }
 
-func TestApprovingAllLeavesWhatWantsAnAnswerOfItsOwn(t *testing.T) {
+func TestApproveAll_SkipsOtherQuestions(t *testing.T) {
 	g := several(t, false)
 	send(t, g, "go")
 	r := send(t, g, "/approve:all")
@@ -221,7 +222,7 @@ func TestApprovingAllLeavesWhatWantsAnAnswerOfItsOwn(t *testing.T) {
 	same(t, "really", remembered(t, r, "c"), "true")
 }
 
-func TestTwoDecisionsStandInOneLine(t *testing.T) {
+func TestCommands_SeveralDecisionsInOneMessage(t *testing.T) {
 	g := several(t, false)
 	send(t, g, "go")
 	refuses(t, g, "/reject:1 too risky /approve:3", "the reason contains /approve:3")
@@ -246,7 +247,7 @@ func TestTwoDecisionsStandInOneLine(t *testing.T) {
 	same(t, "all the others", len(send(t, g, "/reject:3 /approve:all").Questions), 1)
 }
 
-func TestNumbersAreThoseThatWereShown(t *testing.T) {
+func TestCommands_NumbersAreThoseShown(t *testing.T) {
 	g, pause := several(t, true), graph.Interrupt{ID: "p", Kind: "before", Node: "export"}
 	r := send(t, g, "go")
 	shown := turn.FormatQuestions(append([]graph.Interrupt{pause}, r.Questions...))
@@ -284,8 +285,8 @@ func TestTheSettingsAreExplained(t *testing.T) {
 	refuses(t, g, "/help me please", "no such command")
 }
 
-// A step that fails, and a node, are reported while the turn goes on; what a person decided is not.
-func TestAFailingStepIsToldToThoseWhoWatch(t *testing.T) {
+// Failures of steps and nodes are emitted during the turn, but not rejections.
+func TestEvents_ReportFailingSteps(t *testing.T) {
 	tries := 0
 	flaky := capabilities.Func(capabilities.Info{Name: "write", Description: "d", Retry: agent.RetryPolicy{Attempts: 2}}, func(context.Context, *capabilities.Call) error {
 		if tries++; tries == 1 {

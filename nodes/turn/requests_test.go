@@ -11,10 +11,8 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// The numbers are those of the table in internal/floors.
-
 // Requirement: notebooks never show
-func TestANotebookReachesWhoAnswers(t *testing.T) {
+func TestAnswer_GetsNotebooks(t *testing.T) {
 	c := config(t)
 	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "note", Description: "writes a notebook"}, func(_ context.Context, c *capabilities.Call) error {
 		c.Manager.RegisterNotebook(c.State, agent.Notebook{Capability: "note", Link: "http://notes/1"})
@@ -33,7 +31,7 @@ func TestANotebookReachesWhoAnswers(t *testing.T) {
 }
 
 // Requirement: plans that wait are of the project, not of a thread
-func TestPlansThatWaitAreOfTheirThreads(t *testing.T) {
+func TestPlanApproval_BelongsToItsThread(t *testing.T) {
 	store := &checkpoint.Memory{}
 	c := planning(t)
 	c.Plan = func(_ context.Context, r turn.PlanRequest) (agent.Plan, error) {
@@ -52,7 +50,7 @@ func TestPlansThatWaitAreOfTheirThreads(t *testing.T) {
 }
 
 // Requirement: who asks back knows neither step nor history
-func TestWhoAsksBackKnowsTheStepAndTheConversation(t *testing.T) {
+func TestClarify_GetsTheStepAndTheMessages(t *testing.T) {
 	c := config(t)
 	c.Plan = script[turn.PlanRequest](t, gives(plans(agent.Step{Capability: agent.ToClarify, Objective: "which rain?"})))
 	var reported turn.AnswerRequest

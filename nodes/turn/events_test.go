@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-func TestWhatIsToldBeforehandIsTheFirstEventAndTheBeginningOfTheReply(t *testing.T) {
+func TestNotice_IsTheFirstEventAndBeginsTheReply(t *testing.T) {
 	c := config(t)
 	p := turn.NewAgent(compile(t, c, &checkpoint.Memory{}), c.Manager).Untyped()
 	var reported []string
@@ -34,8 +34,8 @@ func TestWhatIsToldBeforehandIsTheFirstEventAndTheBeginningOfTheReply(t *testing
 	}
 }
 
-// A step that begins again after a decision says so: nobody takes it for another one.
-func TestAStepThatGoesOnAfterADecisionSaysWhatWasDecided(t *testing.T) {
+// A step that runs again after a decision reports the decision.
+func TestEvents_StepAfterADecisionReportsIt(t *testing.T) {
 	for answer, want := range map[string]string{"yes": "- approved", `/edit {"file":"b.csv"}`: "- approved", "no, later": "- rejected"} {
 		var wrote, steps []string
 		g, _ := newAgent(t, turn.Config{Manager: manager(t), Capabilities: registry(t, exporting(&wrote))}, &checkpoint.Memory{})
@@ -55,7 +55,7 @@ func TestAStepThatGoesOnAfterADecisionSaysWhatWasDecided(t *testing.T) {
 	}
 }
 
-// What is long is not put into the question: /edit alone shows it, in lines.
+// Long data is not part of the question; /edit alone shows it, on several lines.
 func TestALongExampleOfAnEditIsShownWhenAskedFor(t *testing.T) {
 	var wrote []string
 	g, _ := newAgent(t, turn.Config{Manager: manager(t), Capabilities: registry(t, exporting(&wrote))}, &checkpoint.Memory{})
@@ -78,7 +78,7 @@ func TestALongExampleOfAnEditIsShownWhenAskedFor(t *testing.T) {
 			t.Errorf("a line of %d bytes: %s", len(line), line)
 		}
 	}
-	// It is taken as it is shown.
+	// The shown edit is accepted.
 	r = send(t, g, "/edit "+shown)
 	same(t, "status", r.Status, graph.Interrupted)
 	contains(t, r.Text, "write the table")

@@ -24,7 +24,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// role is one of the questions that a turn has for a model.
+// role is one of the requests that a turn sends to a model.
 type role struct {
 	begins string // its prompt
 	fine   string // an answer as it should be
@@ -40,7 +40,7 @@ var roleOf = map[string]role{
 	"explain": {"You explain to a user", "It is broken.", 2},
 }
 
-// byRole is a model with a server for each role, which speaks as a provider does.
+// byRole is a model with a server for each role.
 type byRole struct {
 	t       testing.TB
 	models  map[string]model.Model
@@ -53,11 +53,12 @@ func (b byRole) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chu
 			return b.models[name].Stream(ctx, r)
 		}
 	}
-	b.t.Errorf("nobody expected %q", r.Messages[0].Text())
+	b.t.Errorf("unexpected request %q", r.Messages[0].Text())
 	return model.Script().Stream(ctx, r)
 }
 
-// served returns a model whose role answers as in these cases, the last for ever, and all others as they should.
+// served returns a model whose role answers with these cases, and then always the last. All other
+// roles answer correctly.
 func served(t testing.TB, role string, cases ...wire.Case) byRole {
 	b := byRole{t, map[string]model.Model{}, map[string]*wire.Server{}}
 	for name := range roleOf {
@@ -87,8 +88,8 @@ func fineCase(t testing.TB, role string) wire.Case {
 	return wire.Stream(`{"choices":[{"index":0,"delta":{"content":` + string(text) + `},"finish_reason":"stop"}]}`)
 }
 
-// office is an agent with a model, whose clock synctest moves. For a role that is only asked when something else
-// happened, that happens.
+// office returns an agent with a model and the clock of synctest. If a role is only used after some
+// event, that event happens.
 func office(t testing.TB, m model.Model, role string, store checkpoint.Store) *graph.Graph[agent.State] {
 	c := guided(t)
 	c.Manager.Clock = nil
@@ -103,8 +104,9 @@ func office(t testing.TB, m model.Model, role string, store checkpoint.Store) *g
 	return g
 }
 
-// withstands has a turn with a model that answers so for ever, and one with a model that does so once, on a thread that
-// has a turn already; and then checks that the conversation goes on. It returns what the user was reported.
+// withstands runs a turn with a model that always answers so, and on another thread a turn with a
+// model that does so once. It checks that the conversations continue, and returns the text for the
+// user.
 func withstands(t *testing.T, role string, c wire.Case) (text string) {
 	for _, once := range []bool{true, false} {
 		if c.Then == "flood" && !once && pace.Raced {
@@ -128,7 +130,7 @@ func withstands(t *testing.T, role string, c wire.Case) (text string) {
 			t.Errorf("the model was asked %d times, at most %d are allowed", n, roleOf[role].most)
 		}
 		if strings.Contains(text, "sk-secret") {
-			t.Errorf("the user is reported the key: %s", text)
+			t.Errorf("the text contains the key: %s", text)
 		}
 		same(t, "messages", res.State.Messages.Len(), before.State.Messages.Len()+2)
 		for ref := range before.State.Context.All() {
@@ -142,9 +144,9 @@ func withstands(t *testing.T, role string, c wire.Case) (text string) {
 	return text
 }
 
-// TestEveryRecordedAnswerOfAModelEndsTheTurnWithOneMessage plays each answer of testdata/answers, over HTTP as
-// a provider writes it, to the role that its name begins with.
-func TestEveryRecordedAnswerOfAModelEndsTheTurnWithOneMessage(t *testing.T) {
+// TestRecordedAnswers_EndTheTurnWithOneMessage sends each answer of testdata/answers over HTTP, for
+// the role that its name begins with.
+func TestRecordedAnswers_EndTheTurnWithOneMessage(t *testing.T) {
 	cases, err := wire.Load(filepath.Join("testdata", "answers"))
 	must(t, err)
 	for _, c := range cases {
@@ -152,16 +154,16 @@ func TestEveryRecordedAnswerOfAModelEndsTheTurnWithOneMessage(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				text := withstands(t, role, c)
-				contains(t, text, c.Says)
-				same(t, "the user is reported of a failure", strings.Contains(text, "could not"), c.Want != "ok")
+				contains(t, text, c.Text)
+				same(t, "the text reports a failure", strings.Contains(text, "could not"), c.Want != "ok")
 			})
 		})
 	}
 }
 
-// TestEveryRecordedFailureOfAProviderEndsTheTurnWithOneMessage plays the corpus of package openai to a turn: broken
-// connections, silence, floods, errors.
-func TestEveryRecordedFailureOfAProviderEndsTheTurnWithOneMessage(t *testing.T) {
+// TestRecordedFailures_EndTheTurnWithOneMessage sends the recorded answers of package openai:
+// broken connections, silence, floods, errors.
+func TestRecordedFailures_EndTheTurnWithOneMessage(t *testing.T) {
 	cases, err := wire.Load(filepath.Join("..", "..", "capabilities", "model", "openai", "testdata", "answers"))
 	must(t, err)
 	for _, role := range []string{"plan", "answer"} {

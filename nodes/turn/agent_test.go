@@ -60,7 +60,7 @@ func TestCommandsAlone_RunNothingAndKeepSettings(t *testing.T) {
 	refuses(t, g, "/planning:on", "/planning:on", `with "!"`)
 	refuses(t, g, "/planing:on draw", "/planing:on", "no such command", "did you mean /planning?")
 	refuses(t, g, "/planning:maybe /nonsense draw", "on, off", "/nonsense")
-	refuses(t, g, "/help! x", "sets nothing")
+	refuses(t, g, "/help! x", "must follow a command that changes settings")
 	refuses(t, g, "/status:now", "takes no option")
 	refuses(t, g, "/approve", "no question is open")
 	same(t, "turns", len(*tasks), 0)
@@ -95,7 +95,7 @@ func TestCommandsAlone_RunNothingAndKeepSettings(t *testing.T) {
 	same(t, "approval in the next turn", *set.ApprovalMode, agent.ApproveSelected)
 }
 
-func TestASettingForTheThreadMayComeBeforeItsFirstMessage(t *testing.T) {
+func TestCommands_SettingBeforeTheFirstMessage(t *testing.T) {
 	g, tasks := newAgent(t, config(t), &checkpoint.Memory{})
 	send(t, g, "/planning!")
 	contains(t, send(t, g, "/config").Text, `"planning_mode_enabled": true`)
@@ -109,8 +109,8 @@ func TestASettingForTheThreadMayComeBeforeItsFirstMessage(t *testing.T) {
 	same(t, "turns", len(*tasks), 2)
 }
 
-// A turn keeps the settings with which it began, when another process with another configuration resumes it.
-func TestGateway_SettingsOfATurnSurviveAnotherConfiguration(t *testing.T) {
+// A turn keeps its settings when another process with another configuration resumes it.
+func TestTurn_KeepsItsSettingsInANewConfiguration(t *testing.T) {
 	asks := capabilities.Func(capabilities.Info{Name: "write", Description: "writes", Approval: capabilities.AlwaysApproval},
 		func(context.Context, *capabilities.Call) error { return nil })
 	with := func(set agent.Settings) turn.Config {
@@ -151,8 +151,8 @@ func TestGateway_SettingsOfATurnSurviveAnotherConfiguration(t *testing.T) {
 	}
 }
 
-// A turn that ends with an explanation of a failure is reported from one that did not fail.
-func TestGateway_ReplySaysThatTheTurnFailed(t *testing.T) {
+// A reply reports whether a turn ended because of a failure.
+func TestReply_HasTheFailureOfTheTurn(t *testing.T) {
 	broken := func(severity agent.Severity) turn.Config {
 		c := config(t)
 		c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "finds"},
@@ -165,14 +165,14 @@ func TestGateway_ReplySaysThatTheTurnFailed(t *testing.T) {
 	mute.Answer = func(context.Context, turn.AnswerRequest) (string, error) {
 		return "", agent.Failed(agent.Critical, errors.New("the model is dead"))
 	}
-	deaf := config(t)
-	deaf.Extract = func(context.Context, turn.ExtractRequest) (turn.Task, error) {
+	noTask := config(t)
+	noTask.Extract = func(context.Context, turn.ExtractRequest) (turn.Task, error) {
 		return turn.Task{}, agent.Failed(agent.Critical, errors.New("the model is dead"))
 	}
-	for why, c := range map[string]turn.Config{"the line is cut": broken(agent.Critical), "no answer could be made: the model is dead": mute, "the model is dead": deaf} {
+	for why, c := range map[string]turn.Config{"the line is cut": broken(agent.Critical), "no answer could be made: the model is dead": mute, "the model is dead": noTask} {
 		g, _ := newAgent(t, c, &checkpoint.Memory{})
 		if why == "the model is dead" {
-			g = turn.NewAgent(compile(t, c, &checkpoint.Memory{}), c.Manager) // without the task of desk
+			g = turn.NewAgent(compile(t, c, &checkpoint.Memory{}), c.Manager) // without the Extract of newAgent
 		}
 		r := send(t, g, "find it")
 		same(t, why+": status of the run", r.Status, graph.Done)
@@ -289,7 +289,7 @@ func TestSeveralQuestionsAreAnsweredByTheirNumbers(t *testing.T) {
 }
 
 // Requirement: a message while a question is open changes the plan under it
-func TestATurnThatWaitsIsRejectedCancelledOrLeftForAnother(t *testing.T) {
+func TestAgent_WaitingTurnIsAnsweredOrDropped(t *testing.T) {
 	for text, want := range map[string][]string{
 		"/reject too dangerous": {"too dangerous"}, "no, too dangerous": {"too dangerous"}, "/cancel I must go": {"the turn was ended instead of deciding about writes a value (write): I must go"},
 	} {
@@ -304,13 +304,13 @@ func TestATurnThatWaitsIsRejectedCancelledOrLeftForAnother(t *testing.T) {
 	runs := 0
 	g, tasks := newAgent(t, approving(t, "", &runs), &checkpoint.Memory{})
 	send(t, g, "write it")
-	refuses(t, g, "/new", "the message is missing")
+	refuses(t, g, "/new", "a message must follow it")
 	refuses(t, g, "/planning:on yes", "a turn waits")
 	same(t, "another turn", send(t, g, "/planning:off /new something else").Status, graph.Interrupted)
 	sameList(t, "turns", *tasks, []string{"write it", "something else"})
 }
 
-func TestWhatAGatewayDoesIsKnownBefore(t *testing.T) {
+func TestRead_ChangesNothing(t *testing.T) {
 	g, tasks := newAgent(t, config(t), &checkpoint.Memory{})
 	a, err := g.Read(t.Context(), "t1", "/approval:off draw")
 	must(t, err)
@@ -366,7 +366,7 @@ func TestMistakesInCommandsAreReportedTogether(t *testing.T) {
 	if err == nil {
 		t.Fatal("they are accepted")
 	}
-	contains(t, err.Error(), `"a b"`, "/x is there twice", "/y does nothing", `"on" of /z`)
+	contains(t, err.Error(), `"a b"`, "/x is defined twice", "/y does nothing", `"on" of /z`)
 	own, err := turn.NewCommands(append(turn.BuiltinCommands(), turn.Command{Name: "logs", Help: "shows logs", Do: "logs"})...)
 	must(t, err)
 	sameList(t, "names", own.Complete("/c"), []string{"/c", "/cancel", "/capabilities", "/caps", "/clear", "/cls", "/config", "/continue"})
@@ -384,7 +384,8 @@ func TestMistakesInCommandsAreReportedTogether(t *testing.T) {
 	contains(t, ghost.Task.Current.Get(), "/ghost draw")
 }
 
-// A conversation of several turns, each in another process, on both stores: what was learned stays, questions wait.
+// A conversation with each turn in another process, on both stores. Contexts stay, and questions
+// wait.
 func TestAConversationGoesOnInOtherProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "weft.db")
 	memory := &checkpoint.Memory{}
@@ -415,7 +416,7 @@ func TestAConversationGoesOnInOtherProcesses(t *testing.T) {
 	}
 }
 
-func TestAGatewayWithoutAStoreAnswers(t *testing.T) {
+func TestAgent_WorksWithoutAStore(t *testing.T) {
 	c := config(t)
 	g := turn.NewAgent(compile(t, c, nil), c.Manager)
 	r, err := g.Say(t.Context(), "", "draw")
@@ -423,6 +424,6 @@ func TestAGatewayWithoutAStoreAnswers(t *testing.T) {
 	contains(t, r.Text, "PICTURE.plot")
 	contains(t, func() string { r, err := g.Say(t.Context(), "", "/status"); must(t, err); return r.Text }(), "There are no messages yet")
 	if _, err := g.Say(t.Context(), "", "/planning!:on"); !errors.Is(err, graph.ErrNoStore) {
-		t.Errorf("got %v for a setting that cannot be kept", err)
+		t.Errorf("got %v for a setting that cannot be stored", err)
 	}
 }

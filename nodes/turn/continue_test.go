@@ -14,7 +14,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// slow is a capability whose first run waits for the end of its context; ran counts what ran.
+// slow is a capability whose first run waits for the end of its context. ran counts the runs.
 func slow(cut func(), ran map[string]int) capabilities.Capability {
 	return capabilities.Func(capabilities.Info{Name: "slow", Description: "takes its time", Provides: []string{"RAIN"}},
 		func(ctx context.Context, c *capabilities.Call) error {
@@ -27,7 +27,7 @@ func slow(cut func(), ran map[string]int) capabilities.Capability {
 		})
 }
 
-// cutOff returns an agent one of whose turns was stopped in its step.
+// cutOff returns an agent with a turn that was stopped in its step.
 func cutOff(t *testing.T) (g *turn.Agent[agent.State], ran map[string]int) {
 	t.Helper()
 	ran = map[string]int{}
@@ -43,7 +43,7 @@ func cutOff(t *testing.T) (g *turn.Agent[agent.State], ran map[string]int) {
 	return g, ran
 }
 
-func TestATurnThatWasCutOffGoesOnWhereItWas(t *testing.T) {
+func TestContinue_ResumesACutOffTurn(t *testing.T) {
 	for name, goOn := range map[string]func(*turn.Agent[agent.State]) (turn.Reply[agent.State], error){
 		"call": func(g *turn.Agent[agent.State]) (turn.Reply[agent.State], error) {
 			return g.Continue(t.Context(), "t1")
@@ -67,15 +67,15 @@ func TestATurnThatWasCutOffGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-func TestContinueIsForATurnThatWasCutOffAndTakesNothingBesides(t *testing.T) {
+func TestContinueCommand_NeedsACutOffTurn(t *testing.T) {
 	g, ran := cutOff(t)
 	refuses(t, g, "/continue and draw", "takes no text", "and draw")
 	refuses(t, g, "/planning:on /continue", `with "!"`)
-	_, err := g.Continue(t.Context(), "nobody")
+	_, err := g.Continue(t.Context(), "unknown")
 	if !errors.Is(err, graph.ErrUnknownThread) {
 		t.Errorf("got %v, want an ErrUnknownThread", err)
 	}
-	if _, err := g.Say(t.Context(), "nobody", "/continue"); err == nil {
+	if _, err := g.Say(t.Context(), "unknown", "/continue"); err == nil {
 		t.Error("a thread that does not exist was continued")
 	}
 	same(t, "runs", ran["slow"], 1)
@@ -88,7 +88,7 @@ func TestContinueIsForATurnThatWasCutOffAndTakesNothingBesides(t *testing.T) {
 	same(t, "the question", "/planning:on is set for this turn.\n\n"+open.Text, r.Text)
 }
 
-func TestAPlainGatewayShowsWhatHappensAndWhereAThreadStands(t *testing.T) {
+func TestUntyped_ReportsEventsAndHistory(t *testing.T) {
 	c := config(t)
 	p := turn.NewAgent(compile(t, c, &checkpoint.Memory{}), c.Manager).Untyped()
 	same(t, "name", p.Name(), "agent")

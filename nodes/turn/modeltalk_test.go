@@ -10,7 +10,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-func TestAModelThatTalksIsSentTheNewestPartOfTheConversation(t *testing.T) {
+func TestModelTalk_SendsTheNewestMessages(t *testing.T) {
 	var sent []model.Request
 	m := model.ScriptFunc(func(_ context.Context, r model.Request) model.Answer {
 		sent = append(sent, r)
@@ -30,5 +30,5 @@ func TestAModelThatTalksIsSentTheNewestPartOfTheConversation(t *testing.T) {
 	}
 	same(t, "all of a short one", len(sent[0].Messages), 3)
 	same(t, "what is too long goes first", sent[1].Messages[0].Text() == long.Text(), false)
-	same(t, "one that is too long stands alone", len(sent[2].Messages), 1)
+	same(t, "a long one is the only one", len(sent[2].Messages), 1)
 }

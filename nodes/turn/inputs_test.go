@@ -13,8 +13,8 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Osprey issue 27: of several inputs of one type only the last reached the step.
-func TestPeerSeveralInputsOfOneTypeAllReachTheStep(t *testing.T) {
+// Every input of one type reaches the step, not only the last.
+func TestStep_GetsSeveralInputsOfOneType(t *testing.T) {
 	c := config(t)
 	in := agent.InputList{{Type: "RAIN", Key: "b"}, {Type: "RAIN", Key: "a"}}
 	c.Plan = script[turn.PlanRequest](t, gives(plans(
@@ -23,8 +23,8 @@ func TestPeerSeveralInputsOfOneTypeAllReachTheStep(t *testing.T) {
 	contains(t, answer(t, say(t, compile(t, c, &checkpoint.Memory{}), "t1", "draw").State), `{"of":["column b","column a"]}`)
 }
 
-// Osprey pull request 114: a planner cannot tell what a context was made for.
-func TestPeerThePlannerIsToldWhatEachContextWasMadeFor(t *testing.T) {
+// A planner gets the objective for which each context was made.
+func TestPlanRequest_DescribesTheContexts(t *testing.T) {
 	c, known := config(t), ""
 	c.Plan = func(_ context.Context, r turn.PlanRequest) (agent.Plan, error) {
 		known = r.Known
@@ -37,8 +37,8 @@ func TestPeerThePlannerIsToldWhatEachContextWasMadeFor(t *testing.T) {
 	contains(t, known, "k0 (the rain of May)", "k1 (the rain of June)")
 }
 
-// Osprey pull request 70: a conversation with one capability, over several turns.
-func TestPeerACapabilityCanBePinned(t *testing.T) {
+// A conversation with one capability, over several turns.
+func TestPin_LimitsTheChoiceToOneCapability(t *testing.T) {
 	c, asked := config(t), 0
 	c.Manager.Config = func() (agent.Settings, error) { return agent.Settings{MaxConcurrentClassifications: new(1)}, nil }
 	c.Match = func(context.Context, turn.MatchRequest) (bool, error) {
@@ -64,7 +64,7 @@ func TestPeerACapabilityCanBePinned(t *testing.T) {
 	refuses(t, d, "/pin!:plots", "did you mean /pin!:plot?")
 	sameList(t, "completed", d.Complete("/pin!:p"), []string{"/pin!:plot"})
 	same(t, "a pin that is lifted", ask("/pin!").Text, "All capabilities are there for this conversation.")
-	// A program may pin what is gone meanwhile.
+	// A program may pin a capability that no longer exists.
 	var in agent.State
 	in.Messages = message.LogOf(message.User("go"))
 	in.AgentControl.Update(agent.Settings{PinnedCapability: new("launch")})
