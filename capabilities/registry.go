@@ -136,7 +136,7 @@ func check(c Capability, i Info) error {
 	}
 	if i.Parameters != nil {
 		if err := resolves(i.Parameters); err != nil {
-			fail("has a schema of parameters that is none: %w", err)
+			fail("has an invalid schema of parameters: %w", err)
 		}
 	}
 	if !slices.Contains([]Approval{NoApproval, AlwaysApproval, CodeApproval, MemoryApproval}, i.Approval) {

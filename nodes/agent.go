@@ -61,7 +61,7 @@ type AgentResult struct {
 	// Messages are the conversation, from the prompt on.
 	Messages []message.Message `json:"messages"`
 	Turns    int               `json:"turns"`  // answers of the model
-	Tokens   int               `json:"tokens"` // what they cost
+	Tokens   int               `json:"tokens"` // of requests and answers
 }
 
 func agentKind(p Program) workflow.Kind {

@@ -77,7 +77,7 @@ func (p *Capability) Check(given func(string) bool) error {
 	return errors.Join(errs...)
 }
 
-// find returns what is known of the capability.
+// find returns the types that the capability requires and provides.
 func (p *Capability) find(c turn.Config) (info struct{ Requires, Provides []string }, ok bool) {
 	if c.Capabilities == nil {
 		return info, false

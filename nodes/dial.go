@@ -150,7 +150,7 @@ func (s *Size) UnmarshalJSON(data []byte) error {
 	_ = json.Unmarshal(data, &text)
 	m := sizeText.FindStringSubmatch(text)
 	if m == nil {
-		return fmt.Errorf("want a size such as 4096, 512KiB or 2MiB, not %s", data)
+		return fmt.Errorf("the size must be such as 4096, 512KiB or 2MiB (got %s)", data)
 	}
 	n, _ := strconv.ParseInt(m[1], 10, 64)
 	*s = Size(n << map[string]int{"B": 0, "KiB": 10, "MiB": 20, "GiB": 30}[m[2]])

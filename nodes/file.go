@@ -42,18 +42,17 @@ type File struct {
 	// Format is text, json or csv. Without it the file's ending decides; an unknown
 	// one means text.
 	Format string `json:"format,omitempty"`
-	// Columns gives the type of CSV columns: string, int, number or bool. Columns that
-	// it does not name are strings; without it all are. An empty cell of another type
-	// than string is null.
+	// Columns has the types of CSV columns: string, int, number or bool. Columns that are not in it
+	// are strings. An empty cell of another type than string is null.
 	Columns map[string]string `json:"columns,omitempty"`
 
 	// Write is the file to write, as seen from the folder out.
 	Write string `json:"write,omitempty"`
-	// Text is what to write.
+	// Text is the text to write.
 	Text string `json:"text,omitempty"`
 }
 
-// FileResult is the result of a File. Which fields there are depends on what it did.
+// FileResult is the result of a File. Its fields depend on the operation.
 type FileResult struct {
 	Text string           `json:"text,omitempty"` // read, format text
 	JSON any              `json:"json,omitempty"` // read, format json
@@ -163,5 +162,5 @@ func (e *fileError) Error() string {
 
 func (e *fileError) Unwrap() error { return e.err }
 
-// Retryable reports false for what another attempt cannot change.
+// Retryable reports false for a file that does not exist.
 func (e *fileError) Retryable() bool { return !errors.Is(e.err, fs.ErrNotExist) }

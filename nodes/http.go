@@ -76,7 +76,7 @@ func (q *Query) UnmarshalJSON(data []byte) error {
 		case string:
 			*q = append(*q, workflow.SecretText(v))
 		case []any, map[string]any:
-			return errors.New("want a text, a number, a bool or a list of them")
+			return errors.New("the value must be a text, a number, a bool or a list of them")
 		default:
 			*q = append(*q, workflow.SecretText(fmt.Sprint(v)))
 		}

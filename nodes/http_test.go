@@ -86,8 +86,8 @@ func TestHTTPDropsNothingThatItCannotSend(t *testing.T) {
 	url, calls := server(t)
 	for node, want := range map[string]string{
 		`/echo?b=%zz", query: {a: 1}`:                  "the query of the url cannot be read",
-		`/echo", query: {a: {b: 1}}`:                   "http.query.a: want a text, a number, a bool or a list of them",
-		`/echo", query: {a: [[1]]}`:                    "http.query.a: want a text, a number, a bool or a list of them",
+		`/echo", query: {a: {b: 1}}`:                   "http.query.a: the value must be a text, a number, a bool or a list of them",
+		`/echo", query: {a: [[1]]}`:                    "http.query.a: the value must be a text, a number, a bool or a list of them",
 		`/echo", headers: {content-length: "5"}`:       "the header content-length is set from the body",
 		`/echo", headers: {Transfer-Encoding: "gzip"}`: "the header Transfer-Encoding is set from the body",
 	} {

@@ -116,11 +116,11 @@ type Duration time.Duration
 func (d *Duration) UnmarshalJSON(data []byte) error {
 	var s string
 	if json.Unmarshal(data, &s) != nil {
-		return fmt.Errorf("want a time such as 30s, 5m or 1h30m, not %s", data)
+		return fmt.Errorf("the duration must be a text such as 30s, 5m or 1h30m (got %s)", data)
 	}
 	t, err := time.ParseDuration(s)
 	if err != nil {
-		return fmt.Errorf("want a time such as 30s, 5m or 1h30m, not %q", s)
+		return fmt.Errorf("the duration must be a text such as 30s, 5m or 1h30m (got %q)", s)
 	}
 	*d = Duration(t)
 	return nil

@@ -84,7 +84,7 @@ func TestFactsAreRecalledByWordsWithTheirSources(t *testing.T) {
 		t.Errorf("rule: a fact has its source\n got: %+v\nwant: %+v", got, want)
 	}
 	if other, err := e.Recall(t.Context(), "bob", "tea", 0); err != nil || len(other) > 0 {
-		t.Errorf("rule: users are apart\n got: %v, %v", other, err)
+		t.Errorf("rule: users are separate\n got: %v, %v", other, err)
 	}
 	if _, err := e.Recall(t.Context(), "ada", "tea", -1); !errors.Is(err, longterm.ErrQuery) {
 		t.Errorf("got %v for a negative limit", err)
@@ -148,7 +148,7 @@ func TestBootstrap_ReturnsTheLatestFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := e.Bootstrap(t.Context(), "ada"); text != "" || err != nil {
-		t.Errorf("rule: who is forgotten is unknown\n got: %q, %v", text, err)
+		t.Errorf("rule: Forget removes a user\n got: %q, %v", text, err)
 	}
 }
 
@@ -182,7 +182,7 @@ func TestOffload_FailsIfTheMemoryCannotBeRead(t *testing.T) {
 			t.Errorf("rule: a damaged item is an error that names it\n got: %v", err)
 		}
 		if got, err := store.Get(t.Context(), broken.Namespace, broken.Key); err != nil || string(got.Value) != damage {
-			t.Errorf("rule: a damaged item is never written over\n got: %s, %v\nwant: %s", got.Value, err, damage)
+			t.Errorf("rule: a damaged item is never overwritten\n got: %s, %v\nwant: %s", got.Value, err, damage)
 		}
 	}
 }
@@ -209,12 +209,12 @@ func TestOffload_DoesNotOverwriteForeignItems(t *testing.T) {
 	before := stored(t, store)
 	store.err = checkpoint.ErrUnavailable
 	if err := engine(t, memory.Config{Store: store}).Offload(t.Context(), ended("2", "I drink green tea.", "My dog is called Byron.")); !errors.Is(err, checkpoint.ErrUnavailable) {
-		t.Errorf("rule: what cannot be read is an error\n got: %v", err)
+		t.Errorf("rule: a failed read is an error\n got: %v", err)
 	}
 	after := stored(t, store)
 	for key, value := range before {
 		if after[key] != value {
-			t.Errorf("rule: what cannot be read is left as it is\n got: %s\nwant: %s", after[key], value)
+			t.Errorf("rule: an unreadable item is not changed\n got: %s\nwant: %s", after[key], value)
 		}
 	}
 }
@@ -250,7 +250,7 @@ func TestModelMayExtract(t *testing.T) {
 	want(t, "texts are such as every store can keep", recall(t, e, "likes"), "likes tea\uFFFD")
 	list, err := e.Recall(t.Context(), "ada", "nowhere", 0)
 	if err != nil || len(list) != 1 || list[0].Sources[0].Session != "s-1" || !list[0].Sources[0].At.Equal(noon.Add(time.Hour)) {
-		t.Errorf("rule: a fact of no message has at least its session\n got: %+v, %v", list, err)
+		t.Errorf("rule: a fact without a message has at least its session\n got: %+v, %v", list, err)
 	}
 }
 

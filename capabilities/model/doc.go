@@ -1,5 +1,5 @@
-// Package model is the port to language models: one method that streams an answer, and what every
-// caller of it needs.
+// Package model is the interface to language models: one method that streams an answer, and
+// functions that most callers need.
 //
 //	m, err := openai.New(openai.Config{Model: "gpt-4.1-mini"}) // or any other Model
 //

@@ -24,7 +24,7 @@ func main() {
 	}
 }
 
-// desk is the agent: a registry of capabilities, the types of what they find, a graph, and a gateway before it.
+// desk is the agent: a registry of capabilities, the types of what they find, a graph, and the agent of the graph.
 func desk(store checkpoint.Store) (*turn.Agent[agent.State], error) {
 	reg, err := capabilities.NewRegistry(forecast)
 	if err != nil {

@@ -46,8 +46,7 @@ const (
 	NoRun    Kind = "rest"   // run nothing
 )
 
-// Request is a message that [Agent.Read] has read, and [Agent.Apply] runs. It is a value; nothing
-// has happened yet.
+// Request is a message that [Agent.Read] has parsed, for [Agent.Apply]. Nothing has changed yet.
 type Request[S any] struct {
 	Kind   Kind
 	Thread string
@@ -119,7 +118,7 @@ func (g *Agent[S]) Read(ctx context.Context, thread, text string) (Request[S], e
 		a.Kind, a.Discard = Begin, did.discard
 		return a, g.begin(&a, rest, threadSettings, did.turn)
 	case !did.turn.IsZero():
-		return a, &CommandError{Name: line.names(), Why: `it holds for one message, and there is none to begin with; write it before the message, or with "!" for the thread`}
+		return a, &CommandError{Name: line.names(), Why: `it applies to one message, and there is none; write it before the message, or with "!" for the thread`}
 	case rest != "":
 		return g.answer(ctx, a, open, rest)
 	}

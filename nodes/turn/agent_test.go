@@ -122,7 +122,7 @@ func TestTurn_KeepsItsSettingsInANewConfiguration(t *testing.T) {
 	before := agent.Settings{PlanningMode: new(true), MaxExecutionSeconds: new(900), ApprovalMode: new(agent.ApproveAll), Own: own}
 	after := agent.Settings{PlanningMode: new(false), MaxExecutionSeconds: new(60), ApprovalMode: new(agent.ApproveNothing), MaxStepRetries: new(5)}
 	begins := map[string]func(c turn.Config, store checkpoint.Store) graph.Status{
-		"gateway": func(c turn.Config, store checkpoint.Store) graph.Status {
+		"agent": func(c turn.Config, store checkpoint.Store) graph.Status {
 			g, _ := newAgent(t, c, store)
 			a, err := g.Read(t.Context(), "t1", "write it")
 			must(t, err)

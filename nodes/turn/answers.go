@@ -99,8 +99,7 @@ func takesYesNo(q graph.Interrupt) bool {
 // unclearAnswer is the reply to an unclear answer.
 const unclearAnswer = "That is no clear answer."
 
-// parseAnswer returns the answer to a question in text, or what is wrong with the
-// text.
+// parseAnswer parses text as the answer to a question, or returns what is wrong with the text.
 func parseAnswer(q graph.Interrupt, text string) (v any, wrong string) {
 	quoted, err := json.Marshal(text)
 	switch {

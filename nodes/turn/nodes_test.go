@@ -24,7 +24,7 @@ func TestSteps_IndependentOnesRunInParallel(t *testing.T) {
 	all := make(chan struct{})
 	slow := capabilities.Func(capabilities.Info{Name: "find", Description: "d", Provides: []string{"RAIN"}}, func(_ context.Context, c *capabilities.Call) error {
 		gate <- c.Step.ContextKey
-		<-all // none goes on before all have begun
+		<-all // none continues before all have begun
 		return c.Store(Rain{c.Step.ContextKey})
 	})
 	c := turn.Config{Manager: manager(t), Capabilities: registry(t, slow, plot())}

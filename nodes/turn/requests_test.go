@@ -26,7 +26,7 @@ func TestAnswer_GetsNotebooks(t *testing.T) {
 	}
 	res := say(t, compile(t, c, &checkpoint.Memory{}), "t1", "note it")
 	if len(shown) != 1 || shown[0].Link != "http://notes/1" || res.State.UI.CapturedNotebooks.Len() != 1 {
-		t.Errorf("rule: a notebook is shown beside the answer\n got: %+v", shown)
+		t.Errorf("rule: a notebook is shown next to the answer\n got: %+v", shown)
 	}
 }
 
@@ -63,6 +63,6 @@ func TestClarify_GetsTheStepAndTheMessages(t *testing.T) {
 	say(t, g, "t1", "draw the rain")
 	same(t, "objective", reported.Step.Objective, "which rain?")
 	if len(reported.Messages) != 3 || reported.Messages[0].Text() != "hello" || reported.Messages[2].Text() != "draw the rain" {
-		t.Errorf("rule: who asks back knows what was said\n got: %+v", reported.Messages)
+		t.Errorf("rule: Clarify gets the messages\n got: %+v", reported.Messages)
 	}
 }

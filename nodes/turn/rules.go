@@ -122,7 +122,7 @@ func listing(_ context.Context, r AnswerRequest) (string, error) {
 	return strings.Join(lines, "\n\n"), nil
 }
 
-// askBack returns the question what the task means.
+// askBack returns a question about the meaning of the task.
 func askBack(_ context.Context, r AnswerRequest) (Clarification, error) {
 	return Clarification{Questions: []string{fmt.Sprintf("What exactly do you mean by %q?", cmp.Or(r.Task, "this"))}, Reason: r.Step.Objective}, nil
 }

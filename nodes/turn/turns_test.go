@@ -27,7 +27,7 @@ func TestAMissingInputIsAClassifiedFailure(t *testing.T) {
 		func(context.Context, *capabilities.Call) error { return nil }))
 	g := compile(t, c, &checkpoint.Memory{})
 	q := paused(t, say(t, g, "t1", "draw"), 1)[0]
-	q = paused(t, resume(t, g, graph.Answer(q.ID, reject)), 1)[0] // skipped; so plot lacks its input, and a plan is made anew
+	q = paused(t, resume(t, g, graph.Answer(q.ID, reject)), 1)[0] // skipped: plot lacks its input, so another plan is made
 	same(t, "plans", len(previous), 2)
 	contains(t, previous[1], "RAIN.a", "required context is missing")
 	contains(t, answer(t, resume(t, g, graph.Answer(q.ID, reject)).State), "2 of 2 plans")
