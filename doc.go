@@ -1,22 +1,22 @@
-// Package weft is the command line as a library: a program that adds nodes written in
-// Go to what workflows may use, and has all commands under its own name.
+// Package weft documents the module github.com/weftrun/weft, a durable graph runtime for agents.
+// It declares nothing: a program imports the packages below.
 //
-//	package main
+// A graph has nodes over a typed state. A run executes the graph in supersteps and commits each
+// step to a store. It pauses for people, survives a crash, and continues in any process that
+// opens the same store. The example declares such a graph.
 //
-//	func main() {
-//		weft.Main(weft.Config{
-//			Name:  "shout",
-//			Nodes: map[string]workflow.Kind{"shout": workflow.Go(shout)},
-//		})
-//	}
+// # Packages
 //
-// where shout is a function func(context.Context, In) (Out, error), and a workflow
-// uses it as
+//   - graph declares, compiles and runs graphs.
+//   - state has the types of fields. Each type determines how concurrent writes are merged.
+//   - graph/workflow reads graphs from YAML files.
+//   - checkpoint is the port of stores and the store in memory. checkpoint/sqlite,
+//     checkpoint/redis and checkpoint/postgres are the stores on disk and on servers.
+//   - conversation stores messages, sessions and tasks between agents.
+//   - capabilities declares what an agent can do, with clients of models and with tools.
+//   - nodes has ready kinds of nodes. nodes/turn, nodes/react and nodes/pes are agents.
+//   - weftcli is the command line as a library, and cmd/weft the command.
 //
-//	nodes:
-//	  loud: {uses: go:shout, with: {text: "${{ state.text }}"}, output: {text: "${{ result }}"}}
-//
-// A [Config] names the program, its nodes and its stores. examples/gonode is the whole
-// program with a workflow, and examples/desk one with an agent, with which its command chat talks ([Config.Chats]). Graphs that are declared in Go need none of this: see
-// package graph.
+// The folder docs of the module has the semantics, the language of workflow files, the command
+// line and the operation of stores. The folder examples has complete programs.
 package weft

@@ -6,22 +6,22 @@ import (
 	"errors"
 	"os"
 
-	"github.com/weftrun/weft"
 	"github.com/weftrun/weft/capabilities/model/openai"
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/nodes/turn"
 	"github.com/weftrun/weft/state/agent"
+	"github.com/weftrun/weft/weftcli"
 )
 
-// chats is the agent of this command: a model to talk with, which can do nothing else. A program with
-// agents of its own names them in weft.Config.Chats.
-func chats() map[string]weft.Chat { return map[string]weft.Chat{"model": openModel} }
+// chats returns the agent of this command: a model without tools. A program with other agents names
+// them in weftcli.Config.Chats.
+func chats() map[string]weftcli.Chat { return map[string]weftcli.Chat{"model": openModel} }
 
 func openModel(_ context.Context, store checkpoint.Store) (turn.Untyped, error) {
 	if os.Getenv("OPENAI_API_KEY") == "" && os.Getenv("OPENAI_BASE_URL") == "" {
 		return nil, errors.New("set OPENAI_API_KEY, or OPENAI_BASE_URL for another server, and OPENAI_MODEL for another model than gpt-4.1-mini; " +
-			"a program with an agent of its own names it in weft.Config.Chats, as examples/desk does")
+			"a program with an agent of its own names it in weftcli.Config.Chats, as examples/desk does")
 	}
 	m, err := openai.New(openai.Config{Model: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4.1-mini")})
 	if err != nil {

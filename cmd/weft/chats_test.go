@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestTheCommandTalksWithAModelAndSaysHowToHaveOne(t *testing.T) {
+func TestChat_ModelOfTheEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	weft := filepath.Join(dir, "weft")
 	if code, _, stderr := call(t, dir, "go", "build", "-o", weft, "./cmd/weft"); code != 0 {
@@ -20,7 +20,7 @@ func TestTheCommandTalksWithAModelAndSaysHowToHaveOne(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("OPENAI_BASE_URL", "")
 	code, _, stderr := call(t, dir, weft, "chat", "--thread", "t", "--say", "hello")
-	if code != 2 || !strings.Contains(stderr, "set OPENAI_API_KEY") || !strings.Contains(stderr, "weft.Config.Chats") {
+	if code != 2 || !strings.Contains(stderr, "set OPENAI_API_KEY") || !strings.Contains(stderr, "weftcli.Config.Chats") {
 		t.Errorf("without a model: exit code %d, want 2\n%s", code, stderr)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

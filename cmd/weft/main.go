@@ -1,6 +1,6 @@
 // Command weft runs workflows written in YAML: see weft --help.
 package main
 
-import "github.com/weftrun/weft"
+import "github.com/weftrun/weft/weftcli"
 
-func main() { weft.Main(weft.Config{Stores: stores(), Chats: chats()}) }
+func main() { weftcli.Main(weftcli.Config{Stores: stores(), Chats: chats()}) }

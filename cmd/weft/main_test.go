@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// release asks a person with a ready node, and goes on with the answer.
+// release asks a person with the kind approval, and continues with the answer.
 const release = `version: 1
 name: release
 state:
@@ -29,7 +29,7 @@ nodes:
     next: END
 `
 
-// call runs a program in the root of the module, with a state directory of its own.
+// call runs a program in the root of the module, with the state directory dir/state.
 func call(t *testing.T, dir string, name string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -45,7 +45,7 @@ func call(t *testing.T, dir string, name string, args ...string) (code int, stdo
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-func TestTheCommandAsksAndGoesOn(t *testing.T) {
+func TestRun_AsksAndResumes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	weft, file := filepath.Join(dir, "weft"), filepath.Join(dir, "release.yaml")
@@ -67,7 +67,7 @@ func TestTheCommandAsksAndGoesOn(t *testing.T) {
 	}
 }
 
-func TestGoRunIsNamedInWhatToDoNext(t *testing.T) {
+func TestRun_NextCommandNamesGoRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "release.yaml")

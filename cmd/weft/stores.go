@@ -3,17 +3,17 @@ package main
 import (
 	"context"
 
-	"github.com/weftrun/weft"
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/postgres"
 	"github.com/weftrun/weft/checkpoint/redis"
+	"github.com/weftrun/weft/weftcli"
 )
 
-// stores are the servers that --store can name beside sqlite: and memory:. They stand
-// here and not in package weft, so that a program of somebody's own has in its binary
-// only the clients that it names in its Config: see weft.Config.Stores.
-func stores() map[string]weft.Opener {
-	return map[string]weft.Opener{
+// stores returns the servers that --store can name, in addition to sqlite: and memory:. They are
+// declared here and not in package weftcli, so that another program contains only the clients that
+// it names in weftcli.Config.Stores.
+func stores() map[string]weftcli.Opener {
+	return map[string]weftcli.Opener{
 		"redis": openRedis, "rediss": openRedis,
 		"cluster+redis": openRedis, "cluster+rediss": openRedis,
 		"sentinel+redis": openRedis, "sentinel+rediss": openRedis,

@@ -20,7 +20,6 @@ import (
 	"context"
 	"os"
 
-	"github.com/weftrun/weft"
 	"github.com/weftrun/weft/capabilities"
 	"github.com/weftrun/weft/capabilities/model"
 	"github.com/weftrun/weft/capabilities/model/openai"
@@ -29,13 +28,14 @@ import (
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/nodes/turn"
 	"github.com/weftrun/weft/state/agent"
+	"github.com/weftrun/weft/weftcli"
 )
 
 func main() {
-	weft.Main(weft.Config{
+	weftcli.Main(weftcli.Config{
 		Name:   "desk",
-		Chats:  map[string]weft.Chat{"desk": open},
-		Stores: map[string]weft.Opener{"redis": func(ctx context.Context, url string) (checkpoint.Store, error) { return redis.OpenURL(ctx, url) }},
+		Chats:  map[string]weftcli.Chat{"desk": open},
+		Stores: map[string]weftcli.Opener{"redis": func(ctx context.Context, url string) (checkpoint.Store, error) { return redis.OpenURL(ctx, url) }},
 	})
 }
 

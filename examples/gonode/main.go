@@ -5,8 +5,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/weftrun/weft"
 	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/weftcli"
 )
 
 type text struct {
@@ -16,5 +16,5 @@ type text struct {
 func shout(_ context.Context, in text) (string, error) { return strings.ToUpper(in.Text) + "!", nil }
 
 func main() {
-	weft.Main(weft.Config{Name: "gonode", Nodes: map[string]workflow.Kind{"shout": workflow.Go(shout)}})
+	weftcli.Main(weftcli.Config{Name: "gonode", Nodes: map[string]workflow.Kind{"shout": workflow.Go(shout)}})
 }

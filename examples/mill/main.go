@@ -7,16 +7,16 @@
 package main
 
 import (
-	"github.com/weftrun/weft"
 	"github.com/weftrun/weft/capabilities"
 	"github.com/weftrun/weft/capabilities/tool"
 	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/weftcli"
 )
 
 func main() {
-	weft.Main(weft.Config{Name: "mill", Nodes: map[string]workflow.Kind{"label": workflow.Go(label)},
+	weftcli.Main(weftcli.Config{Name: "mill", Nodes: map[string]workflow.Kind{"label": workflow.Go(label)},
 		Capabilities: []capabilities.Capability{grind},
 		Tools:        []tool.Tool{weigh},
-		Graphs:       map[string]weft.Graph{"order": weft.Built(order())},
+		Graphs:       map[string]weftcli.Graph{"order": weftcli.Built(order())},
 	})
 }

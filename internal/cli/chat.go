@@ -20,7 +20,7 @@ import (
 )
 
 // Chat opens an agent over a store.
-type Chat func(ctx context.Context, store checkpoint.Store) (turn.Untyped, error)
+type Chat = func(ctx context.Context, store checkpoint.Store) (turn.Untyped, error)
 
 // chatFlags are the flags of chat.
 type chatFlags struct {
@@ -99,7 +99,7 @@ func (a *app) agent(name string) (string, Chat, error) {
 	names := slices.Sorted(maps.Keys(a.Chats))
 	switch {
 	case len(names) == 0:
-		return "", nil, usage("a program of your own names its agents in weft.Config.Chats", "this program has no agent to talk with")
+		return "", nil, usage("a program of your own names its agents in weftcli.Config.Chats", "this program has no agent to talk with")
 	case name == "" && len(names) == 1:
 		name = names[0]
 	case name == "":

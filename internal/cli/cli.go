@@ -13,21 +13,17 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph/workflow"
-	"github.com/weftrun/weft/state/record"
 )
 
 // Config is what a command line is made of.
 type Config struct {
 	// Name is how the program calls itself; "" means weft.
 	Name string
-	// Kinds are the kinds of nodes that a workflow may use, by name.
-	Kinds map[string]workflow.Kind
-	// Reducers and Types are those of the program that a workflow may name, by "go:NAME".
-	Reducers map[string]workflow.Reducer
-	Types    map[string]record.Type
-	// Stores open stores by scheme, beside sqlite: and memory:. What --store says is
-	// opened by Stores[scheme], which gets the whole address. Clients of servers come
-	// in this way alone, so that a program is as small as the stores it names.
+	// Options has the kinds, reducers and types that a workflow can name.
+	Options workflow.Options
+	// Stores open stores by scheme, in addition to sqlite: and memory:. The value of --store is
+	// opened by Stores[scheme], which gets the whole address. This package imports no client of a
+	// server, so a program contains only the clients of the stores that it names.
 	Stores map[string]Opener
 	// Graphs open graphs in Go by name, for the verbs that take a FILE.
 	Graphs map[string]Graph
@@ -39,13 +35,15 @@ type Config struct {
 	Stdout, Stderr io.Writer // nil means those of the process
 }
 
-// options are what a workflow may name.
+// options returns the options of workflow files, with --strict.
 func (a *app) options() workflow.Options {
-	return workflow.Options{Kinds: a.Kinds, Reducers: a.Reducers, Types: a.Types, Strict: a.strict}
+	o := a.Options
+	o.Strict = a.strict
+	return o
 }
 
 // Opener opens the store at an address.
-type Opener func(ctx context.Context, address string) (checkpoint.Store, error)
+type Opener = func(ctx context.Context, address string) (checkpoint.Store, error)
 
 // Main carries out one command and returns the exit code of the process.
 func Main(ctx context.Context, c Config) (code int) {
@@ -121,7 +119,12 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 			a.started = true
 			cmd.SetContext(a.identified(cmd))
 		},
-		RunE: func(*cobra.Command, []string) error { return a.menu() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.json {
+				return usage(a.as+" --help lists the commands", "a command is missing")
+			}
+			return cmd.Help()
+		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetArgs(a.Args)
@@ -143,7 +146,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.runVerb(), onThreads(a.resumeVerb()), a.inboxVerb(), a.chatVerb(),
 		a.threadsVerb(), a.sessionsVerb(), onThreads(a.historyVerb()), onThreads(a.stateVerb()), onThreads(a.diffVerb()), onThreads(a.forkVerb()), onThreads(a.replayVerb()),
 		onThreads(a.exportVerb()), a.importVerb(), onThreads(a.pruneVerb()), onThreads(a.deleteVerb()),
-		a.newVerb(), a.validateVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.benchVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),
+		a.newVerb(), a.validateVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),
 	}
 }
 

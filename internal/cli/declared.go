@@ -18,7 +18,7 @@ import (
 )
 
 // Graph opens a graph in Go over a store.
-type Graph func(ctx context.Context, store checkpoint.Store) (graph.Untyped, error)
+type Graph = func(ctx context.Context, store checkpoint.Store) (graph.Untyped, error)
 
 // declared is a graph that this program can run: the one of a workflow file, one in Go, or
 // that of an agent.

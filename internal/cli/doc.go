@@ -6,7 +6,7 @@
 //
 // [Main] runs one command and returns its exit code. A [Config] says which workflows
 // and stores there are, so a program with nodes of its own gets the same commands
-// under its own name; package weft is the door for that. Clients of servers are not
+// under its own name; package weftcli exports that. Clients of servers are not
 // imported here: they come in with Config.Stores, by scheme, so that a program holds only
 // those that it names.
 //

@@ -33,8 +33,7 @@ func (a *app) doctor(ctx context.Context) error {
 		if !ok {
 			return a.findings([]checkpoint.Finding{{
 				Severity: checkpoint.Note, Subject: "store", Value: fmt.Sprintf("%T", store),
-				Cost:   "it cannot be asked about itself, so all that is known is that it opens",
-				Advice: "measure it with " + a.command("bench"),
+				Cost: "it cannot be asked about itself, so all that is known is that it opens",
 			}})
 		}
 		list, err := e.Doctor(ctx)

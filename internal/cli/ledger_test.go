@@ -8,16 +8,16 @@ import (
 	"os"
 	"time"
 
-	"github.com/weftrun/weft"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/weftcli"
 )
 
 // ledger is the command line with what its tests need: a node that leaves a durable
 // trace of its work, one that asks, and a store that kills the process at the border
 // of a write.
 func ledger() {
-	weft.Main(weft.Config{
+	weftcli.Main(weftcli.Config{
 		Nodes: map[string]workflow.Kind{
 			"work":    workflow.Go(work),
 			"approve": workflow.Go(approve),
@@ -30,9 +30,9 @@ func ledger() {
 			"hurry":   workflow.Go(hurry),
 			"pass":    workflow.Go(pass),
 		},
-		Graphs: map[string]weft.Graph{"review": weft.Built(review()), "mute": openMute, "alias": weft.Built(review())},
-		Chats:  map[string]weft.Chat{"parrot": openParrot, "shy": openShy},
-		Stores: map[string]weft.Opener{
+		Graphs: map[string]weftcli.Graph{"review": weftcli.Built(review()), "mute": openMute, "alias": weftcli.Built(review())},
+		Chats:  map[string]weftcli.Chat{"parrot": openParrot, "shy": openShy},
+		Stores: map[string]weftcli.Opener{
 			"crash": openCrash, "panic": openPanic, "hasty": openHasty,
 			"redis": openRedis, "postgres": openPostgres,
 		},

@@ -29,7 +29,7 @@ func (a *app) open(ctx context.Context) (checkpoint.Store, error) {
 	if !ok {
 		next := "use one of " + strings.Join(a.addresses(), ", ")
 		if len(a.Stores) == 0 {
-			next += "; a program names others in weft.Config.Stores"
+			next += "; a program names others in weftcli.Config.Stores"
 		}
 		return nil, usage(next, "the store %q has an unknown scheme", withoutPassword(address))
 	}

@@ -103,13 +103,14 @@ var policies = []policy{
 	}, modules: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson", "golang.org/x/term",
 	}},
-	{name: root, imports: []string{"state/record", "state/agent", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes", "nodes/turn", "internal/cli"}},
+	{name: "weftcli", imports: []string{"state/record", "state/agent", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes", "nodes/turn", "internal/cli"}},
+	{name: root},
 	{name: "cmd/weft", imports: []string{
-		root, "checkpoint", "checkpoint/postgres", "checkpoint/redis", "state/agent", "capabilities/model/openai", "graph", "nodes/turn",
+		"weftcli", "checkpoint", "checkpoint/postgres", "checkpoint/redis", "state/agent", "capabilities/model/openai", "graph", "nodes/turn",
 	}},
 	{name: "examples/weather", imports: []string{"state", "graph"}},
 	{name: "examples/...", imports: []string{
-		root, "state", "state/message", "state/agent", "capabilities", "capabilities/memory", "capabilities/model", "capabilities/model/openai",
+		"weftcli", "state", "state/message", "state/agent", "capabilities", "capabilities/memory", "capabilities/model", "capabilities/model/openai",
 		"capabilities/tool", "checkpoint", "conversation/session", "conversation/thread", "checkpoint/redis", "checkpoint/sqlite", "graph", "graph/workflow",
 		"nodes", "nodes/turn", "nodes/react", "nodes/pes", "examples/weather",
 	}},

@@ -1,4 +1,4 @@
-package weft
+package weftcli
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/weftrun/weft/state/record"
 )
 
-func TestWhatAProgramAddsStandsBesideWhatIsReady(t *testing.T) {
+func TestConfig_AddsToTheReadyKinds(t *testing.T) {
 	kind := workflow.Kind{New: func() workflow.Runner { return nil }, Final: true}
 	c := Config{
 		Name:     "mine",
@@ -27,29 +27,34 @@ func TestWhatAProgramAddsStandsBesideWhatIsReady(t *testing.T) {
 		Stores: map[string]Opener{
 			"test": func(context.Context, string) (checkpoint.Store, error) { return new(checkpoint.Memory), nil },
 		},
-	}.commandLine()
-	if want := len(nodes.Kinds()) + 2; len(c.Kinds) != want {
-		t.Errorf("%d kinds, want %d", len(c.Kinds), want)
+	}
+	all, err := c.commandLine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := all.Options
+	if want := len(nodes.Kinds()) + 2; len(got.Kinds) != want {
+		t.Errorf("%d kinds, want %d", len(got.Kinds), want)
 	}
 	for _, name := range []string{"go:shout", "approval", "own"} {
-		if !c.Kinds[name].Final {
-			t.Errorf("kind %q is not the program's", name)
+		if !got.Kinds[name].Final {
+			t.Errorf("kind %q must be the program's", name)
 		}
 	}
-	if _, ok := c.Reducers["go:deep"]; !ok || c.Types["go:Decision"].String() != "object{OK: bool}" {
-		t.Errorf("the reducers are %v, the types %v", c.Reducers, c.Types)
+	if _, ok := got.Reducers["go:deep"]; !ok || got.Types["go:Decision"].String() != "object{OK: bool}" {
+		t.Errorf("the reducers are %v, the types %v", got.Reducers, got.Types)
 	}
-	if one := nodesOf(t, Config{Name: "mine", Capabilities: []capabilities.Capability{able}}); len(one.Agents) != 1 || one.Agents["mine"].Capabilities == nil {
+	if one := programOf(t, Config{Name: "mine", Capabilities: []capabilities.Capability{able}}); len(one.Agents) != 1 || one.Agents["mine"].Capabilities == nil {
 		t.Errorf("the agents of a program with capabilities: %v", one.Agents)
 	}
-	if c.Name != "mine" || c.Stores["test"] == nil {
-		t.Errorf("name %q, %d stores", c.Name, len(c.Stores))
+	if all.Name != "mine" || all.Stores["test"] == nil {
+		t.Errorf("name %q, %d stores", all.Name, len(all.Stores))
 	}
 }
 
 var able = capabilities.Func(capabilities.Info{Name: "able", Description: "does it"}, func(context.Context, *capabilities.Call) error { return nil })
 
-func nodesOf(t *testing.T, c Config) nodes.Program {
+func programOf(t *testing.T, c Config) nodes.Program {
 	p, err := c.program()
 	if err != nil {
 		t.Error(err)
@@ -57,7 +62,7 @@ func nodesOf(t *testing.T, c Config) nodes.Program {
 	return p
 }
 
-func TestCapabilitiesThatCannotBeRegisteredAreAnError(t *testing.T) {
+func TestConfig_RefusesInvalidCapabilities(t *testing.T) {
 	for what, c := range map[string]Config{
 		"twice one name":                 {Capabilities: []capabilities.Capability{able, able}},
 		"no name":                        {Capabilities: []capabilities.Capability{capabilities.Func(capabilities.Info{}, nil)}},
@@ -69,7 +74,7 @@ func TestCapabilitiesThatCannotBeRegisteredAreAnError(t *testing.T) {
 	}
 }
 
-func TestABuilderIsCompiledOverTheStoreOfTheCommandLine(t *testing.T) {
+func TestBuilt_CompilesOverTheStore(t *testing.T) {
 	b := graph.New[struct{ N state.Sum[int] }]("count")
 	b.Node("one", graph.Func(func(_ context.Context, s *struct{ N state.Sum[int] }) error { s.N.Add(1); return nil }))
 	b.Edge(graph.Start, "one")
@@ -91,7 +96,7 @@ func TestABuilderIsCompiledOverTheStoreOfTheCommandLine(t *testing.T) {
 	}
 }
 
-func TestToolsThatCannotBeASetAreAnError(t *testing.T) {
+func TestConfig_RefusesToolsOfOneName(t *testing.T) {
 	one := tool.Func(tool.Info{Name: "one"}, func(context.Context, struct{}) (string, error) { return "", nil })
 	if _, err := (Config{Tools: []tool.Tool{one, one}}).program(); !errors.Is(err, tool.ErrTool) {
 		t.Errorf("got %v, want an ErrTool", err)
