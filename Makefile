@@ -1,6 +1,6 @@
 # make test runs the tests, make check all that CI runs. Each target is one script or one command.
 
-.PHONY: test check fmt fuzz bench
+.PHONY: test check fmt fuzz bench work
 
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
@@ -19,3 +19,6 @@ fuzz: ## every fuzz target for FUZZTIME
 
 bench: ## every benchmark, no tests
 	@go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+
+work: ## a workspace of all modules for an editor; CI does not use it
+	@go work init . ./bench
