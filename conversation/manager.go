@@ -14,7 +14,7 @@ import (
 )
 
 // Keeper is what a Manager asks of a repository; see [Repository] for what the two promise.
-type Keeper interface {
+type MessageStore interface {
 	Add(ctx context.Context, thread string, ms ...message.Message) ([]message.Message, error)
 	Get(ctx context.Context, thread string, o Options) ([]message.Message, error)
 }
@@ -33,7 +33,7 @@ type Notice struct {
 
 // Config says what a Manager is made of.
 type Config struct {
-	Repository Keeper
+	Repository MessageStore
 	// Sockets are told of each message, in this order.
 	Sockets []Socket
 	// Log is told of failed notifications; nil means slog.Default().
@@ -41,7 +41,7 @@ type Config struct {
 	// Patience is how long all notifications of one Add may take together, after which
 	// their context ends; 0 means 2 seconds. So a bus that cannot be reached holds up
 	// nobody for longer.
-	Patience time.Duration
+	RetryFor time.Duration
 	// History is how many messages Exchange gives to who answers; nil means all.
 	History *int
 }
@@ -60,7 +60,7 @@ func New(cfg Config) (*Manager, error) {
 		}
 	}
 	cfg.Log = cmp.Or(cfg.Log, slog.Default())
-	cfg.Patience = cmp.Or(cfg.Patience, 2*time.Second)
+	cfg.RetryFor = cmp.Or(cfg.RetryFor, 2*time.Second)
 	return &Manager{cfg}, nil
 }
 
@@ -74,17 +74,17 @@ func (m *Manager) Add(ctx context.Context, thread string, ms ...message.Message)
 	if len(ms) == 0 {
 		return nil, nil
 	}
-	kept, err := m.cfg.Repository.Add(ctx, thread, ms...)
+	stored, err := m.cfg.Repository.Add(ctx, thread, ms...)
 	if err != nil {
 		return nil, err
 	}
-	m.tell(ctx, thread, kept)
-	return kept, nil
+	m.notifySockets(ctx, thread, stored)
+	return stored, nil
 }
 
 // tell notifies although ctx may have ended: the messages are kept.
-func (m *Manager) tell(ctx context.Context, thread string, ms []message.Message) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.Patience)
+func (m *Manager) notifySockets(ctx context.Context, thread string, ms []message.Message) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.RetryFor)
 	defer cancel()
 	for _, msg := range ms {
 		for i, s := range m.cfg.Sockets {
@@ -127,12 +127,12 @@ func (m *Manager) Exchange(ctx context.Context, thread string, question message.
 	}
 	said, err := ask(ctx, history, answer)
 	if err == nil {
-		var kept []message.Message
-		if kept, err = m.Add(ctx, thread, question, said); err == nil {
-			return kept[len(kept)-1], nil
+		var stored []message.Message
+		if stored, err = m.Add(ctx, thread, question, said); err == nil {
+			return stored[len(stored)-1], nil
 		}
 	}
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.Patience)
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.RetryFor)
 	defer cancel()
 	_, lost := m.Add(late, thread, question)
 	return message.Message{}, errors.Join(err, lost)

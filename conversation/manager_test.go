@@ -22,13 +22,13 @@ import (
 )
 
 // keeper is a repository that notes what it is asked.
-type keeper struct {
+type spyRepository struct {
 	calls []string
 	ms    []message.Message
 	fail  error
 }
 
-func (k *keeper) Add(_ context.Context, thread string, ms ...message.Message) ([]message.Message, error) {
+func (k *spyRepository) Add(_ context.Context, thread string, ms ...message.Message) ([]message.Message, error) {
 	k.calls = append(k.calls, fmt.Sprint("add ", thread, " ", texts(ms)))
 	if k.fail != nil {
 		return nil, k.fail
@@ -37,7 +37,7 @@ func (k *keeper) Add(_ context.Context, thread string, ms ...message.Message) ([
 	return ms, nil
 }
 
-func (k *keeper) Get(_ context.Context, thread string, o conversation.Options) ([]message.Message, error) {
+func (k *spyRepository) Get(_ context.Context, thread string, o conversation.Options) ([]message.Message, error) {
 	b, _ := json.Marshal(o)
 	k.calls = append(k.calls, fmt.Sprint("get ", thread, " ", string(b)))
 	return k.ms, k.fail
@@ -49,9 +49,9 @@ type socket func(n conversation.Notice) error
 func (s socket) Notify(_ context.Context, n conversation.Notice) error { return s(n) }
 
 // told is a socket that notes what it hears.
-type told []string
+type notified []string
 
-func (l *told) Notify(_ context.Context, n conversation.Notice) error {
+func (l *notified) Notify(_ context.Context, n conversation.Notice) error {
 	*l = append(*l, n.Thread+" "+n.Message.Text())
 	return nil
 }
@@ -80,18 +80,18 @@ func want(t testing.TB, rule string, got, want []string) {
 }
 
 func TestCM01(t *testing.T) {
-	for _, cfg := range []conversation.Config{{}, {Repository: &keeper{}, Sockets: []conversation.Socket{nil}}} {
+	for _, cfg := range []conversation.Config{{}, {Repository: &spyRepository{}, Sockets: []conversation.Socket{nil}}} {
 		if _, err := conversation.New(cfg); !errors.Is(err, conversation.ErrConfig) {
 			t.Errorf("rule: a manager is made of a repository and sockets\n got: %v", err)
 		}
 	}
-	if _, err := conversation.New(conversation.Config{Repository: &keeper{}}); err != nil {
+	if _, err := conversation.New(conversation.Config{Repository: &spyRepository{}}); err != nil {
 		t.Errorf("rule: nobody need listen\n got: %v", err)
 	}
 }
 
 func TestCM02(t *testing.T) {
-	k, l := &keeper{}, &told{}
+	k, l := &spyRepository{}, &notified{}
 	m := manager(t, conversation.Config{Repository: k, Sockets: []conversation.Socket{l}})
 	for _, ms := range [][]message.Message{nil, {message.User("x")}} {
 		if _, err := m.Add(t.Context(), "", ms...); !errors.Is(err, checkpoint.ErrThreadID) {
@@ -102,7 +102,7 @@ func TestCM02(t *testing.T) {
 }
 
 func TestCM03(t *testing.T) {
-	k, l := &keeper{}, &told{}
+	k, l := &spyRepository{}, &notified{}
 	m := manager(t, conversation.Config{Repository: k, Sockets: []conversation.Socket{l}})
 	for _, ms := range [][]message.Message{nil, {}} {
 		if _, err := m.Add(t.Context(), "t", ms...); err != nil {
@@ -113,21 +113,21 @@ func TestCM03(t *testing.T) {
 }
 
 func TestCM04(t *testing.T) {
-	k := &keeper{}
+	k := &spyRepository{}
 	atNotice := -1
 	s := socket(func(conversation.Notice) error { atNotice = len(k.ms); return nil })
 	m := manager(t, conversation.Config{Repository: k, Sockets: []conversation.Socket{s}})
-	kept, err := m.Add(t.Context(), "t", message.User("a"), message.User("b"))
-	if err != nil || len(kept) != 2 || atNotice != 2 {
-		t.Errorf("rule: all is persisted before anybody is told\n got: %v, %v, %d kept at a notice", kept, err, atNotice)
+	stored, err := m.Add(t.Context(), "t", message.User("a"), message.User("b"))
+	if err != nil || len(stored) != 2 || atNotice != 2 {
+		t.Errorf("rule: all is persisted before anybody is told\n got: %v, %v, %d kept at a notice", stored, err, atNotice)
 	}
 	want(t, "one call persists all", k.calls, []string{"add t [a b]"})
 }
 
 func TestCM05(t *testing.T) {
-	var l told
+	var l notified
 	second := socket(func(n conversation.Notice) error { l = append(l, "2nd "+n.Message.Text()); return nil })
-	m := manager(t, conversation.Config{Repository: &keeper{}, Sockets: []conversation.Socket{&l, second}})
+	m := manager(t, conversation.Config{Repository: &spyRepository{}, Sockets: []conversation.Socket{&l, second}})
 	other, _ := message.User("b").With(conversation.ThreadKey, "other")
 	if _, err := m.Add(t.Context(), "t", message.User("a"), other); err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestCM05(t *testing.T) {
 }
 
 func TestCM06(t *testing.T) {
-	k, l := &keeper{fail: errors.New("full")}, &told{}
+	k, l := &spyRepository{fail: errors.New("full")}, &notified{}
 	m := manager(t, conversation.Config{Repository: k, Sockets: []conversation.Socket{l}})
 	if _, err := m.Add(t.Context(), "t", message.User("a")); !errors.Is(err, k.fail) {
 		t.Errorf("got %v, want the repository's error", err)
@@ -146,16 +146,16 @@ func TestCM06(t *testing.T) {
 
 func TestCM07(t *testing.T) {
 	var log bytes.Buffer
-	l := &told{}
+	l := &notified{}
 	bad := socket(func(n conversation.Notice) error {
 		if n.Message.Text() == "a" {
 			panic("ouch")
 		}
 		return errors.New("deaf")
 	})
-	cfg := conversation.Config{Repository: &keeper{}, Sockets: []conversation.Socket{bad, l}, Log: slog.New(slog.NewTextHandler(&log, nil))}
-	kept, err := manager(t, cfg).Add(t.Context(), "t", message.User("a"), message.User("b"))
-	if err != nil || len(kept) != 2 {
+	cfg := conversation.Config{Repository: &spyRepository{}, Sockets: []conversation.Socket{bad, l}, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	stored, err := manager(t, cfg).Add(t.Context(), "t", message.User("a"), message.User("b"))
+	if err != nil || len(stored) != 2 {
 		t.Errorf("rule: an Add does not fail for a socket's sake\n got: %v", err)
 	}
 	want(t, "the others and the rest are told", *l, []string{"t a", "t b"})
@@ -165,7 +165,7 @@ func TestCM07(t *testing.T) {
 }
 
 func TestCM08(t *testing.T) {
-	k := &keeper{}
+	k := &spyRepository{}
 	if _, err := manager(t, conversation.Config{Repository: k}).Get(t.Context(), "", conversation.Options{}); !errors.Is(err, checkpoint.ErrThreadID) {
 		t.Errorf("got %v, want ErrThreadID", err)
 	}
@@ -173,7 +173,7 @@ func TestCM08(t *testing.T) {
 }
 
 func TestCM09(t *testing.T) {
-	k := &keeper{ms: []message.Message{message.User("b"), message.User("a")}}
+	k := &spyRepository{ms: []message.Message{message.User("b"), message.User("a")}}
 	m := manager(t, conversation.Config{Repository: k})
 	got, err := m.Get(t.Context(), "t", conversation.Options{})
 	if err != nil || &got[0] != &k.ms[0] {
@@ -190,7 +190,7 @@ func TestCM09(t *testing.T) {
 }
 
 func TestCM10(t *testing.T) {
-	k := &keeper{fail: errors.New("gone")}
+	k := &spyRepository{fail: errors.New("gone")}
 	if _, err := manager(t, conversation.Config{Repository: k}).Get(t.Context(), "t", conversation.Options{}); err != k.fail {
 		t.Errorf("got %v, want the repository's error", err)
 	}
@@ -242,7 +242,7 @@ func TestCM13(t *testing.T) {
 
 // Requirement: what the user said is not stored
 func TestCM14(t *testing.T) {
-	k := &keeper{}
+	k := &spyRepository{}
 	said, err := manager(t, conversation.Config{Repository: k}).Exchange(t.Context(), "t", message.User("q"), say("a"))
 	if err != nil || said.Text() != "a" {
 		t.Errorf("got %q, %v", said.Text(), err)
@@ -337,10 +337,10 @@ func TestTrap17(t *testing.T) {
 	})
 }
 
-func TestSlowSocketHoldsAnAddUpForPatienceAtMost(t *testing.T) {
+func TestSlowSocketHoldsAnAddUpForRetryForAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stuck := stuckSocket{}
-		cfg := conversation.Config{Repository: &keeper{}, Sockets: []conversation.Socket{stuck}, Patience: time.Second, Log: slog.New(slog.DiscardHandler)}
+		cfg := conversation.Config{Repository: &spyRepository{}, Sockets: []conversation.Socket{stuck}, RetryFor: time.Second, Log: slog.New(slog.DiscardHandler)}
 		begin := time.Now()
 		if _, err := manager(t, cfg).Add(t.Context(), "t", message.User("a"), message.User("b"), message.User("c")); err != nil {
 			t.Error(err)
@@ -360,7 +360,7 @@ func (stuckSocket) Notify(ctx context.Context, _ conversation.Notice) error {
 }
 
 func TestPage_RepositoryWithoutPages(t *testing.T) {
-	m := manager(t, conversation.Config{Repository: &keeper{}})
+	m := manager(t, conversation.Config{Repository: &spyRepository{}})
 	if _, err := m.Page(t.Context(), "t", conversation.Options{}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("got %v, want errors.ErrUnsupported", err)
 	}

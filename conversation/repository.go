@@ -33,7 +33,7 @@ type Repository struct {
 	Now func() time.Time
 }
 
-var _ Keeper = (*Repository)(nil)
+var _ MessageStore = (*Repository)(nil)
 
 // NewRepository makes a repository of a store, which it neither prepares nor closes. The
 // fields of the repository may be set before its first use.
@@ -55,11 +55,11 @@ func (r *Repository) Add(ctx context.Context, thread string, ms ...message.Messa
 	if err := checkpoint.CheckThread(thread); err != nil {
 		return nil, err
 	}
-	kept, err := r.complete(ms)
+	stored, err := r.complete(ms)
 	if err != nil {
 		return nil, place(thread, err)
 	}
-	batches, err := r.batches(thread, kept)
+	batches, err := r.batches(thread, stored)
 	if err != nil {
 		return nil, place(thread, err)
 	}
@@ -68,7 +68,7 @@ func (r *Repository) Add(ctx context.Context, thread string, ms ...message.Messa
 			return nil, place(b.thread, err)
 		}
 	}
-	return kept, nil
+	return stored, nil
 }
 
 func place(thread string, err error) error {
@@ -84,14 +84,14 @@ func (r *Repository) complete(ms []message.Message) ([]message.Message, error) {
 	if r.Now != nil {
 		now = r.Now
 	}
-	at, kept := now(), make([]message.Message, len(ms))
+	at, stored := now(), make([]message.Message, len(ms))
 	for i, m := range ms {
-		kept[i] = m.Clone()
-		if err := identify(&kept[i], at); err != nil {
+		stored[i] = m.Clone()
+		if err := identify(&stored[i], at); err != nil {
 			return nil, err
 		}
 	}
-	return kept, nil
+	return stored, nil
 }
 
 // identify gives a message the id and the time that it lacks.

@@ -33,7 +33,7 @@ func TestSilenceIsNoWrite(t *testing.T) {
 	})
 }
 
-func TestMergeChangesNothingThatSomebodyHolds(t *testing.T) {
+func TestMergeChangesNothingThatAnotherTaskHolds(t *testing.T) {
 	check(t, func(t *rapid.T, s subject) {
 		for i, v := range s.history(t) {
 			if got := encode(t, v.Channel); got != v.bytes {
@@ -195,15 +195,15 @@ func TestDifferenceLeadsFromOneVersionToAnother(t *testing.T) {
 	check(t, func(t *rapid.T, s subject) {
 		all := s.history(t)
 		then, now := pick(t, all), pick(t, all)
-		d, ok := bare(now.Channel).(state.Delta)
+		d, ok := unwrapped(now.Channel).(state.Delta)
 		if !ok {
 			return
 		}
-		diff, ok := d.Since(bare(then.Channel))
+		diff, ok := d.Since(unwrapped(then.Channel))
 		if !ok {
 			return
 		}
-		back := bare(s.fresh()).(state.Delta)
+		back := unwrapped(s.fresh()).(state.Delta)
 		if stored, ok := then.Stored(); ok {
 			if err := back.Restore(decoder(encode(t, stored))); err != nil {
 				t.Fatal(err)

@@ -54,7 +54,7 @@ func restored[C any, P pointer[C]](t *testing.T, c P) P {
 }
 
 // An unset Value is told from a zero one by Lookup; Get gives the zero value and no error.
-func TestAnUnsetValueIsToldApartAndTwoWritesConflict(t *testing.T) {
+func TestAnUnsetValueIsDistinguishedAndTwoWritesConflict(t *testing.T) {
 	var v state.Value[int]
 	if n, ok := v.Lookup(); n != 0 || ok || v.Get() != 0 {
 		t.Errorf("an unset value is %d, %t", n, ok)

@@ -37,13 +37,13 @@ type tested struct {
 func (c tested) Fold(writes []state.Channel) error {
 	inner := make([]state.Channel, len(writes))
 	for i, w := range writes {
-		inner[i] = bare(w)
+		inner[i] = unwrapped(w)
 	}
 	return c.Channel.Fold(inner)
 }
 
 // bare returns the channel itself.
-func bare(c state.Channel) state.Channel {
+func unwrapped(c state.Channel) state.Channel {
 	if t, ok := c.(tested); ok {
 		return t.Channel
 	}
@@ -254,7 +254,7 @@ func (s subject) history(t *rapid.T) []version {
 
 func (s subject) step(t *rapid.T, c state.Channel) {
 	writes := s.views(t, c)
-	e, expires := bare(c).(state.Expirer)
+	e, expires := unwrapped(c).(state.Expirer)
 	var conflict *state.ConflictError
 	switch {
 	case len(writes) == 0 && expires:

@@ -25,7 +25,7 @@ func TestThenIsOneWriteAfterTheOther(t *testing.T) {
 				second := written(t, s, step)
 				together, before := s.copy(first), text(t, second)
 				if second.Wrote() {
-					bare(together).(state.Sequel).Then(bare(second))
+					unwrapped(together).(state.Sequel).Then(unwrapped(second))
 				}
 				if after := text(t, second); after != before {
 					t.Fatalf("Then changed what it was given from %s to %s", before, after)

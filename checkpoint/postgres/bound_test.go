@@ -182,16 +182,16 @@ func TestCommit_ReplySwallowed(t *testing.T) {
 // TestConfig_RetryForNotPositive makes a call that succeeds at the fourth try: a RetryFor of 0 or
 // less is the default.
 func TestConfig_RetryForNotPositive(t *testing.T) {
-	for _, patience := range []time.Duration{-1, 0} {
+	for _, retryFor := range []time.Duration{-1, 0} {
 		schema := freshSchema()
-		s, err := postgres.Open(t.Context(), cluster.dsn(), postgres.Config{Schema: schema, RetryFor: patience})
+		s, err := postgres.Open(t.Context(), cluster.dsn(), postgres.Config{Schema: schema, RetryFor: retryFor})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
 		raise(t, schema, "40001", 3)
 		if err := s.Commit(t.Context(), link(deadnet.Thread, 1)); err != nil {
-			t.Errorf("rule: a RetryFor of 0 or less is the default\n got: %v with %v", err, patience)
+			t.Errorf("rule: a RetryFor of 0 or less is the default\n got: %v with %v", err, retryFor)
 		}
 	}
 }
@@ -272,24 +272,24 @@ func newOver(t testing.TB, settings string, way func(pgconn.DialFunc) pgconn.Dia
 // Requirement: the store is slow, or silent
 func TestCall_RetryForOfSeveralTrips(t *testing.T) {
 	t.Parallel()
-	const patience = time.Second
+	const retryFor = time.Second
 	check := func(t *testing.T, err error) {
 		t.Helper()
 		if !errors.Is(err, checkpoint.ErrUnavailable) && !errors.Is(err, checkpoint.ErrUnknownOutcome) {
-			t.Errorf("rule: a call of several trips has one bound\n got: %v\nwant: an error after %v", err, patience)
+			t.Errorf("rule: a call of several trips has one bound\n got: %v\nwant: an error after %v", err, retryFor)
 		}
 	}
 	t.Run("New", func(t *testing.T) {
 		t.Parallel()
 		l := &losses{}
 		l.set("server_version_num", "begin")
-		_, err := postgres.New(t.Context(), poolOver(t, "pool_max_conns=2", l.dial), postgres.Config{Schema: freshSchema(), RetryFor: patience})
+		_, err := postgres.New(t.Context(), poolOver(t, "pool_max_conns=2", l.dial), postgres.Config{Schema: freshSchema(), RetryFor: retryFor})
 		check(t, err)
 	})
 	t.Run("Memory.Get", func(t *testing.T) {
 		t.Parallel()
 		l := &losses{}
-		m := memoryOf(t, newOver(t, "pool_max_conns=2", l.dial, postgres.Config{Schema: freshSchema(), RetryFor: patience}))
+		m := memoryOf(t, newOver(t, "pool_max_conns=2", l.dial, postgres.Config{Schema: freshSchema(), RetryFor: retryFor}))
 		if _, err := m.Put(t.Context(), []string{"n"}, "key", json.RawMessage(`1`), memory.Options{TTL: time.Hour, Refresh: true}); err != nil {
 			t.Fatal(err)
 		}

@@ -33,8 +33,8 @@ func (s *Store) call(ctx context.Context, write bool, try attempt) error {
 	if budget == nil {
 		budget = &own
 		own.Start()
-	} else if !time.Now().Before(budget.Until(s.patience)) {
-		return s.typed(&silentError{sent: true, address: s.address(), after: s.patience, err: brief.Err})
+	} else if !time.Now().Before(budget.Until(s.retryFor)) {
+		return s.typed(&silentError{sent: true, address: s.address(), after: s.retryFor, err: brief.Err})
 	}
 	unknown := false // whether an attempt was cut off that may have had its effect
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
@@ -44,7 +44,7 @@ func (s *Store) call(ctx context.Context, write bool, try attempt) error {
 		}
 		fate := fateOf(err)
 		unknown = unknown || write && sent && fate == lost
-		if ctx.Err() != nil || fate == final || !time.Now().Add(pause).Before(budget.Until(s.patience)) || !sleep(ctx, pause) {
+		if ctx.Err() != nil || fate == final || !time.Now().Add(pause).Before(budget.Until(s.retryFor)) || !sleep(ctx, pause) {
 			return s.verdict(ctx, err, unknown, fate)
 		}
 	}
@@ -58,7 +58,7 @@ func (s *Store) once(ctx context.Context, budget *brief.Budget, try attempt) (se
 		return false, err
 	}
 	begin := s.clock()
-	share := min(s.patience/2, time.Until(budget.Until(s.patience)))
+	share := min(s.retryFor/2, time.Until(budget.Until(s.retryFor)))
 	pg := conn.Conn().PgConn()
 	if err := pg.Conn().SetDeadline(time.Now().Add(share)); err != nil {
 		conn.Release()
@@ -106,7 +106,7 @@ func (s *Store) acquire(ctx context.Context, budget *brief.Budget) (*pgxpool.Con
 // acquireLate is acquire for a connection that takes its time.
 func (s *Store) acquireLate(ctx context.Context, budget *brief.Budget) (*pgxpool.Conn, error) {
 	waiting, begin := budget.Wait(), s.clock()
-	for last := budget.Until(s.patience); ; {
+	for last := budget.Until(s.retryFor); ; {
 		wait, cancel := context.WithDeadline(ctx, last)
 		conn, err := s.pool.Acquire(wait)
 		late := wait.Err() != nil && ctx.Err() == nil
@@ -121,7 +121,7 @@ func (s *Store) acquireLate(ctx context.Context, budget *brief.Budget) (*pgxpool
 		case !late:
 			return nil, err
 		}
-		last = time.Now().Add(s.patience - time.Duration(s.clock()-answered))
+		last = time.Now().Add(s.retryFor - time.Duration(s.clock()-answered))
 		if answered < begin || !time.Now().Before(last) {
 			return nil, &silentError{false, s.address(), time.Duration(s.clock() - begin), err}
 		}
@@ -151,7 +151,7 @@ func (s *Store) abandon(conn *pgxpool.Conn, begin int64) {
 // what the connection was used for.
 func (s *Store) bury(conn *pgconn.PgConn) {
 	if w := wireOf(conn); w != nil {
-		w.giveUp(time.Now().Add(s.patience / 2))
+		w.giveUp(time.Now().Add(s.retryFor / 2))
 	}
 }
 

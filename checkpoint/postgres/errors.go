@@ -123,7 +123,7 @@ func (s *Store) typed(err error) error {
 	var silent *silentError
 	if errors.As(err, &silent) {
 		return fmt.Errorf("%w: postgres: is the server up, the network in order, and Config.RetryFor (%v) enough? (%w)",
-			checkpoint.ErrUnavailable, s.patience, err)
+			checkpoint.ErrUnavailable, s.retryFor, err)
 	}
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {

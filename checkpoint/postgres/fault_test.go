@@ -281,7 +281,7 @@ func TestLocksAndTimeoutsAreBusy(t *testing.T) {
 	}
 }
 
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+func TestOpenStatesWhatIsWrong(t *testing.T) {
 	admin(t, cluster, "CREATE ROLE nobody_special LOGIN")
 	strict := extraServer(t, "fsync=off", "hba_file="+hbaFile(t, cluster, "local all all reject\n"))
 	cfg := postgres.Config{Schema: freshSchema(), RetryFor: 2 * time.Second}

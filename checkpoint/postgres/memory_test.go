@@ -104,7 +104,7 @@ func TestMemoryThatHasEndedLeavesNoRows(t *testing.T) {
 	}
 }
 
-func TestMemoryOfAClosedStoreSaysSo(t *testing.T) {
+func TestMemoryOfAClosedStoreReturnsAnError(t *testing.T) {
 	s := open(t, cluster.dsn(), postgres.Config{})
 	m := memoryOf(t, s)
 	s.Close()

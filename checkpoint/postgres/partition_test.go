@@ -55,7 +55,7 @@ func TestPartition(t *testing.T) {
 				}
 				done := make(chan error, 1)
 				go func() { done <- s.Commit(t.Context(), link(k, 2)) }()
-				p.heal()
+				p.restore()
 				if err := <-done; err != nil {
 					t.Errorf("rule: when the partition heals the same commit settles it\n got: %v", err)
 				}
@@ -80,7 +80,7 @@ func TestPartitionsUnderWriters(t *testing.T) {
 		w.wait(20)
 		p.open(ways[rand.IntN(len(ways))], rand.IntN(2) == 0)
 		time.Sleep(time.Duration(rand.IntN(pace.Soak(100, 1000))) * time.Millisecond) // how long a partition lasts
-		p.heal()
+		p.restore()
 	}
 	w.wait(20)
 	w.check(t)

@@ -55,7 +55,7 @@ type Store struct {
 	pool     *pgxpool.Pool
 	own      bool              // Close closes the pool
 	mode     pgx.QueryExecMode // never one that leaves a prepared statement in a session
-	patience time.Duration
+	retryFor time.Duration
 	schema   string
 	migrate  Migrate
 	text     texts
@@ -82,7 +82,7 @@ func Open(ctx context.Context, connString string, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: postgres: %w", checkpoint.ErrUnavailable, err)
 	}
-	bounded(parsed, patience(cfg))
+	bounded(parsed, retryFor(cfg))
 	pool, err := pgxpool.NewWithConfig(ctx, parsed)
 	if err != nil {
 		return nil, fmt.Errorf("%w: postgres: %w", checkpoint.ErrUnavailable, err)
@@ -97,7 +97,7 @@ func Open(ctx context.Context, connString string, cfg Config) (*Store, error) {
 }
 
 // retryFor returns Config.RetryFor, or its default.
-func patience(cfg Config) time.Duration {
+func retryFor(cfg Config) time.Duration {
 	if cfg.RetryFor <= 0 {
 		return 5 * time.Second
 	}
@@ -111,7 +111,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, cfg Config) (*Store, error) {
 	if cfg.Schema == "" {
 		cfg.Schema = "weft"
 	}
-	s := &Store{pool: pool, patience: patience(cfg), opened: time.Now(), mode: pgx.QueryExecModeCacheDescribe,
+	s := &Store{pool: pool, retryFor: retryFor(cfg), opened: time.Now(), mode: pgx.QueryExecModeCacheDescribe,
 		schema: cfg.Schema, migrate: cfg.Migrate, text: textsFor(cfg.Schema)}
 	if pool.Config().ConnConfig.DescriptionCacheCapacity <= 0 {
 		s.mode = pgx.QueryExecModeDescribeExec

@@ -47,7 +47,7 @@ func (p *proxy) swallows(reply bool) bool {
 	return h.reset
 }
 
-func (p *proxy) heal() {
+func (p *proxy) restore() {
 	if h := p.hole.Swap(nil); h != nil {
 		close(h.closed)
 	}
@@ -63,7 +63,7 @@ func newProxy(t testing.TB, s *server) *proxy {
 	p.wg.Go(p.serve)
 	t.Cleanup(func() {
 		l.Close()
-		p.heal()
+		p.restore()
 		p.wg.Wait()
 	})
 	return p

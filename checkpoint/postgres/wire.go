@@ -85,16 +85,16 @@ func (w *wire) passed(n int) {
 // bounded gives the connections of a pool that is to be made their deadlines: for connecting, for
 // the sign of life that a pool asks an idle connection for, and for cancelling what a connection
 // that was given up still does in the server.
-func bounded(cfg *pgxpool.Config, patience time.Duration) {
+func bounded(cfg *pgxpool.Config, retryFor time.Duration) {
 	hosts := map[string]bool{fmt.Sprint(cfg.ConnConfig.Host, cfg.ConnConfig.Port): true}
 	for _, f := range cfg.ConnConfig.Fallbacks {
 		hosts[fmt.Sprint(f.Host, f.Port)] = true
 	}
-	each := patience / time.Duration(max(2, len(hosts)))
+	each := retryFor / time.Duration(max(2, len(hosts)))
 	if t := cfg.ConnConfig.ConnectTimeout; t <= 0 || t > each {
 		cfg.ConnConfig.ConnectTimeout = each
 	}
-	cfg.PingTimeout = patience / 8
+	cfg.PingTimeout = retryFor / 8
 	dial := cfg.ConnConfig.DialFunc
 	cfg.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		until := time.Now().Add(each)

@@ -95,11 +95,11 @@ func TestOpenURL_ServerSilent(t *testing.T) {
 	}
 }
 
-func TestOpen_PatienceNotPositive(t *testing.T) {
-	for _, patience := range []time.Duration{-1, 0} {
-		store := storeOf(t, connect(t, goredis.Options{Addr: "127.0.0.1:1"}), redis.Config{RetryFor: patience})
+func TestOpen_RetryForNotPositive(t *testing.T) {
+	for _, retryFor := range []time.Duration{-1, 0} {
+		store := storeOf(t, connect(t, goredis.Options{Addr: "127.0.0.1:1"}), redis.Config{RetryFor: retryFor})
 		if got := store.RetryFor(); got != 5*time.Second {
-			t.Errorf("rule: a RetryFor of 0 or less is the default\n got: %v for %v", got, patience)
+			t.Errorf("rule: a RetryFor of 0 or less is the default\n got: %v for %v", got, retryFor)
 		}
 	}
 }
@@ -217,7 +217,7 @@ func (l *lossy) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.Pr
 //
 // Requirement: the store is slow, or silent
 func TestCall_RetryForOfSeveralTrips(t *testing.T) {
-	const patience = 500 * time.Millisecond
+	const retryFor = 500 * time.Millisecond
 	s, prefix := common(t)
 	filled := func(t *testing.T, prefix string) *redis.Store {
 		store := storeOf(t, s.client(t), redis.Config{Prefix: prefix})
@@ -252,18 +252,18 @@ func TestCall_RetryForOfSeveralTrips(t *testing.T) {
 	for i, c := range names {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			cfg := redis.Config{Prefix: prefix + c.Name, RetryFor: patience}
+			cfg := redis.Config{Prefix: prefix + c.Name, RetryFor: retryFor}
 			filled(t, cfg.Prefix)
 			client := connect(t, goredis.Options{Addr: s.addr, ReadTimeout: time.Minute, PoolSize: 1})
 			if err := client.Ping(t.Context()).Err(); err != nil { // nothing of the connection is lost
 				t.Fatal(err)
 			}
-			network := &lossy{after: patience * 6 / 10}
+			network := &lossy{after: retryFor * 6 / 10}
 			client.AddHook(network)
 			err := several(t, storeOf(t, client, cfg))[i].Do(t.Context())
 			if !errors.Is(err, checkpoint.ErrUnavailable) && !errors.Is(err, checkpoint.ErrUnknownOutcome) {
 				t.Errorf("rule: a call of several trips has one bound\n got: %v after %d trips of which every other one took %v\nwant: an error after %v",
-					err, network.trips.Load(), network.after, patience)
+					err, network.trips.Load(), network.after, retryFor)
 			}
 		})
 	}

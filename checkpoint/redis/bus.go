@@ -294,16 +294,16 @@ func (p *pump) run() {
 		last, err := p.ask()
 		switch {
 		case err == nil:
-			p.tell(last, nil)
+			p.notify(last, nil)
 		case !p.bus.store.passes(err):
-			p.tell(0, p.bus.store.typed(err))
+			p.notify(0, p.bus.store.typed(err))
 			p.off()
 			return
 		default:
 			p.bus.store.nap(context.Background(), longestPause)
 		}
 		if err := p.bus.store.nap(context.Background(), 0); err != nil {
-			p.tell(0, err)
+			p.notify(0, err)
 			p.off()
 			return
 		}
@@ -332,7 +332,7 @@ func (p *pump) ask() (uint64, error) {
 }
 
 // tell wakes those who wait.
-func (p *pump) tell(last uint64, err error) {
+func (p *pump) notify(last uint64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if last == p.last && err == nil {

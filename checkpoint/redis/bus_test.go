@@ -76,7 +76,7 @@ func TestListenerGoesOnAfterLostConnections(t *testing.T) {
 	}
 }
 
-func TestListenerHearsThatTheServerLostTheTopic(t *testing.T) {
+func TestListenerLearnsThatTheServerLostTheTopic(t *testing.T) {
 	s, prefix := common(t)
 	bus := storeOf(t, s.quick(t), redis.Config{Prefix: prefix}).Bus(0)
 	l := listen(t, bus, "a")
@@ -184,7 +184,7 @@ func TestListenersEndWithTheStore(t *testing.T) {
 	}
 }
 
-func TestListenerOfAForeignKeyIsToldSo(t *testing.T) {
+func TestListenerOfAForeignKeyIsNotified(t *testing.T) {
 	s, prefix := common(t)
 	bus := storeOf(t, s.quick(t), redis.Config{Prefix: prefix}).Bus(0)
 	s.do(t, "set", prefix+":b:{a}", "something else")

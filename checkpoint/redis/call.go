@@ -53,7 +53,7 @@ func (s *Store) ask(ctx context.Context, key string, args ...any) (any, error) {
 }
 
 // tell runs a plain command that writes, and may be repeated.
-func (s *Store) tell(ctx context.Context, key string, args ...any) (any, error) {
+func (s *Store) notify(ctx context.Context, key string, args ...any) (any, error) {
 	c := call{store: s, key: key, args: args, size: sizeOf(args), writes: true}
 	return c.run(ctx)
 }
@@ -131,7 +131,7 @@ func (c *call) try(ctx context.Context) (any, error) {
 		}
 		return nil, ended(ctx, c.unknown, before)
 	}
-	l := c.store.lanes.of(c.key)
+	l := c.store.pipelines.of(c.key)
 	if before == nil && len(c.beside) == 0 && c.store.punctual && (c.script == nil || !c.script.adds) {
 		if reply, err, done := c.sendMyself(ctx, l); done {
 			return reply, err
@@ -144,7 +144,7 @@ func (c *call) try(ctx context.Context) (any, error) {
 	c.beside = nil
 	var along []*job // what goes the same way shares the trip
 	for _, b := range beside {
-		if other := c.store.lanes.of(b.key); other == l {
+		if other := c.store.pipelines.of(b.key); other == l {
 			along = append(along, b)
 		} else {
 			c.store.start(other, b)
@@ -187,7 +187,7 @@ func (c *call) wait(ctx context.Context, j *job) bool {
 		case <-timer.C:
 		}
 		c.store.briefs.StopTimer(timer)
-		sent, replied := j.lane.sent(j)
+		sent, replied := j.pipeline.sent(j)
 		if sent.After(begin) && replied.After(begin) {
 			waiting.Uncount(sent)
 		}
@@ -215,7 +215,7 @@ func (c *call) result(cmd *redis.Cmd) (any, error) {
 
 // sendMyself makes the round trip on the caller's goroutine. It reports false when
 // somebody else must: the lane is not free, or the server did not answer in time.
-func (c *call) sendMyself(ctx context.Context, l *lane) (reply any, err error, done bool) {
+func (c *call) sendMyself(ctx context.Context, l *pipeline) (reply any, err error, done bool) {
 	if !c.store.enter() {
 		return nil, c.closed(), true
 	}
@@ -274,14 +274,14 @@ func (c *call) command() []any {
 }
 
 // start puts jobs on their lane. It reports false when the store is closed.
-func (s *Store) start(l *lane, jobs ...*job) bool {
+func (s *Store) start(l *pipeline, jobs ...*job) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return false
 	}
 	for _, j := range jobs {
-		j.lane = l
+		j.pipeline = l
 	}
 	if l.add(jobs...) {
 		s.calls.Go(func() { l.run(s) })

@@ -19,7 +19,7 @@ import (
 // says which of them it may not.
 func (s *Store) Doctor(ctx context.Context) ([]checkpoint.Finding, error) {
 	until := time.Now().Add(s.cfg.RetryFor)
-	err := s.aside(ctx, until, func(ctx context.Context) error {
+	err := s.apart(ctx, until, func(ctx context.Context) error {
 		if err := s.client.Ping(ctx).Err(); !isDenied(err) {
 			return err
 		}
@@ -30,13 +30,13 @@ func (s *Store) Doctor(ctx context.Context) ([]checkpoint.Finding, error) {
 	}
 	var mu sync.Mutex
 	var all []checkpoint.Finding
-	err = s.aside(ctx, until, func(ctx context.Context) error {
+	err = s.apart(ctx, until, func(ctx context.Context) error {
 		return s.eachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
 			n, err := examine(ctx, c)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.Options().Addr, err)
 			}
-			n.clustered = s.lanes.cluster != nil
+			n.clustered = s.pipelines.cluster != nil
 			mu.Lock()
 			defer mu.Unlock()
 			all = append(all, n.findings(c.Options().Addr)...)
@@ -58,7 +58,7 @@ func (s *Store) Doctor(ctx context.Context) ([]checkpoint.Finding, error) {
 }
 
 // aside runs f for as long as ctx lasts and until a time. The context of f ends at that time.
-func (s *Store) aside(ctx context.Context, until time.Time, f func(context.Context) error) error {
+func (s *Store) apart(ctx context.Context, until time.Time, f func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return ended(ctx, false, nil)
 	}

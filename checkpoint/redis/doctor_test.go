@@ -114,7 +114,7 @@ func TestDoctorOfAStrangeClient(t *testing.T) {
 	}
 }
 
-func TestDoctorOfNobody(t *testing.T) {
+func TestDoctorOfNoReader(t *testing.T) {
 	s, _ := common(t)
 	store := storeOf(t, s.client(t), redis.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -124,8 +124,8 @@ func TestDoctorOfNobody(t *testing.T) {
 	store.Close()
 	_, err = store.Doctor(t.Context())
 	wantError(t, "a closed store is not examined", err, checkpoint.ErrClosed)
-	nobody := storeOf(t, connect(t, goredis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1}), redis.Config{})
-	_, err = nobody.Doctor(t.Context())
+	noListener := storeOf(t, connect(t, goredis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1}), redis.Config{})
+	_, err = noListener.Doctor(t.Context())
 	wantError(t, "a server that does not answer is an error", err, checkpoint.ErrUnavailable)
 }
 

@@ -129,7 +129,7 @@ func TestDocumentsAreNotTakenFromOthers(t *testing.T) {
 	wantError(t, "what is no record is damage", err, checkpoint.ErrCorrupt, `"p"`)
 }
 
-func TestDocumentsLargerThanTheServerIsToldAreRefused(t *testing.T) {
+func TestDocumentsLargerThanTheServerAllowsAreRefused(t *testing.T) {
 	s, prefix := common(t)
 	d := documentsOf(t, storeOf(t, s.client(t), redis.Config{Prefix: prefix, MaxBytes: 1000}))
 	_, err := d.Set(t.Context(), document.At("c", "p"), document.Change{ID: "id", Value: json.RawMessage(`"` + strings.Repeat("x", 1000) + `"`)})

@@ -80,7 +80,7 @@ func (s *Store) fateOf(err error) fate {
 		return notNow // the time was over before there was a connection
 	}
 	f, _, _ := judge(err)
-	if s.lanes.cluster != nil && f == refused && strings.HasPrefix(err.Error(), "MOVED") {
+	if s.pipelines.cluster != nil && f == refused && strings.HasPrefix(err.Error(), "MOVED") {
 		return notNow
 	}
 	return f

@@ -33,7 +33,7 @@ func TestErrorsThatStay(t *testing.T) {
 		what    string
 		prepare func() goredis.UniversalClient
 		undo    []any
-		says    string
+		wants   string
 	}{
 		{"WRONGTYPE", func() goredis.UniversalClient { s.do(t, "set", key, "mine"); return s.client(t) }, []any{"del", key}, "another program"},
 		{"NOPERM", func() goredis.UniversalClient { return user("~*", "+@all", "-evalsha") }, nil, "may not run"},
@@ -45,7 +45,7 @@ func TestErrorsThatStay(t *testing.T) {
 	} {
 		store := storeOf(t, c.prepare(), redis.Config{RetryFor: patient, Unlisted: true})
 		err := store.Commit(t.Context(), link("thread", 1, "id"))
-		wantError(t, c.what+" is no use to repeat", err, checkpoint.ErrUnavailable, c.says)
+		wantError(t, c.what+" is no use to repeat", err, checkpoint.ErrUnavailable, c.wants)
 		if errors.Is(err, checkpoint.ErrUnknownOutcome) {
 			t.Errorf("rule: after %s it is known that nothing was written\n got: %v", c.what, err)
 		}
@@ -134,7 +134,7 @@ func TestClosedClient(t *testing.T) {
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestNoReaderListens(t *testing.T) {
 	port, err := freeport.Choose()
 	if err != nil {
 		t.Fatal(err)
@@ -389,7 +389,7 @@ func TestSomeoneElsesKeys(t *testing.T) {
 	if err := store.Commit(t.Context(), link("thread", 1, "1")); err != nil {
 		t.Fatal(err)
 	}
-	for origin, says := range map[string]string{"2thread": "newer version", "1another": "belongs to"} {
+	for origin, wants := range map[string]string{"2thread": "newer version", "1another": "belongs to"} {
 		s.do(t, "hset", key, "@", origin)
 		_, loadErr := store.Load(t.Context(), checkpoint.Key{Thread: "thread"}, 0)
 		_, spacesErr := store.Namespaces(t.Context(), "thread")
@@ -398,7 +398,7 @@ func TestSomeoneElsesKeys(t *testing.T) {
 			"Commit": store.Commit(t.Context(), link("thread", 2, "2")), "Load": loadErr, "Namespaces": spacesErr, "Acquire": leaseErr,
 			"Expire": store.Expire(t.Context(), "thread", time.Minute),
 		} {
-			wantError(t, what+" leaves what it does not know as it is", err, checkpoint.ErrUnsupported, says)
+			wantError(t, what+" leaves what it does not know as it is", err, checkpoint.ErrUnsupported, wants)
 		}
 	}
 }
@@ -437,8 +437,8 @@ func TestServerThatLostItsTail(t *testing.T) {
 	if !errors.As(err, &c) || c.Head != 5 {
 		t.Errorf("rule: a conflict names the real head, also when it went back\n got: %v\nwant: head 5", err)
 	}
-	healed := link("thread", 6, "healed")
-	if err := store.Commit(t.Context(), healed); err != nil {
+	recovered := link("thread", 6, "healed")
+	if err := store.Commit(t.Context(), recovered); err != nil {
 		t.Errorf("rule: a thread that went back can go on\n got: %v", err)
 	}
 	s.do(t, "del", key)

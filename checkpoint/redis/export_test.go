@@ -14,9 +14,9 @@ func (s *Store) Client() redis.UniversalClient { return s.client }
 
 // Waiting returns how many calls wait to be sent.
 func (s *Store) Waiting() (n int) {
-	s.lanes.mu.Lock()
-	defer s.lanes.mu.Unlock()
-	for _, l := range s.lanes.byNode {
+	s.pipelines.mu.Lock()
+	defer s.pipelines.mu.Unlock()
+	for _, l := range s.pipelines.byNode {
 		l.mu.Lock()
 		n += len(l.waiting)
 		l.mu.Unlock()

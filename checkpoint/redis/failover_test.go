@@ -97,11 +97,11 @@ func want(n int) (list []string) {
 	return list
 }
 
-// TestARunHealsAfterAFailover promotes a replica that lacks the newest commits of a run.
+// TestARunRecoversAfterAFailover promotes a replica that lacks the newest commits of a run.
 // The run goes on over what is left: nothing runs twice, and the chain is one.
 //
 // Requirement: a failover loses acknowledged commits
-func TestARunHealsAfterAFailover(t *testing.T) {
+func TestARunRecoversAfterAFailover(t *testing.T) {
 	const n = 8
 	for _, durability := range []graph.Durability{graph.Sync, graph.Async} {
 		for lost := 1; lost <= 4; lost++ {
@@ -121,7 +121,7 @@ func TestARunHealsAfterAFailover(t *testing.T) {
 				if err != nil || !slices.Equal(d.Log.Slice(), want(n)) {
 					t.Errorf("rule: what it stored is what it has\n got: %q, %v", d.Log.Slice(), err)
 				}
-				if !healedOnce(t, p.store) && (durability == graph.Sync || lost > 1) { // with Async nothing may have been lost yet
+				if !recoveredOnce(t, p.store) && (durability == graph.Sync || lost > 1) { // with Async nothing may have been lost yet
 					t.Error("rule: a commit says that it healed what was lost\n got: none")
 				}
 			})
@@ -130,9 +130,9 @@ func TestARunHealsAfterAFailover(t *testing.T) {
 }
 
 // healedOnce reads the chain of t and reports whether one commit in it healed it.
-func healedOnce(t testing.TB, store checkpoint.Store) bool {
+func recoveredOnce(t testing.TB, store checkpoint.Store) bool {
 	t.Helper()
-	healed, next := 0, uint64(0)
+	recovered, next := 0, uint64(0)
 	for snap, err := range store.History(t.Context(), checkpoint.Key{Thread: "t"}, checkpoint.Query{}) {
 		if err != nil || next != 0 && snap.Seq != next {
 			t.Fatalf("rule: a chain has no gaps\n got: commit %d, %v\nwant: %d", snap.Seq, err, next)
@@ -143,10 +143,10 @@ func healedOnce(t testing.TB, store checkpoint.Store) bool {
 			t.Fatal(err)
 		}
 		if rec.Healed {
-			healed++
+			recovered++
 		}
 	}
-	return healed == 1
+	return recovered == 1
 }
 
 // TestAnIdleThreadAfterAFailoverIsAnEarlierOne: nobody was there to heal it. It is whole
@@ -184,10 +184,10 @@ func TestAnIdleThreadAfterAFailoverIsAnEarlierOne(t *testing.T) {
 	}
 }
 
-// TestARunWhoseLeaseWasLostIsToldSo loses all of a thread, its lease too.
+// TestARunWhoseLeaseWasLostIsNotified loses all of a thread, its lease too.
 //
 // Requirement: a failover loses acknowledged commits
-func TestARunWhoseLeaseWasLostIsToldSo(t *testing.T) {
+func TestARunWhoseLeaseWasLostIsNotified(t *testing.T) {
 	p, ran := newPair(t), map[string]int{}
 	p.lag()
 	_, err := days(t, p.store, 4, ran, map[int]func(){2: p.failOver}).Invoke(t.Context(), diary{}, graph.RunOptions{Thread: "t"})

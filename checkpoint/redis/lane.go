@@ -31,12 +31,12 @@ const (
 // job is one command on its way. Its arguments belong to it alone: whoever asked may
 // be gone before it is sent.
 type job struct {
-	cmd  *redis.Cmd
-	key  string // decides the lane
-	lane *lane  // set when the job is put on it
-	size int
-	sent time.Time     // guarded by lane.mu; zero while it waits
-	done chan struct{} // closed when cmd has its reply
+	cmd      *redis.Cmd
+	key      string    // decides the lane
+	pipeline *pipeline // set when the job is put on it
+	size     int
+	sent     time.Time     // guarded by lane.mu; zero while it waits
+	done     chan struct{} // closed when cmd has its reply
 }
 
 func newJob(key string, size int, args ...any) *job {
@@ -44,7 +44,7 @@ func newJob(key string, size int, args ...any) *job {
 }
 
 // lane is the way to one server.
-type lane struct {
+type pipeline struct {
 	mu      sync.Mutex
 	waiting []*job
 	running int
@@ -54,7 +54,7 @@ type lane struct {
 
 // sent returns when a job was sent, the zero Time if it was not, and when the server last sent a
 // reply to any.
-func (l *lane) sent(j *job) (sent, replied time.Time) {
+func (l *pipeline) sent(j *job) (sent, replied time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return j.sent, l.replied
@@ -67,7 +67,7 @@ func hasReply(err error) bool {
 }
 
 // add puts jobs on the lane. It reports whether somebody must run it.
-func (l *lane) add(jobs ...*job) (run bool) {
+func (l *pipeline) add(jobs ...*job) (run bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting = append(l.waiting, jobs...)
@@ -79,7 +79,7 @@ func (l *lane) add(jobs ...*job) (run bool) {
 }
 
 // claim lets a caller send a command itself, if the lane is free. leave must follow.
-func (l *lane) claim() bool {
+func (l *pipeline) claim() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.running == inFlight || len(l.waiting) > 0 || !l.slow.IsZero() && time.Now().Before(l.slow) {
@@ -91,7 +91,7 @@ func (l *lane) claim() bool {
 
 // leave ends what claim began. It reports whether somebody must run the lane, since
 // others have come meanwhile.
-func (l *lane) leave(took time.Duration, replied bool) (run bool) {
+func (l *pipeline) leave(took time.Duration, replied bool) (run bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if took >= ownDeadline {
@@ -108,7 +108,7 @@ func (l *lane) leave(took time.Duration, replied bool) (run bool) {
 }
 
 // withdraw takes a job back. It reports false when it was sent already.
-func (l *lane) withdraw(j *job) bool {
+func (l *pipeline) withdraw(j *job) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, w := range l.waiting {
@@ -121,7 +121,7 @@ func (l *lane) withdraw(j *job) bool {
 }
 
 // take picks up what goes out together. When there is nothing, the runner leaves.
-func (l *lane) take() (batch []*job) {
+func (l *pipeline) take() (batch []*job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	size, n := 0, 0
@@ -145,7 +145,7 @@ func (l *lane) take() (batch []*job) {
 }
 
 // run sends until nothing waits.
-func (l *lane) run(s *Store) {
+func (l *pipeline) run(s *Store) {
 	for batch := l.take(); batch != nil; batch = l.take() {
 		if s.send(batch) {
 			l.mu.Lock()
@@ -187,20 +187,20 @@ func punctual(client redis.UniversalClient) bool {
 
 // lanes finds the lane of a key: one for each node of a cluster, so that a node that
 // does not answer holds up only its own threads.
-type lanes struct {
+type pipelines struct {
 	cluster *redis.ClusterClient // nil if it is none
 	known   atomic.Bool          // the client has met its cluster, so to ask for a node takes no time
 	mu      sync.Mutex
-	byNode  map[string]*lane
+	byNode  map[string]*pipeline
 }
 
-func (ls *lanes) init(client redis.UniversalClient) {
+func (ls *pipelines) init(client redis.UniversalClient) {
 	ls.cluster, _ = client.(*redis.ClusterClient)
-	ls.byNode = map[string]*lane{}
+	ls.byNode = map[string]*pipeline{}
 }
 
 // node returns the address of the node that has a key.
-func (ls *lanes) node(ctx context.Context, key string) (string, error) {
+func (ls *pipelines) node(ctx context.Context, key string) (string, error) {
 	master, err := ls.cluster.MasterForKey(ctx, key)
 	if err != nil {
 		return "", err
@@ -211,7 +211,7 @@ func (ls *lanes) node(ctx context.Context, key string) (string, error) {
 
 // of returns the lane of a key. While the client does not know its cluster, there is one
 // lane for all.
-func (ls *lanes) of(key string) *lane {
+func (ls *pipelines) of(key string) *pipeline {
 	node := ""
 	if ls.known.Load() {
 		node, _ = ls.node(context.Background(), key) // what the client knows needs no trip
@@ -220,7 +220,7 @@ func (ls *lanes) of(key string) *lane {
 	defer ls.mu.Unlock()
 	l := ls.byNode[node]
 	if l == nil {
-		l = &lane{}
+		l = &pipeline{}
 		ls.byNode[node] = l
 	}
 	return l
@@ -229,11 +229,11 @@ func (ls *lanes) of(key string) *lane {
 // meet lets the client of a cluster get to know it, for as long as ctx lasts and until a time.
 // What goes wrong shows again when a command is sent.
 func (s *Store) meet(ctx context.Context, key string, until time.Time) error {
-	if s.lanes.cluster == nil || s.lanes.known.Load() {
+	if s.pipelines.cluster == nil || s.pipelines.known.Load() {
 		return nil
 	}
-	s.aside(ctx, until, func(ctx context.Context) error {
-		_, err := s.lanes.node(ctx, key)
+	s.apart(ctx, until, func(ctx context.Context) error {
+		_, err := s.pipelines.node(ctx, key)
 		return err
 	})
 	switch {

@@ -141,7 +141,7 @@ func TestMemoryIsNotTakenFromOthers(t *testing.T) {
 	wantError(t, "what is no record is damage", err, checkpoint.ErrCorrupt, "odd")
 }
 
-func TestMemoryOfAClosedStoreSaysSo(t *testing.T) {
+func TestMemoryOfAClosedStoreReturnsAnError(t *testing.T) {
 	s := open(t)
 	m := s.Memory()
 	s.Close()
@@ -153,7 +153,7 @@ func TestMemoryOfAClosedStoreSaysSo(t *testing.T) {
 	}
 }
 
-func TestMemoryLargerThanTheServerIsToldIsRefused(t *testing.T) {
+func TestMemoryLargerThanTheServerAllowsIsRefused(t *testing.T) {
 	s, prefix := common(t)
 	m := storeOf(t, s.client(t), redis.Config{Prefix: prefix, MaxBytes: 1000}).Memory()
 	_, err := m.Put(t.Context(), []string{"users"}, "k", json.RawMessage(`"`+strings.Repeat("x", 1000)+`"`), memory.Options{})

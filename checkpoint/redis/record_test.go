@@ -88,8 +88,8 @@ func FuzzSplitEntryName(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) { splitEntryName(name) })
 }
 
-func TestLanesShareTrips(t *testing.T) {
-	var l lane
+func TestPipelinesShareTrips(t *testing.T) {
+	var l pipeline
 	runners := 0
 	for range 3 * batchCalls {
 		if l.add(newJob("", 100)) {

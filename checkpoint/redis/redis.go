@@ -42,15 +42,15 @@ type Config struct {
 	Unlisted bool
 }
 
-const defaultPatience = 5 * time.Second
+const defaultRetryFor = 5 * time.Second
 
 // Store keeps threads in Redis. It is safe for concurrent use, by any number of
 // processes.
 type Store struct {
-	client redis.UniversalClient
-	cfg    Config
-	own    bool // the client is closed with the store
-	lanes  lanes
+	client    redis.UniversalClient
+	cfg       Config
+	own       bool // the client is closed with the store
+	pipelines pipelines
 
 	nonces   atomic.Uint64
 	punctual bool // the client holds commands to the deadline of their context
@@ -84,14 +84,14 @@ func Open(client redis.UniversalClient, cfg Config) (*Store, error) {
 		cfg.Prefix = "weft"
 	}
 	if cfg.RetryFor <= 0 {
-		cfg.RetryFor = defaultPatience
+		cfg.RetryFor = defaultRetryFor
 	}
 	if cfg.MaxBytes <= 0 {
 		cfg.MaxBytes = 64 << 20
 	}
 	s := &Store{client: client, cfg: cfg, punctual: punctual(client), address: addressOf(client), closing: make(chan struct{})}
 	s.nonces.Store(rand.Uint64())
-	s.lanes.init(client)
+	s.pipelines.init(client)
 	return s, nil
 }
 
@@ -154,7 +154,7 @@ func dial(url string) (redis.UniversalClient, error) {
 // has given up, unless the URL says something else.
 func dialTimeout(timeout *time.Duration, retries *int) {
 	if *timeout == 0 {
-		*timeout = defaultPatience / 2
+		*timeout = defaultRetryFor / 2
 	}
 	if *retries == 0 {
 		*retries = 1

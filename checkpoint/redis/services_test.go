@@ -109,7 +109,7 @@ func TestProcessThatListens(t *testing.T) {
 }
 
 // Requirement: filters of subscribers are ignored
-func TestAnotherProcessHearsWhatIsAdded(t *testing.T) {
+func TestAnotherProcessReceivesWhatIsAdded(t *testing.T) {
 	s, prefix := common(t)
 	child := exec.Command(os.Args[0], "-test.run=^TestProcessThatListens$", "-test.v")
 	child.Env = append(pace.Environ(), listenAt+"="+s.addr, listenPrefix+"="+prefix)

@@ -33,7 +33,7 @@ func (s *Store) Namespaces(ctx context.Context, thread string) ([]string, error)
 // spent, since fences are never made twice.
 func (s *Store) Delete(ctx context.Context, thread string) error {
 	ctx = brief.OneCall(ctx)
-	if _, err := s.tell(ctx, s.key(thread), "unlink", s.key(thread)); err != nil {
+	if _, err := s.notify(ctx, s.key(thread), "unlink", s.key(thread)); err != nil {
 		return fmt.Errorf("thread %q: %w", thread, err)
 	}
 	if err := s.unlist(ctx, thread); err != nil {

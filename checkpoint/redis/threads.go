@@ -43,12 +43,12 @@ func (s *Store) listing(c *checkpoint.Commit) []*job {
 // unlist takes a thread out of the index, and puts it back if it was begun meanwhile.
 func (s *Store) unlist(ctx context.Context, thread string) error {
 	key := s.indexOf(thread)
-	if _, err := s.tell(ctx, key, "zrem", key, thread); err != nil {
+	if _, err := s.notify(ctx, key, "zrem", key, thread); err != nil {
 		return err
 	}
 	there, err := s.ask(ctx, s.key(thread), "hexists", s.key(thread), "h/")
 	if err == nil && there == int64(1) {
-		_, err = s.tell(ctx, key, "zadd", key, 0, thread)
+		_, err = s.notify(ctx, key, "zadd", key, 0, thread)
 	}
 	return err
 }

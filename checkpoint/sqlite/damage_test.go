@@ -51,9 +51,9 @@ func TestOpenHonoursContext(t *testing.T) {
 func TestFilesThatAreNotOurs(t *testing.T) {
 	text := []byte("This is a diary.\n")
 	for _, c := range []struct {
-		rule string
-		make func(path string) error
-		says string
+		rule  string
+		make  func(path string) error
+		wants string
 	}{
 		{"a text file is not ours", func(path string) error { return os.WriteFile(path, bytes.Repeat(text, 1000), 0o600) }, "not an SQLite file"},
 		{"a short text file is not ours", func(path string) error { return os.WriteFile(path, text, 0o600) }, "not an SQLite file"},
@@ -68,7 +68,7 @@ func TestFilesThatAreNotOurs(t *testing.T) {
 		}
 		before := read(t, path)
 		_, err := sqlite.Open(t.Context(), path)
-		wantError(t, c.rule, err, checkpoint.ErrUnsupported, path, c.says)
+		wantError(t, c.rule, err, checkpoint.ErrUnsupported, path, c.wants)
 		if !bytes.Equal(read(t, path), before) {
 			t.Errorf("rule: a file that is not ours is not changed\n got: other bytes after %q\nwant: the same", c.rule)
 		}

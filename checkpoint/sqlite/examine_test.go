@@ -115,7 +115,7 @@ func TestDoctorJudges(t *testing.T) {
 	}
 }
 
-func TestDoctorOfAClosedStoreSaysSo(t *testing.T) {
+func TestDoctorOfAClosedStoreReturnsAnError(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "threads.db"))
 	if err != nil {
 		t.Fatal(err)

@@ -87,7 +87,7 @@ func (w *writer) vacate(thread string) error {
 // isEmpty reports whether a thread has no commits.
 func (w *writer) isEmpty(thread string) (bool, error) {
 	var known bool
-	err := w.bare.QueryRowContext(context.Background(), thread).Scan(&known)
+	err := w.plain.QueryRowContext(context.Background(), thread).Scan(&known)
 	return !known, err
 }
 

@@ -106,7 +106,7 @@ func TestMemoryIsSharedByStoresOfOneFile(t *testing.T) {
 	}
 }
 
-func TestMemoryOfAClosedStoreSaysSo(t *testing.T) {
+func TestMemoryOfAClosedStoreReturnsAnError(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "threads.db"), sqlite.Config{})
 	m := memoryOf(t, s)
 	s.Close()

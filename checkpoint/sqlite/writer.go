@@ -65,7 +65,7 @@ type writer struct {
 	keepEntry, setEntry             *sql.Stmt
 	dropCommit, dropBlob            *sql.Stmt
 	setLease, setExpires, forget    *sql.Stmt
-	waste, discard, buried, bare    *sql.Stmt
+	waste, discard, buried, plain   *sql.Stmt
 	erase, raze, clean              []*sql.Stmt
 }
 
@@ -220,7 +220,7 @@ func (w *writer) prepare(ctx context.Context) error {
 			ON CONFLICT DO UPDATE SET fence = excluded.fence, owner = excluded.owner, until = excluded.until, log = excluded.log`},
 		{&w.setExpires, "INSERT INTO threads (thread, expires) VALUES (?, ?) ON CONFLICT DO UPDATE SET expires = excluded.expires"},
 		{&w.forget, "DELETE FROM threads WHERE thread = ? AND fence = '' AND expires = 0 AND log = ''"},
-		{&w.bare, "SELECT EXISTS (SELECT 1 FROM head WHERE thread = ?)"},
+		{&w.plain, "SELECT EXISTS (SELECT 1 FROM head WHERE thread = ?)"},
 		{&w.waste, `SELECT ifnull((SELECT chain FROM garbage LIMIT 1), 0),
 			(SELECT thread FROM threads WHERE expires > 0 AND expires <= ? ORDER BY expires LIMIT 1)`},
 		{&w.discard, "INSERT INTO garbage (chain) SELECT chain FROM head WHERE thread = ?"},

@@ -30,9 +30,9 @@ var adding = []Rule{
 		}
 	}},
 	{"CR04", "adding nothing does nothing", func(w *world) {
-		kept, err := w.repo.Add(w.ctx, "t")
-		if err != nil || len(kept) > 0 || len(w.spy.batches) > 0 {
-			w.Errorf("got %v, %v and %d calls", kept, err, len(w.spy.batches))
+		stored, err := w.repo.Add(w.ctx, "t")
+		if err != nil || len(stored) > 0 || len(w.spy.batches) > 0 {
+			w.Errorf("got %v, %v and %d calls", stored, err, len(w.spy.batches))
 		}
 	}},
 	{"CR05", "a document is the message under its id", func(w *world) {
@@ -78,11 +78,11 @@ func foreign(w *world) {
 		w.Fatal(err)
 	}
 	own, _ := at("y", 3).With(conversation.ThreadKey, "t")
-	kept := w.add("t", at("a", 1), m, own)
+	stored := w.add("t", at("a", 1), m, own)
 	w.want("t", conversation.Options{}, "a", "y")
 	w.want("other", conversation.Options{}, "x")
-	if !slices.Equal(idsOf(kept), []string{"a", "x", "y"}) {
-		w.Errorf("got %q back", idsOf(kept))
+	if !slices.Equal(idsOf(stored), []string{"a", "x", "y"}) {
+		w.Errorf("got %q back", idsOf(stored))
 	}
 	var thread string
 	if ok, err := w.get("other", conversation.Options{})[0].Meta(conversation.ThreadKey, &thread); !ok || err != nil || thread != "other" {
@@ -120,21 +120,21 @@ func atomically(w *world) {
 
 func completed(w *world) {
 	given := message.User("Hello")
-	kept := w.add("t", given, message.Assistant("Hello"))
-	if kept[0].ID == "" || kept[0].ID == kept[1].ID || kept[0].Created.IsZero() || given.ID != "" {
-		w.Errorf("rule: %s\n got: %s", w.rule, text(kept))
+	stored := w.add("t", given, message.Assistant("Hello"))
+	if stored[0].ID == "" || stored[0].ID == stored[1].ID || stored[0].Created.IsZero() || given.ID != "" {
+		w.Errorf("rule: %s\n got: %s", w.rule, text(stored))
 	}
-	if got := w.get("t", conversation.Options{}); text(got) != text(kept) {
-		w.Errorf("rule: Add returns what Get will\n got: %s\nwant: %s", text(kept), text(got))
+	if got := w.get("t", conversation.Options{}); text(got) != text(stored) {
+		w.Errorf("rule: Add returns what Get will\n got: %s\nwant: %s", text(stored), text(got))
 	}
 }
 
 func refused(w *world) {
 	mixed := at("b", 1)
 	mixed.Results = []message.Result{message.ResultOf("c", "x")}
-	nobody := at("c", 2)
-	nobody.Role = "nobody"
-	_, err := w.repo.Add(w.ctx, "t", at("a", 1), mixed, nobody)
+	noSocket := at("c", 2)
+	noSocket.Role = "nobody"
+	_, err := w.repo.Add(w.ctx, "t", at("a", 1), mixed, noSocket)
 	var invalid *message.InvalidError
 	if !errors.As(err, &invalid) || len(invalid.Problems) < 2 {
 		w.Errorf("rule: all mistakes are told at once\n got: %v", err)

@@ -31,7 +31,7 @@ func Benchmark(b *testing.B, open Open) {
 }
 
 // Fill adds n messages to a thread, with the ids 0 to n-1, one a millisecond.
-func Fill(t testing.TB, k conversation.Keeper, thread string, n int) {
+func Fill(t testing.TB, k conversation.MessageStore, thread string, n int) {
 	t.Helper()
 	ids := make([]string, n)
 	for i := range ids {

@@ -16,14 +16,14 @@ func TestManyGoroutinesLoseNothingOfAConversation(t *testing.T) {
 
 func TestTheSpecificationNoticesLostMessages(t *testing.T) {
 	a := line(0, did{What: "add", Text: "a"}, "", 1, 2)
-	for why, story := range map[string][]racing.Line[did, string]{
+	for why, trace := range map[string][]racing.Line[did, string]{
 		"a message is lost":         {a, line(1, did{What: "get"}, "a:a", 3, 4)},
 		"two are parted":            {a, line(1, did{What: "add", Text: "b"}, "", 1, 2), line(0, did{What: "get"}, "a:a b:b a+:a b+:b", 3, 4)},
 		"an older text comes back":  {line(0, did{What: "put", Text: "1"}, "", 1, 2), line(0, did{What: "put", Text: "2"}, "", 3, 4), line(1, did{What: "get"}, "shared:1", 5, 6)},
 		"the last are others":       {a, line(1, did{What: "get", Last: 1}, "a:a", 3, 4)},
 		"a message comes too early": {line(0, did{What: "get"}, "a:a a+:a", 1, 2), line(1, did{What: "add", Text: "a"}, "", 3, 4)},
 	} {
-		if complaints.Of(t, func(tb testing.TB) { race.Judge(tb, story) }) == "" {
+		if complaints.Of(t, func(tb testing.TB) { race.Judge(tb, trace) }) == "" {
 			t.Errorf("rule: %s is noticed\n got: silence", why)
 		}
 	}

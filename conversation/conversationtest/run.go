@@ -114,11 +114,11 @@ func said(role message.Role, id string, ms int) message.Message {
 
 func (w *world) add(thread string, ms ...message.Message) []message.Message {
 	w.Helper()
-	kept, err := w.repo.Add(w.ctx, thread, ms...)
+	stored, err := w.repo.Add(w.ctx, thread, ms...)
 	if err != nil {
 		w.Fatalf("add: %v", err)
 	}
-	return kept
+	return stored
 }
 
 func (w *world) get(thread string, o conversation.Options) []message.Message {

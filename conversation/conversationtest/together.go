@@ -15,7 +15,7 @@ import (
 
 var together = []Rule{
 	{"", "writers at once lose nothing", atOnce},
-	{"", "a store answers as a list in memory does", twin},
+	{"", "a store answers as a list in memory does", reference},
 }
 
 func atOnce(w *world) {
@@ -51,7 +51,7 @@ func atOnce(w *world) {
 }
 
 // twin plays random Adds and Gets against a list.
-func twin(w *world) {
+func reference(w *world) {
 	n := 0
 	rapid.Check(w.TB, func(r *rapid.T) {
 		n++

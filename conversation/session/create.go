@@ -128,7 +128,7 @@ func (m *Manager) prompt(ctx context.Context, s Start) string {
 	if m.cfg.Engine == nil || s.User == "" {
 		return s.System
 	}
-	ctx, cancel := context.WithTimeout(ctx, m.cfg.Patience)
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.RetryFor)
 	defer cancel()
 	known := ""
 	err := guard(func() (err error) {

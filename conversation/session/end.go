@@ -56,7 +56,7 @@ func (m *Manager) End(ctx context.Context, id string) error {
 		}
 		err = m.end(ctx, id, h, reason)
 		if err == nil {
-			m.hurry(ctx, id, h.User)
+			m.scheduleNow(ctx, id, h.User)
 			return nil
 		}
 		if _, conflict := conflictAt(err); !conflict {
@@ -85,7 +85,7 @@ func (m *Manager) end(ctx context.Context, id string, h *head, reason Reason) er
 }
 
 // hurry calls a sweeper for a session that has ended. Where that fails one comes at its deadline.
-func (m *Manager) hurry(ctx context.Context, id, user string) {
+func (m *Manager) scheduleNow(ctx context.Context, id, user string) {
 	if err := m.due(ctx, id, user, m.now()); err != nil {
 		m.cfg.Log.Warn("session: it has ended, and is offloaded at its deadline", "session", id, "error", err)
 	}

@@ -76,10 +76,10 @@ func TestDeriveIsPure(t *testing.T) {
 	}
 }
 
-func TestListTellsWhatGoesOnAndWhatWaits(t *testing.T) {
+func TestListReportsWhatGoesOnAndWhatWaits(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	var docs document.Map
-	m, err := session.New(session.Config{Store: &docs, TTL: time.Hour, Now: func() time.Time { return now }, Engine: deaf{}})
+	m, err := session.New(session.Config{Store: &docs, TTL: time.Hour, Now: func() time.Time { return now }, Engine: unresponsive{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,8 +127,8 @@ func TestListTellsWhatGoesOnAndWhatWaits(t *testing.T) {
 }
 
 // deaf is an engine that takes nothing.
-type deaf struct{}
+type unresponsive struct{}
 
-func (deaf) Offload(context.Context, session.Ended) error { return errors.New("not now") }
+func (unresponsive) Offload(context.Context, session.Ended) error { return errors.New("not now") }
 
-func (deaf) Bootstrap(context.Context, string) (string, error) { return "", nil }
+func (unresponsive) Bootstrap(context.Context, string) (string, error) { return "", nil }

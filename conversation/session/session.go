@@ -71,7 +71,7 @@ type Config struct {
 	Engine Engine
 	// Patience is how long Bootstrap may take; 0 means 2 seconds. OffloadFor is how long one Offload may
 	// take, in which no other sweeper tries; 0 means 5 minutes.
-	Patience, OffloadFor time.Duration
+	RetryFor, OffloadFor time.Duration
 	// Now is the clock; nil means time.Now. Log is told of what an engine fails to do; nil
 	// means slog.Default().
 	Now func() time.Time
@@ -87,14 +87,14 @@ func New(cfg Config) (*Manager, error) {
 	switch {
 	case cfg.Store == nil:
 		return nil, fmt.Errorf("%w: a manager needs a store", ErrConfig)
-	case cfg.TTL < 0 || cfg.Patience < 0 || cfg.OffloadFor < 0:
+	case cfg.TTL < 0 || cfg.RetryFor < 0 || cfg.OffloadFor < 0:
 		return nil, fmt.Errorf("%w: a time is negative", ErrConfig)
 	}
 	if _, err := cfg.Window.Fit(nil); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	cfg.TTL = cmp.Or(cfg.TTL, 30*time.Minute)
-	cfg.Patience = cmp.Or(cfg.Patience, 2*time.Second)
+	cfg.RetryFor = cmp.Or(cfg.RetryFor, 2*time.Second)
 	cfg.OffloadFor = cmp.Or(cfg.OffloadFor, 5*time.Minute)
 	cfg.Log = cmp.Or(cfg.Log, slog.Default())
 	if cfg.Now == nil {

@@ -25,7 +25,7 @@ type Sweeper struct {
 const sweepPage = 100
 
 // Swept says what a sweep did.
-type Swept struct {
+type SweepStats struct {
 	Expired   int // sessions that were ended since their time was over
 	Offloaded int
 	Removed   int // sessions of which nothing is left
@@ -54,8 +54,8 @@ func (s *Sweeper) Run(ctx context.Context) error {
 
 // Sweep looks once at every session that is due. An error about one session does not keep
 // it from the others; it returns them all.
-func (s *Sweeper) Sweep(ctx context.Context) (Swept, error) {
-	var done Swept
+func (s *Sweeper) Sweep(ctx context.Context) (SweepStats, error) {
+	var done SweepStats
 	var errs []error
 	until := document.AtTime(s.Manager.now()) + "~" // due now is due
 	seen := map[string]bool{}
@@ -89,7 +89,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (Swept, error) {
 type visit struct {
 	*Manager
 	entry document.Doc // of the index
-	done  *Swept
+	done  *SweepStats
 }
 
 func (v *visit) run(ctx context.Context) error {

@@ -71,14 +71,14 @@ func TestCancelReachesAWorkerThatResumedAtOnce(t *testing.T) {
 	if _, err := b.Create(ctx, tasks.Task{ID: "t"}); err != nil {
 		t.Fatal(err)
 	}
-	begun, told := make(chan bool), make(chan bool, 1)
+	begun, notified := make(chan bool), make(chan bool, 1)
 	var wg sync.WaitGroup
 	docs.after = func() {
 		wg.Go(func() {
 			b.Resume(ctx, "t", json.RawMessage(`1`), tasks.WorkerFunc(func(ctx context.Context, _ tasks.Task) (tasks.Outcome, error) {
 				close(begun)
 				<-ctx.Done()
-				told <- true
+				notified <- true
 				return tasks.Outcome{}, nil
 			}))
 		})
@@ -93,7 +93,7 @@ func TestCancelReachesAWorkerThatResumedAtOnce(t *testing.T) {
 	if _, err := b.Cancel(ctx, "t", "no"); err != nil {
 		t.Fatal(err)
 	}
-	if !<-told {
+	if !<-notified {
 		t.Error("the worker was not told")
 	}
 	wg.Wait()

@@ -220,7 +220,7 @@ func TestCancelInAnotherProcessReachesTheWorker(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeKeptIsAFailureWithTheReason(t *testing.T) {
+func TestWhatCannotBeStoredIsAFailureWithTheReason(t *testing.T) {
 	b := tasks.NewBoard(&document.Map{})
 	for reason, out := range map[string]tasks.Outcome{
 		"the limit is 4194304": {Result: fmt.Appendf(nil, "%q", strings.Repeat("x", 5<<20))},
@@ -343,7 +343,7 @@ func (down) Get(context.Context, document.Place, string) (document.Doc, error) {
 	return document.Doc{}, fmt.Errorf("%w: dial db.internal as weft:hunter2", checkpoint.ErrUnavailable)
 }
 
-func TestAFailureOfTheStoreIsLoggedAndNotTold(t *testing.T) {
+func TestAFailureOfTheStoreIsLoggedAndNotReported(t *testing.T) {
 	var logged bytes.Buffer
 	b := tasks.NewBoard(down{&document.Map{}})
 	b.Log = slog.New(slog.NewTextHandler(&logged, nil))

@@ -93,34 +93,3 @@ func TestTheReadmeShowsThisCode(t *testing.T) {
 		}
 	}
 }
-
-// TestTheReadmeNamesTestsThatAre holds the README to tests that run.
-func TestTheReadmeNamesTestsThatAre(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := regexp.MustCompile(`\| ([^|]*) in ([a-z/]+) \|\n`).FindAllStringSubmatch(string(readme), -1)
-	if len(rows) < 5 {
-		t.Errorf("README.md has %d rows that name tests, want at least 5", len(rows))
-	}
-	for _, row := range rows {
-		files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(row[2]), "*_test.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var tests strings.Builder
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			tests.Write(text)
-		}
-		for _, name := range regexp.MustCompile("Test[A-Za-z0-9]+").FindAllString(row[1], -1) {
-			if !strings.Contains(tests.String(), "func "+name+"(") {
-				t.Errorf("README.md names %s, which is not in %s", name, row[2])
-			}
-		}
-	}
-}

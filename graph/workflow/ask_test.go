@@ -215,7 +215,7 @@ func TestApprovalVariants(t *testing.T) {
 }
 
 // Requirement: deadlines and forms of questions are not read
-func TestAnApprovalThatExpiresIsWhatTheFileSays(t *testing.T) {
+func TestAnApprovalThatExpiresIsWhatTheFileStates(t *testing.T) {
 	f := parse(t, approving)
 	var pass func(time.Duration)
 	f.Graph, pass = clocked(t, f)

@@ -79,13 +79,13 @@ func (b *builder) addNode(n *node) error {
 		b.at(n.ref).Node(n.name, graph.Router(func(ctx context.Context, rec *record.Record) (graph.Command, error) {
 			return b.decide(ctx, n, rec)
 		}, names(n.next.targets())...).With(n.Policy))
-		b.rescue(n, n.name, true)
+		b.onFailure(n, n.name, true)
 	default:
 		b.at(n.ref).Node(n.name, b.cached(n, graph.Func(func(ctx context.Context, rec *record.Record) error {
 			_, err := b.once(ctx, n, rec)
 			return err
 		})).With(n.Policy))
-		b.rescue(n, n.name, false)
+		b.onFailure(n, n.name, false)
 		b.leaveCached(n)
 	}
 	return nil

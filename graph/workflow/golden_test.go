@@ -69,10 +69,10 @@ func seed(f *testing.F) {
 	}
 }
 
-// TestEveryFeatureDoesWhatItsGoldenFileSays runs the cases of testdata/valid: a name
+// TestEveryFeatureDoesWhatItsGoldenFileStates runs the cases of testdata/valid: a name
 // after ===, a file, and then lines with =>: its input, if it takes any, the drawing of
 // the graph it becomes, and what happens when it runs.
-func TestEveryFeatureDoesWhatItsGoldenFileSays(t *testing.T) {
+func TestEveryFeatureDoesWhatItsGoldenFileStates(t *testing.T) {
 	names, text := cases(t, "testdata/valid/*.txt")
 	rewritten := map[string]string{}
 	for _, name := range names {

@@ -52,7 +52,7 @@ var edgeSection = section{"edge", "a way between nodes", []key{
 	{"if", "the way is taken when this holds", condValue},
 }, []string{"from", "to"}}
 
-var rescueSection = section{"rescue", "a way on after a failure", []key{
+var onFailureSection = section{"rescue", "a way on after a failure", []key{
 	{"if", "the way is taken when this holds; expressions see error", condValue},
 	{"to", "a node, several at once, or END; where the node leads without it", someNames},
 	{"set", "writes fields: values by name", freeKeys},

@@ -154,7 +154,7 @@ func (s *source) skipItems(n *node) {
 	case n.onError != nil:
 		s.fail(n.onError.at, "WF131", "on_error says what becomes of an item that fails; leave out on_item_error: skip")
 	default:
-		n.onError = &onError{at: n.each.at, ways: []rescue{{at: n.each.at}}}
+		n.onError = &onError{at: n.each.at, ways: []onFailure{{at: n.each.at}}}
 		n.given = withKey(n.given, "on_error")
 	}
 }

@@ -6,10 +6,10 @@ import (
 )
 
 // failing runs a workflow and expects its error to say all of this.
-func failing(t *testing.T, text, input string, says ...string) {
+func failing(t *testing.T, text, input string, contains ...string) {
 	t.Helper()
 	_, err := parse(t, text).start(input)
-	for _, want := range says {
+	for _, want := range contains {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}
@@ -24,7 +24,7 @@ nodes:
   a: {set: {EDIT}, next: END}
 `
 
-func TestANullThatNobodyWroteIsAnError(t *testing.T) {
+func TestANullThatIsNotWrittenIsAnError(t *testing.T) {
 	for field, base := range map[string]string{"list": "[]", "text": "''", "n": "0"} {
 		missing := strings.Replace(nulls, "EDIT", field+`: "${{ state.any.missing }}"`, 1)
 		failing(t, missing, `{"any": {}}`, "main.yaml:6:", "field "+field+" got null", "??")

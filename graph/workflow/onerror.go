@@ -14,12 +14,12 @@ import (
 // its ways whose condition holds. If none does, the failure stands.
 type onError struct {
 	at   *yaml.Node
-	ways []rescue
+	ways []onFailure
 }
 
 // rescue is one way to go on after a failure: write fields, and go somewhere. Without a
 // target the node leads where it does without a failure.
-type rescue struct {
+type onFailure struct {
 	at   *yaml.Node
 	cond *condition
 	to   []ref
@@ -32,22 +32,22 @@ func (s *source) onError(n *yaml.Node) *onError {
 	e := &onError{at: n}
 	switch {
 	case n.Kind == yaml.MappingNode:
-		e.ways = []rescue{s.rescue(n)}
+		e.ways = []onFailure{s.onFailure(n)}
 	case n.Kind == yaml.SequenceNode && len(n.Content) > 0 && deref(n.Content[0]).Kind == yaml.MappingNode:
 		for i, item := range n.Content {
-			w := s.rescue(item)
+			w := s.onFailure(item)
 			if e.ways = append(e.ways, w); w.cond == nil && i < len(n.Content)-1 {
 				s.fail(item, "WF120", "this way has no condition; what follows is never reached")
 			}
 		}
 	default:
-		e.ways = []rescue{{at: n, to: s.oneOrMore(n, "on_error")}}
+		e.ways = []onFailure{{at: n, to: s.oneOrMore(n, "on_error")}}
 	}
 	return e
 }
 
-func (s *source) rescue(n *yaml.Node) rescue {
-	w := rescue{at: deref(n)}
+func (s *source) onFailure(n *yaml.Node) onFailure {
+	w := onFailure{at: deref(n)}
 	o, _ := s.record(n, "on_error", "if", "to", "set", "else")
 	if cond := o.get("if"); cond != nil {
 		w.cond = s.condition(cond)
@@ -138,7 +138,7 @@ type rescuing struct {
 
 // rescue gives the graph node called name, which does the work of n, its handler.
 // decides is true when that node chooses its way itself.
-func (b *builder) rescue(n *node, name string, decides bool) {
+func (b *builder) onFailure(n *node, name string, decides bool) {
 	if n.onError == nil {
 		return
 	}

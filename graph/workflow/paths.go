@@ -58,7 +58,7 @@ func (p paths) places(refs []ref) []int {
 }
 
 // nobody is the place of no node.
-const nobody = -1
+const noOne = -1
 
 // reach tells of each node whether a path from these leads to it, they themselves included, that does not go
 // through without. Once too much was looked at, it tells of too few.
@@ -102,7 +102,7 @@ func (c *checker) checkReentry(p, backwards paths, join int) {
 	if len(arms) < 2 {
 		return
 	}
-	behind := p.reach([]int{join}, nobody)
+	behind := p.reach([]int{join}, noOne)
 	leads := make([][]bool, len(arms)) // what leads to each arm, the join not in between
 	for i, arm := range arms {
 		leads[i] = backwards.reach([]int{arm}, join)
@@ -233,7 +233,7 @@ func (p paths) endless() []bool {
 func (p paths) circle(from int) []int {
 	before := make([]int, len(p.nodes))
 	for i := range before {
-		before[i] = nobody
+		before[i] = noOne
 	}
 	for todo := []int{from}; len(todo) > 0 && p.spend(1+len(p.next[todo[0]])); todo = todo[1:] {
 		for _, to := range p.next[todo[0]] {
@@ -246,7 +246,7 @@ func (p paths) circle(from int) []int {
 				slices.Reverse(way)
 				return way
 			}
-			if before[to] == nobody {
+			if before[to] == noOne {
 				before[to] = todo[0]
 				todo = append(todo, to)
 			}

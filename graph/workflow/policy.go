@@ -133,7 +133,7 @@ func isZeroTime(n *yaml.Node) bool {
 
 var (
 	httpCode  = regexp.MustCompile(`^http:[1-5x][0-9x]{2}$`)
-	bareCode  = regexp.MustCompile(`^[1-5][0-9x]{2}$`)
+	plainCode = regexp.MustCompile(`^[1-5][0-9x]{2}$`)
 	worthsOwn = []string{graph.KindError, graph.KindTimeout}
 )
 
@@ -146,7 +146,7 @@ func (s *source) checkWorth(r ref) {
 	case slices.Contains(worthsOwn, r.name) || httpCode.MatchString(r.name):
 	case r.name == graph.KindPanic || r.name == graph.KindPermanent:
 		fail("retry.on: a failure of the kind %s is never tried again", r.name)
-	case bareCode.MatchString(r.name):
+	case plainCode.MatchString(r.name):
 		fail("retry.on: unknown failure %q; did you mean %q?", r.name, "http:"+r.name)
 	case near != "" || r.name == "" || strings.HasPrefix(strings.ToLower(r.name), "http"):
 		fail("retry.on: unknown failure %q%s", r.name, near)

@@ -127,7 +127,7 @@ func TestCoverageCountsNodesAndEdges(t *testing.T) {
 }
 
 // Each edit makes the first test fail, with these words at this line.
-func TestAFailingTestSaysWhereAndWhy(t *testing.T) {
+func TestAFailingTestStatesWhereAndWhy(t *testing.T) {
 	for _, c := range []struct {
 		from, to string
 		line     int

@@ -33,7 +33,7 @@ func (o Options) sections() []section {
 		rootSection, typeSection, memberSection, o.fieldSection(), limitsSection,
 		sharedSection, settingSection, envSection, interruptSection, defaultsSection, edgeSection,
 		o.nodeSection(), forEachSection, retrySection, waySection, elseSection,
-		rescueSection, cacheSection, askSection, formSection, expiresSection,
+		onFailureSection, cacheSection, askSection, formSection, expiresSection,
 		testSection, mockSection, mockErrorSection, expectSection,
 	}
 }

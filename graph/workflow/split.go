@@ -73,7 +73,7 @@ func (b *builder) addEach(n *node) error {
 	b.at(n.ref).Node(n.name, graph.Router(func(ctx context.Context, rec *record.Record) (graph.Command, error) {
 		return b.dispatch(ctx, n, rec, limit, ways)
 	}, append(ways, n.name+each)...))
-	b.rescue(n, n.name+each, false)
+	b.onFailure(n, n.name+each, false)
 	b.at(n.ref).Node(n.name+each, b.cached(n, draw(graph.Worker(func(ctx context.Context, rec *record.Record, it item) error {
 		v, err := record.Type{}.Convert(it.Item)
 		if err != nil {
@@ -170,7 +170,7 @@ func (b *builder) addInner(n *node) error {
 	child = b.cached(n, child)
 	if n.cond == nil {
 		b.at(n.ref).Node(n.name, child.With(policy))
-		b.rescue(n, n.name, false)
+		b.onFailure(n, n.name, false)
 		b.leaveCached(n)
 		return nil
 	}
@@ -186,7 +186,7 @@ func (b *builder) addInner(n *node) error {
 		return graph.Goto(n.name + run), nil
 	}, append(ways, n.name+run)...))
 	b.at(n.ref).Node(n.name+run, child.With(policy))
-	b.rescue(n, n.name+run, false)
+	b.onFailure(n, n.name+run, false)
 	return nil
 }
 

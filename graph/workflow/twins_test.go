@@ -26,7 +26,7 @@ func typeNamed(t *testing.T, text string) record.Type {
 }
 
 // twins are files and the same graphs in Go.
-var twins = map[string]struct {
+var copies = map[string]struct {
 	file   string
 	fields func(t *testing.T) []record.Field
 	graph  func(b *graph.Builder[record.Record])
@@ -104,8 +104,8 @@ func inBoth(t *testing.T, file string, fields []record.Field, build func(*graph.
 
 func TestGraphsInGoAndTheirFilesAreOneProgram(t *testing.T) {
 	seen := map[string]string{}
-	for name, twin := range twins {
-		w, b, shape := inBoth(t, twin.file, twin.fields(t), twin.graph)
+	for name, copied := range copies {
+		w, b, shape := inBoth(t, copied.file, copied.fields(t), copied.graph)
 		inGo, inYAML := programOf(t, b.Compile, shape.New()), programOf(t, w.Compile, w.NewState())
 		if inGo != inYAML {
 			t.Errorf("%s: the program in Go is %s, the one in YAML %s", name, inGo, inYAML)
@@ -119,8 +119,8 @@ func TestGraphsInGoAndTheirFilesAreOneProgram(t *testing.T) {
 
 // The drawing is the plan as data: it does not tell a file from the graph in Go.
 func TestGraphsInGoAndTheirFilesHaveOneDrawing(t *testing.T) {
-	for name, twin := range twins {
-		w, b, _ := inBoth(t, twin.file, twin.fields(t), twin.graph)
+	for name, copied := range copies {
+		w, b, _ := inBoth(t, copied.file, copied.fields(t), copied.graph)
 		inGo, inYAML := drawingOf(t, b.Compile), drawingOf(t, w.Compile)
 		if inGo != inYAML || len(inGo) < 100 {
 			t.Errorf("%s: the drawing in Go is\n%s\nthe one in YAML\n%s", name, inGo, inYAML)

@@ -114,7 +114,7 @@ func (w *kindWork) runWith(ctx context.Context, vars map[string]any, r Runner) (
 	if err != nil {
 		return nil, err
 	}
-	kept, err := graph.Once(ctx, "idempotency_key "+key, func(ctx context.Context) (json.RawMessage, error) {
+	stored, err := graph.Once(ctx, "idempotency_key "+key, func(ctx context.Context) (json.RawMessage, error) {
 		v, err := w.plain(context.WithValue(ctx, idempotencyKey{}, key), r)
 		if err != nil {
 			return nil, err
@@ -124,7 +124,7 @@ func (w *kindWork) runWith(ctx context.Context, vars map[string]any, r Runner) (
 	if err != nil {
 		return nil, err
 	}
-	return record.Type{}.Convert(kept)
+	return record.Type{}.Convert(stored)
 }
 
 // plain runs r and returns its result as plain values, without secrets.

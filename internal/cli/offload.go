@@ -70,14 +70,14 @@ func (a *app) offload(ctx context.Context, store checkpoint.Store, to string) (e
 	return err
 }
 
-func swept(done sessions.Swept) string {
+func swept(done sessions.SweepStats) string {
 	return fmt.Sprintf("%d ended since their time was over, %d offloaded, %d gone", done.Expired, done.Offloaded, done.Removed)
 }
 
-func sweep(ctx context.Context, docs document.Store, e sessions.Engine) (sessions.Swept, error) {
+func sweep(ctx context.Context, docs document.Store, e sessions.Engine) (sessions.SweepStats, error) {
 	m, err := sessions.New(sessions.Config{Store: docs, Engine: e})
 	if err != nil {
-		return sessions.Swept{}, err
+		return sessions.SweepStats{}, err
 	}
 	return (&sessions.Sweeper{Manager: m}).Sweep(ctx)
 }

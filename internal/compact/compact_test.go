@@ -76,7 +76,7 @@ type (
 	}
 	points struct{ *self }
 	speaks []self
-	tells  map[string]self
+	writes map[string]self
 	byText struct{ S string }
 	likes  struct{ S string }
 )
@@ -84,7 +84,7 @@ type (
 func (shadows) MarshalJSON() ([]byte, error)    { return []byte(`"its own"`), nil }
 func (*byAddress) MarshalJSON() ([]byte, error) { return []byte(`"by its address"`), nil }
 func (speaks) MarshalJSON() ([]byte, error)     { return []byte(`"a list"`), nil }
-func (tells) MarshalJSON() ([]byte, error)      { return []byte(`"a map"`), nil }
+func (writes) MarshalJSON() ([]byte, error)     { return []byte(`"a map"`), nil }
 func (byText) MarshalText() ([]byte, error)     { return []byte("text"), nil }
 
 // AppendJSON is a method that others have too, for their own ends.
@@ -98,7 +98,7 @@ func TestWhatOnlyLooksLikeAnAppenderIsWrittenByEncodingJSON(t *testing.T) {
 		byAddress{in, 1}, &byAddress{in, 1}, []byAddress{{in, 1}}, map[string]byAddress{"a": {in, 1}},
 		torn{self: in}, []torn{{self: in}}, map[string]torn{"a": {self: in}},
 		points{&in}, []points{{&in}},
-		speaks{in}, speaks(nil), []speaks{{in}}, tells{"a": in}, tells(nil), map[string]tells{"a": {"b": in}},
+		speaks{in}, speaks(nil), []speaks{{in}}, writes{"a": in}, writes(nil), map[string]writes{"a": {"b": in}},
 		byText{"x"}, []byText{{"x"}}, likes{"x"}, []likes{{"x"}}, map[string]likes{"a": {"x"}},
 	} {
 		want, err := json.Marshal(v)

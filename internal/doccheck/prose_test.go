@@ -105,12 +105,12 @@ func TestCommits_HaveShortSubjects(t *testing.T) {
 
 func TestCheckTerms_FindsWordsInNamesAndText(t *testing.T) {
 	for text, want := range map[string]int{
-		"func TestNobodyListens(t *testing.T) {":  1,
-		"what stood beside the head is told":      3,
-		"keptValue := ledger_of(x) // BookKeeper": 4,
-		"The store returns the newest commit.":    0,
-		"the theory of history":                   0,
-		"IfWaiting":                               1,
+		"func TestNoReaderListens(t *testing.T) {": 1,
+		"what stood beside the head is told":       3,
+		"keptValue := ledger_of(x) // BookKeeper":  4,
+		"The store returns the newest commit.":     0,
+		"the theory of history":                    0,
+		"IfWaiting":                                1,
 	} {
 		if got := checkTerms(text); len(got) != want {
 			t.Errorf("%q: got %v, want %d", text, got, want)

@@ -102,7 +102,7 @@ func TestEveryMistakeIsReported(t *testing.T) {
 	}
 }
 
-func TestBareExpressionRefusesTemplateMarks(t *testing.T) {
+func TestPlainExpressionRefusesTemplateMarks(t *testing.T) {
 	_, err := exprs.CompileCondition("  ${{ state.done }}", weather)
 	if err == nil || !strings.HasPrefix(err.Error(), "1:3: unexpected ${{ (") {
 		t.Errorf("got %v", err)

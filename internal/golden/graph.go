@@ -262,12 +262,12 @@ func sibling(name string) func(context.Context, *State) error {
 
 // boom keeps two results and then fails, but only while the golden store is written.
 func boom(ctx context.Context, s *State) error {
-	kept, err1 := graph.Once(ctx, "effect", func(context.Context) (string, error) { return made(ctx, "effect") })
+	stored, err1 := graph.Once(ctx, "effect", func(context.Context) (string, error) { return made(ctx, "effect") })
 	called, err2 := graph.Call(ctx, "step", func(context.Context) (string, error) { return made(ctx, "step") })
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	s.Lines.Append(kept, called)
+	s.Lines.Append(stored, called)
 	if w, ok := isWriting(ctx); ok {
 		<-w.begun
 		<-w.begun

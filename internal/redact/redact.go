@@ -68,10 +68,10 @@ func patterns(s Secret) []pattern {
 		all = append(all, pattern{plain, s.Shown, false})
 	}
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-		bare := enc.WithPadding(base64.NoPadding)
-		all = append(all, pattern{enc.EncodeToString(raw), s.Shown, false}, pattern{bare.EncodeToString(raw), s.Shown, false})
+		plainText := enc.WithPadding(base64.NoPadding)
+		all = append(all, pattern{enc.EncodeToString(raw), s.Shown, false}, pattern{plainText.EncodeToString(raw), s.Shown, false})
 		for shift := range 3 { // so many bytes before the secret
-			text := bare.EncodeToString(append(make([]byte, shift), raw...))
+			text := plainText.EncodeToString(append(make([]byte, shift), raw...))
 			if first, end := (shift*8+5)/6, (shift+len(raw))*8/6; end-first >= shortest {
 				all = append(all, pattern{text[first:end], s.Shown, true})
 			}

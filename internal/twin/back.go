@@ -1,4 +1,4 @@
-package twin
+package model
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ type Rewinder interface {
 }
 
 var (
-	_ Rewinder = (*Interp)(nil)
+	_ Rewinder = (*Interpreter)(nil)
 	_ Rewinder = (*Engine)(nil)
 )
 
@@ -101,7 +101,7 @@ type way struct {
 }
 
 // root returns the graph of the thread.
-func (in *Interp) root() *Interp {
+func (in *Interpreter) root() *Interpreter {
 	for in.host != nil {
 		in = in.host
 	}
@@ -109,7 +109,7 @@ func (in *Interp) root() *Interp {
 }
 
 // within makes in the subgraph of a node, on a chain of its own.
-func (in *Interp) within(host *Interp, node string) {
+func (in *Interpreter) within(host *Interpreter, node string) {
 	in.host = host
 	in.chain = &chain{place: in.place, host: host.chain, node: node}
 	in.chain.key = keyOf(host.chain.key, host.turn, host.step, node, host.root().branch)
@@ -117,7 +117,7 @@ func (in *Interp) within(host *Interp, node string) {
 }
 
 // commit keeps the moment.
-func (in *Interp) commit() {
+func (in *Interpreter) commit() {
 	m := moment{state: maps.Clone(in.state), turn: in.turn, step: in.step, waiting: maps.Clone(in.waiting), arrived: cloned(in.arrived), rootTurn: in.root().turn}
 	for _, j := range in.due {
 		m.due = append(m.due, job{node: j.node, payload: j.payload, id: j.id, back: j.back})
@@ -137,7 +137,7 @@ func cloned(arrived map[int][]string) map[int][]string {
 }
 
 // fork makes in what it was at a commit of its chain, as the first commit of a branch.
-func (in *Interp) fork(at int, next *way) {
+func (in *Interpreter) fork(at int, next *way) {
 	m := in.chain.commits[at-1]
 	in.state, in.turn, in.step, in.waiting, in.arrived = maps.Clone(m.state), m.turn, m.step, maps.Clone(m.waiting), cloned(m.arrived)
 	in.due, in.ran, in.passed = nil, nil, false
@@ -155,7 +155,7 @@ func (in *Interp) fork(at int, next *way) {
 }
 
 // Back implements [Rewinder].
-func (in *Interp) Back(which uint64) (Outcome, bool) {
+func (in *Interpreter) Back(which uint64) (Outcome, bool) {
 	var all []mark
 	chains := map[string]*chain{}
 	for _, c := range in.shared.chains {
@@ -172,12 +172,12 @@ func (in *Interp) Back(which uint64) (Outcome, bool) {
 	}
 	in.shared.fresh = map[string]bool{}
 	var path *way
-	c, at, stands := chains[to.key], to.at, true
+	c, at, isNewest := chains[to.key], to.at, true
 	for ; c.host != nil; c, at = c.host, c.commits[at-1].host {
-		stands = stands && at == len(c.commits)
+		isNewest = isNewest && at == len(c.commits)
 		path = &way{c, at, path}
 	}
-	if !stands || at != len(c.commits) {
+	if !isNewest || at != len(c.commits) {
 		in.shared.answers = map[string]int{} // those of finished tasks do not matter any more
 		in.fork(at, path)
 	}

@@ -1,4 +1,4 @@
-package twin
+package model
 
 import (
 	"context"
@@ -23,12 +23,12 @@ type mortal struct {
 	left    int  // writes until the one at which it dies
 	applied bool // that write is done, and only its reply is lost
 	dead    bool
-	kept    map[string]bool // the tasks whose results are stored
+	stored  map[string]bool // the tasks whose results are stored
 	commits map[string]int  // by namespace and number
 }
 
 func newMortal() *mortal {
-	return &mortal{Store: new(checkpoint.Memory), left: 1 << 30, kept: map[string]bool{}, commits: map[string]int{}}
+	return &mortal{Store: new(checkpoint.Memory), left: 1 << 30, stored: map[string]bool{}, commits: map[string]int{}}
 }
 
 // write makes one write, and notes it when it is done.
@@ -65,9 +65,9 @@ func (m *mortal) note(entries []checkpoint.Entry) {
 	for _, e := range entries {
 		switch e.Slot {
 		case "result":
-			m.kept[e.Task] = true
+			m.stored[e.Task] = true
 		case "void": // they do not count
-			clear(m.kept)
+			clear(m.stored)
 		}
 	}
 }
@@ -80,16 +80,16 @@ func (m *mortal) revive(writes int, applied bool) {
 }
 
 // ledger counts the runs of tasks, and notes those of tasks that had a stored result.
-type ledger struct {
+type counting struct {
 	mu    sync.Mutex
 	ran   map[string]int
 	twice []string
 }
 
-func (l *ledger) enter(m *mortal) func(context.Context, string, string) error {
+func (l *counting) enter(m *mortal) func(context.Context, string, string) error {
 	return func(_ context.Context, task, node string) error {
 		m.mu.Lock()
-		kept := m.kept[task]
+		stored := m.stored[task]
 		m.mu.Unlock()
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -97,7 +97,7 @@ func (l *ledger) enter(m *mortal) func(context.Context, string, string) error {
 			l.ran = map[string]int{}
 		}
 		l.ran[task]++
-		if kept {
+		if stored {
 			l.twice = append(l.twice, node)
 		}
 		return nil
@@ -111,10 +111,10 @@ func (l *ledger) enter(m *mortal) func(context.Context, string, string) error {
 // Requirement: Siblings keep their work
 func TestCrashesDoNotShow(t *testing.T) {
 	atRandom(t, 3_000, func(_ *testing.T, sp *Spec, seed uint64) error {
-		in := NewInterp(sp)
+		in := NewInterpreter(sp)
 		want := ends(Play(sp, in, seed, true))
 		r := rand.New(rand.NewPCG(seed, 7))
-		store, led, deaths := newMortal(), new(ledger), 0
+		store, led, deaths := newMortal(), new(counting), 0
 		shop := &Workshop{Spec: sp, Enter: led.enter(store)}
 		compile := func() (*graph.Graph[State], error) {
 			ids := 0
@@ -154,7 +154,7 @@ func TestCrashesDoNotShow(t *testing.T) {
 	})
 }
 
-func (l *ledger) check(m *mortal) error {
+func (l *counting) check(m *mortal) error {
 	if len(l.twice) > 0 {
 		return fmt.Errorf("nodes %v ran again although their results were stored", l.twice)
 	}
@@ -176,5 +176,5 @@ func ends(seen []Outcome) string {
 			last = append(last, o)
 		}
 	}
-	return Story(last)
+	return Trace(last)
 }

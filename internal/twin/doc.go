@@ -34,4 +34,4 @@
 //     Play that sometimes makes it.
 //   - Of a run (a durability, a concurrency, a store): a field of Engine that the tests vary.
 //     It must not change the story.
-package twin
+package model

@@ -1,4 +1,4 @@
-package twin
+package model
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 func TestDriver_ProducesTheTraceOfTheInterpreter(t *testing.T) {
 	atRandom(t, 300, func(_ *testing.T, sp *Spec, seed uint64) error {
 		sp = PlainInputs(sp)
-		in := NewInterp(sp)
-		want := Story(Play(sp, in, seed, false))
+		in := NewInterpreter(sp)
+		want := Trace(Play(sp, in, seed, false))
 		store := new(checkpoint.Memory)
 		shop := &Workshop{Spec: sp}
 		d, err := NewDriver(context.Background(), func() (*graph.Graph[State], error) {
@@ -30,7 +30,7 @@ func TestDriver_ProducesTheTraceOfTheInterpreter(t *testing.T) {
 			return err
 		}
 		d.Order = rand.New(rand.NewPCG(seed, 11)).Perm
-		if err := differ("driven from outside", Story(Play(sp, d, seed, false)), want); err != nil {
+		if err := differ("driven from outside", Trace(Play(sp, d, seed, false)), want); err != nil {
 			return err
 		}
 		if faults := d.Faults(); len(faults) > 0 {

@@ -1,4 +1,4 @@
-package twin
+package model
 
 import (
 	"context"
@@ -38,15 +38,15 @@ func FuzzProgram(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
 		sp := Generate(rand.New(&tape{data, rand.NewPCG(seed, 1)}))
-		in := NewInterp(sp)
-		want := Story(Play(sp, in, seed, false))
+		in := NewInterpreter(sp)
+		want := Trace(Play(sp, in, seed, false))
 		store := new(checkpoint.Memory)
 		g, err := (&Workshop{Spec: sp}).Compile(graph.Config{Store: store})
 		if err != nil {
 			t.Fatalf("%v\n%v", err, sp)
 		}
 		e := NewEngine(context.Background(), g, store)
-		if err := differ("", Story(Play(sp, e, seed, false)), want); err != nil {
+		if err := differ("", Trace(Play(sp, e, seed, false)), want); err != nil {
 			t.Fatalf("%v\n%v", err, sp)
 		}
 		if err := differ("history", strings.Join(e.History(), "\n"), strings.Join(in.History(), "\n")); err != nil {

@@ -1,4 +1,4 @@
-package twin
+package model
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 
 // Interp runs a Spec by the laws, one task after the other. With Kept false it has no
 // store: a run that stops cannot go on.
-type Interp struct {
-	Kept bool
+type Interpreter struct {
+	Stored bool
 
 	spec     *Spec
 	place    string // of a subgraph: the id of its task
-	shared   *told
+	shared   *reported
 	state    plain
 	turn     int
 	step     int
@@ -22,13 +22,13 @@ type Interp struct {
 	arrived  map[int][]string // by join
 	passed   bool             // somebody was told of the static interrupt here
 	history  []string
-	host     *Interp // of a subgraph: what runs it
+	host     *Interpreter // of a subgraph: what runs it
 	chain    *chain
 	branch   int // the number of the commit that began the branch; 0 is the first
 }
 
 // told is what a run and its subgraphs share.
-type told struct {
+type reported struct {
 	answers map[string]int
 	fresh   map[string]bool // the answers that came with this call
 	failed  map[string]int  // how often each act of each task failed
@@ -37,13 +37,13 @@ type told struct {
 }
 
 // NewInterp returns an Interp at the beginning of a thread.
-func NewInterp(spec *Spec) *Interp {
-	shared := &told{answers: map[string]int{}, failed: map[string]int{}, runs: map[string]int{}}
-	return &Interp{Kept: true, spec: spec, state: newPlain(), shared: shared, chain: new(chain)}
+func NewInterpreter(spec *Spec) *Interpreter {
+	shared := &reported{answers: map[string]int{}, failed: map[string]int{}, runs: map[string]int{}}
+	return &Interpreter{Stored: true, spec: spec, state: newPlain(), shared: shared, chain: new(chain)}
 }
 
 // Invoke begins a turn, and runs it.
-func (in *Interp) Invoke(input []Op, discard bool) Outcome {
+func (in *Interpreter) Invoke(input []Op, discard bool) Outcome {
 	if len(in.open()) > 0 && !discard {
 		return in.outcome("waiting", nil, 0)
 	}
@@ -54,7 +54,7 @@ func (in *Interp) Invoke(input []Op, discard bool) Outcome {
 }
 
 // Resume goes on where the thread stopped.
-func (in *Interp) Resume(answers []Answer) Outcome {
+func (in *Interpreter) Resume(answers []Answer) Outcome {
 	open, given := in.open(), map[string]int{}
 	in.shared.fresh = map[string]bool{}
 	for _, a := range answers {
@@ -75,7 +75,7 @@ func (in *Interp) Resume(answers []Answer) Outcome {
 }
 
 // open returns the questions that have no answer, in canonical order.
-func (in *Interp) open() (open []question) {
+func (in *Interpreter) open() (open []question) {
 	for _, j := range in.due {
 		open = append(open, j.unanswered(in.shared.answers)...)
 	}
@@ -84,7 +84,7 @@ func (in *Interp) open() (open []question) {
 
 // begin starts a turn: fields of the last one are reset, and so are the joins; what was
 // left of it is dropped; then comes the input.
-func (in *Interp) begin(input []write) {
+func (in *Interpreter) begin(input []write) {
 	in.turn++
 	for _, f := range Fields {
 		if f.Turn || f.oneStep() {
@@ -97,7 +97,7 @@ func (in *Interp) begin(input []write) {
 }
 
 // loop runs supersteps until nothing is due, or something stops the run.
-func (in *Interp) loop() (status string, open []question, steps int) {
+func (in *Interpreter) loop() (status string, open []question, steps int) {
 	for len(in.due) > 0 {
 		if open = in.breaks("after", in.ran, in.spec.After); len(open) > 0 {
 			return "interrupted", open, steps
@@ -121,7 +121,7 @@ func (in *Interp) loop() (status string, open []question, steps int) {
 
 // breaks returns the static interrupts that these jobs meet. A pause between two steps is
 // made once.
-func (in *Interp) breaks(kind string, jobs []*job, nodes []string) (open []question) {
+func (in *Interpreter) breaks(kind string, jobs []*job, nodes []string) (open []question) {
 	for _, j := range jobs {
 		if !in.passed && slices.Contains(nodes, j.node.Name) {
 			open = append(open, question{"", kind + " " + j.node.Name})
@@ -133,7 +133,7 @@ func (in *Interp) breaks(kind string, jobs []*job, nodes []string) (open []quest
 
 // superstep runs what is due and has not finished, and folds it when all has. Else it says
 // why not.
-func (in *Interp) superstep() (status string, open []question) {
+func (in *Interpreter) superstep() (status string, open []question) {
 	for _, j := range in.due {
 		goesOn := func(q question) bool { return q.id == "" || in.shared.fresh[q.id] }
 		switch left := j.unanswered(in.shared.answers); {
@@ -171,7 +171,7 @@ func (in *Interp) superstep() (status string, open []question) {
 }
 
 // goOn works out what is due when these nodes have completed and chosen these targets.
-func (in *Interp) goOn(from []string, to []Target) {
+func (in *Interpreter) goOn(from []string, to []Target) {
 	next, sends := map[string]bool{}, slices.DeleteFunc(slices.Clone(to), func(t Target) bool { return !t.Send })
 	trigger := func(name string) {
 		switch {
@@ -217,19 +217,19 @@ func (in *Interp) goOn(from []string, to []Target) {
 }
 
 // note commits where the graph stands.
-func (in *Interp) note() {
+func (in *Interpreter) note() {
 	in.commit()
 	in.history = append(in.history, fmt.Sprintf("turn %d step %d ran %v next %v %s", in.turn, in.step, names(in.ran), names(in.due), in.state.encode()))
 }
 
-func (in *Interp) plan(node string, payload, index int) {
+func (in *Interpreter) plan(node string, payload, index int) {
 	id := fmt.Sprintf("%s|%d/%d/%s/%d", in.place, in.turn, in.step+1, node, index)
 	in.due = append(in.due, &job{node: in.spec.node(node), payload: payload, id: id})
 }
 
 // attempts tries a task until it finishes, asks, or has failed too often. It returns how it
 // failed, or "".
-func (in *Interp) attempts(j *job) string {
+func (in *Interpreter) attempts(j *job) string {
 	for n := 1; ; n++ {
 		s := &sight{in: in, job: j, count: map[string]int{}}
 		to, err := in.attempt(s)
@@ -248,7 +248,7 @@ func (in *Interp) attempts(j *job) string {
 }
 
 // attempt runs a node and its branches once.
-func (in *Interp) attempt(s *sight) (to []Target, err error) {
+func (in *Interpreter) attempt(s *sight) (to []Target, err error) {
 	defer func() {
 		if v := recover(); v == errFail {
 			err = stop("panicked")
@@ -283,14 +283,14 @@ func (in *Interp) attempt(s *sight) (to []Target, err error) {
 }
 
 // nested runs the subgraph of a task, or goes on with it.
-func (in *Interp) nested(s *sight) error {
+func (in *Interpreter) nested(s *sight) error {
 	j := s.job
 	switch {
 	case j.sub == nil && j.back != nil:
-		j.sub = &Interp{Kept: in.Kept, spec: j.node.Sub, place: j.back.chain.place, shared: in.shared, host: in, chain: j.back.chain}
+		j.sub = &Interpreter{Stored: in.Stored, spec: j.node.Sub, place: j.back.chain.place, shared: in.shared, host: in, chain: j.back.chain}
 		j.sub.fork(j.back.at, j.back.next)
-	case j.sub == nil || !in.Kept:
-		child := &Interp{Kept: in.Kept, spec: j.node.Sub, place: j.id, shared: in.shared, state: newPlain()}
+	case j.sub == nil || !in.Stored:
+		child := &Interpreter{Stored: in.Stored, spec: j.node.Sub, place: j.id, shared: in.shared, state: newPlain()}
 		if in.branch != 0 {
 			child.place += fmt.Sprint("@", in.branch)
 		}

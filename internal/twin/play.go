@@ -1,4 +1,4 @@
-package twin
+package model
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ type Runner interface {
 }
 
 var (
-	_ Runner = (*Interp)(nil)
+	_ Runner = (*Interpreter)(nil)
 	_ Runner = (*Engine)(nil)
 )
 
@@ -154,7 +154,7 @@ func hash(seed uint64, n int, text string) uint64 {
 // Story returns what must be the same in both twins: all of seen, but of failures in a row
 // only the last. How many there are depends on which task of a step fails first and stops
 // the others.
-func Story(seen []Outcome) string {
+func Trace(seen []Outcome) string {
 	var b strings.Builder
 	for i, o := range seen {
 		failure := func(o Outcome) bool { return o.Status == "failed" || o.Status == "broken" }
@@ -173,13 +173,13 @@ func Story(seen []Outcome) string {
 }
 
 // History returns the commits, oldest first.
-func (in *Interp) History() []string { return in.history }
+func (in *Interpreter) History() []string { return in.history }
 
 // Runs returns how often each node was run, attempts included.
-func (in *Interp) Runs() map[string]int { return in.shared.runs }
+func (in *Interpreter) Runs() map[string]int { return in.shared.runs }
 
 // outcome tells how a call ended.
-func (in *Interp) outcome(status string, open []question, steps int) Outcome {
+func (in *Interpreter) outcome(status string, open []question, steps int) Outcome {
 	if status == "panicked" {
 		status = "failed" // and is not tried again
 	}

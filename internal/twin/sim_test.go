@@ -1,4 +1,4 @@
-package twin
+package model
 
 import (
 	"context"
@@ -31,8 +31,8 @@ type sim struct {
 	mu      sync.Mutex
 	rolls   map[string]int    // how often chance was asked for each name
 	events  int               // counts what is in the trace
-	kept    map[string]int    // tasks with a stored result, with the event that stored it
-	void    bool              // the results of the step do not count
+	stored  map[string]int    // tasks with a stored result, with the event that stored it
+	invalid bool              // the results of the step do not count
 	commits map[string]string // by namespace and number: the id
 	trace   []string
 	wrong   []string
@@ -58,7 +58,7 @@ func callOf(ctx context.Context) call {
 
 func newSim(sp *Spec, seed uint64) *sim {
 	s := &sim{Store: new(checkpoint.Memory), seed: seed, born: time.Now(), sp: sp, workers: 1 + int(seed%2),
-		rolls: map[string]int{}, kept: map[string]int{}, commits: map[string]string{}, wakes: map[time.Duration]bool{}, calls: map[string]int{}}
+		rolls: map[string]int{}, stored: map[string]int{}, commits: map[string]string{}, wakes: map[time.Duration]bool{}, calls: map[string]int{}}
 	s.shop = &Workshop{Spec: sp, Enter: s.enter}
 	return s
 }
@@ -117,11 +117,11 @@ func (s *sim) moment(name string, most time.Duration) time.Duration {
 func (s *sim) enter(ctx context.Context, task, node string) error {
 	at := s.note("%s runs %.8s", node, task)
 	s.mu.Lock()
-	kept, void := s.kept[task], s.void
+	stored, invalid := s.stored[task], s.invalid
 	s.mu.Unlock()
 	// Of two workers, one may have looked before the other stored the result.
 	who := callOf(ctx)
-	if kept > 0 && !void && (s.workers == 1 || kept < who.began) {
+	if stored > 0 && !invalid && (s.workers == 1 || stored < who.began) {
 		s.fault("event %d: node %s ran again although its result was stored", at, node)
 	}
 	if s.chance(2, who.worker+" heeds "+task) == 0 {
@@ -182,10 +182,10 @@ func (s *sim) Put(ctx context.Context, p checkpoint.Pending) error {
 		defer s.mu.Unlock()
 		for _, e := range p.Entries {
 			if err == nil && e.Slot == "void" {
-				s.void = true
+				s.invalid = true
 			}
-			if err == nil && e.Slot == "result" && s.kept[e.Task] == 0 {
-				s.kept[e.Task] = at
+			if err == nil && e.Slot == "result" && s.stored[e.Task] == 0 {
+				s.stored[e.Task] = at
 			}
 		}
 		return err
@@ -267,7 +267,7 @@ func (s *sim) begin(turn int, input []Op) Outcome {
 	e := NewEngine(context.Background(), g, s)
 	for e.turn() < turn {
 		ctx, cancel := s.call(name)
-		s.void = false
+		s.invalid = false
 		_, err := g.Invoke(ctx, in, graph.RunOptions{Thread: e.Thread, OnOpenQuestions: graph.Discard, Durability: s.durability()})
 		s.note("invoke %v", err)
 		cancel()
@@ -308,9 +308,9 @@ func (s *sim) work(name string) Outcome {
 
 // check runs a seed and compares with the interpreter.
 func (s *sim) check() error {
-	in := NewInterp(s.sp)
+	in := NewInterpreter(s.sp)
 	want := ends(Play(s.sp, in, s.seed, true))
-	got := Story(s.play())
+	got := Trace(s.play())
 	if len(s.wrong) > 0 {
 		return errors.New(strings.Join(s.wrong, "\n") + "\n" + strings.Join(s.trace, "\n"))
 	}

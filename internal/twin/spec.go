@@ -1,4 +1,4 @@
-package twin
+package model
 
 import (
 	"fmt"

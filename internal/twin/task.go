@@ -1,4 +1,4 @@
-package twin
+package model
 
 import "fmt"
 
@@ -11,7 +11,7 @@ type job struct {
 	writes  []write
 	to      []Target
 	asked   []question
-	sub     *Interp
+	sub     *Interpreter
 	back    *way // where its subgraph goes on from, if the thread went back there
 }
 
@@ -29,7 +29,7 @@ func (j *job) unanswered(answers map[string]int) (open []question) {
 
 // sight is how a task sees the state: as it was when the step began, with its own writes.
 type sight struct {
-	in     *Interp
+	in     *Interpreter
 	job    *job
 	writes []write
 	open   []question

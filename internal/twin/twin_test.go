@@ -1,4 +1,4 @@
-package twin
+package model
 
 import (
 	"context"
@@ -98,13 +98,13 @@ func differ(what, got, want string) error {
 }
 
 // Requirement: One order
-func TestEngineTellsTheStoryOfTheInterpreter(t *testing.T) {
+func TestEngineReportsTheTraceOfTheInterpreter(t *testing.T) {
 	atRandom(t, 10_000, func(_ *testing.T, sp *Spec, seed uint64) error {
-		in := NewInterp(sp)
-		want := Story(Play(sp, in, seed, false))
-		bare := NewInterp(sp)
-		bare.Kept = false
-		first := bare.Invoke(sp.Turns[0], false)
+		in := NewInterpreter(sp)
+		want := Trace(Play(sp, in, seed, false))
+		plain := NewInterpreter(sp)
+		plain.Stored = false
+		first := plain.Invoke(sp.Turns[0], false)
 		cfg := graph.Config{Concurrency: []int{1, 2, 64}[seed%3]}
 		if err := sameWithoutStore(sp, first, cfg); err != nil {
 			return err
@@ -117,7 +117,7 @@ func TestEngineTellsTheStoryOfTheInterpreter(t *testing.T) {
 		}
 		e := NewEngine(context.Background(), g, cfg.Store)
 		e.Durability = []graph.Durability{graph.Sync, graph.Async, graph.Exit}[seed/3%3]
-		err = differ(fmt.Sprintf("concurrency %d, %v", cfg.Concurrency, e.Durability), Story(Play(sp, e, seed, false)), want)
+		err = differ(fmt.Sprintf("concurrency %d, %v", cfg.Concurrency, e.Durability), Trace(Play(sp, e, seed, false)), want)
 		if err == nil && e.Durability != graph.Exit { // which stores no subgraph that is done
 			err = sameWork(sp, shop, in, want)
 		}
@@ -135,7 +135,7 @@ func TestEngineGoesBackInSubgraphs(t *testing.T) {
 	var backs atomic.Int64
 	t.Run("graphs", func(t *testing.T) {
 		atRandom(t, 4_000, func(_ *testing.T, sp *Spec, seed uint64) error {
-			in := NewInterp(sp)
+			in := NewInterpreter(sp)
 			seen, n := PlayBack(sp, in, seed)
 			if n == 0 {
 				return nil
@@ -149,7 +149,7 @@ func TestEngineGoesBackInSubgraphs(t *testing.T) {
 			e := NewEngine(context.Background(), g, cfg.Store)
 			e.Durability = []graph.Durability{graph.Sync, graph.Async}[seed/3%2]
 			got, _ := PlayBack(sp, e, seed)
-			if err := differ(fmt.Sprintf("concurrency %d, %v", cfg.Concurrency, e.Durability), Story(got), Story(seen)); err != nil {
+			if err := differ(fmt.Sprintf("concurrency %d, %v", cfg.Concurrency, e.Durability), Trace(got), Trace(seen)); err != nil {
 				return err
 			}
 			return differ("history", strings.Join(e.History(), "\n"), strings.Join(in.History(), "\n"))
@@ -163,11 +163,11 @@ func TestEngineGoesBackInSubgraphs(t *testing.T) {
 
 // sameWork compares what was run. Failures and what they stop come as they come, but what
 // has finished is never run again.
-func sameWork(sp *Spec, shop *Workshop, in *Interp, story string) error {
-	if strings.Contains(story, "broken after") {
+func sameWork(sp *Spec, shop *Workshop, in *Interpreter, trace string) error {
+	if strings.Contains(trace, "broken after") {
 		return nil // of a subgraph that cannot finish, nothing counts
 	}
-	if again := shop.Again(); len(again) > 0 && !strings.Contains(story, "conflict after") {
+	if again := shop.Again(); len(again) > 0 && !strings.Contains(trace, "conflict after") {
 		return fmt.Errorf("nodes %v had finished, and ran again", again)
 	}
 	if strings.Contains(sp.String(), `"Do":"fail"`) || strings.Contains(sp.String(), `"Do":"panic"`) {
@@ -186,12 +186,12 @@ func sameWithoutStore(sp *Spec, want Outcome, cfg graph.Config) error {
 	if (want.Status == "failed" || want.Status == "broken") && (got.Status == "failed" || got.Status == "broken") {
 		got.Status = want.Status // of two tasks, either may fail first
 	}
-	return differ("without a store", Story([]Outcome{got}), Story([]Outcome{want}))
+	return differ("without a store", Trace([]Outcome{got}), Trace([]Outcome{want}))
 }
 
 // Who calls goes on foot where nobody can end the call, and takes a goroutine where somebody can. One task at a time,
 // all must be the same: how the call ends, its error, and which node ran when.
-func TestACallOnFootTellsTheSameStory(t *testing.T) {
+func TestACallInlineReportsTheSameTrace(t *testing.T) {
 	atRandom(t, 4_000, func(_ *testing.T, sp *Spec, seed uint64) error {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
@@ -220,7 +220,7 @@ func called(ctx context.Context, sp *Spec, parallel int) (string, error) {
 	}
 	e := NewEngine(ctx, g, nil)
 	out := e.Invoke(sp.Turns[0], false)
-	return fmt.Sprintf("%s%v\n%v\n%s", Story([]Outcome{out}), e.Err, out.Steps, strings.Join(ran, "\n")), nil
+	return fmt.Sprintf("%s%v\n%v\n%s", Trace([]Outcome{out}), e.Err, out.Steps, strings.Join(ran, "\n")), nil
 }
 
 // The generator must not lose its teeth: this is what a hundred graphs are known to meet.
@@ -228,7 +228,7 @@ func TestRandomGraphsMeetEverything(t *testing.T) {
 	met := map[string]int{}
 	for s := range uint64(1000) {
 		sp := Generate(Source(s))
-		in := NewInterp(sp)
+		in := NewInterpreter(sp)
 		for _, o := range Play(sp, in, s, false) {
 			met[o.Status]++
 			met["starved"] += len(o.Starved)

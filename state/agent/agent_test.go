@@ -64,13 +64,13 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func wants(t testing.TB, err, want error, says ...string) {
+func wants(t testing.TB, err, want error, contains ...string) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Errorf("got %v, want %v", err, want)
 		return
 	}
-	for _, s := range says {
+	for _, s := range contains {
 		if !strings.Contains(err.Error(), s) {
 			t.Errorf("got %q, want it to say %q", err, s)
 		}

@@ -155,7 +155,7 @@ func TestANodeSeesHowOftenItsStepFailed(t *testing.T) {
 
 // desk is the example of the founding document: two capabilities, the second of which reads what
 // the first found.
-func deskNodes(m agent.Manager) (find, analyse func(context.Context, *agent.State) error) {
+func agentNodes(m agent.Manager) (find, analyse func(context.Context, *agent.State) error) {
 	find = func(_ context.Context, s *agent.State) error {
 		step, err := m.CurrentStep(s)
 		if err != nil {
@@ -197,7 +197,7 @@ func plan(steps ...agent.Step) func(context.Context, *agent.State) error {
 
 func TestATurnFromTextToContexts(t *testing.T) {
 	m := manager(t)
-	find, _ := deskNodes(m)
+	find, _ := agentNodes(m)
 	g := chain(t, &checkpoint.Memory{}, plan(agent.Step{Capability: "find", ContextKey: "beam"}), find)
 	res, err := g.Invoke(t.Context(), m.CreateFresh("Find all beam current PVs", nil), graph.RunOptions{Thread: "demo_thread"})
 	must(t, err)
@@ -239,7 +239,7 @@ func TestWhatIsRegisteredExtendsTheList(t *testing.T) {
 
 func TestTurnTwoReadsWhatTurnOneFound(t *testing.T) {
 	m := manager(t)
-	find, analyse := deskNodes(m)
+	find, analyse := agentNodes(m)
 	store := &checkpoint.Memory{}
 	invoke(t, chain(t, store, plan(agent.Step{Capability: "find", ContextKey: "beam"}), find), m.CreateFresh("beam current", nil))
 	end := invoke(t, chain(t, store, plan(agent.Step{
@@ -252,7 +252,7 @@ func TestTurnTwoReadsWhatTurnOneFound(t *testing.T) {
 
 func TestACapabilityReadsSeveralInputsAndStoresOneOutput(t *testing.T) {
 	m := manager(t)
-	_, analyse := deskNodes(m)
+	_, analyse := agentNodes(m)
 	in := m.CreateFresh("x", nil)
 	for _, k := range []string{"a", "b"} {
 		must(t, m.StoreContext(&in, "PV_ADDRESSES", k, PVAddresses{PVs: []string{k + "1", k + "2"}}))
@@ -273,7 +273,7 @@ func TestACapabilityReadsSeveralInputsAndStoresOneOutput(t *testing.T) {
 
 func TestAFreshStateAndTheMessageAloneComeToTheSame(t *testing.T) {
 	m := manager(t)
-	find, _ := deskNodes(m)
+	find, _ := agentNodes(m)
 	run := func(fresh bool) agent.State {
 		g := chain(t, &checkpoint.Memory{}, plan(agent.Step{Capability: "find", ContextKey: "beam"}), find)
 		in := m.CreateFresh("one", nil)

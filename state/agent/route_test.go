@@ -19,11 +19,11 @@ func ready(t testing.TB) agent.State {
 
 func TestTheRouterGoesOnInOrder(t *testing.T) {
 	for _, tt := range []struct {
-		name   string
-		change func(s *agent.State)
-		turn   agent.Turn
-		want   string
-		says   string
+		name     string
+		change   func(s *agent.State)
+		turn     agent.Turn
+		want     string
+		contains string
 	}{
 		{"a step", func(*agent.State) {}, agent.Turn{}, "find", "step 1"},
 		{"a step without a capability", func(s *agent.State) { s.Planning.CurrentStepIndex.Set(1) }, agent.Turn{}, agent.ToRespond, "step 2"},
@@ -53,8 +53,8 @@ func TestTheRouterGoesOnInOrder(t *testing.T) {
 		if d.Target != tt.want || d.Delay != 0 {
 			t.Errorf("%s: got %+v, want %s", tt.name, d, tt.want)
 		}
-		if !strings.Contains(d.Reason, tt.says) {
-			t.Errorf("%s: got the reason %q, want it to say %q", tt.name, d.Reason, tt.says)
+		if !strings.Contains(d.Reason, tt.contains) {
+			t.Errorf("%s: got the reason %q, want it to say %q", tt.name, d.Reason, tt.contains)
 		}
 	}
 }

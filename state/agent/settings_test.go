@@ -45,7 +45,7 @@ func TestOneSettingLeavesTheOthersAlone(t *testing.T) {
 
 // Requirement: settings have no effect, or undo others
 func TestUnknownAndSenselessSettingsAreErrors(t *testing.T) {
-	for data, says := range map[string]string{
+	for data, contains := range map[string]string{
 		`{"planing_mode_enabled":true}`:        "did you mean \"planning_mode_enabled\"?",
 		`{"Max_retries":1}`:                    "did you mean \"max_retries\"?",
 		`[]`:                                   "array",
@@ -54,7 +54,7 @@ func TestUnknownAndSenselessSettingsAreErrors(t *testing.T) {
 		`{"max_retries":-1}`:                   "max_retries",
 	} {
 		var s agent.Settings
-		wants(t, json.Unmarshal([]byte(data), &s), agent.ErrSettings, says)
+		wants(t, json.Unmarshal([]byte(data), &s), agent.ErrSettings, contains)
 	}
 	data, err := json.Marshal(agent.SafeSettings())
 	must(t, err)
@@ -68,7 +68,7 @@ func TestUnknownAndSenselessSettingsAreErrors(t *testing.T) {
 	same(t, "set fields of SafeSettings", len(fields), 15)
 }
 
-func TestSettings_OwnKeysAreKept(t *testing.T) {
+func TestSettings_OwnKeysAreStored(t *testing.T) {
 	const given = `{"max_retries":3,"station":{"id":7},"theme":"dark"}`
 	var s agent.Settings
 	must(t, json.Unmarshal([]byte(given), &s))

@@ -289,7 +289,7 @@ func TestContextOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-func TestNobodyChangesWhatAnotherReads(t *testing.T) {
+func TestNoReaderChangesWhatAnotherReads(t *testing.T) {
 	m := manager(t)
 	b := graph.New[agent.State]("side by side")
 	for _, name := range []string{"a", "b"} {

@@ -142,7 +142,7 @@ func TestCirclesThroughInputsAndTheLastStepAreFound(t *testing.T) {
 // A node that wants itself again, under another word, is one that is tried again.
 //
 // Requirement: a classifier without a task loops
-func TestNobodySendsATurnToHimselfForEver(t *testing.T) {
+func TestNoReaderSendsATurnToItselfForEver(t *testing.T) {
 	for severity, node := range map[agent.Severity]string{agent.Replanning: agent.ToOrchestrator, agent.Reclassification: agent.ToClassifier} {
 		var m agent.Manager
 		s := planned(t)

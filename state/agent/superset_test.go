@@ -157,10 +157,10 @@ func (sc script) turn(t *rapid.T, store checkpoint.Store, n int, prior *agent.St
 }
 
 // twin is what a thread should know: the number of each entry by type and key.
-type twin map[[2]string]int
+type model map[[2]string]int
 
 // after returns what it should know after a turn, and what it was told to forget.
-func (w twin) after(sc script) (next twin, forgotten map[[2]string]bool) {
+func (w model) after(sc script) (next model, forgotten map[[2]string]bool) {
 	next, forgotten = maps.Clone(w), map[[2]string]bool{}
 	for _, ops := range sc.Ops {
 		view := maps.Clone(w)
@@ -193,8 +193,8 @@ func (w twin) after(sc script) (next twin, forgotten map[[2]string]bool) {
 	return next, forgotten
 }
 
-func known(t *rapid.T, s agent.State) twin {
-	w := twin{}
+func known(t *rapid.T, s agent.State) model {
+	w := model{}
 	for ref, e := range s.Context.All() {
 		var fields struct{ N int }
 		if err := json.Unmarshal([]byte(e.Fields), &fields); err != nil {
@@ -224,7 +224,7 @@ func TestContextOnlyGrowsExceptForTombstones(t *testing.T) {
 					defer c.Close()
 				}
 				var prior *agent.State
-				before := twin{}
+				before := model{}
 				for i, sc := range drawScripts(t) {
 					store := &faulty{Store: below, at: rapid.IntRange(0, 8).Draw(t, "fails at"), applied: rapid.Bool().Draw(t, "applied")}
 					end := sc.turn(t, store, i+1, prior)

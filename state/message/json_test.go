@@ -95,7 +95,7 @@ type (
 		message.Message
 		Note string
 	}
-	bare struct {
+	plain struct {
 		message.Message
 		Note string
 	}
@@ -107,7 +107,7 @@ func TestAUsersTypeAroundAMessageKeepsItsOwnForm(t *testing.T) {
 	for _, s := range oddities {
 		m := full(s)
 		writesAs(t, noted{m, s})
-		writesAs(t, bare{m, s})
+		writesAs(t, plain{m, s})
 		writesAs(t, m)
 		writesAs(t, &m)
 	}

@@ -30,7 +30,7 @@ func TestTheJSONFormIsStable(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotKnownIsKept(t *testing.T) {
+func TestWhatIsNotKnownIsStored(t *testing.T) {
 	for _, data := range []string{
 		`{"id":"a","role":"user","content":"x","ROLE":"y","big":12345678901234567890}`,
 		`{"role":"assistant","content":[{"type":"thinking","signature":"s","thinking":"…"},{"type":"text","text":"x","cache":{"t":1}}]}`,

@@ -15,16 +15,16 @@ type order struct {
 // place of the first.
 func orderOf(ms []*Message) *order {
 	ids := make(map[string]int, len(ms))
-	kept := make([]*Message, 0, len(ms))
+	stored := make([]*Message, 0, len(ms))
 	for _, m := range ms {
 		if at, dup := ids[m.ID]; dup {
-			kept[at] = m
+			stored[at] = m
 			continue
 		}
-		ids[m.ID] = len(kept)
-		kept = append(kept, m)
+		ids[m.ID] = len(stored)
+		stored = append(stored, m)
 	}
-	o := &order{pages: pagesOf(kept)}
+	o := &order{pages: pagesOf(stored)}
 	o.ids.Overwrite(ids)
 	return o
 }

@@ -103,7 +103,7 @@ func TestReplaceCall_OfAnUnknownCallIsAnError(t *testing.T) {
 }
 
 // A member of this name that others wrote stays what it is.
-func TestCall_WithAForeignMemberEditedIsKept(t *testing.T) {
+func TestCall_WithAForeignMemberEditedIsStored(t *testing.T) {
 	const data = `{"id":"a","name":"f","edited":true}`
 	var c message.Call
 	if err := json.Unmarshal([]byte(data), &c); err != nil || c.Edited != nil {

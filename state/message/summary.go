@@ -93,8 +93,8 @@ func (s Summarizer) Plan(ms []Message) (p Plan, ok bool, err error) {
 		return p, false, nil
 	}
 	part := oldest(ms[:c.round(keep)])
-	told, _ := withoutOrphans(part)
-	if !slices.ContainsFunc(told, func(m Message) bool { _, sum := SummaryOf(m); return !sum }) {
+	reported, _ := withoutOrphans(part)
+	if !slices.ContainsFunc(reported, func(m Message) bool { _, sum := SummaryOf(m); return !sum }) {
 		return p, false, nil
 	}
 	return Plan{part}, true, nil

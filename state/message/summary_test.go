@@ -14,7 +14,7 @@ import (
 )
 
 // told writes how many messages it was told, and the text of the first.
-func told(_ context.Context, ms []message.Message) (string, error) {
+func reported(_ context.Context, ms []message.Message) (string, error) {
 	return fmt.Sprintf("%d from %q", len(ms), ms[0].Text()), nil
 }
 
@@ -30,7 +30,7 @@ func rounds(n int) message.Log {
 	return message.LogOf(ms...)
 }
 
-var short = message.Summarizer{Window: message.Window{MaxMessages: 6}, KeepMessages: 2, Write: told}
+var short = message.Summarizer{Window: message.Window{MaxMessages: 6}, KeepMessages: 2, Write: reported}
 
 func TestTheOldestRoundsBecomeOneSystemMessage(t *testing.T) {
 	l := rounds(4)
@@ -156,7 +156,7 @@ func TestAConversationThatFitsIsNotSummarized(t *testing.T) {
 		t.Errorf("got %v, %t, %v", plan, due, err)
 	}
 	one := message.LogOf(user("u", "x"), call("a", "c"), answer("t", "c"), call("b", "d"), answer("s", "d"))
-	s := message.Summarizer{Window: message.Window{MaxMessages: 2}, Write: told}
+	s := message.Summarizer{Window: message.Window{MaxMessages: 2}, Write: reported}
 	if _, due, err := s.Plan(one.Slice()); due || err != nil {
 		t.Errorf("a round that is not over is summarized: %t, %v", due, err)
 	}
@@ -183,7 +183,7 @@ func TestSummariesNeverCutAPair(t *testing.T) {
 		l := message.LogOf(ms...)
 		s := message.Summarizer{
 			Window: message.Window{MaxMessages: rapid.IntRange(1, 12).Draw(t, "max"), MaxTokens: rapid.IntRange(0, 30).Draw(t, "tokens"), Counter: each{}},
-			Write:  told, KeepMessages: rapid.IntRange(0, 5).Draw(t, "keep"),
+			Write:  reported, KeepMessages: rapid.IntRange(0, 5).Draw(t, "keep"),
 		}
 		for range 3 {
 			callsBefore, lostBefore := message.Orphans(l.Slice())

@@ -13,13 +13,13 @@ import (
 )
 
 // twin is a log as a slice: slow, and plain to see.
-type twin []message.Message
+type model []message.Message
 
-func (w twin) find(id string) int {
+func (w model) find(id string) int {
 	return slices.IndexFunc(w, func(m message.Message) bool { return m.ID == id })
 }
 
-func (w *twin) put(m message.Message) {
+func (w *model) put(m message.Message) {
 	if i := w.find(m.ID); i >= 0 {
 		(*w)[i] = m
 		return
@@ -27,13 +27,13 @@ func (w *twin) put(m message.Message) {
 	*w = append(*w, m)
 }
 
-func (w *twin) del(id string) {
+func (w *model) del(id string) {
 	if i := w.find(id); i >= 0 {
 		*w = slices.Delete(*w, i, i+1)
 	}
 }
 
-func (w *twin) replace(id string, m message.Message) {
+func (w *model) replace(id string, m message.Message) {
 	if w.find(id) < 0 || id == m.ID {
 		w.put(m)
 		return
@@ -60,7 +60,7 @@ var acts = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) act {
 }), 0, 120)
 
 // on makes the write where the holder of the log can.
-func (a act) on(t *rapid.T, l *message.Log, w *twin) {
+func (a act) on(t *rapid.T, l *message.Log, w *model) {
 	_, there := l.ByID(a.id)
 	switch {
 	case a.kind == 0:
@@ -85,10 +85,10 @@ func ok(t *rapid.T, err error) {
 	}
 }
 
-func TestLogIsItsTwin(t *testing.T) {
+func TestLogIsItsModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l message.Log
-		var w twin
+		var w model
 		for range rapid.IntRange(1, 4).Draw(t, "steps") {
 			before, old := l, l.String()
 			view := l
@@ -109,9 +109,9 @@ func TestLogIsItsTwin(t *testing.T) {
 }
 
 // same compares all that can be read of a log.
-func same(t *rapid.T, l *message.Log, w twin) {
+func same(t *rapid.T, l *message.Log, w model) {
 	t.Helper()
-	if got, want := l.String(), asJSON(t, append(twin{}, w...)); got != want {
+	if got, want := l.String(), asJSON(t, append(model{}, w...)); got != want {
 		t.Fatalf("got %s, want %s", got, want)
 	}
 	if l.Len() != len(w) {
@@ -162,7 +162,7 @@ func decoder(data string) state.Decode {
 func TestTasksAreReplayedInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := message.LogOf()
-		var w twin
+		var w model
 		for _, a := range acts.Draw(t, "past") {
 			a.on(t, &run, &w)
 		}
@@ -172,7 +172,7 @@ func TestTasksAreReplayedInOrder(t *testing.T) {
 		}
 		var writes []state.Channel
 		for range rapid.IntRange(1, 3).Draw(t, "tasks") {
-			view, blind := base, append(twin{}, nil...)
+			view, blind := base, append(model{}, nil...)
 			for _, a := range acts.Draw(t, "acts") {
 				made := a
 				if _, there := view.ByID(a.id); !there && a.kind > 0 && a.kind < 14 {

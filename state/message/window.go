@@ -83,7 +83,7 @@ func withoutOrphans(ms []Message) ([]Message, []Ref) {
 	for _, r := range orphans {
 		lost[r] = true
 	}
-	var kept []Message
+	var stored []Message
 	for i, m := range ms {
 		var results []Result
 		for _, r := range m.Results {
@@ -91,12 +91,12 @@ func withoutOrphans(ms []Message) ([]Message, []Ref) {
 				results = append(results, r)
 			}
 		}
-		if bare := len(m.Results) > 0 && len(results) == 0 && len(m.Content) == 0 && len(m.Calls) == 0; !bare {
+		if plain := len(m.Results) > 0 && len(results) == 0 && len(m.Content) == 0 && len(m.Calls) == 0; !plain {
 			m.Results = results
-			kept = append(kept, m)
+			stored = append(stored, m)
 		}
 	}
-	return kept, orphans
+	return stored, orphans
 }
 
 // cutter is one Fit under way.
@@ -200,13 +200,13 @@ func (c *cutter) begins(i int) bool {
 }
 
 func (c *cutter) fitted(all []Message, from int) Fitted {
-	kept := len(c.ms) - from
+	stored := len(c.ms) - from
 	for _, pinned := range c.pinned[:from] {
 		if pinned {
-			kept++
+			stored++
 		}
 	}
-	f := Fitted{Orphans: c.orphans, Messages: make([]Message, 0, kept), Cut: make([]Message, 0, len(c.ms)-kept)}
+	f := Fitted{Orphans: c.orphans, Messages: make([]Message, 0, stored), Cut: make([]Message, 0, len(c.ms)-stored)}
 	for i, m := range c.ms {
 		if i < from && !c.pinned[i] {
 			f.Cut = append(f.Cut, m)

@@ -90,9 +90,9 @@ func TestTheWindowNeverOrphansToolResults(t *testing.T) {
 }
 
 // noOrphans: no result without its call, and no call that had a result without it.
-func noOrphans(t *rapid.T, all, kept []message.Message) {
+func noOrphans(t *rapid.T, all, stored []message.Message) {
 	before, _ := message.Orphans(all)
-	calls, results := message.Orphans(kept)
+	calls, results := message.Orphans(stored)
 	if len(results) > 0 {
 		t.Fatalf("the window has the orphans %v", results)
 	}
@@ -138,7 +138,7 @@ func order(t *rapid.T, all []message.Message, fit message.Fitted) {
 
 // slow keeps what must stay and the longest end of the conversation that may: it tries
 // all of them.
-func slow(w message.Window, all []message.Message) (kept string) {
+func slow(w message.Window, all []message.Message) (stored string) {
 	group, lead, lastUser := make([]int, len(all)), 0, -1
 	for i := range all {
 		group[i] = i

@@ -80,14 +80,14 @@ var ends = []Rule{
 		w.clock.advance(time.Hour)
 		_, err := w.m.Append(w.ctx, id, message.User("too late"))
 		w.wantError(err, session.ErrEnded)
-		if done := w.sweep(); done != (session.Swept{Expired: 1, Offloaded: 1, Removed: 1}) {
+		if done := w.sweep(); done != (session.SweepStats{Expired: 1, Offloaded: 1, Removed: 1}) {
 			w.Errorf("got %+v", done)
 		}
 		w.want(w.engine.calls[0].Messages, "q", "still here")
 		if n := w.left(); n > 0 {
 			w.Errorf("rule: nothing is left\n got: %d documents", n)
 		}
-		if done := w.sweep(); done != (session.Swept{}) {
+		if done := w.sweep(); done != (session.SweepStats{}) {
 			w.Errorf("rule: what is done is done\n got: %+v", done)
 		}
 	}},
@@ -133,7 +133,7 @@ var ends = []Rule{
 			w.create(session.Start{ID: fmt.Sprint(i)})
 		}
 		w.clock.advance(time.Hour)
-		if done := w.sweep(); done != (session.Swept{Expired: n, Offloaded: n, Removed: n}) || w.left() > 0 {
+		if done := w.sweep(); done != (session.SweepStats{Expired: n, Offloaded: n, Removed: n}) || w.left() > 0 {
 			w.Errorf("got %+v, %d documents left", done, w.left())
 		}
 	}},

@@ -81,7 +81,7 @@ func (l *lives) play() {
 			l.sweeps(rapid.Bool().Draw(l.r, "asleep"))
 		default:
 			for range rapid.IntRange(1, 4).Draw(l.r, "many") {
-				l.says(id)
+				l.wants(id)
 			}
 		}
 		l.look(id)
@@ -110,7 +110,7 @@ func (l *lives) ends(id string) {
 }
 
 // says appends what comes next, in an Append or in a Turn.
-func (l *lives) says(id string) {
+func (l *lives) wants(id string) {
 	ms := l.next(id)
 	var done session.Appended
 	var err error
@@ -178,7 +178,7 @@ func (l *lives) write(_ context.Context, ms []message.Message) (string, error) {
 	case 0:
 		return "", errNoModel
 	case 1:
-		l.says(l.compacting)
+		l.wants(l.compacting)
 	case 2:
 		l.compacts(l.compacting)
 	case 3:

@@ -214,7 +214,7 @@ func (w *world) logOf(id string) []message.Message {
 	return ms
 }
 
-func (w *world) sweep() session.Swept {
+func (w *world) sweep() session.SweepStats {
 	w.Helper()
 	done, err := (&session.Sweeper{Manager: w.m}).Sweep(w.ctx)
 	if err != nil {

@@ -27,7 +27,7 @@ func (w *world) behind(worker tasks.Worker) tasks.Remote {
 // patient is a worker that works until it is told to end, or the rule has seen enough.
 type patient struct {
 	begun, enough chan bool
-	told          chan bool // one for each time
+	notified      chan bool // one for each time
 }
 
 func newPatient() patient { return patient{make(chan bool), make(chan bool), make(chan bool, 1)} }
@@ -39,7 +39,7 @@ func (p patient) Do(ctx context.Context, _ tasks.Task) (tasks.Outcome, error) {
 	case <-ctx.Done():
 	case <-p.enough:
 	}
-	p.told <- ctx.Err() != nil
+	p.notified <- ctx.Err() != nil
 	return tasks.Outcome{}, ctx.Err()
 }
 
@@ -86,8 +86,8 @@ func remoteCancel(w *world) {
 		w.fails(<-ended, tasks.ErrTransition)
 	}
 	close(p.enough)
-	if told := <-p.told; err != nil || !told {
-		w.Errorf("rule: %s\n got: told %v, %v", w.rule, told, err)
+	if notified := <-p.notified; err != nil || !notified {
+		w.Errorf("rule: %s\n got: told %v, %v", w.rule, notified, err)
 	}
 	w.is("a", tasks.Cancelled, "no longer needed")
 	if t, err := r.Get(w.ctx, "a"); err != nil || t.Status != tasks.Cancelled {
@@ -162,8 +162,8 @@ func watched(w *world) {
 	}
 	_, err := w.other.Cancel(w.ctx, "a", "")
 	seen.left.Store(100)
-	if told := <-p.told; err != nil || !told {
-		w.Errorf("rule: %s\n got: told %v, %v", w.rule, told, err)
+	if notified := <-p.notified; err != nil || !notified {
+		w.Errorf("rule: %s\n got: told %v, %v", w.rule, notified, err)
 	}
 	w.fails(<-ended, tasks.ErrTransition)
 }

@@ -23,7 +23,7 @@ type Rule struct {
 
 // Rules are all rules.
 var Rules = []Rule{
-	{"a task is kept as it was given", kept},
+	{"a task is kept as it was given", stored},
 	{"an id is taken once", once},
 	{"a status changes as it may, and no other way", moves},
 	{"tasks are listed newest first, by what is asked", listed},
@@ -111,7 +111,7 @@ func leaves(o tasks.Outcome) tasks.Worker {
 	return tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { return o, nil })
 }
 
-func kept(w *world) {
+func stored(w *world) {
 	given := tasks.Task{
 		ID: "odd/id ?é", Thread: "t", Type: "poem", Source: "a", Target: "b", Priority: -3, Tags: []string{"x", ""},
 		Input: json.RawMessage(`{"n":1e3,"s":"ä<>&\u2028"}`), Timeout: time.Minute,
