@@ -44,7 +44,7 @@ I am sorry: there is no order "A-99"
 func TestWhatIsNotApprovedIsNotPaid(t *testing.T) {
 	for _, answer := range []string{"n\n", "", "perhaps\n"} {
 		got := converse(t, answer, "I want the money back for A-17.")
-		if strings.Contains(got, "paid back") || !strings.Contains(got, "They say: not now") {
+		if strings.Contains(got, "paid back") || !strings.Contains(got, "The person's feedback: not now") {
 			t.Errorf("%q: got %s", answer, got)
 		}
 	}
