@@ -48,7 +48,8 @@ func (a Answers) Decline(id, reason string) Answers {
 	return a.add(given{id: id, declined: refusedBy + reason})
 }
 
-// By returns a with a name for those who give its answers, in place of RunOptions.By. Answers that have a name keep it:
+// By returns a with a name for the author of its answers, in place of RunOptions.By. Answers that
+// have a name retain it:
 //
 //	graph.Answer(id, true).By("anna").Answer(other, false).By("ben")
 func (a Answers) By(name string) Answers {
@@ -78,7 +79,7 @@ const (
 	refusedBy = "declined: "
 )
 
-// err returns what Ask says of a question that was closed without an answer.
+// err returns the error of Ask for a question that was closed without an answer.
 func (a answer) err(q Question) error {
 	if a.refusal == lapsed {
 		return fmt.Errorf("%w: %q", ErrExpired, q.Prompt)
@@ -86,7 +87,7 @@ func (a answer) err(q Question) error {
 	return fmt.Errorf("%w: %q: %s", ErrDeclined, q.Prompt, a.refusal[len(refusedBy):])
 }
 
-// digest tells answers apart.
+// digest identifies an answer.
 func (a answer) digest() string {
 	if a.refusal != "" {
 		return hash("refusal", a.refusal)
@@ -213,21 +214,22 @@ type Question struct {
 	// Data is anything a program that shows the question may want; it must survive
 	// JSON.
 	Data any
-	// Key tells questions of one task apart when their order is not fixed, as when
+	// Key distinguishes questions of one task whose order is not fixed, as when
 	// they are asked from several goroutines. Without it the order counts.
 	//
-	// The id of a question comes from its task and its Key, not from its text: on a branch
-	// of the thread (RunOptions.At) it is the same, and after a [Graph.Patch] it stays. A Key that says
-	// what is asked, such as a price, keeps an answer from closing a question about another.
+	// The id of a question comes from its task and its Key, not from its text: on a branch of
+	// the thread (RunOptions.At) it is the same, and after a [Graph.Patch] it stays. A Key that
+	// names what is asked, such as a price, keeps an answer from closing a question about
+	// another.
 	Key string
-	// Within is how long an answer is waited for; 0 means for ever. Later answers are
+	// Timeout limits the wait for an answer; 0 means no limit. Later answers are
 	// refused, and when the thread goes on, Ask returns ErrExpired to the node.
-	Within time.Duration
-	// Secret keeps the answer out of what is shown of the decision and of errors that refuse it, and, in
-	// a store that does not encrypt, out of the record of decisions. What the node does with it, such as
-	// writing it into a field of the state, is stored as any other value.
+	Timeout time.Duration
+	// Secret keeps the answer out of what is shown of the decision and of errors that refuse it,
+	// and, in a store that does not encrypt, out of the record of decisions. What the node does
+	// with it, such as writing it into a field of the state, is stored as any other value.
 	Secret bool
-	// Schema is the JSON Schema of the answer, where it says more than the type T of
+	// Schema is the JSON Schema of the answer, if it is stricter than the type T of
 	// Ask; nil means the schema of T.
 	Schema json.RawMessage
 }
@@ -285,7 +287,7 @@ func (a Answers) MarshalJSON() ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// UnmarshalJSON reads what MarshalJSON returns.
+// UnmarshalJSON parses the output of MarshalJSON.
 func (a *Answers) UnmarshalJSON(data []byte) error {
 	var list []jsonAnswer
 	if err := json.Unmarshal(data, &list); err != nil {

@@ -127,7 +127,7 @@ func schemaOf[T any]() (json.RawMessage, error) {
 	return json.Marshal(s)
 }
 
-// Accepts returns an ErrAnswer that says why an answer, as JSON, does not fit the
+// Accepts returns an ErrAnswer with the reason why an answer, as JSON, does not fit the
 // question's schema, or nil.
 func (in *Interrupt) Accepts(data json.RawMessage) error {
 	if len(in.Schema) == 0 {
@@ -155,7 +155,7 @@ func (in *Interrupt) Accepts(data json.RawMessage) error {
 	return nil
 }
 
-// misfit says in the words of the one who answers why a value does not fit a schema.
+// misfit explains, for the person who answers, why a value does not fit a schema.
 func misfit(schema *jsonschema.Schema, err error) error {
 	switch {
 	case err == nil:
@@ -178,9 +178,9 @@ func list(open []Interrupt) string {
 }
 
 // expires returns when the question, which a task of r asks under an id, expires: the time that was
-// set when it was first asked, or else its Within from now. It is zero if it does not expire.
+// set when it was first asked, or else its Timeout from now. It is zero if it does not expire.
 func (q *Question) expires(r *run, id string) time.Time {
-	if q.Within <= 0 {
+	if q.Timeout <= 0 {
 		return time.Time{}
 	}
 	for around := r; ; around = around.inside.run { // a run without checkpoints has no record of it
@@ -188,7 +188,7 @@ func (q *Question) expires(r *run, id string) time.Time {
 			return before.Expires
 		}
 		if around.inside == nil {
-			return r.cfg.Now().UTC().Add(q.Within)
+			return r.cfg.Now().UTC().Add(q.Timeout)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (t *task) outOfTime(e schedule.Expiry) error {
 	return late
 }
 
-// endOf returns the error of a function that ended as res says. err is what it returned itself, or
+// endOf returns the error of a function that ended with res. err is what it returned itself, or
 // ErrAbandoned if it was given up.
 func endOf(res schedule.Result, err error) error {
 	switch {
@@ -63,8 +63,8 @@ func endOf(res schedule.Result, err error) error {
 	return &own
 }
 
-// attempt runs the job of task i once. leave is called when the function has returned, so that another
-// attempt may begin under a Policy.Parallel or a Limit; it may be nil.
+// attempt runs the job of task i once. leave is called when the function has returned, so that
+// another attempt may begin under a Policy.Parallel or a Limit; it may be nil.
 func (s *superstep) attempt(i int) error {
 	t := s.tasks[i]
 	leave, err := s.passGates(t)
@@ -123,8 +123,8 @@ func (s *superstep) transferPermit(i int) func() {
 	}
 }
 
-// passGates lets t wait until it may begin an attempt: first for its Policy.Parallel and then for its
-// Limit. leave is nil where there is nothing to leave; else it must be called once.
+// passGates lets t wait until it may begin an attempt: first for its Policy.Parallel and then
+// for its Limit. leave is nil where there is nothing to leave; else it must be called once.
 func (s *superstep) passGates(t *task) (leave func(), err error) {
 	own, shared := s.ownGate(t), t.job.gate
 	if shared != nil && t.around().holds(shared) {
@@ -214,8 +214,8 @@ func (t *task) call(ctx context.Context) (err error) {
 	return t.decide(ctx, cmd, err)
 }
 
-// decide works out where the run goes after the job, which returned cmd and err: it takes the Command,
-// runs the branches, and checks the writes of all of them.
+// decide works out where the run goes after the job, which returned cmd and err: it takes the
+// Command, runs the branches, and checks the writes of all of them.
 func (t *task) decide(ctx context.Context, cmd Command, err error) error {
 	goes := !cmd.empty()
 	if up := parentCommandIn(err); up != nil {
@@ -331,8 +331,8 @@ func (t *task) around() *task {
 	return taskOf(t.run.ctx)
 }
 
-// rescuable reports whether the handler of t may run after the failure of t.
-func (t *task) rescuable() bool {
+// mayBeHandled reports whether the handler of t may run after the failure of t.
+func (t *task) mayBeHandled() bool {
 	return t.failure == nil && !isStoreFailure(t.err) && !errors.Is(t.err, ErrNoParent)
 }
 
@@ -349,16 +349,16 @@ func (t *task) toHandler(err error) error {
 			return errors.Join(failure, err)
 		}
 	}
-	t.run.session.events.task(t, Rescuing, failure)
+	t.run.session.events.task(t, Handling, failure)
 	t.mu.Lock()
-	t.failure, t.number, t.job = failure, 1, t.node.rescue
+	t.failure, t.number, t.job = failure, 1, t.node.onError
 	t.mu.Unlock()
 	t.open = nil
 	t.reset()
 	return nil
 }
 
-// apply does what a Command from a subgraph says, as if the node had returned it. The writes come
+// apply executes a Command from a subgraph, as if the node had returned it. The writes come
 // after those of the node.
 func (t *task) apply(a *parentCommand) error {
 	if err := a.writeTo(t.run.schema, t.view); err != nil {

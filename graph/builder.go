@@ -46,7 +46,7 @@ func (b *Builder[S]) Node(name string, n Node[S]) {
 }
 
 // Defaults is the Policy of the nodes and handlers that were given none, wherever it
-// stands among the calls. A Policy that was given holds whole: its zero fields mean no
+// is called. A Policy of a node replaces it as a whole: its zero fields mean no
 // limit and no retry, not the default. Subgraphs have their own.
 func (b *Builder[S]) Defaults(p Policy) {
 	pos := b.draft().place()
@@ -62,9 +62,9 @@ func (b *Builder[S]) Edge(from, to string) {
 	b.draft().edges = append(b.draft().edges, edgeDraft{from, to, b.draft().place()})
 }
 
-// Branch calls choose after each completion of from, with the state as from left it
-// (its own writes, no sibling's), and goes where the Command says, beside the
-// static edges of from. It may only go to its targets. With the zero Command it goes nowhere.
+// Branch calls choose after each completion of from. choose sees the state with the writes of
+// from, and no sibling's. The run follows both the Command and the static edges of from. The
+// Command may only name the targets; the zero Command adds nothing.
 //
 // From may be [Start]: choose then decides with which nodes a turn begins, beside the static
 // edges from Start. It sees the state with the input, in a superstep of its own, as a node named
@@ -111,7 +111,7 @@ type parts struct {
 	branches []branchDraft
 	joins    []joinDraft
 	defers   []namedDraft
-	rescues  []rescueDraft
+	handlers []handlerDraft
 	defaults *defaultDraft // nil if there are none
 	mistakes []Mistake
 }
@@ -162,8 +162,8 @@ type joinDraft struct {
 
 type namedDraft struct{ name, pos string }
 
-// rescueDraft is a handler as it was declared.
-type rescueDraft struct {
+// handlerDraft is a handler as it was declared.
+type handlerDraft struct {
 	node string
 	nodeDraft
 }

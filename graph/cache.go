@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Caching says what a cached node depends on. The zero Caching is usable: the whole
+// Caching describes what a cached node depends on. The zero Caching is usable: the whole
 // state and the payload, for ever.
 type Caching[S any] struct {
 	// Key returns what the result depends on; nil means the whole state, as JSON. The
@@ -17,17 +17,17 @@ type Caching[S any] struct {
 	Key func(s *S) (string, error)
 	// TTL is how long a result holds; 0 means as long as the store keeps it.
 	TTL time.Duration
-	// Version tells this code from earlier code: change it with what the node does.
+	// Version identifies the code of the node: change it when the node does something else.
 	Version string
 }
 
-// Cache makes n a node whose result is kept in Config.Cache, for all runs and threads
-// of the graph: where an input comes again, the node does not run, and what it wrote and
+// Cache makes n a node whose result is stored in Config.Cache, for all runs and threads
+// of the graph: for an input that was seen before, the node does not run, and what it wrote and
 // where it went is taken from the cache. Without a Config.Cache n just runs.
 //
-// Failures are not kept, nor is the work of a handler, or what may depend on a person:
+// Failures are not stored, nor is the work of a handler, or what may depend on a person:
 // the result of a node that asked anything. A result that wrote a field which is never
-// stored is not kept either. Where the cache fails the node runs all the same; the
+// stored in checkpoints is not cached either. Where the cache fails the node runs all the same; the
 // failure is an event of the phase [Uncached].
 func Cache[S any](n Node[S], c Caching[S]) Node[S] {
 	if n.cache != nil {
@@ -47,15 +47,15 @@ func cachePrefix(graph, node string) string {
 	return url.PathEscape(graph) + "/" + url.PathEscape(node) + "/"
 }
 
-// cacheUse is the use of the cache by one task: it looks for the result before the node runs, and puts
-// there what the node did.
+// cacheUse is the use of the cache by one task: it looks for the result before the node runs,
+// and puts there what the node did.
 type cacheUse struct {
 	store CacheStore
 	key   string
 }
 
-// cacheFor returns the use of the cache by t, or nil if it uses none: its node is not cached, it runs its
-// handler, or it resumes a subgraph at an older commit.
+// cacheFor returns the use of the cache by t, or nil if it uses none: its node is not cached, it
+// runs its handler, or it resumes a subgraph at an older commit.
 func cacheFor(t *task) *cacheUse {
 	store := t.run.cfg.Cache
 	if t.node.cache == nil || store == nil || t.failure != nil || t.back != nil {
@@ -64,8 +64,8 @@ func cacheFor(t *task) *cacheUse {
 	return &cacheUse{store: store}
 }
 
-// recall looks for the result of t in the cache. True means that there is nothing to run: it was found,
-// or the user's key is an error.
+// recall looks for the result of t in the cache. True means that there is nothing to run: it was
+// found, or the user's key is an error.
 func (c *cacheUse) recall(t *task) bool {
 	key, err := t.node.cache.keyOf(t)
 	if err != nil {
@@ -123,13 +123,13 @@ func (c *cacheUse) put(t *task) (err error) {
 	return c.store.Put(t.run.ctx, c.key, data, t.node.cache.ttl)
 }
 
-// failed tells the readers that the cache failed. The node runs all the same.
+// failed notifies the readers that the cache failed. The node runs all the same.
 func (c *cacheUse) failed(t *task, err error) {
 	t.run.session.events.task(t, Uncached, err)
 }
 
-// keyOf returns the key of the result of t: graph and node in clear, so that they can be cleared, then
-// a hash of the version, the fields of the state and the input.
+// keyOf returns the key of the result of t: graph and node in clear, so that they can be
+// cleared, then a hash of the version, the fields of the state and the input.
 func (c *caching) keyOf(t *task) (key string, err error) {
 	defer recovered(&err)
 	var input string

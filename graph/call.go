@@ -17,9 +17,9 @@ import (
 // returned, without running. A call is known by its name and by how many calls of that
 // name its node made before: so a node must make its calls in the same order each time.
 //
-// fn may ask ([Ask]), call and keep ([Once]) in turn; each has an id of its own. It does not write to
-// the node's state: it returns what it has found. T must survive JSON, and what Call
-// returns has been through it. Errors are not kept.
+// fn may ask ([Ask]), call and keep ([Once]) in turn; each has an id of its own. It does not
+// write to the node's state: it returns what it has found. T must survive JSON, and what Call
+// returns has been through it. Errors are not stored.
 //
 // Calls count as tasks for Config.Concurrency: a node that waits for them gives its place
 // to them. Outside a run Call calls fn.
@@ -27,8 +27,8 @@ func Call[T any](ctx context.Context, name string, fn func(ctx context.Context) 
 	return CallWith(ctx, name, Policy{}, fn)
 }
 
-// CallWith is [Call] under a Policy, whose Timeout and Retry hold for this call, also outside a run.
-// A Policy with an Idle, a Limit or a Parallel is an [ErrPolicy].
+// CallWith is [Call] under a Policy, whose Timeout and Retry hold for this call, also outside a
+// run. A Policy with an Idle, a Limit or a Parallel is an [ErrPolicy].
 func CallWith[T any](ctx context.Context, name string, policy Policy, fn func(ctx context.Context) (T, error)) (T, error) {
 	d, err := newCall(ctx, name, policy)
 	if err != nil {
@@ -69,7 +69,7 @@ type work struct {
 	err    error
 }
 
-// start runs fn in a goroutine, unless err says that it cannot be.
+// start runs fn in a goroutine, unless err is not nil.
 func start[T any](ctx context.Context, s *scope, err error, fn func(context.Context) (T, error)) *Future[T] {
 	f := &Future[T]{work: work{done: make(chan struct{}), err: err}}
 	ctx, f.cancel = context.WithCancelCause(ctx)
@@ -130,8 +130,8 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 	}
 }
 
-// Cancel stops the call, if it still runs; Wait then returns a context.Canceled. Its failure does not
-// fail the node. When the node runs again, so does the call.
+// Cancel stops the call, if it still runs; Wait then returns a context.Canceled. Its failure
+// does not fail the node. When the node runs again, so does the call.
 func (f *Future[T]) Cancel() {
 	if f.cancel == nil {
 		return
@@ -140,7 +140,7 @@ func (f *Future[T]) Cancel() {
 	f.cancel(fmt.Errorf("graph: the call was given up: %w", context.Canceled))
 }
 
-// durable is one call whose result is kept.
+// durable is one call whose result is stored.
 type durable struct {
 	up     *scope // where it was made; nil outside a run
 	what   string // "call" or "once"
@@ -175,7 +175,7 @@ func (d *durable) fail(err error) error {
 	return fmt.Errorf("%s %q: %w", d.what, d.name, err)
 }
 
-// obtain returns the kept result of d, or lets fn make it.
+// obtain returns the stored result of d, or calls fn for it.
 func obtain[T any](ctx context.Context, d *durable, fn func(context.Context) (T, error)) (v T, err error) {
 	erased := func(ctx context.Context) (any, error) { return fn(ctx) }
 	if d.up != nil {
@@ -293,8 +293,8 @@ func (d *durable) attempt(ctx context.Context, permit *schedule.Permit, fn func(
 	return v, s.unanswered(), err
 }
 
-// within runs fn within a limit. giveUp is called when it is given up. What a function returns that was
-// late does not count.
+// within runs fn within a limit. giveUp is called when it is given up. What a function returns
+// that was late does not count.
 func within(ctx context.Context, limit, grace time.Duration, fn func(context.Context) (any, error), giveUp func()) (any, error) {
 	bound := schedule.Bound{Limit: limit, Grace: grace, Cause: func(e schedule.Expiry) error {
 		return &TimeoutError{Kind: CallTimeout, Limit: e.Limit, Elapsed: e.Elapsed}

@@ -223,8 +223,8 @@ func TestCallsTellWhenTheyRun(t *testing.T) {
 			if node == "" {
 				node = ev.Task
 			}
-			if within := map[bool]string{true: node}[ev.Label != ""]; ev.Within != within {
-				t.Errorf("%s%d %s is within %q, want %q", ev.Label, ev.Attempt, ev.Phase, ev.Within, within)
+			if within := map[bool]string{true: node}[ev.Label != ""]; ev.ParentTask != within {
+				t.Errorf("%s%d %s is within %q, want %q", ev.Label, ev.Attempt, ev.Phase, ev.ParentTask, within)
 			}
 			got = append(got, fmt.Sprintf("%s%d %s", ev.Label, ev.Attempt, ev.Phase))
 			ids[ev.Task] = true

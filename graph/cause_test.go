@@ -108,7 +108,7 @@ func TestFailedStep_BystandersAreNotTheCause(t *testing.T) {
 					var told *graph.NodeError
 					var err error
 					for ev, e := range build(t, b, cfg).Stream(t.Context(), world{}, run) {
-						if err = e; ev.Phase == graph.Failing && ev.Node == "a" && ev.Within == "" && ev.Namespace == "" {
+						if err = e; ev.Phase == graph.Failing && ev.Node == "a" && ev.ParentTask == "" && ev.Namespace == "" {
 							errors.As(ev.Err, &told)
 						}
 					}

@@ -15,13 +15,13 @@ const (
 	End   = "__end__"
 )
 
-// Parent is a target that says that a node may leave its graph for the one around it, by
+// Parent is the target of a node that may leave its graph for the one around it, by
 // [Command.InParent] or [ToParent]. A node needs it only where nothing else leads on from it:
 // without it Compile calls such a node a dead end.
 const Parent = "__parent__"
 
-// Command says where a run goes after a node, beside the node's static edges. The
-// zero Command says nothing. Commands are values: the methods return a new one.
+// Command names where a run goes after a node, in addition to the node's static edges. The
+// zero Command names nothing. Commands are values: the methods return a new one.
 type Command struct {
 	to   string // the first target: most commands have one, and it costs nothing
 	last *more  // what was added after it; nil for most
@@ -67,7 +67,7 @@ func (c Command) Send(node string, payload any) Command {
 	return c.add(more{to: node, send: true, payload: payload})
 }
 
-// WithReason returns c with a reason, which the history keeps beside the decision: what
+// WithReason returns c with a reason, which the history stores with the decision: what
 // the state said that made the node go there. It changes nothing else.
 func (c Command) WithReason(format string, args ...any) Command {
 	return c.add(more{why: cmp.Or(fmt.Sprintf(format, args...), "no reason")})
@@ -139,7 +139,7 @@ func (c Command) String() string {
 	return strings.Join(calls, ".")
 }
 
-// zero reports whether the Command says nothing at all.
+// zero reports whether the Command is empty.
 func (c Command) zero() bool { return c.to == "" && c.last == nil }
 
 // empty reports whether c names no target.

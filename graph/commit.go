@@ -11,15 +11,16 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// committer gives what its run comes to to the journal of the thread, and describes it in the records
-// of the commits. It lives as long as the run. Without a store it only checks the size of the state.
+// committer gives what its run comes to to the journal of the thread, and describes it in the
+// records of the commits. It lives as long as the run. Without a store it only checks the size
+// of the state.
 type committer struct {
 	run     *run
 	journal *journal.Journal // nil without a store, and before the thread is opened
 	next    nextCommit
 }
 
-// nextCommit is what the next commit says, other than the state and what is due.
+// nextCommit is the content of the next commit, other than the state and what is due.
 type nextCommit struct {
 	source  checkpoint.Source
 	ran     []checkpoint.Ran   // in its step
@@ -56,7 +57,7 @@ func (c *committer) allowed() error {
 // committed is a run as its journal sees it.
 type committed struct{ *committer }
 
-// Record describes where the run stands. It has the decisions that close questions recorded.
+// Record describes the position of the run. It has the decisions that close questions recorded.
 func (c committed) Record() (*checkpoint.Record, error) {
 	rec, err := c.record()
 	if err != nil {
@@ -115,8 +116,8 @@ func (c *committer) commit(source checkpoint.Source) error {
 	return c.journal.Commit(r.front.Empty(), len(c.next.closed) > 0)
 }
 
-// flush makes sure that what the run has come to is stored before it returns; of a subgraph
-// that is done and whose end its parent's commit will hold, not before its parent's task has failed.
+// flush makes sure that what the run has come to is stored before it returns; of a subgraph that
+// is done and whose end its parent's commit will hold, not before its parent's task has failed.
 func (c *committer) flush(status Status) error {
 	switch {
 	case c.journal == nil:
@@ -128,7 +129,7 @@ func (c *committer) flush(status Status) error {
 	return c.journal.Flush()
 }
 
-// record describes where the run stands, between two steps or, while one runs, before
+// record describes the position of the run, between two steps or, while one runs, before
 // it.
 func (c *committer) record() (*checkpoint.Record, error) {
 	r := c.run

@@ -35,7 +35,7 @@ func (d *draft) compile(cfg Config, pos string) (*program, error) {
 	c.addJoins()
 	c.addDefers()
 	c.addBreakpoints(cfg)
-	c.addRescues()
+	c.addHandlers()
 	if c.entry >= 0 {
 		c.p.shape.Start = []int{c.entry}
 	}

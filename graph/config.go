@@ -46,13 +46,12 @@ type Config struct {
 	// not depend on the number of processors: nodes mostly wait.
 	Concurrency int
 	// Grace is how long a node may go on after its context was cancelled before the run stops
-	// waiting for it; 0 means that the run waits until the node returns, as for any Go function. A
-	// node whose own time is over (Policy.Timeout, Policy.Idle), and a run that is out of Timeout,
-	// are given up after Grace too, or after a second if it is 0. Writes that come late are dropped
-	// at once.
+	// waiting for it; 0 means that the run waits until the node returns, as for any Go function.
+	// It also holds for a node that exceeds its Policy.Timeout or Policy.Idle, and for a run that
+	// exceeds Timeout; there 0 means 1 second. Late writes are dropped.
 	Grace time.Duration
 
-	// Nested says how long the state of this graph lives when it runs inside another.
+	// Nested is how long the state of this graph lives when it runs inside another.
 	Nested Lifetime
 
 	// InterruptBefore and InterruptAfter name nodes at which a run pauses, before
@@ -69,12 +68,12 @@ type Config struct {
 	// TTL lets a thread expire, with all its subgraphs, when so long nothing was committed
 	// to it; 0 means never. The store must be a checkpoint.Expirer.
 	TTL time.Duration
-	// Keep says which commits of a thread stay: every 64 commits all others are dropped,
+	// Keep selects the commits of a thread that stay: every 64 commits all others are dropped,
 	// with those of the subgraphs, while the next step runs. See [checkpoint.Prune]. The
 	// zero Keep keeps all. The store must be a checkpoint.Dropper. A drop that fails is
-	// made up for 64 commits later. In a subgraph, the Keep of the graph at the root holds.
+	// tried again 64 commits later. In a subgraph, the Keep of the graph at the root holds.
 	Keep checkpoint.Keep
-	// Trace records in each commit what its step was answered and kept (Once, Call), so
+	// Trace records in each commit the answers and results (Once, Call) of its step, so
 	// that [Graph.Replay] can run it again. It costs the bytes of these.
 	Trace bool
 
@@ -160,31 +159,31 @@ type RunOptions struct {
 	At uint64
 	// If, if it is not nil, is the number that the thread's newest commit must have, 0 for a
 	// thread that does not exist yet. Otherwise nothing is run or written, and the error is
-	// ErrMoved. Whoever looked at a thread and decided what to do with it gives what was seen.
+	// ErrMoved. Use it for optimistic concurrency: pass the commit number that you read last.
 	If *uint64
-	// Lease says what happens when somebody else works on the thread: the zero value
+	// Lease is what happens when another run owns the thread: the zero value
 	// returns a [*checkpoint.BusyError]. While a run lasts it owns its thread, if the
-	// store has leases, so nobody else runs the same tasks.
+	// store has leases, so no other run repeats its tasks.
 	Lease checkpoint.HoldOptions
-	// Durability says when the steps of the run are committed; the zero value is Sync.
+	// Durability is when the steps of the run are committed; the zero value is Sync.
 	// It holds for subgraphs too.
 	Durability Durability
 	// MaxSteps, if it is not 0, bounds the supersteps of this call in place of Config.MaxSteps.
 	// Subgraphs keep the bounds of their own Config.
 	MaxSteps int
-	// Modes says which events Stream yields; 0 means Updates. Only Stream and StreamResume
+	// Modes selects the events that Stream yields; 0 means Updates. Only Stream and StreamResume
 	// read it, and Depth.
 	Modes Mode
-	// Depth bounds how deep Stream looks: 1 leaves out the events of subgraphs, 2 those
+	// Depth limits the depth of Stream: 1 leaves out the events of subgraphs, 2 those
 	// of subgraphs in subgraphs, and so on; 0 means all.
 	Depth int
 	// Hold lets Start return before the run begins, so that readers can join who see all
 	// of it. It begins with the first loop over events, or the first Wait.
 	Hold bool
-	// Drain, if somebody requests it, stops the run at the end of the superstep; several
+	// Drain, if it is requested, stops the run at the end of the superstep; several
 	// runs may share one. What is left to do is for Resume.
 	Drain *Drain
-	// OnOpenQuestions says what Invoke does while questions of the last turn are open; the
+	// OnOpenQuestions is what Invoke does while questions of the last turn are open; the
 	// zero value refuses the input.
 	OnOpenQuestions OnOpenQuestions
 	// By is who makes the call: it is recorded with each decision that the call brings, unless the
@@ -210,7 +209,7 @@ func WithGrace(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, graceKey{}, d)
 }
 
-// checkKeep says why Keep cannot be what is meant.
+// checkKeep returns the reason why Keep is invalid.
 func (c Config) checkKeep() error {
 	switch k := c.Keep; {
 	case k.Last < 0 || k.For < 0:
@@ -226,7 +225,7 @@ func (c Config) checkKeep() error {
 	return nil
 }
 
-// check checks the options of a call of p; inside says that p runs as a subgraph.
+// check checks the options of a call of p; inside is true if p runs as a subgraph.
 func (o *RunOptions) check(p *program, inside bool) error {
 	switch {
 	case o.MaxSteps < 0:
@@ -234,7 +233,7 @@ func (o *RunOptions) check(p *program, inside bool) error {
 	case o.Grace < 0:
 		return fmt.Errorf("graph %q: RunOptions.Grace must not be negative (got %v)", p.name, o.Grace)
 	case p.cfg.Store == nil && (o.Thread != "" || o.If != nil) && !inside:
-		return fmt.Errorf("%w: thread %q could not be kept", ErrNoStore, o.Thread)
+		return fmt.Errorf("%w: thread %q could not be stored", ErrNoStore, o.Thread)
 	case p.cfg.Store == nil:
 		return nil
 	}
@@ -257,8 +256,8 @@ func (o *RunOptions) checkRoot(graph string) error {
 		graph, o.Thread, ErrEdit, o.Namespace)
 }
 
-// Lifetime says how long the state of a graph lives that runs inside another: how its
-// checkpoints are kept. At the root it says nothing.
+// Lifetime is how long the state of a graph lives that runs inside another: how its
+// checkpoints are stored. At the root it has no effect.
 type Lifetime int
 
 const (
@@ -272,11 +271,11 @@ const (
 	// [ErrShared].
 	PerThread
 	// Stateless keeps no checkpoints. After a question inside, or a crash, the child runs
-	// again from its beginning, with the answers; what [Once] and [Call] kept in it stays.
+	// again from its beginning, with the answers; the results of [Once] and [Call] in it stay.
 	Stateless
 )
 
-// OnOpenQuestions says what Invoke does on a thread whose questions are open.
+// OnOpenQuestions is what Invoke does on a thread whose questions are open.
 type OnOpenQuestions string
 
 const (

@@ -15,7 +15,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// DecisionKind says what was decided.
+// DecisionKind is the kind of a decision.
 type DecisionKind string
 
 // The kinds of decisions.
@@ -39,11 +39,12 @@ const (
 	ViaExpiry      = "expiry" // the time of a question was over
 )
 
-// Decision is what was decided about a thread: a question was answered, declined, discarded or has expired,
-// or the state was edited by hand. It is kept as long as the thread.
+// Decision is what was decided about a thread: a question was answered, declined, discarded or
+// has expired, or the state was edited by hand. It is stored as long as the thread.
 type Decision struct {
 	Kind DecisionKind `json:"kind"`
-	// Question is the id of the question; "" for an edit by hand. Namespace, Node and Prompt are its own.
+	// Question is the id of the question; "" for an edit by hand. Namespace, Node and Prompt are
+	// its own.
 	Question  string `json:"question,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 	Node      string `json:"node,omitempty"` // of an edit by hand: in whose name it was made
@@ -66,11 +67,11 @@ type Decision struct {
 }
 
 const (
-	longestValue = 64 << 10 // bytes of a value that is kept
+	longestValue = 64 << 10 // bytes of a value that is stored
 	longestBy    = 256      // bytes
 )
 
-// mostDecisions bounds the decisions of a thread that are kept.
+// mostDecisions bounds the stored decisions of a thread.
 var mostDecisions = 10_000
 
 type claimKey struct{}
@@ -78,8 +79,9 @@ type claimKey struct{}
 // claim is who makes the calls under a context, as they say.
 type claim struct{ by, via string }
 
-// AsCaller returns a context in which RunOptions.By and RunOptions.Via are by and via where a call leaves them empty, for
-// programs that do not make the calls themselves. A call that a node makes does not see it.
+// AsCaller returns a context in which RunOptions.By and RunOptions.Via are by and via where a
+// call leaves them empty, for programs that do not make the calls themselves. A call that a node
+// makes does not see it.
 func AsCaller(ctx context.Context, by, via string) context.Context {
 	return context.WithValue(ctx, claimKey{}, claim{by, via})
 }
@@ -105,12 +107,13 @@ func checkBy(names ...string) error {
 	return nil
 }
 
-// misleads reports whether r is a control character, ends a line, or changes the direction of a text.
+// misleads reports whether r is a control character, ends a line, or changes the direction of a
+// text.
 func misleads(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
-// read sets what the value says.
+// read sets the fields that the value has.
 func (d *Decision) read() {
 	if d.Kind != DecisionRespond {
 		return
@@ -139,8 +142,8 @@ func (d *Decision) read() {
 	}
 }
 
-// decisionForms are the members of the answers that are decisions: about an approval, about the call of a
-// tool, about what an agent asks for, and about a plan.
+// decisionForms are the members of the answers that are decisions: about an approval, about the
+// call of a tool, about what an agent asks for, and about a plan.
 var decisionForms = []struct{ word, args, reason string }{
 	{"type", "args", "message"}, {"action", "arguments", "feedback"}, {"decision", "edited", "feedback"}, {"action", "plan", "feedback"},
 }
@@ -172,8 +175,8 @@ func (a answers) readDecisions(entries []checkpoint.Entry) {
 	}
 }
 
-// Decide is [Ask] that tells who answered, when and through which interface, as the answer claims. In a test
-// that calls the node it knows the kind alone.
+// Decide is [Ask] that also returns who answered, when and through which interface, as the
+// answer claims. In a test that calls the node it knows the kind alone.
 func Decide[T any](ctx context.Context, q Question) (T, Decision, error) {
 	answer, given, err := ask[T](ctx, q)
 	if given.decision != nil {

@@ -276,7 +276,7 @@ func TestDecisions_DiscardInASubgraphAndAfterTheTimeOfAQuestion(t *testing.T) {
 		b := parallel(map[string]graph.Node[world]{
 			"sub": graph.Subgraph(child, func(*world) (world, error) { return world{}, nil }, func(*world, *world) error { return nil }),
 			"a": graph.Func(func(ctx context.Context, _ *world) error {
-				_, err := graph.Ask[string](ctx, graph.Question{Prompt: "a?", Within: time.Minute})
+				_, err := graph.Ask[string](ctx, graph.Question{Prompt: "a?", Timeout: time.Minute})
 				return err
 			}),
 		})
@@ -307,7 +307,7 @@ func TestDecisions_InputAfterTheTimeOfAQuestionRecordsTheExpiry(t *testing.T) {
 		store := new(checkpoint.Memory)
 		b := graph.New[world]("g")
 		b.Node("a", graph.Func(func(ctx context.Context, _ *world) error {
-			_, err := graph.Ask[string](ctx, graph.Question{Prompt: "a?", Within: time.Minute})
+			_, err := graph.Ask[string](ctx, graph.Question{Prompt: "a?", Timeout: time.Minute})
 			return err
 		}))
 		through(b, "a")
@@ -324,7 +324,7 @@ func TestDecisions_ExpiryIsRecordedWhenItTakesEffect(t *testing.T) {
 		store := new(checkpoint.Memory)
 		b := graph.New[world]("g")
 		b.Node("a", graph.Func(func(ctx context.Context, s *world) error {
-			_, d, err := graph.Decide[string](ctx, graph.Question{Prompt: "a?", Within: time.Minute})
+			_, d, err := graph.Decide[string](ctx, graph.Question{Prompt: "a?", Timeout: time.Minute})
 			if errors.Is(err, graph.ErrExpired) {
 				s.Name.Set(string(d.Kind) + " " + d.Via)
 				return nil

@@ -12,9 +12,9 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// ThreadDecisions yields what was decided about a thread, oldest first: on all of its branches, whether the
-// commits are still there or were pruned. At most 10,000 are kept; what is decided after that takes effect and
-// is logged as an error. An unknown thread is an ErrUnknownThread.
+// ThreadDecisions yields what was decided about a thread, oldest first: on all of its branches,
+// whether the commits are still there or were pruned. At most 10,000 are stored; what is decided
+// after that takes effect and is logged as an error. An unknown thread is an ErrUnknownThread.
 func ThreadDecisions(ctx context.Context, store checkpoint.Store, thread string) iter.Seq2[Decision, error] {
 	return func(yield func(Decision, error) bool) {
 		all, err := readThread(ctx, store, thread)
@@ -79,7 +79,7 @@ func (d *Difference) decide(ctx context.Context, store checkpoint.Store, key che
 	return err
 }
 
-// decided returns the decisions on the way. Answers stand beside commits of the root.
+// decided returns the decisions on the way. Answers are pending writes of the root.
 func (d *Difference) decided(all []Decision, namespace string) (on []Decision) {
 	branch, edits := map[uint64]uint64{}, map[uint64]bool{} // commit → the branch of the one after it
 	last := d.Base

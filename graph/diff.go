@@ -32,7 +32,7 @@ type Difference struct {
 // Change is one field that differs.
 type Change struct {
 	Field string `json:"field"`
-	// Type is the field's channel, which says how writes are merged: its reducer.
+	// Type is the field's channel, which defines how writes are merged: its reducer.
 	Type   string          `json:"type"`
 	Before json.RawMessage `json:"before,omitempty"` // nil where there was no value
 	After  json.RawMessage `json:"after,omitempty"`
@@ -156,10 +156,10 @@ func (d *Difference) writers(field string) (all []Writer) {
 }
 
 // State returns the state of a thread at one of its commits, or at the newest if at
-// is 0, with where the thread stood then. The state of a subgraph on the thread is read
+// is 0, with the commit. The state of a subgraph on the thread is read
 // by the child's own graph, compiled with the Store, by the subgraph's Namespace.
 func (g *Graph[S]) State(ctx context.Context, key checkpoint.Key, at uint64) (s S, p CommitInfo, err error) {
-	store, err := g.p.kept()
+	store, err := g.p.requireStore()
 	if err != nil {
 		return s, p, err
 	}
@@ -185,7 +185,7 @@ func (g *Graph[S]) State(ctx context.Context, key checkpoint.Key, at uint64) (s 
 
 // Decisions yields what was decided about a thread; see [ThreadDecisions].
 func (g *Graph[S]) Decisions(ctx context.Context, thread string) iter.Seq2[Decision, error] {
-	store, err := g.p.kept()
+	store, err := g.p.requireStore()
 	if err != nil {
 		return func(yield func(Decision, error) bool) { yield(Decision{}, err) }
 	}
@@ -201,8 +201,8 @@ type StoredReader struct {
 	Channels map[state.Kind]func() state.Channel
 }
 
-// State returns the values of a thread at a commit, or those of a subgraph on it, if the key has its
-// Namespace; 0 is the newest commit.
+// State returns the values of a thread at a commit, or those of a subgraph on it, if the key has
+// its Namespace; 0 is the newest commit.
 func (r StoredReader) State(ctx context.Context, key checkpoint.Key, at uint64) ([]checkpoint.StoredValue, CommitInfo, error) {
 	if err := checkpoint.CheckThread(key.Thread); err != nil {
 		return nil, CommitInfo{}, err
@@ -222,8 +222,8 @@ func (r StoredReader) State(ctx context.Context, key checkpoint.Key, at uint64) 
 	return values, p, err
 }
 
-// Diff compares a thread at two commits, as [Graph.Diff] does. Type of a [Change] is "", and a value
-// that is unknown is left out.
+// Diff compares a thread at two commits, as [Graph.Diff] does. Type of a [Change] is "", and a
+// value that is unknown is left out.
 func (r StoredReader) Diff(ctx context.Context, key checkpoint.Key, from, to uint64) (Difference, error) {
 	d := Difference{From: from, To: to}
 	before, _, err := r.State(ctx, key, from)

@@ -41,38 +41,39 @@
 //
 //	res, err := g.Invoke(ctx, State{Question: state.Of("why?")}, graph.RunOptions{Thread: "t1"})
 //	if res.Status == graph.Interrupted {
-//		res, err = g.Resume(ctx, graph.Answer(res.Interrupts[0].ID, true), graph.RunOptions{Thread: "t1"})
+//		answer := graph.Answer(res.Interrupts[0].ID, true)
+//		res, err = g.Resume(ctx, answer, graph.RunOptions{Thread: "t1"})
 //	}
 //
 // # Nouns
 //
 //   - A [Builder] collects nodes, edges, branches and joins; [Builder.Compile] reports
 //     every mistake at once, each with the place of the call, or returns a [Graph].
-//   - A [Node] is made by [Func], [Router], [Worker] or [RoutingWorker]; a [Policy] says how long it may
-//     take and how often it is tried. [Fallback] and [Cache] make a node of others.
-//   - A [Command] says where to go: [Goto] names nodes, [Send] starts a task of a
+//   - A [Node] is made by [Func], [Router], [Worker] or [RoutingWorker]; a [Policy] is how long
+//     it may take and how often it is tried. [Fallback] and [Cache] make a node of others.
+//   - A [Command] names where to go: [Goto] names nodes, [Send] starts a task of a
 //     Worker with a payload of its own; [Command.InParent] and [ToParent] go to the graph
 //     around this one.
-//   - A step inside a node is kept: [Once] keeps a side effect by its key, [Call] and [Go]
+//   - A step inside a node is stored: [Once] stores a side effect by its key, [Call] and [Go]
 //     keep the results of functions by their order. [ExecutionID] names what runs.
 //   - A child is a graph inside another: [Subgraph] with a state of its own, [Inline] on the
-//     parent's, [Graph.Call] and [Graph.Go] from a node's code. Its [Lifetime] says how long
+//     parent's, [Graph.Call] and [Graph.Go] from a node's code. Its [Lifetime] is how long
 //     its state lives.
-//   - An [ErrorHandler], given with [Builder.OnError], mends what the last attempt left.
+//   - An [ErrorHandler], set with [Builder.OnError], runs after the last attempt of a node failed.
 //   - [Limits] are bounds that nodes share by name, whatever their graphs and runs.
 //   - A thread is a named chain of checkpoints; a turn is what one input starts in it.
-//   - A [Untyped] is a Graph without the type of its state: JSON goes in and comes out.
+//   - An [Untyped] is a Graph without the type of its state: JSON goes in and comes out.
 //   - A [Handle] is a run under way, which [Graph.Start] returns: any number of a [Reader]
 //     join and leave it, it is drained ([Drain]) or cancelled, and many may wait for it.
-//   - An [Event] tells what happens in a run; a [Mode] says which events somebody takes;
-//     nodes add their own with [Emit], and what a model says with [EmitMessage].
+//   - An [Event] reports what happens in a run; a [Mode] selects the events of a reader;
+//     nodes add their own with [Emit], and the output of a model with [EmitMessage].
 //   - An [Interrupt] is an open question with an id of its own; [Answer] closes it, and
 //     [Decline]; it may expire.
-//   - The history of a thread is a tree: [RunOptions] goes on from any commit with At. [Graph.Patch]
-//     and [Graph.Edit] change a thread by hand, [Graph.UpdateAndResume] does so and
-//     goes on; [Graph.Diff]
-//     names who wrote what between two commits, [Graph.Replay] runs them with new code.
-//   - [Durability] says when steps are committed, [OnOpenQuestions] what becomes of an input while
+//   - The history of a thread is a tree: [RunOptions] goes on from any commit with At.
+//     [Graph.Patch] and [Graph.Edit] change a thread by hand, [Graph.UpdateAndResume] does so
+//     and goes on; [Graph.Diff] names who wrote what between two commits, [Graph.Replay] runs
+//     them with new code.
+//   - [Durability] is when steps are committed, [OnOpenQuestions] what becomes of an input while
 //     questions are open; a run owns its thread by a lease (RunOptions.Lease).
 //   - A [Drawing] is a graph, or what a run did in it, as Mermaid, DOT, text or data.
 //
@@ -87,17 +88,18 @@
 //     Resume with [Reply], [Answer] or [Decline].
 //   - Watch: [Graph.Stream] for one reader, [Graph.Start] and [Handle.Join] for more; from other
 //     processes [Inspect].
-//   - Why a run went there: [Command.WithReason], which [History] and [Graph.Diff] tell as
+//   - Why a run went there: [Command.WithReason], which [History] and [Graph.Diff] return as
 //     CommitInfo.Ran[…].Ways[…].Why.
-//   - Go back: find the commit in [History], then Resume, Patch or UpdateAndResume with RunOptions.At.
+//   - Go back: find the commit in [History], then Resume, Patch or UpdateAndResume with
+//     RunOptions.At.
 //   - Test a node: call the function, with [Rehearse] for its answers; [Once], [Call] and
 //     [Emit] work outside a run. Compare Commands by their String.
 //
 // # Reading order
 //
-// The nouns above are the terms. The files come with callers before what they call, so each is to use
-// files after it. A test of internal/readorder holds this: each file is listed once, and under 15 %
-// of the references between files run upwards.
+// The nouns above are the terms. The files come with callers before what they call, so each is
+// to use files after it. A test of internal/readorder holds this: each file is listed once, and
+// under 15 % of the references between files run upwards.
 //
 //  1. What a caller does with a graph: run it, drive it from outside, change a thread, replay
 //     it, read it, draw it: doc.go driver.go untyped.go handle.go edit.go edittasks.go replay.go
@@ -115,7 +117,7 @@
 //     frontier.go run.go running.go questions.go threadreader.go inspect.go pending.go.
 //  6. The terms that all of the others use: request.go node.go command.go plan.go now.go
 //     config.go limit.go status.go answer.go program.go policy.go decision.go mode.go drain.go
-//     failure.go timeout.go errors.go memorycache.go.
+//     failure.go timeout.go errors.go memorycache.go storednames.go.
 //
 // # Laws
 //
@@ -126,7 +128,7 @@
 //  3. A branch sees the state with its own node's writes and never a sibling's.
 //  4. One due task runs inline; many run on a bounded pool.
 //  5. A join fires once when all its sources have arrived; it does not outlive its turn.
-//  6. A step is committed before the next one starts, unless [Durability] says otherwise.
+//  6. A step is committed before the next one starts, unless [Durability] is another.
 //  7. What finished beside a failure or a question is stored and not run again.
 //  8. Every question has its own id; only tasks whose questions were answered run again.
 //  9. Limits are errors that carry the state so far.

@@ -86,9 +86,9 @@ func (p *program) drawWays(d *Drawing, i int, id func(int) string) {
 	for _, j := range p.shape.Nodes[i].Feeds {
 		d.add(id(i), id(p.shape.Joins[j].Target), "join")
 	}
-	if n.rescue != nil {
-		for _, t := range n.rescue.targets {
-			d.add(id(i), id(t.node), "rescue")
+	if n.onError != nil {
+		for _, t := range n.onError.targets {
+			d.add(id(i), id(t.node), edgeHandler)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func (d *Drawing) add(from, to, kind string) {
 // [Graph.Draw], with what they have done in that turn.
 func (g *Graph[S]) DrawRun(ctx context.Context, thread string, at uint64, depth int) (Drawing, error) {
 	d := g.Draw(depth)
-	store, err := g.p.kept()
+	store, err := g.p.requireStore()
 	if err != nil {
 		return d, err
 	}

@@ -126,7 +126,7 @@ func (d *Drawing) markDue(next []string) {
 	}
 }
 
-// markRan counts what a commit says has run. Nodes that are gone are left out.
+// markRan counts what ran in a commit. Nodes that are gone are left out.
 func (d *Drawing) markRan(p CommitInfo) {
 	for _, r := range p.Ran {
 		from := d.find(r.Node)
@@ -146,7 +146,7 @@ func (d *Drawing) markRan(p CommitInfo) {
 func (d *Drawing) take(from, to string) {
 	for i := range d.Edges {
 		e := &d.Edges[i]
-		if e.From == from && e.To == to && (e.Kind == "choice" || e.Kind == "rescue") {
+		if e.From == from && e.To == to && (e.Kind == "choice" || e.Kind == edgeHandler) {
 			e.Taken++
 			return
 		}

@@ -22,9 +22,10 @@ type DrawnNode struct {
 	Deferred bool   `json:"deferred,omitempty"`
 	// Pauses is "before", "after" or "both", where a static interrupt stops the run.
 	Pauses string `json:"pauses,omitempty"`
-	// Inside is the child of a "graph" node, or the one that a "worker" [Calls], as far down as was asked for.
+	// Inside is the child of a "graph" node, or the one that a "worker" [Calls], as far down as
+	// was asked for.
 	Inside *Drawing `json:"inside,omitempty"`
-	// Ran is how often the node ran, and Due says that it is due: in the drawing of a
+	// Ran is how often the node ran, and Due is true if it is due: in the drawing of a
 	// run. Of a worker each task counts.
 	Ran int  `json:"ran,omitempty"`
 	Due bool `json:"due,omitempty"`
@@ -68,7 +69,7 @@ func (d *Drawing) mermaid(b *strings.Builder, indent string) {
 			fmt.Fprintf(b, "%s%s%s%s%s%s\n", indent, n.ID, open, mermaidText(n.text()), shut, n.class())
 		}
 	}
-	arrows := map[string]string{"edge": "-->", "choice": "-.->", "join": "==>", "rescue": "-.->|error|"}
+	arrows := map[string]string{"edge": "-->", "choice": "-.->", "join": "==>", edgeHandler: "-.->|error|"}
 	for _, e := range d.Edges {
 		arrow := arrows[e.Kind]
 		if e.Taken > 0 && e.Kind == "choice" {
@@ -148,7 +149,7 @@ func (d *Drawing) dot(b *strings.Builder, indent string) {
 		}
 		fmt.Fprintf(b, "%s%s [label=%s%s]\n", indent, n.ID, dotText(n.label()), n.dotStyle())
 	}
-	styles := map[string]string{"edge": "", "choice": "style=dashed", "join": "penwidth=3", "rescue": "style=dashed, color=red"}
+	styles := map[string]string{"edge": "", "choice": "style=dashed", "join": "penwidth=3", edgeHandler: "style=dashed, color=red"}
 	for _, e := range d.Edges {
 		style := styles[e.Kind]
 		if e.Taken > 0 {
@@ -221,7 +222,7 @@ func (d *Drawing) text(b *strings.Builder, indent, from string, drawn map[string
 			ways = append(ways, e)
 		}
 	}
-	marks := map[string]string{"edge": "─ ", "choice": "? ", "join": "& ", "rescue": "! "}
+	marks := map[string]string{"edge": "─ ", "choice": "? ", "join": "& ", edgeHandler: "! "}
 	for i, e := range ways {
 		branch, below := "├─", "│  "
 		if i == len(ways)-1 {

@@ -135,7 +135,7 @@ func (r *run) begin() error {
 	return ErrNotCompiled
 }
 
-// open opens the thread with which the run goes on, and takes over what its record says.
+// open opens the thread with which the run goes on, and takes over its record.
 func (r *run) open() error {
 	if err := r.opts.check(r.program, r.inside != nil); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (r *run) unmoved() error {
 	return nil
 }
 
-// goOnFrom takes over what the record of the commit says at which a chain was opened.
+// goOnFrom takes over the record of the commit at which a chain was opened.
 func (r *run) goOnFrom(chain *checkpoint.Chain) error {
 	rec := chain.Record
 	r.progress = progress{origin: rec.Origin, branch: rec.Branch, turn: rec.Turn, step: rec.Step, done: rec.Step,
@@ -243,7 +243,7 @@ func (r *run) resting() (Status, error) {
 	return Pending, nil
 }
 
-// conclude says how a run ended.
+// conclude returns how a run ended.
 func (r *run) conclude(status Status, err error) (outcome, error) {
 	for _, t := range r.tasks {
 		t.memo.Load().close()

@@ -11,14 +11,14 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// A run that is driven from outside is made of many sessions: a Plan, and for each step its RunTasks and
-// a Commit. What one of them leaves for the others are pending writes, in the form in which a run that
-// stops leaves them for Resume. They also say of which run they are, so that a call that is made
-// again, after a lost reply, finds what it has done.
+// A run that is driven from outside is made of many sessions: a Plan, and for each step its
+// RunTasks and a Commit. What one of them leaves for the others are pending writes, in the form
+// in which a run that stops leaves them for Resume. They also say of which run they are, so that
+// a call that is made again, after a lost reply, finds what it has done.
 
-// drivenRun is the run of a session that is one call from outside: a Plan, a RunTask or a Commit. It
-// serves the call, and knows which pending writes are those of its run. The methods that others call
-// take a nil drivenRun, which is that of any other run.
+// drivenRun is the run of a session that is one call from outside: a Plan, a RunTask or a
+// Commit. It serves the call, and knows which pending writes are those of its run. The methods
+// that others call take a nil drivenRun, which is that of any other run.
 type drivenRun struct {
 	*run // at the root
 	call drivenCall
@@ -46,8 +46,8 @@ type drivenCall interface {
 	ends(s Status) bool
 }
 
-// originID returns the id that the session gives a thread that it begins. No other thread has it, also
-// where drivers choose one id for the runs of several.
+// originID returns the id that the session gives a thread that it begins. No other thread has
+// it, also where drivers choose one id for the runs of several.
 func (s *session) originID() string {
 	if s.root.driven != nil {
 		return longHash("origin", s.root.opts.Thread, s.id)
@@ -127,8 +127,8 @@ func (c planCall) beginTurn(input state.View) error {
 	return beginTurn(c.run, input)
 }
 
-// hasQueued reports whether the run has queued its input before. If it has queued another, that is an
-// ErrRun.
+// hasQueued reports whether the run has queued its input before. If it has queued another, that
+// is an ErrRun.
 func (c planCall) hasQueued(input state.View) (bool, error) {
 	if c.opts.OnOpenQuestions != Queue {
 		return false, nil
@@ -147,8 +147,8 @@ func (c planCall) hasQueued(input state.View) (bool, error) {
 	return true, nil
 }
 
-// checkInput returns an ErrRun if the run has begun a turn with another input that did not wait before
-// its own.
+// checkInput returns an ErrRun if the run has begun a turn with another input that did not wait
+// before its own.
 func (c planCall) checkInput(input state.View) error {
 	hash, err := c.inputHash(input)
 	if err != nil {
@@ -176,8 +176,8 @@ func (c planCall) steps() (Status, error) { return c.planStep() }
 func (c planCall) answer(out outcome) any { return c.planOf(out) }
 func (c planCall) ends(s Status) bool     { return s != Pending }
 
-// skipForkIfMade lets a Plan that names an older commit go on with the newest one, where the run has
-// begun the branch before.
+// skipForkIfMade lets a Plan that names an older commit go on with the newest one, where the run
+// has begun the branch before.
 func (d *drivenRun) skipForkIfMade() error {
 	if d.opts.At == 0 && d.opts.Namespace == "" {
 		return nil
@@ -257,8 +257,8 @@ type commitCall struct {
 	committed bool // the step is committed
 }
 
-// serve takes up the step. Where it is committed, the plan is that of the first Commit, whatever has
-// been run since.
+// serve takes up the step. Where it is committed, the plan is that of the first Commit, whatever
+// has been run since.
 func (c *commitCall) serve() error {
 	if err := c.openStep(); err != nil {
 		return err

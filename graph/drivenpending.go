@@ -10,7 +10,8 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// slotRun belongs to no task: the answers that came with the Plans of a run that is driven from outside.
+// slotRun belongs to no task: the answers that came with the Plans of a run that is driven from
+// outside.
 const slotRun = "run"
 
 // runAnswers are the questions that a run has answered at this head.
@@ -19,8 +20,8 @@ type runAnswers struct {
 	Questions []string `json:"questions"`
 }
 
-// answersBefore returns the answers at this head that came with the Plans of the run; nil if there are
-// none.
+// answersBefore returns the answers at this head that came with the Plans of the run; nil if
+// there are none.
 func (d *drivenRun) answersBefore(stored pending) (answers, error) {
 	if d == nil {
 		return nil, nil
@@ -59,8 +60,8 @@ func (d *drivenRun) noteAnswers(fresh, before answers) (answers, []checkpoint.En
 	return all, []checkpoint.Entry{{Slot: slotRun, Data: data}}, err
 }
 
-// checkRepeated returns an error if an answer without an id may be one that the run had before or one
-// to another question.
+// checkRepeated returns an error if an answer without an id may be one that the run had before
+// or one to another question.
 func (d *drivenRun) checkRepeated(a Answers, open []Interrupt) error {
 	if d == nil || !d.hasBegun || len(open) == 0 {
 		return nil
@@ -100,8 +101,8 @@ func (d *drivenRun) pauseNote() []byte {
 	return []byte(strconv.Quote(d.session.id))
 }
 
-// passes reports whether the run passes the static interrupt of a note: a run does not pass those at
-// which it has paused itself.
+// passes reports whether the run passes the static interrupt of a note: a run does not pass
+// those at which it has paused itself.
 func (d *drivenRun) passes(note []byte) bool {
 	return note != nil && (d == nil || string(note) != string(d.pauseNote()))
 }

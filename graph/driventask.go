@@ -47,7 +47,7 @@ func (c taskCall) makeTasks(rec *checkpoint.Record) error {
 		default:
 			s := c.front.Sends[sends]
 			c.add(n, sends, s.Payload)
-			c.tasks[0].within = time.Duration(s.Within)
+			c.tasks[0].within = time.Duration(s.Timeout)
 			return nil
 		}
 		if t.Send {

@@ -42,7 +42,7 @@ func (g untyped[S]) Commit(ctx context.Context, q CommitRequest) (Plan, error) {
 }
 
 func (g untyped[S]) Release(ctx context.Context, id StepID) error {
-	store, err := g.p.kept()
+	store, err := g.p.requireStore()
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,8 @@ func (id StepID) options() RunOptions {
 	return o
 }
 
-// leaseID returns the id of the lease that a run has of its thread. Drivers may choose one id for the
-// runs of several threads: their leases differ.
+// leaseID returns the id of the lease that a run has of its thread. Drivers may choose one id
+// for the runs of several threads: their leases differ.
 func leaseID(thread, run string) string { return longHash("lease", thread, run) }
 
 // driveStep makes one call of a run that is driven from outside. It also returns the step, with the
@@ -86,7 +86,7 @@ func driveStep(ctx context.Context, p *program, o RunOptions, q request, d *driv
 	if q.op == opPlan {
 		id.Fence = o.Lease.ID
 	}
-	if _, err := p.kept(); err != nil {
+	if _, err := p.requireStore(); err != nil {
 		return outcome{}, id, err
 	}
 	if err := checkRun(id.Run); err != nil {

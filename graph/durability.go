@@ -6,7 +6,7 @@ import (
 	"github.com/weftrun/weft/internal/journal"
 )
 
-// Durability says when the steps of a run are committed: what a crash can cost. Whatever
+// Durability is when the steps of a run are committed: what a crash can cost. Whatever
 // it is, a thread is always as it was after some step, and a run that has returned
 // is stored.
 type Durability uint8
@@ -15,7 +15,7 @@ const (
 	// Sync commits each step before the next one starts: a crash costs the step
 	// that runs. It is the default.
 	Sync Durability = iota
-	// Async commits each step beside the next one, in order and one at a time: a crash
+	// Async commits each step while the next one runs, in order and one at a time: a crash
 	// costs the step that runs and the one before it. A commit that fails stops
 	// the run at once.
 	Async

@@ -16,7 +16,7 @@ import (
 // writes goes through the channels' reducers, and where its Command goes becomes due.
 // Do may be nil, and must not ask.
 type Edit[S any] struct {
-	// As says in whose name the edit is made.
+	// As names the node in whose place the edit is made.
 	//
 	// With "" the edit acts as no node: its Command may name any node, and everything that was
 	// due stays due, with its open questions and its stored results.
@@ -39,7 +39,7 @@ type Edit[S any] struct {
 // closed for the thread. At an older commit of a subgraph the whole thread goes back, so questions
 // asked since are stale.
 //
-// The steps before one that cannot be applied stay applied; the error says which.
+// The steps before one that cannot be applied stay applied; the error names it.
 func (g *Graph[S]) Edit(ctx context.Context, steps [][]Edit[S], o RunOptions) (Result[S], error) {
 	out, err := g.p.drive(ctx, o, request{op: opEdit, edits: erase(steps)})
 	return resultOf[S](out), err
@@ -183,7 +183,7 @@ func (ed *editor) addAnswers(a Answers) ([]checkpoint.Entry, error) {
 func (ed *editor) editStep(edits []edit, pending []checkpoint.Entry) ([]checkpoint.Entry, error) {
 	if slices.ContainsFunc(edits, func(e edit) bool { return e.as == Start || e.as == End }) {
 		if len(edits) > 1 {
-			return nil, fmt.Errorf("%w: an edit as %s or %s stands alone in its step", ErrEdit, Start, End)
+			return nil, fmt.Errorf("%w: an edit as %s or %s must be alone in its step", ErrEdit, Start, End)
 		}
 		if edits[0].as == Start {
 			return nil, ed.editStart(edits[0])
@@ -216,7 +216,7 @@ func (ed *editor) changeOf() Decision {
 	var views []state.View
 	for _, t := range ed.tasks {
 		views = append(views, t.view)
-		if t.out.Node != step.Nobody {
+		if t.out.Node != step.NoNode {
 			names = append(names, t.node.name)
 		}
 	}
@@ -277,7 +277,7 @@ func (ed *editor) editEnd(e edit, pending []checkpoint.Entry) error {
 		return err
 	}
 	t := ed.newTask()
-	t.begin(&node{job: job{call: e.do}}, step.Nobody, -1, nil)
+	t.begin(&node{job: job{call: e.do}}, step.NoNode, -1, nil)
 	if err := t.call(t); err != nil {
 		return t.fail(err)
 	}

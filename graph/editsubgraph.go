@@ -16,9 +16,9 @@ import (
 // what the subgraph asks, and the root keeps the decisions of the thread. So that no crash leaves
 // them with what is not true, they are written before the edit, from the root inwards:
 //
-//   - Among the pending writes of the root is an announcement, which holds the decision. It counts once
-//     the commit that it names is there. After the commit the decision itself is put there; where
-//     a crash prevents that, the next run that opens the root records it.
+//   - Among the pending writes of the root is an announcement, which holds the decision. It
+//     counts once the commit that it names is there. After the commit the decision itself is put
+//     there; where a crash prevents that, the next run that opens the root records it.
 //   - Among those of each graph around the subgraph, the task that runs it loses the questions
 //     that the edit closes, and is to run again.
 //
@@ -136,8 +136,8 @@ type outerPut struct {
 	entries []checkpoint.Entry
 }
 
-// outerPuts returns what is to be written at the root, which comes first, and at the graphs below
-// it so that the tasks that run the subgraph go on with it as it will be.
+// outerPuts returns the entries to write at the root, which comes first, and at the graphs below
+// it. With them the tasks that run the subgraph go on with the edited one.
 func (ed *editor) outerPuts(root *checkpoint.Chain, closed map[string]bool) ([]outerPut, error) {
 	var inner []outerPut
 	for w := ed.place; w != nil; {
@@ -187,7 +187,7 @@ func (ed *editor) closes(entries []checkpoint.Entry) (map[string]bool, error) {
 	return closed, nil
 }
 
-// withoutQuestions returns what is to stand for an unfinished task, so that it runs again
+// withoutQuestions returns what replaces an unfinished task, so that it runs again
 // and does not wait for questions that are closed.
 func withoutQuestions(slots map[string][]byte, task string, closed map[string]bool) ([]checkpoint.Entry, error) {
 	last, err := readLast(slots)
@@ -246,8 +246,9 @@ func madeEdits(t threadReader, pending []checkpoint.Entry) (made []madeEdit, err
 	return made, nil
 }
 
-// recordAnnounced lets the next commit of a root chain record the edits that were announced among
-// the pending writes of the newest commit and made, and whose run did not come to record them.
+// recordAnnounced lets the next commit of a root chain record edits that are announced among the
+// pending writes of the newest commit. They were made, but their run ended before it recorded
+// them.
 func recordAnnounced(t threadReader, m decider) error {
 	c := m.chain
 	pending := c.Pending

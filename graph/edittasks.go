@@ -8,7 +8,7 @@ import (
 	"github.com/weftrun/weft/internal/step"
 )
 
-// editTasks runs the edits as tasks; whole says that they stand for all that is due.
+// editTasks runs the edits as tasks; whole is true if they replace all that is due.
 func (ed *editor) editTasks(edits []edit) (whole bool, err error) {
 	due := map[int]int{} // node → how many tasks of it are due
 	for _, n := range ed.front.Due {
@@ -24,7 +24,7 @@ func (ed *editor) editTasks(edits []edit) (whole bool, err error) {
 		if err := ed.begin(t, e); err != nil {
 			return false, err
 		}
-		if n := t.out.Node; n != step.Nobody && due[n] > 0 {
+		if n := t.out.Node; n != step.NoNode && due[n] > 0 {
 			due[n]--
 			acted++
 		}
@@ -53,7 +53,7 @@ func (ed *editor) begin(t *task, e edit) error {
 				anywhere = append(anywhere, target{name, i})
 			}
 		}
-		t.begin(&node{job: job{call: e.do, targets: append(anywhere, target{End, end})}}, step.Nobody, -1, nil)
+		t.begin(&node{job: job{call: e.do, targets: append(anywhere, target{End, end})}}, step.NoNode, -1, nil)
 		return nil
 	}
 	n, ok := ed.find(e.as)
@@ -83,29 +83,29 @@ func (ed *editor) foldEdits(whole bool) error {
 }
 
 // notes returns the entries that belong to no task of the step.
-func notes(pending []checkpoint.Entry) (kept []checkpoint.Entry) {
+func notes(pending []checkpoint.Entry) (rest []checkpoint.Entry) {
 	for _, e := range pending {
 		if e.Task == "" && e.Slot != slotPaused && e.Slot != slotInvalid {
-			kept = append(kept, e)
+			rest = append(rest, e)
 		}
 	}
-	return kept
+	return rest
 }
 
-// withoutActed returns the entries but those of tasks that the edits stand for.
-func (ed *editor) withoutActed(pending []checkpoint.Entry) (kept []checkpoint.Entry) {
+// withoutActed returns the entries without those of tasks that the edits replace.
+func (ed *editor) withoutActed(pending []checkpoint.Entry) (rest []checkpoint.Entry) {
 	acted := map[string]bool{}
 	for _, t := range ed.tasks {
-		if t.out.Node != step.Nobody {
+		if t.out.Node != step.NoNode {
 			acted[ed.taskID(ed.done+1, t.node.name, -1)] = true
 		}
 	}
 	for _, e := range pending {
 		if !acted[e.Task] {
-			kept = append(kept, e)
+			rest = append(rest, e)
 		}
 	}
-	return kept
+	return rest
 }
 
 // finished returns the due tasks whose results are among the pending writes.

@@ -23,13 +23,14 @@ var (
 	// ErrInterrupted is returned by Ask when the question is open. A node passes it
 	// on; the runtime turns it into a pause.
 	ErrInterrupted = errors.New("graph: waiting for an answer")
-	// ErrMoved is returned when a thread does not stand where RunOptions.If says. Nothing has
+	// ErrMoved is returned when the newest commit of a thread is not RunOptions.If. Nothing has
 	// run, and nothing was written.
 	ErrMoved = errors.New("graph: the thread has moved on")
-	// ErrRun is returned by Plan for a run id that is malformed, or that was used with another input.
+	// ErrRun is returned by Plan for a run id that is malformed, or that was used with another
+	// input.
 	ErrRun = errors.New("graph: the run id cannot be used")
 	// ErrStale is returned by RunTask and Commit when the step is not the one that is due: it was
-	// committed, or the store has lost what came before it. Plan says what is due.
+	// committed, or the store has lost what came before it. Plan returns the step that is due.
 	ErrStale = errors.New("graph: the step is not due")
 	// ErrUnknownTask is returned by RunTask for a task that is not one of the step.
 	ErrUnknownTask = errors.New("graph: no such task in the step")
@@ -42,8 +43,8 @@ var (
 	// ErrUnknownQuestion is returned when an answer names no open question. The
 	// thread is unchanged.
 	ErrUnknownQuestion = errors.New("graph: no such open question")
-	// ErrBy is returned when RunOptions.By, RunOptions.Via or the name in an answer is no short text of one line, or
-	// has control characters or marks of direction.
+	// ErrBy is returned when RunOptions.By, RunOptions.Via or the name in an answer is not one
+	// short line of text, or has control characters or marks of direction.
 	ErrBy = errors.New("graph: By and Via must be one line of short text")
 	// ErrAmbiguous is returned when one answer is given without an id and several
 	// questions are open. The thread is unchanged.
@@ -51,10 +52,10 @@ var (
 	// ErrAnswer is returned when an answer does not fit the question's schema. The
 	// question stays open.
 	ErrAnswer = errors.New("graph: the answer does not fit the question")
-	// ErrExpired is returned by Ask when nobody answered in time, and by Resume when an
+	// ErrExpired is returned by Ask when no answer came in time, and by Resume when an
 	// answer comes too late. The thread is unchanged by such an answer.
 	ErrExpired = errors.New("graph: the question has expired")
-	// ErrDeclined is returned by Ask when somebody closed the question without an answer.
+	// ErrDeclined is returned by Ask when the question was closed without an answer.
 	ErrDeclined = errors.New("graph: the question was declined")
 	// ErrUnknownThread is returned when there is nothing to resume or read: no thread of
 	// this name, or not the commit or namespace that was asked for.
@@ -84,13 +85,13 @@ var (
 	// ErrNoParent is returned when a Command goes to the parent of a graph that has none.
 	ErrNoParent = errors.New("graph: there is no parent graph")
 	// ErrToParent is returned by a child graph that has ended with a Command for its parent. A
-	// node passes it on; the runtime does what the Command says.
+	// node passes it on; the runtime applies the Command.
 	ErrToParent = errors.New("graph: the child has ended with a command for its parent")
 	// ErrShared is returned when two tasks of one step, or two calls at once, use one
 	// child graph that lives as long as the thread. See [PerThread].
 	ErrShared = errors.New("graph: a child graph of the thread is in use")
-	// ErrPolicy is returned by a call whose Policy cannot hold.
-	ErrPolicy = errors.New("graph: the policy cannot hold")
+	// ErrPolicy is returned by a call with an invalid Policy.
+	ErrPolicy = errors.New("graph: invalid policy")
 	// ErrReplay is returned in a Replay by Once and Call for a result that was not recorded.
 	ErrReplay = errors.New("graph: it was not recorded")
 	// ErrNoTask is returned by functions that need the context of a running node.
@@ -110,7 +111,7 @@ type Mistake struct {
 	Kind MistakeKind
 }
 
-// MistakeKind tells the mistakes apart that need no look at a single call, but at the whole graph.
+// MistakeKind distinguishes mistakes of a single call from those of the whole graph.
 type MistakeKind string
 
 const (
@@ -129,7 +130,7 @@ func (e *CompileError) Error() string {
 	return fmt.Sprintf("graph %q does not compile:%s", e.Graph, strings.Join(lines, ""))
 }
 
-// NodeError says which node failed, and where.
+// NodeError names the node that failed, and where.
 type NodeError struct {
 	Graph   string
 	Thread  string // "" without a thread
@@ -146,7 +147,7 @@ type NodeError struct {
 
 func (e *NodeError) Error() string {
 	at := fmt.Sprintf("graph %q: node %q: step %d", e.Graph, e.Node, e.Step)
-	if e.Node == "" { // by hand, in nobody's name
+	if e.Node == "" { // by hand, as no node
 		at = fmt.Sprintf("graph %q: an edit: step %d", e.Graph, e.Step)
 	}
 	if e.Thread != "" {

@@ -19,8 +19,8 @@ const (
 	Failing  Phase = "failed"
 	Retrying Phase = "retrying" // the attempt failed with Err; another follows
 	Asking   Phase = "asking"   // it waits for answers to Interrupts
-	Rescuing Phase = "rescuing" // it failed for good with Err; its handler follows
-	Uncached Phase = "uncached" // the cache failed with Err; the node runs all the same, or its result is not kept
+	Handling Phase = "rescuing" // it failed for good with Err; its handler follows
+	Uncached Phase = "uncached" // the cache failed with Err; the node runs anyway, or its result is not cached
 	Draining Phase = "draining" // a subgraph in it stopped for a Drain
 )
 
@@ -29,25 +29,25 @@ const (
 type Event struct {
 	// Seq counts the events of the run that a reader took, from 1; it is the same for
 	// every reader. One that takes fewer modes than another sees gaps.
-	Seq       uint64
-	Mode      Mode      // exactly one mode
-	Time      time.Time // when it was sent
-	Namespace string    // "" is the graph itself; subgraphs have their own
-	Step      int
-	Node      string // Updates, Tasks, Custom, Messages
-	Task      string // the task's id: Updates, Tasks, Custom, Messages
-	Label     string // Tasks of a Send: its payload as a [Labeler] says or as JSON, cut at 200 characters; of a Call or a Once: its name
-	Within    string // Tasks of a Call or a Once: the id of the task that makes it
-	Phase     Phase  // Tasks
-	Attempt   int    // Tasks, from 1; 0 if it was not run
-	Cached    bool   // Tasks, Updates: the result comes from the cache, and the node did not run
+	Seq        uint64
+	Mode       Mode      // exactly one mode
+	Time       time.Time // when it was sent
+	Namespace  string    // "" is the graph itself; subgraphs have their own
+	Step       int
+	Node       string // Updates, Tasks, Custom, Messages
+	Task       string // the task's id: Updates, Tasks, Custom, Messages
+	Label      string // Tasks of a Send: its payload, by [Labeler] or as JSON, cut at 200 characters; of a Call or a Once: its name
+	ParentTask string // Tasks of a Call or a Once: the id of the task that makes it
+	Phase      Phase  // Tasks
+	Attempt    int    // Tasks, from 1; 0 if it was not run
+	Cached     bool   // Tasks, Updates: the result comes from the cache, and the node did not run
 
 	Writes     json.RawMessage // Updates: an object by field name: the new value, or what was added
 	State      any             // Values, Ended: a copy of the state, of type *S
 	Payload    any             // Custom
 	Token      Token           // Messages
 	Checkpoint uint64          // Checkpoints, Ended: the commit's number
-	Point      *CommitInfo     // Checkpoints: the commit, as History tells it later
+	Commit     *CommitInfo     // Checkpoints: the commit, as History returns it later
 	Err        error           // Tasks: why it failed
 	Interrupts []Interrupt     // Tasks, Ended
 	Decision   *Decision       // Decisions; a secret one has no value
@@ -72,9 +72,9 @@ func Emit(ctx context.Context, payload any) error {
 	return t.emit(ctx, Event{Mode: Custom, Payload: payload})
 }
 
-// emitter sends the events of a session to its readers: those of its run, and of the subgraphs in it.
-// It lives as long as the session. A session that can have no readers has a nil emitter, whose
-// methods do nothing.
+// emitter sends the events of a session to its readers: those of its run, and of the subgraphs
+// in it. It lives as long as the session. A session that can have no readers has a nil emitter,
+// whose methods do nothing.
 type emitter struct {
 	*stream.Stream[Event]
 	tokens tokenCounts
@@ -145,7 +145,7 @@ func (e *emitter) values(r *run) {
 func (e *emitter) commit(r *run, seq uint64, rec *checkpoint.Record) {
 	if e.wants(r, Checkpoints) {
 		p := commitInfoOfRecord(r.opts.Thread, seq, rec)
-		e.send(r, Event{Mode: Checkpoints, Namespace: r.ns, Step: p.Step, Checkpoint: seq, Point: &p})
+		e.send(r, Event{Mode: Checkpoints, Namespace: r.ns, Step: p.Step, Checkpoint: seq, Commit: &p})
 	}
 }
 
@@ -184,8 +184,8 @@ func (e *emitter) end(r *run, out *outcome) {
 // longestLabel is enough for the name of a tool behind the id of its call.
 const longestLabel = 200
 
-// Labeler is implemented by payloads that have a short text for people. It is the Label of the events
-// of their tasks, in place of the payload as JSON.
+// Labeler is implemented by payloads that have a short text for people. It is the Label of the
+// events of their tasks, in place of the payload as JSON.
 type Labeler interface{ Label() string }
 
 // labelOf returns a short text of a payload, cut where it is long.
@@ -204,9 +204,9 @@ func labelOf(payload any) (label string, err error) {
 	return label, err
 }
 
-// Relabel replaces the Label of the events that the running task of a Send causes from now on, in this
-// attempt: for a task that does something else than the Send asked for, as when a person has changed it.
-// Outside of such a task it does nothing.
+// Relabel replaces the Label of the events that the running task of a Send causes from now on,
+// in this attempt: for a task that does something else than the Send asked for, as when a person
+// has changed it. Outside of such a task it does nothing.
 func Relabel(ctx context.Context, payload any) {
 	t := taskOf(ctx)
 	if t == nil {

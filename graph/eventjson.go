@@ -13,18 +13,18 @@ type eventJSON struct {
 
 // eventOrigin is what an event comes from.
 type eventOrigin struct {
-	Seq       uint64    `json:"seq"`
-	Mode      string    `json:"mode"`
-	Time      time.Time `json:"time,omitzero"`
-	Namespace string    `json:"namespace,omitempty"`
-	Step      int       `json:"step,omitempty"`
-	Node      string    `json:"node,omitempty"`
-	Task      string    `json:"task,omitempty"`
-	Label     string    `json:"label,omitempty"`
-	Within    string    `json:"within,omitempty"`
-	Phase     Phase     `json:"phase,omitempty"`
-	Attempt   int       `json:"attempt,omitempty"`
-	Cached    bool      `json:"cached,omitempty"`
+	Seq        uint64    `json:"seq"`
+	Mode       string    `json:"mode"`
+	Time       time.Time `json:"time,omitzero"`
+	Namespace  string    `json:"namespace,omitempty"`
+	Step       int       `json:"step,omitempty"`
+	Node       string    `json:"node,omitempty"`
+	Task       string    `json:"task,omitempty"`
+	Label      string    `json:"label,omitempty"`
+	ParentTask string    `json:"within,omitempty"`
+	Phase      Phase     `json:"phase,omitempty"`
+	Attempt    int       `json:"attempt,omitempty"`
+	Cached     bool      `json:"cached,omitempty"`
 }
 
 // eventContent is what an event reports.
@@ -34,7 +34,7 @@ type eventContent struct {
 	Payload    json.RawMessage `json:"payload,omitempty"`
 	Token      Token           `json:"token,omitzero"`
 	Checkpoint uint64          `json:"checkpoint,omitempty"`
-	Point      *CommitInfo     `json:"point,omitempty"`
+	Commit     *CommitInfo     `json:"point,omitempty"`
 	Error      string          `json:"error,omitempty"`
 	Interrupts []Interrupt     `json:"interrupts,omitempty"`
 	Decision   *Decision       `json:"decision,omitempty"`
@@ -51,9 +51,9 @@ type eventContent struct {
 func (e Event) MarshalJSON() ([]byte, error) {
 	j := eventJSON{eventOrigin{
 		Seq: e.Seq, Mode: e.Mode.String(), Time: e.Time, Namespace: e.Namespace, Step: e.Step,
-		Node: e.Node, Task: e.Task, Label: e.Label, Within: e.Within, Phase: e.Phase, Attempt: e.Attempt, Cached: e.Cached,
+		Node: e.Node, Task: e.Task, Label: e.Label, ParentTask: e.ParentTask, Phase: e.Phase, Attempt: e.Attempt, Cached: e.Cached,
 	}, eventContent{
-		Writes: e.Writes, Token: e.Token, Checkpoint: e.Checkpoint, Point: e.Point,
+		Writes: e.Writes, Token: e.Token, Checkpoint: e.Checkpoint, Commit: e.Commit,
 		Interrupts: e.Interrupts, Decision: e.Decision, Status: e.Status, Drained: e.Drained, Starved: e.Starved,
 		Steps: e.Steps, Missed: e.Missed,
 	}}

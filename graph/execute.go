@@ -41,8 +41,8 @@ func (s *superstep) execute() {
 	}
 }
 
-// executeMany runs s.todo on the workers of the run. The coordinator runs none of it: where it is the
-// caller of the run, a node of several cannot end it.
+// executeMany runs s.todo on the workers of the run. The coordinator runs none of it: where it
+// is the caller of the run, a node of several cannot end it.
 func (s *superstep) executeMany() {
 	if s.pool == nil {
 		s.pool = schedule.NewPool(s.permit.Permits())
@@ -106,7 +106,7 @@ func (s *superstep) endQuick(i int, err error) {
 	if s.more(t, err, time.Time{}) {
 		s.performFully(i)
 	} else if t.err != nil {
-		s.rescue(i)
+		s.handleFailure(i)
 	}
 }
 
@@ -146,16 +146,16 @@ func (s *superstep) performFully(i int) {
 	}
 	s.try(i)
 	if t = s.tasks[i]; t.err != nil {
-		s.rescue(i)
+		s.handleFailure(i)
 	} else if cache != nil {
 		cache.memoize(t)
 	}
 }
 
-// rescue runs the handler of task i, if it has one, after its failure.
-func (s *superstep) rescue(i int) {
+// handleFailure runs the handler of task i, if it has one, after its failure.
+func (s *superstep) handleFailure(i int) {
 	t := s.tasks[i]
-	if t.node.rescue == nil || t.consequence || !t.rescuable() {
+	if t.node.onError == nil || t.consequence || !t.mayBeHandled() {
 		return
 	}
 	if s.run.ctx.Err() != nil {

@@ -22,7 +22,7 @@ func timed(t testing.TB, ran *counter, c *clock) (*graph.Graph[world], graph.Con
 	cfg.Now = c.read
 	return build(t, parallel(map[string]graph.Node[world]{"a": graph.Func(func(ctx context.Context, s *world) error {
 		ran.add("a")
-		x, errX := graph.Ask[string](ctx, graph.Question{Prompt: "x", Within: time.Hour})
+		x, errX := graph.Ask[string](ctx, graph.Question{Prompt: "x", Timeout: time.Hour})
 		y, errY := graph.Ask[string](ctx, graph.Question{Prompt: "y"})
 		for _, err := range []error{errX, errY} {
 			switch {

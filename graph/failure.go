@@ -9,16 +9,16 @@ import (
 	"github.com/weftrun/weft/internal/journal"
 )
 
-// Kinds of failures, as [NodeError.Kind] and Failure.Kind tell them.
+// Kinds of failures, as [NodeError.Kind] and Failure.Kind report them.
 const (
 	KindError     = "error"     // any other
 	KindPanic     = "panic"     // the node panicked
 	KindTimeout   = "timeout"   // it was out of time, or idle too long
 	KindPermanent = "permanent" // it was marked Permanent
-	KindCancelled = "cancelled" // it was cancelled, or says so
+	KindCancelled = "cancelled" // it was cancelled, or its error is a cancellation
 )
 
-// Kind says what kind of failure it is: one of the Kind constants. It is the same
+// Kind returns the kind of the failure: one of the Kind constants. It is the same
 // before and after a crash.
 func (e *NodeError) Kind() string {
 	if e.Cancelled {
@@ -27,7 +27,7 @@ func (e *NodeError) Kind() string {
 	return guard(KindError, func() string { return kindOf(e.Err) })
 }
 
-// Codes of questions without an answer, as [NodeError.Code] tells them.
+// Codes of questions without an answer, as [NodeError.Code] reports them.
 const (
 	CodeExpired  = "expired"  // ErrExpired
 	CodeDeclined = "declined" // ErrDeclined
@@ -92,7 +92,7 @@ func guard[T any](instead T, f func() T) (v T) {
 }
 
 // textOf returns the text of err. If its Error method panics, as one of a nil pointer may, the text
-// says so and names its type.
+// states that and names its type.
 func textOf(err error) (text string) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -186,6 +186,6 @@ type Failure struct {
 	Causes []string `json:"causes,omitempty"`
 	// Cancelled is true when the task did not fail by itself: the run was cancelled, or
 	// another task failed.
-	// Kind is KindCancelled then, and Message says why, as far as it is known.
+	// Kind is KindCancelled then, and Message is the reason, if it is known.
 	Cancelled bool `json:"cancelled,omitempty"`
 }

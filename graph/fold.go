@@ -60,7 +60,7 @@ func (v *values) foldAll(p *program, tasks []*task) (err error) {
 			err = fmt.Errorf("folding field %q: %w", p.schema.Fields()[field].Name, &PanicError{Value: val, Stack: debug.Stack()})
 		}
 		if err != nil {
-			p.schema.Assign(v.state, v.before) // v.changed may say too much; it never says too little
+			p.schema.Assign(v.state, v.before) // v.changed may have too many fields, never too few
 		}
 	}()
 	for field = range v.state.Channels {

@@ -22,7 +22,7 @@ func (c *committer) recordFrontier(rec *checkpoint.Record) error {
 			if err != nil {
 				return r.fail(fmt.Errorf("the payload of a Send to %q cannot be stored: %w", name, err))
 			}
-			due.Send, due.Payload, due.Timeout = true, payload, time.Duration(t.Within)
+			due.Send, due.Payload, due.Timeout = true, payload, time.Duration(t.Timeout)
 		}
 		rec.Next = append(rec.Next, due)
 	}
@@ -56,7 +56,7 @@ func (c *committer) restoreFrontier(rec *checkpoint.Record) error {
 			if err != nil {
 				return r.fail(fmt.Errorf("%w: the payload of node %q: %w", ErrProgram, t.Node, err))
 			}
-			tasks = append(tasks, step.Task{Node: n, Payload: p, Within: int64(t.Timeout)})
+			tasks = append(tasks, step.Task{Node: n, Payload: p, Timeout: int64(t.Timeout)})
 		}
 	}
 	w := step.Waiting{Deferred: rec.Waiting}

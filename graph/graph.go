@@ -44,11 +44,10 @@ func (g *Graph[S]) Name() string {
 	return g.p.name
 }
 
-// Invoke runs the graph with an input and returns how it ended. What the input
-// wrote is folded into the thread's state, after the fields of the last turn were
-// reset; work that the last turn left unfinished is dropped, also at a static
-// interrupt. While questions are open it returns ErrWaiting, unless RunOptions.OnOpenQuestions says
-// otherwise.
+// Invoke runs the graph with an input and returns how it ended. What the input wrote is folded
+// into the thread's state, after the fields of the last turn were reset; work that the last turn
+// left unfinished is dropped, also at a static interrupt. While questions are open it returns
+// ErrWaiting, unless RunOptions.OnOpenQuestions allows otherwise.
 //
 // So Invoke is not the call to make after a crash: its tasks would have new ids, and what
 // was charged under the old ones would be charged again. [Graph.Resume] goes on, and begins
@@ -59,16 +58,17 @@ func (g *Graph[S]) Name() string {
 //		res, err = g.Invoke(ctx, input, run)
 //	}
 //
-// Two callers who do so at once may both find no thread: the later Invoke is refused while
-// the other runs (RunOptions.Lease), and begins a second turn if it waited or came after it. Where a
-// thread has several turns, [Graph.InputHash] tells whether it is in the middle of just this one.
+// Two callers who do so at once may both find no thread: the later Invoke is refused while the
+// other runs (RunOptions.Lease), and begins a second turn if it waited or came after it. Where a
+// thread has several turns, [Graph.InputHash] reports whether it is in the middle of just this
+// one.
 //
 // A pause is a Status and not an error. An error comes with the state so far.
 //
-// Invoke waits for its nodes, also for one that does not stop when ctx ends. A call that has a Grace or a
-// Config.Timeout does not wait longer than these allow, and takes a goroutine of its own for that. In
-// all other calls the caller's goroutine runs the steps of a single task: there runtime.Goexit in a
-// node, which is an error elsewhere, ends the caller.
+// Invoke waits for its nodes, also for one that does not stop when ctx ends. A call that has a
+// Grace or a Config.Timeout does not wait longer than these allow, and takes a goroutine of its
+// own for that. In all other calls the caller's goroutine runs the steps of a single task: there
+// runtime.Goexit in a node, which is an error elsewhere, ends the caller.
 func (g *Graph[S]) Invoke(ctx context.Context, input S, o RunOptions) (Result[S], error) {
 	out, err := g.p.drive(ctx, o, invokes(g.p, input))
 	return resultOf[S](out), err
@@ -83,7 +83,7 @@ func (g *Graph[S]) Resume(ctx context.Context, a Answers, o RunOptions) (Result[
 	return resultOf[S](out), err
 }
 
-// Stream is Invoke with somebody watching: it yields the events of o.Modes, then
+// Stream is Invoke with a reader: it yields the events of o.Modes, then
 // the Ended event, or an error. The reader may stop early; the run is then
 // cancelled and has ended when the loop has. A slow reader slows the run. Each loop
 // is a run of its own. For several readers, and for one that may leave, see Start.
@@ -91,7 +91,7 @@ func (g *Graph[S]) Stream(ctx context.Context, input S, o RunOptions) iter.Seq2[
 	return g.p.stream(ctx, o, invokes(g.p, input))
 }
 
-// StreamResume is Resume with somebody watching.
+// StreamResume is Resume with a reader.
 func (g *Graph[S]) StreamResume(ctx context.Context, a Answers, o RunOptions) iter.Seq2[Event, error] {
 	return g.p.stream(ctx, o, request{op: opResume, answers: a})
 }
@@ -106,7 +106,7 @@ func resultOf[S any](o outcome) Result[S] {
 }
 
 // Start is Invoke without waiting: it returns a handle of the run. ctx bounds the whole
-// run, not only the call. A run that cannot begin says so in Wait and to its readers.
+// run, not only the call. If the run cannot begin, Wait and its readers get the error.
 func (g *Graph[S]) Start(ctx context.Context, input S, o RunOptions) *Handle[S] {
 	return &Handle[S]{g.p.live(ctx, o, invokes(g.p, input))}
 }
@@ -140,7 +140,7 @@ func (g *Graph[S]) DecodeInput(data []byte) (s S, err error) {
 }
 
 // InputHash returns the hash that a turn with this input has in its Points: the way
-// to tell whether a thread is in the middle of just this turn.
+// to find out whether a thread is in the middle of just this turn.
 func (g *Graph[S]) InputHash(input S) (string, error) {
 	if err := g.p.compiled(); err != nil {
 		return "", err

@@ -4,7 +4,7 @@ import (
 	"context"
 )
 
-// ErrorHandler mends what a node could not, made by [Handler] and given to a node by
+// ErrorHandler handles the failure of a node. [Handler] makes one, and a node gets it by
 // [Builder.OnError].
 type ErrorHandler[S any] struct {
 	call    call
@@ -26,9 +26,9 @@ func (h ErrorHandler[S]) With(p Policy) ErrorHandler[S] {
 // its edges, branches and joins take no notice. With the zero Command the node has
 // completed as if it had not failed.
 //
-// failure says what went wrong. It is stored before fn is called: after a crash, and
+// failure is the error of the node. It is stored before fn is called: after a crash, and
 // after a question that fn asks, fn runs again and not the node. Then failure.Err is a
-// [*StoredError], so tell failures apart by [NodeError.Kind], [NodeError.Code] or the
+// [*StoredError], so distinguish failures by [NodeError.Kind], [NodeError.Code] or the
 // errors of this package, which survive.
 //
 // An error of fn, and a panic, fails the run, with both errors in its chain.
@@ -42,9 +42,9 @@ func Handler[S any](fn func(ctx context.Context, s *S, failure *NodeError) (Comm
 }
 
 // OnError gives a node its handler. A handler without a Policy ([ErrorHandler.With]) has that of
-// Defaults. "*" is every node that has no handler; not those of subgraphs. Questions, cancelled runs
-// and failures of the store do not reach a handler.
+// Defaults. "*" is every node that has no handler; not those of subgraphs. Questions, cancelled
+// runs and failures of the store do not reach a handler.
 func (b *Builder[S]) OnError(node string, h ErrorHandler[S]) {
-	b.draft().rescues = append(b.draft().rescues, rescueDraft{node, nodeDraft{call: h.call, targets: h.targets,
+	b.draft().handlers = append(b.draft().handlers, handlerDraft{node, nodeDraft{call: h.call, targets: h.targets,
 		policy: h.policy, pos: b.draft().place()}})
 }

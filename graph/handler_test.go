@@ -377,7 +377,7 @@ func TestMistakesInHandlersAreFoundAtCompile(t *testing.T) {
 	var ran counter
 	h := func(targets ...string) graph.ErrorHandler[world] { return mends(&ran, graph.Command{}, targets...) }
 	for want, declare := range map[string]func(b *graph.Builder[world]){
-		`"aa" is to be rescued, but is not a node`:            func(b *graph.Builder[world]) { b.OnError("aa", h()) },
+		`"aa" has a handler, but is not a node`:               func(b *graph.Builder[world]) { b.OnError("aa", h()) },
 		`node "a" already has a handler`:                      func(b *graph.Builder[world]) { b.OnError("a", h()); b.OnError("a", h()) },
 		`the handler of "a" has no function`:                  func(b *graph.Builder[world]) { b.OnError("a", graph.ErrorHandler[world]{}) },
 		`the handler of "a" goes to "z", which is not a node`: func(b *graph.Builder[world]) { b.OnError("a", h("z")) },

@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// CommitInfo is one commit of a thread, as far as it can be told without the graph.
+// CommitInfo is one commit of a thread, as far as it can be read without the graph.
 type CommitInfo struct {
 	Thread     string            `json:"thread"`
 	Namespace  string            `json:"namespace,omitempty"` // of a subgraph; "" is the thread itself
@@ -49,8 +49,8 @@ func (p CommitInfo) Nodes() (names []string) {
 	return names
 }
 
-// FinishedTask is a due task that has finished beside a failure or a question of its step, or beside
-// tasks that still run. Its result is stored, and Resume does not run it again.
+// FinishedTask is a due task that has finished beside a failure or a question of its step, or
+// beside tasks that still run. Its result is stored, and Resume does not run it again.
 type FinishedTask struct {
 	Node string `json:"node"`
 	Task string `json:"task"` // its id, see TaskID
@@ -61,8 +61,8 @@ func Threads(ctx context.Context, store checkpoint.Store, q checkpoint.ThreadQue
 	return commitInfos(store.Threads(ctx, q))
 }
 
-// History yields the commits of a thread, newest first, or those of a subgraph on it, if the key has
-// its Namespace. An unknown thread or namespace is an ErrUnknownThread.
+// History yields the commits of a thread, newest first, or those of a subgraph on it, if the key
+// has its Namespace. An unknown thread or namespace is an ErrUnknownThread.
 func History(ctx context.Context, store checkpoint.Store, key checkpoint.Key, q checkpoint.Query) iter.Seq2[CommitInfo, error] {
 	return func(yield func(CommitInfo, error) bool) {
 		if _, err := Inspect(ctx, store, key); err != nil { // an empty page is no unknown thread
@@ -167,7 +167,7 @@ func commitInfoOf(snap checkpoint.Snapshot) (CommitInfo, error) {
 	return p, err
 }
 
-// pointOfRecord describes a commit beside which nothing stands yet.
+// pointOfRecord describes a commit without pending writes.
 func commitInfoOfRecord(thread string, seq uint64, rec *checkpoint.Record) CommitInfo {
 	p := CommitInfo{Thread: thread, Checkpoint: seq}
 	p.read(rec)
@@ -189,7 +189,7 @@ func (p *CommitInfo) read(rec *checkpoint.Record) {
 }
 
 // readAnswers finds out which questions of the turn were answered, and which of the
-// open ones somebody was shown.
+// open ones were shown to a person.
 func (p *CommitInfo) readAnswers(rec *checkpoint.Record, beside pending) {
 	for _, a := range rec.Answered {
 		p.Answered = append(p.Answered, a.ID)
@@ -204,9 +204,9 @@ func (p *CommitInfo) readAnswers(rec *checkpoint.Record, beside pending) {
 	}
 }
 
-// MarkSeen notes that somebody was shown these open questions of a thread, for
+// MarkSeen records that a person was shown these open questions of a thread, for
 // front ends that take an answer without an id: after a crash the same command may
-// come again, and must not answer a question that nobody has seen. While somebody works on
+// come again, and must not answer a question that no person has seen. While a run owns
 // the thread it notes nothing and returns a [*checkpoint.BusyError].
 func MarkSeen(ctx context.Context, store checkpoint.Store, thread string, ids ...string) error {
 	p, err := Inspect(ctx, store, checkpoint.Key{Thread: thread})

@@ -84,8 +84,8 @@ func (l *Limits) names() []string {
 	return slices.Sorted(maps.Keys(l.gates))
 }
 
-// runner is what a Policy.Parallel holds for: the attempts of a job of a node, which is the node's own
-// or that of its handler.
+// runner is what a Policy.Parallel holds for: the attempts of a job of a node, which is the
+// node's own or that of its handler.
 type runner struct {
 	node *node
 	job  *job

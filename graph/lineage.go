@@ -36,7 +36,7 @@ type lineages struct {
 
 // include reports whether a call was made on the thread's present branch, or before it began. A
 // call from inside a subgraph counts also where the step of the root was begun again, as far as the
-// chain of that subgraph has kept it.
+// chain of that subgraph has retained it.
 func (l *lineages) include(w *checkpoint.Within) (bool, error) {
 	if w == nil || l.root.includes(w.Root) {
 		return true, nil

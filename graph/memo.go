@@ -14,8 +14,9 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// memo is the memo journal of a task: the results that its code keeps ([Once], [Call], [Go]), by the
-// id of the scope that made them. It is made with the first result, and all attempts share it.
+// memo is the memo journal of a task: the results that its code keeps ([Once], [Call], [Go]), by
+// the id of the scope that made them. It is made with the first result, and all attempts share
+// it.
 type memo struct {
 	owner *task
 
@@ -43,8 +44,8 @@ type memoValue struct {
 	Asked bool `json:"asked,omitempty"`
 }
 
-// ownerOf returns the task under which the results of t are stored: t itself, or, where the run of t
-// has no checkpoints, the task of the parent that t is part of.
+// ownerOf returns the task under which the results of t are stored: t itself, or, where the run
+// of t has no checkpoints, the task of the parent that t is part of.
 func ownerOf(t *task) *task {
 	for t.run.journal == nil && t.run.inside != nil {
 		t = t.run.inside
@@ -63,7 +64,7 @@ func memoOf(t *task) *memo {
 // restoreMemo fills the memo journal of t from the pending writes of t.
 func restoreMemo(t *task, slots map[string][]byte) error {
 	for slot, data := range slots {
-		id, ok := strings.CutPrefix(slot, slotKept)
+		id, ok := strings.CutPrefix(slot, slotMemo)
 		if !ok {
 			continue
 		}
@@ -79,7 +80,7 @@ func restoreMemo(t *task, slots map[string][]byte) error {
 
 func readMemoValue(data []byte) (v memoValue, err error) {
 	if err = json.Unmarshal(data, &v); err != nil {
-		err = fmt.Errorf("graph: a kept result: %w", err)
+		err = fmt.Errorf("graph: a stored result: %w", err)
 	}
 	return v, err
 }
@@ -127,8 +128,8 @@ func (m *memo) fail(err error) error {
 	return err
 }
 
-// endAttempt returns how an attempt ends whose node ended with err: a result that could not be stored
-// fails it. m may be nil.
+// endAttempt returns how an attempt ends whose node ended with err: a result that could not be
+// stored fails it. m may be nil.
 func (m *memo) endAttempt(err error) error {
 	if m == nil {
 		return err
@@ -219,11 +220,11 @@ func (e *memoEntry) unlock() { e.free <- struct{}{} }
 // isMade reports whether there is a result, or one that cannot be stored.
 func (e *memoEntry) isMade() bool { return e.value != nil || e.bad != nil }
 
-// find fills an entry with a result from before: in a replay with the one that was recorded, and after
-// the thread went back with the one that the task kept then, if back still counts.
+// find fills an entry with a result from before: in a replay with the one that was recorded, and
+// after the thread went back with the one that the task had then, if back still counts.
 func (m *memo) find(e *memoEntry, back *rewound, id, name string) error {
 	if step := m.owner.run.session.root.req.replay; step != nil {
-		data, ok := step.kept[m.owner.name()+slotKept+id]
+		data, ok := step.results[m.owner.name()+slotMemo+id]
 		if !ok {
 			return fmt.Errorf("%w: %q of node %q", ErrReplay, name, m.owner.node.name)
 		}
@@ -238,7 +239,7 @@ func (m *memo) find(e *memoEntry, back *rewound, id, name string) error {
 	return nil
 }
 
-// store writes a result beside the head. Without a store it lives as long as the task.
+// store adds a result to the pending writes. Without a store it lives as long as the task.
 func (m *memo) store(id string, v memoValue) error {
 	j := m.owner.run.journal
 	if j == nil {
@@ -248,7 +249,7 @@ func (m *memo) store(id string, v memoValue) error {
 	if err != nil {
 		return err
 	}
-	return j.PutWhile(m.over, []checkpoint.Entry{{Task: m.owner.name(), Slot: slotKept + id, Keep: true, Data: data}})
+	return j.PutWhile(m.over, []checkpoint.Entry{{Task: m.owner.name(), Slot: slotMemo + id, Keep: true, Data: data}})
 }
 
 // entries returns the results in the form in which they are stored. m may be nil.
@@ -262,7 +263,7 @@ func (m *memo) entries() (entries []checkpoint.Entry) {
 		if e := m.byID[id]; e.stored {
 			data, err := json.Marshal(memoValue{e.name, e.value, e.asked})
 			if err == nil {
-				entries = append(entries, checkpoint.Entry{Task: m.owner.name(), Slot: slotKept + id, Data: data})
+				entries = append(entries, checkpoint.Entry{Task: m.owner.name(), Slot: slotMemo + id, Data: data})
 			}
 		}
 	}

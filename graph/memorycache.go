@@ -11,7 +11,7 @@ import (
 // MemoryCache is a [CacheStore] in memory, for one process. The zero MemoryCache is
 // ready. When it is full it drops what was not used for longest.
 type MemoryCache struct {
-	// Entries bounds how many results are kept; 0 means 10,000.
+	// Entries is the maximum number of results; 0 means 10,000.
 	Entries int
 	// Now gives the time by which entries expire; nil means time.Now.
 	Now func() time.Time

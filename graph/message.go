@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Token is a piece of what a model says: some text that a message grows by, or the
+// Token is a piece of the output of a model: some text that a message grows by, or the
 // whole of a message that is complete.
 type Token struct {
 	// ID names the message; all its tokens share it, and no other message of the run
@@ -16,7 +16,7 @@ type Token struct {
 	Role string `json:"role,omitempty"`
 	// Delta is the text that the message grows by.
 	Delta string `json:"delta,omitempty"`
-	// Final says that the message is complete. Text is then the whole of it, unless it
+	// Final is true when the message is complete. Text is then the whole of it, unless it
 	// was sent as deltas and need not be repeated.
 	Final bool   `json:"final,omitempty"`
 	Text  string `json:"text,omitempty"`
@@ -62,7 +62,7 @@ func EmitMessage(ctx context.Context, tok Token) error {
 	return t.emit(ctx, Event{Mode: Messages, Token: tok})
 }
 
-// try tells one attempt of a task from every other.
+// try identifies one attempt of a task.
 type try struct {
 	task string
 	n    int
@@ -87,7 +87,7 @@ type tokenCount struct {
 }
 
 // next returns the index of the next token of a message. Tokens that no reader takes
-// count, so that a reader that joins in the middle of a message can tell.
+// count, so that a reader that joins in the middle of a message notices.
 func (c *tokenCounts) next(id string, by try) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -95,7 +95,7 @@ func TestDebugTellsTheHistory(t *testing.T) {
 		is(t, err, nil)
 		switch ev.Mode {
 		case graph.Checkpoints:
-			if told = append(told, *ev.Point); ev.Checkpoint != ev.Point.Checkpoint || ev.Time.IsZero() {
+			if told = append(told, *ev.Commit); ev.Checkpoint != ev.Commit.Checkpoint || ev.Time.IsZero() {
 				t.Errorf("the event %+v is not of its commit", ev)
 			}
 		case graph.Values:

@@ -14,28 +14,28 @@ const (
 	// Updates are what each task wrote, after the commit of its step, in canonical
 	// order.
 	Updates Mode = 1 << iota
-	// Values are copies of the whole state: after the input, or as it stands when a run
+	// Values are copies of the whole state: after the input, or as it is when a run
 	// is resumed, and after the commit of each step.
 	Values
-	// Tasks tell when tasks start, finish, fail, are retried or ask, as it happens.
+	// Tasks report when tasks start, finish, fail, are retried or ask, as it happens.
 	Tasks
 	// Custom are what nodes send with Emit, as it happens.
 	Custom
-	// Checkpoints tell of each commit, with its CommitInfo.
+	// Checkpoints report each commit, with its CommitInfo.
 	Checkpoints
 	// Messages are what models say, token by token, as nodes send it with EmitMessage.
 	Messages
 
-	// Missed tells a lossy reader how many events it has lost. It needs not be asked for.
+	// Missed reports to a lossy reader how many events it has lost. Every such reader gets it.
 	Missed
-	// Ended is the last event of every run that did not fail. It needs not be asked for.
+	// Ended is the last event of every run that did not fail. Every reader gets it.
 	Ended
 
-	// Decisions tell what was decided about the thread, once it is stored.
+	// Decisions report what was decided about the thread, once it is stored.
 	Decisions
 )
 
-// Debug is all that the run itself tells, step by step.
+// Debug is all that the run itself reports, step by step.
 const Debug = Tasks | Checkpoints | Values | Updates | Decisions
 
 // modeNames are the names of the modes, in the order of their bits.
@@ -44,7 +44,7 @@ var modeNames = [...]string{"updates", "values", "tasks", "custom", "checkpoints
 // anyMode has the bit of every mode.
 const anyMode = Mode(1<<len(modeNames)) - 1
 
-// ErrMode is returned when a reader asks for a mode that there is not.
+// ErrMode is returned when a reader selects an unknown mode.
 var ErrMode = errors.New("graph: no such mode")
 
 // String returns the names of the modes in m, with commas between them, as ParseModes
@@ -63,7 +63,7 @@ func (m Mode) String() string {
 }
 
 // ParseModes reads names of modes with commas between them, such as "updates,custom";
-// "debug" stands for those of Debug. "" is 0; an unknown name is an ErrMode.
+// "debug" is short for those of Debug. "" is 0; an unknown name is an ErrMode.
 func ParseModes(s string) (m Mode, err error) {
 	if strings.TrimSpace(s) == "" {
 		return 0, nil

@@ -134,9 +134,9 @@ func (o *opener) hostChain() (*checkpoint.Chain, error) {
 	return o.older(host)
 }
 
-// hostOf returns the commit of the root at which the task is due in which a subgraph runs, and the
-// way from that task to the subgraph's commit number at, or its newest if at is 0. The Rewind is
-// nil if the subgraph is at that commit at the head of the thread.
+// hostOf finds the task of the root in which a subgraph runs. It returns the commit at which that
+// task is due, and the way from the task to the subgraph's commit number at, or its newest if at
+// is 0. The Rewind is nil if the subgraph is at that commit at the head of the thread.
 func (o *opener) hostOf(namespace string, at uint64) (host uint64, rw *checkpoint.Rewind, err error) {
 	child, atHead, named := "", true, fmt.Sprintf("commit %d of namespace %q", at, namespace)
 	for namespace != "" {

@@ -9,12 +9,12 @@ import (
 	"github.com/weftrun/weft/state/record"
 )
 
-// InParent returns a Command that ends the graph it is returned in, and is then obeyed by
-// the graph around it, as if the node that runs the child had returned c. What the last
-// step of the child wrote is dropped, its siblings' writes too; the child's steps before
-// stay in its checkpoints. The node's targets must allow what c names.
+// InParent returns a Command that ends the graph it is returned in. The graph around it then
+// applies c, as if the node that runs the child had returned it. The writes of the child's last
+// step are dropped, those of siblings too; earlier steps stay in its checkpoints. The targets of
+// the node must include those of c.
 //
-// InParent of an InParent goes up two graphs. A graph that nothing is around fails with
+// InParent of an InParent goes up two graphs. A graph without a parent fails with
 // [ErrNoParent].
 func (c Command) InParent() Command { return Command{}.add(more{up: parentCommandOf(c)}) }
 

@@ -20,8 +20,8 @@ func (c *compiler) checkPaths() {
 		for _, t := range n.targets {
 			ahead[i] = append(ahead[i], t.node)
 		}
-		if n.rescue != nil {
-			for _, t := range n.rescue.targets {
+		if n.onError != nil {
+			for _, t := range n.onError.targets {
 				ahead[i] = append(ahead[i], t.node)
 			}
 		}
@@ -136,14 +136,14 @@ func hint(name string, known []string) string {
 // they declare none.
 func (c *compiler) checkRescues() {
 	for _, n := range c.p.nodes {
-		if n.rescue != nil && n.mustGo && len(n.branches) == 0 && len(n.rescue.targets) == 0 && !n.leaves {
-			c.fail(c.rescuePlace(n.name), "the handler of node %q declares no targets, and no edge leads on from the node", n.name)
+		if n.onError != nil && n.mustGo && len(n.branches) == 0 && len(n.onError.targets) == 0 && !n.leaves {
+			c.fail(c.handlerPlace(n.name), "the handler of node %q declares no targets, and no edge leads on from the node", n.name)
 		}
 	}
 }
 
-func (c *compiler) rescuePlace(node string) (pos string) {
-	for _, d := range c.rescues {
+func (c *compiler) handlerPlace(node string) (pos string) {
+	for _, d := range c.handlers {
 		if d.node == node {
 			return d.pos
 		}

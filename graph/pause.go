@@ -51,8 +51,8 @@ func (p *pause) waiting(s Status, tasks []*task) []Interrupt {
 	return all
 }
 
-// end returns the status of a run that ended with status s, what it waits for, and the reason of its
-// drain. A run that has work left waits for answers, or was drained, or both.
+// end returns the status of a run that ended with status s, what it waits for, and the reason of
+// its drain. A run that has work left waits for answers, or was drained, or both.
 func (p *pause) end(s Status, tasks []*task, d *Drain) (status Status, open []Interrupt, drained string) {
 	all := p.waiting(s, tasks)
 	open = withoutDrained(all)

@@ -14,12 +14,10 @@ import (
 const (
 	slotResult = "result" // what the finished task did
 	slotLast   = "last"   // how it ended last: with open questions, or with a failure
-	slotKept   = "kept/"  // what the node's code keeps: the result of the call whose id follows
 	// slotFailure, in handler.go: what the task's handler is to mend
 	slotAnswer  = "answer/"  // no task: the answer to the question whose id follows
 	slotRefusal = "refusal/" // no task: why the question whose id follows gets no answer
 	slotSeen    = "seen/"    // no task: the question was shown whose id follows
-	slotInvalid = "void"     // no task: the results could not be folded, so they do not count
 	slotPaused  = "paused"   // no task: the static interrupt here was reported
 )
 
@@ -90,8 +88,8 @@ type unfinished struct {
 	Try     int         `json:"try,omitempty"`   // see invalidation
 	Again   bool        `json:"again,omitempty"` // it runs again, whatever is open: its subgraph was edited
 
-	// Of a run that is driven from outside: its id, and TaskRequest.Try; with Failure whether the policy
-	// takes it for final, and how long it asks to wait.
+	// Of a run that is driven from outside: its id, and TaskRequest.Try; with Failure whether
+	// the policy takes it for final, and how long it asks to wait.
 	Run    string        `json:"run,omitempty"`
 	RunTry int           `json:"run_try,omitempty"`
 	Final  bool          `json:"final,omitempty"`
@@ -127,7 +125,7 @@ func unanswered(asked []Interrupt, given answers) (open []Interrupt) {
 	return open
 }
 
-// invalidation says that stored results of tasks do not count, because they could not be folded
+// invalidation marks stored results of tasks as invalid, because they could not be folded
 // together.
 type invalidation struct {
 	Message string `json:"message"`

@@ -9,13 +9,14 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// StepID names a step of a run that is driven from outside. [Untyped.RunTask] and [Untyped.Commit] take
-// it from a [Plan]. It holds ids and no state, so it can travel through a queue as JSON.
+// StepID names a step of a run that is driven from outside. [Untyped.RunTask] and
+// [Untyped.Commit] take it from a [Plan]. It holds ids and no state, so it can travel through a
+// queue as JSON.
 type StepID struct {
 	Thread string `json:"thread"`
 	Run    string `json:"run"` // see PlanRequest.Run
-	// Fence is the lease of the thread, which the run has from its first Plan until Release; "" where
-	// the store has no leases.
+	// Fence is the lease of the thread, which the run has from its first Plan until Release; ""
+	// where the store has no leases.
 	Fence string `json:"fence,omitempty"`
 	// Checkpoint is the number of the thread's commit before the step.
 	Checkpoint uint64 `json:"checkpoint"`
@@ -23,8 +24,8 @@ type StepID struct {
 	Program string `json:"program,omitempty"`
 	// First is the thread's last step before the run began: the limit of steps counts from there.
 	First int `json:"first,omitempty"`
-	// MaxSteps, Drains and TTL are those of the Plan: its limit of steps, whether inputs that wait get
-	// their turn after this one, and the time of the lease.
+	// MaxSteps, Drains and TTL are those of the Plan: its limit of steps, whether inputs that
+	// wait get their turn after this one, and the time of the lease.
 	MaxSteps int           `json:"max_steps,omitempty"`
 	Drains   bool          `json:"drains,omitempty"`
 	TTL      time.Duration `json:"ttl,omitempty"`
@@ -34,10 +35,10 @@ type StepID struct {
 // else it goes on with the turn that the thread is in, as Resume does.
 type PlanRequest struct {
 	Thread string `json:"thread"`
-	// Run is the id of the run: what one call of Invoke or Resume is. The driver chooses it: 1 to 40
-	// letters, digits and any of "-_.:", which no other run has. A Plan that is made again with the
-	// same Run begins nothing and gives what is due now. A run does not go on after a failure or at a
-	// static interrupt: that takes a Plan with another Run, after Release.
+	// Run is the id of the run: what one call of Invoke or Resume is. The driver chooses it: 1
+	// to 40 letters, digits and any of "-_.:", which no other run has. A Plan that is made again
+	// with the same Run begins nothing and returns what is due now. A run does not go on after a
+	// failure or at a static interrupt: that takes a Plan with another Run, after Release.
 	Run string `json:"run"`
 	// Input is as for [Graph.DecodeInput]; null is none.
 	Input   json.RawMessage `json:"input,omitempty"`
@@ -53,17 +54,17 @@ type PlanRequest struct {
 	Metadata        map[string]string      `json:"metadata,omitempty"`
 	Lease           checkpoint.HoldOptions `json:"lease,omitzero"`
 
-	// Events, if it is not nil, is called with each event of the call that Reader takes, on the goroutine
-	// of the caller.
+	// Events, if it is not nil, is called with each event of the call that Reader takes, on the
+	// goroutine of the caller.
 	Events func(Event) `json:"-"`
 	Reader Reader      `json:"-"`
 }
 
-// Plan says what is to be done next in a run that is driven from outside.
+// Plan is what is to be done next in a run that is driven from outside.
 type Plan struct {
 	ID StepID `json:"id"`
-	// Status is Pending where the tasks of a step are to be run and committed. With any other the run
-	// has come to its end: Done, Interrupted, Queued, or Failed beside an error.
+	// Status is Pending where the tasks of a step are to be run and committed. With any other
+	// the run has come to its end: Done, Interrupted, Queued, or Failed beside an error.
 	Status Status `json:"status"`
 	Turn   int    `json:"turn,omitempty"`
 	Step   int    `json:"step,omitempty"` // that is due, or was the last
@@ -115,8 +116,8 @@ const (
 type TaskRequest struct {
 	Step StepID `json:"step"`
 	Task string `json:"task"` // its id
-	// Try counts, from 0, how often the driver wants the task to be tried again that has failed. Calls
-	// with the same Try are one: they return the same failure.
+	// Try counts, from 0, how often the driver wants the task to be tried again that has failed.
+	// Calls with the same Try are one: they return the same failure.
 	Try int `json:"try,omitempty"`
 
 	Events func(Event) `json:"-"` // see PlanRequest

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Policy says how a node is run. The zero Policy runs it once, without a limit. A node
+// Policy is how a node is run. The zero Policy runs it once, without a limit. A node
 // that was given a Policy has this one whole; one that was given none has that of
 // [Builder.Defaults].
 type Policy struct {
@@ -19,21 +19,21 @@ type Policy struct {
 	// Idle bounds how long one attempt may go without a sign of life; 0 means no limit.
 	// Beyond it the attempt fails as with Timeout. Signs are [Heartbeat], [Emit], an
 	// answered [Ask], and in a subgraph the start of a task; while the runtime itself
-	// lets a task wait, for a Limit or before a retry, nobody is idle. No sign ever
+	// lets a task wait, for a Limit or before a retry, no task is idle. No sign ever
 	// extends Timeout.
 	Idle time.Duration
-	// Retry says how often, and how soon, a failed attempt is repeated.
+	// Retry is how often, and how soon, a failed attempt is repeated.
 	Retry Retry
 	// Limit names an entry of Config.Limits: each attempt waits for its turn there; ""
 	// means none. An attempt that was abandoned holds its place until its function
 	// returns. A node of a subgraph does not wait for a place that the node around it
 	// holds.
 	Limit string
-	// Parallel bounds how many attempts of the node run at once in one run of the graph, as
-	// for the Sends of a Worker; 0 means no bound but Config.Concurrency. Unlike a Limit
-	// it is no bound of several runs together. What is waited for here does not
-	// count for Timeout. Between two attempts a task does not hold its place; one that was
-	// abandoned holds it until its function returns, as under a Limit. A handler has places of its own.
+	// Parallel bounds how many attempts of the node run at once in one run of the graph, as for
+	// the Sends of a Worker; 0 means no bound but Config.Concurrency. Unlike a Limit it is no
+	// bound of several runs together. What is waited for here does not count for Timeout.
+	// Between two attempts a task does not hold its place; one that was abandoned holds it until
+	// its function returns, as under a Limit. A handler has places of its own.
 	Parallel int
 }
 

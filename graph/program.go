@@ -36,7 +36,7 @@ type node struct {
 	payload       *payloadType
 	child         *program // the graph it runs, if it is one; for drawings
 	cache         *caching // nil: its results are not cached
-	rescue        *job     // its handler, or nil
+	onError       *job     // its handler, or nil
 	ends          bool     // a static edge leads to End
 	leaves        bool     // it may go to the parent, or its handler or a branch may
 	mustGo        bool     // it has no static edge, so its Command must name a target
@@ -99,8 +99,8 @@ func (p *program) compiled() error {
 	return nil
 }
 
-// kept returns the store of p, or why there is none.
-func (p *program) kept() (checkpoint.Store, error) {
+// requireStore returns the store of p, or the reason why there is none.
+func (p *program) requireStore() (checkpoint.Store, error) {
 	if err := p.compiled(); err != nil {
 		return nil, err
 	}
@@ -155,8 +155,8 @@ func (p *program) digest() string {
 		for _, b := range n.sortedBranches() {
 			part += " branch " + b
 		}
-		if n.rescue != nil {
-			part += " rescue " + n.rescue.targets.sorted()
+		if n.onError != nil {
+			part += " " + storedHandler + " " + n.onError.targets.sorted()
 		}
 		parts = append(parts, part)
 	}
@@ -198,10 +198,10 @@ type caching struct {
 }
 
 // hash returns 16 hex digits that depend on all parts and on where they end: enough
-// to tell things of one thread apart.
+// to distinguish the things of one thread.
 func hash(parts ...string) string { return longHash(parts...)[:16] }
 
-// longHash returns 32 hex digits, enough to tell things apart anywhere.
+// longHash returns 32 hex digits, enough to be unique.
 func longHash(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {

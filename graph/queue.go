@@ -38,8 +38,8 @@ func (q inputQueue) hasNext() (bool, error) {
 	return err == nil, err
 }
 
-// find returns the writes of the newest input that a query selects, which waits or has waited; nil if
-// there is none.
+// find returns the writes of the newest input that a query selects, which waits or has waited;
+// nil if there is none.
 func (q inputQueue) find(query checkpoint.Query) (json.RawMessage, error) {
 	query.Limit = 1
 	for snap, err := range q.store.History(q.ctx, q.key(inputs), query) {

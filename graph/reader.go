@@ -10,12 +10,12 @@ import (
 	"github.com/weftrun/weft/internal/stream"
 )
 
-// Reader says what a reader of a run takes, and what happens when it is slow. The
+// Reader describes what a reader of a run receives, and what happens when it is slow. The
 // zero Reader takes Updates at every depth and slows the run.
 type Reader struct {
-	// Modes says which events it takes; 0 means Updates.
+	// Modes selects its events; 0 means Updates.
 	Modes Mode
-	// Depth bounds how deep it looks: 1 is the graph itself, 2 also its subgraphs, and
+	// Depth limits the depth: 1 is the graph itself, 2 also its subgraphs, and
 	// so on; 0 means all.
 	Depth int
 	// Buffer is how many events may wait for it; 0 means 64.
@@ -27,7 +27,7 @@ type Reader struct {
 	Lossy bool
 }
 
-// ErrReader is returned when a Reader has a depth or a buffer of less than nothing.
+// ErrReader is returned when the depth or the buffer of a Reader is negative.
 var ErrReader = errors.New("graph: no such reader")
 
 func (r Reader) check() error {

@@ -238,7 +238,7 @@ func TestANodeThatWaitsForItsOwnThreadIsToldSo(t *testing.T) {
 
 // expiring is a node that asks x for an hour and y for ever; fails is called in between.
 func expiring(ctx context.Context, fails func() error) error {
-	_, errX := graph.Ask[string](ctx, graph.Question{Prompt: "x", Within: time.Hour})
+	_, errX := graph.Ask[string](ctx, graph.Question{Prompt: "x", Timeout: time.Hour})
 	_, errY := graph.Ask[string](ctx, graph.Question{Prompt: "y"})
 	if err := fails(); err != nil {
 		return err
@@ -296,7 +296,7 @@ func TestAnInputGoesBehindThoseThatWaitAlthoughTheQuestionHasExpired(t *testing.
 		if s.Log.Append(s.Name.Get()); s.Name.Get() != "one" {
 			return nil
 		}
-		_, err := graph.Ask[string](ctx, graph.Question{Prompt: "word", Within: time.Hour})
+		_, err := graph.Ask[string](ctx, graph.Question{Prompt: "word", Timeout: time.Hour})
 		return err
 	})}), cfg)
 	queue := graph.RunOptions{Thread: "t1", OnOpenQuestions: graph.Queue}

@@ -69,12 +69,12 @@ func orNothing(value json.RawMessage) string {
 }
 
 // Replay runs the recorded steps of a thread again with this graph, each from the state
-// in which it began, and tells the first one that comes out otherwise: the way to see
+// in which it began, and returns the first one that comes out otherwise: the way to see
 // what new code would have made of old threads. Nothing is written; the thread is
 // copied to memory first.
 //
-// What was kept and answered is taken from the record: it is there if the graph that made it was
-// compiled with Config.Trace. What a node kept (Once, Call) and was not recorded is an [ErrReplay],
+// Answers and results are taken from the record: it is there if the graph that made it was
+// compiled with Config.Trace. A result (Once, Call) that was not recorded is an [ErrReplay],
 // and so is what it keeps now and did not then: its function is never called. The results of
 // subgraphs are taken as they are recorded. All else that nodes do, they do again: so keep effects
 // in Once and Call, or replay with stubs.
@@ -82,7 +82,7 @@ func orNothing(value json.RawMessage) string {
 // from and to bound the commits, both included; 0 means all.
 func (g *Graph[S]) Replay(ctx context.Context, thread string, from, to uint64) (Replayed, error) {
 	var done Replayed
-	store, err := g.p.kept()
+	store, err := g.p.requireStore()
 	if err != nil {
 		return done, err
 	}
@@ -139,10 +139,10 @@ func recordedSteps(ctx context.Context, store checkpoint.Store, thread string, f
 	return points, nil
 }
 
-// trace is what a thread has recorded of answers and kept results.
+// trace is what a thread has recorded of answers and results.
 type trace struct {
 	answers answers
-	kept    map[string][]byte             // by task and slot
+	results map[string][]byte             // by task and slot
 	root    map[uint64][]checkpoint.Entry // what each commit of the root has
 }
 
@@ -150,23 +150,23 @@ type trace struct {
 func (t *trace) add(entries []checkpoint.Entry) {
 	maps.Copy(t.answers, sortPending(entries).given)
 	for _, e := range entries {
-		t.kept[e.Task+e.Slot] = e.Data
+		t.results[e.Task+e.Slot] = e.Data
 	}
 }
 
 // of returns the trace for the step of a commit of the root. Two branches may have given the same
-// question two answers, and kept two results in one place: the step has its own.
+// question two answers, and has two results in one place: the step has its own.
 func (t *trace) of(seq uint64) *trace {
 	own := t.root[seq]
-	if !slices.ContainsFunc(own, func(e checkpoint.Entry) bool { return !bytes.Equal(t.kept[e.Task+e.Slot], e.Data) }) {
+	if !slices.ContainsFunc(own, func(e checkpoint.Entry) bool { return !bytes.Equal(t.results[e.Task+e.Slot], e.Data) }) {
 		return t
 	}
-	c := &trace{answers: maps.Clone(t.answers), kept: maps.Clone(t.kept)}
+	c := &trace{answers: maps.Clone(t.answers), results: maps.Clone(t.results)}
 	c.add(own)
 	return c
 }
 
-// readTrace collects the traces of all namespaces: ids tell them apart.
+// readTrace collects the traces of all namespaces: ids distinguish them.
 func readTrace(ctx context.Context, store checkpoint.Store, thread string) (*trace, error) {
 	spaces, err := store.Namespaces(ctx, thread)
 	if err != nil {
@@ -198,7 +198,7 @@ func followsTurn(ctx context.Context, store checkpoint.Store, was CommitInfo) (b
 	}
 	snap, err := store.Load(ctx, checkpoint.Key{Thread: was.Thread}, from)
 	if errors.Is(err, checkpoint.ErrNotFound) {
-		return true, nil // it was pruned, which the replay says
+		return true, nil // it was pruned, which the replay reports
 	}
 	if err != nil {
 		return false, err

@@ -35,7 +35,7 @@ type request struct {
 
 // replayStep is a recorded step, or several, that is to be run again.
 type replayStep struct {
-	*trace     // what the steps take their answers and kept results from
+	*trace     // what the steps take their answers and results from
 	until  int // the last step that is run
 }
 

@@ -177,7 +177,7 @@ func (t *task) restore(slots map[string][]byte, fresh, given answers) error {
 // restoreHandler makes t go on at its handler, if its node had failed for good. A
 // handler that is gone leaves the node to run again.
 func (t *task) restoreHandler(data []byte) error {
-	if data == nil || t.node.rescue == nil {
+	if data == nil || t.node.onError == nil {
 		return nil
 	}
 	var f Failure
@@ -186,7 +186,7 @@ func (t *task) restoreHandler(data []byte) error {
 	}
 	t.failure = t.placed(&StoredError{f})
 	t.failure.Attempt = f.Attempt
-	t.job = t.node.rescue
+	t.job = t.node.onError
 	return nil
 }
 
@@ -224,7 +224,7 @@ func (t *task) planned() PlannedTask {
 		Attempts: max(1, t.job.retry.Attempts), Parallel: t.job.parallel}
 }
 
-// entries returns what of t is to be stored beside the head.
+// entries returns what of t is to be stored as pending writes.
 func (t *task) entries() ([]checkpoint.Entry, error) {
 	var u unfinished
 	switch {

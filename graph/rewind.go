@@ -38,7 +38,7 @@ func (v *visit) ended() (none origin, err error) {
 	return none, nil
 }
 
-// past returns what the task of rw kept and was answered in its step, as far as it is known: from
+// past returns the results and answers of the task of rw in its step, as far as it is known: from
 // the pending writes of the commit at, of which was is the record, or from the Trace of the commit
 // after it.
 func (t threadReader) past(namespace string, rw *checkpoint.Rewind, at uint64, was *checkpoint.Record, pending []checkpoint.Entry) (past []checkpoint.Entry, err error) {
@@ -63,9 +63,9 @@ func (t threadReader) past(namespace string, rw *checkpoint.Rewind, at uint64, w
 	}
 	inner, _, _ := strings.Cut(rw.Call, "#")
 	for _, e := range pending { // the newest first
-		id, kept := strings.CutPrefix(e.Slot, slotKept)
+		id, isMemo := strings.CutPrefix(e.Slot, slotMemo)
 		switch {
-		case kept && e.Task == rw.Task && id != inner && !slices.Contains(rw.Scopes, id):
+		case isMemo && e.Task == rw.Task && id != inner && !slices.Contains(rw.Scopes, id):
 			add(e.Slot, e.Data)
 		case e.Task == "" && (strings.HasPrefix(e.Slot, slotAnswer) || strings.HasPrefix(e.Slot, slotRefusal)):
 			add(e.Slot, e.Data)

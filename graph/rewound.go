@@ -9,7 +9,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// slotPast is the prefix of a slot that holds what a task kept, or was answered, on the branch from
+// slotPast is the prefix of a slot that holds the results and answers of a task on the branch from
 // which the thread went back. It counts until the task comes to the call that goes back.
 const slotPast = "past/"
 
@@ -17,15 +17,15 @@ const slotPast = "past/"
 // back, and what the task did before. A nil rewound is that of a task that does not go back.
 type rewound struct {
 	checkpoint.Rewind
-	kept  map[string]memoValue // what its code kept before
-	given answers              // the answers it had before
+	results map[string]memoValue // the results it had before
+	given   answers              // the answers it had before
 
 	mu      sync.Mutex
 	reached bool    // the task has come to the call
 	used    answers // those of given that it has used
 }
 
-// origin says where a subgraph goes on from on this branch of the thread.
+// origin is where a subgraph goes on from on this branch of the thread.
 type origin struct {
 	namespace string
 	at        uint64             // 0: it has none
@@ -34,7 +34,7 @@ type origin struct {
 
 // newRewound returns what t needs to go back. slots are the pending writes of t.
 func newRewound(t *task, rw *checkpoint.Rewind, slots map[string][]byte) (*rewound, error) {
-	b := &rewound{Rewind: *rw, kept: map[string]memoValue{}, used: answers{}}
+	b := &rewound{Rewind: *rw, results: map[string]memoValue{}, used: answers{}}
 	var past []checkpoint.Entry
 	for slot, data := range slots {
 		slot, ok := strings.CutPrefix(slot, slotPast)
@@ -42,17 +42,17 @@ func newRewound(t *task, rw *checkpoint.Rewind, slots map[string][]byte) (*rewou
 			continue
 		}
 		past = append(past, checkpoint.Entry{Slot: slot, Data: data})
-		if id, ok := strings.CutPrefix(slot, slotKept); ok {
+		if id, ok := strings.CutPrefix(slot, slotMemo); ok {
 			v, err := readMemoValue(data)
 			if err != nil {
 				return nil, err
 			}
-			b.kept[id] = v
+			b.results[id] = v
 		}
 	}
 	b.given = sortPending(past).given
 	if up := t.run.inside; up != nil && up.back != nil {
-		b.given = up.back.given // the answers are kept at the root
+		b.given = up.back.given // the answers are stored at the root
 	}
 	return b, nil
 }
@@ -64,7 +64,7 @@ func (b *rewound) anew() *rewound {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return &rewound{Rewind: b.Rewind, kept: b.kept, given: b.given, used: maps.Clone(b.used)}
+	return &rewound{Rewind: b.Rewind, results: b.results, given: b.given, used: maps.Clone(b.used)}
 }
 
 // restart forgets that the task came to the call: its node runs again.
@@ -76,8 +76,8 @@ func (b *rewound) restart() {
 	}
 }
 
-// comesTo returns where the subgraph of a call goes on from. From the call that goes back on, nothing
-// counts of what the task did before.
+// comesTo returns where the subgraph of a call goes on from. From the call that goes back on,
+// nothing counts of what the task did before.
 func (b *rewound) comesTo(v *visit) (origin, error) {
 	if b == nil {
 		return origin{}, nil
@@ -96,7 +96,7 @@ func (b *rewound) comesTo(v *visit) (origin, error) {
 	return v.ended()
 }
 
-// result returns what the task kept under an id before the thread went back.
+// result returns what the task stored under an id before the thread went back.
 func (b *rewound) result(id string) (v memoValue, ok bool) {
 	if b == nil {
 		return v, false
@@ -104,7 +104,7 @@ func (b *rewound) result(id string) (v memoValue, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.reached {
-		v, ok = b.kept[id]
+		v, ok = b.results[id]
 	}
 	return v, ok
 }

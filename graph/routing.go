@@ -11,8 +11,9 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// routing is where the run goes after a task: the Commands of its node and of the branches, turned
-// from names into numbers. It reads nothing but the nodes of the program and what each Command may name.
+// routing is where the run goes after a task: the Commands of its node and of the branches,
+// turned from names into numbers. It reads nothing but the nodes of the program and what each
+// Command may name.
 type routing struct {
 	program   *program
 	hasParent bool // a graph is around this one
@@ -40,8 +41,8 @@ func (r *routing) clear() {
 	r.out.Diverted = false
 }
 
-// route takes the targets of a Command, which may name those that are allowed. branch is the number of
-// the branch that returned it, from 1, or 0 for the node.
+// route takes the targets of a Command, which may name those that are allowed. branch is the
+// number of the branch that returned it, from 1, or 0 for the node.
 func (r *routing) route(c Command, allowed targets, branch int) error {
 	if c.empty() {
 		return nil
@@ -166,7 +167,7 @@ func (r *routing) send(s *more, allowed targets, branch int) error {
 			return fmt.Errorf("graph: the payload of a Send to %q: %w", s.to, err)
 		}
 	}
-	r.out.Sends = append(r.out.Sends, step.Send{Node: n, Payload: s.payload, Within: int64(s.within)})
+	r.out.Sends = append(r.out.Sends, step.Send{Node: n, Payload: s.payload, Timeout: int64(s.within)})
 	r.choices = append(r.choices, choice{node: n, branch: branch, send: true})
 	return nil
 }
@@ -207,7 +208,7 @@ func (r *routing) sends() (sends []sendResult, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("the payload of a Send to %q: %w", name, err)
 		}
-		sends = append(sends, sendResult{name, payload, s.Within})
+		sends = append(sends, sendResult{name, payload, s.Timeout})
 	}
 	return sends, nil
 }
@@ -228,7 +229,7 @@ func (r *routing) restoreFrom(res *result) error {
 		if err != nil {
 			return fmt.Errorf("%w: its payload for %q: %w", ErrProgram, s.Node, err)
 		}
-		r.out.Sends = append(r.out.Sends, step.Send{Node: n, Payload: p, Within: s.Within})
+		r.out.Sends = append(r.out.Sends, step.Send{Node: n, Payload: p, Timeout: s.Within})
 	}
 	r.out.Diverted, r.toParent = res.Diverted, res.Up
 	return nil

@@ -142,8 +142,8 @@ func (r *run) commitStep() (Status, error) {
 	return planned, nil
 }
 
-// endWrites ends what functions still store that were given up in the step: what they do later is not
-// stored. So nothing reads the state while it changes.
+// endWrites ends what functions still store that were given up in the step: what they do later
+// is not stored. So nothing reads the state while it changes.
 func (r *run) endWrites() {
 	if !r.session.gaveUp.Load() {
 		return
@@ -301,7 +301,7 @@ type nested struct {
 	shared sharedState
 }
 
-// within returns what the next commit says of the parent.
+// within returns what the next commit records of the parent.
 func (n *nested) within() *checkpoint.Within {
 	if n.place == nil {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/weftrun/weft/internal/schedule"
 )
 
-// scope is a piece of running code that has an id: a node in a task, or a call that is made from one.
-// The ids of what is asked, called and kept in it are derived from its own, so they are the same each
-// time the code runs.
+// scope is a piece of running code that has an id: a node in a task, or a call that is made from
+// one. The ids of its questions, calls and results are derived from its own, so they are the
+// same each time the code runs.
 type scope struct {
 	task   *task
 	up     *scope // of a call: the scope that made it
@@ -49,11 +49,11 @@ func (s *scope) id() string {
 	return s.task.id()
 }
 
-// TaskID returns the id of the running task: the same in every attempt and after
-// every crash, and different for every other task, of this thread and of any other. It is
-// the idempotency key to give to the outside world. A branch of the thread ([RunOptions.At]) runs the
-// tasks of the same places again, under the same ids: going back does not take back what
-// was done, and who knows the id of an effect does not do it again. It is "" outside a node.
+// TaskID returns the id of the running task: the same in every attempt and after every crash,
+// and different for every other task, of this thread and of any other. It is the idempotency key
+// to give to the outside world. A branch of the thread ([RunOptions.At]) runs the tasks of the
+// same places again, under the same ids: going back does not take back what was done, and who
+// knows the id of an effect does not do it again. It is "" outside a node.
 func TaskID(ctx context.Context) string {
 	t := taskOf(ctx)
 	if t == nil {
@@ -182,7 +182,8 @@ func (s *scope) shut() {
 	s.over = true
 }
 
-// setPart says which alternative of a Fallback runs, from 0: its questions and subgraphs are its own.
+// setPart sets the alternative of a Fallback that runs, from 0: its questions and subgraphs are
+// its own.
 func (s *scope) setPart(i int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

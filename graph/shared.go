@@ -82,8 +82,8 @@ func addWrites(schema *state.Schema, v, next state.View) error {
 	return nil
 }
 
-// sharedState is what a run has that shares the state of its parent: see [Inline]. It lives as long as
-// the run. That of a run which has a state of its own is zero.
+// sharedState is what a run has that shares the state of its parent: see [Inline]. It lives as
+// long as the run. That of a run which has a state of its own is zero.
 type sharedState struct {
 	net   state.View       // what the run has written in all; without a State where it shares none
 	wrote [][][]fieldWrite // what the tasks of the steps that are not committed wrote
@@ -144,8 +144,8 @@ func (s *sharedState) addField(p *program, i int, writes []state.Channel) {
 	}
 }
 
-// restore finds out what a run that is called at a place, and goes on from commit at of a namespace,
-// has written so far: its commits hold it, step by step.
+// restore finds out what a run that is called at a place, and goes on from commit at of a
+// namespace, has written so far: its commits hold it, step by step.
 func (s *sharedState) restore(p *program, thread threadReader, namespace string, place *checkpoint.Within, at uint64) error {
 	if !s.shares() {
 		return nil

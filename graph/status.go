@@ -1,13 +1,13 @@
 package graph
 
-// Status is how a run ended, or how a thread stands. A run that stopped for a Drain is
+// Status is how a run ended, or the state of a thread. A run that stopped for a Drain is
 // [Pending].
 type Status string
 
 const (
 	Done        Status = "done"
 	Interrupted Status = "interrupted" // it waits: see Interrupts
-	Failed      Status = "failed"      // the error says why
+	Failed      Status = "failed"      // see the error
 )
 
 // Pending is the Status of a thread that has work left and no open question: its run was cut off,

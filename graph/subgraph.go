@@ -19,7 +19,7 @@ import (
 // matter any more. The child may end with a Command for its parent ([Command.InParent]); then out
 // is not called, and the Command may go to the targets.
 //
-// The child's checkpoints are kept on the parent's thread in a namespace of their
+// The child's checkpoints are stored on the parent's thread in a namespace of their
 // own, and the parent's store is used whatever the child was compiled with. A
 // question inside the child pauses the parent; after the answer the child goes on
 // where it stopped. A parent node that fails or crashes after its child has finished
@@ -70,7 +70,7 @@ func SubgraphWorker[S, P, C any](child *Graph[C], in func(s *S, payload P) (C, e
 	return n
 }
 
-// Calls returns n as a node that says which graph its function calls, so that drawings show
+// Calls returns n as a node that names the graph its function calls, so that drawings show
 // what is in it: [Graph.Draw] opens the child as that of a [Subgraph]. Nothing else changes.
 func Calls[S, C any](n Node[S], child *Graph[C]) Node[S] {
 	if child == nil || child.p == nil {
@@ -82,14 +82,14 @@ func Calls[S, C any](n Node[S], child *Graph[C]) Node[S] {
 }
 
 // Call runs the graph inside a node, with an input, and returns the state it ends with. A
-// node may call any graphs, any number of times; like [Call] it must do so in the same order
-// each time it runs, for a call that has finished gives the same state again and one that
-// was cut off goes on. An error of the child comes with the state so far.
+// node may call any graphs, any number of times. Like [Call] it must do so in the same order
+// each time it runs: a call that has finished returns the same state again, and an interrupted
+// one goes on. An error of the child comes with the state so far.
 //
 // When the child asks, Call returns [ErrInterrupted], and when it ends with a Command for its
 // parent [ErrToParent]; the node returns either in turn. See [Subgraph] for what holds of
 // the child, and [Config] for how long its state lives. Called in a node, [Graph.Invoke]
-// is a run of its own, on a thread of its own, and nothing of the above.
+// is a separate run on a thread of its own; none of the above applies to it.
 func (g *Graph[S]) Call(ctx context.Context, input S) (S, error) {
 	v, err := newVisit(ctx, g.p)
 	if err != nil {
@@ -239,7 +239,7 @@ func (v *visit) prepare(r *run) {
 	}
 }
 
-// namespace returns where the child's checkpoints are kept that was called on a branch of the
+// namespace returns where the checkpoints of a child are stored that was called on a branch of the
 // parent.
 func (v *visit) namespace(branch uint64) string {
 	t := v.up.task

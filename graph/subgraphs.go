@@ -15,8 +15,8 @@ type subgraphs struct {
 	open    []Interrupt        // the open questions of those that failed
 }
 
-// mayNeed notes the journal of a subgraph that is done and not stored. The commit of the task's step
-// makes it needless.
+// mayNeed notes the journal of a subgraph that is done and not stored. The commit of the task's
+// step makes it needless.
 func (s *subgraphs) mayNeed(child *journal.Journal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,8 +36,8 @@ func (s *subgraphs) save() error {
 	return errors.Join(errs...)
 }
 
-// noteOpen notes the open questions of a subgraph that failed. If its task fails too, they are listed
-// beside the failure.
+// noteOpen notes the open questions of a subgraph that failed. If its task fails too, they are
+// listed beside the failure.
 func (s *subgraphs) noteOpen(open []Interrupt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,7 +55,7 @@ func (s *superstep) prepare() {
 	}
 	for i, send := range s.run.front.Sends {
 		s.add(send.Node, i, send.Payload)
-		s.tasks[len(s.tasks)-1].within = time.Duration(send.Within)
+		s.tasks[len(s.tasks)-1].within = time.Duration(send.Timeout)
 	}
 }
 
@@ -79,7 +79,7 @@ func (s *superstep) newTask() *task {
 		n := min(max(s.run.front.Len()-len(s.tasks), 0)+1, 16)
 		if n == 1 {
 			t := &s.inlineStorage.task
-			if t.run != nil { // a node may have kept it as its context
+			if t.run != nil { // a node may have retained it as its context
 				t = new(task)
 			}
 			return s.furnish(t, s.run.schema.Blank())
@@ -123,7 +123,7 @@ func (s *superstep) assess() (waits bool, err error) {
 }
 
 // failure returns the first failure of the step in canonical order, or nil. What failed after the
-// step was cancelled is a consequence, and counts only where nothing of the step tells the cause.
+// step was cancelled is a consequence, and counts only where nothing of the step reports the cause.
 func (s *superstep) failure() error {
 	var consequence error
 	for _, t := range s.tasks {
@@ -163,7 +163,7 @@ func (s *superstep) whatRan() []checkpoint.Ran {
 	return ran
 }
 
-// trace returns what the tasks of the step kept and were answered, for its commit; nothing
+// trace returns the results and answers of the tasks of the step, for its commit; nothing
 // without Config.Trace.
 func (s *superstep) trace() (entries []checkpoint.Entry) {
 	if !s.run.cfg.Trace {

@@ -15,11 +15,11 @@ import (
 
 // task is one run of a node in one superstep. It is also the context that the node gets, so that a
 // step costs no allocation; [taskOf] finds it again. A task that was looked for in a context is not
-// used for another step: the node may have kept the context.
+// used for another step: the node may have retained the context.
 //
-// Only the goroutine that runs the node touches a task while it runs, except for what mu guards: the
-// attempt, the id and the label. A task whose node did not return is fenced and given up: a new one
-// takes its place, so late writes land nowhere.
+// Only the goroutine that runs the node touches a task while it runs, except for what mu guards:
+// the attempt, the id and the label. A task whose node did not return is fenced and given up: a
+// new one takes its place, so late writes land nowhere.
 type task struct {
 	context.Context // the run's
 
@@ -197,7 +197,7 @@ func (t *task) emit(ctx context.Context, ev Event) error {
 	defer t.addWaits(-1)
 	t.mu.Lock()
 	if ev.Task != "" {
-		ev.Within = t.id()
+		ev.ParentTask = t.id()
 	}
 	ev.Namespace, ev.Step, ev.Node, ev.Task = t.run.ns, t.step, t.node.name, cmp.Or(ev.Task, t.id())
 	t.mu.Unlock()
@@ -239,7 +239,7 @@ func (t *task) placedLocked(err error) *NodeError {
 }
 
 // failed is fail for what an attempt returned. What failed after the run's context had ended is
-// a consequence, whatever its error says.
+// a consequence, whatever its error is.
 func (t *task) failed(err error) error {
 	if t.consequence {
 		err = t.run.because(err)
@@ -257,8 +257,8 @@ func (t *task) endedBy(err error) {
 	t.err = t.failed(err)
 }
 
-// cutOff makes the failure of t a consequence of the end of the run's context: another attempt or the
-// handler was to follow.
+// cutOff makes the failure of t a consequence of the end of the run's context: another attempt
+// or the handler was to follow.
 func (t *task) cutOff() {
 	err := t.err
 	if e := (*NodeError)(nil); errors.As(err, &e) {

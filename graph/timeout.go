@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TimeoutKind says which limit of time was passed.
+// TimeoutKind is the limit of time that was passed.
 type TimeoutKind string
 
 const (
@@ -15,27 +15,27 @@ const (
 	IdleTimeout TimeoutKind = "idle"  // Policy.Idle, of one attempt
 )
 
-// TimeoutError says which limit of time was passed. It is an [ErrTimeout].
+// TimeoutError names the limit of time that was passed. It is an [ErrTimeout].
 type TimeoutError struct {
 	Node    string // "" where the limit is that of the run
 	Kind    TimeoutKind
 	Limit   time.Duration
 	Elapsed time.Duration // since the attempt or the call began
-	Err     error         // what the node returned when it was told, or ErrAbandoned; nil if nothing of its own
+	Err     error         // what the node returned when it was cancelled, or ErrAbandoned; nil if nothing of its own
 }
 
 func (e *TimeoutError) Error() string {
-	says := fmt.Sprintf("%v: the limit is %v", ErrTimeout, e.Limit)
+	text := fmt.Sprintf("%v: the limit is %v", ErrTimeout, e.Limit)
 	switch e.Kind {
 	case RunTimeout:
-		says = fmt.Sprintf("%v: the run's limit is %v", ErrTimeout, e.Limit)
+		text = fmt.Sprintf("%v: the run's limit is %v", ErrTimeout, e.Limit)
 	case IdleTimeout:
-		says = fmt.Sprintf("%v: no sign of life for %v", ErrTimeout, e.Limit)
+		text = fmt.Sprintf("%v: no sign of life for %v", ErrTimeout, e.Limit)
 	}
 	if e.Err != nil {
-		says += fmt.Sprintf(" (%v)", e.Err)
+		text += fmt.Sprintf(" (%v)", e.Err)
 	}
-	return says
+	return text
 }
 
 // Unwrap returns [ErrTimeout] and what the node returned.

@@ -30,28 +30,30 @@ type Untyped interface {
 	Decisions(ctx context.Context, thread string) iter.Seq2[Decision, error]
 	Replay(ctx context.Context, thread string, from, to uint64) (Replayed, error)
 
-	// Plan, RunTask and Commit drive a run from outside, a call at a time, each from any process with the
-	// graph and its store: Plan returns the step that is due, RunTask runs one of its tasks, and Commit
-	// commits the step and returns the next. Any number of RunTasks of a step may run at once. Durability
-	// is Sync, and everything else holds as for Invoke and Resume.
+	// Plan, RunTask and Commit drive a run from outside, a call at a time, each from any process
+	// with the graph and its store: Plan returns the step that is due, RunTask runs one of its
+	// tasks, and Commit commits the step and returns the next. Any number of RunTasks of a step
+	// may run at once. Durability is Sync, and everything else holds as for Invoke and Resume.
 	//
-	// Each call may be made again, after a lost reply or a crash: it finds what it has done and gives the
-	// same answer. The run owns the thread by a lease, which Plan acquires, RunTask and Commit renew, and
-	// Release releases. A run whose lease was taken over writes nothing more, and its calls return a
-	// [checkpoint.ErrFenced]. The lease runs out if no call renews it for PlanRequest.Lease.TTL; the run
-	// can go on all the same unless another has come in between.
+	// Each call may be made again, after a lost reply or a crash: it finds what it has done and
+	// returns the same answer. The run owns the thread by a lease, which Plan acquires, RunTask
+	// and Commit renew, and Release releases. A run whose lease was taken over writes nothing
+	// more, and its calls return a [checkpoint.ErrFenced]. The lease runs out if no call renews
+	// it for PlanRequest.Lease.TTL; the run can go on all the same unless another has come in
+	// between.
 	//
-	// The Plan beside an error has the ID by which to release the lease. ErrStale asks for a new Plan,
-	// ErrProgram for the program that planned the step, or a new Plan; errors of the store for the same
-	// call again.
+	// The Plan beside an error has the ID by which to release the lease. ErrStale asks for a new
+	// Plan, ErrProgram for the program that planned the step, or a new Plan; errors of the store
+	// for the same call again.
 	Plan(ctx context.Context, q PlanRequest) (Plan, error)
-	// RunTask runs a task by the Policy of its node and stores how it ended, unless that is stored. Of
-	// several calls for one task the first to store wins, and all return what is stored. A failure is
-	// an end of the task; an error says that the call came to none.
+	// RunTask runs a task by the Policy of its node and stores how it ended, unless that is
+	// stored. Of several calls for one task the first to store wins, and all return what is
+	// stored. A failure is an end of the task; an error means that the task has not ended.
 	RunTask(ctx context.Context, q TaskRequest) (TaskResult, error)
-	// Commit folds what is stored of the tasks, in canonical order, and commits it. Where tasks have
-	// asked and all others have finished, the Plan is Interrupted. Where tasks have not ended it returns
-	// an [*UnfinishedError], and where one has failed a [*NodeError] that says so, as Invoke does.
+	// Commit folds what is stored of the tasks, in canonical order, and commits it. Where tasks
+	// have asked and all others have finished, the Plan is Interrupted. Where tasks have not
+	// ended it returns an [*UnfinishedError], and where one has failed a [*NodeError], as Invoke
+	// does.
 	Commit(ctx context.Context, q CommitRequest) (Plan, error)
 	// Release releases the lease of the step's run, after which no call of the run writes anything.
 	Release(ctx context.Context, id StepID) error

@@ -124,10 +124,10 @@ func (c *compiler) addDefers() {
 	}
 }
 
-// addRescues gives the nodes their handlers, those for all nodes last.
-func (c *compiler) addRescues() {
+// addHandlers gives the nodes their handlers, those for all nodes last.
+func (c *compiler) addHandlers() {
 	given := map[string]string{} // the node, or "*" → where
-	for _, d := range c.rescues {
+	for _, d := range c.handlers {
 		n, ok := c.index[d.node]
 		if first, dup := given[d.node]; dup {
 			c.fail(d.pos, "node %q already has a handler, of %s", d.node, first)
@@ -138,29 +138,29 @@ func (c *compiler) addRescues() {
 		case d.call == nil:
 			c.fail(d.pos, "the handler of %q has no function", d.node)
 		case d.node == "*":
-			defer c.rescueAll(d)
+			defer c.handleAll(d)
 		case !ok:
-			c.fail(d.pos, "%q is to be rescued, but is not a node%s", d.node, c.suggest(d.node))
+			c.fail(d.pos, "%q has a handler, but is not a node%s", d.node, c.suggest(d.node))
 		default:
 			d.targets = c.withoutParent(n, d.targets)
-			c.p.nodes[n].rescue = c.handler(d)
+			c.p.nodes[n].onError = c.handler(d)
 		}
 	}
 }
 
-func (c *compiler) rescueAll(d rescueDraft) {
+func (c *compiler) handleAll(d handlerDraft) {
 	declared := d.targets
 	d.targets = slices.DeleteFunc(slices.Clone(declared), func(name string) bool { return name == Parent })
 	h := c.handler(d)
 	for i := range c.p.nodes {
-		if n := &c.p.nodes[i]; n.rescue == nil && i != c.entry {
+		if n := &c.p.nodes[i]; n.onError == nil && i != c.entry {
 			c.withoutParent(i, declared)
-			n.rescue = h
+			n.onError = h
 		}
 	}
 }
 
-func (c *compiler) handler(d rescueDraft) *job {
+func (c *compiler) handler(d handlerDraft) *job {
 	who := "the handler of " + quote(d.node)
 	j := c.job(who, d.nodeDraft)
 	j.targets = c.resolve(d.pos, who, d.targets)

@@ -117,7 +117,7 @@ func (a *Approval) Check(given func(string) bool) error {
 
 // Run asks the person.
 func (a *Approval) Run(ctx context.Context, _ workflow.Env) (any, error) {
-	q := graph.Question{Prompt: a.Title, Detail: a.Show, Data: a.data(), Key: a.Key, Within: time.Duration(a.Expires.After)}
+	q := graph.Question{Prompt: a.Title, Detail: a.Show, Data: a.data(), Key: a.Key, Timeout: time.Duration(a.Expires.After)}
 	res, err := a.ask(ctx, q)
 	if errors.Is(err, graph.ErrExpired) && a.Expires.Then != "" {
 		res, err = ApprovalResult{Type: a.Expires.Then, Expired: true}, nil

@@ -80,7 +80,7 @@ func (w *Wait) Run(ctx context.Context, _ workflow.Env) (any, error) {
 	}
 	if w.Event != "" {
 		return graph.Ask[json.RawMessage](ctx, graph.Question{
-			Prompt: "waits for the event " + w.Event, Data: map[string]string{"event": w.Event}, Key: w.Event, Within: time.Duration(w.Expires),
+			Prompt: "waits for the event " + w.Event, Data: map[string]string{"event": w.Event}, Key: w.Event, Timeout: time.Duration(w.Expires),
 			Schema: json.RawMessage("{}"), // anything
 		})
 	}

@@ -97,7 +97,7 @@ func (c *checker) expires(w *askWork, n *yaml.Node, env exprs.Env) {
 }
 
 func (w *askWork) do(ctx context.Context, vars map[string]any, _ *record.Record) (any, error) {
-	q := graph.Question{Schema: w.schema, Within: w.within, Secret: w.secret}
+	q := graph.Question{Schema: w.schema, Timeout: w.within, Secret: w.secret}
 	for name, to := range map[string]*string{"title": &q.Prompt, "show": &q.Detail, "key": &q.Key} {
 		if t := w.texts[name]; t != nil {
 			var err error

@@ -77,7 +77,7 @@ func ask(ctx context.Context, j job) (string, error) {
 
 // hurry asks for a text that must come within three days.
 func hurry(ctx context.Context, j job) (string, error) {
-	return graph.Ask[string](ctx, graph.Question{Prompt: j.Name + "?", Within: 72 * time.Hour})
+	return graph.Ask[string](ctx, graph.Question{Prompt: j.Name + "?", Timeout: 72 * time.Hour})
 }
 
 func fail(_ context.Context, j job) (string, error) { return "", errors.New(j.Name) }

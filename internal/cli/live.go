@@ -126,7 +126,7 @@ func (l *live) task(ev graph.Event) {
 	switch ev.Phase {
 	case graph.Started:
 		l.draw("")
-	case graph.Retrying, graph.Rescuing, graph.Uncached:
+	case graph.Retrying, graph.Handling, graph.Uncached:
 		l.draw(l.line("↻", yellow, t, outcome(ev, 0)))
 	case graph.Finished:
 		l.end(t, "✓", green, took)

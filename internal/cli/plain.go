@@ -43,11 +43,11 @@ func (p *plain) task(ev graph.Event) {
 		t = &track{namespace: ev.Namespace, node: ev.Node, label: ev.Label, step: ev.Step, began: p.now()}
 		p.tasks[ev.Task] = t
 	}
-	if ev.Label != "" && ev.Within == "" {
+	if ev.Label != "" && ev.ParentTask == "" {
 		t.label = ev.Label // what a person has changed runs under another
 	}
 	line := outcome(ev, p.now().Sub(t.began))
-	if ev.Within != "" {
+	if ev.ParentTask != "" {
 		p.inside(ev, line)
 	} else if line != "" {
 		t.lines = append(t.lines, line)
@@ -56,7 +56,7 @@ func (p *plain) task(ev graph.Event) {
 
 // inside notes what happened to a step inside a task with the task, if that is worth a line.
 func (p *plain) inside(ev graph.Event, line string) {
-	if of := p.tasks[ev.Within]; of != nil && line != "" && !quiet(ev) {
+	if of := p.tasks[ev.ParentTask]; of != nil && line != "" && !quiet(ev) {
 		of.lines = append(of.lines, ev.Label+": "+line)
 	}
 	if ev.Phase == graph.Finished || ev.Phase == graph.Failing || ev.Phase == graph.Asking {

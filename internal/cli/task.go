@@ -29,7 +29,7 @@ func outcome(ev graph.Event, took time.Duration) string {
 		return failing(ev.Err) + " after " + brief(took)
 	case graph.Retrying:
 		return fmt.Sprintf("attempt %d failed: %s; trying again", ev.Attempt, oneLine(reason(ev.Err)))
-	case graph.Rescuing:
+	case graph.Handling:
 		return "failed: " + oneLine(reason(ev.Err)) + "; its handler takes over"
 	case graph.Uncached:
 		return oneLine(reason(ev.Err)) + "; the run goes on without"
@@ -41,7 +41,7 @@ func outcome(ev graph.Event, took time.Duration) string {
 
 // quiet reports whether a step inside a task ended as one expects: then its task says enough.
 func quiet(ev graph.Event) bool {
-	return ev.Within != "" && (ev.Phase == graph.Finished || ev.Phase == graph.Asking)
+	return ev.ParentTask != "" && (ev.Phase == graph.Finished || ev.Phase == graph.Asking)
 }
 
 // failing tells a task that failed from one that was stopped because another did.

@@ -314,7 +314,7 @@ func TestEveryErrorEndsWithWhatToDoNext(t *testing.T) {
 // A step inside a task, such as what keeps a result, ends without a line; one that fails is told with its task.
 func TestAStepInsideATaskHasALineOnlyIfItFails(t *testing.T) {
 	ended := func(at graph.Phase) graph.Event {
-		return graph.Event{Mode: graph.Tasks, Node: "weigh", Task: "2", Within: "1", Label: "run", Phase: at, Attempt: 1, Err: errors.New("no scale")}
+		return graph.Event{Mode: graph.Tasks, Node: "weigh", Task: "2", ParentTask: "1", Label: "run", Phase: at, Attempt: 1, Err: errors.New("no scale")}
 	}
 	for phase, want := range map[graph.Phase]string{
 		graph.Finished: "weigh: finished in 0ms\n",

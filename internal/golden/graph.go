@@ -301,7 +301,7 @@ func two(ctx context.Context, s *State) error {
 
 // lasting asks a question that expires in a hundred years, and takes a refusal for an answer.
 func lasting(ctx context.Context, s *State) error {
-	answer, err := graph.Ask[string](ctx, graph.Question{Prompt: "Pay one day?", Within: 100 * 365 * 24 * time.Hour})
+	answer, err := graph.Ask[string](ctx, graph.Question{Prompt: "Pay one day?", Timeout: 100 * 365 * 24 * time.Hour})
 	if errors.Is(err, graph.ErrDeclined) {
 		answer, err = "declined", nil
 	}

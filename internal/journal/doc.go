@@ -3,7 +3,7 @@
 //
 // A [Journal] commits what its [Source], the run, has come to, as its [Durability] asks. Tasks may
 // put pending writes while a step runs; everything that comes before them is stored first. A
-// journal of a subgraph stands on that of its parent: what the parent has come to is stored before
+// journal of a subgraph depends on that of its parent: what the parent has come to is stored before
 // the subgraph's first commit.
 //
 // A store may lose the newest commits that it had acknowledged: a server that was killed before its

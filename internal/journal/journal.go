@@ -12,7 +12,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// Durability says when commits are stored.
+// Durability is when commits are stored.
 type Durability uint8
 
 const (
@@ -24,7 +24,7 @@ const (
 // Source is what a journal stores: the run. Its methods are called while no step changes the state,
 // one at a time, and must not block.
 type Source interface {
-	// Record describes where the run stands. The journal adds Healed and Trace.
+	// Record describes the position of the run. The journal adds Healed and Trace.
 	Record() (*checkpoint.Record, error)
 	// State returns the state, and which of its fields differ from the last commit. The journal
 	// clears the marks once a commit is made.
@@ -33,15 +33,16 @@ type Source interface {
 	Check(bytes int) error
 	// Made is called when a commit is made, before it is sent to the store.
 	Made()
-	// Stored is called when a commit is stored. The function that it returns, if it is not nil, reports
-	// that: the run's goroutine calls it later, and it may block.
+	// Stored is called when a commit is stored. The function that it returns, if it is not nil,
+	// reports that: the run's goroutine calls it later, and it may block.
 	Stored(seq uint64) (report func())
 	// Restate is called before a commit that stores again what the store has lost: it must describe
 	// all that the lost commits described.
 	Restate() error
 }
 
-// Config says whose journal it is. All fields but Parent, Disposable, Keep and Now must be set.
+// Config describes the chain of a journal. All fields but Parent, Disposable, Keep and Now must
+// be set.
 type Config struct {
 	Source     Source
 	Store      checkpoint.Store
@@ -62,7 +63,7 @@ type Config struct {
 
 // Journal is the storage of one chain while a run owns it.
 type Journal struct {
-	// Chain is where the chain stands. It is read between steps, and by Source.
+	// Chain is the position in the chain. It is read between steps, and by Source.
 	Chain *checkpoint.Chain
 
 	ctx    context.Context // the run's
@@ -74,7 +75,7 @@ type Journal struct {
 	stored   uint64       // the newest commit that is known to be stored
 	unsaved  bool         // there is something to commit
 	restates bool         // the next commit stores again what the store has lost
-	before   func() error // stores what the next commit stands on; nil if there is nothing
+	before   func() error // stores what the next commit depends on; nil if there is nothing
 	trace    []checkpoint.Entry
 	traces   []traced      // what was recorded with the run's commits
 	reports  []func()      // of the commits that are stored
@@ -113,10 +114,10 @@ func (j *Journal) Stored() uint64 {
 // Record adds entries to the Trace of the next commit.
 func (j *Journal) Record(entries ...checkpoint.Entry) { j.trace = append(j.trace, entries...) }
 
-// Before lets f store what the next commit stands on, once, before that commit is sent.
+// Before lets f store what the next commit depends on, once, before that commit is sent.
 func (j *Journal) Before(f func() error) { j.before = f }
 
-// Commit stores what the run has come to, as soon as its durability asks for it. done says that
+// Commit stores what the run has come to, as soon as its durability asks for it. done means that
 // nothing is due any more; with wait the commit is stored before Commit returns, unless the
 // durability is Exit.
 func (j *Journal) Commit(done, wait bool) error {
@@ -143,8 +144,8 @@ func (j *Journal) Put(entries []checkpoint.Entry) error {
 	return j.put(entries)
 }
 
-// PutWhile is Put for a task, on any goroutine. It stores nothing if allowed, which is called when all
-// earlier writes have ended, returns an error.
+// PutWhile is Put for a task, on any goroutine. It stores nothing if allowed, which is called
+// when all earlier writes have ended, returns an error.
 func (j *Journal) PutWhile(allowed func() error, entries []checkpoint.Entry) error {
 	j.lock.Lock()
 	defer j.lock.Unlock()
@@ -154,8 +155,8 @@ func (j *Journal) PutWhile(allowed func() error, entries []checkpoint.Entry) err
 	return j.put(entries)
 }
 
-// Wait waits for the writes that are under way. What a PutWhile or a subgraph is not allowed from now on
-// is not stored afterwards.
+// Wait waits for the writes that are under way. What a PutWhile or a subgraph is not allowed
+// from now on is not stored afterwards.
 func (j *Journal) Wait() {
 	j.lock.Lock()
 	defer j.lock.Unlock()
@@ -367,7 +368,7 @@ func (j *Journal) guarded(ctx context.Context, f func(context.Context) error) (e
 	return f(ctx)
 }
 
-// isLoss reports whether err says that a chain is shorter than it was.
+// isLoss reports whether err means that a chain is shorter than it was.
 func isLoss(err error) bool {
 	var conflict *checkpoint.ConflictError
 	return errors.As(err, &conflict) && conflict.Head < conflict.Want || errors.Is(err, checkpoint.ErrNotFound)

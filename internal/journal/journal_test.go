@@ -304,7 +304,7 @@ func TestCommit_RestatesWhatTheStoreHasLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := v.State.(*counter).N.Get(); !slices.Equal(steps, []int{3}) || n != 3 || !rec.Healed || len(rec.Trace) != 1 || !slices.Contains(f.source.calls, "restate") {
-		t.Errorf("a store that lost the thread\n got: steps %v, state %d, healed %v, trace %v, calls %v\nwant: one commit with all of it",
+		t.Errorf("a store that lost the thread\n got: steps %v, state %d, recovered %v, trace %v, calls %v\nwant: one commit with all of it",
 			steps, n, rec.Healed, rec.Trace, f.source.calls)
 	}
 }
@@ -367,7 +367,7 @@ func TestCommit_PanicOfTheStoreInRecoveryIsAnError(t *testing.T) {
 	f, s := loses(t, t.Context())
 	s.broken = true
 	if err := f.Commit(true, false); err == nil || !strings.Contains(err.Error(), "panic: broken") {
-		t.Errorf("a store that panics while a loss is recovered\n got: %v\nwant: an error that says so", err)
+		t.Errorf("a store that panics while a loss is recovered\n got: %v\nwant: an error that names it", err)
 	}
 }
 
@@ -495,7 +495,7 @@ func TestWrite_PanicOfTheStoreIsAnError(t *testing.T) {
 	f.store.before = func() error { panic("broken") }
 	f.source.add(t)
 	if err := f.Commit(true, false); err == nil || !strings.Contains(err.Error(), "panic: broken") {
-		t.Errorf("a store that panics\n got: %v\nwant: an error that says so", err)
+		t.Errorf("a store that panics\n got: %v\nwant: an error that names it", err)
 	}
 }
 
@@ -513,6 +513,6 @@ func TestPrune_RunsBesideTheNextStep(t *testing.T) {
 	}
 	j.Close()
 	if steps, _ := f.stored(t); len(steps) != 10 {
-		t.Errorf("after 64 commits of which 10 are kept\n got: %d\nwant: 10", len(steps))
+		t.Errorf("after 64 commits of which 10 are stored\n got: %d\nwant: 10", len(steps))
 	}
 }

@@ -14,9 +14,9 @@ func KeepsAll(k checkpoint.Keep) bool {
 	return k.Last == 0 && k.For == 0 && len(k.Runs) == 0 && k.Marked == nil
 }
 
-// prune drops what Config.Keep does not keep, beside the step after commit seq, if that is one after
-// which to do so. The next commit waits for it. A failure is tried again the next time: nothing but
-// room is lost.
+// prune drops what Config.Keep does not keep, beside the step after commit seq, if that is one
+// after which to do so. The next commit waits for it. A failure is tried again the next time:
+// nothing but room is lost.
 func (j *Journal) prune(seq uint64) {
 	keep := j.cfg.Keep
 	if seq%pruneEvery != 0 || KeepsAll(keep) {

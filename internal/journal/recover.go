@@ -14,7 +14,7 @@ type traced struct {
 	entries []checkpoint.Entry
 }
 
-// recover returns nil when err says that the store has lost what it had, and the state is stored
+// recover returns nil when err means that the store has lost what it had, and the state is stored
 // again; else err. It is called with the lock held.
 func (j *Journal) recover(err error) error {
 	if !isLoss(err) || j.cfg.Allowed() != nil {
@@ -41,21 +41,21 @@ func (j *Journal) recover(err error) error {
 	if e := j.cfg.Source.Restate(); e != nil {
 		return errors.Join(err, e)
 	}
-	return j.save(false, j.Chain.Pending...) // whatever the durability: what comes next stands on it
+	return j.save(false, j.Chain.Pending...) // whatever the durability: what comes next depends on it
 }
 
 // retrace lets the next commit record what those after left had recorded, so that a replay can run
 // their steps.
 func (j *Journal) retrace(left uint64) {
-	kept, lost := j.traces[:0], []checkpoint.Entry(nil)
+	found, lost := j.traces[:0], []checkpoint.Entry(nil)
 	for _, t := range j.traces {
 		if t.seq <= left {
-			kept = append(kept, t)
+			found = append(found, t)
 		} else {
 			lost = append(lost, t.entries...)
 		}
 	}
-	j.traces, j.trace = kept, append(lost, j.trace...)
+	j.traces, j.trace = found, append(lost, j.trace...)
 }
 
 // isOwn reports whether the commit at head is one that this run made, or at which the chain was

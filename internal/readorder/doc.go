@@ -1,8 +1,9 @@
 // Command readorder counts the references between the files of a package that run against the order
 // in which the package is to be read.
 //
-// The order is a section of the package's doc.go, under the heading "# Reading order". Every name of a
-// file in it counts, first to last, so the section names each file of the package once:
+// The order is a section of the package's doc.go, under the heading "# Reading order". Every
+// name of a file in it counts, first to last, so the section names each file of the package
+// once:
 //
 //	//  1. What a caller does: graph.go handle.go.
 //
@@ -12,5 +13,5 @@
 //
 //	go run ./internal/readorder -v ./graph
 //
-// prints the upward references of package graph, with the names that each stands for.
+// prints the upward references of package graph, with the names that each is made of.
 package main

@@ -81,7 +81,7 @@ func TestPlaces_EachFileOnce(t *testing.T) {
 			t.Errorf("places(%q) = %v, %v; want a.go before b.go", text, place, err)
 		}
 		if want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("places(%q): got error %v, want one that says %q", text, err, want)
+			t.Errorf("places(%q): got error %v, want one with %q", text, err, want)
 		}
 	}
 }

@@ -12,8 +12,8 @@ type Activity struct {
 	last  time.Time
 }
 
-// AddWaits notes a sign of life and adds n to the number of waits that the function is in through no
-// fault of its own. While there are any, it counts as alive.
+// AddWaits notes a sign of life and adds n to the number of waits that the function is in
+// through no fault of its own. While there are any, it counts as alive.
 func (a *Activity) AddWaits(n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

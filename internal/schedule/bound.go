@@ -12,10 +12,12 @@ type Bound struct {
 	Idle     time.Duration // the longest time without a sign of life; 0 means no limit
 	Activity *Activity     // where the signs of life are noted; only Idle needs it
 
-	// Grace is how long the function may go on after its context has ended. After that it is given up.
+	// Grace is how long the function may go on after its context has ended. After that it is
+	// given up.
 	Grace time.Duration
 
-	// Extend, if it is set, is called once when Grace has passed. It returns how much longer to wait.
+	// Extend, if it is set, is called once when Grace has passed. It returns how much longer to
+	// wait.
 	Extend func() time.Duration
 
 	// Cause returns the error with which the function's context ends when its time is over. It is
@@ -59,10 +61,10 @@ type Panic struct {
 	Stack []byte
 }
 
-// Run runs fn and waits for it as long as b allows. The zero Bound runs fn on the caller's goroutine,
-// with ctx, and does not stop its panic or runtime.Goexit. Any other Bound runs it on a goroutine of
-// its own, with a context that ends when the time of fn is over. What fn writes may be read unless it
-// was given up.
+// Run runs fn and waits for it as long as b allows. The zero Bound runs fn on the caller's
+// goroutine, with ctx, and does not stop its panic or runtime.Goexit. Any other Bound runs it on
+// a goroutine of its own, with a context that ends when the time of fn is over. What fn writes
+// may be read unless it was given up.
 func (b *Bound) Run(ctx context.Context, fn func(context.Context)) (res Result) {
 	if b.Limit == 0 && b.Idle == 0 && b.Grace == 0 {
 		fn(ctx)
@@ -156,9 +158,9 @@ func (b *Bound) wait(ctx, inner context.Context, cancel context.CancelCauseFunc,
 	return b.late(done) == GivenUp, expired
 }
 
-// Await waits for work that another goroutine does, with ctx, and that closes done when it ends. It
-// returns when done is closed, and at the latest when ctx has ended and the grace period is over. The
-// other times of b do not matter to it.
+// Await waits for work that another goroutine does, with ctx, and that closes done when it ends.
+// It returns when done is closed, and at the latest when ctx has ended and the grace period is
+// over. The other times of b do not matter to it.
 func (b *Bound) Await(ctx context.Context, done <-chan struct{}) Ending {
 	select {
 	case <-done:

@@ -24,7 +24,7 @@ var errOuter = errors.New("the context around it has ended")
 func TestBound_ReportsHowAFunctionEnded(t *testing.T) {
 	const s = time.Second
 	wait := func(d time.Duration) func(context.Context) { return func(context.Context) { <-time.After(d) } }
-	obey := func(ctx context.Context) { <-ctx.Done() }
+	untilDone := func(ctx context.Context) { <-ctx.Done() }
 	for name, c := range map[string]struct {
 		bound schedule.Bound
 		outer time.Duration // when the context around it ends; 0 is never
@@ -34,7 +34,7 @@ func TestBound_ReportsHowAFunctionEnded(t *testing.T) {
 	}{
 		"in time": {schedule.Bound{Limit: 2 * s, Grace: s}, 0, wait(s),
 			schedule.Result{Elapsed: s}, nil},
-		"obeys its limit": {schedule.Bound{Limit: s, Grace: s}, 0, obey,
+		"returns at its limit": {schedule.Bound{Limit: s, Grace: s}, 0, untilDone,
 			schedule.Result{Ending: schedule.Late, Expired: true, Cause: cause(schedule.Expiry{Limit: s, Elapsed: s}), Elapsed: s}, []bool{true}},
 		"returns in the grace period": {schedule.Bound{Limit: s, Grace: 2 * s}, 0, wait(2 * s),
 			schedule.Result{Ending: schedule.Late, Expired: true, Cause: cause(schedule.Expiry{Limit: s, Elapsed: s}), Elapsed: 2 * s}, []bool{true}},
@@ -42,11 +42,11 @@ func TestBound_ReportsHowAFunctionEnded(t *testing.T) {
 			schedule.Result{Ending: schedule.GivenUp, Expired: true, Cause: cause(schedule.Expiry{Limit: s, Elapsed: s}), Elapsed: 2 * s}, []bool{true}},
 		"is given up at once": {schedule.Bound{Limit: s}, 0, wait(time.Hour),
 			schedule.Result{Ending: schedule.GivenUp, Expired: true, Cause: cause(schedule.Expiry{Limit: s, Elapsed: s}), Elapsed: s}, []bool{true}},
-		"gives no sign of life": {schedule.Bound{Limit: time.Hour, Idle: 3 * s, Activity: new(schedule.Activity), Grace: s}, 0, obey,
+		"gives no sign of life": {schedule.Bound{Limit: time.Hour, Idle: 3 * s, Activity: new(schedule.Activity), Grace: s}, 0, untilDone,
 			schedule.Result{Ending: schedule.Late, Expired: true, Cause: cause(schedule.Expiry{Idle: true, Limit: 3 * s, Elapsed: 3 * s}), Elapsed: 3 * s}, []bool{true}},
-		"the outer context ends": {schedule.Bound{Limit: time.Hour, Grace: s}, 2 * s, obey,
+		"the outer context ends": {schedule.Bound{Limit: time.Hour, Grace: s}, 2 * s, untilDone,
 			schedule.Result{Ending: schedule.Late, Cause: errOuter, Elapsed: 2 * s}, []bool{false}},
-		"only a grace period, and ends": {schedule.Bound{Grace: s}, 2 * s, obey,
+		"only a grace period, and ends": {schedule.Bound{Grace: s}, 2 * s, untilDone,
 			schedule.Result{Ending: schedule.Late, Cause: errOuter, Elapsed: 2 * s}, []bool{false}},
 		"only a grace period, and is given up": {schedule.Bound{Grace: s}, 2 * s, wait(time.Hour),
 			schedule.Result{Ending: schedule.GivenUp, Cause: errOuter, Elapsed: 3 * s}, []bool{false}},

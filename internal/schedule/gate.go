@@ -8,15 +8,17 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Gate bounds how many attempts run at once, and how often one begins. It is safe for concurrent use.
+// Gate bounds how many attempts run at once, and how often one begins. It is safe for concurrent
+// use.
 type Gate struct {
 	concurrency int
 	places      *semaphore.Weighted // nil where any number may run at once
 	pace        *rate.Limiter       // nil where they may begin as fast as they come
 }
 
-// NewGate returns a gate for so many attempts at once, of which so many begin in a second on average,
-// and up to burst at once. A concurrency or rate of 0 is no bound; a burst of 0 means 1.
+// NewGate returns a gate for so many attempts at once, of which so many begin in a second on
+// average, and up to burst at once. A concurrency or rate of 0 is no bound; a burst of 0 means
+// 1.
 func NewGate(concurrency int, perSecond float64, burst int) *Gate {
 	g := &Gate{concurrency: concurrency}
 	if concurrency > 0 {

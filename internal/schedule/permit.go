@@ -44,15 +44,15 @@ func (p *Permits) take(ctx context.Context) bool {
 
 func (p *Permits) give() { <-p.ready() }
 
-// Acquire waits for a permit. If ctx ends first, it returns one that is not held: its holder only has
-// to come to its end, and goes on without.
+// Acquire waits for a permit. If ctx ends first, it returns one that is not held: its holder
+// only has to come to its end, and goes on without.
 func (p *Permits) Acquire(ctx context.Context) *Permit {
 	return &Permit{from: p, free: !p.take(ctx)}
 }
 
-// Permit is the right of a goroutine, and of the code it runs, to be at work. It is held except while
-// its holder waits for others, so functions that wait for one another cannot use up all permits.
-// Several goroutines that share a permit may wait at once.
+// Permit is the right of a goroutine, and of the code it runs, to be at work. It is held except
+// while its holder waits for others, so functions that wait for one another cannot use up all
+// permits. Several goroutines that share a permit may wait at once.
 type Permit struct {
 	from *Permits
 
@@ -77,8 +77,8 @@ func (p *Permit) Release() {
 	}
 }
 
-// Acquire ends a wait that began with [Permit.Release]. If ctx ends first, the holder goes on without
-// the permit: it only has to come to its end.
+// Acquire ends a wait that began with [Permit.Release]. If ctx ends first, the holder goes on
+// without the permit: it only has to come to its end.
 func (p *Permit) Acquire(ctx context.Context) {
 	p.mu.Lock()
 	p.waits--

@@ -17,7 +17,8 @@ func permits(n int) (*schedule.Permits, *schedule.Permit) {
 	return all, first
 }
 
-// free returns how many permits are not held. It is called in a synctest bubble, while no goroutine waits for one.
+// free returns how many permits are not held. It is called in a synctest bubble, while no
+// goroutine waits for one.
 func free(all *schedule.Permits) (n int) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -72,13 +73,13 @@ func TestPermit_WaitsForAFreeOne(t *testing.T) {
 		first.Release()
 		second := all.Acquire(t.Context())
 		var back atomic.Bool
-		var waiting sync.WaitGroup
-		waiting.Go(func() { first.Acquire(t.Context()); back.Store(true) })
+		var waiters sync.WaitGroup
+		waiters.Go(func() { first.Acquire(t.Context()); back.Store(true) })
 		if synctest.Wait(); back.Load() {
 			t.Error("two hold the only permit")
 		}
 		second.Close()
-		if waiting.Wait(); free(all) != 0 {
+		if waiters.Wait(); free(all) != 0 {
 			t.Error("the permit that was acquired again is free")
 		}
 	})

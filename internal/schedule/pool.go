@@ -9,8 +9,8 @@ import (
 
 // Tasks is what a [Pool] runs. Several goroutines call its methods at once, each with another i.
 type Tasks interface {
-	// Key returns the concurrency key of task i and how many tasks of that key may run at once. A task
-	// that may run beside any others has a limit of 0, and no key.
+	// Key returns the concurrency key of task i and how many tasks of that key may run at once.
+	// A task that may run beside any others has a limit of 0, and no key.
 	Key(i int) (key any, limit int)
 
 	// Run runs task i, under a permit of its worker.
@@ -21,9 +21,9 @@ type Tasks interface {
 	Lost(i int, p *Panic)
 }
 
-// Pool runs the tasks of one step after another. Workers start lazily: each worker starts the next
-// before it runs its task, if tasks remain. So quick tasks need two goroutines, and a task that blocks
-// keeps no other from starting. Two workers at most stay for the next step.
+// Pool runs the tasks of one step after another. Workers start lazily: each worker starts the
+// next before it runs its task, if tasks remain. So quick tasks need two goroutines, and a task
+// that blocks keeps no other from starting. Two workers at most stay for the next step.
 type Pool struct {
 	permits    *Permits
 	spare      []*Permit      // of the workers, by their number
@@ -76,8 +76,8 @@ func NewPool(p *Permits) *Pool {
 // goroutine that calls it runs none of them, so no task can end it. When ctx ends, workers go on
 // without permits.
 //
-// collect, if it is not nil, is called on the caller's goroutine with tasks that have ended, and with
-// how many have not. It does not keep the slice.
+// collect, if it is not nil, is called on the caller's goroutine with tasks that have ended, and
+// with how many have not. It does not keep the slice.
 func (p *Pool) Run(ctx context.Context, t Tasks, n, workers int, collect func(ended []int, left int)) {
 	p.tasks, p.n, p.limit, p.started, p.done, p.queues = t, n, min(n, workers), 0, nil, nil
 	p.place.Store(0)
@@ -95,7 +95,8 @@ func (p *Pool) Run(ctx context.Context, t Tasks, n, workers int, collect func(en
 	p.collect(collect)
 }
 
-// Close ends the workers, and waits for their goroutines. It comes after the last Run; p may be nil.
+// Close ends the workers, and waits for their goroutines. It comes after the last Run; p may be
+// nil.
 func (p *Pool) Close() {
 	if p != nil {
 		close(p.shifts)
@@ -103,8 +104,8 @@ func (p *Pool) Close() {
 	}
 }
 
-// endStep ends a step when its workers have ended. One that was started and does not run yet finds the
-// intake closed.
+// endStep ends a step when its workers have ended. One that was started and does not run yet
+// finds the intake closed.
 func (p *Pool) endStep() {
 	step := p.intake.Load() &^ intakeBits
 	if p.intake.Swap(step|intakeClosed) == step|intakeStarting {
@@ -205,8 +206,8 @@ func (p *Pool) worker(sh shift) {
 	}
 }
 
-// serve does a shift, and reports whether the worker stays. It does before the step ends, so the next
-// step finds the worker.
+// serve does a shift, and reports whether the worker stays. It does before the step ends, so the
+// next step finds the worker.
 func (p *Pool) serve(sh shift) (stays bool) {
 	if !p.intake.CompareAndSwap(sh.step|intakeStarting, sh.step|intakeEntering) {
 		return p.stay() // the step is over
@@ -247,8 +248,8 @@ func (p *Pool) run(ctx context.Context, permit *Permit, i int, q *waitQueue) {
 	returned = true
 }
 
-// lost reports a task that did not return, because of a panic with v or, if that is nil, because it is
-// ending this goroutine: then another worker goes on.
+// lost reports a task that did not return, because of a panic with v or, if that is nil, because
+// it is ending this goroutine: then another worker goes on.
 func (p *Pool) lost(ctx context.Context, permit *Permit, i int, v any) {
 	if v != nil {
 		p.tasks.Lost(i, &Panic{v, debug.Stack()})
@@ -261,8 +262,8 @@ func (p *Pool) lost(ctx context.Context, permit *Permit, i int, v any) {
 	})
 }
 
-// GrowStack gives a new goroutine the stack that a task needs, while there is hardly anything on it.
-// To grow it later, twice and with many calls on it, takes longer than a short task.
+// GrowStack gives a new goroutine the stack that a task needs, while there is hardly anything on
+// it. To grow it later, twice and with many calls on it, takes longer than a short task.
 func GrowStack() { growStack(0) }
 
 //go:noinline

@@ -2,8 +2,9 @@ package schedule
 
 import "slices"
 
-// waitQueue is the tasks of a step that share a concurrency key. As many workers run them as the key
-// allows. The other tasks of the key are parked, so that what waits holds up nothing else of the step.
+// waitQueue is the tasks of a step that share a concurrency key. As many workers run them as the
+// key allows. The other tasks of the key are parked, so that what waits holds up nothing else of
+// the step.
 type waitQueue struct {
 	key    any
 	limit  int
@@ -11,8 +12,9 @@ type waitQueue struct {
 	parked []int // in their order
 }
 
-// ready returns the first task from i on that may begin, with its wait queue, if it has one. When only
-// parked tasks are left, it returns one of these. A number from n up means that there is none.
+// ready returns the first task from i on that may begin, with its wait queue, if it has one.
+// When only parked tasks are left, it returns one of these. A number from n up means that there
+// is none.
 func (p *Pool) ready(i int) (int, *waitQueue) {
 	for ; i < p.n; i = p.next() {
 		key, limit := p.tasks.Key(i)
@@ -65,8 +67,8 @@ func (p *Pool) dequeue(q *waitQueue) (i int, ok bool) {
 	return p.pop(q), true
 }
 
-// dequeueAny returns a parked task of the queue with the fewest workers: nothing else is left, so its
-// worker may as well wait for its turn. If no task is parked, it returns last.
+// dequeueAny returns a parked task of the queue with the fewest workers: nothing else is left,
+// so its worker may as well wait for its turn. If no task is parked, it returns last.
 func (p *Pool) dequeueAny(last int) (i int, q *waitQueue) {
 	if p.parked.Load() == 0 {
 		return last, nil

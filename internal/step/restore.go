@@ -9,12 +9,12 @@ import (
 type Task struct {
 	Node    int
 	Index   int // among the Sends; -1 for an edge-triggered task
-	Payload any // of a Send, as Within is
-	Within  int64
+	Payload any // of a Send, as Timeout is
+	Timeout int64
 }
 
-// Waiting is what waits in a frontier, by the names of the nodes: it can be stored, and restored for
-// another version of the program.
+// Waiting is what waits in a frontier, by the names of the nodes: it can be stored, and restored
+// for another version of the program.
 type Waiting struct {
 	Deferred []string // nodes that were reached and wait until nothing else is due
 	Joins    []WaitingJoin
@@ -34,7 +34,7 @@ func (f *Frontier) Task(i int) Task {
 	}
 	i -= len(f.Due)
 	s := &f.Sends[i]
-	return Task{Node: s.Node, Index: i, Payload: s.Payload, Within: s.Within}
+	return Task{Node: s.Node, Index: i, Payload: s.Payload, Timeout: s.Timeout}
 }
 
 // Waiting returns what waits in f.
@@ -63,7 +63,7 @@ func (p *Program) join(j int, arrived []bool) WaitingJoin {
 }
 
 // Restore makes f the frontier at which these tasks are due and w waits. The Index of a task only
-// says whether a Send started it. What of w is not in the program is left out and returned.
+// and whether a Send started it. What of w is not in the program is left out and returned.
 func (p *Program) Restore(f *Frontier, tasks []Task, w Waiting) (missing Waiting) {
 	*f = Frontier{}
 	p.ready(f)
@@ -71,7 +71,7 @@ func (p *Program) Restore(f *Frontier, tasks []Task, w Waiting) (missing Waiting
 		if t.Index < 0 {
 			f.Due = insert(f.Due, t.Node)
 		} else {
-			f.Sends = append(f.Sends, Send{Node: t.Node, Payload: t.Payload, Within: t.Within})
+			f.Sends = append(f.Sends, Send{Node: t.Node, Payload: t.Payload, Timeout: t.Timeout})
 		}
 	}
 	for _, name := range w.Deferred {

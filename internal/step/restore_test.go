@@ -22,8 +22,8 @@ func TestTask_CanonicalOrder(t *testing.T) {
 	p := shape(false)
 	var f step.Frontier
 	p.Begin(&f)
-	p.Advance(&f, []*step.Outcome{{Node: a, Sends: []step.Send{{Node: w, Payload: 1}, {Node: w, Payload: 2, Within: 7}}}})
-	want := []step.Task{{Node: b, Index: -1}, {Node: c, Index: -1}, {Node: w, Index: 0, Payload: 1}, {Node: w, Index: 1, Payload: 2, Within: 7}}
+	p.Advance(&f, []*step.Outcome{{Node: a, Sends: []step.Send{{Node: w, Payload: 1}, {Node: w, Payload: 2, Timeout: 7}}}})
+	want := []step.Task{{Node: b, Index: -1}, {Node: c, Index: -1}, {Node: w, Index: 0, Payload: 1}, {Node: w, Index: 1, Payload: 2, Timeout: 7}}
 	if got := tasksOf(&f); !slices.Equal(got, want) {
 		t.Errorf("tasks are %v, want %v: nodes by name, then Sends", got, want)
 	}
@@ -56,7 +56,7 @@ func TestRestore_ReturnsWhatIsMissing(t *testing.T) {
 	if want := (step.Waiting{Deferred: gone.Deferred[1:], Joins: gone.Joins[1:]}); !reflect.DeepEqual(missing, want) {
 		t.Errorf("missing is %+v, want %+v", missing, want)
 	}
-	if got, want := tell(p, &f), "a c ?d !0"; got != want {
+	if got, want := text(p, &f), "a c ?d !0"; got != want {
 		t.Errorf("the frontier is %q, want %q: what the program has", got, want)
 	}
 }
@@ -74,7 +74,7 @@ func TestRestore_GoesOnAlike(t *testing.T) {
 			if missing := p.Restore(&again, tasksOf(&f), p.Waiting(&f)); len(missing.Deferred)+len(missing.Joins) > 0 {
 				t.Fatalf("step %d: missing is %+v, want nothing", n, missing)
 			}
-			if got, want := tell(p, &again), tell(p, &f); got != want {
+			if got, want := text(p, &again), text(p, &f); got != want {
 				t.Fatalf("step %d: restored %q, want %q", n, got, want)
 			}
 			var done []*step.Outcome
@@ -83,7 +83,7 @@ func TestRestore_GoesOnAlike(t *testing.T) {
 			}
 			p.Advance(&f, done)
 			p.Advance(&again, done)
-			if got, want := tell(p, &again), tell(p, &f); got != want {
+			if got, want := text(p, &again), text(p, &f); got != want {
 				t.Fatalf("step %d: after a restore %q follows, want %q", n, got, want)
 			}
 		}
@@ -101,7 +101,7 @@ func TestRestore_JoinsThatAreAlike(t *testing.T) {
 	p.Advance(&f, []*step.Outcome{{Node: 0, Goto: []int{1}}})
 	p.Restore(&again, tasksOf(&f), p.Waiting(&f))
 	p.Advance(&again, []*step.Outcome{{Node: 1}})
-	if got := tell(p, &again); !slices.Equal(again.Due, []int{2}) || len(p.Starved(&again)) > 0 {
+	if got := text(p, &again); !slices.Equal(again.Due, []int{2}) || len(p.Starved(&again)) > 0 {
 		t.Errorf("two equal joins that were restored\n got: %q\nwant: c is due, and no join waits", got)
 	}
 }

@@ -27,7 +27,7 @@ type Join struct {
 type Send struct {
 	Node    int
 	Payload any
-	Within  int64 // the time of one attempt, in nanoseconds; 0 is that of the node
+	Timeout int64 // the time of one attempt, in nanoseconds; 0 is that of the node
 }
 
 // Outcome is what one finished task leads to, beside the edges of its node.
@@ -78,11 +78,11 @@ func (p *Program) Advance(f *Frontier, done []*Outcome) {
 	p.follow(f, done)
 }
 
-// Nobody is the Node of an outcome that is no node's: an edit by hand.
-const Nobody = -1
+// NoNode is the Node of an outcome that is no node's: an edit by hand.
+const NoNode = -1
 
 // Amend is Advance for outcomes that were given by hand, beside which the rest of f
-// stays due. An outcome stands for its node if that is due, or for the first of its
+// stays due. An outcome replaces its node if that is due, or the first of its
 // Sends.
 func (p *Program) Amend(f *Frontier, done []*Outcome) {
 	p.ready(f)
@@ -115,7 +115,7 @@ func (p *Program) Stop(f *Frontier) {
 // follow adds what follows from done to f.
 func (p *Program) follow(f *Frontier, done []*Outcome) {
 	for _, o := range done {
-		if o.Node == Nobody {
+		if o.Node == NoNode {
 			p.goOn(f, o)
 			continue
 		}
@@ -217,7 +217,7 @@ func (f *Frontier) wait(n int) {
 // all of a superstep have arrived: a source may have run several times in it.
 func (p *Program) fireFull(f *Frontier, done []*Outcome) {
 	for _, o := range done {
-		if o.Node == Nobody {
+		if o.Node == NoNode {
 			continue
 		}
 		for _, j := range p.Nodes[o.Node].Feeds {

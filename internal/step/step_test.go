@@ -38,8 +38,8 @@ func shape(deferred bool) *step.Program {
 	}
 }
 
-// tell returns a frontier in short.
-func tell(p *step.Program, f *step.Frontier) string {
+// text returns a frontier in short.
+func text(p *step.Program, f *step.Frontier) string {
 	var parts []string
 	for _, n := range f.Due {
 		parts = append(parts, p.Nodes[n].Name)
@@ -97,13 +97,13 @@ func TestAdvance(t *testing.T) {
 			p := shape(steps.deferred)
 			var f step.Frontier
 			p.Begin(&f)
-			if got := tell(p, &f); got != "a" {
+			if got := text(p, &f); got != "a" {
 				t.Fatalf("a turn begins with %q, want a", got)
 			}
 			var got []string
 			for _, done := range steps.done {
 				p.Advance(&f, done)
-				got = append(got, tell(p, &f))
+				got = append(got, text(p, &f))
 			}
 			if g := normal(strings.Join(got, "|")); g != normal(steps.want) {
 				t.Errorf("due are %q, want %q", g, normal(steps.want))
@@ -114,27 +114,27 @@ func TestAdvance(t *testing.T) {
 
 func normal(s string) string { return strings.ReplaceAll(s, "| ", "|") }
 
-func TestBeginForgetsTheLastTurn(t *testing.T) {
+func TestBegin_ForgetsTheLastTurn(t *testing.T) {
 	p := shape(true)
 	var f step.Frontier
 	p.Begin(&f)
 	p.Advance(&f, []*step.Outcome{{Node: b, Goto: []int{d}, Sends: []step.Send{{Node: w, Payload: 1}}}})
 	p.Begin(&f)
-	if got := tell(p, &f); got != "a" {
+	if got := text(p, &f); got != "a" {
 		t.Errorf("the next turn begins with %q, want a", got)
 	}
 }
 
-func TestAFrontierThatWasRestoredGoesOn(t *testing.T) {
+func TestFrontier_GoesOnWhenRestored(t *testing.T) {
 	p := shape(true)
 	f := step.Frontier{Due: []int{c}, Waiting: []int{d}, Arrived: [][]bool{{true, false}, {false, true}}}
 	p.Advance(&f, ran(c))
-	if got := tell(p, &f); got != "e ?d" {
+	if got := text(p, &f); got != "e ?d" {
 		t.Errorf("due are %q, want e, with d waiting", got)
 	}
 }
 
-func TestAdvanceDoesNotAllocate(t *testing.T) {
+func TestAdvance_DoesNotAllocate(t *testing.T) {
 	p := shape(false)
 	var f step.Frontier
 	p.Begin(&f)
@@ -193,7 +193,7 @@ func (s *simple) advance(done []*step.Outcome) (due []int, sends []step.Send) {
 }
 
 // Requirement: Joins
-func TestAdvanceAgreesWithTheRules(t *testing.T) {
+func TestAdvance_AgreesWithTheRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProgram(t)
 		s := simple{p, map[[2]int]bool{}, map[int]bool{}}

@@ -11,14 +11,14 @@ import (
 // Class is a set of classes of events, one bit each.
 type Class uint64
 
-// Config says what a Stream does with its events. Both functions are called with a lock held: they must
-// not call the Stream.
+// Config is what a Stream does with its events. Both functions are called with a lock held: they
+// must not call the Stream.
 type Config[E any] struct {
 	// Number sets the sequence number of an event, from 1, when it is delivered. An event that no
 	// reader takes has none.
 	Number func(ev *E, seq uint64)
-	// Gap returns the event that a lossy reader gets in place of n events that it lost, of which lost
-	// is the newest.
+	// Gap returns the event that a lossy reader gets in place of n events that it lost, of which
+	// lost is the newest.
 	Gap func(lost E, n uint64) E
 }
 
@@ -49,8 +49,9 @@ func (s *Stream[E]) Wants(c Class, depth int) bool {
 	return Class(s.classes.Load())&c != 0 && int64(depth) < s.depth.Load()
 }
 
-// Send delivers an event to the readers that take it. While the buffer of one that is not lossy is full
-// it waits, until ctx or life ends: then the event is not delivered, and Send returns the cause.
+// Send delivers an event to the readers that take it. While the buffer of one that is not lossy
+// is full it waits, until ctx or life ends: then the event is not delivered, and Send returns
+// the cause.
 func (s *Stream[E]) Send(ctx, life context.Context, c Class, depth int, ev E) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +71,8 @@ func (s *Stream[E]) SendAlways(life context.Context, c Class, depth int, ev E) {
 	s.deliver(c, depth, ev)
 }
 
-// SendLast is SendAlways for the last event, which all readers take. Those that subscribe later get it too.
+// SendLast is SendAlways for the last event, which all readers take. Those that subscribe later
+// get it too.
 func (s *Stream[E]) SendLast(life context.Context, ev E) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,8 +87,8 @@ func (s *Stream[E]) SendLast(life context.Context, ev E) {
 	}
 }
 
-// Close says that no more events come, and why: [Subscription.Err] returns err. What is sent afterwards
-// is dropped.
+// Close ends the stream: no more events come, and [Subscription.Err] returns err. What is sent
+// afterwards is dropped.
 func (s *Stream[E]) Close(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,8 +148,8 @@ func (s *Stream[E]) hasRoom(c Class, depth int) bool {
 	return true
 }
 
-// deliver numbers an event and puts it into the buffers of those that take it. An event whose readers
-// have left gets no number.
+// deliver numbers an event and puts it into the buffers of those that take it. An event whose
+// readers have left gets no number.
 func (s *Stream[E]) deliver(c Class, depth int, ev E) {
 	numbered := false
 	for _, r := range s.readers {

@@ -154,14 +154,14 @@ func TestStream_LossyReaderCountsItsLosses(t *testing.T) {
 	s.Close(errors.New("over"))
 	same(t, "the oldest are lost", rest(r), "3:lost 3", "4:3", "5:4")
 	if r.Err() == nil || r.Err().Error() != "over" {
-		t.Errorf("the reader is told %v", r.Err())
+		t.Errorf("the reader gets %v", r.Err())
 	}
 	s.SendAlways(ctx, red, 0, event{})
 	s.SendLast(ctx, event{})
 	same(t, "a closed stream sends nothing", rest(s.Subscribe(stream.Options{Classes: red})))
 }
 
-func TestStream_EndedLifeLosesNothing(t *testing.T) {
+func TestStream_SubscriberAfterTheEnd(t *testing.T) {
 	life, end := context.WithCancel(t.Context())
 	end()
 	s := newStream()

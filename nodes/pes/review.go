@@ -37,7 +37,7 @@ func (a *agent) review(ctx context.Context, r PlanRequest, p Plan) (_ Plan, no *
 	}
 	wrong := ""
 	for {
-		q := graph.Question{Prompt: "Execute this plan?", Detail: strings.TrimSpace(wrong + "\n\n" + p.String()), Data: p, Within: a.ReviewWithin}
+		q := graph.Question{Prompt: "Execute this plan?", Detail: strings.TrimSpace(wrong + "\n\n" + p.String()), Data: p, Timeout: a.ReviewWithin}
 		d, err := graph.Ask[Decision](ctx, q)
 		switch {
 		case errors.Is(err, graph.ErrDeclined), errors.Is(err, graph.ErrExpired):

@@ -172,7 +172,7 @@ func (a *agent) question(need tool.Needed, n int, wrong error) graph.Question {
 	}
 	q := graph.Question{
 		Prompt: need.Prompt, Detail: need.Call.Name + " " + args.String(), Data: need,
-		Key: fmt.Sprintf("%s/%d", need.Call.ID, n), Within: info.Within,
+		Key: fmt.Sprintf("%s/%d", need.Call.ID, n), Timeout: info.Within,
 	}
 	if wrong != nil {
 		q.Detail = fmt.Sprintf("The last answer is not valid: %v\n\n%s", wrong, q.Detail)

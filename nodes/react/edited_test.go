@@ -47,7 +47,7 @@ func TestEditedCall_IsInTheLog(t *testing.T) {
 		if ev.Mode == graph.Updates && ev.Node == react.ToolNode {
 			streamed += string(ev.Writes)
 		}
-		if ev.Mode == graph.Tasks && ev.Node == react.ToolNode && ev.Within == "" && ev.Phase == graph.Finished {
+		if ev.Mode == graph.Tasks && ev.Node == react.ToolNode && ev.ParentTask == "" && ev.Phase == graph.Finished {
 			labels += ev.Label
 		}
 		if s, ok := ev.State.(*react.State); ok && s.Messages.Len() > 2 && !strings.Contains(said(*s), `[pay {"q":"5 EUR"}]`) {

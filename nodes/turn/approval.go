@@ -113,7 +113,7 @@ func (t *Turn) decide(ctx context.Context, s *agent.State, id string, r agent.Ap
 	}
 	for n, wrong := 1, ""; ; n++ {
 		d, decided, err := graph.Decide[Decision](ctx, graph.Question{
-			Prompt: prompt(r), Detail: strings.TrimSpace(wrong + "\n\n" + r.Message), Data: r, Key: fmt.Sprintf("%s #%d", id, n), Within: t.cfg.ApprovalWithin,
+			Prompt: prompt(r), Detail: strings.TrimSpace(wrong + "\n\n" + r.Message), Data: r, Key: fmt.Sprintf("%s #%d", id, n), Timeout: t.cfg.ApprovalWithin,
 			Schema: decisionSchema(r),
 		})
 		switch {
