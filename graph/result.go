@@ -148,6 +148,9 @@ func (t *task) restore(slots map[string][]byte, fresh, given answers) error {
 	if err := restoreMemo(t, slots); err != nil {
 		return err
 	}
+	if t.memo.Load() != nil {
+		t.found.Store(true) // it has a memo journal, and is not used again
+	}
 	last, err := readLast(slots)
 	if err != nil {
 		return err

@@ -117,16 +117,16 @@ func (j *Journal) Record(entries ...checkpoint.Entry) { j.trace = append(j.trace
 // Before lets f store what the next commit depends on, once, before that commit is sent.
 func (j *Journal) Before(f func() error) { j.before = f }
 
-// Commit stores what the run has come to, as soon as its durability asks for it. done means that
-// nothing is due any more; with wait the commit is stored before Commit returns, unless the
-// durability is Exit.
+// Commit stores the state of the run, as soon as its durability asks for it. It also reports the
+// commits that were stored for a task. done is true if nothing is due any more. With wait the commit
+// is stored before Commit returns, unless the durability is Exit.
 func (j *Journal) Commit(done, wait bool) error {
+	j.lock.Lock()
+	defer j.unlockAndReport()
 	if j.cfg.Durability == Exit && (!done || j.cfg.Disposable) {
 		j.unsaved = true
 		return nil
 	}
-	j.lock.Lock()
-	defer j.unlockAndReport()
 	return j.save(j.cfg.Durability == Async && !done && !wait)
 }
 
@@ -199,14 +199,16 @@ func (j *Journal) Flush() error {
 	return j.catchUp()
 }
 
-// flushWhile is Flush for the journal of a subgraph, on any goroutine.
-func (j *Journal) flushWhile(allowed func() error) error {
+// flushWhile is Flush for the journal of a subgraph, on any goroutine. It returns the reports of the
+// commits that are stored, which the subgraph makes before its own.
+func (j *Journal) flushWhile(allowed func() error) (reports []func(), err error) {
 	j.lock.Lock()
 	defer j.lock.Unlock()
-	if err := allowed(); err != nil {
-		return err
+	if err = allowed(); err == nil {
+		err = j.catchUp()
 	}
-	return j.catchUp()
+	reports, j.reports = j.reports, nil
+	return reports, err
 }
 
 // allowed returns why the run must not write any more, with its place.
@@ -238,7 +240,9 @@ func (j *Journal) save(async bool, pending ...checkpoint.Entry) error {
 		return err
 	}
 	if j.cfg.Parent != nil {
-		if err := j.cfg.Parent.flushWhile(j.allowed); err != nil {
+		reports, err := j.cfg.Parent.flushWhile(j.allowed)
+		j.reports = append(j.reports, reports...)
+		if err != nil {
 			return err
 		}
 	}
