@@ -2,38 +2,43 @@ package graph
 
 import (
 	"context"
+	"runtime"
 	"strconv"
 	"testing"
 
 	"github.com/weftrun/weft/state"
 )
 
-// A graph of twice the nodes takes twice the allocations to compile, or a little more.
+// A chain of twice the nodes takes twice the allocations and bytes to compile, or a little more.
 func TestCompile_AllocationsGrowWithTheNodes(t *testing.T) {
 	type counted struct{ N state.Sum[int] }
 	pass := Func(func(context.Context, *counted) error { return nil })
-	allocated := func(nodes int) float64 {
-		names := make([]string, nodes)
-		for i := range names {
-			names[i] = "n" + strconv.Itoa(i)
+	allocated := func(nodes int) (allocations, bytes uint64) {
+		b := New[counted]("chain")
+		from := Start
+		for i := range nodes {
+			name := "n" + strconv.Itoa(i)
+			b.Node(name, pass)
+			b.Edge(from, name)
+			from = name
 		}
-		return testing.AllocsPerRun(1, func() {
-			b := New[counted]("chain")
-			from := Start
-			for _, name := range names {
-				b.Node(name, pass)
-				b.Edge(from, name)
-				from = name
-			}
-			b.Edge(from, End)
-			if _, err := b.Compile(Config{}); err != nil {
-				t.Fatal(err)
-			}
-		})
+		b.Edge(from, End)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := b.Compile(Config{})
+		runtime.ReadMemStats(&after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc
 	}
-	few, many := allocated(5_000), allocated(10_000)
-	if many > 2.5*few {
-		t.Errorf("10,000 nodes take %.0f allocations, 5,000 nodes %.0f: want 2.5 times as many at most", many, few)
+	few, fewBytes := allocated(10_000)
+	many, manyBytes := allocated(20_000)
+	if 2*many > 5*few {
+		t.Errorf("20,000 nodes take %d allocations, 10,000 nodes %d: want 2.5 times as many at most", many, few)
+	}
+	if 2*manyBytes > 5*fewBytes {
+		t.Errorf("20,000 nodes take %d bytes, 10,000 nodes %d: want 2.5 times as many at most", manyBytes, fewBytes)
 	}
 }
 

@@ -49,29 +49,37 @@ func TestExit_SlowSiblingMakesNoCommit(t *testing.T) {
 	}
 }
 
-// A question makes no commit of its own while another task of the step runs: the pause is stored
-// once, with the result of that task.
+// With Exit neither a question nor a finished task is stored while another task of the step runs.
+// The pause is one commit, and the results of all tasks survive it.
 //
 // Requirement: Durability says what a crash can cost
 func TestExit_QuestionAndSlowTaskMakeOneCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		f := &faulty{Store: new(checkpoint.Memory)}
+		before := -1
 		g := build(t, parallel(map[string]graph.Node[world]{
 			"asks": asks("asks", &ran, "x"),
+			"fast": logs("fast"),
 			"slow": graph.Func(func(_ context.Context, s *world) error {
 				ran.add("slow")
 				time.Sleep(time.Hour)
+				f.mu.Lock()
+				before = f.writes
+				f.mu.Unlock()
 				s.Log.Append("slow")
 				return nil
 			}),
 		}), graph.Config{Store: f})
 		res, err := g.Invoke(t.Context(), world{}, graph.RunOptions{Thread: "t1", Durability: graph.Exit})
 		asked(t, ended(t, graph.Interrupted, res, err), "x")
+		if before != 0 {
+			t.Errorf("got %d writes to the store before the slow task ended, want none", before)
+		}
 		if f.commits != 1 {
 			t.Errorf("got %d commits, want 1", f.commits)
 		}
-		logged(t, resume(t, g, graph.Reply("1"), graph.Done), "asks x=1 slow")
+		logged(t, resume(t, g, graph.Reply("1"), graph.Done), "asks x=1 fast slow")
 		ran.want(t, "slow", 1)
 	})
 }
