@@ -145,27 +145,46 @@ func TestDecisions_NamesThatSteerATerminalAreEscaped(t *testing.T) {
 	}
 }
 
+// An answer, an approval and a rejection without --by are recorded with the login name of the user.
 func TestDecisions_NameOfTheUserWithoutBy(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	p.write("w.yaml", secretive)
-	address := "sqlite:" + p.path("t.db")
-	p.must(4, "run", "w.yaml", "--thread", "t", "--store", address)
-	p.must(0, "resume", "--thread", "t", "--store", address, "--answer", "1")
 	u, err := user.Current()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := p.decided(address, "t"); len(all) != 1 || all[0].By != u.Username {
-		t.Errorf("got the decisions %+v, want one by %q", all, u.Username)
+	const count, approval = "ask: {title: Count, answer: int}", "approval: {title: Pay}"
+	for name, c := range map[string]struct {
+		ask  string
+		args []string
+		kind graph.DecisionKind
+	}{
+		"answer":  {count, []string{"resume", "--answer", "1"}, graph.DecisionRespond},
+		"approve": {approval, []string{"inbox", "approve"}, graph.DecisionApprove},
+		"reject":  {approval, []string{"inbox", "reject"}, graph.DecisionReject},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.write("w.yaml", one("    "+c.ask))
+			address := "sqlite:" + p.path("t.db")
+			p.must(4, "run", "w.yaml", "--thread", "t", "--store", address)
+			p.must(0, append(c.args, "--thread", "t", "--store", address)...)
+			all := p.decided(address, "t")
+			if len(all) != 1 || all[0].By != u.Username || all[0].Kind != c.kind {
+				t.Errorf("got the decisions %+v, want one of kind %s by %q", all, c.kind, u.Username)
+			}
+			want := ", by " + u.Username + " (cli, "
+			if e := p.must(0, "history", "t", "--store", address); !strings.Contains(e.stdout, want) {
+				t.Errorf("the history is\n%s\nwant %q in it", e.stdout, want)
+			}
+		})
 	}
 }
 
-// A mark of direction in the prompt of an open question is escaped on a terminal.
+// The marks of direction in the prompt of an open question are escaped on a terminal.
 func TestPrompts_EscapeMarksOfDirection(t *testing.T) {
 	t.Parallel()
-	const prompt = "pay \u202e001\u2066"
-	const want = `pay \u202e001`
+	const want = `pay \u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069`
 	for name, show := range map[string]func(p place) string{
 		"run": func(p place) string {
 			shown, _ := p.onTerminal(80, nil, "run", "w.yaml", "--thread", "t")
@@ -191,9 +210,9 @@ func TestPrompts_EscapeMarksOfDirection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
-			p.write("w.yaml", one("    ask: {title: \""+prompt+"\", answer: bool}"))
+			p.write("w.yaml", one("    ask: {title: \"pay "+directions+"\", answer: bool}"))
 			shown := show(p)
-			if strings.ContainsAny(shown, "\u202e\u2066") || !strings.Contains(shown, want) {
+			if strings.ContainsAny(shown, directions) || !strings.Contains(shown, want) {
 				t.Errorf("the terminal shows %q, want the prompt as %q", shown, want)
 			}
 		})

@@ -14,20 +14,24 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
+// directions are the marks that embed, override or isolate a direction of text.
+const directions = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
 // openShy is an agent that does not come.
 func openShy(context.Context, checkpoint.Store) (turn.Untyped, error) {
 	return nil, errors.New("it has no feathers")
 }
 
 // openParrot is an agent that says what it hears. "work PATH" writes to the pipe at PATH and waits, until there is
-// a file PATH.done; "deaf PATH" does so too, but says there when it is to stop, and does not; "risky" asks first, "disguised" too, with a mark of direction in the question; "fail" fails the run;
+// a file PATH.done; "deaf PATH" does so too, but says there when it is to stop, and does not;
+// "risky" asks first, "disguised" too, with marks of direction in the question; "fail" fails the run;
 // "break" fails, and "mute" has a model that is dead.
 func openParrot(_ context.Context, store checkpoint.Store) (turn.Untyped, error) {
 	reg, err := capabilities.NewRegistry(
 		capabilities.Func(capabilities.Info{Name: "work", Description: "waits"}, parrotWork),
 		capabilities.Func(capabilities.Info{Name: "deaf", Description: "does not stop"}, parrotDeaf),
 		capabilities.Func(capabilities.Info{Name: "risky", Description: "asks"}, parrotRisk("take a risk")),
-		capabilities.Func(capabilities.Info{Name: "disguised", Description: "asks"}, parrotRisk("pay \u202e001")),
+		capabilities.Func(capabilities.Info{Name: "disguised", Description: "asks"}, parrotRisk("pay "+directions)),
 		capabilities.Func(capabilities.Info{Name: "fail", Description: "fails"}, func(context.Context, *capabilities.Call) error {
 			return agent.Failed(agent.Fatal, errors.New("the perch broke"))
 		}),
