@@ -80,7 +80,7 @@ func (s *superstep) performInline() {
 		return
 	}
 	t.number = 1
-	if err := t.call(t); err != nil || len(t.open) > 0 || t.subgraphs.unsaved != nil {
+	if err := t.call(t); err != nil || len(t.open) > 0 || t.subgraphs.some.Load() {
 		s.performSafely(func() { s.endQuick(0, err) })
 	}
 }
@@ -187,10 +187,10 @@ func (s *superstep) try(i int) {
 // more looks at how an attempt of t ended, and reports whether another follows.
 func (s *superstep) more(t *task, err error, began time.Time) bool {
 	finished := err == nil && len(t.open) == 0
-	if finished && t.subgraphs.unsaved == nil {
+	if finished && !t.subgraphs.some.Load() {
 		return false
 	}
-	if t.subgraphs.unsaved != nil && !finished {
+	if t.subgraphs.some.Load() && !finished {
 		err = errors.Join(err, t.subgraphs.save())
 	}
 	if finished || len(t.open) > 0 && (err == nil || errors.Is(err, ErrInterrupted)) {

@@ -3,6 +3,7 @@ package graph
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weftrun/weft/internal/journal"
 )
@@ -12,6 +13,7 @@ import (
 type subgraphs struct {
 	mu      sync.Mutex
 	unsaved []*journal.Journal // of those that are done and not stored
+	some    atomic.Bool        // there are unsaved ones
 	open    []Interrupt        // the open questions of those that failed
 }
 
@@ -21,6 +23,7 @@ func (s *subgraphs) mayNeed(child *journal.Journal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unsaved = append(s.unsaved, child)
+	s.some.Store(true)
 }
 
 // save stores the subgraphs that are done, because their task is not.
@@ -28,6 +31,7 @@ func (s *subgraphs) save() error {
 	s.mu.Lock()
 	unsaved := s.unsaved
 	s.unsaved = nil
+	s.some.Store(false)
 	s.mu.Unlock()
 	var errs []error
 	for _, child := range unsaved {
