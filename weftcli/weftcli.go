@@ -14,7 +14,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
-	"github.com/weftrun/weft/internal/cli"
+	"github.com/weftrun/weft/internal/cli/verbs"
 	"github.com/weftrun/weft/nodes"
 	"github.com/weftrun/weft/nodes/turn"
 	"github.com/weftrun/weft/state/agent"
@@ -85,7 +85,7 @@ func Main(c Config) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", cmp.Or(c.Name, "weft"), err)
 		os.Exit(2)
 	}
-	os.Exit(cli.Main(context.Background(), config))
+	os.Exit(verbs.Main(context.Background(), config))
 }
 
 // program returns the models, tools and agents that files can name.
@@ -113,9 +113,9 @@ func (c Config) agents() (map[string]turn.Config, error) {
 }
 
 // commandLine returns the configuration of the commands.
-func (c Config) commandLine() (cli.Config, error) {
+func (c Config) commandLine() (verbs.Config, error) {
 	program, err := c.program()
-	all := cli.Config{
+	all := verbs.Config{
 		Name: c.Name, Stores: c.Stores, Graphs: c.Graphs, Chats: c.Chats,
 		Options: workflow.Options{Kinds: program.Kinds(), Reducers: prefixed(c.Reducers), Types: prefixed(c.Types)},
 	}

@@ -97,13 +97,19 @@ var policies = []policy{
 	{name: "nodes/react", imports: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph"}},
 	{name: "nodes/pes", imports: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph", "nodes/react"}},
 	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/below"}},
-	{name: "internal/cli", imports: []string{
+	{name: "internal/cli/terminal", modules: []string{"golang.org/x/term"}},
+	{name: "internal/cli/reports", imports: []string{"state", "checkpoint", "graph", "graph/workflow", "internal/cli/terminal"}},
+	{name: "internal/cli/chat", imports: []string{
+		"state/agent", "checkpoint", "graph", "nodes/turn", "internal/cli/terminal", "internal/cli/reports",
+	}, modules: []string{"golang.org/x/term"}},
+	{name: "internal/cli/verbs", imports: []string{
 		"state", "state/record", "state/message", "state/agent", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
 		"checkpoint/sqlite", "conversation/thread", "capabilities/memory", "graph", "graph/workflow", "nodes/turn", "internal/suggest",
+		"internal/cli/terminal", "internal/cli/reports", "internal/cli/chat",
 	}, modules: []string{
-		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson", "golang.org/x/term",
+		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson",
 	}},
-	{name: "weftcli", imports: []string{"state/record", "state/agent", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes", "nodes/turn", "internal/cli"}},
+	{name: "weftcli", imports: []string{"state/record", "state/agent", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes", "nodes/turn", "internal/cli/verbs"}},
 	{name: root},
 	{name: "cmd/weft", imports: []string{
 		"weftcli", "checkpoint", "checkpoint/postgres", "checkpoint/redis", "state/agent", "capabilities/model/openai", "graph", "nodes/turn",

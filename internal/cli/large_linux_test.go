@@ -1,4 +1,0 @@
-package cli_test
-
-// maxrssUnit is in what the system counts memory, in bytes.
-const maxrssUnit = 1024

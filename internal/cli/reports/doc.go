@@ -1,0 +1,2 @@
+// Package reports prints what commands return: tables, JSON, JUnit, SARIF, errors, and the views of runs.
+package reports

@@ -1,0 +1,62 @@
+package reports
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Output prints the results, notes and errors of one command.
+type Output struct {
+	Name       string    // of the program
+	Stdout     io.Writer // results
+	Stderr     io.Writer // everything else
+	Progress   io.Writer // Stderr, for a view that draws on it
+	Verbatim   io.Writer // Stdout, for text that a program reads: escaped on a terminal alone
+	Invocation string    // how the program was called, for hints
+	Store      string    // --store, or ""
+	JSON       bool      // --json
+	Raw        bool      // --raw: text is escaped on a terminal alone
+	// Advice returns what to do about a store that cannot be used, for errors that depend on the store.
+	Advice func(Hint) string
+}
+
+// PrintJSON prints v on a line of its own.
+func (o *Output) PrintJSON(v any) error {
+	enc := json.NewEncoder(o.Stdout)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// Note tells the user something beside the result. With --json it is silent.
+func (o *Output) Note(format string, args ...any) {
+	if !o.JSON {
+		fmt.Fprintf(o.Stderr, "%s: %s\n", o.Name, fmt.Sprintf(format, args...))
+	}
+}
+
+// Command returns a command line that the user can copy.
+func (o *Output) Command(words ...string) string {
+	if o.Store != "" {
+		words = append(slices.Clip(words), "--store", WithoutPassword(o.Store))
+	}
+	line := o.Invocation
+	for _, w := range words {
+		line += " " + Quote(w)
+	}
+	return line
+}
+
+// Quote returns a word as a shell takes it.
+func Quote(w string) string {
+	if w != "" && !strings.ContainsFunc(w, needsQuotes) {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+func needsQuotes(r rune) bool {
+	return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%", r)
+}

@@ -1,0 +1,118 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// Terminal is where a live view can draw.
+type Terminal struct {
+	io.Writer
+	Size   func() (cols, rows int)
+	colour bool
+}
+
+// isTerminal reports whether w leads to a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Escaper keeps what a workflow prints from steering the terminal, or what reads the text
+// later: controls other than a new line and a tab, marks that turn the direction of a text, and
+// bytes that are no UTF-8 are written as escapes. Those of controls and marks are escapes of JSON
+// too, so JSON keeps its meaning.
+type Escaper struct{ io.Writer }
+
+func (h Escaper) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(h.Writer, Escaped(string(p), IsControl)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// IsControl reports whether a terminal obeys r instead of showing it.
+func IsControl(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' || IsDirectionMark(r)
+}
+
+// IsDirectionMark reports whether r is an invisible mark that changes the direction of a text, so that it
+// reads otherwise than it is.
+func IsDirectionMark(r rune) bool {
+	switch r {
+	case '\u061c', '\u200e', '\u200f':
+		return true
+	}
+	return '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
+}
+
+// Escaped returns s with an escape for each rune that escape reports, and for each byte that is no
+// UTF-8. A return before a new line is part of it.
+func Escaped(s string, escape func(rune) bool) string {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, escape) {
+		return s
+	}
+	var b strings.Builder
+	for i, n := 0, 0; i < len(s); i += n {
+		var r rune
+		r, n = utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r == '\r' && strings.HasPrefix(s[i:], "\r\n"), !escape(r):
+			b.WriteString(s[i : i+n])
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// EscapingWriter returns what text is written to that w gets: w itself only where raw is asked for and
+// w leads to no terminal.
+func EscapingWriter(w io.Writer, raw bool) io.Writer {
+	if raw && !isTerminal(w) {
+		return w
+	}
+	return Escaper{w}
+}
+
+// Of returns the terminal behind w, or nil if there is none that can move
+// its cursor.
+func Of(w io.Writer) *Terminal {
+	f, ok := w.(*os.File)
+	if !ok || !isTerminal(w) || os.Getenv("TERM") == "dumb" || runtime.GOOS == "windows" {
+		return nil
+	}
+	return &Terminal{Writer: f, colour: os.Getenv("NO_COLOR") == "", Size: func() (int, int) {
+		cols, rows, err := term.GetSize(int(f.Fd()))
+		if err != nil || cols < 1 || rows < 1 {
+			return 80, 24
+		}
+		return cols, rows
+	}}
+}
+
+// The colours of the live view.
+const (
+	Green  = "32"
+	Red    = "31"
+	Yellow = "33"
+	Cyan   = "36"
+	Grey   = "90"
+)
+
+// Paint returns s in a colour.
+func (t *Terminal) Paint(colour, s string) string {
+	if !t.colour || s == "" {
+		return s
+	}
+	return "\x1b[" + colour + "m" + s + "\x1b[0m"
+}

@@ -1,0 +1,82 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/cli/reports"
+	"github.com/weftrun/weft/internal/cli/terminal"
+)
+
+// grace is how long a node may go on after Ctrl-C, or after its run has failed.
+const grace = time.Second
+
+// identified returns the context of a command, which names its user and the interface to graphs.
+func (a *app) identified(cmd *cobra.Command) context.Context {
+	via := graph.ViaCommandLine
+	if cmd.Name() == "chat" {
+		via = graph.ViaChat
+	}
+	return graph.WithGrace(graph.AsCaller(cmd.Context(), cmp.Or(a.by, login()), via), grace)
+}
+
+// login returns the name of the user, as the system knows it or as the environment says; "" if neither does.
+func login() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME"))
+}
+
+// decisions returns what was decided about the thread.
+func (s *session) decisions(ctx context.Context) (all []graph.Decision, err error) {
+	for d, err := range graph.ThreadDecisions(ctx, s.store, s.thread) {
+		if err != nil {
+			return nil, err
+		}
+		if d.Secret {
+			d.Value, d.Args = nil, nil
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// decisionText says in a line what was decided, by whom and how.
+func decisionText(d graph.Decision) string {
+	var b strings.Builder
+	if d.Kind == graph.DecisionChange {
+		fmt.Fprintf(&b, "change of %s", cmp.Or(strings.Join(d.Fields, ", "), "no field"))
+		if d.Node != "" {
+			fmt.Fprintf(&b, " as %s", reports.NodeName(d.Node))
+		}
+		if d.Namespace != "" {
+			fmt.Fprintf(&b, " in %s", reports.TaskTitle(d.Namespace, "", ""))
+		}
+	} else {
+		fmt.Fprintf(&b, "%s %s: %s", d.Kind, reports.TaskTitle(d.Namespace, d.Node, ""), terminal.Cut(reports.OneLine(d.Prompt), 60))
+	}
+	switch {
+	case d.Secret:
+		b.WriteString(" → (secret)")
+	case d.Kind == graph.DecisionEdit && d.Args != nil:
+		fmt.Fprintf(&b, " → %s", terminal.Cut(reports.OneLine(string(d.Args)), 80))
+	case d.Kind == graph.DecisionRespond && d.Value != nil:
+		fmt.Fprintf(&b, " → %s", terminal.Cut(reports.OneLine(string(d.Value)), 80))
+	case d.Reason != "":
+		fmt.Fprintf(&b, " → %s", terminal.Cut(reports.OneLine(d.Reason), 80))
+	}
+	if d.By != "" {
+		fmt.Fprintf(&b, ", by %s", reports.Cell(d.By))
+	}
+	fmt.Fprintf(&b, " (%s, %s)", d.Via, d.Time.Format(time.RFC3339))
+	return b.String()
+}

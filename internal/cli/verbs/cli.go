@@ -1,0 +1,155 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/internal/cli/reports"
+	"github.com/weftrun/weft/internal/cli/terminal"
+)
+
+// Config is what a command line is made of.
+type Config struct {
+	// Name is how the program calls itself; "" means weft.
+	Name string
+	// Options has the kinds, reducers and types that a workflow can name.
+	Options workflow.Options
+	// Stores open stores by scheme, in addition to sqlite: and memory:. The value of --store is
+	// opened by Stores[scheme], which gets the whole address. This package imports no client of a
+	// server, so a program contains only the clients of the stores that it names.
+	Stores map[string]Opener
+	// Graphs open graphs in Go by name, for the verbs that take a FILE.
+	Graphs map[string]Graph
+	// Chats open agents by name, with which chat talks; their graphs are served as Graphs are.
+	Chats map[string]Chat
+
+	Args           []string // without the program's name; nil means those of the process
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer // nil means those of the process
+}
+
+// options returns the options of workflow files, with --strict.
+func (a *app) options() workflow.Options {
+	o := a.config.Options
+	o.Strict = a.strict
+	return o
+}
+
+// Opener opens the store at an address.
+type Opener = func(ctx context.Context, address string) (checkpoint.Store, error)
+
+// Main carries out one command and returns the exit code of the process.
+func Main(ctx context.Context, c Config) (code int) {
+	a := newApp(c)
+	defer func() {
+		if v := recover(); v != nil {
+			code = a.Report(reports.BugFailure(v))
+		}
+	}()
+	ctx, stop := a.signals.Context(ctx)
+	defer stop()
+	err := a.root().ExecuteContext(ctx)
+	if err == nil {
+		return reports.ExitDone
+	}
+	return a.Report(a.Explain(ctx, err, a.started))
+}
+
+// app is one call of the command line.
+type app struct {
+	*reports.Output
+	config  Config
+	by      string // --by, or ""
+	strict  bool   // warnings are errors
+	started bool   // a command has begun; before that every error is one of usage
+	signals *terminal.Signals
+}
+
+func newApp(c Config) *app {
+	c.Name = cmp.Or(c.Name, "weft")
+	if c.Args == nil {
+		c.Args = os.Args[1:]
+	}
+	if c.Stdin == nil {
+		c.Stdin = os.Stdin
+	}
+	if c.Stdout == nil {
+		c.Stdout = os.Stdout
+	}
+	if c.Stderr == nil {
+		c.Stderr = os.Stderr
+	}
+	json, raw := slices.Contains(c.Args, "--json"), slices.Contains(c.Args, "--raw")
+	a := &app{config: c, signals: new(terminal.Signals), Output: &reports.Output{
+		Name: c.Name, Stdout: terminal.EscapingWriter(c.Stdout, json || raw), Stderr: terminal.EscapingWriter(c.Stderr, json || raw),
+		Progress: c.Stderr, Verbatim: terminal.EscapingWriter(c.Stdout, true), Invocation: invocation(c.Name), JSON: json, Raw: raw,
+	}}
+	a.Advice = a.adviceOf
+	return a
+}
+
+// adviceOf returns what to do about a store that cannot be used.
+func (a *app) adviceOf(h reports.Hint) string {
+	if h == reports.NextLocked {
+		return a.locked()
+	}
+	return a.unavailable()
+}
+
+// root is the command without a verb.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   a.Name,
+		Short: "Run workflows that survive a crash and wait for people",
+		Long: fmt.Sprintf(`%s runs workflows written in YAML. A run belongs to a thread, and each step of a
+thread is stored: after a crash, a pause or a question the same command goes on.
+Where a verb takes a THREAD, --thread NAME says the same, and of a name that no other
+thread begins with the beginning is enough, except to remove something.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid workflow, 4 waiting for a
+person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name),
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			a.started = true
+			cmd.SetContext(a.identified(cmd))
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.JSON {
+				return reports.Usage(a.Invocation+" --help lists the commands", "a command is missing")
+			}
+			return cmd.Help()
+		},
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetArgs(a.config.Args)
+	root.SetIn(a.config.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	f := root.PersistentFlags()
+	f.StringVar(&a.Store, "store", "", "where threads are kept: "+a.storesInWords()+" (default $WEFT_STORE, or a file of the user)")
+	f.BoolVar(&a.JSON, "json", a.JSON, "print JSON, errors too")
+	f.StringVar(&a.by, "by", "", "who decides, for the record of the thread: a claim, no proof (default the user's login name)")
+	f.BoolVar(&a.Raw, "raw", a.Raw, "do not escape control characters in text that goes to a file or a pipe")
+	root.AddCommand(a.verbs()...)
+	a.completed(root)
+	return root
+}
+
+func (a *app) verbs() []*cobra.Command {
+	return []*cobra.Command{
+		a.runVerb(), onThreads(a.resumeVerb()), a.inboxVerb(), a.chatVerb(),
+		a.threadsVerb(), a.sessionsVerb(), onThreads(a.historyVerb()), onThreads(a.stateVerb()), onThreads(a.diffVerb()), onThreads(a.forkVerb()), onThreads(a.replayVerb()),
+		onThreads(a.exportVerb()), a.importVerb(), onThreads(a.pruneVerb()), onThreads(a.deleteVerb()),
+		a.newVerb(), a.validateVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),
+	}
+}

@@ -1,0 +1,96 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/cli/reports"
+)
+
+func (a *app) doctorVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Look at the store: what is set up so that it costs work, speed or room",
+		Long: `Doctor asks the store about itself, lists what it finds, the gravest first, and says
+what to do about it. It changes nothing. The exit code is 1 if anything is a warning
+or a danger, else 0.`,
+		Args: a.arguments("", 0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
+	}
+}
+
+func (a *app) doctor(ctx context.Context) error {
+	if path, missing := a.missingFile(); missing {
+		return a.findings([]checkpoint.Finding{{Subject: "file", Value: path, Cost: "it is not there yet; the first run makes it"}})
+	}
+	opened := false
+	err := withStore(ctx, a.open, func(store checkpoint.Store) error {
+		opened = true
+		e, ok := store.(checkpoint.Examiner)
+		if !ok {
+			return a.findings([]checkpoint.Finding{{
+				Severity: checkpoint.Note, Subject: "store", Value: fmt.Sprintf("%T", store),
+				Cost: "it cannot be asked about itself, so all that is known is that it opens",
+			}})
+		}
+		list, err := e.Doctor(ctx)
+		if err != nil {
+			return err
+		}
+		return a.findings(list)
+	})
+	if errors.Is(err, checkpoint.ErrUnavailable) && ctx.Err() == nil {
+		return a.findings([]checkpoint.Finding{a.dead(opened, err)})
+	}
+	return err
+}
+
+// dead is what is found of a store that cannot be used, or that opened and cannot be asked.
+func (a *app) dead(opened bool, err error) checkpoint.Finding {
+	address, _ := a.address() // it was read before
+	f := checkpoint.Finding{
+		Severity: checkpoint.Danger, Subject: "store", Value: reports.WithoutPassword(address),
+		Cost:   "nothing can be run, resumed or read: " + a.Public(reports.OneLine(reports.WithoutPackage(err))),
+		Advice: fmt.Sprintf("start the server, and check the address and the password in --store or $%s", reports.StoreVariable),
+	}
+	if opened {
+		f.Cost = "it opens, and could not be asked about itself: " + a.Public(reports.OneLine(reports.WithoutPackage(err)))
+		f.Advice = "try again, and look at the server's log"
+	}
+	if a.storeIs("sqlite") && !opened {
+		f.Advice = "check the path and its permissions, or name another file with --store sqlite:PATH"
+	}
+	return f
+}
+
+// findings prints what a doctor found, and fails if something is not as it should be.
+func (a *app) findings(list []checkpoint.Finding) error {
+	bad := 0
+	for _, f := range list {
+		if f.Severity >= checkpoint.Warning {
+			bad++
+		}
+		if err := a.finding(f); err != nil {
+			return err
+		}
+	}
+	if bad > 0 {
+		return &reports.Failure{Code: reports.ExitFailed}
+	}
+	return nil
+}
+
+func (a *app) finding(f checkpoint.Finding) error {
+	if a.JSON {
+		return a.PrintJSON(f)
+	}
+	_, err := fmt.Fprintf(a.Stdout, "%-8s %s: %s\n         %s\n", f.Severity, reports.Cell(f.Subject), reports.Cell(f.Value), f.Cost)
+	if err == nil && f.Advice != "" {
+		_, err = fmt.Fprintf(a.Stdout, "         do: %s\n", f.Advice)
+	}
+	return err
+}

@@ -1,0 +1,73 @@
+package verbs
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/weftrun/weft/internal/cli/reports"
+	"github.com/weftrun/weft/internal/cli/terminal"
+)
+
+// workflowKey is a line by which a YAML file is known as a workflow.
+var workflowKey = regexp.MustCompile(`(?m)^["']?nodes?["']?[ \t]*:`)
+
+// filesIn returns the names with each folder replaced by the workflows below it, in order. A folder
+// without any is an error.
+func (a *app) filesIn(names []string) (files []string, err error) {
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil || !info.IsDir() { // who reads the file says what is wrong with it
+			files = append(files, name)
+			continue
+		}
+		found, others, err := workflowsBelow(name)
+		if err != nil {
+			return nil, reports.CannotRead(name, err)
+		}
+		if len(found) == 0 {
+			return nil, reports.Usage("name a workflow file, or a folder with some", "there is no workflow below %s: no file that ends in .yaml or .yml has nodes", name)
+		}
+		if others > 0 {
+			a.Note("below %s %s no nodes, and no workflow", name, plural(others, "YAML file has", "YAML files have"))
+		}
+		files = append(files, found...)
+	}
+	return files, nil
+}
+
+// plural returns a number with the words that go with it.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n) + " " + many
+}
+
+// workflowsBelow returns the workflows below a folder, and how many other YAML files there are.
+func workflowsBelow(dir string) (found []string, others int, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch ext := filepath.Ext(path); {
+		case err != nil:
+			return err
+		case d.IsDir() && path != dir && strings.HasPrefix(d.Name(), "."):
+			return filepath.SkipDir
+		case d.IsDir() || ext != ".yaml" && ext != ".yml":
+			return nil
+		}
+		text, err := terminal.ReadFileAtMost(path, terminal.MaxInput)
+		switch {
+		case err != nil && err != terminal.ErrTooLong:
+			return err
+		case err == nil && workflowKey.Match(text):
+			found = append(found, path)
+		default:
+			others++
+		}
+		return nil
+	})
+	return found, others, err
+}

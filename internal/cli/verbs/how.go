@@ -1,0 +1,41 @@
+package verbs
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/cli/reports"
+)
+
+// howToRun are the flags of the verbs that run a graph.
+type howToRun struct {
+	durability string
+	whenBusy
+}
+
+func (h *howToRun) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&h.durability, "durability", "sync", "when steps are stored: sync, async or exit")
+	h.whenBusy.flags(cmd)
+}
+
+// durabilities are the values of --durability.
+var durabilities = []graph.Durability{graph.Sync, graph.Async, graph.Exit}
+
+// options returns the settings of a run on the thread. It begins when somebody watches.
+func (s *session) options(h howToRun) (o graph.RunOptions, err error) {
+	o = graph.RunOptions{Thread: s.thread, Hold: true, Metadata: s.metadata()}
+	if o.Lease, err = h.hold(); err != nil {
+		return o, err
+	}
+	var names []string
+	for _, d := range durabilities {
+		if d.String() == h.durability {
+			o.Durability = d
+			return o, nil
+		}
+		names = append(names, d.String())
+	}
+	return o, reports.Usage("use one of "+strings.Join(names, ", "), "there is no durability %q", h.durability)
+}

@@ -1,0 +1,215 @@
+package verbs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weftrun/weft/internal/cli/reports"
+	"github.com/weftrun/weft/internal/cli/terminal"
+)
+
+// inputText is the value of one field as it was given.
+type inputText struct {
+	text []byte
+	json bool // it is JSON; otherwise it is text that may be JSON
+}
+
+// inputGC is the part of the heap, in percent, that may be garbage while an input is read. A large one
+// passes through several forms, of which two are needed at a time.
+const inputGC = 10
+
+// input reads the --input and --config flags as an input of the graph. The last one wins
+// where two name a field.
+func (s *session) input(inputs, configs []string) (in json.RawMessage, err error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(inputGC))
+	room := terminal.MaxInput
+	values, err := s.given(inputs, &room, s.fits)
+	if err != nil {
+		return nil, err
+	}
+	if s.graph.flow == nil && len(configs) > 0 {
+		return nil, reports.Usage("give what it needs with --input", "the graph %q is in Go and has no config", s.graph.Name())
+	}
+	config, err := s.given(configs, &room, s.graph.takesSetting)
+	if err != nil {
+		return nil, err
+	}
+	if in, err = s.graph.begin(values, config); err != nil {
+		return nil, &reports.Failure{Code: reports.ExitUsage, Err: fmt.Errorf("the input does not fit: %w", err), Next: s.graph.takes()}
+	}
+	return in, nil
+}
+
+// given reads the flags of a kind; fits reports whether a name takes a value. Room is how many bytes
+// may still be read.
+func (s *session) given(specs []string, room *int, fits func(string, json.RawMessage) bool) (map[string]json.RawMessage, error) {
+	texts := map[string]inputText{}
+	for _, spec := range specs {
+		n, err := s.readInput(spec, *room, texts)
+		if err != nil {
+			return nil, err
+		}
+		*room -= n
+	}
+	values := map[string]json.RawMessage{}
+	if *room < terminal.MaxInput-1<<20 {
+		runtime.GC() // of what was read only the texts are needed
+	}
+	for name, v := range texts {
+		values[name] = typed(name, v, fits)
+		delete(texts, name)
+	}
+	return values, nil
+}
+
+// readInput reads one flag, of at most room bytes, and returns how many it had.
+func (a *app) readInput(spec string, room int, into map[string]inputText) (n int, err error) {
+	name, value, pair := strings.Cut(spec, "=")
+	var data []byte
+	switch {
+	case !utf8.ValidString(spec):
+		return 0, notText(fmt.Sprintf("input %q", spec))
+	case spec == "-":
+		if data, err = terminal.ReadAtMost(a.config.Stdin, room); errors.Is(err, terminal.ErrTooLong) {
+			err = tooLong("stdin")
+		}
+		return len(data), orJSON(data, err, "stdin", into)
+	case strings.HasPrefix(spec, "@"):
+		data, err = readFile(spec[1:], room)
+		return len(data), orJSON(data, err, spec[1:], into)
+	case !pair || name == "":
+		return 0, reports.Usage("write --input NAME=VALUE, NAME=@FILE, @FILE.json or -", "the input %q has no name", spec)
+	case strings.HasPrefix(value, "@"):
+		if data, err = readFile(value[1:], room); err != nil {
+			return 0, err
+		}
+		if !utf8.Valid(data) {
+			return 0, notText("input from " + value[1:])
+		}
+		into[name] = inputText{quoteText(data), true}
+		return len(data), nil
+	case len(value) > room:
+		return 0, tooLong("the field " + name)
+	}
+	into[name] = inputText{text: []byte(value)}
+	return len(value), nil
+}
+
+// tooLong refuses an input that is longer than is read.
+func tooLong(what string) error {
+	return reports.Usage("keep it in a file of its own and give its path, or give less; nothing was stored",
+		"the input is too long: with %s it is more than %d MiB", what, terminal.MaxInput>>20)
+}
+
+// orJSON reads a JSON object of fields.
+func orJSON(data []byte, err error, from string, into map[string]inputText) error {
+	if err != nil {
+		return err
+	}
+	if !utf8.Valid(data) {
+		return notText("input from " + from)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(data, &object); err != nil || object == nil {
+		return reports.Usage("it must look like {\"field\": value}", "the input from %s is not a JSON object%s", from, because(err))
+	}
+	for name, v := range object {
+		into[name] = inputText{v, true}
+	}
+	return nil
+}
+
+// notText refuses bytes that JSON would store other ones for.
+func notText(which string) error {
+	return reports.Usage("encode it as UTF-8, or as text such as base64", "the %s is not UTF-8 text", which)
+}
+
+func because(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ": " + err.Error()
+}
+
+// readFile reads a file of at most room bytes.
+func readFile(path string, room int) ([]byte, error) {
+	data, err := terminal.ReadFileAtMost(path, room)
+	if errors.Is(err, terminal.ErrTooLong) {
+		return nil, tooLong(path)
+	}
+	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return nil, reports.Usage("check the path", "the input file %s cannot be read: %w", path, err)
+	}
+	return data, nil
+}
+
+// typed returns a value as JSON: the text itself where it is JSON that fits the
+// field, a string where that fits, and otherwise what it looks like.
+func typed(name string, v inputText, fits func(string, json.RawMessage) bool) json.RawMessage {
+	if v.json {
+		return v.text
+	}
+	plain, quoted := json.RawMessage(v.text), json.RawMessage(quoteText(v.text))
+	if json.Valid(plain) && (fits(name, plain) || !fits(name, quoted)) {
+		return plain
+	}
+	return quoted
+}
+
+// fits reports whether a field takes a value.
+func (s *session) fits(name string, value json.RawMessage) bool {
+	probe, err := json.Marshal(map[string]json.RawMessage{name: value})
+	if err == nil {
+		_, err = s.graph.InputHash(probe)
+	}
+	return err == nil
+}
+
+// quoteText returns UTF-8 text as a string of JSON. It takes little more memory than the result.
+func quoteText(text []byte) []byte {
+	var count, quoted inner
+	for _, to := range []*inner{&count, &quoted} {
+		enc := json.NewEncoder(to)
+		for rest := text; len(rest) > 0; {
+			n := min(len(rest), 16<<10)
+			for n < len(rest) && !utf8.RuneStart(rest[n]) {
+				n++
+			}
+			_ = enc.Encode(string(rest[:n])) // a string always can
+			rest = rest[n:]
+		}
+		if to == &count {
+			quoted.text = append(make([]byte, 0, count.n+2), '"')
+		}
+	}
+	return append(quoted.text, '"')
+}
+
+// inner takes what an Encoder writes of strings, without the quotes and the new line. Without a text it counts.
+type inner struct {
+	text []byte
+	n    int
+}
+
+func (w *inner) Write(p []byte) (int, error) {
+	part := p[1 : len(p)-2]
+	if w.n += len(part); w.text != nil {
+		w.text = append(w.text, part...)
+	}
+	return len(p), nil
+}
+
+func quoteJSON(s string) string {
+	data, _ := json.Marshal(s) // a string always can
+	return string(data)
+}

@@ -1,0 +1,155 @@
+package verbs_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// program is the path of the command line with the nodes of ledger. It is a copy of the
+// test's own binary, which is that command line when asked to be: nothing is built.
+var program string
+
+// asProgram is set in the environment of a process that is to be the command line.
+const asProgram = "WEFT_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		ledger() // does not return
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "weft-cli")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	program = filepath.Join(dir, "weft")
+	if err := makeProgram(program); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// copySelf copies the binary of this process: where it lies now go run could have built
+// it, and the command line tells such a program how to call it.
+func copySelf(to string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	in, err := os.Open(self)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o700)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// place is a folder for one test, with a store and workflows in it.
+type place struct {
+	*testing.T
+	dir string
+}
+
+func newPlace(t *testing.T) place {
+	t.Helper()
+	return place{t, t.TempDir()}
+}
+
+func (p place) path(name string) string { return filepath.Join(p.dir, name) }
+
+// write makes a file and returns its path.
+func (p place) write(name, text string) string {
+	p.Helper()
+	if err := os.WriteFile(p.path(name), []byte(text), 0o600); err != nil {
+		p.Fatal(err)
+	}
+	return p.path(name)
+}
+
+// ended is how a process ended.
+type ended struct {
+	code           int // -1 if a signal killed it
+	stdout, stderr string
+}
+
+// command returns a call of the program in the test's folder, with nothing of the
+// user's environment that could change what it does.
+func (p place) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = p.dir
+	cmd.Env = []string{"HOME=" + p.dir, "PATH=" + os.Getenv("PATH"), "TZ=UTC", asProgram + "=1"}
+	return cmd
+}
+
+func (p place) run(args ...string) ended { p.Helper(); return p.finish(p.command(args...)) }
+
+func (p place) finish(cmd *exec.Cmd) ended {
+	p.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		p.Fatal(err)
+	}
+	return ended{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// must runs a command that has to end with this code.
+func (p place) must(code int, args ...string) ended {
+	p.Helper()
+	e := p.run(args...)
+	if e.code != code {
+		p.Fatalf("%s: exit code %d, want %d\nstdout: %s\nstderr: %s", strings.Join(args, " "), e.code, code, e.stdout, e.stderr)
+	}
+	return e
+}
+
+// ledgerFile is the workflow of the crash tests: a fan-out, a join, an approval.
+func ledgerFile(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("testdata/ledger.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// one returns a workflow of one node, with a field for text and one for the ledger.
+func one(node string) string {
+	return `version: 1
+name: one
+state:
+  ledger: {type: string, default: ledger}
+  topic: {type: string, default: go}
+  count: int
+  result: any
+input: [ledger, topic, count]
+output: [result]
+nodes:
+  only:
+` + node + `
+    output: {result: "${{ result }}"}
+    next: END
+`
+}
+
+// asking is a workflow that asks for a text.
+var asking = one("    uses: go:ask\n    with: {ledger: x, name: \"${{ state.topic }}\"}")

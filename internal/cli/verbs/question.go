@@ -1,0 +1,192 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/cli/reports"
+)
+
+// waits shows why a thread pauses and how to go on, and ends the command with the
+// exit code for that.
+func (s *session) waits(ctx context.Context, open []graph.Interrupt) error {
+	if err := s.showWait(open); err != nil {
+		return err
+	}
+	ids := make([]string, len(open))
+	for i, in := range open {
+		ids[i] = in.ID
+	}
+	if err := s.markSeen(ctx, ids); err != nil && !errors.Is(err, checkpoint.ErrConflict) && !errors.Is(err, checkpoint.ErrOwned) {
+		return err
+	}
+	return reports.ErrWaiting
+}
+
+// toMark is how long somebody else may hold the thread before the note that its
+// questions were shown is left out: then an answer without an id is asked for again.
+const toMark = 2 * time.Second
+
+func (s *session) markSeen(ctx context.Context, ids []string) error {
+	ctx, cancel := context.WithTimeout(ctx, toMark)
+	defer cancel()
+	return graph.MarkSeen(ctx, s.store, s.thread, ids...)
+}
+
+func (s *session) showWait(open []graph.Interrupt) error {
+	if s.JSON {
+		end := ended{Thread: s.thread, Workflow: s.graph.Name(), Status: graph.Interrupted, Interrupts: open}
+		if !s.forgets() {
+			end.Next = s.commands(open)
+		}
+		return s.PrintJSON(end)
+	}
+	var b strings.Builder
+	if s.forgets() {
+		defer s.Note("the thread is gone with this process, so nothing can answer; keep threads with --store sqlite:PATH")
+	}
+	for i, command := range s.commands(open) {
+		b.WriteString(s.question(open[i], command))
+	}
+	_, err := fmt.Fprint(s.Stdout, b.String())
+	return err
+}
+
+// question is the text of one reason to pause, with the command that goes on, if there is one.
+func (s *session) question(in graph.Interrupt, command string) string {
+	var b strings.Builder
+	if in.Detail != "" {
+		fmt.Fprintf(&b, "%s\n\n", strings.TrimSuffix(in.Detail, "\n"))
+	}
+	goOn := "Answer with:"
+	switch in.Kind {
+	case "before", "after":
+		fmt.Fprintf(&b, "The run pauses %s the node %q.", in.Kind, in.Node)
+		goOn = " Go on with:"
+	default:
+		fmt.Fprintf(&b, "%s\n(asked by the node %q; %s)\n", in.Prompt, in.Node, cmp.Or(choices(in), wanted(in.Schema)))
+	}
+	switch {
+	case command != "":
+		fmt.Fprintf(&b, "%s\n  %s\n", goOn, command)
+	case goOn[0] == ' ':
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// commands returns the command that answers each question; "" where the thread ends with the process.
+func (s *session) commands(open []graph.Interrupt) []string {
+	all := make([]string, len(open))
+	if s.forgets() { // no other process finds the thread
+		return all
+	}
+	for i, in := range open {
+		words := []string{"resume", "--thread", s.thread}
+		if choices(in) != "" && len(open) == 1 {
+			words = []string{"inbox", "approve", "--thread", s.thread}
+		} else if choices(in) != "" {
+			words = []string{"inbox", "approve", shortID(in.ID, open)}
+		} else if in.Kind == "question" {
+			words = append(words, "--answer", s.example(in, open))
+		}
+		all[i] = s.Command(words...)
+	}
+	return all
+}
+
+// example returns an answer to copy. It names the question where several are open.
+func (s *session) example(in graph.Interrupt, open []graph.Interrupt) string {
+	if len(open) == 1 {
+		return sample(in.Schema)
+	}
+	return shortID(in.ID, open) + "=" + sample(in.Schema)
+}
+
+// shortID returns the beginning of an id that no other open question has.
+func shortID(id string, open []graph.Interrupt) string {
+	for n := min(8, len(id)); n < len(id); n++ {
+		same := slices.ContainsFunc(open, func(o graph.Interrupt) bool {
+			return o.ID != id && strings.HasPrefix(o.ID, id[:n])
+		})
+		if !same {
+			return id[:n]
+		}
+	}
+	return id
+}
+
+// answerType is as much of a JSON Schema as can be told in a few words.
+type answerType struct {
+	Type any   `json:"type"`
+	Enum []any `json:"enum"`
+}
+
+func typeOf(schema json.RawMessage) (kind string, t answerType) {
+	if json.Unmarshal(schema, &t) != nil {
+		return "", t
+	}
+	kind, _ = t.Type.(string)
+	return kind, t
+}
+
+// sample returns an answer that a schema takes, or a word in its place.
+func sample(schema json.RawMessage) string {
+	kind, t := typeOf(schema)
+	switch {
+	case len(t.Enum) > 0:
+		return enumText(t.Enum[0])
+	case kind == "boolean":
+		return "true"
+	case kind == "integer", kind == "number":
+		return "NUMBER"
+	case kind == "string":
+		return "TEXT"
+	case kind == "array", kind == "object":
+		return "JSON"
+	}
+	return "VALUE"
+}
+
+// wanted says what kind of answer a schema takes.
+func wanted(schema json.RawMessage) string {
+	kind, t := typeOf(schema)
+	if len(t.Enum) > 0 {
+		words := make([]string, len(t.Enum))
+		for i, v := range t.Enum {
+			words[i] = enumText(v)
+		}
+		return "one of " + strings.Join(words, ", ")
+	}
+	switch kind {
+	case "boolean":
+		return "true or false"
+	case "integer":
+		return "a whole number"
+	case "number":
+		return "a number"
+	case "string":
+		return "a text"
+	case "array":
+		return "a JSON list"
+	case "object":
+		return "a JSON object: " + string(schema)
+	}
+	return "any value"
+}
+
+func enumText(v any) string {
+	text, err := reports.Readable(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return text
+}

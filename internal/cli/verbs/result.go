@@ -1,0 +1,35 @@
+package verbs
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/internal/cli/reports"
+)
+
+// ended is how run and resume end, as JSON.
+type ended struct {
+	Thread     string            `json:"thread"`
+	Workflow   string            `json:"workflow"`
+	Status     graph.Status      `json:"status"`
+	Output     *workflow.Values  `json:"output,omitempty"`
+	Interrupts []graph.Interrupt `json:"interrupts,omitempty"`
+	Next       []string          `json:"next,omitempty"` // commands that go on
+}
+
+// result prints what the graph gives back.
+func (s *session) result(ctx context.Context, end json.RawMessage) error {
+	output, err := s.graph.output(ctx, s.thread, end)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(ended{Thread: s.thread, Workflow: s.graph.Name(), Status: graph.Done, Output: &output})
+	}
+	if len(output) == 0 {
+		s.Note("thread %q is done; the workflow has no output", s.thread)
+	}
+	return reports.PrintValues(s.Stdout, output)
+}

@@ -1,0 +1,137 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/cli/reports"
+)
+
+// resumeFlags are the flags of resume.
+type resumeFlags struct {
+	file    string
+	thread  string
+	replies replies
+	moment
+	howToRun
+}
+
+func (a *app) resumeVerb() *cobra.Command {
+	var f resumeFlags
+	cmd := &cobra.Command{
+		Use:   "resume THREAD [FILE]",
+		Short: "Go on with a thread, with answers to its questions",
+		Long: `Resume goes on with a thread: after a question with the answer, after a failure or a
+crash without one. The thread knows its workflow; name the FILE if it was moved.
+An answer is text, yes or no, or JSON, as the question takes it. One that the thread
+has already had is no mistake, so the same command can be given again after a crash.
+Where several questions are open, answers name theirs: ID=VALUE, where the beginning
+of the ID is enough. A question that is declined has no answer: its node gets an
+error with the reason.
+
+With --at the thread goes back to an earlier checkpoint first, as a new branch: questions
+from then on are asked again, so they are answered by the next resume. With --namespace the
+checkpoint is one of a subgraph: the thread goes back to the step that runs it, and the
+subgraph goes on from there. weft fork goes back and runs nothing.
+
+Ctrl-C once lets the step finish and stops, twice stops at once.`,
+		Args: a.arguments("THREAD", 1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.thread, f.file = args[0], first(args[1:])
+			if err := checkpoint.CheckThread(f.thread); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("reason") && len(f.replies.declined) == 0 {
+				return reports.Usage("name the question with --decline ID", "--reason says why a question is declined, and none is")
+			}
+			return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
+				s := &session{app: a, store: store, thread: f.thread}
+				return s.resume(cmd.Context(), f)
+			})
+		},
+	}
+	cmd.Flags().StringArrayVar(&f.replies.answers, "answer", nil, "VALUE, or ID=VALUE where several questions are open; repeatable")
+	cmd.Flags().StringArrayVar(&f.replies.declined, "decline", nil, "the ID of a question that gets no answer; repeatable")
+	cmd.Flags().StringVar(&f.replies.reason, "reason", "", "why the questions are declined")
+	f.moment.flags(cmd, "the number of a checkpoint to go back to (default the newest)")
+	f.howToRun.flags(cmd)
+	return cmd
+}
+
+func (s *session) resume(ctx context.Context, f resumeFlags) error {
+	p, err := s.mustInspect(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.find(ctx, "resume", f.file, p); err != nil {
+		return err
+	}
+	o, err := s.options(f.howToRun)
+	if err != nil {
+		return err
+	}
+	o.At, o.Namespace = f.at, f.namespace
+	if p.Status != graph.Done || f.isPast() {
+		s.warnChanged(p)
+		if err := s.graph.checkEnv(); err != nil {
+			return err
+		}
+	}
+	r := answerer{open: p.Interrupts, had: p.Answered}
+	err = s.reply(ctx, r, f.replies, o)
+	if errors.Is(err, errUnseen) {
+		s.Note("this turn has had an answer, and nobody has been shown this question yet; answer again")
+		return s.waits(ctx, p.Interrupts)
+	}
+	if f.isPast() && errors.Is(err, graph.ErrUnknownQuestion) {
+		return reports.Usage("leave the answer out, and give it when the question is asked again", "at %s nothing is asked yet", f.moment)
+	}
+	if f.isPast() && errors.Is(err, graph.ErrUnknownThread) {
+		return f.unknown(ctx, s, err)
+	}
+	if errors.Is(err, graph.ErrUnknownQuestion) {
+		// A repeated answer whose question is closed: its type is no longer known, so what it stood
+		// for is not either. Nothing ran in the first attempt.
+		for _, r.as = range []reading{asText, asYesNo, asRuling} {
+			if again := s.reply(ctx, r, f.replies, o); !errors.Is(again, graph.ErrUnknownQuestion) {
+				return again
+			}
+		}
+		if len(p.Interrupts) == 0 {
+			return reports.Usage(s.Command("resume", "--thread", s.thread)+" goes on without an answer",
+				"thread %q has no open question, and this turn has not had that answer", s.thread)
+		}
+	}
+	return s.answerable(err, p.Interrupts)
+}
+
+// answerable adds to the error of an answer that does not fit what to type instead.
+func (s *session) answerable(err error, open []graph.Interrupt) error {
+	var f *reports.Failure
+	if !errors.As(err, &f) || !errors.Is(err, graph.ErrAnswer) && !errors.Is(err, graph.ErrAmbiguous) && !errors.Is(err, graph.ErrUnknownQuestion) {
+		return err
+	}
+	var ways []string
+	for i, command := range s.commands(open) {
+		ways = append(ways, fmt.Sprintf("%s (%s)", command, cmp.Or(choices(open[i]), wanted(open[i].Schema))))
+	}
+	if len(ways) == 0 {
+		return err
+	}
+	return &reports.Failure{Code: f.Code, Err: f.Err, Next: "answer with " + strings.Join(ways, ", or ")}
+}
+
+func (s *session) reply(ctx context.Context, r answerer, given replies, o graph.RunOptions) error {
+	answers, err := r.replies(given)
+	if err != nil {
+		return err
+	}
+	return s.watch(ctx, s.graph.StartResume(ctx, answers, o))
+}

@@ -1,0 +1,210 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/cli/reports"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	file    string
+	thread  string
+	named   bool // --thread was given
+	inputs  []string
+	configs []string
+	newTurn bool
+	queue   bool
+	howToRun
+}
+
+func (a *app) runVerb() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Run a workflow, or go on with a run that stopped",
+		Long: `Run starts a workflow on a thread: that of a FILE, or a graph of this program by its name. The same command again goes on where it stopped:
+after a crash it resumes, while a question is open it shows the question, and
+after the end it shows the result. --new-turn, or another input, starts anew on
+what the thread remembers.
+
+Ctrl-C once lets the step finish and stops, twice stops at once. Both keep what is
+done; resume goes on.`,
+		Args: a.arguments("FILE", 1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.file, f.named = args[0], cmd.Flags().Changed("thread")
+			return a.run(cmd.Context(), f)
+		},
+	}
+	cmd.Flags().StringVar(&f.thread, "thread", "", "the thread's name (default a new one)")
+	cmd.Flags().StringArrayVar(&f.inputs, "input", nil, "KEY=VALUE, KEY=@FILE for a file's text, @FILE or - for a JSON object; repeatable")
+	cmd.Flags().StringArrayVar(&f.configs, "config", nil, "NAME=VALUE of the workflow's config, in the forms of --input; repeatable")
+	cmd.Flags().BoolVar(&f.newTurn, "new-turn", false, "start a new turn even if this one has not ended, or had the same input")
+	cmd.Flags().BoolVar(&f.queue, "queue", false, "if the thread is busy or waits for an answer, keep the input for a turn of its own")
+	f.flags(cmd)
+	return cmd
+}
+
+func (a *app) run(ctx context.Context, f runFlags) error {
+	if f.queue && f.newTurn {
+		return reports.Usage("give one of them", "--queue waits for the turn that is open, --new-turn drops it")
+	}
+	if f.queue && f.takeOver {
+		return reports.Usage("give one of them", "--queue waits for the process that works on the thread, --take-over does not")
+	}
+	open, err := a.declared(f.file)
+	if err != nil {
+		return err
+	}
+	if a.config.Chats[f.file] != nil && a.config.Graphs[f.file] == nil {
+		return reports.Usage(a.Command("chat", f.file, "--say", "TEXT"), "%q is an agent: it is talked with, and not run", f.file)
+	}
+	if !f.named {
+		f.thread = uuid.NewString()
+	}
+	if err := checkpoint.CheckThread(f.thread); err != nil {
+		return err
+	}
+	return withStore(ctx, a.open, func(store checkpoint.Store) error {
+		s := &session{app: a, store: store, thread: f.thread}
+		if s.graph, err = open(ctx, store); err != nil {
+			return err
+		}
+		return s.run(ctx, f)
+	})
+}
+
+// run decides what the command means for the thread as it stands, and does it; once more,
+// if somebody else was faster to do something with the thread.
+func (s *session) run(ctx context.Context, f runFlags) error {
+	for {
+		if err := s.runOnce(ctx, f); !errors.Is(err, graph.ErrMoved) {
+			return err
+		}
+	}
+}
+
+func (s *session) runOnce(ctx context.Context, f runFlags) error {
+	o, err := s.options(f.howToRun)
+	if err != nil {
+		return err
+	}
+	if f.queue {
+		if err := s.untilFree(ctx); err != nil {
+			return err
+		}
+	}
+	p, found, err := s.inspect(ctx)
+	if err == nil && found {
+		err = s.sameGraph(p)
+	}
+	if err != nil {
+		return err
+	}
+	o.If = &p.Checkpoint
+	if p.Status == graph.Interrupted && len(f.inputs)+len(f.configs) == 0 && !f.newTurn && !f.queue {
+		return s.waits(ctx, p.Interrupts)
+	}
+	input, err := s.input(f.inputs, f.configs)
+	if err != nil {
+		return err
+	}
+	hash, err := s.graph.InputHash(input)
+	if err != nil {
+		return err
+	}
+	todo := decide(p, found, p.Input == hash, f.newTurn, f.queue)
+	if todo == begin || todo == goOn { // what the environment lacks is told before anything runs
+		if err := s.graph.checkEnv(); err != nil {
+			return err
+		}
+	}
+	switch todo {
+	case begin:
+		switch {
+		case f.newTurn:
+			o.OnOpenQuestions = graph.Discard
+		case f.queue:
+			o.OnOpenQuestions = graph.Queue
+		}
+		if !f.named {
+			s.Note("this is thread %s", s.thread)
+		}
+		return s.watch(ctx, s.graph.Start(ctx, input, o))
+	case goOn:
+		s.warnChanged(p)
+		return s.watch(ctx, s.graph.StartResume(ctx, graph.Answers{}, o))
+	case ask:
+		return s.waits(ctx, p.Interrupts)
+	case show:
+		return s.showAgain(ctx, p)
+	case refuseOpen:
+		return reports.Usage("show the question: "+s.Command("resume", "--thread", s.thread)+", keep the input for later with --queue, or drop the question with --new-turn",
+			"thread %q waits for an answer, so it takes no new input", s.thread)
+	default:
+		return reports.Usage("go on with "+s.Command("resume", "--thread", s.thread)+", or drop the turn with --new-turn",
+			"thread %q has not finished the turn of another input", s.thread)
+	}
+}
+
+// untilFree waits until nobody works on the thread: only then it can be told whether an
+// input can have its turn.
+func (s *session) untilFree(ctx context.Context) error {
+	return s.holding(ctx, checkpoint.HoldOptions{Owner: "weft", Policy: checkpoint.Wait}, func(context.Context, string) error { return nil })
+}
+
+// action is what run does with a thread.
+type action int
+
+const (
+	begin      action = iota // start a turn with the input
+	goOn                     // resume the turn
+	ask                      // show the open questions again
+	show                     // show the result again
+	refuseOpen               // a question of another turn is open
+	refuseWork               // another turn has work left
+)
+
+// decide returns what run means for a thread that stands at p. same says that the
+// input is the one of its last turn; queue, that the input may wait for open questions.
+func decide(p graph.CommitInfo, found, same, newTurn, queue bool) action {
+	switch {
+	case !found:
+		return begin
+	case newTurn:
+		return begin
+	case p.Status == graph.Interrupted && !same && queue:
+		return begin
+	case p.Status == graph.Interrupted && !same:
+		return refuseOpen
+	case p.Status == graph.Interrupted:
+		return ask
+	case p.Status == graph.Done && same:
+		return show
+	case p.Status == graph.Done:
+		return begin
+	case same:
+		return goOn
+	}
+	return refuseWork
+}
+
+// showAgain shows the result that the thread has.
+func (s *session) showAgain(ctx context.Context, p graph.CommitInfo) error {
+	end, _, err := s.graph.State(ctx, checkpoint.Key{Thread: s.thread}, p.Checkpoint)
+	if err != nil {
+		return err
+	}
+	version := ""
+	if s.changed(p) {
+		version = " with an earlier version of the workflow"
+	}
+	s.Note("thread %q has already finished this input%s; --new-turn runs it again", s.thread, version)
+	return s.result(ctx, end)
+}

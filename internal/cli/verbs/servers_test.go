@@ -1,0 +1,266 @@
+//go:build unix
+
+package verbs_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/weftrun/weft/internal/freeport"
+)
+
+// startRedis starts a Redis for one test and returns its address. args are settings.
+func startRedis(t *testing.T, args ...string) (host string) {
+	t.Helper()
+	err := freeport.Start(func(port string) error {
+		host = "127.0.0.1:" + port
+		settings := append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "", "--daemonize", "no"}, args...)
+		cmd := exec.Command("redis-server", settings...)
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			return fmt.Errorf("these tests need a redis-server (Debian: apt-get install redis-server): %w", err)
+		}
+		return await(t, cmd, bufio.NewScanner(out), "eady to accept connections")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host
+}
+
+// await reads the output of a server until it is ready, and ends the server with the test.
+func await(t *testing.T, cmd *exec.Cmd, said *bufio.Scanner, ready string) error {
+	t.Helper()
+	var drained sync.WaitGroup
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGQUIT) // PostgreSQL ends at once, and takes its children along
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		drained.Wait()
+		_ = cmd.Wait()
+	})
+	var all strings.Builder
+	for said.Scan() {
+		fmt.Fprintln(&all, said.Text())
+		if strings.Contains(said.Text(), ready) {
+			drained.Go(func() {
+				for said.Scan() { // lest the server waits for a reader
+				}
+			})
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s\n%s", freeport.ErrEnded, cmd.Path, all.String())
+}
+
+// startPostgres starts a PostgreSQL that listens on a socket, and returns its address.
+func startPostgres(t *testing.T) (address string) {
+	t.Helper()
+	who, err := unprivileged()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "weft-cli-pg") // short, for the path of the socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if who != nil {
+		if err := os.Chown(dir, int(who.Uid), int(who.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := func(name string, args ...string) *exec.Cmd {
+		cmd := exec.Command(postgresBinary(t, name), args...)
+		cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: who, Setpgid: true}
+		return cmd
+	}
+	data := filepath.Join(dir, "data")
+	if out, err := command("initdb", "-D", data, "-U", "weft", "-A", "trust", "-E", "UTF8", "--locale=C", "-N", "--no-instructions").CombinedOutput(); err != nil {
+		t.Fatalf("initdb: %v: %s", err, out)
+	}
+	cmd := command("postgres", "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off")
+	out, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := await(t, cmd, bufio.NewScanner(out), "ready to accept connections"); err != nil {
+		t.Fatal(err)
+	}
+	return "postgres://weft:pg-secret@/postgres?sslmode=disable&host=" + url.QueryEscape(dir)
+}
+
+// postgresBinary returns a program of the newest PostgreSQL.
+func postgresBinary(t *testing.T, name string) string {
+	t.Helper()
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	best, newest := "", -1
+	for _, path := range found {
+		if v, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))); err == nil && v > newest {
+			best, newest = path, v
+		}
+	}
+	if best != "" {
+		return best
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatalf("these tests need PostgreSQL, see .ci/setup: %v", err)
+	}
+	return path
+}
+
+// unprivileged returns a user for the server when this process is root, as which
+// PostgreSQL refuses to run.
+func unprivileged() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		u, err = user.Lookup("nobody")
+	}
+	if err != nil {
+		return nil, err
+	}
+	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err1, err2)
+}
+
+// TestAThreadTravelsThroughEveryStore asks in SQLite, moves to Redis and PostgreSQL, and
+// is answered back in SQLite under another name.
+func TestAThreadTravelsThroughEveryStore(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("w.yaml", asking)
+	p.must(4, "run", "w.yaml", "--thread", "t", "--store", "sqlite:a.db")
+	stores := []string{"sqlite:a.db", "redis://:red-secret@" + startRedis(t, "--requirepass", "red-secret"), startPostgres(t), "sqlite:b.db"}
+	for i, to := range stores[1:] {
+		file := fmt.Sprintf("%d.thread", i)
+		p.write(file, p.must(0, "export", "t", "--store", stores[i]).stdout)
+		args := []string{"import", file, "--store", to}
+		e := p.must(0, args...)
+		expect(t, "import", e.stdout, "thread t is stored up to checkpoint 1: interrupted\n")
+		if e := p.must(2, args...); !strings.Contains(e.stderr, "exists already") || !strings.Contains(e.stderr, "--thread NAME") {
+			t.Errorf("import over a thread: %s", e.stderr)
+		}
+		expect(t, "what export wrote of "+to, p.must(0, "export", "t", "--store", to).stdout, p.must(0, "export", "t", "--store", stores[0]).stdout)
+	}
+	piped := p.command("import", "-", "--thread", "u", "--store", stores[1])
+	piped.Stdin = strings.NewReader(p.must(0, "export", "t", "--store", "sqlite:b.db").stdout)
+	expect(t, "import from stdin", p.finish(piped).stdout, "thread u is stored up to checkpoint 1: interrupted\n")
+	for i, store := range stores {
+		thread := []string{"t", "u", "t", "t"}[i]
+		e := p.must(0, "resume", "--thread", thread, "--answer", "x", "--store", store)
+		expect(t, "the result in "+store, e.stdout, "result: x\n")
+		e = p.must(0, "prune", thread, "--keep-last", "1", "--store", store)
+		expect(t, "prune in "+store, e.stdout, "thread "+thread+": dropped 1 of 2 checkpoints\n")
+		p.must(0, "delete", thread, "--yes", "--store", store)
+		p.must(2, "state", "--thread", thread, "--store", store)
+	}
+	for _, store := range stores[1:3] {
+		p.neverTells(store)
+	}
+}
+
+// neverTells makes mistakes on a server and looks for the password in what is printed.
+func (p place) neverTells(store string) {
+	p.Helper()
+	_, secret, _ := strings.Cut(store, ":")
+	_, secret, _ = strings.Cut(secret, ":")
+	secret, _, _ = strings.Cut(secret, "@")
+	wrong := strings.Replace(store, "@", "-and-wrong@", 1)
+	if e := p.run("doctor", "--store", wrong); strings.HasPrefix(store, "redis") && (e.code != 1 || !strings.Contains(e.stdout, "do: start the server, and check the address and the password")) {
+		p.Errorf("a wrong password: exit code %d\n%s", e.code, e.stderr)
+	}
+	for _, args := range [][]string{
+		{"run", "w.yaml", "--thread", "v", "--store", store},
+		{"inbox", "--store", store}, {"doctor", "--store", store}, {"threads", "--json", "--store", wrong}, {"threads", "--store", wrong},
+		{"history", "--thread", "nobody", "--store", store}, {"delete", "v", "--store", store},
+		{"threads", "--store", strings.Replace(store, "://", "://%zz", 1)}, {"threads", "--store", strings.Replace(store, "-", "/", 1)},
+		{"threads", "--store", "x" + store},
+	} {
+		e := p.run(args...)
+		if said := e.stdout + e.stderr; strings.Contains(said, secret) || strings.Contains(said, "-secret") || strings.Contains(said, "and-wrong") {
+			p.Errorf("%v tells the password:\n%s", args, said)
+		}
+	}
+	cmd := p.command("history", "--thread", "nobody")
+	cmd.Env = append(cmd.Env, "WEFT_STORE="+wrong)
+	if e := p.finish(cmd); strings.Contains(e.stderr, secret) {
+		p.Errorf("with WEFT_STORE it tells the password:\n%s", e.stderr)
+	}
+}
+
+// TestDoctorOfADeadServerSaysWhatItCostsAndWhatToDo: there is no server at port 1.
+func TestDoctorOfADeadServerSaysWhatItCostsAndWhatToDo(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for _, store := range []string{"redis://u:s3cret@127.0.0.1:1", "postgres://u:s3cret@127.0.0.1:1/x", "sqlite:" + p.dir} {
+		e := p.must(1, "doctor", "--store", store)
+		lines := strings.Split(strings.TrimSuffix(e.stdout, "\n"), "\n")
+		if len(lines) != 3 || !strings.HasPrefix(lines[0], "danger   store: ") || !strings.HasPrefix(lines[1], "         nothing can be run, resumed or read: ") || !strings.HasPrefix(lines[2], "         do: ") {
+			t.Errorf("%s: got\n%s\nwant a danger, its cost and what to do", store, e.stdout)
+		}
+		if e.stderr != "" {
+			t.Errorf("rule: no line of a client library is on stderr\n%s: %s", store, e.stderr)
+		}
+		if strings.Contains(e.stdout, "s3cret") || strings.Contains(e.stdout, "doctor") {
+			t.Errorf("rule: doctor tells no password, and does not send to itself\n%s", e.stdout)
+		}
+		e = p.must(1, "doctor", "--json", "--store", store)
+		if !strings.HasPrefix(e.stdout, `{"severity":"danger","subject":"store","value":"`) || strings.Count(e.stdout, "\n") != 1 {
+			t.Errorf("%s: as JSON: %s", store, e.stdout)
+		}
+	}
+}
+
+func TestDoctorLooksAtTheServer(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	bad := "redis://" + startRedis(t, "--appendonly", "no")
+	e := p.must(1, "doctor", "--store", bad)
+	if !strings.HasPrefix(e.stdout, "danger   ") || !strings.Contains(e.stdout, "         do: appendonly yes") {
+		t.Errorf("a server that saves nothing:\n%s", e.stdout)
+	}
+	e = p.must(1, "doctor", "--json", "--store", bad)
+	if !strings.HasPrefix(e.stdout, `{"severity":"danger","subject":"`) || !strings.Contains(e.stdout, `"advice":"`) {
+		t.Errorf("as JSON:\n%s", e.stdout)
+	}
+}
+
+// TestDoctor_RightsOfTheStore examines a Redis with exactly the rights that a store needs: a run
+// works, and the doctor does not say that nothing can be run.
+func TestDoctor_RightsOfTheStore(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	acl := filepath.Join(t.TempDir(), "users.acl")
+	rules := "user default off\nuser service on >secret ~weft:* +@scripting +@hash +@sortedset +@keyspace +time +ping\n"
+	if err := os.WriteFile(acl, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := p.must(0, "doctor", "--store", "redis://service:secret@"+startRedis(t, "--aclfile", acl))
+	if strings.Contains(e.stdout, "nothing can be run") || !strings.Contains(e.stdout, " INFO: ") || !strings.Contains(e.stdout, "+info") {
+		t.Errorf("rule: the doctor says what it may not see, and which right is missing\n got:\n%s", e.stdout)
+	}
+}

@@ -1,0 +1,179 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/internal/cli/reports"
+)
+
+// open opens the store that the command line, the environment or the default names.
+func (a *app) open(ctx context.Context) (checkpoint.Store, error) {
+	address, err := a.address()
+	if err != nil {
+		return nil, err
+	}
+	opener, ok := a.openers()[schemeOf(address)]
+	if !ok {
+		next := "use one of " + strings.Join(a.addresses(), ", ")
+		if len(a.config.Stores) == 0 {
+			next += "; a program names others in weftcli.Config.Stores"
+		}
+		return nil, reports.Usage(next, "the store %q has an unknown scheme", reports.WithoutPassword(address))
+	}
+	store, err := opener(ctx, address)
+	if err == nil {
+		return store, nil
+	}
+	if _, bad := url.Parse(address); bad != nil && strings.Contains(address, "://") { // its error may tell the password
+		return nil, reports.Usage("write signs of a name or password that mean something in a URL as %XX", "the store %q is not a URL", reports.WithoutPassword(address))
+	}
+	return nil, err
+}
+
+// openToRead is open for a command that starts nothing: a file that is not there is
+// an empty store, and is not made.
+func (a *app) openToRead(ctx context.Context) (checkpoint.Store, error) {
+	if _, missing := a.missingFile(); missing {
+		return new(checkpoint.Memory), nil
+	}
+	return a.open(ctx)
+}
+
+// missingFile reports whether the store is a file that is not there yet, and its path.
+func (a *app) missingFile() (path string, missing bool) {
+	address, err := a.address()
+	if err != nil || schemeOf(address) != "sqlite" {
+		return "", false
+	}
+	path = afterScheme(address)
+	_, err = os.Stat(path)
+	return path, errors.Is(err, fs.ErrNotExist)
+}
+
+// address returns the store's address.
+func (a *app) address() (string, error) {
+	address := a.Store
+	if address == "" {
+		address = os.Getenv(reports.StoreVariable)
+	}
+	switch {
+	case address == "":
+		path, err := defaultFile(runtime.GOOS, os.Getenv, os.UserHomeDir)
+		return "sqlite:" + path, err
+	case !strings.Contains(address, ":"):
+		return "", reports.Usage("did you mean sqlite:"+address+"?", "the store %q has no scheme", address)
+	case address == "sqlite:":
+		return "", reports.Usage("name it: sqlite:PATH", "the store %q names no file", address)
+	}
+	return address, nil
+}
+
+func schemeOf(address string) string {
+	scheme, _, _ := strings.Cut(address, ":")
+	return scheme
+}
+
+func afterScheme(address string) string {
+	_, rest, _ := strings.Cut(address, ":")
+	return rest
+}
+
+// storeIs reports whether the store has a scheme.
+func (a *app) storeIs(scheme string) bool {
+	address, err := a.address()
+	return err == nil && schemeOf(address) == scheme
+}
+
+// forgets reports whether the store ends with the process.
+func (a *app) forgets() bool { return a.storeIs("memory") }
+
+func (a *app) openers() map[string]Opener {
+	all := map[string]Opener{
+		"sqlite": func(ctx context.Context, address string) (checkpoint.Store, error) {
+			return opened(sqlite.Open(ctx, afterScheme(address)))
+		},
+		"memory": func(_ context.Context, address string) (checkpoint.Store, error) {
+			if rest := afterScheme(address); rest != "" {
+				return nil, reports.Usage("write --store memory:", "a store in memory has no name %q", rest)
+			}
+			return new(checkpoint.Memory), nil
+		},
+	}
+	for scheme, open := range a.config.Stores {
+		all[scheme] = open
+	}
+	return all
+}
+
+// opened keeps a nil *Store from becoming a Store that is not nil.
+func opened(s *sqlite.Store, err error) (checkpoint.Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// addresses says how the stores of this program are named.
+func (a *app) addresses() []string {
+	names := []string{"sqlite:PATH", "memory:"}
+	for scheme := range a.config.Stores {
+		names = append(names, scheme+":…")
+	}
+	slices.Sort(names[2:])
+	return names
+}
+
+// storesInWords is addresses in a few words.
+func (a *app) storesInWords() string {
+	if len(a.config.Stores) == 0 {
+		return "sqlite:PATH or memory:"
+	}
+	return "sqlite:PATH, memory: or the URL of a server"
+}
+
+// unavailable says what to do about a store that cannot be used.
+func (a *app) unavailable() string {
+	if a.storeIs("sqlite") || a.forgets() {
+		return "check the path and its permissions, or name another store with --store sqlite:PATH"
+	}
+	return fmt.Sprintf("check the address, the password and the server behind --store or $%s; %s looks at it closer", reports.StoreVariable, a.Command("doctor"))
+}
+
+// locked says what to do about a store that others keep locked.
+func (a *app) locked() string {
+	if a.storeIs("sqlite") {
+		return "end the program that holds the file, or try again; nothing was written"
+	}
+	return "try again; nothing was written"
+}
+
+// defaultFile returns the file of the user's threads: below the directory that the
+// system has for what a program keeps between runs.
+func defaultFile(system string, getenv func(string) string, home func() (string, error)) (string, error) {
+	const name = "weft.db"
+	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "weft", name), nil
+	}
+	if dir := getenv("LocalAppData"); system == "windows" && dir != "" {
+		return filepath.Join(dir, "weft", name), nil
+	}
+	dir, err := home()
+	if err != nil {
+		return "", reports.Usage("set HOME, or name a store with --store sqlite:PATH", "the user has no home directory: %w", err)
+	}
+	if system == "darwin" {
+		return filepath.Join(dir, "Library", "Application Support", "weft", name), nil
+	}
+	return filepath.Join(dir, ".local", "state", "weft", name), nil
+}

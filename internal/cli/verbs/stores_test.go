@@ -1,0 +1,105 @@
+package verbs_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/postgres"
+	"github.com/weftrun/weft/checkpoint/redis"
+	"github.com/weftrun/weft/checkpoint/sqlite"
+)
+
+// crashStore kills its own process at the nth write: before the write reaches the
+// store, or after it has returned. It reports how many writes there were to a file.
+type crashStore struct {
+	checkpoint.Store
+	at     int64
+	after  bool
+	writes atomic.Int64
+	count  string
+}
+
+// openCrash opens crash:N:before:PATH or crash:N:after:PATH, or in place of PATH a redis:// or postgres:// address.
+func openCrash(ctx context.Context, address string) (checkpoint.Store, error) {
+	var s crashStore
+	parts := strings.SplitN(strings.TrimPrefix(address, "crash:"), ":", 3)
+	if _, err := fmt.Sscan(parts[0], &s.at); err != nil {
+		return nil, err
+	}
+	s.after = parts[1] == "after"
+	if !strings.Contains(parts[2], "://") {
+		s.count = parts[2] + ".writes"
+		parts[2] = "sqlite:" + parts[2]
+	}
+	store, err := openAny(ctx, parts[2])
+	if err != nil {
+		return nil, err
+	}
+	s.Store = store
+	return &s, nil
+}
+
+func (s *crashStore) Commit(ctx context.Context, c checkpoint.Commit) error {
+	return s.write(func() error { return s.Store.Commit(ctx, c) })
+}
+
+func (s *crashStore) Put(ctx context.Context, p checkpoint.Pending) error {
+	return s.write(func() error { return s.Store.Put(ctx, p) })
+}
+
+func (s *crashStore) write(do func() error) error {
+	n := s.writes.Add(1)
+	if n == s.at && !s.after {
+		die()
+	}
+	err := do()
+	if n == s.at && s.after {
+		die()
+	}
+	return err
+}
+
+// Close leaves the number of writes behind.
+func (s *crashStore) Close() error {
+	if s.count == "" {
+		return s.Store.Close()
+	}
+	if err := os.WriteFile(s.count, fmt.Append(nil, s.writes.Load()), 0o600); err != nil {
+		return err
+	}
+	return s.Store.Close()
+}
+
+// die ends the process as kill -9 does.
+func die() {
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Kill()
+	}
+	if err != nil {
+		panic(err)
+	}
+	select {}
+}
+
+// openPanic has a bug.
+func openPanic(context.Context, string) (checkpoint.Store, error) { panic("the opener has a bug") }
+
+// openHasty opens a file, and waits for its lock no longer than a moment.
+func openHasty(ctx context.Context, address string) (checkpoint.Store, error) {
+	return sqlite.OpenConfig(ctx, strings.TrimPrefix(address, "hasty:"), sqlite.Config{BusyTimeout: time.Millisecond})
+}
+
+func openRedis(ctx context.Context, address string) (checkpoint.Store, error) {
+	redis.Quiet()
+	return redis.OpenURL(ctx, address)
+}
+
+func openPostgres(ctx context.Context, address string) (checkpoint.Store, error) {
+	return postgres.Open(ctx, address, postgres.Config{})
+}
