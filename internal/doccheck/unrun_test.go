@@ -16,7 +16,7 @@ var (
 
 // variables are those that tests may read: what they do without them, they do in CI.
 var variables = map[string]string{
-	"PATH":        "internal/cli/verbs/main_test.go",        // the programs that a test runs
+	"PATH":        "internal/cli/verbs/main_test.go",  // the programs that a test runs
 	"WEFT_GOLDEN": "checkpoint/golden_test.go",        // writes new golden files, and checks none
 	"WEFT_MUTANT": "internal/mutants/mutants_test.go", // in the code that the test builds
 }

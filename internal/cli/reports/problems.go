@@ -9,14 +9,15 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// Verdict is what validate says of one file, as JSON.
+// Verdict is the result of validate for one file. Text is for people.
 type Verdict struct {
 	File     string    `json:"file"`
 	Valid    bool      `json:"valid"`
 	Problems []Problem `json:"problems,omitempty"`
-	Text     string
+	Text     string    `json:"-"`
 }
 
+// Problem is one error or warning in a file.
 type Problem struct {
 	Code    workflow.Code `json:"code,omitempty"`
 	File    string        `json:"file,omitempty"`
