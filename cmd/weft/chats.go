@@ -21,7 +21,7 @@ func chats() map[string]weftcli.Chat { return map[string]weftcli.Chat{"model": o
 func openModel(_ context.Context, store checkpoint.Store) (turn.Untyped, error) {
 	if os.Getenv("OPENAI_API_KEY") == "" && os.Getenv("OPENAI_BASE_URL") == "" {
 		return nil, errors.New("set OPENAI_API_KEY, or OPENAI_BASE_URL for another server, and OPENAI_MODEL for another model than gpt-4.1-mini; " +
-			"a program with an agent of its own names it in weftcli.Config.Chats, as examples/desk does")
+			"a program with an agent of its own names it in weftcli.Config.Chats, as examples/assistant does")
 	}
 	m, err := openai.New(openai.Config{Model: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4.1-mini")})
 	if err != nil {

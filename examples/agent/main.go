@@ -1,6 +1,6 @@
-// Command agent is a desk that answers for orders: it looks them up, and refunds one when a person has
-// approved it. Its model follows a few rules and needs no network; with OPENAI_API_KEY or OPENAI_BASE_URL in the
-// environment it is a real one:
+// Command agent is a support agent for orders. It looks orders up, and refunds one after a person
+// has approved the refund. Its model follows a few rules and needs no network. With OPENAI_API_KEY
+// or OPENAI_BASE_URL in the environment, it uses a real model:
 //
 //	go run ./examples/agent
 //	OPENAI_BASE_URL=http://localhost:11434/v1 OPENAI_MODEL=qwen3 go run ./examples/agent
@@ -25,7 +25,7 @@ import (
 	"github.com/weftrun/weft/nodes/react"
 )
 
-// Order is what the desk knows of an order.
+// Order is an order as the agent sees it.
 type Order struct {
 	ID    string  `json:"id"`
 	What  string  `json:"what"`
@@ -54,17 +54,18 @@ var refund = tool.Func(tool.Info{Name: "refund", Description: "pays an order bac
 		ID     string  `json:"id"`
 		Amount float64 `json:"amount"`
 	}) (string, error) {
-		// A real one hands tool.ID(ctx) to the bank: after a crash it is the same, and the bank pays once.
+		// A real tool passes tool.ID(ctx) to the bank. The id is the same after a crash, so the
+		// bank pays once.
 		return fmt.Sprintf("paid back %.2f for %s", a.Amount, a.ID), nil
 	})
 
-func desk(m model.Model, store checkpoint.Store) (*graph.Graph[react.State], error) {
+func support(m model.Model, store checkpoint.Store) (*graph.Graph[react.State], error) {
 	set, err := tool.NewSet(lookup, refund)
 	if err != nil {
 		return nil, err
 	}
 	b, err := react.New(react.Config{
-		Name: "desk", Model: m, Tools: set, MaxTurns: 8,
+		Name: "support", Model: m, Tools: set, MaxTurns: 8,
 		System: "You answer for orders. Look an order up before you say anything about it. Refund what arrived broken.",
 		Budget: model.Budget{Tokens: 50_000, Time: 5 * time.Minute},
 	})
@@ -74,7 +75,7 @@ func desk(m model.Model, store checkpoint.Store) (*graph.Graph[react.State], err
 	return b.Compile(graph.Config{Store: store}) // every mistake at once
 }
 
-// talk has one turn of a conversation, and asks in about what must be approved.
+// talk runs one turn of a conversation. It reads decisions about approvals from in.
 func talk(ctx context.Context, g *graph.Graph[react.State], thread, said string, in *bufio.Scanner, out io.Writer) error {
 	o := graph.RunOptions{Thread: thread, Modes: graph.Messages}
 	events := g.Stream(ctx, react.Input(said), o)
@@ -109,7 +110,7 @@ func talk(ctx context.Context, g *graph.Graph[react.State], thread, said string,
 	}
 }
 
-// choose returns the model of the environment, or the one that follows rules.
+// choose returns the model that the environment configures, or else the model that follows rules.
 func choose() (model.Model, error) {
 	if os.Getenv("OPENAI_API_KEY") == "" && os.Getenv("OPENAI_BASE_URL") == "" {
 		return rules(), nil
@@ -122,7 +123,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	g, err := desk(m, &checkpoint.Memory{})
+	g, err := support(m, &checkpoint.Memory{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// converse has turns on one thread, each with a process of its own.
+// converse runs turns on one thread, each with a newly compiled graph.
 func converse(t *testing.T, answers string, turns ...string) string {
 	t.Helper()
 	var out bytes.Buffer
 	store := &checkpoint.Memory{}
 	in := bufio.NewScanner(strings.NewReader(answers))
 	for _, said := range turns {
-		g, err := desk(rules(), store)
+		g, err := support(rules(), store)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +29,7 @@ func converse(t *testing.T, answers string, turns ...string) string {
 	return out.String()
 }
 
-func TestTheDeskRefundsWhatAPersonApproves(t *testing.T) {
+func TestAgent_RefundsAfterApproval(t *testing.T) {
 	got := converse(t, "y\n", "What became of A-17?", "Then give me the money back.", "And A-99?")
 	want := `Your order A-17, a blue kettle, arrived broken.
 ? Pay it back? refund { "amount": 39.9, "id": "A-17" } [y/N] 
@@ -41,7 +41,7 @@ I am sorry: there is no order "A-99"
 	}
 }
 
-func TestWhatIsNotApprovedIsNotPaid(t *testing.T) {
+func TestAgent_DoesNotRefundWithoutApproval(t *testing.T) {
 	for _, answer := range []string{"n\n", "", "perhaps\n"} {
 		got := converse(t, answer, "I want the money back for A-17.")
 		if strings.Contains(got, "paid back") || !strings.Contains(got, "The person's feedback: not now") {
@@ -50,11 +50,11 @@ func TestWhatIsNotApprovedIsNotPaid(t *testing.T) {
 	}
 }
 
-func TestTheModelIsThatOfTheEnvironment(t *testing.T) {
+func TestChoose_ReadsTheEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("OPENAI_BASE_URL", "no address")
 	if _, err := choose(); err == nil {
-		t.Error("the environment was not looked at")
+		t.Error("got no error for an invalid OPENAI_BASE_URL")
 	}
 	t.Setenv("OPENAI_BASE_URL", "")
 	if m, err := choose(); err != nil || m == nil {

@@ -13,7 +13,7 @@ import (
 
 var number = regexp.MustCompile(`A-\d+`)
 
-// rules returns a model that follows a few rules, for those who have no other at hand.
+// rules returns a model that follows a few rules and needs no network.
 func rules() model.Model {
 	return model.ScriptFunc(func(_ context.Context, r model.Request) model.Answer {
 		last := r.Messages[len(r.Messages)-1]
@@ -50,7 +50,7 @@ func report(r message.Result) string {
 	return "Done: " + r.Text() + "."
 }
 
-// mentioned returns the order that was spoken of last.
+// mentioned returns the order number that was mentioned last.
 func mentioned(ms []message.Message) (id string) {
 	for _, m := range ms {
 		if found := number.FindString(m.Text()); found != "" {

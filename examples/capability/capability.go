@@ -8,7 +8,7 @@ import (
 	"github.com/weftrun/weft/capabilities"
 )
 
-// Forecast is what the capability finds: a context, which stays known in later turns.
+// Forecast is the context that the capability stores. Later turns can use it.
 type Forecast struct {
 	City    string `json:"city"`
 	Celsius int    `json:"celsius"`
@@ -20,9 +20,9 @@ func (f Forecast) Summary(string) any { return fmt.Sprintf("%s: %d °C", f.City,
 
 var known = []Forecast{{"Seattle", 14}, {"Oslo", 3}}
 
-// forecast looks for the city that the task names.
+// forecast looks up the city that the task names.
 var forecast = capabilities.Func(capabilities.Info{
-	Name: "forecast", Description: "says how warm it is in a city", Provides: []string{"FORECAST"},
+	Name: "forecast", Description: "reports the temperature in a city", Provides: []string{"FORECAST"},
 }, func(_ context.Context, c *capabilities.Call) error {
 	task, _ := c.Manager.CurrentTask(c.State)
 	for _, f := range known {

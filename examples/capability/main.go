@@ -1,5 +1,5 @@
-// Capability is the smallest agent with a capability of one's own, which stands in capability.go. It needs no model: ask
-// it how warm it is in Oslo, or /help.
+// Capability is the smallest agent with its own capability, which is in capability.go. It needs no
+// model. Ask it how warm it is in Oslo, or type /help.
 package main
 
 import (
@@ -24,8 +24,8 @@ func main() {
 	}
 }
 
-// desk is the agent: a registry of capabilities, the types of what they find, a graph, and the agent of the graph.
-func desk(store checkpoint.Store) (*turn.Agent[agent.State], error) {
+// forecasts returns the agent: a registry of capabilities, their context types, and a graph.
+func forecasts(store checkpoint.Store) (*turn.Agent[agent.State], error) {
 	reg, err := capabilities.NewRegistry(forecast)
 	if err != nil {
 		return nil, err
@@ -42,9 +42,9 @@ func desk(store checkpoint.Store) (*turn.Agent[agent.State], error) {
 	return turn.NewAgent(g, m), nil
 }
 
-// chat answers each line until there are no more, or one says /exit.
+// chat answers each line until the input ends or a line is /exit.
 func chat(ctx context.Context, store checkpoint.Store, in io.Reader, out io.Writer) error {
-	d, err := desk(store)
+	d, err := forecasts(store)
 	if err != nil {
 		return err
 	}

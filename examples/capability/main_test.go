@@ -8,7 +8,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-func TestAFirstCapabilityIsShorterThan40Lines(t *testing.T) {
+func TestCapability_HasFewerThan40Lines(t *testing.T) {
 	text, err := os.ReadFile("capability.go")
 	if err != nil {
 		t.Fatal(err)
@@ -18,7 +18,7 @@ func TestAFirstCapabilityIsShorterThan40Lines(t *testing.T) {
 	}
 }
 
-func TestTheAgentAnswersAsksAndRemembers(t *testing.T) {
+func TestChat_AnswersAsksAndRemembers(t *testing.T) {
 	in := `How warm is it in Oslo?
 and on the moon?
 /planning!:on
@@ -38,7 +38,7 @@ I could not finish this.
 - **Task**: and on the moon?
 - **Where**: forecast
 - **What**: capability "forecast": no city that I know is in "and on the moon?"
-- **Not done**: Step 1: says how warm it is in a city
+- **Not done**: Step 1: reports the temperature in a city
 
 > /planning!:on
 /planning:on is set for this conversation.
@@ -46,7 +46,7 @@ I could not finish this.
 > Then in Seattle?
 Carry out this plan?
 
-1. forecast: says how warm it is in a city
+1. forecast: reports the temperature in a city
 2. respond: answer the user
 
 Answer yes, or no and why; /cancel ends the turn. Change it with /edit and JSON; /edit alone shows what there is to change.
@@ -56,7 +56,7 @@ That is no clear answer.
 
 Carry out this plan?
 
-1. forecast: says how warm it is in a city
+1. forecast: reports the temperature in a city
 2. respond: answer the user
 
 Answer yes, or no and why; /cancel ends the turn. Change it with /edit and JSON; /edit alone shows what there is to change.

@@ -1,5 +1,4 @@
-// Durable pauses in one process and goes on in another, with a SQLite file between
-// them:
+// Durable pauses in one process and resumes in another. The thread is in a SQLite file:
 //
 //	go run ./examples/durable            # asks
 //	go run ./examples/durable yes        # answers
@@ -16,8 +15,8 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// Order is what the thread carries. The tag lets the next order start anew; without it, its
-// items would come on top of those of the last.
+// Order is the state of the thread. The tag resets a field for the next order. Without it, the
+// items of the next order would be appended to those of the last.
 type Order struct {
 	Items state.List[string] `json:"items" weft:"turn"`
 	Paid  state.Value[bool]  `json:"paid" weft:"turn"`
@@ -32,7 +31,7 @@ func pay(ctx context.Context, o *Order) error {
 	return nil
 }
 
-// order goes on with the thread in a file: it starts it, or answers its question.
+// order starts the thread in a file, or answers its question.
 func order(ctx context.Context, file string, answers ...bool) (graph.Result[Order], error) {
 	store, err := sqlite.Open(ctx, file)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-func TestTheAnswerComesToAnotherOpeningOfTheFile(t *testing.T) {
+func TestOrder_IsAnsweredAfterReopening(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "orders.db")
 	res, err := order(t.Context(), file)
 	if err != nil || res.Status != graph.Interrupted || res.Interrupts[0].Prompt != "Pay for 2 items?" {

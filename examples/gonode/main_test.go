@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-func TestTheNodeIsAFunction(t *testing.T) {
+func TestShout_IsAFunction(t *testing.T) {
 	got, err := shout(context.Background(), text{"hello"})
 	if got != "HELLO!" || err != nil {
 		t.Errorf("shout: %q, %v", got, err)
 	}
 }
 
-func TestTheProgramHasTheWholeCommandLine(t *testing.T) {
+func TestProgram_HasAllVerbs(t *testing.T) {
 	for args, want := range map[string]string{
 		"validate greet.yaml":                             "greet.yaml: ok\n",
 		"run greet.yaml --store memory: --input name=Ada": "greeting: HELLO ADA!\n",

@@ -1,4 +1,4 @@
-// Mill is the command weft under a name of its own, with a node, a capability, a tool and a graph in Go:
+// Mill is the weft command under its own name, with a node, a capability, a tool and a graph in Go:
 //
 //	go run ./examples/mill run examples/mill/flour.yaml --thread monday --input grain=rye
 //	go run ./examples/mill run order --thread tuesday --input sacks=12

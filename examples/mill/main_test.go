@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestTheMainFileHasUnderFifteenLines counts what is neither empty nor a remark.
-func TestTheMainFileHasUnderFifteenLines(t *testing.T) {
+// TestMain_HasFewerThan15Lines counts the lines that are neither empty nor comments.
+func TestMain_HasFewerThan15Lines(t *testing.T) {
 	text, err := os.ReadFile("main.go")
 	if err != nil {
 		t.Fatal(err)
@@ -33,10 +33,10 @@ func TestTheMainFileHasUnderFifteenLines(t *testing.T) {
 	}
 }
 
-// decided is how and when a decision was made.
+// decided matches the interface and the time of a decision.
 var decided = regexp.MustCompile(`\(cli, [^)]*\)`)
 
-func TestTheProgramHasTheWholeCommandLineUnderItsName(t *testing.T) {
+func TestMill_HasAllVerbs(t *testing.T) {
 	dir := t.TempDir()
 	mill := filepath.Join(dir, "mill")
 	if out, err := exec.Command("go", "build", "-o", mill, ".").CombinedOutput(); err != nil {

@@ -14,7 +14,7 @@ type Order struct {
 	Granted state.Value[bool] `json:"granted"`
 }
 
-// order is a graph in Go: a person grants what is more than ten sacks.
+// order is a graph in Go: a person approves orders of more than ten sacks.
 func order() *graph.Builder[Order] {
 	b := graph.New[Order]("order")
 	b.Node("grant", graph.Func(grant))

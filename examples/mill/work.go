@@ -12,13 +12,13 @@ type grain struct {
 	Grain string `json:"grain"`
 }
 
-// Flour is what grind makes: a context, which other capabilities could require.
+// Flour is the context that grind stores. Other capabilities can require it.
 type Flour struct {
 	Of string `json:"of"`
 	Kg int    `json:"kg"`
 }
 
-// ContextType is the name of the type where plans speak of it.
+// ContextType returns the name of the type in plans.
 func (Flour) ContextType() string { return "FLOUR" }
 
 // grind is a capability: what workflows name under "capability:".
@@ -26,7 +26,7 @@ var grind = capabilities.Tool(capabilities.Info{Name: "grind", Description: "mak
 	func(_ context.Context, in grain) (Flour, error) { return Flour{in.Grain, 40}, nil })
 
 // weigh is a tool: what workflows name under "tool:".
-var weigh = tool.Func(tool.Info{Name: "weigh", Description: "weighs what is in the loft"},
+var weigh = tool.Func(tool.Info{Name: "weigh", Description: "weighs the grain in the loft"},
 	func(_ context.Context, in grain) (int, error) { return 10 * len(in.Grain), nil })
 
 // label is a node: what workflows name under "uses: go:label".

@@ -1,6 +1,6 @@
-// Order charges once, asks a manager, and goes back: the manager would rather buy elsewhere, so the
-// thread goes on from before the choice. Then the bank charges and its reply is lost, as
-// in a crash at that moment.
+// Order places an order that a manager must approve. The manager prefers another supplier, so the
+// thread resumes from the checkpoint before the choice. Then the bank charges and its reply is
+// lost, as in a crash at that moment. The order is still charged once.
 package main
 
 import (
@@ -23,7 +23,7 @@ type Offer struct {
 	Price    int    `json:"price"`
 }
 
-// Order is what the thread carries. What is tagged "turn" starts anew with each input.
+// Order is the state of the thread. Fields tagged "turn" are reset by each input.
 type Order struct {
 	Chairs state.Value[int]   `json:"chairs" weft:"turn"`
 	Avoid  state.Set[string]  `json:"avoid" weft:"turn"`
@@ -44,7 +44,7 @@ func stock(_ context.Context, o *Order, one Offer) error {
 func choose(_ context.Context, o *Order) (graph.Command, error) {
 	offers := slices.DeleteFunc(o.Offers.Slice(), func(f Offer) bool { return o.Avoid.Has(f.Supplier) })
 	if len(offers) == 0 {
-		return graph.Goto(graph.End).WithReason("nobody is left"), nil
+		return graph.Goto(graph.End).WithReason("no supplier is left"), nil
 	}
 	best := slices.MinFunc(offers, func(a, b Offer) int { return a.Price - b.Price })
 	o.Chosen.Set(best)
@@ -54,8 +54,8 @@ func choose(_ context.Context, o *Order) (graph.Command, error) {
 	return graph.Goto("charge"), nil
 }
 
-// approve gives its question a Key that says what is asked: so a yes to one offer is no yes
-// to another, on a branch of the thread or after an edit by hand.
+// approve gives its question a Key with the offer in it. An answer to one offer is then not taken
+// for another, on a branch of the thread or after an edit.
 func approve(ctx context.Context, o *Order) (graph.Command, error) {
 	text := fmt.Sprintf("Pay %d € to %s?", o.Chosen.Get().Price, o.Chosen.Get().Supplier)
 	ok, err := graph.Ask[bool](ctx, graph.Question{Prompt: text, Key: text})
@@ -65,7 +65,7 @@ func approve(ctx context.Context, o *Order) (graph.Command, error) {
 	return graph.Goto("charge").WithReason("the manager said yes"), nil
 }
 
-// A bank is somebody else's. It takes an idempotency key, and charges once for each.
+// A bank is an external service. It charges once for each idempotency key.
 type bank struct {
 	charges map[string]int
 	replies bool
@@ -81,7 +81,7 @@ func (b *bank) charge(key string, euros int) (int, error) {
 	return b.charges[key], nil
 }
 
-// pay keeps what the bank replied. Without a reply it runs again, with the same key.
+// pay records the bank's reply. Without a reply it runs again, with the same key.
 func (b *bank) pay(ctx context.Context, o *Order) error {
 	paid, err := graph.Once(ctx, "charge", func(ctx context.Context) (int, error) {
 		return b.charge(graph.ExecutionID(ctx), o.Chosen.Get().Price)
@@ -103,8 +103,8 @@ func compile(store checkpoint.Store, bk *bank) (*graph.Graph[Order], error) {
 	return b.Compile(graph.Config{Store: store})
 }
 
-// order begins a thread or goes on with it, so after a crash the same call is no second
-// order. Invoke alone would begin a new turn.
+// order resumes the thread, or begins it. So the same call after a crash places no second order.
+// Invoke alone would begin a new turn.
 func order(ctx context.Context, g *graph.Graph[Order], chairs int, run graph.RunOptions) (graph.Result[Order], error) {
 	res, err := g.Resume(ctx, graph.Answers{}, run)
 	if errors.Is(err, graph.ErrUnknownThread) {
@@ -113,19 +113,19 @@ func order(ctx context.Context, g *graph.Graph[Order], chairs int, run graph.Run
 	return res, err
 }
 
-func tell(ctx context.Context, store checkpoint.Store, w io.Writer) error {
+func demo(ctx context.Context, store checkpoint.Store, w io.Writer) error {
 	bk, run := &bank{charges: map[string]int{}}, graph.RunOptions{Thread: "order-1"}
 	g, err := compile(store, bk)
 	if err != nil {
 		return err
 	}
-	say := func(res graph.Result[Order], err error) {
+	show := func(res graph.Result[Order], err error) {
 		for _, in := range res.Interrupts {
 			fmt.Fprintln(w, in.Prompt)
 		}
 		fmt.Fprintln(w, res.Status, "paid", res.State.Paid.Get(), "charges", len(bk.charges), err)
 	}
-	say(order(ctx, g, 3, run))
+	show(order(ctx, g, 3, run))
 	var back uint64 // the commit before the choice
 	for p, err := range graph.History(ctx, store, checkpoint.Key{Thread: run.Thread}, checkpoint.Query{}) {
 		if err != nil {
@@ -136,15 +136,15 @@ func tell(ctx context.Context, store checkpoint.Store, w io.Writer) error {
 		}
 	}
 	avoid := graph.Edit[Order]{Do: func(o *Order) (graph.Command, error) { o.Avoid.Add("acme"); return graph.Command{}, nil }}
-	say(g.UpdateAndResume(ctx, avoid, graph.Answers{}, graph.RunOptions{Thread: run.Thread, At: back}))
-	say(g.Resume(ctx, graph.Reply(true), run)) // a program that shows it to people answers by its ID
+	show(g.UpdateAndResume(ctx, avoid, graph.Answers{}, graph.RunOptions{Thread: run.Thread, At: back}))
+	show(g.Resume(ctx, graph.Reply(true), run)) // a program with several questions answers by id
 	bk.replies = true
-	say(order(ctx, g, 3, run))
+	show(order(ctx, g, 3, run))
 	return nil
 }
 
 func main() {
-	if err := tell(context.Background(), new(checkpoint.Memory), os.Stdout); err != nil {
+	if err := demo(context.Background(), new(checkpoint.Memory), os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-const story = `Pay 150 € to acme?
+const transcript = `Pay 150 € to acme?
 interrupted paid 0 charges 0 <nil>
 Pay 180 € to bolt?
 interrupted paid 0 charges 0 <nil>
@@ -21,7 +21,7 @@ failed paid 0 charges 1 graph "order": node "charge": step 5: thread "order-1": 
 done paid 180 charges 1 <nil>
 `
 
-func TestTheStoryIsTheSameOnEveryStore(t *testing.T) {
+func TestDemo_IsTheSameOnEveryStore(t *testing.T) {
 	file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "orders.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -29,13 +29,13 @@ func TestTheStoryIsTheSameOnEveryStore(t *testing.T) {
 	defer file.Close()
 	for name, store := range map[string]checkpoint.Store{"memory": new(checkpoint.Memory), "sqlite": file} {
 		var got strings.Builder
-		if err := tell(t.Context(), store, &got); err != nil || got.String() != story {
-			t.Errorf("%s: %v\ngot:\n%swant:\n%s", name, err, got.String(), story)
+		if err := demo(t.Context(), store, &got); err != nil || got.String() != transcript {
+			t.Errorf("%s: %v\ngot:\n%swant:\n%s", name, err, got.String(), transcript)
 		}
 	}
 }
 
-// begin runs an order up to the manager's question.
+// begin runs an order until the manager is asked.
 func begin(t *testing.T) (*graph.Graph[Order], *bank, string) {
 	t.Helper()
 	bk := &bank{charges: map[string]int{}, replies: true}
@@ -50,7 +50,7 @@ func begin(t *testing.T) (*graph.Graph[Order], *bank, string) {
 	return g, bk, res.Interrupts[0].ID
 }
 
-func TestAYesToOneOfferIsNoYesToAnother(t *testing.T) {
+func TestApprove_AsksAgainForAnotherOffer(t *testing.T) {
 	g, bk, asked := begin(t)
 	dearer := func(o *Order) error { o.Chosen.Set(Offer{"acme", 990}); return nil }
 	if _, err := g.Patch(t.Context(), dearer, graph.RunOptions{Thread: "t"}); err != nil {
@@ -65,7 +65,7 @@ func TestAYesToOneOfferIsNoYesToAnother(t *testing.T) {
 	}
 }
 
-func TestAnAnswerToAnotherBranchIsRefused(t *testing.T) {
+func TestAnswer_OfAnotherBranchIsRefused(t *testing.T) {
 	g, bk, asked := begin(t)
 	avoid := graph.Edit[Order]{Do: func(o *Order) (graph.Command, error) { o.Avoid.Add("acme"); return graph.Command{}, nil }}
 	if _, err := g.UpdateAndResume(t.Context(), avoid, graph.Answers{}, graph.RunOptions{Thread: "t", At: 3}); err != nil {
@@ -77,7 +77,7 @@ func TestAnAnswerToAnotherBranchIsRefused(t *testing.T) {
 	}
 }
 
-func TestHistorySaysWhyAManagerWasAsked(t *testing.T) {
+func TestHistory_HasTheReasonOfARoute(t *testing.T) {
 	g, _, _ := begin(t)
 	_, p, err := g.State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
 	if err != nil || p.Ran[0].Node != "choose" || p.Ran[0].Ways[0].Why != "150 € is more than 100 €" {
@@ -85,7 +85,7 @@ func TestHistorySaysWhyAManagerWasAsked(t *testing.T) {
 	}
 }
 
-func TestANodeRunsWithoutTheRuntime(t *testing.T) {
+func TestApprove_RunsWithoutTheRuntime(t *testing.T) {
 	o := Order{Chosen: state.Of(Offer{"bolt", 180})}
 	for answer, want := range map[bool]graph.Command{
 		true:  graph.Goto("charge").WithReason("the manager said yes"),

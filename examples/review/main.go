@@ -1,5 +1,5 @@
-// Command review is the small graph of the README: it searches twice, asks a person,
-// and goes on with the answer. review.yaml beside it is the same graph, written down.
+// Command review is the small graph of the README. It searches twice, asks a person, and continues
+// with the answer. review.yaml is the same graph in YAML.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-type State struct { // the type of a field says how writes to it are merged
+type State struct { // the type of a field decides how writes to it are merged
 	Question state.Value[string] `json:"question"`
 	Facts    state.List[string]  `json:"facts"`
 	Rounds   state.Sum[int]      `json:"rounds"`

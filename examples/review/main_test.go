@@ -14,7 +14,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-func TestANodeRunsWithoutTheRuntime(t *testing.T) {
+func TestNode_RunsWithoutTheRuntime(t *testing.T) {
 	var s State
 	s.Question.Set("x")
 	if err := search(t.Context(), &s); err != nil || s.Facts.At(0) != "a fact about x" {
@@ -22,7 +22,7 @@ func TestANodeRunsWithoutTheRuntime(t *testing.T) {
 	}
 }
 
-func TestTheGraphAsksAndGoesOn(t *testing.T) {
+func TestGraph_AsksAndResumes(t *testing.T) {
 	g, err := compile(new(checkpoint.Memory))
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestTheGraphAsksAndGoesOn(t *testing.T) {
 	}
 }
 
-func TestTheYAMLIsTheSameGraph(t *testing.T) {
+func TestYAML_IsTheSameGraph(t *testing.T) {
 	flow, err := workflow.Load("review.yaml", workflow.Options{Kinds: nodes.Kinds()})
 	if err != nil {
 		t.Fatal(err)
@@ -66,8 +66,8 @@ func TestTheYAMLIsTheSameGraph(t *testing.T) {
 	}
 }
 
-// TestTheReadmeShowsThisCode holds the README to code that runs.
-func TestTheReadmeShowsThisCode(t *testing.T) {
+// TestReadme_ShowsThisCode checks that the code in the README is this code.
+func TestReadme_ShowsThisCode(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)

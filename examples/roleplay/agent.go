@@ -10,7 +10,7 @@ import (
 	"github.com/weftrun/weft/conversation/thread"
 )
 
-// Game is what the agent knows: the state of the thread.
+// Game is the state of the thread.
 type Game struct {
 	Room  string          `json:"room"`
 	Items map[string]bool `json:"items"`
@@ -19,30 +19,30 @@ type Game struct {
 
 func newGame() Game { return Game{Room: "hall", Items: map[string]bool{}} }
 
-// Agent plays. It knows threads through their manager alone, never the store.
+// Agent plays the game. It uses the threads' manager only, never the store.
 type Agent struct {
 	*thread.Manager[Game]
 	Implicit bool
 }
 
-// Process is one turn on a thread that has a configuration.
+// Process runs one turn on a thread that has a configuration.
 func (a Agent) Process(ctx context.Context, id, text string) (reply string, err error) {
 	err = a.Run(ctx, func(s *thread.Session[Game]) error {
 		t, err := s.Load(ctx, id)
 		if err != nil {
 			return err
 		}
-		if err := s.Init(ctx, t, newGame); err != nil { // without a first state there is no game
+		if err := s.Init(ctx, t, newGame); err != nil { // the first turn starts a game
 			return err
 		}
 		if a.Implicit {
 			reply = play(t.State.Data, text, s.IsToolEnabled(ctx, id, "dice"))
-			return nil // the end of the run saves what was edited
+			return nil // the end of the run saves the changed state
 		}
 		next := *t.State.Data
 		next.Items = maps.Clone(next.Items)
 		reply = play(&next, text, s.IsToolEnabled(ctx, id, "dice"))
-		if err := s.Update(ctx, t, next); err != nil { // saved only if the game has changed
+		if err := s.Update(ctx, t, next); err != nil { // writes only if the game has changed
 			reply += fmt.Sprintf(" (This is not saved: %v)", err)
 		}
 		return nil
@@ -50,7 +50,7 @@ func (a Agent) Process(ctx context.Context, id, text string) (reply string, err 
 	return reply, err
 }
 
-// play stands for a model: it edits the game and says what happens.
+// play is in place of a model. It changes the game and returns a reply.
 func play(g *Game, text string, dice bool) string {
 	verb, what, _ := strings.Cut(text, " ")
 	switch {

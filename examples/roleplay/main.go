@@ -1,10 +1,10 @@
-// Roleplay is an agent that plays a game with a person, a process for each turn: the
-// application sets the configuration of the thread, the agent keeps its game in the thread's state.
+// Roleplay is an agent that plays a game with a person, with one process for each turn. The
+// application sets the configuration of the thread. The agent keeps its game in the thread's state.
 //
-//	roleplay game.db explicit "look"         # every change is saved by a call
+//	roleplay game.db explicit "look"         # each change is saved by a call
 //	roleplay game.db explicit "take lamp"
-//	roleplay game.db implicit "go cellar"    # what was edited is saved at the end of the run
-//	roleplay game.db explicit "roll"         # the other strategy goes on with the same game
+//	roleplay game.db implicit "go cellar"    # changes are saved at the end of the run
+//	roleplay game.db explicit "roll"         # both strategies share the game
 package main
 
 import (

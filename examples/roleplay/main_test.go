@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// process runs the program as a process of its own.
+// process runs the program in a new process.
 func process(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
@@ -41,7 +41,7 @@ func process(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// stored says what is stored of the game.
+// stored describes the stored game.
 func stored(t *testing.T, file string) string {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), file)
@@ -60,9 +60,9 @@ func stored(t *testing.T, file string) string {
 	return fmt.Sprintf("= version %d, room %s, %d rolls\n", state.Version, state.Data.Room, state.Data.Rolls)
 }
 
-// TestTheGameGoesOnInEveryProcess plays the transcript: behind each > a strategy and what the
-// person says, to a process of its own; then what that answers, and what is stored.
-func TestTheGameGoesOnInEveryProcess(t *testing.T) {
+// TestGame_ContinuesInEveryProcess plays the transcript. Each line after > is a strategy and a text
+// for a new process. The reply and the stored game follow it.
+func TestGame_ContinuesInEveryProcess(t *testing.T) {
 	want, err := os.ReadFile("testdata/transcript.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestTheGameGoesOnInEveryProcess(t *testing.T) {
 
 var errDown = errors.New("the disk is gone")
 
-// failing refuses to write while it is down.
+// failing returns errDown for writes while it is down.
 type failing struct {
 	document.Store
 	down bool
@@ -106,7 +106,7 @@ func agent(t *testing.T, docs document.Store, s thread.Strategy) Agent {
 	return Agent{m, s == thread.Implicit}
 }
 
-func TestAGameWithoutAFirstStateDoesNotBegin(t *testing.T) {
+func TestProcess_FailsWithoutAConfiguration(t *testing.T) {
 	for _, s := range []thread.Strategy{thread.Explicit, thread.Implicit} {
 		docs := &failing{Store: &document.Map{}}
 		a := agent(t, docs, s)
@@ -123,8 +123,8 @@ func TestAGameWithoutAFirstStateDoesNotBegin(t *testing.T) {
 	}
 }
 
-func TestAChangeThatIsNotSavedIsTold(t *testing.T) {
-	for s, told := range map[thread.Strategy]bool{thread.Explicit: true, thread.Implicit: false} {
+func TestProcess_ReportsAFailedSave(t *testing.T) {
+	for s, inReply := range map[thread.Strategy]bool{thread.Explicit: true, thread.Implicit: false} {
 		docs := &failing{Store: &document.Map{}}
 		a := agent(t, docs, s)
 		if err := a.SetConfig(t.Context(), "t", thread.Config{}); err != nil {
@@ -135,17 +135,17 @@ func TestAChangeThatIsNotSavedIsTold(t *testing.T) {
 		}
 		docs.down = true
 		reply, err := a.Process(t.Context(), "t", "go attic")
-		if strings.Contains(reply, "not saved") != told || errors.Is(err, thread.ErrStateSave) == told {
+		if strings.Contains(reply, "not saved") != inReply || errors.Is(err, thread.ErrStateSave) == inReply {
 			t.Errorf("%s: got %q, %v", s, reply, err)
 		}
 		docs.down = false
 		if reply, err = a.Process(t.Context(), "t", "look"); err != nil || reply != "You are in the hall with nothing." {
-			t.Errorf("%s: rule: what was not saved is not there\n got: %q, %v", s, reply, err)
+			t.Errorf("%s: rule: a change that was not saved is lost\n got: %q, %v", s, reply, err)
 		}
 	}
 }
 
-func TestWrongCallsSayHow(t *testing.T) {
+func TestRun_RejectsWrongArguments(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "game.db")
 	for _, args := range [][]string{{}, {file}, {file, "sometimes", "look"}} {
 		if err := run(t.Context(), &strings.Builder{}, args...); err == nil {

@@ -1,11 +1,11 @@
-// Session is a long chat over one file: each call is a process of its own, several may be at
-// work at once, and none of them remembers anything.
+// Session is a long chat over one file. Each call is a process of its own, several may run at once,
+// and all they share is the file.
 //
 //	session chat.db monday say "I drink green tea."
-//	session chat.db monday show          # what a model would be sent: a window of the log
-//	session chat.db monday log           # all that was said; nothing leaves it
-//	session chat.db monday end           # what was said goes to the long-term memory
-//	session chat.db tuesday show         # a new session begins with what is known
+//	session chat.db monday show          # the messages for the model: a window of the log
+//	session chat.db monday log           # all messages; none is ever removed
+//	session chat.db monday end           # offloads the messages to the long-term memory
+//	session chat.db tuesday show         # a new session begins with the memory
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// run does one call: FILE SESSION say TEXT, or show, or end.
+// run runs one call: FILE SESSION say TEXT, or show, log or end.
 func run(ctx context.Context, out io.Writer, args ...string) error {
 	if len(args) < 3 || !slices.Contains([]string{"say", "show", "log", "end"}, args[2]) || (args[2] == "say") != (len(args) > 3) {
 		return errors.New("usage: session FILE SESSION say TEXT | show | log | end")
@@ -67,7 +67,7 @@ func run(ctx context.Context, out io.Writer, args ...string) error {
 	return nil
 }
 
-// manager puts sessions and the long-term memory into one file.
+// manager returns a manager whose sessions and long-term memory are in one file.
 func manager(ctx context.Context, store *sqlite.Store) (*session.Manager, error) {
 	docs, err := store.Documents(ctx)
 	if err != nil {
@@ -84,14 +84,14 @@ func manager(ctx context.Context, store *sqlite.Store) (*session.Manager, error)
 	return session.New(session.Config{
 		Store:  docs,
 		Engine: engine,
-		Window: message.Window{MaxMessages: 6}, // slides with every message
+		Window: message.Window{MaxMessages: 6}, // moves with every message
 		Summarizer: message.Summarizer{ // less often, since it costs a call of a model
 			Window: message.Window{MaxMessages: 8}, KeepMessages: 2, Write: shorten,
 		},
 	})
 }
 
-// begin makes sure that the session goes on.
+// begin creates the session unless it exists.
 func begin(ctx context.Context, m *session.Manager, id string) error {
 	_, err := m.Create(ctx, session.Start{ID: id, User: "ada", System: "Be brief."})
 	if errors.Is(err, session.ErrExists) {
@@ -100,14 +100,14 @@ func begin(ctx context.Context, m *session.Manager, id string) error {
 	return err
 }
 
-// say is one turn, and a summary where the conversation has become long.
+// say runs one turn, and compacts a long conversation.
 func say(ctx context.Context, out io.Writer, m *session.Manager, id, text string) error {
 	if _, err := m.Append(ctx, id, message.User(text)); err != nil {
 		return err
 	}
 	var done session.Appended
 	var err error
-	for again := true; again; again = errors.Is(err, session.ErrConflict) { // another process was faster: look again, and answer that
+	for again := true; again; again = errors.Is(err, session.ErrConflict) { // after a conflict, answer the newer log
 		done, err = m.Turn(ctx, id, func(_ context.Context, view message.Fitted) ([]message.Message, error) {
 			return []message.Message{answer(text, view.Messages)}, nil
 		})
@@ -120,12 +120,12 @@ func say(ctx context.Context, out io.Writer, m *session.Manager, id, text string
 	return err
 }
 
-// answer stands for a model.
+// answer is in place of a model.
 func answer(text string, ms []message.Message) message.Message {
 	return message.Assistant(fmt.Sprintf("You said %q, and I was sent %d messages.", text, len(ms)))
 }
 
-// shorten stands for a model that sums up: what the user said, without the last mark.
+// shorten is in place of a model that summarizes. It joins the texts of the user.
 func shorten(_ context.Context, ms []message.Message) (string, error) {
 	var said []string
 	for _, m := range ms {
@@ -146,7 +146,7 @@ func printAll(out io.Writer, ms []message.Message) error {
 	return nil
 }
 
-// end ends the session, and does at once what a sweeper would do in a while.
+// end ends the session, and sweeps at once.
 func end(ctx context.Context, out io.Writer, m *session.Manager, id string) error {
 	if err := m.End(ctx, id); err != nil {
 		return err

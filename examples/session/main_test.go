@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// process is a call in a process of its own, which has not begun yet.
+// process returns a command, not yet started, that runs one call in a new process.
 func process(t *testing.T, file string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{file}, args...)...)
 	cmd.Env = append(os.Environ(), asProgram+"=1")
@@ -40,7 +40,7 @@ func call(t *testing.T, file string, args ...string) string {
 	return string(out)
 }
 
-// has demands that a text has some parts and lacks others.
+// has checks that got contains all of parts and none of without.
 func has(t *testing.T, rule, got string, parts, without []string) {
 	t.Helper()
 	for _, want := range parts {
@@ -55,7 +55,7 @@ func has(t *testing.T, rule, got string, parts, without []string) {
 	}
 }
 
-func TestALongChatSlidesIsSummedUpAndRemembered(t *testing.T) {
+func TestLongChat_IsSummarizedAndRemembered(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chat.db")
 	texts := []string{"I drink green tea.", "My dog is called Byron.", "What time is it?", "I live by the sea."}
 	for i, text := range texts[:3] {
@@ -66,18 +66,18 @@ func TestALongChatSlidesIsSummedUpAndRemembered(t *testing.T) {
 	}
 	has(t, "the window slides", call(t, file, "monday", "show"), []string{"system: Be brief.\n", "user: My dog is called Byron.\n", "user: What time is it?\n"}, []string{"user: I drink"})
 	call(t, file, "monday", "say", texts[3])
-	has(t, "a long chat is summed up", call(t, file, "monday", "show"),
+	has(t, "a long chat is summarized", call(t, file, "monday", "show"),
 		[]string{"system: Be brief.\n", "system: Summary of previous context: I drink green tea; My dog is called Byron; What time is it?.\n", "user: I live by the sea.\n"}, []string{"user: I drink", "user: My dog"})
 	has(t, "nothing leaves the log", call(t, file, "monday", "log"), texts, []string{"Summary"})
 	if got := call(t, file, "monday", "end"); got != "offloaded: 1\n" {
 		t.Errorf("got %q", got)
 	}
-	has(t, "a new session begins with what is known", call(t, file, "tuesday", "show"),
+	has(t, "a new session begins with the memory", call(t, file, "tuesday", "show"),
 		[]string{"system: Be brief.", "- I drink green tea. (" + time.Now().UTC().Format("2006-01-02")[:7], "- My dog is called Byron.", "- I live by the sea."}, []string{"What time"})
 }
 
-// TestTwoProcessesWorkOnOneSession lets both say so much that they overtake each other.
-func TestTwoProcessesWorkOnOneSession(t *testing.T) {
+// TestSession_SurvivesTwoProcesses runs enough turns that the processes conflict.
+func TestSession_SurvivesTwoProcesses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chat.db")
 	call(t, file, "s", "show")
 	const turns = 3
@@ -105,18 +105,18 @@ func TestTwoProcessesWorkOnOneSession(t *testing.T) {
 		}
 	}
 	if n := strings.Count(log, "\nuser: "); n != 2*turns {
-		t.Errorf("rule: what is said is in the log once\n got: %d of %d in %s", n, 2*turns, log)
+		t.Errorf("rule: each message is in the log once\n got: %d of %d in %s", n, 2*turns, log)
 	}
 }
 
-func TestTheEndOfNothingSaysSo(t *testing.T) {
+func TestEnd_ReportsAnUnknownSession(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chat.db")
-	if got := call(t, file, "nobody", "end"); got != "offloaded: 0\nthere was no session \"nobody\" to end\n" {
+	if got := call(t, file, "friday", "end"); got != "offloaded: 0\nthere was no session \"friday\" to end\n" {
 		t.Errorf("got %q", got)
 	}
 }
 
-func TestWrongCallsSayHow(t *testing.T) {
+func TestRun_RejectsWrongArguments(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chat.db")
 	for _, args := range [][]string{{}, {file}, {file, "s", "sing"}, {file, "s", "say"}, {file, "s", "show", "more"}} {
 		if err := run(t.Context(), &strings.Builder{}, args...); err == nil {

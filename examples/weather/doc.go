@@ -1,7 +1,6 @@
 // Package weather is report.yaml written in Go: the same graph, the same bytes.
 //
-// Both read four years of daily weather, work out the years side by side, compose a
-// page of Markdown, ask somebody, and write the page after a yes. The file is for
-// whoever changes the report, the Go for whoever would rather have a compiler; what
-// a run survives is the same. DATA.md says where the numbers come from.
+// Both read four years of daily weather, compute the years in parallel, compose a page of
+// Markdown, ask a person, and write the page if the answer is yes. Both survive the same
+// failures. DATA.md names the source of the data.
 package weather

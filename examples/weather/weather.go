@@ -25,7 +25,7 @@ type Day struct {
 	Weather       string  // sun, rain, drizzle, fog or snow
 }
 
-// Month is what a report says about a month.
+// Month is one row of the report.
 type Month struct {
 	Month   string // 2012-01
 	Days    int
@@ -34,7 +34,7 @@ type Month struct {
 	Weather map[string]int // how many days of each kind
 }
 
-// State is what a run carries.
+// State is the state of a run.
 type State struct {
 	Days    state.Value[[]Day]    `json:"days"`
 	Years   state.Value[[]string] `json:"years"`

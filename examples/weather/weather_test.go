@@ -42,7 +42,7 @@ func run[S any](t *testing.T, g *graph.Graph[S], in S, answer bool) S {
 	return res.State
 }
 
-// inYAML and inGo run one of the two with an answer and return its outcome.
+// inYAML and inGo run one of the graphs with an answer and return the outcome.
 func inYAML(t *testing.T, out string, answer bool) string {
 	t.Helper()
 	w, err := workflow.Load("report.yaml", workflow.Options{Kinds: nodes.Kinds(), Out: out})
@@ -74,7 +74,7 @@ func inGo(t *testing.T, out string, answer bool) string {
 
 var both = map[string]func(t *testing.T, out string, answer bool) string{"YAML": inYAML, "Go": inGo}
 
-func TestBothWriteTheSameReport(t *testing.T) {
+func TestReport_IsTheSameInYAMLAndGo(t *testing.T) {
 	golden := filepath.Join("testdata", "report.md")
 	for name, run := range both {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestBothWriteTheSameReport(t *testing.T) {
 	}
 }
 
-func TestDecliningWritesNothing(t *testing.T) {
+func TestDeclining_WritesNothing(t *testing.T) {
 	for name, run := range both {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
@@ -116,9 +116,8 @@ func TestDecliningWritesNothing(t *testing.T) {
 	}
 }
 
-// TestTheReportIsRight reads the CSV in its own way, in whole tenths, and looks for
-// every row of the report.
-func TestTheReportIsRight(t *testing.T) {
+// TestReport_IsRight computes each row of the report again, in whole tenths.
+func TestReport_IsRight(t *testing.T) {
 	report, err := os.ReadFile(filepath.Join("testdata", "report.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// File is a table that was written for others.
+// File is a table that was exported.
 type File struct {
 	Path string `json:"path"`
 	Rows int    `json:"rows"`
@@ -23,12 +23,12 @@ func (File) ContextType() string { return "FILE" }
 
 func (f File) Summary(string) any { return fmt.Sprintf("%d rows are exported to %s.", f.Rows, f.Path) }
 
-// target is what a person approves, and may edit.
+// target is the argument that a person approves and may edit.
 type target struct {
 	File string `json:"file"`
 }
 
-// Validate has a person asked again who names a file that cannot be.
+// Validate rejects invalid file names. The person is then asked again.
 func (t target) Validate() error {
 	if !safeName.MatchString(t.File) {
 		return fmt.Errorf("%q is no name for a file: letters, digits, _, - and dots, and no folder", t.File)
@@ -36,7 +36,7 @@ func (t target) Validate() error {
 	return nil
 }
 
-// export writes a table as CSV below a folder, once a person has approved the file.
+// export writes a table as CSV into a folder after a person has approved the file.
 func export(out string) capabilities.Capability {
 	return capabilities.Func(capabilities.Info{
 		Name: "export", Description: "writes a table to a CSV file for others",
@@ -52,7 +52,7 @@ func export(out string) capabilities.Capability {
 		to, err = capabilities.Approve(c, agent.ApprovalRequest{
 			Type: "export", Objective: "write “" + t.Title + "”", Message: fmt.Sprintf("%d rows would go to %s.", len(t.Rows), to.File),
 		}, to)
-		if err != nil { // a question, or a no
+		if err != nil { // a question, or a rejection
 			return err
 		}
 		path, err := write(out, to.File, inCSV(t))
@@ -81,18 +81,18 @@ var (
 	safeName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 )
 
-// fileName makes a name for a file of a title.
+// fileName returns a file name for a title.
 func fileName(title string) string {
 	name := strings.Trim(unsafe.ReplaceAllString(strings.ToLower(title), "-"), "-")
 	return name[:min(len(name), 80)]
 }
 
-// write writes a file into a folder, and nowhere else. Doing so twice is doing so once.
+// write writes a file into a folder, and never outside of it. Writing twice has the effect of once.
 func write(out, name, text string) (path string, err error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return "", err
 	}
-	root, err := os.OpenRoot(out) // a link in it leads nowhere else either
+	root, err := os.OpenRoot(out) // links in it cannot leave it
 	if err != nil {
 		return "", err
 	}

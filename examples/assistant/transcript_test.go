@@ -20,15 +20,15 @@ import (
 	"github.com/weftrun/weft/internal/freeport"
 )
 
-var update = flag.Bool("update", false, "write the transcript anew")
+var update = flag.Bool("update", false, "rewrite the transcript")
 
 // build builds the program that the tests run, once.
 var build = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "weft-desk")
+	dir, err := os.MkdirTemp("", "weft-assistant")
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "desk")
+	path := filepath.Join(dir, "assistant")
 	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
@@ -48,26 +48,26 @@ func built(t *testing.T) string {
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if path, err := build(); err == nil {
-			_ = os.RemoveAll(filepath.Dir(path)) // what is left of it is in the way of nobody
+			_ = os.RemoveAll(filepath.Dir(path)) // a leftover in the temporary folder is harmless
 		}
 		os.Exit(code)
 	}))
 }
 
-// place is a folder in which the program runs, each time as a new process.
+// place is a folder in which the program runs, each time in a new process.
 type place struct {
 	*testing.T
 	program, dir string
 	env          []string
 }
 
-// chat runs a process that says these messages, and returns the command, its stdout, its stderr behind "! ", and its
-// exit code where that is not 0.
-func (p place) chat(says ...string) string {
+// chat runs a process that sends these messages. It returns the command, its stdout, its stderr
+// with "! " before each line, and its exit code if that is not 0.
+func (p place) chat(messages ...string) string {
 	p.Helper()
 	args := []string{"chat", "--thread", "demo"}
-	line := "$ desk chat --thread demo"
-	for _, s := range says {
+	line := "$ assistant chat --thread demo"
+	for _, s := range messages {
 		args = append(args, "--say", s)
 		line += fmt.Sprintf(" --say '%s'", s)
 	}
@@ -84,7 +84,7 @@ func (p place) chat(says ...string) string {
 	for l := range strings.Lines(stderr.String()) {
 		b.WriteString("! " + l)
 	}
-	b.WriteString(strings.ReplaceAll(stdout.String(), p.program, "desk"))
+	b.WriteString(strings.ReplaceAll(stdout.String(), p.program, "assistant"))
 	if code := cmd.ProcessState.ExitCode(); code != 0 {
 		fmt.Fprintf(&b, "[%d]\n", code)
 	}
@@ -101,21 +101,21 @@ func (p place) file(name string) string {
 	return fmt.Sprintf("-- out/%s --\n%s", name, text)
 }
 
-// TestTheTranscript has the conversation of the issue, each turn and the approval in a process of its own, on SQLite
-// and on Redis. With -update it writes the golden file anew.
-func TestTheTranscript(t *testing.T) {
+// TestChat_MatchesTheTranscript runs a conversation on SQLite and on Redis, each turn and the
+// approval in a new process. With -update it rewrites the golden file.
+func TestChat_MatchesTheTranscript(t *testing.T) {
 	program := built(t)
 	for name, store := range map[string]func(*testing.T) string{
-		"sqlite": func(*testing.T) string { return "sqlite:desk.db" },
+		"sqlite": func(*testing.T) string { return "sqlite:assistant.db" },
 		"redis":  startRedis,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := place{t, program, t.TempDir(), []string{"WEFT_STORE=" + store(t)}}
 			var b strings.Builder
-			for _, says := range []string{
+			for _, message := range []string{
 				"which measurements of rain do we have?", "monthly totals of those for 2013", "plot it", "export it", "perhaps", "yes",
 			} {
-				b.WriteString(p.chat(says) + "\n")
+				b.WriteString(p.chat(message) + "\n")
 			}
 			b.WriteString(p.file("monthly-precipitation-and-rain_days-2013.csv"))
 			b.WriteString(p.file("monthly-precipitation-and-rain_days-2013.svg"))
@@ -164,13 +164,13 @@ func serve(t *testing.T, cmd *exec.Cmd) error {
 	if err != nil {
 		return fmt.Errorf("this test needs a redis-server (Debian: apt-get install redis-server): %w", err)
 	}
-	said := bufio.NewScanner(out)
+	lines := bufio.NewScanner(out)
 	drained := make(chan struct{})
 	ready := make(chan struct{})
 	go func() {
 		defer close(drained)
-		for once := false; said.Scan(); {
-			if !once && strings.Contains(said.Text(), "eady to accept connections") {
+		for once := false; lines.Scan(); {
+			if !once && strings.Contains(lines.Text(), "eady to accept connections") {
 				once = true
 				close(ready)
 			}
@@ -189,11 +189,11 @@ func serve(t *testing.T, cmd *exec.Cmd) error {
 	}
 }
 
-func TestNoAndAnotherNameAndWhatIsMissing(t *testing.T) {
-	p := place{t, built(t), t.TempDir(), []string{"WEFT_STORE=sqlite:desk.db"}}
+func TestChat_RejectsEditsAndClarifies(t *testing.T) {
+	p := place{t, built(t), t.TempDir(), []string{"WEFT_STORE=sqlite:assistant.db"}}
 	for _, c := range []struct {
-		says string
-		want string // the end of the output
+		message string
+		want    string // the end of the output
 	}{
 		{"plot it", "1. Of what? Ask for totals first, such as “monthly totals of rain for 2013”.\n\n"},
 		{"monthly totals of rain", "1. Which time do you mean? There are data from 2012 to 2015.\n\n"},
@@ -208,13 +208,13 @@ func TestNoAndAnotherNameAndWhatIsMissing(t *testing.T) {
 		{`/edit {"file":"wind.csv"}`, "1 rows are exported to out/wind.csv.\n\n"},
 		{"plot rain", "The chart “Monthly precipitation and rain_days, 2012” is in out/monthly-precipitation-and-rain_days-2012.svg.\n\n"},
 	} {
-		got := p.chat(c.says)
+		got := p.chat(c.message)
 		if strings.HasSuffix(c.want, "\n\n") || c.want == "[4]\n" {
 			if !strings.HasSuffix(got, c.want) {
-				t.Errorf("%s: got\n%s\nwant at its end %q", c.says, got, c.want)
+				t.Errorf("%s: got\n%s\nwant at its end %q", c.message, got, c.want)
 			}
 		} else if !strings.Contains(got, c.want) {
-			t.Errorf("%s: got\n%s\nwant in it %q", c.says, got, c.want)
+			t.Errorf("%s: got\n%s\nwant in it %q", c.message, got, c.want)
 		}
 	}
 	if got := p.file("wind.csv"); got != "-- out/wind.csv --\nperiod,wind (m/s)\n2012,3.4\n" {

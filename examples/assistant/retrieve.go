@@ -12,9 +12,9 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// Series are values of several measurements, day by day.
+// Series has the daily values of several measurements.
 type Series struct {
-	Name         string        `json:"name"` // of the time
+	Name         string        `json:"name"` // of the time range
 	Measurements []Measurement `json:"measurements"`
 	Days         []string      `json:"days"`
 	Values       [][]float64   `json:"values"` // by day, then as Measurements
@@ -26,7 +26,7 @@ func (s Series) Summary(string) any {
 	return fmt.Sprintf("%d days of %s for %s", len(s.Days), names(s.Measurements), s.Name)
 }
 
-// retrieve reads the days of a time from the file.
+// retrieve reads the days of a time range from the file.
 var retrieve = capabilities.Func(capabilities.Info{
 	Name: "retrieve", Description: "reads the daily values of measurements for a time",
 	Requires: []string{"MEASUREMENTS", "TIME_RANGE"}, Provides: []string{"SERIES"},

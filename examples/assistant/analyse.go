@@ -9,7 +9,7 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// Table is a value for each period and column.
+// Table has a value for each period and column.
 type Table struct {
 	Title   string   `json:"title"`
 	Columns []string `json:"columns"` // with their units
@@ -37,11 +37,11 @@ func (t Table) Summary(string) any {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// analyse adds up days, by month or by year.
+// analyse aggregates days by month or by year.
 var analyse = capabilities.Func(capabilities.Info{
 	Name: "analyse", Description: "makes a table of daily values: totals, or means of temperatures and wind, by month or by year",
 	Requires: []string{"SERIES"}, Provides: []string{"TABLE"},
-	Plan:  &capabilities.PlanGuide{Instructions: "The objective says yearly where a year is meant; otherwise it is by month.", Priority: 4},
+	Plan:  &capabilities.PlanGuide{Instructions: "The objective contains yearly for values by year. Otherwise they are by month.", Priority: 4},
 	Match: &capabilities.MatchGuide{Instructions: "When the task wants totals, means, or a comparison of times."},
 }, func(_ context.Context, c *capabilities.Call) error {
 	s, err := agent.Input[Series](c.Contexts(), c.Step)

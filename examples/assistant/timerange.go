@@ -9,7 +9,7 @@ import (
 	"github.com/weftrun/weft/capabilities"
 )
 
-// Range is a time, from the first day to the last, both in it.
+// Range is a time range from the first day to the last, both included.
 type Range struct {
 	From string `json:"from"` // 2013-01-01
 	To   string `json:"to"`

@@ -12,10 +12,11 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// The rules that think where no model does: extract makes the task, match chooses capabilities, plan makes a plan of
-// them, and answer tells what they found; clarify asks for what is missing.
+// These rules are in place of a model. extract finds the task, match chooses capabilities, plan
+// orders them, answer reports their results, and clarify asks for missing information.
 
-// asked is what a capability is asked to do: the parameter about of its step, or else what the step is for.
+// asked returns the request to a capability: the parameter about of its step, or else the
+// objective.
 func asked(c *capabilities.Call) string {
 	if about, ok := c.Step.Parameters["about"].(string); ok {
 		return about
@@ -23,7 +24,7 @@ func asked(c *capabilities.Call) string {
 	return c.Step.Objective
 }
 
-// tokens are the words of a text, in lower case.
+// tokens returns the words of a text in lower case.
 func tokens(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
 }
@@ -32,7 +33,7 @@ func hits(text []string, any ...string) bool {
 	return slices.ContainsFunc(any, func(w string) bool { return slices.Contains(text, w) })
 }
 
-// extract takes the last message for the task, and notes whether it refers to earlier ones.
+// extract takes the last message as the task, and notes whether it refers to earlier ones.
 func extract(_ context.Context, r turn.ExtractRequest) (turn.Task, error) {
 	return turn.Task{Text: r.Query, DependsOnChatHistory: hits(tokens(r.Query), "it", "those", "them", "that", "these", "again")}, nil
 }
@@ -59,15 +60,15 @@ func match(_ context.Context, r turn.MatchRequest) (bool, error) {
 	return false, nil
 }
 
-// needs is what the user is asked for where a type of context is missing.
+// needs has the question to the user for each missing type of context.
 var needs = map[string]string{
 	"MEASUREMENTS": "Which measurement do you mean: rain, temperature or wind?",
 	"TIME_RANGE":   fmt.Sprintf("Which time do you mean? There are data from %d to %d.", firstYear, lastYear),
 	"TABLE":        "Of what? Ask for totals first, such as “monthly totals of rain for 2013”.",
 }
 
-// plan puts the chosen capabilities into an order, each with what those before it make or earlier turns found. Where
-// something is missing for one, the plan is to ask for it.
+// plan orders the chosen capabilities. Their inputs come from earlier steps or earlier turns. If an
+// input is missing, the plan is to ask for it.
 func plan(ctx context.Context, r turn.PlanRequest) (agent.Plan, error) {
 	p, err := turn.Chain(ctx, r)
 	if err != nil {
@@ -92,17 +93,17 @@ func plan(ctx context.Context, r turn.PlanRequest) (agent.Plan, error) {
 	return p, nil
 }
 
-// made reports whether a type is known, or one of the steps makes it.
+// made reports whether a type is known or one of the steps makes it.
 func made(p agent.Plan, r turn.PlanRequest, typ string) bool {
 	return slices.Contains(r.Have.Types(), typ) || slices.ContainsFunc(p.Steps, func(s agent.Step) bool { return s.ExpectedOutput == typ })
 }
 
-// clarify asks what the plan says.
+// clarify asks the question in the plan.
 func clarify(_ context.Context, r turn.AnswerRequest) (turn.Clarification, error) {
 	return turn.Clarification{Questions: []string{r.Step.Objective}}, nil
 }
 
-// answer tells what the last step found; the others only led to it.
+// answer returns the result of the last step. The steps before it only prepare it.
 func answer(_ context.Context, r turn.AnswerRequest) (string, error) {
 	if len(r.Found) == 0 {
 		return "", fmt.Errorf("nothing was found: %s", strings.Join(r.Missing, "; "))

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestAModelThinksWhereThereIsOne has a server that speaks OpenAI's protocol in the place of the rules.
-func TestAModelThinksWhereThereIsOne(t *testing.T) {
+// TestChat_UsesAModelIfConfigured uses a server that implements OpenAI's protocol.
+func TestChat_UsesAModelIfConfigured(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[string]int{}
 	replies := []struct{ role, content string }{
@@ -46,12 +46,12 @@ func TestAModelThinksWhereThereIsOne(t *testing.T) {
 				return
 			}
 		}
-		http.Error(w, "nobody knows this role", http.StatusBadRequest)
+		http.Error(w, "unknown role", http.StatusBadRequest)
 	}))
 	defer server.Close()
-	p := place{t, built(t), t.TempDir(), []string{"WEFT_STORE=sqlite:desk.db", "OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=mine"}}
+	p := place{t, built(t), t.TempDir(), []string{"WEFT_STORE=sqlite:assistant.db", "OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=mine"}}
 	got := p.chat("which measurements of rain do we have?")
-	want := `$ desk chat --thread demo --say 'which measurements of rain do we have?'
+	want := `$ assistant chat --thread demo --say 'which measurements of rain do we have?'
 !   Extracting the task…
 !   Choosing capabilities…
 !   Planning…

@@ -9,15 +9,15 @@ import (
 	"github.com/weftrun/weft/capabilities"
 )
 
-// Measurement is something that was measured every day.
+// Measurement is a quantity that was measured every day.
 type Measurement struct {
 	Name  string `json:"name"`
 	Unit  string `json:"unit"`
 	About string `json:"about"`
-	Mean  bool   `json:"mean,omitempty"` // whether a month has its mean, and not its total
+	Mean  bool   `json:"mean,omitempty"` // whether a month has the mean and not the total
 }
 
-// catalog is all that there is, and words are what each is called.
+// catalog has all measurements, and words the words for each.
 var (
 	catalog = []Measurement{
 		{Name: "precipitation", Unit: "mm", About: "rain and melted snow of the day"},
@@ -35,7 +35,7 @@ var (
 	}
 )
 
-// Measurements are some of them.
+// Measurements is a selection of the catalog.
 type Measurements struct {
 	List []Measurement `json:"list"`
 }
@@ -50,7 +50,7 @@ func (m Measurements) Summary(string) any {
 	return strings.Join(lines, "\n")
 }
 
-// find looks for the measurements that a step is about.
+// find looks up the measurements that a step names.
 var find = capabilities.Func(capabilities.Info{
 	Name: "find_measurements", Description: "finds the measurements that words such as rain or temperature mean",
 	Provides: []string{"MEASUREMENTS"},
