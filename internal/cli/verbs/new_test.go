@@ -84,7 +84,7 @@ func TestEveryTemplateIsValidFormattedAndRuns(t *testing.T) {
 	}
 }
 
-// inWorkspace makes the module in a folder see this one as it is here, without a proxy.
+// inWorkspace makes a workspace of the module in dir and this module.
 func (p place) inWorkspace(dir string) {
 	p.Helper()
 	root, err := filepath.Abs("../../..")
@@ -99,7 +99,7 @@ func (p place) goes(dir string, args ...string) string {
 	p.Helper()
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK="+p.path("go.work"), "GOPROXY=off", "GOFLAGS=", "XDG_STATE_HOME="+p.dir, "WEFT_STORE=")
+	cmd.Env = append(os.Environ(), "GOWORK="+p.path("go.work"), "GOFLAGS=", "XDG_STATE_HOME="+p.dir, "WEFT_STORE=")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
