@@ -11,24 +11,23 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// committer gives what its run comes to to the journal of the thread, and describes it in the
-// records of the commits. It lives as long as the run. Without a store it only checks the size
-// of the state.
+// committer commits the steps of its run through the journal of the thread, and writes the records of
+// the commits. It lives as long as the run. Without a store it only checks the size of the state.
 type committer struct {
 	run     *run
 	journal *journal.Journal // nil without a store, and before the thread is opened
 	next    nextCommit
 }
 
-// nextCommit is the content of the next commit, other than the state and what is due.
+// nextCommit is the content of the next commit, other than the state and the due tasks.
 type nextCommit struct {
-	source  checkpoint.Source
-	ran     []checkpoint.Ran   // in its step
-	closed  []Decision         // on questions that it closes
-	decided int                // how many of these the chain has got for it
-	closing []Decision         // on those that the commit on its way closes
-	forks   bool               // it begins a branch, also where the chain is at its head
-	rewind  *checkpoint.Rewind // of the due task that goes back to a commit of a subgraph
+	source   checkpoint.Source
+	ran      []checkpoint.Ran   // the tasks of its step
+	closed   []Decision         // decisions on the questions that it closes
+	recorded int                // how many of closed are in the chain already
+	inFlight []Decision         // closed of the commit that is on its way to the store
+	forks    bool               // it begins a branch, even if the chain is at its head
+	rewind   *checkpoint.Rewind // of the due task that goes back to a commit of a subgraph
 }
 
 // newJournal returns the journal of the run on a chain that was opened for it.
@@ -46,7 +45,7 @@ func (c *committer) newJournal(chain *checkpoint.Chain) *journal.Journal {
 	return journal.New(r.ctx, chain, cfg)
 }
 
-// allowed returns ErrAbandoned if the run was given up: it writes nothing any more.
+// allowed returns ErrAbandoned if the run was given up. Such a run writes nothing.
 func (c *committer) allowed() error {
 	if c.run.isFenced() {
 		return ErrAbandoned
@@ -57,35 +56,36 @@ func (c *committer) allowed() error {
 // committed is a run as its journal sees it.
 type committed struct{ *committer }
 
-// Record describes the position of the run. It has the decisions that close questions recorded.
+// Record describes the position of the run, and records the decisions on closed questions.
 func (c committed) Record() (*checkpoint.Record, error) {
 	rec, err := c.record()
 	if err != nil {
 		return nil, err
 	}
-	if fresh := c.next.closed[c.next.decided:]; len(fresh) > 0 {
-		c.next.decided = len(c.next.closed)
+	if fresh := c.next.closed[c.next.recorded:]; len(fresh) > 0 {
+		c.next.recorded = len(c.next.closed)
 		err = c.decider().record(fresh...)
 	}
 	return rec, err
 }
 
-// State returns the state and which of its fields differ from the last commit.
+// State returns the state, and which of its fields have changed since the last commit.
 func (c committed) State() (state.View, []bool) { return c.run.state, c.run.changed }
 
 // Check returns an error if a commit is larger than Config.MaxState.
 func (c committed) Check(bytes int) error { return c.fitsIn(bytes) }
 
-// Made forgets what the commit has described.
-func (c committed) Made() {
-	c.next.closing = append(c.next.closing, c.next.closed...)
-	c.next.forks, c.next.closed, c.next.decided, c.run.shared.wrote = false, nil, 0, nil
+// Encoded clears the content of the commit, so the next commit starts empty. The decisions wait in
+// inFlight until the commit is stored.
+func (c committed) Encoded() {
+	c.next.inFlight = append(c.next.inFlight, c.next.closed...)
+	c.next.forks, c.next.closed, c.next.recorded, c.run.shared.wrote = false, nil, 0, nil
 }
 
-// Stored returns what reports the commit, and the decisions in it, to the readers.
+// Stored returns a function that sends the events of the commit and of its decisions.
 func (c committed) Stored(seq uint64) func() {
-	r, rec, decisions := c.run, c.journal.Chain.Record, c.next.closing
-	c.next.closing = nil
+	r, rec, decisions := c.run, c.journal.Chain.Record, c.next.inFlight
+	c.next.inFlight = nil
 	if r.session.events == nil {
 		return nil
 	}
@@ -97,12 +97,12 @@ func (c committed) Stored(seq uint64) func() {
 	}
 }
 
-// Restate lets the next commit describe all that the run has written in its parent's state.
+// Restate includes in the next commit everything that the run has written in its parent's state.
 func (c committed) Restate() error {
 	return c.run.shared.noteAll(c.run.program)
 }
 
-// commit gives what a step ended with to the journal.
+// commit passes the result of a step to the journal.
 func (c *committer) commit(source checkpoint.Source) error {
 	r := c.run
 	r.tries = 0
@@ -116,8 +116,8 @@ func (c *committer) commit(source checkpoint.Source) error {
 	return c.journal.Commit(r.front.Empty(), len(c.next.closed) > 0)
 }
 
-// flush makes sure that what the run has come to is stored before it returns; of a subgraph that
-// is done and whose end its parent's commit will hold, not before its parent's task has failed.
+// flush waits until the position of the run is stored. A subgraph that is done may skip this: the
+// parent's commit includes its end. It is then flushed only if the parent's task fails.
 func (c *committer) flush(status Status) error {
 	switch {
 	case c.journal == nil:
@@ -129,13 +129,12 @@ func (c *committer) flush(status Status) error {
 	return c.journal.Flush()
 }
 
-// record describes the position of the run, between two steps or, while one runs, before
-// it.
+// record describes the position of the run. While a step runs, that is the position before it.
 func (c *committer) record() (*checkpoint.Record, error) {
 	r := c.run
 	rec := &checkpoint.Record{
 		Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: c.next.source,
-		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: c.next.ran, Input: r.input, Taken: r.taken, Answered: r.questions.answered,
+		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: c.next.ran, Input: r.inputHash, Taken: r.taken, Answered: r.questions.answered,
 		Metadata: r.opts.Metadata, Within: r.nested.within(),
 	}
 	err := c.recordFrontier(rec)
@@ -145,7 +144,7 @@ func (c *committer) record() (*checkpoint.Record, error) {
 	return rec, err
 }
 
-// wrote names the fields that were written in a view.
+// wrote returns the names of the fields that were written in a view.
 func wrote(s *state.Schema, v state.View) (names []string) {
 	for i, c := range v.Channels {
 		if c.Wrote() {
@@ -176,7 +175,7 @@ func (c *committer) fitsIn(bytes int) error {
 	return r.fail(fmt.Errorf("%w: %d bytes, the limit is %d", ErrStateSize, bytes, r.cfg.MaxState))
 }
 
-// invalidate notes that the results of the step cannot be folded together, and returns cause.
+// invalidate stores that the results of the step cannot be folded together, and returns cause.
 func (c *committer) invalidate(cause error) error {
 	if c.journal == nil {
 		return cause

@@ -89,11 +89,11 @@ func (r *run) serveRequest() (status Status, err error) {
 		return Failed, err
 	}
 	for r.goal.runs() {
-		steps := r.runSteps
+		perform := r.runSteps
 		if r.driven != nil {
-			steps = r.driven.call.steps
+			perform = r.driven.call.perform
 		}
-		status, err := steps()
+		status, err := perform()
 		if status != Done || err != nil || r.goal != runTurns {
 			return status, err
 		}
@@ -188,7 +188,7 @@ func (r *run) unmoved() error {
 func (r *run) goOnFrom(chain *checkpoint.Chain) error {
 	rec := chain.Record
 	r.progress = progress{origin: rec.Origin, branch: rec.Branch, turn: rec.Turn, step: rec.Step, done: rec.Step,
-		input: rec.Input, taken: rec.Taken}
+		inputHash: rec.Input, taken: rec.Taken}
 	r.questions.answered, r.next.rewind = rec.Answered, cmp.Or(r.next.rewind, rec.Rewind)
 	if r.opts.Metadata == nil {
 		r.opts.Metadata = rec.Metadata

@@ -32,17 +32,17 @@ type drivenRun struct {
 	retryAfter time.Duration // how long its failure asks to wait
 }
 
-// drivenCall is what a Plan, a RunTask and a Commit do each in their own way.
+// drivenCall has the parts in which Plan, RunTask and Commit differ.
 type drivenCall interface {
-	// serve does what the call asks, up to the point where the step is run or planned.
+	// serve opens the thread and prepares the call, before the step is run or planned.
 	serve() error
-	// makeTasks makes the tasks that the call is about, of the step that is due in rec.
+	// makeTasks makes the tasks of the call, out of those due in rec.
 	makeTasks(rec *checkpoint.Record) error
-	// steps does the work of the call.
-	steps() (Status, error)
-	// answer returns what the call gives its driver.
+	// perform does the work of the call.
+	perform() (Status, error)
+	// answer returns the result of the call for its driver.
 	answer(out outcome) any
-	// ends reports whether a call that ends with a status is the end of the run, for its readers.
+	// ends reports whether a call that ends with this status ends the run, for its readers.
 	ends(s Status) bool
 }
 
@@ -150,7 +150,7 @@ func (c planCall) hasQueued(input state.View) (bool, error) {
 // checkInput returns an ErrRun if the run has begun a turn with another input that did not wait
 // before its own.
 func (c planCall) checkInput(input state.View) error {
-	hash, err := c.inputHash(input)
+	hash, err := c.hashInput(input)
 	if err != nil {
 		return err
 	}
@@ -172,9 +172,9 @@ func (c planCall) makeTasks(*checkpoint.Record) error {
 	return nil
 }
 
-func (c planCall) steps() (Status, error) { return c.planStep() }
-func (c planCall) answer(out outcome) any { return c.planOf(out) }
-func (c planCall) ends(s Status) bool     { return s != Pending }
+func (c planCall) perform() (Status, error) { return c.planStep() }
+func (c planCall) answer(out outcome) any   { return c.planOf(out) }
+func (c planCall) ends(s Status) bool       { return s != Pending }
 
 // skipForkIfMade lets a Plan that names an older commit go on with the newest one, where the run
 // has begun the branch before.
@@ -288,8 +288,8 @@ func (c *commitCall) makeTasks(*checkpoint.Record) error {
 	return nil
 }
 
-// steps commits the step and plans the next one.
-func (c *commitCall) steps() (Status, error) {
+// perform commits the step and plans the next one.
+func (c *commitCall) perform() (Status, error) {
 	if !c.committed {
 		if status, err := c.commitTasks(); status != planned {
 			return status, err

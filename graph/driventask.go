@@ -59,8 +59,8 @@ func (c taskCall) makeTasks(rec *checkpoint.Record) error {
 
 func (c taskCall) unknownTask() error { return c.fail(fmt.Errorf("%w: %q", ErrUnknownTask, c.task)) }
 
-func (c taskCall) steps() (Status, error) { return Pending, c.runTask() }
-func (c taskCall) ends(Status) bool       { return false }
+func (c taskCall) perform() (Status, error) { return Pending, c.runTask() }
+func (c taskCall) ends(Status) bool         { return false }
 
 // answer returns how the task has ended; nil if it has not.
 func (c taskCall) answer(outcome) any {

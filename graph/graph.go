@@ -145,7 +145,7 @@ func (g *Graph[S]) InputHash(input S) (string, error) {
 	if err := g.p.compiled(); err != nil {
 		return "", err
 	}
-	return g.p.inputHash(g.p.schema.Over(&input))
+	return g.p.hashInput(g.p.schema.Over(&input))
 }
 
 // ClearCache drops what the cache holds of these nodes of the graph, or of all.

@@ -10,18 +10,18 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// The slots of the pending writes of a task, and of those that have no task.
+// The slots of pending writes, which belong to a task or to no task.
 const (
-	slotResult = "result" // what the finished task did
-	slotLast   = "last"   // how it ended last: with open questions, or with a failure
-	// slotFailure, in handler.go: what the task's handler is to mend
-	slotAnswer  = "answer/"  // no task: the answer to the question whose id follows
-	slotRefusal = "refusal/" // no task: why the question whose id follows gets no answer
-	slotSeen    = "seen/"    // no task: the question was shown whose id follows
+	slotResult  = "result"   // the result of a finished task
+	slotLast    = "last"     // the last end of an unfinished task: open questions or a failure
+	slotFailure = "failure"  // the failure for the task's handler
+	slotAnswer  = "answer/"  // no task; followed by the id of the question: its answer
+	slotRefusal = "refusal/" // no task; followed by the id of the question: why it gets no answer
+	slotSeen    = "seen/"    // no task; followed by the id of the question: it was shown
 	slotPaused  = "paused"   // no task: the static interrupt here was reported
 )
 
-// message returns what went wrong in a task, without the place, which is stored beside it.
+// message returns the text of a task's error without the place, which is stored separately.
 func message(err error) string {
 	if n := (*NodeError)(nil); guard(false, func() bool { return errors.As(err, &n) }) {
 		return textOf(n.Err)
@@ -31,7 +31,7 @@ func message(err error) string {
 
 // pending are the pending writes at a commit, by task and slot.
 type pending struct {
-	byTask map[string]map[string][]byte // task → slot → data; "" for those that have no task
+	byTask map[string]map[string][]byte // task → slot → data; "" for no task
 	given  answers
 }
 
@@ -60,11 +60,10 @@ func sortPending(entries []checkpoint.Entry) pending {
 	return p
 }
 
-// note returns the data in a slot that belongs to no task, or nil.
+// note returns the data in a slot of no task, or nil.
 func (p pending) note(slot string) []byte { return p.byTask[""][slot] }
 
-// open returns the questions of the due tasks that have no answer, in canonical
-// order.
+// open returns the unanswered questions of the due tasks, in canonical order.
 func (p pending) open(rec *checkpoint.Record) (open []Interrupt, err error) {
 	if _, err := p.dropInvalid(); err != nil {
 		return nil, err
@@ -79,25 +78,25 @@ func (p pending) open(rec *checkpoint.Record) (open []Interrupt, err error) {
 	return open, nil
 }
 
-// unfinished is how a task ended that did not finish.
+// unfinished is the last end of a task that has not finished.
 type unfinished struct {
-	Open    []Interrupt `json:"open,omitempty"` // with Failure: those of a subgraph that failed
+	Open    []Interrupt `json:"open,omitempty"` // with Failure: the questions of a failed subgraph
 	Failure *Failure    `json:"failure,omitempty"`
 	Tried   []Failure   `json:"tried,omitempty"` // with Open: the alternatives before the one that asked
-	Timed   []Interrupt `json:"timed,omitempty"` // without Open: what was asked before that expires
+	Timed   []Interrupt `json:"timed,omitempty"` // without Open: earlier questions that expire
 	Try     int         `json:"try,omitempty"`   // see invalidation
-	Again   bool        `json:"again,omitempty"` // it runs again, whatever is open: its subgraph was edited
+	Again   bool        `json:"again,omitempty"` // its subgraph was edited: it runs again even with open questions
 
-	// Of a run that is driven from outside: its id, and TaskRequest.Try; with Failure whether
-	// the policy takes it for final, and how long it asks to wait.
+	// For a run that is driven from outside: its id and TaskRequest.Try. With Failure: whether
+	// the policy takes it as final, and how long to wait before a retry.
 	Run    string        `json:"run,omitempty"`
 	RunTry int           `json:"run_try,omitempty"`
 	Final  bool          `json:"final,omitempty"`
 	After  time.Duration `json:"after,omitempty"`
 }
 
-// readLast returns how an unfinished task ended last. A task that has finished, or was
-// never run, gives nothing.
+// readLast returns the last end of an unfinished task, or the zero value for a task that has finished
+// or has never run.
 func readLast(slots map[string][]byte) (last unfinished, err error) {
 	if slots[slotResult] != nil || slots[slotLast] == nil {
 		return last, nil
@@ -108,8 +107,8 @@ func readLast(slots map[string][]byte) (last unfinished, err error) {
 	return last, nil
 }
 
-// askedIn returns why an unfinished task paused: its questions, answered or not, and
-// the static interrupts of a subgraph.
+// askedIn returns the interrupts of an unfinished task: its questions, answered or not, and the static
+// interrupts of a subgraph.
 func askedIn(slots map[string][]byte) ([]Interrupt, error) {
 	last, err := readLast(slots)
 	return last.Open, err
@@ -129,10 +128,10 @@ func unanswered(asked []Interrupt, given answers) (open []Interrupt) {
 // together.
 type invalidation struct {
 	Message string `json:"message"`
-	// Try counts how often that came to pass at this head: results with a smaller
-	// result.Try do not count, those of the tries after it do.
+	// Try counts the invalidations at this commit. Results with a smaller result.Try are
+	// invalid, later ones are valid.
 	Try int `json:"try"`
-	// Run is the id of the run, where that is driven from outside.
+	// Run is the id of a run that is driven from outside.
 	Run string `json:"run,omitempty"`
 }
 
@@ -142,7 +141,7 @@ func (p pending) invalidation() (v invalidation, err error) {
 	if data == nil {
 		return v, nil
 	}
-	if json.Unmarshal(data, &v.Message) == nil { // before tries were counted
+	if json.Unmarshal(data, &v.Message) == nil { // written before tries were counted
 		v.Try = 1
 		return v, nil
 	}
@@ -152,8 +151,8 @@ func (p pending) invalidation() (v invalidation, err error) {
 	return v, nil
 }
 
-// dropInvalid removes the results that do not count, and returns the number of the try. A task
-// whose result does not count had finished: what it asked before that is not open any more.
+// dropInvalid removes invalid results, and returns the number of the try. A task with an invalid result
+// had finished, so its earlier questions are closed.
 func (p pending) dropInvalid() (try int, err error) {
 	v, err := p.invalidation()
 	if err != nil || v.Try == 0 {
@@ -171,8 +170,7 @@ func (p pending) dropInvalid() (try int, err error) {
 	return v.Try, nil
 }
 
-// dropAsked closes the questions of a task from before a try. It stays known when they
-// expire.
+// dropAsked closes the questions that a task asked before a try. The times at which they expire stay.
 func dropAsked(slots map[string][]byte, try int) error {
 	last, err := readLast(slots)
 	if err != nil || len(last.Open) == 0 || last.Try >= try {
@@ -181,6 +179,3 @@ func dropAsked(slots map[string][]byte, try int) error {
 	slots[slotLast], err = json.Marshal(unfinished{Timed: append(last.Open, last.Timed...), Try: try})
 	return err
 }
-
-// slotFailure is a task's slot for the failure that its handler is given.
-const slotFailure = "failure"

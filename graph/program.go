@@ -115,8 +115,8 @@ func (p *program) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(p.nodes, name, func(n node, name string) int { return strings.Compare(n.name, name) })
 }
 
-// inputHash returns a hash that differs where inputs do.
-func (p *program) inputHash(input state.View) (string, error) {
+// hashInput returns a hash of an input.
+func (p *program) hashInput(input state.View) (string, error) {
 	data, err := p.schema.Encode(p.withoutAside(input))
 	if err != nil {
 		return "", fmt.Errorf("graph %q: input: %w", p.name, err)

@@ -7,17 +7,17 @@ import (
 	"github.com/weftrun/weft/internal/step"
 )
 
-// restorer makes the tasks of the step that is due, from the commit at which the thread was opened
-// and the pending writes there. Tasks that have finished are taken as they are, those whose
-// questions stay open wait on, and all others run.
+// restorer makes the tasks of the due step, from the commit at which the thread was opened and its
+// pending writes. Finished tasks keep their results, tasks with open questions stay paused, and all
+// others run.
 type restorer struct {
 	*run
 	rec     *checkpoint.Record
 	pending pending
-	open    []Interrupt // the questions that had no answer
+	asked   []Interrupt // the open questions
 }
 
-// resume goes on with the turn that the thread is in.
+// resume continues the current turn of the thread.
 func resume(r *run, a Answers) error {
 	if r.cfg.Store == nil {
 		return ErrNoStore
@@ -32,8 +32,8 @@ func resume(r *run, a Answers) error {
 	return restoreTurn(r, a)
 }
 
-// restoreTurn goes on, with answers, with the turn at whose commit the thread was opened. At an
-// older commit it begins a branch.
+// restoreTurn continues the turn at the opened commit, with answers. At an older commit it begins a
+// branch.
 func restoreTurn(r *run, a Answers) error {
 	s := &restorer{run: r}
 	if r.journal.Chain.Branches() || r.next.forks {
@@ -51,7 +51,7 @@ func restoreTurn(r *run, a Answers) error {
 	return s.restoreStep()
 }
 
-// branch begins a branch of the thread. Answers are refused: on a branch no question is open yet.
+// branch begins a branch of the thread. It rejects answers: no question is open on a new branch.
 func (s *restorer) branch(a Answers) error {
 	if err := s.restoreFrontier(s.journal.Chain.Record); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (s *restorer) branch(a Answers) error {
 	return s.fork()
 }
 
-// read reads the commit and its pending writes, and takes over the frontier and the answers there.
+// read reads the commit and its pending writes, and restores the frontier and the answers.
 func (s *restorer) read() (err error) {
 	s.rec, s.pending = s.journal.Chain.Record, sortPending(s.journal.Chain.Pending)
 	if err = s.restoreFrontier(s.rec); err != nil {
@@ -71,7 +71,7 @@ func (s *restorer) read() (err error) {
 	if err = s.driven.keepOwnInvalid(s.pending); err != nil {
 		return err
 	}
-	if s.open, err = s.pending.open(s.rec); err != nil {
+	if s.asked, err = s.pending.open(s.rec); err != nil {
 		return err
 	}
 	if s.tries, err = s.pending.dropInvalid(); err != nil {
@@ -83,20 +83,19 @@ func (s *restorer) read() (err error) {
 	return err
 }
 
-// answer gives answers to the open questions. They are stored, so that the questions are not asked
-// again after a crash. Those to the questions of a subgraph came to the root, which has stored
-// them.
+// answer matches answers with the open questions and stores them, so that the questions are not asked
+// again after a crash. Answers to the questions of a subgraph were stored by the root.
 func (s *restorer) answer(a Answers) error {
 	if s.req.replays() {
 		s.questions.add(s.req.replay.answers)
 	}
-	err := s.driven.checkRepeated(a, s.open)
+	err := s.driven.checkRepeated(a, s.asked)
 	var fresh answers
 	if err == nil {
-		fresh, err = a.match(s.open, s.cfg.Now(), s.questions.hasAnswered)
+		fresh, err = a.match(s.asked, s.cfg.Now(), s.questions.hasAnswered)
 	}
 	if err != nil {
-		s.paused.at = s.open
+		s.paused.at = s.asked
 		return fmt.Errorf("graph %q: thread %q: %w", s.name, s.opts.Thread, err)
 	}
 	switch {
@@ -108,16 +107,16 @@ func (s *restorer) answer(a Answers) error {
 			return err
 		}
 		s.questions.fresh = all
-		if err := s.journal.Put(append(s.decider().answer(fresh, s.open), note...)); err != nil {
+		if err := s.journal.Put(append(s.decider().answer(fresh, s.asked), note...)); err != nil {
 			return err
 		}
-		s.session.events.decisions(s.run, fresh, s.open)
+		s.session.events.decisions(s.run, fresh, s.asked)
 	}
 	s.questions.add(fresh)
 	return nil
 }
 
-// restoreStep makes the tasks of the step that is due, with what is stored of them.
+// restoreStep makes the tasks of the due step, and restores their pending writes.
 func (s *restorer) restoreStep() error {
 	if s.front.Empty() {
 		return nil
@@ -138,8 +137,8 @@ func (s *restorer) restoreStep() error {
 	return nil
 }
 
-// ranBefore returns what is known of the tasks of the last step: their nodes, as far as
-// they are still there.
+// ranBefore returns the nodes of the last step's tasks as outcomes, without nodes that the graph no
+// longer has.
 func (s *restorer) ranBefore() (outs []*step.Outcome) {
 	for _, ran := range s.rec.Ran {
 		if n, ok := s.find(ran.Node); ok {
@@ -149,9 +148,9 @@ func (s *restorer) ranBefore() (outs []*step.Outcome) {
 	return outs
 }
 
-// fork commits the beginning of a branch at the commit at which the chain was opened. Where the
-// run goes back to a commit of a subgraph, what its task did before is among the pending writes
-// there. It is stored at once, whatever the durability.
+// fork commits the beginning of a branch at the opened commit. If the run goes back to a commit of a
+// subgraph, the pending writes of the branch include the earlier results of its task. The commit is
+// stored at once, with any durability.
 func (s *restorer) fork() error {
 	if !s.next.forks {
 		return s.commit(checkpoint.Fork)

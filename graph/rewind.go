@@ -75,7 +75,7 @@ func (t threadReader) past(namespace string, rw *checkpoint.Rewind, at uint64, w
 		if slot, ok := strings.CutPrefix(e.Slot, slotPast); ok && e.Task == rw.Task {
 			add(slot, e.Data)
 		}
-		if strings.HasSuffix(inner, "!handler") && e.Task == rw.Task && e.Slot == slotFailure {
+		if isHandler(inner) && e.Task == rw.Task && e.Slot == slotFailure {
 			past = append(past, e) // the call was the handler's
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/weftrun/weft/internal/step"
 )
 
-// run is one call of Invoke, Resume or Stream. One goroutine, the coordinator,
-// owns it; tasks reach it only through what they return.
+// run is one call of Invoke, Resume or Stream. One goroutine, the coordinator, owns it. Tasks reach
+// it only through their results.
 type run struct {
 	*program
 	session   *session
@@ -31,7 +31,7 @@ type run struct {
 	goal    goal
 	paused  pause
 	fenced  atomic.Bool // the run was given up: it must not write any more
-	running *running    // the tasks whose nodes run, those of subgraphs too; nil where nothing gives them up
+	running *running    // the tasks whose nodes run, also in subgraphs; nil if none can be given up
 	nested
 	driven *drivenRun // nil unless the run is at the root and driven from outside
 
@@ -42,30 +42,30 @@ type run struct {
 type progress struct {
 	origin     string // the id of the call that began the thread
 	branch     uint64 // the commit that began the branch
-	turn, step int    // step is the one that runs, or ran last
+	turn, step int    // step is the current step, or the last one between two steps
 	done       int    // the last step that ended
-	tries      int    // how often the results of the step that was restored could not be folded
+	tries      int    // how often the results of the restored step could not be folded
 	steps      int    // supersteps of this call
 	front      step.Frontier
-	input      string // the hash of the turn's input
-	taken      uint64 // the newest input of the queue that was begun
+	inputHash  string // of the turn's input
+	taken      uint64 // the newest queued input that has begun a turn
 }
 
-// goal is what a run has to do once its request has been served.
+// goal is what a run does after its request was served.
 type goal uint8
 
 const (
 	runTurn    goal = iota // run the turn to its end
-	runTurns               // and then the turns of the inputs that wait
+	runTurns               // run the turn, and then the turns of the queued inputs
 	runNothing             // the thread was only edited
-	stayQueued             // run nothing: the input waits for its turn
+	stayQueued             // run nothing: the input is queued
 )
 
 // runs reports whether there are steps to run.
 func (g goal) runs() bool { return g == runTurn || g == runTurns }
 
-// runSteps runs supersteps until nothing is due, a question is open, or the run fails. When it
-// returns, everything that can be resumed is stored.
+// runSteps runs supersteps until no task is due, a question is open, or the run fails. When it
+// returns, everything that Resume needs is stored.
 func (r *run) runSteps() (Status, error) {
 	for {
 		if status, err := r.plan(); status != planned {
@@ -84,13 +84,13 @@ func (r *run) runSteps() (Status, error) {
 // planned is the status of a run that has a step to run.
 const planned Status = ""
 
-// plan prepares the tasks of the step that is due. Where there is none to run, it returns how the
-// run ends.
+// plan prepares the tasks of the due step and returns planned. If there is no step to run, it returns
+// the status with which the run ends.
 func (r *run) plan() (Status, error) {
 	if r.front.Empty() {
 		return Done, nil
 	}
-	restored := min(len(r.tasks), 1) // the step that was restored is counted already
+	restored := min(len(r.tasks), 1) // the restored step is counted already
 	if r.breaks && r.paused.after(r.ns, r.nodes, r.outs) {
 		r.steps -= restored
 		return r.pauseHere()
@@ -111,15 +111,15 @@ func (r *run) plan() (Status, error) {
 	return planned, nil
 }
 
-// drains reports whether the run is to stop before the next step. A run that was
-// cancelled has an error to return.
+// drains reports whether the run must stop before the next step. A cancelled run does not drain: it
+// ends with its error.
 func (r *run) drains() bool {
 	_, ok := r.session.drain.Requested()
 	return ok && r.ctx.Err() == nil
 }
 
-// commitStep folds what the tasks of the step have done, and commits it. Where they have not all
-// finished, it returns how the run ends.
+// commitStep folds the results of the step's tasks and commits them. If a task has not finished, it
+// returns the status with which the run ends.
 func (r *run) commitStep() (Status, error) {
 	switch waits, err := r.assess(); {
 	case err != nil:
@@ -142,8 +142,8 @@ func (r *run) commitStep() (Status, error) {
 	return planned, nil
 }
 
-// endWrites ends what functions still store that were given up in the step: what they do later
-// is not stored. So nothing reads the state while it changes.
+// endWrites closes the memo journals of the step's tasks if functions in them were given up. So no
+// function that still runs stores anything, or reads the state while it changes.
 func (r *run) endWrites() {
 	if !r.session.gaveUp.Load() {
 		return
@@ -156,7 +156,7 @@ func (r *run) endWrites() {
 	}
 }
 
-// fold carries the writes of the step's tasks into the state.
+// fold merges the writes of the step's tasks into the state.
 func (r *run) fold() error {
 	err := r.shared.addStep(r.program, &r.values, r.tasks)
 	if err == nil {
@@ -183,15 +183,15 @@ func (r *run) leaveFor(up *parentCommand) (Status, error) {
 	return Done, nil
 }
 
-// mayStep checks the limits of the run. It comes after "is anything due?", so a run
-// that is just done never fails.
+// mayStep checks the limits of the run. It is called only if a task is due, so a finished run never
+// fails at a limit.
 func (r *run) mayStep() error {
 	taken, limit := r.steps, r.cfg.MaxSteps
 	if r.opts.MaxSteps > 0 && r.inside == nil {
 		limit = r.opts.MaxSteps
 	}
 	if len(r.tasks) > 0 {
-		taken-- // the step that was restored is already counted
+		taken-- // the restored step is counted already
 	}
 	switch {
 	case r.ctx.Err() != nil:
@@ -212,7 +212,7 @@ func (r *run) fail(err error) error {
 	return fmt.Errorf("graph %q: thread %q: step %d: %w", r.name, r.opts.Thread, r.step, err)
 }
 
-// first returns the first error that is one.
+// first returns a if it is an error, or else b.
 func first(a, b error) error {
 	if a != nil {
 		return a
@@ -220,14 +220,14 @@ func first(a, b error) error {
 	return b
 }
 
-// advance works out what is due next.
+// advance computes the next due tasks.
 func (r *run) advance() {
 	r.concluded()
 	r.shape.Advance(&r.front, r.outs)
 	r.done = r.step
 }
 
-// publish sends what the step did to the readers, and drops its tasks.
+// publish sends the events of the step to the readers, and drops its finished tasks.
 func (r *run) publish() {
 	r.session.events.step(r)
 	for i, t := range r.tasks {
@@ -241,7 +241,7 @@ func (r *run) publish() {
 	r.paused.resumed = false
 }
 
-// pauseHere pauses at a static interrupt. That is stored, so that Resume passes the interrupt.
+// pauseHere pauses at a static interrupt. It stores the pause, so that Resume passes the interrupt.
 func (r *run) pauseHere() (Status, error) {
 	if r.journal != nil {
 		if err := r.journal.Put([]checkpoint.Entry{{Slot: slotPaused, Data: r.driven.pauseNote()}}); err != nil {
@@ -251,8 +251,7 @@ func (r *run) pauseHere() (Status, error) {
 	return Interrupted, nil
 }
 
-// because adds why the run's context ended to the error of what failed after that: the cause
-// comes first.
+// because wraps an error that followed the end of the run's context: the cause comes first.
 func (r *run) because(err error) error {
 	cause := context.Cause(r.ctx)
 	if cause == nil || errors.Is(err, cause) {
@@ -261,7 +260,7 @@ func (r *run) because(err error) error {
 	return fmt.Errorf("%w: %w", cause, err)
 }
 
-// isFenced reports whether the run, or one that it is part of, was given up.
+// isFenced reports whether the run, or a run that contains it, was given up.
 func (r *run) isFenced() bool {
 	return r.fenced.Load() || r.inside != nil && r.inside.isFenced()
 }
@@ -275,7 +274,7 @@ func (r *run) cancelled() error {
 	return fmt.Errorf("%w: %w", cause, err)
 }
 
-// wasCancelled reports whether the run's context was cancelled, and is not out of time.
+// wasCancelled reports whether the run's context was cancelled rather than timed out.
 func (r *run) wasCancelled() bool { return errors.Is(r.ctx.Err(), context.Canceled) }
 
 // thread reads the commits of the run's thread.
@@ -290,28 +289,28 @@ func (r *run) taskID(step int, node string, index int) string {
 	return longHash("task", r.origin, r.ns, strconv.Itoa(r.turn), strconv.Itoa(step), node, strconv.Itoa(index))
 }
 
-// nested is what a run has that is a subgraph. A run that edits the state of a subgraph by hand has
-// a place, and no task.
+// nested has the fields of a run that is a subgraph. A run that edits the state of a subgraph has a
+// place, and no task.
 type nested struct {
 	inside *task              // the task that calls it; nil at the root
 	depth  int                // how many runs it is inside of
 	place  *checkpoint.Within // where it is called
-	from   origin             // where it goes on from, if its task goes back
-	up     *parentCommand     // the Command for the parent with which it has ended
+	from   origin             // the commit to continue from, if its task goes back
+	up     *parentCommand     // the Command for the parent, if it ended with one
 	shared sharedState
 }
 
-// within returns what the next commit records of the parent.
+// within returns the parent's part of the next commit's record.
 func (n *nested) within() *checkpoint.Within {
 	if n.place == nil {
 		return nil
 	}
 	w := *n.place
 	if n.shared.wrote != nil {
-		w.Wrote, _ = json.Marshal(n.shared.wrote) // it holds nothing but names and JSON
+		w.Wrote, _ = json.Marshal(n.shared.wrote) // cannot fail: names and JSON
 	}
 	if n.up != nil {
-		w.Command, _ = json.Marshal(n.up) // likewise
+		w.Command, _ = json.Marshal(n.up) // cannot fail
 	}
 	return &w
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/weftrun/weft/internal/schedule"
@@ -44,9 +45,22 @@ func (s *scope) id() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if part := s.partName(); part != "" {
-		return s.task.id() + "!" + part
+		return s.task.id() + partMark + part
 	}
 	return s.task.id()
+}
+
+// partMark is between the id of a task and the name of a part in the id of the part's scope. The ids
+// of tasks are hexadecimal.
+const partMark = "!"
+
+// partHandler is the part that handles a failure. The parts of a Fallback have numbers.
+const partHandler = "handler"
+
+// isHandler reports whether id is the id of the scope of a task's handler.
+func isHandler(id string) bool {
+	_, part, _ := strings.Cut(id, partMark)
+	return part == partHandler
 }
 
 // TaskID returns the id of the running task: the same in every attempt and after every crash,
@@ -204,7 +218,7 @@ func (s *scope) dropQuestions() {
 // Fallback. The caller holds mu.
 func (s *scope) partName() string {
 	if s.task.failure != nil {
-		return "handler"
+		return partHandler
 	}
 	return s.part
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// turnStart begins a turn of a run with an input: that of its request, or one that has waited.
+// turnStart begins a turn of a run with an input: that of its request, or a queued one.
 type turnStart struct {
 	*run
 	input state.View
@@ -19,7 +19,7 @@ func newTurn(r *run, input state.View) *turnStart {
 	return &turnStart{run: r, input: input, fresh: r.journal == nil || r.journal.Chain.Record == nil}
 }
 
-// beginTurn begins a turn with an input, unless the input is to wait for its turn.
+// beginTurn begins a turn with an input, unless the input is queued.
 func beginTurn(r *run, input state.View) error {
 	s := newTurn(r, input)
 	if err := s.check(); err != nil {
@@ -31,14 +31,13 @@ func beginTurn(r *run, input state.View) error {
 	return s.begin()
 }
 
-// check checks the writes of the input. A MarshalJSON in it may panic.
+// check checks the writes of the input. It recovers a panic in a MarshalJSON of the input.
 func (s *turnStart) check() (err error) {
 	defer recovered(&err)
 	return s.schema.CheckWrites(s.input)
 }
 
-// waits reports whether the input is not to begin a turn now, because questions are open or older
-// inputs wait. The input is stored then.
+// waits reports whether the input is queued, because questions are open or older inputs are queued.
 func (s *turnStart) waits() (bool, error) {
 	if s.fresh || s.opts.OnOpenQuestions == Discard {
 		return false, nil
@@ -61,11 +60,11 @@ func (s *turnStart) waits() (bool, error) {
 	return false, fmt.Errorf("%w: thread %q; answer with Resume:\n%s", ErrWaiting, s.opts.Thread, list(open))
 }
 
-// enqueue stores the input behind those that wait, if questions are open or others wait. Where no
-// question is open, the run goes on with the oldest of them.
+// enqueue appends the input to the queue if questions are open or the queue is not empty. If no
+// question is open, the run takes the oldest input of the queue.
 func (s *turnStart) enqueue(questions bool) (bool, error) {
 	queue := newInputQueue(s.run)
-	s.goal = runTurns // others may wait although no question is open any more
+	s.goal = runTurns // inputs may be queued although no question is open now
 	if !questions {
 		waits, err := queue.hasNext()
 		if err != nil {
@@ -84,8 +83,7 @@ func (s *turnStart) enqueue(questions bool) (bool, error) {
 	return true, nil
 }
 
-// begin folds the writes of the input into the thread's state, after everything of the last turn
-// was reset.
+// begin resets the fields of the last turn, folds the input into the state, and commits.
 func (s *turnStart) begin() error {
 	if !s.fresh {
 		if err := s.closeOpen(s.journal.Chain.Parent(), s.journal.Chain.Record, s.journal.Chain.Pending, nil); err != nil {
@@ -102,7 +100,7 @@ func (s *turnStart) begin() error {
 		}
 	}
 	for _, i := range s.expire {
-		s.state.Channels[i].(state.Expirer).Expire() // it belonged to the last turn
+		s.state.Channels[i].(state.Expirer).Expire() // its value belongs to the last turn
 		s.changed[i] = true
 	}
 	if err := s.fold(); err != nil {
@@ -122,7 +120,7 @@ func (s *turnStart) begin() error {
 	return nil
 }
 
-// assign makes the state a copy of its parent's, which is the input of a run that shares it.
+// assign copies the parent's state, which is the input of a run that shares it.
 func (s *turnStart) assign(parent state.View) {
 	s.schema.Assign(s.state, parent)
 	for i := range s.changed {
@@ -133,15 +131,15 @@ func (s *turnStart) assign(parent state.View) {
 	}
 }
 
-// fold folds the writes of the input into the state. A field that was not written, as in the state
-// of an earlier Result, starts a new thread with its value.
+// fold folds the writes of the input into the state. On a new thread, a field with a value but no
+// writes, as in the state of an earlier Result, is assigned.
 func (s *turnStart) fold() (err error) {
 	if s.shared.shares() {
 		s.assign(s.input)
 		return nil
 	}
 	if s.journal != nil {
-		if s.run.input, err = s.inputHash(s.input); err != nil {
+		if s.inputHash, err = s.hashInput(s.input); err != nil {
 			return err
 		}
 	}

@@ -31,10 +31,11 @@ type Source interface {
 	State() (v state.View, changed []bool)
 	// Check returns an error if a commit of so many bytes must not be stored.
 	Check(bytes int) error
-	// Made is called when a commit is made, before it is sent to the store.
-	Made()
-	// Stored is called when a commit is stored. The function that it returns, if it is not nil,
-	// reports that: the run's goroutine calls it later, and it may block.
+	// Encoded is called when a commit is encoded, before it is sent to the store. What Record
+	// and State return from then on is for the next commit.
+	Encoded()
+	// Stored is called when a commit is stored. It returns a function that reports the commit, or
+	// nil. The run's goroutine calls the function later, and it may block.
 	Stored(seq uint64) (report func())
 	// Restate is called before a commit that stores again what the store has lost: it must describe
 	// all that the lost commits described.
@@ -276,7 +277,7 @@ func (j *Journal) save(async bool, pending ...checkpoint.Entry) error {
 		j.traces = append(j.traces, traced{p.Seq(), j.trace})
 	}
 	j.unsaved, j.restates, j.trace = false, false, nil
-	j.cfg.Source.Made()
+	j.cfg.Source.Encoded()
 	j.flight = &flight{seq: p.Seq(), done: make(chan struct{})}
 	if async {
 		go j.send(j.flight, p)

@@ -45,7 +45,7 @@ func (s *source) Check(bytes int) error {
 	return nil
 }
 
-func (s *source) Made() { s.calls = append(s.calls, "made") }
+func (s *source) Encoded() { s.calls = append(s.calls, "encoded") }
 func (s *source) Stored(seq uint64) func() {
 	s.calls = append(s.calls, fmt.Sprint("stored ", seq))
 	return s.report
@@ -272,7 +272,7 @@ func TestCommit_ChecksBeforeItStoresAnything(t *testing.T) {
 		t.Errorf("a commit that is too large\n got: commits %v, calls %v\nwant: none", steps, f.source.calls)
 	}
 	f.source.largest = 0
-	if err := f.Commit(false, false); err != nil || !slices.Equal(f.source.calls, []string{"record", "record", "before", "made", "stored 1"}) {
+	if err := f.Commit(false, false); err != nil || !slices.Equal(f.source.calls, []string{"record", "record", "before", "encoded", "stored 1"}) {
 		t.Errorf("a commit\n got: calls %v, %v\nwant: record twice, before, made, stored 1", f.source.calls, err)
 	}
 }
