@@ -65,18 +65,46 @@ func budget(w io.Writer, r results) {
 
 func (r results) lines() (all []line) {
 	for _, w := range []struct {
-		workload, what string
-		bound          float64
+		workload, runner, what string
+		bound                  float64
 	}{
-		{"chain of 1000", "a superstep of a chain of 1,000, no store", 100},
-		{"loop of two nodes, 1000 turns", "a superstep of a loop, no store", 100},
-		{wide30Name, "a superstep with a state of 30 fields", 400},
-		{"fan-out of 10 and join", "a task of a fan-out of 10", 1000},
-		{"fan-out of 100 and join", "a task of a fan-out of 100", 1000},
-		{"fan-out of 1000 and join", "a task of a fan-out of 1,000", 1000},
+		{"chain of 10", weft, "a superstep of a chain of 10, no store", 250},
+		{"chain of 1000", weft, "a superstep of a chain of 1,000, no store", 100},
+		{"loop of two nodes, 1000 turns", weft, "a superstep of a loop, no store", 100},
+		{"loop of two nodes in YAML, 1000 turns", weft + ", YAML", "a superstep of a loop in YAML", 400},
+		{wide30Name, weft, "a superstep with a state of 30 fields", 400},
+		{"100 fields written, 10 steps", weft, "a superstep that writes 100 fields, of 10", 3500},
+		{"100 fields written, 100 steps", weft, "a superstep that writes 100 fields, of 100", 3000},
+		{"100 fields written, 10 steps", weftRecord, "the same on a record, of 10", 8000},
+		{"25 lists that grow to 300", weft, "a superstep that appends to 25 lists", 4000},
+		{"25 lists that grow to 300", weftRecord, "the same on a record", 15_000},
+		{"fan-out of 10 and join", weft, "a task of a fan-out of 10", 600},
+		{"fan-out of 100 and join", weft, "a task of a fan-out of 100", 600},
+		{"fan-out of 1000 and join", weft, "a task of a fan-out of 1,000", 600},
+		{"10 Sends and a join", weft, "a task of 10 Sends", 600},
+		{"100 Sends and a join", weft, "a task of 100 Sends", 600},
+		{"1000 Sends and a join", weft, "a task of 1,000 Sends", 600},
+		{"10 Sends and a join", weft + ", YAML", "a task of 10 Sends in YAML", 1500},
+		{"100 Sends and a join", weft + ", YAML", "a task of 100 Sends in YAML", 1500},
+		{"1000 Sends and a join", weft + ", YAML", "a task of 1,000 Sends in YAML", 1500},
+		{"a subgraph in a fan-out of 100", weft, "a subgraph in a fan-out of 100", 700},
+		{"Invoke of one node", weft, "Invoke of one node", 1000},
+		{"Invoke of one node", weft + ", memory", "Invoke of one node, memory store", 10_000},
+		{"100 messages added by id, no store", weft, "a message added by id, no store", 600},
+		{"200 steps of 1 KiB, memory", weft, "a step of 1 KiB, memory store", 4000},
+		{"1000 threads at once, 100 steps each, memory", weft, "a step of 1,000 threads at once, memory store", 6000},
+		{compileName(10), weft, "compile, a node of 10", 5000},
+		{compileName(10_000), weft, "compile, a node of 10,000", 5000},
 	} {
-		s, ok := r.of(w.workload, weft)
+		s, ok := r.of(w.workload, w.runner)
 		all = append(all, line{what: w.what, unit: " ns", got: s.Nanos, bound: w.bound, measured: ok})
+	}
+	for _, store := range []string{"memory", "SQLite", "Redis", "PostgreSQL"} {
+		few, ok1 := r.of(logStepsName(100, store), weft)
+		many, ok2 := r.of(logStepsName(20_000, store), weft)
+		all = append(all, line{what: "a message added to 20,000 ÷ to 100, " + store, got: many.Nanos / few.Nanos, bound: 1.2, measured: ok1 && ok2})
+		s, ok := r.of("load of 10000 texts of 1 KiB, "+store, weft)
+		all = append(all, line{what: "load of 10,000 texts of 1 KiB, " + store, unit: " ms", got: s.Nanos / 1e6, bound: 25, measured: ok})
 	}
 	if s, ok := r.of("loop of two nodes, 1000 turns", weft); ok {
 		all = append(all, line{what: "allocations of a superstep of a loop, those of the run included", got: s.Allocs, bound: 0.05, measured: true})
@@ -106,9 +134,9 @@ func (r results) peers() (all []line) {
 			all = append(all, line{what: work.name + ": " + peer.name + " ÷ Weft", got: s.Nanos / own.Nanos, bound: peer.bound, atLeast: true, measured: ok && there && peer.bound > 0})
 		}
 	}
-	if own, ok := r.of("chain of 10", weftAfoot); ok {
+	if own, ok := r.of("chain of 10", weftInline); ok {
 		peer, there := r.of("chain of 10", eino)
-		all = append(all, line{what: "chain of 10, a call that nobody can end: eino ÷ Weft", got: peer.Nanos / own.Nanos, bound: 10, atLeast: true, measured: there})
+		all = append(all, line{what: "chain of 10, no cancellation: eino ÷ Weft", got: peer.Nanos / own.Nanos, bound: 10, atLeast: true, measured: there})
 	}
 	own, ok1 := r.further(weft)
 	peer, ok2 := r.further(eino)
@@ -125,6 +153,9 @@ func (r results) further(runner string) (nanos float64, ok bool) {
 
 // stores are what a store costs.
 func (r results) stores() (all []line) {
+	insert, ok0 := r.of("200 steps of 1 KiB, SQLite", "a bare INSERT")
+	sqlite, ok4 := r.of("200 steps of 1 KiB, SQLite", weft)
+	all = append(all, line{what: "a step of 1 KiB to SQLite ÷ a bare INSERT of the same bytes", got: sqlite.Nanos / insert.Nanos, bound: 1.3, measured: ok0 && ok4})
 	set, ok1 := r.of("200 steps of 1 KiB, Redis", "a bare SET")
 	commit, ok3 := r.of("200 steps of 1 KiB, Redis", commitAlone)
 	step, ok2 := r.of("200 steps of 1 KiB, Redis", weft)

@@ -27,7 +27,7 @@ func chain(n int) Workload {
 	return Workload{Name: fmt.Sprintf("chain of %d", n), Unit: "step", Units: n, Runners: []Runner{
 		{floor, func(context.Context) (Job, error) { return floorChain(n) }},
 		{weft, func(context.Context) (Job, error) { return weftChain(n) }},
-		{weftAfoot, func(context.Context) (Job, error) { return endless(weftChain(n)) }},
+		{weftInline, func(context.Context) (Job, error) { return endless(weftChain(n)) }},
 		{eino, func(ctx context.Context) (Job, error) { return einoChain(ctx, n) }},
 	}}
 }
@@ -38,11 +38,10 @@ const (
 	weft  = "Weft"
 	eino  = "eino"
 
-	weftAfoot = "Weft, nobody can end it"
+	weftInline = "Weft, no cancellation"
 )
 
-// endless is a job whose context cannot end, as that of a program that uses context.Background: Weft then needs no
-// goroutine for a chain.
+// endless returns a job whose context cannot end, like context.Background.
 func endless(j Job, err error) (Job, error) {
 	run := j.Run
 	j.Run = func(ctx context.Context) error { return run(context.WithoutCancel(ctx)) }

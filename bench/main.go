@@ -98,6 +98,19 @@ func (p *place) measure(ctx context.Context, w io.Writer, only *regexp.Regexp, p
 	return failed
 }
 
+// stored returns the workloads on long conversations and long lists.
+func (p *place) stored() (all []Workload) {
+	few, many, texts := 100, 20_000, 10_000
+	if p.short {
+		few, many, texts = 10, 20, 20
+	}
+	all = append(all, addMessages(few))
+	for _, g := range p.stores {
+		all = append(all, logSteps(few, g), logSteps(many, g), loadThread(texts, g))
+	}
+	return all
+}
+
 func one(yes bool) int {
 	if yes {
 		return 1
@@ -117,6 +130,16 @@ func (p *place) workloads() (all []Workload) {
 	all = append(all, p.with(loop(turns), request{Work: "loop", N: turns, Saver: "none"}), many30(turns))
 	for _, n := range sizes[:min(3, len(sizes))] {
 		all = append(all, p.with(fanOut(n), request{Work: "fanout", N: n, Saver: "none"}))
+	}
+	for _, n := range sizes[:min(3, len(sizes))] {
+		all = append(all, sends(n))
+	}
+	all = append(all, subgraphs(sizes[1]), wideCounters(10), wideCounters(sizes[1]), growingLists(30), invoke())
+	for _, n := range sizes[:min(3, len(sizes))] {
+		all = append(all, compile(n))
+	}
+	if !p.short {
+		all = append(all, compile(10_000))
 	}
 	all = append(all, yamlLoop(turns), readers(turns), p.with(stepsAlone(n), request{Work: "steps", N: n, Saver: "none"}))
 	for _, g := range p.stores {
@@ -139,5 +162,6 @@ func (p *place) workloads() (all []Workload) {
 		all = append(all, resume(10, g), resume(last, g))
 	}
 	all = append(all, p.growths()...)
+	all = append(all, p.stored()...)
 	return append(all, p.suite()...)
 }
