@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -203,9 +204,12 @@ func hash(parts ...string) string { return longHash(parts...)[:16] }
 
 // longHash returns 32 hex digits, enough to be unique.
 func longHash(parts ...string) string {
-	h := sha256.New()
+	var room [256]byte
+	text := room[:0]
 	for _, p := range parts {
-		fmt.Fprintf(h, "%d:%s", len(p), p)
+		text = append(strconv.AppendInt(text, int64(len(p)), 10), ':')
+		text = append(text, p...)
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
 }

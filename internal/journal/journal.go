@@ -3,8 +3,8 @@ package journal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -81,6 +81,7 @@ type Journal struct {
 	traces   []traced      // what was recorded with the run's commits
 	reports  []func()      // of the commits that are stored
 	pruning  chan struct{} // closed when the pruning that was begun has ended
+	writes   writeContext
 }
 
 // New returns the journal of a run whose context is ctx, on a chain that was opened for it.
@@ -98,12 +99,12 @@ func (l lock) Unlock() { <-l }
 // flight is a commit on its way to the store.
 type flight struct {
 	seq  uint64
-	done chan struct{} // closed when err is set
+	done chan struct{} // closed when err is set; nil if it is set already
 	err  error
 }
 
 // CommitID returns the id of the commit with this number that a run made.
-func CommitID(run string, seq uint64) string { return fmt.Sprintf("%s.%d", run, seq) }
+func CommitID(run string, seq uint64) string { return run + "." + strconv.FormatUint(seq, 10) }
 
 // Stored returns the number of the newest commit that is known to be stored.
 func (j *Journal) Stored() uint64 {
@@ -278,8 +279,9 @@ func (j *Journal) save(async bool, pending ...checkpoint.Entry) error {
 	}
 	j.unsaved, j.restates, j.trace = false, false, nil
 	j.cfg.Source.Encoded()
-	j.flight = &flight{seq: p.Seq(), done: make(chan struct{})}
+	j.flight = &flight{seq: p.Seq()}
 	if async {
+		j.flight.done = make(chan struct{})
 		go j.send(j.flight, p)
 		return nil
 	}
@@ -289,7 +291,9 @@ func (j *Journal) save(async bool, pending ...checkpoint.Entry) error {
 
 // send stores p. If that fails beside a step, the run must not go on.
 func (j *Journal) send(f *flight, p *checkpoint.Prepared) {
-	defer close(f.done)
+	if f.done != nil {
+		defer close(f.done)
+	}
 	if f.err = j.Write(p.Store); f.err != nil && j.cfg.Durability == Async && !isLoss(f.err) {
 		j.cfg.Cancel(f.err)
 	}
@@ -302,7 +306,9 @@ func (j *Journal) land() error {
 	if f == nil {
 		return nil
 	}
-	<-f.done
+	if f.done != nil {
+		<-f.done
+	}
 	if f.err != nil {
 		return j.cfg.Fail(f.err)
 	}
@@ -347,16 +353,12 @@ func (j *Journal) Write(write func(context.Context) error) error {
 	}
 	j.cfg.Writes.Add(1)
 	defer j.cfg.Writes.Add(-1)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(j.ctx))
-	defer cancel()
-	stop := context.AfterFunc(j.ctx, func() {
-		select {
-		case <-time.After(WriteTime):
-			cancel()
-		case <-ctx.Done():
-		}
-	})
-	defer stop()
+	ctx, shared := j.writes.context(j.ctx)
+	if !shared {
+		var cancel func()
+		ctx, cancel = outlive(j.ctx)
+		defer cancel()
+	}
 	if err := j.guarded(ctx, write); err != nil {
 		return WriteError{err}
 	}
@@ -375,6 +377,9 @@ func (j *Journal) guarded(ctx context.Context, f func(context.Context) error) (e
 
 // isLoss reports whether err means that a chain is shorter than it was.
 func isLoss(err error) bool {
+	if err == nil {
+		return false
+	}
 	var conflict *checkpoint.ConflictError
 	return errors.As(err, &conflict) && conflict.Head < conflict.Want || errors.Is(err, checkpoint.ErrNotFound)
 }

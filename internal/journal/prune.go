@@ -50,4 +50,5 @@ func (j *Journal) Close() {
 	j.lock.Lock()
 	defer j.lock.Unlock()
 	j.pruned()
+	j.writes.close()
 }
