@@ -79,6 +79,8 @@ func oldForm(t *testing.T, word string) Commit {
 // TestSealed_OldFormOpensOnlyInCommitsFromBefore checks that a commit from before records bound
 // their values opens and goes on, and that the next commit takes nothing in the old form but what
 // it took over.
+//
+// Requirement: a value in the old sealed form opens only in an old commit
 func TestSealed_OldFormOpensOnlyInCommitsFromBefore(t *testing.T) {
 	ctx := context.Background()
 	schema, err := state.SchemaOf[bound]()

@@ -74,6 +74,8 @@ func refusesAll(t *testing.T, what string, store checkpoint.Store) {
 }
 
 // A thread that was deleted had the same id, and the same numbers: nothing of it fits the new one.
+//
+// Requirement: a sealed value opens only in its place
 func TestSealed_ValueOfADeletedThreadIsRefused(t *testing.T) {
 	inside := new(checkpoint.Memory)
 	store := sealedStore(t, inside, checkpoint.Codec{Keys: ring("k")})
@@ -118,6 +120,8 @@ func TestSealed_ValueOfADeletedThreadIsRefused(t *testing.T) {
 }
 
 // The newest commits of a thread were lost and made again: what was lost does not fit.
+//
+// Requirement: a sealed value opens only in its place
 func TestSealed_ValueOfALostCommitIsRefused(t *testing.T) {
 	inside := new(checkpoint.Memory)
 	store := sealedStore(t, inside, checkpoint.Codec{Keys: ring("k")})

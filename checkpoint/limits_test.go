@@ -29,6 +29,7 @@ func (s untouched) Put(context.Context, checkpoint.Pending) error {
 }
 
 // Requirement: a state is huge
+// Requirement: ErrTooLarge, ErrRequest, ErrThreadID: the store was not called
 func TestWhatIsTooLargeNeverReachesTheStore(t *testing.T) {
 	long := strings.Repeat("x", 2000)
 	entries := make([]checkpoint.Entry, 3)

@@ -158,6 +158,8 @@ func TestNewInputDropsAStaticPause(t *testing.T) {
 
 // Only a Resume that follows a pause passes it: on a branch, and after a history that was typed
 // in, a pause before a node comes again.
+//
+// Requirement: a static pause happens again on a branch
 func TestStaticPause_AfterEditsAndOnBranches(t *testing.T) {
 	const n = uint64(3) // the commit at which the run pauses: a and b have run
 	edit := func(as ...string) func(*testing.T, *graph.Graph[world]) {

@@ -58,6 +58,8 @@ func pays(t *testing.T, store checkpoint.Store, paid *atomic.Int32) *graph.Graph
 }
 
 // A yes of one branch, put beside the same question of another one, is no yes there.
+//
+// Requirement: a sealed value opens only in its place
 func TestSealed_AnswerOfAnotherBranchIsRefused(t *testing.T) {
 	inside := &tapped{Memory: new(checkpoint.Memory)}
 	var paid atomic.Int32

@@ -48,20 +48,26 @@ var commitRules = []rule{
 	{"SharedReferences", sharedReferences, nil},
 	{"MissingBlobIsDamage", missingBlobIsDamage, nil},
 	{"BlobsAreWrittenOnce", blobsAreWrittenOnce, nil},
+	// Requirement: ErrNotFound of Put: there is no commit
 	{"NotFound", notFound, nil},
 }
 
 var headRules = []rule{
 	// Requirement: a commit is whole or not at all, and moves the head by compare-and-set
+	// Requirement: ErrConflict: nothing was written
 	{"StaleHead", staleHead, nil},
 	// Requirement: the same commit twice is one commit, so a lost reply is safe to retry
+	// Requirement: ErrUnknownOutcome: the same commit again settles it
 	{"SameCommitTwice", sameCommitTwice, nil},
 	{"Numbers", numbers, nil},
 	{"NumbersAgain", numbersAgain, nil},
+	// Requirement: ErrTooLarge, ErrRequest, ErrThreadID: the store was not called
 	{"BadCommits", badCommits, nil},
+	// Requirement: ErrConflict: nothing was written
 	{"OneWinner", oneWinner, nil},
 	// Requirement: a commit is whole or not at all, and moves the head by compare-and-set
 	// Requirement: the same request for a lease twice is one lease
+	// Requirement: ErrConflict: nothing was written
 	{"Linearizable", linearizable, nil},
 }
 
@@ -72,6 +78,7 @@ var idRules = []rule{
 	// Requirement: hostile names
 	{"SimilarIDs", similarIDs, nil},
 	// Requirement: hostile names
+	// Requirement: ErrTooLarge, ErrRequest, ErrThreadID: the store was not called
 	{"BadThreadIDs", badThreadIDs, nil},
 }
 
@@ -85,8 +92,10 @@ var valueRules = []rule{
 }
 
 var pendingRules = []rule{
+	// Requirement: ErrNotFound of Put: there is no commit
 	{"Pending", pendingEntries, nil},
 	{"PendingKeep", pendingKeep, nil},
+	// Requirement: ErrConflict: nothing was written
 	{"PendingBelongsToHead", pendingBelongsToHead, nil},
 	{"PendingRaces", pendingRaces, nil},
 	{"Beside", besideTheHead, nil},
@@ -110,6 +119,7 @@ var labelRules = []rule{
 	{"LabelsInThreads", labelsInThreads, nil},
 	// Requirement: listings are searched by label
 	{"HostileLabels", hostileLabels, nil},
+	// Requirement: ErrTooLarge, ErrRequest, ErrThreadID: the store was not called
 	{"BadLabels", badLabels, nil},
 }
 
@@ -120,12 +130,14 @@ var deletionRules = []rule{
 
 var leaseRules = []rule{
 	{"Lease", leaseGrant, []offer{leases}},
+	// Requirement: ErrOwned: the lease was not given
 	{"LeaseBusy", leaseBusy, []offer{leases}},
 	// Requirement: a lease is renewed by the store's clock and fences late writers
 	{"LeaseRenew", leaseRenew, []offer{leases, clock}},
 	// Requirement: clocks differ, or jump
 	{"LeaseRunsOut", leaseRunsOut, []offer{leases, clock}},
 	{"LeaseForce", leaseForce, []offer{leases}},
+	// Requirement: ErrOwned: the lease was not given
 	{"LeaseOver", leaseOver, []offer{leases}},
 	// Requirement: the same request for a lease twice is one lease
 	{"LeaseAgain", leaseAgain, []offer{leases}},
@@ -135,18 +147,24 @@ var leaseRules = []rule{
 	{"LeaseOfOneThread", leaseOfOneThread, []offer{leases}},
 	{"LeaseIsNoThread", leaseIsNoThread, []offer{leases}},
 	// Requirement: a lease is renewed by the store's clock and fences late writers
+	// Requirement: ErrFenced: nothing was written
 	{"FencedWritesNothing", fencedWritesNothing, []offer{leases}},
+	// Requirement: ErrFenced: nothing was written
 	{"FencedBeforeAll", fencedBeforeAll, []offer{leases}},
+	// Requirement: ErrFenced: nothing was written
 	{"FencedDrop", fencedDrop, []offer{leases, drops}},
 	{"FencesStaySpent", fencesStaySpent, []offer{leases}},
 	{"FencesAreNew", fencesAreNew, []offer{leases}},
 	// Requirement: a lease is renewed by the store's clock and fences late writers
 	// Requirement: two processes want one thread
 	// Requirement: clocks differ, or jump
+	// Requirement: ErrFenced: nothing was written
 	{"LateWriter", lateWriter, []offer{leases, clock}},
 	{"LeaseRace", leaseRace, []offer{leases}},
+	// Requirement: ErrOwned: the lease was not given
 	{"LeaseOverRace", leaseOverRace, []offer{leases}},
 	{"LeasedWriters", leasedWriters, []offer{leases}},
+	// Requirement: ErrTooLarge, ErrRequest, ErrThreadID: the store was not called
 	{"BadLeases", badLeases, []offer{leases}},
 }
 
@@ -154,6 +172,7 @@ var dropRules = []rule{
 	// Requirement: old commits can be pruned without severing a chain
 	{"Drop", dropCommits, []offer{drops}},
 	{"DropBlobs", dropBlobs, []offer{drops}},
+	// Requirement: ErrConflict: nothing was written
 	{"DropIsBoundToTheHead", dropConflict, []offer{drops}},
 	{"DropNeverTheHead", dropHead, []offer{drops}},
 	{"DropWhatIsNotThere", dropNothing, []offer{drops}},
@@ -184,6 +203,7 @@ var expiryRules = []rule{
 
 var mannerRules = []rule{
 	// Requirement: a context ends in a write
+	// Requirement: the error of a context alone: nothing was written
 	{"CancelledContext", cancelledContext, nil},
 	{"SlicesAreNotShared", slicesAreNotShared, nil},
 	{"ConcurrentUse", concurrentUse, nil},

@@ -11,6 +11,7 @@ import (
 	"github.com/weftrun/weft/internal/pace"
 )
 
+// Requirement: round trips of a run and of each call
 func TestRoundTripsOfARun(t *testing.T) {
 	p := newProxy(t, cluster)
 	cost.Trips(t, overOne(t, p.dsn("pool_max_conns=1"), freshSchema()), p.trips.Load)
@@ -18,6 +19,8 @@ func TestRoundTripsOfARun(t *testing.T) {
 
 // TestBytesOfARunDoNotGrow measures what goes over the wire, the rows, and the server's
 // log as it is between two checkpoints of the server.
+//
+// Requirement: the bytes of a step do not grow with the thread
 func TestBytesOfARunDoNotGrow(t *testing.T) {
 	s := extraServer(t, "fsync=off", "full_page_writes=off", "autovacuum=off")
 	p := newProxy(t, s)
@@ -68,6 +71,7 @@ func TestRunKeepsWhatItIsToKeep(t *testing.T) {
 	cost.Room(t, open(t, cluster.dsn("pool_max_conns=4"), postgres.Config{}))
 }
 
+// Requirement: a step allocates the same in a short and a long thread
 func TestStep_CostIsFlat(t *testing.T) {
 	cost.Growth(t, open(t, cluster.dsn("pool_max_conns=4"), postgres.Config{}), pace.Of(10_000, 2_000))
 }

@@ -129,6 +129,7 @@ func TestCutConnectionsCommitExactlyOnce(t *testing.T) {
 // connection, so that the store cannot find out.
 //
 // Requirement: the network is split, and heals
+// Requirement: ErrUnknownOutcome: the same commit again settles it
 func TestOutcomeIsUnknownWhenTheServerIsGone(t *testing.T) {
 	p := newProxy(t, cluster)
 	s := open(t, p.dsn("pool_max_conns=1"), postgres.Config{RetryFor: 2 * time.Second})
@@ -151,6 +152,7 @@ func TestOutcomeIsUnknownWhenTheServerIsGone(t *testing.T) {
 }
 
 // Requirement: a context ends in a write
+// Requirement: ErrUnknownOutcome: the same commit again settles it
 func TestCancelledCommitIsUnknownOrDone(t *testing.T) {
 	s := open(t, cluster.dsn("pool_max_conns=4"), postgres.Config{})
 	k := checkpoint.Key{Thread: "thread"}

@@ -101,6 +101,8 @@ func TestThreadRecords(t *testing.T) {
 
 // TestTheLastDocumentsAreOneRoundTrip counts on the wire, and asks PostgreSQL how it would
 // answer: what it finds in an index takes as long as what is asked for, not as what is there.
+//
+// Requirement: the last documents are one round trip
 func TestTheLastDocumentsAreOneRoundTrip(t *testing.T) {
 	p := newProxy(t, cluster)
 	schema := freshSchema()

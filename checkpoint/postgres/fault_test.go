@@ -66,6 +66,8 @@ func raise(t testing.TB, schema, code string, times int) {
 // Requirement: out of memory
 // Requirement: the server refuses, or is not ready
 // Requirement: the disk is full, or read-only
+// Requirement: ErrFull: nothing was written, and reading goes on
+// Requirement: ErrUnavailable: nothing was written
 func TestErrorsOfTheServerAreTyped(t *testing.T) {
 	for code, want := range map[string]error{
 		"53100": checkpoint.ErrFull, "53200": checkpoint.ErrFull, "57014": checkpoint.ErrBusy, "55P03": checkpoint.ErrBusy,
@@ -249,6 +251,7 @@ func TestCommit_MadeByAnotherCall(t *testing.T) {
 }
 
 // Requirement: the store is slow, or silent
+// Requirement: ErrBusy: nothing was written
 func TestLocksAndTimeoutsAreBusy(t *testing.T) {
 	for _, setting := range []string{"lock_timeout", "statement_timeout"} {
 		schema := freshSchema()
@@ -281,6 +284,7 @@ func TestLocksAndTimeoutsAreBusy(t *testing.T) {
 	}
 }
 
+// Requirement: ErrUnavailable: nothing was written
 func TestOpenStatesWhatIsWrong(t *testing.T) {
 	admin(t, cluster, "CREATE ROLE nobody_special LOGIN")
 	strict := extraServer(t, "fsync=off", "hba_file="+hbaFile(t, cluster, "local all all reject\n"))

@@ -243,6 +243,7 @@ func TestTwoPoolsRaceForEveryCommit(t *testing.T) {
 // the head when Acquire returns stays the head.
 //
 // Requirement: two processes want one thread
+// Requirement: ErrFenced: nothing was written
 func TestNothingIsWrittenAfterATakeover(t *testing.T) {
 	s := open(t, cluster.dsn("pool_max_conns=8"), postgres.Config{})
 	for round := range 20 {

@@ -128,6 +128,7 @@ func (p *proxy) count(f func()) int64 {
 	return p.trips.Load() - before
 }
 
+// Requirement: round trips of a run and of each call
 func TestEveryCallIsOneRoundTrip(t *testing.T) {
 	p := newProxy(t, cluster)
 	cfg, err := pgxpool.ParseConfig(p.dsn("pool_max_conns=1"))

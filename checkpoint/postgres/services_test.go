@@ -35,10 +35,12 @@ func TestTwoProcessesLoseNoUpdateOfAThread(t *testing.T) {
 	threadtest.RunProcesses(t, freshSchema()+" "+cluster.dsn("pool_max_conns=4"), openDocuments)
 }
 
+// Requirement: two processes lose nothing of a conversation or a session
 func TestTwoProcessesLoseNothingOfAConversation(t *testing.T) {
 	conversationtest.RunProcesses(t, freshSchema()+" "+cluster.dsn("pool_max_conns=4"), openDocuments)
 }
 
+// Requirement: two processes lose nothing of a conversation or a session
 func TestTwoProcessesLoseNothingOfASession(t *testing.T) {
 	sessiontest.RunProcesses(t, freshSchema()+" "+cluster.dsn("pool_max_conns=4"), openDocuments)
 }

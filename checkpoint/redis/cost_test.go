@@ -11,6 +11,7 @@ import (
 	"github.com/weftrun/weft/internal/pace"
 )
 
+// Requirement: round trips of a run and of each call
 func TestRoundTripsOfARun(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr)
@@ -20,6 +21,8 @@ func TestRoundTripsOfARun(t *testing.T) {
 
 // TestBytesOfARunDoNotGrow measures what goes to the server, and what that writes to its
 // file.
+//
+// Requirement: the bytes of a step do not grow with the thread
 func TestBytesOfARunDoNotGrow(t *testing.T) {
 	// Without an fsync the server never puts off what it writes, as it does for a slow disk.
 	s := start(t, "--appendonly", "yes", "--appendfsync", "no", "--auto-aof-rewrite-percentage", "0")
@@ -39,4 +42,5 @@ func TestBytesOfARunDoNotGrow(t *testing.T) {
 
 func TestRunKeepsWhatItIsToKeep(t *testing.T) { cost.Room(t, open(t)) }
 
+// Requirement: a step allocates the same in a short and a long thread
 func TestStep_CostIsFlat(t *testing.T) { cost.Growth(t, open(t), pace.Of(10_000, 2_000)) }

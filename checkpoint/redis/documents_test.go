@@ -42,6 +42,8 @@ func BenchmarkDocuments(b *testing.B) {
 }
 
 // TestTheLastDocumentsAreOneRoundTrip counts on the wire.
+//
+// Requirement: the last documents are one round trip
 func TestTheLastDocumentsAreOneRoundTrip(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr)

@@ -22,6 +22,7 @@ const patient = time.Hour
 // TestErrorsThatStay are known at once: asking again would not help.
 //
 // Requirement: the server refuses, or is not ready
+// Requirement: ErrUnavailable: nothing was written
 func TestErrorsThatStay(t *testing.T) {
 	s := start(t)
 	key := "weft:{thread}"
@@ -124,6 +125,7 @@ func TestOpenURL(t *testing.T) {
 	}
 }
 
+// Requirement: ErrClosed: nothing was written
 func TestClosedClient(t *testing.T) {
 	s, prefix := common(t)
 	for _, client := range []*goredis.Client{s.client(t), s.quick(t)} {
@@ -134,6 +136,7 @@ func TestClosedClient(t *testing.T) {
 	}
 }
 
+// Requirement: ErrUnavailable: nothing was written
 func TestNoReaderListens(t *testing.T) {
 	port, err := freeport.Choose()
 	if err != nil {
@@ -234,6 +237,7 @@ func TestLoadingIsWaitedFor(t *testing.T) {
 }
 
 // Requirement: out of memory
+// Requirement: ErrFull: nothing was written, and reading goes on
 func TestFullServer(t *testing.T) {
 	s := start(t, "--maxmemory-policy", "noeviction")
 	store := storeOf(t, s.client(t), redis.Config{RetryFor: patient})
@@ -272,6 +276,7 @@ func TestFullServer(t *testing.T) {
 }
 
 // Requirement: the server refuses, or is not ready
+// Requirement: ErrBusy: nothing was written
 func TestBusyServer(t *testing.T) {
 	s := start(t, "--lua-time-limit", "10")
 	store := storeOf(t, s.client(t), redis.Config{RetryFor: time.Second})
@@ -298,6 +303,7 @@ func TestBusyServer(t *testing.T) {
 //
 // Requirement: the store is slow, or silent
 // Requirement: a context ends in a write
+// Requirement: the error of a context alone: nothing was written
 func TestContextsThatEnd(t *testing.T) {
 	const pause, bound = 30 * time.Second, 5 * time.Second
 	s := start(t)

@@ -43,10 +43,12 @@ func TestTwoProcessesLoseNoUpdateOfAThread(t *testing.T) {
 	threadtest.RunProcesses(t, "redis://"+start(t).addr, openDocuments)
 }
 
+// Requirement: two processes lose nothing of a conversation or a session
 func TestTwoProcessesLoseNothingOfAConversation(t *testing.T) {
 	conversationtest.RunProcesses(t, "redis://"+start(t).addr, openDocuments)
 }
 
+// Requirement: two processes lose nothing of a conversation or a session
 func TestTwoProcessesLoseNothingOfASession(t *testing.T) {
 	sessiontest.RunProcesses(t, "redis://"+start(t).addr, openDocuments)
 }
@@ -57,6 +59,7 @@ func TestConversations(t *testing.T) { conversationtest.Run(t, documentStore) }
 
 func BenchmarkConversations(b *testing.B) { conversationtest.Benchmark(b, documentStore) }
 
+// Requirement: the last documents are one round trip
 func TestLastMessagesOfALongThreadAreOneRoundTrip(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr)

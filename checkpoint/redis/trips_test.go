@@ -12,6 +12,8 @@ import (
 )
 
 // TestRoundTrips counts on the wire.
+//
+// Requirement: round trips of a run and of each call
 func TestRoundTrips(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr)

@@ -10,6 +10,8 @@ import (
 )
 
 // TestBytesOfARunDoNotGrow measures what is in the rows. The file grows by whole pages.
+//
+// Requirement: the bytes of a step do not grow with the thread
 func TestBytesOfARunDoNotGrow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	store := mustOpen(t, path)
@@ -36,4 +38,5 @@ func TestBytesOfARunDoNotGrow(t *testing.T) {
 
 func TestRunKeepsWhatItIsToKeep(t *testing.T) { cost.Room(t, open(t, t.TempDir())) }
 
+// Requirement: a step allocates the same in a short and a long thread
 func TestStep_CostIsFlat(t *testing.T) { cost.Growth(t, open(t, t.TempDir()), pace.Of(10_000, 2_000)) }

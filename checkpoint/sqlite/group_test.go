@@ -95,6 +95,7 @@ func TestEachOfAGroupFailsAlone(t *testing.T) {
 }
 
 // Requirement: the store is slow, or silent
+// Requirement: the error of a context alone: nothing was written
 func TestWaitingCallIsWithdrawn(t *testing.T) {
 	s := openHere(t)
 	release := hold(t, s)
@@ -116,6 +117,7 @@ func TestWaitingCallIsWithdrawn(t *testing.T) {
 }
 
 // Requirement: a context ends in a write
+// Requirement: ErrUnknownOutcome: the same commit again settles it
 func TestCallThatIsBeingWrittenHasUnknownOutcome(t *testing.T) {
 	s := openHere(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -140,6 +142,7 @@ func TestCallThatIsBeingWrittenHasUnknownOutcome(t *testing.T) {
 	}
 }
 
+// Requirement: ErrClosed: nothing was written
 func TestCloseWaitsForWhatWasAccepted(t *testing.T) {
 	s := openHere(t)
 	release := hold(t, s)
@@ -158,6 +161,7 @@ func TestCloseWaitsForWhatWasAccepted(t *testing.T) {
 }
 
 // Requirement: the disk is full, or read-only
+// Requirement: ErrFull: nothing was written, and reading goes on
 func TestFullDisk(t *testing.T) {
 	s := openHere(t)
 	limit := func(pages string) {

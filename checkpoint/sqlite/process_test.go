@@ -84,6 +84,7 @@ func integrity(t testing.TB, path string) (result string) {
 	return result
 }
 
+// Requirement: ErrBusy: nothing was written
 func TestFileLockedByAnotherProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	if err := mustOpen(t, path).Close(); err != nil {

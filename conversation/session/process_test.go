@@ -26,6 +26,7 @@ func openPath(ctx context.Context, path string) (document.Store, func(), error) 
 	return d, func() { s.Close() }, err
 }
 
+// Requirement: two processes lose nothing of a conversation or a session
 func TestTwoProcessesLoseNothingOfASession(t *testing.T) {
 	sessiontest.RunProcesses(t, filepath.Join(t.TempDir(), "threads.db"), openPath)
 }

@@ -21,6 +21,7 @@ var entries = pace.Of(10_000, 2_000)
 
 func TestStep_CostIsFlatInMemory(t *testing.T) { cost.Growth(t, new(checkpoint.Memory), entries) }
 
+// Requirement: a step allocates the same in a short and a long thread
 func TestStep_CostIsFlatInEveryView(t *testing.T) {
 	cost.GrowthOfViews(t, new(checkpoint.Memory), entries)
 }

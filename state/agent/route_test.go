@@ -155,6 +155,7 @@ func (x situation) state() agent.State {
 	return s
 }
 
+// Requirement: the router follows its table
 func TestTheRouterOverAllSeveritiesCountersAndFlags(t *testing.T) {
 	n := 0
 	limits := agent.Settings{MaxPlanningAttempts: new(2), MaxReclassifications: new(1), MaxExecutionSeconds: new(10)}

@@ -221,6 +221,8 @@ func TestPrompts_EscapeMarksOfDirection(t *testing.T) {
 
 // The answer to a question with secret: true is in nothing that shows the record, and in an encrypted store
 // nowhere in the clear.
+//
+// Requirement: a secret answer is not in the record of decisions
 func TestDecisions_SecretAnswerOfAFile(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
