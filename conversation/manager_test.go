@@ -79,7 +79,7 @@ func want(t testing.TB, rule string, got, want []string) {
 	}
 }
 
-func TestCM01(t *testing.T) {
+func TestNew_RequiresRepositoryAndSockets(t *testing.T) {
 	for _, cfg := range []conversation.Config{{}, {Repository: &spyRepository{}, Sockets: []conversation.Socket{nil}}} {
 		if _, err := conversation.New(cfg); !errors.Is(err, conversation.ErrConfig) {
 			t.Errorf("rule: a manager is made of a repository and sockets\n got: %v", err)
@@ -90,7 +90,7 @@ func TestCM01(t *testing.T) {
 	}
 }
 
-func TestCM02(t *testing.T) {
+func TestManagerAdd_EmptyThread(t *testing.T) {
 	k, l := &spyRepository{}, &notified{}
 	m := manager(t, conversation.Config{Repository: k, Sockets: []conversation.Socket{l}})
 	for _, ms := range [][]message.Message{nil, {message.User("x")}} {
@@ -101,7 +101,7 @@ func TestCM02(t *testing.T) {
 	want(t, "nothing is called then", append(k.calls, *l...), nil)
 }
 
-func TestCM03(t *testing.T) {
+func TestManagerAdd_NoMessages(t *testing.T) {
 	k, l := &spyRepository{}, &notified{}
 	m := manager(t, conversation.Config{Repository: k, Sockets: []conversation.Socket{l}})
 	for _, ms := range [][]message.Message{nil, {}} {
@@ -112,7 +112,7 @@ func TestCM03(t *testing.T) {
 	want(t, "to add nothing calls nothing", append(k.calls, *l...), nil)
 }
 
-func TestCM04(t *testing.T) {
+func TestManagerAdd_StoresBeforeNotifying(t *testing.T) {
 	k := &spyRepository{}
 	atNotice := -1
 	s := socket(func(conversation.Notice) error { atNotice = len(k.ms); return nil })
@@ -124,7 +124,7 @@ func TestCM04(t *testing.T) {
 	want(t, "one call persists all", k.calls, []string{"add t [a b]"})
 }
 
-func TestCM05(t *testing.T) {
+func TestManagerAdd_NotifiesInOrder(t *testing.T) {
 	var l notified
 	second := socket(func(n conversation.Notice) error { l = append(l, "2nd "+n.Message.Text()); return nil })
 	m := manager(t, conversation.Config{Repository: &spyRepository{}, Sockets: []conversation.Socket{&l, second}})
@@ -135,7 +135,7 @@ func TestCM05(t *testing.T) {
 	want(t, "each message once to each socket, in order, for the thread of the Add", l, []string{"t a", "2nd a", "t b", "2nd b"})
 }
 
-func TestCM06(t *testing.T) {
+func TestManagerAdd_StoreFailure(t *testing.T) {
 	k, l := &spyRepository{fail: errors.New("full")}, &notified{}
 	m := manager(t, conversation.Config{Repository: k, Sockets: []conversation.Socket{l}})
 	if _, err := m.Add(t.Context(), "t", message.User("a")); !errors.Is(err, k.fail) {
@@ -144,7 +144,7 @@ func TestCM06(t *testing.T) {
 	want(t, "what was not persisted is not told", *l, nil)
 }
 
-func TestCM07(t *testing.T) {
+func TestManagerAdd_SocketFailuresAreLogged(t *testing.T) {
 	var log bytes.Buffer
 	l := &notified{}
 	bad := socket(func(n conversation.Notice) error {
@@ -164,7 +164,7 @@ func TestCM07(t *testing.T) {
 	}
 }
 
-func TestCM08(t *testing.T) {
+func TestManagerGet_EmptyThread(t *testing.T) {
 	k := &spyRepository{}
 	if _, err := manager(t, conversation.Config{Repository: k}).Get(t.Context(), "", conversation.Options{}); !errors.Is(err, checkpoint.ErrThreadID) {
 		t.Errorf("got %v, want ErrThreadID", err)
@@ -172,7 +172,7 @@ func TestCM08(t *testing.T) {
 	want(t, "the repository is not asked", k.calls, nil)
 }
 
-func TestCM09(t *testing.T) {
+func TestManagerGet_PassesOptionsOn(t *testing.T) {
 	k := &spyRepository{ms: []message.Message{message.User("b"), message.User("a")}}
 	m := manager(t, conversation.Config{Repository: k})
 	got, err := m.Get(t.Context(), "t", conversation.Options{})
@@ -189,16 +189,14 @@ func TestCM09(t *testing.T) {
 	})
 }
 
-func TestCM10(t *testing.T) {
+func TestManagerGet_RepositoryFailure(t *testing.T) {
 	k := &spyRepository{fail: errors.New("gone")}
 	if _, err := manager(t, conversation.Config{Repository: k}).Get(t.Context(), "t", conversation.Options{}); err != k.fail {
 		t.Errorf("got %v, want the repository's error", err)
 	}
 }
 
-func TestCM11(t *testing.T) {
-	row(t, "CR14") // that 0 is a bound of its own
-	row(t, "CR18") // that 0 is a limit of its own
+func TestOptions_MayBeUnset(t *testing.T) {
 	o := reflect.TypeFor[conversation.Options]()
 	for _, name := range []string{"Limit", "Before", "After", "Roles"} {
 		if f, ok := o.FieldByName(name); !ok || f.Type.Kind() != reflect.Pointer && f.Type.Kind() != reflect.Slice {
@@ -206,8 +204,6 @@ func TestCM11(t *testing.T) {
 		}
 	}
 }
-
-func TestCM12(t *testing.T) { row(t, "CR15") }
 
 // talk returns a manager over a store.
 func talk(t testing.TB, store document.Store, cfg conversation.Config) *conversation.Manager {
@@ -224,8 +220,8 @@ func say(text string) func(context.Context, []message.Message) (message.Message,
 	return func(context.Context, []message.Message) (message.Message, error) { return message.Assistant(text), nil }
 }
 
-func TestCM13(t *testing.T) {
-	m := talk(t, inMemory(t), conversation.Config{History: new(2)})
+func TestExchange_HistoryEndsBeforeTheQuestion(t *testing.T) {
+	m := talk(t, new(document.Map), conversation.Config{History: new(2)})
 	for i := range 3 {
 		var history []string
 		_, err := m.Exchange(t.Context(), "t", message.User(fmt.Sprint("q", i)), func(_ context.Context, ms []message.Message) (message.Message, error) {
@@ -241,14 +237,14 @@ func TestCM13(t *testing.T) {
 }
 
 // Requirement: what the user said is not stored
-func TestCM14(t *testing.T) {
+func TestExchange_StoresQuestionAndAnswer(t *testing.T) {
 	k := &spyRepository{}
 	said, err := manager(t, conversation.Config{Repository: k}).Exchange(t.Context(), "t", message.User("q"), say("a"))
 	if err != nil || said.Text() != "a" {
 		t.Errorf("got %q, %v", said.Text(), err)
 	}
 	want(t, "question and answer are persisted by one call, the question first", k.calls[1:], []string{"add t [q a]"})
-	m := talk(t, inMemory(t), conversation.Config{})
+	m := talk(t, new(document.Map), conversation.Config{})
 	if _, err := m.Exchange(t.Context(), "t", message.User("q"), say("a")); err != nil {
 		t.Fatal(err)
 	}
@@ -259,9 +255,7 @@ func TestCM14(t *testing.T) {
 	want(t, "both are there", texts(got), []string{"q", "a"})
 }
 
-func TestTrap20(t *testing.T) { TestCM14(t) }
-
-func TestFailedExchangeKeepsTheQuestion(t *testing.T) {
+func TestExchange_FailureKeepsTheQuestion(t *testing.T) {
 	no := errors.New("no idea")
 	for name, answer := range map[string]func(context.CancelFunc) (message.Message, error){
 		"error":   func(context.CancelFunc) (message.Message, error) { return message.Message{}, no },
@@ -287,9 +281,21 @@ func TestFailedExchangeKeepsTheQuestion(t *testing.T) {
 	}
 }
 
-func TestCM15(t *testing.T) {
-	row(t, "CR21") // ids, roles, content, times and metadata come back as they were given
-	row(t, "CR25") // and nobody can change them
+func TestManagerGet_RolesBeforeLimit(t *testing.T) {
+	m := talk(t, new(document.Map), conversation.Config{})
+	for i := range 3 {
+		if _, err := m.Exchange(t.Context(), "t", message.User(fmt.Sprint("q", i)), say(fmt.Sprint("a", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := m.Get(t.Context(), "t", conversation.Options{Roles: []message.Role{message.RoleUser}, Limit: new(2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "the limit counts messages of the roles", texts(got), []string{"q1", "q2"})
+}
+
+func TestParseRole_UpperCase(t *testing.T) {
 	for text, role := range map[string]message.Role{"USER": "user", "AI": "assistant", "SYSTEM": "system", "TOOL": "tool"} {
 		if got, err := message.ParseRole(text); err != nil || got != role {
 			t.Errorf("%s is read as %q, %v", text, got, err)
@@ -298,7 +304,7 @@ func TestCM15(t *testing.T) {
 }
 
 // Requirement: filters of subscribers are ignored
-func TestTrap17(t *testing.T) {
+func TestFeed_Filters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		feed := conversation.NewFeed(&topic.Local{})
 		m := talk(t, new(document.Map), conversation.Config{Sockets: []conversation.Socket{feed}})
@@ -337,7 +343,7 @@ func TestTrap17(t *testing.T) {
 	})
 }
 
-func TestSlowSocketHoldsAnAddUpForRetryForAtMost(t *testing.T) {
+func TestManagerAdd_SlowSocketIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stuck := stuckSocket{}
 		cfg := conversation.Config{Repository: &spyRepository{}, Sockets: []conversation.Socket{stuck}, RetryFor: time.Second, Log: slog.New(slog.DiscardHandler)}

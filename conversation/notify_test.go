@@ -19,7 +19,7 @@ type deadBus struct{ topic.Bus }
 
 func (deadBus) Publish(context.Context, string, []byte) error { return errors.New("the bus is down") }
 
-func TestMessagesAreStoredAlthoughNoSocketCanBeReported(t *testing.T) {
+func TestManagerAdd_BusDown(t *testing.T) {
 	var log bytes.Buffer
 	repo, err := conversation.NewRepository(new(document.Map))
 	if err != nil {

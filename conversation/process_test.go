@@ -2,18 +2,16 @@ package conversation_test
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/sqlite"
-	"github.com/weftrun/weft/conversation/conversationtest"
 )
 
 func TestMain(m *testing.M) {
-	conversationtest.Worker(openPath)
+	race.Worker(openPath)
 	goleak.VerifyTestMain(m)
 }
 
@@ -24,9 +22,4 @@ func openPath(ctx context.Context, path string) (document.Store, func(), error) 
 	}
 	d, err := s.Documents(ctx)
 	return d, func() { s.Close() }, err
-}
-
-// Requirement: two processes lose nothing of a conversation or a session
-func TestTwoProcessesLoseNothingOfAConversation(t *testing.T) {
-	conversationtest.RunProcesses(t, filepath.Join(t.TempDir(), "threads.db"), openPath)
 }

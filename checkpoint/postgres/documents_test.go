@@ -16,7 +16,6 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/document/documenttest"
 	"github.com/weftrun/weft/checkpoint/postgres"
-	"github.com/weftrun/weft/conversation/thread/threadtest"
 )
 
 func TestDocuments(t *testing.T) {
@@ -91,12 +90,6 @@ func TestDocumentsOverConnectionsThatAreCut(t *testing.T) {
 	if p.cuts.Load() == 0 {
 		t.Error("the proxy cut nothing")
 	}
-}
-
-func TestThreadRecords(t *testing.T) {
-	threadtest.Run(t, func(t testing.TB) document.Store {
-		return documentsOf(t, open(t, cluster.dsn(), postgres.Config{Schema: freshSchema()}))
-	})
 }
 
 // TestTheLastDocumentsAreOneRoundTrip counts on the wire, and asks PostgreSQL how it would

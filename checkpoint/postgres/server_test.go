@@ -24,10 +24,8 @@ import (
 
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
 	"github.com/weftrun/weft/checkpoint/postgres"
-	"github.com/weftrun/weft/conversation/conversationtest"
-	"github.com/weftrun/weft/conversation/session/sessiontest"
-	"github.com/weftrun/weft/conversation/thread/threadtest"
 	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/servicetest"
 )
 
 // cluster is the server of this package's tests. They look at it through beside, and change what is in it behind
@@ -39,9 +37,7 @@ var (
 
 func TestMain(m *testing.M) {
 	checkpointtest.Worker(openAddress)
-	threadtest.Worker(openDocuments)
-	conversationtest.Worker(openDocuments)
-	sessiontest.Worker(openDocuments)
+	servicetest.Worker(openDocuments)
 	os.Exit(run(m))
 }
 

@@ -8,10 +8,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/postgres"
-	"github.com/weftrun/weft/conversation/conversationtest"
-	"github.com/weftrun/weft/conversation/session/sessiontest"
-	"github.com/weftrun/weft/conversation/tasks/taskstest"
-	"github.com/weftrun/weft/conversation/thread/threadtest"
+	"github.com/weftrun/weft/internal/servicetest"
 )
 
 func documentStore(t testing.TB) document.Store {
@@ -19,7 +16,7 @@ func documentStore(t testing.TB) document.Store {
 	return documentsOf(t, open(t, cluster.dsn(), postgres.Config{Schema: freshSchema()}))
 }
 
-func TestSessions(t *testing.T) { sessiontest.Run(t, documentStore) }
+func TestServices(t *testing.T) { servicetest.Run(t, documentStore(t)) }
 
 func openDocuments(ctx context.Context, address string) (document.Store, func(), error) {
 	schema, dsn, _ := strings.Cut(address, " ")
@@ -31,22 +28,9 @@ func openDocuments(ctx context.Context, address string) (document.Store, func(),
 	return d, func() { s.Close() }, err
 }
 
-func TestTwoProcessesLoseNoUpdateOfAThread(t *testing.T) {
-	threadtest.RunProcesses(t, freshSchema()+" "+cluster.dsn("pool_max_conns=4"), openDocuments)
-}
-
 // Requirement: two processes lose nothing of a conversation or a session
-func TestTwoProcessesLoseNothingOfAConversation(t *testing.T) {
-	conversationtest.RunProcesses(t, freshSchema()+" "+cluster.dsn("pool_max_conns=4"), openDocuments)
+func TestServices_TwoProcesses(t *testing.T) {
+	servicetest.RunProcesses(t, freshSchema()+" "+cluster.dsn("pool_max_conns=4"), openDocuments)
 }
 
-// Requirement: two processes lose nothing of a conversation or a session
-func TestTwoProcessesLoseNothingOfASession(t *testing.T) {
-	sessiontest.RunProcesses(t, freshSchema()+" "+cluster.dsn("pool_max_conns=4"), openDocuments)
-}
-
-func TestTasks(t *testing.T) { taskstest.Run(t, documentStore) }
-
-func TestConversations(t *testing.T) { conversationtest.Run(t, documentStore) }
-
-func BenchmarkConversations(b *testing.B) { conversationtest.Benchmark(b, documentStore) }
+func BenchmarkConversations(b *testing.B) { servicetest.Benchmark(b, documentStore(b)) }

@@ -15,7 +15,6 @@ import (
 	"github.com/weftrun/weft/checkpoint/document/documenttest"
 	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/redis"
-	"github.com/weftrun/weft/conversation/thread/threadtest"
 )
 
 func TestDocuments(t *testing.T) {
@@ -186,13 +185,6 @@ func TestDocumentsOfAClosedStoreSaySo(t *testing.T) {
 	for _, err := range []error{setErr, getErr, queryErr} {
 		wantError(t, "the documents of a closed store say so", err, checkpoint.ErrClosed)
 	}
-}
-
-func TestThreadRecords(t *testing.T) {
-	threadtest.Run(t, func(t testing.TB) document.Store {
-		s, prefix := common(t)
-		return documentsOf(t, storeOf(t, s.client(t), redis.Config{Prefix: prefix}))
-	})
 }
 
 // TestASlowServerDeletesOnce keeps the server at work for longer than a caller waits who sends a command himself:

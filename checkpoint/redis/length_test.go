@@ -7,7 +7,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/conversation"
-	"github.com/weftrun/weft/conversation/conversationtest"
+	"github.com/weftrun/weft/internal/servicetest"
 )
 
 // count returns a number in what a server says of itself.
@@ -32,7 +32,7 @@ func TestTheServersWorkDoesNotGrowWithAThread(t *testing.T) {
 	const reads = 50
 	sent := map[int]float64{}
 	for _, n := range []int{100, 10_000} {
-		conversationtest.Fill(t, repo, strconv.Itoa(n), n)
+		servicetest.Fill(t, repo, strconv.Itoa(n), n)
 		get := func() {
 			ms, err := repo.Get(t.Context(), strconv.Itoa(n), conversation.Options{Limit: new(20)})
 			if err != nil || len(ms) != 20 {

@@ -20,11 +20,9 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
 	"github.com/weftrun/weft/checkpoint/redis"
-	"github.com/weftrun/weft/conversation/conversationtest"
-	"github.com/weftrun/weft/conversation/session/sessiontest"
-	"github.com/weftrun/weft/conversation/thread/threadtest"
 	"github.com/weftrun/weft/internal/freeport"
 	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/servicetest"
 )
 
 // shared is the server that most tests use, each with a prefix of its own.
@@ -36,9 +34,7 @@ var shared struct {
 
 func TestMain(m *testing.M) {
 	checkpointtest.Worker(openAddress)
-	threadtest.Worker(openDocuments)
-	conversationtest.Worker(openDocuments)
-	sessiontest.Worker(openDocuments)
+	servicetest.Worker(openDocuments)
 	pace.Tries(100, 20)
 	goredis.SetLogger(silent{}) // the tests break connections by the hundred
 	goleak.VerifyTestMain(tests{m})

@@ -14,11 +14,8 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/conversation"
-	"github.com/weftrun/weft/conversation/conversationtest"
-	"github.com/weftrun/weft/conversation/session/sessiontest"
-	"github.com/weftrun/weft/conversation/tasks/taskstest"
-	"github.com/weftrun/weft/conversation/thread/threadtest"
 	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/servicetest"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -28,7 +25,7 @@ func documentStore(t testing.TB) document.Store {
 	return documentsOf(t, storeOf(t, s.quick(t), redis.Config{Prefix: prefix}))
 }
 
-func TestSessions(t *testing.T) { sessiontest.Run(t, documentStore) }
+func TestServices(t *testing.T) { servicetest.Run(t, documentStore(t)) }
 
 func openDocuments(ctx context.Context, url string) (document.Store, func(), error) {
 	s, err := redis.OpenURL(ctx, url)
@@ -39,25 +36,12 @@ func openDocuments(ctx context.Context, url string) (document.Store, func(), err
 	return docs, func() { s.Close() }, err
 }
 
-func TestTwoProcessesLoseNoUpdateOfAThread(t *testing.T) {
-	threadtest.RunProcesses(t, "redis://"+start(t).addr, openDocuments)
-}
-
 // Requirement: two processes lose nothing of a conversation or a session
-func TestTwoProcessesLoseNothingOfAConversation(t *testing.T) {
-	conversationtest.RunProcesses(t, "redis://"+start(t).addr, openDocuments)
+func TestServices_TwoProcesses(t *testing.T) {
+	servicetest.RunProcesses(t, "redis://"+start(t).addr, openDocuments)
 }
 
-// Requirement: two processes lose nothing of a conversation or a session
-func TestTwoProcessesLoseNothingOfASession(t *testing.T) {
-	sessiontest.RunProcesses(t, "redis://"+start(t).addr, openDocuments)
-}
-
-func TestTasks(t *testing.T) { taskstest.Run(t, documentStore) }
-
-func TestConversations(t *testing.T) { conversationtest.Run(t, documentStore) }
-
-func BenchmarkConversations(b *testing.B) { conversationtest.Benchmark(b, documentStore) }
+func BenchmarkConversations(b *testing.B) { servicetest.Benchmark(b, documentStore(b)) }
 
 // Requirement: the last documents are one round trip
 func TestLastMessagesOfALongThreadAreOneRoundTrip(t *testing.T) {
@@ -65,7 +49,7 @@ func TestLastMessagesOfALongThreadAreOneRoundTrip(t *testing.T) {
 	p := startProxy(t, s.addr)
 	c := connect(t, goredis.Options{Addr: p.addr, PoolSize: 1, ContextTimeoutEnabled: true, MaxRetries: -1})
 	repo := repositoryOf(t, storeOf(t, c, redis.Config{Prefix: prefix}))
-	conversationtest.Fill(t, repo, "t", 10_000)
+	servicetest.Fill(t, repo, "t", 10_000)
 	for round := range 2 { // the first lets the server learn the script
 		before := p.trips.Load()
 		ms, err := repo.Get(t.Context(), "t", conversation.Options{Limit: new(20)})

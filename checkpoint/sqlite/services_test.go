@@ -6,10 +6,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/sqlite"
-	"github.com/weftrun/weft/conversation/conversationtest"
-	"github.com/weftrun/weft/conversation/session/sessiontest"
-	"github.com/weftrun/weft/conversation/tasks/taskstest"
-	"github.com/weftrun/weft/conversation/thread/threadtest"
+	"github.com/weftrun/weft/internal/servicetest"
 )
 
 func documentStore(t testing.TB) document.Store {
@@ -17,12 +14,6 @@ func documentStore(t testing.TB) document.Store {
 	return documentsOf(t, openAt(t, filepath.Join(t.TempDir(), "threads.db"), sqlite.Config{}))
 }
 
-func TestSessions(t *testing.T) { sessiontest.Run(t, documentStore) }
+func TestServices(t *testing.T) { servicetest.Run(t, documentStore(t)) }
 
-func TestThreads(t *testing.T) { threadtest.Run(t, documentStore) }
-
-func TestTasks(t *testing.T) { taskstest.Run(t, documentStore) }
-
-func TestConversations(t *testing.T) { conversationtest.Run(t, documentStore) }
-
-func BenchmarkConversations(b *testing.B) { conversationtest.Benchmark(b, documentStore) }
+func BenchmarkConversations(b *testing.B) { servicetest.Benchmark(b, documentStore(b)) }

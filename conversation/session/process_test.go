@@ -9,11 +9,11 @@ import (
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/sqlite"
-	"github.com/weftrun/weft/conversation/session/sessiontest"
+	"github.com/weftrun/weft/internal/servicetest"
 )
 
 func TestMain(m *testing.M) {
-	sessiontest.Worker(openPath)
+	servicetest.Worker(openPath)
 	goleak.VerifyTestMain(m)
 }
 
@@ -27,6 +27,6 @@ func openPath(ctx context.Context, path string) (document.Store, func(), error) 
 }
 
 // Requirement: two processes lose nothing of a conversation or a session
-func TestTwoProcessesLoseNothingOfASession(t *testing.T) {
-	sessiontest.RunProcesses(t, filepath.Join(t.TempDir(), "threads.db"), openPath)
+func TestRace_TwoProcesses(t *testing.T) {
+	servicetest.RunProcesses(t, filepath.Join(t.TempDir(), "sessions.db"), openPath)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -24,7 +23,6 @@ type Board struct {
 	// the worker is told what another process did to the task. 0 means 2 seconds, and
 	// negative never.
 	Watch time.Duration
-	Log   *slog.Logger // what a Handler does not tell those who ask; nil means slog.Default()
 
 	docs    document.Store
 	mu      sync.Mutex

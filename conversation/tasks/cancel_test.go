@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/conversation/tasks"
@@ -97,4 +100,53 @@ func TestCancelReachesAWorkerThatResumedAtOnce(t *testing.T) {
 		t.Error("the worker was not told")
 	}
 	wg.Wait()
+}
+
+// until is a worker that says when it has begun, works until its context ends, and says why that was.
+func until(begun chan<- int, why chan<- error) tasks.Worker {
+	return tasks.WorkerFunc(func(ctx context.Context, t tasks.Task) (tasks.Outcome, error) {
+		begun <- t.Attempt
+		<-ctx.Done()
+		why <- context.Cause(ctx)
+		return tasks.Outcome{}, ctx.Err()
+	})
+}
+
+func TestCancelInAnotherProcessReachesTheWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var docs document.Map
+		b, other := tasks.NewBoard(&docs), tasks.NewBoard(&docs)
+		begun, why := make(chan int, 1), make(chan error, 1)
+		for id, end := range map[string]func() error{
+			"cancelled": func() error { _, err := other.Cancel(t.Context(), "cancelled", ""); return err },
+			"deleted":   func() error { return other.Delete(t.Context(), "deleted") },
+		} {
+			create(t, b, tasks.Task{ID: id})
+			ended := make(chan error)
+			go func() { _, err := b.Run(t.Context(), id, until(begun, why)); ended <- err }()
+			<-begun
+			if err := end(); err != nil {
+				t.Fatal(err)
+			}
+			at := time.Now()
+			if err := <-why; time.Since(at) > 2*time.Second || !strings.Contains(err.Error(), "ended by somebody else") {
+				t.Errorf("rule: a worker is told within 2 seconds what another process did to its task\n got: %v, %v", err, time.Since(at))
+			}
+			if err := <-ended; !errors.Is(err, tasks.ErrTransition) && !errors.Is(err, tasks.ErrNotFound) {
+				t.Errorf("%s: %v", id, err)
+			}
+		}
+	})
+}
+
+func TestWhatCannotBeStoredIsAFailureWithTheReason(t *testing.T) {
+	b := tasks.NewBoard(&document.Map{})
+	for reason, out := range map[string]tasks.Outcome{
+		"the limit is 4194304": {Result: fmt.Appendf(nil, "%q", strings.Repeat("x", 5<<20))},
+		"nested":               {Result: []byte(strings.Repeat("[", 200) + strings.Repeat("]", 200))},
+		"kept: ":               {Status: tasks.Waiting, Question: fmt.Appendf(nil, "%q", strings.Repeat("x", 5<<20))},
+	} {
+		create(t, b, tasks.Task{ID: reason})
+		wantStatus(t, run(t, b, reason, leaves(out)), tasks.Failed, reason)
+	}
 }

@@ -16,12 +16,6 @@ var (
 	// ErrTransition is returned when a task may not go from its status to another. Nothing
 	// was written. errors.As with *TransitionError gives both.
 	ErrTransition = errors.New("tasks: no such transition")
-	// ErrStale is returned when an attempt at a task is asked for, or withdrawn, after a newer
-	// one was.
-	ErrStale = errors.New("tasks: a newer attempt was asked for")
-	// ErrRemote is returned by Remote when the other program refuses, or answers what is no
-	// outcome.
-	ErrRemote = errors.New("tasks: remote worker")
 )
 
 // TransitionError says what a task is and what it may not become. It is an ErrTransition.

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -304,6 +302,9 @@ func TestExpireFailsWhatADeadProcessLeft(t *testing.T) {
 		if err != nil || len(list) != 1 || list[0].ID != "short" {
 			t.Errorf("rule: after its deadline a task fails\n got: %v, %v", list, err)
 		}
+		if again, err := b.Expire(t.Context()); err != nil || len(again) != 0 {
+			t.Errorf("rule: a task expires once\n got: %v, %v", again, err)
+		}
 		revive()
 		refused := 0
 		for range 3 {
@@ -346,73 +347,6 @@ func TestManyWorkersDoATaskOnce(t *testing.T) {
 	}
 }
 
-// noPause retries at once.
-func noPause(context.Context, int) error { return nil }
-
-func TestRemoteWorkerWorksOnceHoweverOftenItIsAsked(t *testing.T) {
-	var worked, asked atomic.Int64
-	theirs := tasks.Handler(tasks.NewBoard(&document.Map{}), tasks.WorkerFunc(func(_ context.Context, task tasks.Task) (tasks.Outcome, error) {
-		worked.Add(1)
-		if task.Attempt == 1 {
-			return tasks.Outcome{Status: tasks.Waiting, Question: json.RawMessage(`"rhyme?"`)}, nil
-		}
-		return tasks.Outcome{Result: fmt.Appendf(nil, `{"id":%q,"answer":%s}`, task.ID, task.Answer)}, nil
-	}))
-	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
-		if n := asked.Add(1); n%2 == 1 { // the work is done, and the reply is lost
-			theirs.ServeHTTP(httptest.NewRecorder(), req)
-			panic(http.ErrAbortHandler)
-		}
-		if req.Header.Get("Authorization") != "Bearer key" {
-			t.Error("rule: headers are sent along")
-		}
-		theirs.ServeHTTP(rw, req)
-	}))
-	defer server.Close()
-	client := server.Client()
-	defer client.CloseIdleConnections()
-	remote := tasks.Remote{URL: server.URL + "/", Client: client, Header: http.Header{"Authorization": {"Bearer key"}}, Pause: noPause}
-	b, id := tasks.NewBoard(&document.Map{}), "odd/id ?é"
-	create(t, b, tasks.Task{ID: id})
-	wantStatus(t, run(t, b, id, remote), tasks.Waiting, "")
-	got, err := b.Resume(t.Context(), id, json.RawMessage(`"yes"`), remote)
-	if wantStatus(t, got, tasks.Completed, ""); err != nil || string(got.Result) != `{"id":"odd/id ?é","answer":"yes"}` {
-		t.Errorf("rule: a remote worker is resumed with the answer\n got: %s, %v", got.Result, err)
-	}
-	if worked.Load() != 2 || asked.Load() != 4 {
-		t.Errorf("rule: who asks again hears the same, and nothing is done twice\n got: worked %d times for 2, asked %d times", worked.Load(), asked.Load())
-	}
-}
-
-func TestRemoteAsksAgainOnlyWhereThatMayHelp(t *testing.T) {
-	for _, c := range []struct {
-		code    int
-		body    string
-		retries int
-		asked   int64
-		reason  string
-	}{
-		{500, "down", 0, 4, "500"}, {503, "", 1, 2, "503"}, {429, "slow", 2, 3, "429"}, {500, "down", -1, 1, "500"},
-		{400, "what?", 0, 1, "what?"}, {401, "", 0, 1, "401"}, {404, "", 0, 1, "404"}, {302, "", 0, 1, "302"},
-		{200, "no json", 0, 1, "not what was asked"}, {200, " null\n", 0, 1, "not what was asked"}, {200, `{"status":"cancelled"}`, 0, 1, "cancelled"}, {200, `{"status":"pending"}`, 0, 1, "pending"}, {200, strings.Repeat(" ", 5<<20), 0, 1, "more than"},
-	} {
-		var asked atomic.Int64
-		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-			asked.Add(1)
-			rw.WriteHeader(c.code)
-			fmt.Fprint(rw, c.body)
-		}))
-		b := tasks.NewBoard(&document.Map{})
-		create(t, b, tasks.Task{ID: "t"})
-		got := run(t, b, "t", tasks.Remote{URL: server.URL, Client: server.Client(), Retries: c.retries, Pause: noPause})
-		server.Client().CloseIdleConnections()
-		server.Close()
-		if wantStatus(t, got, tasks.Failed, c.reason); asked.Load() != c.asked {
-			t.Errorf("rule: a %d is asked again where that may help\n got: asked %d times\nwant: %d", c.code, asked.Load(), c.asked)
-		}
-	}
-}
-
 func TestBoard_TextThatIsNotUTF8(t *testing.T) {
 	b := tasks.NewBoard(&document.Map{})
 	for _, bad := range []tasks.Task{{ID: "a", Source: "caf\xe9"}, {ID: "a", Tags: []string{"caf\xe9"}}, {ID: "a", Input: json.RawMessage("\"caf\xe9\"")}} {
@@ -428,4 +362,69 @@ func TestBoard_TextThatIsNotUTF8(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantStatus(t, run(t, b, "b", leaves(tasks.Outcome{Status: tasks.Failed, Reason: "no caf\xe9"})), tasks.Failed, "no caf\uFFFD")
+}
+
+func TestCreate_KeepsTheTask(t *testing.T) {
+	docs := new(document.Map)
+	b, other := tasks.NewBoard(docs), tasks.NewBoard(docs)
+	created := create(t, b, tasks.Task{
+		ID: "odd/id ?é", Thread: "t", Type: "poem", Source: "a", Target: "b", Priority: -3, Tags: []string{"x", ""},
+		Input: json.RawMessage(`{"n":1e3,"s":"ä<>&\u2028"}`), Timeout: time.Minute,
+	})
+	got, err := other.Get(t.Context(), created.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantStatus(t, got, tasks.Pending, "")
+	a, errA := json.Marshal(created)
+	b2, errB := json.Marshal(got)
+	if string(a) != string(b2) || errA != nil || errB != nil || len(got.Tags) != 2 || got.Priority != -3 || got.Created.IsZero() {
+		t.Errorf("got %s, %v\nwant %s, %v", b2, errB, a, errA)
+	}
+	if _, err := other.Create(t.Context(), tasks.Task{ID: created.ID, Type: "second"}); !errors.Is(err, tasks.ErrExists) {
+		t.Errorf("got %v for an id that exists, want %v", err, tasks.ErrExists)
+	}
+	if got, err := b.Get(t.Context(), created.ID); err != nil || got.Type != "poem" {
+		t.Errorf("got the type %q, %v after a rejected Create, want poem", got.Type, err)
+	}
+}
+
+func TestRun_StoresEachOutcome(t *testing.T) {
+	b := tasks.NewBoard(new(document.Map))
+	for _, out := range []tasks.Outcome{
+		{Status: tasks.Completed, Result: json.RawMessage(`1`)}, {Status: tasks.Failed, Reason: "no ink"}, {Status: tasks.Review, Result: json.RawMessage(`2`)},
+	} {
+		id := string(out.Status)
+		create(t, b, tasks.Task{ID: id})
+		run(t, b, id, leaves(out))
+		got, err := b.Get(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wantStatus(t, got, out.Status, out.Reason); string(got.Result) != string(out.Result) || got.Attempt != 1 {
+			t.Errorf("got the result %s and attempt %d, want %s and attempt 1", got.Result, got.Attempt, out.Result)
+		}
+	}
+	got, err := b.Complete(t.Context(), string(tasks.Review), json.RawMessage(`3`))
+	if wantStatus(t, got, tasks.Completed, ""); err != nil || string(got.Result) != `3` {
+		t.Errorf("got %s, %v for a completed review, want 3", got.Result, err)
+	}
+}
+
+func TestDelete_FreesTheID(t *testing.T) {
+	docs := new(document.Map)
+	b, other := tasks.NewBoard(docs), tasks.NewBoard(docs)
+	create(t, b, tasks.Task{ID: "a"})
+	create(t, b, tasks.Task{ID: "b"})
+	if err := b.Delete(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Delete(t.Context(), "a"); !errors.Is(err, tasks.ErrNotFound) {
+		t.Errorf("got %v for a second Delete, want %v", err, tasks.ErrNotFound)
+	}
+	got, err := other.Get(t.Context(), "b")
+	if wantStatus(t, got, tasks.Pending, ""); err != nil {
+		t.Errorf("the other task: %v", err)
+	}
+	create(t, b, tasks.Task{ID: "a"})
 }

@@ -2,18 +2,16 @@ package thread_test
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/sqlite"
-	"github.com/weftrun/weft/conversation/thread/threadtest"
 )
 
 func TestMain(m *testing.M) {
-	threadtest.Worker(openPath)
+	race.Worker(openPath)
 	goleak.VerifyTestMain(m)
 }
 
@@ -24,8 +22,4 @@ func openPath(ctx context.Context, path string) (document.Store, func(), error) 
 	}
 	d, err := s.Documents(ctx)
 	return d, func() { s.Close() }, err
-}
-
-func TestTwoProcessesLoseNoUpdateOfAThread(t *testing.T) {
-	threadtest.RunProcesses(t, filepath.Join(t.TempDir(), "threads.db"), openPath)
 }

@@ -43,7 +43,6 @@ var policies = []policy{
 	{name: "internal/redact"},
 	{name: "internal/freeport"}, // for tests alone
 	{name: "internal/wire"},     // for tests alone
-	{name: "internal/racing", imports: []string{"internal/pace"}, modules: []string{"github.com/anishathalye/porcupine"}}, // for tests alone
 	{name: "internal/exprs", imports: []string{"internal/suggest"}, modules: []string{"github.com/expr-lang/expr"}},
 	{name: "internal/fieldname"},
 	{name: "state", imports: []string{"internal/compact", "internal/fieldname", "internal/suggest", "internal/validtext"}},
@@ -63,18 +62,16 @@ var policies = []policy{
 	{name: "internal/deadnet", imports: []string{"checkpoint", "checkpoint/document", "checkpoint/memory"}}, // for tests alone
 	{name: "internal/scans", imports: []string{"checkpoint/document"}},
 	{name: "checkpoint/memory/memorytest", imports: []string{"internal/complaints", "checkpoint/memory"}},
-	{name: "internal/twisted", imports: []string{"checkpoint/document"}}, // for tests alone
 	{name: "checkpoint/document/documenttest", imports: []string{"internal/complaints", "checkpoint/document"}},
 	{name: "checkpoint/topic", imports: []string{"internal/validtext"}},
 	{name: "checkpoint/topic/topictest", imports: []string{"checkpoint/topic"}},
 	{name: "conversation", imports: []string{"state/message", "checkpoint", "checkpoint/document", "checkpoint/topic"}, modules: []string{"github.com/google/uuid"}},
-	{name: "conversation/conversationtest", imports: []string{"state/message", "internal/pace", "internal/racing", "checkpoint", "checkpoint/document", "conversation"}, modules: []string{"github.com/anishathalye/porcupine", "pgregory.net/rapid"}},
 	{name: "conversation/session", imports: []string{"internal/validtext", "state/message", "checkpoint", "checkpoint/document"}, modules: []string{"github.com/google/uuid"}},
-	{name: "conversation/session/sessiontest", imports: []string{"state/message", "internal/pace", "internal/racing", "checkpoint", "checkpoint/document", "conversation/session"}, modules: []string{"github.com/anishathalye/porcupine", "pgregory.net/rapid"}},
 	{name: "conversation/thread", imports: []string{"internal/validtext", "internal/values", "checkpoint/document"}, modules: []string{"github.com/tidwall/gjson"}},
-	{name: "conversation/thread/threadtest", imports: []string{"internal/complaints", "internal/racing", "checkpoint/document", "conversation/thread"}, modules: []string{"github.com/anishathalye/porcupine"}},
 	{name: "conversation/tasks", imports: []string{"internal/validtext", "checkpoint/document"}},
-	{name: "conversation/tasks/taskstest", imports: []string{"checkpoint/document", "conversation/tasks"}},
+	{name: "internal/servicetest", imports: []string{ // for tests alone
+		"internal/pace", "state/message", "checkpoint/document", "conversation", "conversation/session", "conversation/tasks", "conversation/thread",
+	}, modules: []string{"github.com/anishathalye/porcupine"}},
 	{name: "checkpoint/sqlite", imports: []string{"internal/pages", "internal/scans", "state", "checkpoint", "checkpoint/document", "checkpoint/memory"}, modules: []string{"modernc.org/sqlite"}},
 	{name: "checkpoint/postgres", imports: []string{"internal/brief", "internal/pages", "internal/scans", "checkpoint", "checkpoint/document", "checkpoint/memory"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},
 	{name: "checkpoint/redis", imports: []string{"internal/brief", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, modules: []string{"github.com/redis/go-redis/v9"}},
