@@ -4,15 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/redis"
-	"github.com/weftrun/weft/internal/freeport"
 	"github.com/weftrun/weft/internal/pace"
 )
 
@@ -136,19 +138,26 @@ func TestClosedClient(t *testing.T) {
 	}
 }
 
+// TestCommit_KnowsThatNothingWasSent runs in simulated time, so no try is under way when the time is
+// over: the outcome of such a try would not be known.
+//
 // Requirement: ErrUnavailable: nothing was written
-func TestNoReaderListens(t *testing.T) {
-	port, err := freeport.Choose()
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := connect(t, goredis.Options{Addr: "127.0.0.1:" + port, DialerRetries: 1, MaxRetries: -1})
-	store := storeOf(t, client, redis.Config{RetryFor: time.Second})
-	err = store.Commit(t.Context(), link("thread", 1, "id"))
-	wantError(t, "without a server nothing is written, and the error says so", err, checkpoint.ErrUnavailable, "is the server running")
-	if errors.Is(err, checkpoint.ErrUnknownOutcome) {
-		t.Errorf("rule: what was never sent has a known outcome\n got: %v", err)
-	}
+func TestCommit_KnowsThatNothingWasSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refuse := func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+		}
+		client := connect(t, goredis.Options{Addr: "127.0.0.1:1", Dialer: refuse, DialerRetries: 1, MaxRetries: -1})
+		store := storeOf(t, client, redis.Config{RetryFor: time.Second})
+		err := store.Commit(t.Context(), link("thread", 1, "id"))
+		wantError(t, "without a server nothing is written, and the error says so", err, checkpoint.ErrUnavailable, "is the server running")
+		if errors.Is(err, checkpoint.ErrUnknownOutcome) {
+			t.Errorf("rule: what was never sent has a known outcome\n got: %v", err)
+		}
+		store.Close()
+		client.Close()
+		time.Sleep(time.Minute) // simulated: the client looks once a second whether it is closed
+	})
 }
 
 // Requirement: the server refuses, or is not ready
