@@ -20,7 +20,7 @@ import (
 	msg "github.com/weftrun/weft/state/message"
 )
 
-// talk is one command on all that is kept of a thread: its record, its conversation and
+// talk is one command on everything stored under a name: its record, its conversation and
 // its graph, each of which may be missing.
 type talk struct {
 	*session
@@ -39,7 +39,7 @@ type kept struct {
 func (a *app) threadsShowVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show THREAD",
-		Short: "Show all that is kept of a thread",
+		Short: "Show everything stored under a name",
 		Long: `Show prints where the graph of a thread stands, its configuration and the state of its
 agent, which are the record that an application keeps with package thread, and the
 newest message of its conversation.`,
