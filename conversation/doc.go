@@ -1,30 +1,31 @@
-// Package conversation keeps what people and agents said in a thread, and tells those who listen.
+// Package conversation stores the messages of threads and notifies subscribers of new ones.
 //
-// It keeps them in the documents of a store: those of sqlite, redis and postgres by
-// Store.Documents(ctx), or a document.Map. The examples of this package are whole programs.
+// It stores them in the documents of a store: Store.Documents(ctx) of sqlite, redis or postgres, or
+// a document.Map. The examples of this package are whole programs.
 //
-// The nouns are few. A [Repository] keeps messages. A [Manager] checks, lets the repository
-// persist, and then notifies its [Socket]s. A [Feed] is a socket that others subscribe to, in
-// this process or another one. Exchange is a whole turn: history, question, answer, both kept.
+// A [Repository] stores messages. A [Manager] adds messages to the repository and then notifies its
+// [Socket]s. A [Feed] is a socket with subscribers in this process or in others. [Manager.Exchange]
+// is a whole turn: it reads the history, asks for an answer, and stores the question and the
+// answer.
 //
-// # Laws
+// # Guarantees
 //
-//  1. What was added is persisted first, in one batch for a thread, and then told. No failure
-//     and no panic of who is told fails or undoes an Add; nor does anybody who listens slowly hold it up.
-//  2. Messages are sorted by Created. Those of one instant are in the order in which they were
-//     added. A message without an id or a time is given one.
-//  3. Get narrows in this order: Before and After, which are exclusive; Roles; Limit. The store
-//     does it: the last twenty messages cost the same whatever lies before them.
-//  4. Page gives each message a [Cursor], by which the pages of a thread are read one after another. A
-//     time alone is no cursor: messages of one Add have one time.
-//  5. A message with the id of another one of its thread takes its place. What is returned
-//     belongs to the caller.
-//  6. The repository keeps everything. What is sent to a model is a view: the last N by
+//  1. Add stores the messages of a thread in one batch, and then notifies the sockets. A socket that
+//     fails or panics does not fail or undo an Add. A slow socket delays it by Config.RetryFor at most.
+//  2. Messages are sorted by Created. Messages of one time keep the order in which they were added.
+//     A message without an id or a time gets one.
+//  3. Get filters in this order: Before and After, which are exclusive; Roles; Limit. The store
+//     does it: the last twenty messages cost the same in a thread of any length.
+//  4. Page returns a [Cursor] for each message, to read a thread page by page. A time is not enough
+//     for that: the messages of one Add have one time.
+//  5. A message replaces an earlier message of its thread with the same id. The caller owns all
+//     returned messages.
+//  6. The repository removes no message by itself. A model gets a view of the thread: the last N by
 //     Options.Limit, a message.Window, or a summary of message.Summarizer.
 //
 // # Limits
 //
-// A limit of 0 is no message, and one of -n all but the n oldest: so the founding documents
-// have it. What takes a limit from outside asks Options.Check first, which refuses those
-// with ErrInvalidLimit. One Add is at most document.MaxBatch messages.
+// A limit of 0 selects no message, and -n selects all but the n oldest. A program that gets a limit
+// from outside calls Options.Check, which rejects negative limits with ErrInvalidLimit. One Add has
+// at most document.MaxBatch messages.
 package conversation

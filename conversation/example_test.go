@@ -16,8 +16,8 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	repo, _ := conversation.NewRepository(new(document.Map)) // or a store that lasts
-	feed := conversation.NewFeed(new(topic.Local))           // or a bus that other processes hear
+	repo, _ := conversation.NewRepository(new(document.Map)) // or a durable store
+	feed := conversation.NewFeed(new(topic.Local))           // or a bus between processes
 	talk, _ := conversation.New(conversation.Config{Repository: repo, Sockets: []conversation.Socket{feed}, History: new(20)})
 
 	answers := feed.Subscribe(ctx, conversation.Filter{Roles: []message.Role{message.RoleAssistant}})
@@ -112,11 +112,11 @@ func ExampleNew() {
 		fmt.Println(m.Role, m.Text(), err)
 	}
 	for n, err := range questions {
-		fmt.Println("heard:", n.Thread, n.Message.Text(), err)
+		fmt.Println("received:", n.Thread, n.Message.Text(), err)
 		break
 	}
 	// Output:
 	// user Hello <nil>
 	// assistant Hello, Ada <nil>
-	// heard: thread-1 Hello <nil>
+	// received: thread-1 Hello <nil>
 }

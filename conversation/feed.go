@@ -10,8 +10,8 @@ import (
 // FeedName is the name of the topic that NewFeed uses.
 const FeedName = "conversations"
 
-// Feed is a Socket that others subscribe to, over a bus: a topic.Local within this process, or
-// one that reaches further. Its topic may be another one than NewFeed gives it.
+// Feed is a Socket with subscribers on a bus: a topic.Local in this process, or a bus between
+// processes. The program may set another topic than that of NewFeed.
 type Feed struct{ Topic topic.Topic[Notice] }
 
 var _ Socket = Feed{}
@@ -22,9 +22,10 @@ func NewFeed(bus topic.Bus) Feed { return Feed{topic.Topic[Notice]{Bus: bus, Nam
 // Notify implements Socket.
 func (f Feed) Notify(ctx context.Context, n Notice) error { return f.Topic.Publish(ctx, n) }
 
-// Subscribe yields the notices that f matches, from the call on until ctx ends. A reader that falls
-// too far behind gets a *topic.MissedError and then the oldest that are left; the repository
-// has what was missed. Other errors, but for one notice that cannot be read, are the last.
+// Subscribe yields the notices that the filter selects, from the call until ctx ends. A reader that
+// falls too far behind gets a *topic.MissedError and then the oldest notices that are left; the
+// repository has the missed messages. A notice that cannot be decoded is an error too. Any other
+// error is the last.
 func (f Feed) Subscribe(ctx context.Context, which Filter) iter.Seq2[Notice, error] {
 	received := f.Topic.Subscribe(ctx, which.Match)
 	return func(yield func(Notice, error) bool) {

@@ -13,43 +13,42 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Keeper is what a Manager asks of a repository; see [Repository] for what the two promise.
+// MessageStore is the repository of a Manager. [Repository] implements it.
 type MessageStore interface {
 	Add(ctx context.Context, thread string, ms ...message.Message) ([]message.Message, error)
 	Get(ctx context.Context, thread string, o Options) ([]message.Message, error)
 }
 
-// Socket is told of each message after it was persisted. It should return at once. What it
-// returns, and a panic, is logged and has no other effect.
+// Socket is notified of each message after it was stored. It should return at once. An error or a
+// panic is logged and has no other effect.
 type Socket interface {
 	Notify(ctx context.Context, n Notice) error
 }
 
-// Notice says that a message was added to a thread.
+// Notice reports a message that was added to a thread.
 type Notice struct {
-	Thread  string          `json:"thread"` // that of the Add
+	Thread  string          `json:"thread"` // the thread of the Add
 	Message message.Message `json:"message"`
 }
 
-// Config says what a Manager is made of.
+// Config configures a Manager.
 type Config struct {
 	Repository MessageStore
-	// Sockets are told of each message, in this order.
+	// Sockets are notified of each message, in this order.
 	Sockets []Socket
-	// Log is told of failed notifications; nil means slog.Default().
+	// Log receives failed notifications; nil means slog.Default().
 	Log *slog.Logger
-	// Patience is how long all notifications of one Add may take together, after which
-	// their context ends; 0 means 2 seconds. So a bus that cannot be reached holds up
-	// nobody for longer.
+	// RetryFor limits the time of all notifications of one Add together; then their context
+	// ends. 0 means 2 seconds. An unreachable bus delays an Add no longer than that.
 	RetryFor time.Duration
-	// History is how many messages Exchange gives to who answers; nil means all.
+	// History is the number of messages that Exchange passes to the answer function; nil means all.
 	History *int
 }
 
 // Manager adds messages to threads and gets them. It is safe for concurrent use.
 type Manager struct{ cfg Config }
 
-// New returns a Manager. One without a Repository, or with a nil Socket, is an ErrConfig.
+// New returns a Manager. It returns an ErrConfig without a Repository or with a nil Socket.
 func New(cfg Config) (*Manager, error) {
 	if cfg.Repository == nil {
 		return nil, fmt.Errorf("%w: a manager needs a repository", ErrConfig)
@@ -64,9 +63,9 @@ func New(cfg Config) (*Manager, error) {
 	return &Manager{cfg}, nil
 }
 
-// Add persists messages by one call of the repository, and then notifies every socket of
-// each of them, in order. It returns them as they were kept. An error is the repository's, and
-// then nobody was notified.
+// Add stores messages by one call of the repository, and then notifies every socket of each
+// message, in order. It returns the messages as stored. An error comes from the repository; then no
+// socket is notified.
 func (m *Manager) Add(ctx context.Context, thread string, ms ...message.Message) ([]message.Message, error) {
 	if err := checkpoint.CheckThread(thread); err != nil {
 		return nil, err
@@ -82,7 +81,7 @@ func (m *Manager) Add(ctx context.Context, thread string, ms ...message.Message)
 	return stored, nil
 }
 
-// tell notifies although ctx may have ended: the messages are kept.
+// notifySockets notifies also when ctx has ended, because the messages are stored.
 func (m *Manager) notifySockets(ctx context.Context, thread string, ms []message.Message) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.RetryFor)
 	defer cancel()
@@ -112,17 +111,16 @@ func (m *Manager) Get(ctx context.Context, thread string, o Options) ([]message.
 	return m.cfg.Repository.Get(ctx, thread, o)
 }
 
-// Exchange is one turn of a conversation. It gives answer the last Config.History messages,
-// and keeps the question and the answer in one Add, in this order. Where answer fails or
-// panics, or its message cannot be kept, or ctx ends meanwhile, the question alone is kept
-// and the error returned.
+// Exchange is one turn of a conversation. It calls answer with the last Config.History messages,
+// and stores the question and the answer in one Add, in this order. If answer fails or panics, if
+// its message cannot be stored, or if ctx ends, it stores the question alone and returns the error.
 func (m *Manager) Exchange(ctx context.Context, thread string, question message.Message, answer func(ctx context.Context, history []message.Message) (message.Message, error)) (message.Message, error) {
 	history, err := m.Get(ctx, thread, Options{Limit: m.cfg.History})
 	if err != nil {
 		return message.Message{}, err
 	}
 	question = question.Clone()
-	if err := identify(&question, time.Now()); err != nil { // so that it is one message, however often it is kept
+	if err := identify(&question, time.Now()); err != nil { // a second Add of the question then replaces the first
 		return message.Message{}, place(thread, err)
 	}
 	said, err := ask(ctx, history, answer)

@@ -9,23 +9,23 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Options say which messages of a thread to get. The zero Options get all.
+// Options selects messages of a thread. The zero Options selects all.
 type Options struct {
-	// Limit gets the newest so many, after everything else has narrowed: 0 gets none, nil
-	// all, and -n all but the n oldest.
+	// Limit selects the newest messages, after all other filters: 0 selects none, nil all, and
+	// -n all but the n oldest.
 	Limit *int
-	// Before and After are exclusive bounds of Created; with both, what lies between them.
+	// Before and After are exclusive bounds of Created.
 	Before, After *time.Time
-	// OlderThan and NewerThan are exclusive bounds by place: messages before, or behind, the one that a
-	// Cursor of a [Page] is of. One of them at most is set. With NewerThan, Limit gets the oldest so
-	// many and not the newest: the next page.
+	// OlderThan and NewerThan are exclusive bounds by position: they select the messages before or
+	// after the message of a Cursor of a [Page]. At most one of them is set. With NewerThan, Limit
+	// selects the oldest messages instead of the newest: the next page.
 	OlderThan, NewerThan *Cursor
-	// Roles are those that are wanted; nil or empty means all.
+	// Roles selects messages by role; nil or empty means all roles.
 	Roles []message.Role
 }
 
-// Check returns ErrInvalidLimit for a negative limit, which is legal here and a mistake
-// wherever a limit comes from outside.
+// Check returns ErrInvalidLimit for a negative limit. Get accepts one, but a limit from outside the
+// program should not be negative.
 func (o Options) Check() error {
 	if o.Limit != nil && *o.Limit < 0 {
 		return fmt.Errorf("%w: %d", ErrInvalidLimit, *o.Limit)
@@ -33,20 +33,20 @@ func (o Options) Check() error {
 	return nil
 }
 
-// query returns what the store is asked. forward says that it answers oldest first.
+// query returns the query for the store. With forward, the results come oldest first.
 func (o Options) query(at document.Place) (q document.Query, forward bool) {
 	q = document.Query{Place: at, Reverse: true}
 	if o.Before != nil {
 		q.Until = document.AtTime(*o.Before)
 	}
 	if o.After != nil {
-		q.From = document.AtTime(*o.After) + "~" // behind all that have this very time
+		q.From = document.AtTime(*o.After) + "~" // after all messages of exactly this time
 	}
 	if len(o.Roles) > 0 {
 		q.Where = document.Filter{{Path: "role", Op: document.In, Value: o.Roles}}
 	}
 	switch {
-	case o.OlderThan != nil: // a negative limit is for the caller
+	case o.OlderThan != nil: // find applies a negative limit
 		q.After = o.OlderThan.position()
 		if o.Limit != nil && *o.Limit >= 0 {
 			q.Limit = o.Limit
@@ -73,14 +73,14 @@ func (o Options) empty() bool {
 	return o.Before != nil && o.After != nil && !o.After.Before(*o.Before)
 }
 
-// Type is what a message is, besides its role.
+// Type is the kind of a message, besides its role.
 type Type string
 
 const (
-	TypeText    Type = "text"         // what somebody says
-	TypeCalls   Type = "tool_calls"   // an assistant asks for tools
-	TypeResults Type = "tool_results" // tools answer
-	TypeSummary Type = "summary"      // what was said before, in short
+	TypeText    Type = "text"         // text of any role
+	TypeCalls   Type = "tool_calls"   // an assistant calls tools
+	TypeResults Type = "tool_results" // results of tool calls
+	TypeSummary Type = "summary"      // a summary of earlier messages
 )
 
 // TypeOf returns the type of a message.
@@ -97,14 +97,14 @@ func TypeOf(m message.Message) Type {
 	return TypeText
 }
 
-// Filter says which notices a subscriber wants. The zero Filter wants all.
+// Filter selects notices for a subscriber. The zero Filter selects all.
 type Filter struct {
 	Thread string // "" for every thread
 	Roles  []message.Role
 	Types  []Type
 }
 
-// Match reports whether a notice is wanted.
+// Match reports whether the filter selects a notice.
 func (f Filter) Match(n Notice) bool {
 	return (f.Thread == "" || f.Thread == n.Thread) &&
 		(len(f.Roles) == 0 || slices.Contains(f.Roles, n.Message.Role)) &&

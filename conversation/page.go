@@ -14,9 +14,9 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Cursor is the place of a message in its thread: its time, and its number in the thread, which tells
-// messages of one time apart. It stays valid when messages are added and when its own is deleted.
-// As text it is such as 2026-05-01T12:00:00.5Z#17.
+// Cursor is the position of a message in its thread: its time, and its sequence number for messages
+// of one time. It stays valid when messages are added and when its own message is deleted. As text
+// it looks like 2026-05-01T12:00:00.5Z#17.
 type Cursor struct {
 	Created time.Time
 	Seq     uint64
@@ -36,7 +36,7 @@ func (c *Cursor) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// ParseCursor reads what Cursor.String returned, or returns an ErrCursor.
+// ParseCursor parses the text of Cursor.String, or returns an ErrCursor.
 func ParseCursor(text string) (c Cursor, err error) {
 	at, seq, ok := strings.Cut(text, "#")
 	if ok {
@@ -57,16 +57,16 @@ func (c Cursor) position() *document.Position {
 // Page is a part of a thread.
 type Page struct {
 	Messages []message.Message // oldest first
-	Cursors  []Cursor          // of each message
+	Cursors  []Cursor          // one for each message
 }
 
-// Pager is a [Keeper] that gets pages, as a [Repository] is.
+// Pager is a [MessageStore] with pages. [Repository] implements it.
 type Pager interface {
 	Page(ctx context.Context, thread string, o Options) (Page, error)
 }
 
-// Page returns messages of a thread as Get does, with their cursors. It reads a thread page by page and
-// misses no message, whatever their times are:
+// Page returns messages of a thread as Get does, with their cursors. A loop reads a thread page by
+// page and misses no message, whatever their times are:
 //
 //	o := conversation.Options{Limit: new(20)}
 //	for {
@@ -78,7 +78,7 @@ type Pager interface {
 //		o.OlderThan = &p.Cursors[0] // the page before
 //	}
 //
-// A repository that is no [Pager] is an errors.ErrUnsupported.
+// It returns an errors.ErrUnsupported if the repository is no [Pager].
 func (m *Manager) Page(ctx context.Context, thread string, o Options) (Page, error) {
 	if err := checkpoint.CheckThread(thread); err != nil {
 		return Page{}, err
@@ -118,7 +118,7 @@ func (r *Repository) find(ctx context.Context, thread string, o Options) ([]docu
 		return nil, place(thread, fmt.Errorf("%w: OlderThan and NewerThan must not both be set", ErrCursor))
 	}
 	q, forward := o.query(document.At(Collection, thread))
-	if o.empty() || q.Skip < 0 { // the least int has no opposite
+	if o.empty() || q.Skip < 0 { // the smallest int has no negation
 		return nil, ctx.Err()
 	}
 	docs, err := r.store.Query(ctx, q)

@@ -16,18 +16,18 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Collection is where a Repository keeps its documents, a partition for each thread.
+// Collection is the collection of a Repository. Each thread is a partition.
 const Collection = "conversations"
 
-// ThreadKey is the metadata by which a message may name its own thread. A message that
-// names another one than it is added to is kept under its own, with a warning in the log.
+// ThreadKey is the metadata key with which a message may name its thread. A message that names
+// another thread than the one of the Add is stored in the named thread, with a warning in the log.
 const ThreadKey = "thread_id"
 
-// Repository keeps messages in a document.Store. It is safe for concurrent use, by any
-// number of processes, and has no state of its own.
+// Repository stores messages in a document.Store. It is safe for concurrent use by any number of
+// processes, and has no state of its own.
 type Repository struct {
 	store document.Store
-	// Log is told of messages that name another thread; nil means slog.Default().
+	// Log receives a warning for a message that names another thread; nil means slog.Default().
 	Log *slog.Logger
 	// Now is the clock for messages without a time; nil means time.Now.
 	Now func() time.Time
@@ -35,7 +35,7 @@ type Repository struct {
 
 var _ MessageStore = (*Repository)(nil)
 
-// NewRepository makes a repository of a store, which it neither prepares nor closes. The
+// NewRepository returns a repository in a store. It neither prepares nor closes the store. The
 // fields of the repository may be set before its first use.
 func NewRepository(store document.Store) (*Repository, error) {
 	if store == nil {
@@ -44,10 +44,10 @@ func NewRepository(store document.Store) (*Repository, error) {
 	return &Repository{store: store}, nil
 }
 
-// Add keeps messages, those of a thread in one batch or not at all, and returns them as
-// they are kept: with an id, a version 7 UUID where there was none, and a time. To repeat an
-// Add whose outcome is unknown, give the ids. All mistakes in messages are one
-// *message.InvalidError, and then nothing is kept.
+// Add stores messages and returns them as stored: each with an id, which is a version 7 UUID if it
+// had none, and a time. The messages of one thread are one atomic batch. To repeat an Add with an
+// unknown result, set the ids. Invalid messages are reported together in one *message.InvalidError;
+// then nothing is stored.
 func (r *Repository) Add(ctx context.Context, thread string, ms ...message.Message) ([]message.Message, error) {
 	if len(ms) == 0 {
 		return nil, nil
@@ -94,7 +94,7 @@ func (r *Repository) complete(ms []message.Message) ([]message.Message, error) {
 	return stored, nil
 }
 
-// identify gives a message the id and the time that it lacks.
+// identify sets a missing id and a missing time.
 func identify(m *message.Message, at time.Time) error {
 	if m.Created.IsZero() {
 		m.Created = at.UTC().Round(0)
@@ -107,14 +107,14 @@ func identify(m *message.Message, at time.Time) error {
 	return err
 }
 
-// batch is what goes to one thread.
+// batch has the changes of one thread.
 type batch struct {
 	thread  string
 	changes []document.Change
 }
 
-// batches sorts messages by their own thread. Of several with one id the last one counts,
-// in the place of the first.
+// batches groups messages by their own thread. Of several messages with one id, the last one is
+// stored, at the position of the first.
 func (r *Repository) batches(thread string, ms []message.Message) (list []*batch, err error) {
 	for _, m := range ms {
 		own, err := r.threadOf(thread, m)
@@ -152,13 +152,12 @@ func (r *Repository) threadOf(thread string, m message.Message) (string, error) 
 	if err := checkpoint.CheckThread(own); err != nil {
 		return "", fmt.Errorf("message %q: metadata %q: %w", m.ID, ThreadKey, err)
 	}
-	cmp.Or(r.Log, slog.Default()).Warn("conversation: a message names another thread than it is added to, and is kept under its own",
+	cmp.Or(r.Log, slog.Default()).Warn("conversation: a message names another thread and is stored there",
 		"thread", thread, "own", own, "message", m.ID)
 	return own, nil
 }
 
-// Get returns messages of a thread, oldest first. A thread that nothing was added to has
-// none.
+// Get returns messages of a thread, oldest first. An unknown thread has no messages.
 func (r *Repository) Get(ctx context.Context, thread string, o Options) ([]message.Message, error) {
 	docs, err := r.find(ctx, thread, o)
 	if err != nil {
@@ -177,7 +176,7 @@ func read(thread string, docs []document.Doc) ([]message.Message, error) {
 	return ms, nil
 }
 
-// Delete removes a thread's messages. A thread without any is no error.
+// Delete removes the messages of a thread. It returns no error for an unknown thread.
 func (r *Repository) Delete(ctx context.Context, thread string) error {
 	if err := checkpoint.CheckThread(thread); err != nil {
 		return err

@@ -15,19 +15,19 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Appended says what an Append did.
+// Appended is the result of an Append.
 type Appended struct {
 	Session
-	Added []message.Message // as they are in the log, with ids and times
-	// Flagged are calls that had no result when a user message was appended after them.
+	Added []message.Message // as stored in the log, with ids and times
+	// Flagged has the ids of calls that had no result when a user message was appended.
 	Flagged []string
 }
 
-// Append adds messages to the log, all or none, behind whatever others append meanwhile, and
-// lets the session live on. Messages and calls without an id are given one, messages without a time
-// the present. What is wrong is told at once, by a *message.InvalidError: messages
-// that are not whole, results without a call or for one that has a result, a call with the id of an
-// earlier one, answered or not. A message with the id of another is an ErrDuplicate.
+// Append adds messages to the end of the log, all or none, and extends the deadline of the session.
+// Messages and calls without an id get one, and messages without a time get the current time. One
+// *message.InvalidError reports all mistakes: invalid messages, results without a call, second
+// results of a call, and calls with the id of an earlier call. A message with the id of another one
+// is an ErrDuplicate.
 func (m *Manager) Append(ctx context.Context, id string, ms ...message.Message) (Appended, error) {
 	ms, err := complete(ms, m.now())
 	if err != nil {
@@ -48,10 +48,10 @@ func (m *Manager) Append(ctx context.Context, id string, ms ...message.Message) 
 	}
 }
 
-// Turn is one call of an execution loop: it gives f the view of the session and appends what f
-// returns, if nobody has appended meanwhile; otherwise it returns ErrConflict, since f has not seen
-// what is there. A Compact meanwhile is no conflict. f belongs to the caller: its panics and the time
-// it takes are his.
+// Turn is one step of an agent loop. It calls f with the view of the session and appends the
+// messages that f returns. It returns ErrConflict if another worker appended to the session
+// meanwhile, since f did not read those messages. A concurrent Compact is no conflict. Turn does
+// not recover a panic of f and does not limit its time.
 func (m *Manager) Turn(ctx context.Context, id string, f func(ctx context.Context, view message.Fitted) ([]message.Message, error)) (Appended, error) {
 	h, err := m.live(ctx, id)
 	if err != nil {
@@ -77,17 +77,17 @@ func (m *Manager) Turn(ctx context.Context, id string, f func(ctx context.Contex
 		switch {
 		case err != nil:
 			return Appended{}, err
-		case now.Life != h.Life || now.Count != h.Count:
+		case now.Generation != h.Generation || now.Count != h.Count:
 			return Appended{}, place(id, ErrConflict)
 		}
-		h = now // only a summary was written: Compact runs beside a turn
+		h = now // only Compact wrote a summary
 		if err := pause(ctx, try); err != nil {
 			return Appended{}, place(id, err)
 		}
 	}
 }
 
-// append makes one try, for the head as it was read.
+// append makes one attempt, for the head as it was read.
 func (m *Manager) append(ctx context.Context, id string, h *head, ms []message.Message) (Appended, error) {
 	next := *h
 	done := Appended{Added: ms}
@@ -101,7 +101,7 @@ func (m *Manager) append(ctx context.Context, id string, h *head, ms []message.M
 		return Appended{}, place(id, err)
 	}
 	docs, err := m.cfg.Store.Batch(ctx, at(id), changes)
-	if reused := reusedCall(h.Life, ms, err); reused != nil {
+	if reused := reusedCall(h.Generation, ms, err); reused != nil {
 		return Appended{}, place(id, reused)
 	}
 	if at, conflict := conflictAt(err); conflict && at != headID || errors.Is(err, document.ErrRequest) {
@@ -115,7 +115,7 @@ func (m *Manager) append(ctx context.Context, id string, h *head, ms []message.M
 	return done, nil
 }
 
-// grow counts messages into a head, and returns the changes that write all of it, the head first.
+// grow adds messages to the counts of a head. It returns the changes to write, the head first.
 func (m *Manager) grow(h *head, ms []message.Message) ([]document.Change, error) {
 	changes := make([]document.Change, 1, len(ms)+2)
 	tokens, err := message.Total(m.counter(), ms)
@@ -128,9 +128,9 @@ func (m *Manager) grow(h *head, ms []message.Message) ([]document.Change, error)
 		if err != nil {
 			return nil, err
 		}
-		changes = append(changes, document.Change{ID: logID(h.Life, msg.ID), Value: value, Order: order(h.Life, h.Count), If: new(uint64)})
+		changes = append(changes, document.Change{ID: logID(h.Generation, msg.ID), Value: value, Order: order(h.Generation, h.Count), If: new(uint64)})
 		for _, c := range msg.Calls {
-			changes = append(changes, document.Change{ID: callMark(h.Life, c.ID), Value: json.RawMessage("{}"), Order: markOrder(h.Life), If: new(uint64)})
+			changes = append(changes, document.Change{ID: callMark(h.Generation, c.ID), Value: json.RawMessage("{}"), Order: markOrder(h.Generation), If: new(uint64)})
 		}
 		if msg.Role == message.RoleSystem && h.Leading == h.Count {
 			h.Leading++
@@ -141,16 +141,16 @@ func (m *Manager) grow(h *head, ms []message.Message) ([]document.Change, error)
 	return changes, err
 }
 
-// reusedCall returns a conflict on the mark of a call as the problem of its message: an earlier call of
-// the session, which may be answered, has the id.
-func reusedCall(life uint64, ms []message.Message, err error) error {
+// reusedCall converts a conflict on the mark of a call into an error about its message: an earlier
+// call of the session has the same id.
+func reusedCall(gen uint64, ms []message.Message, err error) error {
 	at, conflict := conflictAt(err)
 	if !conflict {
 		return nil
 	}
 	for i, msg := range ms {
 		for _, c := range msg.Calls {
-			if callMark(life, c.ID) == at {
+			if callMark(gen, c.ID) == at {
 				return &message.InvalidError{Problems: []message.Problem{{
 					Index: i, ID: msg.ID, Rule: message.RuleDuplicate, Why: fmt.Sprintf("an earlier message makes a call %q too", c.ID),
 				}}}
@@ -167,9 +167,9 @@ func (m *Manager) counter() message.Counter {
 	return message.Estimate{}
 }
 
-// explain says exactly what is wrong with results that answer no open call. It reads the log.
+// explain returns a precise error for results without an open call. It reads the log.
 func (m *Manager) explain(ctx context.Context, id string, h *head, ms []message.Message, short error) error {
-	log, err := m.read(ctx, id, h.Life, 0, h.Count, nil)
+	log, err := m.read(ctx, id, h.Generation, 0, h.Count, nil)
 	if err != nil {
 		return errors.Join(short, err)
 	}
@@ -189,7 +189,7 @@ func (m *Manager) explain(ctx context.Context, id string, h *head, ms []message.
 	return invalid
 }
 
-// complete returns whole messages with ids and times, and calls with ids.
+// complete returns copies of the messages in which messages and calls have ids and times.
 func complete(ms []message.Message, now time.Time) ([]message.Message, error) {
 	list := make([]message.Message, len(ms))
 	for i, msg := range ms {
@@ -218,7 +218,7 @@ func name(id *string) error {
 	return err
 }
 
-// pause lets others finish before the next try.
+// pause waits for a random time before the next attempt.
 func pause(ctx context.Context, try int) error {
 	most := min(time.Millisecond<<min(try, 6), 50*time.Millisecond)
 	t := time.NewTimer(rand.N(most))

@@ -13,15 +13,15 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Start says how a session begins. Its zero value is usual.
+// Start has the options of a new session. The zero value is valid.
 type Start struct {
-	ID     string // "" gives it a version 7 UUID
-	User   string // whose it is, for the long-term memory
-	System string // the system prompt, to which is added what the engine knows of the user
+	ID     string // "" means a new version 7 UUID
+	User   string // the owner, for the long-term memory
+	System string // the system prompt; Create appends what the engine knows about the user
 }
 
-// Create begins a session, or returns ErrExists where one with this id goes on. An id whose
-// session has ended is free again at once, also while that one is being offloaded.
+// Create starts a session, or returns ErrExists if one with this id is active. The id of a session
+// that ended can be used at once, also while that session is being offloaded.
 func (m *Manager) Create(ctx context.Context, s Start) (Session, error) {
 	if s.ID == "" {
 		id, err := uuid.NewV7()
@@ -41,8 +41,8 @@ func (m *Manager) Create(ctx context.Context, s Start) (Session, error) {
 	})
 }
 
-// Reset ends a session, if it goes on, and begins one anew under its id, in one piece. Where s
-// names no user the one before keeps it.
+// Reset atomically ends the active session of an id, if there is one, and starts a new one. Without
+// a user in s, the new session has the user of the old one.
 func (m *Manager) Reset(ctx context.Context, s Start) (Session, error) {
 	return m.again(ctx, s, func(h *head, over bool) (Reason, error) {
 		switch {
@@ -55,8 +55,9 @@ func (m *Manager) Reset(ctx context.Context, s Start) (Session, error) {
 	})
 }
 
-// again begins a life of an id until nobody else is faster. ends says why the life before
-// ends, "" if there is none, or why it must not; over tells that its time is over.
+// again starts the next generation of an id, and retries after a conflict. The function ends
+// returns the reason why the previous generation ends, "" if there is none, or an error if it must
+// not end. Its argument over reports that the deadline has passed.
 func (m *Manager) again(ctx context.Context, s Start, ends func(h *head, over bool) (Reason, error)) (Session, error) {
 	for try := 0; ; try++ {
 		h, err := m.head(ctx, s.ID)
@@ -77,7 +78,8 @@ func (m *Manager) again(ctx context.Context, s Start, ends func(h *head, over bo
 	}
 }
 
-// begin starts the next life of an id. With a reason it ends the one before in the same batch.
+// begin starts the next generation of an id. With a reason it ends the previous one in the same
+// batch.
 func (m *Manager) begin(ctx context.Context, s Start, h *head, reason Reason) (Session, error) {
 	key, err := uuid.NewV7()
 	if err != nil {
@@ -87,7 +89,7 @@ func (m *Manager) begin(ctx context.Context, s Start, h *head, reason Reason) (S
 	if s.User == "" && reason != "" {
 		s.User = h.User
 	}
-	next := &head{User: s.User, Life: h.Life + 1, Key: key.String(), Live: true, Created: now, Deadline: now.Add(m.cfg.TTL), version: h.version}
+	next := &head{User: s.User, Generation: h.Generation + 1, Key: key.String(), Live: true, Created: now, Deadline: now.Add(m.cfg.TTL), version: h.version}
 	var ms []message.Message
 	if prompt := m.prompt(ctx, s); prompt != "" {
 		ms = append(ms, message.System(prompt))
@@ -109,7 +111,7 @@ func (m *Manager) begin(ctx context.Context, s Start, h *head, reason Reason) (S
 	}
 	due := next.Deadline
 	if reason != "" {
-		due = now // the life before has to be offloaded
+		due = now // the previous generation must be offloaded
 	}
 	if err := m.due(ctx, s.ID, s.User, due); err != nil {
 		return Session{}, err
@@ -122,8 +124,8 @@ func (m *Manager) begin(ctx context.Context, s Start, h *head, reason Reason) (S
 	return next.session(s.ID), nil
 }
 
-// prompt is the system prompt with what the engine knows. Without the engine's answer the
-// session begins without it.
+// prompt returns the system prompt with what the engine knows about the user. If the engine fails,
+// it returns the prompt alone.
 func (m *Manager) prompt(ctx context.Context, s Start) string {
 	if m.cfg.Engine == nil || s.User == "" {
 		return s.System
@@ -136,13 +138,13 @@ func (m *Manager) prompt(ctx context.Context, s Start) string {
 		return err
 	})
 	if err != nil {
-		m.cfg.Log.Warn("session: it begins without the long-term memory", "session", s.ID, "user", s.User, "error", err)
+		m.cfg.Log.Warn("session: started without the long-term memory", "session", s.ID, "user", s.User, "error", err)
 		return s.System
 	}
 	return strings.TrimSpace(s.System + "\n\n" + strings.TrimSpace(known))
 }
 
-// due says when a session needs a sweeper next.
+// due writes to the index when a session needs a sweeper next.
 func (m *Manager) due(ctx context.Context, id, user string, when time.Time) error {
 	value, err := validtext.Marshal(entry{user})
 	if err != nil {
@@ -154,12 +156,12 @@ func (m *Manager) due(ctx context.Context, id, user string, when time.Time) erro
 	return nil
 }
 
-// entry is what the index has of a session.
+// entry is the value of a session in the index.
 type entry struct {
 	User string `json:"user"`
 }
 
-// Sessions returns the sessions of a user that go on. It looks through the index of all.
+// Sessions returns the active sessions of a user. It reads the index of all sessions.
 func (m *Manager) Sessions(ctx context.Context, user string) ([]Session, error) {
 	docs, err := m.cfg.Store.Query(ctx, document.Query{Place: indexAt, Where: document.Filter{{Path: "user", Value: user}}})
 	if err != nil {

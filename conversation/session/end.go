@@ -9,41 +9,41 @@ import (
 	"github.com/weftrun/weft/internal/validtext"
 )
 
-// todo is what has to be done for a life that has ended: to offload it, and to remove it. It
-// is written in one batch with the end, and removed last.
+// todo is the note that a generation ended and must be offloaded and removed. It is written in one
+// batch with the end, and removed last.
 type todo struct {
-	Life      uint64    `json:"life"`
-	Key       string    `json:"key"`
-	User      string    `json:"user"`
-	Reason    Reason    `json:"reason"`
-	Created   time.Time `json:"created"`
-	Ended     time.Time `json:"ended"`
-	Count     int       `json:"count"`
-	Offloaded bool      `json:"offloaded"` // or there was no engine when it ended
-	Attempts  int       `json:"attempts,omitempty"`
-	// Next is when the next attempt may be made: after a pause, or when whoever is at work
-	// must have ended.
+	Generation uint64    `json:"life"`
+	Key        string    `json:"key"`
+	User       string    `json:"user"`
+	Reason     Reason    `json:"reason"`
+	Created    time.Time `json:"created"`
+	Ended      time.Time `json:"ended"`
+	Count      int       `json:"count"`
+	Offloaded  bool      `json:"offloaded"` // or there was no engine at the end
+	Attempts   int       `json:"attempts,omitempty"`
+	// Next is the time of the next attempt: after a backoff, or after the time limit of the
+	// attempt that is under way.
 	Next time.Time `json:"next"`
 
 	version uint64
 }
 
-func (t *todo) id() string { return fmt.Sprintf("o%016x", t.Life) }
+func (t *todo) id() string { return fmt.Sprintf("o%016x", t.Generation) }
 
-// change writes what has to be done, if it is still the version that was read.
+// change returns the conditional write of the note, for the version that was read.
 func (t *todo) change() (document.Change, error) {
 	value, err := validtext.Marshal(t)
 	return document.Change{ID: t.id(), Value: value, Order: "o", If: &t.version}, err
 }
 
-// ending is the change that says what has to be done for the life of a head.
+// ending returns the write of the note for the generation of a head.
 func (m *Manager) ending(h *head, reason Reason, now time.Time) (document.Change, error) {
-	t := &todo{Life: h.Life, Key: h.Key, User: h.User, Reason: reason, Created: h.Created, Ended: now, Count: h.Count, Next: now, Offloaded: m.cfg.Engine == nil}
+	t := &todo{Generation: h.Generation, Key: h.Key, User: h.User, Reason: reason, Created: h.Created, Ended: now, Count: h.Count, Next: now, Offloaded: m.cfg.Engine == nil}
 	return t.change()
 }
 
-// End ends a session. It does not wait for the engine: a Sweeper offloads and removes what the
-// session was. To end one that has ended, or never was, is no error.
+// End ends a session. It does not wait for the engine: a Sweeper offloads and removes the session.
+// It returns no error for a session that ended before or never existed.
 func (m *Manager) End(ctx context.Context, id string) error {
 	for try := 0; ; try++ {
 		h, err := m.head(ctx, id)
@@ -68,7 +68,7 @@ func (m *Manager) End(ctx context.Context, id string) error {
 	}
 }
 
-// end writes the end of the life of a head, and what then has to be done, in one batch.
+// end writes the end of a generation and the note for the sweepers, in one batch.
 func (m *Manager) end(ctx context.Context, id string, h *head, reason Reason) error {
 	now, ended := m.now(), *h
 	ended.Live = false
@@ -84,9 +84,10 @@ func (m *Manager) end(ctx context.Context, id string, h *head, reason Reason) er
 	return wrap(id, err)
 }
 
-// hurry calls a sweeper for a session that has ended. Where that fails one comes at its deadline.
+// scheduleNow makes an ended session due for a sweeper. If that fails, the session is due at its
+// deadline.
 func (m *Manager) scheduleNow(ctx context.Context, id, user string) {
 	if err := m.due(ctx, id, user, m.now()); err != nil {
-		m.cfg.Log.Warn("session: it has ended, and is offloaded at its deadline", "session", id, "error", err)
+		m.cfg.Log.Warn("session: ended; it is offloaded at its deadline", "session", id, "error", err)
 	}
 }

@@ -38,7 +38,7 @@ func Example() {
 		}
 		return []message.Message{message.Assistant("Here you are.")}, nil
 	})
-	now = now.Add(time.Hour) // nobody says anything more
+	now = now.Add(time.Hour) // the session is idle
 	done, err := (&session.Sweeper{Manager: m}).Sweep(ctx)
 	fmt.Println(done, err)
 	// Output:
@@ -82,7 +82,7 @@ func ExampleNew() {
 	if _, err := m.Append(ctx, s.ID, message.User("Hello")); err != nil {
 		fmt.Println(err)
 	}
-	// What the turn returns is appended only if nothing else was meanwhile.
+	// Turn appends the message only if no other worker appended meanwhile.
 	_, err = m.Turn(ctx, s.ID, func(_ context.Context, view message.Fitted) ([]message.Message, error) {
 		return []message.Message{message.Assistant(fmt.Sprintf("I read %d messages.", len(view.Messages)))}, nil
 	})
@@ -91,7 +91,7 @@ func ExampleNew() {
 	}
 	log, err := m.Log(ctx, s.ID)
 	fmt.Println(len(log), log[2].Text(), err)
-	fmt.Println(m.End(ctx, s.ID)) // or Reset, or nothing for Config.TTL
+	fmt.Println(m.End(ctx, s.ID)) // or Reset, or Config.TTL without a message
 	ended, err := (&session.Sweeper{Manager: m}).Sweep(ctx)
 	fmt.Println(ended.Offloaded, err)
 	// Output:

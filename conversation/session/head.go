@@ -13,10 +13,10 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// A session is a partition: its head, the messages of its present life, and of each life that
-// has ended what still has to be done for it, with that life's messages. A batch writes them
-// together. Beside it all sessions have one entry each in an index by when they need a
-// sweeper next, which is written before the session and removed after it, and may be too early.
+// A session is a partition with its head and the messages of the current generation. Ended
+// generations that are not yet removed have a note and their messages there too. A batch writes
+// them together. An index has one entry for each session, by the time when it next needs a sweeper.
+// An entry is written before its session and removed after it, and its time may be too early.
 const (
 	Collection = "sessions"     // partitions by session
 	Index      = "sessions-due" // one partition, by time
@@ -27,24 +27,24 @@ func at(id string) document.Place { return document.At(Collection, id) }
 
 var indexAt = document.At(Index, "all")
 
-// head is what a session is, besides its messages.
+// head has the data of a session, except its messages.
 type head struct {
-	User     string    `json:"user"`
-	Life     uint64    `json:"life"` // how often the id was begun
-	Key      string    `json:"key"`  // of this life
-	Live     bool      `json:"live"`
-	Created  time.Time `json:"created"`
-	Deadline time.Time `json:"deadline"`
-	Count    int       `json:"count"`   // messages of the log
-	Leading  int       `json:"leading"` // system messages at its beginning
-	Tokens   int       `json:"tokens"`
-	Open     []string  `json:"open,omitempty"` // calls without a result
-	Summary  *summary  `json:"summary,omitempty"`
+	User       string    `json:"user"`
+	Generation uint64    `json:"life"` // the number of times that the id began
+	Key        string    `json:"key"`  // of this generation
+	Live       bool      `json:"live"`
+	Created    time.Time `json:"created"`
+	Deadline   time.Time `json:"deadline"`
+	Count      int       `json:"count"`   // messages of the log
+	Leading    int       `json:"leading"` // system messages at its beginning
+	Tokens     int       `json:"tokens"`
+	Open       []string  `json:"open,omitempty"` // calls without a result
+	Summary    *summary  `json:"summary,omitempty"`
 
 	version uint64 // of the document; 0 if there is none
 }
 
-// summary stands for the messages from Leading up to Until.
+// summary replaces the messages from Leading up to Until.
 type summary struct {
 	Until   int             `json:"until"`
 	Message message.Message `json:"message"`
@@ -73,7 +73,7 @@ func (m *Manager) head(ctx context.Context, id string) (*head, error) {
 	return h, decode(d, h)
 }
 
-// live reads the head of a session that goes on.
+// live reads the head of an active session.
 func (m *Manager) live(ctx context.Context, id string) (*head, error) {
 	h, err := m.head(ctx, id)
 	switch {
@@ -87,7 +87,7 @@ func (m *Manager) live(ctx context.Context, id string) (*head, error) {
 	return h, nil
 }
 
-// change writes the head if it is still the version that was read.
+// change returns the conditional write of the head, for the version that was read.
 func (h *head) change() (document.Change, error) {
 	value, err := validtext.Marshal(h)
 	return document.Change{ID: headID, Value: value, If: &h.version}, err
@@ -100,22 +100,22 @@ func decode(d document.Doc, into any) error {
 	return nil
 }
 
-// order sorts messages by life and number; the head has "", what has to be done "o".
-func order(life uint64, n int) string { return fmt.Sprintf("m%016x%016x", life, n) }
+// order sorts messages by generation and number; the head has the order "", and notes have "o".
+func order(gen uint64, n int) string { return fmt.Sprintf("m%016x%016x", gen, n) }
 
 // logID is the id of a message's document.
-func logID(life uint64, id string) string { return fmt.Sprintf("m%016x/%s", life, id) }
+func logID(gen uint64, id string) string { return fmt.Sprintf("m%016x/%s", gen, id) }
 
-// callMark is the id of the document that marks a call id as used. It exists for calls that were appended
-// since marks are kept, and is removed with the messages of its life.
-func callMark(life uint64, call string) string { return fmt.Sprintf("c%016x/%s", life, call) }
+// callMark is the id of the document that marks a call id as used. Calls of older releases have no
+// mark. A mark is removed with the messages of its generation.
+func callMark(gen uint64, call string) string { return fmt.Sprintf("c%016x/%s", gen, call) }
 
-// markOrder sorts marks behind the messages of their life.
-func markOrder(life uint64) string { return fmt.Sprintf("m%016x~", life) }
+// markOrder sorts marks after the messages of their generation.
+func markOrder(gen uint64) string { return fmt.Sprintf("m%016x~", gen) }
 
-// read returns the messages from one number up to another of a life. A limit reads the newest.
-func (m *Manager) read(ctx context.Context, id string, life uint64, from, until int, limit *int) ([]message.Message, error) {
-	q := document.Query{Place: at(id), From: order(life, from), Until: order(life, until), Reverse: limit != nil, Limit: limit}
+// read returns messages of a generation by number, without until. A limit selects the newest.
+func (m *Manager) read(ctx context.Context, id string, gen uint64, from, until int, limit *int) ([]message.Message, error) {
+	q := document.Query{Place: at(id), From: order(gen, from), Until: order(gen, until), Reverse: limit != nil, Limit: limit}
 	docs, err := m.cfg.Store.Query(ctx, q)
 	if err != nil {
 		return nil, place(id, err)

@@ -8,19 +8,19 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 )
 
-// Listed is what a store has under the id of a session: one that goes on, former ones that have
-// still to be offloaded or removed, or both.
+// Listed is the content of a store for one id: an active session, earlier sessions that must still
+// be offloaded or removed, or both.
 type Listed struct {
 	ID string
-	// Live is the session that goes on, or whose time is over and which no sweeper has ended
+	// Live is the active session, or one whose deadline has passed and which no sweeper has ended
 	// yet; nil if there is none.
 	Live *Session
-	// Over says that the time of Live is over.
+	// Over reports that the deadline of Live has passed.
 	Over    bool
 	Waiting []Waiting // oldest first
 }
 
-// Waiting is a session that has ended and is not gone yet.
+// Waiting is a session that has ended and is not removed yet.
 type Waiting struct {
 	Key       string // see Ended.Key
 	User      string
@@ -28,13 +28,13 @@ type Waiting struct {
 	Created   time.Time
 	Ended     time.Time
 	Messages  int
-	Offloaded bool // or there is nothing to offload it to; it has only to be removed
-	Attempts  int  // of offloading it, that failed or are under way
+	Offloaded bool // or there was no engine; it must only be removed
+	Attempts  int  // of Offload, failed or under way
 	Next      time.Time
 }
 
-// List yields what the store has of sessions, those first that need a sweeper first. It reads the
-// index of all, and then each session as it is when its turn comes.
+// List yields the sessions of the store, by the time when they need a sweeper. It reads the index
+// of all sessions at first, and each session just before it is yielded.
 func (m *Manager) List(ctx context.Context) iter.Seq2[Listed, error] {
 	return func(yield func(Listed, error) bool) {
 		docs, err := m.cfg.Store.Query(ctx, document.Query{Place: indexAt})
@@ -74,7 +74,7 @@ func (m *Manager) listed(ctx context.Context, id string) (Listed, error) {
 	return l, err
 }
 
-// ended reads what has to be done for the lives of a session that have ended, oldest first.
+// ended reads the notes of the generations that have ended, oldest first.
 func (m *Manager) ended(ctx context.Context, id string) ([]*todo, error) {
 	docs, err := m.cfg.Store.Query(ctx, document.Query{Place: at(id), From: "o", Until: "o~"})
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Follow says which calls are open after messages, given those that were open before. It is
-// pure. flagged are calls that were open when a user spoke. A result for a call that is not
-// open, and a call with the id of one that is, are told by one *message.InvalidError.
+// Follow returns the calls without a result after messages, given those before. It is pure. In
+// flagged are the calls without a result before a user message. One *message.InvalidError reports
+// results without an open call and calls with the id of an open one.
 func Follow(open []string, ms []message.Message) (still, flagged []string, err error) {
 	still = slices.Clone(open)
 	var problems []message.Problem
@@ -41,9 +41,9 @@ func Follow(open []string, ms []message.Message) (still, flagged []string, err e
 	return still, flagged, nil
 }
 
-// Derive returns what of a log to send to a model: the system messages that lead it, a summary
-// in the place of the messages up to until, the rest, and all of that cut to a window. It is
-// pure, and the log stays what it is. Without a summary it is w.Fit.
+// Derive returns the view of a log for a model: the leading system messages, a summary in place of
+// the messages up to until, and the rest, cut to a window. It is pure and does not change the log.
+// Without a summary it is w.Fit.
 func Derive(log []message.Message, s *message.Message, until int, w message.Window) (message.Fitted, error) {
 	if s == nil {
 		return w.Fit(log)
@@ -54,7 +54,7 @@ func Derive(log []message.Message, s *message.Message, until int, w message.Wind
 	return w.Fit(ms)
 }
 
-// leading counts the system messages that lead a log.
+// leading returns the number of system messages at the beginning of a log.
 func leading(log []message.Message) int {
 	n := slices.IndexFunc(log, func(m message.Message) bool { return m.Role != message.RoleSystem })
 	if n < 0 {

@@ -13,19 +13,19 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Engine is the long-term memory beside sessions. It is never in their way: what it fails
-// to do is logged, and an Offload is tried again.
+// Engine is the long-term memory of sessions. Its failures never block a session: they are logged,
+// and an Offload is retried.
 type Engine interface {
-	// Offload takes over a session that has ended. It may be called again with the same
-	// Ended.Key, after a crash or a lost reply, and must then do nothing that it has done.
+	// Offload stores a session that has ended. After a crash or a lost reply it is called again
+	// with the same Ended.Key, and must then not store the session twice.
 	Offload(ctx context.Context, e Ended) error
-	// Bootstrap says in a few words what is known of a user; "" is nothing.
+	// Bootstrap returns a short text about a user for the system prompt; "" if nothing is known.
 	Bootstrap(ctx context.Context, user string) (string, error)
 }
 
-// Ended is a session that is over, with all that was said.
+// Ended is a session that has ended, with its whole log.
 type Ended struct {
-	// Key is of this one life of the session alone: that by which an engine knows what it has done.
+	// Key is unique to this generation of the session. An engine uses it as idempotency key.
 	Key      string
 	ID       string
 	User     string
@@ -35,7 +35,7 @@ type Ended struct {
 	Messages []message.Message // the whole log, oldest first
 }
 
-// Reason says why a session ended.
+// Reason is why a session ended.
 type Reason string
 
 const (
@@ -44,12 +44,12 @@ const (
 	ReasonTimeout Reason = "timeout" // nothing was appended for Config.TTL
 )
 
-// Session is what is known of a session that goes on.
+// Session describes an active session.
 type Session struct {
 	ID       string
 	User     string
 	Created  time.Time
-	Deadline time.Time // when it ends unless something is appended before
+	Deadline time.Time // the session ends then, unless messages are appended before
 	Messages int       // in the log
 	Tokens   int       // of the log, by Config.Window.Counter
 	// Unanswered are the ids of calls without a result.
@@ -57,29 +57,29 @@ type Session struct {
 	Version    uint64 // grows with every change
 }
 
-// Config says what a Manager is made of. Managers that share a store should have the same.
+// Config configures a Manager. All managers of a store should have the same configuration.
 type Config struct {
-	// Store keeps the sessions; nothing of them is kept anywhere else.
+	// Store has the sessions. They are stored nowhere else.
 	Store document.Store
-	// TTL is how long a session lasts from its last message on; 0 means 30 minutes.
+	// TTL is the time from the last message to the end of a session; 0 means 30 minutes.
 	TTL time.Duration
-	// Window is what View cuts the log to. Its zero value cuts nothing.
+	// Window limits the view of the log. The zero value does not limit it.
 	Window message.Window
-	// Summarizer is what Compact uses; its Window is Config.Window if it has none.
+	// Summarizer is used by Compact. Its Window is Config.Window if it has none.
 	Summarizer message.Summarizer
-	// Engine is the long-term memory; nil means that sessions are forgotten.
+	// Engine is the long-term memory; nil means that ended sessions are only removed.
 	Engine Engine
-	// Patience is how long Bootstrap may take; 0 means 2 seconds. OffloadFor is how long one Offload may
-	// take, in which no other sweeper tries; 0 means 5 minutes.
+	// RetryFor is the time limit of Bootstrap; 0 means 2 seconds. OffloadFor is the time limit of
+	// one Offload; no other sweeper calls Offload for the session until then; 0 means 5 minutes.
 	RetryFor, OffloadFor time.Duration
-	// Now is the clock; nil means time.Now. Log is told of what an engine fails to do; nil
-	// means slog.Default().
+	// Now is the clock; nil means time.Now. Log receives the failures of the engine; nil means
+	// slog.Default().
 	Now func() time.Time
 	Log *slog.Logger
 }
 
-// Manager creates and ends sessions and gives workers their logs. It has no state: any
-// number of workers, in any number of processes, use managers of the same store at once.
+// Manager creates, reads and ends sessions. It has no state: workers in any number of processes may
+// use managers of the same store concurrently.
 type Manager struct{ cfg Config }
 
 // New returns a Manager, or an ErrConfig.
@@ -88,7 +88,7 @@ func New(cfg Config) (*Manager, error) {
 	case cfg.Store == nil:
 		return nil, fmt.Errorf("%w: a manager needs a store", ErrConfig)
 	case cfg.TTL < 0 || cfg.RetryFor < 0 || cfg.OffloadFor < 0:
-		return nil, fmt.Errorf("%w: a time is negative", ErrConfig)
+		return nil, fmt.Errorf("%w: TTL, RetryFor and OffloadFor must not be negative", ErrConfig)
 	}
 	if _, err := cfg.Window.Fit(nil); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -108,7 +108,7 @@ func New(cfg Config) (*Manager, error) {
 
 func (m *Manager) now() time.Time { return m.cfg.Now().UTC().Round(0) }
 
-// Get returns a session, ErrEnded if its time is over, or ErrNotFound.
+// Get returns a session, or ErrEnded or ErrNotFound.
 func (m *Manager) Get(ctx context.Context, id string) (Session, error) {
 	h, err := m.live(ctx, id)
 	if err != nil {
@@ -117,7 +117,7 @@ func (m *Manager) Get(ctx context.Context, id string) (Session, error) {
 	return h.session(id), nil
 }
 
-// guard turns a panic of an engine into an error.
+// guard converts a panic of an engine into an error.
 func guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -127,7 +127,7 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// conflictAt returns the id of the document that somebody else has changed.
+// conflictAt returns the id of the document that another writer changed.
 func conflictAt(err error) (id string, ok bool) {
 	var c *document.ConflictError
 	if errors.As(err, &c) {

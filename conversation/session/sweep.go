@@ -9,29 +9,29 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 )
 
-// Sweeper ends the sessions whose time is over, offloads those that have ended, and removes
-// them. Any number of sweepers may work on a store at once, with engines alike: each end is offloaded
-// by one of them, and again only after a failure or a crash, under the same key. A sweeper
-// without an engine leaves to others what an engine has to see.
+// Sweeper ends the sessions whose deadline has passed, offloads the sessions that have ended, and
+// removes them. Any number of sweepers with equal engines may run on a store concurrently. One of
+// them offloads each session; after a failure or a crash it is offloaded again with the same key. A
+// sweeper without an engine leaves sessions that must be offloaded to other sweepers.
 type Sweeper struct {
 	Manager *Manager
-	// Every is how long Run waits between two sweeps; 0 means a minute.
+	// Every is the time between two sweeps of Run; 0 means a minute.
 	Every time.Duration
-	// After is how Run waits; nil means time.After.
+	// After is the timer of Run; nil means time.After.
 	After func(time.Duration) <-chan time.Time
 }
 
-// sweepPage is how many sessions a sweep looks at in one piece.
+// sweepPage is the number of sessions that a sweep reads at once.
 const sweepPage = 100
 
-// Swept says what a sweep did.
+// SweepStats counts the sessions of a sweep.
 type SweepStats struct {
-	Expired   int // sessions that were ended since their time was over
+	Expired   int // sessions that ended because their deadline had passed
 	Offloaded int
-	Removed   int // sessions of which nothing is left
+	Removed   int // sessions that were removed completely
 }
 
-// Run sweeps until ctx ends, and returns why it ended. What fails is logged and tried again.
+// Run sweeps until ctx ends, and returns its cause. Failures are logged and retried.
 func (s *Sweeper) Run(ctx context.Context) error {
 	every, after := s.Every, s.After
 	if every <= 0 {
@@ -52,12 +52,12 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	}
 }
 
-// Sweep looks once at every session that is due. An error about one session does not keep
-// it from the others; it returns them all.
+// Sweep visits every session that is due, once. An error of one session does not stop it; it
+// returns all errors.
 func (s *Sweeper) Sweep(ctx context.Context) (SweepStats, error) {
 	var done SweepStats
 	var errs []error
-	until := document.AtTime(s.Manager.now()) + "~" // due now is due
+	until := document.AtTime(s.Manager.now()) + "~" // include sessions that are due now
 	seen := map[string]bool{}
 	for skip := 0; ctx.Err() == nil; {
 		docs, err := s.Manager.cfg.Store.Query(ctx, document.Query{Place: indexAt, Until: until, Skip: skip, Limit: new(sweepPage)})
@@ -66,7 +66,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (SweepStats, error) {
 		}
 		for _, d := range docs {
 			if seen[d.ID] {
-				skip++ // it is still there: due, and waiting for something
+				skip++ // it is still due
 				continue
 			}
 			seen[d.ID] = true
@@ -85,7 +85,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (SweepStats, error) {
 	return done, errors.Join(errs...)
 }
 
-// visit is a sweeper's look at one session.
+// visit is the work of a sweeper on one session.
 type visit struct {
 	*Manager
 	entry document.Doc // of the index
@@ -101,7 +101,7 @@ func (v *visit) run(ctx context.Context) error {
 	if h.Live && !v.now().Before(h.Deadline) {
 		if err := v.end(ctx, id, h, ReasonTimeout); err != nil {
 			if _, conflict := conflictAt(err); conflict {
-				return nil // somebody has ended it, or it lives on
+				return nil // another worker ended it or appended to it
 			}
 			return err
 		}
@@ -123,8 +123,8 @@ func (v *visit) run(ctx context.Context) error {
 	return errors.Join(failed, v.move(ctx, id, next))
 }
 
-// work does what has to be done for lives that have ended. It returns when the rest of it is
-// due; zero means that nothing is left.
+// work offloads and removes the generations that have ended. It returns when the rest of the work
+// is due; zero means that nothing is left.
 func (v *visit) work(ctx context.Context, id string) (next time.Time, err error) {
 	docs, err := v.cfg.Store.Query(ctx, document.Query{Place: at(id), From: "o", Until: "o~"})
 	if err != nil {
@@ -144,7 +144,7 @@ func (v *visit) work(ctx context.Context, id string) (next time.Time, err error)
 	return next, err
 }
 
-// dispose offloads a life and removes it. It returns when to come again if that is not done.
+// dispose offloads a generation and removes it. It returns the time of the next attempt, or zero.
 func (v *visit) dispose(ctx context.Context, id string, t *todo) (again time.Time, err error) {
 	if !t.Offloaded {
 		if v.now().Before(t.Next) || v.cfg.Engine == nil {
@@ -165,8 +165,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// offload gives a life to the engine. First it says until when nobody else need try; then the
-// engine has so long and no longer; then it says that it is done.
+// offload passes a generation to the engine. First it writes until when other sweepers must wait.
+// That is also the time limit of the engine. At the end it writes the result.
 func (v *visit) offload(ctx context.Context, id string, t *todo) (again time.Time, err error) {
 	begun := v.now()
 	t.Attempts++
@@ -174,7 +174,7 @@ func (v *visit) offload(ctx context.Context, id string, t *todo) (again time.Tim
 	if taken, err := v.write(ctx, id, t); taken || err != nil {
 		return t.Next, err
 	}
-	log, err := v.read(ctx, id, t.Life, 0, t.Count, nil)
+	log, err := v.read(ctx, id, t.Generation, 0, t.Count, nil)
 	if err != nil {
 		return t.Next, err
 	}
@@ -199,7 +199,7 @@ func backoff(attempts int, most time.Duration) time.Duration {
 	return min(time.Second<<min(attempts-1, 20), most)
 }
 
-// write stores what has to be done. taken says that somebody else was faster.
+// write stores a note. With taken, another sweeper wrote it first.
 func (v *visit) write(ctx context.Context, id string, t *todo) (taken bool, err error) {
 	change, err := t.change()
 	if err != nil {
@@ -216,10 +216,10 @@ func (v *visit) write(ctx context.Context, id string, t *todo) (taken bool, err 
 	return false, nil
 }
 
-// erase removes a life's messages, and at last the note that it has to be done.
+// erase removes the messages of a generation, and then its note.
 func (v *visit) erase(ctx context.Context, id string, t *todo) error {
 	for {
-		docs, err := v.cfg.Store.Query(ctx, document.Query{Place: at(id), From: order(t.Life, 0), Until: order(t.Life+1, 0), Limit: new(document.MaxBatch)})
+		docs, err := v.cfg.Store.Query(ctx, document.Query{Place: at(id), From: order(t.Generation, 0), Until: order(t.Generation+1, 0), Limit: new(document.MaxBatch)})
 		if err != nil {
 			return place(id, err)
 		}
@@ -237,12 +237,12 @@ func (v *visit) erase(ctx context.Context, id string, t *todo) error {
 	return wrap(id, v.cfg.Store.Delete(ctx, at(id), t.id()))
 }
 
-// remove removes the head of a session of which nothing is left, and its entry.
+// remove removes the head and the index entry of a session without generations.
 func (v *visit) remove(ctx context.Context, id string, h *head) error {
 	if h.version > 0 {
 		_, err := v.cfg.Store.Batch(ctx, at(id), []document.Change{{ID: headID, If: &h.version}})
 		if _, conflict := conflictAt(err); conflict {
-			return nil // it was begun anew
+			return nil // the id began again
 		}
 		if err != nil {
 			return place(id, err)
@@ -253,13 +253,13 @@ func (v *visit) remove(ctx context.Context, id string, h *head) error {
 	return v.unless(id, err)
 }
 
-// move says when to come again, unless somebody else has said so meanwhile.
+// move sets the time of the next visit, unless another worker has set it.
 func (v *visit) move(ctx context.Context, id string, next time.Time) error {
 	_, err := v.cfg.Store.Set(ctx, indexAt, document.Change{ID: id, Value: v.entry.Value, Order: document.AtTime(next), If: &v.entry.Version})
 	return v.unless(id, err)
 }
 
-// unless is an error that is not a conflict.
+// unless returns an error, or nil for a conflict.
 func (v *visit) unless(id string, err error) error {
 	if _, conflict := conflictAt(err); conflict {
 		return nil

@@ -8,32 +8,31 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Log returns all messages of a session, oldest first. Nothing ever leaves it while the session goes on.
+// Log returns all messages of an active session, oldest first.
 func (m *Manager) Log(ctx context.Context, id string) ([]message.Message, error) {
 	h, err := m.live(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return m.read(ctx, id, h.Life, 0, h.Count, nil)
+	return m.read(ctx, id, h.Generation, 0, h.Count, nil)
 }
 
-// Cursor is a place in the log of a session: behind it lie newer messages. The zero Cursor is the end of
-// the log. It is of one life of the session, by the number of the message, and stays valid when messages
-// are appended.
+// Cursor is a position in the log of a session, before a message. The zero Cursor is the end of the
+// log. It is valid for one generation of the session, and stays valid when messages are appended.
 type Cursor struct {
-	Life   uint64 `json:"life"`
-	Number int    `json:"number"`
+	Generation uint64 `json:"life"`
+	Number     int    `json:"number"`
 }
 
 // Page is a part of the log of a session.
 type Page struct {
 	Messages []message.Message // oldest first
-	Older    Cursor            // of the page before
+	Older    Cursor            // the cursor for the page before
 }
 
-// Page returns the newest messages of the log before a cursor, at most limit. To read the log page by
-// page, begin with the zero Cursor and go on with Page.Older until a page is empty. A cursor of a
-// session that was begun anew meanwhile is an ErrEnded, a limit below 1 an ErrLimit.
+// Page returns the newest messages of the log before a cursor, at most limit. To read the log page
+// by page, pass the zero Cursor at first and then Page.Older until a page is empty. It returns
+// ErrEnded for a cursor of an earlier generation, and ErrLimit for a limit below 1.
 func (m *Manager) Page(ctx context.Context, id string, before Cursor, limit int) (Page, error) {
 	if limit < 1 {
 		return Page{}, place(id, fmt.Errorf("%w (got %d)", ErrLimit, limit))
@@ -44,22 +43,22 @@ func (m *Manager) Page(ctx context.Context, id string, before Cursor, limit int)
 	}
 	switch {
 	case before == Cursor{}:
-		before = Cursor{h.Life, h.Count}
-	case before.Life != h.Life:
+		before = Cursor{h.Generation, h.Count}
+	case before.Generation != h.Generation:
 		return Page{}, place(id, ErrEnded)
 	}
 	until := max(0, min(before.Number, h.Count))
 	first := max(0, until-limit)
-	p := Page{Older: Cursor{h.Life, first}}
-	if p.Messages, err = m.read(ctx, id, h.Life, first, until, nil); err != nil {
+	p := Page{Older: Cursor{h.Generation, first}}
+	if p.Messages, err = m.read(ctx, id, h.Generation, first, until, nil); err != nil {
 		return Page{}, err
 	}
 	return p, nil
 }
 
-// View returns what to send to a model: Derive of the log, by Config.Window and the summary that
-// Compact made. It reads no more of the log than it must, and Cut has only what was read. What
-// must stay and does not fit is a *message.TooLargeError, with the view beside it.
+// View returns the messages for a model: Derive of the log, with Config.Window and the summary of
+// Compact. It reads only the part of the log that it needs, so Cut may be incomplete. If messages
+// that must stay do not fit, it returns the view and a *message.TooLargeError.
 func (m *Manager) View(ctx context.Context, id string) (message.Fitted, error) {
 	h, err := m.live(ctx, id)
 	if err != nil {
@@ -68,7 +67,7 @@ func (m *Manager) View(ctx context.Context, id string) (message.Fitted, error) {
 	return m.view(ctx, id, h)
 }
 
-// pageSize is how many messages a view reads at once, unless its window has room for few.
+// pageSize is the number of messages that a view reads at once, unless its window is smaller.
 const pageSize = 64
 
 func (m *Manager) view(ctx context.Context, id string, h *head) (message.Fitted, error) {
@@ -83,14 +82,14 @@ func (m *Manager) view(ctx context.Context, id string, h *head) (message.Fitted,
 	return fit, err
 }
 
-// window reads the part of the log of which Window.Fit makes the same as of all of it: what always
-// stays at the beginning, the summary, and of the rest the newest that are more than fit.
+// window reads a part of the log for which Window.Fit returns the same as for the whole log: the
+// messages at the beginning that always stay, the summary, and more of the newest than fit.
 func (m *Manager) window(ctx context.Context, id string, h *head) ([]message.Message, error) {
 	first := h.Leading
 	if h.Summary == nil {
 		first = min(h.Leading+m.cfg.Window.KeepFirst, h.Count)
 	}
-	ms, err := m.read(ctx, id, h.Life, 0, first, nil)
+	ms, err := m.read(ctx, id, h.Generation, 0, first, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -98,9 +97,9 @@ func (m *Manager) window(ctx context.Context, id string, h *head) ([]message.Mes
 		ms, first = append(ms, h.Summary.Message), h.Summary.Until
 	}
 	w := m.cfg.Window
-	open, _ := message.Orphans(ms) // what stays has calls whose results, further on, stay too
+	open, _ := message.Orphans(ms) // calls that stay, and whose later results stay too
 	if w.MaxTokens == 0 && w.MaxMessages == 0 || w.KeepSystem || w.KeepFirst > 0 && h.Summary != nil || len(open) > 0 {
-		rest, err := m.read(ctx, id, h.Life, first, h.Count, nil)
+		rest, err := m.read(ctx, id, h.Generation, first, h.Count, nil)
 		return append(ms, rest...), err
 	}
 	page := pageSize
@@ -109,7 +108,7 @@ func (m *Manager) window(ctx context.Context, id string, h *head) ([]message.Mes
 	}
 	var tail []message.Message
 	for until := h.Count; until > first && !m.enough(tail); {
-		older, err := m.read(ctx, id, h.Life, first, until, &page)
+		older, err := m.read(ctx, id, h.Generation, first, until, &page)
 		if err != nil {
 			return nil, err
 		}
@@ -121,9 +120,9 @@ func (m *Manager) window(ctx context.Context, id string, h *head) ([]message.Mes
 	return append(ms, tail...), nil
 }
 
-// enough reports whether nothing before the tail of a log could be in the window: the tail alone
-// is too large, it has what always stays, and no result of a call before it. A tail does not begin
-// with a system message, which would be taken for one of those that lead the log.
+// enough reports whether no message before the tail of a log can be in the window. The tail must be
+// too large alone, have a user message, and have no result of an earlier call. It must not begin
+// with a system message, because Fit would treat that as a leading one.
 func (m *Manager) enough(tail []message.Message) bool {
 	if len(tail) == 0 || tail[0].Role == message.RoleSystem {
 		return false
@@ -141,10 +140,11 @@ func (m *Manager) enough(tail []message.Message) bool {
 }
 
 // Compact replaces the oldest rounds of the view by a summary, if the view is too long for
-// Config.Summarizer.Window. The log stays whole. It takes as long as Summarizer.Write: call it
-// beside the conversation. What is appended meanwhile stays in the view; done is
-// false when there was nothing to do, or somebody else has compacted or ended the session
-// meanwhile. With an error nothing has changed, and the window slides instead.
+// Config.Summarizer.Window. It does not change the log. It takes as long as Summarizer.Write, so
+// call it concurrently with the conversation; messages that are appended meanwhile stay in the
+// view. It returns false if there was nothing to do, or if another worker compacted or ended the
+// session meanwhile. After an error nothing has changed, and the window drops the oldest messages
+// instead.
 func (m *Manager) Compact(ctx context.Context, id string) (done bool, err error) {
 	h, err := m.live(ctx, id)
 	if err != nil {
@@ -172,27 +172,27 @@ func (m *Manager) Compact(ctx context.Context, id string) (done bool, err error)
 	return m.summarized(ctx, id, h, summary{Until: until, Message: short})
 }
 
-// full returns the view before it is cut.
+// full returns the view before it is cut to the window.
 func (m *Manager) full(ctx context.Context, id string, h *head) ([]message.Message, error) {
 	if h.Summary == nil {
-		return m.read(ctx, id, h.Life, 0, h.Count, nil)
+		return m.read(ctx, id, h.Generation, 0, h.Count, nil)
 	}
-	ms, err := m.read(ctx, id, h.Life, 0, h.Leading, nil)
+	ms, err := m.read(ctx, id, h.Generation, 0, h.Leading, nil)
 	if err != nil {
 		return nil, err
 	}
-	rest, err := m.read(ctx, id, h.Life, h.Summary.Until, h.Count, nil)
+	rest, err := m.read(ctx, id, h.Generation, h.Summary.Until, h.Count, nil)
 	return append(append(ms, h.Summary.Message), rest...), err
 }
 
-// summarized puts a summary into the head, unless another one has come there since h was read.
+// summarized writes a summary to the head, unless another one was written since h was read.
 func (m *Manager) summarized(ctx context.Context, id string, h *head, s summary) (bool, error) {
 	for try := 0; ; try++ {
 		now, err := m.live(ctx, id)
 		if err != nil {
 			return false, err
 		}
-		if now.Life != h.Life || covers(now) != covers(h) {
+		if now.Generation != h.Generation || covers(now) != covers(h) {
 			return false, nil
 		}
 		now.Summary = &s
@@ -209,7 +209,7 @@ func (m *Manager) summarized(ctx context.Context, id string, h *head, s summary)
 	}
 }
 
-// covers is how far the summary of a head reaches.
+// covers returns the number of messages that the summary of a head covers, or 0.
 func covers(h *head) int {
 	if h.Summary == nil {
 		return 0

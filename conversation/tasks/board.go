@@ -13,15 +13,14 @@ import (
 	"github.com/weftrun/weft/internal/validtext"
 )
 
-// Board keeps tasks. It is safe for concurrent use, by many processes on one store.
+// Board stores tasks. It is safe for concurrent use by many processes on one store.
 type Board struct {
-	// Collection is where the tasks are; "" means "tasks". Now is the clock; nil means
-	// time.Now. All of these are set before the first use.
+	// Collection is the collection of the tasks; "" means "tasks". Now is the clock; nil means
+	// time.Now. All fields must be set before the first use.
 	Collection string
 	Now        func() time.Time
-	// Watch is how often a task is looked at while a worker of this process does it, so that
-	// the worker is told what another process did to the task. 0 means 2 seconds, and
-	// negative never.
+	// Watch is how often a task is read while a worker of this process runs it. The context of the
+	// worker ends when another process ended the task. 0 means 2 seconds, and negative never.
 	Watch time.Duration
 
 	docs    document.Store
@@ -29,7 +28,7 @@ type Board struct {
 	running map[string]*context.CancelCauseFunc // workers of this process, by the task's id
 }
 
-// NewBoard returns the tasks in a store.
+// NewBoard returns a board for the tasks in a store.
 func NewBoard(docs document.Store) *Board {
 	return &Board{docs: docs, running: map[string]*context.CancelCauseFunc{}}
 }
@@ -43,7 +42,7 @@ func (b *Board) now() time.Time {
 	return time.Now().UTC()
 }
 
-// Create puts a new task on the board, pending. An id that is taken is an ErrExists.
+// Create stores a new task as pending. It returns ErrExists if the id exists.
 func (b *Board) Create(ctx context.Context, t Task) (Task, error) {
 	if err := t.check(); err != nil {
 		return Task{}, err
@@ -97,7 +96,7 @@ func (b *Board) Delete(ctx context.Context, id string) error {
 	}
 }
 
-// Query selects tasks; what is empty selects all.
+// Query selects tasks. An empty field selects all.
 type Query struct {
 	Thread, Source, Target string
 	Status                 []Status
@@ -129,7 +128,7 @@ func (b *Board) List(ctx context.Context, q Query) ([]Task, error) {
 	return list, nil
 }
 
-// change changes a task, again whenever another writer was faster.
+// change changes a task, and retries after a conflict.
 func (b *Board) change(ctx context.Context, id string, f func(t *Task) error) (Task, error) {
 	for {
 		t, version, err := b.get(ctx, id)
@@ -146,8 +145,8 @@ func (b *Board) change(ctx context.Context, id string, f func(t *Task) error) (T
 	}
 }
 
-// Cancel ends a task that has not ended. A worker of this process is told at once, by its
-// context; that of another one when it looks next (Board.Watch). Neither can settle the task any more.
+// Cancel ends a task that has not ended. The context of its worker ends at once in this process,
+// and within Board.Watch in another one. The worker cannot change the task any more.
 func (b *Board) Cancel(ctx context.Context, id, reason string) (Task, error) {
 	t, err := b.end(ctx, id, Cancelled, reason)
 	if err == nil {
@@ -156,11 +155,11 @@ func (b *Board) Cancel(ctx context.Context, id, reason string) (Task, error) {
 	return t, err
 }
 
-// Complete ends a task that waits or is reviewed with a result, without its worker.
+// Complete ends a waiting or reviewed task with a result, without its worker.
 func (b *Board) Complete(ctx context.Context, id string, result json.RawMessage) (Task, error) {
 	return b.change(ctx, id, func(t *Task) error {
 		if t.Status == InProgress {
-			return &TransitionError{t.ID, t.Status, Completed} // that is its worker's
+			return &TransitionError{t.ID, t.Status, Completed} // its worker completes it
 		}
 		t.Result = result
 		return t.move(Completed, b.now())
@@ -174,8 +173,8 @@ func (b *Board) end(ctx context.Context, id string, to Status, reason string) (T
 	})
 }
 
-// Expire fails the tasks whose deadline has passed, and returns them: those of workers whose
-// process died. It is to be called now and then, by any process.
+// Expire fails the tasks whose deadline has passed, and returns them. Their workers ended with
+// their processes. Any process should call it from time to time.
 func (b *Board) Expire(ctx context.Context) (expired []Task, err error) {
 	list, err := b.List(ctx, Query{Status: []Status{InProgress}})
 	for i := 0; i < len(list) && err == nil; i++ {
@@ -184,14 +183,14 @@ func (b *Board) Expire(ctx context.Context) (expired []Task, err error) {
 			expired = append(expired, t)
 		}
 		if errors.Is(err, ErrTransition) || errors.Is(err, ErrNotFound) {
-			err = nil // somebody was faster
+			err = nil // another process changed the task first
 		}
 	}
 	return expired, err
 }
 
-// overdue fails a task whose deadline has passed, and returns it; another it returns as it is.
-// An ErrTransition says that it moved on meanwhile.
+// overdue fails a task whose deadline has passed, and returns it. It returns another task
+// unchanged, and an ErrTransition if the task changed meanwhile.
 func (b *Board) overdue(ctx context.Context, late Task) (Task, error) {
 	if late.Status != InProgress || late.Deadline.IsZero() || late.Deadline.After(b.now()) {
 		return late, nil
@@ -209,7 +208,7 @@ func (b *Board) overdue(ctx context.Context, late Task) (Task, error) {
 	return t, err
 }
 
-// stop tells the worker of this process, if there is one.
+// stop ends the context of the worker in this process, if there is one.
 func (b *Board) stop(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/weftrun/weft/conversation/tasks"
 )
 
-// A worker of a deleted task ended the task that was made anew with its id, with the result of the old one.
-func TestAWorkerOfADeletedTaskDoesNotEndTheNextOfThatID(t *testing.T) {
+// The worker of a deleted task once ended the new task with the same id.
+func TestRun_WorkerOfADeletedTask(t *testing.T) {
 	ctx := t.Context()
 	b := tasks.NewBoard(&document.Map{})
 	if _, err := b.Create(ctx, tasks.Task{ID: "t", Input: json.RawMessage(`"old"`)}); err != nil {
@@ -44,13 +44,13 @@ func TestAWorkerOfADeletedTaskDoesNotEndTheNextOfThatID(t *testing.T) {
 	close(goOn[`"old"`])
 	<-oldDone
 	if got, _ := b.Get(ctx, "t"); got.Status != tasks.InProgress || !errors.Is(old, tasks.ErrTransition) {
-		t.Errorf("the new task is %s with the result %s; the old worker was told %v", got.Status, got.Result, old)
+		t.Errorf("the new task is %s with the result %s; the old worker got the error %v", got.Status, got.Result, old)
 	}
 	close(goOn[`"new"`])
 	wg.Wait()
 }
 
-// slow calls after when a task was written as waiting.
+// slow calls after once, when a task is stored as waiting.
 type slow struct {
 	document.Store
 	after func()
@@ -66,8 +66,8 @@ func (s *slow) Set(ctx context.Context, p document.Place, c document.Change) (do
 	return v, err
 }
 
-// A worker that has just left its task waiting took away the name of the one that resumed it: Cancel did not reach it.
-func TestCancelReachesAWorkerThatResumedAtOnce(t *testing.T) {
+// A Run that ended once unregistered the worker of a Resume, so that Cancel did not stop it.
+func TestCancel_WorkerResumedAtOnce(t *testing.T) {
 	ctx := t.Context()
 	docs := &slow{Store: &document.Map{}}
 	b := tasks.NewBoard(docs)
@@ -97,12 +97,13 @@ func TestCancelReachesAWorkerThatResumedAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !<-notified {
-		t.Error("the worker was not told")
+		t.Error("the context of the worker did not end")
 	}
 	wg.Wait()
 }
 
-// until is a worker that says when it has begun, works until its context ends, and says why that was.
+// until is a worker that sends its attempt to begun, waits for the end of its context, and sends the
+// cause to why.
 func until(begun chan<- int, why chan<- error) tasks.Worker {
 	return tasks.WorkerFunc(func(ctx context.Context, t tasks.Task) (tasks.Outcome, error) {
 		begun <- t.Attempt
@@ -112,7 +113,7 @@ func until(begun chan<- int, why chan<- error) tasks.Worker {
 	})
 }
 
-func TestCancelInAnotherProcessReachesTheWorker(t *testing.T) {
+func TestCancel_InAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var docs document.Map
 		b, other := tasks.NewBoard(&docs), tasks.NewBoard(&docs)
@@ -129,8 +130,8 @@ func TestCancelInAnotherProcessReachesTheWorker(t *testing.T) {
 				t.Fatal(err)
 			}
 			at := time.Now()
-			if err := <-why; time.Since(at) > 2*time.Second || !strings.Contains(err.Error(), "ended by somebody else") {
-				t.Errorf("rule: a worker is told within 2 seconds what another process did to its task\n got: %v, %v", err, time.Since(at))
+			if err := <-why; time.Since(at) > 2*time.Second || !strings.Contains(err.Error(), "ended by another caller") {
+				t.Errorf("rule: the context ends within 2 seconds after another process ended the task\n got: %v, %v", err, time.Since(at))
 			}
 			if err := <-ended; !errors.Is(err, tasks.ErrTransition) && !errors.Is(err, tasks.ErrNotFound) {
 				t.Errorf("%s: %v", id, err)
@@ -139,12 +140,12 @@ func TestCancelInAnotherProcessReachesTheWorker(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeStoredIsAFailureWithTheReason(t *testing.T) {
+func TestRun_OutcomeTooLarge(t *testing.T) {
 	b := tasks.NewBoard(&document.Map{})
 	for reason, out := range map[string]tasks.Outcome{
 		"the limit is 4194304": {Result: fmt.Appendf(nil, "%q", strings.Repeat("x", 5<<20))},
 		"nested":               {Result: []byte(strings.Repeat("[", 200) + strings.Repeat("]", 200))},
-		"kept: ":               {Status: tasks.Waiting, Question: fmt.Appendf(nil, "%q", strings.Repeat("x", 5<<20))},
+		"stored: ":             {Status: tasks.Waiting, Question: fmt.Appendf(nil, "%q", strings.Repeat("x", 5<<20))},
 	} {
 		create(t, b, tasks.Task{ID: reason})
 		wantStatus(t, run(t, b, reason, leaves(out)), tasks.Failed, reason)

@@ -25,6 +25,6 @@
 // # What it does not do
 //
 // A board starts no worker by itself; the caller decides where and when a task runs. A task without
-// a Timeout stays in progress if the process of its worker dies, until it is cancelled. All tasks of
-// a board are in one partition of documents, which is one slot on a Redis cluster.
+// a Timeout stays in progress if the process of its worker dies, until it is cancelled. All tasks
+// of a board are in one partition of documents, which is one slot on a Redis cluster.
 package tasks

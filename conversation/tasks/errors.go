@@ -6,19 +6,20 @@ import (
 )
 
 var (
-	// ErrNotFound is returned when there is no task of an id.
+	// ErrNotFound is returned when there is no task with an id.
 	ErrNotFound = errors.New("tasks: not found")
-	// ErrExists is returned when a task is created with an id that is taken.
+	// ErrExists is returned when a task is created with the id of another one.
 	ErrExists = errors.New("tasks: a task of this id exists")
-	// ErrTask is returned when a task cannot be one: without an id, with a status of its own,
-	// with a negative timeout, or with values that are no JSON.
+	// ErrTask is returned for an invalid task: without an id, with a status, with a negative
+	// timeout, or with a value that is no JSON.
 	ErrTask = errors.New("tasks: bad task")
-	// ErrTransition is returned when a task may not go from its status to another. Nothing
-	// was written. errors.As with *TransitionError gives both.
+	// ErrTransition is returned when the status of a task does not allow the change. Nothing was
+	// written. errors.As with *TransitionError returns both statuses.
 	ErrTransition = errors.New("tasks: no such transition")
 )
 
-// TransitionError says what a task is and what it may not become. It is an ErrTransition.
+// TransitionError has the status of a task and the status that was rejected. It is an
+// ErrTransition.
 type TransitionError struct {
 	ID       string
 	From, To Status

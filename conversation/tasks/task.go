@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Status is where a task stands.
+// Status is the status of a task.
 type Status string
 
 const (
 	Pending    Status = "pending"
 	InProgress Status = "in_progress"
 	Waiting    Status = "waiting" // for an answer to Task.Question
-	Review     Status = "review"  // for somebody to look at Task.Result
+	Review     Status = "review"  // for a review of Task.Result
 	Completed  Status = "completed"
 	Failed     Status = "failed"
 	Cancelled  Status = "cancelled"
@@ -27,46 +27,46 @@ var transitions = map[Status][]Status{
 	Review:     {InProgress, Completed, Failed, Cancelled},
 }
 
-// May reports whether a task may go from one status to another.
+// May reports whether the status of a task may change to another one.
 func (s Status) May(to Status) bool { return slices.Contains(transitions[s], to) }
 
-// Ended reports whether a task of this status stays as it is.
+// Ended reports whether the status is final.
 func (s Status) Ended() bool { return s == Completed || s == Failed || s == Cancelled }
 
-// Task is what one agent asks of another. What is set by the board is not set by callers.
+// Task is a request of one agent to another.
 type Task struct {
 	ID       string          `json:"id"`
 	Thread   string          `json:"thread,omitempty"`
 	Type     string          `json:"type,omitempty"`
-	Source   string          `json:"source,omitempty"` // the agent that asks
-	Target   string          `json:"target,omitempty"` // the agent that is asked
+	Source   string          `json:"source,omitempty"` // the agent that requests the task
+	Target   string          `json:"target,omitempty"` // the agent that runs the task
 	Priority int             `json:"priority,omitempty"`
 	Tags     []string        `json:"tags,omitempty"`
 	Input    json.RawMessage `json:"input,omitempty"`
-	Timeout  time.Duration   `json:"timeout,omitempty"` // of each time that a worker works, in nanoseconds; 0 for none
+	Timeout  time.Duration   `json:"timeout,omitempty"` // of each attempt, in nanoseconds; 0 for none
 
-	// Set by the board.
+	// The board sets the fields below. Create rejects a task that has them.
 	Status   Status          `json:"status,omitempty"`
-	Attempt  int             `json:"attempt,omitempty"`  // how often a worker began
-	Question json.RawMessage `json:"question,omitempty"` // that a worker waits with
-	Answer   json.RawMessage `json:"answer,omitempty"`   // that it was resumed with
+	Attempt  int             `json:"attempt,omitempty"`  // the number of attempts
+	Question json.RawMessage `json:"question,omitempty"` // of a waiting task
+	Answer   json.RawMessage `json:"answer,omitempty"`   // of the last Resume
 	Result   json.RawMessage `json:"result,omitempty"`
-	Reason   string          `json:"reason,omitempty"` // why it failed or was cancelled
+	Reason   string          `json:"reason,omitempty"` // of a failed or cancelled task
 	Created  time.Time       `json:"created,omitzero"`
 	Updated  time.Time       `json:"updated,omitzero"`
-	Started  time.Time       `json:"started,omitzero"` // when a worker began first
+	Started  time.Time       `json:"started,omitzero"` // the start of the first attempt
 	Ended    time.Time       `json:"ended,omitzero"`
-	Deadline time.Time       `json:"deadline,omitzero"` // of the work under way
+	Deadline time.Time       `json:"deadline,omitzero"` // of the current attempt
 }
 
-// check returns an ErrTask that says what is wrong with a new task.
+// check returns an ErrTask if a new task is invalid.
 func (t Task) check() error {
 	why := ""
 	switch {
 	case t.ID == "":
 		why = "it has no id"
 	case t.Timeout < 0:
-		why = fmt.Sprintf("its timeout is %v", t.Timeout)
+		why = fmt.Sprintf("its timeout must not be negative (got %v)", t.Timeout)
 	case t.Status != "" || t.Attempt != 0 || t.Result != nil || t.Reason != "" || t.Question != nil || t.Answer != nil:
 		why = "its status, result and reason are set by the board"
 	case t.Input != nil && !json.Valid(t.Input):
@@ -77,7 +77,7 @@ func (t Task) check() error {
 	return fmt.Errorf("%w: %.200q: %s", ErrTask, t.ID, why)
 }
 
-// move puts a task into another status, or returns a *TransitionError.
+// move changes the status of a task, or returns a *TransitionError.
 func (t *Task) move(to Status, now time.Time) error {
 	if !t.Status.May(to) {
 		return &TransitionError{t.ID, t.Status, to}

@@ -34,7 +34,7 @@ func create(t *testing.T, b *tasks.Board, task tasks.Task) tasks.Task {
 	return got
 }
 
-// leaves is a worker that leaves its task like this.
+// leaves is a worker that returns an outcome.
 func leaves(out tasks.Outcome) tasks.Worker {
 	return tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { return out, nil })
 }
@@ -62,7 +62,7 @@ func wantError(t *testing.T, rule string, err, kind error) {
 	}
 }
 
-// in brings a new task into a status.
+// in creates a task with a status.
 func in(t *testing.T, b *tasks.Board, id string, s tasks.Status) {
 	t.Helper()
 	create(t, b, tasks.Task{ID: id})
@@ -77,8 +77,8 @@ func in(t *testing.T, b *tasks.Board, id string, s tasks.Status) {
 	}
 }
 
-// TestIllegalTransitionIsRejected tries every act on a task of every status.
-func TestIllegalTransitionIsRejected(t *testing.T) {
+// TestBoard_RejectsIllegalTransitions tries every method on a task of every status.
+func TestBoard_RejectsIllegalTransitions(t *testing.T) {
 	ctx := t.Context()
 	acts := map[string]func(b *tasks.Board, id string) error{
 		"run": func(b *tasks.Board, id string) error { _, err := b.Run(ctx, id, leaves(tasks.Outcome{})); return err },
@@ -105,10 +105,10 @@ func TestIllegalTransitionIsRejected(t *testing.T) {
 				}
 				var te *tasks.TransitionError
 				if !errors.As(err, &te) || te.From != from || te.ID != id {
-					t.Errorf("rule: to %s is refused, and names both\n got: %v", id, err)
+					t.Errorf("rule: %s is rejected with the id and the status\n got: %v", id, err)
 				}
 				if after, _ := b.Get(ctx, id); fmt.Sprint(after) != fmt.Sprint(before) {
-					t.Errorf("rule: what is refused changes nothing\n got: %+v\nwant: %+v", after, before)
+					t.Errorf("rule: a rejected call changes nothing\n got: %+v\nwant: %+v", after, before)
 				}
 			}
 			if from != tasks.InProgress {
@@ -120,7 +120,7 @@ func TestIllegalTransitionIsRejected(t *testing.T) {
 	}
 }
 
-func TestTransitionsAreThoseOfTheTable(t *testing.T) {
+func TestStatus_May(t *testing.T) {
 	may := map[tasks.Status]string{
 		tasks.Pending: "in_progress failed cancelled", tasks.InProgress: "waiting review completed failed cancelled",
 		tasks.Waiting: "in_progress completed failed cancelled", tasks.Review: "in_progress completed failed cancelled",
@@ -132,12 +132,12 @@ func TestTransitionsAreThoseOfTheTable(t *testing.T) {
 			}
 		}
 		if from.Ended() != (may[from] == "") {
-			t.Errorf("rule: what has ended stays\n got: %s", from)
+			t.Errorf("rule: a final status allows no change\n got: %s", from)
 		}
 	}
 }
 
-func TestTaskIsDoneWaitsAndIsResumedInAnotherProcess(t *testing.T) {
+func TestResume_InAnotherProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	open := func() *tasks.Board {
 		s, err := sqlite.OpenConfig(t.Context(), path, sqlite.Config{})
@@ -155,7 +155,7 @@ func TestTaskIsDoneWaitsAndIsResumedInAnotherProcess(t *testing.T) {
 	create(t, b, tasks.Task{ID: "t-1", Thread: "thread", Target: "poet", Input: json.RawMessage(`{"about":"rain"}`), Tags: []string{"art"}})
 	got := run(t, b, "t-1", leaves(tasks.Outcome{Status: tasks.Waiting, Question: json.RawMessage(`"rhyme?"`)}))
 	if wantStatus(t, got, tasks.Waiting, ""); string(got.Question) != `"rhyme?"` {
-		t.Errorf("rule: a worker that waits has a question\n got: %s", got.Question)
+		t.Errorf("rule: a waiting task has a question\n got: %s", got.Question)
 	}
 	other := open()
 	got, err := other.Resume(t.Context(), "t-1", json.RawMessage(`true`), tasks.WorkerFunc(func(_ context.Context, task tasks.Task) (tasks.Outcome, error) {
@@ -166,34 +166,34 @@ func TestTaskIsDoneWaitsAndIsResumedInAnotherProcess(t *testing.T) {
 	}
 	wantStatus(t, got, tasks.Completed, "")
 	if stored, err := b.Get(t.Context(), "t-1"); err != nil || string(stored.Result) != `{"input":{"about":"rain"},"answer":true,"attempt":2}` || stored.Ended.IsZero() || stored.Started.After(stored.Ended) {
-		t.Errorf("rule: a task is resumed with the answer, once more\n got: %+v, %v", stored, err)
+		t.Errorf("rule: Resume runs the task again, with the answer\n got: %+v, %v", stored, err)
 	}
 }
 
-func TestBadTasksAreRefused(t *testing.T) {
+func TestCreate_RejectsInvalidTasks(t *testing.T) {
 	b, ctx := tasks.NewBoard(&document.Map{}), t.Context()
 	for _, bad := range []tasks.Task{{}, {ID: "x", Timeout: -1}, {ID: "x", Status: tasks.Completed}, {ID: "x", Attempt: 1}, {ID: "x", Result: json.RawMessage(`1`)}, {ID: "x", Input: json.RawMessage(`{`)}} {
 		_, err := b.Create(ctx, bad)
-		wantError(t, fmt.Sprintf("%+v is no task", bad), err, tasks.ErrTask)
+		wantError(t, fmt.Sprintf("%+v is invalid", bad), err, tasks.ErrTask)
 	}
 	create(t, b, tasks.Task{ID: "x"})
 	_, err := b.Create(ctx, tasks.Task{ID: "x"})
-	wantError(t, "an id is taken once", err, tasks.ErrExists)
+	wantError(t, "an id exists once", err, tasks.ErrExists)
 	_, err = b.Get(ctx, "y")
-	wantError(t, "what is not there is not found", err, tasks.ErrNotFound)
-	wantError(t, "what is not there is not deleted", b.Delete(ctx, "y"), tasks.ErrNotFound)
+	wantError(t, "Get of an unknown id", err, tasks.ErrNotFound)
+	wantError(t, "Delete of an unknown id", b.Delete(ctx, "y"), tasks.ErrNotFound)
 	_, err = b.Run(ctx, "y", leaves(tasks.Outcome{}))
-	wantError(t, "what is not there is not run", err, tasks.ErrNotFound)
+	wantError(t, "Run of an unknown id", err, tasks.ErrNotFound)
 	_, err = b.Resume(ctx, "x", json.RawMessage(`{`), leaves(tasks.Outcome{}))
-	wantError(t, "an answer is JSON", err, tasks.ErrTask)
+	wantError(t, "an answer must be JSON", err, tasks.ErrTask)
 	if err := b.Delete(ctx, "x"); err != nil {
 		t.Error(err)
 	}
 	_, err = b.Get(ctx, "x")
-	wantError(t, "what was deleted is gone", err, tasks.ErrNotFound)
+	wantError(t, "Get of a deleted task", err, tasks.ErrNotFound)
 }
 
-func TestListIsNewestFirst(t *testing.T) {
+func TestList_NewestFirst(t *testing.T) {
 	now := time.Unix(0, 0)
 	b := tasks.NewBoard(&document.Map{})
 	b.Now = func() time.Time { now = now.Add(time.Second); return now }
@@ -219,14 +219,14 @@ func TestListIsNewestFirst(t *testing.T) {
 	}
 }
 
-func TestWorkersThatFailLeaveTheReason(t *testing.T) {
+func TestRun_FailingWorkers(t *testing.T) {
 	b := tasks.NewBoard(&document.Map{})
 	for reason, w := range map[string]tasks.Worker{
 		"no ink":            tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { return tasks.Outcome{}, errors.New("no ink") }),
 		"panicked: oh":      tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { panic("oh") }),
 		"runtime.Goexit":    tasks.WorkerFunc(func(context.Context, tasks.Task) (o tasks.Outcome, err error) { runtime.Goexit(); return }),
-		"as it said":        leaves(tasks.Outcome{Status: tasks.Failed, Reason: "as it said"}),
-		`left the task "pe`: leaves(tasks.Outcome{Status: tasks.Pending}),
+		"out of ink":        leaves(tasks.Outcome{Status: tasks.Failed, Reason: "out of ink"}),
+		`the status "pend`:  leaves(tasks.Outcome{Status: tasks.Pending}),
 		`"cancelled"`:       leaves(tasks.Outcome{Status: tasks.Cancelled}),
 		"result is no JSON": leaves(tasks.Outcome{Result: json.RawMessage(`{`)}),
 		"question is no":    leaves(tasks.Outcome{Status: tasks.Waiting, Question: json.RawMessage(`{`)}),
@@ -236,20 +236,20 @@ func TestWorkersThatFailLeaveTheReason(t *testing.T) {
 	}
 }
 
-// waits is a worker that works until its context ends.
+// waits is a worker that waits for the end of its context.
 var waits = tasks.WorkerFunc(func(ctx context.Context, _ tasks.Task) (tasks.Outcome, error) {
 	<-ctx.Done()
 	return tasks.Outcome{}, ctx.Err()
 })
 
-func TestTimeoutCancelAndContextEndAWorker(t *testing.T) {
+func TestRun_TimeoutCancelAndContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := tasks.NewBoard(&document.Map{})
 		create(t, b, tasks.Task{ID: "slow", Timeout: time.Minute})
 		begin := time.Now()
 		wantStatus(t, run(t, b, "slow", waits), tasks.Failed, "timeout of 1m0s")
 		if took := time.Since(begin); took != time.Minute {
-			t.Errorf("rule: a timeout is kept\n got: %v", took)
+			t.Errorf("rule: a worker has the time of its timeout\n got: %v", took)
 		}
 		create(t, b, tasks.Task{ID: "cancelled"})
 		ended := make(chan error)
@@ -259,7 +259,7 @@ func TestTimeoutCancelAndContextEndAWorker(t *testing.T) {
 		if wantStatus(t, got, tasks.Cancelled, "no longer needed"); err != nil {
 			t.Error(err)
 		}
-		wantError(t, "a worker is told that its task was cancelled, and settles nothing", <-ended, tasks.ErrTransition)
+		wantError(t, "a cancelled worker cannot change its task", <-ended, tasks.ErrTransition)
 		got, _ = b.Get(t.Context(), "cancelled")
 		wantStatus(t, got, tasks.Cancelled, "no longer needed")
 		create(t, b, tasks.Task{ID: "left"})
@@ -275,7 +275,7 @@ func TestTimeoutCancelAndContextEndAWorker(t *testing.T) {
 	})
 }
 
-func TestExpireFailsWhatADeadProcessLeft(t *testing.T) {
+func TestExpire_DeadProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var docs document.Map
 		dead, b := tasks.NewBoard(&docs), tasks.NewBoard(&docs)
@@ -287,7 +287,7 @@ func TestExpireFailsWhatADeadProcessLeft(t *testing.T) {
 		for _, id := range []string{"short", "long", "endless"} {
 			go func() {
 				_, err := dead.Run(t.Context(), id, tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) {
-					<-ctx.Done() // deaf to its own
+					<-ctx.Done() // not its own context
 					return tasks.Outcome{Result: json.RawMessage(`"late"`)}, nil
 				}))
 				ended <- err
@@ -300,7 +300,7 @@ func TestExpireFailsWhatADeadProcessLeft(t *testing.T) {
 		time.Sleep(time.Minute)
 		list, err := b.Expire(t.Context())
 		if err != nil || len(list) != 1 || list[0].ID != "short" {
-			t.Errorf("rule: after its deadline a task fails\n got: %v, %v", list, err)
+			t.Errorf("rule: a task fails at its deadline\n got: %v, %v", list, err)
 		}
 		if again, err := b.Expire(t.Context()); err != nil || len(again) != 0 {
 			t.Errorf("rule: a task expires once\n got: %v, %v", again, err)
@@ -314,12 +314,12 @@ func TestExpireFailsWhatADeadProcessLeft(t *testing.T) {
 		}
 		got, _ := b.Get(t.Context(), "short")
 		if wantStatus(t, got, tasks.Failed, "deadline"); refused != 1 || got.Result != nil {
-			t.Errorf("rule: what comes late changes nothing\n got: %d refused, %+v", refused, got)
+			t.Errorf("rule: a late result changes nothing\n got: %d refused, %+v", refused, got)
 		}
 	})
 }
 
-func TestManyWorkersDoATaskOnce(t *testing.T) {
+func TestRun_ConcurrentWorkers(t *testing.T) {
 	var docs document.Map
 	b := tasks.NewBoard(&docs)
 	create(t, b, tasks.Task{ID: "one"})

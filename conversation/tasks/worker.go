@@ -14,18 +14,18 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 )
 
-// Worker does tasks. It ends when its context does.
+// Worker runs tasks. Do must return when its context ends.
 type Worker interface {
 	Do(ctx context.Context, t Task) (Outcome, error)
 }
 
-// WorkerFunc is a function as a Worker.
+// WorkerFunc is a Worker from a function.
 type WorkerFunc func(ctx context.Context, t Task) (Outcome, error)
 
 // Do implements Worker.
 func (f WorkerFunc) Do(ctx context.Context, t Task) (Outcome, error) { return f(ctx, t) }
 
-// Outcome is how a worker leaves a task.
+// Outcome is the result of a worker.
 type Outcome struct {
 	Status   Status          `json:"status,omitempty"`   // Completed, Waiting, Review or Failed; "" means Completed
 	Result   json.RawMessage `json:"result,omitempty"`   // of Completed and Review
@@ -33,12 +33,12 @@ type Outcome struct {
 	Reason   string          `json:"reason,omitempty"`   // of Failed
 }
 
-// errStopped is the cause when a task was ended under its worker.
-var errStopped = errors.New("tasks: the task was ended by somebody else")
+// errStopped is the cause of a context that ends because another caller ended the task.
+var errStopped = errors.New("tasks: the task was ended by another caller")
 
-// Run lets a worker do a task that is pending, and returns the task as it then is. That the
-// work failed is in the task. An error means that it could not be run or settled: an
-// ErrTransition if the task is not pending, or was ended by somebody else meanwhile.
+// Run runs a pending task with a worker, and returns the task afterwards. If the worker fails, the
+// status of the task is Failed and the error is nil. An error means that the task could not be run
+// or stored: an ErrTransition if it was not pending, or if another caller ended it meanwhile.
 func (b *Board) Run(ctx context.Context, id string, w Worker) (Task, error) {
 	return b.work(ctx, id, w, func(t *Task) error {
 		if t.Status != Pending {
@@ -48,7 +48,7 @@ func (b *Board) Run(ctx context.Context, id string, w Worker) (Task, error) {
 	})
 }
 
-// Resume is Run for a task that waits or is reviewed, with an answer.
+// Resume is Run for a waiting or reviewed task, with an answer.
 func (b *Board) Resume(ctx context.Context, id string, answer json.RawMessage, w Worker) (Task, error) {
 	if !json.Valid(answer) {
 		return Task{}, fmt.Errorf("%w: %.200q: the answer is no JSON", ErrTask, id)
@@ -76,7 +76,7 @@ func (b *Board) work(ctx context.Context, id string, w Worker, begin func(*Task)
 	defer cancel(nil)
 	defer b.register(id, cancel)()
 	settle := context.WithoutCancel(ctx)
-	// Whoever ends the task from here on finds its worker; this read finds who was faster.
+	// A caller that ends the task from now on finds the worker. This read finds an earlier end.
 	if now, err := b.Get(settle, id); err != nil || !t.sameWork(now) {
 		return now, cmp.Or[error](err, &TransitionError{now.ID, now.Status, Completed})
 	}
@@ -85,12 +85,12 @@ func (b *Board) work(ctx context.Context, id string, w Worker, begin func(*Task)
 	unwatch()
 	done, err := b.settle(settle, t, out)
 	if errors.Is(err, document.ErrTooLarge) || errors.Is(err, document.ErrValue) {
-		return b.settle(settle, t, Outcome{Status: Failed, Reason: fmt.Sprintf("what the worker left cannot be kept: %v", err)})
+		return b.settle(settle, t, Outcome{Status: Failed, Reason: fmt.Sprintf("the outcome cannot be stored: %v", err)})
 	}
 	return done, err
 }
 
-// settle puts down how the work that began with t ended.
+// settle stores the outcome of the attempt that began with t.
 func (b *Board) settle(ctx context.Context, t Task, out Outcome) (Task, error) {
 	return b.change(ctx, t.ID, func(now *Task) error {
 		if !t.sameWork(*now) {
@@ -101,8 +101,8 @@ func (b *Board) settle(ctx context.Context, t Task, out Outcome) (Task, error) {
 	})
 }
 
-// watch stops a worker when its task was ended by another process, until the returned
-// function is called. A look that fails is made again at the next time.
+// watch stops a worker when another process ended its task, until the returned function is called.
+// A failed read is repeated at the next tick.
 func (b *Board) watch(ctx context.Context, t Task, stop context.CancelCauseFunc) (unwatch func()) {
 	if b.Watch < 0 {
 		return func() {}
@@ -127,7 +127,7 @@ func (b *Board) watch(ctx context.Context, t Task, stop context.CancelCauseFunc)
 	return func() { cancel(); wg.Wait() }
 }
 
-// register lets a worker be stopped until the returned function is called.
+// register makes a worker known to stop, until the returned function is called.
 func (b *Board) register(id string, cancel context.CancelCauseFunc) (unregister func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -136,19 +136,19 @@ func (b *Board) register(id string, cancel context.CancelCauseFunc) (unregister 
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if b.running[id] == own { // a later worker of the same task may be there already
+		if b.running[id] == own { // not the worker of a later attempt
 			delete(b.running, id)
 		}
 	}
 }
 
-// sameWork reports whether the work that began with t is under way in now. A task that was deleted and made anew
-// with the same id is another, told by when it was made and begun.
+// sameWork reports whether the attempt that began with t is still the current one. A task that was
+// deleted and created again with the same id differs by its times.
 func (t Task) sameWork(now Task) bool {
 	return now.Status == InProgress && now.Attempt == t.Attempt && now.Created.Equal(t.Created) && now.Started.Equal(t.Started)
 }
 
-// do calls a worker, and returns an outcome that a task may have.
+// do calls a worker, and returns a valid outcome.
 func do(ctx context.Context, t Task, w Worker) (out Outcome) {
 	if t.Timeout > 0 {
 		var stop context.CancelFunc
@@ -165,10 +165,10 @@ func do(ctx context.Context, t Task, w Worker) (out Outcome) {
 	return out.checked()
 }
 
-// errGoexit is how a worker ends that ends its goroutine.
+// errGoexit is the error of a worker that calls runtime.Goexit.
 var errGoexit = errors.New("the worker called runtime.Goexit")
 
-// called calls a worker, on a goroutine that it may end.
+// called calls a worker on a new goroutine, which the worker may end.
 func called(ctx context.Context, t Task, w Worker) (out Outcome, err error) {
 	err = errGoexit
 	done := make(chan struct{})
@@ -185,7 +185,7 @@ func called(ctx context.Context, t Task, w Worker) (out Outcome, err error) {
 	return out, err
 }
 
-// checked returns the outcome, or that it is none.
+// checked returns the outcome, or a failure if it is invalid.
 func (o Outcome) checked() Outcome {
 	why := ""
 	switch o.Status {
@@ -193,7 +193,7 @@ func (o Outcome) checked() Outcome {
 		o.Status = Completed
 	case Completed, Waiting, Review, Failed:
 	default:
-		why = fmt.Sprintf("the worker left the task %.32q", o.Status)
+		why = fmt.Sprintf("the worker returned the status %.32q", o.Status)
 	}
 	for what, v := range map[string]json.RawMessage{"result": o.Result, "question": o.Question} {
 		if v != nil && (!json.Valid(v) || !utf8.Valid(v)) {

@@ -7,14 +7,14 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Config is the configuration of a thread: a JSON object. What a store gives back has
-// numbers as json.Number. The name enabledTools is a list of names of tools.
+// Config is the configuration of a thread: a JSON object. A Config from a store has numbers as
+// json.Number. The value of enabledTools is a list of tool names.
 type Config map[string]any
 
 const enabledTools = "enabledTools"
 
-// Value returns the value of a name at the top, and whether there is one. A dot in the name
-// is a dot.
+// Value returns the value of a top-level key, and whether there is one. A dot in the key has no
+// special meaning.
 func (c Config) Value(key string) (json.RawMessage, bool, error) {
 	v, found := c[key]
 	if !found {
@@ -27,8 +27,8 @@ func (c Config) Value(key string) (json.RawMessage, bool, error) {
 	return data, true, nil
 }
 
-// Path returns what a path in the syntax of gjson leads to, and whether it leads anywhere:
-// "reasoning.model", "enabledTools.0".
+// Path returns the value at a path in the syntax of gjson, and whether there is one. Examples are
+// "reasoning.model" and "enabledTools.0".
 func (c Config) Path(path string) (json.RawMessage, bool, error) {
 	if path == "" || len(c) == 0 {
 		return nil, false, nil
@@ -44,8 +44,8 @@ func (c Config) Path(path string) (json.RawMessage, bool, error) {
 	return json.RawMessage(r.Raw), true, nil
 }
 
-// Tools returns the tools that are enabled, in the order of the list; none if there is no
-// list, and an ErrConfig if it is none.
+// Tools returns the enabled tools in the order of the list, and no tools if there is no list. It
+// returns an ErrConfig if enabledTools is no list of names.
 func (c Config) Tools() ([]string, error) {
 	data, found, err := c.Value(enabledTools)
 	if err != nil || !found {
@@ -58,7 +58,7 @@ func (c Config) Tools() ([]string, error) {
 	return append([]string{}, tools...), nil
 }
 
-// Value decodes what ConfigValue or ConfigPath returned:
+// Value decodes the result of ConfigValue or ConfigPath:
 //
 //	limit, found, err := thread.Value[int](s.ConfigValue(ctx, "t1", "historyLimit"))
 func Value[T any](data json.RawMessage, found bool, err error) (v T, ok bool, _ error) {

@@ -1,6 +1,6 @@
-// Package thread keeps what an application knows of a conversation thread outside of its
-// graph: its configuration, which the application sets, and the state of its agent, which
-// the agent sets. Both are one record with versions, in documents on any store.
+// Package thread stores two things about a conversation thread outside of its graph: the
+// configuration, which the application sets, and the state of its agent, which the agent sets. Both
+// are in one record with versions, in any document store.
 //
 //	repo := thread.NewRepository[Game](docs)  // docs is a document.Store
 //	m, err := thread.NewManager(repo, thread.Options{Strategy: thread.Implicit})
@@ -14,7 +14,7 @@
 //		if err != nil {
 //			return err
 //		}
-//		if err := s.Init(ctx, t, newGame); err != nil { // the first time
+//		if err := s.Init(ctx, t, newGame); err != nil { // sets the first state
 //			return err
 //		}
 //		if s.IsToolEnabled(ctx, "t1", "dice") {
@@ -23,27 +23,27 @@
 //		return nil
 //	})
 //
-// The nouns are few. A [Repository] reads and writes records. A [Thread] is one: a [Config] and
-// a [State]. A [Manager] has a [Strategy], and each run works in a [Session] of its own.
+// A [Repository] reads and writes records. A [Thread] is a record: a [Config] and a [State]. A
+// [Manager] has a [Strategy], and each run uses its own [Session].
 //
-// With [Explicit], which is the default, every Load reads the store, and what is not given to
-// SetState is lost. With [Implicit], a session keeps the threads that it loaded, the same
-// instance for every Load, and saves those whose state was edited. A session ends with its
-// run, and what it kept with it: later runs see what others wrote.
+// With [Explicit], the default, every Load reads the store, and only SetState saves a state. With
+// [Implicit], every Load of a session returns the same instance, and the session saves the states
+// that were edited. The loaded threads end with the session, so a later run sees the changes of
+// other writers.
 //
-// # Duties
+// # Guarantees
 //
-//  1. A thread begins with SetConfig. Nothing else makes one.
-//  2. SetConfig keeps the state, SetState keeps the configuration, on the store and in a session.
-//  3. State.Version grows by one with every save, from 1. Who saves what was made from an
-//     older version gets an ErrConflict, and nothing is written.
-//  4. States are compared by what they say: neither the order of names nor the way a number is
-//     written makes a save, and everything else does.
-//  5. A tool is enabled if the configuration could be read and lists it, and in no other case.
-//  6. Nothing becomes nothing by mistake: ClearState is a call of its own.
+//  1. Only SetConfig creates a thread.
+//  2. SetConfig does not change the state and SetState does not change the configuration, in the
+//     store and in a session.
+//  3. State.Version starts at 1 and grows by one with every save. Saving a state that was made from
+//     an older version returns an ErrConflict and writes nothing.
+//  4. States are compared by value: the order of names and the notation of numbers are no change.
+//  5. A tool is enabled only if the configuration can be read and lists it.
+//  6. Only ClearState removes a state. Setting it to nil does not.
 //
 // # What it does not do
 //
-// The state of a graph is not kept here: the engine commits it after each step. A session
-// does not lock a thread; of two runs that change one state, the later one to save is told so.
+// It does not store the state of a graph: the engine commits that after each step. A session does
+// not lock a thread. If two runs change one state, the later save returns an ErrConflict.
 package thread

@@ -8,17 +8,17 @@ import (
 var (
 	// ErrThreadNotFound is returned when a thread has no configuration yet.
 	ErrThreadNotFound = errors.New("thread: not found; call SetConfig for the thread first")
-	// ErrThreadID is returned when a thread id is empty. The store was not asked.
+	// ErrThreadID is returned when a thread id is empty. The store was not called.
 	ErrThreadID = errors.New("thread: empty thread id")
-	// ErrConfig is returned when a configuration is nil, is no JSON, or has a list of tools
-	// that is none.
+	// ErrConfig is returned when a configuration is nil or no JSON, or when its enabledTools is no
+	// list of names.
 	ErrConfig = errors.New("thread: bad configuration")
-	// ErrState is returned when a state is nil, is no JSON, or does not fit its type.
+	// ErrState is returned when a state is nil or no JSON, or does not match its type.
 	ErrState = errors.New("thread: bad state")
-	// ErrTools is returned when tools are enabled or disabled, and none is named.
+	// ErrTools is returned when EnableTools or DisableTools is called without tools.
 	ErrTools = errors.New("thread: no tools named")
-	// ErrConflict is returned when a state was made from an older version than the one that
-	// is stored. Nothing was written.
+	// ErrConflict is returned when a state was made from an older version than the stored one.
+	// Nothing was written.
 	ErrConflict = errors.New("thread: the state was changed by another writer")
 	// ErrStateSave is returned when the first state of a thread, or the state that a run
 	// edited, could not be saved. It wraps the cause.
@@ -29,10 +29,10 @@ var (
 	ErrEnded = errors.New("thread: the session has ended")
 )
 
-// ConflictError says which version the stored state has. It is an ErrConflict.
+// ConflictError has the version of the stored state. It is an ErrConflict.
 type ConflictError struct {
 	Thread        string
-	Base, Version uint64 // the version that the refused state was made from, and the stored one; 0 for none
+	Base, Version uint64 // the version before the rejected state, and the stored one; 0 for none
 }
 
 func (e *ConflictError) Error() string {

@@ -11,19 +11,19 @@ import (
 type Strategy string
 
 const (
-	// Explicit saves what is given to SetState, and nothing else. It is the default.
+	// Explicit saves a state only by SetState. It is the default.
 	Explicit Strategy = "explicit"
-	// Implicit keeps loaded threads for the session, and saves those that were edited.
+	// Implicit caches the threads that a session loads, and saves the edited ones.
 	Implicit Strategy = "implicit"
 )
 
-// Options say how a Manager works. The zero Options are usual.
+// Options configures a Manager. The zero value is valid.
 type Options struct {
 	Strategy Strategy     // "" means Explicit
-	Logger   *slog.Logger // of warnings; nil means slog.Default()
+	Logger   *slog.Logger // receives warnings; nil means slog.Default()
 }
 
-// Manager is the way of applications and agents to the records of threads. It is safe for
+// Manager reads and writes the records of threads, for applications and agents. It is safe for
 // concurrent use.
 type Manager[S any] struct {
 	repo     *Repository[S]
@@ -42,14 +42,14 @@ func NewManager[S any](repo *Repository[S], o Options) (*Manager[S], error) {
 	}
 	switch {
 	case repo == nil || repo.docs == nil:
-		return nil, fmt.Errorf("%w: there is no repository", ErrOptions)
+		return nil, fmt.Errorf("%w: the repository must not be nil", ErrOptions)
 	case m.strategy != Explicit && m.strategy != Implicit:
 		return nil, fmt.Errorf("%w: the strategy %.32q is neither %s nor %s", ErrOptions, m.strategy, Explicit, Implicit)
 	}
 	return m, nil
 }
 
-// SetConfig sets the configuration of a thread, for an application, before a run.
+// SetConfig sets the configuration of a thread. An application calls it before a run.
 func (m *Manager[S]) SetConfig(ctx context.Context, thread string, c Config) error {
 	return m.Begin().SetConfig(ctx, thread, c)
 }
@@ -59,9 +59,9 @@ func (m *Manager[S]) Begin() *Session[S] {
 	return &Session[S]{Manager: m, loaded: map[string]*entry[S]{}}
 }
 
-// Run calls f with a session of its own and ends it, also when f fails or panics. Where f succeeds,
-// an error to save the states is returned, as an ErrStateSave. Where f fails or panics, its error or
-// panic is the result, and an error to save the states is logged. No error is both.
+// Run calls f with a new session and ends the session, also when f fails or panics. If f succeeds,
+// Run returns an error of saving the states, as an ErrStateSave. If f fails or panics, Run returns
+// its error or panics again, and logs an error of saving the states.
 func (m *Manager[S]) Run(ctx context.Context, f func(s *Session[S]) error) (err error) {
 	s := m.Begin()
 	succeeded := false
@@ -80,7 +80,7 @@ func (m *Manager[S]) Run(ctx context.Context, f func(s *Session[S]) error) (err 
 	return err
 }
 
-// errStateSave adds to an error that a state was not saved.
+// errStateSave wraps an error with ErrStateSave.
 func errStateSave(err error) error {
 	if err == nil || errors.Is(err, ErrStateSave) {
 		return err

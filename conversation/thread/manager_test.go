@@ -10,8 +10,7 @@ import (
 	"github.com/weftrun/weft/conversation/thread"
 )
 
-// A conflict at the end of a run that succeeded is returned, and one at the end of a run that failed
-// is logged: never both.
+// A conflict at the end of a successful run is returned. After a failed run it is logged.
 func TestRun_ConflictIsReturnedOrLogged(t *testing.T) {
 	ctx := t.Context()
 	for name, failed := range map[string]error{"run succeeds": nil, "run fails": errors.New("the run failed")} {

@@ -12,23 +12,23 @@ import (
 	"github.com/weftrun/weft/internal/validtext"
 )
 
-// Repository reads and writes the records of threads. It keeps nothing, and is safe for
-// concurrent use. Errors of the store come back as they are.
+// Repository reads and writes the records of threads. It caches nothing, and is safe for concurrent
+// use. It returns errors of the store unchanged.
 type Repository[S any] struct {
 	docs document.Store
-	// Collection is where the records are; "" means "threads". It is set before the first
-	// use.
+	// Collection is the collection of the records; "" means "threads". It must be set before the
+	// first use.
 	Collection string
 }
 
-// NewRepository returns the records of threads in a store.
+// NewRepository returns a repository for the records in a store.
 func NewRepository[S any](docs document.Store) *Repository[S] { return &Repository[S]{docs: docs} }
 
-// record is what is stored. Each half is written without reading the other.
+// record is the stored JSON. A write of one half does not decode the other.
 type record struct {
 	Config json.RawMessage `json:"config"`
 	State  json.RawMessage `json:"state,omitempty"`
-	// Epoch counts how often the state was cleared, since its version begins anew then.
+	// Epoch counts how often the state was cleared; its version then starts again.
 	Epoch uint64 `json:"epoch,omitempty"`
 }
 
@@ -57,8 +57,8 @@ func (r *Repository[S]) read(ctx context.Context, thread string) (rec record, ve
 	return rec, d.Version, nil
 }
 
-// edit changes a record, again whenever another writer was faster. A thread that is not
-// there is the zero record. It returns the record as it now is.
+// edit changes a record, and retries after a conflict. An unknown thread is the zero record. It
+// returns the new record.
 func (r *Repository[S]) edit(ctx context.Context, thread string, change func(rec *record) error) (record, error) {
 	for {
 		rec, version, err := r.read(ctx, thread)
@@ -137,8 +137,8 @@ func (r *Repository[S]) thread(ctx context.Context, thread string) (t *Thread[S]
 	return t, rec.Epoch, nil
 }
 
-// SetThread replaces a record, or makes one. The version of its state is checked as by
-// SetState; a nil State clears.
+// SetThread replaces or creates a record. It checks the version of the state as SetState does. A
+// nil State clears the stored one.
 func (r *Repository[S]) SetThread(ctx context.Context, t *Thread[S]) error {
 	config, err := encodeConfig(t.Config)
 	if err != nil {
@@ -160,8 +160,8 @@ func (r *Repository[S]) Config(ctx context.Context, thread string) (Config, erro
 	return decodeConfig(rec)
 }
 
-// SetConfig replaces the configuration of a thread and keeps its state. A thread that is not
-// there is made, without a state.
+// SetConfig replaces the configuration of a thread and does not change its state. It creates an
+// unknown thread, without a state.
 func (r *Repository[S]) SetConfig(ctx context.Context, thread string, c Config) error {
 	data, err := encodeConfig(c)
 	if err != nil {
@@ -171,9 +171,8 @@ func (r *Repository[S]) SetConfig(ctx context.Context, thread string, c Config) 
 	return err
 }
 
-// EditConfig changes the configuration of a thread in one piece, or returns
-// ErrThreadNotFound. change may be called more than once; an error of it ends the call. It
-// returns the configuration as it now is.
+// EditConfig changes the configuration of a thread atomically, or returns ErrThreadNotFound. It may
+// call change more than once, and returns an error of change. It returns the new configuration.
 func (r *Repository[S]) EditConfig(ctx context.Context, thread string, change func(Config) error) (Config, error) {
 	rec, err := r.edit(ctx, thread, func(rec *record) error {
 		if rec.Config == nil {
@@ -203,9 +202,9 @@ func (r *Repository[S]) State(ctx context.Context, thread string) (*State[S], er
 	return decodeState[S](rec)
 }
 
-// SetState replaces the state of a thread and keeps its configuration; nil clears. A thread
-// that is not there is an ErrThreadNotFound, a version that does not follow the stored one
-// an ErrConflict; see State.Version. It returns the version that was stored.
+// SetState replaces the state of a thread and does not change its configuration. A nil state clears
+// the stored one. It returns the stored version, an ErrThreadNotFound for an unknown thread, and an
+// ErrConflict for a version that does not follow the stored one; see State.Version.
 func (r *Repository[S]) SetState(ctx context.Context, thread string, s *State[S]) (uint64, error) {
 	rec, err := r.edit(ctx, thread, func(rec *record) error { return r.put(thread, rec, s) })
 	if err != nil {
@@ -214,7 +213,7 @@ func (r *Repository[S]) SetState(ctx context.Context, thread string, s *State[S]
 	return versionOf(rec)
 }
 
-// saveFrom is SetState for a state that was made from a version in an epoch.
+// saveFrom is SetState for a state that was loaded in an epoch.
 func (r *Repository[S]) saveFrom(ctx context.Context, thread string, s *State[S], epoch uint64) error {
 	_, err := r.edit(ctx, thread, func(rec *record) error {
 		if rec.Epoch != epoch {
@@ -226,7 +225,7 @@ func (r *Repository[S]) saveFrom(ctx context.Context, thread string, s *State[S]
 	return err
 }
 
-// put makes s the state of a record.
+// put sets the state of a record.
 func (r *Repository[S]) put(thread string, rec *record, s *State[S]) error {
 	if rec.Config == nil {
 		return fmt.Errorf("%w: %.200q", ErrThreadNotFound, thread)

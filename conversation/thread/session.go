@@ -12,8 +12,8 @@ import (
 	"github.com/weftrun/weft/internal/values"
 )
 
-// Session is the unit of work of one run. Its methods may be called at once by many
-// goroutines; a Thread that it loaded is edited by one at a time, and not while it is saved.
+// Session is the unit of work of one run. Its methods are safe for concurrent use. Only one
+// goroutine at a time may edit a loaded Thread, and not while it is saved.
 type Session[S any] struct {
 	*Manager[S]
 
@@ -22,15 +22,15 @@ type Session[S any] struct {
 	ended  bool
 }
 
-// entry is a thread that was loaded.
+// entry is a loaded thread.
 type entry[S any] struct {
 	thread   *Thread[S]
-	snapshot any // what the stored state says, nil if there is none
+	snapshot any // the value of the stored state, nil if there is none
 	version  uint64
 	epoch    uint64
 }
 
-// enter begins a call on a thread. The caller unlocks s.mu if there is no error.
+// enter checks the id and locks s.mu. The caller unlocks it if there is no error.
 func (s *Session[S]) enter(thread string) error {
 	if thread == "" {
 		return ErrThreadID
@@ -43,9 +43,8 @@ func (s *Session[S]) enter(thread string) error {
 	return nil
 }
 
-// Load returns a thread, or ErrThreadNotFound. With Explicit it is read from the store; with
-// Implicit it is the same instance each time, with all edits of this session. Who asks, the user,
-// makes no difference.
+// Load returns a thread, or ErrThreadNotFound. With Explicit it reads the store. With Implicit it
+// returns the same instance each time, with all edits of this session. The user is ignored.
 func (s *Session[S]) Load(ctx context.Context, thread string, user ...string) (*Thread[S], error) {
 	if err := s.enter(thread); err != nil {
 		return nil, err
@@ -71,7 +70,7 @@ func (s *Session[S]) load(ctx context.Context, thread string) (*Thread[S], error
 	return t, nil
 }
 
-// saved notes that the state is as it is stored.
+// saved records that the state is equal to the stored one.
 func (e *entry[S]) saved() (err error) {
 	e.snapshot, e.version = nil, 0
 	if e.thread.State != nil {
@@ -81,8 +80,8 @@ func (e *entry[S]) saved() (err error) {
 	return err
 }
 
-// config loads a thread for its configuration. A session replaces configurations, and changes
-// none, so the caller may read this one without the lock.
+// config loads the configuration of a thread. A session replaces configurations and never changes
+// one, so the caller may read it without the lock.
 func (s *Session[S]) config(ctx context.Context, thread string) (Config, error) {
 	if err := s.enter(thread); err != nil {
 		return nil, err
@@ -95,8 +94,8 @@ func (s *Session[S]) config(ctx context.Context, thread string) (Config, error) 
 	return t.Config, nil
 }
 
-// ConfigValue returns the value of a name at the top of the configuration of a thread, and
-// whether there is one; see [Value].
+// ConfigValue returns the value of a top-level key in the configuration of a thread, and whether
+// there is one; see [Value].
 func (s *Session[S]) ConfigValue(ctx context.Context, thread, key string) (json.RawMessage, bool, error) {
 	c, err := s.config(ctx, thread)
 	if err != nil {
@@ -114,8 +113,8 @@ func (s *Session[S]) ConfigPath(ctx context.Context, thread, path string) (json.
 	return c.Path(path)
 }
 
-// SetConfig replaces the configuration of a thread, or makes the thread. Its state stays,
-// with edits of this session that are not saved yet.
+// SetConfig replaces the configuration of a thread, or creates the thread. It changes neither the
+// state nor edits of this session that are not saved yet.
 func (s *Session[S]) SetConfig(ctx context.Context, thread string, c Config) error {
 	if err := s.enter(thread); err != nil {
 		return err
@@ -134,15 +133,15 @@ func (s *Session[S]) SetConfig(ctx context.Context, thread string, c Config) err
 	return err
 }
 
-// SetState saves a state in place of the stored one; see State.Version. The thread must have a
-// configuration. A thread that this session has loaded gets a copy of it.
+// SetState replaces the stored state; see State.Version. The thread must have a configuration. If
+// this session has loaded the thread, it gets a copy of the state.
 func (s *Session[S]) SetState(ctx context.Context, thread string, state *State[S]) error {
 	if err := s.enter(thread); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
 	if state == nil {
-		return fmt.Errorf("%w: it is nil; use ClearState", ErrState)
+		return fmt.Errorf("%w: the state must not be nil; use ClearState", ErrState)
 	}
 	e := s.loaded[thread]
 	if e == nil {
@@ -168,7 +167,7 @@ func (s *Session[S]) replace(ctx context.Context, e *entry[S], state *State[S]) 
 	return e.saved()
 }
 
-// ClearState removes the state of a thread, whatever it is, and keeps its configuration.
+// ClearState removes the state of a thread of any version. It does not change the configuration.
 func (s *Session[S]) ClearState(ctx context.Context, thread string) error {
 	if err := s.enter(thread); err != nil {
 		return err
@@ -186,8 +185,8 @@ func (s *Session[S]) ClearState(ctx context.Context, thread string) error {
 }
 
 // SaveIfModified saves the state of a thread if this session has loaded and edited it. With
-// Explicit, for a thread that was not loaded, and for a state that was set to nil, it logs a
-// warning and does nothing. After an error, another call tries again.
+// Explicit, for a thread that is not loaded, and for a state that was set to nil, it logs a warning
+// and does nothing. After an error, another call saves again.
 func (s *Session[S]) SaveIfModified(ctx context.Context, thread string) error {
 	if err := s.enter(thread); err != nil {
 		return err
@@ -225,8 +224,8 @@ func (s *Session[S]) saveIfModified(ctx context.Context, e *entry[S]) error {
 	return e.saved()
 }
 
-// Init gives a thread that has no state, or one without data, its first: what make returns. It
-// is an ErrStateSave if that cannot be saved; t is not changed then.
+// Init sets the first state of a thread without a state or without data: the result of make. If it
+// cannot be saved, Init returns an ErrStateSave and does not change t.
 func (s *Session[S]) Init(ctx context.Context, t *Thread[S], make func() S) error {
 	if t.State != nil && t.State.Data != nil {
 		return nil
@@ -234,9 +233,9 @@ func (s *Session[S]) Init(ctx context.Context, t *Thread[S], make func() S) erro
 	return errStateSave(s.advance(ctx, t, make()))
 }
 
-// Update saves other data for a thread, with the next version and the same other fields, unless
-// the data say the same as before. If it cannot be saved, t is not changed: the caller may
-// try again.
+// Update saves new data for a thread, with the next version and the same other fields. It does
+// nothing if the data are equal. If they cannot be saved, it does not change t and may be called
+// again.
 func (s *Session[S]) Update(ctx context.Context, t *Thread[S], data S) error {
 	if t.State != nil && t.State.Data != nil {
 		before, err := treeOf(t.State.Data)
@@ -251,7 +250,7 @@ func (s *Session[S]) Update(ctx context.Context, t *Thread[S], data S) error {
 	return s.advance(ctx, t, data)
 }
 
-// advance saves data, and then puts them into t.
+// advance saves data and then updates t.
 func (s *Session[S]) advance(ctx context.Context, t *Thread[S], data S) error {
 	next := t.State.Next(data)
 	if err := s.SetState(ctx, t.ID, next); err != nil {
@@ -265,15 +264,15 @@ func (s *Session[S]) advance(ctx context.Context, t *Thread[S], data S) error {
 	return nil
 }
 
-// ClearCache forgets all threads that were loaded, with edits that are not saved.
+// ClearCache drops all loaded threads, with edits that are not saved.
 func (s *Session[S]) ClearCache() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.loaded)
 }
 
-// End saves what was edited, thread by thread, and ends the session. That a state could not be
-// saved is an ErrStateSave; the others are saved all the same. A second End does nothing.
+// End saves the edited states and ends the session. It returns an ErrStateSave for the states that
+// could not be saved, and saves all others. A second End does nothing.
 func (s *Session[S]) End(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

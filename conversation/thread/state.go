@@ -15,19 +15,19 @@ type Thread[S any] struct {
 	State  *State[S] // nil until the agent has set one
 }
 
-// State is the state of an agent. As JSON it is an object with the fields data and version,
-// and those of Ext beside them.
+// State is the state of an agent. Its JSON is an object with the fields data and version and the
+// fields of Ext.
 type State[S any] struct {
 	Data *S // nil for none; numbers in an S of type any are json.Number
-	// Version counts the saves, from 1. In a state that is given to SetState it is one more
-	// than that of the state it was made from, or 0 to be saved whatever is stored.
+	// Version counts the saves, from 1. SetState expects the version of the stored state plus one,
+	// or 0 to replace any stored state.
 	Version uint64
-	// Ext are other fields, kept as they are. They are not called data or version.
+	// Ext has other fields, stored unchanged. Their names must not be data or version.
 	Ext map[string]json.RawMessage
 }
 
-// Next returns what is to follow a state: with other data, the next version, and the same
-// other fields. Of nil it is the first state.
+// Next returns the state after s: with new data, the next version, and the same other fields. The
+// next of nil is the first state.
 func (s *State[S]) Next(data S) *State[S] {
 	if s == nil {
 		return &State[S]{Data: &data, Version: 1}
@@ -81,7 +81,7 @@ func (s *State[S]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// clone returns a state that shares nothing with s, as a store would give it back.
+// clone returns a deep copy of s, as a store would return it.
 func (s *State[S]) clone() (*State[S], error) {
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *State[S]) clone() (*State[S], error) {
 	return c, err
 }
 
-// treeOf returns what a value says, to be compared with values.Equal.
+// treeOf returns a value in a form for values.Equal.
 func treeOf(v any) (any, error) {
 	data, err := json.Marshal(v)
 	if err != nil {

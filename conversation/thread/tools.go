@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// IsToolEnabled reports whether the configuration of a thread lists a tool. It is false,
-// and a warning is logged, if that cannot be found out.
+// IsToolEnabled reports whether the configuration of a thread lists a tool. If the configuration
+// cannot be read, it logs a warning and returns false.
 func (s *Session[S]) IsToolEnabled(ctx context.Context, thread, tool string) bool {
 	tools, err := s.EnabledTools(ctx, thread)
 	if err != nil {
-		s.log.WarnContext(ctx, "thread: a tool is taken to be disabled, since the configuration cannot be read", "thread", thread, "tool", tool, "error", err)
+		s.log.WarnContext(ctx, "thread: a tool is disabled because the configuration cannot be read", "thread", thread, "tool", tool, "error", err)
 		return false
 	}
 	return slices.Contains(tools, tool)
@@ -25,8 +25,8 @@ func (s *Session[S]) EnabledTools(ctx context.Context, thread string) ([]string,
 	return c.Tools()
 }
 
-// EnableTools adds tools to the list of a thread, in their order, each once. It is atomic:
-// what another process enables meanwhile stays.
+// EnableTools adds tools to the list of a thread, in their order, each once. It is atomic and does
+// not drop tools that another process enables at the same time.
 func (s *Session[S]) EnableTools(ctx context.Context, thread string, tools ...string) error {
 	return s.editTools(ctx, thread, tools, func(list []string) []string {
 		union := []string{}
@@ -39,8 +39,8 @@ func (s *Session[S]) EnableTools(ctx context.Context, thread string, tools ...st
 	})
 }
 
-// DisableTools takes tools off the list of a thread; the others keep their order. Those that
-// are not on it make no difference.
+// DisableTools removes tools from the list of a thread. The others keep their order. Unknown tools
+// are ignored.
 func (s *Session[S]) DisableTools(ctx context.Context, thread string, tools ...string) error {
 	return s.editTools(ctx, thread, tools, func(list []string) []string {
 		return slices.DeleteFunc(list, func(tool string) bool { return slices.Contains(tools, tool) })

@@ -91,7 +91,7 @@ func (r Race[In, Out]) Processes(t *testing.T, address string, open Open, prepar
 	}
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
-	if !lines.Scan() { // the first line says that the process is ready
+	if !lines.Scan() { // the first line reports that the process is ready
 		t.Fatal("the other process wrote nothing")
 	}
 	fmt.Fprintln(in, "go")
