@@ -5,10 +5,10 @@
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 
-test: ## all tests; installs what they need
+test: ## all tests, random ones with few cases; installs what they need
 	@.ci/test
 
-check: ## everything a change must pass, the race detector too
+check: ## everything a change must pass: all tests whole, the race detector, fuzzing, linters
 	@.ci/run
 
 fmt: ## format all Go files

@@ -29,7 +29,12 @@ func within(t *testing.T, most uint64, fn func()) {
 }
 
 // most is what the load of any one hostile file may allocate. The race detector adds some 4 %.
-var most = uint64(pace.Of(20<<20, 22<<20))
+var most = func() uint64 {
+	if pace.Raced {
+		return 22 << 20
+	}
+	return 20 << 20
+}()
 
 // refuses loads what must not be valid, within the budget, and looks for a text in the error.
 func refuses(t *testing.T, src, want string) {

@@ -16,18 +16,18 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// entries is how many a thread has in whose steps nothing may cost more.
-var entries = pace.Of(10_000, 2_000)
+// entries returns the number of entries of a long thread.
+func entries() int { return pace.Of(10_000, 2_000) }
 
-func TestStep_CostIsFlatInMemory(t *testing.T) { cost.Growth(t, new(checkpoint.Memory), entries) }
+func TestStep_CostIsFlatInMemory(t *testing.T) { cost.Growth(t, new(checkpoint.Memory), entries()) }
 
 // Requirement: a step allocates the same in a short and a long thread
 func TestStep_CostIsFlatInEveryView(t *testing.T) {
-	cost.GrowthOfViews(t, new(checkpoint.Memory), entries)
+	cost.GrowthOfViews(t, new(checkpoint.Memory), entries())
 }
 
 func TestStep_CostIsFlatWithItsBases(t *testing.T) {
-	cost.GrowthOfBases(t, new(checkpoint.Memory), entries)
+	cost.GrowthOfBases(t, new(checkpoint.Memory), entries())
 }
 
 func TestStep_CostIsFlatWhenEncrypted(t *testing.T) {
@@ -36,7 +36,7 @@ func TestStep_CostIsFlatWhenEncrypted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cost.Growth(t, store, entries)
+	cost.Growth(t, store, entries())
 }
 
 // BenchmarkGrowth adds b.N entries: with -benchtime 1000x and 100000x it says what the new

@@ -68,8 +68,8 @@ func TestUnrun_FindsTestsThatDoNothing(t *testing.T) {
 // .ci/run runs every package, with the race detector and without it.
 func TestCI_RunsEveryPackage(t *testing.T) {
 	want := map[string][]string{
-		".ci/run":  {"\n.ci/test\n", "\nexec .ci/race\n"},
-		".ci/test": {"\nexec go test -timeout 30m \"${@:-./...}\"\n"},
+		".ci/run":  {"\n.ci/test ./...\n", "\nexec .ci/race\n"},
+		".ci/test": {"\nexec go test -timeout 30m \"$@\"\n"},
 		".ci/race": {"\nexec go test \"${race[@]}\" -timeout 30m \"${@:-./...}\"\n"},
 	}
 	walk(t, func(name string, text []byte) {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weftrun/weft/internal/pace"
 )
 
 // mutant is a change of one file after which a test must fail.
@@ -89,7 +91,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 		t.Run(g.dir, func(t *testing.T) {
 			t.Parallel()
 			binary := g.build(t, root)
-			for _, m := range g.mutants {
+			for _, m := range g.mutants[:pace.Of(len(g.mutants), 1)] {
 				t.Run(m.name, func(t *testing.T) { m.mustFail(t, filepath.Join(root, g.dir), binary) })
 			}
 		})

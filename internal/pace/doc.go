@@ -1,7 +1,9 @@
-// Package pace is for tests alone. Under the race detector a program is five to twenty times as slow, and its
-// processes sleep for a second before they end. So tests that try things at random try fewer there, by Tries and
-// Of, and children are started with Environ.
+// Package pace is for tests alone: it sets how often a random test tries.
 //
-// What is shorter under the race detector runs whole without it: .ci/test runs all packages without the
-// detector, and .ci/race with it.
+// Under the race detector a program is five to twenty times as slow. Tests with many random cases
+// therefore run fewer of them there, and with -short, which "make test" sets. "make check" runs all
+// tests whole without the detector (.ci/test ./...), and again with it (.ci/race).
+//
+// A process under the race detector sleeps for a second before it ends; Environ turns that off for
+// child processes.
 package pace

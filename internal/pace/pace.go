@@ -4,20 +4,33 @@ import (
 	"flag"
 	"os"
 	"strconv"
+	"strings"
+	"testing"
 )
 
-// Of returns how often to try: whole, or raced under the race detector.
-func Of(whole, raced int) int {
-	if Raced {
-		return raced
+// Of returns how often to try: whole, or few with -short and under the race detector. It is called after the
+// flags were parsed, so not for the value of a global variable.
+func Of(whole, few int) int {
+	if Raced || testing.Short() {
+		return few
 	}
 	return whole
 }
 
-// Tries sets how often rapid tries each of its tests: whole, or raced under the race detector. TestMain calls it
-// before m.Run, so that -rapid.checks on the command line has the last word.
-func Tries(whole, raced int) {
-	if err := flag.Set("rapid.checks", strconv.Itoa(Of(whole, raced))); err != nil {
+// Tries sets how often rapid tries each of its tests: whole, or few with -short and under the race detector.
+// TestMain calls it before m.Run, so that -rapid.checks on the command line has the last word.
+func Tries(whole, few int) {
+	flag.Parse()
+	n := Of(whole, few)
+	if testing.Short() {
+		n *= 5 // rapid divides it by 5
+	}
+	for _, arg := range os.Args[1:] {
+		if strings.HasPrefix(strings.TrimLeft(arg, "-"), "rapid.checks") {
+			return
+		}
+	}
+	if err := flag.Set("rapid.checks", strconv.Itoa(n)); err != nil {
 		panic(err) // the test does not import rapid
 	}
 }

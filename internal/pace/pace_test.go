@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTheRaceDetectorShortensRandomTests(t *testing.T) {
+func TestOf_IsFewWithShortAndRace(t *testing.T) {
 	want := 30
-	if pace.Raced {
+	if pace.Raced || testing.Short() {
 		want = 3
 	}
 	if got := pace.Of(30, 3); got != want {

@@ -30,8 +30,8 @@ func atRandom(t *testing.T, many int, check func(t *testing.T, sp *Spec, seed ui
 	switch {
 	case *seeds > 0:
 		many = *seeds
-	case testing.Short() || pace.Raced:
-		many /= 20
+	default:
+		many = pace.Of(many, many/20)
 	}
 	t.Logf("%d seeds from %d on", many, *seed)
 	const parts = 4
