@@ -10,8 +10,9 @@
 //
 // # Guarantees
 //
-//  1. Add stores the messages of a thread in one batch, and then notifies the sockets. A socket that
-//     fails or panics does not fail or undo an Add. A slow socket delays it by Config.RetryFor at most.
+//  1. Add stores the messages of a thread in one batch, and then notifies the sockets. A socket
+//     that fails or panics does not fail or undo an Add. A slow socket delays it by Config.RetryFor
+//     at most.
 //  2. Messages are sorted by Created. Messages of one time keep the order in which they were added.
 //     A message without an id or a time gets one.
 //  3. Get filters in this order: Before and After, which are exclusive; Roles; Limit. The store

@@ -21,7 +21,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// keeper is a repository that notes what it is asked.
+// spyRepository is a repository that records its calls.
 type spyRepository struct {
 	calls []string
 	ms    []message.Message
@@ -43,12 +43,12 @@ func (k *spyRepository) Get(_ context.Context, thread string, o conversation.Opt
 	return k.ms, k.fail
 }
 
-// socket is a function as a Socket.
+// socket is a Socket from a function.
 type socket func(n conversation.Notice) error
 
 func (s socket) Notify(_ context.Context, n conversation.Notice) error { return s(n) }
 
-// told is a socket that notes what it hears.
+// notified is a socket that records its notices.
 type notified []string
 
 func (l *notified) Notify(_ context.Context, n conversation.Notice) error {
@@ -82,11 +82,11 @@ func want(t testing.TB, rule string, got, want []string) {
 func TestNew_RequiresRepositoryAndSockets(t *testing.T) {
 	for _, cfg := range []conversation.Config{{}, {Repository: &spyRepository{}, Sockets: []conversation.Socket{nil}}} {
 		if _, err := conversation.New(cfg); !errors.Is(err, conversation.ErrConfig) {
-			t.Errorf("rule: a manager is made of a repository and sockets\n got: %v", err)
+			t.Errorf("rule: a manager needs a repository, and no socket is nil\n got: %v", err)
 		}
 	}
 	if _, err := conversation.New(conversation.Config{Repository: &spyRepository{}}); err != nil {
-		t.Errorf("rule: nobody need listen\n got: %v", err)
+		t.Errorf("rule: a manager needs no socket\n got: %v", err)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestManagerAdd_EmptyThread(t *testing.T) {
 	m := manager(t, conversation.Config{Repository: k, Sockets: []conversation.Socket{l}})
 	for _, ms := range [][]message.Message{nil, {message.User("x")}} {
 		if _, err := m.Add(t.Context(), "", ms...); !errors.Is(err, checkpoint.ErrThreadID) {
-			t.Errorf("rule: a thread has a name, also when nothing is added\n got: %v", err)
+			t.Errorf("rule: a thread has a name, also without messages\n got: %v", err)
 		}
 	}
 	want(t, "nothing is called then", append(k.calls, *l...), nil)
@@ -119,7 +119,7 @@ func TestManagerAdd_StoresBeforeNotifying(t *testing.T) {
 	m := manager(t, conversation.Config{Repository: k, Sockets: []conversation.Socket{s}})
 	stored, err := m.Add(t.Context(), "t", message.User("a"), message.User("b"))
 	if err != nil || len(stored) != 2 || atNotice != 2 {
-		t.Errorf("rule: all is persisted before anybody is told\n got: %v, %v, %d kept at a notice", stored, err, atNotice)
+		t.Errorf("rule: all messages are stored before the first notice\n got: %v, %v, %d stored at a notice", stored, err, atNotice)
 	}
 	want(t, "one call persists all", k.calls, []string{"add t [a b]"})
 }
@@ -141,7 +141,7 @@ func TestManagerAdd_StoreFailure(t *testing.T) {
 	if _, err := m.Add(t.Context(), "t", message.User("a")); !errors.Is(err, k.fail) {
 		t.Errorf("got %v, want the repository's error", err)
 	}
-	want(t, "what was not persisted is not told", *l, nil)
+	want(t, "a message that is not stored is not notified", *l, nil)
 }
 
 func TestManagerAdd_SocketFailuresAreLogged(t *testing.T) {
@@ -151,15 +151,15 @@ func TestManagerAdd_SocketFailuresAreLogged(t *testing.T) {
 		if n.Message.Text() == "a" {
 			panic("ouch")
 		}
-		return errors.New("deaf")
+		return errors.New("broken")
 	})
 	cfg := conversation.Config{Repository: &spyRepository{}, Sockets: []conversation.Socket{bad, l}, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	stored, err := manager(t, cfg).Add(t.Context(), "t", message.User("a"), message.User("b"))
 	if err != nil || len(stored) != 2 {
-		t.Errorf("rule: an Add does not fail for a socket's sake\n got: %v", err)
+		t.Errorf("rule: a socket cannot fail an Add\n got: %v", err)
 	}
-	want(t, "the others and the rest are told", *l, []string{"t a", "t b"})
-	if text := log.String(); strings.Count(text, "WARN") != 2 || !strings.Contains(text, "ouch") || !strings.Contains(text, "deaf") || !strings.Contains(text, "thread=t") {
+	want(t, "the other socket receives all messages", *l, []string{"t a", "t b"})
+	if text := log.String(); strings.Count(text, "WARN") != 2 || !strings.Contains(text, "ouch") || !strings.Contains(text, "broken") || !strings.Contains(text, "thread=t") {
 		t.Errorf("rule: each failure is logged\n got: %s", text)
 	}
 }
@@ -177,7 +177,7 @@ func TestManagerGet_PassesOptionsOn(t *testing.T) {
 	m := manager(t, conversation.Config{Repository: k})
 	got, err := m.Get(t.Context(), "t", conversation.Options{})
 	if err != nil || &got[0] != &k.ms[0] {
-		t.Errorf("rule: the repository's answer is returned as it is\n got: %v, %v", got, err)
+		t.Errorf("rule: Get returns the result of the repository\n got: %v, %v", got, err)
 	}
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	if _, err := m.Get(t.Context(), "t", conversation.Options{Limit: new(-3), Before: &noon, Roles: []message.Role{"user"}}); err != nil {
@@ -205,7 +205,7 @@ func TestOptions_MayBeUnset(t *testing.T) {
 	}
 }
 
-// talk returns a manager over a store.
+// talk returns a manager of a store.
 func talk(t testing.TB, store document.Store, cfg conversation.Config) *conversation.Manager {
 	t.Helper()
 	repo, err := conversation.NewRepository(store)
@@ -277,7 +277,7 @@ func TestExchange_FailureKeepsTheQuestion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want(t, name+": the question is kept, once", texts(got), []string{"q"})
+		want(t, name+": the question is stored once", texts(got), []string{"q"})
 	}
 }
 
@@ -309,13 +309,13 @@ func TestFeed_Filters(t *testing.T) {
 		feed := conversation.NewFeed(&topic.Local{})
 		m := talk(t, new(document.Map), conversation.Config{Sockets: []conversation.Socket{feed}})
 		ctx, cancel := context.WithCancel(t.Context())
-		heard := map[string]*[]string{}
+		received := map[string]*[]string{}
 		for name, f := range map[string]conversation.Filter{
 			"all": {}, "thread": {Thread: "t"}, "user": {Roles: []message.Role{message.RoleUser}}, "calls": {Types: []conversation.Type{conversation.TypeCalls, conversation.TypeResults}},
-			"summaries of t": {Thread: "t", Types: []conversation.Type{conversation.TypeSummary}}, "nobody": {Thread: "t", Roles: []message.Role{message.RoleUser}, Types: []conversation.Type{conversation.TypeCalls}},
+			"summaries of t": {Thread: "t", Types: []conversation.Type{conversation.TypeSummary}}, "no match": {Thread: "t", Roles: []message.Role{message.RoleUser}, Types: []conversation.Type{conversation.TypeCalls}},
 		} {
 			sub, list := feed.Subscribe(ctx, f), new([]string)
-			heard[name] = list
+			received[name] = list
 			go func() {
 				for n, err := range sub {
 					if err != nil {
@@ -336,9 +336,9 @@ func TestFeed_Filters(t *testing.T) {
 		synctest.Wait()
 		for name, list := range map[string][]string{
 			"all": {"t user", "t assistant", "t tool", "t system", "u user"}, "thread": {"t user", "t assistant", "t tool", "t system"},
-			"user": {"t user", "u user"}, "calls": {"t assistant", "t tool"}, "summaries of t": {"t system"}, "nobody": nil,
+			"user": {"t user", "u user"}, "calls": {"t assistant", "t tool"}, "summaries of t": {"t system"}, "no match": nil,
 		} {
-			want(t, "a subscriber to "+name+" hears what it asked for, on the way that Add takes", *heard[name], list)
+			want(t, "a subscriber to "+name+" receives the notices of its filter", *received[name], list)
 		}
 	})
 }
@@ -352,7 +352,7 @@ func TestManagerAdd_SlowSocketIsBounded(t *testing.T) {
 			t.Error(err)
 		}
 		if took := time.Since(begin); took != time.Second {
-			t.Errorf("got %v for three messages, want the patience of 1s", took)
+			t.Errorf("got %v for three messages, want 1s", took)
 		}
 	})
 }

@@ -21,14 +21,14 @@ func TestNewRepository_NeedsAStore(t *testing.T) {
 }
 
 func TestNewRepository_CallsNoStore(t *testing.T) {
-	w := newWorld(t, "a repository does not prepare its store")
+	w := newWorld(t, "NewRepository makes no call of the store")
 	if n := len(w.spy.batches) + len(w.spy.queries) + w.spy.gets; n > 0 {
 		w.Errorf("got %d calls before the first use", n)
 	}
 }
 
 func TestAdd_UsesCollectionConversations(t *testing.T) {
-	w := newWorld(t, "messages lie in the collection conversations")
+	w := newWorld(t, "messages are in the collection conversations")
 	w.add("t", at("a", 1))
 	if docs := w.docs("t"); len(docs) != 1 || conversation.Collection != "conversations" {
 		w.Errorf("got %d documents there, want 1", len(docs))
@@ -36,7 +36,7 @@ func TestAdd_UsesCollectionConversations(t *testing.T) {
 }
 
 func TestAdd_NoMessages(t *testing.T) {
-	w := newWorld(t, "adding nothing does nothing")
+	w := newWorld(t, "an Add without messages makes no call")
 	stored, err := w.repo.Add(w.ctx, "t")
 	if err != nil || len(stored) > 0 || len(w.spy.batches) > 0 {
 		w.Errorf("got %v, %v and %d calls", stored, err, len(w.spy.batches))
@@ -53,7 +53,7 @@ func TestAdd_StoresAMessageUnderItsID(t *testing.T) {
 }
 
 func TestAdd_ReplacesTheSameID(t *testing.T) {
-	w := newWorld(t, "a message with the id of another takes its place, by one write")
+	w := newWorld(t, "a message replaces the one with its id, in one write")
 	w.add("t", at("a", 1), at("b", 1), at("c", 1))
 	before := len(w.spy.batches)
 	again := at("b", 1)
@@ -71,12 +71,12 @@ func TestAdd_ReplacesTheSameID(t *testing.T) {
 	w.add("t", first, at("e", 2), last)
 	w.want("t", conversation.Options{}, "a", "b", "c", "d", "e")
 	if got := w.get("t", conversation.Options{})[3].Text(); got != "last" {
-		w.Errorf("rule: of several with one id in an Add the last counts\n got: %q", got)
+		w.Errorf("rule: of several messages with one id in an Add, the last is stored\n got: %q", got)
 	}
 }
 
 func TestAdd_MessageOfAnotherThread(t *testing.T) {
-	w := newWorld(t, "a message of another thread is kept there, with a warning")
+	w := newWorld(t, "a message of another thread is stored there, with a warning")
 	m, err := at("x", 2).With(conversation.ThreadKey, "other")
 	if err != nil {
 		w.Fatal(err)
@@ -90,7 +90,7 @@ func TestAdd_MessageOfAnotherThread(t *testing.T) {
 	}
 	var thread string
 	if ok, err := w.get("other", conversation.Options{})[0].Meta(conversation.ThreadKey, &thread); !ok || err != nil || thread != "other" {
-		w.Errorf("rule: the thread is not rewritten\n got: %q, %v", thread, err)
+		w.Errorf("rule: the metadata of the message is unchanged\n got: %q, %v", thread, err)
 	}
 	if log := w.log.String(); strings.Count(log, "WARN") != 1 || !strings.Contains(log, "own=other") || !strings.Contains(log, "message=x") {
 		w.Errorf("rule: one warning that names the message\n got: %s", log)
@@ -98,16 +98,16 @@ func TestAdd_MessageOfAnotherThread(t *testing.T) {
 }
 
 func TestAdd_IsAtomic(t *testing.T) {
-	w := newWorld(t, "an Add is kept whole or not at all, and a failure is told")
+	w := newWorld(t, "an Add is atomic and reports its failure")
 	w.spy.refuse = errors.New("the disk is on fire")
 	if _, err := w.repo.Add(w.ctx, "t", at("a", 1)); !errors.Is(err, w.spy.refuse) || !strings.Contains(err.Error(), `thread "t"`) {
-		w.Errorf("rule: the store's error is passed on, with the thread\n got: %v", err)
+		w.Errorf("rule: the error wraps that of the store and names the thread\n got: %v", err)
 	}
 	w.spy.refuse = nil
 	big := at("big", 3)
 	big.Content = []message.Part{message.Text(strings.Repeat("x", document.MaxValue))}
 	if _, err := w.repo.Add(w.ctx, "t", at("a", 1), at("b", 2), big); !errors.Is(err, document.ErrTooLarge) || !strings.Contains(err.Error(), `"big"`) {
-		w.Errorf("rule: a message that is too large is an error that names it\n got: %v", err)
+		w.Errorf("rule: the error names the message that is too large\n got: %v", err)
 	}
 	var many []message.Message
 	for i := range document.MaxBatch + 1 {
@@ -124,35 +124,35 @@ func TestAdd_IsAtomic(t *testing.T) {
 }
 
 func TestAdd_FillsIDAndTime(t *testing.T) {
-	w := newWorld(t, "what lacks an id or a time is given one")
+	w := newWorld(t, "a message without an id or a time gets one")
 	given := message.User("Hello")
 	stored := w.add("t", given, message.Assistant("Hello"))
 	if stored[0].ID == "" || stored[0].ID == stored[1].ID || stored[0].Created.IsZero() || given.ID != "" {
 		w.Errorf("rule: %s\n got: %s", w.rule, text(stored))
 	}
 	if got := w.get("t", conversation.Options{}); text(got) != text(stored) {
-		w.Errorf("rule: Add returns what Get will\n got: %s\nwant: %s", text(stored), text(got))
+		w.Errorf("rule: Add returns the messages as Get does\n got: %s\nwant: %s", text(stored), text(got))
 	}
 }
 
 func TestAdd_RejectsInvalidMessages(t *testing.T) {
-	w := newWorld(t, "what is not whole is refused, and nothing kept")
+	w := newWorld(t, "invalid messages are rejected and nothing is stored")
 	mixed := at("b", 1)
 	mixed.Results = []message.Result{message.ResultOf("c", "x")}
-	noSocket := at("c", 2)
-	noSocket.Role = "nobody"
-	_, err := w.repo.Add(w.ctx, "t", at("a", 1), mixed, noSocket)
+	badRole := at("c", 2)
+	badRole.Role = "unknown"
+	_, err := w.repo.Add(w.ctx, "t", at("a", 1), mixed, badRole)
 	var invalid *message.InvalidError
 	if !errors.As(err, &invalid) || len(invalid.Problems) < 2 {
-		w.Errorf("rule: all mistakes are told at once\n got: %v", err)
+		w.Errorf("rule: one error reports all mistakes\n got: %v", err)
 	}
 	astray, _ := at("d", 1).With(conversation.ThreadKey, "")
 	number, _ := at("e", 1).With(conversation.ThreadKey, 7)
 	if _, err := w.repo.Add(w.ctx, "t", astray); !errors.Is(err, checkpoint.ErrThreadID) || !strings.Contains(err.Error(), `"d"`) {
-		w.Errorf("rule: a message of a thread without a name is refused\n got: %v", err)
+		w.Errorf("rule: an empty thread name is rejected\n got: %v", err)
 	}
 	if _, err := w.repo.Add(w.ctx, "t", number); err == nil {
-		w.Error("rule: a message of a thread that is no text is refused")
+		w.Error("rule: a thread name that is no text is rejected")
 	}
 	if _, err := w.repo.Add(w.ctx, "", at("a", 1)); !errors.Is(err, checkpoint.ErrThreadID) {
 		w.Errorf("got %v, want ErrThreadID", err)
@@ -164,7 +164,7 @@ func TestAdd_RejectsInvalidMessages(t *testing.T) {
 }
 
 func TestDelete_OneThread(t *testing.T) {
-	w := newWorld(t, "a thread is deleted alone")
+	w := newWorld(t, "Delete removes one thread")
 	w.add("t", at("a", 1))
 	w.add("u", at("b", 1))
 	for range 2 {
@@ -175,6 +175,6 @@ func TestDelete_OneThread(t *testing.T) {
 	w.want("t", conversation.Options{})
 	w.want("u", conversation.Options{}, "b")
 	if err := w.repo.Delete(w.ctx, ""); !errors.Is(err, checkpoint.ErrThreadID) {
-		w.Errorf("rule: no name does not mean all threads\n got: %v", err)
+		w.Errorf("rule: Delete of an empty thread name is rejected\n got: %v", err)
 	}
 }

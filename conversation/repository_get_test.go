@@ -20,7 +20,7 @@ type options = conversation.Options
 func before(ms int) *time.Time { return new(noon.Add(time.Duration(ms) * time.Millisecond)) }
 
 func TestGet_QueriesOneThread(t *testing.T) {
-	w := newWorld(t, "the store is asked for the thread")
+	w := newWorld(t, "Get queries the partition of the thread")
 	w.add("t", at("a", 1))
 	w.add("u", at("b", 1))
 	w.want("t", options{}, "a")
@@ -31,7 +31,7 @@ func TestGet_QueriesOneThread(t *testing.T) {
 }
 
 func TestGet_OldestFirst(t *testing.T) {
-	w := newWorld(t, "messages come oldest first")
+	w := newWorld(t, "messages are sorted by time, oldest first")
 	w.add("t", at("c", 3), at("a", -2000), at("b", 2))
 	w.add("t", at("z", 0))
 	w.want("t", options{}, "a", "z", "b", "c")
@@ -52,7 +52,7 @@ func TestGet_AfterIsExclusive(t *testing.T) {
 }
 
 func TestGet_BothBounds(t *testing.T) {
-	w := newWorld(t, "both bounds are an open interval, and the epoch is a bound")
+	w := newWorld(t, "the bounds are an open interval, and the epoch is a valid bound")
 	w.three()
 	w.want("t", options{After: before(1), Before: before(3)}, "b")
 	w.want("t", options{After: before(3), Before: before(1)})
@@ -65,21 +65,21 @@ func TestGet_BothBounds(t *testing.T) {
 }
 
 func TestGet_LimitSelectsNewest(t *testing.T) {
-	w := newWorld(t, "a limit gets the newest, oldest first")
+	w := newWorld(t, "a limit selects the newest messages, oldest first")
 	w.three()
 	w.want("t", options{Limit: new(2)}, "b", "c")
 	w.want("t", options{Limit: new(1)}, "c")
 }
 
 func TestGet_LimitAboveLength(t *testing.T) {
-	w := newWorld(t, "a limit beyond what there is gets all")
+	w := newWorld(t, "a limit above the length selects all")
 	w.three()
 	w.want("t", options{Limit: new(3)}, "a", "b", "c")
 	w.want("t", options{Limit: new(math.MaxInt)}, "a", "b", "c")
 }
 
 func TestGet_LimitZero(t *testing.T) {
-	w := newWorld(t, "a limit of 0 gets nothing")
+	w := newWorld(t, "a limit of 0 selects no message")
 	w.three()
 	w.want("t", options{Limit: new(0)})
 	w.want("t", options{Limit: new(0), After: before(1)})
@@ -95,17 +95,17 @@ func TestGet_NegativeLimitDropsOldest(t *testing.T) {
 	}
 	w.want("t", options{Limit: new(-1), After: before(1)}, "c")
 	if err := (options{Limit: new(-1)}).Check(); !errors.Is(err, conversation.ErrInvalidLimit) {
-		w.Errorf("rule: an edge refuses negative limits\n got: %v", err)
+		w.Errorf("rule: Check rejects negative limits\n got: %v", err)
 	}
 	for _, o := range []options{{}, {Limit: new(0)}, {Limit: new(1)}} {
 		if err := o.Check(); err != nil {
-			w.Errorf("got %v for a limit that is none of these", err)
+			w.Errorf("got %v for a valid limit", err)
 		}
 	}
 }
 
 func TestGet_NoLimit(t *testing.T) {
-	w := newWorld(t, "no limit gets all")
+	w := newWorld(t, "without a limit Get returns all messages")
 	var ids []string
 	for i := range 1200 {
 		ids = append(ids, fmt.Sprintf("%04d", i))
@@ -117,7 +117,7 @@ func TestGet_NoLimit(t *testing.T) {
 }
 
 func TestGet_StoreFailure(t *testing.T) {
-	w := newWorld(t, "a failure of the store is told")
+	w := newWorld(t, "Get returns the error of the store")
 	w.spy.refuse = errors.New("no such cable")
 	if _, err := w.repo.Get(w.ctx, "t", options{}); !errors.Is(err, w.spy.refuse) || !strings.Contains(err.Error(), `thread "t"`) {
 		w.Errorf("got %v", err)
@@ -126,13 +126,13 @@ func TestGet_StoreFailure(t *testing.T) {
 
 func TestGet_UnknownThread(t *testing.T) {
 	w := newWorld(t, "an unknown thread is empty")
-	if ms := w.get("nobody", options{}); ms == nil || len(ms) > 0 {
+	if ms := w.get("unknown", options{}); ms == nil || len(ms) > 0 {
 		w.Errorf("got %v, want an empty list that is not nil", ms)
 	}
 }
 
 func TestGet_ReturnsCopies(t *testing.T) {
-	w := newWorld(t, "what is returned is the caller's")
+	w := newWorld(t, "the caller owns the returned messages")
 	m, _ := at("a", 1).With("k", "v")
 	w.add("t", m)
 	m.Content[0].Text = "spoilt"
@@ -145,7 +145,7 @@ func TestGet_ReturnsCopies(t *testing.T) {
 	}
 }
 
-// sequence returns messages with these ids, of one instant.
+// sequence returns messages with these ids and one time.
 func sequence(ids []string) (ms []message.Message) {
 	for _, id := range ids {
 		ms = append(ms, at(id, 5))
@@ -159,7 +159,7 @@ func (w *world) three() {
 }
 
 func TestGet_EqualTimesInOrderOfAdding(t *testing.T) {
-	w := newWorld(t, "messages of one instant come as they were added")
+	w := newWorld(t, "messages of one time keep the order of adding")
 	var ids []string
 	for i := range 40 {
 		id := fmt.Sprint((i * 7) % 40) // neither ascending nor descending
@@ -172,7 +172,7 @@ func TestGet_EqualTimesInOrderOfAdding(t *testing.T) {
 }
 
 func TestGet_LimitAfterFilters(t *testing.T) {
-	w := newWorld(t, "Limit comes after the bounds and the roles")
+	w := newWorld(t, "Limit applies after the bounds and the roles")
 	w.add("t",
 		said(message.RoleUser, "u1", 1), said(message.RoleAssistant, "a1", 2),
 		said(message.RoleUser, "u2", 3), said(message.RoleAssistant, "a2", 4), said(message.RoleTool, "r2", 5),
@@ -188,9 +188,9 @@ func TestGet_LimitAfterFilters(t *testing.T) {
 	w.want("t", options{Roles: []message.Role{}, Limit: new(1)}, "a3")
 }
 
-// pages adds 20 messages that have one time, and reads them page by page, both ways.
+// It adds 20 messages with one time, and reads them page by page in both directions.
 func TestPage_EachMessageOnce(t *testing.T) {
-	w := newWorld(t, "pages by cursor have each message once")
+	w := newWorld(t, "the pages have each message once")
 	w.repo.Now = func() time.Time { return noon }
 	var ms []message.Message
 	for i := range 20 {
@@ -209,7 +209,7 @@ func TestPage_EachMessageOnce(t *testing.T) {
 			w.Fatalf("page: %v", err)
 		}
 		if got := w.get("t", o); text(got) != text(p.Messages) || len(p.Cursors) != len(p.Messages) {
-			w.Fatalf("rule: a page has what Get has, with a cursor each\n got: %s with %d\nwant: %s", text(p.Messages), len(p.Cursors), text(got))
+			w.Fatalf("rule: a page has the messages of Get and a cursor for each\n got: %s with %d\nwant: %s", text(p.Messages), len(p.Cursors), text(got))
 		}
 		return p
 	}
@@ -253,15 +253,15 @@ func TestPage_EachMessageOnce(t *testing.T) {
 	w.want("t", options{NewerThan: &tenth, Limit: new(-9)}, "newer")
 	w.want("t", options{NewerThan: &tenth, After: before(0)}, "newer")
 	if read, err := conversation.ParseCursor(tenth.String()); err != nil || !read.Created.Equal(tenth.Created) || read.Seq != tenth.Seq {
-		w.Errorf("rule: a cursor can be written and read\n got: %v, %v\nwant: %v", read, err, tenth)
+		w.Errorf("rule: ParseCursor reads the text of a cursor\n got: %v, %v\nwant: %v", read, err, tenth)
 	}
 	if _, err := w.repo.Page(w.ctx, "t", options{OlderThan: &tenth, NewerThan: &tenth}); !errors.Is(err, conversation.ErrCursor) {
-		w.Errorf("rule: there is one cursor at most\n got: %v", err)
+		w.Errorf("rule: two cursors are rejected\n got: %v", err)
 	}
 }
 
 func TestGet_PreservesMessages(t *testing.T) {
-	w := newWorld(t, "a message comes back as it was given, with nothing beside it")
+	w := newWorld(t, "Get returns messages as they were added")
 	data, _ := message.Data(map[string]any{"n": 1.5, "list": []int{1}})
 	given := []message.Message{
 		{ID: "s", Role: message.RoleSystem, Content: []message.Part{message.Text("Be kind.")}},

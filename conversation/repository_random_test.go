@@ -15,7 +15,7 @@ import (
 )
 
 func TestAdd_ConcurrentWriters(t *testing.T) {
-	w := newWorld(t, "writers at once lose nothing")
+	w := newWorld(t, "concurrent Adds lose no message")
 	const writers, each = 4, 10
 	var wg sync.WaitGroup
 	repo, err := conversation.NewRepository(w.spy.Store)
@@ -40,21 +40,21 @@ func TestAdd_ConcurrentWriters(t *testing.T) {
 		for j := range each {
 			at := slices.Index(ids, fmt.Sprint(i, "/", j))
 			if at < 0 || at+1 == len(ids) || ids[at+1] != fmt.Sprint(i, "+", j) || j > 0 && slices.Index(ids, fmt.Sprint(i, "/", j-1)) > at {
-				w.Errorf("rule: what one Add adds stays together, and a writer's Adds in their order\n got: %q", ids)
+				w.Errorf("rule: the messages of an Add stay together, and the Adds of a writer in order\n got: %q", ids)
 				return
 			}
 		}
 	}
 }
 
-// twin plays random Adds and Gets against a list.
+// TestRepository_MatchesAList compares random Adds and Gets with a list.
 func TestRepository_MatchesAList(t *testing.T) {
-	w := newWorld(t, "a store answers as a list in memory does")
+	w := newWorld(t, "the results are those of a list in memory")
 	n := 0
 	rapid.Check(w.TB, func(r *rapid.T) {
 		n++
 		m := model{}
-		for thread := fmt.Sprint("twin", n); len(m) < pace.Of(12, 4); {
+		for thread := fmt.Sprint("random", n); len(m) < pace.Of(12, 4); {
 			ms := rapid.SliceOfN(rapid.Custom(draw), 1, 4).Draw(r, "add")
 			w.add(thread, ms...)
 			m.add(ms)
@@ -92,7 +92,7 @@ func drawOptions(r *rapid.T) (o conversation.Options) {
 	return o
 }
 
-// model is a thread as simply as can be: in the order in which ids entered.
+// model is the reference model of a thread: its messages in the order of their first Add.
 type model []message.Message
 
 func (m *model) add(ms []message.Message) {

@@ -28,7 +28,7 @@ func newWorld(t *testing.T, rule string) *world {
 	return w
 }
 
-// world is a repository over a store under test.
+// world is a repository in a store that records calls.
 type world struct {
 	testing.TB
 	ctx  context.Context
@@ -38,7 +38,7 @@ type world struct {
 	log  bytes.Buffer
 }
 
-// spy notes what a store is asked, and can refuse to do it.
+// spy records the calls of a store, and can fail them.
 type spy struct {
 	document.Store
 	batches []document.Place
@@ -73,10 +73,10 @@ func (s *spy) Query(ctx context.Context, q document.Query) ([]document.Doc, erro
 	return s.Store.Query(ctx, q)
 }
 
-// noon is when the tests take place.
+// noon is the time of the tests.
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// at returns a message of a user so many milliseconds after noon.
+// at returns a user message with a time in milliseconds after noon.
 func at(id string, ms int) message.Message { return said(message.RoleUser, id, ms) }
 
 func said(role message.Role, id string, ms int) message.Message {
@@ -106,7 +106,7 @@ func (w *world) get(thread string, o conversation.Options) []message.Message {
 	return ms
 }
 
-// want demands messages with these ids of a thread, in this order.
+// want checks the ids of the messages of a thread, in order.
 func (w *world) want(thread string, o conversation.Options, ids ...string) {
 	w.Helper()
 	if got := idsOf(w.get(thread, o)); !slices.Equal(got, ids) {
@@ -121,7 +121,7 @@ func idsOf(ms []message.Message) (ids []string) {
 	return ids
 }
 
-// docs returns what lies in the store for a thread.
+// docs returns the stored documents of a thread.
 func (w *world) docs(thread string) []document.Doc {
 	w.Helper()
 	docs, err := w.spy.Store.Query(w.ctx, document.Query{Place: document.At("conversations", thread)})

@@ -30,7 +30,7 @@ func result(ids ...string) message.Message {
 }
 
 func TestAppend_SeparateSessions(t *testing.T) {
-	w := newWorld(t, "a session has its own history and no other")
+	w := newWorld(t, "each session has its own log")
 	a, b := w.create(session.Start{}), w.create(session.Start{})
 	w.append(a.ID, message.User("to a"))
 	w.append(b.ID, message.User("to b"))
@@ -39,7 +39,7 @@ func TestAppend_SeparateSessions(t *testing.T) {
 }
 
 func TestAppend_KeepsOrder(t *testing.T) {
-	w := newWorld(t, "a session is one list of messages, in order")
+	w := newWorld(t, "the log has all messages in order")
 	id := w.create(session.Start{}).ID
 	for i := range 5 {
 		w.append(id, message.User(fmt.Sprint("q", i)), message.Assistant(fmt.Sprint("a", i)))
@@ -59,7 +59,7 @@ func TestAppend_Roles(t *testing.T) {
 }
 
 func TestAppend_FillsIDsAndTimes(t *testing.T) {
-	w := newWorld(t, "messages have ids and times, and content may be missing")
+	w := newWorld(t, "stored messages have ids and times")
 	id := w.create(session.Start{}).ID
 	added := w.append(id, message.User("u"), call("1")).Added
 	for _, m := range added {
@@ -73,7 +73,7 @@ func TestAppend_FillsIDsAndTimes(t *testing.T) {
 }
 
 func TestAppend_FillsCallIDs(t *testing.T) {
-	w := newWorld(t, "a call without an id is given one")
+	w := newWorld(t, "a call without an id gets one")
 	id := w.create(session.Start{}).ID
 	calls := w.append(id, message.Assistant("", message.Call{Name: "f"}, message.Call{Name: "f"})).Added[0].Calls
 	if calls[0].ID == "" || calls[0].ID == calls[1].ID {
@@ -83,7 +83,7 @@ func TestAppend_FillsCallIDs(t *testing.T) {
 }
 
 func TestAppend_ResultMayBeAnError(t *testing.T) {
-	w := newWorld(t, "a result names its call and may be an error")
+	w := newWorld(t, "a result has the id of its call and may be an error")
 	id := w.create(session.Start{}).ID
 	w.append(id, call("1"), message.Tool(message.Failed("1", "broken")))
 	if r := w.logOf(id)[1].Results[0]; r.CallID != "1" || !r.IsError || r.Text() != "broken" {
@@ -92,7 +92,7 @@ func TestAppend_ResultMayBeAnError(t *testing.T) {
 }
 
 func TestAppend_RejectsPartsOfOtherRoles(t *testing.T) {
-	w := newWorld(t, "each role has its own parts")
+	w := newWorld(t, "a message has only the parts of its role")
 	id := w.create(session.Start{}).ID
 	user, tool, assistant := message.User("u"), result("1"), message.Assistant("a")
 	user.Calls, tool.Content, assistant.Results = call("1").Calls, user.Content, result("1").Results
@@ -106,7 +106,7 @@ func TestAppend_RejectsPartsOfOtherRoles(t *testing.T) {
 }
 
 func TestAppend_ResultsInAnyOrder(t *testing.T) {
-	w := newWorld(t, "results come in any order, together or one by one")
+	w := newWorld(t, "results may come in any order")
 	id := w.create(session.Start{}).ID
 	w.append(id, call("1", "2", "3"))
 	w.append(id, result("3"))
@@ -119,7 +119,7 @@ func TestAppend_ResultsInAnyOrder(t *testing.T) {
 }
 
 func TestGet_CountsTokens(t *testing.T) {
-	w := newWorld(t, "tokens are counted before a message is added")
+	w := newWorld(t, "a session counts its messages and tokens")
 	words := counter(func(m message.Message) int { return len(m.Text()) })
 	w.m = w.manager(session.Config{Window: message.Window{Counter: words}})
 	id := w.create(session.Start{System: "four"}).ID
@@ -133,7 +133,7 @@ func TestGet_CountsTokens(t *testing.T) {
 }
 
 func TestView_IsDerivedFromTheLog(t *testing.T) {
-	w := newWorld(t, "what is sent is a function of the log")
+	w := newWorld(t, "a view is Derive of the log")
 	id := w.create(session.Start{System: "s"}).ID
 	w.append(id, message.User("q1"), message.Assistant("a1"), message.User("q2"))
 	window := message.Window{MaxMessages: 2}
@@ -146,7 +146,7 @@ func TestView_IsDerivedFromTheLog(t *testing.T) {
 }
 
 func TestEnd_RemovesTheSession(t *testing.T) {
-	w := newWorld(t, "sessions are created and destroyed")
+	w := newWorld(t, "End removes a session")
 	s := w.create(session.Start{ID: "s", User: "ada"})
 	if s.ID != "s" || s.User != "ada" || s.Created.IsZero() || !s.Deadline.After(s.Created) {
 		w.Errorf("got %+v", s)
@@ -158,19 +158,19 @@ func TestEnd_RemovesTheSession(t *testing.T) {
 	w.wantError(err, session.ErrNotFound)
 	w.sweep()
 	if n := w.left(); n > 0 {
-		w.Errorf("rule: nothing is left of a session that is gone\n got: %d documents", n)
+		w.Errorf("rule: no document of a removed session is left\n got: %d documents", n)
 	}
 }
 
 func TestLog_AnyID(t *testing.T) {
-	w := newWorld(t, "an id leads to its messages")
+	w := newWorld(t, "any text may be an id")
 	w.create(session.Start{ID: "a/1:{x} ä"})
 	w.append("a/1:{x} ä", message.User("hello"))
 	w.want(w.logOf("a/1:{x} ä"), "hello")
 }
 
 func TestTurn_AppendsTheResult(t *testing.T) {
-	w := newWorld(t, "a loop gets its list and its messages are written back")
+	w := newWorld(t, "Turn passes the view and appends the result")
 	id := w.create(session.Start{System: "s"}).ID
 	w.append(id, message.User("q"))
 	var seen []string
@@ -188,17 +188,17 @@ func TestTurn_AppendsTheResult(t *testing.T) {
 }
 
 func TestAppend_ByManyManagers(t *testing.T) {
-	w := newWorld(t, "any worker goes on with any session")
+	w := newWorld(t, "any manager can continue a session")
 	id := w.create(session.Start{}).ID
 	for i := range 4 {
-		w.m = w.manager(session.Config{}) // a worker that knows nothing
+		w.m = w.manager(session.Config{}) // a new worker
 		w.append(id, message.User(fmt.Sprint(i)))
 	}
 	w.want(w.logOf(id), "0", "1", "2", "3")
 }
 
 func TestManager_UnknownAndExistingIDs(t *testing.T) {
-	w := newWorld(t, "an unknown session is an error, a second end is none, a taken id is one")
+	w := newWorld(t, "unknown and existing ids are errors, a second End is not")
 	for _, f := range []func() error{
 		func() error { _, err := w.m.Get(w.ctx, "x"); return err },
 		func() error { _, err := w.m.Append(w.ctx, "x", message.User("q")); return err },
@@ -222,12 +222,12 @@ func TestManager_UnknownAndExistingIDs(t *testing.T) {
 	}
 	_, err = w.m.Get(w.ctx, "")
 	w.wantError(err, checkpoint.ErrThreadID)
-	w.create(session.Start{ID: "s"}) // at once, before a sweeper was there
+	w.create(session.Start{ID: "s"}) // before a sweep
 	w.want(w.logOf("s"))
 }
 
 func TestAppend_DuplicateID(t *testing.T) {
-	w := newWorld(t, "a log is never written over")
+	w := newWorld(t, "a log is never overwritten")
 	id := w.create(session.Start{}).ID
 	m := message.User("first")
 	m.ID = "m"
@@ -243,7 +243,7 @@ func TestAppend_DuplicateID(t *testing.T) {
 }
 
 func TestAppend_RejectsReusedCallID(t *testing.T) {
-	w := newWorld(t, "a call with the id of an answered one is refused when it is appended")
+	w := newWorld(t, "a call with the id of an answered one is rejected")
 	id := w.create(session.Start{}).ID
 	w.append(id, call("1"), result("1"))
 	var invalid *message.InvalidError
@@ -252,16 +252,16 @@ func TestAppend_RejectsReusedCallID(t *testing.T) {
 	}
 	w.want(w.logOf(id), "", "r1")
 	if err := message.Validate(w.logOf(id)); err != nil {
-		w.Errorf("rule: what was appended is a whole log\n got: %v", err)
+		w.Errorf("rule: the log is valid\n got: %v", err)
 	}
 	if _, err := w.m.Reset(w.ctx, session.Start{ID: id}); err != nil {
 		w.Fatal(err)
 	}
-	w.append(id, call("1"), result("1")) // of another life
+	w.append(id, call("1"), result("1")) // in another generation
 }
 
 func TestTurn_Conflict(t *testing.T) {
-	w := newWorld(t, "a turn that others have overtaken appends nothing")
+	w := newWorld(t, "a turn appends nothing after a concurrent Append")
 	id := w.create(session.Start{}).ID
 	_, err := w.m.Turn(w.ctx, id, func(context.Context, message.Fitted) ([]message.Message, error) {
 		w.append(id, message.User("faster"))
@@ -272,7 +272,7 @@ func TestTurn_Conflict(t *testing.T) {
 }
 
 func TestSessions_OfOneUser(t *testing.T) {
-	w := newWorld(t, "the sessions of a user can be listed")
+	w := newWorld(t, "Sessions returns the active sessions of a user")
 	w.create(session.Start{ID: "a1", User: "ada"})
 	w.create(session.Start{ID: "b1", User: "bob"})
 	w.create(session.Start{ID: "a2", User: "ada"})
@@ -296,7 +296,7 @@ type counter func(m message.Message) int
 func (c counter) Count(m message.Message) (int, error) { return c(m), nil }
 
 func TestAppend_PairsResultsWithCalls(t *testing.T) {
-	w := newWorld(t, "a result answers one open call; what is open can be asked for and is flagged")
+	w := newWorld(t, "a result belongs to one open call, and open calls are reported")
 	id := w.create(session.Start{}).ID
 	w.append(id, message.User("q"), call("1", "2"))
 	if open := w.append(id, result("1")).Unanswered; !slices.Equal(open, []string{"2"}) {
@@ -314,7 +314,7 @@ func TestAppend_PairsResultsWithCalls(t *testing.T) {
 	}
 	done := w.append(id, message.User("well?"))
 	if !slices.Equal(done.Flagged, []string{"2"}) {
-		w.Errorf("rule: a user turn with open calls is flagged\n got: %q", done.Flagged)
+		w.Errorf("rule: open calls before a user message are flagged\n got: %q", done.Flagged)
 	}
 	if s, err := w.m.Get(w.ctx, id); err != nil || !slices.Equal(s.Unanswered, []string{"2"}) {
 		w.Errorf("got open %q, %v", s.Unanswered, err)
@@ -325,7 +325,7 @@ func TestAppend_PairsResultsWithCalls(t *testing.T) {
 }
 
 func TestAppend_ConcurrentWorkers(t *testing.T) {
-	w := newWorld(t, "users and workers at once lose nothing and mix nothing")
+	w := newWorld(t, "concurrent workers lose and mix no messages")
 	const sessions, workers, each = 2, 3, 4
 	var wg sync.WaitGroup
 	for s := range sessions {
@@ -357,9 +357,9 @@ func TestAppend_ConcurrentWorkers(t *testing.T) {
 	}
 }
 
-// pages appends 20 messages that have one time, and reads them page by page.
+// It appends 20 messages with one time, and reads them page by page.
 func TestPage_EachMessageOnce(t *testing.T) {
-	w := newWorld(t, "pages have each message once")
+	w := newWorld(t, "the pages have each message once")
 	id := w.create(session.Start{}).ID
 	var ms []message.Message
 	var want []string

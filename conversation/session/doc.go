@@ -10,10 +10,10 @@
 //  1. The log of a session only grows. A model gets a view of it, by a window and a summary. A view
 //     never has the result of a tool without its call. See [Derive], which is pure, and
 //     [Manager.View], which reads only the part of the log that it needs.
-//  2. Every write is conditional on the version that was read. Append retries, after the messages of
-//     other workers; Turn returns ErrConflict.
-//  3. A session ends at its deadline, whether or not a sweeper has run. Nothing of it is lost before
-//     it is offloaded: no key of the store expires.
+//  2. Every write is conditional on the version that was read. Append retries, after the messages
+//     of other workers; Turn returns ErrConflict.
+//  3. A session ends at its deadline, whether or not a sweeper has run. Nothing of it is lost
+//     before it is offloaded: no key of the store expires.
 //  4. One batch ends a session and notes that it must be offloaded. The engine is called until it
 //     accepts the session, each time with the same key: an engine that records the key receives
 //     each session exactly once. The id can be used again at once.

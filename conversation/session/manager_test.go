@@ -12,7 +12,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-func TestManagerIsMadeOfAStore(t *testing.T) {
+func TestNew_NeedsAStore(t *testing.T) {
 	for _, cfg := range []session.Config{
 		{}, {Store: new(document.Map), TTL: -1}, {Store: new(document.Map), Window: message.Window{MaxTokens: -1}},
 	} {
@@ -22,7 +22,7 @@ func TestManagerIsMadeOfAStore(t *testing.T) {
 	}
 }
 
-func TestSweeperRunsUntilItsContextEnds(t *testing.T) {
+func TestSweeper_Run(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, err := session.New(session.Config{Store: new(document.Map), TTL: time.Hour})
 		if err != nil {
@@ -35,7 +35,7 @@ func TestSweeperRunsUntilItsContextEnds(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why, ended := errors.New("closing time"), make(chan error, 1)
 		go func() { ended <- (&session.Sweeper{Manager: m}).Run(ctx) }()
-		time.Sleep(59 * time.Minute) // of the bubble's own time
+		time.Sleep(59 * time.Minute) // in the fake time of synctest
 		if _, err := m.Get(t.Context(), s.ID); err != nil {
 			t.Errorf("got %v before the time is over", err)
 		}
@@ -54,7 +54,7 @@ func TestSweeperRunsUntilItsContextEnds(t *testing.T) {
 	})
 }
 
-func TestFollowIsPure(t *testing.T) {
+func TestFollow_IsPure(t *testing.T) {
 	open := []string{"1", "2"}
 	still, flagged, err := session.Follow(open, []message.Message{message.Tool(message.ResultOf("1", "r")), message.User("q"), message.Assistant("", message.Call{ID: "3", Name: "f"})})
 	if err != nil || len(still) != 2 || still[0] != "2" || still[1] != "3" || len(flagged) != 1 || flagged[0] != "2" || open[0] != "1" || open[1] != "2" {
@@ -63,11 +63,11 @@ func TestFollowIsPure(t *testing.T) {
 	var invalid *message.InvalidError
 	_, _, err = session.Follow(nil, []message.Message{message.Tool(message.ResultOf("x", "r")), message.Tool(message.ResultOf("y", "r"))})
 	if !errors.As(err, &invalid) || len(invalid.Problems) != 2 {
-		t.Errorf("rule: all mistakes are told at once\n got: %v", err)
+		t.Errorf("rule: one error reports all mistakes\n got: %v", err)
 	}
 }
 
-func TestDeriveIsPure(t *testing.T) {
+func TestDerive_IsPure(t *testing.T) {
 	log := []message.Message{message.System("s"), message.User("q0"), message.Assistant("a0"), message.User("q1")}
 	short := message.System("so far")
 	fit, err := session.Derive(log, &short, 3, message.Window{})
@@ -76,7 +76,7 @@ func TestDeriveIsPure(t *testing.T) {
 	}
 }
 
-func TestListReportsWhatGoesOnAndWhatWaits(t *testing.T) {
+func TestList_LiveAndWaiting(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	var docs document.Map
 	m, err := session.New(session.Config{Store: &docs, TTL: time.Hour, Now: func() time.Time { return now }, Engine: unresponsive{}})
@@ -101,10 +101,10 @@ func TestListReportsWhatGoesOnAndWhatWaits(t *testing.T) {
 	}
 	a, b := got["a"], got["b"]
 	if len(got) != 2 || a.Live == nil || !a.Over || a.Live.User != "ada" || a.Live.Messages != 1 || len(a.Waiting) != 0 {
-		t.Errorf("rule: one whose time is over, and that nobody has ended, is live and over\n got: %+v", got)
+		t.Errorf("rule: a session past its deadline is live and over until a sweep\n got: %+v", got)
 	}
 	if b.Live == nil || b.Over || b.Live.User != "bob" || len(b.Waiting) != 1 || b.Waiting[0].Reason != session.ReasonReset || b.Waiting[0].Key == "" {
-		t.Errorf("rule: a former life waits beside the one that goes on\n got: %+v", b)
+		t.Errorf("rule: the earlier generation waits beside the live session\n got: %+v", b)
 	}
 	done, err := (&session.Sweeper{Manager: m}).Sweep(t.Context())
 	if err == nil || done.Expired != 1 {
@@ -113,7 +113,7 @@ func TestListReportsWhatGoesOnAndWhatWaits(t *testing.T) {
 	for l, err := range m.List(t.Context()) {
 		do(l, err)
 		if len(l.Waiting) != 1 || l.Waiting[0].Offloaded || l.Waiting[0].Attempts != 1 {
-			t.Errorf("rule: an offload that failed is told\n got: %+v", l)
+			t.Errorf("rule: List shows a failed offload\n got: %+v", l)
 		}
 		break // a reader may stop early
 	}
@@ -126,7 +126,7 @@ func TestListReportsWhatGoesOnAndWhatWaits(t *testing.T) {
 	}
 }
 
-// deaf is an engine that takes nothing.
+// unresponsive is an engine whose Offload fails.
 type unresponsive struct{}
 
 func (unresponsive) Offload(context.Context, session.Ended) error { return errors.New("not now") }

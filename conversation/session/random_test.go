@@ -16,37 +16,37 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// lives are random conversations in several sessions at once, with tools, windows, summaries, ends,
-// resets, timeouts, and an engine that fails now and then. After each move the view of the session must
-// be one that a provider takes, and its log what was said; in the end the engine must have each life
-// of each session once, whole.
-type lives struct {
+// simulation makes random calls on several sessions: messages, tool calls, summaries, ends, resets,
+// timeouts and sweeps with a failing engine. After each call, the log must have all messages and
+// the view must be valid for a provider. At the end, the engine must have each generation of each
+// session exactly once.
+type simulation struct {
 	*world
 	r          *rapid.T
 	ids        []string
 	window     message.Window
-	live       map[string]*life
-	over       []string // what the engine has to get, by said
+	live       map[string]*generation
+	over       []string // what the engine must receive
 	calls      int
-	compacting string // the session that is compacted
+	compacting string // the session of the current Compact
 	summarizer message.Summarizer
-	planned    []message.Message // what was summed up last
+	planned    []message.Message // the messages of the last summary
 }
 
-// life is a session that goes on.
-type life struct {
+// generation is an active session.
+type generation struct {
 	said    []string // the ids of its messages
 	summary *message.Message
-	until   int // in the log, what the summary stands for
+	until   int // the end of the summarized messages in the log
 }
 
 var errNoModel, errAsleep = errors.New("no model"), errors.New("asleep")
 
-func newLives(w *world, r *rapid.T) *lives {
+func newSimulation(w *world, r *rapid.T) *simulation {
 	w.round++
-	l := &lives{world: w, r: r, live: map[string]*life{}}
+	l := &simulation{world: w, r: r, live: map[string]*generation{}}
 	for i := range 3 {
-		l.ids = append(l.ids, fmt.Sprintf("life%d/%d", w.round, i))
+		l.ids = append(l.ids, fmt.Sprintf("s%d/%d", w.round, i))
 	}
 	l.window = message.Window{
 		MaxMessages: rapid.IntRange(0, 6).Draw(r, "messages"), MaxTokens: rapid.IntRange(0, 8).Draw(r, "tokens"), Counter: one,
@@ -57,7 +57,7 @@ func newLives(w *world, r *rapid.T) *lives {
 	return l
 }
 
-func (l *lives) play() {
+func (l *simulation) play() {
 	for range rapid.IntRange(1, pace.Of(12, 4)).Draw(l.r, "moves") {
 		id := rapid.SampledFrom(l.ids).Draw(l.r, "session")
 		if l.live[id] == nil {
@@ -81,7 +81,7 @@ func (l *lives) play() {
 			l.sweeps(rapid.Bool().Draw(l.r, "asleep"))
 		default:
 			for range rapid.IntRange(1, 4).Draw(l.r, "many") {
-				l.wants(id)
+				l.extends(id)
 			}
 		}
 		l.look(id)
@@ -89,28 +89,28 @@ func (l *lives) play() {
 	l.close()
 }
 
-func (l *lives) must(err error) {
+func (l *simulation) must(err error) {
 	if err != nil {
 		l.r.Fatalf("rule: %s\n got: %v", l.rule, err)
 	}
 }
 
-// begins starts a life of a session, with or without a system prompt.
-func (l *lives) begins(id string, start func(context.Context, session.Start) (session.Session, error)) {
+// begins starts a session, with or without a system prompt.
+func (l *simulation) begins(id string, start func(context.Context, session.Start) (session.Session, error)) {
 	_, err := start(l.ctx, session.Start{ID: id, System: rapid.SampledFrom([]string{"", "s"}).Draw(l.r, "system")})
 	l.must(err)
 	log, err := l.m.Log(l.ctx, id)
 	l.must(err)
-	l.live[id] = &life{said: idsOf(log)}
+	l.live[id] = &generation{said: idsOf(log)}
 }
 
-func (l *lives) ends(id string) {
+func (l *simulation) ends(id string) {
 	l.over = append(l.over, id+" "+strings.Join(l.live[id].said, " "))
 	delete(l.live, id)
 }
 
-// says appends what comes next, in an Append or in a Turn.
-func (l *lives) wants(id string) {
+// extends appends the next messages, in an Append or in a Turn.
+func (l *simulation) extends(id string) {
 	ms := l.next(id)
 	var done session.Appended
 	var err error
@@ -121,7 +121,7 @@ func (l *lives) wants(id string) {
 		})
 		var large *message.TooLargeError
 		if errors.As(err, &large) {
-			return // there is no view to begin a turn with
+			return // the view is too large for a turn
 		}
 	} else {
 		done, err = l.m.Append(l.ctx, id, ms...)
@@ -130,8 +130,8 @@ func (l *lives) wants(id string) {
 	l.live[id].said = append(l.live[id].said, idsOf(done.Added)...)
 }
 
-// next draws what comes next: a question, an answer, calls, or results of what is open.
-func (l *lives) next(id string) []message.Message {
+// next returns random messages: a question, an answer, calls, or results of open calls.
+func (l *simulation) next(id string) []message.Message {
 	s, err := l.m.Get(l.ctx, id)
 	l.must(err)
 	switch n := rapid.IntRange(0, 5).Draw(l.r, "said"); {
@@ -153,8 +153,8 @@ func (l *lives) next(id string) []message.Message {
 	return []message.Message{message.User("q"), message.Assistant("a")}
 }
 
-// compacts makes a summary, while which others may speak or make one too, and which may fail.
-func (l *lives) compacts(id string) {
+// compacts calls Compact. The write function may fail, or append, compact or reset meanwhile.
+func (l *simulation) compacts(id string) {
 	l.compacting = id
 	done, err := l.m.Compact(l.ctx, id)
 	if !errors.Is(err, errNoModel) {
@@ -169,16 +169,16 @@ func (l *lives) compacts(id string) {
 	now.summary, now.until = &short, 1+slices.Index(now.said, l.planned[len(l.planned)-1].ID)
 }
 
-func (l *lives) write(_ context.Context, ms []message.Message) (string, error) {
+func (l *simulation) write(_ context.Context, ms []message.Message) (string, error) {
 	if _, results := message.Orphans(ms); len(results) > 0 || len(ms) == 0 {
-		l.r.Fatalf("rule: a summary is of something, and of no result without its call\n got: %s", text(ms))
+		l.r.Fatalf("rule: a summary has messages, and no result without its call\n got: %s", text(ms))
 	}
 	plan := l.plan(l.compacting)
 	switch rapid.IntRange(0, 5).Draw(l.r, "writing") {
 	case 0:
 		return "", errNoModel
 	case 1:
-		l.wants(l.compacting)
+		l.extends(l.compacting)
 	case 2:
 		l.compacts(l.compacting)
 	case 3:
@@ -189,8 +189,8 @@ func (l *lives) write(_ context.Context, ms []message.Message) (string, error) {
 	return "short", nil
 }
 
-// plan returns what a summary would take the place of.
-func (l *lives) plan(id string) []message.Message {
+// plan returns the messages that a summary would replace.
+func (l *simulation) plan(id string) []message.Message {
 	all, err := l.m.Log(l.ctx, id)
 	l.must(err)
 	if now := l.live[id]; now.summary != nil {
@@ -202,8 +202,8 @@ func (l *lives) plan(id string) []message.Message {
 	return p.Messages
 }
 
-// look checks a session after a move.
-func (l *lives) look(id string) {
+// look checks a session after a call.
+func (l *simulation) look(id string) {
 	now := l.live[id]
 	if now == nil {
 		return
@@ -211,7 +211,7 @@ func (l *lives) look(id string) {
 	log, err := l.m.Log(l.ctx, id)
 	l.must(err)
 	if got := idsOf(log); !slices.Equal(got, now.said) {
-		l.r.Fatalf("rule: nothing leaves the log\n got: %q\nwant: %q", got, now.said)
+		l.r.Fatalf("rule: the log keeps all messages\n got: %q\nwant: %q", got, now.said)
 	}
 	view, err := l.m.View(l.ctx, id)
 	var large *message.TooLargeError
@@ -221,12 +221,12 @@ func (l *lives) look(id string) {
 	l.sendable(view)
 	want, wantErr := session.Derive(log, now.summary, now.until, l.window)
 	if text(view.Messages) != text(want.Messages) || (err == nil) != (wantErr == nil) {
-		l.r.Fatalf("rule: a view is what the window makes of the summary and the log\n got: %q, %v\nwant: %q, %v\n log: %s", textsOf(view.Messages), err, textsOf(want.Messages), wantErr, text(log))
+		l.r.Fatalf("rule: a view is Derive of the log and the summary\n got: %q, %v\nwant: %q, %v\n log: %s", textsOf(view.Messages), err, textsOf(want.Messages), wantErr, text(log))
 	}
 }
 
-// sendable checks that a provider takes a view: no result is without its call, and no summary beside another.
-func (l *lives) sendable(view message.Fitted) {
+// sendable checks that a view has no result without its call and at most one summary.
+func (l *simulation) sendable(view message.Fitted) {
 	summaries := 0
 	for _, m := range view.Messages {
 		if _, is := message.SummaryOf(m); is {
@@ -238,7 +238,7 @@ func (l *lives) sendable(view message.Fitted) {
 	}
 }
 
-func (l *lives) sweeps(asleep bool) {
+func (l *simulation) sweeps(asleep bool) {
 	if l.engine.fail = nil; asleep {
 		l.engine.fail = errAsleep
 	}
@@ -248,12 +248,12 @@ func (l *lives) sweeps(asleep bool) {
 	}
 }
 
-// close ends all sessions, lets the engine catch up, and looks at what it has got.
-func (l *lives) close() {
+// close ends all sessions, sweeps, and checks what the engine received.
+func (l *simulation) close() {
 	for id := range maps.Clone(l.live) {
 		l.ends(id)
 	}
-	for range 2 { // the first sweep ends what is over by time
+	for range 2 { // the first sweep ends expired sessions
 		l.clock.advance(2 * time.Hour)
 		l.sweeps(false)
 	}
@@ -266,11 +266,11 @@ func (l *lives) close() {
 	slices.Sort(got)
 	slices.Sort(l.over)
 	if !slices.Equal(got, l.over) {
-		l.r.Fatalf("rule: the engine gets each life of a session once, and all of it\n got: %q\nwant: %q", got, l.over)
+		l.r.Fatalf("rule: the engine receives each generation once, with its whole log\n got: %q\nwant: %q", got, l.over)
 	}
 	for _, id := range l.ids {
 		if _, err := l.m.Get(l.ctx, id); !errors.Is(err, session.ErrNotFound) {
-			l.r.Fatalf("rule: what was offloaded is gone\n got: %v", err)
+			l.r.Fatalf("rule: an offloaded session is removed\n got: %v", err)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func TestSweep_OffloadsEveryKindOfEnd(t *testing.T) {
 	w.sweep()
 	var reasons []string
 	for _, e := range w.engine.calls {
-		if len(e.Messages) > 1 { // not what the reset has begun
+		if len(e.Messages) > 1 { // not the session that Reset started
 			reasons = append(reasons, string(e.Reason)+" of "+e.ID+" by "+e.User)
 			w.want(e.Messages, "s", "q "+e.ID, "", "r1", "a")
 		}
@@ -46,7 +46,7 @@ func TestSweep_OffloadsEveryKindOfEnd(t *testing.T) {
 }
 
 func TestSweep_OffloadsTheWholeLog(t *testing.T) {
-	w := newWorld(t, "what the window cut and a summary replaced is offloaded too")
+	w := newWorld(t, "the whole log is offloaded, also behind a window and a summary")
 	w.m = w.summarising(concat)
 	id := w.create(session.Start{System: "s"}).ID
 	w.rounds(id, 0, 4)
@@ -59,7 +59,7 @@ func TestSweep_OffloadsTheWholeLog(t *testing.T) {
 }
 
 func TestCreate_AddsLongTermMemory(t *testing.T) {
-	w := newWorld(t, "a session begins with what is known of its user, or without")
+	w := newWorld(t, "the system prompt has what the engine knows about the user")
 	w.engine.known = map[string]string{"ada": " Ada likes tea. "}
 	for user, want := range map[string]string{"ada": "Be brief.\n\nAda likes tea.", "bob": "Be brief.", "panic": "Be brief.", "": "Be brief."} {
 		w.want(w.logOf(w.create(session.Start{User: user, System: "Be brief."}).ID), want)
@@ -69,19 +69,19 @@ func TestCreate_AddsLongTermMemory(t *testing.T) {
 	w.engine.fail = errors.New("asleep")
 	w.want(w.logOf(w.create(session.Start{User: "ada", System: "Be brief."}).ID), "Be brief.")
 	if log := w.log.String(); !strings.Contains(log, "asleep") || !strings.Contains(log, "ouch") {
-		w.Errorf("rule: what the engine fails to do is logged\n got: %s", log)
+		w.Errorf("rule: failures of the engine are logged\n got: %s", log)
 	}
 }
 
 func TestSweep_ExpiredSession(t *testing.T) {
-	w := newWorld(t, "a session that is over by time is offloaded before it goes")
+	w := newWorld(t, "a session past its deadline is offloaded and then removed")
 	id := w.create(session.Start{ID: "s"}).ID
 	w.append(id, message.User("q"))
 	w.clock.advance(59 * time.Minute)
-	w.append(id, message.User("still here")) // and so an hour more
+	w.append(id, message.User("still here")) // extends the deadline by an hour
 	w.clock.advance(time.Minute)
 	if done := w.sweep(); done.Expired > 0 || len(w.engine.calls) > 0 {
-		w.Errorf("rule: each message lets a session live on\n got: %+v", done)
+		w.Errorf("rule: each message extends the deadline\n got: %+v", done)
 	}
 	w.clock.advance(time.Hour)
 	_, err := w.m.Append(w.ctx, id, message.User("too late"))
@@ -91,15 +91,15 @@ func TestSweep_ExpiredSession(t *testing.T) {
 	}
 	w.want(w.engine.calls[0].Messages, "q", "still here")
 	if n := w.left(); n > 0 {
-		w.Errorf("rule: nothing is left\n got: %d documents", n)
+		w.Errorf("rule: no document is left\n got: %d documents", n)
 	}
 	if done := w.sweep(); done != (session.SweepStats{}) {
-		w.Errorf("rule: what is done is done\n got: %+v", done)
+		w.Errorf("rule: a second sweep does nothing\n got: %+v", done)
 	}
 }
 
 func TestCreate_ReusesAnExpiredID(t *testing.T) {
-	w := newWorld(t, "an id whose time is over is free at once, and what was is offloaded")
+	w := newWorld(t, "an expired id can be used at once, and its session is offloaded")
 	w.create(session.Start{ID: "s"})
 	w.append("s", message.User("old"))
 	w.clock.advance(time.Hour)
@@ -114,12 +114,12 @@ func TestCreate_ReusesAnExpiredID(t *testing.T) {
 	w.sweep()
 	w.want(w.engine.calls[1].Messages, "new")
 	if w.engine.calls[0].Key == w.engine.calls[1].Key {
-		w.Error("rule: each life has a key of its own")
+		w.Error("rule: each generation has its own key")
 	}
 }
 
 func TestSweep_LongSession(t *testing.T) {
-	w := newWorld(t, "a long session goes in pieces")
+	w := newWorld(t, "a long session is removed in several batches")
 	id := w.create(session.Start{}).ID
 	for range 2 {
 		ms := make([]message.Message, 600)
@@ -137,8 +137,8 @@ func TestSweep_LongSession(t *testing.T) {
 }
 
 func TestSweep_ManySessions(t *testing.T) {
-	w := newWorld(t, "many sessions are due at once")
-	n := pace.Of(230, 130) // a sweep looks at 100 at once
+	w := newWorld(t, "a sweep handles many sessions")
+	n := pace.Of(230, 130) // a sweep reads 100 at once
 	for i := range n {
 		w.create(session.Start{ID: fmt.Sprint(i)})
 	}
@@ -149,7 +149,7 @@ func TestSweep_ManySessions(t *testing.T) {
 }
 
 func TestSweep_RetriesAFailedEngine(t *testing.T) {
-	w := newWorld(t, "an engine that fails holds nobody up, and gets the session once in the end")
+	w := newWorld(t, "a failing engine blocks no session and receives it once")
 	w.create(session.Start{ID: "s", User: "ada"})
 	w.append("s", message.User("old"))
 	w.engine.fail = errors.New("down")
@@ -181,10 +181,9 @@ func TestSweep_RetriesAFailedEngine(t *testing.T) {
 	w.want(w.engine.calls[3].Messages, "old")
 }
 
-// crashes lets every write from the end on fail once, before it is made or after, and then a
-// sweeper come that knows nothing of it.
+// It fails each write of an End once, before or after the write, and then runs other sweepers.
 func TestSweep_CrashAtEveryWrite(t *testing.T) {
-	w := newWorld(t, "a crash at any write of an end loses nothing and doubles nothing")
+	w := newWorld(t, "a crash at any write offloads the session exactly once")
 	for _, made := range []bool{false, true} {
 		for n := 0; ; n++ {
 			id := fmt.Sprint("s", made, n)
@@ -198,17 +197,17 @@ func TestSweep_CrashAtEveryWrite(t *testing.T) {
 				if writes++; writes <= n {
 					return nil
 				}
-				if writes == n+1 && made { // it is made, but nobody hears of it
+				if writes == n+1 && made { // the write succeeds, but its caller gets an error
 					if _, err := w.store.Store.Batch(w.ctx, p, changes); err != nil {
 						return err
 					}
 				}
-				return errFlaky // and the process is gone
+				return errFlaky // the process ends
 			}
 			w.m.End(w.ctx, id)
 			(&session.Sweeper{Manager: w.m}).Sweep(w.ctx)
 			w.store.before = nil
-			for range 3 { // others come
+			for range 3 { // other sweepers
 				w.clock.advance(time.Hour)
 				w.m = w.manager(session.Config{})
 				w.sweep()
@@ -220,14 +219,14 @@ func TestSweep_CrashAtEveryWrite(t *testing.T) {
 				w.want(e.Messages, "q", "a")
 			}
 			if writes <= n {
-				break // nothing crashed any more
+				break // there is no further write
 			}
 		}
 	}
 }
 
 func TestSweep_ConcurrentSweepers(t *testing.T) {
-	w := newWorld(t, "of many sweepers one offloads")
+	w := newWorld(t, "one of several sweepers offloads a session")
 	const sessions = 12
 	for i := range sessions {
 		w.create(session.Start{ID: fmt.Sprint(i)})

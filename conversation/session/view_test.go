@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// one counts a token for each message.
+// one counts one token for each message.
 var one = counter(func(message.Message) int { return 1 })
 
 func (w *world) view(id string) []message.Message {
@@ -25,7 +25,7 @@ func (w *world) view(id string) []message.Message {
 	return fit.Messages
 }
 
-// rounds appends so many questions and answers.
+// rounds appends questions and answers with the numbers from up to until.
 func (w *world) rounds(id string, from, until int) {
 	w.Helper()
 	for i := from; i < until; i++ {
@@ -33,7 +33,7 @@ func (w *world) rounds(id string, from, until int) {
 	}
 }
 
-// summarising returns a manager with room for four messages.
+// summarising returns a manager whose window has four messages.
 func (w *world) summarising(write func(ms []message.Message) (string, error)) *session.Manager {
 	return w.manager(session.Config{
 		Window:     message.Window{MaxTokens: 4, Counter: one},
@@ -46,7 +46,7 @@ func concat(ms []message.Message) (string, error) {
 }
 
 func TestView_KeepsTheNewest(t *testing.T) {
-	w := newWorld(t, "the window slides from the beginning, behind the system prompt")
+	w := newWorld(t, "the window drops the oldest messages after the system prompt")
 	w.m = w.manager(session.Config{Window: message.Window{MaxTokens: 3, Counter: one}})
 	id := w.create(session.Start{System: "s"}).ID
 	w.rounds(id, 0, 3)
@@ -60,7 +60,7 @@ func TestView_CallsStayWithResults(t *testing.T) {
 	id := w.create(session.Start{}).ID
 	w.append(id, message.User("q0"), call("1", "2"), result("1"), result("2"), message.User("q1"))
 	w.want(w.view(id), "q1")
-	rapid.Check(w.TB, func(r *rapid.T) { newLives(w, r).play() })
+	rapid.Check(w.TB, func(r *rapid.T) { newSimulation(w, r).play() })
 }
 
 func TestView_FirstMessagesKeepResults(t *testing.T) {
@@ -76,7 +76,7 @@ func TestView_FirstMessagesKeepResults(t *testing.T) {
 }
 
 func TestView_LaterSystemMessage(t *testing.T) {
-	w := newWorld(t, "a system message further on is not one of those that lead")
+	w := newWorld(t, "a later system message is not pinned")
 	w.m = w.manager(session.Config{Window: message.Window{MaxMessages: 1}})
 	id := w.create(session.Start{}).ID
 	w.append(id, message.User("q0"), message.System("note"), message.User("q1"))
@@ -84,7 +84,7 @@ func TestView_LaterSystemMessage(t *testing.T) {
 }
 
 func TestView_AtAndAboveTheLimit(t *testing.T) {
-	w := newWorld(t, "at the limit nothing is cut; what is too large alone is an error")
+	w := newWorld(t, "at the limit nothing is cut, and a message above it is an error")
 	w.m = w.manager(session.Config{Window: message.Window{MaxTokens: 12, Counter: counter(func(m message.Message) int { return len(m.Text()) })}})
 	id := w.create(session.Start{System: "sys"}).ID
 	w.append(id, message.User("four"), message.Assistant("five!"))
@@ -99,7 +99,7 @@ func TestView_AtAndAboveTheLimit(t *testing.T) {
 }
 
 func TestView_PinsLeadingSystemMessages(t *testing.T) {
-	w := newWorld(t, "without a system prompt the first go first; all that lead are pinned")
+	w := newWorld(t, "all leading system messages are pinned")
 	w.m = w.manager(session.Config{Window: message.Window{MaxMessages: 3}})
 	id := w.create(session.Start{}).ID
 	w.rounds(id, 0, 2)
@@ -112,7 +112,7 @@ func TestView_PinsLeadingSystemMessages(t *testing.T) {
 }
 
 func TestCompact_ReplacesTheOldestRounds(t *testing.T) {
-	w := newWorld(t, "a summary takes the place of the oldest rounds, as a system message")
+	w := newWorld(t, "a summary replaces the oldest rounds, as a system message")
 	w.m = w.summarising(concat)
 	id := w.create(session.Start{System: "s"}).ID
 	w.rounds(id, 0, 3)
@@ -125,7 +125,7 @@ func TestCompact_ReplacesTheOldestRounds(t *testing.T) {
 }
 
 func TestCompact_ConcurrentAppendAndFailure(t *testing.T) {
-	w := newWorld(t, "what is appended while a summary is written stays; without one the window slides")
+	w := newWorld(t, "messages appended during Compact stay, also after its failure")
 	id := w.create(session.Start{System: "s"}).ID
 	w.rounds(id, 0, 3)
 	w.m = w.summarising(func(ms []message.Message) (string, error) {
@@ -152,7 +152,7 @@ func TestCompact_ConcurrentAppendAndFailure(t *testing.T) {
 }
 
 func TestCompact_DuringATurn(t *testing.T) {
-	w := newWorld(t, "a summary that is written beside a turn does not end it")
+	w := newWorld(t, "a Compact during a turn is no conflict")
 	w.m = w.summarising(concat)
 	id := w.create(session.Start{System: "s"}).ID
 	w.rounds(id, 0, 3)
@@ -177,7 +177,7 @@ func TestCompact_DuringATurn(t *testing.T) {
 }
 
 func TestCompact_FoldsTheEarlierSummary(t *testing.T) {
-	w := newWorld(t, "there is one summary, in which the one before is folded")
+	w := newWorld(t, "a new summary includes the earlier one")
 	w.m = w.summarising(concat)
 	id := w.create(session.Start{System: "s"}).ID
 	w.rounds(id, 0, 3)

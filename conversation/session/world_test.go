@@ -26,7 +26,7 @@ func newWorld(t *testing.T, rule string) *world {
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// world is a manager over a store under test, with a clock and an engine of the test's.
+// world is a manager with a store, a clock and an engine of the test.
 type world struct {
 	testing.TB
 	ctx    context.Context
@@ -88,7 +88,7 @@ func (b *safeBuffer) String() string {
 	return b.b.String()
 }
 
-// engine notes what it is given. It takes a key once, as an engine should.
+// engine records its calls. It stores each key once.
 type engine struct {
 	mu    sync.Mutex
 	known map[string]string
@@ -198,7 +198,7 @@ func (w *world) sweep() session.SweepStats {
 	return done
 }
 
-// want demands what messages say, in order.
+// want checks the texts of messages, in order.
 func (w *world) want(ms []message.Message, texts ...string) {
 	w.Helper()
 	if got := textsOf(ms); !slices.Equal(got, texts) {
@@ -206,7 +206,7 @@ func (w *world) want(ms []message.Message, texts ...string) {
 	}
 }
 
-// wantError demands an error of a kind.
+// wantError checks the kind of an error.
 func (w *world) wantError(err, kind error) {
 	w.Helper()
 	if !errors.Is(err, kind) {

@@ -102,8 +102,8 @@ func TestCancel_WorkerResumedAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// until is a worker that sends its attempt to begun, waits for the end of its context, and sends the
-// cause to why.
+// until is a worker that sends its attempt to begun, waits for the end of its context, and sends
+// its cause to why.
 func until(begun chan<- int, why chan<- error) tasks.Worker {
 	return tasks.WorkerFunc(func(ctx context.Context, t tasks.Task) (tasks.Outcome, error) {
 		begun <- t.Attempt

@@ -1,8 +1,8 @@
 // Package tasks stores the tasks that agents give each other. The status of a task changes by a
-// checked state machine. Tasks are kept in any document store and run by workers in this process.
+// checked state machine. Tasks are stored in any document store and run by workers in this process.
 //
 //	board := tasks.NewBoard(docs) // docs is a document.Store
-//	task, err := board.Create(ctx, tasks.Task{ID: "t-1", Thread: "thread-1", Target: "poet", Type: "poem", Input: in, Timeout: time.Minute})
+//	task, err := board.Create(ctx, tasks.Task{ID: "t-1", Target: "poet", Input: in})
 //	task, err = board.Run(ctx, "t-1", poet) // poet is a Worker
 //	if task.Status == tasks.Waiting {       // the worker asks a question
 //		task, err = board.Resume(ctx, "t-1", answer, poet)
@@ -14,13 +14,14 @@
 // # Guarantees
 //
 //  1. A status changes only as [Status.May] allows, by compare-and-set. A result that comes after
-//     the task was cancelled, timed out or completed changes nothing and returns an [ErrTransition].
+//     the task was cancelled, timed out or completed changes nothing and returns an
+//     [ErrTransition].
 //  2. The id identifies a task. Creating it twice returns an ErrExists.
 //  3. A waiting task survives the end of all processes. Any process with the answer can resume it.
 //  4. A worker that panics, fails or times out leaves a failed task with the reason. If the process
 //     of a worker dies, [Board.Expire] fails the task.
-//  5. The context of a worker ends when its task is cancelled, deleted or timed out: at once in this
-//     process, and within [Board.Watch] in other processes.
+//  5. The context of a worker ends when its task is cancelled, deleted or timed out: at once in
+//     this process, and within [Board.Watch] in other processes.
 //
 // # What it does not do
 //

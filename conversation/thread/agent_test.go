@@ -15,7 +15,7 @@ import (
 
 func newGame() Game { return Game{Room: "hall"} }
 
-// each runs a row with both strategies, on a thread of its own.
+// each calls f with both strategies, each on its own thread.
 func (p *probe) each(f func(s *session, id string)) {
 	for _, strategy := range []thread.Strategy{thread.Explicit, thread.Implicit} {
 		m, id := p.manager(strategy), "t-"+string(strategy)
@@ -44,8 +44,8 @@ func TestInitAndUpdate(t *testing.T) {
 
 func TestLoad_CreatesNoThread(t *testing.T) {
 	p := newProbe(t)
-	_, err := p.manager(thread.Explicit).Begin().Load(p.Context(), "nobody")
-	p.Fails("a load makes no thread", err, thread.ErrThreadNotFound)
+	_, err := p.manager(thread.Explicit).Begin().Load(p.Context(), "unknown")
+	p.Fails("a load creates no thread", err, thread.ErrThreadNotFound)
 }
 
 func TestExplicit_SaveIfModifiedWritesNothing(t *testing.T) {
@@ -74,7 +74,7 @@ func TestRepository_SetAndGet(t *testing.T) {
 	p.Done("a repository clears by nil", err)
 	p.stored("a cleared state", "none")
 	for _, err := range []error{r.SetConfig(p.Context(), "", thread.Config{}), r.SetThread(p.Context(), &thread.Thread[Game]{Config: thread.Config{}})} {
-		p.Fails("an empty thread id is refused", err, thread.ErrThreadID)
+		p.Fails("an empty thread id is rejected", err, thread.ErrThreadID)
 	}
 }
 
@@ -121,12 +121,12 @@ func TestSetState_InsertsAndUpdates(t *testing.T) {
 
 func TestSetState_EmptyID(t *testing.T) {
 	p := newProbe(t)
-	p.Fails("an empty thread id is refused", p.begin("").SetState(p.Context(), "", game("hall", 1)), thread.ErrThreadID)
+	p.Fails("an empty thread id is rejected", p.begin("").SetState(p.Context(), "", game("hall", 1)), thread.ErrThreadID)
 }
 
 func TestSetState_Nil(t *testing.T) {
 	p := newProbe(t)
-	p.Fails("a nil state is refused", p.begin("").SetState(p.Context(), "t1", nil), thread.ErrState)
+	p.Fails("a nil state is rejected", p.begin("").SetState(p.Context(), "t1", nil), thread.ErrState)
 }
 
 func TestSetState_ReadsOnce(t *testing.T) {
@@ -141,7 +141,7 @@ func TestSetState_ReportsStoreFailures(t *testing.T) {
 	p := newProbe(t)
 	p.each(func(s *session, id string) {
 		defer p.down()()
-		p.Fails("an error of the store is told", s.SetState(p.Context(), id, game("hall", 1)), errDown)
+		p.Fails("the error of the store is returned", s.SetState(p.Context(), id, game("hall", 1)), errDown)
 	})
 }
 
@@ -171,8 +171,8 @@ func TestInit_SetsTheFirstState(t *testing.T) {
 		th := p.load(s, id)
 		p.Done("init", s.Init(p.Context(), th, newGame))
 		p.Same("a thread without a state gets its first", p.roomOf(id), "hall v1")
-		p.Same("and the agent has it in hand", room(th.State), "hall v1")
-		p.Done("init", s.Init(p.Context(), th, func() Game { p.Error("rule: a thread with data is not begun anew"); return Game{} }))
+		p.Same("and the loaded thread has it", room(th.State), "hall v1")
+		p.Done("init", s.Init(p.Context(), th, func() Game { p.Error("rule: Init does not replace data"); return Game{} }))
 		p.Done("set a state without data", s.SetState(p.Context(), id, &state{Version: 2, Ext: map[string]json.RawMessage{"mood": json.RawMessage(`"glad"`)}}))
 		again := s.Begin()
 		th = p.load(again, id)
@@ -199,12 +199,12 @@ func TestUpdate_ReplacesData(t *testing.T) {
 	p.each(func(s *session, id string) {
 		p.Done("set", s.SetState(p.Context(), id, &state{Version: 1, Data: &Game{Room: "hall"}, Ext: map[string]json.RawMessage{"mood": json.RawMessage(`1`)}}))
 		th := p.load(s, id)
-		p.unwritten("what says the same is not saved", func() { p.Done("update", s.Update(p.Context(), th, Game{Room: "hall"})) })
+		p.unwritten("equal data are not saved", func() { p.Done("update", s.Update(p.Context(), th, Game{Room: "hall"})) })
 		p.Done("update", s.Update(p.Context(), th, Game{Room: "cellar"}))
 		st, err := p.repo().State(p.Context(), id)
 		p.Done("the state can be read", err)
 		p.Same("data are replaced, the version grows, other fields stay", []any{room(st), string(st.Ext["mood"])}, "[cellar v2 1]")
-		p.Same("the agent has it in hand", room(th.State), "cellar v2")
+		p.Same("the loaded thread has it", room(th.State), "cellar v2")
 	})
 }
 
@@ -216,9 +216,9 @@ func TestUpdate_StoreFailure(t *testing.T) {
 		up := p.down()
 		err := s.Update(p.Context(), th, Game{Room: "cellar"})
 		up()
-		p.Fails("an error of the store is told", err, errDown)
+		p.Fails("the error of the store is returned", err, errDown)
 		p.Same("it is not the fatal one", errors.Is(err, thread.ErrStateSave), false)
-		p.Same("what is in hand is not advanced", room(th.State), "hall v1")
+		p.Same("the loaded thread does not change", room(th.State), "hall v1")
 		p.Done("another try", s.Update(p.Context(), th, Game{Room: "cellar"}))
 		p.Same("saves", p.roomOf(id), "cellar v2")
 	})
@@ -234,7 +234,7 @@ func TestSetState_VersionsCountUp(t *testing.T) {
 			p.Same("a version is one more than the last", th.State.Version, i+2)
 		}
 		for _, v := range []uint64{1, 5, 6, 8, 1 << 60} {
-			p.Fails("another version is refused", s.SetState(p.Context(), id, game("roof", v)), thread.ErrConflict)
+			p.Fails("another version is rejected", s.SetState(p.Context(), id, game("roof", v)), thread.ErrConflict)
 		}
 		p.Done("the next is not", s.SetState(p.Context(), id, game("roof", 7)))
 	})
@@ -257,9 +257,9 @@ func TestSession_ConfigOnly(t *testing.T) {
 	p := newProbe(t)
 	p.each(func(s *session, id string) {
 		th := p.load(s, id)
-		p.Same("who has no state reads the configuration", th.Config["model"], "m-1")
-		p.unwritten("and need not do anything", func() { p.Done("end", s.End(p.Context())) })
-		p.silent("and hears nothing")
+		p.Same("a thread without a state has a configuration", th.Config["model"], "m-1")
+		p.unwritten("a session without edits", func() { p.Done("end", s.End(p.Context())) })
+		p.silent("a run without a state")
 	})
 }
 
@@ -299,7 +299,7 @@ func TestRun_InitThenUpdate(t *testing.T) {
 			}
 			return s.Update(p.Context(), th, Game{Room: "cellar"})
 		}))
-		p.stored("the agent of the founding document", want)
+		p.stored("the state after each run", want)
 	}
 }
 
@@ -308,12 +308,12 @@ func TestSetState_SameVersionTwice(t *testing.T) {
 	p := newProbe(t)
 	p.each(func(s *session, id string) {
 		p.Done("set", s.SetState(p.Context(), id, game("hall", 1)))
-		p.Fails("who writes version 1 each time is told", s.SetState(p.Context(), id, game("roof", 1)), thread.ErrConflict)
+		p.Fails("the same version twice is a conflict", s.SetState(p.Context(), id, game("roof", 1)), thread.ErrConflict)
 		p.Same("nothing is lost", p.roomOf(id), "hall v1")
 	})
 }
 
-// raceOnOneManager lets goroutines share a manager, a session and a thread.
+// raceOnOneManager uses a manager, a session and a thread from several goroutines.
 func raceOnOneManager(p *probe, log *slog.Logger) {
 	m, err := thread.NewManager(p.repo(), thread.Options{Strategy: thread.Implicit, Logger: log})
 	p.Done("a manager can be made", err)
@@ -325,10 +325,10 @@ func raceOnOneManager(p *probe, log *slog.Logger) {
 		wg.Go(func() {
 			for i := range each {
 				if err := count(p, m); err != nil {
-					p.Errorf("rule: who lost can try again\n got: %v", err)
+					p.Errorf("rule: a save succeeds after a conflict\n got: %v", err)
 				}
 				if err := shared.EnableTools(p.Context(), "t1", fmt.Sprintf("tool-%d-%d", w, i)); err != nil {
-					p.Errorf("rule: tools can be enabled by many at once\n got: %v", err)
+					p.Errorf("rule: tools can be enabled concurrently\n got: %v", err)
 				}
 				shared.IsToolEnabled(p.Context(), "t1", "dice")
 			}
@@ -341,7 +341,7 @@ func raceOnOneManager(p *probe, log *slog.Logger) {
 	p.Same("no update of a configuration is lost", len(tools(p, m.Begin())), writers*each)
 }
 
-// count adds a coin in a run, and again until it is saved.
+// count adds a coin in a run, and retries after a conflict.
 func count(p *probe, m *manager) error {
 	for {
 		err := m.Run(p.Context(), func(s *session) error {

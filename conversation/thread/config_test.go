@@ -7,7 +7,7 @@ import (
 	"github.com/weftrun/weft/conversation/thread"
 )
 
-// settings is a configuration with a value of each kind.
+// settings is a configuration with a value of each type.
 var settings = thread.Config{
 	"historyLimit": 20, "model": "m-1", "enabledTools": []string{"dice"}, "reasoning": map[string]any{"model": "m-2", "depth": 3},
 	"a.b": "dotted", "large": json.Number("12345678901234567890"), "nothing": nil,
@@ -30,7 +30,7 @@ func TestConfigValue_EveryType(t *testing.T) {
 	p.Done("a value can be decoded", err)
 	p.Same("as its type", []any{n, found}, "[20 true]")
 	_, _, err = thread.Value[int](s.ConfigValue(p.Context(), "t1", "model"))
-	p.Fails("another type is refused", err, thread.ErrConfig)
+	p.Fails("another type is rejected", err, thread.ErrConfig)
 }
 
 func TestConfigPath_Nested(t *testing.T) {
@@ -68,13 +68,13 @@ func TestConfigValue_Absent(t *testing.T) {
 func TestConfigValue_Failures(t *testing.T) {
 	p := newProbe(t)
 	s := p.begin(thread.Explicit)
-	_, _, err := s.ConfigValue(p.Context(), "nobody", "historyLimit")
-	p.Fails("a thread that nobody made has no values", err, thread.ErrThreadNotFound)
+	_, _, err := s.ConfigValue(p.Context(), "unknown", "historyLimit")
+	p.Fails("an unknown thread has no values", err, thread.ErrThreadNotFound)
 	defer p.down()()
 	_, _, err = s.ConfigValue(p.Context(), "t1", "historyLimit")
-	p.Fails("an error of the store is told", err, errDown)
+	p.Fails("the error of the store is returned", err, errDown)
 	_, _, err = s.ConfigPath(p.Context(), "t1", "historyLimit")
-	p.Fails("an error of the store is told", err, errDown)
+	p.Fails("the error of the store is returned", err, errDown)
 }
 
 func TestSetConfig_ReplacesTheWhole(t *testing.T) {
@@ -89,10 +89,10 @@ func TestSetConfig_ReplacesTheWhole(t *testing.T) {
 func TestSetConfig_RejectsInvalidValues(t *testing.T) {
 	p := newProbe(t)
 	s := p.begin(thread.Explicit)
-	p.quiet("what is no configuration is refused at once", func() {
-		p.Fails("an empty thread id is refused", s.SetConfig(p.Context(), "", thread.Config{}), thread.ErrThreadID)
-		p.Fails("a nil configuration is refused", s.SetConfig(p.Context(), "t1", nil), thread.ErrConfig)
-		p.Fails("what is no JSON is refused", s.SetConfig(p.Context(), "t1", thread.Config{"f": func() {}}), thread.ErrConfig)
+	p.quiet("an invalid configuration is rejected without a call", func() {
+		p.Fails("an empty thread id is rejected", s.SetConfig(p.Context(), "", thread.Config{}), thread.ErrThreadID)
+		p.Fails("a nil configuration is rejected", s.SetConfig(p.Context(), "t1", nil), thread.ErrConfig)
+		p.Fails("a value that is no JSON is rejected", s.SetConfig(p.Context(), "t1", thread.Config{"f": func() {}}), thread.ErrConfig)
 	})
 }
 
@@ -101,7 +101,7 @@ func TestSetConfig_UpdatesALoadedThread(t *testing.T) {
 	s := p.withState(thread.Implicit)
 	th := p.load(s, "t1")
 	up := p.down()
-	p.Fails("an error of the store is told", s.SetConfig(p.Context(), "t1", thread.Config{"model": "lost"}), errDown)
+	p.Fails("the error of the store is returned", s.SetConfig(p.Context(), "t1", thread.Config{"model": "lost"}), errDown)
 	up()
 	p.Same("after it the session has what it had", th.Config["historyLimit"], 20)
 	mine := thread.Config{"model": "m-3"}

@@ -6,7 +6,7 @@
 //	m, err := thread.NewManager(repo, thread.Options{Strategy: thread.Implicit})
 //
 //	// The application, before each run:
-//	err = m.SetConfig(ctx, "t1", thread.Config{"enabledTools": []string{"dice"}, "historyLimit": 20})
+//	err = m.SetConfig(ctx, "t1", thread.Config{"enabledTools": []string{"dice"}})
 //
 //	// The agent, in each run:
 //	err = m.Run(ctx, func(s *thread.Session[Game]) error {

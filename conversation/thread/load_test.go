@@ -37,20 +37,20 @@ func TestLoad_ReturnsConfigAndState(t *testing.T) {
 func TestLoad_EmptyID(t *testing.T) {
 	p := newProbe(t)
 	s := p.begin(thread.Implicit)
-	p.quiet("an empty thread id is refused at once", func() {
+	p.quiet("an empty thread id is rejected without a call", func() {
 		_, err := s.Load(p.Context(), "")
-		p.Fails("an empty thread id is refused", err, thread.ErrThreadID)
+		p.Fails("an empty thread id is rejected", err, thread.ErrThreadID)
 	})
 }
 
 func TestLoad_UnknownThread(t *testing.T) {
 	p := newProbe(t)
 	for _, strategy := range []thread.Strategy{thread.Explicit, thread.Implicit} {
-		_, err := p.manager(strategy).Begin().Load(p.Context(), "nobody")
-		p.Fails("a thread that nobody made is not found", err, thread.ErrThreadNotFound)
-		p.Same("the error says what to do", strings.Contains(err.Error(), "SetConfig"), true)
-		_, err = p.repo().Thread(p.Context(), "nobody")
-		p.Fails("and loading makes no thread", err, thread.ErrThreadNotFound)
+		_, err := p.manager(strategy).Begin().Load(p.Context(), "unknown")
+		p.Fails("an unknown thread is not found", err, thread.ErrThreadNotFound)
+		p.Same("the error names SetConfig", strings.Contains(err.Error(), "SetConfig"), true)
+		_, err = p.repo().Thread(p.Context(), "unknown")
+		p.Fails("loading creates no thread", err, thread.ErrThreadNotFound)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestLoad_StoreFailure(t *testing.T) {
 	s := p.begin(thread.Implicit)
 	defer p.down()()
 	if _, err := s.Load(p.Context(), "t1"); err != errDown {
-		p.Errorf("rule: an error of the store comes as it is\n got: %v\nwant: %v", err, errDown)
+		p.Errorf("rule: the error of the store is returned unchanged\n got: %v\nwant: %v", err, errDown)
 	}
 }
 
@@ -132,9 +132,9 @@ func TestClearCache_DropsEdits(t *testing.T) {
 	th := p.load(s, "t1")
 	th.State.Data.Room = "cellar"
 	_, err := p.repo().SetState(p.Context(), "t1", game("garden", 2))
-	p.Done("somebody else may write", err)
+	p.Done("another writer saves a state", err)
 	s.ClearCache()
-	p.unwritten("what was forgotten is not saved", func() { p.Done("save", s.SaveIfModified(p.Context(), "t1")) })
+	p.unwritten("a dropped edit is not saved", func() { p.Done("save", s.SaveIfModified(p.Context(), "t1")) })
 	p.warned("a thread that is not loaded is not saved", "t1")
 	p.Same("after ClearCache a load reads the store", room(p.load(s, "t1").State), "garden v2")
 }
@@ -143,11 +143,11 @@ func TestLoad_WithoutState(t *testing.T) {
 	p := newProbe(t)
 	s := p.begin(thread.Implicit)
 	th := p.load(s, "t1")
-	p.Same("what is kept without a state", th.State == nil, true)
-	p.unwritten("has nothing to compare", func() { p.Done("save", s.SaveIfModified(p.Context(), "t1")) })
+	p.Same("a thread without a state", th.State == nil, true)
+	p.unwritten("a nil state is no change", func() { p.Done("save", s.SaveIfModified(p.Context(), "t1")) })
 	th.State = game("hall", 0)
 	p.Done("save", s.SaveIfModified(p.Context(), "t1"))
-	p.stored("and what is kept is the thread", "hall v1")
+	p.stored("the first state is saved", "hall v1")
 }
 
 // Requirement: a cache lives as long as its manager
@@ -159,7 +159,7 @@ func TestRun_SavesAndForgets(t *testing.T) {
 	_, err := p.repo().SetState(p.Context(), "t1", game("garden", 3))
 	p.Done("another process may write", err)
 	p.Done("the second run", m.Run(p.Context(), func(s *session) error {
-		p.Same("what a run kept ends with it", room(p.load(s, "t1").State), "garden v3")
+		p.Same("the next run reads the store", room(p.load(s, "t1").State), "garden v3")
 		return nil
 	}))
 	s := m.Begin()

@@ -29,14 +29,14 @@ type (
 	state   = thread.State[Game]
 )
 
-// probe asks and complains in one form: the rule, got, want.
+// probe has the store and the helpers of one test.
 type probe struct {
 	complaints.Probe
 	docs *spy
 	logs logs
 }
 
-// spy counts what reaches a store, and fails on demand.
+// spy counts the calls of a store, and can fail them.
 type spy struct {
 	document.Store
 	reads, writes        atomic.Int64
@@ -61,10 +61,10 @@ func (s *spy) Set(ctx context.Context, p document.Place, c document.Change) (doc
 	return s.Store.Set(ctx, p, c)
 }
 
-// touched returns how often the store was asked since then.
+// touched returns the number of calls.
 func (s *spy) touched() int64 { return s.reads.Load() + s.writes.Load() }
 
-// logs keeps warnings.
+// logs records log lines.
 type logs struct {
 	mu    sync.Mutex
 	lines []string
@@ -104,7 +104,7 @@ func (p *probe) manager(s thread.Strategy) *manager {
 	return m
 }
 
-// begin returns a session after thread t1 was given a configuration.
+// begin returns a session after SetConfig of thread t1.
 func (p *probe) begin(s thread.Strategy) *session {
 	p.Helper()
 	m := p.manager(s)
@@ -112,7 +112,7 @@ func (p *probe) begin(s thread.Strategy) *session {
 	return m.Begin()
 }
 
-// withState is begin for a thread that has a state too.
+// withState is begin for a thread with a state.
 func (p *probe) withState(s thread.Strategy) *session {
 	p.Helper()
 	on := p.begin(s)
@@ -132,7 +132,7 @@ func (p *probe) load(s *session, id string) *thread.Thread[Game] {
 	return t
 }
 
-// stored demands what lies in the store: the room and the version, or "none".
+// stored checks the stored state: the room and the version, or "none".
 func (p *probe) stored(rule, want string) {
 	p.Helper()
 	s, err := p.repo().State(p.Context(), "t1")
@@ -150,7 +150,7 @@ func room(s *state) string {
 	return fmt.Sprintf("%s v%d", s.Data.Room, s.Version)
 }
 
-// quiet demands that f does not ask the store.
+// quiet checks that f makes no call of the store.
 func (p *probe) quiet(rule string, f func()) {
 	p.Helper()
 	before := p.docs.touched()
@@ -158,7 +158,7 @@ func (p *probe) quiet(rule string, f func()) {
 	p.Same(rule+": calls of the store", p.docs.touched()-before, 0)
 }
 
-// unwritten demands that f writes nothing.
+// unwritten checks that f writes nothing.
 func (p *probe) unwritten(rule string, f func()) {
 	p.Helper()
 	before := p.docs.writes.Load()
@@ -166,7 +166,7 @@ func (p *probe) unwritten(rule string, f func()) {
 	p.Same(rule+": writes", p.docs.writes.Load()-before, 0)
 }
 
-// warned demands one warning with all of these words.
+// warned checks that there is one warning with all of these words.
 func (p *probe) warned(rule string, words ...string) {
 	p.Helper()
 	lines := p.logs.take()
@@ -181,7 +181,7 @@ func (p *probe) silent(rule string) {
 	p.Same(rule+": warnings", len(p.logs.take()), 0)
 }
 
-// down lets the store fail until the returned function is called.
+// down makes the store fail until the returned function is called.
 func (p *probe) down() (up func()) {
 	p.docs.failReads.Store(&errDown)
 	p.docs.failWrite.Store(&errDown)

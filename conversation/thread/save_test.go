@@ -17,13 +17,13 @@ func TestSaveIfModified_Explicit(t *testing.T) {
 	s := p.withState(thread.Explicit)
 	p.load(s, "t1").State.Data.Room = "cellar"
 	p.quiet("explicit: SaveIfModified does nothing", func() { p.Done("save", s.SaveIfModified(p.Context(), "t1")) })
-	p.warned("explicit: SaveIfModified says so", "explicit", "t1")
+	p.warned("explicit: SaveIfModified logs a warning", "explicit", "t1")
 }
 
 func TestSaveIfModified_EmptyID(t *testing.T) {
 	p := newProbe(t)
 	for _, strategy := range []thread.Strategy{thread.Explicit, thread.Implicit} {
-		p.Fails("an empty thread id is refused", p.begin(strategy).SaveIfModified(p.Context(), ""), thread.ErrThreadID)
+		p.Fails("an empty thread id is rejected", p.begin(strategy).SaveIfModified(p.Context(), ""), thread.ErrThreadID)
 		p.silent("an error is no warning")
 	}
 }
@@ -32,7 +32,7 @@ func TestSaveIfModified_ThreadNotLoaded(t *testing.T) {
 	p := newProbe(t)
 	s := p.withState(thread.Implicit)
 	p.quiet("a thread that is not loaded is not saved", func() { p.Done("save", s.SaveIfModified(p.Context(), "t1")) })
-	p.warned("and a warning says so", "t1")
+	p.warned("a thread that is not loaded", "t1")
 }
 
 func TestSaveIfModified_EditedState(t *testing.T) {
@@ -52,8 +52,8 @@ func TestSaveIfModified_UnchangedState(t *testing.T) {
 	th := p.load(s, "t1")
 	th.State.Data.Room = "cellar"
 	th.State.Data.Room = "hall"
-	p.unwritten("what is as it was is not saved", func() { p.Done("save", s.SaveIfModified(p.Context(), "t1")) })
-	p.silent("what is as it was")
+	p.unwritten("an unchanged state is not saved", func() { p.Done("save", s.SaveIfModified(p.Context(), "t1")) })
+	p.silent("an unchanged state")
 }
 
 func TestSaveIfModified_Twice(t *testing.T) {
@@ -61,7 +61,7 @@ func TestSaveIfModified_Twice(t *testing.T) {
 	s := p.withState(thread.Implicit)
 	p.load(s, "t1").State.Data.Room = "cellar"
 	p.Done("save", s.SaveIfModified(p.Context(), "t1"))
-	p.unwritten("what was saved is not saved again", func() { p.Done("save", s.SaveIfModified(p.Context(), "t1")) })
+	p.unwritten("a saved state is not saved again", func() { p.Done("save", s.SaveIfModified(p.Context(), "t1")) })
 }
 
 func TestSaveIfModified_StoreFailure(t *testing.T) {
@@ -70,7 +70,7 @@ func TestSaveIfModified_StoreFailure(t *testing.T) {
 	th := p.load(s, "t1")
 	th.State.Data.Room = "cellar"
 	up := p.down()
-	p.Fails("an error of the store is told", s.SaveIfModified(p.Context(), "t1"), errDown)
+	p.Fails("the error of the store is returned", s.SaveIfModified(p.Context(), "t1"), errDown)
 	up()
 	p.Same("the version is not advanced", th.State.Version, 1)
 	p.Done("another try", s.SaveIfModified(p.Context(), "t1"))
@@ -102,7 +102,7 @@ func TestSaveIfModified_ComparesValues(t *testing.T) {
 	p.Done("save", s.SaveIfModified(p.Context(), "t1"))
 	p.Same("other fields count", p.docs.writes.Load()-before, 1)
 	th.State.Data.Bag["broken"] = func() {}
-	p.Fails("what is no JSON is an error, and not silence", s.SaveIfModified(p.Context(), "t1"), thread.ErrState)
+	p.Fails("a value that is no JSON is an error", s.SaveIfModified(p.Context(), "t1"), thread.ErrState)
 }
 
 func TestExplicit_EditsNeedSetState(t *testing.T) {
@@ -150,7 +150,7 @@ func TestRun_SavesHoweverItEnds(t *testing.T) {
 	p.docs.failWrite.Store(nil)
 	err = m.Run(p.Context(), edit(nil))
 	p.Fails("a run whose state is lost did not succeed", err, thread.ErrStateSave)
-	p.Fails("and the cause is told", err, errDown)
+	p.Fails("the error wraps the cause", err, errDown)
 	p.silent("an error that is returned is not logged too")
 	p.docs.failReads.Store(nil)
 	p.docs.failWrite.Store(nil)
@@ -178,13 +178,13 @@ func TestSaveIfModified_Conflict(t *testing.T) {
 	p.load(two, "t1").State.Data.Room = "roof"
 	p.Done("the first saves", one.SaveIfModified(p.Context(), "t1"))
 	err := two.SaveIfModified(p.Context(), "t1")
-	p.Fails("the second is told", err, thread.ErrConflict)
+	p.Fails("the second save is a conflict", err, thread.ErrConflict)
 	var c *thread.ConflictError
 	if !errors.As(err, &c) {
 		p.Fatalf("rule: a conflict is a *ConflictError\n got: %T", err)
 	}
 	p.Same("and what is there", []any{c.Thread, c.Base, c.Version}, "[t1 1 2]")
-	p.Fails("a state that was made from an older one is refused", two.SetState(p.Context(), "t1", game("roof", 2)), thread.ErrConflict)
+	p.Fails("a state that was made from an older one is rejected", two.SetState(p.Context(), "t1", game("roof", 2)), thread.ErrConflict)
 	p.Fails("and without a version too, in a session that loaded it", two.SetState(p.Context(), "t1", game("roof", 0)), thread.ErrConflict)
 	p.stored("nothing was lost", "cellar v2")
 	fresh := m.Begin()
@@ -193,7 +193,7 @@ func TestSaveIfModified_Conflict(t *testing.T) {
 	p.Done("set", m.Begin().SetState(p.Context(), "t1", game("new", 1)))
 	p.Done("set", m.Begin().SetState(p.Context(), "t1", game("newer", 2)))
 	th.State.Data.Room = "old"
-	p.Fails("a state that was cleared meanwhile is another one", fresh.SaveIfModified(p.Context(), "t1"), thread.ErrConflict)
-	p.Same("an ended session tells it", strings.Contains(fmt.Sprint(fresh.End(p.Context())), "t1"), true)
+	p.Fails("a save after a concurrent ClearState is a conflict", fresh.SaveIfModified(p.Context(), "t1"), thread.ErrConflict)
+	p.Same("End names the thread", strings.Contains(fmt.Sprint(fresh.End(p.Context())), "t1"), true)
 	p.stored("nothing was lost", "newer v2")
 }

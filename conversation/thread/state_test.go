@@ -20,10 +20,10 @@ func TestSetState_NeedsAConfig(t *testing.T) {
 	p := newProbe(t)
 	s := p.begin(thread.Explicit)
 	p.unwritten("without a configuration nothing is written", func() {
-		p.Fails("a state needs a configuration", s.SetState(p.Context(), "nobody", game("hall", 1)), thread.ErrThreadNotFound)
-		p.Fails("a state needs a configuration", p.repo().SetThread(p.Context(), &thread.Thread[Game]{ID: "nobody", State: game("hall", 1)}), thread.ErrConfig)
+		p.Fails("a state needs a configuration", s.SetState(p.Context(), "unknown", game("hall", 1)), thread.ErrThreadNotFound)
+		p.Fails("a state needs a configuration", p.repo().SetThread(p.Context(), &thread.Thread[Game]{ID: "unknown", State: game("hall", 1)}), thread.ErrConfig)
 	})
-	_, err := p.repo().Thread(p.Context(), "nobody")
+	_, err := p.repo().Thread(p.Context(), "unknown")
 	p.Fails("and no thread is made", err, thread.ErrThreadNotFound)
 }
 
@@ -35,7 +35,7 @@ func TestSetState_UpdatesALoadedThread(t *testing.T) {
 	p.Done("set", s.SetState(p.Context(), "t1", next))
 	next.Data.Bag["lamp"] = "broken"
 	p.Same("a loaded thread gets a copy", []any{th.State != next, room(th.State), th.State.Data.Bag["lamp"]}, "[true cellar v2 true]")
-	p.unwritten("what was set is not saved again", func() { p.Done("save", s.SaveIfModified(p.Context(), "t1")) })
+	p.unwritten("a state of SetState is not saved again", func() { p.Done("save", s.SaveIfModified(p.Context(), "t1")) })
 	p.Done("set without a version", s.SetState(p.Context(), "t1", game("roof", 0)))
 	p.stored("is set with the next", "roof v3")
 	th.State.Data.Room = "attic"
@@ -47,8 +47,8 @@ func TestSetState_ThreadNotLoaded(t *testing.T) {
 	p := newProbe(t)
 	s := p.begin(thread.Implicit)
 	p.Done("set", s.SetState(p.Context(), "t1", game("cellar", 1)))
-	p.stored("what is not loaded is written all the same", "cellar v1")
-	p.unwritten("and is not kept", func() { p.Done("save", s.SaveIfModified(p.Context(), "t1")) })
+	p.stored("SetState writes a thread that is not loaded", "cellar v1")
+	p.unwritten("SetState does not load the thread", func() { p.Done("save", s.SaveIfModified(p.Context(), "t1")) })
 	p.warned("a thread that is not loaded is not saved", "t1")
 }
 
@@ -57,7 +57,7 @@ func TestSetState_StoreFailure(t *testing.T) {
 	s := p.withState(thread.Implicit)
 	th := p.load(s, "t1")
 	up := p.down()
-	p.Fails("an error of the store is told", s.SetState(p.Context(), "t1", game("cellar", 2)), errDown)
+	p.Fails("the error of the store is returned", s.SetState(p.Context(), "t1", game("cellar", 2)), errDown)
 	up()
 	p.Same("the session has what it had", room(th.State), "hall v1")
 	p.unwritten("and nothing to save", func() { p.Done("save", s.SaveIfModified(p.Context(), "t1")) })
@@ -66,13 +66,13 @@ func TestSetState_StoreFailure(t *testing.T) {
 func TestSetState_RejectsInvalidValues(t *testing.T) {
 	p := newProbe(t)
 	s := p.begin(thread.Explicit)
-	p.quiet("what is no state is refused at once", func() {
-		p.Fails("an empty thread id is refused", s.SetState(p.Context(), "", game("hall", 1)), thread.ErrThreadID)
-		p.Fails("a nil state is refused", s.SetState(p.Context(), "t1", nil), thread.ErrState)
+	p.quiet("an invalid state is rejected without a call", func() {
+		p.Fails("an empty thread id is rejected", s.SetState(p.Context(), "", game("hall", 1)), thread.ErrThreadID)
+		p.Fails("a nil state is rejected", s.SetState(p.Context(), "t1", nil), thread.ErrState)
 	})
 	numbers := thread.NewRepository[float64](p.docs)
 	_, err := numbers.SetState(p.Context(), "t1", &thread.State[float64]{Data: new(math.NaN())})
-	p.Fails("what is no JSON is refused", err, thread.ErrState)
+	p.Fails("a value that is no JSON is rejected", err, thread.ErrState)
 }
 
 // Requirement: a state that is gone is saved as undefined
@@ -83,10 +83,10 @@ func TestSaveIfModified_NilStateIsNotSaved(t *testing.T) {
 	th.State = nil
 	for range 2 {
 		p.unwritten("nil is not saved", func() { p.Done("save", s.SaveIfModified(p.Context(), "t1")) })
-		p.warned("a state that became nil is told each time", "ClearState")
+		p.warned("each save of a nil state", "ClearState")
 	}
 	p.Done("end", s.End(p.Context()))
-	p.stored("nothing becomes nothing by mistake", "hall v1")
+	p.stored("a nil state does not clear the stored one", "hall v1")
 	s = s.Begin()
 	th = p.load(s, "t1")
 	p.Done("clear", s.ClearState(p.Context(), "t1"))
@@ -95,7 +95,7 @@ func TestSaveIfModified_NilStateIsNotSaved(t *testing.T) {
 	th.State = game("garden", 0)
 	p.Done("save", s.SaveIfModified(p.Context(), "t1"))
 	p.stored("and may have another one", "garden v1")
-	p.Fails("a thread that nobody made cannot be cleared", s.ClearState(p.Context(), "nobody"), thread.ErrThreadNotFound)
+	p.Fails("an unknown thread cannot be cleared", s.ClearState(p.Context(), "unknown"), thread.ErrThreadNotFound)
 	p.Fails("nor can one without an id", s.ClearState(p.Context(), ""), thread.ErrThreadID)
 }
 

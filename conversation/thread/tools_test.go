@@ -26,16 +26,16 @@ func TestIsToolEnabled_NotListed(t *testing.T) {
 	}
 	for _, c := range []thread.Config{{"enabledTools": "dice"}, {"enabledTools": map[string]any{"dice": true}}, {"enabledTools": []any{"dice", 1}}} {
 		p.Done("set", s.SetConfig(p.Context(), "t1", c))
-		p.Same("a list that is none enables nothing", s.IsToolEnabled(p.Context(), "t1", "dice"), false)
-		p.warned("a list that is none is told", "enabledTools")
+		p.Same("an invalid list enables no tool", s.IsToolEnabled(p.Context(), "t1", "dice"), false)
+		p.warned("an invalid list", "enabledTools")
 	}
 }
 
 func TestIsToolEnabled_Failures(t *testing.T) {
 	p := newProbe(t)
 	s := p.begin(thread.Explicit)
-	p.Same("the tools of a thread that nobody made are disabled", s.IsToolEnabled(p.Context(), "nobody", "dice"), false)
-	p.warned("with one warning", "nobody", "dice", "SetConfig")
+	p.Same("the tools of an unknown thread are disabled", s.IsToolEnabled(p.Context(), "unknown", "dice"), false)
+	p.warned("with one warning", "unknown", "dice", "SetConfig")
 	p.Same("the tools of no thread are disabled", s.IsToolEnabled(p.Context(), "", "dice"), false)
 	p.warned("with one warning", "dice", "empty")
 	defer p.down()()
@@ -47,11 +47,11 @@ func TestEnableTools(t *testing.T) {
 	p := newProbe(t)
 	s := p.begin(thread.Implicit)
 	th := p.load(s, "t1")
-	p.quiet("what enables nothing is refused at once", func() {
-		p.Fails("an empty thread id is refused", s.EnableTools(p.Context(), "", "x"), thread.ErrThreadID)
-		p.Fails("an empty list is refused", s.EnableTools(p.Context(), "t1"), thread.ErrTools)
+	p.quiet("an empty call is rejected without a call of the store", func() {
+		p.Fails("an empty thread id is rejected", s.EnableTools(p.Context(), "", "x"), thread.ErrThreadID)
+		p.Fails("an empty list is rejected", s.EnableTools(p.Context(), "t1"), thread.ErrTools)
 	})
-	p.Fails("a thread that nobody made is not found", s.EnableTools(p.Context(), "nobody", "x"), thread.ErrThreadNotFound)
+	p.Fails("an unknown thread is not found", s.EnableTools(p.Context(), "unknown", "x"), thread.ErrThreadNotFound)
 	p.Done("enable", s.EnableTools(p.Context(), "t1", "rope", "dice", "rope", "axe"))
 	p.Same("the list is a union in order", tools(p, s), "[dice map rope axe]")
 	p.Same("the session has it", th.Config["enabledTools"], "[dice map rope axe]")
@@ -63,15 +63,15 @@ func TestEnableTools(t *testing.T) {
 	p.Done("enable", s.EnableTools(p.Context(), "t1", "axe"))
 	p.Same("a list is made where there is none", tools(p, s), "[axe]")
 	p.Done("set", s.SetConfig(p.Context(), "t1", thread.Config{"enabledTools": 7}))
-	p.Fails("what is no list is left alone", s.EnableTools(p.Context(), "t1", "axe"), thread.ErrConfig)
+	p.Fails("an invalid list is not changed", s.EnableTools(p.Context(), "t1", "axe"), thread.ErrConfig)
 }
 
 func TestDisableTools(t *testing.T) {
 	p := newProbe(t)
 	s := p.begin(thread.Implicit)
-	p.Fails("an empty thread id is refused", s.DisableTools(p.Context(), "", "x"), thread.ErrThreadID)
-	p.Fails("an empty list is refused", s.DisableTools(p.Context(), "t1"), thread.ErrTools)
-	p.Fails("a thread that nobody made is not found", s.DisableTools(p.Context(), "nobody", "x"), thread.ErrThreadNotFound)
+	p.Fails("an empty thread id is rejected", s.DisableTools(p.Context(), "", "x"), thread.ErrThreadID)
+	p.Fails("an empty list is rejected", s.DisableTools(p.Context(), "t1"), thread.ErrTools)
+	p.Fails("an unknown thread is not found", s.DisableTools(p.Context(), "unknown", "x"), thread.ErrThreadNotFound)
 	p.Done("enable", s.EnableTools(p.Context(), "t1", "rope"))
 	p.Done("disable", s.DisableTools(p.Context(), "t1", "map", "unknown"))
 	p.Same("the others keep their order", tools(p, s), "[dice rope]")
@@ -82,9 +82,9 @@ func TestEnabledTools(t *testing.T) {
 	p := newProbe(t)
 	s := p.begin(thread.Explicit)
 	_, err := s.EnabledTools(p.Context(), "")
-	p.Fails("an empty thread id is refused", err, thread.ErrThreadID)
-	_, err = s.EnabledTools(p.Context(), "nobody")
-	p.Fails("a thread that nobody made is not found", err, thread.ErrThreadNotFound)
+	p.Fails("an empty thread id is rejected", err, thread.ErrThreadID)
+	_, err = s.EnabledTools(p.Context(), "unknown")
+	p.Fails("an unknown thread is not found", err, thread.ErrThreadNotFound)
 	p.Same("the tools of a thread", tools(p, s), "[dice map]")
 	p.Done("set", s.SetConfig(p.Context(), "t1", thread.Config{}))
 	list, err := s.EnabledTools(p.Context(), "t1")
