@@ -41,8 +41,8 @@ func sends(t *testing.T, cfg graph.Config, p graph.Policy, each int, do map[stri
 	return build(t, b, cfg)
 }
 
-// Were a worker to wait with each item, all would be taken before the others had begun, and the first would
-// wait for ever, which the bubble reports.
+// Were a worker to wait with each item, all would be taken before the others had begun, and the
+// first would wait for ever, which the bubble reports.
 func TestItemsThatWaitForAPlaceHoldUpNothingElseOfTheirStep(t *testing.T) {
 	for bound, p := range map[string]graph.Policy{
 		"a lane": {Parallel: 4}, "a limit": {Limit: "api"}, "both": {Parallel: 6, Limit: "api"}, "a lane with a timeout": {Parallel: 4, Timeout: time.Hour},

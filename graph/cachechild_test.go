@@ -8,7 +8,8 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// cachesChild is a graph with a cached node that calls another, beside one that fails the first time.
+// cachesChild is a graph with a cached node that calls another, beside one that fails the first
+// time.
 func cachesChild(t *testing.T, ran *counter, nested graph.Lifetime, asks bool, cfg graph.Config) *graph.Graph[world] {
 	t.Helper()
 	c := graph.New[world]("child")

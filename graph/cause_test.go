@@ -26,8 +26,8 @@ func untilCancelled(ctx context.Context) error {
 	return &rpcError{"Canceled"}
 }
 
-// bystanders are nodes that do not fail by themselves, each with its Policy. late counts what must not
-// happen after the step was cancelled.
+// bystanders are nodes that do not fail by themselves, each with its Policy. late counts what must
+// not happen after the step was cancelled.
 func bystanders(t *testing.T, late *counter) map[string]struct {
 	node    graph.Node[world]
 	policy  graph.Policy
@@ -142,7 +142,8 @@ func TestFailedStep_BystandersAreNotTheCause(t *testing.T) {
 	}
 }
 
-// The same inside a subgraph: the error of the child names the cause, and the parent's passes it on.
+// The same inside a subgraph: the error of the child names the cause, and the parent's passes it
+// on.
 //
 // Requirement: Panics and cancelling
 func TestFailedStep_InSubgraphNamesCause(t *testing.T) {
@@ -166,8 +167,8 @@ func TestFailedStep_InSubgraphNamesCause(t *testing.T) {
 	})
 }
 
-// Two nodes that failed before the step was cancelled have both failed: the first in canonical order
-// is the error of the run, whichever was faster.
+// Two nodes that failed before the step was cancelled have both failed: the first in canonical
+// order is the error of the run, whichever was faster.
 //
 // Requirement: Panics and cancelling
 func TestFailedStep_TwoFailuresBeforeCancel(t *testing.T) {
@@ -341,8 +342,8 @@ type slowError struct{}
 
 func (slowError) Error() string { time.Sleep(600 * time.Millisecond); return "slow" }
 
-// A run that takes longer than its Grace to come to its end, though all of its nodes have returned, is
-// not given up: no node keeps it.
+// A run that takes longer than its Grace to come to its end, though all of its nodes have returned,
+// is not given up: no node keeps it.
 //
 // Requirement: policy: waiting and giving up
 func TestSlowRun_PanicIsNotANodeThatDidNotStop(t *testing.T) {
@@ -463,7 +464,8 @@ func TestError_TextSaysThatErrorPanics(t *testing.T) {
 	}
 }
 
-// A result that panics when it is made into JSON, beside a failure, fails its own task and no other.
+// A result that panics when it is made into JSON, beside a failure, fails its own task and no
+// other.
 func TestResult_WhoseJSONPanicsNamesItsNode(t *testing.T) {
 	type furious struct {
 		A state.Value[angry] `json:"a"`

@@ -15,8 +15,9 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// chaos is graphs of wide steps whose nodes do what they may: they make calls and call graphs, fail once or for
-// good, end their goroutine, panic in what their Policy calls, and do not hear that their time is over.
+// chaos is graphs of wide steps whose nodes do what they may: they make calls and call graphs, fail
+// once or for good, end their goroutine, panic in what their Policy calls, and do not hear that
+// their time is over.
 type chaos struct {
 	*rand.Rand
 	deaf      chan struct{} // where deaf nodes wait; nil: there are none
@@ -123,8 +124,9 @@ func (c *chaos) graph(t *testing.T, cfg graph.Config, inner *graph.Graph[world],
 	return build(t, b, cfg), spoilt
 }
 
-// Whatever the nodes of wide steps do: a run ends, with all that its nodes did or with the failure of one that is bad,
-// and no more is at work at once than it says. TestMain looks for goroutines that are left.
+// Whatever the nodes of wide steps do: a run ends, with all that its nodes did or with the failure
+// of one that is bad, and no more is at work at once than it says. TestMain looks for goroutines
+// that are left.
 func TestARunOfWideStepsEndsWhateverItsNodesDo(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	l := limits(t, graph.Limit{Concurrency: 2})

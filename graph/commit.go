@@ -11,8 +11,9 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// committer commits the steps of its run through the journal of the thread, and writes the records of
-// the commits. It lives as long as the run. Without a store it only checks the size of the state.
+// committer commits the steps of its run through the journal of the thread, and writes the records
+// of the commits. It lives as long as the run. Without a store it only checks the size of the
+// state.
 type committer struct {
 	run     *run
 	journal *journal.Journal // nil without a store, and before the thread is opened

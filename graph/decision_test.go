@@ -192,7 +192,8 @@ func TestDecisions_BesideTheHeadSurviveABranch(t *testing.T) {
 	wantDecisions(t, store, want+"discard a  by \"\" via go\ndiscard b  by \"\" via go\n")
 }
 
-// An input, or an edit, that closes a question is recorded as that, on the branch where it was open.
+// An input, or an edit, that closes a question is recorded as that, on the branch where it was
+// open.
 //
 // Requirement: Decisions are kept
 func TestDecisions_DiscardedQuestionIsRecorded(t *testing.T) {

@@ -14,8 +14,9 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// outside drives runs of a graph from outside. Each call is made on a graph that was just compiled, as
-// in another process, and where twice is set once more on another one: the answer must be the same.
+// outside drives runs of a graph from outside. Each call is made on a graph that was just compiled,
+// as in another process, and where twice is set once more on another one: the answer must be the
+// same.
 type outside struct {
 	tb    testing.TB
 	open  func() graph.Untyped
@@ -332,8 +333,8 @@ func TestPlan_QueuedInputWaitsOnce(t *testing.T) {
 	d.log("a=true a=false")
 }
 
-// A Plan whose input waits behind an older one begins the turn of that. After a lost reply it gives the
-// same plan.
+// A Plan whose input waits behind an older one begins the turn of that. After a lost reply it gives
+// the same plan.
 func TestPlan_BeginsAnOlderInputOnce(t *testing.T) {
 	var ran counter
 	cfg := stored()

@@ -180,7 +180,8 @@ func (b *breaks) Load(ctx context.Context, k checkpoint.Key, seq uint64) (s chec
 	return s, err
 }
 
-// A store that is away fails the call, which is made again and goes on: nothing is lost or done twice.
+// A store that is away fails the call, which is made again and goes on: nothing is lost or done
+// twice.
 //
 // Requirement: driver: a call goes on after the store was away
 // Requirement: RunTask: a cancelled call is no end of the task
@@ -256,7 +257,8 @@ func breakable() *graph.Builder[world] {
 	return b
 }
 
-// Where the store has lost its newest commits between two calls, a new Plan goes on from what is left.
+// Where the store has lost its newest commits between two calls, a new Plan goes on from what is
+// left.
 //
 // Requirement: Commit after the store lost its newest commits
 func TestCommit_StoreThatLostItsTail(t *testing.T) {

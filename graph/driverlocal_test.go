@@ -11,8 +11,8 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// What a graph does, it does the same when it is driven from outside: the states, the history and how
-// often each node ran.
+// What a graph does, it does the same when it is driven from outside: the states, the history and
+// how often each node ran.
 //
 // Requirement: driver: the trace is that of the local run
 func TestDriver_EqualsTheLocalRun(t *testing.T) {

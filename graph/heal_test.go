@@ -131,8 +131,8 @@ func TestARunDoesNotHealWhatIsNotItsOwnPast(t *testing.T) {
 	is(t, err, checkpoint.ErrConflict)
 }
 
-// TestRun_LastFlushThatFailsFailsIt drains a run whose steps are stored when it ends, on a thread that
-// another run has taken meanwhile.
+// TestRun_LastFlushThatFailsFailsIt drains a run whose steps are stored when it ends, on a thread
+// that another run has taken meanwhile.
 func TestRun_LastFlushThatFailsFailsIt(t *testing.T) {
 	var ran counter
 	f := &forgetful{Store: new(checkpoint.Memory)}

@@ -72,8 +72,8 @@ func TestCoordinator_IsTheCallerUnlessTheRunIsBounded(t *testing.T) {
 	}
 }
 
-// A node that ignores its context is waited for, in a step of one and of several, at the root and in a
-// subgraph, with a store and without: nothing bounds it.
+// A node that ignores its context is waited for, in a step of one and of several, at the root and
+// in a subgraph, with a store and without: nothing bounds it.
 //
 // Requirement: policy: waiting and giving up
 func TestNodeThatIgnoresItsContext_IsWaitedFor(t *testing.T) {

@@ -271,8 +271,8 @@ func TestKeptResultsDoNotOutliveTheirStep(t *testing.T) {
 	}
 }
 
-// The attempt that was given up stores its result at the moment at which the step ends. With Exit that
-// stores the state too, which must not change meanwhile.
+// The attempt that was given up stores its result at the moment at which the step ends. With Exit
+// that stores the state too, which must not change meanwhile.
 func TestOnce_GivenUpAttemptAtTheEndOfTheStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var attempts atomic.Int32

@@ -95,8 +95,8 @@ type unfinished struct {
 	After  time.Duration `json:"after,omitempty"`
 }
 
-// readLast returns the last end of an unfinished task, or the zero value for a task that has finished
-// or has never run.
+// readLast returns the last end of an unfinished task, or the zero value for a task that has
+// finished or has never run.
 func readLast(slots map[string][]byte) (last unfinished, err error) {
 	if slots[slotResult] != nil || slots[slotLast] == nil {
 		return last, nil
@@ -107,8 +107,8 @@ func readLast(slots map[string][]byte) (last unfinished, err error) {
 	return last, nil
 }
 
-// askedIn returns the interrupts of an unfinished task: its questions, answered or not, and the static
-// interrupts of a subgraph.
+// askedIn returns the interrupts of an unfinished task: its questions, answered or not, and the
+// static interrupts of a subgraph.
 func askedIn(slots map[string][]byte) ([]Interrupt, error) {
 	last, err := readLast(slots)
 	return last.Open, err
@@ -151,8 +151,8 @@ func (p pending) invalidation() (v invalidation, err error) {
 	return v, nil
 }
 
-// dropInvalid removes invalid results, and returns the number of the try. A task with an invalid result
-// had finished, so its earlier questions are closed.
+// dropInvalid removes invalid results, and returns the number of the try. A task with an invalid
+// result had finished, so its earlier questions are closed.
 func (p pending) dropInvalid() (try int, err error) {
 	v, err := p.invalidation()
 	if err != nil || v.Try == 0 {
@@ -170,7 +170,8 @@ func (p pending) dropInvalid() (try int, err error) {
 	return v.Try, nil
 }
 
-// dropAsked closes the questions that a task asked before a try. The times at which they expire stay.
+// dropAsked closes the questions that a task asked before a try. The times at which they expire
+// stay.
 func dropAsked(slots map[string][]byte, try int) error {
 	last, err := readLast(slots)
 	if err != nil || len(last.Open) == 0 || last.Try >= try {

@@ -78,8 +78,8 @@ func meet(t *testing.T, cfg graph.Config, n, quick int) {
 	}
 }
 
-// The graph inside and the one around it take their places from one Concurrency; a node that waits for
-// its graph gives its place away, so two in each of two are at work together.
+// The graph inside and the one around it take their places from one Concurrency; a node that waits
+// for its graph gives its place away, so two in each of two are at work together.
 func TestTasksOfSubgraphsMayWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMeeting(4)
@@ -97,8 +97,8 @@ func TestTasksOfSubgraphsMayWaitForEachOther(t *testing.T) {
 	})
 }
 
-// Whichever worker a node ends, the coordinator of a run without a store too, the others come to their
-// end and the error names one that did it before the step was cancelled.
+// Whichever worker a node ends, the coordinator of a run without a store too, the others come to
+// their end and the error names one that did it before the step was cancelled.
 func TestEveryNodeOfAStepMayEndItsGoroutine(t *testing.T) {
 	for kind, cfg := range map[string]graph.Config{"no store": {}, "a store": stored(), "one at a time": {Concurrency: 1}} {
 		t.Run(kind, func(t *testing.T) {
@@ -127,8 +127,8 @@ func TestEveryNodeOfAStepMayEndItsGoroutine(t *testing.T) {
 	}
 }
 
-// The workers of a wide step of quick nodes come late, or not at all, while the coordinator is already at the
-// end of the step: none of them may be at work in the next one.
+// The workers of a wide step of quick nodes come late, or not at all, while the coordinator is
+// already at the end of the step: none of them may be at work in the next one.
 func TestStepsOfQuickNodesDoNotOverlap(t *testing.T) {
 	const n, laps = 40, 50
 	d := graph.New[world]("laps")

@@ -94,8 +94,8 @@ func TestReadersOfOneStreamShareTheirInputAndNothingElse(t *testing.T) {
 	}
 }
 
-// A node that was given up goes on beside its caller, who has the result; under the race detector neither may
-// touch what is the other's.
+// A node that was given up goes on beside its caller, who has the result; under the race detector
+// neither may touch what is the other's.
 func TestANodeThatWasGivenUpAndItsCallerShareNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, done := make(chan struct{}), make(chan struct{}, 2)

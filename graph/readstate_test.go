@@ -15,8 +15,8 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// A reader without the graph sees at every commit what the graph sees, in values that were stored whole
-// and in parts.
+// A reader without the graph sees at every commit what the graph sees, in values that were stored
+// whole and in parts.
 func TestStoredReader_EveryCommit(t *testing.T) {
 	cfg := stored()
 	b := graph.New[world]("laps")

@@ -83,8 +83,8 @@ func (s *restorer) read() (err error) {
 	return err
 }
 
-// answer matches answers with the open questions and stores them, so that the questions are not asked
-// again after a crash. Answers to the questions of a subgraph were stored by the root.
+// answer matches answers with the open questions and stores them, so that the questions are not
+// asked again after a crash. Answers to the questions of a subgraph were stored by the root.
 func (s *restorer) answer(a Answers) error {
 	if s.req.replays() {
 		s.questions.add(s.req.replay.answers)
@@ -148,9 +148,9 @@ func (s *restorer) ranBefore() (outs []*step.Outcome) {
 	return outs
 }
 
-// fork commits the beginning of a branch at the opened commit. If the run goes back to a commit of a
-// subgraph, the pending writes of the branch include the earlier results of its task. The commit is
-// stored at once, with any durability.
+// fork commits the beginning of a branch at the opened commit. If the run goes back to a commit of
+// a subgraph, the pending writes of the branch include the earlier results of its task. The commit
+// is stored at once, with any durability.
 func (s *restorer) fork() error {
 	if !s.next.forks {
 		return s.commit(checkpoint.Fork)

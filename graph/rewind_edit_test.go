@@ -116,8 +116,8 @@ func (j *journey) end(t *testing.T) string {
 }
 
 // An edit of a subgraph is cut off at each write, before it is done and before its reply. Then the
-// record of decisions has the edit if it was made, and not if it was not; the root lists no question
-// that the subgraph does not ask; and every answer that is taken is used.
+// record of decisions has the edit if it was made, and not if it was not; the root lists no
+// question that the subgraph does not ask; and every answer that is taken is used.
 //
 // Requirement: Subgraphs
 func TestEditOfAChild_SurvivesACrashAnywhere(t *testing.T) {
@@ -189,7 +189,8 @@ func TestEditOfAChild_SurvivesACrashAnywhere(t *testing.T) {
 	}
 }
 
-// The questions of other subgraphs stay as they are, and edits of several steps are one record each.
+// The questions of other subgraphs stay as they are, and edits of several steps are one record
+// each.
 //
 // Requirement: Subgraphs
 func TestEditAsAChildsNode_LeavesOtherQuestionsOpen(t *testing.T) {

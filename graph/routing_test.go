@@ -15,8 +15,8 @@ type routed struct {
 	N state.Sum[int] `json:"n"`
 }
 
-// newRouting returns a routing over a node "a" and a Worker "w" of numbers, and targets that allow both
-// and End.
+// newRouting returns a routing over a node "a" and a Worker "w" of numbers, and targets that allow
+// both and End.
 func newRouting(t *testing.T) (routing, targets) {
 	t.Helper()
 	b := New[routed]("routing")

@@ -81,7 +81,8 @@ func TestRoutingWorker_GoesToItsTargetsOnly(t *testing.T) {
 	}
 }
 
-// questioned is a graph that sends three tags to a subgraph, whose second node asks when the tag is "y".
+// questioned is a graph that sends three tags to a subgraph, whose second node asks when the tag is
+// "y".
 func questioned(t *testing.T, ran *counter) *graph.Builder[world] {
 	c := child(t, ran, graph.Config{}, func(ctx context.Context, s *inner) error {
 		if s.Tag.Get() != "y" {

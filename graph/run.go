@@ -84,8 +84,8 @@ func (r *run) runSteps() (Status, error) {
 // planned is the status of a run that has a step to run.
 const planned Status = ""
 
-// plan prepares the tasks of the due step and returns planned. If there is no step to run, it returns
-// the status with which the run ends.
+// plan prepares the tasks of the due step and returns planned. If there is no step to run, it
+// returns the status with which the run ends.
 func (r *run) plan() (Status, error) {
 	if r.front.Empty() {
 		return Done, nil

@@ -50,8 +50,8 @@ func (s *scope) id() string {
 	return s.task.id()
 }
 
-// partMark is between the id of a task and the name of a part in the id of the part's scope. The ids
-// of tasks are hexadecimal.
+// partMark is between the id of a task and the name of a part in the id of the part's scope. The
+// ids of tasks are hexadecimal.
 const partMark = "!"
 
 // partHandler is the part that handles a failure. The parts of a Fallback have numbers.

@@ -179,7 +179,8 @@ state [c1]
 ended done [c1]`)
 }
 
-// TestTask_WithoutAStorableResultFails runs it beside a task that goes on until the step is cancelled.
+// TestTask_WithoutAStorableResultFails runs it beside a task that goes on until the step is
+// cancelled.
 func TestTask_WithoutAStorableResultFails(t *testing.T) {
 	b := graph.New[world]("unstorable")
 	b.Node("first", logs("first"))

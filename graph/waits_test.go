@@ -11,8 +11,8 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// queueing is a graph whose only node calls n times at once a graph that waits as p says, and makes a call
-// when it is its turn: there are fewer slots than tasks that wait.
+// queueing is a graph whose only node calls n times at once a graph that waits as p says, and makes
+// a call when it is its turn: there are fewer slots than tasks that wait.
 func queueing(t *testing.T, cfg, inner graph.Config, p graph.Policy, n int) *graph.Graph[world] {
 	small := graph.New[world]("small")
 	small.Node("fan", graph.Router(func(context.Context, *world) (graph.Command, error) {
@@ -46,8 +46,8 @@ func queueing(t *testing.T, cfg, inner graph.Config, p graph.Policy, n int) *gra
 	return build(t, b, cfg)
 }
 
-// Who waits for a Limit or a lane leaves its slot to those who have a place there: else these wait for a slot,
-// and the run stands still. The bubble reports a run that does.
+// Who waits for a Limit or a lane leaves its slot to those who have a place there: else these wait
+// for a slot, and the run stands still. The bubble reports a run that does.
 //
 // Requirement: policy: limits
 func TestARunFullOfTasksThatWaitForTheirTurnDoesNotStandStill(t *testing.T) {

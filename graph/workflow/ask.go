@@ -21,7 +21,7 @@ type askWork struct {
 	typ    record.Type          // of the answer
 	schema json.RawMessage
 	within time.Duration
-	then   *template // the answer when nobody gave one in time; nil: the node fails
+	then   *template // the answer when none arrives in time; nil: the node fails
 	secret bool      // no record or error shows the answer
 }
 

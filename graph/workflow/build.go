@@ -103,7 +103,7 @@ func (b *builder) leaveCached(n *node) {
 	b.leave(n, n.name+exit)
 }
 
-// cached returns the node of the graph with its results kept, if n says so.
+// cached returns g, and adds a cache policy if n declares a cache.
 func (b *builder) cached(n *node, g graph.Node[record.Record]) graph.Node[record.Record] {
 	if n.cache == nil {
 		return g

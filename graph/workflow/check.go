@@ -66,7 +66,7 @@ func (c *checker) checkTypes() {
 	c.env, c.config = exprs.Prepared(c.plan.envType()), exprs.Prepared(c.plan.configType())
 }
 
-// checkVariables reports names that are declared twice, or that are kept.
+// checkVariables reports names that are declared twice, or that are reserved.
 func (c *checker) checkVariables() {
 	for _, f := range c.plan.fields {
 		switch {

@@ -9,12 +9,12 @@ import (
 	"github.com/weftrun/weft/state/record"
 )
 
-// Host is a Runner whose work is a graph, such as an agent: its steps have checkpoints of their own,
-// and its questions are those of the run. Run is never called for it.
+// Host is a Runner whose work is a graph, such as an agent: its steps have checkpoints of their
+// own, and its questions are those of the run. Run is never called for it.
 type Host interface {
 	Runner
-	// Graph returns the graph. It is called when the workflow is compiled, with those parameters set that are
-	// constant; the others are zero.
+	// Graph returns the graph. It is called when the workflow is compiled, with those parameters
+	// set that are constant; the others are zero.
 	Graph(env Env, cfg graph.Config) (Child, error)
 }
 
@@ -25,8 +25,9 @@ type Child struct {
 	draw func(graph.Node[record.Record]) graph.Node[record.Record]
 }
 
-// ChildOf makes a Child of a graph: in makes its input from the Host with all parameters set, out the result of
-// the node from what the graph ended with. Out's error fails the node.
+// ChildOf returns a Child that runs a graph. The function in makes the input of the graph from the
+// Host with all its parameters set. The function out makes the result of the node from the final
+// state of the graph; an error of out fails the node.
 func ChildOf[H Host, C any](g *graph.Graph[C], in func(H) (C, error), out func(host H, end *C) (any, error)) Child {
 	call := func(ctx context.Context, r Runner) (any, error) {
 		start, err := in(r.(H))
@@ -76,7 +77,7 @@ type inner interface {
 // its questions are those of the item's task.
 type calling struct {
 	call func(ctx context.Context, vars map[string]any) (any, error)
-	draw func(graph.Node[record.Record]) graph.Node[record.Record] // tells drawings of the graph
+	draw func(graph.Node[record.Record]) graph.Node[record.Record] // adds the graph to drawings
 }
 
 func (c calling) do(ctx context.Context, vars map[string]any, _ *record.Record) (any, error) {

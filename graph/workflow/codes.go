@@ -11,13 +11,22 @@ import (
 )
 
 // Code names a kind of mistake, such as WF203. A code never changes its meaning, and
-// is not used again when its mistake can no longer be made. The first digit tells the
-// stage: 0 the file and its YAML, 1 the shape, 2 expressions, 3 the paths through the
-// graph, 4 types and fields, 5 nodes and their parameters, 6 limits, 7 secrets and the
-// environment, 8 the input of a run, 9 what its tests show.
+// is not used again when its mistake can no longer be made. The first digit is the
+// stage:
+//
+//   - 0: the file and its YAML
+//   - 1: the shape
+//   - 2: expressions
+//   - 3: the paths through the graph
+//   - 4: types and fields
+//   - 5: nodes and their parameters
+//   - 6: limits
+//   - 7: secrets and the environment
+//   - 8: the input of a run
+//   - 9: the results of the tests of a file
 type Code string
 
-// Explanation tells what a code means.
+// Explanation describes what a code means.
 type Explanation struct {
 	Code  Code
 	Title string // a few words

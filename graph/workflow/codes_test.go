@@ -79,7 +79,7 @@ func TestEveryCodeIsRegisteredAndMade(t *testing.T) {
 	}
 }
 
-// codesInFiles returns the codes that stand in quotes, or in brackets as in errors.
+// codesInFiles returns the codes in quotes, or in brackets as in errors.
 func codesInFiles(t *testing.T, pattern string, errs bool) map[string]bool {
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {

@@ -91,7 +91,7 @@ in.yaml:2:45: error[WF804]: config size is missing, and has no default; want int
 		t.Errorf("the settings are %q", got)
 	}
 	if !w.TakesSetting("size", []byte("3")) || w.TakesSetting("size", []byte(`"x"`)) || w.TakesSetting("nobody", []byte("3")) {
-		t.Error("TakesSetting does not tell what fits")
+		t.Error("TakesSetting does not report which values fit")
 	}
 }
 

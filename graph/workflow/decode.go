@@ -30,7 +30,7 @@ func (o object) get(key string) *yaml.Node {
 	return nil
 }
 
-// deref returns the node that an alias stands for.
+// deref returns the node that an alias refers to.
 func deref(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -94,7 +94,7 @@ func (s *source) record(n *yaml.Node, what string, keys ...string) (object, bool
 	return o, ok
 }
 
-// elsewhere says what to write instead of keys that people know from other places.
+// elsewhere has what to write instead of keys of other workflow languages.
 var elsewhere = map[string]string{
 	"concurrency":     "a bound of a node is limit: NAME, declared under limits.shared; of the items of a for_each it is max_parallel",
 	"on_change":       "a thread goes on with the file as it is, where what is due still exists; weft replay shows what a change does",
@@ -104,7 +104,7 @@ var elsewhere = map[string]string{
 	"tools":           "a model with tools is the kind agent",
 }
 
-// unknown reports a key that is not known, by a format of the key and of what it stands in.
+// unknown reports an unknown key. The format takes the key and the name of its section.
 func (s *source) unknown(key *yaml.Node, code Code, hint, format, what string, known []string) {
 	if h, ok := elsewhere[key.Value]; ok {
 		s.failAt(key.Line, key.Column, code, h, format, key.Value, what)
@@ -242,7 +242,7 @@ func (s *source) constant(n *yaml.Node) (any, bool) {
 	return s.scalar(n)
 }
 
-// describe says what a node is, for messages.
+// describe names the type of a YAML node, for messages.
 func describe(n *yaml.Node) string {
 	n = deref(n)
 	switch {

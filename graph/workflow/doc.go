@@ -28,7 +28,7 @@
 //	env: {REGION: {default: eu}}          # of the environment, read in expressions as env.REGION
 //	secrets: {key: "${env:SEARCH_KEY}"}
 //	limits: {steps: 40, run_timeout: 10m, concurrency: 16, fanout: 200, shared: {web: {rate: 10/s}}}
-//	defaults: {retry: {max: 2}, timeout: 1m}   # of nodes that say nothing themselves
+//	defaults: {retry: {max: 2}, timeout: 1m}   # of nodes without their own
 //	start: find                         # missing: the first node
 //
 //	nodes:
@@ -77,13 +77,13 @@
 // are named by [TypeOf].
 //
 // A node is of one kind: set, ask, workflow, uses, or one of [Options.Kinds]. Its output
-// writes fields from its result. docs/workflow.md tells the rest: on_error, caches, shared
+// writes fields from its result. docs/workflow.md describes the rest: on_error, caches, shared
 // limits, edges at the top or from requires and provides, forms.
 //
-// Expressions (docs/workflow.md lists their functions) stand bare in if, for_each.in and
-// conditions, and in ${{ }} in values. They see state, config, env, run, the item of a for_each (named item
-// without as), and result, which is nil when the node was skipped; in on_error also error. A value that is one
-// ${{ }} keeps its type; any other is text.
+// Expressions are written without braces in if, for_each.in and conditions, and in ${{ }} in
+// values. docs/workflow.md lists their functions. They see state, config, env, run, the item of a
+// for_each (named item without as), and result, which is nil when the node was skipped; in on_error
+// also error. A value that is one ${{ }} keeps its type; any other is text.
 //
 // # What to know
 //
@@ -100,7 +100,7 @@
 //     it decides on into a field.
 //   - A kind takes secrets by parameters of the type [Secret]; [Env.Reveal] reads the value.
 //     [Workflow.InputWith] sets what the file declares under config for one turn.
-//     [Workflow.CheckEnv] tells what the environment lacks.
+//     [Workflow.CheckEnv] reports what the environment lacks.
 //   - [Workflow.RunTests] runs the tests of a file. [Workflow.Marshal] writes it anew in one
 //     canonical form.
 //   - The path of a sub-workflow is seen from the file
@@ -121,5 +121,5 @@
 //  6. The value of a secret is in no checkpoint, event, error, question or drawing, but for
 //     what a Runner itself does with it.
 //
-// The package is the one door of gopkg.in/yaml.v3.
+// The package is the only one that imports gopkg.in/yaml.v3.
 package workflow

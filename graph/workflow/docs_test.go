@@ -61,7 +61,7 @@ func samePage(t *testing.T, path, want string) {
 		return
 	}
 	if !*update {
-		t.Errorf("%s is not what the code says (%v); go test ./graph/workflow -run Page -update writes it", path, err)
+		t.Errorf("%s differs from the code (%v); go test ./graph/workflow -run Page -update writes it", path, err)
 	} else if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
 		t.Fatal(err)
 	}

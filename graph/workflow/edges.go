@@ -216,7 +216,7 @@ func (d *deriver) lead(n *node) {
 	}
 }
 
-// providersOf returns the nodes that n waits for, each where n says so.
+// providersOf returns the nodes that n waits for, each at its place in requires.
 func (d *deriver) providersOf(n *node) (all []ref) {
 	for _, r := range n.requires {
 		p, ok := d.providers[r.name]
@@ -228,8 +228,8 @@ func (d *deriver) providersOf(n *node) (all []ref) {
 	return all
 }
 
-// starts returns the nodes that wait for nobody: of those that say what they require or
-// provide, and of the first.
+// starts returns the nodes that wait for no other node. It looks at the first node and at the
+// nodes with requires or provides.
 func (d *deriver) starts() (all []ref) {
 	led := map[string]bool{}
 	for _, n := range d.plan.nodes {

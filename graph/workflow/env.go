@@ -17,7 +17,7 @@ import (
 )
 
 // variable is one entry of env or secrets: a name in the file, and the variable of the
-// environment that it stands for.
+// environment that it is read from.
 type variable struct {
 	ref
 	from string
@@ -109,7 +109,7 @@ func (o Options) lookup() func(string) (string, bool) {
 
 // CheckEnv returns an *Error that names every variable of the environment which the file
 // needs, for env or for secrets, and which is not set or of another type; nil if there is
-// none. A run that comes to one of them fails; this tells it before.
+// none. A run that reads one of them fails; CheckEnv finds it before.
 func (w *Workflow) CheckEnv() error {
 	s := *w.src
 	s.problems = new(problems)
@@ -158,8 +158,9 @@ var runType = exprs.Object(map[string]exprs.Type{
 	"attempt": exprs.Int,    // from 1
 })
 
-// vars returns the names that every expression of the file sees, with what those of n read: neither a log that no
-// expression looks at nor the id of the task, which is a hash, is taken for nothing.
+// vars returns the variables of every expression of the file, and those that the expressions of n
+// read. A log and the id of the task, which is a hash, are only computed if an expression reads
+// them.
 func (w *Workflow) vars(ctx context.Context, n *node, rec *record.Record) (map[string]any, error) {
 	env, err := w.environment(ctx)
 	if err != nil {

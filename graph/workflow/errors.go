@@ -16,15 +16,15 @@ type Error struct{ Problems []Problem }
 
 // Problem is one mistake and its place.
 type Problem struct {
-	Code      Code   // what kind of mistake it is; Explain tells more about it
+	Code      Code   // what kind of mistake it is; see Explain
 	File      string // as it was named when loading, with slashes
 	Line, Col int    // from 1; Col counts characters
 	Width     int    // characters from Col on that are meant, at least 1; all in one line
 	Msg       string // what is wrong, one line
 	Hint      string // how to write it instead, or ""
-	Text      string // the line as it stands in the file; "" where there is none, or a very long one
-	// Warning is true for what is no mistake but probably not meant. Options.Strict makes
-	// a mistake of it.
+	Text      string // the line of the file; "" where there is none, or a very long one
+	// Warning marks a problem that is not a mistake but is probably not intended.
+	// Options.Strict makes it a mistake.
 	Warning bool
 }
 
@@ -53,7 +53,8 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// maxProblems is how many mistakes, and how many warnings, of a file and of those it names are gathered.
+// maxProblems is how many mistakes, and how many warnings, of a file and of those it names are
+// gathered.
 const maxProblems = 200
 
 // problems collects the mistakes of a file and of those it names.
@@ -164,7 +165,7 @@ func meant(word string, known []string) string {
 	return suggest.Nearest(word, known)
 }
 
-// message returns what an expression's error says, without its place.
+// message returns the text of an expression's error, without its place.
 func message(e *exprs.Error) (msg, hint string) {
 	msg, hint = e.Msg, e.Hint
 	if e.Suggest != "" {

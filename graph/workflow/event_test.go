@@ -8,7 +8,7 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// An event is told by a program, as an answer, and a run in another process goes on with it.
+// A program delivers an event as an answer, and a run in another process continues with it.
 func TestAnEventIsAnsweredFromOutside(t *testing.T) {
 	f := parse(t, `
 version: 1

@@ -32,7 +32,7 @@ func (p Problem) Excerpt() string {
 }
 
 // underlined returns the line, cut around the place where it is long, and carets
-// below what is meant. A tab stays a tab in both, so that they stand where they should.
+// below what is meant. A tab stays a tab in both, so that they line up.
 func (p Problem) underlined() (line, under string) {
 	all, from := []rune(p.Text), min(p.Col-1, len([]rune(p.Text)))
 	width := min(p.Width, maxShown/2)

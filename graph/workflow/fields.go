@@ -169,9 +169,8 @@ func (s *source) typ(n *yaml.Node, named map[string]record.Type) (t record.Type,
 	return t, false
 }
 
-// countMembers counts the members that the types of the file have where they are written, those of the types they
-// name included. It reports false when there are more than can be looked at: each of 30 types may name the one
-// before twice.
+// countMembers counts the members of a type, including those of the types that it names. It reports
+// false when there are too many: each of 30 types may name the one before twice.
 func (s *source) countMembers(n *yaml.Node, t record.Type) bool {
 	left := maxTree - s.members
 	var count func(t record.Type)
@@ -301,7 +300,7 @@ func (d *typeDecoder) after(n *yaml.Node) record.Type {
 	return t
 }
 
-// schemaError puts the mistakes in an object type where its members stand.
+// schemaError reports the mistakes in an object type at the places of its members.
 func (d *typeDecoder) schemaError(o object, err error) {
 	var se *state.SchemaError
 	if !errors.As(err, &se) {

@@ -8,9 +8,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Format returns a file in its canonical form: two spaces a level, lists below their key
-// indented too, one space after a dash, no space at the end of a line, at most one blank
-// line in a row, and one new line at the end. All else stays as it was written: comments,
+// Format returns a file in its canonical form. Each level is indented by two spaces, lists below
+// their key too. One space follows a dash, and no space ends a line. There is at most one blank line
+// in a row, and one newline at the end. All else stays as it was written: comments,
 // quotes, the order of keys, how values are aligned, and what is inside of blocks of text.
 // Formatting twice gives the same as once. The error is an *Error when the text is not
 // YAML; names and types are not looked at.
@@ -38,7 +38,7 @@ type formatter struct {
 	inside map[int]bool  // lines that go on with a text in quotes
 }
 
-// start says that a key or a dash of a block is the first thing in a line.
+// start describes a line that begins with a key or a dash of a block.
 type start struct {
 	was, is int  // spaces before it
 	text    bool // a block of text begins in the line, and reaches as far as lines are indented more than owner
@@ -164,7 +164,7 @@ func (f *formatter) format() string {
 		case strings.HasPrefix(strings.TrimLeft(line, " \t"), "#") && !f.inside[i]:
 			line = pad(f.commentIndent(i, at)) + strings.TrimLeft(line, " \t")
 		default:
-			f.blanks(&out, blank, blank) // they stand inside a value
+			f.blanks(&out, blank, blank) // they are inside a value
 			blank = 0
 			line = f.shift(line, at)
 		}
@@ -185,8 +185,8 @@ func (f *formatter) blanks(out *bytes.Buffer, n, most int) {
 	}
 }
 
-// textBlock copies a block of text and returns its last line. What stands in it is
-// content: its blank lines and the spaces at the ends of its lines too.
+// textBlock copies a block of text and returns its last line. All of it is
+// content, including its blank lines and the spaces at the ends of its lines.
 func (f *formatter) textBlock(out *bytes.Buffer, line int, s start) int {
 	last := line
 	for i := line + 1; i <= len(f.lines); i++ {
@@ -223,8 +223,8 @@ func (f *formatter) shift(line string, s start) string {
 	return pad(n+s.is-s.was) + line[n:]
 }
 
-// commentIndent puts a comment where the next key stands, if it was written there, or
-// else where one before it stands.
+// commentIndent aligns a comment with the next key, if it was written so, or else with an earlier
+// key.
 func (f *formatter) commentIndent(line int, at start) int {
 	text := strings.TrimLeft(f.line(line), " \t")
 	was := len(f.line(line)) - len(text)
@@ -252,7 +252,7 @@ func normalDashes(line string) string {
 	return strings.Repeat("- ", strings.Count(head, "-")) + line[len(head):]
 }
 
-// sameTree reports whether two trees say the same, wherever that stands.
+// sameTree reports whether two trees have the same content, at whatever places.
 func sameTree(a, b *yaml.Node) bool {
 	if a.Kind != b.Kind || a.Style != b.Style || a.Tag != b.Tag || a.Value != b.Value || a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {
 		return false

@@ -16,7 +16,7 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// cases returns the cases of golden files: what stands after ===, by file and name.
+// cases returns the cases of golden files: the text after each ===, by file and name.
 func cases(t testing.TB, pattern string) (names []string, text map[string]string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -58,7 +58,8 @@ func invalidFiles(t testing.TB) map[string]string {
 	return all
 }
 
-// seed gives a fuzz target every fifth golden file: with all of them a short run would end before it makes its own.
+// seed gives a fuzz target every fifth golden file: with all of them a short run would end before
+// it makes its own.
 func seed(f *testing.F) {
 	for _, files := range []map[string]string{validFiles(f), invalidFiles(f)} {
 		for i, name := range slices.Sorted(maps.Keys(files)) {
@@ -106,7 +107,7 @@ func TestEveryFeatureDoesWhatItsGoldenFileStates(t *testing.T) {
 	}
 }
 
-// golden loads, draws and runs a file, and says what happened. Questions are answered
+// golden loads, draws and runs a file, and returns a trace. Questions are answered
 // with true.
 func golden(t *testing.T, src, input string) string {
 	t.Helper()

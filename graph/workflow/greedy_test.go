@@ -38,7 +38,8 @@ func repeated(n int, format string) string {
 	return b.String()
 }
 
-// TestGreedyFilesAreRefusedWithinTheBudget holds what is small and in many places, each of which is a little work.
+// TestGreedyFilesAreRefusedWithinTheBudget has files that repeat a small amount of work in many
+// places.
 func TestGreedyFilesAreRefusedWithinTheBudget(t *testing.T) {
 	const any1 = "state: {x: any}\n"
 	types := "types:\n  T0: {a: int}\n"
@@ -87,7 +88,8 @@ func dense(n int) string {
 	return b.String()
 }
 
-// TestGreedyFilesThatAreValidLoadWithinTheBudget holds graphs of which the checks could look at every path.
+// TestGreedyFilesThatAreValidLoadWithinTheBudget holds graphs of which the checks could look at
+// every path.
 func TestGreedyFilesThatAreValidLoadWithinTheBudget(t *testing.T) {
 	var joins, ways strings.Builder
 	for i := range 120 {
@@ -120,7 +122,8 @@ func TestGreedyFilesThatAreValidLoadWithinTheBudget(t *testing.T) {
 	}
 }
 
-// TestTheFirst200MistakesAreShown holds that a real file has all of its mistakes, and what follows more of them.
+// TestTheFirst200MistakesAreShown holds that a real file has all of its mistakes, and what follows
+// more of them.
 func TestTheFirst200MistakesAreShown(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 100: 100, 200: 200, 201: 201, 300: 201} {
 		_, err := workflow.Parse("in.yaml", []byte(setOf(n, `"${{ foo }}"`)), workflow.Options{})

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// misindented returns the first line whose indentation YAML cannot place, and what to do: one that a
-// tab indents, or one that goes back to a column at which nothing above it begins. It is a guess for
-// text that the parser has refused, whose own account is often of the line where the block began.
+// misindented returns the first line whose indentation YAML cannot place, and what to do: one that
+// a tab indents, or one that goes back to a column at which nothing above it begins. It is a guess
+// for text that the parser has refused, whose own account is often of the line where the block
+// began.
 func (s *source) misindented() (line, col int, hint string) {
 	open, block := []int{0}, -1
 	for i := range s.lines {

@@ -44,7 +44,7 @@ func (w *Workflow) fill(values, config map[string]any, unix int64) (record.Recor
 	return rec, s.err()
 }
 
-// inputAt returns where the file says what it takes.
+// inputAt returns the place where the file declares its input.
 func (p *plan) inputAt() *yaml.Node {
 	if len(p.input) > 0 {
 		return p.input[0].at

@@ -99,7 +99,7 @@ func TestEveryMistakeIsReportedAtItsPlace(t *testing.T) {
 	}
 }
 
-// invalid parses what must not be valid, and returns what it says.
+// invalid parses an invalid file, and returns the text of the error.
 func invalid(t *testing.T, src string) string {
 	t.Helper()
 	_, err := workflow.Parse("testdata/invalid/in.yaml", []byte(src), options())

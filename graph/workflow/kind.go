@@ -11,9 +11,9 @@ import (
 	"github.com/weftrun/weft/state/record"
 )
 
-// Kind is a kind of node: what stands behind a key of a node, or behind uses.
+// Kind is a kind of node: the implementation of a key of a node, or of a name after uses.
 type Kind struct {
-	// About says in a line what the kind does, for editors and the reference.
+	// About describes in a line what the kind does, for editors and the reference.
 	About string
 	// New returns a fresh Runner, with the defaults of its parameters.
 	New func() Runner
@@ -41,7 +41,7 @@ type Runner interface {
 	Run(ctx context.Context, env Env) (result any, err error)
 }
 
-// Checker is a Runner that can tell when loading that its parameters cannot work.
+// Checker is a Runner that can report on loading that its parameters cannot work.
 // Those that are constant are set, the others are zero; given reports whether a
 // parameter is there at all.
 type Checker interface {
@@ -97,7 +97,7 @@ func paramsIn(r Runner) any {
 	return r
 }
 
-// goPrefix begins the names that stand behind uses.
+// goPrefix begins the names of Go functions after uses.
 const goPrefix = "go:"
 
 // ownKinds are the kinds of the language itself.

@@ -157,8 +157,8 @@ func (w *Workflow) digest() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// checkGraph lets package graph look for what no path leads to and what leads
-// nowhere. Its mistakes stand at the nodes.
+// checkGraph lets package graph look for nodes that no path leads to and nodes that lead nowhere.
+// It reports each mistake at the place of its node.
 func (w *Workflow) checkGraph() {
 	bounds := map[string]graph.Limit{}
 	for _, l := range w.plan.limits.shared {

@@ -7,10 +7,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Marshal returns the workflow as a file in one canonical form: the keys in the order of
-// the reference, aliases written out, no comments, and next, join and start written
-// where they followed from edges, from requires and provides, or from the order of the
-// nodes. Read again it is a graph with the same program, and Marshal gives the same bytes.
+// Marshal returns the workflow as a file in one canonical form. The keys have the order of the
+// reference, aliases are written out, and comments are left out. Marshal writes next, join and start
+// even where they follow from edges, from requires and provides, or from the order of the nodes.
+// Loading the result gives a graph with the same program, and Marshal then returns the same bytes.
 func (w *Workflow) Marshal() ([]byte, error) {
 	root := w.canonical()
 	var b bytes.Buffer
@@ -124,8 +124,7 @@ func dropKey(m *yaml.Node, key string) {
 	}
 }
 
-// sortKeys puts the entries of a mapping in an order; one that is not named stands where
-// "" does.
+// sortKeys sorts the entries of a mapping. An entry that is not in order takes the place of "".
 func sortKeys(m *yaml.Node, order []string) {
 	place := func(i int) int {
 		if at := slices.Index(order, m.Content[i].Value); at >= 0 {

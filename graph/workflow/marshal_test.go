@@ -123,7 +123,7 @@ nodes:
 // The same graph, built in Go and written in YAML, is one program: a thread of the one
 // goes on with the other.
 func TestAGraphInGoAndItsFileAreOneProgram(t *testing.T) {
-	w, err := workflow.Parse("twin.yaml", []byte(`
+	w, err := workflow.Parse("copy.yaml", []byte(`
 version: 1
 state: {n: {type: int, reducer: add}, text: string}
 nodes:
@@ -143,7 +143,7 @@ start: [a, e]
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := graph.NewRecord("twin", shape)
+	b := graph.NewRecord("copy", shape)
 	nothing := graph.Func(func(context.Context, *record.Record) error { return nil })
 	for _, name := range []string{"e", "c", "b", "a"} {
 		b.Node(name, nothing)

@@ -10,8 +10,8 @@ import (
 	"github.com/weftrun/weft/state/record"
 )
 
-// onError says what follows when the last attempt of a node has failed: the first of
-// its ways whose condition holds. If none does, the failure stands.
+// onError has the ways on when the last attempt of a node has failed. The first way whose
+// condition holds is taken. If none does, the node fails.
 type onError struct {
 	at   *yaml.Node
 	ways []onFailure

@@ -106,7 +106,7 @@ func into(target, v any) error {
 	return dec.Decode(target)
 }
 
-// paramError says what a failure of package json means for a parameter.
+// paramError describes what a failure of package json means for a parameter.
 func paramError(err error) string {
 	var te *json.UnmarshalTypeError
 	if errors.As(err, &te) && te.Field != "" {
@@ -115,7 +115,7 @@ func paramError(err error) string {
 	return err.Error()
 }
 
-// describeJSON says what a failure of package json means for a file.
+// describeJSON describes what a failure of package json means for a file.
 func describeJSON(err error, want reflect.Type, at *yaml.Node) error {
 	if _, ok := err.(*json.UnmarshalTypeError); !ok {
 		return err

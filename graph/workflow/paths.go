@@ -15,8 +15,8 @@ type paths struct {
 	left  *int           // how many ways may still be looked at
 }
 
-// maxWays bounds what checkPaths looks at. No graph that people draw comes near; of one that does, what was not
-// looked at by then is not reported, and shows when it runs.
+// maxWays bounds the work of checkPaths; real graphs need far less. In a larger graph, mistakes
+// beyond the bound are not reported on loading: they fail the run.
 const maxWays = 1_000_000
 
 // spend reports whether n more ways may be looked at.
@@ -46,7 +46,7 @@ func (c *checker) checkPaths() {
 	c.checkWriters(p)
 }
 
-// places returns where the nodes stand that are named, END left out.
+// places returns the indexes of the named nodes, without END.
 func (p paths) places(refs []ref) []int {
 	all := make([]int, 0, len(refs))
 	for _, r := range refs {
@@ -57,11 +57,11 @@ func (p paths) places(refs []ref) []int {
 	return all
 }
 
-// nobody is the place of no node.
+// noOne is the index of no node.
 const noOne = -1
 
-// reach tells of each node whether a path from these leads to it, they themselves included, that does not go
-// through without. Once too much was looked at, it tells of too few.
+// reach reports for each node whether a path from these leads to it that does not go through
+// without. The nodes of from are reached too. Beyond maxWays, it reports too few nodes.
 func (p paths) reach(from []int, without int) []bool {
 	seen := make([]bool, len(p.nodes))
 	for todo := slices.Clone(from); len(todo) > 0; {
@@ -206,8 +206,8 @@ func (c *checker) checkEndless(p paths) {
 	}
 }
 
-// endless tells which nodes lead on for ever: those that are left when each is taken away that leads to
-// no other any more.
+// endless reports the nodes whose paths never end. It removes nodes that lead to no remaining
+// node until none is left to remove; the others are endless.
 func (p paths) endless() []bool {
 	backwards, left, todo := p.backwards(), make([]int, len(p.nodes)), []int{}
 	for at := range p.nodes {
@@ -255,9 +255,9 @@ func (p paths) circle(from int) []int {
 	return nil
 }
 
-// checkWriters follows nodes that certainly run in one step, from the start and from each way to
-// several, as long as they go on without a condition, and reports two that write one field
-// which takes one write.
+// checkWriters reports two nodes that certainly run in one step and write the same field, where the
+// field takes one write. It follows the nodes of the start and of each way to several nodes, as long
+// as they go on without a condition.
 func (c *checker) checkWriters(p paths) {
 	groups := [][]ref{c.plan.start}
 	for _, n := range p.nodes {

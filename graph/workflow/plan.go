@@ -60,7 +60,7 @@ type node struct {
 	cond     *condition
 	each     *forEach
 	join     []ref
-	kind     ref // the key that says what it does, or the name behind uses
+	kind     ref // the key of its kind, or the name after uses
 	args     *yaml.Node
 	input    *yaml.Node // of a workflow
 	output   object
@@ -103,7 +103,7 @@ func (c *condition) holds(vars map[string]any) (bool, error) {
 	return ok, nil
 }
 
-// next says where a node leads.
+// next has the ways on from a node.
 type next struct {
 	src     *source
 	at      *yaml.Node

@@ -65,8 +65,8 @@ func (s *source) defaults(n *yaml.Node) (p policy) {
 	return p
 }
 
-// fillDefaults gives n what it leaves open; what bounds work only if n works. A default handler does not hold for the
-// nodes that it leads to.
+// fillDefaults applies the defaults that n does not set itself. Bounds of work apply only to nodes
+// that do work. A default handler does not apply to the nodes that it leads to.
 func (p *policy) fillDefaults(n *node, works bool) {
 	missing := func(key string) bool {
 		return p.given[key] && !n.given[key] && (works || key == "retry" || key == "on_error")
@@ -175,7 +175,7 @@ func retryOn(on []ref) func(error) bool {
 	}
 }
 
-// codeMatches compares a code with a pattern, in which an x stands for a digit.
+// codeMatches compares a code with a pattern, in which an x matches any digit.
 func codeMatches(pattern, code string) bool {
 	if len(pattern) != len(code) {
 		return false
@@ -189,7 +189,7 @@ func codeMatches(pattern, code string) bool {
 	return true
 }
 
-// caching says how long the result of a node holds, and what it depends on.
+// caching has how long a cached result of a node is valid, and what it depends on.
 type caching struct {
 	at  *yaml.Node
 	key *yaml.Node // nil: the whole state

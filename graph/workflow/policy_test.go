@@ -71,7 +71,7 @@ func TestOnErrorTakesTheFirstWayThatHolds(t *testing.T) {
 	g("both", `{"log":["b","c"]}`)
 	_, err := with(t, rescued, failsBy(&runs)).start(`{"code": "other"}`)
 	if err == nil || !strings.Contains(err.Error(), "no luck: other") || !strings.Contains(err.Error(), "main.yaml:12:7: no condition of on_error holds") {
-		t.Errorf("got %v; a failure that no way takes stands, and tells both", err)
+		t.Errorf("got %v; a failure that no way takes fails the run with both errors", err)
 	}
 }
 
@@ -423,8 +423,7 @@ nodes:
 	}
 }
 
-// The result is kept before the node has ended, so whatever happens behind the work does
-// not do it again.
+// The result is stored before the node has ended, so a failure after the work does not repeat it.
 func TestAKeptResultIsNotMadeAgain(t *testing.T) {
 	for key, want := range map[string]int64{"idempotency_key: pay,": 1, "": 2} {
 		var runs atomic.Int64

@@ -13,8 +13,8 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// program has a model that repeats the last word of what it hears, and asks for the tool "word" first
-// where there is one; a tool; and an agent with two capabilities.
+// program has a model that repeats the last word of its input, and asks for the tool "word"
+// first where there is one; a tool; and an agent with two capabilities.
 var program = nodes.Program{
 	Models: map[string]model.Model{"echo": model.ScriptFunc(repeat)},
 	Tools:  words(),

@@ -9,7 +9,7 @@ import (
 )
 
 // brokenByYAML reports whether a string of an expression is not closed because the scalar around it
-// stands in double quotes, where YAML makes a newline of \n.
+// is in double quotes, where YAML makes a newline of \n.
 func (s *source) brokenByYAML(n *yaml.Node, e *exprs.Error, line int) bool {
 	if n.Style&yaml.DoubleQuotedStyle == 0 || e.Class != exprs.Syntax || !strings.Contains(s.line(line), `\n`) {
 		return false

@@ -386,7 +386,7 @@ func TestAWaitThatWasCutOffWaitsForWhatIsLeft(t *testing.T) {
 		if _, err := f.Invoke(ctx, rec, thread); err == nil {
 			t.Fatal("a run that was cut off has ended")
 		}
-		time.Sleep(15 * time.Minute) // nobody is at work
+		time.Sleep(15 * time.Minute) // no process runs
 		begun := time.Now()
 		res, err := f.Resume(context.Background(), graph.Answers{}, thread)
 		if err != nil {

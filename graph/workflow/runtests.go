@@ -50,20 +50,20 @@ type TestResult struct {
 // Passed reports whether all was as expected.
 func (r TestResult) Passed() bool { return len(r.Failures) == 0 }
 
-// Coverage says what of a file ran in its tests.
+// Coverage reports which nodes and edges of a file ran in its tests.
 type Coverage struct {
 	Nodes []NodeCoverage `json:"nodes"` // in the order of the file
 	Edges []EdgeCoverage `json:"edges"` // in the order of the nodes they lead from
 }
 
-// NodeCoverage says how often a node ran.
+// NodeCoverage reports how often a node ran.
 type NodeCoverage struct {
 	Node string `json:"node"`
 	Line int    `json:"line"`
 	Runs int    `json:"runs"`
 }
 
-// EdgeCoverage says how often a way between two nodes was taken.
+// EdgeCoverage reports how often an edge between two nodes was taken.
 type EdgeCoverage struct {
 	From string `json:"from"`
 	To   string `json:"to"` // END for the end
@@ -76,8 +76,8 @@ type EdgeCoverage struct {
 
 // RunTests runs the tests of the file, each with a store of its own in memory. Nodes that
 // reach outside of the process must be mocked; waits and the pauses before retries take no
-// time, and the environment is what the test says. The error is that of ctx, or of a
-// graph that does not compile.
+// time, and the environment is that of the test. The error is that of ctx, or of a graph that
+// does not compile.
 func (w *Workflow) RunTests(ctx context.Context, o TestOptions) (TestReport, error) {
 	report := TestReport{Tests: []TestResult{}}
 	all := newTrace()
@@ -146,7 +146,7 @@ func (w *Workflow) runTest(ctx context.Context, t *test, seen *trace) (TestResul
 
 type lookupKey struct{}
 
-// lookup returns the environment of a test: what it says, and a word for each secret.
+// lookup returns the environment of a test: only the variables that the test sets.
 func (t *test) lookup() func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		v, ok := t.env[name]

@@ -84,7 +84,7 @@ func (o Options) schema() schema {
 	return root
 }
 
-// oneKind says that a node has exactly one of the keys that are kinds.
+// oneKind requires that a node has exactly one of the keys that are kinds.
 func (o Options) oneKind() (all []schema) {
 	for _, name := range o.names().keys {
 		all = append(all, schema{"required": []string{name}})
@@ -92,7 +92,7 @@ func (o Options) oneKind() (all []schema) {
 	return all
 }
 
-// withs says for each Go function what stands below with.
+// withs returns for each Go function the schema of its with.
 func (o Options) withs() (all []schema) {
 	for _, name := range o.names().uses {
 		with := paramsSchema(o.Kinds[name])
@@ -188,7 +188,7 @@ func (o Options) usesSchema() schema {
 	return schema{"type": "string", "pattern": "^" + goPrefix}
 }
 
-// words says in a few words what a schema takes.
+// words describes in a few words what a schema takes.
 func (s schema) words() string {
 	switch {
 	case s["$ref"] != nil:

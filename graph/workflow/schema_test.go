@@ -61,7 +61,7 @@ func plain(v any) any {
 	return v
 }
 
-// validates reports what the schema says of a file; what YAML itself refuses is no
+// validates returns the error of the schema for a file; what YAML itself refuses is no
 // matter of the schema.
 func validates(r *jsonschema.Resolved, src string) (err error, readable bool) {
 	var v any

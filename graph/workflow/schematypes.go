@@ -17,8 +17,8 @@ func foreignTypes() (words []string) {
 	return words
 }
 
-// noForeignTypes refuses a field, a setting or a member whose type is a word of another language, as
-// in type: integer. A file may declare a type of such a name; then it is let be.
+// noForeignTypes refuses a field, a setting or a member whose type is a word of another language,
+// as in type: integer. A file may declare a type of such a name; then it is let be.
 func noForeignTypes() schema {
 	words := foreignTypes()
 	no := schema{"not": schema{"type": "string", "pattern": `(^|<)\s*(` + strings.Join(words, "|") + `)\s*($|[<>,}])`}}
@@ -32,8 +32,8 @@ func noForeignTypes() schema {
 	}
 }
 
-// fittingReducers says for each reducer which types it takes, as far as their text tells: a name under
-// types is an object, and one of the program may be anything.
+// fittingReducers lists for each reducer the types that it takes, as far as their text determines
+// it. A name under types is an object; a reducer of the program may take anything.
 func fittingReducers() (all []schema) {
 	for _, name := range slices.Sorted(maps.Keys(reducers)) {
 		bases := reducers[name].bases
@@ -52,7 +52,7 @@ func fittingReducers() (all []schema) {
 	return append(all, whenField("type", messagesName, "reducer", schema{"const": messagesName}))
 }
 
-// whenField says what a key takes where another has a value.
+// whenField is the schema of a key where another key has a value.
 func whenField(given, value, key string, takes schema) schema {
 	return schema{
 		"if":   schema{"properties": schema{given: schema{"const": value}}, "required": []string{given}},

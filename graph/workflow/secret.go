@@ -20,7 +20,7 @@ import (
 	"github.com/weftrun/weft/internal/redact"
 )
 
-// Secret is a parameter in which ${secret:NAME} may stand. It never holds the value: that
+// Secret is a parameter that may contain ${secret:NAME}. It never holds the value: that
 // is read when [Env.Reveal] is called, so keep what that returns to where it is
 // needed. As text, as JSON and in errors a Secret shows the names.
 //
@@ -64,7 +64,7 @@ func (e Env) Hide(text string) {
 	}
 }
 
-// Redact returns text without the values of the file's secrets, in whatever encoding they stand
+// Redact returns text without the values of the file's secrets, in whatever encoding they have
 // there. Results and errors of a Runner are redacted when it returns: Redact is for a text that it
 // shortens, since half a secret is not found.
 func (e Env) Redact(text string) string {
@@ -74,7 +74,7 @@ func (e Env) Redact(text string) string {
 	return e.cover.replace(text)
 }
 
-// placeholder stands for a secret in the value of a parameter. The digits are drawn when
+// placeholder replaces a secret in the value of a parameter. The digits are drawn when
 // the file is loaded, so that no text of a state can pass for one.
 var placeholder = regexp.MustCompile("\x00secret:([A-Za-z0-9_]+):[0-9a-f]{32}\x00")
 
@@ -300,7 +300,7 @@ func (t *template) holdSecrets() {
 	})
 }
 
-// refuseSecrets reports the secrets in t, which stands where none may.
+// refuseSecrets reports the secrets in t, which is in a place that takes none.
 func (t *template) refuseSecrets(where string) {
 	if len(t.secrets) > 0 && !t.bad {
 		t.src.failAt(t.at.Line, t.at.Column, "WF703", "a secret goes only where a kind of node takes one, such as http.headers",
@@ -311,7 +311,7 @@ func (t *template) refuseSecrets(where string) {
 	}
 }
 
-// template compiles a value in which no secret may stand.
+// template compiles a value that must not contain a secret.
 func (c *checker) template(n *yaml.Node, env exprs.Env, where string) *template {
 	t := c.source.template(n, env)
 	t.refuseSecrets(where)

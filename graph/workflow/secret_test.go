@@ -202,7 +202,7 @@ func logsTo(t *testing.T, w io.Writer) {
 	slog.SetDefault(slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{AddSource: true, Level: slog.LevelDebug})))
 }
 
-// A text of the state that looks like a use of a secret, or like what stands for one inside,
+// A text of the state that looks like a use of a secret, or like the internal placeholder of one,
 // is a text.
 func TestNoTextOfTheStateBecomesASecret(t *testing.T) {
 	kinds := nodes.Kinds()

@@ -4,7 +4,7 @@ import "maps"
 
 const defsPath = "#/$defs/"
 
-// The values that stand in many places of a file.
+// The values that many sections of a file take.
 var (
 	textValue = schema{"type": "string"}
 	anyValue  = schema{}

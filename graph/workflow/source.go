@@ -72,7 +72,7 @@ func (s *source) warnAt(line, col int, code Code, hint, format string, args ...a
 	s.add(p)
 }
 
-// placed returns a problem. A width of 0 means the word that stands there.
+// placed returns a problem. A width of 0 means the word at that place.
 func (s *source) placed(line, col, width int, code Code, hint, msg string) Problem {
 	line, col = max(line, 1), max(col, 1)
 	text := s.line(line)
@@ -151,8 +151,8 @@ var (
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
 
-// syntax reports what the parser could not read. It tells the line, or nothing, and
-// counts from 0 where it expected something else.
+// syntax reports what the parser could not read. The parser gives the line or nothing, and
+// counts lines from 0 where it expected another token.
 func (s *source) syntax(err error) {
 	msg, line := err.Error(), 1
 	if m := syntaxLine.FindStringSubmatch(msg); m != nil {
@@ -225,20 +225,21 @@ func (s *source) runError(n *yaml.Node, err error) error {
 // locate returns the place in the file of a byte of a scalar's value.
 func (s *source) locate(n *yaml.Node, offset int) (line, col int) { return s.find(n).of(offset) }
 
-// finder goes through a scalar's value and its text in the file side by side, from one byte to a later one. YAML
-// folds and indents text in many ways but keeps all that is no space, so those runes are counted. An escape in
-// double quotes puts it off by the escape's length.
+// finder goes through a scalar's value and its text in the file side by side, from one byte to a
+// later one. YAML folds and indents text in many ways but keeps all that is no space, so those
+// runes are counted. An escape in double quotes puts it off by the escape's length.
 type finder struct {
 	value  string // what was not gone through
 	offset int    // of value
-	single bool   // it stands in single quotes
+	single bool   // the scalar is in single quotes
 	place
 }
 
 // find returns a finder for a scalar.
 func (s *source) find(n *yaml.Node) *finder { return s.finder(n, place{n.Line, 1, s.from(n.Line)}) }
 
-// findNext is find while the file is read, where scalars come one after the other, often in one long line.
+// findNext is find while the file is read, where scalars come one after the other, often in one
+// long line.
 func (s *source) findNext(n *yaml.Node) *finder {
 	if s.far.line != n.Line || s.far.col > n.Column {
 		s.far = place{n.Line, 1, s.from(n.Line)}

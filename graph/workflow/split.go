@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/state/record"
 )
 
-// The endings of the graph nodes that stand for a part of one node of the file. A
+// The endings of the graph nodes that do a part of one node of the file. A
 // name in a file has no dot, so they are free.
 const (
 	each = ".each"
@@ -19,9 +19,9 @@ const (
 	exit = ".next"
 )
 
-// NodeOf returns the node of a file that a node of its graph belongs to. Chooses reports whether the
-// graph node does nothing but choose what follows. The name of a node of any other graph is returned as
-// it is, unless it ends with .each, .run or .next.
+// NodeOf returns the node of a file that a node of its graph belongs to. Chooses reports whether
+// the graph node does nothing but choose what follows. The name of a node of any other graph is
+// returned as it is, unless it ends with .each, .run or .next.
 func NodeOf(name string) (node string, chooses bool) {
 	for _, ending := range []string{each, run, exit} {
 		if node, ok := strings.CutSuffix(name, ending); ok {
@@ -142,7 +142,7 @@ func (e *forEach) items(vars map[string]any) ([]any, error) {
 	return items, nil
 }
 
-// kindOf says what a value is that is no list.
+// kindOf names the type of a value that is not a list.
 func kindOf(v any) string {
 	switch v.(type) {
 	case bool:

@@ -73,8 +73,8 @@ func (c *checker) checkSubInput(n *node, w *subWork) {
 	}
 }
 
-// node returns the Subgraph. What the Config says holds for the child too, but for the
-// nodes it names.
+// node returns the Subgraph. The Config applies to the child too, except for the nodes that it
+// names.
 func (w *subWork) node(b *builder, n *node) (graph.Node[record.Record], error) {
 	g, err := w.graph(b)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/weftrun/weft/state/record"
 )
 
-// template is a tree of YAML in whose texts ${{ expressions }} may stand.
+// template is a tree of YAML whose texts may contain ${{ expressions }}.
 type template struct {
 	src   *source
 	at    *yaml.Node
@@ -109,7 +109,7 @@ func (t *template) evalList(vars map[string]any) ([]any, error) {
 	return list, nil
 }
 
-// constant reports whether no expression stands in t.
+// constant reports whether t contains no expression.
 func (t *template) constant() bool {
 	if t.bad {
 		return false

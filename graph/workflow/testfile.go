@@ -22,7 +22,7 @@ type test struct {
 	expect  expectation
 }
 
-// mock stands in for the work of a node.
+// mock replaces the work of a node.
 type mock struct {
 	ref
 	at      *yaml.Node
@@ -37,7 +37,7 @@ func (e *mockError) Error() string { return e.message }
 
 func (e *mockError) Code() string { return e.code }
 
-// answer is what somebody answers to a node.
+// answer is the answer to the question of a node.
 type answer struct {
 	ref
 	value any

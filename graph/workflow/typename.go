@@ -29,8 +29,8 @@ func (e Env) Schema(t TypeName) (json.RawMessage, error) {
 	return json.Marshal(schemaOf(typ))
 }
 
-// Convert returns a value of a type of the file, with its defaults, or an error that says
-// what does not fit.
+// Convert returns a value of a type of the file, with its defaults, or an error that names
+// the part that does not fit.
 func (e Env) Convert(t TypeName, data json.RawMessage) (any, error) {
 	typ, err := e.typeOf(t)
 	if err != nil {

@@ -91,8 +91,8 @@ func (n *node) inherits(setting string) bool {
 	return ok && sub.child != nil && sub.child.plan.setting(setting) != nil
 }
 
-// used are the names that expressions read: each by its section, as in state.topic, and "state" where
-// the section is read as a whole.
+// used are the names that expressions read: each by its section, as in state.topic, and "state"
+// where the section is read as a whole.
 type used map[string]bool
 
 // readIn finds what is read in a text, which it goes through once.
@@ -143,7 +143,7 @@ func wordByte(b byte) bool {
 
 func (u used) reads(section, name string) bool { return u[section] || u[section+"."+name] }
 
-// texts returns all texts below nodes, edges and secrets, where expressions may stand.
+// texts returns all texts below nodes, edges and secrets, which may contain expressions.
 func (c *checker) texts() string {
 	var b strings.Builder
 	var walk func(n *yaml.Node)

@@ -28,8 +28,8 @@ type assignment struct {
 	nullable bool // a computed null may clear the field
 }
 
-// assignAll computes all values before it writes the first. A null that nobody wrote
-// down is an error: a misspelt member of a result would empty a field silently.
+// assignAll computes all values before it writes the first. A null that the file
+// does not write itself is an error: a misspelt member of a result would clear a field silently.
 func assignAll(as []assignment, vars map[string]any, rec *record.Record) error {
 	values := make([]any, len(as))
 	for i, a := range as {
@@ -104,8 +104,8 @@ func (w *kindWork) runner(vars map[string]any) (Runner, error) {
 	return r, nil
 }
 
-// runWith runs r under the node's idempotency key, if it has one: then the result is kept
-// as soon as it is there, so that a crash behind it does not run r again.
+// runWith runs r under the node's idempotency key, if it has one: then the result is stored
+// as soon as r returns, so that a later crash does not run r again.
 func (w *kindWork) runWith(ctx context.Context, vars map[string]any, r Runner) (any, error) {
 	if w.idem == nil {
 		return w.plain(ctx, r)

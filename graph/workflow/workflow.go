@@ -32,7 +32,7 @@ type Workflow struct {
 // Options say what a file may use.
 type Options struct {
 	// Kinds are the kinds of nodes beside set and workflow, by name. Those that begin
-	// with "go:" stand behind uses. See nodes.Kinds for the ready ones.
+	// with "go:" are named after uses. See nodes.Kinds for the ready ones.
 	Kinds map[string]Kind
 	// Reducers are those that fields may name, beside the ready ones, by "go:NAME".
 	Reducers map[string]Reducer
@@ -68,8 +68,8 @@ func Load(path string, o Options) (*Workflow, error) {
 	return l.first(rel, filepath.ToSlash(path), text)
 }
 
-// Parse is Load for a text that is already here. The path names it in errors, and
-// says which folder the files it names are in.
+// Parse is Load for a text in memory. The path names it in errors, and its folder is that of
+// the files that the text names.
 func Parse(path string, src []byte, o Options) (*Workflow, error) {
 	l, rel, err := newLoader(path, o)
 	if err != nil {

@@ -25,14 +25,14 @@ func typeNamed(t *testing.T, text string) record.Type {
 	return typ
 }
 
-// twins are files and the same graphs in Go.
+// copies are files and the same graphs in Go.
 var copies = map[string]struct {
 	file   string
 	fields func(t *testing.T) []record.Field
 	graph  func(b *graph.Builder[record.Record])
 }{
 	"every reducer": {`version: 1
-name: twin
+name: copy
 config: {x: int}
 state:
   a: {type: list<int>, reducer: prepend}
@@ -58,7 +58,7 @@ nodes: {n: {set: {}, next: END}}
 		b.Edge("n", graph.End)
 	}},
 	"items": {`version: 1
-name: twin
+name: copy
 nodes:
   a: {for_each: {in: [1], max_parallel: 3}, set: {}, next: b}
   b: {set: {}, next: END}
@@ -71,7 +71,7 @@ nodes:
 		b.Edge("b", graph.End)
 	}},
 	"edges at the top": {`version: 1
-name: twin
+name: copy
 nodes: {a: {set: {}}, b: {set: {}}, c: {set: {}}}
 edges: [{from: START, to: [a, b]}, {from: [a, b], to: c}, {from: c, to: END}]
 `, func(*testing.T) []record.Field { return nil }, func(b *graph.Builder[record.Record]) {
@@ -89,7 +89,7 @@ edges: [{from: START, to: [a, b]}, {from: [a, b], to: c}, {from: c, to: END}]
 // inBoth returns a file, and the same graph in Go with its shape.
 func inBoth(t *testing.T, file string, fields []record.Field, build func(*graph.Builder[record.Record])) (*workflow.Workflow, *graph.Builder[record.Record], *record.Shape) {
 	t.Helper()
-	w, err := workflow.Parse("twin.yaml", []byte(file), options())
+	w, err := workflow.Parse("copy.yaml", []byte(file), options())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func inBoth(t *testing.T, file string, fields []record.Field, build func(*graph.
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := graph.NewRecord("twin", shape)
+	b := graph.NewRecord("copy", shape)
 	build(b)
 	return w, b, shape
 }
@@ -117,7 +117,7 @@ func TestGraphsInGoAndTheirFilesAreOneProgram(t *testing.T) {
 	}
 }
 
-// The drawing is the plan as data: it does not tell a file from the graph in Go.
+// The drawing is the plan as data: it is the same for a file and for the graph in Go.
 func TestGraphsInGoAndTheirFilesHaveOneDrawing(t *testing.T) {
 	for name, copied := range copies {
 		w, b, _ := inBoth(t, copied.file, copied.fields(t), copied.graph)
