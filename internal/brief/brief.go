@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Err is the error of a Context whose time is over. It is a context.DeadlineExceeded for
-// errors.Is, and not that of the context which the Context was made of.
+// Err is the error of a Context whose timeout has passed. errors.Is reports it as
+// context.DeadlineExceeded, but it differs from the error of the parent context.
 var Err error = lateError{}
 
 type lateError struct{}
@@ -17,8 +17,8 @@ func (lateError) Timeout() bool        { return true }
 func (lateError) Temporary() bool      { return true }
 func (lateError) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// Context ends at a time of its own. It does not see the end of the context that it was made of,
-// only its deadline.
+// Context is done when its timeout has passed. It takes the values and the deadline of its parent,
+// but does not observe the parent's cancellation.
 type Context struct {
 	context.Context // for its values
 	pool            *Pool
@@ -27,10 +27,10 @@ type Context struct {
 	timer           *time.Timer
 }
 
-// Pool keeps contexts and timers that may be used again. The zero Pool is ready for use.
+// Pool holds contexts and timers for reuse. The zero Pool is ready for use.
 type Pool struct{ contexts, timers sync.Pool }
 
-// New returns a context that ends after d. End must be called when nothing uses it any more.
+// New returns a context that is done after d. Call End when nothing uses the context any more.
 func (p *Pool) New(ctx context.Context, d time.Duration) *Context {
 	c, _ := p.contexts.Get().(*Context)
 	if c == nil {
@@ -46,16 +46,16 @@ func (p *Pool) New(ctx context.Context, d time.Duration) *Context {
 	return c
 }
 
-// End frees the context. One whose time is over may still be used by others, and is not used
-// again.
+// End releases the context for reuse. A context whose timeout has passed is not reused, because
+// other goroutines may still hold it.
 func (c *Context) End() {
 	if c.timer.Stop() {
-		c.Context = context.Background() // and not the caller's
+		c.Context = context.Background() // release the parent
 		c.pool.contexts.Put(c)
 	}
 }
 
-// Deadline implements context.Context, as Done and Err.
+// Deadline implements context.Context, as do Done and Err. It may be that of the parent.
 func (c *Context) Deadline() (time.Time, bool) { return c.until, true }
 
 func (c *Context) Done() <-chan struct{} { return c.done }
@@ -69,7 +69,7 @@ func (c *Context) Err() error {
 	}
 }
 
-// NewTimer returns a timer that StopTimer takes back.
+// NewTimer returns a timer. StopTimer releases it for reuse.
 func (p *Pool) NewTimer(d time.Duration) *time.Timer {
 	if t, ok := p.timers.Get().(*time.Timer); ok {
 		t.Reset(d)
@@ -78,7 +78,7 @@ func (p *Pool) NewTimer(d time.Duration) *time.Timer {
 	return time.NewTimer(d)
 }
 
-// StopTimer stops a timer of NewTimer.
+// StopTimer stops a timer of NewTimer and releases it.
 func (p *Pool) StopTimer(t *time.Timer) {
 	t.Stop()
 	p.timers.Put(t)

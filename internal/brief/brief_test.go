@@ -43,7 +43,7 @@ func TestContext_EndsAtItsTime(t *testing.T) {
 	})
 }
 
-func TestContext_CostsNothing(t *testing.T) {
+func TestPool_ReusesContexts(t *testing.T) {
 	var pool brief.Pool
 	ctx := t.Context()
 	pool.New(ctx, time.Minute).End()

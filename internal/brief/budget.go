@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Budget measures the time of one call of a public method, which may ask its server several
-// times, one after the other and side by side. Start begins it. Time that was spent in a [Wait]
-// does not count.
+// Budget measures the time of one call of a public method, which may send several requests, in
+// sequence and in parallel. Start begins it. The time of an uncounted [Wait] does not count.
 type Budget struct {
 	begin time.Time
 	extra atomic.Int64 // nanoseconds that do not count
@@ -17,7 +16,7 @@ type Budget struct {
 // Start begins the budget.
 func (b *Budget) Start() { b.begin = time.Now() }
 
-// Until returns when a call ends that may take d.
+// Until returns the time at which a call with the time limit d ends.
 func (b *Budget) Until(d time.Duration) time.Time {
 	return b.begin.Add(d + time.Duration(b.extra.Load()))
 }
@@ -32,8 +31,8 @@ type Wait struct {
 	extra int64 // of the budget when the wait began
 }
 
-// Uncount takes the time from the beginning of the wait to t out of the budget. The time of waits
-// side by side is taken out once.
+// Uncount excludes the time from the beginning of the wait to t from the budget. The time of
+// parallel waits is excluded once.
 func (w Wait) Uncount(t time.Time) {
 	for extra := w.extra + int64(t.Sub(w.from)); ; {
 		old := w.b.extra.Load()
@@ -45,9 +44,9 @@ func (w Wait) Uncount(t time.Time) {
 
 type budgetKey struct{}
 
-// OneCall returns a context with a Budget: all that is asked with it is one call. A method that
-// asks several times makes one where it begins. A context that has a Budget is returned as it is,
-// since the method is then part of a call.
+// OneCall returns a context with a started Budget: all requests with this context are one call. A
+// method that sends several requests calls it first. If ctx has a Budget already, the method is
+// part of another call, and OneCall returns ctx.
 func OneCall(ctx context.Context) context.Context {
 	if BudgetOf(ctx) != nil {
 		return ctx

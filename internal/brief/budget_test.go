@@ -8,7 +8,7 @@ import (
 	"github.com/weftrun/weft/internal/brief"
 )
 
-func TestBudget_IsOfTheWholeCall(t *testing.T) {
+func TestOneCall_KeepsTheBudgetOfTheCall(t *testing.T) {
 	if b := brief.BudgetOf(t.Context()); b != nil {
 		t.Errorf("got %v from a context without a budget", b)
 	}
@@ -22,10 +22,10 @@ func TestBudget_IsOfTheWholeCall(t *testing.T) {
 	})
 }
 
-func TestWait_SideBySideCountsOnce(t *testing.T) {
+func TestWait_UncountsParallelWaitsOnce(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		waits [][2]int // from and to, in seconds, in the order of their ends
+		waits [][2]int // from and to in seconds, in order of their ends
 		want  int
 	}{
 		{"one", [][2]int{{1, 4}}, 3},

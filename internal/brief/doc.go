@@ -1,4 +1,4 @@
-// Package brief has contexts that end after a time and cost nothing: they are used again, with
-// their timers. They are for a call that is made often and almost never takes so long. A [Budget] is
-// the time of a call that asks its server several times.
+// Package brief provides contexts with a timeout that are reused, with their timers, and so avoid
+// allocations. Use them for frequent calls that almost never reach the timeout. A [Budget] measures
+// the time of a call that sends several requests to its server.
 package brief

@@ -9,26 +9,27 @@ import (
 	"unicode/utf8"
 )
 
-// JSON is a []byte. That it has a name here keeps others from having the method of an [Appender] by chance.
+// JSON is encoded JSON. It is a named type so that no other package implements [Appender] by
+// accident.
 type JSON []byte
 
-// Appender is a value that appends its own JSON, as its MarshalJSON followed by json.Marshal would have it:
-// without spaces, and with <, > and & escaped.
+// Appender is a value that appends its own JSON. The result must equal that of json.Marshal for the
+// value: without spaces, and with <, > and & escaped.
 type Appender interface {
 	AppendJSON(b JSON) (JSON, error) // nil with an error
 }
 
-// deepest is how deep values are written here: what is deeper, perhaps since it holds itself, is left to
-// encoding/json.
+// deepest is the number of levels that this package encodes. It leaves deeper values to
+// encoding/json, which also reports values that contain themselves.
 const deepest = 600
 
 var appender = reflect.TypeFor[Appender]()
 
-// Marshal is json.Marshal. Values as they come from JSON, an [Appender], and slices and maps by strings of either are
-// written in one pass.
+// Marshal is equivalent to json.Marshal. It encodes decoded JSON values, values of type [Appender],
+// and slices and string maps of either, in one pass.
 func Marshal(v any) ([]byte, error) { return Append(nil, v, Float) }
 
-// Append appends v, with a form of its own for floats.
+// Append appends the JSON of v to b. It calls float to append floats.
 func Append(b []byte, v any, float func([]byte, float64) ([]byte, error)) ([]byte, error) {
 	return pass{float}.value(b, v, 0)
 }
@@ -92,8 +93,9 @@ func (p pass) typed(b []byte, r reflect.Value, depth int) ([]byte, error) {
 	return rest(b, r.Interface())
 }
 
-// appends reports whether values of a type are Appenders. A pointer may be nil, and a struct that has AppendJSON from
-// what is embedded in it may have a MarshalJSON of its own.
+// appends reports whether values of a type are encoded by AppendJSON. It returns false for
+// pointers, which may be nil, and for structs that embed an Appender: such a struct inherits
+// AppendJSON and may have another MarshalJSON.
 func appends(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct || !t.Implements(appender) {
 		return false
@@ -106,7 +108,7 @@ func appends(t reflect.Type) bool {
 	return true
 }
 
-// element appends an element of a slice. One that writes itself is not copied for that.
+// element appends an element of a slice. It does not copy an Appender.
 func (p pass) element(b []byte, r reflect.Value, depth int) ([]byte, error) {
 	if r.Kind() == reflect.Struct {
 		return r.Addr().Interface().(Appender).AppendJSON(b)
@@ -114,7 +116,7 @@ func (p pass) element(b []byte, r reflect.Value, depth int) ([]byte, error) {
 	return p.value(b, r.Interface(), depth)
 }
 
-// rest leaves v to encoding/json. What it returns is not copied where it stands alone.
+// rest encodes v with encoding/json. If b is empty, it returns the result without a copy.
 func rest(b []byte, v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -139,7 +141,7 @@ func list(b []byte, n int, add func(b []byte, i int) ([]byte, error)) (_ []byte,
 	return append(b, ']'), nil
 }
 
-// object sorts names.
+// object appends an object. It sorts names in place.
 func object(b []byte, names []string, add func(b []byte, name string) ([]byte, error)) (_ []byte, err error) {
 	slices.Sort(names)
 	b = append(b, '{')
@@ -154,10 +156,10 @@ func object(b []byte, names []string, add func(b []byte, name string) ([]byte, e
 	return append(b, '}'), nil
 }
 
-// Float appends f.
+// Float appends the JSON of f to b.
 func Float(b []byte, f float64) ([]byte, error) { return rest(b, f) }
 
-// String appends s.
+// String appends the JSON of s to b.
 func String(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {

@@ -10,7 +10,7 @@ import (
 	"github.com/weftrun/weft/internal/compact"
 )
 
-// self writes itself.
+// self is an Appender.
 type self struct {
 	s   string
 	err error
@@ -25,7 +25,7 @@ func (v self) AppendJSON(b compact.JSON) (compact.JSON, error) {
 
 func (v self) MarshalJSON() ([]byte, error) { return v.AppendJSON(nil) }
 
-// other embeds a value that writes itself, and writes itself otherwise.
+// other embeds an Appender and has another MarshalJSON.
 type other struct {
 	self
 	more int
@@ -37,7 +37,7 @@ type pointing struct{ *self }
 
 func (v pointing) MarshalJSON() ([]byte, error) { return []byte("2"), nil }
 
-func TestMarshalIsThatOfEncodingJSON(t *testing.T) {
+func TestMarshal_EqualsEncodingJSON(t *testing.T) {
 	type named string
 	one, two := self{s: "a"}, self{s: "<é\u2028\x00\"\\&\xff>"}
 	for _, v := range []any{
@@ -59,7 +59,7 @@ func TestMarshalIsThatOfEncodingJSON(t *testing.T) {
 	}
 }
 
-// What embeds a value that writes itself has its methods too, and yet another JSON.
+// These types have an AppendJSON method, and JSON that differs from its result.
 type (
 	promotes struct {
 		self
@@ -87,10 +87,10 @@ func (speaks) MarshalJSON() ([]byte, error)     { return []byte(`"a list"`), nil
 func (writes) MarshalJSON() ([]byte, error)     { return []byte(`"a map"`), nil }
 func (byText) MarshalText() ([]byte, error)     { return []byte("text"), nil }
 
-// AppendJSON is a method that others have too, for their own ends.
+// AppendJSON has the name, but not the type, of the method of an Appender.
 func (likes) AppendJSON(b []byte) ([]byte, error) { return append(b, " { } "...), nil }
 
-func TestWhatOnlyLooksLikeAnAppenderIsWrittenByEncodingJSON(t *testing.T) {
+func TestMarshal_IgnoresInheritedAppendJSON(t *testing.T) {
 	in := self{s: "in"}
 	for _, v := range []any{
 		promotes{in, "x"}, []promotes{{in, "x"}}, map[string]promotes{"a": {in, "x"}},
@@ -111,7 +111,7 @@ func TestWhatOnlyLooksLikeAnAppenderIsWrittenByEncodingJSON(t *testing.T) {
 	}
 }
 
-func TestMarshalFailsAsItsValuesDo(t *testing.T) {
+func TestMarshal_ReturnsErrorsOfAppenders(t *testing.T) {
 	bad := self{err: errors.New("no form")}
 	for _, v := range []any{bad, []self{{}, bad}, map[string]self{"a": {}, "b": bad}, []any{bad}, map[string]any{"a": []map[string]any{{"b": &bad}}}} {
 		if got, err := compact.Marshal(v); !errors.Is(err, bad.err) || got != nil {
@@ -120,7 +120,7 @@ func TestMarshalFailsAsItsValuesDo(t *testing.T) {
 	}
 }
 
-func TestAValueThatHoldsItselfIsAnError(t *testing.T) {
+func TestMarshal_RejectsValuesWithoutJSON(t *testing.T) {
 	items, object := make([]any, 1), map[string]any{}
 	items[0], object["a"] = items, []map[string]any{object}
 	for _, v := range []any{items, object, math.NaN(), []any{math.Inf(1)}, []any{func() {}}} {
@@ -130,7 +130,7 @@ func TestAValueThatHoldsItselfIsAnError(t *testing.T) {
 	}
 }
 
-func TestADeepValueHasItsForm(t *testing.T) {
+func TestMarshal_EncodesDeepValues(t *testing.T) {
 	var v any = "<"
 	for range 700 {
 		v = []any{v}

@@ -1,3 +1,4 @@
-// Package compact writes JSON as encoding/json does, byte for byte, and spares a value that has
-// written itself the second pass: json.Marshal reads again all that a MarshalJSON returns, at each level.
+// Package compact encodes JSON exactly as encoding/json does, byte for byte, but with fewer passes.
+// json.Marshal parses the result of each MarshalJSON again at every level; an [Appender] avoids
+// that.
 package compact

@@ -6,7 +6,8 @@ import (
 	"github.com/weftrun/weft/internal/exprs"
 )
 
-// TestNoExpressionOfThreePiecesIsAPanic compiles and runs every text of three pieces of the language.
+// TestNoExpressionOfThreePiecesIsAPanic compiles and runs every text of three pieces of the
+// language.
 func TestNoExpressionOfThreePiecesIsAPanic(t *testing.T) {
 	pieces := []string{"a", "1", ".", "?", "(", ")", "[", "]", "{", "}", ",", "-", "#", "'", "|", "é\u200b", "nil", "len", "map", "\n"}
 	try := func(text string) {

@@ -28,8 +28,8 @@ type program struct {
 	reads Reads
 }
 
-// compile parses and checks an expression as it was written, and only then rewrites it to run within bounds,
-// so that no message speaks of anything the user did not write.
+// compile parses and checks an expression as it was written, and only then rewrites it to run
+// within bounds, so that no message speaks of anything the user did not write.
 func (c *Compiler) compile(src source, env Env) (p *program, failed *Error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -85,7 +85,8 @@ func (c *Compiler) compile(src source, env Env) (p *program, failed *Error) {
 	return &program{src: src, code: code, kind: kind, reads: reads}, nil
 }
 
-// newConfig prepares the engine: strict names, our functions beside its own, the unpredictable ones gone.
+// newConfig prepares the engine: strict names, our functions beside its own, the unpredictable ones
+// gone.
 func newConfig(env Env) *conf.Config {
 	names := make(types.Map, len(env)+1)
 	maps.Copy(names, env)
@@ -113,8 +114,9 @@ var engine = sync.OnceValue(func() conf.Config {
 	return *config
 })
 
-// partsOf counts the nodes of a tree; false means that it is far larger than its text. The parser shares the
-// middle operand of a < b < c between two comparisons, so nested chains would double the tree at each level.
+// partsOf counts the nodes of a tree; false means that it is far larger than its text. The parser
+// shares the middle operand of a < b < c between two comparisons, so nested chains would double the
+// tree at each level.
 func partsOf(tree ast.Node) (parts int, ok bool) {
 	n := new(nodeCounter)
 	defer func() {
@@ -135,7 +137,8 @@ func (c *nodeCounter) Visit(*ast.Node) {
 	}
 }
 
-// forbidden finds what the engine allows and we do not: the environment as a value, bytes, and methods.
+// forbidden finds what the engine allows and we do not: the environment as a value, bytes, and
+// methods.
 func forbidden(tree ast.Node, src source, env Env) *Error {
 	g := &guard{src: src, env: env, callees: callees{}}
 	ast.Walk(&tree, g.callees)

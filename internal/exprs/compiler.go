@@ -2,9 +2,9 @@ package exprs
 
 import "fmt"
 
-// Compiler compiles the expressions of one file, which may have so many parts in all: each is bounded, but
-// thousands of them are not. An expression counts as 6 parts itself. A nil Compiler compiles without a bound.
-// It is for one goroutine at a time.
+// Compiler compiles the expressions of one file, which may have so many parts in all: each is
+// bounded, but thousands of them are not. An expression counts as 6 parts itself. A nil Compiler
+// compiles without a bound. It is for one goroutine at a time.
 type Compiler struct {
 	most, left int
 }

@@ -1,7 +1,9 @@
-// Package exprs holds the small language of workflow files: conditions, and values with ${{ expression }} in them.
+// Package exprs holds the small language of workflow files: conditions, and values with ${{
+// expression }} in them.
 //
-// The nouns are Env (the names an expression may use, each with its Type), Condition (true or false), Value (a
-// scalar that yields text or keeps the type of its one expression) and Error (one mistake and its place).
+// The nouns are Env (the names an expression may use, each with its Type), Condition (true or
+// false), Value (a scalar that yields text or keeps the type of its one expression) and Error (one
+// mistake and its place).
 //
 //	env := exprs.Env{"state": exprs.Object(map[string]exprs.Type{
 //		"topic":   exprs.String,
@@ -13,19 +15,22 @@
 //
 // # Language
 //
-// It is expr-lang/expr: arithmetic, and or not, ?: and ??, in, contains, startsWith, endsWith, matches, ranges 1..3,
-// slices, let, pipes (list | map(.url) | join(", ")) and closures. Names and fields are checked when compiling.
-// Division gives a number with a fraction, even 4/2; int(x) makes it whole. A missing key of a map reads as nil.
+// It is expr-lang/expr: arithmetic, and or not, ?: and ??, in, contains, startsWith, endsWith,
+// matches, ranges 1..3, slices, let, pipes (list | map(.url) | join(", ")) and closures. Names and
+// fields are checked when compiling. Division gives a number with a fraction, even 4/2; int(x)
+// makes it whole. A missing key of a map reads as nil.
 //
-// Functions on lists: all, any, none, one, filter, map, find, findIndex, findLast, findLastIndex, count, sum, mean,
-// median, min, max, reduce, groupBy, sortBy, sort, reverse, uniq, concat, flatten, first, last, take, join, len.
-// On maps: keys, values, toPairs, fromPairs, get, len. On text: upper, lower, trim, trimPrefix, trimSuffix, split,
-// splitAfter, replace, repeat, indexOf, lastIndexOf, hasPrefix, hasSuffix, format, len.
-// On numbers: abs, ceil, floor, round, bitand, bitor, bitxor, bitnand, bitnot, bitshl, bitshr, bitushr.
-// To other kinds: int, float, string, type, json, toJSON, fromJSON, toBase64, fromBase64.
+// Functions on lists: all, any, none, one, filter, map, find, findIndex, findLast, findLastIndex,
+// count, sum, mean, median, min, max, reduce, groupBy, sortBy, sort, reverse, uniq, concat,
+// flatten, first, last, take, join, len. On maps: keys, values, toPairs, fromPairs, get, len. On
+// text: upper, lower, trim, trimPrefix, trimSuffix, split, splitAfter, replace, repeat, indexOf,
+// lastIndexOf, hasPrefix, hasSuffix, format, len. On numbers: abs, ceil, floor, round, bitand,
+// bitor, bitxor, bitnand, bitnot, bitshl, bitshr, bitushr. To other kinds: int, float, string,
+// type, json, toJSON, fromJSON, toBase64, fromBase64.
 //
-// Two are ours. json(x) is compact JSON with sorted keys (toJSON is the same, indented). format(text, args...) is
-// fmt.Sprintf with the verbs d x X f e g s v q t; a verb that does not fit its argument is an error.
+// Two are ours. json(x) is compact JSON with sorted keys (toJSON is the same, indented).
+// format(text, args...) is fmt.Sprintf with the verbs d x X f e g s v q t; a verb that does not fit
+// its argument is an error.
 //
 // # Differences from the engine
 //
@@ -37,7 +42,8 @@
 //   - One evaluation does a bounded amount of work (MaxWork) and makes bounded text (MaxText). The engine itself
 //     bounds neither loops nor text: a line of nested loops or doubled strings would stop the process.
 //
-// A [Compiler] bounds the expressions of a file in all, and [Prepared] a type that many of them use.
+// A [Compiler] bounds the expressions of a file in all, and [Prepared] a type that many of them
+// use.
 //
 // # Traps
 //

@@ -65,7 +65,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Errors are all mistakes of one scalar, in the order of the text. CompileX functions return no other error.
+// Errors are all mistakes of one scalar, in the order of the text. CompileX functions return no
+// other error.
 type Errors []*Error
 
 func (es Errors) Error() string {
@@ -105,7 +106,8 @@ type source struct {
 	near     *mark // of the mistake before in the same scalar; nil outside of compiling
 }
 
-// mark is a place in a scalar. A mistake is looked for from the one before on, as there may be hundreds in one text.
+// mark is a place in a scalar. A mistake is looked for from the one before on, as there may be
+// hundreds in one text.
 type mark struct{ offset, line, col int }
 
 // to returns the place of a byte that is not before m.

@@ -10,8 +10,8 @@ import (
 // maxWidth bounds width and precision of a verb.
 const maxWidth = 200
 
-// format(text, args...) fills in verbs as fmt.Sprintf does. Wrong verbs, wrong kinds and a wrong number of
-// arguments are errors, never "%!d(...)" in a report.
+// format(text, args...) fills in verbs as fmt.Sprintf does. Wrong verbs, wrong kinds and a wrong
+// number of arguments are errors, never "%!d(...)" in a report.
 func format(m *meter, args []any) (any, error) {
 	text, args := args[0].(string), args[1:]
 	var b strings.Builder

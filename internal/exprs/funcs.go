@@ -16,7 +16,8 @@ import (
 	"github.com/expr-lang/expr/vm/runtime"
 )
 
-// disabled builtins read the clock, the time zones of the machine, or make times, which no state can hold.
+// disabled builtins read the clock, the time zones of the machine, or make times, which no state
+// can hold.
 var disabled = []string{"now", "date", "duration", "timezone"}
 
 // free builtins cost the same whatever they are given.
@@ -49,8 +50,9 @@ var ownFunctions = map[string]*builtin.Function{
 	"json":   function("json", func(m *meter, args []any) (any, error) { return m.toJSON(args[0], "") }, new(func(any) string)),
 }
 
-// metered are the functions behind the rewriter: the engine's own ones that need bounds or an order, and the
-// operators. The checker sees the engine's signatures, so arguments have the right number here.
+// metered are the functions behind the rewriter: the engine's own ones that need bounds or an
+// order, and the operators. The checker sees the engine's signatures, so arguments have the right
+// number here.
 var metered = map[string]*builtin.Function{
 	"charge":      function("charge", func(m *meter, args []any) (any, error) { return args[0], m.charge(args[0]) }),
 	"weigh":       function("weigh", func(m *meter, args []any) (any, error) { return args[0], m.weigh(args[0], 0) }),
@@ -81,7 +83,8 @@ var metered = map[string]*builtin.Function{
 	"sortBy":      function("sortBy", sortedBy),
 }
 
-// function adapts one of ours to the engine; the first argument of each call is the meter of the run.
+// function adapts one of ours to the engine; the first argument of each call is the meter of the
+// run.
 func function(name string, fn func(m *meter, args []any) (any, error), signature ...any) *builtin.Function {
 	f := &builtin.Function{Name: name, Func: func(args ...any) (any, error) {
 		return fn(args[0].(*meter), args[1:])
@@ -170,7 +173,8 @@ func join(m *meter, args []any) (any, error) {
 	return strings.Join(parts, glue), m.text(max(size-len(glue), 0))
 }
 
-// place finds text in text and counts characters, as slices and len do; -1 means that it is not there.
+// place finds text in text and counts characters, as slices and len do; -1 means that it is not
+// there.
 func place(m *meter, args []any, index func(s, part string) int) (any, error) {
 	s, part := args[0].(string), args[1].(string)
 	if err := errors.Join(m.charge(s), m.charge(part)); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/weftrun/weft/internal/exprs"
 )
 
-// FuzzValue asks of any scalar: compiling and evaluating neither panic nor hang, mistakes have a place within the
-// text, results are plain and the same each time, and the variables are as before.
+// FuzzValue asks of any scalar: compiling and evaluating neither panic nor hang, mistakes have a
+// place within the text, results are plain and the same each time, and the variables are as before.
 func FuzzValue(f *testing.F) {
 	for _, seed := range []string{
 		"${{ state.topic }}", "a ${{ state.rounds + 1 }} b", "${{ state.sources | map({{url: .url}}) }}", "$${{", "${{ '}}' }}",

@@ -101,7 +101,8 @@ func TestCompilingEnds(t *testing.T) {
 	}
 }
 
-// TestAReportOfSomeYearsFits keeps the limits above what real workflows do: four years of days, grouped and written.
+// TestAReportOfSomeYearsFits keeps the limits above what real workflows do: four years of days,
+// grouped and written.
 func TestAReportOfSomeYearsFits(t *testing.T) {
 	var days []any
 	for i := range 1461 {

@@ -6,8 +6,8 @@ import (
 	"github.com/expr-lang/expr/vm/runtime"
 )
 
-// meter counts the work of one evaluation. The engine bounds the lists it allocates but neither loops nor text;
-// the rewriter puts a meter in front of both.
+// meter counts the work of one evaluation. The engine bounds the lists it allocates but neither
+// loops nor text; the rewriter puts a meter in front of both.
 type meter struct {
 	left int
 }
@@ -120,7 +120,8 @@ func (m *meter) equalMaps(x, y reflect.Value, depth int) (bool, error) {
 
 func isList(v reflect.Value) bool { return v.Kind() == reflect.Slice || v.Kind() == reflect.Array }
 
-// itemsOf yields the items of a list or the values of a map in the order of its keys; nothing for other values.
+// itemsOf yields the items of a list or the values of a map in the order of its keys; nothing for
+// other values.
 func itemsOf(v any) func(yield func(any) bool) {
 	return func(yield func(any) bool) {
 		if list, ok := v.([]any); ok {

@@ -53,7 +53,8 @@ func matches(m *meter, args []any) (any, error) {
 	return p.re.MatchString(s), nil
 }
 
-// patternSize is the number of steps of a pattern's program, which bounds the work for each byte of text.
+// patternSize is the number of steps of a pattern's program, which bounds the work for each byte of
+// text.
 func patternSize(pattern string) (int, error) {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

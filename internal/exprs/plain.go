@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// plain copies a value into the kinds that leave an expression: nil, bool, string, int64, float64, []any and
-// map[string]any. What JSON cannot hold (NaN, functions) is an error.
+// plain copies a value into the kinds that leave an expression: nil, bool, string, int64, float64,
+// []any and map[string]any. What JSON cannot hold (NaN, functions) is an error.
 func (m *meter) plain(v any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errDepth
@@ -110,7 +110,8 @@ func number(n json.Number) (any, error) {
 	return f, nil
 }
 
-// toText writes a value as text: nil is empty, numbers are as short as possible, lists and maps are compact JSON.
+// toText writes a value as text: nil is empty, numbers are as short as possible, lists and maps are
+// compact JSON.
 func (m *meter) toText(v any) (string, error) {
 	p, err := m.plain(v, 0)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// Reads says which variables expressions read: the members of each that they name, sorted, or nil where
-// they may read all of it.
+// Reads says which variables expressions read: the members of each that they name, sorted, or nil
+// where they may read all of it.
 type Reads map[string][]string
 
 // Add adds what others read.
@@ -25,7 +25,8 @@ func (r Reads) Add(others Reads) {
 	}
 }
 
-// Reads returns what the value reads. To evaluate it with only that is to evaluate it with everything.
+// Reads returns what the value reads. To evaluate it with only that is to evaluate it with
+// everything.
 func (v *Value) Reads() Reads {
 	all := Reads{}
 	for _, p := range v.parts {

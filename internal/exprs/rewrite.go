@@ -13,8 +13,8 @@ const meterName = "\x00meter"
 // hidden is the name of a function that only the rewriter may call.
 func hidden(name string) string { return "\x00" + name }
 
-// rewriter puts a meter in front of everything whose cost depends on the data, and replaces what the engine
-// does in random order, in bytes or without bounds. It keeps locations and types.
+// rewriter puts a meter in front of everything whose cost depends on the data, and replaces what
+// the engine does in random order, in bytes or without bounds. It keeps locations and types.
 type rewriter struct {
 	done  map[ast.Node]ast.Node // the parser shares nodes: each is rewritten once
 	names map[string]ast.Node   // of the meter and of what is called; their places are never told

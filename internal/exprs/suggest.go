@@ -11,7 +11,8 @@ import (
 	"github.com/weftrun/weft/internal/suggest"
 )
 
-// name finds the name meant by an "unknown name" or "unknown field" error, and fills in what is known there.
+// name finds the name meant by an "unknown name" or "unknown field" error, and fills in what is
+// known there.
 func (e *Error) name(tree ast.Node, loc file.Location, env Env) {
 	word, field := strings.CutPrefix(e.Msg, "unknown field ")
 	known := knownFields(tree, loc)

@@ -9,7 +9,8 @@ import (
 	"github.com/expr-lang/expr/types"
 )
 
-// Type is what the checker knows about a value. It is opaque: build one from the values and functions below.
+// Type is what the checker knows about a value. It is opaque: build one from the values and
+// functions below.
 type Type = types.Type
 
 // The scalar types. A Number may hold an int at run time; Any switches checking off for that value.
@@ -30,8 +31,9 @@ func Map(value Type) Type { return types.Map{types.Extra: value} }
 // Object is the type of a map with exactly these fields; any other name is an error when compiling.
 func Object(fields map[string]Type) Type { return types.Map(fields) }
 
-// Prepared returns t for many expressions of one goroutine: what the checker needs of it is made once, which is
-// much for a type of hundreds of fields. The result must not be used by two goroutines at once.
+// Prepared returns t for many expressions of one goroutine: what the checker needs of it is made
+// once, which is much for a type of hundreds of fields. The result must not be used by two
+// goroutines at once.
 func Prepared(t Type) Type { return &prepared{Type: t} }
 
 type prepared struct {
@@ -48,7 +50,8 @@ func (p *prepared) Nature() nature.Nature {
 	return *p.nature
 }
 
-// Env holds the names an expression may use, each with its type. A name outside it is an error when compiling.
+// Env holds the names an expression may use, each with its type. A name outside it is an error when
+// compiling.
 type Env map[string]Type
 
 var (
@@ -56,8 +59,8 @@ var (
 	keywords = []string{"and", "contains", "else", "endsWith", "false", "if", "in", "let", "matches", "nil", "not", "or", "startsWith", "true"}
 )
 
-// CheckName says why a name cannot stand in an Env: it is no identifier, a word of the language, or a function.
-// Use it for names that users choose, such as the alias of an item.
+// CheckName says why a name cannot stand in an Env: it is no identifier, a word of the language, or
+// a function. Use it for names that users choose, such as the alias of an item.
 func CheckName(name string) error {
 	switch {
 	case !nameRule.MatchString(name):

@@ -22,9 +22,9 @@ type part struct {
 	program *program
 }
 
-// CompileValue compiles a scalar in which ${{ expression }} may stand. A scalar that is exactly one ${{ }}
-// keeps the type of its result, any other is text. The error is of type Errors and holds every mistake,
-// the first 256 of them.
+// CompileValue compiles a scalar in which ${{ expression }} may stand. A scalar that is exactly one
+// ${{ }} keeps the type of its result, any other is text. The error is of type Errors and holds
+// every mistake, the first 256 of them.
 func CompileValue(text string, env Env) (*Value, error) { return (*Compiler)(nil).Value(text, env) }
 
 // Value is CompileValue within the bounds of c.
@@ -78,7 +78,8 @@ func (v *Value) Kind() Kind {
 	return StringKind
 }
 
-// IsLiteral reports whether there is no expression in it, so that the result is the same for all variables.
+// IsLiteral reports whether there is no expression in it, so that the result is the same for all
+// variables.
 func (v *Value) IsLiteral() bool {
 	for _, p := range v.parts {
 		if p.program != nil {
@@ -99,8 +100,9 @@ func (v *Value) MapLiterals(f func(text string) string) *Value {
 	return mapped
 }
 
-// Eval computes the value. Missing variables read as nil. The result is made of nil, bool, string, int64, float64,
-// []any and map[string]any, is a copy, and belongs to the caller. The error is an *Error.
+// Eval computes the value. Missing variables read as nil. The result is made of nil, bool, string,
+// int64, float64, []any and map[string]any, is a copy, and belongs to the caller. The error is an
+// *Error.
 func (v *Value) Eval(vars map[string]any) (any, error) {
 	r := newRun(vars)
 	if v.typed {
@@ -128,13 +130,14 @@ func (v *Value) text(r *run) (any, error) {
 	return b.String(), nil
 }
 
-// Condition is a compiled expression that is true or false. It is immutable and safe for many goroutines.
+// Condition is a compiled expression that is true or false. It is immutable and safe for many
+// goroutines.
 type Condition struct {
 	value *Value
 }
 
-// CompileCondition compiles a bare expression that must be a bool; where only the run can tell, Eval checks it.
-// The error is of type Errors.
+// CompileCondition compiles a bare expression that must be a bool; where only the run can tell,
+// Eval checks it. The error is of type Errors.
 func CompileCondition(text string, env Env) (*Condition, error) {
 	return (*Compiler)(nil).Condition(text, env)
 }

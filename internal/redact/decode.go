@@ -6,19 +6,17 @@ import (
 	"unicode/utf16"
 )
 
-// layer is a text from which one layer of escapes was taken: those of addresses, of HTML and of
-// quoted texts, all at once.
+// layer is a text with one layer of escapes removed: URL, HTML and quoted escapes together.
 type layer struct {
 	text  string
-	marks []mark // where the places of this text and of the one below move apart
-	below *layer // nil for the text itself
+	marks []mark // the escapes, in order of their offsets
+	below *layer // the text before the removal; nil for the original text
 }
 
-// mark says that the character at a place of a layer stood for the bytes from from to to of the
-// layer below.
+// mark maps size bytes at offset at of a layer to the bytes from from to to of the layer below.
 type mark struct{ at, size, from, to int }
 
-// span returns the places in the text itself of what stands between two places of l.
+// span maps a range of l to a range of the original text.
 func (l *layer) span(from, to int) (int, int) {
 	for ; l.below != nil; l = l.below {
 		from, to = l.down(from, false), l.down(to-1, true)+1
@@ -26,8 +24,8 @@ func (l *layer) span(from, to int) (int, int) {
 	return from, to
 }
 
-// down returns the place in the layer below of a byte of l: of the first that it stood for, or
-// the last.
+// down maps a byte of l to an offset in the layer below. For a byte that was escaped this is the
+// first byte of the escape, or the last byte if last is true.
 func (l *layer) down(at int, last bool) int {
 	n := sort.Search(len(l.marks), func(i int) bool { return l.marks[i].at > at })
 	if n == 0 {
@@ -43,7 +41,7 @@ func (l *layer) down(at int, last bool) int {
 	return m.from
 }
 
-// up returns l without a layer of escapes; nil where there are none.
+// up returns l with one more layer of escapes removed, or nil if it has none.
 func (l *layer) up() *layer {
 	next := &layer{below: l}
 	var b strings.Builder
@@ -74,8 +72,8 @@ func (l *layer) up() *layer {
 	return next
 }
 
-// unescape appends to b what the escape at the beginning of text stands for, and returns how
-// long that is; 0 where there is none.
+// unescape decodes the escape at the beginning of text and appends the result to b. It returns the
+// length of the escape, or 0 if there is none.
 func unescape(text string, b []byte) (s []byte, n int) {
 	switch text[0] {
 	case '%':
@@ -90,10 +88,10 @@ func unescape(text string, b []byte) (s []byte, n int) {
 	return b, 0
 }
 
-// named are the entities that are written by name.
+// named holds the HTML entities that have names.
 var named = map[string]string{"amp": "&", "lt": "<", "gt": ">", "quot": `"`, "apos": "'", "nbsp": " "}
 
-// entity reads &amp; &#38; and &#x26;.
+// entity decodes &amp; &#38; and &#x26;.
 func entity(text string, b []byte) (s []byte, n int) {
 	end := strings.IndexByte(text[:min(len(text), 12)], ';')
 	if end < 2 {
@@ -116,10 +114,11 @@ func entity(text string, b []byte) (s []byte, n int) {
 	return append(b, string(rune(v))...), end + 1
 }
 
-// letters are the escapes of JSON and Go that are one letter.
+// letters holds the single-letter escapes of JSON and Go.
 var letters = [256]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', 'a': '\a', 'v': '\v'}
 
-// backslash reads \n, \", \u0041, \x41 and \U00000041. Before anything else it stands for nothing.
+// backslash decodes \n, \", \u0041, \x41 and \U00000041. It removes a backslash before any other
+// character.
 func backslash(text string, b []byte) (s []byte, n int) {
 	if len(text) == 1 {
 		return b, 0
@@ -151,7 +150,7 @@ func backslash(text string, b []byte) (s []byte, n int) {
 	return append(b, text[1]), 2
 }
 
-// digits reads n digits of text, from a place on.
+// digits parses n digits of text at offset from.
 func digits(text string, from, n, base int) (v int, ok bool) {
 	if n < 1 || n > 8 || len(text) < from+n {
 		return 0, false

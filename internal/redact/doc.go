@@ -1,10 +1,10 @@
-// Package redact replaces secrets in texts, in whatever encoding they stand there: as they are,
-// escaped for an address, quoted in JSON or Go, escaped in HTML, any mixture of these, and in
-// base 16 and 64, there also as a part of something longer.
+// Package redact replaces secrets in texts. It finds a secret verbatim, escaped for a URL, quoted
+// in JSON or Go, escaped in HTML, and in any mixture of these. It also finds the secret in base 16
+// and base 64, in base 64 even as a part of a longer value.
 //
 //	r := redact.New(redact.Secret{Value: key, Shown: "[secret key]"})
 //	text = r.Replace(text)
 //
-// A text that is to be shortened is redacted first: half a secret is not found. What it cannot
-// find is a secret that was changed otherwise, such as one that is compressed or cut in two.
+// Redact a text before you shorten it: a part of a secret is not found. A secret in any other
+// encoding, such as compressed data, is not found either.
 package redact

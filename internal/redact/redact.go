@@ -8,32 +8,32 @@ import (
 	"strings"
 )
 
-// Secret is a value, and what is shown in its place.
+// Secret is a value and the text that replaces it.
 type Secret struct{ Value, Shown string }
 
-// Redactor replaces secrets. It does not change and is safe for concurrent use. The nil
-// Redactor replaces nothing.
+// Redactor replaces secrets. It is immutable and safe for concurrent use. A nil Redactor replaces
+// nothing.
 type Redactor struct {
-	begin   [256][]pattern // by the first byte, as same has it
+	begin   [256][]pattern // by the first byte, as normalized by same
 	secrets []Secret
 }
 
 // pattern is one encoding of a secret.
 type pattern struct {
 	text, shown string
-	// part is true for digits of base 64 inside longer ones: those beside them hold bits of
-	// the secret too.
+	// part is true for base64 digits inside a longer value. The digits next to them also hold bits
+	// of the secret.
 	part bool
 }
 
-// maxLayers is how often a text may have been escaped.
+// maxLayers is the number of layers of escapes that are removed.
 const maxLayers = 6
 
-// shortest is how many digits of base 64 are taken for a part of a secret: fewer are found in
-// any text.
+// shortest is the least number of base64 digits that count as a part of a secret. Fewer digits
+// would match any text.
 const shortest = 6
 
-// New returns a Redactor of the secrets that are not empty.
+// New returns a Redactor of the secrets. It ignores empty ones.
 func New(secrets ...Secret) *Redactor {
 	r := &Redactor{secrets: secrets}
 	for _, s := range secrets {
@@ -48,7 +48,7 @@ func New(secrets ...Secret) *Redactor {
 	return r
 }
 
-// With returns a Redactor of more secrets.
+// With returns a Redactor that also replaces more.
 func (r *Redactor) With(more ...Secret) *Redactor {
 	if r == nil {
 		return New(more...)
@@ -63,14 +63,14 @@ func patterns(s Secret) []pattern {
 	if valid := string([]rune(s.Value)); valid != s.Value { // as JSON has it
 		all = append(all, pattern{valid, s.Shown, false})
 	}
-	// A secret that looks escaped itself is found where all escapes are gone.
+	// A secret that itself looks escaped is found in the layer without escapes.
 	if plain := top(&layer{text: s.Value}).text; plain != s.Value && len(plain) >= 4 {
 		all = append(all, pattern{plain, s.Shown, false})
 	}
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		plainText := enc.WithPadding(base64.NoPadding)
 		all = append(all, pattern{enc.EncodeToString(raw), s.Shown, false}, pattern{plainText.EncodeToString(raw), s.Shown, false})
-		for shift := range 3 { // so many bytes before the secret
+		for shift := range 3 { // bytes before the secret, modulo 3
 			text := plainText.EncodeToString(append(make([]byte, shift), raw...))
 			if first, end := (shift*8+5)/6, (shift+len(raw))*8/6; end-first >= shortest {
 				all = append(all, pattern{text[first:end], s.Shown, true})
@@ -80,7 +80,7 @@ func patterns(s Secret) []pattern {
 	return all
 }
 
-// top returns the layer without escapes above l.
+// top returns l with all layers of escapes removed, at most maxLayers.
 func top(l *layer) *layer {
 	for range maxLayers {
 		next := l.up()
@@ -92,7 +92,7 @@ func top(l *layer) *layer {
 	return l
 }
 
-// found is where a secret stands in a text.
+// found is an occurrence of a secret in the original text.
 type found struct {
 	from, to int
 	shown    string
@@ -110,7 +110,7 @@ func (r *Redactor) Replace(text string) string {
 	if len(all) == 0 {
 		return text
 	}
-	// The first comes first, and of those that begin together the longest.
+	// Sort by offset. At the same offset the longest occurrence comes first.
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
 	var b strings.Builder
 	done := 0
@@ -125,7 +125,7 @@ func (r *Redactor) Replace(text string) string {
 	return b.String()
 }
 
-// find adds where secrets stand in a layer.
+// find appends the occurrences of secrets in a layer to all.
 func (r *Redactor) find(l *layer, all []found) []found {
 	for at := range len(l.text) {
 		for i := range r.begin[same(l.text[at])] {
@@ -148,7 +148,7 @@ func (r *Redactor) find(l *layer, all []found) []found {
 	return all
 }
 
-// same returns c, but for a plus a space, as which it stands in an address.
+// same returns c, but a space for a plus: a URL query writes a space as a plus.
 func same(c byte) byte {
 	if c == '+' {
 		return ' '
@@ -156,7 +156,7 @@ func same(c byte) byte {
 	return c
 }
 
-// begins is strings.HasPrefix, where plus and space are the same.
+// begins is strings.HasPrefix, but treats plus and space as equal.
 func begins(text, prefix string) bool {
 	if len(text) < len(prefix) {
 		return false

@@ -15,7 +15,7 @@ import (
 	"github.com/weftrun/weft/internal/redact"
 )
 
-// lower writes the escapes of an address in lower case.
+// lower converts the escapes of a URL to lower case.
 func lower(escaped string) string {
 	var b strings.Builder
 	for i := 0; i < len(escaped); i++ {
@@ -29,7 +29,7 @@ func lower(escaped string) string {
 	return b.String()
 }
 
-// every escapes each byte, also those that need it not.
+// every escapes each byte, even if it needs no escape.
 func every(s, format string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -84,7 +84,7 @@ func TestReplace_FindsEveryEncoding(t *testing.T) {
 	}
 }
 
-func TestReplace_FindsWhatIsInsideBase64(t *testing.T) {
+func TestReplace_FindsSecretsInsideBase64(t *testing.T) {
 	for _, secret := range []string{"s3cret-key", "p@ss w0rd/+&?#", "123456"} {
 		r := redact.New(redact.Secret{Value: secret, Shown: "[S]"})
 		for before := range 9 {
@@ -107,7 +107,7 @@ func TestReplace_FindsWhatIsInsideBase64(t *testing.T) {
 	}
 }
 
-// TestReplace_FindsMixtures escapes each character of a secret in a way of its own.
+// TestReplace_FindsMixtures escapes each character of a secret in a random way.
 func TestReplace_FindsMixtures(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	ways := []func(c byte) string{

@@ -1,3 +1,3 @@
-// Package validtext finds text in Go values that is not UTF-8. JSON cannot hold such text:
-// encoding/json replaces what is wrong in it without an error.
+// Package validtext finds text in Go values that is not valid UTF-8. JSON cannot hold such text:
+// encoding/json replaces the invalid bytes without an error.
 package validtext

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// form says how a value of a type is looked at.
+// form is the way in which a value of a type is checked.
 type form int
 
 const (
-	none    form = iota // it holds no text
+	none    form = iota // holds no text
 	text                // a string
-	raw                 // JSON as it is
-	writes              // it writes its own JSON or text
+	raw                 // raw JSON
+	writes              // implements json.Marshaler or encoding.TextMarshaler
 	pointer             // a pointer
 	dynamic             // an interface
 	list                // a slice or an array
@@ -24,22 +24,22 @@ const (
 	members             // a struct
 )
 
-// typ is what is known of a type.
+// typ describes a type.
 type typ struct {
 	form          form
-	pointerWrites bool // a pointer to it writes its own JSON or text
+	pointerWrites bool // the pointer type implements json.Marshaler or encoding.TextMarshaler
 	key, elem     *typ
-	members       []member // those that can hold text
+	members       []member // only those that can hold text
 }
 
 // member is a field of a struct.
 type member struct {
-	name  string // as a step of a path; "" for one that is embedded
+	name  string // as a step of a path; "" for an embedded field
 	index int
 	typ   *typ
 }
 
-// types holds a *typ for each reflect.Type that was looked at.
+// types caches a *typ for each reflect.Type.
 var types sync.Map
 
 func typeOf(t reflect.Type) *typ {
@@ -61,7 +61,7 @@ var (
 	}
 )
 
-// builder holds the types that are being built, which may contain one another.
+// builder holds the types under construction, which may contain one another.
 type builder map[reflect.Type]*typ
 
 func (b builder) build(t reflect.Type) *typ {
@@ -99,13 +99,13 @@ func (b builder) build(t reflect.Type) *typ {
 
 func writesItself(t reflect.Type) bool { return t.Implements(marshaler) || t.Implements(textMarshaler) }
 
-// Checked is implemented by types whose values hold no text that was not looked at before. A map of such
-// values has keys that were looked at too.
+// Checked is implemented by types whose text has been checked before. The keys of a map of such
+// values have been checked too.
 type Checked interface{ TextIsChecked() }
 
 var checked = reflect.TypeFor[Checked]()
 
-// formOf returns the form of a type, whatever it contains.
+// formOf returns the form of a type, without regard to its elements.
 func formOf(t reflect.Type) form {
 	if t.Implements(checked) || t.Kind() == reflect.Map && t.Elem().Implements(checked) {
 		return none
@@ -138,8 +138,8 @@ func formOf(t reflect.Type) form {
 	return none
 }
 
-// holds reports whether values of a type can hold text. It knows nothing of types that are in
-// seen, which are being looked at.
+// holds reports whether values of a type can hold text. It returns false for the types in seen,
+// which a caller is already checking.
 func holds(t reflect.Type, seen map[reflect.Type]bool) bool {
 	if seen[t] {
 		return false
@@ -168,7 +168,7 @@ func holds(t reflect.Type, seen map[reflect.Type]bool) bool {
 	return true
 }
 
-// fieldName returns the name of a field in JSON as a step of a path, and whether it is there.
+// fieldName returns the JSON name of a field as a step of a path, and whether JSON has the field.
 func fieldName(f reflect.StructField) (name string, in bool) {
 	tag := f.Tag.Get("json")
 	if tag == "-" {
@@ -180,7 +180,7 @@ func fieldName(f reflect.StructField) (name string, in bool) {
 		if t.Kind() == reflect.Pointer {
 			t = t.Elem()
 		}
-		if t.Kind() == reflect.Struct { // exported or not, its fields are there
+		if t.Kind() == reflect.Struct { // exported or not, JSON has its fields
 			if name == "" {
 				return "", true
 			}

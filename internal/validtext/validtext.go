@@ -10,15 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// Check looks at what JSON would hold of a value: also at keys of maps, at exported fields, and at
-// what a json.Marshaler or encoding.TextMarshaler writes. The path leads to the first text that is
-// not UTF-8, such as .name, [3] or ["key"]; it is "" where v is that text. Keys of maps are
-// looked at in no order. A value that contains itself is looked at once, and what is nested
-// deeper than 10,000 levels is not looked at.
+// Check reports whether all text that JSON would hold of v is valid UTF-8. It checks the keys of
+// maps, exported fields, and the output of a json.Marshaler or encoding.TextMarshaler.
+//
+// The path leads to the first invalid text, such as .name, [3] or ["key"]. It is "" if v itself is
+// that text. The order of the entries of a map is unspecified. Check visits a value that contains
+// itself once, and ignores levels deeper than 10,000.
 func Check(v any) (path string, ok bool) { return new(walk).dynamic(v, 0) }
 
-// CheckKey reports whether a key of a map is UTF-8. A key that is a string has no other text in JSON,
-// whatever its methods write.
+// CheckKey reports whether a key of a map is valid UTF-8. JSON ignores the methods of a key whose
+// kind is string.
 func CheckKey[K any](k *K) bool {
 	if s, ok := any(k).(*string); ok {
 		return utf8.ValidString(*s)
@@ -30,7 +31,7 @@ func CheckKey[K any](k *K) bool {
 	return ok
 }
 
-// CheckOf is Check for a value that need not be put into an interface.
+// CheckOf is Check without the conversion of the value to an interface.
 func CheckOf[T any](v *T) (path string, ok bool) {
 	switch s := any(v).(type) {
 	case *string:
@@ -52,11 +53,10 @@ func CheckOf[T any](v *T) (path string, ok bool) {
 	return new(walk).value(t, reflect.ValueOf(v).Elem(), false, 0)
 }
 
-// Possible reports whether values of a type can hold text that JSON would change.
+// Possible reports whether values of a type can hold text that is not valid UTF-8.
 func Possible(t reflect.Type) bool { return typeOf(t).form != none }
 
-// Marshal is json.Marshal for a value that JSON must not change: text that is not UTF-8 is an
-// error that says where it is.
+// Marshal is json.Marshal, but text that is not valid UTF-8 is an error that gives its path.
 func Marshal(v any) ([]byte, error) {
 	path, ok := Check(v)
 	switch {
@@ -68,7 +68,7 @@ func Marshal(v any) ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// Key returns the step of a path that leads to an entry of a map.
+// Key returns the step of a path for an entry of a map. It cuts long keys.
 func Key(k string) string {
 	const longest = 100 // bytes
 	if len(k) > longest {
@@ -79,8 +79,8 @@ func Key(k string) string {
 
 const (
 	deepest = 10_000  // levels
-	simple  = 1000    // levels in which a value is not looked for in what was seen
-	few     = 1 << 20 // values among which it is not either
+	simple  = 1000    // levels without a search for values that contain themselves
+	few     = 1 << 20 // values without that search
 )
 
 // walk is one pass over a value.
@@ -89,14 +89,14 @@ type walk struct {
 	seen  map[reference]bool // nil while the value is neither deep nor large
 }
 
-// reference is what may contain itself.
+// reference identifies a value that may contain itself.
 type reference struct {
 	pointer uintptr
 	length  int
 	typ     reflect.Type
 }
 
-// again reports whether a value that may contain itself has been looked at.
+// again reports whether the pass has visited v before. It searches only in deep or large values.
 func (w *walk) again(v reflect.Value, depth int) bool {
 	if w.count++; w.count < few && depth < simple {
 		return false
@@ -113,7 +113,7 @@ func (w *walk) again(v reflect.Value, depth int) bool {
 	return known
 }
 
-// dynamic looks at a value whose type is not known before.
+// dynamic checks a value whose type is not known in advance.
 func (w *walk) dynamic(v any, depth int) (path string, ok bool) {
 	switch v := v.(type) {
 	case nil, bool, int, int64, float64:
@@ -148,8 +148,8 @@ func (w *walk) dynamic(v any, depth int) (path string, ok bool) {
 	return w.value(typeOf(r.Type()), r, false, depth)
 }
 
-// value looks at a value of a type. addressable is whether it is so for the encoder, which asks
-// methods of pointers only then.
+// value checks a value of a type. addressable reports whether the encoder can address the value: it
+// calls pointer methods only then.
 func (w *walk) value(t *typ, v reflect.Value, addressable bool, depth int) (path string, ok bool) {
 	if t.form == none || depth > deepest {
 		return "", true
@@ -211,11 +211,11 @@ func (w *walk) value(t *typ, v reflect.Value, addressable bool, depth int) (path
 	return "", true
 }
 
-// Err is what the errors of a json.Marshaler are that refuses text which is not UTF-8.
+// Err is wrapped by the errors of Marshal, and of a json.Marshaler that rejects invalid UTF-8.
 var Err = errors.New("text is not UTF-8, and JSON would change it")
 
-// written looks at what a value writes of itself. Another error of it than Err is for the encoder to
-// report.
+// written checks the output of the value's own marshaler. It leaves errors other than Err to the
+// encoder.
 func written(v any) (path string, ok bool) {
 	var data []byte
 	var err error
@@ -231,7 +231,7 @@ func written(v any) (path string, ok bool) {
 	return "", utf8.Valid(data)
 }
 
-// nameOf returns the key of a map as JSON has it, or what comes near.
+// nameOf returns the key of a map as JSON has it, or an approximation.
 func nameOf(k reflect.Value) string {
 	if k.Kind() == reflect.String {
 		return k.String()

@@ -1,4 +1,4 @@
-// Package values compares JSON: numbers by their exact value, objects whatever the order of
-// their names. Packages memory and document stand on it, so that both mean the same by
-// equal, and every backend of theirs does.
+// Package values compares JSON values: numbers by their exact value, objects without regard to the
+// order of their members. Packages memory and document use it, so that all their backends agree on
+// equality.
 package values

@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// number is a JSON number by its exact value: 0.digits × 10^exp. Zero has no digits.
-// Floats would make different numbers equal; decimals of any size cost memory by the exponent.
+// number is the exact value of a JSON number: 0.digits × 10^exp. Zero has no digits.
+// Floats would make different numbers equal. Big decimals would use memory in proportion to the
+// exponent.
 type number struct {
 	negative bool
 	digits   string // without zeros at either end
 	exp      int
 }
 
-// parseNumber reads what CheckNumbers has let in.
+// parseNumber parses a valid JSON number that Costly does not report.
 func parseNumber(text string) number {
 	var n number
 	text, n.negative = strings.CutPrefix(text, "-")

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Depth returns how deep brackets are nested, as far as the text is JSON.
+// Depth returns the nesting depth of the brackets in a JSON text.
 func Depth(data []byte) (deepest int) {
 	open, quoted := 0, false
 	for i := 0; i < len(data); i++ {
@@ -29,8 +29,8 @@ func Depth(data []byte) (deepest int) {
 	return deepest
 }
 
-// Decode returns JSON as nil, bool, json.Number, string, []any and map[string]any. Of a
-// name that comes twice in an object the last counts.
+// Decode decodes JSON into nil, bool, json.Number, string, []any and map[string]any. If a name
+// occurs twice in an object, the last value is used.
 func Decode(data []byte) (tree any, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -38,8 +38,8 @@ func Decode(data []byte) (tree any, err error) {
 	return tree, err
 }
 
-// Costly returns a number whose text, or whose exponent either way, is greater than limit:
-// one that would cost more than its text to compare.
+// Costly returns a number in tree whose text is longer than limit bytes or whose exponent is beyond
+// ±limit. Such a number is expensive to compare.
 func Costly(tree any, limit int) (n json.Number, found bool) {
 	switch v := tree.(type) {
 	case json.Number:
@@ -60,8 +60,8 @@ func Costly(tree any, limit int) (n json.Number, found bool) {
 	return n, found
 }
 
-// Compare orders two numbers by their exact value, or two strings by their bytes. Other
-// values, and values of different types, have no order.
+// Compare orders two numbers by their exact value, or two strings by their bytes. For other values,
+// and for values of different types, ordered is false.
 func Compare(a, b any) (order int, ordered bool) {
 	switch a := a.(type) {
 	case json.Number:
@@ -76,8 +76,8 @@ func Compare(a, b any) (order int, ordered bool) {
 	return 0, false
 }
 
-// Equal reports whether two values say the same: numbers by their exact value, objects
-// whatever the order of their names.
+// Equal reports whether two values are equal. It compares numbers by their exact value, and objects
+// without regard to the order of their members.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case []any:
@@ -109,8 +109,8 @@ func equalObjects(a, b map[string]any) bool {
 	return true
 }
 
-// Sort orders any two values: what is missing (found is false) before null, false, true,
-// numbers, strings, and arrays and objects last, which are equal among themselves.
+// Sort orders any two values: missing values (found is false), null, false, true, numbers, strings,
+// then arrays and objects. Arrays and objects are all equal in this order.
 func Sort(a, b any, foundA, foundB bool) int {
 	if order, ordered := Compare(a, b); ordered && foundA && foundB {
 		return order

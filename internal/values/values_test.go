@@ -2,8 +2,8 @@ package values
 
 import "testing"
 
-// ladder has values in their order; those of one line are equal.
-var ladder = [][]string{
+// ordered lists values in their order. The values of one line are equal.
+var ordered = [][]string{
 	{""}, // missing
 	{"null"},
 	{"false"},
@@ -20,16 +20,16 @@ var ladder = [][]string{
 	{`[]`, `{}`, `[1]`, `{"a":1}`},
 }
 
-func TestEveryTwoValuesHaveAnOrder(t *testing.T) {
-	for i, line := range ladder {
-		for j, other := range ladder {
+func TestSort_OrdersAnyTwoValues(t *testing.T) {
+	for i, line := range ordered {
+		for j, other := range ordered {
 			for _, a := range line {
 				for _, b := range other {
 					x, y := decode(t, a), decode(t, b)
 					if got, want := Sort(x, y, a != "", b != ""), compareInts(i, j); got != want {
 						t.Errorf("Sort(%s, %s): got %d, want %d", a, b, got, want)
 					}
-					if equal := Equal(x, y); a != "" && b != "" && i < len(ladder)-1 && equal != (i == j) {
+					if equal := Equal(x, y); a != "" && b != "" && i < len(ordered)-1 && equal != (i == j) {
 						t.Errorf("Equal(%s, %s): got %v, want %v", a, b, equal, i == j)
 					}
 				}
@@ -38,7 +38,7 @@ func TestEveryTwoValuesHaveAnOrder(t *testing.T) {
 	}
 }
 
-func TestEqualLooksAtWhatIsSaid(t *testing.T) {
+func TestEqual_ComparesByValue(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want bool
