@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/weftrun/weft/internal/compact"
 )
@@ -40,37 +41,53 @@ const (
 
 var crcTable = crc64.MakeTable(crc64.ECMA)
 
-// spot is where a value belongs: a thread, and a place in it.
-type spot struct{ thread, place string }
+// spot is the place of a value: a thread, and a piece of a field or an entry in it.
+type spot struct {
+	thread, namespace string
+	field             string // of a piece
+	base              uint64
+	chunk             int
+	entry             bool // an entry, not a piece
+	task, slot        string
+}
 
-// append appends what a value is bound to.
+// append appends what a value is bound to: the thread and the place.
 func (s spot) append(b []byte) []byte {
-	b = append(strconv.AppendQuote(b, s.thread), ' ')
-	return append(b, s.place...)
+	return s.appendPlace(append(strconv.AppendQuote(b, s.thread), ' '))
+}
+
+// appendPlace appends the place in the thread.
+func (s spot) appendPlace(b []byte) []byte {
+	b = strconv.AppendQuote(b, s.namespace)
+	if s.entry {
+		b = strconv.AppendQuote(append(b, " pending "...), s.task)
+		return strconv.AppendQuote(append(b, ' '), s.slot)
+	}
+	b = append(strconv.AppendQuote(append(b, ' '), s.field), ' ')
+	b = append(strconv.AppendUint(b, s.base, 10), ' ')
+	return strconv.AppendInt(b, int64(s.chunk), 10)
 }
 
 func (s spot) String() string { return string(s.append(nil)) }
 
 // place names where a piece of a field belongs.
 func place(k Key, field string, base uint64, chunk int) spot {
-	var room [128]byte
-	b := append(strconv.AppendQuote(room[:0], k.Namespace), ' ')
-	b = append(strconv.AppendQuote(b, field), ' ')
-	b = append(strconv.AppendUint(b, base, 10), ' ')
-	return spot{k.Thread, string(strconv.AppendInt(b, int64(chunk), 10))}
+	return spot{thread: k.Thread, namespace: k.Namespace, field: field, base: base, chunk: chunk}
 }
 
 func headerPlace(k Key, seq uint64) spot { return place(k, "header", seq, -1) }
 
 func pendingPlace(k Key, e Entry) spot {
-	return spot{k.Thread, fmt.Sprintf("%q pending %q %q", k.Namespace, e.Task, e.Slot)}
+	return spot{thread: k.Thread, namespace: k.Namespace, entry: true, task: e.Task, slot: e.Slot}
 }
 
 // sum returns the checksum of an envelope, without the checksum in it, at its place.
 func sum(at spot, body []byte) uint64 {
 	var room [256]byte
-	bound := append(room[:0], at.place...)
-	if len(body) < 2 || body[1] != 1 {
+	var bound []byte
+	if len(body) >= 2 && body[1] == 1 {
+		bound = at.appendPlace(room[:0])
+	} else {
 		bound = at.append(room[:0])
 	}
 	return crc64.Update(crc64.Checksum(bound, crcTable), crcTable, body)
@@ -98,9 +115,14 @@ type extra struct {
 
 func (c *Codec) sealWith(at spot, v any, x extra) (data []byte, raw int, err error) {
 	note := x.note
-	payload, err := compact.Marshal(v)
+	room := payloads.Get().(*[]byte)
+	payload, err := appendPayload((*room)[:0], v)
 	if err != nil {
 		return nil, 0, err
+	}
+	if cap(payload) <= maxRoom {
+		*room = payload
+		defer payloads.Put(room)
 	}
 	if len(note) > maxNote {
 		note = strings.ToValidUTF8(note[:maxNote], "") + "…"
@@ -133,6 +155,19 @@ func (c *Codec) sealWith(at spot, v any, x extra) (data []byte, raw int, err err
 	b = append(b, x.mark...)
 	b = append(b, payload...)
 	return binary.BigEndian.AppendUint64(b, sum(at, b)), raw, nil
+}
+
+// payloads has room for payloads, which are copied into their envelopes.
+var payloads = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxRoom is the largest room that is used again, in bytes.
+const maxRoom = 64 << 10
+
+func appendPayload(b []byte, v any) ([]byte, error) {
+	if r, ok := v.(*Record); ok {
+		return r.appendJSON(b)
+	}
+	return compact.Append(b, v, compact.Float)
 }
 
 // unseal checks an envelope and returns its payload.

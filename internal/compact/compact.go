@@ -26,7 +26,7 @@ const deepest = 600
 var appender = reflect.TypeFor[Appender]()
 
 // Marshal is equivalent to json.Marshal. It encodes decoded JSON values, values of type [Appender],
-// and slices and string maps of either, in one pass.
+// slices and string maps of either, and slices of strings, in one pass.
 func Marshal(v any) ([]byte, error) { return Append(nil, v, Float) }
 
 // Append appends the JSON of v to b. It calls float to append floats.
@@ -59,6 +59,10 @@ func (p pass) value(b []byte, v any, depth int) ([]byte, error) {
 	case []any:
 		if v != nil {
 			return list(b, len(v), func(b []byte, i int) ([]byte, error) { return p.value(b, v[i], depth+1) })
+		}
+	case []string:
+		if v != nil {
+			return list(b, len(v), func(b []byte, i int) ([]byte, error) { return String(b, v[i]), nil })
 		}
 	case map[string]any:
 		if v != nil {

@@ -43,6 +43,7 @@ func TestMarshal_EqualsEncodingJSON(t *testing.T) {
 	for _, v := range []any{
 		nil, 1, "x", []int{1}, one, &one, two, []self{}, []self(nil), []self{one, two}, [2]self{one, two}, []*self{nil, &two}, []any{one, nil},
 		map[string]self{}, map[string]self(nil), map[string]self{"b": one, "a<": two, "é": one, "": one}, map[named]self{"a": one}, map[int]self{2: one, 10: two},
+		[]string{"a", "<é\u2028", ""}, []string{}, []string(nil),
 		[]any{nil, true, "é<", 1, int64(-2), 2.5, 1e21, 3.0, 1e-9, []any{}, []any(nil), map[string]any{}, map[string]any(nil), uint8(3), json.Number("1.50")},
 		map[string]any{"b": []any{map[string]any{"z": nil, "a<": "\u2028"}}, "": false}, []map[string]any{nil, {"a": one}}, []map[string]any(nil),
 		map[string]map[string]any{"x": {"y": 1}}, []json.RawMessage{json.RawMessage(`{ }`)}, []any{[]self{one}, &one, map[string]self{"a": two}, (*self)(nil)},
