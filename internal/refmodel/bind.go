@@ -1,4 +1,4 @@
-package model
+package refmodel
 
 import (
 	"fmt"
@@ -70,7 +70,7 @@ func (s *State) Read(field string) int {
 	case "laps":
 		return pairs(s.Laps.All())
 	}
-	panic("twin: no field " + field)
+	panic("refmodel: no field " + field)
 }
 
 func one(v int, ok bool) int {
@@ -124,7 +124,7 @@ func (s *State) Write(field, how string, key, n int) {
 	}
 	do := map[string]func(){"write": acts[field].write, "overwrite": acts[field].overwrite, "remove": acts[field].remove}[how]
 	if do == nil {
-		panic(fmt.Sprintf("twin: cannot %s field %q", how, field))
+		panic(fmt.Sprintf("refmodel: cannot %s field %q", how, field))
 	}
 	do()
 }

@@ -1,4 +1,4 @@
-package model
+package refmodel
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Runner is a twin: it runs one thread.
+// Runner runs one thread. The engine and the reference interpreter implement it.
 type Runner interface {
 	Invoke(input []Op, discard bool) Outcome
 	Resume(answers []Answer) Outcome
@@ -51,7 +51,7 @@ func Play(sp *Spec, r Runner, seed uint64, calm bool) (seen []Outcome) {
 		o := p.saw(r.Invoke(input, discard))
 		for p.goesOn(o) {
 			if len(seen) > 2000 {
-				panic("twin: the thread does not come to an end")
+				panic("refmodel: the thread does not come to an end")
 			}
 			o = p.move(o)
 		}

@@ -1,4 +1,4 @@
-package model
+package refmodel
 
 import (
 	"context"
@@ -65,7 +65,7 @@ func report(t *testing.T, sp *Spec, seed uint64, err error, check func(*testing.
 		}
 	}
 	name, _, _ := strings.Cut(t.Name(), "/")
-	t.Fatalf("seed %d: %v\n\nagain: go test ./internal/twin -run %s -seed %d -seeds 1\n\nsmallest: %v\n%v",
+	t.Fatalf("seed %d: %v\n\nagain: go test ./internal/refmodel -run %s -seed %d -seeds 1\n\nsmallest: %v\n%v",
 		seed, err, name, seed, small, check(t, small, seed))
 }
 
@@ -82,7 +82,7 @@ func fails(t *testing.T, sp *Spec, seed uint64, check func(*testing.T, *Spec, ui
 	return check(t, sp, seed) != nil
 }
 
-// differ returns an error that says where two stories part.
+// differ returns an error that says where two traces differ.
 func differ(what, got, want string) error {
 	if got == want {
 		return nil
@@ -93,7 +93,7 @@ func differ(what, got, want string) error {
 		at++
 	}
 	before := strings.Join(g[max(0, at-6):at], "\n")
-	return fmt.Errorf("%s: the twins part after\n%s\nengine:\n%s\ninterpreter:\n%s", what, before,
+	return fmt.Errorf("%s: the traces differ after\n%s\nengine:\n%s\ninterpreter:\n%s", what, before,
 		strings.Join(g[at:min(at+6, len(g))], "\n"), strings.Join(w[at:min(at+6, len(w))], "\n"))
 }
 

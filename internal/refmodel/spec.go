@@ -1,4 +1,4 @@
-package model
+package refmodel
 
 import (
 	"fmt"
@@ -96,7 +96,7 @@ const (
 // stop is why a script, a task or a run does not go on: the status of its Outcome.
 type stop string
 
-func (s stop) Error() string { return "twin: " + string(s) }
+func (s stop) Error() string { return "refmodel: " + string(s) }
 
 // run runs a script. payload is that of a Worker.
 func run(script []Op, t Task, node string, payload int) (to []Target, err error) {
@@ -126,7 +126,7 @@ func run(script []Op, t Task, node string, payload int) (to []Target, err error)
 		case "send":
 			to = append(to, Target{To: op.To, Send: true, Payload: n})
 		default:
-			panic("twin: unknown op " + op.Do)
+			panic("refmodel: unknown op " + op.Do)
 		}
 	}
 	return to, nil
@@ -232,5 +232,5 @@ func (sp *Spec) node(name string) *Node {
 			return &sp.Nodes[i]
 		}
 	}
-	panic("twin: no node " + name)
+	panic("refmodel: no node " + name)
 }

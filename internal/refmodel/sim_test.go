@@ -1,4 +1,4 @@
-package model
+package refmodel
 
 import (
 	"context"
@@ -40,7 +40,7 @@ type sim struct {
 	calls   map[string]int // by worker
 }
 
-var errDisk = errors.New("twin: the disk fails")
+var errDisk = errors.New("refmodel: the disk fails")
 
 // call is one call of a worker, as the tasks and the store see it in their context.
 type call struct {

@@ -1,4 +1,4 @@
-package model
+package refmodel
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package model
+package refmodel
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-var errDead = errors.New("twin: the process is dead")
+var errDead = errors.New("refmodel: the process is dead")
 
 // mortal is a store whose process dies at a write: before it is done, or after. From then
 // on all its writes fail, until it is revived.

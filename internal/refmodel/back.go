@@ -1,4 +1,4 @@
-package model
+package refmodel
 
 import (
 	"cmp"
@@ -53,7 +53,7 @@ func PlayBack(sp *Spec, r Rewinder, seed uint64) (seen []Outcome, backs int) {
 	return seen, backs
 }
 
-// mark names a commit of a subgraph. Both twins bring them into the same order, by their keys.
+// mark names a commit of a subgraph. The engine and the interpreter bring them into the same order, by their keys.
 type mark struct {
 	key string // which subgraph
 	at  int    // which commit of it, from 1
@@ -76,7 +76,7 @@ func pickMark(all []mark, which uint64) (mark, bool) {
 // chain holds the commits of one graph, oldest first.
 type chain struct {
 	key     string
-	place   string // of the graph: see Interp
+	place   string // of the graph: see Interpreter
 	host    *chain // of the graph that runs it; nil at the root
 	node    string // of the host
 	commits []moment

@@ -1,4 +1,4 @@
-package model
+package refmodel
 
 import (
 	"context"
@@ -81,7 +81,7 @@ func PlainInputs(sp *Spec) *Spec {
 // Write implements [Task].
 func (w jsonInput) Write(field, how string, key, n int) {
 	if how != "write" {
-		panic("twin: an input as JSON cannot " + how)
+		panic("refmodel: an input as JSON cannot " + how)
 	}
 	switch field {
 	case "list", "draft", "topic":
@@ -98,8 +98,8 @@ func (w jsonInput) Write(field, how string, key, n int) {
 // Read, Lap, Ask and Fails implement [Task] for what sees no state.
 func (jsonInput) Read(string) int                { return 0 }
 func (jsonInput) Lap(int) int                    { return 0 }
-func (jsonInput) Ask(string, string) (int, bool) { panic("twin: an input asks") }
-func (jsonInput) Fails(int, int) bool            { panic("twin: an input fails") }
+func (jsonInput) Ask(string, string) (int, bool) { panic("refmodel: an input asks") }
+func (jsonInput) Fails(int, int) bool            { panic("refmodel: an input fails") }
 
 // Resume implements [Runner].
 func (d *Driver) Resume(given []Answer) Outcome {
@@ -124,7 +124,7 @@ func (d *Driver) drive(q graph.PlanRequest) Outcome {
 			_, err = twice(d, graph.TaskRequest{Step: plan.ID, Task: due[i].ID},
 				func(g graph.Untyped, q graph.TaskRequest) (graph.TaskResult, error) { return g.RunTask(d.ctx, q) })
 			if err != nil {
-				panic(fmt.Sprint("twin: RunTask: ", err))
+				panic(fmt.Sprint("refmodel: RunTask: ", err))
 			}
 		}
 		plan, err = twice(d, graph.CommitRequest{Step: plan.ID},
@@ -182,7 +182,7 @@ func sent[T any](v T) (arrived T) {
 func (d *Driver) outcome(plan graph.Plan, err error) Outcome {
 	s, _, readErr := d.engine.Graph.State(d.ctx, checkpoint.Key{Thread: d.engine.Thread}, 0)
 	if readErr != nil {
-		panic(fmt.Sprint("twin: ", err, "; ", readErr))
+		panic(fmt.Sprint("refmodel: ", err, "; ", readErr))
 	}
 	data, encErr := d.engine.Graph.EncodeState(s)
 	if encErr != nil {

@@ -1,4 +1,4 @@
-package model
+package refmodel
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Interp runs a Spec by the laws, one task after the other. With Kept false it has no
+// Interpreter runs a Spec by the laws, one task after the other. With Stored false it has no
 // store: a run that stops cannot go on.
 type Interpreter struct {
 	Stored bool
@@ -27,7 +27,7 @@ type Interpreter struct {
 	branch   int // the number of the commit that began the branch; 0 is the first
 }
 
-// told is what a run and its subgraphs share.
+// reported is what a run and its subgraphs share.
 type reported struct {
 	answers map[string]int
 	fresh   map[string]bool // the answers that came with this call
@@ -36,7 +36,7 @@ type reported struct {
 	chains  []*chain        // of the subgraphs
 }
 
-// NewInterp returns an Interp at the beginning of a thread.
+// NewInterpreter returns an Interpreter at the beginning of a thread.
 func NewInterpreter(spec *Spec) *Interpreter {
 	shared := &reported{answers: map[string]int{}, failed: map[string]int{}, runs: map[string]int{}}
 	return &Interpreter{Stored: true, spec: spec, state: newPlain(), shared: shared, chain: new(chain)}

@@ -1,4 +1,4 @@
-package model
+package refmodel
 
 import (
 	"context"
@@ -35,7 +35,7 @@ type Engine struct {
 func NewEngine(ctx context.Context, g *graph.Graph[State], store checkpoint.Store) *Engine {
 	e := &Engine{Graph: g, ctx: ctx, store: store}
 	if store != nil {
-		e.Thread = "twin"
+		e.Thread = "refmodel"
 	}
 	return e
 }
@@ -241,7 +241,7 @@ func (w *Workshop) ends(task string) {
 
 // Compile makes a graph of the Spec.
 func (w *Workshop) Compile(cfg graph.Config) (*graph.Graph[State], error) {
-	return w.compile(w.Spec, "twin", cfg)
+	return w.compile(w.Spec, "refmodel", cfg)
 }
 
 func (w *Workshop) compile(sp *Spec, name string, cfg graph.Config) (*graph.Graph[State], error) {
