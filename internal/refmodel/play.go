@@ -69,7 +69,7 @@ type player struct {
 }
 
 // chance returns a number that depends on the seed and on the moves so far. Failures do not
-// count, see Story.
+// count, see Trace.
 func (p *player) chance() uint64 {
 	moves := 0
 	for _, o := range *p.seen {
@@ -151,7 +151,7 @@ func hash(seed uint64, n int, text string) uint64 {
 	return h.Sum64() * 0x9e3779b97f4a7c15 >> 16
 }
 
-// Story returns what must be the same in both twins: all of seen, but of failures in a row
+// Trace returns what must be the same in both runs: all of seen, but of failures in a row
 // only the last. How many there are depends on which task of a step fails first and stops
 // the others.
 func Trace(seen []Outcome) string {
