@@ -6,9 +6,8 @@ import (
 	"github.com/weftrun/weft/internal/exprs"
 )
 
-// TestNoExpressionOfThreePiecesIsAPanic compiles and runs every text of three pieces of the
-// language.
-func TestNoExpressionOfThreePiecesIsAPanic(t *testing.T) {
+// TestCompileExpr_DoesNotPanic compiles and evaluates every text of three pieces of the language.
+func TestCompileExpr_DoesNotPanic(t *testing.T) {
 	pieces := []string{"a", "1", ".", "?", "(", ")", "[", "]", "{", "}", ",", "-", "#", "'", "|", "é\u200b", "nil", "len", "map", "\n"}
 	try := func(text string) {
 		defer func() {
@@ -22,7 +21,7 @@ func TestNoExpressionOfThreePiecesIsAPanic(t *testing.T) {
 			return
 		}
 		for _, a := range []any{nil, "x", int64(1), []any{nil}, map[string]any{"a": nil}} {
-			_, _ = v.Eval(map[string]any{"a": a}) // it is an error or a value
+			_, _ = v.Eval(map[string]any{"a": a}) // an error or a value
 		}
 	}
 	var grow func(text string, left int)

@@ -28,8 +28,8 @@ type program struct {
 	reads Reads
 }
 
-// compile parses and checks an expression as it was written, and only then rewrites it to run
-// within bounds, so that no message speaks of anything the user did not write.
+// compile parses and checks an expression, and then rewrites it to run within bounds. Errors thus
+// refer only to text that the user wrote.
 func (c *Compiler) compile(src source, env Env) (p *program, failed *Error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -81,12 +81,12 @@ func (c *Compiler) compile(src source, env Env) (p *program, failed *Error) {
 	if err != nil {
 		return nil, src.translate(err)
 	}
-	src.near = nil // a program runs in many goroutines
+	src.near = nil // programs run in several goroutines
 	return &program{src: src, code: code, kind: kind, reads: reads}, nil
 }
 
-// newConfig prepares the engine: strict names, our functions beside its own, the unpredictable ones
-// gone.
+// newConfig configures the engine: strict names, the functions of this package added, and the
+// nondeterministic builtins removed.
 func newConfig(env Env) *conf.Config {
 	names := make(types.Map, len(env)+1)
 	maps.Copy(names, env)
@@ -96,11 +96,12 @@ func newConfig(env Env) *conf.Config {
 	return &config
 }
 
-// engine returns what is the same for all expressions; the engine does not write to its maps.
+// engine returns the configuration that all expressions share. The engine does not write to its
+// maps.
 var engine = sync.OnceValue(func() conf.Config {
 	config := conf.CreateNew()
 	config.MaxNodes = MaxNodes
-	config.Optimize = false // it moves locations, and the programs are short
+	config.Optimize = false // the optimizer moves locations, and the programs are short
 	for _, name := range disabled {
 		config.Disabled[name] = true
 		delete(config.Builtins, name)
@@ -114,9 +115,9 @@ var engine = sync.OnceValue(func() conf.Config {
 	return *config
 })
 
-// partsOf counts the nodes of a tree; false means that it is far larger than its text. The parser
-// shares the middle operand of a < b < c between two comparisons, so nested chains would double the
-// tree at each level.
+// partsOf counts the nodes of a tree. If ok is false, the tree is far larger than its text. The
+// parser shares the middle operand of a < b < c between two comparisons, so a nested chain doubles
+// the tree at each level.
 func partsOf(tree ast.Node) (parts int, ok bool) {
 	n := new(nodeCounter)
 	defer func() {
@@ -128,7 +129,7 @@ func partsOf(tree ast.Node) (parts int, ok bool) {
 	return int(*n), true
 }
 
-// nodeCounter stops the walk by a panic, the only way out of ast.Walk.
+// nodeCounter counts nodes. It panics at the limit, because ast.Walk cannot be stopped otherwise.
 type nodeCounter int
 
 func (c *nodeCounter) Visit(*ast.Node) {
@@ -137,8 +138,8 @@ func (c *nodeCounter) Visit(*ast.Node) {
 	}
 }
 
-// forbidden finds what the engine allows and we do not: the environment as a value, bytes, and
-// methods.
+// forbidden reports the first construct that the engine allows and this package does not: the
+// environment as a value, bytes, methods, and functions as values.
 func forbidden(tree ast.Node, src source, env Env) *Error {
 	g := &guard{src: src, env: env, callees: callees{}}
 	ast.Walk(&tree, g.callees)
@@ -146,7 +147,7 @@ func forbidden(tree ast.Node, src source, env Env) *Error {
 	return g.err
 }
 
-// callees are the names that stand before an opening parenthesis.
+// callees holds the names that are called.
 type callees map[ast.Node]bool
 
 // Visit implements ast.Visitor.
@@ -156,6 +157,7 @@ func (c callees) Visit(node *ast.Node) {
 	}
 }
 
+// guard is the visitor of forbidden.
 type guard struct {
 	src     source
 	env     Env
@@ -189,10 +191,10 @@ func (g *guard) Visit(node *ast.Node) {
 	}
 }
 
-// Kind is what is known about a result before it is computed.
+// Kind is the static type of a result.
 type Kind string
 
-// The kinds. AnyKind means that only the run will tell.
+// The kinds. AnyKind means that the kind is known only at run time.
 const (
 	AnyKind    Kind = "any"
 	NilKind    Kind = "nil"

@@ -2,20 +2,20 @@ package exprs
 
 import "fmt"
 
-// Compiler compiles the expressions of one file, which may have so many parts in all: each is
-// bounded, but thousands of them are not. An expression counts as 6 parts itself. A nil Compiler
-// compiles without a bound. It is for one goroutine at a time.
+// Compiler compiles the expressions of one file and bounds their total number of parts. Each
+// expression counts as 6 parts in addition to its nodes. A nil Compiler has no bound. A Compiler is
+// not safe for concurrent use.
 type Compiler struct {
 	most, left int
 }
 
-// expressionParts is what any expression costs, in parts: what is made for it before it is read.
+// expressionParts is the fixed cost of an expression in parts, for its setup.
 const expressionParts = 6
 
-// NewCompiler returns a Compiler for expressions of at most so many parts.
+// NewCompiler returns a Compiler for expressions of at most parts parts in total.
 func NewCompiler(parts int) *Compiler { return &Compiler{most: parts, left: parts} }
 
-// spend takes parts away; once there are too few, there are none.
+// spend subtracts parts and reports whether enough were left. If not, none are left.
 func (c *Compiler) spend(parts int) bool {
 	switch {
 	case c == nil:
@@ -28,6 +28,7 @@ func (c *Compiler) spend(parts int) bool {
 	return true
 }
 
+// spent returns the error of an expression that exceeds the bound of the file.
 func (c *Compiler) spent(src source) *Error {
 	msg := fmt.Sprintf("the expressions of the file are too long (more than %d parts in all)", c.most)
 	return src.errorAt(src.start(), 1, msg).as(Total)

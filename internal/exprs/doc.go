@@ -1,9 +1,14 @@
-// Package exprs holds the small language of workflow files: conditions, and values with ${{
-// expression }} in them.
+// Package exprs implements the expression language of workflow files: conditions, and values that
+// contain ${{ expression }}.
 //
-// The nouns are Env (the names an expression may use, each with its Type), Condition (true or
-// false), Value (a scalar that yields text or keeps the type of its one expression) and Error (one
-// mistake and its place).
+// The main types are:
+//
+//   - Env: the names that an expression may use, each with its Type.
+//   - Condition: an expression that yields true or false.
+//   - Value: a scalar that yields text, or keeps the type of its only expression.
+//   - Error: a mistake and its place.
+//
+// A short example:
 //
 //	env := exprs.Env{"state": exprs.Object(map[string]exprs.Type{
 //		"topic":   exprs.String,
@@ -15,10 +20,10 @@
 //
 // # Language
 //
-// It is expr-lang/expr: arithmetic, and or not, ?: and ??, in, contains, startsWith, endsWith,
-// matches, ranges 1..3, slices, let, pipes (list | map(.url) | join(", ")) and closures. Names and
-// fields are checked when compiling. Division gives a number with a fraction, even 4/2; int(x)
-// makes it whole. A missing key of a map reads as nil.
+// The language is that of expr-lang/expr: arithmetic, and or not, ?: and ??, in, contains,
+// startsWith, endsWith, matches, ranges 1..3, slices, let, closures, and pipes such as list |
+// map(.url) | join(", "). The compiler checks names and fields. Division yields a float, even 4/2;
+// int(x) converts it. A missing key of a map reads as nil.
 //
 // Functions on lists: all, any, none, one, filter, map, find, findIndex, findLast, findLastIndex,
 // count, sum, mean, median, min, max, reduce, groupBy, sortBy, sort, reverse, uniq, concat,
@@ -28,47 +33,55 @@
 // bitor, bitxor, bitnand, bitnot, bitshl, bitshr, bitushr. To other kinds: int, float, string,
 // type, json, toJSON, fromJSON, toBase64, fromBase64.
 //
-// Two are ours. json(x) is compact JSON with sorted keys (toJSON is the same, indented).
-// format(text, args...) is fmt.Sprintf with the verbs d x X f e g s v q t; a verb that does not fit
-// its argument is an error.
+// Two functions are additions of this package. json(x) is compact JSON with sorted keys; toJSON is
+// the same with indentation. format(text, args...) is fmt.Sprintf with the verbs d x X f e g s v q
+// t. A verb that does not match its argument is an error.
 //
 // # Differences from the engine
 //
-//   - The same input gives the same result, always: keys, values and toPairs go in the order of the keys, sort and
-//     sortBy are stable, and now, date, duration, timezone and $env do not exist. ISO dates compare and slice as text.
-//   - Text is cut by characters, as len counts them, not by bytes; string(x) and join write values as ${{ }} does.
-//   - Integer + - * and int(x) whose result does not fit in 64 bits are errors; the engine wraps around.
-//   - fromJSON keeps integers integers. Values have no methods.
-//   - One evaluation does a bounded amount of work (MaxWork) and makes bounded text (MaxText). The engine itself
-//     bounds neither loops nor text: a line of nested loops or doubled strings would stop the process.
+//   - Evaluation is deterministic: keys, values and toPairs use the order of the keys, and sort and
+//     sortBy are stable. The functions now, date, duration and timezone, and $env, do not exist.
+//     ISO dates compare and slice as text.
+//   - Slices of text count characters, as len does, not bytes. string(x) and join write values as
+//     ${{ }} does.
+//   - Integer + - * and int(x) return an error if the result does not fit in 64 bits. The engine
+//     wraps around.
+//   - fromJSON decodes integers as integers. Values have no methods.
+//   - The work of an evaluation (MaxWork) and the size of its texts (MaxText) are bounded. The
+//     engine bounds neither: nested loops or doubled strings could exhaust the process.
 //
-// A [Compiler] bounds the expressions of a file in all, and [Prepared] a type that many of them
-// use.
+// A [Compiler] bounds the total size of the expressions of a file. [Prepared] caches a type that
+// many expressions use.
 //
 // # Traps
 //
-//   - A map inside a closure needs double braces, map({{url: .link}}); one pair belongs to the closure. So }} may
-//     stand inside an expression, and its end is found by reading it, not by searching for }}.
+//   - A map inside a closure needs double braces, map({{url: .link}}), because one pair belongs to
+//     the closure. An expression may thus contain }}. Its end is found by parsing, not by a search
+//     for }}.
 //   - A // comment inside ${{ }} hides the }} on its line.
 //   - $${{ is a literal ${{.
-//   - YAML reads {, [, #, : before this package does; quote a scalar that holds them.
+//   - YAML gives {, [, # and : a meaning of its own. Quote a scalar that contains them.
 //
-// # Duties
+// # Guarantees
 //
-//  1. An expression cannot read a clock, a file, the network or the environment, and cannot change its variables.
-//  2. Compiling and evaluating end, within bounded memory, for every input; neither panics.
-//  3. All mistakes of a scalar are reported at once, each at its place, with the name that was probably meant.
-//  4. Integers stay integers; results are plain values that JSON can hold, and share no memory with the variables.
+//  1. An expression cannot read a clock, a file, the network or the environment, and cannot modify
+//     its variables.
+//  2. Compilation and evaluation terminate within bounded memory for every input, without a panic.
+//  3. All mistakes of a scalar are reported at once, each with its place and the most similar known
+//     name.
+//  4. Integers remain integers. Results are plain values that JSON can hold, and share no memory
+//     with the variables.
 //
-// The package is the one door of github.com/expr-lang/expr.
+// Only this package imports github.com/expr-lang/expr.
 package exprs
 
-// The bounds. A step is one turn of a loop, one item read, 64 bytes of text read or 256 bytes made.
+// The bounds. A step is an iteration of a loop, an item read, 64 bytes of text read, or 256 bytes
+// of text written.
 const (
 	MaxSource = 8 << 10   // bytes of one expression
 	MaxNodes  = 1000      // parts of one expression
 	MaxWork   = 1_000_000 // steps of one evaluation, its result included
-	MaxText   = 1 << 20   // bytes of any text made on the way
+	MaxText   = 1 << 20   // bytes of any result or intermediate text
 
 	maxDepth    = 500 // levels of lists and maps within each other
 	maxMistakes = 256 // mistakes of one scalar that are reported

@@ -19,32 +19,32 @@ var (
 	errInteger = errors.New("the result is no integer of 64 bits")
 )
 
-// Error is one mistake, and the place in the scalar where it was made.
+// Error is one mistake and its place in the scalar.
 type Error struct {
-	Class   Class    // what kind of mistake it is; Syntax for those of a run
+	Class   Class    // kind of mistake; Syntax for errors at run time
 	Offset  int      // byte offset in the whole scalar, from 0
 	Width   int      // runes to underline, at least 1
 	Line    int      // line in the scalar, from 1
 	Col     int      // column in that line in runes, from 1
 	Msg     string   // what is wrong, one line
-	Suggest string   // the known name that was probably meant, or ""
-	Known   []string // the names that would have been right, sorted; set with unknown names only
-	Hint    string   // how to write it instead, or ""
+	Suggest string   // the most similar known name, or ""
+	Known   []string // the valid names, sorted; set for unknown names only
+	Hint    string   // how to correct it, or ""
 }
 
 // Class is the kind of a mistake.
 type Class string
 
-// The classes of what CompileX functions return.
+// The classes of the errors that CompileX functions return.
 const (
-	Syntax Class = ""      // it is no expression
+	Syntax Class = ""      // not a valid expression
 	Name   Class = "name"  // an unknown name
 	Field  Class = "field" // an unknown field
-	Types  Class = "types" // an operation on values that it is not for
-	Marks  Class = "marks" // ${{ without its }}, or where none belongs
+	Types  Class = "types" // an operation on values of the wrong type
+	Marks  Class = "marks" // ${{ without }}, or ${{ where it is not allowed
 	Truth  Class = "truth" // a condition that is not true or false
-	Size   Class = "size"  // more than is compiled
-	Total  Class = "total" // more than a Compiler compiles in all
+	Size   Class = "size"  // an expression that is too large
+	Total  Class = "total" // a file whose expressions are too large in total
 )
 
 // as sets the class of an error and returns it.
@@ -65,8 +65,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Errors are all mistakes of one scalar, in the order of the text. CompileX functions return no
-// other error.
+// Errors holds all mistakes of one scalar, in order of their places. CompileX functions return no
+// other type of error.
 type Errors []*Error
 
 func (es Errors) Error() string {
@@ -77,7 +77,7 @@ func (es Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap lets errors.As find the first *Error.
+// Unwrap returns the mistakes, so that errors.As finds the first *Error.
 func (es Errors) Unwrap() []error {
 	errs := make([]error, len(es))
 	for i, e := range es {
@@ -91,7 +91,7 @@ func (es Errors) sorted() Errors {
 	return es
 }
 
-// orNil avoids the typed nil.
+// orNil returns a nil error if there are no mistakes.
 func (es Errors) orNil() error {
 	if len(es) == 0 {
 		return nil
@@ -99,18 +99,18 @@ func (es Errors) orNil() error {
 	return es
 }
 
-// source is an expression inside the scalar it was written in.
+// source is an expression inside its scalar.
 type source struct {
 	whole    string
 	from, to int   // bytes
-	near     *mark // of the mistake before in the same scalar; nil outside of compiling
+	near     *mark // place of the previous mistake in the scalar; nil outside compilation
 }
 
-// mark is a place in a scalar. A mistake is looked for from the one before on, as there may be
-// hundreds in one text.
+// mark is a place in a scalar. The line of a mistake is counted from the previous mistake, because
+// a text may have hundreds of them.
 type mark struct{ offset, line, col int }
 
-// to returns the place of a byte that is not before m.
+// to returns the place of a byte at or after m.
 func (m mark) to(whole string, offset int) mark {
 	rest := whole[m.offset:offset]
 	if n := strings.Count(rest, "\n"); n > 0 {
@@ -121,7 +121,7 @@ func (m mark) to(whole string, offset int) mark {
 
 func (s source) text() string { return s.whole[s.from:s.to] }
 
-// errorAt makes an error at a byte offset of the whole scalar.
+// errorAt returns an error at a byte offset of the whole scalar.
 func (s source) errorAt(offset, width int, msg string) *Error {
 	m := mark{line: 1, col: 1}
 	offset = min(offset, len(s.whole))
@@ -135,13 +135,13 @@ func (s source) errorAt(offset, width int, msg string) *Error {
 	return &Error{Offset: offset, Width: max(width, 1), Line: m.line, Col: m.col, Msg: msg}
 }
 
-// start is the offset of the first character that is not a space.
+// start returns the offset of the first character that is not a space.
 func (s source) start() int {
 	text := s.text()
 	return s.from + len(text) - len(strings.TrimLeft(text, " \t\r\n"))
 }
 
-// locate turns a location of the engine, in runes of the expression, into an error.
+// locate returns an error at a location of the engine, which counts runes of the expression.
 func (s source) locate(loc file.Location, msg string) *Error {
 	offset, text := 0, s.text()
 	for range max(loc.From, 0) {
@@ -151,7 +151,7 @@ func (s source) locate(loc file.Location, msg string) *Error {
 	return s.errorAt(s.from+offset, loc.To-loc.From, msg)
 }
 
-// translate turns an error of the engine into one of ours.
+// translate converts an error of the engine to an *Error.
 func (s source) translate(err error) *Error {
 	msg := engineWords.Replace(err.Error())
 	var at *file.Error

@@ -10,8 +10,8 @@ import (
 	"github.com/weftrun/weft/internal/exprs"
 )
 
-// TestMistakesAreReportedInTheirPlace marks the place of the error with » in the text.
-func TestMistakesAreReportedInTheirPlace(t *testing.T) {
+// In the texts, » marks the place of the error.
+func TestCompileValue_ReportsPlaces(t *testing.T) {
 	for _, tt := range []struct {
 		text    string
 		width   int
@@ -74,7 +74,7 @@ func TestMistakesAreReportedInTheirPlace(t *testing.T) {
 	}
 }
 
-func TestEveryMistakeIsReported(t *testing.T) {
+func TestCompileValue_ReportsAllMistakes(t *testing.T) {
 	_, err := exprs.CompileValue("${{ stat }} ${{ state.topic }} ${{ state.topik }}\n${{ 1 +", weather)
 	var es exprs.Errors
 	if !errors.As(err, &es) {
@@ -102,14 +102,14 @@ func TestEveryMistakeIsReported(t *testing.T) {
 	}
 }
 
-func TestPlainExpressionRefusesTemplateMarks(t *testing.T) {
+func TestCompileCondition_RejectsTemplateMarks(t *testing.T) {
 	_, err := exprs.CompileCondition("  ${{ state.done }}", weather)
 	if err == nil || !strings.HasPrefix(err.Error(), "1:3: unexpected ${{ (") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestRunTimeErrorsHaveAPlace(t *testing.T) {
+func TestEval_ReportsPlaces(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"x ${{ result.a.b }}", "1:14: cannot fetch a from nil (guard it with ?. or give a default with ??)"},
 		{"${{ state.names[9] }}", "1:16: index out of range: 9 (array length is 3)"},
@@ -143,7 +143,7 @@ func TestRunTimeErrorsHaveAPlace(t *testing.T) {
 	}
 }
 
-func TestFunctionsAreNoValues(t *testing.T) {
+func TestCompileExpr_RejectsFunctionsAsValues(t *testing.T) {
 	for _, text := range []string{"len", "[upper, 1]", "let x = json; 1", "map([1], len)"} {
 		if _, err := exprs.CompileExpr(text, weather); err == nil || !strings.Contains(err.Error(), "is a function, not a value") {
 			t.Errorf("%s: %v", text, err)
@@ -156,7 +156,7 @@ func TestFunctionsAreNoValues(t *testing.T) {
 	}
 }
 
-func TestFromBase64GivesText(t *testing.T) {
+func TestFromBase64_ReturnsText(t *testing.T) {
 	for text, want := range map[string]string{"fromBase64('aMOp')": "hé", "fromBase64('/w==')": "not UTF-8", "fromBase64('?')": "not base64"} {
 		v, err := exprs.CompileValue("${{ "+text+" }}", weather)
 		if err != nil {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// maxWidth bounds width and precision of a verb.
+// maxWidth is the limit of the width and precision of a verb.
 const maxWidth = 200
 
-// format(text, args...) fills in verbs as fmt.Sprintf does. Wrong verbs, wrong kinds and a wrong
-// number of arguments are errors, never "%!d(...)" in a report.
+// format implements format(text, args...), which replaces verbs as fmt.Sprintf does. Wrong verbs,
+// wrong types and a wrong number of arguments are errors; the result never contains "%!d(...)".
 func format(m *meter, args []any) (any, error) {
 	text, args := args[0].(string), args[1:]
 	var b strings.Builder
@@ -49,7 +49,7 @@ func format(m *meter, args []any) (any, error) {
 	return b.String(), m.text(b.Len())
 }
 
-// cutVerb splits what follows a % into flags with width and precision, the verb, and the rest.
+// cutVerb splits the text after a % into spec (flags, width and precision), the verb, and the rest.
 func cutVerb(s string) (spec string, verb byte, rest string, err error) {
 	end := strings.IndexFunc(s, func(r rune) bool { return !strings.ContainsRune("+-# 0123456789.", r) })
 	if end < 0 {
@@ -100,7 +100,7 @@ func formatOne(m *meter, spec string, verb byte, v any) (string, error) {
 	return fmt.Sprintf("%"+spec+string(textVerb(verb)), s), nil
 }
 
-// textVerb prints v as s: the value is text already.
+// textVerb returns s for v, because the value has been converted to text.
 func textVerb(verb byte) byte {
 	if verb == 'v' {
 		return 's'
@@ -108,7 +108,8 @@ func textVerb(verb byte) byte {
 	return verb
 }
 
-// asInt accepts whole floats: JSON does not tell 3 from 3.0.
+// asInt converts v to an integer. It accepts whole floats, because JSON does not distinguish 3 from
+// 3.0.
 func asInt(v any) (int64, bool) {
 	f, ok := asFloat(v)
 	if !ok || f != math.Trunc(f) || math.Abs(f) > 1<<63 {

@@ -16,20 +16,20 @@ import (
 	"github.com/expr-lang/expr/vm/runtime"
 )
 
-// disabled builtins read the clock, the time zones of the machine, or make times, which no state
-// can hold.
+// disabled lists builtins that read the clock or the time zones of the machine, or return times,
+// which a state cannot hold.
 var disabled = []string{"now", "date", "duration", "timezone"}
 
-// free builtins cost the same whatever they are given.
+// free lists builtins whose cost does not depend on their arguments.
 var free = []string{
 	"abs", "bitand", "bitnand", "bitnot", "bitor", "bitshl", "bitshr", "bitushr", "bitxor",
 	"ceil", "first", "floor", "last", "round", "take", "type",
 }
 
-// deep builtins read nested lists; the others read their arguments once.
+// deep lists builtins that read nested lists. The others read their arguments once.
 var deep = []string{"flatten", "max", "mean", "median", "min"}
 
-// Functions lists the names of all functions, sorted.
+// Functions returns the sorted names of all functions.
 func Functions() []string {
 	var names []string
 	for _, name := range builtin.Names {
@@ -44,15 +44,15 @@ func Functions() []string {
 	return names
 }
 
-// ownFunctions are those the engine does not have.
+// ownFunctions holds the functions that the engine does not have.
 var ownFunctions = map[string]*builtin.Function{
 	"format": function("format", format, new(func(string, ...any) string)),
 	"json":   function("json", func(m *meter, args []any) (any, error) { return m.toJSON(args[0], "") }, new(func(any) string)),
 }
 
-// metered are the functions behind the rewriter: the engine's own ones that need bounds or an
-// order, and the operators. The checker sees the engine's signatures, so arguments have the right
-// number here.
+// metered holds the functions that the rewriter calls: operators, and builtins of the engine that
+// need bounds or an order. The checker has checked the number of arguments with the signatures of
+// the engine.
 var metered = map[string]*builtin.Function{
 	"charge":      function("charge", func(m *meter, args []any) (any, error) { return args[0], m.charge(args[0]) }),
 	"weigh":       function("weigh", func(m *meter, args []any) (any, error) { return args[0], m.weigh(args[0], 0) }),
@@ -83,8 +83,7 @@ var metered = map[string]*builtin.Function{
 	"sortBy":      function("sortBy", sortedBy),
 }
 
-// function adapts one of ours to the engine; the first argument of each call is the meter of the
-// run.
+// function adapts fn to the engine. The first argument of each call is the meter of the evaluation.
 func function(name string, fn func(m *meter, args []any) (any, error), signature ...any) *builtin.Function {
 	f := &builtin.Function{Name: name, Func: func(args ...any) (any, error) {
 		return fn(args[0].(*meter), args[1:])
@@ -173,8 +172,8 @@ func join(m *meter, args []any) (any, error) {
 	return strings.Join(parts, glue), m.text(max(size-len(glue), 0))
 }
 
-// place finds text in text and counts characters, as slices and len do; -1 means that it is not
-// there.
+// place returns the index of a text in another one, in characters, as slices and len count them, or
+// -1.
 func place(m *meter, args []any, index func(s, part string) int) (any, error) {
 	s, part := args[0].(string), args[1].(string)
 	if err := errors.Join(m.charge(s), m.charge(part)); err != nil {
@@ -187,7 +186,7 @@ func place(m *meter, args []any, index func(s, part string) int) (any, error) {
 	return utf8.RuneCountInString(s[:at]), nil
 }
 
-// key makes equal numbers one key of groupBy, of whatever kind they are.
+// key returns a key for groupBy that is the same for equal numbers of different types.
 func key(m *meter, args []any) (any, error) {
 	v := reflect.ValueOf(args[0])
 	switch {
@@ -228,7 +227,7 @@ func replace(m *meter, args []any) (any, error) {
 	return strings.Replace(s, old, with, n), m.text(len(s) + found*max(len(with)-len(old), 0))
 }
 
-// fromJSON keeps integers integers; the engine would make floats of them.
+// fromJSON decodes integers as integers; the engine would decode them as floats.
 func fromJSON(m *meter, args []any) (any, error) {
 	s := args[0].(string)
 	if err := m.spend(1 + len(s)/8); err != nil {
@@ -246,7 +245,7 @@ func fromJSON(m *meter, args []any) (any, error) {
 	return m.plain(v, 0)
 }
 
-// fromBase64 refuses bytes that are no text: JSON would store others in their place.
+// fromBase64 rejects bytes that are not UTF-8, because JSON would replace them.
 func fromBase64(m *meter, args []any) (any, error) {
 	s := args[0].(string)
 	if err := m.text(len(s)); err != nil {
@@ -276,7 +275,7 @@ func toPairs(m *meter, args []any) (any, error) {
 	})
 }
 
-// mapItems goes through a map in the order of its keys.
+// mapItems calls item for each entry of a map, in the order of the keys, and returns the results.
 func mapItems(m *meter, of any, item func(v, key reflect.Value) any) (any, error) {
 	v := reflect.ValueOf(of)
 	if v.Kind() != reflect.Map {
@@ -292,7 +291,7 @@ func mapItems(m *meter, of any, item func(v, key reflect.Value) any) (any, error
 	return list, nil
 }
 
-// uniq keeps the first of equal items.
+// uniq returns the items without duplicates. It keeps the first of equal items.
 func uniq(m *meter, args []any) (any, error) {
 	if !isList(reflect.ValueOf(args[0])) {
 		return nil, fmt.Errorf("uniq wants a list, not %s", kindName(args[0]))
@@ -319,7 +318,7 @@ func sorted(m *meter, args []any) (any, error) {
 	return sortedBy(m, append([]any{pairs}, args[1:]...))
 }
 
-// sortedBy sorts [item, key] pairs by key and keeps the order of equal keys.
+// sortedBy sorts [item, key] pairs by key. The sort is stable.
 func sortedBy(m *meter, args []any) (any, error) {
 	down, err := descending(args[1:])
 	if err != nil {
@@ -363,7 +362,7 @@ func descending(order []any) (bool, error) {
 	return false, fmt.Errorf(`order is %v; it may be "asc" or "desc"`, order[0])
 }
 
-// kindName names the kind of a value for messages.
+// kindName returns the kind of a value for error messages.
 func kindName(v any) string {
 	r := reflect.ValueOf(v)
 	switch {

@@ -13,8 +13,8 @@ import (
 	"github.com/weftrun/weft/internal/exprs"
 )
 
-// FuzzValue asks of any scalar: compiling and evaluating neither panic nor hang, mistakes have a
-// place within the text, results are plain and the same each time, and the variables are as before.
+// FuzzValue checks any scalar. Compilation and evaluation neither panic nor hang. Mistakes have a
+// place within the text. Results are plain and deterministic. The variables do not change.
 func FuzzValue(f *testing.F) {
 	for _, seed := range []string{
 		"${{ state.topic }}", "a ${{ state.rounds + 1 }} b", "${{ state.sources | map({{url: .url}}) }}", "$${{", "${{ '}}' }}",
@@ -37,7 +37,7 @@ func FuzzValue(f *testing.F) {
 		first, err := v.Eval(in)
 		fromReads, same := v.Eval(only(in, v.Reads()))
 		if diff := cmp.Diff(first, fromReads); diff != "" || fmt.Sprint(err) != fmt.Sprint(same) {
-			t.Fatalf("with only %v it is another: %v, not %v\n%s", v.Reads(), same, err, diff)
+			t.Fatalf("evaluation with only %v differs: got %v, want %v\n%s", v.Reads(), same, err, diff)
 		}
 		if err != nil {
 			var e *exprs.Error
@@ -59,7 +59,7 @@ func FuzzValue(f *testing.F) {
 	})
 }
 
-// only returns the part of the variables that is read.
+// only returns the variables and members in reads.
 func only(vars map[string]any, reads exprs.Reads) map[string]any {
 	part := map[string]any{}
 	for name, members := range reads {
@@ -97,7 +97,7 @@ func checkMistakes(t *testing.T, text string, err error) {
 	}
 }
 
-// FuzzFormat asks of any format and argument: no panic, and no trace of a verb that failed.
+// FuzzFormat checks any format and arguments: no panic, and no text of a failed verb.
 func FuzzFormat(f *testing.F) {
 	f.Add("%5.1f|%d", 1.5, "x")
 	f.Add("%%%-10s%v", 3.0, "é")

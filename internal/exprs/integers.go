@@ -37,7 +37,7 @@ func magnitude(n int) uint64 {
 	return uint64(n)
 }
 
-// toInt refuses what the engine would turn into any integer at all.
+// toInt rejects numbers that do not fit in 64 bits; the engine would return an arbitrary integer.
 func toInt(_ *meter, args []any) (any, error) {
 	if v := reflect.ValueOf(args[0]); v.CanFloat() && !(v.Float() >= math.MinInt64 && v.Float() < math.MaxInt64) {
 		return nil, errInteger
@@ -45,7 +45,7 @@ func toInt(_ *meter, args []any) (any, error) {
 	return builtin.Int(args[0]), nil
 }
 
-// integers returns both arguments if they are integers.
+// integers returns both arguments. ok is false if they are not both integers.
 func integers(args []any) (a, b int, ok bool) {
 	x, y := reflect.ValueOf(args[0]), reflect.ValueOf(args[1])
 	if !x.CanInt() || !y.CanInt() {
@@ -54,8 +54,7 @@ func integers(args []any) (a, b int, ok bool) {
 	return int(x.Int()), int(y.Int()), true
 }
 
-// fitting returns the result of integer arithmetic. One that does not fit would be
-// another number, so it is an error.
+// fitting returns the result of integer arithmetic, or an error if it overflowed.
 func fitting(n int, fits bool) (any, error) {
 	if !fits {
 		return nil, errInteger

@@ -6,5 +6,5 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain checks that no test leaves a goroutine.
+// TestMain checks that no test leaks a goroutine.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

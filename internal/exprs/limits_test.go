@@ -8,7 +8,7 @@ import (
 	"github.com/weftrun/weft/internal/exprs"
 )
 
-// doubling builds a value twice as large with each let.
+// doubling returns an expression that doubles the size of a value with each let.
 func doubling(start, step string, times int, use string) string {
 	var b strings.Builder
 	b.WriteString("let v0 = " + start + "; ")
@@ -21,8 +21,9 @@ func doubling(start, step string, times int, use string) string {
 	return b.String() + strings.ReplaceAll(use, "V", last)
 }
 
-// TestEveryExpressionEnds runs what would never end, or take all memory, in the engine alone.
-func TestEveryExpressionEnds(t *testing.T) {
+// TestEval_StopsAtBounds evaluates expressions that would not terminate, or would exhaust memory,
+// in the engine alone.
+func TestEval_StopsAtBounds(t *testing.T) {
 	for name, text := range map[string]string{
 		"nested loops":          `let r = 1..1000; count(r, count(r, count(r, true) > 0) > 0)`,
 		"nested range loops":    `count(1..900, count(1..900, count(1..900, true) > 0) > 0)`,
@@ -73,7 +74,7 @@ func TestEveryExpressionEnds(t *testing.T) {
 			}
 			_, err = v.Eval(vars())
 			if err == nil {
-				t.Fatal("got no error: the work is not counted")
+				t.Fatal("got no error, want one for too much work")
 			}
 			if len(err.Error()) > 200 {
 				t.Errorf("message of %d bytes", len(err.Error()))
@@ -82,7 +83,7 @@ func TestEveryExpressionEnds(t *testing.T) {
 	}
 }
 
-func TestCompilingEnds(t *testing.T) {
+func TestCompileExpr_StopsAtBounds(t *testing.T) {
 	for name, text := range map[string]string{
 		"long source":     strings.Repeat(" ", exprs.MaxSource) + "1",
 		"many parts":      strings.Repeat("1+", exprs.MaxNodes) + "1",
@@ -101,9 +102,9 @@ func TestCompilingEnds(t *testing.T) {
 	}
 }
 
-// TestAReportOfSomeYearsFits keeps the limits above what real workflows do: four years of days,
-// grouped and written.
-func TestAReportOfSomeYearsFits(t *testing.T) {
+// TestEval_AllowsReportOfFourYears checks that the bounds allow real workflows: four years of days,
+// grouped and formatted.
+func TestEval_AllowsReportOfFourYears(t *testing.T) {
 	var days []any
 	for i := range 1461 {
 		days = append(days, map[string]any{"day": "2012-01-01", "month": int64(i / 31 % 12), "max": float64(i % 30), "kind": []any{"sun", "rain"}[i%2]})
@@ -128,7 +129,7 @@ func TestAReportOfSomeYearsFits(t *testing.T) {
 	}
 }
 
-func TestIntegersDoNotWrapAround(t *testing.T) {
+func TestIntegers_OverflowIsAnError(t *testing.T) {
 	for text, want := range map[string]string{
 		"9223372036854775806 + 1":               "9223372036854775807",
 		"9223372036854775807 + 1":               "",

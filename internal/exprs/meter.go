@@ -6,8 +6,8 @@ import (
 	"github.com/expr-lang/expr/vm/runtime"
 )
 
-// meter counts the work of one evaluation. The engine bounds the lists it allocates but neither
-// loops nor text; the rewriter puts a meter in front of both.
+// meter counts the work of one evaluation. The engine bounds the lists that it allocates, but
+// neither loops nor text. The rewriter adds calls of the meter to both.
 type meter struct {
 	left int
 }
@@ -23,7 +23,7 @@ func (m *meter) spend(n int) error {
 	return nil
 }
 
-// text pays for making n bytes of text, 256 bytes a step.
+// text spends the steps of writing n bytes of text, 256 bytes a step.
 func (m *meter) text(n int) error {
 	if n < 0 || n > MaxText {
 		return errText
@@ -31,7 +31,8 @@ func (m *meter) text(n int) error {
 	return m.spend(1 + n/256)
 }
 
-// charge pays for reading v once, text at 64 bytes a step, without what lies inside its items.
+// charge spends the steps of reading v once, text at 64 bytes a step. It does not count nested
+// items.
 func (m *meter) charge(v any) error {
 	switch v := v.(type) {
 	case string:
@@ -48,7 +49,7 @@ func (m *meter) charge(v any) error {
 	return m.spend(1)
 }
 
-// weigh pays for v and everything inside it.
+// weigh spends the steps of reading v and all nested items.
 func (m *meter) weigh(v any, depth int) error {
 	if depth > maxDepth {
 		return errDepth
@@ -64,7 +65,7 @@ func (m *meter) weigh(v any, depth int) error {
 	return nil
 }
 
-// equal compares by value: numbers of any kind, lists item by item, maps key by key.
+// equal compares by value: numbers of any type, lists item by item, maps key by key.
 func (m *meter) equal(a, b any, depth int) (bool, error) {
 	if depth > maxDepth {
 		return false, errDepth
@@ -120,8 +121,8 @@ func (m *meter) equalMaps(x, y reflect.Value, depth int) (bool, error) {
 
 func isList(v reflect.Value) bool { return v.Kind() == reflect.Slice || v.Kind() == reflect.Array }
 
-// itemsOf yields the items of a list or the values of a map in the order of its keys; nothing for
-// other values.
+// itemsOf yields the items of a list, or the values of a map in the order of its keys. It yields
+// nothing for other values.
 func itemsOf(v any) func(yield func(any) bool) {
 	return func(yield func(any) bool) {
 		if list, ok := v.([]any); ok {

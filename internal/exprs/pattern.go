@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// pattern is a regular expression with its price for 64 bytes of text.
+// pattern is a regular expression with its cost in steps for 64 bytes of text.
 type pattern struct {
 	re   *regexp.Regexp
 	size int
@@ -53,8 +53,8 @@ func matches(m *meter, args []any) (any, error) {
 	return p.re.MatchString(s), nil
 }
 
-// patternSize is the number of steps of a pattern's program, which bounds the work for each byte of
-// text.
+// patternSize returns the number of instructions of a pattern's program. It bounds the work for
+// each byte of text.
 func patternSize(pattern string) (int, error) {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// plain copies a value into the kinds that leave an expression: nil, bool, string, int64, float64,
-// []any and map[string]any. What JSON cannot hold (NaN, functions) is an error.
+// plain copies a value to the types of results: nil, bool, string, int64, float64, []any and
+// map[string]any. A value that JSON cannot hold, such as NaN or a function, is an error.
 func (m *meter) plain(v any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errDepth
@@ -72,7 +72,7 @@ func (m *meter) plainMap(r reflect.Value, depth int) (any, error) {
 	return out, nil
 }
 
-// plainScalar handles the named and the small kinds.
+// plainScalar converts values of named types and of other sizes.
 func plainScalar(r reflect.Value) (any, error) {
 	switch {
 	case r.CanInt():
@@ -98,7 +98,7 @@ func finite(f float64) error {
 	return nil
 }
 
-// number reads a JSON number: an int64 if it is written as one and fits, else a float64.
+// number converts a JSON number to an int64 if it is an integer that fits, else to a float64.
 func number(n json.Number) (any, error) {
 	if i, err := n.Int64(); err == nil {
 		return i, nil
@@ -110,7 +110,7 @@ func number(n json.Number) (any, error) {
 	return f, nil
 }
 
-// toText writes a value as text: nil is empty, numbers are as short as possible, lists and maps are
+// toText converts a value to text: nil to "", numbers to the shortest form, lists and maps to
 // compact JSON.
 func (m *meter) toText(v any) (string, error) {
 	p, err := m.plain(v, 0)
@@ -130,7 +130,7 @@ func (m *meter) toText(v any) (string, error) {
 	return m.encode(p, "")
 }
 
-// toJSON writes a value as JSON with sorted keys; < > and & stay as they are.
+// toJSON encodes a value as JSON with sorted keys. It does not escape < > and &.
 func (m *meter) toJSON(v any, indent string) (string, error) {
 	p, err := m.plain(v, 0)
 	if err != nil {
@@ -151,7 +151,7 @@ func (m *meter) encode(plain any, indent string) (string, error) {
 	return s, m.text(len(s))
 }
 
-// sortedKeys orders the keys of a map: numbers by value, then everything else by its text.
+// sortedKeys returns the keys of a map in order: numbers by value, then all others by their text.
 func sortedKeys(r reflect.Value) []reflect.Value {
 	keys := r.MapKeys()
 	if r.Type().Key().Kind() == reflect.String {

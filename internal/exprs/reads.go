@@ -6,11 +6,11 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// Reads says which variables expressions read: the members of each that they name, sorted, or nil
-// where they may read all of it.
+// Reads maps each variable that expressions read to the sorted names of the members that they read.
+// The list is nil if they may read the whole variable.
 type Reads map[string][]string
 
-// Add adds what others read.
+// Add merges others into r.
 func (r Reads) Add(others Reads) {
 	for name, members := range others {
 		mine, known := r[name]
@@ -25,8 +25,8 @@ func (r Reads) Add(others Reads) {
 	}
 }
 
-// Reads returns what the value reads. To evaluate it with only that is to evaluate it with
-// everything.
+// Reads returns the variables and members that the value reads. Evaluation with only these gives
+// the same result as with all variables.
 func (v *Value) Reads() Reads {
 	all := Reads{}
 	for _, p := range v.parts {
@@ -37,10 +37,10 @@ func (v *Value) Reads() Reads {
 	return all
 }
 
-// Reads returns what the condition reads.
+// Reads returns the variables and members that the condition reads.
 func (c *Condition) Reads() Reads { return c.value.Reads() }
 
-// readsOf looks through an expression as it was written.
+// readsOf returns the reads of an expression before the rewriter changes it.
 func readsOf(tree ast.Node) Reads {
 	f := readFinder{members: map[ast.Node]bool{}, reads: Reads{}}
 	ast.Walk(&tree, &f)
@@ -52,7 +52,7 @@ func readsOf(tree ast.Node) Reads {
 	return f.reads
 }
 
-// readFinder gathers names; what stands before a dot is visited before the dot is.
+// readFinder collects names. The visitor sees the operand of a dot before the dot.
 type readFinder struct {
 	names   []*ast.IdentifierNode
 	members map[ast.Node]bool // names of which one member is read

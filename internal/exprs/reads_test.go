@@ -8,7 +8,7 @@ import (
 	"github.com/weftrun/weft/internal/exprs"
 )
 
-func TestReadsAreWhatIsNamed(t *testing.T) {
+func TestReads_HoldsNamedMembers(t *testing.T) {
 	for text, want := range map[string]exprs.Reads{
 		"text":                                          {},
 		"${{ 1 + 2 }}":                                  {},
@@ -28,7 +28,7 @@ func TestReadsAreWhatIsNamed(t *testing.T) {
 			continue
 		}
 		got := v.Reads()
-		delete(got, "toJSON") // functions are names too
+		delete(got, "toJSON") // Reads also has the names of functions
 		delete(got, "s")
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s:\n%s", text, diff)
@@ -36,7 +36,7 @@ func TestReadsAreWhatIsNamed(t *testing.T) {
 	}
 }
 
-func TestAllOfAVariableIsMoreThanItsMembers(t *testing.T) {
+func TestReadsAdd_WholeVariableIncludesMembers(t *testing.T) {
 	for _, order := range [][]exprs.Reads{
 		{{"a": {"x"}}, {"a": nil}, {"a": {"y"}}}, {{"a": nil}, {"a": {"x"}}}, {{"a": {"x"}}, {"a": nil}},
 	} {

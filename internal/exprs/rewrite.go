@@ -7,24 +7,25 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// meterName is a name no one can write; every run puts its meter there.
+// meterName is the variable of the meter. The parser does not accept it, so users cannot write it.
 const meterName = "\x00meter"
 
 // hidden is the name of a function that only the rewriter may call.
 func hidden(name string) string { return "\x00" + name }
 
-// rewriter puts a meter in front of everything whose cost depends on the data, and replaces what
-// the engine does in random order, in bytes or without bounds. It keeps locations and types.
+// rewriter adds a call of the meter to each operation whose cost depends on the data. It replaces
+// operations that the engine does in random order, by bytes, or without bounds. It preserves
+// locations and types.
 type rewriter struct {
 	done  map[ast.Node]ast.Node // the parser shares nodes: each is rewritten once
-	names map[string]ast.Node   // of the meter and of what is called; their places are never told
+	names map[string]ast.Node   // of the meter and the functions; no error reports their locations
 }
 
 func newRewriter() *rewriter {
 	return &rewriter{done: map[ast.Node]ast.Node{}, names: map[string]ast.Node{}}
 }
 
-// Visit is called for the children first.
+// Visit implements ast.Visitor. ast.Walk visits the children first.
 func (r *rewriter) Visit(node *ast.Node) {
 	if done, ok := r.done[*node]; ok {
 		*node = done
@@ -51,7 +52,7 @@ func (r *rewriter) Visit(node *ast.Node) {
 	r.done[*node] = *node
 }
 
-// call makes a call with the meter as first argument, in the place and of the type of old.
+// call returns a call with the meter as the first argument. It has the location and type of old.
 func (r *rewriter) call(name string, old ast.Node, args ...ast.Node) ast.Node {
 	all := make([]ast.Node, 0, len(args)+1)
 	n := &ast.CallNode{Callee: r.name(name), Arguments: append(append(all, r.name(meterName)), args...)}
@@ -68,7 +69,7 @@ func (r *rewriter) name(name string) ast.Node {
 	return r.names[name]
 }
 
-// pay puts a meter in front of an argument whose size is not known.
+// pay wraps an argument of unknown size in a call of the meter.
 func (r *rewriter) pay(name string, arg ast.Node) ast.Node {
 	switch arg.(type) {
 	case *ast.NilNode, *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.ConstantNode:
@@ -117,7 +118,7 @@ func isClosure(n ast.Node) bool {
 	return ok
 }
 
-// sortBy turns sortBy(list, key, order) into a stable sort of map(list, [#, key]).
+// sortBy rewrites sortBy(list, key, order) to a stable sort of map(list, [#, key]).
 func (r *rewriter) sortBy(n *ast.BuiltinNode) ast.Node {
 	closure := n.Arguments[1].(*ast.PredicateNode)
 	item := &ast.PointerNode{}
@@ -154,7 +155,7 @@ func (r *rewriter) binary(n *ast.BinaryNode) ast.Node {
 	return n
 }
 
-// slice cuts text by characters, as len counts them; the engine would cut bytes.
+// slice rewrites a slice to count characters, as len does; the engine would count bytes.
 func (r *rewriter) slice(n *ast.SliceNode) ast.Node {
 	if k := kindOf(*n.Node.Nature()); k != StringKind && k != AnyKind {
 		return n
@@ -169,7 +170,7 @@ func (r *rewriter) slice(n *ast.SliceNode) ast.Node {
 	return r.call(hidden("slice"), n, n.Node, from, to)
 }
 
-// compilePattern compiles a pattern that is written out, once.
+// compilePattern compiles a constant pattern once.
 func compilePattern(n ast.Node) ast.Node {
 	s, ok := n.(*ast.StringNode)
 	if !ok {
@@ -177,7 +178,7 @@ func compilePattern(n ast.Node) ast.Node {
 	}
 	p, err := newPattern(s.Value)
 	if err != nil {
-		return n // the run reports it in its place
+		return n // evaluation reports the error with its place
 	}
 	c := &ast.ConstantNode{Value: p}
 	c.SetLocation(n.Location())

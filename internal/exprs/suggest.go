@@ -11,8 +11,7 @@ import (
 	"github.com/weftrun/weft/internal/suggest"
 )
 
-// name finds the name meant by an "unknown name" or "unknown field" error, and fills in what is
-// known there.
+// name sets Class, Known, Suggest and Hint of an "unknown name" or "unknown field" error.
 func (e *Error) name(tree ast.Node, loc file.Location, env Env) {
 	word, field := strings.CutPrefix(e.Msg, "unknown field ")
 	known := knownFields(tree, loc)
@@ -43,10 +42,10 @@ func (e *Error) name(tree ast.Node, loc file.Location, env Env) {
 	e.Suggest = suggest.Nearest(word, known)
 }
 
-// literals are the words of other languages, in small letters, for those of this one.
+// literals maps literals of other languages, in lower case, to those of this one.
 var literals = map[string]string{"true": "true", "false": "false", "nil": "nil", "none": "nil", "null": "nil", "undefined": "nil"}
 
-// knownFields lists the fields of the value whose unknown field stands at loc.
+// knownFields returns the fields of the value whose unknown field is at loc.
 func knownFields(tree ast.Node, loc file.Location) []string {
 	f := &fieldFinder{loc: loc}
 	ast.Walk(&tree, f)
@@ -70,7 +69,7 @@ func (f *fieldFinder) Visit(node *ast.Node) {
 	}
 }
 
-// absent holds names that users of the engine look for, and why they are not here.
+// absent maps names that the engine has and this package has not to a hint.
 var absent = map[string]string{
 	"now":      "the time is not readable here, so that a replay gives the same result; pass it in as input",
 	"date":     "there is no time type; ISO dates compare and slice as text, as in day[0:7]",
@@ -82,7 +81,7 @@ var absent = map[string]string{
 
 var closureMap = regexp.MustCompile(`(\(|,)\s*\{\s*("[^"]*"|'[^']*'|\w+)\s*$`)
 
-// hint explains the traps of the language. before is the text up to the error.
+// hint returns a hint for a frequent syntax error. before is the text up to the error.
 func hint(msg, before string) string {
 	token, ok := strings.CutPrefix(msg, "unexpected token (")
 	switch {

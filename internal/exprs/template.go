@@ -14,8 +14,8 @@ type piece struct {
 	isExpr  bool
 }
 
-// split cuts a scalar into pieces and gives one after the other to next, as long as that returns
-// true. The text $${{ stands for a literal ${{.
+// split splits a scalar into pieces and calls next for each until next returns false. The text $${{
+// is a literal ${{.
 func split(whole string, next func(piece) bool) *Error {
 	var literal strings.Builder
 	near := &mark{line: 1, col: 1}
@@ -43,7 +43,7 @@ func split(whole string, next func(piece) bool) *Error {
 		}
 		src, err := expression(whole, at, near)
 		if err != nil {
-			return err // where the next piece begins is anyone's guess
+			return err // the beginning of the next piece is unknown
 		}
 		if !next(piece{src: src, isExpr: true}) {
 			return nil
@@ -54,8 +54,8 @@ func split(whole string, next func(piece) bool) *Error {
 	return nil
 }
 
-// expression finds the end of the expression that opens at at, by its quotes, comments and braces:
-// a string or a map may well contain "}}".
+// expression finds the end of the expression whose ${{ is at offset at. It parses quotes, comments
+// and braces, because a string or a map may contain "}}".
 func expression(whole string, at int, near *mark) (source, *Error) {
 	src := source{whole: whole, from: at + len(opening), to: len(whole), near: near}
 	depth := 0
@@ -98,7 +98,7 @@ func expression(whole string, at int, near *mark) (source, *Error) {
 }
 
 // quoteEnd returns the offset after the string that opens at pos, or -1. A backquoted string may
-// span lines and doubles its quote; the others escape with a backslash.
+// span lines and escapes its quote by doubling it. Other strings escape with a backslash.
 func quoteEnd(s string, pos int) int {
 	quote := s[pos]
 	for i := pos + 1; i < len(s); i++ {

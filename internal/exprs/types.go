@@ -9,11 +9,10 @@ import (
 	"github.com/expr-lang/expr/types"
 )
 
-// Type is what the checker knows about a value. It is opaque: build one from the values and
-// functions below.
+// Type is the static type of a value. It is opaque: use the variables and functions below.
 type Type = types.Type
 
-// The scalar types. A Number may hold an int at run time; Any switches checking off for that value.
+// The scalar types. A Number may hold an int at run time. The checker accepts any operation on Any.
 var (
 	Any    Type = types.Any
 	String Type = types.String
@@ -22,23 +21,22 @@ var (
 	Bool   Type = types.Bool
 )
 
-// List is the type of a list whose items are all of one type.
+// List returns the type of a list of items.
 func List(item Type) Type { return types.Array(item) }
 
-// Map is the type of a map from any text to values of one type; a missing key reads as nil.
+// Map returns the type of a map from text to values of one type. A missing key reads as nil.
 func Map(value Type) Type { return types.Map{types.Extra: value} }
 
-// Object is the type of a map with exactly these fields; any other name is an error when compiling.
+// Object returns the type of a map with exactly these fields. Any other name is a compile error.
 func Object(fields map[string]Type) Type { return types.Map(fields) }
 
-// Prepared returns t for many expressions of one goroutine: what the checker needs of it is made
-// once, which is much for a type of hundreds of fields. The result must not be used by two
-// goroutines at once.
+// Prepared returns t with a cache for the checker. Use it for a type with hundreds of fields that
+// many expressions use. The result is not safe for concurrent use.
 func Prepared(t Type) Type { return &prepared{Type: t} }
 
 type prepared struct {
 	Type
-	nature *nature.Nature // nil until it is asked for
+	nature *nature.Nature // nil until the first use
 }
 
 // Nature implements Type.
@@ -50,8 +48,8 @@ func (p *prepared) Nature() nature.Nature {
 	return *p.nature
 }
 
-// Env holds the names an expression may use, each with its type. A name outside it is an error when
-// compiling.
+// Env holds the names that an expression may use, each with its type. Any other name is a compile
+// error.
 type Env map[string]Type
 
 var (
@@ -59,8 +57,8 @@ var (
 	keywords = []string{"and", "contains", "else", "endsWith", "false", "if", "in", "let", "matches", "nil", "not", "or", "startsWith", "true"}
 )
 
-// CheckName says why a name cannot stand in an Env: it is no identifier, a word of the language, or
-// a function. Use it for names that users choose, such as the alias of an item.
+// CheckName returns an error if a name cannot be used in an Env: it is not an identifier, or it is
+// a keyword or a function. Use it for names that users choose, such as the alias of an item.
 func CheckName(name string) error {
 	switch {
 	case !nameRule.MatchString(name):

@@ -10,21 +10,21 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// Value is a compiled scalar. It is immutable and safe for many goroutines.
+// Value is a compiled scalar. It is immutable and safe for concurrent use.
 type Value struct {
 	parts []part
-	typed bool // one expression and nothing else: the result keeps its type
+	typed bool // a single expression without text: the result keeps its type
 }
 
-// part is literal text, or a program.
+// part is literal text or a program.
 type part struct {
 	literal string
 	program *program
 }
 
-// CompileValue compiles a scalar in which ${{ expression }} may stand. A scalar that is exactly one
-// ${{ }} keeps the type of its result, any other is text. The error is of type Errors and holds
-// every mistake, the first 256 of them.
+// CompileValue compiles a scalar that may contain ${{ expression }}. The value of a scalar that is
+// exactly one ${{ }} has the type of the expression; any other value is text. The error is of type
+// Errors and holds all mistakes, up to 256.
 func CompileValue(text string, env Env) (*Value, error) { return (*Compiler)(nil).Value(text, env) }
 
 // Value is CompileValue within the bounds of c.
@@ -53,7 +53,8 @@ func (c *Compiler) Value(text string, env Env) (*Value, error) {
 	return v, nil
 }
 
-// CompileExpr compiles a bare expression, such as the list of a loop. The error is of type Errors.
+// CompileExpr compiles an expression without ${{ }}, such as the list of a loop. The error is of
+// type Errors.
 func CompileExpr(text string, env Env) (*Value, error) { return (*Compiler)(nil).Expr(text, env) }
 
 // Expr is CompileExpr within the bounds of c.
@@ -70,7 +71,7 @@ func (c *Compiler) Expr(text string, env Env) (*Value, error) {
 	return &Value{parts: []part{{program: program}}, typed: true}, nil
 }
 
-// Kind is what the checker knows about the result; text is always a string.
+// Kind returns the static type of the result. It is StringKind for text.
 func (v *Value) Kind() Kind {
 	if v.typed {
 		return v.parts[0].program.kind
@@ -78,7 +79,7 @@ func (v *Value) Kind() Kind {
 	return StringKind
 }
 
-// IsLiteral reports whether there is no expression in it, so that the result is the same for all
+// IsLiteral reports whether the value contains no expression. Its result then does not depend on
 // variables.
 func (v *Value) IsLiteral() bool {
 	for _, p := range v.parts {
@@ -89,7 +90,7 @@ func (v *Value) IsLiteral() bool {
 	return true
 }
 
-// MapLiterals returns v with f applied to each text between its expressions.
+// MapLiterals returns a copy of v with f applied to each text between its expressions.
 func (v *Value) MapLiterals(f func(text string) string) *Value {
 	mapped := &Value{parts: make([]part, len(v.parts)), typed: v.typed}
 	for i, p := range v.parts {
@@ -100,8 +101,9 @@ func (v *Value) MapLiterals(f func(text string) string) *Value {
 	return mapped
 }
 
-// Eval computes the value. Missing variables read as nil. The result is made of nil, bool, string,
-// int64, float64, []any and map[string]any, is a copy, and belongs to the caller. The error is an
+// Eval evaluates the value. Missing variables read as nil. The result consists of nil, bool,
+// string, int64, float64, []any and map[string]any. It is a copy that the caller owns. The error is
+// an
 // *Error.
 func (v *Value) Eval(vars map[string]any) (any, error) {
 	r := newRun(vars)
@@ -130,14 +132,14 @@ func (v *Value) text(r *run) (any, error) {
 	return b.String(), nil
 }
 
-// Condition is a compiled expression that is true or false. It is immutable and safe for many
-// goroutines.
+// Condition is a compiled expression that yields true or false. It is immutable and safe for
+// concurrent use.
 type Condition struct {
 	value *Value
 }
 
-// CompileCondition compiles a bare expression that must be a bool; where only the run can tell,
-// Eval checks it. The error is of type Errors.
+// CompileCondition compiles an expression without ${{ }} that must be a bool. If the type is known
+// only at run time, Eval checks it. The error is of type Errors.
 func CompileCondition(text string, env Env) (*Condition, error) {
 	return (*Compiler)(nil).Condition(text, env)
 }
@@ -155,7 +157,7 @@ func (c *Compiler) Condition(text string, env Env) (*Condition, error) {
 	return &Condition{value: v}, nil
 }
 
-// Eval decides. Missing variables read as nil. The error is an *Error.
+// Eval evaluates the condition. Missing variables read as nil. The error is an *Error.
 func (c *Condition) Eval(vars map[string]any) (bool, error) {
 	p := c.value.parts[0].program
 	out, err := p.eval(newRun(vars))
@@ -169,7 +171,7 @@ func (c *Condition) Eval(vars map[string]any) (bool, error) {
 	return yes, nil
 }
 
-// run is one evaluation: the variables, and the meter that all expressions of a scalar share.
+// run is one evaluation: the variables, and the meter of all expressions of the scalar.
 type run struct {
 	meter *meter
 	vars  map[string]any
@@ -182,7 +184,7 @@ func newRun(vars map[string]any) *run {
 	return r
 }
 
-// eval runs the program; the result may share memory with the variables.
+// eval runs the program. The result may share memory with the variables.
 func (p *program) eval(r *run) (any, error) {
 	machine := vm.VM{MemoryBudget: MaxWork}
 	out, err := machine.Run(p.code, r.vars)
@@ -215,7 +217,7 @@ func (p *program) text(r *run) (string, error) {
 	return s, nil
 }
 
-// fail puts a run-time error in its place.
+// fail converts a run-time error to an *Error with its place.
 func (p *program) fail(err error) *Error {
 	e := p.src.translate(err)
 	var at *file.Error

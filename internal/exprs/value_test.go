@@ -42,7 +42,7 @@ func vars() map[string]any {
 	}
 }
 
-func TestValueKeepsTypeOrMakesText(t *testing.T) {
+func TestCompileValue_KeepsTypeOrMakesText(t *testing.T) {
 	for _, tt := range []struct {
 		text string
 		want any
@@ -67,7 +67,7 @@ func TestValueKeepsTypeOrMakesText(t *testing.T) {
 		{"$${{ ${{ 1 }} $${{", "${{ 1 ${{"},
 		{"$ {{ x }} }} ${ {", "$ {{ x }} }} ${ {"},
 
-		// The end of an expression is found by reading it.
+		// The end of an expression is found by parsing.
 		{"${{ state.sources | map({{url: .url, name: .title}}) }}", []any{
 			map[string]any{"url": "u1", "name": "T1"}, map[string]any{"url": "u2", "name": "T2"},
 		}},
@@ -99,7 +99,7 @@ func TestExpressions(t *testing.T) {
 		text string
 		want any
 	}{
-		// Equality goes by value, whatever kind of integer the state holds.
+		// Equality compares by value, for any integer type in the state.
 		{`state.rounds == 2`, true},
 		{`state.rounds == 2.0`, true},
 		{`state.rounds != 3`, true},
@@ -118,7 +118,7 @@ func TestExpressions(t *testing.T) {
 		{`state.labels.nope ?? 7`, int64(7)},
 		{`state.labels["x"]`, int64(1)},
 
-		// Order is promised.
+		// The order is deterministic.
 		{`keys({b: 1, a: 2, c: 3})`, []any{"a", "b", "c"}},
 		{`values({b: 1, a: 2, c: 3})`, []any{int64(2), int64(1), int64(3)}},
 		{`toPairs({b: 1, a: 2}) | map(#[0] + string(#[1]))`, []any{"a2", "b1"}},
@@ -133,7 +133,7 @@ func TestExpressions(t *testing.T) {
 		{`sort(values(state.labels))`, []any{int64(1), int64(2)}},
 		{`uniq([1, 1.0, "1", [2], [2]])`, []any{int64(1), "1", []any{int64(2)}}},
 
-		// Text goes by characters.
+		// Text counts characters.
 		{`len(state.topic)`, int64(6)},
 		{`state.topic[:2] + state.topic[-1:]`, "züh"},
 		{`state.topic[1:3]`, "ür"},
@@ -192,7 +192,7 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-func TestConditionIsABool(t *testing.T) {
+func TestCompileCondition_RequiresBool(t *testing.T) {
 	c, err := exprs.CompileCondition("state.score < 0.9 && !result", weather)
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func TestConditionIsABool(t *testing.T) {
 	}
 	c, err = exprs.CompileCondition("result", weather)
 	if err != nil {
-		t.Fatalf("what only the run can tell must compile: %v", err)
+		t.Fatalf("an expression of type any must compile: %v", err)
 	}
 	in["result"] = "yes"
 	if _, err := c.Eval(in); err == nil || !strings.Contains(err.Error(), "this is string") {
@@ -215,7 +215,7 @@ func TestConditionIsABool(t *testing.T) {
 	}
 }
 
-func TestKindIsKnownBeforeTheRun(t *testing.T) {
+func TestValueKind_IsStatic(t *testing.T) {
 	for text, want := range map[string]exprs.Kind{
 		"${{ state.rounds }}":    exprs.IntKind,
 		"${{ state.score * 2 }}": exprs.NumberKind,
@@ -238,15 +238,15 @@ func TestKindIsKnownBeforeTheRun(t *testing.T) {
 			t.Errorf("Kind of %q is %q, want %q", text, v.Kind(), want)
 		}
 		if v.IsLiteral() {
-			t.Errorf("%q is called a literal", text)
+			t.Errorf("IsLiteral of %q is true", text)
 		}
 	}
 	if v, err := exprs.CompileValue("$${{ x }}", weather); err != nil || !v.IsLiteral() {
-		t.Errorf("an escaped ${{ makes an expression: %v", err)
+		t.Errorf("an escaped ${{ is not a literal: %v", err)
 	}
 }
 
-func TestResultSharesNothingWithTheVariables(t *testing.T) {
+func TestEval_ResultSharesNoMemory(t *testing.T) {
 	v, err := exprs.CompileValue("${{ state.names }}", weather)
 	if err != nil {
 		t.Fatal(err)
@@ -262,7 +262,7 @@ func TestResultSharesNothingWithTheVariables(t *testing.T) {
 	}
 }
 
-func TestManyGoroutinesShareAValue(t *testing.T) {
+func TestEval_IsSafeForConcurrentUse(t *testing.T) {
 	v, err := exprs.CompileValue("${{ state.sources | sortBy(.size) | map(.url) | join() }}", weather)
 	if err != nil {
 		t.Fatal(err)
@@ -311,7 +311,7 @@ func Example() {
 	// true 1:11: unknown field dais; did you mean "days"?
 }
 
-func TestNothingIsLostOrMisplaced(t *testing.T) {
+func TestFunctions_CountCharactersAndKeepKeys(t *testing.T) {
 	for text, want := range map[string]string{
 		`indexOf("éa", "a")`:                                   "1",
 		`lastIndexOf("éaéa", "a")`:                             "3",
