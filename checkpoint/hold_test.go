@@ -17,7 +17,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/sqlite"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 )
 
 func hold(t *testing.T, s checkpoint.Store, o checkpoint.HoldOptions) *checkpoint.Held {
@@ -200,7 +200,7 @@ func TestDeadOwnerIsTakenOverFromAtOnce(t *testing.T) {
 	for _, waited := range []bool{true, false} {
 		path := filepath.Join(t.TempDir(), "threads.db")
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(pace.Environ(), holderVariable+"="+path)
+		cmd.Env = append(racescale.Environ(), holderVariable+"="+path)
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)

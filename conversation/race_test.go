@@ -10,8 +10,8 @@ import (
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/conversation"
-	"github.com/weftrun/weft/internal/complaints"
 	"github.com/weftrun/weft/internal/servicetest"
+	"github.com/weftrun/weft/internal/testreport"
 )
 
 // input is a call on a thread. "add" adds two messages, "put" replaces the message "shared", and
@@ -130,7 +130,7 @@ func TestRace_JudgesWrongHistories(t *testing.T) {
 		"the last one is wrong":   {a, operation(1, input{Call: "get", Last: 1}, "a:a", 3, 4)},
 		"a read sees a later Add": {operation(0, input{Call: "get"}, "a:a a+:a", 1, 2), operation(1, input{Call: "add", Text: "a"}, "", 3, 4)},
 	} {
-		if complaints.Of(t, func(tb testing.TB) { race.Judge(tb, history) }) == "" {
+		if testreport.Of(t, func(tb testing.TB) { race.Judge(tb, history) }) == "" {
 			t.Errorf("%s: Judge reports nothing", name)
 		}
 	}

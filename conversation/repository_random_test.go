@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftrun/weft/conversation"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -54,7 +54,7 @@ func TestRepository_MatchesAList(t *testing.T) {
 	rapid.Check(w.TB, func(r *rapid.T) {
 		n++
 		m := model{}
-		for thread := fmt.Sprint("random", n); len(m) < pace.Of(12, 4); {
+		for thread := fmt.Sprint("random", n); len(m) < racescale.Of(12, 4); {
 			ms := rapid.SliceOfN(rapid.Custom(draw), 1, 4).Draw(r, "add")
 			w.add(thread, ms...)
 			m.add(ms)

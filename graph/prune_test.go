@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/internal/cost"
+	"github.com/weftrun/weft/internal/storetest"
 	"github.com/weftrun/weft/state"
 )
 
@@ -44,7 +44,7 @@ func numbers(t testing.TB, store checkpoint.Store) (list []uint64) {
 }
 
 func TestRunKeepsWhatItIsToKeep(t *testing.T) {
-	cost.Room(t, new(checkpoint.Memory))
+	storetest.Room(t, new(checkpoint.Memory))
 	for _, d := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
 		cfg := stored()
 		cfg.Keep = checkpoint.Keep{Last: 3}

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weftrun/weft/graph/workflow"
-	"github.com/weftrun/weft/internal/below"
+	"github.com/weftrun/weft/internal/rootfs"
 )
 
 // maxFile limits what is read and what is written.
@@ -127,7 +127,7 @@ func (f *File) format() string {
 }
 
 func readBelow(folder, name string) ([]byte, error) {
-	data, err := below.ReadFile(folder, filepath.FromSlash(name), maxFile)
+	data, err := rootfs.ReadFile(folder, filepath.FromSlash(name), maxFile)
 	if err == nil && len(data) > maxFile {
 		err = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/sqlite"
-	"github.com/weftrun/weft/internal/complaints"
+	"github.com/weftrun/weft/internal/testreport"
 )
 
 func TestMain(m *testing.M) {
@@ -62,7 +62,7 @@ func openSpoilt(ctx context.Context, address string) (checkpoint.Store, error) {
 func TestProcessesCatchBrokenStores(t *testing.T) {
 	for what, caught := range map[string]bool{"": false, "has no compare-and-set": true, "has no duplicate detection": true, "applies commits by half": true} {
 		for _, r := range processRules {
-			said := complaints.Of(t, func(tb testing.TB) {
+			said := testreport.Of(t, func(tb testing.TB) {
 				address := what + ":" + filepath.Join(t.TempDir(), "threads.db")
 				store, err := openSpoilt(t.Context(), address)
 				if err != nil {
@@ -168,5 +168,5 @@ func quietRapid(t *testing.T) {
 // complaintsOf runs a rule as the testing package would, with a TB that records.
 func complaintsOf(t *testing.T, r rule, open func(t testing.TB) checkpoint.Store, full bool) string {
 	t.Helper()
-	return complaints.Of(t, func(tb testing.TB) { r.judge(tb, open, full) })
+	return testreport.Of(t, func(tb testing.TB) { r.judge(tb, open, full) })
 }

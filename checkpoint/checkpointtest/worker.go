@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 )
 
 // Opener opens the store that an address names. It runs in other processes too: all that
@@ -138,7 +138,7 @@ func (w *process) start() error {
 		return err
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append(pace.Environ(), workerVariable+"="+w.address)
+	cmd.Env = append(racescale.Environ(), workerVariable+"="+w.address)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

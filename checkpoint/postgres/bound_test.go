@@ -18,14 +18,14 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/postgres"
-	"github.com/weftrun/weft/internal/deadnet"
+	"github.com/weftrun/weft/internal/storetest"
 )
 
 // impatience is the RetryFor of the stores whose network swallows bytes.
 const impatience = 200 * time.Millisecond
 
 // dsnOver is how to connect over a network.
-func dsnOver(n *deadnet.Network, settings string) string {
+func dsnOver(n *storetest.Network, settings string) string {
 	host, port, _ := net.SplitHostPort(n.Addr)
 	return fmt.Sprintf("host=%s port=%s user=weft dbname=postgres sslmode=disable %s", host, port, settings)
 }
@@ -35,7 +35,7 @@ func prepared(t testing.TB) (schema string) {
 	t.Helper()
 	schema = freshSchema()
 	s := open(t, cluster.dsn("pool_max_conns=2"), postgres.Config{Schema: schema})
-	if err := s.Commit(t.Context(), deadnet.First()); err != nil {
+	if err := s.Commit(t.Context(), storetest.First()); err != nil {
 		t.Fatal(err)
 	}
 	documentsOf(t, s)
@@ -44,14 +44,14 @@ func prepared(t testing.TB) (schema string) {
 }
 
 // openSoon opens a store with little patience, again and again while the machine is slow.
-func openSoon(t testing.TB, n *deadnet.Network, make func(ctx context.Context) (*postgres.Store, error)) (s *postgres.Store) {
+func openSoon(t testing.TB, n *storetest.Network, make func(ctx context.Context) (*postgres.Store, error)) (s *postgres.Store) {
 	t.Helper()
-	deadnet.Prepare(t, n, func(ctx context.Context) (err error) {
+	storetest.Prepare(t, n, func(ctx context.Context) (err error) {
 		s, err = make(ctx)
 		return err
 	})
 	t.Cleanup(func() {
-		deadnet.Ends(t, "Close", impatience, s.Close)
+		storetest.Ends(t, "Close", impatience, s.Close)
 	})
 	return s
 }
@@ -59,10 +59,10 @@ func openSoon(t testing.TB, n *deadnet.Network, make func(ctx context.Context) (
 // Requirement: the store is slow, or silent
 func TestCall_ServerSilent(t *testing.T) {
 	for _, own := range []bool{true, false} {
-		for _, way := range deadnet.Ways {
+		for _, way := range storetest.Ways {
 			t.Run(fmt.Sprintf("%v, pool of the caller %t", way, !own), func(t *testing.T) {
 				t.Parallel()
-				n := deadnet.New(t, "unix", cluster.socket())
+				n := storetest.NewNetwork(t, "unix", cluster.socket())
 				cfg := postgres.Config{Schema: prepared(t), RetryFor: impatience}
 				s := openSoon(t, n, func(ctx context.Context) (*postgres.Store, error) {
 					if own {
@@ -70,8 +70,8 @@ func TestCall_ServerSilent(t *testing.T) {
 					}
 					return onPool(t, ctx, dsnOver(n, "pool_max_conns=4 connect_timeout=1"), cfg)
 				})
-				ready := func(ctx context.Context) error { _, err := s.Load(ctx, deadnet.Thread, 0); return err }
-				deadnet.Bounded(t, n, way, impatience, ready, callsOf(t, n, s))
+				ready := func(ctx context.Context) error { _, err := s.Load(ctx, storetest.Thread, 0); return err }
+				storetest.Bounded(t, n, way, impatience, ready, callsOf(t, n, s))
 			})
 		}
 	}
@@ -82,13 +82,13 @@ func TestCall_ServerSilent(t *testing.T) {
 // Requirement: the store is slow, or silent
 func TestCall_ServerStops(t *testing.T) {
 	t.Parallel()
-	n := deadnet.New(t, "unix", cluster.socket())
+	n := storetest.NewNetwork(t, "unix", cluster.socket())
 	cfg := postgres.Config{Schema: prepared(t), RetryFor: impatience}
 	s := openSoon(t, n, func(ctx context.Context) (*postgres.Store, error) {
 		return postgres.Open(ctx, dsnOver(n, "pool_max_conns=4"), cfg)
 	})
-	ready := func(ctx context.Context) error { _, err := s.Load(ctx, deadnet.Thread, 0); return err }
-	deadnet.Stops(t, n, impatience, ready, callsOf(t, n, s))
+	ready := func(ctx context.Context) error { _, err := s.Load(ctx, storetest.Thread, 0); return err }
+	storetest.Stops(t, n, impatience, ready, callsOf(t, n, s))
 }
 
 // onPool opens a store on a pool that is the caller's.
@@ -107,10 +107,10 @@ func onPool(t testing.TB, ctx context.Context, dsn string, cfg postgres.Config) 
 }
 
 // callsOf returns all calls of a store.
-func callsOf(t testing.TB, n *deadnet.Network, s *postgres.Store) []deadnet.Call {
+func callsOf(t testing.TB, n *storetest.Network, s *postgres.Store) []storetest.Call {
 	t.Helper()
-	var calls []deadnet.Call
-	deadnet.Prepare(t, n, func(ctx context.Context) error {
+	var calls []storetest.Call
+	storetest.Prepare(t, n, func(ctx context.Context) error {
 		docs, err := s.Documents(ctx)
 		if err != nil {
 			return err
@@ -119,9 +119,9 @@ func callsOf(t testing.TB, n *deadnet.Network, s *postgres.Store) []deadnet.Call
 		if err != nil {
 			return err
 		}
-		calls = deadnet.Calls(t, s, docs, mem,
-			deadnet.Call{Name: "Documents", Do: func(ctx context.Context) error { _, err := s.Documents(ctx); return err }},
-			deadnet.Call{Name: "Memory", Do: func(ctx context.Context) error { _, err := s.Memory(ctx); return err }})
+		calls = storetest.Calls(t, s, docs, mem,
+			storetest.Call{Name: "Documents", Do: func(ctx context.Context) error { _, err := s.Documents(ctx); return err }},
+			storetest.Call{Name: "Memory", Do: func(ctx context.Context) error { _, err := s.Memory(ctx); return err }})
 		return nil
 	})
 	return calls
@@ -129,12 +129,12 @@ func callsOf(t testing.TB, n *deadnet.Network, s *postgres.Store) []deadnet.Call
 
 // Requirement: the store is slow, or silent
 func TestOpen_ServerSilent(t *testing.T) {
-	for _, way := range deadnet.Ways {
+	for _, way := range storetest.Ways {
 		for _, settings := range []string{"", "pool_min_conns=2"} {
 			t.Run(fmt.Sprint(way, " ", settings), func(t *testing.T) {
 				t.Parallel()
-				n := deadnet.New(t, "unix", cluster.socket())
-				deadnet.Bounded(t, n, way, impatience, func(context.Context) error { return nil }, []deadnet.Call{{
+				n := storetest.NewNetwork(t, "unix", cluster.socket())
+				storetest.Bounded(t, n, way, impatience, func(context.Context) error { return nil }, []storetest.Call{{
 					Name: "Open", Do: func(ctx context.Context) error {
 						s, err := postgres.Open(ctx, dsnOver(n, settings), postgres.Config{RetryFor: impatience})
 						if err == nil {
@@ -154,13 +154,13 @@ func TestOpen_ServerSilent(t *testing.T) {
 // Requirement: the store is slow, or silent
 func TestCommit_ReplySwallowed(t *testing.T) {
 	const commits = 10
-	n := deadnet.New(t, "unix", cluster.socket())
+	n := storetest.NewNetwork(t, "unix", cluster.socket())
 	s := open(t, dsnOver(n, "pool_max_conns=4"), postgres.Config{RetryFor: 6 * time.Second})
 	for seq := uint64(1); seq <= commits; seq++ {
 		if seq%5 == 0 {
-			n.SetOnce(deadnet.Replies)
+			n.SetOnce(storetest.Replies)
 		}
-		if err := s.Commit(t.Context(), link(deadnet.Thread, seq)); err != nil {
+		if err := s.Commit(t.Context(), link(storetest.Thread, seq)); err != nil {
 			t.Fatalf("rule: a commit whose reply is lost is made again\n got: %v", err)
 		}
 	}
@@ -168,7 +168,7 @@ func TestCommit_ReplySwallowed(t *testing.T) {
 		t.Errorf("got %d replies swallowed, want 2", n.Lost())
 	}
 	seen := 0
-	for snap, err := range s.History(t.Context(), deadnet.Thread, checkpoint.Query{}) {
+	for snap, err := range s.History(t.Context(), storetest.Thread, checkpoint.Query{}) {
 		if err != nil || snap.Seq != uint64(commits-seen) {
 			t.Fatalf("rule: each commit is made once\n got: commit %d as number %d from the end, %v", snap.Seq, seen+1, err)
 		}
@@ -190,7 +190,7 @@ func TestConfig_RetryForNotPositive(t *testing.T) {
 		}
 		defer s.Close()
 		raise(t, schema, "40001", 3)
-		if err := s.Commit(t.Context(), link(deadnet.Thread, 1)); err != nil {
+		if err := s.Commit(t.Context(), link(storetest.Thread, 1)); err != nil {
 			t.Errorf("rule: a RetryFor of 0 or less is the default\n got: %v with %v", err, retryFor)
 		}
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weftrun/weft/checkpoint/postgres"
-	"github.com/weftrun/weft/internal/cost"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
+	"github.com/weftrun/weft/internal/storetest"
 )
 
 // Requirement: round trips of a run and of each call
 func TestRoundTripsOfARun(t *testing.T) {
 	p := newProxy(t, cluster)
-	cost.Trips(t, overOne(t, p.dsn("pool_max_conns=1"), freshSchema()), p.trips.Load)
+	storetest.Trips(t, overOne(t, p.dsn("pool_max_conns=1"), freshSchema()), p.trips.Load)
 }
 
 // TestBytesOfARunDoNotGrow measures what goes over the wire, the rows, and the server's
@@ -39,7 +39,7 @@ func TestBytesOfARunDoNotGrow(t *testing.T) {
 			return n
 		}
 	}
-	cost.Bytes(t, store, map[string]func() int64{
+	storetest.Bytes(t, store, map[string]func() int64{
 		"on the wire":         p.bytes.Load,
 		"in the server's log": ask("SELECT pg_current_wal_insert_lsn() - '0/0'"),
 		"in rows":             ask("SELECT (SELECT sum(pg_column_size(c.*)) FROM " + schema + ".commits c) + (SELECT sum(pg_column_size(b.*)) FROM " + schema + ".blobs b)"),
@@ -68,10 +68,10 @@ func overOne(t *testing.T, dsn, schema string) *postgres.Store {
 }
 
 func TestRunKeepsWhatItIsToKeep(t *testing.T) {
-	cost.Room(t, open(t, cluster.dsn("pool_max_conns=4"), postgres.Config{}))
+	storetest.Room(t, open(t, cluster.dsn("pool_max_conns=4"), postgres.Config{}))
 }
 
 // Requirement: a step allocates the same in a short and a long thread
 func TestStep_CostIsFlat(t *testing.T) {
-	cost.Growth(t, open(t, cluster.dsn("pool_max_conns=4"), postgres.Config{}), pace.Of(10_000, 2_000))
+	storetest.Growth(t, open(t, cluster.dsn("pool_max_conns=4"), postgres.Config{}), racescale.Of(10_000, 2_000))
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/postgres"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 )
 
 // writers append to threads of their own until they are told to stop. A writer repeats
@@ -99,7 +99,7 @@ func (w *writers) check(t *testing.T) {
 func TestKilledServerLosesNothingItAcknowledged(t *testing.T) {
 	s := extraServer(t)
 	w := startWriters(open(t, s.dsn("pool_max_conns=8"), postgres.Config{RetryFor: 30 * time.Second}), 8)
-	for range pace.Soak(2, 100) {
+	for range racescale.Soak(2, 100) {
 		w.wait(50)
 		s.end(syscall.SIGKILL)
 		if err := s.start(); err != nil {
@@ -116,7 +116,7 @@ func TestCutConnectionsCommitExactlyOnce(t *testing.T) {
 	w := startWriters(open(t, p.dsn("pool_max_conns=4"), postgres.Config{RetryFor: 30 * time.Second}), 4)
 	w.wait(10)
 	p.chance.Store(30)
-	w.wait(pace.Soak(500, 20000))
+	w.wait(racescale.Soak(500, 20000))
 	p.chance.Store(0)
 	w.check(t)
 	if p.cuts.Load() == 0 {
@@ -156,7 +156,7 @@ func TestOutcomeIsUnknownWhenTheServerIsGone(t *testing.T) {
 func TestCancelledCommitIsUnknownOrDone(t *testing.T) {
 	s := open(t, cluster.dsn("pool_max_conns=4"), postgres.Config{})
 	k := checkpoint.Key{Thread: "thread"}
-	for seq := uint64(1); seq <= uint64(pace.Soak(100, 10000)); seq++ {
+	for seq := uint64(1); seq <= uint64(racescale.Soak(100, 10000)); seq++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		if seq%2 == 0 {
 			go cancel()

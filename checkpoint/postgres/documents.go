@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weftrun/weft/checkpoint/document"
-	"github.com/weftrun/weft/internal/scans"
+	"github.com/weftrun/weft/internal/sqlscan"
 )
 
 //go:embed sql/documents.sql
@@ -190,7 +190,7 @@ func (d documents) Scan(ctx context.Context, s document.Scan) (list []document.D
 // scanDocuments returns the query of a scan, its parameters numbered and with their types. Each
 // is answered from the index documents_order.
 func scanDocuments(s document.Scan) (string, []any) {
-	where, args := scans.SQL(s)
+	where, args := sqlscan.SQL(s)
 	parts := strings.Split(where, "?")
 	text := "SELECT " + documentColumns + " FROM {schema}.documents d" + parts[0]
 	for i, v := range args {

@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
 	"github.com/weftrun/weft/checkpoint/postgres"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 )
 
 // ways are what a partition may swallow.
@@ -75,11 +75,11 @@ func TestPartition(t *testing.T) {
 func TestPartitionsUnderWriters(t *testing.T) {
 	p := newProxy(t, cluster)
 	w := startWriters(hasty{open(t, p.dsn("pool_max_conns=4"), postgres.Config{RetryFor: time.Hour})}, 4)
-	n := pace.Soak(10, 300)
+	n := racescale.Soak(10, 300)
 	for range n {
 		w.wait(20)
 		p.open(ways[rand.IntN(len(ways))], rand.IntN(2) == 0)
-		time.Sleep(time.Duration(rand.IntN(pace.Soak(100, 1000))) * time.Millisecond) // how long a partition lasts
+		time.Sleep(time.Duration(rand.IntN(racescale.Soak(100, 1000))) * time.Millisecond) // how long a partition lasts
 		p.restore()
 	}
 	w.wait(20)
@@ -107,7 +107,7 @@ func (h hasty) Commit(ctx context.Context, c checkpoint.Commit) error {
 // Requirement: the same commit twice is one commit, so a lost reply is safe to retry
 // Requirement: a connection is cut, a reply is lost
 func TestStoreOverConnectionsThatAreCut(t *testing.T) {
-	p, chance := newProxy(t, cluster), int64(pace.Soak(10, 30))
+	p, chance := newProxy(t, cluster), int64(racescale.Soak(10, 30))
 	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store {
 		p.chance.Store(0)
 		w := openWatched(t, p.dsn("pool_max_conns=8"), postgres.Config{RetryFor: time.Minute})

@@ -24,7 +24,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
 	"github.com/weftrun/weft/checkpoint/postgres"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 	"github.com/weftrun/weft/internal/servicetest"
 )
 
@@ -51,7 +51,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, errors.Join(err, cluster.remove()))
 		return 1
 	}
-	pace.Tries(pace.Soak(25, 100), pace.Soak(8, 100)) // each is dozens of transactions
+	racescale.Tries(racescale.Soak(25, 100), racescale.Soak(8, 100)) // each is dozens of transactions
 	code := m.Run()
 	beside.Close()
 	if err := cluster.remove(); err != nil {

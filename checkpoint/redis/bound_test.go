@@ -17,7 +17,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/redis"
-	"github.com/weftrun/weft/internal/deadnet"
+	"github.com/weftrun/weft/internal/storetest"
 )
 
 // impatience is the RetryFor of the stores whose network swallows bytes.
@@ -34,24 +34,24 @@ var clients = map[string]goredis.Options{
 func TestCall_ServerSilent(t *testing.T) {
 	s, prefix := common(t)
 	for name, o := range clients {
-		for _, way := range deadnet.Ways {
+		for _, way := range storetest.Ways {
 			t.Run(fmt.Sprint(name, " ", way), func(t *testing.T) {
 				t.Parallel()
 				cfg := redis.Config{Prefix: prefix + name + way.String(), RetryFor: impatience}
-				if err := storeOf(t, s.client(t), redis.Config{Prefix: cfg.Prefix}).Commit(t.Context(), deadnet.First()); err != nil {
+				if err := storeOf(t, s.client(t), redis.Config{Prefix: cfg.Prefix}).Commit(t.Context(), storetest.First()); err != nil {
 					t.Fatal(err)
 				}
-				n := deadnet.New(t, "tcp", s.addr)
+				n := storetest.NewNetwork(t, "tcp", s.addr)
 				options := o // of this subtest: others run beside it
 				options.Addr = n.Addr
 				store := storeOf(t, connect(t, options), cfg)
-				calls := deadnet.Calls(t, store, documentsOf(t, store), store.Memory(), deadnet.Call{Name: "Documents"},
-					deadnet.Call{Name: "Bus.Publish", Do: func(ctx context.Context) error { return store.Bus(0).Publish(ctx, "topic", []byte("x")) }},
-					deadnet.Call{Name: "Bus.Last", Do: func(ctx context.Context) error { _, err := store.Bus(0).Last(ctx, "topic"); return err }})
-				ready := func(ctx context.Context) error { _, err := store.Load(ctx, deadnet.Thread, 0); return err }
-				deadnet.Bounded(t, n, way, impatience, ready, calls)
+				calls := storetest.Calls(t, store, documentsOf(t, store), store.Memory(), storetest.Call{Name: "Documents"},
+					storetest.Call{Name: "Bus.Publish", Do: func(ctx context.Context) error { return store.Bus(0).Publish(ctx, "topic", []byte("x")) }},
+					storetest.Call{Name: "Bus.Last", Do: func(ctx context.Context) error { _, err := store.Bus(0).Last(ctx, "topic"); return err }})
+				ready := func(ctx context.Context) error { _, err := store.Load(ctx, storetest.Thread, 0); return err }
+				storetest.Bounded(t, n, way, impatience, ready, calls)
 				n.Set(way)
-				deadnet.Ends(t, "Close", impatience+time.Second, store.Close)
+				storetest.Ends(t, "Close", impatience+time.Second, store.Close)
 			})
 		}
 	}
@@ -66,14 +66,14 @@ func TestCall_ServerStops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := redis.Config{Prefix: prefix + name, RetryFor: impatience}
-			n := deadnet.New(t, "tcp", s.addr)
+			n := storetest.NewNetwork(t, "tcp", s.addr)
 			o.Addr = n.Addr
 			store := storeOf(t, connect(t, o), cfg)
-			if err := store.Commit(t.Context(), deadnet.First()); err != nil {
+			if err := store.Commit(t.Context(), storetest.First()); err != nil {
 				t.Fatal(err)
 			}
-			ready := func(ctx context.Context) error { _, err := store.Load(ctx, deadnet.Thread, 0); return err }
-			deadnet.Stops(t, n, impatience, ready, deadnet.Calls(t, store, documentsOf(t, store), store.Memory(), deadnet.Call{Name: "Documents"}))
+			ready := func(ctx context.Context) error { _, err := store.Load(ctx, storetest.Thread, 0); return err }
+			storetest.Stops(t, n, impatience, ready, storetest.Calls(t, store, documentsOf(t, store), store.Memory(), storetest.Call{Name: "Documents"}))
 		})
 	}
 }
@@ -81,12 +81,12 @@ func TestCall_ServerStops(t *testing.T) {
 // Requirement: the store is slow, or silent
 func TestOpenURL_ServerSilent(t *testing.T) {
 	s, _ := common(t)
-	for _, way := range deadnet.Ways {
+	for _, way := range storetest.Ways {
 		t.Run(way.String(), func(t *testing.T) {
 			t.Parallel()
-			n := deadnet.New(t, "tcp", s.addr)
+			n := storetest.NewNetwork(t, "tcp", s.addr)
 			n.Set(way)
-			err := deadnet.Ends(t, "OpenURL", 5*time.Second/2, func() error {
+			err := storetest.Ends(t, "OpenURL", 5*time.Second/2, func() error {
 				_, err := redis.OpenURL(context.Background(), "redis://"+n.Addr)
 				return err
 			})
@@ -111,14 +111,14 @@ func TestOpen_RetryForNotPositive(t *testing.T) {
 func TestCommit_ReplySwallowed(t *testing.T) {
 	const commits = 10
 	s, prefix := common(t)
-	n := deadnet.New(t, "tcp", s.addr)
+	n := storetest.NewNetwork(t, "tcp", s.addr)
 	o := clients["punctual"]
 	o.Addr = n.Addr
 	store := storeOf(t, connect(t, o), redis.Config{Prefix: prefix, RetryFor: 6 * time.Second})
-	thread := deadnet.Thread.Thread
+	thread := storetest.Thread.Thread
 	for seq := uint64(1); seq <= commits; seq++ {
 		if seq%5 == 0 {
-			n.SetOnce(deadnet.Replies)
+			n.SetOnce(storetest.Replies)
 		}
 		if err := store.Commit(t.Context(), link(thread, seq, fmt.Sprint(seq))); err != nil {
 			t.Fatalf("rule: a commit whose reply is lost is made again\n got: %v", err)
@@ -128,7 +128,7 @@ func TestCommit_ReplySwallowed(t *testing.T) {
 		t.Errorf("got %d connections that lost bytes, want 2 or more", n.Lost())
 	}
 	seen := 0
-	for snap, err := range store.History(t.Context(), deadnet.Thread, checkpoint.Query{}) {
+	for snap, err := range store.History(t.Context(), storetest.Thread, checkpoint.Query{}) {
 		if err != nil || snap.Seq != uint64(commits-seen) {
 			t.Fatalf("rule: each commit is made once\n got: commit %d as number %d from the end, %v", snap.Seq, seen+1, err)
 		}
@@ -145,7 +145,7 @@ func TestCommit_ReplySwallowed(t *testing.T) {
 // Requirement: the store is slow, or silent
 func TestFollow_ConnectionDies(t *testing.T) {
 	s, prefix := common(t)
-	n := deadnet.New(t, "tcp", s.addr)
+	n := storetest.NewNetwork(t, "tcp", s.addr)
 	o := clients["punctual"]
 	o.Addr = n.Addr
 	follower := storeOf(t, connect(t, o), redis.Config{Prefix: prefix, RetryFor: 2 * time.Second}).Bus(0)
@@ -166,7 +166,7 @@ func TestFollow_ConnectionDies(t *testing.T) {
 		if got++; got == 4 {
 			return
 		}
-		n.SetOnce(deadnet.Replies)
+		n.SetOnce(storetest.Replies)
 		publish()
 	}
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) || got < 4 {
@@ -221,7 +221,7 @@ func TestCall_RetryForOfSeveralTrips(t *testing.T) {
 	s, prefix := common(t)
 	filled := func(t *testing.T, prefix string) *redis.Store {
 		store := storeOf(t, s.client(t), redis.Config{Prefix: prefix})
-		if err := store.Commit(t.Context(), deadnet.First()); err != nil {
+		if err := store.Commit(t.Context(), storetest.First()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := documentsOf(t, store).Set(t.Context(), document.At("c", "p"), document.Change{ID: "id", Value: json.RawMessage(`1`)}); err != nil {
@@ -232,13 +232,13 @@ func TestCall_RetryForOfSeveralTrips(t *testing.T) {
 		}
 		return store
 	}
-	several := func(t *testing.T, store *redis.Store) []deadnet.Call {
-		calls := deadnet.Calls(t, store, documentsOf(t, store), store.Memory(), deadnet.Call{Name: "Documents"},
-			deadnet.Call{Name: "Documents.Query of a collection", Do: func(ctx context.Context) error {
+	several := func(t *testing.T, store *redis.Store) []storetest.Call {
+		calls := storetest.Calls(t, store, documentsOf(t, store), store.Memory(), storetest.Call{Name: "Documents"},
+			storetest.Call{Name: "Documents.Query of a collection", Do: func(ctx context.Context) error {
 				_, err := documentsOf(t, store).Query(ctx, document.Query{Place: document.At("c", "")})
 				return err
 			}})
-		return slices.DeleteFunc(calls, func(c deadnet.Call) bool {
+		return slices.DeleteFunc(calls, func(c storetest.Call) bool {
 			return !slices.Contains([]string{"Delete", "Threads", "Documents.Set", "Documents.Batch", "Documents.Clear", "Documents.Query of a collection",
 				"Memory.Put", "Memory.Batch", "Memory.Get", "Memory.Search", "Memory.Namespaces"}, c.Name)
 		})

@@ -7,8 +7,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/weftrun/weft/checkpoint/redis"
-	"github.com/weftrun/weft/internal/cost"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
+	"github.com/weftrun/weft/internal/storetest"
 )
 
 // Requirement: round trips of a run and of each call
@@ -16,7 +16,7 @@ func TestRoundTripsOfARun(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr)
 	client := connect(t, goredis.Options{Addr: p.addr, PoolSize: 1}) // with which the store repeats nothing that is merely slow
-	cost.Trips(t, storeOf(t, client, redis.Config{Prefix: prefix}), p.trips.Load)
+	storetest.Trips(t, storeOf(t, client, redis.Config{Prefix: prefix}), p.trips.Load)
 }
 
 // TestBytesOfARunDoNotGrow measures what goes to the server, and what that writes to its
@@ -28,7 +28,7 @@ func TestBytesOfARunDoNotGrow(t *testing.T) {
 	s := start(t, "--appendonly", "yes", "--appendfsync", "no", "--auto-aof-rewrite-percentage", "0")
 	p := startProxy(t, s.addr)
 	store := storeOf(t, connect(t, goredis.Options{Addr: p.addr, PoolSize: 1}), redis.Config{})
-	cost.Bytes(t, store, map[string]func() int64{
+	storetest.Bytes(t, store, map[string]func() int64{
 		"on the wire": p.up.Load,
 		"in the append-only file": func() int64 {
 			n, err := strconv.ParseInt(parse(s.do(t, "info", "persistence").(string))["aof_current_size"], 10, 64)
@@ -40,7 +40,7 @@ func TestBytesOfARunDoNotGrow(t *testing.T) {
 	})
 }
 
-func TestRunKeepsWhatItIsToKeep(t *testing.T) { cost.Room(t, open(t)) }
+func TestRunKeepsWhatItIsToKeep(t *testing.T) { storetest.Room(t, open(t)) }
 
 // Requirement: a step allocates the same in a short and a long thread
-func TestStep_CostIsFlat(t *testing.T) { cost.Growth(t, open(t), pace.Of(10_000, 2_000)) }
+func TestStep_CostIsFlat(t *testing.T) { storetest.Growth(t, open(t), racescale.Of(10_000, 2_000)) }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/redis"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 )
 
 // patient is a RetryFor that no test outlives: who asks again in vain then hangs.
@@ -528,8 +528,8 @@ func checkChain(t testing.TB, s checkpoint.Store, thread string, head uint64) {
 
 // fewer returns n, or less in a short run and under the race detector, or much more in a soak.
 func fewer(short, n, soak int) int {
-	if testing.Short() || pace.Raced {
+	if testing.Short() || racescale.Raced {
 		n = short
 	}
-	return pace.Soak(n, soak)
+	return racescale.Soak(n, soak)
 }

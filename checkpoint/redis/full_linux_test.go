@@ -9,7 +9,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/redis"
-	"github.com/weftrun/weft/internal/smalldisk"
+	"github.com/weftrun/weft/internal/storetest"
 )
 
 // TestFullDiskOfTheServer fills the disk that the server's log is on. With everysec the
@@ -20,12 +20,12 @@ import (
 func TestFullDiskOfTheServer(t *testing.T) {
 	for _, policy := range []string{"everysec", "always"} {
 		t.Run(policy, func(t *testing.T) {
-			smalldisk.Run(t, func(t *testing.T, d smalldisk.Disk) { fillServer(t, d, policy) })
+			storetest.RunOnSmallDisk(t, func(t *testing.T, d storetest.Disk) { fillServer(t, d, policy) })
 		})
 	}
 }
 
-func fillServer(t *testing.T, d smalldisk.Disk, policy string) {
+func fillServer(t *testing.T, d storetest.Disk, policy string) {
 	t.Helper()
 	s, err := launch(d.Dir, "--appendonly", "yes", "--appendfsync", policy, "--auto-aof-rewrite-percentage", "0")
 	if err != nil {

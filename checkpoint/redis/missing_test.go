@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 )
 
 // TestTestsFailWithoutAServer runs some tests in a process that does not find the server: a machine that cannot test a
@@ -14,7 +14,7 @@ import (
 func TestTestsFailWithoutAServer(t *testing.T) {
 	for _, name := range []string{"TestStoreIsDurable", "TestCluster", "TestProcesses"} {
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+name+"$")
-		child.Env = append(pace.Environ(), "PATH="+t.TempDir())
+		child.Env = append(racescale.Environ(), "PATH="+t.TempDir())
 		out, err := child.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "these tests need a redis-server") || strings.Contains(string(out), "panic") {
 			t.Errorf("rule: without a redis-server %s fails and says why\n got: %v\n%s", name, err, out)

@@ -20,9 +20,9 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
 	"github.com/weftrun/weft/checkpoint/redis"
-	"github.com/weftrun/weft/internal/freeport"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 	"github.com/weftrun/weft/internal/servicetest"
+	"github.com/weftrun/weft/internal/storetest"
 )
 
 // shared is the server that most tests use, each with a prefix of its own.
@@ -35,7 +35,7 @@ var shared struct {
 func TestMain(m *testing.M) {
 	checkpointtest.Worker(openAddress)
 	servicetest.Worker(openDocuments)
-	pace.Tries(100, 20)
+	racescale.Tries(100, 20)
 	goredis.SetLogger(silent{}) // the tests break connections by the hundred
 	goleak.VerifyTestMain(tests{m})
 }
@@ -85,7 +85,7 @@ func launch(dir string, args ...string) (*server, error) {
 
 // launchAt starts a server with the arguments for a port, and again with another port when it ends.
 func launchAt(dir string, args func(port string) ([]string, error)) (s *server, err error) {
-	err = freeport.Start(func(port string) (err error) {
+	err = storetest.StartOnPort(func(port string) (err error) {
 		s = &server{addr: "127.0.0.1:" + port, dir: dir}
 		if s.args, err = args(port); err == nil {
 			err = s.run()
@@ -107,7 +107,7 @@ func (s *server) run() error {
 		return err
 	}
 	if own := fmt.Sprintf("process_id:%d\r\n", s.cmd.Process.Pid); !strings.Contains(s.ask("INFO server"), own) {
-		return fmt.Errorf("%w: another process answers at %s", freeport.ErrEnded, s.addr)
+		return fmt.Errorf("%w: another process answers at %s", storetest.ErrServerEnded, s.addr)
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (s *server) ready(want string) error {
 		var err error
 		select {
 		case <-s.ended:
-			err = fmt.Errorf("%w: redis-server at %s", freeport.ErrEnded, s.addr)
+			err = fmt.Errorf("%w: redis-server at %s", storetest.ErrServerEnded, s.addr)
 		case <-time.After(2 * time.Millisecond): // another process does not report that it listens
 			if time.Now().After(deadline) {
 				err = fmt.Errorf("redis-server at %s: a PING gets %q, not %q", s.addr, got, want)

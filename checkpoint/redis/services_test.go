@@ -14,7 +14,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/conversation"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 	"github.com/weftrun/weft/internal/servicetest"
 	"github.com/weftrun/weft/state/message"
 )
@@ -99,7 +99,7 @@ func TestProcessThatListens(t *testing.T) {
 func TestAnotherProcessReceivesWhatIsAdded(t *testing.T) {
 	s, prefix := common(t)
 	child := exec.Command(os.Args[0], "-test.run=^TestProcessThatListens$", "-test.v")
-	child.Env = append(pace.Environ(), listenAt+"="+s.addr, listenPrefix+"="+prefix)
+	child.Env = append(racescale.Environ(), listenAt+"="+s.addr, listenPrefix+"="+prefix)
 	out, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

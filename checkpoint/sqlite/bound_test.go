@@ -12,7 +12,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/sqlite"
-	"github.com/weftrun/weft/internal/deadnet"
+	"github.com/weftrun/weft/internal/storetest"
 )
 
 // TestCall_FileLocked makes every call while another program has the file's lock and keeps it.
@@ -22,7 +22,7 @@ func TestCall_FileLocked(t *testing.T) {
 	const bound = 50 * time.Millisecond
 	path := filepath.Join(t.TempDir(), "threads.db")
 	s := mustOpen(t, path)
-	if err := s.Commit(t.Context(), deadnet.First()); err != nil {
+	if err := s.Commit(t.Context(), storetest.First()); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
@@ -38,14 +38,14 @@ func TestCall_FileLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := deadnet.Calls(t, s, docs, mem,
-		deadnet.Call{Name: "Documents", Do: func(ctx context.Context) error { _, err := s.Documents(ctx); return err }},
-		deadnet.Call{Name: "Memory", Do: func(ctx context.Context) error { _, err := s.Memory(ctx); return err }})
+	calls := storetest.Calls(t, s, docs, mem,
+		storetest.Call{Name: "Documents", Do: func(ctx context.Context) error { _, err := s.Documents(ctx); return err }},
+		storetest.Call{Name: "Memory", Do: func(ctx context.Context) error { _, err := s.Memory(ctx); return err }})
 	unlock := lock(t, path)
 	defer unlock()
 	busy := 0
 	for _, c := range calls {
-		err := deadnet.Ends(t, c.Name, bound, func() error { return c.Do(context.Background()) })
+		err := storetest.Ends(t, c.Name, bound, func() error { return c.Do(context.Background()) })
 		switch {
 		case errors.Is(err, checkpoint.ErrBusy):
 			busy++
@@ -56,7 +56,7 @@ func TestCall_FileLocked(t *testing.T) {
 	if busy < 10 {
 		t.Errorf("got %d calls that were busy, want all that write", busy)
 	}
-	deadnet.Ends(t, "Close", bound, s.Close)
+	storetest.Ends(t, "Close", bound, s.Close)
 }
 
 // TestOpen_FileLocked opens a file that another program has locked, also for reading.
@@ -75,7 +75,7 @@ func TestOpen_FileLocked(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err = deadnet.Ends(t, "OpenConfig", bound, func() error {
+	err = storetest.Ends(t, "OpenConfig", bound, func() error {
 		_, err := sqlite.OpenConfig(context.Background(), path, sqlite.Config{BusyTimeout: bound})
 		return err
 	})

@@ -16,7 +16,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/sqlite"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 )
 
 // The test binary runs itself as another process that uses the same file: with a
@@ -138,7 +138,7 @@ func startChild(t testing.TB, role, path, name string, size int) *child {
 		t.Fatal(err)
 	}
 	c := &child{cmd: exec.CommandContext(t.Context(), exe)}
-	c.cmd.Env = append(pace.Environ(), roleVariable+"="+role, pathVariable+"="+path, nameVariable+"="+name, sizeVariable+"="+strconv.Itoa(size))
+	c.cmd.Env = append(racescale.Environ(), roleVariable+"="+role, pathVariable+"="+path, nameVariable+"="+name, sizeVariable+"="+strconv.Itoa(size))
 	c.cmd.Stderr = os.Stderr
 	in, err := c.cmd.StdinPipe()
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/weftrun/weft/internal/cost"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
+	"github.com/weftrun/weft/internal/storetest"
 )
 
 // TestBytesOfARunDoNotGrow measures what is in the rows. The file grows by whole pages.
@@ -28,15 +28,17 @@ func TestBytesOfARunDoNotGrow(t *testing.T) {
 			return n
 		}
 	}
-	cost.Bytes(t, store, map[string]func() int64{"in rows and indexes": ask("SELECT sum(payload) FROM dbstat")})
+	storetest.Bytes(t, store, map[string]func() int64{"in rows and indexes": ask("SELECT sum(payload) FROM dbstat")})
 	size := ask("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")()
-	t.Logf("a step of 1 KiB takes %d bytes of the file", size/cost.Steps)
-	if each := size / cost.Steps; each > 1024+1024+256 {
+	t.Logf("a step of 1 KiB takes %d bytes of the file", size/storetest.Steps)
+	if each := size / storetest.Steps; each > 1024+1024+256 {
 		t.Errorf("rule: a step takes what it adds and about 1 KiB, and the bases of a log a quarter of what was added\n got: %d bytes of the file for 1 KiB\nwant: at most 2304", each)
 	}
 }
 
-func TestRunKeepsWhatItIsToKeep(t *testing.T) { cost.Room(t, open(t, t.TempDir())) }
+func TestRunKeepsWhatItIsToKeep(t *testing.T) { storetest.Room(t, open(t, t.TempDir())) }
 
 // Requirement: a step allocates the same in a short and a long thread
-func TestStep_CostIsFlat(t *testing.T) { cost.Growth(t, open(t, t.TempDir()), pace.Of(10_000, 2_000)) }
+func TestStep_CostIsFlat(t *testing.T) {
+	storetest.Growth(t, open(t, t.TempDir()), racescale.Of(10_000, 2_000))
+}

@@ -7,7 +7,7 @@ import (
 	"errors"
 
 	"github.com/weftrun/weft/checkpoint/document"
-	"github.com/weftrun/weft/internal/scans"
+	"github.com/weftrun/weft/internal/sqlscan"
 )
 
 //go:embed documents.sql
@@ -143,7 +143,7 @@ func (d documents) Scan(ctx context.Context, s document.Scan) (list []document.D
 
 // scanDocuments returns the query of a scan. Each is answered from the index documents_order.
 func scanDocuments(s document.Scan) (string, []any) {
-	where, args := scans.SQL(s)
+	where, args := sqlscan.SQL(s)
 	return "SELECT " + documentColumns + " FROM documents d" + where, args
 }
 

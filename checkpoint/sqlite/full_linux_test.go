@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/internal/smalldisk"
+	"github.com/weftrun/weft/internal/storetest"
 )
 
 // TestFullFileSystem fills a disk: the commit that has no room is refused as a whole,
@@ -16,7 +16,7 @@ import (
 //
 // Requirement: the disk is full, or read-only
 func TestFullFileSystem(t *testing.T) {
-	smalldisk.Run(t, func(t *testing.T, d smalldisk.Disk) {
+	storetest.RunOnSmallDisk(t, func(t *testing.T, d storetest.Disk) {
 		path := filepath.Join(d.Dir, "threads.db")
 		s := mustOpen(t, path)
 		var acked []ack

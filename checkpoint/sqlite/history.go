@@ -8,7 +8,7 @@ import (
 	"math"
 
 	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/internal/pages"
+	"github.com/weftrun/weft/internal/sqlscan"
 )
 
 // History implements checkpoint.Store. Commits that are made while it is read do not
@@ -19,7 +19,7 @@ func (s *Store) History(ctx context.Context, k checkpoint.Key, q checkpoint.Quer
 		if q.Before > 0 {
 			l.before = min(l.before, q.Before)
 		}
-		pages.Yield(ctx, q.Limit, l.read, yield)
+		sqlscan.Yield(ctx, q.Limit, l.read, yield)
 	}
 }
 
@@ -100,7 +100,7 @@ func (s *Store) Threads(ctx context.Context, q checkpoint.ThreadQuery) iter.Seq2
 			}
 			return page, err
 		}
-		pages.Yield(ctx, q.Limit, read, yield)
+		sqlscan.Yield(ctx, q.Limit, read, yield)
 	}
 }
 

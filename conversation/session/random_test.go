@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftrun/weft/conversation/session"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -58,7 +58,7 @@ func newSimulation(w *world, r *rapid.T) *simulation {
 }
 
 func (l *simulation) play() {
-	for range rapid.IntRange(1, pace.Of(12, 4)).Draw(l.r, "moves") {
+	for range rapid.IntRange(1, racescale.Of(12, 4)).Draw(l.r, "moves") {
 		id := rapid.SampledFrom(l.ids).Draw(l.r, "session")
 		if l.live[id] == nil {
 			l.begins(id, l.m.Create)

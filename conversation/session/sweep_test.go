@@ -12,7 +12,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/conversation/session"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -138,7 +138,7 @@ func TestSweep_LongSession(t *testing.T) {
 
 func TestSweep_ManySessions(t *testing.T) {
 	w := newWorld(t, "a sweep handles many sessions")
-	n := pace.Of(230, 130) // a sweep reads 100 at once
+	n := racescale.Of(230, 130) // a sweep reads 100 at once
 	for i := range n {
 		w.create(session.Start{ID: fmt.Sprint(i)})
 	}

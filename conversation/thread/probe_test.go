@@ -13,7 +13,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/conversation/thread"
-	"github.com/weftrun/weft/internal/complaints"
+	"github.com/weftrun/weft/internal/testreport"
 )
 
 // Game is the state of an agent in these tests.
@@ -31,7 +31,7 @@ type (
 
 // probe has the store and the helpers of one test.
 type probe struct {
-	complaints.Probe
+	testreport.Probe
 	docs *spy
 	logs logs
 }
@@ -92,7 +92,7 @@ func (l *logs) take() []string {
 }
 
 func newProbe(t *testing.T) *probe {
-	return &probe{Probe: complaints.Probe{TB: t}, docs: &spy{Store: new(document.Map)}}
+	return &probe{Probe: testreport.Probe{TB: t}, docs: &spy{Store: new(document.Map)}}
 }
 
 func (p *probe) repo() *thread.Repository[Game] { return thread.NewRepository[Game](p.docs) }

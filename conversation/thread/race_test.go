@@ -12,8 +12,8 @@ import (
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/conversation/thread"
-	"github.com/weftrun/weft/internal/complaints"
 	"github.com/weftrun/weft/internal/servicetest"
+	"github.com/weftrun/weft/internal/testreport"
 )
 
 type (
@@ -166,7 +166,7 @@ func TestRace_JudgesALostUpdate(t *testing.T) {
 		{Client: 0, In: input{Call: "save", Version: 1, Coins: 1}, Call: 3, Return: 6},
 		{Client: 1, In: input{Call: "save", Version: 1, Coins: 2}, Call: 4, Return: 5},
 	}
-	if complaints.Of(t, func(tb testing.TB) { race.Judge(tb, lost) }) == "" {
+	if testreport.Of(t, func(tb testing.TB) { race.Judge(tb, lost) }) == "" {
 		t.Error("Judge reports nothing for two saves from one version")
 	}
 }

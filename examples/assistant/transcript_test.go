@@ -17,7 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/weftrun/weft/internal/freeport"
+	"github.com/weftrun/weft/internal/storetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the transcript")
@@ -144,7 +144,7 @@ func compare(t *testing.T, got string) {
 // startRedis starts a Redis for one test and returns its address.
 func startRedis(t *testing.T) (url string) {
 	t.Helper()
-	err := freeport.Start(func(port string) error {
+	err := storetest.StartOnPort(func(port string) error {
 		url = "redis://127.0.0.1:" + port
 		return serve(t, exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", ""))
 	})
@@ -185,7 +185,7 @@ func serve(t *testing.T, cmd *exec.Cmd) error {
 	case <-ready:
 		return nil
 	case <-drained:
-		return freeport.ErrEnded
+		return storetest.ErrServerEnded
 	}
 }
 

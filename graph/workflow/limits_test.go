@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/graph/workflow"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 )
 
 // within runs fn and counts what it allocates, in bytes: what would take long or fill the
@@ -30,7 +30,7 @@ func within(t *testing.T, most uint64, fn func()) {
 
 // most is what the load of any one hostile file may allocate. The race detector adds some 4 %.
 var most = func() uint64 {
-	if pace.Raced {
+	if racescale.Raced {
 		return 22 << 20
 	}
 	return 20 << 20

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/weftrun/weft/internal/below"
+	"github.com/weftrun/weft/internal/rootfs"
 )
 
 // pathBelow returns the path of a file as seen from root, with slashes.
@@ -29,7 +29,7 @@ func pathBelow(root, file string) (string, error) {
 // read returns the text of a file below the root, one byte more than allowed at most.
 // The error holds an *fs.PathError.
 func (l *loader) read(rel string) ([]byte, error) {
-	text, err := below.ReadFile(l.opts.Root, filepath.FromSlash(rel), maxBytes)
+	text, err := rootfs.ReadFile(l.opts.Root, filepath.FromSlash(rel), maxBytes)
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
 		return nil, &readError{rel, l.opts.Root, pe}
 	}

@@ -11,21 +11,21 @@ var (
 	environment = regexp.MustCompile(`os\.(?:Getenv|LookupEnv)\("(\w+)"\)`)
 	constraint  = regexp.MustCompile(`(?m)^//go:build (.+)$`)
 	// returns matches a test that returns at once because of how it is run.
-	returns = regexp.MustCompile(`if [^\n]*(?:testing\.Short\(\)|pace\.\w+|Getenv\([^\n]*\))[^\n]*\{\n(?:\t+(?:t|tb|b|p)\.Logf?\([^\n]*\n)?\t+return\n`)
+	returns = regexp.MustCompile(`if [^\n]*(?:testing\.Short\(\)|racescale\.\w+|Getenv\([^\n]*\))[^\n]*\{\n(?:\t+(?:t|tb|b|p)\.Logf?\([^\n]*\n)?\t+return\n`)
 )
 
 // variables are those that tests may read: what they do without them, they do in CI.
 var variables = map[string]string{
-	"PATH":        "internal/cli/verbs/main_test.go",  // the programs that a test runs
-	"WEFT_GOLDEN": "checkpoint/golden_test.go",        // writes new golden files, and checks none
-	"WEFT_MUTANT": "internal/mutants/mutants_test.go", // in the code that the test builds
+	"PATH":        "internal/cli/verbs/main_test.go",    // the programs that a test runs
+	"WEFT_GOLDEN": "checkpoint/golden_test.go",          // writes new golden files, and checks none
+	"WEFT_MUTANT": "internal/mutation/mutation_test.go", // in the code that the test builds
 }
 
 // unrun says why a test file does not run in CI as a whole, or "".
 func unrun(name, text string) string {
 	for _, m := range environment.FindAllStringSubmatch(text, -1) {
 		if variables[m[1]] != name {
-			return "a test reads " + m[1] + ": what depends on it is not run in CI; use pace.Soak, whose short form is run"
+			return "a test reads " + m[1] + ": what depends on it is not run in CI; use racescale.Soak, whose short form is run"
 		}
 	}
 	if m := constraint.FindStringSubmatch(text); m != nil && declared.MatchString(text) && !slices.Contains([]string{"unix", "linux"}, m[1]) {
@@ -41,7 +41,7 @@ func unrun(name, text string) string {
 // to by a variable or a flag holds nothing.
 func TestTests_RunInCI(t *testing.T) {
 	walk(t, func(name string, text []byte) {
-		if strings.HasSuffix(name, "_test.go") && name != "internal/doccheck/unrun_test.go" && name != "internal/pace/pace_test.go" {
+		if strings.HasSuffix(name, "_test.go") && name != "internal/doccheck/unrun_test.go" && name != "internal/racescale/racescale_test.go" {
 			if why := unrun(name, string(text)); why != "" {
 				t.Errorf("%s: %s", name, why)
 			}
@@ -53,7 +53,7 @@ func TestUnrun_FindsTestsThatDoNothing(t *testing.T) {
 	for text, want := range map[string]bool{
 		"func TestA(t *testing.T) {\n\tif m.quick || os.Getenv(\"WEFT_SOAK\") != \"\" {\n\t\tm.run(t)\n\t}\n}\n": true,
 		"func TestA(t *testing.T) {\n\tif testing.Short() {\n\t\treturn\n\t}\n}\n":                               true,
-		"func TestA(t *testing.T) {\n\tif pace.Raced {\n\t\tt.Log(\"slow\")\n\t\treturn\n\t}\n}\n":               true,
+		"func TestA(t *testing.T) {\n\tif racescale.Raced {\n\t\tt.Log(\"slow\")\n\t\treturn\n\t}\n}\n":          true,
 		"//go:build soak\n\nfunc TestA(t *testing.T) {}\n":                                                       true,
 		"//go:build unix\n\nfunc TestA(t *testing.T) {}\n":                                                       false,
 		"func TestA(t *testing.T) {\n\tif testing.Short() {\n\t\tn = 5\n\t}\n}\n":                                false,

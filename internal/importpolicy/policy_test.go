@@ -28,21 +28,18 @@ type policy struct {
 var policies = []policy{
 	{name: "internal/importpolicy"},
 	{name: "internal/doccheck"},
-	{name: "internal/mutants"},   // for tests alone
-	{name: "internal/pace"},      // for tests alone
-	{name: "internal/smalldisk"}, // for tests alone
+	{name: "internal/mutation"},  // for tests alone
+	{name: "internal/racescale"}, // for tests alone
 	{name: "internal/readorder"}, // for tests alone
 	{name: "internal/suggest"},
-	{name: "internal/below"},
-	{name: "internal/complaints"}, // for tests alone
-	{name: "internal/pages"},
+	{name: "internal/rootfs"},
+	{name: "internal/testreport"}, // for tests alone
 	{name: "internal/brief"},
 	{name: "internal/values"},
 	{name: "internal/compact"},
 	{name: "internal/validtext"},
 	{name: "internal/redact"},
-	{name: "internal/freeport"}, // for tests alone
-	{name: "internal/wire"},     // for tests alone
+	{name: "internal/recordedhttp"}, // for tests alone
 	{name: "internal/exprs", imports: []string{"internal/suggest"}, modules: []string{"github.com/expr-lang/expr"}},
 	{name: "internal/fieldname"},
 	{name: "state", imports: []string{"internal/compact", "internal/fieldname", "internal/suggest", "internal/validtext"}},
@@ -55,14 +52,12 @@ var policies = []policy{
 	{name: "capabilities/model/openai", imports: []string{"internal/redact", "state/message", "capabilities/model"}, modules: []string{"github.com/openai/openai-go/v3"}},
 	{name: "capabilities/tool", imports: []string{"internal/values", "state", "state/message", "capabilities/model"}, modules: []string{"github.com/google/jsonschema-go"}},
 	{name: "checkpoint", imports: []string{"internal/compact", "state"}, modules: []string{"github.com/klauspost/compress"}},
-	{name: "internal/faulty", imports: []string{"checkpoint"}}, // for tests alone
-	{name: "checkpoint/checkpointtest", imports: []string{"internal/pace", "state", "checkpoint"}, modules: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
+	{name: "checkpoint/checkpointtest", imports: []string{"internal/racescale", "state", "checkpoint"}, modules: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
 	{name: "checkpoint/memory", imports: []string{"internal/brief", "internal/values"}},
 	{name: "checkpoint/document", imports: []string{"internal/values"}, modules: []string{"github.com/tidwall/gjson"}},
-	{name: "internal/deadnet", imports: []string{"checkpoint", "checkpoint/document", "checkpoint/memory"}}, // for tests alone
-	{name: "internal/scans", imports: []string{"checkpoint/document"}},
-	{name: "checkpoint/memory/memorytest", imports: []string{"internal/complaints", "checkpoint/memory"}},
-	{name: "checkpoint/document/documenttest", imports: []string{"internal/complaints", "checkpoint/document"}},
+	{name: "internal/sqlscan", imports: []string{"checkpoint/document"}},
+	{name: "checkpoint/memory/memorytest", imports: []string{"internal/testreport", "checkpoint/memory"}},
+	{name: "checkpoint/document/documenttest", imports: []string{"internal/testreport", "checkpoint/document"}},
 	{name: "checkpoint/topic", imports: []string{"internal/validtext"}},
 	{name: "checkpoint/topic/topictest", imports: []string{"checkpoint/topic"}},
 	{name: "conversation", imports: []string{"state/message", "checkpoint", "checkpoint/document", "checkpoint/topic"}, modules: []string{"github.com/google/uuid"}},
@@ -70,10 +65,10 @@ var policies = []policy{
 	{name: "conversation/thread", imports: []string{"internal/validtext", "internal/values", "checkpoint/document"}, modules: []string{"github.com/tidwall/gjson"}},
 	{name: "conversation/tasks", imports: []string{"internal/validtext", "checkpoint/document"}},
 	{name: "internal/servicetest", imports: []string{ // for tests alone
-		"internal/pace", "state/message", "checkpoint/document", "conversation", "conversation/session", "conversation/tasks", "conversation/thread",
+		"internal/racescale", "state/message", "checkpoint/document", "conversation", "conversation/session", "conversation/tasks", "conversation/thread",
 	}, modules: []string{"github.com/anishathalye/porcupine"}},
-	{name: "checkpoint/sqlite", imports: []string{"internal/pages", "internal/scans", "state", "checkpoint", "checkpoint/document", "checkpoint/memory"}, modules: []string{"modernc.org/sqlite"}},
-	{name: "checkpoint/postgres", imports: []string{"internal/brief", "internal/pages", "internal/scans", "checkpoint", "checkpoint/document", "checkpoint/memory"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},
+	{name: "checkpoint/sqlite", imports: []string{"internal/sqlscan", "state", "checkpoint", "checkpoint/document", "checkpoint/memory"}, modules: []string{"modernc.org/sqlite"}},
+	{name: "checkpoint/postgres", imports: []string{"internal/brief", "internal/sqlscan", "checkpoint", "checkpoint/document", "checkpoint/memory"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},
 	{name: "checkpoint/redis", imports: []string{"internal/brief", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, modules: []string{"github.com/redis/go-redis/v9"}},
 	{name: "capabilities/memory", imports: []string{"internal/validtext", "state/message", "checkpoint/memory", "conversation/session"}},
 	{name: "internal/step", imports: []string{"state"}, forbidden: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},
@@ -83,17 +78,17 @@ var policies = []policy{
 	{name: "graph", imports: []string{"state", "state/record", "checkpoint", "internal/step", "internal/stream", "internal/schedule", "internal/journal", "internal/suggest", "internal/validtext"}, modules: []string{
 		"github.com/google/jsonschema-go", "github.com/google/uuid",
 	}},
-	{name: "internal/refmodel", imports: []string{"state", "checkpoint", "graph"}},                              // for tests alone
-	{name: "internal/cost", imports: []string{"state", "state/record", "state/message", "checkpoint", "graph"}}, // for tests alone
+	{name: "internal/refmodel", imports: []string{"state", "checkpoint", "graph"}},                                                                               // for tests alone
+	{name: "internal/storetest", imports: []string{"state", "state/record", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "graph"}}, // for tests alone
 	{name: "internal/golden", imports: []string{ // for tests alone
 		"state", "state/message", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
 		"conversation/tasks", "conversation/thread", "graph",
 	}},
-	{name: "graph/workflow", imports: []string{"state", "state/record", "state/message", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/below", "internal/redact", "internal/suggest"}, modules: []string{"gopkg.in/yaml.v3"}},
+	{name: "graph/workflow", imports: []string{"state", "state/record", "state/message", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/rootfs", "internal/redact", "internal/suggest"}, modules: []string{"gopkg.in/yaml.v3"}},
 	{name: "nodes/turn", imports: []string{"internal/suggest", "internal/values", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "checkpoint", "graph"}},
 	{name: "nodes/react", imports: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph"}},
 	{name: "nodes/pes", imports: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph", "nodes/react"}},
-	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/below"}},
+	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/rootfs"}},
 	{name: "internal/cli/terminal", modules: []string{"golang.org/x/term"}},
 	{name: "internal/cli/reports", imports: []string{"state", "checkpoint", "graph", "graph/workflow", "internal/cli/terminal"}},
 	{name: "internal/cli/chat", imports: []string{

@@ -12,7 +12,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 )
 
 // TestMain checks that no test leaves a goroutine, whatever became of its runs.
@@ -31,7 +31,7 @@ func atRandom(t *testing.T, many int, check func(t *testing.T, sp *Spec, seed ui
 	case *seeds > 0:
 		many = *seeds
 	default:
-		many = pace.Of(many, many/20)
+		many = racescale.Of(many, many/20)
 	}
 	t.Logf("%d seeds from %d on", many, *seed)
 	const parts = 4

@@ -16,7 +16,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/weftrun/weft/checkpoint/document"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 )
 
 // Operation is one call of a client, with its result and its times.
@@ -77,7 +77,7 @@ func (r Race[In, Out]) Processes(t *testing.T, address string, open Open, prepar
 	defer shut()
 	prepare(docs)
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env, cmd.Stderr = append(pace.Environ(), r.Env+"="+address), os.Stderr
+	cmd.Env, cmd.Stderr = append(racescale.Environ(), r.Env+"="+address), os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

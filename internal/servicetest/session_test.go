@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/document"
-	"github.com/weftrun/weft/internal/complaints"
+	"github.com/weftrun/weft/internal/testreport"
 )
 
 func TestRun_DocumentsInMemory(t *testing.T) { Run(t, new(document.Map)) }
@@ -27,7 +27,7 @@ func TestJudge_WrongSessionHistories(t *testing.T) {
 		"an append has a conflict":           {op(0, a, result{Conflict: true}, 1, 2)},
 		"the order of the messages is wrong": {one, both, op(0, call{Name: "log"}, result{Log: "b a"}, 5, 6)},
 	} {
-		if complaints.Of(t, func(tb testing.TB) { race.Judge(tb, history) }) == "" {
+		if testreport.Of(t, func(tb testing.TB) { race.Judge(tb, history) }) == "" {
 			t.Errorf("%s: Judge reports nothing", name)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/internal/faulty"
+	"github.com/weftrun/weft/internal/storetest"
 	"github.com/weftrun/weft/nodes/pes"
 )
 
@@ -119,7 +119,7 @@ func (st scenario) run(store checkpoint.Store, n int) (string, pes.State, error)
 		default:
 			_, err = g.Resume(context.Background(), st.turns[n-1].answer(p.Interrupts), run)
 		}
-		if err != nil && !errors.Is(err, faulty.Err) {
+		if err != nil && !errors.Is(err, storetest.ErrDisk) {
 			return "", s, err
 		}
 	}
@@ -132,7 +132,7 @@ func TestCrash_ConversationEndsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		st := drawScenario(t)
 		whole := &checkpoint.Memory{}
-		broken := &faulty.Store{Store: &checkpoint.Memory{}, At: rapid.MapOfN(rapid.IntRange(1, 30), rapid.Bool(), 0, 6).Draw(t, "faults")}
+		broken := &storetest.FailingStore{Store: &checkpoint.Memory{}, At: rapid.MapOfN(rapid.IntRange(1, 30), rapid.Bool(), 0, 6).Draw(t, "faults")}
 		done := map[string]pes.Result{}
 		for n := range st.turns {
 			want, s, err := st.run(whole, n+1)
@@ -169,7 +169,7 @@ func TestCrash_ConversationEndsTheSame(t *testing.T) {
 // One turn with many features, broken at each write in both ways.
 func TestCrash_TurnBrokenAtEachWriteEndsTheSame(t *testing.T) {
 	st := scenario{pes.Replan, true, []scene{{items("f0", "f1", "f2<f0", "f3<f1"), items("s0<f0", "s1", "s2<s0,s1"), map[string]bool{"f3": true}, false}}}
-	counted := &faulty.Store{Store: &checkpoint.Memory{}}
+	counted := &storetest.FailingStore{Store: &checkpoint.Memory{}}
 	want, s, err := st.run(counted, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestCrash_TurnBrokenAtEachWriteEndsTheSame(t *testing.T) {
 	}
 	for at := 1; at <= counted.Writes; at++ {
 		for _, done := range []bool{false, true} {
-			got, _, err := st.run(&faulty.Store{Store: &checkpoint.Memory{}, At: map[int]bool{at: done}}, 1)
+			got, _, err := st.run(&storetest.FailingStore{Store: &checkpoint.Memory{}, At: map[int]bool{at: done}}, 1)
 			if err != nil {
 				t.Fatalf("broken at write %d (done: %v): %v", at, done, err)
 			}

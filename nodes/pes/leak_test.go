@@ -5,10 +5,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 )
 
 func TestMain(m *testing.M) {
-	pace.Tries(100, 20)
+	racescale.Tries(100, 20)
 	goleak.VerifyTestMain(m)
 }

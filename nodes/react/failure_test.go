@@ -20,15 +20,15 @@ import (
 	"github.com/weftrun/weft/capabilities/tool"
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/internal/wire"
+	"github.com/weftrun/weft/internal/recordedhttp"
 	"github.com/weftrun/weft/nodes/react"
 	"github.com/weftrun/weft/state/message"
 )
 
 // behind returns a model with a server inside the process, so that synctest can control time.
-func behind(t *testing.T, cases ...wire.Case) (model.Model, *wire.Server) {
+func behind(t *testing.T, cases ...recordedhttp.Case) (model.Model, *recordedhttp.Server) {
 	t.Helper()
-	s := wire.NewServer(cases...)
+	s := recordedhttp.NewServer(cases...)
 	dial := func(context.Context, string, string) (net.Conn, error) {
 		here, there := net.Pipe()
 		go s.Serve(there)
@@ -51,11 +51,11 @@ func TestEveryRecordedAnswerLeavesTheThreadIntact(t *testing.T) {
 	if _, err := os.Stat(corpus); err != nil {
 		t.Fatal(err)
 	}
-	cases, err := wire.Load(corpus)
+	cases, err := recordedhttp.Load(corpus)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fine := wire.Stream(`{"choices":[{"index":0,"delta":{"content":"I am back."},"finish_reason":"stop"}]}`)
+	fine := recordedhttp.Stream(`{"choices":[{"index":0,"delta":{"content":"I am back."},"finish_reason":"stop"}]}`)
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { survives(t, c, fine) })
@@ -63,7 +63,7 @@ func TestEveryRecordedAnswerLeavesTheThreadIntact(t *testing.T) {
 	}
 }
 
-func survives(t *testing.T, c, fine wire.Case) {
+func survives(t *testing.T, c, fine recordedhttp.Case) {
 	store := &checkpoint.Memory{}
 	var r ran
 	set := tools(t, r.find(tool.Info{Name: "find"}), r.find(tool.Info{Name: "list"}))

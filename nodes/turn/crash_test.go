@@ -19,7 +19,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/internal/faulty"
+	"github.com/weftrun/weft/internal/storetest"
 	"github.com/weftrun/weft/nodes/turn"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/agent"
@@ -260,7 +260,7 @@ func (st scenario) run(store checkpoint.Store, n int) (string, agent.State, erro
 		default:
 			_, err = g.Resume(context.Background(), st.Turns[n-1].answers(p.Interrupts), run)
 		}
-		if err != nil && !errors.Is(err, faulty.Err) {
+		if err != nil && !errors.Is(err, storetest.ErrDisk) {
 			return "", s, err
 		}
 	}
@@ -318,7 +318,7 @@ func endsTheSame(t *rapid.T, st scenario, open func() checkpoint.Store) {
 	var whole checkpoint.Store = &checkpoint.Memory{}
 	below := open()
 	defer closes(below)
-	broken := &faulty.Store{Store: below, At: rapid.MapOfN(rapid.IntRange(1, 40), rapid.Bool(), 0, 6).Draw(t, "faults")}
+	broken := &storetest.FailingStore{Store: below, At: rapid.MapOfN(rapid.IntRange(1, 40), rapid.Bool(), 0, 6).Draw(t, "faults")}
 	var before []state.ContextRef
 	for n := range st.Turns {
 		want, s, err := st.run(whole, n+1)
@@ -349,7 +349,7 @@ func endsTheSame(t *rapid.T, st scenario, open func() checkpoint.Store) {
 func TestCrash_TurnBrokenAtEachWriteEndsTheSame(t *testing.T) {
 	for _, withModel := range []bool{false, true} {
 		st := scenario{Model: withModel, Turns: []scene{{Plan: 1, Extract: "retriable", Planner: "invalid", Steps: []string{"busy", "asks", "replan", "ok"}, Planning: true, Decisions: []string{"approve", "edit"}}}}
-		counted := &faulty.Store{Store: &checkpoint.Memory{}}
+		counted := &storetest.FailingStore{Store: &checkpoint.Memory{}}
 		want, s, err := st.run(counted, 1)
 		must(t, err)
 		if counted.Writes < 20 || s.Execution.StepResults.Len() < 2 {
@@ -357,7 +357,7 @@ func TestCrash_TurnBrokenAtEachWriteEndsTheSame(t *testing.T) {
 		}
 		for at := 1; at <= counted.Writes; at++ {
 			for _, done := range []bool{false, true} {
-				got, _, err := st.run(&faulty.Store{Store: &checkpoint.Memory{}, At: map[int]bool{at: done}}, 1)
+				got, _, err := st.run(&storetest.FailingStore{Store: &checkpoint.Memory{}, At: map[int]bool{at: done}}, 1)
 				must(t, err)
 				same(t, fmt.Sprintf("broken at write %d (done: %v)", at, done), got, want)
 			}

@@ -5,11 +5,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 )
 
 // TestMain checks that no test leaves a goroutine.
 func TestMain(m *testing.M) {
-	pace.Tries(100, 20)
+	racescale.Tries(100, 20)
 	goleak.VerifyTestMain(m)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/weftrun/weft/capabilities/model/openai"
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/internal/pace"
-	"github.com/weftrun/weft/internal/wire"
+	"github.com/weftrun/weft/internal/racescale"
+	"github.com/weftrun/weft/internal/recordedhttp"
 	"github.com/weftrun/weft/nodes/turn"
 	"github.com/weftrun/weft/state/agent"
 	"github.com/weftrun/weft/state/message"
@@ -44,7 +44,7 @@ var roleOf = map[string]role{
 type byRole struct {
 	t       testing.TB
 	models  map[string]model.Model
-	servers map[string]*wire.Server
+	servers map[string]*recordedhttp.Server
 }
 
 func (b byRole) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
@@ -59,14 +59,14 @@ func (b byRole) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chu
 
 // served returns a model whose role answers with these cases, and then always the last. All other
 // roles answer correctly.
-func served(t testing.TB, role string, cases ...wire.Case) byRole {
-	b := byRole{t, map[string]model.Model{}, map[string]*wire.Server{}}
+func served(t testing.TB, role string, cases ...recordedhttp.Case) byRole {
+	b := byRole{t, map[string]model.Model{}, map[string]*recordedhttp.Server{}}
 	for name := range roleOf {
-		play := []wire.Case{fineCase(t, name)}
+		play := []recordedhttp.Case{fineCase(t, name)}
 		if name == role {
 			play = cases
 		}
-		s := wire.NewServer(play...)
+		s := recordedhttp.NewServer(play...)
 		dial := func(context.Context, string, string) (net.Conn, error) {
 			here, there := net.Pipe()
 			go s.Serve(there)
@@ -82,10 +82,10 @@ func served(t testing.TB, role string, cases ...wire.Case) byRole {
 	return b
 }
 
-func fineCase(t testing.TB, role string) wire.Case {
+func fineCase(t testing.TB, role string) recordedhttp.Case {
 	text, err := json.Marshal(roleOf[role].fine)
 	must(t, err)
-	return wire.Stream(`{"choices":[{"index":0,"delta":{"content":` + string(text) + `},"finish_reason":"stop"}]}`)
+	return recordedhttp.Stream(`{"choices":[{"index":0,"delta":{"content":` + string(text) + `},"finish_reason":"stop"}]}`)
 }
 
 // office returns an agent with a model and the clock of synctest. If a role is only used after some
@@ -107,15 +107,15 @@ func office(t testing.TB, m model.Model, role string, store checkpoint.Store) *g
 // withstands runs a turn with a model that always answers so, and on another thread a turn with a
 // model that does so once. It checks that the conversations continue, and returns the text for the
 // user.
-func withstands(t *testing.T, role string, c wire.Case) (text string) {
+func withstands(t *testing.T, role string, c recordedhttp.Case) (text string) {
 	for _, once := range []bool{true, false} {
-		if c.Then == "flood" && !once && pace.Raced {
+		if c.Then == "flood" && !once && racescale.Raced {
 			continue // up to 16 floods of megabytes, a minute under the race detector
 		}
 		store := &checkpoint.Memory{}
 		fine := served(t, "")
 		before := say(t, office(t, fine, "", store), "t1", "draw it")
-		cases := []wire.Case{c}
+		cases := []recordedhttp.Case{c}
 		if once {
 			cases = append(cases, fineCase(t, role))
 		}
@@ -147,7 +147,7 @@ func withstands(t *testing.T, role string, c wire.Case) (text string) {
 // TestRecordedAnswers_EndTheTurnWithOneMessage sends each answer of testdata/answers over HTTP, for
 // the role that its name begins with.
 func TestRecordedAnswers_EndTheTurnWithOneMessage(t *testing.T) {
-	cases, err := wire.Load(filepath.Join("testdata", "answers"))
+	cases, err := recordedhttp.Load(filepath.Join("testdata", "answers"))
 	must(t, err)
 	for _, c := range cases {
 		role, _, _ := strings.Cut(c.Name, "-")
@@ -164,7 +164,7 @@ func TestRecordedAnswers_EndTheTurnWithOneMessage(t *testing.T) {
 // TestRecordedFailures_EndTheTurnWithOneMessage sends the recorded answers of package openai:
 // broken connections, silence, floods, errors.
 func TestRecordedFailures_EndTheTurnWithOneMessage(t *testing.T) {
-	cases, err := wire.Load(filepath.Join("..", "..", "capabilities", "model", "openai", "testdata", "answers"))
+	cases, err := recordedhttp.Load(filepath.Join("..", "..", "capabilities", "model", "openai", "testdata", "answers"))
 	must(t, err)
 	for _, role := range []string{"plan", "answer"} {
 		for _, c := range cases {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/weftrun/weft/capabilities/model"
 	"github.com/weftrun/weft/capabilities/model/openai"
-	"github.com/weftrun/weft/internal/wire"
+	"github.com/weftrun/weft/internal/recordedhttp"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -23,9 +23,9 @@ const key = "sk-secret-123"
 var newYear = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // connect returns a model with a server that plays cases on a local port.
-func connect(t *testing.T, cfg openai.Config, cases ...wire.Case) (*openai.Model, *wire.Server) {
+func connect(t *testing.T, cfg openai.Config, cases ...recordedhttp.Case) (*openai.Model, *recordedhttp.Server) {
 	t.Helper()
-	s := wire.NewServer(cases...)
+	s := recordedhttp.NewServer(cases...)
 	url, closed, err := s.Listen()
 	if err != nil {
 		t.Fatal(err)
@@ -37,9 +37,9 @@ func connect(t *testing.T, cfg openai.Config, cases ...wire.Case) (*openai.Model
 }
 
 // connectInside is connect over pipes, so that synctest can control time.
-func connectInside(t *testing.T, cfg openai.Config, cases ...wire.Case) (*openai.Model, *wire.Server) {
+func connectInside(t *testing.T, cfg openai.Config, cases ...recordedhttp.Case) (*openai.Model, *recordedhttp.Server) {
 	t.Helper()
-	s := wire.NewServer(cases...)
+	s := recordedhttp.NewServer(cases...)
 	dial := func(context.Context, string, string) (net.Conn, error) {
 		here, there := net.Pipe()
 		go s.Serve(there)
@@ -83,7 +83,7 @@ func said(r model.Response) string {
 }
 
 func TestEveryRecordedAnswerIsUnderstoodOrATypedFailure(t *testing.T) {
-	cases, err := wire.Load("testdata/answers")
+	cases, err := recordedhttp.Load("testdata/answers")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestEveryRecordedAnswerIsUnderstoodOrATypedFailure(t *testing.T) {
 	}
 }
 
-func judge(t *testing.T, m model.Model, c wire.Case) {
+func judge(t *testing.T, m model.Model, c recordedhttp.Case) {
 	t.Helper()
 	request := hello()
 	if strings.Contains(c.Text, "call ") { // a call counts only where tools were offered
@@ -131,7 +131,7 @@ func judge(t *testing.T, m model.Model, c wire.Case) {
 }
 
 func TestEveryKindOfFailureIsInTheCorpus(t *testing.T) {
-	cases, err := wire.Load("testdata/answers")
+	cases, err := recordedhttp.Load("testdata/answers")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/weftrun/weft/capabilities/model"
 	"github.com/weftrun/weft/capabilities/model/openai"
-	"github.com/weftrun/weft/internal/wire"
+	"github.com/weftrun/weft/internal/recordedhttp"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -24,7 +24,7 @@ func chunk(delta, finish string) string {
 }
 
 // fine is an answer with the text ok.
-func fine() wire.Case { return wire.Stream(chunk(`{"content":"ok"}`, `"stop"`)) }
+func fine() recordedhttp.Case { return recordedhttp.Stream(chunk(`{"content":"ok"}`, `"stop"`)) }
 
 // sent returns the request that a server got, as compact JSON.
 func sent(t *testing.T, cfg openai.Config, r model.Request) string {
@@ -127,7 +127,7 @@ func TestForm_IsRequestedAsConfigured(t *testing.T) {
 }
 
 func TestTheSchemaOfATypeCanBeForced(t *testing.T) {
-	m, s := connect(t, openai.Config{}, wire.Stream(chunk(`{"content":"{\"name\":\"a\",\"tags\":[\"b\"]}"}`, `"stop"`)))
+	m, s := connect(t, openai.Config{}, recordedhttp.Stream(chunk(`{"content":"{\"name\":\"a\",\"tags\":[\"b\"]}"}`, `"stop"`)))
 	type item struct {
 		Name string   `json:"name"`
 		Tags []string `json:"tags"`
@@ -143,7 +143,7 @@ func TestTheSchemaOfATypeCanBeForced(t *testing.T) {
 
 func TestKey_IsSentAndNeverReported(t *testing.T) {
 	cfg := openai.Config{Header: http.Header{"X-Team": {"team-token-9"}}}
-	echo := wire.Case{Raw: []byte("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n{\"error\":{\"message\":\"you sent Bearer " + key + " and team-token-9\"}}")}
+	echo := recordedhttp.Case{Raw: []byte("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n{\"error\":{\"message\":\"you sent Bearer " + key + " and team-token-9\"}}")}
 	m, s := connect(t, cfg, echo)
 	_, err := model.Generate(t.Context(), m, hello())
 	if got := s.Headers()[0].Get("Authorization"); got != "Bearer "+key {
@@ -159,7 +159,7 @@ func TestKey_IsSentAndNeverReported(t *testing.T) {
 
 func TestKey_OfTheEnvironmentIsForItsServer(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-of-the-environment")
-	s := wire.NewServer(fine())
+	s := recordedhttp.NewServer(fine())
 	url, closed, err := s.Listen()
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +245,7 @@ func TestRequest_InvalidIsAnError(t *testing.T) {
 
 func TestAnAnswerThatTakesTooLongIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		drip := wire.Case{Raw: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: " + chunk(`{"content":"a"}`, "null") + "\n\n"), Then: "hang"}
+		drip := recordedhttp.Case{Raw: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: " + chunk(`{"content":"a"}`, "null") + "\n\n"), Then: "hang"}
 		m, _ := connectInside(t, openai.Config{Idle: time.Hour, Timeout: time.Minute}, drip)
 		begun := time.Now()
 		_, err := model.Generate(t.Context(), m, hello())
@@ -257,7 +257,7 @@ func TestAnAnswerThatTakesTooLongIsStopped(t *testing.T) {
 
 func TestASlowReaderIsNotASilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, _ := connectInside(t, openai.Config{Idle: time.Second}, wire.Stream(chunk(`{"content":"a"}`, "null"), chunk(`{"content":"b"}`, `"stop"`)))
+		m, _ := connectInside(t, openai.Config{Idle: time.Second}, recordedhttp.Stream(chunk(`{"content":"a"}`, "null"), chunk(`{"content":"b"}`, `"stop"`)))
 		text := ""
 		for c, err := range m.Stream(t.Context(), hello()) {
 			if err != nil {
@@ -274,7 +274,7 @@ func TestASlowReaderIsNotASilentServer(t *testing.T) {
 
 func TestTheEndOfTheContextEndsTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, _ := connectInside(t, openai.Config{}, wire.Case{Then: "hang"})
+		m, _ := connectInside(t, openai.Config{}, recordedhttp.Case{Then: "hang"})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := model.Generate(ctx, m, hello())
@@ -285,7 +285,7 @@ func TestTheEndOfTheContextEndsTheAnswer(t *testing.T) {
 }
 
 func TestAReaderThatLeavesEndsTheRequest(t *testing.T) {
-	endless := wire.Case{Raw: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: " + chunk(`{"content":"a"}`, "null") + "\n\n"), Then: "flood"}
+	endless := recordedhttp.Case{Raw: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: " + chunk(`{"content":"a"}`, "null") + "\n\n"), Then: "flood"}
 	m, _ := connect(t, openai.Config{}, endless)
 	n := 0
 	for range m.Stream(t.Context(), hello()) {
@@ -297,7 +297,7 @@ func TestAReaderThatLeavesEndsTheRequest(t *testing.T) {
 }
 
 func TestStream_RetriesNothing(t *testing.T) {
-	busy := wire.Case{Raw: []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nX-Should-Retry: true\r\n\r\n")}
+	busy := recordedhttp.Case{Raw: []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nX-Should-Retry: true\r\n\r\n")}
 	m, s := connect(t, openai.Config{}, busy)
 	if _, err := model.Generate(t.Context(), m, hello()); model.KindOf(err) != model.Overloaded || len(s.Requests()) != 1 {
 		t.Errorf("got %v after %d requests", err, len(s.Requests()))

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/document"
-	"github.com/weftrun/weft/internal/complaints"
+	"github.com/weftrun/weft/internal/testreport"
 )
 
 // twisted is a sound store with some methods of its own.
@@ -327,5 +327,5 @@ func complaintsOf(t *testing.T, name string, s document.Store) string {
 	if i < 0 {
 		t.Fatalf("there is no rule %s", name)
 	}
-	return complaints.Of(t, func(tb testing.TB) { rules[i].check(&probe{Probe: complaints.Probe{TB: tb}, store: s}) })
+	return testreport.Of(t, func(tb testing.TB) { rules[i].check(&probe{Probe: testreport.Probe{TB: tb}, store: s}) })
 }

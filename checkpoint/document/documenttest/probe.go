@@ -8,12 +8,12 @@ import (
 	"strings"
 
 	"github.com/weftrun/weft/checkpoint/document"
-	"github.com/weftrun/weft/internal/complaints"
+	"github.com/weftrun/weft/internal/testreport"
 )
 
 // probe asks a store and complains in one form: the rule, got, want.
 type probe struct {
-	complaints.Probe
+	testreport.Probe
 	store document.Store
 }
 

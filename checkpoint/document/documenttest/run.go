@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/document"
-	"github.com/weftrun/weft/internal/complaints"
+	"github.com/weftrun/weft/internal/testreport"
 )
 
 // Run judges a store. Each sub-test calls open for an empty store of its own.
 func Run(t *testing.T, open func(t testing.TB) document.Store) {
 	for _, r := range allRules() {
-		t.Run(r.name, func(t *testing.T) { r.check(&probe{Probe: complaints.Probe{TB: t}, store: open(t)}) })
+		t.Run(r.name, func(t *testing.T) { r.check(&probe{Probe: testreport.Probe{TB: t}, store: open(t)}) })
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint/memory"
-	"github.com/weftrun/weft/internal/complaints"
+	"github.com/weftrun/weft/internal/testreport"
 )
 
 // broken is a way to break a sound store, and the rules that must complain.
@@ -376,7 +376,7 @@ func TestStoreWithoutAClockIsNotJudgedByTime(t *testing.T) {
 	if c := complaintsOf(t, ruleNamed(t, "TTL"), plain); c != "" {
 		t.Errorf("rule: a store that is no Clock is not judged by time\n got: %s", c)
 	}
-	if complaints.Of(t, func(tb testing.TB) { ruleNamed(t, "TTL").judge(tb, plain, true) }) == "" {
+	if testreport.Of(t, func(tb testing.TB) { ruleNamed(t, "TTL").judge(tb, plain, true) }) == "" {
 		t.Error("rule: RunFull demands a Clock\n got: silence")
 	}
 }
@@ -417,5 +417,5 @@ func ruleNamed(t *testing.T, name string) rule {
 // complaintsOf runs a rule on a store.
 func complaintsOf(t *testing.T, r rule, open func(t testing.TB) memory.Store) string {
 	t.Helper()
-	return complaints.Of(t, func(tb testing.TB) { r.judge(tb, open, false) })
+	return testreport.Of(t, func(tb testing.TB) { r.judge(tb, open, false) })
 }

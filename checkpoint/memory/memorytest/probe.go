@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint/memory"
-	"github.com/weftrun/weft/internal/complaints"
+	"github.com/weftrun/weft/internal/testreport"
 )
 
 // probe asks a store and complains in one form: the rule, got, want.
 type probe struct {
-	complaints.Probe
+	testreport.Probe
 	store memory.Store
 }
 

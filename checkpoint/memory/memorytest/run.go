@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint/memory"
-	"github.com/weftrun/weft/internal/complaints"
+	"github.com/weftrun/weft/internal/testreport"
 )
 
 // Long is the environment variable that makes the rules about paging long.
@@ -52,5 +52,5 @@ func (r rule) judge(t testing.TB, open func(t testing.TB) memory.Store, full boo
 		t.Log("not offered: memorytest.Clock")
 		return
 	}
-	r.check(&probe{Probe: complaints.Probe{TB: t}, store: s})
+	r.check(&probe{Probe: testreport.Probe{TB: t}, store: s})
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/topic"
-	"github.com/weftrun/weft/internal/complaints"
+	"github.com/weftrun/weft/internal/testreport"
 )
 
 func TestLocal(t *testing.T) {
@@ -113,7 +113,7 @@ func TestBrokenBusesAreCaught(t *testing.T) {
 				caught[r.Name] = true
 				bus := b.bus
 				bus.Local = &topic.Local{Keep: Keep}
-				if complaints.Of(t, func(tb testing.TB) { r.Test(tb, World{Bus: bus, Keep: Keep}) }) == "" {
+				if testreport.Of(t, func(tb testing.TB) { r.Test(tb, World{Bus: bus, Keep: Keep}) }) == "" {
 					t.Errorf("rule: a bus that %s is caught by %q\n got: silence", name, r.Name)
 				}
 			}

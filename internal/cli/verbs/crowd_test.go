@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 )
 
 // TestOfProcessesThatWorkOnOneThreadOneRunsEachTask starts four processes at once that run
@@ -33,7 +33,7 @@ func TestOfProcessesThatWorkOnOneThreadOneRunsEachTask(t *testing.T) {
 
 func crowd(p place, address string) {
 	p.Helper()
-	rounds := pace.Soak(3, 100)
+	rounds := racescale.Soak(3, 100)
 	want, _ := undisturbed(p)
 	n, refused := new(tally), 0
 	for round := range rounds {

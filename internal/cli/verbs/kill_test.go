@@ -19,7 +19,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/sqlite"
-	"github.com/weftrun/weft/internal/pace"
+	"github.com/weftrun/weft/internal/racescale"
 )
 
 // kills asks for another number of kills than a run of all tests makes.
@@ -229,7 +229,7 @@ func TestKillAtRandomMoments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			storm(newPlace(t), server.start(t), cmp.Or(*kills, pace.Soak(server.kills, 2200)))
+			storm(newPlace(t), server.start(t), cmp.Or(*kills, racescale.Soak(server.kills, 2200)))
 		})
 	}
 }

@@ -17,13 +17,13 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/weftrun/weft/internal/freeport"
+	"github.com/weftrun/weft/internal/storetest"
 )
 
 // startRedis starts a Redis for one test and returns its address. args are settings.
 func startRedis(t *testing.T, args ...string) (host string) {
 	t.Helper()
-	err := freeport.Start(func(port string) error {
+	err := storetest.StartOnPort(func(port string) error {
 		host = "127.0.0.1:" + port
 		settings := append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "", "--daemonize", "no"}, args...)
 		cmd := exec.Command("redis-server", settings...)
@@ -63,7 +63,7 @@ func await(t *testing.T, cmd *exec.Cmd, said *bufio.Scanner, ready string) error
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: %s\n%s", freeport.ErrEnded, cmd.Path, all.String())
+	return fmt.Errorf("%w: %s\n%s", storetest.ErrServerEnded, cmd.Path, all.String())
 }
 
 // startPostgres starts a PostgreSQL that listens on a socket, and returns its address.

@@ -1,2 +1,0 @@
-// Package freeport chooses ports for servers that tests start.
-package freeport

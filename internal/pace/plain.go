@@ -1,6 +1,0 @@
-//go:build !race
-
-package pace
-
-// Raced reports whether the race detector is on.
-const Raced = false

@@ -1,0 +1,18 @@
+package recordedhttp
+
+import "testing"
+
+func TestACaseThatSaysNotWhatIsWantedIsRefused(t *testing.T) {
+	for _, text := range []string{"", "want: ok\ntext: x\n", "want: ok\n-- response --\n", "text: x\n-- response --\n"} {
+		if _, err := parse("x", text); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}
+
+func TestTheHeadOfAResponseHasTheLinesOfTheWire(t *testing.T) {
+	c, err := parse("x", "want: ok\ntext: x\nthen: hang\n-- response --\nHTTP/1.1 200 OK\nA: b\n\ndata: 1\n\n")
+	if err != nil || string(c.Raw) != "HTTP/1.1 200 OK\r\nA: b\r\n\r\ndata: 1\n\n" || c.Then != "hang" {
+		t.Errorf("got %q, %+v, %v", c.Raw, c, err)
+	}
+}

@@ -1,0 +1,37 @@
+package sqlscan
+
+import "github.com/weftrun/weft/checkpoint/document"
+
+// SQL returns what follows the name d of a table with the columns collection, part, ord and seq:
+// the conditions, the order and the limit, which is one more than the scan's. Each ? stands for
+// one of args, which are []byte or int64. An index over the four columns answers it.
+func SQL(s document.Scan) (text string, args []any) {
+	text, args = " WHERE d.collection = ?", []any{[]byte(s.Collection)}
+	and := func(condition string, values ...any) {
+		text, args = text+" AND "+condition, append(args, values...)
+	}
+	than, direction := ">", ""
+	if s.Reverse {
+		than, direction = "<", " DESC"
+	}
+	order := "d.ord" + direction + ", d.seq" + direction
+	switch {
+	case s.Partition == "":
+		order = "d.part" + direction + ", " + order
+		if s.After != nil {
+			and("(d.part, d.ord, d.seq) "+than+" (?, ?, ?)", []byte(s.After.Partition), []byte(s.After.Order), int64(s.After.Seq))
+		}
+	default:
+		and("d.part = ?", []byte(s.Partition))
+		if s.After != nil {
+			and("(d.ord, d.seq) "+than+" (?, ?)", []byte(s.After.Order), int64(s.After.Seq))
+		}
+	}
+	if s.From != "" {
+		and("d.ord >= ?", []byte(s.From))
+	}
+	if s.Until != "" {
+		and("d.ord < ?", []byte(s.Until))
+	}
+	return text + " ORDER BY " + order + " LIMIT ?", append(args, int64(s.Limit)+1)
+}

@@ -1,0 +1,244 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/memory"
+)
+
+// Store is all that a store of this module does.
+type Store interface {
+	checkpoint.Store
+	checkpoint.Leaser
+	checkpoint.Dropper
+	checkpoint.Expirer
+	checkpoint.Examiner
+}
+
+// Call is one call of a store. Its name is that of the method, for documents and memory after
+// "Documents." and "Memory.". A Call without a Do is of a method that asks the server nothing.
+type Call struct {
+	Name string
+	Do   func(ctx context.Context) error
+}
+
+// Calls returns all calls of a store, on a thread that has the commit [First]. It fails the test
+// when a method that takes a context is not in the table; more are those that only this store has.
+func Calls(t testing.TB, s Store, docs document.Store, mem memory.Store, more ...Call) []Call {
+	t.Helper()
+	calls := append(threadCalls(s), append(documentCalls(docs), memoryCalls(mem)...)...)
+	calls = append(calls, more...)
+	known := map[string]bool{}
+	for _, c := range calls {
+		known[c.Name] = true
+	}
+	for prefix, of := range map[string]reflect.Type{
+		"": reflect.TypeOf(s), "Documents.": reflect.TypeFor[document.Store](), "Memory.": reflect.TypeFor[memory.Store](),
+	} {
+		for m := range of.Methods() {
+			if takesContext(m.Type) && !known[prefix+m.Name] {
+				t.Errorf("rule: the table has every call of the store\n got: no %s%s in it", prefix, m.Name)
+			}
+		}
+	}
+	return slices.DeleteFunc(calls, func(c Call) bool { return c.Do == nil })
+}
+
+// takesContext reports whether the first parameter of a method, or the one after the receiver, is
+// a context.
+func takesContext(method reflect.Type) bool {
+	for i := range min(2, method.NumIn()) {
+		if method.In(i) == reflect.TypeFor[context.Context]() {
+			return true
+		}
+	}
+	return false
+}
+
+// Thread is the thread that the calls are about.
+var Thread = checkpoint.Key{Thread: "thread"}
+
+// First is the commit that the thread has.
+func First() checkpoint.Commit { return commit(1) }
+
+func commit(seq uint64) checkpoint.Commit {
+	return checkpoint.Commit{
+		Key: Thread, ID: fmt.Sprint("commit ", seq), Head: seq - 1, Header: []byte("header"),
+		Refs:  []checkpoint.Ref{{Field: "log", Base: 1, Chunks: int(seq) - 1}},
+		Blobs: []checkpoint.Blob{{Field: "log", Base: 1, Chunk: int(seq) - 1, Data: []byte("chunk")}},
+	}
+}
+
+func threadCalls(s Store) []Call {
+	return []Call{
+		{"Load", func(ctx context.Context) error { _, err := s.Load(ctx, Thread, 0); return err }},
+		{"Commit", func(ctx context.Context) error { return s.Commit(ctx, commit(2)) }},
+		{"Put", func(ctx context.Context) error {
+			return s.Put(ctx, checkpoint.Pending{Key: Thread, Head: 1, Entries: []checkpoint.Entry{{Task: "t", Data: []byte("x")}}})
+		}},
+		{"History", func(ctx context.Context) error { return drain(s.History(ctx, Thread, checkpoint.Query{})) }},
+		{"Threads", func(ctx context.Context) error { return drain(s.Threads(ctx, checkpoint.ThreadQuery{})) }},
+		{"Namespaces", func(ctx context.Context) error { _, err := s.Namespaces(ctx, Thread.Thread); return err }},
+		{"Delete", func(ctx context.Context) error { return s.Delete(ctx, "another thread") }},
+		{"Acquire", func(ctx context.Context) error {
+			_, err := s.Acquire(ctx, checkpoint.LeaseRequest{Thread: "leased", Owner: "me", TTL: time.Minute})
+			return err
+		}},
+		{"Release", func(ctx context.Context) error { return s.Release(ctx, "leased", "fence") }},
+		{"Drop", func(ctx context.Context) error {
+			return s.Drop(ctx, checkpoint.Drop{Key: Thread, Head: 2, Commits: []uint64{1}})
+		}},
+		{"Expire", func(ctx context.Context) error { return s.Expire(ctx, "another thread", time.Hour) }},
+		{"Doctor", func(ctx context.Context) error { _, err := s.Doctor(ctx); return err }},
+	}
+}
+
+func drain(all iter.Seq2[checkpoint.Snapshot, error]) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func documentCalls(s document.Store) []Call {
+	at, value := document.At("c", "p"), json.RawMessage(`{"a":1}`)
+	return []Call{
+		{"Documents.Get", func(ctx context.Context) error { _, err := s.Get(ctx, at, "id"); return err }},
+		{"Documents.Set", func(ctx context.Context) error {
+			_, err := s.Set(ctx, at, document.Change{ID: "id", Value: value})
+			return err
+		}},
+		{"Documents.Delete", func(ctx context.Context) error { return s.Delete(ctx, at, "id") }},
+		{"Documents.Batch", func(ctx context.Context) error {
+			_, err := s.Batch(ctx, at, []document.Change{{ID: "a", Value: value}, {ID: "b", Value: value}})
+			return err
+		}},
+		{"Documents.Query", func(ctx context.Context) error { _, err := s.Query(ctx, document.Query{Place: at}); return err }},
+		{"Documents.Clear", func(ctx context.Context) error { return s.Clear(ctx, document.At("c", "")) }},
+	}
+}
+
+func memoryCalls(s memory.Store) []Call {
+	ns, value := []string{"n"}, json.RawMessage(`{"a":1}`)
+	return []Call{
+		{"Memory.Get", func(ctx context.Context) error { _, err := s.Get(ctx, ns, "key"); return err }},
+		{"Memory.Put", func(ctx context.Context) error {
+			_, err := s.Put(ctx, ns, "key", value, memory.Options{})
+			return err
+		}},
+		{"Memory.Delete", func(ctx context.Context) error { return s.Delete(ctx, ns, "key") }},
+		{"Memory.Batch", func(ctx context.Context) error {
+			_, err := s.Batch(ctx, ns, []memory.Op{{Key: "a", Value: value}, {Key: "b", Value: value}})
+			return err
+		}},
+		{"Memory.Search", func(ctx context.Context) error { _, err := s.Search(ctx, memory.Query{}); return err }},
+		{"Memory.Namespaces", func(ctx context.Context) error {
+			_, err := s.Namespaces(ctx, memory.NamespaceQuery{})
+			return err
+		}},
+	}
+}
+
+// generous is within how many times its bound a call must end. What is tested is that it ends.
+const generous = 50
+
+// Ends calls f, and fails the test when it takes far longer than a bound. It returns what f did.
+func Ends(t testing.TB, name string, bound time.Duration, f func() error) error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	timer := time.NewTimer(generous * bound)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		t.Fatalf("rule: every call ends within its bound\n got: %s has not ended after %d times %v", name, generous, bound)
+		return nil
+	}
+}
+
+// Bounded makes every call on a connection that a network swallows, once with no deadline but
+// that of the store, and once with a shorter one. ready makes a connection over which the next
+// call will go; it may fail where the machine is slow, and is then tried again.
+func Bounded(t *testing.T, n *Network, way Way, patience time.Duration, ready func(ctx context.Context) error, calls []Call) {
+	t.Helper()
+	for _, c := range calls {
+		name := fmt.Sprintf("%s, %v", c.Name, way)
+		Prepare(t, n, ready)
+		n.Set(way)
+		err := Ends(t, name, patience, func() error { return c.Do(context.Background()) })
+		switch {
+		case !errors.Is(err, checkpoint.ErrUnavailable) && !errors.Is(err, checkpoint.ErrUnknownOutcome):
+			t.Errorf("rule: a call to a server that is silent fails, with a type\n got: %s: %v", name, err)
+		case !strings.Contains(err.Error(), n.Addr):
+			t.Errorf("rule: the error says where there was no answer: %s\n got: %v", n.Addr, err)
+		}
+		short, cancel := context.WithTimeout(context.Background(), patience/10)
+		err = Ends(t, name+" with a context", patience, func() error { return c.Do(short) })
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("rule: the deadline of the caller's context is kept\n got: %s: %v", name, err)
+		}
+	}
+	n.Set(Pass)
+}
+
+// answered reports whether an error is none, or one that a server that answers may be the cause of.
+func answered(err error) bool {
+	for _, kind := range []error{checkpoint.ErrConflict, checkpoint.ErrNotFound, checkpoint.ErrFenced, checkpoint.ErrOwned,
+		document.ErrConflict, document.ErrNotFound, memory.ErrNotFound} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return err == nil
+}
+
+// Stops makes every call on a network that becomes silent in the middle of it: after no reply, after
+// one, and so on until the call gets all that it asks for.
+func Stops(t *testing.T, n *Network, patience time.Duration, ready func(ctx context.Context) error, calls []Call) {
+	t.Helper()
+	const most = 200 // replies of a call
+	for _, c := range calls {
+		for replies := 0; ; replies++ {
+			name := fmt.Sprintf("%s after %d replies", c.Name, replies)
+			Prepare(t, n, ready)
+			n.SetAfter(replies)
+			err := Ends(t, name, patience, func() error { return c.Do(context.Background()) })
+			if answered(err) {
+				break
+			}
+			if replies == most || !errors.Is(err, checkpoint.ErrUnavailable) && !errors.Is(err, checkpoint.ErrUnknownOutcome) {
+				t.Fatalf("rule: a call goes to its server a few times, and its error has a type\n got: %s: %v", name, err)
+			}
+		}
+	}
+	n.Set(Pass)
+}
+
+// Prepare lets bytes pass, and waits for ready to succeed.
+func Prepare(t testing.TB, n *Network, ready func(ctx context.Context) error) {
+	t.Helper()
+	n.Set(Pass)
+	var err error
+	for begin := time.Now(); time.Since(begin) < time.Minute; {
+		if err = ready(t.Context()); err == nil {
+			return
+		}
+	}
+	t.Fatalf("rule: when the network is whole again, so is the store\n got: %v", err)
+}
