@@ -81,7 +81,7 @@ func TestRun_EnforcesTheDeclaration(t *testing.T) {
 	}
 }
 
-func TestAHardConstraintWithEmptyInputsFails(t *testing.T) {
+func TestConstrain_HardWithoutInputsFails(t *testing.T) {
 	for _, mode := range []agent.Mode{"", agent.Hard, agent.Soft} {
 		info := capabilities.Info{Name: "plot", Description: "d", Requires: []string{"RAIN", "PICTURE"}, Constraint: mode}
 		r := registry(t, provider("find", nil, []string{"RAIN", "PICTURE"}, nil), storing(info))

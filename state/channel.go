@@ -16,8 +16,8 @@ import (
 // task's copy until Fold carries them into the run's state.
 //
 // Value, List, Map and the other types of this package have a method Channel that returns one. A
-// type of your own may be a field too if its pointer has that method: see [Channeler]. Reduced is the
-// short way when only the reducing function is new.
+// type of your own may be a field too if its pointer has that method: see [Channeler]. Reduced is
+// the short way when only the reducing function is new.
 //
 // A Channel is not safe for concurrent use; its copies are independent.
 type Channel interface {
@@ -48,9 +48,9 @@ type Channel interface {
 	RestoreWrites(overwrite bool, dec Decode) error
 }
 
-// Channeler is implemented by the pointer of each type that may be a field of a state. It keeps what
-// the runtime needs of a field apart from what a node does with it. A type that has the methods of
-// Channel itself returns itself:
+// Channeler is implemented by the pointer of each type that may be a field of a state. It keeps
+// what the runtime needs of a field apart from what a node does with it. A type that has the
+// methods of Channel itself returns itself:
 //
 //	func (v *Votes) Channel() state.Channel { return v }
 //

@@ -44,14 +44,13 @@
 //	Ephemeral  replaces                 are an error                 for the next step
 //	Untracked  replaces                 are an error                 for the run, never stored
 //
-// [ContextData] is a Map with two levels of keys, for what an agent knows; the state of an
-// agent and its manager are in package state/agent, as agent.State and agent.Manager,
-// and conversations have a channel of their own,
-// message.Log in package state/message. [DeepMerge] is the reducer that merges objects on
-// every level. List, Stack, Once, Sum, Max, Min, Map, Set, Reduced and
-// ContextData also have Overwrite, which replaces the whole value. A type of
-// your own may be a field when its pointer has the method Channel, which returns what the runtime needs of
-// it: see [Channeler] and [Channel]. [Reduced] is the short way when only the merge is new.
+// [ContextData] is a Map with two levels of keys, for what an agent knows; the state of an agent
+// and its manager are in package state/agent, as agent.State and agent.Manager, and conversations
+// have a channel of their own, message.Log in package state/message. [DeepMerge] is the reducer
+// that merges objects on every level. List, Stack, Once, Sum, Max, Min, Map, Set, Reduced and
+// ContextData also have Overwrite, which replaces the whole value. A type of your own may be a
+// field when its pointer has the method Channel, which returns what the runtime needs of it: see
+// [Channeler] and [Channel]. [Reduced] is the short way when only the merge is new.
 //
 // # Tags
 //

@@ -30,9 +30,8 @@ func Example() {
 	fmt.Println(s.Facts.Len(), s.Facts.At(0), s.Rounds.Get())
 	data, _ := json.Marshal(s)
 	fmt.Println(string(data))
-	// Output:
-	// 2 a fact about weaving 2
-	// {"question":"weaving","facts":["a fact about weaving","a fact about weaving"],"rounds":2,"sources":{"a":"https://example.com"}}
+	// Output: 2 a fact about weaving 2 {"question":"weaving","facts":["a fact about weaving","a
+	// fact about weaving"],"rounds":2,"sources":{"a":"https://example.com"}}
 }
 
 // The schema is what a runtime sees of a state: it hands out views, and folds what

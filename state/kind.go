@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Kind names a channel of this package that a field without a Go type can have too, as the fields of
-// package record do.
+// Kind names a channel of this package that a field without a Go type can have too, as the fields
+// of package record do.
 type Kind string
 
 // The kinds are the channels of this package.

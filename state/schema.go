@@ -32,8 +32,8 @@ type Field struct {
 	// Name is the wire name: the json names of the groups around the field and of
 	// the field itself, joined by "_".
 	Name string
-	// Type is the channel's Go type, such as state.List[string], or what stands for it where the state has
-	// no Go type.
+	// Type is the channel's Go type, such as state.List[string], or what stands for it where the
+	// state has no Go type.
 	Type string
 	// Turn is true when the field is reset to its default by each new input.
 	Turn bool
@@ -101,12 +101,12 @@ func (s *Schema) Blank() View { return s.layout.Blank() }
 // together, as long as one is used.
 func (s *Schema) Blanks(n int) []View { return s.layout.Blanks(n) }
 
-// Over returns a view of the state that p, a *S or what [Hold] returned, points to, or of a state equal
-// to it: it is for reading a state that does not change meanwhile.
+// Over returns a view of the state that p, a *S or what [Hold] returned, points to, or of a state
+// equal to it: it is for reading a state that does not change meanwhile.
 func (s *Schema) Over(p any) View { return s.layout.Over(p) }
 
-// Hold returns value for a later [Schema.Over], independent of the states that it was assigned from or
-// to. A struct of channels is so already; an assigned copy of a record has the same channels.
+// Hold returns value for a later [Schema.Over], independent of the states that it was assigned from
+// or to. A struct of channels is so already; an assigned copy of a record has the same channels.
 func Hold[S any](s *Schema, value S) any {
 	if l, ok := s.layout.(structs[S]); ok && l.few() {
 		held := &small[S]{state: value}
@@ -211,8 +211,8 @@ func (s *Schema) invalidText(data []byte) error {
 	return &TextError{}
 }
 
-// Find returns the place of the field with this wire name. The error wraps [ErrUnknownField] and lists
-// the fields.
+// Find returns the place of the field with this wire name. The error wraps [ErrUnknownField] and
+// lists the fields.
 func (s *Schema) Find(name string) (int, error) {
 	i, ok := s.index[name]
 	if !ok {

@@ -22,8 +22,9 @@ type TextError struct {
 	// field, such as the payload of a task.
 	Field string
 	// Path leads to the text inside what was written, such as ["key"].name[3]; "" for the value
-	// itself, and for JSON that was given as an input. It ends with the key of a map where that is what
-	// is wrong. In a channel that gathers writes, such as Reduced, it begins with the number of the write.
+	// itself, and for JSON that was given as an input. It ends with the key of a map where that is
+	// what is wrong. In a channel that gathers writes, such as Reduced, it begins with the number
+	// of the write.
 	Path string
 }
 

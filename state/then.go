@@ -1,8 +1,8 @@
 package state
 
-// Sequel is a channel that can take over what the holder of another copy wrote, as if
-// its own holder had written it next. The channels of this package are Sequels. A state whose channels all are can be shared
-// with a subgraph, whose many steps count as the writes of one task.
+// Sequel is a channel that can take over what the holder of another copy wrote, as if its own
+// holder had written it next. The channels of this package are Sequels. A state whose channels all
+// are can be shared with a subgraph, whose many steps count as the writes of one task.
 type Sequel interface {
 	Channel
 	// Then writes to the receiver what w, a channel of the receiver's own type that was

@@ -90,8 +90,8 @@ func (w *walker) channel(l leaf, path string, t reflect.Type) {
 // channelOf returns the channel of a new t, whose pointer is a Channeler.
 func channelOf(t reflect.Type) Channel { return reflect.New(t).Interface().(Channeler).Channel() }
 
-// unusedFold returns the type that is embedded in t and whose Channel t has by promotion, although t
-// has a Fold; or nil.
+// unusedFold returns the type that is embedded in t and whose Channel t has by promotion, although
+// t has a Fold; or nil.
 func unusedFold(t reflect.Type) reflect.Type {
 	if _, folds := reflect.PointerTo(t).MethodByName("Fold"); !folds || t.Kind() != reflect.Struct {
 		return nil

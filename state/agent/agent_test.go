@@ -16,7 +16,7 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// PVAddresses and Analysis are the types of context of the founding document's example.
+// PVAddresses and Analysis are registered types of context.
 type PVAddresses struct {
 	PVs         []string  `json:"pvs"`
 	Description string    `json:"description"`
@@ -38,12 +38,12 @@ type Analysis struct {
 
 func (*Analysis) ContextType() string { return "ANALYSIS_RESULTS" }
 
-// Stray is registered nowhere.
+// Stray is not registered.
 type Stray struct{ N int }
 
 func (Stray) ContextType() string { return "STRAY" }
 
-// Impostor goes by another's name.
+// Impostor has the name of another type.
 type Impostor struct{ N int }
 
 func (Impostor) ContextType() string { return "PV_ADDRESSES" }
@@ -72,7 +72,7 @@ func wants(t testing.TB, err, want error, contains ...string) {
 	}
 	for _, s := range contains {
 		if !strings.Contains(err.Error(), s) {
-			t.Errorf("got %q, want it to say %q", err, s)
+			t.Errorf("got %q, want %q in it", err, s)
 		}
 	}
 }

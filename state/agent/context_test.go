@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-func TestContextHasThreeLevels(t *testing.T) {
+func TestContextData_HasThreeLevels(t *testing.T) {
 	m := manager(t)
 	m.Clock, m.Run = nil, ""
 	var s agent.State
@@ -49,7 +49,7 @@ func merged(t testing.TB, base state.ContextData, docs ...string) state.ContextD
 	return base
 }
 
-func TestAMergeReplacesTheEntryAndKeepsItsSiblings(t *testing.T) {
+func TestContextMerge_ReplacesOneEntry(t *testing.T) {
 	const old = `{"A":{"k":{"x":1,"y":2},"l":{"x":3}},"B":{"k":{"x":4}}}`
 	base := contexts(t, old)
 	got := merged(t, base, `{"A":{"k":{"z":9}},"C":{"n":{}}}`)
@@ -59,7 +59,7 @@ func TestAMergeReplacesTheEntryAndKeepsItsSiblings(t *testing.T) {
 	same(t, "merged into nothing", none.String(), old)
 }
 
-func TestEdgesOfTheMerge(t *testing.T) {
+func TestContextMerge_EdgeCases(t *testing.T) {
 	base := contexts(t, `{"A":{"k":{"x":1}}}`)
 	for _, doc := range []string{`null`, `{}`} {
 		got := merged(t, base, doc)
@@ -71,7 +71,7 @@ func TestEdgesOfTheMerge(t *testing.T) {
 	same(t, "two writers", got.String(), `{"A":{"k":{"_meta":{"replaced":["find"]},"x":3}}}`)
 }
 
-func TestAFreshStateHasOneMessageAndDefaults(t *testing.T) {
+func TestCreateFresh_HasOneMessageAndDefaults(t *testing.T) {
 	m := manager(t)
 	m.NewID = func() string { return "id1" }
 	s := m.CreateFresh("hello", nil)
@@ -85,7 +85,7 @@ func TestAFreshStateHasOneMessageAndDefaults(t *testing.T) {
 	same(t, "index", m.StepIndex(&s), 0)
 }
 
-func TestAFreshStateCarriesContextAndNothingElse(t *testing.T) {
+func TestCreateFresh_CarriesOnlyContext(t *testing.T) {
 	var w agent.State
 	turnOf(&w)
 	prior := after(t, w)
@@ -95,14 +95,14 @@ func TestAFreshStateCarriesContextAndNothingElse(t *testing.T) {
 	same(t, "messages", s.Messages.Len(), 1)
 }
 
-func TestAPriorWithoutContextIsEmpty(t *testing.T) {
+func TestCreateFresh_PriorWithoutContext(t *testing.T) {
 	for _, prior := range []*agent.State{nil, {}} {
 		s := manager(t).CreateFresh("hello", prior)
 		same(t, "contexts", s.Context.String(), "{}")
 	}
 }
 
-func TestTheCarriedContextSharesNothing(t *testing.T) {
+func TestCreateFresh_SharesNoMemory(t *testing.T) {
 	m := manager(t)
 	prior := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"k":{"pvs":["a"]}}}`)}
 	s := m.CreateFresh("hello", &prior)
@@ -115,7 +115,7 @@ func TestTheCarriedContextSharesNothing(t *testing.T) {
 	same(t, "prior", prior.Context.String(), `{"PV_ADDRESSES":{"k":{"pvs":["a"]}}}`)
 }
 
-func TestStoreContextWritesTheContextAlone(t *testing.T) {
+func TestStoreContext_WritesOnlyTheContext(t *testing.T) {
 	s := planned(t, agent.Step{Objective: "find PVs", Capability: "pv_finding", ContextKey: "beam"})
 	must(t, manager(t).StoreContext(&s, "PV_ADDRESSES", "beam", PVAddresses{PVs: []string{"SR"}}))
 	sameList(t, "written", written(&s), []string{"capability_context_data"})
@@ -127,7 +127,7 @@ func TestStoreContextWritesTheContextAlone(t *testing.T) {
 	same(t, "run", e.Meta.Run, want.Run)
 }
 
-func TestStoreContextChecksTheType(t *testing.T) {
+func TestStoreContext_ChecksTheType(t *testing.T) {
 	m := manager(t)
 	var s agent.State
 	wants(t, m.StoreContext(&s, "STRAY", "k", Stray{}), agent.ErrUnknownType, "STRAY", "ANALYSIS_RESULTS, PV_ADDRESSES")
@@ -148,7 +148,7 @@ func TestStoreContextChecksTheType(t *testing.T) {
 	wants(t, open.StoreContext(&s, "STRAY", "k", nil), agent.ErrWrongType)
 }
 
-func TestAnEmptyTypeOrKeyIsRefused(t *testing.T) {
+func TestStoreContext_RejectsEmptyNames(t *testing.T) {
 	var m agent.Manager
 	var s agent.State
 	wants(t, m.StoreContext(&s, "", "k", Stray{}), state.ErrContextName)
@@ -158,7 +158,7 @@ func TestAnEmptyTypeOrKeyIsRefused(t *testing.T) {
 	same(t, "contexts", s.Context.Len(), 0)
 }
 
-func TestTheSameKeyReplacesAndANewOneAdds(t *testing.T) {
+func TestStoreContext_ReplacesSameKey(t *testing.T) {
 	m := manager(t)
 	var s agent.State
 	for _, w := range []struct{ key, pv string }{{"a", "1"}, {"b", "2"}, {"a", "3"}} {
@@ -171,7 +171,7 @@ func TestTheSameKeyReplacesAndANewOneAdds(t *testing.T) {
 	same(t, "b", all["b"].PVs[0], "2")
 }
 
-func TestContextsGivesTypedAccess(t *testing.T) {
+func TestContexts_TypedAccess(t *testing.T) {
 	m := manager(t)
 	var s agent.State
 	must(t, m.StoreContext(&s, "ANALYSIS_RESULTS", "k", &Analysis{Text: "flat"}))
@@ -186,7 +186,7 @@ func TestContextsGivesTypedAccess(t *testing.T) {
 	wants(t, err, agent.ErrWrongType, "PVAddresses", "Impostor")
 }
 
-func TestNotFoundUnknownAndCorruptAreThree(t *testing.T) {
+func TestContexts_DistinguishesErrors(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"bad":{"pvs":7},"good":{}},"STRAY":{"k":{"N":1}}}`)}
 	c := m.Contexts(&s)
@@ -200,7 +200,7 @@ func TestNotFoundUnknownAndCorruptAreThree(t *testing.T) {
 	must(t, err)
 }
 
-func TestWhatWasDecodedIsHandedOutAgain(t *testing.T) {
+func TestContexts_CachesDecodedValues(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"ANALYSIS_RESULTS":{"k":{"analysis":"one"}}}`)}
 	c := m.Contexts(&s)
@@ -224,7 +224,7 @@ func TestWhatWasDecodedIsHandedOutAgain(t *testing.T) {
 	wants(t, err, agent.ErrNotFound)
 }
 
-func TestAllOfAType(t *testing.T) {
+func TestAll_ReturnsContextsOfType(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"a":{"pvs":["1"]},"b":{"pvs":["2"]},"bad":{"pvs":7}}}`)}
 	all, err := agent.All[PVAddresses](m.Contexts(&s))
@@ -238,7 +238,7 @@ func TestAllOfAType(t *testing.T) {
 	wants(t, err, agent.ErrUnknownType) // to return none would hide it
 }
 
-func TestAllInputsOfATypeInPlanOrder(t *testing.T) {
+func TestInputs_InPlanOrder(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"a":{"pvs":["1"]},"b":{"pvs":["2"]}},"ANALYSIS_RESULTS":{"x":{"analysis":"t"}}}`)}
 	var step agent.Step
@@ -260,7 +260,7 @@ func TestAllInputsOfATypeInPlanOrder(t *testing.T) {
 	same(t, "second", all[1].ContextRef, ref("ANALYSIS_RESULTS", "x"))
 }
 
-func TestAMissingInputIsAnError(t *testing.T) {
+func TestInputs_MissingIsAnError(t *testing.T) {
 	m := manager(t)
 	var s agent.State
 	step := agent.Step{Inputs: agent.InputList{ref("PV_ADDRESSES", "gone"), ref("PV_ADDRESSES", "lost")}}
@@ -275,7 +275,7 @@ func TestAMissingInputIsAnError(t *testing.T) {
 	wants(t, err, agent.ErrNotFound, "gone", "lost")
 }
 
-func TestLargeDataLivesInContextAndIsStoredOnce(t *testing.T) {
+func TestContext_LargeDataIsStoredOnce(t *testing.T) {
 	m := manager(t)
 	large := PVAddresses{PVs: []string{strings.Repeat("x", 1<<16)}}
 	var s agent.State
@@ -294,7 +294,7 @@ func TestLargeDataLivesInContextAndIsStoredOnce(t *testing.T) {
 	}
 }
 
-func TestTypedFieldsRoundTrip(t *testing.T) {
+func TestContext_TypedFieldsRoundTrip(t *testing.T) {
 	m := manager(t)
 	want := PVAddresses{[]string{"SR:C01-BI:G02A:CURRENT", "ü <&>"}, "Found \"PVs\"\n", noon.Add(123 * time.Nanosecond)}
 	store := &checkpoint.Memory{}

@@ -10,9 +10,9 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// Contexts is typed access to the contexts of a state: see [Manager.Contexts]. It sees what
-// the state holds at the moment of the call. What it has decoded it hands out again, so do not
-// change it; a Contexts is for one task and not safe for concurrent use.
+// Contexts provides typed access to the contexts of a state: see [Manager.Contexts]. Each call
+// reads the current state. Contexts caches decoded values, so callers must not modify them. A
+// Contexts is for one task and is not safe for concurrent use.
 type Contexts struct {
 	m     Manager
 	s     *State
@@ -21,11 +21,11 @@ type Contexts struct {
 }
 
 type decoded struct {
-	fields string // of which v was made
+	fields string // the stored fields from which v was decoded
 	v      Context
 }
 
-// Keyed is a context with its place.
+// Keyed is a context with its type, key and metadata.
 type Keyed[T any] struct {
 	state.ContextRef
 	Value T
@@ -55,9 +55,9 @@ func get[T Context](c *Contexts, ref state.ContextRef) (k Keyed[T], err error) {
 	return Keyed[T]{ref, v, any.Meta}, nil
 }
 
-// All returns the contexts of type T by key. Where some of them cannot be read it returns the
-// others and an error that joins a [*CorruptError] for each. A type that is not registered
-// is an error only where there are contexts of it.
+// All returns the contexts of type T by key. If some of them cannot be decoded, it returns the
+// others and an error that joins a [*CorruptError] for each. A type that is not registered is an
+// error only if contexts of this type exist.
 func All[T Context](c *Contexts) (map[string]T, error) {
 	name := nameOf[T]()
 	out := map[string]T{}
@@ -73,8 +73,8 @@ func All[T Context](c *Contexts) (map[string]T, error) {
 	return out, errors.Join(errs...)
 }
 
-// Inputs returns all inputs of a step that are of type T, in the order of the plan. A missing
-// one is an error, which joins all that is wrong with them; no input of this type is none.
+// Inputs returns all inputs of a step that are of type T, in the order of the plan. A missing input
+// is an error; the error joins all problems. No input of this type is not an error.
 func Inputs[T Context](c *Contexts, step Step) (all []Keyed[T], err error) {
 	var errs []error
 	for _, ref := range step.Inputs {
@@ -91,8 +91,8 @@ func Inputs[T Context](c *Contexts, step Step) (all []Keyed[T], err error) {
 	return all, nil
 }
 
-// Input returns the first input of a step that is of type T. Where the plan names none the
-// error is a [*ConstraintError].
+// Input returns the first input of a step that is of type T. If the plan names none, the error is a
+// [*ConstraintError].
 func Input[T Context](c *Contexts, step Step) (T, error) {
 	var zero T
 	all, err := Inputs[T](c, step)
@@ -131,8 +131,8 @@ func (c *Contexts) get(ref state.ContextRef) (k Keyed[Context], err error) {
 	return Keyed[Context]{ref, d.v, e.Meta}, nil
 }
 
-// Store puts v under the context key of a step, as [Manager.StoreOutput] does, and hands out v itself from
-// now on.
+// Store stores v under the context key of a step, as [Manager.StoreOutput] does. Later reads return
+// v itself.
 func (c *Contexts) Store(step Step, v Context) error {
 	if err := c.m.StoreOutput(c.s, step, v); err != nil {
 		return err
@@ -143,10 +143,10 @@ func (c *Contexts) Store(step Step, v Context) error {
 	return nil
 }
 
-// Raw returns the contexts as they are stored.
+// Raw returns the stored form of the contexts.
 func (c *Contexts) Raw() state.ContextData { return *c.data }
 
-// Refs returns the names of all contexts, by type and key.
+// Refs returns references to all contexts, in order of type and key.
 func (c *Contexts) Refs() (refs InputList) {
 	for ref := range c.data.All() {
 		refs = append(refs, ref)
@@ -154,8 +154,8 @@ func (c *Contexts) Refs() (refs InputList) {
 	return refs
 }
 
-// Field returns one field of a context by its path, such as "pvs.0", without decoding the rest. The type
-// need not be registered. The error is a [*NotFoundError], or wraps ErrPath.
+// Field returns one field of a context by its path, such as "pvs.0". It decodes no other field, and
+// the type need not be registered. The error is a [*NotFoundError] or wraps ErrPath.
 func (c *Contexts) Field(ref state.ContextRef, path string) (gjson.Result, error) {
 	e, ok := c.data.Lookup(ref.Type, ref.Key)
 	if !ok {

@@ -29,7 +29,7 @@ type secretive struct{ hidden int }
 
 func (s secretive) ContextType() string { return "SECRET" + strings.Repeat("x", s.hidden) }
 
-func TestEveryMistakeInTypesIsReportedAtOnce(t *testing.T) {
+func TestNewTypes_ReportsAllMistakes(t *testing.T) {
 	_, err := agent.NewTypes(agent.TypeOf[PVAddresses](), agent.TypeOf[Impostor](), agent.TypeOf[notAStruct](),
 		agent.TypeOf[nameless](), agent.TypeOf[slashed](), agent.TypeOf[secretive](), agent.TypeOf[agent.Context]())
 	wants(t, err, state.ErrContextName, `"PV_ADDRESSES" is taken twice`, "notAStruct is not a struct", "nameless",
@@ -40,7 +40,7 @@ func TestEveryMistakeInTypesIsReportedAtOnce(t *testing.T) {
 	same(t, "nil has", (*agent.Types)(nil).Has("X"), false)
 }
 
-func TestAHardConstraintWithEmptyInputsFails(t *testing.T) {
+func TestConstrain_HardWithoutInputsFails(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"k":{}}}`)}
 	c := m.Contexts(&s)
@@ -61,7 +61,7 @@ func TestAHardConstraintWithEmptyInputsFails(t *testing.T) {
 	}
 }
 
-func TestNoInputsAndEmptyInputsAreTheSame(t *testing.T) {
+func TestInputList_NilEqualsEmpty(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"k":{}}}`)}
 	c := m.Contexts(&s)
@@ -75,7 +75,7 @@ func TestNoInputsAndEmptyInputsAreTheSame(t *testing.T) {
 	}
 }
 
-func TestSummariesNeverFallBackToAllContext(t *testing.T) {
+func TestSummaries_ReturnsOnlyRefs(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"ANALYSIS_RESULTS":{"x":{"analysis":"flat"}},"PV_ADDRESSES":{"a":{"pvs":["1"]},"b":{"pvs":["2","3"],"_meta":{"task_objective":"find"}}},"STRAY":{"k":{}}}`)}
 	c := m.Contexts(&s)
@@ -92,7 +92,7 @@ func TestSummariesNeverFallBackToAllContext(t *testing.T) {
 	wants(t, err, agent.ErrUnknownType, "STRAY")
 }
 
-func TestAValueThatCannotBeStoredFailsAtItsNode(t *testing.T) {
+func TestStoreContext_RejectsValueWithoutJSON(t *testing.T) {
 	types, err := agent.NewTypes(agent.TypeOf[loose]())
 	must(t, err)
 	m := agent.Manager{Types: types}
@@ -105,12 +105,12 @@ func TestAValueThatCannotBeStoredFailsAtItsNode(t *testing.T) {
 	}
 }
 
-// loose holds anything, so only its values tell whether it can be stored.
+// loose holds any value. Whether it can be stored depends on the value.
 type loose struct{ V any }
 
 func (loose) ContextType() string { return "LOOSE" }
 
-func TestDigestsAreShort(t *testing.T) {
+func TestDigest_IsShort(t *testing.T) {
 	many := strings.Repeat("7,", 10) + "7"
 	for _, tt := range []struct{ in, want string }{
 		{`7`, `7`},
@@ -138,7 +138,7 @@ func object(n int) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-func TestContextsAreDescribedForAPlanner(t *testing.T) {
+func TestContexts_Describe(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"ANALYSIS_RESULTS":{"bad":{"analysis":7}},"PV_ADDRESSES":{"k":{"_meta":{"task_objective":"find"}}},"STRAY":{"k":{"n":1}}}`)}
 	c := m.Contexts(&s)
@@ -155,7 +155,7 @@ func TestContextsAreDescribedForAPlanner(t *testing.T) {
 	same(t, "of nothing", m.Contexts(&agent.State{}).Describe("OTHER"), "No context data available.")
 }
 
-func TestOneFieldIsReadByItsPath(t *testing.T) {
+func TestContexts_FieldByPath(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"STRAY":{"k":{"a":{"b":[1,"two"]}}}}`)}
 	c := m.Contexts(&s)

@@ -1,9 +1,9 @@
-// Package agent is the state of an agent and what reads and writes it: the conversation, what the
-// agent knows, the task, the plan and how far it has come.
+// Package agent defines the state of an agent and the functions that read and write it: the
+// conversation, the contexts (what the agent knows), the task, the plan and its progress.
 //
-//	type Desk struct {
+//	type Station struct {
 //		agent.State                              // its fields keep their names on the wire
-//		Station state.Value[string] `json:"station"`
+//		Name state.Value[string] `json:"station"`
 //	}
 //
 //	type Rainfall struct {
@@ -16,7 +16,7 @@
 //	types, err := agent.NewTypes(agent.TypeOf[Rainfall]())
 //	m := agent.Manager{Types: types, Clock: time.Now}
 //
-//	func find(ctx context.Context, s *Desk) error {
+//	func find(ctx context.Context, s *Station) error {
 //		step, err := m.CurrentStep(&s.State)
 //		if err != nil {
 //			return err
@@ -24,36 +24,37 @@
 //		return m.StoreOutput(&s.State, step, Rainfall{Column: "precipitation"})
 //	}
 //
-// # The nouns
+// # Types
 //
 //   - [State] is a struct of channels to embed, in groups: [Task], [Planning], [Execution],
-//     [Approval], [Control], [UI]. Messages, contexts and what is called session belong to the
-//     thread; all else belongs to the turn, and the runtime resets it when a new input starts one.
-//   - A [Manager] reads and writes it: [Manager.CreateFresh] begins a turn, [Manager.StoreContext]
-//     keeps what was found, [Manager.CurrentStep] says what is to be done, [Manager.StepDone] and
-//     [Manager.StepFailed] what became of it.
-//   - A [Context] is a typed piece of knowledge. [Types] registers each type once; [Contexts]
-//     finds them again: [Get], [All], and [Inputs] for those that a step names, all of them and in
-//     the order of the plan.
-//   - A [Plan] is a list of [Step], or by DependsOn a graph of them; [Plan.Validate] reports all that is wrong
-//     with it, [Manager.Due] says which steps can be done now, and [Manager.Note] and [Manager.Settle] what
-//     became of those that ran side by side.
-//   - A [Failure] says with its [Severity] what is to happen next; [Route] decides.
-//   - [Settings] say how the agent works, in layers: defaults, thread, turn.
+//     [Approval], [Control], [UI]. Messages, contexts and the fields named session belong to the
+//     thread. All other fields belong to the turn: the runtime resets them when a new input starts
+//     a turn.
+//   - A [Manager] reads and writes a State. [Manager.CreateFresh] starts a turn,
+//     [Manager.StoreContext] stores a context, [Manager.CurrentStep] returns the step to run, and
+//     [Manager.StepDone] and [Manager.StepFailed] record its result.
+//   - A [Context] is a typed piece of knowledge. [Types] registers each type once. [Contexts] reads
+//     them: [Get] returns one, [All] those of a type, and [Inputs] those that a step names, in the
+//     order of the plan.
+//   - A [Plan] is a list of [Step] values or, with DependsOn, a graph of them. [Plan.Validate]
+//     reports all problems, and [Manager.Due] returns the steps that can run now. [Manager.Note]
+//     and [Manager.Settle] record the results of steps that ran in parallel.
+//   - A [Failure] has a [Severity], from which [Route] chooses the next node.
+//   - [Settings] configure the agent in layers: defaults, thread, turn.
 //
-// # Laws
+// # Guarantees
 //
-//  1. All state is plain data. What has no JSON form is an error when it is stored, not later.
-//  2. A manager writes only to the view it was given, and of that only what its method names:
-//     a node that stores and then fails leaves nothing.
-//  3. Not found, of an unknown type, and corrupt are three errors.
-//  4. What was asked for and is missing is an error; nothing else stands in for it.
-//  5. What the agent knows after a turn is what it knew before, what it learned, and less only what it
-//     was told to forget.
-//  6. Nothing here does I/O, reads a clock that was not given to it, or starts a goroutine.
+//  1. All state is plain data. Storing a value without a JSON form is an error at once.
+//  2. A manager writes only to its view, and only the fields that the method documents. A node that
+//     stores a value and then fails leaves no write.
+//  3. A missing context, an unknown type and a corrupt context are three different errors.
+//  4. A missing context that the caller names is an error. No other context replaces it.
+//  5. After a turn the agent knows all contexts from before and the new ones, except those that a
+//     node deleted.
+//  6. The package does no I/O, reads no clock but [Manager].Clock, and starts no goroutine.
 //
-// # What it does not do
+// # Limits
 //
-// It runs no graph and asks no model. Its functions are not safe for concurrent use on one view;
-// give each task its own, as the runtime does.
+// The package runs no graph and calls no model. Its functions are not safe for concurrent use on
+// one view; give each task its own view, as the runtime does.
 package agent

@@ -9,43 +9,44 @@ import (
 )
 
 var (
-	// ErrNotFound is returned when there is no context with the type and key: [NotFoundError].
+	// ErrNotFound is returned when no context has the type and key: see [NotFoundError].
 	ErrNotFound = errors.New("agent: no such context")
-	// ErrUnknownType is returned when a type of context was not registered: [UnknownTypeError].
+	// ErrUnknownType is returned when a type of context is not registered: see [UnknownTypeError].
 	ErrUnknownType = errors.New("agent: unknown type of context")
-	// ErrCorrupt is returned when a stored context does not fit its type: [CorruptError].
+	// ErrCorrupt is returned when a stored context does not match its type: see [CorruptError].
 	ErrCorrupt = errors.New("agent: the context cannot be read")
-	// ErrWrongType is returned when a context is of another Go type than the one that was
-	// registered under its name.
+	// ErrWrongType is returned when the Go type of a context differs from the one registered under
+	// its name.
 	ErrWrongType = errors.New("agent: the context has another type than the registered one")
-	// ErrNoTypes is given to [Manager.Warn] when a context is stored without a registry.
+	// ErrNoTypes is passed to [Manager.Warn] when a context is stored without a registry.
 	ErrNoTypes = errors.New("agent: there is no registry of types; the context is stored unchecked")
-	// ErrNoPlan is returned when a step is asked for and there is no plan.
+	// ErrNoPlan is returned when a step is requested without a plan.
 	ErrNoPlan = errors.New("agent: there is no plan")
-	// ErrStepIndex is returned when the current step is not in the plan: the router should
-	// have ended the turn.
+	// ErrStepIndex is returned when the plan has no step with the current index. The router should
+	// have ended the turn before.
 	ErrStepIndex = errors.New("agent: the current step is not in the plan")
-	// ErrPlan is returned when a plan cannot be carried out: [PlanError].
+	// ErrPlan is returned when a plan is invalid: see [PlanError].
 	ErrPlan = errors.New("agent: the plan cannot be carried out")
-	// ErrConstraint is returned when the inputs of a step lack types it needs: [ConstraintError].
+	// ErrConstraint is returned when the inputs of a step lack required types: see
+	// [ConstraintError].
 	ErrConstraint = errors.New("agent: the inputs of the step lack a type")
-	// ErrSettings is returned when settings are unknown or make no sense.
+	// ErrSettings is returned when settings are unknown or invalid.
 	ErrSettings = errors.New("agent: bad settings")
-	// ErrConfig is given to [Manager.Warn], with its cause, when the configuration fails;
-	// the built-in defaults stand in for it.
+	// ErrConfig is passed to [Manager.Warn], with its cause, when the configuration fails. The
+	// built-in defaults replace the configuration.
 	ErrConfig = errors.New("agent: the settings could not be read; safe defaults are used")
-	// ErrInput is returned when a list of inputs cannot be read.
+	// ErrInput is returned when a list of inputs cannot be decoded.
 	ErrInput = errors.New("agent: inputs are a list of {TYPE: key}")
 	// ErrPath is returned when a context has no field at a path.
 	ErrPath = errors.New("agent: the context has no such field")
-	// ErrFileName is returned when contexts are to be saved to a file without a name.
+	// ErrFileName is returned when the file for saved contexts has no plain name.
 	ErrFileName = errors.New("agent: a file of contexts needs a plain name")
 )
 
-// NotFoundError says which context is missing.
+// NotFoundError is the error for a missing context.
 type NotFoundError struct {
 	state.ContextRef
-	Have []string // the keys that there are of this type
+	Have []string // the existing keys of this type
 }
 
 func (e *NotFoundError) Error() string {
@@ -55,10 +56,10 @@ func (e *NotFoundError) Error() string {
 // Is reports whether target is ErrNotFound.
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
-// UnknownTypeError says which type is not registered.
+// UnknownTypeError is the error for a type that is not registered.
 type UnknownTypeError struct {
 	Type  string
-	Valid []string // the types that are
+	Valid []string // the registered types
 }
 
 func (e *UnknownTypeError) Error() string {
@@ -68,7 +69,7 @@ func (e *UnknownTypeError) Error() string {
 // Is reports whether target is ErrUnknownType.
 func (e *UnknownTypeError) Is(target error) bool { return target == ErrUnknownType }
 
-// CorruptError says which context does not fit its type, and why.
+// CorruptError is the error for a context that does not match its type.
 type CorruptError struct {
 	state.ContextRef
 	Err error
@@ -81,10 +82,10 @@ func (e *CorruptError) Error() string {
 // Is reports whether target is ErrCorrupt.
 func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// ConstraintError says which types are missing.
+// ConstraintError is the error for inputs that lack required types.
 type ConstraintError struct {
 	Mode    Mode
 	Missing []string
@@ -104,9 +105,9 @@ func (e *ConstraintError) Is(target error) bool { return target == ErrConstraint
 // PlanError holds every problem of a plan.
 type PlanError struct{ Problems []PlanProblem }
 
-// PlanProblem is one thing that is wrong with a plan.
+// PlanProblem is one problem of a plan.
 type PlanProblem struct {
-	Step int // counted from 1; 0 is the plan as a whole
+	Step int // counted from 1; 0 means the whole plan
 	What string
 }
 

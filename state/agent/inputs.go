@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Mode says how many of the types that a step asks for its inputs must have.
+// Mode is how many of the required types the inputs of a step must have.
 type Mode string
 
 // The modes.
@@ -18,9 +18,8 @@ const (
 // ErrMode is returned when a mode is neither Hard nor Soft.
 var ErrMode = errors.New("agent: the mode of constraints is hard or soft")
 
-// Extract returns all inputs of a step, of any type, in the order of the plan. Every one must be
-// there; and all of these types must be among them, or at least one where the mode is Soft.
-// No types are no constraint. The error joins all that is wrong.
+// Extract returns all inputs of a step, of any type, in the order of the plan. All inputs must
+// exist, and their types must satisfy [Constrain]. The error joins all problems.
 func (c *Contexts) Extract(step Step, mode Mode, types ...string) (all []Keyed[Context], err error) {
 	errs := []error{Constrain(step, mode, types...)}
 	for _, ref := range step.Inputs {
@@ -34,7 +33,9 @@ func (c *Contexts) Extract(step Step, mode Mode, types ...string) (all []Keyed[C
 	return all, nil
 }
 
-// Constrain reports whether the inputs of a step have these types, as a [*ConstraintError].
+// Constrain returns a [*ConstraintError] if the inputs of a step lack required types. If the mode
+// is Hard, all types are required; if it is Soft, at least one is. Without types there is no
+// constraint.
 func Constrain(step Step, mode Mode, types ...string) error {
 	if mode != Hard && mode != Soft {
 		return fmt.Errorf("%w, not %q", ErrMode, mode)

@@ -9,24 +9,24 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Manager reads and writes the state of an agent. It does no I/O and holds no state; what it
-// writes are writes to the view it was given, so they come to nothing when their node fails.
-// The zero Manager works: it knows no types, stamps no times, makes no ids and has the built-in settings.
-// It is safe for concurrent use where its functions are.
+// Manager reads and writes the state of an agent. It does no I/O and holds no state. Its writes go
+// to the view of the caller, so the runtime discards them if the node fails. The zero Manager
+// works: it has no types, no clock, no ids and the built-in settings. A Manager is safe for
+// concurrent use if its functions are.
 type Manager struct {
-	// Types are the types of context. nil accepts all, with a warning.
+	// Types is the registry of context types. nil accepts all types, with a warning.
 	Types *Types
-	// Config returns the default settings; what they leave open is as in SafeSettings. nil
-	// is SafeSettings alone.
+	// Config returns the default settings. SafeSettings provides those that are nil. A nil Config
+	// means SafeSettings.
 	Config func() (Settings, error)
-	// Clock is what the time is; nil stamps nothing.
+	// Clock returns the time; nil leaves times unset.
 	Clock func() time.Time
-	// NewID makes the ids of messages; nil leaves them to the log.
+	// NewID returns a new message id; nil leaves ids to the log.
 	NewID func() string
-	// Run is the id of the run, for the meta of contexts.
+	// Run is the id of the run, for the metadata of contexts.
 	Run string
-	// Warn is told what does not stop the work, such as a configuration that fails; nil logs it with
-	// slog.Default().
+	// Warn receives errors that do not stop the work, such as a failed configuration. nil logs them
+	// with slog.Default().
 	Warn func(error)
 }
 
@@ -39,7 +39,7 @@ func (m Manager) now() (t time.Time) {
 
 func (m Manager) warn(err error) {
 	if m.Warn == nil {
-		slog.Default().Warn("agent: the work goes on without what failed", "error", err)
+		slog.Default().Warn("agent: continuing after an error", "error", err)
 		return
 	}
 	m.Warn(err)
@@ -53,10 +53,10 @@ func (m Manager) stamped(msg message.Message) message.Message {
 	return msg
 }
 
-// CreateFresh returns the state at the beginning of a turn, as an input of a run: one message
-// of the user, the settings in force, the contexts of prior, and nothing else. prior may be
-// nil; it shares nothing with the result that could be changed. To run a thread on with it comes to the
-// same as to run it on with the message alone. An input that says nothing is refused by the run.
+// CreateFresh returns the state at the beginning of a turn, as an input of a run. It holds one user
+// message, the effective settings, and the contexts of prior, which may be nil. The result shares
+// no mutable memory with prior. For an existing thread, the input is equivalent to the message
+// alone. The run rejects an empty message.
 func (m Manager) CreateFresh(input string, prior *State) (s State) {
 	s.Messages = message.LogOf(m.stamped(message.User(input)))
 	settings := m.Defaults()
@@ -68,8 +68,8 @@ func (m Manager) CreateFresh(input string, prior *State) (s State) {
 	return s
 }
 
-// Defaults returns the configured settings on top of the built-in ones. Where the
-// configuration fails or makes no sense the built-in ones stand, with a warning.
+// Defaults returns the built-in settings overlaid with the configured ones. If the configuration
+// fails or is invalid, it warns and returns the built-in settings.
 func (m Manager) Defaults() Settings {
 	if m.Config == nil {
 		return SafeSettings()
@@ -85,9 +85,10 @@ func (m Manager) Defaults() Settings {
 	return Overlay{}.Reduce(SafeSettings(), c)
 }
 
-// Settings returns the settings in force. Where the turn has begun with all of them, as [Manager.TurnSettings]
-// and [Manager.CreateFresh] make them, they are those, whatever the configuration is now; the thread's may
-// lower their limits. Otherwise they are the defaults, those of the thread and those of the turn.
+// Settings returns the effective settings. If the turn began with a complete set, as
+// [Manager.TurnSettings] and [Manager.CreateFresh] return, it uses that set and ignores the current
+// configuration; the settings of the thread may still lower limits. Otherwise it overlays the
+// defaults, the thread's settings and the turn's settings.
 func (m Manager) Settings(s *State) Settings {
 	turn := s.AgentControl.Get()
 	if turn.whole() {
@@ -96,17 +97,17 @@ func (m Manager) Settings(s *State) Settings {
 	return m.Defaults().under(s.SessionControl.Get()).under(turn)
 }
 
-// TurnSettings returns all settings of a turn that begins: defaults, those of the thread and those given for
-// the turn. They are stored in AgentControl when it begins, so that another configuration, in a process that
-// resumes it, does not change them.
+// TurnSettings returns the complete settings of a new turn: the defaults, those of the thread and
+// those of the turn. Store them in AgentControl when the turn begins. A process with another
+// configuration that resumes the turn then uses the same settings.
 func (m Manager) TurnSettings(thread, turn Settings) Settings {
 	return m.Defaults().under(thread).under(turn)
 }
 
-// CurrentTask returns the task of the turn; ok is false before there is one.
+// CurrentTask returns the task of the turn; ok is false if the turn has none yet.
 func (m Manager) CurrentTask(s *State) (task string, ok bool) { return s.Task.Current.Lookup() }
 
-// UserQuery returns the latest message of the user; ok is false where there is none.
+// UserQuery returns the latest message of the user; ok is false if there is none.
 func (m Manager) UserQuery(s *State) (text string, ok bool) {
 	msg, ok := s.Messages.LastFrom(message.RoleUser)
 	return msg.Text(), ok
@@ -117,7 +118,7 @@ func (m Manager) ResponseUpdate(s *State, text string) error {
 	return s.Messages.Add(m.stamped(message.Assistant(text)))
 }
 
-// Plan returns the plan; ok is false where there is none or it has no steps.
+// Plan returns the plan; ok is false if there is none or it has no steps.
 func (m Manager) Plan(s *State) (p Plan, ok bool) {
 	p = s.Planning.ExecutionPlan.Get()
 	return p, len(p.Steps) > 0
@@ -126,26 +127,26 @@ func (m Manager) Plan(s *State) (p Plan, ok bool) {
 // StepIndex returns the index of the current step, from 0.
 func (m Manager) StepIndex(s *State) int { return s.Planning.CurrentStepIndex.Get() }
 
-// CurrentStep returns the step to be done now. The error wraps ErrNoPlan or ErrStepIndex.
+// CurrentStep returns the step to run now. The error wraps ErrNoPlan or ErrStepIndex.
 func (m Manager) CurrentStep(s *State) (Step, error) {
 	return m.StepAt(s, m.StepIndex(s))
 }
 
-// Contexts returns typed access to the contexts of s: the writes that s makes show in it.
+// Contexts returns typed access to the contexts of s. It observes later writes to s.
 func (m Manager) Contexts(s *State) *Contexts {
 	return &Contexts{m, s, &s.Context, map[state.ContextRef]decoded{}}
 }
 
-// StoreContext puts v under a type and a key. It writes that one entry and nothing else of s; an
-// entry that was there is replaced. The current step, where there is one, gives the objective and the
-// capability in its meta. The error is an [*UnknownTypeError], or wraps ErrWrongType or
-// state.ErrContextName; then nothing was written.
+// StoreContext stores v under a type and a key and replaces any existing entry. It writes only this
+// entry of s. The metadata has the objective and the capability of the current step, if there is
+// one. The error is an [*UnknownTypeError], or wraps ErrWrongType or state.ErrContextName. On an
+// error nothing is written.
 func (m Manager) StoreContext(s *State, typ, key string, v Context) error {
 	step, _ := m.CurrentStep(s)
 	return m.store(s, step, typ, key, v)
 }
 
-// StoreOutput puts v under its own type and the context key of a step.
+// StoreOutput stores v under its own type and the context key of a step.
 func (m Manager) StoreOutput(s *State, step Step, v Context) error {
 	if v == nil {
 		return fmt.Errorf("%w: nil", ErrWrongType)

@@ -16,7 +16,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-func TestAgentControlComesFromTheConfiguration(t *testing.T) {
+func TestDefaults_ComeFromConfig(t *testing.T) {
 	m := manager(t)
 	m.Config = func() (agent.Settings, error) {
 		return agent.Settings{PlanningMode: new(true), MaxPlanningAttempts: new(7)}, nil
@@ -73,7 +73,7 @@ func TestManager_WarningsGoToTheDefaultLogger(t *testing.T) {
 }
 
 // Requirement: a node that stores and then fails leaves the write
-func TestStoreContextLeavesNothingWhenItsNodeFails(t *testing.T) {
+func TestStoreContext_FailedNodeLeavesNothing(t *testing.T) {
 	m, boom := manager(t), errors.New("boom")
 	store := &checkpoint.Memory{}
 	g := chain(t, store, func(_ context.Context, s *agent.State) error {
@@ -86,7 +86,7 @@ func TestStoreContextLeavesNothingWhenItsNodeFails(t *testing.T) {
 	same(t, "contexts", end.Context.Len(), 0)
 }
 
-func TestTheCurrentTask(t *testing.T) {
+func TestCurrentTask(t *testing.T) {
 	m := manager(t)
 	var s agent.State
 	if _, ok := m.CurrentTask(&s); ok {
@@ -98,7 +98,7 @@ func TestTheCurrentTask(t *testing.T) {
 	same(t, "task", task, "find")
 }
 
-func TestTheCurrentStep(t *testing.T) {
+func TestCurrentStep(t *testing.T) {
 	m := manager(t)
 	for _, s := range []agent.State{{}, planned(t)} {
 		_, err := m.CurrentStep(&s)
@@ -118,7 +118,7 @@ func TestTheCurrentStep(t *testing.T) {
 	}
 }
 
-func TestStepFieldsHaveDefaults(t *testing.T) {
+func TestStep_FieldsHaveDefaults(t *testing.T) {
 	var p agent.Plan
 	decode(t, `{"steps":[{"capability":"find"},{"capability":"plot","inputs":null},{"inputs":[]}]}`, &p)
 	for _, s := range p.Steps {
@@ -129,7 +129,7 @@ func TestStepFieldsHaveDefaults(t *testing.T) {
 }
 
 // Requirement: nothing counts the attempts of a step
-func TestANodeSeesHowOftenItsStepFailed(t *testing.T) {
+func TestStepFailed_CountsAttempts(t *testing.T) {
 	m := manager(t)
 	s := planned(t, agent.Step{Capability: "find", ContextKey: "k"}, agent.Step{Capability: "plot"})
 	for n := range 3 {
@@ -140,7 +140,7 @@ func TestANodeSeesHowOftenItsStepFailed(t *testing.T) {
 		same(t, "index", m.StepIndex(&s), 0)
 	}
 	if s.Control.CurrentStepRetryCount.Get() <= 2 {
-		t.Fatal("a node that asks for more than two failures never falls back")
+		t.Fatal("the node did not see that its step failed more than twice")
 	}
 	s = next(t, s, func(s *agent.State) { must(t, m.StepDone(s, time.Second)) })
 	same(t, "failures", s.Control.CurrentStepRetryCount.Get(), 0)
@@ -153,8 +153,7 @@ func TestANodeSeesHowOftenItsStepFailed(t *testing.T) {
 	}
 }
 
-// desk is the example of the founding document: two capabilities, the second of which reads what
-// the first found.
+// agentNodes returns two capabilities. The second reads the output of the first.
 func agentNodes(m agent.Manager) (find, analyse func(context.Context, *agent.State) error) {
 	find = func(_ context.Context, s *agent.State) error {
 		step, err := m.CurrentStep(s)
@@ -195,7 +194,7 @@ func plan(steps ...agent.Step) func(context.Context, *agent.State) error {
 	}
 }
 
-func TestATurnFromTextToContexts(t *testing.T) {
+func TestManager_TurnFromTextToContexts(t *testing.T) {
 	m := manager(t)
 	find, _ := agentNodes(m)
 	g := chain(t, &checkpoint.Memory{}, plan(agent.Step{Capability: "find", ContextKey: "beam"}), find)
@@ -207,7 +206,7 @@ func TestATurnFromTextToContexts(t *testing.T) {
 	sameList(t, "pvs", all["beam"].PVs, []string{"Find all beam current PVs"})
 }
 
-func TestWhatIsRegisteredExtendsTheList(t *testing.T) {
+func TestRegister_ParallelNodesKeepEntries(t *testing.T) {
 	m := manager(t)
 	b := graph.New[agent.State]("ui")
 	for _, name := range []string{"a", "b"} {
@@ -237,7 +236,7 @@ func TestWhatIsRegisteredExtendsTheList(t *testing.T) {
 	same(t, "progress of no total", end.ProgressEvents.At(1).Progress, 0)
 }
 
-func TestTurnTwoReadsWhatTurnOneFound(t *testing.T) {
+func TestContext_LaterTurnReadsEarlierOnes(t *testing.T) {
 	m := manager(t)
 	find, analyse := agentNodes(m)
 	store := &checkpoint.Memory{}
@@ -250,7 +249,7 @@ func TestTurnTwoReadsWhatTurnOneFound(t *testing.T) {
 	sameList(t, "sources", a.Source, []string{"beam current"})
 }
 
-func TestACapabilityReadsSeveralInputsAndStoresOneOutput(t *testing.T) {
+func TestInputs_SeveralInputsOneOutput(t *testing.T) {
 	m := manager(t)
 	_, analyse := agentNodes(m)
 	in := m.CreateFresh("x", nil)
@@ -271,7 +270,7 @@ func TestACapabilityReadsSeveralInputsAndStoresOneOutput(t *testing.T) {
 	same(t, "made by", e.Meta.Capability, "analyse")
 }
 
-func TestAFreshStateAndTheMessageAloneComeToTheSame(t *testing.T) {
+func TestCreateFresh_EqualsTheMessageAlone(t *testing.T) {
 	m := manager(t)
 	find, _ := agentNodes(m)
 	run := func(fresh bool) agent.State {
@@ -296,11 +295,11 @@ func TestAFreshStateAndTheMessageAloneComeToTheSame(t *testing.T) {
 	same(t, "the fresh state", encode(t, a), encode(t, b))
 }
 
-func TestTheLatestQueryOfTheUser(t *testing.T) {
+func TestUserQuery_IsTheLatest(t *testing.T) {
 	m := manager(t)
 	var s agent.State
 	if _, ok := m.UserQuery(&s); ok {
-		t.Error("there is a query before anybody spoke")
+		t.Error("got a query without a message of the user")
 	}
 	s = m.CreateFresh("one", nil)
 	must(t, m.ResponseUpdate(&s, "answer\nin two lines"))
@@ -311,7 +310,7 @@ func TestTheLatestQueryOfTheUser(t *testing.T) {
 	same(t, "formatted nothing", agent.FormatMessages(nil), "No conversation history available")
 }
 
-func TestTheSummaryOfStepsGoesByPlaceAndFallsBack(t *testing.T) {
+func TestStepsSummary_IsInPlanOrder(t *testing.T) {
 	var m agent.Manager
 	var s agent.State
 	same(t, "lines", len(m.StepsSummary(&s)), 0)
@@ -321,7 +320,7 @@ func TestTheSummaryOfStepsGoesByPlaceAndFallsBack(t *testing.T) {
 	sameList(t, "lines", m.StepsSummary(&s), []string{"Step 1: find it", "Step 2: plot", "Step 3: unknown"})
 }
 
-func TestWhatIsRememberedHasItsType(t *testing.T) {
+func TestRecall_ReturnsTypedValue(t *testing.T) {
 	var s agent.State
 	must(t, agent.Remember(&s, "mode", []int{1, 2}))
 	v, ok, err := agent.Recall[[]int](&s, "mode")

@@ -8,7 +8,7 @@ import (
 )
 
 // FormatMessages returns the conversation as numbered lines for a prompt, such as
-// "1. USER (14:03:59): hello"; the lines of one message after its first are indented.
+// "1. USER (14:03:59): hello". It indents the lines of a message after the first.
 func FormatMessages(messages []message.Message) string {
 	if len(messages) == 0 {
 		return "No conversation history available"

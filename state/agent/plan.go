@@ -9,31 +9,32 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// Plan is what an agent means to do.
+// Plan is a list of steps.
 type Plan struct {
 	Steps []Step `json:"steps"`
 }
 
 // Step is one step of a plan. All fields but Capability are optional.
 type Step struct {
-	// ContextKey is the key under which the step stores what it finds.
+	// ContextKey is the key under which the step stores its output.
 	ContextKey string `json:"context_key,omitempty"`
 	Capability string `json:"capability,omitempty"`
 	Objective  string `json:"task_objective,omitempty"`
 	Success    string `json:"success_criteria,omitempty"`
-	// ExpectedOutput is the type of context that the step provides; "" is none.
+	// ExpectedOutput is the type of context that the step provides; "" means none.
 	ExpectedOutput string         `json:"expected_output,omitempty"`
 	Parameters     map[string]any `json:"parameters,omitempty"` // scalars by name
-	// Inputs are the contexts that the step reads, in this order.
+	// Inputs are the contexts that the step reads, in order.
 	Inputs InputList `json:"inputs,omitempty"`
-	// DependsOn are context keys of steps that must be done before this one, beside those
-	// that make its inputs. One step that has it makes the plan a graph: see [Plan.Before].
+	// DependsOn holds context keys of steps that must be done before this one, in addition to those
+	// that provide its inputs. If any step has DependsOn, the plan is a graph: see [Plan.Before].
 	DependsOn []string `json:"depends_on,omitempty"`
 }
 
-// Before returns the indexes of the steps that step i waits for, ascending. In a plan without
-// any DependsOn these are all steps before it. In a plan with one they are what the step depends on
-// and the earlier steps under whose keys its inputs are; the last step, which ends the turn, waits for all others.
+// Before returns the indexes of the steps that step i waits for, in ascending order. In a plan
+// without DependsOn these are all steps before it. In a plan with DependsOn they are the steps that
+// step i names there, and the earlier steps that provide its inputs. The last step, which ends the
+// turn, waits for all others.
 func (p Plan) Before(i int) (steps []int) {
 	list := !slices.ContainsFunc(p.Steps, func(s Step) bool { return len(s.DependsOn) > 0 })
 	for j := range p.Steps {
@@ -55,7 +56,7 @@ func (p Plan) waits(i, j int) bool {
 	return i == len(p.Steps)-1 && j != i
 }
 
-// ResultKey returns the key of the result of the step, which stands at index i of its plan.
+// ResultKey returns the key of the result of the step, whose index in the plan is i.
 func (s *Step) ResultKey(i int) string {
 	if s.ContextKey != "" {
 		return s.ContextKey
@@ -63,8 +64,8 @@ func (s *Step) ResultKey(i int) string {
 	return fmt.Sprintf("%d_%s", i, s.Capability)
 }
 
-// InputList are references to contexts. On the wire they are a list of {TYPE: key}; an object
-// that names several types gives them by name. nil and the empty list are the same.
+// InputList is a list of references to contexts. Its JSON is a list of {TYPE: key}; an object with
+// several types yields them sorted by type. nil and the empty list are equivalent.
 type InputList []state.ContextRef
 
 // MarshalJSON implements [json.Marshaler].

@@ -26,7 +26,7 @@ func rules(t testing.TB) agent.PlanRules {
 	}
 }
 
-func TestPlan_ImpossibleOneIsRejectedWithAllProblems(t *testing.T) {
+func TestPlanValidate_ReportsAllProblems(t *testing.T) {
 	var p agent.Plan
 	decode(t, `{"steps":[
 		{"capability":"find","context_key":"a","expected_output":"PV_ADDRESSES","inputs":[{"PV_ADDRESSES":"b"}]},
@@ -61,7 +61,7 @@ func TestPlan_ImpossibleOneIsRejectedWithAllProblems(t *testing.T) {
 	same(t, "severity", agent.SeverityOf(err), agent.Replanning)
 }
 
-func TestASoundPlanIsAccepted(t *testing.T) {
+func TestPlanValidate_AcceptsValidPlan(t *testing.T) {
 	var p agent.Plan
 	decode(t, `{"steps":[
 		{"capability":"find","context_key":"a","expected_output":"PV_ADDRESSES","inputs":[{"PV_ADDRESSES":"old"}]},
@@ -78,7 +78,7 @@ func TestASoundPlanIsAccepted(t *testing.T) {
 	same(t, "read back", string(again), string(data))
 }
 
-func TestInputsAreAListOfTypesAndKeys(t *testing.T) {
+func TestInputList_JSON(t *testing.T) {
 	var in agent.InputList
 	decode(t, `[{"B":"1","A":"2"},{"B":"3"}]`, &in)
 	sameList(t, "inputs", in, agent.InputList{ref("A", "2"), ref("B", "1"), ref("B", "3")})

@@ -5,64 +5,64 @@ import (
 	"time"
 )
 
-// StepResult is what became of one step.
+// StepResult is the result of one step.
 type StepResult struct {
 	StepIndex  int       `json:"step_index"` // from 0
 	Capability string    `json:"capability"`
 	Objective  string    `json:"task_objective,omitempty"`
 	Success    bool      `json:"success"`
-	Skipped    bool      `json:"skipped,omitempty"` // it was left out, and the turn goes on
+	Skipped    bool      `json:"skipped,omitempty"` // the step did not run, and the turn continues
 	Error      string    `json:"error,omitempty"`
 	Failure    *Failure  `json:"failure,omitempty"`  // of the last attempt, unless it succeeded
-	Attempts   int       `json:"attempts,omitempty"` // that were made at it
-	Plan       int       `json:"plan,omitempty"`     // which plan of the turn it belongs to: see Control.PlansCreatedCount
+	Attempts   int       `json:"attempts,omitempty"` // attempts made so far
+	Plan       int       `json:"plan,omitempty"`     // number of the plan in the turn: see Control.PlansCreatedCount
 	Seconds    float64   `json:"execution_time"`     // of the last attempt
-	Time       time.Time `json:"timestamp"`          // when it ended
-	// Edits are what a person changed before the step did it.
+	Time       time.Time `json:"timestamp"`          // end of the last attempt
+	// Edits are the changes that a person made before the step ran.
 	Edits []Edit `json:"edits,omitempty"`
 }
 
-// Edit is a request that a person approved of with changes.
+// Edit is a request that a person approved with changes.
 type Edit struct {
 	Type     string          `json:"approval_type"`
-	By       string          `json:"by,omitempty"` // who, as the answer claims
+	By       string          `json:"by,omitempty"` // approver, as claimed by the answer
 	Asked    json.RawMessage `json:"asked"`
 	Approved json.RawMessage `json:"approved"`
 }
 
-// Done reports whether the step need not be done any more.
+// Done reports whether the step succeeded or was skipped.
 func (r StepResult) Done() bool { return r.Success || r.Skipped }
 
-// ApprovalRequest is what a person is asked before something is done. Who asks sets Type, Objective,
-// Message and Data; the runtime sets the rest.
+// ApprovalRequest is a request for approval by a person. The requesting step sets Type, Objective,
+// Message and Data; the runtime sets the other fields.
 type ApprovalRequest struct {
-	// Type says what kind of decision it is, such as orchestrator_plan; an answer to one type
-	// never counts for another.
+	// Type is the kind of decision, such as orchestrator_plan. An answer to one type does not apply
+	// to another.
 	Type       string          `json:"approval_type"`
 	Objective  string          `json:"step_objective,omitempty"`
 	Capability string          `json:"capability,omitempty"`
-	Message    string          `json:"user_message,omitempty"` // what the person reads, in Markdown
+	Message    string          `json:"user_message,omitempty"` // text for the person, in Markdown
 	Time       time.Time       `json:"timestamp,omitzero"`
 	Approved   bool            `json:"approved"`
-	Data       json.RawMessage `json:"data,omitempty"` // what is to be approved; after the decision what was, perhaps edited
-	// Schema is the JSON Schema of what Data may be edited into; who asks may leave it open.
+	Data       json.RawMessage `json:"data,omitempty"` // value to approve; after the decision the approved value, which may be edited
+	// Schema is the JSON Schema that an edited Data must match; it is optional.
 	Schema   json.RawMessage `json:"schema,omitempty"`
-	Asked    json.RawMessage `json:"asked,omitempty"` // Data as it was asked about, if a person edited it
-	By       string          `json:"by,omitempty"`    // who decided, as the answer claims
-	Step     string          `json:"step,omitempty"`  // the [Step.ResultKey] of the step that asks; "" is none
+	Asked    json.RawMessage `json:"asked,omitempty"` // original Data, if a person edited it
+	By       string          `json:"by,omitempty"`    // approver or rejecter, as claimed by the answer
+	Step     string          `json:"step,omitempty"`  // [Step.ResultKey] of the requesting step; "" means none
 	Decided  bool            `json:"decided,omitempty"`
-	Feedback string          `json:"feedback,omitempty"` // what the person said beside a no
+	Feedback string          `json:"feedback,omitempty"` // comment of the person on a rejection
 }
 
-// Severity says what a failure calls for.
+// Severity determines what follows a failure.
 type Severity string
 
 // The severities.
 const (
 	Critical         Severity = "critical"         // end the turn and explain
-	Retriable        Severity = "retriable"        // the same node again
-	Replanning       Severity = "replanning"       // another plan
-	Reclassification Severity = "reclassification" // another choice of capabilities
+	Retriable        Severity = "retriable"        // run the same node again
+	Replanning       Severity = "replanning"       // make another plan
+	Reclassification Severity = "reclassification" // choose capabilities again
 	Fatal            Severity = "fatal"            // abort
 )
 
@@ -73,33 +73,35 @@ func Severities() []Severity {
 
 // Failure is a failure of a node as plain data.
 type Failure struct {
-	Node     string   `json:"node"` // where it happened: a capability or another node
+	Node     string   `json:"node"` // failed node: a capability or another node
 	Severity Severity `json:"severity"`
-	// Rejected says that nothing is broken: a person said no. UserMessage is what they did.
+	// Rejected is true if a person rejected a request, and nothing is broken. UserMessage describes
+	// the rejection.
 	Rejected    bool              `json:"rejected,omitempty"`
 	UserMessage string            `json:"user_message,omitempty"` // for people
-	Error       string            `json:"error,omitempty"`        // for those who mend it
+	Error       string            `json:"error,omitempty"`        // for developers and operators
 	Metadata    map[string]string `json:"metadata,omitempty"`
 	Retry       RetryPolicy       `json:"retry_policy,omitzero"`
-	After       float64           `json:"retry_after_seconds,omitempty"` // how long it asks to wait at least: see [RetryAfter]
+	After       float64           `json:"retry_after_seconds,omitempty"` // minimum wait that the error requests: see [RetryAfter]
 	Time        time.Time         `json:"timestamp"`
 }
 
-// Wait returns how long to wait before the node is tried again, after so many failures: as its policy says, and as
-// long as the failure asks for.
+// Wait returns the wait before the next attempt after this number of failures. It is the wait of
+// the retry policy, or After if that is longer.
 func (f Failure) Wait(failures int) time.Duration {
 	return max(f.Retry.Wait(failures), time.Duration(f.After*float64(time.Second)))
 }
 
-// RetryPolicy says how often and when a node is tried. The zero RetryPolicy tries once.
+// RetryPolicy is the number of attempts of a node and the waits between them. The zero RetryPolicy
+// allows one attempt.
 type RetryPolicy struct {
-	Attempts int     `json:"max_attempts,omitempty"`  // all of them, the first included
+	Attempts int     `json:"max_attempts,omitempty"`  // including the first
 	Delay    float64 `json:"delay_seconds,omitempty"` // before the second attempt
 	Backoff  float64 `json:"backoff_factor,omitempty"`
 }
 
-// Wait returns how long to wait after so many failures: nothing after none. A backoff below 1
-// counts as 1, and no wait is longer than an hour.
+// Wait returns the wait after this number of failures, 0 after none. A backoff below 1 counts as 1.
+// The longest wait is an hour.
 func (p RetryPolicy) Wait(failures int) time.Duration {
 	const most = time.Hour
 	wait, factor := p.Delay, max(p.Backoff, 1)
@@ -115,7 +117,7 @@ func (p RetryPolicy) Wait(failures int) time.Duration {
 	return time.Duration(wait * float64(time.Second))
 }
 
-// Figure is a picture that a capability made.
+// Figure is an image that a capability created.
 type Figure struct {
 	Capability  string            `json:"capability"`
 	Path        string            `json:"figure_path"`
@@ -124,7 +126,7 @@ type Figure struct {
 	Metadata    map[string]string `json:"metadata,omitempty"`
 }
 
-// Command is something that a user interface can launch.
+// Command is a program or page that a user interface can launch.
 type Command struct {
 	Capability  string            `json:"capability"`
 	URI         string            `json:"launch_uri"`
@@ -134,7 +136,7 @@ type Command struct {
 	Metadata    map[string]string `json:"metadata,omitempty"`
 }
 
-// Notebook is a notebook that a capability made.
+// Notebook is a notebook that a capability created.
 type Notebook struct {
 	Capability string            `json:"capability"`
 	Path       string            `json:"notebook_path"`
@@ -143,7 +145,7 @@ type Notebook struct {
 	Metadata   map[string]string `json:"metadata,omitempty"`
 }
 
-// StatusUpdate tells a person what is going on.
+// StatusUpdate is a status message for the user.
 type StatusUpdate struct {
 	Message  string            `json:"message"`
 	Progress float64           `json:"progress"` // 0 to 1
@@ -153,12 +155,12 @@ type StatusUpdate struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
-// ProgressEvent says how far something has come.
+// ProgressEvent reports the progress of an operation.
 type ProgressEvent struct {
 	Message  string            `json:"message,omitempty"`
 	Current  int               `json:"current"`
 	Total    int               `json:"total"`
-	Progress float64           `json:"progress"` // Current of Total; 0 when there is no total
+	Progress float64           `json:"progress"` // Current / Total; 0 if Total is 0
 	Time     time.Time         `json:"timestamp"`
 	Metadata map[string]string `json:"metadata,omitempty"`
 }

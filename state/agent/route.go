@@ -17,35 +17,38 @@ const (
 	ToClarify      = "clarify"
 )
 
-// Turn is how long a turn has taken and what may run in it.
+// Turn holds the facts about a turn that are not in its state.
 type Turn struct {
-	Settings Settings               // those in force: see Manager.Settings
-	Known    func(name string) bool // whether a node or a capability is registered; nil knows all
+	Settings Settings               // effective settings: see Manager.Settings
+	Known    func(name string) bool // whether a node or a capability is registered; nil means all are
 	Elapsed  time.Duration          // since the turn began
 }
 
-// Decision is where to go, after which wait, and why.
+// Decision is the next node of a turn, the wait before it, and the reason.
 type Decision struct {
 	Target string
 	Delay  time.Duration
 	Reason string
 }
 
-// Route returns where a turn goes on. It is a function of its arguments alone. In this order:
+// Route returns the next node of a turn. The result depends only on the arguments. The first rule
+// that applies decides:
 //
-//  1. killed, or out of time: the error node;
-//  2. after a failure, by its severity: the same node again while its retry policy and the limits
-//     allow and the wait before it ends within the turn and an hour, another plan, another choice of
-//     capabilities, each while the limits allow, or the error node;
-//  3. no task: its extraction; a request that waits for a decision: the approval node; no active
-//     capabilities: the classifier, within its limit; no plan: the orchestrator, within its limit;
-//  4. the capability of the first step that is due, see [Manager.Due]; where none is, the error node.
+//  1. If the turn is killed or out of time, the error node.
+//  2. After a failure, the node that its severity requires. A retriable failure runs the same node
+//     again, if its retry policy and the limits allow and the wait ends within the turn and an
+//     hour. Other severities choose the orchestrator or the classifier, if their limits allow. In
+//     all other cases the error node follows.
+//  3. Without a task, task extraction. With an undecided request, the approval node. Without active
+//     capabilities, the classifier, within its limit. Without a plan, the orchestrator, within its
+//     limit.
+//  4. The capability of the first step that is due: see [Manager.Due]. If no step is due, the error
+//     node.
 //
-// The counts are kept by the nodes: the orchestrator adds one for each plan, the classifier
-// one reclassification each time it runs after the first, even when it fails. A classifier that chooses
-// nothing and an orchestrator that makes no plan thus end, and whoever wants himself once more, with
-// another word for it, counts as one that is to be tried again; whatever succeeds for ever without coming
-// further ends by the clock.
+// The nodes maintain the counts. The orchestrator adds one for each plan. The classifier adds one
+// for each of its runs after the first, even if it fails. A classifier that chooses nothing, or an
+// orchestrator without a plan, thus cannot loop. A failure whose severity names the failed node
+// itself counts as retriable. Only the time limit ends a turn whose nodes succeed without progress.
 func Route(s *State, t Turn) Decision {
 	limit := Overlay{}.Reduce(SafeSettings(), t.Settings)
 	if s.Control.IsKilled.Get() {
@@ -69,7 +72,7 @@ func (t Turn) known(name string) bool { return t.Known == nil || t.Known(name) }
 func (t Turn) afterFailure(s *State, limit Settings) Decision {
 	f, ok := s.Control.ErrorInfo.Lookup()
 	if !ok || f.Node == "" || f.Severity == "" {
-		return give("something failed and nobody said what")
+		return give("a node failed without a node name or a severity")
 	}
 	switch f.Severity {
 	case Retriable:
@@ -90,7 +93,7 @@ func (t Turn) afterFailure(s *State, limit Settings) Decision {
 	return give("%s failed with the unknown severity %q", f.Node, f.Severity)
 }
 
-// again tries the node that failed once more, or gives up.
+// again returns the failed node, or the error node if no attempt is left.
 func (t Turn) again(s *State, f Failure, limit Settings) Decision {
 	ofStep := s.Control.CurrentStepRetryCount.Get()
 	failures, attempts := max(s.Control.RetryCount.Get(), 1), f.attempts(limit, ofStep > 0)
@@ -110,7 +113,7 @@ func (t Turn) again(s *State, f Failure, limit Settings) Decision {
 	return Decision{f.Node, wait, fmt.Sprintf("%s failed %d times of %d", f.Node, failures, attempts)}
 }
 
-// attempts returns how many attempts there may be.
+// attempts returns the number of attempts that the policy and the limits allow.
 func (f Failure) attempts(limit Settings, ofStep bool) int {
 	n := f.Retry.Attempts
 	if most := limit.MaxRetries; most != nil && *most > 0 {
@@ -122,7 +125,7 @@ func (f Failure) attempts(limit Settings, ofStep bool) int {
 	return n
 }
 
-// within goes to a node while a count is below its limit.
+// within returns target if count is below its limit, else the error node.
 func within(count, most int, target, what string) Decision {
 	if count >= most {
 		return give("%d of %d %s", count, most, what)
@@ -136,7 +139,7 @@ func (t Turn) onward(s *State, limit Settings) Decision {
 	case s.Task.Current.Get() == "":
 		return Decision{ToExtraction, 0, "there is no task yet"}
 	case m.asks(s, "*"):
-		return Decision{ToApproval, 0, "somebody must decide"}
+		return Decision{ToApproval, 0, "a request waits for a decision"}
 	case s.Control.NeedsReclassification.Get():
 		return within(s.Control.ReclassificationCount.Get(), *limit.MaxReclassifications, ToClassifier, "reclassifications")
 	case s.Planning.ActiveCapabilities.Len() == 0:
@@ -150,7 +153,7 @@ func (t Turn) onward(s *State, limit Settings) Decision {
 	}
 	due := m.Due(s)
 	if len(due) == 0 {
-		return give("the steps that are left wait for each other")
+		return give("the remaining steps wait for each other")
 	}
 	var targets []string
 	for _, i := range due {

@@ -17,7 +17,7 @@ func ready(t testing.TB) agent.State {
 	return s
 }
 
-func TestTheRouterGoesOnInOrder(t *testing.T) {
+func TestRoute_FollowsTheOrder(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		change   func(s *agent.State)
@@ -59,7 +59,7 @@ func TestTheRouterGoesOnInOrder(t *testing.T) {
 	}
 }
 
-func TestTheRouterAfterEverySeverityAndCount(t *testing.T) {
+func TestRoute_EverySeverityAndCount(t *testing.T) {
 	limits := agent.Settings{MaxPlanningAttempts: new(2), MaxReclassifications: new(1)}
 	for _, severity := range append(agent.Severities(), "", "sulking") {
 		for count := range 5 {
@@ -91,7 +91,7 @@ func TestTheRouterAfterEverySeverityAndCount(t *testing.T) {
 	}
 }
 
-// situation is one point of the router's table.
+// situation is one input of the router's table.
 type situation struct {
 	killed, late, failed, task, asks, reclassify, active, plan bool
 	severity                                                   agent.Severity
@@ -99,8 +99,8 @@ type situation struct {
 	retries, plans, choices                                    int
 }
 
-// oracle is the router's table of docs/capabilities.md, from the top: the first line that holds decides. The limits are 3
-// attempts, 2 plans and 1 reclassification.
+// oracle is the router's table of docs/capabilities.md, from the top: the first line that holds
+// decides. The limits are 3 attempts, 2 plans and 1 reclassification.
 func (x situation) oracle() string {
 	again := x.severity == agent.Retriable || x.severity == agent.Replanning && x.node == agent.ToOrchestrator ||
 		x.severity == agent.Reclassification && x.node == agent.ToClassifier
@@ -156,7 +156,7 @@ func (x situation) state() agent.State {
 }
 
 // Requirement: the router follows its table
-func TestTheRouterOverAllSeveritiesCountersAndFlags(t *testing.T) {
+func TestRoute_AgreesWithDocumentedTable(t *testing.T) {
 	n := 0
 	limits := agent.Settings{MaxPlanningAttempts: new(2), MaxReclassifications: new(1), MaxExecutionSeconds: new(10)}
 	for flags := range 1 << 8 {
@@ -166,7 +166,7 @@ func TestTheRouterOverAllSeveritiesCountersAndFlags(t *testing.T) {
 				for counts := range 64 {
 					x := situation{on(0), on(1), on(2), on(3), on(4), on(5), on(6), on(7), severity, node, counts & 3, counts >> 2 & 3, counts >> 4}
 					if !x.failed && (severity != "" || node != "") {
-						continue // they do not count
+						continue // the counts do not matter
 					}
 					s, elapsed := x.state(), 9*time.Second
 					if x.late {
@@ -205,7 +205,7 @@ func TestRetriableFailure_EndsAfterItsAttempts(t *testing.T) {
 	same(t, "failures of another node", s.Control.RetryCount.Get(), 1)
 }
 
-func TestAKilledTurnAndAnUnregisteredStepHaveAReason(t *testing.T) {
+func TestRoute_GivesAReason(t *testing.T) {
 	s := ready(t)
 	d := agent.Route(&s, agent.Turn{Known: func(string) bool { return false }})
 	same(t, "target", d.Target, agent.ToError)
@@ -217,7 +217,7 @@ func TestAKilledTurnAndAnUnregisteredStepHaveAReason(t *testing.T) {
 }
 
 // Requirement: limits of steps and of time are not enforced
-func TestTimeAndStepLimitsFire(t *testing.T) {
+func TestRoute_EnforcesTimeAndStepLimits(t *testing.T) {
 	s := ready(t)
 	for _, tt := range []struct {
 		elapsed time.Duration
@@ -231,7 +231,7 @@ func TestTimeAndStepLimitsFire(t *testing.T) {
 	f := agent.Failure{Node: "find", Severity: agent.Retriable, Retry: agent.RetryPolicy{Attempts: 9}}
 	for n, want := range []string{"find", "find", agent.ToError} {
 		s = next(t, s, func(s *agent.State) { must(t, m.StepFailed(s, f, 0)) })
-		s.Control.RetryCount.Overwrite(1) // another count does not hide it
+		s.Control.RetryCount.Overwrite(1) // a lower count of the node does not hide that of the step
 		same(t, fmt.Sprint("after failure ", n+1), agent.Route(&s, agent.Turn{Settings: agent.Settings{MaxStepRetries: new(2)}}).Target, want)
 	}
 	s.Control.CurrentStepRetryCount.Overwrite(0)
@@ -239,7 +239,7 @@ func TestTimeAndStepLimitsFire(t *testing.T) {
 	same(t, "beyond max_retries", agent.Route(&s, agent.Turn{Settings: agent.Settings{MaxRetries: new(4)}}).Target, agent.ToError)
 }
 
-func TestWaitsGrowAndAreBounded(t *testing.T) {
+func TestRetryPolicyWait_GrowsToBound(t *testing.T) {
 	p := agent.RetryPolicy{Attempts: 5, Delay: 1, Backoff: 3}
 	for failures, want := range []time.Duration{0, 1 * time.Second, 3 * time.Second, 9 * time.Second} {
 		same(t, fmt.Sprint(failures), p.Wait(failures), want)

@@ -12,9 +12,9 @@ import (
 	"github.com/weftrun/weft/internal/suggest"
 )
 
-// Settings say how an agent works. A nil field says nothing: the layer below decides.
-// The layers are defaults, thread and turn; the one further right wins, except that
-// of limits (Max…) the lowest holds. Do not change what a field points to; set another:
+// Settings configure an agent in layers: defaults, thread and turn. A nil field is unset: the
+// previous layer provides the value. A later layer overrides an earlier one, except that the lowest
+// limit (Max…) applies. Do not modify the value that a field points to. Set a new pointer instead:
 // Settings{PlanningMode: new(true)}.
 type Settings struct {
 	// PlanningMode shows each plan to a person before it runs.
@@ -28,27 +28,30 @@ type Settings struct {
 	MemoryApproval            *bool   `json:"memory_approval_enabled,omitempty"`
 	TaskExtractionBypass      *bool   `json:"task_extraction_bypass_enabled,omitempty"`
 	CapabilitySelectionBypass *bool   `json:"capability_selection_bypass_enabled,omitempty"`
-	// PinnedCapability is the only one that a turn may use, whatever its task; "" is none.
+	// PinnedCapability is the only capability that a turn may use, for any task; "" means none.
 	PinnedCapability *string `json:"pinned_capability,omitempty"`
 
 	MaxReclassifications *int `json:"max_reclassifications,omitempty"`
 	MaxPlanningAttempts  *int `json:"max_planning_attempts,omitempty"`
-	// MaxStepRetries is how often one step may fail and be tried again; 0 leaves it to the
-	// retry policy of its capability.
+	// MaxStepRetries is the number of retries of a step; 0 means that only the retry policy of its
+	// capability applies.
 	MaxStepRetries *int `json:"max_step_retries,omitempty"`
-	// MaxExecutionSeconds is for a turn, by the wall clock; 0 is no limit.
+	// MaxExecutionSeconds is the limit of a turn in wall-clock time; 0 means no limit.
 	MaxExecutionSeconds *int `json:"max_execution_time_seconds,omitempty"`
-	// MaxConcurrentClassifications bounds the questions to a model at once; 0 is no bound.
+	// MaxConcurrentClassifications is the limit of concurrent requests to a model; 0 means no
+	// limit.
 	MaxConcurrentClassifications *int `json:"max_concurrent_classifications,omitempty"`
-	// MaxRetries bounds the attempts of any node, beside its own policy; 0 is no bound.
+	// MaxRetries is the limit of the attempts of any node, in addition to its policy; 0 means no
+	// limit.
 	MaxRetries *int `json:"max_retries,omitempty"`
 
-	// Own are settings of the application, by name: in JSON they stand beside the known ones. The runtime
-	// keeps them and gives them no meaning. A name that is a misspelt known one is an error.
+	// Own holds settings of the application by name. In JSON they are members of the same object.
+	// The runtime stores them and does not interpret them. A name that looks like a misspelt known
+	// name is an error.
 	Own map[string]json.RawMessage `json:"-"`
 }
 
-// IsZero reports whether s says nothing.
+// IsZero reports whether s has no settings.
 func (s Settings) IsZero() bool {
 	if len(s.Own) == 0 {
 		s.Own = nil
@@ -56,7 +59,7 @@ func (s Settings) IsZero() bool {
 	return reflect.ValueOf(s).IsZero()
 }
 
-// whole reports whether s has every known setting, as those of a turn have that [Manager.TurnSettings] made.
+// whole reports whether s has all known settings, as the result of [Manager.TurnSettings] has.
 func (s Settings) whole() bool {
 	v := reflect.ValueOf(s)
 	for i := range v.NumField() {
@@ -67,7 +70,7 @@ func (s Settings) whole() bool {
 	return true
 }
 
-// The modes of approval, and those of approval for generated code.
+// The modes of ApprovalMode and PythonApprovalMode.
 const (
 	ApproveNothing   = "disabled"
 	ApproveSelected  = "selective"
@@ -76,25 +79,25 @@ const (
 	ApproveEveryCode = "all_code"
 )
 
-// Setting says what one of the [Settings] is, for people.
+// Setting describes one of the [Settings] for users.
 type Setting struct {
 	Name    string // as in JSON
 	Help    string
-	Default string // of SafeSettings, as JSON
+	Default string // value in SafeSettings, as JSON
 }
 
-// settingsHelp are the settings with their meaning, in the order in which they are shown.
+// settingsHelp describes the settings in their display order.
 var settingsHelp = []Setting{
-	{Name: "planning_mode_enabled", Help: "each plan is shown to a person before it is carried out"},
-	{Name: "approval_global_mode", Help: "what needs approval: disabled (nothing), selective (what a capability says), all_capabilities"},
+	{Name: "planning_mode_enabled", Help: "a person sees each plan before it runs"},
+	{Name: "approval_global_mode", Help: "what needs approval: disabled (nothing), selective (as each capability declares), all_capabilities"},
 	{Name: "task_extraction_bypass_enabled", Help: "the whole conversation is the task, and none is extracted from it"},
-	{Name: "capability_selection_bypass_enabled", Help: "all capabilities are there to plan with, and none are chosen"},
+	{Name: "capability_selection_bypass_enabled", Help: "planning uses all capabilities, without a selection"},
 	{Name: "pinned_capability", Help: "the only capability that a turn may use; empty is none"},
 	{Name: "epics_writes_enabled", Help: "generated code may write to devices"},
 	{Name: "python_execution_approval_enabled", Help: "generated code needs approval at all"},
 	{Name: "python_execution_approval_mode", Help: "which generated code needs it: disabled, epics_writes (what may write), all_code"},
-	{Name: "memory_approval_enabled", Help: "what is kept about the user needs approval"},
-	{Name: "max_execution_time_seconds", Help: "how long a turn may take, without the time of people; 0 is no limit"},
+	{Name: "memory_approval_enabled", Help: "storing facts about the user needs approval"},
+	{Name: "max_execution_time_seconds", Help: "time limit of a turn, without waits for people; 0 means no limit"},
 	{Name: "max_planning_attempts", Help: "plans of a turn"},
 	{Name: "max_reclassifications", Help: "choices of capabilities after the first"},
 	{Name: "max_step_retries", Help: "attempts at a step after the first; 0 leaves it to the capability"},
@@ -102,7 +105,7 @@ var settingsHelp = []Setting{
 	{Name: "max_concurrent_classifications", Help: "questions of the classifier at once; 0 is no limit"},
 }
 
-// DescribeSettings returns what each setting is, all of them.
+// DescribeSettings returns the descriptions of all settings.
 func DescribeSettings() []Setting {
 	all := slices.Clone(settingsHelp)
 	defaults := SafeSettings().members()
@@ -112,14 +115,14 @@ func DescribeSettings() []Setting {
 	return all
 }
 
-// members returns the settings that say something, by their names in JSON.
+// members returns the settings that are set, by their JSON names.
 func (s Settings) members() (all map[string]json.RawMessage) {
-	data, _ := s.MarshalJSON() // flags, words and numbers
+	data, _ := s.MarshalJSON() // cannot fail: the fields are bools, strings and numbers
 	_ = json.Unmarshal(data, &all)
 	return all
 }
 
-// Names returns the names in JSON of the settings that say something, sorted.
+// Names returns the sorted JSON names of the settings that are set.
 func (s Settings) Names() []string { return slices.Sorted(maps.Keys(s.members())) }
 
 // SafeSettings returns the built-in defaults, with every field set.
@@ -133,10 +136,10 @@ func SafeSettings() Settings {
 	}
 }
 
-// Overlay is the reducer of settings: what the update says replaces what there was.
+// Overlay is the reducer of settings: fields that the update sets replace the old ones.
 type Overlay struct{}
 
-// Reduce implements the reducer.
+// Reduce returns old with the fields that update sets.
 func (Overlay) Reduce(old, update Settings) Settings {
 	old.PlanningMode = cmp.Or(update.PlanningMode, old.PlanningMode)
 	old.EpicsWrites = cmp.Or(update.EpicsWrites, old.EpicsWrites)
@@ -179,13 +182,13 @@ func (s *Settings) limits() []limit {
 	}
 }
 
-// under returns s with the settings of a layer above it: its flags replace, its limits only lower.
+// under returns s overlaid with a later layer. The limits of that layer can only lower those of s.
 func (s Settings) under(above Settings) Settings {
 	out := Overlay{}.Reduce(s, above)
 	own, others := s.limits(), above.limits()
 	for i, l := range out.limits() {
-		if below, given := *own[i].at, *others[i].at; below != nil && given != nil {
-			*l.at = new(lower(*below, *given, l.zeroIsNone))
+		if mine, given := *own[i].at, *others[i].at; mine != nil && given != nil {
+			*l.at = new(lower(*mine, *given, l.zeroIsNone))
 		}
 	}
 	return out
@@ -198,7 +201,7 @@ func lower(a, b int, zeroIsNone bool) int {
 	return min(a, b)
 }
 
-// settingNames are the names of the known settings in JSON.
+// settingNames holds the JSON names of the known settings.
 var settingNames = func() (names []string) {
 	for _, s := range settingsHelp {
 		names = append(names, s.Name)
@@ -206,7 +209,7 @@ var settingNames = func() (names []string) {
 	return names
 }()
 
-// MarshalJSON returns one object, with the settings in Own beside the known ones.
+// MarshalJSON returns one object with the known settings and those in Own.
 func (s Settings) MarshalJSON() ([]byte, error) {
 	type plain Settings
 	data, err := json.Marshal(plain(s))
@@ -226,8 +229,8 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// UnmarshalJSON reads settings. Unknown names go to Own. A misspelt name, a mode that does not exist and a
-// negative limit are errors.
+// UnmarshalJSON decodes settings. It stores unknown names in Own. A misspelt name, an unknown mode
+// or a negative limit is an error.
 func (s *Settings) UnmarshalJSON(data []byte) error {
 	type plain Settings
 	var p plain
@@ -247,7 +250,7 @@ func (s *Settings) UnmarshalJSON(data []byte) error {
 	return s.Validate()
 }
 
-// Validate reports every setting that makes no sense, as one error.
+// Validate returns an error that joins all invalid settings.
 func (s Settings) Validate() error {
 	var errs []error
 	mode := func(name string, v *string, modes ...string) {

@@ -8,7 +8,7 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-func TestSettingsComeInLayersAndLimitsOnlyLower(t *testing.T) {
+func TestSettings_LimitsOnlyLower(t *testing.T) {
 	m := agent.Manager{Config: func() (agent.Settings, error) {
 		return agent.Settings{MaxPlanningAttempts: new(4), MaxExecutionSeconds: new(60), ApprovalMode: new(agent.ApproveAll)}, nil
 	}}
@@ -35,7 +35,7 @@ func TestSettingsComeInLayersAndLimitsOnlyLower(t *testing.T) {
 }
 
 // Requirement: settings have no effect, or undo others
-func TestOneSettingLeavesTheOthersAlone(t *testing.T) {
+func TestSettings_OneKeepsTheOthers(t *testing.T) {
 	var s agent.State
 	s.AgentControl.Update(agent.Settings{PlanningMode: new(true), MaxRetries: new(3)})
 	s.AgentControl.Update(agent.Settings{PlanningMode: new(false)})
@@ -44,7 +44,7 @@ func TestOneSettingLeavesTheOthersAlone(t *testing.T) {
 }
 
 // Requirement: settings have no effect, or undo others
-func TestUnknownAndSenselessSettingsAreErrors(t *testing.T) {
+func TestSettings_RejectsInvalidOnes(t *testing.T) {
 	for data, contains := range map[string]string{
 		`{"planing_mode_enabled":true}`:        "did you mean \"planning_mode_enabled\"?",
 		`{"Max_retries":1}`:                    "did you mean \"max_retries\"?",
@@ -92,7 +92,7 @@ func TestSettings_OwnKeysAreStored(t *testing.T) {
 	}
 }
 
-// The settings with which a turn begins hold until it ends, whatever the configuration is then.
+// The settings of a turn do not change if the configuration changes before its end.
 func TestSettings_OfATurnThatHasBegun(t *testing.T) {
 	before := agent.Manager{Config: func() (agent.Settings, error) {
 		return agent.Settings{PlanningMode: new(true), MaxPlanningAttempts: new(4)}, nil

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// SeverityOf says what an error of this package calls for: another plan where the plan named what is
-// not there or cannot be carried out, the same node again where its time ran out or the error says that it is
-// Temporary, and the end of the turn, [Critical], for all others. [Failed] makes an error that says so
-// itself.
+// SeverityOf returns the severity of an error. An error of [Failed] has the severity given there.
+// ErrNotFound, ErrConstraint and ErrPlan are [Replanning]. An exceeded deadline, or an error whose
+// method Temporary returns true, is [Retriable]. All others are [Critical].
 func SeverityOf(err error) Severity {
 	var own *classified
 	var passing interface{ Temporary() bool }
@@ -24,7 +23,7 @@ func SeverityOf(err error) Severity {
 	return Critical
 }
 
-// Failed returns err with a severity of its own. The nil error stays nil.
+// Failed returns err with the severity s, or nil if err is nil.
 func Failed(s Severity, err error) error {
 	if err == nil {
 		return nil
@@ -32,8 +31,9 @@ func Failed(s Severity, err error) error {
 	return &classified{s, err}
 }
 
-// RetryAfter returns how many seconds an error asks to wait before another attempt: those of an error in its chain
-// with a method RetryAfter() time.Duration, as the failures of models have. It is for [Failure].After.
+// RetryAfter returns the wait in seconds that an error requests before another attempt, for
+// [Failure].After. The request is a method RetryAfter() time.Duration of an error in the chain, as
+// model errors have. Without one the result is 0.
 func RetryAfter(err error) float64 {
 	var asks interface{ RetryAfter() time.Duration }
 	if errors.As(err, &asks) {

@@ -8,26 +8,27 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// State is the state of an agent. Embed it in a state of your own, or use it as it is. Its
-// groups carry their prefix on the wire: Task.Current is task_current_task.
+// State is the state of an agent. Use it directly or embed it in another state. The stored name of
+// a field has the prefix of its group: Task.Current is task_current_task.
 //
-// Messages, Context, Session and SessionControl belong to the thread. All else belongs to the
-// turn: the runtime resets it when a new input starts one, and never when a pause ends.
-// Keep large data in Context; everything else is small.
+// Messages, Context, Session and SessionControl belong to the thread. All other fields belong to
+// the turn: the runtime resets them when a new input starts a turn, but not when a paused turn
+// resumes. Store large data in Context; the other fields are small.
 type State struct {
-	// Messages is the conversation; a node adds the new ones alone. One with the id of an earlier
-	// one takes its place.
+	// Messages is the conversation. A node adds only new messages. A message with the id of an
+	// earlier one replaces it.
 	Messages message.Log `json:"messages"`
-	// Context is what the agent knows: type → key → fields.
+	// Context holds what the agent knows: type → key → fields.
 	Context state.ContextData `json:"capability_context_data"`
-	// Session is whatever else must outlive a turn, by name. [Remember] and [Recall] know its types.
+	// Session holds other values that outlive a turn, by name. [Remember] writes and [Recall] reads
+	// typed values.
 	Session state.Map[string, json.RawMessage] `json:"session_state"`
-	// SessionControl are the settings of the thread; those of the turn come on top.
+	// SessionControl holds the settings of the thread; those of the turn overlay them.
 	SessionControl state.Reduced[Settings, Overlay] `json:"session_control"`
 
-	// AgentControl are the settings of this turn: see [Manager.Settings].
+	// AgentControl holds the settings of this turn: see [Manager.Settings].
 	AgentControl state.Reduced[Settings, Overlay] `json:"agent_control" weft:"turn"`
-	// StatusUpdates and ProgressEvents are what a person is told while it runs.
+	// StatusUpdates and ProgressEvents are messages for the user while the turn runs.
 	StatusUpdates  state.List[StatusUpdate]  `json:"status_updates" weft:"turn"`
 	ProgressEvents state.List[ProgressEvent] `json:"progress_events" weft:"turn"`
 
@@ -38,59 +39,60 @@ type State struct {
 	Control   Control   `json:"control" weft:"turn"`
 	UI        UI        `json:"ui" weft:"turn"`
 
-	// ApprovedPayload is what was approved, perhaps edited; it belongs to Approval and keeps
-	// its name on the wire.
+	// ApprovedPayload is the approved value, which may be edited. It belongs to Approval, but its
+	// stored name has no prefix.
 	ApprovedPayload state.Value[json.RawMessage] `json:"approved_payload" weft:"turn"`
 }
 
-// Task is what is to be done in this turn.
+// Task is the task of the turn.
 type Task struct {
 	Current              state.Value[string] `json:"current_task"`
 	DependsOnChatHistory state.Value[bool]   `json:"depends_on_chat_history" weft:"default=false"`
 	DependsOnUserMemory  state.Value[bool]   `json:"depends_on_user_memory" weft:"default=false"`
 }
 
-// Planning is how it is to be done.
+// Planning is the plan of the turn.
 type Planning struct {
-	// ActiveCapabilities are the names that classification chose: overwrite them.
+	// ActiveCapabilities are the names that the classifier chose. Overwrite the list, do not
+	// append.
 	ActiveCapabilities state.List[string] `json:"active_capabilities"`
 	ExecutionPlan      state.Value[Plan]  `json:"execution_plan"`
-	// CurrentStepIndex counts from 0: the first step that is not done. [Manager.Settle] writes it;
-	// two steps that run side by side must not both do so: that is an error.
+	// CurrentStepIndex is the index of the first step that is not done. [Manager.Settle] writes it.
+	// It is an error if two parallel steps write it.
 	CurrentStepIndex state.Value[int] `json:"current_step_index" weft:"default=0"`
 }
 
-// Execution is what has been done.
+// Execution holds the results of the turn.
 type Execution struct {
-	// StepResults are by the context key of the step; see [Step.ResultKey].
+	// StepResults holds the results by [Step.ResultKey].
 	StepResults state.Map[string, StepResult] `json:"step_results"`
 	LastResult  state.Latest[StepResult]      `json:"last_result"`
-	// RunningSteps are the indexes of the steps that were sent off together; see
-	// [Manager.Settle].
+	// RunningSteps are the indexes of the steps that run in parallel: see [Manager.Settle].
 	RunningSteps state.Value[[]int] `json:"running_steps"`
-	// PendingApprovals are the requests that wait for a decision or, once it was made, for whoever
-	// asked, by the id of the request.
+	// PendingApprovals holds requests by id. They wait for a decision or, after it, for the
+	// requesting step.
 	PendingApprovals state.Map[string, ApprovalRequest] `json:"pending_approvals"`
 	StartTime        state.Value[time.Time]             `json:"start_time"`
-	// WaitedSeconds is how long the turn waited for people; that does not count against its limit.
+	// WaitedSeconds is the time that the turn waited for people. It does not count against the time
+	// limit.
 	WaitedSeconds state.Sum[float64] `json:"waited_seconds"`
 }
 
-// Approval is a person's decision, once it was made.
+// Approval is the decision of a person.
 type Approval struct {
 	// Approved is unset, true or false.
 	Approved state.Value[bool] `json:"approved"`
 }
 
-// Control is where the turn stands.
+// Control holds the data that [Route] uses.
 type Control struct {
-	// NeedsReclassification asks for another choice of capabilities; the reason says why.
+	// NeedsReclassification requests another choice of capabilities, for ReclassificationReason.
 	NeedsReclassification  state.Latest[bool]   `json:"needs_reclassification" weft:"default=false"`
 	ReclassificationReason state.Latest[string] `json:"reclassification_reason"`
 	ReclassificationCount  state.Sum[int]       `json:"reclassification_count" weft:"default=0"`
 	PlansCreatedCount      state.Sum[int]       `json:"plans_created_count" weft:"default=0"`
-	// RetryCount counts the failures of the node that failed last since it last
-	// succeeded, and CurrentStepRetryCount those of the current step.
+	// RetryCount is the number of consecutive failures of the node that failed last, and
+	// CurrentStepRetryCount that of the current step.
 	RetryCount            state.Sum[int]        `json:"retry_count" weft:"default=0"`
 	CurrentStepRetryCount state.Sum[int]        `json:"current_step_retry_count" weft:"default=0"`
 	HasError              state.Latest[bool]    `json:"has_error" weft:"default=false"`
@@ -99,8 +101,8 @@ type Control struct {
 	KillReason            state.Latest[string]  `json:"kill_reason"`
 }
 
-// UI is what a user interface shows beside the answer. Each list is appended to, so
-// nodes that run side by side keep each other's entries.
+// UI holds data that a user interface shows with the answer. Nodes append to the lists, so the
+// entries of parallel nodes are all stored.
 type UI struct {
 	CapturedNotebooks  state.List[Notebook]         `json:"captured_notebooks"`
 	CapturedFigures    state.List[Figure]           `json:"captured_figures"`

@@ -16,7 +16,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-func TestNodesReturnNewMessagesAlone(t *testing.T) {
+func TestState_NodesAddOnlyNewMessages(t *testing.T) {
 	m := manager(t)
 	g := chain(t, &checkpoint.Memory{}, func(_ context.Context, s *agent.State) error {
 		must(t, m.ResponseUpdate(s, "one moment"))
@@ -75,7 +75,7 @@ func turnOf(s *agent.State) {
 
 var ofThread = []string{"messages", "capability_context_data", "session_state", "session_control"}
 
-func TestOnlyContextMessagesAndSessionPersist(t *testing.T) {
+func TestState_ThreadFieldsPersist(t *testing.T) {
 	var got []string
 	for _, f := range schema.Fields() {
 		if !f.Turn {
@@ -85,7 +85,7 @@ func TestOnlyContextMessagesAndSessionPersist(t *testing.T) {
 	sameList(t, "fields of the thread", got, ofThread)
 }
 
-func TestEveryOtherFieldResetsOnANewInputAndNeverOnAResume(t *testing.T) {
+func TestState_TurnFieldsResetOnNewInput(t *testing.T) {
 	var all agent.State
 	turnOf(&all)
 	if got := written(&all); len(got) != len(schema.Fields()) {
@@ -130,7 +130,7 @@ func TestEveryOtherFieldResetsOnANewInputAndNeverOnAResume(t *testing.T) {
 	same(t, "session", res.State.Session.Len(), 1)
 }
 
-func TestFieldsHaveTheStatedTypesAndDefaults(t *testing.T) {
+func TestState_FieldTypesAndDefaults(t *testing.T) {
 	want := `{"messages":[],"capability_context_data":{},"session_state":{},` +
 		`"status_updates":[],"progress_events":[],` +
 		`"task_depends_on_chat_history":false,"task_depends_on_user_memory":false,` +
@@ -149,7 +149,7 @@ func TestFieldsHaveTheStatedTypesAndDefaults(t *testing.T) {
 	}
 }
 
-func TestStateIsPlainData(t *testing.T) {
+func TestState_IsPlainData(t *testing.T) {
 	var all agent.State
 	turnOf(&all)
 	s := after(t, all)
@@ -158,12 +158,12 @@ func TestStateIsPlainData(t *testing.T) {
 	same(t, "read back", encode(t, after(t, *v.State.(*agent.State))), encode(t, s))
 }
 
-func TestNamesAreGroupedByPrefix(t *testing.T) {
-	type desk struct {
+func TestState_NamesHaveGroupPrefix(t *testing.T) {
+	type station struct {
 		agent.State
 		Station state.Value[string] `json:"station"`
 	}
-	s, err := state.SchemaOf[desk]()
+	s, err := state.SchemaOf[station]()
 	must(t, err)
 	prefixes := []string{"task_", "planning_", "execution_", "approval_", "control_", "ui_"}
 	plain := append(slices.Clone(ofThread), "agent_control", "status_updates", "progress_events", "approved_payload", "station")
@@ -179,7 +179,7 @@ func TestNamesAreGroupedByPrefix(t *testing.T) {
 	same(t, "prefixes in use", len(seen), len(prefixes))
 }
 
-func TestNodesWriteFieldsDirectly(t *testing.T) {
+func TestState_NodesWriteFields(t *testing.T) {
 	g := chain(t, &checkpoint.Memory{}, func(_ context.Context, s *agent.State) error {
 		s.Task.Current.Set("find beam current PVs")
 		s.Task.DependsOnChatHistory.Set(true)
@@ -194,7 +194,7 @@ func TestNodesWriteFieldsDirectly(t *testing.T) {
 	}
 }
 
-func TestAnUpdateIsPartialAndNilIsNotSilence(t *testing.T) {
+func TestState_UpdateIsPartial(t *testing.T) {
 	g := chain(t, &checkpoint.Memory{}, func(_ context.Context, s *agent.State) error {
 		s.Task.Current.Set("a")
 		s.Control.KillReason.Set("b")
@@ -214,7 +214,7 @@ func TestAnUpdateIsPartialAndNilIsNotSilence(t *testing.T) {
 	wants(t, err, state.ErrUnknownField, "control_flow")
 }
 
-func TestTheThreadIsNamedByTheRun(t *testing.T) {
+func TestState_RunNamesTheThread(t *testing.T) {
 	m := manager(t)
 	g := chain(t, &checkpoint.Memory{}, nothing)
 	for _, thread := range []string{"a", "b", "a"} {
@@ -229,7 +229,7 @@ func TestTheThreadIsNamedByTheRun(t *testing.T) {
 	}
 }
 
-func TestSettingsAreOfTheTurn(t *testing.T) {
+func TestSettings_BelongToTheTurn(t *testing.T) {
 	m := manager(t)
 	g := chain(t, &checkpoint.Memory{}, nothing)
 	in := m.CreateFresh("one", nil)
@@ -242,7 +242,7 @@ func TestSettingsAreOfTheTurn(t *testing.T) {
 	same(t, "planning of the next turn", *m.Settings(&second).PlanningMode, false)
 }
 
-func TestPendingApprovalsAreByKey(t *testing.T) {
+func TestState_PendingApprovalsByKey(t *testing.T) {
 	want := agent.ApprovalRequest{
 		Type: "orchestrator_plan", Objective: "plot", Capability: "plot", Time: noon,
 		Data: json.RawMessage(`{"a":1}`),
@@ -255,7 +255,7 @@ func TestPendingApprovalsAreByKey(t *testing.T) {
 	}
 }
 
-func TestNeedsReclassificationIsHeardByTheRouter(t *testing.T) {
+func TestRoute_NeedsReclassification(t *testing.T) {
 	s := planned(t, agent.Step{Capability: "find"})
 	s.Task.Current.Set("x")
 	s.Planning.ActiveCapabilities.Append("find")
@@ -266,7 +266,7 @@ func TestNeedsReclassificationIsHeardByTheRouter(t *testing.T) {
 	same(t, "beyond the limit", agent.Route(&s, agent.Turn{}).Target, agent.ToError)
 }
 
-func TestContextOutlivesTheProcess(t *testing.T) {
+func TestContext_SurvivesRestart(t *testing.T) {
 	m, path := manager(t), filepath.Join(t.TempDir(), "weft.db")
 	run := func(input string, node func(context.Context, *agent.State) error) agent.State {
 		store, err := sqlite.Open(t.Context(), path)
@@ -289,7 +289,7 @@ func TestContextOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-func TestNoReaderChangesWhatAnotherReads(t *testing.T) {
+func TestContexts_TasksShareNoMemory(t *testing.T) {
 	m := manager(t)
 	b := graph.New[agent.State]("side by side")
 	for _, name := range []string{"a", "b"} {

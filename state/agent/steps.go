@@ -19,7 +19,7 @@ func (m Manager) StepAt(s *State, i int) (Step, error) {
 	return p.Steps[i], nil
 }
 
-// Result returns what became of step i of the plan so far; the zero result where it was not begun.
+// Result returns the result of step i of the plan so far. It is zero if the step has not started.
 func (m Manager) Result(s *State, i int) StepResult {
 	step, err := m.StepAt(s, i)
 	r, ok := s.Execution.StepResults.Lookup(step.ResultKey(i))
@@ -29,9 +29,9 @@ func (m Manager) Result(s *State, i int) StepResult {
 	return r
 }
 
-// Note keeps what became of an attempt at step i: it counts the attempt, and fills in the step, the
-// plan and the time. It writes this one result and nothing else, so that steps may run side by
-// side; [Manager.Settle] draws the consequences.
+// Note stores the result of an attempt at step i. It counts the attempt and sets the fields for the
+// step, the plan and the time. It writes only this result, so steps may run in parallel. Call
+// [Manager.Settle] after them.
 func (m Manager) Note(s *State, i int, r StepResult) error {
 	step, err := m.StepAt(s, i)
 	if err != nil {
@@ -48,9 +48,9 @@ func (m Manager) Note(s *State, i int, r StepResult) error {
 	return nil
 }
 
-// Settle draws the consequences of the steps that ran side by side, which are those of
-// Execution.RunningSteps: the current step is the first that is not done, and of their failures the
-// gravest is the one that [Route] hears of. No order in which they ended changes it.
+// Settle updates the state after the parallel steps in Execution.RunningSteps. The current step
+// becomes the first that is not done. The most severe failure becomes the one that [Route] handles.
+// The result does not depend on the order in which the steps ended.
 func (m Manager) Settle(s *State) {
 	ran, ok := s.Execution.RunningSteps.Lookup()
 	if !ok {
@@ -93,8 +93,8 @@ func (m Manager) firstOpen(s *State) int {
 	return i
 }
 
-// gravest puts the failure first that decides about the turn: by its severity; of those that are
-// to be tried again the one that may not be, then the one with the longest wait.
+// gravest orders failures by severity. Among retriable failures, those without attempts left come
+// first, then those with the longest wait.
 func (m Manager) gravest(limit Settings) func(a, b StepResult) int {
 	order := []Severity{Fatal, Critical, Reclassification, Replanning, Retriable}
 	rank := func(r StepResult) int {
@@ -112,8 +112,8 @@ func (m Manager) gravest(limit Settings) func(a, b StepResult) int {
 	}
 }
 
-// Due returns the indexes of the steps that can be done now, ascending: they are not done, what they
-// wait for is, and none of their requests waits for a decision.
+// Due returns the indexes of the steps that can run now, in ascending order. These steps are not
+// done, the steps that they wait for are done, and none of their requests is undecided.
 func (m Manager) Due(s *State) (steps []int) {
 	p, _ := m.Plan(s)
 	done := func(j int) bool { return j < m.StepIndex(s) || m.Result(s, j).Done() }
@@ -131,7 +131,7 @@ func (m Manager) asksAt(s *State, i int) bool {
 	return err == nil && m.asks(s, step.ResultKey(i))
 }
 
-// asks reports whether a request of this step, or any where key is "*", waits for a decision.
+// asks reports whether a request of this step, or any request if key is "*", waits for a decision.
 func (m Manager) asks(s *State, key string) bool {
 	for _, r := range s.Execution.PendingApprovals.All() {
 		if !r.Decided && (key == "*" || r.Step == key) {
@@ -141,18 +141,18 @@ func (m Manager) asks(s *State, key string) bool {
 	return false
 }
 
-// StepDone notes that the current step succeeded after so long, and goes on to the next one.
-// What failed before is forgotten.
+// StepDone records that the current step succeeded in the time took, and makes the next step
+// current. It clears earlier failures.
 func (m Manager) StepDone(s *State, took time.Duration) error {
 	return m.current(s, StepResult{Success: true, Seconds: took.Seconds()})
 }
 
-// SkipStep notes why the current step was not done, after so long, and goes on to the next one.
+// SkipStep records that the current step was skipped, and why, and makes the next step current.
 func (m Manager) SkipStep(s *State, why string, took time.Duration) error {
 	return m.current(s, StepResult{Skipped: true, Error: why, Seconds: took.Seconds()})
 }
 
-// StepFailed notes that the current step failed after so long. The step stays the current one.
+// StepFailed records that the current step failed after the time took. The step remains current.
 func (m Manager) StepFailed(s *State, f Failure, took time.Duration) error {
 	return m.current(s, StepResult{Failure: &f, Seconds: took.Seconds()})
 }

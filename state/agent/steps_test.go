@@ -8,7 +8,7 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// side returns base after these steps ran side by side.
+// side returns base after these steps ran in parallel.
 func side(t testing.TB, base agent.State, results map[int]agent.StepResult) agent.State {
 	t.Helper()
 	var m agent.Manager
@@ -45,7 +45,7 @@ var diamond = []agent.Step{
 	{Capability: "respond"},
 }
 
-func TestStepsThatDependOnNothingElseAreDueTogether(t *testing.T) {
+func TestDue_IndependentStepsTogether(t *testing.T) {
 	var m agent.Manager
 	s := planned(t, diamond...)
 	done := agent.StepResult{Success: true}
@@ -63,7 +63,7 @@ func TestStepsThatDependOnNothingElseAreDueTogether(t *testing.T) {
 	sameList(t, "before the last of a list", list.Before(2), []int{0, 1})
 }
 
-func TestNoIndexIsLostWhenALaterStepEndsFirst(t *testing.T) {
+func TestSettle_LaterStepEndsFirst(t *testing.T) {
 	var m agent.Manager
 	s := side(t, planned(t, diamond...), map[int]agent.StepResult{0: {Success: true}})
 	down := agent.Failure{Node: "b", Severity: agent.Retriable, Retry: agent.RetryPolicy{Attempts: 2, Delay: 1}}
@@ -78,8 +78,8 @@ func TestNoIndexIsLostWhenALaterStepEndsFirst(t *testing.T) {
 	same(t, "attempts", m.Result(&s, 1).Attempts, 2)
 }
 
-// Of steps that fail together one decides, and which one does not depend on their order.
-func TestTheGravestFailureOfAWaveDecides(t *testing.T) {
+// If several steps fail, one failure decides. The choice does not depend on their order.
+func TestSettle_MostSevereFailureDecides(t *testing.T) {
 	of := func(s agent.Severity, attempts int) *agent.Failure {
 		return &agent.Failure{Node: string(s) + fmt.Sprint(attempts), Severity: s, Retry: agent.RetryPolicy{Attempts: attempts, Delay: float64(attempts)}}
 	}
@@ -95,7 +95,7 @@ func TestTheGravestFailureOfAWaveDecides(t *testing.T) {
 	}
 }
 
-func TestTheResultsOfAnOldPlanDoNotCountForANewOne(t *testing.T) {
+func TestResult_IgnoresOldPlans(t *testing.T) {
 	var m agent.Manager
 	s := side(t, planned(t, diamond...), map[int]agent.StepResult{0: {Success: true}})
 	s = next(t, s, func(s *agent.State) {
@@ -106,7 +106,7 @@ func TestTheResultsOfAnOldPlanDoNotCountForANewOne(t *testing.T) {
 	sameList(t, "due", m.Due(&s), []int{0})
 }
 
-func TestAStepThatWaitsForADecisionIsNotDueAndHasNotFailed(t *testing.T) {
+func TestDue_SkipsStepsThatWaitForApproval(t *testing.T) {
 	var m agent.Manager
 	s := side(t, planned(t, diamond...), map[int]agent.StepResult{0: {Success: true}})
 	down := agent.Failure{Node: "b", Severity: agent.Retriable, Retry: agent.RetryPolicy{Attempts: 2}}
@@ -125,7 +125,7 @@ func TestAStepThatWaitsForADecisionIsNotDueAndHasNotFailed(t *testing.T) {
 	sameList(t, "due", m.Due(&s), []int{1, 2})
 }
 
-func TestCirclesThroughInputsAndTheLastStepAreFound(t *testing.T) {
+func TestPlanValidate_FindsCycles(t *testing.T) {
 	for _, steps := range [][]agent.Step{
 		{{ContextKey: "a", Capability: "x", ExpectedOutput: "T", DependsOn: []string{"b"}}, {ContextKey: "b", Capability: "x", Inputs: agent.InputList{ref("T", "a")}}, {Capability: "x"}},
 		{{ContextKey: "a", Capability: "x", DependsOn: []string{"end"}}, {ContextKey: "end", Capability: "x"}},
@@ -139,10 +139,10 @@ func TestCirclesThroughInputsAndTheLastStepAreFound(t *testing.T) {
 	}
 }
 
-// A node that wants itself again, under another word, is one that is tried again.
+// A failure whose severity names the failed node itself counts as retriable.
 //
 // Requirement: a classifier without a task loops
-func TestNoReaderSendsATurnToItselfForEver(t *testing.T) {
+func TestRoute_CannotLoopOnOneNode(t *testing.T) {
 	for severity, node := range map[agent.Severity]string{agent.Replanning: agent.ToOrchestrator, agent.Reclassification: agent.ToClassifier} {
 		var m agent.Manager
 		s := planned(t)
@@ -163,7 +163,7 @@ type passing bool
 func (passing) Error() string     { return "busy" }
 func (p passing) Temporary() bool { return bool(p) }
 
-func TestAnErrorThatPassesIsTriedAgain(t *testing.T) {
+func TestSeverityOf_TemporaryIsRetriable(t *testing.T) {
 	same(t, "temporary", agent.SeverityOf(fmt.Errorf("ask: %w", passing(true))), agent.Retriable)
 	same(t, "not temporary", agent.SeverityOf(passing(false)), agent.Critical)
 	same(t, "classified", agent.SeverityOf(agent.Failed(agent.Replanning, passing(true))), agent.Replanning)

@@ -19,9 +19,8 @@ type Summary struct {
 	Summary   any    `json:"summary"`
 }
 
-// Summaries returns the digests of these contexts, in their order. None asked for are none
-// returned: for all of them ask with [Contexts.Refs]. One that is missing, unknown or corrupt is an
-// error, and nothing else stands in for it.
+// Summaries returns the digests of the contexts in refs, in that order. For all contexts, pass the
+// result of [Contexts.Refs]. A missing, unknown or corrupt context is an error.
 func (c *Contexts) Summaries(refs InputList) (all []Summary, err error) {
 	var errs []error
 	for _, ref := range refs {
@@ -51,9 +50,9 @@ func digestOf(fields string) (any, error) {
 	return Digest(v), err
 }
 
-// Digest returns decoded JSON cut to what a prompt can bear: three levels, lists and maps of more
-// than 10 as their count and the first three, strings of more than 200 characters as their
-// first 100 and their length.
+// Digest shortens decoded JSON for a prompt. It keeps three levels. A list or map of more than 10
+// entries becomes its count and the first three. A string of more than 200 characters becomes its
+// first 100 and its length.
 func Digest(v any) any { return digest(v, 3) }
 
 func digest(v any, depth int) any {
@@ -103,9 +102,9 @@ func digestMap(v map[string]any, depth int) any {
 	return out
 }
 
-// Describe returns a text for a prompt that says how each context is used: those of these
-// types, or all where none is named. A type that is not registered is described by its
-// fields; a context that cannot be read is said to be so.
+// Describe returns a text for a prompt that describes the use of the contexts of these types, or of
+// all contexts without types. It describes a type that is not registered by its fields, and a
+// context that cannot be decoded by its error.
 func (c *Contexts) Describe(types ...string) string {
 	var b strings.Builder
 	for ref, e := range c.data.All() {

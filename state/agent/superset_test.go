@@ -23,7 +23,7 @@ import (
 
 var errFault = errors.New("the disk is on fire")
 
-// faulty is a store whose write number at fails, once: before it is done, or after it.
+// faulty is a store whose write number at fails once, before or after it is done.
 type faulty struct {
 	checkpoint.Store
 	mu      sync.Mutex
@@ -54,7 +54,7 @@ func (f *faulty) Put(ctx context.Context, p checkpoint.Pending) error {
 	return f.write(func() error { return f.Store.Put(ctx, p) })
 }
 
-// script is what the two nodes that run side by side do to the contexts in one turn.
+// script holds the operations of two parallel nodes on the contexts in one turn.
 type script struct {
 	Fails bool // the turn ends with a failure of its last node
 	Ops   [2][]op
@@ -156,10 +156,10 @@ func (sc script) turn(t *rapid.T, store checkpoint.Store, n int, prior *agent.St
 	return in
 }
 
-// twin is what a thread should know: the number of each entry by type and key.
+// model is what a thread should know: the number of each entry by type and key.
 type model map[[2]string]int
 
-// after returns what it should know after a turn, and what it was told to forget.
+// after returns what the thread should know after a turn, and what the turn deleted.
 func (w model) after(sc script) (next model, forgotten map[[2]string]bool) {
 	next, forgotten = maps.Clone(w), map[[2]string]bool{}
 	for _, ops := range sc.Ops {
@@ -205,9 +205,9 @@ func known(t *rapid.T, s agent.State) model {
 	return w
 }
 
-// What an agent knows after turn n is what it knew after turn n-1, less what it was told to
-// forget, whatever breaks on the way.
-func TestContextOnlyGrowsExceptForTombstones(t *testing.T) {
+// After turn n the agent knows the contexts of turn n-1 and the new ones, except those that the
+// turn deleted. Faults do not change this.
+func TestContext_LosesOnlyDeletedEntries(t *testing.T) {
 	stores := map[string]func() checkpoint.Store{
 		"memory": func() checkpoint.Store { return &checkpoint.Memory{} },
 		"sqlite": func() checkpoint.Store {
@@ -235,7 +235,7 @@ func TestContextOnlyGrowsExceptForTombstones(t *testing.T) {
 					}
 					for at := range before {
 						if _, ok := got[at]; !ok && !forgotten[at] {
-							t.Fatalf("turn %d lost %v, which nobody forgot", i+1, at)
+							t.Fatalf("turn %d lost %v, which no node deleted", i+1, at)
 						}
 					}
 					before, prior = got, nil

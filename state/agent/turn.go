@@ -10,7 +10,7 @@ import (
 	"github.com/weftrun/weft/internal/validtext"
 )
 
-// NodeDone notes that a node succeeded: there is no error any more, and its count begins anew.
+// NodeDone records that a node succeeded. It clears the error and resets RetryCount.
 func (m Manager) NodeDone(s *State) {
 	if s.Control.RetryCount.Get() != 0 {
 		s.Control.RetryCount.Overwrite(0)
@@ -21,8 +21,8 @@ func (m Manager) NodeDone(s *State) {
 	}
 }
 
-// NodeFailed notes that a node failed. RetryCount counts the failures in a row of one node, so the
-// first of another begins at 1.
+// NodeFailed records that a node failed. RetryCount counts consecutive failures of one node; a
+// failure of another node starts at 1.
 func (m Manager) NodeFailed(s *State, f Failure) {
 	if last, ok := s.Control.ErrorInfo.Lookup(); ok && last.Node != f.Node {
 		s.Control.RetryCount.Overwrite(0)
@@ -35,14 +35,15 @@ func (m Manager) NodeFailed(s *State, f Failure) {
 	s.Control.ErrorInfo.Set(f)
 }
 
-// Kill ends the turn at its next routing.
+// Kill ends the turn at the next call of [Route].
 func (m Manager) Kill(s *State, reason string) {
 	s.Control.IsKilled.Set(true)
 	s.Control.KillReason.Set(reason)
 }
 
-// StepsSummary returns a line for each step that has a result, such as "Step 1: find the PVs", by its
-// place in the plan. A line says what a person changed before the step did it: the objective is older.
+// StepsSummary returns a line for each step that has a result, such as "Step 1: find the PVs", in
+// the order of the plan. The line names the changes of a person, because the objective does not
+// contain them.
 func (m Manager) StepsSummary(s *State) []string {
 	var all []StepResult
 	for _, r := range s.Execution.StepResults.All() {
@@ -59,32 +60,32 @@ func (m Manager) StepsSummary(s *State) []string {
 	return lines
 }
 
-// RegisterFigure adds a picture to what is shown. A time that is not set is now.
+// RegisterFigure appends a figure to the UI. It sets the creation time if that is zero.
 func (m Manager) RegisterFigure(s *State, f Figure) {
 	f.CreatedAt = m.stamp(f.CreatedAt)
 	s.UI.CapturedFigures.Append(f)
 }
 
-// RegisterCommand adds a command to what can be launched. A time that is not set is now.
+// RegisterCommand appends a command to the UI. It sets the creation time if that is zero.
 func (m Manager) RegisterCommand(s *State, c Command) {
 	c.CreatedAt = m.stamp(c.CreatedAt)
 	s.UI.LaunchableCommands.Append(c)
 }
 
-// RegisterNotebook adds a notebook to what is shown. A time that is not set is now.
+// RegisterNotebook appends a notebook to the UI. It sets the creation time if that is zero.
 func (m Manager) RegisterNotebook(s *State, n Notebook) {
 	n.CreatedAt = m.stamp(n.CreatedAt)
 	s.UI.CapturedNotebooks.Append(n)
 }
 
-// Status tells people what is going on. A time that is not set is now.
+// Status appends a status message for the user. It sets the time if that is zero.
 func (m Manager) Status(s *State, u StatusUpdate) {
 	u.Time = m.stamp(u.Time)
 	s.StatusUpdates.Append(u)
 }
 
-// Progress tells how far something has come: current of total, where a total of 0 is no
-// progress. A time that is not set is now.
+// Progress appends a progress event. It computes e.Progress from Current and Total, and sets the
+// time if that is zero.
 func (m Manager) Progress(s *State, e ProgressEvent) {
 	e.Time = m.stamp(e.Time)
 	e.Progress = 0
@@ -101,7 +102,7 @@ func (m Manager) stamp(t time.Time) time.Time {
 	return t
 }
 
-// Remember keeps v under a name for the turns to come. What has no JSON form is an error.
+// Remember stores v under a name for later turns. A value without a JSON form is an error.
 func Remember(s *State, name string, v any) error {
 	data, err := validtext.Marshal(v)
 	if err != nil {
@@ -111,8 +112,8 @@ func Remember(s *State, name string, v any) error {
 	return nil
 }
 
-// Recall returns what was remembered under a name; ok is false where there is nothing, and the
-// error says that it is no T.
+// Recall returns the value that [Remember] stored under a name. ok is false if there is none. The
+// error is not nil if the value cannot be decoded as a T.
 func Recall[T any](s *State, name string) (v T, ok bool, err error) {
 	data, ok := s.Session.Lookup(name)
 	if !ok {

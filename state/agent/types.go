@@ -12,28 +12,29 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// Context is a typed piece of knowledge: a struct that has a JSON form, or a pointer to one. Its
-// exported fields are what is stored. A type may also be a [Summarizer] and a [Describer].
+// Context is a typed piece of knowledge: a struct with a JSON form, or a pointer to one. Its
+// exported fields are stored. A type may also implement [Summarizer] and [Describer].
 type Context interface {
-	// ContextType names the type, such as PV_ADDRESSES. It is the same for all values,
-	// the zero value included.
+	// ContextType returns the name of the type, such as PV_ADDRESSES. It is the same for all
+	// values, including the zero value.
 	ContextType() string
 }
 
-// Summarizer is a [Context] that makes its own digest for people and models. The others are
-// digested by [Digest].
+// Summarizer is a [Context] that provides its own digest for people and models. [Digest] digests
+// the others.
 type Summarizer interface {
 	Context
 	Summary(key string) any
 }
 
-// Describer is a [Context] that says how its data are used. Of the others a planner sees the fields.
+// Describer is a [Context] that describes the use of its data. For the others a planner sees the
+// fields.
 type Describer interface {
 	Context
 	Access(key string) Access
 }
 
-// Access says how the data of a context are used.
+// Access describes how to use the data of a context.
 type Access struct {
 	Structure string `json:"data_structure,omitempty"`
 	Pattern   string `json:"access_pattern,omitempty"`
@@ -45,10 +46,10 @@ type Type struct {
 	name   string
 	of     reflect.Type
 	decode func(fields string) (Context, error)
-	faulty error
+	err    error // why the type cannot be registered, or nil
 }
 
-// TypeOf returns the registration of T.
+// TypeOf returns the registration of T. [NewTypes] reports its errors.
 func TypeOf[T Context]() Type {
 	t := Type{name: nameOf[T](), of: reflect.TypeFor[T]()}
 	plain := t.of
@@ -56,9 +57,9 @@ func TypeOf[T Context]() Type {
 		plain = plain.Elem()
 	}
 	if plain.Kind() != reflect.Struct {
-		t.faulty = fmt.Errorf("agent: %s: %s is not a struct", t.name, t.of)
+		t.err = fmt.Errorf("agent: %s: %s is not a struct", t.name, t.of)
 	} else if _, err := state.SchemaOf[struct{ C state.Value[T] }](); err != nil {
-		t.faulty = fmt.Errorf("agent: %s: %w", t.name, err)
+		t.err = fmt.Errorf("agent: %s: %w", t.name, err)
 	}
 	t.decode = func(fields string) (Context, error) {
 		var v T
@@ -71,8 +72,8 @@ func TypeOf[T Context]() Type {
 // Name returns the name of the type.
 func (t Type) Name() string { return t.name }
 
-// nameOf returns the name of a type. A pointer is asked through a value, for its method may
-// have been written for values.
+// nameOf returns the name of a type. For a pointer type it calls the method on a pointer to a zero
+// value, because the method may have a value receiver.
 func nameOf[T Context]() string {
 	var zero T
 	if t := reflect.TypeFor[T](); t.Kind() == reflect.Pointer {
@@ -83,23 +84,23 @@ func nameOf[T Context]() string {
 	return zero.ContextType()
 }
 
-// Types is a registry of types of context. It does not change and is safe for concurrent
-// use. A nil *Types knows none.
+// Types is a registry of types of context. It is immutable and safe for concurrent use. A nil
+// *Types is empty.
 type Types struct {
 	byName map[string]Type
 	names  []string
 }
 
-// NewTypes returns a registry. Its error joins every mistake: a name that is missing, holds
-// a slash or is taken twice, a type that is not a struct or cannot be stored.
+// NewTypes returns a registry. The error joins all mistakes: a name that is empty, contains a slash
+// or is used twice, or a type that is not a struct or cannot be stored.
 func NewTypes(all ...Type) (*Types, error) {
 	t := &Types{byName: map[string]Type{}}
 	var errs []error
 	for _, typ := range all {
 		other, taken := t.byName[typ.name]
 		switch {
-		case typ.faulty != nil:
-			errs = append(errs, typ.faulty)
+		case typ.err != nil:
+			errs = append(errs, typ.err)
 		case typ.name == "" || strings.Contains(typ.name, "/"):
 			errs = append(errs, fmt.Errorf("agent: %v: the name %q: %w", typ.of, typ.name, state.ErrContextName))
 		case taken:
@@ -142,7 +143,7 @@ func (t *Types) find(name string) (Type, error) {
 	return t.byName[name], nil
 }
 
-// check reports whether v is what was registered under a name.
+// check returns an error unless the type of v is registered under name.
 func (t *Types) check(name string, v Context) error {
 	typ, err := t.find(name)
 	if err != nil {
@@ -154,7 +155,7 @@ func (t *Types) check(name string, v Context) error {
 	return nil
 }
 
-// fieldsOf returns v as it is stored.
+// fieldsOf returns the stored form of v.
 func fieldsOf(v Context) (string, error) {
 	if r := reflect.ValueOf(v); !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil() {
 		return "", fmt.Errorf("%w: nil", ErrWrongType)

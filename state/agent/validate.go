@@ -8,33 +8,39 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// PlanRules are what a plan must fit.
+// PlanRules are the rules for [Plan.Validate].
 type PlanRules struct {
 	// Known reports whether a capability is registered.
 	Known func(capability string) bool
-	// Active are the capabilities that classification chose; nil allows all known ones.
+	// Active are the capabilities that the classifier chose; nil allows all known ones.
 	Active []string
-	// Infrastructure are the names of nodes that are not capabilities, whatever Known says.
+	// Infrastructure are the names of nodes that are not capabilities, even if Known returns true.
 	Infrastructure []string
-	// Terminal are the capabilities that end a turn, such as respond and clarify. The last step
-	// is one of them and no other is. nil asks for none.
+	// Terminal are the capabilities that end a turn, such as respond and clarify. The last step,
+	// and only the last step, must use one of them. nil disables the rule.
 	Terminal []string
-	// Needs says which types the inputs of a step must have, by its capability; nil asks for none.
+	// Needs returns the types that a capability requires of the inputs of its step; nil requires
+	// none.
 	Needs func(capability string) (mode Mode, types []string)
-	// Provides says which types a capability makes under the context key of its step; nil takes the
-	// expected output of the step for it.
+	// Provides returns the types that a capability stores under the context key of its step. If it
+	// is nil, the step's expected output is used.
 	Provides func(capability string) []string
-	// Have are the contexts that exist.
+	// Have holds the existing contexts.
 	Have *state.ContextData
-	// Types are the types of context; nil knows all.
+	// Types is the registry of context types; nil accepts all.
 	Types *Types
 }
 
-// Validate reports everything that is wrong with a plan, as one [*PlanError]: no steps, a step without a
-// capability or with one that is unknown, inactive or not a capability, a context key that is
-// taken twice, an input that neither exists nor is made by an earlier step, inputs that lack what its capability needs, an output of an
-// unknown type or without a key, a step that ends the turn before the last one or a last one that does
-// not, dependencies that do not exist or wait for each other.
+// Validate reports all problems of a plan as one [*PlanError]:
+//
+//   - no steps;
+//   - a step without a capability, or with one that is unknown, inactive or infrastructure;
+//   - a context key that two steps use;
+//   - an input that neither exists nor is the output of an earlier step;
+//   - inputs that lack the types that the capability needs;
+//   - an output of an unknown type or without a key;
+//   - a terminal step before the last one, or a last step that is not terminal;
+//   - dependencies that do not exist or form a cycle.
 func (p Plan) Validate(r PlanRules) error {
 	v := planCheck{r: r, made: map[state.ContextRef]bool{}, keys: map[string]int{}}
 	if len(p.Steps) == 0 {
@@ -130,7 +136,7 @@ func (v *planCheck) output(n int, s Step) {
 	}
 }
 
-// dependencies looks for steps that can never start.
+// dependencies reports unknown dependencies and cycles.
 func (v *planCheck) dependencies(p Plan) {
 	for i, s := range p.Steps {
 		for _, key := range s.DependsOn {
@@ -146,7 +152,7 @@ func (v *planCheck) dependencies(p Plan) {
 	var names []string
 	for i := 0; i < len(done); i++ {
 		if !waits(i) {
-			done[i], i = true, -1 // and from the top
+			done[i], i = true, -1 // start again
 		}
 	}
 	for i, s := range p.Steps {

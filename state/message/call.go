@@ -25,8 +25,8 @@ type Call struct {
 // Label returns the name and the arguments of the call, for people.
 func (c Call) Label() string { return c.Name + " " + string(c.Arguments) }
 
-// Edit says that a person changed a call before it ran. Its JSON is {"by","arguments"}, in the member
-// edited of the call.
+// Edit says that a person changed a call before it ran. Its JSON is {"by","arguments"}, in the
+// member edited of the call.
 type Edit struct {
 	By        string          // who, as the answer claims; "" if it does not say
 	Arguments json.RawMessage // those that the model had asked for
@@ -41,8 +41,8 @@ func (e Edit) encode(o *object) {
 	o.close(nil)
 }
 
-// takeEdit moves the Edit of a call out of the members that are not known. A member of the same name
-// that has another form is not one.
+// takeEdit moves the Edit of a call out of the members that are not known. A member of the same
+// name that has another form is not one.
 func (c *Call) takeEdit() {
 	f, err := fieldsOf(c.Extra[editField])
 	if err != nil {
@@ -188,8 +188,8 @@ func (r Result) encode(o *object) {
 	o.close(r.Extra)
 }
 
-// UnmarshalJSON reads the form that MarshalJSON writes, and result in the place of content: a string is a
-// text, null is nothing, and any other value is data.
+// UnmarshalJSON reads the form that MarshalJSON writes, and result in the place of content: a
+// string is a text, null is nothing, and any other value is data.
 func (r *Result) UnmarshalJSON(data []byte) error {
 	f, err := fieldsOf(data)
 	if err != nil {

@@ -35,9 +35,8 @@ func ExampleLog_UnmarshalJSON() {
 	fmt.Println(log.Len(), err)
 	err = log.UnmarshalJSON([]byte(`[{"role":"boss"}, {"role":"user"}]`))
 	fmt.Println(err)
-	// Output:
-	// 1 <nil>
-	// message: message 0: role: unknown role "boss"; the roles are system, user (human), assistant (ai) and tool
+	// Output: 1 <nil> message: message 0: role: unknown role "boss"; the roles are system, user
+	// (human), assistant (ai) and tool
 }
 
 func ExamplePairs() {

@@ -89,7 +89,8 @@ func TestAMessageWithoutAFormIsRefused(t *testing.T) {
 	}
 }
 
-// noted is a user's type around a message, with a form of its own; bare is one that leaves that to what it embeds.
+// noted is a user's type around a message, with a form of its own; bare is one that leaves that to
+// what it embeds.
 type (
 	noted struct {
 		message.Message
@@ -163,8 +164,8 @@ func TestMessageJSON_ForeignNames(t *testing.T) {
 	}
 }
 
-// What cannot be read is refused when it is added, with the name that it should have. A stored message is
-// still read.
+// What cannot be read is refused when it is added, with the name that it should have. A stored
+// message is still read.
 func TestMessageJSON_ForeignNameThatCannotBeRead(t *testing.T) {
 	for given, field := range map[string]string{
 		`{"id":"1","role":"user","content":"hi","timestamp":"noon"}`: "created",

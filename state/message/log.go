@@ -65,9 +65,10 @@ func (l *Log) Replace(id string, m Message) error {
 	return l.write([]op{{kind: opReplace, id: id, m: &m}})
 }
 
-// ReplaceCall puts c into the place of the call with its id, as when a person has changed the arguments
-// before the tool runs. Several tasks of a step may each replace a call of one message. It returns an
-// [*UnknownError] when no message makes such a call, and an [*InvalidError] when c is not whole.
+// ReplaceCall puts c into the place of the call with its id, as when a person has changed the
+// arguments before the tool runs. Several tasks of a step may each replace a call of one message.
+// It returns an [*UnknownError] when no message makes such a call, and an [*InvalidError] when c is
+// not whole.
 func (l *Log) ReplaceCall(c Call) error {
 	for i := l.Len() - 1; i >= 0; i-- {
 		if m := l.now.nth(i); m.withCall(c) != nil {

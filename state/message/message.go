@@ -174,10 +174,10 @@ func (m Message) encode(o *object) {
 	o.close(m.Extra)
 }
 
-// UnmarshalJSON reads the form that MarshalJSON writes. Names are taken exactly as
-// they are; fields that are not known go to Extra. Where a field is missing its name in other systems is
-// read: timestamp for created, as RFC 3339 or in milliseconds since 1970; messageId for id; of a call args
-// for arguments; of a result result for content.
+// UnmarshalJSON reads the form that MarshalJSON writes. Names are taken exactly as they are; fields
+// that are not known go to Extra. Where a field is missing its name in other systems is read:
+// timestamp for created, as RFC 3339 or in milliseconds since 1970; messageId for id; of a call
+// args for arguments; of a result result for content.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	f, err := fieldsOf(data)
 	if err != nil {
@@ -201,8 +201,8 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// foreignNames reads fields by their names in other systems. What cannot be read stays, and is refused
-// when the message is added to a log.
+// foreignNames reads fields by their names in other systems. What cannot be read stays, and is
+// refused when the message is added to a log.
 func (m *Message) foreignNames(f *fields) {
 	if data, ok := f.left["timestamp"]; ok && m.Created.IsZero() {
 		if at, ok := timestamp(data); ok {

@@ -24,8 +24,8 @@ type op struct {
 	id   string // whom to remove or replace, or whose call
 	m    *Message
 	call *Call // of opCall
-	// unsure is true for a removal or replacement of something that the holder did not see: an input
-	// does not know what its thread holds. Fold refuses it if nobody has seen it.
+	// unsure is true for a removal or replacement of something that the holder did not see: an
+	// input does not know what its thread holds. Fold refuses it if nobody has seen it.
 	unsure bool
 }
 
@@ -133,7 +133,8 @@ func (f *fields) has(name string) bool {
 	return ok
 }
 
-// target returns the id of what an op is made on: a message, or a call; "" if it is made on nothing.
+// target returns the id of what an op is made on: a message, or a call; "" if it is made on
+// nothing.
 func (p op) target() string {
 	switch p.kind {
 	case opRemove, opReplace:
@@ -218,7 +219,8 @@ func (r *replay) fresh(m *Message) *Message {
 	return &c
 }
 
-// withCall returns m with c in the place of its call with the same id, or nil if it makes no such call.
+// withCall returns m with c in the place of its call with the same id, or nil if it makes no such
+// call.
 func (m *Message) withCall(c Call) *Message {
 	if m == nil {
 		return nil

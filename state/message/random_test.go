@@ -12,8 +12,8 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// talk is a random conversation on a log, with calls, removals, and summaries beside it. must are the
-// ids that the log has to have, in order.
+// talk is a random conversation on a log, with calls, removals, and summaries beside it. must are
+// the ids that the log has to have, in order.
 type talk struct {
 	*rapid.T
 	log  message.Log
@@ -21,8 +21,9 @@ type talk struct {
 	n    int
 }
 
-// TestNoModelIsSentAnOrphanAndNothingIsLostWhateverIsRemovedOrSummedUp looks after each move that the log has what
-// was not taken out of it, and that neither a window of it nor who sums it up has a result without its call.
+// TestNoModelIsSentAnOrphanAndNothingIsLostWhateverIsRemovedOrSummedUp looks after each move that
+// the log has what was not taken out of it, and that neither a window of it nor who sums it up has
+// a result without its call.
 func TestNoModelIsSentAnOrphanAndNothingIsLostWhateverIsRemovedOrSummedUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, w := &talk{T: t}, windows.Draw(t, "window")

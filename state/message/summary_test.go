@@ -215,8 +215,8 @@ func TestSummariesNeverCutAPair(t *testing.T) {
 	})
 }
 
-// A call that was open when its round was summarized is answered later: a model that sums up the next
-// rounds must not be sent a result without its call.
+// A call that was open when its round was summarized is answered later: a model that sums up the
+// next rounds must not be sent a result without its call.
 func TestSummary_LeavesOutResultsOfSummarizedCalls(t *testing.T) {
 	var l message.Log
 	add := func(ms ...message.Message) {

@@ -228,7 +228,8 @@ func (c *checker) extra(where string, extra map[string]json.RawMessage, known []
 	}
 }
 
-// alias refuses in Extra the name that another system has for a field of its own, unless the field is set.
+// alias refuses in Extra the name that another system has for a field of its own, unless the field
+// is set.
 func (c *checker) alias(where string, extra map[string]json.RawMessage, name, field string, missing bool) {
 	if _, there := extra[name]; there && missing {
 		c.fail(RuleForm, "%s has %q in Extra, which must be written as %s", where, name, field)

@@ -50,8 +50,8 @@ func (t *Type) convert(v any, depth int) (any, *TypeError) {
 	return out, err
 }
 
-// conversion is one pass over a value. It ends at a mistake; an exact one at that which comes first, in maps by
-// the smallest key.
+// conversion is one pass over a value. It ends at a mistake; an exact one at that which comes
+// first, in maps by the smallest key.
 type conversion struct{ exact bool }
 
 func (c conversion) of(t *Type, v any, depth int) (any, *TypeError) {

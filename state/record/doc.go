@@ -1,8 +1,9 @@
-// Package record is the state of a graph that has no Go type, such as one that is written down in YAML: the
-// channels of package state by name instead of by field.
+// Package record is the state of a graph that has no Go type, such as one that is written down in
+// YAML: the channels of package state by name instead of by field.
 //
-// A [Shape] declares the fields, each with the [state.Kind] of its channel and the [Type] of its values. A
-// [Record] holds them; the runtime gives each task one of its own, as it gives a copy of a struct:
+// A [Shape] declares the fields, each with the [state.Kind] of its channel and the [Type] of its
+// values. A [Record] holds them; the runtime gives each task one of its own, as it gives a copy of
+// a struct:
 //
 //	sources, err := record.ParseType("list<object{url: string, title?: string}>", nil)
 //	shape, err := record.NewShape(
@@ -15,10 +16,11 @@
 //		return r.Write("sources", map[string]any{"url": "https://example.org"})
 //	}))
 //
-// The values are plain: nil, bool, string, int64, float64, []any and map[string]any. What is written is checked
-// against the type of its field and copied, so that no node can change what another one holds. A channel of
-// another package is a field by [ForeignOf].
+// The values are plain: nil, bool, string, int64, float64, []any and map[string]any. What is
+// written is checked against the type of its field and copied, so that no node can change what
+// another one holds. A channel of another package is a field by [ForeignOf].
 //
-// The merges, the lifetimes, the stored bytes and the laws are those of package state. What a record costs more
-// than a struct is one look-up by name for each read and write, and the check of what is written.
+// The merges, the lifetimes, the stored bytes and the laws are those of package state. What a
+// record costs more than a struct is one look-up by name for each read and write, and the check of
+// what is written.
 package record
