@@ -83,7 +83,8 @@ type Dropper interface {
 	// needs, in one atomic call. The caller has worked out which; the store only does
 	// it, and only while the head is still d.Head: otherwise it returns a
 	// *ConflictError and changes nothing. The head itself can be dropped only with its
-	// whole namespace. What is not there is no error.
+	// whole namespace. What is not there is no error: a Drop of All of a namespace that is not
+	// there succeeds, whatever d.Head is, so a call whose reply was lost can be repeated.
 	Drop(ctx context.Context, d Drop) error
 }
 

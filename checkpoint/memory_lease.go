@@ -113,7 +113,7 @@ func (m *Memory) Drop(ctx context.Context, d Drop) error {
 		ch := t.chain(d.Namespace)
 		switch head := ch.head(); {
 		case head != d.Head:
-			return &ConflictError{Key: d.Key, Want: d.Head, Head: head}
+			return d.Result(&ConflictError{Key: d.Key, Want: d.Head, Head: head})
 		case ch == nil:
 		case d.All:
 			delete(t.chains, d.Namespace)

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -131,6 +132,16 @@ func (d Drop) Check() error {
 		}
 	}
 	return nil
+}
+
+// Result returns the result of a Drop that ended with err. A namespace that is not there was dropped
+// already, perhaps by an earlier attempt whose reply was lost, so that is no conflict. Stores call it.
+func (d Drop) Result(err error) error {
+	var conflict *ConflictError
+	if d.All && errors.As(err, &conflict) && conflict.Head == 0 {
+		return nil
+	}
+	return err
 }
 
 // CheckTTL returns an ErrRequest when a time to live is negative.

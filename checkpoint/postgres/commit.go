@@ -186,11 +186,11 @@ func (s *Store) Drop(ctx context.Context, d checkpoint.Drop) error {
 	for _, n := range d.Commits {
 		seqs = append(seqs, number(n))
 	}
-	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
+	return d.Result(s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		_, err := s.ask(ctx, conn, s.text.drop, d.Key, d.Head,
 			[]byte(d.Thread), []byte(d.Namespace), d.Fence, number(d.Head), d.All, seqs, at.fields, at.bases, at.chunks)
 		return err
-	})
+	}))
 }
 
 // Delete implements checkpoint.Store.

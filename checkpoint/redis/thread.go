@@ -67,7 +67,7 @@ func (s *Store) Drop(ctx context.Context, d checkpoint.Drop) error {
 	if err != nil {
 		return fmt.Errorf("thread %q, namespace %q: %w", d.Thread, d.Namespace, err)
 	}
-	return toAnswer(reply).refusal(d.Key, d.Head)
+	return d.Result(toAnswer(reply).refusal(d.Key, d.Head))
 }
 
 // Expire implements checkpoint.Expirer. It is the server's own expiry, of the one key

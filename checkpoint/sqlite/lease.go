@@ -108,7 +108,7 @@ func (s *Store) Drop(ctx context.Context, d checkpoint.Drop) error {
 		return s.typed(err)
 	}
 	d.Commits, d.Blobs = append([]uint64(nil), d.Commits...), append([]checkpoint.Blob(nil), d.Blobs...)
-	return s.submit(ctx, func(w *writer) error { return w.drop(d) })
+	return d.Result(s.submit(ctx, func(w *writer) error { return w.drop(d) }))
 }
 
 func (w *writer) drop(d checkpoint.Drop) error {
