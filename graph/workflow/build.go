@@ -132,6 +132,11 @@ func (b *builder) once(ctx context.Context, n *node, rec *record.Record) (any, e
 	if err != nil {
 		return nil, err
 	}
+	return b.work(ctx, n, vars, rec)
+}
+
+// work does the work of a node with these variables, unless it is skipped.
+func (b *builder) work(ctx context.Context, n *node, vars map[string]any, rec *record.Record) (any, error) {
 	skip, err := n.skips(vars)
 	if err != nil || skip {
 		return nil, err
@@ -139,13 +144,20 @@ func (b *builder) once(ctx context.Context, n *node, rec *record.Record) (any, e
 	return b.perform(ctx, n, vars, rec)
 }
 
-// decide does the work and then chooses the way.
+// decide does the work and then chooses the way. The way sees the state after the work.
 func (b *builder) decide(ctx context.Context, n *node, rec *record.Record) (graph.Command, error) {
-	result, err := b.once(ctx, n, rec)
+	vars, err := b.vars(ctx, n, rec)
 	if err != nil {
 		return graph.Command{}, err
 	}
-	return b.choose(ctx, n, rec, result)
+	result, err := b.work(ctx, n, vars, rec)
+	if err != nil {
+		return graph.Command{}, err
+	}
+	if fields, reads := n.reads["state"]; reads {
+		vars["state"] = b.fields(rec, fields)
+	}
+	return b.chooseWith(n, vars, result)
 }
 
 // choose takes the first way whose condition holds.
@@ -154,6 +166,11 @@ func (b *builder) choose(ctx context.Context, n *node, rec *record.Record, resul
 	if err != nil {
 		return graph.Command{}, err
 	}
+	return b.chooseWith(n, vars, result)
+}
+
+// chooseWith is choose with these variables.
+func (b *builder) chooseWith(n *node, vars map[string]any, result any) (graph.Command, error) {
 	vars["result"] = result
 	x := n.next
 	for i, w := range x.ways {

@@ -133,6 +133,9 @@ func (w *Workflow) CheckEnv() error {
 
 // environment returns the values that expressions see as env.
 func (w *Workflow) environment(ctx context.Context) (map[string]any, error) {
+	if len(w.plan.env) == 0 {
+		return nil, nil
+	}
 	values := make(map[string]any, len(w.plan.env))
 	for _, v := range w.plan.env {
 		value, err := v.read(w.vault.in(ctx).lookup)
@@ -168,7 +171,7 @@ func (w *Workflow) vars(ctx context.Context, n *node, rec *record.Record) (map[s
 	}
 	vars := map[string]any{}
 	if _, reads := n.reads["env"]; reads {
-		vars["env"] = env
+		vars["env"] = env // an empty one is a nil map
 	}
 	if members, reads := n.reads["state"]; reads {
 		vars["state"] = w.fields(rec, members)

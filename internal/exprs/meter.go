@@ -12,8 +12,6 @@ type meter struct {
 	left int
 }
 
-func newMeter() *meter { return &meter{left: MaxWork} }
-
 func (m *meter) spend(n int) error {
 	if n < 0 || m.left < n {
 		m.left = 0

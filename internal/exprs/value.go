@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
@@ -107,6 +108,7 @@ func (v *Value) MapLiterals(f func(text string) string) *Value {
 // *Error.
 func (v *Value) Eval(vars map[string]any) (any, error) {
 	r := newRun(vars)
+	defer r.release()
 	if v.typed {
 		return v.parts[0].program.plain(r)
 	}
@@ -160,7 +162,9 @@ func (c *Compiler) Condition(text string, env Env) (*Condition, error) {
 // Eval evaluates the condition. Missing variables read as nil. The error is an *Error.
 func (c *Condition) Eval(vars map[string]any) (bool, error) {
 	p := c.value.parts[0].program
-	out, err := p.eval(newRun(vars))
+	r := newRun(vars)
+	defer r.release()
+	out, err := p.eval(r)
 	if err != nil {
 		return false, err
 	}
@@ -173,21 +177,44 @@ func (c *Condition) Eval(vars map[string]any) (bool, error) {
 
 // run is one evaluation: the variables, and the meter of all expressions of the scalar.
 type run struct {
-	meter *meter
-	vars  map[string]any
+	machine vm.VM
+	meter   meter
+	vars    map[string]any
 }
 
+// runs has runs for later evaluations: a run costs more than most expressions.
+var runs = sync.Pool{New: func() any {
+	r := &run{machine: vm.VM{MemoryBudget: MaxWork}, vars: map[string]any{}}
+	r.vars[meterName] = &r.meter
+	return r
+}}
+
+// newRun returns a run. The caller releases it when it has copied the result.
 func newRun(vars map[string]any) *run {
-	r := &run{meter: newMeter(), vars: make(map[string]any, len(vars)+1)}
+	r := runs.Get().(*run)
+	r.meter.left = MaxWork
 	maps.Copy(r.vars, vars)
-	r.vars[meterName] = r.meter
 	return r
 }
 
-// eval runs the program. The result may share memory with the variables.
+// release drops what the evaluation has used, and keeps the run for another one.
+func (r *run) release() {
+	if len(r.vars) > maxKept || cap(r.machine.Stack) > maxKept || cap(r.machine.Variables) > maxKept {
+		return
+	}
+	clear(r.vars)
+	r.vars[meterName] = &r.meter
+	clear(r.machine.Stack[:cap(r.machine.Stack)])
+	clear(r.machine.Variables)
+	runs.Put(r)
+}
+
+// maxKept is how many variables, or values on the stack, a run may have that is used again.
+const maxKept = 64
+
+// eval runs the program. The result may share memory with the variables and the run.
 func (p *program) eval(r *run) (any, error) {
-	machine := vm.VM{MemoryBudget: MaxWork}
-	out, err := machine.Run(p.code, r.vars)
+	out, err := r.machine.Run(p.code, r.vars)
 	if err != nil {
 		return nil, p.fail(err)
 	}
