@@ -127,12 +127,12 @@ func (p *program) hashInput(input state.View) (string, error) {
 
 // withoutAside returns an input without the fields that do not count for its hash.
 func (p *program) withoutAside(input state.View) state.View {
-	if !slices.ContainsFunc(p.schema.Fields(), func(f state.Field) bool { return f.Aside }) {
+	if !slices.ContainsFunc(p.schema.Fields(), func(f state.Field) bool { return f.Unhashed }) {
 		return input
 	}
 	blank := p.schema.Blank()
 	for i, f := range p.schema.Fields() {
-		if !f.Aside {
+		if !f.Unhashed {
 			blank.Channels[i] = input.Channels[i]
 		}
 	}

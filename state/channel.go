@@ -9,20 +9,19 @@ import (
 // Channel is one field of a state: a committed value, and the writes that the
 // holder of this copy has made on top of it.
 //
-// The runtime keeps one state per run and hands every task a copy of it, made by
-// plain assignment of the struct. So the committed part of a channel is
-// immutable or persistent: an assigned copy is a snapshot, and nothing that
-// happens to one copy may show in another. The writes of a task stay in the
-// task's copy until Fold carries them into the run's state.
+// The runtime holds one state per run and gives each task a copy, by assignment of the struct. The
+// committed part of a channel is therefore immutable or persistent: an assigned copy is a snapshot,
+// and a change of one copy must not affect another. The writes of a task remain in its copy until
+// Fold merges them into the state of the run.
 //
-// Value, List, Map and the other types of this package have a method Channel that returns one. A
-// type of your own may be a field too if its pointer has that method: see [Channeler]. Reduced is
-// the short way when only the reducing function is new.
+// Value, List, Map and the other types of this package have a method Channel that returns one. Any
+// other type can be a field if its pointer has that method: see [Channeler]. If only the merge
+// function is new, use Reduced.
 //
 // A Channel is not safe for concurrent use; its copies are independent.
 type Channel interface {
-	// MarshalJSON returns the value as the holder sees it, own writes included;
-	// null when there is none. The same value gives the same bytes.
+	// MarshalJSON returns the value including the holder's writes, or null if there is none. Equal
+	// values have equal bytes.
 	json.Marshaler
 	// UnmarshalJSON records the JSON value as a write, as an input does: it sets
 	// a Value, appends to a List, adds to a Sum.
@@ -30,33 +29,31 @@ type Channel interface {
 
 	// Wrote reports whether the holder has written to this copy.
 	Wrote() bool
-	// Fold carries the writes of one superstep into the committed value. The
-	// elements have the receiver's own type, are never empty, and come in
-	// canonical order; Fold must not keep or change them. It returns a
-	// *ConflictError when these writes cannot stand together.
+	// Fold merges the writes of one superstep into the committed value. The elements have the
+	// receiver's type, contain at least one write each, and are in canonical order. Fold must not
+	// retain or modify them. It returns a *ConflictError if the writes conflict.
 	Fold(writes []Channel) error
 
-	// Stored returns the committed value for a codec to encode. ok is false when
-	// there is nothing to store.
+	// Stored returns the committed value for a codec to encode. ok is false if there is nothing to
+	// store.
 	Stored() (v any, ok bool)
-	// Restore replaces the committed value by a stored one.
+	// Restore replaces the committed value with a stored one.
 	Restore(dec Decode) error
-	// Writes returns what the holder wrote, for a codec to encode.
+	// Writes returns the holder's writes for a codec to encode.
 	Writes() Write
-	// RestoreWrites records writes that were encoded earlier, replacing the
-	// holder's writes.
+	// RestoreWrites replaces the holder's writes with decoded ones.
 	RestoreWrites(overwrite bool, dec Decode) error
 }
 
-// Channeler is implemented by the pointer of each type that may be a field of a state. It keeps
-// what the runtime needs of a field apart from what a node does with it. A type that has the
-// methods of Channel itself returns itself:
+// Channeler is implemented by the pointer of each type that can be a field of a state. It separates
+// the methods for the runtime from those for nodes. A type that has the methods of Channel returns
+// itself:
 //
 //	func (v *Votes) Channel() state.Channel { return v }
 //
 // A type that embeds a channel of this package has its Channel, and merges as it does.
 type Channeler interface {
-	// Channel returns the channel that the field is. All calls for one field return the same type.
+	// Channel returns the channel of the field. All calls for one field return the same type.
 	Channel() Channel
 }
 
@@ -70,21 +67,19 @@ type Write struct {
 	// Value is what a codec encodes: the value for a Value, the added elements
 	// for a List, the difference for a Sum.
 	Value any
-	// Overwrite is true when the write replaces the channel's value instead of
-	// being merged into it.
+	// Overwrite is true if the write replaces the channel's value and is not merged.
 	Overwrite bool
 }
 
 // Expirer is a channel whose value lives for one superstep.
 type Expirer interface {
 	Channel
-	// Expire is called at the end of each superstep in which nobody wrote to the
-	// channel.
+	// Expire is called at the end of each superstep without writes to the channel.
 	Expire()
 }
 
-// Delta is a channel that can be stored as a base and what was added since, so
-// that the bytes of a step do not grow with the value.
+// Delta is a channel that can be stored as a base and differences, so that the bytes of a step do
+// not grow with the value.
 type Delta interface {
 	Channel
 	// Since returns what must be applied to prev, an earlier copy of this same
@@ -95,12 +90,12 @@ type Delta interface {
 	Apply(dec Decode) error
 }
 
-// ConflictError is returned by Fold when two writes of one superstep cannot both
-// hold, or one write cannot hold with what is there: then they are the same. First and
-// Second index the writes that Fold was given; the runtime names the field and the nodes.
+// ConflictError is returned by Fold if two writes of one superstep conflict, or if one write
+// conflicts with the committed value. First and Second are indexes of the writes passed to Fold;
+// they are equal in the second case. The runtime adds the field and the nodes.
 type ConflictError struct {
 	First, Second int
-	Rule          string // the rule that was broken, for people
+	Rule          string // the violated rule, for people
 }
 
 func (e *ConflictError) Error() string {
@@ -112,11 +107,11 @@ const (
 	oneOverwrite = "a field takes one Overwrite per step"
 )
 
-// replacer is a channel of this package that knows Overwrite.
+// replacer is a channel of this package that has Overwrite.
 type replacer interface{ overwrote() bool }
 
-// overwriter returns the index of the write that replaces the whole value, or -1.
-// An Overwrite wins its whole step; two of them are a conflict.
+// overwriter returns the index of the write that replaces the whole value, or -1. Such a write
+// discards the other writes of its step; two of them are a conflict.
 func overwriter[C replacer](writes []Channel) (int, error) {
 	at := -1
 	for i, w := range writes {
@@ -134,7 +129,7 @@ func overwriter[C replacer](writes []Channel) (int, error) {
 // isNull reports whether data is the JSON null.
 func isNull(data []byte) bool { return string(bytes.TrimSpace(data)) == "null" }
 
-// text returns what a person sees of a channel.
+// text returns the text form of a channel.
 func text(m json.Marshaler) string {
 	data, err := m.MarshalJSON()
 	if err != nil {

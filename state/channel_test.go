@@ -27,7 +27,7 @@ func TestSilenceIsNoWrite(t *testing.T) {
 	check(t, func(t *rapid.T, s subject) {
 		for _, v := range s.history(t) {
 			if s.copy(v.Channel).Wrote() {
-				t.Fatalf("a copy of a committed %s says it was written to", s.name)
+				t.Fatalf("Wrote of a copy of a committed %s is true", s.name)
 			}
 		}
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// stepped folds what tasks wrote in one step; a step in which nobody wrote calls no Fold.
+// stepped folds the writes of tasks in one step. A step without writes calls no Fold.
 func stepped[C any, P pointer[C]](t *testing.T, c P, tasks ...func(P)) {
 	t.Helper()
 	var writes []state.Channel
@@ -53,7 +53,7 @@ func restored[C any, P pointer[C]](t *testing.T, c P) P {
 	return back
 }
 
-// An unset Value is told from a zero one by Lookup; Get gives the zero value and no error.
+// Lookup distinguishes an unset Value from a zero one. Get returns the zero value for both.
 func TestAnUnsetValueIsDistinguishedAndTwoWritesConflict(t *testing.T) {
 	var v state.Value[int]
 	if n, ok := v.Lookup(); n != 0 || ok || v.Get() != 0 {
@@ -65,7 +65,7 @@ func TestAnUnsetValueIsDistinguishedAndTwoWritesConflict(t *testing.T) {
 		t.Errorf("a zero that was set is %d, %t", n, ok)
 	}
 	stepped(t, &v, set(3))
-	stepped(t, &v) // nobody wrote
+	stepped(t, &v) // no writes
 	if n, ok := v.Lookup(); n != 3 || !ok {
 		t.Errorf("after a silent step the value is %d, %t; want 3", n, ok)
 	}
@@ -131,7 +131,7 @@ func TestASumStartsAtZeroAndComesBackFromAStore(t *testing.T) {
 	}
 }
 
-// An Untracked lasts over steps in which nobody writes it, unlike an Ephemeral.
+// An Untracked, unlike an Ephemeral, keeps its value over steps without writes.
 func TestAnUntrackedValueIsNeverStored(t *testing.T) {
 	var u state.Untracked[string]
 	stepped(t, &u, func(u *state.Untracked[string]) { u.Set("here") })

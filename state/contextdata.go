@@ -11,28 +11,27 @@ import (
 	"unicode/utf8"
 )
 
-// ContextData holds what an agent knows, in three levels: type → key → fields. A write
-// puts or deletes one entry and leaves its siblings alone; an entry is replaced whole,
-// never merged field by field. Of several writes to one entry in a superstep the last in
-// canonical order stays, a deletion included; [ContextMeta.Replaced] then says whose entries
-// were lost. To put what is already there, with the same meta, changes nothing. The zero
-// ContextData is empty and ready to use.
+// ContextData holds what an agent knows in three levels: type → key → fields. A write puts or
+// deletes one whole entry and does not change others. Of several writes to one entry in a
+// superstep, the last in canonical order wins, also if it is a deletion; [ContextMeta.Replaced]
+// then names the lost entries. Putting an entry that exists with the same metadata changes nothing.
+// The zero ContextData is empty and ready to use.
 //
-// Copies share their entries: a write costs the logarithm of the size, in memory, and in
-// the store the entry alone.
+// Copies share their entries. A write uses memory in proportion to the logarithm of the size, and
+// stores only the entry.
 type ContextData struct{ table[string, ContextEntry] }
 
 var (
-	// ErrContextName is returned when a type of context or a key is empty or not UTF-8, or when a
-	// type holds a slash.
+	// ErrContextName is returned when a type or a key is empty or not UTF-8, or when a type
+	// contains a slash.
 	ErrContextName = errors.New("state: a context needs a type without a slash, and a key, in UTF-8")
 	// ErrContextFields is returned when the fields of a context are not a JSON object, or
 	// when one of them is named "_meta".
 	ErrContextFields = errors.New(`state: the fields of a context are a JSON object without "_meta"`)
 )
 
-// The entries stand in the table under type/key. Under "type/" stands the mark of a type that
-// was declared, perhaps without entries.
+// contextID returns the table key of an entry, type/key. The table key "type/" marks a declared
+// type, which may have no entries.
 func contextID(typ, key string) string { return typ + "/" + key }
 
 func contextName(id string) (typ, key string) {
@@ -49,8 +48,8 @@ func checkContextType(typ string) error {
 	return nil
 }
 
-// Put writes an entry. Its fields may be any JSON object; they are kept compact.
-// Nothing is written when an error is returned.
+// Put writes an entry. Its fields may be any JSON object; Put compacts them. On an error nothing is
+// written.
 func (c *ContextData) Put(typ, key string, e ContextEntry) error {
 	if err := checkContextType(typ); err != nil {
 		return err
@@ -69,16 +68,16 @@ func (c *ContextData) Put(typ, key string, e ContextEntry) error {
 	return nil
 }
 
-// Merge puts all that other shows: its types and its entries.
+// Merge writes all types and entries of other.
 func (c *ContextData) Merge(other ContextData) {
 	other.now.each(func(e *entry[string, ContextEntry]) bool { c.put(e.k, e.v); return true })
 }
 
-// Delete removes an entry. It is a write even where there is none: it also removes what
-// tasks before this one put there in the same step.
+// Delete removes an entry. It is a write even if there is no entry: it also removes what earlier
+// tasks of the same step put there.
 func (c *ContextData) Delete(typ, key string) { c.del(contextID(typ, key)) }
 
-// Clear removes a type with all entries that this copy sees.
+// Clear removes a type with all its entries in this copy.
 func (c *ContextData) Clear(typ string) {
 	for _, key := range c.Keys(typ) {
 		c.Delete(typ, key)
@@ -86,7 +85,7 @@ func (c *ContextData) Clear(typ string) {
 	c.del(contextID(typ, ""))
 }
 
-// Declare makes a type exist, even without entries. Nothing else changes.
+// Declare adds a type, which may have no entries.
 func (c *ContextData) Declare(typ string) error {
 	err := checkContextType(typ)
 	if err == nil {
@@ -134,8 +133,8 @@ func (c *ContextData) Keys(typ string) (keys []string) {
 	return keys
 }
 
-// Changed returns the entries that were put and deleted after prev, an earlier copy of this same
-// channel, by type and key.
+// Changed returns the entries that were put and deleted after prev, an earlier copy of this
+// channel, in order of type and key.
 func (c *ContextData) Changed(prev ContextData) (put, deleted []ContextRef) {
 	to := func(refs *[]ContextRef) func(*entry[string, ContextEntry]) {
 		return func(e *entry[string, ContextEntry]) {
@@ -148,8 +147,8 @@ func (c *ContextData) Changed(prev ContextData) (put, deleted []ContextRef) {
 	return put, deleted
 }
 
-// Overwrite replaces all entries by those that other shows. It wins over the writes of other
-// tasks in the same step; two Overwrites in one step are an error.
+// Overwrite replaces all entries with those of other. It discards the writes of other tasks in the
+// same step; two Overwrites in one step are an error.
 func (c *ContextData) Overwrite(other ContextData) { c.replace(other.now) }
 
 // ContextRef names an entry.
@@ -158,8 +157,8 @@ type ContextRef struct{ Type, Key string }
 // String returns TYPE.key.
 func (r ContextRef) String() string { return r.Type + "." + r.Key }
 
-// All iterates over the entries, by type and key. Writes made during the iteration do not
-// show in it.
+// All iterates over the entries in order of type and key. It does not observe writes made during
+// the iteration.
 func (c *ContextData) All() iter.Seq2[ContextRef, ContextEntry] {
 	now := c.now
 	return func(yield func(ContextRef, ContextEntry) bool) {
@@ -198,9 +197,8 @@ func (d contextDocument) put(e *entry[string, ContextEntry]) {
 // object of fields and "_meta".
 func (c ContextData) MarshalJSON() ([]byte, error) { return json.Marshal(document(c.now)) }
 
-// UnmarshalJSON puts the entries of a document. A null in the place of an entry deletes it,
-// one in the place of a type clears the type; a null or empty document writes nothing.
-// Nothing is written when an error is returned.
+// UnmarshalJSON puts the entries of a document. A null entry deletes it, and a null type clears the
+// type. A null or empty document writes nothing. On an error nothing is written.
 func (c *ContextData) UnmarshalJSON(data []byte) error {
 	var doc map[string]map[string]json.RawMessage
 	if err := json.Unmarshal(data, &doc); err != nil {
@@ -267,7 +265,7 @@ func (c contextChannel) Fold(writes []Channel) error {
 	return nil
 }
 
-// foldInto returns now with the holder's writes; first is what stood there when the step began.
+// foldInto returns now with the holder's writes; first is the table at the beginning of the step.
 func (c *ContextData) foldInto(now, first *tree[string, ContextEntry]) *tree[string, ContextEntry] {
 	c.own.each(func(w *entry[string, *entry[string, ContextEntry]]) bool {
 		at := now.find(w.k)
@@ -278,7 +276,7 @@ func (c *ContextData) foldInto(now, first *tree[string, ContextEntry]) *tree[str
 			now = now.put(w.v)
 		case !at.v.equal(w.v.v):
 			e := w.v
-			if at != first.find(w.k) { // a sibling's, of this step
+			if at != first.find(w.k) { // written by another task of this step
 				e = &entry[string, ContextEntry]{w.k, e.v.over(at.v)}
 			}
 			now = now.put(e)

@@ -132,7 +132,7 @@ func TestSiblingsThatWriteOneEntryAreReported(t *testing.T) {
 	must(t, b.Put("A", "k", entry(2, "")))
 	must(t, b.Put("A", "old", entry(3, "plot")))
 	must(t, c.Put("A", "k", entry(3, "plot")))
-	must(t, c.Put("A", "old", entry(3, "plot"))) // says the same: nobody loses
+	must(t, c.Put("A", "old", entry(3, "plot"))) // an equal entry: none is lost
 	must(t, base.Channel().Fold([]state.Channel{a.Channel(), b.Channel(), c.Channel()}))
 	e, _ := base.Lookup("A", "k")
 	if want := []string{"find", "?"}; e.Meta.Capability != "plot" || !slices.Equal(e.Meta.Replaced, want) {

@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// ContextEntry is one piece of knowledge. It is a value: to change it, put another.
+// ContextEntry is one piece of knowledge. It is a value: to change it, put another one.
 type ContextEntry struct {
-	// Fields is a JSON object. It is a string, so that nobody can change it in place.
+	// Fields is a JSON object. It is a string, so it is immutable.
 	Fields string
 	Meta   ContextMeta
 }
 
-// ContextMeta says where an entry comes from. All of it is optional.
+// ContextMeta is the origin of an entry. All fields are optional.
 type ContextMeta struct {
-	// Objective is what the entry was made for: the objective of its step.
+	// Objective is the objective of the step that wrote the entry.
 	Objective string `json:"task_objective,omitempty"`
-	// Capability is the name of what made it.
+	// Capability is the name of the capability that wrote it.
 	Capability string `json:"capability,omitempty"`
-	// Time is when it was made.
+	// Time is the time of the write.
 	Time time.Time `json:"time,omitzero"`
-	// Run is the id of the run that made it.
+	// Run is the id of the run that wrote it.
 	Run string `json:"run,omitempty"`
-	// Replaced names the capabilities that wrote the same entry in the same superstep and
-	// lost; "?" is one without a name.
+	// Replaced names the capabilities whose writes to the same entry in the same superstep were
+	// lost; "?" means one without a name.
 	Replaced []string `json:"replaced,omitempty"`
 }
 
@@ -37,7 +37,7 @@ func (m ContextMeta) equal(o ContextMeta) bool {
 
 func (e ContextEntry) equal(o ContextEntry) bool { return e.Fields == o.Fields && e.Meta.equal(o.Meta) }
 
-// over returns e, which remembers that it replaced lost in one step.
+// over returns e with the capability of lost in Replaced.
 func (e ContextEntry) over(lost ContextEntry) ContextEntry {
 	name := lost.Meta.Capability
 	if name == "" {
@@ -47,7 +47,7 @@ func (e ContextEntry) over(lost ContextEntry) ContextEntry {
 	return e
 }
 
-// clean returns the entry as it is stored: fields compact and by name, the time in UTC.
+// clean returns the stored form of the entry: compact fields sorted by name, and the time in UTC.
 func (e ContextEntry) clean() (ContextEntry, error) {
 	if err := errors.Join(CheckText(e.Fields), CheckText(e.Meta)); err != nil {
 		return e, fmt.Errorf("%w: %w", ErrContextFields, err)
@@ -69,7 +69,7 @@ func (e ContextEntry) clean() (ContextEntry, error) {
 	return e, err
 }
 
-// MarshalJSON returns the fields, with the meta in the member "_meta" where there is any.
+// MarshalJSON returns the fields, with the metadata, if any, in the member "_meta".
 func (e ContextEntry) MarshalJSON() ([]byte, error) {
 	object := map[string]json.RawMessage{}
 	if err := json.Unmarshal([]byte(e.Fields), &object); err != nil {
@@ -85,7 +85,7 @@ func (e ContextEntry) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON decodes the result of MarshalJSON.
 func (e *ContextEntry) UnmarshalJSON(data []byte) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(data, &object); err != nil || object == nil {

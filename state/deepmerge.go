@@ -10,17 +10,17 @@ import (
 // as a whole. As a channel it is Reduced[map[string]any, DeepMerge].
 type DeepMerge struct{}
 
-// Reduce implements [Reducer]. It panics, as a write of the node that gave it, at a patch that is
-// nested deeper than JSON can be read again, as one that contains itself.
+// Reduce implements [Reducer]. It panics if a patch is nested deeper than encoding/json can decode,
+// for example because it contains itself. The panic counts as one of the node that wrote the patch.
 func (DeepMerge) Reduce(acc, patch map[string]any) map[string]any {
 	merged, _ := mergePatch(acc, patch, 0).(map[string]any)
 	return merged
 }
 
-// maxPatchDepth is how deep encoding/json reads.
+// maxPatchDepth is the depth that encoding/json can decode.
 const maxPatchDepth = 10000
 
-// mergePatch returns target with patch merged into it. It changes neither.
+// mergePatch returns target with patch merged into it. It modifies neither.
 func mergePatch(target, patch any, depth int) any {
 	if depth > maxPatchDepth {
 		panic(fmt.Sprintf("state: a patch is nested deeper than %d levels", maxPatchDepth))

@@ -1,9 +1,8 @@
-// Package state is what a run of a graph carries from step to step: channels, the
-// reducers in them, and the schema of a state.
+// Package state defines the state of a run of a graph: channels, reducers, and the schema of a
+// state.
 //
-// A state is a struct of channels, and the type of a channel says how writes to it
-// are merged. A node is a plain function of the struct, and runs without any
-// runtime in a test:
+// A state is a struct of channels. The type of a channel determines how writes to it are merged. A
+// node is a function of the struct, so a test can call it without a runtime:
 //
 //	type State struct {
 //		Question state.Value[string] `json:"question"`
@@ -17,17 +16,18 @@
 //		return nil
 //	}
 //
-// # The nouns
+// # Terms
 //
-//   - A [Channel] is a committed value, and the writes that the holder of this
-//     copy made on top of it. The zero value of each is ready to use.
-//   - A view is the copy of a state that one task works on. A superstep gives one
-//     to every task, and folds their writes into the run's state when all are done.
-//   - A [Schema] is what a state type declares: wire names, lifetimes, defaults.
+//   - A [Channel] is a committed value and the writes of the holder of this copy. The zero value of
+//     each channel is ready to use.
+//   - The holder of a copy is the task that owns it.
+//   - A view is the copy of a state that one task uses. A superstep gives each task a view, and
+//     folds (merges) their writes into the state of the run when all tasks are done.
+//   - A [Schema] holds the declarations of a state type: stored names, lifetimes and defaults.
 //   - A state without a Go type, such as that of a graph in YAML, is a record.Record of package
-//     state/record: the same channels by name.
+//     state/record. It has the same channels, by name.
 //
-// # The channels
+// # Channels
 //
 //	channel    a write                  two writes in one step       lives
 //	Value      replaces                 are an error                 for the thread
@@ -44,49 +44,51 @@
 //	Ephemeral  replaces                 are an error                 for the next step
 //	Untracked  replaces                 are an error                 for the run, never stored
 //
-// [ContextData] is a Map with two levels of keys, for what an agent knows; the state of an agent
-// and its manager are in package state/agent, as agent.State and agent.Manager, and conversations
-// have a channel of their own, message.Log in package state/message. [DeepMerge] is the reducer
-// that merges objects on every level. List, Stack, Once, Sum, Max, Min, Map, Set, Reduced and
-// ContextData also have Overwrite, which replaces the whole value. A type of your own may be a
-// field when its pointer has the method Channel, which returns what the runtime needs of it: see
-// [Channeler] and [Channel]. [Reduced] is the short way when only the merge is new.
+// [ContextData] is a Map with two levels of keys, for what an agent knows. Package state/agent has
+// the state of an agent and its manager, agent.State and agent.Manager. Package state/message has
+// the channel for conversations, message.Log. [DeepMerge] is the reducer that merges objects on
+// every level.
+//
+// List, Stack, Once, Sum, Max, Min, Map, Set, Reduced and ContextData also have Overwrite, which
+// replaces the whole value. Any other type can be a field if its pointer has the method Channel:
+// see [Channeler] and [Channel]. If only the merge is new, use [Reduced].
 //
 // # Tags
 //
-// A field's name on the wire is its json name. A nested struct is a group: its name
-// and "_" come before the names of its fields; an embedded struct adds nothing.
-// weft:"turn" resets a field to its default when a new input starts a turn, and on a
-// group it holds for all fields in it. weft:"default=JSON" and
-// weft:"turn,default=JSON" declare a default. weft:"version=2" counts the forms that
-// stored values of the field have had, for [Schema.Migrating]; weft:"was=NAME" is the
-// name that it had before, in the same group. Options stand in one tag with commas between
-// them, the default last.
+// The stored name of a field is its json name. A nested struct is a group: its name and "_" precede
+// the names of its fields. An embedded struct adds no prefix.
 //
-// # Laws
+// weft:"turn" resets a field to its default when a new input starts a turn; on a group it applies
+// to all its fields. weft:"default=JSON" and weft:"turn,default=JSON" declare a default.
+// weft:"version=2" is the version of the field's stored form, for [Schema.Migrating].
+// weft:"was=NAME" is the former name of the field in the same group. A tag may have several
+// options, separated by commas, with the default last.
 //
-//  1. A task reads its own writes, and no sibling's.
-//  2. Writes of one step are folded in canonical order, whatever order the tasks
-//     finished in. The same writes give the same bytes.
-//  3. Silence is no write, and a zero value is one: Set(false) is kept.
-//  4. An Overwrite wins its whole step. Two of one field in a step are a
-//     [ConflictError]; so are two writes of a Value, an Ephemeral or an Untracked.
-//     What a task writes after its own Overwrite comes on top of it.
-//  5. A fold never changes what somebody holds: an assigned copy of a struct of
-//     channels is a snapshot, and two copies may grow at the same time.
-//  6. A fold costs what was written, not what the channel holds; at most its
-//     logarithm for Map and Set. So does the difference that a [Delta] stores. The
-//     first append of a fork copies the list, once.
-//  7. What is stored comes back the same, except from an Untracked.
-//  8. Every mistake in a type, a shape or an input is reported, all at once.
+// # Guarantees
 //
-// # What it does not do
+//  1. A task reads its own writes, but not those of other tasks of the step.
+//  2. The writes of a step are folded in canonical order, not in the order in which tasks end.
+//     Equal writes give equal bytes.
+//  3. A zero value is a write: Set(false) is stored. A field without a call has no write.
+//  4. An Overwrite discards the other writes of its step. Two Overwrites of one field in a step are
+//     a [ConflictError], and so are two writes of a Value, an Ephemeral or an Untracked. Writes of
+//     a task after its own Overwrite are merged into the new value.
+//  5. A fold does not modify other copies. An assigned copy of a struct of channels is a snapshot,
+//     and two copies can change concurrently.
+//  6. The cost of a fold depends on the size of the writes, not of the channel, except for a
+//     logarithmic factor for Map and Set. The same applies to the difference that a [Delta] stores.
+//     The first append of a fork copies the list once.
+//  7. A restored value equals the stored one, except for an Untracked.
+//  8. All mistakes in a type, a shape or an input are reported at once.
 //
-// It runs nothing and stores nothing: package graph folds, and package checkpoint
-// encodes. It does not copy values deeply: what a slice, map or pointer inside a
-// channel points to must not be changed, neither after it was written nor after it
-// was read. A channel is not safe for concurrent use; give each goroutine a copy.
-// JSON is what all values go through: text that is not UTF-8 is refused with a
-// [TextError] when the node returns, with a store and without, and a float that is
-// not finite cannot be stored.
+// # Limits
+//
+// The package runs nothing and stores nothing: package graph folds, and package checkpoint encodes.
+//
+// It does not copy values deeply. Do not modify what a slice, map or pointer in a channel refers
+// to, neither after a write nor after a read. A channel is not safe for concurrent use; give each
+// goroutine a copy.
+//
+// All values must have a JSON form. Text that is not UTF-8 is a [TextError] when the node returns,
+// with or without a store. A float that is not finite cannot be stored.
 package state

@@ -10,14 +10,13 @@ import (
 // not have.
 var ErrUnknownField = errors.New("state: unknown field")
 
-// SchemaError is returned when a state type cannot be used. It holds every
-// mistake in the type.
+// SchemaError is returned when a state type is invalid. It holds all mistakes in the type.
 type SchemaError struct {
 	Type     string
 	Mistakes []Mistake
 }
 
-// Mistake is one thing that is wrong with a state type.
+// Mistake is one mistake in a state type.
 type Mistake struct {
 	Path string // the Go path of the field, such as State.Task.Current; its wire name where there is no struct
 	What string

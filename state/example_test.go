@@ -28,10 +28,11 @@ func Example() {
 	Search(&s)
 	Search(&s)
 	fmt.Println(s.Facts.Len(), s.Facts.At(0), s.Rounds.Get())
-	data, _ := json.Marshal(s)
+	data, _ := json.Marshal(s.Sources)
 	fmt.Println(string(data))
-	// Output: 2 a fact about weaving 2 {"question":"weaving","facts":["a fact about weaving","a
-	// fact about weaving"],"rounds":2,"sources":{"a":"https://example.com"}}
+	// Output:
+	// 2 a fact about weaving 2
+	// {"a":"https://example.com"}
 }
 
 // The schema is what a runtime sees of a state: it hands out views, and folds what

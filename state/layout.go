@@ -7,9 +7,9 @@ import (
 	"github.com/weftrun/weft/internal/fieldname"
 )
 
-// Layout makes, copies and reads the states of a [Schema]: [SchemaOf] has one for structs, and
-// package record one for states without a Go type. States are passed by pointer, and the channels
-// of a View come in the order of the fields. A Layout is safe for concurrent use.
+// Layout creates, copies and reads the states of a [Schema]. [SchemaOf] has one for structs, and
+// package record has one for states without a Go type. States are passed by pointer, and the
+// channels of a View are in the order of the fields. A Layout is safe for concurrent use.
 type Layout interface {
 	// Blank returns a state in which every channel is its zero value.
 	Blank() View
@@ -32,9 +32,10 @@ type Layout interface {
 	Check(v View, i int) error
 }
 
-// NewSchema returns the schema of states that have these fields and are kept by l, for states that
-// are no struct of channels. typ names them in errors. Every mistake is reported, as one
-// *SchemaError: a bad or repeated name, a version below 1 (0 means 1), a default that does not fit.
+// NewSchema returns the schema of states with these fields and the layout l. Use it for states that
+// are not structs of channels. typ is the name of the state type in errors. All mistakes are
+// reported as one *SchemaError: a bad or repeated name, a negative version (0 means 1), an invalid
+// default.
 func NewSchema(typ string, fields []Field, l Layout) (*Schema, error) {
 	fields = slices.Clone(fields)
 	var mistakes []Mistake
@@ -50,7 +51,7 @@ func NewSchema(typ string, fields []Field, l Layout) (*Schema, error) {
 	return newSchema(typ, fields, l, mistakes)
 }
 
-// fault returns what is wrong with a field that was not found in a struct, or "".
+// fault returns the mistake in a field that does not come from a struct, or "".
 func (f *Field) fault(declared bool) string {
 	if declared {
 		return "the field is declared twice"

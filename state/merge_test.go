@@ -8,8 +8,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// TestTwoTasksOfOneStep says for each channel what becomes of what two tasks write
-// in one step.
+// TestTwoTasksOfOneStep checks the result of two writes in one step for each channel.
 func TestTwoTasksOfOneStep(t *testing.T) {
 	t.Run("Latest", func(t *testing.T) {
 		twoTasks(t, state.LatestOf("old"), func(c *state.Latest[string]) { c.Set("a") },

@@ -114,9 +114,8 @@ type StoredFolder interface {
 	FoldStored(pieces []json.RawMessage) (json.RawMessage, error)
 }
 
-// FoldStored puts the stored pieces of a value together: the base and then what was added,
-// in order, by a channel of the kind. "" is a list, a map or a set, which can be told by
-// how they are stored.
+// FoldStored merges the stored pieces of a value, the base and then the differences in order, with
+// a channel of the kind. The kind "" means a list, a map or a set; their stored forms differ.
 func FoldStored(kind Kind, pieces []json.RawMessage) (json.RawMessage, error) {
 	if len(pieces) == 1 {
 		return pieces[0], nil
@@ -137,7 +136,7 @@ func FoldStored(kind Kind, pieces []json.RawMessage) (json.RawMessage, error) {
 	return nil, fmt.Errorf("state: the %d pieces of a %q cannot be put together", len(pieces), kind)
 }
 
-// storedKinds tells a kind by how its base and its first difference begin.
+// storedKinds maps the first bytes of the base and of the first difference to the kind.
 var storedKinds = map[string]Kind{"[[": KindList, "{{": KindMap, "[{": KindSet}
 
 func first(piece json.RawMessage) string {
@@ -183,7 +182,7 @@ func foldMap(pieces []json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
-// keyText returns a key as it stands in an object: a number as its digits.
+// keyText returns a key as JSON objects have it: a number as its digits.
 func keyText(key json.RawMessage) string {
 	var s string
 	if json.Unmarshal(key, &s) != nil {

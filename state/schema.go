@@ -13,15 +13,15 @@ import (
 	"github.com/weftrun/weft/internal/suggest"
 )
 
-// Schema is what a state type declares: its fields in the order of the struct,
-// with the name, lifetime and default of each. It is built once, by [SchemaOf]
-// or [NewSchema], and is safe for concurrent use.
+// Schema holds the declarations of a state type: its fields in the order of the struct, with the
+// name, lifetime and default of each. Build it once with [SchemaOf] or [NewSchema]. It is safe for
+// concurrent use.
 type Schema struct {
 	fields []Field
 	index  map[string]int
 	layout Layout
-	texts  []textCheck // the fields whose writes are looked at
-	proto  View        // the state with its defaults; never written
+	texts  []textCheck // the checks of fields that can hold text
+	proto  View        // the state with its defaults; immutable
 
 	was        map[string]int // former names of fields
 	migrations []Migration    // by field; nil without Migrating
@@ -32,20 +32,20 @@ type Field struct {
 	// Name is the wire name: the json names of the groups around the field and of
 	// the field itself, joined by "_".
 	Name string
-	// Type is the channel's Go type, such as state.List[string], or what stands for it where the
-	// state has no Go type.
+	// Type is the channel's Go type, such as state.List[string], or a description of the type if
+	// the state has no Go type.
 	Type string
-	// Turn is true when the field is reset to its default by each new input.
+	// Turn is true if each new input resets the field to its default.
 	Turn bool
-	// Aside is true when the field does not tell one input from another.
-	Aside bool
+	// Unhashed is true if the hash of an input ignores the field.
+	Unhashed bool
 	// Default is the field's default as JSON; nil when it is the zero value.
 	Default json.RawMessage
-	// Version counts the forms that stored values of the field have had, from 1.
+	// Version is the version of the field's stored form, from 1.
 	Version int
-	// Was is the wire name that the field had before it was renamed, or "".
+	// Was is the former stored name of the field, or "".
 	Was string
-	// Kind is the channel, if it is one that has a name; else "".
+	// Kind is the kind of the channel, or "" if it has none.
 	Kind Kind
 }
 
@@ -61,14 +61,14 @@ type View struct {
 // change the slice.
 func (s *Schema) Fields() []Field { return s.fields }
 
-// Index returns the place of the field with this wire name.
+// Index returns the index of the field with this stored name.
 func (s *Schema) Index(name string) (i int, ok bool) {
 	i, ok = s.index[name]
 	return i, ok
 }
 
-// Safe reports whether folding a single task's writes can never fail: every channel
-// is one of this package and runs no code of the user.
+// Safe reports whether folding the writes of a single task cannot fail: every channel is one of
+// this package and calls no user code.
 func (s *Schema) Safe() bool {
 	return !slices.ContainsFunc(s.proto.Channels, func(c Channel) bool {
 		_, calls := c.(interface{ callsUser() })
@@ -77,46 +77,46 @@ func (s *Schema) Safe() bool {
 	})
 }
 
-// Merges reports whether a write to field i is merged into what the field holds, as in
-// a List or a Sum, instead of replacing it, as in a Value. A Delta of another package
-// merges too.
+// Merges reports whether a write to field i is merged into its value, as in a List or a Sum. A
+// write to a Value replaces it. A Delta of another package also merges.
 func (s *Schema) Merges(i int) bool {
 	_, ours := s.proto.Channels[i].(replacer)
 	_, grows := s.proto.Channels[i].(Delta)
 	return ours || grows
 }
 
-// New returns a state of its own with every field at its default.
+// New returns a new state with every field at its default.
 func (s *Schema) New() View {
 	v := s.Blank()
 	s.layout.Assign(v.State, s.proto.State)
 	return v
 }
 
-// Blank returns a state of its own with every field unset or empty, whatever its
-// default: the empty state that decoding starts from.
+// Blank returns a new state with every field unset or empty, without defaults. Decoding starts from
+// this state.
 func (s *Schema) Blank() View { return s.layout.Blank() }
 
-// Blanks is Blank for n states at once, which takes less memory than n calls. They stay in memory
-// together, as long as one is used.
+// Blanks returns n states as Blank does, with fewer allocations. The memory is released when none
+// of them is in use.
 func (s *Schema) Blanks(n int) []View { return s.layout.Blanks(n) }
 
-// Over returns a view of the state that p, a *S or what [Hold] returned, points to, or of a state
-// equal to it: it is for reading a state that does not change meanwhile.
+// Over returns a view of the state that p points to, or of an equal one. p is a *S or the result of
+// [Hold]. Use it to read a state that does not change.
 func (s *Schema) Over(p any) View { return s.layout.Over(p) }
 
-// Hold returns value for a later [Schema.Over], independent of the states that it was assigned from
-// or to. A struct of channels is so already; an assigned copy of a record has the same channels.
+// Hold returns a copy of value for a later [Schema.Over]. It is independent of the states that
+// value was assigned from or to. An assigned copy of a record, unlike one of a struct, shares its
+// channels.
 func Hold[S any](s *Schema, value S) any {
 	if l, ok := s.layout.(structs[S]); ok && l.few() {
 		held := &small[S]{state: value}
-		l.view(&held.state, held.channels[:]) // here and not in Over, which several runs may call at once
+		l.view(&held.state, held.channels[:]) // not in Over, which several runs may call concurrently
 		return held
 	}
 	return own(s, value)
 }
 
-// own is apart from Hold so that a value that it does not get stays off the heap.
+// own is separate from Hold so that other values do not escape to the heap.
 //
 //go:noinline
 func own[S any](s *Schema, value S) any {
@@ -124,10 +124,10 @@ func own[S any](s *Schema, value S) any {
 	return &value
 }
 
-// Copy returns a state of its own that is equal to that of v: a *S.
+// Copy returns an independent copy of the state of v, a *S.
 func (s *Schema) Copy(v View) any { return s.layout.Copy(v.State) }
 
-// Assign makes dst a copy of src. The two are independent afterwards.
+// Assign makes dst an independent copy of src.
 func (s *Schema) Assign(dst, src View) { s.layout.Assign(dst.State, src.State) }
 
 // AssignField makes field i of dst a copy of the same field of src.
@@ -136,9 +136,9 @@ func (s *Schema) AssignField(dst, src View, i int) { s.layout.AssignField(dst, s
 // Reset sets field i of v to its default.
 func (s *Schema) Reset(v View, i int) { s.AssignField(v, s.proto, i) }
 
-// Check reports every value in v that does not fit the field's declared type, as
-// one error. Only a state without a Go type can hold such a value, after a restore of what another
-// version of its schema stored; the Go types of a struct are checked as they are decoded.
+// Check returns one error for all values in v that do not match the declared type of their field.
+// Only a state without a Go type can hold such values, after a restore of data that another version
+// of the schema stored. Decoding checks the Go types of a struct.
 func (s *Schema) Check(v View) error {
 	var errs []error
 	for i := range v.Channels {
@@ -149,8 +149,8 @@ func (s *Schema) Check(v View) error {
 	return errors.Join(errs...)
 }
 
-// Encode returns the state as one JSON object by wire name, in the order of the
-// fields. Fields without a value are left out.
+// Encode returns the state as one JSON object by stored name, in the order of the fields. It omits
+// fields without a value.
 func (s *Schema) Encode(v View) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -174,8 +174,8 @@ func (s *Schema) Encode(v View) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Decode records a JSON object by wire name as writes to v. Every unknown field
-// and every value of the wrong type is reported, as one error.
+// Decode records a JSON object by stored name as writes to v. It reports all unknown fields and all
+// values of the wrong type as one error.
 func (s *Schema) Decode(v View, data []byte) error {
 	if !utf8.Valid(data) {
 		return s.invalidText(data)
@@ -197,7 +197,7 @@ func (s *Schema) Decode(v View, data []byte) error {
 	return errors.Join(errs...)
 }
 
-// invalidText returns the error of a JSON object that is not UTF-8, with the field that it is in.
+// invalidText returns the error of a JSON object that is not UTF-8, with its field.
 func (s *Schema) invalidText(data []byte) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(data, &object); err != nil {
@@ -211,7 +211,7 @@ func (s *Schema) invalidText(data []byte) error {
 	return &TextError{}
 }
 
-// Find returns the place of the field with this wire name. The error wraps [ErrUnknownField] and
+// Find returns the index of the field with this stored name. The error wraps [ErrUnknownField] and
 // lists the fields.
 func (s *Schema) Find(name string) (int, error) {
 	i, ok := s.index[name]
@@ -233,7 +233,7 @@ func (s *Schema) names() string {
 	return strings.Join(names, ", ")
 }
 
-// newSchema returns the schema of states that are laid out so, unless the type has mistakes.
+// newSchema returns the schema of states with the layout l, or an error if there are mistakes.
 func newSchema(typ string, fields []Field, l Layout, mistakes []Mistake) (*Schema, error) {
 	s := &Schema{fields: fields, index: make(map[string]int, len(fields)), layout: l}
 	for i, f := range fields {

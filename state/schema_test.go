@@ -237,7 +237,7 @@ func TestSchemaReportsEveryMistake(t *testing.T) {
 		"mistaken.Pointer: type *state_test.common is not a channel",
 		"mistaken.Lost: struct { secret int } cannot be stored: its field secret is not exported",
 		"mistaken.Deep: map[string][]*struct { F func() } cannot be stored: its field F: a func",
-		"mistaken.Iface: error cannot be stored: the interface error says nothing",
+		"mistaken.Iface: error cannot be stored: the interface error does not determine the Go type to decode into",
 	}
 	for i, m := range se.Mistakes {
 		line := m.Path + ": " + m.What

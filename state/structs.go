@@ -5,10 +5,10 @@ import (
 	"reflect"
 )
 
-// SchemaOf returns the schema of the struct type S. Every mistake in the type is
-// reported, as one *SchemaError: a field that is neither a channel nor a group, an
-// unexported field, two fields with one name, a type that cannot be stored, a
-// tag or a default that cannot be read.
+// SchemaOf returns the schema of the struct type S. It reports all mistakes in the type as one
+// *SchemaError. Mistakes are a field that is neither a channel nor a group, an unexported field,
+// and two fields with one name. Others are a type that cannot be stored, and an invalid tag or
+// default.
 func SchemaOf[S any]() (*Schema, error) {
 	t := reflect.TypeFor[S]()
 	w := walker{seen: map[string]string{}}
@@ -61,7 +61,7 @@ func (l structs[S]) Over(p any) View {
 	return l.view(p, make([]Channel, len(l.leaves)))
 }
 
-// view returns the view of the state that p points to. Its channels are kept in channels.
+// view returns the view of the state that p points to. It stores the channels in channels.
 func (l structs[S]) view(p any, channels []Channel) View {
 	v := View{State: p, Channels: channels[:len(l.leaves):len(l.leaves)]}
 	root := reflect.ValueOf(p).Elem()
@@ -92,5 +92,5 @@ func (l structs[S]) Decode(v View, i int, data []byte) error {
 	return nil
 }
 
-// Check has nothing to find: the Go types were checked when the values were decoded.
+// Check returns nil: decoding has checked the Go types.
 func (structs[S]) Check(View, int) error { return nil }

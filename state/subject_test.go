@@ -42,7 +42,7 @@ func (c tested) Fold(writes []state.Channel) error {
 	return c.Channel.Fold(inner)
 }
 
-// bare returns the channel itself.
+// unwrapped returns the channel itself.
 func unwrapped(c state.Channel) state.Channel {
 	if t, ok := c.(tested); ok {
 		return t.Channel

@@ -2,13 +2,12 @@ package state
 
 import "cmp"
 
-// table is the body of Map and Set: a persistent tree, and the last write per
-// key that the holder made on top of it.
+// table implements Map and Set: a persistent tree, and the holder's last write per key.
 type table[K cmp.Ordered, V any] struct {
 	base *tree[K, V]            // committed
 	now  *tree[K, V]            // with the holder's writes: what reads see
 	own  *tree[K, *entry[K, V]] // the holder's writes; a nil entry is a deletion
-	over bool                   // now replaces base, and own is not kept
+	over bool                   // now replaces base, and own is unused
 }
 
 func (t *table[K, V]) put(k K, v V) {

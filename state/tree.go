@@ -63,7 +63,7 @@ func (t *tree[K, V]) with(left, right *tree[K, V]) *tree[K, V] {
 	return &tree[K, V]{t.entry, left, right, t.rank, n}
 }
 
-// over reports whether t stands above u: by rank, and by key where ranks are equal.
+// over reports whether t is above u: by rank, and by key if the ranks are equal.
 func (t *tree[K, V]) over(u *tree[K, V]) bool {
 	return t.rank > u.rank || t.rank == u.rank && cmp.Less(t.k, u.k)
 }

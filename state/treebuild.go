@@ -40,7 +40,7 @@ func treeOf[K cmp.Ordered, V any](keys []K, value func(K) V) *tree[K, V] {
 	return edge[0]
 }
 
-// count sets n in a tree that nobody else holds yet.
+// count sets n in a tree that is not shared yet.
 func (t *tree[K, V]) count() uint32 {
 	if t == nil {
 		return 0

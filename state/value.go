@@ -82,7 +82,7 @@ func (c cellChannel[T]) Restore(dec Decode) error {
 	return nil
 }
 
-// optional is the stored form of a write: it tells a cleared value from a zero one.
+// optional is the stored form of a write. It distinguishes a cleared value from a zero one.
 type optional[T any] struct {
 	V   T    `json:"v"`
 	Set bool `json:"set"`
@@ -220,5 +220,5 @@ func (c *Untracked[T]) elements() []reflect.Type { return nil }
 // String returns the value as JSON, for people who print a state.
 func (c cell[T]) String() string { return text(c) }
 
-// String returns null: an untracked value is nobody's to print.
+// String returns null: an untracked value is not printed.
 func (c Untracked[T]) String() string { return text(c) }

@@ -2,14 +2,13 @@ package state
 
 import "sync/atomic"
 
-// vec is a persistent append-only sequence: appending gives a new vec and never
-// changes one that somebody holds, yet it copies nothing while there is room.
+// vec is a persistent append-only sequence. Appending returns a new vec and does not modify the old
+// one. It copies nothing while there is capacity.
 //
-// A vec belongs to a history, in which every place is filled once: claimed is the
-// number of places taken, and only the append that moves it from its own length
-// continues the history. Every other one copies and starts a new history. So two
-// runs may grow the same default, and a fork the same past, without knowing of
-// each other.
+// A vec belongs to a history, in which each place is filled once. claimed is the number of filled
+// places. Only the append that advances claimed from its own length continues the history; any
+// other append copies and starts a new history. Two runs can thus append to the same default
+// concurrently.
 type vec[T any] struct {
 	s       []T
 	claimed *atomic.Int64 // shared by all vecs of one history; nil while s has no room to grow in
@@ -47,8 +46,7 @@ func (v vec[T]) committed() vec[T] {
 	return v
 }
 
-// since returns what was appended to prev to get v; ok is false when v did not
-// grow out of prev.
+// since returns the items appended to prev to get v; ok is false if v does not extend prev.
 func (v vec[T]) since(prev vec[T]) (added []T, ok bool) {
 	if len(prev.s) > 0 && (prev.claimed == nil || prev.claimed != v.claimed || len(prev.s) > len(v.s)) {
 		return nil, false

@@ -118,7 +118,7 @@ type tagOptions struct {
 	def     json.RawMessage
 }
 
-// forGroup reports whether the options can stand on a group.
+// forGroup reports whether the options are valid for a group.
 func (o tagOptions) forGroup() bool { return o.def == nil && o.version == 0 && o.was == "" }
 
 // field returns the field that has the options.
@@ -191,8 +191,8 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// unstorable says why values of t would not survive being encoded and decoded,
-// or "" if they do. path guards against recursive types.
+// unstorable returns why values of t do not survive encoding and decoding, or "" if they do. path
+// guards against recursive types.
 func unstorable(t reflect.Type, path []reflect.Type) string {
 	for _, p := range path {
 		if p == t {
@@ -210,7 +210,7 @@ func unstorable(t reflect.Type, path []reflect.Type) string {
 		return fmt.Sprintf("a %s has no stored form", t.Kind())
 	case reflect.Interface:
 		if t.NumMethod() > 0 {
-			return fmt.Sprintf("the interface %s says nothing about the type to decode into", t)
+			return fmt.Sprintf("the interface %s does not determine the Go type to decode into", t)
 		}
 	case reflect.Pointer, reflect.Slice, reflect.Array:
 		return unstorable(t.Elem(), path)

@@ -101,7 +101,7 @@ func (c *checker) checkShape() {
 		}
 	}
 	if whole, err := record.ParseType("int", nil); c.timed && err == nil {
-		records = append(records, record.Field{Name: timeField, Type: whole, Turn: true, Aside: true})
+		records = append(records, record.Field{Name: timeField, Type: whole, Turn: true, Unhashed: true})
 	}
 	if len(c.plan.config) > 0 {
 		records = append(records, record.Field{Name: configField, Turn: true})

@@ -5,19 +5,18 @@ import (
 	"sync"
 )
 
-// Cached is a Counter that remembers what another one said, by id and content: worth
-// its while where that one is a real tokenizer. It holds between Size and twice Size
-// messages, the ones asked for last. It is safe for concurrent use if Counter is; of
-// two that ask at once for a new message, both may count it.
+// Cached is a Counter that caches the counts of another Counter by id and content. Use it with a
+// real tokenizer. It holds between Size and twice Size messages, the most recently counted ones. It
+// is safe for concurrent use if Counter is. Concurrent calls for a new message may count it twice.
 type Cached struct {
-	Counter Counter // nil is Estimate{}
-	Size    int     // 0 is 4096
+	Counter Counter // nil means Estimate{}
+	Size    int     // 0 means 4096
 
 	mu       sync.Mutex
 	now, old map[sum]int // old is the last now that was full
 }
 
-// sum tells messages apart by id and content.
+// sum is a hash of the id and content of a message.
 type sum [16]byte
 
 func sumOf(m Message) (s sum, err error) {

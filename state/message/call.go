@@ -9,15 +9,15 @@ import (
 
 // Call is an assistant's request to run a tool.
 //
-// Models write arguments that are not JSON. Those are kept as they came: in JSON as
-// the string arguments_text instead of arguments.
+// Models may return arguments that are not JSON. These are stored unchanged: the JSON form of the
+// call has the string arguments_text instead of arguments.
 type Call struct {
-	// ID pairs the call with its result. No other call of the conversation has it, so
-	// it is better made by the program than by the model.
+	// ID pairs the call with its result. It is unique in the conversation, so the program, not the
+	// model, should create it.
 	ID        string
 	Name      string
 	Arguments json.RawMessage
-	// Edited is set when a person changed the call before it ran. Providers are not sent it.
+	// Edited is set if a person changed the call before it ran. It is not sent to providers.
 	Edited *Edit
 	Extra  map[string]json.RawMessage
 }
@@ -25,11 +25,11 @@ type Call struct {
 // Label returns the name and the arguments of the call, for people.
 func (c Call) Label() string { return c.Name + " " + string(c.Arguments) }
 
-// Edit says that a person changed a call before it ran. Its JSON is {"by","arguments"}, in the
+// Edit records that a person changed a call before it ran. Its JSON is {"by","arguments"}, in the
 // member edited of the call.
 type Edit struct {
-	By        string          // who, as the answer claims; "" if it does not say
-	Arguments json.RawMessage // those that the model had asked for
+	By        string          // the person, as claimed by the answer; "" if unknown
+	Arguments json.RawMessage // the original arguments of the model
 }
 
 // editField is the member of a call that holds its Edit.
@@ -60,8 +60,8 @@ func (c *Call) takeEdit() {
 	}
 }
 
-// Decode decodes the arguments; none are an empty object. What does not fit is an
-// *ArgumentsError, fit to be told to the model.
+// Decode decodes the arguments. Missing arguments are an empty object. The error is an
+// *ArgumentsError whose text can be sent to the model.
 func (c Call) Decode(into any) error {
 	data := c.Arguments
 	if len(data) == 0 {
@@ -150,7 +150,7 @@ type Result struct {
 	// CallID is the ID of the call.
 	CallID  string
 	Content []Part
-	// IsError is true when the tool failed; Content says how.
+	// IsError is true if the tool failed; Content describes the failure.
 	IsError bool
 	Extra   map[string]json.RawMessage
 }
@@ -208,7 +208,7 @@ func (r *Result) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Usage is what a model said a message cost, in tokens.
+// Usage is the number of tokens of a message that a model reported.
 type Usage struct {
 	Input, Output int
 	Cached        int // of Input, read from the provider's cache

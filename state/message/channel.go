@@ -101,17 +101,17 @@ func (l Log) MarshalJSON() ([]byte, error) {
 	return compact.Marshal(l.Slice())
 }
 
-// UnmarshalJSON records what a JSON array holds, or one item without the array, as
-// writes. An item is a message, a string, which is what a user says, or one of
+// UnmarshalJSON records the items of a JSON array, or a single item, as writes. An item is a
+// message, a string (the text of a user message), or one of
 //
 //	{"remove":"id"}
 //	{"remove_all":true}
 //	{"replace":"id","with":{"role":…}}
 //	{"replace_call":"id","with":{"id":…}}
 //
-// null writes nothing. All mistakes are reported as one *InvalidError, by the index of
-// the item, and nothing is written. A removal or replacement that the holder does not
-// know is an *UnknownError here, or, in an input, when the run takes it.
+// null writes nothing. All mistakes are reported as one *InvalidError with the indexes of the
+// items, and nothing is written. The removal or replacement of an unknown message is an
+// *UnknownError. For an input, the run returns this error.
 func (l *Log) UnmarshalJSON(data []byte) error {
 	ops, err := decodeOps(data)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Counter says how many tokens a message costs in a prompt. It must be safe for
-// concurrent use where windows are cut concurrently, and give one message one number.
+// Counter counts the tokens of a message in a prompt. It must return the same number for equal
+// messages. It must be safe for concurrent use if windows use it concurrently.
 type Counter interface {
 	Count(m Message) (int, error)
 }
@@ -25,9 +25,8 @@ func Total(c Counter, ms []Message) (n int, err error) {
 	return n, nil
 }
 
-// Estimate is a Counter that adds up what is in a message. The zero Estimate needs no
-// vocabulary and is right to a third or so; package tokens fills in Text with a real
-// tokenizer. In tokens:
+// Estimate is a Counter that adds the counts of the parts of a message. The zero Estimate needs no
+// vocabulary; its error is about a third. Package tokens sets Text to a real tokenizer. In tokens:
 //
 //	a message   PerMessage, and the text of its name
 //	a text      Text
@@ -36,7 +35,7 @@ func Total(c Counter, ms []Message) (n int, err error) {
 //	a call      PerCall, and the texts of its id, its tool's name and its arguments
 //	a result    PerCall, the text of its call's id, and its parts
 //
-// Metadata, usage and unknown fields of the message cost nothing: they are not sent.
+// Metadata, usage and unknown fields of the message count as 0, because they are not sent.
 type Estimate struct {
 	// Text counts a text; nil is ApproxTokens.
 	Text       func(string) (int, error)

@@ -17,41 +17,41 @@
 //		return s.Messages.Add(message.Assistant(said))
 //	}
 //
-//	res, err := g.Invoke(ctx, State{Messages: message.LogOf(message.User("hello"))}, graph.RunOptions{Thread: "t1"})
+//	in := State{Messages: message.LogOf(message.User("hello"))}
+//	res, err := g.Invoke(ctx, in, graph.RunOptions{Thread: "t1"})
 //
-// # The nouns
+// # Terms
 //
-//   - A [Message] has a [Role], and parts of content, or the [Call]s of an assistant,
-//     or the [Result]s of tools. System, User, UserParts, Assistant and Tool make one.
-//   - A [Log] is the channel: Add, Replace, Remove, RemoveAll, Overwrite; At, ByID,
-//     Last, LastFrom, All, FromRole, Slice. It belongs to the thread, as other channels
-//     do, unless its field is tagged weft:"turn".
-//   - [Pairs] and [Orphans] say which result answers which call. [Validate] reports all
-//     that a provider would refuse.
-//   - A [Window] cuts what fits from a conversation, by messages and by tokens.
-//   - A [Counter] counts tokens: [Estimate], or a tokenizer of package tokens, behind a
-//     [Cached].
-//   - A [Summarizer] replaces the oldest rounds by a summary, in steps that the caller
-//     runs: Plan, Summarize, Apply, or all of them in Compact.
+//   - A [Message] has a [Role] and parts of content, the [Call]s of an assistant, or the [Result]s
+//     of tools. Create one with System, User, UserParts, Assistant or Tool.
+//   - A [Log] is the channel of a conversation. It belongs to the thread, unless its field has the
+//     tag weft:"turn".
+//   - A round is a user message with all messages up to the next one.
+//   - [Pairs] and [Orphans] match results with calls. [Validate] reports everything that a provider
+//     would reject.
+//   - A [Window] selects the part of a conversation that fits limits of messages and tokens.
+//   - A [Counter] counts tokens: [Estimate], or a tokenizer of package tokens in a [Cached].
+//   - A [Summarizer] replaces the oldest rounds with a summary. The caller runs its steps Plan,
+//     Summarize and Apply, or all of them with Compact.
 //
-// # Laws
+// # Guarantees
 //
-//  1. The log keeps everything; what is sent is a view of it. Only a summary that was
-//     applied, and what the program itself removes, is gone.
-//  2. Writes of one step are replayed in canonical order. Of several messages with one
-//     id the last stays, in the place of the first. Messages without ids never fall
-//     together, not even when two tasks say the same.
-//  3. The same writes to the same log give the same ids and the same bytes.
+//  1. The log holds all messages; a window is a view of it. Only an applied summary and the writes
+//     of the program remove messages.
+//  2. The writes of a step are replayed in canonical order. Of several messages with one id, the
+//     last replaces the first in its place. Messages without ids are always distinct, even if two
+//     tasks add equal ones.
+//  3. Equal writes to equal logs give equal ids and equal bytes.
 //  4. A call and its results stay or go together, in a window and in a summary.
-//  5. What is not known is kept: unknown fields, parts of providers, arguments of calls
-//     that are not JSON.
-//  6. All mistakes in what is given are reported at once, by index and id, and then
-//     nothing is written.
+//  5. Unknown data is preserved: unknown fields, parts of providers, and arguments of calls that
+//     are not JSON.
+//  6. All mistakes in a write are reported at once, by index and id. Nothing is written then.
 //
-// # What it does not do
+// # Limits
 //
-// It calls no model, starts no goroutine and reads no clock. It does not convert to the
-// formats of providers. It copies nothing deeply: treat a message as immutable once it
-// was added or read ([Message.Clone] gives a copy). It does not order by time: the log
-// has the order of writes, and what was written in one millisecond keeps it.
+// The package calls no model, starts no goroutine and reads no clock. It does not convert to the
+// formats of providers.
+//
+// It makes no deep copies. Treat a message as immutable after you add or read it; [Message.Clone]
+// returns a copy. The log is in the order of writes, not of times.
 package message

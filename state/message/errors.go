@@ -10,7 +10,7 @@ import (
 // a negative one, or none where one is needed.
 var ErrLimit = errors.New("message: unusable limit")
 
-// ErrEmptySummary is returned when a summary says nothing.
+// ErrEmptySummary is returned when the text of a summary is empty.
 var ErrEmptySummary = errors.New("message: the summary is empty")
 
 // UnknownError is returned when a message is named that is not in the log.
@@ -18,7 +18,7 @@ type UnknownError struct{ ID string }
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("message: no message %q in the log", e.ID) }
 
-// Rule names what is wrong with a message.
+// Rule names the rule that a message violates.
 type Rule string
 
 // The rules of [Validate].
@@ -35,7 +35,7 @@ const (
 	RuleUnanswered   Rule = "unanswered"    // a call without a result
 )
 
-// Problem is one thing that is wrong with one message.
+// Problem is one problem of one message.
 type Problem struct {
 	Index int    // of the message, from 0
 	ID    string // of the message; "" when it has none
@@ -51,7 +51,7 @@ func (p Problem) String() string {
 	return at + ": " + p.Why
 }
 
-// InvalidError is returned with everything that is wrong with messages.
+// InvalidError holds all problems of messages.
 type InvalidError struct{ Problems []Problem }
 
 func (e *InvalidError) Error() string {

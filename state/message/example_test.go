@@ -3,6 +3,7 @@ package message_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/weftrun/weft/state/message"
 )
@@ -34,9 +35,12 @@ func ExampleLog_UnmarshalJSON() {
 	err := log.UnmarshalJSON([]byte(`["hello", {"id":"a","role":"ai","content":"hi"}, {"remove":"a"}]`))
 	fmt.Println(log.Len(), err)
 	err = log.UnmarshalJSON([]byte(`[{"role":"boss"}, {"role":"user"}]`))
-	fmt.Println(err)
-	// Output: 1 <nil> message: message 0: role: unknown role "boss"; the roles are system, user
-	// (human), assistant (ai) and tool
+	mistake, roles, _ := strings.Cut(err.Error(), "; ")
+	fmt.Printf("%s\n%s\n", mistake, roles)
+	// Output:
+	// 1 <nil>
+	// message: message 0: role: unknown role "boss"
+	// the roles are system, user (human), assistant (ai) and tool
 }
 
 func ExamplePairs() {

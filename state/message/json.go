@@ -13,8 +13,8 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// object writes a JSON object field by field, and those inside it into the same bytes:
-// what is said is long, and is gone through once. The first error stays.
+// object writes a JSON object field by field, and nested objects into the same bytes, so that long
+// texts are encoded once. It keeps the first error.
 type object struct {
 	b     []byte
 	start int // where the innermost object begins
@@ -210,7 +210,7 @@ func (f *fields) value(name string) []Part {
 	return []Part{Text(text)}
 }
 
-// rest returns the fields that nobody took, and all errors.
+// rest returns the fields that were not taken, and all errors.
 func (f *fields) rest() (map[string]json.RawMessage, error) {
 	if len(f.left) == 0 {
 		f.left = nil

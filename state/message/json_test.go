@@ -89,8 +89,8 @@ func TestAMessageWithoutAFormIsRefused(t *testing.T) {
 	}
 }
 
-// noted is a user's type around a message, with a form of its own; bare is one that leaves that to
-// what it embeds.
+// noted embeds a message and has its own JSON form. The other type inherits the form of the
+// message.
 type (
 	noted struct {
 		message.Message
@@ -188,7 +188,7 @@ func TestMessageJSON_ForeignNameThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := new(message.Log).Add(m); err != nil {
-		t.Errorf("a field beside the one of its own name is kept: %v", err)
+		t.Errorf("got %v for a member that has another name of a known field", err)
 	}
 	if got, err := json.Marshal(m); err != nil || string(got) != both {
 		t.Errorf("got %s, %v\nwant %s", got, err, both)

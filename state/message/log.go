@@ -7,43 +7,42 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// Log is the channel that holds a conversation. Writes add messages, put one in the
-// place of another, and remove. The zero Log is empty and ready to use.
+// Log is the channel that holds a conversation. Writes add, replace and remove messages. The zero
+// Log is empty and ready to use.
 //
-// The writes of one superstep are replayed in canonical order, each task's in the
-// order in which it made them. So of two tasks that write a message with one id, the
-// last one's stays, in its place; what was written again after a removal is at the end.
+// The writes of one superstep are replayed in canonical order, those of each task in the order of
+// its calls. If two tasks write a message with one id, the last one wins and keeps the place of the
+// first. A message that is added again after a removal is at the end.
 //
-// Copies share their messages: a step costs what it writes and the logarithm of the
-// size, in memory, and in the store what it writes alone.
+// Copies share their messages. A step uses memory for its writes and the logarithm of the size, and
+// stores only its writes.
 type Log struct {
 	base, now *order         // committed; with the holder's writes
-	ops       state.List[op] // the holder's writes; not kept when over
+	ops       state.List[op] // the holder's writes; unused if over
 	over      bool           // now replaces base
 	unsure    bool           // one of ops is
 	err       error          // a mistake in what LogOf was given
 }
 
-// LogOf returns a Log to which messages were added: the way to fill an input. Where
-// they are invalid, every use of the log as a write returns the *InvalidError, and so
-// does Err.
+// LogOf returns a Log to which messages were added, for use in an input. If they are invalid, Err
+// and every use of the log as a write return the *InvalidError.
 func LogOf(ms ...Message) Log {
 	var l Log
 	l.err = l.Add(ms...)
 	return l
 }
 
-// Err returns what was wrong with the messages that LogOf was given.
+// Err returns the error of the messages passed to LogOf.
 func (l *Log) Err() error { return l.err }
 
-// Add adds messages: one whose id is in the log takes the place of that message, any
-// other goes to the end. One without an id is given one, which is a hash of the id
-// before it, its place and its content: the same writes to the same log give the same
-// ids. Where a task before this one in the step was given that same id, the message
-// gets another when the step ends, and this task's own further writes to it follow.
+// Add adds messages. A message whose id is in the log replaces that message; any other goes to the
+// end. A message without an id gets one: a hash of the previous id, its place and its content.
+// Equal writes to equal logs thus give equal ids. If an earlier task of the step got the same id,
+// the message gets another one when the step ends. Later writes of this task to the message apply
+// to the new id.
 //
-// Messages that are not whole are reported together as one *InvalidError, and nothing
-// is added. Whether calls and results fit together is for [Validate].
+// Invalid messages are reported together as one *InvalidError, and nothing is added. Add does not
+// check that calls and results match: see [Validate].
 func (l *Log) Add(ms ...Message) error {
 	ops := make([]op, len(ms))
 	for i, m := range ms {
@@ -52,9 +51,8 @@ func (l *Log) Add(ms ...Message) error {
 	return l.write(ops)
 }
 
-// Replace puts m into the place of the message id. An m without an id takes that id.
-// It returns an *UnknownError when there is no message id, and an *InvalidError when m
-// is not whole.
+// Replace replaces the message id with m. An m without an id gets that id. It returns an
+// *UnknownError if there is no message id, and an *InvalidError if m is invalid.
 func (l *Log) Replace(id string, m Message) error {
 	if l.now.find(id) == nil {
 		return &UnknownError{id}
@@ -65,10 +63,9 @@ func (l *Log) Replace(id string, m Message) error {
 	return l.write([]op{{kind: opReplace, id: id, m: &m}})
 }
 
-// ReplaceCall puts c into the place of the call with its id, as when a person has changed the
-// arguments before the tool runs. Several tasks of a step may each replace a call of one message.
-// It returns an [*UnknownError] when no message makes such a call, and an [*InvalidError] when c is
-// not whole.
+// ReplaceCall replaces the call that has the id of c, for example after a person changed the
+// arguments. Several tasks of a step may each replace a call of one message. It returns an
+// [*UnknownError] if no message has such a call, and an [*InvalidError] if c is invalid.
 func (l *Log) ReplaceCall(c Call) error {
 	for i := l.Len() - 1; i >= 0; i-- {
 		if m := l.now.nth(i); m.withCall(c) != nil {
@@ -78,9 +75,8 @@ func (l *Log) ReplaceCall(c Call) error {
 	return &UnknownError{c.ID}
 }
 
-// Remove removes messages. It returns an *UnknownError for the first id that is not in
-// the log as the holder sees it, and removes nothing then. That another task of the
-// step removes the same message is no mistake.
+// Remove removes messages. If an id is not in the holder's log, it returns an *UnknownError for the
+// first such id and removes nothing. Two tasks of a step may remove the same message.
 func (l *Log) Remove(ids ...string) error {
 	ops := make([]op, len(ids))
 	for i, id := range ids {
@@ -92,14 +88,14 @@ func (l *Log) Remove(ids ...string) error {
 	return l.write(ops)
 }
 
-// RemoveAll removes what is in the log, what tasks before this one in the step added
-// to it included. What is added later stays, which makes it weaker than an Overwrite.
+// RemoveAll removes all messages, including those that earlier tasks of the step added. Unlike an
+// Overwrite, it does not remove messages that later tasks add.
 func (l *Log) RemoveAll() {
 	l.record([]op{{kind: opClear}})
 }
 
-// Overwrite replaces the whole log. It wins over all writes of other tasks in the same
-// step; two Overwrites in one step are an error. It fails as Add does.
+// Overwrite replaces the whole log. It discards all writes of other tasks in the same step; two
+// Overwrites in one step are an error. It returns the errors of Add.
 func (l *Log) Overwrite(ms []Message) error {
 	next := Log{over: true}
 	if err := next.Add(ms...); err != nil {

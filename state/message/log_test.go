@@ -109,15 +109,15 @@ func TestWhatIsRemovedAndAddedAgainIsAtTheEnd(t *testing.T) {
 func TestRemovingWhatIsNotThereIsAnError(t *testing.T) {
 	l := message.LogOf(user("a", "1"))
 	var unknown *message.UnknownError
-	if err := l.Remove("a", "nobody"); !errors.As(err, &unknown) || unknown.ID != "nobody" || l.Len() != 1 {
+	if err := l.Remove("a", "missing"); !errors.As(err, &unknown) || unknown.ID != "missing" || l.Len() != 1 {
 		t.Errorf("got %v and %s, want an *UnknownError and nothing removed", err, l)
 	}
-	if err := l.Replace("nobody", user("b", "2")); !errors.As(err, &unknown) || l.Len() != 1 {
+	if err := l.Replace("missing", user("b", "2")); !errors.As(err, &unknown) || l.Len() != 1 {
 		t.Errorf("Replace: got %v and %s", err, l)
 	}
 	var run message.Log
 	mustFold(t, &run, add(user("a", "1"), user("b", "2")))
-	for _, in := range []string{`[{"remove":"nobody"}]`, `[{"replace":"nobody","with":{"role":"user","content":"x"}}]`} {
+	for _, in := range []string{`[{"remove":"missing"}]`, `[{"replace":"missing","with":{"role":"user","content":"x"}}]`} {
 		if err := fold(t, &run, input(in)); !errors.As(err, &unknown) || ids(run.Slice()) != "a b" {
 			t.Errorf("input %s: got %v and %s", in, err, run)
 		}
@@ -388,7 +388,7 @@ func TestReadsOfALog(t *testing.T) {
 func TestAnInputThatRemovesFromANewThreadIsRefused(t *testing.T) {
 	var run message.Log
 	var unknown *message.UnknownError
-	if err := fold(t, &run, input(`[{"remove":"nobody"}]`)); !errors.As(err, &unknown) {
+	if err := fold(t, &run, input(`[{"remove":"missing"}]`)); !errors.As(err, &unknown) {
 		t.Errorf("got %v, want an *UnknownError", err)
 	}
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/weftrun/weft/internal/compact"
 )
 
-// Message is one entry of a conversation. Treat it as immutable once it is in a
-// [Log]: others read what its slices and maps point to. [Message.Clone] gives a copy
-// to change.
+// Message is one entry of a conversation. Treat it as immutable when it is in a [Log], because
+// other tasks read its slices and maps. [Message.Clone] returns a copy to modify.
 //
 // The JSON form is one object with the names below, in this order, fields without a
 // value left out, and unknown fields after them by name:
@@ -24,24 +23,24 @@ import (
 // content is a string where it is one plain text, and an array of parts otherwise.
 // created is RFC 3339 with nanoseconds. The same message gives the same bytes.
 type Message struct {
-	// ID names the message in its log. A message without one is given one by the log.
+	// ID identifies the message in its log. The log assigns one if it is "".
 	ID   string
 	Role Role
 	// Name is the speaker's own name, where a role has several speakers.
 	Name string
-	// Content is what a system, user or assistant message says, in order.
+	// Content holds the parts of a system, user or assistant message, in order.
 	Content []Part
-	// Calls are the tools that an assistant message asks for.
+	// Calls are the tool calls of an assistant message.
 	Calls []Call
-	// Results are what a tool message answers, to one call or to several.
+	// Results are the results of a tool message, of one or several calls.
 	Results []Result
 	// Metadata is for the application; see With and Meta.
 	Metadata map[string]json.RawMessage
-	// Usage is what the model said the message cost; nil when it said nothing.
+	// Usage is the usage that the model reported; nil if it reported none.
 	Usage *Usage
-	// Created is when the message was made; the caller's clock. Zero is unknown.
+	// Created is the time of creation by the caller's clock; zero means unknown.
 	Created time.Time
-	// Extra holds the JSON fields that this package does not know; they are kept.
+	// Extra holds unknown JSON fields. They are preserved.
 	Extra map[string]json.RawMessage
 }
 
@@ -54,8 +53,7 @@ func User(text string) Message { return say(RoleUser, Text(text)) }
 // UserParts returns a user message of several parts.
 func UserParts(parts ...Part) Message { return say(RoleUser, parts...) }
 
-// Assistant returns an assistant message, which says text unless it is "" and makes
-// the calls.
+// Assistant returns an assistant message with the calls, and with text unless it is "".
 func Assistant(text string, calls ...Call) Message {
 	m := Message{Role: RoleAssistant, Calls: calls}
 	if text != "" {

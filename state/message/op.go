@@ -14,18 +14,19 @@ import (
 // op is one write to a log. In JSON it is one of
 //
 //	{"role":…}                        put a message in the place of its id, or at the end
-//	{"append":{"role":…}}             the same, but its id was given by the log: where another has it, give a new one
+//	{"append":{"role":…}}             the same, but the log assigned the id and may change it
 //	{"replace":"id","with":{"role":…}} put a message into the place of another
 //	{"remove":"id"}                   remove a message
 //	{"remove_all":true}               remove all messages
-//	{"replace_call":"id","with":{"id":…}} put a call into the place of the call of message id that has its id
+//	{"replace_call":"id","with":{"id":…}} replace the call of message id that has the same id
 type op struct {
 	kind opKind
-	id   string // whom to remove or replace, or whose call
+	id   string // of the message to remove or replace, or whose call to replace
 	m    *Message
 	call *Call // of opCall
-	// unsure is true for a removal or replacement of something that the holder did not see: an
-	// input does not know what its thread holds. Fold refuses it if nobody has seen it.
+	// unsure is true for a removal or replacement of a message that the holder does not have. An
+	// input does not have the messages of its thread. Fold rejects the op if the log has no such
+	// message.
 	unsure bool
 }
 
@@ -67,7 +68,7 @@ func (p op) encode(o *object) {
 	o.close(nil)
 }
 
-// UnmarshalJSON reads the form above, or a string: what a user says.
+// UnmarshalJSON decodes the form above, or a string: the text of a user message.
 func (p *op) UnmarshalJSON(data []byte) error {
 	var said string
 	if json.Unmarshal(data, &said) == nil && string(data) != "null" {
@@ -245,9 +246,9 @@ func (m *Message) as(id string) *Message {
 	return &c
 }
 
-// derive returns the id of a message that is added to o: a hash of the id before it,
-// of its place and of what it says, and of that again while another message has it.
-// So the same messages added to the same log get the same ids, in any process.
+// derive returns the id of a message that is added to o: a hash of the previous id, its place and
+// its content. While another message has that id, derive hashes again. Equal messages added to
+// equal logs thus get equal ids in any process.
 func derive(o *order, m *Message) string {
 	before := ""
 	if last := o.last(); last != nil {

@@ -38,7 +38,7 @@ type pairing struct {
 	orphans []Ref          // results without a call
 	again   []Ref          // results for a call that has one
 	twice   []Ref          // calls whose id an earlier call has
-	parent  []int          // messages that stand or fall together, as a forest; a root is the first of its group
+	parent  []int          // groups of messages with common calls, as a forest; a root is the first of its group
 }
 
 func pair(ms []Message) *pairing {
@@ -108,7 +108,7 @@ func (p *pairing) problems(ms []Message) (all []Problem) {
 		}
 	}
 	add(p.twice, RuleDuplicate, "an earlier message makes a call %q too")
-	add(p.orphans, RuleUnknownCall, "it answers the call %q, which nobody made before it")
+	add(p.orphans, RuleUnknownCall, "it answers the call %q, which no message before it makes")
 	add(p.again, RuleSecondResult, "the call %q has a result already")
 	add(p.unanswered(ms), RuleUnanswered, "its call %q has no result")
 	return all

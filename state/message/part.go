@@ -6,8 +6,8 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// Part is a piece of content. A part of a type that is not named here is specific to
-// a provider, such as a thought with its signature: all its fields are kept in Extra.
+// Part is a piece of content. A part of another type than those below is specific to a provider,
+// such as a thought with its signature. Extra holds all its fields.
 type Part struct {
 	Type string
 	Text string          // of TypeText

@@ -21,10 +21,10 @@ type talk struct {
 	n    int
 }
 
-// TestNoModelIsSentAnOrphanAndNothingIsLostWhateverIsRemovedOrSummedUp looks after each move that
-// the log has what was not taken out of it, and that neither a window of it nor who sums it up has
-// a result without its call.
-func TestNoModelIsSentAnOrphanAndNothingIsLostWhateverIsRemovedOrSummedUp(t *testing.T) {
+// TestLog_RandomWritesLeaveNoOrphans checks after each write that the log has all messages that
+// were not removed. It also checks that neither a window nor a summary has a result without its
+// call.
+func TestLog_RandomWritesLeaveNoOrphans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, w := &talk{T: t}, windows.Draw(t, "window")
 		for range rapid.IntRange(1, 40).Draw(t, "moves") {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Role says who speaks.
+// Role is the role of the author of a message.
 type Role string
 
 // The roles. There are no others; the speaker's own name goes into Message.Name.

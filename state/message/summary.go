@@ -8,22 +8,21 @@ import (
 	"slices"
 )
 
-// Summarizer keeps a conversation short: when it exceeds the window, the oldest whole
-// rounds are replaced by one message that says what was in them.
+// Summarizer shortens a conversation that exceeds the window: it replaces the oldest whole rounds
+// with one message that summarizes them.
 //
-// It runs beside the conversation. Plan says what to summarize, Summarize calls Write,
-// and Apply edits the log if that part of it is still as it was; messages that came in
-// meanwhile stay. A caller may do the three in one node, in several, or in a goroutine
-// of its own; none is started here.
+// It can run in parallel with the conversation. Plan selects the messages, Summarize calls Write,
+// and Apply edits the log if those messages have not changed. Messages that were added later
+// remain. The caller may run the three steps in one node, in several, or in its own goroutine.
 type Summarizer struct {
 	// Window is what the conversation should fit into. It needs MaxTokens or MaxMessages.
 	Window Window
-	// KeepTokens and KeepMessages bound the newest part, which is left as it is; 0 is
-	// half of the window's bound.
+	// KeepTokens and KeepMessages are the limits of the newest part, which is not summarized; 0
+	// means half of the window's limit.
 	KeepTokens, KeepMessages int
-	// Write says in a few words what the messages say. The first may be an earlier
-	// summary, which the new one takes the place of. Results whose call went into an
-	// earlier summary are left out: no model takes them.
+	// Write returns a summary of the messages. The first may be an earlier summary, which the new
+	// one replaces. Results whose call is in an earlier summary are omitted, because models reject
+	// them.
 	Write func(ctx context.Context, ms []Message) (string, error)
 }
 
@@ -33,11 +32,11 @@ const SummaryPrefix = "Summary of previous context: "
 // summaryKey is where the metadata of a summary is.
 const summaryKey = "summary"
 
-// SummaryInfo is what a summary says about itself, in its metadata under "summary".
+// SummaryInfo describes a summary. It is in the message's metadata under "summary".
 type SummaryInfo struct {
 	From  string `json:"from"`  // id of the first message it replaced
 	To    string `json:"to"`    // id of the last
-	Count int    `json:"count"` // messages it stands for, those of earlier summaries included
+	Count int    `json:"count"` // summarized messages, including those of earlier summaries
 }
 
 // SummaryOf returns what m summarizes; ok is false when m is not a summary.
@@ -65,7 +64,7 @@ type Summary struct {
 // they were when it was planned. The log is unchanged.
 type StaleError struct {
 	Gone    []string // ids of messages that are not in the log
-	Changed []string // ids of messages that say something else, or stand in another order
+	Changed []string // ids of messages with other content, or in another order
 }
 
 func (e *StaleError) Error() string {

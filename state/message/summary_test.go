@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// told writes how many messages it was told, and the text of the first.
+// reported returns the number of messages and the text of the first.
 func reported(_ context.Context, ms []message.Message) (string, error) {
 	return fmt.Sprintf("%d from %q", len(ms), ms[0].Text()), nil
 }

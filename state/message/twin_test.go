@@ -12,7 +12,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// twin is a log as a slice: slow, and plain to see.
+// model is the reference model of a log: a slice.
 type model []message.Message
 
 func (w model) find(id string) int {
@@ -42,7 +42,7 @@ func (w *model) replace(id string, m message.Message) {
 	(*w)[w.find(id)] = m
 }
 
-// act is one write, to a log and to its twin.
+// act is one write, to a log and to its model.
 type act struct {
 	kind int
 	id   string
@@ -179,7 +179,7 @@ func TestTasksAreReplayedInOrder(t *testing.T) {
 					made.kind = 20
 				}
 				made.on(t, &view, &blind)
-				switch { // and on the twin as the step replays it
+				switch { // and on the model, as the step replays it
 				case made.kind == 0:
 					w = nil
 				case made.kind < 8:

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Validate reports as one *InvalidError everything for which a model's provider would
-// refuse the conversation: messages that are not whole, ids that are missing or used
-// twice, results without a call, second results, calls without a result. A call that
-// is still being answered is among the last; Rule tells it apart.
+// Validate returns an *InvalidError with everything for which a provider would reject the
+// conversation. Problems are invalid messages, missing or duplicate ids, results without a call,
+// second results, and calls without a result. A call that has no result yet has the rule
+// RuleUnanswered.
 func Validate(ms []Message) error {
 	var problems []Problem
 	seen := map[string]int{}
@@ -91,19 +91,19 @@ func (c *checker) mix(m Message) {
 	switch m.Role {
 	case RoleTool:
 		if !silent(m.Content) {
-			c.fail(RuleMix, "what a tool message says belongs into its results")
+			c.fail(RuleMix, "the content of a tool message must be in its results")
 		}
 		if len(m.Results) == 0 {
 			c.fail(RuleMix, "a tool message has at least one result")
 		}
 	case RoleSystem, RoleUser:
 		if silent(m.Content) {
-			c.fail(RuleMix, "a %s message says something", m.Role)
+			c.fail(RuleMix, "a %s message must have content", m.Role)
 		}
 	}
 }
 
-// silent reports whether parts say nothing: there are none in their JSON.
+// silent reports whether there are no parts, so that JSON has no content.
 func silent(parts []Part) bool {
 	return len(parts) == 0 || len(parts) == 1 && parts[0].plain() && parts[0].Text == ""
 }
@@ -120,7 +120,7 @@ func (c *checker) parts(r Role, parts []Part, where string) {
 	}
 }
 
-// wrong says why a part is not whole, or "".
+// wrong returns why a part is invalid, or "".
 func (p Part) wrong() string {
 	image := p.URL != "" || len(p.Bytes) > 0 || p.MIME != ""
 	switch p.Type {
@@ -141,7 +141,7 @@ func (p Part) wrong() string {
 		return p.wrongImage()
 	default:
 		if p.Text != "" || p.Data != nil || image {
-			return fmt.Sprintf("the fields of a %q are kept in Extra", p.Type)
+			return fmt.Sprintf("the fields of a %q must be in Extra", p.Type)
 		}
 	}
 	return ""
@@ -159,8 +159,8 @@ func (p Part) wrongImage() string {
 	return ""
 }
 
-// foreign reports whether m has JSON that others wrote, or a time, which may have no form.
-// All else that check finds whole has one: arguments that are not JSON are kept as text.
+// foreign reports whether m has raw JSON of the caller, or a time. These may have no JSON form; all
+// other data that check accepts has one. Arguments that are not JSON are stored as text.
 func (m *Message) foreign() bool {
 	foreign := len(m.Metadata) > 0 || len(m.Extra) > 0 || !m.Created.IsZero() || m.Usage != nil && len(m.Usage.Extra) > 0
 	for _, c := range m.Calls {

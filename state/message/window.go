@@ -4,11 +4,11 @@ import (
 	"fmt"
 )
 
-// Window is how much of a conversation a prompt may hold. The log keeps everything;
-// Fit returns the part to send.
+// Window limits the part of a conversation that a prompt holds. The log holds all messages; Fit
+// returns the part to send.
 type Window struct {
-	// MaxTokens and MaxMessages bound what Fit returns; 0 is no bound. At exactly the
-	// bound nothing is cut.
+	// MaxTokens and MaxMessages are the limits of the result of Fit; 0 means no limit. A
+	// conversation of exactly the limit is not cut.
 	MaxTokens   int
 	MaxMessages int
 	// KeepFirst is how many messages after the leading system messages always stay.
@@ -50,14 +50,13 @@ func bound(n int) string {
 	return fmt.Sprint(n)
 }
 
-// Fit returns the newest part of ms that fits. What stays always: the system messages
-// that lead, summaries, what KeepFirst and KeepSystem name, the last user message, and
-// the last message. A call and all its results stay or go together, with what else
-// their messages hold. All other messages go from the beginning on, and nothing is
-// skipped: what stays beside the above is one piece that ends with the last message.
+// Fit returns the newest part of ms that fits. These messages always stay: leading system messages,
+// summaries, those of KeepFirst and KeepSystem, the last user message, and the last message.
+// Messages with a call and those with its results stay or go together. All other messages are cut
+// from the beginning, so the rest is one contiguous piece that ends with the last message.
 //
-// Where what must stay is too large already, Fit returns it with a *TooLargeError. A
-// negative bound is an ErrLimit. Fit changes nothing that ms points to.
+// If the messages that must stay exceed the limits, Fit returns them with a *TooLargeError. A
+// negative limit is an ErrLimit. Fit does not modify ms.
 func (w Window) Fit(ms []Message) (Fitted, error) {
 	if w.MaxTokens < 0 || w.MaxMessages < 0 || w.KeepFirst < 0 {
 		return Fitted{}, fmt.Errorf("%w: a Window of %d tokens, %d messages, the first %d", ErrLimit, w.MaxTokens, w.MaxMessages, w.KeepFirst)
@@ -132,7 +131,7 @@ func (w Window) counter() Counter {
 	return w.Counter
 }
 
-// pin marks what must stay, and what stands or falls with it.
+// pin marks the messages that must stay, and those of the same group.
 func (c *cutter) pin() {
 	c.pinned, c.lastUser = make([]bool, len(c.ms)), -1
 	lead := leading(c.ms)

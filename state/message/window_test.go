@@ -114,7 +114,7 @@ func budget(t *rapid.T, w message.Window, fit message.Fitted, large *message.Too
 	}
 }
 
-// order: what was kept and cut is all of it, each in the order it had.
+// order checks that the fitted and the cut messages are all messages, both in their original order.
 func order(t *rapid.T, all []message.Message, fit message.Fitted) {
 	var place []int
 	for _, part := range [][]message.Message{fit.Messages, fit.Cut} {
@@ -131,7 +131,7 @@ func order(t *rapid.T, all []message.Message, fit message.Fitted) {
 	slices.Sort(place)
 	for i, m := range all {
 		if _, found := slices.BinarySearch(place, i); !found && (m.Role != message.RoleTool || len(fit.Orphans) == 0) {
-			t.Fatalf("message %d is neither kept nor cut", i)
+			t.Fatalf("message %d is neither fitted nor cut", i)
 		}
 	}
 }

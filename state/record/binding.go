@@ -67,8 +67,8 @@ var kinds = map[state.Kind]struct {
 	state.KindDeepMerge: {"a map<T>, or an object whose members are all optional", bindDeepMerge},
 }
 
-// holds reports whether t is a list or a map, whichever base says. It takes any
-// for the one that holds any.
+// holds reports whether t has the base type base, a list or a map. It accepts the type any as a
+// list or a map of any.
 func (t *Type) holds(base string) bool {
 	if t.base == "" {
 		*t = Type{base: base, elem: &Type{}}

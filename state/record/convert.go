@@ -206,8 +206,8 @@ func (t *Type) has(member string) bool {
 	return false
 }
 
-// member moves a member from one object to another. A null stands for an
-// absent member, except where the member may be null.
+// member moves a member from one object to another. A null means an absent member, unless the
+// member may be null.
 func (c conversion) member(m *Member, to, from map[string]any, depth int) *TypeError {
 	v, ok := from[m.Name]
 	switch {

@@ -14,9 +14,9 @@ import (
 	"github.com/weftrun/weft/internal/validtext"
 )
 
-// plain is the element of the channels of a Record: nil, bool, string, int64,
-// float64, []any or map[string]any. Its JSON tells a float from an int, so that
-// what is decoded is what was encoded: 3.0 and 3.
+// plain is the element of the channels of a Record: nil, bool, string, int64, float64, []any or
+// map[string]any. Its JSON distinguishes floats from ints, 3.0 from 3, so that decoding returns the
+// encoded value.
 type plain struct{ v any }
 
 func (p plain) MarshalJSON() ([]byte, error) { return appendPlain(nil, p.v) }
@@ -32,8 +32,8 @@ func (p *plain) UnmarshalJSON(data []byte) (err error) {
 	return err
 }
 
-// Encode returns a value that Convert has made as JSON. It tells a float from an int,
-// so that Convert makes the same value of it.
+// Encode returns the JSON of a result of Convert. The JSON distinguishes floats from ints, so that
+// Convert returns the same value for it.
 func (Type) Encode(v any) (json.RawMessage, error) { return appendPlain(nil, v) }
 
 func appendPlain(b []byte, v any) ([]byte, error) { return compact.Append(b, v, appendFloat) }

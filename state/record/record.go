@@ -42,10 +42,10 @@ func (r *Record) Get(name string) (v any, ok bool) {
 	return r.shape.bindings[i].get(r.cells[i])
 }
 
-// Write merges v into a field as its kind has it: sets a value, appends to a list
-// the elements of v (or v itself when it is not a list), adds to a sum, puts the
-// entries of a map and deletes those that are nil. nil clears a value and is no
-// write elsewhere. Nothing is written when v does not fit the field's type.
+// Write merges v into a field according to its kind. It sets a value, adds to a sum, and puts the
+// entries of a map, where a nil entry deletes the key. To a list it appends the elements of v, or v
+// itself if it is not a list. A nil v clears a value and is no write to other kinds. If v does not
+// match the field's type, nothing is written.
 func (r *Record) Write(name string, v any) error {
 	b, i, err := r.find(name)
 	if err != nil {
@@ -54,8 +54,8 @@ func (r *Record) Write(name string, v any) error {
 	return r.shape.named(i, b.write(r.cells[i], v))
 }
 
-// Overwrite replaces what a field holds by v. It wins over what other tasks write
-// in the same step; two Overwrites in one step are an error.
+// Overwrite replaces the value of a field with v. It discards the writes of other tasks in the same
+// step; two Overwrites in one step are an error.
 func (r *Record) Overwrite(name string, v any) error {
 	b, i, err := r.find(name)
 	if err != nil {

@@ -28,9 +28,8 @@ type Field struct {
 	Type Type
 	// Turn is true when the field is reset to its default by each new input.
 	Turn bool
-	// Aside is true when the field does not tell one input from another, such as the
-	// time at which it was made.
-	Aside bool
+	// Unhashed is true if the hash of an input ignores the field, such as the time of its creation.
+	Unhashed bool
 	// Default is the field's default as JSON; nil when it is unset or empty.
 	Default json.RawMessage
 	// Version counts the forms that stored values of the field have had; 0 means 1.
@@ -99,7 +98,7 @@ func (sh *Shape) named(i int, err *TypeError) error {
 // field returns the field as a schema has it.
 func (f *Field) field() state.Field {
 	out := state.Field{
-		Name: f.Name, Turn: f.Turn, Aside: f.Aside, Default: slices.Clone(f.Default), Version: f.Version, Was: f.Was,
+		Name: f.Name, Turn: f.Turn, Unhashed: f.Unhashed, Default: slices.Clone(f.Default), Version: f.Version, Was: f.Was,
 	}
 	if f.Channel != nil {
 		out.Type = f.Channel.name

@@ -25,7 +25,7 @@ type Member struct {
 	Type Type
 	// Optional is true when the member may be absent.
 	Optional bool
-	// Default stands in for an absent member, as JSON; nil when there is none.
+	// Default is the value of an absent member as JSON, or nil if it has none.
 	Default json.RawMessage
 }
 

@@ -133,7 +133,7 @@ func TestConvertSharesNothing(t *testing.T) {
 	}
 }
 
-// Whoever holds itself twice has more paths to the bound of the depth than anybody can walk.
+// A value that contains itself twice has exponentially many paths to the depth limit.
 func TestConvertRefusesWhatContainsItselfManyTimes(t *testing.T) {
 	m, l := map[string]any{}, make([]any, 2)
 	for _, k := range []string{"a", "b", "c"} {

@@ -13,15 +13,15 @@ import (
 // ErrUnknown is returned for a model or an encoding without a vocabulary here.
 var ErrUnknown = errors.New("tokens: no vocabulary")
 
-// ForModel returns the counter for a model of OpenAI, such as "gpt-4o". It is safe for
-// concurrent use; make one and keep it.
+// ForModel returns the counter for a model of OpenAI, such as "gpt-4o". It is safe for concurrent
+// use; create it once and reuse it.
 func ForModel(model string) (message.Estimate, error) {
 	c, err := tokenizer.ForModel(tokenizer.Model(model))
 	return counter(c, err, "model", model)
 }
 
 // ForEncoding returns the counter for an encoding: o200k_base, cl100k_base, p50k_base,
-// p50k_edit or r50k_base. It is safe for concurrent use; make one and keep it.
+// p50k_edit or r50k_base. It is safe for concurrent use; create it once and reuse it.
 func ForEncoding(name string) (message.Estimate, error) {
 	c, err := tokenizer.Get(tokenizer.Encoding(name))
 	return counter(c, err, "encoding", name)
