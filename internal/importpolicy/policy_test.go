@@ -89,7 +89,7 @@ var policies = []policy{
 	{name: "nodes/react", imports: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph"}},
 	{name: "nodes/pes", imports: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph", "nodes/react"}},
 	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/rootfs"}},
-	{name: "internal/cli/terminal", modules: []string{"golang.org/x/term"}},
+	{name: "internal/cli/terminal", modules: []string{"github.com/mattn/go-runewidth", "golang.org/x/term"}},
 	{name: "internal/cli/reports", imports: []string{"state", "checkpoint", "graph", "graph/workflow", "internal/cli/terminal"}},
 	{name: "internal/cli/chat", imports: []string{
 		"state/agent", "checkpoint", "graph", "nodes/turn", "internal/cli/terminal", "internal/cli/reports",

@@ -1,75 +1,46 @@
 package terminal
 
-import "unicode"
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// widths measures text the same way in every locale.
+var widths = runewidth.Condition{StrictEmojiNeutral: true}
+
+// colours matches the escape sequences of Paint.
+var colours = regexp.MustCompile("\x1b\\[[0-9]*m")
 
 // Width returns the columns that a line takes on a terminal, without its colours.
-func Width(line string) int {
-	n, escape := 0, false
-	for _, r := range line {
-		switch {
-		case r == '\x1b':
-			escape = true
-		case escape:
-			escape = r != 'm'
-		default:
-			n += columns(r)
-		}
-	}
-	return n
-}
+func Width(line string) int { return widths.StringWidth(colours.ReplaceAllString(line, "")) }
 
-// columns returns the columns of one rune: none for a mark on the one before it, two
-// for what East Asian scripts and pictures take.
-func columns(r rune) int {
-	switch {
-	case r < ' ', unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3,
-		r >= 0xf900 && r <= 0xfaff, r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60,
-		r >= 0xffe0 && r <= 0xffe6, r >= 0x1f300 && r <= 0x1faff, r >= 0x20000 && r <= 0x3fffd:
-		return 2
-	}
-	return 1
-}
-
-// Cut shortens s to at most n columns and drops what would move the cursor.
+// Cut shortens s to at most n columns, on one line. A text that was cut ends in "…".
 func Cut(s string, n int) string {
-	s = Escaped(s, IsDirectionMark)
-	var kept []rune
-	used, full := 0, 0 // full is the length that leaves room for the mark of a cut
-	for _, r := range s {
-		if unicode.IsControl(r) {
-			r = ' '
-		}
-		if used += columns(r); used > n {
-			break
-		}
-		kept = append(kept, r)
-		if used < n {
-			full = len(kept)
-		}
-	}
-	switch {
-	case used <= n:
-		return string(kept)
-	case n < 1:
+	if s = oneLine(s); n < 1 && Width(s) > n {
 		return ""
 	}
-	return string(kept[:full]) + "…"
+	return widths.Truncate(s, n, "…")
 }
 
-// Tail returns the end of s that takes at most n columns, on one line.
+// Tail returns the end of s that takes at most n columns, on one line. Half a wide
+// character becomes a space.
 func Tail(s string, n int) string {
-	all := []rune(Escaped(s, IsDirectionMark))
-	used, from := 0, len(all)
-	for from > 0 {
-		if unicode.IsSpace(all[from-1]) || unicode.IsControl(all[from-1]) {
-			all[from-1] = ' '
-		}
-		if used += columns(all[from-1]); used > n {
-			break
-		}
-		from--
+	s = oneLine(s)
+	if excess := widths.StringWidth(s) - n; excess > 0 {
+		return widths.TruncateLeft(s, excess, "")
 	}
-	return string(all[from:])
+	return s
+}
+
+// oneLine replaces controls and white space by spaces, and escapes marks of direction.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.IsSpace(r) {
+			return ' '
+		}
+		return r
+	}, Escaped(s, IsDirectionMark))
 }

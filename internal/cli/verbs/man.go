@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 
 	"github.com/weftrun/weft/internal/cli/reports"
 )
@@ -26,13 +27,11 @@ func (a *app) man(root *cobra.Command, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return reports.CannotRead(dir, err)
 	}
+	root.DisableAutoGenTag = true
 	var files []string
-	for _, cmd := range append([]*cobra.Command{root}, root.Commands()...) {
-		if cmd.Hidden || cmd.Name() == "help" {
-			continue
-		}
-		file := filepath.Join(dir, manName(cmd)+".1")
-		if err := os.WriteFile(file, []byte(manPage(cmd)), 0o644); err != nil {
+	for _, cmd := range documented(root) {
+		file := filepath.Join(dir, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1")
+		if err := writeManPage(cmd, file); err != nil {
 			return reports.CannotRead(file, err)
 		}
 		files = append(files, file)
@@ -44,56 +43,38 @@ func (a *app) man(root *cobra.Command, dir string) error {
 	return err
 }
 
-func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
-
-// manPage is a command as a page in roff.
-func manPage(cmd *cobra.Command) string {
-	var b strings.Builder
-	name := manName(cmd)
-	fmt.Fprintf(&b, ".TH %s 1 \"\" %s\n.SH NAME\n%s \\- %s\n", quoteRoff(strings.ToUpper(name)), quoteRoff(version()), inRoff(name), inRoff(cmd.Short))
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", inRoff(cmd.UseLine()))
-	if cmd.Long != "" {
-		fmt.Fprintf(&b, ".SH DESCRIPTION\n%s\n", paragraphs(cmd.Long))
-	}
-	if cmd.HasSubCommands() {
-		b.WriteString(".SH COMMANDS\n")
-		for _, sub := range cmd.Commands() {
-			if !sub.Hidden && sub.Name() != "help" {
-				fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", inRoff(sub.Use), inRoff(sub.Short))
-				if own := strings.TrimSuffix(sub.LocalNonPersistentFlags().FlagUsagesWrapped(70), "\n"); own != "" {
-					fmt.Fprintf(&b, ".nf\n%s\n.fi\n", inRoff(own))
-				}
-			}
+// documented returns a command and the commands below it, without help and hidden ones.
+func documented(cmd *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{cmd}
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() && !sub.IsAdditionalHelpTopicCommand() {
+			all = append(all, documented(sub)...)
 		}
 	}
-	flags := cmd.LocalFlags().FlagUsagesWrapped(70) + cmd.InheritedFlags().FlagUsagesWrapped(70)
-	fmt.Fprintf(&b, ".SH OPTIONS\n.nf\n%s\n.fi\n", inRoff(strings.TrimSuffix(flags, "\n")))
-	return b.String()
+	return all
 }
 
-// paragraphs keeps lines that are indented as they stand.
-func paragraphs(text string) string {
-	var b strings.Builder
-	for part := range strings.SplitSeq(text, "\n\n") {
+func writeManPage(cmd *cobra.Command, file string) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	shown := *cmd
+	shown.Long = codeBlocks(cmd.Long)
+	if err := doc.GenMan(&shown, &doc.GenManHeader{Source: version()}, f); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// codeBlocks marks the indented parts of a help text as code of Markdown, which package doc reads.
+func codeBlocks(text string) string {
+	parts := strings.Split(text, "\n\n")
+	for i, part := range parts {
 		if strings.HasPrefix(part, " ") {
-			fmt.Fprintf(&b, ".PP\n.nf\n%s\n.fi\n", inRoff(part))
-		} else {
-			fmt.Fprintf(&b, ".PP\n%s\n", inRoff(part))
+			parts[i] = "```\n" + part + "\n```"
 		}
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return strings.Join(parts, "\n\n")
 }
-
-// inRoff keeps what means something in roff from doing so.
-func inRoff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
-			lines[i] = `\&` + line
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-func quoteRoff(text string) string { return `"` + strings.ReplaceAll(inRoff(text), `"`, "") + `"` }
