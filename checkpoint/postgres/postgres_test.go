@@ -345,6 +345,23 @@ func TestWhatIsGoneLeavesNoRows(t *testing.T) {
 	}
 }
 
+// The number of the first commit leaves a gap, and all its values are empty.
+func TestCommit_FirstWithGapAndNoData(t *testing.T) {
+	s := open(t, cluster.dsn(), postgres.Config{Schema: freshSchema()})
+	c := checkpoint.Commit{
+		Key: checkpoint.Key{Thread: "a"}, ID: "id 1", Number: 3, Header: []byte{},
+		Refs:  []checkpoint.Ref{{Field: "y", Base: 3}, {Field: "x", Base: 3}},
+		Blobs: []checkpoint.Blob{{Field: "y", Base: 3, Data: []byte{}}, {Field: "x", Base: 3, Data: []byte{}}},
+	}
+	if err := s.Commit(t.Context(), c); err != nil {
+		t.Fatalf("rule: a first commit may have any number\n got: %v\nwant: no error", err)
+	}
+	snap, err := s.Load(t.Context(), c.Key, 0)
+	if err != nil || snap.Seq != 3 || snap.Head != 3 || len(snap.Header) != 0 || len(snap.Refs) != 2 || len(snap.Blobs) != 2 {
+		t.Errorf("rule: a commit is stored as it was given\n got: %+v, error %v\nwant: commit 3 with 2 empty fields", snap, err)
+	}
+}
+
 // Requirement: listings are searched by label
 func TestLabelsAreNeverPartOfAQuery(t *testing.T) {
 	s := open(t, cluster.dsn(), postgres.Config{})
