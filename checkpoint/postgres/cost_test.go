@@ -67,7 +67,7 @@ func overOne(t *testing.T, dsn, schema string) *postgres.Store {
 	return s
 }
 
-func TestRunKeepsWhatItIsToKeep(t *testing.T) {
+func TestRun_RoomIsBounded(t *testing.T) {
 	storetest.Room(t, open(t, cluster.dsn("pool_max_conns=4"), postgres.Config{}))
 }
 

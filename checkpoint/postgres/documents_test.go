@@ -58,7 +58,7 @@ func TestDocumentsMakeNoTableWhereTheyMayNot(t *testing.T) {
 	}
 }
 
-func TestDocumentsOfAClosedStoreSaySo(t *testing.T) {
+func TestDocuments_ClosedStore(t *testing.T) {
 	s := open(t, cluster.dsn(), postgres.Config{})
 	d, at := documentsOf(t, s), document.At("c", "p")
 	s.Close()

@@ -40,7 +40,7 @@ func TestBytesOfARunDoNotGrow(t *testing.T) {
 	})
 }
 
-func TestRunKeepsWhatItIsToKeep(t *testing.T) { storetest.Room(t, open(t)) }
+func TestRun_RoomIsBounded(t *testing.T) { storetest.Room(t, open(t)) }
 
 // Requirement: a step allocates the same in a short and a long thread
 func TestStep_CostIsFlat(t *testing.T) { storetest.Growth(t, open(t), racescale.Of(10_000, 2_000)) }

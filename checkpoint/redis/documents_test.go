@@ -175,7 +175,7 @@ func TestDocumentsWithoutAReplyHaveAnUnknownOutcome(t *testing.T) {
 	wantError(t, "a get without a reply is only unavailable", err, checkpoint.ErrUnavailable)
 }
 
-func TestDocumentsOfAClosedStoreSaySo(t *testing.T) {
+func TestDocuments_ClosedStore(t *testing.T) {
 	s := open(t)
 	d, at := documentsOf(t, s), document.At("c", "p")
 	s.Close()

@@ -8,12 +8,12 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// batches are how many references one statement brings the blobs of; places that are not
-// needed stay NULL. Nearly every state fits the first.
+// batches are the numbers of references of the statements that read blobs. Unused parameters are
+// NULL. Nearly every state fits the first.
 var batches = [...]int{16, 256}
 
-// blobsOf returns the statement for n references. CROSS JOIN keeps SQLite from looking
-// through the blobs first.
+// blobsOf returns the statement for n references. CROSS JOIN keeps SQLite from scanning the blobs
+// first.
 func blobsOf(n int) string {
 	places := strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?), ", n), ", ")
 	return "WITH r (place, field, base, chunks) AS (VALUES " + places + `)
@@ -21,7 +21,7 @@ func blobsOf(n int) string {
 		WHERE b.chain = ? AND b.field = r.field AND b.base = r.base AND b.chunk BETWEEN 0 AND r.chunks`
 }
 
-// blobs adds what the references of a snapshot name, all of it.
+// blobs adds all blobs that the references of a snapshot name.
 func (v *view) blobs(chain int64, snap *checkpoint.Snapshot) error {
 	for rest := snap.Refs; len(rest) > 0; {
 		size := 0
@@ -37,8 +37,8 @@ func (v *view) blobs(chain int64, snap *checkpoint.Snapshot) error {
 	return nil
 }
 
-// batch adds the blobs of a few references. The rows may come in any order of
-// references, but for each in order of the chunks, since the index has them so.
+// batch adds the blobs of a few references. Rows may come in any order of references. The rows of
+// one reference come in the order of the chunks, which is the order of the index.
 func (v *view) batch(stmt *sql.Stmt, size int, chain int64, refs []checkpoint.Ref, snap *checkpoint.Snapshot) error {
 	args := make([]any, 4*size+1)
 	for i, r := range refs {

@@ -15,7 +15,7 @@ import (
 	"github.com/weftrun/weft/internal/storetest"
 )
 
-// TestCall_FileLocked makes every call while another program has the file's lock and keeps it.
+// TestCall_FileLocked makes every call while another program holds the file's lock.
 //
 // Requirement: the store is slow, or silent
 func TestCall_FileLocked(t *testing.T) {

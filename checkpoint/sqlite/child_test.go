@@ -35,7 +35,7 @@ type ack struct {
 	ID     string
 }
 
-// runChild is the other process. What goes wrong goes to its standard error.
+// runChild is the other process. It prints errors to its standard error.
 func runChild(role string) (code int) {
 	ctx, path, name := context.Background(), os.Getenv(pathVariable), os.Getenv(nameVariable)
 	size, _ := strconv.Atoi(os.Getenv(sizeVariable))
@@ -55,7 +55,7 @@ func runChild(role string) (code int) {
 	return 0
 }
 
-// childRace makes a number of commits to a thread for which others race too.
+// childRace makes a number of commits to a thread, in a race with other processes.
 func childRace(ctx context.Context, path, name string, n int) error {
 	s, err := sqlite.Open(ctx, path)
 	if err != nil {
@@ -79,7 +79,7 @@ func childWrite(ctx context.Context, path, name string) error {
 	return errors.Join(errs...)
 }
 
-// childLock keeps the file to itself until its standard input ends.
+// childLock locks the file until its standard input ends.
 func childLock(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -124,7 +124,7 @@ func appendLinks(ctx context.Context, s checkpoint.Store, thread, name string, n
 	return nil
 }
 
-// child is another process as the test sees it.
+// child is another process, as the test controls it.
 type child struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser

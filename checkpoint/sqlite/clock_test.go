@@ -11,11 +11,11 @@ import (
 	"github.com/weftrun/weft/checkpoint/sqlite"
 )
 
-// TestChainsDoNotCareForTheClock lets three stores with clocks that jump about, hours
-// apart, write to one thread in turn: its order is that of the commits.
+// TestChain_OrderIgnoresClocks lets three stores write to one thread in turn. Their clocks jump and
+// are hours apart. The order of the thread must be that of the commits.
 //
 // Requirement: clocks differ, or jump
-func TestChainsDoNotCareForTheClock(t *testing.T) {
+func TestChain_OrderIgnoresClocks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	var stores []*sqlite.Store
 	for range 3 {

@@ -36,8 +36,8 @@ func ownedEntries(entries []checkpoint.Entry) []checkpoint.Entry {
 	return entries
 }
 
-// owned copies a slice, since the caller may go away and reuse it. A column wants
-// bytes, even when there are none.
+// owned copies b, since a caller whose context ends may reuse it. An empty or nil b becomes an
+// empty slice, because the column is NOT NULL.
 func owned(b []byte) []byte {
 	if len(b) == 0 {
 		return []byte{}
@@ -75,7 +75,7 @@ func (w *writer) add(c checkpoint.Commit, labels, refs []byte) error {
 	return w.exec(w.setExpires, c.Thread, w.now+millis(c.TTL))
 }
 
-// head is a row of the table, with what is known of the thread.
+// head is a row of the table head, with the lease and the expiry of its thread.
 type head struct {
 	chain int64
 	seq   uint64
@@ -84,8 +84,8 @@ type head struct {
 	expires int64
 }
 
-// find returns the head of a chain, or one without a chain. A thread that has expired is
-// gone from here on.
+// find returns the head of a chain, or a zero head when there is none. It discards a thread that
+// has expired.
 func (w *writer) find(k checkpoint.Key) (h head, err error) {
 	err = w.head.QueryRowContext(context.Background(), k.Thread, k.Namespace).
 		Scan(&h.chain, &h.seq, &h.id, &h.fence, &h.owner, &h.until, &h.expires, &h.log)
@@ -95,7 +95,7 @@ func (w *writer) find(k checkpoint.Key) (h head, err error) {
 	return h, err
 }
 
-// findFor is find for a writer with a fence.
+// findFor is find for a writer with a fence. It returns a FencedError when the thread has another.
 func (w *writer) findFor(k checkpoint.Key, fence string) (head, error) {
 	h, err := w.find(k)
 	if err == nil && h.fence != fence {
@@ -104,7 +104,7 @@ func (w *writer) findFor(k checkpoint.Key, fence string) (head, error) {
 	return h, err
 }
 
-// move lets the head name c, and drops the entries that were beside it.
+// move makes c the head of the chain, and removes the pending entries of the old head.
 func (w *writer) move(chain int64, c checkpoint.Commit) (int64, error) {
 	if c.Head == 0 {
 		err := w.found.QueryRowContext(context.Background(), c.Thread, c.Namespace, int64(c.Seq()), c.ID).Scan(&chain)
@@ -136,7 +136,7 @@ func (s *Store) Put(ctx context.Context, p checkpoint.Pending) error {
 	return s.submit(ctx, func(w *writer) error { return w.put(p) })
 }
 
-// put stores entries beside the head or refuses them.
+// put stores pending entries of the head or refuses them.
 func (w *writer) put(p checkpoint.Pending) error {
 	h, err := w.findFor(p.Key, p.Fence)
 	switch {

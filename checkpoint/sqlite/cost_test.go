@@ -36,7 +36,7 @@ func TestBytesOfARunDoNotGrow(t *testing.T) {
 	}
 }
 
-func TestRunKeepsWhatItIsToKeep(t *testing.T) { storetest.Room(t, open(t, t.TempDir())) }
+func TestRun_RoomIsBounded(t *testing.T) { storetest.Room(t, open(t, t.TempDir())) }
 
 // Requirement: a step allocates the same in a short and a long thread
 func TestStep_CostIsFlat(t *testing.T) {

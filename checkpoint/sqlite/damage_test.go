@@ -28,7 +28,7 @@ func TestPathsThatAreNoFile(t *testing.T) {
 	wantError(t, ":memory: is refused with advice", err, checkpoint.ErrUnavailable, "checkpoint.Memory")
 }
 
-// unwritable returns a directory in which nothing can be made, not even by root.
+// unwritable returns a directory in which no file can be created, not even by root.
 func unwritable(t testing.TB) string {
 	if os.Geteuid() == 0 {
 		return "/proc"
@@ -87,7 +87,7 @@ func script(text string) func(path string) error {
 	}
 }
 
-// ours makes a file of ours and changes it with SQL.
+// ours creates a file with this package and changes it with SQL.
 func ours(text string) func(path string) error {
 	return func(path string) error {
 		s, err := sqlite.Open(context.Background(), path)
@@ -117,8 +117,8 @@ func TestEmptyFileIsNew(t *testing.T) {
 	}
 }
 
-// TestDamagedFiles changes bytes under the store's feet. What a read brings is
-// either right or an error; a value's own bytes are for the layer above to check.
+// TestDamagedFiles changes bytes of the file. A read returns the right data or an error. The bytes
+// inside a value are checked by the layer above.
 //
 // Requirement: stored bytes are damaged
 func TestDamagedFiles(t *testing.T) {
@@ -144,7 +144,7 @@ func TestDamagedFiles(t *testing.T) {
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, "a file without SQLite's first bytes is not known as ours", readThreads(t, path), checkpoint.ErrUnsupported, path, "damaged")
+	wantError(t, "a file without SQLite's first bytes is refused", readThreads(t, path), checkpoint.ErrUnsupported, path, "damaged")
 }
 
 const threads = 40
@@ -168,7 +168,7 @@ func writeThreads(t testing.TB, path string) []byte {
 	return read(t, path)
 }
 
-// readThreads reads all that writeThreads wrote and returns the errors it met.
+// readThreads reads all threads of writeThreads and returns the joined errors.
 func readThreads(t testing.TB, path string) error {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), path)
@@ -194,8 +194,8 @@ func garble(b []byte) {
 	}
 }
 
-// TestFileThatIsGone takes the file away under an open store: no commit is acknowledged
-// that nobody could ever read.
+// TestFileThatIsGone removes the file of an open store. The store must not acknowledge a commit
+// that no process could read later.
 func TestFileThatIsGone(t *testing.T) {
 	for name, replaced := range map[string]bool{"deleted": false, "replaced": true} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package sqlite keeps checkpoints in one file on this machine. It is the store for
-// a command line, a single server or a test that must outlive its process: no
-// server to run, no C compiler, and any number of processes may share the file.
+// Package sqlite stores checkpoints in one file on this machine. Use it for a command line, a
+// single server or a test that must outlive its process. It needs no server and no C compiler, and
+// any number of processes may share the file.
 //
 //	store, err := sqlite.Open(ctx, "threads.db")
 //	if err != nil {
@@ -8,51 +8,50 @@
 //	}
 //	defer store.Close()
 //
-// The nouns are few. A Store is an open file. Inside it, one goroutine owns the only
-// connection that writes; what callers want written waits in a queue, and all that
-// waits when the file's lock is had goes into one transaction with one fsync (group
-// commit). A few more connections read, each from a consistent snapshot; they never
-// wait for the writer, nor the writer for them.
+// A [Store] is an open file. One goroutine, the writer, owns the only connection that writes. Calls
+// that write wait in a queue. When the writer has the file's lock, it applies all queued calls in
+// one transaction with one fsync (group commit). Other connections read, each from a consistent
+// snapshot. Readers never wait for the writer, and the writer never waits for readers.
 //
-// # What it promises
+// # Guarantees
 //
-//  1. A commit that returned nil survives the death of the process, of the machine
-//     and of the power supply, as far as the disk tells the truth (WAL,
-//     synchronous=FULL).
+//  1. A commit that returned nil survives a crash of the process or the machine and a loss of
+//     power, if the disk honours fsync (WAL, synchronous=FULL).
 //  2. Each call in a group succeeds or fails on its own.
-//  3. A caller whose context ends does not wait any longer. If its call was still in
-//     the queue, nothing is written, and the error is the context's. If the call was
-//     already picked up, the error says that the outcome is unknown; making the same
-//     commit again, with the same ID, settles it.
-//  4. Close waits for what was accepted.
-//  5. Errors are those of package checkpoint: ErrBusy when another process held the
-//     file too long, ErrFull, ErrUnavailable, ErrUnsupported for a file that is not
-//     ours or is newer than this package, ErrCorrupt when SQLite finds the file
-//     damaged. Each names the file. A file that is not ours is never changed.
-//  6. Doctor looks at the whole file and at what it lies on, and says what that costs.
+//  3. A call returns when its context ends. If it was still in the queue, nothing is written, and
+//     the error is the context's. If the writer had already taken it, the error is
+//     ErrUnknownOutcome. Repeat the same commit, with the same ID, to learn the outcome.
+//  4. Close waits for the calls in the queue.
+//  5. Errors are those of package checkpoint, and each names the file. ErrBusy means that another
+//     process held the lock too long. ErrUnsupported means that another program, or a newer
+//     version of this package, wrote the file. ErrCorrupt means that SQLite found damage. ErrFull
+//     and ErrUnavailable have their usual meaning. A file of another program is never changed.
+//  6. Doctor examines the whole file and its file system, and reports the consequences.
 //
 // # What it does not do
 //
-// It does not detect changed bytes inside a value: SQLite has no checksums on pages,
-// so that is the duty of the layer above. It must not be used on a network file
-// system. A copy of a file in use needs its -wal file too; use the sqlite3 tool's
-// .backup instead. Nothing else in the process may open and close the file, since
-// with POSIX locks that takes SQLite's locks away.
+// It does not detect changed bytes inside a value: SQLite has no checksums on pages, so the layer
+// above has to. Do not use it on a network file system. A copy of a file in use needs its -wal file
+// too; use the sqlite3 tool's .backup instead. No other code in the process may open and close the
+// file, since closing it releases SQLite's POSIX locks.
 //
 // # Long-term memory
 //
-// [Store.Memory] is a memory.Store in the same file: items across threads, with search. Its
-// tables, in memories.sql, are made when it is called first; to older programs they do not
-// matter.
+// [Store.Memory] is a memory.Store in the same file: items across threads, with search. The first
+// call creates its tables, which memories.sql defines. Older programs ignore them.
 //
 // # Layout
 //
-// A row of head is a chain of commits: a thread, a namespace, and the number and ID of
-// the newest commit. All other tables name the chain by its small number, which is
-// never used twice. A row of commits has the header, the labels and the references, a row
-// of blobs one piece of a field, a row of pending one entry, and a row of threads the
-// lease of a thread and when it ends. A thread that has ended is not there for anybody;
-// its rows are removed a few at a time, by later writes. schema.sql and layout2.sql are the
-// whole of it; application_id and user_version in the file's header say whose it is and
-// which layout it has. A file of an older layout is brought up to date when it is opened.
+// A row of head is a chain of commits: a thread, a namespace, and the number and ID of the newest
+// commit. All other tables name the chain by an integer that is never used twice:
+//
+//   - commits: the header, the labels and the references of a commit
+//   - blobs: one chunk of a field
+//   - pending: one pending entry
+//   - threads: the lease of a thread and its expiry
+//
+// No call returns a thread that has expired; later writes remove its rows, a few at a time.
+// schema.sql, layout2.sql and layout3.sql define the tables. The file's header has an
+// application_id, which marks the file as Weft's, and its layout as user_version. Open upgrades an
+// older layout.
 package sqlite

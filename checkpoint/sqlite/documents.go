@@ -13,9 +13,9 @@ import (
 //go:embed documents.sql
 var documentSchema string
 
-// Documents returns the documents in this file, for all processes that share it. It makes
-// their table if it is not there yet. Its promises are those of the Store, and it lasts
-// until the Store is closed.
+// Documents returns the documents in this file, for all processes that share it. It creates their
+// table if it is missing. It gives the guarantees of the Store, and is usable until the Store is
+// closed.
 func (s *Store) Documents(ctx context.Context) (document.Store, error) {
 	err := s.submit(ctx, func(w *writer) error {
 		_, err := w.conn.ExecContext(context.Background(), documentSchema)

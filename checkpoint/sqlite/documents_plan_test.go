@@ -8,8 +8,8 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 )
 
-// TestDocumentsAreReadInTheOrderOfAnIndex asks SQLite how it would answer: what it finds in
-// an index takes as long as what is asked for, not as what is there.
+// TestDocumentsAreReadInTheOrderOfAnIndex reads SQLite's query plans. A query that uses an index
+// takes time by the size of its answer, not by the size of the table.
 func TestDocumentsAreReadInTheOrderOfAnIndex(t *testing.T) {
 	s, err := OpenConfig(t.Context(), filepath.Join(t.TempDir(), "threads.db"), Config{})
 	if err != nil {

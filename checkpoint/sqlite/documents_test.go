@@ -53,7 +53,7 @@ func TestDocumentsOutliveTheirStoreAndAreShared(t *testing.T) {
 	}
 }
 
-func TestDocumentsOfAClosedStoreSaySo(t *testing.T) {
+func TestDocuments_ClosedStore(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "threads.db"), sqlite.Config{})
 	d, at := documentsOf(t, s), document.At("c", "p")
 	s.Close()

@@ -14,9 +14,8 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// typed is the border: every error of SQLite passes it once and leaves as one of
-// package checkpoint's, with the file's path. An error that is typed already keeps
-// its type.
+// typed turns an error of SQLite into one of package checkpoint, with the file's path. Every error
+// passes it once. An error that already has a type keeps it.
 func (s *Store) typed(err error) error {
 	switch {
 	case err == nil:

@@ -15,22 +15,22 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// facts is what Doctor asks SQLite and the system. Sizes are in bytes.
+// facts are what Doctor reads from SQLite and the system. Sizes are in bytes.
 type facts struct {
 	path, journal string
 	synchronous   int
 	version       string
 	page, pages   int64
-	free          int64    // pages that hold nothing
-	problems      []string // what quick_check says, if not ok
+	free          int64    // unused pages
+	problems      []string // the output of quick_check, unless it is ok
 	mode          fs.FileMode
 	log           int64  // size of the -wal file
-	lies          ground // what the file lies on
+	lies          ground // the file system of the file
 }
 
-// ground is a file system, as far as it matters here.
+// ground is a file system: its name, and its effect on durability and locks.
 type ground struct {
-	name string // "" if the system does not tell
+	name string // "" if the system does not report it
 	kind groundKind
 }
 
@@ -121,7 +121,7 @@ func (f *facts) look() error {
 
 func (f *facts) integrity() checkpoint.Finding {
 	if len(f.problems) == 0 {
-		return checkpoint.Finding{Subject: "quick_check", Value: "ok", Cost: "every page is as SQLite wrote it, as far as its form tells"}
+		return checkpoint.Finding{Subject: "quick_check", Value: "ok", Cost: "the structure of every page is valid"}
 	}
 	return checkpoint.Finding{
 		Severity: checkpoint.Danger, Subject: "quick_check", Value: strings.Join(f.problems, "; "),
@@ -134,19 +134,19 @@ func (f *facts) ground() checkpoint.Finding {
 	g := checkpoint.Finding{Subject: "file system", Value: cmp.Or(f.lies.name, "unknown on "+runtime.GOOS)}
 	switch {
 	case f.lies.kind == network:
-		g.Severity, g.Cost = checkpoint.Danger, "locks and shared memory do not hold on a network file system: two processes can ruin the file"
+		g.Severity, g.Cost = checkpoint.Danger, "locks and shared memory fail on a network file system: two processes can corrupt the file"
 		g.Advice = "move the file to a disk of this machine, or keep threads on a server"
 	case f.lies.kind == maybe:
-		g.Severity, g.Cost = checkpoint.Note, "what is behind it is not known; on a network two processes can ruin the file"
+		g.Severity, g.Cost = checkpoint.Note, "its backing storage is unknown; on a network two processes can corrupt the file"
 		g.Advice = "make sure that it is a disk of this machine"
 	case f.lies.kind == ram:
-		g.Severity, g.Cost, g.Advice = checkpoint.Warning, "all threads are gone when the machine stops", "move the file to a disk"
+		g.Severity, g.Cost, g.Advice = checkpoint.Warning, "all threads are lost when the machine stops", "move the file to a disk"
 	case f.lies.kind == layer:
-		g.Severity, g.Cost, g.Advice = checkpoint.Note, "in a container all threads are gone with it", "put the file on a volume"
+		g.Severity, g.Cost, g.Advice = checkpoint.Note, "in a container all threads are lost with it", "put the file on a volume"
 	case f.lies.name == "":
-		g.Severity, g.Cost, g.Advice = checkpoint.Note, "it could not be looked at; a network file system would be a danger", "make sure that it is a disk of this machine"
+		g.Severity, g.Cost, g.Advice = checkpoint.Note, "its kind is unknown; a network file system would be a danger", "make sure that it is a disk of this machine"
 	default:
-		g.Cost = "a disk of this machine, as far as the system says"
+		g.Cost = "a local disk, as the system reports it"
 	}
 	return g
 }
@@ -154,11 +154,11 @@ func (f *facts) ground() checkpoint.Finding {
 func (f *facts) durability() checkpoint.Finding {
 	d := checkpoint.Finding{Subject: "journal_mode, synchronous", Value: fmt.Sprintf("%s, %d", f.journal, f.synchronous)}
 	if strings.EqualFold(f.journal, "wal") && f.synchronous >= 2 {
-		d.Cost = "a commit that was acknowledged survives the loss of power, as far as the disk tells the truth"
+		d.Cost = "an acknowledged commit survives a loss of power, if the disk honours fsync"
 		return d
 	}
-	d.Severity, d.Cost = checkpoint.Danger, "a commit that was acknowledged can be lost when the machine stops"
-	d.Advice = "the file must be in WAL mode with synchronous=FULL, as this package opens it; find out who changed it"
+	d.Severity, d.Cost = checkpoint.Danger, "an acknowledged commit can be lost when the machine stops"
+	d.Advice = "the file must be in WAL mode with synchronous=FULL, as this package opens it; find the program that changed it"
 	return d
 }
 
@@ -166,9 +166,9 @@ func (f *facts) rights() checkpoint.Finding {
 	r := checkpoint.Finding{Subject: "permissions", Value: f.mode.String(), Cost: "only the owner can read the threads"}
 	switch {
 	case runtime.GOOS == "windows":
-		r.Value, r.Cost = "those of the directory", "who can read the directory can read the threads"
+		r.Value, r.Cost = "those of the directory", "users who can read the directory can read the threads"
 	case f.mode&0o022 != 0:
-		r.Severity, r.Cost, r.Advice = checkpoint.Warning, "other users of this machine can change or ruin the threads", "chmod 600, for the -wal and -shm files too"
+		r.Severity, r.Cost, r.Advice = checkpoint.Warning, "other users of this machine can change or delete the threads", "chmod 600, for the -wal and -shm files too"
 	case f.mode&0o044 != 0:
 		r.Severity, r.Cost, r.Advice = checkpoint.Note, "other users of this machine can read the threads", "chmod 600, unless they should"
 	}
@@ -177,17 +177,17 @@ func (f *facts) rights() checkpoint.Finding {
 
 func (f *facts) room() checkpoint.Finding {
 	size, free := f.pages*f.page, f.free*f.page
-	r := checkpoint.Finding{Subject: "size", Value: fmt.Sprintf("%s, of which %s are free", bytesText(size), bytesText(free)), Cost: "free room is used by later commits"}
+	r := checkpoint.Finding{Subject: "size", Value: fmt.Sprintf("%s, of which %s are free", bytesText(size), bytesText(free)), Cost: "later commits use the free space"}
 	if free > 64<<20 && free > size/2 {
-		r.Severity, r.Cost, r.Advice = checkpoint.Note, "more than half of the file holds nothing", "VACUUM with the sqlite3 tool while nobody writes gives it back to the system"
+		r.Severity, r.Cost, r.Advice = checkpoint.Note, "more than half of the file is unused", "run VACUUM with the sqlite3 tool while no process writes, to return the space to the system"
 	}
 	return r
 }
 
 func (f *facts) wal() checkpoint.Finding {
-	w := checkpoint.Finding{Subject: "log", Value: bytesText(f.log), Cost: "the -wal file is folded into the file as it should be"}
+	w := checkpoint.Finding{Subject: "log", Value: bytesText(f.log), Cost: "the -wal file is copied into the file regularly"}
 	if f.log > bigLog {
-		w.Severity, w.Cost = checkpoint.Warning, "the -wal file grows because somebody reads an old state of the file, and reading gets slower"
+		w.Severity, w.Cost = checkpoint.Warning, "the -wal file grows because a program reads an old state of the file, and reads get slower"
 		w.Advice = "end the program that keeps a read transaction open"
 	}
 	return w

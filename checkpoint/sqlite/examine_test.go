@@ -23,10 +23,10 @@ func doctor(t *testing.T, path string) map[string]checkpoint.Finding {
 	found, last := map[string]checkpoint.Finding{}, checkpoint.Danger
 	for _, f := range list {
 		if f.Severity > last {
-			t.Errorf("%s, a %v, comes after a %v: the gravest come first", f.Subject, f.Severity, last)
+			t.Errorf("%s, a %v, comes after a %v: the most severe come first", f.Subject, f.Severity, last)
 		}
 		if f.Value == "" || f.Cost == "" || (f.Severity > checkpoint.Good) != (f.Advice != "") {
-			t.Errorf("a finding says what is, what it costs and, unless it is good, what to do: %+v", f)
+			t.Errorf("a finding has a value, a cost and, unless it is good, an advice: %+v", f)
 		}
 		found[f.Subject], last = f, f.Severity
 	}

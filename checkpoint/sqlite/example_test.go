@@ -12,7 +12,8 @@ import (
 	"github.com/weftrun/weft/checkpoint/sqlite"
 )
 
-// A thread goes on where another process left it, and nobody can fork it silently.
+// A process continues the thread of another one. A rival commit fails instead of forking the
+// thread.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "weft")

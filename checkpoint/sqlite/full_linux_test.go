@@ -11,8 +11,8 @@ import (
 	"github.com/weftrun/weft/internal/storetest"
 )
 
-// TestFullFileSystem fills a disk: the commit that has no room is refused as a whole,
-// reading goes on, and with room the same commit succeeds.
+// TestFullFileSystem fills a disk. A commit without space fails as a whole, reads continue, and the
+// same commit succeeds when there is space again.
 //
 // Requirement: the disk is full, or read-only
 func TestFullFileSystem(t *testing.T) {

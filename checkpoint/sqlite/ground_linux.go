@@ -5,8 +5,7 @@ import (
 	"syscall"
 )
 
-// grounds are file systems by the magic number in linux/magic.h. What is not listed is
-// taken for a disk.
+// grounds are file systems by the magic number in linux/magic.h. Others count as disks.
 var grounds = map[uint32]ground{
 	0x6969:     {"nfs", network},
 	0x517b:     {"smb", network},
@@ -33,7 +32,7 @@ var grounds = map[uint32]ground{
 	0xf2f52010: {"f2fs", disk},
 }
 
-// groundOf returns what a directory lies on.
+// groundOf returns the file system of a directory.
 func groundOf(dir string) ground {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

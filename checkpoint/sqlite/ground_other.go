@@ -2,5 +2,5 @@
 
 package sqlite
 
-// groundOf does not know.
+// groundOf returns an unknown file system.
 func groundOf(string) ground { return ground{} }

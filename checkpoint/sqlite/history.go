@@ -11,8 +11,8 @@ import (
 	"github.com/weftrun/weft/internal/sqlscan"
 )
 
-// History implements checkpoint.Store. Commits that are made while it is read do not
-// show. When the thread is deleted meanwhile, it ends.
+// History implements checkpoint.Store. It leaves out commits that are made during the iteration,
+// and ends when the thread is deleted.
 func (s *Store) History(ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
 	return func(yield func(checkpoint.Snapshot, error) bool) {
 		l := log{store: s, key: k, where: q.Where, before: math.MaxInt64}
@@ -51,8 +51,8 @@ func (l *log) read(ctx context.Context, n int) (page []checkpoint.Snapshot, err 
 	return page, err
 }
 
-// page returns the commits that a query asks for, newest first. All of its bounds are
-// set. The head is never missing.
+// page returns the commits that a query selects, newest first. All bounds of the query must be set.
+// A missing head is an error.
 func (v *view) page(h head, k checkpoint.Key, q checkpoint.Query) (page []checkpoint.Snapshot, err error) {
 	cond, args := having(q.Where, "labels")
 	args = append(append([]any{h.chain, int64(q.Before)}, args...), q.Limit)
@@ -85,8 +85,8 @@ func missingCommit(k checkpoint.Key, seq uint64) error {
 	return &checkpoint.CorruptError{Key: k, Seq: seq, Field: "header", Why: "the commit is missing"}
 }
 
-// Threads implements checkpoint.Store. Threads that start or end while it is read may
-// show or not; every other thread shows once.
+// Threads implements checkpoint.Store. It returns each thread once. Threads that start or end
+// during the iteration may be missing.
 func (s *Store) Threads(ctx context.Context, q checkpoint.ThreadQuery) iter.Seq2[checkpoint.Snapshot, error] {
 	return func(yield func(checkpoint.Snapshot, error) bool) {
 		after := q.After
@@ -104,8 +104,8 @@ func (s *Store) Threads(ctx context.Context, q checkpoint.ThreadQuery) iter.Seq2
 	}
 }
 
-// roots returns the heads of the first n threads after one that have some labels. A head
-// whose commit is missing is among them, to be known as damage.
+// roots returns the heads of the first n threads after one that have some labels. It includes heads
+// whose commit is missing, which the caller reports as damage.
 func (v *view) roots(after string, n int, where map[string]string) (page []checkpoint.Snapshot, err error) {
 	text, args := "SELECT h.chain, h.thread, h.seq FROM head h", []any{after, v.now}
 	if cond, labels := having(where, "c.labels"); cond == "" {

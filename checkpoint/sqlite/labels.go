@@ -10,10 +10,10 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// The labels of a commit are one column, in order of their keys: 0xFF, the key, 0xFE and
-// the value of each, and 0xFF at the end. No text has these two bytes, so a label is in
-// the column exactly when its bytes are, from 0xFF to 0xFF: SQLite's instr finds it. The
-// checksum of the references covers the labels too.
+// The labels of a commit are one column, in order of their keys. Each label is 0xFF, the key, 0xFE
+// and the value; a 0xFF ends the column. Valid UTF-8 never contains these two bytes, so SQLite's
+// instr finds a label by its bytes from 0xFF to 0xFF. The checksum of the references covers the
+// labels too.
 const (
 	beforeKey   = "\xff"
 	beforeValue = "\xfe"
@@ -53,8 +53,8 @@ func decodeLabels(b []byte) (map[string]string, error) {
 	return labels, nil
 }
 
-// having returns the condition that a commit has some labels, and its arguments. The
-// text depends on their number only; what a caller looks for is always an argument.
+// having returns the condition that a commit has some labels, and its arguments. The text depends
+// only on their number; keys and values are always arguments.
 func having(where map[string]string, column string) (text string, args []any) {
 	for _, key := range slices.Sorted(maps.Keys(where)) {
 		if !utf8.ValidString(key) || !utf8.ValidString(where[key]) {
@@ -66,7 +66,7 @@ func having(where map[string]string, column string) (text string, args []any) {
 	return text, args
 }
 
-// setColumns brings what a row of commits has, beside its header, into a snapshot.
+// setColumns decodes the labels and references of a row of commits into a snapshot.
 func setColumns(snap *checkpoint.Snapshot, labels, refs []byte) (err error) {
 	if snap.Refs, err = decodeRefs(refs, labels); err == nil {
 		snap.Labels, err = decodeLabels(labels)

@@ -9,18 +9,18 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// lease is what a row of threads says about the newest lease; the fence is "" when it
-// was released, or when there never was one.
+// lease is the newest lease in a row of threads. The fence is "" when the lease was released, or
+// when there never was one.
 type lease struct {
 	fence, owner string
 	until        int64
 	log          checkpoint.LeaseLog // outlives the lease
 }
 
-// vacant is how long a thread is remembered of which nothing is left but its old leases.
+// vacant is how long the row of a thread stays that has no commits and no lease, only a LeaseLog.
 const vacant = time.Hour
 
-// millis rounds up: what is granted is never less than what was asked for.
+// millis rounds up: a caller never gets less time than it asked for.
 func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
 
 // Acquire implements checkpoint.Leaser.
@@ -76,7 +76,7 @@ func (s *Store) Release(ctx context.Context, thread, fence string) error {
 	})
 }
 
-// vacate lets a thread without a lease end soon if there is nothing in it.
+// vacate sets a thread without a lease to expire after vacant if it has no commits.
 func (w *writer) vacate(thread string) error {
 	if empty, err := w.isEmpty(thread); err != nil || !empty {
 		return err
@@ -164,7 +164,7 @@ func (s *Store) Expire(ctx context.Context, thread string, ttl time.Duration) er
 	})
 }
 
-// bury takes a thread that has expired away from all eyes; sweep removes its rows.
+// bury hides an expired thread from all calls; sweep removes its rows later.
 func (w *writer) bury(thread string) error {
 	if err := w.exec(w.discard, thread); err != nil {
 		return err
@@ -172,8 +172,8 @@ func (w *writer) bury(thread string) error {
 	return w.execAll(w.erase[len(w.erase)-2:], thread)
 }
 
-// sweep buries one thread that has expired, and removes a few rows of one that is
-// buried: a bounded amount of work in each transaction.
+// sweep buries one expired thread, and removes a few rows of one that is buried. So each
+// transaction does a bounded amount of work.
 func (w *writer) sweep() error {
 	var chain int64
 	var thread sql.NullString

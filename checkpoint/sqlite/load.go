@@ -23,7 +23,7 @@ func (s *Store) Load(ctx context.Context, k checkpoint.Key, seq uint64) (snap ch
 // there is the condition that a thread has not expired; its argument is the time.
 const there = " AND NOT EXISTS (SELECT 1 FROM threads t WHERE t.thread = h.thread AND t.expires > 0 AND t.expires <= ?)"
 
-// reading holds the statements of the readers.
+// reading has the statements of the readers.
 type reading struct {
 	head, commit, spaces, pending *sql.Stmt
 	blobs                         [len(batches)]*sql.Stmt
@@ -50,7 +50,7 @@ func (r *reading) prepare(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// view is a consistent look at the file. It lives as long as view's f runs.
+// view is a consistent snapshot of the file. It is valid while the f of Store.view runs.
 type view struct {
 	ctx   context.Context
 	tx    *sql.Tx
@@ -58,7 +58,7 @@ type view struct {
 	now   int64 // in milliseconds
 }
 
-// view runs f on a snapshot of the file. f must not call the user's code.
+// view runs f on a snapshot of the file. f must not call user code.
 func (s *Store) view(ctx context.Context, f func(*view) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -75,12 +75,12 @@ func (s *Store) view(ctx context.Context, f func(*view) error) error {
 	defer tx.Rollback()
 	err = f(&view{ctx, tx, &s.reads, s.now().UnixMilli()})
 	if err != nil && ctx.Err() != nil {
-		err = ctx.Err() // instead of what its end did to the transaction
+		err = ctx.Err() // instead of the transaction's error, which follows from it
 	}
 	return s.typed(err)
 }
 
-// forRows runs a query on a snapshot of the file, and f for each row until it says no.
+// forRows runs a query on a snapshot of the file, and f for each row until f returns false.
 func (s *Store) forRows(ctx context.Context, f func(*sql.Rows) (bool, error), text string, args ...any) error {
 	return s.view(ctx, func(v *view) error {
 		rows, err := v.tx.QueryContext(ctx, text, args...)

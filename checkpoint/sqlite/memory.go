@@ -15,12 +15,12 @@ import (
 //go:embed memories.sql
 var memorySchema string
 
-// Memory returns the long-term memory in this file, for all threads and processes that
-// share it. It makes the tables if they are not there yet. Its clock is Config.Now, its
-// promises are those of the Store, and it lasts until the Store is closed.
+// Memory returns the long-term memory in this file, for all threads and processes that share it. It
+// creates the tables if they are missing. Its clock is Config.Now. It gives the guarantees of the
+// Store, and is usable until the Store is closed.
 //
-// Words of a search are found through an index (FTS5); conditions are compared one by one
-// with what is below the prefix.
+// A search finds words through an index (FTS5). It compares conditions with each item below the
+// prefix.
 func (s *Store) Memory(ctx context.Context) (memory.Store, error) {
 	err := s.submit(ctx, func(w *writer) error {
 		_, err := w.conn.ExecContext(context.Background(), memorySchema)

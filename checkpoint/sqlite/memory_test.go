@@ -22,13 +22,13 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// clocked is a memory whose clock the suite moves.
+// clocked is a memory whose clock the test suite sets.
 type clocked struct {
 	memory.Store
 	*ticking
 }
 
-// ticking goes on by a microsecond at each look, so that no two writes are of one time.
+// ticking advances by a microsecond at each call, so that no two writes have the same time.
 type ticking struct {
 	mu  sync.Mutex
 	now time.Time
@@ -123,6 +123,6 @@ func TestMemoryOfAClosedStoreReturnsAnError(t *testing.T) {
 func wantClosed(t testing.TB, err error) {
 	t.Helper()
 	if !errors.Is(err, checkpoint.ErrClosed) {
-		t.Errorf("rule: the memory of a closed store says so\n got: %v\nwant: ErrClosed", err)
+		t.Errorf("rule: the memory of a closed store returns ErrClosed\n got: %v\nwant: ErrClosed", err)
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
 )
 
-// TestPowerCut gives a store the files as a power cut may leave them: what was written up
-// to an acknowledged commit is on the disk, since SQLite waits for that (synchronous=FULL,
-// which Doctor looks at), and of what came after it any part, or other bytes. The commit
-// is there, and nothing by half.
+// TestPowerCut opens files as a power cut may leave them. All bytes up to an acknowledged commit
+// are on the disk, since SQLite waits for them (synchronous=FULL, which Doctor checks). After them
+// comes any part of the next commit, or other bytes. The store must have the acknowledged commit,
+// and no part of the next.
 //
 // Requirement: what was acknowledged survives the loss of power
 // Requirement: the power goes

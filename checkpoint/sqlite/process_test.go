@@ -22,7 +22,7 @@ func fewer(n int) int {
 	return n
 }
 
-// TestProcessesRaceOnOneThread also lets them race to make the file.
+// TestProcessesRaceOnOneThread also lets the processes race to create the file.
 //
 // Requirement: two processes go on with one thread
 func TestProcessesRaceOnOneThread(t *testing.T) {
@@ -40,8 +40,8 @@ func TestProcessesRaceOnOneThread(t *testing.T) {
 	}
 }
 
-// TestKilledWriterLosesNothing kills a process at random moments, again and again
-// with the same file.
+// TestKilledWriterLosesNothing kills processes at random moments, one after the other, all with the
+// same file.
 //
 // Requirement: what was acknowledged survives the death of the process
 // Requirement: the process dies while it writes to the file
@@ -134,7 +134,7 @@ func lock(t testing.TB, path string) (unlock func()) {
 	return func() { db.Close() }
 }
 
-// wantError demands an error of a kind whose text has all parts.
+// wantError checks that err is kind and that its text has all parts.
 func wantError(t testing.TB, rule string, err, kind error, parts ...string) {
 	t.Helper()
 	if !errors.Is(err, kind) {
@@ -143,7 +143,7 @@ func wantError(t testing.TB, rule string, err, kind error, parts ...string) {
 	}
 	for _, part := range parts {
 		if !strings.Contains(err.Error(), part) {
-			t.Errorf("rule: %s, and says so\n got: %v\nwant: a text with %q", rule, err, part)
+			t.Errorf("rule: %s, and its text names the reason\n got: %v\nwant: a text with %q", rule, err, part)
 		}
 	}
 }

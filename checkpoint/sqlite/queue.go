@@ -6,18 +6,18 @@ import (
 )
 
 // request is one call that waits to be written. Its apply runs in the writer's
-// transaction, perhaps twice: when a group fails, each of it is tried alone.
+// transaction, perhaps twice: when a group fails, each of its requests is tried alone.
 type request struct {
 	apply func(*writer) error
-	done  chan error // gets one result; has room for it, so nobody need wait
+	done  chan error // gets one result; buffered, so the writer never waits
 }
 
 func newRequest(apply func(*writer) error) *request {
 	return &request{apply, make(chan error, 1)}
 }
 
-// queue holds the requests that the writer has not picked up. It is as long as
-// there are callers waiting.
+// queue has the requests that the writer has not taken yet. Its length is the number of waiting
+// callers.
 type queue struct {
 	mu      sync.Mutex
 	changed sync.Cond // on mu
@@ -39,7 +39,7 @@ func (q *queue) add(r *request) bool {
 	return true
 }
 
-// withdraw takes r back. It reports false when the writer was faster.
+// withdraw removes r. It reports false when the writer has already taken r.
 func (q *queue) withdraw(r *request) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -51,7 +51,7 @@ func (q *queue) withdraw(r *request) bool {
 	return true
 }
 
-// wait returns true when there is a request, and false when there will never be one.
+// wait waits for a request. It returns false when the queue is closed and empty.
 func (q *queue) wait() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -61,7 +61,7 @@ func (q *queue) wait() bool {
 	return len(q.waiting) > 0
 }
 
-// take picks up at most n requests, oldest first.
+// take removes and returns at most n requests, oldest first.
 func (q *queue) take(n int) []*request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -71,7 +71,7 @@ func (q *queue) take(n int) []*request {
 	return group
 }
 
-// close lets the writer finish what waits, and refuses the rest.
+// close makes add refuse requests. The writer still takes those in the queue.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// The references of a commit are one column: their number, then for each the length
-// of the field's name, the name, the base and the number of chunks, all as uvarints,
-// and at the end a CRC-32C of all that and of the labels, little endian. The sum is here
-// because nobody above ever sees these bytes.
+// The references of a commit are one column. It starts with their number. Each reference is the
+// length of the field's name, the name, the base and the number of chunks. Numbers are uvarints.
+// The last 4 bytes are a CRC-32C of the column and the labels, little endian. The checksum is made
+// here because the layers above never see these bytes.
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

@@ -12,15 +12,14 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// A file of ours has this application_id, "weft" in ASCII, and the version of its
-// layout as user_version.
+// A file of this package has this application_id, "weft" in ASCII, and its layout as user_version.
 const (
 	applicationID = 0x77656674
 	layout        = 3
 )
 
-// newPageSize is that of a new file, in bytes; an older file keeps the one it has. A step of 1 KiB
-// leaves less of a page empty than in one of SQLite's usual 4 KiB.
+// newPageSize is the page size of a new file, in bytes. An older file keeps its size. A step of 1
+// KiB leaves less of such a page unused than of SQLite's usual 4 KiB.
 const newPageSize = 8192
 
 //go:embed schema.sql
@@ -32,14 +31,14 @@ var layout2 string
 //go:embed layout3.sql
 var layout3 string
 
-// upgrades leads from each layout to the next: upgrades[0] from 1 to 2.
+// upgrades are the scripts from each layout to the next: upgrades[0] leads from 1 to 2.
 var upgrades = []string{
 	layout2 + "; ALTER TABLE commits ADD COLUMN labels BLOB NOT NULL DEFAULT x''",
 	layout3,
 }
 
-// prepareFile makes a new file ours, or makes sure that it is. Several processes may
-// do so at once. A file that is not ours is not changed.
+// prepareFile creates the tables of a new file, or checks that this package made the file. Several
+// processes may call it at once. It never changes a file of another program.
 func prepareFile(ctx context.Context, c *sql.Conn) error {
 	version, err := inspect(ctx, c)
 	if err == nil && version < layout {
@@ -51,8 +50,8 @@ func prepareFile(ctx context.Context, c *sql.Conn) error {
 	return useWAL(ctx, c)
 }
 
-// inspect returns the layout of the file, 0 if it is still empty. It returns an
-// ErrUnsupported when the file is neither empty nor ours.
+// inspect returns the layout of the file, 0 if it is still empty. It returns ErrUnsupported when
+// another program wrote the file.
 func inspect(ctx context.Context, c *sql.Conn) (version int, err error) {
 	var id, tables int64
 	const q = `SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema)
@@ -73,8 +72,7 @@ func inspect(ctx context.Context, c *sql.Conn) (version int, err error) {
 	return version, nil
 }
 
-// create makes the tables, or those that an older layout lacks, unless another process
-// was faster.
+// create creates the tables that the layout of the file lacks, unless another process already has.
 func create(ctx context.Context, c *sql.Conn) error {
 	if _, err := c.ExecContext(ctx, fmt.Sprintf("PRAGMA page_size = %d; BEGIN IMMEDIATE", newPageSize)); err != nil {
 		return err
@@ -100,7 +98,7 @@ func create(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
-// useWAL switches the file to write-ahead logging, which it then stays in.
+// useWAL switches the file to write-ahead logging for good.
 func useWAL(ctx context.Context, c *sql.Conn) error {
 	var mode string
 	if err := c.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
@@ -112,8 +110,8 @@ func useWAL(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
-// untilFree calls f again while the file is locked, for as long as wait. SQLite's own
-// waiting does not cover the switch to WAL, nor the recovery after a crash.
+// untilFree calls f again while the file is locked, until wait has passed. SQLite's own busy
+// timeout covers neither the switch to WAL nor the recovery after a crash.
 func untilFree(ctx context.Context, wait time.Duration, f func() error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, checkpoint.ErrBusy)
 	defer cancel()

@@ -20,17 +20,17 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// Config says how a file is opened. The zero value is what Open uses.
+// Config has the settings of an open file. Open uses the zero value.
 type Config struct {
-	// BusyTimeout is how long a call waits while another process holds the file's
-	// lock, before it fails with ErrBusy; 0 means 5 seconds. Locks are held for
-	// milliseconds unless somebody works on the file by hand.
+	// BusyTimeout is how long a call waits while another process holds the file's lock, before it
+	// fails with ErrBusy; 0 means 5 seconds. Stores hold the lock for milliseconds; other programs,
+	// such as the sqlite3 tool, may hold it longer.
 	BusyTimeout time.Duration
 	// Readers is how many connections read at once; 0 means the number of
 	// processors, at least 2. Each costs a file handle and up to 2 MB of cache.
 	Readers int
-	// Now is the clock of leases and of what expires; nil means time.Now. All processes
-	// that use a file must have the same time.
+	// Now is the clock of leases and expiry; nil means time.Now. The clocks of all processes that
+	// use a file must agree.
 	Now func() time.Time
 }
 
@@ -56,8 +56,8 @@ var (
 	_ checkpoint.Examiner = (*Store)(nil)
 )
 
-// Open opens the file at path with the zero Config. A missing file is made, for its
-// owner only, and so are missing directories.
+// Open opens the file at path with the zero Config. It creates a missing file, and missing
+// directories, with rights for the owner only.
 func Open(ctx context.Context, path string) (*Store, error) {
 	return OpenConfig(ctx, path, Config{})
 }
@@ -85,7 +85,7 @@ func orDefault[T ~int | ~int64](v, def T) T {
 	return v
 }
 
-// open makes the connections. What it made is closed by closeAll.
+// open opens the connections. closeAll closes them, also after an error.
 func (s *Store) open(ctx context.Context, cfg Config) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (s *Store) open(ctx context.Context, cfg Config) error {
 	return s.start(ctx, &writer{conn: conn, path: abs, file: file, clock: cfg.Now})
 }
 
-// connect makes a connection and makes the file ours.
+// connect opens a connection and prepares the file.
 func connect(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -131,7 +131,7 @@ func connect(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	return conn, nil
 }
 
-// start prepares the statements and lets the writer run.
+// start prepares the statements and starts the writer.
 func (s *Store) start(ctx context.Context, w *writer) error {
 	if err := errors.Join(w.prepare(ctx), s.reads.prepare(ctx, s.readers)); err != nil {
 		w.close()
@@ -141,12 +141,12 @@ func (s *Store) start(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// creating is held while a file is made: closing its descriptor would take away
-// the locks that another Open of this process already has on it.
+// creating is locked while a file is created. Closing its descriptor would release the locks that
+// another Open of this process already has on it.
 var creating sync.Mutex
 
-// createFile makes a missing file and its directories, readable by the owner only,
-// and returns the absolute path.
+// createFile creates a missing file and its directories, readable by the owner only, and returns
+// the absolute path.
 func createFile(path string) (string, error) {
 	switch {
 	case path == "" || path == ":memory:" || strings.HasPrefix(path, "file:"):
@@ -173,16 +173,16 @@ func createFile(path string) (string, error) {
 	return abs, f.Close()
 }
 
-// dsn names the file in the driver's way. Every connection waits for locks, and
-// knows a page with impossible cells as damage.
+// dsn returns the name of the file for the driver. Every connection waits for locks, and reports
+// invalid cells of a page as damage.
 func dsn(abs string, cfg Config, extra string) string {
 	u := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(abs), "/")}
 	return u.String() + "?_busy_timeout=" + strconv.FormatInt(cfg.BusyTimeout.Milliseconds(), 10) +
 		"&_synchronous=FULL&_defensive=1&_error_rc=1&_pragma=cell_size_check(1)&" + extra
 }
 
-// Close waits for the calls that were accepted and closes the file. Calls that come
-// later return ErrClosed. Closing twice does no harm.
+// Close waits for the calls in the queue and closes the file. Later calls return ErrClosed. A
+// second Close does nothing.
 func (s *Store) Close() error {
 	s.queue.close()
 	s.written.Wait()
@@ -194,8 +194,8 @@ func (s *Store) Close() error {
 	return s.typed(s.closeAll())
 }
 
-// closeAll closes the readers first, so that the writer is the last to leave and
-// folds the log into the file.
+// closeAll closes the readers first. The writer's connection is the last, so closing it copies the
+// log into the file.
 func (s *Store) closeAll() error {
 	s.closed = true
 	var errs []error

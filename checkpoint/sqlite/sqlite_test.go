@@ -32,7 +32,7 @@ func TestStore(t *testing.T) {
 	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store { return openWatched(t) })
 }
 
-// watched is a store whose clock the test moves.
+// watched is a store whose clock the test sets.
 type watched struct {
 	*sqlite.Store
 	*watch
@@ -108,7 +108,7 @@ func (w watched) Damage(k checkpoint.Key, b checkpoint.Blob, change func([]byte)
 	return err
 }
 
-// watch is a clock that stands still until it is moved.
+// watch is a clock that changes only by Advance.
 type watch struct {
 	mu  sync.Mutex
 	now time.Time
@@ -148,7 +148,7 @@ func BenchmarkStore(b *testing.B) {
 // BenchmarkCommitBesideSync compares a commit with an append to a file on the same disk and
 // an fsync of its own.
 func BenchmarkCommitBesideSync(b *testing.B) {
-	f, err := os.Create(filepath.Join(b.TempDir(), "bare"))
+	f, err := os.Create(filepath.Join(b.TempDir(), "plain"))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestCloseFoldsTheLogIntoTheFile(t *testing.T) {
 	}
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) != 1 {
-		t.Errorf("rule: a file that nobody uses is one file\n got: %v, error %v\nwant: threads.db", files, err)
+		t.Errorf("rule: a file that no process uses is one file\n got: %v, error %v\nwant: threads.db", files, err)
 	}
 }
 
@@ -214,19 +214,19 @@ func TestManyMayCreateOneFile(t *testing.T) {
 		wg.Go(func() {
 			s, err := sqlite.Open(t.Context(), path)
 			if err != nil {
-				t.Errorf("rule: a file may be made by many at once\n got: %v\nwant: no error", err)
+				t.Errorf("rule: several stores may create a file at once\n got: %v\nwant: no error", err)
 				return
 			}
 			defer s.Close()
 			if err := s.Commit(t.Context(), link(fmt.Sprint("thread ", n), 1, "id")); err != nil {
-				t.Errorf("rule: whoever opened a new file can write\n got: %v\nwant: no error", err)
+				t.Errorf("rule: each store that opened a new file can write\n got: %v\nwant: no error", err)
 			}
 		})
 	}
 	wg.Wait()
 	for n := range 8 {
 		if _, err := mustOpen(t, path).Load(t.Context(), checkpoint.Key{Thread: fmt.Sprint("thread ", n)}, 0); err != nil {
-			t.Errorf("rule: nobody's table replaces another's\n got: %v\nwant: no error", err)
+			t.Errorf("rule: no store replaces the tables of another\n got: %v\nwant: no error", err)
 		}
 	}
 }
@@ -269,7 +269,7 @@ func headOf(t testing.TB, s checkpoint.Store, thread string) uint64 {
 	return snap.Head
 }
 
-// checkChain demands a chain without gaps that has every commit in acked.
+// checkChain checks that the chain has no gaps and has every commit of acked.
 func checkChain(t testing.TB, s checkpoint.Store, thread string, acked []ack) {
 	t.Helper()
 	k := checkpoint.Key{Thread: thread}

@@ -45,7 +45,7 @@ func TestFileOfAnOlderLayoutOpens(t *testing.T) {
 	}
 }
 
-// TestLeaseOfAnOlderLayoutIsTakenOver, and then that thread remembers it as any other does.
+// TestLeaseOfAnOlderLayoutIsTakenOver also checks that the thread then records its leases.
 func TestLeaseOfAnOlderLayoutIsTakenOver(t *testing.T) {
 	s := mustOpen(t, old(t, 2))
 	r := checkpoint.LeaseRequest{Thread: "leased", Owner: "me", TTL: time.Minute, ID: "first", Force: true}

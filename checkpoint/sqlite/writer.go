@@ -11,12 +11,11 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// maxGroup bounds how many requests share a transaction, and so what one failure
-// costs.
+// maxGroup bounds how many requests share a transaction, and so the cost of a failure.
 const maxGroup = 512
 
-// submit has apply run by the writer and waits for the outcome. When ctx ends
-// first, apply must not read anything of the caller's: it may still run.
+// submit makes the writer run apply, and waits for the outcome. When ctx ends first, apply may
+// still run, so it must not read memory of the caller.
 func (s *Store) submit(ctx context.Context, apply func(*writer) error) error {
 	if err := ctx.Err(); err != nil {
 		return s.typed(err)
@@ -49,12 +48,11 @@ func (s *Store) write(w *writer) {
 	}
 }
 
-// writer is the one connection that writes, with its statements. Only the writer
-// goroutine uses it.
+// writer is the connection that writes, with its statements. Only the writer goroutine uses it.
 type writer struct {
 	conn  *sql.Conn
 	path  string      // the file, as an absolute path
-	file  os.FileInfo // and what lay there when it was opened
+	file  os.FileInfo // the file when it was opened
 	clock func() time.Time
 	now   int64       // of the transaction, in milliseconds
 	stmts []*sql.Stmt // all of the following, for close
@@ -69,8 +67,8 @@ type writer struct {
 	erase, raze, clean              []*sql.Stmt
 }
 
-// group waits for the file's lock and only then picks requests up, so that a
-// caller can withdraw for as long as another process has the lock.
+// group waits for the file's lock and only then takes requests, so that callers can withdraw while
+// another process has the lock.
 func (w *writer) group(q *queue) {
 	if err := w.start(); err != nil {
 		reply(q.take(maxGroup), nil, err)
@@ -113,8 +111,8 @@ func isRefusal(err error) bool {
 		errors.Is(err, checkpoint.ErrFenced) || errors.Is(err, checkpoint.ErrOwned)
 }
 
-// oneByOne gives each request of a failed group a transaction of its own, so that
-// only the culprit fails.
+// oneByOne runs each request of a failed group in its own transaction, so that only the request
+// that caused the error fails.
 func (w *writer) oneByOne(group []*request) {
 	for i, r := range group {
 		err := w.alone(r)
@@ -142,7 +140,7 @@ func (w *writer) alone(r *request) error {
 	return result
 }
 
-// start begins a transaction, which has one time for all that is in it.
+// start begins a transaction, and reads the clock once for all of it.
 func (w *writer) start() error {
 	if err := w.exec(w.begin); err != nil {
 		return err
@@ -151,8 +149,8 @@ func (w *writer) start() error {
 	return nil
 }
 
-// finish commits. In a file that was deleted, or that another one has replaced, SQLite
-// goes on writing, but nobody will ever find what is in it.
+// finish commits. It fails when the file was deleted or replaced: SQLite still writes to the old
+// file, but no process can open it again.
 func (w *writer) finish() error {
 	if err := w.exec(w.commit); err != nil {
 		return err
@@ -160,9 +158,9 @@ func (w *writer) finish() error {
 	now, err := os.Stat(w.path)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: the file is gone: %w", checkpoint.ErrUnavailable, err)
+		return fmt.Errorf("%w: the file is missing: %w", checkpoint.ErrUnavailable, err)
 	case !os.SameFile(now, w.file):
-		return fmt.Errorf("%w: another file has taken the place of the one that was opened", checkpoint.ErrUnavailable)
+		return fmt.Errorf("%w: the file was replaced after it was opened", checkpoint.ErrUnavailable)
 	}
 	return nil
 }
@@ -178,7 +176,7 @@ func reply(group []*request, results []error, err error) {
 	}
 }
 
-// exec runs a statement. It has no context: a group is not one caller's to cancel.
+// exec runs a statement. It has no context, since no caller may cancel the group of others.
 func (w *writer) exec(stmt *sql.Stmt, args ...any) error {
 	_, err := stmt.ExecContext(context.Background(), args...)
 	return err
@@ -194,7 +192,7 @@ func (w *writer) execAll(stmts []*sql.Stmt, arg any) error {
 	return nil
 }
 
-// prepare makes the statements. close must follow, whatever it returns.
+// prepare prepares the statements. The caller must call close, even after an error.
 func (w *writer) prepare(ctx context.Context) error {
 	for _, p := range []struct {
 		stmt **sql.Stmt
@@ -240,9 +238,9 @@ func (w *writer) prepareOne(ctx context.Context, stmt **sql.Stmt, text string) (
 	return err
 }
 
-// prepareLists makes the statements that are run one after the other: to remove a
-// thread, where the heads go last, since the others find the chains through them; to
-// remove a chain; and to remove a few rows of a chain that no head names any more.
+// prepareLists prepares the lists of statements. erase removes a thread; the heads go last, since
+// the other statements find the chains through them. raze removes a chain. clean removes a few rows
+// of a chain without a head.
 func (w *writer) prepareLists(ctx context.Context) error {
 	const byThread = " WHERE chain IN (SELECT chain FROM head WHERE thread = ?)"
 	const few = " WHERE chain = ?1 LIMIT 64)"
@@ -273,8 +271,8 @@ func (w *writer) prepareLists(ctx context.Context) error {
 	return nil
 }
 
-// close releases the statements before the connection: SQLite keeps a connection
-// with statements half open, and then the log is not folded into the file.
+// close closes the statements before the connection. Otherwise SQLite keeps the connection half
+// open, and does not copy the log into the file.
 func (w *writer) close() {
 	for _, stmt := range w.stmts {
 		stmt.Close()
