@@ -19,12 +19,12 @@ import (
 
 // Options are the settings of a conversation.
 type Options struct {
-	Agent   string   // its name
-	Thread  string   // of the conversation
-	Says    []string // messages in place of the input
-	Last    int      // how many messages are shown at the beginning
-	NewTurn bool     // an interrupted turn is not resumed
-	Forgets bool     // the store ends with the process
+	Agent    string   // the name of the agent
+	Thread   string   // of the conversation
+	Messages []string // messages in place of the input
+	Last     int      // number of messages shown at the beginning
+	NewTurn  bool     // an interrupted turn is not resumed
+	Forgets  bool     // the store does not outlive the process
 }
 
 // dialogue is a conversation with an agent on a thread.
@@ -38,14 +38,14 @@ type dialogue struct {
 	open    []graph.Interrupt
 }
 
-// New returns a conversation with an agent.
+// New returns a conversation with an agent over stdin and out.
 func New(out *reports.Output, signals *terminal.Signals, stdin io.Reader, agent turn.Untyped, o Options) *dialogue {
 	c := &dialogue{Output: out, Options: o, signals: signals, agent: agent, show: newChatView(out)}
-	c.lines = linesOf(out, stdin, o.Says, c.complete)
+	c.lines = linesOf(out, stdin, o.Messages, c.complete)
 	return c
 }
 
-// CheckThread refuses a thread of another graph.
+// CheckThread returns an error if the thread belongs to another graph.
 func (c *dialogue) CheckThread(ctx context.Context, store checkpoint.Store) error {
 	p, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: c.Thread})
 	switch {
@@ -59,7 +59,7 @@ func (c *dialogue) CheckThread(ctx context.Context, store checkpoint.Store) erro
 	return nil
 }
 
-// Run shows what was said, goes on with what was cut off, and answers each message.
+// Run shows the latest messages, resumes an interrupted turn, and answers each message.
 func (c *dialogue) Run(ctx context.Context) error {
 	if err := c.begin(ctx); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (c *dialogue) Run(ctx context.Context) error {
 	}
 }
 
-// remembered is how many messages the line editor offers again.
+// remembered is the number of messages in the history of the line editor.
 const remembered = 200
 
 func (c *dialogue) begin(ctx context.Context) error {
@@ -92,7 +92,7 @@ func (c *dialogue) begin(ctx context.Context) error {
 	}
 	c.open = past.Questions
 	c.lines.remember(past)
-	if len(c.Says) == 0 {
+	if len(c.Messages) == 0 {
 		past.Messages = past.Messages[max(0, len(past.Messages)-c.Last):]
 		c.show.past(past)
 	}
@@ -111,7 +111,7 @@ func (c *dialogue) begin(ctx context.Context) error {
 	return nil
 }
 
-// say has a message answered; leave reports that the user wants to go.
+// say sends a message to the agent. It reports whether the conversation ends.
 func (c *dialogue) say(ctx context.Context, text string) (leave bool, err error) {
 	if c.lines.interactive() && strings.TrimSpace(text) == "" {
 		return false, nil
@@ -121,7 +121,8 @@ func (c *dialogue) say(ctx context.Context, text string) (leave bool, err error)
 	})
 }
 
-// do carries out one exchange and shows it. A person sees an error and goes on; a script ends with it.
+// do makes one request and shows the reply. An error ends the conversation unless it is
+// interactive.
 func (c *dialogue) do(ctx context.Context, act func(context.Context, func(graph.Event)) (reply, error)) (leave bool, err error) {
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -155,15 +156,15 @@ func (c *dialogue) do(ctx context.Context, act func(context.Context, func(graph.
 	return slices.Contains(r.UI, "exit"), nil
 }
 
-// stoppable carries out act for a person: Ctrl-C stops it, and another one leaves it behind, as it may be deaf; the
-// process ends then, and nothing more is shown of it.
+// stoppable calls act so that Ctrl-C cancels it. A second Ctrl-C makes stoppable return at once,
+// since act may be unresponsive. The process ends then, and no more events are shown.
 func (c *dialogue) stoppable(ctx context.Context, stop context.CancelCauseFunc, act func(func(graph.Event)) (reply, error)) (reply, error) {
-	var mu sync.Mutex // what is shown comes from several goroutines
+	var mu sync.Mutex // several goroutines show events
 	var left bool
 	defer c.signals.OnFirst(func() {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintln(c.Stderr) // behind the ^C
+		fmt.Fprintln(c.Stderr) // ends the line of ^C
 		c.Note("stopping the turn; Ctrl-C again leaves at once")
 		stop(errStopped)
 	})()
@@ -184,7 +185,7 @@ func (c *dialogue) stoppable(ctx context.Context, stop context.CancelCauseFunc, 
 
 var errStopped = errors.New("stopped by the user")
 
-// end says how the thread is left.
+// end returns ErrWaiting if a question is open.
 func (c *dialogue) end() error {
 	if len(c.open) > 0 {
 		return reports.ErrWaiting
@@ -192,7 +193,7 @@ func (c *dialogue) end() error {
 	return nil
 }
 
-// failed adds to an error how to go on.
+// failed returns the failure of an error, with a hint.
 func (c *dialogue) failed(err error) *reports.Failure {
 	f := *c.Classify(err)
 	var bad *turn.CommandError

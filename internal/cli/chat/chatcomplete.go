@@ -7,8 +7,8 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// complete returns a line with what all its completions have in common, and the completions of its last word
-// where there are several.
+// complete returns a line with the common beginning of all completions of its last word. If there
+// are several completions, it returns them too.
 func (c *dialogue) complete(line string) (whole string, choices []string) {
 	if text := c.editable(); text != "" && strings.TrimSuffix(line, " ") == "/edit" {
 		return "/edit " + text, nil
@@ -25,14 +25,14 @@ func (c *dialogue) complete(line string) (whole string, choices []string) {
 	case len(choices) > 1:
 		return line[:at] + common(choices), choices
 	case choices[0] == word && len(c.agent.Complete(word+":")) > 0:
-		return line + ":", nil // another Tab completes its options
+		return line + ":", nil // the next Tab completes its options
 	case choices[0] == word:
 		return line + " ", nil
 	}
 	return line[:at] + choices[0], nil
 }
 
-// commandsAlone reports whether a text holds nothing but commands: behind a word Tab completes none.
+// commandsAlone reports whether a text has commands only. Behind other words Tab completes nothing.
 func commandsAlone(text string) bool {
 	for word := range strings.FieldsSeq(text) {
 		if !strings.HasPrefix(word, "/") {
@@ -42,7 +42,7 @@ func commandsAlone(text string) bool {
 	return true
 }
 
-// editable returns what the only open question asks to approve, as JSON; "" where there is nothing.
+// editable returns the JSON that the only open question asks to approve, or "".
 func (c *dialogue) editable() string {
 	if len(c.open) != 1 {
 		return ""
@@ -54,7 +54,7 @@ func (c *dialogue) editable() string {
 	return string(r.Data)
 }
 
-// common returns the longest beginning that all words have.
+// common returns the longest common prefix of words.
 func common(words []string) string {
 	same := words[0]
 	for _, w := range words[1:] {

@@ -16,21 +16,22 @@ import (
 	"github.com/weftrun/weft/nodes/turn"
 )
 
-// lines are the messages of a person or a script.
+// lines are the messages of a user or a script.
 type lines interface {
-	// next returns the next message, or io.EOF. wanted says what is waited for; "" is a message. When ctx ends it
-	// returns its cause; what reads the input then stays behind, until the process ends.
-	next(ctx context.Context, wanted string) (string, error)
-	// remember offers the user's messages again.
+	// next returns the next message, or io.EOF. The prompt names the answer that is expected, or is
+	// "" for a message. When ctx ends, next returns its cause. The goroutine that reads the input
+	// then stays until the process ends.
+	next(ctx context.Context, prompt string) (string, error)
+	// remember adds the user's messages to the history of the editor.
 	remember(turn.History)
-	// interactive reports whether a person is there, who sees an error and goes on.
+	// interactive reports whether the messages come from a user at a terminal.
 	interactive() bool
 }
 
-// linesOf returns the messages that were given, or else those of the input.
-func linesOf(o *reports.Output, stdin io.Reader, says []string, complete func(line string) (whole string, choices []string)) lines {
-	if len(says) > 0 {
-		return &given{says}
+// linesOf returns the given messages, or those of the input if none are given.
+func linesOf(o *reports.Output, stdin io.Reader, messages []string, complete func(line string) (whole string, choices []string)) lines {
+	if len(messages) > 0 {
+		return &given{messages}
 	}
 	in, ok := stdin.(*os.File)
 	out, isTerm := o.Stdout.(terminal.Escaper)
@@ -55,7 +56,7 @@ func (g *given) next(context.Context, string) (string, error) {
 func (*given) remember(turn.History) {}
 func (*given) interactive() bool     { return false }
 
-// script are the lines of an input that is no terminal. Empty ones say nothing.
+// script are the lines of an input that is no terminal. It skips empty lines.
 type script struct{ read *bufio.Reader }
 
 func (s *script) next(ctx context.Context, _ string) (string, error) {
@@ -89,7 +90,8 @@ func readLine(r *bufio.Reader) (string, error) {
 func (*script) remember(turn.History) {}
 func (*script) interactive() bool     { return false }
 
-// await calls do and returns what it returns, or the cause of the end of ctx. Then do is left behind.
+// await returns the result of do, or the cause of ctx when ctx ends first. The goroutine of do then
+// goes on.
 func await[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type done struct {
 		v   T
@@ -109,8 +111,8 @@ func await[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	}
 }
 
-// editor reads lines on a terminal, which is raw while it does and as it was in between: so Ctrl-C
-// is a key at the prompt and a signal while the agent works.
+// editor reads lines on a terminal. The terminal is in raw mode only during a read, so Ctrl-C is a
+// key at the prompt and a signal while the agent works.
 type editor struct {
 	in, out *os.File
 	keys    *keys
@@ -132,7 +134,7 @@ func newEditor(in, out *os.File, complete func(string) (string, []string)) *edit
 		}
 		whole, choices := complete(line[:pos])
 		if len(choices) > 1 && whole == line[:pos] {
-			_, _ = io.WriteString(e.line, terminal.Escaped(strings.Join(choices, "  "), terminal.IsControl)+"\n") // a list that cannot be seen is no failure
+			_, _ = io.WriteString(e.line, terminal.Escaped(strings.Join(choices, "  "), terminal.IsControl)+"\n") // a failed list is no failure of the input
 		}
 		return whole + line[pos:], len(whole), true
 	}
@@ -149,9 +151,9 @@ func (e *editor) remember(p turn.History) {
 	}
 }
 
-func (e *editor) next(ctx context.Context, wanted string) (string, error) {
+func (e *editor) next(ctx context.Context, prompt string) (string, error) {
 	for {
-		text, err := e.read(ctx, wanted)
+		text, err := e.read(ctx, prompt)
 		again := e.warned
 		e.warned = e.keys.interrupted()
 		switch {
@@ -169,20 +171,20 @@ func (e *editor) next(ctx context.Context, wanted string) (string, error) {
 	}
 }
 
-func (e *editor) read(ctx context.Context, wanted string) (string, error) {
+func (e *editor) read(ctx context.Context, prompt string) (string, error) {
 	before, err := term.MakeRaw(int(e.in.Fd()))
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = term.Restore(int(e.in.Fd()), before) }() // there is no other terminal to say it on
+	defer func() { _ = term.Restore(int(e.in.Fd()), before) }() // a failure cannot be reported
 	if cols, rows, err := term.GetSize(int(e.out.Fd())); err == nil && cols > 0 {
-		_ = e.line.SetSize(cols, rows) // else lines break elsewhere
+		_ = e.line.SetSize(cols, rows) // without it lines wrap at 80 columns
 	}
-	e.line.SetPrompt(terminal.Escaped(wanted, terminal.IsControl) + "> ")
+	e.line.SetPrompt(terminal.Escaped(prompt, terminal.IsControl) + "> ")
 	return await(ctx, e.line.ReadLine)
 }
 
-// keys are what is typed. Ctrl-C empties the line and ends it, and is noted.
+// keys reads the keys of the terminal. Ctrl-C clears and ends the line; interrupted reports it.
 type keys struct {
 	in      io.Reader
 	left    []byte
@@ -191,7 +193,7 @@ type keys struct {
 
 const (
 	ctrlC = 3
-	// emptied goes to the end of the line, erases it to its beginning, and ends it.
+	// emptied moves to the end of the line, erases the line, and ends it.
 	emptied = "\x05\x15\r"
 )
 
@@ -223,7 +225,7 @@ func (k *keys) interrupted() bool {
 	return was
 }
 
-// past are lines that were entered, newest first.
+// past is the history of entered lines, newest first.
 type past struct{ all []string }
 
 func (p *past) Add(line string) {

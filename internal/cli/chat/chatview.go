@@ -14,18 +14,18 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// reply is what an agent answers.
+// reply is the answer of an agent.
 type reply = turn.Reply[json.RawMessage]
 
 // chatView shows a conversation.
 type chatView interface {
 	past(turn.History)
 	event(graph.Event)
-	close() // when no more events of a turn come
+	close() // after the last event of a turn
 	reply(thread string, r reply) error
 }
 
-// newChatView returns the view that suits the output.
+// newChatView returns the view for an output.
 func newChatView(o *reports.Output) chatView {
 	if o.JSON {
 		return &chatJSON{Output: o}
@@ -33,13 +33,13 @@ func newChatView(o *reports.Output) chatView {
 	return &chatText{out: o.Stdout, beside: o.Stderr, term: terminal.Of(o.Progress)}
 }
 
-// chatText shows a conversation to be read: answers on out as they come, plan and progress beside them.
+// chatText shows a conversation as text: answers on out, plan and progress on beside.
 type chatText struct {
 	out, beside io.Writer
-	term        *terminal.Terminal // nil is none
+	term        *terminal.Terminal // nil if there is none
 	streamed    strings.Builder
-	id          string // of the message that is on its way
-	told        string // before the turn ran
+	id          string // of the message that is being streamed
+	notice      string // shown before the turn ran
 }
 
 func (v *chatText) past(p turn.History) {
@@ -63,8 +63,8 @@ func (v *chatText) event(ev graph.Event) {
 	case agent.StatusUpdate:
 		v.status(p)
 	case turn.Notice:
-		v.told = string(p)
-		fmt.Fprintf(v.out, "%s\n\n", v.told)
+		v.notice = string(p)
+		fmt.Fprintf(v.out, "%s\n\n", v.notice)
 	}
 }
 
@@ -80,7 +80,7 @@ func (v *chatText) status(u agent.StatusUpdate) {
 	}
 }
 
-// progress is a line beside the answer, shown in grey.
+// progress prints a grey line beside the answer.
 func (v *chatText) progress(format string, args ...any) {
 	v.close()
 	line := "  " + fmt.Sprintf(format, args...)
@@ -93,7 +93,7 @@ func (v *chatText) progress(format string, args ...any) {
 	fmt.Fprintln(v.term, v.term.Paint(terminal.Grey, fmt.Sprint(clean.Writer)))
 }
 
-// token writes the next piece of an answer. An answer that begins anew is written anew.
+// token writes the next part of an answer. An answer that restarts is written again.
 func (v *chatText) token(t graph.Token) {
 	if t.Streamed && t.Delta == "" {
 		return
@@ -116,14 +116,14 @@ func (v *chatText) close() {
 	v.id = ""
 }
 
-// reply shows of an answer what was neither told before nor streamed.
+// reply shows the part of an answer that was neither in a notice nor streamed.
 func (v *chatText) reply(_ string, r reply) error {
-	text := strings.TrimSpace(strings.TrimPrefix(r.Text, v.told))
+	text := strings.TrimSpace(strings.TrimPrefix(r.Text, v.notice))
 	if said := strings.TrimSpace(v.streamed.String()); said != "" {
 		text = strings.TrimSpace(strings.TrimSuffix(text, said))
 	}
 	v.streamed.Reset()
-	v.told = ""
+	v.notice = ""
 	if text != "" {
 		fmt.Fprintln(v.out, text)
 	}
@@ -142,7 +142,7 @@ func (v *chatText) reply(_ string, r reply) error {
 	return err
 }
 
-// chatJSON shows a conversation to programs: one object a line.
+// chatJSON shows a conversation as JSON, one object a line.
 type chatJSON struct {
 	*reports.Output
 	err error

@@ -1,2 +1,3 @@
-// Package reports prints what commands return: tables, JSON, JUnit, SARIF, errors, and the views of runs.
+// Package reports prints the results of commands: tables, JSON, JUnit, SARIF, errors, and the
+// progress of runs.
 package reports

@@ -30,7 +30,7 @@ const (
 // Failure is an error as the user sees it.
 type Failure struct {
 	Code int
-	Err  error  // nil: all was said already, only the code is left
+	Err  error  // nil if the command has printed everything
 	Next string // what to do about it, or ""
 }
 
@@ -51,8 +51,8 @@ func Usage(next, format string, args ...any) error {
 	return &Failure{ExitUsage, fmt.Errorf(format, args...), next}
 }
 
-// rules says what the errors of other packages mean here: the first that matches
-// counts. In a hint %s is how the program was called.
+// rules has the exit codes and hints of the errors of other packages. The first rule that matches
+// applies. In a hint, %s is how the program was called.
 var rules = []struct {
 	is   error
 	code int
@@ -79,7 +79,7 @@ var rules = []struct {
 	{graph.ErrProgram, ExitFailed, "put back the workflow as it was, or start over with --new-turn"},
 }
 
-// Explain turns any error into what the user sees.
+// Explain returns the failure that an error is reported as.
 func (o *Output) Explain(ctx context.Context, err error, started bool) *Failure {
 	var f *Failure
 	switch known := errors.As(err, &f); {
@@ -95,7 +95,7 @@ func (o *Output) Explain(ctx context.Context, err error, started bool) *Failure 
 	return o.Classify(err)
 }
 
-// Classify finds the rule for an error of another package.
+// Classify applies the rules to an error of another package.
 func (o *Output) Classify(err error) *Failure {
 	var f *Failure
 	if errors.As(err, &f) {
@@ -109,7 +109,7 @@ func (o *Output) Classify(err error) *Failure {
 	if IsInvalid(err) {
 		return &Failure{ExitInvalid, err, o.explains(err)}
 	}
-	return &Failure{ExitFailed, err, ""} // who knows what was to be done adds what is next
+	return &Failure{ExitFailed, err, ""} // the caller adds the hint
 }
 
 // Hint is a hint that depends on the kind of the store.
@@ -136,8 +136,8 @@ func IsInvalid(err error) bool {
 	return errors.As(err, &we) || errors.As(err, &ce) || errors.As(err, &se)
 }
 
-// explains names the command that says more about the first mistake, "" if none has a
-// code.
+// explains returns a hint with the command that explains the first mistake, or "" if the mistake
+// has no code.
 func (o *Output) explains(err error) string {
 	code := Problems(err)[0].Code
 	if code == "" {
@@ -146,7 +146,7 @@ func (o *Output) explains(err error) string {
 	return fmt.Sprintf("%s explain %s says more about the first mistake", o.Invocation, code)
 }
 
-// otherwise says what to do about a failure for which nobody knew more.
+// otherwise returns the hint of a failure without one.
 func (o *Output) otherwise(code int) string {
 	switch code {
 	case ExitUsage:
@@ -185,10 +185,10 @@ func (o *Output) reportJSON(f *Failure) {
 	}
 	enc := json.NewEncoder(o.Stderr)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(map[string]any{"error": e}) // there is nobody left to tell
+	_ = enc.Encode(map[string]any{"error": e}) // a failed standard error cannot be reported
 }
 
-// Message returns the text of an error without what the user knows or cannot use.
+// Message returns the text of an error for the user.
 func Message(err error) string {
 	var n *graph.NodeError
 	if errors.As(err, &n) {
@@ -204,8 +204,7 @@ func Message(err error) string {
 	return WithoutPackage(err)
 }
 
-// WithoutPackage returns the text of an error from its sentinel on, without the name
-// of the package.
+// WithoutPackage returns the text of an error from its sentinel on, without the package's name.
 func WithoutPackage(err error) string {
 	text := err.Error()
 	for _, r := range rules {
@@ -217,8 +216,8 @@ func WithoutPackage(err error) string {
 	return text
 }
 
-// reason returns why a node failed: without its own name, and with those of the nodes
-// inside it.
+// reason returns why a node failed, without the node's name but with the names of the nodes inside
+// it.
 func reason(err error) string {
 	var n, inner *graph.NodeError
 	if !errors.As(err, &n) {
@@ -267,19 +266,19 @@ func CannotRead(path string, err error) error {
 	return err
 }
 
-// busy is a BusyError as a person reads it.
+// busy returns the text of a BusyError.
 func busy(e *checkpoint.BusyError) string {
 	return fmt.Sprintf("%s works on thread %q, and holds it for another %s unless it goes on", worker(e.Owner), e.Thread, Duration(max(e.Remaining, time.Second)))
 }
 
-// worker names the owner of a lease: who said what, and its process if the name tells.
+// worker describes the owner of a lease: its name, and its process if the name contains it.
 func worker(owner string) string {
 	who, rest, _ := strings.Cut(owner, "[")
 	f := strings.Fields(strings.TrimSuffix(rest, "]"))
 	who = strings.TrimSpace(who)
 	switch {
 	case len(f) != 6 && owner == "":
-		return "somebody"
+		return "another process"
 	case len(f) != 6:
 		return owner
 	case who == "":

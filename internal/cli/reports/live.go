@@ -12,8 +12,8 @@ import (
 	"github.com/weftrun/weft/internal/cli/terminal"
 )
 
-// live shows a run on a terminal. Tasks that ended scroll by, a line each; below them
-// the running ones are drawn again and again with the time they take.
+// live shows a run on a terminal. Each task that has ended leaves a line. Below these lines live
+// redraws the running tasks with their times.
 type live struct {
 	term *terminal.Terminal
 	now  func() time.Time
@@ -37,7 +37,7 @@ func newLive(t *terminal.Terminal) *live {
 	return l
 }
 
-// spin draws until close is called.
+// spin redraws until Close is called.
 func (l *live) spin() {
 	defer close(l.done)
 	t := time.NewTicker(tick)
@@ -55,7 +55,7 @@ func (l *live) spin() {
 	}
 }
 
-// DrawsLines reports whether a view leaves lines on the terminal that are only true while the run goes on.
+// DrawsLines reports whether a view draws lines that are valid only while the run goes on.
 func DrawsLines(v view) bool {
 	_, ok := v.(*live)
 	return ok
@@ -74,7 +74,7 @@ func (l *live) Close() {
 	l.draw(left.String())
 }
 
-// Say leaves a line above the running tasks.
+// Say prints a line above the running tasks.
 func (l *live) Say(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,7 +95,7 @@ func (l *live) Event(ev graph.Event) {
 	}
 }
 
-// token notes what a model says in a task, which the next drawing shows.
+// token adds a token to the text of its task. The next redraw shows it.
 func (l *live) token(ev graph.Event) {
 	at := slices.IndexFunc(l.running, func(t *taskView) bool { return t.id == ev.Task })
 	if at < 0 || ev.Token.Streamed && ev.Token.Delta == "" {
@@ -103,18 +103,18 @@ func (l *live) token(ev graph.Event) {
 	}
 	t := l.running[at]
 	if ev.Token.Index == 0 {
-		t.said = ""
+		t.text = ""
 	}
-	t.said = terminal.Tail(t.said+cmp.Or(ev.Token.Delta, ev.Token.Text), spoken)
+	t.text = terminal.Tail(t.text+cmp.Or(ev.Token.Delta, ev.Token.Text), maxText)
 }
 
-// besideWords is how many columns stay for the rest of the line.
-const besideWords = 40
+// besideText is the number of columns that stay free for the rest of the line.
+const besideText = 40
 
-// spoken is at most how many columns a running task shows of what a model says in it.
-const spoken = 60
+// maxText is the limit of the text of a running task, in columns.
+const maxText = 60
 
-// task shows what became of a task.
+// task shows an event of a task.
 func (l *live) task(ev graph.Event) {
 	t := l.taskView(ev)
 	t.attempt = ev.Attempt
@@ -151,7 +151,7 @@ func (l *live) taskView(ev graph.Event) *taskView {
 	for _, t := range l.running {
 		if t.id == ev.Task {
 			if ev.Label != "" {
-				t.label = ev.Label // what a person has changed runs under another
+				t.label = ev.Label // an edited call has another label
 			}
 			return t
 		}
@@ -161,7 +161,7 @@ func (l *live) taskView(ev graph.Event) *taskView {
 	return t
 }
 
-// end takes a task off the running ones and leaves a line about it.
+// end removes a running task and prints its line.
 func (l *live) end(t *taskView, sign, colour, text string) {
 	l.drop(t)
 	l.draw(l.line(sign, colour, t, text))
@@ -171,8 +171,8 @@ func (l *live) drop(t *taskView) {
 	l.running = slices.DeleteFunc(l.running, func(r *taskView) bool { return r == t })
 }
 
-// draw wipes the running tasks, prints what stays, and draws them anew, all in one
-// write.
+// draw erases the running tasks, prints the lines that stay, and draws the running tasks again, in
+// one write.
 func (l *live) draw(stays string) {
 	cols, rows := l.term.Size()
 	var b strings.Builder
@@ -190,20 +190,20 @@ func (l *live) draw(stays string) {
 		if t.attempt > 1 {
 			text += fmt.Sprintf("  attempt %d", t.attempt)
 		}
-		if said := terminal.Tail(t.said, cols-besideWords); said != "" {
-			text += "  " + said
+		if end := terminal.Tail(t.text, cols-besideText); end != "" {
+			text += "  " + end
 		}
 		line := l.line(frames[l.frame%len(frames)], terminal.Cyan, t, text)
 		b.WriteString(line)
 		l.drawn = append(l.drawn, terminal.Width(line))
 	}
 	if b.Len() > 0 {
-		_, _ = l.term.Write([]byte(b.String())) // a view that cannot be seen is no failure of the run
+		_, _ = l.term.Write([]byte(b.String())) // a failed view does not fail the run
 	}
 }
 
-// wipe returns what takes the drawn lines away. A terminal that has become narrower
-// has broken long lines in several.
+// wipe returns the escape sequence that erases the drawn lines. A terminal that has become narrower
+// shows a long line as several.
 func (l *live) wipe(cols int) string {
 	up := 0
 	for _, w := range l.drawn {
@@ -215,8 +215,8 @@ func (l *live) wipe(cols int) string {
 	return fmt.Sprintf("\r\x1b[%dA\x1b[J", up)
 }
 
-// line returns one line: a sign, the task's title, and a text. Where it is too wide
-// the title is cut first.
+// line returns one line: a sign, the task's title, and a text. If the line is too wide, it cuts the
+// title first.
 func (l *live) line(sign, colour string, t *taskView, text string) string {
 	cols, _ := l.term.Size()
 	room := cols - 1 - len("  ") - terminal.Width(sign) // the last column stays free

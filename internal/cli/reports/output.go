@@ -14,12 +14,12 @@ type Output struct {
 	Stdout     io.Writer // results
 	Stderr     io.Writer // everything else
 	Progress   io.Writer // Stderr, for a view that draws on it
-	Verbatim   io.Writer // Stdout, for text that a program reads: escaped on a terminal alone
+	Verbatim   io.Writer // Stdout for text that a program reads: escaped only on a terminal
 	Invocation string    // how the program was called, for hints
 	Store      string    // --store, or ""
 	JSON       bool      // --json
-	Raw        bool      // --raw: text is escaped on a terminal alone
-	// Advice returns what to do about a store that cannot be used, for errors that depend on the store.
+	Raw        bool      // --raw: text is escaped only on a terminal
+	// Advice returns the hint of an error that depends on the kind of the store.
 	Advice func(Hint) string
 }
 
@@ -30,7 +30,7 @@ func (o *Output) PrintJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// Note tells the user something beside the result. With --json it is silent.
+// Note prints a line for the user to Stderr. With --json it prints nothing.
 func (o *Output) Note(format string, args ...any) {
 	if !o.JSON {
 		fmt.Fprintf(o.Stderr, "%s: %s\n", o.Name, fmt.Sprintf(format, args...))
@@ -49,7 +49,7 @@ func (o *Output) Command(words ...string) string {
 	return line
 }
 
-// Quote returns a word as a shell takes it.
+// Quote returns a word quoted for a shell.
 func Quote(w string) string {
 	if w != "" && !strings.ContainsFunc(w, needsQuotes) {
 		return w

@@ -10,9 +10,9 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// plain shows a run as lines that a file or a log can hold: one for each task that
-// has ended. They come with the commit of their step and in its order, so two runs
-// print the same but for the times. A step inside a task has no line if all goes well.
+// plain shows a run as lines for a file or a log, one for each task that has ended. It prints them
+// at the commit of their step and in its order, so two runs differ only in the times. A step inside
+// a task has no line unless it fails.
 type plain struct {
 	out   io.Writer
 	now   func() time.Time
@@ -44,7 +44,7 @@ func (p *plain) task(ev graph.Event) {
 		p.tasks[ev.Task] = t
 	}
 	if ev.Label != "" && ev.ParentTask == "" {
-		t.label = ev.Label // what a person has changed runs under another
+		t.label = ev.Label // an edited call has another label
 	}
 	line := outcome(ev, p.now().Sub(t.began))
 	if ev.ParentTask != "" {
@@ -54,7 +54,7 @@ func (p *plain) task(ev graph.Event) {
 	}
 }
 
-// inside notes what happened to a step inside a task with the task, if that is worth a line.
+// inside adds the outcome of a step to the lines of its task, unless the outcome is normal.
 func (p *plain) inside(ev graph.Event, line string) {
 	if of := p.tasks[ev.ParentTask]; of != nil && line != "" && !quiet(ev) {
 		of.lines = append(of.lines, ev.Label+": "+line)

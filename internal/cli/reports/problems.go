@@ -47,12 +47,13 @@ func (p Problem) text() string {
 	return p.Message + " (" + p.Hint + ")"
 }
 
-// What means something in a command of GitHub Actions is escaped.
+// The characters that have a meaning in a command of GitHub Actions.
 var (
 	inMessage  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	inProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
+// Problems returns the mistakes that err lists, or err as the only one.
 func Problems(err error) (all []Problem) {
 	var we *workflow.Error
 	if !errors.As(err, &we) {
@@ -68,7 +69,7 @@ func Problems(err error) (all []Problem) {
 	return all
 }
 
-// Excerpts returns what is wrong with a workflow, with the lines where that is known.
+// Excerpts returns the mistakes of a workflow, with the lines of the file if they are known.
 func Excerpts(err error) string {
 	var we *workflow.Error
 	if errors.As(err, &we) {

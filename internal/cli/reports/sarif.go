@@ -20,7 +20,7 @@ type sarifRun struct {
 	Tool        sarifTool         `json:"tool"`
 	Invocations []sarifInvocation `json:"invocations"`
 	ColumnKind  string            `json:"columnKind"`
-	Results     []sarifResult     `json:"results"` // never null: that would mean nobody looked
+	Results     []sarifResult     `json:"results"` // never null, which means that no file was checked
 }
 
 type sarifTool struct {

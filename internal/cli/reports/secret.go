@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// masked stands where a password was.
+// masked replaces a password.
 const masked = "xxxxx"
 
-// secretParameter is a parameter of an address whose value nobody should read.
+// secretParameter matches a parameter of an address whose value is secret.
 var secretParameter = regexp.MustCompile(`(?i)([?&][^=&]*(?:pass|secret|token|key)[^=&]*=)([^&]*)`)
 
-// WithoutPassword returns an address as it may be printed. It reads the address itself,
-// since one with a mistake in it is no URL and has a password all the same.
+// WithoutPassword returns an address with its passwords masked. It does not parse the address as a
+// URL, since an invalid URL can have a password too.
 func WithoutPassword(address string) string {
 	if start, end := password(address); start < end {
 		address = address[:start] + masked + address[end:]
@@ -26,8 +26,8 @@ func WithoutPassword(address string) string {
 	return address
 }
 
-// password returns where the password of the user stands: from the first colon of the
-// authority to the last @ of all, for a password may hold any sign.
+// password returns the position of the user's password: from the first colon of the authority to
+// the last @ of the address, since a password may contain any character.
 func password(address string) (start, end int) {
 	_, rest, ok := strings.Cut(address, "://")
 	at := strings.LastIndexByte(address, '@')
@@ -38,7 +38,7 @@ func password(address string) (start, end int) {
 	return len(address) - len(rest) + colon + 1, at
 }
 
-// secrets returns the passwords of an address, as they stand there and as they are.
+// secrets returns the passwords of an address, encoded and decoded.
 func secrets(address string) (all []string) {
 	add := func(secret string) {
 		plain, err := url.QueryUnescape(secret)
@@ -63,14 +63,14 @@ func secrets(address string) (all []string) {
 	return all
 }
 
-// StoreVariable names the store when there is no --store.
+// StoreVariable is the environment variable with the default of --store.
 const StoreVariable = "WEFT_STORE"
 
-// shortSecret is the length up to which a password is looked for only where an address
-// has it: it may be a part of any word.
+// shortSecret is the length up to which Public masks a password only between ":" and "@", since a
+// short password may be part of any word.
 const shortSecret = 3
 
-// Public returns a text without the passwords of the store's address.
+// Public returns a text with the passwords of the store's address masked.
 func (o *Output) Public(text string) string {
 	address := o.Store
 	if address == "" {

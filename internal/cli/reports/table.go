@@ -13,6 +13,7 @@ type Table struct {
 	w *tabwriter.Writer
 }
 
+// Table begins a table. The caller calls Flush at the end.
 func (o *Output) Table(head ...string) *Table {
 	t := &Table{o, tabwriter.NewWriter(o.Stdout, 0, 8, 2, ' ', 0)}
 	if !o.JSON {
@@ -21,7 +22,7 @@ func (o *Output) Table(head ...string) *Table {
 	return t
 }
 
-// Add prints one row, which is v as JSON or the cells.
+// Add prints one row: v as JSON, or the cells.
 func (t *Table) Add(v any, cells ...any) error {
 	if t.JSON {
 		return t.PrintJSON(v)
@@ -34,9 +35,10 @@ func (t *Table) Add(v any, cells ...any) error {
 	return err
 }
 
+// Flush prints the rows that are not printed yet.
 func (t *Table) Flush() error { return t.w.Flush() }
 
-// Cell returns a value as it stands in a table; an empty one is a dash.
+// Cell returns a value as the text of a cell. An empty value is a dash.
 func Cell(v any) string {
 	if at, ok := v.(time.Time); ok {
 		return at.Local().Format(time.DateTime)
@@ -53,5 +55,5 @@ func Cell(v any) string {
 	return text
 }
 
-// Count names something that is there n times.
+// Count formats a name with a number, such as "a×3".
 func Count(name string, n int) string { return fmt.Sprintf("%s×%d", name, n) }

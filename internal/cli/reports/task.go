@@ -11,17 +11,17 @@ import (
 	"github.com/weftrun/weft/internal/cli/terminal"
 )
 
-// taskView is what is known of a task, or of a step inside one, while it is on the way.
+// taskView is the state of a running task, or of a step inside one.
 type taskView struct {
 	id, namespace, node, label string
 	step                       int
 	began                      time.Time
 	attempt                    int
-	said                       string // the end of what a model has said in it so far
+	text                       string // the end of the text that a model has produced in it
 	lines                      []string
 }
 
-// outcome says how a task or one of its attempts ended; "" if it has only begun.
+// outcome describes how a task or one of its attempts ended. It is "" for a task that has begun.
 func outcome(ev graph.Event, took time.Duration) string {
 	switch ev.Phase {
 	case graph.Finished:
@@ -40,12 +40,12 @@ func outcome(ev graph.Event, took time.Duration) string {
 	return ""
 }
 
-// quiet reports whether a step inside a task ended as one expects: then its task says enough.
+// quiet reports whether ev is the normal end of a step inside a task, which has no line of its own.
 func quiet(ev graph.Event) bool {
 	return ev.ParentTask != "" && (ev.Phase == graph.Finished || ev.Phase == graph.Asking)
 }
 
-// failing tells a task that failed from one that was stopped because another did.
+// failing returns "stopped" for a task that was cancelled because another failed, else "failed".
 func failing(err error) string {
 	if n := (*graph.NodeError)(nil); errors.As(err, &n) && n.Cancelled {
 		return "stopped"
@@ -53,13 +53,13 @@ func failing(err error) string {
 	return "failed"
 }
 
-// IsHidden reports whether an event tells the reader nothing: a node that only chooses.
+// IsHidden reports whether views omit an event: that of a node that only chooses the next nodes.
 func IsHidden(ev graph.Event) bool {
 	_, chooses := workflow.NodeOf(ev.Node)
 	return chooses && ev.Phase != graph.Failing
 }
 
-// TaskTitle names a task as the file does: the nodes around it, its node, and its item.
+// TaskTitle returns the title of a task: the nodes around it, its node, and its label.
 func TaskTitle(namespace, node, label string) string {
 	var b strings.Builder
 	if namespace != "" {
@@ -70,7 +70,7 @@ func TaskTitle(namespace, node, label string) string {
 	}
 	b.WriteString(NodeName(node))
 	if label != "" {
-		b.WriteString(" " + terminal.Cut(label, longestItem))
+		b.WriteString(" " + terminal.Cut(label, maxLabel))
 	}
 	return b.String()
 }
@@ -80,10 +80,10 @@ func NodeName(node string) string {
 	return name
 }
 
-// longestItem is at most how many columns a title gives to the label of a task.
-const longestItem = 40
+// maxLabel is the limit of a label in a title, in columns.
+const maxLabel = 40
 
-// Duration returns a duration in few letters: 0ms, 120ms, 1.2s, 2m03s, 1h02m.
+// Duration formats a duration briefly: 0ms, 120ms, 1.2s, 2m03s, 1h02m.
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -96,7 +96,7 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// OneLine returns the first line of a text.
+// OneLine returns the first line of a text, with " …" if there are more.
 func OneLine(s string) string {
 	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	if rest != "" {

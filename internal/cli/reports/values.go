@@ -10,8 +10,8 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// PrintValues prints values to be read: a short value behind its name, a text of
-// several lines below it as it is, anything else as indented JSON.
+// PrintValues prints values for people: a short value behind its name, a text of several lines
+// below its name, and any other value as indented JSON.
 func PrintValues(out io.Writer, values workflow.Values) error {
 	var b strings.Builder
 	for _, v := range values {
@@ -38,7 +38,7 @@ func JSONText(data []byte) string {
 	return text
 }
 
-// Readable returns a value as a person reads it.
+// Readable returns a value as text for people: a string as it is, JSON on one line or indented.
 func Readable(v any) (string, error) {
 	if data, ok := v.(json.RawMessage); ok && len(data) > 0 && data[0] == '"' {
 		var text string

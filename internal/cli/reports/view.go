@@ -6,8 +6,8 @@ import (
 	"github.com/weftrun/weft/internal/cli/terminal"
 )
 
-// View shows how a run goes. close is called once, when no more events come; say may be
-// called at any time before.
+// view shows the progress of a run. Close is called once, after the last event. Say may be called
+// at any time before, from any goroutine.
 type view interface {
 	Modes() graph.Mode // of the events that it shows
 	Event(graph.Event)
@@ -15,7 +15,7 @@ type view interface {
 	Close()
 }
 
-// View returns the view of a run that suits the output.
+// View returns the view of a run for this output.
 func (o *Output) View() view {
 	term := terminal.Of(o.Progress)
 	switch {
@@ -30,7 +30,7 @@ func (o *Output) View() view {
 // silent shows nothing.
 type silent struct{}
 
-func (silent) Modes() graph.Mode { return graph.Tasks } // some there must be
+func (silent) Modes() graph.Mode { return graph.Tasks } // a subscription needs a mode
 
 func (silent) Event(graph.Event) {}
 

@@ -13,8 +13,8 @@ import (
 	"github.com/weftrun/weft/internal/cli/terminal"
 )
 
-// TestARunningTaskShowsWhatAModelSaysInIt draws after each event of a run.
-func TestARunningTaskShowsWhatAModelSaysInIt(t *testing.T) {
+// TestLiveView_ShowsTheTextOfAModel draws after each event of a run.
+func TestLiveView_ShowsTheTextOfAModel(t *testing.T) {
 	say := func(ctx context.Context, tokens ...graph.Token) error {
 		for _, one := range tokens {
 			if err := graph.EmitMessage(ctx, one); err != nil {
@@ -107,7 +107,7 @@ func TestManyTasksDoNotOutgrowTheScreen(t *testing.T) {
 	}
 }
 
-// A step inside a task, such as what keeps a result, ends without a line; one that fails is told with its task.
+// A step inside a task ends without a line. A failed step has one with its task.
 func TestAStepInsideATaskHasALineOnlyIfItFails(t *testing.T) {
 	ended := func(at graph.Phase) graph.Event {
 		return graph.Event{Mode: graph.Tasks, Node: "weigh", Task: "2", ParentTask: "1", Label: "run", Phase: at, Attempt: 1, Err: errors.New("no scale")}

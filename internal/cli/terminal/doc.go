@@ -1,2 +1,3 @@
-// Package terminal draws on terminals, escapes control characters, and handles signals and bounded input.
+// Package terminal measures and escapes text for terminals, handles signals, and limits
+// input.
 package terminal

@@ -8,15 +8,15 @@ import (
 	"runtime/debug"
 )
 
-// MaxInput bounds what a command reads at once, in bytes: all --input and --config of a run together,
-// a message of chat, and a file that fmt formats. It is what a store takes as the value of one field.
+// MaxInput is the limit of one input in bytes: of all --input and --config of a run together, of a
+// message of chat, and of a file that fmt formats. A store takes values of fields up to this size.
 const MaxInput = 16 << 20
 
-// ErrTooLong is returned for what is longer than may be read.
+// ErrTooLong is returned when an input is longer than the limit.
 var ErrTooLong = errors.New("it is too long")
 
-// ReadAtMost reads all of r, or returns errLong once it has read more than limit bytes. It holds at
-// most the limit while it reads, and twice that when it puts the parts together.
+// ReadAtMost reads all of r. It returns ErrTooLong when r has more than limit bytes. It needs up to
+// twice the limit of memory, since it joins the parts at the end.
 func ReadAtMost(r io.Reader, limit int) ([]byte, error) {
 	const part = 64 << 10
 	var parts [][]byte
@@ -31,7 +31,7 @@ func ReadAtMost(r io.Reader, limit int) ([]byte, error) {
 			data := bytes.Join(parts, nil)
 			if len(parts) > 16 {
 				parts = nil
-				debug.FreeOSMemory() // what reads the data may copy it again
+				debug.FreeOSMemory() // the caller may copy the data again
 			}
 			return data, nil
 		case err != nil:
@@ -40,7 +40,7 @@ func ReadAtMost(r io.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// ReadFileAtMost is readAtMost for a file. A regular one that is too long is not read at all.
+// ReadFileAtMost is ReadAtMost for a file. A regular file that is too long is not read at all.
 func ReadFileAtMost(path string, limit int) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func ReadFileAtMost(path string, limit int) ([]byte, error) {
 	}
 	data := make([]byte, info.Size())
 	n, err := io.ReadFull(f, data)
-	if err == io.ErrUnexpectedEOF || err == io.EOF && n == 0 { // it has become shorter
+	if err == io.ErrUnexpectedEOF || err == io.EOF && n == 0 { // the file was truncated meanwhile
 		return data[:n], nil
 	}
 	if err != nil {

@@ -13,31 +13,31 @@ import (
 // ExitSignal is the exit code of a command that a signal has stopped.
 const ExitSignal = 130
 
-// ErrSignal is the cause of a context that a signal has ended.
+// ErrSignal is the cause of a context that a signal cancelled.
 var ErrSignal = errors.New("stopped by a signal")
 
-// Signals are the SIGINT and SIGTERM of one command. The first asks what runs to come
-// to an end by itself, if something does that; the next ends the context; one more does what it
-// does to any program: it kills, once the terminal is tidy.
+// Signals handles SIGINT and SIGTERM for one command. The first signal calls the function set by
+// OnFirst, if there is one. The next cancels the context. A further one calls the function set by
+// OnKill, and then ends the process as an uncaught signal does.
 type Signals struct {
 	mu   sync.Mutex
-	soft func() // what the next signal does instead of ending the context, or nil
-	tidy func() // what is to be done before a signal kills, or nil
+	soft func() // called by the next signal in place of cancelling the context, or nil
+	tidy func() // called before a signal ends the process, or nil
 }
 
-// Context returns a context that signals end.
+// Context returns a context that signals cancel. The caller calls stop at the end.
 func (s *Signals) Context(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	heard := make(chan os.Signal, 2)
-	signal.Notify(heard, os.Interrupt, syscall.SIGTERM)
+	received := make(chan os.Signal, 2)
+	signal.Notify(received, os.Interrupt, syscall.SIGTERM)
 	ended, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		for {
 			select {
-			case sig := <-heard:
+			case sig := <-received:
 				if ctx.Err() != nil {
-					signal.Stop(heard)
+					signal.Stop(received)
 					s.kill(sig)
 					return
 				}
@@ -50,17 +50,17 @@ func (s *Signals) Context(ctx context.Context) (_ context.Context, stop func()) 
 		}
 	}()
 	return ctx, func() {
-		signal.Stop(heard)
+		signal.Stop(received)
 		close(stopped)
 		<-ended
 		cancel(nil)
 	}
 }
 
-// toTidy is how long a signal that kills waits for the terminal, which may take no output.
-const toTidy = 200 * time.Millisecond
+// tidyTimeout is how long kill waits for the terminal, which may block on output.
+const tidyTimeout = 200 * time.Millisecond
 
-// kill ends the process as the signal does where nothing catches it.
+// kill ends the process as an uncaught signal does.
 func (s *Signals) kill(sig os.Signal) {
 	s.mu.Lock()
 	tidy := s.tidy
@@ -73,7 +73,7 @@ func (s *Signals) kill(sig os.Signal) {
 		}()
 		select {
 		case <-done:
-		case <-time.After(toTidy):
+		case <-time.After(tidyTimeout):
 		}
 	}
 	self, err := os.FindProcess(os.Getpid())
@@ -85,7 +85,8 @@ func (s *Signals) kill(sig os.Signal) {
 	}
 }
 
-// OnKill sets what is to be done before a signal kills, until undo.
+// OnKill sets the function that is called before a signal ends the process. The caller calls undo
+// to remove it.
 func (s *Signals) OnKill(do func()) (undo func()) {
 	set := func(f func()) {
 		s.mu.Lock()
@@ -96,7 +97,7 @@ func (s *Signals) OnKill(do func()) (undo func()) {
 	return func() { set(nil) }
 }
 
-// softly does what is to be done first, and reports whether there was something.
+// softly calls the function set by OnFirst once, and reports whether there was one.
 func (s *Signals) softly() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,8 +110,8 @@ func (s *Signals) softly() bool {
 	return true
 }
 
-// OnFirst lets the next signal do something gentle, until undo. After undo it is not
-// under way any more.
+// OnFirst sets the function that the next signal calls in place of cancelling the context. The
+// caller calls undo to remove it. When undo returns, the function is not running.
 func (s *Signals) OnFirst(do func()) (undo func()) {
 	set := func(f func()) {
 		s.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Terminal is where a live view can draw.
+// Terminal is a terminal that can move its cursor.
 type Terminal struct {
 	io.Writer
 	Size   func() (cols, rows int)
@@ -25,10 +25,9 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Escaper keeps what a workflow prints from steering the terminal, or what reads the text
-// later: controls other than a new line and a tab, marks that turn the direction of a text, and
-// bytes that are no UTF-8 are written as escapes. Those of controls and marks are escapes of JSON
-// too, so JSON keeps its meaning.
+// Escaper is a writer that keeps text from controlling the terminal. It escapes control characters
+// other than newline and tab, marks that change the direction of text, and bytes that are not
+// UTF-8. The escapes of characters are those of JSON, so JSON keeps its meaning.
 type Escaper struct{ io.Writer }
 
 func (h Escaper) Write(p []byte) (int, error) {
@@ -38,13 +37,13 @@ func (h Escaper) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// IsControl reports whether a terminal obeys r instead of showing it.
+// IsControl reports whether r controls a terminal.
 func IsControl(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || IsDirectionMark(r)
 }
 
-// IsDirectionMark reports whether r is an invisible mark that changes the direction of a text, so that it
-// reads otherwise than it is.
+// IsDirectionMark reports whether r is an invisible mark that changes the direction of text, so
+// that a terminal shows the characters in another order.
 func IsDirectionMark(r rune) bool {
 	switch r {
 	case '\u061c', '\u200e', '\u200f':
@@ -53,8 +52,8 @@ func IsDirectionMark(r rune) bool {
 	return '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
 }
 
-// Escaped returns s with an escape for each rune that escape reports, and for each byte that is no
-// UTF-8. A return before a new line is part of it.
+// Escaped returns s with an escape for each rune for which escape returns true, and for each byte
+// that is not UTF-8. It does not escape a carriage return before a newline.
 func Escaped(s string, escape func(rune) bool) string {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, escape) {
 		return s
@@ -75,8 +74,7 @@ func Escaped(s string, escape func(rune) bool) string {
 	return b.String()
 }
 
-// EscapingWriter returns what text is written to that w gets: w itself only where raw is asked for and
-// w leads to no terminal.
+// EscapingWriter returns an Escaper over w, or w itself if raw is set and w is no terminal.
 func EscapingWriter(w io.Writer, raw bool) io.Writer {
 	if raw && !isTerminal(w) {
 		return w
@@ -84,8 +82,7 @@ func EscapingWriter(w io.Writer, raw bool) io.Writer {
 	return Escaper{w}
 }
 
-// Of returns the terminal behind w, or nil if there is none that can move
-// its cursor.
+// Of returns the terminal that w writes to, or nil if w is no terminal that can move its cursor.
 func Of(w io.Writer) *Terminal {
 	f, ok := w.(*os.File)
 	if !ok || !isTerminal(w) || os.Getenv("TERM") == "dumb" || runtime.GOOS == "windows" {

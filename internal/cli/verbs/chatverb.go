@@ -49,7 +49,7 @@ kept, and the next chat goes on with the turn.`,
 	}
 	cmd.ValidArgs = slices.Sorted(maps.Keys(a.config.Chats))
 	cmd.Flags().StringVar(&f.Thread, "thread", "", "the conversation's thread (default a new one)")
-	cmd.Flags().StringArrayVar(&f.Says, "say", nil, "a message, in place of the input; repeatable")
+	cmd.Flags().StringArrayVar(&f.Messages, "say", nil, "a message, in place of the input; repeatable")
 	cmd.Flags().IntVar(&f.Last, "last", 6, "how many messages of the conversation are shown at the beginning")
 	cmd.Flags().BoolVar(&f.NewTurn, "new-turn", false, "do not go on with a turn that was cut off")
 	return cmd
