@@ -1,4 +1,4 @@
-package main_test
+package main
 
 import (
 	"fmt"
@@ -13,10 +13,7 @@ import (
 
 func TestChat_ModelOfTheEnvironment(t *testing.T) {
 	dir := t.TempDir()
-	weft := filepath.Join(dir, "weft")
-	if code, _, stderr := call(t, dir, "go", "build", "-o", weft, "./cmd/weft"); code != 0 {
-		t.Fatal(stderr)
-	}
+	weft := program(t, dir)
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("OPENAI_BASE_URL", "")
 	code, _, stderr := call(t, dir, weft, "chat", "--thread", "t", "--say", "hello")
@@ -30,7 +27,7 @@ func TestChat_ModelOfTheEnvironment(t *testing.T) {
 	}))
 	defer server.Close()
 	cmd := exec.Command(weft, "chat", "--thread", "t", "--say", "hello")
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "WEFT_STORE=", "OPENAI_BASE_URL="+server.URL)
+	cmd.Env = append(os.Environ(), asProgram+"=1", "XDG_STATE_HOME="+filepath.Join(dir, "state"), "WEFT_STORE=", "OPENAI_BASE_URL="+server.URL)
 	out, err := cmd.Output()
 	if err != nil || string(out) != "Good day.\n\n" {
 		t.Errorf("with one: %q, %v", out, err)

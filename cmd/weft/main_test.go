@@ -1,4 +1,4 @@
-package main_test
+package main
 
 import (
 	"bytes"
@@ -29,12 +29,31 @@ nodes:
     next: END
 `
 
+// program copies the test binary to dir and returns the path of the copy. With asProgram in its
+// environment the copy is the command weft. In its own folder the binary could be one of go run.
+func program(t *testing.T, dir string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "weft")
+	if err := os.WriteFile(path, data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // call runs a program in the root of the module, with the state directory dir/state.
 func call(t *testing.T, dir string, name string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = "../.."
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "WEFT_STORE=")
+	cmd.Env = append(os.Environ(), asProgram+"=1", "XDG_STATE_HOME="+filepath.Join(dir, "state"), "WEFT_STORE=")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
@@ -48,12 +67,9 @@ func call(t *testing.T, dir string, name string, args ...string) (code int, stdo
 func TestRun_AsksAndResumes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	weft, file := filepath.Join(dir, "weft"), filepath.Join(dir, "release.yaml")
+	weft, file := program(t, dir), filepath.Join(dir, "release.yaml")
 	if err := os.WriteFile(file, []byte(release), 0o600); err != nil {
 		t.Fatal(err)
-	}
-	if code, _, stderr := call(t, dir, "go", "build", "-o", weft, "./cmd/weft"); code != 0 {
-		t.Fatal(stderr)
 	}
 	code, stdout, stderr := call(t, dir, weft, "run", file, "--thread", "demo", "--input", "version=1.0")
 	want := "Release 1.0\n\nRelease 1.0?\n(asked by the node \"ask\"; true or false)\nAnswer with:\n  " +
@@ -74,7 +90,7 @@ func TestRun_NextCommandNamesGoRun(t *testing.T) {
 	if err := os.WriteFile(file, []byte(release), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, stdout, stderr := call(t, dir, "go", "run", "./cmd/weft", "run", file, "--thread", "demo", "--input", "version=1.0")
+	_, stdout, stderr := call(t, dir, "go", "run", "-ldflags=-w", "./cmd/weft", "run", file, "--thread", "demo", "--input", "version=1.0")
 	if !strings.Contains(stdout, "\n  go run ./cmd/weft resume --thread demo --answer true\n") || !strings.HasSuffix(stderr, "exit status 4\n") {
 		t.Errorf("stdout: %s\nstderr: %s", stdout, stderr)
 	}

@@ -100,16 +100,30 @@ func (p place) command(args ...string) *exec.Cmd {
 
 func (p place) run(args ...string) ended { p.Helper(); return p.finish(p.command(args...)) }
 
-func (p place) finish(cmd *exec.Cmd) ended {
+func (p place) finish(cmd *exec.Cmd) ended { p.Helper(); return p.finishAll(cmd)[0] }
+
+// finishAll runs commands at the same time and returns how each of them ended.
+func (p place) finishAll(cmds ...*exec.Cmd) []ended {
 	p.Helper()
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		p.Fatal(err)
+	stdout, stderr := make([]bytes.Buffer, len(cmds)), make([]bytes.Buffer, len(cmds))
+	errs := make([]error, len(cmds))
+	for i, cmd := range cmds {
+		cmd.Stdout, cmd.Stderr = &stdout[i], &stderr[i]
+		errs[i] = cmd.Start()
 	}
-	return ended{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+	all := make([]ended, len(cmds))
+	for i, cmd := range cmds {
+		if errs[i] == nil {
+			errs[i] = cmd.Wait()
+		}
+		all[i] = ended{cmd.ProcessState.ExitCode(), stdout[i].String(), stderr[i].String()}
+	}
+	for _, err := range errs {
+		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+			p.Fatal(err)
+		}
+	}
+	return all
 }
 
 // must runs a command that has to end with this code.

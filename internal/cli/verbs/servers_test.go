@@ -212,12 +212,21 @@ func (p place) neverTells(store string) {
 	}
 }
 
-// TestDoctorOfADeadServerSaysWhatItCostsAndWhatToDo: there is no server at port 1.
-func TestDoctorOfADeadServerSaysWhatItCostsAndWhatToDo(t *testing.T) {
+// TestDoctor_DeadServer uses port 1, which has no server.
+func TestDoctor_DeadServer(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	for _, store := range []string{"redis://u:s3cret@127.0.0.1:1", "postgres://u:s3cret@127.0.0.1:1/x", "sqlite:" + p.dir} {
-		e := p.must(1, "doctor", "--store", store)
+	stores := []string{"redis://u:s3cret@127.0.0.1:1", "postgres://u:s3cret@127.0.0.1:1/x", "sqlite:" + p.dir}
+	var cmds []*exec.Cmd
+	for _, store := range stores {
+		cmds = append(cmds, p.command("doctor", "--store", store), p.command("doctor", "--json", "--store", store))
+	}
+	all := p.finishAll(cmds...)
+	for i, store := range stores {
+		e, asJSON := all[2*i], all[2*i+1]
+		if e.code != 1 || asJSON.code != 1 {
+			t.Errorf("%s: exit codes %d and %d, want 1", store, e.code, asJSON.code)
+		}
 		lines := strings.Split(strings.TrimSuffix(e.stdout, "\n"), "\n")
 		if len(lines) != 3 || !strings.HasPrefix(lines[0], "danger   store: ") || !strings.HasPrefix(lines[1], "         nothing can be run, resumed or read: ") || !strings.HasPrefix(lines[2], "         do: ") {
 			t.Errorf("%s: got\n%s\nwant a danger, its cost and what to do", store, e.stdout)
@@ -226,11 +235,10 @@ func TestDoctorOfADeadServerSaysWhatItCostsAndWhatToDo(t *testing.T) {
 			t.Errorf("rule: no line of a client library is on stderr\n%s: %s", store, e.stderr)
 		}
 		if strings.Contains(e.stdout, "s3cret") || strings.Contains(e.stdout, "doctor") {
-			t.Errorf("rule: doctor tells no password, and does not send to itself\n%s", e.stdout)
+			t.Errorf("rule: doctor prints no password, and does not name itself\n%s", e.stdout)
 		}
-		e = p.must(1, "doctor", "--json", "--store", store)
-		if !strings.HasPrefix(e.stdout, `{"severity":"danger","subject":"store","value":"`) || strings.Count(e.stdout, "\n") != 1 {
-			t.Errorf("%s: as JSON: %s", store, e.stdout)
+		if !strings.HasPrefix(asJSON.stdout, `{"severity":"danger","subject":"store","value":"`) || strings.Count(asJSON.stdout, "\n") != 1 {
+			t.Errorf("%s: as JSON: %s", store, asJSON.stdout)
 		}
 	}
 }
