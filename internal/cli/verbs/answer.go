@@ -21,10 +21,10 @@ var (
 type reading int
 
 const (
-	asJSON   reading = iota // JSON where it is, else text
-	asText                  // text
-	asYesNo                 // true or false
-	asRuling                // the form of an approval
+	asJSON     reading = iota // JSON where it is, else text
+	asText                    // text
+	asYesNo                   // true or false
+	asDecision                // the form of an approval
 )
 
 // answerer reads --answer flags for a thread.
@@ -161,9 +161,9 @@ func (r answerer) value(id, text string) json.RawMessage {
 	case open || !ok:
 	case r.as == asYesNo:
 		return json.RawMessage(fmt.Sprint(yes))
-	case r.as == asRuling && yes:
+	case r.as == asDecision && yes:
 		return json.RawMessage(`{"type":"approve"}`)
-	case r.as == asRuling:
+	case r.as == asDecision:
 		return json.RawMessage(`{"type":"reject"}`)
 	}
 	switch {
@@ -193,9 +193,9 @@ func decided(in graph.Interrupt, text string) (answer json.RawMessage, ok bool) 
 	case !ok:
 		return nil, false
 	case yes:
-		return ruling{word: "approve"}.answer(in)
+		return decision{word: "approve"}.answer(in)
 	}
-	return ruling{word: "reject"}.answer(in)
+	return decision{word: "reject"}.answer(in)
 }
 
 // question returns the open question that an answer is for, if it is known.

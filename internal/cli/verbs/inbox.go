@@ -18,7 +18,7 @@ import (
 
 func (a *app) inboxVerb() *cobra.Command {
 	var q checkpoint.ThreadQuery
-	var v ruling
+	var v decision
 	cmd := &cobra.Command{
 		Use:   "inbox [show|approve|edit|reject ID|THREAD]",
 		Short: "List the open questions of all threads, show one, or decide it",
@@ -33,7 +33,7 @@ run goes on: edit takes what is approved instead with --args, reject a word abou
 			switch {
 			case len(args) == 0 && !named:
 				return nil
-			case (len(args) == 2) == !named && 0 < len(args) && len(args) < 3 && (verb == "show" || slices.Contains(rulings, verb)):
+			case (len(args) == 2) == !named && 0 < len(args) && len(args) < 3 && (verb == "show" || slices.Contains(decisionWords, verb)):
 				return nil
 			}
 			return reports.Usage(a.Command("inbox")+" lists the questions, "+a.Command("inbox", "show", cmp.Or(v.thread, "ID"))+" shows one",
@@ -43,7 +43,7 @@ run goes on: edit takes what is approved instead with --args, reject a word abou
 			if q.Limit < 0 {
 				return reports.Usage("give a number from 0 on", "a limit of %d is less than nothing", q.Limit)
 			}
-			if v.word = first(args); slices.Contains(rulings, v.word) {
+			if v.word = first(args); slices.Contains(decisionWords, v.word) {
 				return a.decide(cmd, args[1:], v)
 			}
 			if err := v.unused(cmd); err != nil {

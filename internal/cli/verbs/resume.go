@@ -99,7 +99,7 @@ func (s *session) resume(ctx context.Context, f resumeFlags) error {
 	if errors.Is(err, graph.ErrUnknownQuestion) {
 		// A repeated answer whose question is closed: its type is no longer known, so what it stood
 		// for is not either. Nothing ran in the first attempt.
-		for _, r.as = range []reading{asText, asYesNo, asRuling} {
+		for _, r.as = range []reading{asText, asYesNo, asDecision} {
 			if again := s.reply(ctx, r, f.replies, o); !errors.Is(again, graph.ErrUnknownQuestion) {
 				return again
 			}

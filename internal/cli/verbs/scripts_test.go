@@ -64,7 +64,7 @@ func paths(cmds []*cobra.Command, before ...string) (all [][]string) {
 // everyVerb returns paths of all verbs, with those that are arguments of inbox.
 func everyVerb() [][]string {
 	all := paths(newApp(Config{Args: []string{}}).verbs())
-	for _, word := range append([]string{"show"}, rulings...) {
+	for _, word := range append([]string{"show"}, decisionWords...) {
 		all = append(all, []string{"inbox", word})
 	}
 	return all

@@ -16,25 +16,25 @@ import (
 	"github.com/weftrun/weft/internal/cli/terminal"
 )
 
-// rulings are the verbs of inbox that decide a question.
-var rulings = []string{"approve", "edit", "reject"}
+// decisionWords are the commands of inbox that decide a question.
+var decisionWords = []string{"approve", "edit", "reject"}
 
-// ruling is what a person decides about a question.
-type ruling struct {
+// decision is the decision of a user about a question.
+type decision struct {
 	word    string
-	thread  string // "" where the question is named by its id, or the thread by an argument
-	args    string // what is approved instead, as JSON
+	thread  string // --thread, or ""
+	args    string // the edited request, as JSON
 	message string
 }
 
-func (v *ruling) flags(cmd *cobra.Command) {
+func (v *decision) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&v.thread, "thread", "", "the THREAD, in place of the argument")
 	cmd.Flags().StringVar(&v.args, "args", "", "with edit: JSON, what is approved instead")
 	cmd.Flags().StringVar(&v.message, "message", "", "with reject: why not, and what would be better")
 }
 
-// unused refuses flags that go with a ruling where there is none.
-func (v *ruling) unused(cmd *cobra.Command) error {
+// unused returns an error if a flag of a decision is given without a decision.
+func (v *decision) unused(cmd *cobra.Command) error {
 	for _, name := range []string{"args", "message"} {
 		if cmd.Flags().Changed(name) {
 			return reports.Usage(cmd.CommandPath()+" --help shows how", "--%s goes with approve, edit or reject", name)
@@ -43,8 +43,8 @@ func (v *ruling) unused(cmd *cobra.Command) error {
 	return nil
 }
 
-// check refuses words that say nothing to this ruling.
-func (v ruling) check(cmd *cobra.Command) error {
+// check returns an error if the flags do not fit the decision.
+func (v decision) check(cmd *cobra.Command) error {
 	switch {
 	case v.word == "edit" && !cmd.Flags().Changed("args"):
 		return reports.Usage("give what is approved instead with --args JSON", "edit needs --args")
@@ -62,8 +62,8 @@ func (v ruling) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// decide answers a question with a ruling, and the run goes on.
-func (a *app) decide(cmd *cobra.Command, ids []string, v ruling) error {
+// decide answers a question with a decision and resumes the run.
+func (a *app) decide(cmd *cobra.Command, ids []string, v decision) error {
 	if err := v.check(cmd); err != nil {
 		return err
 	}
@@ -87,9 +87,9 @@ func (a *app) decide(cmd *cobra.Command, ids []string, v ruling) error {
 	})
 }
 
-// cannot says why a question does not take a ruling, and what it takes.
-func (a *app) cannot(l letter, v ruling) error {
-	if _, plain := (ruling{word: v.word}).answer(l.Interrupt); plain && v.message != "" {
+// cannot returns an error that states why a question does not take a decision, and what it takes.
+func (a *app) cannot(l letter, v decision) error {
+	if _, plain := (decision{word: v.word}).answer(l.Interrupt); plain && v.message != "" {
 		return reports.Usage(a.Command("inbox", v.word, l.ID)+" decides it without one; "+
 			a.Command("resume", "--thread", l.Thread, "--decline", l.ID, "--reason", v.message)+" declines it, and its node gets the reason",
 			"the question %q takes %s, and no message", l.Prompt, cmp.Or(choices(l.Interrupt), wanted(l.Schema)))
@@ -98,8 +98,8 @@ func (a *app) cannot(l letter, v ruling) error {
 		"the question %q cannot be answered with %s: it takes %s", l.Prompt, v.word, cmp.Or(choices(l.Interrupt), wanted(l.Schema)))
 }
 
-// answer returns the answer that the question takes for this ruling; ok is false where it takes none.
-func (v ruling) answer(in graph.Interrupt) (answer json.RawMessage, ok bool) {
+// answer returns the decision in the form that the question takes. ok is false if it takes none.
+func (v decision) answer(in graph.Interrupt) (answer json.RawMessage, ok bool) {
 	if in.Kind != "question" {
 		return nil, false
 	}
@@ -121,7 +121,7 @@ type form struct{ word, args, message string }
 // forms are those of an approval, of the permission of a tool, and of what an agent wants approved.
 var forms = []form{{"type", "args", "message"}, {"action", "arguments", "feedback"}, {"decision", "edited", "feedback"}}
 
-func (f form) of(v ruling) map[string]any {
+func (f form) of(v decision) map[string]any {
 	answer := map[string]any{f.word: v.word}
 	if v.word == "edit" {
 		answer[f.args] = json.RawMessage(v.args)
@@ -132,23 +132,23 @@ func (f form) of(v ruling) map[string]any {
 	return answer
 }
 
-// knows reports whether a schema speaks of this decision: one that takes any object does not.
+// knows reports whether a schema names this decision. A schema of any object does not.
 func (f form) knows(schema json.RawMessage, word string) bool {
 	return strings.Contains(string(schema), strconv.Quote(f.word)) && strings.Contains(string(schema), word)
 }
 
-// editsDecision reports whether the schema of a decision of an agent's speaks of what is approved instead, which may
-// have to be of a form of its own.
+// editsDecision reports whether the schema of an agent's decision has a member for the edited
+// request. That member may need a form of its own.
 func editsDecision(in graph.Interrupt) bool {
 	return gjson.GetBytes(in.Schema, "properties.edited").Exists()
 }
 
-// choices says which rulings a question takes that wants a decision, "" for another question and for one that
-// wants yes or no.
+// choices returns the decisions that a question takes. It returns "" for a question that takes no
+// decision, or only yes or no.
 func choices(in graph.Interrupt) string {
 	var all []string
-	for _, word := range rulings {
-		answer, ok := ruling{word: word, args: "{}"}.answer(in)
+	for _, word := range decisionWords {
+		answer, ok := decision{word: word, args: "{}"}.answer(in)
 		if ok && len(answer) > 0 && answer[0] == '{' || word == "edit" && len(all) > 0 && editsDecision(in) {
 			all = append(all, word)
 		}
