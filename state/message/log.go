@@ -44,11 +44,19 @@ func (l *Log) Err() error { return l.err }
 // Invalid messages are reported together as one *InvalidError, and nothing is added. Add does not
 // check that calls and results match: see [Validate].
 func (l *Log) Add(ms ...Message) error {
-	ops := make([]op, len(ms))
-	for i, m := range ms {
-		ops[i] = op{kind: opAdd, m: &m}
+	var problems []Problem
+	for i := range ms {
+		problems = append(problems, writable(i, &ms[i])...)
 	}
-	return l.write(ops)
+	if err := invalid(problems); err != nil || len(ms) == 0 {
+		return err
+	}
+	r := replay{order: l.now.own()}
+	for _, m := range ms {
+		l.make(&r, op{kind: opAdd, m: &m})
+	}
+	l.now = &r.order
+	return nil
 }
 
 // Replace replaces the message id with m. An m without an id gets that id. It returns an
@@ -116,13 +124,7 @@ func (l *Log) write(ops []op) error {
 		if m == nil {
 			continue
 		}
-		wrong := check(i, *m)
-		if len(wrong) == 0 && m.foreign() {
-			if _, err := m.MarshalJSON(); err != nil {
-				wrong = []Problem{{i, m.ID, RuleForm, err.Error()}}
-			}
-		}
-		problems = append(problems, wrong...)
+		problems = append(problems, writable(i, m)...)
 	}
 	if err := invalid(problems); err != nil {
 		return err
@@ -131,23 +133,38 @@ func (l *Log) write(ops []op) error {
 	return nil
 }
 
+// writable returns what is wrong with a message to be written.
+func writable(i int, m *Message) []Problem {
+	wrong := check(i, m)
+	if len(wrong) == 0 && m.foreign() {
+		if _, err := m.MarshalJSON(); err != nil {
+			return []Problem{{i, m.ID, RuleForm, err.Error()}}
+		}
+	}
+	return wrong
+}
+
 // record makes ops and keeps them as the holder's writes.
 func (l *Log) record(ops []op) {
 	if len(ops) == 0 {
 		return
 	}
 	r := replay{order: l.now.own()}
-	made := make([]op, len(ops))
-	for i, p := range ops {
-		if p.kind == opAdd && p.m.ID == "" {
-			p.kind = opAppend
-		}
-		made[i], _ = r.do(p) // a removal that is unsure fails in Fold, if it does
-		l.unsure = l.unsure || p.unsure
+	for _, p := range ops {
+		l.make(&r, p)
 	}
 	l.now = &r.order
+}
+
+// make makes an op on r, which becomes the log's order, and keeps it as a write of the holder.
+func (l *Log) make(r *replay, p op) {
+	if p.kind == opAdd && p.m.ID == "" {
+		p.kind = opAppend
+	}
+	made, _ := r.do(p) // a removal that is unsure fails in Fold, if it does
+	l.unsure = l.unsure || p.unsure
 	if !l.over {
-		l.ops.Append(made...)
+		l.ops.Append(made)
 	}
 }
 

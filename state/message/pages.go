@@ -11,7 +11,7 @@ const (
 type pages struct {
 	root  *page
 	shift uint // of root: 0 for a leaf
-	next  int  // slots in use; those from here on were never filled
+	next  int  // slots in use, whole pages of them; those from here on were never filled
 }
 
 type page struct {
@@ -43,70 +43,75 @@ func (n *page) msg(i int) *Message {
 	return n.msgs[i]
 }
 
-func (p *pages) get(slot int) *Message {
+// pageOf returns a leaf with these messages, or nil if there are none.
+func pageOf(msgs []*Message) *page {
+	n := page{msgs: msgs}
+	for _, m := range msgs {
+		if m != nil {
+			n.live++
+		}
+	}
+	if n.live == 0 {
+		return nil
+	}
+	return &n
+}
+
+// leaf returns the leaf of a slot, or nil.
+func (p *pages) leaf(slot int) *page {
 	n := p.root
 	for shift := p.shift; shift > 0; shift -= pageBits {
 		n = n.kid(slot >> shift & (pageSize - 1))
 	}
-	return n.msg(slot & (pageSize - 1))
+	return n
 }
 
-// set puts m, or nothing when it is nil, into a slot that is not past next.
+func (p *pages) get(slot int) *Message { return p.leaf(slot).msg(slot & (pageSize - 1)) }
+
+// set puts m, or nothing when it is nil, into a slot of a leaf.
 func (p *pages) set(slot int, m *Message) {
+	msgs := make([]*Message, pageSize)
+	if leaf := p.leaf(slot); leaf != nil {
+		copy(msgs, leaf.msgs)
+	}
+	msgs[slot&(pageSize-1)] = m
+	p.install(slot, pageOf(msgs))
+}
+
+// install makes leaf, or nothing when it is nil, the leaf of a slot.
+func (p *pages) install(slot int, leaf *page) {
 	for slot>>p.shift >= pageSize {
 		if p.root != nil {
 			p.root = &page{live: p.root.live, kids: []*page{p.root}}
 		}
 		p.shift += pageBits
 	}
-	p.root = p.root.with(slot, p.shift, m)
-	p.next = max(p.next, slot+1)
+	p.root = p.root.with(slot, p.shift, leaf)
 }
 
-// with returns a copy of n in which slot holds m.
-func (n *page) with(slot int, shift uint, m *Message) *page {
-	i := slot >> shift & (pageSize - 1)
-	var c page
+// with returns a copy of n in which the leaf of slot is leaf.
+func (n *page) with(slot int, shift uint, leaf *page) *page {
 	if shift == 0 {
-		c = page{live: n.len(), msgs: grown(n.messages(), i)}
-		c.live += one(m) - one(c.msgs[i])
-		c.msgs[i] = m
-	} else {
-		kid := n.kid(i).with(slot, shift-pageBits, m)
-		c = page{live: n.len() + kid.len() - n.kid(i).len(), kids: grown(n.pages(), i)}
-		c.kids[i] = kid
+		return leaf
 	}
+	i := slot >> shift & (pageSize - 1)
+	kid := n.kid(i).with(slot, shift-pageBits, leaf)
+	c := page{live: n.len() + kid.len() - n.kid(i).len(), kids: grown(n, i)}
+	c.kids[i] = kid
 	if c.live == 0 {
 		return nil
 	}
 	return &c
 }
 
-func (n *page) messages() []*Message {
-	if n == nil {
-		return nil
+// grown returns a copy of the pages of n that has a place i.
+func grown(n *page, i int) []*page {
+	var kids []*page
+	if n != nil {
+		kids = n.kids
 	}
-	return n.msgs
-}
-
-func (n *page) pages() []*page {
-	if n == nil {
-		return nil
-	}
-	return n.kids
-}
-
-func one(m *Message) int {
-	if m == nil {
-		return 0
-	}
-	return 1
-}
-
-// grown returns a copy of s that has a place i.
-func grown[T any](s []T, i int) []T {
-	c := make([]T, max(len(s), i+1))
-	copy(c, s)
+	c := make([]*page, max(len(kids), i+1))
+	copy(c, kids)
 	return c
 }
 
@@ -122,7 +127,12 @@ func (p *pages) nth(i int) *Message {
 			i -= k.len()
 		}
 	}
-	for _, m := range n.msgs {
+	return nth(n.msgs, i)
+}
+
+// nth returns message i of a leaf, not counting empty slots.
+func nth(msgs []*Message, i int) *Message {
+	for _, m := range msgs {
 		if m != nil {
 			if i == 0 {
 				return m
@@ -149,31 +159,6 @@ func (n *page) each(yield func(*Message) bool) bool {
 		}
 	}
 	return true
-}
-
-// pagesOf returns pages that hold ms, in linear time.
-func pagesOf(ms []*Message) pages {
-	var row []*page
-	for at := 0; at < len(ms); at += pageSize {
-		leaf := append([]*Message(nil), ms[at:min(at+pageSize, len(ms))]...)
-		row = append(row, &page{live: len(leaf), msgs: leaf})
-	}
-	p := pages{next: len(ms)}
-	for ; len(row) > 1; p.shift += pageBits {
-		var above []*page
-		for at := 0; at < len(row); at += pageSize {
-			n := &page{kids: append([]*page(nil), row[at:min(at+pageSize, len(row))]...)}
-			for _, k := range n.kids {
-				n.live += k.live
-			}
-			above = append(above, n)
-		}
-		row = above
-	}
-	if len(row) == 1 {
-		p.root = row[0]
-	}
-	return p
 }
 
 // compare walks two trees of the same shift where they differ: it calls slot with what

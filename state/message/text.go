@@ -11,7 +11,7 @@ import (
 func (l logChannel) Check() error { return l.err }
 
 // text checks that JSON would change no text of a message. Ids and names are for names and calls.
-func (c *checker) text(m Message) {
+func (c *checker) text(m *Message) {
 	c.textParts(m.Content, -1)
 	for i, call := range m.Calls {
 		if !utf8.ValidString(call.Name) || !utf8.Valid(call.Arguments) || !validMembers(call.Extra) ||
@@ -34,7 +34,8 @@ const notUTF8 = "the text is not UTF-8, and JSON would change it"
 
 // textParts is text for the content of a message, where result is -1, or of one of its results.
 func (c *checker) textParts(parts []Part, result int) {
-	for i, p := range parts {
+	for i := range parts {
+		p := &parts[i]
 		switch {
 		case utf8.ValidString(p.Type) && utf8.ValidString(p.Text) && utf8.Valid(p.Data) && utf8.ValidString(p.URL) &&
 			utf8.ValidString(p.MIME) && validMembers(p.Extra):

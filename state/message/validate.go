@@ -15,7 +15,7 @@ func Validate(ms []Message) error {
 	var problems []Problem
 	seen := map[string]int{}
 	for i, m := range ms {
-		problems = append(problems, check(i, m)...)
+		problems = append(problems, check(i, &m)...)
 		if m.ID == "" {
 			problems = append(problems, Problem{i, "", RuleID, "it has no id"})
 			continue
@@ -42,24 +42,22 @@ func (c *checker) fail(r Rule, format string, args ...any) {
 	c.problems = append(c.problems, Problem{c.index, c.id, r, fmt.Sprintf(format, args...)})
 }
 
-// check returns what is wrong with a message that is looked at alone.
-func check(i int, m Message) []Problem {
+// check returns what is wrong with a message that is looked at alone. It allocates nothing for a
+// valid message of text, because each write to a log calls it.
+func check(i int, m *Message) []Problem {
 	c := checker{index: i, id: m.ID}
 	c.names(m)
 	c.mix(m)
-	c.parts(m.Role, m.Content, "content")
+	c.parts(m.Role, m.Content, nil)
 	c.calls(m.Calls)
-	for _, r := range m.Results {
-		if r.CallID == "" {
-			c.fail(RuleID, "a result does not say which call it answers")
-		}
-		c.parts(m.Role, r.Content, fmt.Sprintf("the result of call %q", r.CallID))
-		c.extra("a result", r.Extra, resultFields)
-		c.alias("a result", r.Extra, "result", "content", silent(r.Content))
+	for i := range m.Results {
+		c.result(m.Role, &m.Results[i])
 	}
-	c.extra("the message", m.Extra, messageFields)
-	c.alias("the message", m.Extra, "timestamp", "created, as RFC 3339 or milliseconds since 1970", m.Created.IsZero())
-	c.alias("the message", m.Extra, "messageId", "id", true)
+	if len(m.Extra) > 0 {
+		c.extra("the message", m.Extra, messageFields)
+		c.alias("the message", m.Extra, "timestamp", "created, as RFC 3339 or milliseconds since 1970", m.Created.IsZero())
+		c.alias("the message", m.Extra, "messageId", "id", true)
+	}
 	if m.Usage != nil {
 		c.extra("the usage", m.Usage.Extra, usageFields)
 	}
@@ -67,7 +65,18 @@ func check(i int, m Message) []Problem {
 	return c.problems
 }
 
-func (c *checker) names(m Message) {
+func (c *checker) result(role Role, r *Result) {
+	if r.CallID == "" {
+		c.fail(RuleID, "a result does not say which call it answers")
+	}
+	c.parts(role, r.Content, r)
+	if len(r.Extra) > 0 {
+		c.extra("a result", r.Extra, resultFields)
+		c.alias("a result", r.Extra, "result", "content", silent(r.Content))
+	}
+}
+
+func (c *checker) names(m *Message) {
 	if r, err := ParseRole(string(m.Role)); err != nil {
 		c.fail(RuleRole, "%v", err)
 	} else if r != m.Role {
@@ -81,7 +90,7 @@ func (c *checker) names(m Message) {
 }
 
 // mix checks that what the message holds belongs to its role.
-func (c *checker) mix(m Message) {
+func (c *checker) mix(m *Message) {
 	if len(m.Calls) > 0 && m.Role != RoleAssistant {
 		c.fail(RuleMix, "a %s message makes no calls", m.Role)
 	}
@@ -108,20 +117,33 @@ func silent(parts []Part) bool {
 	return len(parts) == 0 || len(parts) == 1 && parts[0].plain() && parts[0].Text == ""
 }
 
-func (c *checker) parts(r Role, parts []Part, where string) {
-	for i, p := range parts {
-		if p.Type == TypeImage && r == RoleSystem {
+// parts checks the content of a message, or that of one of its results.
+func (c *checker) parts(role Role, parts []Part, of *Result) {
+	for i := range parts {
+		p := &parts[i]
+		if p.Type == TypeImage && role == RoleSystem {
 			c.fail(RuleMix, "a system message shows no images")
 		}
 		if why := p.wrong(); why != "" {
-			c.fail(RulePart, "%s: part %d: %s", where, i, why)
+			c.fail(RulePart, "%s: %s", partName(of, i), why)
 		}
-		c.extra(fmt.Sprintf("%s: part %d", where, i), p.Extra, p.fields())
+		if len(p.Extra) > 0 {
+			c.extra(partName(of, i), p.Extra, p.fields())
+		}
 	}
 }
 
+// partName returns the name in errors of part i of the content of a message, or of one of its
+// results.
+func partName(of *Result, i int) string {
+	if of == nil {
+		return fmt.Sprintf("content: part %d", i)
+	}
+	return fmt.Sprintf("the result of call %q: part %d", of.CallID, i)
+}
+
 // wrong returns why a part is invalid, or "".
-func (p Part) wrong() string {
+func (p *Part) wrong() string {
 	image := p.URL != "" || len(p.Bytes) > 0 || p.MIME != ""
 	switch p.Type {
 	case "":
@@ -147,7 +169,7 @@ func (p Part) wrong() string {
 	return ""
 }
 
-func (p Part) wrongImage() string {
+func (p *Part) wrongImage() string {
 	switch {
 	case p.Text != "" || p.Data != nil:
 		return "an image holds an image alone"
@@ -175,7 +197,10 @@ func (m *Message) foreign() bool {
 func (p Part) foreign() bool { return len(p.Extra) > 0 }
 
 func (c *checker) calls(calls []Call) {
-	seen := map[string]bool{}
+	if len(calls) == 0 {
+		return
+	}
+	seen := make(map[string]bool, len(calls))
 	for i, call := range calls {
 		switch {
 		case call.ID == "":
@@ -189,6 +214,9 @@ func (c *checker) calls(calls []Call) {
 			c.fail(RuleMix, "call %d names no tool", i)
 		}
 		seen[call.ID] = true
+		if len(call.Extra) == 0 && call.Edited == nil {
+			continue
+		}
 		known := callFields
 		if call.Edited != nil {
 			known = append(slices.Clip(known), editField)
@@ -207,7 +235,7 @@ var (
 	usageFields   = []string{"input_tokens", "output_tokens", "cached_tokens"}
 )
 
-func (p Part) fields() []string {
+func (p *Part) fields() []string {
 	switch p.Type {
 	case TypeText:
 		return []string{"type", "text"}
