@@ -36,7 +36,7 @@ func two(t *testing.T, store checkpoint.Store, one, other func(context.Context, 
 
 func yes(_ context.Context, s *chat) error { return s.Messages.Add(message.Assistant("yes")) }
 
-func TestX6AConversationGoesOnOverTheTurnsOfAThread(t *testing.T) {
+func TestLog_TurnsOfAThreadContinueIt(t *testing.T) {
 	store := new(checkpoint.Memory)
 	g := two(t, store, yes, yes)
 	in := chat{Messages: message.LogOf(message.User("sure?"))}

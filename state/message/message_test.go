@@ -51,7 +51,7 @@ func TestWhatIsNotKnownIsStored(t *testing.T) {
 	}
 }
 
-func TestX11RolesOfOtherSystemsAreRead(t *testing.T) {
+func TestRole_ReadsNamesOfOtherSystems(t *testing.T) {
 	for in, want := range map[string]message.Role{
 		"human": message.RoleUser, "AI": message.RoleAssistant, "USER": message.RoleUser, "System": message.RoleSystem, "tool": message.RoleTool,
 	} {
@@ -78,7 +78,7 @@ func TestMistakesInJSONNameTheField(t *testing.T) {
 	}
 }
 
-func TestHC7MixesThatDoNotBelongTogetherAreNamed(t *testing.T) {
+func TestLogAdd_NamesTheBrokenRule(t *testing.T) {
 	calls, results := []message.Call{{ID: "c", Name: "t"}}, []message.Result{message.ResultOf("c", "x")}
 	text := []message.Part{message.Text("x")}
 	for _, tt := range []struct {
@@ -124,7 +124,7 @@ func TestHC7MixesThatDoNotBelongTogetherAreNamed(t *testing.T) {
 	}
 }
 
-func TestHC9ResultsAndCallsThatDoNotFitAreReportedTogether(t *testing.T) {
+func TestValidate_ReportsAllMismatches(t *testing.T) {
 	ms := []message.Message{
 		user("u", "x"), call("a", "c1", "c2"), answer("t1", "c1"), answer("t2", "c1"), answer("t3", "lost"),
 		user("u", "next"), call("b", "c1"), message.Assistant("no id"),
@@ -143,7 +143,7 @@ func TestHC9ResultsAndCallsThatDoNotFitAreReportedTogether(t *testing.T) {
 	}
 }
 
-func TestHC8ResultsPairByIDInAnyOrder(t *testing.T) {
+func TestValidate_PairsResultsInAnyOrder(t *testing.T) {
 	ms := []message.Message{user("u", "x"), call("a", "c1", "c2", "c3"), answer("t1", "c3", "c1"), answer("t2", "c2")}
 	if err := message.Validate(ms); err != nil {
 		t.Error(err)

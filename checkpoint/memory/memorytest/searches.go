@@ -37,8 +37,8 @@ func order(p *probe) {
 	p.put([]string{"x"}, "b", `2`)
 	p.Same("by key means by namespace, label by label, then by key", p.keys(memory.Query{}), "z a b c 0 1")
 	p.Same("a query is sorted by key", p.keys(memory.Query{Order: memory.ByKey}), "z a b c 0 1")
-	p.Same("put last comes first", p.keys(memory.Query{Order: memory.ByUpdated}), "b z 1 0 a c")
-	p.Same("created last comes first", p.keys(memory.Query{Order: memory.ByCreated}), "z 1 0 a c b")
+	p.Same("the item put last is first", p.keys(memory.Query{Order: memory.ByUpdated}), "b z 1 0 a c")
+	p.Same("the item created last is first", p.keys(memory.Query{Order: memory.ByCreated}), "z 1 0 a c b")
 }
 
 func limit(p *probe) {
@@ -59,11 +59,11 @@ func limit(p *probe) {
 func badQueries(p *probe) {
 	for _, q := range []memory.Query{{Limit: -1}, {Limit: memory.MaxLimit + 1}, {Order: "KEY"}, {Order: "updated; DROP TABLE memories"}, {Order: "$"}} {
 		_, err := p.store.Search(p.Context(), q)
-		p.Fails(fmt.Sprintf("this is no query: %+v", q), err, memory.ErrQuery)
+		p.Fails(fmt.Sprintf("the query is invalid: %+v", q), err, memory.ErrQuery)
 	}
 	for _, q := range []memory.NamespaceQuery{{Limit: -1}, {Limit: memory.MaxLimit + 1}, {Depth: -1}} {
 		_, err := p.store.Namespaces(p.Context(), q)
-		p.Fails(fmt.Sprintf("this is no query: %+v", q), err, memory.ErrQuery)
+		p.Fails(fmt.Sprintf("the query is invalid: %+v", q), err, memory.ErrQuery)
 	}
 }
 
@@ -100,7 +100,7 @@ func paging(p *probe) {
 	}
 	want := p.fill(n)
 	for _, limit := range []int{7, 100, 1000} {
-		p.Same("all pages together are the whole, in order", slices.Equal(paths(p.search(memory.Query{Limit: limit})), want), true)
+		p.Same("all pages together are the whole list, in order", slices.Equal(paths(p.search(memory.Query{Limit: limit})), want), true)
 	}
 }
 
@@ -133,21 +133,21 @@ func pagingWhileWriting(p *probe) {
 				break
 			}
 			pages++
-			p.put([]string{"all", "aside"}, fmt.Sprintf("%s%d", o, pages), `1`) // before all, and created last
+			p.put([]string{"all", "other"}, fmt.Sprintf("%s%d", o, pages), `1`) // before all, and created last
 			p.put([]string{"all", "space0"}, "00150", fmt.Sprint(pages))        // again
 			p.put([]string{"all", "space1"}, "brief", `1`)
 			p.delete([]string{"all", "space1"}, "brief")
 		}
 		for _, key := range want {
 			if seen[key] != 1 {
-				p.Errorf("rule: what is there all the time comes once, while others write, by %s\n got: %s %d times", o, key, seen[key])
+				p.Errorf("rule: items that exist throughout appear once while others write, by %s\n got: %s %d times", o, key, seen[key])
 			}
 		}
 	}
 	page := p.page(memory.Query{Limit: 10})
 	last := page.Items[9]
 	p.delete(last.Namespace, last.Key)
-	p.Same("a cursor stands also when its item is gone", len(p.page(memory.Query{Limit: 10, Cursor: page.Next}).Items), 10)
+	p.Same("a cursor is valid after its item is deleted", len(p.page(memory.Query{Limit: 10, Cursor: page.Next}).Items), 10)
 }
 
 func pagingOfFewMatches(p *probe) {
@@ -163,7 +163,7 @@ func cursorsAreOfTheirQuery(p *probe) {
 	p.fill(30)
 	q := memory.Query{Limit: 5, Text: "even", Where: where("n", memory.Gt, `2`), Prefix: []string{"all"}}
 	q.Cursor = p.page(q).Next
-	p.Same("another limit goes on", len(p.page(with(q, func(q *memory.Query) { q.Limit = 7 })).Items), 7)
+	p.Same("a cursor works with another limit", len(p.page(with(q, func(q *memory.Query) { q.Limit = 7 })).Items), 7)
 	for name, change := range map[string]func(*memory.Query){
 		"text": func(q *memory.Query) { q.Text = "odd" }, "order": func(q *memory.Query) { q.Order = memory.ByKey }, "prefix": func(q *memory.Query) { q.Prefix = nil },
 		"filter": func(q *memory.Query) { q.Where = where("n", memory.Gt, `3`) }, "operator": func(q *memory.Query) { q.Where = where("n", memory.Gte, `2`) },
@@ -190,11 +190,11 @@ func badCursors(p *probe) {
 	}
 }
 
-// likeMap makes random changes and queries on the store and on a memory.Map, which must
-// answer alike.
+// likeMap makes the same random changes and queries on the store and on a memory.Map. Both must
+// return the same results.
 func likeMap(p *probe) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	twin := &memory.Map{}
+	reference := &memory.Map{}
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
 	value := func() string {
 		leaf := func() string {
@@ -214,7 +214,7 @@ func likeMap(p *probe) {
 		}
 		_, err := p.store.Batch(p.Context(), ns, ops)
 		p.Done("a batch is made", err)
-		_, err = twin.Batch(p.Context(), ns, ops)
+		_, err = reference.Batch(p.Context(), ns, ops)
 		p.Done("a batch is made", err)
 	}
 	ops := []memory.Operator{memory.Eq, memory.Eq, memory.Ne, memory.Gt, memory.Gte, memory.Lt, memory.Lte}
@@ -233,8 +233,8 @@ func likeMap(p *probe) {
 			}
 			q.Where = append(q.Where, c)
 		}
-		want := (&probe{p.Probe, twin}).search(q)
-		p.Same(fmt.Sprintf("every store answers alike: %+v", q), contents(p.search(q)), contents(want))
+		want := (&probe{p.Probe, reference}).search(q)
+		p.Same(fmt.Sprintf("every store returns the same results: %+v", q), contents(p.search(q)), contents(want))
 	}
 }
 

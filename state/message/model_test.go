@@ -85,7 +85,7 @@ func ok(t *rapid.T, err error) {
 	}
 }
 
-func TestLogIsItsModel(t *testing.T) {
+func TestLog_EqualsItsModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l message.Log
 		var w model
@@ -159,7 +159,7 @@ func decoder(data string) state.Decode {
 
 // Tasks of one step that write to their views come to the same as if one had written
 // after the other, wherever the ids are the program's own.
-func TestTasksAreReplayedInOrder(t *testing.T) {
+func TestLog_ReplaysTasksInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := message.LogOf()
 		var w model
