@@ -19,10 +19,10 @@ var stages = map[byte]string{
 // errorsPage is docs/errors.md.
 func errorsPage() string {
 	var b strings.Builder
-	b.WriteString(`# Mistakes in a workflow
+	b.WriteString(`# Mistakes in workflow files
 
-Each mistake has a code, which does not change: ` + "`weft explain WF203`" + ` says what is on this page. It is written by
-` + "`go test ./graph/workflow -run Page -update`" + `.
+Each mistake has a code, which does not change. ` + "`weft explain WF203`" + ` prints the entry of a code.
+` + "`go test ./graph/workflow -run Page -update`" + ` generates this page.
 `)
 	stage := byte(0)
 	for _, e := range workflow.Codes() {
@@ -30,7 +30,7 @@ Each mistake has a code, which does not change: ` + "`weft explain WF203`" + ` s
 			stage = digit
 			fmt.Fprintf(&b, "\n## WF%cxx %s\n", stage, stages[stage])
 		}
-		fmt.Fprintf(&b, "\n### %s\n\n**%s.** %s\n", e.Code, e.Title, e.Why)
+		fmt.Fprintf(&b, "\n### %s\n\n**%s.**\n%s\n", e.Code, e.Title, e.Why)
 		if e.Wrong != "" {
 			fmt.Fprintf(&b, "\nWrong:\n\n```yaml\n%s```\n\nRight:\n\n```yaml\n%s```\n", e.Wrong, e.Right)
 		}
@@ -38,16 +38,17 @@ Each mistake has a code, which does not change: ` + "`weft explain WF203`" + ` s
 	return b.String()
 }
 
-func TestThePageOfMistakesIsThatOfTheCodes(t *testing.T) {
+func TestErrorsPage_IsUpToDate(t *testing.T) {
 	samePage(t, "../../docs/errors.md", errorsPage())
 }
 
-func TestTheReferencePageIsThatOfTheCode(t *testing.T) {
+func TestReferencePage_IsUpToDate(t *testing.T) {
 	const head = `# Reference of workflow files
 
-Every key of the language and of the ready kinds; those in bold must be there. [workflow.md](workflow.md) tells what they are for. This page
-is written by ` + "`go test ./graph/workflow -run Page -update`" + ` from what the JSON Schema ([workflow.schema.json](workflow.schema.json),
-` + "`weft schema`" + `) is made of.
+This page has every key of the language and of the predefined kinds. Keys in bold are required.
+[workflow.md](workflow.md) explains their use. ` + "`go test ./graph/workflow -run Page -update`" + `
+generates this page from the same definitions as the JSON Schema
+([workflow.schema.json](workflow.schema.json), printed by ` + "`weft schema`" + `).
 
 `
 	samePage(t, "../../docs/reference.md", head+workflow.Reference(workflow.Options{Kinds: nodes.Kinds()}))
