@@ -91,7 +91,7 @@ func (b *Builder[S]) Defer(node string) {
 // front ends that read a graph from a file.
 func (b *Builder[S]) At(pos string) *Builder[S] {
 	d := *b.draft() // the parts stay shared
-	d.at = pos
+	d.at = place{text: pos}
 	return &Builder[S]{&d}
 }
 
@@ -100,8 +100,8 @@ type draft struct {
 	name      string
 	schema    *state.Schema
 	schemaErr error
-	pos       string
-	at        string // where calls are reported; "" means at their own line
+	pos       place
+	at        place // where calls are reported; the zero place means at their own line
 	*parts
 }
 
@@ -117,15 +117,15 @@ type parts struct {
 }
 
 // place returns where the call of a Builder's method is to be reported.
-func (d *draft) place() string {
-	if d.at != "" {
+func (d *draft) place() place {
+	if d.at != (place{}) {
 		return d.at
 	}
 	return caller(2)
 }
 
-func (d *draft) fail(pos, format string, args ...any) {
-	d.mistakes = append(d.mistakes, Mistake{Pos: pos, What: fmt.Sprintf(format, args...)})
+func (d *draft) fail(pos place, format string, args ...any) {
+	d.mistakes = append(d.mistakes, Mistake{Pos: pos.String(), What: fmt.Sprintf(format, args...)})
 }
 
 type nodeDraft struct {
@@ -136,31 +136,37 @@ type nodeDraft struct {
 	child   *program
 	cache   *caching
 	policy  *Policy // nil: that of Defaults
-	pos     string
+	pos     place
 	entry   bool // it is no node of the user's: the branches of Start lead from it
 }
 
 type defaultDraft struct {
 	policy Policy
-	pos    string
+	pos    place
 }
 
-type edgeDraft struct{ from, to, pos string }
+type edgeDraft struct {
+	from, to string
+	pos      place
+}
 
 type branchDraft struct {
 	from    string
 	call    call
 	targets []string
-	pos     string
+	pos     place
 }
 
 type joinDraft struct {
 	to   string
 	from []string
-	pos  string
+	pos  place
 }
 
-type namedDraft struct{ name, pos string }
+type namedDraft struct {
+	name string
+	pos  place
+}
 
 // handlerDraft is a handler as it was declared.
 type handlerDraft struct {

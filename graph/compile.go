@@ -25,7 +25,7 @@ func (b *Builder[S]) Compile(cfg Config) (*Graph[S], error) {
 }
 
 // compile turns the draft into a program, or lists all that is wrong with it.
-func (d *draft) compile(cfg Config, pos string) (*program, error) {
+func (d *draft) compile(cfg Config, pos place) (*program, error) {
 	c := compiler{draft: d, pos: pos, entry: -1, limits: cfg.Limits, mistakes: slices.Clone(d.mistakes)}
 	c.checkConfig(cfg)
 	c.addMigrations(cfg)
@@ -79,21 +79,21 @@ func numeric(a, b string) int {
 // compiler is the state of one compilation.
 type compiler struct {
 	*draft
-	pos      string
+	pos      place
 	entry    int // the number of the node that chooses where a turn begins; -1 if no branch leads from Start
 	p        program
 	limits   *Limits
 	index    map[string]int // node name → number
-	places   []string       // node number → where it was added
+	places   []place        // node number → where it was added
 	mistakes []Mistake
 }
 
-func (c *compiler) fail(pos, format string, args ...any) {
+func (c *compiler) fail(pos place, format string, args ...any) {
 	c.failAs(MistakeInCall, pos, format, args...)
 }
 
-func (c *compiler) failAs(kind MistakeKind, pos, format string, args ...any) {
-	c.mistakes = append(c.mistakes, Mistake{Pos: pos, What: fmt.Sprintf(format, args...), Kind: kind})
+func (c *compiler) failAs(kind MistakeKind, pos place, format string, args ...any) {
+	c.mistakes = append(c.mistakes, Mistake{Pos: pos.String(), What: fmt.Sprintf(format, args...), Kind: kind})
 }
 
 func (c *compiler) checkConfig(cfg Config) {
@@ -118,12 +118,20 @@ func doNothing(context.Context, any, any) (Command, error) { return Command{}, n
 
 // addNodes numbers the nodes by name.
 func (c *compiler) addNodes() {
-	c.index = map[string]int{}
-	sorted := slices.Clone(c.nodes)
+	drafts := c.nodes
 	if at := slices.IndexFunc(c.branches, func(b branchDraft) bool { return b.from == Start }); at >= 0 {
-		sorted = append(sorted, nodeDraft{name: Start, call: doNothing, pos: c.branches[at].pos, entry: true})
+		drafts = append(slices.Clip(drafts), nodeDraft{name: Start, call: doNothing, pos: c.branches[at].pos, entry: true})
 	}
-	slices.SortStableFunc(sorted, func(a, b nodeDraft) int { return cmp.Compare(a.name, b.name) })
+	sorted := make([]*nodeDraft, len(drafts)) // drafts are large
+	for i := range drafts {
+		sorted[i] = &drafts[i]
+	}
+	slices.SortStableFunc(sorted, func(a, b *nodeDraft) int { return cmp.Compare(a.name, b.name) })
+	c.index = make(map[string]int, len(sorted))
+	c.places = make([]place, 0, len(sorted))
+	c.p.nodes = make([]node, 0, len(sorted))
+	c.p.shape.Nodes = make([]step.Node, 0, len(sorted))
+	added := make([]*nodeDraft, 0, len(sorted)) // by number
 	for _, n := range sorted {
 		if why := badName(n.name); why != "" && !n.entry {
 			c.fail(n.pos, "node %q: %s", n.name, why)
@@ -131,7 +139,7 @@ func (c *compiler) addNodes() {
 		if n.call == nil {
 			c.fail(n.pos, "node %q has no function", n.name)
 		}
-		j := c.job("node "+quote(n.name), n)
+		j := c.job("node ", n.name, n)
 		if first, dup := c.index[n.name]; dup && !n.entry {
 			c.fail(n.pos, "node %q was already added at %s", n.name, c.places[first])
 			continue
@@ -141,42 +149,50 @@ func (c *compiler) addNodes() {
 		} else {
 			c.index[n.name] = len(c.places)
 		}
+		added = append(added, n)
 		c.places = append(c.places, n.pos)
 		c.p.nodes = append(c.p.nodes, node{name: n.name, job: j, payload: n.payload, child: n.child, cache: n.cache,
 			quick: j.plain && !j.budgeted && n.cache == nil})
 		c.p.shape.Nodes = append(c.p.shape.Nodes, step.Node{Name: n.name})
 	}
-	for _, n := range sorted {
-		if i, ok := c.index[n.name]; ok && c.places[i] == n.pos {
-			c.p.nodes[i].targets = c.resolve(n.pos, "node "+quote(n.name), c.withoutParent(i, n.targets))
+	for i, n := range added {
+		if !n.entry {
+			c.p.nodes[i].targets = c.resolve(n.pos, "node ", n.name, c.withoutParent(i, n.targets))
 		}
 	}
 }
 
-// job returns what runs for a node or a handler, without its targets.
-func (c *compiler) job(who string, d nodeDraft) job {
-	var p Policy
-	pos := d.pos
+// job returns what runs for a node or a handler, without its targets. Mistakes name it by kind and
+// name.
+func (c *compiler) job(kind, name string, d *nodeDraft) job {
+	who := func() string { return kind + quote(name) }
+	policy, pos := d.policy, d.pos
 	switch {
-	case d.policy != nil:
-		p = *d.policy
+	case policy != nil:
 	case c.defaults != nil:
-		who, p, pos = "the defaults", c.defaults.policy, c.defaults.pos
+		who = func() string { return "the defaults" }
+		policy, pos = &c.defaults.policy, c.defaults.pos
+	default:
+		return job{call: d.call, retry: &noPolicy.Retry, plain: true}
 	}
+	p := *policy
 	if err := p.check(); err != nil {
-		c.fail(pos, "%s: policy: %v", who, err)
+		c.fail(pos, "%s: policy: %v", who(), err)
 		return job{call: d.call}
 	}
-	j := job{call: d.call, limit: p.Timeout, idle: p.Idle, retry: &p.Retry, budgeted: p.Retry.budgeted()}
+	j := job{call: d.call, limit: p.Timeout, idle: p.Idle, retry: &policy.Retry, budgeted: p.Retry.budgeted()}
 	if p.Limit != "" {
 		if j.gate = c.limits.find(p.Limit); j.gate == nil {
-			c.fail(pos, "%s: policy: Config.Limits has no %q%s", who, p.Limit, hint(p.Limit, c.limits.names()))
+			c.fail(pos, "%s: policy: Config.Limits has no %q%s", who(), p.Limit, hint(p.Limit, c.limits.names()))
 		}
 	}
 	j.parallel = p.Parallel
 	j.plain = j.limit == 0 && j.idle == 0 && j.gate == nil && j.parallel == 0
 	return j
 }
+
+// noPolicy is the policy of nodes that have none. It does not change.
+var noPolicy Policy
 
 func badName(name string) string {
 	switch {

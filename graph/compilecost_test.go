@@ -60,7 +60,7 @@ func TestCheckEnds_VisitsEachEdgeOnce(t *testing.T) {
 
 func TestCheckEnds_NamesEachDeadEnd(t *testing.T) {
 	// 0 → 1 → End, 2 → 3 → 2, 4 leads nowhere.
-	c := &compiler{draft: &draft{}, places: make([]string, 5)}
+	c := &compiler{draft: &draft{}, places: make([]place, 5)}
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		c.p.nodes = append(c.p.nodes, node{name: name})
 	}

@@ -15,7 +15,7 @@ import (
 // A Policy holds for the node as a whole: an attempt begins with first again. After a
 // question the alternative that asked goes on, and those before it do not run again.
 func Fallback[S any](first Node[S], others ...Node[S]) Node[S] {
-	n := Node[S]{payload: first.payload, pos: caller(1)}
+	n := Node[S]{payload: first.payload}
 	var calls []call
 	for _, o := range append([]Node[S]{first}, others...) {
 		n.faults = append(n.faults, o.faults...)

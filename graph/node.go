@@ -3,9 +3,7 @@ package graph
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"reflect"
-	"runtime"
 
 	"github.com/weftrun/weft/internal/validtext"
 )
@@ -18,7 +16,6 @@ type Node[S any] struct {
 	payload *payloadType // nil unless it is a Worker
 	child   *program     // nil unless it is a Subgraph or Calls one
 	policy  *Policy      // nil: that of Builder.Defaults
-	pos     string
 
 	alternatives []call   // of a Fallback
 	cache        *caching // of a Cache
@@ -51,9 +48,9 @@ func Func[S any](fn func(ctx context.Context, s *S) error) Node[S] {
 // to end the path it names [End].
 func Router[S any](fn func(ctx context.Context, s *S) (Command, error), targets ...string) Node[S] {
 	if fn == nil {
-		return Node[S]{targets: targets, pos: caller(1)}
+		return Node[S]{targets: targets}
 	}
-	return Node[S]{targets: targets, pos: caller(1), call: func(ctx context.Context, s, _ any) (Command, error) {
+	return Node[S]{targets: targets, call: func(ctx context.Context, s, _ any) (Command, error) {
 		return fn(ctx, s.(*S))
 	}}
 }
@@ -75,7 +72,7 @@ func Worker[S, P any](fn func(ctx context.Context, s *S, payload P) error) Node[
 // tasks may go to nodes and send more tasks, also to itself, in the next step. It may only go to
 // its targets. Nodes that several tasks of a step go to run once, as they do for any node.
 func RoutingWorker[S, P any](fn func(ctx context.Context, s *S, payload P) (Command, error), targets ...string) Node[S] {
-	n := Node[S]{targets: targets, pos: caller(1), payload: payloadOf[P]()}
+	n := Node[S]{targets: targets, payload: payloadOf[P]()}
 	if fn != nil {
 		n.call = func(ctx context.Context, s, payload any) (Command, error) {
 			p, _ := payload.(P) // a nil interface is of no type
@@ -104,13 +101,4 @@ type payloadType struct {
 	text    bool // it can hold text
 	accepts func(v any) bool
 	decode  func(data []byte) (any, error)
-}
-
-// caller returns the file:line of the call that is skip frames above its caller.
-func caller(skip int) string {
-	_, file, line, ok := runtime.Caller(skip + 1)
-	if !ok {
-		return "unknown place"
-	}
-	return fmt.Sprintf("%s:%d", file, line)
 }

@@ -9,33 +9,31 @@ import (
 // checkPaths finds what no run could use: a graph without an entry, nodes that
 // nothing leads to, and nodes that lead nowhere.
 func (c *compiler) checkPaths() {
-	ahead := make([][]int, len(c.p.nodes)) // node → where it can lead; end included
-	for _, e := range c.edges {
-		c.link(ahead, e.from, e.to)
-	}
+	ahead := make([][]int, len(c.p.nodes))    // node → where it can lead; end included
+	all := make([]int, 0, 2*len(c.p.nodes)+1) // the elements of ahead
 	for i := range c.p.nodes {
-		n := &c.p.nodes[i]
-		n.mustGo = len(ahead[i]) == 0 && len(c.p.shape.Nodes[i].Feeds) == 0
-		n.straight = !n.mustGo && len(n.branches) == 0
-		for _, t := range n.targets {
-			ahead[i] = append(ahead[i], t.node)
+		n, s := &c.p.nodes[i], &c.p.shape.Nodes[i]
+		first := len(all)
+		all = append(all, s.Next...)
+		if n.ends {
+			all = append(all, end)
 		}
+		n.mustGo = len(all) == first && len(s.Feeds) == 0
+		n.straight = !n.mustGo && len(n.branches) == 0
+		all = n.targets.appendTo(all)
 		if n.onError != nil {
-			for _, t := range n.onError.targets {
-				ahead[i] = append(ahead[i], t.node)
-			}
+			all = n.onError.targets.appendTo(all)
 		}
 		for _, b := range n.branches {
-			for _, t := range b.targets {
-				ahead[i] = append(ahead[i], t.node)
-			}
+			all = b.targets.appendTo(all)
 		}
 		if n.leaves {
-			ahead[i] = append(ahead[i], end)
+			all = append(all, end)
 		}
-		for _, j := range c.p.shape.Nodes[i].Feeds {
-			ahead[i] = append(ahead[i], c.p.shape.Joins[j].Target)
+		for _, j := range s.Feeds {
+			all = append(all, c.p.shape.Joins[j].Target)
 		}
+		ahead[i] = all[first:len(all):len(all)]
 	}
 	if len(c.p.shape.Start) == 0 {
 		c.fail(c.draft.pos, "the graph has no entry: add an edge from Start")
@@ -45,29 +43,26 @@ func (c *compiler) checkPaths() {
 	c.checkEnds(ahead)
 }
 
-func (c *compiler) link(ahead [][]int, from, to string) {
-	f, okFrom := c.index[from]
-	if from == Start && c.entry >= 0 {
-		f, okFrom = c.entry, true
+// appendTo appends the nodes of the targets to all.
+func (ts targets) appendTo(all []int) []int {
+	for _, t := range ts {
+		all = append(all, t.node)
 	}
-	t, okTo := c.lookup(to)
-	if okFrom && okTo {
-		ahead[f] = append(ahead[f], t)
-	}
+	return all
 }
 
 // checkReached reports the nodes that no path from Start leads to.
 func (c *compiler) checkReached(ahead [][]int) {
 	reached := make([]bool, len(ahead))
-	queue := slices.Clone(c.p.shape.Start)
-	for len(queue) > 0 {
-		n := queue[0]
-		queue = queue[1:]
+	stack := slices.Clone(c.p.shape.Start)
+	for len(stack) > 0 {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
 		if n == end || reached[n] {
 			continue
 		}
 		reached[n] = true
-		queue = append(queue, ahead[n]...)
+		stack = append(stack, ahead[n]...)
 	}
 	for i, ok := range reached {
 		if !ok {
@@ -79,9 +74,9 @@ func (c *compiler) checkReached(ahead [][]int) {
 // checkEnds reports the nodes from which no path leads to End. It searches backwards from End,
 // so it looks at each edge once.
 func (c *compiler) checkEnds(ahead [][]int) {
-	behind := make([][]int, len(ahead)) // node → the nodes that lead to it
+	behind := sources(ahead)
 	ends := make([]bool, len(ahead))
-	var queue []int // nodes that lead to End, and whose sources were not looked at yet
+	queue := make([]int, 0, len(ahead)) // nodes that lead to End, and whose sources were not looked at yet
 	mark := func(n int) {
 		if !ends[n] {
 			ends[n] = true
@@ -89,12 +84,8 @@ func (c *compiler) checkEnds(ahead [][]int) {
 		}
 	}
 	for i, next := range ahead {
-		for _, to := range next {
-			if to == end {
-				mark(i)
-			} else {
-				behind[to] = append(behind[to], i)
-			}
+		if slices.Contains(next, end) {
+			mark(i)
 		}
 	}
 	for len(queue) > 0 {
@@ -113,6 +104,31 @@ func (c *compiler) checkEnds(ahead [][]int) {
 			c.failAs(MistakeDeadEnd, c.places[i], "node %q is a dead end: no path from it leads to End", c.p.nodes[i].name)
 		}
 	}
+}
+
+// sources returns for each node those that lead to it.
+func sources(ahead [][]int) [][]int {
+	counts, total := make([]int, len(ahead)), 0
+	for _, next := range ahead {
+		for _, to := range next {
+			if to != end {
+				counts[to]++
+				total++
+			}
+		}
+	}
+	behind, all := make([][]int, len(ahead)), make([]int, total)
+	for i, n := range counts {
+		behind[i], all = all[:0:n], all[n:]
+	}
+	for i, next := range ahead {
+		for _, to := range next {
+			if to != end {
+				behind[to] = append(behind[to], i)
+			}
+		}
+	}
+	return behind
 }
 
 // suggest returns a hint at the node that an unknown name may have meant.
@@ -142,7 +158,7 @@ func (c *compiler) checkRescues() {
 	}
 }
 
-func (c *compiler) handlerPlace(node string) (pos string) {
+func (c *compiler) handlerPlace(node string) (pos place) {
 	for _, d := range c.handlers {
 		if d.node == node {
 			return d.pos

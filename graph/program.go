@@ -143,23 +143,30 @@ func (p *program) withoutAside(input state.View) state.View {
 // fields of the state. It does not depend on the order of the declarations of nodes,
 // edges, joins, branches and targets.
 func (p *program) digest() string {
-	var parts []string
-	for i, n := range p.nodes {
-		s := p.shape.Nodes[i]
-		part := fmt.Sprintf("node %q %v %v %v", n.name, s.Next, s.Deferred, n.targets.sorted())
+	text := make([]byte, 0, 64*len(p.nodes))
+	for i := range p.nodes {
+		n, s := &p.nodes[i], &p.shape.Nodes[i]
+		if i > 0 {
+			text = append(text, '\n')
+		}
+		text = append(text, "node "...)
+		text = strconv.AppendQuote(text, n.name)
+		text = append(appendInts(append(text, ' '), s.Next), ' ')
+		text = append(strconv.AppendBool(text, s.Deferred), ' ')
+		text = append(text, n.targets.sorted()...)
 		if n.ends {
-			part += " ends"
+			text = append(text, " ends"...)
 		}
 		if n.leaves {
-			part += " leaves"
+			text = append(text, " leaves"...)
 		}
 		for _, b := range n.sortedBranches() {
-			part += " branch " + b
+			text = append(append(text, " branch "...), b...)
 		}
 		if n.onError != nil {
-			part += " " + storedHandler + " " + n.onError.targets.sorted()
+			text = append(append(text, ' '), storedHandler...)
+			text = append(append(text, ' '), n.onError.targets.sorted()...)
 		}
-		parts = append(parts, part)
 	}
 	joins := make([]string, len(p.shape.Joins))
 	for i, j := range p.shape.Joins {
@@ -169,11 +176,26 @@ func (p *program) digest() string {
 	for _, f := range p.schema.Fields() {
 		joins = append(joins, fmt.Sprintf("field %q %s %v %s", f.Name, f.Type, f.Turn, f.Default))
 	}
-	return hash(p.name, strings.Join(parts, "\n"), strings.Join(joins, "\n"), fmt.Sprint(p.shape.Start))
+	return hash(p.name, string(text), strings.Join(joins, "\n"), fmt.Sprint(p.shape.Start))
+}
+
+// appendInts appends numbers in the form of fmt.
+func appendInts(b []byte, numbers []int) []byte {
+	b = append(b, '[')
+	for i, n := range numbers {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendInt(b, int64(n), 10)
+	}
+	return append(b, ']')
 }
 
 // sorted returns the names of the targets in one order.
 func (ts targets) sorted() string {
+	if len(ts) == 0 {
+		return "[]"
+	}
 	names := make([]string, len(ts))
 	for i, t := range ts {
 		names[i] = t.name
@@ -183,6 +205,9 @@ func (ts targets) sorted() string {
 }
 
 func (n *node) sortedBranches() []string {
+	if len(n.branches) == 0 {
+		return nil
+	}
 	all := make([]string, len(n.branches))
 	for i, b := range n.branches {
 		all[i] = b.targets.sorted()

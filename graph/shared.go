@@ -21,9 +21,9 @@ import (
 // All else is as with [Subgraph].
 func Inline[S any](child *Graph[S], targets ...string) Node[S] {
 	if child == nil || child.p == nil {
-		return Node[S]{targets: targets, pos: caller(1), faults: []string{"an Inline needs a graph"}}
+		return Node[S]{targets: targets, faults: []string{"an Inline needs a graph"}}
 	}
-	return Node[S]{targets: targets, pos: caller(1), child: child.p, faults: unshared(child.p.schema), call: func(ctx context.Context, s, _ any) (Command, error) {
+	return Node[S]{targets: targets, child: child.p, faults: unshared(child.p.schema), call: func(ctx context.Context, s, _ any) (Command, error) {
 		v, err := newVisit(ctx, child.p)
 		if err != nil {
 			return Command{}, err

@@ -27,9 +27,9 @@ import (
 // MaxTasks and Timeout. It takes its places from the parent's Config.Concurrency.
 func Subgraph[S, C any](child *Graph[C], in func(s *S) (C, error), out func(s *S, end *C) error, targets ...string) Node[S] {
 	if child == nil || child.p == nil || in == nil || out == nil {
-		return Node[S]{targets: targets, pos: caller(1), faults: []string{"a Subgraph needs a graph, and functions in and out"}}
+		return Node[S]{targets: targets, faults: []string{"a Subgraph needs a graph, and functions in and out"}}
 	}
-	return Node[S]{targets: targets, pos: caller(1), child: child.p, call: func(ctx context.Context, s, _ any) (Command, error) {
+	return Node[S]{targets: targets, child: child.p, call: func(ctx context.Context, s, _ any) (Command, error) {
 		parent := s.(*S)
 		input, err := in(parent)
 		if err != nil {
@@ -48,7 +48,7 @@ func Subgraph[S, C any](child *Graph[C], in func(s *S) (C, error), out func(s *S
 // brings what the child ended with into the parent's state. Everything else is as with [Subgraph].
 // A child that lives as long as the thread ([PerThread]) can serve one task of a step only.
 func SubgraphWorker[S, P, C any](child *Graph[C], in func(s *S, payload P) (C, error), out func(s *S, payload P, end *C) error, targets ...string) Node[S] {
-	n := Node[S]{targets: targets, pos: caller(1), payload: payloadOf[P]()}
+	n := Node[S]{targets: targets, payload: payloadOf[P]()}
 	if child == nil || child.p == nil || in == nil || out == nil {
 		n.faults = []string{"a SubgraphWorker needs a graph, and functions in and out"}
 		return n

@@ -21,6 +21,9 @@ func (c *compiler) addEdges() {
 		if e.from == Start {
 			switch {
 			case to == end && known:
+				if c.entry >= 0 {
+					c.p.nodes[c.entry].ends = true
+				}
 				c.fail(e.pos, "an edge leads from Start to End; there is nothing to run")
 			case !known:
 			case c.entry >= 0:
@@ -50,7 +53,7 @@ func insert(set []int, n int) []int {
 	return slices.Insert(set, at, n)
 }
 
-func (c *compiler) source(pos, what, name string) (n int, ok bool) {
+func (c *compiler) source(pos place, what, name string) (n int, ok bool) {
 	switch name {
 	case End:
 		c.fail(pos, "%s leads from End; nothing follows it", what)
@@ -77,7 +80,7 @@ func (c *compiler) addBranches() {
 		if ok {
 			b.targets = c.withoutParent(from, b.targets)
 		}
-		ts := c.resolve(b.pos, "a branch from "+quote(b.from), b.targets)
+		ts := c.resolve(b.pos, "a branch from ", b.from, b.targets)
 		if ok {
 			c.p.nodes[from].branches = append(c.p.nodes[from].branches, branch{b.call, ts})
 		}
@@ -126,7 +129,7 @@ func (c *compiler) addDefers() {
 
 // addHandlers gives the nodes their handlers, those for all nodes last.
 func (c *compiler) addHandlers() {
-	given := map[string]string{} // the node, or "*" → where
+	given := map[string]place{} // the node, or "*" → where
 	for _, d := range c.handlers {
 		n, ok := c.index[d.node]
 		if first, dup := given[d.node]; dup {
@@ -161,9 +164,8 @@ func (c *compiler) handleAll(d handlerDraft) {
 }
 
 func (c *compiler) handler(d handlerDraft) *job {
-	who := "the handler of " + quote(d.node)
-	j := c.job(who, d.nodeDraft)
-	j.targets = c.resolve(d.pos, who, d.targets)
+	j := c.job("the handler of ", d.node, &d.nodeDraft)
+	j.targets = c.resolve(d.pos, "the handler of ", d.node, d.targets)
 	return &j
 }
 
@@ -177,20 +179,23 @@ func (c *compiler) withoutParent(n int, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == Parent })
 }
 
-// resolve turns names into targets.
-func (c *compiler) resolve(pos, who string, names []string) targets {
-	var ts targets
-	seen := make(map[string]bool, len(names))
-	for _, name := range names {
-		n, ok := c.lookup(name)
+// resolve turns names into targets. Mistakes name the part that has them by kind and name.
+func (c *compiler) resolve(pos place, kind, name string, targetNames []string) targets {
+	if len(targetNames) == 0 {
+		return nil
+	}
+	ts := make(targets, 0, len(targetNames))
+	seen := make(map[string]bool, len(targetNames))
+	for _, to := range targetNames {
+		n, ok := c.lookup(to)
 		switch {
-		case name == Start:
-			c.fail(pos, "%s goes to Start; nothing can", who)
+		case to == Start:
+			c.fail(pos, "%s goes to Start; nothing can", kind+quote(name))
 		case !ok:
-			c.fail(pos, "%s goes to %q, which is not a node%s", who, name, c.suggest(name))
-		case !seen[name]:
-			seen[name] = true
-			ts = append(ts, target{name, n})
+			c.fail(pos, "%s goes to %q, which is not a node%s", kind+quote(name), to, c.suggest(to))
+		case !seen[to]:
+			seen[to] = true
+			ts = append(ts, target{to, n})
 		}
 	}
 	return ts
