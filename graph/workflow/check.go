@@ -62,8 +62,8 @@ func (c *checker) checkTypes() {
 	for _, f := range c.plan.fields {
 		fields[f.Name] = exprType(f.Type)
 	}
-	c.state = exprs.Prepared(exprs.Object(fields))
-	c.env, c.config = exprs.Prepared(c.plan.envType()), exprs.Prepared(c.plan.configType())
+	c.state = exprs.Object(fields)
+	c.env, c.config = c.plan.envType(), c.plan.configType()
 }
 
 // checkVariables reports names that are declared twice, or that are reserved.
@@ -171,7 +171,6 @@ func (c *checker) checkNode(n *node) {
 	c.checkLimit(n.limit)
 	c.checkCache(n)
 	result, ok := c.checkWork(n, env)
-	result = exprs.Prepared(result)
 	if ok {
 		env["result"] = result
 	}
@@ -241,7 +240,7 @@ func (c *checker) checkEach(n *node, env exprs.Env) {
 	} else if slices.Contains([]string{"state", "result", "error", "env", "run", "config"}, e.alias.name) {
 		c.fail(e.alias.at, "WF124", "%q already has a meaning; name the item otherwise", e.alias.name)
 	}
-	env[e.alias.name] = exprs.Prepared(exprType(item))
+	env[e.alias.name] = exprType(item)
 }
 
 // checkWork compiles what the node does. ok is false for the kind that has no result.

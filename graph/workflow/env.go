@@ -236,10 +236,7 @@ func (c *checker) baseEnv() exprs.Env {
 func (p *plan) envType() exprs.Type {
 	env := map[string]exprs.Type{}
 	for _, v := range p.env {
-		env[v.name] = variableTypes[v.typ]
-		if env[v.name] == nil {
-			env[v.name] = exprs.Any
-		}
+		env[v.name] = variableTypes[v.typ] // Any for a type that is a mistake
 	}
 	return exprs.Object(env)
 }

@@ -21,9 +21,13 @@
 // # Language
 //
 // The language is that of expr-lang/expr: arithmetic, and or not, ?: and ??, in, contains,
-// startsWith, endsWith, matches, ranges 1..3, slices, let, closures, and pipes such as list |
-// map(.url) | join(", "). The compiler checks names and fields. Division yields a float, even 4/2;
-// int(x) converts it. A missing key of a map reads as nil.
+// startsWith, endsWith, matches, ranges 1..3, slices, let, if else, closures, and pipes such as
+// list | map(.url) | join(", "). The compiler checks names, fields, and the types of operands and
+// arguments. Division yields a float, even 4/2; int(x) converts it. A missing key of a map reads as
+// nil, a missing group of groupBy as an empty list.
+//
+// An expression is compiled to Go closures. A value in an expression is nil, a bool, a string, an
+// int64, a float64, a []any or a map[string]any; other Go types are converted when they are read.
 //
 // Functions on lists: all, any, none, one, filter, map, find, findIndex, findLast, findLastIndex,
 // count, sum, mean, median, min, max, reduce, groupBy, sortBy, sort, reverse, uniq, concat,
@@ -37,21 +41,21 @@
 // the same with indentation. format(text, args...) is fmt.Sprintf with the verbs d x X f e g s v q
 // t. A verb that does not match its argument is an error.
 //
-// # Differences from the engine
+// # Differences from expr-lang/expr
 //
 //   - Evaluation is deterministic: keys, values and toPairs use the order of the keys, and sort and
 //     sortBy are stable. The functions now, date, duration and timezone, and $env, do not exist.
 //     ISO dates compare and slice as text.
 //   - Slices of text count characters, as len does, not bytes. string(x) and join write values as
 //     ${{ }} does.
-//   - Integer + - * and int(x) return an error if the result does not fit in 64 bits. The engine
-//     wraps around.
-//   - fromJSON decodes integers as integers. Values have no methods.
-//   - The work of an evaluation (MaxWork) and the size of its texts (MaxText) are bounded. The
-//     engine bounds neither: nested loops or doubled strings could exhaust the process.
+//   - Integer + - * and int(x) return an error if the result does not fit in 64 bits, instead of
+//     another number.
+//   - fromJSON decodes integers as integers. Values have no methods. There are no bytes b"…".
+//   - and, or, not and the closures of filter and the like want true or false at run time too, and
+//     functions what their parameters say. The middle operand of a < b < c is evaluated once.
+//   - The work of an evaluation (MaxWork) and the size of its texts (MaxText) are bounded.
 //
-// A [Compiler] bounds the total size of the expressions of a file. [Prepared] caches a type that
-// many expressions use.
+// A [Compiler] bounds the total size of the expressions of a file.
 //
 // # Traps
 //
@@ -71,8 +75,6 @@
 //     name.
 //  4. Integers remain integers. Results are plain values that JSON can hold, and share no memory
 //     with the variables.
-//
-// Only this package imports github.com/expr-lang/expr.
 package exprs
 
 // The bounds. A step is an iteration of a loop, an item read, 64 bytes of text read, or 256 bytes

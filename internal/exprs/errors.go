@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/expr-lang/expr/file"
 )
 
 var (
@@ -141,46 +139,28 @@ func (s source) start() int {
 	return s.from + len(text) - len(strings.TrimLeft(text, " \t\r\n"))
 }
 
-// locate returns an error at a location of the engine, which counts runes of the expression.
-func (s source) locate(loc file.Location, msg string) *Error {
-	offset, text := 0, s.text()
-	for range max(loc.From, 0) {
-		_, size := utf8.DecodeRuneInString(text[offset:])
-		offset += size
+// mistake returns the error of a mistake in the expression.
+func (s source) mistake(m *mistake) *Error {
+	e := s.errorAt(s.from+m.pos, utf8.RuneCountInString(s.text()[m.pos:m.end]), m.msg)
+	e.Class, e.Suggest, e.Known, e.Hint = m.class, m.suggest, m.known, m.hint
+	if e.Hint == "" {
+		e.Hint = hint(m.msg, s.whole[s.from:e.Offset])
 	}
-	return s.errorAt(s.from+offset, loc.To-loc.From, msg)
-}
-
-// translate converts an error of the engine to an *Error.
-func (s source) translate(err error) *Error {
-	msg := engineWords.Replace(err.Error())
-	var at *file.Error
-	if !errors.As(err, &at) {
-		return s.errorAt(s.start(), 1, msg)
-	}
-	msg, _, _ = strings.Cut(engineWords.Replace(at.Message), "\n")
-	e := s.locate(at.Location, msg)
-	e.Hint = hint(msg, s.whole[s.from:e.Offset])
 	return e
 }
 
-var engineWords = strings.NewReplacer(
-	"compilation failed: expression exceeds maximum allowed nodes", fmt.Sprintf("expression is too long (more than %d parts)", MaxNodes),
-	"memory budget exceeded", errWork.Error(),
-	"map[interface {}][]interface {}", "map",
-	"map[string]interface {}", "map",
-	"[]interface {}", "list",
-	"[]string", "list",
-	"[]int", "list",
-	"interface {}", "any",
-	"float64", "number",
-	"builtin ", "",
-	"predicate should", "the condition in the parentheses should",
-	"predicate with brackets", "the condition with brackets",
-	"unexpected token EOF", "unexpected end of the expression",
-	`unexpected token Operator(`, `unexpected token (`,
-	`unexpected token Bracket(`, `unexpected token (`,
-	`unexpected token Identifier(`, `unexpected token (`,
-	`unexpected token Number(`, `unexpected token (`,
-	`unexpected token String(`, `unexpected token (`,
-)
+// failure returns the error of an evaluation.
+func (s source) failure(err error) *Error {
+	at, ok := errors.AsType[*placed](err)
+	if !ok {
+		return s.errorAt(s.start(), 1, firstLine(err))
+	}
+	e := s.errorAt(s.from+at.pos, utf8.RuneCountInString(s.text()[at.pos:at.end]), firstLine(at.err))
+	e.Hint = at.hint
+	return e
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}

@@ -112,7 +112,7 @@ func TestCompileCondition_RejectsTemplateMarks(t *testing.T) {
 func TestEval_ReportsPlaces(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"x ${{ result.a.b }}", "1:14: cannot fetch a from nil (guard it with ?. or give a default with ??)"},
-		{"${{ state.names[9] }}", "1:16: index out of range: 9 (array length is 3)"},
+		{"${{ state.names[9] }}", "1:16: index out of range: 9 (list length is 3)"},
 		{"${{ format('%d', 1.5) }}", "1:5: format argument 1: %d wants an integer, not float"},
 		{"${{ format('%d') }}", "1:5: format has more verbs than arguments (0)"},
 		{"${{ format('x', 1) }}", "1:5: format has 1 arguments for 0 verbs"},
@@ -124,10 +124,10 @@ func TestEval_ReportsPlaces(t *testing.T) {
 		{"${{ fromJSON('{') }}", "1:5: not JSON: unexpected EOF"},
 		{"${{ fromJSON('1 2') }}", "1:5: not JSON: there is text after the value"},
 		{"${{ 1 / 0 }}", "1:5: the result is +Inf, not a number that can be stored"},
-		{"${{ 1 % 0 }}", "1:7: runtime error: integer divide by zero"},
+		{"${{ 1 % 0 }}", "1:7: integer divide by zero"},
 		{"${{ sortBy(state.names, #, result ?? 'up') }}", `1:5: order is up; it may be "asc" or "desc"`},
-		{"${{ result | keys() }}", "1:14: nil is not a map"},
-		{"${{ result | join() }}", "1:14: cannot join nil"},
+		{"${{ result | keys() }}", "1:14: keys wants a map, not nil"},
+		{"${{ result | join() }}", "1:14: join wants a list, not nil"},
 		{"${{ 'a' matches (state.topic + '(') }}", "1:9: error parsing regexp: missing closing ): `zürich(`"},
 	} {
 		v, err := exprs.CompileValue(tt.text, weather)

@@ -2,7 +2,6 @@ package exprs
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -106,20 +105,4 @@ func textVerb(verb byte) byte {
 		return 's'
 	}
 	return verb
-}
-
-// asInt converts v to an integer. It accepts whole floats, because JSON does not distinguish 3 from
-// 3.0.
-func asInt(v any) (int64, bool) {
-	f, ok := asFloat(v)
-	if !ok || f != math.Trunc(f) || math.Abs(f) > 1<<63 {
-		return 0, false
-	}
-	switch v := v.(type) {
-	case int:
-		return int64(v), true
-	case int64:
-		return v, true
-	}
-	return int64(f), math.Abs(f) < 1<<63
 }

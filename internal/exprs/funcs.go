@@ -1,377 +1,209 @@
 package exprs
 
 import (
-	"encoding/base64"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
-
-	"github.com/expr-lang/expr/builtin"
-	"github.com/expr-lang/expr/vm/runtime"
 )
 
-// disabled lists builtins that read the clock or the time zones of the machine, or return times,
-// which a state cannot hold.
-var disabled = []string{"now", "date", "duration", "timezone"}
-
-// free lists builtins whose cost does not depend on their arguments.
-var free = []string{
-	"abs", "bitand", "bitnand", "bitnot", "bitor", "bitshl", "bitshr", "bitushr", "bitxor",
-	"ceil", "first", "floor", "last", "round", "take", "type",
+// function is a function without a closure.
+type function struct {
+	params []param
+	least  int  // arguments
+	more   bool // the last parameter may repeat
+	cost   cost
+	result func(args []Type) Type
+	call   func(m *meter, args []any) (any, error)
 }
 
-// deep lists builtins that read nested lists. The others read their arguments once.
-var deep = []string{"flatten", "max", "mean", "median", "min"}
+// param returns the parameter of argument i.
+func (f *function) param(i int) param { return f.params[min(i, len(f.params)-1)] }
+
+// param is what a parameter takes, in words for errors.
+type param string
+
+const (
+	anything   param = "a value"
+	text       param = "a string"
+	integer    param = "an integer"
+	aNumber    param = "a number"
+	aList      param = "a list"
+	listOrNil  param = "a list or nil"
+	aMap       param = "a map"
+	numberList param = "numbers or lists of numbers"
+	sized      param = "a list, a map or a string"
+	collection param = "a list or a map"
+	scalar     param = "a number or a string"
+)
+
+// kindsOf has the kinds of values that a parameter takes. It has no anything.
+var kindsOf = map[param][]Kind{
+	text: {StringKind}, integer: {IntKind}, aNumber: {IntKind, NumberKind}, aList: {ListKind}, listOrNil: {ListKind, NilKind},
+	aMap: {MapKind}, numberList: {IntKind, NumberKind, ListKind, NilKind}, sized: {ListKind, MapKind, StringKind},
+	collection: {ListKind, MapKind, NilKind}, scalar: {IntKind, NumberKind, StringKind},
+}
+
+// takes reports whether a value of type t may be an argument.
+func (p param) takes(t Type) bool { return p == anything || t.mayBe(kindsOf[p]...) }
+
+// takesValue reports whether v may be an argument. A whole float is an integer, because JSON does
+// not distinguish 3 from 3.0.
+func (p param) takesValue(v any) bool {
+	if p == anything || slices.Contains(kindsOf[p], kindOf(v)) {
+		return true
+	}
+	if p == integer {
+		_, ok := asInt(v)
+		return ok
+	}
+	return false
+}
+
+// cost is what the arguments of a function cost.
+type cost uint8
+
+const (
+	shallow cost = iota // each argument is read once
+	free                // the cost does not depend on the arguments
+	deep                // nested lists are read too
+)
+
+func (c cost) pay(m *meter, v any) error {
+	switch c {
+	case free:
+		return nil
+	case deep:
+		return m.weigh(v, 0)
+	}
+	return m.charge(v)
+}
 
 // Functions returns the sorted names of all functions.
 func Functions() []string {
-	var names []string
-	for _, name := range builtin.Names {
-		if !slices.Contains(disabled, name) {
-			names = append(names, name)
+	return slices.Sorted(func(yield func(string) bool) {
+		for name := range functions {
+			if !yield(name) {
+				return
+			}
 		}
-	}
-	for name := range ownFunctions {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// ownFunctions holds the functions that the engine does not have.
-var ownFunctions = map[string]*builtin.Function{
-	"format": function("format", format, new(func(string, ...any) string)),
-	"json":   function("json", func(m *meter, args []any) (any, error) { return m.toJSON(args[0], "") }, new(func(any) string)),
-}
-
-// metered holds the functions that the rewriter calls: operators, and builtins of the engine that
-// need bounds or an order. The checker has checked the number of arguments with the signatures of
-// the engine.
-var metered = map[string]*builtin.Function{
-	"charge":      function("charge", func(m *meter, args []any) (any, error) { return args[0], m.charge(args[0]) }),
-	"weigh":       function("weigh", func(m *meter, args []any) (any, error) { return args[0], m.weigh(args[0], 0) }),
-	"tick":        function("tick", func(m *meter, args []any) (any, error) { return args[0], m.spend(1) }),
-	"equal":       function("equal", func(m *meter, args []any) (any, error) { return m.equal(args[0], args[1], 0) }),
-	"in":          function("in", in),
-	"+":           function("+", add),
-	"-":           function("-", subtract),
-	"*":           function("*", multiply),
-	"int":         function("int", toInt),
-	"slice":       function("slice", slice),
-	"matches":     function("matches", matches),
-	"join":        function("join", join),
-	"indexOf":     function("indexOf", func(m *meter, args []any) (any, error) { return place(m, args, strings.Index) }),
-	"lastIndexOf": function("lastIndexOf", func(m *meter, args []any) (any, error) { return place(m, args, strings.LastIndex) }),
-	"key":         function("key", key),
-	"repeat":      function("repeat", repeat),
-	"replace":     function("replace", replace),
-	"string":      function("string", func(m *meter, args []any) (any, error) { return m.toText(args[0]) }),
-	"toJSON":      function("toJSON", func(m *meter, args []any) (any, error) { return m.toJSON(args[0], "  ") }),
-	"fromJSON":    function("fromJSON", fromJSON),
-	"fromBase64":  function("fromBase64", fromBase64),
-	"keys":        function("keys", keys),
-	"values":      function("values", values),
-	"toPairs":     function("toPairs", toPairs),
-	"uniq":        function("uniq", uniq),
-	"sort":        function("sort", sorted),
-	"sortBy":      function("sortBy", sortedBy),
-}
-
-// function adapts fn to the engine. The first argument of each call is the meter of the evaluation.
-func function(name string, fn func(m *meter, args []any) (any, error), signature ...any) *builtin.Function {
-	f := &builtin.Function{Name: name, Func: func(args ...any) (any, error) {
-		return fn(args[0].(*meter), args[1:])
-	}}
-	for _, s := range signature {
-		f.Types = append(f.Types, reflect.TypeOf(s).Elem())
-	}
-	return f
-}
-
-func in(m *meter, args []any) (any, error) {
-	needle, list := args[0], reflect.ValueOf(args[1])
-	if !isList(list) {
-		if err := m.charge(needle); err != nil {
-			return nil, err
+		for name := range loops {
+			if !yield(name) {
+				return
+			}
 		}
-		return runtime.In(needle, args[1]), nil
-	}
-	for item := range itemsOf(args[1]) {
-		if same, err := m.equal(item, needle, 0); same || err != nil {
-			return same, err
-		}
-	}
-	return false, nil
-}
-
-func add(m *meter, args []any) (any, error) {
-	a, ok := args[0].(string)
-	b, also := args[1].(string)
-	if ok && also {
-		return a + b, m.text(len(a) + len(b))
-	}
-	if a, b, ok := integers(args); ok {
-		return fitting(a+b, (a+b > a) == (b > 0))
-	}
-	return runtime.Add(args[0], args[1]), nil
-}
-
-func slice(m *meter, args []any) (any, error) {
-	s, ok := args[0].(string)
-	if !ok {
-		return sliceList(args)
-	}
-	if err := m.charge(s); err != nil {
-		return nil, err
-	}
-	runes := []rune(s)
-	return string(runtime.Slice(runes, bound(args[1], 0), bound(args[2], len(runes))).([]rune)), nil
-}
-
-func sliceList(args []any) (any, error) {
-	v := reflect.ValueOf(args[0])
-	if !isList(v) {
-		return nil, fmt.Errorf("cannot slice %s", kindName(args[0]))
-	}
-	return runtime.Slice(args[0], bound(args[1], 0), bound(args[2], v.Len())), nil
-}
-
-func bound(v any, missing int) any {
-	if v == nil {
-		return missing
-	}
-	return v
-}
-
-func join(m *meter, args []any) (any, error) {
-	glue := ""
-	if len(args) > 1 {
-		glue = args[1].(string)
-	}
-	if !isList(reflect.ValueOf(args[0])) {
-		return nil, fmt.Errorf("cannot join %s", kindName(args[0]))
-	}
-	var parts []string
-	size := 0
-	for item := range itemsOf(args[0]) {
-		s, err := m.toText(item)
-		if err != nil {
-			return nil, err
-		}
-		if size += len(s) + len(glue); size > MaxText+len(glue) {
-			return nil, errText
-		}
-		parts = append(parts, s)
-	}
-	return strings.Join(parts, glue), m.text(max(size-len(glue), 0))
-}
-
-// place returns the index of a text in another one, in characters, as slices and len count them, or
-// -1.
-func place(m *meter, args []any, index func(s, part string) int) (any, error) {
-	s, part := args[0].(string), args[1].(string)
-	if err := errors.Join(m.charge(s), m.charge(part)); err != nil {
-		return nil, err
-	}
-	at := index(s, part)
-	if at < 0 {
-		return -1, nil
-	}
-	return utf8.RuneCountInString(s[:at]), nil
-}
-
-// key returns a key for groupBy that is the same for equal numbers of different types.
-func key(m *meter, args []any) (any, error) {
-	v := reflect.ValueOf(args[0])
-	switch {
-	case v.CanInt():
-		return int(v.Int()), nil
-	case v.CanFloat() && v.Float() == math.Trunc(v.Float()) && math.Abs(v.Float()) < 1<<63:
-		return int(v.Float()), nil
-	}
-	return args[0], m.charge(args[0])
-}
-
-func repeat(m *meter, args []any) (any, error) {
-	s, n := args[0].(string), runtime.ToInt(args[1])
-	switch {
-	case n < 0:
-		return nil, fmt.Errorf("cannot repeat %d times", n)
-	case n > MaxText || len(s)*n > MaxText:
-		return nil, errText
-	}
-	return strings.Repeat(s, n), m.text(len(s) * n)
-}
-
-func replace(m *meter, args []any) (any, error) {
-	s, old, with, n := args[0].(string), args[1].(string), args[2].(string), -1
-	if len(args) > 3 {
-		n = runtime.ToInt(args[3])
-	}
-	if err := m.text(len(s)); err != nil {
-		return nil, err
-	}
-	found := strings.Count(s, old)
-	if n >= 0 {
-		found = min(found, n)
-	}
-	if len(with) > MaxText || len(s)+found*(len(with)-len(old)) > MaxText {
-		return nil, errText
-	}
-	return strings.Replace(s, old, with, n), m.text(len(s) + found*max(len(with)-len(old), 0))
-}
-
-// fromJSON decodes integers as integers; the engine would decode them as floats.
-func fromJSON(m *meter, args []any) (any, error) {
-	s := args[0].(string)
-	if err := m.spend(1 + len(s)/8); err != nil {
-		return nil, err
-	}
-	dec := json.NewDecoder(strings.NewReader(s))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return nil, fmt.Errorf("not JSON: %w", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("not JSON: there is text after the value")
-	}
-	return m.plain(v, 0)
-}
-
-// fromBase64 rejects bytes that are not UTF-8, because JSON would replace them.
-func fromBase64(m *meter, args []any) (any, error) {
-	s := args[0].(string)
-	if err := m.text(len(s)); err != nil {
-		return nil, err
-	}
-	data, err := base64.StdEncoding.DecodeString(s)
-	if err != nil {
-		return nil, fmt.Errorf("not base64: %w", err)
-	}
-	if !utf8.Valid(data) {
-		return nil, errors.New("the bytes are not UTF-8 text")
-	}
-	return string(data), nil
-}
-
-func keys(m *meter, args []any) (any, error) {
-	return mapItems(m, args[0], func(_ reflect.Value, key reflect.Value) any { return key.Interface() })
-}
-
-func values(m *meter, args []any) (any, error) {
-	return mapItems(m, args[0], func(v, key reflect.Value) any { return v.MapIndex(key).Interface() })
-}
-
-func toPairs(m *meter, args []any) (any, error) {
-	return mapItems(m, args[0], func(v, key reflect.Value) any {
-		return []any{key.Interface(), v.MapIndex(key).Interface()}
 	})
 }
 
-// mapItems calls item for each entry of a map, in the order of the keys, and returns the results.
-func mapItems(m *meter, of any, item func(v, key reflect.Value) any) (any, error) {
-	v := reflect.ValueOf(of)
-	if v.Kind() != reflect.Map {
-		return nil, fmt.Errorf("%s is not a map", kindName(of))
-	}
-	if err := m.charge(of); err != nil {
-		return nil, err
-	}
-	list := make([]any, 0, v.Len())
-	for _, key := range sortedKeys(v) {
-		list = append(list, item(v, key))
-	}
-	return list, nil
+func isFunction(name string) bool {
+	_, is := functions[name]
+	_, isLoop := loops[name]
+	return is || isLoop
 }
 
-// uniq returns the items without duplicates. It keeps the first of equal items.
-func uniq(m *meter, args []any) (any, error) {
-	if !isList(reflect.ValueOf(args[0])) {
-		return nil, fmt.Errorf("uniq wants a list, not %s", kindName(args[0]))
-	}
-	list, seen := []any{}, map[string]bool{}
-	for item := range itemsOf(args[0]) {
-		key, err := m.toJSON(item, "")
-		if err != nil {
-			return nil, err
-		}
-		if !seen[key] {
-			seen[key] = true
-			list = append(list, item)
-		}
-	}
-	return list, nil
+// gives returns the result of a function that is always of type t.
+func gives(t Type) func([]Type) Type { return func([]Type) Type { return t } }
+
+func sameAsFirst(args []Type) Type { return args[0] }
+func itemOfFirst(args []Type) Type { return args[0].items() }
+func listOfFirst(args []Type) Type { return List(args[0].items()) }
+
+// functions has the functions without a closure, by name.
+var functions = map[string]*function{
+	"len":   {params: []param{sized}, least: 1, result: gives(Int), call: length},
+	"type":  {params: []param{anything}, least: 1, cost: free, result: gives(String), call: func(_ *meter, a []any) (any, error) { return typeName(a[0]), nil }},
+	"get":   {params: []param{collection, anything}, least: 2, result: itemOfFirst, call: get},
+	"first": {params: []param{listOrNil}, least: 1, cost: free, result: itemOfFirst, call: func(_ *meter, a []any) (any, error) { return itemAt(a[0], 0) }},
+	"last":  {params: []param{listOrNil}, least: 1, cost: free, result: itemOfFirst, call: func(_ *meter, a []any) (any, error) { return itemAt(a[0], -1) }},
+
+	"abs":   {params: []param{aNumber}, least: 1, cost: free, result: sameAsFirst, call: abs},
+	"ceil":  rounding(math.Ceil),
+	"floor": rounding(math.Floor),
+	"round": rounding(math.Round),
+	"int":   {params: []param{scalar}, least: 1, result: gives(Int), call: toInt},
+	"float": {params: []param{scalar}, least: 1, result: gives(Number), call: toFloat},
+	"max":   {params: []param{numberList}, least: 1, more: true, cost: deep, result: extremeType, call: extreme("max", 1)},
+	"min":   {params: []param{numberList}, least: 1, more: true, cost: deep, result: extremeType, call: extreme("min", -1)},
+	"mean": {params: []param{numberList}, least: 1, more: true, cost: deep, result: gives(Number), call: func(_ *meter, a []any) (any, error) {
+		return average("mean", a, mean)
+	}},
+	"median": {params: []param{numberList}, least: 1, more: true, cost: deep, result: gives(Number), call: func(_ *meter, a []any) (any, error) {
+		return average("median", a, median)
+	}},
+
+	"bitand":  bits2(func(x, y int64) (int64, error) { return x & y, nil }),
+	"bitor":   bits2(func(x, y int64) (int64, error) { return x | y, nil }),
+	"bitxor":  bits2(func(x, y int64) (int64, error) { return x ^ y, nil }),
+	"bitnand": bits2(func(x, y int64) (int64, error) { return x &^ y, nil }),
+	"bitshl":  bits2(func(x, y int64) (int64, error) { return x << max(y, 0), shift(y) }),
+	"bitshr":  bits2(func(x, y int64) (int64, error) { return x >> max(y, 0), shift(y) }),
+	"bitushr": bits2(func(x, y int64) (int64, error) { return int64(uint64(x) >> max(y, 0)), shift(y) }),
+	"bitnot": {params: []param{integer}, least: 1, cost: free, result: gives(Int), call: func(_ *meter, a []any) (any, error) {
+		x, _ := asInt(a[0])
+		return ^x, nil
+	}},
+
+	"upper":       changed(strings.ToUpper),
+	"lower":       changed(strings.ToLower),
+	"trim":        trimmed(strings.TrimSpace, strings.Trim),
+	"trimPrefix":  trimmed(func(s string) string { return strings.TrimPrefix(s, " ") }, strings.TrimPrefix),
+	"trimSuffix":  trimmed(func(s string) string { return strings.TrimSuffix(s, " ") }, strings.TrimSuffix),
+	"split":       splitting(strings.SplitN),
+	"splitAfter":  splitting(strings.SplitAfterN),
+	"replace":     {params: []param{text, text, text, integer}, least: 3, result: gives(String), call: replace},
+	"repeat":      {params: []param{text, integer}, least: 2, result: gives(String), call: repeat},
+	"join":        {params: []param{aList, text}, least: 1, result: gives(String), call: join},
+	"indexOf":     searching(strings.Index),
+	"lastIndexOf": searching(strings.LastIndex),
+	"hasPrefix":   testing2(strings.HasPrefix),
+	"hasSuffix":   testing2(strings.HasSuffix),
+	"format":      {params: []param{text, anything}, least: 1, more: true, result: gives(String), call: format},
+
+	"string":     {params: []param{anything}, least: 1, result: gives(String), call: func(m *meter, a []any) (any, error) { return m.toText(a[0]) }},
+	"json":       {params: []param{anything}, least: 1, result: gives(String), call: func(m *meter, a []any) (any, error) { return m.toJSON(a[0], "") }},
+	"toJSON":     {params: []param{anything}, least: 1, result: gives(String), call: func(m *meter, a []any) (any, error) { return m.toJSON(a[0], "  ") }},
+	"fromJSON":   {params: []param{text}, least: 1, result: gives(Any), call: fromJSON},
+	"toBase64":   {params: []param{text}, least: 1, result: gives(String), call: toBase64},
+	"fromBase64": {params: []param{text}, least: 1, result: gives(String), call: fromBase64},
+
+	"keys":      {params: []param{aMap}, least: 1, result: gives(list), call: keys},
+	"values":    {params: []param{aMap}, least: 1, result: listOfFirst, call: values},
+	"toPairs":   {params: []param{aMap}, least: 1, result: gives(list), call: toPairs},
+	"fromPairs": {params: []param{aList}, least: 1, result: gives(keyedMap(Any)), call: fromPairs},
+	"take":      {params: []param{aList, integer}, least: 2, cost: free, result: sameAsFirst, call: take},
+	"reverse":   {params: []param{aList}, least: 1, result: listOfFirst, call: reverse},
+	"uniq":      {params: []param{aList}, least: 1, result: listOfFirst, call: uniq},
+	"concat":    {params: []param{aList}, least: 1, more: true, result: gives(list), call: concat},
+	"flatten":   {params: []param{aList}, least: 1, cost: deep, result: gives(list), call: flatten},
+	"sort":      {params: []param{listOrNil, text}, least: 1, result: listOfFirst, call: sorted},
 }
 
-func sorted(m *meter, args []any) (any, error) {
-	pairs := []any{}
-	for item := range itemsOf(args[0]) {
-		pairs = append(pairs, []any{item, item})
+// kindOf returns the kind of a value.
+func kindOf(v any) Kind {
+	switch v.(type) {
+	case nil:
+		return NilKind
+	case bool:
+		return BoolKind
+	case int64:
+		return IntKind
+	case float64:
+		return NumberKind
+	case string:
+		return StringKind
+	case []any:
+		return ListKind
 	}
-	return sortedBy(m, append([]any{pairs}, args[1:]...))
-}
-
-// sortedBy sorts [item, key] pairs by key. The sort is stable.
-func sortedBy(m *meter, args []any) (any, error) {
-	down, err := descending(args[1:])
-	if err != nil {
-		return nil, err
-	}
-	pairs := slices.Clone(args[0].([]any))
-	for _, p := range pairs {
-		if err := m.spend(20); err != nil { // an item is compared about log2(n) times
-			return nil, err
-		}
-		if err := m.charge(p.([]any)[1]); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortStableFunc(pairs, func(a, b any) int {
-		x, y := a.([]any)[1], b.([]any)[1]
-		if down {
-			x, y = y, x
-		}
-		switch {
-		case runtime.Less(x, y):
-			return -1
-		case runtime.Less(y, x):
-			return 1
-		}
-		return 0
-	})
-	for i, p := range pairs {
-		pairs[i] = p.([]any)[0]
-	}
-	return pairs, nil
-}
-
-func descending(order []any) (bool, error) {
-	if len(order) == 0 || order[0] == "asc" {
-		return false, nil
-	}
-	if order[0] == "desc" {
-		return true, nil
-	}
-	return false, fmt.Errorf(`order is %v; it may be "asc" or "desc"`, order[0])
+	return MapKind
 }
 
 // kindName returns the kind of a value for error messages.
 func kindName(v any) string {
-	r := reflect.ValueOf(v)
-	switch {
-	case v == nil:
-		return "nil"
-	case isList(r):
-		return "a list"
-	case r.Kind() == reflect.Map:
-		return "a map"
+	switch k := kindOf(v); k {
+	case ListKind, MapKind:
+		return "a " + string(k)
+	case NumberKind:
+		return "float"
+	default:
+		return string(k)
 	}
-	return fmt.Sprintf("%v", builtin.Type(v))
 }

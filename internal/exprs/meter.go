@@ -1,13 +1,6 @@
 package exprs
 
-import (
-	"reflect"
-
-	"github.com/expr-lang/expr/vm/runtime"
-)
-
-// meter counts the work of one evaluation. The engine bounds the lists that it allocates, but
-// neither loops nor text. The rewriter adds calls of the meter to both.
+// meter counts the work of one evaluation.
 type meter struct {
 	left int
 }
@@ -39,25 +32,42 @@ func (m *meter) charge(v any) error {
 		return m.spend(1 + len(v))
 	case map[string]any:
 		return m.spend(1 + len(v))
-	}
-	switch r := reflect.ValueOf(v); r.Kind() {
-	case reflect.Slice, reflect.Array, reflect.Map:
-		return m.spend(1 + r.Len())
+	case map[any]any:
+		return m.spend(1 + len(v))
 	}
 	return m.spend(1)
 }
 
-// weigh spends the steps of reading v and all nested items.
+// weigh spends the steps of reading v and all nested lists and maps.
 func (m *meter) weigh(v any, depth int) error {
 	if depth > maxDepth {
 		return errDepth
 	}
+	v, err := m.normal(v)
+	if err != nil {
+		return err
+	}
 	if err := m.charge(v); err != nil {
 		return err
 	}
-	for item := range itemsOf(v) {
-		if err := m.weigh(item, depth+1); err != nil {
-			return err
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			if err := m.weigh(item, depth+1); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, item := range v {
+			if err := m.weigh(item, depth+1); err != nil {
+				return err
+			}
+		}
+	case map[any]any:
+		for _, item := range v {
+			if err := m.weigh(item, depth+1); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -71,80 +81,99 @@ func (m *meter) equal(a, b any, depth int) (bool, error) {
 	if err := m.spend(1); err != nil {
 		return false, err
 	}
-	if s, ok := a.(string); ok {
-		t, ok := b.(string)
-		if !ok || len(s) != len(t) {
+	switch x := a.(type) {
+	case nil:
+		return b == nil, nil
+	case bool:
+		y, ok := b.(bool)
+		return ok && x == y, nil
+	case int64:
+		if y, ok := b.(int64); ok {
+			return x == y, nil
+		}
+		y, ok := b.(float64)
+		return ok && float64(x) == y, nil
+	case float64:
+		y, ok := asFloat(b)
+		return ok && x == y, nil
+	case string:
+		y, ok := b.(string)
+		if !ok || len(x) != len(y) {
 			return false, nil
 		}
-		return s == t, m.spend(len(s) / 64)
+		return x == y, m.spend(len(x) / 64)
+	case []any:
+		y, ok := b.([]any)
+		return m.equalLists(x, y, ok, depth)
+	case map[string]any:
+		if y, ok := b.(map[string]any); ok {
+			return equalMaps(m, x, y, depth)
+		}
 	}
-	switch x, y := reflect.ValueOf(a), reflect.ValueOf(b); {
-	case isList(x) && isList(y):
-		return m.equalLists(x, y, depth)
-	case x.Kind() == reflect.Map && y.Kind() == reflect.Map:
-		return m.equalMaps(x, y, depth)
+	if x, y, ok := keyedMaps(a, b); ok {
+		return equalMaps(m, x, y, depth)
 	}
-	return runtime.Equal(a, b), nil
+	return false, nil
 }
 
-func (m *meter) equalLists(x, y reflect.Value, depth int) (bool, error) {
-	if x.Len() != y.Len() {
+func (m *meter) equalLists(x, y []any, list bool, depth int) (bool, error) {
+	if !list || len(x) != len(y) {
 		return false, nil
 	}
-	for i := range x.Len() {
-		same, err := m.equal(x.Index(i).Interface(), y.Index(i).Interface(), depth+1)
-		if err != nil || !same {
+	for i := range x {
+		if same, err := m.equalItems(x[i], y[i], depth); err != nil || !same {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-func (m *meter) equalMaps(x, y reflect.Value, depth int) (bool, error) {
-	if x.Len() != y.Len() || x.Type().Key() != y.Type().Key() {
+// equalMaps compares the entries in the order of the keys, so that the work is the same each time.
+func equalMaps[K comparable](m *meter, x, y map[K]any, depth int) (bool, error) {
+	if len(x) != len(y) {
 		return false, nil
 	}
 	for _, key := range sortedKeys(x) {
-		other := y.MapIndex(key)
-		if !other.IsValid() {
+		other, ok := y[key]
+		if !ok {
 			return false, nil
 		}
-		same, err := m.equal(x.MapIndex(key).Interface(), other.Interface(), depth+1)
-		if err != nil || !same {
+		if same, err := m.equalItems(x[key], other, depth); err != nil || !same {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-func isList(v reflect.Value) bool { return v.Kind() == reflect.Slice || v.Kind() == reflect.Array }
-
-// itemsOf yields the items of a list, or the values of a map in the order of its keys. It yields
-// nothing for other values.
-func itemsOf(v any) func(yield func(any) bool) {
-	return func(yield func(any) bool) {
-		if list, ok := v.([]any); ok {
-			for _, item := range list {
-				if !yield(item) {
-					return
-				}
-			}
-			return
-		}
-		r := reflect.ValueOf(v)
-		switch {
-		case isList(r):
-			for i := range r.Len() {
-				if !yield(r.Index(i).Interface()) {
-					return
-				}
-			}
-		case r.Kind() == reflect.Map:
-			for _, key := range sortedKeys(r) {
-				if !yield(r.MapIndex(key).Interface()) {
-					return
-				}
-			}
-		}
+// equalItems compares items of lists and maps.
+func (m *meter) equalItems(x, y any, depth int) (bool, error) {
+	x, err := m.normal(x)
+	if err != nil {
+		return false, err
 	}
+	if y, err = m.normal(y); err != nil {
+		return false, err
+	}
+	return m.equal(x, y, depth+1)
+}
+
+// keyedMaps returns two maps of which one is that of groupBy or fromPairs.
+func keyedMaps(a, b any) (x, y map[any]any, ok bool) {
+	x, ok = keyedMapOf(a)
+	y, also := keyedMapOf(b)
+	return x, y, ok && also
+}
+
+func keyedMapOf(v any) (map[any]any, bool) {
+	switch v := v.(type) {
+	case map[any]any:
+		return v, true
+	case map[string]any:
+		out := make(map[any]any, len(v))
+		for key, item := range v {
+			out[key] = item
+		}
+		return out, true
+	}
+	return nil, false
 }

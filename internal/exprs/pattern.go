@@ -25,30 +25,32 @@ func newPattern(text string) (*pattern, error) {
 	return &pattern{re: re, size: size}, err
 }
 
-func matches(m *meter, args []any) (any, error) {
-	if args[0] == nil || args[1] == nil {
+// matches reports whether a text matches a pattern. It is false if one of them is nil. constant is
+// the compiled pattern, or nil if it is known at run time only.
+func matches(m *meter, a, b any, constant *pattern) (bool, error) {
+	if a == nil || b == nil {
 		return false, nil
 	}
-	s, ok := args[0].(string)
+	s, ok := a.(string)
 	if !ok {
-		return nil, fmt.Errorf("matches wants text, not %s", kindName(args[0]))
+		return false, fmt.Errorf("matches wants text, not %s", kindName(a))
 	}
-	p, ok := args[1].(*pattern)
-	if !ok {
-		text, ok := args[1].(string)
+	p := constant
+	if p == nil {
+		text, ok := b.(string)
 		if !ok {
-			return nil, fmt.Errorf("a pattern is text, not %s", kindName(args[1]))
+			return false, fmt.Errorf("a pattern is text, not %s", kindName(b))
 		}
 		var err error
 		if p, err = newPattern(text); err != nil {
-			return nil, err
+			return false, err
 		}
 		if err := m.spend(100 + p.size); err != nil { // compiling
-			return nil, err
+			return false, err
 		}
 	}
 	if err := m.spend(1 + p.size*utf8.RuneCountInString(s)/64); err != nil {
-		return nil, err
+		return false, err
 	}
 	return p.re.MatchString(s), nil
 }

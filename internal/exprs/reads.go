@@ -1,10 +1,6 @@
 package exprs
 
-import (
-	"slices"
-
-	"github.com/expr-lang/expr/ast"
-)
+import "slices"
 
 // Reads maps each variable that expressions read to the sorted names of the members that they read.
 // The list is nil if they may read the whole variable.
@@ -40,36 +36,22 @@ func (v *Value) Reads() Reads {
 // Reads returns the variables and members that the condition reads.
 func (c *Condition) Reads() Reads { return c.value.Reads() }
 
-// readsOf returns the reads of an expression before the rewriter changes it.
-func readsOf(tree ast.Node) Reads {
-	f := readFinder{members: map[ast.Node]bool{}, reads: Reads{}}
-	ast.Walk(&tree, &f)
-	for _, n := range f.names {
-		if !f.members[n] {
-			f.reads[n.Value] = nil
+// readsOf returns the reads of a checked expression.
+func readsOf(tree *node) Reads {
+	reads, members := Reads{}, map[*node]bool{}
+	tree.walk(func(n *node) {
+		switch n.kind {
+		case memberNode:
+			of := n.args[0]
+			if name, ok := n.args[1].isText(); ok && of.kind == variableNode {
+				members[of] = true
+				reads.Add(Reads{of.name: {name}})
+			}
+		case variableNode:
+			if !members[n] {
+				reads.Add(Reads{n.name: nil})
+			}
 		}
-	}
-	return f.reads
-}
-
-// readFinder collects names. The visitor sees the operand of a dot before the dot.
-type readFinder struct {
-	names   []*ast.IdentifierNode
-	members map[ast.Node]bool // names of which one member is read
-	reads   Reads
-}
-
-// Visit implements ast.Visitor.
-func (f *readFinder) Visit(node *ast.Node) {
-	switch n := (*node).(type) {
-	case *ast.IdentifierNode:
-		f.names = append(f.names, n)
-	case *ast.MemberNode:
-		of, isName := n.Node.(*ast.IdentifierNode)
-		member, isText := n.Property.(*ast.StringNode)
-		if isName && isText {
-			f.members[of] = true
-			f.reads.Add(Reads{of.Value: {member.Value}})
-		}
-	}
+	})
+	return reads
 }

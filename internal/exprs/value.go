@@ -1,14 +1,9 @@
 package exprs
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
-
-	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/vm"
 )
 
 // Value is a compiled scalar. It is immutable and safe for concurrent use.
@@ -164,57 +159,54 @@ func (c *Condition) Eval(vars map[string]any) (bool, error) {
 	p := c.value.parts[0].program
 	r := newRun(vars)
 	defer r.release()
-	out, err := p.eval(r)
+	r.prepare(p)
+	yes, err := p.test(r)
 	if err != nil {
-		return false, err
-	}
-	yes, ok := out.(bool)
-	if !ok {
-		return false, p.fail(fmt.Errorf("a condition must be true or false, this is %s", kindName(out)))
+		return false, p.fail(err)
 	}
 	return yes, nil
 }
 
-// run is one evaluation: the variables, and the meter of all expressions of the scalar.
-type run struct {
-	machine vm.VM
-	meter   meter
-	vars    map[string]any
-}
-
 // runs has runs for later evaluations: a run costs more than most expressions.
-var runs = sync.Pool{New: func() any {
-	r := &run{machine: vm.VM{MemoryBudget: MaxWork}, vars: map[string]any{}}
-	r.vars[meterName] = &r.meter
-	return r
-}}
+var runs = sync.Pool{New: func() any { return new(run) }}
 
 // newRun returns a run. The caller releases it when it has copied the result.
 func newRun(vars map[string]any) *run {
 	r := runs.Get().(*run)
-	r.meter.left = MaxWork
-	maps.Copy(r.vars, vars)
+	r.meter.left, r.vars = MaxWork, vars
 	return r
+}
+
+// prepare makes room for the variables and loops of a program.
+func (r *run) prepare(p *program) {
+	if len(r.locals) < p.locals {
+		r.locals = make([]any, p.locals)
+	}
+	if len(r.loops) < p.loops {
+		r.loops = make([]loopState, p.loops)
+	}
 }
 
 // release drops what the evaluation has used, and keeps the run for another one.
 func (r *run) release() {
-	if len(r.vars) > maxKept || cap(r.machine.Stack) > maxKept || cap(r.machine.Variables) > maxKept {
+	if len(r.locals) > maxKept || len(r.loops) > maxKept || cap(r.stack) > maxKept {
 		return
 	}
-	clear(r.vars)
-	r.vars[meterName] = &r.meter
-	clear(r.machine.Stack[:cap(r.machine.Stack)])
-	clear(r.machine.Variables)
+	r.vars = nil
+	clear(r.locals)
+	clear(r.loops)
+	clear(r.stack[:cap(r.stack)])
+	r.stack = r.stack[:0]
 	runs.Put(r)
 }
 
-// maxKept is how many variables, or values on the stack, a run may have that is used again.
+// maxKept is how many variables, loops or arguments a run may have that is used again.
 const maxKept = 64
 
-// eval runs the program. The result may share memory with the variables and the run.
+// eval runs the program. The result may share memory with the variables.
 func (p *program) eval(r *run) (any, error) {
-	out, err := r.machine.Run(p.code, r.vars)
+	r.prepare(p)
+	out, err := p.value(r)
 	if err != nil {
 		return nil, p.fail(err)
 	}
@@ -245,15 +237,4 @@ func (p *program) text(r *run) (string, error) {
 }
 
 // fail converts a run-time error to an *Error with its place.
-func (p *program) fail(err error) *Error {
-	e := p.src.translate(err)
-	var at *file.Error
-	if errors.As(err, &at) && at.Prev != nil {
-		e.Msg, _, _ = strings.Cut(at.Prev.Error(), "\n")
-	}
-	if strings.HasSuffix(e.Msg, "from <nil>") {
-		e.Msg = strings.TrimSuffix(e.Msg, "<nil>") + "nil"
-		e.Hint = "guard it with ?. or give a default with ??"
-	}
-	return e
-}
+func (p *program) fail(err error) *Error { return p.src.failure(err) }
