@@ -29,7 +29,7 @@ func (c *counting) Commit(ctx context.Context, m checkpoint.Commit) error {
 	for _, b := range m.Blobs {
 		n += len(b.Field) + len(b.Data)
 	}
-	c.count(n + sizeOf(m.Beside))
+	c.count(n + sizeOf(m.Pending))
 	return c.backend.Commit(ctx, m)
 }
 

@@ -71,7 +71,7 @@ func oldForm(t *testing.T, word string) Commit {
 	}
 	for _, e := range snap.Pending {
 		e.Data = encrypt(pendingPlace(snap.Key, e), e.Data)
-		raw.Beside = append(raw.Beside, e)
+		raw.Pending = append(raw.Pending, e)
 	}
 	return raw
 }
@@ -122,7 +122,7 @@ func TestSealed_OldFormOpensOnlyInCommitsFromBefore(t *testing.T) {
 		t.Fatalf("the head is commit %d with %d pieces, %v", head.Seq, len(head.Blobs), err)
 	}
 
-	if err := inside.Put(ctx, Pending{Key: head.Key, Head: 2, Entries: other.Beside}); err != nil {
+	if err := inside.Put(ctx, Pending{Key: head.Key, Head: 2, Entries: other.Pending}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := reopen(); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "no longer written") {

@@ -32,7 +32,7 @@ func rewrite(t *testing.T, store checkpoint.Store, k checkpoint.Key, list []chec
 	}
 	brought := map[checkpoint.Ref]bool{}
 	for i, snap := range list {
-		c := checkpoint.Commit{Key: k, ID: snap.ID, Number: snap.Seq, Labels: snap.Labels, Header: snap.Header, Refs: snap.Refs, Beside: snap.Pending}
+		c := checkpoint.Commit{Key: k, ID: snap.ID, Number: snap.Seq, Labels: snap.Labels, Header: snap.Header, Refs: snap.Refs, Pending: snap.Pending}
 		if i > 0 {
 			c.Head = list[i-1].Seq
 		}

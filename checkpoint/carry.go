@@ -85,7 +85,7 @@ func storeOpen(ctx context.Context, to Store, c Commit, stored tags) (err error)
 	if codec.Keys != nil {
 		mark = markOf(c.Header)
 	}
-	if c.Beside, err = codec.sealEntries(c.Key, c.Beside, 0, mark); err != nil {
+	if c.Pending, err = codec.sealEntries(c.Key, c.Pending, 0, mark); err != nil {
 		return err
 	}
 	return to.Commit(ctx, c)
@@ -169,7 +169,7 @@ func (b *bearer) commit(ctx context.Context, i int) (c Commit, err error) {
 			b.gone[run] = n + 1
 		}
 	}
-	c.Beside, err = ReadPending(snap)
+	c.Pending, err = ReadPending(snap)
 	return c, err
 }
 

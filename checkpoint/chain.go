@@ -36,21 +36,21 @@ type Chain struct {
 	// TTL lets the thread expire so long after each commit; 0 leaves it as it is.
 	TTL time.Duration
 
-	store  Store
-	codec  *Codec
-	key    Key
-	schema *state.Schema
-	beside int // entries put beside the head, those that were replaced too
-	head   uint64
-	mark   []byte     // of the head, where entries are bound to it; see markOf
-	id     string     // of the commit that it was opened at
-	fields []Field    // of the schema, in its order; Name "" until committed once
-	pieces []pieces   // of each field
-	prev   state.View // the state at the last commit, to tell what was added since
-	known  []bool     // prev holds the field's committed value
-	other  []other    // fields of the head that the schema does not know
-	parent uint64     // the commit that the next one goes on from, if that is not the head
-	log    decisionLog
+	store        Store
+	codec        *Codec
+	key          Key
+	schema       *state.Schema
+	pendingCount int // entries stored for the head, including those that were replaced
+	head         uint64
+	mark         []byte     // of the head, where entries are bound to it; see markOf
+	id           string     // of the commit that it was opened at
+	fields       []Field    // of the schema, in its order; Name "" until committed once
+	pieces       []pieces   // of each field
+	prev         state.View // the state at the last commit, to tell what was added since
+	known        []bool     // prev holds the field's committed value
+	other        []other    // fields of the head that the schema does not know
+	parent       uint64     // the commit that the next one goes on from, if that is not the head
+	log          decisionLog
 }
 
 // pieces is what is known of the pieces of a field beside its record.
@@ -168,7 +168,7 @@ func (c *Chain) restore(snap Snapshot) error {
 	}
 	c.schema.Assign(c.prev, c.State)
 	c.Pending, err = ReadPending(snap)
-	c.beside = len(c.Pending)
+	c.pendingCount = len(c.Pending)
 	return err
 }
 
@@ -315,11 +315,11 @@ func (c *Chain) Rebase(i int) { c.known[i] = false }
 
 // Put seals entries and stores them beside the head.
 func (c *Chain) Put(ctx context.Context, entries []Entry) error {
-	sealed, err := c.codec.sealEntries(c.key, entries, c.beside, c.mark)
+	sealed, err := c.codec.sealEntries(c.key, entries, c.pendingCount, c.mark)
 	if err != nil {
 		return err
 	}
-	c.beside += len(entries)
+	c.pendingCount += len(entries)
 	return c.store.Put(ctx, Pending{Key: c.key, Head: c.head, Entries: sealed, Fence: c.Fence})
 }
 

@@ -159,7 +159,7 @@ func (c *Codec) size(commit *Commit) error {
 	for _, b := range commit.Blobs {
 		n += len(b.Data)
 	}
-	for _, e := range commit.Beside {
+	for _, e := range commit.Pending {
 		n += len(e.Data)
 	}
 	return bounded(commit.Key, "commit", "", n, c.Limits.Commit)

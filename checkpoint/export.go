@@ -47,7 +47,7 @@ type exportBody struct {
 	Record    json.RawMessage   `json:"record,omitempty"`
 	Refs      []exportPiece     `json:"refs,omitempty"`
 	Blobs     []exportPiece     `json:"blobs,omitempty"`
-	Beside    []exportEntry     `json:"beside,omitempty"`
+	Pending   []exportEntry     `json:"beside,omitempty"`
 
 	End     bool `json:"end,omitempty"`
 	Commits int  `json:"commits,omitempty"`
@@ -119,8 +119,8 @@ func exported(c Commit) exportBody {
 	for _, p := range c.Blobs {
 		b.Blobs = append(b.Blobs, exportPiece{p.Field, p.Base, p.Chunk, p.Data})
 	}
-	for _, e := range c.Beside {
-		b.Beside = append(b.Beside, exportEntry{e.Task, e.Slot, e.Data})
+	for _, e := range c.Pending {
+		b.Pending = append(b.Pending, exportEntry{e.Task, e.Slot, e.Data})
 	}
 	return b
 }
@@ -273,8 +273,8 @@ func (in *importer) commit(b exportBody) (Commit, error) {
 		}
 		c.Refs = append(c.Refs, Ref{p.Field, p.Base, p.Chunk})
 	}
-	for _, e := range b.Beside {
-		c.Beside = append(c.Beside, Entry{Task: e.Task, Slot: e.Slot, Data: e.Value})
+	for _, e := range b.Pending {
+		c.Pending = append(c.Pending, Entry{Task: e.Task, Slot: e.Slot, Data: e.Value})
 	}
 	return c, nil
 }

@@ -127,7 +127,7 @@ func (m *Memory) Commit(ctx context.Context, c Commit) error {
 	for i := range c.Blobs {
 		c.Blobs[i].Data = bytes.Clone(c.Blobs[i].Data)
 	}
-	c.Beside = cloneEntries(c.Beside)
+	c.Pending = cloneEntries(c.Pending)
 	return m.write(ctx, c.Thread, func(t *memoryThread, now time.Time) error { return m.append(t, c, now) })
 }
 
@@ -156,7 +156,7 @@ func (m *Memory) append(t *memoryThread, c Commit, now time.Time) error {
 	}
 	ch.commits = append(ch.commits, memoryCommit{seq: c.Seq(), id: c.ID, labels: c.Labels, header: c.Header, refs: c.Refs})
 	ch.pending = nil
-	for _, e := range c.Beside {
+	for _, e := range c.Pending {
 		ch.put(e)
 	}
 	if c.TTL > 0 {

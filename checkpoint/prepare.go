@@ -12,17 +12,17 @@ import (
 // Prepared is a commit that is encoded and not yet stored. It does not change when the
 // state does.
 type Prepared struct {
-	store  Store
-	commit Commit
-	mark   []byte // of the commit, where entries are bound to it
-	record *Record
-	fields []Field
-	pieces []pieces
-	other  []other
-	state  state.View
-	fresh  []int // the fields whose committed value changes
-	log    decisionLog
-	beside []Entry
+	store   Store
+	commit  Commit
+	mark    []byte // of the commit, where entries are bound to it
+	record  *Record
+	fields  []Field
+	pieces  []pieces
+	other   []other
+	state   state.View
+	fresh   []int // the fields whose committed value changes
+	log     decisionLog
+	pending []Entry
 }
 
 // Commit stores v as the state after the head, with rec, and moves the head.
@@ -64,7 +64,7 @@ func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, en
 	if err := c.keepOthers(p); err != nil {
 		return nil, err
 	}
-	if p.beside, err = c.addDecisions(p, entries); err != nil {
+	if p.pending, err = c.addDecisions(p, entries); err != nil {
 		return nil, err
 	}
 	rec.Parent = c.parent
@@ -86,7 +86,7 @@ func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, en
 	if c.codec.Keys != nil {
 		p.mark = markOf(p.commit.Header)
 	}
-	if p.commit.Beside, err = c.codec.sealEntries(c.key, p.beside, 0, p.mark); err != nil {
+	if p.commit.Pending, err = c.codec.sealEntries(c.key, p.pending, 0, p.mark); err != nil {
 		return nil, err
 	}
 	return p, c.codec.size(&p.commit)
@@ -137,7 +137,7 @@ func (p *Prepared) Bytes() (n int) {
 
 // Beside returns the entries that stand beside the commit: those that were given but the decisions, which
 // the commit itself has.
-func (p *Prepared) Beside() []Entry { return p.beside }
+func (p *Prepared) Pending() []Entry { return p.pending }
 
 // Store stores the commit. It may be repeated: the commit is stored once.
 func (p *Prepared) Store(ctx context.Context) error { return p.store.Commit(ctx, p.commit) }
@@ -145,7 +145,7 @@ func (p *Prepared) Store(ctx context.Context) error { return p.store.Commit(ctx,
 // Advance moves the chain on to p. It comes before the state changes again.
 func (c *Chain) Advance(p *Prepared) {
 	c.Record, c.head, c.mark, c.parent, c.Pending = p.record, p.Seq(), p.mark, 0, nil
-	c.beside = len(p.commit.Beside)
+	c.pendingCount = len(p.commit.Pending)
 	c.fields, c.pieces, c.other, c.log = p.fields, p.pieces, p.other, p.log
 	for _, i := range p.fresh {
 		c.schema.AssignField(c.prev, p.state, i)

@@ -20,29 +20,29 @@ const (
 // Record is where a run stands after a commit: all that is needed to go on, beside
 // the fields of the state.
 type Record struct {
-	Graph    string            `json:"graph"`
-	Program  string            `json:"program"` // hash of the graph that made the commit
-	Run      string            `json:"run"`     // id of the call that made it
-	Origin   string            `json:"origin"`  // id of the call that began the thread; only a copy of the thread has it too
-	Time     time.Time         `json:"time"`    // for people; nothing is ordered by it
-	Source   Source            `json:"source"`
-	Turn     int               `json:"turn"`              // counts inputs, from 1
-	Step     int               `json:"step"`              // counts supersteps of the thread, from 1; 0 before the first
-	Parent   uint64            `json:"parent,omitempty"`  // the commit it goes on from, if that is not the one before it
-	Branch   uint64            `json:"branch,omitempty"`  // the commit that began its branch; 0 for the first
-	Ran      []Ran             `json:"ran,omitempty"`     // what the step did, in canonical order
-	Healed   bool              `json:"healed,omitempty"`  // the store had lost what came before; this is the whole state
-	Next     []Task            `json:"next,omitempty"`    // due in the next step, in canonical order
-	Waiting  []string          `json:"waiting,omitempty"` // deferred nodes that were reached
-	Joins    []Join            `json:"joins,omitempty"`   // joins that some sources have reached
-	Input    string            `json:"input,omitempty"`   // hash of the turn's input
-	Taken    uint64            `json:"taken,omitempty"`   // the newest queued input whose turn was begun
-	Answered []Answered        `json:"answered,omitempty"`
-	Metadata map[string]string `json:"metadata,omitempty"`
-	Trace    []Entry           `json:"trace,omitempty"`  // what the step's tasks kept and were answered, if it is to be replayed
-	Within   *Within           `json:"within,omitempty"` // of a subgraph's turn: for whom it runs
-	Rewind   *Rewind           `json:"rewind,omitempty"` // a due task takes up a subgraph at an older commit
-	Fields   []Field           `json:"fields"`           // written by the Chain
+	Graph     string            `json:"graph"`
+	Program   string            `json:"program"` // hash of the graph that made the commit
+	Run       string            `json:"run"`     // id of the call that made it
+	Origin    string            `json:"origin"`  // id of the call that began the thread; only a copy of the thread has it too
+	Time      time.Time         `json:"time"`    // for people; nothing is ordered by it
+	Source    Source            `json:"source"`
+	Turn      int               `json:"turn"`              // counts inputs, from 1
+	Step      int               `json:"step"`              // counts supersteps of the thread, from 1; 0 before the first
+	Parent    uint64            `json:"parent,omitempty"`  // the commit it goes on from, if that is not the one before it
+	Branch    uint64            `json:"branch,omitempty"`  // the commit that began its branch; 0 for the first
+	Ran       []Ran             `json:"ran,omitempty"`     // what the step did, in canonical order
+	Recovered bool              `json:"healed,omitempty"`  // the store had lost the commits before it: this one has the whole state
+	Next      []Task            `json:"next,omitempty"`    // due in the next step, in canonical order
+	Waiting   []string          `json:"waiting,omitempty"` // deferred nodes that were reached
+	Joins     []Join            `json:"joins,omitempty"`   // joins that some sources have reached
+	Input     string            `json:"input,omitempty"`   // hash of the turn's input
+	Taken     uint64            `json:"taken,omitempty"`   // the newest queued input whose turn was begun
+	Answered  []Answered        `json:"answered,omitempty"`
+	Metadata  map[string]string `json:"metadata,omitempty"`
+	Trace     []Entry           `json:"trace,omitempty"`  // what the step's tasks kept and were answered, if it is to be replayed
+	Within    *Within           `json:"within,omitempty"` // of a subgraph's turn: for whom it runs
+	Rewind    *Rewind           `json:"rewind,omitempty"` // a due task takes up a subgraph at an older commit
+	Fields    []Field           `json:"fields"`           // written by the Chain
 }
 
 // Within says for which task of the parent graph a subgraph's turn was begun: another

@@ -23,8 +23,8 @@ func (r *Record) appendJSON(b []byte) (_ []byte, err error) {
 	o.optional("parent", r.Parent)
 	o.optional("branch", r.Branch)
 	appendList(&o, "ran", r.Ran, (*object).ran)
-	if r.Healed {
-		o.any("healed", true)
+	if r.Recovered {
+		o.any(nameRecovered, true)
 	}
 	appendList(&o, "next", r.Next, (*object).task)
 	o.texts("waiting", r.Waiting)

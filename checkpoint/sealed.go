@@ -123,7 +123,7 @@ func (s *sealed) Commit(ctx context.Context, c Commit) error {
 			return err
 		}
 	}
-	if c.Beside, err = enc.entries(c.Key, c.Beside); err != nil {
+	if c.Pending, err = enc.entries(c.Key, c.Pending); err != nil {
 		return err
 	}
 	return s.Store.Commit(ctx, c)

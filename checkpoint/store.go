@@ -21,7 +21,7 @@ type Store interface {
 	// *ConflictError, and changes nothing, when the head is not c.Head; but when
 	// the head is already c itself (the same ID at c.Head+1), the commit is done
 	// and Commit returns nil, so a lost reply is safe to retry. A commit drops the
-	// pending entries of its namespace and puts c.Beside in their place, in the same
+	// pending entries of its namespace and puts c.Pending in their place, in the same
 	// atomic write.
 	Commit(ctx context.Context, c Commit) error
 
@@ -69,12 +69,12 @@ type Key struct {
 // makes up the state, and the blobs that are new.
 type Commit struct {
 	Key
-	ID     string // names this attempt; unique, at most MaxID bytes
-	Head   uint64 // the head this commit was made for, 0 for none; it becomes Head+1
-	Header []byte
-	Refs   []Ref   // the whole state, at most one Ref a field; only what the head has or Blobs brings
-	Blobs  []Blob  // what this commit adds
-	Beside []Entry // what stands beside the new head from the start
+	ID      string // names this attempt; unique, at most MaxID bytes
+	Head    uint64 // the head this commit was made for, 0 for none; it becomes Head+1
+	Header  []byte
+	Refs    []Ref   // the whole state, at most one Ref a field; only what the head has or Blobs brings
+	Blobs   []Blob  // what this commit adds
+	Pending []Entry // the pending entries that the new head begins with
 
 	// Number, if it is not 0, is the number the commit gets instead of Head+1. It is
 	// greater than Head: a copy of a pruned chain has gaps where the original has them.

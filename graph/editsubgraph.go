@@ -298,7 +298,7 @@ func (ed *editor) forkForEdit() error {
 	}
 	rec := *c.Record
 	rec.Run, rec.Time, rec.Source, rec.Branch = ed.session.id, ed.cfg.Now().UTC(), checkpoint.Fork, c.Head()+1
-	rec.Ran, rec.Trace, rec.Healed, rec.Rewind = nil, nil, false, rw
+	rec.Ran, rec.Trace, rec.Recovered, rec.Rewind = nil, nil, false, rw
 	if ed.opts.Metadata != nil {
 		rec.Metadata = ed.opts.Metadata
 	}

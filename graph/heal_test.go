@@ -102,7 +102,7 @@ func TestARunHealsAStoreThatLostItsTail(t *testing.T) {
 			if durability == graph.Async && left == 3 {
 				continue // the commit of n3 may have come only then, and nothing was lost
 			}
-			if rec, err := checkpoint.ReadRecord(snap); err != nil || !rec.Healed {
+			if rec, err := checkpoint.ReadRecord(snap); err != nil || !rec.Recovered {
 				t.Errorf("%d commits were left: the next one does not say that it healed them: %+v, %v", left, rec, err)
 			}
 		}

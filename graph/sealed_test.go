@@ -24,7 +24,7 @@ func (s *tapped) Put(ctx context.Context, p checkpoint.Pending) error {
 }
 
 func (s *tapped) Commit(ctx context.Context, c checkpoint.Commit) error {
-	s.entries = append(s.entries, c.Beside...)
+	s.entries = append(s.entries, c.Pending...)
 	return s.Memory.Commit(ctx, c)
 }
 

@@ -167,7 +167,7 @@ func (s *sharedState) restore(p *program, thread threadReader, namespace string,
 		if mine && rec.Within.Wrote != nil {
 			commits = append(commits, rec.Within.Wrote)
 		}
-		if mine && rec.Healed { // it holds all that came before
+		if mine && rec.Recovered { // it holds all that came before
 			break
 		}
 	}

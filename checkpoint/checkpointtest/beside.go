@@ -10,14 +10,14 @@ import (
 func besideTheHead(p *probe) {
 	k := key("thread")
 	c := step(k, 1)
-	c.Beside = []checkpoint.Entry{entry("b", "s", "1"), entry("a", "s", "2"), entry("a", "r", "3")}
+	c.Pending = []checkpoint.Entry{entry("b", "s", "1"), entry("a", "s", "2"), entry("a", "r", "3")}
 	p.commit(c)
 	p.same("entries of a commit stand beside it, in order", p.load(k, 0), stored(step(k, 1), 1, entry("a", "r", "3"), entry("a", "s", "2"), entry("b", "s", "1")))
 	p.put(k, 1, entry("b", "s", "new"), kept(entry("a", "s", "late")))
 	p.same("entries of a commit are like any others", p.load(k, 0), stored(step(k, 1), 1, entry("a", "r", "3"), entry("a", "s", "2"), entry("b", "s", "new")))
 
 	c = step(k, 2)
-	c.Beside = []checkpoint.Entry{kept(entry("b", "s", "anew")), entry("c", "s", "1"), entry("c", "s", "2"), kept(entry("c", "s", "3"))}
+	c.Pending = []checkpoint.Entry{kept(entry("b", "s", "anew")), entry("c", "s", "1"), entry("c", "s", "2"), kept(entry("c", "s", "3"))}
 	p.commit(c)
 	p.same("a commit drops the old entries before its own, which are put in their order", p.load(k, 0),
 		stored(step(k, 2), 2, entry("b", "s", "anew"), entry("c", "s", "2")))
@@ -31,11 +31,11 @@ func besideTheHead(p *probe) {
 	p.same("an older commit has none", p.load(k, 2), stored(step(k, 2), 3))
 
 	late := step(k, 3)
-	late.ID, late.Beside = "late", []checkpoint.Entry{entry("t", "s", "late")}
+	late.ID, late.Pending = "late", []checkpoint.Entry{entry("t", "s", "late")}
 	p.conflicts("a late commit is refused", p.store.Commit(p.Context(), late), k, 2, 3)
 	p.same("a refused commit puts no entries", p.load(k, 0), stored(step(k, 3), 3))
-	c.Beside[1].Data[0] = 'x'
-	scribble(nil, nil, nil, late.Beside)
+	c.Pending[1].Data[0] = 'x'
+	scribble(nil, nil, nil, late.Pending)
 	p.same("the caller may reuse entries after the call", p.load(k, 0), stored(step(k, 3), 3))
 }
 
@@ -46,7 +46,7 @@ func besideIsAtomic(p *probe) {
 	k := key("thread")
 	with := func(seq uint64) checkpoint.Commit {
 		c := step(k, seq)
-		c.Beside = []checkpoint.Entry{entry("t", "s", fmt.Sprint(seq)), entry("u", "s", fmt.Sprint(seq))}
+		c.Pending = []checkpoint.Entry{entry("t", "s", fmt.Sprint(seq)), entry("u", "s", fmt.Sprint(seq))}
 		return c
 	}
 	p.commit(with(1))
@@ -61,11 +61,11 @@ func besideIsAtomic(p *probe) {
 	for seen := uint64(0); seen < n && !p.Failed(); {
 		snap := p.load(k, 0)
 		c := with(snap.Seq)
-		p.same("a commit and its entries are seen together", snap, stored(c, snap.Seq, c.Beside...))
+		p.same("a commit and its entries are seen together", snap, stored(c, snap.Seq, c.Pending...))
 		for snap, err := range p.store.Threads(p.Context(), checkpoint.ThreadQuery{Limit: 1}) {
 			p.done("threads can be listed while others write", err)
 			c := with(snap.Seq)
-			p.same("a commit and its entries are listed together", snap, listed(c, snap.Seq, c.Beside...))
+			p.same("a commit and its entries are listed together", snap, listed(c, snap.Seq, c.Pending...))
 		}
 		seen = snap.Seq
 	}

@@ -334,12 +334,12 @@ var brokenFull = []broken{
 	}})},
 	{"lists threads that have expired", []string{"ExpiredInListings"}, func(s checkpoint.Store) checkpoint.Store { return &listsExpired{full: s.(full)} }},
 	{"puts nothing beside a commit", []string{"Beside", "BesideIsAtomic"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
-		c.Beside = nil
+		c.Pending = nil
 		return s.Commit(ctx, c)
 	}})},
 	{"keeps old entries beside a commit", []string{"Beside"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 		if old, err := s.Load(ctx, c.Key, 0); err == nil && old.Head == c.Head {
-			c.Beside = append(slices.Clone(old.Pending), c.Beside...)
+			c.Pending = append(slices.Clone(old.Pending), c.Pending...)
 		}
 		return s.Commit(ctx, c)
 	}})},

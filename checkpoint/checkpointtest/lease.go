@@ -271,7 +271,7 @@ func fencedWritesNothing(p *probe) {
 	before := p.dump(k, sub)
 	for _, fence := range []string{"", "x", l.Fence + "x", strings.ToLower(l.Fence) + " "} {
 		c := with(fence, step(k, 4))
-		c.Beside, c.TTL = []checkpoint.Entry{entry("t", "s", "late")}, time.Nanosecond
+		c.Pending, c.TTL = []checkpoint.Entry{entry("t", "s", "late")}, time.Nanosecond
 		p.fenced("a commit with another fence is refused", p.store.Commit(p.Context(), c), "thread", "ann")
 		p.fenced("entries with another fence are refused", p.store.Put(p.Context(), besideWith(fence, k, 3, entry("t", "s", "late"))), "thread", "ann")
 		p.fenced("a new namespace with another fence is refused", p.store.Commit(p.Context(), with(fence, step(key("thread", "new"), 1))), "thread", "ann")

@@ -166,7 +166,7 @@ func (m *machine) commit(t *rapid.T) {
 	if rapid.IntRange(0, 5).Draw(t, "gap") == 0 {
 		c.Number = c.Head + 3
 	}
-	c.Beside = m.entries(t)
+	c.Pending = m.entries(t)
 	old := map[string]checkpoint.Ref{}
 	if head := m.model.head(k); head > 0 {
 		for _, r := range m.model.list(k, head).Refs {

@@ -48,7 +48,7 @@ func (m *model) commit(c checkpoint.Commit) (refused bool) {
 	m.commits[c.Key] = append(m.commits[c.Key], c)
 	m.blobs[c.Key] = append(m.blobs[c.Key], c.Blobs...)
 	m.pending[c.Key] = map[[2]string]checkpoint.Entry{}
-	m.keep(c.Key, c.Beside)
+	m.keep(c.Key, c.Pending)
 	if c.TTL > 0 {
 		m.ends[c.Thread] = m.now + c.TTL
 	}

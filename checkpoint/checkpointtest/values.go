@@ -40,7 +40,7 @@ func blobsAreWrittenOnce(p *probe) {
 		"a blob that is the same":   {{Field: "log", Base: 1, Chunk: 1, Data: []byte("line 1")}},
 		"a blob of the first value": {{Field: "value", Base: 1, Data: nil}},
 	} {
-		c := checkpoint.Commit{Key: k, ID: "4", Head: 3, Blobs: blobs, Beside: []checkpoint.Entry{entry("t", "s", "new")}}
+		c := checkpoint.Commit{Key: k, ID: "4", Head: 3, Blobs: blobs, Pending: []checkpoint.Entry{entry("t", "s", "new")}}
 		if err := p.store.Commit(p.Context(), c); err == nil {
 			p.Errorf("rule: a blob is written once: %s is refused\n got: no error\nwant: an error", what)
 		}
@@ -53,8 +53,8 @@ func emptyValues(p *probe) {
 	k := key("thread")
 	c := checkpoint.Commit{
 		Key: k, ID: "", Header: []byte{}, Refs: []checkpoint.Ref{{Field: "", Base: 1, Chunks: 1}},
-		Blobs:  []checkpoint.Blob{{Field: "", Base: 1, Data: nil}, {Field: "", Base: 1, Chunk: 1, Data: []byte{}}},
-		Beside: []checkpoint.Entry{entry("", "", "")},
+		Blobs:   []checkpoint.Blob{{Field: "", Base: 1, Data: nil}, {Field: "", Base: 1, Chunk: 1, Data: []byte{}}},
+		Pending: []checkpoint.Entry{entry("", "", "")},
 	}
 	p.commit(c)
 	p.same("a value of no bytes is a value", p.load(k, 0), stored(c, 1, entry("", "", "")))
@@ -75,9 +75,9 @@ func everyByteEverywhere(p *probe) {
 		c.Refs = append(c.Refs, checkpoint.Ref{Field: field, Base: 1})
 		c.Blobs = append(c.Blobs, checkpoint.Blob{Field: field, Base: 1, Data: append(everyByte()[i:], b, b)})
 	}
-	c.Beside = []checkpoint.Entry{{Task: "t", Slot: "a", Data: everyByte()}, {Task: "t", Slot: "b", Data: bytes.Repeat(everyByte(), 3)}}
+	c.Pending = []checkpoint.Entry{{Task: "t", Slot: "a", Data: everyByte()}, {Task: "t", Slot: "b", Data: bytes.Repeat(everyByte(), 3)}}
 	p.commit(c)
-	p.same("every byte comes back, in every place", p.load(k, 0), stored(c, 1, c.Beside...))
+	p.same("every byte comes back, in every place", p.load(k, 0), stored(c, 1, c.Pending...))
 }
 
 func bigValues(p *probe) {
@@ -85,12 +85,12 @@ func bigValues(p *probe) {
 	k := key("thread")
 	c := checkpoint.Commit{
 		Key: k, ID: strings.Repeat("i", checkpoint.MaxID), Header: bytes.Repeat([]byte("h"), 64<<10),
-		Refs:   []checkpoint.Ref{{Field: "big", Base: 1}, {Field: strings.Repeat("f", 200), Base: 1}},
-		Blobs:  []checkpoint.Blob{{Field: "big", Base: 1, Data: bytes.Repeat(everyByte(), 16*mib/256)}, {Field: strings.Repeat("f", 200), Base: 1, Data: []byte("small")}},
-		Beside: []checkpoint.Entry{{Task: "t", Slot: "s", Data: bytes.Repeat([]byte("e"), mib)}},
+		Refs:    []checkpoint.Ref{{Field: "big", Base: 1}, {Field: strings.Repeat("f", 200), Base: 1}},
+		Blobs:   []checkpoint.Blob{{Field: "big", Base: 1, Data: bytes.Repeat(everyByte(), 16*mib/256)}, {Field: strings.Repeat("f", 200), Base: 1, Data: []byte("small")}},
+		Pending: []checkpoint.Entry{{Task: "t", Slot: "s", Data: bytes.Repeat([]byte("e"), mib)}},
 	}
 	p.commit(c)
-	p.same("a value of 16 MiB, a header of 64 KiB and an entry of 1 MiB come back", p.load(k, 0), stored(c, 1, c.Beside...))
+	p.same("a value of 16 MiB, a header of 64 KiB and an entry of 1 MiB come back", p.load(k, 0), stored(c, 1, c.Pending...))
 	got, err := p.store.Load(p.Context(), k, 1)
 	p.done("a value of 16 MiB can be loaded by number", err)
 	p.same("all of a value of 16 MiB comes back", bytes.Equal(got.Blobs[0].Data, c.Blobs[0].Data), true)

@@ -90,7 +90,7 @@ func commitArgs(c checkpoint.Commit) ([]any, error) {
 		data = append(data, owned(b.Data))
 		size += len(b.Data)
 	}
-	beside := besides(c.Beside)
+	beside := besides(c.Pending)
 	if size += beside.size; size > maxCommit {
 		return nil, fmt.Errorf("%w: thread %q, namespace %q, commit %d has %d bytes, the limit is %d", checkpoint.ErrTooLarge, c.Thread, c.Namespace, c.Seq(), size, maxCommit)
 	}

@@ -183,7 +183,7 @@ func calls(t *testing.T, s *postgres.Store, thread string) []namedCall {
 		{"a commit with everything", func() {
 			c := link(k, 2)
 			c.Fence, c.TTL, c.Labels = fence, 1<<50, map[string]string{"a": "b"}
-			c.Beside = []checkpoint.Entry{{Task: "t", Slot: "s"}}
+			c.Pending = []checkpoint.Entry{{Task: "t", Slot: "s"}}
 			must(s.Commit(ctx, c))
 		}},
 		{"a put", func() {

@@ -59,7 +59,7 @@ const plainBlobs = 1000
 
 // commitArgs writes a commit down as its script wants it. Nothing in it is the caller's.
 func commitArgs(c *checkpoint.Commit, nonce []byte) []any {
-	ns, beside := encode(c.Namespace), settle(c.Beside)
+	ns, beside := encode(c.Namespace), settle(c.Pending)
 	way := ""
 	if c.Head == 0 || c.Seq() != c.Head+1 || len(beside) > 0 || len(c.Blobs) > plainBlobs {
 		way = "+" + c.Namespace

@@ -142,7 +142,7 @@ func recoveredOnce(t testing.TB, store checkpoint.Store) bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rec.Healed {
+		if rec.Recovered {
 			recovered++
 		}
 	}

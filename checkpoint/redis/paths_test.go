@@ -66,7 +66,7 @@ func TestManyOfEverything(t *testing.T) {
 	for i := range n {
 		data := fmt.Append(nil, i)
 		c.Blobs = append(c.Blobs, checkpoint.Blob{Field: "log", Base: 1, Chunk: i, Data: data})
-		c.Beside = append(c.Beside, checkpoint.Entry{Task: fmt.Sprintf("%05d", i), Slot: "s", Data: data})
+		c.Pending = append(c.Pending, checkpoint.Entry{Task: fmt.Sprintf("%05d", i), Slot: "s", Data: data})
 	}
 	if err := store.Commit(t.Context(), c); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestManyOfEverything(t *testing.T) {
 		}
 	}
 	look(1, n)
-	if err := store.Put(t.Context(), checkpoint.Pending{Key: c.Key, Head: 1, Entries: append([]checkpoint.Entry(nil), c.Beside...)}); err != nil {
+	if err := store.Put(t.Context(), checkpoint.Pending{Key: c.Key, Head: 1, Entries: append([]checkpoint.Entry(nil), c.Pending...)}); err != nil {
 		t.Fatal(err)
 	}
 	look(1, n)

@@ -37,7 +37,7 @@ func TestRoundTrips(t *testing.T) {
 			{"a commit after entries", 1, func() error {
 				head++
 				c := link("thread", head, "id")
-				c.Beside, c.TTL = []checkpoint.Entry{{Task: "t", Slot: "s"}}, time.Hour
+				c.Pending, c.TTL = []checkpoint.Entry{{Task: "t", Slot: "s"}}, time.Hour
 				return store.Commit(ctx, c)
 			}},
 			{"a page of history", 1, func() error {

@@ -24,7 +24,7 @@ func (s *Store) Commit(ctx context.Context, c checkpoint.Commit) error {
 	for i := range c.Blobs {
 		c.Blobs[i].Data = owned(c.Blobs[i].Data)
 	}
-	c.Beside = ownedEntries(c.Beside)
+	c.Pending = ownedEntries(c.Pending)
 	return s.submit(ctx, func(w *writer) error { return w.add(c, labels, refs) })
 }
 
@@ -69,7 +69,7 @@ func (w *writer) add(c checkpoint.Commit, labels, refs []byte) error {
 	if err := w.addBlobs(chain, c); err != nil {
 		return err
 	}
-	if err := w.addEntries(chain, c.Beside); err != nil || c.TTL == 0 {
+	if err := w.addEntries(chain, c.Pending); err != nil || c.TTL == 0 {
 		return err
 	}
 	return w.exec(w.setExpires, c.Thread, w.now+millis(c.TTL))

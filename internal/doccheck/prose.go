@@ -102,10 +102,13 @@ type problem struct {
 	text string
 }
 
-// checkTerms finds the words of terms in a text.
+// storedTag matches the tag of a field whose stored name must not change.
+var storedTag = regexp.MustCompile("`(json|yaml):[^`]*`")
+
+// checkTerms finds the words of terms in a text. It skips the tags of stored names.
 func checkTerms(text string) (found []problem) {
 	for i, line := range strings.Split(text, "\n") {
-		words := wordsOf(line)
+		words := wordsOf(storedTag.ReplaceAllString(line, ""))
 		for j := range words {
 			for n := 1; n <= longestPhrase && j+n <= len(words); n++ {
 				phrase := strings.Join(words[j:j+n], " ")

@@ -24,7 +24,7 @@ const (
 // Source is what a journal stores: the run. Its methods are called while no step changes the state,
 // one at a time, and must not block.
 type Source interface {
-	// Record describes the position of the run. The journal adds Healed and Trace.
+	// Record describes the position of the run. The journal adds Recovered and Trace.
 	Record() (*checkpoint.Record, error)
 	// State returns the state, and which of its fields differ from the last commit. The journal
 	// clears the marks once a commit is made.
@@ -252,7 +252,7 @@ func (j *Journal) save(async bool, pending ...checkpoint.Entry) error {
 	if err != nil {
 		return err
 	}
-	rec.Healed, rec.Trace = j.restates, j.trace
+	rec.Recovered, rec.Trace = j.restates, j.trace
 	v, changed := j.cfg.Source.State()
 	p, err := j.Chain.Prepare(CommitID(j.cfg.Run, j.Chain.Head()+1), rec, v, changed, pending...)
 	if err != nil {
@@ -272,7 +272,7 @@ func (j *Journal) save(async bool, pending ...checkpoint.Entry) error {
 		return j.recover(err) // with this commit in it
 	}
 	j.Chain.Advance(p)
-	j.Chain.Pending = p.Beside()
+	j.Chain.Pending = p.Pending()
 	clear(changed)
 	if j.trace != nil {
 		j.traces = append(j.traces, traced{p.Seq(), j.trace})

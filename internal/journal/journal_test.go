@@ -303,9 +303,9 @@ func TestCommit_RestatesWhatTheStoreHasLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := v.State.(*counter).N.Get(); !slices.Equal(steps, []int{3}) || n != 3 || !rec.Healed || len(rec.Trace) != 1 || !slices.Contains(f.source.calls, "restate") {
+	if n := v.State.(*counter).N.Get(); !slices.Equal(steps, []int{3}) || n != 3 || !rec.Recovered || len(rec.Trace) != 1 || !slices.Contains(f.source.calls, "restate") {
 		t.Errorf("a store that lost the thread\n got: steps %v, state %d, recovered %v, trace %v, calls %v\nwant: one commit with all of it",
-			steps, n, rec.Healed, rec.Trace, f.source.calls)
+			steps, n, rec.Recovered, rec.Trace, f.source.calls)
 	}
 }
 
