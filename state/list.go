@@ -99,6 +99,9 @@ type listChannel[T any] struct{ *List[T] }
 // Wrote implements [Channel].
 func (l listChannel[T]) Wrote() bool { return l.over || len(l.own.s) > 0 }
 
+// Adopt is Append for a slice that the caller does not use afterwards. Package record calls it.
+func (l listChannel[T]) Adopt(items []T) { l.own = l.own.adopt(items) }
+
 func (l *List[T]) overwrote() bool { return l.over }
 
 // Fold implements [Channel].

@@ -38,6 +38,14 @@ func (v vec[T]) write(items []T) vec[T] {
 	return v.append(items)
 }
 
+// adopt is write for a slice that the caller gives away.
+func (v vec[T]) adopt(items []T) vec[T] {
+	if len(v.s) == 0 {
+		return vec[T]{s: items[:len(items):len(items)]}
+	}
+	return v.append(items)
+}
+
 // committed returns v with a history, which [vec.since] needs.
 func (v vec[T]) committed() vec[T] {
 	if v.claimed == nil {

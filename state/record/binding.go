@@ -5,8 +5,11 @@ import "github.com/weftrun/weft/state"
 // binding ties a field of a Record to an ordinary channel: how to make one, to
 // copy one, and to reach it, by its pointer, with plain values. Writes convert the whole value
 // before they touch the channel.
+//
+// make makes n channels, and stores each by its pointer in cells, and as the runtime sees it in
+// channels: the first at index 0, the next at index stride.
 type binding struct {
-	make      func() (cell any, c state.Channel) // a new channel by its pointer, and as the runtime sees it
+	make      func(n int, cells []any, channels []state.Channel, stride int)
 	assign    func(dst, src any)
 	get       func(c any) (v any, ok bool)
 	write     func(c any, v any) *TypeError
@@ -22,9 +25,12 @@ type pointer[C any] interface {
 // bindingOf returns a binding to C that still lacks its plain values.
 func bindingOf[C any, P pointer[C]]() binding {
 	return binding{
-		make: func() (any, state.Channel) {
-			p := P(new(C))
-			return p, p.Channel()
+		make: func(n int, cells []any, channels []state.Channel, stride int) {
+			all := make([]C, n)
+			for i := range all {
+				p := P(&all[i])
+				cells[i*stride], channels[i*stride] = p, p.Channel()
+			}
 		},
 		assign: func(dst, src any) { *dst.(*C) = *src.(*C) },
 	}

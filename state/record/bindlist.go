@@ -16,7 +16,7 @@ func bindList(t *Type) (binding, bool) {
 	}
 	b.write = func(c any, v any) *TypeError {
 		items, err := elements(t, v)
-		c.(*state.List[plain]).Append(items...)
+		c.(*state.List[plain]).Channel().(adopter).Adopt(items)
 		return err
 	}
 	b.overwrite = func(c any, v any) *TypeError {
@@ -28,6 +28,9 @@ func bindList(t *Type) (binding, bool) {
 	}
 	return b, ok
 }
+
+// adopter is the channel of a List, which takes a slice over without a copy.
+type adopter interface{ Adopt(items []plain) }
 
 func bindTopic(t *Type) (binding, bool) {
 	ok := t.holds("list")
@@ -98,6 +101,10 @@ func elements(t *Type, v any) ([]plain, *TypeError) {
 	}
 	out := make([]plain, len(items))
 	for i, item := range items {
+		if t.elem.takes(item, 0) {
+			out[i] = plain{item}
+			continue
+		}
 		c, err := t.elem.convert(item, 0)
 		if err != nil {
 			return nil, err.under(fmt.Sprintf("[%d]", i))

@@ -35,6 +35,9 @@ func (t Type) Convert(v any) (any, error) {
 
 // decode reads JSON as a value of type t.
 func (t Type) decode(data []byte) (any, error) {
+	if i, ok := decodeInt(data); ok {
+		return t.Convert(i)
+	}
 	v, err := decodePlain(data)
 	if err != nil {
 		return nil, err
@@ -123,16 +126,21 @@ func (c conversion) list(t *Type, v any, depth int) (any, *TypeError) {
 	return out, nil
 }
 
-// takes reports whether v, of any type, is its own plain value at this depth.
+// takes reports whether v, of any type, is its own plain value of type t at this depth. It is
+// quick, and false for much that fits.
 func (t *Type) takes(v any, depth int) bool {
-	if t.base != "" || depth > maxValueDepth {
+	if depth > maxValueDepth {
 		return false
 	}
 	switch v := v.(type) {
-	case nil, bool, int64:
-		return true
+	case nil:
+		return t.base == ""
+	case bool:
+		return t.base == "" || t.base == "bool"
+	case int64:
+		return t.base == "" || t.base == "int"
 	case string:
-		return utf8.ValidString(v)
+		return (t.base == "" || t.base == "string") && utf8.ValidString(v)
 	}
 	return false
 }
@@ -263,13 +271,28 @@ func decodePlain(data []byte) (v any, err error) {
 	if !json.Valid(data) { // a Decoder would stop after the first value
 		return nil, json.Unmarshal(data, &v)
 	}
-	if data[0] == '"' { // a Decoder would copy it
+	switch data[0] {
+	case '{', '[', ' ', '\t', '\r', '\n':
+		d := json.NewDecoder(bytes.NewReader(data))
+		d.UseNumber()
+		err = d.Decode(&v)
+		return v, err
+	case '"':
 		var s string
 		err = json.Unmarshal(data, &s)
 		return s, err
+	case 't', 'f', 'n':
+		err = json.Unmarshal(data, &v)
+		return v, err
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	err = d.Decode(&v)
-	return v, err
+	return json.Number(bytes.TrimRight(data, " \t\r\n")), nil
+}
+
+// decodeInt reads JSON that is a number in the form of an int64, without the copies of decodePlain.
+func decodeInt(data []byte) (i int64, ok bool) {
+	if len(data) == 0 || data[0] > '9' || !json.Valid(data) {
+		return 0, false
+	}
+	i, err := strconv.ParseInt(string(data), 10, 64)
+	return i, err == nil
 }

@@ -9,23 +9,32 @@ import (
 // layout is the [state.Layout] of the records of a shape.
 type layout struct{ *Shape }
 
-// record returns a record in which every channel is its zero value.
-func (l layout) record() *Record {
-	r := &Record{shape: l.Shape, cells: make([]any, len(l.bindings)), channels: make([]state.Channel, len(l.bindings))}
-	for i, b := range l.bindings {
-		r.cells[i], r.channels[i] = b.make()
+// records returns n records in which every channel is its zero value. They share their memory, which
+// is released when none of them is in use.
+func (l layout) records(n int) []Record {
+	fields := len(l.bindings)
+	records, cells, channels := make([]Record, n), make([]any, n*fields), make([]state.Channel, n*fields)
+	for i := range records {
+		from, to := i*fields, (i+1)*fields
+		records[i] = Record{shape: l.Shape, cells: cells[from:to:to], channels: channels[from:to:to]}
 	}
-	return r
+	for i, b := range l.bindings {
+		b.make(n, cells[i:], channels[i:], fields)
+	}
+	return records
 }
+
+// record returns one of them.
+func (l layout) record() *Record { return &l.records(1)[0] }
 
 func (r *Record) view() state.View { return state.View{State: r, Channels: r.channels} }
 
 func (l layout) Blank() state.View { return l.record().view() }
 
 func (l layout) Blanks(n int) []state.View {
-	views := make([]state.View, n)
+	views, records := make([]state.View, n), l.records(n)
 	for i := range views {
-		views[i] = l.Blank()
+		views[i] = records[i].view()
 	}
 	return views
 }

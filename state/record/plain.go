@@ -102,6 +102,9 @@ func simplifyJSON(v any) (any, *TypeError) {
 	}
 	var err error
 	data, raw := v.(json.RawMessage)
+	if i, ok := decodeInt(data); ok {
+		return i, nil
+	}
 	if !raw || !json.Valid(data) {
 		data, err = json.Marshal(v)
 	}
