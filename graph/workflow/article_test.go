@@ -69,7 +69,7 @@ nodes:
   write:
     llm:
       model: ${{ config.model }}
-      system: You write plainly.
+      system: You write in plain English.
       prompt: |
         Topic: ${{ state.topic }}
         ${{ state.pages | map(.text) | join("\n---\n") }}

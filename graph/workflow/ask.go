@@ -49,7 +49,7 @@ func (c *checker) ask(n *node, env exprs.Env) exprs.Type {
 		}
 	}
 	if w.texts["title"] == nil {
-		c.fail(n.args, "WF125", "ask needs title: what is asked")
+		c.fail(n.args, "WF125", "ask requires title, the question")
 	}
 	c.answerType(w, o)
 	if e := o.get("expires"); e != nil {
@@ -64,7 +64,7 @@ func (c *checker) answerType(w *askWork, o object) {
 	var schema any
 	switch {
 	case answer != nil && form != nil:
-		c.fail(form, "WF125", "give answer or form, and not both")
+		c.fail(form, "WF125", "ask must have answer or form, not both")
 	case form != nil:
 		w.typ, schema = c.form(form)
 	case answer != nil:
@@ -86,7 +86,7 @@ func (c *checker) expires(w *askWork, n *yaml.Node, env exprs.Env) {
 	o, _ := c.record(n, "expires", "after", "then")
 	after := o.get("after")
 	if after == nil {
-		c.fail(n, "WF125", "expires needs after: how long an answer is waited for")
+		c.fail(n, "WF125", "expires requires after, the time limit of the answer")
 		return
 	}
 	w.within = c.duration(after, "expires.after")

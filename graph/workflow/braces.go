@@ -25,7 +25,7 @@ func (c *checker) warnBracesIn(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode {
 		if at := almost.FindStringSubmatchIndex(n.Value); at != nil {
 			line, col := c.findNext(n).of(at[2])
-			c.warnAt(line, col, "WF208", "an expression stands between ${{ and }}", "this is plain text, and no expression")
+			c.warnAt(line, col, "WF208", "write an expression between ${{ and }}", "this is plain text, not an expression")
 		}
 		return
 	}

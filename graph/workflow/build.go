@@ -186,7 +186,7 @@ func (b *builder) chooseWith(n *node, vars map[string]any, result any) (graph.Co
 		b.seen.took(n, i)
 		return graph.Goto(names(w.to)...), nil
 	}
-	return graph.Command{}, &RunError{x.src.at(x.at), "no condition of next holds, and there is no else"}
+	return graph.Command{}, &RunError{x.src.at(x.at), "no condition of next is true, and it has no else"}
 }
 
 // names returns the names that package graph knows the targets by.

@@ -71,9 +71,9 @@ func (c *checker) checkVariables() {
 	for _, f := range c.plan.fields {
 		switch {
 		case f.Name == timeField && usesTime.Match(c.text):
-			c.fail(f.at, "WF416", "the field name %s is kept for run.time", timeField)
+			c.fail(f.at, "WF416", "the field name %s is reserved for run.time", timeField)
 		case f.Name == configField && len(c.plan.config) > 0:
-			c.fail(f.at, "WF416", "the field name %s is kept for config", configField)
+			c.fail(f.at, "WF416", "the field name %s is reserved for config", configField)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func (c *checker) checkNames(what string, refs []ref) {
 	seen := map[string]bool{}
 	for _, r := range refs {
 		if c.plan.field(r.name) == nil {
-			c.fail(r.at, "WF409", "%s names %q, which is no field of the state%s", what, r.name, didYouMean(r.name, c.plan.fieldNames()))
+			c.fail(r.at, "WF409", "%s names %q, which is not a field of the state%s", what, r.name, didYouMean(r.name, c.plan.fieldNames()))
 		}
 		if seen[r.name] {
 			c.fail(r.at, "WF123", "%s names %q twice", what, r.name)
@@ -150,7 +150,11 @@ func (c *checker) checkTargets(refs []ref, what string) {
 			c.fail(r.at, "WF123", "%s names %q twice", what, r.name)
 		case r.name == endName && (len(refs) > 1 || what == "start"):
 			c.misled = true
-			c.fail(r.at, "WF305", "END stands alone; in %s it says nothing", what)
+			if what == "start" {
+				c.fail(r.at, "WF305", "start must not name END")
+			} else {
+				c.fail(r.at, "WF305", "END must be the only entry of %s", what)
+			}
 		case r.name != endName && c.plan.node(r.name) == nil:
 			c.misled = true
 			c.fail(r.at, "WF304", "%s names %q, which is not a node%s", what, r.name, didYouMean(r.name, append(c.plan.nodeNames(), endName)))
@@ -176,7 +180,7 @@ func (c *checker) checkNode(n *node) {
 	}
 	for _, m := range n.output {
 		if n.kind.name == "set" {
-			c.fail(m.key, "WF414", "set has no result; assign the field below set")
+			c.fail(m.key, "WF414", "set has no result; assign the field under set")
 			continue
 		}
 		n.outputs = c.assign(n.outputs, m, env)
@@ -193,7 +197,7 @@ func (c *checker) checkCache(n *node) {
 		n.cache.by = c.template(n.cache.key, c.baseEnv(), "cache.key")
 	}
 	if _, registered := c.load.opts.Kinds[n.kind.name]; n.idem != nil && !registered {
-		c.fail(n.idem, "WF517", "an idempotency_key goes with the kinds that act on something outside, not with %s", n.kind.name)
+		c.fail(n.idem, "WF517", "idempotency_key is only for kinds that act on other systems, not for %s", n.kind.name)
 	}
 }
 
@@ -204,7 +208,7 @@ func (c *checker) checkOnce(n *node) {
 	}
 	set, _ := n.work.(setWork)
 	all := slices.Concat(set, n.outputs)
-	for _, r := range n.rescues {
+	for _, r := range n.onFailures {
 		all = append(all, r.set...)
 	}
 	for _, a := range all {
@@ -233,12 +237,12 @@ func (c *checker) checkEach(n *node, env exprs.Env) {
 		}
 	}
 	if k := e.list.kind(); k != exprs.ListKind && k != exprs.AnyKind {
-		c.fail(e.in, "WF412", "for_each goes through a list, not %s", k)
+		c.fail(e.in, "WF412", "for_each requires a list, not %s", k)
 	}
 	if err := exprs.CheckName(e.alias.name); err != nil {
 		c.fail(e.alias.at, "WF124", "%s", strings.TrimPrefix(err.Error(), "exprs: "))
 	} else if slices.Contains([]string{"state", "result", "error", "env", "run", "config"}, e.alias.name) {
-		c.fail(e.alias.at, "WF124", "%q already has a meaning; name the item otherwise", e.alias.name)
+		c.fail(e.alias.at, "WF124", "%q already has a meaning; choose another name for the item", e.alias.name)
 	}
 	env[e.alias.name] = exprType(item)
 }
@@ -318,7 +322,7 @@ func (c *checker) checkNext(n *node, env exprs.Env) {
 		n.next = nil
 	}
 	if final && n.next != nil {
-		c.fail(n.next.at, "WF310", "nothing follows %s; it ends the run", n.kind.name)
+		c.fail(n.next.at, "WF310", "%s ends the run, so it cannot have a next", n.kind.name)
 	}
 	if n.next == nil {
 		if !final {
@@ -356,7 +360,7 @@ func (c *checker) checkJoin(n *node) {
 				"node %s joins %s, but %s does not lead to it", n.name, r.name, r.name)
 		case arm.next.conditional():
 			c.failAt(r.at.Line, r.at.Column, "WF308", "put a node without conditions between them",
-				"node %s leads to %s under a condition, so the join might wait for ever", r.name, n.name)
+				"node %s leads to %s conditionally, so the join might wait forever", r.name, n.name)
 		}
 		seen[r.name] = true
 	}

@@ -196,9 +196,9 @@ func (c *checker) checkSettings(n *node, child *Workflow) {
 		own := c.plan.setting(s.name)
 		switch {
 		case own == nil && s.def == nil:
-			c.failAt(n.args.Line, n.args.Column, "WF518", "declare it under config here too", "%s needs the setting %s, which has no default", child.Path, s.name)
+			c.failAt(n.args.Line, n.args.Column, "WF518", "declare it under config in this file too", "%s needs the setting %s, which has no default", child.Path, s.name)
 		case own != nil && !sameType(own.typ, s.typ):
-			c.fail(n.args, "WF518", "the setting %s is of type %s here, and of type %s in %s", s.name, own.typ, s.typ, child.Path)
+			c.fail(n.args, "WF518", "the setting %s has type %s here, but type %s in %s", s.name, own.typ, s.typ, child.Path)
 		}
 	}
 }

@@ -90,7 +90,7 @@ in.yaml:2:45: error[WF804]: config size is missing, and has no default; want int
 	if got := strings.Join(names, ", "); got != `model string "x", size int ` {
 		t.Errorf("the settings are %q", got)
 	}
-	if !w.TakesSetting("size", []byte("3")) || w.TakesSetting("size", []byte(`"x"`)) || w.TakesSetting("nobody", []byte("3")) {
+	if !w.TakesSetting("size", []byte("3")) || w.TakesSetting("size", []byte(`"x"`)) || w.TakesSetting("unknown", []byte("3")) {
 		t.Error("TakesSetting does not report which values fit")
 	}
 }

@@ -22,8 +22,8 @@ func newTrace() *trace {
 
 func (t *trace) took(n *node, i int) { t.count(wayKey{n.name, "next", i}) }
 
-func (t *trace) rescued(n *node, i int) {
-	if t.count(wayKey{n.name, "error", i}); t != nil && len(n.rescues[i].to) > 0 {
+func (t *trace) failed(n *node, i int) {
+	if t.count(wayKey{n.name, "error", i}); t != nil && len(n.onFailures[i].to) > 0 {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.ends[n.name]--
@@ -69,7 +69,7 @@ func (w *Workflow) coverage(seen *trace) Coverage {
 				c.add(n.name, way.to, kind, taken)
 			}
 		}
-		for i, r := range n.rescues {
+		for i, r := range n.onFailures {
 			c.add(n.name, r.to, "error", seen.ways[wayKey{n.name, "error", i}])
 		}
 	}

@@ -71,7 +71,7 @@ func meantMapping(what string, n *yaml.Node) string {
 // tooLong reports an object of which more is declared than is read.
 func (s *source) tooLong(n *yaml.Node, o object, what string) bool {
 	if len(o) > maxNodes {
-		s.fail(n, "WF603", "there are %d %s; at most %d are read", len(o), what, maxNodes)
+		s.fail(n, "WF603", "there are %d %s; the maximum is %d", len(o), what, maxNodes)
 	}
 	return len(o) > maxNodes
 }
@@ -96,12 +96,12 @@ func (s *source) record(n *yaml.Node, what string, keys ...string) (object, bool
 
 // elsewhere has what to write instead of keys of other workflow languages.
 var elsewhere = map[string]string{
-	"concurrency":     "a bound of a node is limit: NAME, declared under limits.shared; of the items of a for_each it is max_parallel",
-	"on_change":       "a thread goes on with the file as it is, where what is due still exists; weft replay shows what a change does",
-	"persist":         "another file starts anew each time; what it needs is its input",
+	"concurrency":     "the limit of a node is limit: NAME, declared under limits.shared; for_each has max_parallel",
+	"on_change":       "a thread continues with the current file if its pending nodes still exist; weft replay shows the effect of a change",
+	"persist":         "each run of another workflow starts from its input alone",
 	"response_schema": "write answer: TYPE, with the type under types",
-	"stream":          "leave it out: text is always streamed to those who watch",
-	"tools":           "a model with tools is the kind agent",
+	"stream":          "remove it: text is always streamed to subscribers",
+	"tools":           "use the kind agent for a model with tools",
 }
 
 // unknown reports an unknown key. The format takes the key and the name of its section.
@@ -157,7 +157,7 @@ func (s *source) count(n *yaml.Node, what string) int {
 	v, ok := s.scalar(n)
 	i, is := v.(int64)
 	if ok && (!is || i < 1 || i > 1<<30) {
-		s.fail(n, "WF106", "%s must be a whole number from 1 on, not %s", what, describe(n))
+		s.fail(n, "WF106", "%s must be a whole number of at least 1, not %s", what, describe(n))
 		return 0
 	}
 	return int(i)
@@ -204,9 +204,9 @@ func (s *source) scalar(n *yaml.Node) (any, bool) {
 		}
 		s.fail(n, "WF012", "%s is not a plain decimal number; write it as one, or quote it: %q", n.Value, n.Value)
 	case "!!timestamp":
-		s.fail(n, "WF012", "%s would be read as a date, and there are none; quote it: %q", n.Value, n.Value)
+		s.fail(n, "WF012", "%s would be read as a date, which is not supported; quote it: %q", n.Value, n.Value)
 	default:
-		s.fail(n, "WF012", "%s is not a value that a workflow can hold", describe(n))
+		s.fail(n, "WF012", "%s is not a supported value", describe(n))
 	}
 	return nil, false
 }

@@ -17,7 +17,8 @@
 //
 //	types:
 //	  Source: {url: string, title: string, text: {type: string, default: ""}}
-//	state:                              # bool int number string any list<T> map<T> object{a: T, b?: T}
+//	# types: bool int number string any list<T> map<T> object{a: T, b?: T}
+//	state:
 //	  topic:   {type: string, required: true}
 //	  sources: {type: list<Source>, reducer: append}
 //	  draft:   string                   # short for {type: string}
@@ -27,13 +28,17 @@
 //	output: [draft]                     # missing: every field
 //	env: {REGION: {default: eu}}          # of the environment, read in expressions as env.REGION
 //	secrets: {key: "${env:SEARCH_KEY}"}
-//	limits: {steps: 40, run_timeout: 10m, concurrency: 16, fanout: 200, shared: {web: {rate: 10/s}}}
+//	limits:
+//	  {steps: 40, run_timeout: 10m, concurrency: 16, fanout: 200, shared: {web: {rate: 10/s}}}
 //	defaults: {retry: {max: 2}, timeout: 1m}   # of nodes without their own
 //	start: find                         # missing: the first node
 //
 //	nodes:
 //	  find:
-//	    http: {url: "https://example.org", query: {q: "${{ state.topic }}"}, headers: {x-key: "${secret:key}"}}
+//	    http:
+//	      url: https://example.org
+//	      query: {q: "${{ state.topic }}"}
+//	      headers: {x-key: "${secret:key}"}
 //	    limit: web
 //	    on_error: {if: error.code == "http:404", to: END}
 //	    output: {sources: "${{ result.json.items }}"}

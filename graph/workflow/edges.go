@@ -20,7 +20,7 @@ func (s *source) edges(p *plan, n *yaml.Node) {
 		o, ok := s.record(item, "an edge", "from", "to", "if")
 		from, to := o.get("from"), o.get("to")
 		if !ok || from == nil || to == nil {
-			s.fail(item, "WF126", "an edge is {from: node, to: node}, and may have an if")
+			s.fail(item, "WF126", "an edge must be {from: node, to: node}, with an optional if")
 			continue
 		}
 		w := way{to: s.oneOrMore(to, "to")}
@@ -37,7 +37,7 @@ func (s *source) edge(p *plan, from ref, w way, written map[string]*next) {
 	n := p.node(from.name)
 	switch {
 	case from.name == startName && w.cond != nil:
-		s.fail(w.cond.at, "WF126", "a run begins without a condition; put a node before the choice")
+		s.fail(w.cond.at, "WF126", "an edge from START cannot have an if; put a node before the condition")
 		return
 	case from.name == startName:
 		p.start = append(p.start, w.to...)
@@ -55,7 +55,7 @@ func (s *source) edge(p *plan, from ref, w way, written map[string]*next) {
 	x := n.next
 	switch last := len(x.ways) - 1; {
 	case last >= 0 && x.ways[last].cond == nil && w.cond != nil:
-		s.fail(from.at, "WF120", "an edge without a condition comes before; this one is never reached")
+		s.fail(from.at, "WF120", "this edge is never reached: it follows an edge without a condition")
 	case last >= 0 && x.ways[last].cond == nil:
 		x.ways[last].to = append(slices.Clip(x.ways[last].to), w.to...)
 	default:
@@ -101,9 +101,9 @@ func (d *deriver) provide(n *node) {
 		first, twice := d.providers[r.name]
 		switch {
 		case d.plan.field(r.name) == nil:
-			d.fail(r.at, "WF409", "provides names %q, which is no field of the state%s", r.name, didYouMean(r.name, d.plan.fieldNames()))
+			d.fail(r.at, "WF409", "provides names %q, which is not a field of the state%s", r.name, didYouMean(r.name, d.plan.fieldNames()))
 		case twice:
-			d.failAt(r.at.Line, r.at.Column, "WF313", "let one of them provide it, or write next and join yourself",
+			d.failAt(r.at.Line, r.at.Column, "WF313", "let one of them provide it, or write next and join explicitly",
 				"%s is provided by %s and by %s, in line %d", r.name, n.name, first.name, first.at.Line)
 		case !n.writes(r.name):
 			d.fail(r.at, "WF316", "node %s provides %s, but does not write it", n.name, r.name)
@@ -136,13 +136,13 @@ func (d *deriver) require(n *node) {
 		p, ok := d.providers[r.name]
 		switch f := d.plan.field(r.name); {
 		case f == nil:
-			d.fail(r.at, "WF409", "requires names %q, which is no field of the state%s", r.name, didYouMean(r.name, d.plan.fieldNames()))
+			d.fail(r.at, "WF409", "requires names %q, which is not a field of the state%s", r.name, didYouMean(r.name, d.plan.fieldNames()))
 		case ok:
 			d.consume(p.name, ref{n.name, r.at})
 		case d.plan.input != nil && d.plan.takes(r.name), f.Default != nil, d.plan.input == nil && f.required:
 		default:
 			d.failAt(r.at.Line, r.at.Column, "WF314", "let a node provide it, list it under input, or give it a default",
-				"node %s requires %s, and nothing provides it", n.name, r.name)
+				"node %s requires %s, which no node provides", n.name, r.name)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func (d *deriver) lead(n *node) {
 		for _, c := range consumers {
 			leads := func(r ref) bool { return r.name == c.name }
 			if !slices.ContainsFunc(n.next.targets(), leads) {
-				d.fail(c.at, "WF317", "node %s requires what %s provides, and the next of %s does not lead to it", c.name, n.name, n.name)
+				d.fail(c.at, "WF317", "node %s requires a field of %s, but the next of %s does not lead to it", c.name, n.name, n.name)
 			}
 		}
 	}

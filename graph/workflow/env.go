@@ -70,7 +70,7 @@ func (s *source) variable(v *variable, n *yaml.Node) {
 	t, err := record.ParseType(v.typ, nil)
 	if ok && err == nil {
 		if v.def, err = t.Convert(given); err != nil || v.def == nil {
-			s.fail(def, "WF407", "the default of %s is no %s", v.name, v.typ)
+			s.fail(def, "WF407", "the default of %s must be %s", v.name, v.typ)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (v variable) read(lookup func(string) (string, bool)) (any, error) {
 		value, err = strconv.ParseBool(text)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the environment variable %s is no %s", v.from, v.typ)
+		return nil, fmt.Errorf("the environment variable %s must be %s", v.from, v.typ)
 	}
 	return value, nil
 }

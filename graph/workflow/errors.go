@@ -121,7 +121,7 @@ func (ps *problems) sorted() []Problem {
 	all := slices.Compact(ps.found)
 	if ps.more {
 		p := all[len(all)-1]
-		p.Code, p.Width, p.Msg, p.Hint, p.Text = "WF607", 1, fmt.Sprintf("there is more; the first %d are shown", ps.most), "", ""
+		p.Code, p.Width, p.Msg, p.Hint, p.Text = "WF607", 1, fmt.Sprintf("there are more problems; the first %d are shown", ps.most), "", ""
 		p.Warning = !slices.ContainsFunc(all, func(p Problem) bool { return !p.Warning })
 		all = append(all, p)
 	}

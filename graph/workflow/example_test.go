@@ -3,6 +3,7 @@ package workflow_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -81,9 +82,14 @@ nodes:
     output: {n: "${{ result.word }}"}
     next: END
 `), workflow.Options{Kinds: map[string]workflow.Kind{"go:count": workflow.Go(count)}})
-	fmt.Println(err)
+	var invalid *workflow.Error
+	if errors.As(err, &invalid) {
+		for _, p := range invalid.Problems {
+			fmt.Println(p.Line, p.Code, p.Msg)
+		}
+	}
 	// Output:
-	// count.yaml:7:11: error[WF502]: go:count needs text
-	// count.yaml:7:12: error[WF501]: unknown parameter "txt" of go:count; did you mean "text"? (known are text)
-	// count.yaml:8:29: error[WF203]: unknown field word; did you mean "words"? (known are words)
+	// 7 WF502 go:count needs text
+	// 7 WF501 unknown parameter "txt" of go:count; did you mean "text"?
+	// 8 WF203 unknown field word; did you mean "words"?
 }

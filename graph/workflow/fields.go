@@ -112,7 +112,7 @@ func (s *source) reducer(f *field, n *yaml.Node) {
 	switch {
 	case !ok:
 	case registered && !f.untyped && (base == messagesName || !sameType(f.Type, own.typ)):
-		s.fail(n, "WF406", "the reducer %s merges %s, and the field is of type %s", name, own.typ, f.Type)
+		s.fail(n, "WF406", "the reducer %s requires %s, but the field has type %s", name, own.typ, f.Type)
 	case registered:
 		f.reducer, f.Channel = name, own.channel
 	case !is:
@@ -122,7 +122,7 @@ func (s *source) reducer(f *field, n *yaml.Node) {
 		s.fail(n, "WF406", "a field of the type messages has the reducer messages, not %s", name)
 	case r.bases != nil && !slices.Contains(r.bases, base),
 		name == "union" && !slices.Contains(reducers["max"].bases, f.Type.Elem().Base()):
-		s.fail(n, "WF406", "the reducer %s needs %s, and the field is of type %s", name, r.holds, f.Type)
+		s.fail(n, "WF406", "the reducer %s requires %s, but the field has type %s", name, r.holds, f.Type)
 	default:
 		f.reducer, f.Kind = name, r.kind
 	}

@@ -101,7 +101,7 @@ func (c *checker) constrain(schema Values, m member, t record.Type, what string)
 	key, base := m.key.Value, t.Base()
 	rule := constraints[key]
 	if !slices.Contains(rule.bases, base) {
-		c.fail(m.key, "WF415", "%s: %s does not go with the type %s", what, key, t)
+		c.fail(m.key, "WF415", "%s: %s does not apply to the type %s", what, key, t)
 		return schema
 	}
 	switch key {
@@ -136,7 +136,7 @@ func (c *checker) choices(schema Values, n *yaml.Node, t record.Type, what strin
 		all = append(all, c.formValue(item, of, true, what+": enum"))
 	}
 	if len(all) == 0 {
-		c.fail(n, "WF121", "%s: enum lists nothing", what)
+		c.fail(n, "WF121", "%s: enum is empty", what)
 	}
 	if t.Base() != "list" {
 		return append(schema, Value{"enum", all})

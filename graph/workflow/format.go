@@ -8,12 +8,12 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Format returns a file in its canonical form. Each level is indented by two spaces, lists below
-// their key too. One space follows a dash, and no space ends a line. There is at most one blank line
-// in a row, and one newline at the end. All else stays as it was written: comments,
-// quotes, the order of keys, how values are aligned, and what is inside of blocks of text.
-// Formatting twice gives the same as once. The error is an *Error when the text is not
-// YAML; names and types are not looked at.
+// Format returns a file in its canonical form. Each level, and each list under its key, is indented
+// by two spaces. One space follows a dash, and no line ends in a space. There is at most one blank
+// line in a row, and one newline at the end. Everything else is unchanged: comments, quotes, the
+// order of keys, the alignment of values, and the content of text blocks. Formatting a formatted
+// file changes nothing. If the text is not YAML, the error is an *Error. Format does not check
+// names and types.
 func Format(path string, src []byte) ([]byte, error) {
 	s := &source{path: path, text: src, problems: &problems{most: maxProblems}}
 	root := enough(s.parse)
@@ -25,7 +25,7 @@ func Format(path string, src []byte) ([]byte, error) {
 	out := []byte(f.format())
 	again := &source{path: path, text: out, problems: new(problems)}
 	if root2 := again.parse(); root2 == nil || !sameTree(root, root2) {
-		s.fail(root, "WF013", "the file cannot be formatted without changing what it says")
+		s.fail(root, "WF013", "the file cannot be formatted without changing its meaning")
 		return nil, s.err()
 	}
 	return out, nil

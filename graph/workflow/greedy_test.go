@@ -47,7 +47,7 @@ func TestGreedyFilesAreRefusedWithinTheBudget(t *testing.T) {
 		types += fmt.Sprintf("  T%d: {a: T%d, b: T%d}\n", i, i-1, i-1)
 	}
 	long := strings.Repeat("1+", 450) + "1"
-	const all, many = "error[WF606]: the expressions of the file are too long (more than 20000 parts in all)", "error[WF607]: there is more; the first 200 are shown"
+	const all, many = "error[WF606]: the expressions of the file are too long (more than 20000 parts in all)", "error[WF607]: there are more problems; the first 200 are shown"
 	for name, c := range map[string]struct{ src, want string }{
 		"long expressions":            {fileOf(450, any1, func(int) string { return `set: {x: "${{ ` + long + ` }}"}` }), all},
 		"long conditions":             {fileOf(450, any1, func(int) string { return `if: "` + long + ` > 1", set: {x: 1}` }), all},
@@ -64,12 +64,12 @@ func TestGreedyFilesAreRefusedWithinTheBudget(t *testing.T) {
 		"tags":                        {head + "[" + strings.Repeat("!a b, ", 15_000) + "]\n" + tail, many},
 		"odd scalars":                 {setOf(15_000, "017"), many},
 		"types that double":           {"version: 1\n" + types + "state: {x: T59}\n" + tail, "error[WF602]: the types have more than 20000 members, with the types they name written out"},
-		"types":                       {"version: 1\ntypes: {" + repeated(4_000, "T%d: {a: int}") + "}\n" + tail, "error[WF603]: there are 4000 types; at most 500 are read"},
+		"types":                       {"version: 1\ntypes: {" + repeated(4_000, "T%d: {a: int}") + "}\n" + tail, "error[WF603]: there are 4000 types; the maximum is 500"},
 		"a long type":                 {"version: 1\nstate: {x: \"" + strings.Repeat("A<", 400_000) + "\"}\n" + tail, "error[WF401]: the type is too long (800000 bytes of at most 8192)"},
-		"variables":                   {"version: 1\nenv: {" + repeated(9_000, "V%d: string") + "}\nx: " + strings.Repeat("env ", 50_000) + "\n" + tail, "error[WF603]: there are 9000 variables in env; at most 500 are read"},
-		"settings":                    {"version: 1\nconfig: {" + repeated(9_000, "c%d: string") + "}\n" + tail, "error[WF603]: there are 9000 settings in config; at most 500 are read"},
-		"secrets":                     {"version: 1\nsecrets: {" + repeated(9_000, "s%d: \"${env:S}\"") + "}\n" + tail, "error[WF603]: there are 9000 secrets; at most 500 are read"},
-		"shared limits":               {"version: 1\nlimits: {shared: {" + repeated(4_000, "l%d: {rate: 1/s}") + "}}\n" + tail, "error[WF603]: there are 4000 shared limits; at most 500 are read"},
+		"variables":                   {"version: 1\nenv: {" + repeated(9_000, "V%d: string") + "}\nx: " + strings.Repeat("env ", 50_000) + "\n" + tail, "error[WF603]: there are 9000 variables in env; the maximum is 500"},
+		"settings":                    {"version: 1\nconfig: {" + repeated(9_000, "c%d: string") + "}\n" + tail, "error[WF603]: there are 9000 settings in config; the maximum is 500"},
+		"secrets":                     {"version: 1\nsecrets: {" + repeated(9_000, "s%d: \"${env:S}\"") + "}\n" + tail, "error[WF603]: there are 9000 secrets; the maximum is 500"},
+		"shared limits":               {"version: 1\nlimits: {shared: {" + repeated(4_000, "l%d: {rate: 1/s}") + "}}\n" + tail, "error[WF603]: there are 4000 shared limits; the maximum is 500"},
 		"a large text, by an alias":   {head + "&b \"" + strings.Repeat("b", 500_000) + "\"\n" + strings.TrimPrefix(fileOf(400, "", func(int) string { return "timeout: *b, set: {}" }), "version: 1\n"), "error[WF602]: more than 2097152 bytes of values, with aliases written out"},
 		"secrets in one text":         {"version: 1\n" + fileOf(1, "secrets: {s: \"${env:S}\"}\nstate: {x: any}\n", func(int) string { return `set: {x: "` + strings.Repeat("${secret:s}", 60_000) + `"}` })[11:], "error[WF603]: there are more than 500 secrets in one text"},
 		"every node leads to all":     {"version: 1\nnodes:\n" + dense(110) + "  m110: {set: {}, next: [{if: true, to: m1}, {else: END}]}\n", "error[WF319]: these nodes lead to each other without a condition"},

@@ -31,7 +31,7 @@ func (g *guard) walk(n *yaml.Node, depth int) bool {
 	case g.bytes > maxText:
 		return g.stop(n, "WF602", "more than %d bytes of values, with aliases written out", maxText)
 	case n.Kind == yaml.AliasNode && g.open[n.Alias]:
-		return g.stop(n, "WF007", "the alias *%s stands inside its own anchor", n.Value)
+		return g.stop(n, "WF007", "the alias *%s is inside its own anchor", n.Value)
 	case n.Kind == yaml.AliasNode:
 		if g.alias == nil {
 			g.alias = n
@@ -67,7 +67,7 @@ func (g *guard) checkTag(n *yaml.Node) {
 	tag := n.ShortTag()
 	switch {
 	case n.Style&yaml.TaggedStyle != 0 && n.Kind != yaml.AliasNode:
-		g.mistake(n, "WF008", "the tag %s is not allowed; values have the type they are written in", n.Tag)
+		g.mistake(n, "WF008", "the tag %s is not allowed; the syntax of a value determines its type", n.Tag)
 	case strings.HasPrefix(tag, "!!"):
 	default:
 		g.mistake(n, "WF008", "the tag %s is not allowed", tag)
@@ -84,7 +84,7 @@ func (g *guard) checkKeys(n *yaml.Node) {
 		case key.Kind != yaml.ScalarNode || tag != "!!str":
 			g.mistake(key, "WF010", "a key must be text; quote it")
 		case first[key.Value] != nil:
-			g.mistake(key, "WF011", "key %q is there twice; first in line %d", key.Value, first[key.Value].Line)
+			g.mistake(key, "WF011", "duplicate key %q; the first is in line %d", key.Value, first[key.Value].Line)
 		default:
 			first[key.Value] = key
 		}

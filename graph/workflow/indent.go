@@ -25,7 +25,7 @@ func (s *source) misindented() (line, col int, hint string) {
 		block = -1
 		up := slices.IndexFunc(open, func(at int) bool { return at >= in })
 		if up >= 0 && open[up] != in {
-			return i + 1, in + 1, fmt.Sprintf("the line begins in column %d; those above it begin in column %s", in+1, columns(open))
+			return i + 1, in + 1, fmt.Sprintf("the line begins in column %d; the lines above begin in column %s", in+1, columns(open))
 		}
 		if up >= 0 {
 			open = open[:up]

@@ -123,7 +123,7 @@ func (o Options) check() error {
 	for _, name := range slices.Sorted(maps.Keys(o.Kinds)) {
 		switch k := o.Kinds[name]; {
 		case slices.Contains(reserved, name):
-			return fmt.Errorf("workflow: a kind cannot be named %q; the language uses the word", name)
+			return fmt.Errorf("workflow: the kind name %q is reserved by the language", name)
 		case k.New == nil:
 			return fmt.Errorf("workflow: kind %q has no New", name)
 		}

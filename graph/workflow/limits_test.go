@@ -69,7 +69,7 @@ func TestBillionLaughsAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) { refuses(t, src, "more than 20000 values, with aliases written out") })
 	}
 	t.Run("itself", func(t *testing.T) {
-		refuses(t, head+"&a [*a, *a]\n"+tail, "error[WF007]: the alias *a stands inside its own anchor")
+		refuses(t, head+"&a [*a, *a]\n"+tail, "error[WF007]: the alias *a is inside its own anchor")
 	})
 }
 
@@ -90,9 +90,9 @@ func Test100kBracketsAreRefused(t *testing.T) {
 // TestNoMoreThan1MiBIsRead holds the limit to the byte, and loads what just fits.
 func TestNoMoreThan1MiBIsRead(t *testing.T) {
 	const limit = 1 << 20
-	refuses(t, strings.Repeat("# much\n", 300_000), "1:1: error[WF601]: the file has 2100000 bytes; at most 1048576 are read")
+	refuses(t, strings.Repeat("# much\n", 300_000), "1:1: error[WF601]: the file has 2100000 bytes; the maximum is 1048576")
 	file := "version: 1\n" + tail + "# "
-	refuses(t, file+strings.Repeat("x", limit-len(file)+1), "the file has 1048577 bytes; at most 1048576 are read")
+	refuses(t, file+strings.Repeat("x", limit-len(file)+1), "the file has 1048577 bytes; the maximum is 1048576")
 	for name, src := range map[string]string{
 		"comment": file + strings.Repeat("x", limit-len(file)),
 		"text":    "version: 1\n" + tail + "description: " + strings.Repeat("x", limit-len(file)-20),
@@ -129,10 +129,10 @@ func TestMergeKeysAreRefused(t *testing.T) {
 
 func TestDuplicateKeysAreRefused(t *testing.T) {
 	for src, want := range map[string]string{
-		"version: 1\nversion: 1\n" + tail:                                                      `2:1: error[WF011]: key "version" is there twice; first in line 1`,
-		"version: 1\nnodes:\n  a: {set: {}, next: END}\n  \"a\": {set: {}, next: END}":         `4:3: error[WF011]: key "a" is there twice; first in line 3`,
-		"version: 1\nnodes: {a: {set: {}, next: END, set: {}}}":                                `2:33: error[WF011]: key "set" is there twice; first in line 2`,
-		"version: 1\nstate: {m: any}\nnodes: {a: {set: {m: {k: 1, \"\\x6b\": 2}}, next: END}}": `key "k" is there twice`,
+		"version: 1\nversion: 1\n" + tail:                                                      `2:1: error[WF011]: duplicate key "version"; the first is in line 1`,
+		"version: 1\nnodes:\n  a: {set: {}, next: END}\n  \"a\": {set: {}, next: END}":         `4:3: error[WF011]: duplicate key "a"; the first is in line 3`,
+		"version: 1\nnodes: {a: {set: {}, next: END, set: {}}}":                                `2:33: error[WF011]: duplicate key "set"; the first is in line 2`,
+		"version: 1\nstate: {m: any}\nnodes: {a: {set: {m: {k: 1, \"\\x6b\": 2}}, next: END}}": `duplicate key "k"`,
 		"version: 1\nx: &x k\nnodes: {a: {set: {m: {k: 1, *x : 2}}, next: END}}":               "error[WF01",
 	} {
 		refuses(t, src, want)
@@ -240,13 +240,13 @@ func TestHostileFilesAreRefusedFast(t *testing.T) {
 		"deep flow":       {head + strings.Repeat("[", 70) + strings.Repeat("]", 70), "2:67: error[WF602]: nested deeper than 64 levels"},
 		"deep braces":     {head + strings.Repeat("{a: ", 70) + strings.Repeat("}", 70), "nested deeper than 64 levels"},
 		"deep dashes":     {head + "\n" + strings.Repeat("- ", 70) + "a", "nested deeper than 64 levels"},
-		"zero byte":       {"version: 1\nname: a\x00b\n", "2:1: error[WF005]: the file holds a zero byte; it must be UTF-8 text"},
-		"UTF-16":          {"\xff\xfev\x00e\x00", "1:1: error[WF005]: the file holds a zero byte"},
+		"zero byte":       {"version: 1\nname: a\x00b\n", "2:1: error[WF005]: the file has a zero byte; it must be UTF-8 text"},
+		"UTF-16":          {"\xff\xfev\x00e\x00", "1:1: error[WF005]: the file has a zero byte"},
 		"Latin-1":         {"name: caf\xe9\n", "1:1: error[WF005]: the file is not UTF-8 text"},
-		"501 nodes":       {many.String(), "3:3: error[WF603]: there are 501 nodes; at most 500 are read"},
-		"501 tests":       {"version: 1\nnodes: {a: {set: {}, next: END}}\ntests:\n" + strings.Repeat("  - {name: x}\n", 501), "4:3: error[WF603]: there are 501 tests; at most 500 are read"},
-		"501 answers":     {"version: 1\nnodes: {a: {ask: {}, next: END}}\ntests:\n- {name: x, answers: [" + strings.Repeat("{a: 1},", 501) + "]}", "4:22: error[WF603]: there are 501 answers; at most 500 are read"},
-		"501 results":     {"version: 1\nnodes: {a: {uses: \"go:double\", with: {n: 1}, next: END}}\ntests:\n- {name: x, mock: {a: {results: [" + strings.Repeat("{n: 1},", 501) + "]}}}", "4:33: error[WF603]: there are 501 results; at most 500 are read"},
+		"501 nodes":       {many.String(), "3:3: error[WF603]: there are 501 nodes; the maximum is 500"},
+		"501 tests":       {"version: 1\nnodes: {a: {set: {}, next: END}}\ntests:\n" + strings.Repeat("  - {name: x}\n", 501), "4:3: error[WF603]: there are 501 tests; the maximum is 500"},
+		"501 answers":     {"version: 1\nnodes: {a: {ask: {}, next: END}}\ntests:\n- {name: x, answers: [" + strings.Repeat("{a: 1},", 501) + "]}", "4:22: error[WF603]: there are 501 answers; the maximum is 500"},
+		"501 results":     {"version: 1\nnodes: {a: {uses: \"go:double\", with: {n: 1}, next: END}}\ntests:\n- {name: x, mock: {a: {results: [" + strings.Repeat("{n: 1},", 501) + "]}}}", "4:33: error[WF603]: there are 501 results; the maximum is 500"},
 		"a large mock":    {"version: 1\nnodes: {a: {uses: \"go:double\", with: {n: 1}, next: END}}\ntests:\n- {name: x, mock: {a: {result: [" + strings.Repeat("1,", 21_000) + "]}}}", "more than 20000 values"},
 		"many lines":      {strings.Repeat("\n", 60_000), "1:1: error[WF601]: the file has more than 50000 lines and list items"},
 		"many items":      {head + "[" + strings.Repeat("a,", 60_000) + "]", "1:1: error[WF601]: the file has more than 50000 lines and list items"},

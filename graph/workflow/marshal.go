@@ -8,9 +8,10 @@ import (
 )
 
 // Marshal returns the workflow as a file in one canonical form. The keys have the order of the
-// reference, aliases are written out, and comments are left out. Marshal writes next, join and start
-// even where they follow from edges, from requires and provides, or from the order of the nodes.
-// Loading the result gives a graph with the same program, and Marshal then returns the same bytes.
+// reference, aliases are written out, and comments are omitted. Marshal always writes next, join
+// and start, even if they follow from edges, from requires and provides, or from the order of the
+// nodes. Loading the result gives a graph with the same program, and Marshal then returns the same
+// bytes.
 func (w *Workflow) Marshal() ([]byte, error) {
 	root := w.canonical()
 	var b bytes.Buffer

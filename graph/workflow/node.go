@@ -20,7 +20,7 @@ func (s *source) node(key, value *yaml.Node, kinds kindNames) *node {
 	if !nodeName.MatchString(n.name) {
 		s.fail(key, "WF111", "the node name %q must be letters, digits, _ and -, a letter first", n.name)
 	} else if strings.EqualFold(n.name, endName) {
-		s.fail(key, "WF112", "END is the end of a path; name the node otherwise")
+		s.fail(key, "WF112", "END is the end of a path; choose another name for the node")
 	}
 	what := "node " + n.name
 	o, _ := s.record(value, what, slices.Concat(kinds.keys, nodeKeys)...)
@@ -61,7 +61,7 @@ func (s *source) node(key, value *yaml.Node, kinds kindNames) *node {
 	return n
 }
 
-// kind finds the one key that says what the node does.
+// kind finds the key that names the kind of the node.
 func (s *source) kind(n *node, o object, kinds kindNames) {
 	spelt := slices.ContainsFunc(o, func(m member) bool { return !m.misspelt && slices.Contains(kinds.keys, m.key.Value) })
 	for _, m := range o {
@@ -69,7 +69,7 @@ func (s *source) kind(n *node, o object, kinds kindNames) {
 		case !slices.Contains(kinds.keys, name):
 		case m.misspelt && spelt: // it need not be a kind
 		case n.kind.at != nil:
-			s.fail(m.key, "WF114", "node %s is both %s and %s; a node is of one kind", n.name, n.kind.name, name)
+			s.fail(m.key, "WF114", "node %s is both %s and %s; a node has one kind", n.name, n.kind.name, name)
 		default:
 			n.kind, n.args = ref{name, m.key}, m.value
 		}
@@ -81,9 +81,9 @@ func (s *source) kind(n *node, o object, kinds kindNames) {
 	case n.kind.name == "uses":
 		s.uses(n, with, kinds)
 	case with != nil:
-		s.fail(with, "WF115", "with goes with uses; the parameters of %s stand below %s", n.kind.name, n.kind.name)
+		s.fail(with, "WF115", "with is only for uses; the parameters of %s belong under %s", n.kind.name, n.kind.name)
 	case input != nil && n.kind.name != "workflow":
-		s.fail(input, "WF115", "input goes with workflow")
+		s.fail(input, "WF115", "input is only for workflow")
 	}
 }
 
@@ -129,7 +129,7 @@ func (s *source) forEach(n *yaml.Node) *forEach {
 	}
 	e := &forEach{at: n, in: o.get("in"), alias: ref{"item", n}}
 	if e.in == nil {
-		s.fail(n, "WF117", "for_each needs in: the list to go through")
+		s.fail(n, "WF117", "for_each requires in, the list of items")
 	}
 	if as := o.get("as"); as != nil {
 		e.alias.name, _ = s.string(as, "as")
@@ -152,7 +152,7 @@ func (s *source) skipItems(n *node) {
 	switch {
 	case n.each == nil || !n.each.skip:
 	case n.onError != nil:
-		s.fail(n.onError.at, "WF131", "on_error says what becomes of an item that fails; leave out on_item_error: skip")
+		s.fail(n.onError.at, "WF131", "on_error handles failed items; remove on_item_error: skip")
 	default:
 		n.onError = &onError{at: n.each.at, ways: []onFailure{{at: n.each.at}}}
 		n.given = withKey(n.given, "on_error")
@@ -170,7 +170,7 @@ func (s *source) next(n *yaml.Node) *next {
 	for i, item := range items {
 		w, last := s.way(item)
 		if last && i < len(items)-1 {
-			s.fail(item, "WF120", "else comes last; what follows is never reached")
+			s.fail(item, "WF120", "else must be the last item; later items are never reached")
 		}
 		x.ways = append(x.ways, w)
 	}
@@ -182,11 +182,11 @@ func (s *source) way(n *yaml.Node) (w way, last bool) {
 	cond, to, other := o.get("if"), o.get("to"), o.get("else")
 	switch {
 	case other != nil && (cond != nil || to != nil):
-		s.fail(n, "WF119", "an else stands alone: {else: node}")
+		s.fail(n, "WF119", "an else item must be {else: node}")
 	case other != nil:
 		return way{to: s.oneOrMore(other, "else")}, true
 	case cond == nil || to == nil:
-		s.fail(n, "WF119", "a way on is {if: condition, to: node} or {else: node}")
+		s.fail(n, "WF119", "an item of next must be {if: condition, to: node} or {else: node}")
 	default:
 		return way{s.condition(cond), s.oneOrMore(to, "to")}, false
 	}

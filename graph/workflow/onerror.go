@@ -17,8 +17,8 @@ type onError struct {
 	ways []onFailure
 }
 
-// rescue is one way to go on after a failure: write fields, and go somewhere. Without a
-// target the node leads where it does without a failure.
+// onFailure is one item of on_error: it may write fields and name the next node. Without a target,
+// the node leads to the same nodes as after a success.
 type onFailure struct {
 	at   *yaml.Node
 	cond *condition
@@ -37,7 +37,7 @@ func (s *source) onError(n *yaml.Node) *onError {
 		for i, item := range n.Content {
 			w := s.onFailure(item)
 			if e.ways = append(e.ways, w); w.cond == nil && i < len(n.Content)-1 {
-				s.fail(item, "WF120", "this way has no condition; what follows is never reached")
+				s.fail(item, "WF120", "this item has no condition; later items are never reached")
 			}
 		}
 	default:
@@ -55,7 +55,7 @@ func (s *source) onFailure(n *yaml.Node) onFailure {
 	to := o.get("to")
 	if other := o.get("else"); other != nil {
 		if len(o) > 1 {
-			s.fail(n, "WF119", "an else stands alone: {else: node}")
+			s.fail(n, "WF119", "an else item must be {else: node}")
 		}
 		to = other
 	}
@@ -112,7 +112,7 @@ func (c *checker) checkError(n *node, env exprs.Env) {
 	}
 	inner["error"] = errorType
 	for _, w := range e.ways {
-		r := rescuing{to: w.to}
+		r := onFailurePlan{to: w.to}
 		if w.cond != nil {
 			cond := *w.cond
 			c.compile(&cond, inner)
@@ -122,22 +122,22 @@ func (c *checker) checkError(n *node, env exprs.Env) {
 			r.set = c.assign(r.set, m, inner)
 		}
 		if c.checkTargets(w.to, "on_error"); n.each != nil && len(w.to) > 0 {
-			c.failAt(w.at.Line, w.at.Column, "WF312", "without it the failed item is left out",
-				"the on_error of a for_each is that of each item, and leads nowhere")
+			c.failAt(w.at.Line, w.at.Column, "WF312", "without a target, the failed item is omitted",
+				"the on_error of a for_each applies to each item and cannot lead to a node")
 		}
-		n.rescues = append(n.rescues, r)
+		n.onFailures = append(n.onFailures, r)
 	}
 }
 
-// rescuing is a way of an on_error for one node.
-type rescuing struct {
+// onFailurePlan is an item of on_error, compiled for one node.
+type onFailurePlan struct {
 	cond *condition
 	to   []ref
 	set  []assignment
 }
 
-// rescue gives the graph node called name, which does the work of n, its handler.
-// decides is true when that node chooses its way itself.
+// onFailure sets the error handler of the graph node called name, which does the work of n.
+// decides reports whether that node chooses its successors itself.
 func (b *builder) onFailure(n *node, name string, decides bool) {
 	if n.onError == nil {
 		return
@@ -164,7 +164,7 @@ func (b *builder) mend(ctx context.Context, n *node, rec *record.Record, failure
 			return cmd, err
 		}
 	}
-	for i, w := range n.rescues {
+	for i, w := range n.onFailures {
 		if w.cond != nil {
 			if ok, err := w.cond.holds(vars); err != nil {
 				return cmd, err
@@ -172,7 +172,7 @@ func (b *builder) mend(ctx context.Context, n *node, rec *record.Record, failure
 				continue
 			}
 		}
-		b.seen.rescued(n, i)
+		b.seen.failed(n, i)
 		if err := assignAll(w.set, vars, rec); err != nil {
 			return cmd, err
 		}
@@ -184,5 +184,5 @@ func (b *builder) mend(ctx context.Context, n *node, rec *record.Record, failure
 		}
 		return cmd, nil
 	}
-	return cmd, &RunError{b.src.at(n.onError.at), "no condition of on_error holds"}
+	return cmd, &RunError{b.src.at(n.onError.at), "no condition of on_error is true"}
 }

@@ -145,8 +145,8 @@ func (c *checker) reportReentry(p paths, join, node int, w way, back, missing []
 		return
 	}
 	j, at := p.nodes[join], w.to[0].at
-	c.failAt(at.Line, at.Column, "WF307", "lead to all arms at once, as in ["+strings.Join(refNames(j.join), ", ")+"]",
-		"node %s leads back to %s, but %s joins %s too, and would wait for ever",
+	c.failAt(at.Line, at.Column, "WF307", "lead to all nodes of the join, as in ["+strings.Join(refNames(j.join), ", ")+"]",
+		"node %s leads back to %s, but %s joins %s too, and would wait forever",
 		p.nodes[node].name, strings.Join(p.names(back), " and "), j.name, strings.Join(p.names(missing), " and "))
 }
 
@@ -255,9 +255,9 @@ func (p paths) circle(from int) []int {
 	return nil
 }
 
-// checkWriters reports two nodes that certainly run in one step and write the same field, where the
-// field takes one write. It follows the nodes of the start and of each way to several nodes, as long
-// as they go on without a condition.
+// checkWriters reports two nodes that always run in one step and write the same field, if the field
+// accepts one write. It starts from the start nodes, and from each successor list of several nodes.
+// From there it follows unconditional edges.
 func (c *checker) checkWriters(p paths) {
 	groups := [][]ref{c.plan.start}
 	for _, n := range p.nodes {
@@ -317,7 +317,7 @@ func (c *checker) checkStep(p paths, step []int, reported map[string]bool) {
 			} else if !reported[key] {
 				reported[key] = true
 				c.failAt(a.value.at.Line, a.value.at.Column, "WF318", "give the field a reducer, such as append or latest, or let one run after the other",
-					"node %s and node %s run in one step and both write %s, which takes one write", other, name, a.field)
+					"node %s and node %s run in one step and both write %s, which accepts one write", other, name, a.field)
 			}
 		}
 	}

@@ -71,10 +71,10 @@ type node struct {
 	provides []ref
 	next     *next
 
-	work    work // what it does, once it was checked
-	outputs []assignment
-	rescues []rescuing
-	reads   exprs.Reads // of its expressions
+	work       work // what it does, once it was checked
+	outputs    []assignment
+	onFailures []onFailurePlan
+	reads      exprs.Reads // of its expressions
 }
 
 // forEach runs a node once for each item of a list.

@@ -119,7 +119,7 @@ func (s *source) retry(n *yaml.Node) graph.Retry {
 		}
 	}
 	if r.Max > 0 && r.Max < max(r.Initial, time.Millisecond) {
-		s.fail(o.get("max_delay"), "WF118", "max_delay is shorter than initial")
+		s.fail(o.get("max_delay"), "WF118", "max_delay must not be shorter than initial")
 	}
 	return r
 }
@@ -140,12 +140,12 @@ var (
 // checkWorth reports a word of retry.on that no failure can have, or that is nearly one of
 // those that many have. Any other may be the code of a program's own errors.
 func (s *source) checkWorth(r ref) {
-	const hint = "known are error, timeout, and codes such as http:503 and http:5xx; the errors of a program have codes of their own"
+	const hint = "known are error, timeout, and codes such as http:503 and http:5xx; errors of the program may have other codes"
 	fail := func(format string, args ...any) { s.failAt(r.at.Line, r.at.Column, "WF134", hint, format, args...) }
 	switch near := didYouMean(r.name, worthsOwn); {
 	case slices.Contains(worthsOwn, r.name) || httpCode.MatchString(r.name):
 	case r.name == graph.KindPanic || r.name == graph.KindPermanent:
-		fail("retry.on: a failure of the kind %s is never tried again", r.name)
+		fail("retry.on: a failure of kind %s is never retried", r.name)
 	case plainCode.MatchString(r.name):
 		fail("retry.on: unknown failure %q; did you mean %q?", r.name, "http:"+r.name)
 	case near != "" || r.name == "" || strings.HasPrefix(strings.ToLower(r.name), "http"):
@@ -237,9 +237,9 @@ func (s *source) sharedLimits(n *yaml.Node) (all []sharedLimit) {
 		}
 		switch {
 		case bounds.get("concurrency") == nil && bounds.get("rate") == nil:
-			s.fail(m.key, "WF129", "%s bounds nothing; give concurrency or rate", what)
+			s.fail(m.key, "WF129", "%s must have concurrency or rate", what)
 		case bounds.get("burst") != nil && bounds.get("rate") == nil:
-			s.fail(bounds.get("burst"), "WF129", "%s: burst needs a rate", what)
+			s.fail(bounds.get("burst"), "WF129", "%s: burst requires a rate", what)
 		}
 		all = append(all, l)
 	}
@@ -253,7 +253,7 @@ func (s *source) rate(n *yaml.Node, what string) float64 {
 	n = deref(n)
 	m := rateText.FindStringSubmatch(n.Value)
 	if n.Kind != yaml.ScalarNode || m == nil || strings.Trim(m[1], "0") == "" {
-		s.fail(n, "WF128", "%s must be a number in a time such as 10/s, 90/m or 1000/h, not %s", what, describe(n))
+		s.fail(n, "WF128", "%s must be a rate such as 10/s, 90/m or 1000/h, not %s", what, describe(n))
 		return 0
 	}
 	count, _ := strconv.Atoi(m[1])
@@ -279,7 +279,7 @@ func (c *checker) shareLimits() {
 	for _, l := range c.plan.limits.shared {
 		first, known := c.load.limits[l.name]
 		if known && first.Limit != l.Limit {
-			c.fail(l.at, "WF129", "limit %s has other bounds than at %s; one name is one limit in all files", l.name, first.pos)
+			c.fail(l.at, "WF129", "limit %s differs from the limit of the same name at %s", l.name, first.pos)
 		}
 		if !known {
 			c.load.limits[l.name] = placedLimit{l.Limit, c.at(l.at)}

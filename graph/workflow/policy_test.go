@@ -40,7 +40,7 @@ func failsBy(runs *atomic.Int64) map[string]workflow.Kind {
 	})}
 }
 
-const rescued = `
+const withHandler = `
 version: 1
 state: {code: string, log: {type: list<string>, reducer: append}}
 input: [code]
@@ -61,23 +61,23 @@ nodes:
 
 func TestOnErrorTakesTheFirstWayThatHolds(t *testing.T) {
 	var runs atomic.Int64
-	f := with(t, rescued, failsBy(&runs))
+	f := with(t, withHandler, failsBy(&runs))
 	f.gives(`{"code": ""}`, `{"log":["fine","b"]}`)
 	g := func(code, want string) {
 		t.Helper()
-		with(t, rescued, failsBy(&runs)).gives(`{"code": "`+code+`"}`, want)
+		with(t, withHandler, failsBy(&runs)).gives(`{"code": "`+code+`"}`, want)
 	}
 	g("xyz", `{"log":["mended","b"]}`)
 	g("both", `{"log":["b","c"]}`)
-	_, err := with(t, rescued, failsBy(&runs)).start(`{"code": "other"}`)
-	if err == nil || !strings.Contains(err.Error(), "no luck: other") || !strings.Contains(err.Error(), "main.yaml:12:7: no condition of on_error holds") {
+	_, err := with(t, withHandler, failsBy(&runs)).start(`{"code": "other"}`)
+	if err == nil || !strings.Contains(err.Error(), "no luck: other") || !strings.Contains(err.Error(), "main.yaml:12:7: no condition of on_error is true") {
 		t.Errorf("got %v; a failure that no way takes fails the run with both errors", err)
 	}
 }
 
 func TestOnErrorSeesWhatFailed(t *testing.T) {
 	var runs atomic.Int64
-	res, err := with(t, rescued, failsBy(&runs)).start(`{"code": "late"}`)
+	res, err := with(t, withHandler, failsBy(&runs)).start(`{"code": "late"}`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,14 +18,14 @@ import (
 var program = nodes.Program{
 	Models: map[string]model.Model{"echo": model.ScriptFunc(repeat)},
 	Tools:  words(),
-	Agents: map[string]turn.Config{"desk": desk()},
+	Agents: map[string]turn.Config{"support": support()},
 }
 
 func repeat(_ context.Context, r model.Request) model.Answer {
 	last := r.Messages[len(r.Messages)-1]
 	switch {
 	case len(last.Results) > 0:
-		return model.Say("the tool says " + last.Results[0].Text())
+		return model.Say("the tool returned " + last.Results[0].Text())
 	case len(r.Tools) > 0:
 		return model.Ask(message.Call{ID: "c1", Name: "word", Arguments: []byte(`{"of": "tools"}`)})
 	case r.Output != nil:
@@ -65,7 +65,7 @@ func (shown) ContextType() string { return "SHOWN" }
 
 func (s shown) Summary(string) any { return s.What }
 
-func desk() turn.Config {
+func support() turn.Config {
 	reg, err := capabilities.NewRegistry(
 		capabilities.Tool(capabilities.Info{Name: "find", Description: "finds something"}, func(context.Context, struct{}) (found, error) {
 			return found{"rain"}, nil

@@ -21,7 +21,9 @@ type Reducer struct {
 // ReducerOf returns R, which merges values of the Go type T, as a Reducer. A field names it
 // and has the type that [TypeOf] gives for T:
 //
-//	Options{Reducers: map[string]workflow.Reducer{"go:longest": workflow.ReducerOf[string, Longest]()}}
+//	Options{Reducers: map[string]workflow.Reducer{
+//		"go:longest": workflow.ReducerOf[string, Longest](),
+//	}}
 //
 //	state: {best: {type: string, reducer: go:longest}}
 //

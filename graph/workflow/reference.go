@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Reference returns the reference of files that may use the kinds in o, in Markdown: each
@@ -55,7 +56,28 @@ var inMarkdown = strings.NewReplacer("<", "\\<", "|", "\\|")
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
-// table writes the keys, with those that must be there in bold.
+// wrapped breaks a paragraph into lines of at most 100 columns.
+func wrapped(s string) string {
+	var b strings.Builder
+	columns := 0
+	for i, word := range strings.Fields(s) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case columns+1+n > 100:
+			b.WriteByte('\n')
+			columns = 0
+		default:
+			b.WriteByte(' ')
+			columns++
+		}
+		b.WriteString(word)
+		columns += n
+	}
+	return b.String()
+}
+
+// table writes a table of the keys, with required ones in bold.
 func (s section) table(b *strings.Builder) {
 	b.WriteString("| key | takes | |\n|---|---|---|\n")
 	for _, k := range s.keys {
@@ -72,7 +94,7 @@ func (s section) table(b *strings.Builder) {
 func (k Kind) reference(b *strings.Builder, name string) {
 	fmt.Fprintf(b, "## kind %s\n\n", name)
 	if k.About != "" {
-		b.WriteString(sentence("it "+k.About) + "\n\n")
+		b.WriteString(wrapped(sentence("it "+k.About)) + "\n\n")
 	}
 	params := paramsSchema(k)
 	s := section{required: requiredIn(params)}
@@ -88,7 +110,7 @@ func (k Kind) reference(b *strings.Builder, name string) {
 		result = append(result, fmt.Sprintf("`%s` (%s)", p.name, goSchema(p.typ).plainWords()))
 	}
 	if len(result) > 0 {
-		fmt.Fprintf(b, "Its result has %s.\n\n", strings.Join(result, ", "))
+		b.WriteString(wrapped("Its result has "+strings.Join(result, ", ")+".") + "\n\n")
 	}
 }
 

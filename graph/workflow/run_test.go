@@ -70,7 +70,7 @@ nodes:
 	f.gives(`{"n": 6}`, `{"way":"big"}`)
 	f.gives(`{"n": 2}`, `{"way":"middle"}`)
 	_, err := f.start(`{"n": 0}`)
-	if err == nil || !strings.Contains(err.Error(), `node "a"`) || !strings.Contains(err.Error(), "main.yaml:11:7: no condition of next holds") {
+	if err == nil || !strings.Contains(err.Error(), `node "a"`) || !strings.Contains(err.Error(), "main.yaml:11:7: no condition of next is true") {
 		t.Errorf("got %v; want an error that names the node and the place", err)
 	}
 }
@@ -145,7 +145,7 @@ nodes:
 	}
 	for items, want := range map[string]string{`{}`: "an object", `"abc"`: "a text", `5`: "a number", `true`: "a bool"} {
 		_, err := parse(t, text).start(`{"items": ` + items + `}`)
-		if err == nil || !strings.Contains(err.Error(), "for_each goes through a list, not "+want) {
+		if err == nil || !strings.Contains(err.Error(), "for_each requires a list, not "+want) {
 			t.Errorf("%s: %v, want %s", items, err, want)
 		}
 	}

@@ -175,7 +175,7 @@ func (r *testRun) run(ctx context.Context) {
 	}
 	for _, a := range left {
 		if r.res.Status != graph.Failed {
-			r.out.fail(a.at, "WF904", "nobody asked for this answer to %s", a.name)
+			r.out.fail(a.at, "WF904", "no open question of %s accepts this answer", a.name)
 		}
 	}
 	if rec, _, err := r.State(ctx, checkpoint.Key{Thread: "test"}, 0); err == nil && r.res.Status == graph.Failed {
@@ -271,7 +271,7 @@ func (r *testRun) judge() {
 		case r.res.Err != nil:
 			why = ": " + r.res.Err.Error()
 		case r.res.Status == graph.Interrupted:
-			why = ": open are " + strings.Join(asking(r.last.Interrupts), ", ")
+			why = ", with open questions of " + strings.Join(asking(r.last.Interrupts), ", ")
 		}
 		r.out.fail(e.at, "WF901", "the run is %s, want %s%s", r.res.Status, e.status, strings.ReplaceAll(why, "\n", "; "))
 	}
@@ -286,7 +286,7 @@ func (r *testRun) judge() {
 		}
 		slices.Sort(want)
 		if got := asking(r.last.Interrupts); !slices.Equal(got, want) {
-			r.out.fail(e.asksAt, "WF901", "open are the questions of [%s], want [%s]", strings.Join(got, ", "), strings.Join(want, ", "))
+			r.out.fail(e.asksAt, "WF901", "the nodes with open questions are [%s], want [%s]", strings.Join(got, ", "), strings.Join(want, ", "))
 		}
 	}
 	fields := r.last.State.Map()
@@ -301,7 +301,7 @@ func (r *testRun) judgeError() {
 		return
 	}
 	if !strings.Contains(r.res.Err.Error(), e.err) {
-		r.out.fail(e.errAt, "WF901", "the error is %q, want one with %q", r.res.Err.Error(), e.err)
+		r.out.fail(e.errAt, "WF901", "the error is %q, want one that contains %q", r.res.Err.Error(), e.err)
 	}
 	if code := (&graph.NodeError{Err: r.res.Err}).Code(); e.code != "" && code != e.code {
 		r.out.fail(e.errAt, "WF901", "the error has the code %q, want %q: %v", code, e.code, r.res.Err)

@@ -138,8 +138,8 @@ func TestAFailingTestStatesWhereAndWhy(t *testing.T) {
 		{"fetch, approve, [a, b]]", "fetch, approve, a, b]", 42, "error[WF902]: the path is [search, again, count, search, fetch, approve, [a, b]], want [search, again, count, search, fetch, approve, a, b]"},
 		{"answers: [{approve: true}]", "answers: [{approve: false}]", 42, "error[WF901]: the run is failed, want done"},
 		{"answers: [{approve: true}]", "answers: [{approve: 3}]", 40, "error[WF904]: the answer to approve does not fit"},
-		{"answers: [{approve: true}]", "answers: []", 42, "the run is interrupted, want done: open are approve"},
-		{"answers: [{approve: true}]", "answers: [{approve: true}, {approve: true}]", 40, "error[WF904]: nobody asked for this answer to approve"},
+		{"answers: [{approve: true}]", "answers: []", 42, "the run is interrupted, want done, with open questions of approve"},
+		{"answers: [{approve: true}]", "answers: [{approve: true}, {approve: true}]", 40, "error[WF904]: no open question of approve accepts this answer"},
 		{"      fetch: {results: [X, Y]}\n", "", 41, "it was not mocked"},
 	} {
 		report := runTests(t, strings.Replace(tested, c.from, c.to, 1))

@@ -112,10 +112,10 @@ func TestTheSchemaRefusesNoFileThatIsValid(t *testing.T) {
 	}
 }
 
-// TestTheSchemaRefusesWhatItCan holds it against the files that are not valid: it is to
-// find a third of those whose mistake it can see, which are those of the shape, and
-// never to refuse one that only has mistakes in names, expressions and paths.
-func TestTheSchemaRefusesWhatItCan(t *testing.T) {
+// TestSchema_RejectsInvalidShapes applies the schema to the invalid files. It must reject a third
+// of the files with mistakes of shape. It must accept files that only have mistakes in names,
+// expressions and paths.
+func TestSchema_RejectsInvalidShapes(t *testing.T) {
 	r := resolved(t)
 	refused, all := 0, 0
 	for name, src := range invalidFiles(t) {
@@ -159,7 +159,7 @@ var places = map[string]string{
 	"interrupt": "version: 1\ninterrupt: {zzz: 1}\nnodes: {a: {set: {}, next: END}}\n",
 	"defaults":  "version: 1\ndefaults: {zzz: 1}\nnodes: {a: {set: {}, next: END}}\n",
 	"edge":      "version: 1\nedges: [{zzz: 1, from: a, to: END}]\nnodes: {a: {set: {}}}\n",
-	"rescue":    "version: 1\nnodes: {a: {on_error: {zzz: 1}, set: {}, next: END}}\n",
+	"on_error":  "version: 1\nnodes: {a: {on_error: {zzz: 1}, set: {}, next: END}}\n",
 	"cache":     "version: 1\nnodes: {a: {cache: {zzz: 1}, set: {}, next: END}}\n",
 	"ask":       "version: 1\nnodes: {a: {ask: {zzz: 1, title: t}, next: END}}\n",
 	"form":      "version: 1\nnodes: {a: {ask: {title: t, form: {x: {zzz: 1, type: int}}}, next: END}}\n",

@@ -112,7 +112,7 @@ func (v *vault) value(name string) (string, error) {
 		if value, ok := v.lookup(s.from); ok && value != "" {
 			return value, nil
 		}
-		return "", fmt.Errorf("the secret %s is not there: the environment variable %s is not set", name, s.from)
+		return "", fmt.Errorf("the secret %s is missing: the environment variable %s is not set", name, s.from)
 	}
 	return "", fmt.Errorf("there is no secret %q", name)
 }
@@ -252,8 +252,8 @@ func (s *source) secrets(n *yaml.Node) (all []variable) {
 		}
 		from := secretFrom.FindStringSubmatch(m.value.Value)
 		if m.value.Kind != yaml.ScalarNode || from == nil {
-			s.failAt(m.value.Line, m.value.Column, "WF701", "a secret itself never stands in a file",
-				"secret %s must say where it comes from: ${env:NAME}", v.name)
+			s.failAt(m.value.Line, m.value.Column, "WF701", "a file must not contain the secret itself",
+				"secret %s must name its source: ${env:NAME}", v.name)
 			continue
 		}
 		v.from = from[1]
@@ -303,7 +303,7 @@ func (t *template) holdSecrets() {
 // refuseSecrets reports the secrets in t, which is in a place that takes none.
 func (t *template) refuseSecrets(where string) {
 	if len(t.secrets) > 0 && !t.bad {
-		t.src.failAt(t.at.Line, t.at.Column, "WF703", "a secret goes only where a kind of node takes one, such as http.headers",
+		t.src.failAt(t.at.Line, t.at.Column, "WF703", "only parameters such as http.headers accept secrets",
 			"the secret %s cannot be used in %s", t.secrets[0], where)
 	}
 	for _, item := range t.items {

@@ -248,8 +248,8 @@ nodes: {a: {http: {url: "http://x.example", headers: {a: "${secret:api}"}}, next
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `in.yaml:3:11: error[WF704]: the secret api is not there: the environment variable API_KEY is not set
-in.yaml:4:7: error[WF704]: the environment variable PORT is no int`
+	const want = `in.yaml:3:11: error[WF704]: the secret api is missing: the environment variable API_KEY is not set
+in.yaml:4:7: error[WF704]: the environment variable PORT must be int`
 	if err := missing.CheckEnv(); err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
@@ -261,7 +261,7 @@ in.yaml:4:7: error[WF704]: the environment variable PORT is no int`
 		t.Fatal(err)
 	}
 	_, err = g.Invoke(t.Context(), missing.NewState(), graph.RunOptions{})
-	if err == nil || !strings.Contains(err.Error(), "in.yaml:4:7: the environment variable PORT is no int") {
+	if err == nil || !strings.Contains(err.Error(), "in.yaml:4:7: the environment variable PORT must be int") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -26,8 +26,7 @@ func mapTo(pattern string, value schema) schema {
 	return schema{"type": "object", "propertyNames": schema{"pattern": pattern}, "additionalProperties": value}
 }
 
-// sections are all objects of the language, as they are decoded. A test asks the
-// decoder whether it knows the same keys.
+// sections has all objects of the language. A test checks that the decoder accepts the same keys.
 func (o Options) sections() []section {
 	return []section{
 		rootSection, typeSection, memberSection, o.fieldSection(), limitsSection,
@@ -40,21 +39,21 @@ func (o Options) sections() []section {
 
 var rootSection = section{"", "", []key{
 	{"version", "the version of the language", schema{"const": 1}},
-	{"name", "the name of the graph; the file's name where it is missing", textValue},
+	{"name", "the name of the graph; by default the name of the file", textValue},
 	{"description", "what the workflow is for", textValue},
 	{"types", "object types by name", mapTo(identifier.String(), refTo("type"))},
 	{"state", "the fields of the state: a type, or the long form", mapTo(identifier.String(), schema{"oneOf": []schema{textValue, refTo("field")}})},
-	{"input", "the fields that a run may be given; all where it is missing, [] for none", nameList},
-	{"output", "the fields that a run gives; all where it is missing", nameList},
-	{"config", "what a run is set to beside its input, by name: a type, or the long form; expressions see config", mapTo(identifier.String(), schema{"oneOf": []schema{textValue, refTo("setting")}})},
-	{"env", "the variables of the environment that expressions read, by name: a type, or the long form", mapTo(identifier.String(), schema{"oneOf": []schema{textValue, refTo("env")}})},
-	{"secrets", "the secrets by name, each with the variable of the environment that it comes from: ${env:NAME}", mapTo(identifier.String(), schema{"type": "string", "pattern": secretFrom.String(), "$comment": "text"})},
+	{"input", "the fields that the input of a run may have; by default all, [] for none", nameList},
+	{"output", "the fields that a run returns; by default all", nameList},
+	{"config", "the settings of a run by name: a type, or the long form; expressions can read config", mapTo(identifier.String(), schema{"oneOf": []schema{textValue, refTo("setting")}})},
+	{"env", "the environment variables that expressions can read, by name: a type, or the long form", mapTo(identifier.String(), schema{"oneOf": []schema{textValue, refTo("env")}})},
+	{"secrets", "the secrets by name, each with its environment variable: ${env:NAME}", mapTo(identifier.String(), schema{"type": "string", "pattern": secretFrom.String(), "$comment": "text"})},
 	{"limits", "the bounds of a run", refTo("limits")},
-	{"defaults", "what holds for nodes that say nothing themselves", refTo("defaults")},
-	{"interrupt", "where a run pauses", refTo("interrupt")},
-	{"start", "where a run starts: a node, or several at once; the first node where it is missing", someNames},
+	{"defaults", "the defaults of nodes", refTo("defaults")},
+	{"interrupt", "the nodes before or after which a run pauses", refTo("interrupt")},
+	{"start", "the first node of a run, or several concurrent ones; by default the first node of the file", someNames},
 	{"nodes", "the nodes by name", withMost(mapTo(nodeName.String(), refTo("node")))},
-	{"edges", "where the nodes lead that have no next", schema{"type": "array", "items": refTo("edge")}},
+	{"edges", "the edges of nodes without next", schema{"type": "array", "items": refTo("edge")}},
 	{"tests", "the tests of the file", schema{"type": "array", "items": refTo("test")}},
 }, []string{"version", "nodes"}}
 
@@ -77,9 +76,9 @@ var memberSection = section{"member", "a member of an object type, in the long f
 func (o *Options) fieldSection() section {
 	return section{"field", "a field of the state, in the long form", []key{
 		{"type", "bool, int, number, string, any, list<T>, map<T>, object{a: T, b?: T}, messages, a name under types, or go:NAME of the program", textValue},
-		{"reducer", "how a write meets what is there; replace where it is missing", o.reducerSchema()},
-		{"default", "the value of a field that was not written", anyValue},
-		{"scope", "whether the field belongs to the thread or starts anew with each turn", oneOfWords("thread", "turn")},
+		{"reducer", "how a write is combined with the value of the field; by default replace", o.reducerSchema()},
+		{"default", "the value of the field before the first write", anyValue},
+		{"scope", "whether the field lasts for the thread, or is reset at each turn", oneOfWords("thread", "turn")},
 		{"required", "whether the input of a run must have the field", flagValue},
 		{"description", "what the field holds", textValue},
 	}, []string{"type"}}
@@ -94,66 +93,66 @@ func (o *Options) reducerSchema() schema {
 }
 
 var limitsSection = section{"limits", "the bounds of a run", []key{
-	{"steps", "at most so many steps a turn", count},
-	{"run_timeout", "the longest a turn may take", duration},
-	{"concurrency", "at most so many nodes at once", count},
-	{"fanout", "at most so many tasks of a step", count},
-	{"state_bytes", "the largest the state may be", size},
+	{"steps", "the most steps of a turn", count},
+	{"run_timeout", "the longest duration of a turn", duration},
+	{"concurrency", "the most nodes that run at once", count},
+	{"fanout", "the most tasks of a step", count},
+	{"state_bytes", "the largest size of the state", size},
 	{"shared", "bounds that nodes share by name", mapTo(nodeName.String(), refTo("shared"))},
 }, nil}
 
 func (o Options) nodeSection() section {
 	keys := []key{
 		{"description", "what the node does", textValue},
-		{"tags", "words by which programs find the node", nameList},
-		{"set", "writes fields: values by name, in which ${{ }} may stand", freeKeys},
+		{"tags", "words that programs can use to find the node", nameList},
+		{"set", "writes fields: values by name, which may contain ${{ }}", freeKeys},
 		{"uses", "runs a Go function of the program: go:NAME", o.usesSchema()},
 		{"with", "the parameters of uses", anyValue},
 		{"workflow", "runs another file as a node", textValue},
-		{"input", "what the other workflow gets: values by name", freeKeys},
+		{"input", "the input of the other workflow: values by name", freeKeys},
 		{"ask", "pauses the run and asks a person for a value or a form", refTo("ask")},
 	}
 	keys = append(keys, o.kindKeys()...)
-	return section{"node", "one node: exactly one key says what it does", append(keys,
-		key{"if", "the node does nothing, and goes on, unless this holds", condValue},
+	return section{"node", "one node, with exactly one kind", append(keys,
+		key{"if", "the node is skipped unless this is true", condValue},
 		key{"for_each", "runs the node once for each item of a list", refTo("for_each")},
-		key{"join", "waits for these nodes, all of which lead here", someNames},
+		key{"join", "waits for all of these nodes, which must lead here", someNames},
 		key{"output", "writes fields from the result: values by name", freeKeys},
 		policyKey("timeout"), policyKey("idle_timeout"), policyKey("retry"), policyKey("limit"), policyKey("on_error"),
-		key{"cache", "keeps the result for other runs", refTo("cache")},
-		key{"idempotency_key", "what the outside world knows the act by; the result is kept as soon as it is there", anyValue},
-		key{"defer", "waits until nothing else is due", flagValue},
+		key{"cache", "stores the result for other runs", refTo("cache")},
+		key{"idempotency_key", "the idempotency key sent to external systems; the result is stored immediately", anyValue},
+		key{"defer", "waits until no other node can run", flagValue},
 		key{"requires", "the fields that other nodes provide; edges follow from it", nameList},
 		key{"provides", "the fields that the node writes for others; edges follow from it", nameList},
-		key{"next", "where to go on: a node, several at once, END, or conditions of which the first that holds counts", schema{"oneOf": []schema{
+		key{"next", "the next node, several concurrent ones, END, or conditions, of which the first true one counts", schema{"oneOf": []schema{
 			textValue, {"type": "array", "items": textValue, "minItems": 1},
 			{"type": "array", "minItems": 1, "items": schema{"oneOf": []schema{refTo("way"), refTo("else")}}},
 		}}},
 	), nil}
 }
 
-var forEachSection = section{"for_each", "a loop whose items run at once", []key{
+var forEachSection = section{"for_each", "a loop whose items run concurrently", []key{
 	{"in", "the list: an expression, or a list", schema{"oneOf": []schema{textValue, {"type": "array"}}}},
-	{"as", "the name of the item in expressions; item where it is missing", textValue},
-	{"max", "at most so many items", count},
-	{"max_parallel", "at most so many items at once", count},
-	{"on_item_error", "whether an item that fails fails the node; fail where it is missing", oneOfWords("fail", "skip")},
+	{"as", "the name of the item in expressions; by default item", textValue},
+	{"max", "the most items", count},
+	{"max_parallel", "the most items that run at once", count},
+	{"on_item_error", "whether a failed item fails the node or is omitted; by default fail", oneOfWords("fail", "skip")},
 }, []string{"in"}}
 
 var retrySection = section{"retry", "attempts after a failure", []key{
-	{"max", "all attempts together, so 2 is one retry; 3 where it is missing", count},
-	{"initial", "the first wait; 0s makes all attempts follow at once", duration},
+	{"max", "the number of attempts, so 2 is one retry; by default 3", count},
+	{"initial", "the first wait; with 0s there are no waits", duration},
 	{"max_delay", "the longest wait", duration},
-	{"backoff", "whether the wait doubles", oneOfWords("exponential", "constant")},
-	{"jitter", "whether a part of the wait is random", flagValue},
-	{"on", "the failures that are worth it: error, timeout, or codes such as http:503 and http:5xx", nameList},
+	{"backoff", "whether the wait doubles each time or is constant", oneOfWords("exponential", "constant")},
+	{"jitter", "whether part of the wait is random", flagValue},
+	{"on", "the failures to retry: error, timeout, or codes such as http:503 and http:5xx", nameList},
 }, nil}
 
-var waySection = section{"way", "a way on under a condition", []key{
-	{"if", "the way is taken when this holds", condValue},
-	{"to", "a node, several at once, or END", someNames},
+var waySection = section{"way", "a conditional successor", []key{
+	{"if", "the condition", condValue},
+	{"to", "a node, several concurrent ones, or END", someNames},
 }, []string{"if", "to"}}
 
-var elseSection = section{"else", "the way on when no condition holds", []key{
-	{"else", "a node, several at once, or END", someNames},
+var elseSection = section{"else", "the successor when no condition is true", []key{
+	{"else", "a node, several concurrent ones, or END", someNames},
 }, []string{"else"}}

@@ -104,7 +104,7 @@ func (s *source) parse() *yaml.Node {
 	}
 	switch err := decode(dec, &more); {
 	case err == nil:
-		s.failAt(more.Line, more.Column, "WF003", "", "a second document begins; one file holds one workflow")
+		s.failAt(more.Line, more.Column, "WF003", "", "a second document begins here; a file must have one workflow")
 		return nil
 	case !errors.Is(err, io.EOF):
 		s.syntax(err)
@@ -122,9 +122,9 @@ func (s *source) parse() *yaml.Node {
 func (s *source) readable() bool {
 	switch nul := bytes.IndexByte(s.text, 0); {
 	case len(s.text) > maxBytes:
-		s.failAt(1, 1, "WF601", "", "the file has %d bytes; at most %d are read", len(s.text), maxBytes)
+		s.failAt(1, 1, "WF601", "", "the file has %d bytes; the maximum is %d", len(s.text), maxBytes)
 	case nul >= 0:
-		s.failAt(bytes.Count(s.text[:nul], []byte("\n"))+1, 1, "WF005", "", "the file holds a zero byte; it must be UTF-8 text")
+		s.failAt(bytes.Count(s.text[:nul], []byte("\n"))+1, 1, "WF005", "", "the file has a zero byte; it must be UTF-8 text")
 	case !utf8.Valid(s.text):
 		s.failAt(1, 1, "WF005", "", "the file is not UTF-8 text")
 	case bytes.Count(s.text, []byte("\n"))+bytes.Count(s.text, []byte(",")) > maxParts:
@@ -168,7 +168,7 @@ func (s *source) syntax(err error) {
 	}
 	hint := ""
 	if strings.HasPrefix(msg, "did not find expected ',' or") {
-		hint = "inside [ ] and { }, quote text that holds ? : , [ ] { or }"
+		hint = "inside [ ] and { }, quote text that contains ? : , [ ] { or }"
 	}
 	col := 1
 	if indentation.MatchString(msg) {

@@ -135,9 +135,9 @@ func (e *forEach) items(vars map[string]any) ([]any, error) {
 	items, ok := v.([]any)
 	switch {
 	case v == nil:
-		return nil, e.list.runError(errors.New("for_each goes through a list, not null; guard the expression (EXPR ?? [])"))
+		return nil, e.list.runError(errors.New("for_each requires a list, not null; guard the expression (EXPR ?? [])"))
 	case !ok:
-		return nil, e.list.runError(fmt.Errorf("for_each goes through a list, not %s", kindOf(v)))
+		return nil, e.list.runError(fmt.Errorf("for_each requires a list, not %s", kindOf(v)))
 	}
 	return items, nil
 }

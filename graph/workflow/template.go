@@ -237,9 +237,9 @@ func may(k exprs.Kind, base string) bool {
 func wholeHint(k exprs.Kind, base string) string {
 	switch {
 	case base == "int" && k == exprs.NumberKind:
-		return "int(…) makes it whole"
+		return "int(…) converts it to a whole number"
 	case base == "string" && k != exprs.ListKind && k != exprs.MapKind:
-		return "string(…) makes it text"
+		return "string(…) converts it to text"
 	}
 	return ""
 }

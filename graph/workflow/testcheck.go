@@ -136,7 +136,7 @@ func (c *checker) checkExpected(what string, m member) {
 	outside := what == "output" && c.plan.output != nil &&
 		!slices.ContainsFunc(c.plan.output, func(r ref) bool { return r.name == m.key.Value })
 	if f == nil || outside {
-		c.fail(m.key, "WF132", "expect.%s names %q, which is not there", what, m.key.Value)
+		c.fail(m.key, "WF132", "expect.%s names %q, which does not exist", what, m.key.Value)
 		return
 	}
 	if v, ok := c.constant(m.value); ok && v != nil {
@@ -155,7 +155,7 @@ func (c *checker) checkMock(n *node, m *mock) {
 			c.fail(m.at, "WF133", "a node of the kind set needs no mock")
 			return
 		case *askWork:
-			c.failAt(m.ref.at.Line, m.ref.at.Column, "WF133", "write it under answers", "a node of the kind ask is answered and not mocked")
+			c.failAt(m.ref.at.Line, m.ref.at.Column, "WF133", "write it under answers", "a node of the kind ask cannot be mocked")
 			return
 		case *subWork:
 			if w.child != nil {

@@ -60,7 +60,7 @@ func (s *source) tests(n *yaml.Node) (all []*test) {
 	seen := map[string]bool{}
 	items := s.list(n, "tests")
 	if len(items) > maxNodes {
-		s.fail(n, "WF603", "there are %d tests; at most %d are read", len(items), maxNodes)
+		s.fail(n, "WF603", "there are %d tests; the maximum is %d", len(items), maxNodes)
 		return nil
 	}
 	for _, item := range items {
@@ -131,7 +131,7 @@ func (s *source) mocks(n *yaml.Node) (all []*mock) {
 		k := &mock{ref: ref{m.key.Value, m.key}, at: m.value}
 		how, ok := s.record(m.value, "the mock of "+k.name, "result", "results", "error")
 		if ok && len(how) != 1 {
-			s.fail(m.key, "WF130", "the mock of %s is one of result, results and error", k.name)
+			s.fail(m.key, "WF130", "the mock of %s must have exactly one of result, results and error", k.name)
 		}
 		for _, h := range how {
 			switch h.key.Value {
@@ -139,7 +139,7 @@ func (s *source) mocks(n *yaml.Node) (all []*mock) {
 				k.results = []*yaml.Node{h.value}
 			case "results":
 				if k.results = s.atMost(h.value, "results"); len(k.results) == 0 {
-					s.fail(h.value, "WF121", "results lists nothing")
+					s.fail(h.value, "WF121", "results is empty")
 				}
 			case "error":
 				k.err = s.mockError(h.value)
@@ -154,7 +154,7 @@ func (s *source) mocks(n *yaml.Node) (all []*mock) {
 func (s *source) atMost(n *yaml.Node, what string) []*yaml.Node {
 	items := s.list(n, what)
 	if len(items) > maxNodes {
-		s.fail(n, "WF603", "there are %d %s; at most %d are read", len(items), what, maxNodes)
+		s.fail(n, "WF603", "there are %d %s; the maximum is %d", len(items), what, maxNodes)
 		return items[:1]
 	}
 	return items
@@ -183,7 +183,7 @@ func (s *source) answers(n *yaml.Node) (all []answer) {
 	for _, item := range s.atMost(n, "answers") {
 		o, ok := s.object(item, "an answer")
 		if ok && len(o) != 1 {
-			s.fail(item, "WF130", "an answer is one {node: value}")
+			s.fail(item, "WF130", "an answer must be one pair {node: value}")
 		}
 		for _, m := range o {
 			v, _ := s.constant(m.value)

@@ -19,7 +19,7 @@ func (c *checker) warnElse() {
 			continue
 		}
 		if last := n.next.ways[len(n.next.ways)-1].cond; last != nil && strings.TrimSpace(last.at.Value) != "true" {
-			c.warn(last.at, "WF320", "add {else: NODE}, or {else: END}; of edges, one without an if",
+			c.warn(last.at, "WF320", "add {else: NODE} or {else: END}; under edges, an edge without if",
 				"the run fails if no condition of the next of %s holds: it has no else", n.name)
 		}
 	}
@@ -31,7 +31,7 @@ func (c *checker) checkUnused() {
 	u := readIn(text)
 	for _, v := range c.plan.secrets {
 		if !strings.Contains(text, "${secret:"+v.name+"}") {
-			c.warn(v.at, "WF417", "", "the secret %s is used nowhere", v.name)
+			c.warn(v.at, "WF417", "", "the secret %s is never used", v.name)
 		}
 	}
 	for _, v := range c.plan.env {
@@ -54,7 +54,7 @@ func (c *checker) checkUnused() {
 // warnUnread warns of a name in env or config that no expression reads.
 func (c *checker) warnUnread(u used, section string, r ref) {
 	if !u.reads(section, r.name) {
-		c.warn(r.at, "WF417", "", "%s.%s is read nowhere", section, r.name)
+		c.warn(r.at, "WF417", "", "%s.%s is never read", section, r.name)
 	}
 }
 
@@ -70,7 +70,7 @@ func (c *checker) warnFields(u used) {
 		cached := slices.ContainsFunc(c.plan.nodes, func(n *node) bool { return n.cache != nil && n.cache.key == nil })
 		written := slices.ContainsFunc(c.plan.nodes, func(n *node) bool { return n.assigns(f.Name) })
 		if !required && !cached && !written && !c.plan.takes(f.Name) && !slices.ContainsFunc(c.plan.output, named) && !u.reads("state", f.Name) {
-			c.warn(f.at, "WF417", "", "the field %s is used nowhere", f.Name)
+			c.warn(f.at, "WF417", "", "the field %s is never used", f.Name)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func (c *checker) warnFields(u used) {
 func (n *node) assigns(field string) bool {
 	set, _ := n.work.(setWork)
 	all := slices.Concat(set, n.outputs)
-	for _, r := range n.rescues {
+	for _, r := range n.onFailures {
 		all = append(all, r.set...)
 	}
 	return slices.ContainsFunc(all, func(a assignment) bool { return a.field == field })

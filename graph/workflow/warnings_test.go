@@ -12,11 +12,11 @@ config: {used: {type: int, default: 1}, size: {type: int, default: 1}, idle: {ty
 env: {HOME: string, SHELL: string}
 secrets: {a: "${env:A}", b: "${env:B}"}
 limits: {shared: {x: {concurrency: 1}, y: {concurrency: 1}}}
-state: {in: int, out: string, between: int, lost: int, kept: int}
+state: {in: int, out: string, between: int, lost: int, stored: int}
 input: [in]
 output: [out]
 nodes:
-  one: {set: {between: "${{ state.in + config.used }}", kept: 1}, next: two}
+  one: {set: {between: "${{ state.in + config.used }}", stored: 1}, next: two}
   two:
     http: {url: "https://example.org", headers: {k: "${secret:a}", h: "${{ env.HOME }}"}}
     limit: x
@@ -26,11 +26,11 @@ nodes:
 `
 
 func TestWhatIsUsedNowhereIsAWarningOrStrictlyAMistake(t *testing.T) {
-	const want = `in.yaml:2:72: error[WF417]: config.idle is read nowhere
-in.yaml:3:21: error[WF417]: env.SHELL is read nowhere
-in.yaml:4:26: error[WF417]: the secret b is used nowhere
+	const want = `in.yaml:2:72: error[WF417]: config.idle is never read
+in.yaml:3:21: error[WF417]: env.SHELL is never read
+in.yaml:4:26: error[WF417]: the secret b is never used
 in.yaml:5:40: error[WF417]: no node has the limit y
-in.yaml:6:45: error[WF417]: the field lost is used nowhere`
+in.yaml:6:45: error[WF417]: the field lost is never used`
 	o := options()
 	w, err := workflow.Parse("testdata/invalid/in.yaml", []byte(unused), o)
 	if err != nil {
@@ -85,8 +85,8 @@ nodes:
         ${state.n} %
     next: END
 `
-	const want = `in.yaml:5:18: error[WF208]: this is plain text, and no expression (an expression stands between ${{ and }})
-in.yaml:12:9: error[WF208]: this is plain text, and no expression (an expression stands between ${{ and }})`
+	const want = `in.yaml:5:18: error[WF208]: this is plain text, not an expression (write an expression between ${{ and }})
+in.yaml:12:9: error[WF208]: this is plain text, not an expression (write an expression between ${{ and }})`
 	o := options()
 	w, err := workflow.Parse("in.yaml", []byte(src), o)
 	if err != nil {

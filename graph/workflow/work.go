@@ -202,7 +202,7 @@ func (c *checker) hosted(n *node, w *kindWork, r Runner) work {
 		return w
 	}
 	if n.idem != nil {
-		c.fail(n.idem, "WF517", "an idempotency_key goes with the kinds that act on something outside, not with %s", n.kind.name)
+		c.fail(n.idem, "WF517", "idempotency_key is only for kinds that act on other systems, not for %s", n.kind.name)
 	}
 	return &hostWork{w, host}
 }

@@ -48,7 +48,7 @@ func TestDocuments_NameTestsThatExist(t *testing.T) {
 		for _, test := range named.FindAllString(text, -1) {
 			begin, open := strings.CutSuffix(test, "…")
 			if !slices.ContainsFunc(tests, func(s string) bool { return s == begin || open && strings.HasPrefix(s, begin) }) {
-				t.Errorf("%s names %s, which is not there", name, test)
+				t.Errorf("%s names %s, which does not exist", name, test)
 			}
 		}
 	}

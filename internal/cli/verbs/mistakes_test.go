@@ -45,7 +45,7 @@ func TestMistakes(t *testing.T) {
 		{2, "run nothing.yaml", "there is no file nothing.yaml"},
 		{2, "run .", ". cannot be read"},
 		{3, "run key.yaml --thread t", `unknown key "nodez"`},
-		{3, "run circle.yaml --thread t", "circle.yaml:3:15: error[WF007]: the alias *n stands inside its own anchor"},
+		{3, "run circle.yaml --thread t", "circle.yaml:3:15: error[WF007]: the alias *n is inside its own anchor"},
 		{3, "resume field.yaml --thread t", `did you mean "topic"?`},
 		{2, "run w.yaml --thread=", "it is empty"},
 		{2, "run w.yaml --thread " + strings.Repeat("x", 2048), "it has 2048 bytes, the limit is 1024"},
