@@ -199,7 +199,7 @@ func unquote(s string, quote byte) (string, error) {
 	return b.String(), nil
 }
 
-// raw reads a string in backquotes, in which two backquotes stand for one.
+// raw reads a string in backquotes. Two backquotes in it are read as one.
 func (l *lexer) raw() bool {
 	end := quoteEnd(l.text, l.at)
 	if end < 0 {

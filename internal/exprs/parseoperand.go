@@ -170,7 +170,7 @@ func (p *parser) loop(name token, loop loopFunction, args []*node) *node {
 	return p.node(name, node{kind: loopNode, name: name.text, args: args, slot: p.loops})
 }
 
-// closure parses the expression of a loop, which may stand in braces.
+// closure parses the expression of a loop, which may be in braces.
 func (p *parser) closure() *node {
 	p.loops++
 	defer func() { p.loops-- }()

@@ -9,7 +9,7 @@ import (
 // Type is the static type of a value. The zero Type is Any.
 type Type struct{ of *shape }
 
-// shape is what a Type other than Any says of a value.
+// shape describes the values of a Type other than Any.
 type shape struct {
 	kind   Kind
 	item   Type            // of a list, or of the values of a map whose names are open

@@ -187,9 +187,9 @@ func (r *run) prepare(p *program) {
 	}
 }
 
-// release drops what the evaluation has used, and keeps the run for another one.
+// release clears the run and returns it to the pool for another evaluation.
 func (r *run) release() {
-	if len(r.locals) > maxKept || len(r.loops) > maxKept || cap(r.stack) > maxKept {
+	if len(r.locals) > maxReused || len(r.loops) > maxReused || cap(r.stack) > maxReused {
 		return
 	}
 	r.vars = nil
@@ -200,8 +200,8 @@ func (r *run) release() {
 	runs.Put(r)
 }
 
-// maxKept is how many variables, loops or arguments a run may have that is used again.
-const maxKept = 64
+// maxReused bounds the variables, the loops and the arguments of a run that is reused.
+const maxReused = 64
 
 // eval runs the program. The result may share memory with the variables.
 func (p *program) eval(r *run) (any, error) {

@@ -1,2 +1,2 @@
-// Package fieldname says which names a field of a state, and a member of an object in it, may have.
+// Package fieldname defines the valid names of state fields and of their object members.
 package fieldname

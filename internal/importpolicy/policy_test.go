@@ -117,7 +117,8 @@ var policies = []policy{
 // root is the package at the top of the module.
 const root = "."
 
-// testModules are the modules that every test may import. Tests may import any package of this module.
+// testModules are the modules that every test may import. Tests may also import all packages of this
+// module.
 var testModules = []string{"github.com/creack/pty", "github.com/google/go-cmp", "github.com/google/jsonschema-go", "go.uber.org/goleak", "pgregory.net/rapid"}
 
 // find returns the policy of a package.
@@ -286,7 +287,8 @@ func goFiles(t *testing.T) (files []goFile) {
 	return files
 }
 
-// walk reads every file of the tree: not git's, not what runs of the examples write, and not other modules.
+// walk visits every file of the tree, except those of git, output of the examples, and other
+// modules.
 func walk(t *testing.T, visit func(name string, text []byte)) {
 	t.Helper()
 	root := filepath.Join("..", "..")

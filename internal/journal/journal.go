@@ -119,8 +119,8 @@ func (j *Journal) Record(entries ...checkpoint.Entry) { j.trace = append(j.trace
 // Before lets f store what the next commit depends on, once, before that commit is sent.
 func (j *Journal) Before(f func() error) { j.before = f }
 
-// Commit stores the state of the run, as soon as its durability asks for it. It also reports the
-// commits that were stored for a task. done is true if nothing is due any more. With wait the commit
+// Commit stores the state of the run when its durability requires it. It also reports the commits
+// that were stored for a task. done reports whether the run has no more tasks. With wait the commit
 // is stored before Commit returns, unless the durability is Exit.
 func (j *Journal) Commit(done, wait bool) error {
 	j.lock.Lock()
@@ -201,8 +201,8 @@ func (j *Journal) Flush() error {
 	return j.catchUp()
 }
 
-// flushWhile is Flush for the journal of a subgraph, on any goroutine. It returns the reports of the
-// commits that are stored, which the subgraph makes before its own.
+// flushWhile is Flush for the journal of a subgraph, on any goroutine. It returns the reports of
+// the stored commits. The subgraph sends them before its own reports.
 func (j *Journal) flushWhile(allowed func() error) (reports []func(), err error) {
 	j.lock.Lock()
 	defer j.lock.Unlock()

@@ -37,8 +37,8 @@ func (w *writeContext) close() {
 	}
 }
 
-// outlive returns a context with the values of run, and a function that cancels it. The context ends
-// WriteTime after run at the latest.
+// outlive returns a context with the values of run, and a function that cancels it. The context
+// ends at most WriteTime after run.
 func outlive(run context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(run))
 	stop := context.AfterFunc(run, func() {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Of returns how often to try: whole, or few with -short and under the race detector. It is called after the
-// flags were parsed, so not for the value of a global variable.
+// Of returns a number of cases: whole, or few with -short or under the race detector. Flags must be
+// parsed before the call, so Of cannot initialize a global variable.
 func Of(whole, few int) int {
 	if Raced || testing.Short() {
 		return few
@@ -17,8 +17,8 @@ func Of(whole, few int) int {
 	return whole
 }
 
-// Tries sets how often rapid tries each of its tests: whole, or few with -short and under the race detector.
-// TestMain calls it before m.Run, so that -rapid.checks on the command line has the last word.
+// Tries sets the number of cases of each rapid test: whole, or few with -short or under the race
+// detector. TestMain calls it before m.Run, so that -rapid.checks on the command line overrides it.
 func Tries(whole, few int) {
 	flag.Parse()
 	n := Of(whole, few)
@@ -47,8 +47,8 @@ func Soak(short, long int) int {
 	return short
 }
 
-// Environ returns os.Environ for a child process. Under the race detector a process that ends by itself first sleeps
-// for a second, in case a goroutine that nobody waits for has a race yet; these do not.
+// Environ returns os.Environ for a child process. Under the race detector, a process sleeps for a
+// second before it exits, to find races in goroutines that still run. Environ turns that sleep off.
 func Environ() []string {
 	if !Raced {
 		return os.Environ()

@@ -1,5 +1,5 @@
-// Package recordedhttp plays recorded answers of model servers to tests. A file holds a raw response,
-// byte by byte, and the expected result of the client.
+// Package recordedhttp replays recorded responses of model servers in tests. A file has the bytes of
+// a raw response, and the expected result of the client.
 //
 //	A name: what is wrong with the answer.
 //	want: bad_answer
@@ -10,7 +10,7 @@
 //
 //	data: {"choices":[
 //
-// want is the kind of the failure, or ok. text is a part of the error's text, or of what was answered.
-// "then: hang" keeps the connection open after the last byte, and "then: flood" repeats the last line until the
-// client leaves; without it the connection is closed.
+// want is the kind of the failure, or ok. text is a part of the error's text, or of the response.
+// "then: hang" keeps the connection open after the last byte. "then: flood" repeats the last line
+// until the client disconnects. By default the connection is closed.
 package recordedhttp

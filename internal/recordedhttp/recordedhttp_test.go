@@ -2,10 +2,10 @@ package recordedhttp
 
 import "testing"
 
-func TestACaseThatSaysNotWhatIsWantedIsRefused(t *testing.T) {
+func TestParse_RejectsCasesWithoutWant(t *testing.T) {
 	for _, text := range []string{"", "want: ok\ntext: x\n", "want: ok\n-- response --\n", "text: x\n-- response --\n"} {
 		if _, err := parse("x", text); err == nil {
-			t.Errorf("%q is taken", text)
+			t.Errorf("%q is accepted", text)
 		}
 	}
 }

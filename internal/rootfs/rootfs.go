@@ -11,9 +11,9 @@ import (
 // is not read.
 var ErrIrregular = errors.New("not a regular file")
 
-// ReadFile returns the file with this name below folder, or its first limit+1 bytes
-// when it is longer than limit: the caller says what is too long. Only regular files
-// are read; opening a pipe could wait for ever.
+// ReadFile returns the content of the file with this name below folder. Of a file longer than limit
+// it returns the first limit+1 bytes, and the caller reports the error. ReadFile rejects files that
+// are not regular, because opening a pipe could block forever.
 func ReadFile(folder, name string, limit int64) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {

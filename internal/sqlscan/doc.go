@@ -1,3 +1,3 @@
-// Package sqlscan has what the stores in SQL share: the text of a scan of documents ([SQL]), and lists
-// that are read a page at a time ([Yield]).
+// Package sqlscan has the common code of the SQL stores: the query of a scan of documents ([SQL]),
+// and lists that are read page by page ([Yield]).
 package sqlscan

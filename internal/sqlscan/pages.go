@@ -2,8 +2,8 @@ package sqlscan
 
 import "context"
 
-// Size is how many values are read at once. Nothing is held between two reads, so a slow
-// reader is in nobody's way.
+// Size is the number of values of a page. No lock or transaction is open between two pages, so a
+// slow reader does not block others.
 const Size = 64
 
 // Yield yields what read returns, at most limit values, or all when limit is not positive.

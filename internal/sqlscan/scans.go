@@ -2,9 +2,10 @@ package sqlscan
 
 import "github.com/weftrun/weft/checkpoint/document"
 
-// SQL returns what follows the name d of a table with the columns collection, part, ord and seq:
-// the conditions, the order and the limit, which is one more than the scan's. Each ? stands for
-// one of args, which are []byte or int64. An index over the four columns answers it.
+// SQL returns the end of a query of the table d, which has the columns collection, part, ord and
+// seq: the conditions, the order and the limit, which is that of the scan plus 1. Each ? is a
+// placeholder for one of args, which are []byte or int64. An index over the four columns covers the
+// query.
 func SQL(s document.Scan) (text string, args []any) {
 	text, args = " WHERE d.collection = ?", []any{[]byte(s.Collection)}
 	and := func(condition string, values ...any) {

@@ -15,8 +15,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// Misspelt returns the known name that differs from word in one or two letters, or "" when there is none
-// or word is known itself.
+// Misspelt returns the known name that differs from word in one or two letters. It returns "" if
+// there is none, or if word itself is known.
 func Misspelt(word string, known []string) string {
 	near := ""
 	for _, name := range known {

@@ -15,7 +15,7 @@ func TestComplaintsAreRecordedAndFailNothing(t *testing.T) {
 		"it":                            func(tb testing.TB) { tb.Fatal("it"); tb.Error("and goes on") },
 		"it 1":                          func(tb testing.TB) { tb.Fatalf("it %d", 1); tb.Error("and goes on") },
 		"failed":                        func(tb testing.TB) { tb.FailNow(); tb.Error("and goes on") },
-		"failed\nknows it":              func(tb testing.TB) { tb.Fail(); failedSays(tb, "knows it") },
+		"failed\nknows it":              func(tb testing.TB) { tb.Fail(); reportFailed(tb, "knows it") },
 		"rule: nothing panics\n got: x": func(testing.TB) { panic("x") },
 	} {
 		if got := testreport.Of(t, check); got != want {
@@ -24,7 +24,7 @@ func TestComplaintsAreRecordedAndFailNothing(t *testing.T) {
 	}
 }
 
-func TestAProbeSaysTheRuleAndWhatWasGotAndWanted(t *testing.T) {
+func TestProbe_ReportsRuleGotAndWant(t *testing.T) {
 	kind := errors.New("kind")
 	for want, check := range map[string]func(p testreport.Probe){
 		"": func(p testreport.Probe) {
@@ -42,7 +42,7 @@ func TestAProbeSaysTheRuleAndWhatWasGotAndWanted(t *testing.T) {
 	}
 }
 
-func failedSays(tb testing.TB, what string) {
+func reportFailed(tb testing.TB, what string) {
 	if tb.Failed() {
 		tb.Error(what)
 	}

@@ -9,9 +9,9 @@ import (
 // slot may be empty or hold another message by now, so the caller compares the id. It does hold a
 // hint for every message that was added to it.
 //
-// It is a list of tables that never change, and versions of an index share them. A new table takes
-// in the tables before it that are not larger, so that there are few, and a hint is copied as often
-// as the logarithm of their number.
+// An index is a list of immutable tables, which versions of an index share. A new table merges the
+// tables before it that are not larger. This bounds the number of tables, and the number of times
+// that a hint is copied, by the logarithm of the number of hints.
 type index []table
 
 // table is a hash table with open addressing. At least half of its places are 0, which is no hint.
