@@ -9,25 +9,25 @@ import (
 	"fmt"
 )
 
-// An encrypted value is bound to its thread, namespace, field, task and slot, see secret.go. That
-// alone does not keep it from being put back into its place: beside another commit, on another
-// branch, or into another thread that has the same id later. So where values are encrypted, a
-// record binds the values of its commit:
+// An encrypted value is bound to its thread, namespace, field, task and slot, see secret.go. This
+// binding alone allows a replay of the value at the same place: in another commit, on another
+// branch, or in a later thread with the same id. So a record binds the values of its commit if they
+// are encrypted:
 //
 //   - Each of its fields has a tag, a digest of all pieces of the value. A piece that was
-//     stored by another commit with the same number does not have it.
-//   - Each entry beside the commit has its mark, the digest of the record. The record names run,
-//     origin, branch, step, time and tags, so no two commits have the same one.
+//     stored by another commit with the same number does not match it.
+//   - Each pending entry of the commit has its mark, the digest of the record. The record names
+//     run, origin, branch, step, time and tags, so no two commits have the same mark.
 //
-// A record that binds its values says so in its envelope (flagBinds), inside the encryption.
-// Records of earlier releases do not. Their commits are read as they are; the next commit binds
-// the values that it takes over from them.
+// The envelope of such a record has flagBinds, inside the encryption. Records of earlier releases
+// do not bind values. Their commits can be read; the next commit binds the values that it carries
+// over from them.
 
-// markBytes is the length of a digest: half of SHA-256. Without the key an attacker cannot choose what
-// goes into one.
+// markBytes is the length of a digest: half of SHA-256. Without the key an attacker cannot choose
+// its input.
 const markBytes = 16
 
-// markOf returns the mark of a commit by its sealed, not encrypted, record.
+// markOf returns the mark of the commit with this record, sealed and not encrypted.
 func markOf(header []byte) []byte {
 	if len(header) < 2+sumBytes {
 		return make([]byte, markBytes)
@@ -35,7 +35,7 @@ func markOf(header []byte) []byte {
 	return digest("", header[2:len(header)-sumBytes]) // without version and checksum
 }
 
-// nextTag returns the tag of a field to which a piece with this payload was added.
+// nextTag returns the tag of a field after a piece with this payload is added.
 func nextTag(tag string, payload []byte) string {
 	return base64.RawStdEncoding.EncodeToString(digest(tag, payload))
 }
@@ -66,7 +66,7 @@ func (f *Field) verify(k Key, pieces []Blob) error {
 	}
 	tag, err := tagOf(k, pieces)
 	if err == nil && tag != f.Tag {
-		err = fmt.Errorf("%w: it is not the value that was stored with this commit", ErrCorrupt)
+		err = fmt.Errorf("%w: the value was not stored with this commit", ErrCorrupt)
 	}
 	return err
 }
@@ -98,23 +98,23 @@ func piecesOf(snap Snapshot) map[string][]Blob {
 	return pieces
 }
 
-// binds reports whether a sealed record says that it binds its values.
+// binds reports whether a sealed record binds its values.
 func binds(header []byte) bool {
 	return len(header) > 3 && header[0] == magic && header[3]&flagBinds != 0
 }
 
-// checkMark checks that an entry with this mark, nil for none, belongs beside a commit.
+// checkMark checks that an entry with this mark, nil for none, belongs to a commit.
 func checkMark(header, mark []byte) error {
 	switch {
 	case mark == nil && binds(header):
-		return fmt.Errorf("%w: it is in a form that is no longer written", ErrCorrupt)
+		return fmt.Errorf("%w: the entry has no mark, and its commit requires one", ErrCorrupt)
 	case mark != nil && !bytes.Equal(mark, markOf(header)):
-		return fmt.Errorf("%w: it belongs beside another commit", ErrCorrupt)
+		return fmt.Errorf("%w: the entry belongs to another commit", ErrCorrupt)
 	}
 	return nil
 }
 
-// headMark returns the mark of the head of a chain, nil where nothing is bound.
+// headMark returns the mark of the head of a chain. It is nil if entries are not bound to it.
 func headMark(ctx context.Context, store Store, codec *Codec, k Key) ([]byte, error) {
 	if codec.Keys == nil {
 		return nil, nil
@@ -128,7 +128,7 @@ func headMark(ctx context.Context, store Store, codec *Codec, k Key) ([]byte, er
 	return nil, fmt.Errorf("%w: thread %q, namespace %q", ErrNotFound, k.Thread, k.Namespace)
 }
 
-// tags are those of the pieces that are stored as they come, one by one.
+// tags has the tags of the values stored so far, one for each number of pieces.
 type tags map[blobPlace][]string
 
 type blobPlace struct {
@@ -136,7 +136,7 @@ type blobPlace struct {
 	base             uint64
 }
 
-// last returns the tag of what was stored of the value to which a piece belongs.
+// last returns the newest tag of the value to which a piece belongs.
 func (t tags) last(namespace string, b Blob) string {
 	if list := t[blobPlace{namespace, b.Field, b.Base}]; len(list) > 0 {
 		return list[len(list)-1]
@@ -144,14 +144,14 @@ func (t tags) last(namespace string, b Blob) string {
 	return ""
 }
 
-// add adds the tag of a value to which a piece was added.
+// add adds the tag of a value after a piece was added to it.
 func (t tags) add(namespace string, b Blob, tag string) {
 	at := blobPlace{namespace, b.Field, b.Base}
 	t[at] = append(t[at], tag)
 }
 
-// bind returns a record, as JSON, in which each field has the tag that t says. What is no record
-// cannot be bound.
+// bind returns a record, as JSON, in which each field has its tag from t. ok is false if the JSON
+// is not a record.
 func (t tags) bind(namespace string, record []byte) (bound []byte, ok bool, err error) {
 	var members map[string]json.RawMessage
 	var fields []map[string]json.RawMessage
@@ -177,7 +177,7 @@ func (t tags) bind(namespace string, record []byte) (bound []byte, ok bool, err 
 		list := t[blobPlace{namespace, f.Name, f.Base}]
 		switch {
 		case f.Chunks < 0 || f.Chunks >= len(list):
-			return nil, false, fmt.Errorf("%w: field %q: not all of its pieces are there", ErrCorrupt, f.Name)
+			return nil, false, fmt.Errorf("%w: field %q: some of its pieces are missing", ErrCorrupt, f.Name)
 		case f.Tag == list[f.Chunks]:
 			continue
 		}

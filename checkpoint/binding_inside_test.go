@@ -125,7 +125,7 @@ func TestSealed_OldFormOpensOnlyInCommitsFromBefore(t *testing.T) {
 	if err := inside.Put(ctx, Pending{Key: head.Key, Head: 2, Entries: other.Pending}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := reopen(); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "no longer written") {
+	if _, err := reopen(); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "the entry has no mark") {
 		t.Errorf("with an entry of the old form beside a new commit, Open returned %v, want %v", err, ErrCorrupt)
 	}
 	for _, b := range other.Blobs {

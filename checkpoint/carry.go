@@ -10,20 +10,19 @@ import (
 	"slices"
 )
 
-// Copy brings a thread, with all its namespaces, commits and entries, from one store to
-// another, or to another name in the same. The copy has the same numbers, IDs, labels
-// and values; it has no lease and does not expire. It goes on as the same work: its tasks
-// have the ids that they had. The newest commit of each namespace is the one that was the
-// newest when Copy reached it; commits that others make meanwhile may be missing.
+// Copy copies a thread, with all its namespaces, commits and entries, to another store or to
+// another name in the same store. The copy has the same numbers, IDs, labels and values; it has no
+// lease and does not expire. Its tasks have the same ids, so it continues the same work. Commits
+// that other writers make during the copy may be missing.
 //
-// An unknown thread gives nothing to copy and is no error. A newThread that is there is an
-// ErrThreadExists. When Copy fails half way it removes what it has written; the root comes
-// last, so nobody ever sees half of it in a list of threads.
+// Copying an unknown thread does nothing and is no error. A newThread that exists is an
+// ErrThreadExists. When Copy fails it removes what it has written. It writes the root last, so a
+// listing of threads never has an incomplete copy.
 func Copy(ctx context.Context, from Store, thread string, to Store, newThread string) error {
 	return bring(ctx, carried(ctx, from, thread), to, newThread)
 }
 
-// bring stores commits, which are open, as a new thread.
+// bring seals commits and stores them as a new thread.
 func bring(ctx context.Context, commits iter.Seq2[Commit, error], to Store, thread string) error {
 	if err := CheckThread(thread); err != nil {
 		return err
@@ -42,7 +41,7 @@ func bring(ctx context.Context, commits iter.Seq2[Commit, error], to Store, thre
 		}
 		switch {
 		case errors.Is(err, ErrConflict):
-			return err // somebody else has begun the thread: it is not ours to remove
+			return err // another writer has begun the thread: do not remove it
 		case err != nil && begun:
 			return errors.Join(err, to.Delete(context.WithoutCancel(ctx), thread))
 		case err != nil:
@@ -53,9 +52,9 @@ func bring(ctx context.Context, commits iter.Seq2[Commit, error], to Store, thre
 	return nil
 }
 
-// storeOpen seals what a commit brings, for its place in its new thread, and stores it.
-// What could be stored once is not too large now. stored has the tags of what earlier commits
-// brought, and gets those of this one.
+// storeOpen seals the values of a commit for their places in the new thread and stores the commit.
+// It checks no limits, because the values were stored before. It adds the tags of the commit to
+// stored, which has those of earlier commits.
 func storeOpen(ctx context.Context, to Store, c Commit, stored tags) (err error) {
 	codec := codecOf(to)
 	codec.Limits = Limits{Value: maxRaw, Pending: math.MaxInt}
@@ -91,9 +90,8 @@ func storeOpen(ctx context.Context, to Store, c Commit, stored tags) (err error)
 	return to.Commit(ctx, c)
 }
 
-// carried yields the commits of a thread, oldest first, the root last, each with the
-// blobs that no older one of its namespace has. Headers, blobs and entries are open: the
-// seals were checked and taken off.
+// carried yields the commits of a thread, oldest first and the root namespace last. Each has the
+// blobs that no older commit of its namespace has. Headers, blobs and entries are unsealed.
 func carried(ctx context.Context, from Store, thread string) iter.Seq2[Commit, error] {
 	return func(yield func(Commit, error) bool) {
 		spaces, err := from.Namespaces(ctx, thread)
@@ -137,18 +135,18 @@ type blobRun struct {
 	base  uint64
 }
 
-// bearer carries a chain. A blob is loaded with the newest commit that refers to its
-// run, which has all its chunks, and held until the oldest that needs it goes out: so a
-// log of n steps is read once and not n times.
+// bearer reads a chain for a copy. It loads a blob with the newest commit that refers to its run,
+// because that commit has all chunks of the run. It holds the blob until the oldest commit that
+// needs it is yielded. So a log of n steps is read once and not n times.
 type bearer struct {
 	store Store
 	list  []Snapshot
 	newer map[blobRun]int // index of the newest commit that refers to the run
 	held  map[blobAddress][]byte
-	gone  map[blobRun]int // how many pieces of the run have gone out
+	gone  map[blobRun]int // how many pieces of the run were yielded
 }
 
-// commit returns number i of the list, with what it brings.
+// commit returns commit i of the list with the blobs that it adds.
 func (b *bearer) commit(ctx context.Context, i int) (c Commit, err error) {
 	snap := b.list[i]
 	c = Commit{Key: snap.Key, ID: snap.ID, Number: snap.Seq, Labels: snap.Labels, Refs: snap.Refs}
@@ -173,7 +171,7 @@ func (b *bearer) commit(ctx context.Context, i int) (c Commit, err error) {
 	return c, err
 }
 
-// blob returns a blob, open, and lets it go.
+// blob returns an unsealed blob and stops holding it.
 func (b *bearer) blob(ctx context.Context, i int, run blobRun, chunk int) ([]byte, error) {
 	a := blobAddress{run.field, run.base, chunk}
 	if _, found := b.held[a]; !found {
@@ -182,7 +180,7 @@ func (b *bearer) blob(ctx context.Context, i int, run blobRun, chunk int) ([]byt
 		}
 	}
 	data, found := b.held[a]
-	if !found { // the newest commit has less of it than an older one: take it from there
+	if !found { // the newest commit has fewer chunks than an older one: load the older one
 		if err := b.load(ctx, i); err != nil {
 			return nil, err
 		}
@@ -205,7 +203,7 @@ func (b *bearer) newest(run blobRun) int {
 	return b.newer[run]
 }
 
-// load holds the blobs of a commit that have not gone out yet.
+// load holds the blobs of a commit that were not yielded yet.
 func (b *bearer) load(ctx context.Context, i int) error {
 	at := b.list[i]
 	snap, err := b.store.Load(ctx, at.Key, at.Seq)

@@ -10,30 +10,30 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// A field gets a new base when its chunks outweigh the old one several times, and are many
-// or much. So a log is five times as long with each new base, and what is written in all
-// stays below two and a half times what was added; what a load reads stays within a small
-// multiple of the value. Both are weighed before compression: a base that compresses well
-// would come too often, and it costs what the value weighs.
+// A field gets a new base when its chunks are several times as large as the old base, and there
+// are manyChunks of them or muchChunks bytes. So a log is five times as long at each new base. The
+// bytes written in total stay below two and a half times the bytes added, and a load reads a small
+// multiple of the value. Sizes are those before compression: otherwise a base that compresses well
+// would be rewritten too often.
 const (
 	manyChunks = 256
 	muchChunks = 256 << 10 // bytes
 	outweigh   = 4         // times the base
 )
 
-// Chain is one namespace of a thread, opened to go on from its head. It is not
-// safe for concurrent use; another writer is noticed by compare-and-set.
+// Chain is one namespace of a thread, opened to continue from its head. It is not safe for
+// concurrent use. A commit of another writer is detected by compare-and-set.
 type Chain struct {
 	// Record is the head's record; nil while the chain is empty.
 	Record *Record
 	// State is the state at the head, or the state of defaults.
 	State state.View
-	// Pending are the entries beside the head when the chain was opened, unsealed.
+	// Pending are the pending entries of the head when the chain was opened, unsealed.
 	Pending []Entry
 
 	// Fence is the lease under which the chain writes; "" for none.
 	Fence string
-	// TTL lets the thread expire so long after each commit; 0 leaves it as it is.
+	// TTL lets the thread expire that long after each commit; 0 does not change its expiry.
 	TTL time.Duration
 
 	store        Store
@@ -42,24 +42,24 @@ type Chain struct {
 	schema       *state.Schema
 	pendingCount int // entries stored for the head, including those that were replaced
 	head         uint64
-	mark         []byte     // of the head, where entries are bound to it; see markOf
+	mark         []byte     // of the head, if entries are bound to it; see markOf
 	id           string     // of the commit that it was opened at
 	fields       []Field    // of the schema, in its order; Name "" until committed once
 	pieces       []pieces   // of each field
-	prev         state.View // the state at the last commit, to tell what was added since
+	prev         state.View // the state at the last commit, to find what was added since
 	known        []bool     // prev holds the field's committed value
 	other        []other    // fields of the head that the schema does not know
-	parent       uint64     // the commit that the next one goes on from, if that is not the head
+	parent       uint64     // the commit that the next one continues from, if that is not the head
 	log          decisionLog
 }
 
-// pieces is what is known of the pieces of a field beside its record.
+// pieces describes the pieces of a field, in addition to its Field in the record.
 type pieces struct {
 	sum          uint64 // checksum of the last whole value that was written
-	base, chunks int    // bytes as they would be without compression
+	base, chunks int    // bytes before compression
 }
 
-// weigh counts a piece.
+// weigh adds the size of a piece.
 func (p *pieces) weigh(chunk int, sealed []byte) {
 	n := len(sealed)
 	if raw, _, ok := cutUvarint(sealed[min(4, n):]); ok {
@@ -72,10 +72,10 @@ func (p *pieces) weigh(chunk int, sealed []byte) {
 	}
 }
 
-// other is a field that the schema does not know. It is kept as it is stored.
+// other is a field that the schema does not have. It is carried along as it is stored.
 type other struct {
 	Field
-	blobs []Blob // sealed; nil unless they must be stored anew
+	blobs []Blob // sealed; nil unless they must be stored again
 }
 
 // Open reads the head of a chain. An unknown thread or namespace gives an empty
@@ -89,10 +89,10 @@ func Open(ctx context.Context, store Store, key Key, schema *state.Schema) (*Cha
 	return c, err
 }
 
-// OpenAt reads a commit of a chain, or its head if at is 0, to go on from there. If it
-// is not the head, the next commit begins a branch: it comes after the head, says in
-// its record which commit it goes on from, and stores the whole state, so branches
-// share nothing that grows. An unknown thread, namespace or commit is an ErrNotFound.
+// OpenAt reads a commit of a chain, or its head if at is 0, to continue from there. If it is not
+// the head, the next commit begins a branch: it follows the head, names in its record the commit
+// that it continues from, and stores the whole state. So branches share no growing list. An unknown
+// thread, namespace or commit is an ErrNotFound.
 func OpenAt(ctx context.Context, store Store, key Key, schema *state.Schema, at uint64) (*Chain, error) {
 	if err := CheckThread(key.Thread); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func OpenAt(ctx context.Context, store Store, key Key, schema *state.Schema, at 
 	return c, c.keepDecisions(ctx)
 }
 
-// keepDecisions takes the decisions of the head, for a chain that goes on from an older commit.
+// keepDecisions reads the decisions of the head, for a chain that continues from an older commit.
 func (c *Chain) keepDecisions(ctx context.Context) error {
 	head, err := c.store.Load(ctx, c.key, c.head)
 	if err != nil {
@@ -172,7 +172,7 @@ func (c *Chain) restore(snap Snapshot) error {
 	return err
 }
 
-// retag gives the fields of the record the tags that the next commit binds them by.
+// retag sets the tags by which the next commit binds the fields of the record.
 func (c *Chain) retag(snap Snapshot) (err error) {
 	if c.codec.Keys == nil {
 		for i := range c.Record.Fields {
@@ -182,7 +182,7 @@ func (c *Chain) retag(snap Snapshot) (err error) {
 	}
 	c.mark = markOf(snap.Header)
 	if binds(snap.Header) {
-		return nil // restore has checked those that are there
+		return nil // the record has tags, which restore has checked
 	}
 	pieces := piecesOf(snap)
 	for i, f := range c.Record.Fields {
@@ -205,7 +205,7 @@ func blobsOf(snap Snapshot, field string) (blobs []Blob) {
 // Head returns the number of the newest commit, 0 for none.
 func (c *Chain) Head() uint64 { return c.head }
 
-// Parent returns the number of the commit that the next one goes on from, 0 for none.
+// Parent returns the number of the commit that the next one continues from, 0 for none.
 func (c *Chain) Parent() uint64 {
 	if c.parent != 0 {
 		return c.parent
@@ -216,7 +216,7 @@ func (c *Chain) Parent() uint64 {
 // ID returns the id of the commit that the chain was opened at, "" for none.
 func (c *Chain) ID() string { return c.id }
 
-// GoBack makes head the head, for a store that has lost what came after it: the next
+// GoBack sets the head to an older commit, for a store that has lost the commits after it. The next
 // commit follows it and stores the whole state.
 func (c *Chain) GoBack(head uint64) {
 	c.head, c.mark, c.parent, c.other, c.log.whole = head, nil, 0, nil, true
@@ -225,8 +225,8 @@ func (c *Chain) GoBack(head uint64) {
 	clear(c.known)
 }
 
-// Forget makes the chain go on from nothing: its next commit stores the state of a thread
-// that is new, and begins a branch.
+// Forget resets the chain to the state of a new thread. Its next commit stores that state and
+// begins a branch.
 func (c *Chain) Forget() {
 	c.parent, c.Record, c.Pending, c.other = c.Parent(), nil, nil, nil
 	c.State = c.schema.New()
@@ -238,8 +238,8 @@ func (c *Chain) Forget() {
 // Branches reports whether the next commit begins a branch.
 func (c *Chain) Branches() bool { return c.parent != 0 }
 
-// add puts what is new in field i into the commit: the difference where there is one, since
-// the whole value costs a copy of it.
+// add adds the change of field i to the commit: a difference if the channel has one, else the
+// whole value.
 func (c *Chain) add(p *Prepared, v state.View, i int) error {
 	ch, def := v.Channels[i], &c.schema.Fields()[i]
 	f, known, commit := &p.fields[i], &p.pieces[i], &p.commit
@@ -279,7 +279,7 @@ func newField(def *state.Field) Field {
 	return f
 }
 
-// payloadSum tells values apart without regard to their place.
+// payloadSum returns a checksum of a sealed value that does not depend on its place.
 func payloadSum(sealed []byte) uint64 { return crc64.Checksum(sealed[:len(sealed)-sumBytes], crcTable) }
 
 // due reports whether field i should get a new base.
@@ -288,13 +288,13 @@ func (c *Chain) due(i int) bool {
 	return outweighed(p.base, c.fields[i].Chunks, p.chunks)
 }
 
-// outweighed reports whether so many chunks, of so many bytes together, call for a new base.
+// outweighed reports whether that many chunks, with that many bytes in total, need a new base.
 func outweighed(base, chunks, bytes int) bool {
 	return bytes >= outweigh*base && (chunks >= manyChunks || bytes >= muchChunks)
 }
 
-// addChunk stores what was added to a field; done is false when its pieces would be too large
-// together.
+// addChunk adds a chunk with the difference of field i. done is false when the pieces together
+// would be too large.
 func (c *Chain) addChunk(p *Prepared, i int, diff any, kind state.Kind) (done bool, err error) {
 	f := &p.fields[i]
 	data, tag, err := c.codec.sealField(c.key, f.Name, place(c.key, f.Name, f.Base, f.Chunks+1), "", diff, f.Tag)
@@ -309,11 +309,11 @@ func (c *Chain) addChunk(p *Prepared, i int, diff any, kind state.Kind) (done bo
 	return true, nil
 }
 
-// Rebase lets the next commit store field i whole: for a caller that replaced the
-// field's value by other means than a Fold.
+// Rebase makes the next commit store field i whole. Call it after the field's value was replaced
+// without a Fold.
 func (c *Chain) Rebase(i int) { c.known[i] = false }
 
-// Put seals entries and stores them beside the head.
+// Put seals entries and stores them as pending entries of the head.
 func (c *Chain) Put(ctx context.Context, entries []Entry) error {
 	sealed, err := c.codec.sealEntries(c.key, entries, c.pendingCount, c.mark)
 	if err != nil {
@@ -323,7 +323,7 @@ func (c *Chain) Put(ctx context.Context, entries []Entry) error {
 	return c.store.Put(ctx, Pending{Key: c.key, Head: c.head, Entries: sealed, Fence: c.Fence})
 }
 
-// Put seals entries and stores them beside the head of a chain.
+// Put seals entries and stores them as pending entries of the head of a chain.
 func Put(ctx context.Context, store Store, p Pending) (err error) {
 	codec := codecOf(store)
 	mark, err := headMark(ctx, store, codec, p.Key)

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Codec says how values become bytes, above every store. The zero Codec is what a store
-// has by itself: JSON, compressed where that pays, not encrypted, within the default
-// Limits. [Sealed] gives a store another one.
+// Codec defines how values are encoded, for every store. The zero Codec is the default of a
+// store: JSON, compressed if that saves a tenth, not encrypted, within the default Limits.
+// [Sealed] gives a store another one.
 type Codec struct {
 	// Keys encrypt all values; nil means that nothing is encrypted.
 	Keys *Keys
-	// NoCompression stores values as they are. What was compressed before is still read.
+	// NoCompression stores values without compression. Compressed values can still be read.
 	NoCompression bool
 	// Limits bound what is written.
 	Limits Limits
@@ -21,19 +21,28 @@ type Codec struct {
 	Warn func(Size)
 }
 
-// WarnFrom is the number of bytes from which on Codec.Warn is told of a value.
+// WarnFrom is the size in bytes of the smallest value for which Codec.Warn is called.
 const WarnFrom = 1 << 20
 
-// Limits bound what is written. They are checked before anything is sent to the store, and
-// what goes beyond them is a *TooLargeError. 0 means the default. What is stored
-// already can be read whatever they are.
+// Limits bound what is written. They are checked before anything is sent to the store; a write
+// beyond them is a *TooLargeError. 0 means the default. Stored values can be read whatever the
+// limits are.
 type Limits struct {
-	Value   int // bytes of the value of one field, before compression; 16 MiB. The chunks of a list count as they are stored.
-	Header  int // bytes of a commit's record, before compression; 16 MiB: 10,000 tasks with payloads of a KiB
-	Commit  int // bytes of a commit, as it is stored; 64 MiB
-	Pending int // entries beside one head; 65,536: six for each of 10,000 tasks
-	Fields  int // fields of a commit; 1024
-	Depth   int // levels of namespaces: subgraphs in subgraphs; 32
+	// Value is the size of one field in bytes, before compression. The chunks of a list count with
+	// their stored sizes. The default is 16 MiB.
+	Value int
+	// Header is the size of a commit's record in bytes, before compression. The default is 16 MiB,
+	// enough for 10,000 tasks with payloads of 1 KiB.
+	Header int
+	// Commit is the size of a commit in bytes, as stored. The default is 64 MiB.
+	Commit int
+	// Pending is the number of pending entries of one head. The default is 65,536, six for each of
+	// 10,000 tasks.
+	Pending int
+	// Fields is the number of fields of a commit. The default is 1024.
+	Fields int
+	// Depth is the number of levels of namespaces (subgraphs in subgraphs). The default is 32.
+	Depth int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -53,20 +62,21 @@ func (l Limits) withDefaults() Limits {
 
 func (l Limits) check() error {
 	if min(l.Value, l.Header, l.Commit, l.Pending, l.Fields, l.Depth) < 0 {
-		return fmt.Errorf("%w: a limit is negative: %+v", ErrRequest, l)
+		return fmt.Errorf("%w: limits must not be negative (got %+v)", ErrRequest, l)
 	}
 	if max(l.Value, l.Header) > maxRaw {
-		return fmt.Errorf("%w: no value and no header can have more than %d bytes: %+v", ErrRequest, maxRaw, l)
+		return fmt.Errorf("%w: the limits Value and Header must be at most %d bytes (got %+v)", ErrRequest, maxRaw, l)
 	}
 	return nil
 }
 
-// TooLargeError says what is too large. It is an ErrTooLarge. Nothing was sent to the store.
+// TooLargeError describes a value or a commit beyond a limit. It is an ErrTooLarge. Nothing was
+// sent to the store.
 type TooLargeError struct {
 	Key
 	What  string // value, header, commit, entries, fields or namespaces
-	Field string // of a value: its field; of an entry: "pending"
-	Size  int    // bytes or, of entries, fields and namespaces, how many
+	Field string // the field of a value, or "pending" for an entry
+	Size  int    // in bytes, or the number of entries, fields or namespaces
 	Limit int
 }
 
@@ -103,8 +113,8 @@ func codecOf(store Store) *Codec {
 	return &c
 }
 
-// sealField seals a piece of a field, unless it is too large. It returns the tag of the field, whose
-// earlier pieces have the tag before.
+// sealField seals a piece of a field, unless it is too large. before is the tag of the field's
+// earlier pieces; sealField returns the tag that includes this piece.
 func (c *Codec) sealField(k Key, field string, at spot, note string, v any, before string) (data []byte, tag string, err error) {
 	x := extra{note: note}
 	if c.Keys != nil {
@@ -127,8 +137,8 @@ func (c *Codec) sealField(k Key, field string, at spot, note string, v any, befo
 	return data, tag, nil
 }
 
-// sealEntries seals what is to stand beside a head with a mark, nil where nothing is bound, at
-// which n entries stand already.
+// sealEntries seals pending entries for a head that already has n of them. mark is the mark of
+// the head; it is nil if entries are not bound to it.
 func (c *Codec) sealEntries(k Key, entries []Entry, n int, mark []byte) ([]Entry, error) {
 	if err := bounded(k, "entries", "", n+len(entries), c.Limits.Pending); err != nil {
 		return nil, err

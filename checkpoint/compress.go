@@ -6,18 +6,20 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A value is compressed when it has compressFrom bytes and loses a tenth of them. One that
-// would become more than expandAtMost times larger again is stored as it is: so a few
-// stored bytes never become many when they are read, whoever wrote them.
+// A value of at least compressFrom bytes is compressed if that saves a tenth of them. A value that
+// would expand more than expandAtMost times is stored uncompressed. So a few stored bytes cannot
+// expand to many when they are read, even if an attacker wrote them.
 const (
 	compressFrom = 4 << 10
 	expandAtMost = 256
 	maxRaw       = 1 << 30
 )
 
-// Both are made, with the channels in them, before anybody calls: what is first used inside
-// of a testing/synctest bubble would belong to it, and could not be used outside. At most so
-// many values are compressed, or decompressed, at once; it costs about a megabyte.
+// compressAtOnce is how many values are compressed, or decompressed, at the same time. It costs
+// about a megabyte.
+//
+// The encoder and the decoder are created with their channels when the package is initialized. A
+// channel that is created in a testing/synctest bubble cannot be used outside of it.
 const compressAtOnce = 4
 
 var (
@@ -31,7 +33,7 @@ func newWriter() *zstd.Encoder {
 	if err != nil {
 		panic(err) // the options are wrong
 	}
-	w.EncodeAll(nil, nil) // makes the channels
+	w.EncodeAll(nil, nil) // creates the channels
 	return w
 }
 
@@ -44,14 +46,13 @@ func newReader() *zstd.Decoder {
 	return r
 }
 
-// compress returns a smaller form of raw, if there is one.
+// compress compresses raw. ok is false if raw should be stored uncompressed.
 func compress(raw []byte) (small []byte, ok bool) {
 	small = zstdWriter.EncodeAll(raw, make([]byte, 0, len(raw)/2))
 	return small, len(small) <= len(raw)/10*9 && len(raw) <= expandAtMost*len(small)
 }
 
-// decompress returns the raw bytes of which small is a form. It takes no more memory than
-// expandAtMost times the size of small.
+// decompress returns the raw bytes of small. It uses at most expandAtMost times the size of small.
 func decompress(small []byte, raw uint64) ([]byte, error) {
 	if raw > maxRaw || raw > expandAtMost*uint64(len(small)) {
 		return nil, fmt.Errorf("%w: %d bytes cannot be %d", ErrCorrupt, len(small), raw)

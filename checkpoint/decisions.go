@@ -8,16 +8,16 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// What persons decide about a thread is kept in a list of its root, beside the fields of the state: a
-// base, and a chunk for each commit that brings more. Its name is that of no field. Every commit refers
-// to the whole list, also one that begins a branch, so pruning and branches lose nothing of it, and a
-// copy of the thread has it too.
+// The decisions of people about a thread are a list in its root, stored like a field: a base, and a
+// chunk for each commit that adds decisions. No field of a state has its name. Every commit refers
+// to the whole list, even one that begins a branch. So pruning and branches lose no decision, and a
+// copy of the thread has them too.
 //
-// A decision that takes effect before the next commit, as an answer does, stands beside the head first:
-// an entry whose slot begins with [SlotDecision], in the same call of the store as what it decides. The
-// next commit of a [Chain] moves it into the list.
+// A decision that takes effect before the next commit, such as an answer, is a pending entry first.
+// Its slot begins with [SlotDecision], and the same call of the store stores it with its effect.
+// The next commit of a [Chain] moves it into the list.
 const (
-	// SlotDecision begins the slots of decisions beside a head. What follows tells them apart.
+	// SlotDecision begins the slots of pending decisions. The rest of the slot is unique.
 	SlotDecision = "decision/"
 
 	decisionField = "+decisions"
@@ -25,10 +25,10 @@ const (
 
 // decisionLog is the list of decisions as of the head of a chain.
 type decisionLog struct {
-	field  Field  // Base 0: there are none
+	field  Field  // Base is 0 if there are no decisions
 	pieces []Blob // sealed: the base and its chunks
 	fresh  []json.RawMessage
-	whole  bool // the next commit stores all of it: the store has lost some, or another key seals it
+	whole  bool // the next commit stores the whole list: the store lost a part, or the key changes
 }
 
 // readDecisions returns the list as a commit has it; s came from Store.Load.
@@ -41,8 +41,8 @@ func readDecisions(s Snapshot, rec *Record) (l decisionLog) {
 	return l
 }
 
-// Decisions returns the decisions of a thread up to a commit of its root, oldest first, with those that
-// stand beside it. snap came from Store.Load.
+// Decisions returns the decisions of a thread up to a commit of its root, oldest first, including
+// the pending ones. snap came from Store.Load.
 func Decisions(snap Snapshot) ([]json.RawMessage, error) {
 	rec, err := ReadRecord(snap)
 	if err != nil {
@@ -63,7 +63,7 @@ func Decisions(snap Snapshot) ([]json.RawMessage, error) {
 	return append(all, decided(beside)...), nil
 }
 
-// items returns what is committed.
+// items returns the committed decisions.
 func (l *decisionLog) items(k Key) (all []json.RawMessage, err error) {
 	for _, b := range l.pieces {
 		data, err := unseal(place(k, b.Field, b.Base, b.Chunk), b.Data)
@@ -96,8 +96,8 @@ func (c *Chain) Decide(decisions ...json.RawMessage) {
 	c.log.fresh = append(slices.Clip(c.log.fresh), decisions...)
 }
 
-// DecisionRoom returns how many more decisions the list takes, if it is to have at most so many. A list
-// that is half as long as a value may be takes no more.
+// DecisionRoom returns how many decisions can still be added to a list of at most most decisions.
+// It is 0 for a list that has more than half of the bytes that a value may have.
 func (c *Chain) DecisionRoom(most int) int {
 	f := &c.log.field
 	if f.BaseBytes+f.ChunkBytes > c.codec.Limits.Value/2 {
@@ -106,7 +106,7 @@ func (c *Chain) DecisionRoom(most int) int {
 	return max(0, most-f.Items-len(c.log.fresh)-len(decided(c.Pending)))
 }
 
-// addDecisions puts the new decisions into the commit, and returns the entries that stay beside it.
+// addDecisions adds the new decisions to the commit and returns the entries that remain pending.
 func (c *Chain) addDecisions(p *Prepared, entries []Entry) ([]Entry, error) {
 	p.log = c.log
 	if len(c.log.fresh) == 0 && !c.log.whole && !slices.ContainsFunc(c.Pending, isDecision) && !slices.ContainsFunc(entries, isDecision) {
@@ -157,7 +157,8 @@ func (c *Chain) addToDecisions(p *Prepared, fresh []json.RawMessage) (done bool,
 	return true, nil
 }
 
-// unite returns the entries of both; of two with one place the later one counts.
+// unite returns the entries of a and b. An entry of b replaces one of a with the same task and
+// slot.
 func unite(a, b []Entry) []Entry {
 	all := slices.Clone(a)
 	for _, e := range b {

@@ -16,13 +16,17 @@ import (
 //
 //	magic 0xF7 | version 2 | codec | flags | uvarint raw length | [note] | [mark] | payload | CRC-64
 //
-// The checksum (ECMA, big endian) covers the place of the value, thread included, which
-// is not stored, and everything before it; so a value that was moved is as damaged as
-// one whose bits were flipped. With flagZstd the payload is compressed and gives raw length
-// bytes; with flagNote a uvarint length and a text precede it: the Go type of the
-// channel that wrote it, for people only. With flagBound the digest of a commit's record precedes
-// it, and with flagBinds the record has digests of its values: see binding.go. Unknown codecs and
-// flags are refused, never guessed.
+// The checksum (ECMA, big endian) covers everything before it and the place of the value, which
+// includes the thread and is not stored. So a value that was moved is detected like a flipped bit.
+// The flags:
+//
+//   - flagZstd: the payload is compressed and expands to raw length bytes.
+//   - flagNote: a uvarint length and a text precede the payload. The text is the Go type of the
+//     channel that wrote it, for people only.
+//   - flagBound: the digest of a commit's record precedes the payload, see binding.go.
+//   - flagBinds: the record has digests of its values, see binding.go.
+//
+// Unknown codecs and flags are rejected.
 //
 // Version 1 had no flags, and its checksum did not cover the thread. It is still read.
 //
@@ -33,7 +37,7 @@ const (
 	codecJSON = 1
 	flagZstd  = 1
 	flagNote  = 2
-	flagBound = 4 // an entry that belongs beside one commit
+	flagBound = 4 // a pending entry that belongs to one commit
 	flagBinds = 8 // a record that binds the values of its commit
 	sumBytes  = 8
 	maxNote   = 80 // bytes
@@ -51,7 +55,7 @@ type spot struct {
 	task, slot        string
 }
 
-// append appends what a value is bound to: the thread and the place.
+// append appends the thread and the place, to which a value is bound.
 func (s spot) append(b []byte) []byte {
 	return s.appendPlace(append(strconv.AppendQuote(b, s.thread), ' '))
 }
@@ -93,23 +97,23 @@ func sum(at spot, body []byte) uint64 {
 	return crc64.Update(crc64.Checksum(bound, crcTable), crcTable, body)
 }
 
-// seal encodes v and wraps it for its place, as the zero Codec does.
+// seal encodes v and wraps it for its place, with the zero Codec.
 func seal(at spot, v any) ([]byte, error) {
 	data, _, err := new(Codec).seal(at, "", v)
 	return data, err
 }
 
-// seal encodes v, with the type that it has in Go as a note, and wraps it for its place.
-// It also returns how long the encoded value is.
+// seal encodes v and wraps it for its place. The note is the Go type of v. seal also returns the
+// length of the encoded value.
 func (c *Codec) seal(at spot, note string, v any) (data []byte, raw int, err error) {
 	return c.sealWith(at, v, extra{note: note})
 }
 
-// extra is what an envelope holds beside its payload.
+// extra is the optional content of an envelope.
 type extra struct {
 	note  string
-	mark  []byte  // of the record that an entry belongs beside; nil for none
-	tag   *string // of the field that a piece is added to, brought up to date; nil where nothing is bound
+	mark  []byte  // of the commit that an entry belongs to; nil for none
+	tag   *string // of the field that a piece is added to, updated by sealing; nil if unbound
 	binds bool    // the record binds the values of its commit
 }
 
@@ -157,10 +161,10 @@ func (c *Codec) sealWith(at spot, v any, x extra) (data []byte, raw int, err err
 	return binary.BigEndian.AppendUint64(b, sum(at, b)), raw, nil
 }
 
-// payloads has room for payloads, which are copied into their envelopes.
+// payloads has buffers for payloads, which are copied into their envelopes.
 var payloads = sync.Pool{New: func() any { return new([]byte) }}
 
-// maxRoom is the largest room that is used again, in bytes.
+// maxRoom is the size of the largest buffer that is reused, in bytes.
 const maxRoom = 64 << 10
 
 func appendPayload(b []byte, v any) ([]byte, error) {
@@ -182,7 +186,7 @@ func unsealNoted(at spot, b []byte) (payload []byte, note string, err error) {
 	return payload, x.note, err
 }
 
-// unsealAll checks an envelope and returns its payload and what it holds beside it.
+// unsealAll checks an envelope and returns its payload and its optional content.
 func unsealAll(at spot, b []byte) (payload []byte, x extra, err error) {
 	body, err := intact(at, b)
 	if err != nil {
@@ -217,7 +221,7 @@ func unsealAll(at spot, b []byte) (payload []byte, x extra, err error) {
 	return payload, x, err
 }
 
-// intact returns an envelope without its checksum, which it has checked.
+// intact checks the checksum of an envelope and returns the envelope without it.
 func intact(at spot, b []byte) ([]byte, error) {
 	if len(b) > 2 && b[0] == magicSecret {
 		return nil, encrypted(b)
@@ -229,7 +233,7 @@ func intact(at spot, b []byte) ([]byte, error) {
 	if tail != sum(at, body) {
 		return nil, fmt.Errorf("%w: the checksum does not match", ErrCorrupt)
 	}
-	// From here on the bytes are what some version of this package wrote.
+	// The checksum matches: some version of this package wrote the bytes.
 	if body[0] != magic || body[1] == 0 || body[1] > version {
 		return nil, fmt.Errorf("%w: envelope % x", ErrUnsupported, body[:4])
 	}
@@ -244,8 +248,8 @@ func cutUvarint(b []byte) (n uint64, rest []byte, ok bool) {
 	return n, b[used:], true
 }
 
-// reseal returns an envelope as it is at another place, in the version that is written now.
-// The payload is not opened.
+// reseal returns an envelope for another place, in the current version. It does not decode the
+// payload.
 func reseal(from, to spot, b []byte) ([]byte, error) {
 	body, err := intact(from, b)
 	if err != nil {

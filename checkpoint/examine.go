@@ -2,33 +2,33 @@ package checkpoint
 
 import "context"
 
-// Examiner is a Store that can look at what it stands on, and say what is set up so
-// that it costs speed, room or commits that were acknowledged.
+// Examiner is a Store that can check its backend for settings that cost speed, space or
+// acknowledged commits.
 type Examiner interface {
-	// Doctor asks the backend about itself and returns what a person should know,
-	// the gravest first. It changes nothing. What it may not ask is a finding too; the
-	// error is for a backend that does not answer at all.
+	// Doctor reads the backend's settings and returns findings for people, the most severe
+	// first. It changes nothing. A setting that it may not read is a finding too; the error
+	// is for a backend that does not answer at all.
 	Doctor(ctx context.Context) ([]Finding, error)
 }
 
-// Finding is one thing that Doctor saw.
+// Finding is one result of Doctor.
 type Finding struct {
 	Severity Severity `json:"severity"`
-	Subject  string   `json:"subject"`          // what was looked at: "appendfsync", "version"
-	Value    string   `json:"value"`            // what it is, in the backend's words
-	Cost     string   `json:"cost"`             // what it costs you as it is, or that it is well
-	Advice   string   `json:"advice,omitempty"` // what to do about it; "" when nothing
+	Subject  string   `json:"subject"`          // the setting: "appendfsync", "version"
+	Value    string   `json:"value"`            // its value, in the backend's terms
+	Cost     string   `json:"cost"`             // what the value costs, or that it is good
+	Advice   string   `json:"advice,omitempty"` // what to change; "" for nothing
 }
 
-// Severity says how much a finding matters.
+// Severity is how much a finding matters.
 type Severity int
 
 const (
-	// Good is as it should be.
+	// Good needs no change.
 	Good Severity = iota
-	// Note is worth knowing, and wrong only for some.
+	// Note is a problem only for some uses.
 	Note
-	// Warning costs commits, speed or room on a bad day.
+	// Warning can cost commits, speed or space.
 	Warning
 	// Danger can lose whole threads, or stops the store from working.
 	Danger

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// HoldPolicy says what Hold does when somebody else has the thread.
+// HoldPolicy is what Hold does when another owner has the thread.
 type HoldPolicy int
 
 const (
@@ -16,29 +16,29 @@ const (
 	Reject HoldPolicy = iota
 	// Wait tries again until the thread is free or the context ends.
 	Wait
-	// TakeOver takes the thread: whoever had it writes nothing any more.
+	// TakeOver takes the thread over. Writes of the previous owner are rejected.
 	TakeOver
-	// NoLease holds nothing. Whoever loses the race for a commit has worked in vain.
+	// NoLease acquires no lease. Of two writers that race for a commit, one loses its work.
 	NoLease
 )
 
 // HoldOptions are the settings of Hold. The zero value is ready for use.
 type HoldOptions struct {
-	// TTL is how long the thread stays held when this process can no longer say so; 0
-	// means 30 seconds. While it can, it renews the lease three times as often.
+	// TTL is how long the thread stays leased after this process stops renewing the lease; 0
+	// means 30 seconds. The lease is renewed after each third of the TTL.
 	TTL time.Duration
-	// Owner is shown to those who find the thread busy, before the name of the machine
-	// and the process: at most 64 bytes.
+	// Owner is the beginning of the owner in a BusyError. The name of the machine and the
+	// process follow. It has at most 64 bytes.
 	Owner  string
 	Policy HoldPolicy
 
-	// ID, if it is not "", names the lease, as LeaseRequest.ID does: the same ID holds the same
-	// lease again. Such a lease belongs to no process: others hold it too, by its Fence, and it
-	// is not taken over when the process that acquired it has ended.
+	// ID, if it is not "", names the lease, as LeaseRequest.ID does: the same ID acquires the
+	// same lease again. Such a lease belongs to no process: other processes can hold it by its
+	// Fence, and it is not taken over when the process that acquired it has ended.
 	ID string
-	// Fence, if it is not "", names a lease that was acquired before, with an ID: Hold renews it, or
-	// returns an ErrFenced if the thread was taken over or the lease released. Policy, Owner and ID do
-	// not matter then.
+	// Fence, if it is not "", names a lease that was acquired before, with an ID. Hold renews
+	// it, or returns an ErrFenced if the thread was taken over or the lease released. Policy,
+	// Owner and ID are ignored then.
 	Fence string
 }
 
@@ -50,24 +50,24 @@ type Held struct {
 	thread  string
 	lease   Lease
 	ttl     time.Duration
-	ctx     context.Context // the caller works under it, and it ends when the lease is lost
+	ctx     context.Context // for the caller's work; it ends when the lease is lost
 	cancel  context.CancelCauseFunc
-	stopped chan struct{} // closed when the goroutine that renews has ended
+	stopped chan struct{} // closed when the renewing goroutine has returned
 }
 
 // Hold acquires the lease of a thread and renews it in the background until Release or
-// Leave, one of which must be called. Work on the thread under Context, which ends when the
-// lease is lost, and write with Fence.
+// Leave, one of which must be called. Use Context for the work on the thread and Fence for
+// writes. The context ends when the lease is lost.
 //
-// A thread that is held by a process of this machine which no longer exists is taken over
-// at once, whatever the policy: killing a run and starting it again costs no waiting. A
-// store without leases holds nothing: Hold succeeds, and Fence is "".
+// Hold takes a thread over at once, whatever the policy, if its owner was a process of this
+// machine that has ended. So a run that was killed and started again does not wait. With a
+// store without leases Hold succeeds, and Fence is "".
 func Hold(ctx context.Context, store Store, thread string, o HoldOptions) (*Held, error) {
 	if err := CheckThread(thread); err != nil {
 		return nil, err
 	}
 	if len(o.Owner) > maxHoldOwner || !isText(o.Owner) {
-		return nil, fmt.Errorf("%w: the owner of a thread is at most %d bytes of text", ErrRequest, maxHoldOwner)
+		return nil, fmt.Errorf("%w: owner must be valid UTF-8 without NUL of at most %d bytes (got %.80q)", ErrRequest, maxHoldOwner, o.Owner)
 	}
 	if o.TTL == 0 {
 		o.TTL = 30 * time.Second
@@ -90,23 +90,22 @@ func Hold(ctx context.Context, store Store, thread string, o HoldOptions) (*Held
 	return h, nil
 }
 
-// Context ends when the lease is lost, with an ErrLeaseLost as its cause, and after
-// Release, and when the context that Hold got ends.
+// Context returns a context that ends when the lease is lost, with an ErrLeaseLost as its
+// cause. It also ends after Release or Leave, and when the context passed to Hold ends.
 func (h *Held) Context() context.Context { return h.ctx }
 
-// Fence returns what Commit, Put and Drop must carry; "" when the store has no leases.
+// Fence returns the fence for Commit, Put and Drop; "" when the store has no leases.
 func (h *Held) Fence() string { return h.lease.Fence }
 
-// Leave stops renewing the lease and does not give the thread back: others hold it too, or will. It
-// returns when nothing goes on in the background any more. After Release it does nothing.
+// Leave stops renewing the lease without releasing it, for a lease that another process holds
+// too. It returns when the renewing goroutine has returned. After Release it does nothing.
 func (h *Held) Leave() {
 	h.cancel(context.Canceled)
 	<-h.stopped
 }
 
-// Release gives the thread back, and returns when nothing goes on in the background any
-// more. ctx bounds the call of the store only. A lease that was lost is no error. After
-// the first time it does nothing.
+// Release releases the lease. It returns when the renewing goroutine has returned. ctx bounds
+// the call of the store only. A lost lease is no error. A second call does nothing.
 func (h *Held) Release(ctx context.Context) error {
 	h.Leave()
 	if h.leaser == nil {
@@ -117,7 +116,7 @@ func (h *Held) Release(ctx context.Context) error {
 	return err
 }
 
-// acquire gets the lease as the policy says.
+// acquire acquires the lease according to the policy.
 func (h *Held) acquire(ctx context.Context, o HoldOptions) error {
 	if o.Fence != "" {
 		h.lease.Fence = o.Fence
@@ -152,8 +151,8 @@ func (h *Held) acquire(ctx context.Context, o HoldOptions) error {
 	}
 }
 
-// renew keeps the lease until the context ends, or until it is lost: to somebody else, or
-// because for its whole time no renewal has come through.
+// renew renews the lease until the context ends or the lease is lost: to another owner, or
+// because no renewal succeeded within the TTL.
 func (h *Held) renew() {
 	defer close(h.stopped)
 	every := time.NewTicker(max(h.ttl/3, time.Millisecond))
@@ -176,9 +175,9 @@ func (h *Held) renew() {
 	}
 }
 
-// renewOnce waits until the lease ends, or at least until the next renewal is due. Where thousands
-// of threads renew theirs at once, a renewal that is given up sooner and asked for again goes to
-// the end of the queue each time.
+// renewOnce renews the lease. It waits for the store until the lease ends, or at least until the
+// next renewal is due. When thousands of leases are renewed at once, a shorter timeout would move
+// each retry to the end of the queue.
 func (h *Held) renewOnce(end time.Time) error {
 	ctx, cancel := context.WithTimeout(h.ctx, max(time.Until(end), h.ttl/3, time.Millisecond))
 	defer cancel()

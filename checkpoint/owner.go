@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// The name of an owner ends with a list in brackets that tells processes apart: the
-// host, the boot of its kernel, the space of process numbers (a container has its own),
-// the number of the process, when it started, and a word that no other lease has.
+// The name of an owner ends with a list in brackets that identifies the process: the host, the
+// kernel's boot id, the PID namespace (a container has its own), the PID, the start time, and a
+// word that no other lease has.
 //
 //	ann [laptop 0c5b4c0e-… 4026531836 4711 8712345 QK3…]
 //
-// What a system cannot tell is "-"; then nobody takes such a process for dead.
+// An unknown element is "-". A process with an unknown element is never considered dead.
 
-// process says which process this is, in the eyes of one system.
+// process identifies a process of one machine.
 type process struct {
 	boot, space, start string
 	pid                int
@@ -42,9 +42,8 @@ func word(s string) string {
 	return s
 }
 
-// ownerIsGone reports whether a name is that of a process which ran on this machine,
-// since it was last started, and does not run any more. When in doubt it says no: then
-// the lease only runs out.
+// ownerIsGone reports whether a name is that of a process that ran on this machine since its last
+// boot and has ended. It returns false when in doubt: then the lease has to run out.
 func ownerIsGone(owner string) bool {
 	host, _ := os.Hostname()
 	me := thisProcess()

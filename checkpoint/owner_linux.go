@@ -11,25 +11,23 @@ import (
 	"syscall"
 )
 
-// thisProcess returns which process this is. It asks the system once, and again in a process that
-// was forked from one that has asked.
+// thisProcess returns the identity of this process. It reads it once, and again in a forked child.
 func thisProcess() process { return known.get(os.Getpid(), readProcess) }
 
-// known is what thisProcess has read.
+// known caches the identity for thisProcess.
 var known processCache
 
-// processCache holds what was read of the process until the process is forked. A process never
-// moves to another space of process numbers, and a child may have the number of its parent in a space
-// of its own: so a new number does not tell every fork, and a page of memory does that the kernel
-// clears in the child.
+// processCache caches the identity of the process until the process is forked. The PID alone does
+// not detect every fork: a child in a new PID namespace may have the PID of its parent. So the
+// cache has a page of memory that the kernel clears in a child.
 type processCache struct {
 	mu   sync.Mutex
 	page []byte // 1 in the process that has read; nil until then
 	read process
-	fail bool // there is no such page: nothing is kept
+	fail bool // the system has no such page: cache nothing
 }
 
-// wipeOnFork is the advice MADV_WIPEONFORK of madvise(2), which Linux has from 4.14 on.
+// wipeOnFork is the advice MADV_WIPEONFORK of madvise(2), since Linux 4.14.
 const wipeOnFork = 18
 
 func (c *processCache) get(pid int, read func() process) process {
@@ -47,7 +45,7 @@ func (c *processCache) get(pid int, read func() process) process {
 	return c.read
 }
 
-// forkPage returns a page of zeros that is zeros again in a process that is forked from this one.
+// forkPage returns a page of zeros, which the kernel clears in a forked child.
 func forkPage() (page []byte, fail bool) {
 	page, err := syscall.Mmap(-1, 0, os.Getpagesize(), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err == nil {
@@ -66,13 +64,12 @@ func readProcess() process {
 	}
 }
 
-// isGone reports whether the process with a number that started at a time is no more. A
-// process that has ended and that nobody has waited for yet is no more.
+// isGone reports whether the process with this PID and start time has ended. A zombie has ended.
 func isGone(pid int, start string) bool {
 	state, since, err := stat(pid)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ESRCH):
-		// The directory may be hidden from us (hidepid); the kernel knows better.
+		// The directory may be hidden (mount option hidepid); ask the kernel.
 		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 	case err != nil:
 		return false
@@ -80,7 +77,7 @@ func isGone(pid int, start string) bool {
 	return since != start || state == "Z" && threads(pid) <= 1
 }
 
-// stat returns the state of a process, and when it started, in ticks since the boot.
+// stat returns the state of a process and its start time in ticks since the boot.
 func stat(pid int) (state, start string, err error) {
 	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
@@ -94,7 +91,7 @@ func stat(pid int) (state, start string, err error) {
 	return f[0], f[19], nil
 }
 
-// threads counts the threads of a process: one whose first has ended may have others.
+// threads counts the threads of a process. Others may run after the first has ended.
 func threads(pid int) int {
 	list, _ := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "task"))
 	return len(list)

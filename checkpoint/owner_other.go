@@ -4,7 +4,7 @@ package checkpoint
 
 import "os"
 
-// thisProcess has only a number: on this system nobody takes a process for dead.
+// thisProcess returns a PID only: on this system no process is considered dead.
 func thisProcess() process { return process{pid: os.Getpid()} }
 
 func isGone(int, string) bool { return false }

@@ -9,12 +9,12 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// Prepared is a commit that is encoded and not yet stored. It does not change when the
-// state does.
+// Prepared is a commit that is encoded and not yet stored. Later changes of the state do not
+// change it.
 type Prepared struct {
 	store   Store
 	commit  Commit
-	mark    []byte // of the commit, where entries are bound to it
+	mark    []byte // of the commit, if entries are bound to it
 	record  *Record
 	fields  []Field
 	pieces  []pieces
@@ -25,10 +25,9 @@ type Prepared struct {
 	pending []Entry
 }
 
-// Commit stores v as the state after the head, with rec, and moves the head.
-// changed tells which fields may differ from the last commit; entries stand beside
-// the new head. Nothing is changed, in the store or in c, when it fails;
-// rec.Fields and rec.Parent are written.
+// Commit stores the state v and the record rec as the next commit, and moves the head. changed has
+// the fields that may differ from the last commit. entries become pending entries of the new head.
+// When Commit fails, neither the store nor c has changed. It sets rec.Fields and rec.Parent.
 func (c *Chain) Commit(ctx context.Context, id string, rec *Record, v state.View, changed []bool, entries ...Entry) error {
 	p, err := c.Prepare(id, rec, v, changed, entries...)
 	if err != nil {
@@ -41,9 +40,8 @@ func (c *Chain) Commit(ctx context.Context, id string, rec *Record, v state.View
 	return nil
 }
 
-// Prepare encodes what Commit would store. The chain goes on with Advance, before or
-// after p is stored; a chain that went on with a commit that could not be stored is
-// of no more use.
+// Prepare encodes a commit without storing it. Advance moves the chain on, before or after p is
+// stored. A chain that was moved on by a commit that could not be stored must not be used again.
 func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, entries ...Entry) (p *Prepared, err error) {
 	if err := c.codec.depth(c.key); err != nil {
 		return nil, err
@@ -103,7 +101,7 @@ func (c *Chain) sealRecord(seq uint64, rec *Record) ([]byte, error) {
 	return data, bounded(c.key, "header", "", raw, c.codec.Limits.Header)
 }
 
-// keepOthers carries over what the schema does not know. A branch stores it anew.
+// keepOthers carries over the fields that the schema does not have. A branch stores them again.
 func (c *Chain) keepOthers(p *Prepared) error {
 	for _, o := range c.other {
 		for n, b := range o.blobs {
@@ -125,7 +123,7 @@ func (c *Chain) keepOthers(p *Prepared) error {
 // Seq returns the number that the commit has once it is stored.
 func (p *Prepared) Seq() uint64 { return p.commit.Seq() }
 
-// Bytes returns how many bytes make up the whole state of the commit.
+// Bytes returns the stored size of the whole state of the commit, in bytes.
 func (p *Prepared) Bytes() (n int) {
 	for _, f := range p.record.Fields {
 		if f.Name != decisionField {
@@ -135,14 +133,14 @@ func (p *Prepared) Bytes() (n int) {
 	return n
 }
 
-// Beside returns the entries that stand beside the commit: those that were given but the decisions, which
-// the commit itself has.
+// Pending returns the pending entries of the commit: the given entries without the decisions,
+// which are in the commit itself.
 func (p *Prepared) Pending() []Entry { return p.pending }
 
 // Store stores the commit. It may be repeated: the commit is stored once.
 func (p *Prepared) Store(ctx context.Context) error { return p.store.Commit(ctx, p.commit) }
 
-// Advance moves the chain on to p. It comes before the state changes again.
+// Advance moves the chain on to p. Call it before the state changes again.
 func (c *Chain) Advance(p *Prepared) {
 	c.Record, c.head, c.mark, c.parent, c.Pending = p.record, p.Seq(), p.mark, 0, nil
 	c.pendingCount = len(p.commit.Pending)
@@ -153,8 +151,7 @@ func (c *Chain) Advance(p *Prepared) {
 	}
 }
 
-// labels returns what a record can be searched by: what it says of itself, and what
-// its metadata says beside that.
+// labels returns the labels of a record: those from its fields, and its metadata.
 func (r *Record) labels() map[string]string {
 	labels := maps.Clone(r.Metadata)
 	if labels == nil {

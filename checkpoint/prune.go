@@ -11,25 +11,26 @@ import (
 	"time"
 )
 
-// Keep says which commits of a thread stay. A commit stays when any field says so; the
-// newest of each namespace always stays, and so the zero Keep keeps only these.
+// Keep selects the commits of a thread that remain after a Prune. A commit remains when any field
+// selects it. The newest commit of each namespace always remains, so the zero Keep keeps only
+// these.
 type Keep struct {
-	Last   int                 // the newest so many of each namespace
-	For    time.Duration       // those whose Record.Time is not longer ago
-	Runs   []string            // those that one of these runs made
-	Marked func(Snapshot) bool // those for which it returns true; it gets no blobs
+	Last   int                 // the number of newest commits of each namespace
+	For    time.Duration       // the greatest age of a commit, by its Record.Time
+	Runs   []string            // the runs whose commits remain
+	Marked func(Snapshot) bool // reports whether a commit remains; it gets no blobs
 
-	// Now is the clock that For goes by; nil means time.Now.
+	// Now is the clock for For; nil means time.Now.
 	Now func() time.Time
-	// Fence is the lease under which to prune; "" for a thread that nobody has leased.
+	// Fence is the lease under which to prune; "" for a thread without a lease.
 	Fence string
 }
 
-// Prune drops the commits of a thread that need not stay, with the blobs that only they
-// need, and the namespaces of subgraphs whose tasks no commit that stays has before it.
-// Every commit that stays can be loaded as before. When others write meanwhile, Prune
-// looks again. It works in small steps: when it fails, what it has dropped stays dropped,
-// and nothing is half gone. An unknown thread has nothing to prune.
+// Prune drops the commits of a thread that keep does not select, with the blobs that only they
+// need. It also drops the namespaces of subgraphs whose tasks are due after no remaining commit.
+// Every remaining commit can be loaded as before. After a conflict with another writer Prune tries
+// again. It drops in small atomic steps: when it fails, some commits are dropped and the thread is
+// intact. An unknown thread is no error.
 func Prune(ctx context.Context, store Store, thread string, keep Keep) error {
 	d, ok := store.(Dropper)
 	if !ok {
@@ -44,7 +45,7 @@ func Prune(ctx context.Context, store Store, thread string, keep Keep) error {
 	p := pruner{store: store, dropper: d, keep: keep, alive: map[string]bool{}}
 	for _, ns := range spaces {
 		if strings.HasPrefix(ns, "+") {
-			continue // inputs that wait for their turn, and the like: no history
+			continue // queued inputs and similar data, not a history
 		}
 		if err := p.chain(ctx, Key{thread, ns}); err != nil {
 			return err
@@ -53,18 +54,18 @@ func Prune(ctx context.Context, store Store, thread string, keep Keep) error {
 	return nil
 }
 
-// dropAtOnce bounds the commits, and about so the blobs, that one Drop removes.
+// dropAtOnce is how many commits and blobs one Drop removes, approximately.
 const dropAtOnce = 256
 
 type pruner struct {
 	store   Store
 	dropper Dropper
 	keep    Keep
-	alive   map[string]bool // the ids of tasks that a commit that stays has before it
+	alive   map[string]bool // the ids of tasks that are due after a remaining commit
 }
 
-// chain prunes one namespace. It looks again after a conflict, for as long as ctx lasts:
-// each time somebody else has got on.
+// chain prunes one namespace. It tries again after each conflict, until ctx ends: a conflict
+// means that another writer has made progress.
 func (p *pruner) chain(ctx context.Context, k Key) error {
 	for {
 		err := p.try(ctx, k)
@@ -102,7 +103,7 @@ func (p *pruner) try(ctx context.Context, k Key) error {
 	return nil
 }
 
-// note remembers the tasks that are due after a commit that stays.
+// note remembers the tasks that are due after a remaining commit.
 func (p *pruner) note(rec *Record) {
 	for _, t := range rec.Next {
 		p.alive[t.ID] = true
@@ -117,11 +118,10 @@ func (k *Keep) wants(snap Snapshot, rec *Record) bool {
 	return k.For > 0 && now().Sub(rec.Time) <= k.For || slices.Contains(k.Runs, rec.Run) || k.Marked != nil && k.Marked(snap)
 }
 
-// subgraphOf returns the id of the task whose subgraph has a namespace: the namespace of
-// the graph that runs it, "|", the name of the node, ":" and the id, and "#" with a number
-// when it is not the first of the task, and "@" with one when it is on a branch of the
-// thread. An id is 32 hex digits; a namespace that ends
-// otherwise is no subgraph's.
+// subgraphOf returns the id of the task whose subgraph has a namespace. The namespace of a subgraph
+// is the namespace of the parent graph, "|", the name of the node, ":" and the id. For a later
+// subgraph of the task "#" and a number follow, and on a branch of the thread "@" and a number. An
+// id has 32 hex digits; a namespace that ends otherwise is not that of a subgraph.
 func subgraphOf(namespace string) (task string, ok bool) {
 	task = namespace[strings.LastIndexByte(namespace, ':')+1:]
 	task, _, _ = strings.Cut(task, "@")
@@ -130,10 +130,10 @@ func subgraphOf(namespace string) (task string, ok bool) {
 	return task, err == nil && len(id) == 16 && len(task) < len(namespace)
 }
 
-// drops returns what to drop so that of a list, oldest first, only what stays is left.
-// Each Drop leaves a chain of which every commit is whole, if they are made in order.
+// drops returns the Drops that remove the commits of list that do not stay; list is in order,
+// oldest first. If the Drops are made in order, each leaves a chain with only complete commits.
 func drops(list []Snapshot, stays []bool) (all []Drop) {
-	need := map[blobRun]int{} // how many pieces of a run others need: all that stay, and those dropped later
+	need := map[blobRun]int{} // the pieces of a run that commits need which stay or are dropped later
 	for i, snap := range list {
 		if stays[i] {
 			needs(need, snap.Refs)
@@ -158,7 +158,7 @@ func drops(list []Snapshot, stays []bool) (all []Drop) {
 	if len(d.Commits) > 0 {
 		all = append(all, d)
 	}
-	slices.Reverse(all) // the oldest go first, so nothing that is dropped is still needed
+	slices.Reverse(all) // oldest first, so no remaining commit needs a dropped blob
 	return all
 }
 
@@ -169,11 +169,10 @@ func needs(need map[blobRun]int, refs []Ref) {
 	}
 }
 
-// DeleteRuns takes back what runs have done to a thread: their commits go, with the
-// entries beside them. When the newest commit of a namespace goes, the newest that stays
-// takes its place, as a new commit with a number of its own; when none stays the
-// namespace goes, and with the root the thread. Runs that are not there are no error.
-// The decisions of the runs are deleted too: those pending, and those of their commits.
+// DeleteRuns deletes the commits of runs from a thread, with their pending entries and decisions.
+// When it deletes the newest commit of a namespace, it stores the newest remaining one again, as a
+// new commit with a new number. When no commit of a namespace remains, the namespace is deleted;
+// for the root, the thread is. Unknown runs are no error.
 func DeleteRuns(ctx context.Context, store Store, thread string, runs ...string) error {
 	d, ok := store.(Dropper)
 	if !ok {
@@ -237,7 +236,7 @@ func deleteRuns(ctx context.Context, store Store, dropper Dropper, k Key, runs [
 	return nil
 }
 
-// goBack commits an older state again, as the newest.
+// goBack commits an older state again as the head.
 func goBack(ctx context.Context, store Store, old Snapshot, head uint64) (uint64, error) {
 	rec, err := ReadRecord(old)
 	if err != nil {

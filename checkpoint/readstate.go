@@ -12,15 +12,15 @@ type StoredValue struct {
 	Field string
 	// Value is nil where the field had no value.
 	Value json.RawMessage
-	// Err says why the value is unknown: it was stored in parts, by a channel that is not known.
+	// Err is not nil where the value is unknown: an unknown channel stored it in parts.
 	Err error
 }
 
-// ReadState returns the values of a stored commit in the order in which they are stored, for a reader
-// that does not have the program that stored them. A field has the name and the form that it had then:
-// defaults are not filled in, and nothing is migrated. Channels that are not of package state are put
-// together by those in own, by their Go types, such as message.Log; of others only what was stored
-// whole is known.
+// ReadState returns the values of a stored commit in stored order, for a reader that does not have
+// the program that stored them. A field has the name and the form that it had then: ReadState does
+// not fill in defaults and does not migrate. The map own has channels from outside package state by
+// Go type, such as message.Log. A field of another such channel is known only if it was stored
+// whole.
 func ReadState(snap Snapshot, own map[state.Kind]func() state.Channel) ([]StoredValue, error) {
 	rec, err := ReadRecord(snap)
 	if err != nil {
@@ -48,7 +48,7 @@ func ReadState(snap Snapshot, own map[state.Kind]func() state.Channel) ([]Stored
 	return values, nil
 }
 
-// join puts the pieces of a value together.
+// join joins the pieces of a value.
 func (f *Field) join(pieces []json.RawMessage, own map[state.Kind]func() state.Channel) (json.RawMessage, error) {
 	if len(pieces) < 2 {
 		return state.FoldStored(f.Kind, pieces)

@@ -8,8 +8,8 @@ import (
 	"github.com/weftrun/weft/internal/compact"
 )
 
-// appendJSON appends the JSON of r, byte for byte that of encoding/json, in one pass. Parts that
-// few records have are left to encoding/json.
+// appendJSON appends the JSON of r in one pass, with the same bytes as encoding/json. It calls
+// encoding/json for parts that few records have.
 func (r *Record) appendJSON(b []byte) (_ []byte, err error) {
 	o := object{b: append(b, '{')}
 	o.text("graph", r.Graph)
@@ -158,7 +158,7 @@ func (o *object) texts(name string, all []string) {
 	o.b = append(o.b, ']')
 }
 
-// time appends a time. Times that few clocks give are left to encoding/json, which rejects some.
+// time appends a time. It calls encoding/json for unusual times, some of which are errors there.
 func (o *object) time(name string, t time.Time) {
 	if y := t.Year(); y < 0 || y > 9999 || t.Location() != time.UTC {
 		o.any(name, t)

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// What a call may ask for. A store checks it before anything else, with the functions
-// here, so that all stores refuse the same.
+// Limits of a request. A store checks each request first, with the Check methods in this
+// file, so that all stores reject the same requests.
 const (
 	// MaxID is the greatest length of a commit's ID, in bytes.
 	MaxID = 64
@@ -25,23 +25,22 @@ const (
 	MaxLabelValue = 4096
 )
 
-// Check returns an ErrThreadID or an ErrRequest that says why no store can make this
-// commit, or nil.
+// Check returns an ErrThreadID or an ErrRequest if the commit is not valid for any store.
 func (c Commit) Check() error {
 	if err := CheckThread(c.Thread); err != nil {
 		return err
 	}
 	switch {
 	case len(c.ID) > MaxID:
-		return c.bad("its ID has %d bytes, the limit is %d", len(c.ID), MaxID)
+		return c.bad("ID must have at most %d bytes (got %d)", MaxID, len(c.ID))
 	case c.Number != 0 && c.Number <= c.Head:
-		return c.bad("its number %d is not after the head %d", c.Number, c.Head)
+		return c.bad("number must be greater than the head %d (got %d)", c.Head, c.Number)
 	case c.Number > math.MaxInt64:
-		return c.bad("its number %d is too great", c.Number)
+		return c.bad("number must be at most %d (got %d)", int64(math.MaxInt64), c.Number)
 	case c.TTL < 0:
-		return c.bad("its TTL %v is negative", c.TTL)
+		return c.bad("TTL must not be negative (got %v)", c.TTL)
 	case len(c.Labels) > MaxLabels:
-		return c.bad("it has %d labels, the limit is %d", len(c.Labels), MaxLabels)
+		return c.bad("a commit must have at most %d labels (got %d)", MaxLabels, len(c.Labels))
 	}
 	for key, value := range c.Labels {
 		if why := badLabel(key, value); why != "" {
@@ -58,21 +57,20 @@ func (c Commit) bad(format string, args ...any) error {
 func badLabel(key, value string) string {
 	switch {
 	case key == "":
-		return "its key is empty"
+		return "key must not be empty"
 	case len(key) > MaxLabelKey:
-		return fmt.Sprintf("its key has %d bytes, the limit is %d", len(key), MaxLabelKey)
+		return fmt.Sprintf("key must have at most %d bytes (got %d)", MaxLabelKey, len(key))
 	case len(value) > MaxLabelValue:
-		return fmt.Sprintf("its value has %d bytes, the limit is %d", len(value), MaxLabelValue)
+		return fmt.Sprintf("value must have at most %d bytes (got %d)", MaxLabelValue, len(value))
 	case !isText(key) || !isText(value):
-		return "it is not valid UTF-8 without NUL"
+		return "key and value must be valid UTF-8 without NUL"
 	}
 	return ""
 }
 
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
-// Check returns an ErrThreadID or an ErrRequest that says why no store can grant this
-// lease, or nil.
+// Check returns an ErrThreadID or an ErrRequest if the request is not valid for any store.
 func (r LeaseRequest) Check() error {
 	if err := CheckThread(r.Thread); err != nil {
 		return err
@@ -80,24 +78,24 @@ func (r LeaseRequest) Check() error {
 	why := ""
 	switch {
 	case r.TTL <= 0:
-		why = fmt.Sprintf("its TTL %v is not positive", r.TTL)
+		why = fmt.Sprintf("TTL must be positive (got %v)", r.TTL)
 	case len(r.Owner) > MaxOwner:
-		why = fmt.Sprintf("its owner has %d bytes, the limit is %d", len(r.Owner), MaxOwner)
+		why = fmt.Sprintf("owner must have at most %d bytes (got %d)", MaxOwner, len(r.Owner))
 	case !isText(r.Owner):
-		why = "its owner is not valid UTF-8 without NUL"
+		why = "owner must be valid UTF-8 without NUL"
 	case r.Force && r.Fence != "":
-		why = "it renews a lease and takes the thread over at once"
+		why = "Force and Fence must not both be set: a renewal cannot take the thread over"
 	case r.ID != "" && r.Fence != "":
-		why = "it renews a lease and has the ID of a new one"
+		why = "ID and Fence must not both be set: a renewal has no ID"
 	case !isLeaseID(r.ID):
-		why = fmt.Sprintf("its ID %.80q is not 1 to %d letters and digits", r.ID, MaxID)
+		why = fmt.Sprintf("ID must have 1 to %d letters and digits (got %.80q)", MaxID, r.ID)
 	default:
 		return nil
 	}
 	return fmt.Errorf("%w: lease of thread %q: %s", ErrRequest, r.Thread, why)
 }
 
-// isLeaseID reports whether a request may have this ID; "" is none.
+// isLeaseID reports whether id is a valid LeaseRequest.ID. The empty id, for none, is valid.
 func isLeaseID(id string) bool {
 	for _, c := range []byte(id) {
 		if !('0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z') {
@@ -107,7 +105,7 @@ func isLeaseID(id string) bool {
 	return len(id) <= MaxID
 }
 
-// NewID returns the request with an ID, if it asks for a new lease and has none.
+// NewID returns the request with a new ID if it asks for a new lease and has no ID.
 func (r LeaseRequest) NewID() LeaseRequest {
 	if r.ID == "" && r.Fence == "" {
 		r.ID = NewFence()
@@ -115,16 +113,16 @@ func (r LeaseRequest) NewID() LeaseRequest {
 	return r
 }
 
-// Takes reports whether the request takes the thread from an owner whose lease still
-// runs.
+// Takes reports whether the request takes the thread over from an owner whose lease has not
+// run out.
 func (r LeaseRequest) Takes(owner string) bool {
 	return r.Force && (r.Over == "" || r.Over == owner)
 }
 
-// Check returns an ErrRequest that says why no store can drop this, or nil.
+// Check returns an ErrRequest if the drop is not valid for any store.
 func (d Drop) Check() error {
 	if d.All && d.Namespace == "" {
-		return fmt.Errorf("%w: the root of thread %q goes only with the thread, by Delete", ErrRequest, d.Thread)
+		return fmt.Errorf("%w: thread %q: Drop cannot remove the root namespace; use Delete", ErrRequest, d.Thread)
 	}
 	for _, n := range d.Commits {
 		if !d.All && n == d.Head && n != 0 {
@@ -134,8 +132,8 @@ func (d Drop) Check() error {
 	return nil
 }
 
-// Result returns the result of a Drop that ended with err. A namespace that is not there was dropped
-// already, perhaps by an earlier attempt whose reply was lost, so that is no conflict. Stores call it.
+// Result returns the error that a store's Drop returns when it ended with err. A missing namespace
+// is no conflict: an earlier attempt, whose reply was lost, may have dropped it.
 func (d Drop) Result(err error) error {
 	var conflict *ConflictError
 	if d.All && errors.As(err, &conflict) && conflict.Head == 0 {
@@ -147,12 +145,11 @@ func (d Drop) Result(err error) error {
 // CheckTTL returns an ErrRequest when a time to live is negative.
 func CheckTTL(ttl time.Duration) error {
 	if ttl < 0 {
-		return fmt.Errorf("%w: a time to live of %v is negative", ErrRequest, ttl)
+		return fmt.Errorf("%w: TTL must not be negative (got %v)", ErrRequest, ttl)
 	}
 	return nil
 }
 
-// NewFence returns a fence for a new lease: 26 letters and digits that no other lease
-// has. Since fences are random and never guessed again, a store needs to remember only
-// the newest of each thread.
+// NewFence returns a fence for a new lease: 26 random letters and digits that no other lease
+// has.
 func NewFence() string { return rand.Text() }

@@ -6,35 +6,34 @@ import (
 	"time"
 )
 
-// Store keeps the commits of threads. It holds bytes and numbers: what a value
-// means, how it is encoded and whether it is intact is known above it.
+// Store stores the commits of threads. It handles bytes and numbers only: [Chain] encodes the
+// values and checks that they are intact.
 //
 // A thread has namespaces ("" is the root, subgraphs have their own), and a
 // namespace is a chain of commits numbered 1, 2, 3… The head is the newest.
 // It moves only by compare-and-set, so two writers cannot fork a thread silently.
 //
-// A Store is safe for concurrent use, by many goroutines and, where its backend
-// allows, by many processes. It never keeps or changes a slice that was passed
-// in, and the caller owns what it returns. checkpointtest.Run judges a Store.
+// A Store is safe for concurrent use by many goroutines and, where its backend
+// allows, by many processes. It never retains or changes a slice that was passed
+// in, and the caller owns what it returns. checkpointtest.Run tests a Store.
 type Store interface {
-	// Commit appends c to its chain, whole or not at all. It returns a
-	// *ConflictError, and changes nothing, when the head is not c.Head; but when
-	// the head is already c itself (the same ID at c.Head+1), the commit is done
-	// and Commit returns nil, so a lost reply is safe to retry. A commit drops the
-	// pending entries of its namespace and puts c.Pending in their place, in the same
-	// atomic write.
+	// Commit appends c to its chain atomically. It returns a *ConflictError, and
+	// changes nothing, when the head is not c.Head. But when the head is already c
+	// itself (the same ID at c.Seq()), Commit returns nil, so a lost reply is safe to
+	// retry. A commit replaces the pending entries of its namespace by c.Pending, in
+	// the same atomic write.
 	Commit(ctx context.Context, c Commit) error
 
-	// Load returns the commit with number seq and every blob that its Refs name, or
-	// the head when seq is 0, and then with its pending entries. It returns
+	// Load returns the commit with number seq, or the head when seq is 0, with every
+	// blob that its Refs name. The head comes with its pending entries. Load returns
 	// ErrNotFound when there is no such thread, namespace or commit, and ErrCorrupt
-	// when a blob is missing: never less than the whole.
+	// when a blob is missing. It never returns an incomplete commit.
 	Load(ctx context.Context, k Key, seq uint64) (Snapshot, error)
 
-	// Put stores entries beside the head, in one atomic call. It returns a
+	// Put stores pending entries of the head, in one atomic call. It returns a
 	// *ConflictError, and changes nothing, when the head is not p.Head, and ErrNotFound
-	// when there is no commit yet. An entry with Keep set stays as it is if one with the same Task and Slot is already there;
-	// any other replaces it. Keep itself is not stored.
+	// when there is no commit yet. An entry replaces a stored one with the same Task and
+	// Slot, unless it has Keep set: then the stored one stays. Keep itself is not stored.
 	Put(ctx context.Context, p Pending) error
 
 	// History yields the commits of a namespace, newest first, without blobs. Only
@@ -50,12 +49,12 @@ type Store interface {
 	// byte order. An unknown thread has none.
 	Namespaces(ctx context.Context, thread string) ([]string, error)
 
-	// Delete removes a thread with all its namespaces and whatever else is kept of it,
-	// except that its fences stay spent. An unknown thread is no error.
+	// Delete removes a thread with all its namespaces and everything else stored of it.
+	// A fence of a deleted thread is never valid again. An unknown thread is no error.
 	Delete(ctx context.Context, thread string) error
 
-	// Close releases what the store holds. A store that the caller opened is the
-	// caller's to close; the runtime never does.
+	// Close releases the resources of the store. The caller that opened a store closes
+	// it; the runtime never does.
 	Close() error
 }
 
@@ -65,27 +64,27 @@ type Key struct {
 	Namespace string // "" is the root
 }
 
-// Commit is one link of a chain: the header, the references to everything that
-// makes up the state, and the blobs that are new.
+// Commit is one element of a chain: the header, the references to all blobs of the
+// state, and the blobs that are new.
 type Commit struct {
 	Key
 	ID      string // names this attempt; unique, at most MaxID bytes
-	Head    uint64 // the head this commit was made for, 0 for none; it becomes Head+1
+	Head    uint64 // the head that this commit follows, 0 for none; the commit gets number Head+1
 	Header  []byte
-	Refs    []Ref   // the whole state, at most one Ref a field; only what the head has or Blobs brings
-	Blobs   []Blob  // what this commit adds
+	Refs    []Ref   // the whole state, at most one Ref a field: blobs of the head, or in Blobs
+	Blobs   []Blob  // the blobs that this commit adds
 	Pending []Entry // the pending entries that the new head begins with
 
-	// Number, if it is not 0, is the number the commit gets instead of Head+1. It is
-	// greater than Head: a copy of a pruned chain has gaps where the original has them.
+	// Number, if it is not 0, is the number of the commit instead of Head+1. It must be
+	// greater than Head. A copy of a pruned chain has the same gaps as the original.
 	Number uint64
-	// Labels can be searched for in listings. They are text without NUL, see MaxLabels, and
-	// stored in the clear.
+	// Labels select commits in listings. They are text without NUL, see MaxLabels, and
+	// are not encrypted.
 	Labels map[string]string
 	// Fence is the lease that the writer holds; "" for none. See Leaser.
 	Fence string
-	// TTL, if it is not 0, lets the whole thread expire so long after this commit,
-	// unless a later one or Expirer.Expire says otherwise.
+	// TTL, if it is not 0, lets the whole thread expire that long after this commit,
+	// unless a later commit or Expirer.Expire sets another time.
 	TTL time.Duration
 }
 
@@ -97,8 +96,8 @@ func (c Commit) Seq() uint64 {
 	return c.Head + 1
 }
 
-// Ref says which blobs make up a field: chunk 0 of Base, which is the whole value,
-// and then the chunks 1 to Chunks, which were added to it step by step.
+// Ref names the blobs of a field: chunk 0 of Base, which is a whole value,
+// and the chunks 1 to Chunks, which later steps added to it.
 type Ref struct {
 	Field  string
 	Base   uint64 // the number of the commit that wrote the base
@@ -126,7 +125,7 @@ type Snapshot struct {
 	Pending []Entry // in order of Task, then Slot; only for the head
 }
 
-// Pending are entries to store beside a head.
+// Pending are entries to store for a head.
 type Pending struct {
 	Key
 	Head    uint64 // the head they belong to
@@ -134,29 +133,29 @@ type Pending struct {
 	Fence   string // the lease that the writer holds; "" for none. See Leaser.
 }
 
-// Entry is something that belongs to the step after the head and must not wait
-// for its commit: the finished work of one task, a question, an answer, an error.
+// Entry is a result of the step after the head that is stored before the commit of that
+// step: the finished work of one task, a question, an answer, or an error.
 type Entry struct {
 	Task string `json:"task,omitempty"` // the task's id
-	Slot string `json:"slot"`           // what it is; one entry for each task and slot
-	Keep bool   `json:"-"`              // the first entry stays: a late duplicate changes nothing
+	Slot string `json:"slot"`           // the kind of entry; one entry for each task and slot
+	Keep bool   `json:"-"`              // do not replace a stored entry of the same task and slot
 	Data []byte `json:"data"`
 }
 
 // Query selects commits of a chain.
 //
-// The labels of a commit are source (see [Source]), run, graph, turn and step, the numbers in
-// decimal, and the run's metadata beside them (graph.RunOptions.Metadata), in which these five
-// names are not searched. A label that no commit has finds nothing.
+// The labels of a commit are source (see [Source]), run, graph, turn and step, with numbers in
+// decimal, and the run's metadata (graph.RunOptions.Metadata). Metadata with one of these five
+// names cannot be searched. A label that no commit has finds nothing.
 type Query struct {
 	Before uint64            // only commits with a smaller number; 0 means from the head
-	Limit  int               // at most so many; 0 means all
+	Limit  int               // the greatest number of commits; 0 means all
 	Where  map[string]string // only commits that have all these labels
 }
 
 // ThreadQuery selects threads.
 type ThreadQuery struct {
 	After string            // only threads whose id is greater; "" means from the first
-	Limit int               // at most so many; 0 means all
+	Limit int               // the greatest number of threads; 0 means all
 	Where map[string]string // only threads whose root head has all these labels; see Query
 }
