@@ -132,6 +132,7 @@ func (b *builder) once(ctx context.Context, n *node, rec *record.Record) (any, e
 	if err != nil {
 		return nil, err
 	}
+	defer release(vars)
 	return b.work(ctx, n, vars, rec)
 }
 
@@ -150,6 +151,7 @@ func (b *builder) decide(ctx context.Context, n *node, rec *record.Record) (grap
 	if err != nil {
 		return graph.Command{}, err
 	}
+	defer release(vars)
 	result, err := b.work(ctx, n, vars, rec)
 	if err != nil {
 		return graph.Command{}, err
@@ -166,6 +168,7 @@ func (b *builder) choose(ctx context.Context, n *node, rec *record.Record, resul
 	if err != nil {
 		return graph.Command{}, err
 	}
+	defer release(vars)
 	return b.chooseWith(n, vars, result)
 }
 

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -161,15 +162,24 @@ var runType = exprs.Object(map[string]exprs.Type{
 	"attempt": exprs.Int,    // from 1
 })
 
+// variables has maps for later calls of vars.
+var variables = sync.Pool{New: func() any { return map[string]any{} }}
+
+// release gives back what vars returned. Nothing may use it after that.
+func release(vars map[string]any) {
+	clear(vars)
+	variables.Put(vars)
+}
+
 // vars returns the variables of every expression of the file, and those that the expressions of n
 // read. A log and the id of the task, which is a hash, are only computed if an expression reads
-// them.
+// them. The caller may release the map.
 func (w *Workflow) vars(ctx context.Context, n *node, rec *record.Record) (map[string]any, error) {
 	env, err := w.environment(ctx)
 	if err != nil {
 		return nil, err
 	}
-	vars := map[string]any{}
+	vars := variables.Get().(map[string]any)
 	if _, reads := n.reads["env"]; reads {
 		vars["env"] = env // an empty one is a nil map
 	}
@@ -185,23 +195,28 @@ func (w *Workflow) vars(ctx context.Context, n *node, rec *record.Record) (map[s
 	return vars, nil
 }
 
-// fields returns fields of the state: those with these names, or all.
-func (w *Workflow) fields(rec *record.Record, names []string) map[string]any {
-	if names == nil {
-		fields := rec.Map()
-		if w.timed {
-			delete(fields, timeField)
-		}
-		if len(w.plan.config) > 0 {
-			delete(fields, configField)
-		}
-		return fields
+// fields returns what expressions see as state: fields with these names, or all.
+func (w *Workflow) fields(rec *record.Record, names []string) any {
+	if names != nil {
+		return (*stateMembers)(rec)
 	}
-	fields := make(map[string]any, len(names))
-	for _, name := range names {
-		fields[name], _ = rec.Get(name)
+	fields := rec.Map()
+	if w.timed {
+		delete(fields, timeField)
+	}
+	if len(w.plan.config) > 0 {
+		delete(fields, configField)
 	}
 	return fields
+}
+
+// stateMembers is a state of which an expression reads the fields that it names.
+type stateMembers record.Record
+
+// Member implements [exprs.Members].
+func (f *stateMembers) Member(name string) any {
+	v, _ := (*record.Record)(f).Get(name)
+	return v
 }
 
 // runVars returns what expressions see as run: members with these names, or all.

@@ -25,10 +25,17 @@ func (n *node) member() evaluator {
 	}
 	if name, ok := n.args[1].isText(); ok {
 		var key any = name
+		if n.args[0].kind == variableNode {
+			of = n.args[0].object()
+		}
 		return func(r *run) (any, error) {
 			base, err := of(r)
 			if err != nil || base == skipped {
 				return base, err
+			}
+			if object, ok := base.(Members); ok {
+				v, err := r.meter.normal(object.Member(name))
+				return v, n.at(err)
 			}
 			if object, ok := base.(map[string]any); ok {
 				if v := object[name]; isNormal(v) {
@@ -61,6 +68,17 @@ func (n *node) member() evaluator {
 			return nil, n.at(err)
 		}
 		return fetch(r, base, k)
+	}
+}
+
+// object returns the evaluator of a variable of which one member is read.
+func (n *node) object() evaluator {
+	name, value := n.name, n.variable()
+	return func(r *run) (any, error) {
+		if object, ok := r.vars[name].(Members); ok {
+			return object, nil
+		}
+		return value(r)
 	}
 }
 

@@ -97,10 +97,15 @@ func (v *Value) MapLiterals(f func(text string) string) *Value {
 	return mapped
 }
 
+// Members is a variable of which only the named members are read: those in [Value.Reads]. The member
+// is asked for when an expression reads it. It is nil if there is none.
+type Members interface {
+	Member(name string) any
+}
+
 // Eval evaluates the value. Missing variables read as nil. The result consists of nil, bool,
 // string, int64, float64, []any and map[string]any. It is a copy that the caller owns. The error is
-// an
-// *Error.
+// an *Error.
 func (v *Value) Eval(vars map[string]any) (any, error) {
 	r := newRun(vars)
 	defer r.release()
