@@ -117,7 +117,7 @@
 //     frontier.go run.go running.go questions.go threadreader.go inspect.go pending.go.
 //  6. The terms that all of the others use: request.go node.go command.go plan.go now.go
 //     config.go limit.go status.go answer.go program.go policy.go decision.go mode.go drain.go
-//     failure.go timeout.go errors.go memorycache.go storednames.go.
+//     failure.go timeout.go errors.go memorycache.go storednames.go place.go.
 //
 // # Laws
 //
