@@ -44,9 +44,9 @@ func Versions(t testing.TB) (names []string) {
 // toWrite returns the name of the golden store that is to be written now, "" for none.
 func toWrite() string { return os.Getenv("WEFT_GOLDEN") }
 
-// Test checks everything that earlier releases stored, as their files of a kind keep it. open makes
-// a store of such a file. write fills a new store by [Write] and returns its file, which is
-// kept instead when a name is to be written.
+// Test checks the golden files of a kind, which earlier releases have written. open opens such a
+// file as a store. If the environment requests a new golden file, Test only writes that file: write
+// fills a new store by [Write] and returns the file.
 func Test(t *testing.T, kind string, open func(t *testing.T, file []byte) Stored, write func(t *testing.T) []byte) {
 	at := func(name string) string { return filepath.Join("testdata", "golden", name+"."+kind) }
 	if name := toWrite(); name != "" {
@@ -234,8 +234,8 @@ func check(t *testing.T, store checkpoint.Store, thread string, want storedThrea
 	}
 }
 
-// same fails the test unless got, as JSON, has everything that want has. Members of objects
-// that only got has are no difference: later code may tell more of what is stored.
+// same fails the test unless got, as JSON, has everything that want has. It ignores members of
+// objects that only got has: later code may return more members.
 func same(t *testing.T, what string, got, want any) {
 	t.Helper()
 	var g, w any

@@ -276,7 +276,7 @@ func boom(ctx context.Context, s *State) error {
 	return nil
 }
 
-// made tells a result that was kept in the golden store from one that was made anew.
+// made distinguishes a result in the golden store from a new one.
 func made(ctx context.Context, what string) (string, error) {
 	if _, ok := isWriting(ctx); !ok {
 		return what + " was made again", nil

@@ -33,7 +33,7 @@ type storedThread struct {
 type commit struct {
 	Point   json.RawMessage `json:"point"`
 	State   json.RawMessage `json:"state"`
-	Pending []entry         `json:"pending,omitempty"` // beside the head
+	Pending []entry         `json:"pending,omitempty"` // the pending writes
 }
 
 type entry struct {

@@ -26,7 +26,7 @@ type writer struct {
 	result graph.Result[State]
 }
 
-// threads are the threads of a golden store by name: how each is brought to where it stands.
+// threads has the threads of a golden store by name. Each function runs a thread to its pause.
 var threads map[string]func(w *writer)
 
 func init() {

@@ -117,8 +117,8 @@ var policies = []policy{
 // root is the package at the top of the module.
 const root = "."
 
-// testModules are the modules that every test may import. Tests may also import all packages of this
-// module.
+// testModules are the modules that every test may import. Tests may also import all packages of
+// this module.
 var testModules = []string{"github.com/creack/pty", "github.com/google/go-cmp", "github.com/google/jsonschema-go", "go.uber.org/goleak", "pgregory.net/rapid"}
 
 // find returns the policy of a package.

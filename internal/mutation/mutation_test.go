@@ -17,8 +17,8 @@ type mutant struct {
 	name string
 	file string // below the folder of its package
 	old  string // is in the file once
-	// new replaces it. In a Go file, OFF is a condition that is false while the mutant is active. In
-	// a script of a server, new is not longer than old.
+	// new replaces it. In a Go file, OFF is a condition that is false while the mutant is active.
+	// In a script of a server, new is not longer than old.
 	new  string
 	test string // the pattern of the test's name
 }

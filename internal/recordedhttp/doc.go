@@ -1,5 +1,5 @@
-// Package recordedhttp replays recorded responses of model servers in tests. A file has the bytes of
-// a raw response, and the expected result of the client.
+// Package recordedhttp replays recorded responses of model servers in tests. A file has the bytes
+// of a raw response, and the expected result of the client.
 //
 //	A name: what is wrong with the answer.
 //	want: bad_answer

@@ -53,7 +53,7 @@ func PlayBack(sp *Spec, r Rewinder, seed uint64) (seen []Outcome, backs int) {
 	return seen, backs
 }
 
-// mark names a commit of a subgraph. The engine and the interpreter bring them into the same order, by their keys.
+// mark names a commit of a subgraph. The engine and the interpreter sort marks by key.
 type mark struct {
 	key string // which subgraph
 	at  int    // which commit of it, from 1
@@ -93,7 +93,7 @@ type moment struct {
 	rootTurn   int
 }
 
-// way says how a job comes to a commit of its subgraph.
+// way is the path of a job to a commit of its subgraph.
 type way struct {
 	chain *chain
 	at    int
@@ -147,7 +147,7 @@ func (in *Interpreter) fork(at int, next *way) {
 			j.back = next
 		case next != nil:
 			j.back = nil
-		} // else a commit that began a branch says it
+		} // otherwise the commit that began a branch sets it
 		in.due = append(in.due, &j)
 	}
 	in.branch = len(in.chain.commits) + 1

@@ -66,7 +66,7 @@ func (m *mortal) note(entries []checkpoint.Entry) {
 		switch e.Slot {
 		case "result":
 			m.stored[e.Task] = true
-		case "void": // they do not count
+		case slotInvalid:
 			clear(m.stored)
 		}
 	}
@@ -79,7 +79,7 @@ func (m *mortal) revive(writes int, applied bool) {
 	m.left, m.applied, m.dead = writes, applied, false
 }
 
-// ledger counts the runs of tasks, and notes those of tasks that had a stored result.
+// counting counts the runs of tasks, and lists tasks that ran despite a stored result.
 type counting struct {
 	mu    sync.Mutex
 	ran   map[string]int
@@ -166,7 +166,8 @@ func (l *counting) check(m *mortal) error {
 	return nil
 }
 
-// ends returns how each turn ended: pauses depend on what was told before a crash.
+// ends returns how each turn ended. It omits pauses, which depend on the notifications before a
+// crash.
 func ends(seen []Outcome) string {
 	var last []Outcome
 	for _, o := range seen {

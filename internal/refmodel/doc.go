@@ -30,9 +30,8 @@
 //     takes it away again.
 //   - Of a channel: a line in [Fields], one in the struct State and its two switches
 //     (bind.go), and its merge in plain.go.
-//   - Of a thread (a fork, a patch): a method of [Runner] that both Engine and Interpreter have, and a
-//     move in
-//     Play that sometimes makes it.
+//   - Of a thread (a fork, a patch): a method of [Runner] that both Engine and Interpreter have,
+//     and a move in Play that sometimes makes it.
 //   - Of a run (a durability, a concurrency, a store): a field of Engine that the tests vary.
 //     It must not change the trace.
 package refmodel

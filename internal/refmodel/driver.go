@@ -11,8 +11,8 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// Driver runs a Spec with package graph, as a driver in other processes does: by Plan, RunTask and Commit,
-// one call at a time. Each call is made on a graph of its own, twice.
+// Driver runs a Spec with package graph like a driver in another process: by Plan, RunTask and
+// Commit, one call at a time. It makes each call twice, each time on a new graph.
 type Driver struct {
 	// Open returns a new graph over the store: a process.
 	Open func() (*graph.Graph[State], error)
@@ -178,7 +178,7 @@ func sent[T any](v T) (arrived T) {
 	return arrived
 }
 
-// outcome tells how a run ended.
+// outcome returns how a run ended.
 func (d *Driver) outcome(plan graph.Plan, err error) Outcome {
 	s, _, readErr := d.engine.Graph.State(d.ctx, checkpoint.Key{Thread: d.engine.Thread}, 0)
 	if readErr != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// A run that is driven from outside, each call twice and in a process of its own, with the tasks of a
-// step in any order, produces the trace of the interpreter. No task that has finished runs again.
+// An external driver makes each call twice, in a new process, and runs the tasks of a step in any
+// order. The run produces the trace of the interpreter. A finished task does not run again.
 //
 // Requirement: driver: the trace is that of the local run
 // Requirement: driver: a call made again does nothing twice

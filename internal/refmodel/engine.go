@@ -17,10 +17,10 @@ import (
 type Engine struct {
 	Graph  *graph.Graph[State]
 	Thread string
-	// Retry says whether a call that ended with this error is made again; nil means never.
-	// It stands for a process that died, so it may also replace Graph.
+	// Retry reports whether a call that ended with this error is repeated; nil means never.
+	// It simulates a process that died, so it may also replace Graph.
 	Retry func(error) bool
-	// Durability is that of all runs. It must not show.
+	// Durability is that of all runs. It must not change the trace.
 	Durability graph.Durability
 	// Err is the error of the last call.
 	Err error
@@ -91,8 +91,8 @@ func answers(given []Answer, open []graph.Interrupt) (a graph.Answers) {
 		switch one.Place {
 		case Only:
 			a = a.Answer("", one.Value)
-		case Nobody:
-			a = a.Answer("nobody", one.Value)
+		case Unasked:
+			a = a.Answer("unasked", one.Value)
 		default:
 			a = a.Answer(open[one.Place].ID, one.Value)
 		}
@@ -100,7 +100,7 @@ func answers(given []Answer, open []graph.Interrupt) (a graph.Answers) {
 	return a
 }
 
-// opened tells why a run pauses, and returns the questions of it.
+// opened returns the reasons of a pause, and its questions.
 func opened(all []graph.Interrupt) (open []string, questions []graph.Interrupt) {
 	for _, in := range all {
 		text := in.Kind + " " + in.Node
@@ -113,7 +113,7 @@ func opened(all []graph.Interrupt) (open []string, questions []graph.Interrupt) 
 	return open, questions
 }
 
-// outcome tells how a call ended.
+// outcome returns how a call ended.
 func (e *Engine) outcome(res graph.Result[State], err error) Outcome {
 	e.Err = err
 	state, encErr := e.Graph.EncodeState(res.State)

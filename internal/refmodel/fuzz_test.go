@@ -31,7 +31,7 @@ func (t *tape) Uint64() uint64 {
 	return binary.LittleEndian.Uint64(word[:]) * 0x9e3779b97f4a7c15
 }
 
-// FuzzProgram compares the engine with the reference interpreter on the graphs that the generator makes of a tape.
+// FuzzProgram compares the engine with the reference interpreter on graphs generated from a tape.
 func FuzzProgram(f *testing.F) {
 	for s := range byte(8) {
 		f.Add([]byte{s, 0, s, s, 7 * s, 1, 2, 3, s, s}, uint64(s))

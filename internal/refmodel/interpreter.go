@@ -20,7 +20,7 @@ type Interpreter struct {
 	due, ran []*job           // what is next, in canonical order, and what the last step ran
 	waiting  map[string]bool  // deferred nodes
 	arrived  map[int][]string // by join
-	passed   bool             // somebody was told of the static interrupt here
+	passed   bool             // the static interrupt here was reported
 	history  []string
 	host     *Interpreter // of a subgraph: what runs it
 	chain    *chain
@@ -131,8 +131,8 @@ func (in *Interpreter) breaks(kind string, jobs []*job, nodes []string) (open []
 	return open
 }
 
-// superstep runs what is due and has not finished, and folds it when all has. Else it says
-// why not.
+// superstep runs the due jobs that have not finished, and folds them once all have. Otherwise it
+// returns the reason as status.
 func (in *Interpreter) superstep() (status string, open []question) {
 	for _, j := range in.due {
 		goesOn := func(q question) bool { return q.id == "" || in.shared.fresh[q.id] }
@@ -216,7 +216,7 @@ func (in *Interpreter) goOn(from []string, to []Target) {
 	in.note()
 }
 
-// note commits where the graph stands.
+// note commits the current position of the graph.
 func (in *Interpreter) note() {
 	in.commit()
 	in.history = append(in.history, fmt.Sprintf("turn %d step %d ran %v next %v %s", in.turn, in.step, names(in.ran), names(in.due), in.state.encode()))

@@ -91,8 +91,8 @@ func first(seq []int) int {
 	return seq[0]
 }
 
-// folded returns what a field holds after the writes of a step, task by task. ok is false
-// when they cannot stand together.
+// folded returns the value of a field after the writes of a step, task by task. ok is false if the
+// writes conflict.
 func (f Field) folded(h held, tasks [][]write) (_ held, ok bool) {
 	var wrote, overwrote [][]write
 	for _, all := range tasks {

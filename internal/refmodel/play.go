@@ -31,13 +31,13 @@ type Outcome struct {
 
 // Answer is an answer to one of the open questions of the last Outcome.
 type Answer struct {
-	Place int // among them; or Only, or Nobody
+	Place int // among them; or Only, or Unasked
 	Value int
 }
 
 const (
-	Only   = -1 // the only open question, without its id
-	Nobody = -2 // a question that nobody asked
+	Only    = -1 // the only open question, without its id
+	Unasked = -2 // a question that was not asked
 )
 
 // Play takes a runner through all turns of a spec, and returns what it saw. With calm it
@@ -105,7 +105,7 @@ func (p *player) move(o Outcome) Outcome {
 	}
 	h, asked := p.chance(), questions(o)
 	if !p.calm && h%7 == 0 {
-		p.saw(p.Resume([]Answer{{Nobody, 1}}))
+		p.saw(p.Resume([]Answer{{Unasked, 1}}))
 	}
 	if !p.calm && h%5 == 0 && len(asked) > 1 {
 		p.saw(p.Resume([]Answer{{Only, 1}}))
@@ -178,7 +178,7 @@ func (in *Interpreter) History() []string { return in.history }
 // Runs returns how often each node was run, attempts included.
 func (in *Interpreter) Runs() map[string]int { return in.shared.runs }
 
-// outcome tells how a call ended.
+// outcome returns how a call ended.
 func (in *Interpreter) outcome(status string, open []question, steps int) Outcome {
 	if status == "panicked" {
 		status = "failed" // and is not tried again

@@ -23,8 +23,8 @@ var (
 	seeds = flag.Int("seeds", 0, "how many seeds they try; 0 means as many as suit a run of all tests")
 )
 
-// atRandom calls check with seeds, and fails the test with the first that check returns an
-// error for. It says how to try that seed again, and the smallest Spec that still fails.
+// atRandom calls check with seeds, and fails the test at the first error. The failure names the
+// seed with the command that repeats it, and the smallest Spec that still fails.
 func atRandom(t *testing.T, many int, check func(t *testing.T, sp *Spec, seed uint64) error) {
 	t.Helper()
 	switch {
@@ -82,7 +82,7 @@ func fails(t *testing.T, sp *Spec, seed uint64, check func(*testing.T, *Spec, ui
 	return check(t, sp, seed) != nil
 }
 
-// differ returns an error that says where two traces differ.
+// differ returns an error with the place where two traces differ.
 func differ(what, got, want string) error {
 	if got == want {
 		return nil
@@ -189,8 +189,9 @@ func sameWithoutStore(sp *Spec, want Outcome, cfg graph.Config) error {
 	return differ("without a store", Trace([]Outcome{got}), Trace([]Outcome{want}))
 }
 
-// Who calls goes on foot where nobody can end the call, and takes a goroutine where somebody can. One task at a time,
-// all must be the same: how the call ends, its error, and which node ran when.
+// A call that cannot be cancelled runs inline, on the goroutine of the caller. A call that can be
+// cancelled runs on another goroutine. With one task at a time both must be equal: how the call
+// ends, its error, and the order of the nodes.
 func TestACallInlineReportsTheSameTrace(t *testing.T) {
 	atRandom(t, 4_000, func(_ *testing.T, sp *Spec, seed uint64) error {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -203,11 +204,11 @@ func TestACallInlineReportsTheSameTrace(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return differ("on foot", here, there)
+		return differ("inline", here, there)
 	})
 }
 
-// called tells all of one call without a store.
+// called returns a description of one call without a store.
 func called(ctx context.Context, sp *Spec, parallel int) (string, error) {
 	var ran []string
 	shop := &Workshop{Spec: sp, Parallel: parallel, Enter: func(_ context.Context, task, node string) error {

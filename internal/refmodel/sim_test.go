@@ -15,12 +15,11 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// sim runs the turns of one Spec in simulated time. Everything that can come out one way or
-// another is decided by the seed: how long a task takes and so which of them finishes first,
-// how long the store takes and when it fails, when a call is cancelled, and what the second
-// worker on the thread does meanwhile.
+// sim runs the turns of one Spec in simulated time. The seed determines everything that can vary:
+// the duration of each task, and so their order; the duration and the failures of store calls; the
+// time when a call is cancelled; and the actions of a second worker on the thread.
 type sim struct {
-	wide bool // nothing ties: there is a place for every task, and nobody cancels
+	wide bool // no limits: every task has a worker, and no call is cancelled
 	checkpoint.Store
 	seed    uint64
 	born    time.Time
@@ -181,7 +180,7 @@ func (s *sim) Put(ctx context.Context, p checkpoint.Pending) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, e := range p.Entries {
-			if err == nil && e.Slot == "void" {
+			if err == nil && e.Slot == slotInvalid {
 				s.invalid = true
 			}
 			if err == nil && e.Slot == "result" && s.stored[e.Task] == 0 {

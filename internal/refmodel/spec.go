@@ -81,9 +81,9 @@ type Task interface {
 	Lap(n int) int
 	// Write writes n to a field; how is "write", "overwrite" or "remove".
 	Write(field, how string, key, n int)
-	// Ask asks; ok is false when there is no answer yet.
+	// Ask asks a question; ok is false if there is no answer yet.
 	Ask(key, prompt string) (answer int, ok bool)
-	// Fails reports whether the act of the task that has this key is to fail, which it is limit times.
+	// Fails reports whether the action with this key must fail. It fails limit times.
 	Fails(key, limit int) bool
 }
 
@@ -180,7 +180,7 @@ func (c Cond) holds(t Task) bool {
 // mix adds x to a reading.
 func mix(h, x int) int { return ((h*31+x+1)%modulus + modulus) % modulus }
 
-// Field says how a field of the state merges writes.
+// Field describes how a field of the state merges writes.
 type Field struct {
 	Name    string
 	Kind    string

@@ -8,16 +8,15 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// Steps is how many Bytes makes, and around of them it looks at: half of these before step
-// 100 and step 1000, half after. No base is due in them.
+// Steps is the number of steps that Bytes runs. It measures around of them: half before and half
+// after step 100 and step 1000. The store writes no base in these.
 const (
 	Steps  = 1100
 	around = 100
 )
 
-// Bytes runs a graph whose every step adds 1 KiB to a log, and fails the test when step
-// 1000 writes 5 % more or less than step 100, by any of the measures. A measure returns
-// how many bytes there are now.
+// Bytes runs a graph whose every step adds 1 KiB to a log. It fails the test if, by any measure,
+// step 1000 writes 5 % more or less than step 100. A measure returns the current number of bytes.
 func Bytes(t testing.TB, store checkpoint.Store, measures map[string]func() int64) {
 	t.Helper()
 	read := func() map[string]int64 {

@@ -152,10 +152,10 @@ func memoryCalls(s memory.Store) []Call {
 	}
 }
 
-// generous is within how many times its bound a call must end. What is tested is that it ends.
+// generous is the number of bounds within which a call must end. The test is that it ends at all.
 const generous = 50
 
-// Ends calls f, and fails the test when it takes far longer than a bound. It returns what f did.
+// Ends calls f, and fails the test if f takes far longer than bound. It returns the error of f.
 func Ends(t testing.TB, name string, bound time.Duration, f func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -171,33 +171,33 @@ func Ends(t testing.TB, name string, bound time.Duration, f func() error) error 
 	}
 }
 
-// Bounded makes every call on a connection that a network swallows, once with no deadline but
-// that of the store, and once with a shorter one. ready makes a connection over which the next
-// call will go; it may fail where the machine is slow, and is then tried again.
-func Bounded(t *testing.T, n *Network, way Way, patience time.Duration, ready func(ctx context.Context) error, calls []Call) {
+// Bounded makes every call twice on a connection whose bytes the network drops: once with no
+// deadline other than that of the store, retryFor, and once with a shorter one. ready opens the
+// connection of the next call. It may fail on a slow machine, and is then retried.
+func Bounded(t *testing.T, n *Network, way Way, retryFor time.Duration, ready func(ctx context.Context) error, calls []Call) {
 	t.Helper()
 	for _, c := range calls {
 		name := fmt.Sprintf("%s, %v", c.Name, way)
 		Prepare(t, n, ready)
 		n.Set(way)
-		err := Ends(t, name, patience, func() error { return c.Do(context.Background()) })
+		err := Ends(t, name, retryFor, func() error { return c.Do(context.Background()) })
 		switch {
 		case !errors.Is(err, checkpoint.ErrUnavailable) && !errors.Is(err, checkpoint.ErrUnknownOutcome):
-			t.Errorf("rule: a call to a server that is silent fails, with a type\n got: %s: %v", name, err)
+			t.Errorf("rule: a call to a silent server fails with a typed error\n got: %s: %v", name, err)
 		case !strings.Contains(err.Error(), n.Addr):
-			t.Errorf("rule: the error says where there was no answer: %s\n got: %v", n.Addr, err)
+			t.Errorf("rule: the error names the address of the server: %s\n got: %v", n.Addr, err)
 		}
-		short, cancel := context.WithTimeout(context.Background(), patience/10)
-		err = Ends(t, name+" with a context", patience, func() error { return c.Do(short) })
+		short, cancel := context.WithTimeout(context.Background(), retryFor/10)
+		err = Ends(t, name+" with a context", retryFor, func() error { return c.Do(short) })
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("rule: the deadline of the caller's context is kept\n got: %s: %v", name, err)
+			t.Errorf("rule: the deadline of the caller's context applies\n got: %s: %v", name, err)
 		}
 	}
 	n.Set(Pass)
 }
 
-// answered reports whether an error is none, or one that a server that answers may be the cause of.
+// answered reports whether err is nil or an error that a server may return.
 func answered(err error) bool {
 	for _, kind := range []error{checkpoint.ErrConflict, checkpoint.ErrNotFound, checkpoint.ErrFenced, checkpoint.ErrOwned,
 		document.ErrConflict, document.ErrNotFound, memory.ErrNotFound} {
@@ -208,9 +208,9 @@ func answered(err error) bool {
 	return err == nil
 }
 
-// Stops makes every call on a network that becomes silent in the middle of it: after no reply, after
-// one, and so on until the call gets all that it asks for.
-func Stops(t *testing.T, n *Network, patience time.Duration, ready func(ctx context.Context) error, calls []Call) {
+// Stops makes every call on a network that becomes silent during it: after no reply, after one
+// reply, and so on, until the call gets all its replies.
+func Stops(t *testing.T, n *Network, retryFor time.Duration, ready func(ctx context.Context) error, calls []Call) {
 	t.Helper()
 	const most = 200 // replies of a call
 	for _, c := range calls {
@@ -218,12 +218,12 @@ func Stops(t *testing.T, n *Network, patience time.Duration, ready func(ctx cont
 			name := fmt.Sprintf("%s after %d replies", c.Name, replies)
 			Prepare(t, n, ready)
 			n.SetAfter(replies)
-			err := Ends(t, name, patience, func() error { return c.Do(context.Background()) })
+			err := Ends(t, name, retryFor, func() error { return c.Do(context.Background()) })
 			if answered(err) {
 				break
 			}
 			if replies == most || !errors.Is(err, checkpoint.ErrUnavailable) && !errors.Is(err, checkpoint.ErrUnknownOutcome) {
-				t.Fatalf("rule: a call goes to its server a few times, and its error has a type\n got: %s: %v", name, err)
+				t.Fatalf("rule: a call makes few round trips, and its error is typed\n got: %s: %v", name, err)
 			}
 		}
 	}
@@ -240,5 +240,5 @@ func Prepare(t testing.TB, n *Network, ready func(ctx context.Context) error) {
 			return
 		}
 	}
-	t.Fatalf("rule: when the network is whole again, so is the store\n got: %v", err)
+	t.Fatalf("rule: the store works again once the network does\n got: %v", err)
 }

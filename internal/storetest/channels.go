@@ -66,7 +66,7 @@ func key(i int) string { return fmt.Sprintf("key %08d", i) }
 func added(i int) string { return key(50_000_000 + i) }
 
 func said(i int) message.Message {
-	m := message.User("a message that says what it says")
+	m := message.User("a message with a few words")
 	m.ID = key(i)
 	return m
 }
@@ -183,7 +183,7 @@ func entry(i int) any   { return pair(key(i), 1000+i) }
 func known(i int) any   { return pair("order", pair(key(i), pair("what", "a thing that is known"))) }
 
 func spoken(i int) any {
-	return map[string]any{"role": "user", "id": key(i), "content": "a message that says what it says"}
+	return map[string]any{"role": "user", "id": key(i), "content": "a message with a few words"}
 }
 
 func pair(name string, v any) map[string]any { return map[string]any{name: v} }

@@ -1,4 +1,4 @@
-// Package storetest has what the tests of stores share. Only tests import it.
+// Package storetest has the common tests of stores. Only tests import it.
 //
 //   - The cost of a run: round trips ([Trips]), bytes ([Bytes]), room ([Room]), and growth with the
 //     size of the state ([Growth]). A backend passes the store and its counters:
@@ -6,14 +6,14 @@
 //     storetest.Trips(t, store, proxy.trips.Load)
 //     storetest.Bytes(t, store, map[string]func() int64{"on the wire": proxy.bytes.Load})
 //
-//   - A network that swallows bytes ([Network]), and every call of a store ([Calls]), for tests that no
-//     call waits for such a network without a bound.
+//   - A network that drops bytes ([Network]), and every call of a store ([Calls]). They test that
+//     each call on such a network ends within a bound.
 //
 //   - A store whose writes fail ([FailingStore]), for tests of crashes.
 //
-//   - A disk that is soon full ([RunOnSmallDisk]), on Linux.
+//   - A small disk that fills up ([RunOnSmallDisk]), on Linux.
 //
 //   - Free ports for servers that tests start ([StartOnPort]).
 //
-// What checkpointtest requires of a single call, this package requires of whole runs.
+// checkpointtest has the rules of single calls; this package tests whole runs.
 package storetest

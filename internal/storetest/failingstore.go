@@ -11,8 +11,8 @@ import (
 // ErrDisk is the error of a write that fails.
 var ErrDisk = errors.New("the disk is on fire")
 
-// FailingStore is a store some of whose writes fail, before or after they are done. It has no leases
-// and no other optional methods.
+// FailingStore is a store some of whose writes fail, before or after they are done. It has no
+// leases and no other optional methods.
 type FailingStore struct {
 	checkpoint.Store
 	At map[int]bool // by the number of the write, from 1: whether the failing write is done

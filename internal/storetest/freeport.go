@@ -47,11 +47,11 @@ func free(port int) error {
 	return l.Close()
 }
 
-// tries is how many ports StartOnPort tries.
+// tries is the number of ports that StartOnPort tries.
 const tries = 5
 
-// ErrServerEnded is returned by a start function when the server ended before it was ready, as it does
-// when it cannot bind its port.
+// ErrServerEnded is returned by a start function when the server ended before it was ready, for
+// example because it could not bind its port.
 var ErrServerEnded = errors.New("the server ended before it was ready")
 
 // StartOnPort calls start with a chosen port, and again with another port while it returns an

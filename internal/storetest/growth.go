@@ -32,22 +32,21 @@ func Kinds() (kinds []state.Kind) {
 	return kinds
 }
 
-// Growth runs graphs whose steps write to one channel, for each type of channel and each way
-// to write to it, and fails the test when a step of a thread with many entries, 10,000 or so,
-// allocates more bytes than a step of a thread with 100. What is counted is the whole step: view, node, fold
-// and commit.
+// Growth runs graphs whose steps write to one channel, for each type of channel and each kind of
+// write. It fails the test if a step of a thread with many entries, such as 10,000, allocates more
+// bytes than a step of a thread with 100. A step includes its view, node, fold and commit.
 //
-// A persistent tree of 10,000 entries is twice as deep as one of 100: half as much again and 4
-// KiB are granted. A copy of 10,000 entries takes at least 160 KiB. Steps at which a field gets
-// a new base are not measured.
+// A persistent tree of 10,000 entries is twice as deep as one of 100, so Growth allows 1.5 times
+// the bytes plus 4 KiB. A copy of 10,000 entries takes at least 160 KiB. Steps in which a field
+// gets a new base are not measured.
 func Growth(t *testing.T, store checkpoint.Store, many int) {
 	t.Helper()
 	growthIn(t, store, ways[0], growths, many)
 }
 
-// GrowthOfViews is [Growth] in steps of several tasks, each of which has a view of its own and
-// writes; with a reader of what happens; in a child that shares the state; and for Records. What
-// it measures beside Growth does not depend on the store.
+// GrowthOfViews is [Growth] for steps of several tasks, each of which writes to its own view, for
+// runs with a subscriber, for children that share the state, and for Records. These measurements do
+// not depend on the store.
 func GrowthOfViews(t *testing.T, store checkpoint.Store, many int) {
 	t.Helper()
 	rows := slices.DeleteFunc(slices.Clone(growths), func(g growth[channels]) bool { return g.seed != nil && !g.adds() && !g.removes() })

@@ -41,8 +41,7 @@ func TestStep_CostIsFlatWhenEncrypted(t *testing.T) {
 	storetest.Growth(t, store, entries())
 }
 
-// BenchmarkGrowth adds b.N entries: with -benchtime 1000x and 100000x it says what the new
-// bases cost.
+// BenchmarkGrowth adds b.N entries. Compare -benchtime 1000x and 100000x for the cost of new bases.
 func BenchmarkGrowth(b *testing.B) {
 	storetest.BenchGrowth(b, func() checkpoint.Store { return new(checkpoint.Memory) })
 }

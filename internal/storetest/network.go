@@ -7,44 +7,44 @@ import (
 	"testing"
 )
 
-// Way says what a network does with the bytes of a connection.
+// Way is the treatment of the bytes of a connection.
 type Way int
 
 const (
-	// Pass passes all bytes on.
+	// Pass forwards all bytes.
 	Pass Way = iota
-	// Silent accepts connections and reads what comes, and says nothing.
+	// Silent accepts connections, reads all bytes and sends none.
 	Silent
-	// Requests passes on the beginning of what the client sends, and swallows the rest.
+	// Requests forwards the first bytes of the client and drops the rest.
 	Requests
-	// Replies passes on what the client sends, and swallows what comes back.
+	// Replies forwards the bytes of the client and drops those of the server.
 	Replies
-	// Halted neither reads nor writes: the peer is gone and has not said so.
+	// Halted neither reads nor writes, like a peer that died without closing the connection.
 	Halted
 )
 
-// Ways are those that swallow bytes.
+// Ways are the ways that drop bytes.
 var Ways = []Way{Silent, Requests, Replies, Halted}
 
 func (w Way) String() string {
 	return [...]string{"Pass", "Silent", "Requests", "Replies", "Halted"}[w]
 }
 
-// beginning is how much of a request Requests passes on.
+// beginning is the number of bytes of a request that Requests forwards.
 const beginning = 10
 
-// Network is a proxy before a server. A connection of which it has swallowed a byte never comes
-// back, and the client does not see it closed; a new one goes the Way that is set. The server sees
-// the end once the client has closed its own, or at once when the connection is Halted, so that
-// connections which are lost for good do not use up those that a server takes.
+// Network is a proxy before a server. A connection that has lost a byte forwards nothing any more,
+// and its client does not see it closed. A new connection follows the current Way. The server sees
+// the end of a connection when the client closes it, and that of a Halted one immediately. Lost
+// connections therefore do not use up the connections of the server.
 type Network struct {
-	// Addr is where to connect to, over TCP.
+	// Addr is the TCP address of the proxy.
 	Addr string
 
 	server [2]string // network and address
 	way    atomic.Int32
-	once   atomic.Bool  // Pass again once bytes were swallowed
-	spared atomic.Int64 // how many chunks of replies still pass while the way is Replies
+	once   atomic.Bool  // back to Pass once bytes were dropped
+	spared atomic.Int64 // chunks of replies that still pass while the way is Replies
 	lost   atomic.Int64
 	l      net.Listener
 	all    sync.WaitGroup
@@ -53,7 +53,7 @@ type Network struct {
 	ended  chan struct{}
 }
 
-// NewNetwork puts a network before a server, until the test ends.
+// NewNetwork starts a proxy before a server, until the test ends.
 func NewNetwork(t testing.TB, network, address string) *Network {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -66,14 +66,14 @@ func NewNetwork(t testing.TB, network, address string) *Network {
 	return n
 }
 
-// Set says what happens to bytes from now on.
+// Set sets the way of all bytes from now on.
 func (n *Network) Set(w Way) {
 	n.once.Store(false)
 	n.spared.Store(0)
 	n.way.Store(int32(w))
 }
 
-// SetOnce is Set until bytes have been swallowed; then connections that have lost none go on.
+// SetOnce is Set until a byte is dropped. Connections that have lost none then pass again.
 func (n *Network) SetOnce(w Way) {
 	n.way.Store(int32(w))
 	n.once.Store(true)
@@ -85,7 +85,7 @@ func (n *Network) SetAfter(replies int) {
 	n.spared.Store(int64(replies))
 }
 
-// Lost returns how many connections have lost bytes.
+// Lost returns the number of connections that have lost bytes.
 func (n *Network) Lost() int { return int(n.lost.Load()) }
 
 func (n *Network) end() {
@@ -133,7 +133,7 @@ type connection struct {
 	dead           atomic.Bool
 }
 
-// copy passes bytes on until an end closes. Of a pair that has lost bytes nothing passes any
+// copy forwards bytes until an end closes. A connection that has lost bytes forwards nothing any
 // more, and the client does not learn that the server has closed.
 func (p *connection) copy(to, from net.Conn, request bool) {
 	for b := make([]byte, 64<<10); ; {

@@ -8,26 +8,26 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// Room runs a graph that keeps the last commits of its thread only, and fails the test
-// when others pile up, or when what is kept cannot be read as it was.
+// Room runs a graph that only retains the last commits of its thread. It fails the test if older
+// commits accumulate, or if a retained commit cannot be read completely.
 func Room(t testing.TB, store checkpoint.Store) {
 	t.Helper()
 	const keep, every, last = 10, 64, 300
 	step := 0
 	run(t, loopOf(t, graph.Config{Store: store, Keep: checkpoint.Keep{Last: keep}}, func() bool { step++; return step < last }), "room", checkpoint.Reject)
 	key := checkpoint.Key{Thread: "room"}
-	kept := 0
+	retained := 0
 	for snap, err := range store.History(t.Context(), key, checkpoint.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept++
+		retained++
 		if n := lengthAt(t, store, key, snap.Seq); n != int(snap.Seq)-1 { // the first commit is the input's
-			t.Errorf("rule: a commit that is kept is whole\n got: %d entries in the log of commit %d\nwant: %d", n, snap.Seq, snap.Seq-1)
+			t.Errorf("rule: a retained commit is complete\n got: %d entries in the log of commit %d\nwant: %d", n, snap.Seq, snap.Seq-1)
 		}
 	}
-	if kept < keep || kept > keep+every {
-		t.Errorf("rule: a thread keeps what Config.Keep says, and what came since the last time that was looked at\n got: %d commits of %d\nwant: %d to %d", kept, last+1, keep, keep+every)
+	if retained < keep || retained > keep+every {
+		t.Errorf("rule: a thread retains the commits of Config.Keep, and those since the last pruning\n got: %d commits of %d\nwant: %d to %d", retained, last+1, keep, keep+every)
 	}
 }
 
@@ -40,7 +40,7 @@ func lengthAt(t testing.TB, store checkpoint.Store, key checkpoint.Key, seq uint
 	}
 	c, err := checkpoint.OpenAt(t.Context(), store, key, schema, seq)
 	if err != nil {
-		t.Fatalf("rule: a commit that is kept can be read\n got: %v\nwant: commit %d", err, seq)
+		t.Fatalf("rule: a retained commit can be read\n got: %v\nwant: commit %d", err, seq)
 	}
 	return c.State.State.(*thread).Log.Len()
 }

@@ -23,9 +23,9 @@ type Disk struct {
 // inside is set in the environment of the process that has the disk.
 const inside = "WEFT_TEST_SMALL_DISK"
 
-// RunOnSmallDisk runs the test again in a new process, and calls f there with a small disk: a file
-// system in memory that only this process sees. If the system does not allow that, the size of files
-// is limited instead.
+// RunOnSmallDisk runs the test again in a new process, and calls f there with a small disk. The
+// disk is a file system in memory that only this process sees. If the system does not allow that,
+// the size of files is limited instead.
 func RunOnSmallDisk(t *testing.T, f func(t *testing.T, d Disk)) {
 	t.Helper()
 	if os.Getenv(inside) != "" {

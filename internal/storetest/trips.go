@@ -15,11 +15,10 @@ type thread struct {
 	Log state.List[string] `json:"log"`
 }
 
-// Trips runs graphs on a store and fails the test when they make other round trips than
-// these: one to load the thread, one for its input, one for each superstep, whatever its
-// tasks, and two for the lease. What the tasks of a fan-out finish while others run is
-// stored beside them, so that from the end of the last task to the next step there is one.
-// trips returns how many the store has made.
+// Trips runs graphs on a store and fails the test if their number of round trips is wrong. A run
+// makes one round trip to load the thread, one for its input, one for each superstep, and two for
+// the lease. The results of a fan-out are stored while other tasks run, so there is one round trip
+// from the end of the last task to the next step. trips returns the round trips so far.
 func Trips(t testing.TB, store checkpoint.Store, trips func() int64) {
 	linear(t, store, trips, "first") // a connection learns scripts and statements
 	fanOut(t, store, trips, "first fan")
@@ -47,8 +46,8 @@ func Trips(t testing.TB, store checkpoint.Store, trips func() int64) {
 
 const steps = 20
 
-// linear runs a graph of one node that goes to itself, and returns the trips at the
-// beginning of each step.
+// linear runs a graph of one node that goes to itself, and returns the round trips before each
+// step.
 func linear(t testing.TB, store checkpoint.Store, trips func() int64, name string) (seen []int64) {
 	t.Helper()
 	run(t, loop(t, store, func() bool {
@@ -58,8 +57,8 @@ func linear(t testing.TB, store checkpoint.Store, trips func() int64, name strin
 	return seen
 }
 
-// loop compiles a graph whose node adds 1 KiB to the log and goes to itself while more
-// says so.
+// loop compiles a graph whose node adds 1 KiB to the log and goes to itself while more returns
+// true.
 func loop(t testing.TB, store checkpoint.Store, more func() bool) *graph.Graph[thread] {
 	t.Helper()
 	return loopOf(t, graph.Config{Store: store}, more)
@@ -88,7 +87,7 @@ func compile(t testing.TB, b *graph.Builder[thread], cfg graph.Config) *graph.Gr
 	return g
 }
 
-// run runs a graph under a lease that nobody needs to renew.
+// run runs a graph under a lease of an hour, which needs no renewal.
 func run(t testing.TB, g *graph.Graph[thread], name string, lease checkpoint.HoldPolicy) {
 	t.Helper()
 	if _, err := g.Invoke(t.Context(), thread{}, graph.RunOptions{Thread: name, Lease: checkpoint.HoldOptions{Policy: lease, TTL: time.Hour}}); err != nil {
@@ -130,14 +129,14 @@ func fanOut(t testing.TB, store checkpoint.Store, trips func() int64, name strin
 	return ended, next
 }
 
-// puts is a store that tells when so many results have been put. It has no leases.
+// puts is a store that closes full once want results were put. It has no leases.
 type puts struct {
 	checkpoint.Store
 	want, results int
 	full          chan struct{}
 }
 
-func (p *puts) Put(ctx context.Context, w checkpoint.Pending) error { // never by two at once
+func (p *puts) Put(ctx context.Context, w checkpoint.Pending) error { // never called concurrently
 	if err := p.Store.Put(ctx, w); err != nil {
 		return err
 	}
