@@ -9,8 +9,8 @@ import (
 // layout is the [state.Layout] of the records of a shape.
 type layout struct{ *Shape }
 
-// records returns n records in which every channel is its zero value. They share their memory, which
-// is released when none of them is in use.
+// records returns n records in which every channel is its zero value. They share their memory,
+// which is released when none of them is in use.
 func (l layout) records(n int) []Record {
 	fields := len(l.bindings)
 	records, cells, channels := make([]Record, n), make([]any, n*fields), make([]state.Channel, n*fields)
