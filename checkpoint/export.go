@@ -14,17 +14,17 @@ import (
 	"iter"
 )
 
-// A file that Export writes has one line for its beginning, one for each commit, oldest
-// first and the root namespace last, and one for its end. A line is a checksum, a space
-// and a JSON object:
+// An exported file has a header line, a line for each commit, and an end line. Commits are in
+// order, oldest first, with the root namespace last. A line is a checksum, a space and a JSON
+// object:
 //
 //	HASH {"format":"weft thread","version":1,"thread":"t1"}
 //	HASH {"namespace":"","number":1,"id":"…","labels":{…},"record":{…},"refs":[…],"blobs":[…],"beside":[…]}
 //	HASH {"end":true,"commits":1}
 //
-// HASH is the first 32 hex digits of the SHA-256 of all objects so far, this one too,
-// each with its newline: no line can be changed, moved, repeated or left out. A value
-// stands in the file as the JSON that was sealed; the file itself is not encrypted.
+// HASH is the first 32 hex digits of the SHA-256 of all objects up to and including this one, each
+// with its newline. So a line that is changed, moved, repeated or left out is detected. A value in
+// the file is the JSON that was sealed; the file itself is not encrypted.
 const (
 	exportFormat  = "weft thread"
 	exportVersion = 1
@@ -67,8 +67,8 @@ type exportEntry struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Export writes a thread, with all its namespaces, commits and entries, as a file that
-// Import reads: into any store, under any name. An unknown thread is an ErrNotFound.
+// Export writes a thread, with all its namespaces, commits and entries, to w. Import reads it into
+// any store, under any name. An unknown thread is an ErrNotFound.
 func Export(ctx context.Context, store Store, thread string, w io.Writer) error {
 	out := exporter{w: w, sum: sha256.New()}
 	n := 0
@@ -105,7 +105,7 @@ func (e *exporter) line(v any) error {
 	return err
 }
 
-// running adds an object to a sum and returns the checksum of its line.
+// running adds an object to the running sum and returns the checksum of its line.
 func running(sum hash.Hash, object []byte) string {
 	sum.Write(object)
 	return hex.EncodeToString(sum.Sum(nil))[:exportHash]
@@ -125,10 +125,9 @@ func exported(c Commit) exportBody {
 	return b
 }
 
-// Import reads a file that Export wrote and stores it as a new thread. A file that was
-// damaged is an ErrCorrupt that names the line, one of a newer version an ErrUnsupported;
-// then, and whenever Import fails, nothing of the thread stays. A thread that is there is
-// an ErrThreadExists.
+// Import reads a file that Export wrote and stores it as a new thread. A damaged file is an
+// ErrCorrupt that names the line; a file of a newer version is an ErrUnsupported. When Import
+// fails, it leaves no part of the thread in the store. An existing thread is an ErrThreadExists.
 func Import(ctx context.Context, store Store, thread string, r io.Reader) error {
 	return bring(ctx, imported(r), store, thread)
 }
@@ -167,7 +166,8 @@ type importer struct {
 	chains map[string]*importChain
 }
 
-// importChain is what was read of a namespace: its head, and how many pieces of each run.
+// importChain is the state of a namespace while it is read: its head, and the number of pieces of
+// each run.
 type importChain struct {
 	head uint64
 	runs map[blobRun]int
@@ -184,20 +184,20 @@ func (in *importer) head() error {
 	case err != nil:
 		return err
 	case h.Format != exportFormat:
-		return in.corrupt("this is no exported thread")
+		return in.corrupt("the file is not an exported thread")
 	case h.Version != exportVersion:
-		return fmt.Errorf("%w: the file has version %d, this program knows %d", ErrUnsupported, h.Version, exportVersion)
+		return fmt.Errorf("%w: the version of the file must be %d (got %d)", ErrUnsupported, exportVersion, h.Version)
 	}
 	return nil
 }
 
-// end makes sure that nothing is missing and nothing follows.
+// end returns an error if a commit is missing or data follows the end.
 func (in *importer) end(b exportBody, commits int) error {
 	if b.Commits != commits {
-		return in.corrupt("it says %d commits, there were %d", b.Commits, commits)
+		return in.corrupt("the file must have %d commits (got %d)", b.Commits, commits)
 	}
 	if _, err := in.r.ReadByte(); err == nil {
-		return in.corrupt("more follows after the end")
+		return in.corrupt("data follows after the end")
 	} else if err != io.EOF {
 		return err
 	}
@@ -247,7 +247,8 @@ func (in *importer) text() (line []byte, err error) {
 	}
 }
 
-// commit makes sure that a commit refers only to what the file has brought.
+// commit returns the commit of a line. It returns an error if the commit refers to blobs that the
+// file does not have up to this line.
 func (in *importer) commit(b exportBody) (Commit, error) {
 	ch := in.chains[b.Namespace]
 	if ch == nil {

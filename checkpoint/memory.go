@@ -11,17 +11,16 @@ import (
 	"time"
 )
 
-// Memory keeps threads in the memory of this process: for tests, for examples, and
+// Memory is a Store in the memory of this process: for tests, for examples, and
 // for runs that need not outlive it. The zero value is ready for use. A Memory must
 // not be copied after first use.
 //
-// It copies bytes in and out, and so behaves like a store on a disk. A commit
-// costs what it adds and a load costs what it returns, whatever the age of the
-// thread. Nothing is ever dropped but by Drop, Delete, Close and the end of a thread
-// that expires.
+// It copies bytes in and out, and so behaves like a store on a disk. The cost of a commit
+// depends on what it adds, and the cost of a load on what it returns, whatever the age of
+// the thread. Only Drop, Delete, Close and the expiry of a thread remove data.
 type Memory struct {
-	// Now is the clock of leases and of what expires; nil means time.Now. It is set
-	// before the first use, and is safe for concurrent use.
+	// Now is the clock of leases and of expiry; nil means time.Now. Set it before the first
+	// use. It must be safe for concurrent use.
 	Now func() time.Time
 
 	mu      sync.RWMutex // never held while bytes are copied or a caller's code runs
@@ -48,9 +47,9 @@ type memoryThread struct {
 	place   int       // in Memory.ending, while expires is set
 }
 
-// memoryChain is one namespace of a thread. What it points to is written once, so a
-// reader may take slices of it away and read them without the lock. Only the
-// pending entries change in place; Drop makes a new slice of commits.
+// memoryChain is one namespace of a thread. Its commits and blobs are written once, so a
+// reader may take slices of them and read them without the lock. Only the pending entries
+// change in place; Drop makes a new slice of commits.
 type memoryChain struct {
 	commits []memoryCommit // in order of seq
 	blobs   map[blobAddress][]byte
@@ -78,8 +77,8 @@ func (m *Memory) now() time.Time {
 	return m.Now()
 }
 
-// live returns a thread that is there and has not expired, or nil. The caller holds
-// the lock, for reading at least.
+// live returns a thread that exists and has not expired, or nil. The caller holds the
+// lock, at least for reading.
 func (m *Memory) live(thread string, now time.Time) *memoryThread {
 	t := m.threads[thread]
 	if t == nil || t.ended(now) {
@@ -88,7 +87,7 @@ func (m *Memory) live(thread string, now time.Time) *memoryThread {
 	return t
 }
 
-// chain returns a chain that is there, or nil.
+// chain returns a chain that exists, or nil.
 func (t *memoryThread) chain(namespace string) *memoryChain {
 	if t == nil {
 		return nil
@@ -96,7 +95,7 @@ func (t *memoryThread) chain(namespace string) *memoryChain {
 	return t.chains[namespace]
 }
 
-// write has f change the store. It holds the lock, and first removes a thread that has
+// write calls f to change the store. It holds the lock, and first removes the thread if it has
 // expired.
 func (m *Memory) write(ctx context.Context, thread string, f func(t *memoryThread, now time.Time) error) error {
 	if err := ctx.Err(); err != nil {
@@ -131,7 +130,7 @@ func (m *Memory) Commit(ctx context.Context, c Commit) error {
 	return m.write(ctx, c.Thread, func(t *memoryThread, now time.Time) error { return m.append(t, c, now) })
 }
 
-// append adds c to its chain, and keeps its slices.
+// append adds c to its chain and owns its slices from then on.
 func (m *Memory) append(t *memoryThread, c Commit, now time.Time) error {
 	if err := t.fenced(c.Thread, c.Fence); err != nil {
 		return err
@@ -165,7 +164,7 @@ func (m *Memory) append(t *memoryThread, c Commit, now time.Time) error {
 	return nil
 }
 
-// thread returns a thread, which it makes if need be. The caller holds the lock.
+// thread returns a thread and creates it if it does not exist. The caller holds the lock.
 func (m *Memory) thread(id string) *memoryThread {
 	t := m.threads[id]
 	if t == nil {
@@ -188,7 +187,7 @@ func (m *Memory) start(t *memoryThread, namespace string) *memoryChain {
 	return ch
 }
 
-// head returns the number of the newest commit, 0 for a chain that is not there.
+// head returns the number of the newest commit, 0 for a nil chain.
 func (ch *memoryChain) head() uint64 {
 	if ch == nil {
 		return 0
@@ -198,7 +197,7 @@ func (ch *memoryChain) head() uint64 {
 
 func (ch *memoryChain) last() memoryCommit { return ch.commits[len(ch.commits)-1] }
 
-// checkNew makes sure that no blob of c would change one that is stored.
+// checkNew returns an error if a blob of c would change a stored one.
 func (ch *memoryChain) checkNew(c Commit) error {
 	seen := make(map[blobAddress]bool, len(c.Blobs))
 	for _, b := range c.Blobs {
@@ -228,7 +227,7 @@ func (m *Memory) Put(ctx context.Context, p Pending) error {
 			return &ConflictError{Key: p.Key, Want: p.Head, Head: head}
 		}
 		if ch == nil {
-			return fmt.Errorf("%w: thread %q, namespace %q has no commit to put entries beside", ErrNotFound, p.Thread, p.Namespace)
+			return fmt.Errorf("%w: thread %q, namespace %q has no commit for pending entries", ErrNotFound, p.Thread, p.Namespace)
 		}
 		for _, e := range p.Entries {
 			ch.put(e)
@@ -239,7 +238,7 @@ func (m *Memory) Put(ctx context.Context, p Pending) error {
 
 func (ch *memoryChain) put(e Entry) {
 	keep := e.Keep
-	e.Keep = false // says how to put, and is not part of what is stored
+	e.Keep = false // Keep is an instruction for Put and is not stored
 	i, found := slices.BinarySearchFunc(ch.pending, e, byTaskAndSlot)
 	switch {
 	case !found:
@@ -271,7 +270,7 @@ func (m *Memory) Delete(ctx context.Context, thread string) error {
 	})
 }
 
-// remove forgets a thread. The caller holds the lock.
+// remove removes a thread. The caller holds the lock.
 func (m *Memory) remove(t *memoryThread) {
 	m.expire(t, time.Time{})
 	delete(m.threads, t.id)
@@ -285,8 +284,8 @@ func (m *Memory) remove(t *memoryThread) {
 	}
 }
 
-// sortRoots puts the threads in order that were started since the last call. The
-// caller holds the lock.
+// sortRoots sorts the ids of threads that were added since the last call. The caller holds
+// the lock.
 func (m *Memory) sortRoots() {
 	if m.sorted < len(m.roots) {
 		slices.Sort(m.roots)

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// memoryLease is the newest lease of a thread; its fence is "" when it was released,
-// or when there never was one.
+// memoryLease is the newest lease of a thread. Its fence is "" when it was released, or when
+// the thread was never leased.
 type memoryLease struct {
 	fence, owner string
 	until        time.Time
 	log          LeaseLog // outlives the lease
 }
 
-// fenced returns a *FencedError unless a writer with this fence may write. A thread
-// that is not there has no lease.
+// fenced returns a *FencedError unless a writer with this fence may write. A nil thread has
+// no lease.
 func (t *memoryThread) fenced(thread, fence string) error {
 	var l memoryLease
 	if t != nil {
@@ -54,7 +54,7 @@ func (m *Memory) Acquire(ctx context.Context, r LeaseRequest) (got Lease, err er
 	return got, err
 }
 
-// grant gives a thread to who asks, unless that was done before.
+// grant grants a new lease, unless the request was granted before.
 func (l *memoryLease) grant(r LeaseRequest, now time.Time) error {
 	switch left := l.until.Sub(now); {
 	case l.fence == r.ID:
@@ -80,10 +80,11 @@ func (m *Memory) Release(ctx context.Context, thread, fence string) error {
 	})
 }
 
-// vacant is how long a thread is remembered of which nothing is left but its old leases.
+// vacant is how long a thread without commits and lease is remembered for its lease log.
 const vacant = time.Hour
 
-// vacate lets a thread end soon if there is nothing in it. The caller holds the lock.
+// vacate lets a thread expire after vacant if it has no commits and no lease. The caller holds
+// the lock.
 func (m *Memory) vacate(t *memoryThread, now time.Time) {
 	switch {
 	case len(t.chains) > 0 || t.lease.fence != "":
@@ -94,7 +95,7 @@ func (m *Memory) vacate(t *memoryThread, now time.Time) {
 	}
 }
 
-// occupy undoes vacate. The caller holds the lock.
+// occupy reverses vacate. The caller holds the lock.
 func (m *Memory) occupy(t *memoryThread) {
 	if len(t.chains) == 0 {
 		m.expire(t, time.Time{})
@@ -174,10 +175,10 @@ func (m *Memory) expire(t *memoryThread, at time.Time) {
 	}
 }
 
-// perWrite is how many threads that have expired one write may remove.
+// perWrite is how many expired threads one write may remove.
 const perWrite = 2
 
-// sweep removes some threads that have expired. The caller holds the lock.
+// sweep removes up to perWrite expired threads. The caller holds the lock.
 func (m *Memory) sweep(now time.Time) {
 	for n := 0; n < perWrite && len(m.ending) > 0 && m.ending[0].ended(now); n++ {
 		m.remove(m.ending[0])

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// read has f look at the store. It holds the lock for reading.
+// read calls f to read the store. It holds the lock for reading.
 func (m *Memory) read(ctx context.Context, f func(now time.Time) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (ch *memoryChain) gather(k Key, seq uint64) (Snapshot, error) {
 	return s, nil
 }
 
-// find returns the index of the commit with a number, or that of the first after it.
+// find returns the index of the commit with a number, or the index of the first one after it.
 func (ch *memoryChain) find(seq uint64) (i int, found bool) {
 	if ch == nil {
 		return 0, false
@@ -102,7 +102,7 @@ func (s Snapshot) clone() Snapshot {
 	return s
 }
 
-// has reports whether labels have all that a query asks for.
+// has reports whether labels have all labels of a query.
 func has(labels, where map[string]string) bool {
 	for key, want := range where {
 		if value, found := labels[key]; !found || value != want {
@@ -112,8 +112,8 @@ func has(labels, where map[string]string) bool {
 	return true
 }
 
-// History implements Store. Commits that are made or dropped while it is read do not
-// show.
+// History implements Store. It yields the commits as of its first read: later commits and drops
+// have no effect on it.
 func (m *Memory) History(ctx context.Context, k Key, q Query) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
 		first, commits, err := m.newest(ctx, k, q.Before)
@@ -159,8 +159,8 @@ func (m *Memory) newest(ctx context.Context, k Key, before uint64) (first Snapsh
 
 func within(n, limit int) bool { return limit <= 0 || n < limit }
 
-// Threads implements Store. Threads that start or end while it is read may show or
-// not; every other thread shows once.
+// Threads implements Store. It may or may not yield threads that start or end while it is read. It
+// yields every other thread once.
 func (m *Memory) Threads(ctx context.Context, q ThreadQuery) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
 		after := q.After
@@ -178,7 +178,7 @@ func (m *Memory) Threads(ctx context.Context, q ThreadQuery) iter.Seq2[Snapshot,
 	}
 }
 
-// next returns the head of the first thread after another one that has these labels.
+// next returns the head of the first thread with these labels whose id is greater than after.
 func (m *Memory) next(ctx context.Context, after string, where map[string]string) (_ Snapshot, found bool, _ error) {
 	if err := ctx.Err(); err != nil {
 		return Snapshot{}, false, err

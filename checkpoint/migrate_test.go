@@ -297,7 +297,7 @@ func TestAChangedTypeNamesBothTypesAndTheWayOut(t *testing.T) {
 		want   []string
 	}{
 		"title": {schemaOf[scalars](t), []string{`"title"`, "state.Value[string]", "state.Value[int]", "version", "migration"}},
-		"lines": {schemaOf[lists](t), []string{`"lines"`, "state.List[string]", "state.Value[[]string]", "step by step"}},
+		"lines": {schemaOf[lists](t), []string{`"lines"`, "state.List[string]", "state.Value[[]string]", "in chunks"}},
 	} {
 		_, err := reopen(t, memoryWith(t), tt.schema)
 		if !errors.Is(err, checkpoint.ErrSchema) || errors.Is(err, checkpoint.ErrCorrupt) {

@@ -8,16 +8,16 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// Reseal writes what a thread holds now anew, as the store's codec has it: with its current
-// key, compressed or not. It adds one commit to each namespace, which says what the last one
-// said and brings all values, and keeps what stands beside the head. Older commits stay
-// as they are, under their keys, until they are pruned; so a key can go when every thread
-// was resealed and pruned since, and no input waits that came before (graph.Queue): what waits
-// for its turn stays as it is.
+// Reseal rewrites the current state of a thread with the store's codec: with its current key,
+// compressed or not. It adds one commit to each namespace, with the record, all values and the
+// pending entries of the last one.
 //
-// It needs no schema and runs no migration. fence is the lease under which to write, "" for
-// a thread that nobody has leased. If somebody else goes on with the thread meanwhile it returns an
-// ErrConflict: try again.
+// Older commits remain under their keys until they are pruned. Queued inputs (graph.Queue) are
+// not rewritten. So an old key can be removed when every thread was resealed and pruned after the
+// key changed, and no input is queued from before.
+//
+// Reseal needs no schema and runs no migration. fence is the lease under which to write, "" for a
+// thread without a lease. If another writer commits meanwhile it returns an ErrConflict: try again.
 func Reseal(ctx context.Context, store Store, thread, fence string) error {
 	if err := CheckThread(thread); err != nil {
 		return err
@@ -29,7 +29,7 @@ func Reseal(ctx context.Context, store Store, thread, fence string) error {
 	slices.Reverse(spaces) // the root last
 	for _, ns := range spaces {
 		if strings.HasPrefix(ns, "+") {
-			continue // each commit there is an input that waits; another one would be another input
+			continue // each commit there is a queued input; another commit would be another input
 		}
 		if err := resealChain(ctx, store, Key{thread, ns}, fence); err != nil {
 			return err
@@ -38,7 +38,7 @@ func Reseal(ctx context.Context, store Store, thread, fence string) error {
 	return nil
 }
 
-// noFields is the schema that knows no field, so that all are carried along.
+// noFields is a schema without fields, so all stored fields are carried along.
 var noFields, _ = state.SchemaOf[struct{}]()
 
 func resealChain(ctx context.Context, store Store, k Key, fence string) error {

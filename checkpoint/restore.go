@@ -22,8 +22,8 @@ func ReadRecord(snap Snapshot) (*Record, error) {
 	return rec, nil
 }
 
-// damaged returns err with the place in snap. What is in a format of another version
-// is not damaged.
+// damaged returns err with the place in snap. It is a *CorruptError unless err is an
+// ErrUnsupported, ErrSchema, ErrNewerSchema or ErrKey.
 func damaged(snap Snapshot, field string, err error) error {
 	if errors.Is(err, ErrUnsupported) || errors.Is(err, ErrSchema) || errors.Is(err, ErrNewerSchema) || errors.Is(err, ErrKey) {
 		return fmt.Errorf("checkpoint: thread %q, commit %d, %s: %w", snap.Thread, snap.Seq, field, err)
@@ -48,9 +48,9 @@ func ReadPending(snap Snapshot) ([]Entry, error) {
 	return entries, nil
 }
 
-// Restore decodes a stored commit: its record, and its state in the schema's types.
-// A field that was added to the schema since has its default; one that was stored in an
-// older version or under another name is brought up to date.
+// Restore decodes a stored commit: its record, and its state in the schema's types. A field that
+// was added to the schema later has its default. A field that was stored in an older version or
+// under its former name is migrated.
 func Restore(snap Snapshot, schema *state.Schema) (*Record, state.View, error) {
 	r, err := restore(snap, schema)
 	if err != nil {
@@ -65,7 +65,7 @@ type restored struct {
 	view    state.View
 	pieces  map[string][]Blob // by the name of the field
 	owner   []int             // by Record.Fields: the field of the schema that has its value, or -1
-	changed []bool            // by field of the schema: it is not as it is stored
+	changed []bool            // by field of the schema: it differs from the stored form
 }
 
 func restore(snap Snapshot, schema *state.Schema) (*restored, error) {
@@ -95,8 +95,8 @@ func restore(snap Snapshot, schema *state.Schema) (*restored, error) {
 	return r, nil
 }
 
-// owners finds the field of the schema for each stored one. One that is stored under its
-// former name counts only where the new name is not stored too.
+// owners returns the field of the schema for each stored field, or -1. A field under its former
+// name counts only if the new name is not stored too.
 func owners(rec *Record, schema *state.Schema) []int {
 	owner, taken := make([]int, len(rec.Fields)), make([]bool, len(schema.Fields()))
 	for n, f := range rec.Fields {
@@ -113,28 +113,28 @@ func owners(rec *Record, schema *state.Schema) []int {
 	return owner
 }
 
-// check makes sure that these are the pieces of f, all of them and in order.
+// check returns an error unless pieces are all pieces of f in order.
 func (f *Field) check(pieces []Blob) error {
 	if f.Chunks < 0 {
-		return fmt.Errorf("it has %d chunks", f.Chunks)
+		return fmt.Errorf("number of chunks must not be negative (got %d)", f.Chunks)
 	}
 	want := f.Chunks + 1
 	if f.Base == 0 {
 		want = 0
 	}
 	if len(pieces) != want {
-		return fmt.Errorf("%d of its %d pieces are there", len(pieces), want)
+		return fmt.Errorf("it must have %d pieces (got %d)", want, len(pieces))
 	}
 	for n, b := range pieces {
 		if b.Base != f.Base || b.Chunk != n {
-			return fmt.Errorf("chunk %d of base %d is in the place of chunk %d of base %d", b.Chunk, b.Base, n, f.Base)
+			return fmt.Errorf("got chunk %d of base %d instead of chunk %d of base %d", b.Chunk, b.Base, n, f.Base)
 		}
 	}
 	return nil
 }
 
-// restoreField brings a stored value into field i, whose channel is ch. changed is true
-// if it is then not as it is stored.
+// restoreField restores the stored value of field i into its channel ch. changed is true if the
+// result differs from the stored form.
 func restoreField(ch state.Channel, schema *state.Schema, i int, key Key, f Field, pieces []Blob) (changed bool, err error) {
 	def := &schema.Fields()[i]
 	have := max(1, f.Version)
@@ -150,7 +150,7 @@ func restoreField(ch state.Channel, schema *state.Schema, i int, key Key, f Fiel
 	return have != def.Version || f.Name != def.Name, err
 }
 
-// restorePieces brings a value that is stored as the program has it into its channel.
+// restorePieces restores a value of the program's version into its channel.
 func restorePieces(ch state.Channel, def *state.Field, key Key, f Field, pieces []Blob) error {
 	typ := ""
 	for _, b := range pieces {
@@ -177,10 +177,10 @@ func restorePiece(ch state.Channel, chunk int, payload []byte) error {
 	case adds:
 		return d.Apply(dec)
 	}
-	return errors.New("it was stored step by step, which its type cannot read")
+	return errors.New("it was stored in chunks, which its type cannot read")
 }
 
-// misfit says that a stored value does not fit its field, and what to do.
+// misfit returns the error for a stored value that does not fit its field.
 func misfit(def *state.Field, f Field, typ string, err error) error {
 	was := "another type"
 	switch {
@@ -192,7 +192,7 @@ func misfit(def *state.Field, f Field, typ string, err error) error {
 	return fmt.Errorf("%w: field %q was stored as %s and is a %s now: %w (give it a version and a migration, or a new name)", ErrSchema, def.Name, was, def.Type, err)
 }
 
-// migrate brings a value of an older version into field i, whose channel is ch.
+// migrate migrates a value of an older version into field i, whose channel is ch.
 func migrate(ch state.Channel, schema *state.Schema, i int, key Key, f Field, pieces []Blob) error {
 	raw := make([]json.RawMessage, len(pieces))
 	for n, b := range pieces {
@@ -214,7 +214,7 @@ func migrate(ch state.Channel, schema *state.Schema, i int, key Key, f Field, pi
 	}
 	if err := ch.Restore(func(into any) error { return json.Unmarshal(now, into) }); err != nil {
 		return schemaError(&state.MigrationError{Field: def.Name, From: from, To: def.Version,
-			Err: fmt.Errorf("what it returns does not fit %s: %w", def.Type, err)})
+			Err: fmt.Errorf("its result does not fit %s: %w", def.Type, err)})
 	}
 	return nil
 }
@@ -226,8 +226,7 @@ func schemaError(err error) error {
 	return fmt.Errorf("%w: %w", ErrSchema, err)
 }
 
-// fold puts the pieces of a value together. The first version of the envelope came
-// without kinds.
+// fold joins the pieces of a value. Records of the first version have no kinds.
 func fold(ch state.Channel, kind state.Kind, pieces []json.RawMessage) (json.RawMessage, error) {
 	if f, ok := ch.(state.StoredFolder); ok && len(pieces) > 1 && !slices.Contains(state.Kinds(), kind) {
 		return f.FoldStored(pieces)
@@ -235,7 +234,7 @@ func fold(ch state.Channel, kind state.Kind, pieces []json.RawMessage) (json.Raw
 	return state.FoldStored(kind, pieces)
 }
 
-// why returns the reason inside a chain of errors about damage.
+// why returns the text of err without the leading text of ErrCorrupt.
 func why(err error) string {
 	if c := errors.Unwrap(err); c == ErrCorrupt {
 		return err.Error()[len(ErrCorrupt.Error())+2:]

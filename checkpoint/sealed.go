@@ -7,21 +7,21 @@ import (
 	"slices"
 )
 
-// Sealed returns a store that keeps its values in another one as the codec says: give it to
-// whatever takes a Store, and to nothing that should not read the values. Closing it closes
-// the other store. It can do whatever the other one can, see Leaser, Dropper and Expirer.
+// Sealed returns a store that stores its values in another store with the codec c. Code that has
+// the returned store can read the values. Closing it closes the other store. It implements Leaser,
+// Dropper and Expirer if the other store does.
 //
-// With keys, everything that is stored as a value is encrypted, and bound to its thread
-// and place there: the record of each commit, all fields, and the entries beside a head. The
-// fields and entries of a commit are bound to its record, which names run, origin and branch: those
-// of another commit, of another branch, or of a thread that had the same id before are an
-// ErrCorrupt.
-// In the clear stay the ids of threads and commits, the names of namespaces and fields,
-// tasks and slots, the labels (with the metadata of the run in them), and all sizes. It cannot
-// be noticed that a thread or its newest commits were put back to what they once were, with all
-// their values, or that something was deleted.
+// With keys, all values are encrypted and bound to their thread and place: the record of each
+// commit, all fields, and pending entries. The fields and entries of a commit are also bound to
+// its record, which names run, origin and branch. A value of another commit, of another branch, or
+// of an earlier thread with the same id is an ErrCorrupt.
 //
-// It returns an ErrRequest if the codec cannot work: a key of the wrong length, a negative limit.
+// The following is not encrypted: the ids of threads and commits; the names of namespaces, fields,
+// tasks and slots; the labels with the run's metadata; and all sizes. A deletion is not detected,
+// nor a rollback of a thread or its newest commits to an older stored state.
+//
+// Sealed returns an ErrRequest if the codec is not valid: a key of the wrong length, or a negative
+// limit.
 func Sealed(store Store, c Codec) (Store, error) {
 	if _, twice := store.(interface{ Codec() Codec }); twice {
 		return nil, fmt.Errorf("%w: the store is sealed already", ErrRequest)
@@ -52,7 +52,7 @@ type coded interface {
 	Codec() Codec
 }
 
-// withAbilities gives s what store can do beside the duties of a Store.
+// withAbilities returns s with the optional interfaces of store.
 func withAbilities(s coded, store Store) Store {
 	l, leases := store.(Leaser)
 	d, drops := store.(Dropper)
@@ -161,8 +161,8 @@ func (s *sealed) Load(ctx context.Context, k Key, seq uint64) (Snapshot, error) 
 	return s.open(snap)
 }
 
-// History implements [Store]. A commit that cannot be decrypted comes with an error and
-// without values, and others may follow.
+// History implements [Store]. It yields a commit that cannot be decrypted with an error and
+// without values; more commits may follow.
 func (s *sealed) History(ctx context.Context, k Key, q Query) iter.Seq2[Snapshot, error] {
 	return s.opened(s.Store.History(ctx, k, q))
 }
@@ -198,7 +198,7 @@ func (s *sealed) open(snap Snapshot) (Snapshot, error) {
 	return snap, err
 }
 
-// openValues decrypts what is not the header. It returns the field at which it fails.
+// openValues decrypts the blobs and the pending entries. It returns the field at which it fails.
 func (s *sealed) openValues(snap *Snapshot) (field string, err error) {
 	snap.Blobs, snap.Pending = slices.Clone(snap.Blobs), slices.Clone(snap.Pending)
 	for i, b := range snap.Blobs {

@@ -17,14 +17,14 @@ import (
 //	magic 0xE4 | version 2 | cipher 1 | flags 0 | length of the key's id | id | check of the key, 4 bytes |
 //	nonce, 12 bytes | AES-256-GCM of the inner envelope, with its tag
 //
-// What comes before the nonce is authenticated, and so is the place of the value, thread
-// included; to which commit a value belongs is inside, see binding.go. Each thread has a key of its own, HMAC-SHA256(key, "weft thread " + thread), so
-// the bound on values under random nonces, 2^32, holds for a thread and not for the
-// keyring. The check is the beginning of HMAC-SHA256(key, "weft check"): it tells a wrong
-// key from damage.
+// The bytes before the nonce are authenticated, and so is the place of the value, which includes
+// the thread. The commit of a value is in the inner envelope, see binding.go. Each thread has its
+// own key, HMAC-SHA256(key, "weft thread " + thread). So the limit of 2^32 values under random
+// nonces applies to each thread and not to the keyring. The check is the beginning of
+// HMAC-SHA256(key, "weft check"). It distinguishes a wrong key from damage.
 //
-// The magic differs from the other one in three bits, so that no flipped bit makes a value
-// that is encrypted of one that is not, or the other way round.
+// The magic byte differs from that of a plain envelope in three bits. So one flipped bit cannot
+// turn an encrypted value into a plain one, or a plain one into an encrypted one.
 const (
 	magicSecret   = 0xE4
 	versionSecret = 2
@@ -36,16 +36,16 @@ const (
 )
 
 // Keys is a keyring for AES-256-GCM. To change the key, add a new one to Ring and make it
-// Current: new values are sealed with it, and what is there can be read as long as its
-// own key stays. [Reseal] writes what a thread holds now anew.
+// Current. New values are then encrypted with it. Stored values can be read as long as their key
+// is in the ring. [Reseal] rewrites the current state of a thread.
 type Keys struct {
-	// Current is the id of the key for what is written.
+	// Current is the id of the key for new values.
 	Current string
 	// Ring holds the keys by id, 32 random bytes each. Ids have 1 to 64 bytes of UTF-8; they are
-	// stored in the clear.
+	// not encrypted.
 	Ring map[string][]byte
-	// Plain also reads what is not encrypted: what a store had before it had keys. Without
-	// it such a value is an ErrKey, so nobody can put one in the place of another.
+	// Plain also reads values that are not encrypted, for a store that once had no keys.
+	// Without it such a value is an ErrKey, so an attacker cannot insert one.
 	Plain bool
 
 	rand io.Reader // nil means crypto/rand; for tests
@@ -58,23 +58,23 @@ func NewKey() []byte {
 	return key
 }
 
-// check says what is wrong with a keyring.
+// check returns an ErrRequest if the keyring is not valid.
 func (k *Keys) check() error {
 	if _, ok := k.Ring[k.Current]; !ok {
-		return fmt.Errorf("%w: the current key %q is not in the ring", ErrRequest, k.Current)
+		return fmt.Errorf("%w: the ring must have the current key %q", ErrRequest, k.Current)
 	}
 	for id, key := range k.Ring {
 		if id == "" || len(id) > maxKeyID || !utf8.ValidString(id) {
-			return fmt.Errorf("%w: %.80q cannot be the id of a key: it must have 1 to %d bytes of UTF-8", ErrRequest, id, maxKeyID)
+			return fmt.Errorf("%w: the id of a key must have 1 to %d bytes of UTF-8 (got %.80q)", ErrRequest, maxKeyID, id)
 		}
 		if len(key) != keyBytes {
-			return fmt.Errorf("%w: key %q has %d bytes, not %d", ErrRequest, id, len(key), keyBytes)
+			return fmt.Errorf("%w: key %q must have %d bytes (got %d)", ErrRequest, id, keyBytes, len(key))
 		}
 	}
 	return nil
 }
 
-// keyring is a Keys that nobody else can change.
+// keyring is a private copy of a Keys.
 type keyring struct {
 	current string
 	keys    map[string]ringKey
@@ -139,13 +139,13 @@ func (e *encrypter) encrypt(at spot, data []byte) ([]byte, error) {
 	return e.aead.Seal(b, b[n:], data, associated(e.head, at)), nil
 }
 
-// associated is what a ciphertext is bound to.
+// associated returns the associated data of a ciphertext.
 func associated(head []byte, at spot) []byte {
 	return at.append(bytes.Clone(head))
 }
 
-// secretHead splits an encrypted value into its id, what is authenticated before the
-// ciphertext, and the rest.
+// secretHead splits an encrypted value into the id of its key, the authenticated head, and the
+// nonce with the ciphertext.
 func secretHead(b []byte) (id string, head, rest []byte, err error) {
 	switch {
 	case len(b) < 5:
@@ -160,13 +160,13 @@ func secretHead(b []byte) (id string, head, rest []byte, err error) {
 	return string(b[5:n]), b[:n+checkBytes], b[n+checkBytes:], nil
 }
 
-// encrypted returns the error for an encrypted value where there are no keys.
+// encrypted returns the error for an encrypted value in a store without keys.
 func encrypted(b []byte) error {
 	id, _, _, err := secretHead(b)
 	if err != nil {
 		return err
 	}
-	return &KeyError{ID: id, Why: "there are no keys; open the store with checkpoint.Sealed"}
+	return &KeyError{ID: id, Why: "the store has no keys; open it with checkpoint.Sealed"}
 }
 
 // decrypt returns the envelope inside an encrypted value.
@@ -177,7 +177,7 @@ func (r *keyring) decrypt(at spot, b []byte) ([]byte, error) {
 	case b[0] == magic && r.plain:
 		return b, nil
 	case b[0] == magic:
-		return nil, &KeyError{Why: "it is not encrypted, and the keyring asks for it; see Keys.Plain"}
+		return nil, &KeyError{Why: "the value must be encrypted; see Keys.Plain"}
 	case b[0] != magicSecret:
 		return nil, fmt.Errorf("%w: it begins with % x", ErrCorrupt, b[:1])
 	}
@@ -190,7 +190,7 @@ func (r *keyring) decrypt(at spot, b []byte) ([]byte, error) {
 	case !ok:
 		return nil, &KeyError{ID: id, Why: "it is not in the ring"}
 	case !bytes.HasSuffix(head, key.check[:]):
-		return nil, &KeyError{ID: id, Why: "the one in the ring is another"}
+		return nil, &KeyError{ID: id, Why: "the ring has a different key with this id"}
 	}
 	aead, err := key.aead(at.thread)
 	if err != nil {
@@ -198,7 +198,7 @@ func (r *keyring) decrypt(at spot, b []byte) ([]byte, error) {
 	}
 	data, err := aead.Open(nil, rest[:nonceBytes], rest[nonceBytes:], associated(head, at))
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is not what was encrypted for this place", ErrCorrupt)
+		return nil, fmt.Errorf("%w: it was not encrypted for this place, or it was changed", ErrCorrupt)
 	}
 	return data, nil
 }

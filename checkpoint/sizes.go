@@ -17,16 +17,16 @@ type Size struct {
 	Share     float64 // of all fields of the thread, from 0 to 1; 0 in Codec.Warn
 }
 
-// SizeReport is what the fields of a thread take, the greatest first.
+// SizeReport is the size of each field of a thread, the greatest first.
 type SizeReport struct {
 	Thread string
 	Bytes  int // of all fields
 	Fields []Size
 }
 
-// Sizes tells what makes a thread large: the bytes of each field of the newest commit of
-// each namespace, as they are stored. It loads no values. What only older commits need,
-// and may be pruned, is not counted. An unknown thread is an ErrNotFound.
+// Sizes returns the stored size of each field in the newest commit of each namespace. It loads no
+// values. It does not count values that only older commits need, which Prune may drop. An unknown
+// thread is an ErrNotFound.
 func Sizes(ctx context.Context, store Store, thread string) (SizeReport, error) {
 	report := SizeReport{Thread: thread}
 	if err := CheckThread(thread); err != nil {
@@ -71,7 +71,7 @@ func (r *SizeReport) add(ctx context.Context, store Store, k Key) error {
 	return nil
 }
 
-// String says it in a line for each field that has a value.
+// String returns a text with a line for each field that has a value.
 func (r SizeReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "thread %q takes %s", r.Thread, bytesText(r.Bytes))

@@ -30,26 +30,25 @@ func (p Place) check(whole bool) error {
 	return checkName("partition", p.Partition, MaxID, whole)
 }
 
-// checkName returns an ErrName that says what is wrong with a name. A name is any UTF-8
-// without a zero byte.
+// checkName returns an ErrName if a name is not valid. A name is any UTF-8 without a zero byte.
 func checkName(what, name string, most int, mayBeEmpty bool) error {
 	why := ""
 	switch {
 	case name == "" && !mayBeEmpty:
-		why = "is empty"
+		why = "must not be empty"
 	case len(name) > most:
-		why = fmt.Sprintf("has %d bytes, the limit is %d", len(name), most)
+		why = fmt.Sprintf("must have at most %d bytes (got %d)", most, len(name))
 	case !utf8.ValidString(name):
-		why = "is not valid UTF-8"
+		why = "must be valid UTF-8"
 	case strings.IndexByte(name, 0) >= 0:
-		why = "has a zero byte"
+		why = "must not have a zero byte"
 	default:
 		return nil
 	}
 	return fmt.Errorf("%w: the %s %.100q %s", ErrName, what, name, why)
 }
 
-// check returns the change as a table gets it; it shares nothing with the caller.
+// check returns a checked copy of the change for a table.
 func (c Change) check() (Change, error) {
 	if err := checkName("id", c.ID, MaxID, false); err != nil {
 		return c, err
@@ -69,7 +68,7 @@ func (c Change) check() (Change, error) {
 	return c, err
 }
 
-// checkValue returns a value as it is stored.
+// checkValue returns the stored form of a value.
 func checkValue(value []byte) ([]byte, error) {
 	if !utf8.Valid(value) {
 		return nil, fmt.Errorf("%w: it is not valid UTF-8", ErrValue)

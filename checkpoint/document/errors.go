@@ -11,22 +11,23 @@ var (
 	// ErrConflict is returned when a document does not have the version that Change.If
 	// wants. Nothing was written.
 	ErrConflict = errors.New("document: changed by another writer")
-	// ErrName is returned when a collection, a partition, an id or an order cannot be one.
-	ErrName = errors.New("document: bad name")
-	// ErrValue is returned when a value is not JSON that every store can keep.
-	ErrValue = errors.New("document: bad value")
-	// ErrTooLarge is returned when a value or a batch is larger than it may be.
+	// ErrName is returned when the name of a collection or a partition, an id or an order is not
+	// valid.
+	ErrName = errors.New("document: invalid name")
+	// ErrValue is returned when a value is not JSON that every store can store.
+	ErrValue = errors.New("document: invalid value")
+	// ErrTooLarge is returned when a value or a batch is larger than its limit.
 	ErrTooLarge = errors.New("document: too large")
-	// ErrRequest is returned when a batch asks for what no store can do: an id twice.
-	ErrRequest = errors.New("document: bad request")
-	// ErrQuery is returned when a query cannot be understood: an unknown operator, an empty
-	// path, a negative skip.
-	ErrQuery = errors.New("document: bad query")
+	// ErrRequest is returned when a batch is not valid for any store: it has an id twice.
+	ErrRequest = errors.New("document: invalid request")
+	// ErrQuery is returned when a query is not valid: an unknown operator, an empty path, a
+	// negative skip.
+	ErrQuery = errors.New("document: invalid query")
 	// ErrInvalidLimit is returned when a limit is negative. It is an ErrQuery.
 	ErrInvalidLimit = fmt.Errorf("%w: the limit is negative", ErrQuery)
 )
 
-// ConflictError says which version a document really has. It is an ErrConflict.
+// ConflictError has the version that a caller expected and the actual one. It is an ErrConflict.
 type ConflictError struct {
 	Place
 	ID            string

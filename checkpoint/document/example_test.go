@@ -36,7 +36,7 @@ func Example() {
 	edited := document.Change{ID: "message-2", Value: json.RawMessage(`{"role": "user", "content": "What is 2+2?"}`), Order: docs[2].Order, If: &docs[2].Version}
 	_, err = store.Set(ctx, chat, edited)
 	fmt.Println(err)
-	_, err = store.Set(ctx, chat, edited) // somebody else was faster
+	_, err = store.Set(ctx, chat, edited) // the version is out of date
 	fmt.Println(errors.Is(err, document.ErrConflict))
 	// Output:
 	// {"content":"Four","role":"assistant"} <nil>

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Map keeps documents in the memory of this process: for tests, for examples, and for what
+// Map is a Store in the memory of this process: for tests, for examples, and for documents that
 // need not outlive it. The zero Map is ready for use. It must not be copied after first use.
 type Map struct {
 	mu      sync.RWMutex
@@ -68,7 +68,7 @@ func (m mapTable) Write(ctx context.Context, w Write) ([]Doc, error) {
 			current[i] = *st
 		}
 	}
-	docs, _, err := w.Plan(current) // nobody asks a Map twice
+	docs, _, err := w.Plan(current) // a write to a Map is never repeated
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (p *mapPlace) find(id string) (st *Stored, found bool) {
 	return st, found
 }
 
-// at returns where a document stands, or would stand.
+// at returns the index of a document, or the index at which to insert it.
 func (p *mapPlace) at(pos Position) (int, bool) {
 	return slices.BinarySearchFunc(p.order, pos, func(st *Stored, pos Position) int { return st.Position().Compare(pos) })
 }
@@ -159,7 +159,7 @@ func (m mapTable) Scan(ctx context.Context, s Scan) (docs []Doc, more bool, err 
 	return docs, false, nil
 }
 
-// partitions returns those a scan goes through, in its order. The caller holds the lock.
+// partitions returns the partitions of a scan, in its order. The caller holds the lock.
 func (m *Map) partitions(s Scan) (list []*mapPlace) {
 	if s.Partition != "" {
 		if p := m.places[s.Place]; p != nil {
@@ -183,7 +183,7 @@ func (m *Map) partitions(s Scan) (list []*mapPlace) {
 	return list
 }
 
-// from yields what a scan still has to see of a partition.
+// from yields the documents of a partition that a scan has not read yet.
 func (p *mapPlace) from(s Scan) func(yield func(*Stored) bool) {
 	first, last := p.bounds(s) // of what is in the range
 	if s.Reverse {

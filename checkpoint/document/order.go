@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// AtTime returns an Order that sorts as times do, to the nanosecond, for every time there
-// is. Two times have the same Order only if they are the same instant.
+// AtTime returns an Order that sorts by time, to the nanosecond, for every time. Two times have the
+// same Order only if they are the same instant.
 func AtTime(t time.Time) string {
 	return fmt.Sprintf("%016x%08x", uint64(t.Unix())^1<<63, t.Nanosecond())
 }

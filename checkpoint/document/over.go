@@ -10,7 +10,7 @@ import (
 	"github.com/weftrun/weft/internal/values"
 )
 
-// Over makes a Store of a Table. It asks the table nothing yet.
+// Over returns a Store that uses a Table. Over itself does not call the table.
 func Over(t Table) Store { return over{t} }
 
 type over struct{ table Table }
@@ -34,7 +34,7 @@ func (o over) Get(ctx context.Context, p Place, id string) (Doc, error) {
 
 func (o over) Set(ctx context.Context, p Place, c Change) (Doc, error) {
 	if c.Value == nil {
-		return Doc{}, place(p, c.ID, fmt.Errorf("%w: there is none", ErrValue))
+		return Doc{}, place(p, c.ID, fmt.Errorf("%w: it must not be nil", ErrValue))
 	}
 	docs, err := o.Batch(ctx, p, []Change{c})
 	if err != nil {
@@ -63,23 +63,23 @@ func (o over) Batch(ctx context.Context, p Place, changes []Change) ([]Doc, erro
 	return docs, nil
 }
 
-// newWrite checks a batch. What it returns shares nothing with the caller.
+// newWrite checks a batch. Its result shares no memory with the caller.
 func newWrite(p Place, changes []Change) (Write, error) {
 	if err := p.check(false); err != nil {
 		return Write{}, err
 	}
 	if len(changes) > MaxBatch {
-		return Write{}, place(p, "", fmt.Errorf("%w: the batch has %d changes, the limit is %d", ErrTooLarge, len(changes), MaxBatch))
+		return Write{}, place(p, "", fmt.Errorf("%w: a batch must have at most %d changes (got %d)", ErrTooLarge, MaxBatch, len(changes)))
 	}
 	w := Write{Place: p, Name: rand.Text(), Changes: make([]Change, len(changes))}
 	size, seen := 0, make(map[string]bool, len(changes))
 	for i, c := range changes {
 		checked, err := c.check()
 		if err == nil && seen[c.ID] {
-			err = fmt.Errorf("%w: the id comes twice in a batch", ErrRequest)
+			err = fmt.Errorf("%w: the batch has the id twice", ErrRequest)
 		}
 		if size += len(checked.Value); err == nil && size > MaxBatchSize {
-			err = fmt.Errorf("%w: the batch has more than %d bytes up to here", ErrTooLarge, MaxBatchSize)
+			err = fmt.Errorf("%w: a batch must have at most %d bytes, and this change exceeds them", ErrTooLarge, MaxBatchSize)
 		}
 		if err != nil {
 			return Write{}, place(p, c.ID, err)
@@ -132,7 +132,7 @@ func (o over) Query(ctx context.Context, q Query) ([]Doc, error) {
 	return list, nil
 }
 
-// enough returns how many of what is found are looked at, if they come in order.
+// enough returns how many matching documents are needed if they are in order.
 func (s *search) enough() int {
 	if s.limit < 0 || s.skip > math.MaxInt-s.limit {
 		return math.MaxInt
@@ -140,10 +140,10 @@ func (s *search) enough() int {
 	return s.skip + s.limit
 }
 
-// pageSize is how many documents a scan asks for, unless fewer are enough.
+// pageSize is the limit of a scan, unless fewer documents are enough.
 const pageSize = 500
 
-// each yields what s finds, in the order of the table, until yield says no.
+// each yields the documents that s finds, in the order of the table, until yield returns false.
 func (o over) each(ctx context.Context, s *search, yield func(Doc) bool) error {
 	scan := s.scan
 	left := s.enough()
@@ -179,14 +179,14 @@ func (o over) each(ctx context.Context, s *search, yield func(Doc) bool) error {
 	}
 }
 
-// row is a document with what it is sorted by.
+// row is a document with its sort keys.
 type row struct {
 	Doc
 	keys  []any
 	found []bool
 }
 
-// sorted reads all that s finds, and keeps what may be in the answer.
+// sorted reads all documents that s finds, and returns the page of the sorted result.
 func (o over) sorted(ctx context.Context, s *search) ([]Doc, error) {
 	var rows []row
 	var bad error
@@ -248,7 +248,7 @@ func (s *search) compare(a, b row) int {
 	return 0
 }
 
-// place adds to an error where it happened.
+// place adds the place to an error.
 func place(p Place, id string, err error) error {
 	if id == "" {
 		return fmt.Errorf("%v: %w", p, err)

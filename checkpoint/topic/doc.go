@@ -1,6 +1,6 @@
-// Package topic tells those who listen what happened: in this process, and in others.
+// Package topic delivers events to subscribers in this process and in others.
 //
-//	var bus topic.Local // or redis: (*Store).Bus, which other processes hear
+//	var bus topic.Local // or redis: (*Store).Bus, which other processes share
 //
 //	orders := topic.Topic[Order]{Bus: &bus, Name: "orders"}
 //	for e, err := range orders.Subscribe(ctx, func(o Order) bool { return o.Total > 100 }) {
@@ -8,23 +8,22 @@
 //	}
 //	err := orders.Publish(ctx, Order{Total: 250})
 //
-// A [Bus] keeps the newest events of each name, numbered without gaps. A [Topic] is a Bus for
-// values of one type. A follower stands at a position of his own and reads on from there; to
-// go on in another process he takes the position along.
+// A [Bus] stores the newest events of each name, numbered without gaps. A [Topic] is a Bus for
+// values of one type. Each subscriber has its own position; pass it to resume in another process.
 //
-// # What every bus promises
+// # What every bus guarantees
 //
-//  1. Who publishes never waits for who listens. A bus keeps a bounded number of events. A
-//     follower who falls behind them is told how many he missed, by a *MissedError, and goes
-//     on with the oldest that there is.
-//  2. Every follower gets the events in one order, each at least once. Only a publisher whose
-//     connection broke before he had an answer can make an event come twice.
-//  3. A follower whose connection is lost goes on where he stood when it is back.
-//  4. A subscription holds from the call on, not from the first turn of the loop. It ends
-//     with its context or with the loop, and leaves nothing behind.
+//  1. A publisher never waits for subscribers. A bus stores a bounded number of events. A
+//     subscriber that falls behind gets a *MissedError with the number of missed events, and
+//     continues with the oldest stored event.
+//  2. All subscribers get the events in the same order, each at least once. An event can be
+//     duplicated only if its publisher lost the connection before it got a reply.
+//  3. A subscriber that lost its connection continues from its position after reconnecting.
+//  4. A subscription begins with the call, not with the first iteration of the loop. It ends
+//     with its context or with the loop, and leaves no goroutine behind.
 //
 // # What it does not do
 //
-// It is no queue: nobody acknowledges, and what is older than the bus keeps is gone. What
-// must not be lost is stored first; a topic says that there is something new.
+// It is not a queue: there are no acknowledgements, and events beyond the bound are dropped. Store
+// data that must not be lost, and publish an event to announce it.
 package topic

@@ -10,8 +10,8 @@ import (
 // Local is a Bus for one process. The zero Local is ready for use. It must not be copied
 // after first use.
 type Local struct {
-	// Keep is how many events a topic keeps for those who are behind; 0 means 1024. It is
-	// set before the first use.
+	// Keep is how many events a topic stores for slow subscribers; 0 means 1024. Set it before
+	// the first use.
 	Keep int
 
 	mu    sync.Mutex
@@ -23,7 +23,7 @@ var _ Bus = (*Local)(nil)
 // ring holds the newest events of a topic.
 type ring struct {
 	last uint64        // position of the newest event
-	data [][]byte      // that of position p is at (p-1) % len
+	data [][]byte      // the event at position p has index (p-1) % len
 	more chan struct{} // closed by the next event
 }
 
@@ -90,20 +90,20 @@ func (l *Local) Follow(ctx context.Context, name string, after uint64) iter.Seq2
 	}
 }
 
-// next returns the event after a position, or what was missed, or what to wait for. A
-// position that is not reached yet is waited for as well.
+// next returns the event after a position, or an error if events were missed, or a channel that the
+// next event closes. The position may be greater than that of the newest event.
 func (l *Local) next(name string, at uint64) (Event, *MissedError, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.ring(name)
-	kept := uint64(len(r.data))
+	stored := uint64(len(r.data))
 	switch {
 	case at >= r.last:
 		return Event{}, nil, r.more
-	case at < r.last-kept:
-		return Event{}, &MissedError{Name: name, From: at + 1, Count: r.last - kept - at}, nil
+	case at < r.last-stored:
+		return Event{}, &MissedError{Name: name, From: at + 1, Count: r.last - stored - at}, nil
 	}
-	return Event{Position: at + 1, Data: bytes.Clone(r.data[at%kept])}, nil, nil
+	return Event{Position: at + 1, Data: bytes.Clone(r.data[at%stored])}, nil, nil
 }
 
 func (l *Local) keep() int {
@@ -113,7 +113,7 @@ func (l *Local) keep() int {
 	return 1024
 }
 
-// ring returns that of a topic; l.mu is held.
+// ring returns the ring of a topic. The caller holds l.mu.
 func (l *Local) ring(name string) *ring {
 	r := l.rings[name]
 	if r == nil {

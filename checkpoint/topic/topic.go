@@ -9,19 +9,19 @@ import (
 	"github.com/weftrun/weft/internal/validtext"
 )
 
-// Topic carries values of one type over a Bus, as JSON.
+// Topic publishes values of one type on a Bus, as JSON.
 type Topic[T any] struct {
 	Bus  Bus
 	Name string
 }
 
-// Received is a value that was published.
+// Received is a published value with its position.
 type Received[T any] struct {
 	Position uint64
 	Value    T
 }
 
-// Publish sends a value to all who subscribed.
+// Publish sends a value to all subscribers.
 func (t Topic[T]) Publish(ctx context.Context, v T) error {
 	data, err := validtext.Marshal(v)
 	if err != nil {
@@ -30,10 +30,10 @@ func (t Topic[T]) Publish(ctx context.Context, v T) error {
 	return t.Bus.Publish(ctx, t.Name, data)
 }
 
-// Subscribe yields the values that are published from now on and that match, until ctx
-// ends; a nil match takes all. It asks the bus once where the topic stands; an error of that
-// is yielded first and last. Other errors are those of Bus.Follow, and a value that cannot be
-// read, after which the loop may go on.
+// Subscribe yields the matching values that are published after the call, until ctx ends. A nil
+// match accepts all values. Subscribe calls Bus.Last once; an error of that call is the only
+// result. Other errors are those of Bus.Follow, and an error for each value that cannot be decoded,
+// after which the loop may continue.
 func (t Topic[T]) Subscribe(ctx context.Context, match func(T) bool) iter.Seq2[Received[T], error] {
 	last, err := t.Bus.Last(ctx, t.Name)
 	if err != nil {
@@ -42,7 +42,7 @@ func (t Topic[T]) Subscribe(ctx context.Context, match func(T) bool) iter.Seq2[R
 	return t.From(ctx, last, match)
 }
 
-// From is Subscribe for the values after a position, those that are there already first.
+// From is like Subscribe, for the values after a position, beginning with the stored ones.
 func (t Topic[T]) From(ctx context.Context, after uint64, match func(T) bool) iter.Seq2[Received[T], error] {
 	return func(yield func(Received[T], error) bool) {
 		for e, err := range t.Bus.Follow(ctx, t.Name, after) {

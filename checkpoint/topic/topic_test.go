@@ -24,11 +24,11 @@ type order struct{ Total int }
 func TestPublish_TextThatIsNotUTF8(t *testing.T) {
 	names := topic.Topic[[]string]{Bus: &topic.Local{}, Name: "names"}
 	if err := names.Publish(t.Context(), []string{"a", "caf\xe9"}); err == nil || !strings.Contains(err.Error(), `"names": [1]: `) {
-		t.Errorf("got %v, want an error that says where", err)
+		t.Errorf("got %v, want an error with the place", err)
 	}
 }
 
-func TestSubscriberGetsWhatMatches(t *testing.T) {
+func TestSubscribe_YieldsMatchingValues(t *testing.T) {
 	orders := topic.Topic[order]{Bus: &topic.Local{}, Name: "orders"}
 	orders.Publish(t.Context(), order{1000}) // before the subscription
 	sub := orders.Subscribe(t.Context(), func(o order) bool { return o.Total > 100 })
@@ -47,11 +47,11 @@ func TestSubscriberGetsWhatMatches(t *testing.T) {
 		}
 	}
 	if want := []int{250, 300}; !slices.Equal(got, want) {
-		t.Errorf("rule: a subscription holds from the call on and yields what matches\n got: %v\nwant: %v", got, want)
+		t.Errorf("rule: a subscription begins with the call and yields matching values\n got: %v\nwant: %v", got, want)
 	}
 }
 
-func TestSubscriptionEndsWithItsContext(t *testing.T) {
+func TestSubscribe_EndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		orders := topic.Topic[order]{Bus: &topic.Local{}, Name: "orders"}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -67,7 +67,7 @@ func TestSubscriptionEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestUnreadableEventIsSkippable(t *testing.T) {
+func TestFrom_ContinuesAfterAnInvalidValue(t *testing.T) {
 	var bus topic.Local
 	orders := topic.Topic[order]{Bus: &bus, Name: "orders"}
 	bus.Publish(t.Context(), "orders", []byte("{"))
@@ -84,11 +84,11 @@ func TestUnreadableEventIsSkippable(t *testing.T) {
 		break
 	}
 	if !strings.Contains(text, `"orders": event 1`) {
-		t.Errorf("rule: what cannot be read is an error with its place\n got: %q", text)
+		t.Errorf("rule: an event that cannot be decoded is an error with its place\n got: %q", text)
 	}
 }
 
-func TestSubscribeSaysWhatIsWrongAtOnce(t *testing.T) {
+func TestSubscribe_ErrorsAtOnce(t *testing.T) {
 	orders := topic.Topic[order]{Bus: &topic.Local{}, Name: ""}
 	n := 0
 	for _, err := range orders.Subscribe(t.Context(), nil) {
@@ -103,6 +103,6 @@ func TestSubscribeSaysWhatIsWrongAtOnce(t *testing.T) {
 		t.Errorf("got %v, want ErrName", err)
 	}
 	if err := (topic.Topic[chan int]{Bus: &topic.Local{}, Name: "x"}).Publish(t.Context(), nil); err == nil || !strings.Contains(err.Error(), `"x"`) {
-		t.Errorf("rule: a value that is no JSON is an error with the topic's name\n got: %v", err)
+		t.Errorf("rule: a value that cannot be encoded is an error with the topic's name\n got: %v", err)
 	}
 }
