@@ -20,9 +20,9 @@ type attempt struct {
 	within  time.Duration // the time of an attempt of the node that the Send gave; 0 is that of the node
 	failure *NodeError    // what the handler is given; nil while the node itself runs
 
-	fenced   atomic.Bool       // its time has ended: what it does does not count
-	restarts int               // how often a node that was found ran again
-	activity schedule.Activity // its signs of life, for Policy.Idle
+	fenced   atomic.Bool        // its time has ended: what it does does not count
+	restarts int                // how often a node that was found ran again
+	activity *schedule.Activity // its signs of life; nil unless the node or its handler has a Policy.Idle
 }
 
 // limit returns how long the attempt may take; 0 means no limit.
@@ -88,7 +88,7 @@ func (s *superstep) timed(i int, leave func()) error {
 	t := s.tasks[i]
 	defer s.transferPermit(i)()
 	t.alive()
-	bound := schedule.Bound{Limit: t.limit(), Idle: t.job.idle, Activity: &t.activity, Grace: s.run.lateGrace(),
+	bound := schedule.Bound{Limit: t.limit(), Idle: t.job.idle, Activity: t.activity, Grace: s.run.lateGrace(),
 		Cause: t.outOfTime, Ended: t.fenced.Store}
 	var err error
 	res := bound.Run(t, func(ctx context.Context) {

@@ -31,14 +31,23 @@ type Command struct {
 // have in common, and a fan-out of n Sends costs n.
 type more struct {
 	before  *more
-	n       int // how many there are, with this one
-	to      string
-	send    bool
-	payload any
-	up      *parentCommand // to the parent
-	why     string         // not a target, but what is said of all of them
-	within  time.Duration  // of a Send: the time of one attempt; 0 is that of the node
+	n       int32 // how many there are, with this one
+	kind    moreKind
+	text    string         // the target; of a moreReason the reason
+	payload any            // of a moreSend
+	up      *parentCommand // of a moreParent
+	within  time.Duration  // of a moreSend: the time of one attempt; 0 is that of the node
 }
+
+type moreKind uint8
+
+const (
+	moreGoto    moreKind = iota
+	moreSend             // with a payload
+	moreParent           // a Command for the parent
+	moreReason           // not a target, but what is said of all of them
+	moreTimeout          // a mistake: it does not follow a Send
+)
 
 // Goto makes the named nodes due in the next step. Going to End ends this path and
 // leaves others alone. A target must have been declared by the node.
@@ -56,7 +65,7 @@ func (c Command) Goto(nodes ...string) Command {
 		if c.to == "" && c.last == nil && node != "" {
 			c.to = node
 		} else {
-			c = c.add(more{to: node})
+			c = c.add(more{text: node})
 		}
 	}
 	return c
@@ -64,13 +73,13 @@ func (c Command) Goto(nodes ...string) Command {
 
 // Send returns c with one more task.
 func (c Command) Send(node string, payload any) Command {
-	return c.add(more{to: node, send: true, payload: payload})
+	return c.add(more{kind: moreSend, text: node, payload: payload})
 }
 
 // WithReason returns c with a reason, which the history stores with the decision: what
 // the state said that made the node go there. It changes nothing else.
 func (c Command) WithReason(format string, args ...any) Command {
-	return c.add(more{why: cmp.Or(fmt.Sprintf(format, args...), "no reason")})
+	return c.add(more{kind: moreReason, text: cmp.Or(fmt.Sprintf(format, args...), "no reason")})
 }
 
 // WithTimeout gives the task of the Send just before it a timeout of its own for each
@@ -81,8 +90,8 @@ func (c Command) WithTimeout(d time.Duration) Command {
 	if d == 0 {
 		return c
 	}
-	if c.last == nil || !c.last.send {
-		return c.add(more{within: d})
+	if c.last == nil || c.last.kind != moreSend {
+		return c.add(more{kind: moreTimeout, within: d})
 	}
 	m := *c.last
 	m.within = d
@@ -120,20 +129,20 @@ func (c Command) String() string {
 		calls = append(calls, fmt.Sprintf("Goto(%q)", c.to))
 	}
 	for _, m := range c.additions() {
-		switch {
-		case m.up != nil:
+		switch m.kind {
+		case moreParent:
 			calls = append(calls, m.up.String())
-		case m.why != "":
-			calls = append(calls, fmt.Sprintf("WithReason(%q)", m.why))
-		case m.send:
-			calls = append(calls, fmt.Sprintf("Send(%q, %#v)", m.to, m.payload))
+		case moreReason:
+			calls = append(calls, fmt.Sprintf("WithReason(%q)", m.text))
+		case moreSend:
+			calls = append(calls, fmt.Sprintf("Send(%q, %#v)", m.text, m.payload))
 			if m.within != 0 {
 				calls = append(calls, fmt.Sprintf("WithTimeout(%v)", m.within))
 			}
-		case m.within != 0:
+		case moreTimeout:
 			calls = append(calls, fmt.Sprintf("WithTimeout(%v)", m.within))
 		default:
-			calls = append(calls, fmt.Sprintf("Goto(%q)", m.to))
+			calls = append(calls, fmt.Sprintf("Goto(%q)", m.text))
 		}
 	}
 	return strings.Join(calls, ".")
@@ -145,7 +154,7 @@ func (c Command) zero() bool { return c.to == "" && c.last == nil }
 // empty reports whether c names no target.
 func (c Command) empty() bool {
 	for m := c.last; m != nil; m = m.before {
-		if m.why == "" {
+		if m.kind != moreReason {
 			return false
 		}
 	}

@@ -124,7 +124,7 @@ func (c *committer) flush(status Status) error {
 	case c.journal == nil:
 		return nil
 	case status == Done && c.journal.CanWait():
-		c.run.inside.subgraphs.mayNeed(c.journal)
+		c.run.inside.ownSubgraphs().mayNeed(c.journal)
 		return nil
 	}
 	return c.journal.Flush()

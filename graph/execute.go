@@ -80,7 +80,7 @@ func (s *superstep) performInline() {
 		return
 	}
 	t.number = 1
-	if err := t.call(t); err != nil || len(t.open) > 0 || t.subgraphs.some.Load() {
+	if err := t.call(t); err != nil || len(t.open) > 0 || t.subgraphs.Load().hasUnsaved() {
 		s.performSafely(func() { s.endQuick(0, err) })
 	}
 }
@@ -187,11 +187,11 @@ func (s *superstep) try(i int) {
 // more looks at how an attempt of t ended, and reports whether another follows.
 func (s *superstep) more(t *task, err error, began time.Time) bool {
 	finished := err == nil && len(t.open) == 0
-	if finished && !t.subgraphs.some.Load() {
+	if finished && !t.subgraphs.Load().hasUnsaved() {
 		return false
 	}
-	if t.subgraphs.some.Load() && !finished {
-		err = errors.Join(err, t.subgraphs.save())
+	if t.subgraphs.Load().hasUnsaved() && !finished {
+		err = errors.Join(err, t.subgraphs.Load().save())
 	}
 	if finished || len(t.open) > 0 && (err == nil || errors.Is(err, ErrInterrupted)) {
 		return false

@@ -16,7 +16,9 @@ import (
 //
 // InParent of an InParent goes up two graphs. A graph without a parent fails with
 // [ErrNoParent].
-func (c Command) InParent() Command { return Command{}.add(more{up: parentCommandOf(c)}) }
+func (c Command) InParent() Command {
+	return Command{}.add(more{kind: moreParent, up: parentCommandOf(c)})
+}
 
 // ToParent is cmd.InParent with writes to the parent's state: those that a state of the
 // parent's type holds, as in an input.
@@ -29,14 +31,14 @@ func ToParent[P any](cmd Command, writes P) Command {
 	if rec, ok := any(writes).(record.Record); ok {
 		data, err := json.Marshal(rec)
 		up.Fields, up.err = data, errors.Join(up.err, err)
-		return Command{}.add(more{up: up})
+		return Command{}.add(more{kind: moreParent, up: up})
 	}
 	schema, err := state.SchemaOf[P]()
 	if err == nil {
 		err = up.take(schema, schema.Over(&writes))
 	}
 	up.err = errors.Join(up.err, err)
-	return Command{}.add(more{up: up})
+	return Command{}.add(more{kind: moreParent, up: up})
 }
 
 func parentCommandOf(c Command) *parentCommand {
@@ -45,21 +47,21 @@ func parentCommandOf(c Command) *parentCommand {
 		a.Goto = append(a.Goto, c.to)
 	}
 	for _, m := range c.additions() {
-		switch {
-		case m.up != nil:
+		switch m.kind {
+		case moreParent:
 			a.Up = m.up
-		case m.send:
+		case moreSend:
 			payload, err := encode(m.payload)
 			if err != nil {
-				a.err = fmt.Errorf("graph: the payload of a Send to %q: %w", m.to, err)
+				a.err = fmt.Errorf("graph: the payload of a Send to %q: %w", m.text, err)
 			}
-			a.Sends = append(a.Sends, sendResult{m.to, payload, int64(m.within)})
-		case m.why != "":
-			a.Why = m.why
-		case m.within != 0:
+			a.Sends = append(a.Sends, sendResult{m.text, payload, int64(m.within)})
+		case moreReason:
+			a.Why = m.text
+		case moreTimeout:
 			a.err = fmt.Errorf("graph: WithTimeout(%v) does not follow a Send", m.within)
 		default:
-			a.Goto = append(a.Goto, m.to)
+			a.Goto = append(a.Goto, m.text)
 		}
 	}
 	return a

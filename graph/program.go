@@ -46,6 +46,9 @@ type node struct {
 	before, after bool     // a static interrupt
 }
 
+// watchesIdle reports whether the node or its handler has a Policy.Idle.
+func (n *node) watchesIdle() bool { return n.idle > 0 || n.onError != nil && n.onError.idle > 0 }
+
 // job is a function of the user and how it is run: a node's, or its handler's.
 type job struct {
 	call     call

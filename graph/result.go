@@ -203,7 +203,7 @@ func (t *task) adopt(last unfinished) {
 	failure := t.placed(&StoredError{*last.Failure})
 	failure.Attempt, failure.Cancelled = last.Failure.Attempt, last.Failure.Cancelled
 	t.err = failure
-	t.subgraphs.setQuestions(last.Open)
+	t.ownSubgraphs().setQuestions(last.Open)
 	d := t.run.driven // only a driven run takes a failure for the end
 	d.final, d.retryAfter = last.Final, last.After
 }

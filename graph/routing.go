@@ -26,9 +26,9 @@ type routing struct {
 
 // choice is one target of a Command: a checkpoint.Way without what makes it large.
 type choice struct {
-	node   int // end for End
-	branch int // from 1; 0 for the node's own Command
-	reason int // its place in routing.reasons, from 1; 0 if none was given
+	node   int32 // end for End
+	branch int32 // from 1; 0 for the node's own Command
+	reason int32 // its place in routing.reasons, from 1; 0 if none was given
 	send   bool
 }
 
@@ -51,9 +51,10 @@ func (r *routing) route(c Command, allowed targets, branch int) error {
 }
 
 func (r *routing) follow(c Command, allowed targets, branch int) error {
-	for _, m := range c.additions() {
+	additions := c.additions()
+	for _, m := range additions {
 		switch {
-		case m.up == nil:
+		case m.kind != moreParent:
 		case c.to != "" || c.last.n > 1:
 			return fmt.Errorf("%w: %s: a Command that goes to the parent goes nowhere else", ErrTarget, c)
 		default:
@@ -61,22 +62,25 @@ func (r *routing) follow(c Command, allowed targets, branch int) error {
 		}
 	}
 	first, why := len(r.choices), ""
+	if len(additions) > 1 {
+		r.makeRoom(additions)
+	}
 	if c.to != "" {
 		if err := r.goTo(c.to, allowed, branch); err != nil {
 			return err
 		}
 	}
-	for _, m := range c.additions() {
+	for _, m := range additions {
 		var err error
-		switch {
-		case m.why != "":
-			why = m.why
-		case m.send:
+		switch m.kind {
+		case moreReason:
+			why = m.text
+		case moreSend:
 			err = r.send(m, allowed, branch)
-		case m.within != 0:
+		case moreTimeout:
 			err = fmt.Errorf("graph: WithTimeout(%v) does not follow a Send", m.within)
 		default:
-			err = r.goTo(m.to, allowed, branch)
+			err = r.goTo(m.text, allowed, branch)
 		}
 		if err != nil {
 			return err
@@ -89,6 +93,18 @@ func (r *routing) follow(c Command, allowed targets, branch int) error {
 		r.explain(first, why)
 	}
 	return nil
+}
+
+// makeRoom makes room for the targets of a Command, of which a fan-out has many.
+func (r *routing) makeRoom(additions []*more) {
+	sends := 0
+	for _, m := range additions {
+		if m.kind == moreSend {
+			sends++
+		}
+	}
+	r.out.Sends = slices.Grow(r.out.Sends, sends)
+	r.choices = slices.Grow(r.choices, len(additions)+1)
 }
 
 // escalate lets the run end with a Command for its parent.
@@ -126,7 +142,7 @@ func (r *routing) apply(a *parentCommand, allowed targets) error {
 func (r *routing) explain(first int, reason string) {
 	r.reasons = append(r.reasons, reason)
 	for i := range r.choices[first:] {
-		r.choices[first+i].reason = len(r.reasons)
+		r.choices[first+i].reason = int32(len(r.reasons))
 	}
 }
 
@@ -138,43 +154,43 @@ func (r *routing) goTo(name string, allowed targets, branch int) error {
 	case !ok:
 		return fmt.Errorf("%w %q; it may go to %v", ErrTarget, name, allowed)
 	case n == end:
-		r.choices = append(r.choices, choice{node: end, branch: branch})
+		r.choices = append(r.choices, choice{node: end, branch: int32(branch)})
 		return nil
 	case r.program.nodes[n].payload != nil:
 		return fmt.Errorf("%w %q: a Worker is started by Send, not Goto", ErrTarget, name)
 	}
 	r.out.Goto = append(r.out.Goto, n)
-	r.choices = append(r.choices, choice{node: n, branch: branch})
+	r.choices = append(r.choices, choice{node: int32(n), branch: int32(branch)})
 	return nil
 }
 
 func (r *routing) send(s *more, allowed targets, branch int) error {
-	n, ok := allowed.find(s.to)
+	n, ok := allowed.find(s.text)
 	if !ok || n == end {
-		return fmt.Errorf("%w %q of a Send; it may go to %v", ErrTarget, s.to, allowed)
+		return fmt.Errorf("%w %q of a Send; it may go to %v", ErrTarget, s.text, allowed)
 	}
 	p := r.program.nodes[n].payload
 	switch {
 	case p == nil:
-		return fmt.Errorf("%w %q of a Send: it is not a Worker and takes no payload", ErrTarget, s.to)
+		return fmt.Errorf("%w %q of a Send: it is not a Worker and takes no payload", ErrTarget, s.text)
 	case !p.accepts(s.payload):
-		return fmt.Errorf("graph: the payload of a Send to %q is of type %T, not %s", s.to, s.payload, p.name)
+		return fmt.Errorf("graph: the payload of a Send to %q is of type %T, not %s", s.text, s.payload, p.name)
 	case s.within < 0:
-		return fmt.Errorf("graph: the timeout of a Send to %q must not be negative (got %v)", s.to, s.within)
+		return fmt.Errorf("graph: the timeout of a Send to %q must not be negative (got %v)", s.text, s.within)
 	}
 	if p.text {
 		if err := state.CheckText(s.payload); err != nil {
-			return fmt.Errorf("graph: the payload of a Send to %q: %w", s.to, err)
+			return fmt.Errorf("graph: the payload of a Send to %q: %w", s.text, err)
 		}
 	}
 	r.out.Sends = append(r.out.Sends, step.Send{Node: n, Payload: s.payload, Timeout: int64(s.within)})
-	r.choices = append(r.choices, choice{node: n, branch: branch, send: true})
+	r.choices = append(r.choices, choice{node: int32(n), branch: int32(branch), send: true})
 	return nil
 }
 
 // sendStored is send for a Send in the form in which it is stored.
 func (r *routing) sendStored(s sendResult, allowed targets) error {
-	m := &more{to: s.Node, within: time.Duration(s.Within)}
+	m := &more{kind: moreSend, text: s.Node, within: time.Duration(s.Within)}
 	if n, ok := allowed.find(s.Node); ok && n != end && r.program.nodes[n].payload != nil {
 		var err error
 		if m.payload, err = r.program.nodes[n].payload.decode(s.Payload); err != nil {
@@ -188,7 +204,7 @@ func (r *routing) sendStored(s sendResult, allowed targets) error {
 func (r *routing) ways() []checkpoint.Way {
 	var ways []checkpoint.Way
 	for _, c := range r.choices {
-		w := checkpoint.Way{To: End, Send: c.send, Branch: c.branch}
+		w := checkpoint.Way{To: End, Send: c.send, Branch: int(c.branch)}
 		if c.node != end {
 			w.To = r.program.nodes[c.node].name
 		}
@@ -247,7 +263,7 @@ func (r *routing) restoreWay(w checkpoint.Way) error {
 	case n != end && !w.Send:
 		r.out.Goto = append(r.out.Goto, n)
 	}
-	r.choices = append(r.choices, choice{node: n, branch: w.Branch, send: w.Send})
+	r.choices = append(r.choices, choice{node: int32(n), branch: int32(w.Branch), send: w.Send})
 	if w.Why != "" {
 		r.explain(len(r.choices)-1, w.Why)
 	}

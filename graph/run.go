@@ -33,7 +33,8 @@ type run struct {
 	fenced  atomic.Bool // the run was given up: it must not write any more
 	running *running    // the tasks whose nodes run, also in subgraphs; nil if none can be given up
 	nested
-	driven *drivenRun // nil unless the run is at the root and driven from outside
+	lastChild atomic.Pointer[childProgram] // what childProgram returned last
+	driven    *drivenRun                   // nil unless the run is at the root and driven from outside
 
 	committer
 }

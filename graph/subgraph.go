@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -159,18 +160,12 @@ const maxDepth = 1000
 
 // run runs the child.
 func (v *visit) run(ctx context.Context, input any) (*run, outcome, error) {
-	t, inner := v.up.task, *v.p
+	t := v.up.task
 	if t.run.depth >= maxDepth {
 		return nil, outcome{}, fmt.Errorf("%w: %d graphs are inside one another, and would hold %q", ErrDepth, maxDepth, v.p.name)
 	}
-	inner.cfg.Store, inner.cfg.Now = t.run.cfg.Store, t.run.cfg.Now
-	if inner.cfg.Cache == nil {
-		inner.cfg.Cache = t.run.cfg.Cache
-	}
-	switch {
-	case inner.cfg.Nested == Stateless:
-		inner.cfg.Store = nil
-	case inner.cfg.Nested == PerThread && inner.cfg.Store == nil:
+	inner := t.run.childProgram(v.p)
+	if inner.cfg.Nested == PerThread && inner.cfg.Store == nil {
 		return nil, outcome{}, fmt.Errorf("%w: the state of graph %q lives as long as the thread", ErrNoStore, v.p.name)
 	}
 	if limit := inner.cfg.Timeout; limit > 0 {
@@ -179,7 +174,7 @@ func (v *visit) run(ctx context.Context, input any) (*run, outcome, error) {
 		defer cancel()
 	}
 	r := new(run)
-	r.set(&inner, ctx, t.run.session, &request{op: opCall, input: input}, t.run.opts)
+	r.set(inner, ctx, t.run.session, &request{op: opCall, input: input}, t.run.opts)
 	defer r.cancel(nil)
 	r.permit = v.up.permit.Permits().Acquire(ctx)
 	defer r.permit.Close()
@@ -199,7 +194,7 @@ func (v *visit) run(ctx context.Context, input any) (*run, outcome, error) {
 	}
 	switch {
 	case err != nil:
-		t.subgraphs.noteOpen(out.interrupts)
+		t.ownSubgraphs().noteOpen(out.interrupts)
 		return r, out, err
 	case r.up != nil:
 		return r, out, &parentCommandError{r.up}
@@ -209,8 +204,33 @@ func (v *visit) run(ctx context.Context, input any) (*run, outcome, error) {
 	return r, out, nil
 }
 
+// childProgram is a program with the settings that a subgraph takes from the run around it.
+type childProgram struct {
+	program
+	of *program // without them
+}
+
+// childProgram returns p with the settings that it takes from r as a subgraph. A fan-out calls one
+// graph many times, so r keeps the last result.
+func (r *run) childProgram(p *program) *program {
+	if c := r.lastChild.Load(); c != nil && c.of == p {
+		return &c.program
+	}
+	c := &childProgram{program: *p, of: p}
+	cfg := &c.program.cfg
+	cfg.Store, cfg.Now = r.cfg.Store, r.cfg.Now
+	if cfg.Cache == nil {
+		cfg.Cache = r.cfg.Cache
+	}
+	if cfg.Nested == Stateless {
+		cfg.Store = nil
+	}
+	r.lastChild.Store(c)
+	return &c.program
+}
+
 // call names the call within the thread.
-func (v *visit) call() string { return fmt.Sprintf("%s#%d", v.up.id(), v.n) }
+func (v *visit) call() string { return v.up.id() + "#" + strconv.Itoa(v.n) }
 
 // scopes returns the ids of the steps inside the task around the call, outermost first.
 func (v *visit) scopes() (ids []string) {
@@ -245,7 +265,7 @@ func (v *visit) namespace(branch uint64) string {
 	t := v.up.task
 	ns, own := t.run.ns, t.node.name+":"+v.up.id()
 	if v.n > 1 {
-		own += fmt.Sprintf("#%d", v.n)
+		own += "#" + strconv.Itoa(v.n)
 	}
 	if branch != 0 {
 		own += fmt.Sprintf("@%d", branch) // what the task called before the branch began is not its own

@@ -9,12 +9,21 @@ import (
 )
 
 // subgraphs is what a task needs to know of the subgraphs that its node has run, when it ends
-// otherwise than with a result.
+// otherwise than with a result. A nil one is empty.
 type subgraphs struct {
 	mu      sync.Mutex
 	unsaved []*journal.Journal // of those that are done and not stored
 	some    atomic.Bool        // there are unsaved ones
 	open    []Interrupt        // the open questions of those that failed
+}
+
+// ownSubgraphs returns what t knows of its subgraphs, to add to it.
+func (t *task) ownSubgraphs() *subgraphs {
+	if s := t.subgraphs.Load(); s != nil {
+		return s
+	}
+	t.subgraphs.CompareAndSwap(nil, new(subgraphs))
+	return t.subgraphs.Load()
 }
 
 // mayNeed notes the journal of a subgraph that is done and not stored. The commit of the task's
@@ -25,6 +34,9 @@ func (s *subgraphs) mayNeed(child *journal.Journal) {
 	s.unsaved = append(s.unsaved, child)
 	s.some.Store(true)
 }
+
+// hasUnsaved reports whether subgraphs are done and not stored.
+func (s *subgraphs) hasUnsaved() bool { return s != nil && s.some.Load() }
 
 // save stores the subgraphs that are done, because their task is not.
 func (s *subgraphs) save() error {
@@ -54,6 +66,9 @@ func (s *subgraphs) noteOpen(open []Interrupt) {
 
 // questions returns the open questions of the subgraphs that failed.
 func (s *subgraphs) questions() []Interrupt {
+	if s == nil {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open
@@ -61,6 +76,9 @@ func (s *subgraphs) questions() []Interrupt {
 
 // setQuestions replaces the open questions, for a task that runs again or was restored.
 func (s *subgraphs) setQuestions(open []Interrupt) {
+	if s == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open = open

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/schedule"
 	"github.com/weftrun/weft/internal/stream"
 	"github.com/weftrun/weft/state"
 )
@@ -34,14 +35,14 @@ type task struct {
 	routing
 	ending
 
-	storedID  string               // the id, once it was asked for
-	found     atomic.Bool          // it was looked for in a context
-	scope                          // of the node; its mu guards the rest
-	consulted bool                 // what it does may depend on an answer
-	relabel   string               // what its events show in place of its payload; "" is the payload
-	memo      atomic.Pointer[memo] // what the node's code keeps; nil until it does
-	subgraphs subgraphs            // what its subgraphs have left to do
-	back      *rewound             // nil unless it resumes a subgraph at an older commit
+	storedID  string                    // the id, once it was asked for
+	found     atomic.Bool               // it was looked for in a context
+	consulted bool                      // what it does may depend on an answer; guarded by mu
+	scope                               // of the node; its mu guards the rest
+	relabel   string                    // what its events show in place of its payload; "" is the payload
+	memo      atomic.Pointer[memo]      // what the node's code keeps; nil until it does
+	subgraphs atomic.Pointer[subgraphs] // what its subgraphs have left to do; nil for nothing
+	back      *rewound                  // nil unless it resumes a subgraph at an older commit
 
 	running *running // where it is listed; nil where nothing gives it up
 	listing
@@ -85,6 +86,9 @@ func (t *task) begin(n *node, number, index int, payload any) {
 	}
 	if t.running != t.run.running {
 		t.run.running.list(t)
+	}
+	if t.activity == nil && n.watchesIdle() {
+		t.activity = new(schedule.Activity)
 	}
 	if t.payload != nil || payload != nil {
 		t.payload = payload
@@ -152,7 +156,7 @@ func (t *task) waiting() []Interrupt {
 	if t.err == nil {
 		return t.open
 	}
-	return slices.Concat(t.open, t.subgraphs.questions())
+	return slices.Concat(t.open, t.subgraphs.Load().questions())
 }
 
 // reopen makes t ready for its node to run again.
@@ -161,7 +165,7 @@ func (t *task) reopen() {
 	defer t.mu.Unlock()
 	t.restarts++
 	t.over, t.asked, t.places, t.works, t.part, t.relabel = false, nil, nil, nil, "", ""
-	t.subgraphs.setQuestions(nil)
+	t.subgraphs.Load().setQuestions(nil)
 	t.back.restart()
 }
 

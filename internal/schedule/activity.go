@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Activity notes the signs of life of a function. The zero value has had none.
+// Activity notes the signs of life of a function. The zero value has had none. A nil one ignores
+// them.
 type Activity struct {
 	mu    sync.Mutex
 	waits int
@@ -15,6 +16,9 @@ type Activity struct {
 // AddWaits notes a sign of life and adds n to the number of waits that the function is in
 // through no fault of its own. While there are any, it counts as alive.
 func (a *Activity) AddWaits(n int) {
+	if a == nil {
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.waits += n
