@@ -22,10 +22,10 @@ type scope struct {
 	permit *schedule.Permit
 
 	mu     sync.Mutex
-	over   bool           // the code has returned: it cannot ask or call any more
-	asked  map[string]int // how often each key was used
-	places [][]Interrupt  // the open questions, in the order in which the code came to them
-	works  []*work        // what was started here
+	over   bool          // the code has returned: it cannot ask or call any more
+	asked  *keyUses      // how often each key was used; nil is never
+	places [][]Interrupt // the open questions, in the order in which the code came to them
+	works  []*work       // what was started here
 }
 
 type scopeKey struct{}
@@ -100,14 +100,44 @@ func (s *scope) reserve(key string) (n, place int, err error) {
 		return 0, 0, errOver
 	}
 	if s.asked == nil {
-		s.asked = map[string]int{}
+		s.asked = new(keyUses)
 	}
+	use := useKey{key: key}
 	if s.ident == "" {
-		key = s.partName() + "\x00" + key
+		use.part = s.partName()
 	}
-	s.asked[key]++
 	s.places = append(s.places, nil)
-	return s.asked[key], len(s.places) - 1, nil
+	return s.asked.next(use), len(s.places) - 1, nil
+}
+
+// keyUses counts how often keys were used. Most scopes have one or two.
+type keyUses struct {
+	few [2]struct {
+		useKey
+		n int
+	}
+	many map[useKey]int // of the other keys
+}
+
+type useKey struct{ part, key string }
+
+// next counts one more use of a key, and returns which it is.
+func (u *keyUses) next(key useKey) int {
+	for i := range u.few {
+		f := &u.few[i]
+		if f.n == 0 {
+			f.useKey = key
+		}
+		if f.useKey == key {
+			f.n++
+			return f.n
+		}
+	}
+	if u.many == nil {
+		u.many = map[useKey]int{}
+	}
+	u.many[key]++
+	return u.many[key]
 }
 
 // asks notes open questions at a place. A scope that is over cannot ask any more.
