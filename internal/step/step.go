@@ -51,6 +51,7 @@ type Frontier struct {
 	mark  []int // mark[n] == stamp: node n is already due
 	stamp int
 	few   [8]int // where mark begins in a small graph, so that it needs no allocation
+	first [1]int // where Due begins, likewise
 }
 
 // Begin makes f the frontier of a new turn: the nodes after Start are due, joins
@@ -174,6 +175,9 @@ func (p *Program) Starved(f *Frontier) []int {
 func (p *Program) ready(f *Frontier) {
 	if len(f.mark) == len(p.Nodes) && len(f.Arrived) == len(p.Joins) {
 		return
+	}
+	if f.Due == nil {
+		f.Due = f.first[:0]
 	}
 	if f.mark = f.few[:min(len(p.Nodes), len(f.few))]; len(p.Nodes) > len(f.few) {
 		f.mark = make([]int, len(p.Nodes))
