@@ -89,7 +89,7 @@ func TestNewRegistry_RefusesCycles(t *testing.T) {
 	contains(t, err, "egg, hen wait for each other")
 }
 
-// Requirement: what is excluded stays, or crashes
+// Requirement: an excluded capability stays, or crashes
 func TestExtend_ChangesARegistry(t *testing.T) {
 	base := registry(t, provider("find", nil, []string{"A"}, nil), provider("plot", []string{"A"}, nil, nil))
 	next, err := base.Extend(

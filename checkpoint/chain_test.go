@@ -35,7 +35,7 @@ func (s *scales) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return s.Store.Commit(ctx, c)
 }
 
-// Requirement: How a field is stored does not show
+// Requirement: The stored form of a field is invisible
 func TestBytesOfAStepDoNotGrowWithTheThread(t *testing.T) {
 	store := &scales{Store: new(checkpoint.Memory)}
 	w := open[notes](t, store)

@@ -157,7 +157,7 @@ func TestGoldenBytesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// Requirement: what an older release stored opens, and its threads go on
+// Requirement: data of an older release opens, and its threads continue
 // Requirement: another version wrote it
 func TestGoldenFilesLoadForEver(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "golden", "*", "*.json"))

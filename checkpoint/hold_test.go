@@ -277,7 +277,7 @@ func TestHold_RenewalWaitsInAQueue(t *testing.T) {
 	})
 }
 
-// Requirement: driver: the lease belongs to the run and to no process
+// Requirement: driver: the lease belongs to the run, not to a process
 func TestHold_NamedLeaseIsHeldByMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(checkpoint.Memory)

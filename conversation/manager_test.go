@@ -236,7 +236,7 @@ func TestExchange_HistoryEndsBeforeTheQuestion(t *testing.T) {
 	}
 }
 
-// Requirement: what the user said is not stored
+// Requirement: user messages are not stored
 func TestExchange_StoresQuestionAndAnswer(t *testing.T) {
 	k := &spyRepository{}
 	said, err := manager(t, conversation.Config{Repository: k}).Exchange(t.Context(), "t", message.User("q"), say("a"))

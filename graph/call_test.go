@@ -19,7 +19,7 @@ func yields(ran *counter, name string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { ran.add(name); return name, nil }
 }
 
-// Requirement: graph.Call keeps a result by name and order
+// Requirement: graph.Call stores a result by name and order
 func TestFinishedCallsAreReplayed(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
@@ -41,7 +41,7 @@ func TestFinishedCallsAreReplayed(t *testing.T) {
 	}
 }
 
-// Requirement: graph.Call keeps a result by name and order
+// Requirement: graph.Call stores a result by name and order
 func TestParallelCallsHaveTheirPlaceWhenTheyAreMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter

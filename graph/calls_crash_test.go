@@ -139,7 +139,7 @@ func lives(t *testing.T, store checkpoint.Store, d graph.Durability, effects *co
 // one comes to the same end, and what was kept happened once. Only an effect whose own result
 // did not get into the store happens again.
 //
-// Requirement: graph.Once keeps a side effect by its key
+// Requirement: graph.Once stores a side effect by its key
 // Requirement: a worker is killed
 func TestWhatIsKeptHappensOnceWhereverTheProcessDies(t *testing.T) {
 	for _, d := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {

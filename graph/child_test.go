@@ -127,7 +127,7 @@ func TestQuestionsInEachKindOfChild(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-// Requirement: graphs inside graphs share a thread
+// Requirement: nested graphs share a thread
 func TestTwoTasksCannotUseOneChildOfTheThread(t *testing.T) {
 	for name, sleep := range map[string]time.Duration{"at once": time.Second, "one after the other": 0} {
 		t.Run(name, func(t *testing.T) {

@@ -144,7 +144,7 @@ type twins struct {
 // TestFieldsStoredAsChunksEqualThoseStoredWhole: under every durability, with
 // branches, edits, failures and pruning, at every commit, at once and ever after.
 //
-// Requirement: How a field is stored does not show
+// Requirement: The stored form of a field is invisible
 func TestFieldsStoredAsChunksEqualThoseStoredWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &twins{T: t, store: new(checkpoint.Memory), held: map[uint64]string{}}

@@ -66,7 +66,7 @@ func wantDecisions(tb testing.TB, store checkpoint.Store, want string) {
 	}
 }
 
-// Requirement: Decisions are kept
+// Requirement: Decisions are recorded
 func TestDecisions_AreKeptWithWhoWhenAndHow(t *testing.T) {
 	store := new(checkpoint.Memory)
 	g := desk(t, store)
@@ -102,7 +102,7 @@ func TestDecisions_AreKeptWithWhoWhenAndHow(t *testing.T) {
 
 // The same answer again, as after a crash, is one decision.
 //
-// Requirement: Decisions are kept
+// Requirement: Decisions are recorded
 func TestDecisions_RepeatedAnswerIsRecordedOnce(t *testing.T) {
 	store := new(checkpoint.Memory)
 	g := desk(t, store)
@@ -114,7 +114,7 @@ func TestDecisions_RepeatedAnswerIsRecordedOnce(t *testing.T) {
 	wantDecisions(t, store, "respond a \"yes\" by \"anna\" via go\n")
 }
 
-// Requirement: Decisions are kept
+// Requirement: Decisions are recorded
 func TestDecisions_SurvivePruneBranchExportAndImport(t *testing.T) {
 	store := new(checkpoint.Memory)
 	g := desk(t, store)
@@ -195,7 +195,7 @@ func TestDecisions_BesideTheHeadSurviveABranch(t *testing.T) {
 // An input, or an edit, that closes a question is recorded as that, on the branch where it was
 // open.
 //
-// Requirement: Decisions are kept
+// Requirement: Decisions are recorded
 func TestDecisions_DiscardedQuestionIsRecorded(t *testing.T) {
 	discard := by("ben")
 	discard.OnOpenQuestions = graph.Discard
@@ -403,7 +403,7 @@ func TestDecisions_AreTold(t *testing.T) {
 
 // The value of a secret is kept where the store encrypts, and never shown.
 //
-// Requirement: Decisions are kept
+// Requirement: Decisions are recorded
 func TestDecisions_SecretIsSealedOrLeftOut(t *testing.T) {
 	for name, sealed := range map[string]bool{"plain": false, "sealed": true} {
 		t.Run(name, func(t *testing.T) {

@@ -183,8 +183,8 @@ func (b *breaks) Load(ctx context.Context, k checkpoint.Key, seq uint64) (s chec
 // A store that is away fails the call, which is made again and goes on: nothing is lost or done
 // twice.
 //
-// Requirement: driver: a call goes on after the store was away
-// Requirement: RunTask: a cancelled call is no end of the task
+// Requirement: driver: a call continues after a store outage
+// Requirement: RunTask: a cancelled call does not end the task
 func TestDriver_StoreAwayAtEachCall(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for at := int64(1); ; at++ {

@@ -133,7 +133,7 @@ func (slowDown) Error() string             { return strings.Repeat("\x01 slow do
 func (slowDown) Code() string              { return strings.Repeat("busy", 200) }
 func (slowDown) RetryAfter() time.Duration { return time.Minute }
 
-// Requirement: RunTask: a failure stands until the next try
+// Requirement: RunTask: a failure lasts until the next attempt
 // Requirement: Commit returns the first failure in canonical order
 func TestRunTask_FailureStandsUntilTheNextTry(t *testing.T) {
 	var ran counter
@@ -269,7 +269,7 @@ func TestRunTask_OvertakenWorkerWritesNothing(t *testing.T) {
 
 // The lease is renewed while a task runs, and does not end with the call.
 //
-// Requirement: driver: the lease belongs to the run and to no process
+// Requirement: driver: the lease belongs to the run, not to a process
 func TestRunTask_RenewsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := drives(t, stored(), inOneStep(map[string]graph.Node[world]{"a": graph.Func(func(context.Context, *world) error {
@@ -305,7 +305,7 @@ func TestRunTask_RenewsTheLease(t *testing.T) {
 
 // A call that is cancelled is no end of its task, which runs again.
 //
-// Requirement: RunTask: a cancelled call is no end of the task
+// Requirement: RunTask: a cancelled call does not end the task
 func TestRunTask_CancelledCallStoresNoFailure(t *testing.T) {
 	var ran counter
 	why := errors.New("the worker is shut down")

@@ -37,7 +37,7 @@ func (m *mortal) Put(ctx context.Context, p checkpoint.Pending) error {
 	return m.Memory.Put(ctx, p)
 }
 
-// Requirement: Durability says what a crash can cost
+// Requirement: Durability bounds the loss of a crash
 func TestDurabilityChangesNothingButTheHistory(t *testing.T) {
 	for _, d := range durabilities {
 		t.Run(d.String(), func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestDurabilityChangesNothingButTheHistory(t *testing.T) {
 // What a crash can cost: the process dies while step 5 of a chain runs, or right before
 // a write of it.
 //
-// Requirement: Durability says what a crash can cost
+// Requirement: Durability bounds the loss of a crash
 func TestLossWindowOfEachDurability(t *testing.T) {
 	t.Run("sync", func(t *testing.T) {
 		m := &mortal{Memory: new(checkpoint.Memory)}
@@ -125,7 +125,7 @@ func lost(t testing.TB, m *mortal, want string) {
 	}
 }
 
-// Requirement: Durability says what a crash can cost
+// Requirement: Durability bounds the loss of a crash
 func TestAsyncHasOneCommitInFlight(t *testing.T) {
 	m := &mortal{Memory: new(checkpoint.Memory), gate: make(chan struct{})}
 	reached := make(chan string)
@@ -164,7 +164,7 @@ func TestAsyncHasOneCommitInFlight(t *testing.T) {
 	}
 }
 
-// Requirement: Commit, then go on
+// Requirement: Commit before the next step
 func TestAnErrorOfTheStoreFailsTheRunWhateverTheDurability(t *testing.T) {
 	for _, d := range durabilities {
 		for at := 1; at <= 4; at++ {
@@ -202,7 +202,7 @@ func TestAnAsyncFailureStopsTheStepThatRuns(t *testing.T) {
 	is(t, err, errFault)
 }
 
-// Requirement: Durability says what a crash can cost
+// Requirement: Durability bounds the loss of a crash
 func TestWhateverEndsARunIsStored(t *testing.T) {
 	for _, d := range durabilities {
 		t.Run(d.String(), func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestWhateverEndsARunIsStored(t *testing.T) {
 	}
 }
 
-// Requirement: Durability says what a crash can cost
+// Requirement: Durability bounds the loss of a crash
 func TestSubgraphsInheritTheDurability(t *testing.T) {
 	for d, want := range map[graph.Durability]int{graph.Sync: 7, graph.Async: 7, graph.Exit: 1} {
 		f := &faulty{Store: new(checkpoint.Memory)}

@@ -13,7 +13,7 @@ import (
 
 // With Exit a step of several tasks is one commit, however long one of them takes.
 //
-// Requirement: Durability says what a crash can cost
+// Requirement: Durability bounds the loss of a crash
 func TestExit_SlowSiblingMakesNoCommit(t *testing.T) {
 	flow := func() *graph.Builder[world] {
 		b := graph.New[world]("flow")
@@ -52,7 +52,7 @@ func TestExit_SlowSiblingMakesNoCommit(t *testing.T) {
 // With Exit neither a question nor a finished task is stored while another task of the step runs.
 // The pause is one commit, and the results of all tasks survive it.
 //
-// Requirement: Durability says what a crash can cost
+// Requirement: Durability bounds the loss of a crash
 func TestExit_QuestionAndSlowTaskMakeOneCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
@@ -86,7 +86,7 @@ func TestExit_QuestionAndSlowTaskMakeOneCommit(t *testing.T) {
 
 // What finished beside a failure is stored with it, with Exit too, and does not run again.
 //
-// Requirement: Durability says what a crash can cost
+// Requirement: Durability bounds the loss of a crash
 func TestExit_FailureKeepsFinishedSiblings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter

@@ -141,7 +141,7 @@ func (c *ledger) Release(ctx context.Context, thread, fence string) error {
 	return c.Memory.Release(ctx, thread, fence)
 }
 
-// Requirement: Commit, then go on
+// Requirement: Commit before the next step
 func TestWhateverTheStoreFailsAtIsTold(t *testing.T) {
 	for _, d := range durabilities {
 		for _, bad := range []string{"Load", "History", "Namespaces", "Put", "Acquire", "Release"} {
@@ -271,7 +271,7 @@ func (s *slow) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return s.Memory.Commit(ctx, c)
 }
 
-// Requirement: Durability says what a crash can cost
+// Requirement: Durability bounds the loss of a crash
 func TestTheNewestCommitIsTheLastOneAfterAsyncRuns(t *testing.T) {
 	const steps = 20
 	store := &slow{Memory: new(checkpoint.Memory)}

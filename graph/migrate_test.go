@@ -78,7 +78,7 @@ func newShop(t *testing.T, store checkpoint.Store, cfg graph.Config) *graph.Grap
 	return build(t, b, cfg)
 }
 
-// Requirement: New code meets old threads
+// Requirement: New code continues old threads
 func TestANewProgramGoesOnWithAnOldThread(t *testing.T) {
 	store := new(checkpoint.Memory)
 	asked, err := oldShop(t, store).Invoke(t.Context(), ordersV1{}, graph.RunOptions{Thread: "t1"})
@@ -136,7 +136,7 @@ func TestWhatAnOldTaskWroteIsNotTakenForNew(t *testing.T) {
 	}
 }
 
-// Requirement: New code meets old threads
+// Requirement: New code continues old threads
 func TestMigrationsAreCheckedAtCompile(t *testing.T) {
 	keep := func(_ int, old json.RawMessage) (json.RawMessage, error) { return old, nil }
 	b := graph.New[ordersV2]("shop")

@@ -211,7 +211,7 @@ func TestAQuestionInAChildSurfacesWithItsNamespaceAndState(t *testing.T) {
 	logged(t, resume(t, g, a, graph.Done), "ac1 ac2 ac3 bc1 bc2 bc3")
 }
 
-// Requirement: graph.Call keeps a result by name and order
+// Requirement: graph.Call stores a result by name and order
 func TestCallsBeforeAQuestionAreNotRunAgain(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
@@ -338,7 +338,7 @@ func TestAStatelessChildHasNoCheckpoints(t *testing.T) {
 	}
 }
 
-// Requirement: graphs inside graphs share a thread
+// Requirement: nested graphs share a thread
 func TestAChildWithAThreadOfItsOwnKeepsItsNamespace(t *testing.T) {
 	cfg := stored()
 	var ran counter

@@ -44,7 +44,7 @@ func failsFirst(ran *counter, name string, n int) error {
 	return nil
 }
 
-// Requirement: graph.Once keeps a side effect by its key
+// Requirement: graph.Once stores a side effect by its key
 func TestOnceIsNotRepeatedByRetriesAndResumes(t *testing.T) {
 	for name, cfg := range map[string]graph.Config{"stored": stored(), "not stored": {}} {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// Requirement: Commit, then go on
+// Requirement: Commit before the next step
 func TestARunOfKStepsMakesKPlusOneCommits(t *testing.T) {
 	store := &faulty{Store: new(checkpoint.Memory)}
 	b := graph.New[world]("commits")

@@ -73,7 +73,7 @@ func lived(t testing.TB, cfg graph.Config, ran *counter) *graph.Graph[world] {
 	return g
 }
 
-// Requirement: New code meets old threads
+// Requirement: New code continues old threads
 func TestReplayOfTheSameCodeComesOutTheSame(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -93,7 +93,7 @@ func TestReplayOfTheSameCodeComesOutTheSame(t *testing.T) {
 	}
 }
 
-// Requirement: New code meets old threads
+// Requirement: New code continues old threads
 func TestReplayTellsTheFirstStepThatComesOutOtherwise(t *testing.T) {
 	for name, c := range map[string]struct {
 		now   version
@@ -123,7 +123,7 @@ func TestReplayTellsTheFirstStepThatComesOutOtherwise(t *testing.T) {
 	}
 }
 
-// Requirement: New code meets old threads
+// Requirement: New code continues old threads
 func TestReplayNamesWhatIsGone(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -144,7 +144,7 @@ func TestReplayNamesWhatIsGone(t *testing.T) {
 	is(t, got.Divergence.Err, graph.ErrProgram, `node "b"`)
 }
 
-// Requirement: New code meets old threads
+// Requirement: New code continues old threads
 func TestReplayWithoutATraceSaysWhatIsMissing(t *testing.T) {
 	var ran counter
 	cfg := stored()

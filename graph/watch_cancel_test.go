@@ -31,7 +31,7 @@ func (s *slowStore) Put(ctx context.Context, p checkpoint.Pending) error {
 
 // TestCancellingARunStoresWhatItHadFirst cancels a run whose store is slow.
 //
-// Requirement: a context ends in a write
+// Requirement: a context ends during a write
 func TestCancellingARunStoresWhatItHadFirst(t *testing.T) {
 	for _, d := range durabilities {
 		t.Run(d.String(), func(t *testing.T) { storesWhatItHad(t, d) })

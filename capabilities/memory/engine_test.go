@@ -164,7 +164,7 @@ func TestBootstrap_OrdersFactsOfOneSessionByTime(t *testing.T) {
 	want(t, "of equals those that were said last", recall(t, e, "tea")[:2], "I like tea five.", "I like tea four.")
 }
 
-// Requirement: a memory that cannot be read is written over
+// Requirement: an unreadable memory is overwritten
 func TestOffload_FailsIfTheMemoryCannotBeRead(t *testing.T) {
 	store := new(longterm.Map)
 	e := engine(t, memory.Config{Store: store})
@@ -202,7 +202,7 @@ func (u unreadable) Get(ctx context.Context, ns []string, key string) (longterm.
 
 // A memory that cannot be read is not empty: its items must not be overwritten.
 //
-// Requirement: a memory that cannot be read is written over
+// Requirement: an unreadable memory is overwritten
 func TestOffload_DoesNotOverwriteForeignItems(t *testing.T) {
 	store := unreadable{Store: new(longterm.Map)}
 	offload(t, engine(t, memory.Config{Store: store}), ended("1", "I drink green tea."))

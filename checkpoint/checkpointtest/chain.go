@@ -26,7 +26,7 @@ var chainRules = []rule{
 	{"CopyRefuses", copyRefuses, nil},
 	{"Export", exportThread, nil},
 	{"Prune", pruneThread, []offer{drops}},
-	// Requirement: pruning, copying or deleting meets a commit
+	// Requirement: pruning, copying or deleting during a commit
 	{"PruneRules", pruneRules, []offer{drops}},
 	{"PruneSubgraphs", pruneSubgraphs, []offer{drops}},
 	{"PruneWhileWriting", pruneWhileWriting, []offer{drops}},

@@ -53,11 +53,11 @@ var commitRules = []rule{
 }
 
 var headRules = []rule{
-	// Requirement: a commit is whole or not at all, and moves the head by compare-and-set
+	// Requirement: a commit is atomic and moves the head by compare-and-set
 	// Requirement: ErrConflict: nothing was written
 	{"StaleHead", staleHead, nil},
 	// Requirement: the same commit twice is one commit, so a lost reply is safe to retry
-	// Requirement: ErrUnknownOutcome: the same commit again settles it
+	// Requirement: ErrUnknownOutcome: repeating the commit decides the outcome
 	{"SameCommitTwice", sameCommitTwice, nil},
 	{"Numbers", numbers, nil},
 	{"NumbersAgain", numbersAgain, nil},
@@ -65,7 +65,7 @@ var headRules = []rule{
 	{"BadCommits", badCommits, nil},
 	// Requirement: ErrConflict: nothing was written
 	{"OneWinner", oneWinner, nil},
-	// Requirement: a commit is whole or not at all, and moves the head by compare-and-set
+	// Requirement: a commit is atomic and moves the head by compare-and-set
 	// Requirement: the same request for a lease twice is one lease
 	// Requirement: ErrConflict: nothing was written
 	{"Linearizable", linearizable, nil},
@@ -177,10 +177,10 @@ var dropRules = []rule{
 	{"DropNeverTheHead", dropHead, []offer{drops}},
 	{"DropWhatIsNotThere", dropNothing, []offer{drops}},
 	{"DropNamespace", dropNamespace, []offer{drops}},
-	// Requirement: pruning, copying or deleting meets a commit
+	// Requirement: pruning, copying or deleting during a commit
 	{"DropWhileReading", dropWhileReading, []offer{drops}},
 	// Requirement: old commits can be pruned without severing a chain
-	// Requirement: pruning, copying or deleting meets a commit
+	// Requirement: pruning, copying or deleting during a commit
 	{"DropRace", dropRace, []offer{drops}},
 }
 
@@ -202,7 +202,7 @@ var expiryRules = []rule{
 }
 
 var mannerRules = []rule{
-	// Requirement: a context ends in a write
+	// Requirement: a context ends during a write
 	// Requirement: the error of a context alone: nothing was written
 	{"CancelledContext", cancelledContext, nil},
 	{"SlicesAreNotShared", slicesAreNotShared, nil},
@@ -212,6 +212,6 @@ var mannerRules = []rule{
 
 var randomRules = []rule{
 	// Requirement: old commits can be pruned without severing a chain
-	// Requirement: pruning, copying or deleting meets a commit
+	// Requirement: pruning, copying or deleting during a commit
 	{"Model", likeTheModel, nil},
 }

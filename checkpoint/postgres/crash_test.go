@@ -128,8 +128,8 @@ func TestCutConnectionsCommitExactlyOnce(t *testing.T) {
 // TestOutcomeIsUnknownWhenTheServerIsGone cuts the reply to a commit and then every
 // connection, so that the store cannot find out.
 //
-// Requirement: the network is split, and heals
-// Requirement: ErrUnknownOutcome: the same commit again settles it
+// Requirement: a network partition, and its end
+// Requirement: ErrUnknownOutcome: repeating the commit decides the outcome
 func TestOutcomeIsUnknownWhenTheServerIsGone(t *testing.T) {
 	p := newProxy(t, cluster)
 	s := open(t, p.dsn("pool_max_conns=1"), postgres.Config{RetryFor: 2 * time.Second})
@@ -151,8 +151,8 @@ func TestOutcomeIsUnknownWhenTheServerIsGone(t *testing.T) {
 	}
 }
 
-// Requirement: a context ends in a write
-// Requirement: ErrUnknownOutcome: the same commit again settles it
+// Requirement: a context ends during a write
+// Requirement: ErrUnknownOutcome: repeating the commit decides the outcome
 func TestCancelledCommitIsUnknownOrDone(t *testing.T) {
 	s := open(t, cluster.dsn("pool_max_conns=4"), postgres.Config{})
 	k := checkpoint.Key{Thread: "thread"}

@@ -66,7 +66,7 @@ func raise(t testing.TB, schema, code string, times int) {
 // Requirement: out of memory
 // Requirement: the server refuses, or is not ready
 // Requirement: the disk is full, or read-only
-// Requirement: ErrFull: nothing was written, and reading goes on
+// Requirement: ErrFull: nothing was written, and reads still work
 // Requirement: ErrUnavailable: nothing was written
 func TestErrorsOfTheServerAreTyped(t *testing.T) {
 	for code, want := range map[string]error{

@@ -28,7 +28,7 @@ func openGolden(t *testing.T) golden.Stored {
 // TestGolden_DumpOfAnEarlierReleaseOpens checks everything that earlier releases stored. It
 // loads their dump into this package's server.
 //
-// Requirement: what an older release stored opens, and its threads go on
+// Requirement: data of an older release opens, and its threads continue
 func TestGolden_DumpOfAnEarlierReleaseOpens(t *testing.T) {
 	t.Cleanup(func() { runSQL(t, "DROP SCHEMA IF EXISTS "+goldenSchema+" CASCADE") })
 	golden.Test(t, "sql", func(t *testing.T, dump []byte) golden.Stored {

@@ -27,7 +27,7 @@ func (p *proxy) open(way hole, reset bool) {
 // is generous; without care a call waits for ever.
 //
 // Requirement: the store is slow, or silent
-// Requirement: the network is split, and heals
+// Requirement: a network partition, and its end
 func TestPartition(t *testing.T) {
 	const bound = 5 * time.Second
 	for _, way := range ways {
@@ -70,7 +70,7 @@ func TestPartition(t *testing.T) {
 // TestPartitionsUnderWriters begins and ends partitions while writers append. A call that
 // gets no reply ends with the deadline that its writer gives it, and is made again.
 //
-// Requirement: the network is split, and heals
+// Requirement: a network partition, and its end
 // Requirement: readers or the store are slow under load
 func TestPartitionsUnderWriters(t *testing.T) {
 	p := newProxy(t, cluster)

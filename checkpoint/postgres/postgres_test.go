@@ -42,7 +42,7 @@ func openAddress(ctx context.Context, address string) (checkpoint.Store, error) 
 	return postgres.Open(ctx, dsn, postgres.Config{Schema: schema, RetryFor: time.Minute})
 }
 
-// Requirement: a commit is whole or not at all, and moves the head by compare-and-set
+// Requirement: a commit is atomic and moves the head by compare-and-set
 // Requirement: what was acknowledged survives the death of the process
 // Requirement: many processes may use it at once
 // Requirement: a worker is killed
@@ -158,7 +158,7 @@ func TestManyMayOpenAtOnce(t *testing.T) {
 	}
 }
 
-// Requirement: what an older release stored opens, and its threads go on
+// Requirement: data of an older release opens, and its threads continue
 // Requirement: another version wrote it
 func TestOtherSchemasAreLeftAlone(t *testing.T) {
 	newer := freshSchema()

@@ -39,7 +39,7 @@ func oldSchema(t *testing.T) (schema string) {
 
 // TestSchemaOfAnOlderLayoutOpens, keeps its threads and their leases, and learns what is new.
 //
-// Requirement: what an older release stored opens, and its threads go on
+// Requirement: data of an older release opens, and its threads continue
 func TestSchemaOfAnOlderLayoutOpens(t *testing.T) {
 	schema := oldSchema(t)
 	if _, err := postgres.Open(t.Context(), cluster.dsn(), postgres.Config{Schema: schema, Migrate: postgres.MigrateNever}); !errors.Is(err, checkpoint.ErrUnsupported) {

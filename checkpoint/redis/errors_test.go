@@ -246,7 +246,7 @@ func TestLoadingIsWaitedFor(t *testing.T) {
 }
 
 // Requirement: out of memory
-// Requirement: ErrFull: nothing was written, and reading goes on
+// Requirement: ErrFull: nothing was written, and reads still work
 func TestFullServer(t *testing.T) {
 	s := start(t, "--maxmemory-policy", "noeviction")
 	store := storeOf(t, s.client(t), redis.Config{RetryFor: patient})
@@ -311,7 +311,7 @@ func TestBusyServer(t *testing.T) {
 // is generous; without care each call takes half a minute.
 //
 // Requirement: the store is slow, or silent
-// Requirement: a context ends in a write
+// Requirement: a context ends during a write
 // Requirement: the error of a context alone: nothing was written
 func TestContextsThatEnd(t *testing.T) {
 	const pause, bound = 30 * time.Second, 5 * time.Second

@@ -88,7 +88,7 @@ func checkIDs(t testing.TB, store checkpoint.Store, thread string, n int) {
 //
 // Requirement: the same commit twice is one commit, so a lost reply is safe to retry
 // Requirement: a connection is cut, a reply is lost
-// Requirement: ErrUnknownOutcome: the same commit again settles it
+// Requirement: ErrUnknownOutcome: repeating the commit decides the outcome
 func TestLostReplyThenOvertaken(t *testing.T) {
 	for name, overtake := range map[string]func(t *testing.T, s *redis.Store){
 		"by a commit": func(t *testing.T, s *redis.Store) {
@@ -149,8 +149,8 @@ func TestLostReplyThenOvertaken(t *testing.T) {
 
 // TestUnknownOutcome cuts every reply: the store gives up, and says what it does not know.
 //
-// Requirement: the network is split, and heals
-// Requirement: ErrUnknownOutcome: the same commit again settles it
+// Requirement: a network partition, and its end
+// Requirement: ErrUnknownOutcome: repeating the commit decides the outcome
 func TestUnknownOutcome(t *testing.T) {
 	s, prefix := common(t)
 	var cutting atomic.Bool

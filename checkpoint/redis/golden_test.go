@@ -17,7 +17,7 @@ func goldenStored(t *testing.T, s *redis.Store) golden.Stored {
 // TestGolden_DumpOfAnEarlierReleaseOpens checks everything that earlier releases stored. It
 // loads their dump into a server of its own.
 //
-// Requirement: what an older release stored opens, and its threads go on
+// Requirement: data of an older release opens, and its threads continue
 func TestGolden_DumpOfAnEarlierReleaseOpens(t *testing.T) {
 	golden.Test(t, "rdb", func(t *testing.T, dump []byte) golden.Stored {
 		dir := t.TempDir()

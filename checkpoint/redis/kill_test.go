@@ -23,7 +23,7 @@ import (
 // Requirement: what was acknowledged survives the death of the process
 // Requirement: what was acknowledged survives the loss of power
 // Requirement: the server is killed
-// Requirement: the power goes
+// Requirement: power loss
 func TestKilledServer(t *testing.T) {
 	for _, c := range []struct {
 		policy string

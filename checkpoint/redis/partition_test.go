@@ -78,7 +78,7 @@ func holed(t testing.TB, s *server, prefix string, o goredis.Options) (*redis.St
 // is generous; without care a call takes half a minute.
 //
 // Requirement: the store is slow, or silent
-// Requirement: the network is split, and heals
+// Requirement: a network partition, and its end
 func TestPartition(t *testing.T) {
 	const bound = 5 * time.Second
 	for _, way := range ways {
@@ -125,7 +125,7 @@ func checkIDsAlone(t testing.TB, store checkpoint.Store, head uint64) {
 // TestPartitionsUnderWriters opens and closes holes while writers append, each to a thread
 // of its own and all to one.
 //
-// Requirement: the network is split, and heals
+// Requirement: a network partition, and its end
 // Requirement: readers or the store are slow under load
 func TestPartitionsUnderWriters(t *testing.T) {
 	s, prefix := common(t)

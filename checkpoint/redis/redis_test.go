@@ -45,7 +45,7 @@ func openAddress(ctx context.Context, url string) (checkpoint.Store, error) {
 	return redis.OpenURL(ctx, url)
 }
 
-// Requirement: a commit is whole or not at all, and moves the head by compare-and-set
+// Requirement: a commit is atomic and moves the head by compare-and-set
 // Requirement: what was acknowledged survives the death of the process
 // Requirement: many processes may use it at once
 // Requirement: a worker is killed

@@ -25,7 +25,7 @@ func goldenStored(t *testing.T, s *sqlite.Store) golden.Stored {
 
 // TestGolden_FileOfAnEarlierReleaseOpens checks everything that earlier releases stored.
 //
-// Requirement: what an older release stored opens, and its threads go on
+// Requirement: data of an older release opens, and its threads continue
 func TestGolden_FileOfAnEarlierReleaseOpens(t *testing.T) {
 	golden.Test(t, "db", func(t *testing.T, file []byte) golden.Stored {
 		path := filepath.Join(t.TempDir(), "threads.db")

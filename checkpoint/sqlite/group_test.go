@@ -116,8 +116,8 @@ func TestWaitingCallIsWithdrawn(t *testing.T) {
 	}
 }
 
-// Requirement: a context ends in a write
-// Requirement: ErrUnknownOutcome: the same commit again settles it
+// Requirement: a context ends during a write
+// Requirement: ErrUnknownOutcome: repeating the commit decides the outcome
 func TestCallThatIsBeingWrittenHasUnknownOutcome(t *testing.T) {
 	s := openHere(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -161,7 +161,7 @@ func TestCloseWaitsForWhatWasAccepted(t *testing.T) {
 }
 
 // Requirement: the disk is full, or read-only
-// Requirement: ErrFull: nothing was written, and reading goes on
+// Requirement: ErrFull: nothing was written, and reads still work
 func TestFullDisk(t *testing.T) {
 	s := openHere(t)
 	limit := func(pages string) {

@@ -18,7 +18,7 @@ import (
 // and no part of the next.
 //
 // Requirement: what was acknowledged survives the loss of power
-// Requirement: the power goes
+// Requirement: power loss
 func TestPowerCut(t *testing.T) {
 	const commits = 20
 	cuts := 100

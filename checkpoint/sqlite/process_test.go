@@ -24,7 +24,7 @@ func fewer(n int) int {
 
 // TestProcessesRaceOnOneThread also lets the processes race to create the file.
 //
-// Requirement: two processes go on with one thread
+// Requirement: two processes continue one thread
 func TestProcessesRaceOnOneThread(t *testing.T) {
 	path, each := filepath.Join(t.TempDir(), "new", "threads.db"), fewer(150)
 	children := []*child{startChild(t, "race", path, "one", each), startChild(t, "race", path, "two", each)}

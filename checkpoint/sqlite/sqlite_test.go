@@ -130,7 +130,7 @@ func openAddress(ctx context.Context, path string) (checkpoint.Store, error) {
 	return sqlite.Open(ctx, path)
 }
 
-// Requirement: a commit is whole or not at all, and moves the head by compare-and-set
+// Requirement: a commit is atomic and moves the head by compare-and-set
 // Requirement: what was acknowledged survives the death of the process
 // Requirement: many processes may use it at once
 // Requirement: a worker is killed

@@ -29,7 +29,7 @@ var layouts = []int{1, 2}
 
 var oldKeys = []checkpoint.Key{{Thread: "a"}, {Thread: "a", Namespace: "sub"}, {Thread: "b:é"}}
 
-// Requirement: what an older release stored opens, and its threads go on
+// Requirement: data of an older release opens, and its threads continue
 func TestFileOfAnOlderLayoutOpens(t *testing.T) {
 	for _, layout := range layouts {
 		path := old(t, layout)

@@ -75,7 +75,7 @@ func TestSetState_RejectsInvalidValues(t *testing.T) {
 	p.Fails("a value that is no JSON is rejected", err, thread.ErrState)
 }
 
-// Requirement: a state that is gone is saved as undefined
+// Requirement: a missing state is saved as undefined
 func TestSaveIfModified_NilStateIsNotSaved(t *testing.T) {
 	p := newProbe(t)
 	s := p.withState(thread.Implicit)

@@ -214,7 +214,7 @@ func TestApprovalVariants(t *testing.T) {
 	}
 }
 
-// Requirement: deadlines and forms of questions are not read
+// Requirement: deadlines and forms of questions are ignored
 func TestAnApprovalThatExpiresIsWhatTheFileStates(t *testing.T) {
 	f := parse(t, approving)
 	var pass func(time.Duration)

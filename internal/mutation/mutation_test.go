@@ -79,7 +79,7 @@ var groups = []group{
 // on, by a variable of the environment; the text of a script, which the binary holds as it is, is
 // changed in the binary.
 //
-// Requirement: a commit is whole or not at all, and moves the head by compare-and-set
+// Requirement: a commit is atomic and moves the head by compare-and-set
 func TestEveryMutantIsCaught(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {

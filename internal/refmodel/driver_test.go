@@ -15,7 +15,7 @@ import (
 // order. The run produces the trace of the interpreter. A finished task does not run again.
 //
 // Requirement: driver: the trace is that of the local run
-// Requirement: driver: a call made again does nothing twice
+// Requirement: driver: a repeated call has no second effect
 func TestDriver_ProducesTheTraceOfTheInterpreter(t *testing.T) {
 	atRandom(t, 300, func(_ *testing.T, sp *Spec, seed uint64) error {
 		sp = PlainInputs(sp)

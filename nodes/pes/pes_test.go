@@ -146,7 +146,7 @@ func TestAnAgentNeedsNoModel(t *testing.T) {
 	same(t, "answer", say(t, g, "four").Answer.Get(), "three: item-3()\nfour: item-4()")
 }
 
-// Requirement: what the user said is not stored
+// Requirement: user messages are not stored
 func TestTheMessagesOfTheUserAndOfTheAgentAreBothStored(t *testing.T) {
 	var d doer
 	store := &checkpoint.Memory{}
@@ -303,7 +303,7 @@ func cutOff(t *testing.T, p *planner, d *doer, store checkpoint.Store) {
 	}
 }
 
-// Requirement: what a crash left under way stays so
+// Requirement: work interrupted by a crash stays in progress
 func TestPlan_ReclaimsItemsAndReportsCycles(t *testing.T) {
 	var d doer
 	store := &checkpoint.Memory{}

@@ -47,7 +47,7 @@ func refuses(t testing.TB, g *turn.Agent[agent.State], text string, want ...stri
 	contains(t, err.Error(), want...)
 }
 
-// Requirement: a message of commands alone is a task
+// Requirement: a message with only commands becomes a task
 func TestCommandsAlone_RunNothingAndKeepSettings(t *testing.T) {
 	store := &checkpoint.Memory{}
 	g, tasks := newAgent(t, config(t), store)
@@ -288,7 +288,7 @@ func TestSeveralQuestionsAreAnsweredByTheirNumbers(t *testing.T) {
 	same(t, "runs", runs, 2)
 }
 
-// Requirement: a message while a question is open changes the plan under it
+// Requirement: a message during a question changes its plan
 func TestAgent_WaitingTurnIsAnsweredOrDropped(t *testing.T) {
 	for text, want := range map[string][]string{
 		"/reject too dangerous": {"too dangerous"}, "no, too dangerous": {"too dangerous"}, "/cancel I must go": {"the turn was ended instead of deciding about writes a value (write): I must go"},

@@ -86,7 +86,7 @@ func TestApprovalIsAskedStepByStepAndConsumedOnce(t *testing.T) {
 	}
 }
 
-// Requirement: who was rejected asks again
+// Requirement: a rejected approval is asked again
 func TestARejectionEndsPerPolicyWithoutASecondPrompt(t *testing.T) {
 	for then, want := range map[capabilities.Rejection]string{
 		capabilities.FailStep: "not today", capabilities.SkipStep: "Missing", capabilities.EndTurn: "not today", capabilities.Replan: "another plan",
@@ -120,7 +120,7 @@ func asking(s agent.State) (ids []string) {
 	return ids
 }
 
-// Requirement: who was rejected asks again
+// Requirement: a rejected approval is asked again
 func TestARejectedPlanEndsPerPolicyWithoutASecondPrompt(t *testing.T) {
 	for then, want := range map[capabilities.Rejection]string{
 		capabilities.FailStep: "not today", capabilities.SkipStep: "I found nothing", capabilities.EndTurn: "not today",
@@ -220,7 +220,7 @@ func TestApproval_UnclearDecisionIsAskedForAgain(t *testing.T) {
 	same(t, "runs", runs, 0)
 }
 
-// Requirement: deadlines and forms of questions are not read
+// Requirement: deadlines and forms of questions are ignored
 func TestApproval_ExpiryRejects(t *testing.T) {
 	runs := 0
 	now := noon

@@ -93,7 +93,7 @@ func TestRetryWait_IsAtMostAnHour(t *testing.T) {
 	})
 }
 
-// Requirement: a node's own error is swallowed
+// Requirement: the error of a node is lost
 func TestAPanicAnywhereEndsTheTurnWithAReport(t *testing.T) {
 	for place := range places(t, nil, nil) {
 		for _, value := range []any{"ouch", agent.Failed(agent.Fatal, errors.New("ouch")), agent.Failed(agent.Retriable, errors.New("ouch")), graph.ErrInterrupted} {

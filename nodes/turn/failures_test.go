@@ -25,7 +25,7 @@ func realTime(t testing.TB) turn.Config {
 	return c
 }
 
-// Requirement: a failure of a preparation loops
+// Requirement: a failed preparation loops
 func TestPreparation_RetriesEndAfterItsAttempts(t *testing.T) {
 	down := errors.New("down")
 	for node, prepare := range map[string]func(c *turn.Config, fails func() error){
@@ -127,7 +127,7 @@ func problems(t *testing.T, p agent.Plan, want ...string) {
 	})
 }
 
-// Requirement: an answer of no inputs gets no summaries
+// Requirement: an answer without inputs gets no summaries
 func TestAnAnswerOfNoInputsIsNotOneOfAllContexts(t *testing.T) {
 	c := config(t)
 	var asked []turn.AnswerRequest
@@ -286,7 +286,7 @@ func TestAValueThatCannotBeStoredIsAFailureOfItsStep(t *testing.T) {
 	contains(t, answer(t, res.State), "ODD.odd cannot be stored")
 }
 
-// Requirement: at a deadline what has come is lost too
+// Requirement: partial results are lost at a deadline
 func TestSources_ResultsBeforeTheDeadlineAreUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := realTime(t)

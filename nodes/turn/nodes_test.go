@@ -192,7 +192,7 @@ func TestReport_ListsStepsAndIsExplained(t *testing.T) {
 	}
 }
 
-// Requirement: a node's own error is swallowed
+// Requirement: the error of a node is lost
 func TestAFatalFailureFailsTheRun(t *testing.T) {
 	for _, change := range []func(c *turn.Config){
 		func(c *turn.Config) {

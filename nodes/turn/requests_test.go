@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// Requirement: notebooks never show
+// Requirement: notebooks are never shown
 func TestAnswer_GetsNotebooks(t *testing.T) {
 	c := config(t)
 	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "note", Description: "writes a notebook"}, func(_ context.Context, c *capabilities.Call) error {
@@ -30,7 +30,7 @@ func TestAnswer_GetsNotebooks(t *testing.T) {
 	}
 }
 
-// Requirement: plans that wait are of the project, not of a thread
+// Requirement: waiting plans belong to the project, not to a thread
 func TestPlanApproval_BelongsToItsThread(t *testing.T) {
 	store := &checkpoint.Memory{}
 	c := planning(t)
@@ -49,7 +49,7 @@ func TestPlanApproval_BelongsToItsThread(t *testing.T) {
 	}
 }
 
-// Requirement: who asks back knows neither step nor history
+// Requirement: a clarification has neither step nor history
 func TestClarify_GetsTheStepAndTheMessages(t *testing.T) {
 	c := config(t)
 	c.Plan = script[turn.PlanRequest](t, gives(plans(agent.Step{Capability: agent.ToClarify, Objective: "which rain?"})))

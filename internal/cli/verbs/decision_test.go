@@ -51,7 +51,7 @@ func (p place) decided(address, thread string) (all []graph.Decision) {
 // A process that is killed between the storing of an answer and the step that uses it leaves one
 // decision, with who and how, and the run goes on with the answer.
 //
-// Requirement: Decisions are kept
+// Requirement: Decisions are recorded
 func TestDecisions_ProcessKilledAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T) string{

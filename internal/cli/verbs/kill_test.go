@@ -213,7 +213,7 @@ func undisturbed(p place) (output string, took [2]time.Duration) {
 // and WEFT_SOAK for 2,200.
 //
 // Requirement: An answer to an old question
-// Requirement: a commit is whole or not at all, and moves the head by compare-and-set
+// Requirement: a commit is atomic and moves the head by compare-and-set
 // Requirement: a killed process's thread is free at once
 // Requirement: a worker is killed
 // Requirement: kill -9 at any moment, then the same command again
