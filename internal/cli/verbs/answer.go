@@ -17,14 +17,14 @@ var (
 	wholeID = regexp.MustCompile(`^[0-9a-f]{16}$`)
 )
 
-// reading is what the text of an answer may stand for.
+// reading is how the text of an answer is interpreted.
 type reading int
 
 const (
-	asJSON     reading = iota // JSON where it is, else text
+	asJSON     reading = iota // as JSON if it is valid JSON, else as text
 	asText                    // text
 	asYesNo                   // true or false
-	asDecision                // the form of an approval
+	asDecision                // as the answer to an approval
 )
 
 // answerer reads --answer flags for a thread.
@@ -32,17 +32,17 @@ type answerer struct {
 	open []graph.Interrupt
 	had  []string // the ids of questions of this turn that were answered before
 
-	as reading // how answers to questions that are not open are taken
+	as reading // how to read answers to questions that are not open
 }
 
-// replies are what a person said to questions.
+// replies are the answers that a user gives to questions.
 type replies struct {
 	answers  []string // VALUE or ID=VALUE
 	declined []string // ids
-	reason   string   // why they are declined
+	reason   string   // why the questions are declined
 }
 
-// replies pairs answers and refusals with their questions.
+// replies pairs the given answers and refusals with their questions.
 func (r answerer) replies(given replies) (graph.Answers, error) {
 	all, err := r.answers(given.answers)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r answerer) replies(given replies) (graph.Answers, error) {
 	return all, nil
 }
 
-// one returns the id of the question that is meant by the beginning of it.
+// one returns the id of the question whose id begins with start.
 func (r answerer) one(start string) (string, error) {
 	var matches []string
 	if idStart.MatchString(start) {
@@ -78,8 +78,8 @@ func (r answerer) one(start string) (string, error) {
 	return "", reports.Usage("give the ID of an open question, or at least four signs of it", "no question of the thread has an id that begins with %q", start)
 }
 
-// answers pairs each flag with its question. What names no question is left to the
-// graph: it knows which answers this turn has had.
+// answers pairs each flag with its question. A flag that names no question gets the id "": the
+// graph finds the question, since it knows which answers this turn has received.
 func (r answerer) answers(flags []string) (all graph.Answers, err error) {
 	for _, flag := range flags {
 		if !utf8.ValidString(flag) {
@@ -97,9 +97,8 @@ func (r answerer) answers(flags []string) (all graph.Answers, err error) {
 	return all, nil
 }
 
-// errUnseen is returned for a value without an id that may be meant for an earlier
-// question of the turn, given again after a crash: it must not answer one that
-// nobody has seen.
+// errUnseen is returned for a value without an id if the open question was never shown. The value
+// may repeat the answer to an earlier question after a crash, so it must not answer this one.
 var errUnseen = errors.New("the open question was not shown yet")
 
 func (r answerer) mayBeRepeated() error {
@@ -109,9 +108,8 @@ func (r answerer) mayBeRepeated() error {
 	return nil
 }
 
-// split takes ID=VALUE apart if the part before the = is the id of a question, or the
-// only beginning of one. Otherwise the whole flag is the value, for an equals sign may
-// well stand in a value.
+// split splits ID=VALUE if the part before the = is the id of a question, or a unique prefix of
+// one. Otherwise the whole flag is the value, since a value may contain an equals sign.
 func (r answerer) split(flag string) (id, value string, err error) {
 	start, rest, ok := strings.Cut(flag, "=")
 	if !ok || !idStart.MatchString(start) {
@@ -129,8 +127,8 @@ func (r answerer) split(flag string) (id, value string, err error) {
 	return "", flag, nil
 }
 
-// match returns the ids that begin with start: of open questions or, if there are
-// none, of those that were answered.
+// match returns the ids that begin with start. It looks at open questions first, and at answered
+// questions only if no open question matches.
 func (r answerer) match(start string) (ids []string) {
 	for _, in := range r.open {
 		if strings.HasPrefix(in.ID, start) {
@@ -148,9 +146,9 @@ func (r answerer) match(start string) (ids []string) {
 	return ids
 }
 
-// value returns an answer as JSON: the text itself where it is JSON that fits the
-// question, a string where that fits, a yes or no as the question takes it, and otherwise
-// what it looks like.
+// value returns an answer as JSON. A yes or no takes the form that the question expects. Other text
+// stays as it is if it is JSON that fits the question, and becomes a string if a string fits. If
+// neither fits, the text is JSON if it is valid JSON, else a string.
 func (r answerer) value(id, text string) json.RawMessage {
 	plain, quoted := json.RawMessage(text), json.RawMessage(quoteJSON(text))
 	in, open := r.question(id)
@@ -175,7 +173,7 @@ func (r answerer) value(id, text string) json.RawMessage {
 	return quoted
 }
 
-// yesNo reports which of yes and no a text says; ok is false where it says neither.
+// yesNo reports whether a text means yes or no. ok is false if it means neither.
 func yesNo(text string) (yes, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "yes", "y", "true", "approve":
@@ -186,7 +184,7 @@ func yesNo(text string) (yes, ok bool) {
 	return false, false
 }
 
-// decided returns what a question takes for a plain yes or no; ok is false where it takes none.
+// decided returns what a question expects for a plain yes or no. ok is false if it expects neither.
 func decided(in graph.Interrupt, text string) (answer json.RawMessage, ok bool) {
 	yes, ok := yesNo(text)
 	switch {

@@ -8,7 +8,8 @@ import (
 	"github.com/weftrun/weft/internal/cli/reports"
 )
 
-// arguments wants from least to most arguments, of which the first is called what.
+// arguments returns a check for between least and most arguments. Errors call the first argument
+// what.
 func (a *app) arguments(what string, least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		next := a.Invocation + strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()) + " --help shows how"
@@ -24,7 +25,7 @@ func (a *app) arguments(what string, least, most int) cobra.PositionalArgs {
 	}
 }
 
-// onThreads lets a verb whose first argument is a THREAD take it as --thread too, in its place.
+// onThreads lets a verb whose first argument is a THREAD take it as --thread instead.
 func onThreads(cmd *cobra.Command) *cobra.Command {
 	var thread string
 	cmd.Flags().StringVar(&thread, "thread", "", "the THREAD, in place of the argument")

@@ -7,8 +7,8 @@ import (
 	"github.com/weftrun/weft/internal/cli/reports"
 )
 
-// begun returns the one of names that is called start, or the only one that begins so. Where
-// several do, its error lists them; list is the command that lists all.
+// begun returns the name that equals start, or the only name that begins with it. If several names
+// begin with it, the error lists them. list is the command that lists all names.
 func (a *app) begun(what, start string, names []string, list string) (string, error) {
 	if slices.Contains(names, start) {
 		return start, nil
@@ -28,10 +28,10 @@ func (a *app) begun(what, start string, names []string, list string) (string, er
 	return "", reports.Usage("write more of the name; "+list+" lists all", "several %ss have a name that begins with %q: %s", what, start, candidates(fit))
 }
 
-// most is how many candidates an error names.
+// most is the number of candidates that an error names.
 const most = 5
 
-// candidates lists what a beginning could mean.
+// candidates lists the names that a prefix matches.
 func candidates(fit []string) string {
 	words := make([]string, 0, most+1)
 	for _, name := range fit[:min(len(fit), most)] {

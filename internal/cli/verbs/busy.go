@@ -10,7 +10,7 @@ import (
 	"github.com/weftrun/weft/internal/cli/reports"
 )
 
-// whenBusy says what a verb that writes does while somebody else works on the thread.
+// whenBusy selects what a verb that writes does while another process works on the thread.
 type whenBusy struct{ wait, takeOver bool }
 
 func (w *whenBusy) flags(cmd *cobra.Command) {
@@ -18,7 +18,7 @@ func (w *whenBusy) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&w.takeOver, "take-over", false, "if another process works on the thread, take it away: that one writes nothing more")
 }
 
-// hold returns the settings with which the thread is held.
+// hold returns the options for acquiring the lease of the thread.
 func (w whenBusy) hold() (checkpoint.HoldOptions, error) {
 	o := checkpoint.HoldOptions{Owner: "weft"}
 	switch {
@@ -32,7 +32,8 @@ func (w whenBusy) hold() (checkpoint.HoldOptions, error) {
 	return o, nil
 }
 
-// holding runs fn while this process holds the thread; fn gets the fence to write with.
+// holding runs fn while this process holds the lease of the thread. fn writes with the fence it
+// gets.
 func (s *session) holding(ctx context.Context, o checkpoint.HoldOptions, fn func(ctx context.Context, fence string) error) error {
 	held, err := checkpoint.Hold(ctx, s.store, s.thread, o)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/weftrun/weft/internal/cli/terminal"
 )
 
-// grace is how long a node may go on after Ctrl-C, or after its run has failed.
+// grace is how long a node may run after Ctrl-C, or after its run has failed.
 const grace = time.Second
 
-// identified returns the context of a command, which names its user and the interface to graphs.
+// identified returns the context of a command. It names the user and the interface.
 func (a *app) identified(cmd *cobra.Command) context.Context {
 	via := graph.ViaCommandLine
 	if cmd.Name() == "chat" {
@@ -28,7 +28,8 @@ func (a *app) identified(cmd *cobra.Command) context.Context {
 	return graph.WithGrace(graph.AsCaller(cmd.Context(), cmp.Or(a.by, login()), via), grace)
 }
 
-// login returns the name of the user, as the system knows it or as the environment says; "" if neither does.
+// login returns the name of the user from the system, or else from the environment. It is "" if
+// neither knows it.
 func login() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username
@@ -36,7 +37,7 @@ func login() string {
 	return cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME"))
 }
 
-// decisions returns what was decided about the thread.
+// decisions returns the decisions about the thread.
 func (s *session) decisions(ctx context.Context) (all []graph.Decision, err error) {
 	for d, err := range graph.ThreadDecisions(ctx, s.store, s.thread) {
 		if err != nil {
@@ -50,7 +51,7 @@ func (s *session) decisions(ctx context.Context) (all []graph.Decision, err erro
 	return all, nil
 }
 
-// decisionText says in a line what was decided, by whom and how.
+// decisionText describes a decision in one line: what was decided, who decided it, and how.
 func decisionText(d graph.Decision) string {
 	var b strings.Builder
 	if d.Kind == graph.DecisionChange {

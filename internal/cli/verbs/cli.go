@@ -16,9 +16,9 @@ import (
 	"github.com/weftrun/weft/internal/cli/terminal"
 )
 
-// Config is what a command line is made of.
+// Config configures a command line.
 type Config struct {
-	// Name is how the program calls itself; "" means weft.
+	// Name is the name of the program; "" means weft.
 	Name string
 	// Options has the kinds, reducers and types that a workflow can name.
 	Options workflow.Options
@@ -46,7 +46,7 @@ func (a *app) options() workflow.Options {
 // Opener opens the store at an address.
 type Opener = func(ctx context.Context, address string) (checkpoint.Store, error)
 
-// Main carries out one command and returns the exit code of the process.
+// Main runs one command and returns the exit code of the process.
 func Main(ctx context.Context, c Config) (code int) {
 	a := newApp(c)
 	defer func() {
@@ -69,7 +69,7 @@ type app struct {
 	config  Config
 	by      string // --by, or ""
 	strict  bool   // warnings are errors
-	started bool   // a command has begun; before that every error is one of usage
+	started bool   // a command has begun; before that every error is a usage error
 	signals *terminal.Signals
 }
 
@@ -96,7 +96,7 @@ func newApp(c Config) *app {
 	return a
 }
 
-// adviceOf returns what to do about a store that cannot be used.
+// adviceOf returns advice for a store that cannot be used.
 func (a *app) adviceOf(h reports.Hint) string {
 	if h == reports.NextLocked {
 		return a.locked()

@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/internal/cli/reports"
 )
 
-// shells are what completion scripts are written for.
+// shells are the shells that completion scripts exist for.
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
 func (a *app) completionVerb() *cobra.Command {
@@ -55,7 +55,7 @@ func completion(root *cobra.Command, shell string, out io.Writer) error {
 	return reports.Usage("use one of "+strings.Join(shells, ", "), "there is no completion for %q", shell)
 }
 
-// completed says which values flags take, for those that take few.
+// completed lists the values of flags that take only a few.
 func (a *app) completed(root *cobra.Command) {
 	for verb, flags := range map[string]map[string][]string{
 		"run":      {"durability": {"sync", "async", "exit"}},
@@ -79,10 +79,10 @@ func (a *app) completed(root *cobra.Command) {
 	}
 }
 
-// onGraphs are the verbs that take the name of a graph of this program where they take a FILE.
+// onGraphs are the verbs that take the name of a graph of this program in place of a FILE.
 var onGraphs = []string{"run", "resume", "state", "diff", "fork", "replay", "graph"}
 
-// fileOrGraph completes a workflow file, and the name of a graph where one begins so.
+// fileOrGraph completes workflow files, and the names of graphs that begin with the text.
 func (a *app) fileOrGraph(cmd *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(a.config.Graphs)) {

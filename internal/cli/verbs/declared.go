@@ -21,16 +21,15 @@ import (
 // Graph opens a graph in Go over a store.
 type Graph = func(ctx context.Context, store checkpoint.Store) (graph.Untyped, error)
 
-// declared is a graph that this program can run: the one of a workflow file, one in Go, or
-// that of an agent.
+// declared is a graph that this program can run: from a workflow file, in Go, or of an agent.
 type declared struct {
 	graph.Untyped
-	flow  *workflow.Workflow          // nil where the graph is in no file
+	flow  *workflow.Workflow          // nil if the graph is not from a file
 	typed *graph.Graph[record.Record] // of the flow
-	agent turn.Untyped                // nil where the graph is not an agent's
+	agent turn.Untyped                // nil if the graph is not an agent's
 }
 
-// has reports whether this program itself has a graph with a name.
+// has reports whether this program has a graph with the name, in Go or of an agent.
 func (a *app) has(name string) bool {
 	return a.config.Graphs[name] != nil || a.config.Chats[name] != nil
 }
@@ -38,8 +37,8 @@ func (a *app) has(name string) bool {
 // opening opens a graph over a store.
 type opening func(context.Context, checkpoint.Store) (declared, error)
 
-// declared finds what a name stands for: a graph or an agent of this program, or else a
-// workflow file. What is wrong in a file is told before a store is opened.
+// declared finds the graph with a name: a graph or an agent of this program, or else a workflow
+// file. It reports mistakes in a file before a store is opened.
 func (a *app) declared(name string) (opening, error) {
 	switch {
 	case a.config.Graphs[name] != nil:
@@ -70,7 +69,7 @@ func (a *app) declared(name string) (opening, error) {
 
 const nextUnopened = "the program has to be mended or set up so that it can open it; nothing was changed"
 
-// whole refuses a graph in Go that did not come, or that a thread would not find again.
+// whole returns an error if a graph in Go is nil, or has another name than a thread would look for.
 func whole(name string, d declared, err error) (declared, error) {
 	switch {
 	case err != nil:
@@ -83,7 +82,7 @@ func whole(name string, d declared, err error) (declared, error) {
 	return d, nil
 }
 
-// orNames adds to the error of a file that is not there which graphs the program has.
+// orNames adds the graphs of this program to the error of a missing file.
 func (a *app) orNames(err error) error {
 	names := slices.Sorted(maps.Keys(a.config.Graphs))
 	if f := (*reports.Failure)(nil); len(names) > 0 && errors.As(err, &f) && f.Code == reports.ExitUsage {
@@ -92,7 +91,7 @@ func (a *app) orNames(err error) error {
 	return err
 }
 
-// checkEnv tells what the environment lacks.
+// checkEnv returns an error that names what is missing in the environment.
 func (d declared) checkEnv() error {
 	if d.flow == nil {
 		return nil
@@ -100,12 +99,13 @@ func (d declared) checkEnv() error {
 	return d.flow.CheckEnv()
 }
 
-// takesSetting reports whether the config of a workflow has a name that takes a value.
+// takesSetting reports whether the config of a workflow has a field with the name that takes the
+// value.
 func (d declared) takesSetting(name string, value json.RawMessage) bool {
 	return d.flow != nil && d.flow.TakesSetting(name, value)
 }
 
-// begin returns the input of a turn, as JSON of the state.
+// begin returns the input of a turn, as the JSON of a state.
 func (d declared) begin(given, config map[string]json.RawMessage) (json.RawMessage, error) {
 	if d.flow == nil {
 		input, err := json.Marshal(given)
@@ -121,7 +121,7 @@ func (d declared) begin(given, config map[string]json.RawMessage) (json.RawMessa
 	return d.typed.EncodeState(rec)
 }
 
-// takes names the flags of the input. The error of a graph in Go has named its fields.
+// takes lists the flags of the input. The error of a graph in Go names its fields already.
 func (d declared) takes() string {
 	if d.flow == nil {
 		return "write it as --input FIELD=VALUE"
@@ -139,8 +139,8 @@ func (d declared) takes() string {
 	return "it takes " + strings.Join(flags, " ")
 }
 
-// output returns what a thread that is done gives back: the outputs of a workflow, what an
-// agent said last, or the whole state.
+// output returns the result of a finished thread: the outputs of a workflow, the last message of an
+// agent, or the whole state.
 func (d declared) output(ctx context.Context, thread string, end json.RawMessage) (workflow.Values, error) {
 	switch {
 	case d.flow != nil:

@@ -56,7 +56,7 @@ func (s *session) diff(ctx context.Context, from, to uint64, file string, in mom
 	if err != nil {
 		return err
 	}
-	for _, at := range []uint64{from, to} { // tells which of them is not there
+	for _, at := range []uint64{from, to} { // reports which of the two is missing
 		if _, _, err := s.stored().State(ctx, checkpoint.Key{Thread: s.thread, Namespace: in.namespace}, at); err != nil {
 			return moment{at, in.namespace}.unknown(ctx, s, err)
 		}
@@ -82,7 +82,7 @@ func (s *session) diff(ctx context.Context, from, to uint64, file string, in mom
 	return err
 }
 
-// diffText is a difference as a person reads it.
+// diffText is a difference as text.
 func diffText(thread, namespace string, d graph.Difference) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "thread %s, %scheckpoint %d to %d", reports.Cell(thread), inSubgraph(namespace), d.From, d.To)
@@ -111,7 +111,7 @@ func diffText(thread, namespace string, d graph.Difference) string {
 	return b.String()
 }
 
-// changeText prints a field: before → after on one line where both are short.
+// changeText prints a field as before → after on one line if both are short.
 func changeText(b *strings.Builder, c graph.Change) {
 	before, after := valueText(c.Before), valueText(c.After)
 	if short := before + " → " + after; !strings.Contains(short, "\n") && terminal.Width(short) <= 100 {
@@ -134,7 +134,7 @@ func valueText(data []byte) string {
 	return reports.JSONText(data)
 }
 
-// marked returns the lines of a text, each behind a mark.
+// marked returns the lines of a text, each after a mark.
 func marked(mark, text string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
@@ -153,7 +153,7 @@ func writerText(w graph.Writer) string {
 	return "an edit by hand"
 }
 
-// pathText prints what ran in a step, and where its decisions went and why.
+// pathText prints which nodes ran in a step, and where each node went and why.
 func pathText(b *strings.Builder, p graph.CommitInfo) {
 	what := cmp.Or(names(p.Nodes()), string(p.Source))
 	fmt.Fprintf(b, "  %d  turn %d, step %d: %s\n", p.Checkpoint, p.Turn, p.Step, what)
@@ -164,7 +164,7 @@ func pathText(b *strings.Builder, p graph.CommitInfo) {
 	}
 }
 
-// wayText says where a node went, who decided it, and why.
+// wayText describes where a node went, which branch decided it, and why.
 func wayText(node string, w checkpoint.Way) string {
 	text := fmt.Sprintf("%s → %s", cmp.Or(reports.NodeName(node), "(edit)"), reports.NodeName(w.To))
 	if w.Send {

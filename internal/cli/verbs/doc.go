@@ -4,28 +4,25 @@
 //	weft run FILE --thread demo --input topic=go
 //	weft resume --thread demo --answer true
 //
-// [Main] runs one command and returns its exit code. A [Config] says which workflows
-// and stores there are, so a program with nodes of its own gets the same commands
-// under its own name; package weftcli exports that. Clients of servers are not
-// imported here: they come in with Config.Stores, by scheme, so that a program holds only
-// those that it names.
+// [Main] runs one command and returns its exit code. A [Config] names the workflows and stores of
+// a program, so a program with its own nodes gets the same commands under its own name. Package
+// weftcli exports this package. It imports no clients of servers: Config.Stores opens stores by
+// scheme, so a program contains only the clients that it names.
 //
-// Its duties:
+// The command line guarantees:
 //
-//  1. The same command again goes on: after kill -9, after a pause, after the end.
-//     Work that was stored is never done twice, and a turn is never started twice
-//     unless --new-turn says so.
-//  2. Results go to stdout and everything else to stderr. With --json both carry
-//     JSON and nothing else.
-//  3. The exit code tells what happened: 0 done, 1 failed, 2 wrong usage, 3 invalid
-//     workflow, 4 waiting for a person, 5 another process works on the thread, 130
+//  1. The same command again continues: after kill -9, after a pause, and after the end.
+//     Stored work never runs twice. A turn starts twice only with --new-turn.
+//  2. Results go to stdout and everything else to stderr. With --json both contain only JSON.
+//  3. The exit code is 0 for done, 1 for failed, 2 for wrong usage, 3 for an invalid workflow,
+//     4 for waiting for an answer, 5 for another process that works on the thread, and 130 for
 //     stopped by a signal.
-//  4. Every error is one line that says what is wrong, and mostly another that says
-//     what to do next. A panic is reported as a bug.
-//  5. A command that cannot be carried out leaves the thread as it was.
-//  6. The first signal lets a run finish its step, the second stops it at once.
+//  4. Every error is one line that names the problem. In most cases a second line names the next
+//     command. A panic is reported as a bug.
+//  5. A command that fails before it runs leaves the thread unchanged.
+//  6. The first signal lets a run finish its step. The second stops it at once.
 //  7. A password in the address of a store is never printed.
 //
-// It does not run graphs, keep threads or read workflows: it asks packages graph,
-// checkpoint and workflow to.
+// The package does not run graphs, store threads or read workflows. Packages graph, checkpoint and
+// workflow do.
 package verbs

@@ -49,9 +49,9 @@ func (a *app) doctor(ctx context.Context) error {
 	return err
 }
 
-// dead is what is found of a store that cannot be used, or that opened and cannot be asked.
+// dead is the finding for a store that does not open, or that opens and then fails.
 func (a *app) dead(opened bool, err error) checkpoint.Finding {
-	address, _ := a.address() // it was read before
+	address, _ := a.address() // it was parsed before
 	f := checkpoint.Finding{
 		Severity: checkpoint.Danger, Subject: "store", Value: reports.WithoutPassword(address),
 		Cost:   "nothing can be run, resumed or read: " + a.Public(reports.OneLine(reports.WithoutPackage(err))),
@@ -67,7 +67,7 @@ func (a *app) dead(opened bool, err error) checkpoint.Finding {
 	return f
 }
 
-// findings prints what a doctor found, and fails if something is not as it should be.
+// findings prints the findings, and fails if one is a warning or a danger.
 func (a *app) findings(list []checkpoint.Finding) error {
 	bad := 0
 	for _, f := range list {

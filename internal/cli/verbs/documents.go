@@ -9,8 +9,8 @@ import (
 	"github.com/weftrun/weft/internal/cli/reports"
 )
 
-// documents returns what the store keeps beside the states of graphs: the records of
-// threads, conversations and sessions. A store in memory has none of another process.
+// documents returns the documents of the store: the records of threads, conversations and sessions.
+// For a store in memory they are empty.
 func (a *app) documents(ctx context.Context, store checkpoint.Store) (document.Store, error) {
 	switch s := store.(type) {
 	case interface {
@@ -39,11 +39,11 @@ func (a *app) memories(ctx context.Context, store checkpoint.Store) (longterm.St
 }
 
 func (a *app) keepsNo(what string) error {
-	address, _ := a.address() // it was opened
+	address, _ := a.address() // it was opened before
 	return reports.Usage("name a store of sqlite:, redis: or postgres: with --store", "the store %q keeps no %s", reports.WithoutPassword(address), what)
 }
 
-// withDocuments runs fn with the documents of the store, which it opens and closes.
+// withDocuments runs fn with the documents of the store. It opens and closes the store.
 func (a *app) withDocuments(ctx context.Context, fn func(checkpoint.Store, document.Store) error) error {
 	return withStore(ctx, a.openToRead, func(store checkpoint.Store) error {
 		docs, err := a.documents(ctx, store)

@@ -62,7 +62,7 @@ func (a *app) explainCode(code string) error {
 	return err
 }
 
-// explained is an explanation as JSON.
+// explained returns an explanation as a value for JSON.
 func explained(e workflow.Explanation) any {
 	return struct {
 		Code  workflow.Code `json:"code"`

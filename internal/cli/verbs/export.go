@@ -29,7 +29,7 @@ programs: import does not take that form.`,
 	}
 }
 
-// onThread runs fn on a thread, which need not be there.
+// onThread runs fn on a thread, which need not exist.
 func (a *app) onThread(ctx context.Context, open func(context.Context) (checkpoint.Store, error), thread string, fn func(*session) error) error {
 	if err := checkpoint.CheckThread(thread); err != nil {
 		return err
@@ -54,10 +54,10 @@ func (s *session) export(ctx context.Context) error {
 	return err
 }
 
-// jsonLines makes an object of each line that is written to it.
+// jsonLines writes each line as a JSON object.
 type jsonLines struct {
 	*app
-	begun []byte // of a line
+	begun []byte // the incomplete last line
 }
 
 func (j *jsonLines) Write(p []byte) (int, error) {

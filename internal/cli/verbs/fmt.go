@@ -46,10 +46,10 @@ the files that are not formatted, and the exit code is 1 if there are any.`,
 	return cmd
 }
 
-// formatted is what fmt says of one file, as JSON.
+// formatted is the report of fmt on one file, as JSON.
 type formatted struct {
 	File      string `json:"file"`
-	Formatted bool   `json:"formatted"` // as it was found
+	Formatted bool   `json:"formatted"` // before this command
 	Text      string `json:"text,omitempty"`
 }
 
@@ -127,13 +127,12 @@ func (a *app) source(file string) (src []byte, mode fs.FileMode, err error) {
 	return src, info.Mode().Perm(), nil
 }
 
-// noWorkflow refuses a file that is longer than any workflow may be.
+// noWorkflow returns the error for a file that is longer than any workflow may be.
 func noWorkflow(file string) error {
 	return reports.Usage("name a workflow, which has at most 1 MiB", "%s has more than %d MiB", file, terminal.MaxInput>>20)
 }
 
-// lineDiff returns the lines that differ between two texts, with the number of the line
-// in the first one, "" if none does.
+// lineDiff returns the lines that differ between two texts, or "" if they are equal.
 func lineDiff(name, before, after string) string {
 	was, is := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
 	if before == after {
@@ -157,16 +156,16 @@ func lineDiff(name, before, after string) string {
 	return b.String()
 }
 
-// terminated returns a line that ends, whether or not it did.
+// terminated returns a line with a newline at its end.
 func terminated(line string) string {
 	if len(line) == 1 {
-		return "" // nothing behind the last new line
+		return "" // nothing follows the last newline
 	}
 	return strings.TrimSuffix(line, "\n") + "\n"
 }
 
-// nextCommon returns how many lines to pass in each text until both have the same line,
-// as few as possible; one of each where none is near.
+// nextCommon returns how many lines to skip in each text until both have the same line, as few as
+// possible. It returns one for each text if no common line is near.
 func nextCommon(was, is []string) (skip, add int) {
 	for n := 0; n <= min(len(was)+len(is), 100); n++ {
 		for skip = max(0, n-len(is)); skip <= min(n, len(was)); skip++ {

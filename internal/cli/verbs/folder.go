@@ -12,15 +12,15 @@ import (
 	"github.com/weftrun/weft/internal/cli/terminal"
 )
 
-// workflowKey is a line by which a YAML file is known as a workflow.
+// workflowKey matches a line that identifies a YAML file as a workflow.
 var workflowKey = regexp.MustCompile(`(?m)^["']?nodes?["']?[ \t]*:`)
 
-// filesIn returns the names with each folder replaced by the workflows below it, in order. A folder
-// without any is an error.
+// filesIn replaces each folder in names by the workflows below it, in order. A folder without
+// workflows is an error.
 func (a *app) filesIn(names []string) (files []string, err error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
-		if err != nil || !info.IsDir() { // who reads the file says what is wrong with it
+		if err != nil || !info.IsDir() { // the reader of the file reports the error
 			files = append(files, name)
 			continue
 		}
@@ -39,7 +39,7 @@ func (a *app) filesIn(names []string) (files []string, err error) {
 	return files, nil
 }
 
-// plural returns a number with the words that go with it.
+// plural returns a number with the matching words.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

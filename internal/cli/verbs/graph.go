@@ -60,7 +60,7 @@ name the FILE behind it if it was moved.`,
 	return cmd
 }
 
-// isGraph reports whether a name is that of a graph of this program, or of something on the disk.
+// isGraph reports whether a name is a graph of this program, or exists on the disk.
 func (a *app) isGraph(name string) bool {
 	_, err := os.Stat(name)
 	return a.has(name) || !errors.Is(err, fs.ErrNotExist)

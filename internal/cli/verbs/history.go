@@ -70,7 +70,7 @@ func (s *session) history(ctx context.Context, f historyFlags, where []condition
 	q := checkpoint.Query{Before: f.before}
 	var whole bool
 	if q.Where, whole = labelsOf(where); whole && f.limit > 0 {
-		q.Limit = f.limit + 1 // tells whether there are more
+		q.Limit = f.limit + 1 // one more shows whether the list is complete
 	}
 	last, n := uint64(0), 0
 	for p, err := range graph.History(ctx, s.store, checkpoint.Key{Thread: s.thread, Namespace: f.namespace}, q) {
@@ -90,7 +90,7 @@ func (s *session) history(ctx context.Context, f historyFlags, where []condition
 			break
 		}
 		last = p.Checkpoint
-		if err := t.Add(p, p.Checkpoint, orDash(p.Parent), orDash(p.Branch), p.Turn, p.Step, p.Source, names(p.Nodes()), names(p.Next), p.Status, p.Time); err != nil {
+		if err := t.Add(p, p.Checkpoint, orBlank(p.Parent), orBlank(p.Branch), p.Turn, p.Step, p.Source, names(p.Nodes()), names(p.Next), p.Status, p.Time); err != nil {
 			return err
 		}
 	}
@@ -108,8 +108,8 @@ func (s *session) history(ctx context.Context, f historyFlags, where []condition
 	return nil
 }
 
-// decided lists what was decided about the thread, or in one of its subgraphs, newest first like its
-// checkpoints, and at most limit of it unless that is 0.
+// decided lists the decisions about the thread, or about one of its subgraphs, newest first. It
+// lists at most limit of them; 0 means all.
 func (s *session) decided(ctx context.Context, limit int, namespace string) error {
 	all, err := s.decisions(ctx)
 	if err != nil {
@@ -142,15 +142,15 @@ func (s *session) decided(ctx context.Context, limit int, namespace string) erro
 	return nil
 }
 
-// orDash returns what a table shows of a number that may not be there.
-func orDash(n uint64) string {
+// orBlank returns a number as text, or "" for 0.
+func orBlank(n uint64) string {
 	if n == 0 {
 		return ""
 	}
 	return fmt.Sprint(n)
 }
 
-// names lists nodes: a node of many tasks once, with their number.
+// names lists nodes. A node with several tasks appears once, with their number.
 func names(nodes []string) string {
 	var words []string
 	count := map[string]int{}

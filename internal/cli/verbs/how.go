@@ -23,7 +23,7 @@ func (h *howToRun) flags(cmd *cobra.Command) {
 // durabilities are the values of --durability.
 var durabilities = []graph.Durability{graph.Sync, graph.Async, graph.Exit}
 
-// options returns the settings of a run on the thread. It begins when somebody watches.
+// options returns the options of a run on the thread. The run begins when its events are read.
 func (s *session) options(h howToRun) (o graph.RunOptions, err error) {
 	o = graph.RunOptions{Thread: s.thread, Hold: true, Metadata: s.metadata()}
 	if o.Lease, err = h.hold(); err != nil {

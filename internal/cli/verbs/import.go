@@ -69,12 +69,12 @@ func (s *session) importFrom(ctx context.Context, file string, in io.Reader) err
 	return err
 }
 
-// longestHead is the most bytes that the first line of a file can have: a thread's name
-// with every byte escaped, and what stands around it.
+// longestHead is the maximum length of the first line of a file, in bytes: the name of a thread
+// with every byte escaped, and the text around it.
 const longestHead = 6*checkpoint.MaxThread + 256
 
-// exportedAs returns the name that the thread of a file had, and leaves the reader at the
-// file's beginning.
+// exportedAs returns the name of the exported thread, and rewinds the reader to the start of the
+// file.
 func exportedAs(in *bufio.Reader) (string, error) {
 	start, err := in.Peek(longestHead)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -95,12 +95,12 @@ func exportedAs(in *bufio.Reader) (string, error) {
 	return head.Thread, nil
 }
 
-// damagedExport says what to do about a file that cannot be imported.
+// damagedExport describes what to do about a file that cannot be imported.
 func damagedExport(file string, err error) error {
 	if file == "-" {
 		file = "the input"
 	}
-	named := errors.New(file + ": " + reports.WithoutPackage(err)) // of a wrapped one only what the sentinel says would be shown
+	named := errors.New(file + ": " + reports.WithoutPackage(err)) // a wrapped error would show only the text of the sentinel
 	switch {
 	case errors.Is(err, checkpoint.ErrCorrupt):
 		return &reports.Failure{Code: reports.ExitFailed, Err: named, Next: "export the thread again; nothing was stored"}

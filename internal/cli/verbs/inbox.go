@@ -64,22 +64,22 @@ run goes on: edit takes what is approved instead with --args, reject a word abou
 	return cmd
 }
 
-// inbox is all that waits for a person.
+// inbox lists the open questions of all threads.
 type inbox struct {
 	*app
 	store checkpoint.Store
 	now   func() time.Time
 }
 
-// letter is one open question, with where it comes from.
+// letter is one open question, with its origin.
 type letter struct {
 	graph.Interrupt
 	Thread   string    `json:"thread"`
 	Workflow string    `json:"workflow"`
-	Since    time.Time `json:"since"` // of the checkpoint beside which it is asked
-	Next     string    `json:"next"`  // what answers it: a command, or for a graph in Go the call
+	Since    time.Time `json:"since"` // the time of the checkpoint with the question
+	Next     string    `json:"next"`  // how to answer: a command, or for a graph in Go the call
 
-	here bool // this program can run the graph, so resume answers it
+	here bool // this program can run the graph, so resume answers the question
 }
 
 // each calls fn with every open question.
@@ -106,12 +106,12 @@ func (s *session) letters(p graph.CommitInfo) (all []letter) {
 	return all
 }
 
-// runs reports whether this program can run the graph of a thread: one in a file, one in Go or
-// an agent's.
+// runs reports whether this program can run the graph of a thread: from a file, in Go, or of an
+// agent.
 func (a *app) runs(p graph.CommitInfo) bool { return p.Metadata[metaPath] != "" || a.has(p.Graph) }
 
-// answers tells how to answer a question of a thread: by a command, if this program can run its
-// graph; else by a call in the program that declares the graph.
+// answers returns how to answer a question of a thread. It is a command if this program can run the
+// graph of the thread, else a call in the program that declares the graph.
 func (s *session) answers(p graph.CommitInfo, in graph.Interrupt) string {
 	switch {
 	case s.runs(p) && choices(in) != "":
@@ -135,7 +135,7 @@ func (i inbox) list(ctx context.Context, q checkpoint.ThreadQuery) error {
 	return t.Flush()
 }
 
-// expires says when a question expires, "" for never.
+// expires returns when a question expires, or "" if it never does.
 func (i inbox) expires(l letter) string {
 	switch left := l.Expires.Sub(i.now()); {
 	case l.Expires.IsZero():
@@ -147,7 +147,7 @@ func (i inbox) expires(l letter) string {
 	}
 }
 
-// age is brief for times that may be long.
+// age returns a duration in one unit, since it may be long.
 func age(d time.Duration) string {
 	if d >= 48*time.Hour {
 		return fmt.Sprintf("%dd", int(d.Hours())/24)
@@ -155,7 +155,7 @@ func age(d time.Duration) string {
 	return reports.Duration(max(d, 0))
 }
 
-// showAll shows a question, or those of a thread.
+// showAll shows one question, or the questions of one thread.
 func (i inbox) showAll(ctx context.Context, thread string, names []string) error {
 	letters, err := i.named(ctx, thread, names)
 	if err != nil {
@@ -194,8 +194,8 @@ func (i inbox) show(ctx context.Context, l letter) (err error) {
 	return err
 }
 
-// noteForeign says that the commands for a question need another program, where this one cannot run
-// the graph of the thread.
+// noteForeign notes that another program must run the commands for a question, if this program
+// cannot run the graph of the thread.
 func (i inbox) noteForeign(ctx context.Context, s *session, l letter) {
 	p, found, err := s.inspect(ctx)
 	if err != nil || !found || !l.here {
@@ -207,8 +207,8 @@ func (i inbox) noteForeign(ctx context.Context, s *session, l letter) {
 	}
 }
 
-// named returns the questions that are meant: the one whose id begins with a name, or else those
-// of the thread. Where a name fits both, it has to be said which.
+// named returns the question whose id begins with name, or else the questions of the thread with
+// that name. It returns an error if both exist.
 func (i inbox) named(ctx context.Context, thread string, names []string) (found []letter, err error) {
 	if len(names) == 0 {
 		return i.ofThread(ctx, thread)
@@ -240,7 +240,8 @@ func (i inbox) named(ctx context.Context, thread string, names []string) (found 
 	return found, nil
 }
 
-// ofThread returns the open questions of a thread, of whose name the beginning is enough; at least one.
+// ofThread returns the open questions of a thread, at least one. A unique prefix of the thread's
+// name is enough.
 func (i inbox) ofThread(ctx context.Context, name string) (found []letter, err error) {
 	s := &session{app: i.app, store: i.store, thread: name}
 	if err := s.lengthen(ctx); err != nil {
@@ -258,7 +259,7 @@ func (i inbox) ofThread(ctx context.Context, name string) (found []letter, err e
 	return s.letters(p), nil
 }
 
-// one returns the question that is meant, if it is one.
+// one returns the question with the name, if there is exactly one.
 func (i inbox) one(ctx context.Context, thread string, names []string) (letter, error) {
 	found, err := i.named(ctx, thread, names)
 	if err != nil {

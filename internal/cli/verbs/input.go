@@ -14,18 +14,18 @@ import (
 	"github.com/weftrun/weft/internal/cli/terminal"
 )
 
-// inputText is the value of one field as it was given.
+// inputText is the value of one field as the user gave it.
 type inputText struct {
 	text []byte
-	json bool // it is JSON; otherwise it is text that may be JSON
+	json bool // JSON for certain; otherwise text that may be JSON
 }
 
-// inputGC is the part of the heap, in percent, that may be garbage while an input is read. A large one
-// passes through several forms, of which two are needed at a time.
+// inputGC is the target percentage of the garbage collector while an input is read. A large input
+// passes through several forms, of which two are in use at a time.
 const inputGC = 10
 
-// input reads the --input and --config flags as an input of the graph. The last one wins
-// where two name a field.
+// input reads the --input and --config flags as an input of the graph. If two flags name the same
+// field, the last one wins.
 func (s *session) input(inputs, configs []string) (in json.RawMessage, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(inputGC))
 	room := terminal.MaxInput
@@ -46,8 +46,8 @@ func (s *session) input(inputs, configs []string) (in json.RawMessage, err error
 	return in, nil
 }
 
-// given reads the flags of a kind; fits reports whether a name takes a value. Room is how many bytes
-// may still be read.
+// given reads the flags of one kind. fits reports whether a field takes a value. room is the number
+// of bytes that may still be read.
 func (s *session) given(specs []string, room *int, fits func(string, json.RawMessage) bool) (map[string]json.RawMessage, error) {
 	texts := map[string]inputText{}
 	for _, spec := range specs {
@@ -59,7 +59,7 @@ func (s *session) given(specs []string, room *int, fits func(string, json.RawMes
 	}
 	values := map[string]json.RawMessage{}
 	if *room < terminal.MaxInput-1<<20 {
-		runtime.GC() // of what was read only the texts are needed
+		runtime.GC() // only the texts are still in use
 	}
 	for name, v := range texts {
 		values[name] = typed(name, v, fits)
@@ -68,7 +68,7 @@ func (s *session) given(specs []string, room *int, fits func(string, json.RawMes
 	return values, nil
 }
 
-// readInput reads one flag, of at most room bytes, and returns how many it had.
+// readInput reads one flag of at most room bytes, and returns its length in bytes.
 func (a *app) readInput(spec string, room int, into map[string]inputText) (n int, err error) {
 	name, value, pair := strings.Cut(spec, "=")
 	var data []byte
@@ -101,7 +101,7 @@ func (a *app) readInput(spec string, room int, into map[string]inputText) (n int
 	return len(value), nil
 }
 
-// tooLong refuses an input that is longer than is read.
+// tooLong returns the error for an input that is longer than the limit.
 func tooLong(what string) error {
 	return reports.Usage("keep it in a file of its own and give its path, or give less; nothing was stored",
 		"the input is too long: with %s it is more than %d MiB", what, terminal.MaxInput>>20)
@@ -125,7 +125,7 @@ func orJSON(data []byte, err error, from string, into map[string]inputText) erro
 	return nil
 }
 
-// notText refuses bytes that JSON would store other ones for.
+// notText returns the error for text that is not valid UTF-8, since JSON would replace bytes of it.
 func notText(which string) error {
 	return reports.Usage("encode it as UTF-8, or as text such as base64", "the %s is not UTF-8 text", which)
 }
@@ -153,8 +153,9 @@ func readFile(path string, room int) ([]byte, error) {
 	return data, nil
 }
 
-// typed returns a value as JSON: the text itself where it is JSON that fits the
-// field, a string where that fits, and otherwise what it looks like.
+// typed returns a value as JSON. The text stays as it is if it is JSON that fits the field, and
+// becomes a string if a string fits. If neither fits, the text is JSON if it is valid JSON, else a
+// string.
 func typed(name string, v inputText, fits func(string, json.RawMessage) bool) json.RawMessage {
 	if v.json {
 		return v.text
@@ -175,7 +176,7 @@ func (s *session) fits(name string, value json.RawMessage) bool {
 	return err == nil
 }
 
-// quoteText returns UTF-8 text as a string of JSON. It takes little more memory than the result.
+// quoteText returns UTF-8 text as a JSON string. It needs little more memory than the result.
 func quoteText(text []byte) []byte {
 	var count, quoted inner
 	for _, to := range []*inner{&count, &quoted} {
@@ -185,7 +186,7 @@ func quoteText(text []byte) []byte {
 			for n < len(rest) && !utf8.RuneStart(rest[n]) {
 				n++
 			}
-			_ = enc.Encode(string(rest[:n])) // a string always can
+			_ = enc.Encode(string(rest[:n])) // a string never fails
 			rest = rest[n:]
 		}
 		if to == &count {
@@ -195,7 +196,8 @@ func quoteText(text []byte) []byte {
 	return append(quoted.text, '"')
 }
 
-// inner takes what an Encoder writes of strings, without the quotes and the new line. Without a text it counts.
+// inner receives the strings that an Encoder writes, without the quotes and the newline. Without a
+// text it only counts bytes.
 type inner struct {
 	text []byte
 	n    int
@@ -210,6 +212,6 @@ func (w *inner) Write(p []byte) (int, error) {
 }
 
 func quoteJSON(s string) string {
-	data, _ := json.Marshal(s) // a string always can
+	data, _ := json.Marshal(s) // a string never fails
 	return string(data)
 }

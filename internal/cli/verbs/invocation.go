@@ -9,8 +9,8 @@ import (
 	"github.com/weftrun/weft/internal/cli/reports"
 )
 
-// invocation returns how this program was called, so that a hint can be copied: by
-// name, by path, or through go run.
+// invocation returns the command that started this program, so that a user can copy hints: a name,
+// a path, or go run with a package.
 func invocation(name string) string {
 	exe, err := os.Executable()
 	if err == nil && fromGoRun(exe) {
@@ -22,7 +22,7 @@ func invocation(name string) string {
 	return name
 }
 
-// fromGoRun reports whether a program lies where go run builds.
+// fromGoRun reports whether a program lies in a folder in which go run builds.
 func fromGoRun(exe string) bool {
 	for _, part := range strings.Split(filepath.ToSlash(filepath.Dir(exe)), "/") {
 		if strings.HasPrefix(part, "go-build") {

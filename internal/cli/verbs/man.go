@@ -43,7 +43,7 @@ func (a *app) man(root *cobra.Command, dir string) error {
 	return err
 }
 
-// documented returns a command and the commands below it, without help and hidden ones.
+// documented returns a command and the commands below it, except help and hidden commands.
 func documented(cmd *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{cmd}
 	for _, sub := range cmd.Commands() {
@@ -68,7 +68,7 @@ func writeManPage(cmd *cobra.Command, file string) error {
 	return f.Close()
 }
 
-// codeBlocks marks the indented parts of a help text as code of Markdown, which package doc reads.
+// codeBlocks turns the indented parts of a help text into Markdown code blocks, for package doc.
 func codeBlocks(text string) string {
 	parts := strings.Split(text, "\n\n")
 	for i, part := range parts {

@@ -27,7 +27,7 @@ type messagesFlags struct {
 	from          string
 }
 
-// The places in which a thread may have messages.
+// These are the sources that a thread may have messages in.
 var messagePlaces = []string{"conversation", "state"}
 
 func (a *app) threadsMessagesVerb() *cobra.Command {
@@ -48,7 +48,7 @@ have one cursor.`,
 			if err != nil {
 				return err
 			}
-			return a.onTalk(cmd.Context(), args[0], func(t *talk, k kept) error { return t.messages(cmd.Context(), k, f.from, o) })
+			return a.onTalk(cmd.Context(), args[0], func(t *talk, k records) error { return t.messages(cmd.Context(), k, f.from, o) })
 		},
 	}
 	cmd.Flags().IntVar(&f.limit, "limit", 0, "only the newest so many (0 means all)")
@@ -85,7 +85,7 @@ func (f messagesFlags) options() (o conversation.Options, err error) {
 	return o, err
 }
 
-// parseBound reads a time or a cursor; both are nil of "".
+// parseBound reads a time or a cursor. Both results are nil for "".
 func parseBound(text string) (*time.Time, *conversation.Cursor, error) {
 	if !strings.Contains(text, "#") {
 		at, err := parseTime(text)
@@ -98,7 +98,7 @@ func parseBound(text string) (*time.Time, *conversation.Cursor, error) {
 	return nil, &c, nil
 }
 
-// parseTime reads a time, nil of "".
+// parseTime reads a time. The result is nil for "".
 func parseTime(text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil
@@ -110,7 +110,7 @@ func parseTime(text string) (*time.Time, error) {
 	return &at, nil
 }
 
-func (t *talk) messages(ctx context.Context, k kept, from string, o conversation.Options) (err error) {
+func (t *talk) messages(ctx context.Context, k records, from string, o conversation.Options) (err error) {
 	var p conversation.Page
 	if from == "state" || from == "" && k.Last == nil && k.Graph != nil {
 		var ms []msg.Message
@@ -140,13 +140,13 @@ func (t *talk) messages(ctx context.Context, k kept, from string, o conversation
 	return nil
 }
 
-// placed returns a message that shows its cursor in JSON.
+// placed returns a message whose JSON includes its cursor.
 func placed(m msg.Message, c conversation.Cursor) msg.Message {
 	m.Extra = maps.Clone(m.Extra)
 	if m.Extra == nil {
 		m.Extra = map[string]json.RawMessage{}
 	}
-	m.Extra["cursor"], _ = json.Marshal(c) // a string
+	m.Extra["cursor"], _ = json.Marshal(c) // a string never fails
 	return m
 }
 
@@ -162,8 +162,8 @@ func (a *app) printMessage(m msg.Message) error {
 	return err
 }
 
-// narrow does to messages of a log what a repository does to those of a conversation. The number of a
-// cursor is the place in the log, from 1.
+// narrow selects messages of a log as a repository selects messages of a conversation. The number
+// of a cursor is the position in the log, from 1.
 func narrow(ms []msg.Message, o conversation.Options) (p conversation.Page) {
 	for i, m := range ms {
 		n := uint64(i) + 1
@@ -185,7 +185,7 @@ func narrow(ms []msg.Message, o conversation.Options) (p conversation.Page) {
 	return conversation.Page{Messages: p.Messages[first:][:*o.Limit], Cursors: p.Cursors[first:][:*o.Limit]}
 }
 
-// What the state of a graph may have under the name messages.
+// These are the types that the field messages of a state may have.
 type (
 	logState struct {
 		Messages msg.Log `json:"messages"`
@@ -195,10 +195,10 @@ type (
 	}
 )
 
-// logged returns the field messages of the state at the newest checkpoint: a message.Log, or
-// a list of objects that read as messages. No other field is decoded, so it needs neither the
-// program nor the workflow of the thread.
-func (t *talk) logged(ctx context.Context, k kept) ([]msg.Message, error) {
+// logged returns the field messages of the state at the newest checkpoint. The field is a
+// message.Log, or a list of objects that decode as messages. No other field is decoded, so logged
+// needs neither the program nor the workflow of the thread.
+func (t *talk) logged(ctx context.Context, k records) ([]msg.Message, error) {
 	if k.Graph == nil {
 		return nil, reports.Usage(t.Command("threads", "show", t.thread)+" shows what there is", "thread %q has no graph, and so no state", t.thread)
 	}
@@ -225,7 +225,7 @@ func (t *talk) logged(ctx context.Context, k kept) ([]msg.Message, error) {
 		Next: t.Command("state", "--thread", t.thread) + " shows it"}
 }
 
-// restored decodes of a commit what S has.
+// restored decodes the fields of S from a commit.
 func restored[S any](snap checkpoint.Snapshot) (s S, err error) {
 	schema, err := state.SchemaOf[S]()
 	if err != nil {
@@ -238,7 +238,7 @@ func restored[S any](snap checkpoint.Snapshot) (s S, err error) {
 	return *v.State.(*S), nil
 }
 
-// listed reads objects as messages.
+// listed decodes objects as messages.
 func listed(items []json.RawMessage) ([]msg.Message, error) {
 	ms := make([]msg.Message, len(items))
 	for i, item := range items {

@@ -22,24 +22,24 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// template is a folder to begin with. Its files are in templates/NAME; one that ends
-// in .txt loses that, so that Go does not take it for a part of this program.
+// template is a folder to start from. Its files are in templates/NAME. A suffix .txt is removed
+// from their names; it keeps Go from compiling them into this program.
 type template struct {
 	name, about string
-	next        []string // what to do then, in the folder; %s is how the program was called
+	next        []string // commands to run then, in the folder; %s is the invocation of the program
 }
 
-// getWeft stands for the command that gives a module this one.
+// getWeft is a placeholder for the command that adds Weft to a module.
 const getWeft = "<get>"
 
 // module is the path of this module.
 const module = "github.com/weftrun/weft"
 
-// release is the version of a module that was tagged.
+// release matches the version of a tagged module.
 var release = regexp.MustCompile(`^v\d+\.\d+\.\d+$`)
 
-// getting returns the command that gives a module the version of Weft that this program has: that of a
-// release, or a clone where there is none.
+// getting returns the command that adds this version of Weft to a module. For a version without a
+// release it uses a clone.
 func getting(info *debug.BuildInfo) string {
 	if info != nil {
 		for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
@@ -121,7 +121,7 @@ func (a *app) new(dir, name string) error {
 	return a.created(dir, name, files, next)
 }
 
-// created tells which files there are now, and what to do with them.
+// created lists the new files, and the next commands.
 func (a *app) created(dir, name string, files map[string]string, next []string) error {
 	var names []string
 	for file := range files {
@@ -157,7 +157,7 @@ func (t template) files(project string) (map[string]string, error) {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// projectName makes the name of a workflow and a Go module of that of a folder.
+// projectName returns the name of a workflow and of a Go module for the name of a folder.
 func projectName(dir string) string {
 	path, err := filepath.Abs(dir)
 	if err != nil {
@@ -167,7 +167,7 @@ func projectName(dir string) string {
 	return cmp.Or(name, "flow")
 }
 
-// writeAll makes files that are not there yet.
+// writeAll creates files, and fails if one exists.
 func writeAll(dir string, files map[string]string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

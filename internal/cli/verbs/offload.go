@@ -60,18 +60,18 @@ func (a *app) offload(ctx context.Context, store checkpoint.Store, to string) (e
 	}
 	switch {
 	case a.JSON && to == "-":
-		return nil // stdout has the sessions
+		return nil // stdout contains the sessions
 	case a.JSON:
 		return a.PrintJSON(map[string]int{"expired": done.Expired, "offloaded": done.Offloaded, "removed": done.Removed})
 	case to == "-":
-		a.Note("%s", swept(done))
+		a.Note("%s", sweepText(done))
 		return nil
 	}
-	_, err = fmt.Fprintln(a.Stdout, swept(done))
+	_, err = fmt.Fprintln(a.Stdout, sweepText(done))
 	return err
 }
 
-func swept(done sessions.SweepStats) string {
+func sweepText(done sessions.SweepStats) string {
 	return fmt.Sprintf("%d ended since their time was over, %d offloaded, %d gone", done.Expired, done.Offloaded, done.Removed)
 }
 
@@ -83,7 +83,7 @@ func sweep(ctx context.Context, docs document.Store, e sessions.Engine) (session
 	return (&sessions.Sweeper{Manager: m}).Sweep(ctx)
 }
 
-// engine is where sessions go; end is called when all have gone there.
+// engine returns the engine that sessions are offloaded to. Call end after the last one.
 func (a *app) engine(ctx context.Context, store checkpoint.Store, to string) (e sessions.Engine, end func() error, err error) {
 	switch to {
 	case "":
@@ -109,7 +109,7 @@ type writerEngine struct {
 	sync func() error
 }
 
-// endedLine is a session that has ended, as a line of JSON.
+// endedLine is an ended session, as a line of JSON.
 type endedLine struct {
 	Session  string          `json:"session"`
 	Key      string          `json:"key"`

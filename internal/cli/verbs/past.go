@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/internal/cli/reports"
 )
 
-// moment names a checkpoint of a thread, or of a subgraph on it. 0 is the newest.
+// moment is the number of a checkpoint of a thread, or of a subgraph on it. 0 means the newest.
 type moment struct {
 	at        uint64
 	namespace string
@@ -25,12 +25,12 @@ func (m *moment) flags(cmd *cobra.Command, at string) {
 	m.subgraph(cmd, "the namespace of a subgraph whose checkpoint it is")
 }
 
-// subgraph adds --namespace alone.
+// subgraph adds --namespace only.
 func (m *moment) subgraph(cmd *cobra.Command, namespace string) {
 	cmd.Flags().StringVar(&m.namespace, "namespace", "", namespace)
 }
 
-// isPast reports whether it may be another checkpoint than the newest of the thread.
+// isPast reports whether the moment may be an older checkpoint of the thread.
 func (m moment) isPast() bool { return m != moment{} }
 
 func (m moment) String() string {
@@ -44,7 +44,7 @@ func (m moment) String() string {
 	return text
 }
 
-// lists is the command that lists the checkpoints beside this one.
+// lists returns the command that lists the checkpoints of the same thread or subgraph.
 func (m moment) lists(s *session) string {
 	args := []string{"history", "--thread", s.thread}
 	if m.namespace != "" {
@@ -53,7 +53,7 @@ func (m moment) lists(s *session) string {
 	return s.Command(args...)
 }
 
-// unknown turns the error of a checkpoint that is not there. Any other stays as it is.
+// unknown replaces the error of an unknown checkpoint. It returns any other error unchanged.
 func (m moment) unknown(ctx context.Context, s *session, err error) error {
 	switch {
 	case !errors.Is(err, graph.ErrUnknownThread):

@@ -59,7 +59,7 @@ func (f pruneFlags) keep(cmd *cobra.Command) (keep checkpoint.Keep, err error) {
 	return keep, err
 }
 
-// parseAge reads a time such as 7d or 1h30m.
+// parseAge reads a duration such as 7d or 1h30m.
 func parseAge(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if days, isDays := strings.CutSuffix(text, "d"); isDays {
@@ -107,7 +107,7 @@ func (s *session) prune(ctx context.Context, keep checkpoint.Keep, w whenBusy) e
 	return err
 }
 
-// count returns how many checkpoints the thread itself has.
+// count returns the number of checkpoints of the thread, without those of its subgraphs.
 func (s *session) count(ctx context.Context) (n int, err error) {
 	for _, err := range s.store.History(ctx, checkpoint.Key{Thread: s.thread}, checkpoint.Query{}) {
 		if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/weftrun/weft/internal/cli/reports"
 )
 
-// waits shows why a thread pauses and how to go on, and ends the command with the
-// exit code for that.
+// waits shows why a thread waits and how to resume it. It ends the command with the exit code for
+// waiting.
 func (s *session) waits(ctx context.Context, open []graph.Interrupt) error {
 	if err := s.showWait(open); err != nil {
 		return err
@@ -31,8 +31,8 @@ func (s *session) waits(ctx context.Context, open []graph.Interrupt) error {
 	return reports.ErrWaiting
 }
 
-// toMark is how long somebody else may hold the thread before the note that its
-// questions were shown is left out: then an answer without an id is asked for again.
+// toMark limits the time to acquire the thread and store that its questions were shown. If another
+// process holds the thread longer, resume asks again for an answer without an id.
 const toMark = 2 * time.Second
 
 func (s *session) markSeen(ctx context.Context, ids []string) error {
@@ -60,7 +60,7 @@ func (s *session) showWait(open []graph.Interrupt) error {
 	return err
 }
 
-// question is the text of one reason to pause, with the command that goes on, if there is one.
+// question returns the text of one interrupt, with the command that resumes it, if there is one.
 func (s *session) question(in graph.Interrupt, command string) string {
 	var b strings.Builder
 	if in.Detail != "" {
@@ -83,10 +83,11 @@ func (s *session) question(in graph.Interrupt, command string) string {
 	return b.String()
 }
 
-// commands returns the command that answers each question; "" where the thread ends with the process.
+// commands returns the command that answers each question. It is "" if the thread ends with the
+// process.
 func (s *session) commands(open []graph.Interrupt) []string {
 	all := make([]string, len(open))
-	if s.forgets() { // no other process finds the thread
+	if s.forgets() { // no other process can open the thread
 		return all
 	}
 	for i, in := range open {
@@ -103,7 +104,7 @@ func (s *session) commands(open []graph.Interrupt) []string {
 	return all
 }
 
-// example returns an answer to copy. It names the question where several are open.
+// example returns an answer to copy. It names the question if several are open.
 func (s *session) example(in graph.Interrupt, open []graph.Interrupt) string {
 	if len(open) == 1 {
 		return sample(in.Schema)
@@ -111,7 +112,7 @@ func (s *session) example(in graph.Interrupt, open []graph.Interrupt) string {
 	return shortID(in.ID, open) + "=" + sample(in.Schema)
 }
 
-// shortID returns the beginning of an id that no other open question has.
+// shortID returns the shortest prefix of an id that no other open question has.
 func shortID(id string, open []graph.Interrupt) string {
 	for n := min(8, len(id)); n < len(id); n++ {
 		same := slices.ContainsFunc(open, func(o graph.Interrupt) bool {
@@ -124,7 +125,7 @@ func shortID(id string, open []graph.Interrupt) string {
 	return id
 }
 
-// answerType is as much of a JSON Schema as can be told in a few words.
+// answerType has the parts of a JSON Schema that a few words can describe.
 type answerType struct {
 	Type any   `json:"type"`
 	Enum []any `json:"enum"`
@@ -138,7 +139,7 @@ func typeOf(schema json.RawMessage) (kind string, t answerType) {
 	return kind, t
 }
 
-// sample returns an answer that a schema takes, or a word in its place.
+// sample returns an answer that a schema accepts, or a placeholder.
 func sample(schema json.RawMessage) string {
 	kind, t := typeOf(schema)
 	switch {
@@ -156,7 +157,7 @@ func sample(schema json.RawMessage) string {
 	return "VALUE"
 }
 
-// wanted says what kind of answer a schema takes.
+// wanted describes the answers that a schema accepts.
 func wanted(schema json.RawMessage) string {
 	kind, t := typeOf(schema)
 	if len(t.Enum) > 0 {

@@ -88,7 +88,7 @@ func (s *session) printReplay(done graph.Replayed) (err error) {
 	return err
 }
 
-// counted returns a number with its noun.
+// counted returns a number with its noun, in the plural if needed.
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -9,17 +9,17 @@ import (
 	"github.com/weftrun/weft/internal/cli/reports"
 )
 
-// ended is how run and resume end, as JSON.
+// ended is the result of run and resume, as JSON.
 type ended struct {
 	Thread     string            `json:"thread"`
 	Workflow   string            `json:"workflow"`
 	Status     graph.Status      `json:"status"`
 	Output     *workflow.Values  `json:"output,omitempty"`
 	Interrupts []graph.Interrupt `json:"interrupts,omitempty"`
-	Next       []string          `json:"next,omitempty"` // commands that go on
+	Next       []string          `json:"next,omitempty"` // commands that resume the thread
 }
 
-// result prints what the graph gives back.
+// result prints the output of the graph.
 func (s *session) result(ctx context.Context, end json.RawMessage) error {
 	output, err := s.graph.output(ctx, s.thread, end)
 	if err != nil {

@@ -97,8 +97,8 @@ func (s *session) resume(ctx context.Context, f resumeFlags) error {
 		return f.unknown(ctx, s, err)
 	}
 	if errors.Is(err, graph.ErrUnknownQuestion) {
-		// A repeated answer whose question is closed: its type is no longer known, so what it stood
-		// for is not either. Nothing ran in the first attempt.
+		// The answer may repeat an answer to a question that is now closed. The schema of that
+		// question is no longer known, so try each form. The first attempt ran nothing.
 		for _, r.as = range []reading{asText, asYesNo, asDecision} {
 			if again := s.reply(ctx, r, f.replies, o); !errors.Is(again, graph.ErrUnknownQuestion) {
 				return again
@@ -112,7 +112,7 @@ func (s *session) resume(ctx context.Context, f resumeFlags) error {
 	return s.answerable(err, p.Interrupts)
 }
 
-// answerable adds to the error of an answer that does not fit what to type instead.
+// answerable adds the commands to type instead to the error of an answer that does not fit.
 func (s *session) answerable(err error, open []graph.Interrupt) error {
 	var f *reports.Failure
 	if !errors.As(err, &f) || !errors.Is(err, graph.ErrAnswer) && !errors.Is(err, graph.ErrAmbiguous) && !errors.Is(err, graph.ErrUnknownQuestion) {

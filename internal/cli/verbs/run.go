@@ -80,8 +80,8 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	})
 }
 
-// run decides what the command means for the thread as it stands, and does it; once more,
-// if somebody else was faster to do something with the thread.
+// run reads the thread, decides on an action and takes it. It starts again if another process has
+// changed the thread in between.
 func (s *session) run(ctx context.Context, f runFlags) error {
 	for {
 		if err := s.runOnce(ctx, f); !errors.Is(err, graph.ErrMoved) {
@@ -120,7 +120,7 @@ func (s *session) runOnce(ctx context.Context, f runFlags) error {
 		return err
 	}
 	todo := decide(p, found, p.Input == hash, f.newTurn, f.queue)
-	if todo == begin || todo == goOn { // what the environment lacks is told before anything runs
+	if todo == begin || todo == goOn { // report what is missing in the environment before anything runs
 		if err := s.graph.checkEnv(); err != nil {
 			return err
 		}
@@ -153,8 +153,8 @@ func (s *session) runOnce(ctx context.Context, f runFlags) error {
 	}
 }
 
-// untilFree waits until nobody works on the thread: only then it can be told whether an
-// input can have its turn.
+// untilFree waits until no process works on the thread. Only then it is known whether an input can
+// start a turn.
 func (s *session) untilFree(ctx context.Context) error {
 	return s.holding(ctx, checkpoint.HoldOptions{Owner: "weft", Policy: checkpoint.Wait}, func(context.Context, string) error { return nil })
 }
@@ -171,8 +171,8 @@ const (
 	refuseWork               // another turn has work left
 )
 
-// decide returns what run means for a thread that stands at p. same says that the
-// input is the one of its last turn; queue, that the input may wait for open questions.
+// decide returns the action of run for a thread whose newest checkpoint is p. same means that the
+// input equals the input of its last turn. queue means that the input may wait for open questions.
 func decide(p graph.CommitInfo, found, same, newTurn, queue bool) action {
 	switch {
 	case !found:
@@ -195,7 +195,7 @@ func decide(p graph.CommitInfo, found, same, newTurn, queue bool) action {
 	return refuseWork
 }
 
-// showAgain shows the result that the thread has.
+// showAgain shows the stored result of the thread.
 func (s *session) showAgain(ctx context.Context, p graph.CommitInfo) error {
 	end, _, err := s.graph.State(ctx, checkpoint.Key{Thread: s.thread}, p.Checkpoint)
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	msg "github.com/weftrun/weft/state/message"
 )
 
-// The metadata that the command line writes into checkpoints.
+// These are the keys of the metadata that the command line writes into checkpoints.
 const (
 	metaPath = "workflow"      // the absolute path of the workflow file
-	metaHash = "workflow_hash" // of what was in it
+	metaHash = "workflow_hash" // of its content
 )
 
 // session is one command on one thread.
@@ -31,7 +31,7 @@ type session struct {
 	graph  declared
 }
 
-// inspect returns where the thread stands; found is false when there is none yet.
+// inspect returns the newest checkpoint of the thread. found is false if the thread does not exist.
 func (s *session) inspect(ctx context.Context) (p graph.CommitInfo, found bool, err error) {
 	p, err = graph.Inspect(ctx, s.store, checkpoint.Key{Thread: s.thread})
 	if errors.Is(err, graph.ErrUnknownThread) {
@@ -40,8 +40,7 @@ func (s *session) inspect(ctx context.Context) (p graph.CommitInfo, found bool, 
 	return p, err == nil, err
 }
 
-// mustInspect is inspect for a thread that has to be there. The beginning of its name is
-// enough.
+// mustInspect is inspect for a thread that must exist. It accepts a unique prefix of its name.
 func (s *session) mustInspect(ctx context.Context) (graph.CommitInfo, error) {
 	if err := s.lengthen(ctx); err != nil {
 		return graph.CommitInfo{}, err
@@ -49,7 +48,8 @@ func (s *session) mustInspect(ctx context.Context) (graph.CommitInfo, error) {
 	return s.mustInspectExactly(ctx)
 }
 
-// mustInspectExactly is mustInspect for what cannot be undone: it wants the whole name.
+// mustInspectExactly is mustInspect for commands that cannot be undone: it accepts only the whole
+// name.
 func (s *session) mustInspectExactly(ctx context.Context) (graph.CommitInfo, error) {
 	p, found, err := s.inspect(ctx)
 	if err == nil && !found {
@@ -58,8 +58,8 @@ func (s *session) mustInspectExactly(ctx context.Context) (graph.CommitInfo, err
 	return p, err
 }
 
-// lengthen puts the whole name in the place of the beginning of one, where no thread has
-// that name itself and only one begins so.
+// lengthen completes a unique prefix of a thread's name. A thread with exactly that name takes
+// precedence.
 func (s *session) lengthen(ctx context.Context) error {
 	if err := checkpoint.CheckThread(s.thread); err != nil {
 		return err
@@ -88,8 +88,8 @@ func (s *session) unknownThread() error {
 	return reports.Usage(s.Command("threads")+" lists the threads of the store", "there is no thread %q", s.thread)
 }
 
-// find opens the graph of the thread: the one that was named, or the one that its
-// checkpoints name. args stand before the FILE of a verb that takes the thread so.
+// find opens the graph of the thread: the named file, or the graph that its checkpoints name. args
+// precede the FILE in the usage of a verb that takes the thread as an argument.
 func (s *session) find(ctx context.Context, verb, file string, p graph.CommitInfo, args ...string) error {
 	path := file
 	if path == "" {
@@ -118,9 +118,9 @@ func (s *session) find(ctx context.Context, verb, file string, p graph.CommitInf
 	return s.sameGraph(p)
 }
 
-// findToRead is find for what only reads the thread: where its graph cannot be used here, since its
-// file is gone, not valid, or names nodes that this program does not have, s.graph stays empty, and
-// why is the reason.
+// findToRead is find for commands that only read the thread. If this program cannot use the graph,
+// s.graph stays empty and why is the reason: the file is missing or invalid, or it names unknown
+// nodes.
 func (s *session) findToRead(ctx context.Context, verb, file string, p graph.CommitInfo, args ...string) (why, err error) {
 	err = s.find(ctx, verb, file, p, args...)
 	if err == nil || file != "" || ctx.Err() != nil {
@@ -130,10 +130,11 @@ func (s *session) findToRead(ctx context.Context, verb, file string, p graph.Com
 	return err, nil
 }
 
-// errSubgraph is why the values of a subgraph are shown as they are stored.
+// errSubgraph is the reason why the values of a subgraph are shown as they are stored.
 var errSubgraph = errors.New("they are those of a subgraph")
 
-// whyStored is findToRead for values at a moment. Those of a subgraph are read without its graph.
+// whyStored is findToRead for values at a moment. The values of a subgraph are read without its
+// graph.
 func (s *session) whyStored(ctx context.Context, verb, file string, p graph.CommitInfo, at moment, args ...string) (why, err error) {
 	switch {
 	case at.namespace == "":
@@ -144,12 +145,12 @@ func (s *session) whyStored(ctx context.Context, verb, file string, p graph.Comm
 	return errSubgraph, nil
 }
 
-// noteStored says that values are shown without the graph of the thread.
+// noteStored notes that values are shown without the graph of the thread.
 func (s *session) noteStored(p graph.CommitInfo, why error) {
 	s.Note("values are shown as they are stored, without defaults, since %s", s.whyForeign(p, why))
 }
 
-// whyForeign says in one line why this program cannot run the graph of a thread.
+// whyForeign describes in one line why this program cannot run the graph of a thread.
 func (s *session) whyForeign(p graph.CommitInfo, why error) string {
 	if reports.IsInvalid(why) {
 		return "its workflow" + in(p.Metadata[metaPath]) + " is not valid for this program: " + reports.OneLine(reports.Problems(why)[0].Message)
@@ -157,14 +158,14 @@ func (s *session) whyForeign(p graph.CommitInfo, why error) string {
 	return reports.OneLine(s.Public(reports.Message(why)))
 }
 
-// stored reads threads without their graphs.
+// stored returns a reader of threads that needs no graph.
 func (s *session) stored() graph.StoredReader {
 	return graph.StoredReader{Store: s.store, Channels: map[state.Kind]func() state.Channel{
 		"message.Log": func() state.Channel { return new(msg.Log).Channel() },
 	}}
 }
 
-// sameGraph refuses a graph that is not the thread's at all.
+// sameGraph returns an error if the thread belongs to another graph.
 func (s *session) sameGraph(p graph.CommitInfo) error {
 	if p.Graph == s.graph.Name() {
 		return nil
@@ -180,24 +181,24 @@ func in(path string) string {
 	return " in " + path
 }
 
-// changed reports whether the workflow is not what the thread last ran with.
+// changed reports whether the workflow has changed since the last run of the thread.
 func (s *session) changed(p graph.CommitInfo) bool {
 	was := p.Metadata[metaHash]
 	return was != "" && s.graph.flow != nil && was != s.graph.flow.Hash
 }
 
-// warnChanged says that an unfinished turn goes on with another version of its
-// workflow. The graph refuses what does not fit.
+// warnChanged notes that an unfinished turn continues with another version of its workflow. The
+// graph rejects changes that do not fit.
 func (s *session) warnChanged(p graph.CommitInfo) {
 	if s.changed(p) {
 		s.Note("the workflow has changed since thread %q began this turn; it goes on with the new version", s.thread)
 	}
 }
 
-// metadata is what the checkpoints of this session carry.
+// metadata returns the metadata for the checkpoints of this command.
 func (s *session) metadata() map[string]string {
 	flow := s.graph.flow
-	if flow == nil { // the name of the graph says it
+	if flow == nil { // the name of the graph identifies it
 		return nil
 	}
 	path, err := filepath.Abs(flow.Path)

@@ -38,7 +38,7 @@ name may have several lines.`,
 			if limit < 0 {
 				return reports.Usage("give a number from 0 on", "a limit of %d is less than nothing", limit)
 			}
-			return a.withSessions(cmd.Context(), keeper{}, func(m *sessions.Manager) error {
+			return a.withSessions(cmd.Context(), noOffload{}, func(m *sessions.Manager) error {
 				return a.listSessions(cmd.Context(), m, user, limit)
 			})
 		},
@@ -59,16 +59,16 @@ func (a *app) withSessions(ctx context.Context, e sessions.Engine, fn func(*sess
 	})
 }
 
-// keeper is an engine that takes nothing: what ends beside it has still to be offloaded.
-type keeper struct{}
+// noOffload is an engine that accepts nothing, so ended sessions stay in the store.
+type noOffload struct{}
 
-var errKeeper = errors.New("this command offloads nothing")
+var errNoOffload = errors.New("this command offloads nothing")
 
-func (keeper) Offload(context.Context, sessions.Ended) error { return errKeeper }
+func (noOffload) Offload(context.Context, sessions.Ended) error { return errNoOffload }
 
-func (keeper) Bootstrap(context.Context, string) (string, error) { return "", nil }
+func (noOffload) Bootstrap(context.Context, string) (string, error) { return "", nil }
 
-// life is a line of sessions ls.
+// life is one row of sessions ls.
 type life struct {
 	Session  string          `json:"session"`
 	User     string          `json:"user,omitempty"`
@@ -136,7 +136,7 @@ sweeper of its application, or sessions offload, gives it to the long-term memor
 end one that has ended is no mistake.`,
 		Args: a.arguments("SESSION", 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSessions(cmd.Context(), keeper{}, func(m *sessions.Manager) error {
+			return a.withSessions(cmd.Context(), noOffload{}, func(m *sessions.Manager) error {
 				return a.endSession(cmd.Context(), m, args[0])
 			})
 		},

@@ -19,7 +19,7 @@ func (a *app) sessionsShowVerb() *cobra.Command {
 Of its name the beginning is enough where only one begins so.`,
 		Args: a.arguments("SESSION", 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSessions(cmd.Context(), keeper{}, func(m *sessions.Manager) error {
+			return a.withSessions(cmd.Context(), noOffload{}, func(m *sessions.Manager) error {
 				return a.showSession(cmd.Context(), m, args[0])
 			})
 		},

@@ -79,7 +79,7 @@ func (s *session) state(ctx context.Context, file string, at moment, path string
 	return s.printState(then, data)
 }
 
-// inSubgraph names a subgraph in a heading, if there is one.
+// inSubgraph returns the part of a heading that names a subgraph, or "".
 func inSubgraph(namespace string) string {
 	if namespace == "" {
 		return ""
@@ -87,7 +87,7 @@ func inSubgraph(namespace string) string {
 	return "subgraph " + reports.Cell(namespace) + ", "
 }
 
-// storedState returns the state without the graph of the thread, as one JSON object.
+// storedState returns the state as one JSON object, without the graph of the thread.
 func (s *session) storedState(ctx context.Context, at moment) (json.RawMessage, graph.CommitInfo, error) {
 	values, then, err := s.stored().State(ctx, checkpoint.Key{Thread: s.thread, Namespace: at.namespace}, at.at)
 	if err != nil {
@@ -114,11 +114,11 @@ func (s *session) storedState(ctx context.Context, at moment) (json.RawMessage, 
 	return b.Bytes(), then, nil
 }
 
-// plainField is a path that begins with the name of a field.
+// plainField matches a path that begins with the name of a field.
 var plainField = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
 
-// missing says why nothing is at a path: there is no such field, it has no such part, or it has no
-// value, which is a null.
+// missing describes why a path has no value: the field is unknown, the part is missing, or it is
+// null.
 func (s *session) missing(ctx context.Context, then graph.CommitInfo, path string) error {
 	values, _, err := s.stored().State(ctx, checkpoint.Key{Thread: s.thread, Namespace: then.Namespace}, then.Checkpoint)
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *session) missing(ctx context.Context, then graph.CommitInfo, path strin
 	return reports.Usage("the fields are "+strings.Join(names, ", "), "the state has no field %q%s", name, meant)
 }
 
-// printPath prints what is at a path in the state: text as it is, all else as JSON.
+// printPath prints the value at a path: text as it is, other values as JSON.
 func (s *session) printPath(ctx context.Context, data []byte, then graph.CommitInfo, path string) error {
 	found := gjson.GetBytes(data, path)
 	switch {

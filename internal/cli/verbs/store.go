@@ -35,14 +35,14 @@ func (a *app) open(ctx context.Context) (checkpoint.Store, error) {
 	if err == nil {
 		return store, nil
 	}
-	if _, bad := url.Parse(address); bad != nil && strings.Contains(address, "://") { // its error may tell the password
+	if _, bad := url.Parse(address); bad != nil && strings.Contains(address, "://") { // its error could contain the password
 		return nil, reports.Usage("write signs of a name or password that mean something in a URL as %XX", "the store %q is not a URL", reports.WithoutPassword(address))
 	}
 	return nil, err
 }
 
-// openToRead is open for a command that starts nothing: a file that is not there is
-// an empty store, and is not made.
+// openToRead is open for a command that only reads: a missing file is an empty store and is not
+// created.
 func (a *app) openToRead(ctx context.Context) (checkpoint.Store, error) {
 	if _, missing := a.missingFile(); missing {
 		return new(checkpoint.Memory), nil
@@ -50,7 +50,8 @@ func (a *app) openToRead(ctx context.Context) (checkpoint.Store, error) {
 	return a.open(ctx)
 }
 
-// missingFile reports whether the store is a file that is not there yet, and its path.
+// missingFile returns the path of the store, and reports whether the store is a file that does not
+// exist yet.
 func (a *app) missingFile() (path string, missing bool) {
 	address, err := a.address()
 	if err != nil || schemeOf(address) != "sqlite" {
@@ -89,7 +90,7 @@ func afterScheme(address string) string {
 	return rest
 }
 
-// storeIs reports whether the store has a scheme.
+// storeIs reports whether the address of the store has the scheme.
 func (a *app) storeIs(scheme string) bool {
 	address, err := a.address()
 	return err == nil && schemeOf(address) == scheme
@@ -116,7 +117,7 @@ func (a *app) openers() map[string]Opener {
 	return all
 }
 
-// opened keeps a nil *Store from becoming a Store that is not nil.
+// opened returns a nil interface for a nil *Store.
 func opened(s *sqlite.Store, err error) (checkpoint.Store, error) {
 	if err != nil {
 		return nil, err
@@ -124,7 +125,7 @@ func opened(s *sqlite.Store, err error) (checkpoint.Store, error) {
 	return s, nil
 }
 
-// addresses says how the stores of this program are named.
+// addresses describes the addresses of the stores of this program.
 func (a *app) addresses() []string {
 	names := []string{"sqlite:PATH", "memory:"}
 	for scheme := range a.config.Stores {
@@ -134,7 +135,7 @@ func (a *app) addresses() []string {
 	return names
 }
 
-// storesInWords is addresses in a few words.
+// storesInWords is a short form of addresses.
 func (a *app) storesInWords() string {
 	if len(a.config.Stores) == 0 {
 		return "sqlite:PATH or memory:"
@@ -142,7 +143,7 @@ func (a *app) storesInWords() string {
 	return "sqlite:PATH, memory: or the URL of a server"
 }
 
-// unavailable says what to do about a store that cannot be used.
+// unavailable describes what to do about a store that cannot be used.
 func (a *app) unavailable() string {
 	if a.storeIs("sqlite") || a.forgets() {
 		return "check the path and its permissions, or name another store with --store sqlite:PATH"
@@ -150,7 +151,7 @@ func (a *app) unavailable() string {
 	return fmt.Sprintf("check the address, the password and the server behind --store or $%s; %s looks at it closer", reports.StoreVariable, a.Command("doctor"))
 }
 
-// locked says what to do about a store that others keep locked.
+// locked describes what to do about a store that other processes keep locked.
 func (a *app) locked() string {
 	if a.storeIs("sqlite") {
 		return "end the program that holds the file, or try again; nothing was written"
@@ -158,8 +159,8 @@ func (a *app) locked() string {
 	return "try again; nothing was written"
 }
 
-// defaultFile returns the file of the user's threads: below the directory that the
-// system has for what a program keeps between runs.
+// defaultFile returns the file of the user's threads, in the system's directory for the state of
+// programs.
 func defaultFile(system string, getenv func(string) string, home func() (string, error)) (string, error) {
 	const name = "weft.db"
 	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {

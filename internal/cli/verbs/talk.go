@@ -20,15 +20,15 @@ import (
 	msg "github.com/weftrun/weft/state/message"
 )
 
-// talk is one command on everything stored under a name: its record, its conversation and
-// its graph, each of which may be missing.
+// talk is one command on everything stored under a name: a record, a conversation and a graph. Each
+// of them may be missing.
 type talk struct {
 	*session
 	docs document.Store
 }
 
-// kept is what there is of a thread.
-type kept struct {
+// records are the stored parts of a thread.
+type records struct {
 	Thread string            `json:"thread"`
 	Graph  *graph.CommitInfo `json:"graph,omitempty"`
 	Config json.RawMessage   `json:"config,omitempty"`
@@ -45,7 +45,7 @@ agent, which are the record that an application keeps with package thread, and t
 newest message of its conversation.`,
 		Args: a.arguments("THREAD", 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onTalk(cmd.Context(), args[0], func(t *talk, k kept) error { return t.show(k) })
+			return a.onTalk(cmd.Context(), args[0], func(t *talk, k records) error { return t.show(k) })
 		},
 	}
 }
@@ -59,16 +59,16 @@ func (a *app) threadsConfigVerb() *cobra.Command {
 thread.`,
 		Args: a.arguments("THREAD", 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onTalk(cmd.Context(), args[0], func(t *talk, k kept) error { return t.config(k, path) })
+			return a.onTalk(cmd.Context(), args[0], func(t *talk, k records) error { return t.config(k, path) })
 		},
 	}
 	cmd.Flags().StringVar(&path, "path", "", "only what is at this path, such as historyLimit or enabledTools.0")
 	return cmd
 }
 
-// onTalk runs fn with what there is of a thread. Of the name of a thread that has a graph
-// the beginning is enough.
-func (a *app) onTalk(ctx context.Context, name string, fn func(*talk, kept) error) error {
+// onTalk runs fn with the stored parts of a thread. For a thread with a graph, a unique prefix of
+// its name is enough.
+func (a *app) onTalk(ctx context.Context, name string, fn func(*talk, records) error) error {
 	return a.withDocuments(ctx, func(store checkpoint.Store, docs document.Store) error {
 		t := &talk{&session{app: a, store: store, thread: name}, docs}
 		k, found, err := t.gather(ctx)
@@ -87,8 +87,8 @@ func (a *app) onTalk(ctx context.Context, name string, fn func(*talk, kept) erro
 	})
 }
 
-// gather reads what there is under the exact name.
-func (t *talk) gather(ctx context.Context) (k kept, found bool, err error) {
+// gather reads the parts stored under the exact name.
+func (t *talk) gather(ctx context.Context) (k records, found bool, err error) {
 	k.Thread = t.thread
 	p, found, err := t.inspect(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (t *talk) conversationPage(ctx context.Context, o conversation.Options) (co
 	return repo.Page(ctx, t.thread, o)
 }
 
-func (t *talk) show(k kept) error {
+func (t *talk) show(k records) error {
 	if t.JSON {
 		return t.PrintJSON(k)
 	}
@@ -167,7 +167,7 @@ func (t *talk) printMembers(data json.RawMessage) error {
 	return err
 }
 
-func (t *talk) config(k kept, path string) error {
+func (t *talk) config(k records, path string) error {
 	if k.Config == nil {
 		return reports.Usage(t.Command("threads", "show", t.thread)+" shows what there is", "thread %q has no configuration: no application has set one", t.thread)
 	}
@@ -187,7 +187,7 @@ func (t *talk) config(k kept, path string) error {
 	return reports.PrintValues(t.Stdout, workflow.Values{{Name: path, Value: json.RawMessage(found.Raw)}})
 }
 
-// said is what a message says, with what it asks of tools.
+// said returns the text of a message, and its tool calls.
 func said(m msg.Message) string {
 	var parts []string
 	if text := m.Text(); text != "" {

@@ -135,12 +135,12 @@ func (a *app) printTests(t reports.TestedFile, f testFlags) error {
 	return err
 }
 
-// covered says how many of all ran.
+// covered describes how many of all ran.
 func covered(all, missed int, noun string) string {
 	return fmt.Sprintf("%d of %s", all-missed, counted(all, noun))
 }
 
-// missed returns what of a file no test went through.
+// missed returns the parts of a file that no test reached.
 func missed(c workflow.Coverage) (nodes []workflow.NodeCoverage, edges []workflow.EdgeCoverage) {
 	for _, n := range c.Nodes {
 		if n.Runs == 0 {

@@ -50,7 +50,7 @@ is what GitHub Actions shows beside the lines of a pull request; sarif is one SA
 	return cmd
 }
 
-// validate looks at all files, even if one of them cannot be read.
+// validate checks all files, even if one of them cannot be read.
 func (a *app) validate(files []string, format string) error {
 	var worst *reports.Failure
 	var all []reports.Verdict
@@ -85,7 +85,7 @@ func (a *app) validate(files []string, format string) error {
 	return worst
 }
 
-// verdict checks one file. The error is one of reading it.
+// verdict checks one file. The error is that of reading it.
 func (a *app) verdict(file string) (reports.Verdict, error) {
 	flow, err := a.load(file)
 	if err == nil {

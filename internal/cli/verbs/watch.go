@@ -13,8 +13,8 @@ import (
 	"github.com/weftrun/weft/internal/cli/terminal"
 )
 
-// watch shows a run that is to begin, and then how it ended. The first signal lets it
-// finish its step.
+// watch starts a run, shows its events, and then its result. The first signal lets the run finish
+// its step.
 func (s *session) watch(ctx context.Context, live *graph.Handle[json.RawMessage]) error {
 	s.follow(live)
 	res, err := live.Wait()
@@ -34,7 +34,7 @@ func (s *session) watch(ctx context.Context, live *graph.Handle[json.RawMessage]
 	return s.result(ctx, res.State)
 }
 
-// follow shows what happens until the run has ended. Why it failed is for Wait.
+// follow shows the events of a run until it has ended. Wait returns its error.
 func (s *session) follow(live *graph.Handle[json.RawMessage]) {
 	v := s.View()
 	end := sync.OnceFunc(v.Close)
@@ -57,7 +57,7 @@ func (s *session) follow(live *graph.Handle[json.RawMessage]) {
 	}
 }
 
-// stopped adds to the error of a run how to go on.
+// stopped adds to the error of a run how to resume it.
 func (s *session) stopped(ctx context.Context, err error) error {
 	f := *s.Classify(err)
 	switch {
@@ -73,10 +73,10 @@ func (s *session) stopped(ctx context.Context, err error) error {
 	return &f
 }
 
-// toLook is how long a look at the thread may take before its error is told.
+// toLook limits the time to read the thread before the error is reported.
 const toLook = 2 * time.Second
 
-// refused reports whether a run that failed has left no work: its input was not stored.
+// refused reports whether a failed run has left no work, since its input was not stored.
 func (s *session) refused(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), toLook)
 	defer cancel()
@@ -84,7 +84,7 @@ func (s *session) refused(ctx context.Context) bool {
 	return err == nil && (!found || p.Status == graph.Done)
 }
 
-// goOn says how to go on with a run that was stopped.
+// goOn describes how to resume a run that was stopped.
 func (s *session) goOn() string {
 	if s.forgets() {
 		return "the thread is gone with the process; keep threads with --store sqlite:PATH"
@@ -92,7 +92,7 @@ func (s *session) goOn() string {
 	return "finished work is kept; go on with " + s.Command("resume", "--thread", s.thread)
 }
 
-// queued says that an input waits for its turn.
+// queued reports that an input waits for its turn.
 func (s *session) queued() error {
 	if s.JSON {
 		return s.PrintJSON(ended{Thread: s.thread, Workflow: s.graph.Name(), Status: graph.Queued})

@@ -9,10 +9,10 @@ import (
 	"github.com/weftrun/weft/internal/cli/reports"
 )
 
-// whereKeys are the keys of --where that are not the metadata's.
+// whereKeys are the keys of --where that are not keys of the metadata.
 const whereKeys = "source, run, graph, turn, step, node, next, status, branch"
 
-// condition is what --where asks for.
+// condition is one condition of --where.
 type condition struct{ key, value string }
 
 func parseWhere(flags []string) (all []condition, err error) {
@@ -26,14 +26,14 @@ func parseWhere(flags []string) (all []condition, err error) {
 	return all, nil
 }
 
-// fits reports whether a checkpoint meets all conditions. Of a run's id the beginning is enough.
+// fits reports whether a checkpoint meets all conditions. A prefix of a run's id is enough.
 func fits(p graph.CommitInfo, where []condition) bool {
 	return !slices.ContainsFunc(where, func(c condition) bool {
 		return !slices.Contains(valuesOf(p, c.key), c.value) && (c.key != "run" || c.value == "" || !strings.HasPrefix(p.Run, c.value))
 	})
 }
 
-// valuesOf returns what a checkpoint has under a key.
+// valuesOf returns the values of a checkpoint for a key.
 func valuesOf(p graph.CommitInfo, key string) []string {
 	switch key {
 	case "node":
@@ -62,11 +62,11 @@ func valuesOf(p graph.CommitInfo, key string) []string {
 	return []string{value}
 }
 
-// wholeRun is the length of the id of a run; of a shorter one the store cannot look for what begins so.
+// wholeRun is the length of the id of a run. A store cannot search for a prefix of an id.
 const wholeRun = len("00000000-0000-0000-0000-000000000000")
 
-// labelsOf returns what a store is to look for itself, since it has these as labels, and
-// whether that is all. A key that comes twice is looked for once.
+// labelsOf returns the conditions that a store can check by labels, and whether these are all
+// conditions. The store checks only the first condition of a repeated key.
 func labelsOf(where []condition) (labels map[string]string, whole bool) {
 	whole = true
 	for _, c := range where {
