@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestEveryResultIsRight runs all workloads on everything that is here, short: wrong results fail, times never do.
-func TestEveryResultIsRight(t *testing.T) {
+// TestWorkloads_ResultsAreRight runs short workloads on all installed runners. It fails on wrong
+// results, never on times.
+func TestWorkloads_ResultsAreRight(t *testing.T) {
 	p := newTestPlace(t, options{short: true, folder: "langgraph"})
 	for _, name := range []string{"memory", "SQLite", "Redis", "PostgreSQL"} {
 		if _, ok := p.store(name); !ok {

@@ -37,8 +37,8 @@ func (l line) met() bool {
 	return l.got <= l.bound
 }
 
-// budget prints each line with what was measured in this run. A line that is not met fails nothing: this machine
-// may be slow, and docs/scale.md says why where it is not.
+// budget prints each line with its measured value. An exceeded line does not fail the run, because
+// the machine may be slow. docs/scale.md gives the reasons of other exceeded lines.
 func budget(w io.Writer, r results) {
 	var lines []line
 	for _, l := range r.lines() {

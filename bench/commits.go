@@ -11,7 +11,7 @@ import (
 // commitAlone is the runner that gives a store the commits of such a run without the run.
 const commitAlone = "a commit alone"
 
-// commitSteps commits n steps of 1 KiB to a thread of its own each time, as many bytes as a bare write has.
+// commitSteps commits n steps of 1 KiB to a new thread each time. A plain write has as many bytes.
 func commitSteps(ctx context.Context, n int, g ground) (Job, error) {
 	opened, err := g.open(ctx)
 	if err != nil {

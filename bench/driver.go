@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// A driver is another program that does workloads in its own language. It reads a request a line, and writes a
-// reply a line: see langgraph/bench.mjs.
+// driver is a program in another language that runs workloads. It reads one request per line, and
+// writes one reply per line: see langgraph/bench.mjs.
 type driver struct {
 	ctx     context.Context // of the process
 	name    string
@@ -55,8 +55,8 @@ const (
 	langgraphPy = "LangGraph"
 )
 
-// drivers starts the drivers whose language and libraries are installed in folder, and returns for the others
-// why they are not there.
+// drivers starts the drivers whose language and libraries are installed in folder. For the others it
+// returns the reasons.
 func drivers(ctx context.Context, folder string) (there []*driver, missing []string) {
 	for _, d := range []struct {
 		name, needs, do string
@@ -112,11 +112,11 @@ func firstLine(s string) string {
 	return line
 }
 
-// patience is how long a driver may take for one request.
-const patience = 2 * time.Minute
+// maxReply is the time limit of one request to a driver.
+const maxReply = 2 * time.Minute
 
-// ask sends a request and waits for its reply. A driver that takes too long is ended, and started again for the
-// next request.
+// ask sends a request and waits for its reply. A driver that exceeds maxReply is killed, and started
+// again for the next request.
 func (d *driver) ask(q request) (r reply, err error) {
 	if d.broken {
 		d.close()
@@ -129,14 +129,14 @@ func (d *driver) ask(q request) (r reply, err error) {
 		return r, err
 	}
 	process := d.cmd.Process
-	late := time.AfterFunc(patience, func() { _ = process.Kill() })
+	late := time.AfterFunc(maxReply, func() { _ = process.Kill() })
 	defer late.Stop()
 	if _, err = fmt.Fprintf(d.in, "%s\n", line); err == nil && !d.out.Scan() {
 		err = errors.Join(io.ErrUnexpectedEOF, d.out.Err())
 	}
 	if err != nil {
 		d.broken = true
-		return r, fmt.Errorf("%s: no answer within %v: %w", d.name, patience, err)
+		return r, fmt.Errorf("%s: no answer within %v: %w", d.name, maxReply, err)
 	}
 	if err := json.Unmarshal(d.out.Bytes(), &r); err != nil {
 		return r, err

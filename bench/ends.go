@@ -25,8 +25,8 @@ type Ends struct {
 	Err         error
 }
 
-// journey is a run that adds texts of 1 KiB to a log and tells how long its steps take: from where a
-// node returns to where the next one begins.
+// journey is a run that adds texts of 1 KiB to a log and records the durations of its steps. A step
+// lasts from the return of a node to the start of the next one.
 type journey struct {
 	texts  []string
 	store  *counting
@@ -102,9 +102,9 @@ func (m mark) since(before mark, steps int) End {
 	}
 }
 
-// longRun looks at the steps around the hundredth and at the last ones of a run of n. A machine is not as fast at the
-// end of such a run as it was at its beginning, and a server neither: so the last steps are timed in turns
-// with the early ones of a second run, which lasts no longer than that.
+// longRun measures the steps around the hundredth and the last steps of a run of n. Machines and
+// servers may slow down during such a run. The last steps therefore alternate with the early steps
+// of a second, short run.
 func longRun(ctx context.Context, n int, g *ground) (e Ends) {
 	e.Store = "no store"
 	if g != nil {

@@ -47,7 +47,7 @@ var version = regexp.MustCompile(`\d+\.\d+(\.\d+)?`)
 // named are the modules whose versions matter.
 var named = map[string]string{"github.com/cloudwego/eino": "eino", "modernc.org/sqlite": "modernc.org/sqlite"}
 
-// processor returns the model of the processor, where the system says it.
+// processor returns the model of the processor, if the system reports it.
 func processor() string {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -61,7 +61,7 @@ func processor() string {
 	return " (" + strings.Trim(string(line), " \t:") + ")"
 }
 
-// load returns how many processes want a processor: a machine that does other work too measures that work as well.
+// load returns the number of runnable processes. Other work on the machine distorts the times.
 func load() string {
 	avg, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -54,10 +54,10 @@ func command(ctx context.Context, args []string) error {
 		return err
 	}
 	defer p.close()
-	var kept bytes.Buffer
-	failed := p.measure(ctx, io.MultiWriter(os.Stdout, &kept), only, plan)
+	var table bytes.Buffer
+	failed := p.measure(ctx, io.MultiWriter(os.Stdout, &table), only, plan)
 	if *out != "" {
-		if err := os.WriteFile(*out, kept.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(*out, table.Bytes(), 0o644); err != nil {
 			return err
 		}
 	}

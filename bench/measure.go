@@ -49,7 +49,7 @@ func (m Measured) Spread() float64 {
 	return (times[n-1-n/4] - times[n/4]) / 2 / times[n/2]
 }
 
-// Plan says how long to measure.
+// Plan sets the duration of the measurements.
 type Plan struct {
 	Rounds int
 	Each   time.Duration // about how long one sample takes

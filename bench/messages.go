@@ -66,8 +66,9 @@ func weftMessages(n int) (Job, error) {
 	})
 }
 
-// logSteps is a run on a conversation of so many messages, with steps that add one message each. The
-// input and its commit are not timed, but their allocations count. Compare the times of two lengths.
+// logSteps is a run on a conversation of length messages, with steps that add one message each. The
+// input and its commit are not timed, but their allocations count. Compare the times of two
+// lengths.
 func logSteps(length int, g ground) Workload {
 	return Workload{Name: logStepsName(length, g.name), Unit: "step", Units: addedMessages, Runners: []Runner{
 		{weft, func(ctx context.Context) (Job, error) { return weftLogSteps(ctx, length, g) }},

@@ -31,12 +31,12 @@ type place struct {
 	notes   []string // versions
 }
 
-// ground is a store: how to open it, and the bare write to the same server or disk that it is compared with.
+// ground is a store, with a plain write to the same server or disk for comparison.
 type ground struct {
 	name string
 	open func(ctx context.Context) (backend, error)
-	// bare makes a function that writes data under a new key, durably as far as the server does so, and one that
-	// lets go of it.
+	// bare returns a function that writes data under a new key, as durably as the server does, and
+	// one that releases its resources.
 	bare     func(ctx context.Context) (write func(ctx context.Context, data []byte) error, done func(), err error)
 	bareName string
 	saver    string // the name of LangGraph's saver there, "" if it has none

@@ -9,7 +9,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// readers is a loop whose tasks somebody watches: n readers take the begin and the end of each.
+// readers is a loop with n subscribers, which receive the start and the end of each task.
 func readers(turns int) Workload {
 	w := Workload{Name: fmt.Sprintf("stream of the tasks of a loop of %d turns", turns), Unit: "step", Units: 2 * turns}
 	for _, n := range []int{0, 1, 8} {

@@ -23,10 +23,10 @@ type server struct {
 	url  string
 	dir  string
 	cmd  *exec.Cmd
-	done chan struct{} // closed when all that it says has been read
+	done chan struct{} // closed when all its output was read
 }
 
-// serve starts a server and waits until it says that it is ready.
+// serve starts a server and waits until it reports that it is ready.
 func serve(cmd *exec.Cmd, dir, url, ready string, said func() (io.ReadCloser, error)) (*server, error) {
 	s := &server{url: url, dir: dir, cmd: cmd, done: make(chan struct{})}
 	out, err := said()
@@ -77,7 +77,8 @@ func startRedis(ctx context.Context) (*server, error) {
 	return serve(cmd, dir, "redis://127.0.0.1:"+port, "eady to accept connections", cmd.StdoutPipe)
 }
 
-// startPostgres makes and starts a PostgreSQL with its defaults, fsync included, that listens on a socket.
+// startPostgres creates and starts a PostgreSQL that listens on a socket. It has the default
+// settings, including fsync.
 func startPostgres(ctx context.Context) (*server, error) {
 	who, err := unprivileged()
 	if err != nil {

@@ -23,8 +23,8 @@ func text(i int) string {
 	return strings.Repeat("x", 1024-len(n)) + n
 }
 
-// commitBytes is what a commit of such a step takes, header and references included, so that bare writes write as
-// much: the column of stored bytes shows both.
+// commitBytes is the size of a commit of such a step, with header and references. Plain writes have
+// the same size: the column of stored bytes shows both.
 const commitBytes = 1546
 
 // steps adds n texts of 1 KiB to a log, one a step, with a store below.
@@ -120,8 +120,8 @@ func weftSteps(ctx context.Context, n int, g *ground) (Job, error) {
 	}, nil
 }
 
-// stepsGraph is a graph whose one node adds to the log what next says of the length that it has, and goes on while
-// next says so.
+// stepsGraph is a graph of one node, which calls next with the length of the log. The node adds text
+// to the log, and runs again while more is true.
 func stepsGraph(cfg graph.Config, next func(i int) (text string, more bool)) (*graph.Graph[log], error) {
 	b := graph.New[log]("steps")
 	b.Node("add", graph.Router(func(_ context.Context, s *log) (graph.Command, error) {

@@ -13,9 +13,10 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// This file and suitewide.go do the work of LangGraph's own suite, libs/langgraph/bench in its repository.
+// This file and suitewide.go have the workloads of LangGraph's own suite, libs/langgraph/bench in
+// its repository.
 
-// keeping says whether and how a suite's work is kept.
+// keeping is whether and how the workload of a suite is stored.
 type keeping struct {
 	saver      string // "none" or "memory"
 	durability graph.Durability
@@ -62,8 +63,9 @@ func (p *place) suite() (all []Workload) {
 	return all
 }
 
-// kept runs a graph as k says. Each run begins with an empty store, so that none pays for those before it.
-func kept[S any](b *graph.Builder[S], k keeping, in func() S, right func(*S) error) (Job, error) {
+// stored runs a graph with the storage of k. Each run starts with an empty store, so that earlier
+// runs do not affect its time.
+func stored[S any](b *graph.Builder[S], k keeping, in func() S, right func(*S) error) (Job, error) {
 	cfg := graph.Config{MaxSteps: 1 << 20}
 	store := &counting{backend: new(checkpoint.Memory)}
 	run := graph.RunOptions{}
@@ -101,7 +103,7 @@ func sequential(n int, k keeping) (Job, error) {
 		from = nodeName(i)
 	}
 	b.Edge(from, graph.End)
-	return kept(b, k, func() conversation { return conversation{} }, func(s *conversation) error { return is(s.Messages.Len(), 0) })
+	return stored(b, k, func() conversation { return conversation{} }, func(s *conversation) error { return is(s.Messages.Len(), 0) })
 }
 
 type jokes struct {
@@ -159,7 +161,7 @@ func fanoutToSubgraph(n int, k keeping) (Job, error) {
 	for i := range subjects {
 		subjects[i] = strings.Repeat("s", 996) + fmt.Sprintf("%04d", i)
 	}
-	return kept(b, k, func() jokes { return jokes{Subjects: state.Of(subjects)} }, func(s *jokes) error {
+	return stored(b, k, func() jokes { return jokes{Subjects: state.Of(subjects)} }, func(s *jokes) error {
 		for i, got := range s.Jokes.All() {
 			if want := "Joke about " + subjects[i] + " - hohoho" + strings.Repeat(" a", 10); got != want {
 				return wrong(got, want)
@@ -169,7 +171,7 @@ func fanoutToSubgraph(n int, k keeping) (Job, error) {
 	})
 }
 
-// reactAgent lets a model that says what it was given call a tool n times.
+// reactAgent runs a model with scripted replies, which calls a tool n times.
 func reactAgent(n int, k keeping) (Job, error) {
 	replies := make([]message.Message, n+1)
 	for i := range n {
@@ -210,7 +212,7 @@ func reactAgent(n int, k keeping) (Job, error) {
 	}))
 	b.Edge(graph.Start, "agent")
 	b.Edge("tools", "agent")
-	return kept(b, k, func() conversation { return conversation{message.LogOf(message.User("hi?"))} }, func(s *conversation) error {
+	return stored(b, k, func() conversation { return conversation{message.LogOf(message.User("hi?"))} }, func(s *conversation) error {
 		if err := is(s.Messages.Len(), 2*n+2); err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func wideEvent(n int) (e event, messages, responses int) {
 	return e, messages, responses
 }
 
-// wideEdges are those of both graphs; more says whether there are enough messages.
+// wideEdges adds the edges of both graphs; more reports whether messages are missing.
 func wideEdges[S any](b *graph.Builder[S], more func(*S) bool) {
 	b.Edge(graph.Start, "one")
 	b.Edge("one", "two")
@@ -120,7 +120,7 @@ func wideState(n int, k keeping) (Job, error) {
 	})
 	node("six", func(s *wide) { s.Messages.Append(s.Responses.Slice()...) })
 	wideEdges(b, func(s *wide) bool { return s.Messages.Len() <= n })
-	return kept(b, k, func() wide { return wide{Messages: state.ListOf(e)} }, func(s *wide) error {
+	return stored(b, k, func() wide { return wide{Messages: state.ListOf(e)} }, func(s *wide) error {
 		last, _ := s.Messages.Last()
 		if !reflect.DeepEqual(last, e) || !reflect.DeepEqual(s.UserInfo.Get(), e) {
 			return wrong(last, e)
@@ -187,7 +187,7 @@ func wideDict(n int, k keeping) (Job, error) {
 	if err := in.Write("messages", []any{e}); err != nil {
 		return Job{}, err
 	}
-	return kept(b, k, func() record.Record { return in }, func(s *record.Record) error {
+	return stored(b, k, func() record.Record { return in }, func(s *record.Record) error {
 		v, _ := s.Get("messages")
 		all, _ := v.([]any)
 		if len(all) == 0 || !reflect.DeepEqual(all[len(all)-1], any(e)) {
@@ -204,7 +204,8 @@ func lengthOf(s *record.Record, name string) int {
 	return len(all)
 }
 
-// writeWide writes what was read: all of it to lists, the last of it to objects, and a text to the rest.
+// writeWide writes the value read: the whole to lists, the last item to objects, and a text to other
+// fields.
 func writeWide(s *record.Record, read any, text string, names []string) error {
 	all, ok := read.([]any)
 	if !ok {

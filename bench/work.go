@@ -28,11 +28,11 @@ type Runner struct {
 type Job struct {
 	// Run does the work once, and returns an error if it failed or its result is wrong.
 	Run func(ctx context.Context) error
-	// Times, for a driver, does the work so many times and says how long that took.
+	// Times, for a driver, repeats the work times times and returns the duration.
 	Times func(ctx context.Context, times int) (time.Duration, error)
 	// Process is the process that does it; 0 is this one.
 	Process int
-	// Counts, if it is not nil, says what the job has stored and sent until now.
+	// Counts, if not nil, returns the amounts that the job has stored and sent so far.
 	Counts func(ctx context.Context) (Counts, error)
 	// Note, if it is not nil, is what else is to be said when all is done.
 	Note func() string

@@ -97,8 +97,8 @@ func (v *Value) MapLiterals(f func(text string) string) *Value {
 	return mapped
 }
 
-// Members is a variable of which only the named members are read: those in [Value.Reads]. The member
-// is asked for when an expression reads it. It is nil if there is none.
+// Members is a variable whose members are read by name: those in [Value.Reads]. An expression calls
+// Member when it reads the member. The result is nil if there is none.
 type Members interface {
 	Member(name string) any
 }
