@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"hash/crc64"
+	"hash/maphash"
 	"time"
 
 	"github.com/weftrun/weft/state"
@@ -220,7 +220,7 @@ func (c *Chain) ID() string { return c.id }
 // commit follows it and stores the whole state.
 func (c *Chain) GoBack(head uint64) {
 	c.head, c.mark, c.parent, c.other, c.log.whole = head, nil, 0, nil, true
-	clear(c.fields)
+	c.fields = make([]Field, len(c.fields)) // c.Record has the old ones
 	clear(c.pieces)
 	clear(c.known)
 }
@@ -230,7 +230,7 @@ func (c *Chain) GoBack(head uint64) {
 func (c *Chain) Forget() {
 	c.parent, c.Record, c.Pending, c.other = c.Parent(), nil, nil, nil
 	c.State = c.schema.New()
-	clear(c.fields)
+	c.fields = make([]Field, len(c.fields))
 	clear(c.pieces)
 	clear(c.known)
 }
@@ -279,8 +279,12 @@ func newField(def *state.Field) Field {
 	return f
 }
 
-// payloadSum returns a checksum of a sealed value that does not depend on its place.
-func payloadSum(sealed []byte) uint64 { return crc64.Checksum(sealed[:len(sealed)-sumBytes], crcTable) }
+// payloadSum returns a hash of a sealed value that does not depend on its place. It is never stored.
+func payloadSum(sealed []byte) uint64 {
+	return maphash.Bytes(payloadSeed, sealed[:len(sealed)-sumBytes])
+}
+
+var payloadSeed = maphash.MakeSeed()
 
 // due reports whether field i should get a new base.
 func (c *Chain) due(i int) bool {

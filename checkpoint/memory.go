@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -59,7 +58,7 @@ type memoryChain struct {
 type memoryCommit struct {
 	seq    uint64
 	id     string
-	labels map[string]string
+	labels []label
 	header []byte
 	refs   []Ref
 }
@@ -122,16 +121,38 @@ func (m *Memory) Commit(ctx context.Context, c Commit) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c.Header, c.Refs, c.Blobs, c.Labels = bytes.Clone(c.Header), slices.Clone(c.Refs), slices.Clone(c.Blobs), maps.Clone(c.Labels)
-	for i := range c.Blobs {
-		c.Blobs[i].Data = bytes.Clone(c.Blobs[i].Data)
-	}
-	c.Pending = cloneEntries(c.Pending)
-	return m.write(ctx, c.Thread, func(t *memoryThread, now time.Time) error { return m.append(t, c, now) })
+	labels := labelsOf(c.Labels)
+	c.Refs, c.Pending = slices.Clone(c.Refs), cloneEntries(c.Pending)
+	c.cloneData()
+	return m.write(ctx, c.Thread, func(t *memoryThread, now time.Time) error { return m.append(t, c, labels, now) })
 }
 
+// cloneData replaces the header and the blobs by copies.
+func (c *Commit) cloneData() {
+	size := len(c.Header)
+	for _, b := range c.Blobs {
+		size += len(b.Data)
+	}
+	clone := bytes.Clone
+	if size <= maxShared {
+		room := make([]byte, 0, size)
+		clone = func(b []byte) []byte {
+			room = append(room, b...)
+			return room[len(room)-len(b) : len(room) : len(room)]
+		}
+	}
+	c.Header, c.Blobs = clone(c.Header), slices.Clone(c.Blobs)
+	for i := range c.Blobs {
+		c.Blobs[i].Data = clone(c.Blobs[i].Data)
+	}
+}
+
+// maxShared is the size of a commit, in bytes, up to which its values share one array. A value that
+// stays keeps the others of its commit in memory, which is little up to this size.
+const maxShared = 4 << 10
+
 // append adds c to its chain and owns its slices from then on.
-func (m *Memory) append(t *memoryThread, c Commit, now time.Time) error {
+func (m *Memory) append(t *memoryThread, c Commit, labels []label, now time.Time) error {
 	if err := t.fenced(c.Thread, c.Fence); err != nil {
 		return err
 	}
@@ -153,7 +174,7 @@ func (m *Memory) append(t *memoryThread, c Commit, now time.Time) error {
 	for _, b := range c.Blobs {
 		ch.blobs[blobAddress{b.Field, b.Base, b.Chunk}] = b.Data
 	}
-	ch.commits = append(ch.commits, memoryCommit{seq: c.Seq(), id: c.ID, labels: c.Labels, header: c.Header, refs: c.Refs})
+	ch.commits = append(ch.commits, memoryCommit{seq: c.Seq(), id: c.ID, labels: labels, header: c.Header, refs: c.Refs})
 	ch.pending = nil
 	for _, e := range c.Pending {
 		ch.put(e)

@@ -90,22 +90,43 @@ func (ch *memoryChain) snapshot(k Key, i int) Snapshot {
 }
 
 func (c memoryCommit) snapshot(k Key, head uint64) Snapshot {
-	return Snapshot{Key: k, Seq: c.seq, Head: head, ID: c.id, Labels: c.labels, Header: c.header, Refs: c.refs}
+	return Snapshot{Key: k, Seq: c.seq, Head: head, ID: c.id, Labels: labelMap(c.labels), Header: c.header, Refs: c.refs}
 }
 
-// clone copies everything but the data of blobs.
+// clone copies everything but the labels and the data of blobs.
 func (s Snapshot) clone() Snapshot {
-	s.Labels = maps.Clone(s.Labels)
 	s.Header = bytes.Clone(s.Header)
 	s.Refs = slices.Clone(s.Refs)
 	s.Pending = cloneEntries(s.Pending)
 	return s
 }
 
-// has reports whether labels have all labels of a query.
-func has(labels, where map[string]string) bool {
+// label is a label of a commit.
+type label struct{ key, value string }
+
+func labelsOf(m map[string]string) []label {
+	labels := make([]label, 0, len(m))
+	for key, value := range m {
+		labels = append(labels, label{key, value})
+	}
+	return labels
+}
+
+func labelMap(labels []label) map[string]string {
+	if len(labels) == 0 {
+		return nil
+	}
+	m := make(map[string]string, len(labels))
+	for _, l := range labels {
+		m[l.key] = l.value
+	}
+	return m
+}
+
+// has reports whether labels have all that a query asks for.
+func has(labels []label, where map[string]string) bool {
 	for key, want := range where {
-		if value, found := labels[key]; !found || value != want {
+		if !slices.Contains(labels, label{key, want}) {
 			return false
 		}
 	}

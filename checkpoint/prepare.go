@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/weftrun/weft/state"
@@ -48,9 +49,17 @@ func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, en
 	}
 	p = &Prepared{store: c.store, record: rec, state: v,
 		commit: Commit{Key: c.key, ID: id, Head: c.head, Fence: c.Fence, TTL: c.TTL, Labels: rec.labels()},
-		fields: append([]Field(nil), c.fields...), pieces: append([]pieces(nil), c.pieces...)}
+		fields: slices.Clone(c.fields), pieces: slices.Clone(c.pieces)}
+	stale := func(i int) bool { return p.fields[i].Name == "" || changed[i] }
+	n := 0
+	for i := range p.fields {
+		if stale(i) {
+			n++
+		}
+	}
+	p.fresh, p.commit.Blobs = make([]int, 0, n), make([]Blob, 0, n)
 	for i, f := range c.schema.Fields() {
-		if p.fields[i].Name != "" && !changed[i] {
+		if !stale(i) {
 			continue
 		}
 		p.fields[i].Name = f.Name
@@ -66,13 +75,14 @@ func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, en
 		return nil, err
 	}
 	rec.Parent = c.parent
-	rec.Fields = append(make([]Field, 0, len(p.fields)+len(p.other)+1), p.fields...)
+	rec.Fields = slices.Clip(p.fields) // shared: nothing changes p.fields from here on
 	for _, o := range p.other {
 		rec.Fields = append(rec.Fields, o.Field)
 	}
 	if p.log.field.Base != 0 {
 		rec.Fields = append(rec.Fields, p.log.field)
 	}
+	p.commit.Refs = make([]Ref, 0, len(rec.Fields))
 	for _, f := range rec.Fields {
 		if f.Base != 0 {
 			p.commit.Refs = append(p.commit.Refs, Ref{f.Name, f.Base, f.Chunks})
