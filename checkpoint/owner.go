@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"fmt"
 	"net/url"
 	"os"
 	"strconv"
@@ -25,8 +24,8 @@ type process struct {
 func ownerName(owner string) string {
 	host, _ := os.Hostname()
 	p := thisProcess()
-	name := fmt.Sprintf("[%s %s %s %d %s %s]", hostWord(host), word(p.boot), word(p.space), p.pid, word(p.start), NewFence())
-	return strings.TrimSpace(owner + " " + name)
+	return strings.TrimSpace(owner + " [" + hostWord(host) + " " + word(p.boot) + " " + word(p.space) + " " +
+		strconv.Itoa(p.pid) + " " + word(p.start) + " " + NewFence() + "]")
 }
 
 // hostWord is a host's name without spaces, not too long.
