@@ -18,7 +18,7 @@ func codecs() map[string]checkpoint.Codec {
 
 // BenchmarkChainCommit appends 1 KiB a step and commits it to memory.
 func BenchmarkChainCommit(b *testing.B) {
-	b.Run("store=bare", func(b *testing.B) { benchChain(b, new(checkpoint.Memory)) })
+	b.Run("store=plain", func(b *testing.B) { benchChain(b, new(checkpoint.Memory)) })
 	for name, c := range codecs() {
 		b.Run("codec="+name, func(b *testing.B) { benchChain(b, sealedStore(b, new(checkpoint.Memory), c)) })
 	}

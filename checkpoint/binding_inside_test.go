@@ -21,8 +21,8 @@ func boundKeys() *Keys {
 	return &Keys{Current: "k", Ring: map[string][]byte{"k": bytes.Repeat([]byte{7}, keyBytes)}}
 }
 
-// oldForm returns the only commit of thread "t", with a word in its values and in an entry beside
-// it, in the form that was encrypted before records bound their values.
+// oldForm returns the only commit of thread "t" in the old form, in which encrypted records did not
+// bind their values. Its values and its pending entry have the word.
 func oldForm(t *testing.T, word string) Commit {
 	t.Helper()
 	plain := new(Memory)
@@ -76,9 +76,9 @@ func oldForm(t *testing.T, word string) Commit {
 	return raw
 }
 
-// TestSealed_OldFormOpensOnlyInCommitsFromBefore checks that a commit from before records bound
-// their values opens and goes on, and that the next commit takes nothing in the old form but what
-// it took over.
+// TestSealed_OldFormOpensOnlyInCommitsFromBefore checks that a commit in the old form, without
+// bound values, can be opened and continued. The next commit accepts old values only if it carried
+// them over.
 //
 // Requirement: a value in the old sealed form opens only in an old commit
 func TestSealed_OldFormOpensOnlyInCommitsFromBefore(t *testing.T) {

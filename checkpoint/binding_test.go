@@ -48,7 +48,7 @@ func rewrite(t *testing.T, store checkpoint.Store, k checkpoint.Key, list []chec
 	}
 }
 
-// writeThread writes a thread in two commits whose values hold a word, with an entry beside the head.
+// writeThread writes a thread in two commits whose values have a word, with a pending entry.
 func writeThread(t *testing.T, store checkpoint.Store, word string) {
 	t.Helper()
 	w := open[notes](t, store)

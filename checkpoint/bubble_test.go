@@ -9,7 +9,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// Whoever compresses first, in a bubble or outside, the others can too.
+// The first compression may happen inside or outside of a bubble.
 func TestValuesAreCompressedInsideAndOutsideOfBubbles(t *testing.T) {
 	entry := checkpoint.Entry{Task: "t", Slot: "s", Data: []byte(`"` + strings.Repeat("x", 10<<10) + `"`)}
 	use := func() {

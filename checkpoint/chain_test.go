@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// scales is a store that weighs each commit, and fails when it is told to.
+// scales is a store that records the size of each commit and can be set to fail.
 type scales struct {
 	checkpoint.Store
 	bytes []int

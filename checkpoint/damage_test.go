@@ -82,7 +82,7 @@ func zstdOf(t testing.TB, n int, o ...zstd.EOption) []byte {
 	return w.EncodeAll(make([]byte, n), nil)
 }
 
-// compressed returns an envelope that says its payload has raw bytes.
+// compressedEnvelope returns an envelope whose payload claims to expand to raw bytes.
 func compressedEnvelope(raw uint64, payload []byte) []byte {
 	b := binary.AppendUvarint([]byte{magic, version, codecJSON, flagZstd}, raw)
 	b = append(b, payload...)
@@ -94,10 +94,10 @@ func TestBombsTakeNoMemory(t *testing.T) {
 	zeros := zstdOf(t, 64<<20)
 	long := append(bytes.Clone(zeros), bytes.Repeat(zstdOf(t, 1), 1<<20/len(zstdOf(t, 1)))...) // not so small any more
 	for name, b := range map[string][]byte{
-		"says little":        compressedEnvelope(5, zeros),
-		"says the truth":     compressedEnvelope(64<<20, zeros),
-		"says a GiB":         compressedEnvelope(1<<30, zeros),
-		"says all":           compressedEnvelope(1<<64-1, zeros),
+		"too small a length": compressedEnvelope(5, zeros),
+		"the true length":    compressedEnvelope(64<<20, zeros),
+		"a length of 1 GiB":  compressedEnvelope(1<<30, zeros),
+		"the largest length": compressedEnvelope(1<<64-1, zeros),
 		"frame without size": compressedEnvelope(1<<16, zeros[:len(zeros)-1]),
 		"many frames":        compressedEnvelope(1<<20, long),
 		"many small frames":  compressedEnvelope(1<<10, bytes.Repeat(zstdOf(t, 1<<20), 100)),
@@ -135,9 +135,9 @@ func TestWhatExpandsTooMuchIsStoredAsItIs(t *testing.T) {
 		if got, err := unseal(textSpot, data); err != nil || string(got) != `"`+tt.text+`"` {
 			t.Errorf("%s: it does not come back: %v", name, err)
 		}
-		bare, _, err := (&Codec{NoCompression: true}).seal(textSpot, "", tt.text)
-		if err != nil || bare[3] != 0 {
-			t.Errorf("%s: with NoCompression the flags are %x, %v", name, bare[3], err)
+		plain, _, err := (&Codec{NoCompression: true}).seal(textSpot, "", tt.text)
+		if err != nil || plain[3] != 0 {
+			t.Errorf("%s: with NoCompression the flags are %x, %v", name, plain[3], err)
 		}
 	}
 }

@@ -12,7 +12,8 @@
 //
 //	chain, err := checkpoint.Open(ctx, store, checkpoint.Key{Thread: "t1"}, schema)
 //	// chain.Record is nil for a new thread; chain.State is the restored state
-//	err = chain.Commit(ctx, id, &checkpoint.Record{Source: checkpoint.Step, Step: 1}, view, changed)
+//	rec := &checkpoint.Record{Source: checkpoint.Step, Step: 1}
+//	err = chain.Commit(ctx, id, rec, view, changed)
 //
 // A store may also lease threads to writers ([Leaser]), drop old commits ([Dropper]) and let
 // threads expire ([Expirer]). [Hold] renews a lease while a caller works on the thread. [Prune] and

@@ -14,7 +14,8 @@ import (
 
 // Every stored value is sealed in an envelope:
 //
-//	magic 0xF7 | version 2 | codec | flags | uvarint raw length | [note] | [mark] | payload | CRC-64
+//	magic 0xF7 | version 2 | codec | flags | uvarint raw length | [note] | [mark] | payload |
+//	CRC-64
 //
 // The checksum (ECMA, big endian) covers everything before it and the place of the value, which
 // includes the thread and is not stored. So a value that was moved is detected like a flipped bit.

@@ -33,7 +33,7 @@ var (
 	ErrConflict = errors.New("checkpoint: another writer has committed to the thread")
 	// ErrThreadID is returned when a thread id is empty, too long or not UTF-8.
 	ErrThreadID = errors.New("checkpoint: invalid thread id")
-	// ErrBusy is returned when other callers kept a store locked for too long.
+	// ErrBusy is returned when a store stayed locked by other callers for too long.
 	// Nothing was written.
 	ErrBusy = errors.New("checkpoint: the store is busy")
 	// ErrUnavailable is returned when a store cannot be opened or reached.

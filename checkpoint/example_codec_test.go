@@ -26,7 +26,7 @@ func save(store checkpoint.Store, schema *state.Schema, v state.View) {
 	}
 }
 
-// A store whose values are encrypted. Whoever has the store and not the key reads nothing.
+// A store whose values are encrypted. They cannot be read without the key.
 func ExampleSealed() {
 	type State struct {
 		Diagnosis state.Value[string] `json:"diagnosis"`

@@ -19,7 +19,7 @@ import (
 // object:
 //
 //	HASH {"format":"weft thread","version":1,"thread":"t1"}
-//	HASH {"namespace":"","number":1,"id":"…","labels":{…},"record":{…},"refs":[…],"blobs":[…],"beside":[…]}
+//	HASH {"namespace":"","number":1,"id":"…","labels":{…},"record":{…},"refs":[…],…,"beside":[…]}
 //	HASH {"end":true,"commits":1}
 //
 // HASH is the first 32 hex digits of the SHA-256 of all objects up to and including this one, each

@@ -2,7 +2,7 @@ package checkpoint
 
 import "fmt"
 
-// SystemKnowsNoProcesses reports whether dead processes cannot be told from others here.
+// SystemKnowsNoProcesses reports whether this system cannot detect dead processes.
 func SystemKnowsNoProcesses() bool { return thisProcess().start == "" }
 
 // Each calls f with each value that is stored of a thread, and how to change it.

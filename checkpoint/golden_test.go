@@ -15,10 +15,9 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// current is the golden directory of the format that is written now. When a test here says
-// that the bytes have changed, either take the change back or begin a new directory with
-// the new name, written by WEFT_GOLDEN=new go test ./checkpoint -run Golden. A directory that
-// was released never changes, and everything in it can be read for ever.
+// current is the golden directory of the current format. When a test reports changed bytes, revert
+// the change or begin a new directory with the next name. WEFT_GOLDEN=new go test ./checkpoint -run
+// Golden writes it. A released directory never changes, and every later version can read it.
 const current = "v3"
 
 // goldenWant is what every golden thread holds.

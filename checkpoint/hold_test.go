@@ -69,7 +69,7 @@ func TestHeldThreadCanBeTakenOver(t *testing.T) {
 		<-first.Context().Done()
 		cause := context.Cause(first.Context())
 		if !errors.Is(cause, checkpoint.ErrLeaseLost) || !errors.Is(cause, checkpoint.ErrFenced) || !strings.Contains(cause.Error(), "bob") || time.Since(began) > time.Minute {
-			t.Errorf("rule: who loses a thread is told by whom\n got: %v after %v\nwant: %v, by bob, within a minute", cause, time.Since(began), checkpoint.ErrLeaseLost)
+			t.Errorf("rule: a holder that loses its thread learns the new owner\n got: %v after %v\nwant: %v, by bob, within a minute", cause, time.Since(began), checkpoint.ErrLeaseLost)
 		}
 		release(t, first)
 		if _, err := checkpoint.Hold(t.Context(), s, "thread", checkpoint.HoldOptions{}); !errors.Is(err, checkpoint.ErrOwned) {
@@ -87,7 +87,7 @@ func TestHoldWaits(t *testing.T) {
 		defer cancel()
 		_, err := checkpoint.Hold(ctx, s, "thread", checkpoint.HoldOptions{Policy: checkpoint.Wait})
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, checkpoint.ErrOwned) {
-			t.Errorf("rule: who waits stops with its context, and says for whom it waited\n got: %v\nwant: both errors", err)
+			t.Errorf("rule: waiting ends with its context, and the error names the owner\n got: %v\nwant: both errors", err)
 		}
 		got := make(chan *checkpoint.Held)
 		go func() {
@@ -103,7 +103,7 @@ func TestHoldWaits(t *testing.T) {
 	})
 }
 
-// flakyLeases fails for as long as it is told to.
+// flakyLeases is a store whose Acquire can be set to fail.
 type flakyLeases struct {
 	*checkpoint.Memory
 	down atomic.Bool
@@ -194,7 +194,7 @@ func runHolder(path string) {
 // Requirement: a killed process's thread is free at once
 func TestDeadOwnerIsTakenOverFromAtOnce(t *testing.T) {
 	if checkpoint.SystemKnowsNoProcesses() {
-		t.Log("on this system nobody takes a process for dead")
+		t.Log("on this system no process is considered dead")
 		return
 	}
 	for _, waited := range []bool{true, false} {

@@ -12,8 +12,8 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// FuzzImport reads files whose checksums are right, whatever stands in their lines. What
-// is taken can be exported again, and of what is refused nothing stays.
+// FuzzImport reads files with valid checksums and arbitrary lines. An imported thread can be
+// exported again. A rejected file leaves nothing in the store.
 func FuzzImport(f *testing.F) {
 	store := new(checkpoint.Memory)
 	w := open[notes](f, store)

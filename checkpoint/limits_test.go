@@ -147,20 +147,20 @@ func TestChunksThatWouldBeTooLargeBecomeABase(t *testing.T) {
 	}
 }
 
-func TestLargeValuesAreTold(t *testing.T) {
-	var told []checkpoint.Size
-	store := sealedStore(t, new(checkpoint.Memory), checkpoint.Codec{Warn: func(s checkpoint.Size) { told = append(told, s) }})
+func TestWarn_IsCalledForLargeValues(t *testing.T) {
+	var warned []checkpoint.Size
+	store := sealedStore(t, new(checkpoint.Memory), checkpoint.Codec{Warn: func(s checkpoint.Size) { warned = append(warned, s) }})
 	w := open[notes](t, store)
 	step(w, func(s *notes) {
 		s.Title.Set(strings.Repeat("x", checkpoint.WarnFrom-3))
 		s.Lines.Append(strings.Repeat("y", checkpoint.WarnFrom-4))
 	})
-	if want := (checkpoint.Size{Thread: "t", Field: "lines", Bytes: checkpoint.WarnFrom}); len(told) != 1 || told[0] != want {
-		t.Errorf("told of %+v, want %+v", told, want)
+	if want := (checkpoint.Size{Thread: "t", Field: "lines", Bytes: checkpoint.WarnFrom}); len(warned) != 1 || warned[0] != want {
+		t.Errorf("got warnings for %+v, want %+v", warned, want)
 	}
 }
 
-func TestSizesTellWhatMakesAThreadLarge(t *testing.T) {
+func TestSizes_LargestFieldsFirst(t *testing.T) {
 	store := sealedStore(t, new(checkpoint.Memory), checkpoint.Codec{NoCompression: true, Keys: ring("k")})
 	w := open[notes](t, store)
 	step(w, func(s *notes) { s.Title.Set(strings.Repeat("x", 1000)); s.Lines.Append(strings.Repeat("y", 5000)) })
@@ -189,18 +189,18 @@ func TestSizesTellWhatMakesAThreadLarge(t *testing.T) {
 	if fmt.Sprint(lines) != fmt.Sprint(want) {
 		t.Errorf("got %q, want %q", lines, want)
 	}
-	if _, err := checkpoint.Sizes(ctx, store, "nobody"); !errors.Is(err, checkpoint.ErrNotFound) {
+	if _, err := checkpoint.Sizes(ctx, store, "unknown"); !errors.Is(err, checkpoint.ErrNotFound) {
 		t.Errorf("an unknown thread gives %v", err)
 	}
 	if _, err := checkpoint.Sizes(ctx, store, ""); !errors.Is(err, checkpoint.ErrThreadID) {
 		t.Errorf("an empty id gives %v", err)
 	}
-	// What is in the store is what Sizes says.
+	// The sizes are those of the stored blobs.
 	snap, err := store.Load(ctx, root, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := len(bytes.Join(blobData(snap), nil)); n != top.Bytes+r.Fields[1].Bytes {
-		t.Errorf("the root has %d bytes, Sizes says %d", n, top.Bytes+r.Fields[1].Bytes)
+		t.Errorf("the root has %d bytes, Sizes returned %d", n, top.Bytes+r.Fields[1].Bytes)
 	}
 }

@@ -28,7 +28,7 @@ func (w watched) Values(thread string) (list []checkpointtest.Value, err error) 
 	return list, nil
 }
 
-// watch is a clock that stands still until it is moved.
+// watch is a clock that only the test moves.
 type watch struct {
 	mu  sync.Mutex
 	now time.Time

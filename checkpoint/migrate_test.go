@@ -145,7 +145,7 @@ func TestAMigratedThreadIsStoredWholeOnce(t *testing.T) {
 	}
 	for _, f := range back.chain.Record.Fields {
 		if f.Name == "count" {
-			t.Error("the field is kept under its old name too")
+			t.Error("the field is stored under its old name too")
 		}
 	}
 	// The past is migrated where it is looked at, and where one goes on from it.
@@ -375,6 +375,6 @@ func TestAChannelOfYourOwnCanBeMigrated(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := reopen(t, store, migrating[lost](t, keep)); !errors.Is(err, checkpoint.ErrSchema) || !strings.Contains(err.Error(), "diary") {
-		t.Errorf("pieces of a channel that nobody knows give %v, want an ErrSchema that names it", err)
+		t.Errorf("pieces of an unknown channel give %v, want an ErrSchema that names it", err)
 	}
 }

@@ -38,9 +38,9 @@ func TestProcessCache_ReadsAgainAfterAFork(t *testing.T) {
 	}
 }
 
-// TestForkPage_IsClearedInAChild forks this process without executing a program. The child runs on
-// a copy of this one's memory without the other threads of the Go runtime, so it only ends, with what
-// it sees in the page.
+// TestForkPage_IsClearedInAChild forks this process without executing a program. The child has a
+// copy of the memory without the other threads of the Go runtime. So it only exits, with the first
+// byte of the page as its exit code.
 func TestForkPage_IsClearedInAChild(t *testing.T) {
 	page, fail := forkPage()
 	if fail {

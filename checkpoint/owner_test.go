@@ -10,7 +10,7 @@ import (
 func TestOwnersThatAreGone(t *testing.T) {
 	me := thisProcess()
 	if me.start == "" {
-		t.Log("on this system nobody takes a process for dead")
+		t.Log("on this system no process is considered dead")
 		return
 	}
 	host, _ := os.Hostname()
@@ -29,7 +29,7 @@ func TestOwnersThatAreGone(t *testing.T) {
 	}{
 		{"this process", ownerName("ann"), false},
 		{"this process without words", ownerName(""), false},
-		{"this process, told by its parts", name(host, me), false},
+		{"this process, by its parts", name(host, me), false},
 		{"a process that is not there", name(host, never), true},
 		{"the number of this process, at another time", name(host, with(func(p *process) { p.start = "1" })), true},
 		{"a process of another host", name(host+"x", never), false},

@@ -245,7 +245,7 @@ func TestKeysCanBeChanged(t *testing.T) {
 		t.Errorf("resealed it is %s with %v, want %s", back.json(back.view), back.chain.Pending, w.json(w.view))
 	}
 	if rec := back.chain.Record; rec.Source != checkpoint.Update || rec.Step != w.chain.Record.Step {
-		t.Errorf("the commit says %s, step %d", rec.Source, rec.Step)
+		t.Errorf("the commit has source %s, step %d", rec.Source, rec.Step)
 	}
 	step(back, func(s *notes) { s.Lines.Append("on") })
 	step(back, func(s *notes) { s.Title.Set("on") })
@@ -274,7 +274,7 @@ func TestResealBringsAllNamespaces(t *testing.T) {
 			t.Errorf("namespace %q: %v", ns, err)
 		}
 	}
-	if err := checkpoint.Reseal(ctx, after, "nobody", ""); err != nil {
+	if err := checkpoint.Reseal(ctx, after, "unknown", ""); err != nil {
 		t.Errorf("an unknown thread: %v", err)
 	}
 }

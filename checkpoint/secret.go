@@ -14,8 +14,8 @@ import (
 
 // A value that is encrypted is an envelope inside another:
 //
-//	magic 0xE4 | version 2 | cipher 1 | flags 0 | length of the key's id | id | check of the key, 4 bytes |
-//	nonce, 12 bytes | AES-256-GCM of the inner envelope, with its tag
+//	magic 0xE4 | version 2 | cipher 1 | flags 0 | length of the key's id | id |
+//	check of the key, 4 bytes | nonce, 12 bytes | AES-256-GCM of the inner envelope, with its tag
 //
 // The bytes before the nonce are authenticated, and so is the place of the value, which includes
 // the thread. The commit of a value is in the inner envelope, see binding.go. Each thread has its

@@ -14,7 +14,7 @@
 //	})
 //	last, err := store.Query(ctx, document.Query{
 //		Place:   chat,
-//		Where:   document.Filter{{Path: "role", Op: document.In, Value: []string{"user", "assistant"}}},
+//		Where:   document.Filter{{Path: "role", Value: "user"}},
 //		Reverse: true, // the newest first
 //		Limit:   new(20),
 //	})

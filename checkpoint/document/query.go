@@ -12,52 +12,51 @@ import (
 	"github.com/weftrun/weft/internal/values"
 )
 
-// Query selects documents. Its steps are in this order: Where, the sort, Skip, Limit. A
-// collection that nothing was set in is empty.
+// Query selects documents. Its steps are, in this order: Where, the sort, Skip, Limit. An unknown
+// collection is empty.
 type Query struct {
 	// Place is a partition, or with Partition "" the whole collection.
 	Place
-	// Where are conditions that all hold.
+	// Where are conditions that must all hold.
 	Where Filter
 	// From and Until bound the Order: at least From, and less than Until unless that is "".
 	// The store reads nothing outside of them.
 	From, Until string
-	// Sort are the keys to sort by, the first one first. What is equal in all of them, or
-	// everything if there are none, stays in its order: by partition, Order and Seq.
+	// Sort are the sort keys, the most significant first. Documents with equal keys, or all
+	// documents if there are no keys, are in the order of partition, Order and Seq.
 	Sort []Sort
-	// Reverse turns the order of partition, Order and Seq around. With a Limit and without
-	// a Sort, the last documents are read, and no others.
+	// Reverse reverses the order of partition, Order and Seq. With a Limit and without a Sort,
+	// the store reads only the last documents.
 	Reverse bool
-	// After continues behind a document that was found before, in the direction of the query: with
-	// Reverse, what comes before it. [Doc.Position] gives it; in a partition its Partition may be "".
-	// The document need not exist any more. It is refused with a Sort.
+	// After continues after a document of an earlier result, in the direction of the query: with
+	// Reverse, before it in the order. Get it from [Doc.Position]; in a partition its Partition
+	// may be "". The document need not exist any more. After with a Sort is an ErrQuery.
 	After *Position
-	// Skip is how many to leave out first.
+	// Skip is the number of documents to leave out first.
 	Skip int
-	// Limit is how many at most: nil for all, 0 for none.
+	// Limit is the greatest number of documents: nil for all, 0 for none.
 	Limit *int
 }
 
-// Filter are conditions that must all hold. A filter may come from a stranger: a path and
-// a value are compared, never run, on every store.
+// Filter are conditions that must all hold. A filter may come from untrusted input: every store
+// compares paths and values and never executes them.
 type Filter []Condition
 
 // Condition compares a field of a value.
 type Condition struct {
-	// Path names the field in the syntax of gjson: names with dots between them, numbers for
-	// the places of arrays. A backslash goes before a dot that belongs to a name.
+	// Path names the field in the syntax of gjson: names separated by dots, with numbers for the
+	// indexes of arrays. A backslash escapes a dot in a name.
 	Path string
 	Op   Operator // "" means Eq
-	// Value is anything that marshals to JSON; to an array for In.
+	// Value is any value that marshals to JSON; for In, to an array.
 	Value any
 }
 
 // Operator is how a Condition compares. The set is closed.
 //
 // Numbers are compared by their exact value, strings by bytes, arrays by element, objects
-// by field. Values of different types are not equal, and null is a value like others. No
-// order has values of different types, nor any but numbers and strings. A field that is
-// missing is equal to nothing, so that only Ne holds.
+// by field. Values of different types are not equal; null is a type of its own. Only two numbers or
+// two strings can be less or greater. A missing field is not equal to any value, so only Ne holds.
 type Operator string
 
 const (
@@ -72,14 +71,14 @@ const (
 
 var operators = []Operator{Eq, Ne, In, Gt, Gte, Lt, Lte}
 
-// Sort is one key. Ascending means: without the field, null, false, true, numbers by their
-// value, strings by their bytes, and arrays and objects last, which are equal to each other.
+// Sort is one sort key. The ascending order is: a missing field, null, false, true, numbers by
+// value, strings by bytes, and last arrays and objects, which are equal to each other.
 type Sort struct {
 	Path string // as in Condition
 	Desc bool
 }
 
-// search is a query that was checked.
+// search is a checked query.
 type search struct {
 	where []condition
 	sort  []Sort
@@ -130,7 +129,7 @@ func (q Query) compile() (*search, error) {
 	return s, s.after(q.After)
 }
 
-// after sets where the scan begins. A table is given no position outside the range of the scan.
+// after sets the position at which the scan begins. The position is within the range of the scan.
 func (s *search) after(p *Position) error {
 	if p == nil {
 		return nil
@@ -202,7 +201,7 @@ func (c Condition) compile() (condition, error) {
 	return condition{c.Path, op, tree}, nil
 }
 
-// lookUp returns what a path leads to.
+// lookUp returns the value at a path.
 func lookUp(value []byte, path string) (v any, found bool, err error) {
 	r := gjson.GetBytes(value, path)
 	if !r.Exists() {
@@ -241,10 +240,10 @@ func (c condition) holds(v any, found bool) bool {
 		return slices.ContainsFunc(list, func(e any) bool { return values.Equal(v, e) })
 	}
 	order, ordered := values.Compare(v, c.value)
-	return ordered && c.op.admits(order)
+	return ordered && c.op.holds(order)
 }
 
-func (op Operator) admits(order int) bool {
+func (op Operator) holds(order int) bool {
 	switch op {
 	case Gt:
 		return order > 0

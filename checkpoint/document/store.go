@@ -6,29 +6,29 @@ import (
 	"fmt"
 )
 
-// Store keeps documents. It is safe for concurrent use. Every method checks what it is
-// given before anything is sent, returns errors that name the place, and shares no memory
-// with its caller. What can go wrong with the storage itself are the errors of package
-// checkpoint: ErrUnavailable, ErrBusy, ErrFull, ErrUnknownOutcome, ErrClosed.
+// Store stores documents. It is safe for concurrent use. Every method checks its arguments before
+// anything is sent, returns errors that name the place, and shares no memory with its caller.
+// Failures of the storage are the errors of package checkpoint: ErrUnavailable, ErrBusy, ErrFull,
+// ErrUnknownOutcome, ErrClosed.
 type Store interface {
 	// Get returns a document, or ErrNotFound.
 	Get(ctx context.Context, p Place, id string) (Doc, error)
 	// Set makes one change, and returns the document as it now is.
 	Set(ctx context.Context, p Place, c Change) (Doc, error)
-	// Delete removes a document. One that is not there is no error.
+	// Delete removes a document. A missing document is no error.
 	Delete(ctx context.Context, p Place, id string) error
-	// Batch makes all changes in a partition or none. It returns a document for each, the
-	// zero Doc where it was deleted. An id comes once at most.
+	// Batch makes changes in a partition atomically. It returns a document for each change, the
+	// zero Doc for a deletion. An id must not appear twice.
 	Batch(ctx context.Context, p Place, changes []Change) ([]Doc, error)
 	// Query returns the documents that q selects, in its order.
 	Query(ctx context.Context, q Query) ([]Doc, error)
-	// Clear removes all documents of a partition in one piece, or with Partition "" those of
-	// the whole collection, partition by partition.
+	// Clear removes all documents of a partition atomically. With Partition "" it removes those
+	// of the whole collection, one partition after the other.
 	Clear(ctx context.Context, p Place) error
 }
 
-// Place is where documents lie: a partition of a collection. What one batch writes lies in
-// one partition, for instance all of one thread. Neither has to be made before it is used.
+// Place is a partition of a collection. One batch writes to one partition, for instance that of a
+// thread. Collections and partitions need not be created before use.
 type Place struct{ Collection, Partition string }
 
 // At returns a partition of a collection.
@@ -38,7 +38,7 @@ func (p Place) String() string {
 	return fmt.Sprintf("collection %.200q, partition %.200q", p.Collection, p.Partition)
 }
 
-// Doc is a document with its address and what the store knows of it.
+// Doc is a document with its place, its id and its metadata.
 type Doc struct {
 	Place
 	ID    string

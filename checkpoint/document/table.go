@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Table is what a backend is asked for: documents in order, written in one piece. [Over]
-// makes a Store of it, and checks, compares and sorts: a table need not know JSON.
+// Table is the interface of a backend: it stores documents in order and writes them atomically.
+// [Over] makes a Store of it, which checks, compares and sorts. A table need not know JSON.
 type Table interface {
-	// Write makes all changes to a partition or none. It returns a document for each, the zero
-	// Doc for a deletion, or a *ConflictError. See [Write.Plan].
+	// Write makes changes to a partition atomically. It returns a document for each change, the
+	// zero Doc for a deletion, or a *ConflictError. See [Write.Plan].
 	Write(ctx context.Context, w Write) ([]Doc, error)
 	// Read returns a document, or false.
 	Read(ctx context.Context, p Place, id string) (Doc, bool, error)
 	// Scan returns the next documents of a range in ascending order of partition, Order and
-	// Seq, or in descending order of the three. Names are compared by their bytes. more says
-	// that there may be others; a page may have fewer than the limit, to bound its bytes,
-	// but only the last one has none. A page within one partition is one round trip.
+	// Seq, or in descending order of the three. Names are compared by their bytes. more is true
+	// if there may be others. A page may have fewer documents than the limit, to bound its
+	// bytes, but only the last page is empty. A page within one partition is one round trip.
 	Scan(ctx context.Context, s Scan) (docs []Doc, more bool, err error)
 	// Clear removes a partition, or with Partition "" all of a collection.
 	Clear(ctx context.Context, p Place) error
@@ -27,8 +27,8 @@ type Table interface {
 // Write is a change to one partition.
 type Write struct {
 	Place
-	// Name is of this write alone. A table that asks its server again, since a reply was
-	// lost, finds by it that its work was done.
+	// Name identifies this write. A table that repeats a request after a lost reply uses it to
+	// find that the write was already made.
 	Name    string
 	Changes []Change
 }
@@ -38,7 +38,7 @@ type Scan struct {
 	Place
 	From, Until string // the Order is at least From, and less than Until unless that is ""
 	Reverse     bool
-	After       *Position // only what comes after it, in the direction of the scan; nil means all
+	After       *Position // only documents after it, in the direction of the scan; nil means all
 	Limit       int
 }
 
@@ -48,7 +48,7 @@ type Position struct {
 	Seq              uint64
 }
 
-// Position returns where a document stands.
+// Position returns the position of a document.
 func (d Doc) Position() Position { return Position{d.Partition, d.Order, d.Seq} }
 
 // Compare orders positions as a scan does.
@@ -61,19 +61,18 @@ func (s Scan) Has(order string) bool {
 	return order >= s.From && (s.Until == "" || order < s.Until)
 }
 
-// MaxPage is about how many bytes of values a page of a Scan should have at most.
+// MaxPage is the approximate limit of a page of a Scan, in bytes of values.
 const MaxPage = 8 << 20
 
-// Stored is a document as it lies in a table.
+// Stored is a document in a table.
 type Stored struct {
 	Doc
-	Write string // the name of the write that put it
+	Write string // the name of the write that stored it
 }
 
-// Plan says what becomes of the documents of a write, given those that lie there, each in
-// the place of its change; one that is not there is the zero Stored. The caller gives the
-// new documents their versions, and those without a Seq one, and writes them unless done says
-// that this very write was made before.
+// Plan returns the documents after a write. current has the stored document of each change; a
+// missing one is the zero Stored. The caller sets the versions of the new documents, and the Seq of
+// those without one. It writes them unless done is true: then this write was made before.
 func (w Write) Plan(current []Stored) (docs []Doc, done bool, err error) {
 	docs = make([]Doc, len(w.Changes))
 	for _, c := range current {

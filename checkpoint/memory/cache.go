@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Cache keeps bytes in a Store for a while. It is a graph.CacheStore: with the same Store
-// in every process, nodes that one of them ran need not run in another. It differs from
-// graph.MemoryCache in that nothing is dropped before its time: give cached nodes a TTL.
+// Cache stores bytes in a Store for a limited time. It is a graph.CacheStore: processes with the
+// same Store share the results of nodes. Unlike graph.MemoryCache it drops no entry before the
+// entry expires, so give cached nodes a TTL.
 type Cache struct {
 	Store Store
-	// Namespace is where the entries are kept; nil means "cache".
+	// Namespace is the namespace of the entries; nil means "cache".
 	Namespace []string
 }
 
-// Get returns what was put under key last; ok is false if there is nothing, or no longer.
+// Get returns the newest data of key; ok is false if there is none or it has expired.
 func (c Cache) Get(ctx context.Context, key string) (data []byte, ok bool, err error) {
 	namespace, last := c.address(key)
 	item, err := c.Store.Get(ctx, namespace, last)
@@ -35,8 +35,8 @@ func (c Cache) Get(ctx context.Context, key string) (data []byte, ok bool, err e
 	return data, true, nil
 }
 
-// Put keeps data under key, for ttl, or, if that is 0, until it is cleared. In base64, data
-// must be no larger than MaxValue.
+// Put stores data under key, for ttl, or until it is cleared if ttl is 0. In base64, data must be
+// no larger than MaxValue.
 func (c Cache) Put(ctx context.Context, key string, data []byte, ttl time.Duration) error {
 	value, err := json.Marshal(append([]byte{}, data...))
 	if err != nil {
@@ -54,7 +54,7 @@ func (c Cache) Put(ctx context.Context, key string, data []byte, ttl time.Durati
 
 // Clear drops every entry whose key begins with prefix.
 func (c Cache) Clear(ctx context.Context, prefix string) error {
-	// Only the part before the last slash is whole labels; what follows may be half of one.
+	// Only the part before the last slash has complete labels; the rest may be part of a label.
 	namespace, _ := c.address(prefix)
 	for f, err := range All(ctx, c.Store, Query{Prefix: namespace}) {
 		if err == nil && strings.HasPrefix(c.key(f.Item), prefix) {
@@ -74,8 +74,8 @@ func (c Cache) base() []string {
 	return c.Namespace
 }
 
-// address makes labels of what stands between the slashes of a key. Each begins with a
-// sign, since a label is not empty.
+// address splits a key at its slashes into labels. Each label gets a leading sign, since a label
+// must not be empty.
 func (c Cache) address(key string) (namespace []string, last string) {
 	labels := strings.Split(key, "/")
 	for i := range labels {
@@ -85,7 +85,7 @@ func (c Cache) address(key string) (namespace []string, last string) {
 	return slices.Concat(c.base(), labels[:n]), labels[n]
 }
 
-// key undoes address.
+// key is the inverse of address.
 func (c Cache) key(i Item) string {
 	var b strings.Builder
 	for _, l := range i.Namespace[len(c.base()):] {

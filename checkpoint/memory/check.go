@@ -29,8 +29,8 @@ const (
 	MaxScan      = 100_000  // items that one search looks at
 )
 
-// CheckNamespace returns an ErrNamespace that says what is wrong with a namespace of
-// items, or nil. A label is any UTF-8 without a zero byte.
+// CheckNamespace returns an ErrNamespace if a namespace of items is not valid. A label is any UTF-8
+// without a zero byte.
 func CheckNamespace(namespace []string) error {
 	if len(namespace) == 0 {
 		return fmt.Errorf("%w: it has no labels", ErrNamespace)
@@ -38,7 +38,7 @@ func CheckNamespace(namespace []string) error {
 	return checkLabels(namespace)
 }
 
-// checkLabels is CheckNamespace for a part of one, which may be empty.
+// checkLabels is like CheckNamespace, for a part of a namespace, which may be empty.
 func checkLabels(labels []string) error {
 	if len(labels) > MaxLabels {
 		return fmt.Errorf("%w: it has %d labels, the limit is %d", ErrNamespace, len(labels), MaxLabels)
@@ -56,7 +56,7 @@ func checkLabels(labels []string) error {
 	return nil
 }
 
-// CheckKey returns an ErrKey that says what is wrong with a key, or nil.
+// CheckKey returns an ErrKey if a key is not valid.
 func CheckKey(key string) error {
 	if why := notText(key, MaxKey); why != "" {
 		return fmt.Errorf("%w: it %s", ErrKey, why)
@@ -78,7 +78,7 @@ func notText(s string, limit int) (why string) {
 	return ""
 }
 
-// checkValue returns a value as it is stored, and what it says.
+// checkValue returns the stored form of a value, and the decoded value.
 func checkValue(value json.RawMessage) (data []byte, tree any, err error) {
 	if !utf8.Valid(value) {
 		return nil, nil, fmt.Errorf("%w: it is not valid UTF-8", ErrValue)
@@ -108,7 +108,7 @@ func decode(data []byte) (any, error) {
 	return tree, nil
 }
 
-// checkNumbers refuses numbers that would cost more than their text.
+// checkNumbers rejects numbers that would need more memory than their text.
 func checkNumbers(tree any) error {
 	if n, ok := values.Costly(tree, MaxNumber); ok {
 		return fmt.Errorf("%w: the number %.32s… is longer, or has a greater exponent, than %d", ErrValue, n, MaxNumber)
@@ -116,15 +116,15 @@ func checkNumbers(tree any) error {
 	return nil
 }
 
-// minTTL is the shortest that an item may live.
+// minTTL is the shortest TTL of an item.
 const minTTL = time.Millisecond
 
 func checkTTL(o Options) error {
 	switch {
 	case o.TTL < 0 || o.TTL > 0 && o.TTL < minTTL:
-		return fmt.Errorf("%w: a TTL of %v; it is 0 or at least a millisecond", ErrRequest, o.TTL)
+		return fmt.Errorf("%w: TTL must be 0 or at least a millisecond (got %v)", ErrRequest, o.TTL)
 	case o.Refresh && o.TTL == 0:
-		return fmt.Errorf("%w: Refresh without a TTL", ErrRequest)
+		return fmt.Errorf("%w: Refresh must have a TTL", ErrRequest)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// mark is a place in the order of a search.
+// mark is a position in the order of a search.
 type mark struct {
 	Score     float64 `json:"s,omitempty"`
 	Time      int64   `json:"t,omitempty"` // microseconds
@@ -20,7 +20,7 @@ type mark struct {
 
 func (m mark) position() Position { return Position{m.Namespace, m.Key} }
 
-// markOf returns the place of an item.
+// markOf returns the position of an item.
 func (s *search) markOf(f Found) mark {
 	m := mark{Namespace: Encode(f.Namespace), Key: f.Key}
 	switch s.order {
@@ -45,7 +45,7 @@ func (s *search) cursor(m mark) string {
 	return base64.RawURLEncoding.EncodeToString(data)
 }
 
-// readCursor returns the place that a cursor of this query names, nil for none.
+// readCursor returns the position that a cursor of this query names, nil for none.
 func readCursor(cursor, digest string) (*mark, error) {
 	if cursor == "" {
 		return nil, nil
@@ -59,12 +59,12 @@ func readCursor(cursor, digest string) (*mark, error) {
 		return nil, fmt.Errorf("%w: it is none", ErrCursor)
 	}
 	if m.Query != digest {
-		return nil, fmt.Errorf("%w: it is of another query", ErrCursor)
+		return nil, fmt.Errorf("%w: it belongs to another query", ErrCursor)
 	}
 	return &m, nil
 }
 
-// digest names a query, but for its limit and its cursor.
+// digest returns a digest of a query without its limit and cursor.
 func (q Query) digest(s *search) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q %q", q.Prefix, s.words, q.Near, s.order)

@@ -6,33 +6,33 @@ import (
 )
 
 var (
-	// ErrNotFound is returned when there is no item under a key, or no longer.
+	// ErrNotFound is returned when there is no item under a key, or it has expired.
 	ErrNotFound = errors.New("memory: not found")
 	// ErrConflict is returned when an item does not have the version that Options.If
 	// wants. Nothing was written.
 	ErrConflict = errors.New("memory: the item was changed by another writer")
-	// ErrNamespace is returned when a namespace, a prefix or a suffix cannot be one.
-	ErrNamespace = errors.New("memory: bad namespace")
-	// ErrKey is returned when a key is empty, too long or no text.
-	ErrKey = errors.New("memory: bad key")
-	// ErrValue is returned when a value is not JSON that every store can keep.
-	ErrValue = errors.New("memory: bad value")
-	// ErrTooLarge is returned when a value or a batch is larger than it may be.
+	// ErrNamespace is returned when a namespace, a prefix or a suffix is not valid.
+	ErrNamespace = errors.New("memory: invalid namespace")
+	// ErrKey is returned when a key is empty, too long or not text.
+	ErrKey = errors.New("memory: invalid key")
+	// ErrValue is returned when a value is not JSON that every store can store.
+	ErrValue = errors.New("memory: invalid value")
+	// ErrTooLarge is returned when a value or a batch is larger than its limit.
 	ErrTooLarge = errors.New("memory: too large")
-	// ErrRequest is returned when a call asks for what no store can do: a negative time, a
-	// key twice in a batch, an Index without an embedder.
-	ErrRequest = errors.New("memory: bad request")
-	// ErrQuery is returned when a query cannot be understood: an unknown operator, a bad
-	// path, a negative limit.
-	ErrQuery = errors.New("memory: bad query")
+	// ErrRequest is returned when a request is not valid for any store: a negative time, a key
+	// twice in a batch, an Index without an embedder.
+	ErrRequest = errors.New("memory: invalid request")
+	// ErrQuery is returned when a query is not valid: an unknown operator, an invalid path, a
+	// negative limit.
+	ErrQuery = errors.New("memory: invalid query")
 	// ErrCursor is returned when a cursor is not of this query. It is an ErrQuery.
-	ErrCursor = fmt.Errorf("%w: bad cursor", ErrQuery)
-	// ErrTooMany is returned when a search would have to look at more than MaxScan items,
-	// or a listing at more namespaces, before it could answer.
-	ErrTooMany = errors.New("memory: too many to look through")
+	ErrCursor = fmt.Errorf("%w: invalid cursor", ErrQuery)
+	// ErrTooMany is returned when a search would have to read more than MaxScan items, or a
+	// listing more than MaxScan namespaces.
+	ErrTooMany = errors.New("memory: too many items to read")
 )
 
-// ConflictError says which version an item really has. It is an ErrConflict.
+// ConflictError has the version that a caller expected and the actual one. It is an ErrConflict.
 type ConflictError struct {
 	Namespace     []string
 	Key           string

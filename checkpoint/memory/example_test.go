@@ -15,11 +15,11 @@ func Example() {
 	var store memory.Map
 
 	me := []string{"users", "ada", "preferences"}
-	tea, err := store.Put(ctx, me, "tea", json.RawMessage(`{"says": "green tea, please", "cups": 3}`), memory.Options{})
+	tea, err := store.Put(ctx, me, "tea", json.RawMessage(`{"wish": "green tea, please", "cups": 3}`), memory.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = store.Put(ctx, me, "music", json.RawMessage(`{"says": "please no music"}`), memory.Options{})
+	_, err = store.Put(ctx, me, "music", json.RawMessage(`{"wish": "please no music"}`), memory.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -35,12 +35,12 @@ func Example() {
 	fmt.Println(len(page.Items), "with two cups or more, error", err)
 
 	again := memory.Options{If: &tea.Version}
-	_, err = store.Put(ctx, me, "tea", json.RawMessage(`{"says": "black tea"}`), again)
+	_, err = store.Put(ctx, me, "tea", json.RawMessage(`{"wish": "black tea"}`), again)
 	fmt.Println("put:", err)
-	_, err = store.Put(ctx, me, "tea", json.RawMessage(`{"says": "white tea"}`), again)
+	_, err = store.Put(ctx, me, "tea", json.RawMessage(`{"wish": "white tea"}`), again)
 	fmt.Println("a late writer is refused:", errors.Is(err, memory.ErrConflict))
 	// Output:
-	// tea {"says":"green tea, please","cups":3} 2
+	// tea {"wish":"green tea, please","cups":3} 2
 	// 1 with two cups or more, error <nil>
 	// put: <nil>
 	// a late writer is refused: true

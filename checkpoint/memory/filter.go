@@ -9,15 +9,15 @@ import (
 	"github.com/weftrun/weft/internal/values"
 )
 
-// Filter are conditions that must all hold. A filter may come from a stranger: a path and
-// a value are compared, never run, on every store.
+// Filter are conditions that must all hold. A filter may come from untrusted input: every store
+// compares paths and values and never executes them.
 type Filter []Condition
 
 // Condition compares a field of a value.
 type Condition struct {
-	// Path names the field: names of objects with dots between them, and a backslash
-	// before a dot or a backslash that belongs to a name. "profile.age" is the age of the
-	// profile. Arrays are not entered.
+	// Path names the field: names of objects, separated by dots. A backslash escapes a dot or a
+	// backslash in a name. "profile.age" is the age of the profile. A path cannot lead into an
+	// array.
 	Path string
 	Op   Operator
 	// Value is anything that marshals to JSON.
@@ -27,9 +27,8 @@ type Condition struct {
 // Operator is how a Condition compares. The set is closed.
 //
 // Numbers are compared by their exact value, strings by bytes, arrays by element, objects
-// by field. Values of different types are not equal, and null is a value like others. No
-// order has values of different types, nor any but numbers and strings. A field that is
-// missing is equal to nothing, so that only Ne holds.
+// by field. Values of different types are not equal; null is a type of its own. Only two numbers or
+// two strings can be less or greater. A missing field is not equal to any value, so only Ne holds.
 type Operator string
 
 const (
@@ -66,7 +65,7 @@ func ParseFilter(data []byte) (Filter, error) {
 }
 
 // conditionsOf reads one field of a filter. An object with a name that begins with $ holds
-// operators; compile refuses those that are none.
+// operators; compile rejects unknown ones.
 func conditionsOf(path string, v any) (list []Condition) {
 	object, _ := v.(map[string]any)
 	for name := range object {
@@ -80,7 +79,7 @@ func conditionsOf(path string, v any) (list []Condition) {
 	return []Condition{{path, Eq, v}}
 }
 
-// conditions are a filter that was checked.
+// conditions are a checked filter.
 type conditions []condition
 
 type condition struct {
@@ -141,7 +140,7 @@ func splitPath(path string) (names []string, err error) {
 		case c == '\\':
 			i++
 			if i == len(path) || path[i] != '.' && path[i] != '\\' {
-				return nil, fmt.Errorf(`a backslash stands only before a dot or a backslash`)
+				return nil, fmt.Errorf(`a backslash must be followed by a dot or a backslash`)
 			}
 		}
 		name.WriteByte(path[i])
@@ -167,7 +166,7 @@ func lookUp(tree any, path []string) (any, bool) {
 	return tree, true
 }
 
-// hold reports whether all conditions hold for a value. It is the law on every store.
+// hold reports whether all conditions hold for a value. Every store uses it.
 func (cs conditions) hold(tree any) bool {
 	for _, c := range cs {
 		if !c.holds(tree) {
@@ -202,9 +201,9 @@ func (c condition) holds(tree any) bool {
 	return order <= 0
 }
 
-// contained returns the conditions of equality as one object that a value with all of
-// them contains, in the sense of jsonb's @>; nil if there are none, or if no database
-// could read it.
+// contained returns the conditions of equality as one object. A value that meets them contains the
+// object, in the sense of jsonb's @>. It is nil if there are none, or if a database could not read
+// it.
 func (cs conditions) contained() []byte {
 	root := map[string]any{}
 	for _, c := range cs {
@@ -219,8 +218,8 @@ func (cs conditions) contained() []byte {
 	return data
 }
 
-// graft puts a value at the end of a path, unless something else is in the way: then there
-// is less to be contained, which only narrows less.
+// graft sets the value at the end of a path, unless another value is in the way: then the condition
+// is left out, and more candidates remain.
 func graft(root map[string]any, path []string, v any) {
 	for _, name := range path[:len(path)-1] {
 		if _, taken := root[name]; !taken {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// vectorLabel begins the namespaces in which an Index keeps its vectors.
+// vectorLabel begins the namespaces of the vectors of an Index.
 const vectorLabel = "weft:vectors"
 
 // Limits of an Index.
@@ -17,24 +17,25 @@ const (
 	MaxVectors = 16   // fields of an item that have a vector
 )
 
-// Index is a Store that also finds items by meaning: Search with Query.Near. It keeps a
-// vector beside each item that is put through it, in the same store, and compares with
-// every vector below the prefix, at most MaxScan of them: no database extension is needed,
-// and the whole is meant for thousands of items and not for millions.
+// Index is a Store that also finds items by meaning: Search with Query.Near. It stores a vector for
+// each item that is put through it, in the same store. A search compares all vectors below the
+// prefix, at most MaxScan of them. It needs no database extension, and is meant for thousands of
+// items and not for millions.
 //
-// A Put never fails for the embedder's sake. The item is stored, has no vector of its own,
-// is told to Failed, and is passed over by Near until Reindex has made up for it. The same
-// goes for what was put past the Index. A vector counts only for the version it was made of.
+// A failure of the embedder does not fail a Put. The item is stored without a vector, and Failed is
+// called. A search with Near leaves the item out until Reindex has stored its vector. The same
+// applies to an item that was put without the Index. A vector is valid only for the version of the
+// item that it was made from.
 type Index struct {
-	Store Store // where the items are; the label "weft:vectors" in front is the Index's own
-	// Embed returns a vector for each text, all of Dims numbers. It is called at most once
-	// for a Put, a Batch, a Search, and for each page of Reindex.
+	Store Store // has the items; namespaces that begin with the label "weft:vectors" are reserved
+	// Embed returns a vector of Dims numbers for each text. It is called at most once for a
+	// Put, a Batch, a Search, and for each page of Reindex.
 	Embed func(ctx context.Context, texts []string) ([][]float32, error)
 	Dims  int
-	// Fields are paths, as in a Condition; each that a value has gets a vector of its own,
-	// and the most alike counts. None means all strings of the value together.
+	// Fields are paths, as in a Condition. Each field of a value gets its own vector, and the
+	// most similar one counts. Empty means one vector for all strings of the value.
 	Fields []string
-	// Failed, if not nil, is told of an item that was stored without a vector. It may be
+	// Failed, if not nil, is called for each item that was stored without a vector. It may be
 	// called by several goroutines.
 	Failed func(namespace []string, key string, err error)
 }
@@ -44,27 +45,27 @@ var _ Store = (*Index)(nil)
 func (x *Index) check() error {
 	switch {
 	case x.Store == nil || x.Embed == nil:
-		return fmt.Errorf("%w: an Index needs a Store and an Embed", ErrRequest)
+		return fmt.Errorf("%w: an Index must have a Store and an Embed", ErrRequest)
 	case x.Dims < 1 || x.Dims > MaxDims:
-		return fmt.Errorf("%w: an Index of %d dimensions; it is between 1 and %d", ErrRequest, x.Dims, MaxDims)
+		return fmt.Errorf("%w: Dims must be between 1 and %d (got %d)", ErrRequest, MaxDims, x.Dims)
 	case len(x.Fields) > MaxVectors:
-		return fmt.Errorf("%w: an Index of %d fields; the limit is %d", ErrRequest, len(x.Fields), MaxVectors)
+		return fmt.Errorf("%w: an Index must have at most %d fields (got %d)", ErrRequest, MaxVectors, len(x.Fields))
 	}
 	for _, f := range x.Fields {
 		if _, err := splitPath(f); err != nil {
-			return fmt.Errorf("%w: an Index of field %.100q: %w", ErrRequest, f, err)
+			return fmt.Errorf("%w: field %.100q: %w", ErrRequest, f, err)
 		}
 	}
 	return nil
 }
 
-// checkPart refuses what is the Index's own, or would leave no room for it.
+// checkPart rejects a namespace that is reserved, or too long with the reserved label.
 func checkPart(namespace []string) error {
 	if len(namespace) > 0 && namespace[0] == vectorLabel {
-		return fmt.Errorf("%w: the label %q in front is kept for vectors", ErrNamespace, vectorLabel)
+		return fmt.Errorf("%w: the first label %q is reserved for vectors", ErrNamespace, vectorLabel)
 	}
 	if err := checkLabels(vectorsOf(namespace)); err != nil {
-		return fmt.Errorf("%w; %d labels and %d bytes of it are the Index's", err, 1, len(vectorLabel)+1)
+		return fmt.Errorf("%w; the Index needs %d label and %d bytes of it", err, 1, len(vectorLabel)+1)
 	}
 	return nil
 }
@@ -97,7 +98,7 @@ func (x *Index) Delete(ctx context.Context, namespace []string, key string) erro
 	return err
 }
 
-// Batch implements Store. The items are stored in one piece, and then their vectors.
+// Batch implements Store. It stores the items atomically, and then their vectors.
 func (x *Index) Batch(ctx context.Context, namespace []string, ops []Op) ([]Item, error) {
 	if err := errors.Join(x.check(), checkPart(namespace)); err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ func (x *Index) Batch(ctx context.Context, namespace []string, ops []Op) ([]Item
 			put = append(put, items[i])
 			continue
 		}
-		// A vector that stays counts for nothing: its item is gone.
+		// A remaining vector has no effect: its item is deleted.
 		if err := x.Store.Delete(ctx, vectorsOf(namespace), op.Key); err != nil {
 			x.failed(namespace, op.Key, err)
 		}
@@ -129,7 +130,7 @@ func (x *Index) failed(namespace []string, key string, err error) {
 	}
 }
 
-// Namespaces implements Store. Those of the vectors do not show.
+// Namespaces implements Store. It leaves out the namespaces of vectors.
 func (x *Index) Namespaces(ctx context.Context, q NamespaceQuery) (list [][]string, err error) {
 	limit, bad := q.check()
 	if err := errors.Join(x.check(), checkPart(q.Prefix), bad); err != nil {
@@ -156,8 +157,7 @@ func (x *Index) Namespaces(ctx context.Context, q NamespaceQuery) (list [][]stri
 	}
 }
 
-// Search implements Store. With Near it finds the items that have a vector, the most alike
-// first.
+// Search implements Store. With Near it finds the items that have a vector, the most similar first.
 func (x *Index) Search(ctx context.Context, q Query) (Page, error) {
 	if err := errors.Join(x.check(), checkPart(q.Prefix)); err != nil {
 		return Page{}, err
@@ -231,8 +231,8 @@ func (x *Index) near(ctx context.Context, q Query) (Page, error) {
 	return page, err
 }
 
-// each calls f for every item that q selects, but not for vectors, and counts: a search
-// that would look at too much ends.
+// each calls f for every item that q selects, without vectors. It returns an ErrTooMany after
+// MaxScan items.
 func (x *Index) each(ctx context.Context, q Query, f func(Found) error) error {
 	seen := 0
 	for found, err := range All(ctx, x.Store, q) {
@@ -252,7 +252,7 @@ func (x *Index) each(ctx context.Context, q Query, f func(Found) error) error {
 	return nil
 }
 
-// texts returns what is to be embedded of a value. One that cannot be read has none.
+// texts returns the texts of a value to embed. A value that cannot be decoded has none.
 func (x *Index) texts(value []byte) (list []string) {
 	tree, err := decode(value)
 	if err != nil {

@@ -46,7 +46,7 @@ func (e *embedder) embed(_ context.Context, texts []string) ([][]float32, error)
 	return list, nil
 }
 
-// indexed is an Index over a Map, and what it was told of failures.
+// indexed returns an Index over a Map, and the keys for which Failed was called.
 func indexed(t *testing.T, fields ...string) (*memory.Index, *embedder, *[]string) {
 	e, failed := &embedder{}, &[]string{}
 	x := &memory.Index{Store: &memory.Map{}, Embed: e.embed, Dims: 26, Fields: fields}
@@ -107,12 +107,12 @@ func TestIndexFindsTheMostAlike(t *testing.T) {
 		put(t, x, []string{"a"}, kv[0], fmt.Sprintf(`{"t":%q}`, kv[1]))
 	}
 	put(t, x, []string{"a", "b"}, "team", `{"t":"meat team","kind":"other"}`)
-	put(t, x, []string{"b"}, "seat", `"seat"`)
+	put(t, x, []string{"b"}, "east", `"east"`)
 	keys, unindexed := near(t, x, memory.Query{Near: "EAT", Prefix: []string{"a"}})
 	same(t, "the most alike come first", keys, "tea team coat number dog")
 	same(t, "all have a vector, or no text", unindexed, 0)
 	keys, _ = near(t, x, memory.Query{Near: "eat", Limit: 2})
-	same(t, "pages are the whole", keys, "tea seat team coat number dog")
+	same(t, "pages are the whole", keys, "tea east team coat number dog")
 	keys, _ = near(t, x, memory.Query{Near: "eat", Where: memory.Filter{{Path: "kind", Op: memory.Eq, Value: "other"}}})
 	same(t, "a filter holds beside", keys, "team")
 	keys, _ = near(t, x, memory.Query{Near: "eat", Text: "taco"})
@@ -158,7 +158,7 @@ func TestFailureOfTheEmbedderLosesNoPut(t *testing.T) {
 			breakIt(e)
 			put(t, x, []string{"a"}, "new", `"abc"`)
 			put(t, x, []string{"a"}, "old", `"xyz"`)
-			same(t, "Failed is told", len(*failed), 2)
+			same(t, "Failed is called", len(*failed), 2)
 			if item, err := x.Get(t.Context(), []string{"a"}, "new"); err != nil || string(item.Value) != `"abc"` {
 				t.Errorf("rule: the item is stored\n got: %s, %v", item.Value, err)
 			}
@@ -166,7 +166,7 @@ func TestFailureOfTheEmbedderLosesNoPut(t *testing.T) {
 				t.Error("rule: a search that cannot be embedded is an error\n got: none")
 			}
 			if n, err := x.Reindex(t.Context(), nil); err == nil || n != 0 {
-				t.Errorf("rule: Reindex says what stopped it\n got: %d, %v", n, err)
+				t.Errorf("rule: Reindex returns the error that stopped it\n got: %d, %v", n, err)
 			}
 			e.fails, e.turn = nil, nil
 			keys, unindexed := near(t, x, memory.Query{Near: "abc"})

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// Map keeps items in the memory of this process: for tests, for examples, and for what
+// Map is a Store in the memory of this process: for tests, for examples, and for items that
 // need not outlive it. The zero Map is ready for use. It must not be copied after first use.
 type Map struct {
-	// Now is the clock; nil means time.Now. It is set before the first use.
+	// Now is the clock; nil means time.Now. Set it before the first use.
 	Now func() time.Time
 
 	mu      sync.RWMutex
 	rows    []*mapRow // in order of namespace and key
 	version uint64    // the newest
-	ending  time.Time // nothing ends before; zero if nothing ends at all
+	ending  time.Time // no item expires before; zero if no item expires
 }
 
 var _ Store = (*Map)(nil)
 
-// mapRow is a row. It is never changed, only replaced, so a reader may keep it.
+// mapRow is a row. It is never changed, only replaced, so a reader may retain it.
 type mapRow struct {
 	at Position
 	Stored
@@ -67,7 +67,7 @@ func (m *Map) now() time.Time {
 	return m.Now()
 }
 
-// find returns where a row is, or would be. The caller holds the lock.
+// find returns the index of a row, or the index at which to insert it. The caller holds the lock.
 func (m *Map) find(at Position) (int, bool) {
 	return slices.BinarySearchFunc(m.rows, at, func(r *mapRow, at Position) int { return comparePositions(r.at, at) })
 }
@@ -132,7 +132,7 @@ func (m *Map) replace(at Position, row *Item, touch bool, id, oldID string) {
 	m.rows = slices.Insert(m.rows, i, r)
 }
 
-// sweep removes what has ended, if anything has. The caller holds the lock.
+// sweep removes expired rows. The caller holds the lock.
 func (m *Map) sweep(now time.Time) {
 	if m.ending.IsZero() || m.ending.After(now) {
 		return

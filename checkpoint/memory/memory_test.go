@@ -115,12 +115,12 @@ func (endless) Namespaces(_ context.Context, _ memory.Range, after string, limit
 	return list, true, nil
 }
 
-func TestSearchLooksAtNoMoreThanItSays(t *testing.T) {
+func TestSearch_ReadsAtMostMaxScanItems(t *testing.T) {
 	store := memory.Over(endless{})
 	nothing := memory.Filter{{Path: "n", Op: memory.Eq, Value: 2}}
 	page, err := store.Search(t.Context(), memory.Query{Where: nothing})
 	if err != nil || len(page.Items) != 0 || page.Next == "" {
-		t.Errorf("rule: a search by key that has looked at MaxScan items says where to go on\n got: %d items, next %q, %v", len(page.Items), page.Next, err)
+		t.Errorf("rule: a search by key that has read MaxScan items returns a cursor\n got: %d items, next %q, %v", len(page.Items), page.Next, err)
 	}
 	_, err = store.Search(t.Context(), memory.Query{Where: nothing, Cursor: page.Next})
 	if err != nil {
@@ -202,7 +202,7 @@ func TestCacheIsOneForAllWhoShareTheStore(t *testing.T) {
 	}
 	must(t, mine.Put(t.Context(), "empty", nil, 0))
 	if data, ok, err := yours.Get(t.Context(), "empty"); len(data) != 0 || !ok || err != nil {
-		t.Errorf("rule: nothing is something that can be kept\n got: %q, %v, %v", data, ok, err)
+		t.Errorf("rule: empty data can be stored\n got: %q, %v, %v", data, ok, err)
 	}
 	must(t, mine.Put(t.Context(), "brief", []byte("x"), time.Minute))
 	must(t, mine.Put(t.Context(), "briefest", []byte("x"), 1))

@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/internal/brief"
 )
 
-// Over makes a Store of a Table. It asks the table nothing yet.
+// Over returns a Store that uses a Table. Over itself does not call the table.
 func Over(t Table) Store { return over{t} }
 
 type over struct{ table Table }
@@ -77,7 +77,7 @@ func (o over) Batch(ctx context.Context, namespace []string, ops []Op) ([]Item, 
 	return items, nil
 }
 
-// newWrite checks a batch. What it returns shares nothing with the caller.
+// newWrite checks a batch. Its result shares no memory with the caller.
 func newWrite(namespace []string, ops []Op) (Write, error) {
 	if err := CheckNamespace(namespace); err != nil {
 		return Write{}, err
@@ -90,7 +90,7 @@ func newWrite(namespace []string, ops []Op) (Write, error) {
 	for i, op := range ops {
 		c, err := op.change()
 		if err == nil && seen[op.Key] {
-			err = fmt.Errorf("%w: the key comes twice in a batch", ErrRequest)
+			err = fmt.Errorf("%w: the batch has the key twice", ErrRequest)
 		}
 		if size += len(c.Value); err == nil && size > MaxBatchSize {
 			err = fmt.Errorf("%w: the batch has more than %d bytes up to here", ErrTooLarge, MaxBatchSize)
@@ -130,7 +130,7 @@ func checkAddress(namespace []string, key string) error {
 	return nil
 }
 
-// place adds to an error where it happened.
+// place adds the place to an error.
 func place(namespace []string, key string, err error) error {
 	if key == "" {
 		return fmt.Errorf("namespace %.200q: %w", namespace, err)

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// search is a query that was checked.
+// search is a checked query.
 type search struct {
 	where  conditions
 	words  []string
@@ -41,7 +41,7 @@ func (q Query) compile() (*search, error) {
 		}
 	}
 	if !slices.Contains([]Order{ByKey, ByUpdated, ByCreated, ByRank}, s.order) {
-		return nil, fmt.Errorf("%w: there is no order %.32q", ErrQuery, s.order)
+		return nil, fmt.Errorf("%w: unknown order %.32q", ErrQuery, s.order)
 	}
 	s.scan.Words, s.scan.Contains = s.words, s.where.contained()
 	s.digest = q.digest(s)
@@ -51,7 +51,7 @@ func (q Query) compile() (*search, error) {
 
 func checkLimit(limit int) (int, error) {
 	if limit < 0 || limit > MaxLimit {
-		return 0, fmt.Errorf("%w: a limit of %d; it is between 0 and %d", ErrQuery, limit, MaxLimit)
+		return 0, fmt.Errorf("%w: limit must be between 0 and %d (got %d)", ErrQuery, MaxLimit, limit)
 	}
 	return cmp.Or(limit, 100), nil
 }
@@ -95,8 +95,8 @@ func (o over) Search(ctx context.Context, q Query) (Page, error) {
 	return best.page(), nil
 }
 
-// inOrder reads a page in the order of the table. It stops when it is full, or when it has
-// looked at MaxScan rows.
+// inOrder reads a page in the order of the table. It stops when the page is full or after MaxScan
+// rows.
 func (o over) inOrder(ctx context.Context, s *search) (Page, error) {
 	var from Position
 	if s.after != nil {
@@ -116,7 +116,7 @@ func (o over) inOrder(ctx context.Context, s *search) (Page, error) {
 	return s.cut(list), nil
 }
 
-// scanned ends a scan that has looked at MaxScan rows.
+// scanned is the error of a scan that has read MaxScan rows.
 type scanned struct{ last Position }
 
 func (*scanned) Error() string {
@@ -125,7 +125,8 @@ func (*scanned) Error() string {
 
 func (*scanned) Is(target error) bool { return target == ErrTooMany }
 
-// each yields what s finds after a position, in order of the table, until yield says no.
+// each yields the rows that s finds after a position, in the order of the table, until yield
+// returns false.
 func (o over) each(ctx context.Context, s *search, after Position, yield func(Found) bool) error {
 	scan, seen := s.scan, 0
 	scan.After = after
@@ -155,7 +156,7 @@ func (o over) each(ctx context.Context, s *search, after Position, yield func(Fo
 	}
 }
 
-// judge decides whether a row is found. The table has only narrowed.
+// judge decides whether a row matches. The table returns candidates only.
 func (s *search) judge(row Item) (f Found, ok bool, err error) {
 	f.Item = row
 	if len(s.where) == 0 && len(s.words) == 0 {
@@ -172,7 +173,7 @@ func (s *search) judge(row Item) (f Found, ok bool, err error) {
 	return f, len(s.words) == 0 || f.Score > 0, nil
 }
 
-// ranking keeps the best of what it is given, a page and one.
+// ranking collects the best rows: one more than a page has.
 type ranking struct {
 	*search
 	list []Found
@@ -197,8 +198,8 @@ func (r *ranking) page() Page {
 	return r.cut(r.list)
 }
 
-// cut makes a page of a list that may have one item too many. A page does not have many
-// more bytes than MaxPage.
+// cut makes a page of a list that may have one item more than a page. The size of a page is about
+// MaxPage bytes at most.
 func (s *search) cut(list []Found) Page {
 	size, n := 0, 0
 	for n < min(len(list), s.limit) && (n == 0 || size+len(list[n].Value) <= MaxPage) {
@@ -250,12 +251,12 @@ func (q NamespaceQuery) check() (limit int, err error) {
 		}
 	}
 	if q.Depth < 0 {
-		return 0, fmt.Errorf("%w: a depth of %d", ErrQuery, q.Depth)
+		return 0, fmt.Errorf("%w: depth must not be negative (got %d)", ErrQuery, q.Depth)
 	}
 	return checkLimit(q.Limit)
 }
 
-// takes cuts a namespace, and reports whether it is one more for the list.
+// takes cuts a namespace to the depth and reports whether it is new in the list.
 func (q NamespaceQuery) takes(ns []string, list [][]string) ([]string, bool) {
 	if n := len(ns) - len(q.Suffix); n < 0 || !slices.Equal(ns[n:], q.Suffix) {
 		return nil, false

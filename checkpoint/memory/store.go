@@ -7,47 +7,45 @@ import (
 	"time"
 )
 
-// Store keeps items across threads and runs. It is safe for concurrent use. Every method
-// checks what it is given before anything is sent, and returns an error that names the
-// place. What can go wrong with the storage itself are the errors of package checkpoint:
-// ErrUnavailable, ErrBusy, ErrFull, ErrUnknownOutcome, ErrClosed.
+// Store stores items across threads and runs. It is safe for concurrent use. Every method checks
+// its arguments before anything is sent, and returns an error that names the place. Failures of the
+// storage are the errors of package checkpoint: ErrUnavailable, ErrBusy, ErrFull,
+// ErrUnknownOutcome, ErrClosed.
 type Store interface {
-	// Put stores value under key, in place of what was there, and returns the item as it
-	// now is.
+	// Put stores value under key, replaces an existing item, and returns the new item.
 	Put(ctx context.Context, namespace []string, key string, value json.RawMessage, o Options) (Item, error)
-	// Get returns an item, or ErrNotFound. An item with Refresh lives on from now.
+	// Get returns an item, or ErrNotFound. It restarts the TTL of an item with Refresh.
 	Get(ctx context.Context, namespace []string, key string) (Item, error)
-	// Delete removes an item. One that is not there is no error.
+	// Delete removes an item. A missing item is no error.
 	Delete(ctx context.Context, namespace []string, key string) error
-	// Batch does all of ops or none of them. It returns an item for each: as it now is, or
-	// the zero Item where it was deleted. A key comes once at most.
+	// Batch makes all changes of ops atomically. It returns the new item for each, or the zero
+	// Item for a deletion. A key must not appear twice.
 	Batch(ctx context.Context, namespace []string, ops []Op) ([]Item, error)
 	// Search returns the next page of the items that q selects.
 	Search(ctx context.Context, q Query) (Page, error)
-	// Namespaces returns the namespaces that hold an item, in ascending order, label by
-	// label.
+	// Namespaces returns the namespaces that have an item, in ascending order, label by label.
 	Namespaces(ctx context.Context, q NamespaceQuery) ([][]string, error)
 }
 
-// Item is a value with its address and what the store knows of it. Times have
-// microseconds and are the store's.
+// Item is a value with its namespace, its key and its metadata. Times are those of the store's
+// clock, in microseconds.
 type Item struct {
 	Namespace []string
 	Key       string
 	Value     json.RawMessage // as it was put, without insignificant white space
 	Version   uint64          // greater than all that this key had before, also after a deletion
-	Created   time.Time       // when the key was put first, since it was last missing
-	Updated   time.Time       // when it was put last
-	Expires   time.Time       // when it ends; the zero Time for never
-	Refresh   time.Duration   // how long it lives from each Get on; 0 if reading does not matter
+	Created   time.Time       // the first Put of the key since it was last missing
+	Updated   time.Time       // the last Put
+	Expires   time.Time       // the end of the item; the zero Time means never
+	Refresh   time.Duration   // the TTL that each Get restarts; 0 if Get does not extend it
 }
 
-// Options say more about a Put. The zero Options are usual.
+// Options are the settings of a Put. The zero value is valid.
 type Options struct {
-	// TTL is how long the item lives, at least a millisecond; 0 means for ever. Another Put
-	// starts anew.
+	// TTL is the time until the item expires, at least a millisecond; 0 means never. Another Put
+	// replaces it.
 	TTL time.Duration
-	// Refresh lets each Get start the TTL anew. Search does not.
+	// Refresh makes each Get restart the TTL. Search does not restart it.
 	Refresh bool
 	// If, if it is not nil, is the version that the item must have, 0 for none at all.
 	// Otherwise nothing is written and the error is a *ConflictError.
@@ -57,17 +55,17 @@ type Options struct {
 // Op is one change of a Batch.
 type Op struct {
 	Key   string
-	Value json.RawMessage // nil deletes; of Options then only If matters
+	Value json.RawMessage // nil deletes; then Options are ignored, except If
 	Options
 }
 
 // Query selects items. The zero Query selects all, in order of namespace and key.
 type Query struct {
-	// Prefix is what the namespace begins with, label by label; empty means all.
+	// Prefix is the beginning of the namespace, in whole labels; empty means all.
 	Prefix []string
-	// Where are conditions that all hold.
+	// Where are conditions that must all hold.
 	Where Filter
-	// Text are words that all occur in the strings of the value; see [Words].
+	// Text has words that must all occur in the strings of the value; see [Words].
 	Text string
 	// Near orders by likeness of meaning to this text. Only an [Index] can.
 	Near string

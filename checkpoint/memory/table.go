@@ -7,30 +7,29 @@ import (
 	"time"
 )
 
-// Table is what a backend is asked for: rows in order, written in one piece. [Over] makes
-// a Store of it, and checks, compares and sorts: a table need not know JSON. What has
-// expired, by the table's clock, is not there.
+// Table is the interface of a backend: it stores rows in order and writes them atomically. [Over]
+// makes a Store of it, which checks, compares and sorts. A table need not know JSON. It does not
+// return rows that have expired by its clock.
 type Table interface {
-	// Write makes all changes to a namespace or none. It returns a row for each change, the
-	// zero Item for a deletion or for a touch of nothing, or a *ConflictError. See
-	// [Write.Plan].
+	// Write makes changes to a namespace atomically. It returns a row for each change, the zero
+	// Item for a deletion or for a touch of a missing row, or a *ConflictError. See [Write.Plan].
 	Write(ctx context.Context, w Write) ([]Item, error)
 	// Read returns an item, or false.
 	Read(ctx context.Context, namespace []string, key string) (Item, bool, error)
 	// Scan returns the next rows of a range, in ascending order of the encoded namespace
-	// and of the key, in bytes. more says that there may be others; a page may have fewer
-	// than the limit, to bound its bytes, but only the last one has none.
+	// and of the key, in bytes. more is true if there may be others. A page may have fewer rows
+	// than the limit, to bound its bytes, but only the last page is empty.
 	Scan(ctx context.Context, s Scan) (rows []Item, more bool, err error)
-	// Namespaces returns the next encoded namespaces of a range that hold an item, in
-	// ascending order of their bytes. After is the last of the page before.
+	// Namespaces returns the next encoded namespaces of a range that have an item, in ascending
+	// order of their bytes. after is the last namespace of the previous page.
 	Namespaces(ctx context.Context, r Range, after string, limit int) (list []string, more bool, err error)
 }
 
 // Write is a change to one namespace.
 type Write struct {
 	Namespace []string
-	// ID names this write. A table that asks its server again, since a reply was lost,
-	// finds by it that its work was done.
+	// ID identifies this write. A table that repeats a request after a lost reply uses it to find
+	// that the write was already made.
 	ID      string
 	Changes []Change
 }
@@ -39,24 +38,24 @@ type Write struct {
 type Change struct {
 	Key   string
 	Value []byte // nil deletes, or touches
-	// Words are those of the value, sorted, each once, for a table that narrows by them.
+	// Words are the distinct words of the value, sorted, for a table that has an index of words.
 	Words []string
 	Options
-	// Touch starts the TTL of a row with Refresh anew and changes nothing else.
+	// Touch restarts the TTL of a row with Refresh and changes nothing else.
 	Touch bool
 }
 
-// Range is what a prefix selects: the encoded namespaces from From on and before Until,
-// or to the last if Until is "".
+// Range is a range of encoded namespaces: from From, and before Until, or to the last if Until is
+// "".
 type Range struct{ From, Until string }
 
 // Scan asks for rows.
 type Scan struct {
 	Range
-	After    Position // only what comes after; zero means from the first
+	After    Position // only rows after it; zero means from the first
 	Limit    int
 	Words    []string // rows without one of these words may be left out
-	Contains []byte   // so may rows of which the value does not contain this JSON, as jsonb's @> says
+	Contains []byte   // rows that do not contain this JSON, in the sense of jsonb's @>, may be left out
 }
 
 // Position is a place in the order of rows.
@@ -86,18 +85,18 @@ func (r Range) Has(namespace string) bool {
 	return namespace >= r.From && (r.Until == "" || namespace < r.Until)
 }
 
-// Stored is a row as it lies in a table, perhaps expired.
+// Stored is a row in a table. It may have expired.
 type Stored struct {
 	Item
-	ID string // of the write that put it
+	ID string // of the write that stored it
 }
 
 // Alive reports whether an item has not expired.
 func (i Item) Alive(now time.Time) bool { return i.Expires.IsZero() || i.Expires.After(now) }
 
-// Plan says what becomes of the rows of a write, given those that lie there, each in the
-// place of its change; one that is not there is the zero Stored. The caller gives the new
-// rows their versions, and writes them unless done says that this very write was made before.
+// Plan returns the rows after a write. current has the stored row of each change; a missing one is
+// the zero Stored. The caller sets the versions of the new rows. It writes them unless done is
+// true: then this write was made before.
 func (w Write) Plan(now time.Time, current []Stored) (rows []Item, done bool, err error) {
 	now = now.UTC().Truncate(time.Microsecond)
 	rows = make([]Item, len(w.Changes))

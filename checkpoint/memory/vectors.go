@@ -10,8 +10,7 @@ import (
 	"slices"
 )
 
-// record is what an Index keeps beside an item. One without vectors is of an item without
-// text.
+// record has the vectors of an item. A record without vectors belongs to an item without text.
 type record struct {
 	Of      uint64   `json:"of"` // the version of the item
 	Packed  [][]byte `json:"vectors"`
@@ -19,7 +18,7 @@ type record struct {
 	vectors [][]float32
 }
 
-// ask calls the embedder and makes sure of what it returns.
+// ask calls the embedder and checks its result.
 func (x *Index) ask(ctx context.Context, texts []string) (vectors [][]float32, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -45,8 +44,8 @@ func (x *Index) ask(ctx context.Context, texts []string) (vectors [][]float32, e
 	return vectors, nil
 }
 
-// embed makes and keeps the vectors of items, with one call of the embedder. It returns
-// the errors by the place of their items.
+// embed computes and stores the vectors of items, with one call of the embedder. It returns the
+// errors by the index of their items.
 func (x *Index) embed(ctx context.Context, items []Item) map[int]error {
 	failed := map[int]error{}
 	var texts []string
@@ -106,7 +105,7 @@ func (x *Index) keep(ctx context.Context, item Item, vectors [][]float32) error 
 	}
 }
 
-// record reads what is kept beside an item; the zero record if nothing is.
+// record reads the record of an item, or returns the zero record if there is none.
 func (x *Index) record(ctx context.Context, namespace []string, key string) (record, error) {
 	item, err := x.Store.Get(ctx, vectorsOf(namespace), key)
 	if errors.Is(err, ErrNotFound) {
@@ -148,9 +147,9 @@ func (x *Index) vectors(ctx context.Context, prefix []string) (map[Position]reco
 	return known, nil
 }
 
-// Reindex makes the vectors that items below a prefix lack, and removes those of items that
-// are gone. It returns how many items it gave a vector. When the embedder fails it stops;
-// what it has done stays done.
+// Reindex stores the missing vectors of items below a prefix and removes those of deleted items. It
+// returns the number of items that got a vector. It stops when the embedder fails; the vectors
+// stored so far remain.
 func (x *Index) Reindex(ctx context.Context, prefix []string) (made int, err error) {
 	if err := errors.Join(x.check(), checkPart(prefix)); err != nil {
 		return 0, err
@@ -171,7 +170,7 @@ func (x *Index) Reindex(ctx context.Context, prefix []string) (made int, err err
 	}
 }
 
-// reindex makes the vectors that some items lack.
+// reindex stores the missing vectors of some items.
 func (x *Index) reindex(ctx context.Context, items []Found) (made int, err error) {
 	var lack []Item
 	for _, f := range items {
@@ -193,7 +192,7 @@ func (x *Index) reindex(ctx context.Context, items []Found) (made int, err error
 	return len(lack), nil
 }
 
-// prune removes the vectors of items that are gone. One that is put meanwhile keeps its own.
+// prune removes the vectors of deleted items, but not of items that are put meanwhile.
 func (x *Index) prune(ctx context.Context, prefix []string) error {
 	known, err := x.vectors(ctx, prefix) // first: what comes later has another version
 	if err != nil {
@@ -235,7 +234,7 @@ func unpack(b []byte) []float32 {
 	return v
 }
 
-// mostAlike returns the greatest cosine.
+// mostAlike returns the cosine of the most similar vector.
 func mostAlike(vectors [][]float32, wanted []float32) float64 {
 	scores := make([]float64, len(vectors))
 	for i, v := range vectors {

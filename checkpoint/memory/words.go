@@ -112,5 +112,6 @@ func Facts(value []byte) []byte {
 	return data
 }
 
-// isPlain reports whether JSON as Marshal writes it has no zero byte in a string; it may err towards no.
+// isPlain reports whether JSON written by Marshal has no zero byte in a string. It may return false
+// for JSON without one.
 func isPlain(data []byte) bool { return !strings.Contains(string(data), `\u0000`) }

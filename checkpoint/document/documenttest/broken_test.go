@@ -13,8 +13,8 @@ import (
 	"github.com/weftrun/weft/internal/testreport"
 )
 
-// twisted is a sound store with some methods of its own.
-type twisted struct {
+// faulty is a correct store with some methods replaced.
+type faulty struct {
 	*document.Map
 	get   func(s *document.Map, p document.Place, id string) (document.Doc, error)
 	batch func(s *document.Map, p document.Place, changes []document.Change) ([]document.Doc, error)
@@ -22,14 +22,14 @@ type twisted struct {
 	clear func(s *document.Map, p document.Place) error
 }
 
-func (t twisted) Get(ctx context.Context, p document.Place, id string) (document.Doc, error) {
+func (t faulty) Get(ctx context.Context, p document.Place, id string) (document.Doc, error) {
 	if t.get == nil || ctx.Err() != nil {
 		return t.Map.Get(ctx, p, id)
 	}
 	return t.get(t.Map, p, id)
 }
 
-func (t twisted) Set(ctx context.Context, p document.Place, c document.Change) (document.Doc, error) {
+func (t faulty) Set(ctx context.Context, p document.Place, c document.Change) (document.Doc, error) {
 	if t.batch == nil || c.Value == nil || ctx.Err() != nil {
 		return t.Map.Set(ctx, p, c)
 	}
@@ -37,7 +37,7 @@ func (t twisted) Set(ctx context.Context, p document.Place, c document.Change) (
 	return append(docs, document.Doc{})[0], err
 }
 
-func (t twisted) Delete(ctx context.Context, p document.Place, id string) error {
+func (t faulty) Delete(ctx context.Context, p document.Place, id string) error {
 	if t.batch == nil {
 		return t.Map.Delete(ctx, p, id)
 	}
@@ -45,21 +45,21 @@ func (t twisted) Delete(ctx context.Context, p document.Place, id string) error 
 	return err
 }
 
-func (t twisted) Batch(ctx context.Context, p document.Place, changes []document.Change) ([]document.Doc, error) {
+func (t faulty) Batch(ctx context.Context, p document.Place, changes []document.Change) ([]document.Doc, error) {
 	if t.batch == nil {
 		return t.Map.Batch(ctx, p, changes)
 	}
 	return t.batch(t.Map, p, changes)
 }
 
-func (t twisted) Query(ctx context.Context, q document.Query) ([]document.Doc, error) {
+func (t faulty) Query(ctx context.Context, q document.Query) ([]document.Doc, error) {
 	if t.query == nil || ctx.Err() != nil {
 		return t.Map.Query(ctx, q)
 	}
 	return t.query(t.Map, q)
 }
 
-func (t twisted) Clear(ctx context.Context, p document.Place) error {
+func (t faulty) Clear(ctx context.Context, p document.Place) error {
 	if t.clear == nil || ctx.Err() != nil {
 		return t.Map.Clear(ctx, p)
 	}
@@ -71,16 +71,16 @@ var bg = context.Background()
 type batchFunc = func(*document.Map, document.Place, []document.Change) ([]document.Doc, error)
 
 // asking breaks queries by what is asked.
-func asking(change func(q *document.Query)) twisted {
-	return twisted{query: func(s *document.Map, q document.Query) ([]document.Doc, error) {
+func asking(change func(q *document.Query)) faulty {
+	return faulty{query: func(s *document.Map, q document.Query) ([]document.Doc, error) {
 		change(&q)
 		return s.Query(bg, q)
 	}}
 }
 
 // writing breaks batches by what is written.
-func writing(change func(p *document.Place, changes []document.Change) []document.Change) twisted {
-	return twisted{batch: func(s *document.Map, p document.Place, changes []document.Change) ([]document.Doc, error) {
+func writing(change func(p *document.Place, changes []document.Change) []document.Change) faulty {
+	return faulty{batch: func(s *document.Map, p document.Place, changes []document.Change) ([]document.Doc, error) {
 		changes = change(&p, slices.Clone(changes))
 		return s.Batch(bg, p, changes)
 	}}
@@ -108,9 +108,9 @@ var oneByOne batchFunc = func(s *document.Map, p document.Place, changes []docum
 // brokenStores are ways to break a store, and the rule that must complain.
 var brokenStores = []struct {
 	what, caughtBy string
-	store          twisted
+	store          faulty
 }{
-	{"writes a batch one by one", "Batches", twisted{batch: oneByOne}},
+	{"writes a batch one by one", "Batches", faulty{batch: oneByOne}},
 	{"ignores conditions", "Versions", writing(func(_ *document.Place, c []document.Change) []document.Change {
 		for i := range c {
 			c[i].If = nil
@@ -138,14 +138,14 @@ var brokenStores = []struct {
 		}
 		return c
 	})},
-	{"turns a batch around", "BatchOrder", twisted{batch: func(s *document.Map, p document.Place, c []document.Change) ([]document.Doc, error) {
+	{"turns a batch around", "BatchOrder", faulty{batch: func(s *document.Map, p document.Place, c []document.Change) ([]document.Doc, error) {
 		c = slices.Clone(c)
 		slices.Reverse(c)
 		docs, err := s.Batch(bg, p, c)
 		slices.Reverse(docs)
 		return docs, err
 	}}},
-	{"gives a document a new sequence with each set", "Order", twisted{batch: func(s *document.Map, p document.Place, c []document.Change) ([]document.Doc, error) {
+	{"gives a document a new sequence with each set", "Order", faulty{batch: func(s *document.Map, p document.Place, c []document.Change) ([]document.Doc, error) {
 		for _, one := range c {
 			_ = s.Delete(bg, p, one.ID)
 		}
@@ -159,14 +159,14 @@ var brokenStores = []struct {
 		p.Collection = "c"
 		return c
 	})},
-	{"trims names", "Names", twisted{get: func(s *document.Map, p document.Place, id string) (document.Doc, error) {
+	{"trims names", "Names", faulty{get: func(s *document.Map, p document.Place, id string) (document.Doc, error) {
 		return s.Get(bg, p, strings.TrimSpace(id))
 	}}},
-	{"finds what is not there", "Missing", twisted{get: func(s *document.Map, p document.Place, id string) (document.Doc, error) {
+	{"finds what is not there", "Missing", faulty{get: func(s *document.Map, p document.Place, id string) (document.Doc, error) {
 		d, _ := s.Get(bg, p, id)
 		return d, nil
 	}}},
-	{"says no when what is missing is deleted", "Missing", twisted{batch: func(s *document.Map, p document.Place, c []document.Change) ([]document.Doc, error) {
+	{"fails to delete a missing document", "Missing", faulty{batch: func(s *document.Map, p document.Place, c []document.Change) ([]document.Doc, error) {
 		if _, err := s.Get(bg, p, c[0].ID); c[0].Value == nil && err != nil {
 			return nil, err
 		}
@@ -216,7 +216,7 @@ var brokenStores = []struct {
 			q.Until += "\x01"
 		}
 	})},
-	{"sorts before it skips, and filters after", "Limits", twisted{query: func(s *document.Map, q document.Query) ([]document.Doc, error) {
+	{"sorts before it skips, and filters after", "Limits", faulty{query: func(s *document.Map, q document.Query) ([]document.Doc, error) {
 		if len(q.Where) == 0 || q.Limit == nil {
 			return s.Query(bg, q)
 		}
@@ -236,8 +236,8 @@ var brokenStores = []struct {
 			q.Partition = "p00"
 		}
 	})},
-	{"clears nothing", "Clear", twisted{clear: func(*document.Map, document.Place) error { return nil }}},
-	{"clears the collection with each partition", "Clear", twisted{clear: func(s *document.Map, p document.Place) error {
+	{"clears nothing", "Clear", faulty{clear: func(*document.Map, document.Place) error { return nil }}},
+	{"clears the collection with each partition", "Clear", faulty{clear: func(s *document.Map, p document.Place) error {
 		return s.Clear(bg, document.At(p.Collection, ""))
 	}}},
 	{"refuses no name", "BadNames", writing(func(p *document.Place, c []document.Change) []document.Change {
@@ -252,9 +252,9 @@ var brokenStores = []struct {
 		}
 		return c
 	})},
-	{"says nothing of large batches", "BadValues", writing(func(_ *document.Place, c []document.Change) []document.Change { return c[:min(len(c), 1000)] })},
-	{"is off by a Reverse now and then", "Twin", asking(func(q *document.Query) { q.Reverse = q.Reverse && q.Skip != 2 })},
-	{"tears batches", "Adders", twisted{batch: oneByOne}},
+	{"cuts large batches", "BadValues", writing(func(_ *document.Place, c []document.Change) []document.Change { return c[:min(len(c), 1000)] })},
+	{"is off by a Reverse now and then", "Model", asking(func(q *document.Query) { q.Reverse = q.Reverse && q.Skip != 2 })},
+	{"tears batches", "Adders", faulty{batch: oneByOne}},
 }
 
 func TestBrokenStoresAreCaught(t *testing.T) {
@@ -278,12 +278,12 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 func TestStoreThatSharesItsMemoryIsCaught(t *testing.T) {
 	var mu sync.Mutex
 	given := map[string]document.Doc{}
-	shared := twisted{Map: &document.Map{}, get: func(s *document.Map, p document.Place, id string) (document.Doc, error) {
+	shared := faulty{Map: &document.Map{}, get: func(s *document.Map, p document.Place, id string) (document.Doc, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		d, err := s.Get(bg, p, id)
-		if kept, ok := given[id]; ok {
-			return kept, err
+		if old, ok := given[id]; ok {
+			return old, err
 		}
 		given[id] = d
 		return d, err
@@ -295,7 +295,7 @@ func TestStoreThatSharesItsMemoryIsCaught(t *testing.T) {
 
 // TestEveryRuleCanFail runs every rule on a store of which nothing is right.
 func TestEveryRuleCanFail(t *testing.T) {
-	useless := twisted{
+	useless := faulty{
 		Map: &document.Map{},
 		get: func(*document.Map, document.Place, string) (document.Doc, error) {
 			return document.Doc{ID: "?", Value: json.RawMessage(`{"??":1}`)}, nil

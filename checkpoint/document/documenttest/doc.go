@@ -7,7 +7,7 @@
 //		documenttest.Run(t, func(t testing.TB) document.Store { return openMine(t) })
 //	}
 //
-// A failure says which rule was broken, what the store did and what it should have done.
+// A failure names the broken rule, what the store did and what it should have done.
 // Run under the race detector too. [Benchmark] reads the last 20 of 100 and of 10,000.
 //
 // What a test cannot ask through the port is not judged: what survives a crash, how many round

@@ -95,14 +95,14 @@ func (p *probe) conflict(err error, at document.Place, id string, want, version 
 		fmt.Sprintf("%v %q want %d is %d", c.Place, c.ID, c.Want, c.Version), fmt.Sprintf("%v %q want %d is %d", at, id, want, version))
 }
 
-// hostile are texts that mean something to somebody.
+// hostile are texts with a special meaning in some backend.
 var hostile = []string{
 	"*", "?", "[a-z]*", "%", "_", ".", "..", "/", `\`, ":", "{x}", "}{", "'", `"`, "`", "''; DROP TABLE documents; --", "$1", "?1", "@", "-", "+", "(", "[",
 	" ", " a", "a ", "\t", "\n", "\r\n", "\x01", "\x7f", "é", "e\u0301", "日本語", "😀", "\ufeff", "null", "0", "A", "a", "aa", "a.b", "a:b", "a\x01b",
 	strings.Repeat("x", document.MaxName), strings.Repeat("é", document.MaxName/2),
 }
 
-// noise returns so many letters that nobody can compress.
+// noise returns n letters that cannot be compressed.
 func noise(seed uint64, n int) string {
 	rnd, b := rand.New(rand.NewPCG(seed, seed)), make([]byte, n)
 	for i := range b {

@@ -54,9 +54,9 @@ var raceRules = []rule{
 			seen[docs[i].Seq], seen[docs[i+1].Seq] = true, true
 		}
 	}},
-	{"Twin", func(p *probe) {
+	{"Model", func(p *probe) {
 		for seed := range uint64(4) {
-			t := twin{probe: p, rnd: rand.New(rand.NewPCG(seed, 7)), at: document.At("twins", fmt.Sprint("t", seed))}
+			t := model{probe: p, rnd: rand.New(rand.NewPCG(seed, 7)), at: document.At("models", fmt.Sprint("t", seed))}
 			for range 60 {
 				t.step()
 			}
@@ -81,15 +81,15 @@ func increment(p *probe) error {
 	}
 }
 
-// twin does by chance the same to a store and to a plain list.
-type twin struct {
+// model makes random changes to a store and to a plain list, and compares their results.
+type model struct {
 	*probe
 	rnd  *rand.Rand
 	at   document.Place
 	list []document.Doc // in the order of their sequence
 }
 
-func (t *twin) step() {
+func (t *model) step() {
 	t.Helper()
 	id, order := fmt.Sprint("id", t.rnd.IntN(12)), []string{"", "a", "b", "ab"}[t.rnd.IntN(4)]
 	i := slices.IndexFunc(t.list, func(d document.Doc) bool { return d.ID == id })
@@ -112,7 +112,7 @@ func (t *twin) step() {
 	}
 }
 
-func (t *twin) anyQuery() document.Query {
+func (t *model) anyQuery() document.Query {
 	bounds := []string{"", "a", "aa", "b"}
 	q := document.Query{Place: t.at, Reverse: t.rnd.IntN(2) == 0, Skip: t.rnd.IntN(3), From: bounds[t.rnd.IntN(4)], Until: bounds[t.rnd.IntN(4)]}
 	if t.rnd.IntN(2) == 0 {
@@ -127,8 +127,8 @@ func (t *twin) anyQuery() document.Query {
 	return q
 }
 
-// answer is a query, done slowly.
-func (t *twin) answer(q document.Query) (list []document.Doc) {
+// answer returns the result of a query on the plain list.
+func (t *model) answer(q document.Query) (list []document.Doc) {
 	type fields struct {
 		N int
 		S string

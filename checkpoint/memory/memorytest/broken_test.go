@@ -24,8 +24,8 @@ type broken struct {
 	store    func(s sound) memory.Store
 }
 
-// twisted is a store with some methods of its own.
-type twisted struct {
+// faulty is a store with some methods of its own.
+type faulty struct {
 	sound
 	batch      func(ctx context.Context, ns []string, ops []memory.Op) ([]memory.Item, error)
 	get        func(ctx context.Context, ns []string, key string) (memory.Item, error)
@@ -33,7 +33,7 @@ type twisted struct {
 	namespaces func(ctx context.Context, q memory.NamespaceQuery) ([][]string, error)
 }
 
-func (s *twisted) Put(ctx context.Context, ns []string, key string, value json.RawMessage, o memory.Options) (memory.Item, error) {
+func (s *faulty) Put(ctx context.Context, ns []string, key string, value json.RawMessage, o memory.Options) (memory.Item, error) {
 	if s.batch == nil || value == nil {
 		return s.sound.Put(ctx, ns, key, value, o)
 	}
@@ -44,7 +44,7 @@ func (s *twisted) Put(ctx context.Context, ns []string, key string, value json.R
 	return items[0], nil
 }
 
-func (s *twisted) Delete(ctx context.Context, ns []string, key string) error {
+func (s *faulty) Delete(ctx context.Context, ns []string, key string) error {
 	if s.batch == nil {
 		return s.sound.Delete(ctx, ns, key)
 	}
@@ -52,28 +52,28 @@ func (s *twisted) Delete(ctx context.Context, ns []string, key string) error {
 	return err
 }
 
-func (s *twisted) Batch(ctx context.Context, ns []string, ops []memory.Op) ([]memory.Item, error) {
+func (s *faulty) Batch(ctx context.Context, ns []string, ops []memory.Op) ([]memory.Item, error) {
 	if s.batch == nil {
 		return s.sound.Batch(ctx, ns, ops)
 	}
 	return s.batch(ctx, ns, ops)
 }
 
-func (s *twisted) Get(ctx context.Context, ns []string, key string) (memory.Item, error) {
+func (s *faulty) Get(ctx context.Context, ns []string, key string) (memory.Item, error) {
 	if s.get == nil {
 		return s.sound.Get(ctx, ns, key)
 	}
 	return s.get(ctx, ns, key)
 }
 
-func (s *twisted) Search(ctx context.Context, q memory.Query) (memory.Page, error) {
+func (s *faulty) Search(ctx context.Context, q memory.Query) (memory.Page, error) {
 	if s.search == nil {
 		return s.sound.Search(ctx, q)
 	}
 	return s.search(ctx, q)
 }
 
-func (s *twisted) Namespaces(ctx context.Context, q memory.NamespaceQuery) ([][]string, error) {
+func (s *faulty) Namespaces(ctx context.Context, q memory.NamespaceQuery) ([][]string, error) {
 	if s.namespaces == nil {
 		return s.sound.Namespaces(ctx, q)
 	}
@@ -83,7 +83,7 @@ func (s *twisted) Namespaces(ctx context.Context, q memory.NamespaceQuery) ([][]
 // writes changes what is written.
 func writes(change func(*memory.Op)) func(sound) memory.Store {
 	return func(s sound) memory.Store {
-		return &twisted{sound: s, batch: func(ctx context.Context, ns []string, ops []memory.Op) ([]memory.Item, error) {
+		return &faulty{sound: s, batch: func(ctx context.Context, ns []string, ops []memory.Op) ([]memory.Item, error) {
 			ops = slices.Clone(ops)
 			for i := range ops {
 				change(&ops[i])
@@ -96,7 +96,7 @@ func writes(change func(*memory.Op)) func(sound) memory.Store {
 // asks changes what is searched for.
 func asks(change func(*memory.Query)) func(sound) memory.Store {
 	return func(s sound) memory.Store {
-		return &twisted{sound: s, search: func(ctx context.Context, q memory.Query) (memory.Page, error) {
+		return &faulty{sound: s, search: func(ctx context.Context, q memory.Query) (memory.Page, error) {
 			change(&q)
 			return s.Search(ctx, q)
 		}}
@@ -106,7 +106,7 @@ func asks(change func(*memory.Query)) func(sound) memory.Store {
 // finds changes what a search returns.
 func finds(change func(q memory.Query, p *memory.Page)) func(sound) memory.Store {
 	return func(s sound) memory.Store {
-		return &twisted{sound: s, search: func(ctx context.Context, q memory.Query) (memory.Page, error) {
+		return &faulty{sound: s, search: func(ctx context.Context, q memory.Query) (memory.Page, error) {
 			page, err := s.Search(ctx, q)
 			change(q, &page)
 			return page, err
@@ -117,14 +117,14 @@ func finds(change func(q memory.Query, p *memory.Page)) func(sound) memory.Store
 // lists changes what is asked of namespaces.
 func lists(change func(*memory.NamespaceQuery)) func(sound) memory.Store {
 	return func(s sound) memory.Store {
-		return &twisted{sound: s, namespaces: func(ctx context.Context, q memory.NamespaceQuery) ([][]string, error) {
+		return &faulty{sound: s, namespaces: func(ctx context.Context, q memory.NamespaceQuery) ([][]string, error) {
 			change(&q)
 			return s.Namespaces(ctx, q)
 		}}
 	}
 }
 
-// renames puts items elsewhere than told, and says nothing about it.
+// renames stores items under another namespace and key without an error.
 func renames(rename func(ns []string, key string) ([]string, string)) func(sound) memory.Store {
 	return func(s sound) memory.Store {
 		back := func(i memory.Item, ns []string, key string) memory.Item {
@@ -133,7 +133,7 @@ func renames(rename func(ns []string, key string) ([]string, string)) func(sound
 			}
 			return i
 		}
-		return &twisted{
+		return &faulty{
 			sound: s,
 			batch: func(ctx context.Context, ns []string, ops []memory.Op) (items []memory.Item, err error) {
 				for _, o := range ops {
@@ -208,7 +208,7 @@ var brokenStores = []broken{
 	{"takes prefixes for text", []string{"FilterBelowPrefix", "HostilePrefixes"}, prefixIsText},
 	{"ignores limits", []string{"Limit", "BadQueries"}, asks(func(q *memory.Query) { q.Limit = 1000 })},
 	{"begins anew at a bad cursor", []string{"BadCursors", "CursorsAreOfTheirQuery"}, func(s sound) memory.Store {
-		return &twisted{sound: s, search: func(ctx context.Context, q memory.Query) (memory.Page, error) {
+		return &faulty{sound: s, search: func(ctx context.Context, q memory.Query) (memory.Page, error) {
 			page, err := s.Search(ctx, q)
 			if q.Cursor = ""; errors.Is(err, memory.ErrCursor) {
 				return s.Search(ctx, q)
@@ -227,14 +227,14 @@ var brokenStores = []broken{
 	{"does not cut namespaces", []string{"NamespacesCut"}, lists(func(q *memory.NamespaceQuery) { q.Depth = 0 })},
 	{"lists namespaces from the first", []string{"NamespacesPaging"}, lists(func(q *memory.NamespaceQuery) { q.After = nil })},
 	{"ignores contexts", []string{"CancelledContext"}, func(s sound) memory.Store {
-		return &twisted{sound: s, get: func(ctx context.Context, ns []string, key string) (memory.Item, error) {
+		return &faulty{sound: s, get: func(ctx context.Context, ns []string, key string) (memory.Item, error) {
 			return s.Get(context.WithoutCancel(ctx), ns, key)
 		}}
 	}},
 	{"starts versions at one", []string{"VersionsNeverComeBack"}, func(s sound) memory.Store {
 		first := map[string]uint64{}
 		var mu sync.Mutex
-		return &twisted{sound: s, batch: func(ctx context.Context, ns []string, ops []memory.Op) ([]memory.Item, error) {
+		return &faulty{sound: s, batch: func(ctx context.Context, ns []string, ops []memory.Op) ([]memory.Item, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			items, err := s.Batch(ctx, ns, ops)
@@ -249,8 +249,8 @@ var brokenStores = []broken{
 			return items, err
 		}}
 	}},
-	{"names no conflict", []string{"ConflictSaysWhere"}, func(s sound) memory.Store {
-		return &twisted{sound: s, batch: func(ctx context.Context, ns []string, ops []memory.Op) ([]memory.Item, error) {
+	{"names no conflict", []string{"ConflictNamesThePlace"}, func(s sound) memory.Store {
+		return &faulty{sound: s, batch: func(ctx context.Context, ns []string, ops []memory.Op) ([]memory.Item, error) {
 			items, err := s.Batch(ctx, ns, ops)
 			if errors.Is(err, memory.ErrConflict) {
 				err = memory.ErrConflict
@@ -260,7 +260,7 @@ var brokenStores = []broken{
 	}},
 	{"shares what it returns", []string{"SlicesAreNotShared"}, func(s sound) memory.Store {
 		cache := map[string]memory.Item{}
-		return &twisted{sound: s, get: func(ctx context.Context, ns []string, key string) (memory.Item, error) {
+		return &faulty{sound: s, get: func(ctx context.Context, ns []string, key string) (memory.Item, error) {
 			if i, ok := cache[fmt.Sprint(ns, key)]; ok {
 				return i, nil
 			}
@@ -272,7 +272,7 @@ var brokenStores = []broken{
 		}}
 	}},
 	{"gives back what it was given", []string{"ValuesComeBack"}, func(s sound) memory.Store {
-		return &twisted{sound: s, get: func(ctx context.Context, ns []string, key string) (memory.Item, error) {
+		return &faulty{sound: s, get: func(ctx context.Context, ns []string, key string) (memory.Item, error) {
 			i, err := s.Get(ctx, ns, key)
 			i.Value = bytes.ReplaceAll(i.Value, []byte(":"), []byte(": "))
 			return i, err
@@ -280,7 +280,7 @@ var brokenStores = []broken{
 	}},
 	{"shows what has ended in searches", []string{"ExpiredIsGone", "ExpireMany", "TTLOfAnotherPut"}, func(s sound) memory.Store {
 		lasting := newSound()
-		return &twisted{
+		return &faulty{
 			sound: s,
 			batch: func(ctx context.Context, ns []string, ops []memory.Op) ([]memory.Item, error) {
 				items, err := s.Batch(ctx, ns, ops)
@@ -306,7 +306,7 @@ func roundNumbers(o *memory.Op) {
 }
 
 func oneByOne(s sound) memory.Store {
-	return &twisted{sound: s, batch: func(ctx context.Context, ns []string, ops []memory.Op) (items []memory.Item, err error) {
+	return &faulty{sound: s, batch: func(ctx context.Context, ns []string, ops []memory.Op) (items []memory.Item, err error) {
 		for _, o := range ops {
 			got, err := s.Batch(ctx, ns, []memory.Op{o})
 			if err != nil {
@@ -320,7 +320,7 @@ func oneByOne(s sound) memory.Store {
 
 // prefixIsText takes a prefix for the beginning of a path.
 func prefixIsText(s sound) memory.Store {
-	return &twisted{sound: s, search: func(ctx context.Context, q memory.Query) (memory.Page, error) {
+	return &faulty{sound: s, search: func(ctx context.Context, q memory.Query) (memory.Page, error) {
 		prefix := strings.ReplaceAll(strings.Join(q.Prefix, "/"), "*", "")
 		q.Prefix, q.Limit = nil, memory.MaxLimit
 		page, err := s.Search(ctx, q)
@@ -331,7 +331,7 @@ func prefixIsText(s sound) memory.Store {
 
 // byOffset counts instead of remembering a place.
 func byOffset(s sound) memory.Store {
-	return &twisted{sound: s, search: func(ctx context.Context, q memory.Query) (memory.Page, error) {
+	return &faulty{sound: s, search: func(ctx context.Context, q memory.Query) (memory.Page, error) {
 		offset, limit := 0, cmp.Or(q.Limit, 100)
 		if fmt.Sscan(q.Cursor, &offset); q.Cursor != "" && offset == 0 {
 			return memory.Page{}, memory.ErrCursor

@@ -10,7 +10,7 @@
 // The rules about time need a store that is a [Clock]: embed the store in a type of the
 // test that is. For a store that is none they are noted with t.Log; [RunFull] demands them.
 //
-// A failure says which rule was broken, what the store did and what it should have done.
+// A failure names the broken rule, what the store did and what it should have done.
 // Run under the race detector too. With [Long] in the environment the rules about paging
 // take ten times as many items.
 //

@@ -22,7 +22,7 @@ var filterRules = []rule{
 	{"FilterBelowPrefix", filterBelowPrefix},
 }
 
-// raw is JSON as it stands.
+// raw is JSON that is not encoded again.
 type raw string
 
 func (r raw) MarshalJSON() ([]byte, error) { return []byte(r), nil }
@@ -34,7 +34,7 @@ func where(path string, op memory.Operator, value string) memory.Filter {
 // found demands which keys a filter finds.
 func (p *probe) found(f memory.Filter, want string) {
 	p.Helper()
-	p.Same(fmt.Sprintf("a filter finds what it says: %.200v", f), p.keys(memory.Query{Where: f}), want)
+	p.Same(fmt.Sprintf("a filter finds the matching items: %.200v", f), p.keys(memory.Query{Where: f}), want)
 }
 
 func filterTable(p *probe) {

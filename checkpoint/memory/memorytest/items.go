@@ -141,7 +141,7 @@ func bigValues(p *probe) {
 var casRules = []rule{
 	{"IfAbsent", ifAbsent},
 	{"IfVersion", ifVersion},
-	{"ConflictSaysWhere", conflictSaysWhere},
+	{"ConflictNamesThePlace", conflictNamesThePlace},
 	{"DeleteIf", deleteIf},
 	{"OneWinner", oneWinner},
 	{"NoLostUpdates", noLostUpdates},
@@ -169,7 +169,7 @@ func ifVersion(p *probe) {
 	p.gone("a refused put makes nothing", home, "missing")
 }
 
-func conflictSaysWhere(p *probe) {
+func conflictNamesThePlace(p *probe) {
 	item := p.put(home, "k", `1`)
 	_, err := p.store.Put(p.Context(), home, "k", json.RawMessage(`2`), memory.Options{If: new(item.Version + 7)})
 	p.conflict(err, home, "k", item.Version+7, item.Version)
@@ -199,7 +199,7 @@ func oneWinner(p *probe) {
 				if err == nil {
 					wins.Add(1)
 				} else {
-					p.Fails("a loser is told so", err, memory.ErrConflict)
+					p.Fails("a loser gets an error", err, memory.ErrConflict)
 				}
 			})
 		}
@@ -223,7 +223,7 @@ func noLostUpdates(p *probe) {
 				_, err = p.store.Put(p.Context(), home, "n", json.RawMessage(fmt.Sprint(n+1)), memory.Options{If: &item.Version})
 				if err == nil {
 					done++
-				} else if p.Fails("a loser is told so", err, memory.ErrConflict); p.Failed() {
+				} else if p.Fails("a loser gets an error", err, memory.ErrConflict); p.Failed() {
 					return
 				}
 			}
@@ -295,7 +295,7 @@ func batchIsSeenWhole(p *probe) {
 	for range 50 {
 		page, err := p.store.Search(p.Context(), memory.Query{Prefix: home})
 		if err != nil || len(page.Items) != 2 {
-			p.Errorf("rule: a page can be read while somebody writes\n got: %d items, %v", len(page.Items), err)
+			p.Errorf("rule: a page can be read during writes\n got: %d items, %v", len(page.Items), err)
 			break
 		}
 		p.Same("a page shows a batch whole or not at all", string(page.Items[0].Value), string(page.Items[1].Value))

@@ -115,7 +115,7 @@ func renewed(d time.Duration) memory.Options { return memory.Options{TTL: d, Ref
 func ttl(p *probe) {
 	item := p.put(home, "k", `1`, brief(time.Hour))
 	p.Same("an item ends its TTL after it was put", item.Expires.Sub(item.Updated), time.Hour)
-	p.Same("Get says when", p.get(home, "k").Expires, item.Expires)
+	p.Same("Get returns when an item expires", p.get(home, "k").Expires, item.Expires)
 	p.advance(59 * time.Minute)
 	p.Same("reading does not matter", p.get(home, "k").Refresh, time.Duration(0))
 	p.advance(2 * time.Minute)
@@ -137,7 +137,7 @@ func ttlOfAnotherPut(p *probe) {
 
 func refresh(p *probe) {
 	first := p.put(home, "k", `{"a":"word"}`, renewed(time.Hour))
-	p.Same("an item says that it is refreshed", first.Refresh, time.Hour)
+	p.Same("an item has its Refresh", first.Refresh, time.Hour)
 	for range 4 {
 		p.advance(45 * time.Minute)
 		item := p.get(home, "k")
@@ -195,7 +195,7 @@ func expireMany(p *probe) {
 	p.Done("many items are put", err)
 	for _, want := range []int{200, 100, 100} {
 		p.advance(61 * time.Minute)
-		p.Same("those that have ended are gone, whether or not swept", len(p.search(memory.Query{Limit: 7})), want)
+		p.Same("expired items are not found, removed or not", len(p.search(memory.Query{Limit: 7})), want)
 		p.put(home, "again", `1`)
 		p.delete(home, "again")
 		p.Same("a sweep takes no others", len(p.search(memory.Query{Limit: 1000, Text: "word"})), want)
@@ -283,5 +283,5 @@ func concurrentUse(p *probe) {
 		})
 	}
 	wg.Wait()
-	p.Same("nobody's work is lost", len(p.search(memory.Query{Limit: 1000})), 8*10)
+	p.Same("no write is lost", len(p.search(memory.Query{Limit: 1000})), 8*10)
 }

@@ -94,7 +94,7 @@ func show(i memory.Item) string {
 	return fmt.Sprintf("%q %q %s v%d %v %v %v %v", i.Namespace, i.Key, i.Value, i.Version, i.Created, i.Updated, i.Expires, i.Refresh)
 }
 
-// hostile are texts that mean something to somebody.
+// hostile are texts with a special meaning in some backend.
 var hostile = slices.Concat([]string{
 	"*", "?", "[a-z]*", "%", "_", ".", "..", "/", `\`, ":", "{x}", "}{", "'", `"`, "`", "''; DROP TABLE memories; --",
 	"' OR '1'='1", "$eq", "$1", "?1", ":a", "@", "-", "+", "(", "[", "=", "~", " ", "  ", " a", "a ", "\t", "\n", "\r\n", "\x01", "\x7f",

@@ -14,8 +14,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestMap(t *testing.T) { RunFull(t, openSound) }
 
-// sound is a Map whose clock stands still until it is moved, but for a microsecond at
-// each look, so that no two writes are of one time.
+// sound is a Map with a clock that the test moves. Each read of the clock adds a microsecond, so no
+// two writes have the same time.
 type sound struct {
 	memory.Store
 	*watch

@@ -13,39 +13,39 @@ import (
 	"github.com/weftrun/weft/checkpoint/topic"
 )
 
-// Keep is how many events a bus under test should keep, if that can be set.
+// Keep is how many events a bus under test should store, if that can be set.
 const Keep = 64
 
 // World is a bus under test, empty.
 type World struct {
 	Bus   topic.Bus
-	Other topic.Bus // the same topics, as another process has them; nil is Bus
-	// Keep is how many events the bus keeps at least; it drops what is older in time, so
-	// that 8 * Keep more events suffice for some of them to go. 0 leaves the rule out.
+	Other topic.Bus // a connection of another process to the same topics; nil means Bus
+	// Keep is the least number of events that the bus stores. 8 * Keep more events must make it
+	// drop some. 0 leaves the rule out.
 	Keep int
 }
 
-// Rule is one promise.
+// Rule is one guarantee.
 type Rule struct {
 	Name string
 	test func(t testing.TB, w World)
 }
 
-// Rules are all promises.
+// Rules are all guarantees of a bus.
 var Rules = []Rule{
-	{"events come in order and numbered", inOrder},
-	{"a follower goes on from a position", goesOn},
-	{"a follower waits for what comes", waits},
-	{"topics are apart", apart},
-	{"who is behind is told what he missed", missed},
-	{"a position in the future is waited for", future},
-	{"data is nobody else's", copies},
-	{"many publish and many follow", many},
+	{"events are ordered and numbered", inOrder},
+	{"a subscriber continues from a position", goesOn},
+	{"a subscriber waits for events", waits},
+	{"topics are separate", apart},
+	{"a slow subscriber gets a MissedError", missed},
+	{"a position can be in the future", future},
+	{"data is copied", copies},
+	{"many publishers and subscribers", many},
 	{"names are checked", names},
 	{"an ended context ends all", ends},
 }
 
-// Run tests a bus against the promises of package topic. open returns a new World each time.
+// Run tests a bus against the guarantees of package topic. open returns a new World each time.
 func Run(t *testing.T, open func(t testing.TB) World) {
 	for _, r := range Rules {
 		t.Run(r.Name, func(t *testing.T) { r.Test(t, open(t)) })
@@ -102,18 +102,18 @@ func last(t testing.TB, b topic.Bus, name string) uint64 {
 
 func inOrder(t testing.TB, w World) {
 	if n := last(t, w.Other, "a"); n != 0 {
-		t.Errorf("a new topic stands at %d, want 0", n)
+		t.Errorf("a new topic has position %d, want 0", n)
 	}
 	publish(t, w.Bus, "a", "x", "", "z")
 	want(t, "events are numbered from 1", take(t, w.Other, "a", 0, 3), "1 x", "2 ", "3 z")
 	if n := last(t, w.Other, "a"); n != 3 {
-		t.Errorf("after three events the topic stands at %d", n)
+		t.Errorf("after three events the topic has position %d", n)
 	}
 }
 
 func goesOn(t testing.TB, w World) {
 	publish(t, w.Bus, "a", "x", "y", "z")
-	want(t, "a follower gets what is after his position", take(t, w.Other, "a", 1, 2), "2 y", "3 z")
+	want(t, "a subscriber gets the events after its position", take(t, w.Other, "a", 1, 2), "2 y", "3 z")
 }
 
 func waits(t testing.TB, w World) {
@@ -138,7 +138,7 @@ func waits(t testing.TB, w World) {
 	<-begun
 	publish(t, w.Bus, "a", "second")
 	wg.Wait()
-	want(t, "who waits hears of what comes", got, "first", "second")
+	want(t, "a waiting subscriber gets new events", got, "first", "second")
 }
 
 func apart(t testing.TB, w World) {
@@ -161,12 +161,12 @@ func missed(t testing.TB, w World) {
 	for e, err := range w.Other.Follow(t.Context(), "a", 2) {
 		if errors.As(err, &gap) {
 			if next = gap.From + gap.Count; n > 0 || gap.From != 3 || gap.Count == 0 {
-				t.Errorf("rule: the first thing told is what was missed, from the position on\n got: %v after %d events", gap, n)
+				t.Errorf("rule: the MissedError comes first, from the position on\n got: %v after %d events", gap, n)
 			}
 			continue
 		}
 		if err != nil || e.Position != next || string(e.Data) != fmt.Sprint(e.Position) {
-			t.Fatalf("rule: after what was missed comes the oldest that is kept, and so on\n got: %d %q, %v\nwant: %d", e.Position, e.Data, err, next)
+			t.Fatalf("rule: after the MissedError come the stored events in order\n got: %d %q, %v\nwant: %d", e.Position, e.Data, err, next)
 		}
 		next++
 		if n++; e.Position == uint64(total) {
@@ -174,7 +174,7 @@ func missed(t testing.TB, w World) {
 		}
 	}
 	if gap == nil || n < w.Keep {
-		t.Errorf("rule: %d events are kept, no more than that need be\n got: %d, gap %v", w.Keep, n, gap)
+		t.Errorf("rule: at least %d events are stored\n got: %d, gap %v", w.Keep, n, gap)
 	}
 }
 
@@ -232,7 +232,7 @@ func many(t testing.TB, w World) {
 			}
 		}
 		if j != each {
-			t.Errorf("rule: a writer's events come in his order\n got: %q", seen[0])
+			t.Errorf("rule: the events of a publisher come in its order\n got: %q", seen[0])
 		}
 	}
 }
@@ -274,6 +274,6 @@ func ends(t testing.TB, w World) {
 		t.Errorf("rule: a context that ended yields nothing\n got: %v, %v", e, err)
 	}
 	if n := last(t, w.Other, "a"); n != 1 {
-		t.Errorf("the topic stands at %d, want 1", n)
+		t.Errorf("the topic has position %d, want 1", n)
 	}
 }

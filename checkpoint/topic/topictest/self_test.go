@@ -15,8 +15,8 @@ func TestLocal(t *testing.T) {
 	Run(t, func(testing.TB) World { return World{Bus: &topic.Local{Keep: Keep}, Keep: Keep} })
 }
 
-// twisted is a sound bus with some methods of its own.
-type twisted struct {
+// faulty is a correct bus with some methods replaced.
+type faulty struct {
 	*topic.Local
 	publish func(b *topic.Local, ctx context.Context, name string, data []byte) error
 	last    func(b *topic.Local, ctx context.Context, name string) (uint64, error)
@@ -25,28 +25,28 @@ type twisted struct {
 	name    func(name string) string
 }
 
-func (t twisted) named(name string) string {
+func (t faulty) named(name string) string {
 	if t.name != nil {
 		return t.name(name)
 	}
 	return name
 }
 
-func (t twisted) Publish(ctx context.Context, name string, data []byte) error {
+func (t faulty) Publish(ctx context.Context, name string, data []byte) error {
 	if t.publish != nil {
 		return t.publish(t.Local, ctx, t.named(name), data)
 	}
 	return t.Local.Publish(ctx, t.named(name), data)
 }
 
-func (t twisted) Last(ctx context.Context, name string) (uint64, error) {
+func (t faulty) Last(ctx context.Context, name string) (uint64, error) {
 	if t.last != nil {
 		return t.last(t.Local, ctx, t.named(name))
 	}
 	return t.Local.Last(ctx, t.named(name))
 }
 
-func (t twisted) Follow(ctx context.Context, name string, after uint64) iter.Seq2[topic.Event, error] {
+func (t faulty) Follow(ctx context.Context, name string, after uint64) iter.Seq2[topic.Event, error] {
 	if t.after != nil {
 		after = t.after(after)
 	}
@@ -63,11 +63,11 @@ func (t twisted) Follow(ctx context.Context, name string, after uint64) iter.Seq
 	}
 }
 
-// shared hands out one slice to all who ask for an event.
-func shared() twisted {
+// shared returns the same slice to all subscribers of an event.
+func shared() faulty {
 	var mu sync.Mutex
 	seen := map[uint64][]byte{}
-	return twisted{event: func(e *topic.Event, _ *error) {
+	return faulty{event: func(e *topic.Event, _ *error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if _, ok := seen[e.Position]; !ok {
@@ -80,30 +80,30 @@ func shared() twisted {
 func TestBrokenBusesAreCaught(t *testing.T) {
 	caught := map[string]bool{}
 	for name, b := range map[string]struct {
-		bus   twisted
+		bus   faulty
 		rules []string
 	}{
-		"counts from 0":       {twisted{event: func(e *topic.Event, _ *error) { e.Position-- }}, []string{"events come in order", "a follower goes on"}},
-		"begins at the start": {twisted{after: func(uint64) uint64 { return 0 }}, []string{"a follower goes on", "a position in the future"}},
-		"has one topic": {twisted{name: func(name string) string {
+		"counts from 0":       {faulty{event: func(e *topic.Event, _ *error) { e.Position-- }}, []string{"events are ordered", "a subscriber continues"}},
+		"begins at the start": {faulty{after: func(uint64) uint64 { return 0 }}, []string{"a subscriber continues", "a position can be"}},
+		"has one topic": {faulty{name: func(name string) string {
 			if name == "" || len(name) > topic.MaxName {
 				return name
 			}
 			return "all"
-		}}, []string{"topics are apart"}},
-		"spoils data":         {twisted{event: func(e *topic.Event, _ *error) { e.Data = []byte(strings.ToUpper(string(e.Data))) }}, []string{"a follower waits"}},
-		"hides what was lost": {twisted{event: func(_ *topic.Event, err *error) { *err = nil }}, []string{"who is behind"}},
-		"shares data":         {shared(), []string{"data is nobody else's"}},
-		"takes any name":      {twisted{name: func(name string) string { return "n" + name[:min(len(name), 100)] }}, []string{"names are checked"}},
-		"is deaf to contexts": {twisted{publish: func(b *topic.Local, _ context.Context, name string, data []byte) error {
+		}}, []string{"topics are separate"}},
+		"spoils data":         {faulty{event: func(e *topic.Event, _ *error) { e.Data = []byte(strings.ToUpper(string(e.Data))) }}, []string{"a subscriber waits"}},
+		"hides missed events": {faulty{event: func(_ *topic.Event, err *error) { *err = nil }}, []string{"a slow subscriber"}},
+		"shares data":         {shared(), []string{"data is copied"}},
+		"takes any name":      {faulty{name: func(name string) string { return "n" + name[:min(len(name), 100)] }}, []string{"names are checked"}},
+		"ignores contexts": {faulty{publish: func(b *topic.Local, _ context.Context, name string, data []byte) error {
 			return b.Publish(context.Background(), name, data)
 		}}, []string{"an ended context"}},
-		"doubles what is published": {twisted{publish: func(b *topic.Local, ctx context.Context, name string, data []byte) error {
+		"doubles what is published": {faulty{publish: func(b *topic.Local, ctx context.Context, name string, data []byte) error {
 			if err := b.Publish(ctx, name, data); err != nil {
 				return err
 			}
 			return b.Publish(ctx, name, data)
-		}}, []string{"many publish"}},
+		}}, []string{"many publishers"}},
 	} {
 		for _, r := range Rules {
 			for _, want := range b.rules {
