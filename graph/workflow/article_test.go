@@ -174,9 +174,9 @@ func articleKinds() map[string]workflow.Kind {
 	}
 }
 
-// The proposal's example, which uses the whole language, loads without a warning and passes
-// its own tests.
-func TestTheExampleOfTheProposalRunsItsOwnTests(t *testing.T) {
+// TestArticle_PassesItsTests loads an example that uses the whole language. It has no warnings and
+// passes its own tests.
+func TestArticle_PassesItsTests(t *testing.T) {
 	o := options()
 	o.Root, o.Strict = t.TempDir(), true
 	for name, k := range articleKinds() {

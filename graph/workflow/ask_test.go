@@ -44,7 +44,7 @@ func (f flow) open(input string) graph.Interrupt {
 	return res.Interrupts[0]
 }
 
-func TestAFormIsAskedByItsSchema(t *testing.T) {
+func TestForm_QuestionHasItsSchema(t *testing.T) {
 	in := parse(t, booking).open(`{"hotel": "Ritz"}`)
 	const want = `{"type":"object","properties":{"room":{"type":"string","title":"Room","enum":["small","large"]},` +
 		`"nights":{"type":"integer","minimum":1,"maximum":30,"default":2},` +
@@ -57,7 +57,7 @@ func TestAFormIsAskedByItsSchema(t *testing.T) {
 	}
 }
 
-func TestAnswersToAFormAreChecked(t *testing.T) {
+func TestForm_ChecksAnswers(t *testing.T) {
 	f := parse(t, booking)
 	in := f.open(`{"hotel": "Ritz"}`)
 	for _, bad := range []string{
@@ -88,7 +88,7 @@ func clocked(t *testing.T, f flow) (*graph.Graph[record.Record], func(time.Durat
 	return g, func(d time.Duration) { now = now.Add(d) }
 }
 
-func TestAFormThatExpiresHasItsOwnAnswer(t *testing.T) {
+func TestForm_ExpiryHasItsAnswer(t *testing.T) {
 	f := parse(t, booking)
 	var pass func(time.Duration)
 	f.Graph, pass = clocked(t, f)
@@ -101,7 +101,7 @@ func TestAFormThatExpiresHasItsOwnAnswer(t *testing.T) {
 	f.ended(res, `{"hotel":"Ritz","room":"small","nights":2,"guests":[],"extras":null,"note":null}`)
 }
 
-func TestAnExpiredAndADeclinedQuestionAreFailuresWithCodes(t *testing.T) {
+func TestAsk_ExpiredAndDeclinedHaveCodes(t *testing.T) {
 	text := `
 version: 1
 state: {why: string}
@@ -130,7 +130,7 @@ nodes:
 	f.ended(res, `{"why":"declined"}`)
 }
 
-func TestAnAnswerMayBeOneValue(t *testing.T) {
+func TestAsk_AnswerIsOneValue(t *testing.T) {
 	f := parse(t, `
 version: 1
 state: {n: int, text: string}
@@ -153,7 +153,7 @@ nodes:
 }
 
 // A whole number may fit the schema and no int all the same: JSON has no bounds.
-func TestAnAnswerThatCannotBeReadIsAskedForAgain(t *testing.T) {
+func TestAsk_InvalidAnswerAsksAgain(t *testing.T) {
 	f := parse(t, `
 version: 1
 state: {n: int}
@@ -185,7 +185,7 @@ nodes:
     next: END
 `
 
-func TestApprovalVariants(t *testing.T) {
+func TestApproval_Variants(t *testing.T) {
 	for given, want := range map[string]string{
 		`{"type": "approve"}`:                        `{"approved":true,"args":{"to":"Ada"},"expired":false,"message":"","type":"approve"}`,
 		`{"type": "edit", "args": {"to": "Bob"}}`:    `{"approved":true,"args":{"to":"Bob"},"expired":false,"message":"","type":"edit"}`,
@@ -215,7 +215,7 @@ func TestApprovalVariants(t *testing.T) {
 }
 
 // Requirement: deadlines and forms of questions are ignored
-func TestAnApprovalThatExpiresIsWhatTheFileStates(t *testing.T) {
+func TestApproval_ExpiryFollowsTheFile(t *testing.T) {
 	f := parse(t, approving)
 	var pass func(time.Duration)
 	f.Graph, pass = clocked(t, f)

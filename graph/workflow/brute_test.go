@@ -50,14 +50,14 @@ func tries(t *testing.T, text string) {
 	formatsSafely(t, text, text)
 }
 
-// TestNoTextOfThreePiecesIsAPanic tries what fuzzing finds late: a text that ends where more was
+// TestParse_TextsOfThreePiecesDoNotPanic tries what fuzzing finds late: a text that ends where more was
 // expected.
-func TestNoTextOfThreePiecesIsAPanic(t *testing.T) {
+func TestParse_TextsOfThreePiecesDoNotPanic(t *testing.T) {
 	strungTogether(3, pieces, func(text string) { tries(t, text) })
 }
 
-// TestNoTwoPiecesInAFileAreAPanic puts two pieces where a file has something else.
-func TestNoTwoPiecesInAFileAreAPanic(t *testing.T) {
+// TestParse_TwoPiecesDoNotPanic puts two pieces where a file has something else.
+func TestParse_TwoPiecesDoNotPanic(t *testing.T) {
 	for _, around := range [][2]string{
 		{"version: 1\nnodes:\n  a:\n    set: {}\n    next: ", "\n"},
 		{"version: 1\nnodes:\n  a:\n", "    set: {}\n   next: END\n"},
@@ -69,9 +69,9 @@ func TestNoTwoPiecesInAFileAreAPanic(t *testing.T) {
 	}
 }
 
-// TestNoOddValueIsAPanic puts values where others belong: nothing, lists, aliases, and numbers out
+// TestParse_OddValuesDoNotPanic puts values where others belong: nothing, lists, aliases, and numbers out
 // of bounds.
-func TestNoOddValueIsAPanic(t *testing.T) {
+func TestParse_OddValuesDoNotPanic(t *testing.T) {
 	odd := []string{"", "~", "[]", "{}", "[~]", "{a: ~}", "[[]]", "[{}]", "\"\"", "*n", "*l", "17", "-1", "1e400", "true", "END", "${{", "\"${{ }}\"",
 		"9223372036854775808", "9999999h", "2562048h", "0s", "999999999GiB", "999999999/s", "\"\\u200b\"", "{? [a] : b}", "{<<: *n}"}
 	const top = "version name description types state input output config env secrets defaults limits interrupt start nodes edges tests"

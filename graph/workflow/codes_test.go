@@ -31,7 +31,7 @@ func parseExample(src string) error {
 	return err
 }
 
-func TestTheExamplesOfEveryCodeAreRightAndWrong(t *testing.T) {
+func TestCodes_ExamplesAreRightAndWrong(t *testing.T) {
 	for _, e := range workflow.Codes() {
 		if e.Title == "" || e.Why == "" || !regexp.MustCompile(`^WF[0-9][0-9][0-9]$`).MatchString(string(e.Code)) {
 			t.Errorf("%+v is incomplete", e)
@@ -54,9 +54,9 @@ func TestTheExamplesOfEveryCodeAreRightAndWrong(t *testing.T) {
 	}
 }
 
-// TestEveryCodeIsRegisteredAndMade looks for the codes in the sources, in the golden files
-// and in what TestHostileFilesAreRefusedFast and TestInputReportsEveryMistake expect.
-func TestEveryCodeIsRegisteredAndMade(t *testing.T) {
+// TestCodes_EachIsRegisteredAndUsed looks for the codes in the sources, in the golden files
+// and in what TestParse_RejectsHostileFilesFast and TestInput_ReportsEveryMistake expect.
+func TestCodes_EachIsRegisteredAndUsed(t *testing.T) {
 	made, expected := codesInFiles(t, "*.go", false), codesInFiles(t, "testdata/invalid/*", true)
 	for c := range codesInFiles(t, "*_test.go", true) {
 		expected[c] = true
@@ -101,7 +101,7 @@ func codesInFiles(t *testing.T, pattern string, errs bool) map[string]bool {
 	return codes
 }
 
-func TestExplainKnowsTheCodesAndWhatIsMeant(t *testing.T) {
+func TestExplain_SuggestsCodes(t *testing.T) {
 	if e, err := workflow.Explain("wf203"); err != nil || e.Title != "An unknown field" {
 		t.Errorf("got %+v, %v", e, err)
 	}

@@ -38,7 +38,7 @@ func parseConfigured(t *testing.T, model string) *workflow.Workflow {
 
 // A turn goes on with the settings with which it began, although the file has another
 // default by then, in another process; the next turn has its own.
-func TestAResumeSeesTheConfigOfItsTurn(t *testing.T) {
+func TestConfig_ResumeHasTheTurnsConfig(t *testing.T) {
 	store := new(checkpoint.Memory)
 	first := parseConfigured(t, "old")
 	in, err := first.InputWith(nil, raw(map[string]string{"size": "3"}))
@@ -71,7 +71,7 @@ func TestAResumeSeesTheConfigOfItsTurn(t *testing.T) {
 	}
 }
 
-func TestInputWithReportsEverySettingThatIsWrong(t *testing.T) {
+func TestInputWith_ReportsEveryInvalidSetting(t *testing.T) {
 	w := parseConfigured(t, "x")
 	_, err := w.InputWith(nil, raw(map[string]string{"modl": `"y"`, "model": "7"}))
 	const want = `in.yaml:1:1: error[WF804]: there is no setting "modl" in config; did you mean "model"?
@@ -95,7 +95,7 @@ in.yaml:2:45: error[WF804]: config size is missing, and has no default; want int
 	}
 }
 
-func TestTheConfigIsNoFieldOfTheState(t *testing.T) {
+func TestConfig_IsNotAFieldOfTheState(t *testing.T) {
 	w := parseConfigured(t, "x")
 	in, err := w.InputWith(nil, raw(map[string]string{"size": "3"}))
 	if err != nil {
@@ -113,7 +113,7 @@ func TestTheConfigIsNoFieldOfTheState(t *testing.T) {
 	}
 }
 
-func TestTestsOfAFileGiveTheirConfig(t *testing.T) {
+func TestRunTests_PassesConfig(t *testing.T) {
 	w, err := workflow.Parse("in.yaml", []byte(configured+`tests:
   - {name: one, config: {size: 1}, answers: [{a: true}], expect: {output: {text: DEFAULT 1}}}
   - {name: two, config: {size: 2, model: big}, answers: [{a: true}], expect: {output: {text: big 2}}}

@@ -11,9 +11,9 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// TestTheCookbookRuns runs the tests of every file in docs/cookbook.md, which must go
+// TestCookbook_Runs runs the tests of every file in docs/cookbook.md, which must go
 // through every node and every way.
-func TestTheCookbookRuns(t *testing.T) {
+func TestCookbook_Runs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/cookbook.md")
 	if err != nil {
 		t.Fatal(err)

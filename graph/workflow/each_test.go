@@ -36,7 +36,7 @@ func (c *together) work(context.Context, struct{}) (int, error) {
 	return 1, nil
 }
 
-func TestAForEachRunsAtMostMaxParallelItemsAtOnce(t *testing.T) {
+func TestForEach_MaxParallelBoundsItems(t *testing.T) {
 	c := &together{want: 3, full: make(chan struct{})}
 	f := load(t, map[string]string{"main.yaml": `
 version: 1
@@ -50,7 +50,7 @@ nodes:
 	}
 }
 
-func TestMaxParallelHoldsForItemsThatAreGraphs(t *testing.T) {
+func TestForEach_MaxParallelBoundsGraphs(t *testing.T) {
 	c := &together{want: 2, full: make(chan struct{})}
 	f := load(t, map[string]string{"main.yaml": `
 version: 1

@@ -9,7 +9,7 @@ import (
 )
 
 // A program delivers an event as an answer, and a run in another process continues with it.
-func TestAnEventIsAnsweredFromOutside(t *testing.T) {
+func TestEvent_IsAnsweredFromOutside(t *testing.T) {
 	f := parse(t, `
 version: 1
 state: {order: any}
@@ -31,7 +31,7 @@ nodes:
 	f.ended(res, `{"order":{"sum":12}}`)
 }
 
-func TestTestsOfAFileAnswerEventsAndDoNotWait(t *testing.T) {
+func TestRunTests_AnswersEventsWithoutWaiting(t *testing.T) {
 	f := parse(t, `
 version: 1
 state: {sum: int}

@@ -8,7 +8,7 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-func TestAnExcerptUnderlinesWhatIsMeant(t *testing.T) {
+func TestExcerpt_UnderlinesTheProblem(t *testing.T) {
 	for _, c := range []struct{ name, src, want string }{
 		{"an expression", "version: 1\nstate: {sources: list<string>}\nnodes:\n  a:\n    set: {}\n    next:\n      - if: len(state.sorces) == 0\n        to: END\n      - else: END\n", `
 in.yaml:7:23: error[WF203]: unknown field sorces; did you mean "sources"?

@@ -8,7 +8,7 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-func TestFormatPutsLinesWhereTheyBelong(t *testing.T) {
+func TestFormat_Indents(t *testing.T) {
 	for _, c := range []struct{ name, src, want string }{
 		{"indentation", "version: 1\nnodes:\n    a:\n        set: {}\n        next:\n        - if: true\n          to: END\n        -   else: END\n", "version: 1\nnodes:\n  a:\n    set: {}\n    next:\n      - if: true\n        to: END\n      - else: END\n"},
 		{"comments", "# top\n\n\n\nversion: 1   # one  \nnodes:\n    # of a\n    a:\n        set: {}   \n        # end of a\n    # of b\n    b: {}\n# bottom", "# top\n\nversion: 1   # one\nnodes:\n  # of a\n  a:\n    set: {}\n    # end of a\n  # of b\n  b: {}\n# bottom\n"},
@@ -36,7 +36,7 @@ func TestFormatPutsLinesWhereTheyBelong(t *testing.T) {
 	}
 }
 
-func TestFormatRefusesWhatIsNoYAML(t *testing.T) {
+func TestFormat_RejectsInvalidYAML(t *testing.T) {
 	_, err := workflow.Format("in.yaml", []byte("a: [}"))
 	var e *workflow.Error
 	if !errors.As(err, &e) || e.Problems[0].Code != "WF001" {
@@ -44,14 +44,14 @@ func TestFormatRefusesWhatIsNoYAML(t *testing.T) {
 	}
 }
 
-func TestFormatRefusesWhatItWouldChange(t *testing.T) {
+func TestFormat_RejectsFilesItWouldChange(t *testing.T) {
 	out, err := workflow.Format("in.yaml", []byte("a:\n-   k: |2\n        x\n"))
 	if err == nil || !strings.HasPrefix(err.Error(), "in.yaml:1:1: error[WF013]: ") || out != nil {
 		t.Errorf("got %q, %v", out, err)
 	}
 }
 
-func TestTheGoldenFilesAreFormattedTwiceAsOnce(t *testing.T) {
+func TestFormat_IsIdempotent(t *testing.T) {
 	for name, src := range validFiles(t) {
 		formatsSafely(t, name, src)
 	}

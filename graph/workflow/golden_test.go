@@ -70,10 +70,10 @@ func seed(f *testing.F) {
 	}
 }
 
-// TestEveryFeatureDoesWhatItsGoldenFileStates runs the cases of testdata/valid: a name
+// TestGolden_ValidFiles runs the cases of testdata/valid: a name
 // after ===, a file, and then lines with =>: its input, if it takes any, the drawing of
 // the graph it becomes, and what happens when it runs.
-func TestEveryFeatureDoesWhatItsGoldenFileStates(t *testing.T) {
+func TestGolden_ValidFiles(t *testing.T) {
 	names, text := cases(t, "testdata/valid/*.txt")
 	rewritten := map[string]string{}
 	for _, name := range names {

@@ -38,9 +38,9 @@ func repeated(n int, format string) string {
 	return b.String()
 }
 
-// TestGreedyFilesAreRefusedWithinTheBudget has files that repeat a small amount of work in many
+// TestParse_RejectsGreedyFilesInBudget has files that repeat a small amount of work in many
 // places.
-func TestGreedyFilesAreRefusedWithinTheBudget(t *testing.T) {
+func TestParse_RejectsGreedyFilesInBudget(t *testing.T) {
 	const any1 = "state: {x: any}\n"
 	types := "types:\n  T0: {a: int}\n"
 	for i := 1; i < 60; i++ {
@@ -88,9 +88,9 @@ func dense(n int) string {
 	return b.String()
 }
 
-// TestGreedyFilesThatAreValidLoadWithinTheBudget holds graphs of which the checks could look at
+// TestParse_LoadsGreedyFilesInBudget holds graphs of which the checks could look at
 // every path.
-func TestGreedyFilesThatAreValidLoadWithinTheBudget(t *testing.T) {
+func TestParse_LoadsGreedyFilesInBudget(t *testing.T) {
 	var joins, ways strings.Builder
 	for i := range 120 {
 		fmt.Fprintf(&joins, "  a%d: {set: {}, next: [b%d, c%d]}\n  b%d: {set: {}, next: j%d}\n  c%d: {set: {}, next: j%d}\n", i, i, i, i, i, i, i)
@@ -122,9 +122,9 @@ func TestGreedyFilesThatAreValidLoadWithinTheBudget(t *testing.T) {
 	}
 }
 
-// TestTheFirst200MistakesAreShown holds that a real file has all of its mistakes, and what follows
+// TestParse_ReportsTheFirst200Mistakes holds that a real file has all of its mistakes, and what follows
 // more of them.
-func TestTheFirst200MistakesAreShown(t *testing.T) {
+func TestParse_ReportsTheFirst200Mistakes(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 100: 100, 200: 200, 201: 201, 300: 201} {
 		_, err := workflow.Parse("in.yaml", []byte(setOf(n, `"${{ foo }}"`)), workflow.Options{})
 		var e *workflow.Error

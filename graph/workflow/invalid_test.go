@@ -59,9 +59,9 @@ func options() workflow.Options {
 	}
 }
 
-// TestEveryMistakeIsReportedAtItsPlace runs the cases of testdata/invalid: a name
+// TestGolden_InvalidFiles runs the cases of testdata/invalid: a name
 // after ===, a file, and the errors that are expected after =>, all of them.
-func TestEveryMistakeIsReportedAtItsPlace(t *testing.T) {
+func TestGolden_InvalidFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/invalid/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)

@@ -53,7 +53,7 @@ const (
 )
 
 // Requirement: a hostile workflow file
-func TestBillionLaughsAreRefused(t *testing.T) {
+func TestParse_RejectsBillionLaughs(t *testing.T) {
 	lol := "version: 1\nx0: &x0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n"
 	for i := 1; i < 10; i++ {
 		lol += fmt.Sprintf("x%d: &x%d [%s*x%d]\n", i, i, strings.Repeat(fmt.Sprintf("*x%d, ", i-1), 9), i-1)
@@ -73,7 +73,7 @@ func TestBillionLaughsAreRefused(t *testing.T) {
 	})
 }
 
-func Test100kBracketsAreRefused(t *testing.T) {
+func TestParse_Rejects100kBrackets(t *testing.T) {
 	const n = 100_000
 	for name, src := range map[string]string{
 		"open":    strings.Repeat("[", n),
@@ -87,8 +87,8 @@ func Test100kBracketsAreRefused(t *testing.T) {
 	t.Run("keys", func(t *testing.T) { refuses(t, head+"\n"+strings.Repeat("? ", n)+"a", "error[WF") })
 }
 
-// TestNoMoreThan1MiBIsRead holds the limit to the byte, and loads what just fits.
-func TestNoMoreThan1MiBIsRead(t *testing.T) {
+// TestParse_ReadsAtMost1MiB holds the limit to the byte, and loads what just fits.
+func TestParse_ReadsAtMost1MiB(t *testing.T) {
 	const limit = 1 << 20
 	refuses(t, strings.Repeat("# much\n", 300_000), "1:1: error[WF601]: the file has 2100000 bytes; the maximum is 1048576")
 	file := "version: 1\n" + tail + "# "
@@ -119,7 +119,7 @@ func TestNoMoreThan1MiBIsRead(t *testing.T) {
 	})
 }
 
-func TestMergeKeysAreRefused(t *testing.T) {
+func TestParse_RejectsMergeKeys(t *testing.T) {
 	const want = "error[WF009]: merge keys (<<) are not allowed; write the keys out"
 	for _, merge := range []string{"<<: *m", "<<: [*m, *m]", "<<: {next: END}", "!!merge <<: *m", `? <<
     : *m`} {
@@ -127,7 +127,7 @@ func TestMergeKeysAreRefused(t *testing.T) {
 	}
 }
 
-func TestDuplicateKeysAreRefused(t *testing.T) {
+func TestParse_RejectsDuplicateKeys(t *testing.T) {
 	for src, want := range map[string]string{
 		"version: 1\nversion: 1\n" + tail:                                                      `2:1: error[WF011]: duplicate key "version"; the first is in line 1`,
 		"version: 1\nnodes:\n  a: {set: {}, next: END}\n  \"a\": {set: {}, next: END}":         `4:3: error[WF011]: duplicate key "a"; the first is in line 3`,
@@ -139,9 +139,9 @@ func TestDuplicateKeysAreRefused(t *testing.T) {
 	}
 }
 
-// TestOddScalarsAreRefusedOrText holds what YAML reads otherwise than it looks, and the words
+// TestParse_OddScalars holds what YAML reads otherwise than it looks, and the words
 // that only look as if they were true and false.
-func TestOddScalarsAreRefusedOrText(t *testing.T) {
+func TestParse_OddScalars(t *testing.T) {
 	for _, odd := range []string{"017", "0o17", "0x1F", "0b1", "1_000", "0_7", "1_0.5", ".inf", "-.Inf", ".NaN", "1e400",
 		"99999999999999999999", "2020-01-01", "2020-01-01T10:00:00Z", "2020-1-1"} {
 		refuses(t, "version: 1\nstate: {x: any}\nnodes: {a: {set: {x: "+odd+"}, next: END}}", "3:22: error[WF012]: "+odd+" ")
@@ -154,9 +154,9 @@ func TestOddScalarsAreRefusedOrText(t *testing.T) {
 	}
 }
 
-// TestHostileIDsAreRefused gives nodes, fields, types, limits and secrets the names of paths,
-// of controls and of what only looks like a letter.
-func TestHostileIDsAreRefused(t *testing.T) {
+// TestParse_RejectsHostileNames gives nodes, fields, types, limits and secrets names of paths,
+// of control characters, and of look-alikes of letters.
+func TestParse_RejectsHostileNames(t *testing.T) {
 	for _, id := range []string{"", " ", "../../etc/passwd", "/", "a/b", `a\b`, "a.b", "a:b", "a b", "a\nb", "a\tb", "\u001b[31m", "\u202eb", "a\u200b",
 		"\u0435hit", "\ufeffa", "1a", "-a", "${{ 1 }}", "$(id)", "';--", "<script>", "%s", "a*", "a{b}", strings.Repeat("a", 5000) + "!"} {
 		quoted, err := json.Marshal(id)
@@ -189,9 +189,9 @@ func TestHostileIDsAreRefused(t *testing.T) {
 	}
 }
 
-// TestPathEscapeBySymlinkIsRefused leaves the folder by links: to a file, to a folder, by a
+// TestLoad_RejectsSymlinksOutOfTheRoot leaves the folder by links: to a file, to a folder, by a
 // chain of links, and by one that leads back in by way of the outside.
-func TestPathEscapeBySymlinkIsRefused(t *testing.T) {
+func TestLoad_RejectsSymlinksOutOfTheRoot(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
 	const child = "version: 1\nnodes: {hidden: {set: {}, next: END}}\n"
 	err := errors.Join(
@@ -227,10 +227,10 @@ func TestPathEscapeBySymlinkIsRefused(t *testing.T) {
 	}
 }
 
-// TestHostileFilesAreRefusedFast holds what is too large to be written in a script.
+// TestParse_RejectsHostileFilesFast holds what is too large to be written in a script.
 //
 // Requirement: a hostile workflow file
-func TestHostileFilesAreRefusedFast(t *testing.T) {
+func TestParse_RejectsHostileFilesFast(t *testing.T) {
 	var many strings.Builder
 	many.WriteString("version: 1\nnodes:\n")
 	for i := range 501 {

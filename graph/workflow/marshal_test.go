@@ -33,9 +33,9 @@ func programOf(t *testing.T, compile func(graph.Config) (*graph.Graph[record.Rec
 	return ""
 }
 
-// TestAFileIsTheSameAfterARoundTrip writes every valid file of the golden files, and the
+// TestMarshal_RoundTrip writes every valid file of the golden files, and the
 // one with tests, in the canonical form and reads it again.
-func TestAFileIsTheSameAfterARoundTrip(t *testing.T) {
+func TestMarshal_RoundTrip(t *testing.T) {
 	files := validFiles(t)
 	files["tested"] = tested
 	files["edges"] = "version: 1\nstate: {n: int}\nnodes: {a: {set: {}}, b: {set: {}}}\nedges: [{from: a, to: b, if: state.n > 1}, {from: a, to: END}, {from: b, to: END}]\n"
@@ -76,7 +76,7 @@ func TestAFileIsTheSameAfterARoundTrip(t *testing.T) {
 	}
 }
 
-func TestTheCanonicalFormWritesWhatFollows(t *testing.T) {
+func TestMarshal_WritesImpliedEdges(t *testing.T) {
 	w, err := workflow.Parse("in.yaml", []byte(`# a comment
 nodes:
   c: {set: {}, requires: [x, y]}
@@ -122,7 +122,7 @@ nodes:
 
 // The same graph, built in Go and written in YAML, is one program: a thread of the one
 // goes on with the other.
-func TestAGraphInGoAndItsFileAreOneProgram(t *testing.T) {
+func TestGraphInGo_EqualsItsFile(t *testing.T) {
 	w, err := workflow.Parse("copy.yaml", []byte(`
 version: 1
 state: {n: {type: int, reducer: add}, text: string}

@@ -24,7 +24,7 @@ nodes:
   a: {set: {EDIT}, next: END}
 `
 
-func TestANullThatIsNotWrittenIsAnError(t *testing.T) {
+func TestSet_ComputedNullIsAnError(t *testing.T) {
 	for field, base := range map[string]string{"list": "[]", "text": "''", "n": "0"} {
 		missing := strings.Replace(nulls, "EDIT", field+`: "${{ state.any.missing }}"`, 1)
 		failing(t, missing, `{"any": {}}`, "main.yaml:6:", "field "+field+" got null", "??")
@@ -42,7 +42,7 @@ func TestANullThatIsNotWrittenIsAnError(t *testing.T) {
 	}
 }
 
-func TestForEachOverNullIsAnError(t *testing.T) {
+func TestForEach_NullListIsAnError(t *testing.T) {
 	failing(t, `
 version: 1
 state: {any: any, n: {type: int, reducer: add}}
@@ -52,7 +52,7 @@ nodes:
 `, `{"any": {}}`, "main.yaml:6:", "not null")
 }
 
-func TestAFailingItemIsNamed(t *testing.T) {
+func TestForEach_NamesFailedItem(t *testing.T) {
 	failing(t, `
 version: 1
 state: {n: {type: int, reducer: add}}

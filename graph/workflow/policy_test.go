@@ -59,7 +59,7 @@ nodes:
   c: {set: {log: c}, next: END}
 `
 
-func TestOnErrorTakesTheFirstWayThatHolds(t *testing.T) {
+func TestOnError_TakesTheFirstTrueItem(t *testing.T) {
 	var runs atomic.Int64
 	f := with(t, withHandler, failsBy(&runs))
 	f.gives(`{"code": ""}`, `{"log":["fine","b"]}`)
@@ -75,7 +75,7 @@ func TestOnErrorTakesTheFirstWayThatHolds(t *testing.T) {
 	}
 }
 
-func TestOnErrorSeesWhatFailed(t *testing.T) {
+func TestOnError_ReadsTheError(t *testing.T) {
 	var runs atomic.Int64
 	res, err := with(t, withHandler, failsBy(&runs)).start(`{"code": "late"}`)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestOnErrorSeesWhatFailed(t *testing.T) {
 	}
 }
 
-func TestOnErrorOfANodeThatChoosesItsWay(t *testing.T) {
+func TestOnError_OfNodeWithConditions(t *testing.T) {
 	var runs atomic.Int64
 	text := `
 version: 1
@@ -106,7 +106,7 @@ nodes:
 	with(t, text, failsBy(&runs)).gives(`{}`, `{"log":["mended","c"]}`)
 }
 
-func TestAFailedItemMayBeLeftOut(t *testing.T) {
+func TestForEach_OmitsFailedItems(t *testing.T) {
 	kinds := map[string]workflow.Kind{"go:odd": workflow.Go(func(_ context.Context, in number) (int, error) {
 		if in.N%2 == 0 {
 			return 0, errors.New("even")
@@ -129,7 +129,7 @@ nodes:
 	with(t, text, kinds).gives(`{}`, `{"got":[1,-2,3,-4,5]}`)
 }
 
-func TestDefaultsHoldForNodesThatSayNothing(t *testing.T) {
+func TestDefaults_ApplyToNodes(t *testing.T) {
 	var runs atomic.Int64
 	text := `
 version: 1
@@ -150,7 +150,7 @@ nodes:
 	with(t, text, failsBy(&runs)).gives(`{}`, `{"log":["1","fine"]}`)
 }
 
-func TestRetryOnNamesKindsAndCodes(t *testing.T) {
+func TestRetryOn_KindsAndCodes(t *testing.T) {
 	for on, want := range map[string]int64{
 		`["http:429", "http:5xx"]`: 3, `["http:503"]`: 3, `["http:4xx"]`: 1, `[timeout]`: 1, `[error]`: 3,
 	} {
@@ -171,7 +171,7 @@ nodes:
 	}
 }
 
-func TestPermanentFailuresAreNotRetried(t *testing.T) {
+func TestRetry_SkipsPermanentFailures(t *testing.T) {
 	var runs atomic.Int64
 	kinds := map[string]workflow.Kind{"go:never": workflow.Go(func(context.Context, struct{}) (int, error) {
 		runs.Add(1)
@@ -183,7 +183,7 @@ func TestPermanentFailuresAreNotRetried(t *testing.T) {
 	}
 }
 
-func TestACachedNodeRunsOnceForAKey(t *testing.T) {
+func TestCache_RunsNodeOncePerKey(t *testing.T) {
 	var runs atomic.Int64
 	text := `
 version: 1
@@ -250,7 +250,7 @@ func (c *crowd) kind() workflow.Kind {
 }
 
 // Requirement: a limit counts configurations, not calls
-func TestNamedLimitsAreSharedByTheirName(t *testing.T) {
+func TestLimits_SharedByName(t *testing.T) {
 	child := `
 version: 1
 limits: {shared: {api: {concurrency: 2}}}
@@ -277,7 +277,7 @@ nodes:
 	})
 }
 
-func TestARateSpreadsBeginnings(t *testing.T) {
+func TestRate_SpreadsStarts(t *testing.T) {
 	text := `
 version: 1
 limits: {shared: {api: {rate: 60/m}}}
@@ -295,7 +295,7 @@ nodes: {a: {for_each: {in: "1..4"}, uses: go:double, with: {n: 1}, limit: api, n
 	})
 }
 
-func TestALimitOfTheProgramWins(t *testing.T) {
+func TestLimits_ProgramOverridesFile(t *testing.T) {
 	text := `
 version: 1
 limits: {shared: {api: {concurrency: 4}}}
@@ -318,7 +318,7 @@ nodes: {a: {for_each: {in: "1..4"}, uses: go:crowd, limit: api, next: END}}
 	})
 }
 
-func TestADeferredNodeWaitsForTheRest(t *testing.T) {
+func TestDefer_WaitsForOtherNodes(t *testing.T) {
 	parse(t, `
 version: 1
 state: {log: {type: list<string>, reducer: append}}
@@ -331,7 +331,7 @@ nodes:
 `).gives(`{}`, `{"log":["a","b","c","last"]}`)
 }
 
-func TestEdgesAtTheTop(t *testing.T) {
+func TestEdges_Section(t *testing.T) {
 	text := `
 version: 1
 state: {n: int, log: {type: list<string>, reducer: append}}
@@ -354,7 +354,7 @@ edges:
 	parse(t, text).gives(`{"n": 2}`, `{"log":["a","b","c","d"]}`)
 }
 
-func TestEdgesFollowFromRequiresAndProvides(t *testing.T) {
+func TestEdges_FollowFromRequiresAndProvides(t *testing.T) {
 	text := `
 version: 1
 state: {topic: string, facts: string, tone: string, draft: string, log: {type: list<string>, reducer: append}}
@@ -383,7 +383,7 @@ nodes:
 	}
 }
 
-func TestInterruptsOfTheFilePause(t *testing.T) {
+func TestInterrupt_PausesTheRun(t *testing.T) {
 	f := parse(t, `
 version: 1
 state: {log: {type: list<string>, reducer: append}}
@@ -403,7 +403,7 @@ nodes:
 	f.ended(res, `{"log":["a","b"]}`)
 }
 
-func TestAnIdempotencyKeyGoesToTheNodeAndKeepsItsResult(t *testing.T) {
+func TestIdempotencyKey_ReachesNodeAndStoresResult(t *testing.T) {
 	var keys []string
 	kinds := map[string]workflow.Kind{"go:pay": workflow.Go(func(ctx context.Context, _ struct{}) (map[string]any, error) {
 		keys = append(keys, workflow.IdempotencyKey(ctx))
@@ -424,7 +424,7 @@ nodes:
 }
 
 // The result is stored before the node has ended, so a failure after the work does not repeat it.
-func TestAKeptResultIsNotMadeAgain(t *testing.T) {
+func TestIdempotencyKey_ResultIsReused(t *testing.T) {
 	for key, want := range map[string]int64{"idempotency_key: pay,": 1, "": 2} {
 		var runs atomic.Int64
 		f := with(t, `

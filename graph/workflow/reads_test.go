@@ -8,7 +8,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-func TestAStepDoesNotGrowWithALogThatNoExpressionReads(t *testing.T) {
+func TestStep_UnreadLogCostsNothing(t *testing.T) {
 	bytes := func(n int) uint64 {
 		w := parse(t, fmt.Sprintf(`
 version: 1

@@ -11,9 +11,9 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// TestResumeRunsOnlyTheItemsThatFailed goes through a checkpoint, so the items come
+// TestForEach_ResumeRunsFailedItems goes through a checkpoint, so the items come
 // back from JSON.
-func TestResumeRunsOnlyTheItemsThatFailed(t *testing.T) {
+func TestForEach_ResumeRunsFailedItems(t *testing.T) {
 	var mu sync.Mutex
 	var calls []int
 	broken := true
@@ -54,7 +54,7 @@ nodes:
 	}
 }
 
-func TestSubWorkflowDecidesByWhatItWrote(t *testing.T) {
+func TestSubWorkflow_ChoosesByItsOutput(t *testing.T) {
 	files := map[string]string{"main.yaml": `
 version: 1
 state: {n: int, way: string}
@@ -77,7 +77,7 @@ nodes:
 	load(t, files, nil).gives(`{"n": 4}`, `{"n":8,"way":null}`)
 }
 
-func TestSubWorkflowIsAnArmOfAJoin(t *testing.T) {
+func TestSubWorkflow_LeadsToAJoin(t *testing.T) {
 	load(t, map[string]string{"main.yaml": `
 version: 1
 state: {n: {type: int, reducer: add}, seen: int}

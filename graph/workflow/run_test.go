@@ -14,7 +14,7 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-func TestSetGoesThroughReducers(t *testing.T) {
+func TestSet_UsesReducers(t *testing.T) {
 	parse(t, `
 version: 1
 types: {P: {name: string, age: {type: int, default: 7}}}
@@ -50,7 +50,7 @@ nodes:
 		`"byname":{"y":2,"z":4},"seen":["a","b","c"],"p":{"age":7,"name":"Ada"},"any":{"deep":[5,null,true,2.5,"no"]}}`)
 }
 
-func TestNextTakesTheFirstConditionThatHolds(t *testing.T) {
+func TestNext_TakesTheFirstTrueCondition(t *testing.T) {
 	f := parse(t, `
 version: 1
 state: {n: {type: int, required: true}, way: string}
@@ -75,7 +75,7 @@ nodes:
 	}
 }
 
-func TestIfSkipsTheWorkAndGoesOn(t *testing.T) {
+func TestIf_SkipsTheNode(t *testing.T) {
 	text := `
 version: 1
 state: {ok: bool, n: {type: int, reducer: add}, each: {type: list<int>, reducer: append}}
@@ -100,7 +100,7 @@ nodes:
 	parse(t, text).gives(`{"ok": false}`, `{"n":-1,"each":[]}`)
 }
 
-func TestForEachKeepsTheOrderOfItems(t *testing.T) {
+func TestForEach_KeepsItemOrder(t *testing.T) {
 	const text = `
 version: 1
 state: {n: int, got: {type: list<int>, reducer: append}, after: {type: int, reducer: add}}
@@ -127,7 +127,7 @@ nodes:
 	}
 }
 
-func TestForEachKeepsWhatItemsAre(t *testing.T) {
+func TestForEach_KeepsItemTypes(t *testing.T) {
 	const text = `
 version: 1
 name: kinds
@@ -151,7 +151,7 @@ nodes:
 	}
 }
 
-func TestForEachIsBounded(t *testing.T) {
+func TestForEach_IsBounded(t *testing.T) {
 	f := parse(t, `
 version: 1
 state: {n: {type: int, reducer: add}}
@@ -165,7 +165,7 @@ nodes:
 	}
 }
 
-func TestForEachDecidesOnceWhenAllAreDone(t *testing.T) {
+func TestForEach_ChoosesNextOnceAtTheEnd(t *testing.T) {
 	const text = `
 version: 1
 state: {items: list<int>, sum: {type: int, reducer: add}, big: {type: int, reducer: add}}
@@ -183,7 +183,7 @@ nodes:
 	parse(t, text).gives(`{"items": []}`, `{"sum":0,"big":0}`)
 }
 
-func TestJoinWaitsForAllItems(t *testing.T) {
+func TestJoin_WaitsForAllItems(t *testing.T) {
 	const text = `
 version: 1
 state: {items: list<int>, sum: {type: int, reducer: add}, seen: {type: list<int>, reducer: append}}
@@ -206,7 +206,7 @@ nodes:
 	parse(t, text).gives(`{"items": []}`, `{"sum":1100,"seen":[1100]}`)
 }
 
-func TestApprovalIsAnsweredInAnotherProcess(t *testing.T) {
+func TestApproval_AnsweredInAnotherProcess(t *testing.T) {
 	f := parse(t, `
 version: 1
 state: {text: string, done: string}
@@ -238,7 +238,7 @@ nodes:
 	}
 }
 
-func TestApprovalsOfItemsAreAnsweredOneByOne(t *testing.T) {
+func TestApproval_OfItemsOneByOne(t *testing.T) {
 	f := parse(t, `
 version: 1
 state: {yes: {type: list<string>, reducer: append}}
@@ -262,7 +262,7 @@ nodes:
 	f.ended(res, `{"yes":["a","c"]}`)
 }
 
-func TestSubWorkflowAsksThroughItsParent(t *testing.T) {
+func TestSubWorkflow_AsksThroughItsParent(t *testing.T) {
 	files := map[string]string{
 		"main.yaml": `
 version: 1
@@ -302,7 +302,7 @@ nodes:
 	load(t, files, nil).gives(`{"n": 0}`, `{"n":0,"twice":null,"ok":null,"log":[]}`)
 }
 
-func TestRetryRepeatsWhatMayGoBetter(t *testing.T) {
+func TestRetry_RepeatsTransientFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls int
 		flaky := workflow.Go(func(context.Context, struct{}) (int, error) {
@@ -352,7 +352,7 @@ nodes:
 	})
 }
 
-func TestRetryLeavesAloneWhatWillNotChange(t *testing.T) {
+func TestRetry_SkipsDeterministicErrors(t *testing.T) {
 	for name, node := range map[string]string{
 		"fail":       `{fail: {message: "no ${{ state.n }}", code: none}, retry: {max: 3, initial: 1h}}`,
 		"expression": `{set: {n: "${{ state.list[3] }}"}, retry: {max: 3, initial: 1h}, next: END}`,
@@ -374,7 +374,7 @@ func TestRetryLeavesAloneWhatWillNotChange(t *testing.T) {
 	}
 }
 
-func TestAWaitThatWasCutOffWaitsForWhatIsLeft(t *testing.T) {
+func TestWait_ResumesTheRemainingTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := parse(t, "version: 1\nnodes:\n  a: {wait: {for: 1h}, next: END}\n")
 		rec, err := f.Input(nil)
@@ -399,7 +399,7 @@ func TestAWaitThatWasCutOffWaitsForWhatIsLeft(t *testing.T) {
 	})
 }
 
-func TestTimeoutEndsANode(t *testing.T) {
+func TestTimeout_EndsTheNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := parse(t, "version: 1\nnodes:\n  a: {wait: {for: 1h}, timeout: 3s, next: END}\n")
 		if _, err := f.start(`{}`); !errors.Is(err, graph.ErrTimeout) {
@@ -408,7 +408,7 @@ func TestTimeoutEndsANode(t *testing.T) {
 	})
 }
 
-func TestLimitsOfTheFileHold(t *testing.T) {
+func TestLimits_OfTheFile(t *testing.T) {
 	f := parse(t, `
 version: 1
 state: {n: {type: int, reducer: add}}
@@ -422,7 +422,7 @@ nodes:
 	}
 }
 
-func TestTurnFieldsAreResetAndOthersStay(t *testing.T) {
+func TestScope_TurnFieldsAreReset(t *testing.T) {
 	f := parse(t, `
 version: 1
 state: {said: {type: list<string>, reducer: append}, word: string, now: {type: list<string>, reducer: append, scope: turn}}
@@ -435,7 +435,7 @@ nodes:
 	f.gives(`{"word": "two"}`, `{"said":["one","two"],"now":["two"]}`)
 }
 
-func TestIntegersStayExact(t *testing.T) {
+func TestExpressions_IntegersAreExact(t *testing.T) {
 	f := parse(t, `
 version: 1
 state: {n: int, all: {type: list<int>, reducer: append}}

@@ -82,7 +82,7 @@ func runTests(t *testing.T, text string) workflow.TestReport {
 	return report
 }
 
-func TestTheTestsOfAFilePass(t *testing.T) {
+func TestRunTests_Pass(t *testing.T) {
 	report := runTests(t, tested)
 	for _, r := range report.Tests {
 		if !r.Passed() {
@@ -100,7 +100,7 @@ func TestTheTestsOfAFilePass(t *testing.T) {
 	}
 }
 
-func TestCoverageCountsNodesAndEdges(t *testing.T) {
+func TestCoverage_CountsNodesAndEdges(t *testing.T) {
 	c := runTests(t, tested).Coverage
 	var got strings.Builder
 	for _, n := range c.Nodes {
@@ -127,7 +127,7 @@ func TestCoverageCountsNodesAndEdges(t *testing.T) {
 }
 
 // Each edit makes the first test fail, with these words at this line.
-func TestAFailingTestStatesWhereAndWhy(t *testing.T) {
+func TestRunTests_FailureNamesPlaceAndReason(t *testing.T) {
 	for _, c := range []struct {
 		from, to string
 		line     int
@@ -155,7 +155,7 @@ func TestAFailingTestStatesWhereAndWhy(t *testing.T) {
 	}
 }
 
-func TestWhatReachesOutsideMustBeMocked(t *testing.T) {
+func TestRunTests_RequiresMocksOfOutsideEffects(t *testing.T) {
 	report := runTests(t, `
 version: 1
 nodes: {a: {http: {url: "http://example.org"}, next: END}}
@@ -166,7 +166,7 @@ tests: [{name: t, expect: {status: done}}]
 	}
 }
 
-func TestTestsMayBeChosen(t *testing.T) {
+func TestRunTests_SelectsByName(t *testing.T) {
 	f := with(t, tested, testedKinds())
 	report, err := f.RunTests(t.Context(), workflow.TestOptions{Match: func(name string) bool { return name == "waits" }})
 	if err != nil || len(report.Tests) != 1 || report.Tests[0].Name != "waits" || strings.Join(f.Tests(), ",") != "goes well,waits,breaks" {
@@ -179,7 +179,7 @@ func TestTestsMayBeChosen(t *testing.T) {
 	}
 }
 
-func TestASubWorkflowIsMockedOrRuns(t *testing.T) {
+func TestRunTests_SubWorkflowRunsOrIsMocked(t *testing.T) {
 	child := `
 version: 1
 state: {text: string}
@@ -204,7 +204,7 @@ tests:
 }
 
 // The time of the turn is that of its input, in each node and after each pause.
-func TestTheTimeOfATurnIsRecorded(t *testing.T) {
+func TestRunTime_IsRecorded(t *testing.T) {
 	f := load(t, map[string]string{"main.yaml": `
 version: 1
 state: {log: {type: list<string>, reducer: append}}
@@ -240,7 +240,7 @@ nodes: {x: {set: {unix: "${{ run.unix }}"}, next: END}}
 	f.ended(res, `{"log":["2023-11-14T22:13:20Z","1700000000"]}`)
 }
 
-func TestAMockedGraphThatMayBeSkippedIsStillAnArmOfAJoin(t *testing.T) {
+func TestJoin_MockedGraphMayBeSkipped(t *testing.T) {
 	w, err := workflow.Parse("in.yaml", []byte(`
 version: 1
 state: {n: int, text: string}

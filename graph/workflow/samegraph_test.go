@@ -102,7 +102,7 @@ func inBoth(t *testing.T, file string, fields []record.Field, build func(*graph.
 	return w, b, shape
 }
 
-func TestGraphsInGoAndTheirFilesAreOneProgram(t *testing.T) {
+func TestGraphsInGo_EqualTheirFiles(t *testing.T) {
 	seen := map[string]string{}
 	for name, copied := range copies {
 		w, b, shape := inBoth(t, copied.file, copied.fields(t), copied.graph)
@@ -118,7 +118,7 @@ func TestGraphsInGoAndTheirFilesAreOneProgram(t *testing.T) {
 }
 
 // The drawing is the plan as data: it is the same for a file and for the graph in Go.
-func TestGraphsInGoAndTheirFilesHaveOneDrawing(t *testing.T) {
+func TestGraphsInGo_DrawLikeTheirFiles(t *testing.T) {
 	for name, copied := range copies {
 		w, b, _ := inBoth(t, copied.file, copied.fields(t), copied.graph)
 		inGo, inYAML := drawingOf(t, b.Compile), drawingOf(t, w.Compile)

@@ -19,7 +19,7 @@ import (
 	"github.com/weftrun/weft/nodes"
 )
 
-func TestThePageWithTheSchemaIsThatOfTheCode(t *testing.T) {
+func TestSchemaPage_IsUpToDate(t *testing.T) {
 	samePage(t, "../../docs/workflow.schema.json", string(workflow.Schema(workflow.Options{Kinds: nodes.Kinds()})))
 }
 
@@ -71,9 +71,9 @@ func validates(r *jsonschema.Resolved, src string) (err error, readable bool) {
 	return r.Validate(plain(v)), true
 }
 
-// TestTheSchemaRefusesNoFileThatIsValid looks at the right files of all codes, at the
+// TestSchema_AcceptsValidFiles looks at the right files of all codes, at the
 // golden files and at the examples.
-func TestTheSchemaRefusesNoFileThatIsValid(t *testing.T) {
+func TestSchema_AcceptsValidFiles(t *testing.T) {
 	r := resolved(t)
 	for _, e := range workflow.Codes() {
 		if err, _ := validates(r, e.Right); err != nil && e.Right != "" {
@@ -171,9 +171,9 @@ var places = map[string]string{
 	"way":       "version: 1\nnodes: {a: {set: {}, next: [{zzz: 1, if: true, to: END}, {else: END}]}}\n",
 }
 
-// TestTheSchemaKnowsTheKeysThatTheDecoderKnows asks the decoder, which lists what is
+// TestSchema_HasTheKeysOfTheDecoder asks the decoder, which lists what is
 // known where it meets an unknown key.
-func TestTheSchemaKnowsTheKeysThatTheDecoderKnows(t *testing.T) {
+func TestSchema_HasTheKeysOfTheDecoder(t *testing.T) {
 	type object struct{ Properties map[string]any }
 	var all struct {
 		object

@@ -128,10 +128,10 @@ func loadSecretive(t *testing.T, seen *[]string) *workflow.Workflow {
 	return w
 }
 
-// TestSecretCanaryIsInNoLogErrorCheckpointOrStream runs a file that lets its secret out in
+// TestSecret_NeverLeaks runs a file that lets its secret out in
 // every way it can, and looks for the value in all that a run leaves behind: logs, events,
 // errors, results, drawings and the bytes of the store.
-func TestSecretCanaryIsInNoLogErrorCheckpointOrStream(t *testing.T) {
+func TestSecret_NeverLeaks(t *testing.T) {
 	for _, how := range []string{"result", "error", "panic", "format"} {
 		t.Run(how, func(t *testing.T) {
 			var seen []string
@@ -204,7 +204,7 @@ func logsTo(t *testing.T, w io.Writer) {
 
 // A text of the state that looks like a use of a secret, or like the internal placeholder of one,
 // is a text.
-func TestNoTextOfTheStateBecomesASecret(t *testing.T) {
+func TestSecret_StateTextIsNotExpanded(t *testing.T) {
 	kinds := nodes.Kinds()
 	kinds["leaky"] = workflow.Kind{New: func() workflow.Runner { return new(leaky) }}
 	w, err := workflow.Parse("in.yaml", []byte(`
@@ -237,7 +237,7 @@ nodes: {a: {leaky: {key: "${{ state.text }}", how: result}, output: {got: "${{ r
 	}
 }
 
-func TestASecretThatIsNotSetIsAnErrorAtItsPlace(t *testing.T) {
+func TestSecret_UnsetVariableIsAnError(t *testing.T) {
 	w := loadSecretive(t, new([]string))
 	missing, err := workflow.Parse("in.yaml", []byte(`
 version: 1
@@ -266,7 +266,7 @@ in.yaml:4:7: error[WF704]: the environment variable PORT must be int`
 	}
 }
 
-func TestExpressionsSeeTheDeclaredEnvironment(t *testing.T) {
+func TestEnv_ExpressionsReadDeclaredVariables(t *testing.T) {
 	w, err := workflow.Parse("in.yaml", []byte(`
 version: 1
 env: {PORT: int, HOST: {default: localhost}, region: {from: AWS_REGION, type: string}}

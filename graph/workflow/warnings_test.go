@@ -25,7 +25,7 @@ nodes:
   three: {workflow: ./sub/configured.yaml, next: END}
 `
 
-func TestWhatIsUsedNowhereIsAWarningOrStrictlyAMistake(t *testing.T) {
+func TestWarnings_UnusedNames(t *testing.T) {
 	const want = `in.yaml:2:72: error[WF417]: config.idle is never read
 in.yaml:3:21: error[WF417]: env.SHELL is never read
 in.yaml:4:26: error[WF417]: the secret b is never used
@@ -51,7 +51,7 @@ in.yaml:6:45: error[WF417]: the field lost is never used`
 }
 
 // A misspelt name is one mistake, and not also a warning that the right one is not used.
-func TestAFileWithMistakesHasNoWarnings(t *testing.T) {
+func TestWarnings_NoneInInvalidFiles(t *testing.T) {
 	src := strings.Replace(unused, "state.in + config.used", "state.in + config.usd", 1)
 	_, err := workflow.Parse("testdata/invalid/in.yaml", []byte(src), options())
 	if err == nil || strings.Contains(err.Error(), "warning") || !strings.Contains(err.Error(), "error[WF203]") {
@@ -60,7 +60,7 @@ func TestAFileWithMistakesHasNoWarnings(t *testing.T) {
 }
 
 // What is read as a whole, or with a question mark, is read.
-func TestReadingAWholeSectionReadsAll(t *testing.T) {
+func TestWarnings_WholeSectionReadsAllMembers(t *testing.T) {
 	for _, expr := range []string{"toJSON(config)", "config?.a", "config . a", "len(config)", `config["a"]`, "config"} {
 		_, err := workflow.Parse("in.yaml", []byte("version: 1\nconfig: {a: {type: int, default: 1}}\nstate: {x: any}\nnodes: {n: {set: {x: '${{ "+expr+" }}'}, next: END}}\n"),
 			workflow.Options{Strict: true})
@@ -70,7 +70,7 @@ func TestReadingAWholeSectionReadsAll(t *testing.T) {
 	}
 }
 
-func TestBracesThatMakeNoExpressionAreAWarning(t *testing.T) {
+func TestWarnings_BracesWithoutExpression(t *testing.T) {
 	const src = `version: 1
 state: {n: int, text: string}
 nodes:

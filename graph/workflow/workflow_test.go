@@ -16,8 +16,8 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// TestTheManualIsRight compiles the file that doc.go and docs/workflow.md show.
-func TestTheManualIsRight(t *testing.T) {
+// TestManual_IsUpToDate compiles the file that doc.go and docs/workflow.md show.
+func TestManual_IsUpToDate(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "workflow.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ nodes: {write: {set: {text: "${{ len(state.sources) }} sources"}, next: END}}
 	}
 }
 
-func TestInputReportsEveryMistake(t *testing.T) {
+func TestInput_ReportsEveryMistake(t *testing.T) {
 	f := parse(t, `version: 1
 state:
   topic: {type: string, required: true}
@@ -74,7 +74,7 @@ main.yaml:7:9: error[WF801]: there is no input "topik"; did you mean "topic"? (i
 	}
 }
 
-func TestFieldsAreListedInTheirOrder(t *testing.T) {
+func TestFields_InOrder(t *testing.T) {
 	f := parse(t, `
 version: 1
 state: {a: int, b: {type: list<string>, required: true}, c: {type: string, default: x}}
@@ -95,7 +95,7 @@ func show(fs []workflow.Field) string {
 	return "[" + strings.Join(parts, " ") + "]"
 }
 
-func TestHashCoversTheFilesThatAreNamed(t *testing.T) {
+func TestHash_CoversNamedFiles(t *testing.T) {
 	const main = "version: 1\nnodes: {a: {workflow: child.yaml, next: END}}\n"
 	const child = "version: 1\nnodes: {a: {set: {}, next: END}}\n"
 	a := load(t, map[string]string{"main.yaml": main, "child.yaml": child}, nil)
@@ -109,7 +109,7 @@ func TestHashCoversTheFilesThatAreNamed(t *testing.T) {
 	}
 }
 
-func TestSubWorkflowsStayBelowTheRoot(t *testing.T) {
+func TestSubWorkflow_StaysBelowTheRoot(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
 	const child = "version: 1\nnodes: {a: {set: {}, next: END}}\n"
 	err := errors.Join(
@@ -137,7 +137,7 @@ func TestSubWorkflowsStayBelowTheRoot(t *testing.T) {
 	}
 }
 
-func TestManyPathsToOneFileCostOne(t *testing.T) {
+func TestLoad_ReadsEachFileOnce(t *testing.T) {
 	files := map[string]string{}
 	for i := range 30 {
 		files[fmt.Sprintf("f%d.yaml", i)] = fmt.Sprintf(
@@ -152,7 +152,7 @@ func TestManyPathsToOneFileCostOne(t *testing.T) {
 	}
 }
 
-func TestConfigWinsOverTheLimitsOfTheFile(t *testing.T) {
+func TestLimits_GraphConfigOverridesFile(t *testing.T) {
 	f := parse(t, `
 version: 1
 state: {n: {type: int, reducer: add}}
@@ -173,7 +173,7 @@ nodes:
 	}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestOptions_AreChecked(t *testing.T) {
 	for name, k := range map[string]workflow.Kind{"set": kinds()["wait"], "next": kinds()["wait"], "empty": {}} {
 		_, err := workflow.Parse("in.yaml", nil, workflow.Options{Kinds: map[string]workflow.Kind{name: k}})
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", name)) {
