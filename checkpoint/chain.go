@@ -279,7 +279,8 @@ func newField(def *state.Field) Field {
 	return f
 }
 
-// payloadSum returns a hash of a sealed value that does not depend on its place. It is never stored.
+// payloadSum returns a hash of a sealed value that does not depend on its place. It is never
+// stored.
 func payloadSum(sealed []byte) uint64 {
 	return maphash.Bytes(payloadSeed, sealed[:len(sealed)-sumBytes])
 }

@@ -46,8 +46,8 @@ type Doc struct {
 	// Order sorts the documents of a partition, by its bytes; the store has an index on it.
 	// Documents of one Order are in the order of Seq.
 	Order string
-	// Seq grows with every document that enters the partition; a document keeps its own
-	// until it is deleted.
+	// Seq increases with every document that is added to the partition. A document has the same
+	// Seq until it is deleted.
 	Seq uint64
 	// Version is greater than all that this id had before, also after a deletion.
 	Version uint64
@@ -57,7 +57,7 @@ type Doc struct {
 type Change struct {
 	ID    string
 	Value json.RawMessage // nil deletes
-	Order string          // see Doc.Order; "" leaves the order to the sequence
+	Order string          // see Doc.Order; documents with "" are in the order of Seq
 	// If, if it is not nil, is the version that the document must have, 0 for none at all.
 	// Otherwise nothing is written and the error is a *ConflictError.
 	If *uint64

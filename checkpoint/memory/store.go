@@ -67,55 +67,55 @@ type Query struct {
 	Where Filter
 	// Text has words that must all occur in the strings of the value; see [Words].
 	Text string
-	// Near orders by likeness of meaning to this text. Only an [Index] can.
+	// Near sorts by similarity of meaning to this text. Only an [Index] supports it.
 	Near string
-	// Order is how to sort; "" means ByRank with Text or Near, and else ByKey.
+	// Order is the order of the results; "" means ByRank with Text or Near, otherwise ByKey.
 	Order Order
-	// Limit is how many items at most; 0 means 100, and MaxLimit is the most.
+	// Limit is the greatest number of items, at most MaxLimit; 0 means 100.
 	Limit int
-	// Cursor is the Next of the page before; "" is the first page. Nothing else of the
-	// query may change, except for the limit.
+	// Cursor is the Next of the previous page; "" is the first page. The rest of the query must
+	// stay the same, except for the limit.
 	Cursor string
 }
 
-// Order is how a search sorts. Items that are equal in it are sorted by namespace and key.
+// Order is how a search sorts. Items that are equal in this order are sorted by namespace and key.
 type Order string
 
 const (
-	ByKey     Order = "key"     // by namespace, label by label, then by key; in bytes
-	ByUpdated Order = "updated" // put last first
-	ByCreated Order = "created" // created last first
-	ByRank    Order = "rank"    // the greatest score first, then put last first
+	ByKey     Order = "key"     // by namespace, label by label, then by key; compared by bytes
+	ByUpdated Order = "updated" // the newest update first
+	ByCreated Order = "created" // the newest item first
+	ByRank    Order = "rank"    // the greatest score first, then the newest update first
 )
 
-// Page is a part of what a search finds.
+// Page is a page of the results of a search.
 type Page struct {
 	Items []Found
-	// Next is the Cursor of the next page; "" if this was the last one. A page may have
-	// fewer items than the limit, even none, and still a next one.
+	// Next is the Cursor of the next page; "" if this is the last one. A page may have fewer
+	// items than the limit, even none, and not be the last one.
 	Next string
-	// Unindexed is how many items a search with Near passed over since they have no vector
-	// of their own yet; see [Index.Reindex].
+	// Unindexed is the number of items that a search with Near left out because they have no
+	// vector yet; see [Index.Reindex].
 	Unindexed int
 }
 
 // Found is an item that was found.
 type Found struct {
 	Item
-	// Score is how often the words of Text occur, or the cosine of the likeness to Near.
+	// Score is how often the words of Text occur, or the cosine similarity to Near.
 	Score float64
 }
 
 // NamespaceQuery selects namespaces.
 type NamespaceQuery struct {
-	Prefix, Suffix []string // what they begin and end with
-	Depth          int      // cut what is longer to so many labels, and name it once; 0 cuts nothing
-	After          []string // only those that come after, as they are cut; nil means from the first
-	Limit          int      // at most so many; 0 means 100, and MaxLimit is the most
+	Prefix, Suffix []string // the first and the last labels of a namespace
+	Depth          int      // cut longer namespaces to this many labels, without duplicates; 0 means no cut
+	After          []string // only namespaces after this one, compared as cut; nil means from the first
+	Limit          int      // the greatest number of namespaces, at most MaxLimit; 0 means 100
 }
 
-// All yields everything that q selects, page by page, from q.Cursor on; q.Limit is the
-// size of a page. After an error it ends.
+// All yields all items that q selects, page by page, from q.Cursor on; q.Limit is the size of a
+// page. It ends after the first error.
 func All(ctx context.Context, s Store, q Query) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
 		for {
