@@ -41,6 +41,7 @@ var policies = []policy{
 	{name: "internal/redact"},
 	{name: "internal/recordedhttp"}, // for tests alone
 	{name: "internal/exprs", imports: []string{"internal/suggest"}},
+	{name: "internal/platforms"},
 	{name: "internal/fieldname"},
 	{name: "state", imports: []string{"internal/compact", "internal/fieldname", "internal/suggest", "internal/validtext"}},
 	{name: "state/record", imports: []string{"internal/compact", "internal/fieldname", "internal/validtext", "state"}},
