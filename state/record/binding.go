@@ -1,15 +1,21 @@
 package record
 
-import "github.com/weftrun/weft/state"
+import (
+	"reflect"
+
+	"github.com/weftrun/weft/state"
+)
 
 // binding ties a field of a Record to an ordinary channel: how to make one, to
 // copy one, and to reach it, by its pointer, with plain values. Writes convert the whole value
 // before they touch the channel.
 //
-// make makes n channels, and stores each by its pointer in cells, and as the runtime sees it in
-// channels: the first at index 0, the next at index stride.
+// make makes channels for n records, in one allocation, for these fields of each, which all have the
+// channel type. It stores each by its pointer in cells, and as the runtime sees it in channels:
+// field f of record i at index i*stride+f.
 type binding struct {
-	make      func(n int, cells []any, channels []state.Channel, stride int)
+	channel   reflect.Type
+	make      func(n int, fields []int, cells []any, channels []state.Channel, stride int)
 	assign    func(dst, src any)
 	get       func(c any) (v any, ok bool)
 	write     func(c any, v any) *TypeError
@@ -25,11 +31,12 @@ type pointer[C any] interface {
 // bindingOf returns a binding to C that still lacks its plain values.
 func bindingOf[C any, P pointer[C]]() binding {
 	return binding{
-		make: func(n int, cells []any, channels []state.Channel, stride int) {
-			all := make([]C, n)
+		channel: reflect.TypeFor[C](),
+		make: func(n int, fields []int, cells []any, channels []state.Channel, stride int) {
+			all := make([]C, n*len(fields))
 			for i := range all {
-				p := P(&all[i])
-				cells[i*stride], channels[i*stride] = p, p.Channel()
+				p, at := P(&all[i]), i/len(fields)*stride+fields[i%len(fields)]
+				cells[at], channels[at] = p, p.Channel()
 			}
 		},
 		assign: func(dst, src any) { *dst.(*C) = *src.(*C) },

@@ -18,8 +18,8 @@ func (l layout) records(n int) []Record {
 		from, to := i*fields, (i+1)*fields
 		records[i] = Record{shape: l.Shape, cells: cells[from:to:to], channels: channels[from:to:to]}
 	}
-	for i, b := range l.bindings {
-		b.make(n, cells[i:], channels[i:], fields)
+	for _, same := range l.groups {
+		l.bindings[same[0]].make(n, same, cells, channels, fields)
 	}
 	return records
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/weftrun/weft/state"
@@ -16,6 +17,7 @@ type Shape struct {
 	bindings []binding // by field
 	types    []Type    // by field
 	foreign  []bool    // by field
+	groups   [][]int   // the fields of each channel type
 	schema   *state.Schema
 }
 
@@ -61,6 +63,7 @@ func NewShape(fields ...Field) (*Shape, error) {
 		sh.types = append(sh.types, f.Type)
 		sh.foreign = append(sh.foreign, f.Channel != nil)
 	}
+	sh.groups = groupsOf(sh.bindings)
 	schema, err := state.NewSchema(typ, sh.fields, layout{sh})
 	var more *state.SchemaError
 	if errors.As(err, &more) {
@@ -73,6 +76,21 @@ func NewShape(fields ...Field) (*Shape, error) {
 	}
 	sh.schema = schema
 	return sh, nil
+}
+
+// groupsOf returns the fields of each channel type.
+func groupsOf(bindings []binding) (groups [][]int) {
+	index := map[reflect.Type]int{}
+	for i, b := range bindings {
+		at, ok := index[b.channel]
+		if !ok {
+			at = len(groups)
+			index[b.channel] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], i)
+	}
+	return groups
 }
 
 // Schema returns the schema of the shape's records. The State of its views is a
