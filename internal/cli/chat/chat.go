@@ -151,7 +151,7 @@ func (c *dialogue) do(ctx context.Context, act func(context.Context, func(graph.
 	}
 	if r.Failure != nil && !c.lines.interactive() {
 		return false, &reports.Failure{Code: reports.ExitFailed, Err: fmt.Errorf("the turn failed: %s", cmp.Or(r.Failure.UserMessage, r.Failure.Error, r.Failure.Node)),
-			Next: "the answer says more; say it again with " + c.Command("chat", c.Agent, "--thread", c.Thread, "--say", "MESSAGE")}
+			Next: "the answer has the details; send the message again with " + c.Command("chat", c.Agent, "--thread", c.Thread, "--say", "MESSAGE")}
 	}
 	return slices.Contains(r.UI, "exit"), nil
 }
@@ -212,7 +212,7 @@ func (c *dialogue) failed(err error) *reports.Failure {
 	case f.Next == "" && !errors.Is(err, context.Canceled) && !errors.Is(err, terminal.ErrSignal):
 		f.Next = "try it again with " + c.Command("chat", c.Agent, "--thread", c.Thread, "--say", "/continue")
 	case f.Next == "":
-		f.Next = "what was said is kept; go on with " + c.Command("chat", c.Agent, "--thread", c.Thread)
+		f.Next = "the conversation is stored; go on with " + c.Command("chat", c.Agent, "--thread", c.Thread)
 	}
 	return &f
 }

@@ -143,7 +143,7 @@ func (o *Output) explains(err error) string {
 	if code == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s explain %s says more about the first mistake", o.Invocation, code)
+	return fmt.Sprintf("%s explain %s describes the first mistake", o.Invocation, code)
 }
 
 // otherwise returns the hint of a failure without one.

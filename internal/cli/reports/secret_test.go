@@ -25,9 +25,9 @@ func TestNoPasswordOfAnAddressIsPrinted(t *testing.T) {
 }
 
 func TestAPasswordIsTakenOutOfAnyText(t *testing.T) {
-	a := &Output{Store: `redis://ann:ge%2Fhe"im@host`}
+	a := &Output{Store: `redis://ann:ge%2Fha"im@host`}
 	for _, text := range []string{
-		`parse "redis://ann:ge%2Fhe\"im@host": no`, `dial redis://ann:ge%2Fhe"im@host`, `the password ge/he"im is wrong`, `"ge/he\"im"`,
+		`parse "redis://ann:ge%2Fha\"im@host": no`, `dial redis://ann:ge%2Fha"im@host`, `the password ge/ha"im is wrong`, `"ge/ha\"im"`,
 	} {
 		if got := a.Public(text); strings.Contains(got, "im@") || strings.Contains(got, `im is`) || strings.Contains(got, `im"`) || !strings.Contains(got, masked) {
 			t.Errorf("public(%s) = %s", text, got)

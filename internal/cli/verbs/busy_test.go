@@ -22,19 +22,19 @@ func (p place) hold() held {
 	p.write("w.yaml", handover)
 	path, began := p.pipe("pipe")
 	_, gate := p.pipe("gate")
-	cmd := p.command("run", "w.yaml", "--thread", "t", "--input", "ledger="+path, "--input", "gate="+p.path("gate"))
+	cmd := p.command("run", "w.yaml", "--thread", "t", "--input", "worklog="+path, "--input", "gate="+p.path("gate"))
 	said := p.listen(cmd)
 	if err := cmd.Start(); err != nil {
 		p.Fatal(err)
 	}
-	hear(p.T, began(), "began\n")
+	receive(p.T, began(), "began\n")
 	return held{p, cmd, said, func() { gate().Close() }}
 }
 
 // end opens the gate and returns the exit code of the process, and what it said.
 func (h held) end() (code int, said string) {
 	h.open()
-	_ = h.cmd.Wait() // the state tells
+	_ = h.cmd.Wait() // its exit code is checked below
 	return h.cmd.ProcessState.ExitCode(), h.said.rest()
 }
 
@@ -47,7 +47,7 @@ next: wait for it with --wait, or take the thread over with --take-over
 `)
 	for _, args := range [][]string{
 		{"resume", "--thread", "t"},
-		{"run", "w.yaml", "--thread", "t", "--input", "ledger=" + h.path("pipe"), "--input", "gate=" + h.path("gate")},
+		{"run", "w.yaml", "--thread", "t", "--input", "worklog=" + h.path("pipe"), "--input", "gate=" + h.path("gate")},
 		{"prune", "t", "--keep-last", "1"}, {"delete", "t", "--yes"}, {"fork", "t", "--at", "1"},
 	} {
 		if e := h.must(5, args...); !want.MatchString(e.stderr) || e.stdout != "" {

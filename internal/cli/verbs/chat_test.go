@@ -22,7 +22,7 @@ type keyboard struct {
 	all  strings.Builder
 }
 
-func (p place) sitDown(args ...string) *keyboard {
+func (p place) openKeyboard(args ...string) *keyboard {
 	p.Helper()
 	cmd := p.command(args...)
 	cmd.Env = append(cmd.Env, "TERM=xterm", "NO_COLOR=1")
@@ -90,7 +90,7 @@ func TestAPersonChatsOnATerminal(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	path, began := p.pipe("pipe")
-	k := p.sitDown("chat", "parrot", "--thread", "t")
+	k := p.openKeyboard("chat", "parrot", "--thread", "t")
 	k.see("> ")
 	k.press("/pla" + tab)
 	k.see("/planning")
@@ -113,7 +113,7 @@ func TestAPersonChatsOnATerminal(t *testing.T) {
 	k.see("heard: risky business (1 steps)")
 	k.see("> ")
 	k.press("work " + path + newline)
-	hear(t, began(), "began\n")
+	receive(t, began(), "began\n")
 	k.press(ctrlC)
 	k.see("the turn is stopped; /continue goes on with it")
 	k.see("> ")
@@ -131,7 +131,7 @@ func TestAPersonChatsOnATerminal(t *testing.T) {
 	k.press(ctrlC)
 	k.ends(0)
 
-	k = p.sitDown("chat", "parrot", "--thread", "t", "--last", "3")
+	k = p.openKeyboard("chat", "parrot", "--thread", "t", "--last", "3")
 	k.see("assistant: heard: risky business (1 steps)\r\nuser: work " + path + "\r\nassistant: heard: work " + path)
 	k.see("> ")
 	k.press(up + up)
@@ -151,21 +151,21 @@ func TestTheSecondCtrlCLeavesAChatWhoseStepDoesNotStop(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	path, open := p.pipe("pipe")
-	k := p.sitDown("chat", "parrot", "--thread", "t")
+	k := p.openKeyboard("chat", "parrot", "--thread", "t")
 	k.see("> ")
-	k.press("deaf " + path + newline)
-	hear(t, open(), "began\n")
+	k.press("stuck " + path + newline)
+	receive(t, open(), "began\n")
 	k.press(ctrlC)
 	k.see("weft: stopping the turn; Ctrl-C again leaves at once\r\n")
-	hear(t, open(), "clings\n")
+	receive(t, open(), "clings\n")
 	k.press(ctrlC)
 	k.see("weft: stopped by a signal\r\n")
-	k.see("next: what was said is kept; go on with " + program + " chat parrot --thread t\r\n")
+	k.see("next: the conversation is stored; go on with " + program + " chat parrot --thread t\r\n")
 	k.ends(130)
 
 	p.write("pipe.done", "")
 	e := p.must(0, "chat", "parrot", "--thread", "t", "--say", "hello")
-	expect(t, "stdout", e.stdout, "heard: deaf "+path+" (1 steps)\n\nheard: hello (0 steps)\n\n")
+	expect(t, "stdout", e.stdout, "heard: stuck "+path+" (1 steps)\n\nheard: hello (0 steps)\n\n")
 }
 
 func TestASignalEndsAChatWithoutATerminalInTheMiddleOfATurn(t *testing.T) {
@@ -177,16 +177,16 @@ func TestASignalEndsAChatWithoutATerminalInTheMiddleOfATurn(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	hear(t, began(), "began\n")
+	receive(t, began(), "began\n")
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	rest := said.rest()
-	_ = cmd.Wait() // the state tells
+	_ = cmd.Wait() // its exit code is checked below
 	if code := cmd.ProcessState.ExitCode(); code != 130 {
 		t.Errorf("exit code %d, want 130", code)
 	}
-	if want := "weft: stopped by a signal\nnext: what was said is kept; go on with " + program + " chat parrot --thread t\n"; !strings.HasSuffix(rest, want) {
+	if want := "weft: stopped by a signal\nnext: the conversation is stored; go on with " + program + " chat parrot --thread t\n"; !strings.HasSuffix(rest, want) {
 		t.Errorf("got %q, want at its end %q", rest, want)
 	}
 }
@@ -200,7 +200,7 @@ func TestAChatGoesOnAfterAKill(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	hear(t, began(), "began\n")
+	receive(t, began(), "began\n")
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestATurnThatWasCutOffIsDroppedWhenAskedTo(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	hear(t, began(), "began\n")
+	receive(t, began(), "began\n")
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -39,8 +39,8 @@ Elsewhere each line of the input is a message; --say gives messages instead. The
 one that fails ends the chat with exit code 1, also where the answer explains the
 failure. The exit code is 4 if a question is open at the end.
 
-Ctrl-C stops the turn; twice, or at an empty line twice, it leaves. What was said is
-kept, and the next chat goes on with the turn.`,
+Ctrl-C stops the turn; twice, or at an empty line twice, it leaves. The conversation is
+stored, and the next chat goes on with the turn.`,
 		Args: a.arguments("NAME", 0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.named = cmd.Flags().Changed("thread")

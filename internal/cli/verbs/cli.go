@@ -111,8 +111,8 @@ func (a *app) root() *cobra.Command {
 		Short: "Run workflows that survive a crash and wait for people",
 		Long: fmt.Sprintf(`%s runs workflows written in YAML. A run belongs to a thread, and each step of a
 thread is stored: after a crash, a pause or a question the same command goes on.
-Where a verb takes a THREAD, --thread NAME says the same, and of a name that no other
-thread begins with the beginning is enough, except to remove something.
+Where a verb takes a THREAD, --thread NAME has the same meaning. A unique prefix of the
+name is enough, except to remove something.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid workflow, 4 waiting for a
 person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name),
@@ -136,7 +136,7 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	f := root.PersistentFlags()
-	f.StringVar(&a.Store, "store", "", "where threads are kept: "+a.storesInWords()+" (default $WEFT_STORE, or a file of the user)")
+	f.StringVar(&a.Store, "store", "", "where threads are stored: "+a.storesInWords()+" (default $WEFT_STORE, or a file of the user)")
 	f.BoolVar(&a.JSON, "json", a.JSON, "print JSON, errors too")
 	f.StringVar(&a.by, "by", "", "who decides, for the record of the thread: a claim, no proof (default the user's login name)")
 	f.BoolVar(&a.Raw, "raw", a.Raw, "do not escape control characters in text that goes to a file or a pipe")

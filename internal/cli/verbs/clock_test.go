@@ -17,20 +17,20 @@ import (
 const clocked = `version: 1
 name: clocked
 state:
-  ledger: {type: string, required: true}
+  worklog: {type: string, required: true}
   before: string
   after: string
-input: [ledger]
+input: [worklog]
 output: [before, after]
 nodes:
   one:
     uses: go:work
-    with: {ledger: "${{ state.ledger }}", name: one}
+    with: {worklog: "${{ state.worklog }}", name: one}
     output: {before: "${{ run.time }}"}
     next: two
   two:
     uses: go:work
-    with: {ledger: "${{ state.ledger }}", name: two}
+    with: {worklog: "${{ state.worklog }}", name: two}
     output: {after: "${{ run.time }}"}
     next: END
 `
@@ -45,7 +45,7 @@ func TestTheSameCommandGoesOnWithATurnThatReadsItsTime(t *testing.T) {
 		thread := fmt.Sprintf("t%d", n)
 		h := newHistory(p, thread)
 		run := func(store string) []string {
-			return []string{"run", "w.yaml", "--thread", thread, "--store", store, "--input", "ledger=" + h.ledger()}
+			return []string{"run", "w.yaml", "--thread", thread, "--store", store, "--input", "worklog=" + h.worklog()}
 		}
 		code := p.run(run(fmt.Sprintf("crash:%d:after:%s", n, h.file()))...).code
 		if code != -1 {
@@ -61,7 +61,7 @@ func TestTheSameCommandGoesOnWithATurnThatReadsItsTime(t *testing.T) {
 			t.Errorf("after kill %d: got\n%swant\n%s", n, got, want)
 		}
 		if lines := h.lines(); len(lines) > 3 {
-			t.Errorf("after kill %d: the ledger is %q; two tasks run, and one of them may run again", n, lines)
+			t.Errorf("after kill %d: the worklog is %q; two tasks run, and one of them may run again", n, lines)
 		}
 	}
 }
@@ -90,8 +90,8 @@ func beganAs(h *history) string {
 	if err != nil {
 		h.Fatal(err)
 	}
-	ledger, _ := json.Marshal(h.ledger())
-	later, err := w.Input(map[string]json.RawMessage{"ledger": ledger})
+	worklog, _ := json.Marshal(h.worklog())
+	later, err := w.Input(map[string]json.RawMessage{"worklog": worklog})
 	if err != nil {
 		h.Fatal(err)
 	}

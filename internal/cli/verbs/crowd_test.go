@@ -13,7 +13,7 @@ import (
 
 // TestOfProcessesThatWorkOnOneThreadOneRunsEachTask starts four processes at once that run
 // a thread, and then four that resume it: whoever comes too late is told so, and each task
-// leaves one line in the ledger.
+// leaves one line in the worklog.
 //
 // Requirement: many processes may use it at once
 // Requirement: two processes want one thread
@@ -62,7 +62,7 @@ func (h *history) atOnce(n, code int, args []string) (refused int) {
 	}
 	ended := 0
 	for _, cmd := range cmds {
-		_ = cmd.Wait() // the state tells
+		_ = cmd.Wait() // its exit code is checked below
 		switch got := cmd.ProcessState.ExitCode(); got {
 		case code:
 			ended++

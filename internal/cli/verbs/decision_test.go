@@ -196,7 +196,7 @@ func TestPrompts_EscapeMarksOfDirection(t *testing.T) {
 			return shown
 		},
 		"chat": func(p place) string {
-			k := p.sitDown("chat", "parrot", "--thread", "t")
+			k := p.openKeyboard("chat", "parrot", "--thread", "t")
 			k.see("> ")
 			k.press("disguised" + newline)
 			k.see("yes, no or /edit> ")

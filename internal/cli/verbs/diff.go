@@ -123,7 +123,7 @@ func changeText(b *strings.Builder, c graph.Change) {
 		fmt.Fprintf(b, "    by %s, checkpoint %d\n", writerText(w), w.Checkpoint)
 	}
 	if len(c.Writers) == 0 {
-		b.WriteString("    by nobody on the way: a new turn reset it, or the other branch wrote it\n")
+		b.WriteString("    by no node on the way: a new turn reset it, or the other branch wrote it\n")
 	}
 }
 

@@ -14,9 +14,9 @@
 //  1. The same command again continues: after kill -9, after a pause, and after the end.
 //     Stored work never runs twice. A turn starts twice only with --new-turn.
 //  2. Results go to stdout and everything else to stderr. With --json both contain only JSON.
-//  3. The exit code is 0 for done, 1 for failed, 2 for wrong usage, 3 for an invalid workflow,
-//     4 for waiting for an answer, 5 for another process that works on the thread, and 130 for
-//     stopped by a signal.
+//  3. The exit code is 0 for done, 1 for failed, 2 for wrong usage, and 3 for an invalid
+//     workflow. It is 4 if the thread waits for an answer, 5 if another process works on the
+//     thread, and 130 after a signal.
 //  4. Every error is one line that names the problem. In most cases a second line names the next
 //     command. A panic is reported as a bug.
 //  5. A command that fails before it runs leaves the thread unchanged.

@@ -15,8 +15,8 @@ func (a *app) doctorVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Look at the store: what is set up so that it costs work, speed or room",
-		Long: `Doctor asks the store about itself, lists what it finds, the gravest first, and says
-what to do about it. It changes nothing. The exit code is 1 if anything is a warning
+		Long: `Doctor examines the store and lists its findings, the most severe first, each with what
+to do about it. It changes nothing. The exit code is 1 if anything is a warning
 or a danger, else 0.`,
 		Args: a.arguments("", 0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },

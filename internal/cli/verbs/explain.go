@@ -14,8 +14,8 @@ func (a *app) explainVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [CODE]",
 		Short: "Explain a mistake by its code, or list all codes",
-		Long: `Explain says what a code such as WF203 means, with a file that makes the mistake and
-one that does not. Without a code it lists all of them.`,
+		Long: `Explain describes the mistake with a code such as WF203, with a file that makes the
+mistake and one that does not. Without a code it lists all of them.`,
 		Args: a.arguments("CODE", 0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -27,7 +27,7 @@ func (a *app) fmtVerb() *cobra.Command {
 		Short: "Format workflows in the canonical way",
 		Long: `Fmt prints workflows in their canonical form: two spaces a level, no space at the end of
 a line, at most one blank line in a row. Comments, quotes and the order of keys stay,
-and what a file says never changes. - is stdin. With --check it prints the names of
+and the meaning of a file never changes. - is stdin. With --check it prints the names of
 the files that are not formatted, and the exit code is 1 if there are any.`,
 		Args: a.arguments("FILE", 1, math.MaxInt),
 		RunE: func(_ *cobra.Command, files []string) error {

@@ -75,7 +75,7 @@ func (f *graphFlags) check(a *app, cmd *cobra.Command, named bool, args []string
 	case a.JSON && cmd.Flags().Changed("as") && f.as != "json":
 		return reports.Usage("leave one of them out", "--json and --as %s are two forms of the drawing", f.as)
 	case f.depth < 0:
-		return reports.Usage("give a number from 0 on", "a depth of %d is less than nothing", f.depth)
+		return reports.Usage("give a number from 0 on", "the depth must not be negative (got %d)", f.depth)
 	case f.at != 0 && !named:
 		return reports.Usage("name the thread", "--at is a checkpoint of a thread")
 	case !named && len(args) == 0:

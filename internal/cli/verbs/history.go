@@ -31,9 +31,9 @@ func (a *app) historyVerb() *cobra.Command {
 one goes on from, where that is not the one before it: there a branch begins, and
 BRANCH is the checkpoint that began it.
 
-Below them stands what was decided about the thread, with who and by which interface: also
-beside checkpoints that were pruned. With --json each is an object {"decision":…}. The name
-is what the caller said (--by), and no proof.
+The decisions about the thread follow, each with its author and interface. They include
+decisions of pruned checkpoints. With --json each is an object {"decision":…}. The name
+of the author is that of --by, and no proof.
 
 --where KEY=VALUE lists only what fits: ` + whereKeys + `,
 or a key of the metadata. Of several, all must fit.
@@ -43,7 +43,7 @@ there lists the namespaces.`,
 		Args: a.arguments("THREAD", 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.limit < 0 {
-				return reports.Usage("give a number from 0 on", "a limit of %d is less than nothing", f.limit)
+				return reports.Usage("give a number from 0 on", "the limit must not be negative (got %d)", f.limit)
 			}
 			where, err := parseWhere(f.where)
 			if err != nil {
@@ -118,7 +118,7 @@ func (s *session) decided(ctx context.Context, limit int, namespace string) erro
 	heading := "DECISIONS, each beside its checkpoint"
 	if namespace != "" {
 		all = slices.DeleteFunc(all, func(d graph.Decision) bool { return d.Namespace != namespace })
-		heading = "DECISIONS in the subgraph; answers stand beside checkpoints of the thread"
+		heading = "DECISIONS in the subgraph; answers name checkpoints of the thread"
 	}
 	slices.Reverse(all)
 	if limit > 0 && len(all) > limit {

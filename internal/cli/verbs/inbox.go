@@ -41,7 +41,7 @@ run goes on: edit takes what is approved instead with --args, reject a word abou
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if q.Limit < 0 {
-				return reports.Usage("give a number from 0 on", "a limit of %d is less than nothing", q.Limit)
+				return reports.Usage("give a number from 0 on", "the limit must not be negative (got %d)", q.Limit)
 			}
 			if v.word = first(args); slices.Contains(decisionWords, v.word) {
 				return a.decide(cmd, args[1:], v)

@@ -11,7 +11,7 @@ func TestTheInboxHasTheQuestionsOfAllThreads(t *testing.T) {
 	p := newPlace(t)
 	p.write("w.yaml", asking)
 	p.write("two.yaml", two)
-	p.write("late.yaml", strings.NewReplacer("go:ask", "go:hurry", "only:", "gate:", "state.topic }}", "'Go' }}").Replace(asking))
+	p.write("late.yaml", strings.NewReplacer("go:ask", "go:expiring", "only:", "gate:", "state.topic }}", "'Go' }}").Replace(asking))
 	p.must(4, "run", "w.yaml", "--thread", "a")
 	p.must(4, "run", "two.yaml", "--thread", "b")
 	p.must(4, "run", "late.yaml", "--thread", "c")
@@ -69,7 +69,7 @@ func TestADeclinedQuestionIsAnErrorToItsNode(t *testing.T) {
 	for args, want := range map[string]string{
 		"--decline zzzz":                        "no question of the thread has an id",
 		"--decline 01":                          "no question of the thread has an id",
-		"--reason because":                      "--reason says why a question is declined, and none is",
+		"--reason because":                      "--reason needs a declined question, and there is none",
 		"--decline ffffffffffffffff --reason x": "no such open question",
 	} {
 		if e := p.must(2, append([]string{"resume", "--thread", "t"}, strings.Split(args, " ")...)...); !strings.Contains(e.stderr, want) {
@@ -120,7 +120,7 @@ func TestGraphIsDrawnInFourWays(t *testing.T) {
 		"graph":                        "graph needs a FILE or a THREAD",
 		"graph w.yaml --as svg":        `cannot be drawn as "svg"`,
 		"graph w.yaml --as dot --json": `"--json and --as dot`,
-		"graph w.yaml --depth -1":      "less than nothing",
+		"graph w.yaml --depth -1":      "must not be negative",
 		"graph w.yaml --at 2":          "--at is a checkpoint of a thread",
 		"graph --thread t --at 9":      "has no checkpoint 9",
 		"graph --thread no":            `there is no thread "no"`,

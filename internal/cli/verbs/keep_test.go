@@ -31,7 +31,7 @@ func (p place) keep() {
 	must(thread.NewRepository[map[string]any](docs).SetConfig(p.Context(), "cellar", thread.Config{"historyLimit": 20}))
 	talk, err := conversation.NewRepository(docs)
 	must(err)
-	_, err = talk.Add(p.Context(), "cellar", message.User("Who is there?"), message.Assistant("Nobody."))
+	_, err = talk.Add(p.Context(), "cellar", message.User("Who is there?"), message.Assistant("Only the wine."))
 	must(err)
 	now := time.Now().Add(-2 * time.Hour)
 	m, err := session.New(session.Config{Store: docs, TTL: time.Hour, Now: func() time.Time { return now }})

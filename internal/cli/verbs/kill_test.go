@@ -38,7 +38,7 @@ type history struct {
 
 // moment is what was known when a process had been killed.
 type moment struct {
-	lines  int             // of the ledger
+	lines  int             // of the worklog
 	stored map[string]bool // tasks whose result the store had
 }
 
@@ -59,33 +59,33 @@ func newHistoryIn(p place, thread, store string, n *tally) *history {
 	return &history{place: p, thread: thread, store: store, flights: map[string]int{}, seen: map[uint64]string{}, tally: n}
 }
 
-func (h *history) ledger() string { return h.path(h.thread + ".ledger") }
-func (h *history) file() string   { return strings.TrimPrefix(h.store, "sqlite:") }
+func (h *history) worklog() string { return h.path(h.thread + ".worklog") }
+func (h *history) file() string    { return strings.TrimPrefix(h.store, "sqlite:") }
 
 func (h *history) runArgs(store string) []string {
-	return []string{"run", ledgerFile(h.T), "--thread", h.thread, "--store", store, "--input", "ledger=" + h.ledger()}
+	return []string{"run", worklogFile(h.T), "--thread", h.thread, "--store", store, "--input", "worklog=" + h.worklog()}
 }
 
 func (h *history) resumeArgs(store string) []string {
 	return []string{"resume", "--thread", h.thread, "--store", store, "--answer", "true"}
 }
 
-// lines returns the ledger: "task node item" by line.
+// lines returns the worklog: "task node item" by line.
 func (h *history) lines() []string {
 	h.Helper()
-	data, err := os.ReadFile(h.ledger())
+	data, err := os.ReadFile(h.worklog())
 	if err != nil && !os.IsNotExist(err) {
 		h.Fatal(err)
 	}
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
-// killed reads ledger and store after a kill.
+// killed reads worklog and store after a kill.
 func (h *history) killed() {
 	h.Helper()
 	h.tally.kills++
 	m := moment{stored: map[string]bool{}}
-	if data, err := os.ReadFile(h.ledger()); err == nil {
+	if data, err := os.ReadFile(h.worklog()); err == nil {
 		m.lines = strings.Count(string(data), "\n")
 	}
 	h.kills = append(h.kills, m)
@@ -158,7 +158,7 @@ func hasResult(snap checkpoint.Snapshot, task string) bool {
 	return false
 }
 
-// check holds the ledger of a finished thread against the laws.
+// check holds the worklog of a finished thread against the laws.
 func (h *history) check(want string) {
 	h.Helper()
 	lines := h.lines()
@@ -185,7 +185,7 @@ func (h *history) check(want string) {
 	for _, what := range []string{"plan -", "side -", "fetch a", "fetch b", "fetch c", "fetch d", "fetch e", "fetch f",
 		"merge -", "approve -", "publish -", "last -"} {
 		if !kinds[what] {
-			h.Errorf("thread %s: %q is not in the ledger", h.thread, what)
+			h.Errorf("thread %s: %q is not in the worklog", h.thread, what)
 		}
 	}
 	if got := h.must(0, h.runArgs(h.store)...).stdout; got != want {
@@ -278,7 +278,7 @@ func (p place) finishOrKill(cmd *exec.Cmd, after time.Duration) int {
 		timer := time.AfterFunc(after, func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
 		defer timer.Stop()
 	}
-	_ = cmd.Wait() // the state tells
+	_ = cmd.Wait() // its exit code is checked below
 	return cmd.ProcessState.ExitCode()
 }
 

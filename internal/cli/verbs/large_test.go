@@ -26,7 +26,7 @@ func init() {
 	os.Unsetenv(measureTo)
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	_ = cmd.Run() // the state tells
+	_ = cmd.Run() // its exit code is checked below
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok || os.WriteFile(path, fmt.Append(nil, usage.Maxrss), 0o600) != nil {
 		os.Exit(125)
@@ -150,17 +150,17 @@ func TestRun_InputThatTheStateHasNoRoomFor(t *testing.T) {
 func TestLiveView_ThirdInterrupt(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.write("w.yaml", one("    uses: go:cling\n    with: {ledger: \"${{ state.ledger }}\", name: x}"))
+	p.write("w.yaml", one("    uses: go:cling\n    with: {worklog: \"${{ state.worklog }}\", name: x}"))
 	path, open := p.pipe("pipe")
-	cmd, tty := p.startOnTerminal(80, "run", "w.yaml", "--thread", "t", "--input", "ledger="+path)
-	hear(t, open(), "began\n")
+	cmd, tty := p.startOnTerminal(80, "run", "w.yaml", "--thread", "t", "--input", "worklog="+path)
+	receive(t, open(), "began\n")
 	tty.press("\x03")
 	tty.await(finishing)
 	tty.press("\x03")
-	hear(t, open(), "clings\n")
+	receive(t, open(), "clings\n")
 	tty.press("\x03")
 	raw := tty.rest()
-	_ = cmd.Wait() // the state tells
+	_ = cmd.Wait() // its exit code is checked below
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() || status.Signal() != syscall.SIGINT {
 		t.Errorf("it ended as %v, want killed by SIGINT", cmd.ProcessState)

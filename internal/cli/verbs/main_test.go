@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// program is the path of the command line with the nodes of ledger. It is a copy of the
+// program is the path of the command line with the nodes of testProgram. It is a copy of the
 // test's own binary, which is that command line when asked to be: nothing is built.
 var program string
 
@@ -21,7 +21,7 @@ const asProgram = "WEFT_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		ledger() // does not return
+		testProgram() // does not return
 	}
 	os.Exit(run(m))
 }
@@ -136,26 +136,26 @@ func (p place) must(code int, args ...string) ended {
 	return e
 }
 
-// ledgerFile is the workflow of the crash tests: a fan-out, a join, an approval.
-func ledgerFile(t *testing.T) string {
+// worklogFile is the workflow of the crash tests: a fan-out, a join, an approval.
+func worklogFile(t *testing.T) string {
 	t.Helper()
-	path, err := filepath.Abs("testdata/ledger.yaml")
+	path, err := filepath.Abs("testdata/worklog.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// one returns a workflow of one node, with a field for text and one for the ledger.
+// one returns a workflow of one node, with a field for text and one for the worklog.
 func one(node string) string {
 	return `version: 1
 name: one
 state:
-  ledger: {type: string, default: ledger}
+  worklog: {type: string, default: worklog}
   topic: {type: string, default: go}
   count: int
   result: any
-input: [ledger, topic, count]
+input: [worklog, topic, count]
 output: [result]
 nodes:
   only:
@@ -166,4 +166,4 @@ nodes:
 }
 
 // asking is a workflow that asks for a text.
-var asking = one("    uses: go:ask\n    with: {ledger: x, name: \"${{ state.topic }}\"}")
+var asking = one("    uses: go:ask\n    with: {worklog: x, name: \"${{ state.topic }}\"}")

@@ -37,7 +37,7 @@ func (a *app) threadsMessagesVerb() *cobra.Command {
 		Short: "Print what was said in a thread, oldest first",
 		Long: `Messages prints the conversation of a thread, which an application keeps with package
 conversation; where there is none, the field messages in the state of the thread's
-graph, as it is at the newest checkpoint. --from says which of them.
+graph, as it is at the newest checkpoint. --from selects one of them.
 
 With --json each message has a cursor, which is its place in the thread: --before takes
 it, and so a thread is read page by page. Messages of one Add may have one time; no two
@@ -61,7 +61,7 @@ have one cursor.`,
 
 func (f messagesFlags) options() (o conversation.Options, err error) {
 	if f.limit < 0 {
-		return o, reports.Usage("give a number from 0 on", "a limit of %d is less than nothing", f.limit)
+		return o, reports.Usage("give a number from 0 on", "the limit must not be negative (got %d)", f.limit)
 	}
 	if f.limit > 0 {
 		o.Limit = &f.limit

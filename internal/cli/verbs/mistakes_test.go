@@ -20,7 +20,7 @@ func TestMistakes(t *testing.T) {
 	p := newPlace(t)
 	p.write("w.yaml", asking)
 	p.write("list.json", "[1]")
-	p.write("bool.yaml", one("    uses: go:approve\n    with: {ledger: x, name: x}"))
+	p.write("bool.yaml", one("    uses: go:approve\n    with: {worklog: x, name: x}"))
 	p.write("other.yaml", strings.Replace(asking, "name: one", "name: other", 1))
 	p.write("two.yaml", two)
 	p.write("csv.yaml", one("    file: {read: missing.csv}"))
@@ -67,11 +67,11 @@ func TestMistakes(t *testing.T) {
 		{2, "run w.yaml --thread n --input @list.json", "is not a JSON object"},
 		{2, "resume", "resume needs a THREAD"},
 		{2, "resume --thread t --answer \xff", "is not UTF-8 text"},
-		{2, "resume --thread nobody", `there is no thread "nobody"`},
-		{2, "history --thread nobody", `there is no thread "nobody"`},
-		{2, "state --thread nobody", `there is no thread "nobody"`},
+		{2, "resume --thread missing", `there is no thread "missing"`},
+		{2, "history --thread missing", `there is no thread "missing"`},
+		{2, "state --thread missing", `there is no thread "missing"`},
 		{2, "state --thread t --at 99", `thread "t" has no checkpoint 99`},
-		{2, "history --thread t --limit -1", "less than nothing"},
+		{2, "history --thread t --limit -1", "must not be negative"},
 		{2, "history --thread t --limit x", "invalid argument"},
 		{2, "resume other.yaml --thread t", `belongs to the workflow "one"`},
 		{2, "resume --thread b --answer maybe", `"maybe" to "Publish?"`},
@@ -103,8 +103,8 @@ name: two
 state: {a: string, b: string}
 start: [left, right]
 nodes:
-  left: {uses: go:ask, with: {ledger: x, name: left}, output: {a: "${{ result }}"}, next: END}
-  right: {uses: go:ask, with: {ledger: x, name: right}, output: {b: "${{ result }}"}, next: END}
+  left: {uses: go:ask, with: {worklog: x, name: left}, output: {a: "${{ result }}"}, next: END}
+  right: {uses: go:ask, with: {worklog: x, name: right}, output: {b: "${{ result }}"}, next: END}
 `
 
 func TestQuestionsAreAnsweredByTheBeginningOfTheirID(t *testing.T) {

@@ -33,9 +33,9 @@ func TestEveryTemplateIsValidFormattedAndRuns(t *testing.T) {
 		},
 		"agent": {
 			{4, "run workflow.yaml --thread demo --input question=A-17?", "next"},
-			{0, "inbox approve --thread demo", "answer: The desk says: paid back A-17\n"},
+			{0, "inbox approve --thread demo", "answer: Support: paid back A-17\n"},
 			{4, "run workflow.yaml --thread demo --input question=again?", "next"},
-			{0, "inbox approve --thread demo", "answer: The desk says: paid back A-17\n"},
+			{0, "inbox approve --thread demo", "answer: Support: paid back A-17\n"},
 		},
 		"capability": {
 			{4, "run workflow.yaml --thread demo --input city=Oslo", "next"},

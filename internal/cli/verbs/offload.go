@@ -56,7 +56,7 @@ func (a *app) offload(ctx context.Context, store checkpoint.Store, to string) (e
 		err = cerr
 	}
 	if err != nil {
-		return &reports.Failure{Code: a.Classify(err).Code, Err: fmt.Errorf("offloaded %d sessions, and not all: %w", done.Offloaded, err), Next: "give the same command again later; what failed is kept"}
+		return &reports.Failure{Code: a.Classify(err).Code, Err: fmt.Errorf("offloaded %d sessions, and not all: %w", done.Offloaded, err), Next: "give the same command again later; failed sessions stay stored"}
 	}
 	switch {
 	case a.JSON && to == "-":

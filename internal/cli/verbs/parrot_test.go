@@ -23,13 +23,13 @@ func openShy(context.Context, checkpoint.Store) (turn.Untyped, error) {
 }
 
 // openParrot is an agent that says what it hears. "work PATH" writes to the pipe at PATH and waits, until there is
-// a file PATH.done; "deaf PATH" does so too, but says there when it is to stop, and does not;
+// a file PATH.done; "stuck PATH" does so too, but says there when it is to stop, and does not;
 // "risky" asks first, "disguised" too, with marks of direction in the question; "fail" fails the run;
 // "break" fails, and "mute" has a model that is dead.
 func openParrot(_ context.Context, store checkpoint.Store) (turn.Untyped, error) {
 	reg, err := capabilities.NewRegistry(
 		capabilities.Func(capabilities.Info{Name: "work", Description: "waits"}, parrotWork),
-		capabilities.Func(capabilities.Info{Name: "deaf", Description: "does not stop"}, parrotDeaf),
+		capabilities.Func(capabilities.Info{Name: "stuck", Description: "does not stop"}, parrotStuck),
 		capabilities.Func(capabilities.Info{Name: "risky", Description: "asks"}, parrotRisk("take a risk")),
 		capabilities.Func(capabilities.Info{Name: "disguised", Description: "asks"}, parrotRisk("pay "+directions)),
 		capabilities.Func(capabilities.Info{Name: "fail", Description: "fails"}, func(context.Context, *capabilities.Call) error {
@@ -72,7 +72,7 @@ func parrotWork(ctx context.Context, c *capabilities.Call) error {
 	return ctx.Err()
 }
 
-func parrotDeaf(ctx context.Context, c *capabilities.Call) error {
+func parrotStuck(ctx context.Context, c *capabilities.Call) error {
 	if err := parrotWork(ctx, c); ctx.Err() == nil {
 		return err
 	}

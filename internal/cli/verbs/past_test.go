@@ -41,7 +41,7 @@ the way there:
   3  turn 1, step 2: long
 `)
 	back := p.must(0, "diff", "t", "3", "1").stdout
-	if !strings.Contains(back, "score: 6 → 0\n") || !strings.Contains(back, "by nobody on the way") {
+	if !strings.Contains(back, "score: 6 → 0\n") || !strings.Contains(back, "by no node on the way") {
 		t.Errorf("backwards:\n%s", back)
 	}
 	expect(t, "no difference", p.must(0, "diff", "t", "3", "3").stdout, "thread t, checkpoint 3 to 3\n\nno field differs\n")
@@ -54,12 +54,12 @@ the way there:
 		t.Errorf("as JSON: %+v", d)
 	}
 	for args, want := range map[string]string{
-		"diff t 1 9":      `thread "t" has no checkpoint 9`,
-		"diff t 9 1":      `thread "t" has no checkpoint 9`,
-		"diff t x 1":      `"x" is not the number of a checkpoint`,
-		"diff t 0 1":      `"0" is not the number`,
-		"diff t 1":        "diff needs a THREAD and two checkpoints",
-		"diff nobody 1 2": `there is no thread "nobody"`,
+		"diff t 1 9":       `thread "t" has no checkpoint 9`,
+		"diff t 9 1":       `thread "t" has no checkpoint 9`,
+		"diff t x 1":       `"x" is not the number of a checkpoint`,
+		"diff t 0 1":       `"0" is not the number`,
+		"diff t 1":         "diff needs a THREAD and two checkpoints",
+		"diff missing 1 2": `there is no thread "missing"`,
 	} {
 		if e := p.must(2, strings.Split(args, " ")...); !strings.Contains(e.stderr, want) || !strings.Contains(e.stderr, "\nnext: ") {
 			t.Errorf("%s: %s", args, e.stderr)
@@ -89,7 +89,7 @@ DECISIONS, each beside its checkpoint
 	expect(t, "the diff of two branches", withoutTimes(p.must(0, "diff", "t", "3", "4").stdout), `thread t, checkpoint 3 to 4, which go on from 2
 
 text: "long golang" → nothing
-    by nobody on the way: a new turn reset it, or the other branch wrote it
+    by no node on the way: a new turn reset it, or the other branch wrote it
 
 the way there:
   4  turn 1, step 1: (edit)
@@ -107,10 +107,10 @@ the decisions on the way:
 		t.Errorf("as JSON: %+v", f)
 	}
 	for args, want := range map[string]string{
-		"fork t --at 99":     `thread "t" has no checkpoint 99`,
-		"fork t":             "fork needs --at CHECKPOINT",
-		"fork":               "fork needs a THREAD",
-		"fork nobody --at 1": `there is no thread "nobody"`,
+		"fork t --at 99":      `thread "t" has no checkpoint 99`,
+		"fork t":              "fork needs --at CHECKPOINT",
+		"fork":                "fork needs a THREAD",
+		"fork missing --at 1": `there is no thread "missing"`,
 	} {
 		if e := p.must(2, strings.Split(args, " ")...); !strings.Contains(e.stderr, want) || !strings.Contains(e.stderr, "\nnext: ") {
 			t.Errorf("%s: %s", args, e.stderr)

@@ -25,8 +25,8 @@ func (a *app) replayVerb() *cobra.Command {
 		Long: `Replay runs each recorded step of a thread again, from the state in which it began, and
 shows the first one that comes out otherwise: what a changed workflow would have made
 of an old thread. Questions get the answers that were recorded. Nothing is written to
-the store, but the nodes do their work again, requests and files included: --yes says
-that they may. The exit code is 1 if a step comes out otherwise.`,
+the store, but the nodes do their work again, requests and files included: --yes
+permits that. The exit code is 1 if a step comes out otherwise.`,
 		Args: a.arguments("THREAD", 1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {

@@ -49,7 +49,7 @@ Ctrl-C once lets the step finish and stops, twice stops at once.`,
 				return err
 			}
 			if cmd.Flags().Changed("reason") && len(f.replies.declined) == 0 {
-				return reports.Usage("name the question with --decline ID", "--reason says why a question is declined, and none is")
+				return reports.Usage("name the question with --decline ID", "--reason needs a declined question, and there is none")
 			}
 			return withStore(cmd.Context(), a.openToRead, func(store checkpoint.Store) error {
 				s := &session{app: a, store: store, thread: f.thread}
@@ -87,7 +87,7 @@ func (s *session) resume(ctx context.Context, f resumeFlags) error {
 	r := answerer{open: p.Interrupts, had: p.Answered}
 	err = s.reply(ctx, r, f.replies, o)
 	if errors.Is(err, errUnseen) {
-		s.Note("this turn has had an answer, and nobody has been shown this question yet; answer again")
+		s.Note("this turn has had an answer, but this question was not shown yet; answer again")
 		return s.waits(ctx, p.Interrupts)
 	}
 	if f.isPast() && errors.Is(err, graph.ErrUnknownQuestion) {

@@ -196,7 +196,7 @@ func (p place) neverTells(store string) {
 	for _, args := range [][]string{
 		{"run", "w.yaml", "--thread", "v", "--store", store},
 		{"inbox", "--store", store}, {"doctor", "--store", store}, {"threads", "--json", "--store", wrong}, {"threads", "--store", wrong},
-		{"history", "--thread", "nobody", "--store", store}, {"delete", "v", "--store", store},
+		{"history", "--thread", "missing", "--store", store}, {"delete", "v", "--store", store},
 		{"threads", "--store", strings.Replace(store, "://", "://%zz", 1)}, {"threads", "--store", strings.Replace(store, "-", "/", 1)},
 		{"threads", "--store", "x" + store},
 	} {
@@ -205,7 +205,7 @@ func (p place) neverTells(store string) {
 			p.Errorf("%v tells the password:\n%s", args, said)
 		}
 	}
-	cmd := p.command("history", "--thread", "nobody")
+	cmd := p.command("history", "--thread", "missing")
 	cmd.Env = append(cmd.Env, "WEFT_STORE="+wrong)
 	if e := p.finish(cmd); strings.Contains(e.stderr, secret) {
 		p.Errorf("with WEFT_STORE it tells the password:\n%s", e.stderr)

@@ -36,7 +36,7 @@ name may have several lines.`,
 		Args: a.arguments("", 0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 0 {
-				return reports.Usage("give a number from 0 on", "a limit of %d is less than nothing", limit)
+				return reports.Usage("give a number from 0 on", "the limit must not be negative (got %d)", limit)
 			}
 			return a.withSessions(cmd.Context(), noOffload{}, func(m *sessions.Manager) error {
 				return a.listSessions(cmd.Context(), m, user, limit)

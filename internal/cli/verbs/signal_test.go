@@ -20,14 +20,14 @@ func TestTheSecondSignalStopsAtOnceAndLeavesTheThread(t *testing.T) {
 	t.Parallel()
 	for name, sig := range map[string]os.Signal{"int": os.Interrupt, "term": syscall.SIGTERM} {
 		p := newPlace(t)
-		p.write("w.yaml", one("    uses: go:wait\n    with: {ledger: \"${{ state.ledger }}\", name: x}"))
+		p.write("w.yaml", one("    uses: go:wait\n    with: {worklog: \"${{ state.worklog }}\", name: x}"))
 		path, began := p.pipe("pipe")
-		cmd := p.command("run", "w.yaml", "--thread", "t", "--input", "ledger="+path)
+		cmd := p.command("run", "w.yaml", "--thread", "t", "--input", "worklog="+path)
 		said := p.listen(cmd)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		hear(t, began(), "began\n")
+		receive(t, began(), "began\n")
 		if err := cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
@@ -35,14 +35,14 @@ func TestTheSecondSignalStopsAtOnceAndLeavesTheThread(t *testing.T) {
 		if err := cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
-		_ = cmd.Wait() // the state tells
+		_ = cmd.Wait() // its exit code is checked below
 		stderr := said.rest()
 		if code := cmd.ProcessState.ExitCode(); code != 130 {
 			t.Errorf("%s: exit code %d, want 130", name, code)
 		}
 		expect(t, name, withoutTimes(stderr), finishing+"\n"+`only: stopped after TIME
 weft: stopped by a signal
-next: finished work is kept; go on with `+program+" resume --thread t\n")
+next: finished work is stored; go on with `+program+" resume --thread t\n")
 		if got := p.must(0, "threads").stdout; !strings.Contains(got, "pending") {
 			t.Errorf("%s: the thread is not pending: %s", name, got)
 		}
@@ -52,25 +52,25 @@ next: finished work is kept; go on with `+program+" resume --thread t\n")
 func TestAThirdSignalKills(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.write("w.yaml", one("    uses: go:cling\n    with: {ledger: \"${{ state.ledger }}\", name: x}"))
+	p.write("w.yaml", one("    uses: go:cling\n    with: {worklog: \"${{ state.worklog }}\", name: x}"))
 	path, open := p.pipe("pipe")
-	cmd := p.command("run", "w.yaml", "--thread", "t", "--input", "ledger="+path)
+	cmd := p.command("run", "w.yaml", "--thread", "t", "--input", "worklog="+path)
 	said := p.listen(cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	hear(t, open(), "began\n")
+	receive(t, open(), "began\n")
 	for range 2 {
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
 		said.await(finishing)
 	}
-	hear(t, open(), "clings\n")
+	receive(t, open(), "clings\n")
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // the state tells
+	_ = cmd.Wait() // its exit code is checked below
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() || status.Signal() != syscall.SIGINT {
 		t.Errorf("it ended as %v, want killed by SIGINT", cmd.ProcessState)
@@ -85,19 +85,19 @@ func TestTheFirstSignalFinishesTheStep(t *testing.T) {
 		p.write("w.yaml", handover)
 		path, began := p.pipe("pipe")
 		_, release := p.pipe("gate")
-		args := append([]string{"run", "w.yaml", "--thread", "t", "--input", "ledger=" + path, "--input", "gate=" + p.path("gate")}, form...)
+		args := append([]string{"run", "w.yaml", "--thread", "t", "--input", "worklog=" + path, "--input", "gate=" + p.path("gate")}, form...)
 		cmd := p.command(args...)
 		said := p.listen(cmd)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		hear(t, began(), "began\n")
+		receive(t, began(), "began\n")
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
 		said.await(finishing)
 		release().Close()
-		_ = cmd.Wait() // the state tells
+		_ = cmd.Wait() // its exit code is checked below
 		if code := cmd.ProcessState.ExitCode(); code != 130 {
 			t.Errorf("%v: exit code %d, want 130", form, code)
 		}
@@ -114,16 +114,16 @@ func TestTheFirstSignalFinishesTheStep(t *testing.T) {
 // handover has a node that waits until a pipe is opened, and one after it.
 const handover = `version: 1
 name: handover
-state: {ledger: string, gate: string, second: string}
-input: [ledger, gate]
+state: {worklog: string, gate: string, second: string}
+input: [worklog, gate]
 output: [second]
 nodes:
-  first: {uses: go:pass, with: {ledger: "${{ state.ledger }}", name: "${{ state.gate }}"}, next: last}
+  first: {uses: go:pass, with: {worklog: "${{ state.worklog }}", name: "${{ state.gate }}"}, next: last}
   last: {set: {second: "${{ 'done' }}"}, next: END}
 `
 
-// hear waits for a line from a pipe and closes it.
-func hear(t *testing.T, f *os.File, want string) {
+// receive waits for a line from a pipe and closes it.
+func receive(t *testing.T, f *os.File, want string) {
 	t.Helper()
 	defer f.Close()
 	got, err := io.ReadAll(f)

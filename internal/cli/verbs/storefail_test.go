@@ -13,9 +13,9 @@ func TestStore_UnusableIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("noise.db", strings.Repeat("this is no database. ", 300))
-	p.write("ran.yaml", one("    uses: go:work\n    with: {ledger: \"${{ state.ledger }}\", name: x}"))
+	p.write("ran.yaml", one("    uses: go:work\n    with: {worklog: \"${{ state.worklog }}\", name: x}"))
 	p.must(0, "run", "ran.yaml", "--thread", "t", "--store", "memory:")
-	if err := os.Remove(p.path("ledger")); err != nil {
+	if err := os.Remove(p.path("worklog")); err != nil {
 		t.Fatal(err)
 	}
 	stores := []string{"sqlite:.", "sqlite:noise.db", "mongo://127.0.0.1/x", "weft.db", "redis://127.0.0.1:1", "postgres://127.0.0.1:1/x"}
@@ -33,7 +33,7 @@ func TestStore_UnusableIsNotReplaced(t *testing.T) {
 			t.Errorf("%s: exit code %d\n%s%s", stores[i], e.code, e.stdout, e.stderr)
 		}
 	}
-	for _, name := range []string{"ledger", ".local", "weft.db"} {
+	for _, name := range []string{"worklog", ".local", "weft.db"} {
 		if _, err := os.Stat(p.path(name)); !os.IsNotExist(err) {
 			t.Errorf("%s exists (%v): the workflow ran, or another store was used", name, err)
 		}

@@ -40,9 +40,9 @@ func (a *app) threadsShowVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show THREAD",
 		Short: "Show everything stored under a name",
-		Long: `Show prints where the graph of a thread stands, its configuration and the state of its
-agent, which are the record that an application keeps with package thread, and the
-newest message of its conversation.`,
+		Long: `Show prints the newest checkpoint of a thread's graph and the newest message of its
+conversation. It also prints the configuration and the state of the agent, which an
+application stores with package thread.`,
 		Args: a.arguments("THREAD", 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.onTalk(cmd.Context(), args[0], func(t *talk, k records) error { return t.show(k) })

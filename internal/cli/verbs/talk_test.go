@@ -183,8 +183,8 @@ func TestThreadsShowConfigAndMessagesReadWhatAnApplicationKeeps(t *testing.T) {
 		if !strings.Contains(e.stderr, "has no configuration") || !strings.Contains(e.stderr, "\nnext: ") {
 			p.Errorf("a thread without a configuration: %s", e.stderr)
 		}
-		e = p.must(2, "threads", "messages", "nobody", "--store", store)
-		if !strings.Contains(e.stderr, `there is no thread "nobody"`) || !strings.Contains(e.stderr, "\nnext: ") {
+		e = p.must(2, "threads", "messages", "missing", "--store", store)
+		if !strings.Contains(e.stderr, `there is no thread "missing"`) || !strings.Contains(e.stderr, "\nnext: ") {
 			p.Errorf("an unknown thread: %s", e.stderr)
 		}
 	})
@@ -273,7 +273,7 @@ func TestMessagesOfAStateThatIsNoLog(t *testing.T) {
 	a := newApplication(t, p.dir, "sqlite:a.db")
 	put(a, "list", listing{Messages: state.ListOf(map[string]any{"role": "user", "content": "Hello", "id": "x"})})
 	put(a, "sum", numbered{Messages: state.SumOf(3)})
-	put(a, "odd", listing{Messages: state.ListOf(map[string]any{"role": "user"}, map[string]any{"role": "nobody"})})
+	put(a, "odd", listing{Messages: state.ListOf(map[string]any{"role": "user"}, map[string]any{"role": "missing"})})
 	put(a, "log", chatter{Messages: message.LogOf(spoken(message.RoleUser, "u", "Hello", 0))})
 	a.thread("log") // has both
 	expect(t, "a list of objects", p.ids("threads messages list --store sqlite:a.db"), "x")
@@ -360,7 +360,7 @@ func TestSessionsAreListedEndedAndOffloaded(t *testing.T) {
 		if err := json.Unmarshal([]byte(e.stdout), &line); err != nil || line.Session != "new" || line.Key == "" || line.User != "ada" || line.Reason != "end" || len(line.Messages) != 1 {
 			p.Errorf("rule: a session becomes a line of JSON\n got: %s, %v", e.stdout, err)
 		}
-		for _, args := range [][]string{{"end", "nobody"}, {"end", "new"}, {"end", ""}} {
+		for _, args := range [][]string{{"end", "missing"}, {"end", "new"}, {"end", ""}} {
 			e = p.must(2, append(append([]string{"sessions"}, args...), "--store", store)...)
 			if !strings.Contains(e.stderr, "\nnext: ") {
 				p.Errorf("%q: %s", args, e.stderr)

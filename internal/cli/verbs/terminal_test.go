@@ -122,7 +122,7 @@ func TestTheLiveViewLeavesALineForEachTask(t *testing.T) {
 		cols uint16
 		env  []string
 	}{{"wide", 100, nil}, {"narrow", 24, nil}, {"grey", 100, []string{"NO_COLOR=1"}}} {
-		args := []string{"run", ledgerFile(t), "--thread", c.name, "--input", "ledger=" + p.path(c.name)}
+		args := []string{"run", worklogFile(t), "--thread", c.name, "--input", "worklog=" + p.path(c.name)}
 		raw, code := p.onTerminal(c.cols, c.env, args...)
 		if code != 4 {
 			t.Fatalf("exit code %d: %s", code, raw)
@@ -145,7 +145,7 @@ func TestTheLiveViewLeavesALineForEachTask(t *testing.T) {
 func TestTheLiveViewTicksRetriesAndFails(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.write("w.yaml", strings.Replace(one("    uses: go:flaky\n    with: {ledger: \"${{ state.ledger }}\", name: there}"),
+	p.write("w.yaml", strings.Replace(one("    uses: go:flaky\n    with: {worklog: \"${{ state.worklog }}\", name: there}"),
 		"    output:", "    retry: {max: 2, initial: 350ms}\n    output:", 1))
 	raw, code := p.onTerminal(80, nil, "run", "w.yaml", "--thread", "t")
 	if code != 0 {
@@ -161,7 +161,7 @@ func TestTheLiveViewTicksRetriesAndFails(t *testing.T) {
 	expect(t, "the screen", withoutTimes(strings.Join(screen(t, raw, 80), "\n")),
 		"  ↻ only  attempt 1 failed: w.yaml:12:11: not yet …; trying again\n  ✓ only  TIME\nresult: there\n")
 
-	p.write("w.yaml", one("    uses: go:fail\n    with: {ledger: x, name: \"no such thing\"}"))
+	p.write("w.yaml", one("    uses: go:fail\n    with: {worklog: x, name: \"no such thing\"}"))
 	raw, _ = p.onTerminal(80, nil, "run", "w.yaml", "--thread", "f")
 	if got := withoutTimes(screen(t, raw, 80)[0]); got != "  ✗ only  TIME  w.yaml:12:11: no such thing" {
 		t.Errorf("a failed task: %q", got)
@@ -171,7 +171,7 @@ func TestTheLiveViewTicksRetriesAndFails(t *testing.T) {
 func TestATextDoesNotSteerTheTerminal(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.write("w.yaml", one("    uses: go:work\n    with: {ledger: x, name: \"${{ state.topic }}\"}"))
+	p.write("w.yaml", one("    uses: go:work\n    with: {worklog: x, name: \"${{ state.topic }}\"}"))
 	args := []string{"run", "w.yaml", "--thread", "t", "--input", "topic=\x1b]0;owned\a pay 1\u202e0001"}
 	want := `result: \u001b]0;owned\u0007 pay 1\u202e0001`
 	for _, args := range [][]string{args, append(slices.Clone(args), "--raw")} {

@@ -27,9 +27,9 @@ func (a *app) testVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test FILE|DIR...",
 		Short: "Run the tests in workflow files",
-		Long: `Test runs the tests that stand in workflow files, or in all of a folder, each with a store of its own in
-memory: no request is made, no file written and no time waited. It tells which nodes
-and ways the tests went through; --cover lists those they did not. The exit code is 1
+		Long: `Test runs the tests in workflow files, or in all files of a folder. Each test has its own
+store in memory: it makes no request, writes no file and does not wait. Test reports
+which nodes and edges the tests reached; --cover lists those that no test reached. The exit code is 1
 if a test fails.`,
 		Args: a.arguments("FILE", 1, math.MaxInt),
 		RunE: func(cmd *cobra.Command, files []string) error {

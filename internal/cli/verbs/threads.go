@@ -25,7 +25,7 @@ or a key of the metadata. Of several, all must fit.`,
 		Args: a.arguments("", 0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if q.Limit < 0 {
-				return reports.Usage("give a number from 0 on", "a limit of %d is less than nothing", q.Limit)
+				return reports.Usage("give a number from 0 on", "the limit must not be negative (got %d)", q.Limit)
 			}
 			where, err := parseWhere(flags)
 			if err != nil {

@@ -80,7 +80,7 @@ func (a *app) validate(files []string, format string) error {
 		return nil
 	}
 	if code := firstCode(all); format == "text" && code != "" {
-		fmt.Fprintf(a.Stderr, "next: %s explain %s says more about the first mistake\n", a.Invocation, code)
+		fmt.Fprintf(a.Stderr, "next: %s explain %s describes the first mistake\n", a.Invocation, code)
 	}
 	return worst
 }

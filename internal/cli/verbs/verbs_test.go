@@ -29,7 +29,7 @@ func expect(t *testing.T, what, got, want string) {
 func TestARunFromStartToEnd(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	run := []string{"run", ledgerFile(t), "--thread", "demo", "--input", "ledger=" + p.path("ledger")}
+	run := []string{"run", worklogFile(t), "--thread", "demo", "--input", "worklog=" + p.path("worklog")}
 	e := p.must(4, run...)
 	expect(t, "the question", e.stdout, `The report:
 all is well.
@@ -120,7 +120,7 @@ DECISIONS, each beside its checkpoint
 `)
 	expect(t, "state", p.must(0, "state", "--thread", "a").stdout, `thread a, checkpoint 2: turn 1, step 1, done
 
-ledger: ledger
+worklog: worklog
 topic: go
 result:
 two
@@ -128,7 +128,7 @@ lines
 `)
 	expect(t, "state at 1", p.must(0, "state", "--thread", "a", "--at", "1").stdout, `thread a, checkpoint 1: turn 1, step 0, pending
 
-ledger: ledger
+worklog: worklog
 topic: go
 `)
 }
@@ -172,8 +172,8 @@ func TestJSON(t *testing.T) {
 	if verdict.Valid || len(verdict.Problems) == 0 || verdict.Problems[0].Line != 1 {
 		t.Errorf("the verdict: %+v", verdict)
 	}
-	e := p.must(2, "history", "--thread", "nobody", "--json")
-	expect(t, "an error", e.stderr, `{"error":{"code":2,"message":"there is no thread \"nobody\"","next":"`+program+` threads lists the threads of the store"}}`+"\n")
+	e := p.must(2, "history", "--thread", "missing", "--json")
+	expect(t, "an error", e.stderr, `{"error":{"code":2,"message":"there is no thread \"missing\"","next":"`+program+` threads lists the threads of the store"}}`+"\n")
 	expect(t, "stdout of an error", e.stdout, "")
 }
 
@@ -191,7 +191,7 @@ func TestInputs(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", one(`    set: {}`))
-	p.write("w.yaml", strings.ReplaceAll(one("    uses: go:work\n    with: {ledger: x, name: \"${{ state.topic }}\"}"), "[result]", "[topic, count]"))
+	p.write("w.yaml", strings.ReplaceAll(one("    uses: go:work\n    with: {worklog: x, name: \"${{ state.topic }}\"}"), "[result]", "[topic, count]"))
 	p.write("in.json", `{"topic": "from file", "count": 7}`)
 	p.write("topic.txt", "a text\nof two lines\n")
 	for _, c := range []struct {
@@ -232,12 +232,12 @@ func TestRunOnADoneThreadWithAnotherInputStartsATurn(t *testing.T) {
 func TestAFailedRunGoesOnByTheSameCommand(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.write("w.yaml", one("    uses: go:flaky\n    with: {ledger: \"${{ state.ledger }}\", name: there}"))
+	p.write("w.yaml", one("    uses: go:flaky\n    with: {worklog: \"${{ state.worklog }}\", name: there}"))
 	e := p.must(1, "run", "w.yaml", "--thread", "t")
 	expect(t, "stderr", withoutTimes(e.stderr), `only: failed after TIME
 weft: node "only" failed in step 1: w.yaml:12:11: not yet
 said twice
-next: finished work is kept; go on with `+program+" resume --thread t\n")
+next: finished work is stored; go on with `+program+" resume --thread t\n")
 	if got := p.must(0, "state", "--thread", "t").stdout; !strings.Contains(got, "node \"only\" failed at attempt 1: w.yaml:12:11: not yet …\n") {
 		t.Errorf("the state does not tell the failure: %s", got)
 	}

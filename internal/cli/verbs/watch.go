@@ -89,7 +89,7 @@ func (s *session) goOn() string {
 	if s.forgets() {
 		return "the thread is gone with the process; keep threads with --store sqlite:PATH"
 	}
-	return "finished work is kept; go on with " + s.Command("resume", "--thread", s.thread)
+	return "finished work is stored; go on with " + s.Command("resume", "--thread", s.thread)
 }
 
 // queued reports that an input waits for its turn.

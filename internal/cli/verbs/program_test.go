@@ -13,22 +13,22 @@ import (
 	"github.com/weftrun/weft/weftcli"
 )
 
-// ledger is the command line with what its tests need: a node that leaves a durable
+// testProgram is the command line with what its tests need: a node that leaves a durable
 // trace of its work, one that asks, and a store that kills the process at the border
 // of a write.
-func ledger() {
+func testProgram() {
 	weftcli.Main(weftcli.Config{
 		Nodes: map[string]workflow.Kind{
-			"work":    workflow.Go(work),
-			"approve": workflow.Go(approve),
-			"ask":     workflow.Go(ask),
-			"fail":    workflow.Go(fail),
-			"wait":    workflow.Go(wait),
-			"cling":   workflow.Go(cling),
-			"read":    workflow.Go(read),
-			"flaky":   workflow.Go(flaky),
-			"hurry":   workflow.Go(hurry),
-			"pass":    workflow.Go(pass),
+			"work":     workflow.Go(work),
+			"approve":  workflow.Go(approve),
+			"ask":      workflow.Go(ask),
+			"fail":     workflow.Go(fail),
+			"wait":     workflow.Go(wait),
+			"cling":    workflow.Go(cling),
+			"read":     workflow.Go(read),
+			"flaky":    workflow.Go(flaky),
+			"expiring": workflow.Go(expiring),
+			"pass":     workflow.Go(pass),
 		},
 		Graphs: map[string]weftcli.Graph{"review": weftcli.Built(review()), "mute": openMute, "alias": weftcli.Built(review())},
 		Chats:  map[string]weftcli.Chat{"parrot": openParrot, "shy": openShy},
@@ -40,10 +40,10 @@ func ledger() {
 }
 
 type job struct {
-	Ledger string `json:"ledger"`
-	Name   string `json:"name"`
-	Item   string `json:"item,omitempty"`
-	Millis int    `json:"millis,omitempty"`
+	Worklog string `json:"worklog"`
+	Name    string `json:"name"`
+	Item    string `json:"item,omitempty"`
+	Millis  int    `json:"millis,omitempty"`
 }
 
 // work takes its time and then writes one line that survives the process.
@@ -53,7 +53,7 @@ func work(ctx context.Context, j job) (string, error) {
 }
 
 func enter(ctx context.Context, j job) error {
-	f, err := os.OpenFile(j.Ledger, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(j.Worklog, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,8 @@ func ask(ctx context.Context, j job) (string, error) {
 	return graph.Ask[string](ctx, graph.Question{Prompt: j.Name + "?"})
 }
 
-// hurry asks for a text that must come within three days.
-func hurry(ctx context.Context, j job) (string, error) {
+// expiring asks for a text that must come within three days.
+func expiring(ctx context.Context, j job) (string, error) {
 	return graph.Ask[string](ctx, graph.Question{Prompt: j.Name + "?", Timeout: 72 * time.Hour})
 }
 
@@ -103,9 +103,9 @@ func cling(ctx context.Context, j job) (string, error) {
 	return "", nil
 }
 
-// say writes a line to whoever reads the ledger, which may be a pipe.
+// say writes a line to whoever reads the worklog, which may be a pipe.
 func say(j job, line string) error {
-	f, err := os.OpenFile(j.Ledger, os.O_APPEND|os.O_WRONLY, 0)
+	f, err := os.OpenFile(j.Worklog, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -115,10 +115,10 @@ func say(j job, line string) error {
 
 // flaky fails until its file is there.
 func flaky(_ context.Context, j job) (string, error) {
-	if _, err := os.Stat(j.Ledger); err == nil {
+	if _, err := os.Stat(j.Worklog); err == nil {
 		return j.Name, nil
 	}
-	return "", errors.Join(errors.New("not yet\nsaid twice"), os.WriteFile(j.Ledger, nil, 0o600))
+	return "", errors.Join(errors.New("not yet\nsaid twice"), os.WriteFile(j.Worklog, nil, 0o600))
 }
 
 // read fails as a node does that misses its file.
