@@ -13,12 +13,12 @@ import (
 	"github.com/creack/pty"
 )
 
-// keyboard is a command on a terminal, at which somebody reads and types.
+// keyboard is a command on a terminal. The test reads what it shows and types keys.
 type keyboard struct {
 	*testing.T
 	cmd  *exec.Cmd
 	tty  *os.File
-	read strings.Builder // what was shown and not yet awaited
+	read strings.Builder // shown text that no call of see has matched
 	all  strings.Builder
 }
 
@@ -60,7 +60,7 @@ func (k *keyboard) press(keys string) {
 	}
 }
 
-// ends waits for the end of the command, and reads until then.
+// ends reads until the command ends, and compares its exit code.
 func (k *keyboard) ends(want int) {
 	k.Helper()
 	buf := make([]byte, 4096)
@@ -86,7 +86,7 @@ const (
 	ctrlC, ctrlD, wipe = "\x03", "\x04", "\x15"
 )
 
-func TestAPersonChatsOnATerminal(t *testing.T) {
+func TestChat_Terminal(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	path, began := p.pipe("pipe")
@@ -94,7 +94,7 @@ func TestAPersonChatsOnATerminal(t *testing.T) {
 	k.see("> ")
 	k.press("/pla" + tab)
 	k.see("/planning")
-	k.press(tab + tab) // the options have a beginning in common
+	k.press(tab + tab) // the options have a common prefix
 	k.see(":o")
 	k.press(tab)
 	k.see("/planning:off  /planning:on\r\n")
@@ -145,9 +145,9 @@ func TestAPersonChatsOnATerminal(t *testing.T) {
 	}
 }
 
-// TestTheSecondCtrlCLeavesAChatWhoseStepDoesNotStop has a step that hears of its end and goes on for ever: the first
-// Ctrl-C says what another one does, and that one leaves at once. The next chat goes on with the turn.
-func TestTheSecondCtrlCLeavesAChatWhoseStepDoesNotStop(t *testing.T) {
+// The step of this test continues after its context has ended. The first Ctrl-C announces what a
+// second one does, and the second one leaves at once. The next chat continues the turn.
+func TestChat_SecondCtrlC(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	path, open := p.pipe("pipe")
@@ -168,7 +168,7 @@ func TestTheSecondCtrlCLeavesAChatWhoseStepDoesNotStop(t *testing.T) {
 	expect(t, "stdout", e.stdout, "heard: stuck "+path+" (1 steps)\n\nheard: hello (0 steps)\n\n")
 }
 
-func TestASignalEndsAChatWithoutATerminalInTheMiddleOfATurn(t *testing.T) {
+func TestChat_SignalWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	path, began := p.pipe("pipe")
@@ -191,8 +191,8 @@ func TestASignalEndsAChatWithoutATerminalInTheMiddleOfATurn(t *testing.T) {
 	}
 }
 
-// TestAChatGoesOnAfterAKill kills a process in the middle of a turn: the next one does not plan again.
-func TestAChatGoesOnAfterAKill(t *testing.T) {
+// A process is killed in the middle of a turn. The next one does not plan again.
+func TestChat_ContinuesAfterAKill(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	path, began := p.pipe("pipe")
@@ -213,7 +213,7 @@ func TestAChatGoesOnAfterAKill(t *testing.T) {
 	}
 }
 
-func TestATurnThatWasCutOffIsDroppedWhenAskedTo(t *testing.T) {
+func TestChat_NewTurnDropsTheLastOne(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	path, began := p.pipe("pipe")
@@ -230,7 +230,7 @@ func TestATurnThatWasCutOffIsDroppedWhenAskedTo(t *testing.T) {
 	expect(t, "stdout", e.stdout, "heard: hello (0 steps)\n\n")
 }
 
-func TestLinesOfTheInputAreMessages(t *testing.T) {
+func TestChat_LinesOfTheInput(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	cmd := p.command("chat", "parrot", "--thread", "t")
@@ -254,8 +254,7 @@ func TestLinesOfTheInputAreMessages(t *testing.T) {
 	}
 }
 
-// TestAProgramChatsInJSON has one object on each line.
-func TestAProgramChatsInJSON(t *testing.T) {
+func TestChat_JSON(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	first := p.must(4, "chat", "parrot", "--thread", "t", "--json", "--say", "risky business")

@@ -11,13 +11,12 @@ import (
 	"github.com/weftrun/weft/internal/racescale"
 )
 
-// TestOfProcessesThatWorkOnOneThreadOneRunsEachTask starts four processes at once that run
-// a thread, and then four that resume it: whoever comes too late is told so, and each task
-// leaves one line in the worklog.
+// Four processes start at once to run a thread, and then four to resume it. A process that comes
+// too late is refused, and each task writes one line to the worklog.
 //
 // Requirement: many processes may use it at once
 // Requirement: two processes want one thread
-func TestOfProcessesThatWorkOnOneThreadOneRunsEachTask(t *testing.T) {
+func TestThread_OneOfManyProcessesRunsEachTask(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T) string{
 		"sqlite":   func(*testing.T) string { return "" },
@@ -44,13 +43,13 @@ func crowd(p place, address string) {
 		h.check(want)
 	}
 	if refused == 0 {
-		p.Error("no process met another one: the test has tested nothing")
+		p.Error("no process was refused, so the test has tested nothing")
 	}
 	p.Logf("%d threads, %d of %d processes refused, double applies %d", n.threads, refused, 8*rounds, n.doubles)
 }
 
-// atOnce runs a command by n processes and returns how many were refused. The others end
-// with a code.
+// atOnce runs a command in n processes and returns how many were refused. The others must end with
+// code.
 func (h *history) atOnce(n, code int, args []string) (refused int) {
 	h.Helper()
 	cmds := make([]*exec.Cmd, n)
@@ -73,7 +72,7 @@ func (h *history) atOnce(n, code int, args []string) (refused int) {
 		}
 	}
 	if ended == 0 {
-		h.Errorf("thread %s: %v: nobody got the thread", h.thread, args)
+		h.Errorf("thread %s: %v: no process got the thread", h.thread, args)
 	}
 	return refused
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// secretive asks for a number that is to be kept out of the record.
+// secretive asks for a number that must not be in the record.
 const secretive = `version: 1
 name: secretive
 state: {pin: int, rest: int}
@@ -48,8 +48,8 @@ func (p place) decided(address, thread string) (all []graph.Decision) {
 	return all
 }
 
-// A process that is killed between the storing of an answer and the step that uses it leaves one
-// decision, with who and how, and the run goes on with the answer.
+// A process is killed after it has stored an answer and before the step that uses it. It leaves one
+// decision with its author and interface, and the run continues with the answer.
 //
 // Requirement: Decisions are recorded
 func TestDecisions_ProcessKilledAfterTheAnswer(t *testing.T) {
@@ -103,7 +103,7 @@ func TestDecisions_ProcessKilledAfterTheAnswer(t *testing.T) {
 	}
 }
 
-// The record of an earlier release may have names that read otherwise than they are: text shows them escaped.
+// A record of an earlier release may have names with control characters. Text shows them escaped.
 func TestDecisions_NamesThatSteerATerminalAreEscaped(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -219,8 +219,8 @@ func TestPrompts_EscapeMarksOfDirection(t *testing.T) {
 	}
 }
 
-// The answer to a question with secret: true is in nothing that shows the record, and in an encrypted store
-// nowhere in the clear.
+// No command shows the answer to a question with secret: true. In an encrypted store the answer is
+// nowhere in plain text.
 //
 // Requirement: a secret answer is not in the record of decisions
 func TestDecisions_SecretAnswerOfAFile(t *testing.T) {
@@ -278,7 +278,7 @@ func TestDecisions_SecretAnswerOfAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		for d, err := range graph.ThreadDecisions(t.Context(), store, "t") {
-			if kept := string(d.Value) == thePIN; err != nil || !d.Secret || kept != (name == "encrypted") {
+			if stored := string(d.Value) == thePIN; err != nil || !d.Secret || stored != (name == "encrypted") {
 				t.Errorf("%s: the record has %+v, %v", name, d, err)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/weftrun/weft/internal/cli/reports"
 )
 
-var update = flag.Bool("update", false, "write what --help says into docs/cli.md")
+var update = flag.Bool("update", false, "write the texts of --help into docs/cli.md")
 
 // synopsis returns the usage and the flags of a verb, and then those of each below it.
 func synopsis(t *testing.T, cmd *cobra.Command, before ...string) string {
@@ -46,9 +46,9 @@ func usageOf(t *testing.T, path []string) string {
 	return b.String()
 }
 
-// TestThePageOfTheCommandLineSaysWhatHelpSays compares docs/cli.md, which has a section
-// "## weft VERB" for each verb with its synopsis, and those of the verbs below it, in a block. With -update it writes them.
-func TestThePageOfTheCommandLineSaysWhatHelpSays(t *testing.T) {
+// docs/cli.md has a section "## weft VERB" for each verb. A block in it contains the synopsis of
+// the verb and of the verbs below it. With -update the test writes the blocks.
+func TestPage_MatchesHelp(t *testing.T) {
 	const path, head, open, shut = "../../../docs/cli.md", "\n## weft ", "```text\n", "```\n"
 	page, err := os.ReadFile(path)
 	if err != nil {
@@ -71,7 +71,7 @@ func TestThePageOfTheCommandLineSaysWhatHelpSays(t *testing.T) {
 		}
 		want := synopsis(t, commands[slices.Index(verbs, verb)])
 		if block != want && !*update {
-			t.Errorf("docs/cli.md, weft %s: got\n%swant what --help says (go test ./internal/cli/verbs -run Page -update writes it)\n%s", verb, block, want)
+			t.Errorf("docs/cli.md, weft %s: got\n%swant the text of --help (go test ./internal/cli/verbs -run Page -update writes it)\n%s", verb, block, want)
 		}
 		sections[i+1] = before + open + want + shut + after
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/weftrun/weft/internal/racescale"
 )
 
-// kills asks for another number of kills than a run of all tests makes.
+// kills is the number of processes to kill, in place of the default.
 var kills = flag.Int("kills", 0, "how many processes TestKillAtRandomMoments kills with each store; 0 means as many as suit a run of all tests")
 
 // history is what happened to one thread whose processes are killed.
@@ -104,7 +104,8 @@ func (h *history) killed() {
 	h.walk(store, m.stored)
 }
 
-// walk reads the chain: what it had before is in it still, and it says what was stored.
+// walk reads the chain of commits. It compares them with the commits seen before, and collects the
+// tasks whose results are stored.
 func (h *history) walk(store checkpoint.Store, stored map[string]bool) {
 	h.Helper()
 	now := map[uint64]string{}
@@ -158,7 +159,7 @@ func hasResult(snap checkpoint.Snapshot, task string) bool {
 	return false
 }
 
-// check holds the worklog of a finished thread against the laws.
+// check compares the worklog of a finished thread with the guarantees.
 func (h *history) check(want string) {
 	h.Helper()
 	lines := h.lines()
@@ -208,8 +209,8 @@ func undisturbed(p place) (output string, took [2]time.Duration) {
 	return output, took
 }
 
-// TestKillAtRandomMoments kills the processes that work on a thread, one after another,
-// until one comes to the end; then the next thread. -kills 200 asks for 200 kills with each store,
+// TestKillAtRandomMoments kills the processes that work on a thread, one after another, until one
+// finishes. Then it starts the next thread. -kills 200 asks for 200 kills with each store,
 // and WEFT_SOAK for 2,200.
 //
 // Requirement: An answer to an old question
@@ -234,7 +235,8 @@ func TestKillAtRandomMoments(t *testing.T) {
 	}
 }
 
-// storm kills so many processes. An empty address means a file for each thread.
+// storm kills processes until it has killed the given number. An empty address means a file for
+// each thread.
 func storm(p place, address string, kills int) {
 	p.Helper()
 	want, took := undisturbed(p)

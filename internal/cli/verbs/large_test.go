@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// measureTo names the file to which a process writes how much memory the program took, which it runs.
+// measureTo names the file in which a process writes the peak memory of the program that it runs.
 const measureTo = "WEFT_TEST_MEASURE_TO"
 
-// The peak of a process counts that of its parent when it was started. A test has held anything, so a process of its
-// own, which holds nothing, starts what is measured.
+// The peak of a process includes the memory of its parent at the start. The memory of a test is
+// large, so a separate small process starts the measured program.
 func init() {
 	path := os.Getenv(measureTo)
 	if path == "" {
@@ -49,7 +49,7 @@ func (p place) peak(code int, stdin io.Reader, args ...string) (took int64, e en
 		_, err = fmt.Sscan(string(data), &took)
 	}
 	if err != nil {
-		p.Fatal("the system does not tell what a process took:", err)
+		p.Fatal("the system does not report the memory of a process:", err)
 	}
 	return took * maxrssUnit, e
 }
@@ -62,8 +62,8 @@ const slack = 4 << 20
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// An input that is too long is refused while it is read: what that takes is bounded by the limit, and
-// nothing is stored.
+// An input that is too long is refused while it is read. The limit bounds the memory that this
+// needs, and nothing is stored.
 func TestRun_InputThatIsTooLong(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -95,8 +95,8 @@ func TestRun_InputThatIsTooLong(t *testing.T) {
 	}
 }
 
-// An input just below the limit is read and decoded with at most three times the limit. A name that is unknown
-// refuses it when it is decoded; what the run does with a value that is taken comes on top.
+// Reading and decoding an input just below the limit needs at most three times the limit. An
+// unknown name rejects the input after decoding. An accepted value needs more memory in the run.
 func TestRun_InputJustBelowTheLimit(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -146,7 +146,7 @@ func TestRun_InputThatTheStateHasNoRoomFor(t *testing.T) {
 	}
 }
 
-// A third interrupt kills the process, and leaves no line that says that a task still runs.
+// A third interrupt kills the process, and leaves no line of a running task.
 func TestLiveView_ThirdInterrupt(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

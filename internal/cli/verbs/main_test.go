@@ -13,10 +13,10 @@ import (
 )
 
 // program is the path of the command line with the nodes of testProgram. It is a copy of the
-// test's own binary, which is that command line when asked to be: nothing is built.
+// test's own binary, which becomes that command line by asProgram, so nothing is built.
 var program string
 
-// asProgram is set in the environment of a process that is to be the command line.
+// asProgram is the environment variable that makes the test binary the command line.
 const asProgram = "WEFT_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -41,8 +41,8 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// copySelf copies the binary of this process: where it lies now go run could have built
-// it, and the command line tells such a program how to call it.
+// copySelf copies the binary of this process. In its own folder go run could have built it, and
+// then the command line prints go run commands.
 func copySelf(to string) error {
 	self, err := os.Executable()
 	if err != nil {

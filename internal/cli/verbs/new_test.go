@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestEveryTemplateIsValidFormattedAndRuns makes each template and does what it says to do next, for
-// two turns of one thread, without a network: those in Go are built and run as a module of their own.
-func TestEveryTemplateIsValidFormattedAndRuns(t *testing.T) {
+// The test creates each template and runs the next commands that it prints, for two turns of one
+// thread and without a network. It builds and runs templates in Go as separate modules.
+func TestTemplates_AreValidFormattedAndRun(t *testing.T) {
 	t.Parallel()
 	for name, runs := range map[string][]struct {
 		code int
@@ -111,7 +111,7 @@ func (p place) goes(dir string, args ...string) string {
 	return string(out)
 }
 
-func TestTheListOfTemplatesIsWhatIsInTheBinary(t *testing.T) {
+func TestTemplates_ListMatchesTheBinary(t *testing.T) {
 	t.Parallel()
 	folders, err := os.ReadDir("templates")
 	if err != nil {

@@ -14,18 +14,18 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// directions are the marks that embed, override or isolate a direction of text.
+// directions are the characters that embed, override or isolate a direction of text.
 const directions = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
-// openShy is an agent that does not come.
+// openShy is an agent that cannot be opened.
 func openShy(context.Context, checkpoint.Store) (turn.Untyped, error) {
 	return nil, errors.New("it has no feathers")
 }
 
-// openParrot is an agent that says what it hears. "work PATH" writes to the pipe at PATH and waits, until there is
-// a file PATH.done; "stuck PATH" does so too, but says there when it is to stop, and does not;
-// "risky" asks first, "disguised" too, with marks of direction in the question; "fail" fails the run;
-// "break" fails, and "mute" has a model that is dead.
+// openParrot is an agent that repeats its input. "work PATH" writes to the pipe at PATH and waits
+// for the file PATH.done. "stuck PATH" does so too, but reports the end of its context and
+// continues. "risky" asks first. "disguised" asks first, with marks of direction in the question.
+// "fail" fails the run, "break" fails the task, and "mute" has a model that always fails.
 func openParrot(_ context.Context, store checkpoint.Store) (turn.Untyped, error) {
 	reg, err := capabilities.NewRegistry(
 		capabilities.Func(capabilities.Info{Name: "work", Description: "waits"}, parrotWork),
@@ -95,7 +95,7 @@ func parrotRisk(objective string) func(context.Context, *capabilities.Call) erro
 	}
 }
 
-// parrotAnswer says its words one by one.
+// parrotAnswer streams its words one by one.
 func parrotAnswer(ctx context.Context, r turn.AnswerRequest) (string, error) {
 	if r.Task == "mute" {
 		return "", agent.Failed(agent.Critical, errors.New("the model is dead"))

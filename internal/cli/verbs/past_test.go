@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// chooser goes where its topic says.
+// chooser selects its next node by its topic.
 const chooser = `version: 1
 name: chooser
 state: {topic: string, score: {type: int, default: 0}, text: string}
@@ -23,7 +23,7 @@ nodes:
   short: {set: {text: "${{ 'short ' + state.topic }}"}, next: END}
 `
 
-func TestDiffTellsWhoWroteWhatAndWhereTheRunWent(t *testing.T) {
+func TestDiff_WritersAndPath(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", chooser)
@@ -67,7 +67,7 @@ the way there:
 	}
 }
 
-func TestAForkGoesOnFromThePast(t *testing.T) {
+func TestFork_ContinuesFromAnOlderCheckpoint(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", chooser)
@@ -118,7 +118,7 @@ the decisions on the way:
 	}
 }
 
-func TestHistoryIsFilteredAndHasACursor(t *testing.T) {
+func TestHistory_FilterAndCursor(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", chooser)
@@ -165,7 +165,7 @@ func text(v any) string {
 	return string(data)
 }
 
-func TestPruneDropsAndDeleteRemoves(t *testing.T) {
+func TestPruneAndDelete_RemoveCheckpoints(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", chooser)
@@ -196,7 +196,7 @@ func TestPruneDropsAndDeleteRemoves(t *testing.T) {
 	expect(t, "no thread", p.must(0, "threads", "--json").stdout, "")
 }
 
-func TestADamagedExportIsRefusedWhole(t *testing.T) {
+func TestImport_DamagedExport(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", chooser)

@@ -13,9 +13,8 @@ import (
 	"github.com/weftrun/weft/weftcli"
 )
 
-// testProgram is the command line with what its tests need: a node that leaves a durable
-// trace of its work, one that asks, and a store that kills the process at the border
-// of a write.
+// testProgram is the command line with nodes and stores for its tests. Node work leaves a durable
+// line, ask asks a question, and store crash kills the process before or after a write.
 func testProgram() {
 	weftcli.Main(weftcli.Config{
 		Nodes: map[string]workflow.Kind{
@@ -46,7 +45,7 @@ type job struct {
 	Millis  int    `json:"millis,omitempty"`
 }
 
-// work takes its time and then writes one line that survives the process.
+// work sleeps and then writes one line that survives the process.
 func work(ctx context.Context, j job) (string, error) {
 	time.Sleep(time.Duration(j.Millis) * time.Millisecond)
 	return j.Name + j.Item, enter(ctx, j)
@@ -82,7 +81,7 @@ func expiring(ctx context.Context, j job) (string, error) {
 
 func fail(_ context.Context, j job) (string, error) { return "", errors.New(j.Name) }
 
-// wait says that it began, and ends only with its context.
+// wait reports that it began, and ends only with its context.
 func wait(ctx context.Context, j job) (string, error) {
 	if err := say(j, "began"); err != nil {
 		return "", err
@@ -91,7 +90,7 @@ func wait(ctx context.Context, j job) (string, error) {
 	return "", ctx.Err()
 }
 
-// cling says when its context has ended, and does not end.
+// cling reports when its context has ended, and continues.
 func cling(ctx context.Context, j job) (string, error) {
 	if _, err := wait(ctx, j); ctx.Err() == nil {
 		return "", err
@@ -103,7 +102,7 @@ func cling(ctx context.Context, j job) (string, error) {
 	return "", nil
 }
 
-// say writes a line to whoever reads the worklog, which may be a pipe.
+// say writes a line to the worklog, which may be a pipe.
 func say(j job, line string) error {
 	f, err := os.OpenFile(j.Worklog, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -113,7 +112,7 @@ func say(j job, line string) error {
 	return errors.Join(err, f.Close())
 }
 
-// flaky fails until its file is there.
+// flaky fails until its file exists.
 func flaky(_ context.Context, j job) (string, error) {
 	if _, err := os.Stat(j.Worklog); err == nil {
 		return j.Name, nil
@@ -121,13 +120,13 @@ func flaky(_ context.Context, j job) (string, error) {
 	return "", errors.Join(errors.New("not yet\nsaid twice"), os.WriteFile(j.Worklog, nil, 0o600))
 }
 
-// read fails as a node does that misses its file.
+// read returns the text of a file.
 func read(_ context.Context, j job) (string, error) {
 	data, err := os.ReadFile(j.Name)
 	return string(data), err
 }
 
-// pass says that it began, and ends when somebody reads the pipe that is its name.
+// pass reports that it began. It ends when the test reads the pipe whose path is its name.
 func pass(_ context.Context, j job) (string, error) {
 	if err := say(j, "began"); err != nil {
 		return "", err

@@ -10,14 +10,19 @@ import (
 	"testing"
 )
 
-// TestScripts runs the scripts of testdata/scripts, which are files in the form of
-// txtar: first commands, each with all that it prints and how it ends, then the files
-// that they find. A line "$ weft …" is a command; what follows is its stdout, lines of
-// its stderr behind "! ", and "[N]" where the exit code is not 0. In what is printed
-// the program is called weft, the folder of the test DIR, times are TIME, and the ids of
-// questions, tasks and threads without a name ID, SHORT-ID, TASK and UUID. In a command ID is the id that was
-// printed last and NAMESPACE the namespace of a subgraph that was, and what follows " > " is a file for stdout. A line "% keep" has an application keep a
-// thread and sessions in the store: see keep. The output of version is left out. A line that begins with "#: " is a remark. With -update the scripts are written anew.
+// TestScripts runs the scripts of testdata/scripts, which are txtar files. First come the commands,
+// each with its output and its exit code, then the files that they use.
+//
+//   - A line "$ weft …" is a command. Its stdout follows, then its stderr with "! " before each
+//     line, then "[N]" if the exit code is not 0.
+//   - In the output the program is weft, the folder of the test is DIR, and times are TIME. The ids
+//     of questions, tasks and unnamed threads are ID, SHORT-ID, TASK and UUID.
+//   - In a command, ID is the last printed id and NAMESPACE the last printed namespace of a
+//     subgraph. The text after " > " is a file for stdout.
+//   - A line "% keep" stores a thread and sessions as an application does: see keep.
+//   - The output of version is left out. A line that begins with "#: " is a remark.
+//
+// With -update the test writes the scripts again.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/scripts/*.txt")
 	if err != nil || len(files) == 0 {
@@ -97,7 +102,7 @@ func (p place) play(script string) string {
 	return b.String()
 }
 
-// redirected runs a command, and writes its stdout to a file if it says so.
+// redirected runs a command, and writes its stdout to the file after " > ", if there is one.
 func (p place) redirected(command string) ended {
 	p.Helper()
 	command, file, redirect := strings.Cut(strings.TrimSpace(command), " > ")

@@ -74,9 +74,9 @@ func (p play) calls(path []string) bool {
 	return len(p.words) >= len(path) && slices.Equal(p.words[:len(path)], path)
 }
 
-// TestEveryVerbHasAScript wants of each verb, and each verb below one, a command that succeeds, one
-// that fails, and one that prints JSON, in testdata/scripts.
-func TestEveryVerbHasAScript(t *testing.T) {
+// TestScripts_CoverEveryVerb wants of each verb, and each verb below one, a command that succeeds,
+// one that fails, and one that prints JSON, in testdata/scripts.
+func TestScripts_CoverEveryVerb(t *testing.T) {
 	all := plays(t)
 	for _, path := range everyVerb() {
 		done, failed, asJSON := false, false, false

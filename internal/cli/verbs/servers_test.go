@@ -137,7 +137,7 @@ func unprivileged() (*syscall.Credential, error) {
 	}
 	u, err := user.Lookup("postgres")
 	if err != nil {
-		u, err = user.Lookup("nobody")
+		u, err = user.LookupId("65534") // the conventional user without rights
 	}
 	if err != nil {
 		return nil, err
@@ -147,9 +147,9 @@ func unprivileged() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err1, err2)
 }
 
-// TestAThreadTravelsThroughEveryStore asks in SQLite, moves to Redis and PostgreSQL, and
+// TestExport_ThroughEveryStore asks in SQLite, moves to Redis and PostgreSQL, and
 // is answered back in SQLite under another name.
-func TestAThreadTravelsThroughEveryStore(t *testing.T) {
+func TestExport_ThroughEveryStore(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", asking)
@@ -179,12 +179,12 @@ func TestAThreadTravelsThroughEveryStore(t *testing.T) {
 		p.must(2, "state", "--thread", thread, "--store", store)
 	}
 	for _, store := range stores[1:3] {
-		p.neverTells(store)
+		p.checkNoPassword(store)
 	}
 }
 
-// neverTells makes mistakes on a server and looks for the password in what is printed.
-func (p place) neverTells(store string) {
+// checkNoPassword makes mistakes on a server and looks for the password in the output.
+func (p place) checkNoPassword(store string) {
 	p.Helper()
 	_, secret, _ := strings.Cut(store, ":")
 	_, secret, _ = strings.Cut(secret, ":")
@@ -202,13 +202,13 @@ func (p place) neverTells(store string) {
 	} {
 		e := p.run(args...)
 		if said := e.stdout + e.stderr; strings.Contains(said, secret) || strings.Contains(said, "-secret") || strings.Contains(said, "and-wrong") {
-			p.Errorf("%v tells the password:\n%s", args, said)
+			p.Errorf("%v prints the password:\n%s", args, said)
 		}
 	}
 	cmd := p.command("history", "--thread", "missing")
 	cmd.Env = append(cmd.Env, "WEFT_STORE="+wrong)
 	if e := p.finish(cmd); strings.Contains(e.stderr, secret) {
-		p.Errorf("with WEFT_STORE it tells the password:\n%s", e.stderr)
+		p.Errorf("with WEFT_STORE it prints the password:\n%s", e.stderr)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestDoctor_DeadServer(t *testing.T) {
 	}
 }
 
-func TestDoctorLooksAtTheServer(t *testing.T) {
+func TestDoctor_Servers(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	bad := "redis://" + startRedis(t, "--appendonly", "no")
@@ -269,6 +269,6 @@ func TestDoctor_RightsOfTheStore(t *testing.T) {
 	}
 	e := p.must(0, "doctor", "--store", "redis://service:secret@"+startRedis(t, "--aclfile", acl))
 	if strings.Contains(e.stdout, "nothing can be run") || !strings.Contains(e.stdout, " INFO: ") || !strings.Contains(e.stdout, "+info") {
-		t.Errorf("rule: the doctor says what it may not see, and which right is missing\n got:\n%s", e.stdout)
+		t.Errorf("rule: doctor reports what it may not read, and which permission is missing\n got:\n%s", e.stdout)
 	}
 }

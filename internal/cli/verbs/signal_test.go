@@ -132,7 +132,7 @@ func receive(t *testing.T, f *os.File, want string) {
 	}
 }
 
-// listener hears what a command says on stderr while it runs.
+// listener reads the stderr of a command while it runs.
 type listener struct {
 	*testing.T
 	write *os.File
@@ -176,7 +176,7 @@ func (l *listener) rest() string {
 	return l.heard.String() + string(rest)
 }
 
-// pipe makes a named pipe, through which a node tells that it has come so far.
+// pipe makes a named pipe, by which a node reports its progress.
 func (p place) pipe(name string) (path string, open func() *os.File) {
 	p.Helper()
 	if err := syscall.Mkfifo(p.path(name), 0o600); err != nil {

@@ -24,7 +24,8 @@ type crashStore struct {
 	count  string
 }
 
-// openCrash opens crash:N:before:PATH or crash:N:after:PATH, or in place of PATH a redis:// or postgres:// address.
+// openCrash opens crash:N:before:PATH or crash:N:after:PATH. A redis:// or postgres:// address may
+// replace PATH.
 func openCrash(ctx context.Context, address string) (checkpoint.Store, error) {
 	var s crashStore
 	parts := strings.SplitN(strings.TrimPrefix(address, "crash:"), ":", 3)

@@ -152,7 +152,7 @@ func eachStore(t *testing.T, test func(p place, a application, store string)) {
 	}
 }
 
-func TestThreadsShowConfigAndMessagesReadWhatAnApplicationKeeps(t *testing.T) {
+func TestThreads_RecordsOfAnApplication(t *testing.T) {
 	eachStore(t, func(p place, a application, store string) {
 		a.thread("t1")
 		a.graph("chat-1")
@@ -230,13 +230,13 @@ func TestThreadsMessages_PagedByCursor(t *testing.T) {
 			expect(p.T, thread+" paged forth", strings.Join(forth, " "), strings.Join(want[1:], " "))
 			e := p.must(0, "threads", "messages", thread, "--limit", "5", "--store", store)
 			if !strings.Contains(e.stderr, "older messages: --before ") {
-				p.Errorf("rule: a page says how to get the one before\n got: %q", e.stderr)
+				p.Errorf("rule: a page names the command for the page before\n got: %q", e.stderr)
 			}
 		}
 	})
 }
 
-// page runs a command with --json and returns the ids of the messages that it prints, and the first and
+// page runs a command with --json. It returns the ids of the printed messages, and the first and
 // the last cursor.
 func (p place) page(command string) (ids []string, first, last string) {
 	p.Helper()
@@ -267,7 +267,7 @@ func (p place) ids(command string) string {
 	return strings.Join(all, " ")
 }
 
-func TestMessagesOfAStateThatIsNoLog(t *testing.T) {
+func TestMessages_StateWithoutALog(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	a := newApplication(t, p.dir, "sqlite:a.db")
@@ -328,7 +328,7 @@ func (a application) sessions() *session.Manager {
 	return m
 }
 
-func TestSessionsAreListedEndedAndOffloaded(t *testing.T) {
+func TestSessions_ListEndAndOffload(t *testing.T) {
 	eachStore(t, func(p place, a application, store string) {
 		m := a.sessions()
 		expect(p.T, "ls", p.lives(store), "bobs live 1 , new live 1 , old over 1 ")
@@ -387,7 +387,7 @@ func (p place) lives(store string, flags ...string) string {
 	return strings.Join(all, ", ")
 }
 
-func TestASessionThatCannotBeOffloadedIsKept(t *testing.T) {
+func TestSessions_FailedOffloadStaysStored(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	newApplication(t, p.dir, "sqlite:a.db").sessions()

@@ -31,7 +31,7 @@ func (p place) onTerminal(cols uint16, env []string, args ...string) (raw string
 	}
 	defer f.Close()
 	data, err := io.ReadAll(f)
-	if err != nil && !errors.Is(err, syscall.EIO) { // Linux says so when the other side is closed
+	if err != nil && !errors.Is(err, syscall.EIO) { // Linux returns EIO when the other side is closed
 		p.Fatal(err)
 	}
 	var exit *exec.ExitError
@@ -243,7 +243,7 @@ func (y *tty) await(want string) {
 func (y *tty) rest() string {
 	y.Helper()
 	data, err := io.ReadAll(y.file)
-	if err != nil && !errors.Is(err, syscall.EIO) { // Linux says so when the other side is closed
+	if err != nil && !errors.Is(err, syscall.EIO) { // Linux returns EIO when the other side is closed
 		y.Fatal(err)
 	}
 	y.heard.Write(data)

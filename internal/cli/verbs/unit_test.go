@@ -45,7 +45,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsReadAsItsQuestionTakesIt(t *testing.T) {
+func TestAnswer_FitsItsQuestion(t *testing.T) {
 	text, yes := json.RawMessage(`{"type":"string"}`), json.RawMessage(`{"type":"boolean"}`)
 	ask := func(id string, schema json.RawMessage) graph.Interrupt {
 		return graph.Interrupt{ID: id, Kind: "question", Schema: schema}
@@ -96,13 +96,13 @@ func TestAnAnswerIsReadAsItsQuestionTakesIt(t *testing.T) {
 			t.Errorf("%s: id %q, value %s, error %v; want id %q, value %s", c.flag, id, got, err, c.id, c.want)
 		}
 	}
-	twins := answerer{open: []graph.Interrupt{ask("aaaa111122223333", text), ask("aaaa222222223333", text)}}
-	if _, _, err := twins.split("aaaa=x"); err == nil {
+	similar := answerer{open: []graph.Interrupt{ask("aaaa111122223333", text), ask("aaaa222222223333", text)}}
+	if _, _, err := similar.split("aaaa=x"); err == nil {
 		t.Error("an id that begins two questions was taken")
 	}
 }
 
-func TestTheDefaultStoreFollowsTheSystem(t *testing.T) {
+func TestDefaultStore_FollowsTheSystem(t *testing.T) {
 	home := func() (string, error) { return "/home/ada", nil }
 	none := func() (string, error) { return "", errors.New("none") }
 	env := func(pairs ...string) func(string) string {
@@ -135,7 +135,7 @@ func TestTheDefaultStoreFollowsTheSystem(t *testing.T) {
 	}
 }
 
-func TestMainEndsWithoutAGoroutine(t *testing.T) {
+func TestMain_LeavesNoGoroutine(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	var stdout, stderr bytes.Buffer
 	c := Config{Stdout: &stdout, Stderr: &stderr, Args: []string{"threads", "--store", "memory:"}}
@@ -144,9 +144,9 @@ func TestMainEndsWithoutAGoroutine(t *testing.T) {
 	}
 }
 
-func TestTheInvocationOfGoRunIsKnown(t *testing.T) {
+func TestInvocation_GoRun(t *testing.T) {
 	if !fromGoRun("/tmp/go-build123/b001/exe/weft") || fromGoRun("/usr/local/bin/weft") {
-		t.Error("a program of go run is told by the folder it is in")
+		t.Error("fromGoRun must depend on the folder of the program")
 	}
 	if got := reports.Quote("it's"); got != `'it'\''s'` {
 		t.Errorf("quote = %s", got)
@@ -156,7 +156,7 @@ func TestTheInvocationOfGoRunIsKnown(t *testing.T) {
 func TestGetting_ReleaseAndClone(t *testing.T) {
 	const self = "github.com/weftrun/weft"
 	dep := func(version string, replace *debug.Module) *debug.BuildInfo {
-		return &debug.BuildInfo{Main: debug.Module{Path: "desk"}, Deps: []*debug.Module{{Path: self, Version: version, Replace: replace}}}
+		return &debug.BuildInfo{Main: debug.Module{Path: "support"}, Deps: []*debug.Module{{Path: self, Version: version, Replace: replace}}}
 	}
 	for _, c := range []struct {
 		info *debug.BuildInfo

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// times stands for all that differs between two runs of the same commands.
+// times matches the parts that differ between two runs of the same commands.
 var times = regexp.MustCompile(`\b(\d+ms|\d+\.\ds|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\b`)
 
 // decidedAt is the time of a decision.
@@ -239,7 +239,7 @@ weft: node "only" failed in step 1: w.yaml:12:11: not yet
 said twice
 next: finished work is stored; go on with `+program+" resume --thread t\n")
 	if got := p.must(0, "state", "--thread", "t").stdout; !strings.Contains(got, "node \"only\" failed at attempt 1: w.yaml:12:11: not yet …\n") {
-		t.Errorf("the state does not tell the failure: %s", got)
+		t.Errorf("the state does not contain the failure: %s", got)
 	}
 	if got := p.must(2, "run", "w.yaml", "--thread", "t", "--input", "topic=x").stderr; !strings.Contains(got, "--new-turn") {
 		t.Errorf("another input over unfinished work: %s", got)
